@@ -1,0 +1,188 @@
+/* Files: see file.h. Called by drivers and commands, never by pure rooms. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void phx_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int phx_write_all(int fd, const void *data, size_t n)
+{
+	const char *p = data;
+	while (n) {
+		ssize_t w = write(fd, p, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -errno;
+		p += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+static int read_all(int fd, size_t max, struct phx_buf *b)
+{
+	char chunk[16384];
+	for (;;) {
+		ssize_t r = read(fd, chunk, sizeof(chunk));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (r == 0)
+			return 0;
+		if (b->n + (size_t)r > max)
+			return -EFBIG;
+		phx_buf_add(b, chunk, (size_t)r);
+	}
+}
+
+int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	int r = read_all(fd, max, &b);
+	if (r < 0)
+		return phx_err_set(err, r, "%s: %s", path, r == -EFBIG ? "larger than expected" : strerror(-r));
+	size_t n = b.n;
+	char *data = phx_buf_take(&b);
+	if (!data)
+		return -ENOMEM;
+	*ret_data = data;
+	if (ret_n)
+		*ret_n = n;
+	return 0;
+}
+
+static int sync_parent(const char *path)
+{
+	PHX_AUTO_FREE char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	PHX_AUTO_CLOSE int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static int write_temporary(const char *tmp, const void *data, size_t n, mode_t mode)
+{
+	PHX_AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	if (fchmod(fd, mode) < 0)
+		return -errno;
+	int r = phx_write_all(fd, data, n);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r;
+}
+
+int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *tmp = phx_path("%s.%d.tmp", path, (int)gettid());
+	if (!tmp)
+		return -ENOMEM;
+	int r = write_temporary(tmp, data, n, mode);
+	if (r == 0 && rename(tmp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(tmp);
+		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+	}
+	r = sync_parent(path);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
+int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	for (char *p = copy + 1;; p++) {
+		if (*p && *p != '/')
+			continue;
+		char had = *p;
+		*p = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			return phx_err_set(err, -errno, "%s: %s", copy, strerror(errno));
+		*p = had;
+		if (!had)
+			break;
+	}
+	struct stat st;
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return phx_err_set(err, -ENOTDIR, "%s: not a directory", path);
+	return 0;
+}
+
+/* Removes what is in the directory `fd` (taken), staying on device `dev`. */
+static int remove_entries(int fd, dev_t dev)
+{
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -errno;
+	}
+	int r = 0;
+	for (struct dirent *e; r == 0 && (e = readdir(d));) {
+		struct stat st;
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			r = -errno;
+		} else if (!S_ISDIR(st.st_mode)) {
+			r = unlinkat(dirfd(d), e->d_name, 0) < 0 ? -errno : 0;
+		} else if (st.st_dev != dev) {
+			r = -EXDEV;
+		} else {
+			int sub = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			r = sub < 0 ? -errno : remove_entries(sub, dev);
+			if (r == 0 && unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) < 0)
+				r = -errno;
+		}
+	}
+	closedir(d);
+	return r;
+}
+
+int phx_dir_remove(const char *path, struct phx_err *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	int r = 0;
+	if (S_ISDIR(st.st_mode)) {
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		r = fd < 0 ? -errno : remove_entries(fd, st.st_dev);
+	}
+	if (r == 0 && unlinkat(AT_FDCWD, path, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0)
+		r = -errno;
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
+char *phx_path(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	char *s = NULL;
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	return s;
+}

@@ -1,0 +1,33 @@
+/* Files: read whole with a limit, publish by write-fsync-rename, directories. */
+#ifndef PHX_BASE_FILE_H
+#define PHX_BASE_FILE_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+
+/** Whole file into malloc'd, NUL-terminated `*ret_data`. -EFBIG above `max`. */
+int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n, struct phx_err *err);
+
+/** Publish `data` at `path`: temporary beside it, fsync, rename, fsync of the
+ * directory. On failure the old file stays and no temporary remains. */
+int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err);
+
+/** mkdir -p. An existing directory is no error. */
+int phx_dir_make(const char *path, mode_t mode, struct phx_err *err);
+
+/** rm -rf below and including `path`, never following symbolic links, never
+ * crossing into another file system. A missing path is no error. */
+int phx_dir_remove(const char *path, struct phx_err *err);
+
+/** malloc'd path made by printf; NULL on ENOMEM. */
+char *phx_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** close(*fd) at scope exit: `PHX_AUTO_CLOSE int fd = -1;` */
+void phx_close_fd(int *fd);
+#define PHX_AUTO_CLOSE PHX_AUTO(phx_close_fd)
+
+/** write() everything or -errno. */
+int phx_write_all(int fd, const void *data, size_t n);
+
+#endif

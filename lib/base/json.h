@@ -1,0 +1,38 @@
+/* Records to JSON and back (jansson). Used by the journal, the API, the agent
+ * and the CLI. A driver: pure rooms do not include it. */
+#ifndef PHX_BASE_JSON_H
+#define PHX_BASE_JSON_H
+
+#include <jansson.h>
+
+#include "base/record.h"
+
+/** A new reference to the JSON object of `obj`: every field, in table order.
+ * NULL on ENOMEM or when a string is not valid UTF-8. */
+json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
+
+/** Fill `ret_obj` (zeroed first) from `j`. Absent fields stay zero, unknown
+ * keys, wrong types, over-long strings and unknown enum names are -EINVAL with
+ * a text that names the path ("disks[1].size_bytes: ..."); ret_obj is then
+ * zero. The caller owns ret_obj: phx_record_fini(). */
+int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj, struct phx_err *err);
+
+/** Parse text of at most `n` bytes; duplicate keys and trailing text are
+ * errors (-EINVAL with line and column). Caller owns the reference. */
+int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err);
+
+/** Compact text, malloc'd, keys in insertion order. NULL on ENOMEM. */
+char *phx_json_text(const json_t *j);
+
+/** String member, or `fallback` when absent or not a string. Borrowed. */
+const char *phx_json_str(const json_t *j, const char *key, const char *fallback);
+/** Integer member, or `fallback`. */
+int64_t phx_json_int(const json_t *j, const char *key, int64_t fallback);
+/** Boolean member, or `fallback`. */
+bool phx_json_bool(const json_t *j, const char *key, bool fallback);
+
+void phx_json_unref(json_t **j);
+/** json_t variable released at scope exit. */
+#define PHX_AUTO_JSON PHX_AUTO(phx_json_unref)
+
+#endif

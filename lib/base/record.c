@@ -1,0 +1,113 @@
+/* Generic free, copy and compare of records: see record.h. Pure. */
+#include "base/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void *member(const struct phx_field *f, void *obj)
+{
+	return (char *)obj + f->offset;
+}
+
+static const void *member_const(const struct phx_field *f, const void *obj)
+{
+	return (const char *)obj + f->offset;
+}
+
+static void list_fini(const struct phx_record *rec, struct phx_list *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		phx_record_fini(rec, (char *)l->items + (size_t)i * rec->size);
+	phx_list_fini(l);
+}
+
+void phx_record_fini(const struct phx_record *rec, void *obj)
+{
+	for (size_t i = 0; i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		if (f->type == PHX_F_LIST)
+			list_fini(f->record, member(f, obj));
+		else if (f->type == PHX_F_REC)
+			phx_record_fini(f->record, member(f, obj));
+	}
+	memset(obj, 0, rec->size);
+}
+
+static int list_copy(const struct phx_record *rec, struct phx_list *dst, const struct phx_list *src)
+{
+	if (!src->n)
+		return 0;
+	dst->items = calloc(src->n, rec->size);
+	if (!dst->items)
+		return -ENOMEM;
+	dst->cap = src->n;
+	for (uint32_t i = 0; i < src->n; i++) {
+		size_t at = (size_t)i * rec->size;
+		int r = phx_record_copy(rec, (char *)dst->items + at, (const char *)src->items + at);
+		if (r < 0)
+			return r;
+		dst->n++;
+	}
+	return 0;
+}
+
+int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src)
+{
+	memset(ret_dst, 0, rec->size);
+	for (size_t i = 0; i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		int r = 0;
+		if (f->type == PHX_F_LIST)
+			r = list_copy(f->record, member(f, ret_dst), member_const(f, src));
+		else if (f->type == PHX_F_REC)
+			r = phx_record_copy(f->record, member(f, ret_dst), member_const(f, src));
+		else
+			memcpy(member(f, ret_dst), member_const(f, src), f->size);
+		if (r < 0) {
+			phx_record_fini(rec, ret_dst);
+			return r;
+		}
+	}
+	return 0;
+}
+
+static bool list_equal(const struct phx_record *rec, const struct phx_list *a, const struct phx_list *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		size_t at = (size_t)i * rec->size;
+		if (!phx_record_equal(rec, (const char *)a->items + at, (const char *)b->items + at))
+			return false;
+	}
+	return true;
+}
+
+static bool field_equal(const struct phx_field *f, const void *a, const void *b)
+{
+	switch (f->type) {
+	case PHX_F_LIST:
+		return list_equal(f->record, a, b);
+	case PHX_F_REC:
+		return phx_record_equal(f->record, a, b);
+	case PHX_F_STR:
+		return strncmp(a, b, f->size) == 0;
+	case PHX_F_U32:
+	case PHX_F_U64:
+	case PHX_F_I64:
+	case PHX_F_BOOL:
+	case PHX_F_ENUM:
+		return memcmp(a, b, f->size) == 0;
+	}
+	return false;
+}
+
+bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b)
+{
+	for (size_t i = 0; i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		if (!field_equal(f, member_const(f, a), member_const(f, b)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,225 @@
+/* Programs with an argument vector: see spawn.h. Called by drivers and
+ * commands from worker threads; never through a shell, never on a main loop. */
+#include "base/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { DEFAULT_TIMEOUT_MS = 60000, DEFAULT_OUTPUT_MAX = 1 << 20 };
+
+struct pipes {
+	int in[2], out[2], err[2], exec[2]; /* exec: errno of a failed exec */
+};
+
+static void close_pair(int p[2])
+{
+	phx_close_fd(&p[0]);
+	phx_close_fd(&p[1]);
+}
+
+static void pipes_close(struct pipes *p)
+{
+	close_pair(p->in);
+	close_pair(p->out);
+	close_pair(p->err);
+	close_pair(p->exec);
+}
+
+static int pipes_open(struct pipes *p)
+{
+	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (pipe2(p->in, O_CLOEXEC) < 0 || pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->err, O_CLOEXEC) < 0 ||
+	    pipe2(p->exec, O_CLOEXEC) < 0) {
+		int r = -errno;
+		pipes_close(p);
+		return r;
+	}
+	return 0;
+}
+
+static char **merged_env(const char *const *add)
+{
+	size_t n = 0, n_add = 0;
+	while (environ[n])
+		n++;
+	while (add && add[n_add])
+		n_add++;
+	char **env = calloc(n + n_add + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	/* Additions first: the first of two equal names wins in getenv(). */
+	for (size_t i = 0; i < n_add; i++)
+		env[i] = (char *)add[i];
+	memcpy(env + n_add, environ, n * sizeof(*env));
+	return env;
+}
+
+/* Between fork and exec: async-signal-safe calls only. */
+static void child_exec(const struct phx_run *run, char **env, const struct pipes *p)
+{
+	setpgid(0, 0);
+	dup2(p->in[0], STDIN_FILENO);
+	dup2(p->out[1], STDOUT_FILENO);
+	dup2(p->err[1], STDERR_FILENO);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvpe(run->argv[0], (char *const *)run->argv, env);
+	int e = errno;
+	(void)!write(p->exec[1], &e, sizeof(e));
+	_exit(127);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Reads what is there; closes the descriptor at its end. */
+static void drain(int *fd, struct phx_buf *b, size_t max)
+{
+	char chunk[8192];
+	ssize_t r = read(*fd, chunk, sizeof(chunk));
+	if (r < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (r <= 0) {
+		phx_close_fd(fd);
+		return;
+	}
+	size_t room = b->n < max ? max - b->n : 0;
+	phx_buf_add(b, chunk, (size_t)r < room ? (size_t)r : room);
+}
+
+static void feed(int *fd, const char **input)
+{
+	size_t n = strlen(*input);
+	ssize_t w = n ? write(*fd, *input, n) : 0;
+	if (w < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (w > 0)
+		*input += w;
+	if (w < 0 || !**input)
+		phx_close_fd(fd);
+}
+
+/* Moves data until both outputs are closed; false when time is up. */
+static bool exchange(struct pipes *p, const struct phx_run *run, struct phx_buf *out, struct phx_buf *errout)
+{
+	const char *input = run->input ? run->input : "";
+	size_t max = run->output_max ? run->output_max : DEFAULT_OUTPUT_MAX;
+	int64_t end = now_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
+	while (p->out[0] >= 0 || p->err[0] >= 0) {
+		int64_t left = end - now_ms();
+		struct pollfd fds[] = { { p->in[1], POLLOUT, 0 }, { p->out[0], POLLIN, 0 }, { p->err[0], POLLIN, 0 } };
+		if (left <= 0)
+			return false;
+		if (poll(fds, PHX_ARRAY_SIZE(fds), (int)left) <= 0)
+			continue;
+		if (fds[0].revents)
+			feed(&p->in[1], &input);
+		if (fds[1].revents)
+			drain(&p->out[0], out, max);
+		if (fds[2].revents)
+			drain(&p->err[0], errout, max);
+	}
+	return true;
+}
+
+static int wait_status(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int exec_error(int fd)
+{
+	int e = 0;
+	ssize_t r;
+	while ((r = read(fd, &e, sizeof(e))) < 0 && errno == EINTR)
+		;
+	return r == sizeof(e) ? e : 0;
+}
+
+/* The parent's side, from fork to the collected result. */
+static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, struct phx_run_result *ret)
+{
+	phx_close_fd(&p->in[0]);
+	phx_close_fd(&p->out[1]);
+	phx_close_fd(&p->err[1]);
+	phx_close_fd(&p->exec[1]);
+	int e = exec_error(p->exec[0]);
+	if (e) {
+		wait_status(pid);
+		return -e;
+	}
+	fcntl(p->in[1], F_SETFL, O_NONBLOCK);
+	PHX_AUTO(phx_buf_fini) struct phx_buf out = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf errout = { 0 };
+	bool in_time = exchange(p, run, &out, &errout);
+	if (!in_time)
+		kill(-pid, SIGKILL);
+	int status = wait_status(pid);
+	if (!in_time)
+		return -ETIMEDOUT;
+	*ret = (struct phx_run_result){ status, phx_buf_take(&out), phx_buf_take(&errout) };
+	if (ret->out && ret->errout)
+		return 0;
+	phx_run_result_fini(ret);
+	return -ENOMEM;
+}
+
+int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err)
+{
+	struct pipes p;
+	int r = pipes_open(&p);
+	if (r < 0)
+		return phx_err_set(err, r, "%s: pipe: %s", run->argv[0], strerror(-r));
+	char **env = merged_env(run->env_add);
+	pid_t pid = env ? fork() : -1;
+	if (pid == 0)
+		child_exec(run, env, &p);
+	r = pid < 0 ? -errno : run_parent(pid, &p, run, ret);
+	free(env);
+	pipes_close(&p);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", run->argv[0], strerror(-r)) : 0;
+}
+
+int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err)
+{
+	struct phx_run_result res;
+	int r = phx_run(run, &res, err);
+	if (r < 0)
+		return r;
+	if (res.status) {
+		int n = (int)strcspn(res.errout, "\n");
+		phx_err_set(err, -EIO, "%s: exit status %d%s%.*s", run->argv[0], res.status, n ? ": " : "", n,
+			    res.errout);
+		phx_run_result_fini(&res);
+		return -EIO;
+	}
+	if (ret)
+		*ret = res;
+	else
+		phx_run_result_fini(&res);
+	return 0;
+}
+
+void phx_run_result_fini(struct phx_run_result *r)
+{
+	free(r->out);
+	free(r->errout);
+	*r = (struct phx_run_result){ 0 };
+}

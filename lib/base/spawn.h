@@ -1,0 +1,33 @@
+/* Programs: spawned with an argument vector, never through a shell. */
+#ifndef PHX_BASE_SPAWN_H
+#define PHX_BASE_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+
+struct phx_run {
+	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *const *env_add; /* "NAME=value" added to the environment, or NULL */
+	const char *input;   /* fed to stdin, or NULL for /dev/null */
+	uint32_t timeout_ms; /* 0 = 60 s; the process group is killed when it passes */
+	size_t output_max;   /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
+};
+
+struct phx_run_result {
+	int status;   /* exit status; 128 + signal when killed */
+	char *out;    /* malloc'd stdout, NUL-terminated */
+	char *errout; /* malloc'd stderr */
+};
+void phx_run_result_fini(struct phx_run_result *r);
+
+/** Run to its end, blocking the calling thread (never call on the main loop).
+ * Returns 0 when the program ran, whatever its status; -ENOENT when there is
+ * no such program, -ETIMEDOUT, -errno. */
+int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err);
+
+/** As phx_run(), and a status other than 0 is -EIO with the first line of
+ * stderr in the text. ret may be NULL. */
+int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err);
+
+#endif
