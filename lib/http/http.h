@@ -1,0 +1,137 @@
+/* HTTP: server glue over libmicrohttpd, client glue over libcurl.
+ *
+ * Server: listeners of three kinds share one route table; handlers run on
+ * libmicrohttpd's threads. A handler answers at once or suspends (long poll). */
+#ifndef PHX_HTTP_HTTP_H
+#define PHX_HTTP_HTTP_H
+
+#include <sys/types.h>
+#include <jansson.h>
+
+#include "base/util.h"
+#include "pki/pki.h"
+
+/* ---- server ---- */
+
+enum phx_http_listener {
+	PHX_HTTP_UNIX,	/* administrators: identified by peer credentials */
+	PHX_HTTP_TLS,	/* agents and remote CLIs: client certificate, or none (enrolment) */
+	PHX_HTTP_PLAIN, /* provisioning network: boot scripts, images; trusts nobody */
+};
+
+/** Who asks. */
+struct phx_http_peer {
+	enum phx_http_listener via;
+	uid_t uid; /* UNIX: of the peer; TLS/PLAIN: (uid_t)-1 */
+	gid_t gid;
+	pid_t pid;
+	bool has_cert; /* TLS: verified against the site's CA */
+	struct phx_cert_info cert;
+	char address[64]; /* of a TCP peer */
+};
+
+struct phx_http_request; /* opaque; valid until answered */
+
+const char *phx_http_method(const struct phx_http_request *q);
+const char *phx_http_path(const struct phx_http_request *q);
+const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q);
+/** Part of the path that stood for '*' in the route, decoded; "" if none. Up to 2: index 0, 1. */
+const char *phx_http_param(const struct phx_http_request *q, int index);
+/** Query argument, NULL when absent. */
+const char *phx_http_query(const struct phx_http_request *q, const char *name);
+/** Request body (NUL-terminated beyond n). */
+const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
+
+/** Answers; each ends the request, exactly one per request. */
+void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
+void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
+/** {"error": text} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
+ * -EEXIST/-EBUSY/-ESTALE 409, -E2BIG/-EFBIG 413, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
+/** A regular file by sendfile, with Range (single range), ETag (sha256 given or NULL), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
+void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag, const char *type);
+/** Leave the request open; another thread (or the same) later calls one of the reply functions,
+ * which resumes it. The caller keeps `q`; it stays valid until then even if the peer hangs up
+ * (phx_http_gone() tells, and the reply must still be called). Returns from the handler after this. */
+void phx_http_suspend(struct phx_http_request *q);
+bool phx_http_gone(const struct phx_http_request *q);
+
+typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
+
+/** One row a route: the table is also what API documentation is made from. */
+struct phx_http_route {
+	const char *method;
+	const char *path; /* "/v1/nodes/*": '*' stands for one segment; a final "**" for the rest */
+	unsigned via;	  /* bits 1u << enum phx_http_listener */
+	phx_http_handler handler;
+	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
+	bool body_file;	 /* body is spooled to a temporary file (phx_http_body_path) */
+};
+/** Path of the spooled upload; unlinked when the request ends unless renamed away by the handler. */
+const char *phx_http_body_path(const struct phx_http_request *q);
+
+struct phx_http_server_config {
+	const struct phx_http_route *routes;
+	size_t n_routes;
+	void *arg;		  /* given to every handler */
+	const char *unix_path;	  /* NULL: no Unix listener. Mode 0660, group unix_gid */
+	gid_t unix_gid;
+	const char *tls_address; /* "10.77.0.1" or "0.0.0.0"; NULL: no TLS listener */
+	uint16_t tls_port;	  /* 0: any; phx_http_server_port() tells */
+	const char *plain_address;
+	uint16_t plain_port;
+	const struct phx_pki *pki; /* for TLS */
+	const char *spool_dir;	   /* for body_file */
+	unsigned threads;	   /* per listener; 0 = 1 */
+	unsigned connections_max;  /* per listener; 0 = 4096 */
+	unsigned idle_timeout_s;   /* 0 = 60 */
+};
+struct phx_http_server;
+int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
+			  struct phx_err *err);
+uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which);
+/** Stops listening, waits for handlers; suspended requests must have been answered. */
+void phx_http_server_free(struct phx_http_server *s);
+
+/* ---- client ---- */
+
+struct phx_http_client_config {
+	const char *unix_path; /* or NULL and: */
+	const char *base_url;  /* "https://10.77.0.1:8443" or "http://unix" with unix_path */
+	const char *ca_pem_path, *cert_pem_path, *key_pem_path; /* may be NULL */
+	const char *user, *password; /* HTTP basic authentication (Redfish); NULL none */
+	uint32_t connect_timeout_ms; /* 0 = 5000 */
+	bool insecure;		     /* skip server verification: only for BMCs, per BMC, by configuration */
+};
+/** One client = one kept-alive connection; used by one thread at a time. */
+struct phx_http_client;
+int phx_http_client_new(const struct phx_http_client_config *config, struct phx_http_client **ret,
+			struct phx_err *err);
+void phx_http_client_free(struct phx_http_client *c);
+
+struct phx_http_response {
+	long status;
+	char *body; /* malloc'd, NUL-terminated */
+	size_t n;
+};
+void phx_http_response_fini(struct phx_http_response *r);
+
+/** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status; -ECONNREFUSED, -ENOENT (no socket), -EACCES, -ETIMEDOUT, -EPROTO (TLS). */
+int phx_http_call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
+		  uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err);
+/** As above and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there is no body); other statuses: the
+ * server's {"error"} becomes err text and the code is the inverse of phx_http_reply_error(). */
+int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
+		       uint32_t timeout_ms, json_t **ret_json, struct phx_err *err);
+
+/** Body consumer: 0 to go on, negative to abort with that code. */
+typedef int (*phx_http_sink_fn)(void *arg, const void *data, size_t n, struct phx_err *err);
+/** Stream a file's bytes to `sink`. A stalled or cut transfer (under 1 KiB/s for 10 s) is resumed by Range up to 5
+ * times; a changed ETag in between is -ESTALE. total may be NULL. */
+int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg,
+		   uint64_t *ret_total, struct phx_err *err);
+/** Upload a file as the body of PUT; answer as phx_http_call_json. */
+int phx_http_upload(struct phx_http_client *c, const char *path, const char *file, json_t **ret_json,
+		    struct phx_err *err);
+
+#endif

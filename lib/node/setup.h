@@ -1,0 +1,31 @@
+/* Setup policies: what is done to a node when it changes hands (003 3.4;
+ * NOOP and wipe of the PhoenixCloud agreement, 000 4.1). Pure. */
+#ifndef PHX_NODE_SETUP_H
+#define PHX_NODE_SETUP_H
+
+#include "base/record.h"
+
+enum phx_setup_mode { PHX_SETUP_NOOP, PHX_SETUP_WIPE };
+extern const struct phx_enum phx_setup_mode_names;
+
+enum phx_wipe_method {
+	PHX_WIPE_AUTO, /* the plan picks the best the disk can do; never reaches a driver */
+	PHX_WIPE_CRYPTO,
+	PHX_WIPE_DISCARD,
+	PHX_WIPE_OVERWRITE,
+	PHX_WIPE_SECURE_ERASE,
+};
+extern const struct phx_enum phx_wipe_method_names;
+
+/** When a pool's policy acts: as the node leaves it, as it enters, or both. */
+enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
+extern const struct phx_enum phx_setup_when_names;
+
+struct phx_setup {
+	int mode;   /* enum phx_setup_mode */
+	int method; /* enum phx_wipe_method */
+	int when;   /* enum phx_setup_when */
+};
+extern const struct phx_record phx_setup_record;
+
+#endif

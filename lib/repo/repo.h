@@ -1,0 +1,70 @@
+/* Packages: signed tar.zst with a manifest (see repo.h's users: phxd serves
+ * them, agents unpack them, `phx package` makes them). Never executes what is
+ * in a package. */
+#ifndef PHX_REPO_REPO_H
+#define PHX_REPO_REPO_H
+
+#include "base/record.h"
+
+/** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx package list`. */
+struct phx_package {
+	char name[PHX_NAME_MAX];
+	char version[PHX_NAME_MAX];
+	char arch[16]; /* "amd64", "all" */
+	char summary[160];
+	uint64_t size_bytes; /* of the .tar.zst */
+	uint64_t unpacked_bytes;
+	uint32_t n_entries;
+	char sha256[65]; /* of the .tar.zst */
+};
+extern const struct phx_record phx_package_record;
+
+/** Limits of unpacking; zero fields take the defaults (2 GiB, 100,000 entries, ratio 200). */
+struct phx_package_limits {
+	uint64_t bytes_max;
+	uint32_t entries_max;
+	uint32_t ratio_max;
+};
+
+/** Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding package.conf and files/), entries sorted, times zeroed
+ * (SOURCE_DATE_EPOCH), owner root: the same tree gives the same bytes. Refuses what unpack would refuse. ret_path malloc'd. */
+int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path, struct phx_err *err);
+/** Write PATH.sig (Ed25519 over the SHA-256 of the file) with the PEM key. */
+int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err);
+/** Check signature, then read and check the manifest. -EKEYREJECTED wrong or missing signature, -EBADMSG damaged. */
+int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret, struct phx_err *err);
+/** Manifest without signature check (for `phx package build`'s output). */
+int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_err *err);
+
+/** Unpack a verified archive: into DEST/.VERSION.PID.tmp, checked, fsynced, renamed to DEST/VERSION (DEST = ROOT/NAME).
+ * Refused (-EPERM, entry named): absolute or escaping paths, links out of the package, devices, fifos, set-id bits;
+ * (-E2BIG): over limits. Nothing of a failed unpack remains. Already unpacked with the same digest: 0, nothing done. */
+int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
+		       const struct phx_package_limits *limits, struct phx_package *ret, struct phx_err *err);
+/** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what was. */
+int phx_package_activate(const char *root, const char *name, const char *version, struct phx_err *err);
+/** Go back to `previous` by one rename. -ENOENT when there is none. */
+int phx_package_revert(const char *root, const char *name, struct phx_err *err);
+/** Version that is current; -ENOENT none. */
+int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err);
+/** Remove one version, or all and the links when version is NULL. Missing is no error. */
+int phx_package_remove(const char *root, const char *name, const char *version, struct phx_err *err);
+
+/** The head's repository directory: list what is there (verified against pub; bad ones are skipped and named in
+ * `ret_bad`, a list of struct phx_package_bad). */
+struct phx_package_bad {
+	char file[256];
+	char reason[256];
+};
+int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages, struct phx_list *ret_bad,
+		  struct phx_err *err);
+/** Add a package file and its .sig (verified first; moved or copied in; -EEXIST if the same name-version is there with other bytes). */
+int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
+		 struct phx_err *err);
+/** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order. */
+int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,
+		  struct phx_package *ret, struct phx_err *err);
+/** Compare versions: negative, 0, positive. Digits runs compare as numbers. */
+int phx_version_compare(const char *a, const char *b);
+
+#endif
