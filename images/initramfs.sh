@@ -1,0 +1,120 @@
+#!/bin/bash
+# The recipe of images of kind "initramfs": a kernel and a newc archive with
+# busybox, some programs, kernel modules and (if given) the agent's bundle.
+# usage: initramfs.sh IMAGE_DIR OUT_DIR [AGENT_BUNDLE]; called by IMAGE_DIR/build.
+
+. "$(dirname "$0")/lib.sh"
+
+# copy FILE...: files or links of the extracted packages into the archive, same path
+copy() {
+	local file
+	for file in "$@"; do
+		mkdir -p "$TREE$(dirname "$file")"
+		cp -a "$ROOT$file" "$TREE$file"
+		[ ! -L "$ROOT$file" ] || copy "$(link_target "$file")"
+	done
+}
+
+link_target() {
+	local to
+	to=$(readlink "$ROOT$1")
+	case $to in
+	/*) echo "$to" ;;
+	*) echo "$(dirname "$1")/$to" ;;
+	esac
+}
+
+# the shared libraries a program needs, as its own loader finds them
+libraries_of() {
+	chroot "$ROOT" /lib64/ld-linux-x86-64.so.2 --list "$1" 2>/dev/null |
+		sed -n 's/.*=> \(\/[^ ]*\).*/\1/p'
+}
+
+add_programs() {
+	local program
+	copy /lib64/ld-linux-x86-64.so.2
+	for program in $(conf_list programs); do
+		[ -e "$ROOT$program" ] || die "image.conf: program $program is in none of the packages"
+		copy "$program"
+		case $program in
+		*.so.*) ;;
+		*) libraries_of "$program" ;;
+		esac
+	done | sort -u >"$WORK/libraries"
+	# shellcheck disable=SC2046
+	copy $(cat "$WORK/libraries")
+}
+
+add_busybox() {
+	local applet
+	mkdir -p "$TREE"/{bin,sbin,usr/bin,usr/sbin}
+	cp "$ROOT/bin/busybox" "$TREE/bin/busybox"
+	for applet in $("$TREE/bin/busybox" --list); do
+		[ -e "$TREE/sbin/$applet" ] || [ -e "$TREE/usr/sbin/$applet" ] || [ -e "$TREE/bin/$applet" ] ||
+			ln -s busybox "$TREE/bin/$applet"
+	done
+	# the path that the kernel itself calls
+	ln -sf ../bin/busybox "$TREE/sbin/modprobe"
+}
+
+# The modules named in the list file with all they depend on. "?name" may be
+# absent from a flavour of the kernel; what is built in needs nothing.
+add_modules() {
+	local release=$1 dir=lib/modules/$1 name
+	depmod -b "$ROOT" "$release"
+	mkdir -p "$TREE/$dir"
+	sed 's/#.*//' "$IMAGE_DIR/$(conf_required modules)" | tr -s '[:space:]' '\n' | sed '/^$/d' |
+		while read -r name; do
+			modprobe --dirname "$ROOT" --set-version "$release" --ignore-install --show-depends "${name#\?}" \
+				2>/dev/null || [ "${name#\?}" != "$name" ] || die "kernel $release has no module $name"
+		done >"$WORK/insmod"
+	sed -n "s|^insmod $ROOT/*\($dir/[^ ]*\).*|\1|p" "$WORK/insmod" | sort -u >"$WORK/modules"
+	[ -s "$WORK/modules" ] || die "no module chosen"
+	(cd "$ROOT" && cpio --quiet -pdm "$TREE" <"$WORK/modules")
+	cp "$ROOT/$dir"/modules.{order,builtin,builtin.modinfo} "$TREE/$dir/"
+	depmod -b "$TREE" "$release"
+	# busybox reads the text form
+	rm -f "$TREE/$dir"/modules.*.bin "$TREE/$dir"/modules.{symbols,devname,builtin.modinfo}
+}
+
+add_files() {
+	local base
+	base=$IMAGE_DIR/$(conf_required files)
+	cp -r --no-preserve=mode "$base/." "$TREE/"
+	chmod 755 "$TREE/init"
+	find "$TREE/etc" -name '*.script' -exec chmod 755 {} +
+	mkdir -p "$TREE"/{dev,proc,sys,run,tmp,mnt,root,var,etc/phoenix,opt/phoenix}
+	ln -sf /run "$TREE/var/run"
+	ln -sf /proc/mounts "$TREE/etc/mtab"
+	[ -c "$TREE/dev/console" ] || mknod -m 600 "$TREE/dev/console" c 5 1
+	echo "$(conf name) $(conf version)" >"$TREE/etc/phoenix/image"
+}
+
+add_agent() {
+	[ -n "$AGENT" ] || return 0
+	[ -x "$AGENT/bin/phx-agent" ] || die "$AGENT/bin/phx-agent: no such program; is this the agent's bundle?"
+	mkdir -p "$TREE/opt/phoenix"
+	cp -a "$AGENT" "$TREE/opt/phoenix/agent"
+}
+
+pack() {
+	clamp_times "$TREE"
+	(cd "$TREE" && find . -mindepth 1 -printf '%P\0' | sort -z |
+		cpio --quiet --null --reproducible -o -H newc -R 0:0) | zstd -q -"$(conf zstd_level)" -T0 >"$1"
+}
+
+recipe_begin "$@"
+ROOT=$WORK/root
+TREE=$WORK/tree
+mkdir -p "$TREE"
+bootstrap extract "$ROOT"
+release=$(kernel_release "$ROOT")
+add_programs
+add_busybox
+add_modules "$release"
+add_files
+add_agent
+pack "$WORK/out/initrd.zst"
+cp "$ROOT/boot/vmlinuz-$release" "$WORK/out/vmlinuz"
+manifest "$WORK/out" "$release" vmlinuz initrd.zst
+recipe_end
