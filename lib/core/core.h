@@ -1,0 +1,148 @@
+/* core_apply(): the one place where Phoenix decides. State + event + time in,
+ * new state + actions out. Opens nothing, reads no clock, draws no number.
+ * The daemon feeds it real events; tests and the simulator feed it others. */
+#ifndef PHX_CORE_CORE_H
+#define PHX_CORE_CORE_H
+
+#include "core/state.h"
+
+enum phx_event_kind {
+#define EVENT(name, text) PHX_EV_##name,
+#include "core/event.def"
+#undef EVENT
+	PHX_EV_COUNT_
+};
+extern const struct phx_enum phx_event_kind_names;
+/** One phrase for people ("agent registered"). */
+const char *phx_event_text(enum phx_event_kind kind);
+
+/** One event; which fields count depends on the kind, the rest stay zero and
+ * are left out of its JSON. `now_ms` is core time (milliseconds, never going back). */
+struct phx_event {
+	int kind;
+	int64_t now_ms;
+	char by[PHX_NAME_MAX]; /* who asked: "uid:0", "node:n1", "phxd" */
+	char node[PHX_NAME_MAX];
+	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or "" */
+	/* node_add, enrol */
+	struct phx_list macs; /* struct phx_mac */
+	char serial[64];
+	char uuid[40];
+	char ip[46];
+	char token_sha256[65];
+	char key_fp[72];
+	bool hold;
+	struct phx_bmc bmc; /* node_add, node_bmc */
+	/* hello, back, report, inventory */
+	int env;
+	char boot_id[40];
+	char address[64];
+	char actual_role[PHX_NAME_MAX];
+	char actual_identity[200];
+	char system_image[PHX_NAME_MAX];
+	char system_digest[65];
+	bool healthy;
+	struct phx_facts facts;
+	/* assign, release, rebuild, wipe, drain, resume */
+	char role[PHX_NAME_MAX];
+	char pool[PHX_NAME_MAX];
+	bool has_setup; /* setup was asked for by hand */
+	struct phx_setup setup;
+	bool encrypt, pin, power_cycle, force;
+	/* results */
+	uint64_t step_id;
+	uint64_t epoch;
+	int64_t result; /* 0 or negative errno */
+	char text[256]; /* error or reason; power: operation asked for */
+	int power;	/* power_result: 0 unknown, 1 on, 2 off */
+	char erased_disk[160]; /* wipe done: what was erased and read back, for the signed record */
+	uint64_t erased_bytes, verified_bytes;
+	/* jobs */
+	uint64_t job;
+	uint32_t job_nodes;
+	uint32_t uid, gid;
+	char user[PHX_NAME_MAX];
+	struct phx_list argv; /* struct phx_word */
+	/* configuration */
+	struct phx_settings settings;
+	struct phx_pool pool_put;
+	struct phx_role role_put;
+	struct phx_list rules; /* struct phx_rule */
+};
+extern const struct phx_record phx_event_record;
+void phx_event_fini(struct phx_event *ev);
+
+enum phx_action_kind {
+	PHX_ACT_ORDER,	    /* node has new orders: wake its long poll */
+	PHX_ACT_POWER,	    /* op in text: "boot" (off, observed; network boot; on), "on", "off", "cycle", "status" */
+	PHX_ACT_KEY_MAKE,   /* key_id */
+	PHX_ACT_KEY_DESTROY, /* key_id */
+	PHX_ACT_ERASED,	    /* write a signed erase record (in the same transaction) */
+	PHX_ACT_DHCP,	    /* host entries changed */
+	PHX_ACT_NOTE,	    /* a sentence for `phx events` */
+};
+extern const struct phx_enum phx_action_kind_names;
+
+struct phx_action {
+	int kind;
+	char node[PHX_NAME_MAX];
+	uint64_t step_id; /* id by which a repeated action is known; 0 for hints */
+	uint64_t epoch;
+	char key_id[PHX_NAME_MAX];
+	char disk[160];
+	int method;
+	uint64_t size_bytes, verified_bytes;
+	char text[256];
+};
+extern const struct phx_record phx_action_record;
+
+/** What enrolment was answered with. */
+enum phx_enrol_answer { PHX_ENROL_PENDING, PHX_ENROL_CERTIFY, PHX_ENROL_REFUSED };
+
+struct phx_outcome {
+	struct phx_list actions; /* struct phx_action */
+	char node[PHX_NAME_MAX]; /* enrol: who it is; node_add */
+	int enrol;		 /* enum phx_enrol_answer */
+	uint64_t job;		 /* job_submit: its id */
+	bool changed;		 /* false: nothing to do, it already was so */
+	char text[256];
+};
+void phx_outcome_fini(struct phx_outcome *o);
+
+/** Apply one event. 0, or a negative errno with a text; the state is then as before and the event must not be
+ * journalled. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -EBUSY the node follows a plan,
+ * -ESTALE older epoch or ended step (an order of the past), -EEXIST, -EPERM, -EOPNOTSUPP, -EHOSTUNREACH. */
+int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+
+/** Actions outstanding in `s` (after a restart): those of issued steps. */
+int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
+
+/** When the next tick is due (core time), INT64_MAX when never. */
+int64_t phx_core_next_deadline(const struct phx_state *s);
+
+/** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
+int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err);
+
+/** What a booting machine is to be given. */
+enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
+enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node);
+
+/** What an agent in the deploy environment does when it has no order: 'local' = enter the installed system. */
+bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
+
+/** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
+ * kind "job"/"job_cancel": its part of a job. */
+struct phx_order {
+	char kind[16]; /* "step", "job", "kill" */
+	uint64_t id;   /* step id or job id */
+	uint64_t epoch;
+	uint32_t deadline_s;
+	struct phx_step step;
+	struct phx_role role;	/* role of the step, whole */
+	struct phx_job job;	/* kind "job" */
+	char request[32];	/* the plan's */
+};
+extern const struct phx_record phx_order_record;
+int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
+
+#endif

@@ -1,0 +1,182 @@
+/* A node: its state, identity, what it holds, and the plan it is following.
+ *
+ *                 accept            facts            assign
+ *   (enrol) new ─────────▶ commissioning ──▶ ready ──────────▶ deploying ─▶ active
+ *                                              ▲                   ▲          │ hand-over, release
+ *                                              └──── cleaning ◀─ draining ◀───┘
+ *   any ──▶ quarantined (fails closed)     ready, active ◀──▶ maintenance
+ *
+ * draining, cleaning and deploying are the phases of the steps of a plan. Pure. */
+#ifndef PHX_NODE_NODE_H
+#define PHX_NODE_NODE_H
+
+#include "node/bmc.h"
+#include "node/facts.h"
+#include "node/role.h"
+#include "node/setup.h"
+
+enum phx_node_state {
+	PHX_NODE_NEW,
+	PHX_NODE_COMMISSIONING,
+	PHX_NODE_READY,
+	PHX_NODE_DEPLOYING,
+	PHX_NODE_ACTIVE,
+	PHX_NODE_DRAINING,
+	PHX_NODE_CLEANING,
+	PHX_NODE_QUARANTINED,
+	PHX_NODE_MAINTENANCE,
+};
+extern const struct phx_enum phx_node_state_names;
+
+/** Where the agent of a node last said it runs. */
+enum phx_node_env { PHX_ENV_NONE, PHX_ENV_DEPLOY, PHX_ENV_OS };
+extern const struct phx_enum phx_node_env_names;
+
+enum phx_step_kind {
+#define STEP(name, ...) PHX_STEP_##name,
+#include "node/step.def"
+#undef STEP
+	PHX_STEP_COUNT_
+};
+extern const struct phx_enum phx_step_kind_names;
+
+enum phx_step_executor { PHX_EXEC_AGENT, PHX_EXEC_POWER, PHX_EXEC_KEY, PHX_EXEC_CORE };
+enum phx_step_needs { PHX_NEEDS_NOWHERE, PHX_NEEDS_OS, PHX_NEEDS_DEPLOY };
+enum phx_step_on_fail { PHX_ON_FAIL_ABORT, PHX_ON_FAIL_FALLBACK, PHX_ON_FAIL_QUARANTINE };
+
+/** What the table says of a kind of step. */
+struct phx_step_info {
+	const char *name;
+	enum phx_node_state phase;
+	enum phx_step_executor executor;
+	enum phx_step_needs needs;
+	uint32_t deadline_s;
+	uint32_t attempts;
+	uint32_t expected_ms;
+	enum phx_step_on_fail on_fail;
+	const char *text;
+};
+const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
+
+enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE };
+extern const struct phx_enum phx_step_status_names;
+
+/** One idempotent act. `id` is unique in the journal's life; 0 in a plan that is only printed. */
+struct phx_step {
+	uint64_t id;
+	int kind;   /* enum phx_step_kind */
+	int status; /* enum phx_step_status */
+	uint32_t attempt;
+	uint32_t expected_ms;
+	int64_t issued_ms, ended_ms, deadline_ms;
+	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
+	char disk[160];		 /* wipe, image: disk id */
+	int method;		 /* wipe: enum phx_wipe_method */
+	char key_id[PHX_NAME_MAX]; /* keys, image with encryption, crypto wipe */
+	char error[256];	 /* of the last failed attempt */
+};
+extern const struct phx_record phx_step_record;
+
+/** Three tiers of a hand-over, the cheapest that satisfies the agreement is taken (design.md). */
+enum phx_tier { PHX_TIER_NONE, PHX_TIER_IN_PLACE, PHX_TIER_DEPLOY, PHX_TIER_KEXEC, PHX_TIER_POWER };
+extern const struct phx_enum phx_tier_names;
+
+/** What a node is doing and what for. No steps = idle. */
+struct phx_plan {
+	uint64_t epoch;
+	int tier;
+	int64_t started_ms;
+	uint32_t cursor;  /* steps before it are done */
+	uint32_t repairs; /* steps that were put in to bring the node back to where a step needs it */
+	uint32_t expected_ms;
+	char to_role[PHX_NAME_MAX]; /* "" = release */
+	char to_pool[PHX_NAME_MAX];
+	char from_pool[PHX_NAME_MAX];
+	char request[32]; /* "assign", "release", "rebuild", "wipe", "resume", "drain" */
+	char reason[200]; /* why this tier */
+	struct phx_list steps; /* struct phx_step */
+};
+extern const struct phx_record phx_plan_record;
+
+struct phx_mac {
+	char mac[PHX_MAC_MAX];
+};
+extern const struct phx_record phx_mac_record;
+
+struct phx_node {
+	char name[PHX_NAME_MAX];
+	uint32_t number; /* stable, counts from 1 */
+	int state;	 /* enum phx_node_state */
+	char reason[256]; /* why quarantined or in maintenance */
+	char pool[PHX_NAME_MAX]; /* "" while in none: new, quarantined */
+	char role[PHX_NAME_MAX]; /* wanted */
+	bool pinned;
+	bool accepted;
+	bool hold;	/* announced, but still wants `phx node accept` */
+	char token_sha256[65];
+	/* identity */
+	struct phx_list macs; /* struct phx_mac; the first is the boot NIC */
+	char serial[64];
+	char uuid[40];
+	char ip[46];
+	char key_fp[72];  /* fingerprint of the enrolled key */
+	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
+	struct phx_bmc bmc;
+	/* liveness */
+	int env; /* enum phx_node_env */
+	bool up;
+	int64_t up_since_ms, missing_since_ms;
+	char boot_id[40];
+	char address[64];
+	int power; /* 0 unknown, 1 on, 2 off: as last observed */
+	/* what it holds */
+	char system_image[PHX_NAME_MAX]; /* installed on disk */
+	char system_digest[65];
+	char system_disk[160];
+	char disk_key_id[PHX_NAME_MAX]; /* root is encrypted with it */
+	bool key_unread;	/* key destroyed while the node was dead: read back before use */
+	bool dirty;		/* disks hold a tenant's data */
+	char tenant[PHX_NAME_MAX]; /* owner of that data */
+	char actual_role[PHX_NAME_MAX]; /* as reported */
+	char actual_identity[200]; /* phx_role_identity() as reported */
+	bool healthy;
+	char health_text[160];
+	uint32_t jobs_running;
+	uint64_t epoch;
+	struct phx_facts facts;
+	struct phx_plan plan;
+};
+extern const struct phx_record phx_node_record;
+
+/** Is the state one of a plan's phases? */
+bool phx_node_state_transient(enum phx_node_state s);
+/** Whether `to` may follow `from` (table of design.md); quarantined may follow any. */
+bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
+/** Current step, NULL when idle. */
+struct phx_step *phx_node_step(struct phx_node *n);
+bool phx_node_has_mac(const struct phx_node *n, const char *mac);
+
+/* ---- planning ---- */
+
+struct phx_plan_request {
+	const struct phx_node *node;
+	const struct phx_role *from; /* what the node runs now; NULL = nothing */
+	const struct phx_role *to;   /* NULL = release to the free pool */
+	const char *to_pool;
+	struct phx_setup setup; /* effective: what must be done now; method AUTO is resolved here */
+	bool encrypt;		/* deploy the root encrypted */
+	bool rebuild;		/* write the image even if it is there */
+	bool power_cycle;	/* prove clean from reset: no kexec */
+	bool deploy_env_only;	/* resume from quarantine: end in the deploy initramfs */
+};
+
+/** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and the daemon.
+ * ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0.
+ * -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH the node must be
+ * booted and has no BMC, -ENOTUNIQ ambiguous disk, -ENODEV no disk. Zero steps = nothing to do. */
+int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
+
+/** Which disk a system is installed on: the smallest non-removable, writable disk of at least 1 GiB... by size, then id. */
+const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n);
+
+#endif
