@@ -1,0 +1,593 @@
+/* Hostlists: see nodeset.h. Called by the API, the CLI, rules and the journal's
+ * readers. Pure: memory and strings; groups are looked up by the caller.
+ *
+ * text ──▶ operand (segments) ──▶ expand() ──▶ struct work ──▶ combine() by operator
+ *
+ * A `struct work` is a set with a hash index, so that a list of 65,536 names
+ * costs no quadratic time; only the finished array of names is handed out. */
+#include "base/nodeset.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	DIGITS_MAX = 18, /* of a number: Slurm's limit, and it fits uint64_t */
+	SEGMENTS_MAX = 16,
+	BUDGET = 4 * PHX_NODESET_MAX, /* names of all operands together */
+};
+
+static const char BLANKS[] = " \t\n";
+static const char OPERATORS[] = ",!&^";
+
+/* ---- the set while it is being built ---- */
+
+struct work {
+	struct phx_nodeset s; /* removed names are NULL */
+	uint32_t *slots;      /* index into names, plus 1; 0 = empty */
+	uint32_t n_slots;     /* a power of two */
+	uint32_t n_live;
+};
+
+static void work_fini(struct work *w)
+{
+	phx_nodeset_fini(&w->s);
+	free(w->slots);
+	*w = (struct work){ 0 };
+}
+
+static uint32_t hash_name(const char *name)
+{
+	uint32_t h = 2166136261u;
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+/* The slot that holds `name`, or the empty one where it belongs. A slot whose
+ * name was removed stays taken, so that probing goes on beyond it. */
+static uint32_t *find_slot(const struct work *w, const char *name)
+{
+	for (uint32_t i = hash_name(name);; i++) {
+		uint32_t *slot = &w->slots[i & (w->n_slots - 1)];
+		const char *have = *slot ? w->s.names[*slot - 1] : NULL;
+		if (!*slot || (have && !strcmp(have, name)))
+			return slot;
+	}
+}
+
+static bool work_has(const struct work *w, const char *name)
+{
+	return w->n_slots && *find_slot(w, name);
+}
+
+static int grow_index(struct work *w)
+{
+	uint32_t n = w->n_slots ? w->n_slots * 2 : 16;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(w->slots);
+	w->slots = slots;
+	w->n_slots = n;
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->s.names[i])
+			*find_slot(w, w->s.names[i]) = i + 1;
+	return 0;
+}
+
+static int append(struct phx_nodeset *s, const char *name)
+{
+	if (s->n == s->cap) {
+		uint32_t cap = s->cap ? s->cap * 2 : 8;
+		char **names = reallocarray(s->names, cap, sizeof(*names));
+		if (!names)
+			return -ENOMEM;
+		s->names = names;
+		s->cap = cap;
+	}
+	char *copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	s->names[s->n++] = copy;
+	return 0;
+}
+
+static int work_add(struct work *w, const char *name)
+{
+	if ((w->s.n + 1) * 2 > w->n_slots && grow_index(w) < 0)
+		return -ENOMEM;
+	uint32_t *slot = find_slot(w, name);
+	if (*slot)
+		return 0;
+	if (w->n_live == PHX_NODESET_MAX)
+		return -E2BIG;
+	int r = append(&w->s, name);
+	if (r < 0)
+		return r;
+	*slot = w->s.n;
+	w->n_live++;
+	return 0;
+}
+
+static void work_remove(struct work *w, const char *name)
+{
+	uint32_t *slot = w->n_slots ? find_slot(w, name) : NULL;
+	if (!slot || !*slot)
+		return;
+	char **have = &w->s.names[*slot - 1];
+	free(*have);
+	*have = NULL;
+	w->n_live--;
+}
+
+/* Give the names away, without the holes. */
+static struct phx_nodeset work_take(struct work *w)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->s.names[i])
+			w->s.names[n++] = w->s.names[i];
+	w->s.n = n;
+	struct phx_nodeset s = w->s;
+	w->s = (struct phx_nodeset){ 0 };
+	return s;
+}
+
+static int add_all(struct work *w, const struct work *other)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < other->s.n; i++)
+		if (other->s.names[i])
+			r = work_add(w, other->s.names[i]);
+	return r;
+}
+
+static void remove_all(struct work *w, const struct work *other)
+{
+	for (uint32_t i = 0; i < other->s.n; i++)
+		if (other->s.names[i])
+			work_remove(w, other->s.names[i]);
+}
+
+static void keep_common(struct work *w, const struct work *other)
+{
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->s.names[i] && !work_has(other, w->s.names[i]))
+			work_remove(w, w->s.names[i]);
+}
+
+static int toggle_all(struct work *w, const struct work *other)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < other->s.n; i++) {
+		const char *name = other->s.names[i];
+		if (name && work_has(w, name))
+			work_remove(w, name);
+		else if (name)
+			r = work_add(w, name);
+	}
+	return r;
+}
+
+static int combine(struct work *w, char op, const struct work *other)
+{
+	switch (op) {
+	case ',':
+		return add_all(w, other);
+	case '!':
+		remove_all(w, other);
+		return 0;
+	case '&':
+		keep_common(w, other);
+		return 0;
+	case '^':
+		return toggle_all(w, other);
+	}
+	return -EINVAL;
+}
+
+/* ---- the text ---- */
+
+/* One range of a bracket: n values from `first`, `step` apart. */
+struct range {
+	uint64_t first, step;
+	uint32_t n;
+	int width; /* of zero padding; 0 = none */
+};
+
+/* A literal, or a bracket when it has ranges. */
+struct segment {
+	const char *literal;
+	size_t n_literal;
+	struct phx_list ranges; /* struct range */
+};
+
+struct parse {
+	const char *text, *at;
+	phx_nodeset_group_fn group;
+	void *arg;
+	uint32_t budget;
+	struct segment segments[SEGMENTS_MAX]; /* of the operand in work */
+	uint32_t n_segments;
+	const char *operand; /* where it began */
+	struct phx_err *err;
+};
+
+static int bad(const struct parse *p, const char *at, const char *what)
+{
+	return phx_err_set(p->err, -EINVAL, "node list, column %zu: %s: %s", (size_t)(at - p->text) + 1, what,
+			   *at ? at : "(the list ends)");
+}
+
+static int too_big(const struct parse *p)
+{
+	return phx_err_set(p->err, -E2BIG, "node list, column %zu: more than %d names",
+			   (size_t)(p->operand - p->text) + 1, PHX_NODESET_MAX);
+}
+
+static bool one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+static void skip_blanks(struct parse *p)
+{
+	p->at += strspn(p->at, BLANKS);
+}
+
+static void forget_segments(struct parse *p)
+{
+	for (uint32_t i = 0; i < p->n_segments; i++)
+		phx_list_fini(&p->segments[i].ranges);
+	p->n_segments = 0;
+}
+
+static int scan_number(struct parse *p, uint64_t *ret_value, int *ret_digits)
+{
+	uint64_t v = 0;
+	int n = 0;
+	for (; p->at[n] >= '0' && p->at[n] <= '9'; n++) {
+		if (n == DIGITS_MAX)
+			return bad(p, p->at, "a number has at most 18 digits");
+		v = v * 10 + (uint64_t)(p->at[n] - '0');
+	}
+	if (!n)
+		return bad(p, p->at, "a number is expected, as in [1-4] or [001-016]");
+	p->at += n;
+	*ret_value = v;
+	*ret_digits = n;
+	return 0;
+}
+
+/* FIRST[-LAST[/STEP]]. The padding is that of FIRST: [08-101] is 08, 09 … 101. */
+static int parse_range(struct parse *p, struct range *ret)
+{
+	const char *begin = p->at;
+	uint64_t first, last, step = 1;
+	int digits, ignored;
+	int r = scan_number(p, &first, &digits);
+	if (r < 0)
+		return r;
+	int width = *begin == '0' ? digits : 0;
+	last = first;
+	if (*p->at == '-') {
+		p->at++;
+		r = scan_number(p, &last, &ignored);
+		if (r == 0 && *p->at == '/') {
+			p->at++;
+			r = scan_number(p, &step, &ignored);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (last < first)
+		return bad(p, begin, "a range runs from the smaller to the larger number");
+	if (!step)
+		return bad(p, begin, "the step of a range is 1 or more");
+	uint64_t n = (last - first) / step + 1;
+	if (n > PHX_NODESET_MAX)
+		return too_big(p);
+	*ret = (struct range){ first, step, (uint32_t)n, width };
+	return 0;
+}
+
+static int parse_bracket(struct parse *p, struct segment *seg)
+{
+	const char *open = p->at++;
+	for (;;) {
+		struct range one = { 0 };
+		int r = parse_range(p, &one);
+		if (r < 0)
+			return r;
+		struct range *range = phx_list_push(&seg->ranges, sizeof(*range));
+		if (!range)
+			return -ENOMEM;
+		*range = one;
+		if (*p->at == ']')
+			break;
+		if (!*p->at)
+			return bad(p, open, "']' is missing to this '['");
+		if (*p->at != ',')
+			return bad(p, p->at, "',' or ']' is expected in brackets");
+		p->at++;
+	}
+	p->at++;
+	return 0;
+}
+
+static int parse_segment(struct parse *p)
+{
+	if (p->n_segments == SEGMENTS_MAX)
+		return bad(p, p->at, "too many brackets in one name");
+	struct segment *seg = &p->segments[p->n_segments++];
+	*seg = (struct segment){ p->at, 0, { 0 } };
+	if (*p->at == '[')
+		return parse_bracket(p, seg);
+	if (*p->at == ']')
+		return bad(p, p->at, "']' without '['");
+	seg->n_literal = strcspn(p->at, "[] \t\n,!&^");
+	p->at += seg->n_literal;
+	return 0;
+}
+
+/* How many names the operand stands for; above the limit it does not matter by how much. */
+static uint64_t count_names(const struct parse *p)
+{
+	uint64_t total = 1;
+	for (uint32_t i = 0; i < p->n_segments && total <= PHX_NODESET_MAX; i++) {
+		uint64_t n = p->segments[i].ranges.n ? 0 : 1;
+		PHX_LIST_EACH(struct range, range, &p->segments[i].ranges)
+			n += range->n;
+		total *= n;
+	}
+	return total;
+}
+
+static int add_group(struct parse *p, const char *name, struct work *ret)
+{
+	if (!p->group)
+		return bad(p, p->operand, "groups are not known here");
+	struct phx_nodeset s = { 0 };
+	int r = p->group(p->arg, name, &s);
+	if (r == -ENOENT)
+		phx_err_set(p->err, r, "node list, column %zu: there is no group '@%s'",
+			    (size_t)(p->operand - p->text) + 1, name);
+	for (uint32_t i = 0; r == 0 && i < s.n; i++)
+		r = work_add(ret, s.names[i]);
+	phx_nodeset_fini(&s);
+	return r;
+}
+
+static int add_expanded(struct parse *p, const char *name, struct work *ret)
+{
+	bool is_group = name[0] == '@';
+	if (!phx_name_valid(name + is_group))
+		return bad(p, p->operand,
+			   "a name is letters, digits, '-', '_' and '.', begins with a letter or digit "
+			   "and has at most 63 characters");
+	return is_group ? add_group(p, name + 1, ret) : work_add(ret, name);
+}
+
+/* Appends what segment `i` and all behind it stand for to name[0..n). */
+static int expand(struct parse *p, uint32_t i, char *name, size_t n, struct work *ret)
+{
+	enum { ROOM = PHX_NAME_MAX + 1 }; /* one more, for '@' */
+	if (i == p->n_segments)
+		return add_expanded(p, name, ret);
+	const struct segment *seg = &p->segments[i];
+	if (!seg->ranges.n) {
+		int w = snprintf(name + n, ROOM - n, "%.*s", (int)seg->n_literal, seg->literal);
+		if ((size_t)w >= ROOM - n)
+			return bad(p, p->operand, "a name has at most 63 characters");
+		return expand(p, i + 1, name, n + (size_t)w, ret);
+	}
+	int r = 0;
+	PHX_LIST_EACH(struct range, range, &seg->ranges) {
+		for (uint32_t k = 0; r == 0 && k < range->n; k++) {
+			unsigned long long value = range->first + k * range->step;
+			int w = snprintf(name + n, ROOM - n, "%0*llu", range->width, value);
+			if ((size_t)w >= ROOM - n)
+				return bad(p, p->operand, "a name has at most 63 characters");
+			r = expand(p, i + 1, name, n + (size_t)w, ret);
+		}
+	}
+	return r;
+}
+
+static int parse_operand(struct parse *p, struct work *ret)
+{
+	p->operand = p->at;
+	if (!*p->at || one_of(*p->at, OPERATORS))
+		return bad(p, p->at, "a node name is expected");
+	forget_segments(p);
+	while (*p->at && !one_of(*p->at, OPERATORS) && !one_of(*p->at, BLANKS)) {
+		int r = parse_segment(p);
+		if (r < 0)
+			return r;
+	}
+	uint64_t n = count_names(p);
+	if (n > PHX_NODESET_MAX || n > p->budget)
+		return too_big(p);
+	p->budget -= (uint32_t)n;
+	char name[PHX_NAME_MAX + 1];
+	return expand(p, 0, name, 0, ret);
+}
+
+/* The operator before the next operand; blanks alone are a union, as in Slurm,
+ * and ",!" is "!". False at the end of the text. */
+static bool next_operator(struct parse *p, char *ret_op)
+{
+	skip_blanks(p);
+	if (!*p->at)
+		return false;
+	char op = ',';
+	if (one_of(*p->at, OPERATORS)) {
+		op = *p->at++;
+		skip_blanks(p);
+		if (op == ',' && *p->at != ',' && one_of(*p->at, OPERATORS)) {
+			op = *p->at++;
+			skip_blanks(p);
+		}
+	}
+	*ret_op = op;
+	return true;
+}
+
+static int parse_list(struct parse *p, struct work *ret)
+{
+	char op = ',';
+	skip_blanks(p);
+	do {
+		PHX_AUTO(work_fini) struct work operand = { 0 };
+		int r = parse_operand(p, &operand);
+		if (r == 0)
+			r = combine(ret, op, &operand);
+		if (r == -E2BIG)
+			return too_big(p);
+		if (r < 0)
+			return r;
+	} while (next_operator(p, &op));
+	return 0;
+}
+
+int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, struct phx_nodeset *ret,
+		      struct phx_err *err)
+{
+	struct parse p = {
+		.text = text, .at = text, .group = group, .arg = arg, .budget = BUDGET, .operand = text, .err = err
+	};
+	PHX_AUTO(work_fini) struct work w = { 0 };
+	int r = parse_list(&p, &w);
+	forget_segments(&p);
+	if (r < 0)
+		return r;
+	phx_nodeset_fini(ret);
+	*ret = work_take(&w);
+	return 0;
+}
+
+/* ---- sets of plain names ---- */
+
+bool phx_nodeset_has(const struct phx_nodeset *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!strcmp(s->names[i], name))
+			return true;
+	return false;
+}
+
+int phx_nodeset_add(struct phx_nodeset *s, const char *name)
+{
+	if (!phx_name_valid(name))
+		return -EINVAL;
+	if (phx_nodeset_has(s, name))
+		return 0;
+	return s->n == PHX_NODESET_MAX ? -E2BIG : append(s, name);
+}
+
+void phx_nodeset_fini(struct phx_nodeset *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->names[i]);
+	free(s->names);
+	*s = (struct phx_nodeset){ 0 };
+}
+
+/* ---- folding ---- */
+
+/* A name taken apart: "node012" is prefix_n 4, digits 3, value 12. A name that
+ * does not end in a number, or is nothing else, has digits 0. */
+struct part {
+	const char *name;
+	size_t prefix_n;
+	int digits;
+	uint64_t value;
+};
+
+static struct part split_name(const char *name)
+{
+	size_t len = strlen(name), n = len;
+	while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+		n--;
+	if (n == 0 || n == len || len - n > DIGITS_MAX)
+		return (struct part){ name, len, 0, 0 };
+	struct part part = { name, n, (int)(len - n), 0 };
+	for (; n < len; n++)
+		part.value = part.value * 10 + (uint64_t)(name[n] - '0');
+	return part;
+}
+
+static int compare_prefix(const struct part *a, const struct part *b)
+{
+	size_t n = a->prefix_n < b->prefix_n ? a->prefix_n : b->prefix_n;
+	int c = memcmp(a->name, b->name, n);
+	return c ? c : (a->prefix_n > b->prefix_n) - (a->prefix_n < b->prefix_n);
+}
+
+static int compare_parts(const void *pa, const void *pb)
+{
+	const struct part *a = pa, *b = pb;
+	int c = compare_prefix(a, b);
+	if (c)
+		return c;
+	if (a->digits != b->digits)
+		return a->digits - b->digits;
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+static bool is_padded(const struct part *a)
+{
+	return a->digits > 1 && a->name[a->prefix_n] == '0';
+}
+
+/* May `b` follow `a` in a range that began with `first`? A padded range stays
+ * within one width: "08-99,100" is what Slurm and ClusterShell both read. */
+static bool continues(const struct part *first, const struct part *a, const struct part *b)
+{
+	if (b->value != a->value + 1)
+		return false;
+	return a->digits == b->digits || (!is_padded(first) && !is_padded(b));
+}
+
+/* The numbers of parts[0..n), which share a prefix. */
+static void fold_numbers(const struct part *parts, size_t n, struct phx_buf *b)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && continues(&parts[i], &parts[end - 1], &parts[end]); end++)
+			;
+		const struct part *first = &parts[i], *last = &parts[end - 1];
+		phx_buf_addf(b, "%s%s", i ? "," : "", first->name + first->prefix_n);
+		if (end - i > 1)
+			phx_buf_addf(b, "-%s", last->name + last->prefix_n);
+	}
+}
+
+static size_t count_same_prefix(const struct part *parts, size_t n)
+{
+	size_t i = 1;
+	while (parts[0].digits && i < n && !compare_prefix(&parts[0], &parts[i]))
+		i++;
+	return i;
+}
+
+char *phx_nodeset_fold(const struct phx_nodeset *s)
+{
+	PHX_AUTO_FREE struct part *parts = calloc(s->n + 1, sizeof(*parts));
+	if (!parts)
+		return NULL;
+	for (uint32_t i = 0; i < s->n; i++)
+		parts[i] = split_name(s->names[i]);
+	qsort(parts, s->n, sizeof(*parts), compare_parts);
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	for (size_t i = 0, n; i < s->n; i += n) {
+		n = count_same_prefix(&parts[i], s->n - i);
+		phx_buf_addf(&b, "%s%.*s", i ? "," : "", n > 1 ? (int)parts[i].prefix_n : -1, parts[i].name);
+		if (n > 1) {
+			phx_buf_addf(&b, "[");
+			fold_numbers(&parts[i], n, &b);
+			phx_buf_addf(&b, "]");
+		}
+	}
+	return phx_buf_take(&b);
+}
