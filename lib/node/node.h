@@ -32,6 +32,10 @@ extern const struct phx_enum phx_node_state_names;
 enum phx_node_env { PHX_ENV_NONE, PHX_ENV_DEPLOY, PHX_ENV_OS };
 extern const struct phx_enum phx_node_env_names;
 
+/** What the BMC last said. */
+enum phx_power_known { PHX_POWER_KNOWN_NOT, PHX_POWER_KNOWN_ON, PHX_POWER_KNOWN_OFF };
+extern const struct phx_enum phx_power_names;
+
 enum phx_step_kind {
 #define STEP(name, ...) PHX_STEP_##name,
 #include "node/step.def"
@@ -72,7 +76,7 @@ struct phx_step {
 	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
 	char disk[160];		 /* wipe, image: disk id */
 	int method;		 /* wipe: enum phx_wipe_method */
-	char key_id[PHX_NAME_MAX]; /* keys, image with encryption, crypto wipe */
+	char key_id[PHX_NAME_MAX]; /* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */
 	char error[256];	 /* of the last failed attempt */
 };
 extern const struct phx_record phx_step_record;
@@ -128,7 +132,7 @@ struct phx_node {
 	int64_t up_since_ms, missing_since_ms;
 	char boot_id[40];
 	char address[64];
-	int power; /* 0 unknown, 1 on, 2 off: as last observed */
+	int power; /* enum phx_power_known, as last observed */
 	/* what it holds */
 	char system_image[PHX_NAME_MAX]; /* installed on disk */
 	char system_digest[65];
@@ -137,6 +141,7 @@ struct phx_node {
 	bool key_unread;	/* key destroyed while the node was dead: read back before use */
 	bool dirty;		/* disks hold a tenant's data */
 	char tenant[PHX_NAME_MAX]; /* owner of that data */
+	char tenant_pool[PHX_NAME_MAX]; /* the pool it was written in: whose setup policy counts */
 	char actual_role[PHX_NAME_MAX]; /* as reported */
 	char actual_identity[200]; /* phx_role_identity() as reported */
 	bool healthy;
@@ -158,6 +163,8 @@ bool phx_node_has_mac(const struct phx_node *n, const char *mac);
 
 /* ---- planning ---- */
 
+#define PHX_SYSTEM_DISK_MIN (1ULL << 30)
+
 struct phx_plan_request {
 	const struct phx_node *node;
 	const struct phx_role *from; /* what the node runs now; NULL = nothing */
@@ -176,7 +183,8 @@ struct phx_plan_request {
  * booted and has no BMC, -ENOTUNIQ ambiguous disk, -ENODEV no disk. Zero steps = nothing to do. */
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
 
-/** Which disk a system is installed on: the smallest non-removable, writable disk of at least 1 GiB... by size, then id. */
+/** Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
+ * least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
 const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n);
 
 #endif

@@ -1,0 +1,309 @@
+/* plan_handover: from what a node is and runs, what it shall run and how it
+ * must be cleaned, to a list of steps. Called by the core, for the daemon and
+ * for --dry-run alike; the agent and the drivers carry the steps out. Pure. */
+#include "node/node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool erasable(const struct phx_disk_facts *d)
+{
+	return !d->removable;
+}
+
+const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n)
+{
+	const struct phx_disk_facts *best = NULL;
+	if (n->system_disk[0])
+		best = phx_facts_disk(&n->facts, n->system_disk);
+	if (best)
+		return best;
+	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
+	{
+		if (!erasable(d) || d->read_only || d->size_bytes < PHX_SYSTEM_DISK_MIN)
+			continue;
+		if (!best || d->size_bytes < best->size_bytes ||
+		    (d->size_bytes == best->size_bytes && strcmp(d->id, best->id) < 0))
+			best = d;
+	}
+	return best;
+}
+
+static bool secure_erase_able(const struct phx_disk_facts *d)
+{
+	return d->can_ata_sanitize || d->can_ata_secure_erase || d->can_nvme_format || d->can_nvme_sanitize;
+}
+
+static bool encrypted(const struct phx_node *n, const struct phx_disk_facts *d)
+{
+	return n->disk_key_id[0] && !strcmp(n->system_disk, d->id);
+}
+
+static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method m)
+{
+	switch (m) {
+	case PHX_WIPE_AUTO:
+		return true;
+	case PHX_WIPE_CRYPTO:
+		return encrypted(n, d);
+	case PHX_WIPE_DISCARD:
+		return d->can_discard;
+	case PHX_WIPE_OVERWRITE:
+		return true;
+	case PHX_WIPE_SECURE_ERASE:
+		return secure_erase_able(d);
+	}
+	return false;
+}
+
+/* The cheapest method that erases the whole disk. Crypto first: it takes no time whatever the size. */
+static enum phx_wipe_method best_method(const struct phx_node *n, const struct phx_disk_facts *d)
+{
+	static const enum phx_wipe_method order[] = { PHX_WIPE_CRYPTO, PHX_WIPE_DISCARD, PHX_WIPE_SECURE_ERASE };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(order); i++)
+		if (disk_can(n, d, order[i]))
+			return order[i];
+	return PHX_WIPE_OVERWRITE;
+}
+
+/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best method. */
+static int disk_method(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method asked,
+		       enum phx_wipe_method *ret, struct phx_err *err)
+{
+	if (d->read_only)
+		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased", d->id);
+	if (asked == PHX_WIPE_AUTO || (asked == PHX_WIPE_CRYPTO && n->disk_key_id[0])) {
+		*ret = best_method(n, d);
+		return 0;
+	}
+	if (!disk_can(n, d, asked))
+		return phx_err_set(err, -EOPNOTSUPP, "disk %s cannot be erased by %s; it can: %s%s%soverwrite", d->id,
+				   phx_enum_name(&phx_wipe_method_names, asked), encrypted(n, d) ? "crypto, " : "",
+				   d->can_discard ? "discard, " : "", secure_erase_able(d) ? "secure-erase, " : "");
+	*ret = asked;
+	return 0;
+}
+
+/* ---- building ---- */
+
+struct builder {
+	const struct phx_plan_request *q;
+	struct phx_plan *plan;
+	struct phx_err *err;
+	int code; /* sticky */
+};
+
+static struct phx_step *add(struct builder *b, enum phx_step_kind kind, const struct phx_role *role)
+{
+	struct phx_step *s = phx_list_push(&b->plan->steps, sizeof(*s));
+	if (!s) {
+		b->code = -ENOMEM;
+		return NULL;
+	}
+	s->kind = kind;
+	s->expected_ms = phx_step_info(kind)->expected_ms;
+	b->plan->expected_ms += s->expected_ms;
+	if (role)
+		PHX_STR_SET(s->role, role->name);
+	return s;
+}
+
+/* The steps that take the old role off; `remove` also its packages. */
+static void add_leave(struct builder *b, bool remove)
+{
+	const struct phx_role *from = b->q->from;
+	if (!from)
+		return;
+	if (from->runs_jobs)
+		add(b, PHX_STEP_drain, from);
+	add(b, PHX_STEP_stop, from);
+	if (remove)
+		add(b, PHX_STEP_leave, from);
+}
+
+static void add_serve(struct builder *b)
+{
+	add(b, PHX_STEP_activate, b->q->to);
+	add(b, PHX_STEP_start, b->q->to);
+	add(b, PHX_STEP_health, b->q->to);
+	add(b, PHX_STEP_join, b->q->to);
+}
+
+static void add_wipe(struct builder *b, const struct phx_disk_facts *d)
+{
+	const struct phx_node *n = b->q->node;
+	enum phx_wipe_method method = PHX_WIPE_AUTO;
+	int r = disk_method(n, d, (enum phx_wipe_method)b->q->setup.method, &method, b->err);
+	if (r < 0) {
+		b->code = b->code ? b->code : r;
+		return;
+	}
+	/* the key goes first: from then on the data is gone whatever happens to the disk */
+	if (encrypted(n, d)) {
+		struct phx_step *key = add(b, PHX_STEP_destroy_key, NULL);
+		if (key)
+			PHX_STR_SET(key->key_id, n->disk_key_id);
+	}
+	struct phx_step *s = add(b, PHX_STEP_wipe, NULL);
+	if (!s)
+		return;
+	PHX_STR_SET(s->disk, d->id);
+	PHX_STR_SET(s->key_id, encrypted(n, d) ? n->disk_key_id : "");
+	s->method = (int)method;
+}
+
+static void add_wipes(struct builder *b)
+{
+	const struct phx_node *n = b->q->node;
+	uint32_t before = b->plan->steps.n;
+	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
+		if (erasable(d))
+			add_wipe(b, d);
+	if (!b->code && b->plan->steps.n == before)
+		b->code = phx_err_set(b->err, -ENODEV, "the node reports no disk that could be erased");
+}
+
+static void add_image(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	if (q->to->boot == PHX_ROLE_BOOT_RAM) {
+		add(b, PHX_STEP_ram, q->to);
+		return;
+	}
+	const struct phx_disk_facts *d = phx_plan_system_disk(q->node);
+	if (!d) {
+		b->code = phx_err_set(b->err, -ENODEV,
+				      "role %s is deployed to disk, and the node has no fixed, writable disk of 1 GiB",
+				      q->to->name);
+		return;
+	}
+	if (q->encrypt) {
+		struct phx_step *key = add(b, PHX_STEP_make_key, NULL);
+		if (key)
+			PHX_STR_SET(key->key_id, "new");
+	}
+	struct phx_step *s = add(b, PHX_STEP_image, q->to);
+	if (!s)
+		return;
+	PHX_STR_SET(s->disk, d->id);
+	PHX_STR_SET(s->key_id, q->encrypt ? "new" : "");
+}
+
+/* Is the system that `to` wants on the node already? */
+static bool system_fits(const struct phx_plan_request *q)
+{
+	const struct phx_node *n = q->node;
+	bool in_ram = !n->system_disk[0];
+	if (q->rebuild || !n->system_digest[0])
+		return false;
+	if (!q->to)
+		return true;
+	return !strcmp(n->system_digest, q->to->image_digest) && in_ram == (q->to->boot == PHX_ROLE_BOOT_RAM) &&
+	       (!q->encrypt || n->disk_key_id[0]);
+}
+
+static bool runs_already(const struct phx_plan_request *q)
+{
+	char want[sizeof(q->node->actual_identity)];
+	if (!q->to || !q->from || strcmp(q->to->name, q->from->name))
+		return false;
+	phx_role_identity(q->to, want, sizeof(want));
+	return q->node->state == PHX_NODE_ACTIVE && !strcmp(q->node->pool, q->to_pool) &&
+	       !strcmp(q->node->actual_role, q->to->name) && !strcmp(q->node->actual_identity, want);
+}
+
+static bool has_bmc(const struct phx_node *n)
+{
+	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
+}
+
+static void plan_in_place(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	b->plan->tier = PHX_TIER_IN_PLACE;
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s",
+		 q->to ? "the installed system serves the new role too" : "nothing has to be erased");
+	if (q->to)
+		add(b, PHX_STEP_prefetch, q->to);
+	add_leave(b, true);
+	if (q->to)
+		add_serve(b);
+}
+
+/* How the node gets into the deploy initramfs. */
+static void add_way_down(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	const struct phx_node *n = q->node;
+	const char *why = "the node waits in the deploy initramfs";
+	b->plan->tier = PHX_TIER_DEPLOY;
+	if (n->up && n->env == PHX_ENV_OS) {
+		add_leave(b, false);
+		b->plan->tier = q->power_cycle ? PHX_TIER_POWER : PHX_TIER_KEXEC;
+		why = q->power_cycle ? "a start from reset was asked for" : "the node is up: no firmware start needed";
+	} else if (!n->up || n->env != PHX_ENV_DEPLOY || q->power_cycle) {
+		b->plan->tier = PHX_TIER_POWER;
+		why = n->up ? "a start from reset was asked for" : "the node is off or silent";
+	}
+	if (b->plan->tier == PHX_TIER_POWER && !has_bmc(n)) {
+		b->code = phx_err_set(b->err, -EHOSTUNREACH, "%s must be power cycled (%s), and it has no BMC", n->name,
+				      why);
+		return;
+	}
+	if (b->plan->tier != PHX_TIER_DEPLOY)
+		add(b, b->plan->tier == PHX_TIER_KEXEC ? PHX_STEP_kexec : PHX_STEP_boot, NULL);
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s", why);
+}
+
+static void plan_deploy(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	bool wipe = q->setup.mode == PHX_SETUP_WIPE;
+	add_way_down(b);
+	if (wipe && !b->code)
+		add_wipes(b);
+	if (!q->to || b->code)
+		return;
+	if (wipe || !system_fits(q))
+		add_image(b);
+	add(b, PHX_STEP_enter, q->to);
+	add_serve(b);
+}
+
+/* In place: no erase, no reset, and either the system fits or there is nothing to deploy. */
+static bool may_stay(const struct phx_plan_request *q)
+{
+	if (q->setup.mode == PHX_SETUP_WIPE || q->power_cycle || q->rebuild || q->deploy_env_only)
+		return false;
+	if (!q->to && !q->from)
+		return true;
+	return q->node->env == PHX_ENV_OS && system_fits(q);
+}
+
+int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err)
+{
+	struct phx_plan plan = { 0 };
+	struct builder b = { q, &plan, err, 0 };
+	if (phx_facts_check(&q->node->facts, NULL) < 0 && (q->setup.mode == PHX_SETUP_WIPE || q->to))
+		b.code = phx_facts_check(&q->node->facts, err);
+	PHX_STR_SET(plan.to_pool, q->to_pool);
+	PHX_STR_SET(plan.from_pool, q->node->pool);
+	if (q->to)
+		PHX_STR_SET(plan.to_role, q->to->name);
+	if (!b.code && may_stay(q)) {
+		if (!runs_already(q))
+			plan_in_place(&b);
+	} else if (!b.code) {
+		plan_deploy(&b);
+	}
+	if (!b.code && plan.steps.n && !q->node->up && !has_bmc(q->node))
+		b.code = phx_err_set(err, -EHOSTUNREACH, "%s is not up, and it has no BMC to start it with",
+				     q->node->name);
+	if (b.code < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return b.code;
+	}
+	*ret = plan;
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* Roles: record tables, structural check, start order. Called by the core, by
+ * the loader (lib/config) and by the agent. Pure: reads no file. */
+#include "node/role.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const health_kinds[] = { "none", "http", "tcp", "exec" };
+const struct phx_enum phx_health_kind_names = { "health check", health_kinds, PHX_ARRAY_SIZE(health_kinds) };
+
+static const char *const role_boots[] = { "disk", "ram" };
+const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
+
+static const struct phx_field word_fields[] = { PHX_STR(struct phx_word, text) };
+const struct phx_record phx_word_record = PHX_RECORD("word", struct phx_word, word_fields);
+
+static const struct phx_field package_ref_fields[] = {
+	PHX_STR(struct phx_package_ref, name),
+	PHX_STR(struct phx_package_ref, version),
+	PHX_STR(struct phx_package_ref, sha256),
+	PHX_U64(struct phx_package_ref, size_bytes),
+};
+const struct phx_record phx_package_ref_record = PHX_RECORD("package", struct phx_package_ref, package_ref_fields);
+
+static const struct phx_field service_fields[] = {
+	PHX_STR(struct phx_service, name),
+	PHX_STR(struct phx_service, package),
+	PHX_STR(struct phx_service, user),
+	PHX_BOOL(struct phx_service, restart),
+	PHX_U32(struct phx_service, stop_grace_s),
+	PHX_LIST(struct phx_service, argv, &phx_word_record),
+	PHX_LIST(struct phx_service, env, &phx_word_record),
+	PHX_LIST(struct phx_service, after, &phx_word_record),
+};
+const struct phx_record phx_service_record = PHX_RECORD("service", struct phx_service, service_fields);
+
+static const struct phx_field health_fields[] = {
+	PHX_ENUM(struct phx_health, kind, &phx_health_kind_names),
+	PHX_STR(struct phx_health, target),
+	PHX_LIST(struct phx_health, argv, &phx_word_record),
+	PHX_U32(struct phx_health, interval_s),
+	PHX_U32(struct phx_health, timeout_s),
+	PHX_U32(struct phx_health, failures),
+};
+const struct phx_record phx_health_record = PHX_RECORD("health", struct phx_health, health_fields);
+
+static const struct phx_field role_fields[] = {
+	PHX_STR(struct phx_role, name),
+	PHX_STR(struct phx_role, summary),
+	PHX_STR(struct phx_role, pool),
+	PHX_ENUM(struct phx_role, boot, &phx_role_boot_names),
+	PHX_STR(struct phx_role, image),
+	PHX_STR(struct phx_role, image_version),
+	PHX_STR(struct phx_role, image_digest),
+	PHX_BOOL(struct phx_role, runs_jobs),
+	PHX_U32(struct phx_role, drain_grace_s),
+	PHX_LIST(struct phx_role, packages, &phx_package_ref_record),
+	PHX_LIST(struct phx_role, services, &phx_service_record),
+	PHX_LIST(struct phx_role, leave_remove, &phx_word_record),
+	PHX_LIST(struct phx_role, ports, &phx_word_record),
+	PHX_REC(struct phx_role, health, &phx_health_record),
+};
+const struct phx_record phx_role_record = PHX_RECORD("role", struct phx_role, role_fields);
+
+void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	phx_buf_addf(&b, "%s@%s", r->image, r->image_version);
+	PHX_LIST_EACH(struct phx_package_ref, p, &r->packages)
+		phx_buf_addf(&b, " %s-%s", p->name, p->version);
+	snprintf(ret, ret_size, "%s", b.data ? b.data : "");
+}
+
+static int find_service(const struct phx_role *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->services.n; i++)
+		if (!strcmp(PHX_LIST_AT(&r->services, struct phx_service, i)->name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+/* Depth-first walk: mark 1 = on the way down (meeting it again is a cycle), 2 = placed. */
+static int place_service(const struct phx_role *r, uint32_t i, unsigned char *mark, uint32_t *order, uint32_t *n,
+			 struct phx_err *err)
+{
+	const struct phx_service *s = PHX_LIST_AT(&r->services, struct phx_service, i);
+	if (mark[i] == 2)
+		return 0;
+	if (mark[i] == 1)
+		return phx_err_set(err, -ELOOP, "service '%s' waits for itself", s->name);
+	mark[i] = 1;
+	PHX_LIST_EACH(struct phx_word, dep, &s->after)
+	{
+		int k = find_service(r, dep->text);
+		if (k < 0)
+			return phx_err_set(err, -ENOENT, "service '%s' comes after '%s', which is not in the role",
+					   s->name, dep->text);
+		int rc = place_service(r, (uint32_t)k, mark, order, n, err);
+		if (rc < 0)
+			return rc;
+	}
+	mark[i] = 2;
+	order[(*n)++] = i;
+	return 0;
+}
+
+int phx_role_order(const struct phx_role *r, uint32_t *ret_order, struct phx_err *err)
+{
+	if (!r->services.n)
+		return 0;
+	PHX_AUTO_FREE unsigned char *mark = calloc(r->services.n, 1);
+	PHX_AUTO_FREE uint32_t *order = calloc(r->services.n, sizeof(*order));
+	if (!mark || !order)
+		return -ENOMEM;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->services.n; i++) {
+		int rc = place_service(r, i, mark, order, &n, err);
+		if (rc < 0)
+			return rc;
+	}
+	memcpy(ret_order, order, n * sizeof(*order));
+	return 0;
+}
+
+static bool has_package(const struct phx_role *r, const char *name)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &r->packages)
+		if (!strcmp(p->name, name))
+			return true;
+	return false;
+}
+
+static int check_service(const struct phx_role *r, uint32_t i, struct phx_err *err)
+{
+	const struct phx_service *s = PHX_LIST_AT(&r->services, struct phx_service, i);
+	if (!phx_name_valid(s->name))
+		return phx_err_set(err, -EINVAL, "services[%u].name: '%s' is no name", i, s->name);
+	if (find_service(r, s->name) != (int)i)
+		return phx_err_set(err, -EINVAL, "service '%s' is there twice", s->name);
+	if (!s->argv.n || !PHX_LIST_AT(&s->argv, struct phx_word, 0)->text[0])
+		return phx_err_set(err, -EINVAL, "service '%s' has no command", s->name);
+	if (s->package[0] && !has_package(r, s->package))
+		return phx_err_set(err, -EINVAL, "service '%s' runs from package '%s', which the role does not list",
+				   s->name, s->package);
+	if (!s->package[0] && PHX_LIST_AT(&s->argv, struct phx_word, 0)->text[0] != '/')
+		return phx_err_set(err, -EINVAL,
+				   "service '%s': '%s' must be an absolute path, or the service must name a package",
+				   s->name, PHX_LIST_AT(&s->argv, struct phx_word, 0)->text);
+	return 0;
+}
+
+/* Only these may a role remove when it leaves a node: never the system, never the agent. */
+static const char *const removable[] = { "/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/" };
+
+static int check_leave_path(const char *path, struct phx_err *err)
+{
+	bool ok = false;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(removable); i++)
+		ok = ok || (phx_str_starts(path, removable[i]) && path[strlen(removable[i])]);
+	if (!ok || strstr(path, "/../") || strstr(path, "/./") || strstr(path, "//") || phx_str_starts(path, "/var/lib/phoenix"))
+		return phx_err_set(err, -EINVAL,
+				   "leave_remove: '%s' must be a plain path below /var/lib, /var/cache, /var/log, "
+				   "/srv or /etc/opt, and not Phoenix's own",
+				   path);
+	return 0;
+}
+
+static int check_health(const struct phx_health *h, struct phx_err *err)
+{
+	switch ((enum phx_health_kind)h->kind) {
+	case PHX_HEALTH_NONE:
+		return 0;
+	case PHX_HEALTH_HTTP:
+		if (!phx_str_starts(h->target, "http://"))
+			return phx_err_set(err, -EINVAL, "health.target: '%s' must begin with http://", h->target);
+		return 0;
+	case PHX_HEALTH_TCP:
+		if (!strrchr(h->target, ':'))
+			return phx_err_set(err, -EINVAL, "health.target: '%s' must be ADDRESS:PORT", h->target);
+		return 0;
+	case PHX_HEALTH_EXEC:
+		if (!h->argv.n)
+			return phx_err_set(err, -EINVAL, "health.argv: an exec check needs a command");
+		return 0;
+	}
+	return phx_err_set(err, -EINVAL, "health.kind: %d is no health check", h->kind);
+}
+
+int phx_role_check(const struct phx_role *r, struct phx_err *err)
+{
+	if (!phx_name_valid(r->name))
+		return phx_err_set(err, -EINVAL, "name: '%s' is no name", r->name);
+	if (!phx_name_valid(r->image))
+		return phx_err_set(err, -EINVAL, "image: '%s' is no name", r->image);
+	if (!phx_name_valid(r->pool))
+		return phx_err_set(err, -EINVAL, "pool: '%s' is no name", r->pool);
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < r->services.n; i++)
+		rc = check_service(r, i, err);
+	PHX_LIST_EACH(struct phx_word, path, &r->leave_remove)
+		rc = rc ? rc : check_leave_path(path->text, err);
+	PHX_LIST_EACH(struct phx_word, port, &r->ports)
+	{
+		uint64_t v;
+		if (rc == 0 && phx_u64_parse(port->text, 1, 65535, &v) < 0)
+			rc = phx_err_set(err, -EINVAL, "ports: '%s' must be a number from 1 to 65535", port->text);
+	}
+	rc = rc ? rc : check_health(&r->health, err);
+	if (rc < 0 || !r->services.n)
+		return rc;
+	PHX_AUTO_FREE uint32_t *order = calloc(r->services.n, sizeof(*order));
+	return order ? phx_role_order(r, order, err) : -ENOMEM;
+}
