@@ -1,0 +1,285 @@
+/* Certificates and certificate requests. Called by the daemon (issuing, reading what a peer
+ * shows), the agent and the CLI (requests); opens no file.
+ *
+ * Node clocks are wrong more often than right (dead batteries, no time before the network is
+ * up), so every certificate is valid since 1970; what ends it is its notAfter, or the daemon
+ * forgetting its fingerprint. */
+#include "pki/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+#define CERT_DAYS_MAX 36500u
+
+static const char *const kind_names[] = { "server", "node", "provider", "service-provider", "user" };
+const struct phx_enum phx_cert_kind_names = { "certificate kind", kind_names, PHX_ARRAY_SIZE(kind_names) };
+
+static bool set_serial(X509 *x)
+{
+	unsigned char bytes[16];
+	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
+		return false;
+	bytes[0] = (bytes[0] & 0x7f) | 0x40; /* positive and of one length */
+	BIGNUM *bn = BN_bin2bn(bytes, sizeof(bytes), NULL);
+	bool ok = bn && BN_to_ASN1_INTEGER(bn, X509_get_serialNumber(x));
+	BN_free(bn);
+	return ok;
+}
+
+static bool set_validity(X509 *x, uint32_t days)
+{
+	if (!ASN1_TIME_set_string(X509_getm_notBefore(x), "19700101000000Z"))
+		return false;
+	if (days == 0) /* RFC 5280 4.1.2.5: no well-defined end */
+		return ASN1_TIME_set_string(X509_getm_notAfter(x), "99991231235959Z") == 1;
+	return X509_time_adj_ex(X509_getm_notAfter(x), (int)days, 0, NULL) != NULL;
+}
+
+static bool add_entry(X509_NAME *name, const char *field, const char *text)
+{
+	return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0) == 1;
+}
+
+static bool set_subject(X509_NAME *name, const char *unit, const char *common_name)
+{
+	return add_entry(name, "O", "phoenix") && (!unit || add_entry(name, "OU", unit)) &&
+	       add_entry(name, "CN", common_name);
+}
+
+static bool add_extension(X509 *x, X509V3_CTX *ctx, int nid, const char *value)
+{
+	X509_EXTENSION *ext = X509V3_EXT_conf_nid(NULL, ctx, nid, value);
+	bool ok = ext && X509_add_ext(x, ext, -1) == 1;
+	X509_EXTENSION_free(ext);
+	return ok;
+}
+
+static bool add_extensions(X509 *x, const struct phx_cert_spec *spec)
+{
+	X509V3_CTX ctx;
+	X509V3_set_ctx_nodb(&ctx);
+	X509V3_set_ctx(&ctx, spec->issuer ? (X509 *)spec->issuer : x, x, NULL, NULL, 0);
+	bool ca = !spec->issuer;
+	return add_extension(x, &ctx, NID_basic_constraints,
+			     ca ? "critical,CA:TRUE,pathlen:0" : "critical,CA:FALSE") &&
+	       add_extension(x, &ctx, NID_key_usage,
+			     ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") &&
+	       add_extension(x, &ctx, NID_subject_key_identifier, "hash") &&
+	       (ca || add_extension(x, &ctx, NID_authority_key_identifier, "keyid:always")) &&
+	       (!spec->usage || add_extension(x, &ctx, NID_ext_key_usage, spec->usage)) &&
+	       (!spec->san || add_extension(x, &ctx, NID_subject_alt_name, spec->san));
+}
+
+/* Ed25519 brings its own digest. */
+static const EVP_MD *digest_for(EVP_PKEY *key)
+{
+	return EVP_PKEY_is_a(key, "ED25519") ? NULL : EVP_sha256();
+}
+
+X509 *phx_cert_make(const struct phx_cert_spec *spec, struct phx_err *err)
+{
+	PHX_AUTO_CERT X509 *x = X509_new();
+	bool ok = x && X509_set_version(x, X509_VERSION_3) && set_serial(x) && set_validity(x, spec->days) &&
+		  set_subject(X509_get_subject_name(x), spec->unit, spec->name) &&
+		  X509_set_issuer_name(x, X509_get_subject_name(spec->issuer ? spec->issuer : x)) &&
+		  X509_set_pubkey(x, spec->subject_key) && add_extensions(x, spec) &&
+		  X509_sign(x, spec->issuer_key, digest_for(spec->issuer_key)) > 0;
+	if (!ok) {
+		phx_pki_fail(err, -EINVAL, "cannot make a certificate for '%s'", spec->name);
+		return NULL;
+	}
+	return PHX_TAKE(x);
+}
+
+char *phx_cert_pem(X509 *cert)
+{
+	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
+	return bio && PEM_write_bio_X509(bio, cert) ? phx_pki_bio_text(bio) : NULL;
+}
+
+X509 *phx_cert_parse(const char *pem, const char *what, struct phx_err *err)
+{
+	PHX_AUTO_BIO BIO *bio = BIO_new_mem_buf(pem, -1);
+	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+	if (!x)
+		phx_pki_fail(err, -EINVAL, "%s: not a certificate in PEM", what);
+	return x;
+}
+
+/* ---- requests ---- */
+
+static int make_request(EVP_PKEY *key, const char *name, char **ret_pem, struct phx_err *err)
+{
+	PHX_AUTO_REQ X509_REQ *req = X509_REQ_new();
+	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
+	bool ok = req && bio && X509_REQ_set_version(req, X509_REQ_VERSION_1) &&
+		  set_subject(X509_REQ_get_subject_name(req), NULL, name) && X509_REQ_set_pubkey(req, key) &&
+		  X509_REQ_sign(req, key, digest_for(key)) > 0 && PEM_write_bio_X509_REQ(bio, req);
+	char *pem = ok ? phx_pki_bio_text(bio) : NULL;
+	if (!pem)
+		return phx_pki_fail(err, -EINVAL, "cannot make a certificate request for '%s'", name);
+	*ret_pem = pem;
+	return 0;
+}
+
+static int check_name(const char *name, struct phx_err *err)
+{
+	if (phx_name_valid(name))
+		return 0;
+	return phx_err_set(err, -EINVAL,
+			   "'%s' is not a name: letters, digits, '-', '_', '.', at most %d, beginning with a letter or digit",
+			   name ? name : "", PHX_NAME_MAX - 1);
+}
+
+int phx_csr_make(const char *name, char **ret_key_pem, char **ret_csr_pem, struct phx_err *err)
+{
+	int r = check_name(name, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO_KEY EVP_PKEY *key = phx_pki_key_new(PHX_TLS_KEY_TYPE, err);
+	if (!key)
+		return -EIO;
+	PHX_AUTO_SECRET char *key_pem = phx_pki_key_pem(key);
+	if (!key_pem)
+		return phx_pki_fail(err, -ENOMEM, "cannot write the key of '%s'", name);
+	r = make_request(key, name, ret_csr_pem, err);
+	if (r == 0)
+		*ret_key_pem = PHX_TAKE(key_pem);
+	return r;
+}
+
+int phx_csr_from_key(const char *key_pem, const char *name, char **ret_csr_pem, struct phx_err *err)
+{
+	int r = check_name(name, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO_KEY EVP_PKEY *key = phx_pki_key_parse(key_pem, "key", err);
+	return key ? make_request(key, name, ret_csr_pem, err) : -EINVAL;
+}
+
+/* Peers choose the key: neither one that is weak nor one that costs us seconds. */
+static int check_key(EVP_PKEY *key, struct phx_err *err)
+{
+	if (!key)
+		return phx_pki_fail(err, -EINVAL, "certificate request: no usable key");
+	bool known = EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "EC") || EVP_PKEY_is_a(key, "RSA");
+	if (!known || EVP_PKEY_get_security_bits(key) < 112 || EVP_PKEY_get_bits(key) > 4096)
+		return phx_err_set(err, -EINVAL,
+				   "certificate request: key refused; use P-256, Ed25519, or RSA of 2048 to 4096 bits");
+	return 0;
+}
+
+/* The request, its self-signature proven; NULL with a text otherwise. */
+static X509_REQ *parse_request(const char *pem, struct phx_err *err)
+{
+	if (!pem || strnlen(pem, PHX_PEM_MAX) == PHX_PEM_MAX) {
+		phx_err_set(err, -EINVAL, "certificate request: missing or larger than %d bytes", PHX_PEM_MAX);
+		return NULL;
+	}
+	PHX_AUTO_BIO BIO *bio = BIO_new_mem_buf(pem, -1);
+	PHX_AUTO_REQ X509_REQ *req = bio ? PEM_read_bio_X509_REQ(bio, NULL, NULL, NULL) : NULL;
+	if (!req) {
+		phx_pki_fail(err, -EINVAL, "certificate request: not in PEM");
+		return NULL;
+	}
+	EVP_PKEY *key = X509_REQ_get0_pubkey(req);
+	if (check_key(key, err) < 0)
+		return NULL;
+	if (X509_REQ_verify(req, key) != 1) {
+		phx_pki_fail(err, -EINVAL, "certificate request: its signature is wrong");
+		return NULL;
+	}
+	return PHX_TAKE(req);
+}
+
+int phx_csr_fingerprint(const char *csr_pem, char ret_fp[PHX_FINGERPRINT_MAX], struct phx_err *err)
+{
+	PHX_AUTO_REQ X509_REQ *req = parse_request(csr_pem, err);
+	return req ? phx_pki_fingerprint(X509_REQ_get0_pubkey(req), ret_fp, err) : -EINVAL;
+}
+
+/* ---- issuing and reading ---- */
+
+int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind, const char *name, uint32_t days,
+		   char **ret_cert_pem, struct phx_err *err)
+{
+	int r = check_name(name, err);
+	if (r < 0)
+		return r;
+	if (days == 0 || days > CERT_DAYS_MAX)
+		return phx_err_set(err, -EINVAL, "certificate of '%s': %u days; 1 to %u are possible", name, days,
+				   CERT_DAYS_MAX);
+	PHX_AUTO_REQ X509_REQ *req = parse_request(csr_pem, err);
+	if (!req)
+		return -EINVAL;
+	struct phx_cert_spec spec = {
+		.subject_key = X509_REQ_get0_pubkey(req),
+		.issuer = phx_pki_ca_cert(p),
+		.issuer_key = phx_pki_ca_key(p),
+		.unit = phx_enum_name(&phx_cert_kind_names, (int)kind),
+		.name = name,
+		.usage = kind == PHX_CERT_SERVER ? "serverAuth" : "clientAuth",
+		.days = days,
+	};
+	PHX_AUTO_CERT X509 *x = phx_cert_make(&spec, err);
+	char *pem = x ? phx_cert_pem(x) : NULL;
+	if (!pem)
+		return phx_err_set(err, -EIO, "certificate of '%s': cannot be written", name);
+	*ret_cert_pem = pem;
+	return 0;
+}
+
+/* The one entry `nid` of a subject, "" when there is none; -EINVAL when there are several or it does not fit. */
+static int subject_text(const X509_NAME *subject, int nid, char *ret, size_t ret_size)
+{
+	int i = X509_NAME_get_index_by_NID(subject, nid, -1);
+	ret[0] = '\0';
+	if (i < 0)
+		return 0;
+	if (X509_NAME_get_index_by_NID(subject, nid, i) >= 0)
+		return -EINVAL;
+	unsigned char *text = NULL;
+	int n = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)));
+	if (n < 0)
+		return -EINVAL;
+	bool fits = (size_t)n < ret_size && !memchr(text, '\0', (size_t)n);
+	if (fits) {
+		memcpy(ret, text, (size_t)n);
+		ret[n] = '\0';
+	}
+	OPENSSL_free(text);
+	return fits ? 0 : -EINVAL;
+}
+
+int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, struct phx_err *err)
+{
+	const unsigned char *p = der;
+	PHX_AUTO_CERT X509 *x = n_der <= PHX_PEM_MAX ? d2i_X509(NULL, &p, (long)n_der) : NULL;
+	if (!x || p != (const unsigned char *)der + n_der)
+		return phx_pki_fail(err, -EINVAL, "not a certificate");
+	struct phx_cert_info info = { 0 };
+	char organisation[16], unit[32];
+	const X509_NAME *subject = X509_get_subject_name(x);
+	if (subject_text(subject, NID_organizationName, organisation, sizeof(organisation)) < 0 ||
+	    subject_text(subject, NID_organizationalUnitName, unit, sizeof(unit)) < 0 ||
+	    subject_text(subject, NID_commonName, info.name, sizeof(info.name)) < 0)
+		return phx_err_set(err, -EINVAL, "certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
+	if (strcmp(organisation, "phoenix") || !phx_name_valid(info.name))
+		return phx_err_set(err, -EINVAL, "certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
+	int kind = 0;
+	int r = phx_enum_parse(&phx_cert_kind_names, unit, &kind, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "certificate of '%s'", info.name);
+	info.kind = (enum phx_cert_kind)kind;
+	EVP_PKEY *key = X509_get0_pubkey(x);
+	if (!key)
+		return phx_pki_fail(err, -EINVAL, "certificate of '%s': no usable key", info.name);
+	r = phx_pki_fingerprint(key, info.fingerprint, err);
+	if (r == 0)
+		*ret = info;
+	return r;
+}

@@ -1,0 +1,289 @@
+/* The site's PKI in one directory: CA, server certificate, signing key. Opened by the daemon
+ * at its start and by the setup command; keys are made once and never replaced by this code:
+ * a lost or foreign key is an error for people to look at.
+ */
+#include "pki/internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "base/file.h"
+
+#define SERVER_DAYS 3650u
+#define RENEW_SECONDS (30 * 86400)
+#define SERVER_NAMES_MAX 64
+
+struct phx_pki {
+	EVP_PKEY *ca_key;
+	X509 *ca;
+	char *ca_pem, *server_pem, *server_key_pem, *site_pub_pem;
+};
+
+EVP_PKEY *phx_pki_ca_key(const struct phx_pki *p)
+{
+	return p->ca_key;
+}
+
+X509 *phx_pki_ca_cert(const struct phx_pki *p)
+{
+	return p->ca;
+}
+
+const char *phx_pki_ca_pem(const struct phx_pki *p)
+{
+	return p->ca_pem;
+}
+
+const char *phx_pki_server_pem(const struct phx_pki *p)
+{
+	return p->server_pem;
+}
+
+const char *phx_pki_server_key_pem(const struct phx_pki *p)
+{
+	return p->server_key_pem;
+}
+
+const char *phx_pki_site_pub_pem(const struct phx_pki *p)
+{
+	return p->site_pub_pem;
+}
+
+void phx_pki_free(struct phx_pki *p)
+{
+	if (!p)
+		return;
+	EVP_PKEY_free(p->ca_key);
+	X509_free(p->ca);
+	free(p->ca_pem);
+	free(p->server_pem);
+	phx_pki_wipe_free(p->server_key_pem);
+	free(p->site_pub_pem);
+	free(p);
+}
+
+static void free_pki(struct phx_pki **p)
+{
+	phx_pki_free(*p);
+}
+
+/* The text of DIR/NAME; 1 when there is no such file. */
+static int read_pem(const char *dir, const char *name, char **ret_pem, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
+	if (!path)
+		return -ENOMEM;
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return 1;
+	return phx_file_read(path, PHX_PEM_MAX, ret_pem, NULL, err);
+}
+
+static int write_pem(const char *dir, const char *name, const char *pem, mode_t mode, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
+	if (!path || !pem)
+		return phx_pki_fail(err, -ENOMEM, "%s/%s: cannot be made", dir, name);
+	return phx_file_write(path, pem, strlen(pem), mode, err);
+}
+
+/* The key in DIR/NAME; a new one is made and stored only when `may_make`. */
+static int open_key(const char *dir, const char *name, const char *type, bool may_make, EVP_PKEY **ret_key,
+		    struct phx_err *err)
+{
+	PHX_AUTO_SECRET char *pem = NULL;
+	int r = read_pem(dir, name, &pem, err);
+	if (r < 0)
+		return r;
+	if (r == 1 && !may_make)
+		return phx_err_set(err, -ENOENT, "%s/%s: missing, but what was made with it is there; restore it",
+				   dir, name);
+	PHX_AUTO_KEY EVP_PKEY *key = NULL;
+	if (r == 0) {
+		key = phx_pki_key_parse(pem, name, err);
+		if (!key)
+			return phx_err_prefix(err, -EINVAL, "%s", dir);
+	} else {
+		key = phx_pki_key_new(type, err);
+		if (!key)
+			return -EIO;
+		pem = phx_pki_key_pem(key);
+		r = write_pem(dir, name, pem, 0600, err);
+		if (r < 0)
+			return r;
+	}
+	*ret_key = PHX_TAKE(key);
+	return 0;
+}
+
+static int make_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
+{
+	struct phx_cert_spec spec = { .subject_key = p->ca_key, .issuer_key = p->ca_key, .name = "Phoenix site CA" };
+	p->ca = phx_cert_make(&spec, err);
+	p->ca_pem = p->ca ? phx_cert_pem(p->ca) : NULL;
+	return p->ca_pem ? write_pem(dir, "ca.pem", p->ca_pem, 0644, err) : -EIO;
+}
+
+static int open_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
+{
+	int missing = read_pem(dir, "ca.pem", &p->ca_pem, err);
+	if (missing < 0)
+		return missing;
+	int r = open_key(dir, "ca.key", PHX_TLS_KEY_TYPE, missing, &p->ca_key, err);
+	if (r < 0)
+		return r;
+	if (missing)
+		return make_ca(dir, p, err);
+	p->ca = phx_cert_parse(p->ca_pem, "ca.pem", err);
+	if (!p->ca)
+		return phx_err_prefix(err, -EINVAL, "%s", dir);
+	if (X509_check_private_key(p->ca, p->ca_key) != 1)
+		return phx_pki_fail(err, -EINVAL, "%s: ca.pem and ca.key do not belong together", dir);
+	return 0;
+}
+
+static int open_site_key(const char *dir, struct phx_pki *p, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *had = NULL;
+	PHX_AUTO_KEY EVP_PKEY *key = NULL;
+	int missing = read_pem(dir, "site.pub", &had, err);
+	if (missing < 0)
+		return missing;
+	int r = open_key(dir, "site.key", "ED25519", missing, &key, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
+	if (bio && PEM_write_bio_PUBKEY(bio, key))
+		p->site_pub_pem = phx_pki_bio_text(bio);
+	if (!p->site_pub_pem)
+		return phx_pki_fail(err, -EIO, "%s/site.pub: cannot be made", dir);
+	if (missing)
+		return write_pem(dir, "site.pub", p->site_pub_pem, 0644, err);
+	if (strcmp(had, p->site_pub_pem))
+		return phx_err_set(err, -EINVAL, "%s: site.pub and site.key do not belong together", dir);
+	return 0;
+}
+
+/* ---- the server's certificate ---- */
+
+static bool is_address(const char *name)
+{
+	unsigned char buf[16];
+	return inet_pton(AF_INET, name, buf) == 1 || inet_pton(AF_INET6, name, buf) == 1;
+}
+
+/* "IP:10.77.0.1,DNS:head": only what cannot be mistaken for more of the notation. */
+static int format_san(const char *const *names, size_t n_names, char **ret_san, struct phx_err *err)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	if (n_names > SERVER_NAMES_MAX)
+		return phx_err_set(err, -E2BIG, "%zu names for the server; at most %d", n_names, SERVER_NAMES_MAX);
+	for (size_t i = 0; i < n_names; i++) {
+		bool address = is_address(names[i]);
+		if (!address && (strlen(names[i]) > 253 || !names[i][0] ||
+				 strspn(names[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") !=
+					 strlen(names[i])))
+			return phx_err_set(err, -EINVAL, "'%s' is neither an IP address nor a DNS name", names[i]);
+		phx_buf_addf(&b, "%s%s:%s", i ? "," : "", address ? "IP" : "DNS", names[i]);
+	}
+	char *san = phx_buf_take(&b);
+	if (!san)
+		return -ENOMEM;
+	*ret_san = san;
+	return 0;
+}
+
+static bool has_name(X509 *x, const char *name)
+{
+	return is_address(name) ? X509_check_ip_asc(x, name, 0) == 1 : X509_check_host(x, name, 0, 0, NULL) == 1;
+}
+
+/* Does the certificate say exactly these names? */
+static bool same_names(X509 *x, const char *const *names, size_t n_names)
+{
+	GENERAL_NAMES *san = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+	int n = sk_GENERAL_NAME_num(san);
+	GENERAL_NAMES_free(san);
+	if (n < 0 || (size_t)n != n_names)
+		return false;
+	for (size_t i = 0; i < n_names; i++)
+		if (!has_name(x, names[i]))
+			return false;
+	return true;
+}
+
+static bool server_cert_good(const struct phx_pki *p, X509 *x, EVP_PKEY *key, const char *const *names,
+			     size_t n_names)
+{
+	time_t soon = time(NULL) + RENEW_SECONDS;
+	return X509_check_private_key(x, key) == 1 && X509_verify(x, p->ca_key) == 1 &&
+	       X509_cmp_time(X509_get0_notAfter(x), &soon) > 0 && same_names(x, names, n_names);
+}
+
+static int issue_server(const char *dir, struct phx_pki *p, EVP_PKEY *key, const char *san, struct phx_err *err)
+{
+	struct phx_cert_spec spec = {
+		.subject_key = key,
+		.issuer = p->ca,
+		.issuer_key = p->ca_key,
+		.unit = phx_enum_name(&phx_cert_kind_names, PHX_CERT_SERVER),
+		.name = "phxd",
+		.usage = "serverAuth",
+		.san = san,
+		.days = SERVER_DAYS,
+	};
+	PHX_AUTO_CERT X509 *x = phx_cert_make(&spec, err);
+	free(p->server_pem);
+	p->server_pem = x ? phx_cert_pem(x) : NULL;
+	return p->server_pem ? write_pem(dir, "server.pem", p->server_pem, 0644, err) : -EIO;
+}
+
+static int open_server(const char *dir, const char *const *names, size_t n_names, struct phx_pki *p,
+		       struct phx_err *err)
+{
+	PHX_AUTO_KEY EVP_PKEY *key = NULL;
+	PHX_AUTO_FREE char *san = NULL;
+	int r = format_san(names, n_names, &san, err);
+	if (r == 0)
+		r = open_key(dir, "server.key", PHX_TLS_KEY_TYPE, true, &key, err);
+	if (r < 0)
+		return r;
+	p->server_key_pem = phx_pki_key_pem(key);
+	if (!p->server_key_pem)
+		return phx_pki_fail(err, -ENOMEM, "%s/server.key: cannot be read", dir);
+	r = read_pem(dir, "server.pem", &p->server_pem, err);
+	if (r < 0)
+		return r;
+	/* Anybody can replace this file's contents by issuing again: a broken one is no error. */
+	PHX_AUTO_CERT X509 *x = r == 0 ? phx_cert_parse(p->server_pem, "server.pem", NULL) : NULL;
+	if (x && server_cert_good(p, x, key, names, n_names))
+		return 0;
+	return issue_server(dir, p, key, san, err);
+}
+
+int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names, struct phx_pki **ret,
+		 struct phx_err *err)
+{
+	int r = phx_dir_make(dir, 0700, err);
+	if (r < 0)
+		return r;
+	if (chmod(dir, 0700) < 0)
+		return phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	PHX_AUTO(free_pki) struct phx_pki *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	r = open_ca(dir, p, err);
+	if (r == 0)
+		r = open_site_key(dir, p, err);
+	if (r == 0 && n_names > 0)
+		r = open_server(dir, server_names, n_names, p, err);
+	if (r == 0)
+		*ret = PHX_TAKE(p);
+	return r;
+}
