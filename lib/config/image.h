@@ -1,0 +1,58 @@
+/* image.conf (how an image is made) and manifest.conf (what it is) as typed structs. Used by lib/deploy (the store on
+ * the head) and by the agent (which gets the manifest over TLS together with its digest). */
+#ifndef PHX_CONFIG_IMAGE_H
+#define PHX_CONFIG_IMAGE_H
+
+#include "base/record.h"
+
+#define PHX_IMAGE_MANIFEST "manifest.conf"
+/* names of the files an image may have */
+#define PHX_IMAGE_KERNEL "vmlinuz"
+#define PHX_IMAGE_INITRD "initrd.zst"	     /* kind initramfs */
+#define PHX_IMAGE_ROOT_DISK "root.ext4.zst"  /* kind rootfs: for disks */
+#define PHX_IMAGE_ROOT_RAM "root.squashfs"   /* kind rootfs: for RAM boot */
+
+enum phx_image_kind { PHX_IMAGE_INITRAMFS, PHX_IMAGE_ROOTFS };
+extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
+
+struct phx_image_file {
+	char name[PHX_NAME_MAX];
+	uint64_t size;	   /* bytes of the file as it is */
+	char sha256[65];   /* of the file as it is */
+	uint64_t raw_size; /* bytes when decompressed; 0 = not compressed */
+};
+extern const struct phx_record phx_image_file_record;
+
+struct phx_image {
+	char name[PHX_NAME_MAX];
+	char version[PHX_NAME_MAX];
+	int kind; /* enum phx_image_kind */
+	char architecture[16];
+	char kernel_release[96];
+	char digest[65]; /* SHA-256 of manifest.conf: the image's identity */
+	struct phx_list files; /* struct phx_image_file */
+};
+extern const struct phx_record phx_image_record;
+
+/** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is computed over the text.
+ * -EINVAL: unknown key, bad name, size or digest, a file twice, a kind without its files. ret untouched on failure, else owned:
+ * phx_record_fini(&phx_image_record, ret). */
+int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret, struct phx_err *err);
+
+/** The text of a manifest for `im`, malloc'd; what phx_image_parse() reads. NULL on ENOMEM. */
+char *phx_image_format(const struct phx_image *im);
+
+/** The file `name` of an image; NULL when it has none such. */
+const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name);
+
+/** What of image.conf the programs need; the recipe reads the rest itself. */
+struct phx_image_conf {
+	char name[PHX_NAME_MAX];
+	char version[PHX_NAME_MAX];
+	int kind; /* enum phx_image_kind */
+	char architecture[16];
+};
+/** Read images/NAME/image.conf; further keys belong to the recipe. "FILE:LINE: ..." in err. */
+int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx_err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* Child programs of the daemon: started, watched by pidfd (no SIGCHLD), restarted with back-off, stopped. One thread of
+ * its own does it all; the caller's loop never waits. */
+#ifndef PHX_DEPLOY_CHILD_H
+#define PHX_DEPLOY_CHILD_H
+
+#include <sys/types.h>
+
+#include "base/record.h"
+
+struct phx_child_spec {
+	const char *name; /* "dnsmasq" */
+	const char *const *argv; /* NULL-terminated, argv[0] absolute; copied */
+	const char *pid_file; /* so that one left by a killed daemon (same argv) is found and ended first; NULL = none */
+	const char *log_file; /* stdout and stderr are appended here; NULL = inherited */
+};
+
+struct phx_child_status {
+	char name[32];
+	uint64_t pid; /* 0 when not running */
+	bool running;
+	uint32_t restarts;
+	int64_t status; /* of the last end: exit status, 128 + signal */
+	char error[160]; /* why it could not be started, "" */
+};
+extern const struct phx_record phx_child_status_record;
+
+/** Called on the supervisor's thread whenever a child started or ended; may be NULL. Must not call phx_children_*(). */
+typedef void (*phx_child_fn)(void *arg, const struct phx_child_status *status);
+
+struct phx_children;
+int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret, struct phx_err *err);
+/** Stops all (SIGTERM, after 3 s SIGKILL) and frees. Safe on NULL. */
+void phx_children_free(struct phx_children *c);
+
+/** Start a program and keep it running: a restart comes after 100 ms, doubled up to 30 s while it ends within 10 s. -EEXIST name
+ * taken; -ENOENT, -EACCES no such program (it is not kept then). Children die with the daemon (PDEATHSIG). */
+int phx_children_add(struct phx_children *c, const struct phx_child_spec *spec, struct phx_err *err);
+/** Stop and forget. -ENOENT. */
+int phx_children_remove(struct phx_children *c, const char *name, struct phx_err *err);
+/** Send a signal to the running program, by its pidfd. -ENOENT, -ESRCH when it does not run now. */
+int phx_children_signal(struct phx_children *c, const char *name, int sig, struct phx_err *err);
+/** End it; the supervisor starts it again at once (new configuration file). */
+int phx_children_restart(struct phx_children *c, const char *name, struct phx_err *err);
+/** All children; ret: struct phx_child_status, owned by the caller (phx_list_fini). */
+int phx_children_status(struct phx_children *c, struct phx_list *ret);
+
+#endif
