@@ -61,7 +61,7 @@ typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
 /** One row a route: the table is also what API documentation is made from. */
 struct phx_http_route {
 	const char *method;
-	const char *path; /* "/v1/nodes/*": '*' stands for one segment; a final "**" for the rest */
+	const char *path; /* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
 	unsigned via;	  /* bits 1u << enum phx_http_listener */
 	phx_http_handler handler;
 	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
