@@ -1,0 +1,245 @@
+/* Power operations: see power.h. Called by phxd's workers through queue.c and
+ * by the CLI's diagnostics; blocks, so never on a main loop.
+ *
+ * An operation is a row of `sequences`; each step that has a goal (on, off) is
+ *
+ *   order ──▶ read the state ──▶ goal reached? done
+ *     ▲             │ no
+ *     └─ again after RESEND_MS, or at once when the BMC was busy
+ *
+ * The order is always given, even when the BMC reports the goal already: a BMC
+ * whose report lags behind would otherwise turn 'already off' into a lie. */
+#include "power/power.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "power/driver.h"
+
+enum {
+	DEFAULT_TIMEOUT_MS = 60000,
+	CALL_MS = 20000,	/* one exchange with a BMC */
+	RESEND_MS = 10000,	/* a BMC may take an order and forget it */
+	POLL_FIRST_MS = 100,
+	POLL_MOST_MS = 1000,
+	OFF_SETTLE_MS = 500,	/* 'off' counts when it is still so after this */
+	STEPS_MAX = 3,
+};
+
+static const char *const op_names[] = { "status", "on", "off", "cycle", "reset", "boot-pxe", "boot-disk", "boot" };
+const struct phx_enum phx_power_op_names = { "power operation", op_names, PHX_ARRAY_SIZE(op_names) };
+
+static const char *const state_names[] = { "unknown", "on", "off" };
+const struct phx_enum phx_power_state_names = { "power state", state_names, PHX_ARRAY_SIZE(state_names) };
+
+struct sequence {
+	int n_steps;
+	enum phx_power_op steps[STEPS_MAX];
+};
+
+static const struct sequence sequences[] = {
+	[PHX_POWER_STATUS] = { 1, { PHX_POWER_STATUS } },
+	[PHX_POWER_ON] = { 1, { PHX_POWER_ON } },
+	[PHX_POWER_OFF] = { 1, { PHX_POWER_OFF } },
+	[PHX_POWER_CYCLE] = { 2, { PHX_POWER_OFF, PHX_POWER_ON } },
+	[PHX_POWER_RESET] = { 1, { PHX_POWER_RESET } },
+	[PHX_POWER_BOOT_PXE] = { 1, { PHX_POWER_BOOT_PXE } },
+	[PHX_POWER_BOOT_DISK] = { 1, { PHX_POWER_BOOT_DISK } },
+	[PHX_POWER_BOOT] = { 3, { PHX_POWER_OFF, PHX_POWER_BOOT_PXE, PHX_POWER_ON } },
+};
+
+/* ---- the driver 'none' ---- */
+
+static int none_check(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	(void)bmc;
+	(void)err;
+	return 0;
+}
+
+static int none_status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
+		       struct phx_err *err)
+{
+	(void)bmc;
+	(void)timeout_ms;
+	(void)ret_state;
+	return phx_err_set(err, -EOPNOTSUPP, "the node has no BMC; its power is switched by hand");
+}
+
+static int none_order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err)
+{
+	(void)op;
+	return none_status(bmc, timeout_ms, NULL, err);
+}
+
+static const struct phx_power_driver driver_none = { "none", true, none_check, none_status, none_order };
+
+static const struct phx_power_driver *const drivers[] = {
+	&phx_power_ipmi, &phx_power_redfish, &phx_power_wol, &phx_power_script, &driver_none,
+};
+static const char *const driver_names[] = { "ipmi", "redfish", "wol", "script", "none" };
+_Static_assert(PHX_ARRAY_SIZE(drivers) == PHX_ARRAY_SIZE(driver_names), "one name a driver");
+
+size_t phx_power_drivers(const char *const **ret_names)
+{
+	*ret_names = driver_names;
+	return PHX_ARRAY_SIZE(driver_names);
+}
+
+static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret, struct phx_err *err)
+{
+	static const struct phx_enum names = { "power driver", driver_names, PHX_ARRAY_SIZE(driver_names) };
+	int i;
+	int r = phx_enum_parse(&names, bmc->driver[0] ? bmc->driver : "none", &i, err);
+	if (r == 0)
+		*ret = drivers[i];
+	return r;
+}
+
+int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	const struct phx_power_driver *driver = NULL;
+	int r = find_driver(bmc, &driver, err);
+	return r < 0 ? r : driver->check(bmc, err);
+}
+
+/* ---- one operation ---- */
+
+struct run {
+	const struct phx_bmc *bmc;
+	const struct phx_power_driver *driver;
+	int64_t end_ms;
+	enum phx_power_state seen; /* last reported */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Time for one exchange; 0 when there is none left. */
+static uint32_t call_time(const struct run *run)
+{
+	int64_t left = run->end_ms - now_ms();
+	return left <= 0 ? 0 : (uint32_t)(left < CALL_MS ? left : CALL_MS);
+}
+
+static void nap(const struct run *run, uint32_t ms)
+{
+	uint32_t left = call_time(run);
+	if (ms > left)
+		ms = left;
+	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	nanosleep(&ts, NULL);
+}
+
+static int read_state(struct run *run, struct phx_err *err)
+{
+	uint32_t timeout_ms = call_time(run);
+	if (!timeout_ms)
+		return phx_err_set(err, -ETIMEDOUT, "no time left to ask for the state");
+	enum phx_power_state state = PHX_POWER_UNKNOWN;
+	int r = run->driver->status(run->bmc, timeout_ms, &state, err);
+	run->seen = r < 0 ? PHX_POWER_UNKNOWN : state;
+	return r;
+}
+
+static enum phx_power_state goal_of(enum phx_power_op op)
+{
+	return op == PHX_POWER_ON ? PHX_POWER_IS_ON : op == PHX_POWER_OFF ? PHX_POWER_IS_OFF : PHX_POWER_UNKNOWN;
+}
+
+/* Give the order; while the BMC is busy, reread and repeat (somebody else's
+ * command may have done it already). */
+static int give_order(struct run *run, enum phx_power_op op, struct phx_err *err)
+{
+	enum phx_power_state goal = goal_of(op);
+	for (uint32_t wait_ms = POLL_FIRST_MS;; wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS) {
+		struct phx_err why = { 0 };
+		uint32_t timeout_ms = call_time(run);
+		if (!timeout_ms)
+			return phx_err_set(err, -ETIMEDOUT, "no time left to give the order");
+		int r = run->driver->order(run->bmc, op, timeout_ms, &why);
+		if (r != -EBUSY)
+			return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
+		nap(run, wait_ms);
+		if (!call_time(run))
+			return phx_err_set(err, -EBUSY, "%s", why.text);
+		if (goal != PHX_POWER_UNKNOWN && read_state(run, NULL) == 0 && run->seen == goal)
+			return 0;
+	}
+}
+
+/* Errors that waiting does not heal; a silent or confused BMC may come back. */
+static bool is_final(int r)
+{
+	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP || r == -ENOMEM;
+}
+
+static int not_observed(const struct run *run, enum phx_power_state goal, const struct phx_err *why,
+			struct phx_err *err)
+{
+	if (why->text[0])
+		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: %s", state_names[goal], why->text);
+	return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'", state_names[goal],
+			   state_names[run->seen]);
+}
+
+/* Poll until the BMC reports `goal` (off: twice, OFF_SETTLE_MS apart). */
+static int observe(struct run *run, enum phx_power_op op, enum phx_power_state goal, struct phx_err *err)
+{
+	uint32_t wait_ms = POLL_FIRST_MS;
+	int64_t ordered = now_ms();
+	bool seen_before = false;
+	for (;;) {
+		struct phx_err why = { 0 };
+		int r = read_state(run, &why);
+		if (is_final(r))
+			return phx_err_set(err, r, "%s", why.text);
+		bool seen = r == 0 && run->seen == goal;
+		if (seen && (goal == PHX_POWER_IS_ON || seen_before))
+			return 0;
+		if (!call_time(run))
+			return not_observed(run, goal, &why, err);
+		if (!seen && now_ms() - ordered > RESEND_MS) {
+			(void)give_order(run, op, NULL);
+			ordered = now_ms();
+		}
+		nap(run, seen ? OFF_SETTLE_MS : wait_ms);
+		wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS;
+		seen_before = seen;
+	}
+}
+
+static int do_step(struct run *run, enum phx_power_op op, struct phx_err *err)
+{
+	if (op == PHX_POWER_STATUS)
+		return read_state(run, err);
+	int r = give_order(run, op, err);
+	enum phx_power_state goal = goal_of(op);
+	if (r == 0 && goal != PHX_POWER_UNKNOWN && run->driver->observes)
+		r = observe(run, op, goal, err);
+	return r;
+}
+
+int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, enum phx_power_state *ret_state,
+		 struct phx_err *err)
+{
+	struct run run = { .bmc = bmc, .end_ms = now_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS) };
+	struct phx_err why = { 0 };
+	int r = find_driver(bmc, &run.driver, &why);
+	if (r == 0)
+		r = run.driver->check(bmc, &why);
+	for (int i = 0; r == 0 && i < sequences[op].n_steps; i++)
+		r = do_step(&run, sequences[op].steps[i], &why);
+	if (r < 0)
+		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s", op_names[op], bmc->node[0] ? " of " : "",
+				   bmc->node, bmc->driver[0] ? bmc->driver : "none", bmc->address[0] ? " " : "",
+				   bmc->address, why.text[0] ? why.text : strerror(-r));
+	if (ret_state)
+		*ret_state = run.seen;
+	return 0;
+}
