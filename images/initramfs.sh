@@ -85,36 +85,60 @@ add_files() {
 	find "$TREE/etc" -name '*.script' -exec chmod 755 {} +
 	mkdir -p "$TREE"/{dev,proc,sys,run,tmp,mnt,root,var,etc/phoenix,opt/phoenix}
 	ln -sf /run "$TREE/var/run"
+	ln -sf /run/phoenix/resolv.conf "$TREE/etc/resolv.conf"
 	ln -sf /proc/mounts "$TREE/etc/mtab"
 	[ -c "$TREE/dev/console" ] || mknod -m 600 "$TREE/dev/console" c 5 1
 	echo "$(conf name) $(conf version)" >"$TREE/etc/phoenix/image"
 }
 
-add_agent() {
-	[ -n "$AGENT" ] || return 0
-	[ -x "$AGENT/bin/phx-agent" ] || die "$AGENT/bin/phx-agent: no such program; is this the agent's bundle?"
-	mkdir -p "$TREE/opt/phoenix"
-	cp -a "$AGENT" "$TREE/opt/phoenix/agent"
+# pack DIR FILE: padded to whole blocks, since archives are put one behind
+# another (the agent's, the site's) and one must start at a multiple of 4 bytes
+pack() {
+	clamp_times "$1"
+	(cd "$1" && find . -mindepth 1 -printf '%P\0' | sort -z |
+		cpio --quiet --null --reproducible -o -H newc -R 0:0) | zstd -q -"$(conf zstd_level)" -T0 >"$2"
+	truncate -s %512 "$2"
 }
 
-pack() {
-	clamp_times "$TREE"
-	(cd "$TREE" && find . -mindepth 1 -printf '%P\0' | sort -z |
-		cpio --quiet --null --reproducible -o -H newc -R 0:0) | zstd -q -"$(conf zstd_level)" -T0 >"$1"
+# kernel and archive without the agent: rebuilt when the recipe changes only
+make_base() {
+	local release
+	mkdir -p "$TREE"
+	bootstrap extract "$ROOT"
+	release=$(kernel_release "$ROOT")
+	add_programs
+	add_busybox
+	add_modules "$release"
+	add_files
+	pack "$TREE" "$WORK/out/base.zst"
+	cp "$ROOT/boot/vmlinuz-$release" "$WORK/out/vmlinuz"
+	echo "$release" >"$WORK/out/release"
+}
+
+# the agent's archive comes behind the base
+add_agent() {
+	mkdir -p "$WORK/agent/opt/phoenix"
+	cp -a "$AGENT" "$WORK/agent/opt/phoenix/agent"
+	pack "$WORK/agent" "$WORK/agent.zst"
+	cat "$WORK/agent.zst" >>"$WORK/out/initrd.zst"
 }
 
 recipe_begin "$@"
 ROOT=$WORK/root
 TREE=$WORK/tree
-mkdir -p "$TREE"
-bootstrap extract "$ROOT"
-release=$(kernel_release "$ROOT")
-add_programs
-add_busybox
-add_modules "$release"
-add_files
-add_agent
-pack "$WORK/out/initrd.zst"
-cp "$ROOT/boot/vmlinuz-$release" "$WORK/out/vmlinuz"
-manifest "$WORK/out" "$release" vmlinuz initrd.zst
+agent_digest=${AGENT:+$(digest_of "$AGENT")}
+agent_digest=${agent_digest:-none}
+if built_from base "$DIGEST" && built_from agent "$agent_digest"; then
+	exit 0
+fi
+echo "image $(conf name)" >&2
+if built_from base "$DIGEST"; then
+	cp "$OUT"/{base.zst,vmlinuz,release} "$WORK/out/"
+else
+	make_base
+fi
+cp "$WORK/out/base.zst" "$WORK/out/initrd.zst"
+[ -z "$AGENT" ] || add_agent
+manifest "$WORK/out" "$(cat "$WORK/out/release")" vmlinuz initrd.zst
+printf 'base %s\nagent %s\n' "$DIGEST" "$agent_digest" >"$WORK/out/recipe"
 recipe_end

@@ -18,7 +18,7 @@ conf() {
 
 # conf_list KEY: the strings of a list, one a line; it may span lines.
 conf_list() {
-	sed -n "/^[[:space:]]*$1[[:space:]]*=[[:space:]]*[[(]/,/[])][[:space:]]*;/p" "$IMAGE_DIR/image.conf" |
+	awk -v key="$1" '$1 == key && $2 == "=" { on = 1 } on { print } /\];/ { on = 0 }' "$IMAGE_DIR/image.conf" |
 		grep -o '"[^"]*"' | tr -d '"' || true
 }
 
@@ -54,7 +54,8 @@ apt_options() {
 	apt-config dump | sed -n 's/^\(Acquire::[a-z]*::Proxy[^ ]* ".*"\);$/--aptopt=\1/p'
 }
 
-# bootstrap VARIANT ROOT [option...]: mmdebstrap with the packages of image.conf.
+# bootstrap VARIANT ROOT [option...]: mmdebstrap with the packages of image.conf;
+# what it says is shown when it fails.
 bootstrap() {
 	local variant=$1 root=$2 suite sources options=()
 	shift 2
@@ -62,9 +63,12 @@ bootstrap() {
 	sources=$WORK/sources
 	apt_sources "$suite" "$sources"
 	mapfile -t options < <(apt_options)
-	mmdebstrap --quiet --mode=root --variant="$variant" --architectures="$(conf_required architecture)" \
+	mmdebstrap --mode=root --variant="$variant" --architectures="$(conf_required architecture)" \
 		--include="$(conf_list packages | paste -sd,)" "${options[@]}" "$@" \
-		"$suite" "$root" "$sources"/*
+		"$suite" "$root" "$sources"/* >"$WORK/mmdebstrap.log" 2>&1 || {
+		cat "$WORK/mmdebstrap.log" >&2
+		die "mmdebstrap failed"
+	}
 }
 
 # kernel_release ROOT: the one kernel in it.
@@ -105,18 +109,47 @@ manifest() {
 	} >"$out/manifest.conf"
 }
 
+# digest_of PATH...: one digest over the names, modes and contents below the paths
+digest_of() {
+	local path
+	for path in "$@"; do
+		(cd "$path" && find . -type f -printf '%P %m\n' -o -type l -printf '%P %l\n' | sort &&
+			find . -type f -print0 | sort -z | xargs -0 --no-run-if-empty sha256sum)
+	done | sha256sum | cut -d' ' -f1
+}
+
+# the shared scripts, the image's own directory, and what it names elsewhere
+recipe_digest() {
+	local modules
+	modules=$(conf modules)
+	{
+		find "$(dirname "$0")" -maxdepth 1 -type f -print0 | sort -z | xargs -0 cat
+		cat ${modules:+"$IMAGE_DIR/$modules"}
+		digest_of "$IMAGE_DIR" "$IMAGE_DIR/$(conf_required files)"
+	} </dev/null | sha256sum | cut -d' ' -f1
+}
+
 # arguments of a recipe: IMAGE_DIR OUT_DIR [AGENT_BUNDLE]. Builds in a directory
 # beside OUT_DIR that is renamed to it at the end: a failed build leaves the old.
+# DIGEST stands for the recipe; OUT_DIR/recipe tells from which it was built.
 recipe_begin() {
 	IMAGE_DIR=$1
 	OUT=${2:?the output directory is missing}
 	AGENT=${3:-}
 	[ -e "$IMAGE_DIR/image.conf" ] || die "$IMAGE_DIR/image.conf: no such file"
 	[ "$(id -u)" = 0 ] || die "building an image needs root"
+	[ -z "$AGENT" ] || [ -x "$AGENT/bin/phx-agent" ] ||
+		die "$AGENT/bin/phx-agent: no such program; is this the agent's bundle?"
+	DIGEST=$(recipe_digest)
 	mkdir -p "$(dirname "$OUT")"
 	WORK=$(mktemp -d "$(dirname "$OUT")/.$(basename "$OUT").XXXXXX")
 	trap 'rm -rf --one-file-system "$WORK"' EXIT
 	mkdir "$WORK/out"
+}
+
+# built_from KEY DIGEST: OUT_DIR was built from that very state
+built_from() {
+	grep -qx "$1 $2" "$OUT/recipe" 2>/dev/null
 }
 
 recipe_end() {
