@@ -26,19 +26,26 @@ struct phx_package_limits {
 	uint32_t ratio_max;
 };
 
-/** Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding package.conf and files/), entries sorted, times zeroed
- * (SOURCE_DATE_EPOCH), owner root: the same tree gives the same bytes. Refuses what unpack would refuse. ret_path malloc'd. */
+/** A source directory: package.conf (libconfig: name, version, arch, summary) and files/, or an executable `build`
+ * that fills the empty directory given as its one argument (it runs with the caller's rights; 15 minutes). The package
+ * root is what is in files/; the name PHX at its top is reserved. Versions hold no '-'.
+ * Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding package.conf and files/), entries sorted, times zeroed
+ * (SOURCE_DATE_EPOCH), owner root: the same tree gives the same bytes. Refuses what unpack would refuse. ret_path
+ * malloc'd. */
 int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path, struct phx_err *err);
-/** Write PATH.sig (Ed25519 over the SHA-256 of the file) with the PEM key. */
+/** Write PATH.sig (64 bytes: Ed25519 over the text "phoenix package sha256 HEX\n") with the PEM key. */
 int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err);
 /** Check signature, then read and check the manifest. -EKEYREJECTED wrong or missing signature, -EBADMSG damaged. */
 int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret, struct phx_err *err);
-/** Manifest without signature check (for `phx package build`'s output). */
+/** Manifest without signature check, and everything read as unpack would (for `phx package build`'s output):
+ * -EPERM, -E2BIG, -EBADMSG. */
 int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_err *err);
 
-/** Unpack a verified archive: into DEST/.VERSION.PID.tmp, checked, fsynced, renamed to DEST/VERSION (DEST = ROOT/NAME).
+/** Unpack a verified archive: into DEST/.VERSION.tmp, checked, fsynced, renamed to DEST/VERSION (DEST = ROOT/NAME).
  * Refused (-EPERM, entry named): absolute or escaping paths, links out of the package, devices, fifos, set-id bits;
- * (-E2BIG): over limits. Nothing of a failed unpack remains. Already unpacked with the same digest: 0, nothing done. */
+ * (-E2BIG): over limits. -ENOEXEC: made for another machine. -EEXIST: VERSION is there from other
+ * bytes. Nothing of a failed unpack remains, and leftovers of an interrupted one are removed by the next. Already
+ * unpacked with the same digest: 0, nothing done. ROOT is locked (flock) meanwhile; thread-safe; `ret` may be NULL. */
 int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
 		       const struct phx_package_limits *limits, struct phx_package *ret, struct phx_err *err);
 /** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what was. */
@@ -47,7 +54,8 @@ int phx_package_activate(const char *root, const char *name, const char *version
 int phx_package_revert(const char *root, const char *name, struct phx_err *err);
 /** Version that is current; -ENOENT none. */
 int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err);
-/** Remove one version, or all and the links when version is NULL. Missing is no error. */
+/** Remove one version (-EBUSY when it is the current one), or all and the links when version is NULL. Missing is no
+ * error; an interrupted removal never leaves half a version that looks whole. */
 int phx_package_remove(const char *root, const char *name, const char *version, struct phx_err *err);
 
 /** The head's repository directory: list what is there (verified against pub; bad ones are skipped and named in
@@ -58,10 +66,12 @@ struct phx_package_bad {
 };
 int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages, struct phx_list *ret_bad,
 		  struct phx_err *err);
-/** Add a package file and its .sig (verified first; moved or copied in; -EEXIST if the same name-version is there with other bytes). */
+/** Add a package file and its .sig (verified first; moved or copied in; -EEXIST if the same name-version is there with
+ * other bytes). */
 int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
 		 struct phx_err *err);
-/** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order. */
+/** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order.
+ */
 int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,
 		  struct phx_package *ret, struct phx_err *err);
 /** Compare versions: negative, 0, positive. Digits runs compare as numbers. */
