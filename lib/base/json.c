@@ -62,6 +62,37 @@ json_t *phx_json_from_record(const struct phx_record *rec, const void *obj)
 	return j;
 }
 
+/* A number that is not 0, a list or object or text that is not empty, true. */
+static bool worth_writing(const struct phx_field *f, const void *at, const json_t *v)
+{
+	if (f->type == PHX_F_ENUM)
+		return *(const int *)at != 0;
+	if (json_is_string(v))
+		return json_string_length(v) > 0;
+	if (json_is_object(v))
+		return json_object_size(v) > 0;
+	if (json_is_array(v))
+		return json_array_size(v) > 0;
+	return json_is_integer(v) ? json_integer_value(v) != 0 : json_is_true(v);
+}
+
+json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *obj)
+{
+	json_t *j = json_object();
+	for (size_t i = 0; j && i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		const void *at = (const char *)obj + f->offset;
+		json_t *v = f->type == PHX_F_REC ? phx_json_from_record_sparse(f->record, at) : field_to_json(f, at);
+		if (!v || (worth_writing(f, at, v) && json_object_set(j, f->name, v))) {
+			json_decref(v);
+			json_decref(j);
+			return NULL;
+		}
+		json_decref(v);
+	}
+	return j;
+}
+
 static void path_text(const struct path *p, struct phx_buf *b)
 {
 	if (!p)

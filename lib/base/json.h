@@ -11,6 +11,10 @@
  * NULL on ENOMEM or when a string is not valid UTF-8. */
 json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
 
+/** As phx_json_from_record(), leaving out what is zero, empty or false: for the
+ * journal, whose events use few of their fields. Reads back to the same record. */
+json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *obj);
+
 /** Fill `ret_obj` (zeroed first) from `j`. Absent fields stay zero, unknown
  * keys, wrong types, over-long strings and unknown enum names are -EINVAL with
  * a text that names the path ("disks[1].size_bytes: ..."); ret_obj is then

@@ -42,6 +42,7 @@ struct phx_job {
 	uint32_t uid, gid;
 	char user[PHX_NAME_MAX];
 	bool cancel; /* asked for */
+	bool broken; /* a part failed: the others are told to end */
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t status;		 /* the worst part's */
 	struct phx_list argv;	 /* struct phx_word */

@@ -1,0 +1,225 @@
+/* core_apply: dispatch by table, and the events of configuration. Called by
+ * the daemon for each event and at replay, by tests and by the simulator.
+ * Every handler checks first and changes afterwards, so that a refused event
+ * leaves the state as it was. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n)
+{
+	struct phx_action *act = phx_list_push(&a->out->actions, sizeof(*act));
+	if (!act)
+		return NULL;
+	act->kind = kind;
+	if (n) {
+		PHX_STR_SET(act->node, n->name);
+		act->epoch = n->plan.epoch;
+	}
+	return act;
+}
+
+void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_NOTE, n);
+	if (!act)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(act->text, sizeof(act->text), fmt, ap);
+	va_end(ap);
+}
+
+int phx_need_node(struct phx_apply *a, struct phx_node **ret)
+{
+	*ret = phx_state_node(a->s, a->ev->node);
+	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
+}
+
+bool phx_node_has_bmc(const struct phx_node *n)
+{
+	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
+}
+
+static int apply_settings(struct phx_apply *a)
+{
+	if (a->ev->settings.missing_after_ms < 1000)
+		return phx_err_set(a->err, -EINVAL, "missing_after_ms: must be at least 1000");
+	a->out->changed = !phx_record_equal(&phx_settings_record, &a->s->settings, &a->ev->settings);
+	a->s->settings = a->ev->settings;
+	return 0;
+}
+
+static int apply_pool_put(struct phx_apply *a)
+{
+	const struct phx_pool *put = &a->ev->pool_put;
+	if (!phx_name_valid(put->name))
+		return phx_err_set(a->err, -EINVAL, "pool: '%s' is no name", put->name);
+	struct phx_pool *p = phx_state_pool(a->s, put->name);
+	if (p && phx_record_equal(&phx_pool_record, p, put))
+		return 0;
+	if (!p)
+		p = phx_list_push(&a->s->pools, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = *put;
+	a->out->changed = true;
+	return 0;
+}
+
+static int apply_pool_remove(struct phx_apply *a)
+{
+	struct phx_pool *p = phx_state_pool(a->s, a->ev->name);
+	if (!p)
+		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'", a->ev->name);
+	if (!strcmp(p->name, PHX_POOL_FREE))
+		return phx_err_set(a->err, -EPERM, "the pool '%s' is always there", PHX_POOL_FREE);
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (!strcmp(n->pool, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)) ||
+		    !strcmp(n->plan.to_pool, p->name))
+			return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name, n->name);
+	phx_list_remove(&a->s->pools, sizeof(*p),
+			(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
+	a->out->changed = true;
+	return 0;
+}
+
+static int apply_role_put(struct phx_apply *a)
+{
+	const struct phx_role *put = &a->ev->role_put;
+	int r = phx_role_check(put, a->err);
+	if (r < 0)
+		return r;
+	if (!phx_state_pool(a->s, put->pool))
+		return phx_err_set(a->err, -ENOENT, "role %s: there is no pool '%s'", put->name, put->pool);
+	struct phx_role copy;
+	struct phx_role *role = phx_state_role(a->s, put->name);
+	if (role && phx_record_equal(&phx_role_record, role, put))
+		return 0;
+	r = phx_record_copy(&phx_role_record, &copy, put);
+	if (r < 0)
+		return r;
+	if (role)
+		phx_record_fini(&phx_role_record, role);
+	else
+		role = phx_list_push(&a->s->roles, sizeof(*role));
+	if (!role) {
+		phx_record_fini(&phx_role_record, &copy);
+		return -ENOMEM;
+	}
+	*role = copy;
+	a->out->changed = true;
+	return 0;
+}
+
+static int apply_role_remove(struct phx_apply *a)
+{
+	struct phx_role *role = phx_state_role(a->s, a->ev->name);
+	if (!role)
+		return phx_err_set(a->err, -ENOENT, "there is no role '%s'", a->ev->name);
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (!strcmp(n->role, role->name) || !strcmp(n->plan.to_role, role->name) ||
+		    !strcmp(n->actual_role, role->name))
+			return phx_err_set(a->err, -EBUSY, "role '%s' is still used by node %s", role->name, n->name);
+	phx_record_fini(&phx_role_record, role);
+	phx_list_remove(&a->s->roles, sizeof(*role),
+			(uint32_t)(role - PHX_LIST_AT(&a->s->roles, struct phx_role, 0)));
+	a->out->changed = true;
+	return 0;
+}
+
+static int check_rules(struct phx_apply *a)
+{
+	PHX_LIST_EACH(struct phx_rule, rule, &a->ev->rules)
+	{
+		if (!phx_state_role(a->s, rule->role))
+			return phx_err_set(a->err, -ENOENT, "rules.conf:%u: there is no role '%s'", rule->line,
+					   rule->role);
+		PHX_LIST_EACH(struct phx_rule_term, t, &rule->terms)
+			if (phx_rule_term_check(t, a->err) < 0)
+				return phx_err_prefix(a->err, -EINVAL, "rules.conf:%u", rule->line);
+	}
+	return 0;
+}
+
+static int apply_rules_put(struct phx_apply *a)
+{
+	static const struct phx_field rules_field[] = { PHX_LIST(struct phx_event, rules, &phx_rule_record) };
+	static const struct phx_record rules_of_event = PHX_RECORD("rules", struct phx_event, rules_field);
+	int r = check_rules(a);
+	if (r < 0)
+		return r;
+	struct phx_event copy;
+	r = phx_record_copy(&rules_of_event, &copy, a->ev);
+	if (r < 0)
+		return r;
+	struct phx_event old = { .rules = a->s->rules };
+	a->out->changed = !phx_record_equal(&rules_of_event, &old, &copy);
+	phx_record_fini(&rules_of_event, &old);
+	a->s->rules = copy.rules;
+	for (uint32_t i = 0; i < a->s->nodes.n; i++)
+		phx_auto_assign(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	return 0;
+}
+
+typedef int (*handler)(struct phx_apply *a);
+
+static const handler handlers[] = {
+	[PHX_EV_settings] = apply_settings,
+	[PHX_EV_pool_put] = apply_pool_put,
+	[PHX_EV_pool_remove] = apply_pool_remove,
+	[PHX_EV_role_put] = apply_role_put,
+	[PHX_EV_role_remove] = apply_role_remove,
+	[PHX_EV_rules_put] = apply_rules_put,
+	[PHX_EV_node_add] = phx_apply_node_add,
+	[PHX_EV_node_remove] = phx_apply_node_remove,
+	[PHX_EV_node_accept] = phx_apply_node_accept,
+	[PHX_EV_node_bmc] = phx_apply_node_bmc,
+	[PHX_EV_enrol] = phx_apply_enrol,
+	[PHX_EV_hello] = phx_apply_hello,
+	[PHX_EV_missing] = phx_apply_missing,
+	[PHX_EV_back] = phx_apply_back,
+	[PHX_EV_report] = phx_apply_report,
+	[PHX_EV_inventory] = phx_apply_inventory,
+	[PHX_EV_assign] = phx_apply_assign,
+	[PHX_EV_release] = phx_apply_release,
+	[PHX_EV_rebuild] = phx_apply_rebuild,
+	[PHX_EV_wipe] = phx_apply_wipe,
+	[PHX_EV_drain] = phx_apply_drain,
+	[PHX_EV_resume] = phx_apply_resume,
+	[PHX_EV_quarantine] = phx_apply_quarantine,
+	[PHX_EV_power] = phx_apply_power,
+	[PHX_EV_step_result] = phx_apply_step_result,
+	[PHX_EV_power_result] = phx_apply_power_result,
+	[PHX_EV_key_result] = phx_apply_key_result,
+	[PHX_EV_tick] = phx_apply_tick,
+	[PHX_EV_job_submit] = phx_apply_job_submit,
+	[PHX_EV_job_cancel] = phx_apply_job_cancel,
+	[PHX_EV_job_result] = phx_apply_job_result,
+};
+_Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
+
+int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+{
+	*ret = (struct phx_outcome){ 0 };
+	if (ev->kind < 0 || ev->kind >= PHX_EV_COUNT_)
+		return phx_err_set(err, -EINVAL, "%d is no kind of event", ev->kind);
+	if (ev->now_ms < s->now_ms)
+		return phx_err_set(err, -EINVAL, "event time %lld lies before the last event's %lld",
+				   (long long)ev->now_ms, (long long)s->now_ms);
+	int64_t before = s->now_ms;
+	struct phx_apply a = { s, ev, ret, err };
+	s->now_ms = ev->now_ms;
+	int r = handlers[ev->kind](&a);
+	if (r < 0) {
+		s->now_ms = before;
+		phx_outcome_fini(ret);
+		return r;
+	}
+	phx_jobs_start(&a);
+	s->seq++;
+	return 0;
+}

@@ -1,0 +1,293 @@
+/* Who a machine is: announcing, accepting, certifying, removing nodes.
+ * A known node without its key is certified again only in the window that our
+ * own power or kexec order opened, matched on MAC and serial. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- announcing ---- */
+
+static int check_add(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	if (!phx_name_valid(ev->node))
+		return phx_err_set(a->err, -EINVAL, "'%s' is no node name: letters, digits, '-', '_', '.', at most %d",
+				   ev->node, PHX_NAME_MAX - 1);
+	if (!ev->macs.n && !ev->serial[0] && !ev->token_sha256[0])
+		return phx_err_set(a->err, -EINVAL,
+				   "%s: give a MAC address, a serial number or a token by which it will be known",
+				   ev->node);
+	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
+	{
+		char mac[PHX_MAC_MAX];
+		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
+			return phx_err_set(a->err, -EINVAL, "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
+		const struct phx_node *owner = phx_state_node_by_mac(a->s, m->mac);
+		if (owner && strcmp(owner->name, ev->node))
+			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already", m->mac, owner->name);
+	}
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (ev->ip[0] && !strcmp(n->ip, ev->ip) && strcmp(n->name, ev->node))
+			return phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already", ev->ip, n->name);
+	return 0;
+}
+
+static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
+{
+	PHX_LIST_EACH(struct phx_mac, m, macs)
+		if (!phx_node_has_mac(n, m->mac))
+			return false;
+	return true;
+}
+
+static int copy_macs(struct phx_list *dst, const struct phx_list *src)
+{
+	PHX_LIST_EACH(struct phx_mac, m, src)
+	{
+		struct phx_mac *to = phx_list_push(dst, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		*to = *m;
+	}
+	return 0;
+}
+
+static struct phx_node *new_node(struct phx_apply *a, const char *name)
+{
+	struct phx_node *n = phx_list_push(&a->s->nodes, sizeof(*n));
+	if (!n)
+		return NULL;
+	PHX_STR_SET(n->name, name);
+	n->number = ++a->s->last_node_number;
+	n->state = PHX_NODE_NEW;
+	if (copy_macs(&n->macs, &a->ev->macs) < 0) {
+		phx_record_fini(&phx_node_record, n);
+		a->s->nodes.n--;
+		return NULL;
+	}
+	PHX_STR_SET(n->serial, a->ev->serial);
+	PHX_STR_SET(n->uuid, a->ev->uuid);
+	return n;
+}
+
+int phx_apply_node_add(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	int r = check_add(a);
+	if (r < 0)
+		return r;
+	struct phx_node *n = phx_state_node(a->s, ev->node);
+	if (n && !same_macs(n, &ev->macs))
+		return phx_err_set(a->err, -EEXIST, "node %s is there already, with other MAC addresses", ev->node);
+	if (n)
+		return 0;
+	n = new_node(a, ev->node);
+	if (!n)
+		return -ENOMEM;
+	PHX_STR_SET(n->ip, ev->ip);
+	PHX_STR_SET(n->token_sha256, ev->token_sha256);
+	n->hold = ev->hold;
+	n->accepted = !ev->hold;
+	n->bmc = ev->bmc;
+	PHX_STR_SET(n->bmc.node, n->name);
+	PHX_STR_SET(a->out->node, n->name);
+	a->out->changed = true;
+	phx_act(a, PHX_ACT_DHCP, n);
+	return 0;
+}
+
+int phx_apply_node_remove(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY || n->state == PHX_NODE_QUARANTINED ||
+		    n->state == PHX_NODE_COMMISSIONING;
+	if (!idle && !a->ev->force)
+		return phx_err_set(a->err, -EBUSY, "%s is %s: release it first, or use force", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state));
+	phx_jobs_lost(a, n, 255);
+	phx_act(a, PHX_ACT_DHCP, n);
+	phx_record_fini(&phx_node_record, n);
+	phx_list_remove(&a->s->nodes, sizeof(*n), (uint32_t)(n - PHX_LIST_AT(&a->s->nodes, struct phx_node, 0)));
+	a->out->changed = true;
+	return 0;
+}
+
+int phx_apply_node_bmc(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	struct phx_bmc bmc = a->ev->bmc;
+	PHX_STR_SET(bmc.node, n->name);
+	a->out->changed = !phx_record_equal(&phx_bmc_record, &n->bmc, &bmc);
+	n->bmc = bmc;
+	return 0;
+}
+
+/* ---- accepting ---- */
+
+static void rename_node(struct phx_apply *a, struct phx_node *n, const char *name)
+{
+	phx_act(a, PHX_ACT_DHCP, n);
+	PHX_STR_SET(n->name, name);
+	PHX_STR_SET(n->bmc.node, name);
+}
+
+int phx_apply_node_accept(struct phx_apply *a)
+{
+	struct phx_node *n;
+	const char *name = a->ev->name;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	if (name[0] && strcmp(name, n->name)) {
+		if (!phx_name_valid(name))
+			return phx_err_set(a->err, -EINVAL, "'%s' is no node name", name);
+		if (phx_state_node(a->s, name))
+			return phx_err_set(a->err, -EEXIST, "there is a node '%s' already", name);
+		if (n->state != PHX_NODE_NEW)
+			return phx_err_set(a->err, -EBUSY, "%s has a certificate under its name: it cannot be renamed",
+					   n->name);
+	}
+	if (n->state == PHX_NODE_QUARANTINED)
+		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): use resume", n->name, n->reason);
+	if (n->state != PHX_NODE_NEW && n->accepted)
+		return 0;
+	a->out->changed = !n->accepted || (name[0] && strcmp(name, n->name));
+	if (name[0] && strcmp(name, n->name))
+		rename_node(a, n, name);
+	n->accepted = true;
+	n->hold = false;
+	PHX_STR_SET(a->out->node, n->name);
+	phx_act(a, PHX_ACT_DHCP, n);
+	return 0;
+}
+
+/* ---- enrolment ---- */
+
+/* The node that the machine's MACs, serial or token point to. -ENOTUNIQ when they point to two. */
+static int find_enrolling(struct phx_apply *a, struct phx_node **ret)
+{
+	const struct phx_event *ev = a->ev;
+	struct phx_node *found = NULL;
+	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
+	{
+		struct phx_node *n = phx_state_node_by_mac(a->s, m->mac);
+		if (n && found && n != found)
+			return phx_err_set(a->err, -ENOTUNIQ, "its MAC addresses belong to %s and to %s", found->name,
+					   n->name);
+		found = n ? n : found;
+	}
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+	{
+		if (found)
+			break;
+		bool serial = ev->serial[0] && !n->macs.n && !strcmp(n->serial, ev->serial);
+		bool token = ev->token_sha256[0] && !strcmp(n->token_sha256, ev->token_sha256);
+		if (serial || token)
+			found = n;
+	}
+	*ret = found;
+	return 0;
+}
+
+/* A machine that nobody announced: it gets a name from its boot MAC and waits. */
+static struct phx_node *stranger(struct phx_apply *a)
+{
+	char name[PHX_NAME_MAX];
+	const char *mac = PHX_LIST_AT(&a->ev->macs, struct phx_mac, 0)->mac;
+	int at = snprintf(name, sizeof(name), "n-");
+	for (; *mac; mac++)
+		if (*mac != ':')
+			name[at++] = *mac;
+	name[at] = '\0';
+	return phx_state_node(a->s, name) ? NULL : new_node(a, name);
+}
+
+static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	a->out->enrol = PHX_ENROL_REFUSED;
+	snprintf(a->out->text, sizeof(a->out->text), "%s", why);
+	/* A node that is up with its own key is not disturbed by somebody who borrows its address. */
+	if (n->up || n->state == PHX_NODE_QUARANTINED)
+		phx_note(a, n, "%s: enrolment refused: %s", n->name, why);
+	else
+		phx_quarantine(a, n, why);
+	return 0;
+}
+
+static void certify(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_event *ev = a->ev;
+	PHX_STR_SET(n->key_fp, ev->key_fp);
+	n->window = false;
+	if (!n->serial[0])
+		PHX_STR_SET(n->serial, ev->serial);
+	if (!n->uuid[0])
+		PHX_STR_SET(n->uuid, ev->uuid);
+	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
+	{
+		if (phx_node_has_mac(n, m->mac))
+			continue;
+		struct phx_mac *to = phx_list_push(&n->macs, sizeof(*to));
+		if (to)
+			*to = *m;
+	}
+	n->token_sha256[0] = '\0'; /* good for one enrolment */
+	if (n->state == PHX_NODE_NEW)
+		n->state = PHX_NODE_COMMISSIONING;
+	a->out->enrol = PHX_ENROL_CERTIFY;
+	a->out->changed = true;
+	phx_act(a, PHX_ACT_DHCP, n);
+}
+
+static int check_enrol(struct phx_apply *a)
+{
+	if (!a->ev->key_fp[0])
+		return phx_err_set(a->err, -EINVAL, "key_fp: an enrolment names its key");
+	if (!a->ev->macs.n)
+		return phx_err_set(a->err, -EINVAL, "macs: an enrolment names at least one MAC address");
+	PHX_LIST_EACH(struct phx_mac, m, &a->ev->macs)
+	{
+		char mac[PHX_MAC_MAX];
+		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
+			return phx_err_set(a->err, -EINVAL, "macs: '%s' is no MAC address", m->mac);
+	}
+	return 0;
+}
+
+int phx_apply_enrol(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	struct phx_node *n = NULL;
+	int r = check_enrol(a);
+	r = r ? r : find_enrolling(a, &n);
+	if (r < 0)
+		return r;
+	bool was_there = n;
+	if (!n)
+		n = stranger(a);
+	if (!n)
+		return phx_err_set(a->err, -ENOMEM, "no room for another node");
+	PHX_STR_SET(a->out->node, n->name);
+	if (n->state == PHX_NODE_QUARANTINED)
+		return refuse(a, n, n->reason);
+	if (n->serial[0] && strcmp(n->serial, ev->serial))
+		return refuse(a, n, "its MAC address is known with another serial number");
+	if (!n->accepted) {
+		a->out->enrol = PHX_ENROL_PENDING;
+		a->out->changed = !was_there;
+		return 0;
+	}
+	if (!n->key_fp[0] || !strcmp(n->key_fp, ev->key_fp) || n->window) {
+		certify(a, n);
+		return 0;
+	}
+	return refuse(a, n, "it came back without its key, and no order of ours had started it");
+}

@@ -1,0 +1,117 @@
+/* Tables of events, actions and orders: see core.h. Pure. */
+#include "core/core.h"
+
+static const char *const event_names[] = {
+#define EVENT(name, text) #name,
+#include "core/event.def"
+#undef EVENT
+};
+const struct phx_enum phx_event_kind_names = { "event", event_names, PHX_ARRAY_SIZE(event_names) };
+
+const char *phx_event_text(enum phx_event_kind kind)
+{
+	static const char *const texts[] = {
+#define EVENT(name, text) text,
+#include "core/event.def"
+#undef EVENT
+	};
+	return (unsigned)kind < PHX_ARRAY_SIZE(texts) ? texts[kind] : "?";
+}
+
+static const struct phx_field event_fields[] = {
+#define E struct phx_event
+	PHX_ENUM(E, kind, &phx_event_kind_names),
+	PHX_I64(E, now_ms),
+	PHX_STR(E, by),
+	PHX_STR(E, node),
+	PHX_STR(E, name),
+	PHX_LIST(E, macs, &phx_mac_record),
+	PHX_STR(E, serial),
+	PHX_STR(E, uuid),
+	PHX_STR(E, ip),
+	PHX_STR(E, token_sha256),
+	PHX_STR(E, key_fp),
+	PHX_BOOL(E, hold),
+	PHX_REC(E, bmc, &phx_bmc_record),
+	PHX_ENUM(E, env, &phx_node_env_names),
+	PHX_STR(E, boot_id),
+	PHX_STR(E, address),
+	PHX_STR(E, actual_role),
+	PHX_STR(E, actual_identity),
+	PHX_STR(E, system_image),
+	PHX_STR(E, system_digest),
+	PHX_BOOL(E, healthy),
+	PHX_REC(E, facts, &phx_facts_record),
+	PHX_STR(E, role),
+	PHX_STR(E, pool),
+	PHX_BOOL(E, has_setup),
+	PHX_REC(E, setup, &phx_setup_record),
+	PHX_BOOL(E, encrypt),
+	PHX_BOOL(E, pin),
+	PHX_BOOL(E, power_cycle),
+	PHX_BOOL(E, force),
+	PHX_U64(E, step_id),
+	PHX_U64(E, epoch),
+	PHX_I64(E, result),
+	PHX_STR(E, text),
+	PHX_ENUM(E, power, &phx_power_names),
+	PHX_STR(E, erased_disk),
+	PHX_U64(E, erased_bytes),
+	PHX_U64(E, verified_bytes),
+	PHX_U64(E, job),
+	PHX_U32(E, job_nodes),
+	PHX_U32(E, uid),
+	PHX_U32(E, gid),
+	PHX_STR(E, user),
+	PHX_LIST(E, argv, &phx_word_record),
+	PHX_REC(E, settings, &phx_settings_record),
+	PHX_REC(E, pool_put, &phx_pool_record),
+	PHX_REC(E, role_put, &phx_role_record),
+	PHX_LIST(E, rules, &phx_rule_record),
+#undef E
+};
+const struct phx_record phx_event_record = PHX_RECORD("event", struct phx_event, event_fields);
+
+void phx_event_fini(struct phx_event *ev)
+{
+	phx_record_fini(&phx_event_record, ev);
+}
+
+static const char *const action_names[] = { "order", "power", "key_make", "key_destroy", "erased", "dhcp", "note" };
+const struct phx_enum phx_action_kind_names = { "action", action_names, PHX_ARRAY_SIZE(action_names) };
+
+static const struct phx_field action_fields[] = {
+#define A struct phx_action
+	PHX_ENUM(A, kind, &phx_action_kind_names),
+	PHX_STR(A, node),
+	PHX_U64(A, step_id),
+	PHX_U64(A, epoch),
+	PHX_STR(A, key_id),
+	PHX_STR(A, disk),
+	PHX_ENUM(A, method, &phx_wipe_method_names),
+	PHX_U64(A, size_bytes),
+	PHX_U64(A, verified_bytes),
+	PHX_STR(A, text),
+#undef A
+};
+const struct phx_record phx_action_record = PHX_RECORD("action", struct phx_action, action_fields);
+
+void phx_outcome_fini(struct phx_outcome *o)
+{
+	phx_list_fini(&o->actions);
+	*o = (struct phx_outcome){ 0 };
+}
+
+static const struct phx_field order_fields[] = {
+#define O struct phx_order
+	PHX_STR(O, kind),
+	PHX_U64(O, id),
+	PHX_U64(O, epoch),
+	PHX_U32(O, deadline_s),
+	PHX_REC(O, step, &phx_step_record),
+	PHX_REC(O, role, &phx_role_record),
+	PHX_REC(O, job, &phx_job_record),
+	PHX_STR(O, request),
+#undef O
+};
+const struct phx_record phx_order_record = PHX_RECORD("order", struct phx_order, order_fields);

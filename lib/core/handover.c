@@ -1,0 +1,517 @@
+/* Following a plan: issuing steps, taking their results, repairing the way
+ * when a node is not where a step needs it, giving up safely.
+ *
+ *   pending ──issue──▶ issued ──result / registration──▶ done
+ *      ▲                  │ failed, silent, deadline
+ *      └──── back-off ────┘        after the last attempt: abort, fall back or quarantine
+ *
+ * Every issued or waiting step has a deadline, so that nothing is stuck
+ * (faults.md 17). Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
+	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
+};
+
+static const struct phx_step_info *info_of(const struct phx_step *s)
+{
+	return phx_step_info((enum phx_step_kind)s->kind);
+}
+
+static void drop_plan(struct phx_node *n)
+{
+	/* the steps stay to be read; a plan whose cursor is at its end is idle */
+	while (n->plan.steps.n > n->plan.cursor)
+		n->plan.steps.n--;
+}
+
+void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	bool cleaning = n->state == PHX_NODE_CLEANING;
+	drop_plan(n);
+	phx_jobs_lost(a, n, 255);
+	n->state = PHX_NODE_QUARANTINED;
+	n->pool[0] = '\0';
+	n->role[0] = '\0';
+	n->window = false;
+	snprintf(n->reason, sizeof(n->reason), "%s", why);
+	a->out->changed = true;
+	phx_note(a, n, "%s is quarantined: %s", n->name, n->reason);
+	if (!cleaning || !a->s->settings.power_off_quarantined || !phx_node_has_bmc(n))
+		return;
+	/* a node whose cleaning failed must not come back up by itself (faults.md 18) */
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (act)
+		PHX_STR_SET(act->text, "off");
+}
+
+/* ---- what holds when a step begins, and when it is done ---- */
+
+static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	const struct phx_step_info *info = info_of(step);
+	if (info->on_fail != PHX_ON_FAIL_ABORT && phx_node_state_may((enum phx_node_state)n->state, info->phase))
+		n->state = (int)info->phase;
+	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+		n->window = true;
+	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
+		n->system_image[0] = n->system_digest[0] = '\0';
+		n->actual_role[0] = n->actual_identity[0] = '\0';
+	}
+	if (info->phase == PHX_NODE_DEPLOYING && n->plan.to_role[0]) {
+		const struct phx_pool *pool = phx_state_pool(a->s, n->plan.to_pool);
+		PHX_STR_SET(n->pool, n->plan.to_pool);
+		PHX_STR_SET(n->role, n->plan.to_role);
+		n->dirty = true;
+		PHX_STR_SET(n->tenant, pool ? pool->owner : "");
+		PHX_STR_SET(n->tenant_pool, n->plan.to_pool);
+	}
+}
+
+static bool wipes_left(const struct phx_node *n)
+{
+	for (uint32_t i = n->plan.cursor + 1; i < n->plan.steps.n; i++)
+		if (PHX_LIST_AT(&n->plan.steps, struct phx_step, i)->kind == PHX_STEP_wipe)
+			return true;
+	return false;
+}
+
+static void wipe_effects(struct phx_node *n, const struct phx_step *step)
+{
+	if (!strcmp(n->system_disk, step->disk)) {
+		n->system_disk[0] = '\0';
+		n->disk_key_id[0] = '\0';
+	}
+	if (wipes_left(n))
+		return;
+	n->dirty = false;
+	n->key_unread = false;
+	n->tenant[0] = n->tenant_pool[0] = '\0';
+}
+
+static void image_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	const struct phx_role *role = phx_state_role(a->s, step->role);
+	if (!role)
+		return;
+	PHX_STR_SET(n->system_image, role->image);
+	PHX_STR_SET(n->system_digest, role->image_digest);
+	PHX_STR_SET(n->system_disk, step->disk);
+	PHX_STR_SET(n->disk_key_id, step->key_id);
+}
+
+static void done_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	if (step->kind == PHX_STEP_wipe)
+		wipe_effects(n, step);
+	else if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
+		image_effects(a, n, step);
+	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave)
+		n->healthy = false;
+	else if (step->kind == PHX_STEP_destroy_key)
+		n->key_unread = true;
+	else if (step->kind == PHX_STEP_health)
+		n->healthy = true;
+}
+
+static void finish_plan(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_plan *p = &n->plan;
+	if (!strcmp(p->request, "drain")) {
+		n->state = PHX_NODE_MAINTENANCE;
+		return;
+	}
+	if (p->to_role[0]) {
+		n->state = PHX_NODE_ACTIVE;
+		PHX_STR_SET(n->pool, p->to_pool);
+		PHX_STR_SET(n->role, p->to_role);
+	} else {
+		n->state = PHX_NODE_READY;
+		PHX_STR_SET(n->pool, PHX_POOL_FREE);
+		n->role[0] = '\0';
+	}
+	n->reason[0] = '\0';
+	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
+		 n->pool, n->role[0] ? " as " : "", n->role, (long long)(a->s->now_ms - p->started_ms));
+	if (!p->to_role[0])
+		phx_auto_assign(a, n);
+}
+
+/* ---- repair ---- */
+
+static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind)
+{
+	struct phx_list *l = &n->plan.steps;
+	uint32_t at = n->plan.cursor;
+	if (!phx_list_push(l, sizeof(struct phx_step)))
+		return NULL;
+	struct phx_step *steps = l->items;
+	memmove(&steps[at + 1], &steps[at], (l->n - 1 - at) * sizeof(*steps));
+	steps[at] = (struct phx_step){ .id = ++a->s->last_step_id,
+				       .kind = (int)kind,
+				       .expected_ms = phx_step_info(kind)->expected_ms,
+				       .deadline_ms = a->s->now_ms };
+	PHX_STR_SET(steps[at].role, n->plan.to_role);
+	return &steps[at];
+}
+
+/* The step that brings the node to where the current one needs it; COUNT_ when there is none. */
+static enum phx_step_kind repair_kind(const struct phx_node *n, enum phx_step_needs needs)
+{
+	if (!n->up || n->env == PHX_ENV_NONE)
+		return phx_node_has_bmc(n) ? PHX_STEP_boot : PHX_STEP_COUNT_;
+	if (needs == PHX_NEEDS_DEPLOY)
+		return PHX_STEP_kexec;
+	return n->system_digest[0] ? PHX_STEP_enter : PHX_STEP_COUNT_;
+}
+
+static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
+{
+	switch (needs) {
+	case PHX_NEEDS_NOWHERE:
+		return true;
+	case PHX_NEEDS_OS:
+		return n->up && n->env == PHX_ENV_OS;
+	case PHX_NEEDS_DEPLOY:
+		return n->up && n->env == PHX_ENV_DEPLOY;
+	}
+	return false;
+}
+
+/* Nothing we can send brings the node back: give it time to come by itself, once. */
+static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	if (step->deadline_ms > a->s->now_ms)
+		return;
+	if (n->plan.repairs++ >= a->s->settings.repairs_max || (n->up && n->env == PHX_ENV_DEPLOY)) {
+		phx_quarantine(a, n, n->up ? "there is no system on it to enter" :
+					     "it went silent in the middle of a hand-over and has no BMC");
+		return;
+	}
+	step->deadline_ms = a->s->now_ms + WAIT_MS;
+}
+
+/* True when a repair step was put in front of the current one. */
+static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	enum phx_step_kind kind = repair_kind(n, info_of(step)->needs);
+	if (kind == PHX_STEP_COUNT_) {
+		wait_for_node(a, n, step);
+		return false;
+	}
+	if (n->plan.repairs >= a->s->settings.repairs_max) {
+		char why[200];
+		snprintf(why, sizeof(why), "step %s: the node had to be brought back %u times", info_of(step)->name,
+			 n->plan.repairs);
+		phx_quarantine(a, n, why);
+		return false;
+	}
+	n->plan.repairs++;
+	return insert_step(a, n, kind) != NULL;
+}
+
+/* ---- issuing ---- */
+
+static void issue_key(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act =
+		phx_act(a, step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	PHX_STR_SET(act->key_id, step->key_id);
+}
+
+static void issue_power(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	PHX_STR_SET(act->text, "boot");
+}
+
+static void issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	const struct phx_step_info *info = info_of(step);
+	begin_effects(a, n, step);
+	step->status = PHX_STEP_ISSUED;
+	step->attempt++;
+	step->issued_ms = a->s->now_ms;
+	step->deadline_ms = a->s->now_ms + (int64_t)info->deadline_s * 1000;
+	switch (info->executor) {
+	case PHX_EXEC_AGENT: {
+		struct phx_action *act = phx_act(a, PHX_ACT_ORDER, n);
+		if (act)
+			act->step_id = step->id;
+		break;
+	}
+	case PHX_EXEC_POWER:
+		issue_power(a, n, step);
+		break;
+	case PHX_EXEC_KEY:
+		issue_key(a, n, step);
+		break;
+	case PHX_EXEC_CORE:
+		break;
+	}
+}
+
+/* The current step is done: effects, time, next. */
+static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	done_effects(a, n, step);
+	step->status = PHX_STEP_DONE;
+	step->ended_ms = a->s->now_ms;
+	n->plan.cursor++;
+	a->out->changed = true;
+}
+
+void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
+{
+	for (;;) {
+		struct phx_step *step = phx_node_step(n);
+		if (!step || step->status == PHX_STEP_ISSUED)
+			return;
+		if (step->attempt && step->deadline_ms > a->s->now_ms)
+			return; /* backing off */
+		if (!node_fits(n, info_of(step)->needs)) {
+			if (!repair(a, n, step))
+				return;
+			continue;
+		}
+		issue(a, n, step);
+		if (info_of(step)->executor != PHX_EXEC_CORE)
+			return;
+		complete(a, n, step);
+		if (!phx_node_step(n)) {
+			finish_plan(a, n);
+			return;
+		}
+	}
+}
+
+void phx_handover_done(struct phx_apply *a, struct phx_node *n)
+{
+	complete(a, n, phx_node_step(n));
+	if (phx_node_step(n))
+		phx_handover_advance(a, n);
+	else
+		finish_plan(a, n);
+}
+
+static void name_new_key(struct phx_node *n, struct phx_step *step)
+{
+	if (strcmp(step->key_id, "new"))
+		return;
+	snprintf(step->key_id, sizeof(step->key_id), "%.40s-%llu", n->name, (unsigned long long)n->plan.epoch);
+}
+
+int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request)
+{
+	phx_record_fini(&phx_plan_record, &n->plan);
+	n->plan = *plan;
+	*plan = (struct phx_plan){ 0 };
+	n->plan.epoch = ++n->epoch;
+	n->plan.started_ms = a->s->now_ms;
+	PHX_STR_SET(n->plan.request, request);
+	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)
+	{
+		s->id = ++a->s->last_step_id;
+		s->deadline_ms = a->s->now_ms + WAIT_MS;
+		name_new_key(n, s);
+	}
+	n->reason[0] = '\0';
+	a->out->changed = true;
+	if (phx_node_step(n))
+		phx_handover_advance(a, n);
+	else
+		finish_plan(a, n);
+	return 0;
+}
+
+/* ---- failure ---- */
+
+/* Back to what it was: the step had changed nothing yet. */
+static void abort_plan(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	phx_note(a, n, "%s keeps what it had: %s", n->name, why);
+	snprintf(n->reason, sizeof(n->reason), "hand-over given up: %.200s", why);
+	drop_plan(n);
+	a->out->changed = true;
+}
+
+static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	char why[300];
+	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name, step->attempt, step->error);
+	switch (info_of(step)->on_fail) {
+	case PHX_ON_FAIL_ABORT:
+		abort_plan(a, n, why);
+		return;
+	case PHX_ON_FAIL_FALLBACK:
+		if (phx_node_has_bmc(n)) {
+			phx_note(a, n, "%s: %s; power cycle instead", n->name, why);
+			*step = (struct phx_step){ .id = ++a->s->last_step_id,
+						   .kind = PHX_STEP_boot,
+						   .expected_ms = phx_step_info(PHX_STEP_boot)->expected_ms,
+						   .deadline_ms = a->s->now_ms };
+			phx_handover_advance(a, n);
+			return;
+		}
+		phx_quarantine(a, n, why);
+		return;
+	case PHX_ON_FAIL_QUARANTINE:
+		phx_quarantine(a, n, why);
+		return;
+	}
+}
+
+void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	struct phx_step *step = phx_node_step(n);
+	snprintf(step->error, sizeof(step->error), "%s", why);
+	a->out->changed = true;
+	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name, step->attempt, why);
+	if (step->attempt >= info_of(step)->attempts) {
+		give_up(a, n, step);
+		return;
+	}
+	step->status = PHX_STEP_PENDING;
+	step->deadline_ms = a->s->now_ms + (int64_t)BACKOFF_MS * step->attempt;
+}
+
+/* ---- results ---- */
+
+/* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
+static int check_current(struct phx_apply *a, struct phx_node *n, struct phx_step **ret)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (!step || step->id != a->ev->step_id || n->plan.epoch != a->ev->epoch)
+		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past", n->name,
+				   (unsigned long long)a->ev->step_id, (unsigned long long)a->ev->epoch);
+	*ret = step;
+	return 0;
+}
+
+/* What a wipe must show before it counts (faults.md 25, 29). */
+static const char *wipe_fault(const struct phx_event *ev, const struct phx_step *step)
+{
+	if (strcmp(ev->erased_disk, step->disk))
+		return "the agent erased another disk than the one ordered";
+	if (ev->setup.method != step->method)
+		return "the agent used another method than the one ordered";
+	if (!ev->verified_bytes)
+		return "the erase was not read back";
+	return NULL;
+}
+
+static void record_erase(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	act->method = step->method;
+	act->size_bytes = a->ev->erased_bytes;
+	act->verified_bytes = a->ev->verified_bytes;
+	PHX_STR_SET(act->disk, step->disk);
+	PHX_STR_SET(act->key_id, step->key_id);
+	PHX_STR_SET(act->text, a->ev->text);
+}
+
+int phx_apply_step_result(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_step *step;
+	int r = phx_need_node(a, &n);
+	r = r ? r : check_current(a, n, &step);
+	if (r < 0)
+		return r;
+	if (info_of(step)->executor != PHX_EXEC_AGENT)
+		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name, info_of(step)->name);
+	const char *fault = step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
+	if (a->ev->result < 0 || fault) {
+		if (!step->attempt)
+			step->attempt = 1;
+		phx_handover_failed(a, n, fault ? fault : a->ev->text);
+		return 0;
+	}
+	/* these two end when the node registers again from the other side */
+	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
+		return 0;
+	if (step->kind == PHX_STEP_wipe)
+		record_erase(a, n, step);
+	phx_handover_done(a, n);
+	return 0;
+}
+
+int phx_apply_power_result(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	struct phx_step *step = phx_node_step(n);
+	if (ev->power != PHX_POWER_KNOWN_NOT)
+		n->power = ev->power;
+	a->out->changed = true;
+	if (ev->step_id) {
+		r = check_current(a, n, &step);
+		if (r == 0 && ev->result < 0 && step->status == PHX_STEP_ISSUED)
+			phx_handover_failed(a, n, ev->text);
+		return r;
+	}
+	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
+		return 0;
+	/* seen off in the middle of an agent's step: no use in waiting for it */
+	if (step->status == PHX_STEP_ISSUED && !n->up)
+		phx_handover_failed(a, n, "the node is off");
+	else if (step->status == PHX_STEP_PENDING && !n->up)
+		step->deadline_ms = a->s->now_ms;
+	phx_handover_advance(a, n);
+	return 0;
+}
+
+int phx_apply_key_result(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_step *step;
+	int r = phx_need_node(a, &n);
+	r = r ? r : check_current(a, n, &step);
+	if (r < 0)
+		return r;
+	if (info_of(step)->executor != PHX_EXEC_KEY)
+		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys", n->name,
+				   info_of(step)->name);
+	if (a->ev->result < 0)
+		phx_handover_failed(a, n, a->ev->text);
+	else
+		phx_handover_done(a, n);
+	return 0;
+}
+
+static void tick_node(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (!step || step->deadline_ms > a->s->now_ms)
+		return;
+	if (step->status == PHX_STEP_ISSUED)
+		phx_handover_failed(a, n, "no answer before the deadline");
+	else
+		phx_handover_advance(a, n);
+	a->out->changed = true;
+}
+
+int phx_apply_tick(struct phx_apply *a)
+{
+	for (uint32_t i = 0; i < a->s->nodes.n; i++)
+		tick_node(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	return 0;
+}

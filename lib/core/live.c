@@ -1,0 +1,196 @@
+/* What agents tell: registration, silence, reports. Decides what it means for
+ * the node's plan. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A silent node gets this long before its step is tried another way: a busy
+ * network or a loaded machine is not a dead one (faults.md 22). */
+enum { SILENCE_GRACE_MS = 15000 };
+
+static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx_node *n)
+{
+	PHX_LIST_EACH(struct phx_node, o, &s->nodes)
+	{
+		if (o == n || o->state == PHX_NODE_NEW)
+			continue;
+		if (n->facts.uuid[0] && !strcmp(o->facts.uuid, n->facts.uuid))
+			return o;
+	}
+	return NULL;
+}
+
+static int take_facts(struct phx_node *n, const struct phx_facts *facts)
+{
+	struct phx_facts copy;
+	int r = phx_record_copy(&phx_facts_record, &copy, facts);
+	if (r < 0)
+		return r;
+	phx_record_fini(&phx_facts_record, &n->facts);
+	n->facts = copy;
+	return 0;
+}
+
+/* Commissioning ends when the facts are sound. */
+static void commission(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = { 0 };
+	if (n->state != PHX_NODE_COMMISSIONING)
+		return;
+	if (phx_facts_check(&n->facts, &why) < 0) {
+		phx_quarantine(a, n, why.text);
+		return;
+	}
+	struct phx_node *twin = duplicate_of(a->s, n);
+	if (twin) {
+		phx_quarantine(a, twin, "another node reports the same system UUID");
+		phx_quarantine(a, n, "another node reports the same system UUID");
+		return;
+	}
+	n->state = PHX_NODE_READY;
+	PHX_STR_SET(n->pool, PHX_POOL_FREE);
+	phx_auto_assign(a, n);
+}
+
+/* Did this registration end the step that was waiting for it? */
+static bool step_arrived(const struct phx_step *step, int env, bool new_boot)
+{
+	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+		return env == PHX_ENV_DEPLOY && new_boot;
+	return step->kind == PHX_STEP_enter && env == PHX_ENV_OS;
+}
+
+/* A plan goes on after a registration. */
+static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_boot, bool new_env)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (!step)
+		return;
+	if (step->status == PHX_STEP_ISSUED && step_arrived(step, n->env, new_boot)) {
+		phx_handover_done(a, n);
+		return;
+	}
+	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT &&
+	    step->status == PHX_STEP_ISSUED && (new_boot || new_env)) {
+		phx_handover_failed(a, n, "the node started again in the middle of the step");
+		return;
+	}
+	if (step->status == PHX_STEP_PENDING && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT)
+		step->deadline_ms = a->s->now_ms; /* it waited for the node: here it is */
+	phx_handover_advance(a, n);
+}
+
+static void note_system(struct phx_node *n, const struct phx_event *ev)
+{
+	PHX_STR_SET(n->actual_role, ev->actual_role);
+	PHX_STR_SET(n->actual_identity, ev->actual_identity);
+	PHX_STR_SET(n->system_image, ev->system_image);
+	PHX_STR_SET(n->system_digest, ev->system_digest);
+	if (!ev->system_digest[0])
+		n->system_disk[0] = '\0';
+	n->healthy = ev->healthy;
+}
+
+int phx_apply_hello(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	if (!ev->boot_id[0] || ev->env == PHX_ENV_NONE)
+		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
+	if (n->state == PHX_NODE_NEW)
+		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
+	r = take_facts(n, &ev->facts);
+	if (r < 0)
+		return r;
+	bool new_boot = strcmp(n->boot_id, ev->boot_id) != 0;
+	bool new_env = n->env != ev->env;
+	if (new_boot)
+		phx_jobs_lost(a, n, 255);
+	if (!n->up || new_boot)
+		n->up_since_ms = a->s->now_ms;
+	n->up = true;
+	n->missing_since_ms = 0;
+	n->env = ev->env;
+	n->power = PHX_POWER_KNOWN_ON;
+	PHX_STR_SET(n->boot_id, ev->boot_id);
+	PHX_STR_SET(n->address, ev->address);
+	note_system(n, ev);
+	a->out->changed = true;
+	commission(a, n);
+	plan_after_hello(a, n, new_boot, new_env);
+	return 0;
+}
+
+int phx_apply_missing(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || !n->up)
+		return r;
+	n->up = false;
+	n->missing_since_ms = a->s->now_ms;
+	a->out->changed = true;
+	struct phx_step *step = phx_node_step(n);
+	if (step && step->status == PHX_STEP_ISSUED) {
+		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
+		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
+		if (info->executor == PHX_EXEC_AGENT && !leaves) {
+			step->status = PHX_STEP_PENDING;
+			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
+		}
+	}
+	if (step && phx_node_has_bmc(n)) {
+		struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+		if (act)
+			PHX_STR_SET(act->text, "status");
+	}
+	return 0;
+}
+
+int phx_apply_back(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || n->up)
+		return r;
+	n->up = true;
+	n->missing_since_ms = 0;
+	n->power = PHX_POWER_KNOWN_ON;
+	a->out->changed = true;
+	struct phx_step *step = phx_node_step(n);
+	/* the same order goes out again under the same id: done twice it is done once */
+	if (step && step->status == PHX_STEP_PENDING)
+		step->deadline_ms = a->s->now_ms;
+	phx_handover_advance(a, n);
+	return 0;
+}
+
+int phx_apply_report(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	a->out->changed = strcmp(n->actual_role, a->ev->actual_role) ||
+			  strcmp(n->actual_identity, a->ev->actual_identity) || n->healthy != a->ev->healthy;
+	PHX_STR_SET(n->actual_role, a->ev->actual_role);
+	PHX_STR_SET(n->actual_identity, a->ev->actual_identity);
+	PHX_STR_SET(n->health_text, a->ev->text);
+	n->healthy = a->ev->healthy;
+	return 0;
+}
+
+int phx_apply_inventory(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	r = r ? r : phx_facts_check(&a->ev->facts, a->err);
+	if (r < 0)
+		return r;
+	a->out->changed = !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
+	return take_facts(n, &a->ev->facts);
+}

@@ -1,0 +1,125 @@
+/* What state means for the outside: orders for agents, outstanding actions,
+ * the next deadline, boot answers. All of it derived, so that nothing is lost
+ * with the daemon. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
+{
+	const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
+	return step->status == PHX_STEP_ISSUED && info->executor == PHX_EXEC_AGENT &&
+	       n->env == (info->needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
+}
+
+static int add_step_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor);
+	const struct phx_role *role = phx_state_role(s, step->role);
+	struct phx_order *o = phx_list_push(ret, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	PHX_STR_SET(o->kind, "step");
+	PHX_STR_SET(o->request, n->plan.request);
+	o->id = step->id;
+	o->epoch = n->plan.epoch;
+	o->deadline_s = phx_step_info((enum phx_step_kind)step->kind)->deadline_s;
+	o->step = *step;
+	return role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
+}
+
+static int add_job_order(const struct phx_job *j, struct phx_list *ret)
+{
+	struct phx_order *o = phx_list_push(ret, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	PHX_STR_SET(o->kind, j->cancel || j->broken ? "kill" : "job");
+	o->id = j->id;
+	return phx_record_copy(&phx_job_record, &o->job, j);
+}
+
+int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders)
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	int r = 0;
+	if (!n)
+		return -ENOENT;
+	if (n->plan.cursor < n->plan.steps.n &&
+	    agent_may_do(n, PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor)))
+		r = add_step_order(s, n, ret_orders);
+	if (!n->jobs_running)
+		return r;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+	{
+		if (j->state != PHX_JOB_RUNNING)
+			continue;
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+			if (r == 0 && !p->ended && !strcmp(p->node, node))
+				r = add_job_order(j, ret_orders);
+	}
+	return r;
+}
+
+static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)
+{
+	struct phx_action *act = phx_list_push(ret, sizeof(*act));
+	if (!act)
+		return -ENOMEM;
+	PHX_STR_SET(act->node, n->name);
+	act->step_id = step->id;
+	act->epoch = n->plan.epoch;
+	PHX_STR_SET(act->key_id, step->key_id);
+	switch (phx_step_info((enum phx_step_kind)step->kind)->executor) {
+	case PHX_EXEC_AGENT:
+	case PHX_EXEC_CORE:
+		act->kind = PHX_ACT_ORDER;
+		break;
+	case PHX_EXEC_POWER:
+		act->kind = PHX_ACT_POWER;
+		PHX_STR_SET(act->text, "boot");
+		break;
+	case PHX_EXEC_KEY:
+		act->kind = step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY;
+		break;
+	}
+	return 0;
+}
+
+int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		const struct phx_step *step = phx_node_step(n);
+		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int64_t phx_core_next_deadline(const struct phx_state *s)
+{
+	int64_t next = INT64_MAX;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		const struct phx_step *step = phx_node_step(n);
+		if (step && step->deadline_ms < next)
+			next = step->deadline_ms;
+	}
+	return next;
+}
+
+enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node)
+{
+	const struct phx_node *n = phx_state_node_by_mac(s, mac);
+	*ret_node = n ? n->name : "";
+	return n && n->state == PHX_NODE_QUARANTINED ? PHX_BOOT_REFUSE : PHX_BOOT_DEPLOY;
+}
+
+bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
+{
+	(void)s;
+	return n->plan.cursor >= n->plan.steps.n && n->system_digest[0] && n->system_disk[0] &&
+	       (n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY || n->state == PHX_NODE_MAINTENANCE);
+}

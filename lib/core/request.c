@@ -1,0 +1,315 @@
+/* What people order: assign, release, rebuild, wipe, drain, resume, power.
+ * Decides the setup policy that must hold and asks the planner. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which setup policy holds ---- */
+
+static bool wants_wipe(const struct phx_pool *p, enum phx_setup_when moment)
+{
+	return p && p->setup.mode == PHX_SETUP_WIPE && (p->setup.when == PHX_WHEN_BOTH || p->setup.when == (int)moment);
+}
+
+/* The stricter of what both pools' agreements say, for a node that holds data. */
+static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to)
+{
+	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
+	if (wants_wipe(to, PHX_WHEN_ASSIGN))
+		setup = to->setup;
+	if (wants_wipe(from, PHX_WHEN_RELEASE))
+		setup = from->setup;
+	return setup;
+}
+
+/* What must be done to `n` on its way to `to_pool`. An order may ask for more than the agreement, and for
+ * less only inside one owner. -EPERM otherwise. */
+static int effective_setup(struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to,
+			   struct phx_setup *ret)
+{
+	const struct phx_pool *from = phx_state_pool(a->s, n->tenant_pool);
+	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
+	if (n->dirty && from != to)
+		setup = agreed_setup(from, to);
+	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
+	    (!from || strcmp(from->owner, to->owner)))
+		return phx_err_set(a->err, -EPERM,
+				   "%s holds data of %s, and the agreement of pool %s or %s wants a wipe: noop is "
+				   "refused",
+				   n->name, n->tenant, n->tenant_pool, to->name);
+	if (a->ev->has_setup)
+		setup = a->ev->setup;
+	if (n->key_unread) {
+		setup.mode = PHX_SETUP_WIPE;
+		setup.method = PHX_WIPE_AUTO;
+	}
+	*ret = setup;
+	return 0;
+}
+
+/* ---- from an order to a plan ---- */
+
+/* Everything the planner wants, from state and event. */
+struct order {
+	struct phx_node *n;
+	struct phx_plan_request q;
+	const char *request;
+};
+
+static int check_may_plan(struct phx_apply *a, const struct phx_node *n)
+{
+	if (n->state == PHX_NODE_QUARANTINED && a->ev->kind != PHX_EV_resume)
+		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): resume it first", n->name, n->reason);
+	if (n->state == PHX_NODE_NEW || n->state == PHX_NODE_COMMISSIONING)
+		return phx_err_set(a->err, -EBUSY, "%s is %s: %s", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state),
+				   n->accepted ? "it has not registered yet" : "accept it first");
+	if (n->plan.cursor < n->plan.steps.n)
+		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s (step %u of %u)", n->name,
+				   n->plan.request, n->plan.cursor + 1, n->plan.steps.n);
+	return 0;
+}
+
+static int order_role(struct phx_apply *a, struct order *o)
+{
+	const char *name = a->ev->kind == PHX_EV_rebuild ? o->n->role : a->ev->role;
+	if (a->ev->kind == PHX_EV_rebuild && !name[0])
+		return phx_err_set(a->err, -EINVAL, "%s has no role to be rebuilt with: assign one", o->n->name);
+	o->q.to = phx_state_role(a->s, name);
+	return o->q.to ? 0 : phx_err_set(a->err, -ENOENT, "there is no role '%s'", name);
+}
+
+static const struct phx_pool *order_pool(struct phx_apply *a, const struct order *o)
+{
+	if (!o->q.to)
+		return phx_state_pool(a->s, PHX_POOL_FREE);
+	if (a->ev->pool[0])
+		return phx_state_pool(a->s, a->ev->pool);
+	/* a rebuild stays where it is */
+	if (a->ev->kind == PHX_EV_rebuild && o->n->pool[0])
+		return phx_state_pool(a->s, o->n->pool);
+	return phx_state_pool(a->s, o->q.to->pool);
+}
+
+/* A root is encrypted where the agreement erases by destroying its key. */
+static bool wants_encryption(const struct phx_apply *a, const struct phx_pool *to, const struct order *o)
+{
+	if (!o->q.to || o->q.to->boot == PHX_ROLE_BOOT_RAM)
+		return false;
+	return a->ev->encrypt || (to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
+}
+
+static const char *request_name(enum phx_event_kind kind)
+{
+	return phx_enum_name(&phx_event_kind_names, (int)kind);
+}
+
+static int build_order(struct phx_apply *a, struct order *o)
+{
+	int r = phx_need_node(a, &o->n);
+	r = r ? r : check_may_plan(a, o->n);
+	if (r < 0)
+		return r;
+	bool to_role = a->ev->kind == PHX_EV_assign || a->ev->kind == PHX_EV_rebuild;
+	o->request = request_name((enum phx_event_kind)a->ev->kind);
+	o->q.node = o->n;
+	o->q.from = o->n->actual_role[0] ? phx_state_role(a->s, o->n->actual_role) : NULL;
+	if (!o->q.from && o->n->role[0])
+		o->q.from = phx_state_role(a->s, o->n->role);
+	r = to_role ? order_role(a, o) : 0;
+	if (r < 0)
+		return r;
+	const struct phx_pool *pool = order_pool(a, o);
+	if (!pool)
+		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'",
+				   a->ev->pool[0] ? a->ev->pool : o->q.to->pool);
+	o->q.to_pool = pool->name;
+	o->q.rebuild = a->ev->kind == PHX_EV_rebuild;
+	o->q.power_cycle = a->ev->power_cycle;
+	o->q.encrypt = wants_encryption(a, pool, o);
+	return effective_setup(a, o->n, pool, &o->q.setup);
+}
+
+static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret)
+{
+	int r = build_order(a, o);
+	if (r < 0)
+		return r;
+	if (a->ev->kind == PHX_EV_wipe) {
+		o->q.setup.mode = PHX_SETUP_WIPE;
+		o->q.setup.method = a->ev->setup.method;
+	}
+	if (a->ev->kind == PHX_EV_resume)
+		o->q.deploy_env_only = true;
+	return phx_plan_handover(&o->q, ret, a->err);
+}
+
+static int start_order(struct phx_apply *a)
+{
+	struct order o = { 0 };
+	struct phx_plan plan;
+	int r = plan_order(a, &o, &plan);
+	if (r < 0)
+		return r;
+	if (a->ev->pin)
+		o.n->pinned = true;
+	bool serves = o.n->state == PHX_NODE_ACTIVE || o.n->state == PHX_NODE_MAINTENANCE;
+	if (!plan.steps.n && (o.q.to || !serves)) {
+		/* it already is so */
+		phx_record_fini(&phx_plan_record, &plan);
+		a->out->changed = a->ev->pin;
+		return 0;
+	}
+	return phx_handover_begin(a, o.n, &plan, o.request);
+}
+
+int phx_apply_assign(struct phx_apply *a)
+{
+	return start_order(a);
+}
+
+int phx_apply_release(struct phx_apply *a)
+{
+	return start_order(a);
+}
+
+int phx_apply_rebuild(struct phx_apply *a)
+{
+	return start_order(a);
+}
+
+int phx_apply_wipe(struct phx_apply *a)
+{
+	return start_order(a);
+}
+
+void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
+{
+	char reason[256];
+	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned || phx_node_step(n))
+		return;
+	int i = phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason));
+	if (i < 0)
+		return;
+	struct phx_event ev = { .kind = PHX_EV_assign, .now_ms = a->s->now_ms };
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.role, PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role);
+	struct phx_err why = { 0 };
+	struct phx_apply sub = { a->s, &ev, a->out, &why };
+	phx_note(a, n, "%s: %s", n->name, reason);
+	if (start_order(&sub) < 0)
+		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
+}
+
+/* ---- out of service and back ---- */
+
+int phx_apply_drain(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
+		return r;
+	r = check_may_plan(a, n);
+	if (r < 0)
+		return r;
+	const struct phx_role *role = n->role[0] ? phx_state_role(a->s, n->role) : NULL;
+	struct phx_plan plan = { 0 };
+	PHX_STR_SET(plan.to_pool, n->pool);
+	PHX_STR_SET(plan.from_pool, n->pool);
+	if (role && role->runs_jobs && n->up) {
+		struct phx_step *step = phx_list_push(&plan.steps, sizeof(*step));
+		if (!step)
+			return -ENOMEM;
+		step->kind = PHX_STEP_drain;
+		PHX_STR_SET(step->role, role->name);
+	}
+	r = phx_handover_begin(a, n, &plan, "drain");
+	PHX_STR_SET(n->reason, a->ev->text[0] ? a->ev->text : "drained by hand");
+	return r;
+}
+
+/* Out of quarantine only through the deploy environment, erased where data of a tenant may be left. */
+static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
+{
+	struct order o = { 0 };
+	struct phx_plan plan;
+	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
+		n->state = PHX_NODE_NEW;
+		n->accepted = true;
+		n->window = true;
+		n->reason[0] = '\0';
+		a->out->changed = true;
+		return 0;
+	}
+	int r = plan_order(a, &o, &plan);
+	if (r < 0)
+		return r;
+	n->window = true;
+	return phx_handover_begin(a, n, &plan, "resume");
+}
+
+int phx_apply_resume(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	if (n->state == PHX_NODE_QUARANTINED)
+		return resume_quarantined(a, n);
+	if (n->state != PHX_NODE_MAINTENANCE)
+		return 0;
+	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
+	n->reason[0] = '\0';
+	a->out->changed = true;
+	return 0;
+}
+
+int phx_apply_quarantine(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || n->state == PHX_NODE_QUARANTINED)
+		return r;
+	phx_quarantine(a, n, a->ev->text[0] ? a->ev->text : "by hand");
+	return 0;
+}
+
+int phx_apply_power(struct phx_apply *a)
+{
+	static const char *const ops[] = { "on", "off", "cycle", "reset", "status" };
+	const char *op = a->ev->text;
+	struct phx_node *n;
+	bool known = false;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
+		known = known || !strcmp(op, ops[i]);
+	if (!known)
+		return phx_err_set(a->err, -EINVAL, "'%s' is no power operation; there are: on, off, cycle, reset, status",
+				   op);
+	if (!phx_node_has_bmc(n))
+		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
+	bool query = !strcmp(op, "status") || !strcmp(op, "on");
+	if (!query && n->plan.cursor < n->plan.steps.n && !a->ev->force)
+		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
+	if (strcmp(op, "status") && strcmp(op, "off"))
+		n->window = true;
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (!act)
+		return -ENOMEM;
+	PHX_STR_SET(act->text, op);
+	a->out->changed = true;
+	return 0;
+}
+
+int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
+{
+	struct phx_outcome unused = { 0 };
+	struct order o = { 0 };
+	/* plan_order() only reads: the cast lets one code path serve the daemon and --dry-run */
+	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err };
+	return plan_order(&a, &o, ret);
+}

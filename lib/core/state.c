@@ -1,0 +1,183 @@
+/* Core state: record tables, lookup, invariants. Called by core_apply, the
+ * store (snapshots), the API and tests. Pure. */
+#include "core/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct phx_field pool_fields[] = {
+	PHX_STR(struct phx_pool, name),
+	PHX_STR(struct phx_pool, owner),
+	PHX_REC(struct phx_pool, setup, &phx_setup_record),
+};
+const struct phx_record phx_pool_record = PHX_RECORD("pool", struct phx_pool, pool_fields);
+
+static const struct phx_field settings_fields[] = {
+	PHX_BOOL(struct phx_settings, auto_assign),
+	PHX_U32(struct phx_settings, missing_after_ms),
+	PHX_U32(struct phx_settings, repairs_max),
+	PHX_BOOL(struct phx_settings, power_off_quarantined),
+	PHX_STR(struct phx_settings, image_deploy),
+};
+const struct phx_record phx_settings_record = PHX_RECORD("settings", struct phx_settings, settings_fields);
+
+static const char *const job_states[] = { "queued", "running", "done", "failed", "cancelled" };
+const struct phx_enum phx_job_state_names = { "job state", job_states, PHX_ARRAY_SIZE(job_states) };
+
+static const struct phx_field job_part_fields[] = {
+	PHX_STR(struct phx_job_part, node),
+	PHX_BOOL(struct phx_job_part, ended),
+	PHX_I64(struct phx_job_part, status),
+};
+const struct phx_record phx_job_part_record = PHX_RECORD("part", struct phx_job_part, job_part_fields);
+
+static const struct phx_field job_fields[] = {
+#define J struct phx_job
+	PHX_U64(J, id),		  PHX_ENUM(J, state, &phx_job_state_names), PHX_U32(J, nodes),
+	PHX_U32(J, uid),	  PHX_U32(J, gid),			    PHX_STR(J, user),
+	PHX_BOOL(J, cancel),	  PHX_BOOL(J, broken),	  PHX_I64(J, submitted_ms),		    PHX_I64(J, started_ms),
+	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
+	PHX_LIST(J, parts, &phx_job_part_record),
+#undef J
+};
+const struct phx_record phx_job_record = PHX_RECORD("job", struct phx_job, job_fields);
+
+static const struct phx_field state_fields[] = {
+	PHX_U64(struct phx_state, seq),
+	PHX_I64(struct phx_state, now_ms),
+	PHX_U64(struct phx_state, last_step_id),
+	PHX_U64(struct phx_state, last_job_id),
+	PHX_U32(struct phx_state, last_node_number),
+	PHX_REC(struct phx_state, settings, &phx_settings_record),
+	PHX_LIST(struct phx_state, pools, &phx_pool_record),
+	PHX_LIST(struct phx_state, roles, &phx_role_record),
+	PHX_LIST(struct phx_state, rules, &phx_rule_record),
+	PHX_LIST(struct phx_state, nodes, &phx_node_record),
+	PHX_LIST(struct phx_state, jobs, &phx_job_record),
+};
+const struct phx_record phx_state_record = PHX_RECORD("state", struct phx_state, state_fields);
+
+int phx_state_init(struct phx_state *s)
+{
+	*s = (struct phx_state){ .settings = { .missing_after_ms = 6000,
+					       .repairs_max = 4,
+					       .power_off_quarantined = true,
+					       .image_deploy = "deploy" } };
+	struct phx_pool *p = phx_list_push(&s->pools, sizeof(*p));
+	return p ? PHX_STR_SET(p->name, PHX_POOL_FREE) : -ENOMEM;
+}
+
+void phx_state_fini(struct phx_state *s)
+{
+	phx_record_fini(&phx_state_record, s);
+}
+
+/* Every named item has its name first. */
+static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset, const char *name)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		char *item = (char *)l->items + (size_t)i * item_size;
+		if (!strcmp(item + name_offset, name))
+			return item;
+	}
+	return NULL;
+}
+
+#define FIND(list, type, name) find_named((list), sizeof(type), offsetof(type, name), name)
+
+struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->nodes, struct phx_node, name);
+}
+
+struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->pools, struct phx_pool, name);
+}
+
+struct phx_role *phx_state_role(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->roles, struct phx_role, name);
+}
+
+struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (phx_node_has_mac(n, mac))
+			return n;
+	return NULL;
+}
+
+struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
+{
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (j->id == id)
+			return j;
+	return NULL;
+}
+
+/* ---- invariants (faults.md) ---- */
+
+static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	if (n->pool[0] && !phx_state_pool(s, n->pool))
+		return phx_err_set(err, -EPROTO, "%s is in pool '%s', which does not exist", n->name, n->pool);
+	if (n->state == PHX_NODE_QUARANTINED && n->pool[0])
+		return phx_err_set(err, -EPROTO, "%s is quarantined and counted in pool '%s'", n->name, n->pool);
+	if (n->state == PHX_NODE_ACTIVE && (!n->pool[0] || !n->role[0]))
+		return phx_err_set(err, -EPROTO, "%s is active without a pool or a role", n->name);
+	return 0;
+}
+
+/* A transient state has a step, and the step has a live deadline. */
+static int check_deadline(const struct phx_node *n, struct phx_err *err)
+{
+	bool idle = n->plan.cursor >= n->plan.steps.n;
+	if (phx_node_state_transient((enum phx_node_state)n->state) && idle)
+		return phx_err_set(err, -EPROTO, "%s is %s and follows no plan", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state));
+	if (idle)
+		return 0;
+	if (n->state == PHX_NODE_QUARANTINED || n->state == PHX_NODE_NEW)
+		return phx_err_set(err, -EPROTO, "%s is %s and follows a plan", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state));
+	const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor);
+	if (step->deadline_ms <= 0)
+		return phx_err_set(err, -EPROTO, "%s: step %s has no deadline", n->name,
+				   phx_enum_name(&phx_step_kind_names, step->kind));
+	return 0;
+}
+
+/* Nothing unwiped reaches another tenant where the agreement says wipe. */
+static int check_tenant(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool);
+	const struct phx_pool *to = phx_state_pool(s, n->pool);
+	if (n->state != PHX_NODE_ACTIVE || !n->dirty || !from || !to || !strcmp(from->owner, to->owner))
+		return 0;
+	return phx_err_set(err, -EPROTO, "%s serves %s and holds unerased data of %s", n->name, to->owner, n->tenant);
+}
+
+static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err)
+{
+	const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+	PHX_LIST_EACH(struct phx_mac, m, &n->macs)
+		if (phx_state_node_by_mac(s, m->mac) != n)
+			return phx_err_set(err, -EPROTO, "MAC %s belongs to two nodes", m->mac);
+	return 0;
+}
+
+int phx_state_check(const struct phx_state *s, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++) {
+		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+		r = check_place(s, n, err);
+		r = r ? r : check_deadline(n, err);
+		r = r ? r : check_tenant(s, n, err);
+		r = r ? r : check_macs(s, i, err);
+		if (!r && phx_state_node(s, n->name) != n)
+			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
+	}
+	return r;
+}
