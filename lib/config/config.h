@@ -22,14 +22,14 @@ struct phx_ip_range {
 };
 
 enum phx_option_type {
-	PHX_OPTION_PATH,      /* absolute path */
-	PHX_OPTION_TEXT,      /* one line of text */
-	PHX_OPTION_NAME,      /* phx_name_valid() */
-	PHX_OPTION_ADDRESS,   /* IPv4 */
-	PHX_OPTION_RANGE,     /* "FIRST,LAST" */
+	PHX_OPTION_PATH,    /* absolute path */
+	PHX_OPTION_TEXT,    /* one line of text */
+	PHX_OPTION_NAME,    /* phx_name_valid() */
+	PHX_OPTION_ADDRESS, /* IPv4 */
+	PHX_OPTION_RANGE,   /* "FIRST,LAST" */
 	PHX_OPTION_U32,
 	PHX_OPTION_BOOL,
-	PHX_OPTION_WORDS,     /* [ "a", "b" ]; default: words divided by blanks */
+	PHX_OPTION_WORDS, /* [ "a", "b" ]; default: words divided by blanks */
 	PHX_OPTION_DHCP_MODE,
 	PHX_OPTION_TFTP_MODE,
 };
@@ -76,14 +76,14 @@ struct phx_config {
 #define OPTION(key, type, ...) PHX_OPTION_MEMBER_##type(key)
 #include "config/option.def"
 #undef OPTION
-	struct phx_list pools;	      /* struct phx_pool */
+	struct phx_list pools;        /* struct phx_pool */
 	struct phx_list pool_origins; /* struct phx_origin, one a pool */
 	struct phx_origin origins[PHX_OPT_COUNT_];
 };
 
-/** Read `path` (normally PHX_CONFIG_PATH) and DIR/conf.d/NAME.conf (DIR = that of `path`; byte order of the names), check each value
- * and how they fit together. Error text begins with "FILE:LINE: " and says what would be right. -ENOENT no such
- * file, -EINVAL, -errno. `ret` (uninitialised or zeroed is fine) is untouched on failure. */
+/** Read `path` (normally PHX_CONFIG_PATH) and DIR/conf.d/NAME.conf (DIR = that of `path`; byte order of the names),
+ * check each value and how they fit together. Error text begins with "FILE:LINE: " and says what would be right.
+ * -ENOENT no such file, -EINVAL, -errno. `ret` (uninitialised or zeroed is fine) is untouched on failure. */
 int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *err);
 
 /** The defaults alone, {config_dir} being `config_dir`: what a command line uses that has no file. */

@@ -8,16 +8,16 @@
 #define PHX_IMAGE_MANIFEST "manifest.conf"
 /* names of the files an image may have */
 #define PHX_IMAGE_KERNEL "vmlinuz"
-#define PHX_IMAGE_INITRD "initrd.zst"	     /* kind initramfs */
-#define PHX_IMAGE_ROOT_DISK "root.ext4.zst"  /* kind rootfs: for disks */
-#define PHX_IMAGE_ROOT_RAM "root.squashfs"   /* kind rootfs: for RAM boot */
+#define PHX_IMAGE_INITRD "initrd.zst"       /* kind initramfs */
+#define PHX_IMAGE_ROOT_DISK "root.ext4.zst" /* kind rootfs: for disks */
+#define PHX_IMAGE_ROOT_RAM "root.squashfs"  /* kind rootfs: for RAM boot */
 
 enum phx_image_kind { PHX_IMAGE_INITRAMFS, PHX_IMAGE_ROOTFS };
 extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 
 struct phx_image_file {
 	char name[PHX_NAME_MAX];
-	uint64_t size;	   /* bytes of the file as it is */
+	uint64_t size;     /* bytes of the file as it is */
 	char sha256[65];   /* of the file as it is */
 	uint64_t raw_size; /* bytes when decompressed; 0 = not compressed */
 };
@@ -29,14 +29,14 @@ struct phx_image {
 	int kind; /* enum phx_image_kind */
 	char architecture[16];
 	char kernel_release[96];
-	char digest[65]; /* SHA-256 of manifest.conf: the image's identity */
+	char digest[65];       /* SHA-256 of manifest.conf: the image's identity */
 	struct phx_list files; /* struct phx_image_file */
 };
 extern const struct phx_record phx_image_record;
 
 /** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is computed over the text.
- * -EINVAL: unknown key, bad name, size or digest, a file twice, a kind without its files. ret untouched on failure, else owned:
- * phx_record_fini(&phx_image_record, ret). */
+ * -EINVAL: unknown key, bad name, size or digest, a file twice, a kind without its files. ret untouched on failure,
+ * else owned: phx_record_fini(&phx_image_record, ret). */
 int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret, struct phx_err *err);
 
 /** The text of a manifest for `im`, malloc'd; what phx_image_parse() reads. NULL on ENOMEM. */

@@ -6,14 +6,15 @@
 #include "node/role.h"
 
 /** How names become things. Each returns 0 or -ENOENT (then the file is refused, with line and reason); any other
- * negative code is passed on with the text in err. A NULL function skips that check (`phx role check` without a head). */
+ * negative code is passed on with the text in err. A NULL function skips that check (`phx role check` without a head).
+ */
 struct phx_role_lookup {
 	void *arg;
 	/** `version` NULL = newest. */
 	int (*image)(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
 		     char ret_digest[65], struct phx_err *err);
-	/** Fill ret (name, version, sha256, size_bytes). `version` NULL = newest. A text like "web-nginx-1.0" is asked for as
-	 * name "web-nginx-1.0" first, then split at each '-' from the right. */
+	/** Fill ret (name, version, sha256, size_bytes). `version` NULL = newest. A text like "web-nginx-1.0" is asked
+	 * for as name "web-nginx-1.0" first, then split at each '-' from the right. */
 	int (*package)(void *arg, const char *name, const char *version, struct phx_package_ref *ret,
 		       struct phx_err *err);
 	int (*pool)(void *arg, const char *name, struct phx_err *err);
@@ -29,8 +30,8 @@ struct phx_role_bad {
 	char reason[PHX_ERR_TEXT_MAX];
 };
 
-/** Every NAME.conf of `dir` except rules.conf, sorted by name. A bad file does not hide the others: it is named in ret_bad
- * (struct phx_role_bad; may be NULL: then the first bad file fails the call). ret_roles: struct phx_role. */
+/** Every NAME.conf of `dir` except rules.conf, sorted by name. A bad file does not hide the others: it is named in
+ * ret_bad (struct phx_role_bad; may be NULL: then the first bad file fails the call). ret_roles: struct phx_role. */
 int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup, struct phx_list *ret_roles,
 		   struct phx_list *ret_bad, struct phx_err *err);
 /** Free a list of struct phx_role with what they own. */

@@ -1,0 +1,134 @@
+/* How the values of phoenix.conf fit together: see option.h. Called once, after
+ * all files are merged; a table of checks, each about one option. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "config/option.h"
+
+static uint32_t ip(const char *text)
+{
+	struct in_addr a = {0};
+	inet_pton(AF_INET, text, &a);
+	return ntohl(a.s_addr);
+}
+
+static bool same_network(const struct phx_config *cfg, const char *a, const char *b)
+{
+	uint32_t mask = ~0U << (32 - cfg->prefix);
+	return (ip(a) & mask) == (ip(b) & mask);
+}
+
+static bool only(const char *text, const char *extra)
+{
+	for (; *text; text++)
+		if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+		      (*text >= '0' && *text <= '9') || strchr(extra, *text)))
+			return false;
+	return true;
+}
+
+/* Each returns what is wrong, or NULL. */
+static const char *check_address(const struct phx_config *cfg)
+{
+	return cfg->address[0] ? NULL : "is missing; write the head's own address: address = \"192.168.1.1\";";
+}
+
+static const char *check_interface(const struct phx_config *cfg)
+{
+	if (!only(cfg->interface, "-_.:@"))
+		return "must be the name of a network interface, like \"eth1\"";
+	if (!cfg->interface[0] && cfg->dhcp_mode != PHX_DHCP_NONE)
+		return "is missing; name the interface of the provisioning network (interface = \"eth1\";) or set "
+		       "dhcp_mode = \"none\"";
+	return NULL;
+}
+
+static const char *check_range(const struct phx_config *cfg)
+{
+	const struct phx_ip_range *r = &cfg->dhcp_range;
+	if (!r->first[0])
+		return NULL;
+	if (!same_network(cfg, r->first, cfg->address) || !same_network(cfg, r->last, cfg->address))
+		return "must lie in the network of address and prefix";
+	if (ip(r->first) > ip(r->last))
+		return "must begin with the lower address";
+	if (ip(r->first) <= ip(cfg->address) && ip(cfg->address) <= ip(r->last))
+		return "must not hold the head's own address";
+	return NULL;
+}
+
+static const char *check_gateway(const struct phx_config *cfg)
+{
+	return cfg->gateway[0] && !same_network(cfg, cfg->gateway, cfg->address)
+		       ? "must lie in the network of address and prefix"
+		       : NULL;
+}
+
+static const char *check_domain(const struct phx_config *cfg)
+{
+	return only(cfg->domain, "-.") ? NULL : "must be a domain name: letters, digits, '-', '.'";
+}
+
+static const char *check_ports(const struct phx_config *cfg)
+{
+	return cfg->http_port == cfg->https_port ? "must differ from http_port" : NULL;
+}
+
+static const char *check_missing(const struct phx_config *cfg)
+{
+	return cfg->missing_after_ms < 2 * cfg->heartbeat_ms ? "must be at least twice heartbeat_ms" : NULL;
+}
+
+static const char *check_group(const struct phx_config *cfg)
+{
+	return only(cfg->socket_group, "-_.") ? NULL : "must be the name of a group";
+}
+
+static const char *check_dnsmasq_user(const struct phx_config *cfg)
+{
+	return only(cfg->dnsmasq_user, "-_.") ? NULL : "must be the name of a user";
+}
+
+static const char *check_tftp_user(const struct phx_config *cfg)
+{
+	return only(cfg->tftp_user, "-_.") ? NULL : "must be the name of a user";
+}
+
+static const char *check_tftp(const struct phx_config *cfg)
+{
+	return cfg->tftp == PHX_TFTP_DNSMASQ && cfg->dhcp_mode == PHX_DHCP_NONE
+		       ? "= \"dnsmasq\" needs dnsmasq, which does not run with dhcp_mode = \"none\""
+		       : NULL;
+}
+
+static const struct check {
+	enum phx_option_id id;
+	const char *(*wrong)(const struct phx_config *cfg);
+} checks[] = {
+	{PHX_OPT_address, check_address},
+	{PHX_OPT_interface, check_interface},
+	{PHX_OPT_dhcp_range, check_range},
+	{PHX_OPT_gateway, check_gateway},
+	{PHX_OPT_domain, check_domain},
+	{PHX_OPT_https_port, check_ports},
+	{PHX_OPT_missing_after_ms, check_missing},
+	{PHX_OPT_socket_group, check_group},
+	{PHX_OPT_dnsmasq_user, check_dnsmasq_user},
+	{PHX_OPT_tftp_user, check_tftp_user},
+	{PHX_OPT_tftp, check_tftp},
+};
+
+int phx_config_check(const struct phx_config *cfg, const char *main_file, struct phx_err *err)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(checks); i++) {
+		const char *wrong = checks[i].wrong(cfg);
+		const struct phx_origin *o = &cfg->origins[checks[i].id];
+		if (!wrong)
+			continue;
+		phx_err_set(err, -EINVAL, "%s %s", phx_option_info(checks[i].id)->key, wrong);
+		return o->line ? phx_err_prefix(err, -EINVAL, "%s:%u", o->file, o->line)
+			       : phx_err_prefix(err, -EINVAL, "%s", main_file);
+	}
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* phoenix.conf and conf.d merged into struct phx_config: see config.h. Called
+ * by phxd and by `phx config`; keeps nothing. */
+#include "config/config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "config/option.h"
+#include "node/role.h"
+
+enum { CONF_FILES_MAX = 1000 };
+
+void phx_config_fini(struct phx_config *cfg)
+{
+	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
+		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+		if (o->type == PHX_OPTION_WORDS)
+			phx_list_fini((struct phx_list *)((char *)cfg + o->offset));
+	}
+	phx_list_fini(&cfg->pools);
+	phx_list_fini(&cfg->pool_origins);
+	memset(cfg, 0, sizeof(*cfg));
+}
+
+static int fill_defaults(struct phx_config *cfg, struct phx_err *err)
+{
+	int r = 0;
+	for (int i = 0; r == 0 && i < PHX_OPT_COUNT_; i++) {
+		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+		r = phx_option_from_text(o, o->fallback, cfg, err);
+	}
+	return r;
+}
+
+static void set_origin(struct phx_origin *o, const struct phx_conf *c, const config_setting_t *s)
+{
+	snprintf(o->file, sizeof(o->file), "%s", c->file);
+	o->line = phx_conf_line(s);
+}
+
+static int option_by_key(const char *key)
+{
+	for (int i = 0; i < PHX_OPT_COUNT_; i++)
+		if (!strcmp(phx_option_info((enum phx_option_id)i)->key, key))
+			return i;
+	return -ENOENT;
+}
+
+/* ---- pools ---- */
+
+static const struct phx_conf_key setup_keys[] = {
+	{"mode", PHX_CONF_ENUM, offsetof(struct phx_setup, mode), 0, true, 0, 0, &phx_setup_mode_names},
+	{"method", PHX_CONF_ENUM, offsetof(struct phx_setup, method), 0, false, 0, 0, &phx_wipe_method_names},
+	{"when", PHX_CONF_ENUM, offsetof(struct phx_setup, when), 0, false, 0, 0, &phx_setup_when_names},
+};
+static const struct phx_conf_key pool_keys[] = {
+	{"name", PHX_CONF_NAME, offsetof(struct phx_pool, name), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"owner", PHX_CONF_NAME, offsetof(struct phx_pool, owner), PHX_NAME_MAX, false, 0, 0, NULL},
+	{"setup", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
+};
+
+static int find_pool(const struct phx_config *cfg, const char *name)
+{
+	for (uint32_t i = 0; i < cfg->pools.n; i++)
+		if (!strcmp(PHX_LIST_AT(&cfg->pools, struct phx_pool, i)->name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+/* Without a word about it, a pool's nodes are wiped when they leave it. */
+static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret, struct phx_err *err)
+{
+	*ret = (struct phx_pool){.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE}};
+	int r = phx_conf_group(c, s, pool_keys, PHX_ARRAY_SIZE(pool_keys), ret, err);
+	config_setting_t *setup = r == 0 ? config_setting_get_member(s, "setup") : NULL;
+	return setup ? phx_conf_group(c, setup, setup_keys, PHX_ARRAY_SIZE(setup_keys), &ret->setup, err) : r;
+}
+
+static int add_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_config *cfg, struct phx_err *err)
+{
+	struct phx_pool pool;
+	int r = read_pool(c, s, &pool, err);
+	if (r < 0)
+		return r;
+	int had = find_pool(cfg, pool.name);
+	if (had >= 0) {
+		const struct phx_origin *o = PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, had);
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "pool '%s' is already at %s:%u; each pool belongs in one place", pool.name,
+				     o->file, o->line);
+	}
+	struct phx_pool *p = phx_list_push(&cfg->pools, sizeof(*p));
+	struct phx_origin *o = phx_list_push(&cfg->pool_origins, sizeof(*o));
+	if (!p || !o)
+		return -ENOMEM;
+	*p = pool;
+	set_origin(o, c, s);
+	return 0;
+}
+
+static int read_pools(const struct phx_conf *c, struct phx_config *cfg, struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, config_root_setting(&c->cfg), "pools", &list, err);
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++)
+		r = add_pool(c, config_setting_get_elem(list, (unsigned)i), cfg, err);
+	return r;
+}
+
+/* ---- files ---- */
+
+static int unknown_option(const struct phx_conf *c, const config_setting_t *s, struct phx_err *err)
+{
+	const char *name = config_setting_name(s);
+	const char *close = NULL;
+	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
+		const char *key = phx_option_info((enum phx_option_id)i)->key;
+		if (!close && (strstr(key, name) || strstr(name, key) || !strncmp(key, name, 4)))
+			close = key;
+	}
+	return phx_conf_fail(c, s, -EINVAL, err, "unknown key '%s'; %s%s%sphoenix.conf(5) lists the keys", name,
+			     close ? "is '" : "", close ? close : "", close ? "' meant? " : "");
+}
+
+static int merge_file(const char *path, struct phx_config *cfg, struct phx_err *err)
+{
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
+	int r = phx_conf_read(path, &c, err);
+	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
+	for (int i = 0; r == 0 && i < config_setting_length(root); i++) {
+		const config_setting_t *s = config_setting_get_elem(root, (unsigned)i);
+		int id = option_by_key(config_setting_name(s));
+		if (id < 0 && strcmp(config_setting_name(s), "pools"))
+			return unknown_option(&c, s, err);
+		if (id < 0)
+			continue;
+		r = phx_option_from_setting(phx_option_info((enum phx_option_id)id), &c, s, cfg, err);
+		set_origin(&cfg->origins[id], &c, s);
+	}
+	return r < 0 ? r : read_pools(&c, cfg, err);
+}
+
+static int is_conf(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int merge_directory(const char *dir, struct phx_config *cfg, struct phx_err *err)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_conf, by_bytes);
+	if (n < 0)
+		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	int r = n > CONF_FILES_MAX ? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, CONF_FILES_MAX) : 0;
+	for (int i = 0; i < n; i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
+		if (r == 0)
+			r = path ? merge_file(path, cfg, err) : -ENOMEM;
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+/* ---- paths that begin with another ---- */
+
+static int expand_one(const struct phx_option *o, const char *word, const char *dir, struct phx_config *cfg,
+		      struct phx_err *err)
+{
+	char *member = (char *)cfg + o->offset;
+	char text[PHX_CONFIG_TEXT_MAX * 2];
+	if (!phx_str_starts(member, word))
+		return 0;
+	snprintf(text, sizeof(text), "%s%s", dir, member + strlen(word));
+	if (strlen(text) > o->max)
+		return phx_err_set(err, -EINVAL, "%s = \"%s\" has more than %u characters", o->key, text, o->max);
+	return phx_str_copy(member, PHX_CONFIG_TEXT_MAX, text);
+}
+
+static int expand_paths(const char *config_dir, struct phx_config *cfg, struct phx_err *err)
+{
+	const struct {
+		const char *word, *dir;
+	} words[] = {{"{config_dir}", config_dir}, {"{state_dir}", cfg->state_dir}, {"{run_dir}", cfg->run_dir}};
+	int r = 0;
+	for (size_t w = 0; r == 0 && w < PHX_ARRAY_SIZE(words); w++)
+		for (int i = 0; r == 0 && i < PHX_OPT_COUNT_; i++) {
+			const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+			if (o->type == PHX_OPTION_PATH)
+				r = expand_one(o, words[w].word, words[w].dir, cfg, err);
+		}
+	if (r == 0 && (cfg->state_dir[0] != '/' || cfg->run_dir[0] != '/'))
+		r = phx_err_set(err, -EINVAL, "state_dir and run_dir may not begin with each other");
+	return r;
+}
+
+int phx_config_defaults(const char *config_dir, struct phx_config *ret, struct phx_err *err)
+{
+	struct phx_config cfg = {0};
+	int r = fill_defaults(&cfg, err);
+	if (r == 0)
+		r = expand_paths(config_dir, &cfg, err);
+	if (r < 0)
+		phx_config_fini(&cfg);
+	else
+		*ret = cfg;
+	return r;
+}
+
+int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *copy = realpath(path, NULL);
+	if (!copy)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	const char *dir = dirname(copy);
+	PHX_AUTO_FREE char *conf_d = phx_path("%s/conf.d", dir);
+	struct phx_config cfg = {0};
+	int r = conf_d ? fill_defaults(&cfg, err) : -ENOMEM;
+	if (r == 0)
+		r = merge_file(path, &cfg, err);
+	if (r == 0)
+		r = merge_directory(conf_d, &cfg, err);
+	if (r == 0)
+		r = expand_paths(dir, &cfg, err);
+	if (r == 0)
+		r = phx_config_check(&cfg, path, err);
+	if (r < 0)
+		phx_config_fini(&cfg);
+	else
+		*ret = cfg;
+	return r;
+}
+
+void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
+{
+	*ret = (struct phx_settings){
+		.auto_assign = cfg->auto_assign,
+		.missing_after_ms = cfg->missing_after_ms,
+		.repairs_max = cfg->repairs_max,
+		.power_off_quarantined = cfg->power_off_quarantined,
+	};
+	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
+}
+
+/* ---- showing ---- */
+
+static const struct phx_field line_fields[] = {
+	PHX_STR(struct phx_config_line, key),
+	PHX_STR(struct phx_config_line, value),
+	PHX_STR(struct phx_config_line, origin),
+};
+const struct phx_record phx_config_line_record = PHX_RECORD("configuration line", struct phx_config_line, line_fields);
+
+static void format_origin(const struct phx_origin *o, char *buf, size_t size)
+{
+	if (o->line)
+		snprintf(buf, size, "%s:%u", o->file, o->line);
+	else
+		snprintf(buf, size, "default");
+}
+
+static int show_pools(const struct phx_config *cfg, struct phx_list *lines)
+{
+	for (uint32_t i = 0; i < cfg->pools.n; i++) {
+		const struct phx_pool *p = PHX_LIST_AT(&cfg->pools, struct phx_pool, i);
+		struct phx_config_line *l = phx_list_push(lines, sizeof(*l));
+		if (!l)
+			return -ENOMEM;
+		snprintf(l->key, sizeof(l->key), "pools.%s", p->name);
+		snprintf(l->value, sizeof(l->value), "owner=%s setup=%s method=%s when=%s", p->owner,
+			 phx_enum_name(&phx_setup_mode_names, p->setup.mode),
+			 phx_enum_name(&phx_wipe_method_names, p->setup.method),
+			 phx_enum_name(&phx_setup_when_names, p->setup.when));
+		format_origin(PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, i), l->origin, sizeof(l->origin));
+	}
+	return 0;
+}
+
+int phx_config_show(const struct phx_config *cfg, struct phx_list *ret_lines)
+{
+	struct phx_list lines = {0};
+	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
+		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+		struct phx_config_line *l = phx_list_push(&lines, sizeof(*l));
+		if (!l) {
+			phx_list_fini(&lines);
+			return -ENOMEM;
+		}
+		PHX_STR_SET(l->key, o->key);
+		phx_option_format(o, cfg, l->value, sizeof(l->value));
+		format_origin(&cfg->origins[i], l->origin, sizeof(l->origin));
+	}
+	if (show_pools(cfg, &lines) < 0) {
+		phx_list_fini(&lines);
+		return -ENOMEM;
+	}
+	*ret_lines = lines;
+	return 0;
+}
