@@ -30,8 +30,8 @@ struct phx_package_limits {
  * that fills the empty directory given as its one argument (it runs with the caller's rights; 15 minutes). The package
  * root is what is in files/; the name PHX at its top is reserved. Versions hold no '-'.
  * Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding package.conf and files/), entries sorted, times zeroed
- * (SOURCE_DATE_EPOCH), owner root: the same tree gives the same bytes. Refuses what unpack would refuse. ret_path
- * malloc'd. */
+ * (SOURCE_DATE_EPOCH), owner root, modes 0755 or 0644: the same tree gives the same bytes. Refuses what unpack
+ * would refuse. ret_path malloc'd. */
 int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path, struct phx_err *err);
 /** Write PATH.sig (64 bytes: Ed25519 over the text "phoenix package sha256 HEX\n") with the PEM key. */
 int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err);
@@ -66,12 +66,12 @@ struct phx_package_bad {
 };
 int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages, struct phx_list *ret_bad,
 		  struct phx_err *err);
-/** Add a package file and its .sig (verified first; moved or copied in; -EEXIST if the same name-version is there with
+/** Add a package file and its .sig (verified and read whole first; copied in; `ret` may be NULL; -EEXIST if the same name-version is there with
  * other bytes). */
 int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
 		 struct phx_err *err);
 /** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order.
- */
+ * -ENOENT; a file that is there and does not verify is an error, never passed over. `ret_path`, `ret` may be NULL. */
 int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,
 		  struct phx_package *ret, struct phx_err *err);
 /** Compare versions: negative, 0, positive. Digits runs compare as numbers. */
