@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/spawn.h"
 
 enum {
@@ -97,7 +98,7 @@ static const char *const tool_words[][ORDER_WORDS] = {
 	[PHX_POWER_BOOT_DISK] = { "chassis", "bootdev", "disk", "options=efiboot" },
 };
 
-/* -v makes ipmitool say why it got no session. */
+/* -v makes ipmitool say why it got no session; -R 2 -N 1 takes 6 s to call a BMC silent. */
 static int call_ipmitool(const struct phx_bmc *bmc, const struct phx_power_host *host, enum phx_power_op op,
 			 uint32_t timeout_ms, struct phx_run_result *ret, struct phx_err *err)
 {
@@ -108,7 +109,7 @@ static int call_ipmitool(const struct phx_bmc *bmc, const struct phx_power_host 
 	char port[8];
 	snprintf(port, sizeof(port), "%u", host->port);
 	const char *argv[ARGS_MAX] = { "ipmitool", "-v", "-I", "lanplus",  "-C", "3",		      "-H", host->name,
-				       "-p",	   port, "-U", bmc->user, "-f", bmc->password_file, "-R", "3",
+				       "-p",	   port, "-U", bmc->user, "-f", bmc->password_file, "-R", "2",
 				       "-N",	   "1" };
 	size_t n = 0;
 	while (argv[n])
@@ -148,20 +149,23 @@ static void free_workarounds(const struct phx_bmc *bmc, char *ret, size_t size)
 			n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "," : "", word);
 }
 
-/* "password" with what the configuration format needs quoted; wiped by the caller. */
-static char *free_config(const char *secret)
+/* The configuration file that carries the password. Its format has quotes, but
+ * no way to write the characters refused here. */
+static int free_config(const struct phx_bmc *bmc, char **ret_text, struct phx_err *err)
 {
-	char *text = malloc(strlen(secret) * 2 + 32);
+	PHX_AUTO_SECRET char *secret = NULL;
+	int r = phx_power_secret_read(bmc->password_file, PASSWORD_MAX, &secret, err);
+	if (r < 0)
+		return r;
+	if (strpbrk(secret, "#\"'\\"))
+		return phx_err_set(err, -EINVAL,
+				   "password_file %s: FreeIPMI takes no password with # \" ' or \\; use tool = \"ipmitool\"",
+				   bmc->password_file);
+	char *text = phx_path("password \"%s\"\n", secret);
 	if (!text)
-		return NULL;
-	char *p = stpcpy(text, "password \"");
-	for (; *secret; secret++) {
-		if (strchr("\"\\", *secret))
-			*p++ = '\\';
-		*p++ = *secret;
-	}
-	stpcpy(p, "\"\n");
-	return text;
+		return -ENOMEM;
+	*ret_text = text;
+	return 0;
 }
 
 /* What every FreeIPMI program is told; returns how many arguments. */
@@ -178,17 +182,15 @@ static size_t free_arguments(const char **argv, const struct phx_bmc *bmc, const
 static int call_freeipmi(const struct phx_bmc *bmc, const struct phx_power_host *host, enum phx_power_op op,
 			 uint32_t timeout_ms, struct phx_run_result *ret, struct phx_err *err)
 {
-	PHX_AUTO_SECRET char *secret = NULL;
-	int r = phx_power_secret_read(bmc->password_file, PASSWORD_MAX, &secret, err);
+	PHX_AUTO_SECRET char *config = NULL;
+	int r = free_config(bmc, &config, err);
 	if (r < 0)
 		return r;
-	PHX_AUTO_SECRET char *config = free_config(secret);
-	if (!config)
-		return -ENOMEM;
 	char where[160], session[48], workarounds[sizeof(bmc->workarounds)];
 	snprintf(where, sizeof(where), strchr(host->name, ':') ? "[%s]:%u" : "%s:%u", host->name, host->port);
+	uint32_t session_ms = timeout_ms / 4 * 3; /* it ends by itself, and says why, before it is killed */
 	snprintf(session, sizeof(session), "--session-timeout=%u",
-		 timeout_ms < FREEIPMI_SESSION_MS ? timeout_ms : FREEIPMI_SESSION_MS);
+		 session_ms < FREEIPMI_SESSION_MS ? session_ms : FREEIPMI_SESSION_MS);
 	free_workarounds(bmc, workarounds, sizeof(workarounds));
 	bool boot = op == PHX_POWER_BOOT_PXE || op == PHX_POWER_BOOT_DISK;
 	const char *argv[ARGS_MAX] = { boot ? "ipmi-raw" : "ipmipower" };

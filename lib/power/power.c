@@ -194,16 +194,15 @@ static int observe(struct run *run, enum phx_power_op op, enum phx_power_state g
 	uint32_t wait_ms = POLL_FIRST_MS;
 	int64_t ordered = now_ms();
 	bool seen_before = false;
-	for (;;) {
-		struct phx_err why = { 0 };
+	struct phx_err why = { 0 };
+	while (call_time(run)) {
+		phx_err_clear(&why);
 		int r = read_state(run, &why);
 		if (is_final(r))
 			return phx_err_set(err, r, "%s", why.text);
 		bool seen = r == 0 && run->seen == goal;
 		if (seen && (goal == PHX_POWER_IS_ON || seen_before))
 			return 0;
-		if (!call_time(run))
-			return not_observed(run, goal, &why, err);
 		if (!seen && now_ms() - ordered > RESEND_MS) {
 			(void)give_order(run, op, NULL);
 			ordered = now_ms();
@@ -212,6 +211,7 @@ static int observe(struct run *run, enum phx_power_op op, enum phx_power_state g
 		wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS;
 		seen_before = seen;
 	}
+	return not_observed(run, goal, &why, err);
 }
 
 static int do_step(struct run *run, enum phx_power_op op, struct phx_err *err)
