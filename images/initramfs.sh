@@ -73,8 +73,6 @@ add_modules() {
 	(cd "$ROOT" && cpio --quiet -pdm "$TREE" <"$WORK/modules")
 	cp "$ROOT/$dir"/modules.{order,builtin,builtin.modinfo} "$TREE/$dir/"
 	depmod -b "$TREE" "$release"
-	# busybox reads the text form
-	rm -f "$TREE/$dir"/modules.*.bin "$TREE/$dir"/modules.{symbols,devname,builtin.modinfo}
 }
 
 add_files() {
