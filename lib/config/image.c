@@ -1,0 +1,210 @@
+/* image.conf and manifest.conf: see image.h. Called by the store (lib/deploy)
+ * and by the agent; opens no image file. */
+#include "config/image.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/conf.h"
+#include "pki/pki.h"
+
+enum { FILES_MAX = 64 };
+
+static const char *const kinds[] = {"initramfs", "rootfs"};
+const struct phx_enum phx_image_kind_names = {"image kind", kinds, PHX_ARRAY_SIZE(kinds)};
+
+static const struct phx_field file_fields[] = {
+#define F struct phx_image_file
+	PHX_STR(F, name),
+	PHX_U64(F, size),
+	PHX_STR(F, sha256),
+	PHX_U64(F, raw_size),
+#undef F
+};
+const struct phx_record phx_image_file_record = PHX_RECORD("image file", struct phx_image_file, file_fields);
+
+static const struct phx_field image_fields[] = {
+#define I struct phx_image
+	PHX_STR(I, name),
+	PHX_STR(I, version),
+	PHX_ENUM(I, kind, &phx_image_kind_names),
+	PHX_STR(I, architecture),
+	PHX_STR(I, kernel_release),
+	PHX_STR(I, digest),
+	PHX_LIST(I, files, &phx_image_file_record),
+#undef I
+};
+const struct phx_record phx_image_record = PHX_RECORD("image", struct phx_image, image_fields);
+
+static const struct phx_conf_key manifest_keys[] = {
+#define I struct phx_image
+	{"name", PHX_CONF_NAME, offsetof(I, name), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"version", PHX_CONF_NAME, offsetof(I, version), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"kind", PHX_CONF_ENUM, offsetof(I, kind), 0, true, 0, 0, &phx_image_kind_names},
+	{"architecture", PHX_CONF_NAME, offsetof(I, architecture), sizeof(((I *)0)->architecture), true, 0, 0, NULL},
+	{"kernel_release", PHX_CONF_STR, offsetof(I, kernel_release), sizeof(((I *)0)->kernel_release), true, 0, 0,
+	 NULL},
+	{"files", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
+#undef I
+};
+
+static const struct phx_conf_key file_keys[] = {
+#define F struct phx_image_file
+	{"name", PHX_CONF_NAME, offsetof(F, name), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"size", PHX_CONF_SIZE, offsetof(F, size), 0, true, 0, 0, NULL},
+	{"sha256", PHX_CONF_STR, offsetof(F, sha256), 65, true, 0, 0, NULL},
+	{"raw_size", PHX_CONF_SIZE, offsetof(F, raw_size), 0, false, 0, 0, NULL},
+#undef F
+};
+
+const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name)
+{
+	PHX_LIST_EACH(struct phx_image_file, f, &im->files)
+	if (!strcmp(f->name, name))
+		return f;
+	return NULL;
+}
+
+static bool is_digest(const char *s)
+{
+	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im, struct phx_err *err)
+{
+	struct phx_image_file file = {0};
+	int r = phx_conf_group(c, s, file_keys, PHX_ARRAY_SIZE(file_keys), &file, err);
+	if (r < 0)
+		return r;
+	if (!is_digest(file.sha256))
+		return phx_conf_fail(c, s, -EINVAL, err, "sha256 of '%s' must be 64 hexadecimal digits in lower case",
+				     file.name);
+	if (!file.size)
+		return phx_conf_fail(c, s, -EINVAL, err, "size of '%s' is 0; an image has no empty files", file.name);
+	if (phx_image_file(im, file.name) || !strcmp(file.name, PHX_IMAGE_MANIFEST))
+		return phx_conf_fail(c, s, -EINVAL, err, "file '%s' is listed twice", file.name);
+	struct phx_image_file *f = phx_list_push(&im->files, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = file;
+	return 0;
+}
+
+static int read_files(const struct phx_conf *c, struct phx_image *im, struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, config_root_setting(&c->cfg), "files", &list, err);
+	if (r == 0 && config_setting_length(list) > FILES_MAX)
+		r = phx_conf_fail(c, list, -EINVAL, err, "more than %d files", FILES_MAX);
+	for (int i = 0; r == 0 && i < config_setting_length(list); i++)
+		r = read_file(c, config_setting_get_elem(list, (unsigned)i), im, err);
+	return r;
+}
+
+/* What each kind cannot do without; of a root file system at least one form. */
+static int check_files(const struct phx_image *im, const char *what, struct phx_err *err)
+{
+	const char *missing = NULL;
+	if (!phx_image_file(im, PHX_IMAGE_KERNEL))
+		missing = PHX_IMAGE_KERNEL;
+	else if (im->kind == PHX_IMAGE_INITRAMFS && !phx_image_file(im, PHX_IMAGE_INITRD))
+		missing = PHX_IMAGE_INITRD;
+	else if (im->kind == PHX_IMAGE_ROOTFS && !phx_image_file(im, PHX_IMAGE_ROOT_DISK) &&
+		 !phx_image_file(im, PHX_IMAGE_ROOT_RAM))
+		missing = PHX_IMAGE_ROOT_DISK " or " PHX_IMAGE_ROOT_RAM;
+	if (missing)
+		return phx_err_set(err, -EINVAL, "%s: an image of kind %s needs the file %s", what,
+				   phx_enum_name(&phx_image_kind_names, im->kind), missing);
+	const struct phx_image_file *disk = phx_image_file(im, PHX_IMAGE_ROOT_DISK);
+	if (disk && !disk->raw_size)
+		return phx_err_set(err, -EINVAL, "%s: %s needs raw_size, its size when decompressed", what,
+				   PHX_IMAGE_ROOT_DISK);
+	return 0;
+}
+
+static int digest_text(const char *text, size_t n, char ret_hex[65])
+{
+	struct phx_sha256 *d;
+	int r = phx_sha256_new(&d);
+	if (r < 0)
+		return r;
+	r = phx_sha256_add(d, text, n);
+	if (r == 0)
+		phx_sha256_hex(d, ret_hex);
+	phx_sha256_free(d);
+	return r;
+}
+
+static void image_fini(struct phx_image *im)
+{
+	phx_record_fini(&phx_image_record, im);
+}
+
+int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
+	PHX_AUTO(image_fini) struct phx_image im = {0};
+	int r = phx_conf_parse(text, n, what, &c, err);
+	if (r == 0)
+		r = phx_conf_group(&c, config_root_setting(&c.cfg), manifest_keys, PHX_ARRAY_SIZE(manifest_keys), &im,
+				   err);
+	if (r == 0)
+		r = read_files(&c, &im, err);
+	if (r == 0)
+		r = check_files(&im, what, err);
+	if (r == 0)
+		r = digest_text(text, n, im.digest);
+	if (r < 0)
+		return r;
+	*ret = im;
+	memset(&im, 0, sizeof(im));
+	return 0;
+}
+
+char *phx_image_format(const struct phx_image *im)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	phx_buf_addf(&b, "# sizes in bytes, digests of the files as they are\n");
+	phx_buf_addf(&b, "name = \"%s\";\nversion = \"%s\";\nkind = \"%s\";\n", im->name, im->version,
+		     phx_enum_name(&phx_image_kind_names, im->kind));
+	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\nfiles = (\n", im->architecture,
+		     im->kernel_release);
+	for (uint32_t i = 0; i < im->files.n; i++) {
+		const struct phx_image_file *f = PHX_LIST_AT(&im->files, struct phx_image_file, i);
+		phx_buf_addf(&b, "%s\t{ name = \"%s\"; size = %" PRIu64 "L; sha256 = \"%s\";", i ? ",\n" : "", f->name,
+			     f->size, f->sha256);
+		if (f->raw_size)
+			phx_buf_addf(&b, " raw_size = %" PRIu64 "L;", f->raw_size);
+		phx_buf_addf(&b, " }");
+	}
+	phx_buf_addf(&b, "\n);\n");
+	return phx_buf_take(&b);
+}
+
+static const struct phx_conf_key conf_keys[] = {
+#define I struct phx_image_conf
+	{"name", PHX_CONF_NAME, offsetof(I, name), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"version", PHX_CONF_NAME, offsetof(I, version), PHX_NAME_MAX, true, 0, 0, NULL},
+	{"kind", PHX_CONF_ENUM, offsetof(I, kind), 0, true, 0, 0, &phx_image_kind_names},
+	{"architecture", PHX_CONF_NAME, offsetof(I, architecture), sizeof(((I *)0)->architecture), true, 0, 0, NULL},
+#undef I
+};
+
+int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
+	struct phx_image_conf ic = {0};
+	int r = phx_conf_read(path, &c, err);
+	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(conf_keys); i++) {
+		const config_setting_t *s = config_setting_get_member(root, conf_keys[i].key);
+		if (!s)
+			return phx_conf_fail(&c, root, -EINVAL, err, "%s is missing", conf_keys[i].key);
+		r = phx_conf_value(&c, s, &conf_keys[i], (char *)&ic + conf_keys[i].offset, err);
+	}
+	if (r == 0)
+		*ret = ic;
+	return r;
+}

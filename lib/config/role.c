@@ -1,0 +1,342 @@
+/* Role files: see role.h. Called by phxd at start and reload, and by `phx role
+ * check`. What a role names is looked up through the caller's functions. */
+#include "config/role.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "config/conf.h"
+
+enum { SERVICES_MAX = 64, PACKAGES_MAX = 64, DAY_S = 86400 };
+
+#define KEY(key, type, s, m, required)                                                                                 \
+	{                                                                                                              \
+		key, type, offsetof(s, m), sizeof(((s *)0)->m), required, 0, 0, NULL                                   \
+	}
+#define KEY_TIME(key, s, m, min, max)                                                                                  \
+	{                                                                                                              \
+		key, PHX_CONF_DURATION, offsetof(s, m), 0, false, min, max, NULL                                       \
+	}
+#define KEY_ENUM(key, s, m, required, names)                                                                           \
+	{                                                                                                              \
+		key, PHX_CONF_ENUM, offsetof(s, m), 0, required, 0, 0, names                                           \
+	}
+#define KEY_WORDS(key, s, m, required)                                                                                 \
+	{                                                                                                              \
+		key, PHX_CONF_WORDS, offsetof(s, m), sizeof(struct phx_word), required, 0, 0, NULL                     \
+	}
+#define KEY_OTHER(key)                                                                                                 \
+	{                                                                                                              \
+		key, PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL                                                           \
+	}
+
+static const struct phx_conf_key role_keys[] = {
+	KEY("summary", PHX_CONF_STR, struct phx_role, summary, false),
+	KEY("pool", PHX_CONF_NAME, struct phx_role, pool, true),
+	KEY("image", PHX_CONF_NAME, struct phx_role, image, true),
+	KEY("image_version", PHX_CONF_NAME, struct phx_role, image_version, false),
+	KEY_ENUM("boot", struct phx_role, boot, false, &phx_role_boot_names),
+	KEY("runs_jobs", PHX_CONF_BOOL, struct phx_role, runs_jobs, false),
+	KEY_TIME("drain_grace", struct phx_role, drain_grace_s, 0, 7 * DAY_S),
+	KEY_OTHER("packages"),
+	KEY_OTHER("services"),
+	KEY_OTHER("health"),
+	KEY_OTHER("leave"),
+	KEY_OTHER("ports"),
+};
+static const struct phx_conf_key service_keys[] = {
+	KEY("name", PHX_CONF_NAME, struct phx_service, name, true),
+	KEY("package", PHX_CONF_NAME, struct phx_service, package, true),
+	KEY("user", PHX_CONF_STR, struct phx_service, user, false),
+	KEY("restart", PHX_CONF_BOOL, struct phx_service, restart, false),
+	KEY_TIME("stop_grace", struct phx_service, stop_grace_s, 1, 3600),
+	KEY_WORDS("exec", struct phx_service, argv, true),
+	KEY_WORDS("env", struct phx_service, env, false),
+	KEY_WORDS("after", struct phx_service, after, false),
+};
+static const struct phx_conf_key health_keys[] = {
+	KEY_ENUM("kind", struct phx_health, kind, true, &phx_health_kind_names),
+	KEY("target", PHX_CONF_STR, struct phx_health, target, false),
+	KEY_WORDS("exec", struct phx_health, argv, false),
+	KEY_TIME("interval", struct phx_health, interval_s, 1, DAY_S),
+	KEY_TIME("timeout", struct phx_health, timeout_s, 1, 3600),
+	{"failures", PHX_CONF_U32, offsetof(struct phx_health, failures), 0, false, 1, 1000, NULL},
+};
+static const struct phx_conf_key leave_keys[] = {
+	KEY_WORDS("remove", struct phx_role, leave_remove, false),
+};
+
+struct reading {
+	struct phx_conf c;
+	const struct phx_role_lookup *lookup;
+	struct phx_role role;
+	struct phx_err *err;
+};
+
+static config_setting_t *member(const struct reading *rd, const char *key)
+{
+	return config_setting_get_member(config_root_setting(&rd->c.cfg), key);
+}
+
+static int read_services(struct reading *rd)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(&rd->c, config_root_setting(&rd->c.cfg), "services", &list, rd->err);
+	if (r == 0 && list && config_setting_length(list) > SERVICES_MAX)
+		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "more than %d services", SERVICES_MAX);
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
+		struct phx_service *s = phx_list_push(&rd->role.services, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->restart = true;
+		s->stop_grace_s = 10;
+		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i), service_keys,
+				   PHX_ARRAY_SIZE(service_keys), s, rd->err);
+	}
+	return r;
+}
+
+static int read_health(struct reading *rd)
+{
+	struct phx_health *h = &rd->role.health;
+	config_setting_t *s = member(rd, "health");
+	h->interval_s = 5;
+	h->timeout_s = 2;
+	h->failures = 3;
+	return s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
+}
+
+static int read_leave(struct reading *rd)
+{
+	config_setting_t *s = member(rd, "leave");
+	return s ? phx_conf_group(&rd->c, s, leave_keys, PHX_ARRAY_SIZE(leave_keys), &rd->role, rd->err) : 0;
+}
+
+/* ports = [ 80, 443 ] */
+static int read_ports(struct reading *rd)
+{
+	config_setting_t *s = member(rd, "ports");
+	if (!s)
+		return 0;
+	if (config_setting_type(s) != CONFIG_TYPE_ARRAY)
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "ports must be an array of numbers: [ 80, 443 ]");
+	for (int i = 0; i < config_setting_length(s); i++) {
+		uint64_t port;
+		int r = phx_conf_number(&rd->c, config_setting_get_elem(s, (unsigned)i), 1, 65535, &port, rd->err);
+		if (r < 0)
+			return phx_err_prefix(rd->err, r, "ports");
+		struct phx_word *w = phx_list_push(&rd->role.ports, sizeof(*w));
+		if (!w)
+			return -ENOMEM;
+		snprintf(w->text, sizeof(w->text), "%u", (unsigned)port);
+	}
+	return 0;
+}
+
+/* ---- names that must be known ---- */
+
+/* The lookup's own words come before its code; the place before both. */
+static int unknown(struct reading *rd, const config_setting_t *s, int code, const char *what, const char *name)
+{
+	if (code == -ENOENT)
+		phx_err_clear(rd->err);
+	phx_err_set(rd->err, code, code == -ENOENT ? "%s '%s' does not exist" : "%s '%s' cannot be looked up", what,
+		    name);
+	return phx_conf_place(&rd->c, s, code, rd->err);
+}
+
+static int find_image(struct reading *rd)
+{
+	struct phx_role *role = &rd->role;
+	if (!rd->lookup || !rd->lookup->image)
+		return 0;
+	const char *wanted = role->image_version[0] ? role->image_version : NULL;
+	char version[PHX_NAME_MAX] = "", name[2 * PHX_NAME_MAX];
+	int r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest, rd->err);
+	if (r < 0) {
+		snprintf(name, sizeof(name), "%s%s%s", role->image, wanted ? " " : "", wanted ? wanted : "");
+		return unknown(rd, member(rd, wanted ? "image_version" : "image"), r, "image", name);
+	}
+	return PHX_STR_SET(role->image_version, version);
+}
+
+static int find_pool(struct reading *rd)
+{
+	if (!rd->lookup || !rd->lookup->pool)
+		return 0;
+	int r = rd->lookup->pool(rd->lookup->arg, rd->role.pool, rd->err);
+	return r < 0 ? unknown(rd, member(rd, "pool"), r, "pool", rd->role.pool) : 0;
+}
+
+/* "a-b-1.0": as a name, then "a-b" + "1.0", then "a" + "b-1.0". */
+static int find_package(const struct phx_role_lookup *l, const char *text, struct phx_package_ref *ret,
+			struct phx_err *err)
+{
+	char name[PHX_NAME_MAX];
+	int r = l->package(l->arg, text, NULL, ret, err);
+	PHX_STR_SET(name, text);
+	for (char *dash; r == -ENOENT && (dash = strrchr(name, '-')) && dash != name;) {
+		*dash = '\0';
+		phx_err_clear(err);
+		if (phx_name_valid(text + (dash - name) + 1))
+			r = l->package(l->arg, name, text + (dash - name) + 1, ret, err);
+	}
+	return r;
+}
+
+static int read_package(struct reading *rd, const config_setting_t *s)
+{
+	static const struct phx_conf_key key = {"packages", PHX_CONF_NAME, 0, PHX_NAME_MAX, true, 0, 0, NULL};
+	struct phx_package_ref *ref = phx_list_push(&rd->role.packages, sizeof(*ref));
+	char text[PHX_NAME_MAX];
+	if (!ref)
+		return -ENOMEM;
+	int r = phx_conf_value(&rd->c, s, &key, text, rd->err);
+	if (r < 0)
+		return phx_err_prefix(rd->err, r, "packages");
+	if (!rd->lookup || !rd->lookup->package)
+		return PHX_STR_SET(ref->name, text);
+	r = find_package(rd->lookup, text, ref, rd->err);
+	return r < 0 ? unknown(rd, s, r, "package", text) : 0;
+}
+
+static int read_packages(struct reading *rd)
+{
+	config_setting_t *s = member(rd, "packages");
+	if (!s)
+		return 0;
+	int type = config_setting_type(s), n = config_setting_length(s);
+	if (type != CONFIG_TYPE_ARRAY && type != CONFIG_TYPE_LIST)
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err,
+				     "packages must be a list of names: [ \"web-nginx\" ]");
+	if (n > PACKAGES_MAX)
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "more than %d packages", PACKAGES_MAX);
+	int r = 0;
+	for (int i = 0; r == 0 && i < n; i++)
+		r = read_package(rd, config_setting_get_elem(s, (unsigned)i));
+	return r;
+}
+
+/* ---- the whole ---- */
+
+static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct phx_err *err)
+{
+	const char *base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	size_t n = strlen(base);
+	if (n <= 5 || n - 5 >= PHX_NAME_MAX || strcmp(base + n - 5, ".conf"))
+		return phx_err_set(err, -EINVAL, "%s: a role's file is named NAME.conf", path);
+	memcpy(ret_name, base, n - 5);
+	ret_name[n - 5] = '\0';
+	if (!phx_name_valid(ret_name))
+		return phx_err_set(err, -EINVAL, "%s: '%s' is no name for a role: letters, digits, '-', '_', '.'", path,
+				   ret_name);
+	return 0;
+}
+
+static int check_role(struct reading *rd)
+{
+	int r = phx_role_check(&rd->role, rd->err);
+	return r < 0 ? phx_err_prefix(rd->err, r, "%s", rd->c.file) : 0;
+}
+
+static int read_role(struct reading *rd)
+{
+	static int (*const parts[])(struct reading * rd) = {
+		read_services, read_health, read_leave, read_ports, find_pool, find_image, read_packages, check_role,
+	};
+	rd->role.drain_grace_s = 30;
+	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), role_keys, PHX_ARRAY_SIZE(role_keys), &rd->role,
+			       rd->err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(parts); i++)
+		r = parts[i](rd);
+	return r;
+}
+
+int phx_role_load(const char *path, const struct phx_role_lookup *lookup, struct phx_role *ret, struct phx_err *err)
+{
+	struct phx_err local = {0};
+	struct reading rd = {.lookup = lookup, .err = err ? err : &local};
+	int r = name_from_path(path, rd.role.name, rd.err);
+	if (r == 0)
+		r = phx_conf_read(path, &rd.c, rd.err);
+	if (r == 0)
+		r = read_role(&rd);
+	phx_conf_fini(&rd.c);
+	if (r < 0)
+		phx_record_fini(&phx_role_record, &rd.role);
+	else
+		*ret = rd.role;
+	return r;
+}
+
+void phx_roles_fini(struct phx_list *roles)
+{
+	PHX_LIST_EACH(struct phx_role, role, roles)
+	phx_record_fini(&phx_role_record, role);
+	phx_list_fini(roles);
+}
+
+static int is_role(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf") && strcmp(e->d_name, "rules.conf");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_role(const char *path, const struct phx_role_lookup *lookup, struct phx_list *roles,
+		    struct phx_list *bad, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	struct phx_role role;
+	int r = phx_role_load(path, lookup, &role, bad ? &why : err);
+	if (r < 0 && (!bad || r == -ENOMEM))
+		return r;
+	if (r < 0) {
+		struct phx_role_bad *b = phx_list_push(bad, sizeof(*b));
+		if (!b)
+			return -ENOMEM;
+		snprintf(b->file, sizeof(b->file), "%s", path);
+		PHX_STR_SET(b->reason, why.text);
+		return 0;
+	}
+	struct phx_role *to = phx_list_push(roles, sizeof(*to));
+	if (!to) {
+		phx_record_fini(&phx_role_record, &role);
+		return -ENOMEM;
+	}
+	*to = role;
+	return 0;
+}
+
+int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup, struct phx_list *ret_roles,
+		   struct phx_list *ret_bad, struct phx_err *err)
+{
+	struct dirent **names = NULL;
+	struct phx_list roles = {0}, bad = {0};
+	int n = scandir(dir, &names, is_role, by_bytes);
+	int r = n < 0 ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno)) : 0;
+	for (int i = 0; i < n; i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
+		if (r == 0)
+			r = path ? add_role(path, lookup, &roles, ret_bad ? &bad : NULL, err) : -ENOMEM;
+		free(names[i]);
+	}
+	free(names);
+	if (r < 0) {
+		phx_roles_fini(&roles);
+		phx_list_fini(&bad);
+		return r;
+	}
+	*ret_roles = roles;
+	if (ret_bad)
+		*ret_bad = bad;
+	return 0;
+}
