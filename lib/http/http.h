@@ -33,22 +33,27 @@ struct phx_http_peer {
 struct phx_http_request; /* opaque; valid until answered */
 
 const char *phx_http_method(const struct phx_http_request *q);
+/** As sent: without the query, not decoded. */
 const char *phx_http_path(const struct phx_http_request *q);
 const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q);
-/** Part of the path that stood for '*' in the route, decoded; "" if none. Up to 2: index 0, 1. */
+/** Part of the path that stood for '*' in the route, decoded; "" if none. Up to 2: index 0, 1. Never empty for a
+ * '*' that matched; never holds '/' (but "**" does), control characters or NUL, and is never "." or "..". */
 const char *phx_http_param(const struct phx_http_request *q, int index);
-/** Query argument, NULL when absent. */
+/** Query argument, decoded; NULL when absent, "" without a value. */
 const char *phx_http_query(const struct phx_http_request *q, const char *name);
 /** Request body (NUL-terminated beyond n). */
 const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 
-/** Answers; each ends the request, exactly one per request. */
+/** Answers; each ends the request, exactly one per request. Do not touch `q` after one given from
+ * another thread. A handler that neither answers nor suspends is answered for with 500. `j` is borrowed;
+ * NULL answers without a body. */
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
-/** {"error": text} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
+/** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
  * -EEXIST/-EBUSY/-ESTALE 409, -E2BIG/-EFBIG 413, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
-/** A regular file by sendfile, with Range (single range), ETag (sha256 given or NULL), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
+/** A regular file by sendfile, with Range (single range), ETag (sha256 given, or
+ * NULL: made from inode, size and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
 void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag, const char *type);
 /** Leave the request open; another thread (or the same) later calls one of the reply functions,
  * which resumes it. The caller keeps `q`; it stays valid until then even if the peer hangs up
@@ -58,7 +63,8 @@ bool phx_http_gone(const struct phx_http_request *q);
 
 typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
 
-/** One row a route: the table is also what API documentation is made from. */
+/** One row a route: the table is also what API documentation is made from. The first row that fits is
+ * taken. HEAD is served by GET rows. */
 struct phx_http_route {
 	const char *method;
 	const char *path; /* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
@@ -90,7 +96,8 @@ struct phx_http_server;
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
 			  struct phx_err *err);
 uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which);
-/** Stops listening, waits for handlers; suspended requests must have been answered. */
+/** Stops listening, waits (5 s at most) for requests under way, cuts what is left. Suspended requests must have
+ * been answered before, or their owner may no longer touch them: they are dropped. */
 void phx_http_server_free(struct phx_http_server *s);
 
 /* ---- client ---- */
@@ -116,18 +123,20 @@ struct phx_http_response {
 };
 void phx_http_response_fini(struct phx_http_response *r);
 
-/** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status; -ECONNREFUSED, -ENOENT (no socket), -EACCES, -ETIMEDOUT, -EPROTO (TLS). */
+/** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status; -ECONNREFUSED (no
+ * socket file too: -ENOENT is for a 404 alone), -EACCES, -ETIMEDOUT, -EPROTO (TLS), -ECONNRESET. timeout_ms: 0 = 30 s. */
 int phx_http_call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
 		  uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err);
 /** As above and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there is no body); other statuses: the
- * server's {"error"} becomes err text and the code is the inverse of phx_http_reply_error(). */
+ * server's {"error"} becomes err text and the code is the inverse of phx_http_reply_error(). 405 is
+ * -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */
 int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
 		       uint32_t timeout_ms, json_t **ret_json, struct phx_err *err);
 
 /** Body consumer: 0 to go on, negative to abort with that code. */
 typedef int (*phx_http_sink_fn)(void *arg, const void *data, size_t n, struct phx_err *err);
 /** Stream a file's bytes to `sink`. A stalled or cut transfer (under 1 KiB/s for 10 s) is resumed by Range up to 5
- * times; a changed ETag in between is -ESTALE. total may be NULL. */
+ * times; a changed ETag in between is -ESTALE. total may be NULL. A refused first connection is not retried. */
 int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg,
 		   uint64_t *ret_total, struct phx_err *err);
 /** Upload a file as the body of PUT; answer as phx_http_call_json. */

@@ -1,0 +1,128 @@
+/* What the files of this room share. */
+#ifndef PHX_HTTP_INTERNAL_H
+#define PHX_HTTP_INTERNAL_H
+
+#include <pthread.h>
+#include <microhttpd.h>
+
+#include "http/http.h"
+
+#define PHX_HTTP_LISTENERS 3
+#define PHX_HTTP_SEGMENTS_MAX 16
+#define PHX_HTTP_PARAMS_MAX 2
+#define PHX_HTTP_QUERY_MAX 32
+#define PHX_HTTP_BODY_MAX (64u * 1024 * 1024) /* of an answer taken by the client */
+
+/* ---- route.c ---- */
+
+/** A request's path, cut at '/' and decoded piece by piece. */
+struct phx_http_path {
+	char *segments[PHX_HTTP_SEGMENTS_MAX]; /* owned */
+	size_t n;
+};
+/** -EINVAL for what no route may see: bad escapes, control characters, "%2f", "." and "..", too many segments. */
+int phx_http_path_parse(const char *raw, struct phx_http_path *ret, struct phx_err *err);
+void phx_http_path_fini(struct phx_http_path *p);
+/** Does a route's pattern stand for this path? ret_params (malloc'd, NULL where unused) only when true.
+ * False too on ENOMEM. */
+bool phx_http_path_match(const char *pattern, const struct phx_http_path *p, char *ret_params[PHX_HTTP_PARAMS_MAX]);
+/** Percent-decode; malloc'd. -EINVAL for bad escapes and control characters, NUL included. */
+int phx_http_decode(const char *s, size_t n, char **ret_text);
+
+/* ---- status.c ---- */
+
+int phx_http_status_of(int code);
+/** Name of an errno for the "code" member of an error answer; "EIO" for one not in the table. */
+const char *phx_http_code_name(int code);
+/** The code of an error answer: by the name the server gave, else by the status. */
+int phx_http_code_of(long status, const char *name);
+
+/* ---- server ---- */
+
+struct phx_http_arg {
+	char *name, *value;
+};
+
+/** One TCP or Unix connection; made and freed by libmicrohttpd's notifications. */
+struct phx_http_connection {
+	struct phx_http_peer peer;
+	int fd;
+	bool cert_checked;
+};
+
+struct phx_http_request {
+	struct phx_http_server *server;
+	struct MHD_Connection *mhd;
+	struct phx_http_connection *connection;
+	const struct phx_http_route *route; /* NULL: refused before any was found */
+	char method[16];
+	char *path; /* as sent, without the query */
+	char *params[PHX_HTTP_PARAMS_MAX];
+	struct phx_list args; /* struct phx_http_arg */
+	struct phx_buf body;
+	size_t n_body;
+	int body_error; /* negative errno: the rest is read and dropped */
+	int spool_fd;
+	char *spool_path;
+	bool handled; /* the handler was called */
+	/* under server->lock: */
+	struct MHD_Response *response;
+	unsigned status;
+	bool suspended;
+	struct phx_http_request *next, *prev;
+};
+
+struct phx_http_listener_state {
+	struct phx_http_server *server;
+	enum phx_http_listener which;
+	int fd;
+	uint16_t port;
+	struct MHD_Daemon *daemon;
+};
+
+struct phx_http_server {
+	const struct phx_http_route *routes;
+	size_t n_routes;
+	void *arg;
+	char *unix_path, *spool_dir;
+	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
+	pthread_mutex_t lock; /* the hand-over of answers between threads, and the list of requests */
+	pthread_cond_t drained;
+	struct phx_http_request *requests;
+};
+
+/* listen.c: bound, listening sockets. */
+int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err);
+int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct phx_err *err);
+
+/* peer.c: called by libmicrohttpd at both ends of a connection; who asks. */
+void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
+			    enum MHD_ConnectionNotificationCode code);
+/** Look at the client's certificate, once per connection and after the handshake. */
+void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *mhd);
+
+/* request.c: called by libmicrohttpd for each request. */
+enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+				    const char *version, const char *upload_data, size_t *upload_data_size,
+				    void **request_context);
+void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request_context,
+			   enum MHD_RequestTerminationCode code);
+
+/* upload.c: the body on its way in. */
+/** May this body come at all, and where to? 0 or negative errno. */
+int phx_http_body_begin(struct phx_http_request *q);
+void phx_http_body_take(struct phx_http_request *q, const char *data, size_t n);
+void phx_http_body_end(struct phx_http_request *q);
+void phx_http_body_fini(struct phx_http_request *q);
+/** What Content-Length says; 0 when there is no body, UINT64_MAX when only the sender knows (chunked). */
+uint64_t phx_http_body_announced(const struct phx_http_request *q);
+/** Remove spooled uploads that a crash left in `dir`. */
+void phx_http_spool_clean(const char *dir);
+
+/* reply.c */
+/** Give `response` (taken) as the answer; from any thread. */
+void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response);
+/** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
+void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow);
+
+#endif

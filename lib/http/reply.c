@@ -1,0 +1,114 @@
+/* Answers: JSON, text, errors, and handing them to libmicrohttpd. Called by handlers on any
+ * thread, once per request. JSON may carry secrets (a disk key on its way to its node), so its
+ * text is written once, in one piece, and wiped when sent. */
+#include "http/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response)
+{
+	struct phx_http_server *s = q->server;
+	pthread_mutex_lock(&s->lock);
+	bool first = response && !q->response;
+	if (first) {
+		q->response = response;
+		q->status = (unsigned)status;
+		if (q->suspended)
+			MHD_resume_connection(q->mhd);
+	}
+	pthread_mutex_unlock(&s->lock);
+	/* from here on q may be gone */
+	if (response && !first)
+		MHD_destroy_response(response);
+}
+
+static void wipe_text(void *text)
+{
+	explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+/* Takes `text`. */
+static struct MHD_Response *make_response(char *text, const char *type)
+{
+	struct MHD_Response *r =
+		text ? MHD_create_response_from_buffer_with_free_callback(strlen(text), text, wipe_text) : NULL;
+	if (!r)
+		free(text);
+	else if (type)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	return r;
+}
+
+/* Out of memory: an answer all the same, so that a suspended request never hangs. */
+static struct MHD_Response *empty_response(void)
+{
+	return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+}
+
+static char *dump(const json_t *j)
+{
+	size_t flags = JSON_COMPACT | JSON_ENCODE_ANY;
+	size_t n = json_dumpb(j, NULL, 0, flags);
+	char *text = n ? malloc(n + 1) : NULL;
+	if (!text || json_dumpb(j, text, n, flags) != n) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *allow)
+{
+	struct MHD_Response *r = j ? make_response(dump(j), "application/json") : empty_response();
+	if (!r) {
+		r = empty_response();
+		status = 500;
+	}
+	if (r && allow)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, allow);
+	phx_http_give(q, status, r);
+}
+
+void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
+{
+	give_json(q, status, j, NULL);
+}
+
+void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
+{
+	struct MHD_Response *r = make_response(strdup(text), type);
+	if (r)
+		phx_http_give(q, status, r);
+	else
+		phx_http_give(q, 500, empty_response());
+}
+
+/* A JSON string whatever the bytes: a path quoted in an error may be no UTF-8. */
+static json_t *safe_string(const char *text)
+{
+	json_t *j = json_string(text);
+	if (j)
+		return j;
+	char *copy = strdup(text);
+	for (char *p = copy; p && *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	j = copy ? json_string(copy) : NULL;
+	free(copy);
+	return j;
+}
+
+void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow)
+{
+	json_t *j = json_pack("{s:o, s:s}", "error", safe_string(text), "code", phx_http_code_name(code));
+	give_json(q, status, j, allow);
+	json_decref(j);
+}
+
+void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
+{
+	phx_http_refuse(q, phx_http_status_of(code), code, text && text[0] ? text : strerror(-code), NULL);
+}

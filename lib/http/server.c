@@ -1,0 +1,214 @@
+/* The server: one libmicrohttpd daemon per listener, all with one route table. Started and
+ * freed by the daemon; what happens in between is in request.c. */
+#include "http/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* Request line and headers must fit, and bodies pass through it: 1,000 idle connections should
+ * cost little. */
+#define CONNECTION_MEMORY (16u * 1024)
+#define DRAIN_SECONDS 5
+
+/* Node clocks and TLS stacks are ours: nothing older than 1.2 is ever needed. */
+#define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+CHACHA20-POLY1305:+AES-256-GCM"
+
+/* Paths and arguments come undecoded: an encoded '/' must not become one. */
+static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *s)
+{
+	(void)cls, (void)mhd;
+	return strlen(s);
+}
+
+static struct MHD_OptionItem int_option(enum MHD_OPTION option, unsigned value)
+{
+	return (struct MHD_OptionItem){ option, (intptr_t)value, NULL };
+}
+
+static struct MHD_OptionItem text_option(enum MHD_OPTION option, const char *text)
+{
+	return (struct MHD_OptionItem){ option, 0, (void *)(uintptr_t)text };
+}
+
+/* Fills `o`; returns how many. */
+static size_t make_options(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
+			   struct MHD_OptionItem *o)
+{
+	size_t n = 0;
+	o[n++] = int_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY);
+	o[n++] = int_option(MHD_OPTION_CONNECTION_LIMIT, config->connections_max ? config->connections_max : 4096);
+	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s ? config->idle_timeout_s : 60);
+	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)phx_http_on_completed, l };
+	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)phx_http_on_connection, l };
+	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL };
+	o[n++] = int_option(MHD_OPTION_LISTEN_SOCKET, (unsigned)l->fd);
+	if (config->threads > 1)
+		o[n++] = int_option(MHD_OPTION_THREAD_POOL_SIZE, config->threads);
+	if (l->which == PHX_HTTP_TLS) {
+		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_KEY, phx_pki_server_key_pem(config->pki));
+		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_CERT, phx_pki_server_pem(config->pki));
+		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_TRUST, phx_pki_ca_pem(config->pki));
+		o[n++] = text_option(MHD_OPTION_HTTPS_PRIORITIES, PRIORITIES);
+	}
+	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	return n;
+}
+
+static int start_daemon(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
+			struct phx_err *err)
+{
+	static const char *const names[] = { "Unix", "TLS", "plain" };
+	struct MHD_OptionItem options[16];
+	make_options(config, l, options);
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+	if (l->which == PHX_HTTP_TLS)
+		flags |= MHD_USE_TLS;
+	l->daemon = MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l, MHD_OPTION_ARRAY, options,
+				     MHD_OPTION_END);
+	if (!l->daemon)
+		return phx_err_set(err, -EIO, "the %s listener cannot be started", names[l->which]);
+	return 0;
+}
+
+static int open_listener(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
+			 struct phx_err *err)
+{
+	switch (l->which) {
+	case PHX_HTTP_UNIX:
+		l->fd = phx_http_listen_unix(config->unix_path, config->unix_gid, err);
+		break;
+	case PHX_HTTP_TLS:
+		if (!config->pki || !phx_pki_server_pem(config->pki))
+			return phx_err_set(err, -EINVAL, "the TLS listener needs a server certificate");
+		l->fd = phx_http_listen_tcp(config->tls_address, config->tls_port, &l->port, err);
+		break;
+	case PHX_HTTP_PLAIN:
+		l->fd = phx_http_listen_tcp(config->plain_address, config->plain_port, &l->port, err);
+		break;
+	}
+	return l->fd < 0 ? l->fd : start_daemon(config, l, err);
+}
+
+static int open_listeners(const struct phx_http_server_config *config, struct phx_http_server *s, struct phx_err *err)
+{
+	const char *const places[] = { config->unix_path, config->tls_address, config->plain_address };
+	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++) {
+		int r = places[i] ? open_listener(config, &s->listeners[i], err) : 0;
+		if (r < 0)
+			return r;
+		if (places[i] && i == PHX_HTTP_UNIX)
+			s->unix_path = strdup(config->unix_path);
+	}
+	return 0;
+}
+
+static int check_routes(const struct phx_http_server_config *config, struct phx_err *err)
+{
+	for (size_t i = 0; i < config->n_routes; i++)
+		if (config->routes[i].body_file && !config->spool_dir)
+			return phx_err_set(err, -EINVAL, "route %s spools its body, but there is no spool directory",
+					   config->routes[i].path);
+	return 0;
+}
+
+static void free_server(struct phx_http_server **s)
+{
+	phx_http_server_free(*s);
+}
+
+int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
+			  struct phx_err *err)
+{
+	int r = check_routes(config, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO(free_server) struct phx_http_server *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->routes = config->routes;
+	s->n_routes = config->n_routes;
+	s->arg = config->arg;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->drained, &attr);
+	pthread_condattr_destroy(&attr);
+	for (int i = 0; i < PHX_HTTP_LISTENERS; i++)
+		s->listeners[i] = (struct phx_http_listener_state){ s, (enum phx_http_listener)i, -1, 0, NULL };
+	if (config->spool_dir) {
+		s->spool_dir = strdup(config->spool_dir);
+		phx_http_spool_clean(config->spool_dir);
+	}
+	r = open_listeners(config, s, err);
+	if (r == 0)
+		*ret = PHX_TAKE(s);
+	return r;
+}
+
+uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which)
+{
+	return s->listeners[which].port;
+}
+
+/* Wait until no request is under way, at most so long. With the lock held. */
+static bool wait_drained(struct phx_http_server *s, int seconds)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	int r = 0;
+	while (s->requests && r == 0)
+		r = pthread_cond_timedwait(&s->drained, &s->lock, &until);
+	return !s->requests;
+}
+
+/* libmicrohttpd cannot stop while a request is suspended: what its owner never answered is let
+ * go without an answer. With the lock held. */
+static void resume_forgotten(struct phx_http_server *s)
+{
+	for (struct phx_http_request *q = s->requests; q; q = q->next)
+		if (q->suspended && !q->response)
+			MHD_resume_connection(q->mhd);
+}
+
+static void drain(struct phx_http_server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (!wait_drained(s, DRAIN_SECONDS)) {
+		resume_forgotten(s);
+		wait_drained(s, 1);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void close_listener(struct phx_http_listener_state *l)
+{
+	if (l->daemon)
+		MHD_stop_daemon(l->daemon);
+	phx_close_fd(&l->fd);
+}
+
+void phx_http_server_free(struct phx_http_server *s)
+{
+	if (!s)
+		return;
+	if (s->unix_path)
+		unlink(s->unix_path);
+	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
+		if (s->listeners[i].daemon)
+			MHD_quiesce_daemon(s->listeners[i].daemon);
+	drain(s);
+	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
+		close_listener(&s->listeners[i]);
+	pthread_cond_destroy(&s->drained);
+	pthread_mutex_destroy(&s->lock);
+	free(s->unix_path);
+	free(s->spool_dir);
+	free(s);
+}
