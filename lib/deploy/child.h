@@ -8,9 +8,10 @@
 #include "base/record.h"
 
 struct phx_child_spec {
-	const char *name; /* "dnsmasq" */
+	const char *name;        /* "dnsmasq" */
 	const char *const *argv; /* NULL-terminated, argv[0] absolute; copied */
-	const char *pid_file; /* so that one left by a killed daemon (same argv) is found and ended first; NULL = none */
+	const char
+		*pid_file; /* so that one left by a killed daemon (same argv) is found and ended first; NULL = none */
 	const char *log_file; /* stdout and stderr are appended here; NULL = inherited */
 };
 
@@ -19,7 +20,7 @@ struct phx_child_status {
 	uint64_t pid; /* 0 when not running */
 	bool running;
 	uint32_t restarts;
-	int64_t status; /* of the last end: exit status, 128 + signal */
+	int64_t status;  /* of the last end: exit status, 128 + signal */
 	char error[160]; /* why it could not be started, "" */
 };
 extern const struct phx_record phx_child_status_record;
@@ -32,8 +33,9 @@ int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret,
 /** Stops all (SIGTERM, after 3 s SIGKILL) and frees. Safe on NULL. */
 void phx_children_free(struct phx_children *c);
 
-/** Start a program and keep it running: a restart comes after 100 ms, doubled up to 30 s while it ends within 10 s. -EEXIST name
- * taken; -ENOENT, -EACCES no such program (it is not kept then). Children die with the daemon (PDEATHSIG). */
+/** Start a program and keep it running: a restart comes after 100 ms, doubled up to 30 s while it ends within 10 s.
+ * -EEXIST name taken; -ENOENT, -EACCES no such program (it is not kept then). Children die with the daemon (PDEATHSIG).
+ */
 int phx_children_add(struct phx_children *c, const struct phx_child_spec *spec, struct phx_err *err);
 /** Stop and forget. -ENOENT. */
 int phx_children_remove(struct phx_children *c, const char *name, struct phx_err *err);

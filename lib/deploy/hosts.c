@@ -1,0 +1,169 @@
+/* Host files of dnsmasq, one a node: see deploy.h. Called by phxd whenever the
+ * core says that host entries changed. dnsmasq sees a new file by itself; of a
+ * changed or vanished one it learns by SIGHUP only. No tags in these files:
+ * a tag with a lease and a SIGHUP aborts dnsmasq 2.90. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "deploy/internal.h"
+
+enum { LINE_MAX_BYTES = 256 };
+
+static int check_host(const struct phx_dhcp_host *h, struct phx_err *err)
+{
+	char mac[PHX_MAC_MAX];
+	struct in_addr a;
+	if (!phx_name_valid(h->name))
+		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", h->name);
+	if (phx_mac_parse(h->mac, mac) < 0 || strcmp(mac, h->mac))
+		return phx_err_set(err, -EINVAL, "node %s: '%s' is no MAC address like 52:54:00:00:00:01", h->name,
+				   h->mac);
+	if (h->ip[0] && inet_pton(AF_INET, h->ip, &a) != 1)
+		return phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", h->name, h->ip);
+	return 0;
+}
+
+static int by_mac(const void *a, const void *b)
+{
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->mac, (*(const struct phx_dhcp_host *const *)b)->mac);
+}
+static int by_ip(const void *a, const void *b)
+{
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->ip, (*(const struct phx_dhcp_host *const *)b)->ip);
+}
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->name, (*(const struct phx_dhcp_host *const *)b)->name);
+}
+
+/* What may be there once only. */
+static const struct unique {
+	const char *what;
+	int (*compare)(const void *a, const void *b);
+	size_t offset;
+} uniques[] = {
+	{"IP address", by_ip, offsetof(struct phx_dhcp_host, ip)},
+	{"MAC address", by_mac, offsetof(struct phx_dhcp_host, mac)},
+	{"name", by_name, offsetof(struct phx_dhcp_host, name)},
+};
+
+static int check_unique(const struct phx_dhcp_host **sorted, size_t n, const struct unique *u, struct phx_err *err)
+{
+	qsort(sorted, n, sizeof(*sorted), u->compare);
+	for (size_t i = 1; i < n; i++) {
+		const char *value = (const char *)sorted[i] + u->offset;
+		if (*value && !u->compare(&sorted[i - 1], &sorted[i]))
+			return phx_err_set(err, -EINVAL, "nodes %s and %s have the same %s %s", sorted[i - 1]->name,
+					   sorted[i]->name, u->what, value);
+	}
+	return 0;
+}
+
+/* Checked, and at the end sorted by name. */
+static int check_hosts(const struct phx_dhcp_host *hosts, size_t n, const struct phx_dhcp_host **sorted,
+		       struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = check_host(&hosts[i], err);
+		sorted[i] = &hosts[i];
+	}
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(uniques); i++)
+		r = check_unique(sorted, n, &uniques[i], err);
+	return r;
+}
+
+static void format_host(const struct phx_dhcp_host *h, char line[LINE_MAX_BYTES])
+{
+	snprintf(line, LINE_MAX_BYTES, "%s,%s%s%s\n", h->mac, h->ip, h->ip[0] ? "," : "", h->name);
+}
+
+/* Not phx_file_write(): dnsmasq would read the temporary beside the file. No
+ * fsync: the directory is made anew at each start. */
+static int write_host(int dir, const char *tmp, const char *name, const char *line)
+{
+	int r;
+	{
+		PHX_AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (fd < 0)
+			return -errno;
+		r = phx_write_all(fd, line, strlen(line));
+	}
+	if (r == 0 && renameat(AT_FDCWD, tmp, dir, name) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(tmp);
+	return r;
+}
+
+/* The file's text; "" when there is none. */
+static void read_host(int dir, const char *name, char line[LINE_MAX_BYTES])
+{
+	PHX_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, LINE_MAX_BYTES - 1);
+	line[n < 0 ? 0 : n] = '\0';
+}
+
+static bool wanted(const char *name, const struct phx_dhcp_host **sorted, size_t n)
+{
+	struct phx_dhcp_host key = {0};
+	const struct phx_dhcp_host *p = &key;
+	return PHX_STR_SET(key.name, name) == 0 && bsearch(&p, sorted, n, sizeof(*sorted), by_name);
+}
+
+static int remove_others(const char *path, int dir, const struct phx_dhcp_host **sorted, size_t n, int *change)
+{
+	DIR *d = opendir(path);
+	if (!d)
+		return -errno;
+	int r = 0;
+	for (struct dirent *e; r == 0 && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || wanted(e->d_name, sorted, n))
+			continue;
+		*change = PHX_DHCP_SIGHUP;
+		r = unlinkat(dir, e->d_name, 0) < 0 ? -errno : 0;
+	}
+	closedir(d);
+	return r;
+}
+
+static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h, int *change)
+{
+	char line[LINE_MAX_BYTES], had[LINE_MAX_BYTES];
+	format_host(h, line);
+	read_host(dir, h->name, had);
+	if (!strcmp(line, had))
+		return 0;
+	if (had[0])
+		*change = PHX_DHCP_SIGHUP;
+	else if (*change == PHX_DHCP_SAME)
+		*change = PHX_DHCP_LIVE;
+	return write_host(dir, tmp, h->name, line);
+}
+
+int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts, size_t n_hosts,
+			struct phx_err *err)
+{
+	PHX_AUTO_FREE const struct phx_dhcp_host **sorted = calloc(n_hosts + 1, sizeof(*sorted));
+	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
+	PHX_AUTO_FREE char *tmp = phx_path("%s/dnsmasq/host.tmp", cfg->run_dir);
+	if (!sorted || !path || !tmp)
+		return -ENOMEM;
+	int r = check_hosts(hosts, n_hosts, sorted, err);
+	if (r == 0)
+		r = phx_dir_make(path, 0755, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int change = PHX_DHCP_SAME;
+	r = dir < 0 ? -errno : remove_others(path, dir, sorted, n_hosts, &change);
+	for (size_t i = 0; r == 0 && i < n_hosts; i++)
+		r = put_host(dir, tmp, sorted[i], &change);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : change;
+}
