@@ -1,0 +1,264 @@
+/* An image out of a tar of a root file system: see store.h. Called by `phx image
+ * import`; blocks for minutes. tar, mkfs.ext4, zstd and mksquashfs do the work. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/spawn.h"
+#include "deploy/publish.h"
+#include "deploy/store.h"
+#include "pki/pki.h"
+
+enum { TOOL_TIMEOUT_MS = 3600 * 1000, ZSTD_LEVEL = 6, ZSTD_LEVEL_MAX = 19 };
+#define DISK_ALIGN (4ULL << 20)
+#define DISK_SPARE (64ULL << 20)
+
+struct importing {
+	const struct phx_image_import *im;
+	char *work, *root, *out; /* below the store, so that publishing is a rename */
+	uint64_t disk_bytes;
+	uint64_t n_files;
+	struct phx_image image;
+};
+
+static int run(const char *const *argv, struct phx_err *err)
+{
+	const struct phx_run job = {.argv = argv, .timeout_ms = TOOL_TIMEOUT_MS};
+	return phx_run_check(&job, NULL, err);
+}
+
+/* GNU tar takes off leading slashes and refuses "..". */
+static int unpack(struct importing *w, struct phx_err *err)
+{
+	const char *const argv[] = {"tar",
+				    "--extract",
+				    "--numeric-owner",
+				    "--same-permissions",
+				    "--xattrs",
+				    "--xattrs-include=*",
+				    "--acls",
+				    "--directory",
+				    w->root,
+				    "--file",
+				    w->im->tar,
+				    NULL};
+	int r = run(argv, err);
+	return r == -EIO ? phx_err_prefix(err, -EINVAL, "%s", w->im->tar) : r;
+}
+
+/* Below the root whatever links say. */
+static int open_inside(const char *root, const char *path, int flags)
+{
+	PHX_AUTO_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_IN_ROOT};
+	int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+static int check_init(struct importing *w, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open_inside(w->root, "sbin/init", O_PATH);
+	return fd < 0 ? phx_err_set(err, -EINVAL, "%s: no /sbin/init in it; is it a whole root file system?",
+				    w->im->tar)
+		      : 0;
+}
+
+/* The one /boot/vmlinuz-RELEASE. */
+static int find_kernel(struct importing *w, struct phx_err *err)
+{
+	int fd = open_inside(w->root, "boot", O_RDONLY | O_DIRECTORY);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char *release = w->image.kernel_release;
+	int n = 0, r = 0;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (!phx_str_starts(e->d_name, "vmlinuz-"))
+			continue;
+		n++;
+		r = PHX_STR_SET(w->image.kernel_release, e->d_name + strlen("vmlinuz-"));
+	}
+	if (d)
+		closedir(d);
+	if (r == 0 && n == 1 && release[0] && !strpbrk(release, "\"\\"))
+		return 0;
+	return phx_err_set(err, -EINVAL, "%s: %d kernels in its /boot (vmlinuz-RELEASE); an image has exactly one",
+			   w->im->tar, n);
+}
+
+static int copy_kernel(struct importing *w, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *inside = phx_path("boot/vmlinuz-%s", w->image.kernel_release);
+	PHX_AUTO_FREE char *to = phx_path("%s/" PHX_IMAGE_KERNEL, w->out);
+	PHX_AUTO_FREE char *data = NULL;
+	size_t n = 0;
+	if (!inside || !to)
+		return -ENOMEM;
+	PHX_AUTO_CLOSE int fd = open_inside(w->root, inside, O_RDONLY);
+	PHX_AUTO_FREE char *from = phx_path("/proc/self/fd/%d", fd);
+	if (fd < 0 || !from)
+		return phx_err_set(err, -EINVAL, "%s: its /%s cannot be read", w->im->tar, inside);
+	int r = phx_file_read(from, 256 << 20, &data, &n, err);
+	return r < 0 ? r : phx_file_write(to, data, n, 0644, err);
+}
+
+/* What the tree takes on a disk, and how many entries it has. */
+static int measure(struct importing *w, struct phx_err *err)
+{
+	char *const roots[] = {w->root, NULL};
+	uint64_t used = 0, files = 0;
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	if (!walk)
+		return phx_err_set(err, -errno, "%s: %s", w->root, strerror(errno));
+	for (FTSENT *e; (e = fts_read(walk)); files++)
+		if (e->fts_info != FTS_DP && e->fts_statp)
+			used += (uint64_t)e->fts_statp->st_blocks * 512;
+	fts_close(walk);
+	w->n_files = files + files / 4 + 1024;
+	uint64_t bytes = used + used / 4 + w->n_files * 256 + DISK_SPARE;
+	w->disk_bytes = w->im->disk_bytes ? w->im->disk_bytes : (bytes + DISK_ALIGN - 1) / DISK_ALIGN * DISK_ALIGN;
+	return 0;
+}
+
+static int make_disk(struct importing *w, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *raw = phx_path("%s/root.ext4", w->work);
+	PHX_AUTO_FREE char *packed = phx_path("%s/" PHX_IMAGE_ROOT_DISK, w->out);
+	PHX_AUTO_FREE char *blocks = phx_path("%lluk", (unsigned long long)(w->disk_bytes / 1024));
+	PHX_AUTO_FREE char *inodes = phx_path("%llu", (unsigned long long)w->n_files);
+	PHX_AUTO_FREE char *level = phx_path("-%d", w->im->zstd_level ? w->im->zstd_level : ZSTD_LEVEL);
+	if (!raw || !packed || !blocks || !inodes || !level)
+		return -ENOMEM;
+	const char *const mkfs[] = {
+		"mkfs.ext4", "-q",   "-F", "-m",    "1", "-E",   "lazy_itable_init=1,lazy_journal_init=1",
+		"-N",        inodes, "-d", w->root, raw, blocks, NULL};
+	const char *const zstd[] = {"zstd", "-q", "-T0", level, raw, "-o", packed, NULL};
+	int r = run(mkfs, err);
+	if (r == 0)
+		r = run(zstd, err);
+	unlink(raw);
+	return r;
+}
+
+static int make_squashfs(struct importing *w, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *to = phx_path("%s/" PHX_IMAGE_ROOT_RAM, w->out);
+	if (w->im->no_squashfs)
+		return 0;
+	if (!to)
+		return -ENOMEM;
+	const char *const argv[] = {"mksquashfs", w->root,        to,       "-comp", "zstd",
+				    "-noappend",  "-no-progress", "-quiet", NULL};
+	return run(argv, err);
+}
+
+static int add_file(struct importing *w, const char *name, uint64_t raw_size, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", w->out, name);
+	struct phx_image_file *f = phx_list_push(&w->image.files, sizeof(*f));
+	if (!path || !f)
+		return -ENOMEM;
+	PHX_STR_SET(f->name, name);
+	f->raw_size = raw_size;
+	return phx_sha256_file(path, f->sha256, &f->size, err);
+}
+
+static int make_manifest(struct importing *w, struct phx_err *err)
+{
+	struct utsname u;
+	uname(&u);
+	PHX_STR_SET(w->image.name, w->im->name);
+	PHX_STR_SET(w->image.version, w->im->version);
+	w->image.kind = PHX_IMAGE_ROOTFS;
+	int r = PHX_STR_SET(w->image.architecture, strcmp(u.machine, "x86_64") ? u.machine : "amd64");
+	if (r == 0)
+		r = add_file(w, PHX_IMAGE_KERNEL, 0, err);
+	if (r == 0)
+		r = add_file(w, PHX_IMAGE_ROOT_DISK, w->disk_bytes, err);
+	if (r == 0 && !w->im->no_squashfs)
+		r = add_file(w, PHX_IMAGE_ROOT_RAM, 0, err);
+	PHX_AUTO_FREE char *text = r == 0 ? phx_image_format(&w->image) : NULL;
+	PHX_AUTO_FREE char *path = phx_path("%s/" PHX_IMAGE_MANIFEST, w->out);
+	if (r == 0 && (!text || !path))
+		r = -ENOMEM;
+	return r < 0 ? r : phx_file_write(path, text, strlen(text), 0644, err);
+}
+
+static int check_request(const char *dir, const struct phx_image_import *im, struct phx_err *err)
+{
+	struct phx_image had;
+	if (!phx_name_valid(im->name) || !phx_name_valid(im->version))
+		return phx_err_set(err, -EINVAL,
+				   "'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'", im->name,
+				   im->version);
+	if (im->zstd_level < 0 || im->zstd_level > ZSTD_LEVEL_MAX)
+		return phx_err_set(err, -EINVAL, "compression level %d: it must be 1 to %d", im->zstd_level,
+				   ZSTD_LEVEL_MAX);
+	if (access(im->tar, R_OK) < 0)
+		return phx_err_set(err, -errno, "%s: %s", im->tar, strerror(errno));
+	if (geteuid() != 0)
+		return phx_err_set(err, -EPERM, "importing an image needs root: owners and devices are kept");
+	struct phx_err none = {0};
+	int r = phx_images_find(dir, im->name, im->version, &had, &none);
+	if (r < 0)
+		return r == -ENOENT ? 0 : phx_err_set(err, r, "%s", none.text);
+	phx_record_fini(&phx_image_record, &had);
+	return phx_err_set(err, -EEXIST, "image '%s' of version '%s' is there already", im->name, im->version);
+}
+
+static int prepare(struct importing *w, const char *dir, struct phx_err *err)
+{
+	w->work = phx_path("%s/.import.%d", dir, (int)gettid());
+	w->root = phx_path("%s/.import.%d/root", dir, (int)gettid());
+	w->out = phx_path("%s/.import.%d/out", dir, (int)gettid());
+	if (!w->work || !w->root || !w->out)
+		return -ENOMEM;
+	int r = phx_dir_remove(w->work, err);
+	if (r == 0)
+		r = phx_dir_make(w->root, 0755, err);
+	if (r == 0)
+		r = phx_dir_make(w->out, 0755, err);
+	/* others have no business in a half unpacked system */
+	return r == 0 && chmod(w->work, 0700) < 0 ? -errno : r;
+}
+
+static void finish(struct importing *w)
+{
+	if (w->work)
+		phx_dir_remove(w->work, NULL);
+	free(w->work);
+	free(w->root);
+	free(w->out);
+	phx_record_fini(&phx_image_record, &w->image);
+}
+
+int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret, struct phx_err *err)
+{
+	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
+		unpack, check_init, find_kernel, copy_kernel, measure, make_disk, make_squashfs, make_manifest,
+	};
+	PHX_AUTO(finish) struct importing w = {.im = im};
+	struct phx_image made;
+	int r = check_request(dir, im, err);
+	if (r == 0)
+		r = prepare(&w, dir, err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(acts); i++)
+		r = acts[i](&w, err);
+	if (r == 0)
+		r = phx_image_dir_verify(w.out, &made, err);
+	if (r < 0)
+		return r;
+	r = phx_image_publish(dir, w.out, &made, err);
+	if (r < 0)
+		phx_record_fini(&phx_image_record, &made);
+	else
+		*ret = made;
+	return r;
+}
