@@ -115,6 +115,18 @@ static void set_login(struct phx_http_client *c)
 	curl_easy_setopt(c->easy, CURLOPT_PASSWORD, c->password ? c->password : "");
 }
 
+static size_t take_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct phx_http_client *c = arg;
+	if (size * n >= 5 && !strncmp(line, "HTTP/", 5))
+		c->headers_ended = false; /* the answer proper after a "100 Continue" */
+	if (line[0] == '\r' || line[0] == '\n')
+		c->headers_ended = true;
+	if (c->on_header)
+		c->on_header(c->on_header_arg, line, size * n);
+	return size * n;
+}
+
 CURL *phx_http_client_begin(struct phx_http_client *c, const char *path, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = NULL;
@@ -125,7 +137,11 @@ CURL *phx_http_client_begin(struct phx_http_client *c, const char *path, struct 
 	curl_easy_reset(c->easy); /* keeps the connection */
 	curl_slist_free_all(PHX_TAKE(c->headers));
 	c->error[0] = '\0';
+	c->headers_ended = false;
+	c->on_header = NULL;
 	curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->error);
+	curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
 	curl_easy_setopt(c->easy, CURLOPT_URL, url);
 	curl_easy_setopt(c->easy, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -215,8 +231,10 @@ int phx_http_client_perform(struct phx_http_client *c, const char *path, const i
 	CURLcode curl = perform_quietly(c->easy);
 	if (receiver_code && *receiver_code < 0)
 		return *receiver_code;
-	if (curl == CURLE_OK)
+	if (curl == CURLE_OK && c->headers_ended)
 		return 0;
+	if (curl == CURLE_OK)
+		return phx_err_set(err, -ECONNRESET, "%s%s: the answer was cut", c->base_url, path);
 	const char *text = c->error[0] ? c->error : curl_easy_strerror(curl);
 	return phx_err_set(err, code_of(c->easy, curl), "%s%s: %s", c->unix_path ? c->unix_path : c->base_url, path,
 			   text);

@@ -13,6 +13,10 @@ struct phx_http_client {
 	uint32_t connect_timeout_ms;
 	bool insecure;
 	char error[CURL_ERROR_SIZE];
+	/* of the request under way: */
+	bool headers_ended; /* libcurl takes an answer cut within its headers for a whole one */
+	void (*on_header)(void *arg, const char *line, size_t n); /* or NULL */
+	void *on_header_arg;
 };
 
 /** Forget the last request and set what all requests of this client have in common. NULL with

@@ -55,17 +55,16 @@ static bool header_value(const char *line, size_t n, const char *name, char *ret
 	return true;
 }
 
-static size_t take_header(char *line, size_t size, size_t n, void *arg)
+static void take_header(void *arg, const char *line, size_t n)
 {
 	struct fetch *f = arg;
 	char text[64];
-	header_value(line, size * n, "ETag", f->new_etag, sizeof(f->new_etag));
-	if (header_value(line, size * n, "Content-Range", text, sizeof(text)) && phx_str_starts(text, "bytes ")) {
+	header_value(line, n, "ETag", f->new_etag, sizeof(f->new_etag));
+	if (header_value(line, n, "Content-Range", text, sizeof(text)) && phx_str_starts(text, "bytes ")) {
 		text[strcspn(text, "-")] = '\0';
 		if (phx_u64_parse(text + strlen("bytes "), 0, INT64_MAX, &f->range_from) < 0)
 			f->range_from = UINT64_MAX;
 	}
-	return size * n;
 }
 
 /* At the first byte of a good answer: is it the rest of what we have? */
@@ -136,8 +135,8 @@ static int fetch_once(struct fetch *f, const char *path, struct phx_err *err)
 		phx_http_client_header(f->c, "If-Range", f->etag);
 	}
 	set_slow_limit(easy);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, f);
+	f->c->on_header = take_header;
+	f->c->on_header_arg = f;
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, f);
 	return phx_http_client_perform(f->c, path, &f->code, err);
