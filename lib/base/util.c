@@ -140,22 +140,22 @@ int phx_duration_parse(const char *s, uint64_t *ret_seconds)
 
 int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX])
 {
-	char hex[13];
-	size_t n = 0;
-	for (size_t i = 0; s && s[i]; i++) {
-		if ((s[i] == ':' || s[i] == '-') && i % 3 == 2)
-			continue;
-		if (n == 12 || !isxdigit((unsigned char)s[i]))
-			return -EINVAL;
-		hex[n++] = (char)tolower((unsigned char)s[i]);
-	}
-	if (n != 12)
+	size_t n = s ? strlen(s) : 0;
+	size_t step = n == 17 ? 3 : 2; /* with separators, all of one kind, or without */
+	if (n != 17 && n != 12)
 		return -EINVAL;
+	char mac[PHX_MAC_MAX] = "";
 	for (size_t i = 0; i < 6; i++) {
-		ret_mac[i * 3] = hex[i * 2];
-		ret_mac[i * 3 + 1] = hex[i * 2 + 1];
-		ret_mac[i * 3 + 2] = i < 5 ? ':' : '\0';
+		const char *pair = s + i * step;
+		if (!isxdigit((unsigned char)pair[0]) || !isxdigit((unsigned char)pair[1]))
+			return -EINVAL;
+		if (step == 3 && i < 5 && (pair[2] != s[2] || !strchr(":-", s[2])))
+			return -EINVAL;
+		mac[i * 3] = (char)tolower((unsigned char)pair[0]);
+		mac[i * 3 + 1] = (char)tolower((unsigned char)pair[1]);
+		mac[i * 3 + 2] = i < 5 ? ':' : '\0';
 	}
+	memcpy(ret_mac, mac, sizeof(mac));
 	return 0;
 }
 
