@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -45,6 +46,16 @@ static int pipes_open(struct pipes *p)
 	return 0;
 }
 
+/* Does one of the additions set what `entry` sets? */
+static bool is_overridden(const char *entry, const char *const *add)
+{
+	size_t n = strcspn(entry, "=") + 1;
+	for (size_t i = 0; add && add[i]; i++)
+		if (!strncmp(add[i], entry, n))
+			return true;
+	return false;
+}
+
 static char **merged_env(const char *const *add)
 {
 	size_t n = 0, n_add = 0;
@@ -55,10 +66,12 @@ static char **merged_env(const char *const *add)
 	char **env = calloc(n + n_add + 1, sizeof(*env));
 	if (!env)
 		return NULL;
-	/* Additions first: the first of two equal names wins in getenv(). */
+	size_t at = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!is_overridden(environ[i], add))
+			env[at++] = environ[i];
 	for (size_t i = 0; i < n_add; i++)
-		env[i] = (char *)add[i];
-	memcpy(env + n_add, environ, n * sizeof(*env));
+		env[at++] = (char *)add[i];
 	return env;
 }
 
@@ -73,6 +86,7 @@ static void child_exec(const struct phx_run *run, char **env, const struct pipes
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* also what others opened carelessly */
 	execvpe(run->argv[0], (char *const *)run->argv, env);
 	int e = errno;
 	(void)!write(p->exec[1], &e, sizeof(e));
@@ -101,10 +115,26 @@ static void drain(int *fd, struct phx_buf *b, size_t max)
 	phx_buf_add(b, chunk, (size_t)r < room ? (size_t)r : room);
 }
 
+/* write() that fails with EPIPE and raises no signal, whatever the process has set. */
+static ssize_t write_pipe(int fd, const char *data, size_t n)
+{
+	sigset_t pipe_only, old;
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
+	ssize_t w = write(fd, data, n);
+	int e = errno;
+	if (w < 0 && e == EPIPE && !sigismember(&old, SIGPIPE))
+		sigtimedwait(&pipe_only, NULL, &(const struct timespec){ 0 });
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = e;
+	return w;
+}
+
 static void feed(int *fd, const char **input)
 {
 	size_t n = strlen(*input);
-	ssize_t w = n ? write(*fd, *input, n) : 0;
+	ssize_t w = n ? write_pipe(*fd, *input, n) : 0;
 	if (w < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (w > 0)
@@ -114,11 +144,11 @@ static void feed(int *fd, const char **input)
 }
 
 /* Moves data until both outputs are closed; false when time is up. */
-static bool exchange(struct pipes *p, const struct phx_run *run, struct phx_buf *out, struct phx_buf *errout)
+static bool exchange(struct pipes *p, const struct phx_run *run, int64_t end, struct phx_buf *out,
+		     struct phx_buf *errout)
 {
 	const char *input = run->input ? run->input : "";
 	size_t max = run->output_max ? run->output_max : DEFAULT_OUTPUT_MAX;
-	int64_t end = now_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
 	while (p->out[0] >= 0 || p->err[0] >= 0) {
 		int64_t left = end - now_ms();
 		struct pollfd fds[] = { { p->in[1], POLLOUT, 0 }, { p->out[0], POLLIN, 0 }, { p->err[0], POLLIN, 0 } };
@@ -142,6 +172,19 @@ static int wait_status(pid_t pid)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Is the program over by `end`? It may have closed its outputs and run on. Does not reap it. */
+static bool await_exit(pid_t pid, int64_t end)
+{
+	for (int ms = 1;; ms = ms < 16 ? ms * 2 : 16) {
+		siginfo_t info = { 0 };
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
+			return true;
+		if (now_ms() >= end)
+			return false;
+		nanosleep(&(const struct timespec){ 0, ms * 1000000L }, NULL);
+	}
 }
 
 static int exec_error(int fd)
@@ -168,7 +211,8 @@ static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, str
 	fcntl(p->in[1], F_SETFL, O_NONBLOCK);
 	PHX_AUTO(phx_buf_fini) struct phx_buf out = { 0 };
 	PHX_AUTO(phx_buf_fini) struct phx_buf errout = { 0 };
-	bool in_time = exchange(p, run, &out, &errout);
+	int64_t end = now_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
+	bool in_time = exchange(p, run, end, &out, &errout) && await_exit(pid, end);
 	if (!in_time)
 		kill(-pid, SIGKILL);
 	int status = wait_status(pid);
