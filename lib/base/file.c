@@ -111,6 +111,8 @@ int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, st
 
 int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
 {
+	if (!*path)
+		return phx_err_set(err, -EINVAL, "a directory without a name");
 	PHX_AUTO_FREE char *copy = strdup(path);
 	if (!copy)
 		return -ENOMEM;
