@@ -1,0 +1,269 @@
+/* Records and their JSON: a record with every kind of field goes to text and
+ * back; whatever is wrong with the text is named by its path. */
+#include "base/json.h"
+
+#include "unit/base/test_base.h"
+
+enum mood { CALM, TENSE };
+static const char *const mood_names[] = { "calm", "tense" };
+static const struct phx_enum moods = { "mood", mood_names, 2 };
+
+struct port {
+	char name[8];
+	uint32_t speed;
+};
+static const struct phx_field port_fields[] = { PHX_STR(struct port, name), PHX_U32(struct port, speed) };
+static const struct phx_record port_record = PHX_RECORD("port", struct port, port_fields);
+
+struct card {
+	char slot[8];
+	struct phx_list ports; /* struct port */
+};
+static const struct phx_field card_fields[] = { PHX_STR(struct card, slot),
+						PHX_LIST(struct card, ports, &port_record) };
+static const struct phx_record card_record = PHX_RECORD("card", struct card, card_fields);
+
+struct box {
+	char name[16];
+	uint32_t weight;
+	uint64_t bytes;
+	int64_t offset;
+	bool open;
+	int mood;
+	struct port uplink;
+	struct phx_list cards; /* struct card */
+};
+static const struct phx_field box_fields[] = {
+#define B struct box
+	PHX_STR(B, name),	     PHX_U32(B, weight),	       PHX_U64(B, bytes),
+	PHX_I64(B, offset),	     PHX_BOOL(B, open),		       PHX_ENUM(B, mood, &moods),
+	PHX_REC(B, uplink, &port_record), PHX_LIST(B, cards, &card_record),
+#undef B
+};
+static const struct phx_record box_record = PHX_RECORD("box", struct box, box_fields);
+
+static void box_fini(struct box *b)
+{
+	phx_record_fini(&box_record, b);
+}
+#define AUTO_BOX PHX_AUTO(box_fini) struct box
+
+static struct box make_box(void)
+{
+	struct box b = { .name = "caf\xc3\xa9",	    .weight = UINT32_MAX, .bytes = INT64_MAX,
+			 .offset = INT64_MIN, .open = true,	  .mood = TENSE,
+			 .uplink = { "up", 100 } };
+	for (int i = 0; i < 3; i++) {
+		struct card *c = phx_list_push(&b.cards, sizeof(*c));
+		snprintf(c->slot, sizeof(c->slot), "s%d", i);
+		for (int k = 0; k < i; k++) {
+			struct port *p = phx_list_push(&c->ports, sizeof(*p));
+			p->speed = (uint32_t)(i * 10 + k);
+		}
+	}
+	return b;
+}
+
+static void test_copy_is_deep(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	AUTO_BOX b;
+	memset(&b, 0xee, sizeof(b));
+	assert_int_equal(phx_record_copy(&box_record, &b, &a), 0);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	struct port *deep = PHX_LIST_AT(&PHX_LIST_AT(&b.cards, struct card, 2)->ports, struct port, 1);
+	deep->speed++;
+	assert_false(phx_record_equal(&box_record, &a, &b));
+	assert_int_equal(PHX_LIST_AT(&PHX_LIST_AT(&a.cards, struct card, 2)->ports, struct port, 1)->speed, 21);
+}
+
+static void test_equal_sees_every_field(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	for (int change = 0; change < 9; change++) {
+		AUTO_BOX b = make_box();
+		switch (change) {
+		case 0: b.name[1] = 'x'; break;
+		case 1: b.weight--; break;
+		case 2: b.bytes--; break;
+		case 3: b.offset++; break;
+		case 4: b.open = false; break;
+		case 5: b.mood = CALM; break;
+		case 6: b.uplink.speed++; break;
+		case 7: PHX_LIST_AT(&b.cards, struct card, 0)->slot[0] = 'x'; break;
+		case 8: phx_list_push(&b.cards, sizeof(struct card)); break;
+		}
+		assert_false(phx_record_equal(&box_record, &a, &b));
+	}
+}
+
+static void test_equal_ignores_what_is_behind_a_string(void **state)
+{
+	(void)state;
+	struct port a = { "x", 1 }, b = { "x", 1 };
+	b.name[5] = 'j';
+	assert_true(phx_record_equal(&port_record, &a, &b));
+}
+
+static void test_fini_twice(void **state)
+{
+	(void)state;
+	struct box a = make_box();
+	phx_record_fini(&box_record, &a);
+	phx_record_fini(&box_record, &a);
+	assert_int_equal(a.cards.n, 0);
+	assert_string_equal(a.name, "");
+}
+
+static void test_json_there_and_back(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&box_record, &a);
+	PHX_AUTO_FREE char *text = phx_json_text(j);
+	assert_non_null(text);
+	assert_memory_equal(text, "{\"name\":", 8); /* in table order */
+	assert_non_null(strstr(text, "\"bytes\":9223372036854775807,\"offset\":-9223372036854775808,\"open\":true,"
+				     "\"mood\":\"tense\",\"uplink\":{\"name\":\"up\",\"speed\":100}"));
+	PHX_AUTO_JSON json_t *again = NULL;
+	assert_int_equal(phx_json_parse(text, strlen(text), &again, NULL), 0);
+	AUTO_BOX b;
+	assert_int_equal(phx_json_to_record(&box_record, again, &b, NULL), 0);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+}
+
+static void test_invalid_utf8_is_not_written(void **state)
+{
+	(void)state;
+	struct port p = { "\xff\xfe", 1 };
+	assert_null(phx_json_from_record(&port_record, &p));
+}
+
+static void test_absent_fields_are_zero(void **state)
+{
+	(void)state;
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s}", "name", "x");
+	AUTO_BOX b;
+	memset(&b, 0xee, sizeof(b));
+	assert_int_equal(phx_json_to_record(&box_record, j, &b, NULL), 0);
+	assert_int_equal(b.weight, 0);
+	assert_int_equal(b.cards.n, 0);
+	assert_null(b.cards.items);
+}
+
+static void test_wrong_documents(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *say;
+	} rows[] = {
+		{ "[]", "must be an object" },
+		{ "{\"colour\":1}", "colour: is not known here" },
+		{ "{\"name\":1}", "name: must be a string" },
+		{ "{\"name\":null}", "name: must be a string" },
+		{ "{\"name\":\"sixteen letters!\"}", "name: is too long" },
+		{ "{\"weight\":-1}", "weight: must not be negative" },
+		{ "{\"weight\":4294967296}", "weight: is too large" },
+		{ "{\"weight\":1.0}", "weight: must be a whole number" },
+		{ "{\"bytes\":\"5\"}", "bytes: must be a whole number" },
+		{ "{\"bytes\":-5}", "bytes: must not be negative" },
+		{ "{\"open\":1}", "open: must be true or false" },
+		{ "{\"mood\":\"wild\"}", "mood: 'wild' is no mood; there are: calm, tense" },
+		{ "{\"mood\":1}", "mood: " },
+		{ "{\"uplink\":[]}", "uplink: must be an object" },
+		{ "{\"uplink\":{\"speed\":true}}", "uplink.speed: must be a whole number" },
+		{ "{\"cards\":{}}", "cards: must be a list" },
+		{ "{\"cards\":[{},{\"ports\":[{},{\"speed\":\"x\"}]}]}", "cards[1].ports[1].speed: must be" },
+		{ "{\"cards\":[{\"ports\":[{}]},3]}", "cards[1]: must be an object" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		PHX_AUTO_JSON json_t *j = NULL;
+		struct phx_err err = { 0 };
+		struct box b, zero = { 0 };
+		memset(&b, 0xee, sizeof(b));
+		assert_int_equal(phx_json_parse(rows[i].text, strlen(rows[i].text), &j, NULL), 0);
+		assert_int_equal(phx_json_to_record(&box_record, j, &b, &err), -EINVAL);
+		assert_says(&err, rows[i].say);
+		assert_memory_equal(&b, &zero, sizeof(b)); /* nothing half filled, nothing leaked */
+	}
+}
+
+static void test_parse_refuses(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *say;
+	} rows[] = {
+		{ "", "JSON line 1" },
+		{ "{\"a\":1", "JSON line 1, column" },
+		{ "{\"a\":1}x", "JSON line 1" },
+		{ "{\"a\":1,\n\"a\":2}", "JSON line 2, column" },
+		{ "{\"a\":\"\\u0000\"}", "JSON line 1" },
+		{ "{\"a\":\"\xff\"}", "JSON line 1" },
+		{ "{\"a\":99999999999999999999}", "too big" },
+		{ "{'a':1}", "JSON line 1" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		json_t *j = NULL;
+		struct phx_err err = { 0 };
+		assert_int_equal(phx_json_parse(rows[i].text, strlen(rows[i].text), &j, &err), -EINVAL);
+		assert_says(&err, rows[i].say);
+		assert_null(j);
+	}
+}
+
+static void test_parse_stops_at_n(void **state)
+{
+	(void)state;
+	PHX_AUTO_JSON json_t *j = NULL;
+	assert_int_equal(phx_json_parse("{\"a\":1}garbage", 7, &j, NULL), 0);
+	assert_true(phx_json_int(j, "a", 0) == 1);
+}
+
+static void test_nesting_is_limited(void **state)
+{
+	(void)state;
+	enum { DEPTH = 100000 };
+	PHX_AUTO_FREE char *text = malloc(DEPTH);
+	memset(text, '[', DEPTH);
+	json_t *j = NULL;
+	struct phx_err err = { 0 };
+	assert_int_equal(phx_json_parse(text, DEPTH, &j, &err), -EINVAL);
+	assert_says(&err, "depth");
+}
+
+static void test_members(void **state)
+{
+	(void)state;
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:i,s:b}", "s", "text", "i", 5, "b", 1);
+	assert_string_equal(phx_json_str(j, "s", "-"), "text");
+	assert_string_equal(phx_json_str(j, "i", "-"), "-");
+	assert_null(phx_json_str(j, "none", NULL));
+	assert_string_equal(phx_json_str(NULL, "s", "-"), "-");
+	assert_true(phx_json_int(j, "i", -1) == 5);
+	assert_true(phx_json_int(j, "s", -1) == -1);
+	assert_true(phx_json_bool(j, "b", false));
+	assert_true(phx_json_bool(j, "none", true));
+	assert_false(phx_json_bool(j, "i", false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copy_is_deep),
+		cmocka_unit_test(test_equal_sees_every_field),
+		cmocka_unit_test(test_equal_ignores_what_is_behind_a_string),
+		cmocka_unit_test(test_fini_twice),
+		cmocka_unit_test(test_json_there_and_back),
+		cmocka_unit_test(test_invalid_utf8_is_not_written),
+		cmocka_unit_test(test_absent_fields_are_zero),
+		cmocka_unit_test(test_wrong_documents),
+		cmocka_unit_test(test_parse_refuses),
+		cmocka_unit_test(test_parse_stops_at_n),
+		cmocka_unit_test(test_nesting_is_limited),
+		cmocka_unit_test(test_members),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
