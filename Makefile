@@ -19,7 +19,7 @@ PROGRAMS := phx phxd phx-agent
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
 	libcryptsetup libkmod libsystemd smartcols
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+WARN := -Wno-format-truncation -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 WERROR ?= -Werror
 OPT ?= -O2 -g
 CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) -fstack-protector-strong -ffunction-sections -fdata-sections

@@ -220,6 +220,7 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		return r;
 	}
 	phx_jobs_start(&a);
-	s->seq++;
+	if (ret->changed || ret->actions.n)
+		s->seq++;
 	return 0;
 }

@@ -109,7 +109,7 @@ struct phx_outcome {
 };
 void phx_outcome_fini(struct phx_outcome *o);
 
-/** Apply one event. 0, or a negative errno with a text; the state is then as before and the event must not be
+/** Apply one event. When s->seq has advanced the event must be journalled; when not, it changed nothing. 0, or a negative errno with a text; the state is then as before and the event must not be
  * journalled. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -EBUSY the node follows a plan,
  * -ESTALE older epoch or ended step (an order of the past), -EEXIST, -EPERM, -EOPNOTSUPP, -EHOSTUNREACH. */
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);

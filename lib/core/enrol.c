@@ -215,9 +215,7 @@ static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
 	a->out->enrol = PHX_ENROL_REFUSED;
 	snprintf(a->out->text, sizeof(a->out->text), "%s", why);
 	/* A node that is up with its own key is not disturbed by somebody who borrows its address. */
-	if (n->up || n->state == PHX_NODE_QUARANTINED)
-		phx_note(a, n, "%s: enrolment refused: %s", n->name, why);
-	else
+	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	return 0;
 }

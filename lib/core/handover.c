@@ -445,6 +445,7 @@ int phx_apply_step_result(struct phx_apply *a)
 	/* these two end when the node registers again from the other side */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
 		return 0;
+	a->out->changed = true;
 	if (step->kind == PHX_STEP_wipe)
 		record_erase(a, n, step);
 	phx_handover_done(a, n);

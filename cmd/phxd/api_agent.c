@@ -1,0 +1,329 @@
+/* What agents ask: certificates, registration, beats, results, disk keys.
+ * Every agent speaks for itself only: its name is its certificate's. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "phxd/take.h"
+
+enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000 };
+
+/* ---- enrolment ---- */
+
+static void reply_certified(struct daemon *d, struct phx_http_request *q, const char *csr, const char *node)
+{
+	struct phx_err err = { 0 };
+	PHX_AUTO_FREE char *cert = NULL;
+	int r = phx_cert_issue(d->pki, csr, PHX_CERT_NODE, node, CERT_DAYS, &cert, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", phx_pki_ca_pem(d->pki));
+	phx_http_reply_json(q, 200, j);
+}
+
+static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char *csr, const struct phx_outcome *out)
+{
+	switch ((enum phx_enrol_answer)out->enrol) {
+	case PHX_ENROL_CERTIFY:
+		reply_certified(d, q, csr, out->node);
+		return;
+	case PHX_ENROL_PENDING: {
+		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s}", "node", out->node, "state", "new");
+		phx_http_reply_json(q, 202, j);
+		return;
+	}
+	case PHX_ENROL_REFUSED:
+		phx_http_reply_error(q, -EACCES, out->text);
+		return;
+	}
+}
+
+void api_enrol(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	const char *csr = phx_json_str(j, "csr", "");
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	if (phx_csr_fingerprint(csr, ev.key_fp, &err) < 0) {
+		phx_err_prefix(&err, 0, "csr");
+		phx_http_reply_error(q, -EINVAL, err.text);
+		return;
+	}
+	if (take_macs(q, j, &ev.macs) && TAKE(q, j, "serial", ev.serial) && TAKE(q, j, "uuid", ev.uuid) &&
+	    TAKE(q, j, "boot_id", ev.boot_id) && take_token(q, j, ev.token_sha256) &&
+	    take_enum(q, j, "env", &phx_node_env_names, &ev.env)) {
+		int r = engine_submit(d->engine, &ev, &out, &err);
+		if (r < 0)
+			phx_http_reply_error(q, r, err.text);
+		else
+			reply_enrol(d, q, csr, &out);
+	}
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
+/* ---- registration ---- */
+
+/* The node a request speaks for: its certificate must still be the enrolled one (a newer key makes an older one
+ * worthless). False after answering. */
+static bool agent_of(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	if (!person_require(d, q, PERSON_NODE))
+		return false;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, peer->cert.name);
+	bool known = n && !strcmp(n->key_fp, peer->cert.fingerprint);
+	engine_unlock(d->engine);
+	if (!known) {
+		phx_http_reply_error(q, -EACCES, "this certificate is not the node's present one");
+		return false;
+	}
+	phx_str_copy(ret_node, PHX_NAME_MAX, peer->cert.name);
+	return true;
+}
+
+static void reply_hello(struct daemon *d, struct phx_http_request *q, const char *node)
+{
+	json_t *role_json = NULL;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool local = n && n->env == PHX_ENV_DEPLOY && phx_core_boot_local(s, n);
+	bool serves = n && n->state == PHX_NODE_ACTIVE && n->role[0];
+	const struct phx_role *role = serves ? phx_state_role(s, n->role) : NULL;
+	if (role)
+		role_json = phx_json_from_record(&phx_role_record, role);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s,s:I,s:o,s:s}", "node", node, "boot", local ? "local" : "wait",
+					    "disk_key_id", n ? n->disk_key_id : "", "beat_ms",
+					    (json_int_t)d->cfg.heartbeat_ms, "role", role_json ? role_json : json_null(),
+					    "state", n ? phx_enum_name(&phx_node_state_names, n->state) : "");
+	engine_unlock(d->engine);
+	phx_http_reply_json(q, 200, j);
+}
+
+static bool take_hello(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	ev->healthy = phx_json_bool(j, "healthy", false);
+	return TAKE(q, j, "boot_id", ev->boot_id) && TAKE(q, j, "actual_role", ev->actual_role) &&
+	       TAKE(q, j, "actual_identity", ev->actual_identity) && TAKE(q, j, "system_image", ev->system_image) &&
+	       TAKE(q, j, "system_digest", ev->system_digest) &&
+	       take_enum(q, j, "env", &phx_node_env_names, &ev->env) &&
+	       take_record(q, j, "facts", &phx_facts_record, &ev->facts);
+}
+
+void api_hello(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_hello };
+	struct phx_err err = { 0 };
+	if (!agent_of(d, q, ev.node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
+	PHX_STR_SET(ev.address, phx_http_peer(q)->address);
+	if (take_hello(q, j, &ev)) {
+		live_heard(d->live, ev.node);
+		int r = engine_submit(d->engine, &ev, NULL, &err);
+		live_wake(d->live, ev.node);
+		if (r < 0)
+			phx_http_reply_error(q, r, err.text);
+		else
+			reply_hello(d, q, ev.node);
+	}
+	phx_event_fini(&ev);
+}
+
+/* ---- beats ---- */
+
+static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool same = n && !strcmp(n->boot_id, boot_id) && !strcmp(phx_enum_name(&phx_node_env_names, n->env), env);
+	engine_unlock(d->engine);
+	return same;
+}
+
+static void tell_back(struct daemon *d, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_back };
+	PHX_STR_SET(ev.node, node);
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
+	engine_submit(d->engine, &ev, NULL, NULL);
+}
+
+/* Role, identity and health go to the core when they change, and only then. */
+static void tell_report(struct daemon *d, const char *node, const json_t *j)
+{
+	struct phx_event ev = { .kind = PHX_EV_report, .healthy = phx_json_bool(j, "healthy", false) };
+	char key[PHX_NAME_MAX + 400];
+	const char *role = phx_json_str(j, "actual_role", ""), *identity = phx_json_str(j, "actual_identity", "");
+	const char *text = phx_json_str(j, "health_text", "");
+	snprintf(key, sizeof(key), "%s|%s|%d|%.150s", role, identity, ev.healthy, text);
+	if (!live_report_changed(d->live, node, key))
+		return;
+	PHX_STR_SET(ev.node, node);
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
+	snprintf(ev.actual_role, sizeof(ev.actual_role), "%s", role);
+	snprintf(ev.actual_identity, sizeof(ev.actual_identity), "%s", identity);
+	snprintf(ev.text, sizeof(ev.text), "%.150s", text);
+	engine_submit(d->engine, &ev, NULL, NULL);
+}
+
+void api_beat(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	char node[PHX_NAME_MAX];
+	if (!agent_of(d, q, node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""))) {
+		phx_http_reply_error(q, -ESTALE, "say hello first");
+		return;
+	}
+	if (live_heard(d->live, node))
+		tell_back(d, node);
+	const json_t *monitor = json_object_get(j, "monitor");
+	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
+	live_set_monitor(d->live, node, text);
+	tell_report(d, node, j);
+	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
+	live_hold(d->live, node, q, json_object_get(j, "running"), wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
+}
+
+/* ---- results ---- */
+
+static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	const json_t *wipe = json_object_get(j, "wipe");
+	if (!json_is_object(wipe))
+		return true;
+	int64_t size = phx_json_int(wipe, "size_bytes", 0), verified = phx_json_int(wipe, "verified_bytes", 0);
+	ev->erased_bytes = size > 0 ? (uint64_t)size : 0;
+	ev->verified_bytes = verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
+	return TAKE(q, wipe, "disk_id", ev->erased_disk) && TAKE(q, wipe, "detail", ev->text) &&
+	       take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
+}
+
+static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
+	if (id <= 0 || epoch < 0) {
+		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
+		return false;
+	}
+	ev->result = phx_json_int(j, "result", 0);
+	snprintf(ev->text, sizeof(ev->text), "%s", phx_json_str(j, "text", ""));
+	if (!strcmp(phx_json_str(j, "kind", ""), "job")) {
+		ev->kind = PHX_EV_job_result;
+		ev->job = (uint64_t)id;
+		return true;
+	}
+	ev->kind = PHX_EV_step_result;
+	ev->step_id = (uint64_t)id;
+	ev->epoch = (uint64_t)epoch;
+	return take_wipe(q, j, ev);
+}
+
+void api_result(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { 0 };
+	struct phx_err err = { 0 };
+	if (!agent_of(d, q, ev.node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j || !take_result(q, j, &ev))
+		return;
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
+	live_heard(d->live, ev.node);
+	int r = engine_submit(d->engine, &ev, NULL, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *empty = json_object();
+	phx_http_reply_json(q, 200, empty);
+}
+
+void api_inventory(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_inventory };
+	struct phx_err err = { 0 };
+	if (!agent_of(d, q, ev.node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
+	int r = phx_json_to_record(&phx_facts_record, j, &ev.facts, &err);
+	r = r ? r : engine_submit(d->engine, &ev, NULL, &err);
+	PHX_AUTO_JSON json_t *empty = json_object();
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, empty);
+	phx_event_fini(&ev);
+}
+
+/* ---- disk keys ---- */
+
+/* A node may have the key of its own disk, and the one its present plan made for it; a quarantined node has none. */
+static bool may_have_key(const struct phx_node *n, const char *key_id)
+{
+	if (n->state == PHX_NODE_QUARANTINED || !key_id[0])
+		return false;
+	if (!strcmp(n->disk_key_id, key_id))
+		return true;
+	for (uint32_t i = 0; i < n->plan.steps.n; i++) {
+		const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, i);
+		if (step->kind == PHX_STEP_image && step->status == PHX_STEP_ISSUED && !strcmp(step->key_id, key_id))
+			return true;
+	}
+	return false;
+}
+
+void api_disk_key(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	char node[PHX_NAME_MAX], hex[PHX_DISK_KEY_SIZE * 2 + 1];
+	uint8_t key[PHX_DISK_KEY_SIZE];
+	struct phx_err err = { 0 };
+	if (!agent_of(d, q, node))
+		return;
+	const char *key_id = phx_http_param(q, 0);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool may = n && may_have_key(n, key_id);
+	engine_unlock(d->engine);
+	if (!may) {
+		phx_http_reply_error(q, -EACCES, "this node may not have this key");
+		return;
+	}
+	int r = phx_diskkey_read(d->cfg.key_dir, key_id, key, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(key); i++)
+		snprintf(hex + i * 2, 3, "%02x", key[i]);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s}", "key", hex);
+	phx_http_reply_json(q, 200, j);
+	explicit_bzero(key, sizeof(key));
+	explicit_bzero(hex, sizeof(hex));
+}

@@ -1,0 +1,103 @@
+/* Files for booting machines and agents: iPXE scripts, images, packages. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "deploy/store.h"
+
+static void reply_script(struct phx_http_request *q, int r, char *text, const struct phx_err *err)
+{
+	if (r < 0)
+		phx_http_reply_error(q, r, err->text);
+	else
+		phx_http_reply_text(q, 200, "text/plain", text);
+	free(text);
+}
+
+void api_boot(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX], reason[256] = "";
+	const char *node = "";
+	struct phx_err err = { 0 };
+	char *text = NULL;
+	if (phx_mac_parse(phx_http_param(q, 0), mac) < 0) {
+		phx_http_reply_error(q, -EINVAL, "boot/MAC: that is no MAC address");
+		return;
+	}
+	const struct phx_state *s = engine_lock(d->engine);
+	enum phx_boot_choice choice = phx_core_boot(s, mac, &node);
+	const struct phx_node *n = phx_state_node(s, node);
+	PHX_STR_SET(name, node);
+	if (n)
+		PHX_STR_SET(reason, n->reason);
+	engine_unlock(d->engine);
+	if (choice == PHX_BOOT_REFUSE) {
+		int r = phx_ipxe_refuse_script(&d->cfg, mac, reason, &text, &err);
+		reply_script(q, r, text, &err);
+		return;
+	}
+	struct phx_image im;
+	int r = phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, &im, &err);
+	if (r == 0) {
+		struct phx_ipxe_boot boot = { &d->cfg, &im, mac, name };
+		r = phx_ipxe_boot_script(&boot, &text, &err);
+		phx_record_fini(&phx_image_record, &im);
+	}
+	reply_script(q, r, text, &err);
+}
+
+void api_image_file(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_err err = { 0 };
+	char digest[65] = "";
+	PHX_AUTO_FREE char *path = NULL;
+	const char *file = strrchr(phx_http_path(q), '/');
+	int r = phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1), file ? file + 1 : "",
+				&path, digest, &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_file(q, path, digest, "application/octet-stream");
+}
+
+void api_site_cpio(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	PHX_AUTO_FREE char *path = phx_path("%s/site.cpio", d->cfg.run_dir);
+	if (path)
+		phx_http_reply_file(q, path, NULL, "application/octet-stream");
+	else
+		phx_http_reply_error(q, -ENOMEM, "no memory");
+}
+
+void api_ipxe_file(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	PHX_AUTO_FREE char *path = phx_tftp_path(&d->cfg, phx_http_param(q, 0));
+	if (path)
+		phx_http_reply_file(q, path, NULL, "application/octet-stream");
+	else
+		phx_http_reply_error(q, -ENOENT, "there is no such file");
+}
+
+void api_package_file(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	const char *file = phx_http_param(q, 0);
+	if (!person_require(d, q, PERSON_NODE))
+		return;
+	if (strchr(file, '/') || file[0] == '.') {
+		phx_http_reply_error(q, -EINVAL, "packages/FILE: a plain file name is wanted");
+		return;
+	}
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", d->cfg.package_dir, file);
+	if (path)
+		phx_http_reply_file(q, path, NULL, "application/octet-stream");
+	else
+		phx_http_reply_error(q, -ENOMEM, "no memory");
+}

@@ -1,0 +1,217 @@
+/* Jobs: submitted by their user, or by the resource provider for one; output
+ * is kept in a file a node. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "phxd/take.h"
+
+enum { ARGV_MAX = 256 };
+
+/* As whom the job runs; false after answering. */
+static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	const char *name = phx_json_str(j, "user", NULL);
+	if (name && person_of(d, peer) != PERSON_PROVIDER) {
+		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
+		return false;
+	}
+	if (!name && peer->via == PHX_HTTP_TLS)
+		name = peer->cert.name;
+	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
+		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
+	if (r || !found) {
+		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
+		return false;
+	}
+	ev->uid = pw.pw_uid;
+	ev->gid = pw.pw_gid;
+	snprintf(ev->user, sizeof(ev->user), "%s", pw.pw_name);
+	return true;
+}
+
+static bool take_argv(struct phx_http_request *q, const json_t *j, struct phx_list *argv)
+{
+	size_t i;
+	json_t *v;
+	const json_t *words = json_object_get(j, "argv");
+	if (json_array_size(words) > ARGV_MAX) {
+		phx_http_reply_error(q, -EINVAL, "argv: at most 256 words");
+		return false;
+	}
+	json_array_foreach((json_t *)words, i, v)
+	{
+		struct phx_word *w = phx_list_push(argv, sizeof(*w));
+		if (w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0)
+			continue;
+		phx_http_reply_error(q, -EINVAL, "argv: each word must be a text of at most 255 characters");
+		return false;
+	}
+	return true;
+}
+
+void api_job_submit(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_job_submit };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	if (!person_require(d, q, PERSON_USER))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	int64_t nodes = phx_json_int(j, "nodes", 1);
+	ev.job_nodes = nodes > 0 && nodes <= UINT32_MAX ? (uint32_t)nodes : 0;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	if (take_user(d, q, j, &ev) && take_argv(q, j, &ev.argv)) {
+		int r = engine_submit(d->engine, &ev, &out, &err);
+		PHX_AUTO_JSON json_t *answer = json_pack("{s:I}", "id", (json_int_t)out.job);
+		if (r < 0)
+			phx_http_reply_error(q, r, err.text);
+		else
+			phx_http_reply_json(q, 200, answer);
+	}
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
+/* End users see only their own jobs. */
+static bool may_see(struct daemon *d, struct phx_http_request *q, const struct phx_job *job)
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	if (person_of(d, peer) >= PERSON_SERVICE_PROVIDER)
+		return true;
+	return peer->via == PHX_HTTP_UNIX ? job->uid == peer->uid : !strcmp(job->user, peer->cert.name);
+}
+
+void api_jobs(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	if (!person_require(d, q, PERSON_USER))
+		return;
+	PHX_AUTO_JSON json_t *list = json_array();
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_job, job, &s->jobs)
+		if (may_see(d, q, job))
+			json_array_append_new(list, phx_json_from_record(&phx_job_record, job));
+	engine_unlock(d->engine);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "jobs", list);
+	phx_http_reply_json(q, 200, j);
+}
+
+/* The job of the path, copied as JSON, if there is one that the asker may see. New reference; NULL after answering. */
+static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, uint64_t *ret_id)
+{
+	json_t *j = NULL;
+	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
+		const struct phx_state *s = engine_lock(d->engine);
+		const struct phx_job *job = phx_state_job(s, *ret_id);
+		if (job && may_see(d, q, job))
+			j = phx_json_from_record(&phx_job_record, job);
+		engine_unlock(d->engine);
+	}
+	if (!j)
+		phx_http_reply_error(q, -ENOENT, "there is no such job");
+	return j;
+}
+
+void api_job(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t id;
+	if (!person_require(d, q, PERSON_USER))
+		return;
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &id);
+	if (j)
+		phx_http_reply_json(q, 200, j);
+}
+
+void api_job_cancel(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_job_cancel };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	if (!person_require(d, q, PERSON_USER))
+		return;
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &ev.job);
+	if (!j)
+		return;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	int r = engine_submit(d->engine, &ev, &out, &err);
+	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:b}", "id", (json_int_t)ev.job, "changed", out.changed);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, answer);
+	phx_outcome_fini(&out);
+}
+
+/* ---- output ---- */
+
+static char *output_path(const struct daemon *d, uint64_t id, const char *node)
+{
+	return phx_path("%s/%llu.%s", d->cfg.output_dir, (unsigned long long)id, node);
+}
+
+void api_job_output(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t id;
+	const char *node = phx_http_query(q, "node");
+	if (!person_require(d, q, PERSON_USER))
+		return;
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &id);
+	if (!j)
+		return;
+	if (!node)
+		node = phx_json_str(json_array_get(json_object_get(j, "parts"), 0), "node", "");
+	if (!phx_name_valid(node)) {
+		phx_http_reply_error(q, -ENOENT, "the job has not started yet");
+		return;
+	}
+	PHX_AUTO_FREE char *path = output_path(d, id, node);
+	if (path && access(path, R_OK) == 0)
+		phx_http_reply_file(q, path, NULL, "text/plain");
+	else
+		phx_http_reply_error(q, -ENOENT, "there is no output of this job on this node yet");
+}
+
+void api_job_output_put(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t id;
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	if (!person_require(d, q, PERSON_NODE))
+		return;
+	bool runs_it = false;
+	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0) {
+		const struct phx_state *s = engine_lock(d->engine);
+		const struct phx_job *job = phx_state_job(s, id);
+		for (uint32_t i = 0; job && i < job->parts.n; i++)
+			runs_it = runs_it || !strcmp(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node,
+						     peer->cert.name);
+		engine_unlock(d->engine);
+	}
+	if (!runs_it) {
+		phx_http_reply_error(q, -ENOENT, "this node has no part of such a job");
+		return;
+	}
+	PHX_AUTO_FREE char *path = output_path(d, id, peer->cert.name);
+	const char *body = phx_http_body_path(q);
+	if (!path || !body || rename(body, path) < 0) {
+		phx_http_reply_error(q, path && body ? -errno : -ENOMEM, "the output cannot be kept");
+		return;
+	}
+	PHX_AUTO_JSON json_t *empty = json_object();
+	phx_http_reply_json(q, 200, empty);
+}

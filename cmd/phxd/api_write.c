@@ -1,0 +1,198 @@
+/* The API's commands: announcing nodes and acting on them. Each is one event a
+ * node, answered after its commit. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "phxd/names.h"
+#include "phxd/take.h"
+
+void api_node_add(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_node_add };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	if (!person_require(d, q, PERSON_PROVIDER))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	ev.hold = phx_json_bool(j, "hold", false);
+	if (!TAKE(q, j, "name", ev.node) || !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
+	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) || !take_macs(q, j, &ev.macs) ||
+	    !take_record(q, j, "bmc", &phx_bmc_record, &ev.bmc)) {
+		phx_event_fini(&ev);
+		return;
+	}
+	int r = engine_submit(d->engine, &ev, &out, &err);
+	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:s}", "seq",
+						 (json_int_t)phx_store_last(engine_store(d->engine)), "node", ev.node);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, answer);
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
+/* ---- actions ---- */
+
+static const struct {
+	const char *name;
+	enum phx_event_kind kind;
+	bool plans; /* has a plan that --dry-run can show */
+} actions[] = {
+	{ "accept", PHX_EV_node_accept, false },  { "assign", PHX_EV_assign, true },
+	{ "release", PHX_EV_release, true },	  { "rebuild", PHX_EV_rebuild, true },
+	{ "wipe", PHX_EV_wipe, true },		  { "drain", PHX_EV_drain, false },
+	{ "resume", PHX_EV_resume, false },	  { "quarantine", PHX_EV_quarantine, false },
+	{ "power", PHX_EV_power, false },	  { "rm", PHX_EV_node_remove, false },
+	{ "bmc", PHX_EV_node_bmc, false },
+};
+
+static int find_action(const char *name)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(actions); i++)
+		if (!strcmp(actions[i].name, name))
+			return (int)i;
+	return -ENOENT;
+}
+
+static bool take_setup(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	ev->has_setup = json_is_object(json_object_get(j, "setup"));
+	return take_record(q, j, "setup", &phx_setup_record, &ev->setup) &&
+	       take_enum(q, j, "method", &phx_wipe_method_names, &ev->setup.method);
+}
+
+/* What all nodes of the request have in common; false after answering. */
+static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
+	ev->encrypt = phx_json_bool(j, "encrypt", false);
+	ev->pin = phx_json_bool(j, "pin", false);
+	ev->power_cycle = phx_json_bool(j, "power_cycle", false);
+	ev->force = phx_json_bool(j, "force", false);
+	return TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
+	       TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) && take_setup(q, j, ev) &&
+	       take_record(q, j, "bmc", &phx_bmc_record, &ev->bmc);
+}
+
+static json_t *plan_node(struct daemon *d, struct phx_event *ev)
+{
+	struct phx_err err = { 0 };
+	struct phx_plan plan = { 0 };
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = phx_core_plan(s, ev, &plan, &err);
+	engine_unlock(d->engine);
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
+			      plan.steps.n > 0, "epoch", (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null());
+	if (r == 0)
+		phx_record_fini(&phx_plan_record, &plan);
+	return j;
+}
+
+static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
+{
+	struct phx_err err = { 0 };
+	struct phx_outcome out = { 0 };
+	int r = engine_submit(d->engine, ev, &out, &err);
+	uint64_t epoch = 0;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, out.node[0] ? out.node : ev->node);
+	if (n)
+		epoch = n->epoch;
+	engine_unlock(d->engine);
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n}", "node", out.node[0] ? out.node : ev->node, "code", r,
+			      "error", err.text, "changed", r == 0 && out.changed, "epoch", (json_int_t)epoch, "plan");
+	phx_outcome_fini(&out);
+	return j;
+}
+
+/* A mistake that concerns the whole request is answered as such, before any node is touched. */
+static int check_request(struct daemon *d, const struct phx_event *ev, const struct phx_nodeset *names,
+			 struct phx_err *err)
+{
+	int r = 0;
+	if (!names->n)
+		return phx_err_set(err, -EINVAL, "nodes: the list is empty");
+	if (ev->kind == PHX_EV_node_accept && ev->name[0] && names->n > 1)
+		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
+	const struct phx_state *s = engine_lock(d->engine);
+	if (ev->kind == PHX_EV_assign && !phx_state_role(s, ev->role))
+		r = phx_err_set(err, -ENOENT, "there is no role '%s'", ev->role);
+	else if (ev->pool[0] && !phx_state_pool(s, ev->pool))
+		r = phx_err_set(err, -ENOENT, "there is no pool '%s'", ev->pool);
+	engine_unlock(d->engine);
+	return r;
+}
+
+static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
+		       const struct phx_nodeset *names, bool dry_run)
+{
+	PHX_AUTO_JSON json_t *results = json_array();
+	for (uint32_t i = 0; i < names->n; i++) {
+		if (PHX_STR_SET(ev->node, names->names[i]) < 0)
+			continue;
+		json_array_append_new(results, dry_run ? plan_node(d, ev) : act_on_node(d, ev));
+	}
+	PHX_AUTO_JSON json_t *j = json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
+					    "results", results);
+	phx_http_reply_json(q, 200, j);
+}
+
+void api_action(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_err err = { 0 };
+	struct phx_nodeset names = { 0 };
+	int which = find_action(phx_http_param(q, 0));
+	if (!person_require(d, q, PERSON_PROVIDER))
+		return;
+	if (which < 0) {
+		phx_http_reply_error(q, -ENOENT, "there is no such action");
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	struct phx_event ev = { .kind = (int)actions[which].kind };
+	if (!j || !take_event(q, j, &ev))
+		return;
+	bool dry_run = phx_json_bool(j, "dry_run", false);
+	int r = names_parse(d, phx_json_str(j, "nodes", ""), &names, &err);
+	r = r ? r : check_request(d, &ev, &names, &err);
+	if (r == 0 && dry_run && !actions[which].plans)
+		r = phx_err_set(&err, -EINVAL, "dry_run: '%s' follows no plan", actions[which].name);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		act_on_all(d, q, &ev, &names, dry_run);
+	phx_nodeset_fini(&names);
+}
+
+void api_reload(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_err err = { 0 };
+	if (!person_require(d, q, PERSON_PROVIDER))
+		return;
+	PHX_AUTO_JSON json_t *errors = json_array();
+	int r = catalog_load(d, errors, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *images = catalog_images(d);
+	PHX_AUTO_JSON json_t *packages = catalog_packages(d);
+	const struct phx_state *s = engine_lock(d->engine);
+	json_int_t n_roles = s->roles.n;
+	engine_unlock(d->engine);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:I,s:I,s:I,s:O}", "roles", n_roles, "images",
+			  (json_int_t)json_array_size(json_object_get(images, "images")), "packages",
+			  (json_int_t)json_array_size(json_object_get(packages, "packages")), "errors", errors);
+	phx_http_reply_json(q, 200, j);
+}

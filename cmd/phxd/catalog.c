@@ -1,0 +1,230 @@
+/* The catalogue: what configuration, roles, rules, images and packages say,
+ * brought into the core as events. Called at start and by `phx reload`. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "config/role.h"
+#include "deploy/store.h"
+#include "repo/repo.h"
+
+static void complain(json_t *errors, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void complain(json_t *errors, const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (errors)
+		json_array_append_new(errors, json_string(text));
+	fprintf(stderr, "phxd: %s\n", text);
+}
+
+static char *site_pub(const struct daemon *d)
+{
+	return phx_path("%s/site.pub", d->cfg.pki_dir);
+}
+
+/* ---- look-ups for roles ---- */
+
+static int lookup_image(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
+			char ret_digest[65], struct phx_err *err)
+{
+	struct daemon *d = arg;
+	struct phx_image im;
+	int r = phx_images_find(d->cfg.image_dir, name, version, &im, err);
+	if (r < 0)
+		return r;
+	phx_str_copy(ret_version, PHX_NAME_MAX, im.version);
+	phx_str_copy(ret_digest, 65, im.digest);
+	phx_record_fini(&phx_image_record, &im);
+	return 0;
+}
+
+static int lookup_package(void *arg, const char *name, const char *version, struct phx_package_ref *ret,
+			  struct phx_err *err)
+{
+	struct daemon *d = arg;
+	struct phx_package p;
+	PHX_AUTO_FREE char *pub = site_pub(d);
+	PHX_AUTO_FREE char *path = NULL;
+	int r = pub ? phx_repo_find(d->cfg.package_dir, pub, name, version, &path, &p, err) : -ENOMEM;
+	if (r < 0)
+		return r;
+	PHX_STR_SET(ret->name, p.name);
+	PHX_STR_SET(ret->version, p.version);
+	PHX_STR_SET(ret->sha256, p.sha256);
+	ret->size_bytes = p.size_bytes;
+	return 0;
+}
+
+static int lookup_pool(void *arg, const char *name, struct phx_err *err)
+{
+	struct daemon *d = arg;
+	const struct phx_state *s = engine_lock(d->engine);
+	bool there = phx_state_pool(s, name);
+	engine_unlock(d->engine);
+	return there ? 0 : phx_err_set(err, -ENOENT, "there is no pool '%s' in the configuration", name);
+}
+
+/* ---- events ---- */
+
+static int submit(struct daemon *d, struct phx_event *ev, struct phx_err *err)
+{
+	PHX_STR_SET(ev->by, "phxd");
+	return engine_submit(d->engine, ev, NULL, err);
+}
+
+static int put_settings(struct daemon *d, struct phx_err *err)
+{
+	struct phx_event ev = { .kind = PHX_EV_settings };
+	phx_config_settings(&d->cfg, &ev.settings);
+	return submit(d, &ev, err);
+}
+
+static int put_pools(struct daemon *d, struct phx_err *err)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools)
+	{
+		struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = *p };
+		r = r ? r : submit(d, &ev, err);
+	}
+	return r;
+}
+
+static bool configured_pool(const struct daemon *d, const char *name)
+{
+	if (!strcmp(name, PHX_POOL_FREE))
+		return true;
+	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools)
+		if (!strcmp(p->name, name))
+			return true;
+	return false;
+}
+
+static bool named(const struct phx_list *roles, const char *name)
+{
+	PHX_LIST_EACH(struct phx_role, r, roles)
+		if (!strcmp(r->name, name))
+			return true;
+	return false;
+}
+
+/* Names of the core's pools (or roles) that configuration no longer has. */
+static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles)
+{
+	struct phx_list names = { 0 };
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_list *have = roles ? &s->roles : &s->pools;
+	for (uint32_t i = 0; i < have->n; i++) {
+		const char *name = roles ? PHX_LIST_AT(have, struct phx_role, i)->name :
+					   PHX_LIST_AT(have, struct phx_pool, i)->name;
+		struct phx_word *w;
+		if (!(roles ? named(roles, name) : configured_pool(d, name)) && (w = phx_list_push(&names, sizeof(*w))))
+			PHX_STR_SET(w->text, name);
+	}
+	engine_unlock(d->engine);
+	return names;
+}
+
+/* What is gone from the files goes from the core, unless a node still needs it: then it stays and is told. */
+static void remove_gone(struct daemon *d, const struct phx_list *roles, json_t *errors)
+{
+	struct phx_list names = gone_names(d, roles);
+	PHX_LIST_EACH(struct phx_word, w, &names)
+	{
+		struct phx_err why = { 0 };
+		struct phx_event ev = { .kind = roles ? PHX_EV_role_remove : PHX_EV_pool_remove };
+		phx_str_copy(ev.name, sizeof(ev.name), w->text);
+		if (submit(d, &ev, &why) < 0)
+			complain(errors, "%s", why.text);
+	}
+	phx_list_fini(&names);
+}
+
+static void put_roles(struct daemon *d, const struct phx_list *roles, json_t *errors)
+{
+	PHX_LIST_EACH(struct phx_role, role, roles)
+	{
+		struct phx_err why = { 0 };
+		struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = *role };
+		if (submit(d, &ev, &why) < 0)
+			complain(errors, "role %s: %s", role->name, why.text);
+	}
+}
+
+static void put_rules(struct daemon *d, const struct phx_list *roles, json_t *errors)
+{
+	struct phx_err why = { 0 };
+	struct phx_event ev = { .kind = PHX_EV_rules_put };
+	if (phx_rules_load(d->cfg.rules_file, roles, &ev.rules, &why) < 0 || submit(d, &ev, &why) < 0)
+		complain(errors, "%s", why.text);
+	phx_rules_fini(&ev.rules);
+}
+
+static int load_roles(struct daemon *d, json_t *errors, struct phx_err *err)
+{
+	struct phx_role_lookup lookup = { d, lookup_image, lookup_package, lookup_pool };
+	struct phx_list roles = { 0 }, bad = { 0 };
+	int r = phx_roles_load(d->cfg.role_dir, &lookup, &roles, &bad, err);
+	if (r < 0)
+		return r;
+	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
+		complain(errors, "%s", b->reason);
+	put_roles(d, &roles, errors);
+	/* a file that is there but bad does not make its role vanish */
+	if (!bad.n)
+		remove_gone(d, &roles, errors);
+	put_rules(d, &roles, errors);
+	phx_roles_fini(&roles);
+	phx_list_fini(&bad);
+	return 0;
+}
+
+int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err)
+{
+	int r = put_settings(d, err);
+	r = r ? r : put_pools(d, err);
+	r = r ? r : load_roles(d, errors, err);
+	if (r == 0)
+		remove_gone(d, NULL, errors);
+	return r;
+}
+
+/* ---- lists ---- */
+
+json_t *catalog_images(struct daemon *d)
+{
+	struct phx_list images = { 0 }, bad = { 0 };
+	json_t *list = json_array(), *bads = json_array();
+	phx_images_list(d->cfg.image_dir, &images, &bad, NULL);
+	PHX_LIST_EACH(struct phx_image, im, &images)
+		json_array_append_new(list, phx_json_from_record(&phx_image_record, im));
+	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
+		json_array_append_new(bads, json_pack("{s:s,s:s}", "path", b->path, "reason", b->reason));
+	phx_images_fini(&images);
+	phx_list_fini(&bad);
+	return json_pack("{s:o,s:o}", "images", list, "bad", bads);
+}
+
+json_t *catalog_packages(struct daemon *d)
+{
+	struct phx_list packages = { 0 }, bad = { 0 };
+	json_t *list = json_array(), *bads = json_array();
+	PHX_AUTO_FREE char *pub = site_pub(d);
+	if (pub)
+		phx_repo_list(d->cfg.package_dir, pub, &packages, &bad, NULL);
+	PHX_LIST_EACH(struct phx_package, p, &packages)
+		json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
+	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
+		json_array_append_new(bads, json_pack("{s:s,s:s}", "file", b->file, "reason", b->reason));
+	phx_list_fini(&packages);
+	phx_list_fini(&bad);
+	return json_pack("{s:o,s:o}", "packages", list, "bad", bads);
+}

@@ -1,0 +1,147 @@
+/* What the files of phxd share: the one place that knows core and drivers. */
+#ifndef PHXD_DAEMON_H
+#define PHXD_DAEMON_H
+
+#include "config/config.h"
+#include "base/json.h"
+#include "deploy/child.h"
+#include "deploy/deploy.h"
+#include "http/http.h"
+#include "phxd/engine.h"
+#include "power/power.h"
+
+struct live;  /* live.c: liveness and long polls */
+struct exec;  /* exec.c: actions to drivers */
+struct waits; /* waits.c: clients that wait for events */
+
+struct daemon {
+	struct phx_config cfg;
+	const char *config_path;
+	int64_t started_ms;
+	struct phx_pki *pki;
+	struct engine *engine;
+	struct live *live;
+	struct exec *exec;
+	struct waits *waits;
+	struct phx_children *children;
+	struct phx_http_server *http;
+	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
+};
+
+/* ---- live.c ---- */
+
+int live_new(struct daemon *d, struct live **ret);
+/** Answers all long polls. Safe on NULL. */
+void live_free(struct live *l);
+/** A node was heard: returns true when the core must hear of it (it had been missing, or is new here). */
+bool live_heard(struct live *l, const char *node);
+/** What a node last measured, as JSON text; copied (malloc'd) or NULL. */
+char *live_monitor(struct live *l, const char *node);
+void live_set_monitor(struct live *l, const char *node, const char *text);
+/** True when `report` (role, identity, health) differs from the last one of this node; remembers it. */
+bool live_report_changed(struct live *l, const char *node, const char *report);
+/** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed. Answers at once if there is one. */
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms);
+/** Orders of `node` may have changed. */
+void live_wake(struct live *l, const char *node);
+/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants to be called again. */
+int live_tick(struct live *l);
+
+/* ---- exec.c ---- */
+
+int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err);
+void exec_free(struct exec *x);
+/** Carry out an action (engine_act_fn's body); returns at once. */
+void exec_action(struct exec *x, const struct phx_action *act);
+
+/* ---- waits.c ---- */
+
+int waits_new(struct daemon *d, struct waits **ret);
+void waits_free(struct waits *w);
+/** Hold `q` until an event after `after` is there or `wait_ms` passed, then answer with events. */
+void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,
+		int64_t wait_ms);
+void waits_wake(struct waits *w, uint64_t seq);
+int waits_tick(struct waits *w);
+
+/* ---- catalog.c ---- */
+
+/** Read pools, settings, roles and rules into the core; `ret_errors` (json array, may be NULL) gets what was refused.
+ * Returns 0 or the first hard failure. */
+int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err);
+/** {"images": [...]} / {"packages": [...], "bad": [...]}. New references. */
+json_t *catalog_images(struct daemon *d);
+json_t *catalog_packages(struct daemon *d);
+
+/* ---- net.c ---- */
+
+/** Start or skip dnsmasq and in.tftpd by configuration; publish site.cpio. */
+int net_start(struct daemon *d, struct phx_err *err);
+/** Make dnsmasq's host files follow the state. */
+void net_sync_hosts(struct daemon *d);
+void net_stop(struct daemon *d);
+
+/* ---- view.c ---- */
+
+/** A node as the API shows it: record, expected identity, drift, monitor. Under the engine's lock. */
+json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n);
+json_t *view_plan(const struct phx_plan *p);
+json_t *view_status(struct daemon *d);
+json_t *view_order(struct daemon *d, const struct phx_order *o);
+char *view_metrics(struct daemon *d);
+
+/* ---- people ---- */
+
+enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, PERSON_PROVIDER };
+enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
+/** "uid:1000", "node:n1", "cert:NAME" into an event's `by`. */
+void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
+/** False after answering 403. */
+bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
+/** Parse the body as a JSON object, or answer 400. New reference. */
+json_t *body_json(struct phx_http_request *q);
+
+extern const struct phx_http_route routes[];
+extern const size_t n_routes;
+
+/* handlers by file; all: phx_http_handler with arg = struct daemon */
+#define HANDLER(name) void name(struct phx_http_request *q, void *arg)
+/* api_read.c */
+HANDLER(api_status);
+HANDLER(api_nodes);
+HANDLER(api_node);
+HANDLER(api_erasures);
+HANDLER(api_roles);
+HANDLER(api_role);
+HANDLER(api_rules_match);
+HANDLER(api_images);
+HANDLER(api_packages);
+HANDLER(api_events);
+HANDLER(api_config);
+HANDLER(api_metrics);
+/* api_write.c */
+HANDLER(api_node_add);
+HANDLER(api_action);
+HANDLER(api_reload);
+/* api_jobs.c */
+HANDLER(api_job_submit);
+HANDLER(api_jobs);
+HANDLER(api_job);
+HANDLER(api_job_cancel);
+HANDLER(api_job_output);
+HANDLER(api_job_output_put);
+/* api_agent.c */
+HANDLER(api_enrol);
+HANDLER(api_hello);
+HANDLER(api_beat);
+HANDLER(api_result);
+HANDLER(api_inventory);
+HANDLER(api_disk_key);
+/* api_files.c */
+HANDLER(api_boot);
+HANDLER(api_image_file);
+HANDLER(api_site_cpio);
+HANDLER(api_package_file);
+HANDLER(api_ipxe_file);
+
+#endif

@@ -1,0 +1,54 @@
+/* The engine: the state, its journal, and the one door through which events
+ * come in. Append, apply, commit, answer, then act. Decides nothing: that is
+ * core_apply(). Thread-safe. */
+#ifndef PHXD_ENGINE_H
+#define PHXD_ENGINE_H
+
+#include "core/core.h"
+#include "pki/pki.h"
+#include "store/store.h"
+
+struct engine;
+
+/** Carries out one action after its commit, without the engine's lock. Must not block for long. */
+typedef void (*engine_act_fn)(void *arg, const struct phx_action *act);
+/** Told after each commit; `seq` is the last event's. */
+typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
+
+struct engine_config {
+	const char *journal;
+	uint32_t snapshot_every;
+	const char *site_key_path; /* signs erase records */
+	engine_act_fn act;
+	engine_commit_fn committed;
+	void *arg;
+};
+
+/** Open the journal and bring the state back: newest snapshot, then the events after it, whose actions must come out
+ * as they were recorded (-EPROTO otherwise, naming the event). */
+int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
+/** Takes a last snapshot. Safe on NULL. */
+void engine_close(struct engine *e);
+
+/** Core time, milliseconds: wall clock at start, monotonic from there, never before the last event (faults.md 32). */
+int64_t engine_now(struct engine *e);
+
+/** Apply one event: ev->now_ms is set here. 0 after the commit (or when nothing had to change), else a negative errno
+ * with the state as it was; -EROFS while the journal cannot be written. ret (caller: phx_outcome_fini) may be NULL. */
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+
+/** Issue again what was under way when the daemon ended. Call once, after everything stands. */
+void engine_resume(struct engine *e);
+
+/** Look at the state under the lock. */
+const struct phx_state *engine_lock(struct engine *e);
+void engine_unlock(struct engine *e);
+
+/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. */
+int engine_tick(struct engine *e, int max_ms);
+
+struct phx_store *engine_store(struct engine *e);
+/** Why nothing can be journalled, copied into `ret`; false when all is well. */
+bool engine_readonly(struct engine *e, struct phx_err *ret);
+
+#endif

@@ -1,0 +1,291 @@
+/* Actions to drivers, after their commit. Power goes to its queue; what
+ * touches files (disk keys, DHCP host files) to one worker thread; orders wake
+ * the agent's long poll. Results come back as events. Decides nothing. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct exec {
+	struct daemon *d;
+	struct phx_power_queue *power;
+	pthread_t worker;
+	bool started;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct phx_list todo; /* struct phx_action */
+	bool stop;
+	uint64_t hints; /* tickets of power operations without a step */
+	struct phx_list tickets; /* struct ticket: which power ticket belongs to whom */
+};
+
+struct ticket {
+	uint64_t ticket;
+	uint64_t step_id, epoch;
+	char node[PHX_NAME_MAX];
+	char op[32];
+	uint32_t left; /* operations of a "boot" still to do */
+};
+
+/* Tickets of hints lie above every step id. */
+#define HINT_BASE (1ULL << 62)
+
+static void submit(struct exec *x, struct phx_event *ev)
+{
+	PHX_STR_SET(ev->by, "phxd");
+	engine_submit(x->d->engine, ev, NULL, NULL);
+}
+
+/* ---- power ---- */
+
+static int bmc_of(struct exec *x, const char *node, struct phx_bmc *ret)
+{
+	const struct phx_state *s = engine_lock(x->d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	if (n)
+		*ret = n->bmc;
+	engine_unlock(x->d->engine);
+	return n ? 0 : -ENOENT;
+}
+
+static void power_failed(struct exec *x, const struct ticket *t, int code, const char *text)
+{
+	struct phx_event ev = { .kind = PHX_EV_power_result, .step_id = t->step_id, .epoch = t->epoch, .result = code };
+	PHX_STR_SET(ev.node, t->node);
+	snprintf(ev.text, sizeof(ev.text), "%s", text);
+	submit(x, &ev);
+}
+
+/* A network boot is three operations: off (observed), boot device, on. */
+static const enum phx_power_op boot_ops[] = { PHX_POWER_ON, PHX_POWER_BOOT_PXE, PHX_POWER_OFF };
+
+static enum phx_power_op op_of(const struct ticket *t)
+{
+	static const struct {
+		const char *name;
+		enum phx_power_op op;
+	} ops[] = {
+		{ "on", PHX_POWER_ON },	      { "off", PHX_POWER_OFF },	    { "cycle", PHX_POWER_CYCLE },
+		{ "reset", PHX_POWER_RESET }, { "status", PHX_POWER_STATUS },
+	};
+	if (!strcmp(t->op, "boot"))
+		return boot_ops[t->left - 1];
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
+		if (!strcmp(ops[i].name, t->op))
+			return ops[i].op;
+	return PHX_POWER_STATUS;
+}
+
+static void queue_power(struct exec *x, const struct ticket *t)
+{
+	struct phx_bmc bmc = { 0 };
+	struct phx_err err = { 0 };
+	int r = bmc_of(x, t->node, &bmc);
+	r = r ? r : phx_power_queue_add(x->power, &bmc, op_of(t), x->d->cfg.power_timeout_ms, t->ticket, &err);
+	if (r < 0 && r != -EALREADY)
+		power_failed(x, t, r, err.text);
+}
+
+static bool take_ticket(struct exec *x, uint64_t id, struct ticket *ret)
+{
+	bool found = false;
+	pthread_mutex_lock(&x->lock);
+	for (uint32_t i = 0; !found && i < x->tickets.n; i++) {
+		struct ticket *t = PHX_LIST_AT(&x->tickets, struct ticket, i);
+		if (t->ticket != id)
+			continue;
+		*ret = *t;
+		phx_list_remove(&x->tickets, sizeof(*t), i);
+		found = true;
+	}
+	pthread_mutex_unlock(&x->lock);
+	return found;
+}
+
+static void put_ticket(struct exec *x, const struct ticket *t)
+{
+	pthread_mutex_lock(&x->lock);
+	struct ticket *to = phx_list_push(&x->tickets, sizeof(*to));
+	if (to)
+		*to = *t;
+	pthread_mutex_unlock(&x->lock);
+	if (to)
+		queue_power(x, t);
+}
+
+static bool has_step_ticket(struct exec *x, uint64_t step_id)
+{
+	bool found = false;
+	pthread_mutex_lock(&x->lock);
+	PHX_LIST_EACH(struct ticket, t, &x->tickets)
+		found = found || (step_id && t->step_id == step_id);
+	pthread_mutex_unlock(&x->lock);
+	return found;
+}
+
+static void start_power(struct exec *x, const struct phx_action *act)
+{
+	struct ticket t = { .step_id = act->step_id, .epoch = act->epoch, .left = PHX_ARRAY_SIZE(boot_ops) };
+	if (has_step_ticket(x, act->step_id))
+		return;
+	pthread_mutex_lock(&x->lock);
+	t.ticket = HINT_BASE + ++x->hints;
+	pthread_mutex_unlock(&x->lock);
+	PHX_STR_SET(t.node, act->node);
+	phx_str_copy(t.op, sizeof(t.op), act->text);
+	put_ticket(x, &t);
+}
+
+/* On a thread of the power queue. */
+static void power_done(void *arg, uint64_t id, int result, enum phx_power_state state, const char *text)
+{
+	struct exec *x = arg;
+	struct ticket t;
+	if (!take_ticket(x, id, &t))
+		return;
+	if (!strcmp(t.op, "boot") && (result == 0 || (result == -EOPNOTSUPP && op_of(&t) == PHX_POWER_BOOT_PXE)) &&
+	    t.left > 1) {
+		pthread_mutex_lock(&x->lock);
+		t.ticket = HINT_BASE + ++x->hints;
+		pthread_mutex_unlock(&x->lock);
+		t.left--;
+		put_ticket(x, &t);
+		return;
+	}
+	struct phx_event ev = { .kind = PHX_EV_power_result, .step_id = t.step_id, .epoch = t.epoch, .result = result };
+	PHX_STR_SET(ev.node, t.node);
+	ev.power = state == PHX_POWER_IS_ON  ? PHX_POWER_KNOWN_ON :
+		   state == PHX_POWER_IS_OFF ? PHX_POWER_KNOWN_OFF :
+					       PHX_POWER_KNOWN_NOT;
+	snprintf(ev.text, sizeof(ev.text), "%s: %s", t.op, text && text[0] ? text : "done");
+	submit(x, &ev);
+}
+
+/* ---- disk keys ---- */
+
+static void do_key(struct exec *x, const struct phx_action *act)
+{
+	struct phx_err err = { 0 };
+	int r;
+	if (act->kind == PHX_ACT_KEY_MAKE) {
+		r = phx_diskkey_make(x->d->cfg.key_dir, act->key_id, &err);
+		if (r == -EEXIST)
+			r = 0; /* made before the crash that made us ask again */
+	} else {
+		r = phx_diskkey_destroy(x->d->cfg.key_dir, act->key_id, &err);
+	}
+	struct phx_event ev = {
+		.kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch, .result = r
+	};
+	PHX_STR_SET(ev.node, act->node);
+	snprintf(ev.text, sizeof(ev.text), "%s", err.text);
+	submit(x, &ev);
+}
+
+static void work(struct exec *x, const struct phx_action *act)
+{
+	switch ((enum phx_action_kind)act->kind) {
+	case PHX_ACT_KEY_MAKE:
+	case PHX_ACT_KEY_DESTROY:
+		do_key(x, act);
+		return;
+	case PHX_ACT_DHCP:
+		net_sync_hosts(x->d);
+		return;
+	case PHX_ACT_ORDER:
+	case PHX_ACT_POWER:
+	case PHX_ACT_ERASED:
+	case PHX_ACT_NOTE:
+		return;
+	}
+}
+
+static void *worker(void *arg)
+{
+	struct exec *x = arg;
+	pthread_mutex_lock(&x->lock);
+	while (!x->stop) {
+		if (!x->todo.n) {
+			pthread_cond_wait(&x->more, &x->lock);
+			continue;
+		}
+		struct phx_action act = *PHX_LIST_AT(&x->todo, struct phx_action, 0);
+		phx_list_remove(&x->todo, sizeof(act), 0);
+		pthread_mutex_unlock(&x->lock);
+		work(x, &act);
+		pthread_mutex_lock(&x->lock);
+	}
+	pthread_mutex_unlock(&x->lock);
+	return NULL;
+}
+
+static void enqueue(struct exec *x, const struct phx_action *act)
+{
+	pthread_mutex_lock(&x->lock);
+	struct phx_action *to = phx_list_push(&x->todo, sizeof(*to));
+	if (to)
+		*to = *act;
+	pthread_cond_signal(&x->more);
+	pthread_mutex_unlock(&x->lock);
+}
+
+void exec_action(struct exec *x, const struct phx_action *act)
+{
+	switch ((enum phx_action_kind)act->kind) {
+	case PHX_ACT_ORDER:
+		live_wake(x->d->live, act->node);
+		return;
+	case PHX_ACT_POWER:
+		start_power(x, act);
+		return;
+	case PHX_ACT_KEY_MAKE:
+	case PHX_ACT_KEY_DESTROY:
+	case PHX_ACT_DHCP:
+		enqueue(x, act);
+		return;
+	case PHX_ACT_ERASED: /* written with the commit */
+	case PHX_ACT_NOTE:   /* told by the journal */
+		return;
+	}
+}
+
+int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err)
+{
+	struct exec *x = calloc(1, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->d = d;
+	pthread_mutex_init(&x->lock, NULL);
+	pthread_cond_init(&x->more, NULL);
+	int r = phx_power_queue_new(d->cfg.power_threads, power_done, x, &x->power, err);
+	if (r == 0) {
+		r = -pthread_create(&x->worker, NULL, worker, x);
+		x->started = r == 0;
+	}
+	if (r < 0) {
+		exec_free(x);
+		return r;
+	}
+	*ret = x;
+	return 0;
+}
+
+void exec_free(struct exec *x)
+{
+	if (!x)
+		return;
+	phx_power_queue_free(x->power);
+	pthread_mutex_lock(&x->lock);
+	x->stop = true;
+	pthread_cond_signal(&x->more);
+	pthread_mutex_unlock(&x->lock);
+	if (x->started)
+		pthread_join(x->worker, NULL);
+	phx_list_fini(&x->todo);
+	phx_list_fini(&x->tickets);
+	pthread_cond_destroy(&x->more);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}

@@ -1,0 +1,327 @@
+/* Liveness and long polls: soft state that a restart may lose. A beat that
+ * brings nothing new never touches the core; silence and change do, as events.
+ * Called by the API's threads and the loop. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000 };
+
+/* One node as it is heard now. */
+struct contact {
+	char node[PHX_NAME_MAX];
+	int64_t heard_ms;
+	bool missing; /* told to the core */
+	bool fresh;   /* since this daemon started it was not heard yet */
+	bool wake;    /* orders may have changed since the last answer */
+	int64_t looked_ms;
+	char *monitor;
+	char report[PHX_NAME_MAX + 200 + 200];
+	struct phx_http_request *held;
+	int64_t held_until_ms;
+	json_t *running;
+};
+
+struct live {
+	struct daemon *d;
+	pthread_mutex_t lock;
+	struct contact **contacts; /* sorted by name */
+	size_t n, cap;
+};
+
+int live_new(struct daemon *d, struct live **ret)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->d = d;
+	pthread_mutex_init(&l->lock, NULL);
+	*ret = l;
+	return 0;
+}
+
+/* Index of `node`, or where it belongs. */
+static size_t find(const struct live *l, const char *node, bool *ret_found)
+{
+	size_t lo = 0, hi = l->n;
+	*ret_found = false;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		int c = strcmp(l->contacts[mid]->node, node);
+		if (c == 0) {
+			*ret_found = true;
+			return mid;
+		}
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The contact of `node`, made when it is new; NULL on ENOMEM. */
+static struct contact *contact_of(struct live *l, const char *node)
+{
+	bool found;
+	size_t at = find(l, node, &found);
+	if (found)
+		return l->contacts[at];
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct contact **grown = reallocarray(l->contacts, cap, sizeof(struct contact *));
+		if (!grown)
+			return NULL;
+		l->contacts = grown;
+		l->cap = cap;
+	}
+	struct contact *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	PHX_STR_SET(c->node, node);
+	c->fresh = c->wake = true;
+	c->heard_ms = engine_now(l->d->engine);
+	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
+	l->contacts[at] = c;
+	l->n++;
+	return c;
+}
+
+bool live_heard(struct live *l, const char *node)
+{
+	int64_t now = engine_now(l->d->engine);
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node);
+	bool tell = c && (c->missing || c->fresh);
+	if (c) {
+		c->heard_ms = now;
+		c->missing = c->fresh = false;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return tell;
+}
+
+char *live_monitor(struct live *l, const char *node)
+{
+	bool found;
+	char *text = NULL;
+	pthread_mutex_lock(&l->lock);
+	size_t at = find(l, node, &found);
+	if (found && l->contacts[at]->monitor)
+		text = strdup(l->contacts[at]->monitor);
+	pthread_mutex_unlock(&l->lock);
+	return text;
+}
+
+void live_set_monitor(struct live *l, const char *node, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node);
+	if (c) {
+		free(c->monitor);
+		c->monitor = PHX_TAKE(copy);
+	}
+	pthread_mutex_unlock(&l->lock);
+	free(copy);
+}
+
+bool live_report_changed(struct live *l, const char *node, const char *report)
+{
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node);
+	bool changed = c && strcmp(c->report, report) != 0;
+	if (changed)
+		snprintf(c->report, sizeof(c->report), "%s", report);
+	pthread_mutex_unlock(&l->lock);
+	return changed;
+}
+
+/* ---- long polls ---- */
+
+static bool is_running(const json_t *running, const struct phx_order *o)
+{
+	size_t i;
+	json_t *id;
+	/* a kill is for something that runs: it always goes out */
+	if (!strcmp(o->kind, "kill"))
+		return false;
+	json_array_foreach((json_t *)running, i, id)
+	{
+		if (json_integer_value(id) == (json_int_t)o->id)
+			return true;
+	}
+	return false;
+}
+
+/* Orders of `node` that its agent does not run yet. New reference, NULL on ENOMEM. */
+static json_t *new_orders(struct live *l, const char *node, const json_t *running)
+{
+	struct phx_list orders = { 0 };
+	json_t *a = json_array();
+	const struct phx_state *s = engine_lock(l->d->engine);
+	phx_core_orders(s, node, &orders);
+	engine_unlock(l->d->engine);
+	PHX_LIST_EACH(struct phx_order, o, &orders)
+	{
+		if (!is_running(running, o))
+			json_array_append_new(a, view_order(l->d, o));
+		phx_record_fini(&phx_order_record, o);
+	}
+	phx_list_fini(&orders);
+	return a;
+}
+
+static void answer(struct phx_http_request *q, json_t *orders)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:o}", "orders", orders);
+	phx_http_reply_json(q, 200, j);
+}
+
+/* What has to be answered, taken out of the table so that replies happen without its lock. */
+struct release {
+	struct phx_http_request *q;
+	json_t *running;
+};
+
+static struct release take_held(struct contact *c)
+{
+	struct release r = { c->held, c->running };
+	c->held = NULL;
+	c->running = NULL;
+	return r;
+}
+
+static void answer_empty(struct release r)
+{
+	if (r.q)
+		answer(r.q, json_array());
+	json_decref(r.running);
+}
+
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms)
+{
+	int64_t until = engine_now(l->d->engine) + wait_ms;
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node);
+	int64_t now = until - wait_ms;
+	/* an answer may have been lost on its way: look again now and then */
+	bool look = c && (c->wake || now - c->looked_ms > LOOK_AGAIN_MS);
+	if (look) {
+		c->wake = false;
+		c->looked_ms = now;
+	}
+	pthread_mutex_unlock(&l->lock);
+	json_t *orders = look ? new_orders(l, node, running) : json_array();
+	if (!c || json_array_size(orders) || wait_ms <= 0) {
+		answer(q, orders);
+		return;
+	}
+	json_decref(orders);
+	phx_http_suspend(q);
+	pthread_mutex_lock(&l->lock);
+	struct release old = take_held(c);
+	c->held = q;
+	c->held_until_ms = until;
+	c->running = json_deep_copy(running);
+	bool again = c->wake;
+	pthread_mutex_unlock(&l->lock);
+	answer_empty(old);
+	if (again)
+		live_wake(l, node);
+}
+
+void live_wake(struct live *l, const char *node)
+{
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node);
+	struct release r = { 0 };
+	if (c) {
+		r = take_held(c);
+		c->wake = !r.q;
+		c->looked_ms = engine_now(l->d->engine);
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!r.q)
+		return;
+	json_t *orders = new_orders(l, node, r.running);
+	json_decref(r.running);
+	answer(r.q, orders);
+}
+
+/* ---- time ---- */
+
+static void tell_missing(struct live *l, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_missing };
+	PHX_STR_SET(ev.by, "phxd");
+	PHX_STR_SET(ev.node, node);
+	engine_submit(l->d->engine, &ev, NULL, NULL);
+}
+
+/* Nodes that the core believes up and that this daemon never heard: their silence counts from its start. */
+static void adopt_nodes(struct live *l)
+{
+	const struct phx_state *s = engine_lock(l->d->engine);
+	struct phx_list names = { 0 };
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		struct phx_word *w = n->up ? phx_list_push(&names, sizeof(*w)) : NULL;
+		if (w)
+			PHX_STR_SET(w->text, n->name);
+	}
+	engine_unlock(l->d->engine);
+	pthread_mutex_lock(&l->lock);
+	PHX_LIST_EACH(struct phx_word, w, &names)
+		contact_of(l, w->text);
+	pthread_mutex_unlock(&l->lock);
+	phx_list_fini(&names);
+}
+
+int live_tick(struct live *l)
+{
+	struct phx_list silent = { 0 };
+	int64_t now = engine_now(l->d->engine);
+	if (!l->n)
+		adopt_nodes(l);
+	for (size_t i = 0;; i++) {
+		struct release overdue = { 0 };
+		pthread_mutex_lock(&l->lock);
+		if (i >= l->n) {
+			pthread_mutex_unlock(&l->lock);
+			break;
+		}
+		struct contact *c = l->contacts[i];
+		if (c->held && (now >= c->held_until_ms || phx_http_gone(c->held)))
+			overdue = take_held(c);
+		if (!c->missing && now - c->heard_ms > (int64_t)l->d->cfg.missing_after_ms) {
+			struct phx_word *w = phx_list_push(&silent, sizeof(*w));
+			c->missing = true;
+			if (w)
+				PHX_STR_SET(w->text, c->node);
+		}
+		pthread_mutex_unlock(&l->lock);
+		answer_empty(overdue);
+	}
+	PHX_LIST_EACH(struct phx_word, w, &silent)
+		tell_missing(l, w->text);
+	phx_list_fini(&silent);
+	return TICK_MS;
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++) {
+		answer_empty(take_held(l->contacts[i]));
+		free(l->contacts[i]->monitor);
+		free(l->contacts[i]);
+	}
+	free(l->contacts);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}

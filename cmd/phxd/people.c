@@ -1,0 +1,98 @@
+/* Who asks, and what they may. The resource provider is root, the socket's
+ * group, or a provider certificate; service providers and users read and
+ * submit; nodes speak for themselves only. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool in_group(uid_t uid, gid_t gid, const char *group)
+{
+	char buf[4096], gbuf[4096];
+	struct passwd pw, *ppw = NULL;
+	struct group gr, *pgr = NULL;
+	gid_t groups[64];
+	int n = PHX_ARRAY_SIZE(groups);
+	if (!group[0] || getgrnam_r(group, &gr, gbuf, sizeof(gbuf), &pgr) || !pgr)
+		return false;
+	if (gid == pgr->gr_gid)
+		return true;
+	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &ppw) || !ppw)
+		return false;
+	if (getgrouplist(pw.pw_name, pw.pw_gid, groups, &n) < 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == pgr->gr_gid)
+			return true;
+	return false;
+}
+
+static enum person of_certificate(enum phx_cert_kind kind)
+{
+	switch (kind) {
+	case PHX_CERT_PROVIDER:
+		return PERSON_PROVIDER;
+	case PHX_CERT_SERVICE_PROVIDER:
+		return PERSON_SERVICE_PROVIDER;
+	case PHX_CERT_USER:
+		return PERSON_USER;
+	case PHX_CERT_NODE:
+		return PERSON_NODE;
+	case PHX_CERT_SERVER:
+		return PERSON_NOBODY;
+	}
+	return PERSON_NOBODY;
+}
+
+enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
+{
+	if (peer->via == PHX_HTTP_UNIX)
+		return peer->uid == 0 || in_group(peer->uid, peer->gid, d->cfg.socket_group) ? PERSON_PROVIDER :
+											      PERSON_USER;
+	return peer->has_cert ? of_certificate(peer->cert.kind) : PERSON_NOBODY;
+}
+
+void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
+{
+	if (peer->via == PHX_HTTP_UNIX)
+		snprintf(ret, ret_size, "uid:%u", (unsigned)peer->uid);
+	else if (peer->has_cert)
+		snprintf(ret, ret_size, "%s:%.40s", phx_enum_name(&phx_cert_kind_names, (int)peer->cert.kind),
+			 peer->cert.name);
+	else
+		snprintf(ret, ret_size, "%.46s", peer->address);
+}
+
+bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)
+{
+	static const char *const names[] = { "nobody", "a node", "a user", "a service provider",
+					     "the resource provider" };
+	enum person p = person_of(d, phx_http_peer(q));
+	if (least == PERSON_NODE ? p == PERSON_NODE : p >= least)
+		return true;
+	char text[160];
+	snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s", names[least], names[p]);
+	phx_http_reply_error(q, -EPERM, text);
+	return false;
+}
+
+json_t *body_json(struct phx_http_request *q)
+{
+	struct phx_err err = { 0 };
+	size_t n = 0;
+	json_t *j = NULL;
+	const char *body = phx_http_body(q, &n);
+	int r = phx_json_parse(n ? body : "{}", n ? n : 2, &j, &err);
+	if (r == 0 && !json_is_object(j)) {
+		json_decref(j);
+		r = phx_err_set(&err, -EINVAL, "the body must be a JSON object");
+	}
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return NULL;
+	}
+	return j;
+}

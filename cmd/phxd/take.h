@@ -1,0 +1,21 @@
+/* Members of a request's body into fixed structs. Each answers 400 by itself
+ * and returns false when the member is not what it should be. */
+#ifndef PHXD_TAKE_H
+#define PHXD_TAKE_H
+
+#include "phxd/daemon.h"
+
+/** String member into dst; an absent or null one leaves it. */
+bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst, size_t dst_size);
+#define TAKE(q, j, key, dst) take_text((q), (j), (key), (dst), sizeof(dst))
+/** "macs": list of MAC addresses, normalised, appended as struct phx_mac. */
+bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs);
+/** Member `key` as a value of `names`; absent leaves it. */
+bool take_enum(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_enum *names, int *ret);
+/** Member `key` as a record; absent leaves it zeroed. */
+bool take_record(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_record *rec,
+		 void *ret);
+/** Digest of a token; tokens themselves are never kept. "" gives "". */
+bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX]);
+
+#endif
