@@ -74,6 +74,66 @@ ROOM_UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/$(ROOM)/*.c) $(if $
 unit: $(ROOM_UNIT)
 	$(Q)tests/run $(ROOM_UNIT)
 
+# ---- what a fresh Debian 12 machine lacks ----
+
+DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
+	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
+	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
+	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev scdoc
+DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
+DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
+	iproute2 jq curl xz-utils
+DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
+	tftp-hpa nftables gdisk socat valgrind
+DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
+
+.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan lint packages images agent-bundle
+deps:
+	$(Q)tests/deps $(DEPS)
+
+# ---- images, packages, the agent's bundle ----
+
+-include cmd/phx-agent/bundle.mk
+-include images/images.mk
+-include roles/packages/packages.mk
+
+# ---- tests ----
+
+SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
+LAB_TESTS := tests/lab/boot.sh
+
+check-layers:
+	$(Q)BUILD=$(BUILD) tests/check-layers
+check-pure: $(BUILD)/libphx.a
+	$(Q)BUILD=$(BUILD) tests/check-pure
+check-size:
+	$(Q)BUILD=$(BUILD) tests/check-size
+
+check: deps
+	$(Q)$(MAKE) all $(UNIT_BIN) agent-bundle images packages
+	$(Q)BUILD=$(BUILD) tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+
+ASAN := $(BUILD)/asan
+check-asan:
+	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%)
+	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_TESTS)
+
+lint:
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -Ilib -Icmd lib cmd
+
+# ---- the emulated cluster ----
+
+LAB ?= lab
+lab: deps
+	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/main-job.sh
+lab-down: all
+	$(Q)$(BUILD)/bin/phx lab down --name $(LAB)
+
+bench: deps
+	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) tests/bench/run
+
 clean:
 	rm -rf $(BUILD)
 

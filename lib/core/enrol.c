@@ -165,7 +165,8 @@ int phx_apply_node_accept(struct phx_apply *a)
 	n->accepted = true;
 	n->hold = false;
 	PHX_STR_SET(a->out->node, n->name);
-	phx_act(a, PHX_ACT_DHCP, n);
+	if (a->out->changed)
+		phx_act(a, PHX_ACT_DHCP, n);
 	return 0;
 }
 
