@@ -7,8 +7,16 @@
 #include "node/facts.h"
 #include "node/setup.h"
 
+/** The hardware disks of the machine, sorted by id: from sysfs below `root`, and
+ * on the running machine (root "") the drives are asked what they can erase.
+ * `ret`: struct phx_disk_facts, phx_list_fini(). A disk that names itself by
+ * neither WWN nor serial number has the id "": phx_facts_check() refuses it.
+ * Left out: virtual devices, CD-ROM, drives without medium, nameless removable ones. */
+int phx_disk_list(const char *root, struct phx_list *ret, struct phx_err *err);
+
 /** Find the block device that carries `id` now, and check size and read-only
- * flag against `facts`. -ENOENT none, -ENOTUNIQ two, -EMEDIUMTYPE size differs. ret_path: "/dev/vda". */
+ * flag against `facts`. -ENOENT none, -ENOTUNIQ two, -EMEDIUMTYPE size differs,
+ * -EROFS. ret_path: "/dev/vda". */
 int phx_disk_find(const struct phx_disk_facts *facts, char ret_path[64], struct phx_err *err);
 
 /** Refuse a disk in use: mounted, swap, held by device mapper/MD/LVM; -EBUSY names the holder. */
@@ -33,16 +41,22 @@ struct phx_wipe_result {
 };
 extern const struct phx_record phx_wipe_result_record;
 
-/** Erase the whole disk by `method` and read it back. DISCARD: BLKDISCARD (and
- * BLKZEROOUT where discarded blocks do not read zero). OVERWRITE: zeros over
- * every byte with O_DIRECT. SECURE_ERASE: NVMe format/sanitize or ATA
- * sanitize/security erase, IDENTIFY checked before, since drives report false
- * success (lab.md). CRYPTO: destroys all LUKS2 key slots of every LUKS partition on the disk, then
- * its headers and the state partition, then the partition table. Signatures of RAID/LVM/file systems at both ends
- * are gone after each method. Read-back: first and last 16 MiB, every partition start of the old table, and evenly spread samples of at least
- * 1 % (all of it up to 1 GiB when `full_verify`); for CRYPTO that no LUKS header or key slot answers.
- * -EOPNOTSUPP when the disk cannot do the method (nothing was touched),
- * -EUCLEAN when the read-back finds data (ret is filled, verified = false). */
+/** Erase the whole disk by `method` and read it back. `path` must be free and,
+ * if it is hardware, carry the id and size of `facts` (-EBUSY, -ESTALE, -EMEDIUMTYPE).
+ * DISCARD: BLKDISCARD, and zeros written where discarded blocks do not read zero.
+ * OVERWRITE: zeros over every byte with O_DIRECT.
+ * SECURE_ERASE: sanitize, security erase or format by the drive itself; IDENTIFY is
+ * asked before, and since drives report false success (lab.md), every sample is
+ * marked before and must read otherwise after.
+ * CRYPTO: needs no key. Destroys all key slots of every LUKS partition, then its
+ * headers, then the state partition, last the partition table; refused when a
+ * partition holds anything unencrypted. A wipe that was cut off can be repeated.
+ * Read-back: first and last 16 MiB, the start of every partition of the old table,
+ * and even samples of 1 % (of everything up to 1 GiB when `full_verify`); for CRYPTO
+ * every byte of the destroyed areas.
+ * -EOPNOTSUPP when the disk cannot do the method (nothing was touched), -EUCLEAN when
+ * the read-back finds data (ret is filled, verified = false); other errors: the disk
+ * is in an unknown state. `ret` holds nothing to free. */
 int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method, bool full_verify,
 		  phx_wipe_progress_fn progress, void *arg, struct phx_wipe_result *ret, struct phx_err *err);
 
@@ -51,29 +65,35 @@ int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx
 #define PHX_DISK_STATE_LABEL "phx-state"
 #define PHX_DISK_ROOT_LABEL "phx-root"
 
-/** Write a new GPT: partition 1 "phx-state" (64 MiB, formatted ext4), partition 2 "phx-root"
+/** Refuses a disk in use. Write a new GPT: partition 1 "phx-state" (64 MiB, formatted ext4), partition 2 "phx-root"
  * (the rest). The kernel's view is updated and the nodes are awaited (mdev/devtmpfs). Everything on the disk is lost.
- * With `key` (n_key bytes, binary) partition 2 is formatted LUKS2 (PBKDF2, minimal iterations: the key is random) with `key_id` in its
- * label/token and opened as /dev/mapper/phx-root; without, it stays plain. ret_root: device to write the image to. */
+ * With `key` (n_key bytes, binary) the disk is discarded where it can (a later crypto wipe must leave no
+ * older plain data), and partition 2 is formatted LUKS2 (PBKDF2, minimal iterations: the key is random)
+ * with `key_id` in a token and opened as /dev/mapper/phx-root; without, it stays plain.
+ * ret_root: device to write the image to. Runs mkfs.ext4. */
 int phx_disk_layout(const char *path, const void *key, size_t n_key, const char *key_id, char ret_root[64],
 		    struct phx_err *err);
 
 /** Sink of an image stream: compressed bytes in, file system out. SHA-256 of
- * the compressed bytes, zstd decoding and writing run as a pipeline; zero
- * blocks are skipped only when the target is known to read zero (`sparse`).
- * Memory stays below 32 MiB plus the zstd window (windows above 32 MiB are refused). */
+ * the compressed bytes, zstd decoding and writing run as a pipeline of three
+ * threads; zeros are skipped only when the target is known to read zero
+ * (`sparse`; never on LUKS). Takes 14 MiB plus the zstd window (above 32 MiB
+ * refused). The first MiB of the device is zeroed at once and written last, after
+ * every check and fsync: until then, and after a power cut, nothing mounts (faults.md 30). */
 struct phx_image_sink;
 int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink **ret, struct phx_err *err);
-/** Feed bytes; -EIO, -EBADMSG (not zstd), -ENOSPC. Shaped so that a curl write callback can call it. */
+/** Feed bytes, from one thread; blocks while the device is slower. -EIO, -EBADMSG (not
+ * zstd), -ENOSPC, at the latest in finish. Shaped so that a curl write callback can call it. */
 int phx_image_sink_write(struct phx_image_sink *s, const void *data, size_t n, struct phx_err *err);
-/** End of stream: flushes, fsyncs and compares the digest (hex) and both sizes. On any
- * mismatch -EBADMSG, and the first 1 MiB of the device is zeroed so that it can never be mounted (faults.md 30). */
+/** End of stream: compares the digest (hex) and both sizes, fsyncs, frees the sink in
+ * any case. On any mismatch or cut stream -EBADMSG, and the first MiB stays zero. */
 int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes,
 			  uint64_t plain_bytes, struct phx_err *err);
-/** Without finish: leaves the device un-mountable as above. Safe on NULL. */
+/** Instead of finish: gives up; the device stays un-mountable. Safe on NULL. */
 void phx_image_sink_free(struct phx_image_sink *s);
 
-/** Grow the ext4 file system on `device` to the device's size (resize2fs), and set its label. */
+/** Grow the ext4 file system on `device` to the device's size (resize2fs; e2fsck
+ * where that asks for it), and give it the label phx-root (tune2fs, only if it has another). */
 int phx_disk_grow(const char *device, struct phx_err *err);
 
 /** The installed system's partitions on this machine, by GPT partition label on exactly one disk.
@@ -84,7 +104,8 @@ struct phx_disk_system {
 };
 int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err);
 
-/** Open the LUKS root with `key` as /dev/mapper/phx-root into ret_root; -EPERM when the key does not fit. */
+/** Open the LUKS root with `key` as /dev/mapper/phx-root into ret_root; -EPERM when the
+ * key does not fit. Open already: no error if the key fits. */
 int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n_key, char ret_root[64],
 		    struct phx_err *err);
 /** Close /dev/mapper/phx-root; not open is no error. */

@@ -1,0 +1,120 @@
+/* ATA by SG_IO (ATA PASS-THROUGH 16) and NVMe by its admin ioctl: see
+ * device.h. Called by identify.c and secure.c; decides nothing, and never
+ * takes an exit of the ioctl for success of the drive. */
+#include "disk/device.h"
+
+#include <errno.h>
+#include <linux/nvme_ioctl.h>
+#include <scsi/sg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+enum {
+	ATA_16 = 0x85,
+	PROTOCOL_NON_DATA = 3,
+	PROTOCOL_PIO_IN = 4,
+	PROTOCOL_PIO_OUT = 5,
+	FLAGS_CK_COND = 0x20, /* give the registers back, in the sense data */
+	FLAGS_FROM_DEVICE = 0x08,
+	FLAGS_BLOCKS = 0x04,
+	FLAGS_LENGTH_IN_COUNT = 0x02,
+	STATUS_ERROR = 0x01,
+	STATUS_FAULT = 0x20,
+	SENSE_DESCRIPTOR = 0x72,
+	ATA_RETURN = 0x09,
+	SECTOR = 512,
+};
+
+static void fill_cdb(uint8_t cdb[16], const struct phx_ata_command *c)
+{
+	static const uint8_t protocols[] = { PROTOCOL_NON_DATA, PROTOCOL_PIO_IN, PROTOCOL_PIO_OUT };
+	cdb[0] = ATA_16;
+	cdb[1] = (uint8_t)(protocols[c->direction] << 1 | (c->ext ? 1 : 0));
+	/* SCSI's own status says enough of a data transfer; some adapters cannot give registers for one */
+	cdb[2] = c->direction == PHX_ATA_NO_DATA ? FLAGS_CK_COND : FLAGS_BLOCKS | FLAGS_LENGTH_IN_COUNT;
+	if (c->direction == PHX_ATA_READ)
+		cdb[2] |= FLAGS_FROM_DEVICE;
+	cdb[3] = (uint8_t)(c->feature >> 8);
+	cdb[4] = (uint8_t)c->feature;
+	cdb[5] = (uint8_t)(c->count >> 8);
+	cdb[6] = (uint8_t)c->count;
+	cdb[7] = (uint8_t)(c->lba >> 24);
+	cdb[8] = (uint8_t)c->lba;
+	cdb[9] = (uint8_t)(c->lba >> 32);
+	cdb[10] = (uint8_t)(c->lba >> 8);
+	cdb[11] = (uint8_t)(c->lba >> 40);
+	cdb[12] = (uint8_t)(c->lba >> 16);
+	cdb[14] = c->command;
+}
+
+/* The registers as the drive left them: descriptor format sense, ATA Return descriptor. */
+static int read_registers(const uint8_t *sense, size_t n, struct phx_ata_command *c)
+{
+	const uint8_t *d = sense + 8;
+	if (n < 22 || (sense[0] & 0x7f) != SENSE_DESCRIPTOR || d[0] != ATA_RETURN || d[1] < 12)
+		return -EIO;
+	c->error = d[3];
+	c->count = (uint16_t)(d[4] << 8 | d[5]);
+	c->lba = (uint64_t)d[10] << 40 | (uint64_t)d[8] << 32 | (uint64_t)d[6] << 24 | (uint64_t)d[11] << 16 |
+		 (uint64_t)d[9] << 8 | d[7];
+	c->status = d[13];
+	return c->status & (STATUS_ERROR | STATUS_FAULT) ? -EIO : 0;
+}
+
+static int linux_ata(void *dev, struct phx_ata_command *c)
+{
+	static const int directions[] = { SG_DXFER_NONE, SG_DXFER_FROM_DEV, SG_DXFER_TO_DEV };
+	uint8_t cdb[16] = { 0 }, sense[64] = { 0 };
+	fill_cdb(cdb, c);
+	struct sg_io_hdr io = {
+		.interface_id = 'S',
+		.dxfer_direction = directions[c->direction],
+		.cmd_len = sizeof(cdb),
+		.cmdp = cdb,
+		.mx_sb_len = sizeof(sense),
+		.sbp = sense,
+		.dxfer_len = c->direction == PHX_ATA_NO_DATA ? 0 : SECTOR,
+		.dxferp = c->data,
+		.timeout = c->timeout_ms,
+	};
+	if (ioctl(*(int *)dev, SG_IO, &io) < 0)
+		return errno == ENOTTY || errno == EINVAL ? -EOPNOTSUPP : -errno;
+	if (io.host_status)
+		return io.host_status == 3 ? -ETIMEDOUT : -EIO;
+	if (c->direction != PHX_ATA_NO_DATA)
+		return io.status ? -EIO : 0;
+	return read_registers(sense, io.sb_len_wr, c);
+}
+
+static int linux_nvme(void *dev, struct phx_nvme_command *c)
+{
+	struct nvme_admin_cmd cmd = {
+		.opcode = c->opcode,
+		.nsid = c->nsid,
+		.addr = (uint64_t)(uintptr_t)c->data,
+		.data_len = c->n_data,
+		.cdw10 = c->cdw10,
+		.cdw11 = c->cdw11,
+		.timeout_ms = c->timeout_ms,
+	};
+	int r = ioctl(*(int *)dev, NVME_IOCTL_ADMIN_CMD, &cmd);
+	if (r < 0)
+		return errno == ENOTTY || errno == EINVAL ? -EOPNOTSUPP : -errno;
+	return r;
+}
+
+static int linux_nvme_nsid(void *dev)
+{
+	int r = ioctl(*(int *)dev, NVME_IOCTL_ID);
+	return r < 0 ? -errno : r;
+}
+
+static void linux_wait_ms(void *dev, uint32_t ms)
+{
+	(void)dev;
+	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	nanosleep(&ts, NULL);
+}
+
+const struct phx_device_ops phx_device_linux = { linux_ata, linux_nvme, linux_nvme_nsid, linux_wait_ms };

@@ -1,0 +1,240 @@
+/* Erasing a disk and reading it back: see disk.h. Called by the agent's wipe
+ * step with the disk and the method that the plan named; never picks either,
+ * and never weakens a method.
+ *
+ *   free? -> the disk that was meant? -> able? -> erase -> flush -> read back -> record
+ *   ------ nothing touched up to here ------ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "disk/identify.h"
+#include "disk/internal.h"
+
+struct wipe {
+	struct phx_block block;
+	const struct phx_disk_facts *facts;
+	struct phx_device device;
+	struct phx_part_table table;
+	struct phx_samples samples;
+	struct phx_secure secure;
+	phx_wipe_progress_fn progress;
+	void *arg;
+	struct phx_wipe_result result;
+	struct phx_err *err;
+};
+
+static const struct phx_field result_fields[] = {
+#define R struct phx_wipe_result
+	PHX_STR(R, disk_id),	    PHX_ENUM(R, method, &phx_wipe_method_names),
+	PHX_U64(R, size_bytes),	    PHX_U64(R, verified_bytes),
+	PHX_U64(R, seconds),	    PHX_BOOL(R, verified),
+	PHX_STR(R, detail),
+#undef R
+};
+const struct phx_record phx_wipe_result_record = PHX_RECORD("wipe result", struct phx_wipe_result, result_fields);
+
+static void tell(void *arg, uint64_t done_bytes)
+{
+	struct wipe *w = arg;
+	if (w->progress)
+		w->progress(w->arg, &(struct phx_wipe_progress){ done_bytes, w->block.size_bytes });
+}
+
+static int read_zero(struct wipe *w)
+{
+	return phx_samples_read_zero(&w->block, &w->samples, &w->result.verified_bytes, w->err);
+}
+
+/* ---- discard ---- */
+
+static int prepare_discard(struct wipe *w)
+{
+	if (w->facts->can_discard)
+		return 0;
+	return phx_err_set(w->err, -EOPNOTSUPP, "disk %s cannot discard", w->facts->id);
+}
+
+static int erase_discard(struct wipe *w)
+{
+	int r = phx_block_discard(&w->block, 0, w->block.size_bytes, tell, w, w->err);
+	PHX_STR_SET(w->result.detail, "discard, reads zero");
+	return r < 0 ? r : phx_block_flush(&w->block, w->err);
+}
+
+/* A drive is free to give anything for discarded blocks: then zeros are written over them. */
+static int verify_discard(struct wipe *w)
+{
+	int r = phx_samples_read_zero(&w->block, &w->samples, &w->result.verified_bytes, NULL);
+	if (r != -EUCLEAN)
+		return r < 0 ? phx_err_set(w->err, r, "%s: reading back: %s", w->block.path, strerror(-r)) : 0;
+	PHX_STR_SET(w->result.detail, "discard does not read zero: zeros written as well");
+	r = phx_block_zero(&w->block, 0, w->block.size_bytes, tell, w, w->err);
+	if (r == 0)
+		r = phx_block_flush(&w->block, w->err);
+	return r < 0 ? r : read_zero(w);
+}
+
+/* ---- overwrite ---- */
+
+static int prepare_overwrite(struct wipe *w)
+{
+	(void)w;
+	return 0;
+}
+
+static int erase_overwrite(struct wipe *w)
+{
+	PHX_STR_SET(w->result.detail, "zeros over every byte, reads zero");
+	int r = phx_block_zero(&w->block, 0, w->block.size_bytes, tell, w, w->err);
+	return r < 0 ? r : phx_block_flush(&w->block, w->err);
+}
+
+/* ---- secure erase ---- */
+
+static int prepare_secure(struct wipe *w)
+{
+	return phx_secure_plan(&w->device, w->facts->bus, &w->secure, w->err);
+}
+
+static int erase_secure(struct wipe *w)
+{
+	int r = phx_samples_mark(&w->block, &w->samples, w->err);
+	if (r == 0)
+		r = phx_secure_erase(&w->device, &w->secure, w->block.size_bytes, tell, w, w->err);
+	return r < 0 ? r : phx_block_flush(&w->block, w->err);
+}
+
+/* Zeros go over both ends last, so that leftovers of a scrambled key look like no signature. */
+static int verify_secure(struct wipe *w)
+{
+	bool zero;
+	int r = phx_samples_read_changed(&w->block, &w->samples, &zero, &w->result.verified_bytes, w->err);
+	snprintf(w->result.detail, sizeof(w->result.detail), "%s, reads %s", phx_secure_name(&w->secure),
+		 r < 0 ? "old data" : zero ? "zero" : "otherwise than before");
+	if (r < 0 || zero)
+		return r;
+	uint64_t n = w->block.size_bytes < PHX_MIB ? w->block.size_bytes : PHX_MIB;
+	r = phx_block_zero(&w->block, 0, n, NULL, NULL, w->err);
+	if (r == 0)
+		r = phx_block_zero(&w->block, w->block.size_bytes - n, n, NULL, NULL, w->err);
+	return r < 0 ? r : phx_block_flush(&w->block, w->err);
+}
+
+/* ---- crypto ---- */
+
+static int prepare_crypto(struct wipe *w)
+{
+	return phx_crypto_check(&w->block, &w->table, w->err);
+}
+
+static int erase_crypto(struct wipe *w)
+{
+	int slots, r = phx_crypto_wipe(&w->block, &w->table, &slots, w->err);
+	if (r < 0)
+		return r;
+	if (w->table.n)
+		snprintf(w->result.detail, sizeof(w->result.detail),
+			 "%d key slots destroyed, headers and table read zero", slots);
+	else
+		PHX_STR_SET(w->result.detail, "was already destroyed, reads zero");
+	tell(w, w->block.size_bytes);
+	return 0;
+}
+
+static int verify_crypto(struct wipe *w)
+{
+	return phx_crypto_verify(&w->block, &w->table, &w->result.verified_bytes, w->err);
+}
+
+/* ---- all methods ---- */
+
+static const struct method {
+	int (*prepare)(struct wipe *w); /* touches nothing */
+	int (*erase)(struct wipe *w);
+	int (*verify)(struct wipe *w);
+} methods[] = {
+	[PHX_WIPE_CRYPTO] = { prepare_crypto, erase_crypto, verify_crypto },
+	[PHX_WIPE_DISCARD] = { prepare_discard, erase_discard, verify_discard },
+	[PHX_WIPE_OVERWRITE] = { prepare_overwrite, erase_overwrite, read_zero },
+	[PHX_WIPE_SECURE_ERASE] = { prepare_secure, erase_secure, verify_secure },
+};
+
+static int open_disk(struct wipe *w, const char *path)
+{
+	int r = phx_disk_check_free(path, w->err);
+	if (r == 0)
+		r = phx_block_open(path, true, true, &w->block, w->err);
+	if (r == 0)
+		r = phx_disk_check_same(&w->block, w->facts, w->err);
+	if (r == 0)
+		r = phx_table_read(path, &w->table, w->err);
+	return r;
+}
+
+static void start_result(struct wipe *w, enum phx_wipe_method method)
+{
+	PHX_STR_SET(w->result.disk_id, w->facts->id);
+	w->result.method = method;
+	w->result.size_bytes = w->block.size_bytes;
+}
+
+static uint64_t now_s(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec;
+}
+
+static int run(struct wipe *w, enum phx_wipe_method method, bool full_verify)
+{
+	uint64_t begin = now_s();
+	start_result(w, method);
+	int r = methods[method].prepare(w);
+	if (r == 0)
+		r = phx_samples_plan(w->block.size_bytes, &w->table, full_verify, &w->samples, w->err);
+	if (r == 0)
+		r = methods[method].erase(w);
+	if (r == 0)
+		r = phx_table_forget(w->block.path, w->err);
+	if (r == 0) {
+		r = methods[method].verify(w);
+		w->result.verified = r == 0;
+	}
+	w->result.seconds = now_s() - begin;
+	return r;
+}
+
+int phx_disk_wipe_with(const struct phx_device *dev, const char *path, const struct phx_disk_facts *facts,
+		       enum phx_wipe_method method, bool full_verify, phx_wipe_progress_fn progress, void *arg,
+		       struct phx_wipe_result *ret, struct phx_err *err)
+{
+	if (method == PHX_WIPE_AUTO)
+		return phx_err_set(err, -EINVAL, "a wipe needs a method; 'auto' is for the plan to resolve");
+	PHX_AUTO_FREE struct wipe *w = calloc(1, sizeof(*w));
+	if (!w)
+		return phx_err_set(err, -ENOMEM, "out of memory");
+	*w = (struct wipe){
+		.block = { .fd = -1 }, .facts = facts, .progress = progress, .arg = arg, .err = err
+	};
+	int r = open_disk(w, path);
+	if (r == 0) {
+		w->device = dev ? *dev : (struct phx_device){ &phx_device_linux, &w->block.fd };
+		r = run(w, method, full_verify);
+	}
+	if (r == 0 || r == -EUCLEAN)
+		*ret = w->result;
+	phx_list_fini(&w->samples.list);
+	phx_block_close(&w->block);
+	return r;
+}
+
+int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method, bool full_verify,
+		  phx_wipe_progress_fn progress, void *arg, struct phx_wipe_result *ret, struct phx_err *err)
+{
+	return phx_disk_wipe_with(NULL, path, facts, method, full_verify, progress, arg, ret, err);
+}
