@@ -1,0 +1,156 @@
+/* The emulated cluster: what the files lab*.c share. One lab is one network
+ * namespace and one directory (LABS/NAME); nothing of it lives elsewhere. Used
+ * by `phx lab` only. */
+#ifndef PHX_LAB_H
+#define PHX_LAB_H
+
+#include "base/nodeset.h"
+#include "base/record.h"
+
+enum {
+	LAB_MACHINES_MAX = 48,
+	LAB_DISKS_MAX = 8,
+	LAB_HOST_HEAD = 1,	/* last byte of the head's address */
+	LAB_HOST_NODES = 10,	/* machine i has .11 + i */
+	LAB_HOST_RANGE = 100,	/* unknown machines: .100 to .199 */
+	LAB_HOST_BMCS = 200,	/* BMC i has .201 + i */
+	LAB_NAME_MAX = 24,
+};
+
+enum lab_firmware { LAB_BIOS, LAB_UEFI };
+enum lab_nic { LAB_NIC_VIRTIO, LAB_NIC_E1000 };
+enum lab_bus { LAB_DISK_VIRTIO, LAB_DISK_AHCI, LAB_DISK_NVME, LAB_DISK_IDE, LAB_DISK_SCSI };
+extern const struct phx_enum lab_firmware_names, lab_nic_names, lab_bus_names;
+
+struct lab_disk {
+	int bus; /* enum lab_bus */
+	uint64_t size_bytes;
+	char serial[21];
+	char wwn[19]; /* "0x" and 16 digits; "" = none; ahci, ide and scsi only */
+};
+
+struct lab_machine {
+	char name[PHX_NAME_MAX];
+	uint32_t index; /* decides addresses, MAC and tap */
+	int firmware;	/* enum lab_firmware */
+	int nic;	/* enum lab_nic */
+	uint64_t memory_bytes;
+	uint32_t cpus;
+	bool bmc;
+	char mac[PHX_MAC_MAX];
+	char serial[PHX_NAME_MAX];
+	char uuid[37];
+	char ip[16];
+	char bmc_ip[16];       /* "" = no BMC */
+	struct phx_list disks; /* struct lab_disk */
+};
+extern const struct phx_record lab_machine_record;
+
+struct lab {
+	char name[LAB_NAME_MAX];
+	char subnet[20]; /* "10.77.0.0/24" */
+	char deploy_image[PHX_NAME_MAX];
+	char head_conf[200];	  /* file whose text becomes conf.d/lab.conf; "" = none */
+	char source[200];	  /* where roles/ and pxe/ are */
+	char images[200];	  /* where built images are, NAME each */
+	char dir[200];		  /* LABS/NAME */
+	struct phx_list machines; /* struct lab_machine */
+};
+extern const struct phx_record lab_record;
+#define LAB_AUTO PHX_AUTO(lab_fini)
+void lab_fini(struct lab *lab);
+
+/** Name of the namespace, "phx-NAME". */
+const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8]);
+#define LAB_BRIDGE "phxbr0"
+/** Machine by name; NULL when there is none. Borrowed. */
+struct lab_machine *lab_machine_find(const struct lab *lab, const char *name);
+/** LABS/NAME/machines/MACHINE/FILE, malloc'd. */
+char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const char *file);
+
+/* ---- lab_conf.c: lab.conf, and the lab as it was made (LABS/NAME/lab.json) ---- */
+
+/** Read lab.conf, fill in what it leaves out and check it. "FILE:LINE: ..." in err. `name` replaces the file's
+ * unless NULL. ret untouched on failure. The members source, images and dir stay empty. */
+int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err);
+/** Append machines like `like`, named by the list. -EEXIST, -E2BIG. */
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
+		 struct phx_err *err);
+int lab_save(const struct lab *lab, struct phx_err *err);
+/** -ENOENT: there is no such lab. */
+int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err);
+
+/* ---- lab_proc.c: long-running programs, known by pid and start time ---- */
+
+struct lab_program {
+	const char *const *argv; /* argv[0] is looked up in PATH */
+	const char *netns;	 /* to enter, or NULL */
+	const char *pid_file;
+	const char *log_file; /* appended to */
+	const char *work_dir; /* or NULL */
+};
+/** Start it as a session of its own. -ENOENT no such program. */
+int lab_start(const struct lab_program *p, struct phx_err *err);
+/** pid of the running program that wrote the file, 0 when it does not run. */
+int lab_pid(const char *pid_file);
+/** SIGTERM, after `patience_ms` SIGKILL; waits for the end and removes the file. patience_ms 0 = SIGKILL at once.
+ * Not running: 0. */
+int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err);
+/** End a process that is not ours by pid file. */
+int lab_kill_pid(int pid, struct phx_err *err);
+void lab_sleep_ms(unsigned ms);
+
+/* ---- lab_net.c ---- */
+
+/** Namespace, bridge, addresses, a tap a machine. Undone on failure. */
+int lab_net_up(const struct lab *lab, struct phx_err *err);
+/** Tap and BMC address of one more machine. */
+int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+bool lab_net_exists(const struct lab *lab);
+/** End what still runs in the namespace, then remove it with all that is in it. A missing one is no error. */
+int lab_net_down(const struct lab *lab, struct phx_err *err);
+/** Enter the namespace with the calling process. */
+int lab_net_enter(const struct lab *lab, struct phx_err *err);
+
+/* ---- lab_machine.c: the machines ---- */
+
+/** Directory, blank disks, firmware variables. */
+int lab_machine_make(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+bool lab_machine_is_on(const struct lab *lab, const struct lab_machine *m);
+/** Start QEMU (in the namespace); being on already is success. */
+int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+/** Power cut: SIGKILL. Being off already is success. */
+int lab_machine_off(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+/** The power button (ACPI). */
+int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+/** What it boots next: "pxe", "disk" or "default", kept in a file. */
+int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device, struct phx_err *err);
+void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, char ret_device[16]);
+
+/* ---- lab_bmc.c: a virtual BMC a machine (ipmi_sim) ---- */
+
+#define LAB_BMC_USER "phoenix"
+/** File with the password of all BMCs of the lab, malloc'd. */
+char *lab_bmc_password_path(const struct lab *lab);
+/** Make the password, once. */
+int lab_bmc_password_make(const struct lab *lab, struct phx_err *err);
+int lab_bmc_start(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+int lab_bmc_stop(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+bool lab_bmc_runs(const struct lab *lab, const struct lab_machine *m);
+/** Called by ipmi_sim as `phx lab bmc LAB_DIR MACHINE get|set|check WORD...`; answers on stdout as it expects.
+ * Returns an exit status. */
+int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_words, char **words);
+
+/* ---- lab_head.c: phxd ---- */
+
+/** Its configuration, and all built images into its store. */
+int lab_head_prepare(const struct lab *lab, struct phx_err *err);
+/** Start phxd unless it runs; waits until it serves. */
+int lab_head_start(const struct lab *lab, struct phx_err *err);
+int lab_head_stop(const struct lab *lab, struct phx_err *err);
+/** pid of phxd, 0 when it does not run. */
+int lab_head_pid(const struct lab *lab);
+/** Tell phxd of a machine and its BMC; it is still to be accepted. */
+int lab_head_announce(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+
+#endif

@@ -1,0 +1,366 @@
+/* lab.conf into a struct lab, and the lab as it was made in LABS/NAME/lab.json,
+ * which the other `phx lab` commands work on. Called by lab.c. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/nodeset.h"
+#include "config/conf.h"
+#include "phx/lab.h"
+
+enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128, CPUS_MAX = 16 };
+
+static const char *const firmware[] = { "bios", "uefi" };
+static const char *const nic[] = { "virtio", "e1000" };
+static const char *const bus[] = { "virtio", "ahci", "nvme", "ide", "scsi" };
+const struct phx_enum lab_firmware_names = { "firmware", firmware, PHX_ARRAY_SIZE(firmware) };
+const struct phx_enum lab_nic_names = { "network card", nic, PHX_ARRAY_SIZE(nic) };
+const struct phx_enum lab_bus_names = { "disk bus", bus, PHX_ARRAY_SIZE(bus) };
+
+static const struct phx_field disk_fields[] = {
+	PHX_ENUM(struct lab_disk, bus, &lab_bus_names),
+	PHX_U64(struct lab_disk, size_bytes),
+	PHX_STR(struct lab_disk, serial),
+	PHX_STR(struct lab_disk, wwn),
+};
+static const struct phx_record disk_record = PHX_RECORD("disk", struct lab_disk, disk_fields);
+
+static const struct phx_field machine_fields[] = {
+	PHX_STR(struct lab_machine, name),
+	PHX_U32(struct lab_machine, index),
+	PHX_ENUM(struct lab_machine, firmware, &lab_firmware_names),
+	PHX_ENUM(struct lab_machine, nic, &lab_nic_names),
+	PHX_U64(struct lab_machine, memory_bytes),
+	PHX_U32(struct lab_machine, cpus),
+	PHX_BOOL(struct lab_machine, bmc),
+	PHX_STR(struct lab_machine, mac),
+	PHX_STR(struct lab_machine, serial),
+	PHX_STR(struct lab_machine, uuid),
+	PHX_STR(struct lab_machine, ip),
+	PHX_STR(struct lab_machine, bmc_ip),
+	PHX_LIST(struct lab_machine, disks, &disk_record),
+};
+const struct phx_record lab_machine_record = PHX_RECORD("machine", struct lab_machine, machine_fields);
+
+static const struct phx_field lab_fields[] = {
+	PHX_STR(struct lab, name),   PHX_STR(struct lab, subnet), PHX_STR(struct lab, deploy_image),
+	PHX_STR(struct lab, head_conf), PHX_STR(struct lab, source), PHX_STR(struct lab, images),
+	PHX_STR(struct lab, dir),    PHX_LIST(struct lab, machines, &lab_machine_record),
+};
+const struct phx_record lab_record = PHX_RECORD("lab", struct lab, lab_fields);
+
+void lab_fini(struct lab *lab)
+{
+	phx_record_fini(&lab_record, lab);
+}
+
+const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8])
+{
+	snprintf(buf, LAB_NAME_MAX + 8, "phx-%s", lab->name);
+	return buf;
+}
+
+struct lab_machine *lab_machine_find(const struct lab *lab, const char *name)
+{
+	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
+		if (!strcmp(m->name, name))
+			return m;
+	return NULL;
+}
+
+char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const char *file)
+{
+	return phx_path("%s/machines/%s/%s", lab->dir, m->name, file);
+}
+
+/* ---- what the file leaves out ---- */
+
+/* The /24 of the lab, as a number. */
+static int network_of(const struct lab *lab, uint32_t *ret_net, struct phx_err *err)
+{
+	char text[sizeof(lab->subnet)];
+	PHX_STR_SET(text, lab->subnet);
+	char *slash = strchr(text, '/');
+	struct in_addr a;
+	if (slash)
+		*slash = '\0';
+	if (!slash || strcmp(slash + 1, "24") || inet_pton(AF_INET, text, &a) != 1 || (ntohl(a.s_addr) & 0xff))
+		return phx_err_set(err, -EINVAL, "subnet = \"%s\" must be a network like \"10.77.0.0/24\"", lab->subnet);
+	*ret_net = ntohl(a.s_addr);
+	return 0;
+}
+
+static void put_address(uint32_t net, uint32_t host, char ret[16])
+{
+	struct in_addr a = { htonl(net | host) };
+	inet_ntop(AF_INET, &a, ret, 16);
+}
+
+/* A byte that differs between labs, so that MACs and UUIDs do. */
+static unsigned lab_byte(const struct lab *lab)
+{
+	unsigned h = 5381;
+	for (const char *p = lab->name; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	return h & 0xff;
+}
+
+static void complete_disk(const struct lab_machine *m, uint32_t i, struct lab_disk *d)
+{
+	if (!d->serial[0])
+		snprintf(d->serial, sizeof(d->serial), "%.12s-D%u", m->name, i);
+	if (!d->size_bytes)
+		d->size_bytes = 2048ULL * MIB;
+}
+
+/* Addresses, MAC, serial number and UUID follow from the lab and the index. */
+static void complete_machine(const struct lab *lab, uint32_t net, struct lab_machine *m)
+{
+	unsigned byte = lab_byte(lab);
+	if (!m->mac[0])
+		snprintf(m->mac, sizeof(m->mac), "52:54:00:77:%02x:%02x", byte, m->index + 1);
+	if (!m->serial[0])
+		snprintf(m->serial, sizeof(m->serial), "PHX-%.20s-%.30s", lab->name, m->name);
+	if (!m->uuid[0])
+		snprintf(m->uuid, sizeof(m->uuid), "70687800-6c61-4000-8000-0000%04x%04x", byte, m->index + 1);
+	put_address(net, LAB_HOST_NODES + 1 + m->index, m->ip);
+	if (m->bmc)
+		put_address(net, LAB_HOST_BMCS + 1 + m->index, m->bmc_ip);
+	uint32_t i = 0;
+	PHX_LIST_EACH (struct lab_disk, d, &m->disks)
+		complete_disk(m, i++, d);
+}
+
+/* ---- reading ---- */
+
+#define KEY(s, m, type, ...) { #m, PHX_CONF_##type, offsetof(s, m), sizeof(((s *)0)->m), __VA_ARGS__ }
+
+static int read_disk(const struct phx_conf *c, const config_setting_t *s, struct lab_disk *d, struct phx_err *err)
+{
+	static const struct phx_conf_key keys[] = {
+		KEY(struct lab_disk, bus, ENUM, true, 0, 0, &lab_bus_names),
+		{ "size", PHX_CONF_SIZE, offsetof(struct lab_disk, size_bytes), sizeof(uint64_t), true, 0, 0, NULL },
+		KEY(struct lab_disk, serial, STR, false, 0, 0, NULL),
+		KEY(struct lab_disk, wwn, STR, false, 0, 0, NULL),
+	};
+	int r = phx_conf_group(c, s, keys, PHX_ARRAY_SIZE(keys), d, err);
+	if (r == 0 && (d->size_bytes < 16 * MIB || d->size_bytes % 4096))
+		r = phx_conf_fail(c, s, -EINVAL, err, "size must be at least 16 MiB and a multiple of 4096");
+	if (r == 0 && strpbrk(d->serial, ", ="))
+		r = phx_conf_fail(c, s, -EINVAL, err, "serial must not hold a blank, ',' or '='");
+	if (r == 0 && d->wwn[0] && (strlen(d->wwn) != 18 || strspn(d->wwn + 2, "0123456789abcdef") != 16))
+		r = phx_conf_fail(c, s, -EINVAL, err, "wwn must be \"0x\" and 16 small hexadecimal digits");
+	return r;
+}
+
+static int read_disks(const struct phx_conf *c, const config_setting_t *group, struct lab_machine *m,
+		      struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, group, "disks", &list, err);
+	int n = r == 0 && list ? config_setting_length(list) : 0;
+	if (n > LAB_DISKS_MAX)
+		return phx_conf_fail(c, list, -EINVAL, err, "more than %d disks", LAB_DISKS_MAX);
+	for (int i = 0; r == 0 && i < n; i++) {
+		struct lab_disk *d = phx_list_push(&m->disks, sizeof(*d));
+		r = d ? read_disk(c, config_setting_get_elem(list, (unsigned)i), d, err) : -ENOMEM;
+		if (r == 0 && d->bus == LAB_DISK_IDE && m->firmware == LAB_UEFI)
+			r = phx_conf_fail(c, list, -EINVAL, err, "the UEFI machine has no IDE; use bus = \"ahci\"");
+	}
+	return r;
+}
+
+static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m,
+			struct phx_err *err)
+{
+	static const struct phx_conf_key keys[] = {
+		KEY(struct lab_machine, name, NAME, true, 0, 0, NULL),
+		KEY(struct lab_machine, firmware, ENUM, false, 0, 0, &lab_firmware_names),
+		KEY(struct lab_machine, nic, ENUM, false, 0, 0, &lab_nic_names),
+		{ "memory", PHX_CONF_SIZE, offsetof(struct lab_machine, memory_bytes), sizeof(uint64_t), false, 0, 0,
+		  NULL },
+		KEY(struct lab_machine, cpus, U32, false, 1, CPUS_MAX, NULL),
+		KEY(struct lab_machine, bmc, BOOL, false, 0, 0, NULL),
+		KEY(struct lab_machine, mac, STR, false, 0, 0, NULL),
+		KEY(struct lab_machine, serial, NAME, false, 0, 0, NULL),
+		{ "disks", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL },
+	};
+	m->cpus = 1;
+	m->memory_bytes = 384ULL * MIB;
+	m->bmc = true;
+	int r = phx_conf_group(c, s, keys, PHX_ARRAY_SIZE(keys), m, err);
+	char mac[PHX_MAC_MAX];
+	if (r == 0 && m->mac[0] && phx_mac_parse(m->mac, mac) < 0)
+		return phx_conf_fail(c, s, -EINVAL, err, "mac = \"%s\" is no MAC address", m->mac);
+	if (r == 0 && m->mac[0])
+		PHX_STR_SET(m->mac, mac);
+	if (r == 0 && (m->memory_bytes < MEMORY_MIN_MIB * (uint64_t)MIB || m->memory_bytes % MIB))
+		r = phx_conf_fail(c, s, -EINVAL, err, "memory must be at least %d MiB, in whole MiB", MEMORY_MIN_MIB);
+	return r < 0 ? r : read_disks(c, s, m, err);
+}
+
+static int check_unique(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab,
+			struct phx_err *err)
+{
+	PHX_LIST_EACH (struct lab_machine, a, &lab->machines)
+		for (struct lab_machine *b = a + 1; b < a_end_; b++) {
+			if (!strcmp(a->name, b->name))
+				return phx_conf_fail(c, s, -EINVAL, err, "two machines are called '%s'", a->name);
+			if (!strcmp(a->mac, b->mac))
+				return phx_conf_fail(c, s, -EINVAL, err, "%s and %s have the same MAC %s", a->name,
+						     b->name, a->mac);
+		}
+	return 0;
+}
+
+static int read_machines(const struct phx_conf *c, const config_setting_t *root, uint32_t net, struct lab *lab,
+			 struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, root, "machines", &list, err);
+	if (r < 0)
+		return r;
+	int n = list ? config_setting_length(list) : 0;
+	if (n < 1 || n > LAB_MACHINES_MAX)
+		return phx_conf_fail(c, list ? list : root, -EINVAL, err, "machines must list 1 to %d machines",
+				     LAB_MACHINES_MAX);
+	for (int i = 0; r == 0 && i < n; i++) {
+		struct lab_machine *m = phx_list_push(&lab->machines, sizeof(*m));
+		if (!m)
+			return -ENOMEM;
+		m->index = (uint32_t)i;
+		r = read_machine(c, config_setting_get_elem(list, (unsigned)i), m, err);
+		if (r == 0)
+			complete_machine(lab, net, m);
+	}
+	return r < 0 ? r : check_unique(c, list, lab, err);
+}
+
+static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab, struct phx_err *err)
+{
+	static const struct phx_conf_key keys[] = {
+		KEY(struct lab, name, NAME, false, 0, 0, NULL),
+		KEY(struct lab, subnet, STR, false, 0, 0, NULL),
+		KEY(struct lab, deploy_image, NAME, false, 0, 0, NULL),
+		KEY(struct lab, head_conf, STR, false, 0, 0, NULL),
+		{ "machines", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL },
+	};
+	const config_setting_t *root = config_root_setting(&c->cfg);
+	PHX_STR_SET(lab->name, "phoenix");
+	PHX_STR_SET(lab->subnet, "10.77.0.0/24");
+	PHX_STR_SET(lab->deploy_image, "deploy");
+	int r = phx_conf_group(c, root, keys, PHX_ARRAY_SIZE(keys), lab, err);
+	if (r == 0 && name && (!phx_name_valid(name) || PHX_STR_SET(lab->name, name) < 0))
+		r = phx_err_set(err, -EINVAL, "'%s' is no name of a lab: at most %d letters, digits, '-'", name,
+				LAB_NAME_MAX - 1);
+	uint32_t net = 0;
+	if (r == 0)
+		r = network_of(lab, &net, err);
+	return r < 0 ? r : read_machines(c, root, net, lab, err);
+}
+
+int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = { 0 };
+	struct lab lab = { 0 };
+	int r = phx_conf_read(path, &c, err);
+	if (r == 0)
+		r = read_lab(&c, name, &lab, err);
+	if (r < 0) {
+		lab_fini(&lab);
+		return r;
+	}
+	*ret = lab;
+	return 0;
+}
+
+/* ---- one more machine ---- */
+
+static uint32_t free_index(const struct lab *lab)
+{
+	for (uint32_t i = 0; i < LAB_MACHINES_MAX; i++) {
+		bool taken = false;
+		PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
+			taken |= m->index == i;
+		if (!taken)
+			return i;
+	}
+	return LAB_MACHINES_MAX;
+}
+
+static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like,
+		   struct phx_err *err)
+{
+	uint32_t index = free_index(lab);
+	if (lab_machine_find(lab, name))
+		return phx_err_set(err, -EEXIST, "there is a machine '%s' already", name);
+	if (!phx_name_valid(name))
+		return phx_err_set(err, -EINVAL, "'%s' is no name of a machine", name);
+	if (index == LAB_MACHINES_MAX)
+		return phx_err_set(err, -E2BIG, "a lab has at most %d machines", LAB_MACHINES_MAX);
+	struct lab_machine m;
+	int r = phx_record_copy(&lab_machine_record, &m, like);
+	if (r < 0)
+		return r;
+	PHX_STR_SET(m.name, name);
+	m.index = index;
+	m.mac[0] = m.serial[0] = m.uuid[0] = '\0';
+	PHX_LIST_EACH (struct lab_disk, d, &m.disks)
+		d->serial[0] = d->wwn[0] = '\0';
+	complete_machine(lab, net, &m);
+	struct lab_machine *place = phx_list_push(&lab->machines, sizeof(m));
+	if (!place)
+		phx_record_fini(&lab_machine_record, &m);
+	else
+		*place = m;
+	return place ? 0 : -ENOMEM;
+}
+
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
+		 struct phx_err *err)
+{
+	struct lab_machine model;
+	uint32_t net;
+	int r = network_of(lab, &net, err);
+	if (r == 0)
+		r = phx_record_copy(&lab_machine_record, &model, like); /* the list may move */
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < names->n; i++)
+		r = add_one(lab, net, names->names[i], &model, err);
+	phx_record_fini(&lab_machine_record, &model);
+	return r;
+}
+
+/* ---- the lab as it was made ---- */
+
+int lab_save(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&lab_record, lab);
+	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
+	PHX_AUTO_FREE char *path = phx_path("%s/lab.json", lab->dir);
+	if (!text || !path)
+		return -ENOMEM;
+	return phx_file_write(path, text, strlen(text), 0644, err);
+}
+
+int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s/lab.json", labs_dir, name);
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_JSON json_t *j = NULL;
+	size_t n;
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_read(path, LAB_JSON_MAX, &text, &n, NULL);
+	if (r == -ENOENT)
+		return phx_err_set(err, r, "there is no lab '%s' in %s; make it with: phx lab up", name, labs_dir);
+	if (r == 0)
+		r = phx_json_parse(text, n, &j, err);
+	if (r == 0)
+		r = phx_json_to_record(&lab_record, j, ret, err);
+	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
+}

@@ -1,0 +1,187 @@
+/* The lab's head: phxd in the lab's namespace, with a configuration, images and
+ * roles of its own below the lab's directory. Called by lab.c. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "deploy/store.h"
+#include "http/http.h"
+#include "phx/lab.h"
+
+enum { READY_MS = 15000, STEP_MS = 50, STOP_MS = 10000, CALL_MS = 5000, CONF_MAX = 1 << 16 };
+
+/* ---- configuration ---- */
+
+static int write_conf(const struct lab *lab, struct phx_err *err)
+{
+	int net = (int)(strrchr(lab->subnet, '.') - lab->subnet);
+	PHX_AUTO_FREE char *path = phx_path("%s/etc/phoenix.conf", lab->dir);
+	PHX_AUTO_FREE char *text = phx_path("# the head of lab %s; made by phx lab up\n"
+					    "state_dir = \"%s/state\";\n"
+					    "run_dir = \"%s/run\";\n"
+					    "socket = \"%s/phxd.sock\";\n"
+					    "role_dir = \"%s/roles\";\n"
+					    "rules_file = \"%s/roles/rules.conf\";\n"
+					    "pxe_dir = \"%s/pxe\";\n"
+					    "interface = \"" LAB_BRIDGE "\";\n"
+					    "address = \"%.*s.%d\";\n"
+					    "dhcp_range = \"%.*s.%d,%.*s.%d\";\n"
+					    "deploy_image = \"%s\";\n"
+					    "kernel_args = \"console=ttyS0,115200 quiet\";\n"
+					    "dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
+					    "tftp_user = \"root\";\n",
+					    lab->name, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
+					    lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet,
+					    LAB_HOST_RANGE, net, lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
+	return path && text ? phx_file_write(path, text, strlen(text), 0644, err) : -ENOMEM;
+}
+
+/* What lab.conf's head_conf names becomes a file of conf.d. */
+static int write_more_conf(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *dir = phx_path("%s/etc/conf.d", lab->dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/etc/conf.d/lab.conf", lab->dir);
+	PHX_AUTO_FREE char *text = NULL;
+	size_t n;
+	int r = dir && path ? phx_dir_make(dir, 0755, err) : -ENOMEM;
+	if (r < 0 || !lab->head_conf[0])
+		return r;
+	r = phx_file_read(lab->head_conf, CONF_MAX, &text, &n, err);
+	return r < 0 ? r : phx_file_write(path, text, n, 0644, err);
+}
+
+/* ---- images ---- */
+
+static int add_image(const struct lab *lab, const char *name, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *store = phx_path("%s/state/images", lab->dir);
+	PHX_AUTO_FREE char *from = phx_path("%s/%s", lab->images, name);
+	PHX_AUTO_FREE char *manifest = phx_path("%s/%s/" PHX_IMAGE_MANIFEST, lab->images, name);
+	struct phx_image im;
+	if (!store || !from || !manifest)
+		return -ENOMEM;
+	if (access(manifest, F_OK) < 0)
+		return 0;
+	int r = phx_dir_make(store, 0755, err);
+	if (r == 0)
+		r = phx_images_add(store, from, &im, err);
+	if (r == 0)
+		phx_record_fini(&phx_image_record, &im);
+	return r;
+}
+
+/* All images that are built; the deploy image must be among them. */
+static int add_images(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *need = phx_path("%s/%s/" PHX_IMAGE_MANIFEST, lab->images, lab->deploy_image);
+	DIR *d = need && access(need, F_OK) == 0 ? opendir(lab->images) : NULL;
+	if (!d)
+		return phx_err_set(err, -ENOENT, "image %s is not built in %s; build it with: make images",
+				   lab->deploy_image, lab->images);
+	int r = 0;
+	for (struct dirent *e; r == 0 && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			r = add_image(lab, e->d_name, err);
+	closedir(d);
+	return r;
+}
+
+/* ---- phxd ---- */
+
+static char *pid_path(const struct lab *lab)
+{
+	return phx_path("%s/phxd.pid", lab->dir);
+}
+
+int lab_head_pid(const struct lab *lab)
+{
+	PHX_AUTO_FREE char *pid = pid_path(lab);
+	return pid ? lab_pid(pid) : 0;
+}
+
+static int call(const struct lab *lab, const char *method, const char *path, const json_t *body, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *sock = phx_path("%s/phxd.sock", lab->dir);
+	struct phx_http_client_config config = { .unix_path = sock, .base_url = "http://phxd" };
+	struct phx_http_client *c = NULL;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int r = sock ? phx_http_client_new(&config, &c, err) : -ENOMEM;
+	if (r == 0)
+		r = phx_http_call_json(c, method, path, body, CALL_MS, &answer, err);
+	phx_http_client_free(c);
+	return r;
+}
+
+static int wait_ready(const struct lab *lab, struct phx_err *err)
+{
+	for (unsigned ms = 0; ms < READY_MS && lab_head_pid(lab); ms += STEP_MS) {
+		if (call(lab, "GET", "/v1/status", NULL, NULL) == 0)
+			return 0;
+		lab_sleep_ms(STEP_MS);
+	}
+	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO, "phxd does not serve; see %s/phxd.log", lab->dir);
+}
+
+static int start_phxd(const struct lab *lab, struct phx_err *err)
+{
+	char ns[LAB_NAME_MAX + 8], self[256];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 2);
+	char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+	if (!slash)
+		return phx_err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	*slash = '\0';
+	PHX_AUTO_FREE char *phxd = phx_path("%s/phxd", self); /* beside phx */
+	PHX_AUTO_FREE char *conf = phx_path("%s/etc/phoenix.conf", lab->dir);
+	PHX_AUTO_FREE char *log = phx_path("%s/phxd.log", lab->dir);
+	PHX_AUTO_FREE char *pid = pid_path(lab);
+	if (!phxd || !conf || !log || !pid)
+		return -ENOMEM;
+	const char *const argv[] = { phxd, "-c", conf, NULL };
+	const struct lab_program p = {
+		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = lab->dir
+	};
+	return lab_start(&p, err);
+}
+
+int lab_head_prepare(const struct lab *lab, struct phx_err *err)
+{
+	int r = write_conf(lab, err);
+	if (r == 0)
+		r = write_more_conf(lab, err);
+	return r < 0 ? r : add_images(lab, err);
+}
+
+int lab_head_start(const struct lab *lab, struct phx_err *err)
+{
+	int r = lab_head_pid(lab) ? 0 : start_phxd(lab, err);
+	return r < 0 ? r : wait_ready(lab, err);
+}
+
+int lab_head_stop(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *pid = pid_path(lab);
+	return pid ? lab_stop(pid, STOP_MS, err) : -ENOMEM;
+}
+
+/* ---- announcing ---- */
+
+static json_t *bmc_json(const struct lab *lab, const struct lab_machine *m)
+{
+	PHX_AUTO_FREE char *password = lab_bmc_password_path(lab);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", "ipmi", "address", m->bmc_ip, "user", LAB_BMC_USER,
+			 "password_file", password ? password : "", "workarounds", "opensesspriv");
+}
+
+int lab_head_announce(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s, s:[s], s:s, s:s, s:s, s:b}", "name", m->name, "macs", m->mac, "serial",
+					    m->serial, "uuid", m->uuid, "ip", m->ip, "hold", 1);
+	if (!j || (m->bmc && json_object_set_new(j, "bmc", bmc_json(lab, m)) < 0))
+		return -ENOMEM;
+	int r = call(lab, "POST", "/v1/nodes", j, err);
+	return r < 0 ? phx_err_prefix(err, r, "announcing %s", m->name) : 0;
+}

@@ -1,0 +1,125 @@
+/* The lab's network: one namespace with a bridge (the head's card), a tap a
+ * machine and an address a BMC. Made by iproute2; called by lab.c. Never touches
+ * the machine's own network. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/spawn.h"
+#include "phx/lab.h"
+
+enum { WORDS_MAX = 24 };
+
+/* ip -n NETNS WORD...: the words of one command line, divided by blanks; none of them comes from a user unchecked. */
+static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
+{
+	char line[256], ns[LAB_NAME_MAX + 8];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	const char *argv[WORDS_MAX] = { "ip" };
+	size_t n = 1;
+	if (lab) {
+		argv[n++] = "-n";
+		argv[n++] = lab_netns(lab, ns);
+	}
+	char *save = NULL;
+	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1; w = strtok_r(NULL, " ", &save))
+		argv[n++] = w;
+	const struct phx_run run = { .argv = argv };
+	return phx_run_check(&run, NULL, err);
+}
+
+bool lab_net_exists(const struct lab *lab)
+{
+	char path[64], ns[LAB_NAME_MAX + 8];
+	snprintf(path, sizeof(path), "/run/netns/%s", lab_netns(lab, ns));
+	return access(path, F_OK) == 0;
+}
+
+int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
+{
+	int r = ip(lab, err, "tuntap add tap%u mode tap", m->index);
+	if (r == 0)
+		r = ip(lab, err, "link set tap%u master " LAB_BRIDGE " up", m->index);
+	if (r == 0 && m->bmc)
+		r = ip(lab, err, "addr add %s/32 dev lo", m->bmc_ip);
+	return r;
+}
+
+/* The head's addresses; the IPv6 one so that iPXE need not wait for a router. */
+static int make_bridge(const struct lab *lab, struct phx_err *err)
+{
+	char head[32];
+	snprintf(head, sizeof(head), "%.*s.%d", (int)(strrchr(lab->subnet, '.') - lab->subnet), lab->subnet,
+		 LAB_HOST_HEAD);
+	int r = ip(lab, err, "link set lo up");
+	if (r == 0)
+		r = ip(lab, err, "link add " LAB_BRIDGE " type bridge forward_delay 0 stp_state 0");
+	if (r == 0)
+		r = ip(lab, err, "addr add %s/24 brd + dev " LAB_BRIDGE, head);
+	if (r == 0)
+		r = ip(lab, err, "addr add fd77::1/64 dev " LAB_BRIDGE " nodad");
+	if (r == 0)
+		r = ip(lab, err, "link set " LAB_BRIDGE " up");
+	return r;
+}
+
+int lab_net_up(const struct lab *lab, struct phx_err *err)
+{
+	char ns[LAB_NAME_MAX + 8];
+	int r = ip(NULL, err, "netns add %s", lab_netns(lab, ns));
+	if (r < 0)
+		return r;
+	r = make_bridge(lab, err);
+	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
+		if (r == 0)
+			r = lab_net_add(lab, m, err);
+	if (r < 0)
+		lab_net_down(lab, NULL);
+	return r;
+}
+
+/* Everything in the namespace is ours; what lost its pid file is found here. */
+static int end_rest(const char *ns, struct phx_err *err)
+{
+	const char *const argv[] = { "ip", "netns", "pids", ns, NULL };
+	const struct phx_run run = { .argv = argv };
+	struct phx_run_result res;
+	int r = phx_run_check(&run, &res, err);
+	if (r < 0)
+		return r;
+	char *save = NULL;
+	for (char *w = strtok_r(res.out, "\n", &save); w; w = strtok_r(NULL, "\n", &save)) {
+		int pid = atoi(w);
+		if (r == 0 && pid > 1 && pid != getpid())
+			r = lab_kill_pid(pid, err);
+	}
+	phx_run_result_fini(&res);
+	return r;
+}
+
+int lab_net_down(const struct lab *lab, struct phx_err *err)
+{
+	char ns[LAB_NAME_MAX + 8];
+	if (!lab_net_exists(lab))
+		return 0;
+	int r = end_rest(lab_netns(lab, ns), err);
+	return r < 0 ? r : ip(NULL, err, "netns del %s", ns);
+}
+
+int lab_net_enter(const struct lab *lab, struct phx_err *err)
+{
+	char path[64], ns[LAB_NAME_MAX + 8];
+	snprintf(path, sizeof(path), "/run/netns/%s", lab_netns(lab, ns));
+	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
+		return phx_err_set(err, -errno, "%s: %s; is the lab up?", path, strerror(errno));
+	return 0;
+}
