@@ -71,7 +71,7 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 /* Signed by the site's CA, in time, and meant for clients. */
 static bool verifies(gnutls_session_t session)
 {
-	static unsigned char usage[] = GNUTLS_KP_TLS_WWW_CLIENT;
+	unsigned char usage[] = GNUTLS_KP_TLS_WWW_CLIENT;
 	gnutls_typed_vdata_st data = { .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = usage };
 	unsigned status = 0;
 	return gnutls_certificate_verify_peers(session, &data, 1, &status) == GNUTLS_E_SUCCESS && status == 0;
