@@ -1,0 +1,211 @@
+/* Commands that change nodes: names first, then the dry run or the question,
+ * then the order, then waiting and the report.
+ *
+ *   select ─▶ (dry run: print plans) ─▶ permit ─▶ POST ─▶ (wait) ─▶ report
+ *
+ * An unknown name stops the command before anything is ordered. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+enum { FORCE_ABOVE = 16 };
+
+/* ---- permission ---- */
+
+int cli_confirm(struct cli *cli, const char *question, size_t n)
+{
+	if (n > FORCE_ABOVE && !cli_has(cli, CLI_OPT_force))
+		return cli_fail(CLI_USAGE, "%s: %zu nodes are more than %d; that needs --force", question, n,
+				FORCE_ABOVE);
+	if (cli_has(cli, CLI_OPT_yes))
+		return CLI_OK;
+	if (!cli->ask)
+		return cli_fail(CLI_USAGE, "%s: this cannot be undone and needs --yes where there is no terminal",
+				question);
+	fprintf(stderr, "phx: %s? Type yes to go on: ", question);
+	char line[16] = "";
+	if (fgets(line, sizeof(line), stdin) && (phx_str_eq(line, "yes\n") || phx_str_eq(line, "y\n")))
+		return CLI_OK;
+	return cli_fail(CLI_USAGE, "nothing was done");
+}
+
+/* Is there something on the node that somebody uses? */
+static bool in_use(const json_t *node)
+{
+	static const char *const idle[] = { "new", "commissioning", "ready" };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(idle); i++)
+		if (phx_str_eq(phx_json_str(node, "state", ""), idle[i]))
+			return false;
+	return true;
+}
+
+static int post(struct cli *cli, const char *action, const json_t *body, bool dry_run, json_t **ret)
+{
+	PHX_AUTO_FREE char *path = NULL;
+	if (asprintf(&path, "/v1/actions/%s", action) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	PHX_AUTO_JSON json_t *copy = json_copy((json_t *)body);
+	if (dry_run)
+		json_object_set_new(copy, "dry_run", json_true());
+	return cli_call(cli, "POST", path, copy, ret);
+}
+
+/* Names of nodes in use whose disk the plan would erase or rewrite. */
+static int find_destroyed(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, json_t *ret)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = post(cli, action, body, true, &answer);
+	size_t i;
+	json_t *result;
+	json_array_foreach(json_object_get(answer, "results"), i, result)
+	{
+		const char *name = phx_json_str(result, "node", "");
+		if (cli_plan_destroys(json_object_get(result, "plan")) && in_use(cli_node_find(nodes, name)))
+			json_array_append_new(ret, json_string(name));
+	}
+	return code;
+}
+
+static int permit(struct cli *cli, const char *action, const json_t *nodes, const json_t *body,
+		  enum cli_danger danger, const char *verb)
+{
+	PHX_AUTO_JSON json_t *names = json_array();
+	PHX_AUTO_FREE char *folded = NULL, *question = NULL;
+	int code = CLI_OK;
+	switch (danger) {
+	case CLI_SAFE:
+		return CLI_OK;
+	case CLI_BY_PLAN:
+		code = find_destroyed(cli, action, nodes, body, names);
+		if (code || !json_array_size(names))
+			return code;
+		folded = cli_nodes_fold(names);
+		if (asprintf(&question, "%s: the disks of %s are in use and will be erased", verb, folded) < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
+		return cli_confirm(cli, question, json_array_size(names));
+	case CLI_ALWAYS:
+		folded = cli_nodes_fold(nodes);
+		if (asprintf(&question, "%s %s", verb, folded) < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
+		return cli_confirm(cli, question, json_array_size(nodes));
+	}
+	return CLI_PARTIAL;
+}
+
+/* ---- results ---- */
+
+/* Sort results into failures and what goes on; say what was ordered. Returns the number of nodes told to try again. */
+static unsigned sort_results(const json_t *results, struct cli_report *report, json_t *ret_going)
+{
+	unsigned busy = 0;
+	PHX_AUTO_JSON json_t *already = json_array();
+	size_t i;
+	json_t *result;
+	json_array_foreach((json_t *)results, i, result)
+	{
+		int64_t code = phx_json_int(result, "code", 0);
+		const char *node = phx_json_str(result, "node", "?");
+		const char *text = phx_json_str(result, "error", "");
+		if (code < 0) {
+			cli_report_add(report, node, *text ? text : strerror((int)-code));
+			busy += code == -EBUSY || code == -EAGAIN;
+			continue;
+		}
+		json_array_append(ret_going, result);
+		if (!phx_json_bool(result, "changed", true))
+			json_array_append_new(already, json_string(node));
+	}
+	if (json_array_size(already)) {
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(already);
+		fprintf(stderr, "phx: %s: already so\n", folded ? folded : "?");
+	}
+	return busy;
+}
+
+/* What has no plan is done at once: say so. */
+static bool has_plan(const char *action)
+{
+	static const char *const planned[] = { "assign", "release", "rebuild", "wipe" };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(planned); i++)
+		if (phx_str_eq(planned[i], action))
+			return true;
+	return false;
+}
+
+static int dry_run(struct cli *cli, const char *action, const json_t *body, const char *verb)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	if (!has_plan(action)) {
+		printf("%s: %s at once, without steps\n", phx_json_str(body, "nodes", "?"), verb);
+		return CLI_OK;
+	}
+	int code = post(cli, action, body, true, &answer);
+	if (code)
+		return code;
+	const json_t *results = json_object_get(answer, "results");
+	size_t i;
+	json_t *result;
+	json_array_foreach((json_t *)results, i, result)
+	{
+		if (phx_json_int(result, "code", 0) < 0)
+			cli_report_add(&report, phx_json_str(result, "node", "?"),
+				       phx_json_str(result, "error", "refused"));
+	}
+	code = cli_structured(cli) ? cli_print_value(cli, answer) : cli_plan_print(cli, results);
+	cli_report_print(&report);
+	return report.n_failed ? CLI_PARTIAL : code;
+}
+
+static int finish(struct cli *cli, const json_t *answer, const json_t *body, const char *action, int64_t after)
+{
+	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	PHX_AUTO_JSON json_t *going = json_array();
+	const json_t *results = json_object_get(answer, "results");
+	unsigned busy = sort_results(results, &report, going);
+	bool only_busy = busy && busy == json_array_size(results);
+	int code = CLI_OK;
+	if (cli_structured(cli))
+		cli_print_value(cli, answer);
+	if (cli_has(cli, CLI_OPT_wait) && json_array_size(going)) {
+		const char *role = phx_str_eq(action, "assign") ? phx_json_str(body, "role", NULL) : NULL;
+		const char *op = phx_json_str(body, "op", NULL);
+		code = cli_wait(cli, going, &(struct cli_goal){ role, op, after, phx_str_eq(action, "rm") }, &report);
+	}
+	cli_report_print(&report);
+	if (code)
+		return code;
+	if (only_busy)
+		return CLI_TRY_AGAIN;
+	return report.n_failed ? CLI_PARTIAL : CLI_OK;
+}
+
+static int order(struct cli *cli, const char *action, const json_t *body)
+{
+	PHX_AUTO_JSON json_t *status = NULL, *answer = NULL;
+	int code = cli_has(cli, CLI_OPT_wait) ? cli_get(cli, "/v1/status", &status) : CLI_OK;
+	if (!code)
+		code = post(cli, action, body, false, &answer);
+	return code ? code : finish(cli, answer, body, action, phx_json_int(status, "seq", 0));
+}
+
+int cli_act(struct cli *cli, const char *action, const char *list, json_t *body, enum cli_danger danger,
+	    const char *verb)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_select(cli, list, &nodes);
+	if (code)
+		return code;
+	if (!json_array_size(nodes)) {
+		fprintf(stderr, "phx: %s names no node: nothing to do\n", list);
+		return CLI_OK;
+	}
+	PHX_AUTO_FREE char *folded = cli_nodes_fold(nodes);
+	json_object_set_new(body, "nodes", json_string(folded ? folded : ""));
+	if (cli_has(cli, CLI_OPT_dry_run))
+		return dry_run(cli, action, body, verb);
+	code = permit(cli, action, nodes, body, danger, verb);
+	return code ? code : order(cli, action, body);
+}

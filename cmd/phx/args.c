@@ -1,0 +1,242 @@
+/* Arguments: options by getopt_long() built from the table, the longest command
+ * that matches, and each word checked by its type. Called once by main.c. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "phx/cli.h"
+
+enum { FIRST_ID = 256 }; /* getopt's value of an option: FIRST_ID + id */
+
+/* ---- options ---- */
+
+struct getopt_tables {
+	struct option longs[CLI_OPT_COUNT_ + 1];
+	char shorts[3 * CLI_OPT_COUNT_ + 3];
+	int by_letter[128]; /* FIRST_ID + id */
+};
+
+/* Options of `c`; of all commands before one is known. */
+static void make_tables(const struct cli_command *c, struct getopt_tables *t)
+{
+	*t = (struct getopt_tables){ 0 };
+	size_t n = 0, s = 0;
+	t->shorts[s++] = !c || strstr(c->grammar, "-- ") ? '+' : '-';
+	t->shorts[s++] = ':';
+	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
+		const struct cli_option *o = cli_option_info(id);
+		static const struct cli_command connection = { .options = "version" };
+		if (!cli_command_takes(c ? c : &connection, id))
+			continue;
+		t->longs[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL,
+						 FIRST_ID + id };
+		if (!o->letter)
+			continue;
+		t->by_letter[(unsigned char)o->letter] = FIRST_ID + id;
+		t->shorts[s++] = o->letter;
+		if (o->arg)
+			t->shorts[s++] = ':';
+	}
+}
+
+static int check_value(const char *type, const char *value, struct phx_err *err)
+{
+	const struct cli_type *t = cli_type_find(type);
+	if (t && !*value)
+		return phx_err_set(err, -EINVAL, "expected %s", t->what);
+	return t && t->check ? t->check(value, err) : 0;
+}
+
+static int take_option(struct cli_args *args, int id, const char *value, struct phx_err *err)
+{
+	const struct cli_option *o = cli_option_info(id);
+	struct cli_values *v = &args->opt[id];
+	int r = o->arg ? check_value(o->arg, value, err) : 0;
+	if (r < 0)
+		return phx_err_prefix(err, CLI_USAGE, "--%s", o->name);
+	if (v->n == CLI_REPEAT_MAX)
+		return phx_err_set(err, CLI_USAGE, "--%s: given more than %d times", o->name, CLI_REPEAT_MAX);
+	v->v[v->n++] = value;
+	return 0;
+}
+
+static int bad_option(int got, char *const *argv, const struct cli_command *c, struct phx_err *err)
+{
+	const char *word = optind > 0 ? argv[optind - 1] : "";
+	const char *of = c ? c->path : "phx (before the command)";
+	if (got == ':')
+		return phx_err_set(err, CLI_USAGE, "option %s needs a value", word);
+	if (optopt >= FIRST_ID)
+		return phx_err_set(err, CLI_USAGE, "option --%s takes no value",
+				   cli_option_info(optopt - FIRST_ID)->name);
+	if (optopt)
+		return phx_err_set(err, CLI_USAGE, "%s has no option -%c", of, optopt);
+	return phx_err_set(err, CLI_USAGE, "%s has no option %s (or it is short for several)", of, word);
+}
+
+/* Options of `c` from argv[1..argc); other words are moved to `rest`. Returns their number or -1 with a text. */
+static int read_options(int argc, char **argv, const struct cli_command *c, struct cli_args *args, const char **rest,
+			struct phx_err *err)
+{
+	struct getopt_tables t;
+	make_tables(c, &t);
+	opterr = 0;
+	optind = 0;
+	int n = 0;
+	for (int got; (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;) {
+		if (got == 1) {
+			rest[n++] = optarg;
+			continue;
+		}
+		if (got == '?' || got == ':') {
+			bad_option(got, argv, c, err);
+			return -1;
+		}
+		int id = (got < FIRST_ID ? t.by_letter[got] : got) - FIRST_ID;
+		if (take_option(args, id, optarg, err) != 0)
+			return -1;
+	}
+	while (optind < argc)
+		rest[n++] = argv[optind++];
+	return n;
+}
+
+/* ---- the command ---- */
+
+/* How many words of `argv` the path matches; 0 = it does not. */
+static int path_match(const char *path, int argc, char **argv)
+{
+	int n = 0;
+	for (const char *p = path; *p; n++) {
+		size_t len = strcspn(p, " ");
+		if (n >= argc || strlen(argv[n]) != len || memcmp(argv[n], p, len))
+			return 0;
+		p += len + strspn(p + len, " ");
+	}
+	return n;
+}
+
+static int find_command(int argc, char **argv, const struct cli_command **ret)
+{
+	const struct cli_command *all;
+	size_t n = cli_commands(&all);
+	int best = 0;
+	for (size_t i = 0; i < n; i++) {
+		int words = path_match(all[i].path, argc, argv);
+		if (words > best) {
+			best = words;
+			*ret = &all[i];
+		}
+	}
+	return best;
+}
+
+/* Is `word` the noun of commands? */
+static bool is_noun(const char *word)
+{
+	const struct cli_command *all;
+	size_t n = cli_commands(&all), len = strlen(word);
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(all[i].path, word, len) && all[i].path[len] == ' ')
+			return true;
+	return false;
+}
+
+static int no_command(int argc, char **argv, struct phx_err *err)
+{
+	if (!is_noun(argv[0]))
+		return phx_err_set(err, CLI_USAGE, "there is no command '%s'; see phx help", argv[0]);
+	if (argc < 2)
+		return phx_err_set(err, CLI_USAGE, "%s: what to do with it? See phx help %s", argv[0], argv[0]);
+	return phx_err_set(err, CLI_USAGE, "there is no command '%s %s'; see phx help %s", argv[0], argv[1], argv[0]);
+}
+
+/* ---- positional arguments ---- */
+
+static bool choice_has(const char *choices, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *p = choices; *p; p += strcspn(p, "|"), p += *p == '|')
+		if (strcspn(p, "|") == n && !memcmp(p, word, n))
+			return true;
+	return false;
+}
+
+static int check_word(const struct cli_word *w, const char *value, struct phx_err *err)
+{
+	if (!strchr(w->type, '|'))
+		return check_value(w->type, value, err);
+	if (w->repeated || choice_has(w->type, value))
+		return 0;
+	return phx_err_set(err, -EINVAL, "'%s' is none of %s", value, w->type);
+}
+
+static unsigned count_required(const char *grammar)
+{
+	struct cli_word w;
+	unsigned n = 0;
+	while (cli_grammar_next(&grammar, &w))
+		n += !w.optional && !phx_str_eq(w.type, "--");
+	return n;
+}
+
+static int check_words(const struct cli_args *args, struct phx_err *err)
+{
+	const char *at = args->command->grammar;
+	unsigned required = count_required(at), i = 0;
+	unsigned spare = args->n_args > required ? args->n_args - required : 0;
+	for (struct cli_word w; cli_grammar_next(&at, &w);) {
+		if (phx_str_eq(w.type, "--"))
+			continue;
+		if (w.optional && !spare)
+			continue;
+		if (i >= args->n_args)
+			return phx_err_set(err, CLI_USAGE, "%s is missing", w.type);
+		unsigned last = w.repeated ? args->n_args : i + 1;
+		spare -= w.optional ? last - i : 0;
+		for (; i < last; i++)
+			if (check_word(&w, args->arg[i], err) < 0)
+				return phx_err_prefix(err, CLI_USAGE, "%s", w.type);
+	}
+	if (i < args->n_args)
+		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many", args->arg[i]);
+	return 0;
+}
+
+int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err)
+{
+	struct cli_args args = { 0 };
+	int n = read_options(argc, argv, NULL, &args, (const char **)argv, err);
+	if (n < 0)
+		return CLI_USAGE;
+	/* argv now begins with the words after the options before the command */
+	int words = n ? find_command(n, argv, &args.command) : 0;
+	if (args.opt[CLI_OPT_help].n || args.opt[CLI_OPT_version].n || !n) {
+		args.arg = (const char *const *)argv;
+		args.n_args = (unsigned)n;
+		*ret = args;
+		return 0;
+	}
+	if (!words) {
+		static const char *const help_words[] = { "-h", "--help" };
+		bool help = n > 1 && is_noun(argv[0]) &&
+			    (phx_str_eq(argv[1], help_words[0]) || phx_str_eq(argv[1], help_words[1]));
+		if (!help)
+			return no_command(n, argv, err);
+		args.opt[CLI_OPT_help].n = 1;
+		args.arg = (const char *const *)argv;
+		args.n_args = 1;
+		*ret = args;
+		return 0;
+	}
+	char **from = argv + words - 1; /* getopt skips the first */
+	int n_rest = read_options(n - words + 1, from, args.command, &args, (const char **)from, err);
+	if (n_rest < 0)
+		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
+	args.arg = (const char *const *)from;
+	args.n_args = (unsigned)n_rest;
+	if (!args.opt[CLI_OPT_help].n && check_words(&args, err) != 0)
+		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
+	*ret = args;
+	return 0;
+}

@@ -1,0 +1,166 @@
+/* The connection to phxd: over its Unix socket, or HTTPS with a certificate.
+ * Turns HTTP statuses into exit codes and says what to do about them. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "http/http.h"
+#include "phx/cli.h"
+
+enum { CALL_TIMEOUT_MS = 60000 };
+
+/* Path of a file of this person's certificate: the option, else ~/.config/phoenix/NAME. malloc'd. */
+static char *own_file(const struct cli *cli, enum cli_option_id id, const char *name)
+{
+	const char *home = getenv("HOME"), *given = cli_opt(cli, id, NULL);
+	return given ? strdup(given) : phx_path("%s/.config/phoenix/%s", home ? home : "", name);
+}
+
+static int open_remote(struct cli *cli, const char *url, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *cert = own_file(cli, CLI_OPT_cert, "cert.pem");
+	PHX_AUTO_FREE char *key = own_file(cli, CLI_OPT_key, "key.pem");
+	PHX_AUTO_FREE char *ca = own_file(cli, CLI_OPT_ca, "ca.pem");
+	cli->remote = true;
+	return phx_http_client_new(&(struct phx_http_client_config){ .base_url = url,
+								     .ca_pem_path = ca,
+								     .cert_pem_path = cert,
+								     .key_pem_path = key },
+				   &cli->http, err);
+}
+
+static int open_local(struct cli *cli, const char *path, struct phx_err *err)
+{
+	return phx_http_client_new(
+		&(struct phx_http_client_config){ .unix_path = path, .base_url = "http://unix" }, &cli->http, err);
+}
+
+/* Where phxd is: what was said here wins over the environment, that over the configuration. 0 or an exit code. */
+static int open_client(struct cli *cli, struct phx_err *err)
+{
+	if (cli->http)
+		return CLI_OK;
+	const char *socket = cli_opt(cli, CLI_OPT_socket, NULL);
+	const char *server = cli_opt(cli, CLI_OPT_server, socket ? NULL : getenv("PHX_SERVER"));
+	if (!server && !socket)
+		socket = getenv("PHX_SOCKET");
+	if (!server && !socket) {
+		const struct phx_config *cfg = cli_config(cli);
+		if (!cfg)
+			return CLI_CONFIG;
+		socket = cfg->socket;
+	}
+	int r = server ? open_remote(cli, server, err) : open_local(cli, socket, err);
+	return r < 0 ? phx_err_set(err, CLI_CONFIG, "cannot prepare the connection: %s", strerror(-r)) : CLI_OK;
+}
+
+/* An exit code for a call that got no answer. */
+static int no_answer(int r, struct phx_err *err)
+{
+	switch (r) {
+	case -EACCES:
+		return phx_err_prefix(err, CLI_NOT_PERMITTED,
+				      "phxd's socket may be used by root and the members of socket_group");
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return phx_err_prefix(err, CLI_UNAVAILABLE, "phxd cannot be reached (does it run?)");
+	default:
+		return phx_err_prefix(err, CLI_UNAVAILABLE, "phxd cannot be reached");
+	}
+}
+
+static int exit_of_status(long status)
+{
+	static const struct {
+		long status;
+		int code;
+	} map[] = {
+		{ 400, CLI_USAGE },	{ 401, CLI_NOT_PERMITTED }, { 403, CLI_NOT_PERMITTED },
+		{ 404, CLI_USAGE },	{ 405, CLI_USAGE },	    { 409, CLI_TRY_AGAIN },
+		{ 413, CLI_USAGE },	{ 429, CLI_TRY_AGAIN },	    { 502, CLI_UNAVAILABLE },
+		{ 503, CLI_TRY_AGAIN }, { 507, CLI_TRY_AGAIN },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
+		if (map[i].status == status)
+			return map[i].code;
+	return CLI_PARTIAL;
+}
+
+static int refused(const struct phx_http_response *a, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *j = NULL;
+	const char *text = NULL;
+	if (phx_json_parse(a->body ? a->body : "", a->n, &j, NULL) == 0)
+		text = phx_json_str(j, "error", NULL);
+	int code = exit_of_status(a->status);
+	return text ? phx_err_set(err, code, "%s", text) :
+		      phx_err_set(err, code, "phxd answered with status %ld", a->status);
+}
+
+static int call(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
+		struct phx_http_response *ret, struct phx_err *err)
+{
+	int code = open_client(cli, err);
+	if (code)
+		return code;
+	int r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
+	if (r < 0)
+		return no_answer(r, err);
+	return ret->status / 100 == 2 ? CLI_OK : refused(ret, err);
+}
+
+int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
+		   json_t **ret_json, struct phx_err *err)
+{
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = { 0 };
+	int code = call(cli, method, path, body, timeout_ms, &a, err);
+	if (code || !ret_json)
+		return code;
+	if (phx_json_parse(a.body ? a.body : "", a.n, ret_json, err) < 0)
+		return phx_err_prefix(err, CLI_UNAVAILABLE, "%s %s: phxd's answer", method, path);
+	return CLI_OK;
+}
+
+int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json)
+{
+	struct phx_err err = { 0 };
+	int code = cli_call_quiet(cli, method, path, body, CALL_TIMEOUT_MS, ret_json, &err);
+	/* a bad configuration has been told already */
+	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
+}
+
+int cli_get(struct cli *cli, const char *path, json_t **ret_json)
+{
+	return cli_call(cli, "GET", path, NULL, ret_json);
+}
+
+int cli_get_text(struct cli *cli, const char *path, char **ret_text)
+{
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = { 0 };
+	struct phx_err err = { 0 };
+	int code = call(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &a, &err);
+	if (code)
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+	*ret_text = a.body ? PHX_TAKE(a.body) : strdup("");
+	return *ret_text ? CLI_OK : CLI_PARTIAL;
+}
+
+char *cli_url_escape(const char *text)
+{
+	struct phx_buf b = { 0 };
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+		    strchr("-._~", *p))
+			phx_buf_add(&b, p, 1);
+		else
+			phx_buf_addf(&b, "%%%02X", *p);
+	}
+	return phx_buf_take(&b);
+}
+
+void cli_client_close(struct cli *cli)
+{
+	phx_http_client_free(cli->http);
+	cli->http = NULL;
+}

@@ -1,0 +1,166 @@
+/* Completion for bash and zsh, made from the command table: one line a command
+ * with the types of its arguments and its options, and a little shell that
+ * reads them. Names of nodes, roles, images and packages are asked of phxd. */
+#include <string.h>
+
+#include "phx/cli.h"
+#include "phx/help.h"
+
+/* How a shell completes a word of this type: "@nodes", "@files", or the words themselves. */
+static void put_kind(const char *type)
+{
+	const struct cli_type *t = cli_type_find(type);
+	const char *how = t ? t->complete : type;
+	if (t && how[0] == '(') {
+		for (const char *p = how + 1; *p && *p != ')'; p++)
+			putchar(*p == ' ' ? '|' : *p);
+	} else if (t) {
+		printf("@%s", *how ? how : "none");
+	} else {
+		fputs(how, stdout);
+	}
+}
+
+/* "node assign;@nodes @roles;--setup=noop|wipe --wait ..." */
+static void put_command(const struct cli_command *c)
+{
+	const char *at = c->grammar, *separator = "";
+	printf("\t'%s;", c->path);
+	for (struct cli_word w; cli_grammar_next(&at, &w); separator = " ") {
+		if (phx_str_eq(w.type, "--"))
+			continue;
+		fputs(separator, stdout);
+		put_kind(w.type);
+		fputs(w.repeated ? "+" : "", stdout);
+	}
+	putchar(';');
+	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
+		const struct cli_option *o = cli_option_info((enum cli_option_id)id);
+		if (!cli_command_takes(c, (enum cli_option_id)id))
+			continue;
+		printf("--%s", o->name);
+		if (o->arg) {
+			putchar('=');
+			put_kind(o->arg);
+		}
+		putchar(' ');
+		if (o->letter && o->arg) {
+			printf("-%c=", o->letter);
+			put_kind(o->arg);
+			putchar(' ');
+		}
+	}
+	puts("'");
+}
+
+static void put_table(void)
+{
+	const struct cli_command *all;
+	size_t n = cli_commands(&all);
+	puts("_phx_commands=(");
+	for (size_t i = 0; i < n; i++)
+		put_command(&all[i]);
+	puts(")\n");
+}
+
+/* Shared by both shells; fills _phx_reply with candidates for the last of its arguments. The words before it choose the
+ * command; an option that wants a value takes the next word. */
+static const char engine[] =
+	"_phx_kind() {\n"
+	"\tcase $1 in\n"
+	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @role: @pool: @state:\" ;;\n"
+	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
+	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
+	"\t@packages) _phx_reply=$(command phx package list -o name 2>/dev/null) ;;\n"
+	"\t@files|@dirs) _phx_reply=$1 ;;\n"
+	"\t@*) _phx_reply= ;;\n"
+	"\t*) _phx_reply=$(printf '%s' \"$1\" | tr '|' ' ') ;;\n"
+	"\tesac\n"
+	"}\n"
+	"\n"
+	"_phx_next() {\n"
+	"\t# the words that may follow the words given, of commands not yet complete\n"
+	"\tlocal given=\"$*\" line path\n"
+	"\tfor line in \"${_phx_commands[@]}\"; do\n"
+	"\t\tpath=${line%%;*}\n"
+	"\t\tcase \"$path \" in\n"
+	"\t\t\"$given \"*) path=${path#\"$given\"}; path=${path# }; printf '%s\\n' \"${path%% *}\" ;;\n"
+	"\t\tesac\n"
+	"\tdone | sort -u\n"
+	"}\n"
+	"\n"
+	"_phx_complete() {\n"
+	"\tlocal cur=\"\" given=\"\" found=\"\" line option pending=\"\" n=0 w rest kinds options\n"
+	"\t_phx_reply=\n"
+	"\twhile [ $# -gt 1 ]; do\n"
+	"\t\tw=$1; shift\n"
+	"\t\tif [ -n \"$pending\" ]; then pending=; continue; fi\n"
+	"\t\tcase $w in\n"
+	"\t\t-*)\n"
+	"\t\t\tcase \" $options \" in *\" $w=\"*) rest=${options#*\"$w=\"}; pending=${rest%% *} ;; esac\n"
+	"\t\t\tcontinue ;;\n"
+	"\t\tesac\n"
+	"\t\tif [ -n \"$found\" ]; then n=$((n + 1)); continue; fi\n"
+	"\t\tgiven=\"${given:+$given }$w\"\n"
+	"\t\tfor line in \"${_phx_commands[@]}\"; do\n"
+	"\t\t\tif [ \"${line%%;*}\" = \"$given\" ]; then\n"
+	"\t\t\t\tfound=$line; rest=${line#*;}; kinds=${rest%%;*}; options=${rest#*;}\n"
+	"\t\t\tfi\n"
+	"\t\tdone\n"
+	"\tdone\n"
+	"\tcur=$1\n"
+	"\tif [ -n \"$pending\" ]; then _phx_kind \"$pending\"; return; fi\n"
+	"\tif [ -z \"$found\" ]; then _phx_reply=$(_phx_next $given); return; fi\n"
+	"\tcase $cur in\n"
+	"\t-*) _phx_reply=$(for option in $(printf '%s' \"$options\"); do "
+	"printf '%s\\n' \"${option%%=*}\"; done); return ;;\n"
+	"\tesac\n"
+	"\trest=$kinds\n"
+	"\twhile [ $n -gt 0 ] && [ \"${rest%% *}\" != \"$rest\" ]; do rest=${rest#* }; n=$((n - 1)); done\n"
+	"\tw=${rest%% *}\n"
+	"\tif [ $n -gt 0 ] && [ \"${w%+}\" = \"$w\" ]; then return; fi\n"
+	"\t_phx_kind \"${w%+}\"\n"
+	"}\n"
+	"\n";
+
+static const char bash_tail[] =
+	"_phx() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n'\n"
+	"\t_phx_complete \"${COMP_WORDS[@]:1:COMP_CWORD}\"\n"
+	"\tCOMPREPLY=()\n"
+	"\tcase $_phx_reply in\n"
+	"\t@files) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+	"\t@dirs) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+	"\t*) COMPREPLY=($(compgen -W \"$_phx_reply\" -- \"$cur\")) ;;\n"
+	"\tesac\n"
+	"}\n"
+	"complete -o filenames -F _phx phx\n";
+
+static const char zsh_tail[] =
+	"_phx() {\n"
+	"\temulate -L zsh\n"
+	"\tsetopt sh_word_split\n"
+	"\t_phx_complete \"${(@)words[2,CURRENT]}\"\n"
+	"\tcase $_phx_reply in\n"
+	"\t@files) _files ;;\n"
+	"\t@dirs) _files -/ ;;\n"
+	"\t*) compadd -- $_phx_reply ;;\n"
+	"\tesac\n"
+	"}\n"
+	"compdef _phx phx\n";
+
+int cmd_completion(struct cli *cli)
+{
+	const char *what = cli_arg(cli, 0);
+	if (phx_str_eq(what, "manual")) {
+		cli_manual(stdout);
+		return CLI_OK;
+	}
+	bool zsh = phx_str_eq(what, "zsh");
+	puts(zsh ? "#compdef phx\n# zsh completion, made by: phx completion zsh" :
+		   "# bash completion, made by: phx completion bash");
+	put_table();
+	fputs(engine, stdout);
+	fputs(zsh ? zsh_tail : bash_tail, stdout);
+	return CLI_OK;
+}

@@ -1,0 +1,209 @@
+/* phx events: what happened, a sentence an event. Reads the journal by way of
+ * phxd; with -f by long poll. */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "core/core.h"
+#include "phx/cli.h"
+
+enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000, AWAY_SECONDS = 1 };
+
+/* Details worth telling, by kind: members of the event and what stands before them. */
+struct detail {
+	const char *kind, *key, *before;
+};
+static const struct detail details[] = {
+	{ "assign", "role", "role " },		{ "assign", "setup.mode", "setup " },
+	{ "assign", "pool", "pool " },		{ "release", "setup.mode", "setup " },
+	{ "rebuild", "setup.mode", "setup " },	{ "wipe", "setup.method", "method " },
+	{ "hello", "env", "from " },		{ "node_accept", "name", "as " },
+	{ "report", "actual_identity", "" },	{ "role_put", "role_put.name", "" },
+	{ "role_remove", "name", "" },		{ "pool_put", "pool_put.name", "" },
+	{ "pool_remove", "name", "" },		{ "power_result", "power", "observed " },
+	{ "job_submit", "job_nodes", "nodes " }, { "job_submit", "user", "user " },
+	{ "job_result", "job", "job " },	{ "job_cancel", "job", "job " },
+};
+
+static void put_clock(struct phx_buf *b, int64_t ms)
+{
+	time_t t = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[40];
+	localtime_r(&t, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	phx_buf_addf(b, "%s.%03d", text, (int)(ms % 1000));
+}
+
+/* Empty or zero: nothing to tell. */
+static bool nothing(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	return !value || (text ? !*text : json_integer_value(value) == 0);
+}
+
+static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *event, const char **separator)
+{
+	const json_t *value = cli_member(event, d->key);
+	if (phx_str_starts(d->key, "setup.") && !phx_json_bool(event, "has_setup", false))
+		return;
+	if (nothing(value))
+		return;
+	phx_buf_addf(b, "%s%s", *separator, d->before);
+	if (json_is_string(value))
+		cli_put_clean(b, json_string_value(value));
+	else
+		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	*separator = ", ";
+}
+
+/* "agent registered (from deploy)": the phrase of the daemon, or that of the event table, with its details. */
+static void put_sentence(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)value;
+	const json_t *event = json_object_get(row, "event");
+	const char *kind = phx_json_str(row, "kind", ""), *text = phx_json_str(row, "text", "");
+	int number;
+	if (!*text && phx_enum_parse(&phx_event_kind_names, kind, &number, NULL) == 0)
+		text = phx_event_text((enum phx_event_kind)number);
+	cli_put_clean(b, *text ? text : kind);
+	const char *separator = ": ";
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(details); i++)
+		if (phx_str_eq(details[i].kind, kind))
+			put_detail(b, &details[i], event, &separator);
+	int64_t result = phx_json_int(event, "result", 0);
+	const char *why = phx_json_str(event, "text", "");
+	if (result < 0)
+		phx_buf_addf(b, " badly");
+	if (*why && !strstr(text, why)) {
+		phx_buf_addf(b, ": ");
+		cli_put_clean(b, why);
+	} else if (result < 0) {
+		phx_buf_addf(b, ": %s", strerror((int)-result));
+	}
+}
+
+static void print_event(const json_t *ev)
+{
+	const char *node = phx_json_str(ev, "node", ""), *by = phx_json_str(ev, "by", "");
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	put_clock(&b, phx_json_int(ev, "time_ms", 0));
+	phx_buf_addf(&b, "  ");
+	cli_put_clean(&b, node);
+	phx_buf_addf(&b, "%s", *node ? ": " : "");
+	put_sentence(&b, NULL, ev);
+	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:"))
+		phx_buf_addf(&b, " (by %s)", by);
+	printf("%s\n", b.data ? b.data : "");
+}
+
+static void put_when(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	put_clock(b, json_integer_value(value));
+}
+
+static const struct cli_column columns[] = {
+	{ .head = "SEQ", .path = "seq", .right = true },
+	{ .head = "TIME", .path = "time_ms", .put = put_when },
+	{ .head = "NODE", .path = "node" },
+	{ .head = "KIND", .path = "kind" },
+	{ .head = "BY", .path = "by" },
+	{ .head = "TEXT", .path = "", .put = put_sentence },
+};
+
+/* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be read). */
+static int print_batch(struct cli *cli, const json_t *events)
+{
+	size_t i;
+	json_t *ev;
+	if (cli->format == CLI_WIDE || cli->format == CLI_TSV || cli->format == CLI_NAME)
+		return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), events, events);
+	if (cli->format == CLI_YAML && json_array_size(events))
+		return cli_print_value(cli, events);
+	json_array_foreach((json_t *)events, i, ev)
+	{
+		PHX_AUTO_FREE char *line = cli->format == CLI_JSON ? phx_json_text(ev) : NULL;
+		if (line)
+			printf("%s\n", line);
+		else if (cli->format == CLI_TABLE)
+			print_event(ev);
+	}
+	return CLI_OK;
+}
+
+static int get_batch(struct cli *cli, int64_t after, int seconds, json_t **ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = NULL;
+	const char *node = cli_opt(cli, CLI_OPT_node, NULL);
+	if (asprintf(&path, "/v1/events?after=%lld&wait=%d&limit=%d%s%s", (long long)after, seconds, BATCH,
+		     node ? "&node=" : "", node ? node : "") < 0)
+		return CLI_PARTIAL;
+	return cli_call_quiet(cli, "GET", path, NULL, (uint32_t)seconds * 1000 + 10000, ret, err);
+}
+
+static int64_t last_seq(const json_t *events, int64_t fallback)
+{
+	size_t n = json_array_size(events);
+	return n ? phx_json_int(json_array_get(events, n - 1), "seq", fallback) : fallback;
+}
+
+/* Everything after *after, in batches; the last `keep` of it are printed (0: all). */
+static int print_past(struct cli *cli, int64_t *after, size_t keep)
+{
+	PHX_AUTO_JSON json_t *kept = json_array();
+	for (;;) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		struct phx_err err = { 0 };
+		int code = get_batch(cli, *after, 0, &answer, &err);
+		if (code)
+			return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+		const json_t *events = json_object_get(answer, "events");
+		json_array_extend(kept, (json_t *)events);
+		while (keep && json_array_size(kept) > keep)
+			json_array_remove(kept, 0);
+		*after = last_seq(events, *after);
+		if (json_array_size(events) < BATCH)
+			return print_batch(cli, kept);
+	}
+}
+
+static int follow(struct cli *cli, int64_t after)
+{
+	bool away = false;
+	for (;;) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		struct phx_err err = { 0 };
+		fflush(stdout);
+		int code = get_batch(cli, after, FOLLOW_SECONDS, &answer, &err);
+		if (code && code != CLI_UNAVAILABLE && code != CLI_TRY_AGAIN)
+			return cli_fail(code, "%s", err.text);
+		if (code && !away)
+			fprintf(stderr, "phx: %s; still waiting\n", err.text);
+		away = code != CLI_OK;
+		const json_t *events = json_object_get(answer, "events");
+		print_batch(cli, events);
+		if (ferror(stdout))
+			return CLI_OK;
+		after = last_seq(events, after);
+		if (away)
+			sleep(AWAY_SECONDS);
+	}
+}
+
+int cmd_events(struct cli *cli)
+{
+	uint64_t lines = LINES;
+	phx_u64_parse(cli_opt(cli, CLI_OPT_lines, ""), 0, UINT32_MAX, &lines);
+	PHX_AUTO_JSON json_t *status = NULL;
+	int code = cli_get(cli, "/v1/status", &status);
+	if (code)
+		return code;
+	int64_t seq = phx_json_int(status, "seq", 0), after = 0;
+	/* of one node, the last ones may lie far back */
+	if (lines && !cli_has(cli, CLI_OPT_node) && seq > (int64_t)lines)
+		after = seq - (int64_t)lines;
+	code = print_past(cli, &after, (size_t)lines);
+	return code || !cli_has(cli, CLI_OPT_follow) ? code : follow(cli, after);
+}

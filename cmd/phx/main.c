@@ -1,0 +1,146 @@
+/* phx: the command line of Phoenix. Parses the arguments by the command table,
+ * runs one command, closes the connection. Keeps no state between runs. */
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "http/http.h"
+#include "phx/cli.h"
+
+enum { WATCH_SECONDS = 2 };
+
+int cli_fail(int code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("phx: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return code;
+}
+
+int cli_exit_of(int error)
+{
+	static const struct {
+		int error, code;
+	} map[] = {
+		{ -EACCES, CLI_NOT_PERMITTED }, { -EPERM, CLI_NOT_PERMITTED },
+		{ -EAGAIN, CLI_TRY_AGAIN },	{ -EBUSY, CLI_TRY_AGAIN },
+		{ -ENOSPC, CLI_TRY_AGAIN },	{ -EROFS, CLI_TRY_AGAIN },
+		{ -ETIMEDOUT, CLI_TIMEOUT },	{ -ECONNREFUSED, CLI_UNAVAILABLE },
+		{ -EINVAL, CLI_USAGE },		{ -ENOENT, CLI_USAGE },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
+		if (map[i].error == error)
+			return map[i].code;
+	return error == 0 ? CLI_OK : CLI_PARTIAL;
+}
+
+int cli_fail_err(int error, const struct phx_err *err)
+{
+	return cli_fail(cli_exit_of(error), "%s", err->text[0] ? err->text : strerror(-error));
+}
+
+const char *cli_opt(const struct cli *cli, enum cli_option_id id, const char *fallback)
+{
+	const struct cli_values *v = &cli->args.opt[id];
+	return v->n ? v->v[v->n - 1] : fallback;
+}
+
+bool cli_has(const struct cli *cli, enum cli_option_id id)
+{
+	return cli->args.opt[id].n > 0;
+}
+
+const char *cli_arg(const struct cli *cli, unsigned i)
+{
+	return i < cli->args.n_args ? cli->args.arg[i] : NULL;
+}
+
+static int load_config(struct cli *cli, struct phx_err *err)
+{
+	const char *asked = cli_opt(cli, CLI_OPT_config, getenv("PHX_CONFIG"));
+	if (asked)
+		return phx_config_load(asked, &cli->config, err);
+	if (access(PHX_CONFIG_PATH, F_OK) == 0)
+		return phx_config_load(PHX_CONFIG_PATH, &cli->config, err);
+	return phx_config_defaults("/etc/phoenix", &cli->config, err);
+}
+
+const struct phx_config *cli_config(struct cli *cli)
+{
+	struct phx_err err = { 0 };
+	if (!cli->has_config) {
+		int r = load_config(cli, &err);
+		if (r < 0) {
+			cli_fail(CLI_CONFIG, "%s", err.text);
+			return NULL;
+		}
+		cli->has_config = true;
+	}
+	return &cli->config;
+}
+
+static void init_terminal(struct cli *cli)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool dumb = term && phx_str_eq(term, "dumb");
+	cli->color = isatty(STDOUT_FILENO) && !(no_color && *no_color) && !dumb;
+	cli->progress = isatty(STDERR_FILENO) && !dumb;
+	cli->ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+static int run_command(struct cli *cli)
+{
+	const struct cli_command *c = cli->args.command;
+	if (!cli_has(cli, CLI_OPT_watch))
+		return c->run(cli);
+	for (;;) {
+		if (isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		int r = c->run(cli);
+		if (fflush(stdout) != 0 || (r != CLI_OK && r != CLI_UNAVAILABLE))
+			return r;
+		sleep(WATCH_SECONDS);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	if (cli_has(cli, CLI_OPT_version)) {
+		puts("phx " PHX_VERSION);
+		return CLI_OK;
+	}
+	if (cli_has(cli, CLI_OPT_help)) {
+		const struct cli_command *c = cli->args.command;
+		cli_help(stdout, c ? &c->path : cli->args.arg, c ? 1 : cli->args.n_args);
+		return CLI_OK;
+	}
+	if (!cli->args.command) {
+		cli_help(stderr, NULL, 0);
+		return CLI_USAGE;
+	}
+	int format = CLI_TABLE;
+	phx_enum_parse(&cli_format_names, cli_opt(cli, CLI_OPT_output, "table"), &format, NULL);
+	cli->format = (enum cli_format)format;
+	return run_command(cli);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	struct cli cli = { 0 };
+	struct phx_err err = { 0 };
+	init_terminal(&cli);
+	int code = cli_args_parse(argc, argv, &cli.args, &err);
+	code = code ? cli_fail(code, "%s", err.text) : run(&cli);
+	cli_client_close(&cli);
+	if (cli.has_config)
+		phx_config_fini(&cli.config);
+	if (fflush(stdout) != 0 && code == CLI_OK)
+		code = cli_fail(CLI_PARTIAL, "standard output: %s", strerror(errno));
+	return code;
+}

@@ -1,0 +1,206 @@
+/* Node lists against what phxd knows: groups, unknown names with the nearest
+ * one, folding. Every command that takes nodes comes through here. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+/* ---- the nearest name ---- */
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+	unsigned m = a < b ? a : b;
+	return m < c ? m : c;
+}
+
+/* Edits that turn `a` into `b`; names are shorter than PHX_NAME_MAX. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[PHX_NAME_MAX + 1];
+	size_t n = strnlen(b, PHX_NAME_MAX);
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; a[i - 1] && i <= PHX_NAME_MAX; i++) {
+		unsigned diagonal = row[0];
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned here = min3(row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = row[j];
+			row[j] = here;
+		}
+	}
+	return row[n];
+}
+
+const char *cli_nearest(const json_t *items, const char *key, const char *name)
+{
+	const char *best = NULL;
+	unsigned limit = strlen(name) < 4 ? 1 : 2, best_distance = limit + 1;
+	size_t i;
+	json_t *item;
+	json_array_foreach((json_t *)items, i, item)
+	{
+		const char *have = key ? phx_json_str(item, key, "") : json_string_value(item);
+		unsigned d = distance(name, have);
+		/* "web" for "web-server": the beginning of exactly one thing */
+		if (phx_str_starts(have, name) && d > 1)
+			d = 1;
+		if (d < best_distance) {
+			best = have;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+static int unknown(const char *what, const char *name, const char *nearest)
+{
+	if (nearest)
+		return cli_fail(CLI_USAGE, "there is no %s '%s'; did you mean '%s'?", what, name, nearest);
+	return cli_fail(CLI_USAGE, "there is no %s '%s'", what, name);
+}
+
+int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name)
+{
+	PHX_AUTO_JSON json_t *all = NULL;
+	int code = cli_get(cli, path, &all);
+	if (code)
+		return code;
+	const json_t *items = json_object_get(all, list);
+	size_t i;
+	json_t *item;
+	json_array_foreach((json_t *)items, i, item)
+	{
+		if (phx_str_eq(phx_json_str(item, "name", ""), name))
+			return CLI_OK;
+	}
+	return unknown(what, name, cli_nearest(items, "name", name));
+}
+
+/* ---- node lists ---- */
+
+int cli_nodes_get(struct cli *cli, json_t **ret_nodes)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = cli_get(cli, "/v1/nodes", &answer);
+	if (code)
+		return code;
+	json_t *nodes = json_object_get(answer, "nodes");
+	if (!json_is_array(nodes))
+		return cli_fail(CLI_UNAVAILABLE, "phxd's answer holds no nodes");
+	*ret_nodes = json_incref(nodes);
+	return CLI_OK;
+}
+
+json_t *cli_node_find(const json_t *nodes, const char *name)
+{
+	size_t i;
+	json_t *node;
+	json_array_foreach((json_t *)nodes, i, node)
+	{
+		if (phx_str_eq(phx_json_str(node, "name", ""), name))
+			return node;
+	}
+	return NULL;
+}
+
+/* "@all", "@role:NAME", "@pool:NAME", "@state:NAME". */
+static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
+{
+	static const char *const keys[] = { "role", "pool", "state" };
+	const json_t *nodes = arg;
+	const char *key = NULL, *value = strchr(group, ':');
+	for (size_t i = 0; value && i < PHX_ARRAY_SIZE(keys); i++)
+		if (strlen(keys[i]) == (size_t)(value - group) && phx_str_starts(group, keys[i]))
+			key = keys[i];
+	if (!key && !phx_str_eq(group, "all"))
+		return -ENOENT;
+	size_t i;
+	json_t *node;
+	int r = 0;
+	json_array_foreach((json_t *)nodes, i, node)
+	{
+		if (r == 0 && (!key || phx_str_eq(phx_json_str(node, key, ""), value + 1)))
+			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
+	}
+	return r;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const json_t *const *x = a, *const *y = b;
+	return strverscmp(phx_json_str(*x, "name", ""), phx_json_str(*y, "name", ""));
+}
+
+/* The same nodes sorted by name, in a new array. */
+static json_t *sort_nodes(const json_t *nodes)
+{
+	size_t n = json_array_size(nodes);
+	PHX_AUTO_FREE json_t **items = calloc(n ? n : 1, sizeof(json_t *));
+	json_t *sorted = json_array();
+	if (!items || !sorted) {
+		json_decref(sorted);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		items[i] = json_array_get(nodes, i);
+	qsort(items, n, sizeof(json_t *), compare_names);
+	for (size_t i = 0; i < n; i++)
+		json_array_append(sorted, items[i]);
+	return sorted;
+}
+
+static int pick(const json_t *nodes, const struct phx_nodeset *names, json_t **ret)
+{
+	PHX_AUTO_JSON json_t *picked = json_array();
+	struct phx_nodeset missing = { 0 };
+	for (uint32_t i = 0; i < names->n; i++) {
+		json_t *node = cli_node_find(nodes, names->names[i]);
+		if (node)
+			json_array_append(picked, node);
+		else
+			phx_nodeset_add(&missing, names->names[i]);
+	}
+	int code = CLI_OK;
+	if (missing.n) {
+		PHX_AUTO_FREE char *folded = phx_nodeset_fold(&missing);
+		code = unknown("node", folded, cli_nearest(nodes, "name", missing.names[0]));
+	}
+	phx_nodeset_fini(&missing);
+	if (code == CLI_OK)
+		*ret = sort_nodes(picked);
+	return code;
+}
+
+int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_get(cli, &nodes);
+	if (code)
+		return code;
+	if (!list) {
+		*ret_nodes = sort_nodes(nodes);
+		return *ret_nodes ? CLI_OK : CLI_PARTIAL;
+	}
+	struct phx_err err = { 0 };
+	struct phx_nodeset names = { 0 };
+	int r = phx_nodeset_parse(list, find_group, nodes, &names, &err);
+	if (r < 0)
+		return cli_fail(CLI_USAGE, "%s", err.text);
+	code = pick(nodes, &names, ret_nodes);
+	phx_nodeset_fini(&names);
+	return code;
+}
+
+char *cli_nodes_fold(const json_t *nodes)
+{
+	struct phx_nodeset s = { 0 };
+	size_t i;
+	json_t *node;
+	json_array_foreach((json_t *)nodes, i, node)
+		phx_nodeset_add(&s, json_is_string(node) ? json_string_value(node) : phx_json_str(node, "name", ""));
+	char *folded = phx_nodeset_fold(&s);
+	phx_nodeset_fini(&s);
+	return folded;
+}

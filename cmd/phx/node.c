@@ -1,0 +1,328 @@
+/* phx node: listing and ordering. What happens to nodes is decided by phxd;
+ * here the words of the command line become a request. Showing one node in
+ * full is in node_show.c. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "node/bmc.h"
+#include "phx/cli.h"
+
+enum { TOKEN_MAX = 4096 };
+
+/* ---- list ---- */
+
+static void put_age(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)value;
+	bool up = phx_json_bool(row, "up", false);
+	cli_put_since(b, json_object_get(row, up ? "up_since_ms" : "missing_since_ms"), row);
+}
+
+static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)value;
+	const char *state = phx_json_str(row, "state", ""), *reason = phx_json_str(row, "reason", "");
+	const json_t *plan = json_object_get(row, "plan");
+	if (json_array_size(json_object_get(plan, "steps"))) {
+		cli_plan_short(b, plan);
+		const json_t *step = json_array_get(json_object_get(plan, "steps"),
+						    (size_t)phx_json_int(plan, "cursor", 0));
+		const char *error = phx_json_str(step, "error", "");
+		if (*error) {
+			phx_buf_addf(b, ": ");
+			cli_put_clean(b, error);
+		}
+	} else if (*reason) {
+		cli_put_clean(b, reason);
+	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
+		phx_buf_addf(b, "drift: runs ");
+		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
+	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "healthy", true)) {
+		phx_buf_addf(b, "unhealthy: ");
+		cli_put_clean(b, phx_json_str(row, "health_text", ""));
+	} else if (phx_str_eq(state, "new")) {
+		phx_buf_addf(b, "wants phx node accept");
+	}
+}
+
+static void put_mac(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	cli_put_clean(b, phx_json_str(json_array_get(value, 0), "mac", ""));
+}
+
+static void put_disks(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	size_t i;
+	json_t *disk;
+	json_array_foreach((json_t *)value, i, disk)
+	{
+		phx_buf_addf(b, "%s", i ? ", " : "");
+		cli_put_size(b, json_object_get(disk, "size_bytes"), row);
+	}
+}
+
+static const struct cli_column list_columns[] = {
+	{ .head = "NODE", .path = "name" },
+	{ .head = "STATE", .path = "state" },
+	{ .head = "POOL", .path = "pool" },
+	{ .head = "ROLE", .path = "role" },
+	{ .head = "UP", .path = "up", .put = cli_put_yes },
+	{ .head = "AGE", .path = "", .put = put_age, .right = true },
+	{ .head = "POWER", .path = "power" },
+	{ .head = "ENV", .path = "env", .wide = true },
+	{ .head = "ADDRESS", .path = "address", .wide = true },
+	{ .head = "MAC", .path = "macs", .put = put_mac, .wide = true },
+	{ .head = "CPUS", .path = "facts.cpus", .wide = true, .right = true },
+	{ .head = "MEMORY", .path = "facts.memory_bytes", .put = cli_put_size, .wide = true, .right = true },
+	{ .head = "DISKS", .path = "facts.disks", .put = put_disks, .wide = true },
+	{ .head = "IMAGE", .path = "system_image", .wide = true },
+	{ .head = "BOOT", .path = "facts.boot_mode", .wide = true },
+	{ .head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true },
+	{ .head = "NOTE", .path = "", .put = put_note },
+};
+
+int cmd_node_list(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	if (code)
+		return code;
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
+	return cli_print_rows(cli, list_columns, PHX_ARRAY_SIZE(list_columns), nodes, whole);
+}
+
+/* ---- add, bmc ---- */
+
+static const struct phx_field *find_bmc_field(const char *name, size_t n)
+{
+	for (size_t i = 0; i < phx_bmc_record.n_fields; i++)
+		if (strlen(phx_bmc_record.fields[i].name) == n && !memcmp(phx_bmc_record.fields[i].name, name, n))
+			return &phx_bmc_record.fields[i];
+	return NULL;
+}
+
+/* One "KEY=VALUE" into `bmc`; keys are those of the BMC record. */
+static int set_bmc(json_t *bmc, const char *word, size_t n)
+{
+	const char *eq = memchr(word, '=', n);
+	const struct phx_field *f = eq ? find_bmc_field(word, (size_t)(eq - word)) : NULL;
+	if (!f)
+		return cli_fail(CLI_USAGE, "BMC: there is no key '%.*s'", (int)(eq ? eq - word : (long)n), word);
+	PHX_AUTO_FREE char *value = strndup(eq + 1, n - (size_t)(eq + 1 - word));
+	if (!value)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	if (f->type == PHX_F_BOOL && !phx_str_eq(value, "true") && !phx_str_eq(value, "false"))
+		return cli_fail(CLI_USAGE, "BMC: %s is true or false, not '%s'", f->name, value);
+	json_object_set_new(bmc, f->name,
+			    f->type == PHX_F_BOOL ? json_boolean(phx_str_eq(value, "true")) : json_string(value));
+	return CLI_OK;
+}
+
+/* Words "KEY=VALUE,KEY=VALUE" of all values into `bmc`. */
+static int read_bmc(const char *const *words, unsigned n, json_t *bmc)
+{
+	int code = CLI_OK;
+	for (unsigned i = 0; i < n; i++)
+		for (const char *p = words[i]; !code && *p;) {
+			size_t len = strcspn(p, ",");
+			code = set_bmc(bmc, p, len);
+			p += len + (p[len] == ',');
+		}
+	return code;
+}
+
+/* The secret in --token-file, without the line's end. */
+static int read_token(const struct cli *cli, json_t *body)
+{
+	const char *path = cli_opt(cli, CLI_OPT_token_file, NULL);
+	PHX_AUTO_FREE char *text = NULL;
+	struct phx_err err = { 0 };
+	if (!path)
+		return CLI_OK;
+	int r = phx_file_read(path, TOKEN_MAX, &text, NULL, &err);
+	if (r < 0)
+		return cli_fail(CLI_USAGE, "--token-file: %s", err.text);
+	text[strcspn(text, "\r\n")] = '\0';
+	json_object_set_new(body, "token", json_string(text));
+	explicit_bzero(text, strlen(text));
+	return CLI_OK;
+}
+
+int cmd_node_add(struct cli *cli)
+{
+	static const struct {
+		enum cli_option_id id;
+		const char *key;
+	} texts[] = { { CLI_OPT_serial, "serial" }, { CLI_OPT_uuid, "uuid" }, { CLI_OPT_ip, "ip" } };
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
+	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac], *bmc = &cli->args.opt[CLI_OPT_bmc];
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
+		if (cli_has(cli, texts[i].id))
+			json_object_set_new(body, texts[i].key, json_string(cli_opt(cli, texts[i].id, "")));
+	for (unsigned i = 0; i < macs->n; i++) {
+		char mac[PHX_MAC_MAX];
+		if (phx_mac_parse(macs->v[i], mac) == 0)
+			json_array_append_new(json_object_get(body, "macs"), json_string(mac));
+	}
+	if (cli_has(cli, CLI_OPT_hold))
+		json_object_set_new(body, "hold", json_true());
+	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_uuid) &&
+	    !cli_has(cli, CLI_OPT_token_file))
+		return cli_fail(CLI_USAGE, "node add: how is %s recognised? One of --mac, --serial, --uuid, --token-file",
+				cli_arg(cli, 0));
+	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
+	if (!bmc->n)
+		json_object_del(body, "bmc");
+	if (!code)
+		code = read_token(cli, body);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	if (!code)
+		code = cli_call(cli, "POST", "/v1/nodes", body, &answer);
+	return code || !cli_structured(cli) ? code : cli_print_value(cli, answer);
+}
+
+int cmd_node_bmc(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_pack("{s:{}}", "bmc");
+	int code = read_bmc(cli->args.arg + 1, cli->args.n_args - 1, json_object_get(body, "bmc"));
+	return code ? code : cli_act(cli, "bmc", cli_arg(cli, 0), body, CLI_SAFE, "set the BMC of");
+}
+
+/* ---- orders ---- */
+
+/* --setup MODE[:METHOD] as {mode, method}. */
+static void set_setup(const struct cli *cli, json_t *body)
+{
+	const char *text = cli_opt(cli, CLI_OPT_setup, NULL), *colon = text ? strchr(text, ':') : NULL;
+	if (!text)
+		return;
+	json_t *setup = json_object();
+	json_object_set_new(setup, "mode", json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
+	json_object_set_new(setup, "method", json_string(colon ? colon + 1 : "auto"));
+	json_object_set_new(body, "setup", setup);
+}
+
+/* Members of an order that are options of the same meaning. */
+static json_t *make_body(const struct cli *cli)
+{
+	static const struct {
+		enum cli_option_id id;
+		const char *key;
+		bool is_switch;
+	} members[] = {
+		{ CLI_OPT_pool, "pool", false },	{ CLI_OPT_method, "method", false },
+		{ CLI_OPT_reason, "text", false },	{ CLI_OPT_name, "name", false },
+		{ CLI_OPT_encrypt, "encrypt", true },	{ CLI_OPT_pin, "pin", true },
+		{ CLI_OPT_power_cycle, "power_cycle", true },
+	};
+	json_t *body = json_object();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++) {
+		if (!cli_has(cli, members[i].id))
+			continue;
+		json_object_set_new(body, members[i].key,
+				    members[i].is_switch ? json_true() : json_string(cli_opt(cli, members[i].id, "")));
+	}
+	set_setup(cli, body);
+	return body;
+}
+
+static int act(struct cli *cli, const char *action, enum cli_danger danger, const char *verb)
+{
+	PHX_AUTO_JSON json_t *body = make_body(cli);
+	return cli_act(cli, action, cli_arg(cli, 0), body, danger, verb);
+}
+
+static int assign(struct cli *cli)
+{
+	const char *role = cli_arg(cli, 1);
+	int code = cli_known(cli, "role", "/v1/roles", "roles", role);
+	if (code)
+		return code;
+	PHX_AUTO_JSON json_t *body = make_body(cli);
+	PHX_AUTO_FREE char *verb = NULL;
+	json_object_set_new(body, "role", json_string(role));
+	if (asprintf(&verb, "assign %s", role) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	return cli_act(cli, "assign", cli_arg(cli, 0), body, CLI_BY_PLAN, verb);
+}
+
+int cmd_node_assign(struct cli *cli)
+{
+	return assign(cli);
+}
+
+int cmd_node_accept(struct cli *cli)
+{
+	return act(cli, "accept", CLI_SAFE, "accept");
+}
+
+int cmd_node_release(struct cli *cli)
+{
+	return act(cli, "release", CLI_BY_PLAN, "release");
+}
+
+int cmd_node_rebuild(struct cli *cli)
+{
+	return act(cli, "rebuild", CLI_ALWAYS, "rebuild");
+}
+
+int cmd_node_wipe(struct cli *cli)
+{
+	return act(cli, "wipe", CLI_ALWAYS, "wipe");
+}
+
+int cmd_node_drain(struct cli *cli)
+{
+	return act(cli, "drain", CLI_SAFE, "drain");
+}
+
+int cmd_node_resume(struct cli *cli)
+{
+	return act(cli, "resume", CLI_SAFE, "resume");
+}
+
+int cmd_node_quarantine(struct cli *cli)
+{
+	return act(cli, "quarantine", CLI_SAFE, "quarantine");
+}
+
+int cmd_node_rm(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_object();
+	if (cli_has(cli, CLI_OPT_force))
+		json_object_set_new(body, "force", json_true());
+	return cli_act(cli, "rm", cli_arg(cli, 0), body, CLI_ALWAYS, "forget");
+}
+
+int cmd_node_power(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", cli_arg(cli, 1));
+	return cli_act(cli, "power", cli_arg(cli, 0), body, CLI_SAFE, "switch");
+}
+
+/* Plans being followed: the nodes' own. */
+static int show_plans(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL, *results = json_array();
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	size_t i;
+	json_t *node;
+	json_array_foreach(nodes, i, node)
+		json_array_append_new(results, json_pack("{s:O, s:O?}", "node", json_object_get(node, "name"), "plan",
+							 json_object_get(node, "plan")));
+	if (code)
+		return code;
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "results", results);
+	return cli_structured(cli) ? cli_print_value(cli, whole) : cli_plan_print(cli, results);
+}
+
+int cmd_node_plan(struct cli *cli)
+{
+	if (!cli_arg(cli, 1))
+		return show_plans(cli);
+	cli->args.opt[CLI_OPT_dry_run].n = 1;
+	return assign(cli);
+}

@@ -1,0 +1,287 @@
+/* phx node show and phx node erasures: one node in full, for people. */
+#include <string.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+/* ---- show ---- */
+
+static void put_macs(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	size_t i;
+	json_t *mac;
+	json_array_foreach((json_t *)value, i, mac)
+	{
+		phx_buf_addf(b, "%s", i ? ", " : "");
+		cli_put_clean(b, phx_json_str(mac, "mac", ""));
+	}
+}
+
+static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *reason = phx_json_str(row, "reason", "");
+	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "?");
+	if (*reason) {
+		phx_buf_addf(b, ": ");
+		cli_put_clean(b, reason);
+	}
+	if (phx_json_bool(row, "pinned", false))
+		phx_buf_addf(b, " (pinned)");
+	if (phx_json_bool(row, "hold", false))
+		phx_buf_addf(b, " (held until accepted)");
+}
+
+static void put_up(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	static const struct {
+		const char *env, *text;
+	} envs[] = { { "deploy", "in the deploy environment" }, { "os", "in the installed system" } };
+	bool up = json_is_true(value);
+	phx_buf_addf(b, "%s", up ? "yes" : "no");
+	for (size_t i = 0; up && i < PHX_ARRAY_SIZE(envs); i++)
+		if (phx_str_eq(phx_json_str(row, "env", ""), envs[i].env))
+			phx_buf_addf(b, ", %s", envs[i].text);
+	const json_t *since = json_object_get(row, up ? "up_since_ms" : "missing_since_ms");
+	if (json_integer_value(since) > 0) {
+		phx_buf_addf(b, ", for ");
+		cli_put_since(b, since, row);
+	}
+}
+
+static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const json_t *bmc = json_object_get(row, "bmc");
+	const char *driver = phx_json_str(bmc, "driver", "");
+	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "?");
+	if (*driver) {
+		phx_buf_addf(b, " (%s ", driver);
+		cli_put_clean(b, phx_json_str(bmc, "address", ""));
+		phx_buf_addf(b, ")");
+	} else {
+		phx_buf_addf(b, " (no BMC)");
+	}
+}
+
+static void put_health(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *text = phx_json_str(row, "health_text", "");
+	if (!*phx_json_str(row, "role", ""))
+		return;
+	phx_buf_addf(b, "%s%s", json_is_true(value) ? "healthy" : "not healthy", *text ? ": " : "");
+	cli_put_clean(b, text);
+}
+
+static void put_drift(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (*phx_json_str(row, "expected", "") || *phx_json_str(row, "actual_identity", ""))
+		cli_put_yes(b, value, row);
+}
+
+static void put_disk_system(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *key = phx_json_str(row, "disk_key_id", "");
+	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "");
+	if (*key)
+		phx_buf_addf(b, " (encrypted with key %s)", key);
+}
+
+static void put_tenant(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (!phx_json_bool(row, "dirty", false))
+		return;
+	cli_put_clean(b, json_string_value(value) && *json_string_value(value) ? json_string_value(value) : "yes");
+	phx_buf_addf(b, ", pool %s", phx_json_str(row, "tenant_pool", "?"));
+}
+
+static void put_cpus(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (json_integer_value(value) <= 0)
+		return;
+	phx_buf_addf(b, "%lld (%lld cores, %lld sockets) ", (long long)json_integer_value(value),
+		     (long long)json_integer_value(cli_member(row, "facts.cores")),
+		     (long long)json_integer_value(cli_member(row, "facts.sockets")));
+	cli_put_clean(b, phx_json_str(json_object_get(row, "facts"), "cpu_model", ""));
+}
+
+static void put_machine(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "");
+	phx_buf_addf(b, " ");
+	cli_put_clean(b, phx_json_str(json_object_get(row, "facts"), "product", ""));
+}
+
+static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	char used[32], total[32];
+	if (!json_is_object(value) || !json_object_size(value))
+		return;
+	int64_t all = phx_json_int(value, "memory_total_bytes", 0);
+	int64_t left = phx_json_int(value, "memory_available_bytes", 0);
+	(void)row;
+	phx_buf_addf(b, "CPU %.1f %%, load %.2f, memory %s of %s",
+		     (double)phx_json_int(value, "cpu_permille", 0) / 10,
+		     (double)phx_json_int(value, "load1_centi", 0) / 100,
+		     phx_size_format((uint64_t)(all > left ? all - left : 0), used, sizeof(used)),
+		     phx_size_format((uint64_t)all, total, sizeof(total)));
+}
+
+static const struct cli_column lines[] = {
+	{ .head = "State", .path = "state", .put = put_state },
+	{ .head = "Pool", .path = "pool" },
+	{ .head = "Role", .path = "role" },
+	{ .head = "  expected", .path = "expected" },
+	{ .head = "  actual", .path = "actual_identity" },
+	{ .head = "  drift", .path = "drift", .put = put_drift },
+	{ .head = "Health", .path = "healthy", .put = put_health },
+	{ .head = "Load", .path = "monitor", .put = put_load },
+	{ .head = "Up", .path = "up", .put = put_up },
+	{ .head = "Power", .path = "power", .put = put_power },
+	{ .head = "MAC", .path = "macs", .put = put_macs },
+	{ .head = "Serial", .path = "serial" },
+	{ .head = "UUID", .path = "uuid" },
+	{ .head = "IP", .path = "ip" },
+	{ .head = "Address", .path = "address" },
+	{ .head = "Key", .path = "key_fp" },
+	{ .head = "Boot id", .path = "boot_id" },
+	{ .head = "Installed", .path = "system_image", .put = put_disk_system },
+	{ .head = "  on disk", .path = "system_disk" },
+	{ .head = "Data of", .path = "tenant", .put = put_tenant },
+	{ .head = "Machine", .path = "facts.vendor", .put = put_machine },
+	{ .head = "CPUs", .path = "facts.cpus", .put = put_cpus },
+	{ .head = "Memory", .path = "facts.memory_bytes", .put = cli_put_size },
+	{ .head = "Firmware", .path = "facts.firmware" },
+	{ .head = "Boot mode", .path = "facts.boot_mode" },
+	{ .head = "OS", .path = "facts.os" },
+	{ .head = "Kernel", .path = "facts.kernel" },
+};
+
+/* What the disk can do, for a wipe. */
+static void put_abilities(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	static const struct {
+		const char *key, *text;
+	} abilities[] = {
+		{ "can_discard", "discard" },	      { "can_ata_secure_erase", "ata-secure-erase" },
+		{ "can_ata_sanitize", "ata-sanitize" }, { "can_nvme_format", "nvme-format" },
+		{ "can_nvme_sanitize", "nvme-sanitize" }, { "read_only", "READ-ONLY" },
+		{ "removable", "removable" },
+	};
+	(void)value;
+	const char *separator = "";
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(abilities); i++) {
+		if (!phx_json_bool(row, abilities[i].key, false))
+			continue;
+		phx_buf_addf(b, "%s%s", separator, abilities[i].text);
+		separator = " ";
+	}
+}
+
+static const struct cli_column disk_columns[] = {
+	{ .head = "DISK", .path = "id" },
+	{ .head = "DEV", .path = "dev" },
+	{ .head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true },
+	{ .head = "BUS", .path = "bus" },
+	{ .head = "MODEL", .path = "model" },
+	{ .head = "CAN", .path = "", .put = put_abilities },
+};
+
+static const struct cli_column nic_columns[] = {
+	{ .head = "NIC", .path = "mac" },
+	{ .head = "DEV", .path = "dev" },
+	{ .head = "DRIVER", .path = "driver" },
+	{ .head = "LINK", .path = "link", .put = cli_put_yes },
+	{ .head = "MBIT/S", .path = "speed_mbps", .right = true },
+};
+
+static int print_plan(struct cli *cli, const json_t *plan)
+{
+	if (!json_array_size(json_object_get(plan, "steps")))
+		return CLI_OK;
+	const char *role = phx_json_str(plan, "to_role", "");
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	cli_put_since(&b, json_object_get(plan, "started_ms"), plan);
+	phx_buf_addf(&b, " of about ");
+	cli_put_duration(&b, phx_json_int(plan, "expected_ms", 0));
+	printf("\n  Plan %lld: %s%s%s, %s: %s; %s\n", (long long)phx_json_int(plan, "epoch", 0),
+	       phx_json_str(plan, "request", "?"), *role ? " " : "", role, phx_json_str(plan, "tier", "?"),
+	       phx_json_str(plan, "reason", ""), b.data ? b.data : "");
+	return cli_plan_steps(cli, plan);
+}
+
+static int print_node(struct cli *cli, const json_t *node)
+{
+	printf("%s\n", phx_json_str(node, "name", "?"));
+	cli_print_lines(lines, PHX_ARRAY_SIZE(lines), node);
+	const json_t *disks = cli_member(node, "facts.disks"), *nics = cli_member(node, "facts.nics");
+	if (json_array_size(disks))
+		putchar('\n');
+	int code = cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
+	if (json_array_size(nics))
+		putchar('\n');
+	if (!code)
+		code = cli_print_table(cli, nic_columns, PHX_ARRAY_SIZE(nic_columns), nics, 2);
+	return code ? code : print_plan(cli, json_object_get(node, "plan"));
+}
+
+int cmd_node_show(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	if (code)
+		return code;
+	static const struct cli_column name_column = { .head = "NODE", .path = "name" };
+	PHX_AUTO_JSON json_t *whole = json_array_size(nodes) == 1 ? json_incref(json_array_get(nodes, 0)) :
+								    json_pack("{s:O}", "nodes", nodes);
+	if (cli->format != CLI_TABLE && cli->format != CLI_WIDE)
+		return cli_print_rows(cli, &name_column, 1, nodes, whole);
+	size_t i;
+	json_t *node;
+	json_array_foreach(nodes, i, node)
+	{
+		if (i)
+			putchar('\n');
+		if (!code)
+			code = print_node(cli, node);
+	}
+	return code;
+}
+
+/* ---- erasures ---- */
+
+static const struct cli_column erasure_columns[] = {
+	{ .head = "NODE", .path = "node" },
+	{ .head = "WHEN", .path = "time_ms", .put = cli_put_when },
+	{ .head = "DISK", .path = "disk" },
+	{ .head = "METHOD", .path = "method" },
+	{ .head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true },
+	{ .head = "READ BACK", .path = "verified_bytes", .put = cli_put_size, .right = true },
+	{ .head = "SIGNATURE", .path = "signature", .put = cli_put_digest },
+	{ .head = "STEP", .path = "step_id", .wide = true, .right = true },
+	{ .head = "EPOCH", .path = "epoch", .wide = true, .right = true },
+	{ .head = "TEXT", .path = "text" },
+};
+
+int cmd_node_erasures(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL, *rows = json_array();
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	size_t i;
+	json_t *node;
+	json_array_foreach(nodes, i, node)
+	{
+		PHX_AUTO_JSON json_t *answer = NULL;
+		PHX_AUTO_FREE char *path = NULL;
+		if (code)
+			break;
+		if (asprintf(&path, "/v1/nodes/%s/erasures", phx_json_str(node, "name", "")) < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
+		code = cli_get(cli, path, &answer);
+		if (!code)
+			json_array_extend(rows, json_object_get(answer, "erasures"));
+	}
+	if (code)
+		return code;
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "erasures", rows);
+	return cli_print_rows(cli, erasure_columns, PHX_ARRAY_SIZE(erasure_columns), rows, whole);
+}

@@ -1,0 +1,332 @@
+/* Output: rows of JSON objects as a table (libsmartcols), names, TSV, JSON or
+ * YAML, and the formats of single values. Prints on stdout only. */
+#include <errno.h>
+#include <libsmartcols.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+static const char *const format_names[] = { "table", "wide", "json", "yaml", "name", "tsv" };
+const struct phx_enum cli_format_names = { "output format", format_names, PHX_ARRAY_SIZE(format_names) };
+
+const json_t *cli_member(const json_t *j, const char *path)
+{
+	while (j && *path) {
+		size_t n = strcspn(path, ".");
+		char key[64];
+		if (n >= sizeof(key))
+			return NULL;
+		memcpy(key, path, n);
+		key[n] = '\0';
+		j = json_object_get(j, key);
+		path += n + (path[n] == '.');
+	}
+	return j;
+}
+
+bool cli_structured(const struct cli *cli)
+{
+	return cli->format == CLI_JSON || cli->format == CLI_YAML;
+}
+
+/* ---- values ---- */
+
+void cli_put_clean(struct phx_buf *b, const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+		if (c >= 0x20 || c == '\n')
+			phx_buf_add(b, p, 1);
+		else
+			phx_buf_addf(b, "\\x%02x", c);
+	}
+}
+
+static void put_plain(struct phx_buf *b, const json_t *value)
+{
+	if (json_is_string(value))
+		cli_put_clean(b, json_string_value(value));
+	else if (json_is_integer(value))
+		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	else if (json_is_boolean(value))
+		phx_buf_addf(b, "%s", json_is_true(value) ? "yes" : "no");
+}
+
+void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	char text[32];
+	if (json_integer_value(value) > 0)
+		phx_buf_addf(b, "%s", phx_size_format((uint64_t)json_integer_value(value), text, sizeof(text)));
+}
+
+void cli_put_duration(struct phx_buf *b, int64_t ms)
+{
+	long long s = ms / 1000;
+	if (ms < 60000)
+		phx_buf_addf(b, "%lld.%lld s", s, (long long)(ms % 1000) / 100);
+	else if (s < 3600)
+		phx_buf_addf(b, "%lld min %lld s", s / 60, s % 60);
+	else if (s < 86400)
+		phx_buf_addf(b, "%lld h %lld min", s / 3600, s / 60 % 60);
+	else
+		phx_buf_addf(b, "%lld d %lld h", s / 86400, s / 3600 % 24);
+}
+
+void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	if (json_integer_value(value) > 0)
+		cli_put_duration(b, json_integer_value(value));
+}
+
+int64_t cli_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t cli_clock_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	int64_t ms = json_integer_value(value);
+	if (ms <= 0)
+		return;
+	time_t t = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[40];
+	localtime_r(&t, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	phx_buf_addf(b, "%s", text);
+}
+
+void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	int64_t then = json_integer_value(value), now = cli_now_ms();
+	if (then > 0)
+		cli_put_duration(b, now > then ? (now - then) / 1000 * 1000 : 0);
+}
+
+void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	phx_buf_addf(b, "%s", json_is_true(value) ? "yes" : "no");
+}
+
+void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	const char *text = json_string_value(value);
+	if (text)
+		phx_buf_addf(b, "%.12s", text);
+}
+
+/* Text of a cell, malloc'd. */
+static char *cell_text(const struct cli_column *c, const json_t *row)
+{
+	struct phx_buf b = { 0 };
+	const json_t *value = cli_member(row, c->path);
+	if (c->put)
+		c->put(&b, value, row);
+	else
+		put_plain(&b, value);
+	return phx_buf_take(&b);
+}
+
+/* ---- tables ---- */
+
+static const char *color_of(const char *text)
+{
+	static const struct {
+		const char *text, *color;
+	} colors[] = {
+		{ "active", "green" },	   { "ready", "cyan" },	       { "quarantined", "red" },
+		{ "maintenance", "brown" }, { "deploying", "yellow" }, { "draining", "yellow" },
+		{ "cleaning", "yellow" },  { "new", "magenta" },       { "commissioning", "magenta" },
+		{ "failed", "red" },	   { "running", "green" },     { "missing", "red" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(colors); i++)
+		if (phx_str_eq(text, colors[i].text))
+			return colors[i].color;
+	return NULL;
+}
+
+static bool column_shown(const struct cli *cli, const struct cli_column *c)
+{
+	return !c->wide || cli->format == CLI_WIDE || cli->format == CLI_TSV;
+}
+
+static int add_row(struct libscols_table *t, const struct cli *cli, const struct cli_column *columns, size_t n,
+		   const json_t *row)
+{
+	struct libscols_line *line = scols_table_new_line(t, NULL);
+	size_t at = 0;
+	for (size_t i = 0; line && i < n; i++) {
+		if (!column_shown(cli, &columns[i]))
+			continue;
+		char *text = cell_text(&columns[i], row);
+		const char *color = text && cli->color ? color_of(text) : NULL;
+		if (!text || scols_line_refer_data(line, at, text) != 0) {
+			free(text);
+			return -ENOMEM;
+		}
+		if (color)
+			scols_cell_set_color(scols_line_get_cell(line, at), color);
+		at++;
+	}
+	return line ? 0 : -ENOMEM;
+}
+
+static int add_columns(struct libscols_table *t, const struct cli *cli, const struct cli_column *columns, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!column_shown(cli, &columns[i]))
+			continue;
+		int flags = columns[i].right ? SCOLS_FL_RIGHT : 0;
+		if (i == n - 1 && cli->format == CLI_TABLE)
+			flags |= SCOLS_FL_TRUNC;
+		if (!scols_table_new_column(t, columns[i].head, 0.1, flags))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Print the finished text of a table with each line indented, trailing blanks removed. */
+static void print_indented(const char *text, unsigned indent)
+{
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, "\n"), shown = n;
+		while (shown && p[shown - 1] == ' ')
+			shown--;
+		printf("%*s%.*s\n", shown ? (int)indent : 0, "", (int)shown, p);
+		p += n + (p[n] == '\n');
+	}
+}
+
+int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
+		    unsigned indent)
+{
+	struct libscols_table *t = scols_new_table();
+	if (!t || !json_array_size(rows)) {
+		scols_unref_table(t);
+		return CLI_OK;
+	}
+	scols_table_enable_colors(t, cli->color);
+	scols_table_enable_noheadings(t, cli_has(cli, CLI_OPT_no_header));
+	scols_table_set_column_separator(t, "  ");
+	int r = add_columns(t, cli, columns, n_columns);
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		if (r == 0)
+			r = add_row(t, cli, columns, n_columns, row);
+	}
+	PHX_AUTO_FREE char *text = NULL;
+	if (r == 0)
+		r = scols_print_table_to_string(t, &text);
+	scols_unref_table(t);
+	if (r < 0)
+		return cli_fail(CLI_PARTIAL, "cannot make the table: %s", strerror(-r));
+	print_indented(text, indent);
+	return CLI_OK;
+}
+
+void cli_print_lines(const struct cli_column *columns, size_t n_columns, const json_t *row)
+{
+	for (size_t i = 0; i < n_columns; i++) {
+		PHX_AUTO_FREE char *text = cell_text(&columns[i], row);
+		if (text && text[strspn(text, " ")])
+			printf("  %-12s %s\n", columns[i].head, text);
+	}
+}
+
+/* ---- the other formats ---- */
+
+static void print_tsv_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+{
+	const char *separator = "";
+	for (size_t i = 0; i < n; i++) {
+		if (!column_shown(cli, &columns[i]))
+			continue;
+		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		for (char *p = text; p && *p; p++)
+			if (*p == '\t' || *p == '\n')
+				*p = ' ';
+		printf("%s%s", separator, text ? text : "");
+		separator = "\t";
+	}
+	putchar('\n');
+}
+
+static void print_tsv(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+{
+	if (!cli_has(cli, CLI_OPT_no_header))
+		print_tsv_line(cli, columns, n, NULL);
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row)
+		print_tsv_line(cli, columns, n, row);
+}
+
+static void print_names(const struct cli *cli, const struct cli_column *first, const json_t *rows)
+{
+	if (cli_has(cli, CLI_OPT_fold)) {
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(rows);
+		printf("%s\n", folded ? folded : "");
+		return;
+	}
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		PHX_AUTO_FREE char *text = cell_text(first, row);
+		printf("%s\n", text ? text : "");
+	}
+}
+
+int cli_print_value(struct cli *cli, const json_t *value)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	if (cli->format == CLI_YAML) {
+		cli_yaml(&b, value);
+	} else {
+		PHX_AUTO_FREE char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
+		phx_buf_addf(&b, "%s\n", text ? text : "");
+	}
+	if (b.failed)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	fputs(b.data ? b.data : "", stdout);
+	return CLI_OK;
+}
+
+int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
+		   const json_t *whole)
+{
+	switch (cli->format) {
+	case CLI_TABLE:
+	case CLI_WIDE:
+		return cli_print_table(cli, columns, n_columns, rows, 0);
+	case CLI_JSON:
+	case CLI_YAML:
+		return cli_print_value(cli, whole);
+	case CLI_NAME:
+		print_names(cli, columns, rows);
+		return CLI_OK;
+	case CLI_TSV:
+		print_tsv(cli, columns, n_columns, rows);
+		return CLI_OK;
+	}
+	return CLI_PARTIAL;
+}

@@ -1,0 +1,133 @@
+/* phx status, phx reload, phx config: the daemon itself. */
+#include <string.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+/* ---- status ---- */
+
+static void put_setup(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	const char *mode = phx_json_str(value, "mode", "?");
+	phx_buf_addf(b, "%s", mode);
+	if (phx_str_eq(mode, "wipe"))
+		phx_buf_addf(b, " %s on %s", phx_json_str(value, "method", "?"), phx_json_str(value, "when", "?"));
+}
+
+static const struct cli_column pool_columns[] = {
+	{ .head = "POOL", .path = "name" },
+	{ .head = "OWNER", .path = "owner" },
+	{ .head = "SETUP", .path = "setup", .put = put_setup },
+	{ .head = "N", .path = "nodes", .right = true },
+	{ .head = "NODES", .path = "hosts" },
+};
+
+static const struct cli_column child_columns[] = {
+	{ .head = "PROGRAM", .path = "name" },
+	{ .head = "PID", .path = "pid", .right = true },
+	{ .head = "RUNNING", .path = "running", .put = cli_put_yes },
+};
+
+static void print_head(const json_t *s)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	cli_put_duration(&b, phx_json_int(s, "uptime_s", 0) * 1000);
+	printf("phxd %s, up %s, event %lld\n", phx_json_str(s, "version", "?"), b.data ? b.data : "?",
+	       (long long)phx_json_int(s, "seq", 0));
+	const char *readonly = phx_json_str(s, "readonly", "");
+	if (*readonly)
+		printf("READ-ONLY, nothing can be ordered: %s\n", readonly);
+	printf("%lld nodes, %lld up", (long long)phx_json_int(s, "nodes", 0), (long long)phx_json_int(s, "up", 0));
+	const char *state;
+	json_t *n;
+	json_object_foreach(json_object_get(s, "states"), state, n)
+	{
+		if (json_integer_value(n) > 0)
+			printf(", %lld %s", (long long)json_integer_value(n), state);
+	}
+	printf("\n");
+}
+
+int cmd_status(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *s = NULL;
+	int code = cli_get(cli, "/v1/status", &s);
+	if (code || cli_structured(cli))
+		return code ? code : cli_print_value(cli, s);
+	const json_t *pools = json_object_get(s, "pools"), *children = json_object_get(s, "children");
+	print_head(s);
+	if (json_array_size(pools))
+		putchar('\n');
+	code = cli_print_table(cli, pool_columns, PHX_ARRAY_SIZE(pool_columns), pools, 0);
+	if (json_array_size(children))
+		putchar('\n');
+	return code ? code : cli_print_table(cli, child_columns, PHX_ARRAY_SIZE(child_columns), children, 0);
+}
+
+/* ---- reload ---- */
+
+int cli_reload(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
+	int code = cli_call(cli, "POST", "/v1/reload", body, &answer);
+	if (code)
+		return code;
+	const json_t *errors = json_object_get(answer, "errors");
+	size_t i;
+	json_t *text;
+	json_array_foreach((json_t *)errors, i, text)
+		cli_fail(CLI_CONFIG, "%s", json_string_value(text) ? json_string_value(text) : "?");
+	if (cli_structured(cli))
+		cli_print_value(cli, answer);
+	else
+		fprintf(stderr, "phx: phxd knows %lld roles, %lld images, %lld packages\n",
+			(long long)phx_json_int(answer, "roles", 0), (long long)phx_json_int(answer, "images", 0),
+			(long long)phx_json_int(answer, "packages", 0));
+	return json_array_size(errors) ? CLI_CONFIG : CLI_OK;
+}
+
+int cmd_reload(struct cli *cli)
+{
+	return cli_reload(cli);
+}
+
+/* ---- config ---- */
+
+static const struct cli_column config_columns[] = {
+	{ .head = "KEY", .path = "key" },
+	{ .head = "VALUE", .path = "value" },
+	{ .head = "ORIGIN", .path = "origin" },
+};
+
+static int print_config(struct cli *cli, const json_t *whole)
+{
+	size_t n = PHX_ARRAY_SIZE(config_columns) - !cli_has(cli, CLI_OPT_origin);
+	return cli_print_rows(cli, config_columns, n, json_object_get(whole, "config"), whole);
+}
+
+int cmd_config_show(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *whole = NULL;
+	int code = cli_get(cli, "/v1/config", &whole);
+	return code ? code : print_config(cli, whole);
+}
+
+int cmd_config_check(struct cli *cli)
+{
+	const char *path = cli_arg(cli, 0);
+	if (path)
+		cli->args.opt[CLI_OPT_config] = (struct cli_values){ .v = { path }, .n = 1 };
+	const struct phx_config *cfg = cli_config(cli);
+	struct phx_list lines = { 0 };
+	if (!cfg)
+		return CLI_CONFIG;
+	if (phx_config_show(cfg, &lines) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:[]}", "config");
+	PHX_LIST_EACH(struct phx_config_line, line, &lines)
+		json_array_append_new(json_object_get(whole, "config"),
+				      phx_json_from_record(&phx_config_line_record, line));
+	phx_list_fini(&lines);
+	return print_config(cli, whole);
+}

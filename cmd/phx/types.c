@@ -1,0 +1,137 @@
+/* Types of arguments: one row says what a value must look like and how a shell
+ * completes it. Checks the form only; whether a node or role exists is asked of
+ * phxd by the command. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/setup.h"
+#include "phx/cli.h"
+
+/* Groups are resolved later, against phxd. */
+static int any_group(void *arg, const char *group, struct phx_nodeset *ret)
+{
+	(void)arg;
+	(void)ret;
+	return *group ? 0 : -ENOENT;
+}
+
+static int check_nodes(const char *text, struct phx_err *err)
+{
+	struct phx_nodeset s = { 0 };
+	int r = phx_nodeset_parse(text, any_group, NULL, &s, err);
+	phx_nodeset_fini(&s);
+	return r;
+}
+
+static int check_name(const char *text, struct phx_err *err)
+{
+	if (phx_name_valid(text))
+		return 0;
+	return phx_err_set(err, -EINVAL,
+			   "\"%s\" is not a name: letters, digits, '-', '_' and '.', at most %d, a letter or digit first",
+			   text, PHX_NAME_MAX - 1);
+}
+
+static int check_format(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&cli_format_names, text, &value, err);
+}
+
+static int check_method(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_wipe_method_names, text, &value, err);
+}
+
+static int check_setup(const char *text, struct phx_err *err)
+{
+	if (phx_str_starts(text, "wipe:"))
+		return check_method(text + strlen("wipe:"), err);
+	int value;
+	return phx_enum_parse(&phx_setup_mode_names, text, &value, err);
+}
+
+static int check_count(const char *text, struct phx_err *err)
+{
+	uint64_t value;
+	if (phx_u64_parse(text, 0, 1000000000, &value) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is not a number", text);
+}
+
+static int check_time(const char *text, struct phx_err *err)
+{
+	uint64_t seconds;
+	if (phx_duration_parse(text, &seconds) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is not a time; 90, 90s, 15m, 2h, 1d are", text);
+}
+
+static int check_size(const char *text, struct phx_err *err)
+{
+	uint64_t bytes;
+	if (phx_size_parse(text, &bytes) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is not a size; \"5 GiB\" or 512M are", text);
+}
+
+static int check_mac(const char *text, struct phx_err *err)
+{
+	char mac[PHX_MAC_MAX];
+	if (phx_mac_parse(text, mac) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is not a MAC address; 52:54:00:12:34:56 is", text);
+}
+
+static int check_assignment(const char *text, struct phx_err *err)
+{
+	const char *eq = strchr(text, '=');
+	if (eq && eq != text)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\": expected KEY=VALUE", text);
+}
+
+static int check_url(const char *text, struct phx_err *err)
+{
+	if (phx_str_starts(text, "https://") && text[strlen("https://")])
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\": expected https://HEAD:PORT", text);
+}
+
+static const struct cli_type types[] = {
+	{ "NODES", "a node list", "nodes", check_nodes },
+	{ "HOSTS", "a list of hosts", "nodes", check_nodes },
+	{ "NODE", "a node name", "nodes", check_name },
+	{ "ROLE", "a role name", "roles", check_name },
+	{ "POOL", "a pool name", "", check_name },
+	{ "NAME", "a name", "", check_name },
+	{ "IMAGE", "an image name", "images", check_name },
+	{ "PACKAGE", "a package", "packages", check_name },
+	{ "VERSION", "a version", "", check_name },
+	{ "JOB", "a job number", "", check_count },
+	{ "COUNT", "a number", "", check_count },
+	{ "TIME", "a time", "", check_time },
+	{ "SIZE", "a size", "", check_size },
+	{ "FORMAT", "a format", "(table wide json yaml name tsv)", check_format },
+	{ "SETUP", "a setup policy",
+	  "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)", check_setup },
+	{ "METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method },
+	{ "MAC", "a MAC address", "", check_mac },
+	{ "KEY=VALUE", "a setting", "", check_assignment },
+	{ "URL", "a URL", "", check_url },
+	{ "FILE", "a file", "files", NULL },
+	{ "DIR", "a directory", "dirs", NULL },
+	{ "ADDRESS", "an address", "", NULL },
+	{ "TEXT", "a text", "", NULL },
+	{ "CMD", "a command", "", NULL },
+	{ "WORD", "a word", "", NULL },
+};
+
+const struct cli_type *cli_type_find(const char *name)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(types); i++)
+		if (phx_str_eq(types[i].name, name))
+			return &types[i];
+	return NULL;
+}

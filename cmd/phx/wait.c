@@ -1,0 +1,273 @@
+/* Waiting: follows node records and events until the plan of every node has
+ * ended, failed, or the time is up. Orders nothing; a daemon that is restarted
+ * meanwhile is waited for.
+ *
+ *   going ──▶ ended well      idle, wanted role held
+ *         ──▶ failed          quarantined, last step failed, order replaced, node gone */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "phx/cli.h"
+
+enum { POLL_SECONDS = 3, PAUSE_MS = 150, AWAY_PAUSE_MS = 1000, CALL_SLACK_MS = 10000 };
+
+/* One node that is waited for. */
+struct going {
+	const char *name; /* borrowed from the results */
+	int64_t epoch;
+	bool ended;
+	char error[256];  /* of the last step that ended badly, "" when it then went well */
+	char now[64];	  /* what it is at, for the progress line */
+};
+
+struct waiting {
+	struct cli *cli;
+	const struct cli_goal *goal;
+	struct cli_report *report;
+	struct going *nodes;
+	size_t n, n_ended;
+	int64_t after;	      /* last event seen */
+	int64_t begun_ms, end_ms; /* by cli_clock_ms(); end 0 = no limit */
+	bool away;	      /* the daemon did not answer */
+};
+
+static struct going *find_going(struct waiting *w, const char *name)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (phx_str_eq(w->nodes[i].name, name))
+			return &w->nodes[i];
+	return NULL;
+}
+
+static void end_node(struct waiting *w, struct going *g, const char *error)
+{
+	g->ended = true;
+	w->n_ended++;
+	if (error)
+		cli_report_add(w->report, g->name, *error ? error : "failed");
+}
+
+/* ---- events: why a step failed ---- */
+
+static void take_event(struct waiting *w, const json_t *ev)
+{
+	int64_t seq = phx_json_int(ev, "seq", 0);
+	if (seq > w->after)
+		w->after = seq;
+	struct going *g = find_going(w, phx_json_str(ev, "node", ""));
+	const json_t *details = json_object_get(ev, "event");
+	if (!g || !phx_str_eq(phx_json_str(ev, "kind", ""), "step_result"))
+		return;
+	if (phx_json_int(details, "epoch", g->epoch) != g->epoch)
+		return;
+	int64_t result = phx_json_int(details, "result", 0);
+	const char *text = phx_json_str(details, "text", "");
+	if (result >= 0)
+		g->error[0] = '\0';
+	else
+		snprintf(g->error, sizeof(g->error), "%s", *text ? text : strerror((int)-result));
+}
+
+static int poll_events(struct waiting *w, int seconds, struct phx_err *err)
+{
+	char path[96];
+	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000", (long long)w->after, seconds);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = cli_call_quiet(w->cli, "GET", path, NULL, (uint32_t)seconds * 1000 + CALL_SLACK_MS, &answer, err);
+	size_t i;
+	json_t *ev;
+	json_array_foreach(json_object_get(answer, "events"), i, ev)
+		take_event(w, ev);
+	return code;
+}
+
+/* ---- node records: has the plan ended? ---- */
+
+/* Power operations have no plan: the state must have been observed. */
+static bool power_pending(const struct waiting *w, const json_t *node)
+{
+	const char *want = w->goal->power;
+	bool waits = want && (phx_str_eq(want, "on") || phx_str_eq(want, "off"));
+	return waits && !phx_str_eq(phx_json_str(node, "power", ""), want);
+}
+
+static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
+{
+	const char *role = phx_json_str(node, "role", "");
+	char text[400];
+	if (w->goal->role && !phx_str_eq(role, w->goal->role)) {
+		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role",
+			 g->error[0] ? ": " : "", g->error);
+		end_node(w, g, text);
+	} else {
+		end_node(w, g, g->error[0] ? g->error : NULL);
+	}
+}
+
+static void judge(struct waiting *w, struct going *g, const json_t *node)
+{
+	const char *state = phx_json_str(node, "state", "");
+	const json_t *plan = json_object_get(node, "plan");
+	bool busy = json_array_size(json_object_get(plan, "steps")) > 0;
+	int64_t epoch = phx_json_int(plan, "epoch", 0);
+	PHX_AUTO(phx_buf_fini) struct phx_buf now = { 0 };
+	if (busy)
+		cli_plan_short(&now, plan);
+	snprintf(g->now, sizeof(g->now), "%s", now.data ? now.data : state);
+	if (phx_str_eq(state, "quarantined") && !busy) {
+		char text[400];
+		const char *reason = phx_json_str(node, "reason", "");
+		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);
+		end_node(w, g, text);
+	} else if (busy && g->epoch && epoch > g->epoch) {
+		end_node(w, g, "another order took its place");
+	} else if (!busy && !phx_str_eq(state, "commissioning") && !power_pending(w, node)) {
+		judge_idle(w, g, node);
+	}
+}
+
+static int poll_nodes(struct waiting *w, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = cli_call_quiet(w->cli, "GET", "/v1/nodes", NULL, CALL_SLACK_MS, &answer, err);
+	const json_t *nodes = json_object_get(answer, "nodes");
+	for (size_t i = 0; !code && i < w->n; i++) {
+		struct going *g = &w->nodes[i];
+		const json_t *node = cli_node_find(nodes, g->name);
+		if (g->ended)
+			continue;
+		if (node)
+			judge(w, g, node);
+		else
+			end_node(w, g, w->goal->gone ? NULL : "the node is gone");
+	}
+	return code;
+}
+
+/* ---- progress ---- */
+
+/* "2/4 done, 12.0 s; image 4/9: node[1-2]" in one line of the terminal. */
+static void show_progress(const struct waiting *w)
+{
+	if (!w->cli->progress)
+		return;
+	PHX_AUTO_JSON json_t *groups = json_object();
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	for (size_t i = 0; i < w->n; i++) {
+		const struct going *g = &w->nodes[i];
+		if (g->ended)
+			continue;
+		if (!json_object_get(groups, g->now))
+			json_object_set_new(groups, g->now, json_array());
+		json_array_append_new(json_object_get(groups, g->now), json_string(g->name));
+	}
+	phx_buf_addf(&b, "%zu/%zu done, ", w->n_ended, w->n);
+	cli_put_duration(&b, cli_clock_ms() - w->begun_ms);
+	if (w->away)
+		phx_buf_addf(&b, "; phxd does not answer");
+	const char *now;
+	json_t *names;
+	json_object_foreach(groups, now, names)
+	{
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
+		phx_buf_addf(&b, "; %s: %s", now, folded ? folded : "?");
+	}
+	struct winsize size = { 0 };
+	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1 : 79;
+	fprintf(stderr, "\r\033[K%.*s", width, b.data ? b.data : "");
+}
+
+static void end_progress(const struct waiting *w)
+{
+	if (w->cli->progress)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- the loop ---- */
+
+static int seconds_left(const struct waiting *w)
+{
+	if (!w->end_ms)
+		return POLL_SECONDS;
+	int64_t left = (w->end_ms - cli_clock_ms() + 999) / 1000;
+	return left < 0 ? 0 : left < POLL_SECONDS ? (int)left : POLL_SECONDS;
+}
+
+static bool time_is_up(const struct waiting *w)
+{
+	return w->end_ms && cli_clock_ms() >= w->end_ms;
+}
+
+static void told_away(struct waiting *w, int code, const struct phx_err *err)
+{
+	if (code && !w->away && !w->cli->progress)
+		fprintf(stderr, "phx: %s; still waiting\n", err->text);
+	w->away = code != CLI_OK;
+}
+
+static int fail_timeout(const struct waiting *w)
+{
+	PHX_AUTO_JSON json_t *open = json_array();
+	for (size_t i = 0; i < w->n; i++)
+		if (!w->nodes[i].ended)
+			json_array_append_new(open, json_string(w->nodes[i].name));
+	PHX_AUTO_FREE char *folded = cli_nodes_fold(open);
+	return cli_fail(CLI_TIMEOUT, "%s: not done in time; it goes on", folded ? folded : "?");
+}
+
+static int follow(struct waiting *w)
+{
+	while (w->n_ended < w->n) {
+		struct phx_err err = { 0 };
+		int code = poll_events(w, w->away ? 0 : w->begun_ms ? seconds_left(w) : 0, &err);
+		if (code == CLI_OK)
+			code = poll_nodes(w, &err);
+		if (code == CLI_NOT_PERMITTED || code == CLI_CONFIG || code == CLI_USAGE) {
+			end_progress(w);
+			return cli_fail(code, "%s", err.text);
+		}
+		told_away(w, code, &err);
+		show_progress(w);
+		if (w->n_ended < w->n && time_is_up(w))
+			break;
+		usleep(1000 * (code ? AWAY_PAUSE_MS : PAUSE_MS));
+	}
+	end_progress(w);
+	return w->n_ended < w->n ? fail_timeout(w) : CLI_OK;
+}
+
+static void tell_done(const struct waiting *w)
+{
+	size_t n_good = w->n > w->report->n_failed ? w->n - w->report->n_failed : 0;
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	cli_put_duration(&b, cli_clock_ms() - w->begun_ms);
+	if (n_good)
+		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n, b.data ? b.data : "?");
+}
+
+int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report)
+{
+	struct waiting w = { .cli = cli, .goal = goal, .report = report, .n = json_array_size(results) };
+	struct going *nodes = calloc(w.n ? w.n : 1, sizeof(*nodes));
+	if (!nodes)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	for (size_t i = 0; i < w.n; i++) {
+		const json_t *result = json_array_get(results, i);
+		nodes[i].name = phx_json_str(result, "node", "?");
+		nodes[i].epoch = phx_json_int(result, "epoch", 0);
+	}
+	uint64_t seconds = 0;
+	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
+	w.nodes = nodes;
+	w.after = goal->after;
+	w.begun_ms = cli_clock_ms();
+	w.end_ms = seconds ? w.begun_ms + (int64_t)seconds * 1000 : 0;
+	unsigned failed_before = report->n_failed;
+	int code = follow(&w);
+	if (code == CLI_OK && report->n_failed - failed_before < w.n)
+		tell_done(&w);
+	free(nodes);
+	return code;
+}
