@@ -1,0 +1,29 @@
+# The agent as nodes get it: program, the shared libraries it needs (but not
+# those of glibc, which every system has), its unit. And its unit tests, which
+# are linked with the agent's objects.
+
+AGENT_BUNDLE := $(BUILD)/agent-bundle
+AGENT_GLIBC := /(libc|libm|libpthread|libdl|librt|libresolv|ld-linux[^/]*)\.so
+
+.PHONY: agent-bundle
+agent-bundle: $(AGENT_BUNDLE)/bin/phx-agent
+
+$(AGENT_BUNDLE)/bin/phx-agent: $(BUILD)/bin/phx-agent etc/systemd/phx-agent.service
+	@echo "  BUNDLE $(AGENT_BUNDLE)"
+	$(Q)rm -rf $(AGENT_BUNDLE) && mkdir -p $(AGENT_BUNDLE)/lib $(AGENT_BUNDLE)/share $(@D)
+	$(Q)for lib in $$(ldd $< | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | grep -vE '$(AGENT_GLIBC)'); do \
+		strip -o $(AGENT_BUNDLE)/lib/$${lib##*/} $$lib || exit 1; done
+	$(Q)cp etc/systemd/phx-agent.service $(AGENT_BUNDLE)/share/
+	$(Q)strip -o $@ $<
+
+AGENT_OBJ := $(filter-out %/main.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx-agent/*.c)))
+
+$(BUILD)/libagent.a: $(AGENT_OBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/unit/agent/%: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)/libphx.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
+		$(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS) -lcmocka

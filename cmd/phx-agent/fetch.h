@@ -1,0 +1,16 @@
+/* Files from the head, checked before anybody sees them. */
+#ifndef PHX_AGENT_FETCH_H
+#define PHX_AGENT_FETCH_H
+
+#include "http/http.h"
+
+/** Fetch `path` into the file `dest`: written beside, its size (0 = unknown, then at most `max`) and SHA-256 (hex; "" = unchecked)
+ * compared, synced, renamed. A `dest` that already is right is kept. -EFBIG, -EBADMSG. */
+int fetch_file(struct phx_http_client *c, const char *path, const char *dest, uint64_t size, uint64_t max,
+	       const char *sha256, struct phx_err *err);
+
+/** Append `path` to the open file `fd` with the same checks; ret_size may be NULL. On failure the file is cut back. */
+int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
+		 struct phx_err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* What this agent has done: one file a finished step (STATE/steps/ID.json) and
+ * the highest epoch seen (STATE/epoch), each published and synced before it
+ * counts. A repeated order repeats the answer; an order of the past is refused. */
+#ifndef PHX_AGENT_JOURNAL_H
+#define PHX_AGENT_JOURNAL_H
+
+#include "disk/disk.h"
+
+/** Result files kept; older ones are removed. */
+#define JOURNAL_KEEP 128
+
+struct journal_entry {
+	uint64_t id, epoch;
+	uint32_t attempt;
+	char kind[32]; /* of the step, by name */
+	int64_t result; /* 0 or negative errno */
+	char text[256];
+	bool has_wipe;
+	struct phx_wipe_result wipe;
+};
+extern const struct phx_record journal_entry_record;
+
+struct journal {
+	char dir[256];
+	uint64_t epoch;
+};
+
+/** Open below `state_dir`, making what is missing. A damaged epoch file is -EBADMSG: the agent must
+ * not go on, it could no longer refuse orders of the past. */
+int journal_open(struct journal *j, const char *state_dir, struct phx_err *err);
+
+/** May an order of this epoch be followed? A newer one is written down first. -ESTALE for an older one. */
+int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
+
+/** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing then). */
+int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err);
+
+/** Does `e` answer an order with this attempt number? A success always; a failure unless the order is a newer attempt. */
+bool journal_answers(const struct journal_entry *e, uint32_t attempt);
+
+/** Publish a result; on return it is on the disk. */
+int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err);
+
+/** Copy epoch and results to another state directory (the one of a system to be entered). */
+int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err);
+
+#endif

@@ -1,0 +1,427 @@
+/* The link thread: enrol, hello, beat, orders handed on.
+ *
+ *	enrol ──certificate──▶ hello ──▶ beat ◀─┐
+ *	  ▲                      ▲ 409,   │ └─────┘ order or time
+ *	  └──── 401, 403 ────────┴─facts──┘
+ *
+ * A lost head is tried again for ever, with jitter. Never carries out an order
+ * itself, never waits for one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/json.h"
+#include "inventory/inventory.h"
+#include "phx-agent/agent.h"
+#include "phx-agent/enrol.h"
+#include "phx-agent/log.h"
+#include "phx-agent/order.h"
+#include "phx-agent/root.h"
+#include "phx-agent/state.h"
+
+enum {
+	CALL_TIMEOUT_MS = 10000,
+	BEAT_DEFAULT_MS = 2000,
+	BEAT_MAX_MS = 60000,
+	FACTS_EVERY_MS = 60000,
+	LOCAL_RETRY_MS = 10000,
+	RETRY_FIRST_MS = 250,
+	RETRY_MAX_MS = 2000,
+	BRAKE_MS = 250, /* between beats when the head repeats itself */
+	REFUSALS_MAX = 3,
+	IDS_MAX = 256,
+	BUSY_BEAT_MS = 300,
+	BUSY_MS = 3000,
+};
+
+struct link {
+	struct agent *agent;
+	struct phx_http_client *client;
+	struct phx_monitor sample; /* the last one */
+	bool has_sample;
+	bool registered;
+	bool boot_local;
+	bool resumed; /* services of the active role were started, or need not be */
+	uint32_t beat_ms;
+	int64_t busy_until_ms; /* steps are or were under way: what they change is told soon */
+	uint32_t retry_ms;
+	uint32_t refusals;
+	int64_t facts_due_ms, local_due_ms;
+};
+
+/* ---- what is told ---- */
+
+/* The active role, or zeroed; caller frees. */
+static void read_role(const struct agent *a, struct role_state *ret)
+{
+	if (a->env != PHX_ENV_OS || role_state_read(a->cfg.state_dir, ret, NULL) < 0)
+		*ret = (struct role_state){ 0 };
+}
+
+static void add_role(const struct agent *a, json_t *j)
+{
+	struct role_state role;
+	char identity[200];
+	read_role(a, &role);
+	bool active = role.role.name[0];
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, active ? &role.role : NULL, identity, sizeof(identity));
+	json_object_set_new(j, "actual_role", json_string(role.run ? role.role.name : ""));
+	json_object_set_new(j, "actual_identity", json_string(role.run ? identity : ""));
+	phx_record_fini(&role_state_record, &role);
+}
+
+static void add_health(struct agent *a, json_t *j)
+{
+	char services[160], check[160], trouble[160];
+	bool up = services_ok(a->services, services, sizeof(services));
+	bool ok = health_ok(a->health, check, sizeof(check));
+	pthread_mutex_lock(&a->lock);
+	PHX_STR_SET(trouble, a->trouble);
+	pthread_mutex_unlock(&a->lock);
+	const char *text = trouble[0] ? trouble : !up ? services : check;
+	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
+	json_object_set_new(j, "health_text", json_string(text));
+}
+
+static void add_where(const struct agent *a, json_t *j)
+{
+	json_object_set_new(j, "boot_id", json_string(a->boot_id));
+	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
+}
+
+static json_t *ids_json(const uint64_t *ids, uint32_t n)
+{
+	json_t *list = json_array();
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		json_array_append_new(list, json_integer((json_int_t)ids[i]));
+	return list;
+}
+
+/* What the head need not tell again: steps and jobs count apart. */
+static void add_running(struct link *l, json_t *j)
+{
+	struct agent *a = l->agent;
+	uint64_t ids[IDS_MAX];
+	json_t *steps = ids_json(ids, worker_ids(a->worker, ids, IDS_MAX));
+	PHX_AUTO_JSON json_t *told = ids_json(ids, outbox_ids(a->outbox, false, ids, IDS_MAX));
+	json_array_extend(steps, told);
+	if (json_array_size(steps))
+		l->busy_until_ms = agent_now_ms() + BUSY_MS;
+	json_object_set_new(j, "running", steps);
+	json_object_set_new(j, "running_jobs", ids_json(ids, jobs_ids(a->jobs, ids, IDS_MAX)));
+}
+
+static void add_monitor(struct link *l, json_t *j)
+{
+	struct phx_monitor now;
+	if (phx_monitor_read(l->agent->cfg.fact_root, l->has_sample ? &l->sample : NULL, &now, NULL) < 0)
+		return;
+	l->sample = now;
+	l->has_sample = true;
+	json_object_set_new(j, "monitor", phx_json_from_record(&phx_monitor_record, &now));
+}
+
+static json_t *hello_body(struct agent *a)
+{
+	struct system_state sys = { 0 };
+	json_t *j = json_object();
+	add_where(a, j);
+	pthread_mutex_lock(&a->lock);
+	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
+	pthread_mutex_unlock(&a->lock);
+	add_role(a, j);
+	add_health(a, j);
+	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
+		sys = (struct system_state){ 0 };
+	json_object_set_new(j, "system_image", json_string(sys.image));
+	json_object_set_new(j, "system_digest", json_string(sys.digest));
+	return j;
+}
+
+static json_t *beat_body(struct link *l)
+{
+	json_t *j = json_object();
+	add_where(l->agent, j);
+	add_role(l->agent, j);
+	add_health(l->agent, j);
+	add_running(l, j);
+	add_monitor(l, j);
+	bool busy = agent_now_ms() < l->busy_until_ms && l->beat_ms > BUSY_BEAT_MS;
+	json_object_set_new(j, "wait_ms", json_integer(busy ? BUSY_BEAT_MS : (json_int_t)l->beat_ms));
+	return j;
+}
+
+/* ---- calls ---- */
+
+/* 0 with the parsed answer; a status other than 2xx is left in *ret_status and is -EPROTO. */
+static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms, long *ret_status, json_t **ret,
+		struct phx_err *err)
+{
+	struct phx_http_response response = { 0 };
+	int r = phx_http_call(l->client, "POST", path, body, timeout_ms, &response, err);
+	*ret_status = r == 0 ? response.status : 0;
+	if (r == 0 && (response.status < 200 || response.status > 299))
+		r = phx_err_set(err, -EPROTO, "%s: status %ld: %.200s", path, response.status,
+				response.body ? response.body : "");
+	if (r == 0)
+		r = phx_json_parse(response.body, response.n, ret, err);
+	phx_http_response_fini(&response);
+	return r;
+}
+
+static void drop_client(struct link *l)
+{
+	phx_http_client_free(l->client);
+	l->client = NULL;
+}
+
+/* Half of the time fixed, half drawn, so that a thousand nodes do not come back at once. */
+static void back_off(struct link *l)
+{
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), GRND_NONBLOCK);
+	agent_wait_ms(l->agent, l->retry_ms / 2 + draw % (l->retry_ms / 2));
+	l->retry_ms = l->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : l->retry_ms * 2;
+}
+
+/* After a failed call: what is to be done about its status. */
+static void recover(struct link *l, long status, const struct phx_err *err)
+{
+	if (status == 409) {
+		l->registered = false;
+		return;
+	}
+	agent_log("%s", err->text);
+	drop_client(l);
+	/* a new head, or one that has certified this node anew: ask again with the same key */
+	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
+		enrol_forget(l->agent);
+		l->registered = false;
+		l->refusals = 0;
+	}
+	back_off(l);
+}
+
+/* ---- hello ---- */
+
+/* What an earlier agent, or an earlier boot, had running and the head still wants. */
+static void resume_role(struct link *l, const json_t *wanted)
+{
+	struct agent *a = l->agent;
+	struct role_state role;
+	struct phx_role want = { 0 };
+	struct phx_err err = { 0 };
+	char is[200], should[200];
+	read_role(a, &role);
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role.role.name[0] ? &role.role : NULL, is, sizeof(is));
+	if (!role.run || !json_is_object(wanted) || phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
+		goto out;
+	phx_role_identity(&want, should, sizeof(should));
+	if (!phx_str_eq(want.name, role.role.name) || !phx_str_eq(is, should))
+		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started", want.name, should,
+			  role.role.name, is);
+	else if (services_start(a->services, &role.role, &err) == 0)
+		health_watch(a->health, &role.role, &err);
+out:
+	if (err.text[0])
+		agent_log("role %s: %s", role.role.name, err.text);
+	agent_set_trouble(a, err.text);
+	phx_record_fini(&phx_role_record, &want);
+	phx_record_fini(&role_state_record, &role);
+}
+
+static void take_hello(struct link *l, const json_t *answer)
+{
+	struct agent *a = l->agent;
+	int64_t beat_ms = phx_json_int(answer, "beat_ms", BEAT_DEFAULT_MS);
+	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
+	l->boot_local = a->env == PHX_ENV_DEPLOY && phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
+	pthread_mutex_lock(&a->lock);
+	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
+	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
+	pthread_mutex_unlock(&a->lock);
+	if (renamed)
+		agent_log("registered as %s in environment %s", phx_json_str(answer, "node", "?"),
+			  phx_enum_name(&phx_node_env_names, (int)a->env));
+	if (!l->resumed && a->env == PHX_ENV_OS)
+		resume_role(l, json_object_get(answer, "role"));
+	l->resumed = true;
+	l->registered = true;
+	l->retry_ms = RETRY_FIRST_MS;
+	l->refusals = 0;
+}
+
+static void say_hello(struct link *l)
+{
+	struct phx_err err = { 0 };
+	long status = 0;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = hello_body(l->agent);
+	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
+	if (r == 0) {
+		take_hello(l, answer);
+		return;
+	}
+	if (status == 409)
+		back_off(l); /* it cannot take a hello now: not at once again */
+	recover(l, status, &err);
+}
+
+/* ---- orders ---- */
+
+static int take_step(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)err;
+	return worker_order(l->agent->worker, o, extra);
+}
+
+static bool runs_jobs(const struct agent *a)
+{
+	struct role_state role;
+	read_role(a, &role);
+	bool yes = role.run && role.role.runs_jobs;
+	phx_record_fini(&role_state_record, &role);
+	return yes;
+}
+
+static int take_job(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	if (!runs_jobs(l->agent))
+		return phx_err_set(err, -EPERM, "the active role of this node runs no jobs");
+	return jobs_start(l->agent->jobs, &o->job, err);
+}
+
+static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	return jobs_kill(l->agent->jobs, o->id, err);
+}
+
+static const struct {
+	const char *kind;
+	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
+} order_kinds[] = { { "step", take_step }, { "job", take_job }, { "kill", take_kill } };
+
+/* Jobs that could not be started end at once; 126 is what a shell would say. */
+static void refuse_job(struct agent *a, uint64_t id, const char *text)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)id, "epoch", 0,
+					    "result", 126, "text", text);
+	if (j)
+		outbox_put(a->outbox, id, true, j, NULL, NULL, NULL);
+}
+
+static void take_order(struct link *l, const json_t *j)
+{
+	struct phx_order o;
+	struct phx_err err = { 0 };
+	int r = order_parse(j, &o, &err);
+	if (r < 0) {
+		agent_log("%s", err.text);
+		return;
+	}
+	r = phx_err_set(&err, -EOPNOTSUPP, "order of unknown kind \"%s\"", o.kind);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(order_kinds); i++)
+		if (phx_str_eq(o.kind, order_kinds[i].kind)) {
+			phx_err_clear(&err);
+			r = order_kinds[i].take(l, &o, j, &err);
+		}
+	if (r < 0) {
+		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id, err.text[0] ? err.text : strerror(-r));
+		if (phx_str_eq(o.kind, "job"))
+			refuse_job(l->agent, o.id, err.text);
+	}
+	phx_record_fini(&phx_order_record, &o);
+}
+
+/* ---- beat ---- */
+
+static void beat(struct link *l)
+{
+	struct phx_err err = { 0 };
+	long status = 0;
+	size_t i;
+	json_t *order;
+	int64_t began = agent_now_ms();
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = beat_body(l);
+	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer, &err);
+	if (r < 0) {
+		recover(l, status, &err);
+		return;
+	}
+	l->retry_ms = RETRY_FIRST_MS;
+	const json_t *orders = json_object_get(answer, "orders");
+	json_array_foreach((json_t *)orders, i, order)
+		take_order(l, order);
+	/* an answer without orders before its time, or the same orders over and over, must not become a storm */
+	uint32_t pause_ms = agent_now_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
+	agent_wait_ms(l->agent, pause_ms);
+}
+
+/* ---- the thread ---- */
+
+static void refresh_facts(struct link *l)
+{
+	struct phx_err err = { 0 };
+	if (agent_now_ms() < l->facts_due_ms)
+		return;
+	l->facts_due_ms = agent_now_ms() + FACTS_EVERY_MS;
+	int r = agent_read_facts(l->agent, &err);
+	if (r < 0)
+		agent_log("inventory: %s", err.text);
+	if (r > 0)
+		l->registered = false;
+}
+
+/* The head says that this node has its system: enter it. What is in the way is told, and tried again. */
+static void boot_local(struct link *l)
+{
+	struct phx_err err = { 0 };
+	if (!l->boot_local || agent_now_ms() < l->local_due_ms)
+		return;
+	l->local_due_ms = agent_now_ms() + LOCAL_RETRY_MS;
+	int r = root_open_installed(l->agent, l->client, &err);
+	if (r == 0)
+		r = root_enter(l->agent, &err);
+	if (r < 0)
+		agent_log("the installed system cannot be entered: %s", err.text);
+	agent_set_trouble(l->agent, err.text);
+}
+
+/* 0 when there is a client with our certificate. */
+static int need_client(struct link *l)
+{
+	struct phx_err err = { 0 };
+	if (l->client)
+		return 0;
+	int r = enrol(l->agent, &err);
+	if (r == 0)
+		r = agent_client(l->agent, &l->client, &err);
+	if (r < 0 && !agent_stopping(l->agent)) {
+		agent_log("%s", err.text);
+		back_off(l);
+	}
+	return r;
+}
+
+void *link_thread(void *arg)
+{
+	struct link l = { .agent = arg, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS };
+	while (!agent_stopping(l.agent)) {
+		refresh_facts(&l);
+		if (need_client(&l) < 0)
+			continue;
+		if (!l.registered)
+			say_hello(&l);
+		else
+			beat(&l);
+		if (l.registered)
+			boot_local(&l);
+	}
+	drop_client(&l);
+	return NULL;
+}

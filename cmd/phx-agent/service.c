@@ -1,0 +1,505 @@
+/* Supervision: see service.h. One thread owns the slots and talks to the
+ * backend; others hand it a command and wait.
+ *
+ *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants go down with it)
+ *	                up ──dies──▶ done (status 0) or failed, when it is not to be restarted
+ *
+ * Never decides which role runs. */
+#include "phx-agent/service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "phx-agent/config.h"
+#include "phx-agent/log.h"
+#include "phx-agent/service_backend.h"
+
+enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, SETTLE_MS = 50, TICK_MS = 500 };
+
+enum slot_state { SLOT_DOWN, SLOT_UP, SLOT_DONE, SLOT_FAILED };
+
+struct slot {
+	const struct phx_service *svc; /* into role */
+	enum slot_state state;
+	struct service_proc proc;
+	int status;
+	int64_t started_ms, next_start_ms;
+	uint32_t backoff_ms;
+};
+
+enum command_op { CMD_START, CMD_STOP };
+
+struct command {
+	enum command_op op;
+	const struct phx_role *role;
+	int r;
+	bool done;
+	struct phx_err err;
+};
+
+struct services {
+	char pkg_root[AGENT_PATH_MAX];
+	const struct service_backend *backend;
+	void *self;
+	pthread_t thread;
+	int wake_fd;
+	/* of the thread */
+	struct phx_role role;
+	struct slot *slots; /* in start order */
+	uint32_t n;
+	/* shared */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct command *command;
+	bool quit, ok;
+	uint32_t restarts;
+	char text[160];
+};
+
+/* ---- one service ---- */
+
+static bool after(const struct phx_service *svc, const char *name)
+{
+	PHX_LIST_EACH(struct phx_word, w, &svc->after)
+		if (phx_str_eq(w->text, name))
+			return true;
+	return false;
+}
+
+static const char *package_version(const struct phx_role *role, const char *package)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+		if (phx_str_eq(p->name, package))
+			return p->version;
+	return NULL;
+}
+
+/* "" when the service belongs to no package */
+static char *package_dir(const struct services *s, const struct phx_service *svc)
+{
+	const char *version = package_version(&s->role, svc->package);
+	return version ? phx_path("%s/%s/%s", s->pkg_root, svc->package, version) : strdup("");
+}
+
+static char **word_vector(const struct phx_list *words, size_t extra)
+{
+	char **v = calloc(words->n + extra + 1, sizeof(*v));
+	size_t i = 0;
+	if (v)
+		PHX_LIST_EACH(struct phx_word, w, words)
+			v[i++] = w->text;
+	return v;
+}
+
+static int run_service(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	const struct phx_service *svc = slot->svc;
+	PHX_AUTO_FREE char *dir = package_dir(s, svc);
+	PHX_AUTO_FREE char **argv = word_vector(&svc->argv, 0);
+	PHX_AUTO_FREE char **env = word_vector(&svc->env, 3);
+	if (!dir || !argv || !env)
+		return -ENOMEM;
+	const char *word = argv[0] ? argv[0] : "";
+	if (word[0] != '/' && !*dir)
+		return phx_err_set(err, -EINVAL, "\"%s\": a relative program needs a package of the role", word);
+	PHX_AUTO_FREE char *program = word[0] == '/' ? strdup(word) : phx_path("%s/%s", dir, word);
+	PHX_AUTO_FREE char *env_package = phx_path("PHX_PACKAGE=%s", dir);
+	PHX_AUTO_FREE char *env_role = phx_path("PHX_ROLE=%s", s->role.name);
+	if (!program || !env_package || !env_role)
+		return -ENOMEM;
+	argv[0] = program;
+	env[svc->env.n] = env_package;
+	env[svc->env.n + 1] = env_role;
+	env[svc->env.n + 2] = (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	PHX_AUTO(phx_buf_fini) struct phx_buf what = { 0 };
+	phx_buf_addf(&what, "Phoenix %s of role %s:", svc->name, s->role.name);
+	for (char **a = argv; *a; a++)
+		phx_buf_addf(&what, " %s", *a);
+	struct service_command c = { svc->name, what.data ? what.data : "", *dir ? dir : "/", svc->user,
+				     argv,	env,			     svc->stop_grace_s };
+	return s->backend->start(s->self, &c, &slot->proc, err);
+}
+
+static int start_slot(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	int r = run_service(s, slot, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "service %s", slot->svc->name);
+	slot->state = SLOT_UP;
+	slot->started_ms = agent_now_ms();
+	return 0;
+}
+
+static void stop_slot(struct services *s, struct slot *slot)
+{
+	struct phx_err err = { 0 };
+	if (slot->state == SLOT_UP &&
+	    s->backend->stop(s->self, slot->svc->name, &slot->proc, slot->svc->stop_grace_s, &err) < 0)
+		agent_log("service %s: %s", slot->svc->name, err.text);
+	slot->state = SLOT_DOWN;
+}
+
+/* Has an up service died since? */
+static bool slot_died(struct services *s, struct slot *slot)
+{
+	return slot->state == SLOT_UP && !s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status);
+}
+
+/* ---- all of them ---- */
+
+static void publish(struct services *s)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED)
+			phx_buf_addf(&b, "%s%s (status %d)", b.n ? ", " : "not running: ", s->slots[i].svc->name,
+				     s->slots[i].status);
+	pthread_mutex_lock(&s->lock);
+	s->ok = b.n == 0;
+	snprintf(s->text, sizeof(s->text), "%s", b.data ? b.data : "");
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void forget_role(struct services *s)
+{
+	free(PHX_TAKE(s->slots));
+	s->n = 0;
+	phx_record_fini(&phx_role_record, &s->role);
+}
+
+static void stop_all(struct services *s)
+{
+	for (uint32_t i = s->n; i > 0; i--)
+		stop_slot(s, &s->slots[i - 1]);
+	forget_role(s);
+}
+
+static int load_role(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	uint32_t n = role->services.n;
+	PHX_AUTO_FREE uint32_t *order = calloc(n + 1, sizeof(*order));
+	struct slot *slots = calloc(n + 1, sizeof(*slots));
+	int r = order && slots ? phx_role_order(role, order, err) : -ENOMEM;
+	if (r == 0)
+		r = phx_record_copy(&phx_role_record, &s->role, role);
+	if (r < 0) {
+		free(slots);
+		return r;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		slots[i].svc = PHX_LIST_AT(&s->role.services, struct phx_service, order[i]);
+		slots[i].proc.pidfd = -1;
+	}
+	s->slots = slots;
+	s->n = n;
+	return 0;
+}
+
+static bool all_up(struct services *s, const struct phx_role *role)
+{
+	if (!phx_record_equal(&phx_role_record, &s->role, role))
+		return false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED || slot_died(s, &s->slots[i]))
+			return false;
+	return true;
+}
+
+/* Those that cannot live are found at once, not by the health check. */
+static int settle(struct services *s, struct phx_err *err)
+{
+	if (s->n)
+		agent_sleep_ms(SETTLE_MS);
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		if (!slot_died(s, slot))
+			continue;
+		slot->state = slot->status || slot->svc->restart ? SLOT_DOWN : SLOT_DONE;
+		if (slot->state == SLOT_DOWN)
+			return phx_err_set(err, -EIO, "service %s ended at once with status %d", slot->svc->name,
+					   slot->status);
+	}
+	return 0;
+}
+
+static int start_role(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	if (s->n && all_up(s, role))
+		return 0;
+	stop_all(s);
+	int r = load_role(s, role, err);
+	for (uint32_t i = 0; r == 0 && i < s->n; i++)
+		r = start_slot(s, &s->slots[i], err);
+	if (r == 0)
+		r = settle(s, err);
+	if (r < 0)
+		stop_all(s);
+	return r;
+}
+
+/* What an earlier agent may have left; later ones in the role depend on earlier ones. */
+static int stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = role ? role->services.n : 0; r == 0 && i > 0; i--) {
+		const struct phx_service *svc = PHX_LIST_AT(&role->services, struct phx_service, i - 1);
+		r = s->backend->stop(s->self, svc->name, NULL, svc->stop_grace_s, err);
+		if (r < 0)
+			phx_err_prefix(err, r, "service %s", svc->name);
+	}
+	return r;
+}
+
+/* ---- death and restart ---- */
+
+static void take_down(struct services *s, struct slot *slot)
+{
+	if (slot->state == SLOT_UP)
+		agent_log("service %s: stopped, one it depends on died", slot->svc->name);
+	stop_slot(s, slot);
+	slot->next_start_ms = 0;
+}
+
+/* Everything after `name`, directly or not, goes down: the last first. Start order
+ * puts dependants behind, so one pass marks and the recursion ends. */
+static void take_down_dependants(struct services *s, const char *name)
+{
+	for (uint32_t i = s->n; i > 0; i--) {
+		struct slot *slot = &s->slots[i - 1];
+		if (!after(slot->svc, name) || slot->state == SLOT_DOWN)
+			continue;
+		take_down_dependants(s, slot->svc->name);
+		take_down(s, slot);
+	}
+}
+
+static void bury(struct services *s, struct slot *slot)
+{
+	int64_t now = agent_now_ms();
+	if (!slot->svc->restart) {
+		slot->state = slot->status ? SLOT_FAILED : SLOT_DONE;
+		agent_log("service %s: ended with status %d", slot->svc->name, slot->status);
+		return;
+	}
+	bool good = now - slot->started_ms >= GOOD_RUN_MS;
+	slot->backoff_ms = good || !slot->backoff_ms ? BACKOFF_FIRST_MS : slot->backoff_ms * 2;
+	if (slot->backoff_ms > BACKOFF_MAX_MS)
+		slot->backoff_ms = BACKOFF_MAX_MS;
+	slot->next_start_ms = now + slot->backoff_ms;
+	agent_log("service %s: ended with status %d, starting again in %u ms", slot->svc->name, slot->status,
+		  slot->backoff_ms);
+	slot->state = SLOT_DOWN;
+	take_down_dependants(s, slot->svc->name);
+}
+
+static bool dependencies_up(const struct services *s, const struct slot *slot)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct slot *other = &s->slots[i];
+		if (after(slot->svc, other->svc->name) && other->state != SLOT_UP && other->state != SLOT_DONE)
+			return false;
+	}
+	return true;
+}
+
+static void restart_slot(struct services *s, struct slot *slot)
+{
+	struct phx_err err = { 0 };
+	if (start_slot(s, slot, &err) < 0) {
+		agent_log("%s", err.text);
+		slot->next_start_ms = agent_now_ms() + BACKOFF_MAX_MS;
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->restarts++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Returns the milliseconds until something is due. */
+static int supervise(struct services *s)
+{
+	int64_t due = TICK_MS;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (slot_died(s, &s->slots[i]))
+			bury(s, &s->slots[i]);
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		int64_t wait = slot->next_start_ms - agent_now_ms();
+		if (slot->state != SLOT_DOWN || !dependencies_up(s, slot))
+			continue;
+		if (wait <= 0)
+			restart_slot(s, slot);
+		else if (wait < due)
+			due = wait;
+	}
+	return (int)due;
+}
+
+/* ---- the thread ---- */
+
+static void obey(struct services *s, struct command *c)
+{
+	switch (c->op) {
+	case CMD_START:
+		c->r = start_role(s, c->role, &c->err);
+		break;
+	case CMD_STOP:
+		stop_all(s);
+		c->r = stop_leftovers(s, c->role, &c->err);
+		break;
+	}
+	publish(s);
+	pthread_mutex_lock(&s->lock);
+	c->done = true;
+	s->command = NULL;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void wait_event(struct services *s, int timeout_ms)
+{
+	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
+	uint64_t count;
+	if (!fds) {
+		agent_sleep_ms(TICK_MS);
+		return;
+	}
+	fds[0] = (struct pollfd){ s->wake_fd, POLLIN, 0 };
+	for (uint32_t i = 0; i < s->n; i++)
+		fds[i + 1] = (struct pollfd){ s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0 };
+	poll(fds, s->n + 1, timeout_ms);
+	if (fds[0].revents)
+		(void)!read(s->wake_fd, &count, sizeof(count));
+}
+
+static void *run_thread(void *arg)
+{
+	struct services *s = arg;
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		struct command *c = s->command;
+		bool quit = s->quit;
+		pthread_mutex_unlock(&s->lock);
+		if (c)
+			obey(s, c);
+		if (quit)
+			break;
+		int timeout_ms = supervise(s);
+		publish(s);
+		wait_event(s, timeout_ms);
+	}
+	if (!s->backend->outlives_agent)
+		stop_all(s);
+	return NULL;
+}
+
+static void wake(struct services *s)
+{
+	uint64_t one = 1;
+	(void)!write(s->wake_fd, &one, sizeof(one));
+}
+
+static int command(struct services *s, enum command_op op, const struct phx_role *role, struct phx_err *err)
+{
+	struct command c = { .op = op, .role = role };
+	pthread_mutex_lock(&s->lock);
+	while (s->command)
+		pthread_cond_wait(&s->changed, &s->lock);
+	s->command = &c;
+	wake(s);
+	while (!c.done)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return c.r < 0 ? phx_err_set(err, c.r, "%s", c.err.text) : 0;
+}
+
+static int open_backend(struct services *s, const struct services_config *config, struct phx_err *err)
+{
+	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
+		       (config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
+	return systemd ? service_systemd_new(&s->backend, &s->self, err) :
+			 service_own_new(config->run_dir, &s->backend, &s->self, err);
+}
+
+int services_new(const struct services_config *config, struct services **ret, struct phx_err *err)
+{
+	struct services *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->ok = true;
+	s->wake_fd = -1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	int r = PHX_STR_SET(s->pkg_root, config->pkg_root);
+	if (r == 0)
+		r = open_backend(s, config, err);
+	if (r == 0) {
+		s->wake_fd = eventfd(0, EFD_CLOEXEC);
+		r = s->wake_fd < 0 ? -errno : -pthread_create(&s->thread, NULL, run_thread, s);
+	}
+	if (r < 0) {
+		if (s->backend)
+			s->backend->free(s->self);
+		phx_close_fd(&s->wake_fd);
+		free(s);
+		return phx_err_set(err, r, "services: %s", strerror(-r));
+	}
+	*ret = s;
+	return 0;
+}
+
+void services_end(struct services *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_mutex_unlock(&s->lock);
+	wake(s);
+	pthread_join(s->thread, NULL);
+}
+
+void services_free(struct services *s)
+{
+	if (!s)
+		return;
+	services_end(s);
+	s->backend->free(s->self);
+	forget_role(s);
+	phx_close_fd(&s->wake_fd);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->changed);
+	free(s);
+}
+
+int services_start(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	return command(s, CMD_START, role, err);
+}
+
+int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	return command(s, CMD_STOP, role, err);
+}
+
+bool services_ok(struct services *s, char *ret_text, size_t ret_size)
+{
+	pthread_mutex_lock(&s->lock);
+	bool ok = s->ok;
+	snprintf(ret_text, ret_size, "%s", s->text);
+	pthread_mutex_unlock(&s->lock);
+	return ok;
+}
+
+uint32_t services_restarts(struct services *s)
+{
+	pthread_mutex_lock(&s->lock);
+	uint32_t n = s->restarts;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}

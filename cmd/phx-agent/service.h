@@ -1,0 +1,40 @@
+/* Supervision of a role's services: start in dependency order, restart with
+ * those that depend on them, stop in reverse order. Programs are run by a
+ * backend: systemd (transient units) where it is process 1, else our own. */
+#ifndef PHX_AGENT_SERVICE_H
+#define PHX_AGENT_SERVICE_H
+
+#include "node/role.h"
+
+struct services_config {
+	const char *pkg_root; /* borrowed, as long as the services live */
+	const char *run_dir;
+	int supervisor; /* enum agent_supervisor */
+};
+struct services;
+
+/** Starts the supervising thread; no service runs yet. Signals should be blocked in the caller's thread. */
+int services_new(const struct services_config *config, struct services **ret, struct phx_err *err);
+
+/** Ends the thread, as services_free(), but keeps the memory: services_ok() may still be asked. */
+void services_end(struct services *s);
+
+/** Ends the thread. Our own children are stopped in reverse order; systemd's go on running. NULL is fine. */
+void services_free(struct services *s);
+
+/** Run the role's services (copied); returns when all run. Those of another role, or of this one in another form, are
+ * stopped first; what already runs as wanted is left alone. When one cannot be started or dies at once, those started
+ * by this call are stopped again: -ENOEXEC and the like, -EIO, naming the service. */
+int services_start(struct services *s, const struct phx_role *role, struct phx_err *err);
+
+/** Stop everything that runs, and whatever an earlier agent left running of `role` (may be NULL).
+ * On return the processes are gone. Nothing running is no error. */
+int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err);
+
+/** Do all wanted services run? `ret_text` says which do not. Never blocks for long. */
+bool services_ok(struct services *s, char *ret_text, size_t ret_size);
+
+/** Number of times services were started again after they died (or one before them did). */
+uint32_t services_restarts(struct services *s);
+
+#endif

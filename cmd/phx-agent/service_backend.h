@@ -1,0 +1,42 @@
+/* How programs of services are run: the contract between supervision
+ * (service.c) and its two backends. All calls come from the services thread. */
+#ifndef PHX_AGENT_SERVICE_BACKEND_H
+#define PHX_AGENT_SERVICE_BACKEND_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+
+/** One program, ready to run. Everything is borrowed for the call. */
+struct service_command {
+	const char *name;	 /* service */
+	const char *description; /* says what exactly runs: same text = same service */
+	const char *cwd;
+	const char *user;   /* "" = root */
+	char *const *argv;  /* argv[0] is a path */
+	char *const *env;   /* whole environment */
+	uint32_t stop_grace_s;
+};
+
+/** A running one. systemd's have neither pid nor pidfd of ours. */
+struct service_proc {
+	pid_t pid;
+	int pidfd; /* -1 none */
+};
+
+struct service_backend {
+	/** Run it. 0 when the program was executed; an equal one that already runs may be adopted. */
+	int (*start)(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err);
+	/** 1 it runs; 0 it ended, with exit status or 128 + signal in ret_status. */
+	int (*running)(void *self, const char *name, struct service_proc *p, int *ret_status);
+	/** SIGTERM, after the grace time SIGKILL, to all its processes; returns when they are gone.
+	 * `p` is NULL when this agent did not start it. Not running is no error. */
+	int (*stop)(void *self, const char *name, struct service_proc *p, uint32_t grace_s, struct phx_err *err);
+	void (*free)(void *self);
+	bool outlives_agent; /* services go on when the agent stops */
+};
+
+int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self, struct phx_err *err);
+int service_systemd_new(const struct service_backend **ret, void **ret_self, struct phx_err *err);
+
+#endif

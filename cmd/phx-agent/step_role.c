@@ -1,0 +1,281 @@
+/* Steps about a role in the running system: its packages, services, jobs.
+ * Called through the table of step.c. */
+#include "phx-agent/step.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "phx-agent/fetch.h"
+#include "phx-agent/guard.h"
+#include "phx-agent/log.h"
+#include "phx-agent/state.h"
+#include "repo/repo.h"
+
+enum { SIG_MAX = 4096, PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50 };
+#define PACKAGE_MAX (2ull << 30)
+
+/* ---- packages ---- */
+
+static char *package_path(const struct agent *a, const struct phx_package_ref *p)
+{
+	return phx_path("%s/packages/%s-%s.tar.zst", a->cfg.cache_dir, p->name, p->version);
+}
+
+static int check_ref(const struct phx_package_ref *p, struct phx_err *err)
+{
+	if (!phx_name_valid(p->name) || !phx_name_valid(p->version))
+		return phx_err_set(err, -EINVAL, "package \"%s-%s\": not a valid name", p->name, p->version);
+	return 0;
+}
+
+/* Signed, and what the role means by it. */
+static int verify_package(const struct agent *a, const struct phx_package_ref *p, const char *path, struct phx_err *err)
+{
+	struct phx_package found;
+	int r = phx_package_verify(path, a->cfg.site_pub, &found, err);
+	if (r < 0)
+		return r;
+	if (!phx_str_eq(found.name, p->name) || !phx_str_eq(found.version, p->version) ||
+	    (p->sha256[0] && !phx_str_eq(found.sha256, p->sha256)))
+		return phx_err_set(err, -EBADMSG, "%s: holds %s-%s, SHA-256 %s", path, found.name, found.version,
+				   found.sha256);
+	return 0;
+}
+
+static int fetch_package(struct step_run *s, const struct phx_package_ref *p, const char *path, struct phx_err *err)
+{
+	struct phx_http_client *http;
+	PHX_AUTO_FREE char *url = phx_path("/packages/%s-%s.tar.zst", p->name, p->version);
+	PHX_AUTO_FREE char *sig_url = phx_path("/packages/%s-%s.tar.zst.sig", p->name, p->version);
+	PHX_AUTO_FREE char *sig = phx_path("%s.sig", path);
+	if (!url || !sig_url || !sig)
+		return -ENOMEM;
+	int r = step_http(s, &http, err);
+	if (r == 0)
+		r = fetch_file(http, url, path, p->size_bytes, PACKAGE_MAX, p->sha256, err);
+	return r ? r : fetch_file(http, sig_url, sig, 0, SIG_MAX, "", err);
+}
+
+static void drop_package(const char *path)
+{
+	PHX_AUTO_FREE char *sig = phx_path("%s.sig", path);
+	unlink(path);
+	if (sig)
+		unlink(sig);
+}
+
+/* In the cache and verified; what does not pass does not stay. */
+static int need_package(struct step_run *s, const struct phx_package_ref *p, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = package_path(s->agent, p);
+	int r = path ? check_ref(p, err) : -ENOMEM;
+	if (r < 0 || verify_package(s->agent, p, path, NULL) == 0)
+		return r;
+	r = fetch_package(s, p, path, err);
+	if (r == 0)
+		r = verify_package(s->agent, p, path, err);
+	if (r < 0)
+		drop_package(path);
+	return r;
+}
+
+int step_prefetch(struct step_run *s, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *dir = phx_path("%s/packages", s->agent->cfg.cache_dir);
+	int r = dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+		if (r == 0 && step_cancelled(s))
+			r = phx_err_set(err, -ECANCELED, "given up before %s was fetched", p->name);
+		r = r ? r : need_package(s, p, err);
+	}
+	return r;
+}
+
+static bool wants_package(const struct phx_role *role, const char *name)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+		if (phx_str_eq(p->name, name))
+			return true;
+	return false;
+}
+
+/* Packages and files of a role, without what `keep` (may be NULL) needs too. */
+static int remove_role(const struct agent *a, const struct phx_role *role, const struct phx_role *keep,
+		       struct phx_err *err)
+{
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
+		int r = guard_check(w->text, err);
+		if (r < 0)
+			return r;
+	}
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
+		if (keep && wants_package(keep, p->name))
+			continue;
+		int r = phx_package_remove(a->cfg.pkg_root, p->name, NULL, err);
+		if (r < 0)
+			return r;
+	}
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
+		int r = guard_remove(a->cfg.root, w->text, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int step_leave(struct step_run *s, struct phx_err *err)
+{
+	struct agent *a = s->agent;
+	int r = remove_role(a, &s->order->role, NULL, err);
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+		PHX_AUTO_FREE char *path = package_path(a, p);
+		if (r == 0 && path && check_ref(p, NULL) == 0)
+			drop_package(path);
+	}
+	return r ? r : role_state_remove(a->cfg.state_dir, err);
+}
+
+/* A role that an unfinished hand-over left: its place is taken. */
+static int remove_previous(const struct agent *a, const struct phx_role *to, struct phx_err *err)
+{
+	struct role_state old;
+	int r = role_state_read(a->cfg.state_dir, &old, NULL);
+	if (r < 0)
+		return 0;
+	r = phx_str_eq(old.role.name, to->name) ? 0 : remove_role(a, &old.role, to, err);
+	phx_record_fini(&role_state_record, &old);
+	return r;
+}
+
+static int unpack_all(struct step_run *s, struct phx_err *err)
+{
+	const struct agent *a = s->agent;
+	int r = 0;
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+		PHX_AUTO_FREE char *path = package_path(a, p);
+		struct phx_package found;
+		if (r == 0)
+			r = path ? phx_package_unpack(path, a->cfg.site_pub, a->cfg.pkg_root, NULL, &found, err) :
+				   -ENOMEM;
+	}
+	return r;
+}
+
+/* All or none: when one cannot be switched, those before it are switched back. */
+static int switch_all(const struct agent *a, const struct phx_role *role, struct phx_err *err)
+{
+	char (*before)[PHX_NAME_MAX] = calloc(role->packages.n + 1, sizeof(*before));
+	uint32_t done = 0;
+	int r = before ? 0 : -ENOMEM;
+	for (; r == 0 && done < role->packages.n; done++) {
+		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, done);
+		phx_package_current(a->cfg.pkg_root, p->name, before[done], NULL);
+		if (!phx_str_eq(before[done], p->version))
+			r = phx_package_activate(a->cfg.pkg_root, p->name, p->version, err);
+	}
+	for (uint32_t i = done; r < 0 && i > 0; i--) {
+		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, i - 1);
+		if (!before[i - 1][0])
+			phx_package_remove(a->cfg.pkg_root, p->name, NULL, NULL);
+		else if (!phx_str_eq(before[i - 1], p->version))
+			phx_package_activate(a->cfg.pkg_root, p->name, before[i - 1], NULL);
+	}
+	free(before);
+	return r;
+}
+
+int step_activate(struct step_run *s, struct phx_err *err)
+{
+	struct agent *a = s->agent;
+	struct role_state state = { .run = false };
+	int r = step_prefetch(s, err); /* the wipe path comes here without */
+	if (r == 0)
+		r = phx_dir_make(a->cfg.pkg_root, 0755, err);
+	if (r == 0)
+		r = unpack_all(s, err);
+	if (r == 0)
+		r = switch_all(a, &s->order->role, err);
+	if (r == 0)
+		r = remove_previous(a, &s->order->role, err);
+	if (r < 0 || phx_record_copy(&phx_role_record, &state.role, &s->order->role) < 0)
+		return r < 0 ? r : -ENOMEM;
+	r = role_state_write(a->cfg.state_dir, &state, err);
+	phx_record_fini(&role_state_record, &state);
+	return r;
+}
+
+/* ---- jobs and services ---- */
+
+int step_drain(struct step_run *s, struct phx_err *err)
+{
+	return jobs_drain(s->agent->jobs, s->order->role.drain_grace_s * 1000, step_cancelled, s, err);
+}
+
+static bool port_open(const char *port)
+{
+	uint64_t n;
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	if (phx_u64_parse(port, 1, 65535, &n) < 0)
+		return false;
+	to.sin_port = htons((uint16_t)n);
+	PHX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0;
+}
+
+static int wait_ports_closed(struct step_run *s, struct phx_err *err)
+{
+	int64_t end = agent_now_ms() + PORT_WAIT_MS;
+	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
+		while (port_open(port->text)) {
+			if (step_cancelled(s) || agent_now_ms() >= end)
+				return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
+			agent_sleep_ms(PORT_POLL_MS);
+		}
+	return 0;
+}
+
+int step_stop(struct step_run *s, struct phx_err *err)
+{
+	struct agent *a = s->agent;
+	/* first, so that an agent that starts again in between starts nothing */
+	int r = role_state_set_run(a->cfg.state_dir, false, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	phx_err_clear(err);
+	r = health_watch(a->health, NULL, err);
+	r = r ? r : services_stop(a->services, &s->order->role, err);
+	return r ? r : wait_ports_closed(s, err);
+}
+
+int step_start(struct step_run *s, struct phx_err *err)
+{
+	struct agent *a = s->agent;
+	int r = services_start(a->services, &s->order->role, err);
+	if (r == 0)
+		r = role_state_set_run(a->cfg.state_dir, true, err);
+	return r ? r : health_watch(a->health, &s->order->role, err);
+}
+
+int step_health(struct step_run *s, struct phx_err *err)
+{
+	const struct agent *a = s->agent;
+	char text[160];
+	for (;;) {
+		struct phx_err why = { 0 };
+		int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(&why, -EIO, "%s", text);
+		r = r ? r : health_check(&s->order->role, a->cfg.pkg_root, &why);
+		if (r == 0) {
+			health_passed(a->health);
+			return 0;
+		}
+		if (step_cancelled(s))
+			return phx_err_set(err, -ETIMEDOUT, "not healthy: %s", why.text);
+		agent_sleep_ms(HEALTH_POLL_MS);
+	}
+}
