@@ -127,7 +127,7 @@ static void test_killed_by_signal(void **state)
 static void check_timeout(const char *script, int most_ms)
 {
 	char path[] = "/tmp/phx-spawn.XXXXXX";
-	PHX_AUTO_CLOSE int fd = mkstemp(path);
+	close(mkstemp(path));
 	const struct phx_run run = { .argv = ARGV("sh", "-c", script, "sh", path), .timeout_ms = 300 };
 	struct phx_run_result res = { 0 };
 	struct phx_err err = { 0 };
