@@ -141,8 +141,12 @@ static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret
 		o->q.setup.mode = PHX_SETUP_WIPE;
 		o->q.setup.method = a->ev->setup.method;
 	}
-	if (a->ev->kind == PHX_EV_resume)
+	if (a->ev->kind == PHX_EV_resume) {
+		/* what it runs is not asked politely: it is taken from reset where that is possible */
+		o->q.from = NULL;
 		o->q.deploy_env_only = true;
+		o->q.power_cycle = phx_node_has_bmc(o->n);
+	}
 	return phx_plan_handover(&o->q, ret, a->err);
 }
 

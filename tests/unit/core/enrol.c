@@ -1,0 +1,279 @@
+/* Who is let in: announced and unknown machines, keys that come back, keys
+ * that do not, duplicates, jobs, rules, replay. */
+#include "unit/core/world.h"
+
+#include "base/json.h"
+
+static void unknown_machine_waits(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(world_enrol(w, 7, "k"), PHX_ENROL_PENDING);
+	struct phx_node *n = world_node(w, "n-525400000007");
+	assert_int_equal(n->state, PHX_NODE_NEW);
+	assert_string_equal(n->pool, "");
+	uint64_t seq = w->s.seq;
+	assert_int_equal(world_enrol(w, 7, "k"), PHX_ENROL_PENDING);
+	assert_int_equal(w->s.seq, seq); /* asking again is no event */
+	struct phx_event ev = { .kind = PHX_EV_node_accept };
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.name, "n7");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(world_enrol(w, 7, "k"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_node(w, "n7")->state, PHX_NODE_COMMISSIONING);
+}
+
+static void announced_on_hold_waits_too(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { .kind = PHX_EV_node_add, .hold = true };
+	PHX_STR_SET(ev.node, "n1");
+	world_event_mac(&ev, 1);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	assert_int_equal(world_enrol(w, 1, "k"), PHX_ENROL_PENDING);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EBUSY);
+	assert_int_equal(world_order(w, PHX_EV_node_accept, "n1", NULL), 0);
+	assert_int_equal(world_enrol(w, 1, "k"), PHX_ENROL_CERTIFY);
+}
+
+static void same_key_again_is_no_question(void **state)
+{
+	struct world *w = *state;
+	world_ready(w, "n1", true);
+	assert_int_equal(world_enrol(w, 1, "key-n1"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+}
+
+static void another_key_while_the_node_is_up_is_refused_and_disturbs_nothing(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(world_enrol(w, 1, "stolen"), PHX_ENROL_REFUSED);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_string_equal(world_node(w, "n1")->key_fp, "key-n1");
+}
+
+static void another_key_outside_the_window_quarantines(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	struct phx_event gone = { .kind = PHX_EV_missing };
+	PHX_STR_SET(gone.node, "n1");
+	world_apply(w, &gone, NULL);
+	assert_int_equal(world_enrol(w, 1, "new key"), PHX_ENROL_REFUSED);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+}
+
+static void the_window_is_good_for_one_key(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	struct phx_event power = { .kind = PHX_EV_power };
+	PHX_STR_SET(power.node, "n1");
+	PHX_STR_SET(power.text, "cycle");
+	assert_int_equal(world_apply(w, &power, NULL), 0);
+	assert_int_equal(world_enrol(w, 1, "after our order"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_enrol(w, 1, "after our order"), PHX_ENROL_CERTIFY); /* a lost answer */
+	assert_int_equal(world_enrol(w, 1, "one more"), PHX_ENROL_REFUSED);
+}
+
+static void known_mac_with_another_serial_is_refused(void **state)
+{
+	struct world *w = *state;
+	world_ready(w, "n1", true);
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_outcome out;
+	world_event_mac(&ev, 1);
+	PHX_STR_SET(ev.key_fp, "k");
+	PHX_STR_SET(ev.serial, "another machine");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_int_equal(out.enrol, PHX_ENROL_REFUSED);
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
+static void macs_of_two_nodes_are_never_merged(void **state)
+{
+	struct world *w = *state;
+	world_ready(w, "n1", true);
+	world_ready(w, "n2", true);
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	world_event_mac(&ev, 1);
+	world_event_mac(&ev, 2);
+	PHX_STR_SET(ev.key_fp, "k");
+	assert_int_equal(world_apply(w, &ev, NULL), -ENOTUNIQ);
+	phx_event_fini(&ev);
+	struct phx_event add = { .kind = PHX_EV_node_add };
+	PHX_STR_SET(add.node, "n3");
+	world_event_mac(&add, 1);
+	assert_int_equal(world_apply(w, &add, NULL), -EEXIST);
+	assert_non_null(strstr(w->err.text, "n1"));
+	phx_event_fini(&add);
+}
+
+static void duplicate_uuid_quarantines_both(void **state)
+{
+	struct world *w = *state;
+	world_ready(w, "n1", true);
+	world_add(w, "n2", true);
+	assert_int_equal(world_enrol(w, 2, "k2"), PHX_ENROL_CERTIFY);
+	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	PHX_STR_SET(ev.node, "n2");
+	PHX_STR_SET(ev.boot_id, "b");
+	world_facts(&ev.facts, 2);
+	PHX_STR_SET(ev.facts.uuid, "uuid-1");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_QUARANTINED);
+}
+
+static void two_disks_with_one_serial_quarantine(void **state)
+{
+	struct world *w = *state;
+	world_add(w, "n1", true);
+	world_enrol(w, 1, "k");
+	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	PHX_STR_SET(ev.node, "n1");
+	PHX_STR_SET(ev.boot_id, "b");
+	world_facts(&ev.facts, 1);
+	struct phx_disk_facts *d = phx_list_push(&ev.facts.disks, sizeof(*d));
+	*d = *PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_non_null(strstr(world_node(w, "n1")->reason, "serial-disk1"));
+}
+
+static void rules_deploy_by_themselves(void **state)
+{
+	struct world *w = *state;
+	struct phx_event on = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	on.settings.auto_assign = true;
+	assert_int_equal(world_apply(w, &on, NULL), 0);
+	struct phx_event rules = { .kind = PHX_EV_rules_put };
+	struct phx_rule *r = phx_list_push(&rules.rules, sizeof(*r));
+	struct phx_rule_term *t = phx_list_push(&r->terms, sizeof(*t));
+	PHX_STR_SET(r->role, "web");
+	r->line = 3;
+	*t = (struct phx_rule_term){ "memory_bytes", PHX_RULE_GE, "512 MiB" };
+	assert_int_equal(world_apply(w, &rules, NULL), 0);
+	phx_event_fini(&rules);
+	world_add(w, "n1", true);
+	world_enrol(w, 1, "k");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_DEPLOYING);
+	world_run(w, "n1");
+	assert_string_equal(world_node(w, "n1")->role, "web");
+}
+
+static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = uid, .gid = uid };
+	struct phx_outcome out;
+	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
+	PHX_STR_SET(word->text, "hostname");
+	int r = world_apply(w, &ev, &out);
+	uint64_t id = r < 0 ? 0 : out.job;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	return id;
+}
+
+static void end_part(struct world *w, uint64_t id, const char *node, int status)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .result = status };
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void jobs_start_whole_or_not(void **state)
+{
+	struct world *w = *state;
+	struct phx_list orders = { 0 };
+	world_serving(w, "n1", "compute", true);
+	uint64_t id = submit(w, 2, 1000);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_QUEUED);
+	world_serving(w, "n2", "compute", true);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
+	assert_int_equal(phx_core_orders(&w->s, "n2", &orders), 0);
+	assert_int_equal(orders.n, 1);
+	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "job");
+	phx_record_fini(&phx_order_record, orders.items);
+	phx_list_fini(&orders);
+	end_part(w, id, "n1", 0);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
+	end_part(w, id, "n2", 0);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_DONE);
+	assert_int_equal(world_node(w, "n1")->jobs_running, 0);
+}
+
+static void a_failed_part_ends_the_others(void **state)
+{
+	struct world *w = *state;
+	struct phx_list orders = { 0 };
+	world_serving(w, "n1", "compute", true);
+	world_serving(w, "n2", "compute", true);
+	uint64_t id = submit(w, 2, 1000);
+	end_part(w, id, "n1", 3);
+	phx_core_orders(&w->s, "n2", &orders);
+	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "kill");
+	phx_record_fini(&phx_order_record, orders.items);
+	phx_list_fini(&orders);
+	end_part(w, id, "n2", 143);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_FAILED);
+}
+
+static void jobs_never_run_as_root(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(submit(w, 1, 0), 0);
+	assert_non_null(strstr(w->err.text, "root"));
+}
+
+static void a_reboot_ends_its_parts(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	uint64_t id = submit(w, 1, 1000);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_FAILED);
+	assert_true(phx_core_boot_local(&w->s, world_node(w, "n1")));
+}
+
+/* What goes through JSON comes back the same: state, and with it snapshots. */
+static void state_survives_json(void **state)
+{
+	struct world *w = *state;
+	struct phx_state back;
+	world_serving(w, "n1", "vault", true);
+	world_add(w, "n2", false);
+	submit(w, 1, 1000);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, &w->s);
+	assert_int_equal(phx_json_to_record(&phx_state_record, j, &back, &w->err), 0);
+	assert_true(phx_record_equal(&phx_state_record, &back, &w->s));
+	phx_state_fini(&back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(unknown_machine_waits),
+		WORLD_TEST(announced_on_hold_waits_too),
+		WORLD_TEST(same_key_again_is_no_question),
+		WORLD_TEST(another_key_while_the_node_is_up_is_refused_and_disturbs_nothing),
+		WORLD_TEST(another_key_outside_the_window_quarantines),
+		WORLD_TEST(the_window_is_good_for_one_key),
+		WORLD_TEST(known_mac_with_another_serial_is_refused),
+		WORLD_TEST(macs_of_two_nodes_are_never_merged),
+		WORLD_TEST(duplicate_uuid_quarantines_both),
+		WORLD_TEST(two_disks_with_one_serial_quarantine),
+		WORLD_TEST(rules_deploy_by_themselves),
+		WORLD_TEST(jobs_start_whole_or_not),
+		WORLD_TEST(a_failed_part_ends_the_others),
+		WORLD_TEST(jobs_never_run_as_root),
+		WORLD_TEST(a_reboot_ends_its_parts),
+		WORLD_TEST(state_survives_json),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
