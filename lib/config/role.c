@@ -49,7 +49,7 @@ static const struct phx_conf_key role_keys[] = {
 };
 static const struct phx_conf_key service_keys[] = {
 	KEY("name", PHX_CONF_NAME, struct phx_service, name, true),
-	KEY("package", PHX_CONF_NAME, struct phx_service, package, true),
+	KEY("package", PHX_CONF_NAME, struct phx_service, package, false),
 	KEY("user", PHX_CONF_STR, struct phx_service, user, false),
 	KEY("restart", PHX_CONF_BOOL, struct phx_service, restart, false),
 	KEY_TIME("stop_grace", struct phx_service, stop_grace_s, 1, 3600),
@@ -220,6 +220,50 @@ static int read_packages(struct reading *rd)
 	return r;
 }
 
+/* ---- names inside the file ---- */
+
+static bool has_service(const struct phx_role *role, const char *name)
+{
+	PHX_LIST_EACH(struct phx_service, s, &role->services)
+	if (!strcmp(s->name, name))
+		return true;
+	return false;
+}
+
+static bool has_package(const struct phx_role *role, const char *name)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+	if (!strcmp(p->name, name))
+		return true;
+	return false;
+}
+
+/* phx_role_check() finds these too, but knows no lines. */
+static int check_service_names(struct reading *rd, const config_setting_t *s)
+{
+	const config_setting_t *package = config_setting_get_member(s, "package");
+	const config_setting_t *after = config_setting_get_member(s, "after");
+	if (package && !has_package(&rd->role, config_setting_get_string(package)))
+		return phx_conf_fail(&rd->c, package, -ENOENT, rd->err, "package '%s' is not among the role's packages",
+				     config_setting_get_string(package));
+	for (int i = 0; after && i < config_setting_length(after); i++) {
+		const config_setting_t *word = config_setting_get_elem(after, (unsigned)i);
+		if (!has_service(&rd->role, config_setting_get_string(word)))
+			return phx_conf_fail(&rd->c, word, -ENOENT, rd->err, "service '%s' is not in this role",
+					     config_setting_get_string(word));
+	}
+	return 0;
+}
+
+static int check_names(struct reading *rd)
+{
+	config_setting_t *list = member(rd, "services");
+	int r = 0;
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++)
+		r = check_service_names(rd, config_setting_get_elem(list, (unsigned)i));
+	return r;
+}
+
 /* ---- the whole ---- */
 
 static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct phx_err *err)
@@ -246,7 +290,8 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, read_health, read_leave, read_ports, find_pool, find_image, read_packages, check_role,
+		read_services, read_health,   read_leave,  read_ports, find_pool,
+		find_image,    read_packages, check_names, check_role,
 	};
 	rd->role.drain_grace_s = 30;
 	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), role_keys, PHX_ARRAY_SIZE(role_keys), &rd->role,

@@ -1,0 +1,177 @@
+/* image.conf and manifest.conf: reading, writing, and what is refused. */
+#include "unit/config/help.h"
+
+#include "config/image.h"
+
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HEAD                                                                                                           \
+	"name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = \"amd64\";\nkernel_release = "          \
+	"\"6.1\";\n"
+#define KERNEL "{ name = \"vmlinuz\"; size = 7L; sha256 = \"" A64 "\"; }"
+#define ROOT "{ name = \"root.ext4.zst\"; size = 5000000000L; sha256 = \"" A64 "\"; raw_size = 9000000000L; }"
+
+static int parse(const char *text, struct phx_image *im, struct phx_err *err)
+{
+	return phx_image_parse(text, strlen(text), "m.conf", im, err);
+}
+
+static void test_a_manifest(void **state)
+{
+	(void)state;
+	struct phx_image im;
+	struct phx_err err = {0};
+	int r = parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &im, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(r, 0);
+	assert_string_equal(im.name, "deb");
+	assert_int_equal(im.kind, PHX_IMAGE_ROOTFS);
+	assert_int_equal(im.files.n, 2);
+	const struct phx_image_file *f = phx_image_file(&im, "root.ext4.zst");
+	assert_true(f->size == 5000000000ULL);
+	assert_true(f->raw_size == 9000000000ULL);
+	assert_null(phx_image_file(&im, "root.squashfs"));
+	assert_int_equal(strlen(im.digest), 64);
+	phx_record_fini(&phx_image_record, &im);
+}
+
+static void test_the_digest_is_of_the_text(void **state)
+{
+	(void)state;
+	struct phx_image a, b;
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &a, NULL), 0);
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " ); \n", &b, NULL), 0);
+	assert_string_not_equal(a.digest, b.digest);
+	phx_record_fini(&phx_image_record, &a);
+	phx_record_fini(&phx_image_record, &b);
+}
+
+static void test_written_and_read_again(void **state)
+{
+	(void)state;
+	struct phx_image a, b;
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &a, NULL), 0);
+	PHX_AUTO_FREE char *text = phx_image_format(&a);
+	assert_non_null(text);
+	assert_int_equal(parse(text, &b, NULL), 0);
+	PHX_STR_SET(a.digest, b.digest);
+	assert_true(phx_record_equal(&phx_image_record, &a, &b));
+	phx_record_fini(&phx_image_record, &a);
+	phx_record_fini(&phx_image_record, &b);
+}
+
+static const struct bad {
+	const char *text, *place, *says;
+} bads[] = {
+	{HEAD, "m.conf", "files is missing"},
+	{HEAD "files = ( );\n", "m.conf", "needs the file vmlinuz"},
+	{HEAD "files = ( " KERNEL " );\n", "m.conf", "needs the file root.ext4.zst or root.squashfs"},
+	{HEAD "files = ( " KERNEL ", " KERNEL " );\n", "m.conf:6", "'vmlinuz' is listed twice"},
+	{HEAD "files = ( " KERNEL ", { name = \"../x\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
+	 "is no name"},
+	{HEAD "files = ( " KERNEL ", { name = \"manifest.conf\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
+	 "twice"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 0L; sha256 = \"" A64 "\"; } );\n", "m.conf:6", "no empty files"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = -1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6", "size is -1"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 5000000000; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
+	 "needs an L"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; sha256 = \"abc\"; } );\n", "m.conf:6",
+	 "64 hexadecimal digits"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; } );\n", "m.conf:6", "sha256 is missing"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; md5 = \"x\"; } );\n", "m.conf:6", "unknown key 'md5'"},
+	{HEAD "files = ( " KERNEL ", { name = \"root.ext4.zst\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf",
+	 "needs raw_size"},
+	{HEAD "secret = 1;\nfiles = ( );\n", "m.conf:6", "unknown key 'secret'"},
+	{"name = \"deb\";\nversion = \"1/2\";\n", "m.conf:2", "is no name"},
+	{"name = \"deb\";\nversion = \"1\";\nkind = \"vm\";\n", "m.conf:3", "initramfs, rootfs"},
+	{"name = \"deb\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; kernel_release = "
+	 "\"6\";\nfiles = ( " KERNEL " );\n",
+	 "m.conf", "needs the file initrd.zst"},
+};
+
+static void test_bad_manifests_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bads); i++) {
+		struct phx_image im;
+		struct phx_err err = {0};
+		memset(&im, 0x5a, sizeof(im));
+		int r = parse(bads[i].text, &im, &err);
+		if (r != -EINVAL)
+			fail_msg("row %zu: %d \"%s\"", i, r, err.text);
+		assert_contains(err.text, bads[i].place);
+		assert_contains(err.text, bads[i].says);
+		assert_int_equal(im.name[0], 0x5a);
+	}
+}
+
+/* Each cut loses something that is needed, but for the blank at the end. */
+static void test_cut_manifests_are_refused(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "files = ( " KERNEL ", " ROOT " );\n";
+	for (size_t n = 0; n < sizeof(text) - 3; n++) {
+		struct phx_image im;
+		assert_int_equal(phx_image_parse(text, n, "m.conf", &im, NULL), -EINVAL);
+	}
+}
+
+/* A text without a NUL behind it. */
+static void test_reads_no_further_than_told(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "files = ( " KERNEL ", " ROOT " );\n";
+	size_t n = sizeof(text) - 1;
+	PHX_AUTO_FREE char *exact = malloc(n);
+	struct phx_image im;
+	memcpy(exact, text, n);
+	assert_int_equal(phx_image_parse(exact, n, "m.conf", &im, NULL), 0);
+	phx_record_fini(&phx_image_record, &im);
+}
+
+static void test_image_conf(void **state)
+{
+	struct place *p = *state;
+	struct phx_image_conf ic;
+	struct phx_err err = {0};
+	char path[256];
+	place_write(p, "image.conf",
+		    "name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = \"amd64\";\npackages = [ "
+		    "\"x\" ];\n");
+	assert_int_equal(phx_image_conf_load(place_path(p, "image.conf", path), &ic, &err), 0);
+	assert_string_equal(ic.name, "deb");
+	assert_int_equal(ic.kind, PHX_IMAGE_ROOTFS);
+	place_write(p, "image.conf", "name = \"deb\";\n");
+	assert_int_equal(phx_image_conf_load(path, &ic, &err), -EINVAL);
+	assert_contains(err.text, "version is missing");
+}
+
+static void test_shipped_image_confs(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"deploy", "deploy-cloud", "debian-12"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
+		struct phx_image_conf ic;
+		struct phx_err err = {0};
+		char path[512];
+		snprintf(path, sizeof(path), TEST_DIR "/../images/%s/image.conf", names[i]);
+		int r = phx_image_conf_load(path, &ic, &err);
+		assert_string_equal(err.text, "");
+		assert_int_equal(r, 0);
+		assert_string_equal(ic.name, names[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_manifest),
+		cmocka_unit_test(test_the_digest_is_of_the_text),
+		cmocka_unit_test(test_written_and_read_again),
+		cmocka_unit_test(test_bad_manifests_are_refused),
+		cmocka_unit_test(test_cut_manifests_are_refused),
+		cmocka_unit_test(test_reads_no_further_than_told),
+		RUN(test_image_conf),
+		cmocka_unit_test(test_shipped_image_confs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
