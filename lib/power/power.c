@@ -225,6 +225,21 @@ static int do_step(struct run *run, enum phx_power_op op, struct phx_err *err)
 	return r;
 }
 
+static int do_sequence(struct run *run, enum phx_power_op op, struct phx_err *err)
+{
+	const struct sequence *seq = &sequences[op];
+	int r = 0;
+	for (int i = 0; r == 0 && i < seq->n_steps; i++) {
+		r = do_step(run, seq->steps[i], err);
+		/* Who cannot choose the boot device has firmware that tries the network first. */
+		if (r == -EOPNOTSUPP && op == PHX_POWER_BOOT && seq->steps[i] == PHX_POWER_BOOT_PXE) {
+			phx_err_clear(err);
+			r = 0;
+		}
+	}
+	return r;
+}
+
 int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, enum phx_power_state *ret_state,
 		 struct phx_err *err)
 {
@@ -233,8 +248,8 @@ int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	int r = find_driver(bmc, &run.driver, &why);
 	if (r == 0)
 		r = run.driver->check(bmc, &why);
-	for (int i = 0; r == 0 && i < sequences[op].n_steps; i++)
-		r = do_step(&run, sequences[op].steps[i], &why);
+	if (r == 0)
+		r = do_sequence(&run, op, &why);
 	if (r < 0)
 		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s", op_names[op], bmc->node[0] ? " of " : "",
 				   bmc->node, bmc->driver[0] ? bmc->driver : "none", bmc->address[0] ? " " : "",

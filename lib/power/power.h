@@ -6,7 +6,8 @@
 #include "node/bmc.h"
 
 /** What can be asked for. CYCLE is off (observed), then on (observed); BOOT is
- * off (observed), network boot once, on (observed). */
+ * off (observed), network boot once (left out where the driver cannot choose
+ * the boot device), on (observed). */
 enum phx_power_op {
 	PHX_POWER_STATUS,
 	PHX_POWER_ON,

@@ -23,6 +23,7 @@ static const char SCRIPT[] = "#!/bin/sh\n"
 			     "	status) case $2 in odd*) echo maybe ;; *) cat \"state-$2\" 2>/dev/null || echo off ;; esac ;;\n"
 			     "	on|off) echo \"$1\" >\"state-$2\" ;;\n"
 			     "	boot-disk) code=64 ;;\n"
+			     "	boot-pxe) case $2 in plain*) code=64 ;; esac ;;\n"
 			     "	esac\n"
 			     "fi\n"
 			     "rmdir \"inside-$2\"\n"
@@ -90,6 +91,18 @@ static void test_script_errors(void **state)
 		struct phx_bmc bmc = make_bmc(rows[i].node);
 		power(&bmc, rows[i].op, 3000, rows[i].want, rows[i].say);
 	}
+}
+
+/* Off, then on, even where the boot device cannot be chosen. */
+static void test_boot_without_boot_device(void **state)
+{
+	(void)state;
+	struct phx_bmc bmc = make_bmc("plain1");
+	assert_int_equal(power(&bmc, PHX_POWER_BOOT, 5000, 0, NULL), PHX_POWER_IS_ON);
+	const char *log = get_file("log");
+	assert_true(strstr(log, "off plain1") < strstr(log, "boot-pxe plain1"));
+	assert_true(strstr(log, "boot-pxe plain1") < strstr(log, "on plain1\nstatus plain1"));
+	power(&bmc, PHX_POWER_BOOT_PXE, 5000, -EOPNOTSUPP, "exit status 64");
 }
 
 /* Busy at first: the order is repeated until it is taken. */
@@ -327,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_script_on_off),
 		cmocka_unit_test(test_script_errors),
+		cmocka_unit_test(test_boot_without_boot_device),
 		cmocka_unit_test(test_busy_is_repeated),
 		cmocka_unit_test(test_script_hangs),
 		cmocka_unit_test(test_bad_records),
