@@ -19,6 +19,7 @@ extern const struct phx_enum phx_cert_kind_names; /* "server","node","provider",
 struct phx_pki;
 int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names, struct phx_pki **ret,
 		 struct phx_err *err);
+/** Wipes the keys. NULL is fine. */
 void phx_pki_free(struct phx_pki *p);
 /** PEM texts, borrowed until phx_pki_free(). */
 const char *phx_pki_ca_pem(const struct phx_pki *p);
@@ -46,23 +47,29 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 
 /* ---- signatures (Ed25519) and digests ---- */
 #define PHX_SIG_SIZE 64
+/** Sign with the Ed25519 key of a PEM file. */
 int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
-/** 0, or -EKEYREJECTED. */
+/** 0, or -EKEYREJECTED when the signature is not of this key; other errors are about the key's file. */
 int phx_verify(const char *pub_pem_path, const void *data, size_t n, const uint8_t sig[PHX_SIG_SIZE],
 	       struct phx_err *err);
 
 #define PHX_SHA256_HEX 65
+/** A digest that takes its data in pieces. */
 struct phx_sha256;
 int phx_sha256_new(struct phx_sha256 **ret);
+/** -EIO after phx_sha256_hex(). */
 int phx_sha256_add(struct phx_sha256 *d, const void *data, size_t n);
-void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX]); /* ends it */
+/** Ends it; a second call gives "". */
+void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX]);
 void phx_sha256_free(struct phx_sha256 *d);
+/** Digest and size (may be NULL) of a whole file. */
 int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err);
 
 /* ---- disk keys: one file a key below DIR (0700), outside journal, snapshots and backups ---- */
 #define PHX_DISK_KEY_SIZE 64
 /** New random key under `key_id` (a valid name). -EEXIST when there is one: idempotent makers read instead. */
 int phx_diskkey_make(const char *dir, const char *key_id, struct phx_err *err);
+/** -ENOENT when it was never made or is destroyed. The caller wipes ret_key (explicit_bzero). */
 int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err);
 /** Overwrite in place, sync, unlink, sync the directory. A missing key is no error (already destroyed). The keys are themselves
  * stored so that their bytes are nowhere else on the head (no temporary copies, O_SYNC, memory cleansed). */

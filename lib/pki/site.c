@@ -6,7 +6,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,7 +275,9 @@ int phx_pki_open(const char *dir, const char *const *server_names, size_t n_name
 	int r = phx_dir_make(dir, 0700, err);
 	if (r < 0)
 		return r;
-	if (chmod(dir, 0700) < 0)
+	/* daemon and setup command may come at the same time: one makes, the other finds */
+	PHX_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, 0700) < 0 || flock(fd, LOCK_EX) < 0)
 		return phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
 	PHX_AUTO(free_pki) struct phx_pki *p = calloc(1, sizeof(*p));
 	if (!p)

@@ -1,6 +1,9 @@
 /* A real server on loopback and real clients: listeners, peers, routes, bodies, errors. */
 #include "unit/http/world.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 #define ANY (1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_TLS | 1u << PHX_HTTP_PLAIN)
 #define UNIX (1u << PHX_HTTP_UNIX)
 
@@ -563,6 +566,24 @@ static void test_upload_cut(void **state)
 	assert_true(becomes_empty(w->spool));
 }
 
+static bool own_mounts; /* this test's mounts are its own */
+
+static void test_upload_disk_full(void **state)
+{
+	struct world *w = *state;
+	char path[96], hex[PHX_SHA256_HEX];
+	struct phx_err err = { 0 };
+	if (!own_mounts || mount("none", w->spool, "tmpfs", 0, "size=1m") < 0)
+		skip();
+	free(make_file(w, 5000000, path, hex));
+	struct phx_http_client *c = plain_client(w);
+	int r = phx_http_upload(c, "/v1/upload", path, NULL, &err);
+	assert_int_equal(umount2(w->spool, MNT_DETACH), 0);
+	assert_int_equal(r, -ENOSPC);
+	assert_contains(err.text, "cannot be stored: No space left on device");
+	phx_http_client_free(c);
+}
+
 /* ---- bad clients ---- */
 
 static void test_stalled_client_is_dropped(void **state)
@@ -630,8 +651,10 @@ int main(void)
 		WORLD_TEST(test_upload),
 		WORLD_TEST(test_upload_refused),
 		WORLD_TEST(test_upload_cut),
+		WORLD_TEST(test_upload_disk_full),
 		WORLD_TEST(test_stalled_client_is_dropped),
 		WORLD_TEST(test_rubbish),
 	};
+	own_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

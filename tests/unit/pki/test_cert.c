@@ -1,5 +1,6 @@
 /* The site's PKI: what is made, kept, re-issued; requests, certificates, and what is refused. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,6 +263,36 @@ static void test_crash_between_key_and_cert_heals(void **state)
 			 X509_V_OK);
 }
 
+static void *open_once(void *arg)
+{
+	struct phx_pki *p = NULL;
+	return phx_pki_open(arg, names, 3, &p, NULL) == 0 ? p : NULL;
+}
+
+static void test_two_openers_find_one_site(void **state)
+{
+	struct place *t = *state;
+	pthread_t threads[4];
+	struct phx_pki *pkis[4];
+	char dir[96];
+	snprintf(dir, sizeof(dir), "%s/race", t->dir);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, open_once, dir), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(threads); i++) {
+		void *p = NULL;
+		pthread_join(threads[i], &p);
+		pkis[i] = p;
+		assert_non_null(p);
+	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(threads); i++) {
+		assert_string_equal(phx_pki_ca_pem(pkis[0]), phx_pki_ca_pem(pkis[i]));
+		assert_string_equal(phx_pki_server_pem(pkis[0]), phx_pki_server_pem(pkis[i]));
+		assert_string_equal(phx_pki_site_pub_pem(pkis[0]), phx_pki_site_pub_pem(pkis[i]));
+	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(threads); i++)
+		phx_pki_free(pkis[i]);
+}
+
 static void test_bad_server_names(void **state)
 {
 	struct place *t = *state;
@@ -517,6 +548,7 @@ int main(void)
 		PLACE_TEST(test_no_names_no_server_cert),
 		PLACE_TEST(test_lost_keys_are_errors),
 		PLACE_TEST(test_crash_between_key_and_cert_heals),
+		PLACE_TEST(test_two_openers_find_one_site),
 		PLACE_TEST(test_bad_server_names),
 		PLACE_TEST(test_unwritable_place),
 		PLACE_TEST(test_issue_and_read_back),
