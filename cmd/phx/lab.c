@@ -46,7 +46,8 @@ static int usage(const char *text)
 static int take_down(const struct lab *lab, struct phx_err *err)
 {
 	int r = lab_head_stop(lab, err);
-	PHX_LIST_EACH (struct lab_machine, m, &lab->machines) {
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+	{
 		int a = lab_bmc_stop(lab, m, err);
 		int b = lab_machine_off(lab, m, err);
 		r = r < 0 ? r : a < 0 ? a : b;
@@ -57,8 +58,8 @@ static int take_down(const struct lab *lab, struct phx_err *err)
 
 static int lab_down(struct request *q)
 {
-	LAB_AUTO struct lab lab = { 0 };
-	struct phx_err err = { 0 };
+	LAB_AUTO struct lab lab = {0};
+	struct phx_err err = {0};
 	int r = lab_load(q->labs_dir, q->name ? q->name : "phoenix", &lab, &err);
 	if (r == -ENOENT) {
 		fprintf(stderr, "phx lab: %s is not up\n", q->name ? q->name : "phoenix");
@@ -77,7 +78,8 @@ static int absolute(const char *path, char *ret, size_t size, struct phx_err *er
 	if (!realpath(path, full))
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (strpbrk(full, " ,\"\\")) /* QEMU's and ipmi_sim's option syntax */
-		return phx_err_set(err, -EINVAL, "%s: a lab cannot live under a path with a blank, ',' or quotes", full);
+		return phx_err_set(err, -EINVAL, "%s: a lab cannot live under a path with a blank, ',' or quotes",
+				   full);
 	return phx_str_copy(ret, size, full) < 0 ? phx_err_set(err, -ENAMETOOLONG, "%s: path too long", full) : 0;
 }
 
@@ -126,9 +128,9 @@ static int bring_up(const struct request *q, const struct lab *lab, struct phx_e
 		r = lab_net_up(lab, err);
 	if (r == 0 && !q->no_head)
 		r = lab_head_start(lab, err);
-	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
-		if (r == 0)
-			r = start_machine(q, lab, m, err);
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+	if (r == 0)
+		r = start_machine(q, lab, m, err);
 	if (r < 0)
 		take_down(lab, NULL);
 	return r;
@@ -142,9 +144,9 @@ static bool is_up(const struct request *q, const struct lab *lab)
 
 static int lab_up(struct request *q)
 {
-	LAB_AUTO struct lab lab = { 0 };
-	LAB_AUTO struct lab old = { 0 };
-	struct phx_err err = { 0 };
+	LAB_AUTO struct lab lab = {0};
+	LAB_AUTO struct lab old = {0};
+	struct phx_err err = {0};
 	if (geteuid() != 0)
 		return usage("making a network namespace needs root");
 	int r = lab_conf_load(q->conf, q->name, &lab, &err);
@@ -173,7 +175,7 @@ static int lab_up(struct request *q)
 
 static int add_machines(const struct request *q, struct lab *lab, struct phx_err *err)
 {
-	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = { 0 };
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	uint32_t before = lab->machines.n;
 	const struct lab_machine *like = PHX_LIST_AT(&lab->machines, struct lab_machine, 0);
 	if (q->like && !(like = lab_machine_find(lab, q->like)))
@@ -197,7 +199,7 @@ typedef int (*machine_fn)(const struct lab *lab, const struct lab_machine *m, st
 /* Do it to each machine the list names; all are checked first. */
 static int each_machine(const struct request *q, const struct lab *lab, machine_fn fn, struct phx_err *err)
 {
-	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = { 0 };
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	int r = phx_nodeset_parse(q->argv[0], NULL, NULL, &names, err);
 	for (uint32_t i = 0; r == 0 && i < names.n; i++)
 		if (!lab_machine_find(lab, names.names[i]))
@@ -246,9 +248,8 @@ static int status_json(const struct lab *lab)
 	json_object_set_new(j, "bmc_password_file", json_string(password));
 	size_t i;
 	json_t *m;
-	json_array_foreach (json_object_get(j, "machines"), i, m)
-		json_object_set_new(m, "on",
-				    json_boolean(lab_machine_is_on(lab, PHX_LIST_AT(&lab->machines, struct lab_machine, i))));
+	json_array_foreach(json_object_get(j, "machines"), i, m) json_object_set_new(
+		m, "on", json_boolean(lab_machine_is_on(lab, PHX_LIST_AT(&lab->machines, struct lab_machine, i))));
 	PHX_AUTO_FREE char *text = phx_json_text(j);
 	return text && puts(text) >= 0 ? 0 : -ENOMEM;
 }
@@ -262,11 +263,13 @@ static int show_status(const struct request *q, struct lab *lab, struct phx_err 
 	int pid = lab_head_pid(lab);
 	printf("lab %s in %s\nhead: %s", lab->name, lab->dir, pid ? "phxd runs" : "phxd does not run");
 	printf(pid ? " (pid %d)\n" : "\n", pid);
-	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
-		printf("%-12s %-4s %-4s %-18s %-13s %-14s %u CPU %s, %u disks\n", m->name,
-		       lab_machine_is_on(lab, m) ? "on" : "off", phx_enum_name(&lab_firmware_names, m->firmware), m->mac,
-		       m->ip, !m->bmc ? "no BMC" : lab_bmc_runs(lab, m) ? m->bmc_ip : "BMC is down", m->cpus,
-		       phx_size_format(m->memory_bytes, size, sizeof(size)), m->disks.n);
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+	printf("%-12s %-4s %-4s %-18s %-13s %-14s %u CPU %s, %u disks\n", m->name,
+	       lab_machine_is_on(lab, m) ? "on" : "off", phx_enum_name(&lab_firmware_names, m->firmware), m->mac, m->ip,
+	       !m->bmc                ? "no BMC"
+	       : lab_bmc_runs(lab, m) ? m->bmc_ip
+				      : "BMC is down",
+	       m->cpus, phx_size_format(m->memory_bytes, size, sizeof(size)), m->disks.n);
 	return 0;
 }
 
@@ -289,15 +292,15 @@ static const struct lab_word {
 	int (*special)(struct request *q); /* makes or finds the lab itself, or: */
 	int (*run)(const struct request *q, struct lab *lab, struct phx_err *err);
 } lab_words[] = {
-	{ "up", "", "make the lab of the configuration file; machines are off", 0, 0, lab_up, NULL },
-	{ "down", "", "end it: head, BMCs, machines, network; logs and disks stay", 0, 0, lab_down, NULL },
-	{ "status", "", "what runs; --json: everything there is to know", 0, 0, NULL, show_status },
-	{ "add", "MACHINES", "more machines like the first one or --like MACHINE", 1, 1, NULL, add_machines },
-	{ "on", "MACHINES", "switch machines on by hand", 1, 1, NULL, start_machines },
-	{ "kill", "MACHINES", "power cut", 1, 1, NULL, kill_machines },
-	{ "console", "MACHINES", "paths of the console logs", 1, 1, NULL, consoles },
-	{ "head", "", "start phxd again when it does not run", 0, 0, NULL, restart_head },
-	{ "exec", "CMD...", "run a command in the lab's network", 1, INT_MAX, NULL, run_inside },
+	{"up", "", "make the lab of the configuration file; machines are off", 0, 0, lab_up, NULL},
+	{"down", "", "end it: head, BMCs, machines, network; logs and disks stay", 0, 0, lab_down, NULL},
+	{"status", "", "what runs; --json: everything there is to know", 0, 0, NULL, show_status},
+	{"add", "MACHINES", "more machines like the first one or --like MACHINE", 1, 1, NULL, add_machines},
+	{"on", "MACHINES", "switch machines on by hand", 1, 1, NULL, start_machines},
+	{"kill", "MACHINES", "power cut", 1, 1, NULL, kill_machines},
+	{"console", "MACHINES", "paths of the console logs", 1, 1, NULL, consoles},
+	{"head", "", "start phxd again when it does not run", 0, 0, NULL, restart_head},
+	{"exec", "CMD...", "run a command in the lab's network", 1, INT_MAX, NULL, run_inside},
 };
 
 static int help(FILE *out, int code)
@@ -320,8 +323,8 @@ static int help(FILE *out, int code)
 
 static int run_word(const struct lab_word *w, struct request *q)
 {
-	LAB_AUTO struct lab lab = { 0 };
-	struct phx_err err = { 0 };
+	LAB_AUTO struct lab lab = {0};
+	struct phx_err err = {0};
 	if (q->argc < w->min || q->argc > w->max)
 		return usage(w->min ? "a list of machines or a command is missing" : "too many words");
 	if (w->special)
@@ -335,8 +338,8 @@ static int run_word(const struct lab_word *w, struct request *q)
 /* phx lab bmc LAB_DIR MACHINE WORD...; see lab_bmc.c */
 static int run_bmc(int argc, char **argv)
 {
-	LAB_AUTO struct lab lab = { 0 };
-	struct phx_err err = { 0 };
+	LAB_AUTO struct lab lab = {0};
+	struct phx_err err = {0};
 	char *slash = argc > 3 ? strrchr(argv[0], '/') : NULL;
 	if (!slash)
 		return EXIT_USAGE_;
@@ -348,20 +351,21 @@ static int run_bmc(int argc, char **argv)
 	return lab_bmc_chassis(&lab, m, argc - 2, argv + 2);
 }
 
-static int parse_options(struct request *q, int argc, char **argv)
+/* A command of others keeps its own options. */
+static int parse_options(struct request *q, bool foreign, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "file", required_argument, NULL, 'f' },   { "name", required_argument, NULL, 'n' },
-		{ "dir", required_argument, NULL, 'd' },    { "source", required_argument, NULL, 's' },
-		{ "images", required_argument, NULL, 'i' }, { "like", required_argument, NULL, 'l' },
-		{ "no-head", no_argument, NULL, 'H' },	    { "no-announce", no_argument, NULL, 'A' },
-		{ "json", no_argument, NULL, 'j' },	    { 0 },
+		{"file", required_argument, NULL, 'f'},   {"name", required_argument, NULL, 'n'},
+		{"dir", required_argument, NULL, 'd'},    {"source", required_argument, NULL, 's'},
+		{"images", required_argument, NULL, 'i'}, {"like", required_argument, NULL, 'l'},
+		{"no-head", no_argument, NULL, 'H'},      {"no-announce", no_argument, NULL, 'A'},
+		{"json", no_argument, NULL, 'j'},         {0},
 	};
-	const char **texts[] = { ['f'] = &q->conf,   ['n'] = &q->name,	 ['d'] = &q->labs_dir,
-				 ['s'] = &q->source, ['i'] = &q->images, ['l'] = &q->like };
-	bool *flags[] = { ['H'] = &q->no_head, ['A'] = &q->no_announce, ['j'] = &q->json };
+	const char **texts[] = {['f'] = &q->conf,   ['n'] = &q->name,   ['d'] = &q->labs_dir,
+				['s'] = &q->source, ['i'] = &q->images, ['l'] = &q->like};
+	bool *flags[] = {['H'] = &q->no_head, ['A'] = &q->no_announce, ['j'] = &q->json};
 	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, "+f:n:d:s:i:l:", options, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, foreign ? "+f:n:d:s:i:l:" : "f:n:d:s:i:l:", options, NULL)) != -1;) {
 		if (c == '?')
 			return EXIT_USAGE_;
 		if (optarg)
@@ -377,8 +381,10 @@ static int parse_options(struct request *q, int argc, char **argv)
 int phx_cmd_lab(int argc, char **argv)
 {
 	const char *labs_dir = getenv("PHX_LAB_DIR");
-	struct request q = { .conf = "etc/lab.conf", .labs_dir = labs_dir ? labs_dir : "build/lab", .source = ".",
-			     .images = "build/images" };
+	struct request q = {.conf = "etc/lab.conf",
+			    .labs_dir = labs_dir ? labs_dir : "build/lab",
+			    .source = ".",
+			    .images = "build/images"};
 	const char *word = argc > 1 ? argv[1] : "help";
 	if (!strcmp(word, "bmc"))
 		return run_bmc(argc - 2, argv + 2);
@@ -386,7 +392,7 @@ int phx_cmd_lab(int argc, char **argv)
 		return help(stdout, 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lab_words); i++)
 		if (!strcmp(lab_words[i].word, word)) {
-			int r = parse_options(&q, argc - 1, argv + 1);
+			int r = parse_options(&q, lab_words[i].max == INT_MAX, argc - 1, argv + 1);
 			return r ? r : run_word(&lab_words[i], &q);
 		}
 	return help(stderr, EXIT_USAGE_);

@@ -10,10 +10,10 @@
 enum {
 	LAB_MACHINES_MAX = 48,
 	LAB_DISKS_MAX = 8,
-	LAB_HOST_HEAD = 1,	/* last byte of the head's address */
-	LAB_HOST_NODES = 10,	/* machine i has .11 + i */
-	LAB_HOST_RANGE = 100,	/* unknown machines: .100 to .199 */
-	LAB_HOST_BMCS = 200,	/* BMC i has .201 + i */
+	LAB_HOST_HEAD = 1,    /* last byte of the head's address */
+	LAB_HOST_NODES = 10,  /* machine i has .11 + i */
+	LAB_HOST_RANGE = 100, /* unknown machines: .100 to .199 */
+	LAB_HOST_BMCS = 200,  /* BMC i has .201 + i */
 	LAB_NAME_MAX = 24,
 };
 
@@ -32,8 +32,8 @@ struct lab_disk {
 struct lab_machine {
 	char name[PHX_NAME_MAX];
 	uint32_t index; /* decides addresses, MAC and tap */
-	int firmware;	/* enum lab_firmware */
-	int nic;	/* enum lab_nic */
+	int firmware;   /* enum lab_firmware */
+	int nic;        /* enum lab_nic */
 	uint64_t memory_bytes;
 	uint32_t cpus;
 	bool bmc;
@@ -50,10 +50,10 @@ struct lab {
 	char name[LAB_NAME_MAX];
 	char subnet[20]; /* "10.77.0.0/24" */
 	char deploy_image[PHX_NAME_MAX];
-	char head_conf[200];	  /* file whose text becomes conf.d/lab.conf; "" = none */
-	char source[200];	  /* where roles/ and pxe/ are */
-	char images[200];	  /* where built images are, NAME each */
-	char dir[200];		  /* LABS/NAME */
+	char head_conf[200];      /* file whose text becomes conf.d/lab.conf; "" = none */
+	char source[200];         /* where roles/ and pxe/ are */
+	char images[200];         /* where built images are, NAME each */
+	char dir[200];            /* LABS/NAME */
 	struct phx_list machines; /* struct lab_machine */
 };
 extern const struct phx_record lab_record;
@@ -74,8 +74,7 @@ char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const
  * unless NULL. ret untouched on failure. The members source, images and dir stay empty. */
 int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err);
 /** Append machines like `like`, named by the list. -EEXIST, -E2BIG. */
-int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
-		 struct phx_err *err);
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like, struct phx_err *err);
 int lab_save(const struct lab *lab, struct phx_err *err);
 /** -ENOENT: there is no such lab. */
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err);
@@ -84,7 +83,7 @@ int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx
 
 struct lab_program {
 	const char *const *argv; /* argv[0] is looked up in PATH */
-	const char *netns;	 /* to enter, or NULL */
+	const char *netns;       /* to enter, or NULL */
 	const char *pid_file;
 	const char *log_file; /* appended to */
 	const char *work_dir; /* or NULL */
@@ -123,7 +122,9 @@ int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct ph
 int lab_machine_off(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 /** The power button (ACPI). */
 int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
-/** What it boots next: "pxe", "disk" or "default", kept in a file. */
+/* what it boots next, in ipmi_sim's words; kept in a file */
+#define LAB_BOOT_NONE "none"    /* no override: network, then disk */
+#define LAB_BOOT_DISK "default" /* "default hard drive" */
 int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device, struct phx_err *err);
 void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, char ret_device[16]);
 

@@ -103,10 +103,9 @@ static int start(const struct lab *lab, const struct lab_machine *m, const char 
 		r = write_emulation(emu, err);
 	if (r < 0)
 		return r;
-	const char *const argv[] = { "ipmi_sim", "-c", lan, "-f", emu, "-s", dir, "-n", NULL };
+	const char *const argv[] = {"ipmi_sim", "-c", lan, "-f", emu, "-s", dir, "-n", NULL};
 	const struct lab_program p = {
-		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = dir
-	};
+		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = dir};
 	return lab_start(&p, err);
 }
 
@@ -183,10 +182,10 @@ static const struct chassis_key {
 	int (*get)(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err);
 	int (*set)(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err);
 } chassis_keys[] = {
-	{ "power", get_power, set_power },
-	{ "boot", get_boot, set_boot },
-	{ "reset", NULL, set_reset },
-	{ "shutdown", NULL, set_shutdown },
+	{"power", get_power, set_power},
+	{"boot", get_boot, set_boot},
+	{"reset", NULL, set_reset},
+	{"shutdown", NULL, set_shutdown},
 };
 
 static const struct chassis_key *find_key(const char *key)
@@ -200,7 +199,7 @@ static const struct chassis_key *find_key(const char *key)
 /* "get KEY...", "set KEY VALUE [KEY VALUE...]", "check KEY" (is it there?) */
 int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_words, char **words)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const char *op = n_words > 0 ? words[0] : "";
 	bool set = !strcmp(op, "set");
 	int r = 0;

@@ -13,12 +13,12 @@
 
 enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128, CPUS_MAX = 16 };
 
-static const char *const firmware[] = { "bios", "uefi" };
-static const char *const nic[] = { "virtio", "e1000" };
-static const char *const bus[] = { "virtio", "ahci", "nvme", "ide", "scsi" };
-const struct phx_enum lab_firmware_names = { "firmware", firmware, PHX_ARRAY_SIZE(firmware) };
-const struct phx_enum lab_nic_names = { "network card", nic, PHX_ARRAY_SIZE(nic) };
-const struct phx_enum lab_bus_names = { "disk bus", bus, PHX_ARRAY_SIZE(bus) };
+static const char *const firmware[] = {"bios", "uefi"};
+static const char *const nic[] = {"virtio", "e1000"};
+static const char *const bus[] = {"virtio", "ahci", "nvme", "ide", "scsi"};
+const struct phx_enum lab_firmware_names = {"firmware", firmware, PHX_ARRAY_SIZE(firmware)};
+const struct phx_enum lab_nic_names = {"network card", nic, PHX_ARRAY_SIZE(nic)};
+const struct phx_enum lab_bus_names = {"disk bus", bus, PHX_ARRAY_SIZE(bus)};
 
 static const struct phx_field disk_fields[] = {
 	PHX_ENUM(struct lab_disk, bus, &lab_bus_names),
@@ -46,9 +46,10 @@ static const struct phx_field machine_fields[] = {
 const struct phx_record lab_machine_record = PHX_RECORD("machine", struct lab_machine, machine_fields);
 
 static const struct phx_field lab_fields[] = {
-	PHX_STR(struct lab, name),   PHX_STR(struct lab, subnet), PHX_STR(struct lab, deploy_image),
-	PHX_STR(struct lab, head_conf), PHX_STR(struct lab, source), PHX_STR(struct lab, images),
-	PHX_STR(struct lab, dir),    PHX_LIST(struct lab, machines, &lab_machine_record),
+	PHX_STR(struct lab, name),         PHX_STR(struct lab, subnet),
+	PHX_STR(struct lab, deploy_image), PHX_STR(struct lab, head_conf),
+	PHX_STR(struct lab, source),       PHX_STR(struct lab, images),
+	PHX_STR(struct lab, dir),          PHX_LIST(struct lab, machines, &lab_machine_record),
 };
 const struct phx_record lab_record = PHX_RECORD("lab", struct lab, lab_fields);
 
@@ -65,9 +66,9 @@ const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8])
 
 struct lab_machine *lab_machine_find(const struct lab *lab, const char *name)
 {
-	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
-		if (!strcmp(m->name, name))
-			return m;
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+	if (!strcmp(m->name, name))
+		return m;
 	return NULL;
 }
 
@@ -88,14 +89,15 @@ static int network_of(const struct lab *lab, uint32_t *ret_net, struct phx_err *
 	if (slash)
 		*slash = '\0';
 	if (!slash || strcmp(slash + 1, "24") || inet_pton(AF_INET, text, &a) != 1 || (ntohl(a.s_addr) & 0xff))
-		return phx_err_set(err, -EINVAL, "subnet = \"%s\" must be a network like \"10.77.0.0/24\"", lab->subnet);
+		return phx_err_set(err, -EINVAL, "subnet = \"%s\" must be a network like \"10.77.0.0/24\"",
+				   lab->subnet);
 	*ret_net = ntohl(a.s_addr);
 	return 0;
 }
 
 static void put_address(uint32_t net, uint32_t host, char ret[16])
 {
-	struct in_addr a = { htonl(net | host) };
+	struct in_addr a = {htonl(net | host)};
 	inet_ntop(AF_INET, &a, ret, 16);
 }
 
@@ -130,19 +132,22 @@ static void complete_machine(const struct lab *lab, uint32_t net, struct lab_mac
 	if (m->bmc)
 		put_address(net, LAB_HOST_BMCS + 1 + m->index, m->bmc_ip);
 	uint32_t i = 0;
-	PHX_LIST_EACH (struct lab_disk, d, &m->disks)
-		complete_disk(m, i++, d);
+	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
+	complete_disk(m, i++, d);
 }
 
 /* ---- reading ---- */
 
-#define KEY(s, m, type, ...) { #m, PHX_CONF_##type, offsetof(s, m), sizeof(((s *)0)->m), __VA_ARGS__ }
+#define KEY(s, m, type, ...)                                                                                           \
+	{                                                                                                              \
+#m, PHX_CONF_##type, offsetof(s, m), sizeof(((s *)0)->m), __VA_ARGS__                                  \
+	}
 
 static int read_disk(const struct phx_conf *c, const config_setting_t *s, struct lab_disk *d, struct phx_err *err)
 {
 	static const struct phx_conf_key keys[] = {
 		KEY(struct lab_disk, bus, ENUM, true, 0, 0, &lab_bus_names),
-		{ "size", PHX_CONF_SIZE, offsetof(struct lab_disk, size_bytes), sizeof(uint64_t), true, 0, 0, NULL },
+		{"size", PHX_CONF_SIZE, offsetof(struct lab_disk, size_bytes), sizeof(uint64_t), true, 0, 0, NULL},
 		KEY(struct lab_disk, serial, STR, false, 0, 0, NULL),
 		KEY(struct lab_disk, wwn, STR, false, 0, 0, NULL),
 	};
@@ -173,20 +178,19 @@ static int read_disks(const struct phx_conf *c, const config_setting_t *group, s
 	return r;
 }
 
-static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m,
-			struct phx_err *err)
+static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m, struct phx_err *err)
 {
 	static const struct phx_conf_key keys[] = {
 		KEY(struct lab_machine, name, NAME, true, 0, 0, NULL),
 		KEY(struct lab_machine, firmware, ENUM, false, 0, 0, &lab_firmware_names),
 		KEY(struct lab_machine, nic, ENUM, false, 0, 0, &lab_nic_names),
-		{ "memory", PHX_CONF_SIZE, offsetof(struct lab_machine, memory_bytes), sizeof(uint64_t), false, 0, 0,
-		  NULL },
+		{"memory", PHX_CONF_SIZE, offsetof(struct lab_machine, memory_bytes), sizeof(uint64_t), false, 0, 0,
+		 NULL},
 		KEY(struct lab_machine, cpus, U32, false, 1, CPUS_MAX, NULL),
 		KEY(struct lab_machine, bmc, BOOL, false, 0, 0, NULL),
 		KEY(struct lab_machine, mac, STR, false, 0, 0, NULL),
 		KEY(struct lab_machine, serial, NAME, false, 0, 0, NULL),
-		{ "disks", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL },
+		{"disks", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
 	};
 	m->cpus = 1;
 	m->memory_bytes = 384ULL * MIB;
@@ -202,17 +206,16 @@ static int read_machine(const struct phx_conf *c, const config_setting_t *s, str
 	return r < 0 ? r : read_disks(c, s, m, err);
 }
 
-static int check_unique(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab,
-			struct phx_err *err)
+static int check_unique(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab, struct phx_err *err)
 {
-	PHX_LIST_EACH (struct lab_machine, a, &lab->machines)
-		for (struct lab_machine *b = a + 1; b < a_end_; b++) {
-			if (!strcmp(a->name, b->name))
-				return phx_conf_fail(c, s, -EINVAL, err, "two machines are called '%s'", a->name);
-			if (!strcmp(a->mac, b->mac))
-				return phx_conf_fail(c, s, -EINVAL, err, "%s and %s have the same MAC %s", a->name,
-						     b->name, a->mac);
-		}
+	PHX_LIST_EACH(struct lab_machine, a, &lab->machines)
+	for (struct lab_machine *b = a + 1; b < a_end_; b++) {
+		if (!strcmp(a->name, b->name))
+			return phx_conf_fail(c, s, -EINVAL, err, "two machines are called '%s'", a->name);
+		if (!strcmp(a->mac, b->mac))
+			return phx_conf_fail(c, s, -EINVAL, err, "%s and %s have the same MAC %s", a->name, b->name,
+					     a->mac);
+	}
 	return 0;
 }
 
@@ -246,7 +249,7 @@ static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab,
 		KEY(struct lab, subnet, STR, false, 0, 0, NULL),
 		KEY(struct lab, deploy_image, NAME, false, 0, 0, NULL),
 		KEY(struct lab, head_conf, STR, false, 0, 0, NULL),
-		{ "machines", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL },
+		{"machines", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
 	};
 	const config_setting_t *root = config_root_setting(&c->cfg);
 	PHX_STR_SET(lab->name, "phoenix");
@@ -264,8 +267,8 @@ static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab,
 
 int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err)
 {
-	PHX_AUTO(phx_conf_fini) struct phx_conf c = { 0 };
-	struct lab lab = { 0 };
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
+	struct lab lab = {0};
 	int r = phx_conf_read(path, &c, err);
 	if (r == 0)
 		r = read_lab(&c, name, &lab, err);
@@ -283,16 +286,15 @@ static uint32_t free_index(const struct lab *lab)
 {
 	for (uint32_t i = 0; i < LAB_MACHINES_MAX; i++) {
 		bool taken = false;
-		PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
-			taken |= m->index == i;
+		PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+		taken |= m->index == i;
 		if (!taken)
 			return i;
 	}
 	return LAB_MACHINES_MAX;
 }
 
-static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like,
-		   struct phx_err *err)
+static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like, struct phx_err *err)
 {
 	uint32_t index = free_index(lab);
 	if (lab_machine_find(lab, name))
@@ -308,8 +310,8 @@ static int add_one(struct lab *lab, uint32_t net, const char *name, const struct
 	PHX_STR_SET(m.name, name);
 	m.index = index;
 	m.mac[0] = m.serial[0] = m.uuid[0] = '\0';
-	PHX_LIST_EACH (struct lab_disk, d, &m.disks)
-		d->serial[0] = d->wwn[0] = '\0';
+	PHX_LIST_EACH(struct lab_disk, d, &m.disks)
+	d->serial[0] = d->wwn[0] = '\0';
 	complete_machine(lab, net, &m);
 	struct lab_machine *place = phx_list_push(&lab->machines, sizeof(m));
 	if (!place)
@@ -319,8 +321,7 @@ static int add_one(struct lab *lab, uint32_t net, const char *name, const struct
 	return place ? 0 : -ENOMEM;
 }
 
-int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
-		 struct phx_err *err)
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like, struct phx_err *err)
 {
 	struct lab_machine model;
 	uint32_t net;

@@ -106,7 +106,7 @@ int lab_head_pid(const struct lab *lab)
 static int call(const struct lab *lab, const char *method, const char *path, const json_t *body, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *sock = phx_path("%s/phxd.sock", lab->dir);
-	struct phx_http_client_config config = { .unix_path = sock, .base_url = "http://phxd" };
+	struct phx_http_client_config config = {.unix_path = sock, .base_url = "http://phxd"};
 	struct phx_http_client *c = NULL;
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int r = sock ? phx_http_client_new(&config, &c, err) : -ENOMEM;
@@ -123,7 +123,8 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 			return 0;
 		lab_sleep_ms(STEP_MS);
 	}
-	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO, "phxd does not serve; see %s/phxd.log", lab->dir);
+	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO, "phxd does not serve; see %s/phxd.log",
+			   lab->dir);
 }
 
 static int start_phxd(const struct lab *lab, struct phx_err *err)
@@ -140,10 +141,9 @@ static int start_phxd(const struct lab *lab, struct phx_err *err)
 	PHX_AUTO_FREE char *pid = pid_path(lab);
 	if (!phxd || !conf || !log || !pid)
 		return -ENOMEM;
-	const char *const argv[] = { phxd, "-c", conf, NULL };
+	const char *const argv[] = {phxd, "-c", conf, NULL};
 	const struct lab_program p = {
-		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = lab->dir
-	};
+		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = lab->dir};
 	return lab_start(&p, err);
 }
 
@@ -178,8 +178,8 @@ static json_t *bmc_json(const struct lab *lab, const struct lab_machine *m)
 
 int lab_head_announce(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s, s:[s], s:s, s:s, s:s, s:b}", "name", m->name, "macs", m->mac, "serial",
-					    m->serial, "uuid", m->uuid, "ip", m->ip, "hold", 1);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s, s:[s], s:s, s:s, s:s, s:b}", "name", m->name, "macs", m->mac,
+					    "serial", m->serial, "uuid", m->uuid, "ip", m->ip, "hold", 1);
 	if (!j || (m->bmc && json_object_set_new(j, "bmc", bmc_json(lab, m)) < 0))
 		return -ENOMEM;
 	int r = call(lab, "POST", "/v1/nodes", j, err);

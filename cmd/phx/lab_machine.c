@@ -28,8 +28,7 @@ enum {
 
 /* ---- files ---- */
 
-static int make_disk(const struct lab *lab, const struct lab_machine *m, uint32_t i, uint64_t size,
-		     struct phx_err *err)
+static int make_disk(const struct lab *lab, const struct lab_machine *m, uint32_t i, uint64_t size, struct phx_err *err)
 {
 	char name[16];
 	snprintf(name, sizeof(name), "disk%u.raw", i);
@@ -55,9 +54,9 @@ int lab_machine_make(const struct lab *lab, const struct lab_machine *m, struct 
 	PHX_AUTO_FREE char *dir = lab_machine_path(lab, m, "");
 	uint32_t i = 0;
 	int r = dir ? phx_dir_make(dir, 0755, err) : -ENOMEM;
-	PHX_LIST_EACH (struct lab_disk, d, &m->disks)
-		if (r == 0)
-			r = make_disk(lab, m, i++, d->size_bytes, err);
+	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
+	if (r == 0)
+		r = make_disk(lab, m, i++, d->size_bytes, err);
 	if (r == 0 && m->firmware == LAB_UEFI)
 		r = make_vars(lab, m, err);
 	return r;
@@ -77,7 +76,7 @@ void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, ch
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n;
 	if (!path || phx_file_read(path, 15, &text, &n, NULL) < 0 || phx_str_copy(ret_device, 16, text) < 0)
-		strcpy(ret_device, "default");
+		strcpy(ret_device, LAB_BOOT_NONE);
 }
 
 /* ---- QEMU's arguments ---- */
@@ -131,7 +130,7 @@ static void add_board(struct args *a, const struct lab *lab, const struct lab_ma
 	addf(a, "-m", "%llu", (unsigned long long)(m->memory_bytes >> 20));
 	addf(a, "-uuid", "%s", m->uuid);
 	addf(a, "-smbios", "type=1,manufacturer=Phoenix,product=Lab,serial=%s,uuid=%s", m->serial, m->uuid);
-	for (const char *const *w = (const char *const[]){ "-nodefaults", "-display", "none", NULL }; *w; w++)
+	for (const char *const *w = (const char *const[]){"-nodefaults", "-display", "none", NULL}; *w; w++)
 		add(a, *w);
 	if (m->firmware == LAB_UEFI) {
 		addf(a, "-drive", "if=pflash,format=raw,unit=0,readonly=on,file=" OVMF_CODE);
@@ -144,11 +143,11 @@ static void add_board(struct args *a, const struct lab *lab, const struct lab_ma
 	addf(a, "-device", "virtio-rng-pci");
 }
 
-/* The card is the first boot device unless the BMC was told "disk". A UEFI
+/* The card is the first boot device unless the BMC was told otherwise. A UEFI
  * machine has no option ROM, so that its firmware itself does PXE. */
 static void add_nic(struct args *a, const struct lab_machine *m, bool disk_first)
 {
-	static const char *const models[] = { [LAB_NIC_VIRTIO] = "virtio-net-pci", [LAB_NIC_E1000] = "e1000" };
+	static const char *const models[] = {[LAB_NIC_VIRTIO] = "virtio-net-pci", [LAB_NIC_E1000] = "e1000"};
 	addf(a, "-netdev", "tap,id=net0,ifname=tap%u,script=no,downscript=no", m->index);
 	addf(a, "-device", "%s,netdev=net0,mac=%s,bootindex=%d%s", models[m->nic], m->mac, disk_first ? 50 : 1,
 	     m->firmware == LAB_UEFI ? ",romfile=" : "");
@@ -156,9 +155,9 @@ static void add_nic(struct args *a, const struct lab_machine *m, bool disk_first
 
 static bool has_bus(const struct lab_machine *m, enum lab_bus bus)
 {
-	PHX_LIST_EACH (struct lab_disk, d, &m->disks)
-		if (d->bus == (int)bus)
-			return true;
+	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
+	if (d->bus == (int)bus)
+		return true;
 	return false;
 }
 
@@ -166,8 +165,11 @@ static void add_disk(struct args *a, const struct lab *lab, const struct lab_mac
 		     uint32_t i)
 {
 	static const char *const devices[] = {
-		[LAB_DISK_VIRTIO] = "virtio-blk-pci", [LAB_DISK_AHCI] = "ide-hd", [LAB_DISK_NVME] = "nvme",
-		[LAB_DISK_IDE] = "ide-hd",	      [LAB_DISK_SCSI] = "scsi-hd",
+		[LAB_DISK_VIRTIO] = "virtio-blk-pci",
+		[LAB_DISK_AHCI] = "ide-hd",
+		[LAB_DISK_NVME] = "nvme",
+		[LAB_DISK_IDE] = "ide-hd",
+		[LAB_DISK_SCSI] = "scsi-hd",
 	};
 	char place[32] = "";
 	if (d->bus == LAB_DISK_AHCI)
@@ -189,8 +191,8 @@ static void add_disks(struct args *a, const struct lab *lab, const struct lab_ma
 		addf(a, "-device", "ich9-ahci,id=ahci0");
 	if (has_bus(m, LAB_DISK_SCSI))
 		addf(a, "-device", "virtio-scsi-pci,id=scsi0");
-	PHX_LIST_EACH (struct lab_disk, d, &m->disks)
-		add_disk(a, lab, m, d, i++);
+	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
+	add_disk(a, lab, m, d, i++);
 }
 
 /* The guest's own way to its BMC: /dev/ipmi0. */
@@ -238,9 +240,7 @@ static int start(const struct lab *lab, const struct lab_machine *m, const struc
 	PHX_AUTO_FREE char *sock = lab_machine_path(lab, m, "qmp.sock");
 	if (!pid || !log || !sock || a->failed)
 		return phx_err_set(err, -ENOMEM, "%s: too many devices", m->name);
-	const struct lab_program p = {
-		.argv = a->v, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log
-	};
+	const struct lab_program p = {.argv = a->v, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log};
 	unlink(sock);
 	int r = lab_start(&p, err);
 	return r < 0 ? r : wait_started(lab, m, sock, err);
@@ -252,13 +252,13 @@ int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct ph
 		return 0;
 	char device[16];
 	lab_machine_boot_get(lab, m, device);
-	PHX_AUTO(args_fini) struct args a = { .v = { "qemu-system-x86_64" }, .n = 1 };
+	PHX_AUTO(args_fini) struct args a = {.v = {"qemu-system-x86_64"}, .n = 1};
 	add_board(&a, lab, m);
-	add_nic(&a, m, !strcmp(device, "disk"));
+	add_nic(&a, m, !strcmp(device, LAB_BOOT_DISK));
 	add_disks(&a, lab, m);
 	add_bmc(&a, m);
 	int r = start(lab, m, &a, err);
-	return r < 0 ? r : lab_machine_boot_set(lab, m, "default", err); /* it holds once */
+	return r < 0 ? r : lab_machine_boot_set(lab, m, LAB_BOOT_NONE, err); /* it holds once */
 }
 
 int lab_machine_off(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
@@ -271,7 +271,7 @@ int lab_machine_off(const struct lab *lab, const struct lab_machine *m, struct p
 
 static int qmp_open(const char *sock)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	if (PHX_STR_SET(a.sun_path, sock) < 0)
 		return -ENAMETOOLONG;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

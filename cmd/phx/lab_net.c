@@ -23,7 +23,7 @@ static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	const char *argv[WORDS_MAX] = { "ip" };
+	const char *argv[WORDS_MAX] = {"ip"};
 	size_t n = 1;
 	if (lab) {
 		argv[n++] = "-n";
@@ -32,7 +32,7 @@ static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 	char *save = NULL;
 	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1; w = strtok_r(NULL, " ", &save))
 		argv[n++] = w;
-	const struct phx_run run = { .argv = argv };
+	const struct phx_run run = {.argv = argv};
 	return phx_run_check(&run, NULL, err);
 }
 
@@ -78,9 +78,9 @@ int lab_net_up(const struct lab *lab, struct phx_err *err)
 	if (r < 0)
 		return r;
 	r = make_bridge(lab, err);
-	PHX_LIST_EACH (struct lab_machine, m, &lab->machines)
-		if (r == 0)
-			r = lab_net_add(lab, m, err);
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
+	if (r == 0)
+		r = lab_net_add(lab, m, err);
 	if (r < 0)
 		lab_net_down(lab, NULL);
 	return r;
@@ -89,8 +89,8 @@ int lab_net_up(const struct lab *lab, struct phx_err *err)
 /* Everything in the namespace is ours; what lost its pid file is found here. */
 static int end_rest(const char *ns, struct phx_err *err)
 {
-	const char *const argv[] = { "ip", "netns", "pids", ns, NULL };
-	const struct phx_run run = { .argv = argv };
+	const char *const argv[] = {"ip", "netns", "pids", ns, NULL};
+	const struct phx_run run = {.argv = argv};
 	struct phx_run_result res;
 	int r = phx_run_check(&run, &res, err);
 	if (r < 0)

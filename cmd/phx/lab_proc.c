@@ -21,7 +21,7 @@ enum { KILL_WAIT_MS = 10000, EXEC_FAILED = 127 };
 
 void lab_sleep_ms(unsigned ms)
 {
-	const struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	const struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
 	nanosleep(&t, NULL);
 }
 
@@ -137,7 +137,7 @@ int lab_start(const struct lab_program *p, struct phx_err *err)
 /* 1 when the process has ended, 0 when time is up. */
 static int wait_end(int pidfd, int timeout_ms)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
