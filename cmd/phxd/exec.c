@@ -26,7 +26,6 @@ struct ticket {
 	uint64_t step_id, epoch;
 	char node[PHX_NAME_MAX];
 	char op[32];
-	uint32_t left; /* operations of a "boot" still to do */
 };
 
 /* Tickets of hints lie above every step id. */
@@ -58,32 +57,14 @@ static void power_failed(struct exec *x, const struct ticket *t, int code, const
 	submit(x, &ev);
 }
 
-/* A network boot is three operations: off (observed), boot device, on. */
-static const enum phx_power_op boot_ops[] = { PHX_POWER_ON, PHX_POWER_BOOT_PXE, PHX_POWER_OFF };
-
-static enum phx_power_op op_of(const struct ticket *t)
-{
-	static const struct {
-		const char *name;
-		enum phx_power_op op;
-	} ops[] = {
-		{ "on", PHX_POWER_ON },	      { "off", PHX_POWER_OFF },	    { "cycle", PHX_POWER_CYCLE },
-		{ "reset", PHX_POWER_RESET }, { "status", PHX_POWER_STATUS },
-	};
-	if (!strcmp(t->op, "boot"))
-		return boot_ops[t->left - 1];
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
-		if (!strcmp(ops[i].name, t->op))
-			return ops[i].op;
-	return PHX_POWER_STATUS;
-}
-
 static void queue_power(struct exec *x, const struct ticket *t)
 {
 	struct phx_bmc bmc = { 0 };
 	struct phx_err err = { 0 };
+	int op = PHX_POWER_STATUS;
 	int r = bmc_of(x, t->node, &bmc);
-	r = r ? r : phx_power_queue_add(x->power, &bmc, op_of(t), x->d->cfg.power_timeout_ms, t->ticket, &err);
+	r = r ? r : phx_enum_parse(&phx_power_op_names, t->op, &op, &err);
+	r = r ? r : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op, x->d->cfg.power_timeout_ms, t->ticket, &err);
 	if (r < 0 && r != -EALREADY)
 		power_failed(x, t, r, err.text);
 }
@@ -127,7 +108,7 @@ static bool has_step_ticket(struct exec *x, uint64_t step_id)
 
 static void start_power(struct exec *x, const struct phx_action *act)
 {
-	struct ticket t = { .step_id = act->step_id, .epoch = act->epoch, .left = PHX_ARRAY_SIZE(boot_ops) };
+	struct ticket t = { .step_id = act->step_id, .epoch = act->epoch };
 	if (has_step_ticket(x, act->step_id))
 		return;
 	pthread_mutex_lock(&x->lock);
@@ -145,15 +126,6 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 	struct ticket t;
 	if (!take_ticket(x, id, &t))
 		return;
-	if (!strcmp(t.op, "boot") && (result == 0 || (result == -EOPNOTSUPP && op_of(&t) == PHX_POWER_BOOT_PXE)) &&
-	    t.left > 1) {
-		pthread_mutex_lock(&x->lock);
-		t.ticket = HINT_BASE + ++x->hints;
-		pthread_mutex_unlock(&x->lock);
-		t.left--;
-		put_ticket(x, &t);
-		return;
-	}
 	struct phx_event ev = { .kind = PHX_EV_power_result, .step_id = t.step_id, .epoch = t.epoch, .result = result };
 	PHX_STR_SET(ev.node, t.node);
 	ev.power = state == PHX_POWER_IS_ON  ? PHX_POWER_KNOWN_ON :

@@ -1,0 +1,91 @@
+# What the lab's scripts share. Sourced by main-job.sh and boot.sh; expects BUILD and LAB.
+# Acts are functions; each prints what it does and fails loudly. Needs jq.
+
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+BUILD=$(realpath "${BUILD:-build}")
+LAB=${LAB:-lab}
+LABS=$BUILD/lab
+DIR=$LABS/$LAB
+PHX=$BUILD/bin/phx
+PATH=$PATH:/usr/sbin:/sbin
+export PHX_LAB_DIR=$LABS PHX_SOCKET=$DIR/phxd.sock PHX_CONFIG=$DIR/etc/phoenix.conf
+
+say() { printf '    %s\n' "$*"; }
+die() {
+	printf '    FAILED: %s\n' "$*" >&2
+	exit 1
+}
+phx() { "$PHX" "$@"; }
+lab() { "$PHX" lab "$@" --name "$LAB"; }
+in_lab() { "$PHX" lab exec --name "$LAB" "$@"; }
+node_field() { phx node show "$1" -o json | jq -r ".. | objects | select(.name? == \"$1\" and has(\"plan\")) | $2" | head -n 1; }
+machine_field() { lab status --json | jq -r ".machines[] | select(.name == \"$1\") | $2"; }
+
+# wait_for SECONDS TEXT COMMAND...: until it succeeds
+wait_for() {
+	local end=$((SECONDS + $1)) what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || die "gave up waiting: $what"
+		sleep 0.3
+	done
+}
+state_is() { [ "$(node_field "$1" .state)" = "$2" ]; }
+
+# page NODE [PATH]: what its web server answers, asked from inside the lab's network
+page() { in_lab curl -sf -m 5 "http://$(machine_field "$1" .ip)${2:-/}"; }
+
+# build and sign the roles' packages with the key of the lab's head, put them into its repository
+push_packages() {
+	local key=$DIR/state/pki/site.key src
+	mkdir -p "$DIR/packages"
+	for src in "$BUILD"/packages/src/*/; do
+		phx package build "$src" --out "$DIR/packages" --sign-key "$key" >/dev/null || die "package build $src"
+	done
+	for src in "$DIR"/packages/*.tar.zst; do
+		phx package push "$src" >/dev/null || die "package push $src"
+	done
+	phx reload >/dev/null || die "reload"
+}
+
+# compare what the agent found with what QEMU was told
+check_inventory() {
+	local n=$1 want got
+	want=$(lab status --json | jq -c ".machines[] | select(.name == \"$n\") |
+		{cpus, mac, serial, disks: ([.disks[] | {serial, size: .size_bytes}] | sort_by(.serial))}")
+	got=$(phx node show "$n" -o json | jq -c "[.. | objects | select(.name? == \"$n\" and has(\"facts\"))][0] |
+		{cpus: .facts.cpus, mac: .facts.nics[0].mac, serial: .facts.serial,
+		 disks: ([.facts.disks[] | {serial, size: .size_bytes}] | sort_by(.serial))}")
+	[ "$want" = "$got" ] || die "$n: inventory differs: QEMU was told $want, the agent found $got"
+	local told found
+	told=$(machine_field "$n" .memory_bytes)
+	found=$(node_field "$n" .facts.memory_bytes)
+	# the kernel keeps some of it for itself
+	[ "$found" -gt $((told * 80 / 100)) ] && [ "$found" -le "$told" ] || die "$n: memory $found of $told"
+}
+
+# ---- parts: what lab-report.json is made of ----
+
+PARTS=()
+FAILED=0
+part() {
+	local name=$1 begin end ok=true
+	shift
+	printf '\n== %s\n' "$name"
+	begin=$(date +%s.%N)
+	("$@") || ok=false
+	end=$(date +%s.%N)
+	local seconds
+	seconds=$(awk "BEGIN { printf \"%.1f\", $end - $begin }")
+	PARTS+=("$(jq -nc --arg n "$name" --argjson ok $ok --argjson s "$seconds" '{name: $n, ok: $ok, seconds: $s}')")
+	if $ok; then
+		printf '== ok, %s s\n' "$seconds"
+	else
+		printf '== FAILED after %s s\n' "$seconds"
+		FAILED=$((FAILED + 1))
+	fi
+}
+write_report() {
+	printf '%s\n' "${PARTS[@]}" | jq -s '{parts: .}' >"$1"
+}
