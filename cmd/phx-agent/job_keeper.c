@@ -39,7 +39,8 @@ static void job_exec(const struct job_keeper *k, int out)
 	if (r == 0 && chdir("/tmp") < 0)
 		r = -errno;
 	if (r == 0) {
-		execvpe(k->argv[0], k->argv, k->env);
+		environ = (char **)k->env; /* looked up in the job's PATH, not in ours */
+		execvp(k->argv[0], k->argv);
 		r = -errno;
 	}
 	const char *why = strerrordesc_np(-r);

@@ -1,0 +1,177 @@
+/* Orders and their images over the wire; copying; the state files. */
+#include "unit/agent/scratch.h"
+
+#include "base/json.h"
+#include "phx-agent/copy.h"
+#include "phx-agent/order.h"
+#include "phx-agent/state.h"
+#include "repo/repo.h"
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const char good_image[] =
+	"{\"kind\": \"step\", \"id\": 4, \"image\": {\"name\": \"debian-12\", \"version\": \"1\", \"kind\": \"rootfs\","
+	"\"architecture\": \"amd64\", \"kernel_release\": \"6.1\", \"digest\": \"" DIGEST "\", \"files\": ["
+	"{\"name\": \"root.ext4.zst\", \"size\": 5, \"sha256\": \"" DIGEST "\", \"raw_size\": 9}]}}";
+
+static json_t *parse(const char *text)
+{
+	json_t *j = NULL;
+	struct phx_err err = { 0 };
+	if (phx_json_parse(text, strlen(text), &j, &err) < 0)
+		fail_msg("%s", err.text);
+	return j;
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	struct phx_order o;
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *j = parse(good_image);
+	assert_int_equal(order_parse(j, &o, &err), 0); /* what phxd adds is no part of the record */
+	assert_int_equal(o.id, 4);
+	phx_record_fini(&phx_order_record, &o);
+	PHX_AUTO_JSON json_t *bad = parse("{\"kind\": \"step\", \"id\": \"four\"}");
+	assert_int_equal(order_parse(bad, &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "id"));
+	PHX_AUTO_JSON json_t *list = parse("[1]");
+	assert_int_equal(order_parse(list, &o, NULL), -EINVAL);
+}
+
+static void test_image(void **state)
+{
+	(void)state;
+	struct phx_image image;
+	PHX_AUTO_JSON json_t *j = parse(good_image);
+	assert_int_equal(order_image(j, "image", &image, NULL), 0);
+	assert_string_equal(image.name, "debian-12");
+	const struct phx_image_file *f = phx_image_file(&image, "root.ext4.zst");
+	assert_non_null(f);
+	assert_int_equal(f->raw_size, 9);
+	phx_record_fini(&phx_image_record, &image);
+	assert_int_equal(order_image(j, "deploy", &image, NULL), -ENOENT);
+}
+
+static void check_bad_image(const char *image_json)
+{
+	struct phx_image image;
+	struct phx_err err = { 0 };
+	char text[1024];
+	snprintf(text, sizeof(text), "{\"image\": %s}", image_json);
+	PHX_AUTO_JSON json_t *j = parse(text);
+	if (order_image(j, "image", &image, &err) >= 0)
+		fail_msg("accepted: %s", image_json);
+	assert_true(err.text[0]);
+}
+
+static void test_bad_images(void **state)
+{
+	(void)state;
+	check_bad_image("null");
+	check_bad_image("{\"name\": \"../x\", \"version\": \"1\"}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"a/b\"}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"../f\", \"size\": 1, \"sha256\": "
+			"\"" DIGEST "\"}]}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 0, \"sha256\": "
+			"\"" DIGEST "\"}]}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 1, \"sha256\": "
+			"\"12\"}]}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": 7}");
+}
+
+static void test_copy_tree(void **state)
+{
+	const struct scratch *s = *state;
+	struct stat st;
+	char target[64] = "";
+	assert_int_equal(phx_dir_make(scratch_path(s, "from/bin"), 0755, NULL), 0);
+	assert_int_equal(phx_dir_make(scratch_path(s, "to/old"), 0755, NULL), 0);
+	write_text(scratch_path(s, "from/bin/prog"), "program", 0755);
+	assert_int_equal(symlink("bin/prog", scratch_path(s, "from/link")), 0);
+	assert_int_equal(copy_tree(scratch_path(s, "from"), scratch_path(s, "to"), NULL), 0);
+	PHX_AUTO_FREE char *text = read_text(scratch_path(s, "to/bin/prog"));
+	assert_string_equal(text, "program");
+	assert_int_equal(stat(scratch_path(s, "to/bin/prog"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	assert_true(readlink(scratch_path(s, "to/link"), target, sizeof(target) - 1) > 0);
+	assert_string_equal(target, "bin/prog");
+	assert_false(exists(scratch_path(s, "to/old"))); /* as a whole */
+	assert_false(exists(scratch_path(s, "to.tmp")));
+}
+
+static void test_copy_tree_that_fails(void **state)
+{
+	const struct scratch *s = *state;
+	struct phx_err err = { 0 };
+	assert_int_equal(phx_dir_make(scratch_path(s, "from"), 0755, NULL), 0);
+	assert_int_equal(phx_dir_make(scratch_path(s, "to/old"), 0755, NULL), 0);
+	assert_int_equal(mkfifo(scratch_path(s, "from/pipe"), 0600), 0);
+	assert_int_equal(copy_tree(scratch_path(s, "from"), scratch_path(s, "to"), &err), -EINVAL);
+	assert_non_null(strstr(err.text, "pipe"));
+	assert_true(exists(scratch_path(s, "to/old"))); /* what was there is there */
+	assert_false(exists(scratch_path(s, "to.tmp")));
+}
+
+static void fill_role(struct role_state *r)
+{
+	*r = (struct role_state){ .run = true };
+	PHX_STR_SET(r->role.name, "web");
+	PHX_STR_SET(r->role.image, "debian-12");
+	PHX_STR_SET(r->role.image_version, "1");
+	struct phx_package_ref *p = phx_list_push(&r->role.packages, sizeof(*p));
+	PHX_STR_SET(p->name, "nginx");
+	PHX_STR_SET(p->version, "2");
+}
+
+static void test_role_state(void **state)
+{
+	const struct scratch *s = *state;
+	struct role_state r, found;
+	assert_int_equal(role_state_read(s->dir, &found, NULL), -ENOENT);
+	assert_int_equal(role_state_set_run(s->dir, false, NULL), -ENOENT);
+	fill_role(&r);
+	assert_int_equal(role_state_write(s->dir, &r, NULL), 0);
+	assert_int_equal(role_state_set_run(s->dir, false, NULL), 0);
+	assert_int_equal(role_state_read(s->dir, &found, NULL), 0);
+	r.run = false;
+	assert_true(phx_record_equal(&role_state_record, &r, &found));
+	phx_record_fini(&role_state_record, &found);
+	phx_record_fini(&role_state_record, &r);
+	assert_int_equal(role_state_remove(s->dir, NULL), 0);
+	assert_int_equal(role_state_remove(s->dir, NULL), 0);
+	write_text(scratch_path(s, "role.json"), "{", 0600);
+	struct phx_err err = { 0 };
+	assert_int_equal(role_state_read(s->dir, &found, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "role.json"));
+}
+
+/* What is told is what is there, not what was ordered. */
+static void test_identity(void **state)
+{
+	const struct scratch *s = *state;
+	struct role_state r;
+	struct system_state sys = { "debian-12", "7", DIGEST };
+	char identity[200];
+	fill_role(&r);
+	state_identity(s->dir, s->dir, NULL, identity, sizeof(identity));
+	assert_string_equal(identity, "");
+	state_identity(s->dir, s->dir, &r.role, identity, sizeof(identity));
+	assert_string_equal(identity, "debian-12@1 nginx-none");
+	assert_int_equal(phx_dir_make(scratch_path(s, "nginx/1"), 0755, NULL), 0);
+	assert_int_equal(phx_package_activate(s->dir, "nginx", "1", NULL), 0);
+	assert_int_equal(system_state_write(s->dir, &sys, NULL), 0);
+	state_identity(s->dir, s->dir, &r.role, identity, sizeof(identity));
+	assert_string_equal(identity, "debian-12@7 nginx-1");
+	phx_record_fini(&role_state_record, &r);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_order),     TEST(test_image),	 TEST(test_bad_images), TEST(test_copy_tree), TEST(test_copy_tree_that_fails),
+		TEST(test_role_state), TEST(test_identity),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
