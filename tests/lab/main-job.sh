@@ -153,7 +153,18 @@ act5_power_cut() {
 	esac
 }
 
+# the agent's bundle as a package
+pack_agent() {
+	local src=$DIR/packages-agent/src
+	rm -rf "$DIR/packages-agent" && mkdir -p "$src/files"
+	cp -a "$BUILD/agent-bundle/." "$src/files/"
+	printf 'name = "phx-agent";\nversion = "%s";\narch = "amd64";\nsummary = "The agent of Phoenix";\n' \
+		"$("$BUILD/bin/phx-agent" --version | grep -o '[0-9.]*$')" >"$src/package.conf"
+	phx package build "$src" --out "$DIR/packages-agent" --sign-key "$DIR/state/pki/site.key" || die "the agent's package"
+}
+
 act6_push() {
+	pack_agent
 	tests/lab/guest.sh up || die "guest with sshd"
 	local ip
 	ip=$(tests/lab/guest.sh ip)
