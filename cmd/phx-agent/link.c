@@ -91,26 +91,25 @@ static void add_where(const struct agent *a, json_t *j)
 	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
 }
 
-static json_t *ids_json(const uint64_t *ids, uint32_t n)
+static void add_ids(json_t *list, const uint64_t *ids, uint32_t n, int sign)
 {
-	json_t *list = json_array();
 	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		json_array_append_new(list, json_integer((json_int_t)ids[i]));
-	return list;
+		json_array_append_new(list, json_integer(sign * (json_int_t)ids[i]));
 }
 
-/* What the head need not tell again: steps and jobs count apart. */
+/* What the head need not tell again. Steps and jobs count apart: a job's id goes negated. */
 static void add_running(struct link *l, json_t *j)
 {
 	struct agent *a = l->agent;
 	uint64_t ids[IDS_MAX];
-	json_t *steps = ids_json(ids, worker_ids(a->worker, ids, IDS_MAX));
-	PHX_AUTO_JSON json_t *told = ids_json(ids, outbox_ids(a->outbox, false, ids, IDS_MAX));
-	json_array_extend(steps, told);
-	if (json_array_size(steps))
+	json_t *list = json_array();
+	add_ids(list, ids, worker_ids(a->worker, ids, IDS_MAX), 1);
+	add_ids(list, ids, outbox_ids(a->outbox, false, ids, IDS_MAX), 1);
+	if (json_array_size(list))
 		l->busy_until_ms = agent_now_ms() + BUSY_MS;
-	json_object_set_new(j, "running", steps);
-	json_object_set_new(j, "running_jobs", ids_json(ids, jobs_ids(a->jobs, ids, IDS_MAX)));
+	add_ids(list, ids, jobs_ids(a->jobs, ids, IDS_MAX), -1);
+	add_ids(list, ids, outbox_ids(a->outbox, true, ids, IDS_MAX), -1);
+	json_object_set_new(j, "running", list);
 }
 
 static void add_monitor(struct link *l, json_t *j)

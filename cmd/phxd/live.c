@@ -149,9 +149,11 @@ static bool is_running(const json_t *running, const struct phx_order *o)
 	/* a kill is for something that runs: it always goes out */
 	if (!strcmp(o->kind, "kill"))
 		return false;
+	/* steps and jobs count apart: a job's id comes negated */
+	json_int_t want = !strcmp(o->kind, "job") ? -(json_int_t)o->id : (json_int_t)o->id;
 	json_array_foreach((json_t *)running, i, id)
 	{
-		if (json_integer_value(id) == (json_int_t)o->id)
+		if (json_integer_value(id) == want)
 			return true;
 	}
 	return false;
