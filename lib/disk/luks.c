@@ -126,11 +126,18 @@ int phx_luks_check_key(const char *device, const void *key, size_t n_key, struct
 	return r < 0 ? r : try_key(cd, device, NULL, key, n_key, err);
 }
 
+static crypt_status_info mapping_status(void)
+{
+	/* without a device there is only the library's default for what it would print */
+	crypt_set_log_callback(NULL, say_nothing, NULL);
+	return crypt_status(NULL, MAPPED_NAME);
+}
+
 /* 1 when the mapping is open on `device`, 0 when it is not there, -EBUSY when it is another's. */
 static int is_open(const char *device, struct phx_err *err)
 {
 	AUTO_CRYPT cd = NULL;
-	crypt_status_info status = crypt_status(NULL, MAPPED_NAME);
+	crypt_status_info status = mapping_status();
 	if (status != CRYPT_ACTIVE && status != CRYPT_BUSY)
 		return 0;
 	if (crypt_init_by_name(&cd, MAPPED_NAME) == 0 && phx_str_eq(crypt_get_device_name(cd), device))
@@ -142,12 +149,12 @@ int phx_luks_open(const char *device, const void *key, size_t n_key, char ret_ro
 {
 	AUTO_CRYPT cd = NULL;
 	int r = load_device(device, &cd, err);
-	if (r < 0)
-		return r;
-	int open = is_open(device, err);
-	if (open < 0)
-		return open;
-	r = try_key(cd, device, open ? NULL : MAPPED_NAME, key, n_key, err);
+	if (r == 0)
+		r = try_key(cd, device, NULL, key, n_key, err);
+	if (r == 0)
+		r = is_open(device, err);
+	if (r == 0)
+		r = try_key(cd, device, MAPPED_NAME, key, n_key, err);
 	return r < 0 ? r : phx_str_copy(ret_root, 64, "/dev/mapper/" MAPPED_NAME);
 }
 
@@ -169,7 +176,7 @@ int phx_luks_destroy(const char *device, struct phx_err *err)
 
 int phx_disk_lock(struct phx_err *err)
 {
-	crypt_status_info status = crypt_status(NULL, MAPPED_NAME);
+	crypt_status_info status = mapping_status();
 	if (status != CRYPT_ACTIVE && status != CRYPT_BUSY)
 		return 0;
 	int r = crypt_deactivate(NULL, MAPPED_NAME);
