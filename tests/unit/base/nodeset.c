@@ -14,6 +14,8 @@ static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 	}
 	if (!strcmp(group, "rack2"))
 		return phx_nodeset_add(ret, "r2");
+	if (!strcmp(group, "role:web-server"))
+		return phx_nodeset_add(ret, "w1") | phx_nodeset_add(ret, "w2") | phx_nodeset_add(ret, "w3");
 	if (strcmp(group, "g1"))
 		return -ENOENT;
 	for (int i = 1; i <= 3; i++) {
@@ -141,6 +143,7 @@ static void test_groups(void **state)
 		{ "@g1!n2,@rack2", "n1 n3 r2", "n[1,3],r2" },
 		{ "n[2-9]&@g1", "n2 n3", "n[2-3]" },
 		{ "@rack[2]", "r2", "r2" },
+		{ "@role:web-server!w2", "w1 w3", "w[1,3]" },
 	};
 	check_rows(rows, PHX_ARRAY_SIZE(rows));
 }
@@ -158,6 +161,9 @@ static void test_group_failures(void **state)
 	assert_int_equal(phx_nodeset_parse("@g1", NULL, NULL, &s, &err), -EINVAL);
 	assert_says(&err, "groups are not known here");
 	assert_int_equal(phx_nodeset_parse("@../x", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(phx_nodeset_parse("@role:", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(phx_nodeset_parse("@:x", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(phx_nodeset_parse("@a:b:c", find_group, &calls, &s, NULL), -EINVAL);
 	assert_int_equal(calls, 2);
 	assert_int_equal(s.n, 0);
 }
