@@ -69,6 +69,9 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libphx.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS) -lcmocka
 
+# what tests the command line runs it
+$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx
+
 ROOM ?= *
 ROOM_UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/$(ROOM)/*.c) $(if $(filter *,$(ROOM)),$(wildcard tests/golden/*.c)))
 unit: $(ROOM_UNIT)
