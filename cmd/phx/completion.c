@@ -68,7 +68,7 @@ static void put_table(void)
 static const char engine[] =
 	"_phx_kind() {\n"
 	"\tcase $1 in\n"
-	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @role: @pool: @state:\" ;;\n"
+	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing @role: @pool: @state:\" ;;\n"
 	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
 	"\t@packages) _phx_reply=$(command phx package list -o name 2>/dev/null) ;;\n"

@@ -89,7 +89,7 @@ static void help_all(FILE *out, const char *const *words, unsigned n_words)
 	for (int id = 0; id < CLI_OPT_COUNT_; id++)
 		if (id == CLI_OPT_help || id == CLI_OPT_version || is_connection(cli_option_info((enum cli_option_id)id)))
 			print_option(out, cli_option_info((enum cli_option_id)id));
-	fputs("\nNODES is a node list: node[001-016], a,b, @all, @role:ROLE, @pool:POOL, @state:STATE; "
+	fputs("\nNODES is a node list: node[001-016], a,b, @all, @up, @missing, @role:ROLE, @pool:POOL, @state:STATE; "
 	      "',' joins, '!' takes away, '&' intersects.\nphx help COMMAND says more; phx(1) says all.\n",
 	      out);
 }

@@ -105,23 +105,38 @@ json_t *cli_node_find(const json_t *nodes, const char *name)
 	return NULL;
 }
 
-/* "@all", "@role:NAME", "@pool:NAME", "@state:NAME". */
+/* Does a node belong to the group? `value` is what stands behind the colon. */
+static bool in_group(const json_t *node, const char *key, const char *value)
+{
+	if (value)
+		return phx_str_eq(phx_json_str(node, key, ""), value);
+	if (phx_str_eq(key, "all"))
+		return true;
+	return phx_json_bool(node, "up", false) == phx_str_eq(key, "up");
+}
+
+/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME". */
 static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 {
-	static const char *const keys[] = { "role", "pool", "state" };
-	const json_t *nodes = arg;
-	const char *key = NULL, *value = strchr(group, ':');
-	for (size_t i = 0; value && i < PHX_ARRAY_SIZE(keys); i++)
-		if (strlen(keys[i]) == (size_t)(value - group) && phx_str_starts(group, keys[i]))
-			key = keys[i];
-	if (!key && !phx_str_eq(group, "all"))
+	static const struct {
+		const char *key;
+		bool has_value;
+	} groups[] = { { "all", false }, { "up", false },  { "missing", false },
+		       { "role", true }, { "pool", true }, { "state", true } };
+	const char *colon = strchr(group, ':');
+	size_t n = colon ? (size_t)(colon - group) : strlen(group), at = 0;
+	for (; at < PHX_ARRAY_SIZE(groups); at++)
+		if (strlen(groups[at].key) == n && !memcmp(group, groups[at].key, n) &&
+		    groups[at].has_value == (colon != NULL))
+			break;
+	if (at == PHX_ARRAY_SIZE(groups))
 		return -ENOENT;
+	int r = 0;
 	size_t i;
 	json_t *node;
-	int r = 0;
-	json_array_foreach((json_t *)nodes, i, node)
+	json_array_foreach((json_t *)arg, i, node)
 	{
-		if (r == 0 && (!key || phx_str_eq(phx_json_str(node, key, ""), value + 1)))
+		if (r == 0 && in_group(node, groups[at].key, colon ? colon + 1 : NULL))
 			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
 	}
 	return r;

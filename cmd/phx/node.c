@@ -9,7 +9,7 @@
 #include "node/bmc.h"
 #include "phx/cli.h"
 
-enum { TOKEN_MAX = 4096 };
+enum { TOKEN_MAX = 4096, ADD_TIMEOUT_MS = 30000 };
 
 /* ---- list ---- */
 
@@ -43,7 +43,8 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, "unhealthy: ");
 		cli_put_clean(b, phx_json_str(row, "health_text", ""));
 	} else if (phx_str_eq(state, "new")) {
-		phx_buf_addf(b, "wants phx node accept");
+		bool awaited = phx_json_bool(row, "accepted", false) && !phx_json_bool(row, "hold", false);
+		phx_buf_addf(b, "%s", awaited ? "announced, not seen yet" : "wants phx node accept");
 	}
 }
 
@@ -151,22 +152,75 @@ static int read_token(const struct cli *cli, json_t *body)
 	return CLI_OK;
 }
 
-int cmd_node_add(struct cli *cli)
+/* How the machine will be recognised: texts as they are, MACs in the form phxd keeps. */
+static void set_identity(const struct cli *cli, json_t *body)
 {
 	static const struct {
 		enum cli_option_id id;
 		const char *key;
 	} texts[] = { { CLI_OPT_serial, "serial" }, { CLI_OPT_uuid, "uuid" }, { CLI_OPT_ip, "ip" } };
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
-	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac], *bmc = &cli->args.opt[CLI_OPT_bmc];
+	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
 		if (cli_has(cli, texts[i].id))
 			json_object_set_new(body, texts[i].key, json_string(cli_opt(cli, texts[i].id, "")));
 	for (unsigned i = 0; i < macs->n; i++) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(macs->v[i], mac) == 0)
-			json_array_append_new(json_object_get(body, "macs"), json_string(mac));
+			json_array_append_new(json_object_get(body, "macs"), json_pack("{s:s}", "mac", mac));
 	}
+}
+
+/* Is the node of that name announced with just this identity? Then there is nothing to do. */
+static int check_announced(struct cli *cli, const json_t *body, bool *ret_same)
+{
+	static const char *const keys[] = { "macs", "serial", "uuid", "ip" };
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_get(cli, &nodes);
+	const json_t *node = cli_node_find(nodes, cli_arg(cli, 0));
+	*ret_same = node != NULL;
+	for (size_t i = 0; node && i < PHX_ARRAY_SIZE(keys); i++) {
+		const json_t *want = json_object_get(body, keys[i]);
+		bool asked = json_is_string(want) || json_array_size(want);
+		*ret_same &= !asked || json_equal((json_t *)want, json_object_get(node, keys[i]));
+	}
+	return code;
+}
+
+/* The API takes MACs as plain texts. */
+static void flatten_macs(json_t *body)
+{
+	json_t *flat = json_array();
+	size_t i;
+	json_t *mac;
+	json_array_foreach(json_object_get(body, "macs"), i, mac)
+		json_array_append(flat, json_object_get(mac, "mac"));
+	json_object_set_new(body, "macs", flat);
+}
+
+static int add_node(struct cli *cli, json_t *body)
+{
+	bool same = false;
+	int code = check_announced(cli, body, &same);
+	if (code)
+		return code;
+	if (same) {
+		fprintf(stderr, "phx: %s: already so\n", cli_arg(cli, 0));
+		return CLI_OK;
+	}
+	flatten_macs(body);
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *answer = NULL;
+	code = cli_call_quiet(cli, "POST", "/v1/nodes", body, ADD_TIMEOUT_MS, &answer, &err);
+	if (code) /* a conflict of names or MACs does not pass by itself */
+		return cli_fail(code == CLI_TRY_AGAIN ? CLI_USAGE : code, "%s: %s", cli_arg(cli, 0), err.text);
+	return cli_structured(cli) ? cli_print_value(cli, answer) : CLI_OK;
+}
+
+int cmd_node_add(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
+	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac], *bmc = &cli->args.opt[CLI_OPT_bmc];
+	set_identity(cli, body);
 	if (cli_has(cli, CLI_OPT_hold))
 		json_object_set_new(body, "hold", json_true());
 	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_uuid) &&
@@ -178,10 +232,7 @@ int cmd_node_add(struct cli *cli)
 		json_object_del(body, "bmc");
 	if (!code)
 		code = read_token(cli, body);
-	PHX_AUTO_JSON json_t *answer = NULL;
-	if (!code)
-		code = cli_call(cli, "POST", "/v1/nodes", body, &answer);
-	return code || !cli_structured(cli) ? code : cli_print_value(cli, answer);
+	return code ? code : add_node(cli, body);
 }
 
 int cmd_node_bmc(struct cli *cli)

@@ -52,11 +52,11 @@ static void put_up(struct phx_buf *b, const json_t *value, const json_t *row)
 static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	const json_t *bmc = json_object_get(row, "bmc");
-	const char *driver = phx_json_str(bmc, "driver", "");
+	const char *driver = phx_json_str(bmc, "driver", ""), *address = phx_json_str(bmc, "address", "");
 	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "?");
 	if (*driver) {
-		phx_buf_addf(b, " (%s ", driver);
-		cli_put_clean(b, phx_json_str(bmc, "address", ""));
+		phx_buf_addf(b, " (%s%s", driver, *address ? " " : "");
+		cli_put_clean(b, address);
 		phx_buf_addf(b, ")");
 	} else {
 		phx_buf_addf(b, " (no BMC)");
@@ -98,10 +98,12 @@ static void put_cpus(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	if (json_integer_value(value) <= 0)
 		return;
-	phx_buf_addf(b, "%lld (%lld cores, %lld sockets) ", (long long)json_integer_value(value),
+	phx_buf_addf(b, "%lld (%lld cores, %lld sockets)", (long long)json_integer_value(value),
 		     (long long)json_integer_value(cli_member(row, "facts.cores")),
 		     (long long)json_integer_value(cli_member(row, "facts.sockets")));
-	cli_put_clean(b, phx_json_str(json_object_get(row, "facts"), "cpu_model", ""));
+	const char *model = phx_json_str(json_object_get(row, "facts"), "cpu_model", "");
+	phx_buf_addf(b, "%s", *model ? " " : "");
+	cli_put_clean(b, model);
 }
 
 static void put_machine(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -201,7 +203,7 @@ static int print_plan(struct cli *cli, const json_t *plan)
 	const char *role = phx_json_str(plan, "to_role", "");
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
 	cli_put_since(&b, json_object_get(plan, "started_ms"), plan);
-	phx_buf_addf(&b, " of about ");
+	phx_buf_addf(&b, "%sabout ", b.n ? " of " : "");
 	cli_put_duration(&b, phx_json_int(plan, "expected_ms", 0));
 	printf("\n  Plan %lld: %s%s%s, %s: %s; %s\n", (long long)phx_json_int(plan, "epoch", 0),
 	       phx_json_str(plan, "request", "?"), *role ? " " : "", role, phx_json_str(plan, "tier", "?"),

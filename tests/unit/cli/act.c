@@ -1,0 +1,435 @@
+/* Commands that change nodes: dry run, confirmation, waiting, exit codes, and
+ * the report by reason. The daemon is a fake; phx is the real program. */
+#include <pty.h>
+#include <sys/wait.h>
+
+#include "unit/cli/fake_phxd.h"
+
+#define N(name, state, role, more) "{'name':'" name "','state':'" state "','role':'" role "'" more "}"
+#define ROLES "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}"
+#define NO_PLAN ",'plan':{'epoch':5,'steps':[]}"
+#define WIPE_PLAN                                                                                         \
+	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','reason':'why'," \
+	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'discard','disk':'D'," \
+	"'expected_ms':4000},{'kind':'join','expected_ms':1}]}"
+#define NOOP_PLAN "'plan':{'tier':'in-place','to_role':'web-server','steps':[{'kind':'stop','expected_ms':300}]}"
+
+static void two_nodes(struct fake_phxd *f, const char *state)
+{
+	char body[256];
+	snprintf(body, sizeof(body), "{'nodes':[{'name':'n1','state':'%s'},{'name':'n2','state':'%s'}]}", state, state);
+	fake_answer(f, "GET /v1/nodes", body);
+	fake_answer(f, "GET /v1/roles", ROLES);
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
+}
+
+static void dry_run_prints_equal_plans_once(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'seq':1,'results':[{'node':'n1','code':0," WIPE_PLAN "},{'node':'n2','code':0," WIPE_PLAN "}]}");
+	PHX_SAID s = phx(f, "node assign n[1-2] web-server --setup wipe:discard --dry-run");
+	assert_int_equal(s.status, 0);
+	assert_has(s.out, "n[1-2]: batch -> web, role web-server; kexec: why; about 26.0 s\n");
+	assert_has(s.out, "STEP  PHASE      EXPECTED  WHAT\n");
+	assert_has(s.out, "wipe  cleaning      4.0 s  erase the disk and read it back (discard): D");
+	assert_has(f->log, "\"dry_run\":true");
+	assert_has(f->log, "\"setup\":{\"mode\":\"wipe\",\"method\":\"discard\"}");
+	assert_has(f->log, "\"nodes\":\"n[1-2]\"");
+	assert_lacks(strstr(f->log, "dry_run"), "POST");
+}
+
+static void plan_is_a_dry_run_and_shows_what_is_followed(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "},{'node':'n2','code':-95,'error':'n2 cannot'}]}");
+	PHX_SAID s = phx(f, "node plan n[1-2] web-server");
+	assert_int_equal(s.status, 1);
+	assert_has(s.out, "in-place");
+	assert_has(s.errout, "phx: n2: n2 cannot\n");
+	fake_reset(f);
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'," NOOP_PLAN "},{'name':'n2'}]}");
+	PHX_SAID followed = phx(f, "node plan @all");
+	assert_has(followed.out, "n1: ");
+	assert_has(followed.out, "n2: nothing to do\n");
+}
+
+static void erasing_a_node_in_use_needs_yes(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0," WIPE_PLAN "}]}");
+	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
+	assert_int_equal(s.status, 64);
+	assert_has(s.errout, "the disks of n1 are in use and will be erased");
+	assert_has(s.errout, "--yes");
+	/* only the dry run was asked */
+	assert_has(f->log, "\"dry_run\":true");
+	assert_lacks(strstr(f->log, "dry_run"), "POST");
+	PHX_SAID yes = phx(f, "node assign n1 web-server --setup wipe --yes");
+	assert_int_equal(yes.status, 0);
+}
+
+static void nodes_not_in_use_need_no_yes(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "ready");
+	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true," WIPE_PLAN "}]}");
+	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
+	assert_int_equal(s.status, 0);
+	assert_has(f->log, "\"role\":\"web-server\"");
+}
+
+static void already_so_is_success(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
+	fake_answer(f, "GET /v1/roles", ROLES);
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0,'changed':false,'epoch':5,'plan':{'steps':[]}}]}");
+	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
+	assert_int_equal(s.status, 0);
+	assert_has(s.errout, "n1: already so");
+}
+
+static void rebuild_asks_even_for_one(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const lines[] = { "node rebuild n1", "node wipe n1", "node rm n1" };
+	two_nodes(f, "ready");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(lines); i++) {
+		PHX_SAID s = phx(f, lines[i]);
+		assert_int_equal(s.status, 64);
+		assert_has(s.errout, "needs --yes");
+	}
+	assert_lacks(f->log, "POST");
+}
+
+static void many_nodes_need_force(void **state)
+{
+	struct fake_phxd *f = *state;
+	struct phx_buf b = { 0 };
+	phx_buf_addf(&b, "{'nodes':[");
+	for (int i = 1; i <= 17; i++)
+		phx_buf_addf(&b, "%s{'name':'n%d','state':'active'}", i > 1 ? "," : "", i);
+	phx_buf_addf(&b, "]}");
+	fake_answer(f, "GET /v1/nodes", b.data);
+	phx_buf_fini(&b);
+	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[]}");
+	PHX_SAID no = phx(f, "node rebuild @all --yes");
+	assert_int_equal(no.status, 64);
+	assert_has(no.errout, "17 nodes are more than 16; that needs --force");
+	assert_lacks(f->log, "POST");
+	PHX_SAID sixteen = phx(f, "node rebuild n[1-16] --yes");
+	assert_int_equal(sixteen.status, 0);
+	PHX_SAID forced = phx(f, "node rebuild @all --yes --force");
+	assert_int_equal(forced.status, 0);
+	assert_has(f->log, "\"nodes\":\"n[1-17]\"");
+}
+
+/* On a terminal it asks, and anything but yes does nothing. */
+static int answer_on_terminal(struct fake_phxd *f, const char *answer, char *said, size_t said_size)
+{
+	int fd;
+	pid_t pid = forkpty(&fd, NULL, NULL, NULL);
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("PHX_SOCKET", f->socket, 1);
+		execl(phx_program(), "phx", "node", "rebuild", "n1", (char *)NULL);
+		_exit(127);
+	}
+	size_t at = 0;
+	bool answered = false;
+	for (ssize_t n; (n = read(fd, said + at, said_size - 1 - at)) > 0;) {
+		at += (size_t)n;
+		said[at] = '\0';
+		if (!answered && strstr(said, "go on: ")) {
+			assert_true(write(fd, answer, strlen(answer)) > 0);
+			answered = true;
+		}
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	close(fd);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void asks_on_a_terminal(void **state)
+{
+	struct fake_phxd *f = *state;
+	char said[4096];
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	assert_int_equal(answer_on_terminal(f, "no\n", said, sizeof(said)), 64);
+	assert_has(said, "rebuild n1?");
+	assert_has(said, "nothing was done");
+	assert_lacks(f->log, "POST");
+	assert_int_equal(answer_on_terminal(f, "yes\n", said, sizeof(said)), 0);
+	assert_has(f->log, "POST /v1/actions/rebuild");
+}
+
+static void unknown_role_is_told_with_the_nearest(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "ready");
+	PHX_SAID s = phx(f, "node assign n1 web");
+	assert_int_equal(s.status, 64);
+	assert_string_equal(s.errout, "phx: there is no role 'web'; did you mean 'web-server'?\n");
+	assert_lacks(f->log, "POST");
+}
+
+static void one_unknown_node_stops_all(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "ready");
+	PHX_SAID s = phx(f, "node release n1,n2,m9");
+	assert_int_equal(s.status, 64);
+	assert_has(s.errout, "there is no node 'm9'");
+	assert_lacks(f->log, "POST");
+}
+
+static void failures_are_folded_by_reason(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
+	fake_answer(f, "POST /v1/actions/resume",
+		    "{'results':[{'node':'n1','code':-113,'error':'the BMC is silent'},"
+		    "{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'the BMC is silent'},"
+		    "{'node':'n4','code':-16,'error':'it follows a plan'}]}");
+	PHX_SAID s = phx(f, "node resume n[1-4]");
+	assert_int_equal(s.status, 1);
+	assert_string_equal(s.out, "");
+	assert_has(s.errout, "phx: n[1,3]: the BMC is silent\n");
+	assert_has(s.errout, "phx: n4: it follows a plan\n");
+}
+
+static void busy_nodes_mean_try_again(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/drain", "{'results':[{'node':'n1','code':-16,'error':'it follows a plan'}]}");
+	PHX_SAID s = phx(f, "node drain n1");
+	assert_int_equal(s.status, 75);
+}
+
+static void wait_follows_until_the_role_is_held(void **state)
+{
+	struct fake_phxd *f = *state;
+	const char *running = "{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'cursor':0,'steps':"
+									    "[{'kind':'image'}]}") "]}";
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "ready", "", "") "]}");
+	fake_answer(f, "GET /v1/nodes", running);
+	fake_answer(f, "GET /v1/nodes", running);
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
+	two_nodes(f, "ready");
+	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
+	assert_int_equal(s.status, 0);
+	assert_has(s.errout, "1 of 1 nodes done after");
+	assert_lacks(s.errout, "\r");
+}
+
+static void wait_reports_quarantine_and_going_back(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'ready'},{'name':'n2','state':'ready'},"
+					"{'name':'n3','state':'ready'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "quarantined", "", ",'reason':'wipe: read-back found data'") "," //
+		    N("n2", "active", "batch-compute", NO_PLAN) "," N("n3", "active", "web-server", NO_PLAN) "]}");
+	fake_answer(f, "GET /v1/roles", ROLES);
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':11,'kind':'step_result','node':'n2',"
+		    "'event':{'epoch':5,'result':-5,'text':'prefetch: wrong signature'}},"
+		    "{'seq':12,'kind':'step_result','node':'n3','event':{'epoch':5,'result':-5,'text':'first try'}},"
+		    "{'seq':13,'kind':'step_result','node':'n3','event':{'epoch':5,'result':0}}],'last':13}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0,'epoch':5},{'node':'n2','code':0,'epoch':5},"
+		    "{'node':'n3','code':0,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node assign n[1-3] web-server --wait");
+	assert_int_equal(s.status, 1);
+	assert_has(s.errout, "phx: n1: quarantined: wipe: read-back found data\n");
+	assert_has(s.errout, "phx: n2: went back to batch-compute: prefetch: wrong signature\n");
+	assert_lacks(s.errout, "n3");
+	assert_has(s.errout, "1 of 3 nodes done");
+}
+
+static void wait_gives_up_in_time(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait --timeout 1");
+	assert_int_equal(s.status, 124);
+	assert_has(s.errout, "phx: n1: not done in time; it goes on\n");
+}
+
+static void wait_notices_another_order(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "deploying", "batch", ",'plan':{'epoch':6,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait");
+	assert_int_equal(s.status, 1);
+	assert_has(s.errout, "n1: another order took its place");
+}
+
+static void wait_outlives_a_daemon_that_is_away(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
+	f->answers[3].status = 503; /* events: the first time */
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait");
+	assert_int_equal(s.status, 0);
+	assert_has(s.errout, "still waiting");
+}
+
+static void power_waits_for_what_was_observed(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'on'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'on'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'off'}]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/power", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':0}]}");
+	PHX_SAID s = phx(f, "node power n1 off --wait");
+	assert_int_equal(s.status, 0);
+	assert_has(f->log, "\"op\":\"off\"");
+	PHX_SAID bad = phx(f, "node power n1 sideways");
+	assert_int_equal(bad.status, 64);
+	assert_has(bad.errout, "'sideways' is none of on|off|cycle|reset|status");
+}
+
+static void members_of_orders(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "ready");
+	static const struct {
+		const char *line, *request, *answer_for, *part;
+	} cases[] = {
+		{ "node accept n1 --name web1", "POST /v1/actions/accept", "", "\"name\":\"web1\"" },
+		{ "node drain n1 --reason fan", "POST /v1/actions/drain", "", "\"text\":\"fan\"" },
+		{ "node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "", "\"text\":\"fan\"" },
+		{ "node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "", "\"method\":\"overwrite\"" },
+		{ "node rm n1 --yes --force", "POST /v1/actions/rm", "", "\"force\":true" },
+		{ "node release n1 --setup noop --power-cycle", "POST /v1/actions/release", "", "\"mode\":\"noop\"" },
+		{ "node assign n1 web-server --pool p --encrypt --pin", "POST /v1/actions/assign", "", "\"pin\":true" },
+		{ "node bmc n1 driver=script script=/bin/true", "POST /v1/actions/bmc", "", "\"script\":\"/bin/true\"" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		fake_answer(f, cases[i].request, "{'results':[{'node':'n1','code':0,'changed':true}]}");
+		PHX_SAID s = phx(f, cases[i].line);
+		if (s.status != 0)
+			fail_msg("%s: %s", cases[i].line, s.errout);
+		assert_has(f->log, cases[i].part);
+	}
+}
+
+static void statuses_become_exit_codes(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const struct {
+		int status, code;
+	} cases[] = { { 400, 64 }, { 403, 77 }, { 404, 64 }, { 409, 75 }, { 500, 1 }, { 503, 75 }, { 507, 75 } };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		fake_reset(f);
+		fake_answer_status(f, "GET /v1/nodes", cases[i].status, "{'error':'because'}");
+		PHX_SAID s = phx(f, "node list");
+		assert_int_equal(s.status, cases[i].code);
+		assert_string_equal(s.errout, "phx: because\n");
+	}
+	fake_reset(f);
+	fake_answer(f, "GET /v1/nodes", "not JSON");
+	PHX_SAID broken = phx(f, "node list");
+	assert_int_equal(broken.status, 69);
+}
+
+static void no_daemon_is_69(void **state)
+{
+	(void)state;
+	PHX_SAID s = phx_at("/nonexistent/phxd.sock", "node list");
+	assert_int_equal(s.status, 69);
+	assert_has(s.errout, "phxd cannot be reached");
+}
+
+static void wrong_words_are_64(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const struct {
+		const char *line, *text;
+	} cases[] = {
+		{ "node", "what to do with it? See phx help node" },
+		{ "node frobnicate", "there is no command 'node frobnicate'" },
+		{ "frobnicate", "there is no command 'frobnicate'" },
+		{ "node list --frob", "node list has no option --frob" },
+		{ "node list -Z", "node list has no option -Z" },
+		{ "node assign n1", "ROLE is missing" },
+		{ "node assign n1 web-server extra", "'extra' is one word too many" },
+		{ "node list -o xml", "table, wide, json, yaml, name, tsv" },
+		{ "node assign n1 web-server --setup burn", "noop, wipe" },
+		{ "node assign n1 web-server --setup wipe:burn", "crypto" },
+		{ "node assign n1 web-server --timeout soon", "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are" },
+		{ "node assign n1 ../web", "is not a name" },
+		{ "node list --output", "needs a value" },
+		{ "node list --no-header=1", "takes no value" },
+		{ "job cancel one", "\"one\" is not a number" },
+		{ "--server http://x node list", "expected https://HEAD:PORT" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		PHX_SAID s = phx(f, cases[i].line);
+		if (s.status != 64)
+			fail_msg("%s: status %d", cases[i].line, s.status);
+		assert_string_equal(s.out, "");
+		assert_has(s.errout, cases[i].text);
+	}
+	assert_string_equal(f->log, "");
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, fake_clean)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(dry_run_prints_equal_plans_once),
+		TEST(plan_is_a_dry_run_and_shows_what_is_followed),
+		TEST(erasing_a_node_in_use_needs_yes),
+		TEST(nodes_not_in_use_need_no_yes),
+		TEST(already_so_is_success),
+		TEST(rebuild_asks_even_for_one),
+		TEST(many_nodes_need_force),
+		TEST(asks_on_a_terminal),
+		TEST(unknown_role_is_told_with_the_nearest),
+		TEST(one_unknown_node_stops_all),
+		TEST(failures_are_folded_by_reason),
+		TEST(busy_nodes_mean_try_again),
+		TEST(wait_follows_until_the_role_is_held),
+		TEST(wait_reports_quarantine_and_going_back),
+		TEST(wait_gives_up_in_time),
+		TEST(wait_notices_another_order),
+		TEST(wait_outlives_a_daemon_that_is_away),
+		TEST(power_waits_for_what_was_observed),
+		TEST(members_of_orders),
+		TEST(statuses_become_exit_codes),
+		TEST(no_daemon_is_69),
+		TEST(wrong_words_are_64),
+	};
+	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
+}
