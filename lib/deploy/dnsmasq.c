@@ -102,14 +102,23 @@ static void add_addresses(struct phx_buf *b, const struct phx_config *cfg, uint3
 		phx_buf_addf(b, "domain=%s\n", cfg->domain);
 }
 
+static const char *tftp_server(const struct phx_config *cfg)
+{
+	return cfg->tftp_server[0] ? cfg->tftp_server : cfg->address;
+}
+
 static void add_boot(struct phx_buf *b, const struct phx_config *cfg)
 {
-	const char *tftp = cfg->tftp_server[0] ? cfg->tftp_server : cfg->address;
+	const char *tftp = tftp_server(cfg);
 	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tftp);
 	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tftp);
 	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efihttp," IPXE_URL "\n", cfg->address, cfg->http_port);
 	phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
 	phx_buf_addf(b, "dhcp-boot=tag:ipxe," BOOT_URL "\n", cfg->address, cfg->http_port);
+}
+
+static void add_speed(struct phx_buf *b, const struct phx_config *cfg)
+{
 	if (cfg->ipxe_fast)
 		phx_buf_addf(b, "dhcp-option=tag:ipxe,encap:175,176,1b\n");
 	if (cfg->dhcp_ra)
@@ -121,7 +130,7 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 {
 	static const char *const efi[] = {"X86-64_EFI", "BC_EFI"};
 	char net[INET_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
-	const char *tftp = cfg->tftp_server[0] ? cfg->tftp_server : cfg->address;
+	const char *tftp = tftp_server(cfg);
 	network_of(cfg, net, mask);
 	phx_buf_addf(b, "dhcp-range=%s,proxy,%s\n", net, mask);
 	phx_buf_addf(b, "pxe-service=tag:!ipxe,x86PC,\"Phoenix\"," PHX_TFTP_BIOS ",%s\n", tftp);
@@ -131,8 +140,6 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 		phx_buf_addf(b, "pxe-service=tag:ipxe,%s,\"Phoenix\"," BOOT_URL "\n", efi[i], cfg->address,
 			     cfg->http_port);
 	}
-	/* iPXE takes this form when it asked for no PXE menu */
-	phx_buf_addf(b, "dhcp-boot=tag:ipxe," BOOT_URL "\n", cfg->address, cfg->http_port);
 }
 
 int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text, struct phx_err *err)
@@ -148,10 +155,12 @@ int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_
 	add_matches(&b);
 	if (cfg->dhcp_mode == PHX_DHCP_SERVE) {
 		add_addresses(&b, cfg, n_nodes);
-		add_boot(&b, cfg);
+		add_speed(&b, cfg);
 	} else {
 		add_proxy(&b, cfg);
 	}
+	/* beside a proxy's menu too: some clients look only here */
+	add_boot(&b, cfg);
 	char *text = phx_buf_take(&b);
 	if (!text)
 		return -ENOMEM;

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "deploy/internal.h"
 
-enum { LINE_MAX_BYTES = 256 };
+enum { LINE_MAX_BYTES = 256, MACS_MAX = 4 };
 
 static int check_host(const struct phx_dhcp_host *h, struct phx_err *err)
 {
@@ -79,9 +79,36 @@ static int check_hosts(const struct phx_dhcp_host *hosts, size_t n, const struct
 	return r;
 }
 
-static void format_host(const struct phx_dhcp_host *h, char line[LINE_MAX_BYTES])
+/* A host file as it is: "MAC[,MAC..][,IP],NAME". */
+struct entry {
+	char macs[MACS_MAX][PHX_MAC_MAX];
+	uint32_t n_macs;
+	char ip[46];
+	char name[PHX_NAME_MAX];
+};
+
+static void format_entry(const struct entry *e, char line[LINE_MAX_BYTES])
 {
-	snprintf(line, LINE_MAX_BYTES, "%s,%s%s%s\n", h->mac, h->ip, h->ip[0] ? "," : "", h->name);
+	size_t n = 0;
+	for (uint32_t i = 0; i < e->n_macs; i++)
+		n += (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "%s,", e->macs[i]);
+	snprintf(line + n, LINE_MAX_BYTES - n, "%s%s%s\n", e->ip, e->ip[0] ? "," : "", e->name);
+}
+
+/* Our own text of before; anything else reads as an entry without a MAC. */
+static void parse_entry(char *line, struct entry *ret)
+{
+	char *save = NULL, mac[PHX_MAC_MAX];
+	struct in_addr a;
+	*ret = (struct entry){0};
+	for (char *w = strtok_r(line, ",\n", &save); w; w = strtok_r(NULL, ",\n", &save)) {
+		if (phx_mac_parse(w, mac) == 0 && ret->n_macs < MACS_MAX)
+			strcpy(ret->macs[ret->n_macs++], mac);
+		else if (inet_pton(AF_INET, w, &a) == 1)
+			PHX_STR_SET(ret->ip, w);
+		else
+			PHX_STR_SET(ret->name, w);
+	}
 }
 
 /* Not phx_file_write(): dnsmasq would read the temporary beside the file. No
@@ -133,14 +160,44 @@ static int remove_others(const char *path, int dir, const struct phx_dhcp_host *
 	return r;
 }
 
-static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h, int *change)
+static bool mac_in_use(const char *mac, const struct phx_dhcp_host **hosts, size_t n)
 {
-	char line[LINE_MAX_BYTES], had[LINE_MAX_BYTES];
-	format_host(h, line);
-	read_host(dir, h->name, had);
-	if (!strcmp(line, had))
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(hosts[i]->mac, mac))
+			return true;
+	return false;
+}
+
+/* What the file is to say. A card that the node had before stays behind the new one: dnsmasq takes a lease away
+ * from a card only for another card of the same entry. */
+static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had, const struct phx_dhcp_host **hosts,
+			 size_t n, struct entry *ret)
+{
+	*ret = (struct entry){.n_macs = 1};
+	PHX_STR_SET(ret->macs[0], h->mac);
+	PHX_STR_SET(ret->ip, h->ip);
+	PHX_STR_SET(ret->name, h->name);
+	for (uint32_t i = 0; i < had->n_macs && ret->n_macs < MACS_MAX; i++)
+		if (!mac_in_use(had->macs[i], hosts, n))
+			strcpy(ret->macs[ret->n_macs++], had->macs[i]);
+}
+
+static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h, const struct phx_dhcp_host **hosts,
+		    size_t n, int *change)
+{
+	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
+	struct entry had, want;
+	read_host(dir, h->name, had_line);
+	memcpy(copy, had_line, sizeof(copy));
+	parse_entry(copy, &had);
+	/* most files stay as they are: no search through all nodes for them */
+	bool plain = had.n_macs == 1 && !strcmp(had.macs[0], h->mac);
+	wanted_entry(h, &had, hosts, plain ? 0 : n, &want);
+	want.n_macs = plain ? 1 : want.n_macs;
+	format_entry(&want, line);
+	if (!strcmp(line, had_line))
 		return 0;
-	if (had[0])
+	if (had_line[0])
 		*change = PHX_DHCP_SIGHUP;
 	else if (*change == PHX_DHCP_SAME)
 		*change = PHX_DHCP_LIVE;
@@ -164,6 +221,6 @@ int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host
 	int change = PHX_DHCP_SAME;
 	r = dir < 0 ? -errno : remove_others(path, dir, sorted, n_hosts, &change);
 	for (size_t i = 0; r == 0 && i < n_hosts; i++)
-		r = put_host(dir, tmp, sorted[i], &change);
+		r = put_host(dir, tmp, sorted[i], sorted, n_hosts, &change);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : change;
 }

@@ -8,7 +8,7 @@
 static char *conf_of(struct head *h, uint32_t n_nodes)
 {
 	char *text = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_dnsmasq_conf(&h->cfg, n_nodes, &text, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -19,11 +19,11 @@ static char *conf_of(struct head *h, uint32_t n_nodes)
 static void check_with_dnsmasq(struct head *h)
 {
 	struct phx_argv argv;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_true(phx_dnsmasq_write(&h->cfg, 4, &err) >= 0);
 	assert_int_equal(phx_dnsmasq_argv(&h->cfg, &argv), 0);
-	const char *const test[] = { argv.v[0], "--test", argv.v[2], NULL };
-	const struct phx_run run = { .argv = test };
+	const char *const test[] = {argv.v[0], "--test", argv.v[2], NULL};
+	const struct phx_run run = {.argv = test};
 	int r = phx_run_check(&run, NULL, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -33,7 +33,8 @@ static void check_with_dnsmasq(struct head *h)
 static void test_dhcp_mode(void **state)
 {
 	struct head *h = *state;
-	head_configure(h, "dhcp_range = \"10.9.0.100,10.9.0.120\";\ngateway = \"10.9.0.254\";\ndomain = \"cluster\";\n");
+	head_configure(h,
+		       "dhcp_range = \"10.9.0.100,10.9.0.120\";\ngateway = \"10.9.0.254\";\ndomain = \"cluster\";\n");
 	PHX_AUTO_FREE char *text = conf_of(h, 4);
 	assert_contains(text, "\nport=0\n");
 	assert_contains(text, "\ninterface=v0\n");
@@ -70,7 +71,8 @@ static void test_proxy_mode(void **state)
 	head_configure(h, "dhcp_mode = \"proxy\";\ntftp = \"dnsmasq\";\n");
 	PHX_AUTO_FREE char *text = conf_of(h, 4);
 	assert_contains(text, "\ndhcp-range=10.9.0.0,proxy,255.255.255.0\n");
-	assert_contains(text, "\npxe-service=tag:ipxe,x86PC,\"Phoenix\",http://10.9.0.1:8080/boot/${netX/mac:hexhyp}\n");
+	assert_contains(text,
+			"\npxe-service=tag:ipxe,x86PC,\"Phoenix\",http://10.9.0.1:8080/boot/${netX/mac:hexhyp}\n");
 	assert_contains(text, "\npxe-service=tag:!ipxe,X86-64_EFI,\"Phoenix\",snponly.efi,10.9.0.1\n");
 	assert_contains(text, "\ntftp-max=64\n");
 	/* no addresses, nothing that makes iPXE ignore proxies */
@@ -88,10 +90,10 @@ static void test_limits_follow_the_nodes(void **state)
 		uint32_t nodes;
 		const char *leases, *transfers;
 	} rows[] = {
-		{ 0, "\ndhcp-lease-max=1024\n", "\ntftp-max=64\n" },
-		{ 512, "\ndhcp-lease-max=1024\n", "\ntftp-max=512\n" },
-		{ 513, "\ndhcp-lease-max=2048\n", "\ntftp-max=1024\n" },
-		{ 10000, "\ndhcp-lease-max=32768\n", "\ntftp-max=16384\n" },
+		{0, "\ndhcp-lease-max=1024\n", "\ntftp-max=64\n"},
+		{512, "\ndhcp-lease-max=1024\n", "\ntftp-max=512\n"},
+		{513, "\ndhcp-lease-max=2048\n", "\ntftp-max=1024\n"},
+		{10000, "\ndhcp-lease-max=32768\n", "\ntftp-max=16384\n"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_FREE char *text = conf_of(h, rows[i].nodes);
@@ -105,7 +107,7 @@ static void test_limits_follow_the_nodes(void **state)
 static void test_written_only_when_it_changes(void **state)
 {
 	struct head *h = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_dnsmasq_write(&h->cfg, 4, &err), 1);
 	assert_int_equal(phx_dnsmasq_write(&h->cfg, 5, &err), 0);
 	assert_int_equal(phx_dnsmasq_write(&h->cfg, 5000, &err), 1);
@@ -116,7 +118,7 @@ static void test_written_only_when_it_changes(void **state)
 static void test_none_has_no_dnsmasq(void **state)
 {
 	struct head *h = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	head_configure(h, "dhcp_mode = \"none\";\n");
 	assert_int_equal(phx_dnsmasq_write(&h->cfg, 4, &err), -EINVAL);
 	assert_contains(err.text, "dhcp_mode");
@@ -147,11 +149,11 @@ static size_t count_hosts(struct head *h)
 static void test_host_files(void **state)
 {
 	struct head *h = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_dhcp_host hosts[] = {
-		{ "52:54:00:00:00:02", "10.9.0.12", "n2" },
-		{ "52:54:00:00:00:01", "10.9.0.11", "n1" },
-		{ "52:54:00:00:00:03", "", "n3" },
+		{"52:54:00:00:00:02", "10.9.0.12", "n2"},
+		{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		{"52:54:00:00:00:03", "", "n3"},
 	};
 	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, &err), PHX_DHCP_LIVE);
 	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, &err), PHX_DHCP_SAME);
@@ -173,11 +175,40 @@ static void test_host_files(void **state)
 	assert_string_equal(err.text, "");
 }
 
+/* The card before stays in the file, unless another node has it now. */
+static void test_a_replaced_card(void **state)
+{
+	struct head *h = *state;
+	struct phx_dhcp_host hosts[] = {{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+					{"52:54:00:00:00:02", "10.9.0.12", "n2"}};
+	phx_dhcp_hosts_sync(&h->cfg, hosts, 2, NULL);
+	strcpy(hosts[0].mac, "52:54:00:00:00:09");
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, NULL), PHX_DHCP_SIGHUP);
+	PHX_AUTO_FREE char *replaced = host_text(h, "n1");
+	assert_string_equal(replaced, "52:54:00:00:00:09,52:54:00:00:00:01,10.9.0.11,n1\n");
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, NULL), PHX_DHCP_SAME);
+	/* cards swapped between nodes */
+	strcpy(hosts[1].mac, "52:54:00:00:00:01");
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, NULL), PHX_DHCP_SIGHUP);
+	PHX_AUTO_FREE char *one = host_text(h, "n1");
+	PHX_AUTO_FREE char *two = host_text(h, "n2");
+	assert_string_equal(one, "52:54:00:00:00:09,10.9.0.11,n1\n");
+	assert_string_equal(two, "52:54:00:00:00:01,52:54:00:00:00:02,10.9.0.12,n2\n");
+	/* only so many are kept */
+	for (int i = 16; i < 32; i++) {
+		snprintf(hosts[0].mac, sizeof(hosts[0].mac), "52:54:00:00:00:%02x", i);
+		assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, NULL), PHX_DHCP_SIGHUP);
+	}
+	PHX_AUTO_FREE char *many = host_text(h, "n1");
+	assert_string_equal(many,
+			    "52:54:00:00:00:1f,52:54:00:00:00:1e,52:54:00:00:00:1d,52:54:00:00:00:1c,10.9.0.11,n1\n");
+}
+
 static void test_what_is_no_ours_goes(void **state)
 {
 	struct head *h = *state;
 	place_write(&h->place, "run/dnsmasq/hosts/stranger", "52:54:00:00:00:01,10.9.0.11\n");
-	const struct phx_dhcp_host host = { "52:54:00:00:00:01", "10.9.0.11", "n1" };
+	const struct phx_dhcp_host host = {"52:54:00:00:00:01", "10.9.0.11", "n1"};
 	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, &host, 1, NULL), PHX_DHCP_SIGHUP);
 	assert_int_equal(count_hosts(h), 1);
 }
@@ -189,16 +220,19 @@ static void test_bad_hosts_touch_nothing(void **state)
 		struct phx_dhcp_host hosts[2];
 		const char *says;
 	} rows[] = {
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:01", "10.9.0.12", "n2" } }, "same MAC address" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:02", "10.9.0.11", "n2" } }, "same IP address" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:02", "10.9.0.12", "n1" } }, "same name" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52-54-00-00-00-02", "10.9.0.12", "n2" } }, "no MAC address" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:02", "10.9.0", "n2" } }, "no IPv4 address" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:02", "10.9.0.12", "../n2" } }, "no name" },
-		{ { { "52:54:00:00:00:01", "10.9.0.11", "n1" }, { "52:54:00:00:00:02", "10.9.0.12", "" } }, "no name" },
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:01", "10.9.0.12", "n2"}},
+		 "same MAC address"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.11", "n2"}},
+		 "same IP address"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", "n1"}}, "same name"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52-54-00-00-00-02", "10.9.0.12", "n2"}},
+		 "no MAC address"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0", "n2"}}, "no IPv4 address"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", "../n2"}}, "no name"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", ""}}, "no name"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, rows[i].hosts, 2, &err), -EINVAL);
 		assert_contains(err.text, rows[i].says);
 		assert_int_equal(count_hosts(h), 0);
@@ -230,6 +264,7 @@ int main(void)
 		RUN_HEAD(test_written_only_when_it_changes),
 		RUN_HEAD(test_none_has_no_dnsmasq),
 		RUN_HEAD(test_host_files),
+		RUN_HEAD(test_a_replaced_card),
 		RUN_HEAD(test_what_is_no_ours_goes),
 		RUN_HEAD(test_bad_hosts_touch_nothing),
 		RUN_HEAD(test_many_hosts),

@@ -15,7 +15,7 @@ struct head {
 static inline void head_configure(struct head *h, const char *more)
 {
 	char text[4096], path[256];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	phx_config_fini(&h->cfg);
 	snprintf(text, sizeof(text),
 		 "interface = \"v0\";\naddress = \"10.9.0.1\";\nstate_dir = \"%s/state\";\nrun_dir = \"%s/run\";\n"
