@@ -1,0 +1,20 @@
+# Fuzzing with clang's libFuzzer: make fuzz FUZZ=package FUZZ_SECONDS=60
+# A target is tests/fuzz/NAME.c with LLVMFuzzerTestOneInput(); seeds, where it has any, are
+# made by tests/fuzz/NAME.seeds DIR.
+# libconfig 1.5 leaks what it read of an unterminated string: leaks are not looked for
+FUZZ ?= package
+FUZZ_SECONDS ?= 60
+FUZZ_ROOMS ?= base pki repo
+FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+FUZZ_SRC = $(wildcard $(FUZZ_ROOMS:%=lib/%/*.c))
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SRC)
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $<"
+	$(Q)clang $(CPPFLAGS) $(FUZZ_FLAGS) $(LDFLAGS) -o $@ $< $(FUZZ_SRC) $(LIBS)
+
+.PHONY: fuzz
+fuzz: $(BUILD)/fuzz/$(FUZZ)
+	$(Q)mkdir -p $(BUILD)/fuzz/$(FUZZ).corpus
+	$(Q)if [ -x tests/fuzz/$(FUZZ).seeds ]; then tests/fuzz/$(FUZZ).seeds $(BUILD)/fuzz/$(FUZZ).corpus; fi
+	$(Q)cd $(BUILD)/fuzz && ASAN_OPTIONS=detect_leaks=0 ./$(FUZZ) -max_total_time=$(FUZZ_SECONDS) -detect_leaks=0 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 $(FUZZ).corpus
