@@ -1,0 +1,163 @@
+/* iPXE scripts and site.cpio: what is in them, and that no odd text gets into a script. */
+#include "unit/deploy/help.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+static struct phx_image image = {.name = "deploy", .version = "1", .kind = PHX_IMAGE_INITRAMFS};
+
+static int boot(struct head *h, const char *node, char **ret, struct phx_err *err)
+{
+	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a", node};
+	return phx_ipxe_boot_script(&b, ret, err);
+}
+
+static void test_boot_script(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	char *text = NULL;
+	head_configure(h, "kernel_args = \"console=ttyS0 quiet\";\nhttp_port = 81;\n");
+	int r = boot(h, "n1", &text, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(r, 0);
+	assert_memory_equal(text, "#!ipxe\n", 7);
+	assert_contains(text, "http://10.9.0.1:81/images/deploy/1");
+	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
+	assert_contains(
+		text, " phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
+	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
+	assert_contains(text, "node n1 ");
+	assert_null(strchr(text, '@'));
+	/* whatever is fetched is tried again */
+	for (const char *p = text; (p = strstr(p, "http://10.9.0.1:81/site.cpio")); p++)
+		assert_contains(p, "|| goto again");
+	free(text);
+}
+
+static void test_unknown_node(void **state)
+{
+	struct head *h = *state;
+	char *text = NULL;
+	assert_int_equal(boot(h, "", &text, NULL), 0);
+	assert_contains(text, "node unknown ");
+	free(text);
+}
+
+static void test_refuse_script(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	char *text = NULL;
+	assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", "two nodes claim it", &text, &err), 0);
+	assert_contains(text, "two nodes claim it");
+	assert_contains(text, "/boot/52-54-00-00-00-0a");
+	assert_null(strstr(text, "kernel"));
+	free(text);
+}
+
+static void test_odd_texts_stay_out(void **state)
+{
+	struct head *h = *state;
+	static const char *const reasons[] = {"a\nboot", "${net0/ip}", "a\rb", "caf\xc3\xa9", "\x1b[2J"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(reasons); i++) {
+		struct phx_err err = {0};
+		char *text = NULL;
+		assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", reasons[i], &text, &err),
+				 -EINVAL);
+		assert_contains(err.text, "refuse.ipxe:3");
+		assert_null(text);
+	}
+}
+
+static void test_wrong_image_and_templates(void **state)
+{
+	struct head *h = *state;
+	struct phx_image root = {.name = "debian-12", .version = "1", .kind = PHX_IMAGE_ROOTFS};
+	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a", "n1"};
+	struct phx_err err = {0};
+	char *text = NULL;
+	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), -EINVAL);
+	assert_contains(err.text, "debian-12 is no initramfs");
+	strcpy(h->cfg.pxe_dir, h->place.dir);
+	phx_err_clear(&err);
+	assert_int_equal(boot(h, "n1", &text, &err), -ENOENT);
+	assert_contains(err.text, "boot.ipxe: No such file");
+	place_write(&h->place, "boot.ipxe", "#!ipxe\necho a@b @@ @URL@\necho @SECRET@\n");
+	phx_err_clear(&err);
+	assert_int_equal(boot(h, "n1", &text, &err), -EINVAL);
+	assert_contains(err.text, "boot.ipxe:3: @SECRET@ is not known here");
+	place_write(&h->place, "boot.ipxe", "#!ipxe\necho a@b @@ @NODE@ @");
+	phx_err_clear(&err);
+	assert_int_equal(boot(h, "n1", &text, &err), 0);
+	assert_string_equal(text, "#!ipxe\necho a@b @@ n1 @");
+	free(text);
+}
+
+/* ---- site.cpio ---- */
+
+static void read_cpio(const char *path, char *names, size_t size, char *ca, size_t ca_size)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *e;
+	archive_read_support_format_cpio(a);
+	assert_int_equal(archive_read_open_filename(a, path, 4096), ARCHIVE_OK);
+	names[0] = '\0';
+	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
+		size_t n = strlen(names);
+		snprintf(names + n, size - n, "%s:%o ", archive_entry_pathname(e), archive_entry_mode(e));
+		if (strstr(archive_entry_pathname(e), "ca.pem")) {
+			la_ssize_t k = archive_read_data(a, ca, ca_size - 1);
+			assert_true(k >= 0);
+			ca[k] = '\0';
+		}
+	}
+	assert_int_equal(archive_format(a) & ARCHIVE_FORMAT_BASE_MASK, ARCHIVE_FORMAT_CPIO);
+	archive_read_free(a);
+}
+
+static void test_site_cpio(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	char path[256], again[256], names[256], ca[256];
+	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "site.cpio", path), "CA TEXT\n", "KEY\n", &err), 0);
+	read_cpio(path, names, sizeof(names), ca, sizeof(ca));
+	assert_string_equal(names,
+			    "etc:40755 etc/phoenix:40755 etc/phoenix/ca.pem:100644 etc/phoenix/site.pub:100644 ");
+	assert_string_equal(ca, "CA TEXT\n");
+	PHX_AUTO_FREE char *one = NULL;
+	PHX_AUTO_FREE char *two = NULL;
+	size_t n_one, n_two;
+	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "again.cpio", again), "CA TEXT\n", "KEY\n", &err),
+			 0);
+	assert_int_equal(phx_file_read(path, 65536, &one, &n_one, NULL), 0);
+	assert_int_equal(phx_file_read(again, 65536, &two, &n_two, NULL), 0);
+	assert_int_equal(n_one, n_two);
+	assert_memory_equal(one, two, n_one);
+	/* the kernel wants newc; loaders put it behind another archive */
+	assert_memory_equal(one, "070701", 6);
+	assert_int_equal(n_one % 512, 0);
+}
+
+static void test_site_cpio_cannot_be_written(void **state)
+{
+	(void)state;
+	struct phx_err err = {0};
+	assert_int_equal(phx_site_cpio_write("/nonexistent/site.cpio", "a", "b", &err), -ENOENT);
+	assert_contains(err.text, "/nonexistent/site.cpio");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN_HEAD(test_boot_script),
+		RUN_HEAD(test_unknown_node),
+		RUN_HEAD(test_refuse_script),
+		RUN_HEAD(test_odd_texts_stay_out),
+		RUN_HEAD(test_wrong_image_and_templates),
+		RUN_HEAD(test_site_cpio),
+		cmocka_unit_test(test_site_cpio_cannot_be_written),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
