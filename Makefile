@@ -58,7 +58,8 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 DEPS_FILES += $$(patsubst %.c,$(BUILD)/obj/%.d,$$(wildcard cmd/$(1)/*.c))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
-$(BUILD)/bin/phx-agent: LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib'
+# RPATH, not RUNPATH: it must hold for the libraries of the libraries too
+$(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
 
 # the objects of one room alone: make room ROOM=disk
 room: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/$(ROOM)/*.c))
