@@ -1,0 +1,438 @@
+/* The inventory on made-up machines, broken ones, and the one the tests run on. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "inventory/internal.h"
+#include "unit/inventory/tree.h"
+
+#define FIXTURES TEST_DIR "/unit/inventory/fixtures"
+
+struct machine {
+	char root[40];
+	struct phx_facts facts;
+	struct phx_err err;
+};
+
+static int setup(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	strcpy(m->root, "/tmp/phx-test-inventory-XXXXXX");
+	assert_non_null(mkdtemp(m->root));
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct machine *m = *state;
+	phx_record_fini(&phx_facts_record, &m->facts);
+	phx_dir_remove(m->root, NULL);
+	free(m);
+	return 0;
+}
+
+static void make(struct machine *m, const char *text)
+{
+	assert_int_equal(tree_make(m->root, FIXTURES, text), 0);
+}
+
+static void load(struct machine *m, const char *fixture)
+{
+	PHX_AUTO_FREE char *path = phx_path(FIXTURES "/%s", fixture), *text = NULL;
+	size_t n;
+	assert_int_equal(phx_file_read(path, 1 << 20, &text, &n, NULL), 0);
+	make(m, text);
+}
+
+static void read_facts(struct machine *m)
+{
+	phx_record_fini(&phx_facts_record, &m->facts);
+	assert_int_equal(phx_inventory_read(m->root, &m->facts, &m->err), 0);
+}
+
+static void test_bios_machine(void **state)
+{
+	struct machine *m = *state;
+	struct phx_facts *f = &m->facts;
+	load(m, "bios.tree");
+	read_facts(m);
+	assert_string_equal(f->arch, "x86_64");
+	assert_int_equal(f->cpus, 2);
+	assert_int_equal(f->cores, 2);
+	assert_int_equal(f->sockets, 1);
+	assert_string_equal(f->cpu_model, "QEMU Virtual CPU version 2.5+");
+	assert_int_equal(f->memory_bytes, 512ull << 20);
+	assert_string_equal(f->vendor, "QEMU");
+	assert_string_equal(f->product, "Standard PC (i440FX + PIIX, 1996)");
+	assert_string_equal(f->serial, "lab-node1");
+	assert_string_equal(f->uuid, "4c4c4544-0001-0002-0003-0123456789ab");
+	assert_string_equal(f->firmware, "SeaBIOS 1.16.2-debian");
+	assert_int_equal(f->boot_mode, PHX_BOOT_BIOS);
+	assert_string_equal(f->os, "Debian GNU/Linux 12 (bookworm)");
+	assert_string_equal(f->kernel, "6.1.0-18-amd64");
+	assert_string_equal(f->bmc_address, "");
+	assert_int_equal(phx_facts_check(f, &m->err), 0);
+}
+
+static void test_bios_devices(void **state)
+{
+	struct machine *m = *state;
+	load(m, "bios.tree");
+	read_facts(m);
+	assert_int_equal(m->facts.disks.n, 1);
+	const struct phx_disk_facts *d = phx_facts_disk(&m->facts, "serial-virtio-node1-root");
+	assert_non_null(d);
+	assert_int_equal(d->size_bytes, 2048ull << 20);
+	assert_true(d->can_discard);
+	assert_int_equal(m->facts.nics.n, 1);
+	const struct phx_nic_facts *nic = m->facts.nics.items;
+	assert_string_equal(nic->mac, "52:54:00:12:34:01");
+	assert_string_equal(nic->dev, "eth0");
+	assert_string_equal(nic->driver, "virtio_net");
+	assert_true(nic->link);
+	assert_int_equal(nic->speed_mbps, 0);
+}
+
+static void test_server(void **state)
+{
+	struct machine *m = *state;
+	struct phx_facts *f = &m->facts;
+	load(m, "server.tree");
+	read_facts(m);
+	assert_int_equal(f->cpus, 16);
+	assert_int_equal(f->cores, 8);
+	assert_int_equal(f->sockets, 2);
+	assert_string_equal(f->cpu_model, "Model 9  32-Core Processor");
+	assert_int_equal(f->memory_bytes, 64ull << 30);
+	assert_int_equal(f->boot_mode, PHX_BOOT_UEFI);
+	/* placeholders name nobody */
+	assert_string_equal(f->vendor, "");
+	assert_string_equal(f->product, "R-1000");
+	assert_string_equal(f->serial, "");
+	assert_string_equal(f->uuid, "");
+	assert_string_equal(f->firmware, "American Firmware");
+	assert_string_equal(f->os, "");
+	assert_int_equal(phx_facts_check(f, &m->err), 0);
+}
+
+static void test_server_disks(void **state)
+{
+	struct machine *m = *state;
+	static const char *const ids[] = { "serial-OTHER-B7", "wwn-0x0025385b71b00b2a", "wwn-0x5000c500a1b2c3d4" };
+	static const char *const buses[] = { "nvme", "nvme", "ata" };
+	load(m, "server.tree");
+	read_facts(m);
+	assert_int_equal(m->facts.disks.n, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->id, ids[i]);
+		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->bus, buses[i]);
+	}
+	assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, 2)->serial, "ZC1234AB");
+}
+
+static void test_server_nics(void **state)
+{
+	struct machine *m = *state;
+	load(m, "server.tree");
+	read_facts(m);
+	assert_int_equal(m->facts.nics.n, 2);
+	const struct phx_nic_facts *nic = m->facts.nics.items;
+	assert_string_equal(nic[0].mac, "3c:ec:ef:00:00:01");
+	assert_false(nic[0].link);
+	assert_string_equal(nic[1].mac, "3c:ec:ef:00:00:02"); /* its own, not the bond's */
+	assert_true(nic[1].link);
+	assert_int_equal(nic[1].speed_mbps, 10000);
+	assert_string_equal(nic[1].driver, "ixgbe");
+}
+
+/* The report survives its way over the network. */
+static void test_report_as_json(void **state)
+{
+	struct machine *m = *state;
+	struct phx_facts again;
+	load(m, "server.tree");
+	make(m, "sys/class/dmi/id/product_name = caf\\xe9 \\xff\\x01\n");
+	read_facts(m);
+	assert_string_equal(m->facts.product, "caf? ??");
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_facts_record, &m->facts);
+	assert_non_null(j);
+	assert_int_equal(phx_json_to_record(&phx_facts_record, j, &again, &m->err), 0);
+	assert_true(phx_record_equal(&phx_facts_record, &again, &m->facts));
+	phx_record_fini(&phx_facts_record, &again);
+}
+
+static void test_two_disks_with_one_serial(void **state)
+{
+	struct machine *m = *state;
+	load(m, "bios.tree");
+	make(m, "sys/block/vdb -> ../../sys/devices/pci0/virtio9/block/vdb\n"
+		"sys/devices/pci0/virtio9/block/vdb/size = 100\n"
+		"sys/devices/pci0/virtio9/block/vdb/serial = node1-root\n");
+	read_facts(m);
+	assert_int_equal(m->facts.disks.n, 2);
+	assert_int_equal(phx_facts_check(&m->facts, &m->err), -EINVAL);
+	assert_non_null(strstr(m->err.text, "serial-virtio-node1-root"));
+}
+
+static void test_almost_nothing(void **state)
+{
+	struct machine *m = *state;
+	make(m, "sys/kernel/\nproc/self/\n");
+	read_facts(m);
+	assert_int_equal(m->facts.cpus, 0);
+	assert_int_equal(m->facts.memory_bytes, 0);
+	assert_int_equal(m->facts.boot_mode, PHX_BOOT_UNKNOWN);
+	assert_int_equal(m->facts.disks.n, 0);
+	assert_int_equal(m->facts.nics.n, 0);
+}
+
+static void test_nothing(void **state)
+{
+	struct machine *m = *state;
+	m->facts.cpus = 7;
+	assert_int_equal(phx_inventory_read(m->root, &m->facts, &m->err), -ENOENT);
+	assert_non_null(strstr(m->err.text, "mount them first"));
+	assert_int_equal(m->facts.cpus, 7);
+	assert_int_equal(phx_inventory_read("/tmp/no-such-root", &m->facts, NULL), -ENOENT);
+}
+
+/* Garbage where numbers are expected. */
+static void test_broken_files(void **state)
+{
+	struct machine *m = *state;
+	load(m, "bios.tree");
+	make(m, "proc/meminfo = MemTotal: lots kB\nproc/cpuinfo = nothing\n"
+		"sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/speed = fast\n"
+		"sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/address = 52:54:00\n"
+		"sys/class/dmi/id/product_uuid = short\n"
+		"sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda/size = -5\n"
+		"sys/firmware/dmi/tables/DMI = \\x11\n");
+	read_facts(m);
+	assert_int_equal(m->facts.memory_bytes, 0);
+	assert_int_equal(m->facts.cpus, 0);
+	assert_string_equal(m->facts.uuid, "");
+	assert_int_equal(m->facts.nics.n, 0);
+	assert_int_equal(m->facts.disks.n, 0);
+	assert_int_equal(phx_facts_check(&m->facts, &m->err), -EINVAL);
+}
+
+static void test_broken_topology(void **state)
+{
+	struct machine *m = *state;
+	load(m, "bios.tree");
+	make(m, "hwloc.xml = <topology\n");
+	read_facts(m);
+	assert_int_equal(m->facts.cpus, 2);
+}
+
+/* ---- DMI ---- */
+
+static void test_dmi_sizes(void **state)
+{
+	(void)state;
+	uint8_t t[0x22] = { 17, 0x20 }; /* one memory device, no strings */
+	struct {
+		uint16_t size;
+		uint32_t extended;
+		uint64_t bytes;
+	} cases[] = { { 0, 0, 0 },
+		      { 0xffff, 0, 0 },
+		      { 4096, 0, 4ull << 30 },
+		      { 0x8000 | 512, 0, 512 << 10 },
+		      { 0x7fff, 65536, 64ull << 30 },
+		      { 0x7fff, 0x80000000 | 1024, 1ull << 30 } };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		memcpy(t + 0x0c, &cases[i].size, 2);
+		memcpy(t + 0x1c, &cases[i].extended, 4);
+		assert_int_equal(phx_dmi_memory_bytes(t, sizeof(t)), cases[i].bytes);
+	}
+}
+
+/* Every table cut anywhere, and noise: no crash, no read beyond (run under the sanitizers too). */
+static void test_dmi_damaged(void **state)
+{
+	(void)state;
+	static const uint8_t whole[] = { 0, 4, 0, 0, 'a', 0, 0, 17, 0x15, 1, 0, 0, 0, 0, 0, 64, 0, 64, 0, 0,
+					 2, 9, 0,    1, 0, 0, 0,  0,    0, 0, 127, 4, 0, 0, 0, 0 };
+	for (size_t n = 0; n <= sizeof(whole); n++) {
+		PHX_AUTO_FREE uint8_t *copy = malloc(n ? n : 1);
+		memcpy(copy, whole, n);
+		uint64_t bytes = phx_dmi_memory_bytes(copy, n);
+		assert_true(bytes == 0 || bytes == 512ull << 20);
+	}
+	uint32_t x = 7;
+	for (int round = 0; round < 2000; round++) {
+		uint8_t noise[64];
+		for (size_t i = 0; i < sizeof(noise); i++)
+			noise[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
+		PHX_AUTO_FREE uint8_t *copy = malloc(sizeof(noise));
+		memcpy(copy, noise, sizeof(noise));
+		phx_dmi_memory_bytes(copy, sizeof(noise));
+	}
+}
+
+/* ---- BMC ---- */
+
+static void test_bmc_address(void **state)
+{
+	static const struct {
+		const char *output, *address;
+	} cases[] = {
+		{ "Set in Progress         : Set Complete\nIP Address Source       : Static Address\n"
+		  "IP Address              : 10.9.0.4\nSubnet Mask             : 255.255.0.0\n",
+		  "10.9.0.4" },
+		{ "IP Address              : 0.0.0.0\n", "" },
+		{ "IP Address Source       : DHCP Address\n", "" },
+		{ "IP Address              : fe80::1\n", "" },
+		{ "IP Address              : 10.9.0.4.5 and more\n", "" },
+		{ "Could not open device at /dev/ipmi0\n", "" },
+		{ "", "" },
+	};
+	char address[64];
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		phx_bmc_address_parse(cases[i].output, address);
+		assert_string_equal(address, cases[i].address);
+	}
+}
+
+static void test_line_value(void **state)
+{
+	char v[8];
+	(void)state;
+	assert_int_equal(phx_line_value("A=1\nB = \"two\" \nAB=3", "B", '=', v, sizeof(v)), 0);
+	assert_string_equal(v, "two");
+	assert_int_equal(phx_line_value("AB=3", "A", '=', v, sizeof(v)), -ENOENT);
+	assert_string_equal(v, "");
+	assert_int_equal(phx_line_value("A=0123456789", "A", '=', v, sizeof(v)), 0);
+	assert_string_equal(v, "0123456");
+	assert_int_equal(phx_line_value("A", "A", '=', v, sizeof(v)), -ENOENT);
+}
+
+/* ---- this machine ---- */
+
+static void test_here(void **state)
+{
+	struct machine *m = *state;
+	assert_int_equal(phx_inventory_read("", &m->facts, &m->err), 0);
+	assert_int_equal(m->facts.cpus, sysconf(_SC_NPROCESSORS_CONF));
+	assert_true(m->facts.cores >= 1 && m->facts.cores <= m->facts.cpus);
+	assert_true(m->facts.memory_bytes >= (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+	assert_true(m->facts.kernel[0] && m->facts.arch[0]);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_facts_record, &m->facts);
+	assert_non_null(j);
+}
+
+static void test_boot_id(void **state)
+{
+	struct machine *m = *state;
+	char id[40] = "untouched", here[40], again[40];
+	assert_int_equal(phx_boot_id_read(m->root, id, &m->err), -ENOENT);
+	make(m, "proc/sys/kernel/random/boot_id = short\n");
+	assert_int_equal(phx_boot_id_read(m->root, id, NULL), -EBADMSG);
+	assert_string_equal(id, "untouched");
+	load(m, "bios.tree");
+	assert_int_equal(phx_boot_id_read(m->root, id, NULL), 0);
+	assert_string_equal(id, "8b5ae07e-31f2-44d4-9d85-0f1e3a2e9e1f");
+	assert_int_equal(phx_boot_id_read("", here, NULL), 0);
+	assert_int_equal(phx_boot_id_read("", again, NULL), 0);
+	assert_string_equal(here, again);
+}
+
+/* ---- monitor ---- */
+
+static void test_monitor(void **state)
+{
+	struct machine *m = *state;
+	struct phx_monitor s;
+	load(m, "bios.tree");
+	assert_int_equal(phx_monitor_read(m->root, NULL, &s, &m->err), 0);
+	assert_int_equal(s.cpu_total_ticks, 910);
+	assert_int_equal(s.cpu_busy_ticks, 160);
+	assert_int_equal(s.cpu_permille, 175);
+	assert_int_equal(s.memory_total_bytes, 486968ull << 10);
+	assert_int_equal(s.memory_available_bytes, 380004ull << 10);
+	assert_int_equal(s.swap_total_bytes, 102400ull << 10);
+	assert_int_equal(s.swap_used_bytes, 10000ull << 10);
+	assert_int_equal(s.disk_read_bytes, 1000 * 512);
+	assert_int_equal(s.disk_written_bytes, 2000 * 512);
+	assert_int_equal(s.net_rx_bytes, 123456);
+	assert_int_equal(s.net_tx_bytes, 65432);
+	assert_int_equal(s.load1_centi, 125);
+	assert_int_equal(s.uptime_s, 321);
+}
+
+static void test_monitor_share(void **state)
+{
+	struct machine *m = *state;
+	struct phx_monitor a, b, c;
+	load(m, "bios.tree");
+	assert_int_equal(phx_monitor_read(m->root, NULL, &a, NULL), 0);
+	make(m, "proc/stat = cpu  170 20 30 730 50 0 10 0 0 0\\n\n");
+	assert_int_equal(phx_monitor_read(m->root, &a, &b, NULL), 0);
+	assert_int_equal(b.cpu_permille, 700);
+	assert_int_equal(phx_monitor_read(m->root, &b, &c, NULL), 0);
+	assert_int_equal(c.cpu_permille, 0);
+	/* another boot: counters went back */
+	make(m, "proc/stat = cpu  50 0 0 50 0 0 0 0 0 0\\n\n");
+	assert_int_equal(phx_monitor_read(m->root, &b, &c, NULL), 0);
+	assert_int_equal(c.cpu_permille, 500);
+}
+
+static void test_monitor_broken(void **state)
+{
+	struct machine *m = *state;
+	struct phx_monitor s = { .uptime_s = 7 };
+	assert_int_equal(phx_monitor_read(m->root, NULL, &s, &m->err), -ENOENT);
+	assert_non_null(strstr(m->err.text, "proc/stat"));
+	make(m, "proc/stat = intr 5\n");
+	assert_int_equal(phx_monitor_read(m->root, NULL, &s, NULL), -EBADMSG);
+	make(m, "proc/stat = cpu 1 2 3 4\nproc/meminfo = empty\n");
+	assert_int_equal(phx_monitor_read(m->root, NULL, &s, NULL), -EBADMSG);
+	assert_int_equal(s.uptime_s, 7);
+	make(m, "proc/meminfo = MemTotal: 5 kB\nproc/uptime = x\nproc/loadavg = y\nproc/diskstats = z\n");
+	assert_int_equal(phx_monitor_read(m->root, NULL, &s, NULL), 0);
+	assert_int_equal(s.uptime_s, 0);
+}
+
+static void test_monitor_here(void **state)
+{
+	struct phx_monitor a, b;
+	(void)state;
+	assert_int_equal(phx_monitor_read("", NULL, &a, NULL), 0);
+	for (volatile int i = 0; i < 100000000; i++)
+		;
+	assert_int_equal(phx_monitor_read("", &a, &b, NULL), 0);
+	assert_true(b.cpu_total_ticks > a.cpu_total_ticks);
+	assert_true(b.cpu_permille > 0 && b.cpu_permille <= 1000);
+	assert_true(b.memory_available_bytes > 0 && b.memory_available_bytes <= b.memory_total_bytes);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_monitor_record, &b);
+	assert_non_null(j);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_bios_machine),	T(test_bios_devices),
+		T(test_server),		T(test_server_disks),
+		T(test_server_nics),	T(test_report_as_json),
+		T(test_two_disks_with_one_serial), T(test_almost_nothing),
+		T(test_nothing),	T(test_broken_files),
+		T(test_broken_topology), T(test_dmi_sizes),
+		T(test_dmi_damaged),	T(test_bmc_address),
+		T(test_line_value),	T(test_here),
+		T(test_boot_id),	T(test_monitor),
+		T(test_monitor_share),	T(test_monitor_broken),
+		T(test_monitor_here),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
