@@ -96,9 +96,11 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 		r = phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
 	if (r == 0)
 		r = write_state(a, "agent.pem", cert, err);
-	if (r == 0)
-		agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
-	return r;
+	if (r < 0)
+		return r;
+	agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
+	unlink(a->cfg.token_file); /* good for one enrolment */
+	return 0;
 }
 
 /* 0 certified; -EAGAIN wait; -EPERM refused; others: trouble. */

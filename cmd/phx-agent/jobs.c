@@ -334,11 +334,10 @@ static int launch(struct jobs *j, const struct phx_job *job, struct phx_err *err
 	return r < 0 ? r : track(j, job->id, r);
 }
 
-/* A job that is known already: its end is told again. */
+/* A job that is known already: its end is told again, unless it is on its way. */
 static int repeat(struct jobs *j, uint64_t id)
 {
-	struct running *r = find(j, id);
-	return r && !r->ended ? 0 : track(j, id, 0);
+	return find(j, id) ? 0 : track(j, id, 0);
 }
 
 int jobs_start(struct jobs *j, const struct phx_job *job, struct phx_err *err)
@@ -374,7 +373,7 @@ int jobs_kill(struct jobs *j, uint64_t id, struct phx_err *err)
 	int r = 0;
 	pthread_mutex_lock(&j->lock);
 	struct running *run = find(j, id);
-	if (run && !run->ended) {
+	if (run) {
 		end_job(j, run);
 	} else {
 		if (read_record(j, id, &rec) == -ENOENT) {

@@ -1,0 +1,160 @@
+#!/bin/bash
+# Agents as processes against a real head: enrolment, roles, hand-over in place, jobs, crashes of either side.
+. "$(dirname "$0")/agents.bash"
+
+WEB_PORT=$((HTTPS + 2))
+# what the web role serves: one process that writes its pid and listens
+SERVE='echo $$ >"$PHX_STATE"; exec perl -MIO::Socket::INET -e '\''
+	my $s = IO::Socket::INET->new(Listen => 16, LocalAddr => "127.0.0.1", LocalPort => shift, ReuseAddr => 1) or die;
+	while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nhi\n"; close $c }'\'' "$1"'
+
+roles_init() {
+	cat >"$WORK/etc/roles/batch-compute.conf" <<-END
+		summary = "jobs"; pool = "batch"; image = "test"; boot = "ram"; runs_jobs = true; drain_grace = "1s";
+		packages = [ "tools" ]; leave = { remove = [ "/var/lib/batch" ]; };
+	END
+	cat >"$WORK/etc/roles/web-server.conf" <<-END
+		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "1s"; packages = [ "web" ];
+		services = ( { name = "web"; package = "web"; exec = [ "bin/web", "$WEB_PORT" ]; stop_grace = "2s";
+			       env = [ "PHX_STATE=$WORK/web.pid" ]; } );
+		health = { kind = "http"; target = "http://127.0.0.1:$WEB_PORT/"; interval = "1s"; timeout = "2s"; failures = 3; };
+		ports = [ $WEB_PORT ];
+	END
+	package tools 1.0 'echo tools'
+	package web 1.0 "$SERVE"
+	phx reload >/dev/null
+}
+
+assign() { phx node assign "$1" "$2" --yes --wait --timeout 30 >"$WORK/out" 2>&1 || { cat "$WORK/out"; return 1; }; }
+page() { [ "$(curl -s -m 2 "http://127.0.0.1:$WEB_PORT/")" = hi ]; }
+no_page() { ! page; }
+output_of() { phx job output "$1"; }
+
+# ---- enrolment ----
+
+enrol_stranger() {
+	agent_start n1
+	until_true 10 is n-020000000001 .state new || return 1
+	[ -e "$WORK/n1/var/lib/phoenix/agent.pem" ] && return 1
+	phx node accept n-020000000001 --name n1 --yes >/dev/null || return 1
+	until_true 10 is n1 .state ready && [ "$(stat -c %a "$WORK/n1/var/lib/phoenix/agent.key")" = 600 ]
+}
+
+enrol_announced() {
+	phx node add n2 --mac 02:00:00:00:00:02 >/dev/null && agent_start n2 && until_true 10 is n2 .state ready &&
+		is n2 '.facts.memory_bytes' 1073741824
+}
+
+key_is_kept() {
+	local before
+	before=$(sha256sum "$WORK/n1/var/lib/phoenix/agent.key")
+	agent_stop n1
+	until_true 10 is n1 .up false || return 1
+	agent_start n1
+	until_true 10 is n1 .up true && [ "$before" = "$(sha256sum "$WORK/n1/var/lib/phoenix/agent.key")" ]
+}
+
+# ---- roles ----
+
+batch_role() {
+	assign n1,n2 batch-compute && is n1 .state active && is n1 .actual_role batch-compute &&
+		[ "$(readlink "$WORK/n1/opt/phoenix/pkg/tools/current")" = 1.0 ]
+}
+
+assign_again_does_nothing() {
+	local before after
+	before=$(field n1 .epoch)
+	assign n1 batch-compute || return 1
+	after=$(field n1 .epoch)
+	[ "$before" = "$after" ]
+}
+
+job_over_both() {
+	local id
+	chmod 755 "$WORK" "$WORK"/n? "$WORK"/n?/run
+	id=$(api /v1/jobs -d '{"nodes": 2, "argv": ["sh", "-c", "id -un; echo $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE"], "user": "nobody"}' | jq .id)
+	until_true 15 sh -c "curl -s --unix-socket $PHX_SOCKET http://unix/v1/jobs/$id | jq -e '.state == \"done\"'" || return 1
+	[ "$(api "/v1/jobs/$id/output?node=n2")" = "$(printf 'nobody\nn[1-2]\nn1\nn2\n')" ]
+}
+
+job_is_killed() {
+	local id
+	id=$(api /v1/jobs -d '{"nodes": 1, "argv": ["sleep", "300"], "user": "nobody"}' | jq .id)
+	until_true 10 sh -c "curl -s --unix-socket $PHX_SOCKET http://unix/v1/jobs/$id | jq -e '.state == \"running\"'" || return 1
+	sleep 0.5
+	api "/v1/jobs/$id/cancel" -d '{}' >/dev/null
+	until_true 15 sh -c "curl -s --unix-socket $PHX_SOCKET http://unix/v1/jobs/$id | jq -e '.state == \"cancelled\"'"
+}
+
+hand_over_in_place() {
+	mkdir -p "$WORK/n1/var/lib/batch"
+	assign n1 web-server && is n1 .state active && is n1 .pool web && page && is n1 .healthy true &&
+		[ ! -e "$WORK/n1/var/lib/batch" ] && [ ! -e "$WORK/n1/opt/phoenix/pkg/tools" ]
+}
+
+service_comes_back() {
+	local pid
+	pid=$(cat "$WORK/web.pid")
+	kill -9 "$pid"
+	until_true 10 page && [ "$pid" != "$(cat "$WORK/web.pid")" ]
+}
+
+# the agent dies in the worst way: its service with it, and the next agent starts it again
+agent_comes_back() {
+	agent_kill n1
+	agent_start n1
+	until_true 15 page && until_true 10 is n1 .healthy true && is n1 .state active
+}
+
+# another boot of the machine: what runs is configuration kept by the head
+reboot() {
+	agent_stop n1
+	no_page || return 1
+	agent_start n1 another-boot
+	until_true 15 page
+}
+
+head_comes_back() {
+	head_kill
+	sleep 1
+	page || return 1
+	head_start
+	until_true 10 is n1 .up true && is n1 .state active && page
+}
+
+bad_package_keeps_what_was() {
+	package web 2.0 "exit 1"
+	phx reload >/dev/null
+	# altered after it was signed, and after the head read it
+	printf x >>"$WORK/head/packages/web-2.0.tar.zst"
+	phx node assign n1 web-server --yes --wait --timeout 60 >"$WORK/out" 2>&1
+	local status=$?
+	rm -f "$WORK"/head/packages/web-2.0*
+	phx reload >/dev/null
+	[ $status != 0 ] && is n1 .state active && page &&
+		[ "$(readlink "$WORK/n1/opt/phoenix/pkg/web/current")" = 1.0 ]
+}
+
+release_stops_all() {
+	phx node release n1 --yes --wait --timeout 30 >/dev/null && is n1 .state ready && no_page &&
+		[ ! -e "$WORK/n1/opt/phoenix/pkg/web" ] && [ ! -e "$WORK/n1/var/lib/phoenix/role.json" ]
+}
+
+# the head forgets who the node is; its key no longer opens anything
+stranger_with_old_certificate() {
+	agent_stop n2
+	phx node rm n2 --yes --force >/dev/null 2>&1 || api /v1/actions/rm -d '{"nodes": "n2", "force": true}' >/dev/null
+	agent_start n2
+	until_true 20 is n-020000000002 .state new
+}
+
+head_init
+node_init n1 1
+node_init n2 2
+roles_init
+for test in enrol_stranger enrol_announced key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
+	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back bad_package_keeps_what_was release_stops_all \
+	stranger_with_old_certificate; do
+	check "$test" "$test"
+done
+exit $FAILED

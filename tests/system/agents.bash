@@ -1,0 +1,151 @@
+# A head and agents as processes on loopback, each agent below a root of its own.
+# Sourced by the system tests; makes everything in $WORK and leaves nothing behind.
+#
+#	head_init [KEY = VALUE;...]   configuration, image, then head_start
+#	agent_start NAME, agent_stop NAME, agent_kill NAME
+#	ok TEXT / not_ok TEXT         count a test
+
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+BUILD=$(realpath "${BUILD:-build}")
+WORK=$(mktemp -d /tmp/phx-system.XXXXXX)
+HTTPS=$((20000 + RANDOM % 20000))
+HTTP=$((HTTPS + 1))
+declare -A AGENT=()
+HEAD=
+FAILED=0
+export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf
+
+ok() { echo "ok $*"; }
+not_ok() {
+	echo "not ok $*"
+	FAILED=1
+	tail -n 15 "$WORK"/*.log
+}
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
+}
+phx() { "$BUILD/bin/phx" "$@"; }
+api() { curl -sS -m 20 --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }
+
+# until SECONDS COMMAND...: true as soon as it succeeds
+until_true() {
+	local end=$(($(date +%s) + $1))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+finish() {
+	local name
+	for name in "${!AGENT[@]}"; do agent_stop "$name"; done
+	head_stop
+	rm -rf "$WORK"
+}
+trap finish EXIT
+
+# ---- the head ----
+
+# an image that no machine could boot, but that roles may name
+image_init() {
+	local dir=$WORK/head/images/test/1 file
+	mkdir -p "$dir"
+	for file in vmlinuz root.squashfs; do echo "$file" >"$dir/$file"; done
+	echo root | zstd -q >"$dir/root.ext4.zst"
+	(
+		echo 'name = "test"; version = "1"; kind = "rootfs"; architecture = "amd64"; kernel_release = "6.1.0-test";'
+		echo 'files = ('
+		for file in vmlinuz root.squashfs root.ext4.zst; do
+			printf '%s{ name = "%s"; size = %dL; sha256 = "%s";%s }\n' "${sep:-}" "$file" "$(stat -c %s "$dir/$file")" \
+				"$(sha256sum <"$dir/$file" | cut -d' ' -f1)" "$([ "$file" = root.ext4.zst ] && echo ' raw_size = 5L;')"
+			sep=,
+		done
+		echo ');'
+	) >"$dir/manifest.conf"
+	IMAGE_DIGEST=$(sha256sum <"$dir/manifest.conf" | cut -d' ' -f1)
+}
+
+head_init() {
+	mkdir -p "$WORK/head" "$WORK/etc/roles"
+	cat >"$WORK/etc/phoenix.conf" <<-END
+		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "127.0.0.1"; interface = "lo";
+		http_port = $HTTP; https_port = $HTTPS; dhcp_mode = "none"; tftp = "none";
+		heartbeat_ms = 500; missing_after_ms = 2000;
+		pools = ( { name = "batch"; owner = "batch"; setup = { mode = "noop"; }; },
+			  { name = "web"; owner = "web"; setup = { mode = "noop"; }; } );
+		$*
+	END
+	image_init
+	head_start
+}
+
+head_start() {
+	"$BUILD/bin/phxd" --config "$WORK/etc/phoenix.conf" >>"$WORK/phxd.log" 2>&1 &
+	HEAD=$!
+	until_true 15 api /v1/status || { echo "phxd does not answer" >&2; cat "$WORK/phxd.log" >&2; exit 1; }
+}
+
+head_stop() {
+	[ -z "$HEAD" ] || { kill "$HEAD" && wait "$HEAD"; } 2>/dev/null
+	HEAD=
+}
+
+head_kill() {
+	{ kill -9 "$HEAD" && wait "$HEAD"; } 2>/dev/null
+	HEAD=
+}
+
+# package NAME VERSION SCRIPT: a signed package whose bin/NAME is SCRIPT
+package() {
+	local src=$WORK/src/$1-$2
+	mkdir -p "$src/files/bin"
+	printf 'name = "%s"; version = "%s"; arch = "all"; summary = "a test";\n' "$1" "$2" >"$src/package.conf"
+	printf '#!/bin/sh\n%s\n' "$3" >"$src/files/bin/$1"
+	chmod 755 "$src/files/bin/$1"
+	phx package build "$src" --out "$WORK/head/packages" --sign-key "$WORK/head/pki/site.key" >/dev/null
+}
+
+# ---- agents ----
+
+# node_init NAME N: what machine number N finds when it looks at itself
+node_init() {
+	local root=$WORK/$1
+	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/var/lib" "$root/run"
+	chmod 755 "$WORK" "$root"
+	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$root/etc/phoenix/"
+	printf 'server = "127.0.0.1:%d"; http = "127.0.0.1:%d"; supervisor = "own";\n' "$HTTPS" "$HTTP" \
+		>"$root/etc/phoenix/agent.conf"
+	printf '{"image": "test", "version": "1", "digest": "%s"}' "$IMAGE_DIGEST" >"$root/var/lib/phoenix/system.json"
+	cat >"$root/facts.json" <<-END
+		{"arch": "x86_64", "cpus": 2, "memory_bytes": 1073741824, "serial": "SN$2",
+		 "uuid": "00000000-0000-4000-8000-00000000000$2", "boot_mode": "uefi",
+		 "disks": [{"id": "serial-TEST-$2", "serial": "D$2", "model": "TEST", "size_bytes": 4294967296, "can_discard": true}],
+		 "nics": [{"mac": "02:00:00:00:00:0$2", "dev": "eth0", "link": true}]}
+	END
+}
+
+agent_start() {
+	local root=$WORK/$1
+	"$BUILD/bin/phx-agent" --root "$root" --run-dir "$root/run" --facts "$root/facts.json" --boot-id "${2:-boot-$1}" \
+		>>"$WORK/$1.log" 2>&1 &
+	AGENT[$1]=$!
+}
+
+agent_stop() {
+	{ kill "${AGENT[$1]}" && wait "${AGENT[$1]}"; } 2>/dev/null
+	unset "AGENT[$1]"
+}
+
+agent_kill() {
+	{ kill -9 "${AGENT[$1]}" && wait "${AGENT[$1]}"; } 2>/dev/null
+	unset "AGENT[$1]"
+}
+
+# field NODE JQ
+field() { api "/v1/nodes/$1" | jq -r "$2"; }
+is() { [ "$(field "$1" "$2")" = "$3" ]; }
