@@ -110,7 +110,8 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 {
 	const char *state = phx_json_str(node, "state", "");
 	const json_t *plan = json_object_get(node, "plan");
-	bool busy = json_array_size(json_object_get(plan, "steps")) > 0;
+	/* a plan that has ended stays to be read, its cursor behind the last step */
+	bool busy = json_array_size(json_object_get(plan, "steps")) > (size_t)phx_json_int(plan, "cursor", 0);
 	int64_t epoch = phx_json_int(plan, "epoch", 0);
 	PHX_AUTO(phx_buf_fini) struct phx_buf now = { 0 };
 	if (busy)
