@@ -21,19 +21,9 @@ static void put_kind(const char *type)
 	}
 }
 
-/* "node assign;@nodes @roles;--setup=noop|wipe --wait ..." */
-static void put_command(const struct cli_command *c)
+/* "--setup=noop|wipe --wait -n=@none": the options that `c` takes. */
+static void put_options(const struct cli_command *c)
 {
-	const char *at = c->grammar, *separator = "";
-	printf("\t'%s;", c->path);
-	for (struct cli_word w; cli_grammar_next(&at, &w); separator = " ") {
-		if (phx_str_eq(w.type, "--"))
-			continue;
-		fputs(separator, stdout);
-		put_kind(w.type);
-		fputs(w.repeated ? "+" : "", stdout);
-	}
-	putchar(';');
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		const struct cli_option *o = cli_option_info((enum cli_option_id)id);
 		if (!cli_command_takes(c, (enum cli_option_id)id))
@@ -50,6 +40,22 @@ static void put_command(const struct cli_command *c)
 			putchar(' ');
 		}
 	}
+}
+
+/* "node assign;@nodes @roles;--setup=noop|wipe --wait ..." */
+static void put_command(const struct cli_command *c)
+{
+	const char *at = c->grammar, *separator = "";
+	printf("\t'%s;", c->path);
+	for (struct cli_word w; cli_grammar_next(&at, &w); separator = " ") {
+		if (phx_str_eq(w.type, "--"))
+			continue;
+		fputs(separator, stdout);
+		put_kind(w.type);
+		fputs(w.repeated ? "+" : "", stdout);
+	}
+	putchar(';');
+	put_options(c);
 	puts("'");
 }
 
@@ -60,7 +66,10 @@ static void put_table(void)
 	puts("_phx_commands=(");
 	for (size_t i = 0; i < n; i++)
 		put_command(&all[i]);
-	puts(")\n");
+	static const struct cli_command none = { .options = "version" };
+	fputs(")\n_phx_options='", stdout);
+	put_options(&none);
+	puts("'\n");
 }
 
 /* Shared by both shells; fills _phx_reply with candidates for the last of its arguments. The words before it choose the
@@ -78,43 +87,45 @@ static const char engine[] =
 	"\tesac\n"
 	"}\n"
 	"\n"
+	"# the words that may follow the words given, of commands not yet complete\n"
 	"_phx_next() {\n"
-	"\t# the words that may follow the words given, of commands not yet complete\n"
-	"\tlocal given=\"$*\" line path\n"
-	"\tfor line in \"${_phx_commands[@]}\"; do\n"
-	"\t\tpath=${line%%;*}\n"
-	"\t\tcase \"$path \" in\n"
-	"\t\t\"$given \"*) path=${path#\"$given\"}; path=${path# }; printf '%s\\n' \"${path%% *}\" ;;\n"
+	"\tlocal given=\"$*\" row name\n"
+	"\tfor row in \"${_phx_commands[@]}\"; do\n"
+	"\t\tname=${row%%;*}\n"
+	"\t\tcase \"${given:+$name }\" in\n"
+	"\t\t\"\") printf '%s\\n' \"${name%% *}\" ;;\n"
+	"\t\t\"$given \"*) name=${name#\"$given\"}; name=${name# }; printf '%s\\n' \"${name%% *}\" ;;\n"
 	"\t\tesac\n"
 	"\tdone | sort -u\n"
 	"}\n"
 	"\n"
 	"_phx_complete() {\n"
-	"\tlocal cur=\"\" given=\"\" found=\"\" line option pending=\"\" n=0 w rest kinds options\n"
+	"\tlocal cur=\"\" given=\"\" found=\"\" row o pending=\"\" n=0 w rest kinds=\"\" opts=$_phx_options\n"
 	"\t_phx_reply=\n"
 	"\twhile [ $# -gt 1 ]; do\n"
 	"\t\tw=$1; shift\n"
 	"\t\tif [ -n \"$pending\" ]; then pending=; continue; fi\n"
 	"\t\tcase $w in\n"
 	"\t\t-*)\n"
-	"\t\t\tcase \" $options \" in *\" $w=\"*) rest=${options#*\"$w=\"}; pending=${rest%% *} ;; esac\n"
+	"\t\t\tcase \" $opts \" in *\" $w=\"*) rest=${opts#*\"$w=\"}; pending=${rest%% *} ;; esac\n"
 	"\t\t\tcontinue ;;\n"
 	"\t\tesac\n"
 	"\t\tif [ -n \"$found\" ]; then n=$((n + 1)); continue; fi\n"
 	"\t\tgiven=\"${given:+$given }$w\"\n"
-	"\t\tfor line in \"${_phx_commands[@]}\"; do\n"
-	"\t\t\tif [ \"${line%%;*}\" = \"$given\" ]; then\n"
-	"\t\t\t\tfound=$line; rest=${line#*;}; kinds=${rest%%;*}; options=${rest#*;}\n"
+	"\t\tfor row in \"${_phx_commands[@]}\"; do\n"
+	"\t\t\tif [ \"${row%%;*}\" = \"$given\" ]; then\n"
+	"\t\t\t\tfound=$row; rest=${row#*;}; kinds=${rest%%;*}; opts=${rest#*;}\n"
 	"\t\t\tfi\n"
 	"\t\tdone\n"
 	"\tdone\n"
 	"\tcur=$1\n"
 	"\tif [ -n \"$pending\" ]; then _phx_kind \"$pending\"; return; fi\n"
-	"\tif [ -z \"$found\" ]; then _phx_reply=$(_phx_next $given); return; fi\n"
 	"\tcase $cur in\n"
-	"\t-*) _phx_reply=$(for option in $(printf '%s' \"$options\"); do "
-	"printf '%s\\n' \"${option%%=*}\"; done); return ;;\n"
+	"\t-*)\n"
+	"\t\t_phx_reply=$(for o in $(printf '%s' \"$opts\"); do printf '%s\\n' \"${o%%=*}\"; done)\n"
+	"\t\treturn ;;\n"
 	"\tesac\n"
+	"\tif [ -z \"$found\" ]; then _phx_reply=$(_phx_next $given); return; fi\n"
 	"\trest=$kinds\n"
 	"\twhile [ $n -gt 0 ] && [ \"${rest%% *}\" != \"$rest\" ]; do rest=${rest#* }; n=$((n - 1)); done\n"
 	"\tw=${rest%% *}\n"
@@ -152,8 +163,8 @@ static const char zsh_tail[] =
 int cmd_completion(struct cli *cli)
 {
 	const char *what = cli_arg(cli, 0);
-	if (phx_str_eq(what, "manual")) {
-		cli_manual(stdout);
+	if (phx_str_eq(what, "manual") || phx_str_eq(what, "conf-manual")) {
+		(phx_str_eq(what, "manual") ? cli_manual : cli_manual_config)(stdout);
 		return CLI_OK;
 	}
 	bool zsh = phx_str_eq(what, "zsh");

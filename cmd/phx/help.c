@@ -194,3 +194,26 @@ void cli_manual(FILE *out)
 		fputs("\n\n", out);
 	}
 }
+
+/* "Number from 8 to 30, in bits." */
+static void put_bounds(FILE *out, const struct phx_option *o)
+{
+	if (o->type == PHX_OPTION_U32)
+		fprintf(out, " A number from %u to %u%s%s.", o->min, o->max, *o->unit ? ", unit " : "", o->unit);
+}
+
+void cli_manual_config(FILE *out)
+{
+	fputs("# KEYS\n\n", out);
+	for (int id = 0; id < PHX_OPT_COUNT_; id++) {
+		const struct phx_option *o = phx_option_info((enum phx_option_id)id);
+		fputc('*', out);
+		put_scd(out, o->key);
+		fputs("*\n\t", out);
+		put_scd(out, o->prose);
+		put_bounds(out, o);
+		fputs(*o->fallback ? " Default: " : " Empty by default.", out);
+		put_scd(out, o->fallback);
+		fputs("\n\n", out);
+	}
+}
