@@ -45,7 +45,7 @@ static int open_direct(const char *path, int flags)
 
 int phx_block_open(const char *path, bool writable, bool exclusive, struct phx_block *ret, struct phx_err *err)
 {
-	struct phx_block b = { .fd = -1 };
+	struct phx_block b = {.fd = -1};
 	if (PHX_STR_SET(b.path, path) < 0)
 		return phx_err_set(err, -ENAMETOOLONG, "%s: the path is longer than %zu bytes", path,
 				   sizeof(b.path) - 1);
@@ -123,7 +123,7 @@ int phx_block_zero(const struct phx_block *b, uint64_t offset, uint64_t n, phx_b
 
 static int discard_range(const struct phx_block *b, uint64_t offset, uint64_t n)
 {
-	uint64_t range[2] = { offset, n };
+	uint64_t range[2] = {offset, n};
 	if (b->is_file)
 		return fallocate(b->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)n);
 	return ioctl(b->fd, BLKDISCARD, range);

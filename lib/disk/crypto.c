@@ -10,7 +10,7 @@
 #include "disk/internal.h"
 
 enum {
-	HEADER_BYTES = 32 * PHX_MIB,	     /* ours: 16 MiB of LUKS2 headers and key slots */
+	HEADER_BYTES = 32 * PHX_MIB,          /* ours: 16 MiB of LUKS2 headers and key slots */
 	FOREIGN_HEADER_BYTES = 136 * PHX_MIB, /* the most a LUKS2 header can take */
 	TABLE_BYTES = PHX_MIB,
 	BLANK_BYTES = 65 * PHX_MIB, /* table and state partition */
@@ -88,8 +88,8 @@ int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *tab
 			return r;
 		encrypted |= !is_state(&table->parts[i]);
 	}
-	return encrypted ? 0 :
-			   phx_err_set(err, -EOPNOTSUPP,
+	return encrypted ? 0
+			 : phx_err_set(err, -EOPNOTSUPP,
 				       "%s: holds no encrypted partition: a crypto wipe would erase nothing", b->path);
 }
 

@@ -28,7 +28,7 @@ enum {
 
 static void fill_cdb(uint8_t cdb[16], const struct phx_ata_command *c)
 {
-	static const uint8_t protocols[] = { PROTOCOL_NON_DATA, PROTOCOL_PIO_IN, PROTOCOL_PIO_OUT };
+	static const uint8_t protocols[] = {PROTOCOL_NON_DATA, PROTOCOL_PIO_IN, PROTOCOL_PIO_OUT};
 	cdb[0] = ATA_16;
 	cdb[1] = (uint8_t)(protocols[c->direction] << 1 | (c->ext ? 1 : 0));
 	/* SCSI's own status says enough of a data transfer; some adapters cannot give registers for one */
@@ -64,8 +64,8 @@ static int read_registers(const uint8_t *sense, size_t n, struct phx_ata_command
 
 static int linux_ata(void *dev, struct phx_ata_command *c)
 {
-	static const int directions[] = { SG_DXFER_NONE, SG_DXFER_FROM_DEV, SG_DXFER_TO_DEV };
-	uint8_t cdb[16] = { 0 }, sense[64] = { 0 };
+	static const int directions[] = {SG_DXFER_NONE, SG_DXFER_FROM_DEV, SG_DXFER_TO_DEV};
+	uint8_t cdb[16] = {0}, sense[64] = {0};
 	fill_cdb(cdb, c);
 	struct sg_io_hdr io = {
 		.interface_id = 'S',
@@ -113,8 +113,8 @@ static int linux_nvme_nsid(void *dev)
 static void linux_wait_ms(void *dev, uint32_t ms)
 {
 	(void)dev;
-	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
 	nanosleep(&ts, NULL);
 }
 
-const struct phx_device_ops phx_device_linux = { linux_ata, linux_nvme, linux_nvme_nsid, linux_wait_ms };
+const struct phx_device_ops phx_device_linux = {linux_ata, linux_nvme, linux_nvme_nsid, linux_wait_ms};

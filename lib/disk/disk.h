@@ -32,7 +32,7 @@ typedef void (*phx_wipe_progress_fn)(void *arg, const struct phx_wipe_progress *
 /** What a finished wipe is known to have done; all of it goes into the erase record. */
 struct phx_wipe_result {
 	char disk_id[160];
-	int method;		 /* enum phx_wipe_method, as ordered */
+	int method; /* enum phx_wipe_method, as ordered */
 	uint64_t size_bytes;
 	uint64_t verified_bytes; /* read back after the wipe */
 	uint64_t seconds;
@@ -87,8 +87,8 @@ int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink *
 int phx_image_sink_write(struct phx_image_sink *s, const void *data, size_t n, struct phx_err *err);
 /** End of stream: compares the digest (hex) and both sizes, fsyncs, frees the sink in
  * any case. On any mismatch or cut stream -EBADMSG, and the first MiB stays zero. */
-int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes,
-			  uint64_t plain_bytes, struct phx_err *err);
+int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes, uint64_t plain_bytes,
+			  struct phx_err *err);
 /** Instead of finish: gives up; the device stays un-mountable. Safe on NULL. */
 void phx_image_sink_free(struct phx_image_sink *s);
 
@@ -100,7 +100,7 @@ int phx_disk_grow(const char *device, struct phx_err *err);
  * -ENOENT when there is none, -ENOTUNIQ when several disks claim it. */
 struct phx_disk_system {
 	char disk[64], state[64], root[64]; /* "/dev/vda", "/dev/vda1", "/dev/vda2" */
-	char luks_key_id[64];		    /* "" when the root is plain */
+	char luks_key_id[64];               /* "" when the root is plain */
 };
 int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err);
 

@@ -18,9 +18,8 @@ enum { PROC_MAX = 1 << 20 };
 static int check_facts(const struct phx_disk_facts *d, const struct phx_disk_facts *facts, struct phx_err *err)
 {
 	if (d->size_bytes != facts->size_bytes)
-		return phx_err_set(err, -EMEDIUMTYPE,
-				   "disk %s (/dev/%s) has %" PRIu64 " bytes, expected were %" PRIu64, d->id, d->dev,
-				   d->size_bytes, facts->size_bytes);
+		return phx_err_set(err, -EMEDIUMTYPE, "disk %s (/dev/%s) has %" PRIu64 " bytes, expected were %" PRIu64,
+				   d->id, d->dev, d->size_bytes, facts->size_bytes);
 	if (d->read_only)
 		return phx_err_set(err, -EROFS, "disk %s (/dev/%s) is read-only", d->id, d->dev);
 	return 0;
@@ -35,9 +34,10 @@ static int pick(const struct phx_list *disks, const char *id, const struct phx_d
 		if (strcmp(d->id, id))
 			continue;
 		if (found)
-			return phx_err_set(err, -ENOTUNIQ,
-					   "/dev/%s and /dev/%s both call themselves %s; the target must be unambiguous",
-					   found->dev, d->dev, id);
+			return phx_err_set(
+				err, -ENOTUNIQ,
+				"/dev/%s and /dev/%s both call themselves %s; the target must be unambiguous",
+				found->dev, d->dev, id);
 		found = d;
 	}
 	if (!found)
@@ -128,8 +128,7 @@ static int check_swaps(const struct user *u)
 	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		struct stat st;
 		line[strcspn(line, " \t")] = '\0';
-		if (stat(line, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    belongs(u, major(st.st_rdev), minor(st.st_rdev)))
+		if (stat(line, &st) == 0 && S_ISBLK(st.st_mode) && belongs(u, major(st.st_rdev), minor(st.st_rdev)))
 			return phx_err_set(u->err, -EBUSY, "%s is in use: %s is swap space", u->path, line);
 	}
 	return 0;
@@ -164,7 +163,7 @@ static int check_holders(struct user *u)
 
 int phx_disk_check_free(const char *path, struct phx_err *err)
 {
-	struct user u = { .path = path, .err = err };
+	struct user u = {.path = path, .err = err};
 	struct stat st;
 	if (stat(path, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));

@@ -69,12 +69,9 @@ int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct
 
 int phx_ata_identify(const struct phx_device *dev, struct phx_ata_identity *ret, struct phx_err *err)
 {
-	uint8_t data[512] = { 0 };
-	struct phx_ata_command c = { .command = ATA_IDENTIFY,
-				     .count = 1,
-				     .direction = PHX_ATA_READ,
-				     .data = data,
-				     .timeout_ms = ASK_MS };
+	uint8_t data[512] = {0};
+	struct phx_ata_command c = {
+		.command = ATA_IDENTIFY, .count = 1, .direction = PHX_ATA_READ, .data = data, .timeout_ms = ASK_MS};
 	int r = dev->ops->ata(dev->ctx, &c);
 	if (r < 0)
 		return phx_err_set(err, r, "the drive does not answer IDENTIFY DEVICE: %s", strerror(-r));
@@ -85,12 +82,12 @@ static int ask_nvme(const struct phx_device *dev, uint32_t nsid, uint32_t cns, u
 		    struct phx_err *err)
 {
 	memset(page, 0, NVME_PAGE);
-	struct phx_nvme_command c = { .opcode = NVME_IDENTIFY,
-				      .nsid = nsid,
-				      .cdw10 = cns,
-				      .data = page,
-				      .n_data = NVME_PAGE,
-				      .timeout_ms = ASK_MS };
+	struct phx_nvme_command c = {.opcode = NVME_IDENTIFY,
+				     .nsid = nsid,
+				     .cdw10 = cns,
+				     .data = page,
+				     .n_data = NVME_PAGE,
+				     .timeout_ms = ASK_MS};
 	int r = dev->ops->nvme(dev->ctx, &c);
 	if (r > 0)
 		return phx_err_set(err, -EIO, "the drive refuses NVMe Identify (status 0x%x)", r);
@@ -125,7 +122,7 @@ static void decode_controller(const uint8_t page[NVME_PAGE], struct phx_nvme_ide
 
 int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *ret, struct phx_err *err)
 {
-	struct phx_nvme_identity id = { 0 };
+	struct phx_nvme_identity id = {0};
 	int nsid = dev->ops->nvme_nsid(dev->ctx);
 	if (nsid < 0)
 		return phx_err_set(err, nsid, "no NVMe namespace: %s", strerror(-nsid));

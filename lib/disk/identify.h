@@ -7,11 +7,11 @@
 #include "node/facts.h"
 
 struct phx_ata_identity {
-	bool security;		/* the security feature set is there */
-	bool security_enabled;	/* a password is set */
+	bool security;         /* the security feature set is there */
+	bool security_enabled; /* a password is set */
 	bool locked;
-	bool frozen;		/* security commands are refused until the next power cycle */
-	bool enhanced;		/* enhanced security erase */
+	bool frozen;            /* security commands are refused until the next power cycle */
+	bool enhanced;          /* enhanced security erase */
 	uint32_t erase_minutes; /* the drive's own estimate for its slowest erase, 0 = unknown */
 	bool sanitize_block, sanitize_crypto, sanitize_overwrite;
 };

@@ -35,9 +35,9 @@ struct queue {
 	uint8_t *buffers[N_CHUNKS];
 	size_t lengths[N_CHUNKS];
 	uint32_t n_slots;
-	uint64_t filled;	     /* buffers put so far */
+	uint64_t filled;           /* buffers put so far */
 	uint64_t taken[N_READERS]; /* by each reader */
-	enum reader first, last;     /* who reads it */
+	enum reader first, last;   /* who reads it */
 	bool closed;
 };
 
@@ -163,11 +163,12 @@ static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct out
 			o->block = begin_put(s, &s->blocks);
 		if (!o->block)
 			return false;
-		ZSTD_outBuffer out = { o->block, BLOCK, o->n };
+		ZSTD_outBuffer out = {o->block, BLOCK, o->n};
 		*ret_rest = ZSTD_decompressStream(s->zstd, &out, in);
 		if (ZSTD_isError(*ret_rest)) {
 			char text[160];
-			snprintf(text, sizeof(text), "the image is no intact zstd stream with a window up to 32 MiB: %s",
+			snprintf(text, sizeof(text),
+				 "the image is no intact zstd stream with a window up to 32 MiB: %s",
 				 ZSTD_getErrorName(*ret_rest));
 			fail(s, -EBADMSG, text);
 			return false;
@@ -176,7 +177,7 @@ static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct out
 		full = o->n == BLOCK;
 		if (full) {
 			end_put(s, &s->blocks, o->n);
-			*o = (struct outlet){ 0 };
+			*o = (struct outlet){0};
 		}
 		/* a full block may have left decoded bytes inside zstd, unless its frame just ended */
 	} while (in->pos < in->size || (full && *ret_rest));
@@ -186,11 +187,11 @@ static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct out
 static void *decode_stage(void *arg)
 {
 	struct phx_image_sink *s = arg;
-	struct outlet o = { 0 };
+	struct outlet o = {0};
 	size_t n, rest = 1;
 	uint8_t *data;
 	while ((data = begin_take(s, &s->chunks, DECODE, &n))) {
-		ZSTD_inBuffer in = { data, n, 0 };
+		ZSTD_inBuffer in = {data, n, 0};
 		if (!decode_chunk(s, &in, &o, &rest))
 			return NULL;
 		end_take(s, &s->chunks, DECODE);
@@ -206,7 +207,7 @@ static void *decode_stage(void *arg)
 /* Direct writes want whole sectors: the odd end of an image goes through the cache. */
 static int write_run(struct phx_image_sink *s, uint64_t offset, const uint8_t *data, size_t n)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (n % PHX_BLOCK_ALIGN || offset % PHX_BLOCK_ALIGN)
 		fcntl(s->block.fd, F_SETFL, fcntl(s->block.fd, F_GETFL) & ~O_DIRECT);
 	int r = phx_block_write(&s->block, offset, data, n, &err);
@@ -244,8 +245,8 @@ static int write_block(struct phx_image_sink *s, const uint8_t *data, size_t n)
 	s->written_bytes += n;
 	if (head == n)
 		return 0;
-	return s->sparse ? write_sparse(s, offset + head, data + head, n - head) :
-			   write_run(s, offset + head, data + head, n - head);
+	return s->sparse ? write_sparse(s, offset + head, data + head, n - head)
+			 : write_run(s, offset + head, data + head, n - head);
 }
 
 static void *write_stage(void *arg)
@@ -265,7 +266,7 @@ static void *write_stage(void *arg)
 
 static int make_queue(struct queue *q, uint32_t n_slots, size_t size, enum reader first, enum reader last)
 {
-	*q = (struct queue){ .n_slots = n_slots, .first = first, .last = last };
+	*q = (struct queue){.n_slots = n_slots, .first = first, .last = last};
 	for (uint32_t i = 0; i < n_slots; i++)
 		if (!(q->buffers[i] = phx_block_buffer(size)))
 			return -ENOMEM;
@@ -292,7 +293,7 @@ static int make_codecs(struct phx_image_sink *s)
 
 static int start_threads(struct phx_image_sink *s)
 {
-	static void *(*const stages[N_READERS])(void *) = { hash_stage, decode_stage, write_stage };
+	static void *(*const stages[N_READERS])(void *) = {hash_stage, decode_stage, write_stage};
 	for (; s->n_threads < N_READERS; s->n_threads++) {
 		int r = pthread_create(&s->threads[s->n_threads], NULL, stages[s->n_threads], s);
 		if (r)
@@ -429,8 +430,8 @@ static int write_head(struct phx_image_sink *s, struct phx_err *err)
 	return phx_block_flush(&s->block, err);
 }
 
-int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes,
-			  uint64_t plain_bytes, struct phx_err *err)
+int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes, uint64_t plain_bytes,
+			  struct phx_err *err)
 {
 	flush_fill(s);
 	close_queue(s, &s->chunks);

@@ -44,7 +44,8 @@ int phx_table_announce(const char *path, struct phx_err *err);
 int phx_table_forget(const char *path, struct phx_err *err);
 /** "/dev/vda" 2 → "/dev/vda2"; "/dev/nvme0n1" 2 → "/dev/nvme0n1p2". */
 int phx_part_path(const char *disk, uint32_t number, char ret[64]);
-/** Type of what a device (or `size` bytes at `offset`; 0 = all) holds: "ext4", "crypto_LUKS", "linux_raid_member"…; "" = nothing known. */
+/** Type of what a device (or `size` bytes at `offset`; 0 = all) holds: "ext4", "crypto_LUKS", "linux_raid_member"…; ""
+ * = nothing known. */
 int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32], struct phx_err *err);
 
 /* ---- luks.c ---- */
@@ -90,10 +91,10 @@ int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples
 
 /** Which commands an erase may use; filled by phx_secure_plan(). */
 struct phx_secure {
-	uint32_t ways;		/* bit set of enum way in secure.c */
-	int way;		/* the one that was taken */
-	uint32_t nsid;		/* NVMe */
-	uint16_t format_flags;	/* NVMe */
+	uint32_t ways;          /* bit set of enum way in secure.c */
+	int way;                /* the one that was taken */
+	uint32_t nsid;          /* NVMe */
+	uint16_t format_flags;  /* NVMe */
 	uint32_t erase_minutes; /* ATA security erase, 0 = unknown */
 };
 
@@ -101,8 +102,8 @@ struct phx_secure {
 int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret, struct phx_err *err);
 /** Carry it out and wait for its end, best way first; what the drive refuses at
  * once is followed by the next way. `step` gets done bytes of `size_bytes`. */
-int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes,
-		     phx_block_step_fn step, void *arg, struct phx_err *err);
+int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes, phx_block_step_fn step,
+		     void *arg, struct phx_err *err);
 /** "ATA sanitize, block erase": the way taken, for the erase record. Static text. */
 const char *phx_secure_name(const struct phx_secure *how);
 

@@ -41,7 +41,7 @@ static const char *bus_of(const char *root, const char *name)
 {
 	static const struct {
 		const char *prefix, *bus;
-	} names[] = { { "vd", "virtio" }, { "nvme", "nvme" }, { "mmcblk", "mmc" } };
+	} names[] = {{"vd", "virtio"}, {"nvme", "nvme"}, {"mmcblk", "mmc"}};
 	char vendor[16], where[PATH_MAX];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
 		if (phx_str_starts(name, names[i].prefix))
@@ -75,7 +75,7 @@ static bool is_worldwide(const char *wwid)
 /* Serial from the unit serial number page: 4 bytes of header, then text. */
 static void read_vpd_serial(const char *root, const char *name, struct phx_disk_facts *d)
 {
-	uint8_t page[4 + sizeof(d->serial)] = { 0 };
+	uint8_t page[4 + sizeof(d->serial)] = {0};
 	ssize_t n = phx_sys_bytes(root, page, sizeof(page) - 1, "sys/block/%s/device/vpd_pg80", name);
 	if (n <= 4)
 		return;
@@ -88,7 +88,7 @@ static void read_vpd_serial(const char *root, const char *name, struct phx_disk_
 static void read_names(const char *root, const char *name, struct phx_disk_facts *d)
 {
 	char wwid[128];
-	static const char *const wwids[] = { "wwid", "device/wwid" };
+	static const char *const wwids[] = {"wwid", "device/wwid"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wwids); i++)
 		if (!d->wwn[0] && phx_sys_text(root, wwid, sizeof(wwid), "sys/block/%s/%s", name, wwids[i]) == 0 &&
 		    is_worldwide(wwid))
@@ -133,14 +133,14 @@ static void ask_drive(struct phx_disk_facts *d)
 	char path[64];
 	snprintf(path, sizeof(path), "/dev/%s", d->dev);
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct phx_device dev = { &phx_device_linux, &fd };
+	struct phx_device dev = {&phx_device_linux, &fd};
 	if (fd >= 0)
 		phx_disk_ask_abilities(&dev, d);
 }
 
 int phx_disk_facts_read(const char *root, const char *name, struct phx_disk_facts *ret)
 {
-	struct phx_disk_facts d = { 0 };
+	struct phx_disk_facts d = {0};
 	if (!is_disk(root, name) || PHX_STR_SET(d.dev, name) < 0)
 		return -ENODEV;
 	d.size_bytes = phx_sys_u64(root, 0, "sys/block/%s/size", name) * SECTOR;
@@ -180,8 +180,8 @@ static int by_id(const void *a, const void *b)
 
 int phx_disk_list(const char *root, struct phx_list *ret, struct phx_err *err)
 {
-	struct phx_list disks = { 0 };
-	struct listing l = { root, &disks, err };
+	struct phx_list disks = {0};
+	struct listing l = {root, &disks, err};
 	int r = phx_sys_each(root, "sys/block", add_disk, &l);
 	if (r < 0) {
 		phx_list_fini(&disks);

@@ -49,8 +49,7 @@ static int load_device(const char *device, struct crypt_device **ret, struct phx
 
 static int set_token(struct crypt_device *cd, const char *key_id)
 {
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s, s:[s], s:s}", "type", TOKEN_TYPE, "keyslots", "0", "key_id", key_id);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s, s:[s], s:s}", "type", TOKEN_TYPE, "keyslots", "0", "key_id", key_id);
 	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
 	if (!text)
 		return -EINVAL;
@@ -60,11 +59,11 @@ static int set_token(struct crypt_device *cd, const char *key_id)
 
 static int format_slots(struct crypt_device *cd, const void *key, size_t n_key, const char *key_id)
 {
-	struct crypt_params_luks2 params = { .label = PHX_DISK_ROOT_LABEL, .sector_size = ENCRYPTION_SECTOR };
-	struct crypt_pbkdf_type cheap = { .type = CRYPT_KDF_PBKDF2,
-					  .hash = "sha256",
-					  .iterations = ITERATIONS,
-					  .flags = CRYPT_PBKDF_NO_BENCHMARK };
+	struct crypt_params_luks2 params = {.label = PHX_DISK_ROOT_LABEL, .sector_size = ENCRYPTION_SECTOR};
+	struct crypt_pbkdf_type cheap = {.type = CRYPT_KDF_PBKDF2,
+					 .hash = "sha256",
+					 .iterations = ITERATIONS,
+					 .flags = CRYPT_PBKDF_NO_BENCHMARK};
 	int r = crypt_set_pbkdf_type(cd, &cheap);
 	if (r >= 0)
 		r = crypt_format(cd, CRYPT_LUKS2, "aes", "xts-plain64", NULL, NULL, VOLUME_KEY_BYTES, &params);
@@ -87,8 +86,7 @@ static void read_token(const char *text, char ret[64])
 {
 	PHX_AUTO_JSON json_t *j = NULL;
 	ret[0] = '\0';
-	if (phx_json_parse(text, strlen(text), &j, NULL) < 0 ||
-	    !phx_str_eq(phx_json_str(j, "type", ""), TOKEN_TYPE) ||
+	if (phx_json_parse(text, strlen(text), &j, NULL) < 0 || !phx_str_eq(phx_json_str(j, "type", ""), TOKEN_TYPE) ||
 	    phx_str_copy(ret, 64, phx_json_str(j, "key_id", "")) < 0)
 		ret[0] = '\0';
 }

@@ -77,8 +77,8 @@ static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part
 int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full, struct phx_samples *ret,
 		     struct phx_err *err)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list ranges = { 0 };
-	struct phx_samples s = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list ranges = {0};
+	struct phx_samples s = {0};
 	int r = collect(&ranges, size_bytes, table, full);
 	if (r == 0)
 		r = cut(&ranges, &s.list);

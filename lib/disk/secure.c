@@ -12,11 +12,22 @@
 #include "disk/identify.h"
 #include "disk/internal.h"
 
-enum way { ATA_BLOCK, ATA_CRYPTO, ATA_OVERWRITE, ATA_ENHANCED, ATA_SECURITY, NVME_BLOCK, NVME_CRYPTO, NVME_FORMAT, NVME_OVERWRITE };
+enum way {
+	ATA_BLOCK,
+	ATA_CRYPTO,
+	ATA_OVERWRITE,
+	ATA_ENHANCED,
+	ATA_SECURITY,
+	NVME_BLOCK,
+	NVME_CRYPTO,
+	NVME_FORMAT,
+	NVME_OVERWRITE
+};
 
 enum { REFUSED = 1 }; /* the drive would not even begin: another way may be tried */
 
-enum { /* ATA commands */
+/* ATA commands */
+enum {
 	SANITIZE_DEVICE = 0xb4,
 	SECURITY_SET_PASSWORD = 0xf1,
 	SECURITY_UNLOCK = 0xf2,
@@ -26,7 +37,8 @@ enum { /* ATA commands */
 };
 enum { SANITIZE_STATUS = 0, SANITIZE_DONE = 1 << 15, SANITIZE_RUNNING = 1 << 14 };
 
-enum { /* NVMe admin commands */
+/* NVMe admin commands */
+enum {
 	NVME_GET_LOG_PAGE = 0x02,
 	NVME_FORMAT_NVM = 0x80,
 	NVME_SANITIZE = 0x84,
@@ -55,7 +67,7 @@ struct erase {
 
 static int ata_simple(const struct erase *e, uint8_t command, uint32_t timeout_ms)
 {
-	struct phx_ata_command c = { .command = command, .timeout_ms = timeout_ms };
+	struct phx_ata_command c = {.command = command, .timeout_ms = timeout_ms};
 	return e->dev->ops->ata(e->dev->ctx, &c);
 }
 
@@ -69,15 +81,14 @@ static int poll_ata(const struct erase *e, uint32_t limit_ms)
 {
 	for (uint64_t ms = 0; ms < limit_ms; ms += POLL_MS) {
 		struct phx_ata_command c = {
-			.command = SANITIZE_DEVICE, .feature = SANITIZE_STATUS, .ext = true, .timeout_ms = COMMAND_MS
-		};
+			.command = SANITIZE_DEVICE, .feature = SANITIZE_STATUS, .ext = true, .timeout_ms = COMMAND_MS};
 		int r = e->dev->ops->ata(e->dev->ctx, &c);
 		if (r < 0)
 			return phx_err_set(e->err, -EIO, "ATA sanitize failed in the drive (error register 0x%02x)",
 					   c.error);
 		if (!(c.count & SANITIZE_RUNNING))
-			return c.count & SANITIZE_DONE ? 0 :
-							 phx_err_set(e->err, -EIO,
+			return c.count & SANITIZE_DONE ? 0
+						       : phx_err_set(e->err, -EIO,
 								     "ATA sanitize ended without the drive calling it "
 								     "complete");
 		tell(e, c.lba & 0xffff, 0x10000);
@@ -93,16 +104,16 @@ static int ata_sanitize(const struct erase *e, enum way way)
 		uint64_t lba;
 		uint32_t limit_ms;
 	} acts[] = {
-		[ATA_BLOCK] = { 0x0012, 0, 0x426b4572, FAST_LIMIT_MS },
-		[ATA_CRYPTO] = { 0x0011, 0, 0x43727970, FAST_LIMIT_MS },
-		[ATA_OVERWRITE] = { 0x0014, 1, 0x4f5700000000, SLOW_LIMIT_MS },
+		[ATA_BLOCK] = {0x0012, 0, 0x426b4572, FAST_LIMIT_MS},
+		[ATA_CRYPTO] = {0x0011, 0, 0x43727970, FAST_LIMIT_MS},
+		[ATA_OVERWRITE] = {0x0014, 1, 0x4f5700000000, SLOW_LIMIT_MS},
 	};
-	struct phx_ata_command c = { .command = SANITIZE_DEVICE,
-				     .feature = acts[way].feature,
-				     .count = acts[way].count,
-				     .lba = acts[way].lba,
-				     .ext = true,
-				     .timeout_ms = COMMAND_MS };
+	struct phx_ata_command c = {.command = SANITIZE_DEVICE,
+				    .feature = acts[way].feature,
+				    .count = acts[way].count,
+				    .lba = acts[way].lba,
+				    .ext = true,
+				    .timeout_ms = COMMAND_MS};
 	int r = e->dev->ops->ata(e->dev->ctx, &c);
 	if (r == -EIO)
 		return REFUSED;
@@ -113,13 +124,10 @@ static int ata_sanitize(const struct erase *e, enum way way)
 
 static int send_password(const struct erase *e, uint8_t command, uint16_t word0, uint32_t timeout_ms)
 {
-	uint8_t data[512] = { (uint8_t)word0, (uint8_t)(word0 >> 8) };
+	uint8_t data[512] = {(uint8_t)word0, (uint8_t)(word0 >> 8)};
 	memcpy(data + 2, password, sizeof(password));
-	struct phx_ata_command c = { .command = command,
-				     .count = 1,
-				     .direction = PHX_ATA_WRITE,
-				     .data = data,
-				     .timeout_ms = timeout_ms };
+	struct phx_ata_command c = {
+		.command = command, .count = 1, .direction = PHX_ATA_WRITE, .data = data, .timeout_ms = timeout_ms};
 	return e->dev->ops->ata(e->dev->ctx, &c);
 }
 
@@ -139,8 +147,9 @@ static int arm(const struct erase *e)
 	r = phx_ata_identify(e->dev, &id, e->err);
 	if (r < 0)
 		return r;
-	return id.security_enabled ? 0 :
-				     phx_err_set(e->err, -EIO, "the drive took a security password and does not show it");
+	return id.security_enabled
+		       ? 0
+		       : phx_err_set(e->err, -EIO, "the drive took a security password and does not show it");
 }
 
 /* Leave no password behind, whatever happened. */
@@ -174,12 +183,12 @@ static int poll_nvme(const struct erase *e, uint32_t limit_ms)
 {
 	uint8_t log[512];
 	for (uint64_t ms = 0; ms < limit_ms; ms += POLL_MS) {
-		struct phx_nvme_command c = { .opcode = NVME_GET_LOG_PAGE,
-					      .nsid = 0xffffffff,
-					      .cdw10 = NVME_LOG_SANITIZE | (sizeof(log) / 4 - 1) << 16,
-					      .data = log,
-					      .n_data = sizeof(log),
-					      .timeout_ms = COMMAND_MS };
+		struct phx_nvme_command c = {.opcode = NVME_GET_LOG_PAGE,
+					     .nsid = 0xffffffff,
+					     .cdw10 = NVME_LOG_SANITIZE | (sizeof(log) / 4 - 1) << 16,
+					     .data = log,
+					     .n_data = sizeof(log),
+					     .timeout_ms = COMMAND_MS};
 		memset(log, 0, sizeof(log));
 		int r = e->dev->ops->nvme(e->dev->ctx, &c);
 		if (r)
@@ -215,8 +224,8 @@ static int nvme_result(const struct erase *e, const char *what, int r)
 static int nvme_sanitize(const struct erase *e, enum way way)
 {
 	/* SANACT; one pass for overwrite (bits 7:4), whose pattern is cdw11 */
-	static const uint32_t acts[] = { [NVME_BLOCK] = 2, [NVME_CRYPTO] = 4, [NVME_OVERWRITE] = 3 | 1 << 4 };
-	struct phx_nvme_command c = { .opcode = NVME_SANITIZE, .cdw10 = acts[way], .timeout_ms = COMMAND_MS };
+	static const uint32_t acts[] = {[NVME_BLOCK] = 2, [NVME_CRYPTO] = 4, [NVME_OVERWRITE] = 3 | 1 << 4};
+	struct phx_nvme_command c = {.opcode = NVME_SANITIZE, .cdw10 = acts[way], .timeout_ms = COMMAND_MS};
 	int r = nvme_result(e, "NVMe sanitize", e->dev->ops->nvme(e->dev->ctx, &c));
 	return r ? r : poll_nvme(e, way == NVME_OVERWRITE ? SLOW_LIMIT_MS : FAST_LIMIT_MS);
 }
@@ -224,10 +233,10 @@ static int nvme_sanitize(const struct erase *e, enum way way)
 static int nvme_format(const struct erase *e, enum way way)
 {
 	(void)way;
-	struct phx_nvme_command c = { .opcode = NVME_FORMAT_NVM,
-				      .nsid = e->how->nsid,
-				      .cdw10 = e->how->format_flags | NVME_ERASE_USER_DATA,
-				      .timeout_ms = FAST_LIMIT_MS };
+	struct phx_nvme_command c = {.opcode = NVME_FORMAT_NVM,
+				     .nsid = e->how->nsid,
+				     .cdw10 = e->how->format_flags | NVME_ERASE_USER_DATA,
+				     .timeout_ms = FAST_LIMIT_MS};
 	return nvme_result(e, "NVMe format", e->dev->ops->nvme(e->dev->ctx, &c));
 }
 
@@ -237,15 +246,15 @@ static const struct {
 	const char *name;
 	int (*run)(const struct erase *e, enum way way);
 } ways[] = {
-	[ATA_BLOCK] = { "ATA sanitize, block erase", ata_sanitize },
-	[ATA_CRYPTO] = { "ATA sanitize, crypto scramble", ata_sanitize },
-	[ATA_OVERWRITE] = { "ATA sanitize, overwrite", ata_sanitize },
-	[ATA_ENHANCED] = { "ATA security erase, enhanced", ata_security },
-	[ATA_SECURITY] = { "ATA security erase", ata_security },
-	[NVME_BLOCK] = { "NVMe sanitize, block erase", nvme_sanitize },
-	[NVME_CRYPTO] = { "NVMe sanitize, crypto erase", nvme_sanitize },
-	[NVME_FORMAT] = { "NVMe format, user data erase", nvme_format },
-	[NVME_OVERWRITE] = { "NVMe sanitize, overwrite", nvme_sanitize },
+	[ATA_BLOCK] = {"ATA sanitize, block erase", ata_sanitize},
+	[ATA_CRYPTO] = {"ATA sanitize, crypto scramble", ata_sanitize},
+	[ATA_OVERWRITE] = {"ATA sanitize, overwrite", ata_sanitize},
+	[ATA_ENHANCED] = {"ATA security erase, enhanced", ata_security},
+	[ATA_SECURITY] = {"ATA security erase", ata_security},
+	[NVME_BLOCK] = {"NVMe sanitize, block erase", nvme_sanitize},
+	[NVME_CRYPTO] = {"NVMe sanitize, crypto erase", nvme_sanitize},
+	[NVME_FORMAT] = {"NVMe format, user data erase", nvme_format},
+	[NVME_OVERWRITE] = {"NVMe sanitize, overwrite", nvme_sanitize},
 };
 
 static uint32_t way_if(bool has, enum way way)
@@ -292,7 +301,7 @@ static int plan_nvme(const struct phx_device *dev, struct phx_secure *ret, struc
 
 int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret, struct phx_err *err)
 {
-	struct phx_secure how = { 0 };
+	struct phx_secure how = {0};
 	int r = 0;
 	if (phx_str_eq(bus, "ata"))
 		r = plan_ata(dev, &how, err);
@@ -306,10 +315,10 @@ int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_se
 	return 0;
 }
 
-int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes,
-		     phx_block_step_fn step, void *arg, struct phx_err *err)
+int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes, phx_block_step_fn step,
+		     void *arg, struct phx_err *err)
 {
-	struct erase e = { dev, how, size_bytes, step, arg, err };
+	struct erase e = {dev, how, size_bytes, step, arg, err};
 	for (enum way w = 0; w < PHX_ARRAY_SIZE(ways); w++) {
 		if (!(how->ways & 1u << w))
 			continue;

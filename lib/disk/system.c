@@ -18,7 +18,7 @@ enum { MKFS_MS = 300 * 1000, RESIZE_MS = 900 * 1000 };
  * and no signature at either end or where the root begins. */
 static int clear_old(const char *path, bool encrypted, struct phx_err *err)
 {
-	PHX_AUTO(phx_block_close) struct phx_block b = { .fd = -1 };
+	PHX_AUTO(phx_block_close) struct phx_block b = {.fd = -1};
 	int r = phx_block_open(path, true, true, &b, err);
 	if (r < 0)
 		return r;
@@ -35,14 +35,15 @@ static int clear_old(const char *path, bool encrypted, struct phx_err *err)
 
 static int make_state(const char *node, struct phx_err *err)
 {
-	const char *const argv[] = { "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1",
-				     "-L",	  PHX_DISK_STATE_LABEL, node, NULL };
-	return phx_run_check(&(struct phx_run){ .argv = argv, .timeout_ms = MKFS_MS }, NULL, err);
+	const char *const argv[] = {
+		"mkfs.ext4",          "-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1", "-L",
+		PHX_DISK_STATE_LABEL, node, NULL};
+	return phx_run_check(&(struct phx_run){.argv = argv, .timeout_ms = MKFS_MS}, NULL, err);
 }
 
 static int clear_head(const char *node, struct phx_err *err)
 {
-	PHX_AUTO(phx_block_close) struct phx_block b = { .fd = -1 };
+	PHX_AUTO(phx_block_close) struct phx_block b = {.fd = -1};
 	int r = phx_block_open(node, true, true, &b, err);
 	if (r == 0)
 		r = phx_block_zero(&b, 0, PHX_MIB, NULL, NULL, err);
@@ -92,7 +93,7 @@ static const struct phx_part *labelled(const struct phx_part_table *t, const cha
 
 int phx_disk_system_on(const char *path, struct phx_disk_system *ret, struct phx_err *err)
 {
-	struct phx_disk_system s = { 0 };
+	struct phx_disk_system s = {0};
 	struct phx_part_table t;
 	char type[32];
 	int r = phx_table_read(path, &t, err);
@@ -100,8 +101,8 @@ int phx_disk_system_on(const char *path, struct phx_disk_system *ret, struct phx
 		return r;
 	const struct phx_part *state = labelled(&t, PHX_DISK_STATE_LABEL), *root = labelled(&t, PHX_DISK_ROOT_LABEL);
 	if (!state || !root)
-		return phx_err_set(err, -ENOENT, "%s: has no partitions " PHX_DISK_STATE_LABEL " and " PHX_DISK_ROOT_LABEL,
-				   path);
+		return phx_err_set(err, -ENOENT,
+				   "%s: has no partitions " PHX_DISK_STATE_LABEL " and " PHX_DISK_ROOT_LABEL, path);
 	r = PHX_STR_SET(s.disk, path);
 	if (r == 0)
 		r = phx_part_path(path, state->number, s.state);
@@ -118,7 +119,7 @@ int phx_disk_system_on(const char *path, struct phx_disk_system *ret, struct phx
 
 int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err)
 {
-	struct phx_disk_system found = { 0 };
+	struct phx_disk_system found = {0};
 	struct phx_list disks;
 	int r = phx_disk_list("", &disks, err);
 	if (r < 0)
@@ -156,7 +157,7 @@ int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n
 static int run_tool(const char *const *argv, int *ret_status, struct phx_err *err)
 {
 	struct phx_run_result res;
-	int r = phx_run(&(struct phx_run){ .argv = argv, .timeout_ms = RESIZE_MS }, &res, err);
+	int r = phx_run(&(struct phx_run){.argv = argv, .timeout_ms = RESIZE_MS}, &res, err);
 	if (r < 0)
 		return r;
 	*ret_status = res.status;
@@ -169,8 +170,8 @@ static int run_tool(const char *const *argv, int *ret_status, struct phx_err *er
 /* resize2fs wants a check first when the file system was mounted since the last one. */
 static int resize(const char *device, struct phx_err *err)
 {
-	const char *const resize_argv[] = { "resize2fs", device, NULL };
-	const char *const check_argv[] = { "e2fsck", "-f", "-p", device, NULL };
+	const char *const resize_argv[] = {"resize2fs", device, NULL};
+	const char *const check_argv[] = {"e2fsck", "-f", "-p", device, NULL};
 	int status;
 	int r = run_tool(resize_argv, &status, NULL);
 	if (r == 0 && status == 0)
@@ -178,7 +179,7 @@ static int resize(const char *device, struct phx_err *err)
 	r = run_tool(check_argv, &status, err);
 	if (r < 0 || status > 1) /* 1: repaired */
 		return r < 0 ? r : phx_err_set(err, -EUCLEAN, "%s: e2fsck ends with status %d", device, status);
-	return phx_run_check(&(struct phx_run){ .argv = resize_argv, .timeout_ms = RESIZE_MS }, NULL, err);
+	return phx_run_check(&(struct phx_run){.argv = resize_argv, .timeout_ms = RESIZE_MS}, NULL, err);
 }
 
 static bool has_label(const char *device, const char *label)
@@ -191,7 +192,7 @@ static bool has_label(const char *device, const char *label)
 
 int phx_disk_grow(const char *device, struct phx_err *err)
 {
-	const char *const label_argv[] = { "tune2fs", "-L", PHX_DISK_ROOT_LABEL, device, NULL };
+	const char *const label_argv[] = {"tune2fs", "-L", PHX_DISK_ROOT_LABEL, device, NULL};
 	char type[32];
 	int r = phx_signature_read(device, 0, 0, type, err);
 	if (r == 0 && strcmp(type, "ext4"))
@@ -200,5 +201,5 @@ int phx_disk_grow(const char *device, struct phx_err *err)
 		r = resize(device, err);
 	if (r < 0 || has_label(device, PHX_DISK_ROOT_LABEL))
 		return r;
-	return phx_run_check(&(struct phx_run){ .argv = label_argv, .timeout_ms = RESIZE_MS }, NULL, err);
+	return phx_run_check(&(struct phx_run){.argv = label_argv, .timeout_ms = RESIZE_MS}, NULL, err);
 }

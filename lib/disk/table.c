@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sysfs.h"
 #include "disk/internal.h"
 
 enum { STATE_BYTES = 64 * PHX_MIB, NODE_WAIT_MS = 5000 };
@@ -31,9 +32,9 @@ static void free_probe(blkid_probe *p)
 static int copy_part(blkid_partition p, struct phx_part *ret)
 {
 	const char *label = blkid_partition_get_name(p);
-	*ret = (struct phx_part){ .number = (uint32_t)blkid_partition_get_partno(p),
-				  .start_bytes = (uint64_t)blkid_partition_get_start(p) * 512,
-				  .size_bytes = (uint64_t)blkid_partition_get_size(p) * 512 };
+	*ret = (struct phx_part){.number = (uint32_t)blkid_partition_get_partno(p),
+				 .start_bytes = (uint64_t)blkid_partition_get_start(p) * 512,
+				 .size_bytes = (uint64_t)blkid_partition_get_size(p) * 512};
 	snprintf(ret->label, sizeof(ret->label), "%s", label ? label : "");
 	return 0;
 }
@@ -83,7 +84,7 @@ int phx_table_read(const char *path, struct phx_part_table *ret, struct phx_err 
 		return r;
 	blkid_probe_enable_superblocks(p, 0);
 	blkid_probe_enable_partitions(p, 1);
-	*ret = (struct phx_part_table){ 0 };
+	*ret = (struct phx_part_table){0};
 	blkid_partlist list = blkid_probe_get_partitions(p);
 	if (list)
 		copy_table(list, ret);
@@ -132,8 +133,7 @@ static int add_partition(struct fdisk_context *c, size_t number, uint64_t size_s
 	if (r == 0)
 		r = fdisk_partition_start_follow_default(p, 1);
 	if (r == 0)
-		r = size_sectors ? fdisk_partition_set_size(p, size_sectors) :
-				   fdisk_partition_end_follow_default(p, 1);
+		r = size_sectors ? fdisk_partition_set_size(p, size_sectors) : fdisk_partition_end_follow_default(p, 1);
 	if (r == 0)
 		r = fdisk_add_partition(c, p, NULL);
 	fdisk_unref_partition(p);
@@ -181,10 +181,9 @@ int phx_part_path(const char *disk, uint32_t number, char ret[64])
 
 static int tell_kernel(int fd, int op, const struct phx_part *p)
 {
-	struct blkpg_partition part = { .start = (long long)p->start_bytes,
-					.length = (long long)p->size_bytes,
-					.pno = (int)p->number };
-	struct blkpg_ioctl_arg arg = { .op = op, .datalen = sizeof(part), .data = &part };
+	struct blkpg_partition part = {
+		.start = (long long)p->start_bytes, .length = (long long)p->size_bytes, .pno = (int)p->number};
+	struct blkpg_ioctl_arg arg = {.op = op, .datalen = sizeof(part), .data = &part};
 	return ioctl(fd, BLKPG, &arg) < 0 ? -errno : 0;
 }
 
@@ -208,7 +207,7 @@ int phx_table_forget(const char *path, struct phx_err *err)
 	if (fd < 0 || is_file)
 		return fd < 0 ? fd : 0;
 	for (uint32_t i = 1; i <= PHX_PART_MAX; i++) {
-		int r = tell_kernel(fd, BLKPG_DEL_PARTITION, &(struct phx_part){ .number = i });
+		int r = tell_kernel(fd, BLKPG_DEL_PARTITION, &(struct phx_part){.number = i});
 		if (r == -EBUSY)
 			return phx_err_set(err, r, "%s: the kernel still uses partition %u", path, i);
 	}
@@ -221,9 +220,28 @@ static int wait_node(const char *node, struct phx_err *err)
 		struct stat st;
 		if (stat(node, &st) == 0 && S_ISBLK(st.st_mode))
 			return 0;
-		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+		nanosleep(&(struct timespec){0, 20000000}, NULL);
 	}
 	return phx_err_set(err, -ENODEV, "%s: the node did not appear within %d s", node, NODE_WAIT_MS / 1000);
+}
+
+/* The kernel may have read the table by itself just before. */
+static bool is_known(const char *node, const struct phx_part *p)
+{
+	const char *name = strrchr(node, '/') + 1;
+	return phx_sys_u64("", 0, "sys/class/block/%s/start", name) * 512 == p->start_bytes &&
+	       phx_sys_u64("", 0, "sys/class/block/%s/size", name) * 512 == p->size_bytes;
+}
+
+static int announce_part(int fd, const char *path, const struct phx_part *p, struct phx_err *err)
+{
+	char node[64];
+	if (phx_part_path(path, p->number, node) < 0)
+		return phx_err_set(err, -ENAMETOOLONG, "%s: too long a name", path);
+	int r = tell_kernel(fd, BLKPG_ADD_PARTITION, p);
+	if (r < 0 && !(r == -EBUSY && is_known(node, p)))
+		return phx_err_set(err, r, "%s: adding partition %u: %s", path, p->number, strerror(-r));
+	return wait_node(node, err);
 }
 
 /* BLKPG rather than BLKRRPART: works whatever table types the kernel itself reads. */
@@ -237,15 +255,7 @@ int phx_table_announce(const char *path, struct phx_err *err)
 	int r = phx_table_forget(path, err);
 	if (r == 0)
 		r = phx_table_read(path, &t, err);
-	for (uint32_t i = 0; r == 0 && i < t.n; i++) {
-		char node[64];
-		r = tell_kernel(fd, BLKPG_ADD_PARTITION, &t.parts[i]);
-		if (r < 0)
-			return phx_err_set(err, r, "%s: adding partition %u: %s", path, t.parts[i].number,
-					   strerror(-r));
-		r = phx_part_path(path, t.parts[i].number, node);
-		if (r == 0)
-			r = wait_node(node, err);
-	}
+	for (uint32_t i = 0; r == 0 && i < t.n; i++)
+		r = announce_part(fd, path, &t.parts[i], err);
 	return r;
 }

@@ -30,9 +30,9 @@ struct wipe {
 
 static const struct phx_field result_fields[] = {
 #define R struct phx_wipe_result
-	PHX_STR(R, disk_id),	    PHX_ENUM(R, method, &phx_wipe_method_names),
-	PHX_U64(R, size_bytes),	    PHX_U64(R, verified_bytes),
-	PHX_U64(R, seconds),	    PHX_BOOL(R, verified),
+	PHX_STR(R, disk_id),    PHX_ENUM(R, method, &phx_wipe_method_names),
+	PHX_U64(R, size_bytes), PHX_U64(R, verified_bytes),
+	PHX_U64(R, seconds),    PHX_BOOL(R, verified),
 	PHX_STR(R, detail),
 #undef R
 };
@@ -42,7 +42,7 @@ static void tell(void *arg, uint64_t done_bytes)
 {
 	struct wipe *w = arg;
 	if (w->progress)
-		w->progress(w->arg, &(struct phx_wipe_progress){ done_bytes, w->block.size_bytes });
+		w->progress(w->arg, &(struct phx_wipe_progress){done_bytes, w->block.size_bytes});
 }
 
 static int read_zero(struct wipe *w)
@@ -115,7 +115,9 @@ static int verify_secure(struct wipe *w)
 	bool zero;
 	int r = phx_samples_read_changed(&w->block, &w->samples, &zero, &w->result.verified_bytes, w->err);
 	snprintf(w->result.detail, sizeof(w->result.detail), "%s, reads %s", phx_secure_name(&w->secure),
-		 r < 0 ? "old data" : zero ? "zero" : "otherwise than before");
+		 r < 0  ? "old data"
+		 : zero ? "zero"
+			: "otherwise than before");
 	if (r < 0 || zero)
 		return r;
 	uint64_t n = w->block.size_bytes < PHX_MIB ? w->block.size_bytes : PHX_MIB;
@@ -158,10 +160,10 @@ static const struct method {
 	int (*erase)(struct wipe *w);
 	int (*verify)(struct wipe *w);
 } methods[] = {
-	[PHX_WIPE_CRYPTO] = { prepare_crypto, erase_crypto, verify_crypto },
-	[PHX_WIPE_DISCARD] = { prepare_discard, erase_discard, verify_discard },
-	[PHX_WIPE_OVERWRITE] = { prepare_overwrite, erase_overwrite, read_zero },
-	[PHX_WIPE_SECURE_ERASE] = { prepare_secure, erase_secure, verify_secure },
+	[PHX_WIPE_CRYPTO] = {prepare_crypto, erase_crypto, verify_crypto},
+	[PHX_WIPE_DISCARD] = {prepare_discard, erase_discard, verify_discard},
+	[PHX_WIPE_OVERWRITE] = {prepare_overwrite, erase_overwrite, read_zero},
+	[PHX_WIPE_SECURE_ERASE] = {prepare_secure, erase_secure, verify_secure},
 };
 
 static int open_disk(struct wipe *w, const char *path)
@@ -218,12 +220,10 @@ int phx_disk_wipe_with(const struct phx_device *dev, const char *path, const str
 	PHX_AUTO_FREE struct wipe *w = calloc(1, sizeof(*w));
 	if (!w)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	*w = (struct wipe){
-		.block = { .fd = -1 }, .facts = facts, .progress = progress, .arg = arg, .err = err
-	};
+	*w = (struct wipe){.block = {.fd = -1}, .facts = facts, .progress = progress, .arg = arg, .err = err};
 	int r = open_disk(w, path);
 	if (r == 0) {
-		w->device = dev ? *dev : (struct phx_device){ &phx_device_linux, &w->block.fd };
+		w->device = dev ? *dev : (struct phx_device){&phx_device_linux, &w->block.fd};
 		r = run(w, method, full_verify);
 	}
 	if (r == 0 || r == -EUCLEAN)

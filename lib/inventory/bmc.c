@@ -25,11 +25,11 @@ void phx_bmc_address_parse(const char *output, char ret[64])
 
 void phx_inventory_read_bmc(const char *root, struct phx_facts *f)
 {
-	const char *const argv[] = { "ipmitool", "-I", "open", "lan", "print", NULL };
+	const char *const argv[] = {"ipmitool", "-I", "open", "lan", "print", NULL};
 	struct phx_run_result res;
 	if (*root || !phx_sys_has("", "dev/ipmi0"))
 		return;
-	if (phx_run(&(struct phx_run){ .argv = argv, .timeout_ms = ASK_MS }, &res, NULL) < 0)
+	if (phx_run(&(struct phx_run){.argv = argv, .timeout_ms = ASK_MS}, &res, NULL) < 0)
 		return;
 	if (res.status == 0)
 		phx_bmc_address_parse(res.out, f->bmc_address);

@@ -13,9 +13,9 @@ enum { DMI_MAX = 256 * 1024, TYPE_MEMORY_DEVICE = 17, TYPE_END = 127, MEMINFO_MA
 
 static bool is_placeholder(const char *s)
 {
-	static const char *const known[] = { "To Be Filled By O.E.M.", "Default string", "Not Specified", "None",
-					     "System Serial Number",   "Not Available",	 "0123456789",	  "Unknown",
-					     "N/A" };
+	static const char *const known[] = {
+		"To Be Filled By O.E.M.", "Default string", "Not Specified", "None", "System Serial Number",
+		"Not Available",          "0123456789",     "Unknown",       "N/A"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(known); i++)
 		if (!strcasecmp(s, known[i]))
 			return true;

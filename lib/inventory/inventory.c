@@ -47,7 +47,7 @@ static void read_system(const char *root, struct phx_facts *f)
 
 static int read_disks(const char *root, struct phx_facts *f, struct phx_err *err)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	int r = phx_disk_list(root, &f->disks, &why);
 	if (r == -ENOENT) /* a kernel without block devices: a machine without disks */
 		return 0;
@@ -56,7 +56,7 @@ static int read_disks(const char *root, struct phx_facts *f, struct phx_err *err
 
 int phx_inventory_read(const char *root, struct phx_facts *ret, struct phx_err *err)
 {
-	struct phx_facts f = { 0 };
+	struct phx_facts f = {0};
 	if (!phx_sys_has(root, "sys") || !phx_sys_has(root, "proc"))
 		return phx_err_set(err, -ENOENT, "%s/sys and %s/proc are not both there: mount them first", root, root);
 	read_system(root, &f);

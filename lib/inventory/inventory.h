@@ -20,9 +20,9 @@ struct phx_monitor {
 	uint64_t memory_total_bytes, memory_available_bytes;
 	uint64_t swap_total_bytes, swap_used_bytes;
 	uint64_t disk_read_bytes, disk_written_bytes; /* whole disks, since boot */
-	uint64_t net_rx_bytes, net_tx_bytes;	      /* hardware NICs, since boot */
+	uint64_t net_rx_bytes, net_tx_bytes;          /* hardware NICs, since boot */
 	uint64_t cpu_busy_ticks, cpu_total_ticks;     /* what cpu_permille is computed from */
-	uint32_t load1_centi;			      /* load average * 100 */
+	uint32_t load1_centi;                         /* load average * 100 */
 	uint64_t uptime_s;
 };
 extern const struct phx_record phx_monitor_record;

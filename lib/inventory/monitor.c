@@ -11,10 +11,10 @@ enum { TEXT_MAX = 32 * 1024, SECTOR = 512 };
 
 static const struct phx_field monitor_fields[] = {
 #define M struct phx_monitor
-	PHX_U32(M, cpu_permille),	PHX_U64(M, memory_total_bytes), PHX_U64(M, memory_available_bytes),
-	PHX_U64(M, swap_total_bytes),	PHX_U64(M, swap_used_bytes),	PHX_U64(M, disk_read_bytes),
-	PHX_U64(M, disk_written_bytes), PHX_U64(M, net_rx_bytes),	PHX_U64(M, net_tx_bytes),
-	PHX_U64(M, cpu_busy_ticks),	PHX_U64(M, cpu_total_ticks),	PHX_U32(M, load1_centi),
+	PHX_U32(M, cpu_permille),       PHX_U64(M, memory_total_bytes), PHX_U64(M, memory_available_bytes),
+	PHX_U64(M, swap_total_bytes),   PHX_U64(M, swap_used_bytes),    PHX_U64(M, disk_read_bytes),
+	PHX_U64(M, disk_written_bytes), PHX_U64(M, net_rx_bytes),       PHX_U64(M, net_tx_bytes),
+	PHX_U64(M, cpu_busy_ticks),     PHX_U64(M, cpu_total_ticks),    PHX_U32(M, load1_centi),
 	PHX_U64(M, uptime_s),
 #undef M
 };
@@ -24,7 +24,7 @@ const struct phx_record phx_monitor_record = PHX_RECORD("monitor", struct phx_mo
 static int read_cpu(const char *root, struct phx_monitor *m)
 {
 	char text[512];
-	unsigned long long v[8] = { 0 };
+	unsigned long long v[8] = {0};
 	int r = phx_sys_text(root, text, sizeof(text), "proc/stat");
 	if (r < 0)
 		return r;
@@ -123,7 +123,7 @@ static void read_times(const char *root, struct phx_monitor *m)
 
 int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret, struct phx_err *err)
 {
-	struct phx_monitor m = { 0 };
+	struct phx_monitor m = {0};
 	int r = read_cpu(root, &m);
 	if (r < 0)
 		return phx_err_set(err, r, "%s/proc/stat: %s", root, strerror(-r));

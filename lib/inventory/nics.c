@@ -43,7 +43,7 @@ static void read_driver(const char *root, const char *name, char *ret, size_t si
 static int add_nic(void *arg, const char *name)
 {
 	struct listing *l = arg;
-	struct phx_nic_facts nic = { 0 };
+	struct phx_nic_facts nic = {0};
 	if (!is_hardware(l->root, name) || read_mac(l->root, name, nic.mac) < 0 || PHX_STR_SET(nic.dev, name) < 0)
 		return 0;
 	read_driver(l->root, name, nic.driver, sizeof(nic.driver));
@@ -67,7 +67,7 @@ static int by_mac(const void *a, const void *b)
 
 int phx_inventory_read_nics(const char *root, struct phx_facts *f, struct phx_err *err)
 {
-	struct listing l = { root, &f->nics, err };
+	struct listing l = {root, &f->nics, err};
 	int r = phx_sys_each(root, "sys/class/net", add_nic, &l);
 	if (r < 0 && r != -ENOENT)
 		return r;

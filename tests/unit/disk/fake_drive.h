@@ -14,14 +14,14 @@ struct fake_drive {
 	bool format, format_global;
 	uint32_t n_namespaces;
 	/* how it behaves */
-	bool lies;	      /* reports success, keeps the data */
-	bool lies_in_part;    /* erases the first half only */
-	bool aborts;	      /* the erase command itself fails */
+	bool lies;             /* reports success, keeps the data */
+	bool lies_in_part;     /* erases the first half only */
+	bool aborts;           /* the erase command itself fails */
 	bool refuses_sanitize; /* claimed in IDENTIFY, rejected when ordered */
-	bool sanitize_fails;  /* begins, then fails */
-	bool hangs;	      /* never ends */
+	bool sanitize_fails;   /* begins, then fails */
+	bool hangs;            /* never ends */
 	bool ignores_password;
-	bool scrambles;	      /* leaves noise, as a changed key does */
+	bool scrambles; /* leaves noise, as a changed key does */
 	uint8_t pattern;
 	/* its state */
 	bool enabled, locked, foreign_password;
@@ -64,12 +64,13 @@ static inline void fake_ata_identify(const struct fake_drive *d, uint8_t *page)
 	memset(page, 0, 512);
 	fake_set16(page, 0, 0x0040);
 	bool sanitize = d->san_block || d->san_crypto || d->san_overwrite;
-	fake_set16(page, 59, (uint16_t)(sanitize << 12 | d->san_crypto << 13 | d->san_overwrite << 14 | d->san_block << 15));
+	fake_set16(page, 59,
+		   (uint16_t)(sanitize << 12 | d->san_crypto << 13 | d->san_overwrite << 14 | d->san_block << 15));
 	fake_set16(page, 82, (uint16_t)(d->security << 1));
 	fake_set16(page, 89, 3);
 	fake_set16(page, 90, 0x8000 | 5);
-	fake_set16(page, 128, (uint16_t)(d->security | d->enabled << 1 | d->locked << 2 | d->frozen << 3 |
-					 d->enhanced << 5));
+	fake_set16(page, 128,
+		   (uint16_t)(d->security | d->enabled << 1 | d->locked << 2 | d->frozen << 3 | d->enhanced << 5));
 	uint8_t sum = 0;
 	page[510] = 0xa5;
 	for (int i = 0; i < 511; i++)
@@ -90,7 +91,7 @@ static inline int fake_sanitize(struct fake_drive *d, struct phx_ata_command *c)
 		c->count = d->sanitized ? 1 << 15 : 0;
 		return d->sanitize_fails ? -EIO : 0;
 	}
-	static const uint64_t keys[] = { [0x11] = 0x43727970, [0x12] = 0x426b4572, [0x14] = 0x4f5700000000 };
+	static const uint64_t keys[] = {[0x11] = 0x43727970, [0x12] = 0x426b4572, [0x14] = 0x4f5700000000};
 	d->last_feature = c->feature;
 	if (d->refuses_sanitize || !c->ext || keys[c->feature] != c->lba)
 		return -EIO;
@@ -206,6 +207,6 @@ static inline void fake_wait(void *dev, uint32_t ms)
 	((struct fake_drive *)dev)->waited_ms += ms;
 }
 
-static const struct phx_device_ops fake_drive_ops = { fake_ata, fake_nvme, fake_nsid, fake_wait };
+static const struct phx_device_ops fake_drive_ops = {fake_ata, fake_nvme, fake_nsid, fake_wait};
 
 #endif

@@ -84,16 +84,16 @@ static inline struct place *place_new(uint64_t size)
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(p->file, sizeof(p->file), "%s/disk", p->dir);
 	make_file(p->file, size);
-	p->facts = (struct phx_disk_facts){ .id = "serial-test-1", .size_bytes = size, .can_discard = true };
+	p->facts = (struct phx_disk_facts){.id = "serial-test-1", .size_bytes = size, .can_discard = true};
 	return p;
 }
 
 /* Attaches the backing file; false when this kernel has no loop devices. */
 static inline bool place_attach(struct place *p)
 {
-	const char *const argv[] = { "losetup", "-P", "-f", "--show", p->file, NULL };
+	const char *const argv[] = {"losetup", "-P", "-f", "--show", p->file, NULL};
 	struct phx_run_result res;
-	if (phx_run_check(&(struct phx_run){ .argv = argv }, &res, NULL) < 0)
+	if (phx_run_check(&(struct phx_run){.argv = argv}, &res, NULL) < 0)
 		return false;
 	snprintf(p->loop, sizeof(p->loop), "%.*s", (int)strcspn(res.out, "\n"), res.out);
 	phx_run_result_fini(&res);
@@ -103,9 +103,9 @@ static inline bool place_attach(struct place *p)
 static inline void place_free(struct place *p)
 {
 	if (p->loop[0]) {
-		const char *const argv[] = { "losetup", "-d", p->loop, NULL };
+		const char *const argv[] = {"losetup", "-d", p->loop, NULL};
 		phx_table_forget(p->loop, NULL);
-		phx_run_check(&(struct phx_run){ .argv = argv }, NULL, NULL);
+		phx_run_check(&(struct phx_run){.argv = argv}, NULL, NULL);
 	}
 	phx_dir_remove(p->dir, NULL);
 	free(p);
@@ -113,9 +113,9 @@ static inline void place_free(struct place *p)
 
 static inline int run(const char *const *argv)
 {
-	return phx_run_check(&(struct phx_run){ .argv = argv }, NULL, NULL);
+	return phx_run_check(&(struct phx_run){.argv = argv}, NULL, NULL);
 }
-#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
 
 #define assert_text(err, part) assert_non_null(strstr((err).text, part))
 

@@ -97,7 +97,7 @@ static void assert_not_mountable(const char *device)
 static void test_whole(void **state)
 {
 	struct image *m = *state;
-	static const size_t pieces[] = { 1 << 30, 16384, 100003, 262144 };
+	static const size_t pieces[] = {1 << 30, 16384, 100003, 262144};
 	make_image(m, 10 * MIB, 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(pieces); i++) {
 		make_file(m->p->file, DEVICE);
@@ -110,7 +110,7 @@ static void test_whole(void **state)
 static void test_sizes(void **state)
 {
 	struct image *m = *state;
-	static const size_t sizes[] = { 4096, MIB - 512, MIB, MIB + 1, 2 * MIB, 2 * MIB + 7, 4 * MIB, DEVICE };
+	static const size_t sizes[] = {4096, MIB - 512, MIB, MIB + 1, 2 * MIB, 2 * MIB + 7, 4 * MIB, DEVICE};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(sizes); i++) {
 		free(m->plain);
 		free(m->packed);
@@ -158,7 +158,7 @@ static void test_cut_short(void **state)
 {
 	struct image *m = *state;
 	make_image(m, 10 * MIB, 0);
-	const size_t cuts[] = { 0, 1, 100, m->n_packed / 2, m->n_packed - 1 };
+	const size_t cuts[] = {0, 1, 100, m->n_packed / 2, m->n_packed - 1};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cuts); i++) {
 		phx_err_clear(&m->err);
 		put(m->p->file, 0, m->plain, MIB);
@@ -201,7 +201,10 @@ static void test_no_zstd(void **state)
 {
 	struct image *m = *state;
 	make_image(m, 3 * MIB, 0);
-	memcpy(m->packed, "\x7f" "ELF", 4);
+	memcpy(m->packed,
+	       "\x7f"
+	       "ELF",
+	       4);
 	assert_int_equal(feed(m, m->p->file, false, m->n_packed, 65536), -EBADMSG);
 	assert_text(m->err, "zstd");
 	assert_not_mountable(m->p->file);
@@ -259,7 +262,7 @@ static void test_window_too_large(void **state)
 static void test_several_frames(void **state)
 {
 	struct image *m = *state;
-	struct image two = { 0 };
+	struct image two = {0};
 	make_image(m, 4 * MIB, 0);
 	make_image(&two, 2 * MIB, 0);
 	m->plain = realloc(m->plain, 6 * MIB);
@@ -302,10 +305,22 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_whole),	    T(test_sizes),	       T(test_loop_device), T(test_sparse_leaves_holes),
-		T(test_dense_writes_zeros), T(test_cut_short), T(test_altered),	    T(test_wrong_digest_and_sizes),
-		T(test_no_zstd),    T(test_bytes_after_the_end), T(test_larger_than_device), T(test_bomb),
-		T(test_window_too_large), T(test_several_frames), T(test_given_up), T(test_no_device),
+		T(test_whole),
+		T(test_sizes),
+		T(test_loop_device),
+		T(test_sparse_leaves_holes),
+		T(test_dense_writes_zeros),
+		T(test_cut_short),
+		T(test_altered),
+		T(test_wrong_digest_and_sizes),
+		T(test_no_zstd),
+		T(test_bytes_after_the_end),
+		T(test_larger_than_device),
+		T(test_bomb),
+		T(test_window_too_large),
+		T(test_several_frames),
+		T(test_given_up),
+		T(test_no_device),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

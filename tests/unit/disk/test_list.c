@@ -6,17 +6,16 @@
 #define SDA "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
 #define NVME "sys/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1"
 
-static const char virtio_disk[] = "sys/block/vda -> ../../" VDA "\n" VDA "/size = 4194304\\n\n" VDA
-				  "/serial = node1-root\n" VDA "/queue/discard_max_bytes = 2147483136\n" VDA
-				  "/queue/rotational = 1\n" VDA "/ro = 0\n";
+static const char virtio_disk[] =
+	"sys/block/vda -> ../../" VDA "\n" VDA "/size = 4194304\\n\n" VDA "/serial = node1-root\n" VDA
+	"/queue/discard_max_bytes = 2147483136\n" VDA "/queue/rotational = 1\n" VDA "/ro = 0\n";
 static const char ata_disk[] =
 	"sys/block/sda -> ../../" SDA "\n" SDA "/size = 4194304\n" SDA "/device/vendor = ATA     \n" SDA
 	"/device/model = QEMU HARDDISK   \n" SDA "/device/type = 0\n" SDA
 	"/device/wwid = t10.ATA     QEMU HARDDISK                           node2-root          \n" SDA
 	"/device/vpd_pg80 = \\0\\x80\\0\\x14          node2-root\n";
-static const char nvme_disk[] = "sys/block/nvme0n1 -> ../../" NVME "\n" NVME "/size = 8388608\n" NVME
-				"/nsid = 1\n" NVME "/wwid = eui.5254000000000001\n" NVME
-				"/device/serial = node3-root          \n" NVME
+static const char nvme_disk[] = "sys/block/nvme0n1 -> ../../" NVME "\n" NVME "/size = 8388608\n" NVME "/nsid = 1\n" NVME
+				"/wwid = eui.5254000000000001\n" NVME "/device/serial = node3-root          \n" NVME
 				"/device/model = QEMU NVMe Ctrl                          \n";
 
 struct fake_machine {
@@ -108,19 +107,19 @@ static void test_wwids(void **state)
 	static const struct {
 		const char *wwid, *wwn;
 	} cases[] = {
-		{ "eui.0025385b71b00b2a", "0x0025385b71b00b2a" },
-		{ "eui.5254000000000001", "" },		    /* locally administered */
-		{ "eui.0000000000000000", "" },		    /* never set */
-		{ "eui.36344730543053620025384700000001", "0x36344730543053620025384700000001" },
-		{ "eui.36344730543053625254000000000001", "" },
-		{ "eui.00253", "" },
-		{ "naa.600508b1001c4f2a1d3c5e7f90a1b2c3", "0x600508b1001c4f2a1d3c5e7f90a1b2c3" },
-		{ "naa.3000000000000001", "" },		    /* locally assigned */
-		{ "naa.5000c500zzzzzzzz", "" },
-		{ "nvme.1b36-6e6f6465332d726f6f74-51454d55204e564d65204374726c-00000001", "" },
-		{ "uuid.aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee", "" },
-		{ "naa", "" },
-		{ "", "" },
+		{"eui.0025385b71b00b2a", "0x0025385b71b00b2a"},
+		{"eui.5254000000000001", ""}, /* locally administered */
+		{"eui.0000000000000000", ""}, /* never set */
+		{"eui.36344730543053620025384700000001", "0x36344730543053620025384700000001"},
+		{"eui.36344730543053625254000000000001", ""},
+		{"eui.00253", ""},
+		{"naa.600508b1001c4f2a1d3c5e7f90a1b2c3", "0x600508b1001c4f2a1d3c5e7f90a1b2c3"},
+		{"naa.3000000000000001", ""}, /* locally assigned */
+		{"naa.5000c500zzzzzzzz", ""},
+		{"nvme.1b36-6e6f6465332d726f6f74-51454d55204e564d65204374726c-00000001", ""},
+		{"uuid.aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee", ""},
+		{"naa", ""},
+		{"", ""},
 	};
 	struct fake_machine *m = *state;
 	add(m, nvme_disk);
@@ -209,7 +208,7 @@ static void test_find(void **state)
 {
 	struct fake_machine *m = *state;
 	char path[64] = "untouched";
-	struct phx_disk_facts want = { .id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB };
+	struct phx_disk_facts want = {.id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB};
 	add(m, virtio_disk);
 	add(m, ata_disk);
 	assert_int_equal(phx_disk_find_below(m->root, &want, path, &m->err), 0);
@@ -220,7 +219,7 @@ static void test_find_refuses(void **state)
 {
 	struct fake_machine *m = *state;
 	char path[64] = "untouched";
-	struct phx_disk_facts want = { .id = "serial-virtio-node1-root", .size_bytes = 2047 * MIB };
+	struct phx_disk_facts want = {.id = "serial-virtio-node1-root", .size_bytes = 2047 * MIB};
 	add(m, virtio_disk);
 	assert_int_equal(phx_disk_find_below(m->root, &want, path, &m->err), -EMEDIUMTYPE);
 	assert_text(m->err, "/dev/vda");
@@ -238,7 +237,7 @@ static void test_find_two_with_one_serial(void **state)
 {
 	struct fake_machine *m = *state;
 	char path[64] = "untouched";
-	struct phx_disk_facts want = { .id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB };
+	struct phx_disk_facts want = {.id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB};
 	add(m, virtio_disk);
 	add(m, "sys/block/vdb -> ../../sys/devices/pci0/virtio2/block/vdb\n"
 	       "sys/devices/pci0/virtio2/block/vdb/size = 4194304\n"
@@ -252,7 +251,7 @@ static void test_find_read_only(void **state)
 {
 	struct fake_machine *m = *state;
 	char path[64];
-	struct phx_disk_facts want = { .id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB };
+	struct phx_disk_facts want = {.id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB};
 	add(m, virtio_disk);
 	add(m, VDA "/ro = 1\n");
 	assert_int_equal(phx_disk_find_below(m->root, &want, path, &m->err), -EROFS);

@@ -18,8 +18,8 @@ static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	b->p = place_new(SIZE);
-	b->drive = (struct fake_drive){ .file = b->p->file, .size = SIZE, .n_namespaces = 1, .polls_left = 3 };
-	b->dev = (struct phx_device){ &fake_drive_ops, &b->drive };
+	b->drive = (struct fake_drive){.file = b->p->file, .size = SIZE, .n_namespaces = 1, .polls_left = 3};
+	b->dev = (struct phx_device){&fake_drive_ops, &b->drive};
 	strcpy(b->p->facts.bus, "ata");
 	for (uint64_t at = 0; at < SIZE; at += MIB / 2)
 		put(b->p->file, at + 1000, canary, sizeof(canary));
@@ -337,20 +337,20 @@ static void test_no_drive_at_all(void **state)
 static void test_abilities(void **state)
 {
 	struct bench *b = *state;
-	struct phx_disk_facts d = { .bus = "ata" };
+	struct phx_disk_facts d = {.bus = "ata"};
 	b->drive.security = b->drive.san_crypto = true;
 	phx_disk_ask_abilities(&b->dev, &d);
 	assert_true(d.can_ata_secure_erase && d.can_ata_sanitize && !d.can_nvme_format && !d.can_nvme_sanitize);
 	b->drive.frozen = true;
-	d = (struct phx_disk_facts){ .bus = "ata" };
+	d = (struct phx_disk_facts){.bus = "ata"};
 	phx_disk_ask_abilities(&b->dev, &d);
 	assert_true(!d.can_ata_secure_erase && d.can_ata_sanitize);
 	b->drive.nvme = b->drive.format = true;
-	d = (struct phx_disk_facts){ .bus = "nvme" };
+	d = (struct phx_disk_facts){.bus = "nvme"};
 	phx_disk_ask_abilities(&b->dev, &d);
 	assert_true(d.can_nvme_format && d.can_nvme_sanitize && !d.can_ata_sanitize);
 	b->drive.n_namespaces = 3;
-	d = (struct phx_disk_facts){ .bus = "nvme" };
+	d = (struct phx_disk_facts){.bus = "nvme"};
 	phx_disk_ask_abilities(&b->dev, &d);
 	assert_true(d.can_nvme_format && !d.can_nvme_sanitize);
 }

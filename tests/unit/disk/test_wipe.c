@@ -140,7 +140,7 @@ static void test_samples(void **state)
 	static struct phx_part_table t;
 	struct phx_samples s;
 	uint64_t size = 100 * 1024 * MIB, total = 0, at = 0;
-	t = (struct phx_part_table){ .n = 1, .parts = { { .start_bytes = 50 * MIB, .size_bytes = MIB } } };
+	t = (struct phx_part_table){.n = 1, .parts = {{.start_bytes = 50 * MIB, .size_bytes = MIB}}};
 	assert_int_equal(phx_samples_plan(size, &t, false, &s, &b->err), 0);
 	bool first = false, last = false, part = false;
 	PHX_LIST_EACH(struct phx_sample, p, &s.list)
@@ -352,7 +352,7 @@ static void add_partition(struct bench *b)
 	assert_int_equal(fdisk_script_set_header(script, "label", "gpt"), 0);
 	struct fdisk_table *t = fdisk_script_get_table(script);
 	assert_non_null(t);
-	static const char *const names[] = { PHX_DISK_STATE_LABEL, PHX_DISK_ROOT_LABEL, "scratch" };
+	static const char *const names[] = {PHX_DISK_STATE_LABEL, PHX_DISK_ROOT_LABEL, "scratch"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
 		struct fdisk_partition *p = fdisk_new_partition();
 		fdisk_partition_set_partno(p, i);
@@ -391,7 +391,7 @@ static void test_crypto_on_no_table(void **state)
 
 static void test_result_record(void **state)
 {
-	struct phx_wipe_result a = { .disk_id = "x", .method = PHX_WIPE_DISCARD, .verified = true }, c;
+	struct phx_wipe_result a = {.disk_id = "x", .method = PHX_WIPE_DISCARD, .verified = true}, c;
 	(void)state;
 	assert_int_equal(phx_record_copy(&phx_wipe_result_record, &c, &a), 0);
 	assert_true(phx_record_equal(&phx_wipe_result_record, &a, &c));

@@ -126,8 +126,8 @@ static void test_server(void **state)
 static void test_server_disks(void **state)
 {
 	struct machine *m = *state;
-	static const char *const ids[] = { "serial-OTHER-B7", "wwn-0x0025385b71b00b2a", "wwn-0x5000c500a1b2c3d4" };
-	static const char *const buses[] = { "nvme", "nvme", "ata" };
+	static const char *const ids[] = {"serial-OTHER-B7", "wwn-0x0025385b71b00b2a", "wwn-0x5000c500a1b2c3d4"};
+	static const char *const buses[] = {"nvme", "nvme", "ata"};
 	load(m, "server.tree");
 	read_facts(m);
 	assert_int_equal(m->facts.disks.n, 3);
@@ -238,17 +238,17 @@ static void test_broken_topology(void **state)
 static void test_dmi_sizes(void **state)
 {
 	(void)state;
-	uint8_t t[0x22] = { 17, 0x20 }; /* one memory device, no strings */
+	uint8_t t[0x22] = {17, 0x20}; /* one memory device, no strings */
 	struct {
 		uint16_t size;
 		uint32_t extended;
 		uint64_t bytes;
-	} cases[] = { { 0, 0, 0 },
-		      { 0xffff, 0, 0 },
-		      { 4096, 0, 4ull << 30 },
-		      { 0x8000 | 512, 0, 512 << 10 },
-		      { 0x7fff, 65536, 64ull << 30 },
-		      { 0x7fff, 0x80000000 | 1024, 1ull << 30 } };
+	} cases[] = {{0, 0, 0},
+		     {0xffff, 0, 0},
+		     {4096, 0, 4ull << 30},
+		     {0x8000 | 512, 0, 512 << 10},
+		     {0x7fff, 65536, 64ull << 30},
+		     {0x7fff, 0x80000000 | 1024, 1ull << 30}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		memcpy(t + 0x0c, &cases[i].size, 2);
 		memcpy(t + 0x1c, &cases[i].extended, 4);
@@ -260,8 +260,8 @@ static void test_dmi_sizes(void **state)
 static void test_dmi_damaged(void **state)
 {
 	(void)state;
-	static const uint8_t whole[] = { 0, 4, 0, 0, 'a', 0, 0, 17, 0x15, 1, 0, 0, 0, 0, 0, 64, 0, 64, 0, 0,
-					 2, 9, 0,    1, 0, 0, 0,  0,    0, 0, 127, 4, 0, 0, 0, 0 };
+	static const uint8_t whole[] = {0, 4, 0, 0, 'a', 0, 0, 17, 0x15, 1, 0, 0, 0,   0, 0, 64, 0, 64,
+					0, 0, 2, 9, 0,   1, 0, 0,  0,    0, 0, 0, 127, 4, 0, 0,  0, 0};
 	for (size_t n = 0; n <= sizeof(whole); n++) {
 		PHX_AUTO_FREE uint8_t *copy = malloc(n ? n : 1);
 		memcpy(copy, whole, n);
@@ -286,15 +286,15 @@ static void test_bmc_address(void **state)
 	static const struct {
 		const char *output, *address;
 	} cases[] = {
-		{ "Set in Progress         : Set Complete\nIP Address Source       : Static Address\n"
-		  "IP Address              : 10.9.0.4\nSubnet Mask             : 255.255.0.0\n",
-		  "10.9.0.4" },
-		{ "IP Address              : 0.0.0.0\n", "" },
-		{ "IP Address Source       : DHCP Address\n", "" },
-		{ "IP Address              : fe80::1\n", "" },
-		{ "IP Address              : 10.9.0.4.5 and more\n", "" },
-		{ "Could not open device at /dev/ipmi0\n", "" },
-		{ "", "" },
+		{"Set in Progress         : Set Complete\nIP Address Source       : Static Address\n"
+		 "IP Address              : 10.9.0.4\nSubnet Mask             : 255.255.0.0\n",
+		 "10.9.0.4"},
+		{"IP Address              : 0.0.0.0\n", ""},
+		{"IP Address Source       : DHCP Address\n", ""},
+		{"IP Address              : fe80::1\n", ""},
+		{"IP Address              : 10.9.0.4.5 and more\n", ""},
+		{"Could not open device at /dev/ipmi0\n", ""},
+		{"", ""},
 	};
 	char address[64];
 	(void)state;
@@ -390,7 +390,7 @@ static void test_monitor_share(void **state)
 static void test_monitor_broken(void **state)
 {
 	struct machine *m = *state;
-	struct phx_monitor s = { .uptime_s = 7 };
+	struct phx_monitor s = {.uptime_s = 7};
 	assert_int_equal(phx_monitor_read(m->root, NULL, &s, &m->err), -ENOENT);
 	assert_non_null(strstr(m->err.text, "proc/stat"));
 	make(m, "proc/stat = intr 5\n");
@@ -422,16 +422,26 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_bios_machine),	T(test_bios_devices),
-		T(test_server),		T(test_server_disks),
-		T(test_server_nics),	T(test_report_as_json),
-		T(test_two_disks_with_one_serial), T(test_almost_nothing),
-		T(test_nothing),	T(test_broken_files),
-		T(test_broken_topology), T(test_dmi_sizes),
-		T(test_dmi_damaged),	T(test_bmc_address),
-		T(test_line_value),	T(test_here),
-		T(test_boot_id),	T(test_monitor),
-		T(test_monitor_share),	T(test_monitor_broken),
+		T(test_bios_machine),
+		T(test_bios_devices),
+		T(test_server),
+		T(test_server_disks),
+		T(test_server_nics),
+		T(test_report_as_json),
+		T(test_two_disks_with_one_serial),
+		T(test_almost_nothing),
+		T(test_nothing),
+		T(test_broken_files),
+		T(test_broken_topology),
+		T(test_dmi_sizes),
+		T(test_dmi_damaged),
+		T(test_bmc_address),
+		T(test_line_value),
+		T(test_here),
+		T(test_boot_id),
+		T(test_monitor),
+		T(test_monitor_share),
+		T(test_monitor_broken),
 		T(test_monitor_here),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

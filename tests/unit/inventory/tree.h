@@ -59,7 +59,8 @@ static inline int tree_line(const char *root, const char *beside, char *line)
 	if (mark[0] == '<') {
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", beside, rest), *data = NULL;
 		size_t n;
-		return phx_file_read(from, 1 << 20, &data, &n, NULL) < 0 ? -1 : phx_file_write(path, data, n, 0644, NULL);
+		return phx_file_read(from, 1 << 20, &data, &n, NULL) < 0 ? -1
+									 : phx_file_write(path, data, n, 0644, NULL);
 	}
 	size_t n = tree_unescape(rest);
 	return phx_file_write(path, rest, n, 0644, NULL);
