@@ -59,14 +59,21 @@ static void skip_to(struct scan *s, const char *stop)
 		s->p += n;
 }
 
-static void skip_string(struct scan *s)
+/* libconfig's own word for a text that never ends is "syntax error" in the last line. */
+static int skip_string(struct scan *s)
 {
+	unsigned begin = s->line;
 	for (s->p++; s->p < s->end && *s->p != '"'; s->p++) {
 		if (*s->p == '\\' && s->p + 1 < s->end)
 			s->p++;
 		s->line += *s->p == '\n';
 	}
-	s->p += s->p < s->end;
+	if (s->p == s->end) {
+		s->line = begin;
+		return fail(s, "a text begins here that has no closing \"");
+	}
+	s->p++;
+	return 0;
 }
 
 /* libconfig 1.5 cuts an integer without L to 32 bits and says nothing. */
@@ -101,8 +108,8 @@ static int step(struct scan *s)
 {
 	char c = *s->p;
 	if (c == '"')
-		skip_string(s);
-	else if (c == '#' || !strncmp(s->p, "//", 2))
+		return skip_string(s);
+	if (c == '#' || !strncmp(s->p, "//", 2))
 		skip_to(s, "\n");
 	else if (!strncmp(s->p, "/*", 2))
 		skip_to(s, "*/");

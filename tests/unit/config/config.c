@@ -213,7 +213,7 @@ static const struct bad {
 	{GOOD "deploy_image = \"../x\";\n", "phoenix.conf:3", "is no name"},
 	{GOOD "run_dir = \"{state_dir}/run\";\nstate_dir = \"{run_dir}/x\";\n", "", "may not begin with each other"},
 	{GOOD "http_port = 80\nhttps_port 443;\n", "phoenix.conf:4", "syntax error"},
-	{GOOD "domain = \"never closed;\n", "phoenix.conf:", "syntax error"},
+	{GOOD "domain = \"never closed;\n\n", "phoenix.conf:3", "no closing"},
 	{GOOD "@include \"x.conf\"\n", "phoenix.conf:3", "no @include here"},
 	{GOOD "domain = \"\xff\";\n", "phoenix.conf:3", "not UTF-8"},
 	{"interface = \"eth1\";\n", "phoenix.conf: ", "address is missing"},
