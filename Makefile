@@ -19,7 +19,9 @@ PROGRAMS := phx phxd phx-agent
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
 	libcryptsetup libkmod libsystemd smartcols
-WARN := -Wno-format-truncation -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+# we truncate on purpose; clang does not know the name
+WARN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-Wno-format-truncation)
 WERROR ?= -Werror
 OPT ?= -O2 -g
 CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) -fstack-protector-strong -ffunction-sections -fdata-sections
@@ -100,6 +102,7 @@ deps:
 -include cmd/phx-agent/bundle.mk
 -include images/images.mk
 -include roles/packages/packages.mk
+-include tests/fuzz/fuzz.mk
 
 # ---- tests ----
 

@@ -25,7 +25,7 @@ enum { KEY_TIMEOUT_MS = 10000 };
 bool root_mounted(void)
 {
 	struct stat root, above;
-	return stat(ROOT_DIR, &root) == 0 && stat("/run/phoenix", &above) == 0 && root.st_dev != above.st_dev;
+	return stat(ROOT_DIR, &root) == 0 && stat("/", &above) == 0 && root.st_dev != above.st_dev;
 }
 
 static int mount_ext4(const char *device, const char *dir, unsigned long flags, struct phx_err *err)

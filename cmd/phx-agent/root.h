@@ -6,7 +6,8 @@
 #include "disk/disk.h"
 #include "phx-agent/agent.h"
 
-#define ROOT_DIR "/run/phoenix/root"
+/* not below /run, which is moved into it when it is entered */
+#define ROOT_DIR "/newroot"
 #define ROOT_STATE_DIR ROOT_DIR "/var/lib/phoenix"
 
 /** Take over key, certificate, journal and system.json from the installed system's state partition into RAM. No system,

@@ -43,8 +43,8 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, "unhealthy: ");
 		cli_put_clean(b, phx_json_str(row, "health_text", ""));
 	} else if (phx_str_eq(state, "new")) {
-		bool awaited = phx_json_bool(row, "accepted", false) && !phx_json_bool(row, "hold", false);
-		phx_buf_addf(b, "%s", awaited ? "announced, not seen yet" : "wants phx node accept");
+		bool asked = phx_json_bool(row, "asked", false);
+		phx_buf_addf(b, "%s", asked ? "wants phx node accept" : "announced, not seen yet");
 	}
 }
 

@@ -226,6 +226,7 @@ static void certify(struct phx_apply *a, struct phx_node *n)
 	const struct phx_event *ev = a->ev;
 	PHX_STR_SET(n->key_fp, ev->key_fp);
 	n->window = false;
+	n->asked = true;
 	if (!n->serial[0])
 		PHX_STR_SET(n->serial, ev->serial);
 	if (!n->uuid[0])
@@ -269,7 +270,6 @@ int phx_apply_enrol(struct phx_apply *a)
 	r = r ? r : find_enrolling(a, &n);
 	if (r < 0)
 		return r;
-	bool was_there = n;
 	if (!n)
 		n = stranger(a);
 	if (!n)
@@ -281,7 +281,8 @@ int phx_apply_enrol(struct phx_apply *a)
 		return refuse(a, n, "its MAC address is known with another serial number");
 	if (!n->accepted) {
 		a->out->enrol = PHX_ENROL_PENDING;
-		a->out->changed = !was_there;
+		a->out->changed = !n->asked;
+		n->asked = true;
 		return 0;
 	}
 	if (!n->key_fp[0] || !strcmp(n->key_fp, ev->key_fp) || n->window) {

@@ -72,6 +72,7 @@ static const struct phx_field node_fields[] = {
 	PHX_BOOL(N, pinned),
 	PHX_BOOL(N, accepted),
 	PHX_BOOL(N, hold),
+	PHX_BOOL(N, asked),
 	PHX_STR(N, token_sha256),
 	PHX_LIST(N, macs, &phx_mac_record),
 	PHX_STR(N, serial),

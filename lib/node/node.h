@@ -117,6 +117,7 @@ struct phx_node {
 	bool pinned;
 	bool accepted;
 	bool hold;	/* announced, but still wants `phx node accept` */
+	bool asked;	/* its agent has asked for a certificate */
 	char token_sha256[65];
 	/* identity */
 	struct phx_list macs; /* struct phx_mac; the first is the boot NIC */

@@ -22,7 +22,7 @@ check() {
 up() { lab up -f tests/lab/one.conf && push_packages; }
 boots() {
 	phx node power node1 on --wait --timeout 2m &&
-		wait_for 180 "node1 enrols" sh -c "'$PHX' events -n 0 --node node1 -o json | grep -q '\"enrol\"'" &&
+		wait_for 180 "node1 enrols" asked node1 &&
 		phx node accept node1 && wait_for 60 "node1 is ready" state_is node1 ready
 }
 deploys() { phx node assign node1 web-server --wait --timeout 8m; }

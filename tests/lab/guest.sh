@@ -7,7 +7,7 @@ G=$DIR/guest
 MAC=52:54:00:99:00:01
 
 ssh_packages() { echo openssh-server openssh-sftp-server openssh-client libwrap0 libwtmpdb0 libedit2 libbsd0 libmd0 libcbor0.8 libfido2-1 \
-	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libkeyutils1 libcom-err2 ucf libselinux1 libnsl2 libtirpc3 libtirpc-common libaudit1 libssl3; }
+	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libkeyutils1 libcom-err2 ucf libselinux1 libnsl2 libpam0g libcap-ng0 libcrypt1 libtirpc3 libtirpc-common libaudit1 libssl3; }
 
 make_disk() {
 	local root=$G/root

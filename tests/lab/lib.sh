@@ -32,6 +32,7 @@ wait_for() {
 	done
 }
 state_is() { [ "$(node_field "$1" .state)" = "$2" ]; }
+asked() { [ "$(node_field "$1" .asked)" = true ]; }
 
 # page NODE [PATH]: what its web server answers, asked from inside the lab's network
 page() { in_lab curl -sf -m 5 "http://$(machine_field "$1" .ip)${2:-/}"; }

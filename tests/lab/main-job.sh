@@ -22,7 +22,7 @@ tftp_transfers() { in_lab nft -j list ruleset | jq '[.. | .counter? | select(.) 
 act1_boot() {
 	phx node power 'node[1-4]' on --wait --timeout 2m || die "power on"
 	for n in node1 node2 node3 node4; do
-		wait_for 240 "$n asks for a certificate" sh -c "'$PHX' events -n 0 --node $n -o json | grep -q '\"enrol\"'"
+		wait_for 240 "$n asks for a certificate" asked $n
 		state_is $n new || die "$n was let in without being accepted"
 	done
 	phx node accept 'node[1-4]' || die "accept"
