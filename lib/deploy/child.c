@@ -23,6 +23,7 @@
 #include "deploy/process.h"
 
 enum { CHILDREN_MAX = 16, STOP_GRACE_MS = 3000, STEADY_MS = 10000, BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 30000 };
+enum { LOG_CHECK_MS = 60000, LOG_MAX = 4 << 20, LOG_KEEP = 1 << 20 };
 
 struct child {
 	char name[32];
@@ -167,7 +168,7 @@ static int timeout_of(const struct phx_children *c, int64_t now)
 		if (ch && !ch->gone && ch->due_ms < next)
 			next = ch->due_ms;
 	}
-	return next == INT64_MAX ? -1 : next <= now ? 0 : (int)(next - now);
+	return next <= now ? 0 : next - now < LOG_CHECK_MS ? (int)(next - now) : LOG_CHECK_MS;
 }
 
 /* Fills `fds`, one a child behind the eventfd; waits without the lock. */
@@ -185,6 +186,17 @@ static void wait_for_something(struct phx_children *c, struct pollfd *fds)
 	pthread_mutex_lock(&c->lock);
 }
 
+/* What the programs say must not fill the file system. */
+static void trim_logs(struct phx_children *c, int64_t now, int64_t *next)
+{
+	if (now < *next)
+		return;
+	*next = now + LOG_CHECK_MS;
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		if (c->children[i] && c->children[i]->log_file)
+			phx_process_trim_log(c->children[i]->log_file, LOG_MAX, LOG_KEEP);
+}
+
 static void *supervise(void *arg)
 {
 	struct phx_children *c = arg;
@@ -193,9 +205,10 @@ static void *supervise(void *arg)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	pthread_mutex_lock(&c->lock);
-	while (!c->quit) {
+	for (int64_t trim_ms = 0; !c->quit;) {
 		wait_for_something(c, fds);
 		int64_t now = phx_process_now_ms();
+		trim_logs(c, now, &trim_ms);
 		for (int i = 0; i < CHILDREN_MAX; i++) {
 			struct child *ch = c->children[i];
 			if (!ch || ch->gone)

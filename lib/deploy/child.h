@@ -12,7 +12,7 @@ struct phx_child_spec {
 	const char *const *argv; /* NULL-terminated, argv[0] absolute; copied */
 	const char
 		*pid_file; /* so that one left by a killed daemon (same argv) is found and ended first; NULL = none */
-	const char *log_file; /* stdout and stderr are appended here; NULL = inherited */
+	const char *log_file; /* stdout and stderr are appended here, cut to the last MiB above 4; NULL = inherited */
 };
 
 struct phx_child_status {

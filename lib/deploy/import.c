@@ -220,6 +220,7 @@ static int prepare(struct importing *w, const char *dir, struct phx_err *err)
 	w->out = phx_path("%s/.import.%d/out", dir, (int)gettid());
 	if (!w->work || !w->root || !w->out)
 		return -ENOMEM;
+	phx_store_sweep(dir);
 	int r = phx_dir_remove(w->work, err);
 	if (r == 0)
 		r = phx_dir_make(w->root, 0755, err);

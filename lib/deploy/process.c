@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -96,6 +97,23 @@ int phx_process_start(char *const *argv, const char *log_file, struct phx_proces
 		r = adopt(pid, report[0], ret);
 	close(report[0]);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", argv[0], strerror(-r)) : 0;
+}
+
+int phx_process_trim_log(const char *log_file, size_t max, size_t keep)
+{
+	PHX_AUTO_CLOSE int fd = open(log_file, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if ((uint64_t)st.st_size <= max)
+		return 0;
+	PHX_AUTO_FREE char *tail = malloc(keep);
+	ssize_t n = tail ? pread(fd, tail, keep, st.st_size - (off_t)keep) : -1;
+	if (ftruncate(fd, 0) < 0)
+		return -errno;
+	/* from the first whole line on */
+	const char *line = n > 0 ? memchr(tail, '\n', (size_t)n) : NULL;
+	return line ? phx_write_all(fd, line + 1, (size_t)(tail + n - line) - 1) : 0;
 }
 
 int phx_process_signal(int pidfd, int sig)

@@ -14,6 +14,9 @@ struct phx_process {
 /** Fork and exec; stdout and stderr are appended to `log_file` (NULL: inherited), stdin is /dev/null. The child gets
  * SIGTERM when the calling thread dies. Returns when exec has happened or failed (-errno). */
 int phx_process_start(char *const *argv, const char *log_file, struct phx_process *ret, struct phx_err *err);
+/** Cut a log of more than `max` bytes down to its last `keep` (from a whole line on); a program that appends to it goes
+ * on. */
+int phx_process_trim_log(const char *log_file, size_t max, size_t keep);
 /** -ESRCH when it has ended. */
 int phx_process_signal(int pidfd, int sig);
 /** Collect an ended child: exit status, or 128 + signal; -EAGAIN while it runs. Never waits. */

@@ -2,6 +2,7 @@
  * the import and by `phx image`; see store.h and publish.h. */
 #include "deploy/publish.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -92,6 +93,30 @@ int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *
 	return r;
 }
 
+/* ".WORD.TID" of a thread that is no more. */
+static bool is_abandoned(const char *name)
+{
+	char proc[32];
+	uint64_t tid;
+	const char *dot = name[0] == '.' ? strchr(name + 1, '.') : NULL;
+	if (!dot || phx_u64_parse(dot + 1, 1, INT32_MAX, &tid) < 0)
+		return false;
+	snprintf(proc, sizeof(proc), "/proc/%llu", (unsigned long long)tid);
+	return access(proc, F_OK) < 0;
+}
+
+void phx_store_sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		PHX_AUTO_FREE char *path = is_abandoned(e->d_name) ? phx_path("%s/%s", dir, e->d_name) : NULL;
+		if (path)
+			phx_dir_remove(path, NULL);
+	}
+	if (d)
+		closedir(d);
+}
+
 static int copy_image(const char *src, const char *tmp, const struct phx_image *im, struct phx_err *err)
 {
 	int r = phx_dir_make(tmp, 0755, err);
@@ -112,6 +137,7 @@ int phx_images_add(const char *dir, const char *src, struct phx_image *ret, stru
 	int r = tmp ? phx_image_dir_read(src, &from, err) : -ENOMEM;
 	if (r < 0)
 		return r;
+	phx_store_sweep(dir);
 	r = phx_dir_remove(tmp, err);
 	if (r == 0)
 		r = copy_image(src, tmp, &from, err);

@@ -277,10 +277,12 @@ int phx_images_remove(const char *dir, const char *name, const char *version, st
 	if (r < 0)
 		return r;
 	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, name, version);
-	PHX_AUTO_FREE char *gone = phx_path("%s/%s/.%s.%d.gone", dir, name, version, (int)gettid());
+	PHX_AUTO_FREE char *gone = phx_path("%s/.gone.%d", dir, (int)gettid());
 	PHX_AUTO_FREE char *parent = phx_path("%s/%s", dir, name);
 	if (!path || !gone || !parent)
 		return -ENOMEM;
+	phx_store_sweep(dir);
+	phx_dir_remove(gone, NULL);
 	if (rename(path, gone) < 0)
 		return errno == ENOENT
 			       ? phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name, version)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "deploy/child.h"
+#include "deploy/process.h"
 
 struct world {
 	struct place *place;
@@ -169,6 +170,33 @@ static void test_output_goes_to_the_log(void **state)
 		phx_file_read(path, 4096, &text, NULL, NULL);
 	}
 	assert_contains(text, "out\nerr\n");
+}
+
+static void test_logs_are_cut(void **state)
+{
+	struct world *w = *state;
+	char path[256];
+	struct phx_buf b = {0};
+	place_path(w->place, "log", path);
+	assert_int_equal(phx_process_trim_log(path, 1000, 100), -ENOENT);
+	for (int i = 0; i < 200; i++)
+		phx_buf_addf(&b, "line %04d\n", i);
+	place_write(w->place, "log", b.data);
+	/* a program has it open */
+	int fd = open(path, O_WRONLY | O_APPEND);
+	assert_int_equal(phx_process_trim_log(path, 2000, 100), 0);
+	PHX_AUTO_FREE char *whole = NULL;
+	assert_int_equal(phx_file_read(path, 4096, &whole, NULL, NULL), 0);
+	assert_string_equal(whole, b.data);
+	assert_int_equal(phx_process_trim_log(path, 1999, 105), 0);
+	assert_int_equal(write(fd, "after\n", 6), 6);
+	PHX_AUTO_FREE char *cut = NULL;
+	assert_int_equal(phx_file_read(path, 4096, &cut, NULL, NULL), 0);
+	assert_memory_equal(cut, "line 0190\n", 10);
+	assert_contains(cut, "line 0199\nafter\n");
+	assert_int_equal(strlen(cut), 106);
+	close(fd);
+	phx_buf_fini(&b);
 }
 
 static void test_signals(void **state)
@@ -367,6 +395,7 @@ int main(void)
 		RUN_WORLD(test_restarted_when_it_dies),
 		RUN_WORLD(test_backs_off),
 		RUN_WORLD(test_output_goes_to_the_log),
+		RUN_WORLD(test_logs_are_cut),
 		RUN_WORLD(test_signals),
 		RUN_WORLD(test_restart_on_request),
 		RUN_WORLD(test_the_stubborn_is_killed),

@@ -464,6 +464,29 @@ static void test_proxy_who_boots_what(void **state)
 	assert_string_equal(r.file, "http://10.9.0.1:8080/ipxe/snponly.efi");
 }
 
+/* Without this iPXE waits 13 s for a router. */
+static void test_router_is_announced(void **state)
+{
+	struct world *w = *state;
+	uint8_t in[1500];
+	struct timeval wait = {6, 0};
+	IP("-6", "addr", "add", "fd77::1/64", "dev", "v0", "nodad");
+	net_enter(w->net.client);
+	int fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMPV6);
+	net_enter(w->net.server);
+	assert_true(fd >= 0);
+	struct ipv6_mreq all = {.ipv6mr_interface = 0};
+	inet_pton(AF_INET6, "ff02::1", &all.ipv6mr_multiaddr);
+	setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &all, sizeof(all));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	start_dnsmasq(w, "dhcp_range = \"10.9.0.100,10.9.0.120\";\n");
+	bool seen = false;
+	for (ssize_t n; !seen && (n = recv(fd, in, sizeof(in), 0)) > 0;)
+		seen = in[0] == 134;
+	assert_true(seen);
+	close(fd);
+}
+
 static void test_dnsmasq_comes_back(void **state)
 {
 	struct world *w = *state;
@@ -487,7 +510,7 @@ int main(void)
 		RUN_WORLD(test_a_removed_node_after_sighup), RUN_WORLD(test_client_ids_do_not_matter),
 		RUN_WORLD(test_leases_survive_many_sighups), RUN_WORLD(test_who_boots_what),
 		RUN_WORLD(test_proxy_gives_no_address),      RUN_WORLD(test_proxy_who_boots_what),
-		RUN_WORLD(test_dnsmasq_comes_back),
+		RUN_WORLD(test_router_is_announced),         RUN_WORLD(test_dnsmasq_comes_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,25 @@ static void test_no_valid_manifest_no_image(void **state)
 	assert_int_equal(phx_images_find(s->dir, "deploy", "3", &im, NULL), -EBADMSG);
 }
 
+/* What killed acts left goes with the next act; what others are at stays. */
+static void test_leftovers_are_swept(void **state)
+{
+	struct shop *s = *state;
+	char path[256], mine[64];
+	snprintf(mine, sizeof(mine), "images/.import.%d/root/x", (int)getpid());
+	place_write(&s->place, "images/.import.99999999/root/x", "x");
+	place_write(&s->place, "images/.add.99999999/vmlinuz", "x");
+	place_write(&s->place, "images/.gone.99999999/vmlinuz", "x");
+	place_write(&s->place, "images/.notes", "x");
+	place_write(&s->place, mine, "x");
+	put(s, "deploy", "1", "kernel");
+	assert_int_equal(access(stored(s, ".import.99999999", path), F_OK), -1);
+	assert_int_equal(access(stored(s, ".add.99999999", path), F_OK), -1);
+	assert_int_equal(access(stored(s, ".gone.99999999", path), F_OK), -1);
+	assert_int_equal(access(stored(s, ".notes", path), F_OK), 0);
+	assert_int_equal(access(place_path(&s->place, mine, path), F_OK), 0);
+}
+
 static void test_what_cannot_be_removed(void **state)
 {
 	struct shop *s = *state;
@@ -404,17 +423,12 @@ static void test_import_that_does_not_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN_SHOP(test_add_find_list_remove),
-		RUN_SHOP(test_the_same_again_and_another),
-		RUN_SHOP(test_files_for_http),
-		RUN_SHOP(test_cut_short_is_refused),
-		RUN_SHOP(test_altered_is_refused),
-		RUN_SHOP(test_no_valid_manifest_no_image),
-		RUN_SHOP(test_what_cannot_be_removed),
-		RUN_SHOP(test_import_of_a_tar),
-		RUN_SHOP(test_import_of_what_is_no_system),
-		RUN_SHOP(test_import_of_a_broken_tar),
-		RUN_SHOP(test_import_that_does_not_fit),
+		RUN_SHOP(test_add_find_list_remove),   RUN_SHOP(test_the_same_again_and_another),
+		RUN_SHOP(test_files_for_http),         RUN_SHOP(test_cut_short_is_refused),
+		RUN_SHOP(test_altered_is_refused),     RUN_SHOP(test_no_valid_manifest_no_image),
+		RUN_SHOP(test_leftovers_are_swept),    RUN_SHOP(test_what_cannot_be_removed),
+		RUN_SHOP(test_import_of_a_tar),        RUN_SHOP(test_import_of_what_is_no_system),
+		RUN_SHOP(test_import_of_a_broken_tar), RUN_SHOP(test_import_that_does_not_fit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
