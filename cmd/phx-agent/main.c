@@ -61,6 +61,9 @@ int main(int argc, char **argv)
 			agent_log("%s", err.text);
 		return r < 0 ? EXIT_CONFIG : 0;
 	}
+	/* there is no udev in the deploy initramfs for libdevmapper to wait for */
+	if (a.cfg.deploy)
+		setenv("DM_DISABLE_UDEV", "1", 1);
 	save_memory();
 	block_signals(&signals);
 	r = agent_start(&a, &err);
