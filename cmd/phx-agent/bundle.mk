@@ -15,6 +15,7 @@ $(AGENT_BUNDLE)/bin/phx-agent: $(BUILD)/bin/phx-agent etc/systemd/phx-agent.serv
 		strip -o $(AGENT_BUNDLE)/lib/$${lib##*/} $$lib || exit 1; done
 	$(Q)cp etc/systemd/phx-agent.service $(AGENT_BUNDLE)/share/
 	$(Q)strip -o $@ $<
+	$(Q)cd $(AGENT_BUNDLE) && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1 >share/bundle.id
 
 AGENT_OBJ := $(filter-out %/main.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx-agent/*.c)))
 

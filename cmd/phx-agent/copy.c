@@ -28,7 +28,7 @@ static int copy_bytes(int from, int to, off_t n)
 	return 0;
 }
 
-static int copy_open(int from, const char *to, struct phx_err *err)
+static int copy_open(int from, const char *to, bool sync_it, struct phx_err *err)
 {
 	struct stat st;
 	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
@@ -37,20 +37,25 @@ static int copy_open(int from, const char *to, struct phx_err *err)
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
 	int r = copy_bytes(from, fd, st.st_size);
-	if (r == 0 && (fchmod(fd, st.st_mode & 0777) < 0 || fsync(fd) < 0))
+	if (r == 0 && (fchmod(fd, st.st_mode & 0777) < 0 || (sync_it && fsync(fd) < 0)))
 		r = -errno;
 	return r < 0 ? phx_err_set(err, r, "%s: %s", to, strerror(-r)) : 0;
+}
+
+static int copy_regular(const char *from, const char *to, bool sync_it, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return phx_err_set(err, -errno, "%s: %s", from, strerror(errno));
+	return copy_open(fd, to, sync_it, err);
 }
 
 int copy_file(const char *from, const char *to, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *tmp = phx_path("%s.tmp", to);
-	PHX_AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC);
 	if (!tmp)
 		return -ENOMEM;
-	if (fd < 0)
-		return phx_err_set(err, -errno, "%s: %s", from, strerror(errno));
-	int r = copy_open(fd, tmp, err);
+	int r = copy_regular(from, tmp, true, err);
 	if (r == 0 && rename(tmp, to) < 0)
 		r = phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
 	if (r < 0)
@@ -69,7 +74,7 @@ static int copy_entry(const char *from, const char *to, int depth, struct phx_er
 	if (S_ISDIR(st.st_mode))
 		return copy_dir(from, to, depth + 1, err);
 	if (S_ISREG(st.st_mode))
-		return copy_file(from, to, err);
+		return copy_regular(from, to, false, err);
 	if (!S_ISLNK(st.st_mode))
 		return phx_err_set(err, -EINVAL, "%s: neither file, directory nor link", from);
 	if (readlink(from, target, sizeof(target) - 1) < 0 || symlink(target, to) < 0)
@@ -96,12 +101,23 @@ static int copy_dir(const char *from, const char *to, int depth, struct phx_err 
 	return r;
 }
 
+/* All of it at once: a sync for each of many small files takes seconds on a slow disk. */
+static int sync_tree(const char *dir, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || syncfs(fd) < 0)
+		return phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	return 0;
+}
+
 int copy_tree(const char *from, const char *to, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *tmp = phx_path("%s.tmp", to);
 	int r = tmp ? phx_dir_remove(tmp, err) : -ENOMEM;
 	if (r == 0)
 		r = copy_dir(from, tmp, 0, err);
+	if (r == 0)
+		r = sync_tree(tmp, err);
 	if (r == 0 && renameat2(AT_FDCWD, tmp, AT_FDCWD, to, RENAME_EXCHANGE) < 0 &&
 	    (errno != ENOENT || rename(tmp, to) < 0))
 		r = phx_err_set(err, -errno, "%s: %s", to, strerror(errno));

@@ -87,6 +87,17 @@ static int enable_unit(const char *bundle, const char *root, struct phx_err *err
 	return r;
 }
 
+/* Two bundles with one id are the same. */
+static bool same_bundle(const char *a, const char *b)
+{
+	PHX_AUTO_FREE char *path_a = phx_path("%s/share/bundle.id", a);
+	PHX_AUTO_FREE char *path_b = phx_path("%s/share/bundle.id", b);
+	PHX_AUTO_FREE char *id_a = NULL;
+	PHX_AUTO_FREE char *id_b = NULL;
+	return path_a && path_b && phx_file_read(path_a, 256, &id_a, NULL, NULL) == 0 &&
+	       phx_file_read(path_b, 256, &id_b, NULL, NULL) == 0 && phx_str_eq(id_a, id_b);
+}
+
 int install_agent(struct agent *a, const char *root, struct phx_err *err)
 {
 	char bundle[PATH_MAX];
@@ -94,7 +105,7 @@ int install_agent(struct agent *a, const char *root, struct phx_err *err)
 	int r = to ? find_bundle(bundle, err) : -ENOMEM;
 	if (r == 0)
 		r = make_dirs(root, err);
-	if (r == 0)
+	if (r == 0 && !same_bundle(bundle, to))
 		r = copy_tree(bundle, to, err);
 	if (r == 0)
 		r = enable_unit(bundle, root, err);

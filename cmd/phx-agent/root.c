@@ -99,6 +99,17 @@ int root_adopt(struct agent *a, struct phx_err *err)
 	return r;
 }
 
+int root_keep_state(struct agent *a, const char *state_device, struct phx_err *err)
+{
+	int r = mount_ext4(state_device, OLD_STATE, MS_NOATIME, err);
+	if (r < 0)
+		return r;
+	r = install_state(a, OLD_STATE, err);
+	if (umount2(OLD_STATE, 0) < 0 && r == 0)
+		r = phx_err_set(err, -errno, "%s: cannot be unmounted: %s", state_device, strerror(errno));
+	return r;
+}
+
 static int parse_hex(const char *hex, uint8_t *ret, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";

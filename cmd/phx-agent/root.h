@@ -23,6 +23,9 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 /** Unmount everything at and below ROOT_DIR and close the encrypted root. Nothing there is no error. */
 int root_unmount(struct phx_err *err);
 
+/** Put key, certificate and journal on a state partition that is not mounted, so that a reset does not lose them. */
+int root_keep_state(struct agent *a, const char *state_device, struct phx_err *err);
+
 /** Is a system mounted at ROOT_DIR? */
 bool root_mounted(void);
 

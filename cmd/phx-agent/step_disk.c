@@ -62,6 +62,15 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 	return r ? r : phx_disk_check_free(ret_path, err);
 }
 
+/* What this disk held is gone from now on: after a failure too, nothing may count on it. */
+static void forget_system(const struct agent *a, const char *path)
+{
+	struct phx_disk_system sys;
+	PHX_AUTO_FREE char *file = phx_path("%s/system.json", a->cfg.state_dir);
+	if (file && (phx_disk_find_system(&sys, NULL) < 0 || phx_str_eq(sys.disk, path)))
+		unlink(file);
+}
+
 /* ---- wipe ---- */
 
 static void show_progress(void *arg, const struct phx_wipe_progress *p)
@@ -81,6 +90,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 	int r = find_disk(s, &facts, path, err);
 	if (r < 0)
 		return r;
+	forget_system(s->agent, path);
 	enum phx_wipe_method method = (enum phx_wipe_method)s->order->step.method;
 	r = phx_disk_wipe(path, &facts, method, false, show_progress, &next_ms, &s->wipe, err);
 	s->has_wipe = r == 0 || r == -EUCLEAN;
@@ -142,7 +152,7 @@ static int stream_image(struct step_run *s, const struct phx_image *image, const
 	return r;
 }
 
-static int layout(struct step_run *s, const char *disk, char ret_root[64], struct phx_err *err)
+static int make_partitions(struct step_run *s, const char *disk, char ret_root[64], struct phx_err *err)
 {
 	const char *key_id = s->order->step.key_id;
 	uint8_t key[PHX_DISK_KEY_SIZE];
@@ -156,6 +166,19 @@ static int layout(struct step_run *s, const char *disk, char ret_root[64], struc
 		r = phx_disk_layout(disk, key, sizeof(key), key_id, ret_root, err);
 	explicit_bzero(key, sizeof(key));
 	return r;
+}
+
+static int layout(struct step_run *s, const char *disk, char ret_root[64], struct phx_err *err)
+{
+	struct phx_disk_system sys;
+	forget_system(s->agent, disk);
+	int r = make_partitions(s, disk, ret_root, err);
+	if (r == 0)
+		r = phx_disk_find_system(&sys, err);
+	if (r == 0 && !phx_str_eq(sys.disk, disk))
+		r = phx_err_set(err, -ENOTUNIQ, "%s carries a system too", sys.disk);
+	/* a reset while the image is written must not cost the node its key */
+	return r ? r : root_keep_state(s->agent, sys.state, err);
 }
 
 static int write_system(const struct phx_image *image, const char *state_dir, struct phx_err *err)
@@ -182,14 +205,12 @@ static int personalise(struct step_run *s, const struct phx_image *image, struct
 	return r;
 }
 
-static int mount_written(const char *root_device, const char *disk, struct phx_err *err)
+static int mount_written(const char *root_device, struct phx_err *err)
 {
 	struct phx_disk_system sys;
 	int r = phx_disk_grow(root_device, err);
 	if (r == 0)
 		r = phx_disk_find_system(&sys, err);
-	if (r == 0 && !phx_str_eq(sys.disk, disk))
-		r = phx_err_set(err, -ENOTUNIQ, "%s carries a system too", sys.disk);
 	return r ? r : root_mount(root_device, sys.state, err);
 }
 
@@ -207,7 +228,7 @@ int step_image(struct step_run *s, struct phx_err *err)
 	if (r == 0)
 		r = stream_image(s, &image, file, root_device, err);
 	if (r == 0)
-		r = mount_written(root_device, disk, err);
+		r = mount_written(root_device, err);
 	if (r == 0)
 		r = personalise(s, &image, err);
 	if (r < 0)
