@@ -221,6 +221,7 @@ struct cli_report {
 	json_t *reasons; /* reason → array of names */
 	unsigned n_failed;
 };
+/** Add one; where the reason begins with the node's name, that is left out, so that equal reasons meet. */
 void cli_report_add(struct cli_report *r, const char *node, const char *reason);
 /** One line a reason: "phx: node[1-2]: REASON" on stderr. */
 void cli_report_print(const struct cli_report *r);
@@ -244,6 +245,8 @@ int cli_reload(struct cli *cli);
 int cli_plan_print(struct cli *cli, const json_t *results);
 /** Does the plan erase or rewrite a disk? */
 bool cli_plan_destroys(const json_t *plan);
+/** Has the plan steps that are not done? */
+bool cli_plan_active(const json_t *plan);
 /** Table of the steps of one plan, indented. */
 int cli_plan_steps(struct cli *cli, const json_t *plan);
 /** "image 4/9", "" when idle. */

@@ -199,6 +199,8 @@ int cmd_job_submit(struct cli *cli)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	for (unsigned i = 0; i < cli->args.n_args; i++)
 		json_array_append_new(json_object_get(body, "argv"), json_string(cli_arg(cli, i)));
+	if (cli_has(cli, CLI_OPT_user))
+		json_object_set_new(body, "user", json_string(cli_opt(cli, CLI_OPT_user, "")));
 	int code = cli_call(cli, "POST", "/v1/jobs", body, &answer);
 	if (code)
 		return code;

@@ -25,7 +25,7 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)value;
 	const char *state = phx_json_str(row, "state", ""), *reason = phx_json_str(row, "reason", "");
 	const json_t *plan = json_object_get(row, "plan");
-	if (json_array_size(json_object_get(plan, "steps"))) {
+	if (cli_plan_active(plan)) {
 		cli_plan_short(b, plan);
 		const json_t *step = json_array_get(json_object_get(plan, "steps"),
 						    (size_t)phx_json_int(plan, "cursor", 0));
@@ -362,8 +362,11 @@ static int show_plans(struct cli *cli)
 	size_t i;
 	json_t *node;
 	json_array_foreach(nodes, i, node)
+	{
+		json_t *plan = json_object_get(node, "plan");
 		json_array_append_new(results, json_pack("{s:O, s:O?}", "node", json_object_get(node, "name"), "plan",
-							 json_object_get(node, "plan")));
+							 cli_plan_active(plan) ? plan : NULL));
+	}
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "results", results);

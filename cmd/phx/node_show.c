@@ -202,10 +202,13 @@ static int print_plan(struct cli *cli, const json_t *plan)
 		return CLI_OK;
 	const char *role = phx_json_str(plan, "to_role", "");
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
-	cli_put_since(&b, json_object_get(plan, "started_ms"), plan);
+	bool active = cli_plan_active(plan);
+	if (active)
+		cli_put_since(&b, json_object_get(plan, "started_ms"), plan);
 	phx_buf_addf(&b, "%sabout ", b.n ? " of " : "");
 	cli_put_duration(&b, phx_json_int(plan, "expected_ms", 0));
-	printf("\n  Plan %lld: %s%s%s, %s: %s; %s\n", (long long)phx_json_int(plan, "epoch", 0),
+	printf("\n  %s %lld: %s%s%s, %s: %s; %s\n", active ? "Plan" : "Last plan",
+	       (long long)phx_json_int(plan, "epoch", 0),
 	       phx_json_str(plan, "request", "?"), *role ? " " : "", role, phx_json_str(plan, "tier", "?"),
 	       phx_json_str(plan, "reason", ""), b.data ? b.data : "");
 	return cli_plan_steps(cli, plan);

@@ -86,15 +86,20 @@ bool cli_plan_destroys(const json_t *plan)
 	return false;
 }
 
+bool cli_plan_active(const json_t *plan)
+{
+	/* what a node has done stays to be seen, with the cursor behind the last step */
+	return (size_t)phx_json_int(plan, "cursor", 0) < json_array_size(json_object_get(plan, "steps"));
+}
+
 void cli_plan_short(struct phx_buf *b, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps");
 	size_t n = json_array_size(steps), cursor = (size_t)phx_json_int(plan, "cursor", 0);
 	const json_t *step = json_array_get(steps, cursor);
-	if (!n)
+	if (!cli_plan_active(plan))
 		return;
-	phx_buf_addf(b, "%s %zu/%zu", step ? phx_json_str(step, "kind", "?") : "ending", cursor < n ? cursor + 1 : n,
-		     n);
+	phx_buf_addf(b, "%s %zu/%zu", phx_json_str(step, "kind", "?"), cursor + 1, n);
 	int64_t attempt = phx_json_int(step, "attempt", 0);
 	if (attempt > 1)
 		phx_buf_addf(b, " (attempt %lld)", (long long)attempt);

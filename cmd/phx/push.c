@@ -17,7 +17,8 @@
 #include "repo/repo.h"
 #include "ssh/ssh.h"
 
-enum { TOKEN_BYTES = 24, ENROL_SECONDS = 120, POLL_MS = 500, PEM_MAX = 65536, SSH_TIMEOUT_MS = 60000 };
+enum { TOKEN_BYTES = 24, ENROL_SECONDS = 120, POLL_MS = 500, PEM_MAX = 65536, SSH_TIMEOUT_MS = 60000,
+       CALL_TIMEOUT_MS = 10000 };
 
 #define AGENT_UNIT "share/phx-agent.service"
 
@@ -197,7 +198,7 @@ static bool node_up(struct cli *cli, const char *name)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_FREE char *path = phx_path("/v1/nodes/%s", name);
 	struct phx_err err = { 0 };
-	if (!path || cli_call_quiet(cli, "GET", path, NULL, 10000, &answer, &err) != CLI_OK)
+	if (!path || cli_call_quiet(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &answer, &err) != CLI_OK)
 		return false;
 	return phx_json_bool(answer, "up", false) && *phx_json_str(answer, "key_fp", "");
 }
@@ -216,12 +217,45 @@ static int wait_enrolled(struct cli *cli, const char *name, struct phx_err *err)
 	return 0;
 }
 
-/* Announce it. Being announced already is fine only when it is the same machine: then phxd says so itself. */
+/* Told to phxd, quietly. */
+static int post(struct cli *cli, const char *path, const json_t *body, struct phx_err *err)
+{
+	int code = cli_call_quiet(cli, "POST", path, body, CALL_TIMEOUT_MS, NULL, err);
+	return code ? phx_err_prefix(err, -EPERM, "phxd did not take it") : 0;
+}
+
+/* Were these MACs announced under this name by a push that did not come to its end? */
+static bool same_machine(const json_t *node, const json_t *body)
+{
+	const json_t *have = json_object_get(node, "macs"), *want = json_object_get(body, "macs");
+	if (json_array_size(have) != json_array_size(want))
+		return false;
+	for (size_t i = 0; i < json_array_size(want); i++)
+		if (!phx_str_eq(phx_json_str(json_array_get(have, i), "mac", ""),
+				json_string_value(json_array_get(want, i))))
+			return false;
+	return true;
+}
+
+/* Announce it with the token. One that has enrolled before still has its key and needs none; one that was announced and
+ * never came is announced anew. */
 static int announce(struct cli *cli, json_t *body, const char *token, struct phx_err *err)
 {
+	const char *name = phx_json_str(body, "name", "?");
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int r = 0;
+	if (cli_nodes_get(cli, &nodes) != CLI_OK)
+		return phx_err_set(err, -EIO, "phxd does not say what nodes there are");
+	const json_t *node = cli_node_find(nodes, name);
+	if (node && *phx_json_str(node, "key_fp", ""))
+		return 0;
+	if (node && !same_machine(node, body))
+		return phx_err_set(err, -EEXIST, "node %s is another machine", name);
+	PHX_AUTO_JSON json_t *forget = json_pack("{s:s, s:b}", "nodes", name, "force", 1);
+	if (node)
+		r = post(cli, "/v1/actions/rm", forget, err);
 	json_object_set_new(body, "token", json_string(token));
-	int code = cli_call_quiet(cli, "POST", "/v1/nodes", body, 10000, NULL, err);
-	return code ? phx_err_prefix(err, -EPERM, "phxd did not take it") : 0;
+	return r ? r : post(cli, "/v1/nodes", body, err);
 }
 
 static int push_over(const struct push *p, struct phx_ssh *s, const char *host, struct phx_err *err)

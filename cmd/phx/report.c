@@ -4,8 +4,20 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
+/* What stands behind "NODE: ", "NODE " or "node NODE ". */
+static const char *skip_name(const char *reason, const char *node)
+{
+	size_t n = strlen(node);
+	const char *p = reason + (phx_str_starts(reason, "node ") ? strlen("node ") : 0);
+	if (strncmp(p, node, n) != 0 || (p[n] != ' ' && p[n] != ':'))
+		return reason;
+	p += n + (p[n] == ':');
+	return p + strspn(p, " ");
+}
+
 void cli_report_add(struct cli_report *r, const char *node, const char *reason)
 {
+	reason = skip_name(reason, node);
 	if (!r->reasons)
 		r->reasons = json_object();
 	json_t *names = json_object_get(r->reasons, reason);

@@ -117,7 +117,7 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 	if (busy)
 		cli_plan_short(&now, plan);
 	snprintf(g->now, sizeof(g->now), "%s", now.data ? now.data : state);
-	if (phx_str_eq(state, "quarantined") && !busy) {
+	if (phx_str_eq(state, "quarantined")) {
 		char text[400];
 		const char *reason = phx_json_str(node, "reason", "");
 		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);

@@ -46,16 +46,17 @@ static void plan_is_a_dry_run_and_shows_what_is_followed(void **state)
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/assign",
-		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "},{'node':'n2','code':-95,'error':'n2 cannot'}]}");
+		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "},{'node':'n2','code':-95,'error':'the disk cannot'}]}");
 	PHX_SAID s = phx(f, "node plan n[1-2] web-server");
 	assert_int_equal(s.status, 1);
 	assert_has(s.out, "in-place");
-	assert_has(s.errout, "phx: n2: n2 cannot\n");
+	assert_has(s.errout, "phx: n2: the disk cannot\n");
 	fake_reset(f);
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'," NOOP_PLAN "},{'name':'n2'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1'," NOOP_PLAN "},{'name':'n2'},{'name':'n3','plan':{'cursor':1,'steps':[{}]}}]}");
 	PHX_SAID followed = phx(f, "node plan @all");
 	assert_has(followed.out, "n1: ");
-	assert_has(followed.out, "n2: nothing to do\n");
+	assert_has(followed.out, "n[2-3]: nothing to do\n");
 }
 
 static void erasing_a_node_in_use_needs_yes(void **state)
@@ -200,8 +201,8 @@ static void failures_are_folded_by_reason(void **state)
 	fake_answer(f, "GET /v1/nodes",
 		    "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
 	fake_answer(f, "POST /v1/actions/resume",
-		    "{'results':[{'node':'n1','code':-113,'error':'the BMC is silent'},"
-		    "{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'the BMC is silent'},"
+		    "{'results':[{'node':'n1','code':-113,'error':'n1: the BMC is silent'},"
+		    "{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'node n3 the BMC is silent'},"
 		    "{'node':'n4','code':-16,'error':'it follows a plan'}]}");
 	PHX_SAID s = phx(f, "node resume n[1-4]");
 	assert_int_equal(s.status, 1);

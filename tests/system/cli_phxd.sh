@@ -1,0 +1,224 @@
+#!/bin/bash
+# The command line against a real head with agents as processes: lists, orders, waiting, exit codes, formats.
+. "$(dirname "$0")/agents.bash"
+
+# what the last phx said tells more than the logs of the head and the agents
+not_ok() {
+	echo "not ok $*"
+	FAILED=1
+	echo "status $status" && tail -n 8 "$WORK/out" "$WORK/err"
+}
+
+roles_init() {
+	cat >"$WORK/etc/roles/batch-compute.conf" <<-END
+		pool = "batch"; image = "test"; boot = "ram"; runs_jobs = true; drain_grace = "1s"; packages = [ "tools" ];
+	END
+	cat >"$WORK/etc/roles/web-server.conf" <<-END
+		pool = "web"; image = "test"; boot = "ram"; drain_grace = "1s"; packages = [ "tools", "web" ];
+		services = ( { name = "web"; package = "web"; exec = [ "bin/web" ]; stop_grace = "1s"; } );
+	END
+	echo 'rules = ( { role = "web-server"; when = [ "name ~ c1" ]; }, { role = "batch-compute"; when = [ "cpus >= 1" ]; } );' \
+		>"$WORK/etc/roles/rules.conf"
+	package tools 1.0 'echo tools'
+	package web 1.0 'exec sleep 1000'
+	phx reload
+}
+
+# run COMMAND...: its status in $status, its output in $WORK/out and $WORK/err
+run() {
+	"$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	status=$?
+}
+# said STATUS FILE TEXT: what the last run left
+said() { [ "$status" = "$1" ] && grep -qF -- "$3" "$WORK/$2"; }
+silent() { [ ! -s "$WORK/out" ]; }
+
+# ---- before there is anything ----
+
+packages_of_the_head() {
+	run phx package list -o tsv --no-header
+	[ "$status" = 0 ] && [ "$(cut -f1 "$WORK/out" | sort | paste -sd,)" = tools,web ]
+}
+images_of_the_head() {
+	run phx image list -o name
+	[ "$status" = 0 ] && [ "$(cat "$WORK/out")" = test ]
+}
+announces() {
+	run phx node add c1 --mac 02:00:00:00:00:01 --serial SN1
+	[ "$status" = 0 ] || return 1
+	run phx node add c1 --mac 02-00-00-00-00-01
+	said 0 err 'already so' || return 1
+	run phx node add c9 --mac 02:00:00:00:00:01
+	said 64 err 'belongs to node c1'
+}
+lists_what_comes() {
+	phx node add c2 --mac 02:00:00:00:00:02 && agent_start c1 && agent_start c2 || return 1
+	until_true 15 is c1 .state ready && until_true 15 is c2 .state ready || return 1
+	run phx node list -o name --fold
+	[ "$(cat "$WORK/out")" = 'c[1-2]' ] || return 1
+	run phx node list @state:ready -o tsv --no-header
+	[ "$(wc -l <"$WORK/out")" = 2 ]
+}
+shows_facts() {
+	run phx node show c1
+	said 0 out 'serial-TEST-1' && said 0 out '4.0 GiB' && said 0 out '02:00:00:00:00:01'
+}
+rules_have_reasons() {
+	run phx role match -o tsv --no-header
+	grep -q '^c1	web-server	.*name' "$WORK/out" && grep -q '^c2	batch-compute	.*cpus' "$WORK/out"
+}
+
+# ---- orders ----
+
+plans_first() {
+	run phx node plan 'c[1-2]' web-server
+	said 0 out 'activate' && said 0 out 'c[1-2]: ' && is c1 .state ready || return 1
+	run phx node assign c1 web-server --dry-run -o json
+	[ "$(jq '.results[0].plan.steps | length' "$WORK/out")" -gt 0 ] && is c1 .state ready
+}
+assigns_and_waits() {
+	run phx node assign 'c[1-2]' web-server --wait --timeout 60
+	said 0 err '2 of 2 nodes done' && silent && is c1 .state active && is c2 .actual_role web-server
+}
+assigns_again() {
+	run phx node assign 'c[1-2]' web-server --wait --timeout 60
+	said 0 err 'c[1-2]: already so'
+}
+in_place_needs_no_yes() {
+	run phx node assign c2 batch-compute --setup noop --wait --timeout 60
+	[ "$status" = 0 ] && is c2 .role batch-compute
+}
+groups_are_known() {
+	run phx node list '@all!@role:web-server' -o name
+	[ "$(cat "$WORK/out")" = c2 ]
+}
+erasing_needs_yes() {
+	run phx node assign c1 batch-compute --setup wipe
+	# no BMC and no deploy environment: refused in the plan, or asked for; never done
+	[ "$status" = 64 ] || [ "$status" = 1 ] || return 1
+	is c1 .state active && is c1 .role web-server || return 1
+	run phx node rebuild c1
+	said 64 err '--yes'
+}
+shows_drift_free() {
+	run phx node show c1
+	said 0 out 'drift      no' || return 1
+	run phx node list c1
+	said 0 out 'web-server'
+}
+job_runs() {
+	run phx job submit -n 1 --user nobody --wait --timeout 30 -- echo from a job
+	said 0 out 'from a job' || return 1
+	run phx job submit -n 1 --user nobody --wait --timeout 30 -- sh -c 'exit 3'
+	said 1 err 'c2: exit status 3' || return 1
+	run phx job submit -- true
+	said 77 err 'jobs never run as root'
+}
+waiting_outlives_a_killed_head() {
+	phx node assign c1 batch-compute --setup noop --wait --timeout 60 >"$WORK/out" 2>"$WORK/err" &
+	local waiting=$!
+	until_true 5 grep -q . <(phx events -n 1)
+	head_kill
+	sleep 1
+	head_start
+	# ordered before or never: ordering again finishes it either way
+	wait "$waiting" || phx node assign c1 batch-compute --setup noop --wait --timeout 60 2>>"$WORK/err" || return 1
+	is c1 .role batch-compute && is c1 .state active
+}
+drains_and_resumes() {
+	run phx node drain c1 --reason 'new fan' --wait --timeout 30
+	[ "$status" = 0 ] && is c1 .state maintenance || return 1
+	run phx node list c1
+	said 0 out 'new fan' || return 1
+	run phx node resume c1 --wait --timeout 30
+	[ "$status" = 0 ] && until_true 10 is c1 .state active
+}
+power_without_bmc_fails_by_name() {
+	run phx node power 'c[1-2]' off
+	[ "$status" = 1 ] && grep -q '^phx: c\[1-2\]: ' "$WORK/err"
+}
+events_are_told() {
+	run phx events -n 0
+	said 0 out 'c1: ' && grep -q 'role assigned: role web-server.*by uid:0' "$WORK/out" || return 1
+	timeout 2 "$BUILD/bin/phx" events -f -n 1 >"$WORK/out" 2>&1
+	[ -s "$WORK/out" ]
+}
+status_counts() {
+	run phx status
+	said 0 out '2 nodes, 2 up' && said 0 out 'batch'
+}
+config_has_origins() {
+	run phx config show --origin -o tsv
+	grep -q "^https_port	$HTTPS	$WORK/etc/phoenix.conf:2\$" "$WORK/out"
+}
+
+# ---- what goes wrong ----
+
+unknown_names() {
+	run phx node assign c1 web
+	said 64 err "there is no role 'web'; did you mean 'web-server'?" || return 1
+	run phx node show c3
+	said 64 err "there is no node 'c3'" || return 1
+	run phx node list 'c[1-'
+	said 64 err 'column 5'
+}
+wrong_package_is_refused() {
+	cp "$WORK/head/packages/web-1.0.tar.zst" "$WORK/web-1.0.tar.zst"
+	head -c 64 /dev/zero >"$WORK/web-1.0.tar.zst.sig"
+	run phx package verify "$WORK/web-1.0.tar.zst"
+	[ "$status" = 1 ] || return 1
+	run phx package push "$WORK/web-1.0.tar.zst"
+	[ "$status" = 1 ] && silent
+}
+used_things_stay() {
+	run phx image rm test --yes
+	said 64 err 'is the image of role' || return 1
+	run phx package rm tools-1.0 --yes
+	said 64 err 'is a package of role' || return 1
+	run phx package rm tools-9.9 --yes
+	said 0 err 'is not there'
+}
+truncated_image_is_found() {
+	echo cut >"$WORK/head/images/test/1/root.squashfs"
+	run phx image verify test
+	[ "$status" = 1 ] && silent && grep -q root.squashfs "$WORK/err"
+}
+bad_role_is_told_with_its_line() {
+	printf 'pool = "web";\nimage = "nosuch";\n' >"$WORK/etc/roles/odd.conf"
+	run phx reload
+	rm "$WORK/etc/roles/odd.conf"
+	said 78 err 'odd.conf:2'
+}
+not_permitted() {
+	chmod 755 "$WORK/head" && chmod 666 "$PHX_SOCKET"
+	local copy=$WORK/phx
+	cp "$BUILD/bin/phx" "$copy" && chmod 755 "$copy"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups "$copy" --socket "$PHX_SOCKET" node quarantine c1
+	said 77 err 'not permitted' && [ "$(field c1 .state)" != quarantined ]
+}
+forgets() {
+	agent_stop c2
+	until_true 10 is c2 .up false || return 1
+	run phx node rm c2 --yes --force
+	[ "$status" = 0 ] || return 1
+	run phx node list -o name
+	[ "$(cat "$WORK/out")" = c1 ]
+}
+head_is_gone() {
+	head_stop
+	run phx node list
+	said 69 err 'cannot be reached'
+}
+
+head_init
+roles_init
+node_init c1 1
+node_init c2 2
+for t in packages_of_the_head images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
+	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
+	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name events_are_told status_counts \
+	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
+	bad_role_is_told_with_its_line not_permitted forgets head_is_gone; do
+	check $t $t
+done
+exit "$FAILED"
