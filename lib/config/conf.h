@@ -1,4 +1,5 @@
-/* libconfig files with errors that name file, line and what would be right. Inside lib/config only.
+/* libconfig files with errors that name file, line and what would be right. For lib/config, and for programs with
+ * small files of their own (`phx lab`).
  * A file is read whole, checked for what libconfig itself lets pass (numbers that overflow silently, text that is not
  * UTF-8, @include), then read group by group against tables of keys. */
 #ifndef PHX_CONFIG_CONF_H
