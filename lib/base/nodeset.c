@@ -359,28 +359,19 @@ static int add_group(struct parse *p, const char *name, struct work *ret)
 	return r;
 }
 
-/* NAME, or KEY:VALUE as in "role:web-server". */
 static bool group_valid(const char *name)
 {
-	char key[PHX_NAME_MAX];
-	const char *colon = strchr(name, ':');
-	size_t n = colon ? (size_t)(colon - name) : 0;
-	if (!colon)
-		return phx_name_valid(name);
-	if (n >= sizeof(key))
-		return false;
-	memcpy(key, name, n);
-	key[n] = '\0';
-	return phx_name_valid(key) && phx_name_valid(colon + 1);
+	const char *colon = strchr(name, ':'); /* KEY:VALUE, as in "role:web-server" */
+	PHX_AUTO_FREE char *key = colon ? strndup(name, (size_t)(colon - name)) : NULL;
+	return colon ? key && phx_name_valid(key) && phx_name_valid(colon + 1) : phx_name_valid(name);
 }
 
 static int add_expanded(struct parse *p, const char *name, struct work *ret)
 {
 	bool is_group = name[0] == '@';
 	if (is_group ? !group_valid(name + 1) : !phx_name_valid(name))
-		return bad(p, p->operand,
-			   "a name is letters, digits, '-', '_' and '.', begins with a letter or digit "
-			   "and has at most 63 characters");
+		return bad(p, p->operand, "a name is letters, digits, '-', '_' and '.', begins with a letter or "
+					  "digit and has at most 63 characters");
 	return is_group ? add_group(p, name + 1, ret) : work_add(ret, name);
 }
 
