@@ -150,10 +150,23 @@ static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret
 	return phx_plan_handover(&o->q, ret, a->err);
 }
 
+/* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
+static bool under_way(const struct phx_apply *a)
+{
+	const struct phx_node *n = phx_state_node(a->s, a->ev->node);
+	if (!n || n->plan.cursor >= n->plan.steps.n ||
+	    strcmp(n->plan.request, request_name((enum phx_event_kind)a->ev->kind)))
+		return false;
+	return a->ev->kind != PHX_EV_assign ||
+	       (!strcmp(n->plan.to_role, a->ev->role) && (!a->ev->pool[0] || !strcmp(n->plan.to_pool, a->ev->pool)));
+}
+
 static int start_order(struct phx_apply *a)
 {
 	struct order o = { 0 };
 	struct phx_plan plan;
+	if (under_way(a))
+		return 0;
 	int r = plan_order(a, &o, &plan);
 	if (r < 0)
 		return r;

@@ -31,6 +31,18 @@ static void assign_twice_is_once(void **state)
 	assert_int_equal(world_node(w, "n1")->epoch, epoch);
 }
 
+static void the_same_order_under_way_is_no_mistake(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
+	uint64_t seq = w->s.seq;
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
+	assert_int_equal(w->s.seq, seq);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), -EBUSY);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), -EBUSY);
+}
+
 static void noop_stays_in_place(void **state)
 {
 	struct world *w = *state;
@@ -383,6 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(assign_from_ready),
 		WORLD_TEST(assign_twice_is_once),
+		WORLD_TEST(the_same_order_under_way_is_no_mistake),
 		WORLD_TEST(noop_stays_in_place),
 		WORLD_TEST(wipe_goes_through_kexec),
 		WORLD_TEST(wipe_without_agent_power_cycles),
