@@ -25,8 +25,7 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 	PHX_AUTO_FREE char *cert = phx_path("%s/agent.pem", a->cfg.state_dir);
 	PHX_AUTO_FREE char *key = phx_path("%s/agent.key", a->cfg.state_dir);
 	struct phx_http_client_config config = {
-		.base_url = url, .ca_pem_path = a->cfg.ca, .cert_pem_path = cert, .key_pem_path = key
-	};
+		.base_url = url, .ca_pem_path = a->cfg.ca, .cert_pem_path = cert, .key_pem_path = key};
 	return url && cert && key ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
@@ -73,8 +72,8 @@ static int facts_from_file(const char *path, struct phx_facts *ret, struct phx_e
 int agent_read_facts(struct agent *a, struct phx_err *err)
 {
 	struct phx_facts facts;
-	int r = a->cfg.facts_file[0] ? facts_from_file(a->cfg.facts_file, &facts, err) :
-				       phx_inventory_read(a->cfg.fact_root, &facts, err);
+	int r = a->cfg.facts_file[0] ? facts_from_file(a->cfg.facts_file, &facts, err)
+				     : phx_inventory_read(a->cfg.fact_root, &facts, err);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&a->lock);
@@ -113,8 +112,8 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 
 static int start_parts(struct agent *a, struct phx_err *err)
 {
-	struct services_config services = { a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor };
-	struct jobs_config jobs = { a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, job_ended, a };
+	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
+	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, job_ended, a};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
@@ -136,7 +135,7 @@ static int prepare(struct agent *a, struct phx_err *err)
 		r = phx_boot_id_read(a->cfg.fact_root, a->boot_id, err);
 	if (r == 0 && a->cfg.deploy) {
 		/* without what the disk holds the node can still be enrolled anew and erased */
-		struct phx_err why = { 0 };
+		struct phx_err why = {0};
 		if (root_adopt(a, &why) < 0)
 			agent_log("%s", why.text);
 	}
@@ -149,8 +148,8 @@ int agent_start(struct agent *a, struct phx_err *err)
 	return r ? r : start_parts(a, err);
 }
 
-/* The step under way ends, nothing is half started, our own services stop. The other threads hold nothing that is not in
- * a file: they go with the process, so that a call held by the head delays nothing. */
+/* The step under way ends, nothing is half started, our own services stop. The other threads hold nothing that is not
+ * in a file: they go with the process, so that a call held by the head delays nothing. */
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);

@@ -37,12 +37,12 @@ struct agent {
 	/* by lock: */
 	pthread_mutex_t lock;
 	char node[PHX_NAME_MAX]; /* as the head calls us; "" before hello */
-	struct phx_facts facts;	 /* as last read */
-	char trouble[160];	 /* what keeps this node from its system, for people; "" none */
+	struct phx_facts facts;  /* as last read */
+	char trouble[160];       /* what keeps this node from its system, for people; "" none */
 };
 
-/** Directories, journal, what the disk holds (deploy), all threads. a->cfg is set, the rest zero; signals are blocked. On failure
- * call agent_finish() all the same. */
+/** Directories, journal, what the disk holds (deploy), all threads. a->cfg is set, the rest zero; signals are blocked.
+ * On failure call agent_finish() all the same. */
 int agent_start(struct agent *a, struct phx_err *err);
 /** Stop: the process is about to end. Safe on what was not started. */
 void agent_finish(struct agent *a);

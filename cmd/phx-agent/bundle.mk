@@ -23,8 +23,10 @@ $(BUILD)/libagent.a: $(AGENT_OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/tests/unit/agent/%: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)/libphx.a
+# some tests run the program itself
+$(BUILD)/tests/unit/agent/%: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)/libphx.a $(BUILD)/bin/phx-agent
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' \
+		-DAGENT_PROGRAM='"$(abspath $(BUILD))/bin/phx-agent"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
 		$(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS) -lcmocka

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 
-static const char *const supervisor_names[] = { "auto", "own", "systemd" };
-const struct phx_enum agent_supervisor_names = { "supervisor", supervisor_names, PHX_ARRAY_SIZE(supervisor_names) };
+static const char *const supervisor_names[] = {"auto", "own", "systemd"};
+const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names, PHX_ARRAY_SIZE(supervisor_names)};
 
 enum key_type { KEY_PATH, KEY_ADDRESS, KEY_SUPERVISOR };
 
@@ -22,8 +22,10 @@ static const struct key {
 	size_t offset, size;
 	const char *below_root;
 } keys[] = {
-#define KEY(name, type, fallback) \
-	{ #name, type, offsetof(struct agent_config, name), sizeof(((struct agent_config *)0)->name), fallback }
+#define KEY(name, type, fallback)                                                                                      \
+	{                                                                                                              \
+#name, type, offsetof(struct agent_config, name), sizeof(((struct agent_config *)0)->name), fallback   \
+	}
 	KEY(server, KEY_ADDRESS, NULL),
 	KEY(http, KEY_ADDRESS, NULL),
 	KEY(run_dir, KEY_PATH, "/run/phoenix"),
@@ -140,7 +142,7 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	static const struct {
 		const char *word, *key;
 		bool needed;
-	} words[] = { { "phx.server", "server", true }, { "phx.http", "http", false } };
+	} words[] = {{"phx.server", "server", true}, {"phx.http", "http", false}};
 	struct agent_config copy = *c;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
 		PHX_AUTO_FREE char *value = find_word(cmdline, words[i].word);
@@ -155,10 +157,10 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	return 0;
 }
 
-static const char usage[] =
-	"usage: phx-agent [--config FILE] [--root DIR] [--run-dir DIR] [--fact-root DIR | --facts FILE] [--boot-id ID]\n"
-	"       phx-agent --deploy\n"
-	"       phx-agent --help | --version\n";
+static const char usage[] = "usage: phx-agent [--config FILE] [--root DIR] [--run-dir DIR] [--fact-root DIR | --facts "
+			    "FILE] [--boot-id ID]\n"
+			    "       phx-agent --deploy\n"
+			    "       phx-agent --help | --version\n";
 
 enum option_id {
 	OPT_DEPLOY = 1,
@@ -178,12 +180,12 @@ static int set_option(struct agent_config *c, int id, const char *value, struct 
 		char *to;
 		size_t size;
 	} text[] = {
-		[OPT_CONFIG] = { c->config, sizeof(c->config) },
-		[OPT_ROOT] = { c->root, sizeof(c->root) },
-		[OPT_RUN_DIR] = { c->run_dir, sizeof(c->run_dir) },
-		[OPT_FACT_ROOT] = { c->fact_root, sizeof(c->fact_root) },
-		[OPT_FACTS] = { c->facts_file, sizeof(c->facts_file) },
-		[OPT_BOOT_ID] = { c->boot_id, sizeof(c->boot_id) },
+		[OPT_CONFIG] = {c->config, sizeof(c->config)},
+		[OPT_ROOT] = {c->root, sizeof(c->root)},
+		[OPT_RUN_DIR] = {c->run_dir, sizeof(c->run_dir)},
+		[OPT_FACT_ROOT] = {c->fact_root, sizeof(c->fact_root)},
+		[OPT_FACTS] = {c->facts_file, sizeof(c->facts_file)},
+		[OPT_BOOT_ID] = {c->boot_id, sizeof(c->boot_id)},
 	};
 	if (id == OPT_DEPLOY)
 		c->deploy = true;
@@ -195,16 +197,16 @@ static int set_option(struct agent_config *c, int id, const char *value, struct 
 static int read_options(struct agent_config *c, int argc, char **argv, struct phx_err *err)
 {
 	static const struct option options[] = {
-		{ "deploy", no_argument, NULL, OPT_DEPLOY },
-		{ "config", required_argument, NULL, OPT_CONFIG },
-		{ "root", required_argument, NULL, OPT_ROOT },
-		{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
-		{ "fact-root", required_argument, NULL, OPT_FACT_ROOT },
-		{ "facts", required_argument, NULL, OPT_FACTS },
-		{ "boot-id", required_argument, NULL, OPT_BOOT_ID },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
+		{"deploy", no_argument, NULL, OPT_DEPLOY},
+		{"config", required_argument, NULL, OPT_CONFIG},
+		{"root", required_argument, NULL, OPT_ROOT},
+		{"run-dir", required_argument, NULL, OPT_RUN_DIR},
+		{"fact-root", required_argument, NULL, OPT_FACT_ROOT},
+		{"facts", required_argument, NULL, OPT_FACTS},
+		{"boot-id", required_argument, NULL, OPT_BOOT_ID},
+		{"help", no_argument, NULL, OPT_HELP},
+		{"version", no_argument, NULL, OPT_VERSION},
+		{0},
 	};
 	optind = 0; /* start again: tests call this more than once */
 	for (int id; (id = getopt_long(argc, argv, "+:", options, NULL)) != -1;) {
@@ -235,8 +237,8 @@ static int set_defaults(struct agent_config *c, struct phx_err *err)
 		if (n < 0 || (size_t)n >= k->size)
 			return phx_err_set(err, -EINVAL, "--root %s: too long", c->root);
 	}
-	if (!*c->config && snprintf(c->config, sizeof(c->config), "%s/etc/phoenix/agent.conf", c->root) >=
-				   (int)sizeof(c->config))
+	if (!*c->config &&
+	    snprintf(c->config, sizeof(c->config), "%s/etc/phoenix/agent.conf", c->root) >= (int)sizeof(c->config))
 		return phx_err_set(err, -EINVAL, "--root %s: too long", c->root);
 	return 0;
 }
@@ -258,7 +260,7 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err)
 {
-	struct agent_config c = { 0 };
+	struct agent_config c = {0};
 	int r = read_options(&c, argc, argv, err);
 	if (r != 0)
 		return r;

@@ -11,10 +11,10 @@ enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPER
 extern const struct phx_enum agent_supervisor_names;
 
 struct agent_config {
-	bool deploy;	    /* --deploy: child of the deploy initramfs' /init */
-	bool whole_machine; /* no --root: may mount, partition, reboot */
-	char server[128];   /* "10.77.0.1:8443" */
-	char http[128];	    /* "10.77.0.1:8080"; "" = images come over TLS too */
+	bool deploy;               /* --deploy: child of the deploy initramfs' /init */
+	bool whole_machine;        /* no --root: may mount, partition, reboot */
+	char server[128];          /* "10.77.0.1:8443" */
+	char http[128];            /* "10.77.0.1:8080"; "" = images come over TLS too */
 	char root[AGENT_PATH_MAX]; /* "" or the directory below which this agent lives (tests) */
 	char config[AGENT_PATH_MAX];
 	char run_dir[AGENT_PATH_MAX];
@@ -24,10 +24,10 @@ struct agent_config {
 	char ca[AGENT_PATH_MAX];
 	char site_pub[AGENT_PATH_MAX];
 	char token_file[AGENT_PATH_MAX]; /* may be absent */
-	char fact_root[AGENT_PATH_MAX];	 /* read facts below this directory */
+	char fact_root[AGENT_PATH_MAX];  /* read facts below this directory */
 	char facts_file[AGENT_PATH_MAX]; /* or take them from this JSON file */
-	char boot_id[40];		 /* "" = the kernel's */
-	int supervisor;			 /* enum agent_supervisor */
+	char boot_id[40];                /* "" = the kernel's */
+	int supervisor;                  /* enum agent_supervisor */
 };
 
 /** Read options, then the file or the kernel command line. Defaults lie below --root; what the file or

@@ -50,7 +50,7 @@ static json_t *macs_of(const struct phx_facts *facts)
 {
 	json_t *macs = json_array();
 	PHX_LIST_EACH(struct phx_nic_facts, nic, &facts->nics)
-		json_array_append_new(macs, json_string(nic->mac));
+	json_array_append_new(macs, json_string(nic->mac));
 	return macs;
 }
 
@@ -83,7 +83,7 @@ static json_t *make_body(struct agent *a, const char *csr)
 static int enrol_client(const struct agent *a, struct phx_http_client **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("https://%s", a->cfg.server);
-	struct phx_http_client_config config = { .base_url = url, .ca_pem_path = a->cfg.ca };
+	struct phx_http_client_config config = {.base_url = url, .ca_pem_path = a->cfg.ca};
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
@@ -107,7 +107,7 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *body = make_body(a, csr);
-	struct phx_http_response response = { 0 };
+	struct phx_http_response response = {0};
 	if (!body)
 		return -ENOMEM;
 	int r = phx_http_call(c, "POST", "/v1/agent/enrol", body, TIMEOUT_MS, &response, err);
@@ -126,10 +126,10 @@ static int ask_until_certified(struct agent *a, const char *csr)
 {
 	struct phx_http_client *c = NULL;
 	uint32_t wait_ms = WAIT_FIRST_MS;
-	struct phx_err last = { 0 };
+	struct phx_err last = {0};
 	int r = -EAGAIN;
 	while (!agent_stopping(a)) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		r = c ? 0 : enrol_client(a, &c, &err);
 		r = r ? r : ask_once(a, c, csr, &err);
 		if (r == 0)

@@ -42,7 +42,7 @@ static int check(const struct sink *s, uint64_t size, const char *sha256, const 
 int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
 		 struct phx_err *err)
 {
-	struct sink s = { .fd = fd, .max = size ? size : max };
+	struct sink s = {.fd = fd, .max = size ? size : max};
 	char found[PHX_SHA256_HEX];
 	off_t start = lseek(fd, 0, SEEK_END);
 	int r = start < 0 ? -errno : phx_sha256_new(&s.digest);

@@ -4,8 +4,8 @@
 
 #include "http/http.h"
 
-/** Fetch `path` into the file `dest`: written beside, its size (0 = unknown, then at most `max`) and SHA-256 (hex; "" = unchecked)
- * compared, synced, renamed. A `dest` that already is right is kept. -EFBIG, -EBADMSG. */
+/** Fetch `path` into the file `dest`: written beside, its size (0 = unknown, then at most `max`) and SHA-256 (hex; "" =
+ * unchecked) compared, synced, renamed. A `dest` that already is right is kept. -EFBIG, -EBADMSG. */
 int fetch_file(struct phx_http_client *c, const char *path, const char *dest, uint64_t size, uint64_t max,
 	       const char *sha256, struct phx_err *err);
 

@@ -12,11 +12,11 @@
 #include "base/file.h"
 
 /* the same as phx_role_check()'s */
-static const char *const allowed[] = { "/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/" };
+static const char *const allowed[] = {"/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/"};
 
 /* The system or Phoenix lives by these and by all that is in them. */
 static const char *const kept[] = {
-	"/var/lib/phoenix", "/var/lib/dpkg",	 "/var/lib/apt",     "/var/lib/systemd",
+	"/var/lib/phoenix", "/var/lib/dpkg",      "/var/lib/apt",     "/var/lib/systemd",
 	"/var/lib/dbus",    "/var/cache/phoenix", "/var/log/journal",
 };
 
@@ -44,7 +44,9 @@ int guard_check(const char *path, struct phx_err *err)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(allowed); i++)
 		below = below || (phx_str_starts(path, allowed[i]) && path[strlen(allowed[i])]);
 	if (!below)
-		return phx_err_set(err, -EPERM, "%s: only what is below /var/lib, /var/cache, /var/log, /srv or /etc/opt may be removed", path);
+		return phx_err_set(
+			err, -EPERM,
+			"%s: only what is below /var/lib, /var/cache, /var/log, /srv or /etc/opt may be removed", path);
 	if (!plain_components(path))
 		return phx_err_set(err, -EPERM, "%s: must be a plain path without \"//\", \".\" or \"..\"", path);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++)

@@ -46,9 +46,9 @@ static int check_http(const struct phx_role *role, const char *pkg_root, struct 
 		return phx_err_set(err, -EINVAL, "%s: not a URL", url);
 	const char *path = strchr(host + 3, '/');
 	PHX_AUTO_FREE char *base = path ? strndup(url, (size_t)(path - url)) : strdup(url);
-	struct phx_http_client_config config = { .base_url = base, .connect_timeout_ms = timeout_ms(role) };
+	struct phx_http_client_config config = {.base_url = base, .connect_timeout_ms = timeout_ms(role)};
 	struct phx_http_client *client = NULL;
-	struct phx_http_response response = { 0 };
+	struct phx_http_response response = {0};
 	if (!base)
 		return -ENOMEM;
 	int r = phx_http_client_new(&config, &client, err);
@@ -72,7 +72,7 @@ static int connect_within(const struct addrinfo *a, uint32_t ms)
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
-	struct pollfd p = { fd, POLLOUT, 0 };
+	struct pollfd p = {fd, POLLOUT, 0};
 	if (poll(&p, 1, (int)ms) <= 0)
 		return -ETIMEDOUT;
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &n);
@@ -82,7 +82,7 @@ static int connect_within(const struct addrinfo *a, uint32_t ms)
 static int check_tcp(const struct phx_role *role, const char *pkg_root, struct phx_err *err)
 {
 	const char *target = role->health.target, *colon = strrchr(target, ':');
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found;
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found;
 	(void)pkg_root;
 	if (!colon)
 		return phx_err_set(err, -EINVAL, "%s: expected ADDRESS:PORT", target);
@@ -100,7 +100,8 @@ static int check_tcp(const struct phx_role *role, const char *pkg_root, struct p
 static char *find_program(const struct phx_role *role, const char *pkg_root, const char *word)
 {
 	if (word[0] != '/')
-		PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
+		PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+		{
 			char *path = phx_path("%s/%s/%s/%s", pkg_root, p->name, p->version, word);
 			if (path && access(path, X_OK) == 0)
 				return path;
@@ -123,7 +124,7 @@ static int check_exec(const struct phx_role *role, const char *pkg_root, struct 
 	if (!program)
 		return -ENOMEM;
 	argv[0] = program;
-	struct phx_run run = { .argv = argv, .timeout_ms = timeout_ms(role), .output_max = 4096 };
+	struct phx_run run = {.argv = argv, .timeout_ms = timeout_ms(role), .output_max = 4096};
 	return phx_run_check(&run, NULL, err);
 }
 
@@ -150,7 +151,7 @@ struct health {
 	pthread_cond_t changed;
 	struct phx_role role;
 	bool watching, quit, ok;
-	uint32_t failed; /* in a row */
+	uint32_t failed;     /* in a row */
 	uint64_t generation; /* of `role` */
 	char text[160];
 };
@@ -171,7 +172,7 @@ static void count_result(struct health *h, int r, const char *text)
 static void check_once(struct health *h)
 {
 	struct phx_role copy;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	uint64_t generation = h->generation;
 	if (phx_record_copy(&phx_role_record, &copy, &h->role) < 0)
 		return;
@@ -251,7 +252,7 @@ void health_free(struct health *h)
 
 int health_watch(struct health *h, const struct phx_role *role, struct phx_err *err)
 {
-	struct phx_role copy = { 0 };
+	struct phx_role copy = {0};
 	if (role && phx_record_copy(&phx_role_record, &copy, role) < 0)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&h->lock);

@@ -14,7 +14,8 @@ struct health;
 int health_new(const char *pkg_root, struct health **ret, struct phx_err *err);
 void health_free(struct health *h);
 
-/** From now on check this role (copied); NULL = none, which counts as healthy. The verdict starts unknown (not healthy). */
+/** From now on check this role (copied); NULL = none, which counts as healthy. The verdict starts unknown (not
+ * healthy). */
 int health_watch(struct health *h, const struct phx_role *role, struct phx_err *err);
 
 /** The verdict: one success makes healthy, `failures` in a row unhealthy. Text of the last failure. */

@@ -35,7 +35,7 @@ static int find_bundle(char ret[PATH_MAX], struct phx_err *err)
 
 static int make_dirs(const char *root, struct phx_err *err)
 {
-	static const char *const dirs[] = { "/opt/phoenix/pkg", "/etc/phoenix", "/var/lib/phoenix", WANTS };
+	static const char *const dirs[] = {"/opt/phoenix/pkg", "/etc/phoenix", "/var/lib/phoenix", WANTS};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++) {
 		PHX_AUTO_FREE char *dir = phx_path("%s%s", root, dirs[i]);
@@ -52,7 +52,7 @@ static int write_text(const char *root, const char *path, const char *text, stru
 
 static int write_config(struct agent *a, const char *root, struct phx_err *err)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	phx_buf_addf(&b, "# written by the agent in the deploy initramfs\nserver = \"%s\";\n", a->cfg.server);
 	if (a->cfg.http[0])
 		phx_buf_addf(&b, "http = \"%s\";\n", a->cfg.http);
@@ -120,7 +120,7 @@ int install_agent(struct agent *a, const char *root, struct phx_err *err)
 
 int install_state(struct agent *a, const char *state_dir, struct phx_err *err)
 {
-	static const char *const files[] = { "agent.key", "agent.pem" };
+	static const char *const files[] = {"agent.key", "agent.pem"};
 	int r = phx_dir_make(state_dir, 0700, err);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(files); i++) {
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", a->cfg.state_dir, files[i]);

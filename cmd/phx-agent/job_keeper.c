@@ -137,7 +137,7 @@ static int watch_job(pid_t job, int from, int to)
 	int sig = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	bool open_stream = true;
 	while (!reap(job, &status)) {
-		struct pollfd fds[] = { { sig, POLLIN, 0 }, { open_stream ? from : -1, POLLIN, 0 } };
+		struct pollfd fds[] = {{sig, POLLIN, 0}, {open_stream ? from : -1, POLLIN, 0}};
 		struct signalfd_siginfo info;
 		poll(fds, 2, -1);
 		if (fds[0].revents)
@@ -168,7 +168,7 @@ void job_keeper_run(const struct job_keeper *k)
 	char text[16];
 	(void)!pwrite(k->lock_fd, text, (size_t)snprintf(text, sizeof(text), "%d\n", (int)job), 0);
 	/* keep nothing of the agent's: its sockets must close when it ends */
-	int keep[] = { fcntl(out, F_DUPFD, 64), fcntl(pipe_fds[0], F_DUPFD, 64), fcntl(k->lock_fd, F_DUPFD, 64) };
+	int keep[] = {fcntl(out, F_DUPFD, 64), fcntl(pipe_fds[0], F_DUPFD, 64), fcntl(k->lock_fd, F_DUPFD, 64)};
 	for (int i = 0; i < 3; i++)
 		dup2(keep[i], 3 + i);
 	close_from(6);

@@ -14,7 +14,7 @@ struct job_keeper {
 	const char *output;   /* file to write, 0600 */
 	const char *end_tmp;  /* "STATUS\n" is written here ... */
 	const char *end_path; /* ... and published here */
-	int lock_fd;	      /* locked (flock) as long as the keeper lives; gets the job's session id as text */
+	int lock_fd;          /* locked (flock) as long as the keeper lives; gets the job's session id as text */
 };
 
 /** Runs in a fresh child of the agent: starts the job in a session of its own, copies its output, waits, kills

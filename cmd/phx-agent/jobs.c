@@ -28,20 +28,27 @@
 #include "phx-agent/job_keeper.h"
 #include "phx-agent/log.h"
 
-enum { POLL_MS = 50, KILL_AFTER_MS = 5000, DIE_MS = 10000, RECORDS_KEPT = 256, STATUS_LOST = 255, STATUS_NEVER_RAN = 143 };
+enum {
+	POLL_MS = 50,
+	KILL_AFTER_MS = 5000,
+	DIE_MS = 10000,
+	RECORDS_KEPT = 256,
+	STATUS_LOST = 255,
+	STATUS_NEVER_RAN = 143
+};
 
 struct job_record {
 	uint64_t id;
 	bool reported;
 };
-static const struct phx_field job_fields[] = { PHX_U64(struct job_record, id), PHX_BOOL(struct job_record, reported) };
+static const struct phx_field job_fields[] = {PHX_U64(struct job_record, id), PHX_BOOL(struct job_record, reported)};
 static const struct phx_record job_record = PHX_RECORD("job", struct job_record, job_fields);
 
 struct running {
 	uint64_t id;
-	bool ended;	 /* and told, but not reported yet */
+	bool ended;      /* and told, but not reported yet */
 	int64_t kill_ms; /* when SIGKILL is due; 0 = not asked to end */
-	pid_t keeper;	 /* our child, to be reaped; 0 = an earlier agent's */
+	pid_t keeper;    /* our child, to be reaped; 0 = an earlier agent's */
 };
 
 struct jobs {
@@ -120,7 +127,7 @@ static void read_end(const struct jobs *j, uint64_t id, struct job_end *ret)
 	PHX_AUTO_FREE char *path = job_path(j, id, "end");
 	PHX_AUTO_FREE char *text = NULL;
 	uint64_t status;
-	*ret = (struct job_end){ .id = id, .status = STATUS_LOST };
+	*ret = (struct job_end){.id = id, .status = STATUS_LOST};
 	snprintf(ret->output, sizeof(ret->output), "%s/%" PRIu64 ".out", j->out_dir, id);
 	if (path && phx_file_read(path, 16, &text, NULL, NULL) == 0) {
 		text[strcspn(text, "\n")] = '\0';
@@ -137,8 +144,8 @@ static void read_end(const struct jobs *j, uint64_t id, struct job_end *ret)
 static struct running *find(struct jobs *j, uint64_t id)
 {
 	PHX_LIST_EACH(struct running, r, &j->list)
-		if (r->id == id)
-			return r;
+	if (r->id == id)
+		return r;
 	return NULL;
 }
 
@@ -149,7 +156,7 @@ static int track(struct jobs *j, uint64_t id, pid_t keeper)
 		r = phx_list_push(&j->list, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	*r = (struct running){ .id = id, .keeper = keeper };
+	*r = (struct running){.id = id, .keeper = keeper};
 	pthread_cond_broadcast(&j->changed);
 	return 0;
 }
@@ -182,7 +189,7 @@ static void look_after_all(struct jobs *j)
 {
 	for (uint32_t i = 0; i < j->list.n; i++) {
 		struct running *r = PHX_LIST_AT(&j->list, struct running, i);
-		struct job_end end = { 0 };
+		struct job_end end = {0};
 		if (r->ended)
 			continue;
 		look_after(j, r, &end);
@@ -203,7 +210,7 @@ static void *run_thread(void *arg)
 		bool busy = false;
 		look_after_all(j);
 		PHX_LIST_EACH(struct running, r, &j->list)
-			busy = busy || !r->ended;
+		busy = busy || !r->ended;
 		if (!busy) {
 			pthread_cond_wait(&j->changed, &j->lock);
 			continue;
@@ -231,10 +238,11 @@ static void add_word(struct environment *e, const char *name, const char *value)
 
 static int fold_nodes(const struct phx_job *job, char **ret_folded, char **ret_lines)
 {
-	struct phx_nodeset set = { 0 };
-	PHX_AUTO(phx_buf_fini) struct phx_buf lines = { 0 };
+	struct phx_nodeset set = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf lines = {0};
 	int r = 0;
-	PHX_LIST_EACH(struct phx_job_part, p, &job->parts) {
+	PHX_LIST_EACH(struct phx_job_part, p, &job->parts)
+	{
 		r = r ? r : phx_nodeset_add(&set, p->node);
 		phx_buf_addf(&lines, "%s\n", p->node);
 	}
@@ -317,15 +325,15 @@ static int fork_keeper(const struct jobs *j, const struct phx_job *job, struct j
 /* Known from here on, so that whatever happens it is never started again. */
 static int launch(struct jobs *j, const struct phx_job *job, struct phx_err *err)
 {
-	struct environment env = { 0 };
-	struct job_keeper k = { .user = { .uid = job->uid, .gid = job->gid }, .env = env.list };
+	struct environment env = {0};
+	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid}, .env = env.list};
 	PHX_AUTO_FREE char **argv = calloc(job->argv.n + 1, sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->argv.n; i++)
 		argv[i] = PHX_LIST_AT(&job->argv, struct phx_word, i)->text;
 	k.argv = argv;
-	int r = write_record(j, &(struct job_record){ .id = job->id }, err);
+	int r = write_record(j, &(struct job_record){.id = job->id}, err);
 	if (r == 0)
 		r = make_environment(j, job, &env, err);
 	if (r == 0)
@@ -377,7 +385,7 @@ int jobs_kill(struct jobs *j, uint64_t id, struct phx_err *err)
 		end_job(j, run);
 	} else {
 		if (read_record(j, id, &rec) == -ENOENT) {
-			r = write_record(j, &(struct job_record){ .id = id }, err);
+			r = write_record(j, &(struct job_record){.id = id}, err);
 			r = r ? r : write_end(j, id, STATUS_NEVER_RAN, err);
 		}
 		r = r ? r : track(j, id, 0);
@@ -391,7 +399,7 @@ static bool any_running(struct jobs *j)
 	pthread_mutex_lock(&j->lock);
 	bool any = false;
 	PHX_LIST_EACH(struct running, r, &j->list)
-		any = any || !r->ended;
+	any = any || !r->ended;
 	pthread_mutex_unlock(&j->lock);
 	return any;
 }
@@ -415,7 +423,7 @@ int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), voi
 	if (r == -ETIMEDOUT) {
 		pthread_mutex_lock(&j->lock);
 		PHX_LIST_EACH(struct running, run, &j->list)
-			end_job(j, run);
+		end_job(j, run);
 		pthread_mutex_unlock(&j->lock);
 		r = wait_none(j, DIE_MS, cancelled, arg);
 	}
@@ -460,7 +468,7 @@ static void count_oldest(void *arg, uint64_t id)
 
 static void prune(struct jobs *j)
 {
-	struct oldest o = { 0 };
+	struct oldest o = {0};
 	if (each_record(j, count_oldest, &o) < 0 || o.n <= RECORDS_KEPT || find(j, o.id))
 		return;
 	remove_file(job_path(j, o.id, "json"));
@@ -469,14 +477,14 @@ static void prune(struct jobs *j)
 
 void jobs_reported(struct jobs *j, uint64_t id)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	pthread_mutex_lock(&j->lock);
 	for (uint32_t i = 0; i < j->list.n; i++)
 		if (PHX_LIST_AT(&j->list, struct running, i)->id == id) {
 			phx_list_remove(&j->list, sizeof(struct running), i);
 			break;
 		}
-	if (write_record(j, &(struct job_record){ id, true }, &err) < 0)
+	if (write_record(j, &(struct job_record){id, true}, &err) < 0)
 		agent_log("job %" PRIu64 ": %s", id, err.text);
 	remove_file(job_path(j, id, "run"));
 	remove_file(phx_path("%s/%" PRIu64 ".out", j->out_dir, id));

@@ -15,14 +15,10 @@
 enum { ENTRY_MAX = 65536 };
 
 static const struct phx_field entry_fields[] = {
-	PHX_U64(struct journal_entry, id),
-	PHX_U64(struct journal_entry, epoch),
-	PHX_U32(struct journal_entry, attempt),
-	PHX_STR(struct journal_entry, kind),
-	PHX_I64(struct journal_entry, result),
-	PHX_STR(struct journal_entry, text),
-	PHX_BOOL(struct journal_entry, has_wipe),
-	PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
+	PHX_U64(struct journal_entry, id),        PHX_U64(struct journal_entry, epoch),
+	PHX_U32(struct journal_entry, attempt),   PHX_STR(struct journal_entry, kind),
+	PHX_I64(struct journal_entry, result),    PHX_STR(struct journal_entry, text),
+	PHX_BOOL(struct journal_entry, has_wipe), PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
 };
 const struct phx_record journal_entry_record = PHX_RECORD("step result", struct journal_entry, entry_fields);
 
@@ -57,7 +53,7 @@ static int write_epoch(const char *state_dir, uint64_t epoch, struct phx_err *er
 
 int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 {
-	struct journal new = { 0 };
+	struct journal new = {0};
 	if (PHX_STR_SET(new.dir, state_dir) < 0)
 		return phx_err_set(err, -ENAMETOOLONG, "%s: too long", state_dir);
 	PHX_AUTO_FREE char *steps = phx_path("%s/steps", state_dir);
@@ -72,7 +68,8 @@ int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err)
 {
 	if (epoch < j->epoch)
-		return phx_err_set(err, -ESTALE, "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch, j->epoch);
+		return phx_err_set(err, -ESTALE, "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch,
+				   j->epoch);
 	if (epoch == j->epoch)
 		return 0;
 	int r = write_epoch(j->dir, epoch, err);
@@ -150,7 +147,7 @@ static void count_entry(void *arg, uint64_t id)
 /* Each put adds one, so that removing one keeps the bound. */
 static void prune(const struct journal *j)
 {
-	struct prune p = { 0 };
+	struct prune p = {0};
 	if (each_entry(j->dir, count_entry, &p) < 0 || p.n <= JOURNAL_KEEP)
 		return;
 	PHX_AUTO_FREE char *path = entry_path(j->dir, p.oldest);
@@ -197,7 +194,7 @@ static void copy_entry(void *arg, uint64_t id)
 int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err)
 {
 	struct journal to;
-	struct copy c = { j, to_state_dir, 0, err };
+	struct copy c = {j, to_state_dir, 0, err};
 	int r = journal_open(&to, to_state_dir, err);
 	if (r == 0)
 		r = each_entry(j->dir, copy_entry, &c);

@@ -12,7 +12,7 @@
 struct journal_entry {
 	uint64_t id, epoch;
 	uint32_t attempt;
-	char kind[32]; /* of the step, by name */
+	char kind[32];  /* of the step, by name */
 	int64_t result; /* 0 or negative errno */
 	char text[256];
 	bool has_wipe;
@@ -35,7 +35,8 @@ int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
 /** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing then). */
 int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err);
 
-/** Does `e` answer an order with this attempt number? A success always; a failure unless the order is a newer attempt. */
+/** Does `e` answer an order with this attempt number? A success always; a failure unless the order is a newer attempt.
+ */
 bool journal_answers(const struct journal_entry *e, uint32_t attempt);
 
 /** Publish a result; on return it is on the disk. */

@@ -57,7 +57,7 @@ struct link {
 static void read_role(const struct agent *a, struct role_state *ret)
 {
 	if (a->env != PHX_ENV_OS || role_state_read(a->cfg.state_dir, ret, NULL) < 0)
-		*ret = (struct role_state){ 0 };
+		*ret = (struct role_state){0};
 }
 
 static void add_role(const struct agent *a, json_t *j)
@@ -124,7 +124,7 @@ static void add_monitor(struct link *l, json_t *j)
 
 static json_t *hello_body(struct agent *a)
 {
-	struct system_state sys = { 0 };
+	struct system_state sys = {0};
 	json_t *j = json_object();
 	add_where(a, j);
 	pthread_mutex_lock(&a->lock);
@@ -133,7 +133,7 @@ static json_t *hello_body(struct agent *a)
 	add_role(a, j);
 	add_health(a, j);
 	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
-		sys = (struct system_state){ 0 };
+		sys = (struct system_state){0};
 	json_object_set_new(j, "system_image", json_string(sys.image));
 	json_object_set_new(j, "system_digest", json_string(sys.digest));
 	return j;
@@ -158,7 +158,7 @@ static json_t *beat_body(struct link *l)
 static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms, long *ret_status, json_t **ret,
 		struct phx_err *err)
 {
-	struct phx_http_response response = { 0 };
+	struct phx_http_response response = {0};
 	int r = phx_http_call(l->client, "POST", path, body, timeout_ms, &response, err);
 	*ret_status = r == 0 ? response.status : 0;
 	if (r == 0 && (response.status < 200 || response.status > 299))
@@ -210,8 +210,8 @@ static void resume_role(struct link *l, const json_t *wanted)
 {
 	struct agent *a = l->agent;
 	struct role_state role;
-	struct phx_role want = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_role want = {0};
+	struct phx_err err = {0};
 	char is[200], should[200];
 	read_role(a, &role);
 	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role.role.name[0] ? &role.role : NULL, is, sizeof(is));
@@ -254,7 +254,7 @@ static void take_hello(struct link *l, const json_t *answer)
 
 static void say_hello(struct link *l)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = hello_body(l->agent);
@@ -302,7 +302,7 @@ static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, s
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = { { "step", take_step }, { "job", take_job }, { "kill", take_kill } };
+} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
 static void refuse_job(struct agent *a, uint64_t id, const char *text)
@@ -316,7 +316,7 @@ static void refuse_job(struct agent *a, uint64_t id, const char *text)
 static void take_order(struct link *l, const json_t *j)
 {
 	struct phx_order o;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = order_parse(j, &o, &err);
 	if (r < 0) {
 		agent_log("%s", err.text);
@@ -340,7 +340,7 @@ static void take_order(struct link *l, const json_t *j)
 
 static void beat(struct link *l)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	long status = 0;
 	size_t i;
 	json_t *order;
@@ -354,8 +354,7 @@ static void beat(struct link *l)
 	}
 	l->retry_ms = RETRY_FIRST_MS;
 	const json_t *orders = json_object_get(answer, "orders");
-	json_array_foreach((json_t *)orders, i, order)
-		take_order(l, order);
+	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
 	/* an answer without orders before its time, or the same orders over and over, must not become a storm */
 	uint32_t pause_ms = agent_now_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
 	agent_wait_ms(l->agent, pause_ms);
@@ -365,7 +364,7 @@ static void beat(struct link *l)
 
 static void refresh_facts(struct link *l)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (agent_now_ms() < l->facts_due_ms)
 		return;
 	l->facts_due_ms = agent_now_ms() + FACTS_EVERY_MS;
@@ -379,7 +378,7 @@ static void refresh_facts(struct link *l)
 /* The head says that this node has its system: enter it. What is in the way is told, and tried again. */
 static void boot_local(struct link *l)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!l->boot_local || agent_now_ms() < l->local_due_ms)
 		return;
 	l->local_due_ms = agent_now_ms() + LOCAL_RETRY_MS;
@@ -394,7 +393,7 @@ static void boot_local(struct link *l)
 /* 0 when there is a client with our certificate. */
 static int need_client(struct link *l)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (l->client)
 		return 0;
 	int r = enrol(l->agent, &err);
@@ -409,7 +408,7 @@ static int need_client(struct link *l)
 
 void *link_thread(void *arg)
 {
-	struct link l = { .agent = arg, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS };
+	struct link l = {.agent = arg, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
 	while (!agent_stopping(l.agent)) {
 		refresh_facts(&l);
 		if (need_client(&l) < 0)

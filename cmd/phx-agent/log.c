@@ -31,7 +31,7 @@ int64_t agent_now_ms(void)
 
 void agent_sleep_ms(uint32_t ms)
 {
-	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
 	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
 		;
 }

@@ -15,8 +15,8 @@ enum { TRIES = 16 };
 /* Another program may take the free one first: -EBUSY. */
 static int try_attach(int control, int file, char ret_device[64])
 {
-	struct loop_config config = { .fd = (uint32_t)file,
-				      .info = { .lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR } };
+	struct loop_config config = {.fd = (uint32_t)file,
+				     .info = {.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR}};
 	int number = ioctl(control, LOOP_CTL_GET_FREE);
 	if (number < 0)
 		return -errno;

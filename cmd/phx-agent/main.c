@@ -18,7 +18,7 @@ enum { EXIT_CONFIG = 78, WATCHDOG_S = 5 };
 /* Waits for the order to end; tells the watchdog that we are alive. */
 static void wait_signal(const sigset_t *set)
 {
-	struct timespec period = { WATCHDOG_S, 0 };
+	struct timespec period = {WATCHDOG_S, 0};
 	int sig;
 	sd_notify(0, "READY=1");
 	do {
@@ -52,8 +52,8 @@ static void block_signals(sigset_t *ret)
 
 int main(int argc, char **argv)
 {
-	struct agent a = { 0 };
-	struct phx_err err = { 0 };
+	struct agent a = {0};
+	struct phx_err err = {0};
 	sigset_t signals;
 	int r = agent_config_init(argc, argv, &a.cfg, &err);
 	if (r != 0) {

@@ -38,7 +38,7 @@ struct outbox {
 /* The head cannot be reached, or is in trouble itself: worth trying again. */
 static bool temporary(int r)
 {
-	static const int final[] = { -EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY, -ESTALE, -E2BIG, -EFBIG };
+	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY, -ESTALE, -E2BIG, -EFBIG};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
 		if (r == final[i])
 			return false;
@@ -123,7 +123,7 @@ static void *run_thread(void *arg)
 	uint32_t retry_ms = RETRY_MS;
 	pthread_mutex_lock(&o->lock);
 	for (;;) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		wait_item(o);
 		if (o->quit)
 			break;
@@ -177,7 +177,7 @@ void outbox_free(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 	pthread_join(o->thread, NULL);
 	PHX_LIST_EACH(struct item, it, &o->items)
-		item_fini(it);
+	item_fini(it);
 	phx_list_fini(&o->items);
 	phx_http_client_free(o->client);
 	pthread_mutex_destroy(&o->lock);
@@ -194,7 +194,7 @@ int outbox_put(struct outbox *o, uint64_t id, bool is_job, json_t *message, cons
 	pthread_mutex_lock(&o->lock);
 	struct item *it = phx_list_push(&o->items, sizeof(*it));
 	if (it) {
-		*it = (struct item){ id, is_job, json_incref(message), PHX_TAKE(copy), done, arg };
+		*it = (struct item){id, is_job, json_incref(message), PHX_TAKE(copy), done, arg};
 		pthread_cond_broadcast(&o->changed);
 	}
 	pthread_mutex_unlock(&o->lock);
@@ -205,7 +205,8 @@ uint32_t outbox_ids(struct outbox *o, bool jobs, uint64_t *ret_ids, uint32_t max
 {
 	uint32_t n = 0;
 	pthread_mutex_lock(&o->lock);
-	PHX_LIST_EACH(struct item, it, &o->items) {
+	PHX_LIST_EACH(struct item, it, &o->items)
+	{
 		if (it->is_job != jobs)
 			continue;
 		if (n < max)

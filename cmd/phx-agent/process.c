@@ -14,7 +14,7 @@
 
 int process_find_user(const char *name, struct process_user *ret, struct phx_err *err)
 {
-	struct process_user u = { 0 };
+	struct process_user u = {0};
 	struct passwd pw, *found = NULL;
 	char buf[4096];
 	if (name[0]) {
@@ -61,8 +61,7 @@ uint64_t process_start_time(pid_t pid)
 	/* the name may hold blanks and brackets: fields count from the last one */
 	const char *p = strrchr(text, ')');
 	char state = 'Z';
-	if (!p || sscanf(p + 1,
-			 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	if (!p || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 			 &state, &start) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : start;

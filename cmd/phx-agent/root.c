@@ -38,7 +38,7 @@ static int mount_ext4(const char *device, const char *dir, unsigned long flags, 
 
 int root_unmount(struct phx_err *err)
 {
-	static const char *const dirs[] = { ROOT_STATE_DIR, ROOT_DIR, OLD_STATE };
+	static const char *const dirs[] = {ROOT_STATE_DIR, ROOT_DIR, OLD_STATE};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
 		while (umount2(dirs[i], 0) == 0)
 			;
@@ -64,7 +64,7 @@ static int adopt_files(struct agent *a, struct phx_err *err)
 	static const struct {
 		const char *name;
 		bool needed;
-	} files[] = { { "agent.key", true }, { "agent.pem", true }, { "system.json", false } };
+	} files[] = {{"agent.key", true}, {"agent.pem", true}, {"system.json", false}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
 		PHX_AUTO_FREE char *from = phx_path(OLD_STATE "/%s", files[i].name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
@@ -85,7 +85,7 @@ static int adopt_files(struct agent *a, struct phx_err *err)
 int root_adopt(struct agent *a, struct phx_err *err)
 {
 	struct phx_disk_system sys;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (phx_disk_find_system(&sys, &why) < 0) {
 		agent_log("no installed system: %s", why.text);
 		return 0;
@@ -124,7 +124,8 @@ static int parse_hex(const char *hex, uint8_t *ret, size_t n)
 	return 0;
 }
 
-int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err)
+int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("/v1/agent/disk-key/%s", key_id);
 	PHX_AUTO_JSON json_t *answer = NULL;

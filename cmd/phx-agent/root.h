@@ -15,7 +15,8 @@
 int root_adopt(struct agent *a, struct phx_err *err);
 
 /** Get the disk key `key_id` from the head. Cleanse `ret_key` after use. */
-int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err);
+int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		  struct phx_err *err);
 
 /** Mount the root (`device`) and its state partition at ROOT_DIR; what was mounted there is unmounted first. */
 int root_mount(const char *device, const char *state_device, struct phx_err *err);

@@ -68,16 +68,16 @@ struct services {
 static bool after(const struct phx_service *svc, const char *name)
 {
 	PHX_LIST_EACH(struct phx_word, w, &svc->after)
-		if (phx_str_eq(w->text, name))
-			return true;
+	if (phx_str_eq(w->text, name))
+		return true;
 	return false;
 }
 
 static const char *package_version(const struct phx_role *role, const char *package)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-		if (phx_str_eq(p->name, package))
-			return p->version;
+	if (phx_str_eq(p->name, package))
+		return p->version;
 	return NULL;
 }
 
@@ -94,7 +94,7 @@ static char **word_vector(const struct phx_list *words, size_t extra)
 	size_t i = 0;
 	if (v)
 		PHX_LIST_EACH(struct phx_word, w, words)
-			v[i++] = w->text;
+	v[i++] = w->text;
 	return v;
 }
 
@@ -118,12 +118,12 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 	env[svc->env.n] = env_package;
 	env[svc->env.n + 1] = env_role;
 	env[svc->env.n + 2] = (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	PHX_AUTO(phx_buf_fini) struct phx_buf what = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf what = {0};
 	phx_buf_addf(&what, "Phoenix %s of role %s:", svc->name, s->role.name);
 	for (char **a = argv; *a; a++)
 		phx_buf_addf(&what, " %s", *a);
-	struct service_command c = { svc->name, what.data ? what.data : "", *dir ? dir : "/", svc->user,
-				     argv,	env,			     svc->stop_grace_s };
+	struct service_command c = {svc->name, what.data ? what.data : "", *dir ? dir : "/", svc->user, argv,
+				    env,       svc->stop_grace_s};
 	return s->backend->start(s->self, &c, &slot->proc, err);
 }
 
@@ -139,7 +139,7 @@ static int start_slot(struct services *s, struct slot *slot, struct phx_err *err
 
 static void stop_slot(struct services *s, struct slot *slot)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (slot->state == SLOT_UP &&
 	    s->backend->stop(s->self, slot->svc->name, &slot->proc, slot->svc->stop_grace_s, &err) < 0)
 		agent_log("service %s: %s", slot->svc->name, err.text);
@@ -156,7 +156,7 @@ static bool slot_died(struct services *s, struct slot *slot)
 
 static void publish(struct services *s)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED)
 			phx_buf_addf(&b, "%s%s (status %d)", b.n ? ", " : "not running: ", s->slots[i].svc->name,
@@ -311,7 +311,7 @@ static bool dependencies_up(const struct services *s, const struct slot *slot)
 
 static void restart_slot(struct services *s, struct slot *slot)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (start_slot(s, slot, &err) < 0) {
 		agent_log("%s", err.text);
 		slot->next_start_ms = agent_now_ms() + BACKOFF_MAX_MS;
@@ -371,9 +371,9 @@ static void wait_event(struct services *s, int timeout_ms)
 		agent_sleep_ms(TICK_MS);
 		return;
 	}
-	fds[0] = (struct pollfd){ s->wake_fd, POLLIN, 0 };
+	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
 	for (uint32_t i = 0; i < s->n; i++)
-		fds[i + 1] = (struct pollfd){ s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0 };
+		fds[i + 1] = (struct pollfd){s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
 	poll(fds, s->n + 1, timeout_ms);
 	if (fds[0].revents)
 		(void)!read(s->wake_fd, &count, sizeof(count));
@@ -408,7 +408,7 @@ static void wake(struct services *s)
 
 static int command(struct services *s, enum command_op op, const struct phx_role *role, struct phx_err *err)
 {
-	struct command c = { .op = op, .role = role };
+	struct command c = {.op = op, .role = role};
 	pthread_mutex_lock(&s->lock);
 	while (s->command)
 		pthread_cond_wait(&s->changed, &s->lock);
@@ -424,8 +424,8 @@ static int open_backend(struct services *s, const struct services_config *config
 {
 	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
 		       (config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
-	return systemd ? service_systemd_new(&s->backend, &s->self, err) :
-			 service_own_new(config->run_dir, &s->backend, &s->self, err);
+	return systemd ? service_systemd_new(&s->backend, &s->self, err)
+		       : service_own_new(config->run_dir, &s->backend, &s->self, err);
 }
 
 int services_new(const struct services_config *config, struct services **ret, struct phx_err *err)

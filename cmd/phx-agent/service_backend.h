@@ -9,12 +9,12 @@
 
 /** One program, ready to run. Everything is borrowed for the call. */
 struct service_command {
-	const char *name;	 /* service */
+	const char *name;        /* service */
 	const char *description; /* says what exactly runs: same text = same service */
 	const char *cwd;
-	const char *user;   /* "" = root */
-	char *const *argv;  /* argv[0] is a path */
-	char *const *env;   /* whole environment */
+	const char *user;  /* "" = root */
+	char *const *argv; /* argv[0] is a path */
+	char *const *env;  /* whole environment */
 	uint32_t stop_grace_s;
 };
 

@@ -28,8 +28,8 @@
 enum { DEFAULT_GRACE_S = 10 };
 
 struct own {
-	char dir[256];	     /* RUN/services */
-	char cgroup[128];    /* "" none; else the prefix of our groups */
+	char dir[256];    /* RUN/services */
+	char cgroup[128]; /* "" none; else the prefix of our groups */
 };
 
 /* ---- the child ---- */
@@ -70,7 +70,7 @@ static void child_exec(const struct launch *l)
 
 static void find_cgroup(struct own *o)
 {
-	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	struct stat st;
 	if (stat(o->dir, &st) < 0)
 		return;
@@ -147,7 +147,7 @@ static void remove_pid(const struct own *o, const char *name)
 
 static bool wait_end(int pidfd, uint32_t timeout_ms)
 {
-	struct pollfd fd = { pidfd, POLLIN, 0 };
+	struct pollfd fd = {pidfd, POLLIN, 0};
 	int64_t end = agent_now_ms() + timeout_ms;
 	for (int64_t left = timeout_ms; left >= 0; left = end - agent_now_ms())
 		if (poll(&fd, 1, (int)left) > 0)
@@ -205,7 +205,7 @@ static int launch(struct own *o, struct launch *l, struct service_proc *ret, str
 	if (r < 0)
 		return phx_err_set(err, r, "%s: %s", l->c->argv[0], strerror(-r));
 	r = write_pid(o, l->c->name, pid, err);
-	*ret = (struct service_proc){ pid, pidfd_open(pid, 0) };
+	*ret = (struct service_proc){pid, pidfd_open(pid, 0)};
 	if (r < 0)
 		own_stop(o, l->c->name, ret, 1, NULL);
 	return r;
@@ -214,7 +214,7 @@ static int launch(struct own *o, struct launch *l, struct service_proc *ret, str
 static int own_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
 {
 	struct own *o = self;
-	struct launch l = { .c = c, .cgroup_fd = -1, .agent = getpid() };
+	struct launch l = {.c = c, .cgroup_fd = -1, .agent = getpid()};
 	int r = own_stop(o, c->name, NULL, c->stop_grace_s, err);
 	if (r == 0)
 		r = process_find_user(c->user, &l.user, err);

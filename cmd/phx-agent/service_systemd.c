@@ -71,7 +71,7 @@ static int wait_job(struct systemd *s, struct job_wait *w, uint32_t timeout_ms, 
 /* Sends `call` (taken) whose answer is the path of a job, and waits for that job. */
 static int call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_ms, struct phx_err *err)
 {
-	struct job_wait w = { 0 };
+	struct job_wait w = {0};
 	sd_bus_slot *slot = NULL;
 	sd_bus_message *reply = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
@@ -234,7 +234,7 @@ static int systemd_start(void *self, const struct service_command *c, struct ser
 	struct systemd *s = self;
 	char unit[128];
 	unit_name(c->name, unit);
-	*ret = (struct service_proc){ 0, -1 };
+	*ret = (struct service_proc){0, -1};
 	if (already_runs(s, unit, c->description))
 		return 0;
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);

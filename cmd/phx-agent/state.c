@@ -99,7 +99,8 @@ int system_state_write(const char *state_dir, const struct system_state *s, stru
 	return write_record(state_dir, "system.json", &system_state_record, s, err);
 }
 
-void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret, size_t ret_size)
+void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,
+		    size_t ret_size)
 {
 	struct phx_role actual;
 	struct system_state system;
@@ -112,8 +113,8 @@ void state_identity(const char *state_dir, const char *pkg_root, const struct ph
 		PHX_STR_SET(actual.image_digest, system.digest);
 	}
 	PHX_LIST_EACH(struct phx_package_ref, p, &actual.packages)
-		if (phx_package_current(pkg_root, p->name, p->version, NULL) < 0)
-			PHX_STR_SET(p->version, "none");
+	if (phx_package_current(pkg_root, p->name, p->version, NULL) < 0)
+		PHX_STR_SET(p->version, "none");
 	phx_role_identity(&actual, ret, ret_size);
 	phx_record_fini(&phx_role_record, &actual);
 }

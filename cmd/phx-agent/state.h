@@ -32,8 +32,9 @@ int system_state_read(const char *state_dir, struct system_state *ret, struct ph
 int system_state_write(const char *state_dir, const struct system_state *s, struct phx_err *err);
 
 /** phx_role_identity() of what is really here: the role's packages at the versions that are current
- * below `pkg_root` ("none" where there is none), on the system's own image. `ret` is "" without a role. A machine without system.json (it was not
- * deployed by Phoenix) counts as having the role's image. */
-void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret, size_t ret_size);
+ * below `pkg_root` ("none" where there is none), on the system's own image. `ret` is "" without a role. A machine
+ * without system.json (it was not deployed by Phoenix) counts as having the role's image. */
+void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,
+		    size_t ret_size);
 
 #endif

@@ -10,12 +10,12 @@ static const struct {
 	int (*run)(struct step_run *s, struct phx_err *err);
 	bool whole_machine; /* touches disks, mounts or the kernel: refused below --root */
 } table[PHX_STEP_COUNT_] = {
-	[PHX_STEP_prefetch] = { step_prefetch, false }, [PHX_STEP_drain] = { step_drain, false },
-	[PHX_STEP_stop] = { step_stop, false },		[PHX_STEP_leave] = { step_leave, false },
-	[PHX_STEP_kexec] = { step_kexec, true },	[PHX_STEP_wipe] = { step_wipe, true },
-	[PHX_STEP_image] = { step_image, true },	[PHX_STEP_ram] = { step_ram, true },
-	[PHX_STEP_enter] = { step_enter, true },	[PHX_STEP_activate] = { step_activate, false },
-	[PHX_STEP_start] = { step_start, false },	[PHX_STEP_health] = { step_health, false },
+	[PHX_STEP_prefetch] = {step_prefetch, false}, [PHX_STEP_drain] = {step_drain, false},
+	[PHX_STEP_stop] = {step_stop, false},         [PHX_STEP_leave] = {step_leave, false},
+	[PHX_STEP_kexec] = {step_kexec, true},        [PHX_STEP_wipe] = {step_wipe, true},
+	[PHX_STEP_image] = {step_image, true},        [PHX_STEP_ram] = {step_ram, true},
+	[PHX_STEP_enter] = {step_enter, true},        [PHX_STEP_activate] = {step_activate, false},
+	[PHX_STEP_start] = {step_start, false},       [PHX_STEP_health] = {step_health, false},
 };
 
 static bool here(const struct agent *a, enum phx_step_needs needs)

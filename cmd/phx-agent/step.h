@@ -8,9 +8,9 @@
 struct step_run {
 	struct agent *agent;
 	const struct phx_order *order;
-	const json_t *extra;	      /* what phxd added to the order: "deploy", "image" */
+	const json_t *extra;          /* what phxd added to the order: "deploy", "image" */
 	struct phx_http_client *http; /* step_http() */
-	int64_t deadline_ms;	      /* on agent_now_ms()'s clock */
+	int64_t deadline_ms;          /* on agent_now_ms()'s clock */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
 };
@@ -18,7 +18,8 @@ struct step_run {
 /** Positive result of a step: the machine leaves for another system, whose registration is the answer. */
 #define STEP_LEAVES 1
 
-/** Run the step of the order. 0, STEP_LEAVES, or a negative errno with a text; after a failure what was there before is still there. */
+/** Run the step of the order. 0, STEP_LEAVES, or a negative errno with a text; after a failure what was there before is
+ * still there. */
 int step_run(struct step_run *s, struct phx_err *err);
 
 /** The client of this step, made when first asked for; borrowed. */

@@ -113,7 +113,7 @@ static int need_file(struct step_run *s, const char *name, struct phx_image *ima
 static int image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("http://%s", s->agent->cfg.http);
-	struct phx_http_client_config config = { .base_url = url };
+	struct phx_http_client_config config = {.base_url = url};
 	if (!s->agent->cfg.http[0])
 		return agent_client(s->agent, ret, err);
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
@@ -183,14 +183,15 @@ static int layout(struct step_run *s, const char *disk, char ret_root[64], struc
 
 static int write_system(const struct phx_image *image, const char *state_dir, struct phx_err *err)
 {
-	struct system_state sys = { 0 };
+	struct system_state sys = {0};
 	PHX_STR_SET(sys.image, image->name);
 	PHX_STR_SET(sys.version, image->version);
 	PHX_STR_SET(sys.digest, image->digest);
 	return system_state_write(state_dir, &sys, err);
 }
 
-/* Into the root that was just written: all that makes it this node's. The system identity comes last: it says that all is there. */
+/* Into the root that was just written: all that makes it this node's. The system identity comes last: it says that all
+ * is there. */
 static int personalise(struct step_run *s, const struct phx_image *image, struct phx_err *err)
 {
 	int r = install_agent(s->agent, ROOT_DIR, err);
@@ -217,7 +218,7 @@ static int mount_written(const char *root_device, struct phx_err *err)
 int step_image(struct step_run *s, struct phx_err *err)
 {
 	struct phx_disk_facts facts;
-	struct phx_image image = { 0 };
+	struct phx_image image = {0};
 	const struct phx_image_file *file;
 	char disk[64], root_device[64];
 	int r = need_file(s, PHX_IMAGE_ROOT_DISK, &image, &file, err);
@@ -279,12 +280,11 @@ static int make_ram(struct phx_err *err)
 
 int step_ram(struct step_run *s, struct phx_err *err)
 {
-	struct phx_image image = { 0 };
+	struct phx_image image = {0};
 	const struct phx_image_file *file;
 	struct phx_http_client *c = NULL;
 	int r = need_file(s, PHX_IMAGE_ROOT_RAM, &image, &file, err);
-	PHX_AUTO_FREE char *path =
-		r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
+	PHX_AUTO_FREE char *path = r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
 	if (r == 0)
 		r = check_runs_from_ram(err);
 	if (r == 0)

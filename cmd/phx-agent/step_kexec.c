@@ -81,9 +81,9 @@ static int load_image(struct step_run *s, const struct phx_image *image, const c
 /* systemd ends everything in order, this agent too; if that takes too long, or there is none, we do it. */
 static int reboot_into_it(struct agent *a, struct phx_err *err)
 {
-	const char *argv[] = { "systemctl", "--no-block", "kexec", NULL };
-	struct phx_run run = { .argv = argv, .timeout_ms = 10000 };
-	struct phx_err why = { 0 };
+	const char *argv[] = {"systemctl", "--no-block", "kexec", NULL};
+	struct phx_run run = {.argv = argv, .timeout_ms = 10000};
+	struct phx_err why = {0};
 	if (sd_booted() > 0 && phx_run_check(&run, NULL, &why) == 0)
 		agent_wait_ms(a, SYSTEMD_WAIT_MS);
 	else if (why.text[0])
@@ -98,7 +98,7 @@ static int reboot_into_it(struct agent *a, struct phx_err *err)
 
 int step_kexec(struct step_run *s, struct phx_err *err)
 {
-	struct phx_image image = { 0 };
+	struct phx_image image = {0};
 	const char *cmdline = phx_json_str(json_object_get(s->extra, "deploy"), "cmdline", "");
 	int r = order_image(s->extra, "deploy", &image, err);
 	if (r == 0 && (!cmdline[0] || strlen(cmdline) >= CMDLINE_MAX))

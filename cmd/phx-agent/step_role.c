@@ -89,7 +89,8 @@ int step_prefetch(struct step_run *s, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *dir = phx_path("%s/packages", s->agent->cfg.cache_dir);
 	int r = dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
+	{
 		if (r == 0 && step_cancelled(s))
 			r = phx_err_set(err, -ECANCELED, "given up before %s was fetched", p->name);
 		r = r ? r : need_package(s, p, err);
@@ -100,8 +101,8 @@ int step_prefetch(struct step_run *s, struct phx_err *err)
 static bool wants_package(const struct phx_role *role, const char *name)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-		if (phx_str_eq(p->name, name))
-			return true;
+	if (phx_str_eq(p->name, name))
+		return true;
 	return false;
 }
 
@@ -109,19 +110,22 @@ static bool wants_package(const struct phx_role *role, const char *name)
 static int remove_role(const struct agent *a, const struct phx_role *role, const struct phx_role *keep,
 		       struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove)
+	{
 		int r = guard_check(w->text, err);
 		if (r < 0)
 			return r;
 	}
-	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+	{
 		if (keep && wants_package(keep, p->name))
 			continue;
 		int r = phx_package_remove(a->cfg.pkg_root, p->name, NULL, err);
 		if (r < 0)
 			return r;
 	}
-	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove)
+	{
 		int r = guard_remove(a->cfg.root, w->text, err);
 		if (r < 0)
 			return r;
@@ -133,7 +137,8 @@ int step_leave(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	int r = remove_role(a, &s->order->role, NULL, err);
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
+	{
 		PHX_AUTO_FREE char *path = package_path(a, p);
 		if (r == 0 && path && check_ref(p, NULL) == 0)
 			drop_package(path);
@@ -157,12 +162,13 @@ static int unpack_all(struct step_run *s, struct phx_err *err)
 {
 	const struct agent *a = s->agent;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
+	{
 		PHX_AUTO_FREE char *path = package_path(a, p);
 		struct phx_package found;
 		if (r == 0)
-			r = path ? phx_package_unpack(path, a->cfg.site_pub, a->cfg.pkg_root, NULL, &found, err) :
-				   -ENOMEM;
+			r = path ? phx_package_unpack(path, a->cfg.site_pub, a->cfg.pkg_root, NULL, &found, err)
+				 : -ENOMEM;
 	}
 	return r;
 }
@@ -170,7 +176,7 @@ static int unpack_all(struct step_run *s, struct phx_err *err)
 /* All or none: when one cannot be switched, those before it are switched back. */
 static int switch_all(const struct agent *a, const struct phx_role *role, struct phx_err *err)
 {
-	char (*before)[PHX_NAME_MAX] = calloc(role->packages.n + 1, sizeof(*before));
+	char(*before)[PHX_NAME_MAX] = calloc(role->packages.n + 1, sizeof(*before));
 	uint32_t done = 0;
 	int r = before ? 0 : -ENOMEM;
 	for (; r == 0 && done < role->packages.n; done++) {
@@ -193,7 +199,7 @@ static int switch_all(const struct agent *a, const struct phx_role *role, struct
 int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
-	struct role_state state = { .run = false };
+	struct role_state state = {.run = false};
 	int r = step_prefetch(s, err); /* the wipe path comes here without */
 	if (r == 0)
 		r = phx_dir_make(a->cfg.pkg_root, 0755, err);
@@ -220,7 +226,7 @@ int step_drain(struct step_run *s, struct phx_err *err)
 static bool port_open(const char *port)
 {
 	uint64_t n;
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	if (phx_u64_parse(port, 1, 65535, &n) < 0)
 		return false;
 	to.sin_port = htons((uint16_t)n);
@@ -232,11 +238,11 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 {
 	int64_t end = agent_now_ms() + PORT_WAIT_MS;
 	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
-		while (port_open(port->text)) {
-			if (step_cancelled(s) || agent_now_ms() >= end)
-				return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
-			agent_sleep_ms(PORT_POLL_MS);
-		}
+	while (port_open(port->text)) {
+		if (step_cancelled(s) || agent_now_ms() >= end)
+			return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
+		agent_sleep_ms(PORT_POLL_MS);
+	}
 	return 0;
 }
 
@@ -267,7 +273,7 @@ int step_health(struct step_run *s, struct phx_err *err)
 	const struct agent *a = s->agent;
 	char text[160];
 	for (;;) {
-		struct phx_err why = { 0 };
+		struct phx_err why = {0};
 		int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(&why, -EIO, "%s", text);
 		r = r ? r : health_check(&s->order->role, a->cfg.pkg_root, &why);
 		if (r == 0) {

@@ -26,7 +26,7 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool quit;
-	struct phx_list tasks; /* struct task; the first may be running */
+	struct phx_list tasks;        /* struct task; the first may be running */
 	struct phx_http_client *http; /* of the thread, between steps */
 };
 
@@ -50,7 +50,7 @@ static void send_result(struct worker *w, const struct journal_entry *e)
 
 static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = { .id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result };
+	struct journal_entry e = {.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	return e;
@@ -67,7 +67,7 @@ static void answer(struct worker *w, const struct phx_order *o, int64_t result, 
 static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r, struct phx_err *err)
 {
 	struct journal_entry e = entry_of(&t->order, r, r < 0 ? (err->text[0] ? err->text : strerror(-r)) : "");
-	struct phx_err disk = { 0 };
+	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
 	/* a result that is not on the disk may be forgotten, so that the step would be done twice: say so instead */
@@ -82,12 +82,12 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 
 static void run_task(struct worker *w, struct task *t)
 {
-	struct step_run s = { .agent = w->agent,
-			      .order = &t->order,
-			      .extra = t->extra,
-			      .http = w->http,
-			      .deadline_ms = t->deadline_ms };
-	struct phx_err err = { 0 };
+	struct step_run s = {.agent = w->agent,
+			     .order = &t->order,
+			     .extra = t->extra,
+			     .http = w->http,
+			     .deadline_ms = t->deadline_ms};
+	struct phx_err err = {0};
 	agent_log("step %" PRIu64 " %s of epoch %" PRIu64, t->order.id,
 		  phx_enum_name(&phx_step_kind_names, t->order.step.kind), t->order.epoch);
 	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began") : step_run(&s, &err);
@@ -146,7 +146,7 @@ static bool known(struct worker *w, uint64_t id)
 	for (uint32_t i = 0; i < n && i < QUEUE_MAX; i++)
 		found = found || ids[i] == id;
 	PHX_LIST_EACH(struct task, t, &w->tasks)
-		found = found || t->order.id == id;
+	found = found || t->order.id == id;
 	return found;
 }
 
@@ -154,7 +154,7 @@ static bool known(struct worker *w, uint64_t id)
 static bool answered(struct worker *w, const struct phx_order *o)
 {
 	struct journal_entry e;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	pthread_mutex_lock(&w->agent->lock);
 	int r = journal_admit(&w->agent->journal, o->epoch, &err);
 	pthread_mutex_unlock(&w->agent->lock);
@@ -184,8 +184,8 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 		return -ENOMEM;
 	/* a little before the head gives up, so that it hears why */
 	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
-	*t = (struct task){ *o, json_incref((json_t *)extra), agent_now_ms() + deadline_ms };
-	*o = (struct phx_order){ 0 };
+	*t = (struct task){*o, json_incref((json_t *)extra), agent_now_ms() + deadline_ms};
+	*o = (struct phx_order){0};
 	pthread_cond_broadcast(&w->changed);
 	return 0;
 }
@@ -204,7 +204,8 @@ uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 {
 	uint32_t n = 0;
 	pthread_mutex_lock(&w->lock);
-	PHX_LIST_EACH(struct task, t, &w->tasks) {
+	PHX_LIST_EACH(struct task, t, &w->tasks)
+	{
 		if (n < max)
 			ret_ids[n] = t->order.id;
 		n++;

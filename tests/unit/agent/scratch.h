@@ -69,12 +69,12 @@ static inline bool exists(const char *path)
 }
 
 /* Waits until `cond` holds, at most 10 s. */
-#define WAIT_FOR(cond)                                           \
-	do {                                                     \
-		int64_t end_ = agent_now_ms() + 10000;           \
-		while (!(cond) && agent_now_ms() < end_)         \
-			agent_sleep_ms(10);                      \
-		assert_true(cond);                               \
+#define WAIT_FOR(cond)                                                                                                 \
+	do {                                                                                                           \
+		int64_t end_ = agent_now_ms() + 10000;                                                                 \
+		while (!(cond) && agent_now_ms() < end_)                                                               \
+			agent_sleep_ms(10);                                                                            \
+		assert_true(cond);                                                                                     \
 	} while (0)
 
 static inline void add_word(struct phx_list *l, const char *text)

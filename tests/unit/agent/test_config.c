@@ -5,8 +5,8 @@
 
 static void check_bad(void **state, const char *text, const char *expected)
 {
-	struct agent_config c = { 0 };
-	struct phx_err err = { 0 };
+	struct agent_config c = {0};
+	struct phx_err err = {0};
 	const char *path = scratch_path(*state, "agent.conf");
 	write_text(path, text, 0644);
 	PHX_STR_SET(c.server, "kept:1");
@@ -19,8 +19,8 @@ static void check_bad(void **state, const char *text, const char *expected)
 
 static void test_file(void **state)
 {
-	struct agent_config c = { 0 };
-	struct phx_err err = { 0 };
+	struct agent_config c = {0};
+	struct phx_err err = {0};
 	const char *path = scratch_path(*state, "agent.conf");
 	write_text(path,
 		   "# a comment\nserver = \"10.77.0.1:8443\";\nhttp = \"[fd77::1]:8080\";\n"
@@ -47,8 +47,8 @@ static void test_bad_files(void **state)
 
 static void test_missing_file(void **state)
 {
-	struct agent_config c = { 0 };
-	struct phx_err err = { 0 };
+	struct agent_config c = {0};
+	struct phx_err err = {0};
 	assert_int_equal(agent_config_read(&c, scratch_path(*state, "none"), &err), -ENOENT);
 	assert_non_null(strstr(err.text, "none"));
 }
@@ -56,11 +56,10 @@ static void test_missing_file(void **state)
 static void test_kernel_command_line(void **state)
 {
 	(void)state;
-	struct agent_config c = { 0 };
-	struct phx_err err = { 0 };
-	assert_int_equal(agent_config_cmdline(&c, "quiet phx.server=10.0.0.1:443 xphx.http=no phx.http=10.0.0.1:80\n",
-					      &err),
-			 0);
+	struct agent_config c = {0};
+	struct phx_err err = {0};
+	assert_int_equal(
+		agent_config_cmdline(&c, "quiet phx.server=10.0.0.1:443 xphx.http=no phx.http=10.0.0.1:80\n", &err), 0);
 	assert_string_equal(c.server, "10.0.0.1:443");
 	assert_string_equal(c.http, "10.0.0.1:80");
 	/* the last one counts, as for the kernel */
@@ -74,10 +73,9 @@ static void test_kernel_command_line(void **state)
 	assert_string_equal(c.server, "b:2");
 }
 
-static int init(struct agent_config *c, struct phx_err *err, const char *a, const char *b, const char *x,
-		const char *y)
+static int init(struct agent_config *c, struct phx_err *err, const char *a, const char *b, const char *x, const char *y)
 {
-	char *argv[] = { (char *)"phx-agent", (char *)a, (char *)b, (char *)x, (char *)y, NULL };
+	char *argv[] = {(char *)"phx-agent", (char *)a, (char *)b, (char *)x, (char *)y, NULL};
 	int argc = 1;
 	while (argv[argc])
 		argc++;
@@ -88,14 +86,14 @@ static void test_root(void **state)
 {
 	const struct scratch *s = *state;
 	struct agent_config c;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char expected[128];
 	assert_int_equal(phx_dir_make(scratch_path(s, "etc/phoenix"), 0755, NULL), 0);
 	write_text(scratch_path(s, "etc/phoenix/agent.conf"), "server = \"a:1\"; ca = \"/site/ca.pem\";", 0644);
 	assert_int_equal(init(&c, &err, "--root", s->dir, "--run-dir", "/run/x"), 0);
 	snprintf(expected, sizeof(expected), "%s/var/lib/phoenix", s->dir);
-	assert_string_equal(c.state_dir, expected);	/* defaults lie below the root */
-	assert_string_equal(c.ca, "/site/ca.pem");	/* what is named is taken as it stands */
+	assert_string_equal(c.state_dir, expected); /* defaults lie below the root */
+	assert_string_equal(c.ca, "/site/ca.pem");  /* what is named is taken as it stands */
 	assert_string_equal(c.run_dir, "/run/x");
 	assert_false(c.whole_machine);
 }
@@ -104,7 +102,7 @@ static void test_bad_options(void **state)
 {
 	const struct scratch *s = *state;
 	struct agent_config c;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(init(&c, &err, "--rot", "/x", NULL, NULL), -EINVAL);
 	assert_non_null(strstr(err.text, "--rot: unknown option"));
 	phx_err_clear(&err);
@@ -124,7 +122,8 @@ static void test_bad_options(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = { TEST(test_file),		    TEST(test_bad_files), TEST(test_missing_file),
-					    TEST(test_kernel_command_line), TEST(test_root),	  TEST(test_bad_options) };
+	const struct CMUnitTest tests[] = {TEST(test_file),         TEST(test_bad_files),
+					   TEST(test_missing_file), TEST(test_kernel_command_line),
+					   TEST(test_root),         TEST(test_bad_options)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 static void test_allowed(void **state)
 {
 	(void)state;
-	static const char *const good[] = { "/var/lib/batch", "/var/lib/web-nginx/cache", "/var/log/web-nginx",
-					    "/srv/www", "/etc/opt/tool.conf", "/var/lib/phoenix-batch" };
+	static const char *const good[] = {"/var/lib/batch", "/var/lib/web-nginx/cache", "/var/log/web-nginx",
+					   "/srv/www",       "/etc/opt/tool.conf",       "/var/lib/phoenix-batch"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
 		assert_int_equal(guard_check(good[i], NULL), 0);
 }
@@ -38,7 +38,7 @@ static void test_refused(void **state)
 		"/srv/..",
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		if (guard_check(bad[i], &err) != -EPERM)
 			fail_msg("\"%s\" is allowed", bad[i]);
 		assert_true(err.text[0]);
@@ -61,7 +61,7 @@ static void test_remove(void **state)
 static void test_links_lead_nowhere(void **state)
 {
 	const struct scratch *s = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_dir_make(scratch_path(s, "var/lib"), 0755, NULL), 0);
 	assert_int_equal(phx_dir_make(scratch_path(s, "precious/data"), 0755, NULL), 0);
 	assert_int_equal(symlink(scratch_path(s, "precious"), scratch_path(s, "var/lib/link")), 0);
@@ -77,7 +77,7 @@ static void test_links_lead_nowhere(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = { TEST(test_allowed), TEST(test_refused), TEST(test_remove),
-					    TEST(test_links_lead_nowhere) };
+	const struct CMUnitTest tests[] = {TEST(test_allowed), TEST(test_refused), TEST(test_remove),
+					   TEST(test_links_lead_nowhere)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

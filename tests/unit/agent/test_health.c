@@ -24,7 +24,8 @@ static void *serve(void *arg)
 		char request[1024], answer[128];
 		if (read(fd, request, sizeof(request)) <= 0)
 			continue;
-		int n = snprintf(answer, sizeof(answer), "HTTP/1.1 %d X\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+		int n = snprintf(answer, sizeof(answer),
+				 "HTTP/1.1 %d X\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
 				 atomic_load(&s->status));
 		(void)!write(fd, answer, (size_t)n);
 	}
@@ -33,7 +34,7 @@ static void *serve(void *arg)
 
 static void server_start(struct server *s)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t n = sizeof(a);
 	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof(a)), 0);
@@ -53,8 +54,8 @@ static void server_stop(struct server *s)
 
 static struct phx_role role_with(enum phx_health_kind kind, const char *fmt, uint16_t port)
 {
-	struct phx_role role = { 0 };
-	role.health = (struct phx_health){ .kind = (int)kind, .interval_s = 1, .timeout_s = 1, .failures = 2 };
+	struct phx_role role = {0};
+	role.health = (struct phx_health){.kind = (int)kind, .interval_s = 1, .timeout_s = 1, .failures = 2};
 	snprintf(role.health.target, sizeof(role.health.target), fmt, port);
 	return role;
 }
@@ -63,7 +64,7 @@ static void test_http(void **state)
 {
 	(void)state;
 	struct server s;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	server_start(&s);
 	struct phx_role role = role_with(PHX_HEALTH_HTTP, "http://127.0.0.1:%d/health", s.port);
 	assert_int_equal(health_check(&role, "/none", &err), 0);
@@ -82,7 +83,7 @@ static void test_tcp(void **state)
 {
 	(void)state;
 	struct server s;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	server_start(&s);
 	struct phx_role role = role_with(PHX_HEALTH_TCP, "127.0.0.1:%d", s.port);
 	assert_int_equal(health_check(&role, "/none", &err), 0);
@@ -98,7 +99,7 @@ static void test_tcp(void **state)
 static void test_exec(void **state)
 {
 	const struct scratch *s = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_role role = role_with(PHX_HEALTH_EXEC, "", 0);
 	assert_int_equal(health_check(&role, s->dir, &err), -EINVAL); /* no program */
 	phx_err_clear(&err);
@@ -106,8 +107,8 @@ static void test_exec(void **state)
 	PHX_STR_SET(p->name, "tool");
 	PHX_STR_SET(p->version, "1");
 	assert_int_equal(phx_dir_make(scratch_path(s, "tool/1/bin"), 0755, NULL), 0);
-	write_text(scratch_path(s, "tool/1/bin/check"), "#!/bin/sh\n[ \"$1\" = good ] || { echo bad day >&2; exit 1; }\n",
-		   0755);
+	write_text(scratch_path(s, "tool/1/bin/check"),
+		   "#!/bin/sh\n[ \"$1\" = good ] || { echo bad day >&2; exit 1; }\n", 0755);
 	add_word(&role.health.argv, "bin/check"); /* inside the package */
 	add_word(&role.health.argv, "good");
 	assert_int_equal(health_check(&role, s->dir, &err), 0);
@@ -123,7 +124,7 @@ static void test_exec(void **state)
 static void test_none(void **state)
 {
 	(void)state;
-	struct phx_role role = { 0 };
+	struct phx_role role = {0};
 	assert_int_equal(health_check(&role, "/none", NULL), 0);
 }
 
@@ -143,7 +144,10 @@ static void test_verdict(void **state)
 	atomic_store(&s.status, 200);
 	WAIT_FOR(health_ok(h, text, sizeof(text))); /* one success is enough */
 	atomic_store(&s.status, 500);
-	WAIT_FOR(({ bool ok = health_ok(h, text, sizeof(text)); text[0] && ok; })); /* one failure is not */
+	WAIT_FOR(({
+		bool ok = health_ok(h, text, sizeof(text));
+		text[0] && ok;
+	})); /* one failure is not */
 	WAIT_FOR(!health_ok(h, text, sizeof(text)));
 	assert_non_null(strstr(text, "status 500"));
 	health_passed(h);
@@ -157,7 +161,7 @@ static void test_verdict(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = { TEST(test_http), TEST(test_tcp), TEST(test_exec), TEST(test_none),
-					    TEST(test_verdict) };
+	const struct CMUnitTest tests[] = {TEST(test_http), TEST(test_tcp), TEST(test_exec), TEST(test_none),
+					   TEST(test_verdict)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

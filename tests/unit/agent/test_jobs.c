@@ -30,9 +30,9 @@ static void on_end(void *arg, const struct job_end *end)
 
 static void start_agent(struct world *w)
 {
-	struct jobs_config config = { scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
-				      scratch_path(w->scratch, "run"), on_end, w };
-	struct phx_err err = { 0 };
+	struct jobs_config config = {scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
+				     scratch_path(w->scratch, "run"), on_end, w};
+	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 }
 
@@ -59,11 +59,11 @@ static int teardown(void **state)
 
 static struct phx_job make_job(uint64_t id, const char *script)
 {
-	struct phx_job job = { .id = id, .uid = NOBODY, .gid = NOBODY };
+	struct phx_job job = {.id = id, .uid = NOBODY, .gid = NOBODY};
 	add_word(&job.argv, "sh");
 	add_word(&job.argv, "-c");
 	add_word(&job.argv, script);
-	static const char *const nodes[] = { "n1", "n2", "n3" };
+	static const char *const nodes[] = {"n1", "n2", "n3"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(nodes); i++) {
 		struct phx_job_part *p = phx_list_push(&job.parts, sizeof(*p));
 		PHX_STR_SET(p->node, nodes[i]);
@@ -95,7 +95,7 @@ static bool ended(struct world *w, uint64_t id, struct job_end *ret)
 static struct job_end run(struct world *w, uint64_t id, const char *script)
 {
 	struct job_end end;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(start(w, id, script, &err), 0);
 	WAIT_FOR(ended(w, id, &end));
 	return end;
@@ -116,15 +116,15 @@ static void test_runs_as_its_user(void **state)
 				 "echo to stderr >&2; exit 7");
 	assert_int_equal(end.status, 7);
 	assert_string_equal(end.text, "");
-	snprintf(expected, sizeof(expected),
-		 "%d\n%d\n%d\n/tmp\n5 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY, NOBODY);
+	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n/tmp\n5 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY,
+		 NOBODY);
 	check_output(&end, expected);
 }
 
 static void test_never_as_root(void **state)
 {
 	struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_job job = make_job(6, "true");
 	job.uid = 0;
 	assert_int_equal(jobs_start(w->jobs, &job, &err), -EPERM);
@@ -187,7 +187,10 @@ static void test_kill_takes_all(void **state)
 		 w->scratch->dir, NOBODY, w->scratch->dir);
 	assert_int_equal(start(w, 10, script, NULL), 0);
 	snprintf(file, sizeof(file), "%s/out/b", w->scratch->dir);
-	WAIT_FOR(({ PHX_AUTO_FREE char *t = read_text(file); *t; }));
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(file);
+		*t;
+	}));
 	assert_int_equal(jobs_kill(w->jobs, 10, NULL), 0);
 	WAIT_FOR(ended(w, 10, &end));
 	assert_int_equal(end.status, 128 + SIGTERM);

@@ -5,7 +5,7 @@
 
 static struct journal_entry entry(uint64_t id, uint32_t attempt, int64_t result)
 {
-	struct journal_entry e = { .id = id, .epoch = 3, .attempt = attempt, .result = result };
+	struct journal_entry e = {.id = id, .epoch = 3, .attempt = attempt, .result = result};
 	PHX_STR_SET(e.kind, "stop");
 	PHX_STR_SET(e.text, result ? "port 80 is still open" : "");
 	return e;
@@ -14,7 +14,7 @@ static struct journal_entry entry(uint64_t id, uint32_t attempt, int64_t result)
 static void open_journal(void **state, struct journal *j)
 {
 	const struct scratch *s = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(journal_open(j, s->dir, &err), 0);
 }
 
@@ -52,7 +52,7 @@ static void test_which_attempt_is_answered(void **state)
 	assert_true(journal_answers(&good, 1));
 	assert_true(journal_answers(&good, 9)); /* done is done */
 	assert_true(journal_answers(&bad, 1));
-	assert_true(journal_answers(&bad, 2)); /* a repeated order repeats the answer */
+	assert_true(journal_answers(&bad, 2));  /* a repeated order repeats the answer */
 	assert_false(journal_answers(&bad, 3)); /* a new attempt is made */
 }
 
@@ -60,7 +60,7 @@ static void test_damaged_result(void **state)
 {
 	struct journal j;
 	struct journal_entry found;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	open_journal(state, &j);
 	write_text(scratch_path(*state, "steps/9.json"), "{\"id\": 9, \"ep", 0600);
 	assert_int_equal(journal_find(&j, 9, &found, &err), -EBADMSG);
@@ -74,7 +74,7 @@ static void test_damaged_result(void **state)
 static void test_old_epoch_is_refused(void **state)
 {
 	struct journal j;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	open_journal(state, &j);
 	assert_int_equal(journal_admit(&j, 5, NULL), 0);
 	assert_int_equal(journal_admit(&j, 5, NULL), 0);
@@ -100,7 +100,7 @@ static void test_damaged_epoch(void **state)
 {
 	const struct scratch *s = *state;
 	struct journal j;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	write_text(scratch_path(s, "epoch"), "12x\n", 0600);
 	assert_int_equal(journal_open(&j, s->dir, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "/epoch"));
@@ -133,7 +133,7 @@ static void test_copy_to_another_system(void **state)
 	assert_int_equal(to.epoch, 17);
 	assert_int_equal(journal_find(&to, 3, &found, NULL), 0);
 	/* an older memory never lowers the epoch */
-	struct journal old = { .epoch = 2 };
+	struct journal old = {.epoch = 2};
 	PHX_STR_SET(old.dir, j.dir);
 	assert_int_equal(journal_copy(&old, dir, NULL), 0);
 	assert_int_equal(journal_open(&to, dir, NULL), 0);
@@ -144,11 +144,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_result_is_kept),	  TEST(test_wipe_result_is_kept),
-		TEST(test_which_attempt_is_answered), TEST(test_damaged_result),
-		TEST(test_old_epoch_is_refused),  TEST(test_epoch_that_cannot_be_kept),
-		TEST(test_damaged_epoch),	  TEST(test_old_results_go),
-		TEST(test_copy_to_another_system),
+		TEST(test_result_is_kept), TEST(test_wipe_result_is_kept),  TEST(test_which_attempt_is_answered),
+		TEST(test_damaged_result), TEST(test_old_epoch_is_refused), TEST(test_epoch_that_cannot_be_kept),
+		TEST(test_damaged_epoch),  TEST(test_old_results_go),       TEST(test_copy_to_another_system),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static const char good_image[] =
 static json_t *parse(const char *text)
 {
 	json_t *j = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_json_parse(text, strlen(text), &j, &err) < 0)
 		fail_msg("%s", err.text);
 	return j;
@@ -27,7 +27,7 @@ static void test_order(void **state)
 {
 	(void)state;
 	struct phx_order o;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = parse(good_image);
 	assert_int_equal(order_parse(j, &o, &err), 0); /* what phxd adds is no part of the record */
 	assert_int_equal(o.id, 4);
@@ -56,7 +56,7 @@ static void test_image(void **state)
 static void check_bad_image(const char *image_json)
 {
 	struct phx_image image;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char text[1024];
 	snprintf(text, sizeof(text), "{\"image\": %s}", image_json);
 	PHX_AUTO_JSON json_t *j = parse(text);
@@ -71,8 +71,9 @@ static void test_bad_images(void **state)
 	check_bad_image("null");
 	check_bad_image("{\"name\": \"../x\", \"version\": \"1\"}");
 	check_bad_image("{\"name\": \"x\", \"version\": \"a/b\"}");
-	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"../f\", \"size\": 1, \"sha256\": "
-			"\"" DIGEST "\"}]}");
+	check_bad_image(
+		"{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"../f\", \"size\": 1, \"sha256\": "
+		"\"" DIGEST "\"}]}");
 	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 0, \"sha256\": "
 			"\"" DIGEST "\"}]}");
 	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 1, \"sha256\": "
@@ -103,7 +104,7 @@ static void test_copy_tree(void **state)
 static void test_copy_tree_that_fails(void **state)
 {
 	const struct scratch *s = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_dir_make(scratch_path(s, "from"), 0755, NULL), 0);
 	assert_int_equal(phx_dir_make(scratch_path(s, "to/old"), 0755, NULL), 0);
 	assert_int_equal(mkfifo(scratch_path(s, "from/pipe"), 0600), 0);
@@ -115,7 +116,7 @@ static void test_copy_tree_that_fails(void **state)
 
 static void fill_role(struct role_state *r)
 {
-	*r = (struct role_state){ .run = true };
+	*r = (struct role_state){.run = true};
 	PHX_STR_SET(r->role.name, "web");
 	PHX_STR_SET(r->role.image, "debian-12");
 	PHX_STR_SET(r->role.image_version, "1");
@@ -141,7 +142,7 @@ static void test_role_state(void **state)
 	assert_int_equal(role_state_remove(s->dir, NULL), 0);
 	assert_int_equal(role_state_remove(s->dir, NULL), 0);
 	write_text(scratch_path(s, "role.json"), "{", 0600);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(role_state_read(s->dir, &found, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "role.json"));
 }
@@ -151,7 +152,7 @@ static void test_identity(void **state)
 {
 	const struct scratch *s = *state;
 	struct role_state r;
-	struct system_state sys = { "debian-12", "7", DIGEST };
+	struct system_state sys = {"debian-12", "7", DIGEST};
 	char identity[200];
 	fill_role(&r);
 	state_identity(s->dir, s->dir, NULL, identity, sizeof(identity));
@@ -170,8 +171,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),     TEST(test_image),	 TEST(test_bad_images), TEST(test_copy_tree), TEST(test_copy_tree_that_fails),
-		TEST(test_role_state), TEST(test_identity),
+		TEST(test_order),
+		TEST(test_image),
+		TEST(test_bad_images),
+		TEST(test_copy_tree),
+		TEST(test_copy_tree_that_fails),
+		TEST(test_role_state),
+		TEST(test_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

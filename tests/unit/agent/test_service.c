@@ -17,9 +17,9 @@ struct world {
 
 static void start_services(struct world *w)
 {
-	struct services_config config = { scratch_path(w->scratch, "pkg"), scratch_path(w->scratch, "run"),
-					  AGENT_SUPERVISOR_OWN };
-	struct phx_err err = { 0 };
+	struct services_config config = {scratch_path(w->scratch, "pkg"), scratch_path(w->scratch, "run"),
+					 AGENT_SUPERVISOR_OWN};
+	struct phx_err err = {0};
 	assert_int_equal(services_new(&config, &w->services, &err), 0);
 }
 
@@ -48,9 +48,10 @@ static struct phx_service *add_logged(struct world *w, const char *name, const c
 {
 	char script[256];
 	const char *dir = w->scratch->dir;
-	snprintf(script, sizeof(script),
-		 "echo $$ >%s/%s; echo %s >>%s/log; trap 'echo -%s >>%s/log; exit 0' TERM; while :; do sleep 0.05; done",
-		 dir, name, name, dir, name, dir);
+	snprintf(
+		script, sizeof(script),
+		"echo $$ >%s/%s; echo %s >>%s/log; trap 'echo -%s >>%s/log; exit 0' TERM; while :; do sleep 0.05; done",
+		dir, name, name, dir, name, dir);
 	return add_service(&w->role, name, script, after);
 }
 
@@ -89,7 +90,10 @@ static void test_order(void **state)
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	assert_true(services_ok(w->services, text, sizeof(text)));
 	WAIT_FOR(pid_of(w, "front") && pid_of(w, "app") && pid_of(w, "db"));
-	WAIT_FOR(!log_is(w, "") && ({ PHX_AUTO_FREE char *t = flat_log(w); strlen(t) == strlen("db app front "); }));
+	WAIT_FOR(!log_is(w, "") && ({
+		PHX_AUTO_FREE char *t = flat_log(w);
+		strlen(t) == strlen("db app front ");
+	}));
 	pid_t front = pid_of(w, "front");
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0); /* it runs already */
 	assert_int_equal(pid_of(w, "front"), front);
@@ -125,7 +129,7 @@ static void test_restart_with_dependants(void **state)
 static void test_that_cannot_start(void **state)
 {
 	struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	add_logged(w, "db", NULL);
 	struct phx_service *bad = add_service(&w->role, "bad", "true", "db");
 	PHX_STR_SET(PHX_LIST_AT(&bad->argv, struct phx_word, 0)->text, "/no/such/program");
@@ -140,7 +144,7 @@ static void test_that_cannot_start(void **state)
 static void test_that_dies_at_once(void **state)
 {
 	struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	add_service(&w->role, "crash", "exit 3", NULL);
 	assert_int_equal(services_start(w->services, &w->role, &err), -EIO);
 	assert_non_null(strstr(err.text, "service crash ended at once with status 3"));
@@ -192,7 +196,10 @@ static void test_in_a_package(void **state)
 	char expected[256];
 	const char *dir = scratch_path(w->scratch, "pkg/tool/1.2");
 	snprintf(expected, sizeof(expected), "%s %s web blue word\n", dir, dir);
-	WAIT_FOR(({ PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "pkg/tool/1.2/out")); *t; }));
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "pkg/tool/1.2/out"));
+		*t;
+	}));
 	PHX_AUTO_FREE char *out = read_text(scratch_path(w->scratch, "pkg/tool/1.2/out"));
 	assert_string_equal(out, expected);
 }
@@ -200,13 +207,16 @@ static void test_in_a_package(void **state)
 static void test_as_another_user(void **state)
 {
 	struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char script[200];
 	assert_int_equal(chmod(w->scratch->dir, 0777), 0);
 	snprintf(script, sizeof(script), "id -un >%s/who; exec sleep 100", w->scratch->dir);
 	PHX_STR_SET(add_service(&w->role, "who", script, NULL)->user, "nobody");
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
-	WAIT_FOR(({ PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "who")); *t; }));
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "who"));
+		*t;
+	}));
 	PHX_AUTO_FREE char *who = read_text(scratch_path(w->scratch, "who"));
 	assert_string_equal(who, "nobody\n");
 	PHX_STR_SET(PHX_LIST_AT(&w->role.services, struct phx_service, 0)->user, "no-such-user");
@@ -228,7 +238,8 @@ static void test_leftovers_of_a_killed_agent(void **state)
 	struct world *w = *state;
 	/* deaf to the signal that the death of its agent sends */
 	char script[200];
-	snprintf(script, sizeof(script), "trap '' TERM; echo $$ >%s/left; while :; do sleep 0.1; done", w->scratch->dir);
+	snprintf(script, sizeof(script), "trap '' TERM; echo $$ >%s/left; while :; do sleep 0.1; done",
+		 w->scratch->dir);
 	add_service(&w->role, "left", script, NULL)->stop_grace_s = 1;
 	pid_t agent = fork();
 	if (agent == 0) {
