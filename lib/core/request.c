@@ -150,12 +150,22 @@ static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret
 	return phx_plan_handover(&o->q, ret, a->err);
 }
 
+static bool plan_wipes(const struct phx_plan *p)
+{
+	PHX_LIST_EACH(struct phx_step, s, &p->steps)
+		if (s->kind == PHX_STEP_wipe)
+			return true;
+	return false;
+}
+
 /* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
 static bool under_way(const struct phx_apply *a)
 {
 	const struct phx_node *n = phx_state_node(a->s, a->ev->node);
 	if (!n || n->plan.cursor >= n->plan.steps.n ||
 	    strcmp(n->plan.request, request_name((enum phx_event_kind)a->ev->kind)))
+		return false;
+	if (a->ev->has_setup && (a->ev->setup.mode == PHX_SETUP_WIPE) != plan_wipes(&n->plan))
 		return false;
 	return a->ev->kind != PHX_EV_assign ||
 	       (!strcmp(n->plan.to_role, a->ev->role) && (!a->ev->pool[0] || !strcmp(n->plan.to_pool, a->ev->pool)));
