@@ -17,7 +17,7 @@ die() {
 	exit 1
 }
 phx() { "$PHX" "$@"; }
-lab() { "$PHX" lab "$@" --name "$LAB"; }
+lab() { "$PHX" lab "$@" --name "$LAB" --images "$BUILD/images"; }
 in_lab() { "$PHX" lab exec --name "$LAB" "$@"; }
 node_field() { phx node show "$1" -o json | jq -r ".. | objects | select(.name? == \"$1\" and has(\"plan\")) | $2" | head -n 1; }
 machine_field() { lab status --json | jq -r ".machines[] | select(.name == \"$1\") | $2"; }
@@ -45,7 +45,7 @@ push_packages() {
 		phx package build "$src" --out "$DIR/packages" --sign-key "$key" >/dev/null || die "package build $src"
 	done
 	for src in "$DIR"/packages/*.tar.zst; do
-		phx package push "$src" >/dev/null || die "package push $src"
+		phx package push --dir "$DIR/state/packages" --pub "$DIR/state/pki/site.pub" "$src" >/dev/null || die "package push $src"
 	done
 	phx reload >/dev/null || die "reload"
 }

@@ -11,7 +11,12 @@ prepare() {
 	rm -rf "$DIR"
 	lab up || die "phx lab up"
 	in_lab nft -f - <<-END || die "counting TFTP"
-		table inet count { chain input { type filter hook input priority 0; udp dport 69 counter } }
+		table inet count {
+			chain input {
+				type filter hook input priority 0
+				udp dport 69 counter
+			}
+		}
 	END
 	push_packages
 	phx role list
