@@ -56,6 +56,19 @@ static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image
 	return r ? r : fetch_append(c, "/site.cpio", fd, 0, SITE_MAX, "", err);
 }
 
+/* The kernel loads no file that somebody may still write: go on with a descriptor that only reads. */
+static int seal(int *fd, struct phx_err *err)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	int reader = open(path, O_RDONLY | O_CLOEXEC);
+	if (reader < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	close(*fd);
+	*fd = reader;
+	return 0;
+}
+
 static int load_kernel(int kernel, int initrd, const char *cmdline, struct phx_err *err)
 {
 	if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(cmdline) + 1, cmdline, 0ul) == 0)
@@ -75,6 +88,8 @@ static int load_image(struct step_run *s, const struct phx_image *image, const c
 		r = fetch_part(c, image, PHX_IMAGE_KERNEL, kernel, err);
 	if (r == 0)
 		r = fetch_initrd(c, image, initrd, err);
+	r = r ? r : seal(&kernel, err);
+	r = r ? r : seal(&initrd, err);
 	return r ? r : load_kernel(kernel, initrd, cmdline, err);
 }
 

@@ -46,6 +46,9 @@ void api_boot(struct phx_http_request *q, void *arg)
 		struct phx_ipxe_boot boot = { &d->cfg, &im, mac, name };
 		r = phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
+	} else {
+		/* the machine shows why, and asks again: it boots as soon as the image is there */
+		r = phx_ipxe_refuse_script(&d->cfg, mac, err.text, &text, &err);
 	}
 	reply_script(q, r, text, &err);
 }
