@@ -20,7 +20,10 @@ make_disk() {
 	done) || return 1
 	mount -o loop "$G/disk.raw" "$root" || return 1
 	local deb
-	for deb in "$G"/debs/*.deb; do dpkg -x "$deb" "$root" || break; done
+	# not dpkg -x: it would put directories where the system has links to /usr
+	for deb in "$G"/debs/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$root" || break
+	done
 	[ -e "$root/etc/ssh/sshd_config" ] || sed -n '/^[^#]/p' >"$root/etc/ssh/sshd_config" <<-END
 		PermitRootLogin prohibit-password
 		UsePAM no

@@ -65,7 +65,23 @@ plant_canary() {
 		/bin/sh -c "i=0; while [ \$i -lt 200 ]; do echo $CANARY; i=\$((i+1)); done >/var/tmp/canary; sync" >/dev/null || die "canary job"
 }
 disk_of() { echo "$DIR/machines/$1/$(ls "$DIR/machines/$1" | grep -E '^disk.*' | head -n 1)"; }
-has_canary() { grep -aqF "$CANARY" "$(disk_of "$1")"; }
+# -z: a blank disk is one endless line otherwise. A search that fails is no answer.
+disk_has() {
+	grep -azqF "$2" "$(disk_of "$1")"
+	case $? in 0) true ;; 1) false ;; *) die "the disk of $1 cannot be searched" ;; esac
+}
+has_canary() { disk_has "$1" "$CANARY"; }
+# 16 bytes of a key slot of the LUKS header, as \xNN for grep -P, none of them NUL or a newline
+slot_bytes() {
+	local start
+	start=$(sfdisk -J "$(disk_of "$1")" | jq '.partitiontable.partitions[1].start')
+	dd if="$(disk_of "$1")" bs=512 skip=$((start + 64)) count=64 status=none | od -An -v -tx1 -w1 |
+		awk '{ b = $1; if (b == "00" || b == "0a") { n = 0; s = "" } else { s = s "\\x" b; if (++n == 16) { print s; exit } } }'
+}
+disk_has_bytes() {
+	LC_ALL=C grep -azqP "$2" "$(disk_of "$1")"
+	case $? in 0) true ;; 1) false ;; *) die "the disk of $1 cannot be searched" ;; esac
+}
 
 act3_noop() {
 	plant_canary 2
@@ -96,19 +112,19 @@ act3_wipe() {
 
 act3_crypto() {
 	phx node assign node2 batch-compute --setup wipe:overwrite --encrypt --yes --wait --timeout 10m || die "encrypted deployment"
-	local id key
+	local id key slot
 	id=$(node_field node2 .disk_key_id)
 	[ -n "$id" ] || die "node2 has no disk key"
 	key=$(find "$DIR/state/keys" -name "*$id*" -type f | head -n 1)
 	[ -s "$key" ] || die "the key of $id is not in the key store"
 	cp "$key" "$DIR/crypto.key"
-	cryptsetup --version >/dev/null 2>&1
-	grep -aq LUKS "$(disk_of node2)" || die "no LUKS header on the disk"
+	slot=$(slot_bytes node2)
+	[ -n "$slot" ] && disk_has_bytes node2 "$slot" || die "no LUKS key slot on the disk"
 	phx node assign node2 web-server --setup wipe:crypto --yes --wait --timeout 10m || die "crypto hand-over"
 	[ ! -e "$key" ] || die "the key file is still there"
 	in_files_of_head "$DIR/crypto.key" && die "the key's bytes are still on the head"
 	shred -u "$DIR/crypto.key"
-	grep -aqF "$(printf 'LUKS\272\276')" "$(disk_of node2)" && die "a LUKS header is left"
+	disk_has_bytes node2 "$slot" && die "the key slot is still on the disk"
 	page node2 | grep -qi node2 || die "node2 serves no page"
 }
 # does any file of the head's state hold these bytes (raw or as hex)?
