@@ -44,6 +44,16 @@ static int check_method(const char *text, struct phx_err *err)
 	return phx_enum_parse(&phx_wipe_method_names, text, &value, err);
 }
 
+/* Nodes and servers get theirs from phxd. */
+static int check_kind(const char *text, struct phx_err *err)
+{
+	static const char *const kinds[] = { "provider", "service-provider", "user" };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++)
+		if (phx_str_eq(text, kinds[i]))
+			return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is none of provider, service-provider, user", text);
+}
+
 static int check_setup(const char *text, struct phx_err *err)
 {
 	if (phx_str_starts(text, "wipe:"))
@@ -116,6 +126,7 @@ static const struct cli_type types[] = {
 	{ "FORMAT", "a format", "(table wide json yaml name tsv)", check_format },
 	{ "SETUP", "a setup policy",
 	  "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)", check_setup },
+	{ "KIND", "a kind", "(provider service-provider user)", check_kind },
 	{ "METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method },
 	{ "MAC", "a MAC address", "", check_mac },
 	{ "KEY=VALUE", "a setting", "", check_assignment },

@@ -21,7 +21,7 @@ roles_init() {
 		>"$WORK/etc/roles/rules.conf"
 	package tools 1.0 'echo tools'
 	package web 1.0 'exec sleep 1000'
-	phx reload
+	phx reload 2>/dev/null
 }
 
 # run COMMAND...: its status in $status, its output in $WORK/out and $WORK/err
@@ -196,6 +196,34 @@ not_permitted() {
 	run setpriv --reuid=65534 --regid=65534 --clear-groups "$copy" --socket "$PHX_SOCKET" node quarantine c1
 	said 77 err 'not permitted' && [ "$(field c1 .state)" != quarantined ]
 }
+remote() {
+	env -u PHX_SOCKET "$BUILD/bin/phx" --server "https://127.0.0.1:$HTTPS" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" \
+		--ca "$WORK/$1/ca.pem" "${@:2}"
+}
+by_certificate() {
+	run phx cert issue alice --kind provider --out "$WORK/alice"
+	[ "$status" = 0 ] && [ "$(stat -c %a "$WORK/alice/key.pem")" = 600 ] || return 1
+	run phx cert issue bob --out "$WORK/bob"
+	run phx cert issue bob --out "$WORK/bob"
+	said 64 err 'is there already' || return 1
+	run remote alice node list -o name --fold
+	[ "$status" = 0 ] && [ "$(cat "$WORK/out")" = 'c[1-2]' ] || return 1
+	run remote bob node quarantine c1
+	said 77 err 'and you are a user' || return 1
+	run remote alice node drain c2 --reason remote
+	[ "$status" = 0 ] && grep -q 'by provider:alice' <(phx events -n 20) && phx node resume c2 --wait --timeout 20 2>/dev/null
+}
+no_certificate_no_entry() {
+	mkdir -p "$WORK/eve" && cp "$WORK/alice/ca.pem" "$WORK/eve"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$WORK/eve/key.pem" -out "$WORK/eve/cert.pem" \
+		-subj /O=phoenix/OU=provider/CN=alice -days 1 2>/dev/null
+	run remote eve node list
+	[ "$status" = 69 ] || [ "$status" = 77 ] || return 1
+	# a head of another CA is not believed
+	cp "$WORK/eve/cert.pem" "$WORK/eve/ca.pem" && cp "$WORK/alice/cert.pem" "$WORK/alice/key.pem" "$WORK/eve"
+	run remote eve node list
+	[ "$status" = 69 ] && silent
+}
 forgets() {
 	agent_stop c2
 	until_true 10 is c2 .up false || return 1
@@ -218,7 +246,7 @@ for t in packages_of_the_head images_of_the_head announces lists_what_comes show
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name events_are_told status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
-	bad_role_is_told_with_its_line not_permitted forgets head_is_gone; do
+	bad_role_is_told_with_its_line not_permitted by_certificate no_certificate_no_entry forgets head_is_gone; do
 	check $t $t
 done
 exit "$FAILED"

@@ -134,15 +134,18 @@ static void many_nodes_need_force(void **state)
 	assert_has(f->log, "\"nodes\":\"n[1-17]\"");
 }
 
-/* On a terminal it asks, and anything but yes does nothing. */
-static int answer_on_terminal(struct fake_phxd *f, const char *answer, char *said, size_t said_size)
+/* Run phx on a terminal of its own and answer its question; what it said comes to `said`. */
+static int answer_on_terminal(struct fake_phxd *f, const char *const *argv, const char *answer, char *said,
+			      size_t said_size)
 {
 	int fd;
 	pid_t pid = forkpty(&fd, NULL, NULL, NULL);
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		setenv("PHX_SOCKET", f->socket, 1);
-		execl(phx_program(), "phx", "node", "rebuild", "n1", (char *)NULL);
+		setenv("TERM", "vt100", 1);
+		unsetenv("NO_COLOR");
+		execv(phx_program(), (char *const *)argv);
 		_exit(127);
 	}
 	size_t at = 0;
@@ -164,15 +167,49 @@ static int answer_on_terminal(struct fake_phxd *f, const char *answer, char *sai
 static void asks_on_a_terminal(void **state)
 {
 	struct fake_phxd *f = *state;
-	char said[4096];
+	static const char *const argv[] = { "phx", "node", "rebuild", "n1", NULL };
+	char said[4096] = "";
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'changed':true}]}");
-	assert_int_equal(answer_on_terminal(f, "no\n", said, sizeof(said)), 64);
+	assert_int_equal(answer_on_terminal(f, argv, "no\n", said, sizeof(said)), 64);
 	assert_has(said, "rebuild n1?");
 	assert_has(said, "nothing was done");
 	assert_lacks(f->log, "POST");
-	assert_int_equal(answer_on_terminal(f, "yes\n", said, sizeof(said)), 0);
+	assert_int_equal(answer_on_terminal(f, argv, "yes\n", said, sizeof(said)), 0);
 	assert_has(f->log, "POST /v1/actions/rebuild");
+}
+
+static void progress_and_colour_are_for_terminals(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const wait_argv[] = { "phx", "node", "resume", "n1", "--wait", NULL };
+	static const char *const list_argv[] = { "phx", "node", "list", NULL };
+	char said[4096] = "";
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", "") "]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "deploying", "", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "", NO_PLAN) "]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
+	fake_answer(f, "POST /v1/actions/resume", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	assert_int_equal(answer_on_terminal(f, wait_argv, "", said, sizeof(said)), 0);
+	assert_has(said, "\r\033[K0/1 done, ");
+	assert_has(said, "image 1/1: n1");
+	assert_int_equal(answer_on_terminal(f, list_argv, "", said, sizeof(said)), 0);
+	assert_has(said, "\033[32mactive");
+}
+
+static void watch_prints_again(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "ready", "", "") "]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "", "") "]}");
+	fake_answer_status(f, "GET /v1/nodes", 403, "{'error':'enough'}");
+	PHX_SAID s = phx(f, "node list -w");
+	assert_int_equal(s.status, 77);
+	assert_has(s.out, "ready");
+	assert_has(s.out, "active");
+	assert_has(s.errout, "enough");
 }
 
 static void unknown_role_is_told_with_the_nearest(void **state)
@@ -417,6 +454,8 @@ int main(void)
 		TEST(rebuild_asks_even_for_one),
 		TEST(many_nodes_need_force),
 		TEST(asks_on_a_terminal),
+		TEST(progress_and_colour_are_for_terminals),
+		TEST(watch_prints_again),
 		TEST(unknown_role_is_told_with_the_nearest),
 		TEST(one_unknown_node_stops_all),
 		TEST(failures_are_folded_by_reason),
