@@ -30,6 +30,8 @@
 #define RAM_DIR "/run/phoenix/ram"
 #define RAM_MAX (8ull << 30)
 
+enum { PROGRESS_MS = 10000 };
+
 /* The last guard before anything is erased: is / itself in RAM? */
 static int check_runs_from_ram(struct phx_err *err)
 {
@@ -78,7 +80,7 @@ static void show_progress(void *arg, const struct phx_wipe_progress *p)
 	int64_t *next_ms = arg;
 	if (agent_now_ms() < *next_ms || !p->total_bytes)
 		return;
-	*next_ms = agent_now_ms() + 10000;
+	*next_ms = agent_now_ms() + PROGRESS_MS;
 	agent_log("wipe: %" PRIu64 " %%", p->done_bytes * 100 / p->total_bytes);
 }
 
@@ -86,7 +88,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 {
 	struct phx_disk_facts facts;
 	char path[64];
-	int64_t next_ms = 0;
+	int64_t next_ms = agent_now_ms() + PROGRESS_MS;
 	int r = find_disk(s, &facts, path, err);
 	if (r < 0)
 		return r;

@@ -122,6 +122,29 @@ head_comes_back() {
 	until_true 10 is n1 .up true && is n1 .state active && page
 }
 
+# hand-overs to and fro, in which the agent (or the head) is killed at ever later moments
+killed_in_the_middle() {
+	local who=$1 role k
+	for k in 0.02 0.1 0.2 0.3 0.4 0.6; do
+		role=$([ "$(field n1 .role)" = web-server ] && echo batch-compute || echo web-server)
+		phx node assign n1 "$role" --yes >/dev/null 2>&1 || return 1
+		sleep $k
+		if [ "$who" = agent ]; then
+			agent_kill n1
+			agent_start n1
+		else
+			head_kill
+			head_start
+		fi
+		until_true 30 is n1 .state active && until_true 10 is n1 .actual_role "$role" || return 1
+		if [ "$role" = web-server ]; then until_true 5 page || return 1; else no_page || return 1; fi
+		[ "$(ls "$WORK/n1/opt/phoenix/pkg" | wc -l)" = 1 ] || return 1
+	done
+	is n1 .role web-server || assign n1 web-server
+}
+agent_killed_in_the_middle() { killed_in_the_middle agent; }
+head_killed_in_the_middle() { killed_in_the_middle head; }
+
 bad_package_keeps_what_was() {
 	package web 2.0 "exit 1"
 	phx reload >/dev/null
@@ -153,7 +176,8 @@ node_init n1 1
 node_init n2 2
 roles_init
 for test in enrol_stranger enrol_announced key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
-	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back bad_package_keeps_what_was release_stops_all \
+	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back \
+	agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
 	stranger_with_old_certificate; do
 	check "$test" "$test"
 done
