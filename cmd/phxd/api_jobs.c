@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "phxd/take.h"
 
-enum { ARGV_MAX = 256 };
+enum { ARGV_MAX = 256, OUTPUT_SHOWN_MAX = 1 << 20 };
 
 /* As whom the job runs; false after answering. */
 static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
@@ -163,6 +163,30 @@ static char *output_path(const struct daemon *d, uint64_t id, const char *node)
 	return phx_path("%s/%llu.%s", d->cfg.output_dir, (unsigned long long)id, node);
 }
 
+/* What all nodes of the job wrote, each under its name; a job of one node stands alone. */
+static void reply_all_output(struct daemon *d, struct phx_http_request *q, uint64_t id, const json_t *parts)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf all = { 0 };
+	bool several = json_array_size(parts) > 1;
+	size_t i;
+	json_t *part;
+	json_array_foreach((json_t *)parts, i, part)
+	{
+		const char *node = phx_json_str(part, "node", "");
+		PHX_AUTO_FREE char *path = output_path(d, id, node);
+		PHX_AUTO_FREE char *text = NULL;
+		size_t n = 0;
+		if (several)
+			phx_buf_addf(&all, "== %s ==\n", node);
+		if (path && phx_file_read(path, OUTPUT_SHOWN_MAX, &text, &n, NULL) == 0)
+			phx_buf_add(&all, text, n);
+		else if (path && access(path, R_OK) == 0)
+			phx_buf_addf(&all, "(too long to be shown with the others: ask for this node alone)\n");
+	}
+	PHX_AUTO_FREE char *text = phx_buf_take(&all);
+	phx_http_reply_text(q, 200, "text/plain", text ? text : "");
+}
+
 void api_job_output(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -173,10 +197,17 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &id);
 	if (!j)
 		return;
-	if (!node)
-		node = phx_json_str(json_array_get(json_object_get(j, "parts"), 0), "node", "");
-	if (!phx_name_valid(node)) {
+	const json_t *parts = json_object_get(j, "parts");
+	if (!json_array_size(parts)) {
 		phx_http_reply_error(q, -ENOENT, "the job has not started yet");
+		return;
+	}
+	if (!node) {
+		reply_all_output(d, q, id, parts);
+		return;
+	}
+	if (!phx_name_valid(node)) {
+		phx_http_reply_error(q, -EINVAL, "node: that is no node name");
 		return;
 	}
 	PHX_AUTO_FREE char *path = output_path(d, id, node);
