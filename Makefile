@@ -107,7 +107,7 @@ deps:
 # ---- tests ----
 
 SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
-LAB_TESTS := tests/lab/boot.sh
+LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh
 
 check-layers:
 	$(Q)BUILD=$(BUILD) tests/check-layers
@@ -118,7 +118,7 @@ check-size:
 
 check: deps
 	$(Q)$(MAKE) all $(UNIT_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 
 ASAN := $(BUILD)/asan
 check-asan:
