@@ -102,13 +102,16 @@ static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 	struct phx_outcome out = { 0 };
 	int r = engine_submit(d->engine, ev, &out, &err);
 	uint64_t epoch = 0;
+	bool under_way = false; /* asked for before and not finished: there is something to wait for */
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, out.node[0] ? out.node : ev->node);
-	if (n)
+	if (n) {
 		epoch = n->epoch;
+		under_way = n->plan.cursor < n->plan.steps.n;
+	}
 	engine_unlock(d->engine);
 	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n}", "node", out.node[0] ? out.node : ev->node, "code", r,
-			      "error", err.text, "changed", r == 0 && out.changed, "epoch", (json_int_t)epoch, "plan");
+			      "error", err.text, "changed", r == 0 && (out.changed || under_way), "epoch", (json_int_t)epoch, "plan");
 	phx_outcome_fini(&out);
 	return j;
 }
