@@ -34,7 +34,7 @@ int cli_confirm(struct cli *cli, const char *question, size_t n)
 /* Is there something on the node that somebody uses? */
 static bool in_use(const json_t *node)
 {
-	static const char *const idle[] = { "new", "commissioning", "ready" };
+	static const char *const idle[] = {"new", "commissioning", "ready"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(idle); i++)
 		if (phx_str_eq(phx_json_str(node, "state", ""), idle[i]))
 			return false;
@@ -68,8 +68,8 @@ static int find_destroyed(struct cli *cli, const char *action, const json_t *nod
 	return code;
 }
 
-static int permit(struct cli *cli, const char *action, const json_t *nodes, const json_t *body,
-		  enum cli_danger danger, const char *verb)
+static int permit(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, enum cli_danger danger,
+		  const char *verb)
 {
 	PHX_AUTO_JSON json_t *names = json_array();
 	PHX_AUTO_FREE char *folded = NULL, *question = NULL;
@@ -127,7 +127,7 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 /* What has no plan is done at once: say so. */
 static bool has_plan(const char *action)
 {
-	static const char *const planned[] = { "assign", "release", "rebuild", "wipe" };
+	static const char *const planned[] = {"assign", "release", "rebuild", "wipe"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(planned); i++)
 		if (phx_str_eq(planned[i], action))
 			return true;
@@ -137,7 +137,7 @@ static bool has_plan(const char *action)
 static int dry_run(struct cli *cli, const char *action, const json_t *body, const char *verb)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	if (!has_plan(action)) {
 		printf("%s: %s at once, without steps\n", phx_json_str(body, "nodes", "?"), verb);
 		return CLI_OK;
@@ -159,9 +159,15 @@ static int dry_run(struct cli *cli, const char *action, const json_t *body, cons
 	return report.n_failed ? CLI_PARTIAL : code;
 }
 
+/* A question of the power state is answered only by its result. */
+static bool waits(const struct cli *cli, const json_t *body)
+{
+	return cli_has(cli, CLI_OPT_wait) || phx_str_eq(phx_json_str(body, "op", ""), "status");
+}
+
 static int finish(struct cli *cli, const json_t *answer, const json_t *body, const char *action, int64_t after)
 {
-	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	PHX_AUTO_JSON json_t *going = json_array();
 	const json_t *results = json_object_get(answer, "results");
 	unsigned busy = sort_results(results, &report, going);
@@ -169,10 +175,15 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 	int code = CLI_OK;
 	if (cli_structured(cli))
 		cli_print_value(cli, answer);
-	if (cli_has(cli, CLI_OPT_wait) && json_array_size(going)) {
-		const char *role = phx_str_eq(action, "assign") ? phx_json_str(body, "role", NULL) : NULL;
-		const char *op = phx_json_str(body, "op", NULL);
-		code = cli_wait(cli, going, &(struct cli_goal){ role, op, after, phx_str_eq(action, "rm") }, &report);
+	if (waits(cli, body) && json_array_size(going)) {
+		struct cli_goal goal = {
+			.role = phx_str_eq(action, "assign") ? phx_json_str(body, "role", NULL) : NULL,
+			.power = phx_json_str(body, "op", NULL),
+			.after = after,
+			.gone = phx_str_eq(action, "rm"),
+			.accepted = phx_str_eq(action, "accept"),
+		};
+		code = cli_wait(cli, going, &goal, &report);
 	}
 	cli_report_print(&report);
 	if (code)
@@ -185,7 +196,7 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 static int order(struct cli *cli, const char *action, const json_t *body)
 {
 	PHX_AUTO_JSON json_t *status = NULL, *answer = NULL;
-	int code = cli_has(cli, CLI_OPT_wait) ? cli_get(cli, "/v1/status", &status) : CLI_OK;
+	int code = waits(cli, body) ? cli_get(cli, "/v1/status", &status) : CLI_OK;
 	if (!code)
 		code = post(cli, action, body, false, &answer);
 	return code ? code : finish(cli, answer, body, action, phx_json_int(status, "seq", 0));

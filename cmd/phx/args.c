@@ -19,17 +19,16 @@ struct getopt_tables {
 /* Options of `c`; of all commands before one is known. */
 static void make_tables(const struct cli_command *c, struct getopt_tables *t)
 {
-	*t = (struct getopt_tables){ 0 };
+	*t = (struct getopt_tables){0};
 	size_t n = 0, s = 0;
 	t->shorts[s++] = !c || strstr(c->grammar, "-- ") ? '+' : '-';
 	t->shorts[s++] = ':';
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		const struct cli_option *o = cli_option_info(id);
-		static const struct cli_command connection = { .options = "version" };
+		static const struct cli_command connection = {.options = "version"};
 		if (!cli_command_takes(c ? c : &connection, id))
 			continue;
-		t->longs[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL,
-						 FIRST_ID + id };
+		t->longs[n++] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, FIRST_ID + id};
 		if (!o->letter)
 			continue;
 		t->by_letter[(unsigned char)o->letter] = FIRST_ID + id;
@@ -205,7 +204,7 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err)
 {
-	struct cli_args args = { 0 };
+	struct cli_args args = {0};
 	int n = read_options(argc, argv, NULL, &args, (const char **)argv, err);
 	if (n < 0)
 		return CLI_USAGE;
@@ -218,7 +217,7 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 		return 0;
 	}
 	if (!words) {
-		static const char *const help_words[] = { "-h", "--help" };
+		static const char *const help_words[] = {"-h", "--help"};
 		bool help = n > 1 && is_noun(argv[0]) &&
 			    (phx_str_eq(argv[1], help_words[0]) || phx_str_eq(argv[1], help_words[1]));
 		if (!help)

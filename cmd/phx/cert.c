@@ -30,7 +30,7 @@ static int write_files(const char *dir, const struct issued *i, const char *ca, 
 	const struct {
 		const char *name, *text;
 		mode_t mode;
-	} files[] = { { "key.pem", i->key, 0600 }, { "cert.pem", i->cert, 0644 }, { "ca.pem", ca, 0644 } };
+	} files[] = {{"key.pem", i->key, 0600}, {"cert.pem", i->cert, 0644}, {"ca.pem", ca, 0644}};
 	int r = phx_dir_make(dir, 0700, err);
 	for (size_t k = 0; r == 0 && k < PHX_ARRAY_SIZE(files); k++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, files[k].name);
@@ -42,7 +42,7 @@ static int write_files(const char *dir, const struct issued *i, const char *ca, 
 static int issue(const struct cli *cli, const char *pki_dir, const char *dir, struct phx_err *err)
 {
 	const char *name = cli_arg(cli, 0);
-	PHX_AUTO(issued_fini) struct issued i = { 0 };
+	PHX_AUTO(issued_fini) struct issued i = {0};
 	struct phx_pki *pki = NULL;
 	uint64_t days = 365;
 	int kind = PHX_CERT_USER;
@@ -65,14 +65,15 @@ int cmd_cert_issue(struct cli *cli)
 {
 	const struct phx_config *cfg = cli_config(cli);
 	const char *dir = cli_opt(cli, CLI_OPT_out, cli_arg(cli, 0));
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!cfg)
 		return CLI_CONFIG;
 	PHX_AUTO_FREE char *ca = phx_path("%s/ca.key", cfg->pki_dir), *key = phx_path("%s/key.pem", dir);
 	if (!ca || !key)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (access(ca, R_OK) < 0)
-		return cli_fail(cli_exit_of(-errno), "%s: %s; certificates are issued on the head", ca, strerror(errno));
+		return cli_fail(cli_exit_of(-errno), "%s: %s; certificates are issued on the head", ca,
+				strerror(errno));
 	if (access(key, F_OK) == 0)
 		return cli_fail(CLI_USAGE, "%s is there already; it is not overwritten", key);
 	int r = issue(cli, cfg->pki_dir, dir, &err);

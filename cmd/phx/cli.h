@@ -12,9 +12,9 @@
 
 /** What phx exits with; the same table stands in phx(1). */
 enum cli_exit {
-	CLI_OK = 0,	      /* done, also when it already was so */
+	CLI_OK = 0,           /* done, also when it already was so */
 	CLI_PARTIAL = 1,      /* some nodes failed: listed on stderr */
-	CLI_USAGE = 64,	      /* wrong command, or a name that does not exist */
+	CLI_USAGE = 64,       /* wrong command, or a name that does not exist */
 	CLI_UNAVAILABLE = 69, /* phxd cannot be reached */
 	CLI_TRY_AGAIN = 75,
 	CLI_NOT_PERMITTED = 77,
@@ -33,7 +33,7 @@ enum cli_option_id {
 
 struct cli_option {
 	const char *name; /* long, without dashes */
-	char letter;	  /* 0 = none */
+	char letter;      /* 0 = none */
 	const char *arg;  /* type of its value (args.c), NULL = a switch */
 	const char *text;
 };
@@ -103,9 +103,9 @@ extern const struct phx_enum cli_format_names;
 struct cli {
 	struct cli_args args;
 	enum cli_format format;
-	bool color;	/* stdout is a terminal and NO_COLOR is not set */
-	bool progress;	/* stderr is a terminal */
-	bool ask;	/* stdin and stderr are terminals: questions can be asked */
+	bool color;    /* stdout is a terminal and NO_COLOR is not set */
+	bool progress; /* stderr is a terminal */
+	bool ask;      /* stdin and stderr are terminals: questions can be asked */
 	struct phx_config config;
 	bool has_config;
 	struct phx_http_client *http;
@@ -157,7 +157,8 @@ char *cli_nodes_fold(const json_t *nodes);
 json_t *cli_node_find(const json_t *nodes, const char *name);
 /** The item of `items` whose `key` comes nearest to `name`; NULL when nothing is near. Borrowed. */
 const char *cli_nearest(const json_t *items, const char *key, const char *name);
-/** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE 'x'; did you mean 'y'?"). */
+/** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE 'x'; did you mean
+ * 'y'?"). */
 int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name);
 
 /* ---- output.c ---- */
@@ -183,16 +184,17 @@ int cli_print_value(struct cli *cli, const json_t *value);
 bool cli_structured(const struct cli *cli);
 /** Member by path ("facts.cpus"); NULL when absent. Borrowed. */
 const json_t *cli_member(const json_t *j, const char *path);
-/** Copy without control characters other than the newline into the buffer: nothing a node says may steer the terminal. */
+/** Copy without control characters other than the newline into the buffer: nothing a node says may steer the terminal.
+ */
 void cli_put_clean(struct phx_buf *b, const char *text);
 /* formats of columns */
-void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row);	  /* bytes */
-void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);	  /* a duration in milliseconds */
-void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row);	  /* local time */
-void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row);	  /* age of a time */
-void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);	  /* yes or no */
-void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row);	  /* first 12 digits */
-/** "1.5 s", "3 min 12 s", "2 h 5 min". */
+void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row);   /* bytes */
+void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);     /* a duration in milliseconds */
+void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row);   /* local time */
+void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row);  /* age of a time */
+void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);    /* yes or no */
+void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row); /* first 12 digits */
+/** "12 ms", "1.5 s", "3 min 12 s", "2 h 5 min". */
 void cli_put_duration(struct phx_buf *b, int64_t ms);
 /** Milliseconds since 1970. */
 int64_t cli_now_ms(void);
@@ -223,6 +225,8 @@ struct cli_report {
 };
 /** Add one; where the reason begins with the node's name, that is left out, so that equal reasons meet. */
 void cli_report_add(struct cli_report *r, const char *node, const char *reason);
+/** What of `text` stands behind "NODE: ", "NODE " or "node NODE "; borrowed. */
+const char *cli_without_name(const char *text, const char *node);
 /** One line a reason: "phx: node[1-2]: REASON" on stderr. */
 void cli_report_print(const struct cli_report *r);
 void cli_report_fini(struct cli_report *r);
@@ -230,9 +234,10 @@ void cli_report_fini(struct cli_report *r);
 /** What a waited-for order is to lead to. */
 struct cli_goal {
 	const char *role;  /* the node must hold it in the end, or NULL */
-	const char *power; /* "on", "off": must have been observed; else NULL or anything */
-	int64_t after;	   /* events after this one count */
-	bool gone;	   /* the node is to be forgotten */
+	const char *power; /* operation by hand whose result must be heard of, or NULL */
+	int64_t after;     /* events after this one count */
+	bool gone;         /* the node is to be forgotten */
+	bool accepted;     /* the node is new until it has enrolled */
 };
 /** Follow the nodes of `results` (members node, epoch) until their plans ended. Failures are added to the report.
  * Returns CLI_OK or CLI_TIMEOUT (told). A daemon that is away is waited for. */

@@ -23,17 +23,16 @@ static int open_remote(struct cli *cli, const char *url, struct phx_err *err)
 	PHX_AUTO_FREE char *key = own_file(cli, CLI_OPT_key, "key.pem");
 	PHX_AUTO_FREE char *ca = own_file(cli, CLI_OPT_ca, "ca.pem");
 	cli->remote = true;
-	return phx_http_client_new(&(struct phx_http_client_config){ .base_url = url,
-								     .ca_pem_path = ca,
-								     .cert_pem_path = cert,
-								     .key_pem_path = key },
-				   &cli->http, err);
+	return phx_http_client_new(
+		&(struct phx_http_client_config){
+			.base_url = url, .ca_pem_path = ca, .cert_pem_path = cert, .key_pem_path = key},
+		&cli->http, err);
 }
 
 static int open_local(struct cli *cli, const char *path, struct phx_err *err)
 {
-	return phx_http_client_new(
-		&(struct phx_http_client_config){ .unix_path = path, .base_url = "http://unix" }, &cli->http, err);
+	return phx_http_client_new(&(struct phx_http_client_config){.unix_path = path, .base_url = "http://unix"},
+				   &cli->http, err);
 }
 
 /* Where phxd is: what was said here wins over the environment, that over the configuration. 0 or an exit code. */
@@ -76,10 +75,9 @@ static int exit_of_status(long status)
 		long status;
 		int code;
 	} map[] = {
-		{ 400, CLI_USAGE },	{ 401, CLI_NOT_PERMITTED }, { 403, CLI_NOT_PERMITTED },
-		{ 404, CLI_USAGE },	{ 405, CLI_USAGE },	    { 409, CLI_TRY_AGAIN },
-		{ 413, CLI_USAGE },	{ 429, CLI_TRY_AGAIN },	    { 502, CLI_UNAVAILABLE },
-		{ 503, CLI_TRY_AGAIN }, { 507, CLI_TRY_AGAIN },
+		{400, CLI_USAGE},       {401, CLI_NOT_PERMITTED}, {403, CLI_NOT_PERMITTED}, {404, CLI_USAGE},
+		{405, CLI_USAGE},       {409, CLI_TRY_AGAIN},     {413, CLI_USAGE},         {429, CLI_TRY_AGAIN},
+		{502, CLI_UNAVAILABLE}, {503, CLI_TRY_AGAIN},     {507, CLI_TRY_AGAIN},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
 		if (map[i].status == status)
@@ -94,8 +92,8 @@ static int refused(const struct phx_http_response *a, struct phx_err *err)
 	if (phx_json_parse(a->body ? a->body : "", a->n, &j, NULL) == 0)
 		text = phx_json_str(j, "error", NULL);
 	int code = exit_of_status(a->status);
-	return text ? phx_err_set(err, code, "%s", text) :
-		      phx_err_set(err, code, "phxd answered with status %ld", a->status);
+	return text ? phx_err_set(err, code, "%s", text)
+		    : phx_err_set(err, code, "phxd answered with status %ld", a->status);
 }
 
 static int call(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
@@ -113,7 +111,7 @@ static int call(struct cli *cli, const char *method, const char *path, const jso
 int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
 		   json_t **ret_json, struct phx_err *err)
 {
-	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = { 0 };
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = {0};
 	int code = call(cli, method, path, body, timeout_ms, &a, err);
 	if (code || !ret_json)
 		return code;
@@ -124,7 +122,7 @@ int cli_call_quiet(struct cli *cli, const char *method, const char *path, const 
 
 int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int code = cli_call_quiet(cli, method, path, body, CALL_TIMEOUT_MS, ret_json, &err);
 	/* a bad configuration has been told already */
 	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
@@ -137,8 +135,8 @@ int cli_get(struct cli *cli, const char *path, json_t **ret_json)
 
 int cli_get_text(struct cli *cli, const char *path, char **ret_text)
 {
-	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = { 0 };
-	struct phx_err err = { 0 };
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = {0};
+	struct phx_err err = {0};
 	int code = call(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &a, &err);
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
@@ -148,7 +146,7 @@ int cli_get_text(struct cli *cli, const char *path, char **ret_text)
 
 char *cli_url_escape(const char *text)
 {
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
 		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
 		    strchr("-._~", *p))

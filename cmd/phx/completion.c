@@ -66,7 +66,7 @@ static void put_table(void)
 	puts("_phx_commands=(");
 	for (size_t i = 0; i < n; i++)
 		put_command(&all[i]);
-	static const struct cli_command none = { .options = "version" };
+	static const struct cli_command none = {.options = "version"};
 	fputs(")\n_phx_options='", stdout);
 	put_options(&none);
 	puts("'\n");
@@ -77,7 +77,8 @@ static void put_table(void)
 static const char engine[] =
 	"_phx_kind() {\n"
 	"\tcase $1 in\n"
-	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing @role: @pool: @state:\" ;;\n"
+	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing @role: @pool: @state:\" "
+	";;\n"
 	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
 	"\t@packages) _phx_reply=$(command phx package list -o name 2>/dev/null) ;;\n"
@@ -134,31 +135,29 @@ static const char engine[] =
 	"}\n"
 	"\n";
 
-static const char bash_tail[] =
-	"_phx() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n'\n"
-	"\t_phx_complete \"${COMP_WORDS[@]:1:COMP_CWORD}\"\n"
-	"\tCOMPREPLY=()\n"
-	"\tcase $_phx_reply in\n"
-	"\t@files) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-	"\t@dirs) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-	"\t*) COMPREPLY=($(compgen -W \"$_phx_reply\" -- \"$cur\")) ;;\n"
-	"\tesac\n"
-	"}\n"
-	"complete -o filenames -F _phx phx\n";
+static const char bash_tail[] = "_phx() {\n"
+				"\tlocal cur=${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n'\n"
+				"\t_phx_complete \"${COMP_WORDS[@]:1:COMP_CWORD}\"\n"
+				"\tCOMPREPLY=()\n"
+				"\tcase $_phx_reply in\n"
+				"\t@files) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+				"\t@dirs) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+				"\t*) COMPREPLY=($(compgen -W \"$_phx_reply\" -- \"$cur\")) ;;\n"
+				"\tesac\n"
+				"}\n"
+				"complete -o filenames -F _phx phx\n";
 
-static const char zsh_tail[] =
-	"_phx() {\n"
-	"\temulate -L zsh\n"
-	"\tsetopt sh_word_split\n"
-	"\t_phx_complete \"${(@)words[2,CURRENT]}\"\n"
-	"\tcase $_phx_reply in\n"
-	"\t@files) _files ;;\n"
-	"\t@dirs) _files -/ ;;\n"
-	"\t*) compadd -- $_phx_reply ;;\n"
-	"\tesac\n"
-	"}\n"
-	"compdef _phx phx\n";
+static const char zsh_tail[] = "_phx() {\n"
+			       "\temulate -L zsh\n"
+			       "\tsetopt sh_word_split\n"
+			       "\t_phx_complete \"${(@)words[2,CURRENT]}\"\n"
+			       "\tcase $_phx_reply in\n"
+			       "\t@files) _files ;;\n"
+			       "\t@dirs) _files -/ ;;\n"
+			       "\t*) compadd -- $_phx_reply ;;\n"
+			       "\tesac\n"
+			       "}\n"
+			       "compdef _phx phx\n";
 
 int cmd_completion(struct cli *cli)
 {
@@ -168,8 +167,8 @@ int cmd_completion(struct cli *cli)
 		return CLI_OK;
 	}
 	bool zsh = phx_str_eq(what, "zsh");
-	puts(zsh ? "#compdef phx\n# zsh completion, made by: phx completion zsh" :
-		   "# bash completion, made by: phx completion bash");
+	puts(zsh ? "#compdef phx\n# zsh completion, made by: phx completion zsh"
+		 : "# bash completion, made by: phx completion bash");
 	put_table();
 	fputs(engine, stdout);
 	fputs(zsh ? zsh_tail : bash_tail, stdout);

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "core/core.h"
 #include "phx/cli.h"
@@ -15,15 +16,24 @@ struct detail {
 	const char *kind, *key, *before;
 };
 static const struct detail details[] = {
-	{ "assign", "role", "role " },		{ "assign", "setup.mode", "setup " },
-	{ "assign", "pool", "pool " },		{ "release", "setup.mode", "setup " },
-	{ "rebuild", "setup.mode", "setup " },	{ "wipe", "setup.method", "method " },
-	{ "hello", "env", "from " },		{ "node_accept", "name", "as " },
-	{ "report", "actual_identity", "" },	{ "role_put", "role_put.name", "" },
-	{ "role_remove", "name", "" },		{ "pool_put", "pool_put.name", "" },
-	{ "pool_remove", "name", "" },		{ "power_result", "power", "observed " },
-	{ "job_submit", "job_nodes", "nodes " }, { "job_submit", "user", "user " },
-	{ "job_result", "job", "job " },	{ "job_cancel", "job", "job " },
+	{"assign", "role", "role "},
+	{"assign", "setup.mode", "setup "},
+	{"assign", "pool", "pool "},
+	{"release", "setup.mode", "setup "},
+	{"rebuild", "setup.mode", "setup "},
+	{"wipe", "setup.method", "method "},
+	{"hello", "env", "from "},
+	{"node_accept", "name", "as "},
+	{"report", "actual_identity", ""},
+	{"role_put", "role_put.name", ""},
+	{"role_remove", "name", ""},
+	{"pool_put", "pool_put.name", ""},
+	{"pool_remove", "name", ""},
+	{"power_result", "power", "observed "},
+	{"job_submit", "job_nodes", "nodes "},
+	{"job_submit", "user", "user "},
+	{"job_result", "job", "job "},
+	{"job_cancel", "job", "job "},
 };
 
 static void put_clock(struct phx_buf *b, int64_t ms)
@@ -58,36 +68,42 @@ static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *
 	*separator = ", ";
 }
 
-/* "agent registered (from deploy)": the phrase of the daemon, or that of the event table, with its details. */
-static void put_sentence(struct phx_buf *b, const json_t *value, const json_t *row)
+/* The phrase of the event table with the details that tell something. */
+static void put_details(struct phx_buf *b, const char *kind, const json_t *row)
 {
-	(void)value;
 	const json_t *event = json_object_get(row, "event");
-	const char *kind = phx_json_str(row, "kind", ""), *text = phx_json_str(row, "text", "");
-	int number;
-	if (!*text && phx_enum_parse(&phx_event_kind_names, kind, &number, NULL) == 0)
-		text = phx_event_text((enum phx_event_kind)number);
-	cli_put_clean(b, *text ? text : kind);
-	const char *separator = ": ";
+	const char *separator = ": ", *why = phx_json_str(event, "text", "");
+	int64_t result = phx_json_int(event, "result", 0);
+	if (phx_str_eq(kind, "step_result"))
+		phx_buf_addf(b, ": %s", phx_json_str(row, "step", "?"));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(details); i++)
 		if (phx_str_eq(details[i].kind, kind))
 			put_detail(b, &details[i], event, &separator);
-	int64_t result = phx_json_int(event, "result", 0);
-	const char *why = phx_json_str(event, "text", "");
-	if (result < 0)
-		phx_buf_addf(b, " badly");
-	if (*why && !strstr(text, why)) {
+	phx_buf_addf(b, "%s", result < 0 ? ", failed" : "");
+	if (*why || result < 0)
 		phx_buf_addf(b, ": ");
-		cli_put_clean(b, why);
-	} else if (result < 0) {
-		phx_buf_addf(b, ": %s", strerror((int)-result));
-	}
+	cli_put_clean(b, *why ? why : result < 0 ? strerror((int)-result) : "");
+}
+
+/* What phxd noted of the event, or the phrase for its kind with details. */
+static void put_sentence(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)value;
+	const char *kind = phx_json_str(row, "kind", ""), *text = phx_json_str(row, "text", "");
+	const char *phrase = kind;
+	int number;
+	if (phx_enum_parse(&phx_event_kind_names, kind, &number, NULL) == 0)
+		phrase = phx_event_text((enum phx_event_kind)number);
+	bool note = *text && !phx_str_eq(text, phrase);
+	cli_put_clean(b, note ? cli_without_name(text, phx_json_str(row, "node", "")) : phrase);
+	if (!note)
+		put_details(b, kind, row);
 }
 
 static void print_event(const json_t *ev)
 {
 	const char *node = phx_json_str(ev, "node", ""), *by = phx_json_str(ev, "by", "");
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	put_clock(&b, phx_json_int(ev, "time_ms", 0));
 	phx_buf_addf(&b, "  ");
 	cli_put_clean(&b, node);
@@ -105,24 +121,58 @@ static void put_when(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column columns[] = {
-	{ .head = "SEQ", .path = "seq", .right = true },
-	{ .head = "TIME", .path = "time_ms", .put = put_when },
-	{ .head = "NODE", .path = "node" },
-	{ .head = "KIND", .path = "kind" },
-	{ .head = "BY", .path = "by" },
-	{ .head = "TEXT", .path = "", .put = put_sentence },
+	{.head = "SEQ", .path = "seq", .right = true},
+	{.head = "TIME", .path = "time_ms", .put = put_when},
+	{.head = "NODE", .path = "node"},
+	{.head = "KIND", .path = "kind"},
+	{.head = "BY", .path = "by"},
+	{.head = "TEXT", .path = "", .put = put_sentence},
 };
 
+/* What kind of step ended, as far as the plan of its node still says; else "step 12". malloc'd. */
+static char *step_name(const json_t *nodes, const json_t *ev)
+{
+	int64_t id = phx_json_int(json_object_get(ev, "event"), "step_id", 0);
+	const json_t *plan = json_object_get(cli_node_find(nodes, phx_json_str(ev, "node", "")), "plan");
+	size_t i;
+	json_t *step;
+	json_array_foreach(json_object_get(plan, "steps"), i, step)
+	{
+		if (phx_json_int(step, "id", 0) == id)
+			return strdup(phx_json_str(step, "kind", "?"));
+	}
+	return phx_path("step %lld", (long long)id);
+}
+
+/* Give each end of a step the member "step". */
+static void name_steps(struct cli *cli, json_t *events)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	size_t i;
+	json_t *ev;
+	json_array_foreach(events, i, ev)
+	{
+		if (!phx_str_eq(phx_json_str(ev, "kind", ""), "step_result"))
+			continue;
+		if (!nodes && cli_nodes_get(cli, &nodes) != CLI_OK)
+			return;
+		PHX_AUTO_FREE char *name = step_name(nodes, ev);
+		json_object_set_new(ev, "step", json_string(name ? name : "?"));
+	}
+}
+
 /* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be read). */
-static int print_batch(struct cli *cli, const json_t *events)
+static int print_batch(struct cli *cli, json_t *events)
 {
 	size_t i;
 	json_t *ev;
+	if (!cli_structured(cli))
+		name_steps(cli, events);
 	if (cli->format == CLI_WIDE || cli->format == CLI_TSV || cli->format == CLI_NAME)
 		return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), events, events);
 	if (cli->format == CLI_YAML && json_array_size(events))
 		return cli_print_value(cli, events);
-	json_array_foreach((json_t *)events, i, ev)
+	json_array_foreach(events, i, ev)
 	{
 		PHX_AUTO_FREE char *line = cli->format == CLI_JSON ? phx_json_text(ev) : NULL;
 		if (line)
@@ -155,7 +205,7 @@ static int print_past(struct cli *cli, int64_t *after, size_t keep)
 	PHX_AUTO_JSON json_t *kept = json_array();
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		int code = get_batch(cli, *after, 0, &answer, &err);
 		if (code)
 			return err.text[0] ? cli_fail(code, "%s", err.text) : code;
@@ -174,7 +224,7 @@ static int follow(struct cli *cli, int64_t after)
 	bool away = false;
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		fflush(stdout);
 		int code = get_batch(cli, after, FOLLOW_SECONDS, &answer, &err);
 		if (code && code != CLI_UNAVAILABLE && code != CLI_TRY_AGAIN)
@@ -182,7 +232,7 @@ static int follow(struct cli *cli, int64_t after)
 		if (code && !away)
 			fprintf(stderr, "phx: %s; still waiting\n", err.text);
 		away = code != CLI_OK;
-		const json_t *events = json_object_get(answer, "events");
+		json_t *events = json_object_get(answer, "events");
 		print_batch(cli, events);
 		if (ferror(stdout))
 			return CLI_OK;

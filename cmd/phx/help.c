@@ -6,7 +6,7 @@
 #include "phx/cli.h"
 #include "phx/help.h"
 
-static const char *const connection_options[] = { "config", "socket", "server", "cert", "key", "ca" };
+static const char *const connection_options[] = {"config", "socket", "server", "cert", "key", "ca"};
 
 static bool is_connection(const struct cli_option *o)
 {
@@ -29,8 +29,8 @@ void cli_usage_line(FILE *out, const struct cli_command *c)
 		options |= own_option(c, (enum cli_option_id)id);
 	const char *words = strstr(c->grammar, "-- ");
 	/* a foreign command line ends ours: options stand before it */
-	fprintf(out, "phx %s%s%s%s%s", c->path, words && options ? " [options]" : "", *c->grammar ? " " : "", c->grammar,
-		!words && options ? " [options]" : "");
+	fprintf(out, "phx %s%s%s%s%s", c->path, words && options ? " [options]" : "", *c->grammar ? " " : "",
+		c->grammar, !words && options ? " [options]" : "");
 }
 
 static void print_option(FILE *out, const struct cli_option *o)
@@ -87,7 +87,8 @@ static void help_all(FILE *out, const char *const *words, unsigned n_words)
 		return;
 	fputs("\nOptions of every command:\n", out);
 	for (int id = 0; id < CLI_OPT_COUNT_; id++)
-		if (id == CLI_OPT_help || id == CLI_OPT_version || is_connection(cli_option_info((enum cli_option_id)id)))
+		if (id == CLI_OPT_help || id == CLI_OPT_version ||
+		    is_connection(cli_option_info((enum cli_option_id)id)))
 			print_option(out, cli_option_info((enum cli_option_id)id));
 	fputs("\nNODES is a node list: node[001-016], a,b, @all, @up, @missing, @role:ROLE, @pool:POOL, @state:STATE; "
 	      "',' joins, '!' takes away, '&' intersects.\nphx help COMMAND says more; phx(1) says all.\n",

@@ -38,34 +38,33 @@ static void put_bytes(struct phx_buf *b, const json_t *value, const json_t *row)
 	json_int_t sum = 0;
 	size_t i;
 	json_t *file;
-	json_array_foreach((json_t *)value, i, file)
-		sum += phx_json_int(file, "size", 0);
+	json_array_foreach((json_t *)value, i, file) sum += phx_json_int(file, "size", 0);
 	PHX_AUTO_JSON json_t *n = json_integer(sum);
 	cli_put_size(b, n, row);
 }
 
 static const struct cli_column image_columns[] = {
-	{ .head = "IMAGE", .path = "name" },
-	{ .head = "VERSION", .path = "version" },
-	{ .head = "KIND", .path = "kind" },
-	{ .head = "ARCH", .path = "architecture" },
-	{ .head = "KERNEL", .path = "kernel_release" },
-	{ .head = "SIZE", .path = "files", .put = put_bytes, .right = true },
-	{ .head = "DIGEST", .path = "digest", .put = cli_put_digest },
+	{.head = "IMAGE", .path = "name"},
+	{.head = "VERSION", .path = "version"},
+	{.head = "KIND", .path = "kind"},
+	{.head = "ARCH", .path = "architecture"},
+	{.head = "KERNEL", .path = "kernel_release"},
+	{.head = "SIZE", .path = "files", .put = put_bytes, .right = true},
+	{.head = "DIGEST", .path = "digest", .put = cli_put_digest},
 };
 
 static int list_dir(const char *dir, json_t **ret)
 {
-	struct phx_list images = { 0 }, bad = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list images = {0}, bad = {0};
+	struct phx_err err = {0};
 	int r = phx_images_list(dir, &images, &bad, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	json_t *rows = json_array();
 	PHX_LIST_EACH(struct phx_image, im, &images)
-		json_array_append_new(rows, image_json(im));
+	json_array_append_new(rows, image_json(im));
 	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-		cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
+	cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
 	phx_images_fini(&images);
 	int code = bad.n ? CLI_PARTIAL : CLI_OK;
 	phx_list_fini(&bad);
@@ -86,24 +85,24 @@ int cmd_image_list(struct cli *cli)
 }
 
 static const struct cli_column image_lines[] = {
-	{ .head = "Version", .path = "version" },
-	{ .head = "Kind", .path = "kind" },
-	{ .head = "Architecture", .path = "architecture" },
-	{ .head = "Kernel", .path = "kernel_release" },
-	{ .head = "Digest", .path = "digest" },
+	{.head = "Version", .path = "version"},
+	{.head = "Kind", .path = "kind"},
+	{.head = "Architecture", .path = "architecture"},
+	{.head = "Kernel", .path = "kernel_release"},
+	{.head = "Digest", .path = "digest"},
 };
 
 static const struct cli_column file_columns[] = {
-	{ .head = "FILE", .path = "name" },
-	{ .head = "SIZE", .path = "size", .put = cli_put_size, .right = true },
-	{ .head = "UNPACKED", .path = "raw_size", .put = cli_put_size, .right = true },
-	{ .head = "SHA-256", .path = "sha256" },
+	{.head = "FILE", .path = "name"},
+	{.head = "SIZE", .path = "size", .put = cli_put_size, .right = true},
+	{.head = "UNPACKED", .path = "raw_size", .put = cli_put_size, .right = true},
+	{.head = "SHA-256", .path = "sha256"},
 };
 
 int cmd_image_show(struct cli *cli)
 {
 	const char *dir = store_dir(cli), *name = cli_arg(cli, 0);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
 		return CLI_CONFIG;
@@ -122,7 +121,7 @@ int cmd_image_show(struct cli *cli)
 
 static int verify_version(const char *dir, const struct phx_image *im)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_images_verify(dir, im->name, im->version, &err);
 	if (r < 0)
 		return cli_fail(CLI_PARTIAL, "%s %s: %s", im->name, im->version, err.text);
@@ -133,8 +132,8 @@ static int verify_version(const char *dir, const struct phx_image *im)
 /* All versions of `name` (NULL: of every image). */
 static int verify_all(const char *dir, const char *name)
 {
-	struct phx_list images = { 0 }, bad = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list images = {0}, bad = {0};
+	struct phx_err err = {0};
 	int r = phx_images_list(dir, &images, &bad, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
@@ -149,8 +148,8 @@ static int verify_all(const char *dir, const char *name)
 		n++;
 	}
 	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-		if (!name || strstr(b->path, name))
-			code = cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
+	if (!name || strstr(b->path, name))
+		code = cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
 	phx_images_fini(&images);
 	phx_list_fini(&bad);
 	if (name && !n && code == CLI_OK)
@@ -209,7 +208,7 @@ static int run_recipe(const char *recipe, const char *out, const char *bundle)
 static int add_built(struct cli *cli, const char *src)
 {
 	const char *dir = store_dir(cli);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
 		return CLI_CONFIG;
@@ -227,7 +226,7 @@ int cmd_image_build(struct cli *cli)
 	PHX_AUTO_FREE char *conf_path = phx_path("%s/image.conf", src), *recipe = phx_path("%s/build", src);
 	char temporary[] = "/var/tmp/phx-image.XXXXXX";
 	struct phx_image_conf conf;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = conf_path && recipe ? phx_image_conf_load(conf_path, &conf, &err) : -ENOMEM;
 	if (r < 0)
 		return cli_fail(CLI_CONFIG, "%s", err.text);
@@ -253,7 +252,7 @@ int cmd_image_import(struct cli *cli)
 		.version = cli_opt(cli, CLI_OPT_image_version, "1"),
 		.no_squashfs = cli_has(cli, CLI_OPT_no_squashfs),
 	};
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
 		return CLI_CONFIG;
@@ -292,8 +291,8 @@ static int check_unused(struct cli *cli, const char *name)
 
 static int remove_versions(const char *dir, const char *name, const char *version)
 {
-	struct phx_list images = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list images = {0};
+	struct phx_err err = {0};
 	int r = phx_images_list(dir, &images, NULL, &err);
 	unsigned n = 0;
 	PHX_LIST_EACH(struct phx_image, im, &images)

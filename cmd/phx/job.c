@@ -26,8 +26,7 @@ static void put_nodes(struct phx_buf *b, const json_t *value, const json_t *row)
 	PHX_AUTO_JSON json_t *names = json_array();
 	size_t i;
 	json_t *part;
-	json_array_foreach((json_t *)value, i, part)
-		json_array_append(names, json_object_get(part, "node"));
+	json_array_foreach((json_t *)value, i, part) json_array_append(names, json_object_get(part, "node"));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 	phx_buf_addf(b, "%s", folded ? folded : "");
 }
@@ -42,23 +41,23 @@ static void put_time(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column job_columns[] = {
-	{ .head = "JOB", .path = "id", .right = true },
-	{ .head = "STATE", .path = "state" },
-	{ .head = "USER", .path = "user" },
-	{ .head = "N", .path = "nodes", .right = true },
-	{ .head = "NODES", .path = "parts", .put = put_nodes },
-	{ .head = "TIME", .path = "", .put = put_time, .right = true },
-	{ .head = "STATUS", .path = "status", .right = true },
-	{ .head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true },
-	{ .head = "COMMAND", .path = "argv", .put = put_argv },
+	{.head = "JOB", .path = "id", .right = true},
+	{.head = "STATE", .path = "state"},
+	{.head = "USER", .path = "user"},
+	{.head = "N", .path = "nodes", .right = true},
+	{.head = "NODES", .path = "parts", .put = put_nodes},
+	{.head = "TIME", .path = "", .put = put_time, .right = true},
+	{.head = "STATUS", .path = "status", .right = true},
+	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
+	{.head = "COMMAND", .path = "argv", .put = put_argv},
 };
 
 int cmd_job_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = cli_get(cli, "/v1/jobs", &answer);
-	return code ? code :
-		      cli_print_rows(cli, job_columns, PHX_ARRAY_SIZE(job_columns), json_object_get(answer, "jobs"),
+	return code ? code
+		    : cli_print_rows(cli, job_columns, PHX_ARRAY_SIZE(job_columns), json_object_get(answer, "jobs"),
 				     answer);
 }
 
@@ -71,20 +70,20 @@ static int get_job(struct cli *cli, const char *id, json_t **ret)
 }
 
 static const struct cli_column job_lines[] = {
-	{ .head = "State", .path = "state" },
-	{ .head = "User", .path = "user" },
-	{ .head = "Command", .path = "argv", .put = put_argv },
-	{ .head = "Nodes", .path = "nodes" },
-	{ .head = "Submitted", .path = "submitted_ms", .put = cli_put_when },
-	{ .head = "Started", .path = "started_ms", .put = cli_put_when },
-	{ .head = "Ended", .path = "ended_ms", .put = cli_put_when },
-	{ .head = "Status", .path = "status" },
+	{.head = "State", .path = "state"},
+	{.head = "User", .path = "user"},
+	{.head = "Command", .path = "argv", .put = put_argv},
+	{.head = "Nodes", .path = "nodes"},
+	{.head = "Submitted", .path = "submitted_ms", .put = cli_put_when},
+	{.head = "Started", .path = "started_ms", .put = cli_put_when},
+	{.head = "Ended", .path = "ended_ms", .put = cli_put_when},
+	{.head = "Status", .path = "status"},
 };
 
 static const struct cli_column part_columns[] = {
-	{ .head = "NODE", .path = "node" },
-	{ .head = "ENDED", .path = "ended", .put = cli_put_yes },
-	{ .head = "STATUS", .path = "status", .right = true },
+	{.head = "NODE", .path = "node"},
+	{.head = "ENDED", .path = "ended", .put = cli_put_yes},
+	{.head = "STATUS", .path = "status", .right = true},
 };
 
 int cmd_job_show(struct cli *cli)
@@ -164,7 +163,7 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 /* Parts that ended badly, folded by status. */
 static int report_job(const json_t *job)
 {
-	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	size_t i;
 	json_t *part;
 	json_array_foreach(json_object_get(job, "parts"), i, part)

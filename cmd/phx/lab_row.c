@@ -6,7 +6,7 @@
 int cmd_lab(struct cli *cli)
 {
 	/* argv[0] of a command is its name */
-	char *argv[CLI_WORDS_MAX + 2] = { (char *)"lab" };
+	char *argv[CLI_WORDS_MAX + 2] = {(char *)"lab"};
 	if (cli->args.n_args > CLI_WORDS_MAX)
 		return cli_fail(CLI_USAGE, "lab: too many words");
 	for (unsigned i = 0; i < cli->args.n_args; i++)

@@ -27,11 +27,10 @@ int cli_exit_of(int error)
 	static const struct {
 		int error, code;
 	} map[] = {
-		{ -EACCES, CLI_NOT_PERMITTED }, { -EPERM, CLI_NOT_PERMITTED },
-		{ -EAGAIN, CLI_TRY_AGAIN },	{ -EBUSY, CLI_TRY_AGAIN },
-		{ -ENOSPC, CLI_TRY_AGAIN },	{ -EROFS, CLI_TRY_AGAIN },
-		{ -ETIMEDOUT, CLI_TIMEOUT },	{ -ECONNREFUSED, CLI_UNAVAILABLE },
-		{ -EINVAL, CLI_USAGE },		{ -ENOENT, CLI_USAGE },
+		{-EACCES, CLI_NOT_PERMITTED}, {-EPERM, CLI_NOT_PERMITTED},      {-EAGAIN, CLI_TRY_AGAIN},
+		{-EBUSY, CLI_TRY_AGAIN},      {-ENOSPC, CLI_TRY_AGAIN},         {-EROFS, CLI_TRY_AGAIN},
+		{-ETIMEDOUT, CLI_TIMEOUT},    {-ECONNREFUSED, CLI_UNAVAILABLE}, {-EINVAL, CLI_USAGE},
+		{-ENOENT, CLI_USAGE},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
 		if (map[i].error == error)
@@ -72,7 +71,7 @@ static int load_config(struct cli *cli, struct phx_err *err)
 
 const struct phx_config *cli_config(struct cli *cli)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!cli->has_config) {
 		int r = load_config(cli, &err);
 		if (r < 0) {
@@ -132,8 +131,8 @@ static int run(struct cli *cli)
 int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
-	struct cli cli = { 0 };
-	struct phx_err err = { 0 };
+	struct cli cli = {0};
+	struct phx_err err = {0};
 	init_terminal(&cli);
 	int code = cli_args_parse(argc, argv, &cli.args, &err);
 	code = code ? cli_fail(code, "%s", err.text) : run(&cli);

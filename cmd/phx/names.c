@@ -121,8 +121,8 @@ static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 	static const struct {
 		const char *key;
 		bool has_value;
-	} groups[] = { { "all", false }, { "up", false },  { "missing", false },
-		       { "role", true }, { "pool", true }, { "state", true } };
+	} groups[] = {{"all", false}, {"up", false},  {"missing", false},
+		      {"role", true}, {"pool", true}, {"state", true}};
 	const char *colon = strchr(group, ':');
 	size_t n = colon ? (size_t)(colon - group) : strlen(group), at = 0;
 	for (; at < PHX_ARRAY_SIZE(groups); at++)
@@ -169,7 +169,7 @@ static json_t *sort_nodes(const json_t *nodes)
 static int pick(const json_t *nodes, const struct phx_nodeset *names, json_t **ret)
 {
 	PHX_AUTO_JSON json_t *picked = json_array();
-	struct phx_nodeset missing = { 0 };
+	struct phx_nodeset missing = {0};
 	for (uint32_t i = 0; i < names->n; i++) {
 		json_t *node = cli_node_find(nodes, names->names[i]);
 		if (node)
@@ -198,8 +198,8 @@ int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 		*ret_nodes = sort_nodes(nodes);
 		return *ret_nodes ? CLI_OK : CLI_PARTIAL;
 	}
-	struct phx_err err = { 0 };
-	struct phx_nodeset names = { 0 };
+	struct phx_err err = {0};
+	struct phx_nodeset names = {0};
 	int r = phx_nodeset_parse(list, find_group, nodes, &names, &err);
 	if (r < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
@@ -210,7 +210,7 @@ int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 
 char *cli_nodes_fold(const json_t *nodes)
 {
-	struct phx_nodeset s = { 0 };
+	struct phx_nodeset s = {0};
 	size_t i;
 	json_t *node;
 	json_array_foreach((json_t *)nodes, i, node)

@@ -27,8 +27,8 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	const json_t *plan = json_object_get(row, "plan");
 	if (cli_plan_active(plan)) {
 		cli_plan_short(b, plan);
-		const json_t *step = json_array_get(json_object_get(plan, "steps"),
-						    (size_t)phx_json_int(plan, "cursor", 0));
+		const json_t *step =
+			json_array_get(json_object_get(plan, "steps"), (size_t)phx_json_int(plan, "cursor", 0));
 		const char *error = phx_json_str(step, "error", "");
 		if (*error) {
 			phx_buf_addf(b, ": ");
@@ -66,23 +66,23 @@ static void put_disks(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column list_columns[] = {
-	{ .head = "NODE", .path = "name" },
-	{ .head = "STATE", .path = "state" },
-	{ .head = "POOL", .path = "pool" },
-	{ .head = "ROLE", .path = "role" },
-	{ .head = "UP", .path = "up", .put = cli_put_yes },
-	{ .head = "AGE", .path = "", .put = put_age, .right = true },
-	{ .head = "POWER", .path = "power" },
-	{ .head = "ENV", .path = "env", .wide = true },
-	{ .head = "ADDRESS", .path = "address", .wide = true },
-	{ .head = "MAC", .path = "macs", .put = put_mac, .wide = true },
-	{ .head = "CPUS", .path = "facts.cpus", .wide = true, .right = true },
-	{ .head = "MEMORY", .path = "facts.memory_bytes", .put = cli_put_size, .wide = true, .right = true },
-	{ .head = "DISKS", .path = "facts.disks", .put = put_disks, .wide = true },
-	{ .head = "IMAGE", .path = "system_image", .wide = true },
-	{ .head = "BOOT", .path = "facts.boot_mode", .wide = true },
-	{ .head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true },
-	{ .head = "NOTE", .path = "", .put = put_note },
+	{.head = "NODE", .path = "name"},
+	{.head = "STATE", .path = "state"},
+	{.head = "POOL", .path = "pool"},
+	{.head = "ROLE", .path = "role"},
+	{.head = "UP", .path = "up", .put = cli_put_yes},
+	{.head = "AGE", .path = "", .put = put_age, .right = true},
+	{.head = "POWER", .path = "power"},
+	{.head = "ENV", .path = "env", .wide = true},
+	{.head = "ADDRESS", .path = "address", .wide = true},
+	{.head = "MAC", .path = "macs", .put = put_mac, .wide = true},
+	{.head = "CPUS", .path = "facts.cpus", .wide = true, .right = true},
+	{.head = "MEMORY", .path = "facts.memory_bytes", .put = cli_put_size, .wide = true, .right = true},
+	{.head = "DISKS", .path = "facts.disks", .put = put_disks, .wide = true},
+	{.head = "IMAGE", .path = "system_image", .wide = true},
+	{.head = "BOOT", .path = "facts.boot_mode", .wide = true},
+	{.head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true},
+	{.head = "NOTE", .path = "", .put = put_note},
 };
 
 int cmd_node_list(struct cli *cli)
@@ -140,7 +140,7 @@ static int read_token(const struct cli *cli, json_t *body)
 {
 	const char *path = cli_opt(cli, CLI_OPT_token_file, NULL);
 	PHX_AUTO_FREE char *text = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!path)
 		return CLI_OK;
 	int r = phx_file_read(path, TOKEN_MAX, &text, NULL, &err);
@@ -158,7 +158,7 @@ static void set_identity(const struct cli *cli, json_t *body)
 	static const struct {
 		enum cli_option_id id;
 		const char *key;
-	} texts[] = { { CLI_OPT_serial, "serial" }, { CLI_OPT_uuid, "uuid" }, { CLI_OPT_ip, "ip" } };
+	} texts[] = {{CLI_OPT_serial, "serial"}, {CLI_OPT_uuid, "uuid"}, {CLI_OPT_ip, "ip"}};
 	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
 		if (cli_has(cli, texts[i].id))
@@ -173,7 +173,7 @@ static void set_identity(const struct cli *cli, json_t *body)
 /* Is the node of that name announced with just this identity? Then there is nothing to do. */
 static int check_announced(struct cli *cli, const json_t *body, bool *ret_same)
 {
-	static const char *const keys[] = { "macs", "serial", "uuid", "ip" };
+	static const char *const keys[] = {"macs", "serial", "uuid", "ip"};
 	PHX_AUTO_JSON json_t *nodes = NULL;
 	int code = cli_nodes_get(cli, &nodes);
 	const json_t *node = cli_node_find(nodes, cli_arg(cli, 0));
@@ -192,8 +192,7 @@ static void flatten_macs(json_t *body)
 	json_t *flat = json_array();
 	size_t i;
 	json_t *mac;
-	json_array_foreach(json_object_get(body, "macs"), i, mac)
-		json_array_append(flat, json_object_get(mac, "mac"));
+	json_array_foreach(json_object_get(body, "macs"), i, mac) json_array_append(flat, json_object_get(mac, "mac"));
 	json_object_set_new(body, "macs", flat);
 }
 
@@ -208,7 +207,7 @@ static int add_node(struct cli *cli, json_t *body)
 		return CLI_OK;
 	}
 	flatten_macs(body);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *answer = NULL;
 	code = cli_call_quiet(cli, "POST", "/v1/nodes", body, ADD_TIMEOUT_MS, &answer, &err);
 	if (code) /* a conflict of names or MACs does not pass by itself */
@@ -225,7 +224,8 @@ int cmd_node_add(struct cli *cli)
 		json_object_set_new(body, "hold", json_true());
 	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_uuid) &&
 	    !cli_has(cli, CLI_OPT_token_file))
-		return cli_fail(CLI_USAGE, "node add: how is %s recognised? One of --mac, --serial, --uuid, --token-file",
+		return cli_fail(CLI_USAGE,
+				"node add: how is %s recognised? One of --mac, --serial, --uuid, --token-file",
 				cli_arg(cli, 0));
 	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
 	if (!bmc->n)
@@ -264,10 +264,13 @@ static json_t *make_body(const struct cli *cli)
 		const char *key;
 		bool is_switch;
 	} members[] = {
-		{ CLI_OPT_pool, "pool", false },	{ CLI_OPT_method, "method", false },
-		{ CLI_OPT_reason, "text", false },	{ CLI_OPT_name, "name", false },
-		{ CLI_OPT_encrypt, "encrypt", true },	{ CLI_OPT_pin, "pin", true },
-		{ CLI_OPT_power_cycle, "power_cycle", true },
+		{CLI_OPT_pool, "pool", false},
+		{CLI_OPT_method, "method", false},
+		{CLI_OPT_reason, "text", false},
+		{CLI_OPT_name, "name", false},
+		{CLI_OPT_encrypt, "encrypt", true},
+		{CLI_OPT_pin, "pin", true},
+		{CLI_OPT_power_cycle, "power_cycle", true},
 	};
 	json_t *body = json_object();
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++) {
@@ -348,10 +351,25 @@ int cmd_node_rm(struct cli *cli)
 	return cli_act(cli, "rm", cli_arg(cli, 0), body, CLI_ALWAYS, "forget");
 }
 
+static const struct cli_column power_columns[] = {
+	{.head = "NODE", .path = "name"},
+	{.head = "POWER", .path = "power"},
+};
+
 int cmd_node_power(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", cli_arg(cli, 1));
-	return cli_act(cli, "power", cli_arg(cli, 0), body, CLI_SAFE, "switch");
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", cli_arg(cli, 1)), *nodes = NULL;
+	bool query = phx_str_eq(cli_arg(cli, 1), "status");
+	enum cli_format format = cli->format;
+	if (query) /* what is printed is the state, not the order */
+		cli->format = CLI_TABLE;
+	int code = cli_act(cli, "power", cli_arg(cli, 0), body, CLI_SAFE, "switch");
+	cli->format = format;
+	if (!query || (code && code != CLI_PARTIAL) || cli_nodes_select(cli, cli_arg(cli, 0), &nodes) != CLI_OK)
+		return code;
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
+	cli_print_rows(cli, power_columns, PHX_ARRAY_SIZE(power_columns), nodes, whole);
+	return code;
 }
 
 /* Plans being followed: the nodes' own. */

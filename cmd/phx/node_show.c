@@ -36,7 +36,7 @@ static void put_up(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	static const struct {
 		const char *env, *text;
-	} envs[] = { { "deploy", "in the deploy environment" }, { "os", "in the installed system" } };
+	} envs[] = {{"deploy", "in the deploy environment"}, {"os", "in the installed system"}};
 	bool up = json_is_true(value);
 	phx_buf_addf(b, "%s", up ? "yes" : "no");
 	for (size_t i = 0; up && i < PHX_ARRAY_SIZE(envs); i++)
@@ -98,9 +98,11 @@ static void put_cpus(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	if (json_integer_value(value) <= 0)
 		return;
-	phx_buf_addf(b, "%lld (%lld cores, %lld sockets)", (long long)json_integer_value(value),
-		     (long long)json_integer_value(cli_member(row, "facts.cores")),
-		     (long long)json_integer_value(cli_member(row, "facts.sockets")));
+	long long cores = json_integer_value(cli_member(row, "facts.cores"));
+	long long sockets = json_integer_value(cli_member(row, "facts.sockets"));
+	phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	if (cores && sockets)
+		phx_buf_addf(b, " (%lld cores, %lld sockets)", cores, sockets);
 	const char *model = phx_json_str(json_object_get(row, "facts"), "cpu_model", "");
 	phx_buf_addf(b, "%s", *model ? " " : "");
 	cli_put_clean(b, model);
@@ -121,41 +123,40 @@ static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
 	int64_t all = phx_json_int(value, "memory_total_bytes", 0);
 	int64_t left = phx_json_int(value, "memory_available_bytes", 0);
 	(void)row;
-	phx_buf_addf(b, "CPU %.1f %%, load %.2f, memory %s of %s",
-		     (double)phx_json_int(value, "cpu_permille", 0) / 10,
+	phx_buf_addf(b, "CPU %.1f %%, load %.2f, memory %s of %s", (double)phx_json_int(value, "cpu_permille", 0) / 10,
 		     (double)phx_json_int(value, "load1_centi", 0) / 100,
 		     phx_size_format((uint64_t)(all > left ? all - left : 0), used, sizeof(used)),
 		     phx_size_format((uint64_t)all, total, sizeof(total)));
 }
 
 static const struct cli_column lines[] = {
-	{ .head = "State", .path = "state", .put = put_state },
-	{ .head = "Pool", .path = "pool" },
-	{ .head = "Role", .path = "role" },
-	{ .head = "  expected", .path = "expected" },
-	{ .head = "  actual", .path = "actual_identity" },
-	{ .head = "  drift", .path = "drift", .put = put_drift },
-	{ .head = "Health", .path = "healthy", .put = put_health },
-	{ .head = "Load", .path = "monitor", .put = put_load },
-	{ .head = "Up", .path = "up", .put = put_up },
-	{ .head = "Power", .path = "power", .put = put_power },
-	{ .head = "MAC", .path = "macs", .put = put_macs },
-	{ .head = "Serial", .path = "serial" },
-	{ .head = "UUID", .path = "uuid" },
-	{ .head = "IP", .path = "ip" },
-	{ .head = "Address", .path = "address" },
-	{ .head = "Key", .path = "key_fp" },
-	{ .head = "Boot id", .path = "boot_id" },
-	{ .head = "Installed", .path = "system_image", .put = put_disk_system },
-	{ .head = "  on disk", .path = "system_disk" },
-	{ .head = "Data of", .path = "tenant", .put = put_tenant },
-	{ .head = "Machine", .path = "facts.vendor", .put = put_machine },
-	{ .head = "CPUs", .path = "facts.cpus", .put = put_cpus },
-	{ .head = "Memory", .path = "facts.memory_bytes", .put = cli_put_size },
-	{ .head = "Firmware", .path = "facts.firmware" },
-	{ .head = "Boot mode", .path = "facts.boot_mode" },
-	{ .head = "OS", .path = "facts.os" },
-	{ .head = "Kernel", .path = "facts.kernel" },
+	{.head = "State", .path = "state", .put = put_state},
+	{.head = "Pool", .path = "pool"},
+	{.head = "Role", .path = "role"},
+	{.head = "  expected", .path = "expected"},
+	{.head = "  actual", .path = "actual_identity"},
+	{.head = "  drift", .path = "drift", .put = put_drift},
+	{.head = "Health", .path = "healthy", .put = put_health},
+	{.head = "Load", .path = "monitor", .put = put_load},
+	{.head = "Up", .path = "up", .put = put_up},
+	{.head = "Power", .path = "power", .put = put_power},
+	{.head = "MAC", .path = "macs", .put = put_macs},
+	{.head = "Serial", .path = "serial"},
+	{.head = "UUID", .path = "uuid"},
+	{.head = "IP", .path = "ip"},
+	{.head = "Address", .path = "address"},
+	{.head = "Key", .path = "key_fp"},
+	{.head = "Boot id", .path = "boot_id"},
+	{.head = "Installed", .path = "system_image", .put = put_disk_system},
+	{.head = "  on disk", .path = "system_disk"},
+	{.head = "Data of", .path = "tenant", .put = put_tenant},
+	{.head = "Machine", .path = "facts.vendor", .put = put_machine},
+	{.head = "CPUs", .path = "facts.cpus", .put = put_cpus},
+	{.head = "Memory", .path = "facts.memory_bytes", .put = cli_put_size},
+	{.head = "Firmware", .path = "facts.firmware"},
+	{.head = "Boot mode", .path = "facts.boot_mode"},
+	{.head = "OS", .path = "facts.os"},
+	{.head = "Kernel", .path = "facts.kernel"},
 };
 
 /* What the disk can do, for a wipe. */
@@ -164,10 +165,13 @@ static void put_abilities(struct phx_buf *b, const json_t *value, const json_t *
 	static const struct {
 		const char *key, *text;
 	} abilities[] = {
-		{ "can_discard", "discard" },	      { "can_ata_secure_erase", "ata-secure-erase" },
-		{ "can_ata_sanitize", "ata-sanitize" }, { "can_nvme_format", "nvme-format" },
-		{ "can_nvme_sanitize", "nvme-sanitize" }, { "read_only", "READ-ONLY" },
-		{ "removable", "removable" },
+		{"can_discard", "discard"},
+		{"can_ata_secure_erase", "ata-secure-erase"},
+		{"can_ata_sanitize", "ata-sanitize"},
+		{"can_nvme_format", "nvme-format"},
+		{"can_nvme_sanitize", "nvme-sanitize"},
+		{"read_only", "READ-ONLY"},
+		{"removable", "removable"},
 	};
 	(void)value;
 	const char *separator = "";
@@ -180,20 +184,20 @@ static void put_abilities(struct phx_buf *b, const json_t *value, const json_t *
 }
 
 static const struct cli_column disk_columns[] = {
-	{ .head = "DISK", .path = "id" },
-	{ .head = "DEV", .path = "dev" },
-	{ .head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true },
-	{ .head = "BUS", .path = "bus" },
-	{ .head = "MODEL", .path = "model" },
-	{ .head = "CAN", .path = "", .put = put_abilities },
+	{.head = "DISK", .path = "id"},
+	{.head = "DEV", .path = "dev"},
+	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
+	{.head = "BUS", .path = "bus"},
+	{.head = "MODEL", .path = "model"},
+	{.head = "CAN", .path = "", .put = put_abilities},
 };
 
 static const struct cli_column nic_columns[] = {
-	{ .head = "NIC", .path = "mac" },
-	{ .head = "DEV", .path = "dev" },
-	{ .head = "DRIVER", .path = "driver" },
-	{ .head = "LINK", .path = "link", .put = cli_put_yes },
-	{ .head = "MBIT/S", .path = "speed_mbps", .right = true },
+	{.head = "NIC", .path = "mac"},
+	{.head = "DEV", .path = "dev"},
+	{.head = "DRIVER", .path = "driver"},
+	{.head = "LINK", .path = "link", .put = cli_put_yes},
+	{.head = "MBIT/S", .path = "speed_mbps", .right = true},
 };
 
 static int print_plan(struct cli *cli, const json_t *plan)
@@ -201,16 +205,15 @@ static int print_plan(struct cli *cli, const json_t *plan)
 	if (!json_array_size(json_object_get(plan, "steps")))
 		return CLI_OK;
 	const char *role = phx_json_str(plan, "to_role", "");
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	bool active = cli_plan_active(plan);
 	if (active)
 		cli_put_since(&b, json_object_get(plan, "started_ms"), plan);
 	phx_buf_addf(&b, "%sabout ", b.n ? " of " : "");
 	cli_put_duration(&b, phx_json_int(plan, "expected_ms", 0));
 	printf("\n  %s %lld: %s%s%s, %s: %s; %s\n", active ? "Plan" : "Last plan",
-	       (long long)phx_json_int(plan, "epoch", 0),
-	       phx_json_str(plan, "request", "?"), *role ? " " : "", role, phx_json_str(plan, "tier", "?"),
-	       phx_json_str(plan, "reason", ""), b.data ? b.data : "");
+	       (long long)phx_json_int(plan, "epoch", 0), phx_json_str(plan, "request", "?"), *role ? " " : "", role,
+	       phx_json_str(plan, "tier", "?"), phx_json_str(plan, "reason", ""), b.data ? b.data : "");
 	return cli_plan_steps(cli, plan);
 }
 
@@ -235,9 +238,9 @@ int cmd_node_show(struct cli *cli)
 	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
 	if (code)
 		return code;
-	static const struct cli_column name_column = { .head = "NODE", .path = "name" };
-	PHX_AUTO_JSON json_t *whole = json_array_size(nodes) == 1 ? json_incref(json_array_get(nodes, 0)) :
-								    json_pack("{s:O}", "nodes", nodes);
+	static const struct cli_column name_column = {.head = "NODE", .path = "name"};
+	PHX_AUTO_JSON json_t *whole = json_array_size(nodes) == 1 ? json_incref(json_array_get(nodes, 0))
+								  : json_pack("{s:O}", "nodes", nodes);
 	if (cli->format != CLI_TABLE && cli->format != CLI_WIDE)
 		return cli_print_rows(cli, &name_column, 1, nodes, whole);
 	size_t i;
@@ -255,16 +258,16 @@ int cmd_node_show(struct cli *cli)
 /* ---- erasures ---- */
 
 static const struct cli_column erasure_columns[] = {
-	{ .head = "NODE", .path = "node" },
-	{ .head = "WHEN", .path = "time_ms", .put = cli_put_when },
-	{ .head = "DISK", .path = "disk" },
-	{ .head = "METHOD", .path = "method" },
-	{ .head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true },
-	{ .head = "READ BACK", .path = "verified_bytes", .put = cli_put_size, .right = true },
-	{ .head = "SIGNATURE", .path = "signature", .put = cli_put_digest },
-	{ .head = "STEP", .path = "step_id", .wide = true, .right = true },
-	{ .head = "EPOCH", .path = "epoch", .wide = true, .right = true },
-	{ .head = "TEXT", .path = "text" },
+	{.head = "NODE", .path = "node"},
+	{.head = "WHEN", .path = "time_ms", .put = cli_put_when},
+	{.head = "DISK", .path = "disk"},
+	{.head = "METHOD", .path = "method"},
+	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
+	{.head = "READ BACK", .path = "verified_bytes", .put = cli_put_size, .right = true},
+	{.head = "SIGNATURE", .path = "signature", .put = cli_put_digest},
+	{.head = "STEP", .path = "step_id", .wide = true, .right = true},
+	{.head = "EPOCH", .path = "epoch", .wide = true, .right = true},
+	{.head = "TEXT", .path = "text"},
 };
 
 int cmd_node_erasures(struct cli *cli)

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-static const char *const format_names[] = { "table", "wide", "json", "yaml", "name", "tsv" };
-const struct phx_enum cli_format_names = { "output format", format_names, PHX_ARRAY_SIZE(format_names) };
+static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv"};
+const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};
 
 const json_t *cli_member(const json_t *j, const char *path)
 {
@@ -65,7 +65,9 @@ void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row)
 void cli_put_duration(struct phx_buf *b, int64_t ms)
 {
 	long long s = ms / 1000;
-	if (ms < 60000)
+	if (ms > 0 && ms < 100)
+		phx_buf_addf(b, "%lld ms", (long long)ms);
+	else if (ms < 60000)
 		phx_buf_addf(b, "%lld.%lld s", s, (long long)(ms % 1000) / 100);
 	else if (s < 3600)
 		phx_buf_addf(b, "%lld min %lld s", s / 60, s % 60);
@@ -114,8 +116,10 @@ void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
 	int64_t then = json_integer_value(value), now = cli_now_ms();
-	if (then > 0)
-		cli_put_duration(b, now > then ? (now - then) / 1000 * 1000 : 0);
+	if (then > 0 && now - then < 60000)
+		phx_buf_addf(b, "%lld s", now > then ? (long long)(now - then) / 1000 : 0);
+	else if (then > 0)
+		cli_put_duration(b, now - then);
 }
 
 void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -135,7 +139,7 @@ void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row)
 /* Text of a cell, malloc'd. */
 static char *cell_text(const struct cli_column *c, const json_t *row)
 {
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	const json_t *value = cli_member(row, c->path);
 	if (c->put)
 		c->put(&b, value, row);
@@ -151,10 +155,9 @@ static const char *color_of(const char *text)
 	static const struct {
 		const char *text, *color;
 	} colors[] = {
-		{ "active", "green" },	   { "ready", "cyan" },	       { "quarantined", "red" },
-		{ "maintenance", "brown" }, { "deploying", "yellow" }, { "draining", "yellow" },
-		{ "cleaning", "yellow" },  { "new", "magenta" },       { "commissioning", "magenta" },
-		{ "failed", "red" },	   { "running", "green" },     { "missing", "red" },
+		{"active", "green"},          {"ready", "cyan"},      {"quarantined", "red"}, {"maintenance", "brown"},
+		{"deploying", "yellow"},      {"draining", "yellow"}, {"cleaning", "yellow"}, {"new", "magenta"},
+		{"commissioning", "magenta"}, {"failed", "red"},      {"running", "green"},   {"missing", "red"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(colors); i++)
 		if (phx_str_eq(text, colors[i].text))
@@ -276,8 +279,7 @@ static void print_tsv(const struct cli *cli, const struct cli_column *columns, s
 		print_tsv_line(cli, columns, n, NULL);
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-		print_tsv_line(cli, columns, n, row);
+	json_array_foreach((json_t *)rows, i, row) print_tsv_line(cli, columns, n, row);
 }
 
 static void print_names(const struct cli *cli, const struct cli_column *first, const json_t *rows)
@@ -298,7 +300,7 @@ static void print_names(const struct cli *cli, const struct cli_column *first, c
 
 int cli_print_value(struct cli *cli, const json_t *value)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	if (cli->format == CLI_YAML) {
 		cli_yaml(&b, value);
 	} else {

@@ -38,7 +38,7 @@ static int changed(struct cli *cli)
 
 int cmd_package_build(struct cli *cli)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *path = NULL;
 	const char *key = cli_opt(cli, CLI_OPT_sign_key, NULL);
 	int r = phx_package_build(cli_arg(cli, 0), cli_opt(cli, CLI_OPT_out, "."), &path, &err);
@@ -64,7 +64,7 @@ int cmd_package_sign(struct cli *cli)
 	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
 	int code = key ? CLI_OK : CLI_CONFIG;
 	for (unsigned i = 0; key && i < cli->args.n_args; i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		int r = phx_package_sign(cli_arg(cli, i), key, &err);
 		if (r < 0)
 			code = cli_fail_err(r, &err);
@@ -74,7 +74,7 @@ int cmd_package_sign(struct cli *cli)
 
 static int verify(const char *path, const char *pub)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_package p;
 	int r = phx_package_verify(path, pub, &p, &err);
 	if (r < 0)
@@ -97,30 +97,30 @@ int cmd_package_verify(struct cli *cli)
 /* ---- the repository ---- */
 
 static const struct cli_column package_columns[] = {
-	{ .head = "PACKAGE", .path = "name" },
-	{ .head = "VERSION", .path = "version" },
-	{ .head = "ARCH", .path = "arch" },
-	{ .head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true },
-	{ .head = "UNPACKED", .path = "unpacked_bytes", .put = cli_put_size, .right = true },
-	{ .head = "FILES", .path = "n_entries", .right = true },
-	{ .head = "DIGEST", .path = "sha256", .put = cli_put_digest, .wide = true },
-	{ .head = "SUMMARY", .path = "summary" },
+	{.head = "PACKAGE", .path = "name"},
+	{.head = "VERSION", .path = "version"},
+	{.head = "ARCH", .path = "arch"},
+	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
+	{.head = "UNPACKED", .path = "unpacked_bytes", .put = cli_put_size, .right = true},
+	{.head = "FILES", .path = "n_entries", .right = true},
+	{.head = "DIGEST", .path = "sha256", .put = cli_put_digest, .wide = true},
+	{.head = "SUMMARY", .path = "summary"},
 };
 
 static int list_dir(struct cli *cli, const char *dir, json_t **ret)
 {
 	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
-	struct phx_list packages = { 0 }, bad = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list packages = {0}, bad = {0};
+	struct phx_err err = {0};
 	int r = pub ? phx_repo_list(dir, pub, &packages, &bad, &err) : -ENOMEM;
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	*ret = json_pack("{s:[], s:[]}", "packages", "bad");
 	PHX_LIST_EACH(struct phx_package, p, &packages)
-		json_array_append_new(json_object_get(*ret, "packages"), phx_json_from_record(&phx_package_record, p));
+	json_array_append_new(json_object_get(*ret, "packages"), phx_json_from_record(&phx_package_record, p));
 	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
-		json_array_append_new(json_object_get(*ret, "bad"),
-				      json_pack("{s:s, s:s}", "file", b->file, "reason", b->reason));
+	json_array_append_new(json_object_get(*ret, "bad"),
+			      json_pack("{s:s, s:s}", "file", b->file, "reason", b->reason));
 	phx_list_fini(&packages);
 	phx_list_fini(&bad);
 	return CLI_OK;
@@ -192,7 +192,7 @@ int cmd_package_rm(struct cli *cli)
 	PHX_AUTO_FREE char *path = NULL, *question = NULL;
 	const char *dir = repo_dir(cli), *version = NULL;
 	char name[PHX_NAME_MAX];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_package p;
 	if (!pub || !dir)
 		return CLI_CONFIG;
@@ -220,12 +220,12 @@ int cmd_package_rm(struct cli *cli)
 static int push_to_head(struct cli *cli, const char *path, const char *pub)
 {
 	const char *dir = repo_dir(cli);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_package p;
 	int r = phx_repo_add(dir, pub, path, &p, &err);
 	if (r < 0)
-		return r == -EKEYREJECTED || r == -EBADMSG ? cli_fail(CLI_PARTIAL, "%s", err.text) :
-							     cli_fail_err(r, &err);
+		return r == -EKEYREJECTED || r == -EBADMSG ? cli_fail(CLI_PARTIAL, "%s", err.text)
+							   : cli_fail_err(r, &err);
 	if (cli_structured(cli)) {
 		PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_package_record, &p);
 		cli_print_value(cli, j);
@@ -240,7 +240,7 @@ static char *find_package(struct cli *cli, const char *text, const char *pub)
 {
 	char name[PHX_NAME_MAX];
 	const char *version;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_package p;
 	char *path = NULL;
 	if (access(text, F_OK) == 0 || strchr(text, '/'))

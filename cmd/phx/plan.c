@@ -49,32 +49,32 @@ static void put_took(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column step_columns[] = {
-	{ .head = "STEP", .path = "kind" },
-	{ .head = "PHASE", .path = "", .put = put_phase },
-	{ .head = "EXPECTED", .path = "expected_ms", .put = cli_put_ms, .right = true },
-	{ .head = "WHAT", .path = "", .put = put_what },
+	{.head = "STEP", .path = "kind"},
+	{.head = "PHASE", .path = "", .put = put_phase},
+	{.head = "EXPECTED", .path = "expected_ms", .put = cli_put_ms, .right = true},
+	{.head = "WHAT", .path = "", .put = put_what},
 };
 
 static const struct cli_column progress_columns[] = {
-	{ .head = "STEP", .path = "kind" },
-	{ .head = "PHASE", .path = "", .put = put_phase },
-	{ .head = "STATUS", .path = "status" },
-	{ .head = "ATTEMPT", .path = "attempt", .right = true },
-	{ .head = "EXPECTED", .path = "expected_ms", .put = cli_put_ms, .right = true },
-	{ .head = "TOOK", .path = "", .put = put_took, .right = true },
-	{ .head = "WHAT", .path = "", .put = put_what },
-	{ .head = "ERROR", .path = "error" },
+	{.head = "STEP", .path = "kind"},
+	{.head = "PHASE", .path = "", .put = put_phase},
+	{.head = "STATUS", .path = "status"},
+	{.head = "ATTEMPT", .path = "attempt", .right = true},
+	{.head = "EXPECTED", .path = "expected_ms", .put = cli_put_ms, .right = true},
+	{.head = "TOOK", .path = "", .put = put_took, .right = true},
+	{.head = "WHAT", .path = "", .put = put_what},
+	{.head = "ERROR", .path = "error"},
 };
 
 int cli_plan_steps(struct cli *cli, const json_t *plan)
 {
-	return cli_print_table(cli, progress_columns, PHX_ARRAY_SIZE(progress_columns),
-			       json_object_get(plan, "steps"), 2);
+	return cli_print_table(cli, progress_columns, PHX_ARRAY_SIZE(progress_columns), json_object_get(plan, "steps"),
+			       2);
 }
 
 bool cli_plan_destroys(const json_t *plan)
 {
-	static const char *const kinds[] = { "wipe", "destroy_key", "image" };
+	static const char *const kinds[] = {"wipe", "destroy_key", "image"};
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(plan, "steps"), i, step)
@@ -129,7 +129,7 @@ static int print_plan(struct cli *cli, const json_t *plan, const json_t *names)
 		printf("%s: nothing to do\n", folded ? folded : "?");
 		return CLI_OK;
 	}
-	PHX_AUTO(phx_buf_fini) struct phx_buf head = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf head = {0};
 	phx_buf_addf(&head, "%s: %s -> %s", folded ? folded : "?", phx_json_str(plan, "from_pool", "-"),
 		     phx_json_str(plan, "to_pool", "-"));
 	if (*to_role)

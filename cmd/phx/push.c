@@ -17,19 +17,25 @@
 #include "repo/repo.h"
 #include "ssh/ssh.h"
 
-enum { TOKEN_BYTES = 24, ENROL_SECONDS = 120, POLL_MS = 500, PEM_MAX = 65536, SSH_TIMEOUT_MS = 60000,
-       CALL_TIMEOUT_MS = 10000 };
+enum {
+	TOKEN_BYTES = 24,
+	ENROL_SECONDS = 120,
+	POLL_MS = 500,
+	PEM_MAX = 65536,
+	SSH_TIMEOUT_MS = 60000,
+	CALL_TIMEOUT_MS = 10000
+};
 
 #define AGENT_UNIT "share/phx-agent.service"
 
 struct push {
 	struct cli *cli;
 	const struct phx_config *cfg;
-	char *work;  /* temporary directory of this run */
-	char *tree;  /* the unpacked package */
-	char *tar;   /* of it */
+	char *work;          /* temporary directory of this run */
+	char *tree;          /* the unpacked package */
+	char *tar;           /* of it */
 	char *ca, *site_pub; /* texts */
-	char *conf;	     /* agent.conf */
+	char *conf;          /* agent.conf */
 };
 
 static void push_fini(struct push *p)
@@ -48,14 +54,14 @@ static void push_fini(struct push *p)
 
 static int make_tar(struct push *p, struct phx_err *err)
 {
-	const char *const argv[] = { "tar", "--create", "--file", p->tar, "--owner=0", "--group=0", "-C", p->tree, ".",
-				     NULL };
-	return phx_run_check(&(struct phx_run){ .argv = argv }, NULL, err);
+	const char *const argv[] = {"tar",       "--create", "--file", p->tar, "--owner=0",
+				    "--group=0", "-C",       p->tree,  ".",    NULL};
+	return phx_run_check(&(struct phx_run){.argv = argv}, NULL, err);
 }
 
 static int check_bundle(const struct push *p, const char *package, struct phx_err *err)
 {
-	static const char *const needed[] = { "bin/phx-agent", AGENT_UNIT };
+	static const char *const needed[] = {"bin/phx-agent", AGENT_UNIT};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(needed); i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", p->tree, needed[i]);
 		if (!path || access(path, F_OK) < 0)
@@ -160,10 +166,10 @@ static int copy_files(const struct push *p, struct phx_ssh *s, const char *token
 		const char *text, *path;
 		mode_t mode;
 	} files[] = {
-		{ p->ca, "/etc/phoenix/ca.pem", 0644 },
-		{ p->site_pub, "/etc/phoenix/site.pub", 0644 },
-		{ p->conf, "/etc/phoenix/agent.conf", 0644 },
-		{ token, "/etc/phoenix/token", 0600 },
+		{p->ca, "/etc/phoenix/ca.pem", 0644},
+		{p->site_pub, "/etc/phoenix/site.pub", 0644},
+		{p->conf, "/etc/phoenix/agent.conf", 0644},
+		{token, "/etc/phoenix/token", 0600},
 	};
 	int r = unit ? phx_ssh_put(s, p->tar, "/opt/phoenix/agent.tar", 0600, err) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(files); i++)
@@ -174,9 +180,10 @@ static int copy_files(const struct push *p, struct phx_ssh *s, const char *token
 static int install(const struct push *p, struct phx_ssh *s, const char *token, struct phx_err *err)
 {
 	static const char make_dirs[] = "umask 022 && mkdir -p /opt/phoenix/pkg /etc/phoenix /var/lib/phoenix";
-	static const char unpack[] = "umask 022 && cd /opt/phoenix && rm -rf agent.new agent.old && mkdir agent.new && "
-				     "tar -xf agent.tar -C agent.new && rm -f agent.tar && "
-				     "{ [ ! -e agent ] || mv agent agent.old; } && mv agent.new agent && rm -rf agent.old";
+	static const char unpack[] =
+		"umask 022 && cd /opt/phoenix && rm -rf agent.new agent.old && mkdir agent.new && "
+		"tar -xf agent.tar -C agent.new && rm -f agent.tar && "
+		"{ [ ! -e agent ] || mv agent agent.old; } && mv agent.new agent && rm -rf agent.old";
 	static const char start[] = "if [ -d /run/systemd/system ]; then "
 				    "cp /opt/phoenix/agent/" AGENT_UNIT " /etc/systemd/system/phx-agent.service && "
 				    "systemctl daemon-reload && systemctl enable --quiet phx-agent.service && "
@@ -197,7 +204,7 @@ static bool node_up(struct cli *cli, const char *name)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_FREE char *path = phx_path("/v1/nodes/%s", name);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!path || cli_call_quiet(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &answer, &err) != CLI_OK)
 		return false;
 	return phx_json_bool(answer, "up", false) && *phx_json_str(answer, "key_fp", "");
@@ -308,10 +315,10 @@ static int push_host(const struct push *p, const char *host, struct phx_err *err
 
 static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 {
-	PHX_AUTO(cli_report_fini) struct cli_report report = { 0 };
+	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	bool timed_out = false;
 	for (uint32_t i = 0; i < hosts->n; i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		if (p->cli->progress)
 			fprintf(stderr, "phx: %s ...\n", hosts->names[i]);
 		int r = push_host(p, hosts->names[i], &err);
@@ -327,17 +334,17 @@ static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 
 int cli_push(struct cli *cli, const char *hosts, const char *package, const char *pub)
 {
-	PHX_AUTO(push_fini) struct push p = { .cli = cli, .cfg = cli_config(cli) };
-	struct phx_nodeset names = { 0 };
-	struct phx_err err = { 0 };
+	PHX_AUTO(push_fini) struct push p = {.cli = cli, .cfg = cli_config(cli)};
+	struct phx_nodeset names = {0};
+	struct phx_err err = {0};
 	if (!p.cfg)
 		return CLI_CONFIG;
 	if (phx_nodeset_parse(hosts, NULL, NULL, &names, &err) < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
 	int r = prepare(&p, package, pub, &err);
 	int code = r < 0 ? cli_fail(r == -EKEYREJECTED || r == -EBADMSG ? CLI_PARTIAL : cli_exit_of(r), "%s",
-				    err.text[0] ? err.text : strerror(-r)) :
-			   push_all(&p, &names);
+				    err.text[0] ? err.text : strerror(-r))
+			 : push_all(&p, &names);
 	phx_nodeset_fini(&names);
 	return code;
 }

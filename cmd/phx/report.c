@@ -4,20 +4,19 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-/* What stands behind "NODE: ", "NODE " or "node NODE ". */
-static const char *skip_name(const char *reason, const char *node)
+const char *cli_without_name(const char *text, const char *node)
 {
 	size_t n = strlen(node);
-	const char *p = reason + (phx_str_starts(reason, "node ") ? strlen("node ") : 0);
+	const char *p = text + (phx_str_starts(text, "node ") ? strlen("node ") : 0);
 	if (strncmp(p, node, n) != 0 || (p[n] != ' ' && p[n] != ':'))
-		return reason;
+		return text;
 	p += n + (p[n] == ':');
 	return p + strspn(p, " ");
 }
 
 void cli_report_add(struct cli_report *r, const char *node, const char *reason)
 {
-	reason = skip_name(reason, node);
+	reason = cli_without_name(reason, node);
 	if (!r->reasons)
 		r->reasons = json_object();
 	json_t *names = json_object_get(r->reasons, reason);
@@ -36,7 +35,7 @@ void cli_report_print(const struct cli_report *r)
 	json_object_foreach(r->reasons, reason, names)
 	{
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
-		PHX_AUTO(phx_buf_fini) struct phx_buf clean = { 0 };
+		PHX_AUTO(phx_buf_fini) struct phx_buf clean = {0};
 		cli_put_clean(&clean, reason);
 		cli_fail(CLI_PARTIAL, "%s: %s", folded ? folded : "?", clean.data ? clean.data : "failed");
 	}
@@ -45,5 +44,5 @@ void cli_report_print(const struct cli_report *r)
 void cli_report_fini(struct cli_report *r)
 {
 	json_decref(r->reasons);
-	*r = (struct cli_report){ 0 };
+	*r = (struct cli_report){0};
 }

@@ -14,9 +14,8 @@ static void put_packages(struct phx_buf *b, const json_t *value, const json_t *r
 	(void)row;
 	size_t i;
 	json_t *package;
-	json_array_foreach((json_t *)value, i, package)
-		phx_buf_addf(b, "%s%s-%s", i ? " " : "", phx_json_str(package, "name", ""),
-			     phx_json_str(package, "version", ""));
+	json_array_foreach((json_t *)value, i, package) phx_buf_addf(
+		b, "%s%s-%s", i ? " " : "", phx_json_str(package, "name", ""), phx_json_str(package, "version", ""));
 }
 
 static void put_words(struct phx_buf *b, const json_t *value)
@@ -57,45 +56,45 @@ static void put_health(struct phx_buf *b, const json_t *value, const json_t *row
 }
 
 static const struct cli_column role_columns[] = {
-	{ .head = "ROLE", .path = "name" },
-	{ .head = "POOL", .path = "pool" },
-	{ .head = "BOOT", .path = "boot" },
-	{ .head = "IMAGE", .path = "image", .put = put_image },
-	{ .head = "PACKAGES", .path = "packages", .put = put_packages },
-	{ .head = "JOBS", .path = "runs_jobs", .put = cli_put_yes, .wide = true },
-	{ .head = "HEALTH", .path = "health", .put = put_health, .wide = true },
-	{ .head = "SUMMARY", .path = "summary" },
+	{.head = "ROLE", .path = "name"},
+	{.head = "POOL", .path = "pool"},
+	{.head = "BOOT", .path = "boot"},
+	{.head = "IMAGE", .path = "image", .put = put_image},
+	{.head = "PACKAGES", .path = "packages", .put = put_packages},
+	{.head = "JOBS", .path = "runs_jobs", .put = cli_put_yes, .wide = true},
+	{.head = "HEALTH", .path = "health", .put = put_health, .wide = true},
+	{.head = "SUMMARY", .path = "summary"},
 };
 
 int cmd_role_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = cli_get(cli, "/v1/roles", &answer);
-	return code ? code :
-		      cli_print_rows(cli, role_columns, PHX_ARRAY_SIZE(role_columns), json_object_get(answer, "roles"),
+	return code ? code
+		    : cli_print_rows(cli, role_columns, PHX_ARRAY_SIZE(role_columns), json_object_get(answer, "roles"),
 				     answer);
 }
 
 static const struct cli_column service_columns[] = {
-	{ .head = "SERVICE", .path = "name" },
-	{ .head = "PACKAGE", .path = "package" },
-	{ .head = "USER", .path = "user" },
-	{ .head = "RESTART", .path = "restart", .put = cli_put_yes },
-	{ .head = "AFTER", .path = "after", .put = put_word_list },
-	{ .head = "COMMAND", .path = "argv", .put = put_word_list },
+	{.head = "SERVICE", .path = "name"},
+	{.head = "PACKAGE", .path = "package"},
+	{.head = "USER", .path = "user"},
+	{.head = "RESTART", .path = "restart", .put = cli_put_yes},
+	{.head = "AFTER", .path = "after", .put = put_word_list},
+	{.head = "COMMAND", .path = "argv", .put = put_word_list},
 };
 
 static const struct cli_column show_lines[] = {
-	{ .head = "Summary", .path = "summary" },
-	{ .head = "Pool", .path = "pool" },
-	{ .head = "Boot", .path = "boot" },
-	{ .head = "Image", .path = "image", .put = put_image },
-	{ .head = "Packages", .path = "packages", .put = put_packages },
-	{ .head = "Jobs", .path = "runs_jobs", .put = cli_put_yes },
-	{ .head = "Drain grace", .path = "drain_grace_s" },
-	{ .head = "Ports", .path = "ports", .put = put_word_list },
-	{ .head = "On leave", .path = "leave_remove", .put = put_word_list },
-	{ .head = "Health", .path = "health", .put = put_health },
+	{.head = "Summary", .path = "summary"},
+	{.head = "Pool", .path = "pool"},
+	{.head = "Boot", .path = "boot"},
+	{.head = "Image", .path = "image", .put = put_image},
+	{.head = "Packages", .path = "packages", .put = put_packages},
+	{.head = "Jobs", .path = "runs_jobs", .put = cli_put_yes},
+	{.head = "Drain grace", .path = "drain_grace_s"},
+	{.head = "Ports", .path = "ports", .put = put_word_list},
+	{.head = "On leave", .path = "leave_remove", .put = put_word_list},
+	{.head = "Health", .path = "health", .put = put_health},
 };
 
 int cmd_role_show(struct cli *cli)
@@ -123,8 +122,8 @@ int cmd_role_show(struct cli *cli)
 
 static int check_file(const char *path)
 {
-	static const struct phx_role_lookup nothing = { 0 };
-	struct phx_err err = { 0 };
+	static const struct phx_role_lookup nothing = {0};
+	struct phx_err err = {0};
 	struct phx_role role;
 	int r = phx_role_load(path, &nothing, &role, &err);
 	if (r < 0)
@@ -136,8 +135,8 @@ static int check_file(const char *path)
 
 static int check_rules(const char *path, const struct phx_list *roles)
 {
-	struct phx_list rules = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list rules = {0};
+	struct phx_err err = {0};
 	int r = phx_rules_load(path, roles, &rules, &err);
 	if (r < 0)
 		return cli_fail(CLI_CONFIG, "%s", err.text);
@@ -148,10 +147,10 @@ static int check_rules(const char *path, const struct phx_list *roles)
 
 static int check_all(struct cli *cli)
 {
-	static const struct phx_role_lookup nothing = { 0 };
+	static const struct phx_role_lookup nothing = {0};
 	const struct phx_config *cfg = cli_config(cli);
-	struct phx_err err = { 0 };
-	struct phx_list roles = { 0 }, bad = { 0 };
+	struct phx_err err = {0};
+	struct phx_list roles = {0}, bad = {0};
 	if (!cfg)
 		return CLI_CONFIG;
 	int r = phx_roles_load(cfg->role_dir, &nothing, &roles, &bad, &err);
@@ -159,7 +158,7 @@ static int check_all(struct cli *cli)
 		return cli_fail(CLI_CONFIG, "%s", err.text);
 	int code = bad.n ? CLI_CONFIG : CLI_OK;
 	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
-		cli_fail(CLI_CONFIG, "%s", b->reason);
+	cli_fail(CLI_CONFIG, "%s", b->reason);
 	printf("%s: %u roles are well formed, %u are not\n", cfg->role_dir, roles.n, bad.n);
 	int rules_code = check_rules(cfg->rules_file, &roles);
 	phx_roles_fini(&roles);
@@ -182,9 +181,9 @@ int cmd_role_check(struct cli *cli)
 /* ---- match ---- */
 
 static const struct cli_column match_columns[] = {
-	{ .head = "NODE", .path = "node" },
-	{ .head = "ROLE", .path = "role" },
-	{ .head = "REASON", .path = "reason" },
+	{.head = "NODE", .path = "node"},
+	{.head = "ROLE", .path = "role"},
+	{.head = "REASON", .path = "reason"},
 };
 
 int cmd_role_match(struct cli *cli)

@@ -16,22 +16,22 @@ static void put_setup(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column pool_columns[] = {
-	{ .head = "POOL", .path = "name" },
-	{ .head = "OWNER", .path = "owner" },
-	{ .head = "SETUP", .path = "setup", .put = put_setup },
-	{ .head = "N", .path = "nodes", .right = true },
-	{ .head = "NODES", .path = "hosts" },
+	{.head = "POOL", .path = "name"},
+	{.head = "OWNER", .path = "owner"},
+	{.head = "SETUP", .path = "setup", .put = put_setup},
+	{.head = "N", .path = "nodes", .right = true},
+	{.head = "NODES", .path = "hosts"},
 };
 
 static const struct cli_column child_columns[] = {
-	{ .head = "PROGRAM", .path = "name" },
-	{ .head = "PID", .path = "pid", .right = true },
-	{ .head = "RUNNING", .path = "running", .put = cli_put_yes },
+	{.head = "PROGRAM", .path = "name"},
+	{.head = "PID", .path = "pid", .right = true},
+	{.head = "RUNNING", .path = "running", .put = cli_put_yes},
 };
 
 static void print_head(const json_t *s)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	cli_put_duration(&b, phx_json_int(s, "uptime_s", 0) * 1000);
 	printf("phxd %s, up %s, event %lld\n", phx_json_str(s, "version", "?"), b.data ? b.data : "?",
 	       (long long)phx_json_int(s, "seq", 0));
@@ -95,9 +95,9 @@ int cmd_reload(struct cli *cli)
 /* ---- config ---- */
 
 static const struct cli_column config_columns[] = {
-	{ .head = "KEY", .path = "key" },
-	{ .head = "VALUE", .path = "value" },
-	{ .head = "ORIGIN", .path = "origin" },
+	{.head = "KEY", .path = "key"},
+	{.head = "VALUE", .path = "value"},
+	{.head = "ORIGIN", .path = "origin"},
 };
 
 static int print_config(struct cli *cli, const json_t *whole)
@@ -117,17 +117,16 @@ int cmd_config_check(struct cli *cli)
 {
 	const char *path = cli_arg(cli, 0);
 	if (path)
-		cli->args.opt[CLI_OPT_config] = (struct cli_values){ .v = { path }, .n = 1 };
+		cli->args.opt[CLI_OPT_config] = (struct cli_values){.v = {path}, .n = 1};
 	const struct phx_config *cfg = cli_config(cli);
-	struct phx_list lines = { 0 };
+	struct phx_list lines = {0};
 	if (!cfg)
 		return CLI_CONFIG;
 	if (phx_config_show(cfg, &lines) < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:[]}", "config");
 	PHX_LIST_EACH(struct phx_config_line, line, &lines)
-		json_array_append_new(json_object_get(whole, "config"),
-				      phx_json_from_record(&phx_config_line_record, line));
+	json_array_append_new(json_object_get(whole, "config"), phx_json_from_record(&phx_config_line_record, line));
 	phx_list_fini(&lines);
 	return print_config(cli, whole);
 }

@@ -5,7 +5,7 @@
 #include "phx/cli.h"
 
 static const struct cli_option options[] = {
-#define OPTION(id, name, letter, arg, text) { name, letter, arg, text },
+#define OPTION(id, name, letter, arg, text) {name, letter, arg, text},
 #include "phx/options.def"
 #undef OPTION
 };
@@ -16,7 +16,7 @@ const struct cli_option *cli_option_info(enum cli_option_id id)
 }
 
 static const struct cli_command commands[] = {
-#define COMMAND(id, path, grammar, opts, summary, manual) { path, grammar, opts, cmd_##id, summary, manual },
+#define COMMAND(id, path, grammar, opts, summary, manual) {path, grammar, opts, cmd_##id, summary, manual},
 #include "phx/commands.def"
 #undef COMMAND
 };
@@ -49,7 +49,7 @@ bool cli_grammar_next(const char **at, struct cli_word *ret)
 	*at = p + n;
 	if (!n)
 		return false;
-	*ret = (struct cli_word){ 0 };
+	*ret = (struct cli_word){0};
 	if (*p == '[') {
 		ret->optional = true;
 		p++;

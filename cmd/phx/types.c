@@ -17,7 +17,7 @@ static int any_group(void *arg, const char *group, struct phx_nodeset *ret)
 
 static int check_nodes(const char *text, struct phx_err *err)
 {
-	struct phx_nodeset s = { 0 };
+	struct phx_nodeset s = {0};
 	int r = phx_nodeset_parse(text, any_group, NULL, &s, err);
 	phx_nodeset_fini(&s);
 	return r;
@@ -27,9 +27,10 @@ static int check_name(const char *text, struct phx_err *err)
 {
 	if (phx_name_valid(text))
 		return 0;
-	return phx_err_set(err, -EINVAL,
-			   "\"%s\" is not a name: letters, digits, '-', '_' and '.', at most %d, a letter or digit first",
-			   text, PHX_NAME_MAX - 1);
+	return phx_err_set(
+		err, -EINVAL,
+		"\"%s\" is not a name: letters, digits, '-', '_' and '.', at most %d, a letter or digit first", text,
+		PHX_NAME_MAX - 1);
 }
 
 static int check_format(const char *text, struct phx_err *err)
@@ -47,7 +48,7 @@ static int check_method(const char *text, struct phx_err *err)
 /* Nodes and servers get theirs from phxd. */
 static int check_kind(const char *text, struct phx_err *err)
 {
-	static const char *const kinds[] = { "provider", "service-provider", "user" };
+	static const char *const kinds[] = {"provider", "service-provider", "user"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++)
 		if (phx_str_eq(text, kinds[i]))
 			return 0;
@@ -110,33 +111,33 @@ static int check_url(const char *text, struct phx_err *err)
 }
 
 static const struct cli_type types[] = {
-	{ "NODES", "a node list", "nodes", check_nodes },
-	{ "HOSTS", "a list of hosts", "nodes", check_nodes },
-	{ "NODE", "a node name", "nodes", check_name },
-	{ "ROLE", "a role name", "roles", check_name },
-	{ "POOL", "a pool name", "", check_name },
-	{ "NAME", "a name", "", check_name },
-	{ "IMAGE", "an image name", "images", check_name },
-	{ "PACKAGE", "a package", "packages", check_name },
-	{ "VERSION", "a version", "", check_name },
-	{ "JOB", "a job number", "", check_count },
-	{ "COUNT", "a number", "", check_count },
-	{ "TIME", "a time", "", check_time },
-	{ "SIZE", "a size", "", check_size },
-	{ "FORMAT", "a format", "(table wide json yaml name tsv)", check_format },
-	{ "SETUP", "a setup policy",
-	  "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)", check_setup },
-	{ "KIND", "a kind", "(provider service-provider user)", check_kind },
-	{ "METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method },
-	{ "MAC", "a MAC address", "", check_mac },
-	{ "KEY=VALUE", "a setting", "", check_assignment },
-	{ "URL", "a URL", "", check_url },
-	{ "FILE", "a file", "files", NULL },
-	{ "DIR", "a directory", "dirs", NULL },
-	{ "ADDRESS", "an address", "", NULL },
-	{ "TEXT", "a text", "", NULL },
-	{ "CMD", "a command", "", NULL },
-	{ "WORD", "a word", "", NULL },
+	{"NODES", "a node list", "nodes", check_nodes},
+	{"HOSTS", "a list of hosts", "nodes", check_nodes},
+	{"NODE", "a node name", "nodes", check_name},
+	{"ROLE", "a role name", "roles", check_name},
+	{"POOL", "a pool name", "", check_name},
+	{"NAME", "a name", "", check_name},
+	{"IMAGE", "an image name", "images", check_name},
+	{"PACKAGE", "a package", "packages", check_name},
+	{"VERSION", "a version", "", check_name},
+	{"JOB", "a job number", "", check_count},
+	{"COUNT", "a number", "", check_count},
+	{"TIME", "a time", "", check_time},
+	{"SIZE", "a size", "", check_size},
+	{"FORMAT", "a format", "(table wide json yaml name tsv)", check_format},
+	{"SETUP", "a setup policy", "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
+	 check_setup},
+	{"KIND", "a kind", "(provider service-provider user)", check_kind},
+	{"METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method},
+	{"MAC", "a MAC address", "", check_mac},
+	{"KEY=VALUE", "a setting", "", check_assignment},
+	{"URL", "a URL", "", check_url},
+	{"FILE", "a file", "files", NULL},
+	{"DIR", "a directory", "dirs", NULL},
+	{"ADDRESS", "an address", "", NULL},
+	{"TEXT", "a text", "", NULL},
+	{"CMD", "a command", "", NULL},
+	{"WORD", "a word", "", NULL},
 };
 
 const struct cli_type *cli_type_find(const char *name)

@@ -18,8 +18,9 @@ struct going {
 	const char *name; /* borrowed from the results */
 	int64_t epoch;
 	bool ended;
-	char error[256];  /* of the last step that ended badly, "" when it then went well */
-	char now[64];	  /* what it is at, for the progress line */
+	bool heard;      /* the result of the power operation came */
+	char error[256]; /* of the last step that ended badly, "" when it then went well */
+	char now[64];    /* what it is at, for the progress line */
 };
 
 struct waiting {
@@ -28,9 +29,9 @@ struct waiting {
 	struct cli_report *report;
 	struct going *nodes;
 	size_t n, n_ended;
-	int64_t after;	      /* last event seen */
+	int64_t after;            /* last event seen */
 	int64_t begun_ms, end_ms; /* by cli_clock_ms(); end 0 = no limit */
-	bool away;	      /* the daemon did not answer */
+	bool away;                /* the daemon did not answer */
 };
 
 static struct going *find_going(struct waiting *w, const char *name)
@@ -51,6 +52,21 @@ static void end_node(struct waiting *w, struct going *g, const char *error)
 
 /* ---- events: why a step failed ---- */
 
+/* Is it the end of a step of this order, or of the power operation ordered by hand? */
+static bool is_result(const struct waiting *w, const struct going *g, const char *kind, const json_t *details)
+{
+	static const char *const kinds[] = {"step_result", "power_result", "key_result"};
+	const char *text = phx_json_str(details, "text", ""), *op = w->goal->power;
+	bool any = false;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++)
+		any |= phx_str_eq(kind, kinds[i]);
+	if (!any)
+		return false;
+	if (op)
+		return phx_json_int(details, "step_id", 0) == 0 && phx_str_starts(text, op);
+	return phx_json_int(details, "step_id", 1) != 0 && phx_json_int(details, "epoch", g->epoch) == g->epoch;
+}
+
 static void take_event(struct waiting *w, const json_t *ev)
 {
 	int64_t seq = phx_json_int(ev, "seq", 0);
@@ -58,11 +74,10 @@ static void take_event(struct waiting *w, const json_t *ev)
 		w->after = seq;
 	struct going *g = find_going(w, phx_json_str(ev, "node", ""));
 	const json_t *details = json_object_get(ev, "event");
-	if (!g || !phx_str_eq(phx_json_str(ev, "kind", ""), "step_result"))
-		return;
-	if (phx_json_int(details, "epoch", g->epoch) != g->epoch)
+	if (!g || !is_result(w, g, phx_json_str(ev, "kind", ""), details))
 		return;
 	int64_t result = phx_json_int(details, "result", 0);
+	g->heard = true;
 	const char *text = phx_json_str(details, "text", "");
 	if (result >= 0)
 		g->error[0] = '\0';
@@ -78,19 +93,19 @@ static int poll_events(struct waiting *w, int seconds, struct phx_err *err)
 	int code = cli_call_quiet(w->cli, "GET", path, NULL, (uint32_t)seconds * 1000 + CALL_SLACK_MS, &answer, err);
 	size_t i;
 	json_t *ev;
-	json_array_foreach(json_object_get(answer, "events"), i, ev)
-		take_event(w, ev);
+	json_array_foreach(json_object_get(answer, "events"), i, ev) take_event(w, ev);
 	return code;
 }
 
 /* ---- node records: has the plan ended? ---- */
 
-/* Power operations have no plan: the state must have been observed. */
-static bool power_pending(const struct waiting *w, const json_t *node)
+/* Is it over? Power operations follow no plan, and a node that was accepted has yet to enrol. */
+static bool is_over(const struct waiting *w, const struct going *g, const char *state, bool busy)
 {
-	const char *want = w->goal->power;
-	bool waits = want && (phx_str_eq(want, "on") || phx_str_eq(want, "off"));
-	return waits && !phx_str_eq(phx_json_str(node, "power", ""), want);
+	if (w->goal->power)
+		return g->heard;
+	bool enrols = phx_str_eq(state, "commissioning") || (w->goal->accepted && phx_str_eq(state, "new"));
+	return !busy && !enrols;
 }
 
 static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
@@ -98,8 +113,8 @@ static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
 	const char *role = phx_json_str(node, "role", "");
 	char text[400];
 	if (w->goal->role && !phx_str_eq(role, w->goal->role)) {
-		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role",
-			 g->error[0] ? ": " : "", g->error);
+		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role", g->error[0] ? ": " : "",
+			 g->error);
 		end_node(w, g, text);
 	} else {
 		end_node(w, g, g->error[0] ? g->error : NULL);
@@ -113,18 +128,18 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 	/* a plan that has ended stays to be read, its cursor behind the last step */
 	bool busy = json_array_size(json_object_get(plan, "steps")) > (size_t)phx_json_int(plan, "cursor", 0);
 	int64_t epoch = phx_json_int(plan, "epoch", 0);
-	PHX_AUTO(phx_buf_fini) struct phx_buf now = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf now = {0};
 	if (busy)
 		cli_plan_short(&now, plan);
 	snprintf(g->now, sizeof(g->now), "%s", now.data ? now.data : state);
-	if (phx_str_eq(state, "quarantined")) {
+	if (phx_str_eq(state, "quarantined") && !w->goal->power) {
 		char text[400];
 		const char *reason = phx_json_str(node, "reason", "");
 		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);
 		end_node(w, g, text);
 	} else if (busy && g->epoch && epoch > g->epoch) {
 		end_node(w, g, "another order took its place");
-	} else if (!busy && !phx_str_eq(state, "commissioning") && !power_pending(w, node)) {
+	} else if (is_over(w, g, state, busy)) {
 		judge_idle(w, g, node);
 	}
 }
@@ -155,7 +170,7 @@ static void show_progress(const struct waiting *w)
 	if (!w->cli->progress)
 		return;
 	PHX_AUTO_JSON json_t *groups = json_object();
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (size_t i = 0; i < w->n; i++) {
 		const struct going *g = &w->nodes[i];
 		if (g->ended)
@@ -175,7 +190,7 @@ static void show_progress(const struct waiting *w)
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 		phx_buf_addf(&b, "; %s: %s", now, folded ? folded : "?");
 	}
-	struct winsize size = { 0 };
+	struct winsize size = {0};
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1 : 79;
 	fprintf(stderr, "\r\033[K%.*s", width, b.data ? b.data : "");
 }
@@ -221,7 +236,7 @@ static int fail_timeout(const struct waiting *w)
 static int follow(struct waiting *w)
 {
 	while (w->n_ended < w->n) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		int code = poll_events(w, w->away ? 0 : w->begun_ms ? seconds_left(w) : 0, &err);
 		if (code == CLI_OK)
 			code = poll_nodes(w, &err);
@@ -242,15 +257,16 @@ static int follow(struct waiting *w)
 static void tell_done(const struct waiting *w)
 {
 	size_t n_good = w->n > w->report->n_failed ? w->n - w->report->n_failed : 0;
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	cli_put_duration(&b, cli_clock_ms() - w->begun_ms);
-	if (n_good)
+	bool query = w->goal->power && phx_str_eq(w->goal->power, "status");
+	if (n_good && !query)
 		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n, b.data ? b.data : "?");
 }
 
 int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report)
 {
-	struct waiting w = { .cli = cli, .goal = goal, .report = report, .n = json_array_size(results) };
+	struct waiting w = {.cli = cli, .goal = goal, .report = report, .n = json_array_size(results)};
 	struct going *nodes = calloc(w.n ? w.n : 1, sizeof(*nodes));
 	if (!nodes)
 		return cli_fail(CLI_PARTIAL, "out of memory");

@@ -10,8 +10,8 @@ static void put_node(struct phx_buf *b, const json_t *value, unsigned depth, boo
 /* Letters first, then what no YAML reader takes for syntax. */
 static bool plain(const char *s)
 {
-	static const char *const words[] = { "null", "true", "false", "yes", "no",  "on",
-					     "off",  "y",    "n",     "nan", "inf", "~" };
+	static const char *const words[] = {"null", "true", "false", "yes", "no",  "on",
+					    "off",  "y",    "n",     "nan", "inf", "~"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++)
 		if (!strcasecmp(s, words[i]))
 			return false;

@@ -8,8 +8,8 @@
 #define N(name, state, role, more) "{'name':'" name "','state':'" state "','role':'" role "'" more "}"
 #define ROLES "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}"
 #define NO_PLAN ",'plan':{'epoch':5,'steps':[]}"
-#define WIPE_PLAN                                                                                         \
-	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','reason':'why'," \
+#define WIPE_PLAN                                                                                                      \
+	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','reason':'why',"            \
 	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'discard','disk':'D'," \
 	"'expected_ms':4000},{'kind':'join','expected_ms':1}]}"
 #define NOOP_PLAN "'plan':{'tier':'in-place','to_role':'web-server','steps':[{'kind':'stop','expected_ms':300}]}"
@@ -46,14 +46,16 @@ static void plan_is_a_dry_run_and_shows_what_is_followed(void **state)
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/assign",
-		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "},{'node':'n2','code':-95,'error':'the disk cannot'}]}");
+		    "{'results':[{'node':'n1','code':0," NOOP_PLAN
+		    "},{'node':'n2','code':-95,'error':'the disk cannot'}]}");
 	PHX_SAID s = phx(f, "node plan n[1-2] web-server");
 	assert_int_equal(s.status, 1);
 	assert_has(s.out, "in-place");
 	assert_has(s.errout, "phx: n2: the disk cannot\n");
 	fake_reset(f);
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1'," NOOP_PLAN "},{'name':'n2'},{'name':'n3','plan':{'cursor':1,'steps':[{}]}}]}");
+		    "{'nodes':[{'name':'n1'," NOOP_PLAN
+		    "},{'name':'n2'},{'name':'n3','plan':{'cursor':1,'steps':[{}]}}]}");
 	PHX_SAID followed = phx(f, "node plan @all");
 	assert_has(followed.out, "n1: ");
 	assert_has(followed.out, "n[2-3]: nothing to do\n");
@@ -102,7 +104,7 @@ static void already_so_is_success(void **state)
 static void rebuild_asks_even_for_one(void **state)
 {
 	struct fake_phxd *f = *state;
-	static const char *const lines[] = { "node rebuild n1", "node wipe n1", "node rm n1" };
+	static const char *const lines[] = {"node rebuild n1", "node wipe n1", "node rm n1"};
 	two_nodes(f, "ready");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lines); i++) {
 		PHX_SAID s = phx(f, lines[i]);
@@ -115,7 +117,7 @@ static void rebuild_asks_even_for_one(void **state)
 static void many_nodes_need_force(void **state)
 {
 	struct fake_phxd *f = *state;
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	phx_buf_addf(&b, "{'nodes':[");
 	for (int i = 1; i <= 17; i++)
 		phx_buf_addf(&b, "%s{'name':'n%d','state':'active'}", i > 1 ? "," : "", i);
@@ -167,7 +169,7 @@ static int answer_on_terminal(struct fake_phxd *f, const char *const *argv, cons
 static void asks_on_a_terminal(void **state)
 {
 	struct fake_phxd *f = *state;
-	static const char *const argv[] = { "phx", "node", "rebuild", "n1", NULL };
+	static const char *const argv[] = {"phx", "node", "rebuild", "n1", NULL};
 	char said[4096] = "";
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'changed':true}]}");
@@ -182,8 +184,8 @@ static void asks_on_a_terminal(void **state)
 static void progress_and_colour_are_for_terminals(void **state)
 {
 	struct fake_phxd *f = *state;
-	static const char *const wait_argv[] = { "phx", "node", "resume", "n1", "--wait", NULL };
-	static const char *const list_argv[] = { "phx", "node", "list", NULL };
+	static const char *const wait_argv[] = {"phx", "node", "resume", "n1", "--wait", NULL};
+	static const char *const list_argv[] = {"phx", "node", "list", NULL};
 	char said[4096] = "";
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", "") "]}");
 	fake_answer(f, "GET /v1/nodes",
@@ -235,12 +237,12 @@ static void one_unknown_node_stops_all(void **state)
 static void failures_are_folded_by_reason(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
-	fake_answer(f, "POST /v1/actions/resume",
-		    "{'results':[{'node':'n1','code':-113,'error':'n1: the BMC is silent'},"
-		    "{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'node n3 the BMC is silent'},"
-		    "{'node':'n4','code':-16,'error':'it follows a plan'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
+	fake_answer(
+		f, "POST /v1/actions/resume",
+		"{'results':[{'node':'n1','code':-113,'error':'n1: the BMC is silent'},"
+		"{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'node n3 the BMC is silent'},"
+		"{'node':'n4','code':-16,'error':'it follows a plan'}]}");
 	PHX_SAID s = phx(f, "node resume n[1-4]");
 	assert_int_equal(s.status, 1);
 	assert_string_equal(s.out, "");
@@ -260,8 +262,9 @@ static void busy_nodes_mean_try_again(void **state)
 static void wait_follows_until_the_role_is_held(void **state)
 {
 	struct fake_phxd *f = *state;
-	const char *running = "{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'cursor':0,'steps':"
-									    "[{'kind':'image'}]}") "]}";
+	const char *running = "{'nodes':[" N("n1", "deploying", "web-server",
+					     ",'plan':{'epoch':5,'cursor':0,'steps':"
+					     "[{'kind':'image'}]}") "]}";
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "ready", "", "") "]}");
 	fake_answer(f, "GET /v1/nodes", running);
 	fake_answer(f, "GET /v1/nodes", running);
@@ -277,8 +280,9 @@ static void wait_follows_until_the_role_is_held(void **state)
 static void wait_reports_quarantine_and_going_back(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'ready'},{'name':'n2','state':'ready'},"
-					"{'name':'n3','state':'ready'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','state':'ready'},{'name':'n2','state':'ready'},"
+		    "{'name':'n3','state':'ready'}]}");
 	fake_answer(f, "GET /v1/nodes",
 		    "{'nodes':[" N("n1", "quarantined", "", ",'reason':'wipe: read-back found data'") "," //
 		    N("n2", "active", "batch-compute", NO_PLAN) "," N("n3", "active", "web-server", NO_PLAN) "]}");
@@ -303,8 +307,9 @@ static void wait_reports_quarantine_and_going_back(void **state)
 static void wait_gives_up_in_time(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
 	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
@@ -339,21 +344,58 @@ static void wait_outlives_a_daemon_that_is_away(void **state)
 	assert_has(s.errout, "still waiting");
 }
 
-static void power_waits_for_what_was_observed(void **state)
+static void power_waits_for_its_result(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'on'}]}");
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'on'}]}");
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'off'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'off'},{'name':'n2'}]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
-	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/power", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':0}]}");
-	PHX_SAID s = phx(f, "node power n1 off --wait");
-	assert_int_equal(s.status, 0);
+	fake_answer(
+		f, "GET /v1/events",
+		"{'events':[{'seq':11,'kind':'power_result','node':'n1','event':{'step_id':4,'text':'boot: done'}}]}");
+	fake_answer(
+		f, "GET /v1/events",
+		"{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'off: done'}},"
+		"{'seq':13,'kind':'power_result','node':'n2','event':{'result':-113,'text':'off: BMC is silent'}}]}");
+	fake_answer(f, "POST /v1/actions/power",
+		    "{'results':[{'node':'n1','code':0,'changed':true},{'node':'n2','code':0,'changed':true}]}");
+	PHX_SAID s = phx(f, "node power n[1-2] off --wait");
+	assert_int_equal(s.status, 1);
 	assert_has(f->log, "\"op\":\"off\"");
+	assert_has(f->log, "after=11");
+	assert_has(s.errout, "phx: n2: off: BMC is silent\n");
 	PHX_SAID bad = phx(f, "node power n1 sideways");
 	assert_int_equal(bad.status, 64);
 	assert_has(bad.errout, "'sideways' is none of on|off|cycle|reset|status");
+}
+
+static void power_status_prints_what_was_answered(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','power':'on'},{'name':'n2','power':'off'}]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'status: done'}}]}");
+	fake_answer(f, "POST /v1/actions/power",
+		    "{'results':[{'node':'n1','code':0},{'node':'n2','code':-113,'error':'n2 has no BMC'}]}");
+	PHX_SAID s = phx(f, "node power n[1-2] status");
+	assert_int_equal(s.status, 1);
+	assert_string_equal(s.out, "NODE  POWER\nn1    on\nn2    off\n");
+	assert_string_equal(s.errout, "phx: n2: has no BMC\n");
+}
+
+static void accept_waits_until_it_has_enrolled(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'new'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'new'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'commissioning'}]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'ready'}]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/accept", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	PHX_SAID s = phx(f, "node accept n1 --wait");
+	assert_int_equal(s.status, 0);
+	assert_int_equal(f->answers[0].given + f->answers[1].given + f->answers[2].given + f->answers[3].given, 4);
 }
 
 static void members_of_orders(void **state)
@@ -363,14 +405,14 @@ static void members_of_orders(void **state)
 	static const struct {
 		const char *line, *request, *answer_for, *part;
 	} cases[] = {
-		{ "node accept n1 --name web1", "POST /v1/actions/accept", "", "\"name\":\"web1\"" },
-		{ "node drain n1 --reason fan", "POST /v1/actions/drain", "", "\"text\":\"fan\"" },
-		{ "node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "", "\"text\":\"fan\"" },
-		{ "node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "", "\"method\":\"overwrite\"" },
-		{ "node rm n1 --yes --force", "POST /v1/actions/rm", "", "\"force\":true" },
-		{ "node release n1 --setup noop --power-cycle", "POST /v1/actions/release", "", "\"mode\":\"noop\"" },
-		{ "node assign n1 web-server --pool p --encrypt --pin", "POST /v1/actions/assign", "", "\"pin\":true" },
-		{ "node bmc n1 driver=script script=/bin/true", "POST /v1/actions/bmc", "", "\"script\":\"/bin/true\"" },
+		{"node accept n1 --name web1", "POST /v1/actions/accept", "", "\"name\":\"web1\""},
+		{"node drain n1 --reason fan", "POST /v1/actions/drain", "", "\"text\":\"fan\""},
+		{"node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "", "\"text\":\"fan\""},
+		{"node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "", "\"method\":\"overwrite\""},
+		{"node rm n1 --yes --force", "POST /v1/actions/rm", "", "\"force\":true"},
+		{"node release n1 --setup noop --power-cycle", "POST /v1/actions/release", "", "\"mode\":\"noop\""},
+		{"node assign n1 web-server --pool p --encrypt --pin", "POST /v1/actions/assign", "", "\"pin\":true"},
+		{"node bmc n1 driver=script script=/bin/true", "POST /v1/actions/bmc", "", "\"script\":\"/bin/true\""},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		fake_answer(f, cases[i].request, "{'results':[{'node':'n1','code':0,'changed':true}]}");
@@ -386,7 +428,7 @@ static void statuses_become_exit_codes(void **state)
 	struct fake_phxd *f = *state;
 	static const struct {
 		int status, code;
-	} cases[] = { { 400, 64 }, { 403, 77 }, { 404, 64 }, { 409, 75 }, { 500, 1 }, { 503, 75 }, { 507, 75 } };
+	} cases[] = {{400, 64}, {403, 77}, {404, 64}, {409, 75}, {500, 1}, {503, 75}, {507, 75}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		fake_reset(f);
 		fake_answer_status(f, "GET /v1/nodes", cases[i].status, "{'error':'because'}");
@@ -414,22 +456,22 @@ static void wrong_words_are_64(void **state)
 	static const struct {
 		const char *line, *text;
 	} cases[] = {
-		{ "node", "what to do with it? See phx help node" },
-		{ "node frobnicate", "there is no command 'node frobnicate'" },
-		{ "frobnicate", "there is no command 'frobnicate'" },
-		{ "node list --frob", "node list has no option --frob" },
-		{ "node list -Z", "node list has no option -Z" },
-		{ "node assign n1", "ROLE is missing" },
-		{ "node assign n1 web-server extra", "'extra' is one word too many" },
-		{ "node list -o xml", "table, wide, json, yaml, name, tsv" },
-		{ "node assign n1 web-server --setup burn", "noop, wipe" },
-		{ "node assign n1 web-server --setup wipe:burn", "crypto" },
-		{ "node assign n1 web-server --timeout soon", "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are" },
-		{ "node assign n1 ../web", "is not a name" },
-		{ "node list --output", "needs a value" },
-		{ "node list --no-header=1", "takes no value" },
-		{ "job cancel one", "\"one\" is not a number" },
-		{ "--server http://x node list", "expected https://HEAD:PORT" },
+		{"node", "what to do with it? See phx help node"},
+		{"node frobnicate", "there is no command 'node frobnicate'"},
+		{"frobnicate", "there is no command 'frobnicate'"},
+		{"node list --frob", "node list has no option --frob"},
+		{"node list -Z", "node list has no option -Z"},
+		{"node assign n1", "ROLE is missing"},
+		{"node assign n1 web-server extra", "'extra' is one word too many"},
+		{"node list -o xml", "table, wide, json, yaml, name, tsv"},
+		{"node assign n1 web-server --setup burn", "noop, wipe"},
+		{"node assign n1 web-server --setup wipe:burn", "crypto"},
+		{"node assign n1 web-server --timeout soon", "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are"},
+		{"node assign n1 ../web", "is not a name"},
+		{"node list --output", "needs a value"},
+		{"node list --no-header=1", "takes no value"},
+		{"job cancel one", "\"one\" is not a number"},
+		{"--server http://x node list", "expected https://HEAD:PORT"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		PHX_SAID s = phx(f, cases[i].line);
@@ -465,7 +507,9 @@ int main(void)
 		TEST(wait_gives_up_in_time),
 		TEST(wait_notices_another_order),
 		TEST(wait_outlives_a_daemon_that_is_away),
-		TEST(power_waits_for_what_was_observed),
+		TEST(power_waits_for_its_result),
+		TEST(power_status_prints_what_was_answered),
+		TEST(accept_waits_until_it_has_enrolled),
 		TEST(members_of_orders),
 		TEST(statuses_become_exit_codes),
 		TEST(no_daemon_is_69),

@@ -10,14 +10,14 @@ static char *complete(struct fake_phxd *f, const char *line)
 		"words=(); for w in \"$@\"; do [ \"$w\" = \"~\" ] && w=; words+=(\"$w\"); done\n"
 		"COMP_WORDS=(phx \"${words[@]}\"); COMP_CWORD=${#words[@]}; _phx; echo \"${COMPREPLY[*]}\"";
 	char copy[256], env_socket[160];
-	const char *argv[32] = { "bash", "--norc", "-c", script, "bash", phx_program() };
+	const char *argv[32] = {"bash", "--norc", "-c", script, "bash", phx_program()};
 	unsigned n = 6;
 	snprintf(copy, sizeof(copy), "%s", line);
 	snprintf(env_socket, sizeof(env_socket), "PHX_SOCKET=%s", f->socket);
 	char *save = NULL;
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		argv[n++] = w;
-	const char *const env[] = { env_socket, NULL };
+	const char *const env[] = {env_socket, NULL};
 	struct phx_said s = run_argv(argv, env);
 	if (s.errout[0])
 		fail_msg("%s: %s", line, s.errout);
@@ -31,21 +31,21 @@ static void bash_completes(void **state)
 	static const struct {
 		const char *line, *offered;
 	} rows[] = {
-		{ "no", "node\n" },
-		{ "node as", "assign\n" },
-		{ "node assign ~", "n1 n2 @all @up @missing @role: @pool: @state:\n" },
-		{ "node assign n1 ~", "batch-compute web-server\n" },
-		{ "node assign n1 web-server ~", "\n" },
-		{ "node assign n1 web-server --se", "--server --setup\n" },
-		{ "node assign --setup wipe:d", "wipe:discard\n" },
-		{ "node power n1 ~", "on off cycle reset status\n" },
-		{ "node list -o ~", "table wide json yaml name tsv\n" },
-		{ "--config /x role s", "show\n" },
-		{ "role show w", "web-server\n" },
-		{ "job cancel 1 ~", "\n" },
-		{ "completion b", "bash\n" },
-		{ "image build /et", "/etc\n" },
-		{ "config check /etc/passw", "/etc/passwd\n" },
+		{"no", "node\n"},
+		{"node as", "assign\n"},
+		{"node assign ~", "n1 n2 @all @up @missing @role: @pool: @state:\n"},
+		{"node assign n1 ~", "batch-compute web-server\n"},
+		{"node assign n1 web-server ~", "\n"},
+		{"node assign n1 web-server --se", "--server --setup\n"},
+		{"node assign --setup wipe:d", "wipe:discard\n"},
+		{"node power n1 ~", "on off cycle reset status\n"},
+		{"node list -o ~", "table wide json yaml name tsv\n"},
+		{"--config /x role s", "show\n"},
+		{"role show w", "web-server\n"},
+		{"job cancel 1 ~", "\n"},
+		{"completion b", "bash\n"},
+		{"image build /et", "/etc\n"},
+		{"config check /etc/passw", "/etc/passwd\n"},
 	};
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'}]}");
 	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
@@ -62,10 +62,10 @@ static void zsh_completes(void **state)
 	struct fake_phxd *f = *state;
 	static const char script[] = "PATH=${1%/*}:$PATH; compdef() { :; }; compadd() { shift; print -r -- $*; }\n"
 				     "eval \"$(phx completion zsh)\"; words=(phx node assign n1 w); CURRENT=5; _phx";
-	const char *const argv[] = { "zsh", "-f", "-c", script, "zsh", phx_program(), NULL };
+	const char *const argv[] = {"zsh", "-f", "-c", script, "zsh", phx_program(), NULL};
 	char env_socket[160];
 	snprintf(env_socket, sizeof(env_socket), "PHX_SOCKET=%s", f->socket);
-	const char *const env[] = { env_socket, NULL };
+	const char *const env[] = {env_socket, NULL};
 	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
 	PHX_SAID s = run_argv(argv, env);
 	assert_string_equal(s.errout, "");

@@ -65,7 +65,9 @@ static void fake_handle(struct phx_http_request *q, void *arg)
 	snprintf(request, sizeof(request), "%s %s", phx_http_method(q), phx_http_path(q));
 	pthread_mutex_lock(&f->lock);
 	size_t at = strlen(f->log);
-	snprintf(f->log + at, sizeof(f->log) - at, "%s %s\n", request, n ? body : "");
+	const char *after = phx_http_query(q, "after");
+	snprintf(f->log + at, sizeof(f->log) - at, "%s%s%s %s\n", request, after ? "?after=" : "", after ? after : "",
+		 n ? body : "");
 	struct fake_answer *a = fake_find(f, request);
 	if (a)
 		a->given++;
@@ -77,24 +79,24 @@ static void fake_handle(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route fake_routes[] = {
-	{ "GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 0, false },
-	{ "POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 1 << 20, false },
+	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 0, false},
+	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 1 << 20, false},
 };
 
 static void fake_start(struct fake_phxd *f)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	memset(f, 0, sizeof(*f));
 	pthread_mutex_init(&f->lock, NULL);
 	snprintf(f->dir, sizeof(f->dir), "/tmp/phx-cli.XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	snprintf(f->socket, sizeof(f->socket), "%s/phxd.sock", f->dir);
-	const struct phx_http_server_config config = { .routes = fake_routes,
-						       .n_routes = PHX_ARRAY_SIZE(fake_routes),
-						       .arg = f,
-						       .unix_path = f->socket,
-						       .unix_gid = getgid(),
-						       .spool_dir = f->dir };
+	const struct phx_http_server_config config = {.routes = fake_routes,
+						      .n_routes = PHX_ARRAY_SIZE(fake_routes),
+						      .arg = f,
+						      .unix_path = f->socket,
+						      .unix_gid = getgid(),
+						      .spool_dir = f->dir};
 	if (phx_http_server_start(&config, &f->server, &err) < 0)
 		fail_msg("fake_phxd: %s", err.text);
 }
@@ -120,7 +122,8 @@ static __attribute__((unused)) void fake_reset(struct fake_phxd *f)
 }
 
 /* `body` is JSON in which ' stands for ". */
-static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, const char *request, int status, const char *body)
+static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, const char *request, int status,
+						       const char *body)
 {
 	char *copy = strdup(body);
 	for (char *p = copy; *p; p++)
@@ -128,7 +131,7 @@ static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, cons
 			*p = '"';
 	pthread_mutex_lock(&f->lock);
 	assert_true(f->n_answers < FAKE_ANSWERS_MAX);
-	f->answers[f->n_answers++] = (struct fake_answer){ request, status, copy, 0 };
+	f->answers[f->n_answers++] = (struct fake_answer){request, status, copy, 0};
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -166,25 +169,25 @@ static const char *phx_program(void)
 
 static struct phx_said run_argv(const char *const *argv, const char *const *env)
 {
-	struct phx_run_result r = { 0 };
-	struct phx_err err = { 0 };
-	if (phx_run(&(struct phx_run){ .argv = argv, .env_add = env, .timeout_ms = 30000 }, &r, &err) < 0)
+	struct phx_run_result r = {0};
+	struct phx_err err = {0};
+	if (phx_run(&(struct phx_run){.argv = argv, .env_add = env, .timeout_ms = 30000}, &r, &err) < 0)
 		fail_msg("%s: %s", argv[0], err.text);
-	return (struct phx_said){ r.status, r.out, r.errout };
+	return (struct phx_said){r.status, r.out, r.errout};
 }
 
 /* Run phx with the words of `line` (divided by blanks) against the fake. */
 static __attribute__((unused)) struct phx_said phx_at(const char *socket, const char *line)
 {
 	char copy[2048], env_socket[160];
-	const char *argv[64] = { phx_program() };
+	const char *argv[64] = {phx_program()};
 	unsigned n = 1;
 	snprintf(copy, sizeof(copy), "%s", line);
 	snprintf(env_socket, sizeof(env_socket), "PHX_SOCKET=%s", socket);
 	char *save = NULL;
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		argv[n++] = w;
-	const char *const env[] = { env_socket, "TZ=UTC", "LC_ALL=C.UTF-8", NULL };
+	const char *const env[] = {env_socket, "TZ=UTC", "LC_ALL=C.UTF-8", NULL};
 	return run_argv(argv, env);
 }
 

@@ -2,14 +2,14 @@
  * every page, and no page lacks its final newline (then tables would vanish). */
 #include "unit/cli/fake_phxd.h"
 
-static const char *const pages[] = { "cmd/phx/phx.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
-				     "etc/phoenix.conf.5.scd" };
+static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
+				    "etc/phoenix.conf.5.scd"};
 
 static char *read_page(const char *name)
 {
 	char path[512];
 	char *text = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	snprintf(path, sizeof(path), "%s/../%s", TEST_DIR, name);
 	if (phx_file_read(path, 1 << 20, &text, NULL, &err) < 0)
 		fail_msg("%s", err.text);
@@ -50,11 +50,11 @@ static void every_page_becomes_roff(void **state)
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(pages); i++) {
 		PHX_AUTO_FREE char *text = read_page(pages[i]);
-		const char *const argv[] = { "scdoc", NULL };
-		struct phx_run_result r = { 0 };
-		struct phx_err err = { 0 };
+		const char *const argv[] = {"scdoc", NULL};
+		struct phx_run_result r = {0};
+		struct phx_err err = {0};
 		assert_int_equal(text[strlen(text) - 1], '\n');
-		if (phx_run_check(&(struct phx_run){ .argv = argv, .input = text }, &r, &err) < 0)
+		if (phx_run_check(&(struct phx_run){.argv = argv, .input = text}, &r, &err) < 0)
 			fail_msg("%s: %s", pages[i], err.text);
 		assert_has(r.out, ".SH NAME");
 		phx_run_result_fini(&r);
@@ -67,9 +67,9 @@ static void options_of_the_daemons_are_in_their_pages(void **state)
 	static const struct {
 		const char *page, *part;
 	} rows[] = {
-		{ "cmd/phxd/phxd.8.scd", "--config" },	       { "cmd/phxd/phxd.8.scd", "--check" },
-		{ "cmd/phx-agent/phx-agent.8.scd", "--deploy" }, { "cmd/phx-agent/phx-agent.8.scd", "--root" },
-		{ "cmd/phx-agent/phx-agent.8.scd", "--facts" }, { "cmd/phx-agent/phx-agent.8.scd", "--boot-id" },
+		{"cmd/phxd/phxd.8.scd", "--config"},           {"cmd/phxd/phxd.8.scd", "--check"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--deploy"}, {"cmd/phx-agent/phx-agent.8.scd", "--root"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--facts"},  {"cmd/phx-agent/phx-agent.8.scd", "--boot-id"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_FREE char *text = read_page(rows[i].page);

@@ -2,13 +2,13 @@
  * names that do not exist. The daemon is a fake; phx is the real program. */
 #include "unit/cli/fake_phxd.h"
 
-#define NODE(name, state, pool, role, more) \
+#define NODE(name, state, pool, role, more)                                                                            \
 	"{'name':'" name "','state':'" state "','pool':'" pool "','role':'" role "','up':true,'power':'on'" more "}"
 
 static const char three[] =
 	"{'nodes':[" NODE("node10", "active", "web", "web-server",
 			  ",'env':'os','healthy':true,'expected':'debian-12@1 nginx-1','drift':true,"
-			  "'actual_identity':'debian-12@1 nginx-0','up_since_ms':1000") "," //
+			  "'actual_identity':'debian-12@1 nginx-0','up_since_ms':1000") ","                    //
 	NODE("node1", "active", "batch", "batch-compute", ",'healthy':true,'plan':{'epoch':7,'steps':[]}") "," //
 	NODE("node2", "quarantined", "", "", ",'reason':'wipe: read-back found data'") "]}";
 
@@ -64,8 +64,9 @@ static void json_is_what_phxd_said(void **state)
 static void yaml_quotes_what_could_be_misread(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1','reason':'no','serial':'0012','list':[[1,2],[]],'text':'a: b','empty':{}}]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[{'name':'n1','reason':'no','serial':'0012','list':[[1,2],[]],'text':'a: b','empty':{}}]}");
 	PHX_SAID s = phx(f, "node list -o yaml");
 	assert_string_equal(s.out, "nodes:\n"
 				   "- name: n1\n"
@@ -244,9 +245,10 @@ static void erasures_of_several_nodes_are_one_table(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'}]}");
-	fake_answer(f, "GET /v1/nodes/n1/erasures",
-		    "{'erasures':[{'node':'n1','time_ms':0,'disk':'serial-X','method':'discard','size_bytes':2147483648,"
-		    "'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
+	fake_answer(
+		f, "GET /v1/nodes/n1/erasures",
+		"{'erasures':[{'node':'n1','time_ms':0,'disk':'serial-X','method':'discard','size_bytes':2147483648,"
+		"'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
 	fake_answer(f, "GET /v1/nodes/n2/erasures", "{'erasures':[]}");
 	PHX_SAID s = phx(f, "node erasures n[1-2]");
 	assert_int_equal(s.status, 0);

@@ -7,19 +7,20 @@
 /* A configuration whose head lies in the fake's directory, with the site's keys. */
 static int head_setup(void **state)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_pki *pki = NULL;
 	char text[1024], path[160];
 	fake_setup(state);
 	struct fake_phxd *f = *state;
 	snprintf(text, sizeof(text),
-		 "state_dir = \"%s\"; run_dir = \"%s\"; address = \"127.0.0.1\"; dhcp_mode = \"none\"; tftp = \"none\";\n",
+		 "state_dir = \"%s\"; run_dir = \"%s\"; address = \"127.0.0.1\"; dhcp_mode = \"none\"; tftp = "
+		 "\"none\";\n",
 		 f->dir, f->dir);
 	snprintf(path, sizeof(path), "%s/phoenix.conf", f->dir);
 	assert_int_equal(phx_file_write(path, text, strlen(text), 0644, NULL), 0);
 	setenv("PHX_CONFIG", path, 1);
 	snprintf(path, sizeof(path), "%s/pki", f->dir);
-	static const char *const names[] = { "127.0.0.1" };
+	static const char *const names[] = {"127.0.0.1"};
 	if (phx_pki_open(path, names, 1, &pki, &err) < 0)
 		fail_msg("%s", err.text);
 	phx_pki_free(pki);
@@ -57,8 +58,8 @@ static void __attribute__((format(printf, 3, 4))) put(struct fake_phxd *f, const
 static void build(struct fake_phxd *f, const char *version)
 {
 	char manifest[200];
-	snprintf(manifest, sizeof(manifest), "name = \"tool\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"a tool\";\n",
-		 version);
+	snprintf(manifest, sizeof(manifest),
+		 "name = \"tool\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"a tool\";\n", version);
 	put(f, manifest, "src/package.conf");
 	put(f, "#!/bin/sh\n", "src/files/bin/tool");
 	PHX_SAID s = run(f, "package build %s/src --out %s", f->dir, f->dir);
@@ -126,8 +127,7 @@ static void a_damaged_package_is_told(void **state)
 static void a_package_is_removed_only_when_no_role_has_it(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/roles",
-		    "{'roles':[{'name':'web','packages':[{'name':'tool','version':'1.0'}]}]}");
+	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'web','packages':[{'name':'tool','version':'1.0'}]}]}");
 	PHX_SAID used = run(f, "package rm tool-1.0 --yes");
 	assert_int_equal(used.status, 64);
 	assert_has(used.errout, "tool-1.0 is a package of role web");
@@ -175,11 +175,13 @@ static void recipe(struct fake_phxd *f, const char *script)
 }
 
 static const char good_recipe[] =
-	"#!/bin/bash\nset -e\ncd \"$1\"; echo said while building; echo kernel >vmlinuz; echo initrd | zstd -q >initrd.zst\n"
+	"#!/bin/bash\nset -e\ncd \"$1\"; echo said while building; echo kernel >vmlinuz; echo initrd | zstd -q "
+	">initrd.zst\n"
 	"entry() { printf '{ name = \"%s\"; size = %dL; sha256 = \"%s\"; raw_size = %dL; }' $1 $(stat -c %s $1) "
 	"$(sha256sum <$1 | cut -d' ' -f1) $2; }\n"
 	"{ echo 'name = \"tiny\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; "
-	"kernel_release = \"6.1\";'; echo \"files = ( $(entry vmlinuz 0), $(entry initrd.zst 7) );\"; } >manifest.conf\n";
+	"kernel_release = \"6.1\";'; echo \"files = ( $(entry vmlinuz 0), $(entry initrd.zst 7) );\"; } "
+	">manifest.conf\n";
 
 static void an_image_from_recipe_to_store(void **state)
 {

@@ -13,10 +13,11 @@ static void role_list_and_show(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/roles", roles);
-	fake_answer(f, "GET /v1/roles/web-server",
-		    "{'name':'web-server','summary':'Serves pages','image':'debian-12','image_version':'1',"
-		    "'ports':[{'text':'80'}],'health':{'kind':'tcp','target':'127.0.0.1:80'},'services':[{'name':'nginx',"
-		    "'package':'web-nginx','argv':[{'text':'bin/run'},{'text':'-x'}],'after':[{'text':'net'}]}]}");
+	fake_answer(
+		f, "GET /v1/roles/web-server",
+		"{'name':'web-server','summary':'Serves pages','image':'debian-12','image_version':'1',"
+		"'ports':[{'text':'80'}],'health':{'kind':'tcp','target':'127.0.0.1:80'},'services':[{'name':'nginx',"
+		"'package':'web-nginx','argv':[{'text':'bin/run'},{'text':'-x'}],'after':[{'text':'net'}]}]}");
 	PHX_SAID list = phx(f, "role list");
 	assert_has(list.out, "web-server  web   disk  debian-12 1  web-nginx-2  Serves pages");
 	PHX_SAID names = phx(f, "role list -o name");
@@ -133,29 +134,34 @@ static void job_list_show_cancel_output(void **state)
 
 /* ---- events ---- */
 
-#define EVENTS                                                                                                    \
-	"{'events':[{'seq':41,'time_ms':3600500,'kind':'assign','node':'n1','by':'uid:0','event':{'role':'web-server'," \
-	"'has_setup':true,'setup':{'mode':'wipe'}}},"                                                              \
-	"{'seq':42,'time_ms':3601000,'kind':'step_result','text':'step ended','node':'n1','by':'node:n1',"          \
-	"'event':{'result':-5,'text':'disk is gone'}}],'last':42}"
+#define EVENTS                                                                                                         \
+	"{'events':[{'seq':41,'time_ms':3600500,'kind':'assign','node':'n1','by':'uid:0','event':{'role':'web-server'" \
+	","                                                                                                            \
+	"'has_setup':true,'setup':{'mode':'wipe'}}},"                                                                  \
+	"{'seq':42,'time_ms':3601000,'kind':'step_result','text':'step ended','node':'n1','by':'node:n1',"             \
+	"'event':{'step_id':9,'result':-5,'text':'disk is gone'}},"                                                    \
+	"{'seq':43,'time_ms':3602000,'kind':'step_result','text':'n1 is quarantined: wipe','node':'n1','event':{}}],"  \
+	"'last':43}"
 
 static void events_are_sentences(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/status", "{'seq':42}");
+	fake_answer(f, "GET /v1/status", "{'seq':43}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','plan':{'steps':[{'id':9,'kind':'wipe'}]}}]}");
 	fake_answer(f, "GET /v1/events", EVENTS);
 	PHX_SAID s = phx(f, "events");
 	assert_int_equal(s.status, 0);
 	assert_string_equal(s.out,
 			    "1970-01-01 01:00:00.500  n1: role assigned: role web-server, setup wipe (by uid:0)\n"
-			    "1970-01-01 01:00:01.000  n1: step ended badly: disk is gone\n");
+			    "1970-01-01 01:00:01.000  n1: step ended: wipe, failed: disk is gone\n"
+			    "1970-01-01 01:00:02.000  n1: is quarantined: wipe\n");
 	PHX_SAID one = phx(f, "events -n 1");
 	assert_lacks(one.out, "role assigned");
 	PHX_SAID json = phx(f, "events -o json");
 	assert_has(json.out, "{\"seq\":41,");
 	assert_has(json.out, "}\n{\"seq\":42,");
 	PHX_SAID tsv = phx(f, "events -o tsv --no-header");
-	assert_has(tsv.out, "42\t1970-01-01 01:00:01.000\tn1\tstep_result\tnode:n1\tstep ended badly");
+	assert_has(tsv.out, "42\t1970-01-01 01:00:01.000\tn1\tstep_result\tnode:n1\tstep ended: wipe, failed");
 }
 
 /* ---- status, config, reload ---- */
@@ -191,13 +197,15 @@ static void config_check_names_file_and_line(void **state)
 {
 	struct fake_phxd *f = *state;
 	char line[512];
-	PHX_AUTO_FREE char *good = write_file(f, "p.conf", "address = \"10.0.0.1\";\nhttp_port = 81;\ndhcp_mode = \"none\";\n");
+	PHX_AUTO_FREE char *good =
+		write_file(f, "p.conf", "address = \"10.0.0.1\";\nhttp_port = 81;\ndhcp_mode = \"none\";\n");
 	snprintf(line, sizeof(line), "config check %s -o tsv --origin", good);
 	PHX_SAID ok = phx(f, line);
 	assert_int_equal(ok.status, 0);
 	assert_has(ok.out, "http_port\t81\t");
 	assert_has(ok.out, "p.conf:2\n");
-	PHX_AUTO_FREE char *bad = write_file(f, "q.conf", "address = \"10.0.0.1\";\nhttp_port = 810000;\ndhcp_mode = \"none\";\n");
+	PHX_AUTO_FREE char *bad =
+		write_file(f, "q.conf", "address = \"10.0.0.1\";\nhttp_port = 810000;\ndhcp_mode = \"none\";\n");
 	snprintf(line, sizeof(line), "config check %s", bad);
 	PHX_SAID no = phx(f, line);
 	assert_int_equal(no.status, 78);
