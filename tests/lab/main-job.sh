@@ -74,7 +74,7 @@ has_canary() { disk_has "$1" "$CANARY"; }
 # 16 bytes of a key slot of the LUKS header, as \xNN for grep -P, none of them NUL or a newline
 slot_bytes() {
 	local start
-	start=$(sfdisk -J "$(disk_of "$1")" | jq '.partitiontable.partitions[1].start')
+	start=$(sgdisk -i 2 "$(disk_of "$1")" | awk '/^First sector/ { print $3 }')
 	dd if="$(disk_of "$1")" bs=512 skip=$((start + 64)) count=64 status=none | od -An -v -tx1 -w1 |
 		awk '{ b = $1; if (b == "00" || b == "0a") { n = 0; s = "" } else { s = s "\\x" b; if (++n == 16) { print s; exit } } }'
 }
