@@ -32,17 +32,18 @@ int waits_new(struct daemon *d, struct waits **ret)
 	return 0;
 }
 
-/* Notes of an event's actions become its text: they tell it in a sentence. */
+/* The last note among an event's actions becomes its text: it tells in a sentence what came of it. */
 static const char *note_of(const json_t *actions)
 {
+	const char *note = NULL;
 	size_t i;
 	json_t *act;
 	json_array_foreach((json_t *)actions, i, act)
 	{
 		if (!strcmp(phx_json_str(act, "kind", ""), "note"))
-			return phx_json_str(act, "text", "");
+			note = phx_json_str(act, "text", "");
 	}
-	return NULL;
+	return note;
 }
 
 static int collect(void *arg, const struct phx_store_event *ev)

@@ -298,7 +298,10 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 
 void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 {
-	complete(a, n, phx_node_step(n));
+	struct phx_step *step = phx_node_step(n);
+	phx_note(a, n, "%s: step %s done after %lld ms%s%.150s", n->name, info_of(step)->name,
+		 (long long)(a->s->now_ms - step->issued_ms), a->ev->text[0] ? ": " : "", a->ev->text);
+	complete(a, n, step);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else

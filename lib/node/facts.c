@@ -55,9 +55,9 @@ static int check_disks(const struct phx_facts *f, struct phx_err *err)
 {
 	for (uint32_t i = 0; i < f->disks.n; i++) {
 		const struct phx_disk_facts *d = PHX_LIST_AT(&f->disks, struct phx_disk_facts, i);
-		if (!d->id[0] || !d->size_bytes)
-			return phx_err_set(err, -EINVAL, "disks[%u]: has no %s", i, d->id[0] ? "size" : "id");
-		if (!phx_facts_disk(f, d->id))
+		if (!d->size_bytes)
+			return phx_err_set(err, -EINVAL, "disks[%u]: has no size", i);
+		if (d->id[0] && !phx_facts_disk(f, d->id))
 			return phx_err_set(err, -EINVAL,
 					   "disks[%u].id: two disks call themselves %s; a target must be unambiguous", i,
 					   d->id);

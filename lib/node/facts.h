@@ -9,7 +9,8 @@ enum phx_boot_mode { PHX_BOOT_UNKNOWN, PHX_BOOT_BIOS, PHX_BOOT_UEFI };
 extern const struct phx_enum phx_boot_mode_names;
 
 /** One whole disk. `id` names it for ever: "wwn-…" when the disk has one, else
- * "serial-MODEL-SERIAL"; never a /dev name. Two disks with one id make the
+ * "serial-MODEL-SERIAL"; never a /dev name. A disk that names itself by neither has "" and is
+ * nobody's target: it is neither installed on nor erased. Two disks with one id make the
  * target ambiguous and are refused (faults.md 12). */
 struct phx_disk_facts {
 	char id[160];

@@ -21,7 +21,7 @@ const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n)
 		return best;
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
 	{
-		if (!erasable(d) || d->read_only || d->size_bytes < PHX_SYSTEM_DISK_MIN)
+		if (!d->id[0] || !erasable(d) || d->read_only || d->size_bytes < PHX_SYSTEM_DISK_MIN)
 			continue;
 		if (!best || d->size_bytes < best->size_bytes ||
 		    (d->size_bytes == best->size_bytes && strcmp(d->id, best->id) < 0))
@@ -71,6 +71,11 @@ static enum phx_wipe_method best_method(const struct phx_node *n, const struct p
 static int disk_method(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method asked,
 		       enum phx_wipe_method *ret, struct phx_err *err)
 {
+	if (!d->id[0])
+		return phx_err_set(err, -EOPNOTSUPP,
+				   "disk %s has neither serial number nor WWN: it cannot be named, so it cannot be "
+				   "erased safely",
+				   d->dev);
 	if (d->read_only)
 		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased", d->id);
 	if (asked == PHX_WIPE_AUTO || (asked == PHX_WIPE_CRYPTO && n->disk_key_id[0])) {
