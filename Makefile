@@ -6,6 +6,7 @@
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make bench      the measurements of the README
 #   make check-asan the unit and system tests under the sanitizers
+#   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
 BUILD ?= build
 CC ?= gcc
@@ -140,6 +141,30 @@ lab-down: all
 bench: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) tests/bench/run
+
+# ---- manual, installation ----
+
+MAN_SRC := $(wildcard cmd/*/*.scd etc/*.scd)
+MAN := $(addprefix $(BUILD)/man/,$(notdir $(MAN_SRC:.scd=)))
+.PHONY: man install
+man: $(MAN)
+vpath %.scd $(sort $(dir $(MAN_SRC)))
+$(BUILD)/man/%: %.scd
+	@mkdir -p $(@D)
+	$(Q)scdoc <$< >$@
+
+PREFIX ?= /usr
+SYSCONFDIR ?= /etc
+install: all man
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/phx
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
+	for page in $(MAN); do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done
+	test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/phoenix.conf || \
+		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix etc/phoenix.conf
+	for role in roles/*.conf; do test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/$$role || \
+		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix/roles $$role || exit 1; done
 
 clean:
 	rm -rf $(BUILD)
