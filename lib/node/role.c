@@ -153,12 +153,24 @@ static int check_service(const struct phx_role *r, uint32_t i, struct phx_err *e
 /* Only these may a role remove when it leaves a node: never the system, never the agent. */
 static const char *const removable[] = { "/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/" };
 
+/* Is a part of the path empty, "." or ".."? A slash at the end is one empty part too many. */
+static bool winds(const char *path)
+{
+	for (const char *part = path; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		size_t n = strcspn(part, "/");
+		if (n == 0 || (n <= 2 && !strncmp(part, "..", n)))
+			return true;
+	}
+	return false;
+}
+
 static int check_leave_path(const char *path, struct phx_err *err)
 {
 	bool ok = false;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(removable); i++)
 		ok = ok || (phx_str_starts(path, removable[i]) && path[strlen(removable[i])]);
-	if (!ok || strstr(path, "/../") || strstr(path, "/./") || strstr(path, "//") || phx_str_starts(path, "/var/lib/phoenix"))
+	if (!ok || winds(path) || phx_str_starts(path, "/var/lib/phoenix"))
 		return phx_err_set(err, -EINVAL,
 				   "leave_remove: '%s' must be a plain path below /var/lib, /var/cache, /var/log, "
 				   "/srv or /etc/opt, and not Phoenix's own",

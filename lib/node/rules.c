@@ -207,8 +207,10 @@ static bool term_holds(const struct phx_rule_term *t, const char *name, const st
 {
 	const struct fact *f = find_fact(t->fact);
 	uint64_t want = 0;
-	if (!f)
+	if (!f) {
+		phx_buf_addf(why, "'%s' is no fact", t->fact);
 		return false;
+	}
 	if (f->number) {
 		uint64_t have = f->number(facts);
 		phx_buf_addf(why, "%s %llu %s %s", t->fact, (unsigned long long)have,
@@ -232,6 +234,8 @@ static bool rule_holds(const struct phx_rule *r, const char *name, const struct 
 		size_t term = why->n;
 		if (term_holds(t, name, facts, why))
 			continue;
+		if (why->failed)
+			return false;
 		/* only the term that failed is worth telling */
 		memmove(why->data + begin, why->data + term, why->n - term + 1);
 		why->n -= term - begin;

@@ -1,0 +1,158 @@
+/* A node, two roles and an order, made from words such as "os bmc from=compute to=web wipe=auto": for tests of the
+ * planner. */
+#ifndef TESTS_NODE_PLAN_WORLD_H
+#define TESTS_NODE_PLAN_WORLD_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node/node.h"
+
+struct plan_world {
+	struct phx_node node;
+	struct phx_role from, to;
+	struct phx_plan_request q;
+};
+
+static inline struct phx_disk_facts *plan_world_disk(struct plan_world *w, const char *id, const char *able)
+{
+	struct phx_disk_facts *d = phx_list_push(&w->node.facts.disks, sizeof(*d));
+	PHX_STR_SET(d->id, strchr(able, '0') ? "" : id);
+	PHX_STR_SET(d->dev, id);
+	d->size_bytes = 4ULL << 30;
+	d->can_discard = strchr(able, 'd');
+	d->can_ata_secure_erase = strchr(able, 's');
+	d->can_nvme_format = strchr(able, 'n');
+	d->read_only = strchr(able, 'r');
+	d->removable = strchr(able, 'u');
+	if (strchr(able, '-'))
+		d->size_bytes = 1 << 20;
+	if (strchr(able, '+'))
+		d->size_bytes *= 2;
+	return d;
+}
+
+static inline void plan_world_role(struct phx_role *r, const char *name)
+{
+	PHX_STR_SET(r->name, name);
+	PHX_STR_SET(r->image, "debian-12");
+	PHX_STR_SET(r->image_version, "1");
+	PHX_STR_SET(r->image_digest, "d1");
+	r->runs_jobs = !strcmp(name, "compute");
+	r->boot = phx_str_starts(name, "ram") ? PHX_ROLE_BOOT_RAM : PHX_ROLE_BOOT_DISK;
+}
+
+/* what a node holds: fits (the image, on disk "a"), old (another image there), ram (the image in memory), key
+ * (encrypted on "a"), none */
+static inline void plan_world_system(struct plan_world *w, const char *what)
+{
+	struct phx_node *n = &w->node;
+	if (!strcmp(what, "none"))
+		return;
+	PHX_STR_SET(n->system_image, "debian-12");
+	PHX_STR_SET(n->system_digest, strcmp(what, "old") ? "d1" : "d0");
+	PHX_STR_SET(n->system_disk, strcmp(what, "ram") ? "a" : "");
+	PHX_STR_SET(n->disk_key_id, strcmp(what, "key") ? "" : "k1");
+}
+
+static inline void plan_world_value(struct plan_world *w, const char *key, const char *value)
+{
+	struct plan_world *p = w;
+	if (!strcmp(key, "from")) {
+		plan_world_role(&p->from, value);
+		p->q.from = &p->from;
+		PHX_STR_SET(p->node.actual_role, value);
+		phx_role_identity(&p->from, p->node.actual_identity, sizeof(p->node.actual_identity));
+	} else if (!strcmp(key, "to")) {
+		plan_world_role(&p->to, value);
+		p->q.to = &p->to;
+	} else if (!strcmp(key, "system")) {
+		plan_world_system(w, value);
+	} else if (!strcmp(key, "wipe")) {
+		p->q.setup.mode = PHX_SETUP_WIPE;
+		phx_enum_parse(&phx_wipe_method_names, value, &p->q.setup.method, NULL);
+	} else if (!strcmp(key, "a") || !strcmp(key, "b") || !strcmp(key, "c")) {
+		plan_world_disk(w, key, value);
+	} else if (!strcmp(key, "pool")) {
+		p->q.to_pool = !strcmp(value, "same") ? "p1" : "p2";
+	} else if (!strcmp(key, "state")) {
+		phx_enum_parse(&phx_node_state_names, value, &p->node.state, NULL);
+	}
+}
+
+static inline void plan_world_flag(struct plan_world *w, const char *flag)
+{
+	struct phx_node *n = &w->node;
+	if (!strcmp(flag, "os") || !strcmp(flag, "deploy")) {
+		n->up = true;
+		n->env = flag[0] == 'o' ? PHX_ENV_OS : PHX_ENV_DEPLOY;
+	} else if (!strcmp(flag, "silent")) {
+		n->env = PHX_ENV_OS;
+	} else if (!strcmp(flag, "bmc")) {
+		PHX_STR_SET(n->bmc.driver, "ipmi");
+	}
+	w->q.encrypt = w->q.encrypt || !strcmp(flag, "encrypt");
+	w->q.rebuild = w->q.rebuild || !strcmp(flag, "rebuild");
+	w->q.power_cycle = w->q.power_cycle || !strcmp(flag, "cycle");
+	w->q.deploy_env_only = w->q.deploy_env_only || !strcmp(flag, "resume");
+}
+
+/* Words: off silent deploy os; bmc; from=ROLE to=ROLE (compute runs jobs, ram* boots into memory); system=...;
+ * wipe=METHOD; a=, b=, c= a disk that can d(iscard) s(ecure erase) n(vme) or is r(ead-only) u(sb) - small + large 0 nameless;
+ * encrypt rebuild cycle resume; pool=same; state=... */
+static inline void plan_world_read(struct plan_world *w, char *words)
+{
+	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));
+	PHX_STR_SET(nic->mac, "52:54:00:00:00:01");
+	PHX_STR_SET(w->node.name, "n1");
+	PHX_STR_SET(w->node.pool, "p1");
+	w->node.state = PHX_NODE_READY;
+	w->q.node = &w->node;
+	w->q.to_pool = "p2";
+	for (char *word; (word = strsep(&words, " "));) {
+		char *equals = strchr(word, '=');
+		if (!*word)
+			continue;
+		if (equals)
+			*equals++ = '\0';
+		if (equals)
+			plan_world_value(w, word, equals);
+		else
+			plan_world_flag(w, word);
+	}
+}
+
+/* "TIER: step step:disk/method ..." or the error. */
+static inline void plan_world_say(struct plan_world *w, char *ret, size_t ret_size)
+{
+	struct phx_plan plan;
+	struct phx_err err = { 0 };
+	int r = phx_plan_handover(&w->q, &plan, &err);
+	if (r < 0) {
+		snprintf(ret, ret_size, "%s: %s", strerrorname_np(-r), err.text);
+		return;
+	}
+	size_t at = (size_t)snprintf(ret, ret_size, "%s:", phx_enum_name(&phx_tier_names, plan.tier));
+	PHX_LIST_EACH(struct phx_step, s, &plan.steps)
+	{
+		at += (size_t)snprintf(ret + at, ret_size - at, " %s", phx_enum_name(&phx_step_kind_names, s->kind));
+		if (s->kind == PHX_STEP_wipe)
+			at += (size_t)snprintf(ret + at, ret_size - at, ":%s/%s", s->disk,
+					       phx_enum_name(&phx_wipe_method_names, s->method));
+		else if (s->disk[0])
+			at += (size_t)snprintf(ret + at, ret_size - at, ":%s", s->disk);
+		if (s->key_id[0])
+			at += (size_t)snprintf(ret + at, ret_size - at, "+%s", s->key_id);
+	}
+	phx_record_fini(&phx_plan_record, &plan);
+}
+
+static inline void plan_world_fini(struct plan_world *w)
+{
+	phx_record_fini(&phx_node_record, &w->node);
+	phx_record_fini(&phx_role_record, &w->from);
+	phx_record_fini(&phx_role_record, &w->to);
+}
+
+#endif
