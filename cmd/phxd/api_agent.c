@@ -147,11 +147,13 @@ void api_hello(struct phx_http_request *q, void *arg)
 
 /* ---- beats ---- */
 
-static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env)
+/* ret_down: the core takes the node for down (its BMC said off, wrongly). */
+static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env, bool *ret_down)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool same = n && !strcmp(n->boot_id, boot_id) && !strcmp(phx_enum_name(&phx_node_env_names, n->env), env);
+	*ret_down = n && !n->up;
 	engine_unlock(d->engine);
 	return same;
 }
@@ -191,11 +193,12 @@ void api_beat(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
-	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""))) {
+	bool down;
+	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""), &down)) {
 		phx_http_reply_error(q, -ESTALE, "say hello first");
 		return;
 	}
-	if (live_heard(d->live, node))
+	if (live_heard(d->live, node) || down)
 		tell_back(d, node);
 	const json_t *monitor = json_object_get(j, "monitor");
 	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;

@@ -414,6 +414,19 @@ static const char *wipe_fault(const struct phx_event *ev, const struct phx_step 
 	return NULL;
 }
 
+/* A node that is not there cannot read back: what is known is that its key is gone. */
+static void record_unread(struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	act->method = PHX_WIPE_CRYPTO;
+	PHX_STR_SET(act->disk, step->disk);
+	PHX_STR_SET(act->key_id, step->key_id);
+	PHX_STR_SET(act->text, "key destroyed, unread");
+}
+
 static void record_erase(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
@@ -465,6 +478,10 @@ int phx_apply_power_result(struct phx_apply *a)
 	struct phx_step *step = phx_node_step(n);
 	if (ev->power != PHX_POWER_KNOWN_NOT)
 		n->power = ev->power;
+	if (ev->power == PHX_POWER_KNOWN_OFF && n->up) {
+		n->up = false; /* observed: no need to wait for its silence */
+		n->missing_since_ms = a->s->now_ms;
+	}
 	a->out->changed = true;
 	if (ev->step_id) {
 		r = check_current(a, n, &step);
@@ -494,10 +511,13 @@ int phx_apply_key_result(struct phx_apply *a)
 	if (info_of(step)->executor != PHX_EXEC_KEY)
 		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys", n->name,
 				   info_of(step)->name);
-	if (a->ev->result < 0)
+	if (a->ev->result < 0) {
 		phx_handover_failed(a, n, a->ev->text);
-	else
-		phx_handover_done(a, n);
+		return 0;
+	}
+	if (step->kind == PHX_STEP_destroy_key && !n->up)
+		record_unread(a, n, step);
+	phx_handover_done(a, n);
 	return 0;
 }
 

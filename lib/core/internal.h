@@ -46,6 +46,9 @@ int phx_apply_quarantine(struct phx_apply *a);
 int phx_apply_power(struct phx_apply *a);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
+/** A serving node that waits in the deploy initramfs without a system: one in memory is brought there again, one that
+ * was on a disk is missing (quarantine). Others: nothing. */
+void phx_restore_system(struct phx_apply *a, struct phx_node *n);
 
 /* enrol.c */
 int phx_apply_node_add(struct phx_apply *a);

@@ -118,10 +118,13 @@ int phx_apply_hello(struct phx_apply *a)
 	n->power = PHX_POWER_KNOWN_ON;
 	PHX_STR_SET(n->boot_id, ev->boot_id);
 	PHX_STR_SET(n->address, ev->address);
+	if (new_boot)
+		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
 	a->out->changed = true;
 	commission(a, n);
 	plan_after_hello(a, n, new_boot, new_env);
+	phx_restore_system(a, n);
 	return 0;
 }
 

@@ -212,6 +212,18 @@ int phx_apply_wipe(struct phx_apply *a)
 	return start_order(a);
 }
 
+/* An assignment that nobody ordered; empty `pool`: the role's. */
+static int assign_by_itself(struct phx_apply *a, const struct phx_node *n, const char *role, const char *pool,
+			    struct phx_err *err)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign, .now_ms = a->s->now_ms };
+	struct phx_apply sub = { a->s, &ev, a->out, err };
+	PHX_STR_SET(ev.node, n->name);
+	phx_str_copy(ev.role, sizeof(ev.role), role);
+	phx_str_copy(ev.pool, sizeof(ev.pool), pool);
+	return start_order(&sub);
+}
+
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 {
 	char reason[256];
@@ -220,14 +232,26 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 	int i = phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason));
 	if (i < 0)
 		return;
-	struct phx_event ev = { .kind = PHX_EV_assign, .now_ms = a->s->now_ms };
-	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.role, PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role);
 	struct phx_err why = { 0 };
-	struct phx_apply sub = { a->s, &ev, a->out, &why };
 	phx_note(a, n, "%s: %s", n->name, reason);
-	if (start_order(&sub) < 0)
+	if (assign_by_itself(a, n, PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role, "", &why) < 0)
 		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
+}
+
+void phx_restore_system(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = { 0 };
+	if (n->state != PHX_NODE_ACTIVE || n->env != PHX_ENV_DEPLOY || phx_node_step(n) || phx_core_boot_local(a->s, n))
+		return;
+	const struct phx_role *role = phx_state_role(a->s, n->role);
+	if (!role || role->boot != PHX_ROLE_BOOT_RAM) {
+		phx_quarantine(a, n, "it came back without its installed system");
+		return;
+	}
+	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
+		 n->role);
+	if (assign_by_itself(a, n, n->role, n->pool, &why) < 0)
+		phx_quarantine(a, n, why.text);
 }
 
 /* ---- out of service and back ---- */
@@ -290,6 +314,8 @@ int phx_apply_resume(struct phx_apply *a)
 	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
 	n->reason[0] = '\0';
 	a->out->changed = true;
+	if (n->up)
+		phx_restore_system(a, n);
 	return 0;
 }
 

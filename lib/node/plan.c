@@ -135,6 +135,18 @@ static void add_serve(struct builder *b)
 	add(b, PHX_STEP_join, b->q->to);
 }
 
+/* The key goes first, before the node is brought down or waked: from then on the data is gone whatever happens to the
+ * machine. */
+static void add_destroy_key(struct builder *b)
+{
+	const struct phx_node *n = b->q->node;
+	struct phx_step *key = n->disk_key_id[0] ? add(b, PHX_STEP_destroy_key, NULL) : NULL;
+	if (!key)
+		return;
+	PHX_STR_SET(key->key_id, n->disk_key_id);
+	PHX_STR_SET(key->disk, n->system_disk);
+}
+
 static void add_wipe(struct builder *b, const struct phx_disk_facts *d)
 {
 	const struct phx_node *n = b->q->node;
@@ -143,12 +155,6 @@ static void add_wipe(struct builder *b, const struct phx_disk_facts *d)
 	if (r < 0) {
 		b->code = b->code ? b->code : r;
 		return;
-	}
-	/* the key goes first: from then on the data is gone whatever happens to the disk */
-	if (encrypted(n, d)) {
-		struct phx_step *key = add(b, PHX_STEP_destroy_key, NULL);
-		if (key)
-			PHX_STR_SET(key->key_id, n->disk_key_id);
 	}
 	struct phx_step *s = add(b, PHX_STEP_wipe, NULL);
 	if (!s)
@@ -236,6 +242,21 @@ static void plan_in_place(struct builder *b)
 		add_serve(b);
 }
 
+/* Nobody asked for an erase, and still the node cannot stay as it is: why. */
+static const char *why_not_in_place(const struct phx_plan_request *q)
+{
+	const struct phx_node *n = q->node;
+	if (q->setup.mode == PHX_SETUP_WIPE || q->rebuild || !n->system_digest[0] || system_fits(q))
+		return "";
+	if (n->system_disk[0] && q->to->boot == PHX_ROLE_BOOT_RAM)
+		return "; not in place: the role runs in memory, the system is on disk";
+	if (!n->system_disk[0] && q->to->boot == PHX_ROLE_BOOT_DISK)
+		return "; not in place: the role runs from disk, the system is in memory";
+	if (strcmp(n->system_digest, q->to->image_digest))
+		return "; not in place: the role wants another image";
+	return "; not in place: the role's disk is encrypted, this one is not";
+}
+
 /* How the node gets into the deploy initramfs. */
 static void add_way_down(struct builder *b)
 {
@@ -256,9 +277,11 @@ static void add_way_down(struct builder *b)
 				      why);
 		return;
 	}
+	if (q->setup.mode == PHX_SETUP_WIPE)
+		add_destroy_key(b);
 	if (b->plan->tier != PHX_TIER_DEPLOY)
 		add(b, b->plan->tier == PHX_TIER_KEXEC ? PHX_STEP_kexec : PHX_STEP_boot, NULL);
-	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s", why);
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s", why, q->to ? why_not_in_place(q) : "");
 }
 
 static void plan_deploy(struct builder *b)

@@ -1,0 +1,237 @@
+/* Nodes that go and come back: the window closes behind them, a system in RAM is brought back, a key is destroyed
+ * before a dead node is waked, off is off at once. */
+#include "unit/core/world.h"
+
+static char buf[512];
+
+static int order_crypto(struct world *w, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_release,
+				.has_setup = true,
+				.setup = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0 } };
+	PHX_STR_SET(ev.node, node);
+	return world_apply(w, &ev, NULL);
+}
+
+static int power_order(struct world *w, const char *node, const char *op)
+{
+	struct phx_event ev = { .kind = PHX_EV_power };
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.text, op);
+	return world_apply(w, &ev, NULL);
+}
+
+static void seen_off(struct world *w, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void silent(struct world *w, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_missing };
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* Registers from the deploy initramfs after a reset; what it found on its disk is `digest`. */
+static void comes_back(struct world *w, const char *node, const char *digest)
+{
+	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	PHX_STR_SET(ev.node, node);
+	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
+	PHX_STR_SET(ev.system_image, digest[0] ? "debian-12" : "");
+	PHX_STR_SET(ev.system_digest, digest);
+	world_facts(&ev.facts, world_index(node));
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+}
+
+/* ---- the window for a new key ---- */
+
+static void the_window_closes_when_a_node_comes_back_with_its_key(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(power_order(w, "n1", "cycle"), 0);
+	assert_true(world_node(w, "n1")->window);
+	comes_back(w, "n1", "d1");
+	assert_false(world_node(w, "n1")->window);
+	/* later somebody else's key under its addresses: no window is left for it */
+	silent(w, "n1");
+	assert_int_equal(world_enrol(w, 1, "another-key"), PHX_ENROL_REFUSED);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+}
+
+static void a_kexec_leaves_no_window_open(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "guest", true);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	world_run_to(w, "n1", PHX_STEP_kexec);
+	assert_true(world_node(w, "n1")->window);
+	/* an agent that only lost its connection has not come back from anywhere */
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
+	assert_true(world_node(w, "n1")->window);
+	world_run(w, "n1");
+	assert_false(world_node(w, "n1")->window);
+}
+
+/* ---- systems that are gone ---- */
+
+static void a_system_in_ram_is_brought_back(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "ramweb", true);
+	assert_int_equal(power_order(w, "n1", "cycle"), 0);
+	silent(w, "n1");
+	assert_int_equal(world_enrol(w, 1, "new-key"), PHX_ENROL_CERTIFY);
+	comes_back(w, "n1", "");
+	struct phx_node *n = world_node(w, "n1");
+	assert_non_null(phx_node_step(n));
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	assert_string_equal(n->plan.to_role, "ramweb");
+	world_run(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_ACTIVE);
+	assert_string_equal(n->pool, "web");
+	assert_string_equal(n->role, "ramweb");
+}
+
+static void a_system_in_ram_comes_back_after_maintenance(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "ramweb", true);
+	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
+	comes_back(w, "n1", "");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
+}
+
+static void a_disk_without_its_system_is_quarantined(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	comes_back(w, "n1", "");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_non_null(strstr(world_node(w, "n1")->reason, "installed system"));
+}
+
+static void a_disk_with_its_system_goes_on(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	comes_back(w, "n1", "d1");
+	struct phx_node *n = world_node(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_ACTIVE);
+	assert_null(phx_node_step(n));
+	assert_true(phx_core_boot_local(&w->s, n));
+	assert_string_equal(n->system_disk, "serial-disk1");
+}
+
+/* ---- keys of the dead ---- */
+
+static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "vault", true);
+	silent(w, "n1");
+	assert_int_equal(order_crypto(w, "n1"), 0);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key boot wipe");
+	struct phx_step *step = phx_node_step(world_node(w, "n1"));
+	struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch };
+	struct phx_outcome out = { 0 };
+	PHX_STR_SET(ev.node, "n1");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	uint32_t records = 0;
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+	{
+		if (act->kind != PHX_ACT_ERASED)
+			continue;
+		records++;
+		assert_string_equal(act->text, "key destroyed, unread");
+		assert_string_equal(act->key_id, "n1-1");
+		assert_string_equal(act->disk, "serial-disk1");
+		assert_int_equal(act->method, PHX_WIPE_CRYPTO);
+		assert_int_equal(act->verified_bytes, 0);
+	}
+	phx_outcome_fini(&out);
+	assert_int_equal(records, 1);
+	assert_true(world_node(w, "n1")->key_unread);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+	assert_false(world_node(w, "n1")->key_unread);
+	assert_string_equal(world_node(w, "n1")->disk_key_id, "");
+}
+
+static void a_node_that_never_wakes_stays_unread(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "vault", true);
+	silent(w, "n1");
+	assert_int_equal(order_crypto(w, "n1"), 0);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	for (int i = 0; i < 20 && phx_node_step(world_node(w, "n1")); i++) {
+		struct phx_event tick = { .kind = PHX_EV_tick };
+		w->now = phx_core_next_deadline(&w->s);
+		assert_int_equal(world_apply(w, &tick, NULL), 0);
+	}
+	struct phx_node *n = world_node(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
+	assert_true(n->key_unread);
+	/* before it is used again it is erased and read back, whatever the order says */
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	assert_non_null(strstr(world_plan(w, "n1", buf, sizeof(buf)), "wipe"));
+	world_run(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_READY);
+	assert_false(n->key_unread);
+}
+
+static void a_live_nodes_erase_has_one_record(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "vault", true);
+	assert_int_equal(order_crypto(w, "n1"), 0);
+	world_run_to(w, "n1", PHX_STEP_destroy_key);
+	struct phx_step *step = phx_node_step(world_node(w, "n1"));
+	struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch };
+	struct phx_outcome out = { 0 };
+	PHX_STR_SET(ev.node, "n1");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+		assert_int_not_equal(act->kind, PHX_ACT_ERASED);
+	phx_outcome_fini(&out);
+}
+
+/* ---- off ---- */
+
+static void off_is_known_at_once(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "vault", true);
+	seen_off(w, "n1");
+	assert_false(world_node(w, "n1")->up);
+	assert_int_equal(order_crypto(w, "n1"), 0);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key boot wipe");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(the_window_closes_when_a_node_comes_back_with_its_key),
+		WORLD_TEST(a_kexec_leaves_no_window_open),
+		WORLD_TEST(a_system_in_ram_is_brought_back),
+		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
+		WORLD_TEST(a_disk_without_its_system_is_quarantined),
+		WORLD_TEST(a_disk_with_its_system_goes_on),
+		WORLD_TEST(a_dead_nodes_key_goes_before_it_is_waked),
+		WORLD_TEST(a_node_that_never_wakes_stays_unread),
+		WORLD_TEST(a_live_nodes_erase_has_one_record),
+		WORLD_TEST(off_is_known_at_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
