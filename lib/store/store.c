@@ -3,9 +3,13 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum { SCHEMA = 1 };
 
@@ -37,6 +41,7 @@ struct phx_store {
 	sqlite3 *db;
 	sqlite3_stmt *st[STATEMENTS];
 	uint64_t last;
+	int lock_fd; /* held locked: one daemon a journal */
 	pthread_mutex_t lock;
 };
 
@@ -95,7 +100,8 @@ static int prepare(struct phx_store *s, struct phx_err *err)
 		r = phx_err_set(err, -EPROTONOSUPPORT, "journal: written by a newer Phoenix (schema %lld, this one: %d)",
 				(long long)version, SCHEMA);
 	r = r ? r : execute(s, schema, err);
-	r = r ? r : execute(s, "PRAGMA user_version=1;", err);
+	if (r == 0 && version < SCHEMA) /* a full disk takes no write: what is there already must open */
+		r = execute(s, "PRAGMA user_version=1;", err);
 	r = r ? r : read_number(s, "SELECT COALESCE(MAX(seq),0) FROM events", &last, err);
 	s->last = (uint64_t)last;
 	for (int i = 0; r == 0 && i < STATEMENTS; i++) {
@@ -106,18 +112,44 @@ static int prepare(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
+/* Two daemons that number their events by themselves would refuse each other's for ever. A file beside the database,
+ * since SQLite has its own locks on that one; the kernel unlocks it however we end. */
+static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
+{
+	char name[4096];
+	if (!strcmp(path, ":memory:"))
+		return 0;
+	if (snprintf(name, sizeof(name), "%s.lock", path) >= (int)sizeof(name))
+		return phx_err_set(err, -ENAMETOOLONG, "journal: the path is too long");
+	s->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lock_fd < 0)
+		return phx_err_set(err, -errno, "journal: lock file: %s", strerror(errno));
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return phx_err_set(err, -EBUSY, "journal: another phxd has it open");
+	return phx_err_set(err, -errno, "journal: lock file: %s", strerror(errno));
+}
+
+static int open_database(struct phx_store *s, const char *path, struct phx_err *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+	if (rc != SQLITE_OK)
+		return failed(s, rc, err);
+	sqlite3_busy_timeout(s->db, 5000);
+	return prepare(s, err);
+}
+
 int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err)
 {
 	struct phx_store *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->lock_fd = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
-	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
-	int r = rc == SQLITE_OK ? 0 : failed(s, rc, err);
-	if (r == 0)
-		sqlite3_busy_timeout(s->db, 5000);
-	r = r ? r : prepare(s, err);
+	int r = take_lock(s, path, err);
+	r = r ? r : open_database(s, path, err);
 	if (r < 0) {
 		phx_store_close(s);
 		return phx_err_prefix(err, r, "%s", path);
@@ -133,6 +165,8 @@ void phx_store_close(struct phx_store *s)
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(s->st[i]);
 	sqlite3_close(s->db);
+	if (s->lock_fd >= 0)
+		close(s->lock_fd);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

@@ -10,7 +10,7 @@
 struct phx_store;
 
 /** Open or make the database at `path` (":memory:" for tests). -EBADMSG when it is damaged, -EPROTONOSUPPORT when a
- * newer Phoenix wrote it. */
+ * newer Phoenix wrote it, -EBUSY when somebody else has it open (PATH.lock). */
 int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err);
 void phx_store_close(struct phx_store *s);
 
