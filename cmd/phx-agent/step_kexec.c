@@ -9,6 +9,7 @@
 #include <linux/reboot.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/reboot.h>
 #include <sys/syscall.h>
 #include <systemd/sd-daemon.h>
@@ -23,11 +24,14 @@
 #define FILE_SIZE_MAX (512ull << 20)
 enum { SITE_MAX = 1 << 20, SYSTEMD_WAIT_MS = 20000, CMDLINE_MAX = 2048 };
 
-/* An unnamed file on the disk, so that memory holds it once only. */
+/* An unnamed file on the disk, so that memory holds it once only. A system in memory is an overlay, which has no
+ * unnamed files, and no disk: there it is one of memory. */
 static int open_scratch(const struct agent *a, struct phx_err *err)
 {
 	int r = phx_dir_make(a->cfg.cache_dir, 0755, err);
 	int fd = r == 0 ? open(a->cfg.cache_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : r;
+	if (fd < 0 && r == 0 && errno == EOPNOTSUPP)
+		fd = memfd_create("phx-kexec", MFD_CLOEXEC);
 	return fd < 0 && r == 0 ? phx_err_set(err, -errno, "%s: %s", a->cfg.cache_dir, strerror(errno)) : fd;
 }
 
