@@ -134,7 +134,8 @@ recipe_digest() {
 # DIGEST stands for the recipe; OUT_DIR/recipe tells from which it was built.
 recipe_begin() {
 	IMAGE_DIR=$1
-	OUT=${2:?the output directory is missing}
+	# absolute: parts of the recipe change the directory
+	OUT=$(realpath -m "${2:?the output directory is missing}")
 	AGENT=${3:-}
 	[ -e "$IMAGE_DIR/image.conf" ] || die "$IMAGE_DIR/image.conf: no such file"
 	[ "$(id -u)" = 0 ] || die "building an image needs root"
