@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
+
 void phx_err_clear(struct phx_err *err)
 {
 	if (err)
@@ -18,6 +20,7 @@ int phx_err_set(struct phx_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	phx_utf8_repair(err->text); /* it ends up in JSON */
 	return code;
 }
 
@@ -33,6 +36,7 @@ int phx_err_prefix(struct phx_err *err, int code, const char *fmt, ...)
 	size_t n = strlen(prefix);
 	if (!err->text[0]) {
 		memcpy(err->text, prefix, n + 1);
+		phx_utf8_repair(err->text);
 		return code;
 	}
 	size_t keep = strnlen(err->text, sizeof(err->text) - n - 3);
@@ -40,5 +44,6 @@ int phx_err_prefix(struct phx_err *err, int code, const char *fmt, ...)
 	memcpy(err->text, prefix, n);
 	memcpy(err->text + n, ": ", 2);
 	err->text[n + 2 + keep] = '\0';
+	phx_utf8_repair(err->text);
 	return code;
 }

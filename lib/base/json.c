@@ -25,11 +25,22 @@ static json_t *list_to_json(const struct phx_record *rec, const struct phx_list 
 	return a;
 }
 
+/* A text that was cut within a character must not keep the state from being written. */
+static json_t *text_to_json(const char *text)
+{
+	json_t *j = json_string(text);
+	PHX_AUTO_FREE char *copy = j ? NULL : strdup(text);
+	if (!copy)
+		return j;
+	phx_utf8_repair(copy);
+	return json_string(copy);
+}
+
 static json_t *field_to_json(const struct phx_field *f, const void *at)
 {
 	switch (f->type) {
 	case PHX_F_STR:
-		return json_string(at);
+		return text_to_json(at);
 	case PHX_F_U32:
 		return json_integer(*(const uint32_t *)at);
 	case PHX_F_U64:

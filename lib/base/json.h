@@ -8,7 +8,7 @@
 #include "base/record.h"
 
 /** A new reference to the JSON object of `obj`: every field, in table order.
- * NULL on ENOMEM or when a string is not valid UTF-8. */
+ * NULL on ENOMEM. Bytes of a string that are not valid UTF-8 become '?': fixed arrays hold texts that were cut. */
 json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
 
 /** As phx_json_from_record(), leaving out what is zero, empty or false: for the

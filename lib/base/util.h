@@ -38,6 +38,10 @@ int phx_str_copy(char *dst, size_t dst_size, const char *src);
 bool phx_str_eq(const char *a, const char *b);
 bool phx_str_starts(const char *s, const char *prefix);
 
+/** Put '?' for every byte of `s` that is not part of valid UTF-8: texts are cut to fixed sizes, and JSON takes none that
+ * is cut within a character. */
+void phx_utf8_repair(char *s);
+
 /** A name as nodes, roles, pools, images and packages carry it: a letter or
  * digit, then letters, digits, '-', '_' or '.', at most PHX_NAME_MAX - 1
  * characters, no "..". */

@@ -279,6 +279,55 @@ static void test_take(void **state)
 	assert_string_equal(b, "x");
 }
 
+/* Texts cut anywhere become texts that JSON takes, byte for byte, and what is right stays. */
+static void test_utf8_repair(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "ä ß € 𝄞", "ä ß € 𝄞" },
+		{ "cut \xc3", "cut ?" },
+		{ "cut \xe2\x82", "cut ??" },
+		{ "cut \xf0\x9d\x84", "cut ???" },
+		{ "\xa4 first", "? first" },
+		{ "long \xc0\x80 zero", "long ?? zero" },
+		{ "\xe0\x9f\xbf", "???" },
+		{ "\xed\xa0\x80 half a pair", "??? half a pair" },
+		{ "\xf4\x90\x80\x80", "????" },
+		{ "\xf8\xff", "??" },
+		{ "\xc3\xc3\xa4", "?ä" },
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		char text[64];
+		strcpy(text, rows[i].in);
+		phx_utf8_repair(text);
+		assert_string_equal(text, rows[i].out);
+	}
+}
+
+/* Error texts are cut to their size, and answered as JSON. */
+static void test_err_is_never_cut_within_a_character(void **state)
+{
+	struct phx_err err = { 0 };
+	char text[PHX_ERR_TEXT_MAX * 2];
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
+		memcpy(text + i, "ä", 2);
+	text[sizeof(text) - 2] = '\0';
+	for (int shift = 0; shift < 2; shift++) {
+		char again[PHX_ERR_TEXT_MAX];
+		phx_err_clear(&err);
+		phx_err_set(&err, -1, "%s%s", shift ? "x" : "", text);
+		phx_err_prefix(&err, -1, "%s%s", shift ? "y" : "", text);
+		strcpy(again, err.text);
+		phx_utf8_repair(again);
+		assert_string_equal(again, err.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +345,8 @@ int main(void)
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_buf_empty_and_failed),
 		cmocka_unit_test(test_take),
+		cmocka_unit_test(test_utf8_repair),
+		cmocka_unit_test(test_err_is_never_cut_within_a_character),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

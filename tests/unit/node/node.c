@@ -222,6 +222,18 @@ static void a_node_as_json_and_back(void **state)
 	phx_record_fini(&phx_node_record, &back);
 }
 
+/* A text that was cut within a character is written all the same: the journal must not stop for it. */
+static void a_text_cut_within_a_character(void **state)
+{
+	struct phx_node n = { 0 }, back;
+	(void)state;
+	PHX_STR_SET(n.reason, "broken \xc3");
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_node_record, &n);
+	assert_non_null(j);
+	assert_int_equal(phx_json_to_record(&phx_node_record, j, &back, &err), 0);
+	assert_string_equal(back.reason, "broken ?");
+}
+
 #define NODE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -232,6 +244,7 @@ int main(void)
 		NODE_TEST(all_pairs_of_states),	 NODE_TEST(quarantine_fails_closed),
 		NODE_TEST(transient_states),	 NODE_TEST(every_step_has_an_end),
 		NODE_TEST(current_step),	 NODE_TEST(a_node_as_json_and_back),
+		NODE_TEST(a_text_cut_within_a_character),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
