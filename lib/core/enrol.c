@@ -159,7 +159,7 @@ int phx_apply_node_accept(struct phx_apply *a)
 		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): use resume", n->name, n->reason);
 	if (n->state != PHX_NODE_NEW && n->accepted)
 		return 0;
-	a->out->changed = !n->accepted || (name[0] && strcmp(name, n->name));
+	a->out->changed = !n->accepted || n->hold || (name[0] && strcmp(name, n->name));
 	if (name[0] && strcmp(name, n->name))
 		rename_node(a, n, name);
 	n->accepted = true;

@@ -89,6 +89,7 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	}
 	if (wipes_left(n))
 		return;
+	n->disk_key_id[0] = '\0'; /* a restart within the wipe makes it forget which disk the key was of */
 	n->dirty = false;
 	n->key_unread = false;
 	n->tenant[0] = n->tenant_pool[0] = '\0';
@@ -391,11 +392,16 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 
 /* ---- results ---- */
 
+static bool is_current(const struct phx_event *ev, const struct phx_node *n, const struct phx_step *step)
+{
+	return step && step->id == ev->step_id && n->plan.epoch == ev->epoch;
+}
+
 /* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
 static int check_current(struct phx_apply *a, struct phx_node *n, struct phx_step **ret)
 {
 	struct phx_step *step = phx_node_step(n);
-	if (!step || step->id != a->ev->step_id || n->plan.epoch != a->ev->epoch)
+	if (!is_current(a->ev, n, step))
 		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past", n->name,
 				   (unsigned long long)a->ev->step_id, (unsigned long long)a->ev->epoch);
 	*ret = step;
@@ -484,10 +490,10 @@ int phx_apply_power_result(struct phx_apply *a)
 	}
 	a->out->changed = true;
 	if (ev->step_id) {
-		r = check_current(a, n, &step);
-		if (r == 0 && ev->result < 0 && step->status == PHX_STEP_ISSUED)
+		/* of a step of the past only what was seen counts */
+		if (is_current(ev, n, step) && ev->result < 0 && step->status == PHX_STEP_ISSUED)
 			phx_handover_failed(a, n, ev->text);
-		return r;
+		return 0;
 	}
 	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
 		return 0;

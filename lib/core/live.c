@@ -122,8 +122,9 @@ int phx_apply_hello(struct phx_apply *a)
 		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
 	a->out->changed = true;
-	commission(a, n);
+	/* what this registration begins is not what it interrupted */
 	plan_after_hello(a, n, new_boot, new_env);
+	commission(a, n);
 	phx_restore_system(a, n);
 	return 0;
 }
@@ -179,7 +180,8 @@ int phx_apply_report(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = strcmp(n->actual_role, a->ev->actual_role) ||
-			  strcmp(n->actual_identity, a->ev->actual_identity) || n->healthy != a->ev->healthy;
+			  strcmp(n->actual_identity, a->ev->actual_identity) || n->healthy != a->ev->healthy ||
+			  strcmp(n->health_text, a->ev->text) != 0;
 	PHX_STR_SET(n->actual_role, a->ev->actual_role);
 	PHX_STR_SET(n->actual_identity, a->ev->actual_identity);
 	PHX_STR_SET(n->health_text, a->ev->text);

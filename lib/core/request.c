@@ -289,6 +289,7 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
 		n->state = PHX_NODE_NEW;
 		n->accepted = true;
+		n->hold = false;
 		n->window = true;
 		n->reason[0] = '\0';
 		a->out->changed = true;
