@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/nodeset.h"
 #include "phxd/take.h"
 
 enum { ARGV_MAX = 256, OUTPUT_SHOWN_MAX = 1 << 20 };
@@ -19,7 +20,10 @@ static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t
 	char buf[4096];
 	struct passwd pw, *found = NULL;
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	const char *name = phx_json_str(j, "user", NULL);
+	char asked[PHX_NAME_MAX] = "";
+	if (!TAKE(q, j, "user", asked))
+		return false;
+	const char *name = asked[0] ? asked : NULL;
 	if (name && person_of(d, peer) != PERSON_PROVIDER) {
 		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
 		return false;
@@ -43,6 +47,10 @@ static bool take_argv(struct phx_http_request *q, const json_t *j, struct phx_li
 	size_t i;
 	json_t *v;
 	const json_t *words = json_object_get(j, "argv");
+	if (words && !json_is_array(words)) {
+		phx_http_reply_error(q, -EINVAL, "argv: must be a list of words");
+		return false;
+	}
 	if (json_array_size(words) > ARGV_MAX) {
 		phx_http_reply_error(q, -EINVAL, "argv: at most 256 words");
 		return false;
@@ -60,6 +68,7 @@ static bool take_argv(struct phx_http_request *q, const json_t *j, struct phx_li
 
 void api_job_submit(struct phx_http_request *q, void *arg)
 {
+	static const char *const members[] = { "nodes", "argv", "user" };
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_job_submit };
 	struct phx_outcome out = { 0 };
@@ -69,10 +78,11 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
-	int64_t nodes = phx_json_int(j, "nodes", 1);
-	ev.job_nodes = nodes > 0 && nodes <= UINT32_MAX ? (uint32_t)nodes : 0;
+	int64_t nodes = 1;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (take_user(d, q, j, &ev) && take_argv(q, j, &ev.argv)) {
+	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) &&
+	    take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) && take_user(d, q, j, &ev) && take_argv(q, j, &ev.argv)) {
+		ev.job_nodes = (uint32_t)nodes;
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = json_pack("{s:I}", "id", (json_int_t)out.job);
 		if (r < 0)

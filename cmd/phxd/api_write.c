@@ -11,6 +11,7 @@
 
 void api_node_add(struct phx_http_request *q, void *arg)
 {
+	static const char *const members[] = { "name", "macs", "serial", "uuid", "token", "ip", "hold", "bmc" };
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_node_add };
 	struct phx_outcome out = { 0 };
@@ -21,8 +22,8 @@ void api_node_add(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	ev.hold = phx_json_bool(j, "hold", false);
-	if (!TAKE(q, j, "name", ev.node) || !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
+	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "hold", &ev.hold) ||
+	    !TAKE(q, j, "name", ev.node) || !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
 	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) || !take_macs(q, j, &ev.macs) ||
 	    !take_record(q, j, "bmc", &phx_bmc_record, &ev.bmc)) {
 		phx_event_fini(&ev);
@@ -72,12 +73,12 @@ static bool take_setup(struct phx_http_request *q, const json_t *j, struct phx_e
 /* What all nodes of the request have in common; false after answering. */
 static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
+	static const char *const members[] = { "nodes", "dry_run", "role", "pool",  "name",  "op",     "text",
+					       "setup", "method",  "bmc",  "encrypt", "pin", "power_cycle", "force" };
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	ev->encrypt = phx_json_bool(j, "encrypt", false);
-	ev->pin = phx_json_bool(j, "pin", false);
-	ev->power_cycle = phx_json_bool(j, "power_cycle", false);
-	ev->force = phx_json_bool(j, "force", false);
-	return TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
+	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_bool(q, j, "encrypt", &ev->encrypt) &&
+	       take_bool(q, j, "pin", &ev->pin) && take_bool(q, j, "power_cycle", &ev->power_cycle) &&
+	       take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
 	       TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) && take_setup(q, j, ev) &&
 	       take_record(q, j, "bmc", &phx_bmc_record, &ev->bmc);
 }
@@ -122,7 +123,10 @@ static int check_request(struct daemon *d, const struct phx_event *ev, const str
 {
 	int r = 0;
 	if (!names->n)
-		return phx_err_set(err, -EINVAL, "nodes: the list is empty");
+		return phx_err_set(err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"; this one is empty");
+	for (uint32_t i = 0; i < names->n; i++)
+		if (strlen(names->names[i]) >= sizeof(ev->node))
+			return phx_err_set(err, -EINVAL, "nodes: '%.80s' is too long for a name", names->names[i]);
 	if (ev->kind == PHX_EV_node_accept && ev->name[0] && names->n > 1)
 		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
 	const struct phx_state *s = engine_lock(d->engine);
@@ -139,8 +143,7 @@ static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_
 {
 	PHX_AUTO_JSON json_t *results = json_array();
 	for (uint32_t i = 0; i < names->n; i++) {
-		if (PHX_STR_SET(ev->node, names->names[i]) < 0)
-			continue;
+		PHX_STR_SET(ev->node, names->names[i]);
 		json_array_append_new(results, dry_run ? plan_node(d, ev) : act_on_node(d, ev));
 	}
 	PHX_AUTO_JSON json_t *j = json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
@@ -162,9 +165,9 @@ void api_action(struct phx_http_request *q, void *arg)
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	struct phx_event ev = { .kind = (int)actions[which].kind };
-	if (!j || !take_event(q, j, &ev))
+	bool dry_run;
+	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run))
 		return;
-	bool dry_run = phx_json_bool(j, "dry_run", false);
 	int r = names_parse(d, phx_json_str(j, "nodes", ""), &names, &err);
 	r = r ? r : check_request(d, &ev, &names, &err);
 	if (r == 0 && dry_run && !actions[which].plans)

@@ -8,7 +8,8 @@
 static bool refuse(struct phx_http_request *q, const char *key, const char *why)
 {
 	char text[PHX_ERR_TEXT_MAX + 64];
-	snprintf(text, sizeof(text), "%s: %s", key, why);
+	snprintf(text, sizeof(text), "%.100s: %s", key, why);
+	phx_utf8_repair(text);
 	phx_http_reply_error(q, -EINVAL, text);
 	return false;
 }
@@ -25,11 +26,52 @@ bool take_text(struct phx_http_request *q, const json_t *j, const char *key, cha
 	return refuse(q, key, why);
 }
 
+bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret)
+{
+	const json_t *v = json_object_get(j, key);
+	if (v && !json_is_null(v) && !json_is_boolean(v))
+		return refuse(q, key, "must be true or false");
+	*ret = json_is_true(v);
+	return true;
+}
+
+bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min, int64_t max, int64_t *ret)
+{
+	char why[100];
+	const json_t *v = json_object_get(j, key);
+	if (!v || json_is_null(v))
+		return true;
+	if (json_is_integer(v) && json_integer_value(v) >= min && json_integer_value(v) <= max) {
+		*ret = json_integer_value(v);
+		return true;
+	}
+	snprintf(why, sizeof(why), "must be a whole number from %lld to %lld", (long long)min, (long long)max);
+	return refuse(q, key, why);
+}
+
+bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known, size_t n_known)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)j, key, v)
+	{
+		bool found = false;
+		for (size_t i = 0; i < n_known; i++)
+			found = found || !strcmp(key, known[i]);
+		if (!found)
+			return refuse(q, key, "is not known here");
+	}
+	return true;
+}
+
 bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach(json_object_get(j, "macs"), i, v)
+	const json_t *list = json_object_get(j, "macs");
+	if (list && !json_is_array(list))
+		return refuse(q, "macs", "must be a list of MAC addresses");
+	json_array_foreach((json_t *)list, i, v)
 	{
 		struct phx_mac m, *to;
 		char why[120];

@@ -8,6 +8,12 @@
 /** String member into dst; an absent or null one leaves it. */
 bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst, size_t dst_size);
 #define TAKE(q, j, key, dst) take_text((q), (j), (key), (dst), sizeof(dst))
+/** true or false; an absent one is false. */
+bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret);
+/** A whole number from min to max; an absent one leaves it. */
+bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min, int64_t max, int64_t *ret);
+/** No member but those of `known`: a misspelt "dry_run" must not be acted upon. */
+bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known, size_t n_known);
 /** "macs": list of MAC addresses, normalised, appended as struct phx_mac. */
 bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs);
 /** Member `key` as a value of `names`; absent leaves it. */
