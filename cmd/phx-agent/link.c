@@ -122,8 +122,18 @@ static void add_monitor(struct link *l, json_t *j)
 	json_object_set_new(j, "monitor", phx_json_from_record(&phx_monitor_record, &now));
 }
 
-static json_t *hello_body(struct agent *a)
+/* A role that an earlier boot had running is known from its file before anything of it runs. */
+static void add_waiting(const struct link *l, json_t *j)
 {
+	if (l->resumed || !phx_json_str(j, "actual_role", "")[0])
+		return;
+	json_object_set_new(j, "healthy", json_false());
+	json_object_set_new(j, "health_text", json_string("not started yet"));
+}
+
+static json_t *hello_body(const struct link *l)
+{
+	struct agent *a = l->agent;
 	struct system_state sys = {0};
 	json_t *j = json_object();
 	add_where(a, j);
@@ -132,6 +142,7 @@ static json_t *hello_body(struct agent *a)
 	pthread_mutex_unlock(&a->lock);
 	add_role(a, j);
 	add_health(a, j);
+	add_waiting(l, j);
 	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
 		sys = (struct system_state){0};
 	json_object_set_new(j, "system_image", json_string(sys.image));
@@ -257,7 +268,7 @@ static void say_hello(struct link *l)
 	struct phx_err err = {0};
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = hello_body(l->agent);
+	PHX_AUTO_JSON json_t *body = hello_body(l);
 	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
 	if (r == 0) {
 		take_hello(l, answer);

@@ -131,7 +131,7 @@ ram_to_disk() {
 	phx node plan ram1 web-server --setup noop | tee "$SCRATCH/plan" | grep -q "not in place: the role runs from disk" ||
 		die "the plan does not say why: $(cat "$SCRATCH/plan")"
 	grep -q kexec "$SCRATCH/plan" || die "no kexec in the plan"
-	phx node assign ram1 web-server --encrypt --wait --timeout 8m && serves ram1 || return 1
+	phx node assign ram1 web-server --encrypt --yes --wait --timeout 8m && serves ram1 || return 1
 	[ "$(boot_of ram1)" != "$boot" ] && ! disk_untouched ram1
 }
 

@@ -298,6 +298,26 @@ static void test_leave_is_guarded(void **state)
 	phx_record_fini(&phx_role_record, &role);
 }
 
+/* After a start of the machine the role is known at once; that it serves is not. */
+static void test_healthy_only_when_it_runs(void **state)
+{
+	struct fake_head *h = *state;
+	struct phx_role role = make_role(h, "true");
+	struct ask activate = { "activate", 70, 1, 0, 0 }, start = { "start", 71, 1, 0, 0 };
+	start_registered(h);
+	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
+	assert_int_equal(result_of(h, order_with(&start, &role)), 0);
+	assert_int_equal(fake_agent_end(h, SIGTERM), 0);
+	h->role = phx_json_from_record(&phx_role_record, &role);
+	int before = h->n_hellos;
+	start_registered(h);
+	HEAD_WAIT(h, fake_count(h, &h->n_hellos) > before);
+	assert_string_equal(phx_json_str(h->hello, "actual_role", ""), "test");
+	assert_false(phx_json_bool(h->hello, "healthy", true));
+	HEAD_WAIT(h, phx_json_bool(h->beat, "healthy", false));
+	phx_record_fini(&phx_role_record, &role);
+}
+
 static void test_jobs_without_a_role(void **state)
 {
 	struct fake_head *h = *state;
@@ -442,6 +462,7 @@ int main(void)
 		TEST(test_bad_answers_are_survived),
 		TEST(test_destructive_steps_are_refused),
 		TEST(test_leave_is_guarded),
+		TEST(test_healthy_only_when_it_runs),
 		TEST(test_jobs_without_a_role),
 		TEST(test_prefetch_and_activate),
 		TEST(test_bad_package_changes_nothing),

@@ -133,6 +133,28 @@ static void a_disk_with_its_system_goes_on(void **state)
 	assert_string_equal(n->system_disk, "serial-disk1");
 }
 
+static void a_plan_begun_by_a_registration_is_not_interrupted_by_it(void **state)
+{
+	struct world *w = *state;
+	struct phx_event settings = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	struct phx_event rules = { .kind = PHX_EV_rules_put };
+	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
+	PHX_STR_SET(rule->role, "web");
+	settings.settings.auto_assign = true;
+	assert_int_equal(world_apply(w, &settings, NULL), 0);
+	assert_int_equal(world_apply(w, &rules, NULL), 0);
+	phx_event_fini(&rules);
+	world_add(w, "n1", true);
+	assert_int_equal(world_enrol(w, 1, "key-n1"), PHX_ENROL_CERTIFY);
+	comes_back(w, "n1", "");
+	struct phx_step *step = phx_node_step(world_node(w, "n1"));
+	assert_non_null(step);
+	assert_int_equal(step->status, PHX_STEP_ISSUED);
+	assert_string_equal(step->error, "");
+	world_run(w, "n1");
+	assert_string_equal(world_node(w, "n1")->role, "web");
+}
+
 /* ---- keys of the dead ---- */
 
 static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
@@ -228,6 +250,7 @@ int main(void)
 		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
 		WORLD_TEST(a_disk_without_its_system_is_quarantined),
 		WORLD_TEST(a_disk_with_its_system_goes_on),
+		WORLD_TEST(a_plan_begun_by_a_registration_is_not_interrupted_by_it),
 		WORLD_TEST(a_dead_nodes_key_goes_before_it_is_waked),
 		WORLD_TEST(a_node_that_never_wakes_stays_unread),
 		WORLD_TEST(a_live_nodes_erase_has_one_record),
