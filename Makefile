@@ -73,6 +73,10 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libphx.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS) -lcmocka
 
+# what the system tests run beside the programs
+SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))
+DEPS_FILES += $(SYSTEM_BIN:%=%.d)
+
 # what tests the command line runs it
 $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx
 
@@ -104,6 +108,7 @@ deps:
 -include images/images.mk
 -include roles/packages/packages.mk
 -include tests/fuzz/fuzz.mk
+-include tests/bench/bench.mk
 
 # ---- tests ----
 
@@ -118,16 +123,17 @@ check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 
 check: deps
-	$(Q)$(MAKE) all $(UNIT_BIN) agent-bundle images packages
+	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 
 ASAN := $(BUILD)/asan
 check-asan:
-	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%)
+	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
 	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_TESTS)
 
 lint:
-	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 -Ilib -Icmd lib cmd
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
+		--suppress=legacyUninitvar --include=tests/cppcheck.h -Ilib -Icmd lib cmd
 
 # ---- the emulated cluster ----
 
@@ -139,8 +145,8 @@ lab-down: all
 	$(Q)$(BUILD)/bin/phx lab down --name $(LAB)
 
 bench: deps
-	$(Q)$(MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) tests/bench/run
+	$(Q)$(MAKE) all agent-bundle images packages bench-programs
+	$(Q)BUILD=$(BUILD) tests/bench/run $(BENCH)
 
 # ---- manual, installation ----
 

@@ -1,0 +1,14 @@
+# Programs of the measurements: what agents do, without the node. Used by tests/bench/run.
+BENCH_BIN := $(BUILD)/tests/bench/swarm $(BUILD)/tests/bench/share
+BENCH_OBJ := $(BUILD)/obj/tests/bench/machine.o
+
+$(BUILD)/obj/tests/bench/%.o: CPPFLAGS += -Itests
+
+.PHONY: bench-programs
+bench-programs: $(BENCH_BIN)
+
+$(BENCH_BIN): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_OBJ) $(BUILD)/libphx.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+DEPS_FILES += $(BENCH_BIN:$(BUILD)/%=$(BUILD)/obj/%.d) $(BENCH_OBJ:.o=.d)

@@ -1,0 +1,31 @@
+# One head and a thousand agents: memory, CPU, restart. Sourced by run.
+
+FLEET_NODES=${FLEET_NODES:-1000}
+FLEET_SECONDS=${FLEET_SECONDS:-30}
+
+fleet() {
+	local out=$WORK/swarm.json
+	head_init && head_start || { missed "phxd with $FLEET_NODES agents" "phxd does not start, see $WORK/phxd.log"; return; }
+	say "$FLEET_NODES machines enrol and connect"
+	if in_head "$BUILD/tests/bench/swarm" --server $HEAD_IP:8443 --ca "$WORK/head/pki/ca.pem" --socket "$PHX_SOCKET" \
+		--pid "$HEAD" --nodes "$FLEET_NODES" --seconds "$FLEET_SECONDS" >"$out" 2>"$WORK/swarm.log"; then
+		row "phxd memory, $FLEET_NODES agents on TLS, beat every 2 s" 100 MB - "$(jq '.rss_kib * 1024 / 1e6' "$out")"
+		row "phxd CPU, the same (% of one core, over $FLEET_SECONDS s)" 10 % - "$(jq .cpu_percent "$out")"
+		note "$(jq -r '"\(.nodes) agents: \(.beats) beats in \(.seconds) s, \(.failures) failures; peak memory \(.peak_kib * 1024 / 1e6 | floor) MB; enrolled in \(.enrol_s) s (three commits each), connected and registered in \(.connect_s) s"' "$out")"
+	else
+		missed "phxd with $FLEET_NODES agents" "$(tail -n 1 "$WORK/swarm.log")"
+	fi
+	restarts TERM "restart to serving with $FLEET_NODES nodes"
+	restarts KILL "the same after SIGKILL (whole journal replayed)"
+	head_stop
+}
+
+restarts() {
+	local times=() i
+	for i in 1 2 3; do
+		head_stop "$1"
+		head_start && [ "$(jq .nodes "$WORK/status")" = "$FLEET_NODES" ] || { missed "$2" "phxd does not come back"; return; }
+		times+=("$(seconds $HEAD_START_MS)")
+	done
+	row "$2" 2 s - "${times[@]}"
+}
