@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -16,7 +17,7 @@
 #include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
-enum { MAX_WAIT_MS = 1000 };
+enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024 };
 
 /* ---- what the engine calls ---- */
 
@@ -81,7 +82,7 @@ static int run_loop(struct daemon *d)
 {
 	struct loop l = { .d = d };
 	int r = sd_event_default(&l.event);
-	r = r < 0 ? r : sd_event_add_time(l.event, &l.timer, CLOCK_MONOTONIC, 0, 0, on_timer, &l);
+	r = r < 0 ? r : sd_event_add_time(l.event, &l.timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US, on_timer, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGTERM, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGINT, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGHUP, on_signal, &l);
@@ -201,6 +202,16 @@ static void usage(FILE *to)
 		PHX_CONFIG_PATH);
 }
 
+/* A connection is a descriptor, and an agent has one or two; the usual soft limit is 1024. */
+static void allow_files(rlim_t n)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= n)
+		return;
+	files.rlim_cur = n < files.rlim_max ? n : files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = { { "config", required_argument, NULL, 'c' },
@@ -237,6 +248,7 @@ int main(int argc, char **argv)
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	allow_files(d.cfg.connections_max + FILES_BESIDE);
 	r = start(&d, &err);
 	r = r < 0 ? r : run_loop(&d);
 	if (r < 0)
