@@ -117,6 +117,7 @@ static int check_exec(const struct phx_role *role, const char *pkg_root, struct 
 	if (!argv)
 		return -ENOMEM;
 	if (!words->n)
+		/* cppcheck-suppress memleak ; freed by its attribute */
 		return phx_err_set(err, -EINVAL, "health check without a program");
 	for (uint32_t i = 0; i < words->n; i++)
 		argv[i] = PHX_LIST_AT(words, struct phx_word, i)->text;

@@ -412,6 +412,7 @@ static int command(struct services *s, enum command_op op, const struct phx_role
 	pthread_mutex_lock(&s->lock);
 	while (s->command)
 		pthread_cond_wait(&s->changed, &s->lock);
+	/* cppcheck-suppress autoVariables ; it is done and taken back before we return */
 	s->command = &c;
 	wake(s);
 	while (!c.done)

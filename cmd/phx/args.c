@@ -91,7 +91,8 @@ static int read_options(int argc, char **argv, const struct cli_command *c, stru
 			bad_option(got, argv, c, err);
 			return -1;
 		}
-		int id = (got < FIRST_ID ? t.by_letter[got] : got) - FIRST_ID;
+		bool letter = got < (int)PHX_ARRAY_SIZE(t.by_letter);
+		int id = (letter ? t.by_letter[got] : got) - FIRST_ID;
 		if (take_option(args, id, optarg, err) != 0)
 			return -1;
 	}

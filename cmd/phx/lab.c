@@ -86,7 +86,7 @@ static int absolute(const char *path, char *ret, size_t size, struct phx_err *er
 /* Directories: what the lab is made of, and its own. Nothing of an earlier lab of that name stays. */
 static int set_dirs(const struct request *q, struct lab *lab, struct phx_err *err)
 {
-	char labs[sizeof(lab->dir)];
+	char labs[sizeof(lab->dir)] = "";
 	int r = phx_dir_make(q->labs_dir, 0755, err);
 	if (r == 0)
 		r = absolute(q->labs_dir, labs, sizeof(labs), err);

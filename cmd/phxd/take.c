@@ -73,7 +73,7 @@ bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *mac
 		return refuse(q, "macs", "must be a list of MAC addresses");
 	json_array_foreach((json_t *)list, i, v)
 	{
-		struct phx_mac m, *to;
+		struct phx_mac m = { 0 }, *to;
 		char why[120];
 		if (phx_mac_parse(json_string_value(v), m.mac) == 0 && (to = phx_list_push(macs, sizeof(*to)))) {
 			*to = m;
