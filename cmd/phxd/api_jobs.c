@@ -73,8 +73,6 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 	struct phx_event ev = { .kind = PHX_EV_job_submit };
 	struct phx_outcome out = { 0 };
 	struct phx_err err = { 0 };
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
@@ -106,8 +104,6 @@ static bool may_see(struct daemon *d, struct phx_http_request *q, const struct p
 void api_jobs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_job, job, &s->jobs)
@@ -138,8 +134,6 @@ void api_job(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	uint64_t id;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &id);
 	if (j)
 		phx_http_reply_json(q, 200, j);
@@ -151,8 +145,6 @@ void api_job_cancel(struct phx_http_request *q, void *arg)
 	struct phx_event ev = { .kind = PHX_EV_job_cancel };
 	struct phx_outcome out = { 0 };
 	struct phx_err err = { 0 };
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &ev.job);
 	if (!j)
 		return;
@@ -202,8 +194,6 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t id;
 	const char *node = phx_http_query(q, "node");
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, &id);
 	if (!j)
 		return;
@@ -232,8 +222,6 @@ void api_job_output_put(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t id;
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	if (!person_require(d, q, PERSON_NODE))
-		return;
 	bool runs_it = false;
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);

@@ -12,8 +12,6 @@ enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60 };
 void api_status(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = view_status(d);
 	phx_http_reply_json(q, 200, j);
 }
@@ -24,8 +22,6 @@ void api_nodes(struct phx_http_request *q, void *arg)
 	struct phx_err err = { 0 };
 	struct phx_nodeset names = { 0 };
 	const char *filter = phx_http_query(q, "names");
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	int r = filter ? names_parse(d, filter, &names, &err) : 0;
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
@@ -45,8 +41,6 @@ void api_nodes(struct phx_http_request *q, void *arg)
 void api_node(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	const char *name = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, name);
@@ -77,8 +71,6 @@ void api_erasures(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_err err = { 0 };
 	PHX_AUTO_JSON json_t *list = json_array();
-	if (!person_require(d, q, PERSON_SERVICE_PROVIDER))
-		return;
 	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, list, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
@@ -91,8 +83,6 @@ void api_erasures(struct phx_http_request *q, void *arg)
 void api_roles(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_role, role, &s->roles)
@@ -105,8 +95,6 @@ void api_roles(struct phx_http_request *q, void *arg)
 void api_role(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	const char *name = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_role *role = phx_state_role(s, name);
@@ -136,8 +124,6 @@ void api_rules_match(struct phx_http_request *q, void *arg)
 	struct phx_err err = { 0 };
 	struct phx_nodeset names = { 0 };
 	const char *filter = phx_http_query(q, "nodes");
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	int r = names_parse(d, filter ? filter : "@all", &names, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
@@ -157,8 +143,6 @@ void api_rules_match(struct phx_http_request *q, void *arg)
 void api_images(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = catalog_images(d);
 	phx_http_reply_json(q, 200, j);
 }
@@ -166,8 +150,6 @@ void api_images(struct phx_http_request *q, void *arg)
 void api_packages(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *j = catalog_packages(d);
 	phx_http_reply_json(q, 200, j);
 }
@@ -191,7 +173,7 @@ void api_events(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t after, wait_s, limit;
 	const char *node = phx_http_query(q, "node");
-	if (!person_require(d, q, PERSON_USER) || !query_number(q, "after", INT64_MAX, 0, &after) ||
+	if (!query_number(q, "after", INT64_MAX, 0, &after) ||
 	    !query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) || !query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
 		return;
 	waits_hold(d->waits, q, after, limit ? (uint32_t)limit : EVENTS_MAX, node ? node : "",
@@ -202,8 +184,6 @@ void api_config(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_list lines = { 0 };
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_JSON json_t *list = json_array();
 	int r = phx_config_show(&d->cfg, &lines);
 	PHX_LIST_EACH(struct phx_config_line, line, &lines)
@@ -220,8 +200,6 @@ void api_config(struct phx_http_request *q, void *arg)
 void api_metrics(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	if (!person_require(d, q, PERSON_USER))
-		return;
 	PHX_AUTO_FREE char *text = view_metrics(d);
 	phx_http_reply_text(q, 200, "text/plain; version=0.0.4", text ? text : "");
 }
