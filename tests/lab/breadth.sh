@@ -139,7 +139,7 @@ root_is_encrypted() {
 	local id start
 	id=$(node_field ram1 .disk_key_id)
 	[ -n "$id" ] && [ -s "$(key_file)" ] || die "no disk key"
-	start=$(sfdisk -J "$(disk_file ram1)" | jq '.partitiontable.partitions[1].start')
+	start=$(sgdisk -i 2 "$(disk_file ram1)" | sed -n 's/^First sector: \([0-9]*\).*/\1/p')
 	[ "$(dd if="$(disk_file ram1)" bs=512 skip="$start" count=1 status=none | head -c 4)" = LUKS ]
 }
 key_file() { find "$DIR/state/keys" -type f -name "*$(node_field ram1 .disk_key_id)*" | head -n 1; }
@@ -207,8 +207,8 @@ comes_back_without_its_key() {
 }
 
 resume_brings_it_back() {
-	phx node resume web1 --yes --wait --timeout 4m || return 1
-	# automatic assignment is on
+	# automatic assignment is on: it is given its role again as soon as it is ready
+	phx node resume web1 --yes || return 1
 	wait_for 300 "web1 serves again" is_active web1 && serves web1
 }
 
@@ -236,7 +236,7 @@ image_altered() {
 
 image_cut_short() {
 	truncate -s 8M "$(image_file)"
-	phx node resume web1 --yes --wait --timeout 3m
+	phx node resume web1 --yes && ! is_quarantined web1 || return 1
 	wait_for 240 "web1 is quarantined again" is_quarantined web1
 	reason_says web1 "root.ext4.zst\|image"
 	say "$(node_field web1 .reason)"
@@ -244,7 +244,7 @@ image_cut_short() {
 
 image_mended() {
 	cat "$SCRATCH/root" >"$(image_file)"
-	phx node resume web1 --yes --wait --timeout 3m && wait_for 300 "web1 serves again" is_active web1 && serves web1
+	phx node resume web1 --yes && wait_for 300 "web1 serves again" is_active web1 && serves web1
 }
 
 image_part() {
