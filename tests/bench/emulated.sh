@@ -1,6 +1,6 @@
 # Emulated machines (QEMU, software emulation), a lab each for what belongs together. Sourced by run.
 # Power-on is the start of the QEMU process that the machine's BMC starts; the ends are events of the journal, and for
-# the page the first answer with status 200. "Emulated" is everything but the programs: phxd, agent, firmware, kernel.
+# the page the first answer with status 200. Only the hardware is emulated: firmware, kernels and programs are real.
 
 EMULATED_RUNS=${EMULATED_RUNS:-3}
 
@@ -37,7 +37,7 @@ power_on() {
 	phx node power "$1" on --wait --timeout 2m >/dev/null 2>&1 || return 1
 	pid=$(cut -d' ' -f1 "$DIR/machines/$1/qemu.pid") || return 1
 	ON_MS=$(awk -v now="$(now_ms)" -v hz="$(getconf CLK_TCK)" 'NR == FNR { up = $1; next }
-		{ sub(/.*\) /, ""); printf "%d", now - (up - $20 / hz) * 1000 }' /proc/uptime "/proc/$pid/stat")
+		{ sub(/.*\) /, ""); printf "%.0f", now - (up - $20 / hz) * 1000 }' /proc/uptime "/proc/$pid/stat")
 }
 registered_ms() { events "$1" "$ON_SEQ" 'map(select(.kind == "hello"))[0].time_ms // empty'; }
 has_registered() { [ -n "$(registered_ms "$1")" ]; }
