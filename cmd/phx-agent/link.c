@@ -310,10 +310,26 @@ static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, s
 	return jobs_kill(l->agent->jobs, o->id, err);
 }
 
+/* The facts again, whether or not they changed: the order stands until they have arrived. */
+static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	long status = 0;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	(void)o;
+	(void)extra;
+	int r = agent_read_facts(l->agent, err);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&l->agent->lock);
+	PHX_AUTO_JSON json_t *facts = phx_json_from_record(&phx_facts_record, &l->agent->facts);
+	pthread_mutex_unlock(&l->agent->lock);
+	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err) : -ENOMEM;
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}};
+} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
 static void refuse_job(struct agent *a, uint64_t id, const char *text)

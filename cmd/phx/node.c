@@ -343,6 +343,11 @@ int cmd_node_quarantine(struct cli *cli)
 	return act(cli, "quarantine", CLI_SAFE, "quarantine");
 }
 
+int cmd_node_inspect(struct cli *cli)
+{
+	return act(cli, "inspect", CLI_SAFE, "inspect");
+}
+
 int cmd_node_rm(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *body = json_object();

@@ -50,7 +50,7 @@ static const struct {
 	{ "wipe", PHX_EV_wipe, true },		  { "drain", PHX_EV_drain, false },
 	{ "resume", PHX_EV_resume, false },	  { "quarantine", PHX_EV_quarantine, false },
 	{ "power", PHX_EV_power, false },	  { "rm", PHX_EV_node_remove, false },
-	{ "bmc", PHX_EV_node_bmc, false },
+	{ "bmc", PHX_EV_node_bmc, false },	  { "inspect", PHX_EV_inspect, false },
 };
 
 static int find_action(const char *name)

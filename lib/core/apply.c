@@ -184,6 +184,7 @@ static const handler handlers[] = {
 	[PHX_EV_back] = phx_apply_back,
 	[PHX_EV_report] = phx_apply_report,
 	[PHX_EV_inventory] = phx_apply_inventory,
+	[PHX_EV_inspect] = phx_apply_inspect,
 	[PHX_EV_assign] = phx_apply_assign,
 	[PHX_EV_release] = phx_apply_release,
 	[PHX_EV_rebuild] = phx_apply_rebuild,

@@ -131,9 +131,9 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, c
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
- * kind "job"/"job_cancel": its part of a job. */
+ * kind "job"/"kill": its part of a job; kind "inspect": report the facts again. */
 struct phx_order {
-	char kind[16]; /* "step", "job", "kill" */
+	char kind[16]; /* "step", "job", "kill", "inspect" */
 	uint64_t id;   /* step id or job id */
 	uint64_t epoch;
 	uint32_t deadline_s;

@@ -63,6 +63,7 @@ int phx_apply_missing(struct phx_apply *a);
 int phx_apply_back(struct phx_apply *a);
 int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);
+int phx_apply_inspect(struct phx_apply *a);
 
 /* jobs.c */
 int phx_apply_job_submit(struct phx_apply *a);

@@ -113,6 +113,7 @@ int phx_apply_hello(struct phx_apply *a)
 	if (!n->up || new_boot)
 		n->up_since_ms = a->s->now_ms;
 	n->up = true;
+	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
 	n->env = ev->env;
 	n->power = PHX_POWER_KNOWN_ON;
@@ -196,6 +197,25 @@ int phx_apply_inventory(struct phx_apply *a)
 	r = r ? r : phx_facts_check(&a->ev->facts, a->err);
 	if (r < 0)
 		return r;
-	a->out->changed = !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
-	return take_facts(n, &a->ev->facts);
+	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
+	r = take_facts(n, &a->ev->facts);
+	if (r == 0)
+		n->inspect = false;
+	return r;
+}
+
+/* Facts on demand: an order that stands until the agent has answered. */
+int phx_apply_inspect(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	if (!n->up)
+		return phx_err_set(a->err, -EHOSTUNREACH, "%s is not up: it reports its facts when it boots", n->name);
+	if (n->inspect)
+		return 0;
+	n->inspect = true;
+	a->out->changed = true;
+	return phx_act(a, PHX_ACT_ORDER, n) ? 0 : -ENOMEM;
 }

@@ -39,6 +39,12 @@ static int add_job_order(const struct phx_job *j, struct phx_list *ret)
 	return phx_record_copy(&phx_job_record, &o->job, j);
 }
 
+static int add_inspect_order(struct phx_list *ret)
+{
+	struct phx_order *o = phx_list_push(ret, sizeof(*o));
+	return o ? PHX_STR_SET(o->kind, "inspect") : -ENOMEM;
+}
+
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders)
 {
 	const struct phx_node *n = phx_state_node(s, node);
@@ -48,6 +54,8 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	if (n->plan.cursor < n->plan.steps.n &&
 	    agent_may_do(n, PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor)))
 		r = add_step_order(s, n, ret_orders);
+	if (r == 0 && n->inspect)
+		r = add_inspect_order(ret_orders);
 	if (!n->jobs_running)
 		return r;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)

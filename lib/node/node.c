@@ -88,6 +88,7 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, boot_id),
 	PHX_STR(N, address),
 	PHX_ENUM(N, power, &phx_power_names),
+	PHX_BOOL(N, inspect),
 	PHX_STR(N, system_image),
 	PHX_STR(N, system_digest),
 	PHX_STR(N, system_disk),

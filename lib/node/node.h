@@ -134,6 +134,7 @@ struct phx_node {
 	char boot_id[40];
 	char address[64];
 	int power; /* enum phx_power_known, as last observed */
+	bool inspect; /* its facts were asked for again and have not come yet */
 	/* what it holds */
 	char system_image[PHX_NAME_MAX]; /* installed on disk */
 	char system_digest[65];

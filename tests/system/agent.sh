@@ -45,6 +45,13 @@ enrol_announced() {
 		is n2 '.facts.memory_bytes' 1073741824
 }
 
+# a change that nobody would notice for a minute is there at once when it is asked for
+inventory_on_demand() {
+	sed -i 's/1073741824/2147483648/' "$WORK/n2/facts.json"
+	phx node inspect n2 || return 1
+	until_true 5 is n2 .facts.memory_bytes 2147483648 && is n2 .inspect false
+}
+
 key_is_kept() {
 	local before
 	before=$(sha256sum "$WORK/n1/var/lib/phoenix/agent.key")
@@ -175,7 +182,7 @@ head_init
 node_init n1 1
 node_init n2 2
 roles_init
-for test in enrol_stranger enrol_announced key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
+for test in enrol_stranger enrol_announced inventory_on_demand key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
 	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back \
 	agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
 	stranger_with_old_certificate; do

@@ -241,6 +241,32 @@ static void a_reboot_ends_its_parts(void **state)
 	assert_true(phx_core_boot_local(&w->s, world_node(w, "n1")));
 }
 
+
+static void facts_on_demand(void **state)
+{
+	struct world *w = *state;
+	struct phx_list orders = { 0 };
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), 0);
+	phx_core_orders(&w->s, "n1", &orders);
+	assert_int_equal(orders.n, 1);
+	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "inspect");
+	phx_list_fini(&orders);
+	struct phx_event ev = { .kind = PHX_EV_inventory };
+	PHX_STR_SET(ev.node, "n1");
+	world_facts(&ev.facts, 1);
+	ev.facts.memory_bytes = 2ULL << 30;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	phx_core_orders(&w->s, "n1", &orders);
+	assert_int_equal(orders.n, 0);
+	assert_int_equal(world_node(w, "n1")->facts.memory_bytes, 2ULL << 30);
+	struct phx_event gone = { .kind = PHX_EV_missing };
+	PHX_STR_SET(gone.node, "n1");
+	world_apply(w, &gone, NULL);
+	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), -EHOSTUNREACH);
+}
+
 /* What goes through JSON comes back the same: state, and with it snapshots. */
 static void state_survives_json(void **state)
 {
@@ -273,6 +299,7 @@ int main(void)
 		WORLD_TEST(a_failed_part_ends_the_others),
 		WORLD_TEST(jobs_never_run_as_root),
 		WORLD_TEST(a_reboot_ends_its_parts),
+		WORLD_TEST(facts_on_demand),
 		WORLD_TEST(state_survives_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
