@@ -40,8 +40,8 @@ int order_image(const json_t *order, const char *member, struct phx_image *ret, 
 	struct phx_image image;
 	PHX_AUTO_JSON json_t *copy = json_is_object(j) ? json_copy((json_t *)j) : NULL;
 	if (!copy)
-		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): the head has none",
-				   member);
+		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): %s", member,
+				   phx_json_str(order, "image_error", "the head has none"));
 	json_object_del(copy, "cmdline");
 	int r = phx_json_to_record(&phx_image_record, copy, &image, err);
 	if (r == 0 && (r = check_image(&image, err)) < 0)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/store.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
 
@@ -81,13 +82,38 @@ static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_e
 	       take_record(q, j, "bmc", &phx_bmc_record, &ev->bmc);
 }
 
+/* The plan of an order, and whether it can begin: the image it writes must be there whole, or a node would be taken
+ * down for nothing. */
+static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
+{
+	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
+	struct phx_image im = { 0 };
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = phx_core_plan(s, ev, ret, err);
+	const struct phx_role *role = r == 0 ? phx_state_role(s, ret->to_role) : NULL;
+	for (uint32_t i = 0; role && i < ret->steps.n; i++) {
+		int kind = PHX_LIST_AT(&ret->steps, struct phx_step, i)->kind;
+		if (kind != PHX_STEP_image && kind != PHX_STEP_ram)
+			continue;
+		PHX_STR_SET(name, role->image);
+		PHX_STR_SET(version, role->image_version);
+	}
+	engine_unlock(d->engine);
+	if (r < 0 || !name[0])
+		return r;
+	r = phx_images_find(d->cfg.image_dir, name, version, &im, err);
+	phx_record_fini(&phx_image_record, &im);
+	if (r == 0)
+		return 0;
+	phx_record_fini(&phx_plan_record, ret);
+	return phx_err_prefix(err, r, "image %s", name);
+}
+
 static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 {
 	struct phx_err err = { 0 };
 	struct phx_plan plan = { 0 };
-	const struct phx_state *s = engine_lock(d->engine);
-	int r = phx_core_plan(s, ev, &plan, &err);
-	engine_unlock(d->engine);
+	int r = try_plan(d, ev, &plan, &err);
 	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
 			      plan.steps.n > 0, "epoch", (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null());
 	if (r == 0)
@@ -95,11 +121,25 @@ static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 	return j;
 }
 
+/* What the core says of an order stays the core's to say: only the image counts here. */
+static int check_image(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
+{
+	struct phx_plan plan = { 0 };
+	struct phx_err why = { 0 };
+	if (ev->kind != PHX_EV_assign && ev->kind != PHX_EV_rebuild)
+		return 0;
+	int r = try_plan(d, ev, &plan, &why);
+	if (r == 0)
+		phx_record_fini(&phx_plan_record, &plan);
+	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;
+}
+
 static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 {
 	struct phx_err err = { 0 };
 	struct phx_outcome out = { 0 };
-	int r = engine_submit(d->engine, ev, &out, &err);
+	int r = check_image(d, ev, &err);
+	r = r ? r : engine_submit(d->engine, ev, &out, &err);
 	uint64_t epoch = 0;
 	bool under_way = false; /* asked for before and not finished: there is something to wait for */
 	const struct phx_state *s = engine_lock(d->engine);

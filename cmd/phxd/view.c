@@ -102,20 +102,21 @@ json_t *view_status(struct daemon *d)
 
 /* ---- orders ---- */
 
-static json_t *image_json(struct daemon *d, const char *name, const char *version)
+/* Null when there is none that can be used; `why` then says so. */
+static json_t *image_json(struct daemon *d, const char *name, const char *version, struct phx_err *why)
 {
 	struct phx_image im;
-	if (phx_images_find(d->cfg.image_dir, name, version, &im, NULL) < 0)
+	if (phx_images_find(d->cfg.image_dir, name, version, &im, why) < 0)
 		return json_null();
 	json_t *j = phx_json_from_record(&phx_image_record, &im);
 	phx_record_fini(&phx_image_record, &im);
 	return j;
 }
 
-static json_t *deploy_json(struct daemon *d)
+static json_t *deploy_json(struct daemon *d, struct phx_err *why)
 {
 	char cmdline[PHX_CONFIG_TEXT_MAX + 200];
-	json_t *j = image_json(d, d->cfg.deploy_image, NULL);
+	json_t *j = image_json(d, d->cfg.deploy_image, NULL, why);
 	snprintf(cmdline, sizeof(cmdline), "%s phx.server=%s:%u phx.http=%s:%u", d->cfg.kernel_args, d->cfg.address,
 		 d->cfg.https_port, d->cfg.address, d->cfg.http_port);
 	if (json_is_object(j))
@@ -125,13 +126,16 @@ static json_t *deploy_json(struct daemon *d)
 
 json_t *view_order(struct daemon *d, const struct phx_order *o)
 {
+	struct phx_err why = { 0 };
 	json_t *j = phx_json_from_record(&phx_order_record, o);
 	if (!j || strcmp(o->kind, "step"))
 		return j;
 	if (o->step.kind == PHX_STEP_kexec)
-		json_object_set_new(j, "deploy", deploy_json(d));
+		json_object_set_new(j, "deploy", deploy_json(d, &why));
 	if (o->step.kind == PHX_STEP_image || o->step.kind == PHX_STEP_ram)
-		json_object_set_new(j, "image", image_json(d, o->role.image, o->role.image_version));
+		json_object_set_new(j, "image", image_json(d, o->role.image, o->role.image_version, &why));
+	if (why.text[0])
+		json_object_set_new(j, "image_error", json_string(why.text));
 	return j;
 }
 

@@ -181,7 +181,12 @@ used_things_stay() {
 truncated_image_is_found() {
 	echo cut >"$WORK/head/images/test/1/root.squashfs"
 	run phx image verify test
-	[ "$status" = 1 ] && silent && grep -q root.squashfs "$WORK/err"
+	[ "$status" = 1 ] && silent && grep -q root.squashfs "$WORK/err" || return 1
+	# no node is taken down for it
+	run phx node rebuild c1 --yes
+	said 1 err 'cut short or altered' || return 1
+	is c1 .state active && run phx node plan c1 batch-compute --setup wipe:overwrite
+	grep -q root.squashfs "$WORK/err"
 }
 bad_role_is_told_with_its_line() {
 	printf 'pool = "web";\nimage = "nosuch";\n' >"$WORK/etc/roles/odd.conf"

@@ -53,6 +53,16 @@ static void test_image(void **state)
 	assert_int_equal(order_image(j, "deploy", &image, NULL), -ENOENT);
 }
 
+static void test_why_there_is_no_image(void **state)
+{
+	(void)state;
+	struct phx_image image;
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *j = parse("{\"image\": null, \"image_error\": \"root.ext4.zst: cut short\"}");
+	assert_int_equal(order_image(j, "image", &image, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "root.ext4.zst: cut short"));
+}
+
 static void check_bad_image(const char *image_json)
 {
 	struct phx_image image;
@@ -174,6 +184,7 @@ int main(void)
 		TEST(test_order),
 		TEST(test_image),
 		TEST(test_bad_images),
+		TEST(test_why_there_is_no_image),
 		TEST(test_copy_tree),
 		TEST(test_copy_tree_that_fails),
 		TEST(test_role_state),
