@@ -5,44 +5,7 @@
 #include "core/internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n)
-{
-	struct phx_action *act = phx_list_push(&a->out->actions, sizeof(*act));
-	if (!act)
-		return NULL;
-	act->kind = kind;
-	if (n) {
-		PHX_STR_SET(act->node, n->name);
-		act->epoch = n->plan.epoch;
-	}
-	return act;
-}
-
-void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
-{
-	struct phx_action *act = phx_act(a, PHX_ACT_NOTE, n);
-	if (!act)
-		return;
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(act->text, sizeof(act->text), fmt, ap);
-	va_end(ap);
-}
-
-int phx_need_node(struct phx_apply *a, struct phx_node **ret)
-{
-	*ret = phx_state_node(a->s, a->ev->node);
-	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
-}
-
-bool phx_node_has_bmc(const struct phx_node *n)
-{
-	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
-}
 
 static int apply_settings(struct phx_apply *a)
 {

@@ -12,6 +12,7 @@ struct phx_apply {
 	struct phx_err *err;
 };
 
+/* outcome.c */
 /** Append an action for `n` (may be NULL); NULL on ENOMEM. */
 struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n);
 /** Append a note: a sentence about `n` for `phx events`. */
