@@ -16,7 +16,8 @@ enum { SMALL = 64 << 10, LARGE = 1 << 20, FILE_MAX_MB = 64 };
 
 const struct phx_http_route routes[] = {
 #define ROUTE(method, path, via, handler, person, body_max, body_file) \
-	{ method, path, via, guarded_##handler, body_max, body_file },
+	{ method, path, (via) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0), guarded_##handler, body_max, \
+	  body_file },
 #include "phxd/routes.def"
 #undef ROUTE
 };

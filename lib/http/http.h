@@ -63,12 +63,15 @@ bool phx_http_gone(const struct phx_http_request *q);
 
 typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
 
+/** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their body is taken. */
+#define PHX_HTTP_CERT (1u << 8)
+
 /** One row a route: the table is also what API documentation is made from. The first row that fits is
  * taken. HEAD is served by GET rows. */
 struct phx_http_route {
 	const char *method;
 	const char *path; /* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
-	unsigned via;	  /* bits 1u << enum phx_http_listener */
+	unsigned via;	  /* bits 1u << enum phx_http_listener, and PHX_HTTP_CERT */
 	phx_http_handler handler;
 	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
 	bool body_file;	 /* body is spooled to a temporary file (phx_http_body_path) */

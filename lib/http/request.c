@@ -229,6 +229,11 @@ static void admit(struct phx_http_request *q)
 		refuse_route(q, allow);
 		return;
 	}
+	const struct phx_http_peer *peer = &q->connection->peer;
+	if ((q->route->via & PHX_HTTP_CERT) && peer->via == PHX_HTTP_TLS && !peer->has_cert) {
+		phx_http_refuse(q, 403, -EPERM, "not permitted: a client certificate of this site is wanted here", NULL);
+		return;
+	}
 	MHD_get_connection_values(q->mhd, MHD_GET_ARGUMENT_KIND, take_argument, q);
 	if (q->body_error < 0) {
 		phx_http_refuse(q, 400, -EINVAL, "query: a bad escape, a control character, or too many arguments",

@@ -1,6 +1,8 @@
 /* A real server on loopback and real clients: listeners, peers, routes, errors, bad clients. */
 #include "unit/http/world.h"
 
+#include <dirent.h>
+
 #define ANY (1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_TLS | 1u << PHX_HTTP_PLAIN)
 #define UNIX (1u << PHX_HTTP_UNIX)
 
@@ -61,6 +63,8 @@ static void reply_not_json(struct phx_http_request *q, void *arg)
 static const struct phx_http_route routes[] = {
 	{ "GET", "/v1/peer", ANY, reply_peer, 0, false },
 	{ "GET", "/v1/unix-only", UNIX, reply_peer, 0, false },
+	{ "GET", "/v1/own", ANY | PHX_HTTP_CERT, reply_peer, 0, false },
+	{ "PUT", "/v1/own/file", ANY | PHX_HTTP_CERT, reply_peer, 1 << 20, true },
 	{ "GET", "/v1/nodes/*", ANY, reply_params, 0, false },
 	{ "DELETE", "/v1/nodes/*", ANY, reply_params, 0, false },
 	{ "GET", "/v1/nodes/*/steps/*", ANY, reply_params, 0, false },
@@ -194,6 +198,40 @@ static void test_tls_server_certificate_is_no_client(void **state)
 	char cert[96], key[96];
 	world_certify(w->pki, w->dir, PHX_CERT_SERVER, "impostor", cert, key);
 	check_no_cert(w, cert, key);
+}
+
+static unsigned spooled(const struct world *w)
+{
+	unsigned n = 0;
+	DIR *d = opendir(w->spool);
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* Whoever shows no certificate is refused before its body takes room. */
+static void test_route_for_certificates(void **state)
+{
+	struct world *w = *state;
+	struct phx_http_client *c = tls_client(w, NULL, NULL), *known = tls_client(w, w->cert, w->key);
+	struct phx_err err = { 0 };
+	char path[96];
+	json_t *j = NULL;
+	refused(c, "GET", "/v1/own", -EPERM, "certificate");
+	json_decref(get_json(known, "/v1/own"));
+	world_put(world_path(w, "upload", path, sizeof(path)), "some bytes");
+	assert_int_equal(phx_http_upload(c, "/v1/own/file", path, &j, &err), -EPERM);
+	assert_int_equal(spooled(w), 0);
+	assert_int_equal(phx_http_upload(known, "/v1/own/file", path, &j, &err), 0);
+	json_decref(j);
+	phx_http_client_free(c);
+	phx_http_client_free(known);
+	/* the Unix socket has its own way to know who asks */
+	struct phx_http_client *u = unix_client(w);
+	json_decref(get_json(u, "/v1/own"));
+	phx_http_client_free(u);
 }
 
 static void test_client_refuses_foreign_server(void **state)
@@ -413,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_tls_without_certificate),
 		cmocka_unit_test(test_tls_foreign_certificate_is_none),
 		cmocka_unit_test(test_tls_server_certificate_is_no_client),
+		cmocka_unit_test(test_route_for_certificates),
 		cmocka_unit_test(test_client_refuses_foreign_server),
 		cmocka_unit_test(test_params_decoded),
 		cmocka_unit_test(test_bad_paths),
