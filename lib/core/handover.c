@@ -189,6 +189,7 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 {
 	if (step->deadline_ms > a->s->now_ms)
 		return;
+	a->out->changed = true;
 	if (n->plan.repairs++ >= a->s->settings.repairs_max || (n->up && n->env == PHX_ENV_DEPLOY)) {
 		phx_quarantine(a, n, n->up ? "there is no system on it to enter" :
 					     "it went silent in the middle of a hand-over and has no BMC");

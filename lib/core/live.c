@@ -38,6 +38,7 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	struct phx_err why = { 0 };
 	if (n->state != PHX_NODE_COMMISSIONING)
 		return;
+	a->out->changed = true;
 	if (phx_facts_check(&n->facts, &why) < 0) {
 		phx_quarantine(a, n, why.text);
 		return;
@@ -76,8 +77,10 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 		phx_handover_failed(a, n, "the node started again in the middle of the step");
 		return;
 	}
-	if (step->status == PHX_STEP_PENDING && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT)
+	if (step->status == PHX_STEP_PENDING && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT) {
 		step->deadline_ms = a->s->now_ms; /* it waited for the node: here it is */
+		a->out->changed = true;
+	}
 	phx_handover_advance(a, n);
 }
 
@@ -92,6 +95,17 @@ static void note_system(struct phx_node *n, const struct phx_event *ev)
 	n->healthy = ev->healthy;
 }
 
+/* An agent whose answer was lost registers again: that is no event. */
+static bool tells_news(const struct phx_node *n, const struct phx_event *ev)
+{
+	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != ev->env ||
+	       n->healthy != ev->healthy || strcmp(n->boot_id, ev->boot_id) || strcmp(n->address, ev->address) ||
+	       strcmp(n->actual_role, ev->actual_role) || strcmp(n->actual_identity, ev->actual_identity) ||
+	       strcmp(n->system_image, ev->system_image) || strcmp(n->system_digest, ev->system_digest) ||
+	       (n->system_disk[0] && !ev->system_digest[0]) ||
+	       !phx_record_equal(&phx_facts_record, &n->facts, &ev->facts);
+}
+
 int phx_apply_hello(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
@@ -103,6 +117,7 @@ int phx_apply_hello(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
+	a->out->changed = tells_news(n, ev);
 	r = take_facts(n, &ev->facts);
 	if (r < 0)
 		return r;
@@ -122,7 +137,6 @@ int phx_apply_hello(struct phx_apply *a)
 	if (new_boot)
 		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
-	a->out->changed = true;
 	/* what this registration begins is not what it interrupted */
 	plan_after_hello(a, n, new_boot, new_env);
 	commission(a, n);

@@ -115,6 +115,11 @@ static void make_event(struct world *w, struct phx_event *ev)
 	PHX_STR_SET(ev->by, "test");
 	PHX_STR_SET(ev->actual_role, PICK("", "web", "compute"));
 	ev->healthy = chance(50);
+	const struct phx_node *n = phx_state_node(&w->s, ev->node);
+	if (n && chance(70)) {
+		PHX_STR_SET(ev->actual_role, n->actual_role);
+		ev->healthy = n->healthy;
+	}
 	of_order(ev);
 	of_machine(ev, i);
 	of_job(ev);
@@ -239,6 +244,35 @@ static void random_life(void **state, uint64_t from)
 	assert_true(journalled_events > EVENTS / 10 && w->s.last_step_id > 50);
 }
 
+/* Answers are lost when the head dies: an agent that asks again must not make the journal longer each time. */
+static void what_is_told_twice_is_told_once(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	struct phx_event report = { .kind = PHX_EV_report, .healthy = true };
+	struct phx_event back = { .kind = PHX_EV_back };
+	PHX_STR_SET(report.node, "n1");
+	PHX_STR_SET(report.actual_role, "web");
+	PHX_STR_SET(report.text, "answers");
+	PHX_STR_SET(back.node, "n1");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
+	assert_int_equal(world_apply(w, &report, NULL), 0);
+	uint64_t seq = w->s.seq;
+	assert_int_equal(world_apply(w, &report, NULL), 0);
+	assert_int_equal(world_apply(w, &back, NULL), 0);
+	assert_int_equal(w->s.seq, seq);
+	PHX_STR_SET(report.text, "does not answer");
+	assert_int_equal(world_apply(w, &report, NULL), 0);
+	assert_int_equal(w->s.seq, seq + 1);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0); /* says not healthy */
+	assert_int_equal(w->s.seq, seq + 2);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
+	assert_int_equal(w->s.seq, seq + 2);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, true), 0);
+	assert_int_equal(w->s.seq, seq + 3);
+}
+
 #define LIFE(n) \
 	static void life_##n(void **state) \
 	{ \
@@ -253,7 +287,7 @@ LIFE(6)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { WORLD_TEST(life_1), WORLD_TEST(life_2), WORLD_TEST(life_3),
+	const struct CMUnitTest tests[] = { WORLD_TEST(what_is_told_twice_is_told_once), WORLD_TEST(life_1), WORLD_TEST(life_2), WORLD_TEST(life_3),
 					    WORLD_TEST(life_4), WORLD_TEST(life_5), WORLD_TEST(life_6) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,426 @@
+/* A fake agent for tests of the head: it speaks the agents' protocol over real HTTPS with a certificate of its own,
+ * and answers every order with success, or as told, without doing anything to the machine. Each effect is a line
+ * "STEP ID KIND ROLE DISK" or "JOB ID" in DIR/effects, written once an id: what an agent's own journal is for.
+ *
+ * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it anew in the deploy
+ * environment. A lost answer is asked for again, for ever. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "http/http.h"
+#include "node/node.h"
+
+enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
+
+struct fake {
+	const char *dir, *server, *ca, *mac, *serial, *fail;
+	int fail_left;
+	int verbose;
+	uint32_t number;
+	struct phx_http_client *client;
+	/* what a machine remembers: in DIR/memory */
+	char boot_id[40], env[16], role[PHX_NAME_MAX], identity[200], image[PHX_NAME_MAX], digest[65];
+	bool up; /* said hello in this boot */
+	char power[16];
+};
+
+static const struct phx_field memory_fields[] = {
+	PHX_STR(struct fake, boot_id),	PHX_STR(struct fake, env),   PHX_STR(struct fake, role),
+	PHX_STR(struct fake, identity), PHX_STR(struct fake, image), PHX_STR(struct fake, digest),
+};
+static const struct phx_record memory_record = PHX_RECORD("memory", struct fake, memory_fields);
+
+static void nap(int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+	nanosleep(&ts, NULL);
+}
+
+static char *in_dir(const struct fake *f, const char *name)
+{
+	char *path = phx_path("%s/%s", f->dir, name);
+	if (!path)
+		exit(1);
+	return path;
+}
+
+static void note(const struct fake *f, const char *what, const char *text)
+{
+	if (f->verbose)
+		fprintf(stderr, "%s: %s\n", what, text);
+}
+
+/* ---- memory ---- */
+
+static void remember(const struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "memory");
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&memory_record, f);
+	PHX_AUTO_FREE char *text = phx_json_text(j);
+	if (!text || phx_file_write(path, text, strlen(text), 0600, NULL) < 0)
+		exit(1);
+}
+
+static bool recall(struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "memory");
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_JSON json_t *j = NULL;
+	struct fake was;
+	if (phx_file_read(path, 65536, &text, NULL, NULL) < 0 || phx_json_parse(text, strlen(text), &j, NULL) < 0 ||
+	    phx_json_to_record(&memory_record, j, &was, NULL) < 0)
+		return false;
+	PHX_STR_SET(f->boot_id, was.boot_id);
+	PHX_STR_SET(f->env, was.env);
+	PHX_STR_SET(f->role, was.role);
+	PHX_STR_SET(f->identity, was.identity);
+	PHX_STR_SET(f->image, was.image);
+	PHX_STR_SET(f->digest, was.digest);
+	return true;
+}
+
+static void boot(struct fake *f, const char *env)
+{
+	static int boots;
+	snprintf(f->boot_id, sizeof(f->boot_id), "fake-%u-%ld-%d-%d", f->number, (long)time(NULL), (int)getpid(),
+		 ++boots);
+	PHX_STR_SET(f->env, env);
+	f->up = false;
+	remember(f);
+}
+
+/* Was this line written already? If not it is now. */
+static bool first_time(const struct fake *f, const char *line)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "effects");
+	PHX_AUTO_FREE char *text = NULL;
+	char key[600];
+	snprintf(key, sizeof(key), "%s\n", line);
+	if (phx_file_read(path, 1 << 20, &text, NULL, NULL) == 0 && strstr(text, key))
+		return false;
+	FILE *out = fopen(path, "ae");
+	if (!out || fputs(key, out) < 0 || fclose(out))
+		exit(1);
+	return true;
+}
+
+/* ---- talking ---- */
+
+static void connect_again(struct fake *f)
+{
+	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
+	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
+	bool known = access(cert, R_OK) == 0;
+	struct phx_http_client_config config = { .base_url = f->server,
+						 .ca_pem_path = f->ca,
+						 .cert_pem_path = known ? cert : NULL,
+						 .key_pem_path = known ? key : NULL };
+	struct phx_err err = { 0 };
+	phx_http_client_free(f->client);
+	if (phx_http_client_new(&config, &f->client, &err) < 0) {
+		fprintf(stderr, "fake agent: %s\n", err.text);
+		exit(1);
+	}
+}
+
+static int call(struct fake *f, const char *path, const json_t *body, json_t **ret)
+{
+	struct phx_err err = { 0 };
+	int r = phx_http_call_json(f->client, "POST", path, body, TIMEOUT_MS, ret, &err);
+	if (r < 0)
+		note(f, path, err.text);
+	return r;
+}
+
+static char *make_csr(struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "key.pem");
+	PHX_AUTO_FREE char *key = NULL;
+	char *csr = NULL;
+	struct phx_err err = { 0 };
+	int r = phx_file_read(path, 65536, &key, NULL, NULL);
+	if (r == 0) {
+		r = phx_csr_from_key(key, "fake", &csr, &err);
+	} else {
+		r = phx_csr_make("fake", &key, &csr, &err);
+		r = r ? r : phx_file_write(path, key, strlen(key), 0600, &err);
+	}
+	if (r < 0) {
+		fprintf(stderr, "fake agent: %s\n", err.text);
+		exit(1);
+	}
+	return csr;
+}
+
+static bool enrolled(struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "cert.pem");
+	if (access(path, R_OK) == 0)
+		return true;
+	PHX_AUTO_FREE char *csr = make_csr(f);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:[s],s:s,s:s,s:s}", "csr", csr, "macs", f->mac, "serial",
+					       f->serial, "boot_id", f->boot_id, "env", f->env);
+	connect_again(f);
+	if (call(f, "/v1/agent/enrol", body, &answer) < 0)
+		return false;
+	const char *cert = phx_json_str(answer, "cert", NULL);
+	if (!cert || phx_file_write(path, cert, strlen(cert), 0600, NULL) < 0)
+		return false;
+	connect_again(f);
+	return true;
+}
+
+static json_t *facts(const struct fake *f)
+{
+	char disk[40];
+	snprintf(disk, sizeof(disk), "serial-FAKE-%u", f->number);
+	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:[{s:s,s:I,s:b}],s:[{s:s,s:s,s:b}]}", "arch", "x86_64", "cpus", 2,
+			 "memory_bytes", (json_int_t)1 << 30, "serial", f->serial, "boot_mode", "uefi", "disks", "id",
+			 disk, "size_bytes", (json_int_t)4 << 30, "can_discard", 1, "nics", "mac", f->mac, "dev",
+			 "eth0", "link", 1);
+}
+
+static void say_hello(struct fake *f)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "boot_id", f->boot_id, "env", f->env,
+					       "facts", facts(f), "actual_role", f->role, "actual_identity",
+					       f->identity, "system_image", f->image, "system_digest", f->digest);
+	int r = call(f, "/v1/agent/hello", body, &answer);
+	f->up = r == 0;
+	if (r < 0)
+		nap(RETRY_MS);
+	/* nothing is to be done: enter what is installed, as the deploy environment does */
+	if (r == 0 && !strcmp(phx_json_str(answer, "boot", ""), "local") && !strcmp(f->env, "deploy")) {
+		PHX_STR_SET(f->env, "os");
+		f->up = false;
+		remember(f);
+	}
+}
+
+/* ---- orders ---- */
+
+struct order {
+	int64_t id, epoch;
+	const char *kind; /* of the step */
+	const char *disk, *method;
+	const json_t *role;
+};
+
+static void take_system(struct fake *f, const struct order *o)
+{
+	PHX_STR_SET(f->image, phx_json_str(o->role, "image", ""));
+	PHX_STR_SET(f->digest, phx_json_str(o->role, "image_digest", ""));
+	f->role[0] = f->identity[0] = '\0';
+}
+
+static void lose_system(struct fake *f, const struct order *o)
+{
+	(void)o;
+	f->image[0] = f->digest[0] = f->role[0] = f->identity[0] = '\0';
+}
+
+static void take_role(struct fake *f, const struct order *o)
+{
+	struct phx_role role;
+	if (phx_json_to_record(&phx_role_record, o->role, &role, NULL) < 0)
+		return;
+	PHX_STR_SET(f->role, role.name);
+	phx_role_identity(&role, f->identity, sizeof(f->identity));
+	phx_record_fini(&phx_role_record, &role);
+}
+
+static void lose_role(struct fake *f, const struct order *o)
+{
+	(void)o;
+	f->role[0] = f->identity[0] = '\0';
+}
+
+static void go_down(struct fake *f, const struct order *o)
+{
+	(void)o;
+	lose_role(f, o);
+	boot(f, "deploy");
+}
+
+static void go_up(struct fake *f, const struct order *o)
+{
+	(void)o;
+	PHX_STR_SET(f->env, "os");
+	f->up = false;
+}
+
+/* What a step changes in the machine's memory; other steps change nothing. */
+static const struct {
+	const char *kind;
+	void (*effect)(struct fake *f, const struct order *o);
+	bool leaves; /* ends by the next hello, not by a result */
+} steps[] = {
+	{ "kexec", go_down, true },   { "enter", go_up, true },	      { "wipe", lose_system, false },
+	{ "image", take_system, false }, { "ram", take_system, false }, { "activate", take_role, false },
+	{ "leave", lose_role, false },
+};
+
+static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
+{
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "epoch",
+					       (json_int_t)o->epoch, "result", (json_int_t)result, "text",
+					       result ? "it was told to fail" : "");
+	if (o->kind && !strcmp(o->kind, "wipe") && !result)
+		json_object_set_new(body, "wipe",
+				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk, "method", o->method,
+					      "size_bytes", (json_int_t)4 << 30, "verified_bytes", (json_int_t)4 << 30,
+					      "verified", 1, "detail", "read back by a fake"));
+	for (;;) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		int r = call(f, "/v1/agent/result", body, &answer);
+		/* taken, or of the past; everything else is asked again, as an agent's outbox does */
+		if (r == 0 || r == -ESTALE || r == -EBUSY || r == -EEXIST || r == -EINVAL || r == -EACCES)
+			return;
+		nap(RETRY_MS);
+	}
+}
+
+static void do_step(struct fake *f, const struct order *o)
+{
+	char line[512];
+	const char *role = phx_json_str(o->role, "name", "");
+	bool leaves = false;
+	if (f->fail && !strcmp(f->fail, o->kind) && f->fail_left > 0) {
+		f->fail_left--;
+		send_result(f, "step", o, -EIO);
+		return;
+	}
+	snprintf(line, sizeof(line), "STEP %lld %s %s %s", (long long)o->id, o->kind, role[0] ? role : "-",
+		 o->disk[0] ? o->disk : "-");
+	bool first = first_time(f, line);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++) {
+		if (strcmp(steps[i].kind, o->kind))
+			continue;
+		leaves = steps[i].leaves;
+		if (first || leaves)
+			steps[i].effect(f, o);
+	}
+	remember(f);
+	if (!leaves)
+		send_result(f, "step", o, 0);
+}
+
+static void obey(struct fake *f, const json_t *j)
+{
+	const json_t *step = json_object_get(j, "step");
+	struct order o = { .id = phx_json_int(j, "id", 0),
+			   .epoch = phx_json_int(j, "epoch", 0),
+			   .role = json_object_get(j, "role"),
+			   .disk = phx_json_str(step, "disk", ""),
+			   .method = phx_json_str(step, "method", "") };
+	const char *kind = phx_json_str(j, "kind", "");
+	char line[64];
+	if (!strcmp(kind, "step")) {
+		o.kind = phx_json_str(step, "kind", "");
+		do_step(f, &o);
+		return;
+	}
+	snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL", (long long)o.id);
+	first_time(f, line);
+	send_result(f, "job", &o, strcmp(kind, "kill") ? 0 : 143);
+}
+
+static void beat(struct fake *f)
+{
+	size_t i;
+	json_t *order;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:s,s:s,s:s,s:b,s:[],s:i}", "env", f->env, "boot_id", f->boot_id,
+					       "actual_role", f->role, "actual_identity", f->identity, "healthy",
+					       f->role[0] != '\0', "running", "wait_ms", WAIT_MS);
+	int r = call(f, "/v1/agent/beat", body, &answer);
+	if (r == -ESTALE || r == -EBUSY || r == -EEXIST)
+		f->up = false; /* 409: hello first */
+	if (r < 0) {
+		nap(RETRY_MS);
+		return;
+	}
+	json_array_foreach(json_object_get(answer, "orders"), i, order)
+		obey(f, order);
+}
+
+/* ---- power ---- */
+
+/* Follows DIR/power; true while the machine is on. */
+static bool has_power(struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "power");
+	PHX_AUTO_FREE char *text = NULL;
+	char now[16] = "on";
+	if (phx_file_read(path, 64, &text, NULL, NULL) == 0)
+		snprintf(now, sizeof(now), "%.*s", (int)strcspn(text, "\n"), text);
+	if (!strcmp(f->power, "off") && strcmp(now, "off")) {
+		lose_role(f, NULL);
+		boot(f, "deploy");
+	}
+	PHX_STR_SET(f->power, now);
+	return strcmp(now, "off") != 0;
+}
+
+static void usage(void)
+{
+	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] [--image NAME --digest HEX]\n"
+	      "       [--fail STEP --times N] [-v]\n",
+	      stderr);
+	exit(64);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dir", 1, NULL, 'd' },    { "server", 1, NULL, 's' }, { "ca", 1, NULL, 'c' },
+		{ "number", 1, NULL, 'n' }, { "env", 1, NULL, 'e' },	{ "image", 1, NULL, 'i' },
+		{ "digest", 1, NULL, 'g' }, { "fail", 1, NULL, 'f' },	{ "times", 1, NULL, 't' },
+		{ 0 },
+	};
+	struct fake f = { .env = "os", .power = "on" };
+	char mac[PHX_MAC_MAX], serial[16];
+	for (int c; (c = getopt_long(argc, argv, "v", options, NULL)) != -1;) {
+		switch (c) {
+		case 'd': f.dir = optarg; break;
+		case 's': f.server = optarg; break;
+		case 'c': f.ca = optarg; break;
+		case 'n': f.number = (uint32_t)atoi(optarg); break;
+		case 'e': PHX_STR_SET(f.env, optarg); break;
+		case 'i': PHX_STR_SET(f.image, optarg); break;
+		case 'g': PHX_STR_SET(f.digest, optarg); break;
+		case 'f': f.fail = optarg; break;
+		case 't': f.fail_left = atoi(optarg); break;
+		case 'v': f.verbose = 1; break;
+		default: usage();
+		}
+	}
+	if (!f.dir || !f.server || !f.ca || !f.number)
+		usage();
+	signal(SIGPIPE, SIG_IGN);
+	snprintf(mac, sizeof(mac), "02:00:00:00:00:%02x", f.number);
+	snprintf(serial, sizeof(serial), "SN%u", f.number);
+	f.mac = mac;
+	f.serial = serial;
+	if (!recall(&f))
+		boot(&f, f.env);
+	connect_again(&f);
+	for (;;) {
+		if (!has_power(&f) || !enrolled(&f))
+			nap(RETRY_MS);
+		else if (!f.up)
+			say_hello(&f);
+		else
+			beat(&f);
+	}
+}

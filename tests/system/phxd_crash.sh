@@ -1,0 +1,162 @@
+#!/bin/bash
+# phxd is killed at every event of a hand-over, before the commit, after it, and after its actions, and started again:
+# the hand-over ends, every step took effect once, every erase is recorded once, and the journal replays.
+. "$(dirname "$0")/phxd.bash"
+[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+
+# bash tells of every death, and curl of every head that is not there
+exec 2>"$WORK/noise"
+
+# A head that dies at STAGE:SEQ; nothing is waited for: it may die at once.
+head_that_dies() {
+	PHXD_TEST_CRASH_AT=$1 "$BUILD/bin/phxd" --config "$WORK/etc/phoenix.conf" >>"$WORK/phxd.log" 2>&1 &
+	HEAD=$!
+}
+head_died() { ! kill -0 "$HEAD" 2>/dev/null; }
+answers() { api /v1/status >/dev/null 2>&1; }
+
+# A head that is asked until it answers or is dead; true when it answers.
+answers_or_dies() {
+	local end=$((SECONDS + 15))
+	until answers; do
+		head_died && return 1
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.02
+	done
+}
+
+# order_through STAGE ACTION JSON NODE STATE ROLE: ends when the node is there; counts deaths in $DEATHS
+order_through() {
+	local stage=$1 order=$2 body=$3 node=$4 state=$5 role=$6 at end=$((SECONDS + 60)) done=
+	at=$(($(seq_now) + 1))
+	DEATHS=0
+	head_stop
+	head_that_dies "$stage:$at"
+	while [ $SECONDS -lt $end ]; do
+		if answers_or_dies; then
+			[ -n "$done" ] && idle "$node" "$state" "$role" && return 0
+			# an order that was not answered may have been taken or not: it is given again, and is no second one
+			if [ -z "$done" ]; then
+				action "$order" "$body" | grep -q '"code":0' && done=1
+				continue
+			fi
+		fi
+		if head_died; then
+			wait "$HEAD" 2>/dev/null
+			DEATHS=$((DEATHS + 1))
+			at=$((at + 1))
+			head_that_dies "$stage:$at"
+			continue
+		fi
+		sleep 0.02
+	done
+	echo "after $DEATHS deaths, last at $stage:$at:"
+	field "$node" '.state, .reason, .plan.cursor, (.plan.steps[] | "\(.kind) \(.status) \(.error)")'
+	return 1
+}
+
+# every_step_once NODE LINES-BEFORE STEP...: since then each of these took effect once, and nothing else did
+every_step_once() {
+	local node=$1 before=$2 got want
+	shift 2
+	got=$(tail -n "+$((before + 1))" "$WORK/$node/effects" | awk '$1 == "STEP" { print $3 }' | tr '\n' ' ')
+	want="$* "
+	[ "$got" = "$want" ] && return 0
+	echo "effects: $got; wanted: $want"
+	return 1
+}
+
+# through STAGE ACTION JSON NODE STATE ROLE EVENTS STEP...: and at least EVENTS deaths
+through() {
+	local before events=$7
+	before=$(wc -l <"$WORK/$4/effects")
+	order_through "${@:1:6}" || return 1
+	[ "$DEATHS" -ge "$events" ] || { echo "only $DEATHS deaths"; return 1; }
+	every_step_once "$4" "$before" "${@:8}"
+}
+
+noop_there() {
+	through "$1" assign '{"nodes": "c1", "role": "web"}' c1 active web 8 prefetch drain stop leave activate start health
+}
+noop_back() {
+	through "$1" assign '{"nodes": "c1", "role": "batch"}' c1 active batch 7 prefetch stop leave activate start health
+}
+# the key goes, the disk is erased, the image comes
+wiped() {
+	local before
+	before=$(api /v1/nodes/c2/erasures | jq '.erasures | length')
+	through "$1" assign '{"nodes": "c2", "role": "vault", "setup": {"mode": "wipe", "method": "discard"}}' c2 active vault 10 \
+		stop kexec wipe image enter activate start health || return 1
+	[ $(($(api /v1/nodes/c2/erasures | jq '.erasures | length') - before)) = 1 ] && [ -n "$(field c2 .disk_key_id)" ]
+}
+wiped_by_its_key() {
+	local before
+	before=$(api /v1/nodes/c2/erasures | jq '.erasures | length')
+	through "$1" assign '{"nodes": "c2", "role": "web"}' c2 active web 10 \
+		stop kexec wipe image enter activate start health || return 1
+	[ $(($(api /v1/nodes/c2/erasures | jq '.erasures | length') - before)) = 1 ] &&
+		[ "$(field c2 .disk_key_id)" = "" ] && [ -z "$(ls "$WORK/head/keys")" ]
+}
+
+# ---- and afterwards ----
+
+# Without its snapshots the whole journal is replayed; each event's actions are made again and compared.
+journal_replays() {
+	head_stop
+	rm -f "$WORK/copy.db"*
+	cp "$WORK/head/journal.db" "$WORK/copy.db" && sqlite3 "$WORK/copy.db" 'DELETE FROM snapshots' || return 1
+	sed "s|^state_dir|journal = \"$WORK/copy.db\"; &|" "$WORK/etc/phoenix.conf" >"$WORK/etc/replay.conf"
+	"$BUILD/bin/phxd" --config "$WORK/etc/replay.conf" >>"$WORK/phxd.log" 2>&1 &
+	HEAD=$!
+	until_true 15 answers && [ "$(seq_now)" -gt 80 ] && idle c1 active batch && idle c2 active web
+}
+# An event that does not come out as it was recorded is never passed over.
+a_changed_journal_is_refused() {
+	head_stop
+	sqlite3 "$WORK/copy.db" "DELETE FROM snapshots; UPDATE events SET actions='[]' WHERE seq=(SELECT MAX(seq) FROM events WHERE kind='assign')"
+	"$BUILD/bin/phxd" --config "$WORK/etc/replay.conf" >"$WORK/refused" 2>&1 &&
+		return 1
+	grep -q 'replay of event .*actions are not those that were recorded' "$WORK/refused"
+}
+erase_records_are_signed() {
+	head_stop
+	head_start
+	local n i
+	api /v1/nodes/c2/erasures >"$WORK/erasures"
+	n=$(jq '.erasures | length' "$WORK/erasures")
+	[ "$n" -ge 6 ] && [ "$(jq '[.erasures[].step_id] | unique | length' "$WORK/erasures")" = "$n" ] || return 1
+	for ((i = 0; i < n; i++)); do
+		jq -rj ".erasures[$i].record" "$WORK/erasures" >"$WORK/record"
+		printf '%b' "$(jq -r ".erasures[$i].signature" "$WORK/erasures" | sed 's/../\\x&/g')" >"$WORK/signature"
+		openssl pkeyutl -verify -rawin -pubin -inkey "$WORK/head/pki/site.pub" -in "$WORK/record" \
+			-sigfile "$WORK/signature" >/dev/null || return 1
+	done
+	tr 2 3 <"$WORK/record" >"$WORK/forged"
+	! openssl pkeyutl -verify -rawin -pubin -inkey "$WORK/head/pki/site.pub" -in "$WORK/forged" -sigfile "$WORK/signature" \
+		>/dev/null
+}
+
+head_conf
+head_start
+package tools 1.0 'echo tools'
+roles_init
+post /v1/reload >/dev/null
+for n in 1 2; do
+	post /v1/nodes "{\"name\": \"c$n\", \"macs\": [\"02:00:00:00:00:0$n\"], \"serial\": \"SN$n\"}" >/dev/null
+	fake_start "c$n" "$n" --env os --image test --digest "$IMAGE_DIGEST"
+	until_true 10 is "c$n" .state ready
+done
+action assign '{"nodes": "c1", "role": "batch"}' >/dev/null
+action assign '{"nodes": "c2", "role": "web"}' >/dev/null
+until_true 20 idle c1 active batch
+until_true 20 idle c2 active web
+for stage in apply commit act; do
+	check "noop_there_$stage" noop_there $stage
+	check "noop_back_$stage" noop_back $stage
+	check "wiped_$stage" wiped $stage
+	check "wiped_by_its_key_$stage" wiped_by_its_key $stage
+done
+check erase_records_are_signed erase_records_are_signed
+check journal_replays journal_replays
+check a_changed_journal_is_refused a_changed_journal_is_refused
+exit "$FAILED"
