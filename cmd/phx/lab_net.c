@@ -53,7 +53,9 @@ int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_e
 	return r;
 }
 
-/* The head's addresses; the IPv6 one so that iPXE need not wait for a router. */
+/* The head's addresses; the IPv6 ones so that iPXE need not wait for a router. The link-local one is given by us and
+ * not doubted: the kernel's own would be checked for a double for 2 s after the first machine is switched on, and the
+ * router's answer to that machine be lost. */
 static int make_bridge(const struct lab *lab, struct phx_err *err)
 {
 	char head[32];
@@ -64,6 +66,10 @@ static int make_bridge(const struct lab *lab, struct phx_err *err)
 		r = ip(lab, err, "link add " LAB_BRIDGE " type bridge forward_delay 0 stp_state 0");
 	if (r == 0)
 		r = ip(lab, err, "addr add %s/24 brd + dev " LAB_BRIDGE, head);
+	if (r == 0)
+		r = ip(lab, err, "link set " LAB_BRIDGE " addrgenmode none");
+	if (r == 0)
+		r = ip(lab, err, "addr add fe80::1/64 dev " LAB_BRIDGE " nodad");
 	if (r == 0)
 		r = ip(lab, err, "addr add fd77::1/64 dev " LAB_BRIDGE " nodad");
 	if (r == 0)
