@@ -31,8 +31,12 @@ struct daemon {
 /* ---- live.c ---- */
 
 int live_new(struct daemon *d, struct live **ret);
-/** Answers all long polls. Safe on NULL. */
+/** Answers all long polls; from then on none is held. Safe on NULL and twice. */
+void live_stop(struct live *l);
+/** After live_stop() and when nobody asks any more. Safe on NULL. */
 void live_free(struct live *l);
+/** If the core knows no node `node`: its contact goes, and a poll that its agent still holds is answered. */
+void live_forget_gone(struct live *l, const char *node);
 /** A node was heard: returns true when the core must hear of it (it had been missing, or is new here). */
 bool live_heard(struct live *l, const char *node);
 /** What a node last measured, as JSON text; copied (malloc'd) or NULL. */
@@ -57,6 +61,9 @@ void exec_action(struct exec *x, const struct phx_action *act);
 /* ---- waits.c ---- */
 
 int waits_new(struct daemon *d, struct waits **ret);
+/** Answers all who wait; from then on nobody is held. Safe on NULL and twice. */
+void waits_stop(struct waits *w);
+/** After waits_stop() and when nobody asks any more. Safe on NULL. */
 void waits_free(struct waits *w);
 /** Hold `q` until an event after `after` is there or `wait_ms` passed, then answer with events. */
 void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,

@@ -19,6 +19,8 @@ struct engine {
 	struct phx_state state;
 	struct phx_store *store;
 	pthread_mutex_t lock;
+	struct phx_list todo; /* struct phx_action: of committed events, in their order */
+	bool acting;	      /* a thread is carrying them out */
 	int64_t base_ms; /* core time = base + monotonic */
 	uint64_t snapshot_seq;
 	struct phx_err readonly; /* text set = read-only */
@@ -48,12 +50,12 @@ int64_t engine_now(struct engine *e)
 }
 
 /* The crash tests end the daemon by SIGKILL at a chosen commit: nothing else can hit that instant. */
-static void maybe_crash(const struct engine *e, const char *stage)
+static void maybe_crash(const struct engine *e, const char *stage, uint64_t seq)
 {
 	char here[64];
 	if (!e->crash_at)
 		return;
-	snprintf(here, sizeof(here), "%s:%llu", stage, (unsigned long long)e->state.seq);
+	snprintf(here, sizeof(here), "%s:%llu", stage, (unsigned long long)seq);
 	if (!strcmp(here, e->crash_at))
 		kill(getpid(), SIGKILL);
 }
@@ -167,6 +169,7 @@ void engine_close(struct engine *e)
 		snapshot(e, NULL);
 	phx_store_close(e->store);
 	phx_state_fini(&e->state);
+	phx_list_fini(&e->todo);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }
@@ -250,7 +253,7 @@ static int apply_locked(struct engine *e, struct phx_event *ev, struct phx_outco
 	int r = phx_core_apply(&e->state, ev, out, err);
 	if (r < 0 || e->state.seq == before)
 		return r;
-	maybe_crash(e, "apply");
+	maybe_crash(e, "apply", e->state.seq);
 	r = commit(e, ev, out, &why);
 	if (r < 0) {
 		phx_outcome_fini(out);
@@ -258,10 +261,42 @@ static int apply_locked(struct engine *e, struct phx_event *ev, struct phx_outco
 		return phx_err_set(err, r, "nothing was done, the journal cannot be written: %s", why.text);
 	}
 	phx_err_clear(&e->readonly);
-	maybe_crash(e, "commit");
+	maybe_crash(e, "commit", e->state.seq);
 	if (e->state.seq - e->snapshot_seq >= e->config.snapshot_every)
 		snapshot(e, NULL);
 	return 1;
+}
+
+/* With the lock held. */
+static void queue_actions(struct engine *e, const struct phx_list *actions)
+{
+	PHX_LIST_EACH(struct phx_action, act, actions)
+	{
+		struct phx_action *to = phx_list_push(&e->todo, sizeof(*to));
+		if (to)
+			*to = *act;
+	}
+}
+
+/* One thread at a time, in the order of the commits: an 'off' that follows a 'boot' must not come before it. An
+ * action that brings another event about finds the door open, its actions come after. */
+static void carry_out(struct engine *e)
+{
+	pthread_mutex_lock(&e->lock);
+	bool mine = !e->acting;
+	e->acting = true;
+	while (mine && e->todo.n) {
+		struct phx_list now = e->todo;
+		e->todo = (struct phx_list){ 0 };
+		pthread_mutex_unlock(&e->lock);
+		PHX_LIST_EACH(struct phx_action, act, &now)
+			e->config.act(e->config.arg, act);
+		phx_list_fini(&now);
+		pthread_mutex_lock(&e->lock);
+	}
+	if (mine)
+		e->acting = false;
+	pthread_mutex_unlock(&e->lock);
 }
 
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
@@ -270,11 +305,12 @@ int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *re
 	pthread_mutex_lock(&e->lock);
 	int r = apply_locked(e, ev, &out, err);
 	uint64_t seq = e->state.seq;
+	if (r == 1)
+		queue_actions(e, &out.actions);
 	pthread_mutex_unlock(&e->lock);
 	if (r == 1) {
-		PHX_LIST_EACH(struct phx_action, act, &out.actions)
-			e->config.act(e->config.arg, act);
-		maybe_crash(e, "act");
+		carry_out(e);
+		maybe_crash(e, "act", seq);
 		e->config.committed(e->config.arg, seq);
 	}
 	if (ret && r >= 0)
@@ -289,10 +325,10 @@ void engine_resume(struct engine *e)
 	struct phx_list actions = { 0 };
 	pthread_mutex_lock(&e->lock);
 	phx_core_pending(&e->state, &actions);
+	queue_actions(e, &actions);
 	pthread_mutex_unlock(&e->lock);
-	PHX_LIST_EACH(struct phx_action, act, &actions)
-		e->config.act(e->config.arg, act);
 	phx_list_fini(&actions);
+	carry_out(e);
 }
 
 const struct phx_state *engine_lock(struct engine *e)

@@ -10,7 +10,8 @@
 
 struct engine;
 
-/** Carries out one action after its commit, without the engine's lock. Must not block for long. */
+/** Carries out one action after its commit, without the engine's lock: one at a time, in the order of the commits,
+ * perhaps on another thread than the one that submitted. Must not block for long. */
 typedef void (*engine_act_fn)(void *arg, const struct phx_action *act);
 /** Told after each commit; `seq` is the last event's. */
 typedef void (*engine_commit_fn)(void *arg, uint64_t seq);

@@ -57,18 +57,6 @@ static void power_failed(struct exec *x, const struct ticket *t, int code, const
 	submit(x, &ev);
 }
 
-static void queue_power(struct exec *x, const struct ticket *t)
-{
-	struct phx_bmc bmc = { 0 };
-	struct phx_err err = { 0 };
-	int op = PHX_POWER_STATUS;
-	int r = bmc_of(x, t->node, &bmc);
-	r = r ? r : phx_enum_parse(&phx_power_op_names, t->op, &op, &err);
-	r = r ? r : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op, x->d->cfg.power_timeout_ms, t->ticket, &err);
-	if (r < 0 && r != -EALREADY)
-		power_failed(x, t, r, err.text);
-}
-
 static bool take_ticket(struct exec *x, uint64_t id, struct ticket *ret)
 {
 	bool found = false;
@@ -83,6 +71,20 @@ static bool take_ticket(struct exec *x, uint64_t id, struct ticket *ret)
 	}
 	pthread_mutex_unlock(&x->lock);
 	return found;
+}
+
+static void queue_power(struct exec *x, const struct ticket *t)
+{
+	struct phx_bmc bmc = { 0 };
+	struct phx_err err = { 0 };
+	int op = PHX_POWER_STATUS;
+	int r = bmc_of(x, t->node, &bmc);
+	r = r ? r : phx_enum_parse(&phx_power_op_names, t->op, &op, &err);
+	r = r ? r : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op, x->d->cfg.power_timeout_ms, t->ticket, &err);
+	struct ticket mine;
+	/* a ticket that stayed behind would pass for an operation under way when the step is tried again */
+	if (r < 0 && take_ticket(x, t->ticket, &mine))
+		power_failed(x, &mine, r, err.text);
 }
 
 static void put_ticket(struct exec *x, const struct ticket *t)
@@ -193,10 +195,20 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+/* One reading of the whole state serves all who ask for it before it begins. */
+static bool asked_already(const struct exec *x, const struct phx_action *act)
+{
+	if (act->kind == PHX_ACT_DHCP)
+		PHX_LIST_EACH(struct phx_action, a, &x->todo)
+			if (a->kind == PHX_ACT_DHCP)
+				return true;
+	return false;
+}
+
 static void enqueue(struct exec *x, const struct phx_action *act)
 {
 	pthread_mutex_lock(&x->lock);
-	struct phx_action *to = phx_list_push(&x->todo, sizeof(*to));
+	struct phx_action *to = asked_already(x, act) ? NULL : phx_list_push(&x->todo, sizeof(*to));
 	if (to)
 		*to = *act;
 	pthread_cond_signal(&x->more);
@@ -212,9 +224,12 @@ void exec_action(struct exec *x, const struct phx_action *act)
 	case PHX_ACT_POWER:
 		start_power(x, act);
 		return;
+	case PHX_ACT_DHCP:
+		live_forget_gone(x->d->live, act->node); /* removed or renamed */
+		enqueue(x, act);
+		return;
 	case PHX_ACT_KEY_MAKE:
 	case PHX_ACT_KEY_DESTROY:
-	case PHX_ACT_DHCP:
 		enqueue(x, act);
 		return;
 	case PHX_ACT_ERASED: /* written with the commit */

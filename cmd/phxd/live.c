@@ -1,6 +1,9 @@
 /* Liveness and long polls: soft state that a restart may lose. A beat that
  * brings nothing new never touches the core; silence and change do, as events.
- * Called by the API's threads and the loop. */
+ * Called by the API's threads and the loop.
+ *
+ * Lock order: the engine's, then this one's (the API shows monitors under the engine's
+ * lock). So nothing asks the engine, not even for the time, while it holds this lock. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -30,6 +33,8 @@ struct live {
 	pthread_mutex_t lock;
 	struct contact **contacts; /* sorted by name */
 	size_t n, cap;
+	bool adopted; /* by the loop's thread alone */
+	bool stopped; /* nothing is held any more */
 };
 
 int live_new(struct daemon *d, struct live **ret)
@@ -64,7 +69,7 @@ static size_t find(const struct live *l, const char *node, bool *ret_found)
 }
 
 /* The contact of `node`, made when it is new; NULL on ENOMEM. */
-static struct contact *contact_of(struct live *l, const char *node)
+static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 {
 	bool found;
 	size_t at = find(l, node, &found);
@@ -83,7 +88,7 @@ static struct contact *contact_of(struct live *l, const char *node)
 		return NULL;
 	PHX_STR_SET(c->node, node);
 	c->fresh = c->wake = true;
-	c->heard_ms = engine_now(l->d->engine);
+	c->heard_ms = now;
 	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
 	l->contacts[at] = c;
 	l->n++;
@@ -94,7 +99,7 @@ bool live_heard(struct live *l, const char *node)
 {
 	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node);
+	struct contact *c = contact_of(l, node, now);
 	bool tell = c && (c->missing || c->fresh);
 	if (c) {
 		c->heard_ms = now;
@@ -119,8 +124,9 @@ char *live_monitor(struct live *l, const char *node)
 void live_set_monitor(struct live *l, const char *node, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
+	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node);
+	struct contact *c = contact_of(l, node, now);
 	if (c) {
 		free(c->monitor);
 		c->monitor = PHX_TAKE(copy);
@@ -131,8 +137,9 @@ void live_set_monitor(struct live *l, const char *node, const char *text)
 
 bool live_report_changed(struct live *l, const char *node, const char *report)
 {
+	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node);
+	struct contact *c = contact_of(l, node, now);
 	bool changed = c && strcmp(c->report, report) != 0;
 	if (changed)
 		snprintf(c->report, sizeof(c->report), "%s", report);
@@ -204,47 +211,66 @@ static void answer_empty(struct release r)
 	json_decref(r.running);
 }
 
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms)
+/* Is it time to look for orders? An answer may have been lost on its way: now and then it is. */
+static bool take_look(struct live *l, const char *node, int64_t now)
 {
-	int64_t until = engine_now(l->d->engine) + wait_ms;
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node);
-	int64_t now = until - wait_ms;
-	/* an answer may have been lost on its way: look again now and then */
+	struct contact *c = contact_of(l, node, now);
 	bool look = c && (c->wake || now - c->looked_ms > LOOK_AGAIN_MS);
 	if (look) {
 		c->wake = false;
 		c->looked_ms = now;
 	}
 	pthread_mutex_unlock(&l->lock);
-	json_t *orders = look ? new_orders(l, node, running) : json_array();
-	if (!c || json_array_size(orders) || wait_ms <= 0) {
+	return look;
+}
+
+/* Puts the suspended `q` where live_wake() finds it. What has to be answered instead, at once, is returned:
+ * the poll that was held before, or `q` itself when nothing can be held. */
+static struct release hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
+			   int64_t now, int64_t until, bool *ret_again)
+{
+	*ret_again = false;
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = l->stopped ? NULL : contact_of(l, node, now);
+	struct release old = { q, NULL };
+	if (c) {
+		old = take_held(c);
+		c->held = q;
+		c->held_until_ms = until;
+		c->running = json_deep_copy(running);
+		*ret_again = c->wake;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return old;
+}
+
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms)
+{
+	int64_t now = engine_now(l->d->engine);
+	bool again;
+	json_t *orders = take_look(l, node, now) ? new_orders(l, node, running) : json_array();
+	if (json_array_size(orders) || wait_ms <= 0) {
 		answer(q, orders);
 		return;
 	}
 	json_decref(orders);
 	phx_http_suspend(q);
-	pthread_mutex_lock(&l->lock);
-	struct release old = take_held(c);
-	c->held = q;
-	c->held_until_ms = until;
-	c->running = json_deep_copy(running);
-	bool again = c->wake;
-	pthread_mutex_unlock(&l->lock);
-	answer_empty(old);
+	answer_empty(hold(l, node, q, running, now, now + wait_ms, &again));
 	if (again)
 		live_wake(l, node);
 }
 
 void live_wake(struct live *l, const char *node)
 {
+	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node);
+	struct contact *c = contact_of(l, node, now);
 	struct release r = { 0 };
 	if (c) {
 		r = take_held(c);
 		c->wake = !r.q;
-		c->looked_ms = engine_now(l->d->engine);
+		c->looked_ms = now;
 	}
 	pthread_mutex_unlock(&l->lock);
 	if (!r.q)
@@ -252,6 +278,31 @@ void live_wake(struct live *l, const char *node)
 	json_t *orders = new_orders(l, node, r.running);
 	json_decref(r.running);
 	answer(r.q, orders);
+}
+
+void live_forget_gone(struct live *l, const char *node)
+{
+	struct release r = { 0 };
+	struct contact *gone = NULL;
+	const struct phx_state *s = engine_lock(l->d->engine);
+	bool there = phx_state_node(s, node);
+	engine_unlock(l->d->engine);
+	if (there)
+		return;
+	pthread_mutex_lock(&l->lock);
+	bool found;
+	size_t at = find(l, node, &found);
+	if (found) {
+		gone = l->contacts[at];
+		r = take_held(gone);
+		l->n--;
+		memmove(&l->contacts[at], &l->contacts[at + 1], (l->n - at) * sizeof(struct contact *));
+	}
+	pthread_mutex_unlock(&l->lock);
+	answer_empty(r);
+	if (gone)
+		free(gone->monitor);
+	free(gone);
 }
 
 /* ---- time ---- */
@@ -276,9 +327,10 @@ static void adopt_nodes(struct live *l)
 			PHX_STR_SET(w->text, n->name);
 	}
 	engine_unlock(l->d->engine);
+	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
 	PHX_LIST_EACH(struct phx_word, w, &names)
-		contact_of(l, w->text);
+		contact_of(l, w->text, now);
 	pthread_mutex_unlock(&l->lock);
 	phx_list_fini(&names);
 }
@@ -287,8 +339,9 @@ int live_tick(struct live *l)
 {
 	struct phx_list silent = { 0 };
 	int64_t now = engine_now(l->d->engine);
-	if (!l->n)
+	if (!l->adopted)
 		adopt_nodes(l);
+	l->adopted = true;
 	for (size_t i = 0;; i++) {
 		struct release overdue = { 0 };
 		pthread_mutex_lock(&l->lock);
@@ -312,6 +365,24 @@ int live_tick(struct live *l)
 		tell_missing(l, w->text);
 	phx_list_fini(&silent);
 	return TICK_MS;
+}
+
+/* A poll that is held; nothing is held from now on. */
+static struct release take_any(struct live *l)
+{
+	struct release r = { 0 };
+	pthread_mutex_lock(&l->lock);
+	l->stopped = true;
+	for (size_t i = 0; i < l->n && !r.q; i++)
+		r = take_held(l->contacts[i]);
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+void live_stop(struct live *l)
+{
+	for (struct release r; l && (r = take_any(l)).q;)
+		answer_empty(r);
 }
 
 void live_free(struct live *l)

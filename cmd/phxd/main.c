@@ -30,8 +30,7 @@ static void act(void *arg, const struct phx_action *action)
 static void committed(void *arg, uint64_t seq)
 {
 	struct daemon *d = arg;
-	if (d->waits)
-		waits_wake(d->waits, seq);
+	waits_wake(d->waits, seq);
 }
 
 /* ---- the loop ---- */
@@ -182,13 +181,14 @@ static int start(struct daemon *d, struct phx_err *err)
 
 static void stop(struct daemon *d)
 {
-	/* no new work, then no work, then no state */
-	net_stop(d);
+	/* who waits is answered, then nobody asks, then nobody works, then nothing is left */
+	live_stop(d->live);
+	waits_stop(d->waits);
+	phx_http_server_free(d->http);
 	exec_free(d->exec);
+	net_stop(d);
 	waits_free(d->waits);
 	live_free(d->live);
-	d->waits = NULL;
-	phx_http_server_free(d->http);
 	engine_close(d->engine);
 	phx_pki_free(d->pki);
 	phx_config_fini(&d->cfg);

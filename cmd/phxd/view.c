@@ -23,6 +23,7 @@ json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_
 	if (!j)
 		return NULL;
 	expected_identity(s, n, expected, sizeof(expected));
+	json_object_del(j, "token_sha256"); /* who sees it could try tokens on it */
 	bool settled = n->state == PHX_NODE_ACTIVE && n->up;
 	bool drift = settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected));
 	json_object_set_new(j, "expected", json_string(expected));

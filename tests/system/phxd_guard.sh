@@ -1,0 +1,100 @@
+#!/bin/bash
+# What phxd keeps from whom, and what it does not forget: people and events, agents of removed nodes, silent nodes after
+# a restart, machines that nobody knows.
+. "$(dirname "$0")/phxd.bash"
+[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS -m 20 --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }
+as_node() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" "https://127.0.0.1:$HTTPS$2" "${@:3}"; }
+bare() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" "https://127.0.0.1:$HTTPS$1" "${@:2}"; }
+mac_of() { printf "02:00:00:00:00:%02x" "$1"; }
+announce() { post /v1/nodes "{\"name\": \"$1\", \"macs\": [\"$(mac_of "$2")\"]}" >/dev/null; }
+ms() { date +%s%3N; }
+
+# ---- events ----
+
+events_of_jobs_are_their_owners() {
+	post /v1/jobs '{"argv": ["secret-of-daemon"], "user": "daemon"}' >/dev/null
+	nobody /v1/jobs -d '{"argv": ["mine"]}' >/dev/null
+	nobody "/v1/events?limit=1000" >"$WORK/nobody.json"
+	! grep -q secret-of-daemon "$WORK/nobody.json" && jq -e '[.events[] | select(.kind == "job_submit")] | length == 1' "$WORK/nobody.json"
+}
+events_of_others_are_told_without_their_body() {
+	jq -e '(.events | length) > 3 and all(.events[]; has("event") or has("actions") | not)' "$WORK/nobody.json" &&
+		api /v1/events | jq -e 'any(.events[]; .event.argv)'
+}
+tokens_are_not_shown() {
+	post /v1/nodes '{"name": "t1", "token": "1234"}' >/dev/null
+	nobody /v1/nodes/t1 | jq -e '.name == "t1" and (has("token_sha256") | not)'
+}
+a_batch_tells_where_to_go_on() {
+	api "/v1/events?limit=2" | jq -e '.last == 2 and (.events | length) == 2'
+}
+# other nodes' events must not end a poll for one node, or it becomes a storm
+a_poll_for_one_node_waits_for_it() {
+	local last begun
+	last=$(seq_now)
+	begun=$(ms)
+	(for _ in 1 2 3 4; do sleep 0.2; post /v1/jobs '{"argv": ["x"], "user": "daemon"}'; done) >/dev/null &
+	api "/v1/events?node=n1&after=$last&wait=2" | jq -e '.events == []' && [ $(($(ms) - begun)) -ge 1800 ]
+}
+a_poll_for_one_node_is_answered_at_once() {
+	local begun
+	(sleep 0.3; action drain '{"nodes": "n1", "text": "a test"}' >/dev/null) &
+	begun=$(ms)
+	api "/v1/events?node=n1&after=$(seq_now)&wait=10" | jq -e '.events[0].node == "n1"' && [ $(($(ms) - begun)) -lt 5000 ]
+}
+
+# ---- who may not ----
+
+bodies_of_strangers_are_not_taken() {
+	head -c 3000000 /dev/zero >"$WORK/zeros"
+	[ "$(bare /v1/agent/jobs/1/output -T "$WORK/zeros" -o /dev/null -w '%{http_code}')" = 403 ] &&
+		bare /v1/agent/hello -d '{}' | grep -q certificate
+}
+a_removed_nodes_poll_ends() {
+	local begun body
+	body=$(api /v1/nodes/n2 | jq -c '{boot_id, env, wait_ms: 15000, running: []}')
+	agent_kill n2
+	(sleep 0.5; action rm '{"nodes": "n2", "force": true}' >/dev/null) &
+	begun=$(ms)
+	as_node n2 /v1/agent/beat -d "$body" | jq -e '.orders == []' && [ $(($(ms) - begun)) -lt 8000 ]
+}
+a_removed_nodes_certificate_is_worth_nothing() {
+	announce n2 2
+	as_node n2 /v1/agent/beat -d "{}" | grep -q certificate
+}
+
+# ---- what is not forgotten ----
+
+# one agent answers so soon that the head has not looked around yet; the other died with the head
+the_silent_are_missed_after_a_restart() {
+	until_true 10 eval '[ "$(field n1 .up) $(field n3 .up)" = "true true" ]' || return 1
+	head_kill
+	agent_kill n3
+	head_start
+	until_true 10 eval '[ "$(field n3 .up)" = false ]' && [ "$(field n1 .up)" = true ]
+}
+
+head_conf
+head_start
+package tools 1 'exit 0'
+roles_init
+post /v1/reload >/dev/null
+for i in 1 2 3; do
+	announce n$i $i
+	fake_start n$i $i
+done
+for i in 1 2 3; do until_true 20 idle n$i ready "" || not_ok "n$i is not ready"; done
+
+check events_of_jobs_are_their_owners events_of_jobs_are_their_owners
+check events_of_others_are_told_without_their_body events_of_others_are_told_without_their_body
+check tokens_are_not_shown tokens_are_not_shown
+check a_batch_tells_where_to_go_on a_batch_tells_where_to_go_on
+check a_poll_for_one_node_waits_for_it a_poll_for_one_node_waits_for_it
+check a_poll_for_one_node_is_answered_at_once a_poll_for_one_node_is_answered_at_once
+check bodies_of_strangers_are_not_taken bodies_of_strangers_are_not_taken
+check a_removed_nodes_poll_ends a_removed_nodes_poll_ends
+check a_removed_nodes_certificate_is_worth_nothing a_removed_nodes_certificate_is_worth_nothing
+check the_silent_are_missed_after_a_restart the_silent_are_missed_after_a_restart
+exit $FAILED
