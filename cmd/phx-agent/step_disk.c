@@ -151,7 +151,7 @@ static int stream_image(struct step_run *s, const struct phx_image *image, const
 		r = phx_image_sink_finish(PHX_TAKE(sink), file->sha256, file->size, file->raw_size, err);
 	phx_image_sink_free(sink);
 	phx_http_client_free(c);
-	return r;
+	return r < 0 ? phx_err_prefix(err, r, "image %s %s, %s", image->name, image->version, file->name) : r;
 }
 
 static int make_partitions(struct step_run *s, const char *disk, char ret_root[64], struct phx_err *err)

@@ -83,7 +83,8 @@ static void put_disk_system(struct phx_buf *b, const json_t *value, const json_t
 	const char *key = phx_json_str(row, "disk_key_id", "");
 	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "");
 	if (*key)
-		phx_buf_addf(b, " (encrypted with key %s)", key);
+		phx_buf_addf(b, " (encrypted with key %s%s)", key,
+			     phx_json_bool(row, "key_unread", false) ? ": destroyed, unread" : "");
 }
 
 static void put_tenant(struct phx_buf *b, const json_t *value, const json_t *row)
