@@ -74,23 +74,6 @@ void api_enrol(struct phx_http_request *q, void *arg)
 
 /* ---- registration ---- */
 
-/* The node a request speaks for: its certificate must still be the enrolled one (a newer key makes an older one
- * worthless). False after answering. */
-static bool agent_of(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])
-{
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_node *n = phx_state_node(s, peer->cert.name);
-	bool known = n && !strcmp(n->key_fp, peer->cert.fingerprint);
-	engine_unlock(d->engine);
-	if (!known) {
-		phx_http_reply_error(q, -EACCES, "this certificate is not the node's present one");
-		return false;
-	}
-	phx_str_copy(ret_node, PHX_NAME_MAX, peer->cert.name);
-	return true;
-}
-
 static void reply_hello(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	json_t *role_json = NULL;
@@ -124,7 +107,7 @@ void api_hello(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_hello };
 	struct phx_err err = { 0 };
-	if (!agent_of(d, q, ev.node))
+	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
@@ -186,7 +169,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	char node[PHX_NAME_MAX];
-	if (!agent_of(d, q, node))
+	if (!person_agent(d, q, node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
@@ -245,7 +228,7 @@ void api_result(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_event ev = { 0 };
 	struct phx_err err = { 0 };
-	if (!agent_of(d, q, ev.node))
+	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j || !take_result(q, j, &ev))
@@ -266,7 +249,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_inventory };
 	struct phx_err err = { 0 };
-	if (!agent_of(d, q, ev.node))
+	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
@@ -305,7 +288,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 	char node[PHX_NAME_MAX], hex[PHX_DISK_KEY_SIZE * 2 + 1];
 	uint8_t key[PHX_DISK_KEY_SIZE];
 	struct phx_err err = { 0 };
-	if (!agent_of(d, q, node))
+	if (!person_agent(d, q, node))
 		return;
 	const char *key_id = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);

@@ -92,6 +92,9 @@ void api_package_file(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *file = phx_http_param(q, 0);
+	char node[PHX_NAME_MAX];
+	if (!person_agent(d, q, node))
+		return;
 	if (strchr(file, '/') || file[0] == '.') {
 		phx_http_reply_error(q, -EINVAL, "packages/FILE: a plain file name is wanted");
 		return;

@@ -92,22 +92,33 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 	phx_event_fini(&ev);
 }
 
-/* End users see only their own jobs. */
-static bool may_see(struct daemon *d, struct phx_http_request *q, const struct phx_job *job)
+/* Whose jobs the asker sees: found out before the engine's lock is taken, since it may ask the user database. */
+struct viewer {
+	const struct phx_http_peer *peer;
+	bool all; /* the resource provider */
+};
+
+static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *q)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	if (person_of(d, peer) >= PERSON_SERVICE_PROVIDER)
+	return (struct viewer){ peer, person_of(d, peer) == PERSON_PROVIDER };
+}
+
+static bool may_see(const struct viewer *v, const struct phx_job *job)
+{
+	if (v->all)
 		return true;
-	return peer->via == PHX_HTTP_UNIX ? job->uid == peer->uid : !strcmp(job->user, peer->cert.name);
+	return v->peer->via == PHX_HTTP_UNIX ? job->uid == v->peer->uid : !strcmp(job->user, v->peer->cert.name);
 }
 
 void api_jobs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
+	struct viewer viewer = viewer_of(d, q);
 	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_job, job, &s->jobs)
-		if (may_see(d, q, job))
+		if (may_see(&viewer, job))
 			json_array_append_new(list, phx_json_from_record(&phx_job_record, job));
 	engine_unlock(d->engine);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "jobs", list);
@@ -118,10 +129,11 @@ void api_jobs(struct phx_http_request *q, void *arg)
 static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, uint64_t *ret_id)
 {
 	json_t *j = NULL;
+	struct viewer viewer = viewer_of(d, q);
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, *ret_id);
-		if (job && may_see(d, q, job))
+		if (job && may_see(&viewer, job))
 			j = phx_json_from_record(&phx_job_record, job);
 		engine_unlock(d->engine);
 	}
@@ -221,21 +233,22 @@ void api_job_output_put(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	uint64_t id;
-	const struct phx_http_peer *peer = phx_http_peer(q);
+	char node[PHX_NAME_MAX];
 	bool runs_it = false;
+	if (!person_agent(d, q, node))
+		return;
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, id);
 		for (uint32_t i = 0; job && i < job->parts.n; i++)
-			runs_it = runs_it || !strcmp(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node,
-						     peer->cert.name);
+			runs_it = runs_it || !strcmp(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node, node);
 		engine_unlock(d->engine);
 	}
 	if (!runs_it) {
 		phx_http_reply_error(q, -ENOENT, "this node has no part of such a job");
 		return;
 	}
-	PHX_AUTO_FREE char *path = output_path(d, id, peer->cert.name);
+	PHX_AUTO_FREE char *path = output_path(d, id, node);
 	const char *body = phx_http_body_path(q);
 	if (!path || !body || rename(body, path) < 0) {
 		phx_http_reply_error(q, path && body ? -errno : -ENOMEM, "the output cannot be kept");

@@ -105,6 +105,9 @@ enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
 /** False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
+/** The node that a request of a node's certificate speaks for: the certificate must still be the enrolled one (a newer
+ * key, or a removal, makes it worthless). False after answering 403. */
+bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX]);
 /** Parse the body as a JSON object, or answer 400. New reference. */
 json_t *body_json(struct phx_http_request *q);
 

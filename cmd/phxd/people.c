@@ -79,6 +79,21 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum person le
 	return false;
 }
 
+bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, peer->cert.name);
+	bool known = n && !strcmp(n->key_fp, peer->cert.fingerprint);
+	engine_unlock(d->engine);
+	if (!known) {
+		phx_http_reply_error(q, -EACCES, "this certificate is not the node's present one");
+		return false;
+	}
+	phx_str_copy(ret_node, PHX_NAME_MAX, peer->cert.name);
+	return true;
+}
+
 json_t *body_json(struct phx_http_request *q)
 {
 	struct phx_err err = { 0 };

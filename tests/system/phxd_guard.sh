@@ -62,7 +62,20 @@ a_removed_nodes_poll_ends() {
 }
 a_removed_nodes_certificate_is_worth_nothing() {
 	announce n2 2
-	as_node n2 /v1/agent/beat -d "{}" | grep -q certificate
+	as_node n2 /v1/agent/beat -d "{}" | grep -q certificate &&
+		as_node n2 /packages/tools-1-all.tar.zst | grep -q certificate &&
+		as_node n2 /v1/agent/jobs/1/output -T /etc/hostname | grep -q certificate
+}
+# service providers see and end their own jobs only, as API.md says
+jobs_of_others_are_hidden_from_service_providers() {
+	phx cert issue daemon --kind service-provider --out "$WORK/daemon" >/dev/null
+	phx cert issue nobody --kind service-provider --out "$WORK/nobody" >/dev/null
+	local id
+	id=$(as_node daemon /v1/jobs -d '{"argv": ["own"]}' | jq .id)
+	as_node daemon "/v1/jobs/$id" | jq -e '.user == "daemon"' &&
+		as_node nobody "/v1/jobs/$id" | grep -q 'no such job' &&
+		as_node nobody "/v1/jobs/$id/cancel" -d '{}' | grep -q 'no such job' &&
+		as_node nobody /v1/jobs | jq -e 'all(.jobs[]; .user == "nobody")'
 }
 
 # ---- what is not forgotten ----
@@ -96,5 +109,6 @@ check a_poll_for_one_node_is_answered_at_once a_poll_for_one_node_is_answered_at
 check bodies_of_strangers_are_not_taken bodies_of_strangers_are_not_taken
 check a_removed_nodes_poll_ends a_removed_nodes_poll_ends
 check a_removed_nodes_certificate_is_worth_nothing a_removed_nodes_certificate_is_worth_nothing
+check jobs_of_others_are_hidden_from_service_providers jobs_of_others_are_hidden_from_service_providers
 check the_silent_are_missed_after_a_restart the_silent_are_missed_after_a_restart
 exit $FAILED
