@@ -5,6 +5,7 @@
 #   make check      all tests, one real lab boot included
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make bench      the measurements of the README
+#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images
 #   make check-asan the unit and system tests under the sanitizers
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
@@ -125,6 +126,12 @@ check-size:
 check: deps
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+
+# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images; five minutes
+.PHONY: check-lab
+check-lab: deps
+	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh
 
 ASAN := $(BUILD)/asan
 check-asan:

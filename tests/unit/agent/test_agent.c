@@ -312,7 +312,7 @@ static void test_healthy_only_when_it_runs(void **state)
 	int before = h->n_hellos;
 	start_registered(h);
 	HEAD_WAIT(h, fake_count(h, &h->n_hellos) > before);
-	assert_string_equal(phx_json_str(h->hello, "actual_role", ""), "test");
+	HEAD_WAIT(h, phx_str_eq(phx_json_str(h->hello, "actual_role", ""), "test"));
 	assert_false(phx_json_bool(h->hello, "healthy", true));
 	HEAD_WAIT(h, phx_json_bool(h->beat, "healthy", false));
 	phx_record_fini(&phx_role_record, &role);
