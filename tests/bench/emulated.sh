@@ -27,7 +27,7 @@ lab_begin() {
 }
 lab_end() { lab down >>"$WORK/lab.log" 2>&1; }
 emulated_down() {
-	for LAB in bench-$$a bench-$$b bench-$$c; do [ ! -d "$LABS/$LAB" ] || lab_end; done
+	for LAB in bench-$$a bench-$$b bench-$$c bench-$$d; do [ ! -d "$LABS/$LAB" ] || lab_end; done
 }
 
 # Switch NODE on; ON_MS is when its QEMU began, ON_SEQ the last event before.
@@ -112,29 +112,28 @@ numbered() { # PREFIX FIRMWARE: as many machines as runs, one a line
 	done
 }
 
-emulated() {
+# with_lab NAME IMAGE FIRMWARE PREFIX COMMAND...: a lab with as many such machines as runs, around a command
+with_lab() {
 	local machines
-	mapfile -t machines < <(numbered web bios; numbered uefi uefi)
-	if lab_begin bench-$$a deploy-cloud "${machines[@]}"; then
-		pages && handovers
-		boots "power-on to agent registered, UEFI firmware PXE" 16 uefi
+	mapfile -t machines < <(numbered "$4" "$3")
+	if lab_begin "$1" "$2" "${machines[@]}"; then
+		"${@:5}"
 	else
-		missed "emulated" "the lab does not come up: $(tail -n 1 "$WORK/lab.log")"
-	fi
-	lab_end
-	mapfile -t machines < <(numbered bios bios)
-	if lab_begin bench-$$b deploy "${machines[@]}"; then
-		boots "power-on to agent registered, BIOS, generic kernel" 9 bios
-	else
-		missed "emulated, generic kernel" "the lab does not come up: $(tail -n 1 "$WORK/lab.log")"
+		missed "$5" "the lab does not come up: $(tail -n 1 "$WORK/lab.log")"
 	fi
 	lab_end
 }
+boot() {
+	with_lab bench-$$a deploy bios bios boots "power-on to agent registered, BIOS, generic kernel" 9 bios
+	with_lab bench-$$b deploy-cloud uefi uefi boots "power-on to agent registered, UEFI firmware PXE" 16 uefi
+}
+deploy_all() { pages && handovers; }
+deploy() { with_lab bench-$$c deploy-cloud bios web deploy_all; }
 
 # A machine of 256 MiB deploys itself to disk; its memory as its own monitor tells it.
 small() {
 	local used=0 u end pid time
-	if ! lab_begin bench-$$c deploy-cloud "$(machine web1 bios "256 MiB")" || ! power_on web1; then
+	if ! lab_begin bench-$$d deploy-cloud "$(machine web1 bios "256 MiB")" || ! power_on web1; then
 		missed "deployment in 256 MB" "the lab does not come up: $(tail -n 1 "$WORK/lab.log")"
 		lab_end
 		return

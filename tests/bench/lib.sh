@@ -18,10 +18,10 @@ say() { printf '  %s\n' "$*" >&2; }
 # row NAME TARGET UNIT SEED VALUES...: one line of the table. TARGET or SEED "-": there is none.
 # VALUES: one a run; the worst is the largest, smaller is better in all of them.
 row() {
-	jq -nc --arg name "$1" --arg target "$2" --arg unit "$3" --arg seed "$4" '
+	jq -nc --arg name "$1" --arg target "$2" --arg unit "$3" --arg seed "$4" --arg load "$(cut -d' ' -f1 /proc/loadavg)" '
 		def number: if . == "-" then null else tonumber end;
 		($ARGS.positional | map(tonumber) | sort) as $v | ($v | length) as $n |
-		{name: $name, target: ($target | number), unit: $unit, seed: ($seed | number),
+		{name: $name, target: ($target | number), unit: $unit, seed: ($seed | number), load: ($load | tonumber),
 		 median: (if $n == 0 then null elif $n % 2 == 1 then $v[($n - 1) / 2] else ($v[$n / 2 - 1] + $v[$n / 2]) / 2 end),
 		 worst: $v[-1], runs: $n, values: ($ARGS.positional | map(tonumber))}
 		| .met = (if .target == null or .median == null then null else .median <= .target end)' \
@@ -63,12 +63,12 @@ print_table() {
 			else (. * 100 + 0.5 | floor) / 100 | tostring end;
 		def cell($u): if . == null then "-" else num + " " + $u end;
 		def line($c): ($c[0] | pad(58)) + ($c[1] | left(11)) + ($c[2] | left(11)) + ($c[3] | left(11)) +
-			($c[4] | left(6)) + ($c[5] | left(11)) + "  " + $c[6];
+			($c[4] | left(6)) + ($c[5] | left(11)) + ($c[6] | left(7)) + "  " + $c[7];
 		"\(.machine.cpu), \(.machine.cores) cores, \(.machine.memory_bytes / 1073741824 * 10 + 0.5 | floor / 10) GiB, \(.machine.kernel), \(.machine.os); synchronous write \(.machine.sync_write_ms) ms; load \(.machine.load_at_start) when it began", "",
-		line(["MEASURE", "TARGET", "MEDIAN", "WORST", "RUNS", "SEED", ""]),
+		line(["MEASURE", "TARGET", "MEDIAN", "WORST", "RUNS", "SEED", "LOAD", ""]),
 		(.measures[] | . as $m | if .failed then ($m.name | pad(58)) + "  could not be measured: " + $m.failed
 			else line([$m.name, ($m.target | cell($m.unit)), ($m.median | cell($m.unit)), ($m.worst | cell($m.unit)),
-				($m.runs | tostring), ($m.seed | cell($m.unit)),
+				($m.runs | tostring), ($m.seed | cell($m.unit)), ($m.load | tostring),
 				(if $m.met == null then "" elif $m.met then "met" else "MISSED" end)]) end),
 		"", (.notes[] | "- " + .)' "$1"
 }
