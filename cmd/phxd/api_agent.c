@@ -116,6 +116,8 @@ void api_hello(struct phx_http_request *q, void *arg)
 	PHX_STR_SET(ev.address, phx_http_peer(q)->address);
 	if (take_hello(q, j, &ev)) {
 		live_heard(d->live, ev.node);
+		/* what it last reported is of before: its next beat is told whole */
+		live_untold(d->live, ev.node);
 		int r = engine_submit(d->engine, &ev, NULL, &err);
 		live_wake(d->live, ev.node);
 		if (r < 0)
@@ -144,7 +146,8 @@ static void tell_back(struct daemon *d, const char *node)
 	struct phx_event ev = { .kind = PHX_EV_back };
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
-	engine_submit(d->engine, &ev, NULL, NULL);
+	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
+		live_untold(d->live, node);
 }
 
 /* Role, identity and health go to the core when they change, and only then. */
@@ -162,7 +165,8 @@ static void tell_report(struct daemon *d, const char *node, const json_t *j)
 	snprintf(ev.actual_role, sizeof(ev.actual_role), "%s", role);
 	snprintf(ev.actual_identity, sizeof(ev.actual_identity), "%s", identity);
 	snprintf(ev.text, sizeof(ev.text), "%.150s", text);
-	engine_submit(d->engine, &ev, NULL, NULL);
+	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
+		live_untold(d->live, node);
 }
 
 void api_beat(struct phx_http_request *q, void *arg)

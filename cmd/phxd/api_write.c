@@ -161,10 +161,7 @@ static int check_request(struct daemon *d, const struct phx_event *ev, const str
 {
 	int r = 0;
 	if (!names->n)
-		return phx_err_set(err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"; this one is empty");
-	for (uint32_t i = 0; i < names->n; i++)
-		if (strlen(names->names[i]) >= sizeof(ev->node))
-			return phx_err_set(err, -EINVAL, "nodes: '%.80s' is too long for a name", names->names[i]);
+		return phx_err_set(err, -EINVAL, "nodes: no node is in this list");
 	if (ev->kind == PHX_EV_node_accept && ev->name[0] && names->n > 1)
 		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
 	const struct phx_state *s = engine_lock(d->engine);
@@ -204,7 +201,9 @@ void api_action(struct phx_http_request *q, void *arg)
 	bool dry_run;
 	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run))
 		return;
-	int r = names_parse(d, phx_json_str(j, "nodes", ""), &names, &err);
+	const char *list = phx_json_str(j, "nodes", "");
+	int r = list[0] ? names_parse(d, list, &names, &err) :
+			  phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
 	r = r ? r : check_request(d, &ev, &names, &err);
 	if (r == 0 && dry_run && !actions[which].plans)
 		r = phx_err_set(&err, -EINVAL, "dry_run: '%s' follows no plan", actions[which].name);

@@ -159,11 +159,12 @@ static void put_roles(struct daemon *d, const struct phx_list *roles, json_t *er
 	}
 }
 
-static void put_rules(struct daemon *d, const struct phx_list *roles, json_t *errors)
+/* The roles that rules name are the core's: one whose file has just gone bad is still among them. */
+static void put_rules(struct daemon *d, json_t *errors)
 {
 	struct phx_err why = { 0 };
 	struct phx_event ev = { .kind = PHX_EV_rules_put };
-	if (phx_rules_load(d->cfg.rules_file, roles, &ev.rules, &why) < 0 || submit(d, &ev, &why) < 0)
+	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) < 0 || submit(d, &ev, &why) < 0)
 		complain(errors, "%s", why.text);
 	phx_rules_fini(&ev.rules);
 }
@@ -181,7 +182,7 @@ static int load_roles(struct daemon *d, json_t *errors, struct phx_err *err)
 	/* a file that is there but bad does not make its role vanish */
 	if (!bad.n)
 		remove_gone(d, &roles, errors);
-	put_rules(d, &roles, errors);
+	put_rules(d, errors);
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);
 	return 0;

@@ -44,6 +44,8 @@ char *live_monitor(struct live *l, const char *node);
 void live_set_monitor(struct live *l, const char *node, const char *text);
 /** True when `report` (role, identity, health) differs from the last one of this node; remembers it. */
 bool live_report_changed(struct live *l, const char *node, const char *report);
+/** What is known of a node did not reach the core, or is of before: its next beat is told whole. */
+void live_untold(struct live *l, const char *node);
 /** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed. Answers at once if there is one. */
 void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms);
 /** Orders of `node` may have changed. */

@@ -342,9 +342,23 @@ void engine_unlock(struct engine *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
+/* Nobody may order anything while the journal refuses: it is found out here that it takes again. */
+static void probe(struct engine *e)
+{
+	int64_t now = now_locked(e);
+	struct phx_err why = { 0 };
+	if (!e->readonly.text[0] || now < e->retry_ms)
+		return;
+	e->retry_ms = now + RETRY_MS;
+	int r = e->state.seq == phx_store_last(e->store) ? 0 : reload(e, &why);
+	r = r ? r : snapshot(e, &why);
+	e->readonly = r < 0 ? why : (struct phx_err){ 0 };
+}
+
 int engine_tick(struct engine *e, int max_ms)
 {
 	pthread_mutex_lock(&e->lock);
+	probe(e);
 	int64_t left = phx_core_next_deadline(&e->state) - now_locked(e);
 	pthread_mutex_unlock(&e->lock);
 	if (left > 0)

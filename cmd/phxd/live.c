@@ -147,6 +147,19 @@ bool live_report_changed(struct live *l, const char *node, const char *report)
 	return changed;
 }
 
+void live_untold(struct live *l, const char *node)
+{
+	bool found;
+	pthread_mutex_lock(&l->lock);
+	size_t at = find(l, node, &found);
+	if (found) {
+		l->contacts[at]->fresh = true;
+		l->contacts[at]->missing = false;
+		l->contacts[at]->report[0] = '\0';
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
 /* ---- long polls ---- */
 
 static bool is_running(const json_t *running, const struct phx_order *o)
@@ -312,7 +325,8 @@ static void tell_missing(struct live *l, const char *node)
 	struct phx_event ev = { .kind = PHX_EV_missing };
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, node);
-	engine_submit(l->d->engine, &ev, NULL, NULL);
+	if (engine_submit(l->d->engine, &ev, NULL, NULL) < 0)
+		live_untold(l, node); /* a full disk: its silence is noticed again */
 }
 
 /* Nodes that the core believes up and that this daemon never heard: their silence counts from its start. */
