@@ -16,6 +16,16 @@ static int apply_settings(struct phx_apply *a)
 	return 0;
 }
 
+/* A node that the pool holds, or whose data was written in it, or that is on its way to it. */
+static const struct phx_node *user_of(const struct phx_state *s, const struct phx_pool *p)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (!strcmp(n->pool, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)) ||
+		    (n->plan.cursor < n->plan.steps.n && !strcmp(n->plan.to_pool, p->name)))
+			return n;
+	return NULL;
+}
+
 static int apply_pool_put(struct phx_apply *a)
 {
 	const struct phx_pool *put = &a->ev->pool_put;
@@ -24,6 +34,11 @@ static int apply_pool_put(struct phx_apply *a)
 	struct phx_pool *p = phx_state_pool(a->s, put->name);
 	if (p && phx_record_equal(&phx_pool_record, p, put))
 		return 0;
+	const struct phx_node *n = p && strcmp(p->owner, put->owner) ? user_of(a->s, p) : NULL;
+	if (n)
+		return phx_err_set(a->err, -EBUSY,
+				   "pool '%s' cannot pass from owner '%s' to '%s': node %s holds data of it, or serves it",
+				   p->name, p->owner, put->owner, n->name);
 	if (!p)
 		p = phx_list_push(&a->s->pools, sizeof(*p));
 	if (!p)
@@ -40,10 +55,9 @@ static int apply_pool_remove(struct phx_apply *a)
 		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'", a->ev->name);
 	if (!strcmp(p->name, PHX_POOL_FREE))
 		return phx_err_set(a->err, -EPERM, "the pool '%s' is always there", PHX_POOL_FREE);
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-		if (!strcmp(n->pool, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)) ||
-		    !strcmp(n->plan.to_pool, p->name))
-			return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name, n->name);
+	const struct phx_node *n = user_of(a->s, p);
+	if (n)
+		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name, n->name);
 	phx_list_remove(&a->s->pools, sizeof(*p),
 			(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 	a->out->changed = true;

@@ -61,6 +61,8 @@ static struct phx_node *new_node(struct phx_apply *a, const char *name)
 		return NULL;
 	PHX_STR_SET(n->name, name);
 	n->number = ++a->s->last_node_number;
+	/* above every epoch of a removed node of this name: neither its orders nor its keys come back */
+	n->epoch = a->s->last_step_id;
 	n->state = PHX_NODE_NEW;
 	if (copy_macs(&n->macs, &a->ev->macs) < 0) {
 		phx_record_fini(&phx_node_record, n);
@@ -109,8 +111,14 @@ int phx_apply_node_remove(struct phx_apply *a)
 	if (!idle && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is %s: release it first, or use force", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state));
+	if (n->dirty && !a->ev->force)
+		return phx_err_set(a->err, -EBUSY, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
+				   n->name, n->tenant);
 	phx_jobs_lost(a, n, 255);
 	phx_act(a, PHX_ACT_DHCP, n);
+	struct phx_action *act = n->disk_key_id[0] ? phx_act(a, PHX_ACT_KEY_DESTROY, n) : NULL;
+	if (act)
+		PHX_STR_SET(act->key_id, n->disk_key_id);
 	phx_record_fini(&phx_node_record, n);
 	phx_list_remove(&a->s->nodes, sizeof(*n), (uint32_t)(n - PHX_LIST_AT(&a->s->nodes, struct phx_node, 0)));
 	a->out->changed = true;

@@ -52,6 +52,35 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 
 /* ---- what holds when a step begins, and when it is done ---- */
 
+/* The node is about to serve `to`: would unerased data come where an agreement does not want it? The plan has seen
+ * to it; this is what holds if it ever has not, or if the agreement has changed meanwhile. */
+static bool would_leak(const struct phx_node *n, const struct phx_pool *to)
+{
+	if (!n->dirty || !strcmp(n->tenant, to->owner))
+		return false;
+	return n->owes_wipe || phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN);
+}
+
+/* From here on the new tenant's data is on the node. */
+static void move_in(struct phx_node *n, const struct phx_pool *to, const struct phx_step *step)
+{
+	bool stays = n->dirty && !strcmp(n->tenant, to->owner);
+	bool unlocked = step->kind == PHX_STEP_image ? !step->key_id[0] : !n->disk_key_id[0];
+	n->owes_wipe = (stays && n->owes_wipe) || phx_setup_wipes(&to->setup, PHX_WHEN_RELEASE);
+	if (step->kind == PHX_STEP_ram || ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_activate) && unlocked))
+		n->plain = true;
+	n->dirty = true;
+	PHX_STR_SET(n->pool, to->name);
+	PHX_STR_SET(n->tenant, to->owner);
+	PHX_STR_SET(n->tenant_pool, to->name);
+}
+
+static const struct phx_pool *enters(const struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
+{
+	bool deploys = info_of(step)->phase == PHX_NODE_DEPLOYING && n->plan.to_role[0];
+	return deploys ? phx_state_pool(a->s, n->plan.to_pool) : NULL;
+}
+
 static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
@@ -63,14 +92,11 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 		n->system_image[0] = n->system_digest[0] = '\0';
 		n->actual_role[0] = n->actual_identity[0] = '\0';
 	}
-	if (info->phase == PHX_NODE_DEPLOYING && n->plan.to_role[0]) {
-		const struct phx_pool *pool = phx_state_pool(a->s, n->plan.to_pool);
-		PHX_STR_SET(n->pool, n->plan.to_pool);
-		PHX_STR_SET(n->role, n->plan.to_role);
-		n->dirty = true;
-		PHX_STR_SET(n->tenant, pool ? pool->owner : "");
-		PHX_STR_SET(n->tenant_pool, n->plan.to_pool);
-	}
+	const struct phx_pool *pool = enters(a, n, step);
+	if (!pool)
+		return;
+	PHX_STR_SET(n->role, n->plan.to_role);
+	move_in(n, pool, step);
 }
 
 static bool wipes_left(const struct phx_node *n)
@@ -90,7 +116,7 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	if (wipes_left(n))
 		return;
 	n->disk_key_id[0] = '\0'; /* a restart within the wipe makes it forget which disk the key was of */
-	n->dirty = false;
+	n->dirty = n->owes_wipe = n->plain = false;
 	n->key_unread = false;
 	n->tenant[0] = n->tenant_pool[0] = '\0';
 }
@@ -238,9 +264,15 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 	PHX_STR_SET(act->text, "boot");
 }
 
-static void issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+/* False when the node was quarantined instead. */
+static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
+	const struct phx_pool *pool = enters(a, n, step);
+	if (pool && would_leak(n, pool)) {
+		phx_quarantine(a, n, "it holds data that has to be erased before its new owner has it");
+		return false;
+	}
 	begin_effects(a, n, step);
 	step->status = PHX_STEP_ISSUED;
 	step->attempt++;
@@ -262,6 +294,7 @@ static void issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	case PHX_EXEC_CORE:
 		break;
 	}
+	return true;
 }
 
 /* The current step is done: effects, time, next. */
@@ -287,8 +320,7 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 				return;
 			continue;
 		}
-		issue(a, n, step);
-		if (info_of(step)->executor != PHX_EXEC_CORE)
+		if (!issue(a, n, step) || info_of(step)->executor != PHX_EXEC_CORE)
 			return;
 		complete(a, n, step);
 		if (!phx_node_step(n)) {
@@ -323,6 +355,8 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->plan = *plan;
 	*plan = (struct phx_plan){ 0 };
 	n->plan.epoch = ++n->epoch;
+	if (!n->plan.steps.n)
+		a->s->last_step_id++; /* epochs never run ahead of step ids: see new_node() */
 	n->plan.started_ms = a->s->now_ms;
 	PHX_STR_SET(n->plan.request, request);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)

@@ -8,18 +8,13 @@
 
 /* ---- which setup policy holds ---- */
 
-static bool wants_wipe(const struct phx_pool *p, enum phx_setup_when moment)
-{
-	return p && p->setup.mode == PHX_SETUP_WIPE && (p->setup.when == PHX_WHEN_BOTH || p->setup.when == (int)moment);
-}
-
 /* The stricter of what both pools' agreements say, for a node that holds data. */
 static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to)
 {
 	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
-	if (wants_wipe(to, PHX_WHEN_ASSIGN))
+	if (phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN))
 		setup = to->setup;
-	if (wants_wipe(from, PHX_WHEN_RELEASE))
+	if (from && phx_setup_wipes(&from->setup, PHX_WHEN_RELEASE))
 		setup = from->setup;
 	return setup;
 }
@@ -31,10 +26,13 @@ static int effective_setup(struct phx_apply *a, const struct phx_node *n, const 
 {
 	const struct phx_pool *from = phx_state_pool(a->s, n->tenant_pool);
 	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
+	bool leaves = n->dirty && strcmp(n->tenant, to->owner);
 	if (n->dirty && from != to)
 		setup = agreed_setup(from, to);
-	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
-	    (!from || strcmp(from->owner, to->owner)))
+	/* put off inside one owner, it is due when another one comes */
+	if (leaves && n->owes_wipe)
+		setup.mode = PHX_SETUP_WIPE;
+	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE && leaves)
 		return phx_err_set(a->err, -EPERM,
 				   "%s holds data of %s, and the agreement of pool %s or %s wants a wipe: noop is "
 				   "refused",

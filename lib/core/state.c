@@ -151,11 +151,16 @@ static int check_deadline(const struct phx_node *n, struct phx_err *err)
 /* Nothing unwiped reaches another tenant where the agreement says wipe. */
 static int check_tenant(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
-	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool);
 	const struct phx_pool *to = phx_state_pool(s, n->pool);
-	if (n->state != PHX_NODE_ACTIVE || !n->dirty || !from || !to || !strcmp(from->owner, to->owner))
+	if (!n->dirty || !to || !strcmp(n->tenant, to->owner))
 		return 0;
-	return phx_err_set(err, -EPROTO, "%s serves %s and holds unerased data of %s", n->name, to->owner, n->tenant);
+	if (n->owes_wipe)
+		return phx_err_set(err, -EPROTO, "%s is in pool %s and holds data of %s that had to be erased", n->name,
+				   to->name, n->tenant);
+	if (n->state == PHX_NODE_ACTIVE)
+		return phx_err_set(err, -EPROTO, "%s serves '%s' and its data passes for that of '%s'", n->name, to->owner,
+				   n->tenant);
+	return 0;
 }
 
 static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err)

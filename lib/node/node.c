@@ -97,6 +97,8 @@ static const struct phx_field node_fields[] = {
 	PHX_BOOL(N, dirty),
 	PHX_STR(N, tenant),
 	PHX_STR(N, tenant_pool),
+	PHX_BOOL(N, owes_wipe),
+	PHX_BOOL(N, plain),
 	PHX_STR(N, actual_role),
 	PHX_STR(N, actual_identity),
 	PHX_BOOL(N, healthy),

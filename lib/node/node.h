@@ -144,6 +144,8 @@ struct phx_node {
 	bool dirty;		/* disks hold a tenant's data */
 	char tenant[PHX_NAME_MAX]; /* owner of that data */
 	char tenant_pool[PHX_NAME_MAX]; /* the pool it was written in: whose setup policy counts */
+	bool owes_wipe; /* an agreement wants that data erased before another owner has the node */
+	bool plain;	/* part of it lies on the system disk outside any encryption: no key's end erases it */
 	char actual_role[PHX_NAME_MAX]; /* as reported */
 	char actual_identity[200]; /* phx_role_identity() as reported */
 	bool healthy;

@@ -37,7 +37,7 @@ static bool secure_erase_able(const struct phx_disk_facts *d)
 
 static bool encrypted(const struct phx_node *n, const struct phx_disk_facts *d)
 {
-	return n->disk_key_id[0] && !strcmp(n->system_disk, d->id);
+	return n->disk_key_id[0] && !n->plain && !strcmp(n->system_disk, d->id);
 }
 
 static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method m)

@@ -16,3 +16,8 @@ static const struct phx_field setup_fields[] = {
 	PHX_ENUM(struct phx_setup, when, &phx_setup_when_names),
 };
 const struct phx_record phx_setup_record = PHX_RECORD("setup", struct phx_setup, setup_fields);
+
+bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment)
+{
+	return s->mode == PHX_SETUP_WIPE && (s->when == PHX_WHEN_BOTH || s->when == (int)moment);
+}

@@ -28,4 +28,7 @@ struct phx_setup {
 };
 extern const struct phx_record phx_setup_record;
 
+/** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */
+bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment);
+
 #endif
