@@ -149,7 +149,7 @@ lab: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/main-job.sh
 lab-down: all
-	$(Q)$(BUILD)/bin/phx lab down --name $(LAB)
+	$(Q)$(BUILD)/bin/phx lab down --dir $(BUILD)/lab --name $(LAB)
 
 bench: deps
 	$(Q)$(MAKE) all agent-bundle images packages bench-programs
