@@ -25,9 +25,13 @@ lab_begin() {
 		"$LAB" "$image" "$WORK/head.conf" "${list%,}" >"$WORK/lab.conf"
 	lab up -f "$WORK/lab.conf" >"$WORK/lab.log" 2>&1 && push_packages >>"$WORK/lab.log" 2>&1 && phx node accept '@all' --yes >>"$WORK/lab.log" 2>&1
 }
-lab_end() { lab down >>"$WORK/lab.log" 2>&1; }
+# what it leaves (consoles, journal) is kept only when something went wrong
+lab_end() {
+	lab down >>"$WORK/lab.log" 2>&1
+	[ ${#MISSED[@]} -gt 0 ] || rm -rf "$DIR"
+}
 emulated_down() {
-	for LAB in bench-$$a bench-$$b bench-$$c bench-$$d; do [ ! -d "$LABS/$LAB" ] || lab_end; done
+	for LAB in bench-$$a bench-$$b bench-$$c bench-$$d bench-$$e; do [ ! -d "$LABS/$LAB" ] || lab_end; done
 }
 
 # Switch NODE on; ON_MS is when its QEMU began, ON_SEQ the last event before.
@@ -67,18 +71,15 @@ boots() {
 	row "$1" "$2" s - "${times[@]}"
 }
 
-# power-on to registration and to the page of the same boots; the last machine is left on
+# power-on to page; the last machine is left on
 pages() {
-	local i first=() page=() t
+	local i page=() t
 	for ((i = 1; i <= EMULATED_RUNS; i++)); do
-		power_on web$i && t=$(registered web$i) || { missed "power-on to page" "web$i did not register"; return 1; }
-		first+=("$t")
-		t=$(served web$i) || { missed "power-on to page" "web$i: $(node_field web$i '"\(.state) \(.reason)"')"; return 1; }
+		power_on web$i && t=$(served web$i) || { missed "power-on to page" "web$i: $(node_field web$i '"\(.state) \(.reason)"')"; return 1; }
 		page+=("$t")
-		wait_for 60 "web$i is active" state_is web$i active
+		(wait_for 60 "web$i is active" state_is web$i active) || { missed "power-on to page" "web$i does not become active"; return 1; }
 		[ $i = "$EMULATED_RUNS" ] || lab kill web$i >/dev/null 2>&1
 	done
-	row "power-on to agent registered, BIOS, cloud kernel" 7 s - "${first[@]}"
 	row "power-on to page served, blank disk, all automatic" 45 s - "${page[@]}"
 	note "power-on to page, steps in ms: $(api /v1/nodes/web$EMULATED_RUNS | jq -r '[.plan.steps[] | "\(.kind) \(.ended_ms - .issued_ms)"] | join(", ")')"
 }
@@ -124,6 +125,7 @@ with_lab() {
 	lab_end
 }
 boot() {
+	with_lab bench-$$e deploy-cloud bios bios boots "power-on to agent registered, BIOS, cloud kernel" 7 bios
 	with_lab bench-$$a deploy bios bios boots "power-on to agent registered, BIOS, generic kernel" 9 bios
 	with_lab bench-$$b deploy-cloud uefi uefi boots "power-on to agent registered, UEFI firmware PXE" 16 uefi
 }
