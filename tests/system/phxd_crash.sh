@@ -25,9 +25,16 @@ answers_or_dies() {
 	done
 }
 
+# a head without a fault: the one before may still have one to come
+fresh_head() {
+	head_stop
+	head_start
+}
+
 # order_through STAGE ACTION JSON NODE STATE ROLE: ends when the node is there; counts deaths in $DEATHS
 order_through() {
 	local stage=$1 order=$2 body=$3 node=$4 state=$5 role=$6 at end=$((SECONDS + 60)) done=
+	fresh_head
 	at=$(($(seq_now) + 1))
 	DEATHS=0
 	head_stop
@@ -98,6 +105,37 @@ wiped_by_its_key() {
 		[ "$(field c2 .disk_key_id)" = "" ] && [ -z "$(ls "$WORK/head/keys")" ]
 }
 
+# ---- a real agent, with services that count their starts ----
+
+real_roles() {
+	local role
+	for role in rbatch rweb; do
+		cat >"$WORK/etc/roles/$role.conf" <<-END
+			pool = "${role#r}"; image = "test"; boot = "ram"; drain_grace = "1s"; packages = [ "$role" ];
+			services = ( { name = "$role"; package = "$role"; exec = [ "bin/$role" ]; stop_grace = "1s"; } );
+		END
+		package $role 1.0 "echo $role >>$WORK/starts; exec sleep 1000"
+	done
+	post /v1/reload >/dev/null
+}
+comes_up_real() {
+	fresh_head
+	real_roles
+	node_init c3 3
+	post /v1/nodes '{"name": "c3", "macs": ["02:00:00:00:00:03"], "serial": "SN3"}' >/dev/null
+	agent_start c3
+	until_true 15 is c3 .state ready && action assign '{"nodes": "c3", "role": "rbatch"}' >/dev/null &&
+		until_true 30 idle c3 active rbatch
+}
+# each hand-over starts the new service once, and leaves nothing of the old one
+really() {
+	local pool=$2 was
+	was=$(wc -l <"$WORK/starts")
+	order_through "$1" assign "{\"nodes\": \"c3\", \"role\": \"r$pool\"}" c3 active "r$pool" && [ "$DEATHS" -ge 7 ] || return 1
+	[ "$(tail -n +$((was + 1)) "$WORK/starts")" = "r$pool" ] || { cat "$WORK/starts"; return 1; }
+	[ "$(field c3 '[.plan.steps[].attempt] | max')" -le 1 ] || { field c3 .plan; return 1; }
+}
+
 # ---- and afterwards ----
 
 # Without its snapshots the whole journal is replayed; each event's actions are made again and compared.
@@ -119,8 +157,7 @@ a_changed_journal_is_refused() {
 	grep -q 'replay of event .*actions are not those that were recorded' "$WORK/refused"
 }
 erase_records_are_signed() {
-	head_stop
-	head_start
+	fresh_head
 	local n i
 	api /v1/nodes/c2/erasures >"$WORK/erasures"
 	n=$(jq '.erasures | length' "$WORK/erasures")
@@ -156,6 +193,10 @@ for stage in apply commit act; do
 	check "wiped_$stage" wiped $stage
 	check "wiped_by_its_key_$stage" wiped_by_its_key $stage
 done
+check comes_up_real comes_up_real
+check really_there_apply really apply web
+check really_back_commit really commit batch
+check really_there_act really act web
 check erase_records_are_signed erase_records_are_signed
 check journal_replays journal_replays
 check a_changed_journal_is_refused a_changed_journal_is_refused
