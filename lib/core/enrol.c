@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
+	MACS_MAX = 64,	      /* of one machine */
+};
+
 /* ---- announcing ---- */
 
 static int check_add(struct phx_apply *a)
@@ -19,6 +24,8 @@ static int check_add(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL,
 				   "%s: give a MAC address, a serial number or a token by which it will be known",
 				   ev->node);
+	if (ev->macs.n > MACS_MAX)
+		return phx_err_set(a->err, -EINVAL, "macs: a machine has at most %d MAC addresses here", MACS_MAX);
 	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
 	{
 		char mac[PHX_MAC_MAX];
@@ -46,10 +53,14 @@ static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 {
 	PHX_LIST_EACH(struct phx_mac, m, src)
 	{
-		struct phx_mac *to = phx_list_push(dst, sizeof(*to));
-		if (!to)
+		bool twice = false;
+		PHX_LIST_EACH(struct phx_mac, have, dst)
+			twice = twice || !strcmp(have->mac, m->mac);
+		struct phx_mac *to = twice || dst->n >= MACS_MAX ? NULL : phx_list_push(dst, sizeof(*to));
+		if (!to && !twice)
 			return -ENOMEM;
-		*to = *m;
+		if (to)
+			*to = *m;
 	}
 	return 0;
 }
@@ -206,17 +217,32 @@ static int find_enrolling(struct phx_apply *a, struct phx_node **ret)
 	return 0;
 }
 
-/* A machine that nobody announced: it gets a name from its boot MAC and waits. */
-static struct phx_node *stranger(struct phx_apply *a)
+static unsigned count_strangers(const struct phx_state *s)
+{
+	unsigned count = 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		count += n->state == PHX_NODE_NEW && !n->accepted && !n->hold;
+	return count;
+}
+
+/* A machine that nobody announced: it gets a name from its boot MAC and waits. Whoever makes machines up fills
+ * nothing but this waiting room. */
+static int stranger(struct phx_apply *a, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
+	if (count_strangers(a->s) >= STRANGERS_MAX)
+		return phx_err_set(a->err, -EAGAIN, "%d unknown machines wait to be accepted already: no more are taken",
+				   STRANGERS_MAX);
 	const char *mac = PHX_LIST_AT(&a->ev->macs, struct phx_mac, 0)->mac;
 	int at = snprintf(name, sizeof(name), "n-");
 	for (; *mac; mac++)
 		if (*mac != ':')
 			name[at++] = *mac;
 	name[at] = '\0';
-	return phx_state_node(a->s, name) ? NULL : new_node(a, name);
+	if (phx_state_node(a->s, name))
+		return phx_err_set(a->err, -EEXIST, "a node of another MAC address is called %s", name);
+	*ret = new_node(a, name);
+	return *ret ? 0 : -ENOMEM;
 }
 
 static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
@@ -229,9 +255,19 @@ static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
 	return 0;
 }
 
+static bool certify_changes(const struct phx_node *n, const struct phx_event *ev)
+{
+	return strcmp(n->key_fp, ev->key_fp) || n->window || !n->asked || n->token_sha256[0] ||
+	       n->state == PHX_NODE_NEW || (!n->serial[0] && ev->serial[0]) || (!n->uuid[0] && ev->uuid[0]) ||
+	       (!same_macs(n, &ev->macs) && n->macs.n < MACS_MAX);
+}
+
 static void certify(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_event *ev = a->ev;
+	a->out->enrol = PHX_ENROL_CERTIFY;
+	if (!certify_changes(n, ev))
+		return; /* its answer was lost, or it has lost its certificate: the same again */
 	PHX_STR_SET(n->key_fp, ev->key_fp);
 	n->window = false;
 	n->asked = true;
@@ -239,18 +275,10 @@ static void certify(struct phx_apply *a, struct phx_node *n)
 		PHX_STR_SET(n->serial, ev->serial);
 	if (!n->uuid[0])
 		PHX_STR_SET(n->uuid, ev->uuid);
-	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
-	{
-		if (phx_node_has_mac(n, m->mac))
-			continue;
-		struct phx_mac *to = phx_list_push(&n->macs, sizeof(*to));
-		if (to)
-			*to = *m;
-	}
+	copy_macs(&n->macs, &ev->macs);
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
 		n->state = PHX_NODE_COMMISSIONING;
-	a->out->enrol = PHX_ENROL_CERTIFY;
 	a->out->changed = true;
 	phx_act(a, PHX_ACT_DHCP, n);
 }
@@ -261,6 +289,8 @@ static int check_enrol(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "key_fp: an enrolment names its key");
 	if (!a->ev->macs.n)
 		return phx_err_set(a->err, -EINVAL, "macs: an enrolment names at least one MAC address");
+	if (a->ev->macs.n > MACS_MAX)
+		return phx_err_set(a->err, -EINVAL, "macs: a machine has at most %d MAC addresses here", MACS_MAX);
 	PHX_LIST_EACH(struct phx_mac, m, &a->ev->macs)
 	{
 		char mac[PHX_MAC_MAX];
@@ -279,9 +309,9 @@ int phx_apply_enrol(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (!n)
-		n = stranger(a);
-	if (!n)
-		return phx_err_set(a->err, -ENOMEM, "no room for another node");
+		r = stranger(a, &n);
+	if (r < 0)
+		return r;
 	PHX_STR_SET(a->out->node, n->name);
 	if (n->state == PHX_NODE_QUARANTINED)
 		return refuse(a, n, n->reason);
@@ -293,7 +323,8 @@ int phx_apply_enrol(struct phx_apply *a)
 		n->asked = true;
 		return 0;
 	}
-	if (!n->key_fp[0] || !strcmp(n->key_fp, ev->key_fp) || n->window) {
+	bool window = n->window && n->window_until_ms > a->s->now_ms;
+	if (!n->key_fp[0] || !strcmp(n->key_fp, ev->key_fp) || window) {
 		certify(a, n);
 		return 0;
 	}

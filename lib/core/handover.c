@@ -16,6 +16,7 @@
 enum {
 	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
 	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
+	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
 };
 
 static const struct phx_step_info *info_of(const struct phx_step *s)
@@ -75,10 +76,16 @@ static void move_in(struct phx_node *n, const struct phx_pool *to, const struct 
 	PHX_STR_SET(n->tenant_pool, to->name);
 }
 
+/* The pool that the node enters with this step; NULL while the old tenant's part of the plan is not over: a repair in
+ * front of it brings the node up again, and no further. */
 static const struct phx_pool *enters(const struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
 {
-	bool deploys = info_of(step)->phase == PHX_NODE_DEPLOYING && n->plan.to_role[0];
-	return deploys ? phx_state_pool(a->s, n->plan.to_pool) : NULL;
+	if (info_of(step)->phase != PHX_NODE_DEPLOYING || !n->plan.to_role[0])
+		return NULL;
+	for (uint32_t i = n->plan.cursor + 1; i < n->plan.steps.n; i++)
+		if (info_of(PHX_LIST_AT(&n->plan.steps, struct phx_step, i))->phase != PHX_NODE_DEPLOYING)
+			return NULL;
+	return phx_state_pool(a->s, n->plan.to_pool);
 }
 
 static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
@@ -87,7 +94,7 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 	if (info->on_fail != PHX_ON_FAIL_ABORT && phx_node_state_may((enum phx_node_state)n->state, info->phase))
 		n->state = (int)info->phase;
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
-		n->window = true;
+		phx_window_open(a, n);
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
 		n->system_image[0] = n->system_digest[0] = '\0';
 		n->actual_role[0] = n->actual_identity[0] = '\0';
@@ -129,7 +136,10 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 	PHX_STR_SET(n->system_image, role->image);
 	PHX_STR_SET(n->system_digest, role->image_digest);
 	PHX_STR_SET(n->system_disk, step->disk);
+	if (step->kind == PHX_STEP_ram)
+		return; /* what is on the disks stays there, with its key */
 	PHX_STR_SET(n->disk_key_id, step->key_id);
+	n->key_unread = false; /* what it was of is overwritten */
 }
 
 static void done_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
@@ -142,6 +152,8 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 		n->healthy = false;
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
+	else if (step->kind == PHX_STEP_make_key)
+		PHX_STR_SET(n->disk_key_id, step->key_id); /* from now on it is to be destroyed, whatever happens */
 	else if (step->kind == PHX_STEP_health)
 		n->healthy = true;
 }
@@ -358,6 +370,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	if (!n->plan.steps.n)
 		a->s->last_step_id++; /* epochs never run ahead of step ids: see new_node() */
 	n->plan.started_ms = a->s->now_ms;
+	n->plan.from_state = n->state;
 	PHX_STR_SET(n->plan.request, request);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)
 	{
@@ -382,6 +395,8 @@ static void abort_plan(struct phx_apply *a, struct phx_node *n, const char *why)
 	phx_note(a, n, "%s keeps what it had: %s", n->name, why);
 	snprintf(n->reason, sizeof(n->reason), "hand-over given up: %.200s", why);
 	drop_plan(n);
+	if (phx_node_state_transient((enum phx_node_state)n->state))
+		n->state = n->plan.from_state; /* it had to be brought up again for the step */
 	a->out->changed = true;
 }
 
@@ -492,10 +507,10 @@ int phx_apply_step_result(struct phx_apply *a)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_AGENT)
 		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name, info_of(step)->name);
+	if (!step->attempt)
+		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name, info_of(step)->name);
 	const char *fault = step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
 	if (a->ev->result < 0 || fault) {
-		if (!step->attempt)
-			step->attempt = 1;
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
 	}
@@ -562,8 +577,24 @@ int phx_apply_key_result(struct phx_apply *a)
 	return 0;
 }
 
+void phx_window_open(struct phx_apply *a, struct phx_node *n)
+{
+	n->window = true;
+	n->window_until_ms = a->s->now_ms + WINDOW_MS;
+}
+
+static void close_window(struct phx_apply *a, struct phx_node *n)
+{
+	if (!n->window || n->window_until_ms > a->s->now_ms)
+		return;
+	n->window = false;
+	a->out->changed = true;
+	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
+}
+
 static void tick_node(struct phx_apply *a, struct phx_node *n)
 {
+	close_window(a, n);
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;

@@ -23,6 +23,8 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 bool phx_node_has_bmc(const struct phx_node *n);
 
 /* handover.c */
+/** Our own order starts the node: it may come back without its key, for a time. */
+void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request);
 /** Issue what can be issued, finish what is finished. Safe to call at any time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);

@@ -114,6 +114,8 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 		const struct phx_step *step = phx_node_step(n);
 		if (step && step->deadline_ms < next)
 			next = step->deadline_ms;
+		if (n->window && n->window_until_ms < next)
+			next = n->window_until_ms;
 	}
 	return next;
 }

@@ -178,13 +178,12 @@ static int start_order(struct phx_apply *a)
 	int r = plan_order(a, &o, &plan);
 	if (r < 0)
 		return r;
-	if (a->ev->pin)
-		o.n->pinned = true;
+	if (a->ev->pin && !o.n->pinned)
+		o.n->pinned = a->out->changed = true;
 	bool serves = o.n->state == PHX_NODE_ACTIVE || o.n->state == PHX_NODE_MAINTENANCE;
 	if (!plan.steps.n && (o.q.to || !serves)) {
 		/* it already is so */
 		phx_record_fini(&phx_plan_record, &plan);
-		a->out->changed = a->ev->pin;
 		return 0;
 	}
 	return phx_handover_begin(a, o.n, &plan, o.request);
@@ -288,7 +287,6 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 		n->state = PHX_NODE_NEW;
 		n->accepted = true;
 		n->hold = false;
-		n->window = true;
 		n->reason[0] = '\0';
 		a->out->changed = true;
 		return 0;
@@ -296,7 +294,6 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 	int r = plan_order(a, &o, &plan);
 	if (r < 0)
 		return r;
-	n->window = true;
 	return phx_handover_begin(a, n, &plan, "resume");
 }
 
@@ -348,7 +345,7 @@ int phx_apply_power(struct phx_apply *a)
 	if (!query && n->plan.cursor < n->plan.steps.n && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
 	if (strcmp(op, "status") && strcmp(op, "off"))
-		n->window = true;
+		phx_window_open(a, n);
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 	if (!act)
 		return -ENOMEM;

@@ -50,7 +50,7 @@ const struct phx_record phx_step_record = PHX_RECORD("step", struct phx_step, st
 
 static const struct phx_field plan_fields[] = {
 #define P struct phx_plan
-	PHX_U64(P, epoch),	  PHX_ENUM(P, tier, &phx_tier_names), PHX_I64(P, started_ms), PHX_U32(P, cursor),
+	PHX_U64(P, epoch),	  PHX_ENUM(P, tier, &phx_tier_names), PHX_ENUM(P, from_state, &phx_node_state_names), PHX_I64(P, started_ms), PHX_U32(P, cursor),
 	PHX_U32(P, repairs),	  PHX_U32(P, expected_ms),	      PHX_STR(P, to_role),    PHX_STR(P, to_pool),
 	PHX_STR(P, from_pool),	  PHX_STR(P, request),		      PHX_STR(P, reason),
 	PHX_LIST(P, steps, &phx_step_record),
@@ -80,6 +80,7 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, ip),
 	PHX_STR(N, key_fp),
 	PHX_BOOL(N, window),
+	PHX_I64(N, window_until_ms),
 	PHX_REC(N, bmc, &phx_bmc_record),
 	PHX_ENUM(N, env, &phx_node_env_names),
 	PHX_BOOL(N, up),

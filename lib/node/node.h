@@ -89,6 +89,7 @@ extern const struct phx_enum phx_tier_names;
 struct phx_plan {
 	uint64_t epoch;
 	int tier;
+	int from_state; /* enum phx_node_state: where it was when the plan began */
 	int64_t started_ms;
 	uint32_t cursor;  /* steps before it are done */
 	uint32_t repairs; /* steps that were put in to bring the node back to where a step needs it */
@@ -126,6 +127,7 @@ struct phx_node {
 	char ip[46];
 	char key_fp[72];  /* fingerprint of the enrolled key */
 	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
+	int64_t window_until_ms; /* then it closes by itself */
 	struct phx_bmc bmc;
 	/* liveness */
 	int env; /* enum phx_node_env */

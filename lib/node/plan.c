@@ -189,6 +189,9 @@ static void add_image(struct builder *b)
 				      q->to->name);
 		return;
 	}
+	/* an older key would stay behind: its bytes are to be nowhere */
+	if (q->setup.mode != PHX_SETUP_WIPE)
+		add_destroy_key(b);
 	if (q->encrypt) {
 		struct phx_step *key = add(b, PHX_STEP_make_key, NULL);
 		if (key)
@@ -220,7 +223,7 @@ static bool runs_already(const struct phx_plan_request *q)
 	if (!q->to || !q->from || strcmp(q->to->name, q->from->name))
 		return false;
 	phx_role_identity(q->to, want, sizeof(want));
-	return q->node->state == PHX_NODE_ACTIVE && !strcmp(q->node->pool, q->to_pool) &&
+	return q->node->state == PHX_NODE_ACTIVE && q->node->env == PHX_ENV_OS && !strcmp(q->node->pool, q->to_pool) &&
 	       !strcmp(q->node->actual_role, q->to->name) && !strcmp(q->node->actual_identity, want);
 }
 

@@ -85,10 +85,11 @@ static const char *check(const struct plan_world *w, const struct phx_plan *p)
 		return "a node joins a pool without a role, or never joins";
 	if (count(p, PHX_STEP_make_key) > (uint32_t)w->q.encrypt)
 		return "a key is made that nobody asked for";
-	if (!wipe && count(p, PHX_STEP_destroy_key))
-		return "a key is destroyed without an erase";
-	if (wipe && w->node.disk_key_id[0] && !count(p, PHX_STEP_destroy_key))
-		return "an erased node keeps its key";
+	bool rewritten = wipe || count(p, PHX_STEP_image);
+	if (!rewritten && count(p, PHX_STEP_destroy_key))
+		return "a key is destroyed without an erase or a new system";
+	if (rewritten && w->node.disk_key_id[0] && !count(p, PHX_STEP_destroy_key))
+		return "an erased or rewritten node keeps its key";
 	if (!p->reason[0] && p->steps.n)
 		return "a plan without a reason";
 	return walk(w, p);

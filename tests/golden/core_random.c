@@ -1,0 +1,520 @@
+/* The core under chance: 200 lives of 300 events each, sound and unsound. After every event: the invariants hold, what
+ * is refused or changes nothing leaves the state as it was, the journalled event alone brings the same state and the
+ * same actions about, and no tenant's data has come where an agreement wants it erased. When the faults stop, every
+ * node comes to rest. A failure names its seed: PHX_SEED=N runs that life alone. */
+#include "unit/core/world.h"
+
+#include "base/json.h"
+
+enum { LIVES = 200, EVENTS = 300, MACHINES = 5, REST_TURNS = 600 };
+
+/* What is true of a machine, whatever the core believes. */
+struct machine {
+	char node[PHX_NAME_MAX];
+	bool on;
+	int env;
+	unsigned boot, key;
+	char digest[65], role[PHX_NAME_MAX], identity[200];
+	/* whose data is on its disks */
+	char owner[PHX_NAME_MAX];
+	bool wipe_on_release; /* that owner's agreement wants it */
+	bool dirty;	      /* as the core had it before the event */
+};
+
+struct life {
+	struct world *w;
+	struct phx_state twin;
+	struct machine m[MACHINES];
+	uint64_t seed, dice;
+	unsigned journalled;
+};
+
+static uint32_t roll(struct life *l, uint32_t n)
+{
+	l->dice = l->dice * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(l->dice >> 33) % n;
+}
+
+static bool chance(struct life *l, uint32_t percent)
+{
+	return roll(l, 100) < percent;
+}
+
+#define FAIL(l, fmt, ...) fail_msg("PHX_SEED=%llu: " fmt, (unsigned long long)(l)->seed, __VA_ARGS__)
+
+/* ---- one event, and what must hold ---- */
+
+static void replay(struct life *l, const struct phx_event *ev, const struct phx_outcome *out)
+{
+	struct phx_event again;
+	struct phx_outcome mine = { 0 };
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, ev);
+	assert_non_null(j);
+	if (phx_json_to_record(&phx_event_record, j, &again, &err) < 0 ||
+	    phx_core_apply(&l->twin, &again, &mine, &err) < 0)
+		FAIL(l, "replay of %s: %s", phx_enum_name(&phx_event_kind_names, ev->kind), err.text);
+	bool same = out->actions.n == mine.actions.n;
+	for (uint32_t i = 0; same && i < out->actions.n; i++)
+		same = phx_record_equal(&phx_action_record, PHX_LIST_AT(&out->actions, struct phx_action, i),
+					PHX_LIST_AT(&mine.actions, struct phx_action, i));
+	if (!same || !phx_record_equal(&phx_state_record, &l->twin, &l->w->s))
+		FAIL(l, "%s comes out differently at replay", phx_enum_name(&phx_event_kind_names, ev->kind));
+	phx_outcome_fini(&mine);
+	phx_event_fini(&again);
+}
+
+static bool wants(const struct phx_pool *p, int moment)
+{
+	return p->setup.mode == PHX_SETUP_WIPE && (p->setup.when == PHX_WHEN_BOTH || p->setup.when == moment);
+}
+
+/* The last wipe of the node's plan has been reported done by this event. */
+static bool was_erased(const struct phx_node *before, const struct phx_node *n, const struct phx_event *ev)
+{
+	const struct phx_step *was = before ? phx_node_step((struct phx_node *)before) : NULL;
+	if (!was || was->kind != PHX_STEP_wipe || ev->kind != PHX_EV_step_result || !ev->verified_bytes)
+		return false;
+	for (uint32_t i = before->plan.cursor + 1; i < before->plan.steps.n; i++)
+		if (PHX_LIST_AT(&before->plan.steps, struct phx_step, i)->kind == PHX_STEP_wipe)
+			return false;
+	/* it is done, or with it the plan, and the next has begun */
+	bool done = n->plan.epoch != before->plan.epoch;
+	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)
+		done = done || (s->id == was->id && s->status == PHX_STEP_DONE);
+	return done;
+}
+
+/* The promise, counted apart from the core: data whose agreement wants an erase never is in another owner's hands. */
+static void follow_data(struct life *l, struct machine *m, const struct phx_event *ev, const struct phx_state *before)
+{
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node), *old = phx_state_node(before, m->node);
+	if (!n) {
+		if (m->dirty && !ev->force)
+			FAIL(l, "%s is forgotten, and with it whose data it holds", m->node);
+		m->owner[0] = '\0'; /* whoever forgets by force answers for its disks */
+		m->wipe_on_release = m->dirty = false;
+		return;
+	}
+	if (was_erased(old, n, ev)) {
+		m->owner[0] = '\0';
+		m->wipe_on_release = false;
+	} else if (m->dirty && !n->dirty) {
+		FAIL(l, "%s passes for erased after %s", m->node, phx_enum_name(&phx_event_kind_names, ev->kind));
+	}
+	m->dirty = n->dirty;
+	const struct phx_pool *p = phx_state_pool(&l->w->s, n->pool);
+	if (!p)
+		return;
+	bool foreign = m->owner[0] && strcmp(m->owner, p->owner);
+	if (foreign && (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
+		FAIL(l, "%s holds data of %s in pool %s of %s", m->node, m->owner, p->name, p->owner);
+	if (!n->dirty || strcmp(n->tenant_pool, p->name))
+		return;
+	if (foreign)
+		m->wipe_on_release = false;
+	PHX_STR_SET(m->owner, p->owner);
+	m->wipe_on_release = m->wipe_on_release || wants(p, PHX_WHEN_RELEASE);
+}
+
+static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret)
+{
+	struct phx_outcome mine = { 0 }, *out = ret ? ret : &mine;
+	struct phx_state before;
+	const char *kind = phx_enum_name(&phx_event_kind_names, ev->kind);
+	l->w->now += roll(l, 40) ? roll(l, 1500) : roll(l, 200000);
+	assert_int_equal(phx_record_copy(&phx_state_record, &before, &l->w->s), 0);
+	struct phx_err why = { 0 };
+	ev->now_ms = l->w->now;
+	phx_err_clear(&l->w->err);
+	int r = phx_core_apply(&l->w->s, ev, out, &l->w->err);
+	if (phx_state_check(&l->w->s, &why) < 0)
+		FAIL(l, "after %s: %s", kind, why.text);
+	bool counts = l->w->s.seq != before.seq;
+	if (r < 0 && !l->w->err.text[0])
+		FAIL(l, "%s is refused without a word", kind);
+	if (r == 0 && !counts)
+		before.now_ms = l->w->s.now_ms;
+	if (!counts && !phx_record_equal(&phx_state_record, &before, &l->w->s))
+		FAIL(l, "%s changes the state and is %s", kind, r < 0 ? "refused" : "not journalled");
+	if (counts) {
+		assert_true(r == 0 && l->w->s.seq == before.seq + 1);
+		replay(l, ev, out);
+		l->journalled++;
+		for (unsigned i = 0; i < MACHINES; i++)
+			follow_data(l, &l->m[i], ev, &before);
+	}
+	phx_state_fini(&before);
+	phx_outcome_fini(&mine);
+	phx_event_fini(ev);
+	return r;
+}
+
+/* ---- what machines do ---- */
+
+static void says_hello(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_hello, .env = m->env };
+	PHX_STR_SET(ev.node, m->node);
+	snprintf(ev.boot_id, sizeof(ev.boot_id), "%s-%u", m->node, m->boot);
+	PHX_STR_SET(ev.system_digest, m->digest);
+	PHX_STR_SET(ev.system_image, m->digest[0] ? "debian-12" : "");
+	PHX_STR_SET(ev.actual_role, m->role);
+	PHX_STR_SET(ev.actual_identity, m->identity);
+	world_facts(&ev.facts, world_index(m->node));
+	happens(l, &ev, NULL);
+}
+
+static void asks_for_certificate(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	world_event_mac(&ev, world_index(m->node));
+	snprintf(ev.key_fp, sizeof(ev.key_fp), "key-%u", m->key);
+	snprintf(ev.serial, sizeof(ev.serial), "serial-%u", world_index(m->node));
+	happens(l, &ev, NULL);
+}
+
+static void tells(struct life *l, struct machine *m, int64_t result)
+{
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
+	const struct phx_step *step = phx_node_step((struct phx_node *)n);
+	struct phx_event ev = { .kind = PHX_EV_step_result, .result = result, .step_id = step->id, .epoch = n->plan.epoch };
+	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_KEY)
+		ev.kind = PHX_EV_key_result;
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.text, result ? "it did not work" : "");
+	PHX_STR_SET(ev.erased_disk, step->disk);
+	ev.setup.method = step->method;
+	ev.erased_bytes = ev.verified_bytes = step->kind == PHX_STEP_wipe ? 4096 : 0;
+	happens(l, &ev, NULL);
+}
+
+static void starts_in(struct machine *m, int env)
+{
+	m->boot += env == PHX_ENV_DEPLOY;
+	m->on = true;
+	m->env = env;
+	if (env == PHX_ENV_DEPLOY)
+		m->role[0] = m->identity[0] = '\0';
+}
+
+/* The machine after it has done what the step wants. */
+static void does(struct life *l, struct machine *m, const struct phx_step *step)
+{
+	const struct phx_role *role = phx_state_role(&l->w->s, step->role);
+	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+		starts_in(m, PHX_ENV_DEPLOY);
+	else if (step->kind == PHX_STEP_enter)
+		starts_in(m, PHX_ENV_OS);
+	else if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_leave)
+		m->role[0] = m->identity[0] = '\0';
+	if (step->kind == PHX_STEP_wipe)
+		m->digest[0] = '\0';
+	if ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram) && role)
+		PHX_STR_SET(m->digest, role->image_digest);
+	if (step->kind == PHX_STEP_activate && role) {
+		PHX_STR_SET(m->role, role->name);
+		phx_role_identity(role, m->identity, sizeof(m->identity));
+	}
+}
+
+static bool may_do(const struct machine *m, const struct phx_step *step)
+{
+	const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
+	if (step->status != PHX_STEP_ISSUED)
+		return false;
+	if (info->executor != PHX_EXEC_AGENT)
+		return true;
+	return m->on && m->env == (info->needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
+}
+
+static void announces(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_add };
+	PHX_STR_SET(ev.node, m->node);
+	world_event_mac(&ev, world_index(m->node));
+	PHX_STR_SET(ev.bmc.driver, world_index(m->node) % 2 ? "ipmi" : "");
+	happens(l, &ev, NULL);
+}
+
+/* The machine and those around it behave for one turn. */
+static void behaves(struct life *l, struct machine *m)
+{
+	char key[80], boot[40];
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
+	if (!n) {
+		announces(l, m);
+		return;
+	}
+	const struct phx_step *step = phx_node_step((struct phx_node *)n);
+	snprintf(key, sizeof(key), "key-%u", m->key);
+	snprintf(boot, sizeof(boot), "%s-%u", m->node, m->boot);
+	bool boots = step && step->kind == PHX_STEP_boot && step->status == PHX_STEP_ISSUED;
+	if (boots) {
+		starts_in(m, PHX_ENV_DEPLOY);
+		says_hello(l, m);
+	} else if (!m->on) {
+		starts_in(m, PHX_ENV_DEPLOY);
+	} else if (strcmp(n->key_fp, key) && n->state != PHX_NODE_QUARANTINED) {
+		asks_for_certificate(l, m);
+	} else if (n->state != PHX_NODE_NEW && !strcmp(n->key_fp, key) &&
+		   (!n->up || strcmp(n->boot_id, boot) || n->env != m->env)) {
+		says_hello(l, m);
+	} else if (step && may_do(m, step)) {
+		int kind = step->kind;
+		does(l, m, step);
+		if (kind == PHX_STEP_kexec || kind == PHX_STEP_enter)
+			says_hello(l, m);
+		else
+			tells(l, m, 0);
+	} else if (m->env == PHX_ENV_DEPLOY && phx_core_boot_local(&l->w->s, n) && n->up) {
+		starts_in(m, PHX_ENV_OS);
+		if (n->role[0]) {
+			PHX_STR_SET(m->role, n->role);
+			phx_role_identity(phx_state_role(&l->w->s, n->role), m->identity, sizeof(m->identity));
+		}
+		says_hello(l, m);
+	}
+}
+
+/* ---- what goes wrong, and what people want ---- */
+
+static void loses_power(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	PHX_STR_SET(ev.node, m->node);
+	m->on = false;
+	if (chance(l, 5))
+		m->key++;
+	happens(l, &ev, NULL);
+}
+
+static void seems_lost(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_back };
+	PHX_STR_SET(ev.node, m->node);
+	happens(l, &ev, NULL);
+}
+
+static void fails(struct life *l, struct machine *m)
+{
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
+	if (n && phx_node_step((struct phx_node *)n))
+		tells(l, m, -EIO);
+}
+
+static void reports_anything(struct life *l, struct machine *m)
+{
+	static const char *const roles[] = { "", "web", "compute", "ramweb", "nosuch" };
+	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_report : PHX_EV_hello, .env = (int)roll(l, 3) };
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.actual_role, roles[roll(l, 5)]);
+	const struct phx_role *role = phx_state_role(&l->w->s, ev.actual_role);
+	if (role)
+		phx_role_identity(role, ev.actual_identity, sizeof(ev.actual_identity));
+	PHX_STR_SET(ev.system_digest, chance(l, 50) ? "d1" : "");
+	snprintf(ev.boot_id, sizeof(ev.boot_id), "%s-%u", m->node, m->boot);
+	world_facts(&ev.facts, chance(l, 90) ? world_index(m->node) : 1 + roll(l, MACHINES));
+	if (chance(l, 20))
+		PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0)->read_only = true;
+	happens(l, &ev, NULL);
+}
+
+static void order(struct life *l, struct machine *m)
+{
+	static const int kinds[] = { PHX_EV_assign,  PHX_EV_assign, PHX_EV_assign,     PHX_EV_assign, PHX_EV_release,
+				     PHX_EV_rebuild, PHX_EV_wipe,   PHX_EV_drain,      PHX_EV_resume, PHX_EV_resume,
+				     PHX_EV_resume,  PHX_EV_power,  PHX_EV_quarantine, PHX_EV_inspect, PHX_EV_node_accept };
+	static const char *const roles[] = { "compute", "web", "ramweb", "guest", "vault", "lab", "intake", "nosuch" };
+	static const char *const ops[] = { "on", "off", "cycle", "reset", "status", "" };
+	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))] };
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.role, roles[roll(l, PHX_ARRAY_SIZE(roles))]);
+	PHX_STR_SET(ev.text, ops[roll(l, PHX_ARRAY_SIZE(ops))]);
+	PHX_STR_SET(ev.pool, chance(l, 15) ? "web" : "");
+	ev.has_setup = chance(l, 40);
+	ev.setup.mode = (int)roll(l, 2);
+	ev.setup.method = chance(l, 70) ? PHX_WIPE_AUTO : (int)roll(l, 5);
+	ev.power_cycle = chance(l, 10);
+	ev.encrypt = chance(l, 15);
+	ev.pin = chance(l, 5);
+	happens(l, &ev, NULL);
+}
+
+static void job(struct life *l, struct machine *m)
+{
+	static const int kinds[] = { PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_result, PHX_EV_job_cancel };
+	struct phx_event ev = { .kind = kinds[roll(l, 4)] };
+	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(word->text, "true");
+	ev.uid = ev.gid = chance(l, 90) ? 1000 : 0;
+	ev.job_nodes = roll(l, 3);
+	ev.job = l->w->s.last_job_id > 3 ? l->w->s.last_job_id - roll(l, 4) : roll(l, 4);
+	ev.result = chance(l, 70) ? 0 : 1;
+	happens(l, &ev, NULL);
+}
+
+static void removal(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_remove, .force = chance(l, 50) };
+	PHX_STR_SET(ev.node, m->node);
+	happens(l, &ev, NULL);
+}
+
+static void rules(struct life *l)
+{
+	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_rules_put : PHX_EV_settings, .settings = l->w->s.settings };
+	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
+	PHX_STR_SET(rule->role, chance(l, 90) ? "web" : "nosuch");
+	ev.settings.auto_assign = chance(l, 30);
+	happens(l, &ev, NULL);
+}
+
+static void agreement(struct life *l)
+{
+	struct phx_event ev = { .kind = PHX_EV_pool_put };
+	const struct phx_pool *p = PHX_LIST_AT(&l->w->s.pools, struct phx_pool, roll(l, l->w->s.pools.n));
+	ev.pool_put = *p;
+	PHX_STR_SET(ev.pool_put.owner, chance(l, 50) ? "somebody" : p->owner);
+	happens(l, &ev, NULL);
+}
+
+static void nonsense(struct life *l, struct machine *m)
+{
+	struct phx_event ev = { .kind = (int)roll(l, PHX_EV_COUNT_), .settings = l->w->s.settings };
+	if (chance(l, 50))
+		PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.name, "nosuch");
+	ev.step_id = roll(l, 50);
+	ev.epoch = roll(l, 5);
+	ev.power = (int)roll(l, 3);
+	if (chance(l, 50))
+		world_event_mac(&ev, 1 + roll(l, 2 * MACHINES));
+	if (ev.kind == PHX_EV_pool_put || ev.kind == PHX_EV_quarantine)
+		ev.kind = PHX_EV_tick;
+	happens(l, &ev, NULL);
+}
+
+static void time_passes(struct life *l)
+{
+	struct phx_event ev = { .kind = PHX_EV_tick };
+	int64_t next = phx_core_next_deadline(&l->w->s);
+	if (next != INT64_MAX && next > l->w->now)
+		l->w->now = next;
+	happens(l, &ev, NULL);
+}
+
+static void anything(struct life *l)
+{
+	struct machine *m = &l->m[roll(l, MACHINES)];
+	uint32_t x = roll(l, 1000);
+	if (x < 600)
+		behaves(l, m);
+	else if (x < 720)
+		order(l, m);
+	else if (x < 760)
+		time_passes(l);
+	else if (x < 800)
+		seems_lost(l, m);
+	else if (x < 830)
+		loses_power(l, m);
+	else if (x < 860)
+		fails(l, m);
+	else if (x < 880)
+		reports_anything(l, m);
+	else if (x < 950)
+		job(l, m);
+	else if (x < 960)
+		removal(l, m);
+	else if (x < 970)
+		rules(l);
+	else if (x < 975)
+		agreement(l);
+	else
+		nonsense(l, m);
+}
+
+/* ---- the end of a life ---- */
+
+static bool all_rest(const struct life *l)
+{
+	PHX_LIST_EACH(struct phx_node, n, &l->w->s.nodes)
+		if (n->plan.cursor < n->plan.steps.n || phx_node_state_transient((enum phx_node_state)n->state))
+			return false;
+	return true;
+}
+
+static void comes_to_rest(struct life *l)
+{
+	for (int turn = 0; turn < REST_TURNS; turn++) {
+		unsigned before = l->journalled;
+		bool busy = false;
+		for (unsigned i = 0; i < MACHINES; i++) {
+			bool was_on = l->m[i].on;
+			behaves(l, &l->m[i]);
+			busy = busy || was_on != l->m[i].on;
+		}
+		busy = busy || l->journalled != before;
+		if (!busy && all_rest(l))
+			return;
+		if (!busy)
+			time_passes(l);
+	}
+	PHX_LIST_EACH(struct phx_node, n, &l->w->s.nodes)
+		if (phx_node_step(n))
+			FAIL(l, "%s is %s for ever: step %s, attempt %u: %s", n->name,
+			     phx_enum_name(&phx_node_state_names, n->state),
+			     phx_enum_name(&phx_step_kind_names, phx_node_step(n)->kind), phx_node_step(n)->attempt,
+			     phx_node_step(n)->error);
+	FAIL(l, "%s", "the machines never come to rest");
+}
+
+static void begin(struct life *l, struct world *w, uint64_t seed)
+{
+	*l = (struct life){ .w = w, .seed = seed, .dice = seed };
+	world_add_pool(w, "lab", "uni", (struct phx_setup){ 0 });
+	world_add_pool(w, "intake", "uni", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN });
+	world_add_role(w, "lab", "lab", true, PHX_ROLE_BOOT_DISK);
+	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_RAM);
+	for (unsigned i = 0; i < MACHINES; i++) {
+		snprintf(l->m[i].node, sizeof(l->m[i].node), "n%u", i + 1);
+		l->m[i].key = (i + 1) * 1000;
+	}
+	assert_int_equal(phx_record_copy(&phx_state_record, &l->twin, &w->s), 0);
+}
+
+static unsigned live(uint64_t seed)
+{
+	void *state;
+	struct life l;
+	world_setup(&state);
+	begin(&l, state, seed);
+	for (int i = 0; i < EVENTS; i++)
+		anything(&l);
+	comes_to_rest(&l);
+	phx_state_fini(&l.twin);
+	world_teardown(&state);
+	return l.journalled;
+}
+
+static void lives_by_chance(void **state)
+{
+	const char *one = getenv("PHX_SEED");
+	unsigned journalled = 0;
+	(void)state;
+	if (one) {
+		live(strtoull(one, NULL, 10));
+		return;
+	}
+	for (uint64_t seed = 1; seed <= LIVES; seed++)
+		journalled += live(seed);
+	print_message("%d lives, %u journalled events\n", LIVES, journalled);
+	assert_true(journalled > LIVES * EVENTS / 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lives_by_chance) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
