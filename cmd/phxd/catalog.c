@@ -87,15 +87,19 @@ static int put_settings(struct daemon *d, struct phx_err *err)
 	return submit(d, &ev, err);
 }
 
-static int put_pools(struct daemon *d, struct phx_err *err)
+/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves. */
+static int put_pools(struct daemon *d, json_t *errors, struct phx_err *err)
 {
-	int r = 0;
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools)
 	{
 		struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = *p };
-		r = r ? r : submit(d, &ev, err);
+		int r = submit(d, &ev, err);
+		if (r == -EBUSY)
+			complain(errors, "%s", err->text);
+		else if (r < 0)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 static bool configured_pool(const struct daemon *d, const char *name)
@@ -191,7 +195,7 @@ static int load_roles(struct daemon *d, json_t *errors, struct phx_err *err)
 int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err)
 {
 	int r = put_settings(d, err);
-	r = r ? r : put_pools(d, err);
+	r = r ? r : put_pools(d, errors, err);
 	r = r ? r : load_roles(d, errors, err);
 	if (r == 0)
 		remove_gone(d, NULL, errors);
