@@ -33,10 +33,12 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
+int phx_apply_tick(struct phx_apply *a);
+
+/* result.c */
 int phx_apply_step_result(struct phx_apply *a);
 int phx_apply_power_result(struct phx_apply *a);
 int phx_apply_key_result(struct phx_apply *a);
-int phx_apply_tick(struct phx_apply *a);
 
 /* request.c */
 int phx_apply_assign(struct phx_apply *a);

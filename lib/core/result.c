@@ -1,0 +1,147 @@
+/* What agents, BMCs and the key store answer to the steps of a plan: whether it
+ * is still asked for, whether it is believed, and what is recorded of an erase.
+ * Called by apply.c; never talks to any of them. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct phx_step_info *info_of(const struct phx_step *s)
+{
+	return phx_step_info((enum phx_step_kind)s->kind);
+}
+
+static bool is_current(const struct phx_event *ev, const struct phx_node *n, const struct phx_step *step)
+{
+	return step && step->id == ev->step_id && n->plan.epoch == ev->epoch;
+}
+
+/* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
+static int check_current(struct phx_apply *a, struct phx_node *n, struct phx_step **ret)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (!is_current(a->ev, n, step))
+		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past", n->name,
+				   (unsigned long long)a->ev->step_id, (unsigned long long)a->ev->epoch);
+	*ret = step;
+	return 0;
+}
+
+/* What a wipe must show before it counts (faults.md 25, 29). */
+static const char *wipe_fault(const struct phx_event *ev, const struct phx_step *step)
+{
+	if (strcmp(ev->erased_disk, step->disk))
+		return "the agent erased another disk than the one ordered";
+	if (ev->setup.method != step->method)
+		return "the agent used another method than the one ordered";
+	if (!ev->verified_bytes)
+		return "the erase was not read back";
+	return NULL;
+}
+
+/* A node that is not there cannot read back: what is known is that its key is gone. */
+static void record_unread(struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	act->method = PHX_WIPE_CRYPTO;
+	PHX_STR_SET(act->disk, step->disk);
+	PHX_STR_SET(act->key_id, step->key_id);
+	PHX_STR_SET(act->text, "key destroyed, unread");
+}
+
+static void record_erase(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
+	if (!act)
+		return;
+	act->step_id = step->id;
+	act->method = step->method;
+	act->size_bytes = a->ev->erased_bytes;
+	act->verified_bytes = a->ev->verified_bytes;
+	PHX_STR_SET(act->disk, step->disk);
+	PHX_STR_SET(act->key_id, step->key_id);
+	PHX_STR_SET(act->text, a->ev->text);
+}
+
+int phx_apply_step_result(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_step *step;
+	int r = phx_need_node(a, &n);
+	r = r ? r : check_current(a, n, &step);
+	if (r < 0)
+		return r;
+	if (info_of(step)->executor != PHX_EXEC_AGENT)
+		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name, info_of(step)->name);
+	if (!step->attempt)
+		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name, info_of(step)->name);
+	const char *fault = step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
+	if (a->ev->result < 0 || fault) {
+		phx_handover_failed(a, n, fault ? fault : a->ev->text);
+		return 0;
+	}
+	/* these two end when the node registers again from the other side */
+	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
+		return 0;
+	a->out->changed = true;
+	if (step->kind == PHX_STEP_wipe)
+		record_erase(a, n, step);
+	phx_handover_done(a, n);
+	return 0;
+}
+
+int phx_apply_power_result(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	struct phx_step *step = phx_node_step(n);
+	if (ev->power != PHX_POWER_KNOWN_NOT)
+		n->power = ev->power;
+	if (ev->power == PHX_POWER_KNOWN_OFF && n->up) {
+		n->up = false; /* observed: no need to wait for its silence */
+		n->missing_since_ms = a->s->now_ms;
+	}
+	a->out->changed = true;
+	if (ev->step_id) {
+		/* of a step of the past only what was seen counts */
+		if (is_current(ev, n, step) && ev->result < 0 && step->status == PHX_STEP_ISSUED)
+			phx_handover_failed(a, n, ev->text);
+		return 0;
+	}
+	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
+		return 0;
+	/* seen off in the middle of an agent's step: no use in waiting for it */
+	if (step->status == PHX_STEP_ISSUED && !n->up)
+		phx_handover_failed(a, n, "the node is off");
+	else if (step->status == PHX_STEP_PENDING && !n->up)
+		step->deadline_ms = a->s->now_ms;
+	phx_handover_advance(a, n);
+	return 0;
+}
+
+int phx_apply_key_result(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_step *step;
+	int r = phx_need_node(a, &n);
+	r = r ? r : check_current(a, n, &step);
+	if (r < 0)
+		return r;
+	if (info_of(step)->executor != PHX_EXEC_KEY)
+		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys", n->name,
+				   info_of(step)->name);
+	if (a->ev->result < 0) {
+		phx_handover_failed(a, n, a->ev->text);
+		return 0;
+	}
+	if (step->kind == PHX_STEP_destroy_key && !n->up)
+		record_unread(a, n, step);
+	phx_handover_done(a, n);
+	return 0;
+}
