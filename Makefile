@@ -7,7 +7,6 @@
 #   make bench      the measurements of the README
 #   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images
 #   make check-asan the unit and system tests under the sanitizers
-#   make check-tsan the daemon under many clients, watched by ThreadSanitizer
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
 BUILD ?= build
@@ -100,7 +99,7 @@ DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal
 	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -138,11 +137,6 @@ ASAN := $(BUILD)/asan
 check-asan:
 	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
 	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_TESTS)
-
-TSAN := $(BUILD)/tsan
-check-tsan:
-	$(Q)$(MAKE) BUILD=$(TSAN) OPT="-O1 -g -fsanitize=thread" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
-	$(Q)BUILD=$(TSAN) tests/run tests/system/phxd_stress.sh
 
 lint:
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \

@@ -164,7 +164,7 @@ static void tell_report(struct daemon *d, const char *node, const json_t *j)
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
 	snprintf(ev.actual_role, sizeof(ev.actual_role), "%s", role);
 	snprintf(ev.actual_identity, sizeof(ev.actual_identity), "%s", identity);
-	take_words(ev.text, 151, text);
+	snprintf(ev.text, sizeof(ev.text), "%.150s", text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
 }
@@ -203,9 +203,7 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 	int64_t size = phx_json_int(wipe, "size_bytes", 0), verified = phx_json_int(wipe, "verified_bytes", 0);
 	ev->erased_bytes = size > 0 ? (uint64_t)size : 0;
 	ev->verified_bytes = verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
-	if (phx_json_str(wipe, "detail", "")[0])
-		take_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
-	return TAKE(q, wipe, "disk_id", ev->erased_disk) &&
+	return TAKE(q, wipe, "disk_id", ev->erased_disk) && TAKE(q, wipe, "detail", ev->text) &&
 	       take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
 }
 
@@ -217,7 +215,7 @@ static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_
 		return false;
 	}
 	ev->result = phx_json_int(j, "result", 0);
-	take_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
+	snprintf(ev->text, sizeof(ev->text), "%s", phx_json_str(j, "text", ""));
 	if (!strcmp(phx_json_str(j, "kind", ""), "job")) {
 		ev->kind = PHX_EV_job_result;
 		ev->job = (uint64_t)id;

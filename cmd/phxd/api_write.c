@@ -2,7 +2,6 @@
  * node, answered after its commit. */
 #include "phxd/daemon.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +28,7 @@ void api_node_add(struct phx_http_request *q, void *arg)
 		phx_event_fini(&ev);
 		return;
 	}
-	struct in_addr unused;
-	int r = ev.ip[0] && inet_pton(AF_INET, ev.ip, &unused) != 1 ?
-			phx_err_set(&err, -EINVAL, "ip: '%s' is no IPv4 address", ev.ip) :
-			0;
-	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
+	int r = engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:s}", "seq",
 						 (json_int_t)phx_store_last(engine_store(d->engine)), "node", ev.node);
 	if (r < 0)

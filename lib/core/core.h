@@ -114,7 +114,7 @@ void phx_outcome_fini(struct phx_outcome *o);
  * -ESTALE older epoch or ended step (an order of the past), -EEXIST, -EPERM, -EOPNOTSUPP, -EHOSTUNREACH. */
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
 
-/** Actions outstanding in `s` (after a restart): those of issued steps, and the 'off' of quarantined nodes. */
+/** Actions outstanding in `s` (after a restart): those of issued steps. */
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 
 /** When the next tick is due (core time), INT64_MAX when never. */

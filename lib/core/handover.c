@@ -16,7 +16,6 @@
 enum {
 	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
 	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
-	OFF_AGAIN_MS = 300 * 1000, /* a BMC that did not do it is told again */
 	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
 };
 
@@ -44,18 +43,12 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
 	a->out->changed = true;
 	phx_note(a, n, "%s is quarantined: %s", n->name, n->reason);
+	if (!cleaning || !a->s->settings.power_off_quarantined || !phx_node_has_bmc(n))
+		return;
 	/* a node whose cleaning failed must not come back up by itself (faults.md 18) */
-	if (cleaning && a->s->settings.power_off_quarantined && phx_node_has_bmc(n))
-		phx_power_off(a, n);
-}
-
-void phx_power_off(struct phx_apply *a, struct phx_node *n)
-{
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 	if (act)
 		PHX_STR_SET(act->text, "off");
-	n->off_wanted = true;
-	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
 }
 
 /* ---- what holds when a step begins, and when it is done ---- */
@@ -180,11 +173,6 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 		n->state = PHX_NODE_READY;
 		PHX_STR_SET(n->pool, PHX_POOL_FREE);
 		n->role[0] = '\0';
-	}
-	struct phx_err why = { 0 };
-	if (!strcmp(p->request, "resume") && phx_facts_unsound(a, n, &why)) {
-		phx_quarantine(a, n, why.text);
-		return;
 	}
 	n->reason[0] = '\0';
 	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
@@ -391,7 +379,6 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		name_new_key(n, s);
 	}
 	n->reason[0] = '\0';
-	n->off_wanted = false;
 	a->out->changed = true;
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
@@ -445,7 +432,7 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 	snprintf(step->error, sizeof(step->error), "%s", why);
 	a->out->changed = true;
 	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name, step->attempt, why);
-	if (step->attempt >= info_of(step)->attempts + step->silences) {
+	if (step->attempt >= info_of(step)->attempts) {
 		give_up(a, n, step);
 		return;
 	}
@@ -473,10 +460,6 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 static void tick_node(struct phx_apply *a, struct phx_node *n)
 {
 	close_window(a, n);
-	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
-		phx_power_off(a, n);
-		a->out->changed = true;
-	}
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;

@@ -32,8 +32,6 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
-/** Off, and again until it is seen off. */
-void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 int phx_apply_tick(struct phx_apply *a);
 
@@ -65,8 +63,6 @@ int phx_apply_node_bmc(struct phx_apply *a);
 int phx_apply_enrol(struct phx_apply *a);
 
 /* live.c */
-/** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
-bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 int phx_apply_hello(struct phx_apply *a);
 int phx_apply_missing(struct phx_apply *a);
 int phx_apply_back(struct phx_apply *a);

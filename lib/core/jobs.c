@@ -5,10 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum {
-	JOBS_KEPT = 1000,    /* with the ended ones that stay to be asked about */
-	JOBS_OPEN_MAX = 10000, /* queued or running */
-};
+enum { JOBS_KEPT = 1000 }; /* ended jobs that stay to be asked about */
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 {
@@ -55,20 +52,9 @@ static int start_job(struct phx_apply *a, struct phx_job *j)
 
 void phx_jobs_start(struct phx_apply *a)
 {
-	uint32_t n_free = UINT32_MAX; /* not counted: most of the time nothing is queued */
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
-		if (j->state != PHX_JOB_QUEUED)
-			continue;
-		if (n_free == UINT32_MAX)
-			n_free = count_free(a->s);
-		if (!n_free)
-			return;
-		if (j->nodes > n_free)
-			continue;
-		start_job(a, j);
-		n_free -= j->nodes;
-	}
+		if (j->state == PHX_JOB_QUEUED && j->nodes <= count_free(a->s))
+			start_job(a, j);
 }
 
 static void finish_job(struct phx_apply *a, struct phx_job *j)
@@ -113,30 +99,14 @@ void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 	}
 }
 
-static bool is_open(const struct phx_job *j)
-{
-	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
-}
-
-static uint32_t count_open(const struct phx_state *s)
-{
-	uint32_t n = 0;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		n += is_open(j);
-	return n;
-}
-
-/* The oldest that have ended go; one that never starts keeps none of them. */
 static void forget_old_jobs(struct phx_state *s)
 {
-	for (uint32_t i = 0; s->jobs.n > JOBS_KEPT && i < s->jobs.n;) {
-		struct phx_job *j = PHX_LIST_AT(&s->jobs, struct phx_job, i);
-		if (is_open(j)) {
-			i++;
-			continue;
-		}
-		phx_record_fini(&phx_job_record, j);
-		phx_list_remove(&s->jobs, sizeof(*j), i);
+	while (s->jobs.n > JOBS_KEPT) {
+		struct phx_job *oldest = PHX_LIST_AT(&s->jobs, struct phx_job, 0);
+		if (oldest->state == PHX_JOB_QUEUED || oldest->state == PHX_JOB_RUNNING)
+			return;
+		phx_record_fini(&phx_job_record, oldest);
+		phx_list_remove(&s->jobs, sizeof(*oldest), 0);
 	}
 }
 
@@ -161,8 +131,6 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return phx_err_set(a->err, -EPERM, "jobs never run as root: submit as the user, or name one");
 	if (!ev->job_nodes || ev->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
-	if (count_open(a->s) >= JOBS_OPEN_MAX)
-		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
 	struct phx_job *j = phx_list_push(&a->s->jobs, sizeof(*j));
 	if (!j)
 		return -ENOMEM;

@@ -7,7 +7,7 @@
 
 /* A silent node gets this long before its step is tried another way: a busy
  * network or a loaded machine is not a dead one (faults.md 22). */
-enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
+enum { SILENCE_GRACE_MS = 15000 };
 
 static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx_node *n)
 {
@@ -21,13 +21,6 @@ static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx
 	return NULL;
 }
 
-/* A machine does not change its UUID: this is another one under the same name (faults.md 10). */
-static bool another_machine(const struct phx_node *n, const struct phx_facts *facts)
-{
-	return n->state != PHX_NODE_QUARANTINED && n->facts.uuid[0] && facts->uuid[0] &&
-	       strcmp(n->facts.uuid, facts->uuid) != 0;
-}
-
 static int take_facts(struct phx_node *n, const struct phx_facts *facts)
 {
 	struct phx_facts copy;
@@ -39,16 +32,6 @@ static int take_facts(struct phx_node *n, const struct phx_facts *facts)
 	return 0;
 }
 
-bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why)
-{
-	const struct phx_node *twin = duplicate_of(a->s, n);
-	if (phx_facts_check(&n->facts, ret_why) < 0)
-		return true;
-	if (twin)
-		phx_err_set(ret_why, -ENOTUNIQ, "%s reports the same system UUID", twin->name);
-	return twin;
-}
-
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
 {
@@ -56,11 +39,14 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	if (n->state != PHX_NODE_COMMISSIONING)
 		return;
 	a->out->changed = true;
-	if (phx_facts_unsound(a, n, &why)) {
-		struct phx_node *twin = duplicate_of(a->s, n);
-		if (twin && twin->state != PHX_NODE_QUARANTINED)
-			phx_quarantine(a, twin, "another node reports the same system UUID");
+	if (phx_facts_check(&n->facts, &why) < 0) {
 		phx_quarantine(a, n, why.text);
+		return;
+	}
+	struct phx_node *twin = duplicate_of(a->s, n);
+	if (twin) {
+		phx_quarantine(a, twin, "another node reports the same system UUID");
+		phx_quarantine(a, n, "another node reports the same system UUID");
 		return;
 	}
 	n->state = PHX_NODE_READY;
@@ -131,11 +117,7 @@ int phx_apply_hello(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
-	if (ev->facts.disks.n > PHX_FACTS_DISKS_MAX || ev->facts.nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(a->err, -EINVAL, "hello: facts of more than %d disks or %d network interfaces",
-				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	a->out->changed = tells_news(n, ev);
-	bool another = another_machine(n, &ev->facts);
 	r = take_facts(n, &ev->facts);
 	if (r < 0)
 		return r;
@@ -155,10 +137,6 @@ int phx_apply_hello(struct phx_apply *a)
 	if (new_boot)
 		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
-	if (another) {
-		phx_quarantine(a, n, "it reports another system UUID than before: is this another machine?");
-		return 0;
-	}
 	/* what this registration begins is not what it interrupted */
 	plan_after_hello(a, n, new_boot, new_env);
 	commission(a, n);
@@ -179,13 +157,9 @@ int phx_apply_missing(struct phx_apply *a)
 	if (step && step->status == PHX_STEP_ISSUED) {
 		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
 		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
-		if (info->executor == PHX_EXEC_AGENT && !leaves && step->silences < SILENCES_MAX) {
+		if (info->executor == PHX_EXEC_AGENT && !leaves) {
 			step->status = PHX_STEP_PENDING;
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
-			step->silences++;
-		} else if (info->executor == PHX_EXEC_AGENT && !leaves) {
-			step->silences = 0; /* enough: now they count */
-			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
 	if (step && phx_node_has_bmc(n)) {
@@ -238,12 +212,9 @@ int phx_apply_inventory(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
-	bool another = another_machine(n, &a->ev->facts);
 	r = take_facts(n, &a->ev->facts);
 	if (r == 0)
 		n->inspect = false;
-	if (r == 0 && another)
-		phx_quarantine(a, n, "it reports another system UUID than before: is this another machine?");
 	return r;
 }
 

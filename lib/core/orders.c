@@ -94,24 +94,12 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 	return 0;
 }
 
-static int add_off(const struct phx_node *n, struct phx_list *ret)
-{
-	struct phx_action *act = phx_list_push(ret, sizeof(*act));
-	if (!act)
-		return -ENOMEM;
-	act->kind = PHX_ACT_POWER;
-	act->epoch = n->plan.epoch;
-	PHX_STR_SET(act->node, n->name);
-	return PHX_STR_SET(act->text, "off");
-}
-
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 	{
 		const struct phx_step *step = phx_node_step(n);
 		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions) : 0;
-		r = r == 0 && n->off_wanted ? add_off(n, ret_actions) : r;
 		if (r < 0)
 			return r;
 	}
@@ -128,8 +116,6 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 			next = step->deadline_ms;
 		if (n->window && n->window_until_ms < next)
 			next = n->window_until_ms;
-		if (n->off_wanted && n->off_again_ms < next)
-			next = n->off_again_ms;
 	}
 	return next;
 }

@@ -344,8 +344,6 @@ int phx_apply_power(struct phx_apply *a)
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
 	if (!query && n->plan.cursor < n->plan.steps.n && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
-	if (strcmp(op, "status"))
-		n->off_wanted = false; /* whoever orders it knows better */
 	if (strcmp(op, "status") && strcmp(op, "off"))
 		phx_window_open(a, n);
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);

@@ -103,8 +103,6 @@ int phx_apply_power_result(struct phx_apply *a)
 	struct phx_step *step = phx_node_step(n);
 	if (ev->power != PHX_POWER_KNOWN_NOT)
 		n->power = ev->power;
-	if (ev->power == PHX_POWER_KNOWN_OFF)
-		n->off_wanted = false;
 	if (ev->power == PHX_POWER_KNOWN_OFF && n->up) {
 		n->up = false; /* observed: no need to wait for its silence */
 		n->missing_since_ms = a->s->now_ms;

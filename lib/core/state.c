@@ -172,18 +172,6 @@ static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err
 	return 0;
 }
 
-/* The parts that a node runs are the jobs' open parts on it. */
-static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
-{
-	uint32_t open = 0;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-			open += j->state == PHX_JOB_RUNNING && !p->ended && !strcmp(p->node, n->name);
-	if (open != n->jobs_running)
-		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name, open, n->jobs_running);
-	return 0;
-}
-
 int phx_state_check(const struct phx_state *s, struct phx_err *err)
 {
 	int r = 0;
@@ -193,7 +181,6 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 		r = r ? r : check_deadline(n, err);
 		r = r ? r : check_tenant(s, n, err);
 		r = r ? r : check_macs(s, i, err);
-		r = r ? r : check_jobs(s, n, err);
 		if (!r && phx_state_node(s, n->name) != n)
 			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
 	}

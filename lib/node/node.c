@@ -40,8 +40,7 @@ const struct phx_step_info *phx_step_info(enum phx_step_kind kind)
 static const struct phx_field step_fields[] = {
 #define S struct phx_step
 	PHX_U64(S, id),	       PHX_ENUM(S, kind, &phx_step_kind_names), PHX_ENUM(S, status, &phx_step_status_names),
-	PHX_U32(S, attempt),   PHX_U32(S, silences),			PHX_U32(S, expected_ms),
-	PHX_I64(S, issued_ms),
+	PHX_U32(S, attempt),   PHX_U32(S, expected_ms),			PHX_I64(S, issued_ms),
 	PHX_I64(S, ended_ms),  PHX_I64(S, deadline_ms),			PHX_STR(S, role),
 	PHX_STR(S, disk),      PHX_ENUM(S, method, &phx_wipe_method_names), PHX_STR(S, key_id),
 	PHX_STR(S, error),
@@ -90,8 +89,6 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, boot_id),
 	PHX_STR(N, address),
 	PHX_ENUM(N, power, &phx_power_names),
-	PHX_BOOL(N, off_wanted),
-	PHX_I64(N, off_again_ms),
 	PHX_BOOL(N, inspect),
 	PHX_STR(N, system_image),
 	PHX_STR(N, system_digest),

@@ -71,7 +71,6 @@ struct phx_step {
 	int kind;   /* enum phx_step_kind */
 	int status; /* enum phx_step_status */
 	uint32_t attempt;
-	uint32_t silences; /* attempts that ended because the node went silent: they do not count against it */
 	uint32_t expected_ms;
 	int64_t issued_ms, ended_ms, deadline_ms;
 	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
@@ -137,8 +136,6 @@ struct phx_node {
 	char boot_id[40];
 	char address[64];
 	int power; /* enum phx_power_known, as last observed */
-	bool off_wanted;	/* quarantined with a failed cleaning: off, until it is seen off */
-	int64_t off_again_ms;	/* when it is told so again */
 	bool inspect; /* its facts were asked for again and have not come yet */
 	/* what it holds */
 	char system_image[PHX_NAME_MAX]; /* installed on disk */
@@ -189,7 +186,7 @@ struct phx_plan_request {
 /** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and the daemon.
  * ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0.
  * -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH the node must be
- * booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk. Zero steps = nothing to do. */
+ * booted and has no BMC, -ENOTUNIQ ambiguous disk, -ENODEV no disk. Zero steps = nothing to do. */
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
 
 /** Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
