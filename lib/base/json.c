@@ -36,6 +36,16 @@ static json_t *text_to_json(const char *text)
 	return json_string(copy);
 }
 
+static json_t *live_to_json(const struct phx_live *live, void *const *object)
+{
+	if (!*object)
+		return json_null();
+	void *image = phx_live_image(live, *object);
+	json_t *j = image ? phx_json_from_record(live->image, image) : NULL;
+	phx_live_image_free(live, image);
+	return j;
+}
+
 static json_t *field_to_json(const struct phx_field *f, const void *at)
 {
 	switch (f->type) {
@@ -55,6 +65,8 @@ static json_t *field_to_json(const struct phx_field *f, const void *at)
 		return phx_json_from_record(f->record, at);
 	case PHX_F_LIST:
 		return list_to_json(f->record, at);
+	case PHX_F_LIVE:
+		return live_to_json(f->live, at);
 	}
 	return NULL;
 }
@@ -178,6 +190,24 @@ static int enum_from_json(const struct phx_field *f, const json_t *j, void *at, 
 	return 0;
 }
 
+static int live_from_json(const struct phx_live *live, const json_t *j, void **object, const struct path *p,
+			  struct phx_err *err)
+{
+	if (json_is_null(j))
+		return 0;
+	PHX_AUTO_FREE void *image = calloc(1, live->image->size);
+	if (!image)
+		return -ENOMEM;
+	int r = record_from_json(live->image, j, image, p, err);
+	if (r == 0) {
+		r = live->restore(image, object);
+		if (r == -EINVAL)
+			bad(p, err, "contradicts itself");
+	}
+	phx_record_fini(live->image, image);
+	return r;
+}
+
 static int field_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
 			   struct phx_err *err)
 {
@@ -199,6 +229,8 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 		return record_from_json(f->record, j, at, p, err);
 	case PHX_F_LIST:
 		return list_from_json(f->record, j, at, p, err);
+	case PHX_F_LIVE:
+		return live_from_json(f->live, j, at, p, err);
 	}
 	return -EINVAL;
 }

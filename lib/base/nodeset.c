@@ -361,7 +361,7 @@ static int add_group(struct parse *p, const char *name, struct work *ret)
 
 static bool group_valid(const char *name)
 {
-	const char *colon = strchr(name, ':'); /* KEY:VALUE, as in "role:web-server" */
+	const char *colon = strpbrk(name, ":="); /* as in "role:web-server", "rack=3" */
 	PHX_AUTO_FREE char *key = colon ? strndup(name, (size_t)(colon - name)) : NULL;
 	return colon ? key && phx_name_valid(key) && phx_name_valid(colon + 1) : phx_name_valid(name);
 }

@@ -15,7 +15,7 @@ struct phx_nodeset {
 	uint32_t n, cap;
 };
 
-/** Names of a group "@NAME" or "@KEY:VALUE" appended to `ret`; -ENOENT when there is none. */
+/** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is none. */
 typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nodeset *ret);
 
 /** Parse `text`. Operators, left to right without precedence: ',' union,

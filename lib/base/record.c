@@ -21,6 +21,53 @@ static void list_fini(const struct phx_record *rec, struct phx_list *l)
 	phx_list_fini(l);
 }
 
+void *phx_live_image(const struct phx_live *live, const void *object)
+{
+	void *image = calloc(1, live->image->size);
+	if (image && live->save(object, image) < 0) {
+		free(image);
+		return NULL;
+	}
+	return image;
+}
+
+void phx_live_image_free(const struct phx_live *live, void *image)
+{
+	if (image)
+		phx_record_fini(live->image, image);
+	free(image);
+}
+
+static void live_fini(const struct phx_live *live, void **object)
+{
+	if (*object)
+		live->free(*object);
+	*object = NULL;
+}
+
+static int live_copy(const struct phx_live *live, void **dst, void *const *src)
+{
+	if (!*src)
+		return 0;
+	void *image = phx_live_image(live, *src);
+	if (!image)
+		return -ENOMEM;
+	int r = live->restore(image, dst);
+	phx_live_image_free(live, image);
+	return r;
+}
+
+static bool live_equal(const struct phx_live *live, void *const *a, void *const *b)
+{
+	if (!*a || !*b)
+		return *a == *b;
+	void *image_a = phx_live_image(live, *a), *image_b = phx_live_image(live, *b);
+	bool equal = image_a && image_b && phx_record_equal(live->image, image_a, image_b);
+	phx_live_image_free(live, image_a);
+	phx_live_image_free(live, image_b);
+	return equal;
+}
+
 void phx_record_fini(const struct phx_record *rec, void *obj)
 {
 	for (size_t i = 0; i < rec->n_fields; i++) {
@@ -29,6 +76,8 @@ void phx_record_fini(const struct phx_record *rec, void *obj)
 			list_fini(f->record, member(f, obj));
 		else if (f->type == PHX_F_REC)
 			phx_record_fini(f->record, member(f, obj));
+		else if (f->type == PHX_F_LIVE)
+			live_fini(f->live, member(f, obj));
 	}
 	memset(obj, 0, rec->size);
 }
@@ -61,6 +110,8 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 			r = list_copy(f->record, member(f, ret_dst), member_const(f, src));
 		else if (f->type == PHX_F_REC)
 			r = phx_record_copy(f->record, member(f, ret_dst), member_const(f, src));
+		else if (f->type == PHX_F_LIVE)
+			r = live_copy(f->live, member(f, ret_dst), member_const(f, src));
 		else
 			memcpy(member(f, ret_dst), member_const(f, src), f->size);
 		if (r < 0) {
@@ -90,6 +141,8 @@ static bool field_equal(const struct phx_field *f, const void *a, const void *b)
 		return list_equal(f->record, a, b);
 	case PHX_F_REC:
 		return phx_record_equal(f->record, a, b);
+	case PHX_F_LIVE:
+		return live_equal(f->live, a, b);
 	case PHX_F_STR:
 		return strncmp(a, b, f->size) == 0;
 	case PHX_F_U32:

@@ -3,8 +3,9 @@
  * The JSON form is written and read by base/json.h.
  *
  * A record holds fixed-size character arrays, integers, booleans, enums,
- * embedded records and lists (struct phx_list) of records. Nothing else is
- * owned, so that freeing, copying and comparing are generic. */
+ * embedded records, lists (struct phx_list) of records and live objects (struct
+ * phx_live). Nothing else is owned, so that freeing, copying and comparing are
+ * generic. */
 #ifndef PHX_BASE_RECORD_H
 #define PHX_BASE_RECORD_H
 
@@ -19,6 +20,7 @@ enum phx_field_type {
 	PHX_F_ENUM, /* int, by name in JSON */
 	PHX_F_REC,  /* embedded struct */
 	PHX_F_LIST, /* struct phx_list of structs */
+	PHX_F_LIVE, /* pointer to an object with indexes of its own; NULL = none, null in JSON */
 };
 
 struct phx_record;
@@ -30,6 +32,7 @@ struct phx_field {
 	size_t size; /* of the member */
 	const struct phx_enum *names;   /* PHX_F_ENUM */
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
+	const struct phx_live *live;	/* PHX_F_LIVE */
 };
 
 struct phx_record {
@@ -39,8 +42,19 @@ struct phx_record {
 	size_t n_fields;
 };
 
+/** An object that is more than a record, because it must be fast: kept whole in memory, copied, compared and written as
+ * its image, a plain record. An object restored from an image must behave as the one it was saved from. */
+struct phx_live {
+	const struct phx_record *image;
+	/** Deep copy of what `live` knows (ret_image is zeroed memory of image->size). -ENOMEM: ret_image is zeroed again. */
+	int (*save)(const void *live, void *ret_image);
+	/** -EINVAL for an image that contradicts itself, -ENOMEM. */
+	int (*restore)(const void *image, void **ret_live);
+	void (*free)(void *live);
+};
+
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
-	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_ }
+	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
 #define PHX_U32(s, m) PHX_FIELD_(PHX_F_U32, s, m, NULL, NULL)
 #define PHX_U64(s, m) PHX_FIELD_(PHX_F_U64, s, m, NULL, NULL)
@@ -49,6 +63,8 @@ struct phx_record {
 #define PHX_ENUM(s, m, names) PHX_FIELD_(PHX_F_ENUM, s, m, names, NULL)
 #define PHX_REC(s, m, rec) PHX_FIELD_(PHX_F_REC, s, m, NULL, rec)
 #define PHX_LIST(s, m, rec) PHX_FIELD_(PHX_F_LIST, s, m, NULL, rec)
+#define PHX_LIVE(s, m, live_) \
+	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_ }
 #define PHX_RECORD(name_, s, fields_) { name_, sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
 
 /** Free every list inside `obj` and zero it. Safe on a zeroed object. */
@@ -58,7 +74,12 @@ void phx_record_fini(const struct phx_record *rec, void *obj);
  * -ENOMEM leaves ret_dst zeroed. */
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src);
 
-/** Same contents, field by field. */
+/** Same contents, field by field; false also when a live object could not be saved for want of memory. */
 bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b);
+
+/** The image of a live object, malloc'd: phx_record_fini(live->image) and free() it. NULL on ENOMEM. */
+void *phx_live_image(const struct phx_live *live, const void *object);
+/** Frees what phx_live_image() gave. NULL is fine. */
+void phx_live_image_free(const struct phx_live *live, void *image);
 
 #endif

@@ -14,7 +14,7 @@ static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 	}
 	if (!strcmp(group, "rack2"))
 		return phx_nodeset_add(ret, "r2");
-	if (!strcmp(group, "role:web-server"))
+	if (!strcmp(group, "role:web-server") || !strcmp(group, "rack=1") || !strcmp(group, "rack=2"))
 		return phx_nodeset_add(ret, "w1") | phx_nodeset_add(ret, "w2") | phx_nodeset_add(ret, "w3");
 	if (strcmp(group, "g1"))
 		return -ENOENT;
@@ -144,6 +144,7 @@ static void test_groups(void **state)
 		{ "n[2-9]&@g1", "n2 n3", "n[2-3]" },
 		{ "@rack[2]", "r2", "r2" },
 		{ "@role:web-server!w2", "w1 w3", "w[1,3]" },
+		{ "@rack=[1-2]!w2", "w1 w3", "w[1,3]" },
 	};
 	check_rows(rows, PHX_ARRAY_SIZE(rows));
 }

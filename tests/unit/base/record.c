@@ -23,6 +23,57 @@ static const struct phx_field card_fields[] = { PHX_STR(struct card, slot),
 						PHX_LIST(struct card, ports, &port_record) };
 static const struct phx_record card_record = PHX_RECORD("card", struct card, card_fields);
 
+/* A live object: keeps a sum ready, its image is what was added. */
+struct tally_image {
+	struct phx_list ports; /* struct port */
+	bool wrong;
+};
+static const struct phx_field tally_fields[] = { PHX_LIST(struct tally_image, ports, &port_record),
+						 PHX_BOOL(struct tally_image, wrong) };
+static const struct phx_record tally_record = PHX_RECORD("tally", struct tally_image, tally_fields);
+
+struct tally {
+	struct phx_list ports; /* struct port */
+	uint32_t sum;
+};
+
+static int tally_add(struct tally *t, uint32_t speed)
+{
+	struct port *p = phx_list_push(&t->ports, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->speed = speed;
+	t->sum += speed;
+	return 0;
+}
+
+static int tally_save(const void *live, void *ret_image)
+{
+	const struct tally *t = live;
+	struct tally_image view = { .ports = t->ports };
+	return phx_record_copy(&tally_record, ret_image, &view);
+}
+
+static void tally_free(void *live)
+{
+	phx_list_fini(&((struct tally *)live)->ports);
+	free(live);
+}
+
+static int tally_restore(const void *image, void **ret_live)
+{
+	const struct tally_image *from = image;
+	if (from->wrong)
+		return -EINVAL;
+	struct tally *t = calloc(1, sizeof(*t));
+	assert_non_null(t);
+	PHX_LIST_EACH(struct port, p, &from->ports)
+		assert_int_equal(tally_add(t, p->speed), 0);
+	*ret_live = t;
+	return 0;
+}
+static const struct phx_live tally_live = { &tally_record, tally_save, tally_restore, tally_free };
+
 struct box {
 	char name[16];
 	uint32_t weight;
@@ -32,12 +83,14 @@ struct box {
 	int mood;
 	struct port uplink;
 	struct phx_list cards; /* struct card */
+	struct tally *tally;
 };
 static const struct phx_field box_fields[] = {
 #define B struct box
 	PHX_STR(B, name),	     PHX_U32(B, weight),	       PHX_U64(B, bytes),
 	PHX_I64(B, offset),	     PHX_BOOL(B, open),		       PHX_ENUM(B, mood, &moods),
 	PHX_REC(B, uplink, &port_record), PHX_LIST(B, cards, &card_record),
+	PHX_LIVE(B, tally, &tally_live),
 #undef B
 };
 static const struct phx_record box_record = PHX_RECORD("box", struct box, box_fields);
@@ -235,6 +288,54 @@ static void test_nesting_is_limited(void **state)
 	assert_says(&err, "depth");
 }
 
+static void add_tally(struct box *b)
+{
+	b->tally = calloc(1, sizeof(*b->tally));
+	assert_non_null(b->tally);
+	assert_int_equal(tally_add(b->tally, 3), 0);
+	assert_int_equal(tally_add(b->tally, 4), 0);
+}
+
+static void test_live_object_is_copied_and_compared_by_its_image(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	AUTO_BOX b = { 0 };
+	add_tally(&a);
+	assert_int_equal(phx_record_copy(&box_record, &b, &a), 0);
+	assert_ptr_not_equal(a.tally, b.tally);
+	assert_int_equal(b.tally->sum, 7);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	assert_int_equal(tally_add(b.tally, 1), 0);
+	assert_false(phx_record_equal(&box_record, &a, &b));
+	tally_free(b.tally);
+	b.tally = NULL;
+	assert_false(phx_record_equal(&box_record, &a, &b));
+	assert_false(phx_record_equal(&box_record, &b, &a));
+}
+
+static void test_live_object_in_json(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	AUTO_BOX b = { 0 };
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *none = phx_json_from_record(&box_record, &a);
+	assert_true(json_is_null(json_object_get(none, "tally")));
+	assert_int_equal(phx_json_to_record(&box_record, none, &b, &err), 0);
+	assert_null(b.tally);
+	add_tally(&a);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&box_record, &a);
+	phx_record_fini(&box_record, &b);
+	assert_int_equal(phx_json_to_record(&box_record, j, &b, &err), 0);
+	assert_int_equal(b.tally->sum, 7);
+	phx_record_fini(&box_record, &b);
+	json_object_set_new(json_object_get(j, "tally"), "wrong", json_true());
+	assert_int_equal(phx_json_to_record(&box_record, j, &b, &err), -EINVAL);
+	assert_string_equal(err.text, "tally: contradicts itself");
+	assert_null(b.tally);
+}
+
 static void test_members(void **state)
 {
 	(void)state;
@@ -264,6 +365,8 @@ int main(void)
 		cmocka_unit_test(test_parse_refuses),
 		cmocka_unit_test(test_parse_stops_at_n),
 		cmocka_unit_test(test_nesting_is_limited),
+		cmocka_unit_test(test_live_object_is_copied_and_compared_by_its_image),
+		cmocka_unit_test(test_live_object_in_json),
 		cmocka_unit_test(test_members),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
