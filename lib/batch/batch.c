@@ -1,0 +1,457 @@
+/* The manager of one batch RE: jobs come, wait, run, end, are killed; see
+ * batch.h for the picture. Called by lib/re and by tests. Decides nothing: the
+ * schedulers (first_fit.c, fcfs.c, sjf.c, easy.c) and kill orders (kill.c) do. */
+#include "batch/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const job_states[] = {"blocked", "held", "waiting", "running", "killing"};
+const struct phx_enum phx_batch_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
+
+static const struct phx_field job_fields[] = {
+#define J struct phx_batch_job
+	PHX_U64(J, id),          PHX_I64(J, submit_ms), PHX_I64(J, estimate_ms),
+	PHX_I64(J, start_ms),    PHX_U32(J, size),      PHX_U32(J, kills),
+	PHX_U32(J, waits_for),   PHX_U32(J, lost),      PHX_ENUM(J, state, &phx_batch_job_state_names),
+	PHX_BOOL(J, no_requeue),
+#undef J
+};
+const struct phx_record phx_batch_job_record = PHX_RECORD("batch job", struct phx_batch_job, job_fields);
+
+static const char *const scheduler_labels[] = {
+#define SCHEDULER(name, label, ...) label,
+#include "batch/scheduler.def"
+#undef SCHEDULER
+};
+const struct phx_enum phx_scheduler_names = {"scheduler", scheduler_labels, PHX_ARRAY_SIZE(scheduler_labels)};
+
+static const struct phx_batch_scheduler schedulers[] = {
+#define SCHEDULER(name, label, order, pass, ...) {phx_batch_order_##order, phx_batch_pass_##pass},
+#include "batch/scheduler.def"
+#undef SCHEDULER
+};
+
+const char *phx_scheduler_text(enum phx_scheduler s)
+{
+	static const char *const texts[] = {
+#define SCHEDULER(name, label, order, pass, source, text) text,
+#include "batch/scheduler.def"
+#undef SCHEDULER
+	};
+	return texts[s];
+}
+
+int phx_batch_new(const struct phx_batch_config *config, struct phx_batch **ret)
+{
+	if (config->scheduler < 0 || config->scheduler >= PHX_SCHEDULER_COUNT_ || config->kill_order < 0 ||
+	    config->kill_order >= PHX_KILL_ORDER_COUNT_)
+		return -EINVAL;
+	struct phx_batch *b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->config = *config;
+	b->scheduler = schedulers[config->scheduler];
+	for (uint32_t k = 0; k < PHX_BATCH_CLASSES; k++)
+		b->waiting[k].knows = PHX_BATCH_KNOWS_FIT;
+	b->ends.knows = PHX_BATCH_KNOWS_SUM;
+	*ret = b;
+	return 0;
+}
+
+void phx_batch_free(struct phx_batch *b)
+{
+	if (!b)
+		return;
+	phx_batch_slots_fini(b);
+	free(b);
+}
+
+void phx_batch_counts(const struct phx_batch *b, struct phx_batch_counts *ret)
+{
+	*ret = b->counts;
+	/* all in the last class are larger than all in another */
+	uint32_t root = b->classes ? b->waiting[63 - __builtin_clzll(b->classes)].root : 0;
+	ret->waiting_biggest = root ? b->nodes[root].max_size : 0;
+}
+
+const struct phx_batch_job *phx_batch_job(const struct phx_batch *b, uint64_t id)
+{
+	uint32_t i = phx_batch_find(b, id);
+	return i ? &b->jobs[i] : NULL;
+}
+
+int64_t phx_batch_expected_end(const struct phx_batch_job *j)
+{
+	int64_t end;
+	if (j->estimate_ms < 0)
+		return INT64_MAX;
+	return __builtin_add_overflow(j->start_ms, j->estimate_ms, &end) || end == INT64_MAX ? INT64_MAX - 1 : end;
+}
+
+/* ---- a job enters a state and leaves it: counts and trees ---- */
+
+static void enter_waiting(struct phx_batch *b, uint32_t i)
+{
+	const struct phx_batch_job *j = &b->jobs[i];
+	b->scheduler.order(j, &b->nodes[i]);
+	b->nodes[i].size = j->size;
+	b->nodes[i].estimate = phx_batch_estimate(j);
+	uint32_t class = phx_batch_class(b, j->size);
+	phx_batch_tree_insert(&b->waiting[class], i);
+	b->classes |= 1ull << class;
+	b->counts.waiting_nodes += j->size;
+	b->counts.n_waiting++;
+}
+
+static void leave_waiting(struct phx_batch *b, uint32_t i)
+{
+	uint32_t class = phx_batch_class(b, b->jobs[i].size);
+	phx_batch_tree_erase(&b->waiting[class], i);
+	if (!b->waiting[class].root)
+		b->classes &= ~(1ull << class);
+	b->counts.waiting_nodes -= b->jobs[i].size;
+	b->counts.n_waiting--;
+}
+
+static void enter_running(struct phx_batch *b, uint32_t i)
+{
+	const struct phx_batch_job *j = &b->jobs[i];
+	phx_batch_order_kill((enum phx_kill_order)b->config.kill_order, j, &b->nodes[i]);
+	phx_batch_tree_insert(&b->running, i);
+	if (b->end_nodes && j->estimate_ms >= 0) {
+		struct phx_batch_node *n = &b->end_nodes[i];
+		n->a = phx_batch_expected_end(j);
+		n->b = 0;
+		n->c = j->id;
+		n->size = phx_batch_held(j);
+		phx_batch_tree_insert(&b->ends, i);
+	}
+	b->counts.busy += phx_batch_held(j);
+	b->counts.n_running++;
+}
+
+static void leave_running(struct phx_batch *b, uint32_t i)
+{
+	const struct phx_batch_job *j = &b->jobs[i];
+	phx_batch_tree_erase(&b->running, i);
+	if (b->end_nodes && j->estimate_ms >= 0)
+		phx_batch_tree_erase(&b->ends, i);
+	b->counts.busy -= phx_batch_held(j);
+	b->counts.n_running--;
+}
+
+/* Nodes of killing jobs are busy still. */
+static void count_killing(struct phx_batch *b, uint32_t i, int sign)
+{
+	uint32_t held = phx_batch_held(&b->jobs[i]);
+	b->counts.busy += sign > 0 ? held : -held;
+	b->counts.killing += sign > 0 ? held : -held;
+}
+
+static void enter(struct phx_batch *b, uint32_t i, enum phx_batch_job_state state)
+{
+	b->jobs[i].state = (int)state;
+	b->due = true;
+	switch (state) {
+	case PHX_BATCH_BLOCKED:
+		b->counts.n_blocked++;
+		break;
+	case PHX_BATCH_HELD:
+		b->counts.n_held++;
+		break;
+	case PHX_BATCH_WAITING:
+		enter_waiting(b, i);
+		break;
+	case PHX_BATCH_RUNNING:
+		enter_running(b, i);
+		break;
+	case PHX_BATCH_KILLING:
+		count_killing(b, i, 1);
+		break;
+	}
+}
+
+static void leave(struct phx_batch *b, uint32_t i)
+{
+	b->due = true;
+	switch ((enum phx_batch_job_state)b->jobs[i].state) {
+	case PHX_BATCH_BLOCKED:
+		b->counts.n_blocked--;
+		break;
+	case PHX_BATCH_HELD:
+		b->counts.n_held--;
+		break;
+	case PHX_BATCH_WAITING:
+		leave_waiting(b, i);
+		break;
+	case PHX_BATCH_RUNNING:
+		leave_running(b, i);
+		break;
+	case PHX_BATCH_KILLING:
+		count_killing(b, i, -1);
+		break;
+	}
+}
+
+static bool runs(const struct phx_batch *b, uint32_t i)
+{
+	return b->jobs[i].state == PHX_BATCH_RUNNING || b->jobs[i].state == PHX_BATCH_KILLING;
+}
+
+/* Slot of a job that runs or is being killed: 0 and ret_slot, or what is wrong. */
+static int find_running(const struct phx_batch *b, uint64_t id, uint32_t *ret_slot)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (!runs(b, i))
+		return -EINVAL;
+	*ret_slot = i;
+	return 0;
+}
+
+/* ---- jobs come and go ---- */
+
+static int take_in(struct phx_batch *b, const struct phx_batch_job *job)
+{
+	if (phx_batch_find(b, job->id))
+		return -EEXIST;
+	uint32_t i = phx_batch_slot_take(b, job->id);
+	if (!i)
+		return -ENOMEM;
+	b->jobs[i] = *job;
+	enter(b, i, (enum phx_batch_job_state)job->state);
+	return 0;
+}
+
+static int ready_state(const struct phx_batch_job *j)
+{
+	return j->waits_for ? PHX_BATCH_BLOCKED : PHX_BATCH_WAITING;
+}
+
+int phx_batch_submit(struct phx_batch *b, const struct phx_batch_job *job)
+{
+	struct phx_batch_job j = *job;
+	if (!j.size || j.state == PHX_BATCH_RUNNING || j.state == PHX_BATCH_KILLING)
+		return -EINVAL;
+	j.state = j.state == PHX_BATCH_HELD ? PHX_BATCH_HELD : ready_state(&j);
+	j.start_ms = 0;
+	j.kills = j.lost = 0;
+	return take_in(b, &j);
+}
+
+int phx_batch_restore(struct phx_batch *b, const struct phx_batch_job *job)
+{
+	bool running = job->state == PHX_BATCH_RUNNING || job->state == PHX_BATCH_KILLING;
+	if (!job->size || job->state < 0 || job->state > PHX_BATCH_KILLING || job->lost > (running ? job->size : 0) ||
+	    (job->state != PHX_BATCH_HELD && (job->state == PHX_BATCH_BLOCKED) != (job->waits_for > 0)))
+		return -EINVAL;
+	return take_in(b, job);
+}
+
+int phx_batch_unblock(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (!b->jobs[i].waits_for)
+		return -EINVAL;
+	if (--b->jobs[i].waits_for || b->jobs[i].state == PHX_BATCH_HELD)
+		return 0;
+	leave(b, i);
+	enter(b, i, PHX_BATCH_WAITING);
+	return 0;
+}
+
+int phx_batch_hold(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (runs(b, i))
+		return -EBUSY;
+	leave(b, i);
+	enter(b, i, PHX_BATCH_HELD);
+	return 0;
+}
+
+int phx_batch_unhold(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (b->jobs[i].state != PHX_BATCH_HELD)
+		return 0;
+	leave(b, i);
+	enter(b, i, (enum phx_batch_job_state)ready_state(&b->jobs[i]));
+	return 0;
+}
+
+int phx_batch_cancel(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (runs(b, i))
+		return -EBUSY;
+	leave(b, i);
+	phx_batch_slot_drop(b, i);
+	return 0;
+}
+
+/* ---- runs begin and end ---- */
+
+void phx_batch_start(struct phx_batch *b, uint32_t i, int64_t now_ms, struct phx_list *ret_ids)
+{
+	struct phx_batch_job *j = &b->jobs[i];
+	leave(b, i);
+	b->counts.idle -= j->size;
+	j->start_ms = now_ms;
+	enter(b, i, PHX_BATCH_RUNNING);
+	((uint64_t *)ret_ids->items)[ret_ids->n++] = j->id;
+}
+
+/* Its nodes are idle. */
+static void stop(struct phx_batch *b, uint32_t i)
+{
+	leave(b, i);
+	b->counts.idle += phx_batch_held(&b->jobs[i]);
+}
+
+int phx_batch_ended(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i;
+	int r = find_running(b, id, &i);
+	if (r < 0)
+		return r;
+	stop(b, i);
+	phx_batch_slot_drop(b, i);
+	return 0;
+}
+
+int phx_batch_kill(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i;
+	int r = find_running(b, id, &i);
+	if (r < 0)
+		return r;
+	leave(b, i);
+	enter(b, i, PHX_BATCH_KILLING);
+	return 0;
+}
+
+int phx_batch_killed(struct phx_batch *b, uint64_t id)
+{
+	uint32_t i;
+	int r = find_running(b, id, &i);
+	if (r < 0)
+		return r;
+	struct phx_batch_job *j = &b->jobs[i];
+	if (j->state != PHX_BATCH_KILLING)
+		return -EINVAL;
+	stop(b, i);
+	if (j->no_requeue) {
+		phx_batch_slot_drop(b, i);
+		return 0;
+	}
+	j->start_ms = 0;
+	j->lost = 0;
+	j->kills++;
+	enter(b, i, PHX_BATCH_WAITING);
+	return 1;
+}
+
+/* ---- nodes come and go ---- */
+
+void phx_batch_give(struct phx_batch *b, uint32_t nodes)
+{
+	b->counts.idle += nodes;
+	b->due = true;
+}
+
+int phx_batch_take(struct phx_batch *b, uint32_t nodes)
+{
+	if (nodes > b->counts.idle)
+		return -ENOSPC;
+	b->counts.idle -= nodes;
+	b->due = true;
+	return 0;
+}
+
+int phx_batch_lose_busy(struct phx_batch *b, uint64_t id, uint32_t nodes)
+{
+	uint32_t i;
+	int r = find_running(b, id, &i);
+	if (r < 0)
+		return r;
+	if (nodes > phx_batch_held(&b->jobs[i]))
+		return -EINVAL;
+	enum phx_batch_job_state state = (enum phx_batch_job_state)b->jobs[i].state;
+	leave(b, i);
+	b->jobs[i].lost += nodes;
+	enter(b, i, state);
+	return 0;
+}
+
+/* ---- a pass ---- */
+
+/* Room for `more` ids. */
+static bool make_room(struct phx_list *ids, uint32_t more)
+{
+	if (more <= ids->cap - ids->n)
+		return true;
+	uint32_t cap = ids->cap > more ? ids->cap * 2 : ids->n + more;
+	void *items = cap > ids->cap ? reallocarray(ids->items, cap, sizeof(uint64_t)) : NULL;
+	if (!items)
+		return false;
+	ids->items = items;
+	ids->cap = cap;
+	return true;
+}
+
+int phx_batch_pass(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids)
+{
+	uint32_t root = b->classes ? b->waiting[__builtin_ctzll(b->classes)].root : 0, idle = b->counts.idle;
+	b->due = false;
+	if (!root || b->nodes[root].min_size > idle)
+		return 0;
+	uint32_t most = idle / b->nodes[root].min_size;
+	b->due = true;
+	if (!make_room(ret_ids, most < b->counts.n_waiting ? most : b->counts.n_waiting))
+		return -ENOMEM;
+	b->scheduler.pass(b, now_ms, ret_ids);
+	b->due = false;
+	return 0;
+}
+
+bool phx_batch_pass_due(const struct phx_batch *b)
+{
+	return b->due;
+}
+
+/* ---- all of them ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = ((const struct phx_batch_job *)a)->id, y = ((const struct phx_batch_job *)b)->id;
+	return x < y ? -1 : x > y;
+}
+
+int phx_batch_jobs(const struct phx_batch *b, struct phx_list *ret_jobs)
+{
+	uint32_t n = ret_jobs->n;
+	for (uint32_t k = 0; k < b->n_buckets; k++)
+		for (uint32_t i = b->buckets[k]; i; i = b->chain[i]) {
+			struct phx_batch_job *j = phx_list_push(ret_jobs, sizeof(*j));
+			if (!j) {
+				ret_jobs->n = n;
+				return -ENOMEM;
+			}
+			*j = b->jobs[i];
+		}
+	if (ret_jobs->n > n)
+		qsort(PHX_LIST_AT(ret_jobs, struct phx_batch_job, n), ret_jobs->n - n, sizeof(struct phx_batch_job),
+		      by_id);
+	return 0;
+}
