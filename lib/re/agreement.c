@@ -1,0 +1,282 @@
+/* RE agreements: defaults, findings, parameters. Called by lib/config when one
+ * is read, by the ledger when one becomes active, by the core for the API.
+ * Pure. */
+#include "re/agreement.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "batch/batch.h"
+
+#define LEASE_S_MAX (366u * 86400u)
+
+static const char *const relationships[] = {"same", "affiliated", "business"};
+const struct phx_enum phx_re_relationship_names = {"relationship", relationships, PHX_ARRAY_SIZE(relationships)};
+static const char *const types[] = {"parallel_batch_jobs", "web_service"};
+const struct phx_enum phx_re_type_names = {"workload type", types, PHX_ARRAY_SIZE(types)};
+static const char *const coordinations[] = {"none", "own", "other"};
+const struct phx_enum phx_re_coordination_names = {"coordination", coordinations, PHX_ARRAY_SIZE(coordinations)};
+
+static const struct phx_field extension_fields[] = {
+	PHX_STR(struct phx_re_extension, key),
+	PHX_STR(struct phx_re_extension, value),
+};
+const struct phx_record phx_re_extension_record = PHX_RECORD("re_extension", struct phx_re_extension, extension_fields);
+
+static const struct phx_field agreement_fields[] = {
+#define A struct phx_agreement
+	PHX_STR(A, name),
+	PHX_STR(A, owner),
+	PHX_ENUM(A, relationship, &phx_re_relationship_names),
+	PHX_ENUM(A, type, &phx_re_type_names),
+	PHX_ENUM(A, coordination, &phx_re_coordination_names),
+	PHX_STR(A, partner),
+	PHX_STR(A, role),
+	PHX_STR(A, image),
+	PHX_STR(A, image_version),
+	PHX_ENUM(A, model, &phx_policy_names),
+	PHX_U32(A, lower),
+	PHX_U32(A, upper),
+	PHX_U32(A, lease_s),
+	PHX_U32(A, cycle_s),
+	PHX_U32(A, u_milli),
+	PHX_U32(A, v_milli),
+	PHX_U32(A, g_milli),
+	PHX_U32(A, r_milli),
+	PHX_BOOL(A, release_own),
+	PHX_BOOL(A, obtain_by_idle),
+	PHX_BOOL(A, return_full),
+	PHX_ENUM(A, scheduler, &phx_scheduler_names),
+	PHX_ENUM(A, kill_order, &phx_kill_order_names),
+	PHX_BOOL(A, no_requeue),
+	PHX_U32(A, kill_grace_s),
+	PHX_U32(A, window_s),
+	PHX_U32(A, threshold_milli),
+	PHX_REC(A, setup, &phx_setup_record),
+	PHX_BOOL(A, noop_between_owners),
+	PHX_LIST(A, extensions, &phx_re_extension_record),
+#undef A
+};
+const struct phx_record phx_agreement_record = PHX_RECORD("agreement", struct phx_agreement, agreement_fields);
+
+void phx_agreement_init(struct phx_agreement *a)
+{
+	*a = (struct phx_agreement){
+		.type = PHX_RE_BATCH,
+		.coordination = PHX_RE_COORDINATED_NONE,
+		.model = PHX_POLICY_fb,
+		.lease_s = 3600,
+		.cycle_s = 60,
+		.kill_grace_s = 5,
+		.u_milli = 1200,
+		.v_milli = 200,
+		.g_milli = 500,
+		.r_milli = 1500,
+		.scheduler = PHX_SCHEDULER_first_fit,
+		.kill_order = PHX_KILL_ORDER_smallest_latest,
+		.window_s = 20,
+		.threshold_milli = 800,
+	};
+}
+
+/* ---- findings ---- */
+
+struct findings {
+	const struct phx_agreement *a;
+	const struct phx_policy *policy; /* NULL: no such model */
+	phx_agreement_found_fn found;
+	void *arg;
+	unsigned n;
+};
+
+static void find_if(struct findings *f, bool wrong, const char *field, const char *text)
+{
+	if (!wrong)
+		return;
+	f->n++;
+	if (f->found)
+		f->found(f->arg, field, text);
+}
+
+static bool uses(const struct phx_policy *policy, const char *letters)
+{
+	return policy && strpbrk(policy->params, letters);
+}
+
+/* A key that both formats of agreement files can have, a value of one printable line. */
+static bool extension_fits(const struct phx_re_extension *e)
+{
+	bool fits = (e->key[0] >= 'a' && e->key[0] <= 'z') || (e->key[0] >= 'A' && e->key[0] <= 'Z');
+
+	for (const char *p = e->value; *p; p++)
+		fits = fits && (unsigned char)*p >= 0x20 && *p != 0x7f && strncmp(p, "\xef\xbf\xbe", 3) &&
+		       strncmp(p, "\xef\xbf\xbf", 3);
+	return fits && phx_name_valid(e->key) && !strchr(e->key, '.');
+}
+
+static void check_names(struct findings *f)
+{
+	const struct phx_agreement *a = f->a;
+
+	find_if(f, !phx_name_valid(a->name), "name", "is no valid name");
+	find_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
+	find_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
+	find_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
+	find_if(f, !a->image[0] && a->image_version[0], "image_version", "is given without an image");
+	find_if(f, a->partner[0] && !phx_name_valid(a->partner), "coordinated_RE", "names no valid partner");
+	find_if(f, a->partner[0] && !strcmp(a->partner, a->name), "coordinated_RE", "names the RE itself");
+	find_if(f, a->partner[0] && a->coordination == PHX_RE_COORDINATED_NONE, "coordinated_RE",
+		"names a partner, but the RE is not to be coordinated");
+	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions)
+	find_if(f, !extension_fits(e), "extensions",
+		"has a key that is not a letter and letters, digits, '-', '_' behind it, or a value that is not "
+		"printable");
+}
+
+static void check_range(struct findings *f, const char *field, const struct phx_enum *names, int value)
+{
+	find_if(f, value < 0 || value >= names->n_names, field, "has a value that is not in its table");
+}
+
+static void check_enums(struct findings *f)
+{
+	const struct phx_agreement *a = f->a;
+
+	check_range(f, "relationship", &phx_re_relationship_names, a->relationship);
+	check_range(f, "type", &phx_re_type_names, a->type);
+	check_range(f, "coordinated_RE", &phx_re_coordination_names, a->coordination);
+	check_range(f, "resource_coordination_model", &phx_policy_names, a->model);
+	check_range(f, "scheduler", &phx_scheduler_names, a->scheduler);
+	check_range(f, "kill_order", &phx_kill_order_names, a->kill_order);
+	check_range(f, "setup_policy", &phx_setup_mode_names, a->setup.mode);
+	check_range(f, "setup_policy", &phx_wipe_method_names, a->setup.method);
+	check_range(f, "setup_policy", &phx_setup_when_names, a->setup.when);
+}
+
+static void check_bounds(struct findings *f)
+{
+	const struct phx_agreement *a = f->a;
+	bool same = f->policy && (f->policy->fixed || a->model == PHX_POLICY_fb);
+
+	find_if(f, a->upper && a->upper < a->lower, "upper_bound_size", "is less than lower_bound_size");
+	find_if(f, same && a->upper > a->lower, "upper_bound_size",
+		"must be lower_bound_size or none: under this model both bounds are the same");
+	find_if(f, a->model == PHX_POLICY_flb_nub && a->upper, "upper_bound_size",
+		"must be none: FLB_NUB has no upper bound");
+	find_if(f, f->policy && f->policy->fixed && !a->lower, "lower_bound_size",
+		"must be at least 1: under this model nodes never come later");
+	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower, "lower_bound_size",
+		"must be 0: under this model jobs lease their own nodes");
+}
+
+/* Parameters by their letters: in range where the model uses them, at their default where it does not. */
+static void check_params(struct findings *f)
+{
+	static const char unused[] = "is not used by this model";
+	const struct phx_agreement *a = f->a;
+	struct phx_agreement def;
+	bool lease = uses(f->policy, "LC"), cycle = uses(f->policy, "S"), dr = uses(f->policy, "R");
+
+	phx_agreement_init(&def);
+	find_if(f, lease && a->lease_s > LEASE_S_MAX, "lease", "is longer than 366 days");
+	find_if(f, lease && !a->lease_s && a->model != PHX_POLICY_fb, "lease", "must be at least 1 s");
+	find_if(f, !lease && a->lease_s != def.lease_s, "lease", unused);
+	find_if(f, cycle && (!a->cycle_s || a->cycle_s > 86400), "cycle", "must be 1 s to 1 day");
+	find_if(f, !cycle && a->cycle_s != def.cycle_s, "cycle", unused);
+	find_if(f, !uses(f->policy, "U") && a->u_milli != def.u_milli, "request_threshold", unused);
+	find_if(f, !uses(f->policy, "V") && a->v_milli != def.v_milli, "release_threshold", unused);
+	find_if(f, uses(f->policy, "V") && a->v_milli > a->u_milli, "release_threshold", "is above request_threshold");
+	find_if(f, !uses(f->policy, "G") && a->g_milli != def.g_milli, "elastic_factor", unused);
+	find_if(f, uses(f->policy, "G") && (!a->g_milli || a->g_milli >= 1000), "elastic_factor",
+		"must be more than 0 and less than 1");
+	find_if(f, !dr && a->r_milli != def.r_milli, "obtain_threshold", unused);
+	find_if(f, !dr && (a->release_own || a->obtain_by_idle), "release_own", unused);
+	find_if(f, a->return_full && a->model != PHX_POLICY_fb && a->model != PHX_POLICY_coop2008, "return_full",
+		unused);
+}
+
+static void check_type(struct findings *f)
+{
+	const struct phx_agreement *a = f->a;
+	struct phx_agreement def;
+
+	phx_agreement_init(&def);
+	if (a->type == PHX_RE_WEB) {
+		find_if(f, a->scheduler != def.scheduler, "scheduler", "is for batch jobs, not for a web service");
+		find_if(f, a->kill_order != def.kill_order, "kill_order", "is for batch jobs, not for a web service");
+		find_if(f, a->no_requeue, "no_requeue", "is for batch jobs, not for a web service");
+		find_if(f, a->kill_grace_s != def.kill_grace_s, "kill_grace", "is for batch jobs, not for a web service");
+		find_if(f, !a->window_s || a->window_s > 86400, "window", "must be 1 s to 1 day");
+		find_if(f, !a->threshold_milli || a->threshold_milli >= 1000, "threshold",
+			"must be more than 0 and less than 1");
+	} else {
+		find_if(f, a->kill_grace_s > 3600, "kill_grace", "must be at most 1 h");
+		find_if(f, a->window_s != def.window_s, "window", "is for a web service, not for batch jobs");
+		find_if(f, a->threshold_milli != def.threshold_milli, "threshold",
+			"is for a web service, not for batch jobs");
+	}
+}
+
+unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg)
+{
+	struct findings f = {.a = a, .found = found, .arg = arg};
+
+	if (a->model >= 0 && a->model < PHX_POLICY_COUNT_)
+		f.policy = phx_policy((enum phx_policy_id)a->model);
+	check_names(&f);
+	check_enums(&f);
+	check_bounds(&f);
+	if (f.policy)
+		check_params(&f);
+	check_type(&f);
+	return f.n;
+}
+
+/* Is `a` to be coordinated, and not with an RE of another name than `with`'s? */
+static int check_partner(const struct phx_agreement *a, const struct phx_agreement *with, struct phx_err *err)
+{
+	if (a->coordination == PHX_RE_COORDINATED_NONE)
+		return phx_err_set(err, -EINVAL, "RE %s is not to be coordinated", a->name);
+	if (a->partner[0] && strcmp(a->partner, with->name))
+		return phx_err_set(err, -EINVAL, "RE %s names %s as its partner, not %s", a->name, a->partner,
+				   with->name);
+	if (a->coordination == PHX_RE_COORDINATED_OWN && strcmp(a->owner, with->owner))
+		return phx_err_set(err, -EINVAL, "RE %s shares nodes with REs of %s only, and %s is of %s", a->name,
+				   a->owner[0] ? a->owner : "its own service provider", with->name,
+				   with->owner[0] ? with->owner : "another");
+	return 0;
+}
+
+int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web, struct phx_err *err)
+{
+	if (batch->type != PHX_RE_BATCH || web->type != PHX_RE_WEB)
+		return phx_err_set(err, -EINVAL, "%s and %s: a pair is one RE for batch jobs and one for a web service",
+				   batch->name, web->name);
+	int r = check_partner(batch, web, err);
+	if (r == 0)
+		r = check_partner(web, batch, err);
+	if (r < 0)
+		return r;
+	if (batch->model != web->model)
+		return phx_err_set(err, -EINVAL, "coordinated REs have one model: that of %s is %s, that of %s is %s",
+				   batch->name, phx_enum_name(&phx_policy_names, batch->model), web->name,
+				   phx_enum_name(&phx_policy_names, web->model));
+	return 0;
+}
+
+struct phx_policy_params phx_agreement_params(const struct phx_agreement *a)
+{
+	const struct phx_policy *p = phx_policy((enum phx_policy_id)a->model);
+
+	return (struct phx_policy_params){
+		.lease_ms = uses(p, "LC") ? (int64_t)a->lease_s * 1000 : 0,
+		.cycle_ms = uses(p, "S") ? (int64_t)a->cycle_s * 1000 : 0,
+		.u_milli = a->u_milli,
+		.v_milli = a->v_milli,
+		.g_milli = a->g_milli,
+		.r_milli = a->r_milli,
+		.release_pool = !a->release_own,
+		.release_by_idle = a->obtain_by_idle,
+		.return_full = a->return_full,
+	};
+}

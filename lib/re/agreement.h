@@ -1,0 +1,69 @@
+/* The RE agreement (000 4.1, Fig. 3): what a service provider asks for and the
+ * resource provider grants. Typed; read from libconfig or the papers' XML by
+ * lib/config, kept in core state. Pure. */
+#ifndef PHX_RE_AGREEMENT_H
+#define PHX_RE_AGREEMENT_H
+
+#include "node/setup.h"
+#include "policy/policy.h"
+
+enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };
+enum phx_re_type { PHX_RE_BATCH, PHX_RE_WEB };
+enum phx_re_coordination { PHX_RE_COORDINATED_NONE, PHX_RE_COORDINATED_OWN, PHX_RE_COORDINATED_OTHER };
+extern const struct phx_enum phx_re_relationship_names, phx_re_type_names, phx_re_coordination_names;
+
+/** An extension field, kept as given. */
+struct phx_re_extension {
+	char key[PHX_NAME_MAX];
+	char value[256];
+};
+extern const struct phx_record phx_re_extension_record;
+
+struct phx_agreement {
+	char name[PHX_NAME_MAX];  /* of the RE */
+	char owner[PHX_NAME_MAX]; /* service provider */
+	int relationship, type, coordination;
+	char partner[PHX_NAME_MAX]; /* the coordinated RE; "" = none, or to be found */
+	char role[PHX_NAME_MAX];  /* what its nodes run */
+	char image[PHX_NAME_MAX]; /* OS image and version asked for; "" = the role's */
+	char image_version[PHX_NAME_MAX];
+	int model;		  /* enum phx_policy_id */
+	uint32_t lower;		  /* rigid: held or reserved as long as the RE is active */
+	uint32_t upper;		  /* flexible: between the bounds nodes are lent out while idle and come back on demand; 0 = none */
+	/* policy parameters: phx_agreement_params() */
+	uint32_t lease_s;	  /* L, C */
+	uint32_t cycle_s;	  /* S */
+	uint32_t u_milli, v_milli, g_milli, r_milli;
+	bool release_own;	  /* DR: a lease releases idle nodes of its own only (reading 16) */
+	bool obtain_by_idle;	  /* DR: what is idle is subtracted from the queue, not what is owned (reading 16) */
+	bool return_full;	  /* FB: batch returns all that the web asks for, not the shortfall (reading 10) */
+	/* batch */
+	int scheduler;		  /* enum phx_scheduler */
+	int kill_order;		  /* enum phx_kill_order */
+	bool no_requeue;	  /* killed jobs are gone */
+	uint32_t kill_grace_s;	  /* from SIGTERM to SIGKILL, for jobs that ask for nothing else; 5 */
+	/* web */
+	uint32_t window_s;	  /* 20 */
+	uint32_t threshold_milli; /* 800 */
+	/* cleaning at grant and reclaim */
+	struct phx_setup setup;
+	bool noop_between_owners; /* consents to NOOP with REs of other owners that consent too */
+	struct phx_list extensions; /* struct phx_re_extension */
+};
+extern const struct phx_record phx_agreement_record;
+
+/** An agreement with every default in place (tables of the papers: L 3600 s, U 1.2, V 0.2, G 0.5, R 1.5, S 60 s, W 20 s,
+ * T 0.8); batch, FB, not coordinated. Parameters that the model does not use have no effect while they have their default. */
+void phx_agreement_init(struct phx_agreement *a);
+/** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many. Bounds, values out of range,
+ * fields that the model or the type does not use. */
+typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);
+unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg);
+/** Of a coordinated pair: one batch and one web RE that both want it, name each other or nobody, have one owner where one
+ * of them insists on it, and agree on the model; 0 or -EINVAL with a text. */
+int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web, struct phx_err *err);
+/** Parameters as its policy takes them; those that the model does not use are 0 (so that only DR and Evangelinos have a
+ * scheduling cycle, and all others schedule by events: reading 5). Of a pair those of the batch RE count. */
+struct phx_policy_params phx_agreement_params(const struct phx_agreement *a);
+
+#endif

@@ -1,0 +1,269 @@
+/* Leases: of dynamic nodes (003 3.5), and of the nodes of single jobs (000
+ * 6.6.1). Called by the ledger's events, by grants and by the timers. Pure. */
+#include <errno.h>
+
+#include "re/internal.h"
+
+static bool sooner(const struct phx_ledger_lease *a, const struct phx_ledger_lease *b)
+{
+	return a->end_ms < b->end_ms || (a->end_ms == b->end_ms && a->seq < b->seq);
+}
+
+static struct phx_ledger_lease *lease_at(const struct re *re, uint32_t k)
+{
+	return PHX_LIST_AT(&re->r.leases, struct phx_ledger_lease, k);
+}
+
+static void swap(struct re *re, uint32_t a, uint32_t b)
+{
+	struct phx_ledger_lease t = *lease_at(re, a);
+
+	*lease_at(re, a) = *lease_at(re, b);
+	*lease_at(re, b) = t;
+}
+
+static void sift_down(struct re *re, uint32_t k)
+{
+	for (uint32_t child; (child = 2 * k + 1) < re->r.leases.n; k = child) {
+		if (child + 1 < re->r.leases.n && sooner(lease_at(re, child + 1), lease_at(re, child)))
+			child++;
+		if (!sooner(lease_at(re, child), lease_at(re, k)))
+			return;
+		swap(re, k, child);
+	}
+}
+
+static void sift_up(struct re *re, uint32_t k)
+{
+	for (; k && sooner(lease_at(re, k), lease_at(re, (k - 1) / 2)); k = (k - 1) / 2)
+		swap(re, k, (k - 1) / 2);
+}
+
+static void drop_first(struct re *re)
+{
+	re->r.leased -= lease_at(re, 0)->size;
+	*lease_at(re, 0) = *lease_at(re, --re->r.leases.n);
+	sift_down(re, 0);
+}
+
+static void push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease)
+{
+	struct phx_ledger_lease *slot = phx_re_push(l, &re->r.leases, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = lease;
+	re->r.leased += lease.size;
+	sift_up(re, re->r.leases.n - 1);
+}
+
+void phx_re_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size)
+{
+	struct re *re = re_at(l, i);
+
+	push(l, re, (struct phx_ledger_lease){l->now_ms + re->params.lease_ms, ++l->seq, size, size});
+}
+
+/* ---- leases of jobs ---- */
+
+void phx_re_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms)
+{
+	struct re *re = re_at(l, i);
+	int64_t unit = re->params.lease_ms, run = l->now_ms - start_ms;
+	int64_t end = unit > 0 && run > 0 ? start_ms + (run + unit - 1) / unit * unit : l->now_ms;
+
+	if (!size)
+		return;
+	re->r.meter.n_adjusted++;
+	l->total.n_adjusted++;
+	if (end <= l->now_ms) { /* also a job of no run time: it leases nothing (reading 15) */
+		phx_re_move(l, i, PHX_LEDGER_FREE, size, PHX_REASON_job_lease_end);
+		return;
+	}
+	if (phx_batch_take(re->batch, size) < 0)
+		return;
+	re->r.kept += size;
+	push(l, re, (struct phx_ledger_lease){end, ++l->seq, size, 0});
+}
+
+void phx_re_lease_unkeep(struct re *re, uint32_t n)
+{
+	re->r.kept -= n;
+	while (n) {
+		struct phx_ledger_lease *first = lease_at(re, 0);
+		uint32_t less = re_min(n, first->size);
+		first->size -= less;
+		re->r.leased -= less;
+		n -= less;
+		if (!first->size)
+			drop_first(re);
+	}
+}
+
+void phx_re_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes)
+{
+	struct re *re = re_at(l, i);
+	struct phx_ledger_ask *ask = phx_re_push(l, &re->r.asks, sizeof(*ask));
+
+	if (!ask)
+		return;
+	*ask = (struct phx_ledger_ask){job, nodes};
+	re->r.unleased += nodes;
+	if (!re->r.asked_seq)
+		re->r.asked_seq = ++l->seq;
+}
+
+void phx_re_unask(struct re *re, uint64_t job)
+{
+	for (uint32_t k = 0; k < re->r.asks.n; k++) {
+		struct phx_ledger_ask *ask = PHX_LIST_AT(&re->r.asks, struct phx_ledger_ask, k);
+		if (ask->job != job)
+			continue;
+		re->r.unleased -= ask->nodes;
+		phx_list_remove(&re->r.asks, sizeof(*ask), k);
+		return;
+	}
+}
+
+/* ---- leases of dynamic nodes ---- */
+
+/* The newest lease, by its seq; the number of leases is small. */
+static struct phx_ledger_lease *newest(const struct re *re)
+{
+	struct phx_ledger_lease *best = lease_at(re, 0);
+
+	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
+	if (lease->seq > best->seq)
+		best = lease;
+	return best;
+}
+
+static void drop(struct re *re, struct phx_ledger_lease *lease)
+{
+	uint32_t k = (uint32_t)(lease - lease_at(re, 0));
+
+	re->r.leased -= lease->size;
+	*lease = *lease_at(re, --re->r.leases.n);
+	if (k < re->r.leases.n) {
+		sift_up(re, k);
+		sift_down(re, k);
+	}
+}
+
+void phx_re_lease_trim(struct re *re)
+{
+	uint32_t has = phx_re_owned(re) + re->r.coming + re->r.owed_in, lower = re->r.agreement.lower;
+	uint32_t dynamic = has > lower ? has - lower : 0;
+
+	while (re->r.leased > dynamic) {
+		struct phx_ledger_lease *lease = newest(re);
+		uint32_t less = re_min(lease->size, re->r.leased - dynamic);
+		lease->size -= less;
+		re->r.leased -= less;
+		lease->idle = re_min(lease->idle, lease->size);
+		if (!lease->size)
+			drop(re, lease);
+	}
+}
+
+/* The first lease ends: release what the policy says, lease the rest on. */
+static void renew(struct phx_ledger *l, uint32_t i)
+{
+	struct re *re = re_at(l, i);
+	struct phx_ledger_lease lease = *lease_at(re, 0);
+	struct phx_policy_view view;
+
+	drop_first(re);
+	phx_re_view(l, i, &view);
+	uint32_t n = re->policy->lease_end(&re->params, &view, lease.size, lease.idle);
+	n = re_min(n, phx_re_idle(re));
+	if (n) {
+		re->r.meter.n_adjusted++;
+		l->total.n_adjusted++;
+		phx_re_move(l, i, PHX_LEDGER_FREE, n, PHX_REASON_lease_end);
+	}
+	lease.size -= n;
+	lease.idle -= re_min(lease.idle, n);
+	lease.end_ms += re->params.lease_ms;
+	if (lease.size)
+		push(l, re, lease);
+}
+
+void phx_re_lease_ends(struct phx_ledger *l, uint32_t i)
+{
+	struct re *re = re_at(l, i);
+
+	while (re->r.leases.n && lease_at(re, 0)->end_ms <= l->now_ms && !l->error) {
+		if (!re->policy->per_job_lease) {
+			renew(l, i);
+			continue;
+		}
+		uint32_t size = lease_at(re, 0)->size;
+		struct phx_batch_counts c;
+		phx_batch_counts(re->batch, &c);
+		phx_batch_give(re->batch, size);
+		re->r.kept -= size;
+		drop_first(re);
+		phx_re_move(l, i, PHX_LEDGER_FREE, size, PHX_REASON_job_lease_end);
+	}
+}
+
+/* ---- whose nodes a job has, where a lease releases its own ---- */
+
+static uint32_t idle_of_leases(const struct re *re)
+{
+	uint32_t sum = 0;
+
+	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
+	sum += lease->idle;
+	return sum;
+}
+
+/* The oldest lease that has an idle node: nodes are taken in the order in which they came. */
+static struct phx_ledger_lease *oldest_idle(const struct re *re)
+{
+	struct phx_ledger_lease *best = NULL;
+
+	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
+	if (lease->idle && (!best || lease->seq < best->seq))
+		best = lease;
+	return best;
+}
+
+void phx_re_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before)
+{
+	uint32_t dynamic = idle_of_leases(re);
+	uint32_t initial = idle_before > dynamic ? idle_before - dynamic : 0;
+
+	nodes -= re_min(nodes, initial);
+	while (nodes) {
+		struct phx_ledger_lease *lease = oldest_idle(re);
+		struct phx_ledger_part *part = lease ? phx_re_push(l, &re->r.parts, sizeof(*part)) : NULL;
+		if (!part)
+			return;
+		*part = (struct phx_ledger_part){job, lease->seq, re_min(nodes, lease->idle)};
+		lease->idle -= part->nodes;
+		nodes -= part->nodes;
+	}
+}
+
+static void give_back(struct re *re, const struct phx_ledger_part *part)
+{
+	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
+	if (lease->seq == part->lease)
+		lease->idle = re_min(lease->size, (uint64_t)lease->idle + part->nodes);
+}
+
+void phx_re_parts_give(struct re *re, uint64_t job)
+{
+	struct phx_ledger_part *parts = re->r.parts.items;
+	uint32_t kept = 0;
+
+	for (uint32_t k = 0; k < re->r.parts.n; k++) {
+		if (parts[k].job == job)
+			give_back(re, &parts[k]);
+		else
+			parts[kept++] = parts[k];
+	}
+	re->r.parts.n = kept;
+}

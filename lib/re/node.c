@@ -1,0 +1,124 @@
+/* Events of nodes: they arrive where they were sent, break, come into the
+ * cluster. Called by lib/core and the simulator, by count. Pure. */
+#include <errno.h>
+
+#include "re/internal.h"
+
+int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms,
+		       struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get(l, re);
+	uint32_t *coming = it ? &it->r.coming : re == PHX_LEDGER_FREE ? &l->returning : NULL;
+
+	if (!coming)
+		return -ENOENT;
+	if (nodes > *coming || from < PHX_LEDGER_FREE || from >= (int)l->res.n)
+		return -EINVAL;
+	phx_re_begin(l, now_ms, ret_actions);
+	*coming -= nodes;
+	if (it && it->batch)
+		phx_batch_give(it->batch, nodes);
+	else if (it)
+		it->r.idle += nodes;
+	else if (!l->unlimited)
+		l->free += nodes;
+	return phx_re_finish(l);
+}
+
+/* A reclaim does not take a pair below its lower bounds: what was promised to others while it had more is cancelled. */
+static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
+{
+	struct phx_re_pair pair = phx_re_pair(l, i);
+	uint32_t partner = re_at(l, i)->r.partner, short_of;
+
+	if (pair.net >= pair.lower)
+		return;
+	short_of = re_min(UINT32_MAX, pair.lower - pair.net);
+	short_of -= phx_re_cancel_debts(l, i, RE_OUTSIDE, short_of);
+	if (partner)
+		phx_re_cancel_debts(l, partner - 1, RE_OUTSIDE, short_of);
+}
+
+static void note_lost(struct phx_ledger *l, int re, uint32_t nodes)
+{
+	if (!l->unlimited) {
+		l->nodes -= nodes;
+		l->missing += nodes;
+	}
+	if (re >= 0)
+		keep_lower_bounds(l, (uint32_t)re);
+}
+
+static void take_away(struct re *re, uint32_t nodes)
+{
+	struct phx_batch_counts c;
+
+	if (!re->batch) {
+		re->r.idle -= nodes;
+		return;
+	}
+	phx_batch_counts(re->batch, &c);
+	if (nodes > c.idle)
+		phx_re_lease_unkeep(re, nodes - c.idle);
+	phx_batch_take(re->batch, re_min(nodes, c.idle));
+}
+
+int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, bool coming, int64_t now_ms,
+		    struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get(l, re);
+
+	if (!it && re != PHX_LEDGER_FREE)
+		return -ENOENT;
+	uint32_t *counter = coming ? (it ? &it->r.coming : &l->returning) : it ? NULL : &l->free;
+	if (!it && !coming && l->unlimited)
+		return 0;
+	if (nodes > (counter ? *counter : phx_re_idle(it)))
+		return -EINVAL;
+	phx_re_begin(l, now_ms, ret_actions);
+	if (counter)
+		*counter -= nodes;
+	else
+		take_away(it, nodes);
+	note_lost(l, re, nodes);
+	return phx_re_finish(l);
+}
+
+int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
+			 struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get_batch(l, re);
+	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
+
+	if (!j)
+		return -ENOENT;
+	bool running = j->state == PHX_BATCH_RUNNING;
+	phx_re_advance(l, now_ms);
+	int r = phx_batch_lose_busy(it->batch, job, nodes);
+	if (r < 0)
+		return r;
+	phx_re_begin(l, now_ms, ret_actions);
+	uint32_t left = j->size - j->lost;
+	if (running && phx_batch_kill(it->batch, job) == 0)
+		phx_re_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+							 .re = re,
+							 .to = PHX_LEDGER_FREE,
+							 .job = job,
+							 .nodes = left,
+							 .reason = PHX_REASON_node_lost});
+	note_lost(l, re, nodes);
+	return phx_re_finish(l);
+}
+
+int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
+{
+	if (l->unlimited)
+		return 0;
+	if (nodes > UINT32_MAX - l->nodes)
+		return -EINVAL;
+	phx_re_begin(l, now_ms, ret_actions);
+	l->nodes += nodes;
+	l->free += nodes;
+	l->missing -= re_min(nodes, l->missing);
+	return phx_re_finish(l);
+}

@@ -1,0 +1,92 @@
+/* Request distribution of web services: the wanted table of a load balancer (virtual service → instances with their
+ * weights) and what leads from the table that is there to the wanted one. Made by lib/core of the state, put into the
+ * kernel by lib/ipvs. Direct routing, TCP, IPv4. Pure. */
+#ifndef PHX_WEB_TABLE_H
+#define PHX_WEB_TABLE_H
+
+#include "base/record.h"
+
+#define PHX_WEB_ADDRESS_MAX 16
+#define PHX_WEB_SCHEDULER_MAX 16
+enum { PHX_WEB_SERVICES_MAX = 64, PHX_WEB_SERVERS_MAX = 4096, PHX_WEB_WEIGHT_MAX = 65535 };
+
+/** One instance of a web service. */
+struct phx_web_server {
+	char address[PHX_WEB_ADDRESS_MAX];
+	uint32_t weight;           /* 0: what it has is served to its end, nothing new comes to it */
+	uint32_t active, inactive; /* connections, as read from a balancer; not compared */
+};
+extern const struct phx_record phx_web_server_record;
+
+/** One virtual service; `servers` by address, each once. Direct routing: they are reached on the same port. */
+struct phx_web_service {
+	char address[PHX_WEB_ADDRESS_MAX];
+	uint32_t port;
+	char scheduler[PHX_WEB_SCHEDULER_MAX];
+	struct phx_list servers; /* struct phx_web_server */
+};
+extern const struct phx_record phx_web_service_record;
+
+/** `services` by address and port, each once. */
+struct phx_web_table {
+	struct phx_list services; /* struct phx_web_service */
+};
+extern const struct phx_record phx_web_table_record;
+void phx_web_table_fini(struct phx_web_table *t);
+
+/** Is it a scheduler that the kernel has: rr, wrr, lc, wlc, sh, dh, sed, nq, mh? */
+bool phx_web_scheduler_valid(const char *name);
+/** "10.77.0.250" into its four bytes. -EINVAL for anything else, leading zeros too. */
+int phx_web_address_parse(const char *text, uint8_t ret[4]);
+/** ADDRESS, port and scheduler of a virtual service; -EINVAL with a text that names the field. */
+int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err);
+/** A whole table as it came from elsewhere: every service, address, weight; order, and nothing twice; its size.
+ * -EINVAL, -E2BIG. */
+int phx_web_table_check(const struct phx_web_table *t, struct phx_err *err);
+
+/** What is known of an instance, and what follows: not in the table at all, there without new requests, there. */
+struct phx_web_instance {
+	bool heard;    /* its node reports */
+	bool runs;     /* its node reported last that it runs the role */
+	bool healthy;  /* the health check passed */
+	bool serves;   /* it has joined and nothing else is planned for it */
+	bool stopping; /* its services are being stopped: what it has is served */
+};
+/** Weight of an instance, or -ENOENT: it is not in the table. It joins when it serves and its check passed; it leaves
+ * by weight 0 and goes when its services stop; silence takes it out at once. */
+int phx_web_weight(const struct phx_web_instance *i);
+
+/** The service of the table, made if it is new (then with this scheduler). NULL on ENOMEM. */
+struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const char *address, uint32_t port,
+					      const char *scheduler);
+/** Put a server in (in its place by address); one that is there takes the weight. -ENOMEM. */
+int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t weight);
+
+/** Equal tables have equal ids; unequal ones differ but by accident (FNV-1a folded to 53 bits, which
+ * every reader of JSON keeps whole; never 0). */
+uint64_t phx_web_table_id(const struct phx_web_table *t);
+
+enum phx_web_change_kind {
+	PHX_WEB_SERVICE_ADD,
+	PHX_WEB_SERVICE_EDIT, /* another scheduler */
+	PHX_WEB_SERVER_ADD,
+	PHX_WEB_SERVER_EDIT, /* another weight */
+	PHX_WEB_SERVER_REMOVE,
+	PHX_WEB_SERVICE_REMOVE,
+};
+extern const struct phx_enum phx_web_change_names;
+
+struct phx_web_change {
+	int kind;
+	char address[PHX_WEB_ADDRESS_MAX]; /* of the service */
+	uint32_t port;
+	char scheduler[PHX_WEB_SCHEDULER_MAX]; /* SERVICE_ADD, SERVICE_EDIT */
+	struct phx_web_server server;          /* SERVER_* */
+};
+
+/** What makes `have` the same as `want`, in an order that never leaves a service without servers that it will have:
+ * services, then new servers, other weights, removals; services that go last. Both tables are in order. -ENOMEM. */
+int phx_web_table_diff(const struct phx_web_table *have, const struct phx_web_table *want,
+		       struct phx_list *ret_changes); /* struct phx_web_change */
+
+#endif

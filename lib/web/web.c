@@ -1,0 +1,89 @@
+/* Instance adjustment of a web RE: see web.h. Called by lib/re with measured
+ * use and by the simulator with computed use; never asks for a node itself.
+ * Pure. */
+#include "web/web.h"
+
+#define WHOLE_PPM 1000000u
+
+static const struct phx_field window_fields[] = {
+	PHX_I64(struct phx_web_window, began_ms),
+	PHX_U64(struct phx_web_window, sum_ppm),
+	PHX_U32(struct phx_web_window, n_samples),
+};
+const struct phx_record phx_web_window_record = PHX_RECORD("web_window", struct phx_web_window, window_fields);
+
+static uint32_t within(const struct phx_web_params *p, uint64_t n)
+{
+	uint32_t lower = p->lower ? p->lower : 1;
+
+	if (n > p->upper)
+		n = p->upper;
+	return n < lower ? lower : (uint32_t)n;
+}
+
+uint32_t phx_web_adjust(const struct phx_web_params *p, uint32_t n, uint32_t use_ppm)
+{
+	uint64_t threshold_ppm = (uint64_t)p->threshold_milli * 1000;
+
+	if (use_ppm > threshold_ppm)
+		return within(p, (uint64_t)n + 1);
+	/* use < T (n - 1) / n, without dividing; at n = 1 the bound is 0 */
+	if (n > 1 && (uint64_t)use_ppm * n < threshold_ppm * (n - 1))
+		return within(p, n - 1);
+	return within(p, n);
+}
+
+void phx_web_sample(struct phx_web_window *w, uint32_t use_ppm)
+{
+	w->sum_ppm += use_ppm > WHOLE_PPM ? WHOLE_PPM : use_ppm;
+	w->n_samples++;
+}
+
+int phx_web_window_end(struct phx_web_window *w, const struct phx_web_params *p, int64_t now_ms, uint32_t *ret_use_ppm)
+{
+	int64_t passed = now_ms - w->began_ms;
+	uint32_t n = w->n_samples;
+
+	if (passed < p->window_ms)
+		return 0;
+	if (n)
+		*ret_use_ppm = (uint32_t)(w->sum_ppm / n);
+	w->began_ms += p->window_ms > 0 ? passed / p->window_ms * p->window_ms : passed;
+	w->sum_ppm = 0;
+	w->n_samples = 0;
+	return n > 0;
+}
+
+uint32_t phx_web_use(uint64_t load_milli, uint64_t capacity_milli, uint32_t n)
+{
+	uint64_t whole, scaled;
+
+	if (!load_milli)
+		return 0;
+	if (__builtin_mul_overflow(capacity_milli, (uint64_t)n, &whole))
+		whole = UINT64_MAX;
+	if (load_milli >= whole)
+		return WHOLE_PPM;
+	/* beyond 10^10 requests a second the last digits do not matter */
+	while (__builtin_mul_overflow(load_milli, (uint64_t)WHOLE_PPM, &scaled)) {
+		load_milli /= 2;
+		whole /= 2;
+	}
+	/* rounded up: a use of exactly T (n - 1) / n must not seem less */
+	return (uint32_t)(scaled / whole) + (scaled % whole > 0);
+}
+
+uint32_t phx_web_settled(const struct phx_web_params *p, uint64_t load_milli, uint64_t capacity_milli)
+{
+	uint64_t each, load;
+
+	if (__builtin_mul_overflow(capacity_milli, (uint64_t)p->threshold_milli, &each))
+		each = UINT64_MAX;
+	if (__builtin_mul_overflow(load_milli, (uint64_t)1000, &load))
+		load = UINT64_MAX;
+	if (!load)
+		return within(p, 0);
+	if (!each)
+		return p->upper;
+	return within(p, load / each + (load % each > 0));
+}

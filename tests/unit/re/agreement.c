@@ -1,0 +1,197 @@
+/* Agreements: defaults, every finding, pairs, parameters. */
+#include <errno.h>
+
+#include "unit/re/cluster.h"
+
+static void note(void *arg, const char *field, const char *text)
+{
+	char *all = arg;
+
+	snprintf(all + strlen(all), 512 - strlen(all), "%s %s; ", field, text);
+}
+
+/* Exactly one finding, on this field, with this in its text. */
+static void one_finding(const struct phx_agreement *a, const char *field, const char *part)
+{
+	char all[512] = "";
+	unsigned n = phx_agreement_check(a, note, all);
+
+	if (n != 1 || strncmp(all, field, strlen(field)) || !strstr(all, part))
+		fail_msg("%u findings: %s (wanted %s … %s)", n, all, field, part);
+	assert_int_equal(phx_agreement_check(a, NULL, NULL), 1);
+}
+
+static void defaults_are_sound(void **state)
+{
+	(void)state;
+	for (int model = 0; model < PHX_POLICY_COUNT_; model++)
+		for (int type = PHX_RE_BATCH; type <= PHX_RE_WEB; type++) {
+			bool leases = type == PHX_RE_BATCH && phx_policy((enum phx_policy_id)model)->per_job_lease;
+			struct phx_agreement a = agreement("x", type, model, leases ? 0 : 4);
+			char all[512] = "";
+			if (phx_agreement_check(&a, note, all))
+				fail_msg("%s: %s", phx_enum_name(&phx_policy_names, model), all);
+		}
+}
+
+#define WRONG(model_, type_, lower_, field, part, ...)                               \
+	do {                                                                         \
+		struct phx_agreement a = agreement("x", type_, PHX_POLICY_##model_, lower_); \
+		__VA_ARGS__;                                                         \
+		one_finding(&a, field, part);                                        \
+	} while (0)
+
+static void names_are_checked(void **state)
+{
+	(void)state;
+	WRONG(fb, PHX_RE_BATCH, 4, "name", "valid", a.name[0] = '\0');
+	WRONG(fb, PHX_RE_BATCH, 4, "role", "valid", strcpy(a.role, "../x"));
+	WRONG(fb, PHX_RE_BATCH, 4, "image", "valid", strcpy(a.image, "a b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "image_version", "without", strcpy(a.image_version, "12"));
+	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "itself", strcpy(a.partner, "x"));
+	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "not to be", strcpy(a.partner, "y");
+	      a.coordination = PHX_RE_COORDINATED_NONE);
+}
+
+static void values_are_checked(void **state)
+{
+	(void)state;
+	WRONG(fb, PHX_RE_BATCH, 4, "type", "table", a.type = 2);
+	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table", a.model = PHX_POLICY_COUNT_);
+	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table", a.model = -1);
+	WRONG(fb, PHX_RE_BATCH, 4, "kill_order", "table", a.kill_order = 99);
+	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "table", a.scheduler = -1);
+	WRONG(fb, PHX_RE_BATCH, 4, "setup_policy", "table", a.setup.method = 99);
+	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "table", a.coordination = 3);
+}
+
+static void bounds_are_checked(void **state)
+{
+	(void)state;
+	WRONG(dr, PHX_RE_BATCH, 4, "upper_bound_size", "less than", a.upper = 3);
+	WRONG(fb, PHX_RE_BATCH, 4, "upper_bound_size", "the same", a.upper = 5);
+	WRONG(dcs, PHX_RE_BATCH, 4, "upper_bound_size", "the same", a.upper = 5);
+	WRONG(flb_nub, PHX_RE_WEB, 4, "upper_bound_size", "none", a.upper = 5);
+	WRONG(dcs, PHX_RE_WEB, 0, "lower_bound_size", "at least 1", (void)0);
+	WRONG(deelman, PHX_RE_BATCH, 1, "lower_bound_size", "must be 0", (void)0);
+}
+
+static void parameters_are_checked(void **state)
+{
+	(void)state;
+	WRONG(flb_nub, PHX_RE_BATCH, 4, "lease", "at least", a.lease_s = 0);
+	WRONG(fb, PHX_RE_BATCH, 4, "lease", "366", a.lease_s = 367 * 86400);
+	WRONG(coop2008, PHX_RE_BATCH, 4, "lease", "not used", a.lease_s = 60);
+	WRONG(dr, PHX_RE_BATCH, 4, "cycle", "1 s", a.cycle_s = 0);
+	WRONG(fb, PHX_RE_BATCH, 4, "cycle", "not used", a.cycle_s = 1);
+	WRONG(dr, PHX_RE_BATCH, 4, "request_threshold", "not used", a.u_milli = 1300);
+	WRONG(dr, PHX_RE_BATCH, 4, "release_threshold", "not used", a.v_milli = 300);
+	WRONG(flb_nub, PHX_RE_BATCH, 4, "release_threshold", "above", a.v_milli = 1201);
+	WRONG(flb_nub, PHX_RE_BATCH, 4, "elastic_factor", "more than 0", a.g_milli = 0);
+	WRONG(flb_nub, PHX_RE_BATCH, 4, "elastic_factor", "less than 1", a.g_milli = 1000);
+	WRONG(fb, PHX_RE_BATCH, 4, "elastic_factor", "not used", a.g_milli = 400);
+	WRONG(fb, PHX_RE_BATCH, 4, "obtain_threshold", "not used", a.r_milli = 8000);
+	WRONG(fb, PHX_RE_BATCH, 4, "release_own", "not used", a.release_own = true);
+	WRONG(dr, PHX_RE_BATCH, 4, "return_full", "not used", a.return_full = true);
+}
+
+static void types_are_checked(void **state)
+{
+	(void)state;
+	WRONG(fb, PHX_RE_WEB, 4, "scheduler", "batch", a.scheduler = PHX_SCHEDULER_fcfs);
+	WRONG(fb, PHX_RE_WEB, 4, "kill_order", "batch", a.kill_order = PHX_KILL_ORDER_largest);
+	WRONG(fb, PHX_RE_WEB, 4, "no_requeue", "batch", a.no_requeue = true);
+	WRONG(fb, PHX_RE_WEB, 4, "kill_grace", "batch", a.kill_grace_s = 60);
+	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "1 h", a.kill_grace_s = 3601);
+	WRONG(fb, PHX_RE_WEB, 4, "window", "1 s", a.window_s = 0);
+	WRONG(fb, PHX_RE_WEB, 4, "threshold", "less than 1", a.threshold_milli = 1000);
+	WRONG(fb, PHX_RE_BATCH, 4, "window", "web", a.window_s = 10);
+	WRONG(fb, PHX_RE_BATCH, 4, "threshold", "web", a.threshold_milli = 700);
+}
+
+static void extensions_are_kept(void **state)
+{
+	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4), copy;
+	struct phx_re_extension *e = phx_list_push(&a.extensions, sizeof(*e));
+	(void)state;
+	assert_non_null(e);
+	PHX_STR_SET(e->key, "contact");
+	PHX_STR_SET(e->value, "a person");
+	assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
+	assert_int_equal(phx_record_copy(&phx_agreement_record, &copy, &a), 0);
+	assert_true(phx_record_equal(&phx_agreement_record, &copy, &a));
+	e->key[0] = '!';
+	one_finding(&a, "extensions", "key");
+	phx_record_fini(&phx_agreement_record, &a);
+	phx_record_fini(&phx_agreement_record, &copy);
+}
+
+static void not_a_pair(const struct phx_agreement *b, const struct phx_agreement *w, const char *part)
+{
+	struct phx_err err = { 0 };
+
+	assert_int_equal(phx_agreement_check_pair(b, w, &err), -EINVAL);
+	if (!strstr(err.text, part))
+		fail_msg("%s (wanted … %s)", err.text, part);
+}
+
+static void pairs_are_checked(void **state)
+{
+	struct phx_agreement b = agreement("b", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	struct phx_agreement w = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 4);
+	(void)state;
+	assert_int_equal(phx_agreement_check_pair(&b, &w, NULL), 0);
+	not_a_pair(&w, &b, "one RE for batch jobs");
+	not_a_pair(&b, &b, "one RE for batch jobs");
+	strcpy(b.partner, "w");
+	strcpy(w.partner, "b");
+	assert_int_equal(phx_agreement_check_pair(&b, &w, NULL), 0);
+	strcpy(w.partner, "c");
+	not_a_pair(&b, &w, "names c");
+	w.partner[0] = '\0';
+	w.coordination = PHX_RE_COORDINATED_NONE;
+	not_a_pair(&b, &w, "w is not to be coordinated");
+	w.coordination = PHX_RE_COORDINATED_OWN;
+	strcpy(w.owner, "web-people");
+	not_a_pair(&b, &w, "web-people only");
+	strcpy(b.owner, "web-people");
+	assert_int_equal(phx_agreement_check_pair(&b, &w, NULL), 0);
+	w.model = PHX_POLICY_flb_nub;
+	not_a_pair(&b, &w, "b is fb, that of w is flb-nub");
+}
+
+static void unused_parameters_are_none(void **state)
+{
+	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	struct phx_policy_params p = phx_agreement_params(&a);
+	(void)state;
+	assert_int_equal(p.lease_ms, 3600000);
+	assert_int_equal(p.cycle_ms, 0); /* by events */
+	a.model = PHX_POLICY_dr;
+	a.release_own = true;
+	p = phx_agreement_params(&a);
+	assert_int_equal(p.cycle_ms, 60000);
+	assert_int_equal(p.lease_ms, 3600000);
+	assert_int_equal(p.r_milli, 1500);
+	assert_false(p.release_pool);
+	a.model = PHX_POLICY_coop2008;
+	p = phx_agreement_params(&a);
+	assert_int_equal(p.lease_ms, 0);
+	assert_int_equal(p.cycle_ms, 0);
+	a.model = PHX_POLICY_evangelinos;
+	assert_int_equal(phx_agreement_params(&a).cycle_ms, 60000);
+	a.model = PHX_POLICY_dcs;
+	assert_int_equal(phx_agreement_params(&a).cycle_ms, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_sound),	  cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(parameters_are_checked), cmocka_unit_test(types_are_checked),
+		cmocka_unit_test(extensions_are_kept),	  cmocka_unit_test(pairs_are_checked),
+		cmocka_unit_test(unused_parameters_are_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
