@@ -85,6 +85,11 @@ static const char *check_group(const struct phx_config *cfg)
 	return only(cfg->socket_group, "-_.") ? NULL : "must be the name of a group";
 }
 
+static const char *check_service_group(const struct phx_config *cfg)
+{
+	return only(cfg->service_group, "-_.") ? NULL : "must be the name of a group";
+}
+
 static const char *check_dnsmasq_user(const struct phx_config *cfg)
 {
 	return only(cfg->dnsmasq_user, "-_.") ? NULL : "must be the name of a user";
@@ -114,6 +119,7 @@ static const struct check {
 	{PHX_OPT_https_port, check_ports},
 	{PHX_OPT_missing_after_ms, check_missing},
 	{PHX_OPT_socket_group, check_group},
+	{PHX_OPT_service_group, check_service_group},
 	{PHX_OPT_dnsmasq_user, check_dnsmasq_user},
 	{PHX_OPT_tftp_user, check_tftp_user},
 	{PHX_OPT_tftp, check_tftp},

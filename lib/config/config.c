@@ -248,6 +248,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.missing_after_ms = cfg->missing_after_ms,
 		.repairs_max = cfg->repairs_max,
 		.power_off_quarantined = cfg->power_off_quarantined,
+		.job_lease_ms = cfg->job_lease_s * 1000,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

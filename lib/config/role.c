@@ -44,6 +44,8 @@ static const struct phx_conf_key role_keys[] = {
 	KEY_OTHER("packages"),
 	KEY_OTHER("services"),
 	KEY_OTHER("health"),
+	KEY_OTHER("web"),
+	KEY("director", PHX_CONF_BOOL, struct phx_role, director, false),
 	KEY_OTHER("leave"),
 	KEY_OTHER("ports"),
 };
@@ -64,6 +66,12 @@ static const struct phx_conf_key health_keys[] = {
 	KEY_TIME("interval", struct phx_health, interval_s, 1, DAY_S),
 	KEY_TIME("timeout", struct phx_health, timeout_s, 1, 3600),
 	{"failures", PHX_CONF_U32, offsetof(struct phx_health, failures), 0, false, 1, 1000, NULL},
+};
+static const struct phx_conf_key web_keys[] = {
+	KEY("address", PHX_CONF_STR, struct phx_role_web, address, true),
+	{"port", PHX_CONF_U32, offsetof(struct phx_role_web, port), 0, false, 1, 65535, NULL},
+	KEY("scheduler", PHX_CONF_STR, struct phx_role_web, scheduler, false),
+	{"cpu_milli", PHX_CONF_U32, offsetof(struct phx_role_web, cpu_milli), 0, false, 10, 256000, NULL},
 };
 static const struct phx_conf_key leave_keys[] = {
 	KEY_WORDS("remove", struct phx_role, leave_remove, false),
@@ -107,6 +115,17 @@ static int read_health(struct reading *rd)
 	h->timeout_s = 2;
 	h->failures = 3;
 	return s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
+}
+
+static int read_web(struct reading *rd)
+{
+	struct phx_role_web *w = &rd->role.web;
+	config_setting_t *s = member(rd, "web");
+	if (!s)
+		return 0;
+	w->port = 80;
+	PHX_STR_SET(w->scheduler, "wlc");
+	return phx_conf_group(&rd->c, s, web_keys, PHX_ARRAY_SIZE(web_keys), w, rd->err);
 }
 
 static int read_leave(struct reading *rd)
@@ -290,8 +309,8 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, read_health,   read_leave,  read_ports, find_pool,
-		find_image,    read_packages, check_names, check_role,
+		read_services, read_health, read_web,      read_leave,  read_ports,
+		find_pool,     find_image,  read_packages, check_names, check_role,
 	};
 	rd->role.drain_grace_s = 30;
 	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), role_keys, PHX_ARRAY_SIZE(role_keys), &rd->role,

@@ -330,7 +330,7 @@ static void test_shipped_example(void **state)
 	int r = phx_config_load(TEST_DIR "/../etc/phoenix.conf", &cfg, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
-	assert_int_equal(cfg.pools.n, 2);
+	assert_int_equal(cfg.pools.n, 3);
 	phx_config_fini(&cfg);
 }
 

@@ -50,6 +50,22 @@ static int load(struct place *p, const char *text, struct phx_role *role, struct
 	return phx_role_load(place_path(p, "web.conf", path), &fake_lookup, role, err);
 }
 
+static void test_web(void **state)
+{
+	struct phx_role role;
+	struct phx_err err = {0};
+	assert_int_equal(load(*state, HEAD "web = { address = \"10.0.0.250\"; cpu_milli = 100; };\n", &role, &err), 0);
+	assert_string_equal(role.web.address, "10.0.0.250");
+	assert_int_equal(role.web.port, 80);
+	assert_string_equal(role.web.scheduler, "wlc");
+	assert_int_equal(role.web.cpu_milli, 100);
+	phx_record_fini(&phx_role_record, &role);
+	assert_int_equal(load(*state, HEAD "director = true;\n", &role, &err), 0);
+	assert_true(role.director);
+	assert_int_equal(role.web.port, 0);
+	phx_record_fini(&phx_role_record, &role);
+}
+
 static void test_a_whole_role(void **state)
 {
 	struct place *p = *state;
@@ -156,6 +172,12 @@ static const struct bad {
 	 "it must be a list of texts"},
 	{HEAD "services = ( { exec = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:3", "name is missing"},
 	{HEAD "services = ( { name = \"n\";\n exce = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:4", "unknown key 'exce'"},
+	{HEAD "web = { port = 80; };\n", -EINVAL, "web.conf:3", "address"},
+	{HEAD "web = { address = \"10.0.0.1\"; port = 0; };\n", -EINVAL, "web.conf:3", "port is 0"},
+	{HEAD "web = { address = \"10.0.0.1\"; cpu_milli = 9; };\n", -EINVAL, "web.conf:3", "cpu_milli is 9"},
+	{HEAD "web = { address = \"example\"; };\n", -EINVAL, "web.conf", "must be an IPv4 address"},
+	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"best\"; };\n", -EINVAL, "web.conf", "wlc"},
+	{HEAD "director = true; web = { address = \"10.0.0.1\"; };\n", -EINVAL, "web.conf", "cannot be an instance"},
 	{HEAD "health = { kind = \"ping\"; };\n", -EINVAL, "web.conf:3", "none, http, tcp, exec"},
 	{HEAD "health = { kind = \"http\"; target = \"ftp://x\"; };\n", -EINVAL, "web.conf", "must begin with http://"},
 	{HEAD "health = { kind = \"http\"; failures = 0; };\n", -EINVAL, "web.conf:3", "failures is 0"},
@@ -330,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN(test_a_whole_role),
+		RUN(test_web),
 		RUN(test_package_names_with_dashes),
 		RUN(test_an_image_version_of_its_own),
 		RUN(test_bad_roles_are_refused),

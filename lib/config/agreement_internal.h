@@ -1,0 +1,52 @@
+/* What the files of agreements share: both formats become a list of (key, text,
+ * line), which one table turns into the struct. Used by agreement*.c only. */
+#ifndef PHX_CONFIG_AGREEMENT_INTERNAL_H
+#define PHX_CONFIG_AGREEMENT_INTERNAL_H
+
+#include "config/agreement.h"
+
+enum item_kind {
+	ITEM_NAME,
+	ITEM_ENUM,	    /* case and '-' or '_' do not matter */
+	ITEM_GRANULARITY,   /* "node", kept nowhere */
+	ITEM_COORDINATION,  /* none or no; own or yes (Fig. 3); other */
+	ITEM_COUNT,
+	ITEM_COUNT_OR_NONE, /* 0, "none", "null" (Fig. 3) */
+	ITEM_DURATION,	    /* 30, "30s", "5m" */
+	ITEM_MILLI,	    /* 1.2, of at most three decimals */
+	ITEM_BOOL,
+};
+
+struct item {
+	const char *key;
+	enum item_kind kind;
+	size_t offset, size;
+	const struct phx_enum *names;
+};
+/** The table; ret_n its length. */
+const struct item *phx_agreement_items(size_t *ret_n);
+
+/** A file being read. */
+struct agreement_reading {
+	struct phx_agreement a;
+	struct phx_list findings; /* struct phx_agreement_finding */
+	struct phx_list lines;	  /* struct agreement_place: where keys were given */
+	uint32_t line;		  /* of the whole, for what is not there */
+	int error;		  /* -ENOMEM */
+};
+struct agreement_place {
+	char key[PHX_NAME_MAX];
+	uint32_t line;
+};
+
+void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char *field, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** One field as text; unknown keys, keys given twice and values that do not fit are findings. */
+void phx_agreement_put(struct agreement_reading *rd, const char *key, const char *value, uint32_t line);
+/** One extension field. */
+void phx_agreement_extend(struct agreement_reading *rd, const char *key, const char *value, uint32_t line);
+
+/** agreement_xml.c: puts and extends what is in the text; what cannot be parsed is a finding. */
+void phx_agreement_read_xml(struct agreement_reading *rd, const char *text, size_t n);
+
+#endif
