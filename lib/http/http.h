@@ -50,7 +50,7 @@ const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
- * -EEXIST/-EBUSY/-ESTALE 409, -E2BIG/-EFBIG 413, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+ * -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
 /** A regular file by sendfile, with Range (single range), ETag (sha256 given, or
  * NULL: made from inode, size and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
@@ -93,6 +93,7 @@ struct phx_http_server_config {
 	const char *spool_dir;	   /* for body_file */
 	unsigned threads;	   /* per listener; 0 = 1 */
 	unsigned connections_max;  /* per listener; 0 = 4096 */
+	unsigned per_address_max;  /* of these, from one address over TCP; 0 = no limit. More are closed at once */
 	unsigned idle_timeout_s;   /* 0 = 60 */
 };
 struct phx_http_server;

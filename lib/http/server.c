@@ -47,6 +47,8 @@ static size_t make_options(const struct phx_http_server_config *config, struct p
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)phx_http_on_connection, l };
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL };
 	o[n++] = int_option(MHD_OPTION_LISTEN_SOCKET, (unsigned)l->fd);
+	if (config->per_address_max && l->which != PHX_HTTP_UNIX)
+		o[n++] = int_option(MHD_OPTION_PER_IP_CONNECTION_LIMIT, config->per_address_max);
 	if (config->threads > 1)
 		o[n++] = int_option(MHD_OPTION_THREAD_POOL_SIZE, config->threads);
 	if (l->which == PHX_HTTP_TLS) {

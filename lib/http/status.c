@@ -20,6 +20,7 @@ static const struct row rows[] = {
 	{ -EBUSY, "EBUSY", 409 },
 	{ -EEXIST, "EEXIST", 409 },
 	{ -ESTALE, "ESTALE", 409 },
+	{ -ENOTUNIQ, "ENOTUNIQ", 409 },
 	{ -EFBIG, "EFBIG", 413 },
 	{ -E2BIG, "E2BIG", 413 },
 	{ -EAGAIN, "EAGAIN", 503 },

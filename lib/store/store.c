@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SCHEMA = 1 };
@@ -20,7 +21,7 @@ static const char *const sql[] = {
 	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature) VALUES(?,?,?,?)",
 	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state) VALUES(?,?)",
 	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 2)",
-	[LATEST] = "SELECT seq,state FROM snapshots ORDER BY seq DESC LIMIT 1",
+	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
 	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events"
 		   " WHERE seq>?1 AND (?2 IS NULL OR node=?2) ORDER BY seq LIMIT ?3",
 	[ERASURES] = "SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
@@ -131,8 +132,21 @@ static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
 	return phx_err_set(err, -errno, "journal: lock file: %s", strerror(errno));
 }
 
+/* SQLite gives what it makes beside the database the same mode. Where it cannot be set, SQLite says what is wrong. */
+static void make_private(const char *path)
+{
+	struct stat st;
+	int fd = strcmp(path, ":memory:") ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640) : -1;
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && (st.st_mode & 07))
+		(void)!fchmod(fd, st.st_mode & 0770);
+	close(fd);
+}
+
 static int open_database(struct phx_store *s, const char *path, struct phx_err *err)
 {
+	make_private(path);
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
 	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK)
@@ -233,9 +247,16 @@ int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json
 
 int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, struct phx_err *err)
 {
+	return phx_store_latest_before(s, INT64_MAX, ret_seq, ret_json, err);
+}
+
+int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			    struct phx_err *err)
+{
 	*ret_seq = 0;
 	*ret_json = NULL;
 	pthread_mutex_lock(&s->lock);
+	sqlite3_bind_int64(s->st[LATEST], 1, (sqlite3_int64)seq);
 	int rc = sqlite3_step(s->st[LATEST]);
 	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(s, rc, err);
 	if (rc == SQLITE_ROW) {

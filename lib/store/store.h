@@ -9,7 +9,8 @@
 
 struct phx_store;
 
-/** Open or make the database at `path` (":memory:" for tests). -EBADMSG when it is damaged, -EPROTONOSUPPORT when a
+/** Open or make the database at `path` (":memory:" for tests); it is for its owner and group alone, since events hold what
+ * users may not see. -EBADMSG when it is damaged, -EPROTONOSUPPORT when a
  * newer Phoenix wrote it, -EBUSY when somebody else has it open (PATH.lock). */
 int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err);
 void phx_store_close(struct phx_store *s);
@@ -33,6 +34,9 @@ int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json
 
 /** Newest snapshot, malloc'd; *ret_seq 0 and *ret_json NULL when there is none. */
 int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, struct phx_err *err);
+/** The same of those older than event `seq`: where the newest is damaged. */
+int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			    struct phx_err *err);
 
 /** One journalled event, as stored. Borrowed during the callback; a non-zero return ends the walk and is returned. */
 struct phx_store_event {

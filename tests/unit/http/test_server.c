@@ -418,6 +418,34 @@ static void test_stalled_client_is_dropped(void **state)
 	assert_true(took < 6.0);
 }
 
+/* Whoever takes all the connections he gets keeps nobody else out: here he stands on one of loopback's other addresses. */
+static void test_one_address_takes_its_share(void **state)
+{
+	(void)state;
+	struct phx_http_server_config config = { .per_address_max = 8, .threads = 4 };
+	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
+	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_TLS);
+	int fds[24], n_open = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(fds); i++)
+		fds[i] = tcp_connect_from("127.0.0.2", port);
+	struct phx_http_client *c = tls_client(w, w->cert, w->key);
+	for (int i = 0; i < 3; i++)
+		json_decref(get_json(c, "/v1/peer"));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(fds); i++) {
+		struct pollfd p = { .fd = fds[i], .events = POLLIN };
+		n_open += poll(&p, 1, 200) == 0;
+		close(fds[i]);
+	}
+	assert_int_equal(n_open, 8);
+	phx_http_client_free(c);
+	struct phx_http_client *many[12];
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(many); i++)
+		json_decref(get_json(many[i] = unix_client(w), "/v1/peer"));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(many); i++)
+		phx_http_client_free(many[i]);
+	world_free(w);
+}
+
 static void test_rubbish(void **state)
 {
 	struct world *w = *state;
@@ -462,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_odd_answers),
 		cmocka_unit_test(test_invalid_utf8_is_quoted),
 		cmocka_unit_test(test_stalled_client_is_dropped),
+		cmocka_unit_test(test_one_address_takes_its_share),
 		cmocka_unit_test(test_rubbish),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

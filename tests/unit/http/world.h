@@ -128,15 +128,22 @@ static inline struct phx_http_client *tls_client(const struct world *w, const ch
 		.base_url = w->tls_url, .ca_pem_path = w->ca, .cert_pem_path = cert, .key_pem_path = key });
 }
 
-/* A bare TCP connection to the plain listener (or any port on loopback). */
-static inline int tcp_connect(uint16_t port)
+/* A bare TCP connection to a port on loopback, from one of loopback's addresses. */
+static inline int tcp_connect_from(const char *address, uint16_t port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port) }, from = { .sin_family = AF_INET };
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	from.sin_addr.s_addr = inet_addr(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
 	return fd;
+}
+
+static inline int tcp_connect(uint16_t port)
+{
+	return tcp_connect_from("127.0.0.1", port);
 }
 
 /* Send `text` as it is and read the answer until the server closes or `wait_ms` pass in silence. */

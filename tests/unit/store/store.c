@@ -204,6 +204,13 @@ static void the_newest_snapshot(void **state)
 	assert_int_equal(seq, 3);
 	assert_string_equal(text, "{\"at\":33}");
 	free(text);
+	assert_int_equal(phx_store_latest_before(store, 3, &seq, &text, &err), 0);
+	assert_int_equal(seq, 2);
+	assert_string_equal(text, "{\"at\":2}");
+	free(text);
+	assert_int_equal(phx_store_latest_before(store, 2, &seq, &text, &err), 0);
+	assert_int_equal(seq, 0);
+	assert_null(text);
 	events_are(0, 0, NULL, "1 2 3 "); /* the journal is kept */
 }
 
