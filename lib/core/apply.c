@@ -11,8 +11,10 @@ static int apply_settings(struct phx_apply *a)
 {
 	if (a->ev->settings.missing_after_ms < 1000)
 		return phx_err_set(a->err, -EINVAL, "missing_after_ms: must be at least 1000");
-	a->out->changed = !phx_record_equal(&phx_settings_record, &a->s->settings, &a->ev->settings);
-	a->s->settings = a->ev->settings;
+	struct phx_settings set = a->ev->settings;
+	set.job_lease_ms = set.job_lease_ms ? set.job_lease_ms : PHX_JOB_LEASE_MS;
+	a->out->changed = !phx_record_equal(&phx_settings_record, &a->s->settings, &set);
+	a->s->settings = set;
 	return 0;
 }
 
@@ -20,8 +22,7 @@ static int apply_settings(struct phx_apply *a)
 static const struct phx_node *user_of(const struct phx_state *s, const struct phx_pool *p)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (!strcmp(n->pool, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)) ||
-		    (n->plan.cursor < n->plan.steps.n && !strcmp(n->plan.to_pool, p->name)))
+		if (phx_node_is_of(n, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)))
 			return n;
 	return NULL;
 }
@@ -31,6 +32,10 @@ static int apply_pool_put(struct phx_apply *a)
 	const struct phx_pool *put = &a->ev->pool_put;
 	if (!phx_name_valid(put->name))
 		return phx_err_set(a->err, -EINVAL, "pool: '%s' is no name", put->name);
+	const struct phx_re *re = phx_state_re(a->s, put->name);
+	if (re && re->state != PHX_RE_STATE_NONE)
+		return phx_err_set(a->err, -EEXIST, "pool '%s' is that of an RE: its agreement says how it is set up",
+				   put->name);
 	struct phx_pool *p = phx_state_pool(a->s, put->name);
 	if (p && phx_record_equal(&phx_pool_record, p, put))
 		return 0;
@@ -55,6 +60,9 @@ static int apply_pool_remove(struct phx_apply *a)
 		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'", a->ev->name);
 	if (!strcmp(p->name, PHX_POOL_FREE))
 		return phx_err_set(a->err, -EPERM, "the pool '%s' is always there", PHX_POOL_FREE);
+	const struct phx_re *re = phx_state_re(a->s, p->name);
+	if (re && re->state != PHX_RE_STATE_NONE)
+		return phx_err_set(a->err, -EBUSY, "pool '%s' is that of an RE: destroy the RE", p->name);
 	const struct phx_node *n = user_of(a->s, p);
 	if (n)
 		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name, n->name);
@@ -101,6 +109,9 @@ static int apply_role_remove(struct phx_apply *a)
 		if (!strcmp(n->role, role->name) || !strcmp(n->plan.to_role, role->name) ||
 		    !strcmp(n->actual_role, role->name))
 			return phx_err_set(a->err, -EBUSY, "role '%s' is still used by node %s", role->name, n->name);
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
+		if (re->state != PHX_RE_STATE_NONE && !strcmp(re->agreement.role, role->name))
+			return phx_err_set(a->err, -EBUSY, "role '%s' is that of RE %s", role->name, re->name);
 	phx_record_fini(&phx_role_record, role);
 	phx_list_remove(&a->s->roles, sizeof(*role),
 			(uint32_t)(role - PHX_LIST_AT(&a->s->roles, struct phx_role, 0)));
@@ -155,6 +166,7 @@ static const handler handlers[] = {
 	[PHX_EV_node_remove] = phx_apply_node_remove,
 	[PHX_EV_node_accept] = phx_apply_node_accept,
 	[PHX_EV_node_bmc] = phx_apply_node_bmc,
+	[PHX_EV_node_label] = phx_apply_node_label,
 	[PHX_EV_enrol] = phx_apply_enrol,
 	[PHX_EV_hello] = phx_apply_hello,
 	[PHX_EV_missing] = phx_apply_missing,
@@ -177,6 +189,18 @@ static const handler handlers[] = {
 	[PHX_EV_job_submit] = phx_apply_job_submit,
 	[PHX_EV_job_cancel] = phx_apply_job_cancel,
 	[PHX_EV_job_result] = phx_apply_job_result,
+	[PHX_EV_job_hold] = phx_apply_job_hold,
+	[PHX_EV_re_request] = phx_apply_re_request,
+	[PHX_EV_re_refuse] = phx_apply_re_operate,
+	[PHX_EV_re_withdraw] = phx_apply_re_operate,
+	[PHX_EV_re_create] = phx_apply_re_create,
+	[PHX_EV_re_activate] = phx_apply_re_operate,
+	[PHX_EV_re_suspend] = phx_apply_re_operate,
+	[PHX_EV_re_resume] = phx_apply_re_operate,
+	[PHX_EV_re_deactivate] = phx_apply_re_operate,
+	[PHX_EV_re_safe_deactivate] = phx_apply_re_operate,
+	[PHX_EV_re_destroy] = phx_apply_re_operate,
+	[PHX_EV_re_use] = phx_apply_re_use,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 
@@ -189,7 +213,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		return phx_err_set(err, -EINVAL, "event time %lld lies before the last event's %lld",
 				   (long long)ev->now_ms, (long long)s->now_ms);
 	int64_t before = s->now_ms;
-	struct phx_apply a = { s, ev, ret, err };
+	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 };
+	struct phx_apply a = { s, ev, ret, err, &todo };
 	s->now_ms = ev->now_ms;
 	int r = handlers[ev->kind](&a);
 	if (r < 0) {
@@ -198,7 +223,19 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		return r;
 	}
 	phx_jobs_start(&a);
+	phx_share_settle(&a);
 	if (ret->changed || ret->actions.n)
 		s->seq++;
 	return 0;
+}
+
+int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+{
+	struct phx_state copy;
+	int r = phx_record_copy(&phx_state_record, &copy, s);
+	if (r < 0)
+		return r;
+	r = phx_core_apply(&copy, ev, ret, err);
+	phx_state_fini(&copy);
+	return r;
 }

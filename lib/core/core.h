@@ -5,6 +5,7 @@
 #define PHX_CORE_CORE_H
 
 #include "core/state.h"
+#include "web/table.h"
 
 enum phx_event_kind {
 #define EVENT(name, text) PHX_EV_##name,
@@ -23,7 +24,7 @@ struct phx_event {
 	int64_t now_ms;
 	char by[PHX_NAME_MAX]; /* who asked: "uid:0", "node:n1", "phxd" */
 	char node[PHX_NAME_MAX];
-	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or "" */
+	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or ""; key_result without step: key id */
 	/* node_add, enrol */
 	struct phx_list macs; /* struct phx_mac */
 	char serial[64];
@@ -31,8 +32,11 @@ struct phx_event {
 	char ip[46];
 	char token_sha256[65];
 	char key_fp[72];
-	bool hold;
+	bool hold; /* job_hold, job_submit too: held back until let go */
 	struct phx_bmc bmc; /* node_add, node_bmc */
+	/* node_label */
+	struct phx_list labels;	 /* struct phx_label: put on, or given another value */
+	struct phx_list unlabel; /* struct phx_word: keys taken off, before the others are put on */
 	/* hello, back, report, inventory */
 	int env;
 	char boot_id[40];
@@ -52,6 +56,7 @@ struct phx_event {
 	/* results */
 	uint64_t step_id;
 	uint64_t epoch;
+	uint32_t attempt; /* step_result: which of the step's attempts failed; 0 = not known */
 	int64_t result; /* 0 or negative errno */
 	char text[256]; /* error or reason; power: operation asked for */
 	int power;	/* power_result: 0 unknown, 1 on, 2 off */
@@ -59,10 +64,22 @@ struct phx_event {
 	uint64_t erased_bytes, verified_bytes;
 	/* jobs */
 	uint64_t job;
+	uint32_t run; /* job_result: of which run of the job */
+	bool forced;  /* job_result: the agent ended it itself (its lease, its node's drain): it may run again */
+	uint64_t cpu_ms, memory_peak_bytes; /* job_result */
 	uint32_t job_nodes;
 	uint32_t uid, gid;
 	char user[PHX_NAME_MAX];
 	struct phx_list argv; /* struct phx_word */
+	int64_t estimate_ms;
+	bool no_requeue;
+	uint32_t grace_ms; /* job_submit: from SIGTERM to SIGKILL; 0 = 5 s */
+	uint32_t checkpoint_signal, checkpoint_ms; /* job_submit */
+	/* runtime environments; the RE of a job */
+	char re[PHX_NAME_MAX];
+	int who; /* enum phx_re_who: what the one who asks is to this RE */
+	struct phx_agreement agreement; /* re_request; re_create: without a name, the request `re` is granted */
+	uint32_t use_ppm; /* re_use: CPU use of one instance, millionths of its share */
 	/* configuration */
 	struct phx_settings settings;
 	struct phx_pool pool_put;
@@ -76,7 +93,7 @@ enum phx_action_kind {
 	PHX_ACT_ORDER,	    /* node has new orders: wake its long poll */
 	PHX_ACT_POWER,	    /* op in text: "boot" (off, observed; network boot; on), "on", "off", "cycle", "status" */
 	PHX_ACT_KEY_MAKE,   /* key_id */
-	PHX_ACT_KEY_DESTROY, /* key_id */
+	PHX_ACT_KEY_DESTROY, /* key_id; step_id 0: answered by a key_result with the key id as name */
 	PHX_ACT_ERASED,	    /* write a signed erase record (in the same transaction) */
 	PHX_ACT_DHCP,	    /* host entries changed */
 	PHX_ACT_NOTE,	    /* a sentence for `phx events` */
@@ -93,6 +110,7 @@ struct phx_action {
 	int method;
 	uint64_t size_bytes, verified_bytes;
 	char text[256];
+	char re[PHX_NAME_MAX], other_re[PHX_NAME_MAX]; /* whose history a note belongs to */
 };
 extern const struct phx_record phx_action_record;
 
@@ -110,11 +128,15 @@ struct phx_outcome {
 void phx_outcome_fini(struct phx_outcome *o);
 
 /** Apply one event. When s->seq has advanced the event must be journalled; when not, it changed nothing. 0, or a negative errno with a text; the state is then as before and the event must not be
- * journalled. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -EBUSY the node follows a plan,
+ * journalled. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -E2BIG, -EBUSY the node follows a plan,
  * -ESTALE older epoch or ended step (an order of the past), -EEXIST, -EPERM, -EOPNOTSUPP, -EHOSTUNREACH. */
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
 
-/** Actions outstanding in `s` (after a restart): those of issued steps. */
+/** What phx_core_apply() would do, done to a copy of `s`: for --dry-run. */
+int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+
+/** Actions outstanding in `s` (after a restart): those of issued steps, the 'off' of quarantined nodes, keys without a
+ * node. */
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 
 /** When the next tick is due (core time), INT64_MAX when never. */
@@ -131,18 +153,30 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, c
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
- * kind "job"/"kill": its part of a job; kind "inspect": report the facts again. */
+ * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times. */
 struct phx_order {
-	char kind[16]; /* "step", "job", "kill", "inspect" */
+	char kind[16]; /* "step", "job", "kill", "inspect", "table" */
 	uint64_t id;   /* step id or job id */
 	uint64_t epoch;
+	uint32_t run; /* of the job */
 	uint32_t deadline_s;
 	struct phx_step step;
 	struct phx_role role;	/* role of the step, whole */
-	struct phx_job job;	/* kind "job" */
+	struct phx_job job;	/* kinds "job", "kill" */
 	char request[32];	/* the plan's */
+	struct phx_web_table table; /* kind "table": what a director balances; id: phx_web_table_id() */
 };
 extern const struct phx_record phx_order_record;
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
+
+/** The wanted table of the balancers: every role with a `web` and its instances, those that serve and those that are
+ * leaving (web/table.h says which). Caller: phx_web_table_fini(). */
+int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret);
+
+/** Is it a node that can balance now: its role says so, and it is there to do it. */
+bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n);
+
+/** The one of them that has the virtual addresses: the first that is heard; the others' table is empty. NULL: none. */
+const struct phx_node *phx_core_acting_director(const struct phx_state *s);
 
 #endif

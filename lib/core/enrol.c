@@ -125,11 +125,14 @@ int phx_apply_node_remove(struct phx_apply *a)
 	if (n->dirty && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
 				   n->name, n->tenant);
+	if (n->jobs_running && !a->ev->force)
+		return phx_err_set(a->err, -EBUSY, "%s runs jobs, which would be started elsewhere too: switch it off, or use force if it is off",
+				   n->name);
 	phx_jobs_lost(a, n, 255);
+	phx_share_leave(a, n);
 	phx_act(a, PHX_ACT_DHCP, n);
-	struct phx_action *act = n->disk_key_id[0] ? phx_act(a, PHX_ACT_KEY_DESTROY, n) : NULL;
-	if (act)
-		PHX_STR_SET(act->key_id, n->disk_key_id);
+	phx_key_doom_unsure(a, n);
+	phx_key_doom(a, n->disk_key_id);
 	phx_record_fini(&phx_node_record, n);
 	phx_list_remove(&a->s->nodes, sizeof(*n), (uint32_t)(n - PHX_LIST_AT(&a->s->nodes, struct phx_node, 0)));
 	a->out->changed = true;
@@ -313,7 +316,7 @@ int phx_apply_enrol(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	PHX_STR_SET(a->out->node, n->name);
-	if (n->state == PHX_NODE_QUARANTINED)
+	if (n->state == PHX_NODE_QUARANTINED && !n->awaited)
 		return refuse(a, n, n->reason);
 	if (n->serial[0] && strcmp(n->serial, ev->serial))
 		return refuse(a, n, "its MAC address is known with another serial number");

@@ -16,6 +16,7 @@
 enum {
 	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
 	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
+	OFF_AGAIN_MS = 300 * 1000, /* a BMC that did not do it is told again */
 	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
 };
 
@@ -34,30 +35,37 @@ static void drop_plan(struct phx_node *n)
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 {
 	bool cleaning = n->state == PHX_NODE_CLEANING;
+	phx_key_doom_unsure(a, n);
 	drop_plan(n);
-	phx_jobs_lost(a, n, 255);
+	phx_jobs_leave(a, n);
 	n->state = PHX_NODE_QUARANTINED;
 	n->pool[0] = '\0';
 	n->role[0] = '\0';
-	n->window = false;
+	n->window = n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
 	a->out->changed = true;
 	phx_note(a, n, "%s is quarantined: %s", n->name, n->reason);
-	if (!cleaning || !a->s->settings.power_off_quarantined || !phx_node_has_bmc(n))
-		return;
 	/* a node whose cleaning failed must not come back up by itself (faults.md 18) */
+	if (cleaning && a->s->settings.power_off_quarantined && phx_node_has_bmc(n))
+		phx_power_off(a, n);
+}
+
+void phx_power_off(struct phx_apply *a, struct phx_node *n)
+{
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 	if (act)
 		PHX_STR_SET(act->text, "off");
+	n->off_wanted = true;
+	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
 }
 
 /* ---- what holds when a step begins, and when it is done ---- */
 
 /* The node is about to serve `to`: would unerased data come where an agreement does not want it? The plan has seen
  * to it; this is what holds if it ever has not, or if the agreement has changed meanwhile. */
-static bool would_leak(const struct phx_node *n, const struct phx_pool *to)
+static bool would_leak(const struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to)
 {
-	if (!n->dirty || !strcmp(n->tenant, to->owner))
+	if (!n->dirty || !strcmp(n->tenant, to->owner) || phx_noop_consented(a->s, n, to))
 		return false;
 	return n->owes_wipe || phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN);
 }
@@ -70,6 +78,7 @@ static void move_in(struct phx_node *n, const struct phx_pool *to, const struct 
 	n->owes_wipe = (stays && n->owes_wipe) || phx_setup_wipes(&to->setup, PHX_WHEN_RELEASE);
 	if (step->kind == PHX_STEP_ram || ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_activate) && unlocked))
 		n->plain = true;
+	n->mixed = n->mixed || (n->dirty && !stays);
 	n->dirty = true;
 	PHX_STR_SET(n->pool, to->name);
 	PHX_STR_SET(n->tenant, to->owner);
@@ -116,6 +125,8 @@ static bool wipes_left(const struct phx_node *n)
 
 static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 {
+	/* again: a registration that was repeated after the wipe was ordered may have told of them */
+	n->system_image[0] = n->system_digest[0] = '\0';
 	if (!strcmp(n->system_disk, step->disk)) {
 		n->system_disk[0] = '\0';
 		n->disk_key_id[0] = '\0';
@@ -123,7 +134,7 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	if (wipes_left(n))
 		return;
 	n->disk_key_id[0] = '\0'; /* a restart within the wipe makes it forget which disk the key was of */
-	n->dirty = n->owes_wipe = n->plain = false;
+	n->dirty = n->mixed = n->owes_wipe = n->plain = false;
 	n->key_unread = false;
 	n->tenant[0] = n->tenant_pool[0] = '\0';
 }
@@ -174,7 +185,16 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 		PHX_STR_SET(n->pool, PHX_POOL_FREE);
 		n->role[0] = '\0';
 	}
+	struct phx_err why = { 0 };
+	if (!strcmp(p->request, "resume") && phx_facts_unsound(a, n, &why)) {
+		phx_quarantine(a, n, why.text);
+		return;
+	}
 	n->reason[0] = '\0';
+	if (n->key_unread) { /* it was told nothing of this: whatever it ran is not counted on any more */
+		PHX_STR_SET(n->reason, "key destroyed, unread");
+		phx_jobs_leave(a, n);
+	}
 	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
 		 n->pool, n->role[0] ? " as " : "", n->role, (long long)(a->s->now_ms - p->started_ms));
 	if (!p->to_role[0])
@@ -183,10 +203,9 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 
 /* ---- repair ---- */
 
-static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind)
+static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uint32_t at, enum phx_step_kind kind)
 {
 	struct phx_list *l = &n->plan.steps;
-	uint32_t at = n->plan.cursor;
 	if (!phx_list_push(l, sizeof(struct phx_step)))
 		return NULL;
 	struct phx_step *steps = l->items;
@@ -252,7 +271,20 @@ static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *ste
 		return false;
 	}
 	n->plan.repairs++;
-	return insert_step(a, n, kind) != NULL;
+	return insert_step(a, n, n->plan.cursor, kind) != NULL;
+}
+
+void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_step *step = phx_node_step(n);
+	uint32_t at = n->plan.cursor;
+	if (step && step->kind == PHX_STEP_enter)
+		at++;
+	if (!step || at >= n->plan.steps.n || PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
+		return;
+	if (at == n->plan.cursor) /* it is asked again after the start */
+		step->status = PHX_STEP_PENDING;
+	insert_step(a, n, at, PHX_STEP_start);
 }
 
 /* ---- issuing ---- */
@@ -276,17 +308,30 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 	PHX_STR_SET(act->text, "boot");
 }
 
+/* The disk that a step destroys is one, whatever the machine has come to report since it was planned (faults.md 12). */
+static bool names_one_disk(const struct phx_node *n, const struct phx_step *step)
+{
+	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) || phx_facts_disk(&n->facts, step->disk);
+}
+
 /* False when the node was quarantined instead. */
 static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
 	const struct phx_pool *pool = enters(a, n, step);
-	if (pool && would_leak(n, pool)) {
+	if (pool && would_leak(a, n, pool)) {
 		phx_quarantine(a, n, "it holds data that has to be erased before its new owner has it");
+		return false;
+	}
+	if (!names_one_disk(n, step)) {
+		char why[200];
+		snprintf(why, sizeof(why), "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
+		phx_quarantine(a, n, why);
 		return false;
 	}
 	begin_effects(a, n, step);
 	step->status = PHX_STEP_ISSUED;
+	step->started = step->turned_up = false;
 	step->attempt++;
 	step->issued_ms = a->s->now_ms;
 	step->deadline_ms = a->s->now_ms + (int64_t)info->deadline_s * 1000;
@@ -379,6 +424,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		name_new_key(n, s);
 	}
 	n->reason[0] = '\0';
+	n->off_wanted = false;
 	a->out->changed = true;
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
@@ -394,6 +440,7 @@ static void abort_plan(struct phx_apply *a, struct phx_node *n, const char *why)
 {
 	phx_note(a, n, "%s keeps what it had: %s", n->name, why);
 	snprintf(n->reason, sizeof(n->reason), "hand-over given up: %.200s", why);
+	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	if (phx_node_state_transient((enum phx_node_state)n->state))
 		n->state = n->plan.from_state; /* it had to be brought up again for the step */
@@ -432,7 +479,7 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 	snprintf(step->error, sizeof(step->error), "%s", why);
 	a->out->changed = true;
 	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name, step->attempt, why);
-	if (step->attempt >= info_of(step)->attempts) {
+	if (step->attempt >= info_of(step)->attempts + step->silences) {
 		give_up(a, n, step);
 		return;
 	}
@@ -452,7 +499,7 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 {
 	if (!n->window || n->window_until_ms > a->s->now_ms)
 		return;
-	n->window = false;
+	n->window = n->awaited = false;
 	a->out->changed = true;
 	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
 }
@@ -460,6 +507,10 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 static void tick_node(struct phx_apply *a, struct phx_node *n)
 {
 	close_window(a, n);
+	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
+		phx_power_off(a, n);
+		a->out->changed = true;
+	}
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;
@@ -474,5 +525,12 @@ int phx_apply_tick(struct phx_apply *a)
 {
 	for (uint32_t i = 0; i < a->s->nodes.n; i++)
 		tick_node(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	phx_keys_tick(a);
+	phx_jobs_tick(a);
+	phx_lease_tick(a);
+	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
+		a->out->changed = true; /* its timers go on, even where nothing moves */
+		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);
+	}
 	return 0;
 }

@@ -10,6 +10,7 @@ struct phx_apply {
 	const struct phx_event *ev;
 	struct phx_outcome *out;
 	struct phx_err *err;
+	struct phx_list *todo; /* struct phx_ledger_action: what the ledger wants done, done by phx_share_settle() */
 };
 
 /* outcome.c */
@@ -18,8 +19,13 @@ struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const
 /** Append a note: a sentence about `n` for `phx events`. */
 void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/** The same about an RE, and one more (may be NULL): their histories. */
+void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re, const char *other_re, const char *fmt,
+		 ...) __attribute__((format(printf, 5, 6)));
 /** The event's node; -ENOENT with a text. */
 int phx_need_node(struct phx_apply *a, struct phx_node **ret);
+/** The pool holds the node, or the node is on its way to it. */
+bool phx_node_is_of(const struct phx_node *n, const char *pool);
 bool phx_node_has_bmc(const struct phx_node *n);
 
 /* handover.c */
@@ -28,10 +34,15 @@ void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request);
 /** Issue what can be issued, finish what is finished. Safe to call at any time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
+/** The node is in its system after a restart. If its health is what the plan waits for: the services that were started
+ * are gone, and are started again. */
+void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
+/** Off, and again until it is seen off. */
+void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 int phx_apply_tick(struct phx_apply *a);
 
@@ -39,6 +50,15 @@ int phx_apply_tick(struct phx_apply *a);
 int phx_apply_step_result(struct phx_apply *a);
 int phx_apply_power_result(struct phx_apply *a);
 int phx_apply_key_result(struct phx_apply *a);
+
+/* keys.c */
+/** A key that no node has any more: destroyed, and told so again until it is. Twice is once; "" is none. */
+void phx_key_doom(struct phx_apply *a, const char *key_id);
+/** The plan is given up while its key is being made: it may be there. */
+void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
+/** What the key store says of a doomed key (event: name, result). */
+int phx_key_gone(struct phx_apply *a);
+void phx_keys_tick(struct phx_apply *a);
 
 /* request.c */
 int phx_apply_assign(struct phx_apply *a);
@@ -49,11 +69,20 @@ int phx_apply_drain(struct phx_apply *a);
 int phx_apply_resume(struct phx_apply *a);
 int phx_apply_quarantine(struct phx_apply *a);
 int phx_apply_power(struct phx_apply *a);
+/** A hand-over that nobody ordered now: assign (or release, without a role) as by an event; empty `pool`: the role's. */
+int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
+			const char *pool, struct phx_err *err);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 /** A serving node that waits in the deploy initramfs without a system: one in memory is brought there again, one that
  * was on a disk is missing (quarantine). Others: nothing. */
 void phx_restore_system(struct phx_apply *a, struct phx_node *n);
+/** A node whose key was destroyed while nobody could reach it is there again: the erase that was ordered is finished
+ * and read back. Others: nothing. */
+void phx_read_back(struct phx_apply *a, struct phx_node *n);
+
+/** A quarantined node that somebody had to start by hand is there: its resume goes on. Others: nothing. */
+void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
 
 /* enrol.c */
 int phx_apply_node_add(struct phx_apply *a);
@@ -62,7 +91,12 @@ int phx_apply_node_accept(struct phx_apply *a);
 int phx_apply_node_bmc(struct phx_apply *a);
 int phx_apply_enrol(struct phx_apply *a);
 
+/* label.c */
+int phx_apply_node_label(struct phx_apply *a);
+
 /* live.c */
+/** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
+bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 int phx_apply_hello(struct phx_apply *a);
 int phx_apply_missing(struct phx_apply *a);
 int phx_apply_back(struct phx_apply *a);
@@ -70,13 +104,62 @@ int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);
 int phx_apply_inspect(struct phx_apply *a);
 
+/* agree.c */
+int phx_apply_re_request(struct phx_apply *a);
+int phx_apply_re_create(struct phx_apply *a);
+/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for NOOP, and both consent. */
+bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
+
+/* res.c */
+/** Every other operation of the life of an RE: re_refuse .. re_destroy. */
+int phx_apply_re_operate(struct phx_apply *a);
+int phx_apply_re_use(struct phx_apply *a);
+/** Ends safe deactivations whose jobs have ended; true when there was one. */
+bool phx_res_drained(struct phx_apply *a);
+
+/* share.c */
+/** Does what the ledger wants, tells it what has become of its nodes, until both agree. At the end of every event. */
+void phx_share_settle(struct phx_apply *a);
+/** No run of `j` is on its nodes any more: the ledger is told so in the same event. */
+void phx_share_job_over(struct phx_apply *a, const struct phx_job *j);
+/** The ledger loses the node now: it is about to be forgotten, or broke under a job. */
+void phx_share_leave(struct phx_apply *a, struct phx_node *n);
+/** Ledger and nodes say the same; -EPROTO with the first difference. */
+int phx_share_check(const struct phx_state *s, struct phx_err *err);
+bool phx_share_takes_jobs(const struct phx_node *n, const char *re);
+
 /* jobs.c */
 int phx_apply_job_submit(struct phx_apply *a);
 int phx_apply_job_cancel(struct phx_apply *a);
 int phx_apply_job_result(struct phx_apply *a);
-/** Start queued jobs that fit. */
+int phx_apply_job_hold(struct phx_apply *a);
+/** Jobs that run for longer than their time end, for good. */
+void phx_jobs_tick(struct phx_apply *a);
+/** When the next one will; INT64_MAX when none. */
+int64_t phx_jobs_next_ms(const struct phx_state *s);
+/** Start a queued job on the idle nodes of its RE, as the ledger said. */
+void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
+/** Make it end, to be queued again: its RE returns nodes. */
+void phx_job_kill(struct phx_apply *a, struct phx_job *j);
+/** Start queued jobs that fit, of those that belong to no RE. */
 void phx_jobs_start(struct phx_apply *a);
-/** Parts on `n` will never report: they ended with `status`. */
+/** A part of a running job ended with `status`: the others are told where that is bad news; the last one ends the job. */
+void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p, int64_t status);
+/** The agents of its open parts are to look at their orders. */
+void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
+
+/* lease.c */
+/** What ran on `n` is known to be gone (it started anew, it was seen off): its parts ended with `status`. */
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
+/** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is once. */
+void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
+/** `n` is heard, and is the same start of the machine: its parts go on. */
+void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
+/** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says so or their lease ends. */
+void phx_jobs_leave(struct phx_apply *a, struct phx_node *n);
+/** Parts whose lease has ended are lost. */
+void phx_lease_tick(struct phx_apply *a);
+/** When the next one will; INT64_MAX when none. */
+int64_t phx_lease_next_ms(const struct phx_state *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* A silent node gets this long before its step is tried another way: a busy
  * network or a loaded machine is not a dead one (faults.md 22). */
-enum { SILENCE_GRACE_MS = 15000 };
+enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
 
 static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx_node *n)
 {
@@ -21,6 +21,13 @@ static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx
 	return NULL;
 }
 
+/* A machine does not change its UUID: this is another one under the same name (faults.md 10). */
+static bool another_machine(const struct phx_node *n, const struct phx_facts *facts)
+{
+	return n->state != PHX_NODE_QUARANTINED && n->facts.uuid[0] && facts->uuid[0] &&
+	       strcmp(n->facts.uuid, facts->uuid) != 0;
+}
+
 static int take_facts(struct phx_node *n, const struct phx_facts *facts)
 {
 	struct phx_facts copy;
@@ -32,6 +39,16 @@ static int take_facts(struct phx_node *n, const struct phx_facts *facts)
 	return 0;
 }
 
+bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why)
+{
+	const struct phx_node *twin = duplicate_of(a->s, n);
+	if (phx_facts_check(&n->facts, ret_why) < 0)
+		return true;
+	if (twin)
+		phx_err_set(ret_why, -ENOTUNIQ, "%s reports the same system UUID", twin->name);
+	return twin;
+}
+
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
 {
@@ -39,14 +56,11 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	if (n->state != PHX_NODE_COMMISSIONING)
 		return;
 	a->out->changed = true;
-	if (phx_facts_check(&n->facts, &why) < 0) {
+	if (phx_facts_unsound(a, n, &why)) {
+		struct phx_node *twin = duplicate_of(a->s, n);
+		if (twin && twin->state != PHX_NODE_QUARANTINED)
+			phx_quarantine(a, twin, "another node reports the same system UUID");
 		phx_quarantine(a, n, why.text);
-		return;
-	}
-	struct phx_node *twin = duplicate_of(a->s, n);
-	if (twin) {
-		phx_quarantine(a, twin, "another node reports the same system UUID");
-		phx_quarantine(a, n, "another node reports the same system UUID");
 		return;
 	}
 	n->state = PHX_NODE_READY;
@@ -54,11 +68,15 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	phx_auto_assign(a, n);
 }
 
-/* Did this registration end the step that was waiting for it? */
-static bool step_arrived(const struct phx_step *step, int env, bool new_boot)
+/* Did this registration end the step that was waiting for it? A machine that started by itself while the BMC is about
+ * to switch it off has not arrived: the power goes once more. */
+static bool step_arrived(struct phx_step *step, int env, bool new_boot)
 {
+	bool new_deploy = env == PHX_ENV_DEPLOY && new_boot;
+	if (step->kind == PHX_STEP_boot && new_deploy && !step->started)
+		step->turned_up = true;
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
-		return env == PHX_ENV_DEPLOY && new_boot;
+		return new_deploy && (step->kind == PHX_STEP_kexec || step->started);
 	return step->kind == PHX_STEP_enter && env == PHX_ENV_OS;
 }
 
@@ -95,6 +113,13 @@ static void note_system(struct phx_node *n, const struct phx_event *ev)
 	n->healthy = ev->healthy;
 }
 
+/* It was started past us, from a disk with an older system on it: what it was given is not what runs. */
+static bool came_as_another(const struct phx_node *n, bool new_boot)
+{
+	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
+	       strcmp(n->actual_role, n->role) != 0;
+}
+
 /* An agent whose answer was lost registers again: that is no event. */
 static bool tells_news(const struct phx_node *n, const struct phx_event *ev)
 {
@@ -117,7 +142,11 @@ int phx_apply_hello(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
+	if (ev->facts.disks.n > PHX_FACTS_DISKS_MAX || ev->facts.nics.n > PHX_FACTS_NICS_MAX)
+		return phx_err_set(a->err, -EINVAL, "hello: facts of more than %d disks or %d network interfaces",
+				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	a->out->changed = tells_news(n, ev);
+	bool another = another_machine(n, &ev->facts);
 	r = take_facts(n, &ev->facts);
 	if (r < 0)
 		return r;
@@ -125,6 +154,8 @@ int phx_apply_hello(struct phx_apply *a)
 	bool new_env = n->env != ev->env;
 	if (new_boot)
 		phx_jobs_lost(a, n, 255);
+	else
+		phx_jobs_heard(a, n);
 	if (!n->up || new_boot)
 		n->up_since_ms = a->s->now_ms;
 	n->up = true;
@@ -137,10 +168,19 @@ int phx_apply_hello(struct phx_apply *a)
 	if (new_boot)
 		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
+	if (another || came_as_another(n, new_boot)) {
+		phx_quarantine(a, n, another ? "it reports another system UUID than before: is this another machine?" :
+					       "it came back with another system than the one it serves by");
+		return 0;
+	}
+	if (n->env == PHX_ENV_OS && (new_boot || new_env))
+		phx_handover_restarted(a, n);
 	/* what this registration begins is not what it interrupted */
 	plan_after_hello(a, n, new_boot, new_env);
 	commission(a, n);
+	phx_resume_awaited(a, n);
 	phx_restore_system(a, n);
+	phx_read_back(a, n);
 	return 0;
 }
 
@@ -153,16 +193,22 @@ int phx_apply_missing(struct phx_apply *a)
 	n->up = false;
 	n->missing_since_ms = a->s->now_ms;
 	a->out->changed = true;
+	phx_jobs_silent(a, n);
 	struct phx_step *step = phx_node_step(n);
 	if (step && step->status == PHX_STEP_ISSUED) {
 		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
 		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
-		if (info->executor == PHX_EXEC_AGENT && !leaves) {
+		if (info->executor == PHX_EXEC_AGENT && !leaves && step->silences < SILENCES_MAX) {
 			step->status = PHX_STEP_PENDING;
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
+			step->silences++;
+		} else if (info->executor == PHX_EXEC_AGENT && !leaves) {
+			step->silences = 0; /* enough: now they count */
+			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
-	if (step && phx_node_has_bmc(n)) {
+	/* seen off, its jobs need not wait for the end of their lease */
+	if ((step || n->jobs_running) && phx_node_has_bmc(n)) {
 		struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 		if (act)
 			PHX_STR_SET(act->text, "status");
@@ -180,11 +226,19 @@ int phx_apply_back(struct phx_apply *a)
 	n->missing_since_ms = 0;
 	n->power = PHX_POWER_KNOWN_ON;
 	a->out->changed = true;
+	phx_jobs_heard(a, n);
 	struct phx_step *step = phx_node_step(n);
+	/* it is heard after the BMC was done: this is the start that was ordered */
+	if (step && step->status == PHX_STEP_ISSUED && step->started && step->turned_up && n->env == PHX_ENV_DEPLOY) {
+		phx_handover_done(a, n);
+		phx_read_back(a, n);
+		return 0;
+	}
 	/* the same order goes out again under the same id: done twice it is done once */
 	if (step && step->status == PHX_STEP_PENDING)
 		step->deadline_ms = a->s->now_ms;
 	phx_handover_advance(a, n);
+	phx_read_back(a, n);
 	return 0;
 }
 
@@ -212,9 +266,12 @@ int phx_apply_inventory(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
+	bool another = another_machine(n, &a->ev->facts);
 	r = take_facts(n, &a->ev->facts);
 	if (r == 0)
 		n->inspect = false;
+	if (r == 0 && another)
+		phx_quarantine(a, n, "it reports another system UUID than before: is this another machine?");
 	return r;
 }
 

@@ -13,9 +13,9 @@ static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 	       n->env == (info->needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
 }
 
-static int add_step_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+static int add_step_order(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step,
+			  struct phx_list *ret)
 {
-	const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor);
 	const struct phx_role *role = phx_state_role(s, step->role);
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
@@ -34,8 +34,9 @@ static int add_job_order(const struct phx_job *j, struct phx_list *ret)
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	PHX_STR_SET(o->kind, j->cancel || j->broken ? "kill" : "job");
+	PHX_STR_SET(o->kind, j->cancel || j->broken || j->killing || j->overdue ? "kill" : "job");
 	o->id = j->id;
+	o->run = j->kills;
 	return phx_record_copy(&phx_job_record, &o->job, j);
 }
 
@@ -45,17 +46,31 @@ static int add_inspect_order(struct phx_list *ret)
 	return o ? PHX_STR_SET(o->kind, "inspect") : -ENOMEM;
 }
 
+static int add_table_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	struct phx_order *o = phx_list_push(ret, sizeof(*o));
+	bool acts = phx_core_acting_director(s) == n;
+	int r = !o ? -ENOMEM : acts ? phx_core_web_table(s, &o->table) : 0;
+	if (r < 0)
+		return r;
+	PHX_STR_SET(o->kind, "table");
+	o->id = phx_web_table_id(&o->table);
+	return 0;
+}
+
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders)
 {
 	const struct phx_node *n = phx_state_node(s, node);
 	int r = 0;
 	if (!n)
 		return -ENOENT;
-	if (n->plan.cursor < n->plan.steps.n &&
-	    agent_may_do(n, PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor)))
-		r = add_step_order(s, n, ret_orders);
+	const struct phx_step *step = phx_node_step(n);
+	if (step && agent_may_do(n, step))
+		r = add_step_order(s, n, step, ret_orders);
 	if (r == 0 && n->inspect)
 		r = add_inspect_order(ret_orders);
+	if (r == 0 && phx_core_is_director(s, n))
+		r = add_table_order(s, n, ret_orders);
 	if (!n->jobs_running)
 		return r;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
@@ -94,16 +109,41 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 	return 0;
 }
 
+static int add_off(const struct phx_node *n, struct phx_list *ret)
+{
+	struct phx_action *act = phx_list_push(ret, sizeof(*act));
+	if (!act)
+		return -ENOMEM;
+	act->kind = PHX_ACT_POWER;
+	act->epoch = n->plan.epoch;
+	PHX_STR_SET(act->node, n->name);
+	return PHX_STR_SET(act->text, "off");
+}
+
+static int add_keys(const struct phx_state *s, struct phx_list *ret)
+{
+	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
+	{
+		struct phx_action *act = phx_list_push(ret, sizeof(*act));
+		if (!act)
+			return -ENOMEM;
+		act->kind = PHX_ACT_KEY_DESTROY;
+		PHX_STR_SET(act->key_id, k->key_id);
+	}
+	return 0;
+}
+
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 	{
 		const struct phx_step *step = phx_node_step(n);
 		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions) : 0;
+		r = r == 0 && n->off_wanted ? add_off(n, ret_actions) : r;
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return add_keys(s, ret_actions);
 }
 
 int64_t phx_core_next_deadline(const struct phx_state *s)
@@ -116,20 +156,28 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 			next = step->deadline_ms;
 		if (n->window && n->window_until_ms < next)
 			next = n->window_until_ms;
+		if (n->off_wanted && n->off_again_ms < next)
+			next = n->off_again_ms;
 	}
-	return next;
+	if (s->ledger && phx_ledger_next_ms(s->ledger) < next)
+		next = phx_ledger_next_ms(s->ledger);
+	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
+		next = k->again_ms < next ? k->again_ms : next;
+	int64_t job = phx_jobs_next_ms(s), lease = phx_lease_next_ms(s);
+	next = job < next ? job : next;
+	return lease < next ? lease : next;
 }
 
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node)
 {
 	const struct phx_node *n = phx_state_node_by_mac(s, mac);
 	*ret_node = n ? n->name : "";
-	return n && n->state == PHX_NODE_QUARANTINED ? PHX_BOOT_REFUSE : PHX_BOOT_DEPLOY;
+	return n && n->state == PHX_NODE_QUARANTINED && !n->awaited ? PHX_BOOT_REFUSE : PHX_BOOT_DEPLOY;
 }
 
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
 {
 	(void)s;
-	return n->plan.cursor >= n->plan.steps.n && n->system_digest[0] && n->system_disk[0] &&
+	return !phx_node_step(n) && n->system_digest[0] && n->system_disk[0] && !n->key_unread &&
 	       (n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY || n->state == PHX_NODE_MAINTENANCE);
 }

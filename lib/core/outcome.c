@@ -31,6 +31,20 @@ void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ..
 	va_end(ap);
 }
 
+void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re, const char *other_re, const char *fmt,
+		 ...)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_NOTE, n);
+	if (!act)
+		return;
+	phx_str_copy(act->re, sizeof(act->re), re);
+	phx_str_copy(act->other_re, sizeof(act->other_re), other_re ? other_re : "");
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(act->text, sizeof(act->text), fmt, ap);
+	va_end(ap);
+}
+
 int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 {
 	*ret = phx_state_node(a->s, a->ev->node);
@@ -40,4 +54,9 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 bool phx_node_has_bmc(const struct phx_node *n)
 {
 	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
+}
+
+bool phx_node_is_of(const struct phx_node *n, const char *pool)
+{
+	return !strcmp(n->pool, pool) || (phx_node_step(n) && !strcmp(n->plan.to_pool, pool));
 }

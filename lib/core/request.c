@@ -26,17 +26,20 @@ static int effective_setup(struct phx_apply *a, const struct phx_node *n, const 
 {
 	const struct phx_pool *from = phx_state_pool(a->s, n->tenant_pool);
 	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
-	bool leaves = n->dirty && strcmp(n->tenant, to->owner);
+	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
 	if (n->dirty && from != to)
 		setup = agreed_setup(from, to);
 	/* put off inside one owner, it is due when another one comes */
 	if (leaves && n->owes_wipe)
 		setup.mode = PHX_SETUP_WIPE;
-	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE && leaves)
+	if (leaves && phx_noop_consented(a->s, n, to))
+		setup.mode = PHX_SETUP_NOOP;
+	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
+	    (leaves || others))
 		return phx_err_set(a->err, -EPERM,
-				   "%s holds data of %s, and the agreement of pool %s or %s wants a wipe: noop is "
+				   "%s holds data of %s%s, and the agreement of pool %s or %s wants a wipe: noop is "
 				   "refused",
-				   n->name, n->tenant, n->tenant_pool, to->name);
+				   n->name, n->tenant, others ? " and of others" : "", n->tenant_pool, to->name);
 	if (a->ev->has_setup)
 		setup = a->ev->setup;
 	if (n->key_unread) {
@@ -64,7 +67,7 @@ static int check_may_plan(struct phx_apply *a, const struct phx_node *n)
 		return phx_err_set(a->err, -EBUSY, "%s is %s: %s", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state),
 				   n->accepted ? "it has not registered yet" : "accept it first");
-	if (n->plan.cursor < n->plan.steps.n)
+	if (phx_node_step(n))
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s (step %u of %u)", n->name,
 				   n->plan.request, n->plan.cursor + 1, n->plan.steps.n);
 	return 0;
@@ -127,6 +130,7 @@ static int build_order(struct phx_apply *a, struct order *o)
 	o->q.rebuild = a->ev->kind == PHX_EV_rebuild;
 	o->q.power_cycle = a->ev->power_cycle;
 	o->q.encrypt = wants_encryption(a, pool, o);
+	o->q.agreed = !a->ev->has_setup && a->ev->kind != PHX_EV_wipe;
 	return effective_setup(a, o->n, pool, &o->q.setup);
 }
 
@@ -160,7 +164,7 @@ static bool plan_wipes(const struct phx_plan *p)
 static bool under_way(const struct phx_apply *a)
 {
 	const struct phx_node *n = phx_state_node(a->s, a->ev->node);
-	if (!n || n->plan.cursor >= n->plan.steps.n ||
+	if (!n || !phx_node_step(n) ||
 	    strcmp(n->plan.request, request_name((enum phx_event_kind)a->ev->kind)))
 		return false;
 	if (a->ev->has_setup && (a->ev->setup.mode == PHX_SETUP_WIPE) != plan_wipes(&n->plan))
@@ -209,12 +213,11 @@ int phx_apply_wipe(struct phx_apply *a)
 	return start_order(a);
 }
 
-/* An assignment that nobody ordered; empty `pool`: the role's. */
-static int assign_by_itself(struct phx_apply *a, const struct phx_node *n, const char *role, const char *pool,
-			    struct phx_err *err)
+int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
+			const char *pool, struct phx_err *err)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign, .now_ms = a->s->now_ms };
-	struct phx_apply sub = { a->s, &ev, a->out, err };
+	struct phx_event ev = { .kind = (int)kind, .now_ms = a->s->now_ms };
+	struct phx_apply sub = { a->s, &ev, a->out, err, a->todo };
 	PHX_STR_SET(ev.node, n->name);
 	phx_str_copy(ev.role, sizeof(ev.role), role);
 	phx_str_copy(ev.pool, sizeof(ev.pool), pool);
@@ -224,14 +227,15 @@ static int assign_by_itself(struct phx_apply *a, const struct phx_node *n, const
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 {
 	char reason[256];
-	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned || phx_node_step(n))
+	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned || n->key_unread || phx_node_step(n))
 		return;
 	int i = phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason));
 	if (i < 0)
 		return;
 	struct phx_err why = { 0 };
 	phx_note(a, n, "%s: %s", n->name, reason);
-	if (assign_by_itself(a, n, PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role, "", &why) < 0)
+	const char *role = PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role;
+	if (phx_order_by_itself(a, PHX_EV_assign, n, role, "", &why) < 0)
 		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
 }
 
@@ -247,7 +251,17 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 	}
 	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
 		 n->role);
-	if (assign_by_itself(a, n, n->role, n->pool, &why) < 0)
+	if (phx_order_by_itself(a, PHX_EV_assign, n, n->role, n->pool, &why) < 0)
+		phx_quarantine(a, n, why.text);
+}
+
+void phx_read_back(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = { 0 };
+	if (!n->key_unread || n->state != PHX_NODE_READY || !n->up || phx_node_step(n))
+		return;
+	phx_note(a, n, "%s is there again: its disks are erased and read back", n->name);
+	if (phx_order_by_itself(a, PHX_EV_wipe, n, "", "", &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
@@ -278,6 +292,23 @@ int phx_apply_drain(struct phx_apply *a)
 	return r;
 }
 
+/* It has to be seen before anything can be planned: because nobody can start it but somebody who goes there, or because
+ * what it said of its disks last cannot be planned on. It is let boot and certified, and the resume goes on when it is
+ * heard; refused until then, it would never be heard. */
+static int await(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_action *act = phx_node_has_bmc(n) ? phx_act(a, PHX_ACT_POWER, n) : NULL;
+	if (act)
+		PHX_STR_SET(act->text, "boot");
+	n->awaited = true;
+	n->off_wanted = false;
+	phx_window_open(a, n);
+	a->out->changed = true;
+	phx_note(a, n, act ? "%s is started, to be seen as it is now" :
+			     "%s has no BMC: start it by hand now, it is waited for", n->name);
+	return 0;
+}
+
 /* Out of quarantine only through the deploy environment, erased where data of a tenant may be left. */
 static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 {
@@ -291,9 +322,48 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 		a->out->changed = true;
 		return 0;
 	}
+	if (!n->up && !phx_node_has_bmc(n))
+		return await(a, n);
 	int r = plan_order(a, &o, &plan);
+	if (r < 0 && phx_facts_check(&n->facts, NULL) < 0)
+		return await(a, n);
 	if (r < 0)
 		return r;
+	n->awaited = false;
+	return phx_handover_begin(a, n, &plan, "resume");
+}
+
+void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = { 0 };
+	struct phx_event ev = { .kind = PHX_EV_resume, .now_ms = a->s->now_ms };
+	struct phx_apply sub = { a->s, &ev, a->out, &why, a->todo };
+	if (!n->awaited || n->state != PHX_NODE_QUARANTINED || n->env != PHX_ENV_DEPLOY)
+		return;
+	PHX_STR_SET(ev.node, n->name);
+	n->awaited = false;
+	if (phx_facts_check(&n->facts, &why) < 0 || resume_quarantined(&sub, n) < 0)
+		phx_note(a, n, "%s: it is there, and stays quarantined: %s", n->name, why.text);
+}
+
+/* It was restarted while it was out of service, and nobody has told it to start its role. */
+static int serve_again(struct phx_apply *a, struct phx_node *n)
+{
+	static const enum phx_step_kind kinds[] = { PHX_STEP_start, PHX_STEP_health, PHX_STEP_join };
+	struct phx_plan plan = { .tier = PHX_TIER_IN_PLACE };
+	PHX_STR_SET(plan.to_role, n->role);
+	PHX_STR_SET(plan.to_pool, n->pool);
+	PHX_STR_SET(plan.from_pool, n->pool);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		struct phx_step *step = phx_list_push(&plan.steps, sizeof(*step));
+		if (!step) {
+			phx_record_fini(&phx_plan_record, &plan);
+			return -ENOMEM;
+		}
+		step->kind = (int)kinds[i];
+		step->expected_ms = phx_step_info(kinds[i])->expected_ms;
+		PHX_STR_SET(step->role, n->role);
+	}
 	return phx_handover_begin(a, n, &plan, "resume");
 }
 
@@ -307,11 +377,17 @@ int phx_apply_resume(struct phx_apply *a)
 		return resume_quarantined(a, n);
 	if (n->state != PHX_NODE_MAINTENANCE)
 		return 0;
+	r = check_may_plan(a, n); /* on its way out of maintenance already */
+	if (r < 0)
+		return r;
+	a->out->changed = true;
+	if (n->role[0] && n->up && n->env == PHX_ENV_OS && !n->healthy)
+		return serve_again(a, n);
 	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
 	n->reason[0] = '\0';
-	a->out->changed = true;
 	if (n->up)
 		phx_restore_system(a, n);
+	phx_read_back(a, n);
 	return 0;
 }
 
@@ -342,8 +418,10 @@ int phx_apply_power(struct phx_apply *a)
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
-	if (!query && n->plan.cursor < n->plan.steps.n && !a->ev->force)
+	if (!query && phx_node_step(n) && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
+	if (strcmp(op, "status"))
+		n->off_wanted = false; /* whoever orders it knows better */
 	if (strcmp(op, "status") && strcmp(op, "off"))
 		phx_window_open(a, n);
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
@@ -359,6 +437,6 @@ int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct 
 	struct phx_outcome unused = { 0 };
 	struct order o = { 0 };
 	/* plan_order() only reads: the cast lets one code path serve the daemon and --dry-run */
-	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err };
+	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err, NULL };
 	return plan_order(&a, &o, ret);
 }

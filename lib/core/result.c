@@ -66,6 +66,15 @@ static void record_erase(struct phx_apply *a, struct phx_node *n, const struct p
 	PHX_STR_SET(act->text, a->ev->text);
 }
 
+/* Who answers is there, though its beats were missed: it is not to be brought back (faults.md 22). */
+static void heard(struct phx_apply *a, struct phx_node *n)
+{
+	a->out->changed = a->out->changed || !n->up;
+	n->up = true;
+	n->missing_since_ms = 0;
+	phx_jobs_heard(a, n);
+}
+
 int phx_apply_step_result(struct phx_apply *a)
 {
 	struct phx_node *n;
@@ -78,6 +87,10 @@ int phx_apply_step_result(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name, info_of(step)->name);
 	if (!step->attempt)
 		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name, info_of(step)->name);
+	if (a->ev->result < 0 && a->ev->attempt && a->ev->attempt != step->attempt)
+		return phx_err_set(a->err, -ESTALE, "%s: step %s is in attempt %u, not %u", n->name, info_of(step)->name,
+				   step->attempt, a->ev->attempt);
+	heard(a, n);
 	const char *fault = step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
 	if (a->ev->result < 0 || fault) {
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
@@ -93,6 +106,33 @@ int phx_apply_step_result(struct phx_apply *a)
 	return 0;
 }
 
+/* The machine was off and is on again: what was heard of it before says nothing any more, and it may have to ask for a
+ * certificate (again, if its start before this one has done so). */
+static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	step->started = true;
+	phx_window_open(a, n);
+	phx_jobs_lost(a, n, 255);
+	if (!n->up)
+		return;
+	n->up = false;
+	n->missing_since_ms = a->s->now_ms;
+}
+
+/* A BMC that says so of a node that speaks may err: then its jobs count as running until their lease ends. */
+static void seen_off(struct phx_apply *a, struct phx_node *n)
+{
+	if (n->off_wanted || !n->up)
+		phx_jobs_lost(a, n, 255);
+	else
+		phx_jobs_silent(a, n);
+	n->off_wanted = false;
+	if (!n->up)
+		return;
+	n->up = false; /* observed: no need to wait for its silence */
+	n->missing_since_ms = a->s->now_ms;
+}
+
 int phx_apply_power_result(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
@@ -103,15 +143,17 @@ int phx_apply_power_result(struct phx_apply *a)
 	struct phx_step *step = phx_node_step(n);
 	if (ev->power != PHX_POWER_KNOWN_NOT)
 		n->power = ev->power;
-	if (ev->power == PHX_POWER_KNOWN_OFF && n->up) {
-		n->up = false; /* observed: no need to wait for its silence */
-		n->missing_since_ms = a->s->now_ms;
-	}
+	if (ev->power == PHX_POWER_KNOWN_OFF)
+		seen_off(a, n);
 	a->out->changed = true;
 	if (ev->step_id) {
 		/* of a step of the past only what was seen counts */
-		if (is_current(ev, n, step) && ev->result < 0 && step->status == PHX_STEP_ISSUED)
+		if (!is_current(ev, n, step) || step->status != PHX_STEP_ISSUED)
+			return 0;
+		if (ev->result < 0)
 			phx_handover_failed(a, n, ev->text);
+		else if (step->kind == PHX_STEP_boot)
+			started(a, n, step);
 		return 0;
 	}
 	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
@@ -129,6 +171,8 @@ int phx_apply_key_result(struct phx_apply *a)
 {
 	struct phx_node *n;
 	struct phx_step *step;
+	if (!a->ev->step_id)
+		return phx_key_gone(a);
 	int r = phx_need_node(a, &n);
 	r = r ? r : check_current(a, n, &step);
 	if (r < 0)

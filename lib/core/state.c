@@ -1,6 +1,6 @@
 /* Core state: record tables, lookup, invariants. Called by core_apply, the
  * store (snapshots), the API and tests. Pure. */
-#include "core/state.h"
+#include "core/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,6 +18,7 @@ static const struct phx_field settings_fields[] = {
 	PHX_U32(struct phx_settings, repairs_max),
 	PHX_BOOL(struct phx_settings, power_off_quarantined),
 	PHX_STR(struct phx_settings, image_deploy),
+	PHX_U32(struct phx_settings, job_lease_ms),
 };
 const struct phx_record phx_settings_record = PHX_RECORD("settings", struct phx_settings, settings_fields);
 
@@ -28,6 +29,9 @@ static const struct phx_field job_part_fields[] = {
 	PHX_STR(struct phx_job_part, node),
 	PHX_BOOL(struct phx_job_part, ended),
 	PHX_I64(struct phx_job_part, status),
+	PHX_U64(struct phx_job_part, cpu_ms),
+	PHX_U64(struct phx_job_part, memory_peak_bytes),
+	PHX_I64(struct phx_job_part, lost_ms),
 };
 const struct phx_record phx_job_part_record = PHX_RECORD("part", struct phx_job_part, job_part_fields);
 
@@ -35,12 +39,58 @@ static const struct phx_field job_fields[] = {
 #define J struct phx_job
 	PHX_U64(J, id),		  PHX_ENUM(J, state, &phx_job_state_names), PHX_U32(J, nodes),
 	PHX_U32(J, uid),	  PHX_U32(J, gid),			    PHX_STR(J, user),
+	PHX_STR(J, re),		  PHX_I64(J, estimate_ms),
+	PHX_BOOL(J, held),	  PHX_BOOL(J, overdue),
+	PHX_BOOL(J, no_requeue),  PHX_U32(J, kills),	  PHX_BOOL(J, killing),
+	PHX_U32(J, lease_ms),	  PHX_U32(J, grace_ms),
+	PHX_U32(J, checkpoint_signal), PHX_U32(J, checkpoint_ms),
 	PHX_BOOL(J, cancel),	  PHX_BOOL(J, broken),	  PHX_I64(J, submitted_ms),		    PHX_I64(J, started_ms),
 	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
 	PHX_LIST(J, parts, &phx_job_part_record),
 #undef J
 };
 const struct phx_record phx_job_record = PHX_RECORD("job", struct phx_job, job_fields);
+
+static const struct phx_field doomed_key_fields[] = {
+	PHX_STR(struct phx_doomed_key, key_id),
+	PHX_I64(struct phx_doomed_key, again_ms),
+};
+const struct phx_record phx_doomed_key_record = PHX_RECORD("key", struct phx_doomed_key, doomed_key_fields);
+
+static const struct phx_field re_fields[] = {
+	PHX_STR(struct phx_re, name),
+	PHX_REC(struct phx_re, agreement, &phx_agreement_record),
+	PHX_ENUM(struct phx_re, state, &phx_re_state_names),
+	PHX_BOOL(struct phx_re, active),
+	PHX_U32(struct phx_re, number),
+	PHX_BOOL(struct phx_re, leaving),
+	PHX_I64(struct phx_re, asked_ms),
+	PHX_U64(struct phx_re, asked_seq),
+	PHX_I64(struct phx_re, created_ms),
+	PHX_I64(struct phx_re, changed_ms),
+};
+const struct phx_record phx_re_record = PHX_RECORD("RE", struct phx_re, re_fields);
+
+static int ledger_save(const void *live, void *ret_image)
+{
+	return phx_ledger_save(live, ret_image);
+}
+
+static int ledger_restore(const void *image, void **ret_live)
+{
+	struct phx_ledger *l;
+	int r = phx_ledger_restore(image, &l);
+	if (r == 0)
+		*ret_live = l;
+	return r;
+}
+
+static void ledger_free(void *live)
+{
+	phx_ledger_free(live);
+}
+
+static const struct phx_live ledger_live = { &phx_ledger_image_record, ledger_save, ledger_restore, ledger_free };
 
 static const struct phx_field state_fields[] = {
 	PHX_U64(struct phx_state, seq),
@@ -54,6 +104,9 @@ static const struct phx_field state_fields[] = {
 	PHX_LIST(struct phx_state, rules, &phx_rule_record),
 	PHX_LIST(struct phx_state, nodes, &phx_node_record),
 	PHX_LIST(struct phx_state, jobs, &phx_job_record),
+	PHX_LIST(struct phx_state, doomed_keys, &phx_doomed_key_record),
+	PHX_LIST(struct phx_state, res, &phx_re_record),
+	PHX_LIVE(struct phx_state, ledger, &ledger_live),
 };
 const struct phx_record phx_state_record = PHX_RECORD("state", struct phx_state, state_fields);
 
@@ -62,7 +115,8 @@ int phx_state_init(struct phx_state *s)
 	*s = (struct phx_state){ .settings = { .missing_after_ms = 6000,
 					       .repairs_max = 4,
 					       .power_off_quarantined = true,
-					       .image_deploy = "deploy" } };
+					       .image_deploy = "deploy",
+					       .job_lease_ms = PHX_JOB_LEASE_MS } };
 	struct phx_pool *p = phx_list_push(&s->pools, sizeof(*p));
 	return p ? PHX_STR_SET(p->name, PHX_POOL_FREE) : -ENOMEM;
 }
@@ -108,6 +162,11 @@ struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *ma
 	return NULL;
 }
 
+struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->res, struct phx_re, name);
+}
+
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
 {
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
@@ -132,16 +191,15 @@ static int check_place(const struct phx_state *s, const struct phx_node *n, stru
 /* A transient state has a step, and the step has a live deadline. */
 static int check_deadline(const struct phx_node *n, struct phx_err *err)
 {
-	bool idle = n->plan.cursor >= n->plan.steps.n;
-	if (phx_node_state_transient((enum phx_node_state)n->state) && idle)
+	const struct phx_step *step = phx_node_step(n);
+	if (phx_node_state_transient((enum phx_node_state)n->state) && !step)
 		return phx_err_set(err, -EPROTO, "%s is %s and follows no plan", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state));
-	if (idle)
+	if (!step)
 		return 0;
 	if (n->state == PHX_NODE_QUARANTINED || n->state == PHX_NODE_NEW)
 		return phx_err_set(err, -EPROTO, "%s is %s and follows a plan", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state));
-	const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor);
 	if (step->deadline_ms <= 0)
 		return phx_err_set(err, -EPROTO, "%s: step %s has no deadline", n->name,
 				   phx_enum_name(&phx_step_kind_names, step->kind));
@@ -154,7 +212,9 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 	const struct phx_pool *to = phx_state_pool(s, n->pool);
 	if (!n->dirty || !to || !strcmp(n->tenant, to->owner))
 		return 0;
-	if (n->owes_wipe)
+	/* its key is gone, and nobody gets it before it is read back */
+	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
+	if (n->owes_wipe && !unread)
 		return phx_err_set(err, -EPROTO, "%s is in pool %s and holds data of %s that had to be erased", n->name,
 				   to->name, n->tenant);
 	if (n->state == PHX_NODE_ACTIVE)
@@ -172,6 +232,18 @@ static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err
 	return 0;
 }
 
+/* The parts that a node runs are the jobs' open parts on it. */
+static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	uint32_t open = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+			open += j->state == PHX_JOB_RUNNING && !p->ended && !strcmp(p->node, n->name);
+	if (open != n->jobs_running)
+		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name, open, n->jobs_running);
+	return 0;
+}
+
 int phx_state_check(const struct phx_state *s, struct phx_err *err)
 {
 	int r = 0;
@@ -181,8 +253,9 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 		r = r ? r : check_deadline(n, err);
 		r = r ? r : check_tenant(s, n, err);
 		r = r ? r : check_macs(s, i, err);
+		r = r ? r : check_jobs(s, n, err);
 		if (!r && phx_state_node(s, n->name) != n)
 			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
 	}
-	return r;
+	return r ? r : phx_share_check(s, err);
 }

@@ -5,6 +5,8 @@
 #define PHX_CORE_STATE_H
 
 #include "node/node.h"
+#include "re/ledger.h"
+#include "re/life.h"
 
 #define PHX_POOL_FREE "free"
 
@@ -15,14 +17,33 @@ struct phx_pool {
 };
 extern const struct phx_record phx_pool_record;
 
+/** How long an agent that hears nothing of the head goes on with its jobs, if nothing else is set. */
+#define PHX_JOB_LEASE_MS 60000
+
 struct phx_settings {
 	bool auto_assign;	   /* rules.conf deploys accepted nodes by itself */
 	uint32_t missing_after_ms; /* silence after which a node is missing */
 	uint32_t repairs_max;	   /* per plan */
 	bool power_off_quarantined;
 	char image_deploy[PHX_NAME_MAX];
+	uint32_t job_lease_ms; /* an agent that hears nothing of the head for so long ends its jobs; 0 = 60 s */
 };
 extern const struct phx_record phx_settings_record;
+
+/** A runtime environment: its agreement and where it is in its life. What it holds is in the ledger; its pool has its
+ * name. */
+struct phx_re {
+	char name[PHX_NAME_MAX];
+	struct phx_agreement agreement;
+	int state;	 /* enum phx_re_state */
+	bool active;	 /* the ledger knows it */
+	uint32_t number; /* by which, while active */
+	bool leaving;	 /* a safe deactivation waits for its jobs */
+	int64_t asked_ms; /* the request, or the creation without one */
+	uint64_t asked_seq; /* that event */
+	int64_t created_ms, changed_ms;
+};
+extern const struct phx_record phx_re_record;
 
 enum phx_job_state { PHX_JOB_QUEUED, PHX_JOB_RUNNING, PHX_JOB_DONE, PHX_JOB_FAILED, PHX_JOB_CANCELLED };
 extern const struct phx_enum phx_job_state_names;
@@ -32,6 +53,9 @@ struct phx_job_part {
 	char node[PHX_NAME_MAX];
 	bool ended;
 	int64_t status; /* exit status; 128 + signal */
+	uint64_t cpu_ms;	    /* used by all its processes; told with its end */
+	uint64_t memory_peak_bytes; /* of its control group, or of its largest process where there is none */
+	int64_t lost_ms; /* its node is not heard: from then on it surely does not run any more; 0 = it is heard */
 };
 extern const struct phx_record phx_job_part_record;
 
@@ -41,6 +65,17 @@ struct phx_job {
 	uint32_t nodes; /* wanted */
 	uint32_t uid, gid;
 	char user[PHX_NAME_MAX];
+	char re[PHX_NAME_MAX];	 /* the batch RE it was submitted to; "" = the nodes that are in none */
+	int64_t estimate_ms;	 /* of its run, by its user: it ends after that; 0 = no limit */
+	bool held;		 /* waits until it is let go */
+	bool overdue;		 /* ran for longer than it may: ends for good */
+	bool no_requeue;	 /* a kill is its end */
+	uint32_t kills;		 /* how often it was killed and queued again; the number of its run */
+	uint32_t lease_ms;	 /* of this run: the setting when it was started */
+	uint32_t grace_ms;	 /* from SIGTERM to SIGKILL */
+	uint32_t checkpoint_signal; /* sent first when it is to run again; 0 = none */
+	uint32_t checkpoint_ms;	 /* from there to SIGTERM */
+	bool killing;		 /* its RE must return nodes, or one broke: it ends to run again */
 	bool cancel; /* asked for */
 	bool broken; /* a part failed: the others are told to end */
 	int64_t submitted_ms, started_ms, ended_ms;
@@ -49,6 +84,13 @@ struct phx_job {
 	struct phx_list parts;	 /* struct phx_job_part */
 };
 extern const struct phx_record phx_job_record;
+
+/** A disk key that belongs to no node any more and is not yet known to be destroyed. */
+struct phx_doomed_key {
+	char key_id[PHX_NAME_MAX];
+	int64_t again_ms; /* when its destruction is asked for again */
+};
+extern const struct phx_record phx_doomed_key_record;
 
 struct phx_state {
 	uint64_t seq;	   /* of the last applied event */
@@ -62,6 +104,9 @@ struct phx_state {
 	struct phx_list rules; /* struct phx_rule */
 	struct phx_list nodes; /* struct phx_node, by number */
 	struct phx_list jobs;  /* struct phx_job */
+	struct phx_list doomed_keys; /* struct phx_doomed_key */
+	struct phx_list res;	     /* struct phx_re */
+	struct phx_ledger *ledger;   /* NULL until there was an RE */
 };
 extern const struct phx_record phx_state_record;
 
@@ -73,6 +118,7 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name);
 struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac);
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
+struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 
 /** Invariants of faults.md that hold after every event; -EPROTO with the first that does not. For tests and for

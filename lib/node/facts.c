@@ -67,6 +67,9 @@ static int check_disks(const struct phx_facts *f, struct phx_err *err)
 
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err)
 {
+	if (f->disks.n > PHX_FACTS_DISKS_MAX || f->nics.n > PHX_FACTS_NICS_MAX)
+		return phx_err_set(err, -EINVAL, "the report has more than %d disks or %d network interfaces",
+				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	if (!f->nics.n)
 		return phx_err_set(err, -EINVAL, "nics: the report names no network interface");
 	int r = check_nics(f, err);

@@ -62,6 +62,10 @@ struct phx_facts {
 };
 extern const struct phx_record phx_facts_record;
 
+/** More than a machine has; what is above is refused. */
+#define PHX_FACTS_DISKS_MAX 512
+#define PHX_FACTS_NICS_MAX 256
+
 /** Check what a report claims: MACs well-formed and not twice, no two disks
  * with one id, sizes present. 0, or -EINVAL with a text naming the item. */
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err);

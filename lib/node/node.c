@@ -40,8 +40,10 @@ const struct phx_step_info *phx_step_info(enum phx_step_kind kind)
 static const struct phx_field step_fields[] = {
 #define S struct phx_step
 	PHX_U64(S, id),	       PHX_ENUM(S, kind, &phx_step_kind_names), PHX_ENUM(S, status, &phx_step_status_names),
-	PHX_U32(S, attempt),   PHX_U32(S, expected_ms),			PHX_I64(S, issued_ms),
-	PHX_I64(S, ended_ms),  PHX_I64(S, deadline_ms),			PHX_STR(S, role),
+	PHX_U32(S, attempt),   PHX_U32(S, silences),			PHX_U32(S, expected_ms),
+	PHX_I64(S, issued_ms),
+	PHX_I64(S, ended_ms),  PHX_I64(S, deadline_ms),			PHX_BOOL(S, started),
+	PHX_BOOL(S, turned_up), PHX_STR(S, role),
 	PHX_STR(S, disk),      PHX_ENUM(S, method, &phx_wipe_method_names), PHX_STR(S, key_id),
 	PHX_STR(S, error),
 #undef S
@@ -61,6 +63,9 @@ const struct phx_record phx_plan_record = PHX_RECORD("plan", struct phx_plan, pl
 static const struct phx_field mac_fields[] = { PHX_STR(struct phx_mac, mac) };
 const struct phx_record phx_mac_record = PHX_RECORD("mac", struct phx_mac, mac_fields);
 
+static const struct phx_field label_fields[] = { PHX_STR(struct phx_label, key), PHX_STR(struct phx_label, value) };
+const struct phx_record phx_label_record = PHX_RECORD("label", struct phx_label, label_fields);
+
 static const struct phx_field node_fields[] = {
 #define N struct phx_node
 	PHX_STR(N, name),
@@ -69,6 +74,7 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, reason),
 	PHX_STR(N, pool),
 	PHX_STR(N, role),
+	PHX_LIST(N, labels, &phx_label_record),
 	PHX_BOOL(N, pinned),
 	PHX_BOOL(N, accepted),
 	PHX_BOOL(N, hold),
@@ -81,6 +87,7 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, key_fp),
 	PHX_BOOL(N, window),
 	PHX_I64(N, window_until_ms),
+	PHX_BOOL(N, awaited),
 	PHX_REC(N, bmc, &phx_bmc_record),
 	PHX_ENUM(N, env, &phx_node_env_names),
 	PHX_BOOL(N, up),
@@ -89,6 +96,8 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, boot_id),
 	PHX_STR(N, address),
 	PHX_ENUM(N, power, &phx_power_names),
+	PHX_BOOL(N, off_wanted),
+	PHX_I64(N, off_again_ms),
 	PHX_BOOL(N, inspect),
 	PHX_STR(N, system_image),
 	PHX_STR(N, system_digest),
@@ -98,6 +107,7 @@ static const struct phx_field node_fields[] = {
 	PHX_BOOL(N, dirty),
 	PHX_STR(N, tenant),
 	PHX_STR(N, tenant_pool),
+	PHX_BOOL(N, mixed),
 	PHX_BOOL(N, owes_wipe),
 	PHX_BOOL(N, plain),
 	PHX_STR(N, actual_role),
@@ -105,6 +115,10 @@ static const struct phx_field node_fields[] = {
 	PHX_BOOL(N, healthy),
 	PHX_STR(N, health_text),
 	PHX_U32(N, jobs_running),
+	PHX_ENUM(N, share, &phx_node_share_names),
+	PHX_STR(N, share_re),
+	PHX_STR(N, share_from),
+	PHX_U64(N, share_job),
 	PHX_U64(N, epoch),
 	PHX_REC(N, facts, &phx_facts_record),
 	PHX_REC(N, plan, &phx_plan_record),
@@ -114,6 +128,9 @@ const struct phx_record phx_node_record = PHX_RECORD("node", struct phx_node, no
 
 static const char *const powers[] = { "unknown", "on", "off" };
 const struct phx_enum phx_power_names = { "power state", powers, PHX_ARRAY_SIZE(powers) };
+
+static const char *const shares[] = { "outside", "free", "held", "coming" };
+const struct phx_enum phx_node_share_names = { "share", shares, PHX_ARRAY_SIZE(shares) };
 
 #define BIT(state) (1u << PHX_NODE_##state)
 
@@ -140,7 +157,7 @@ bool phx_node_state_transient(enum phx_node_state s)
 	return s == PHX_NODE_DRAINING || s == PHX_NODE_CLEANING || s == PHX_NODE_DEPLOYING;
 }
 
-struct phx_step *phx_node_step(struct phx_node *n)
+struct phx_step *phx_node_step(const struct phx_node *n)
 {
 	if (n->plan.cursor >= n->plan.steps.n)
 		return NULL;

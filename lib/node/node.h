@@ -71,8 +71,11 @@ struct phx_step {
 	int kind;   /* enum phx_step_kind */
 	int status; /* enum phx_step_status */
 	uint32_t attempt;
+	uint32_t silences; /* attempts that ended because the node went silent: they do not count against it */
 	uint32_t expected_ms;
 	int64_t issued_ms, ended_ms, deadline_ms;
+	bool started; /* boot: the BMC has done its part; what registered before that was another start */
+	bool turned_up; /* boot: a new start has registered before the BMC was done; counts when it is heard afterwards */
 	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
 	char disk[160];		 /* wipe, image: disk id */
 	int method;		 /* wipe: enum phx_wipe_method */
@@ -103,10 +106,28 @@ struct phx_plan {
 };
 extern const struct phx_record phx_plan_record;
 
+/** How the ledger of the runtime environments (re/ledger.h) counts a node. */
+enum phx_node_share {
+	PHX_SHARE_OUTSIDE, /* not at all: given by hand, pinned, broken, silent */
+	PHX_SHARE_FREE,
+	PHX_SHARE_HELD,	   /* by an RE */
+	PHX_SHARE_COMING,  /* on its way to an RE, or to the free pool */
+};
+extern const struct phx_enum phx_node_share_names;
+
 struct phx_mac {
 	char mac[PHX_MAC_MAX];
 };
 extern const struct phx_record phx_mac_record;
+
+/** A word of people's about a node, such as rack=3. Both parts are names (phx_name_valid()), short enough that
+ * "@KEY=VALUE" is a group of a node list. */
+struct phx_label {
+	char key[32];
+	char value[32];
+};
+extern const struct phx_record phx_label_record;
+#define PHX_LABELS_MAX 32
 
 struct phx_node {
 	char name[PHX_NAME_MAX];
@@ -115,6 +136,7 @@ struct phx_node {
 	char reason[256]; /* why quarantined or in maintenance */
 	char pool[PHX_NAME_MAX]; /* "" while in none: new, quarantined */
 	char role[PHX_NAME_MAX]; /* wanted */
+	struct phx_list labels; /* struct phx_label, by key */
 	bool pinned;
 	bool accepted;
 	bool hold;	/* announced, but still wants `phx node accept` */
@@ -128,6 +150,7 @@ struct phx_node {
 	char key_fp[72];  /* fingerprint of the enrolled key */
 	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
 	int64_t window_until_ms; /* then it closes by itself */
+	bool awaited; /* resume was ordered, and somebody has to start it by hand: it may come while the window is open */
 	struct phx_bmc bmc;
 	/* liveness */
 	int env; /* enum phx_node_env */
@@ -136,6 +159,8 @@ struct phx_node {
 	char boot_id[40];
 	char address[64];
 	int power; /* enum phx_power_known, as last observed */
+	bool off_wanted;	/* quarantined with a failed cleaning: off, until it is seen off */
+	int64_t off_again_ms;	/* when it is told so again */
 	bool inspect; /* its facts were asked for again and have not come yet */
 	/* what it holds */
 	char system_image[PHX_NAME_MAX]; /* installed on disk */
@@ -146,6 +171,7 @@ struct phx_node {
 	bool dirty;		/* disks hold a tenant's data */
 	char tenant[PHX_NAME_MAX]; /* owner of that data */
 	char tenant_pool[PHX_NAME_MAX]; /* the pool it was written in: whose setup policy counts */
+	bool mixed;	/* data of earlier tenants lies beneath, handed over without an erase */
 	bool owes_wipe; /* an agreement wants that data erased before another owner has the node */
 	bool plain;	/* part of it lies on the system disk outside any encryption: no key's end erases it */
 	char actual_role[PHX_NAME_MAX]; /* as reported */
@@ -153,6 +179,10 @@ struct phx_node {
 	bool healthy;
 	char health_text[160];
 	uint32_t jobs_running;
+	int share; /* enum phx_node_share */
+	char share_re[PHX_NAME_MAX];   /* HELD, COMING: the RE; "" = the free pool */
+	char share_from[PHX_NAME_MAX]; /* COMING: the RE it leaves; "" = the free pool */
+	uint64_t share_job; /* HELD: the RE's job it is counted busy with, also when its own part has ended; 0 = idle */
 	uint64_t epoch;
 	struct phx_facts facts;
 	struct phx_plan plan;
@@ -164,7 +194,7 @@ bool phx_node_state_transient(enum phx_node_state s);
 /** Whether `to` may follow `from` (table of design.md); quarantined may follow any. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** Current step, NULL when idle. */
-struct phx_step *phx_node_step(struct phx_node *n);
+struct phx_step *phx_node_step(const struct phx_node *n);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
 
 /* ---- planning ---- */
@@ -177,6 +207,8 @@ struct phx_plan_request {
 	const struct phx_role *to;   /* NULL = release to the free pool */
 	const char *to_pool;
 	struct phx_setup setup; /* effective: what must be done now; method AUTO is resolved here */
+	bool agreed;		/* the method is an agreement's, nobody ordered it for this node: where `crypto` has no key
+				 * to destroy, a plain disk gets the best method it can do */
 	bool encrypt;		/* deploy the root encrypted */
 	bool rebuild;		/* write the image even if it is there */
 	bool power_cycle;	/* prove clean from reset: no kexec */
@@ -185,8 +217,10 @@ struct phx_plan_request {
 
 /** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and the daemon.
  * ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0.
+ * An encrypted node that is down and has no BMC, to be erased and given no role: the plan is `destroy_key` alone, tier
+ * none; it leaves key_unread behind, and no further step when that is so already.
  * -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH the node must be
- * booted and has no BMC, -ENOTUNIQ ambiguous disk, -ENODEV no disk. Zero steps = nothing to do. */
+ * booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk. Zero steps = nothing to do. */
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
 
 /** Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at

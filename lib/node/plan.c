@@ -67,10 +67,13 @@ static enum phx_wipe_method best_method(const struct phx_node *n, const struct p
 	return PHX_WIPE_OVERWRITE;
 }
 
-/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best method. */
-static int disk_method(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method asked,
-		       enum phx_wipe_method *ret, struct phx_err *err)
+/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best method. An
+ * agreement's 'crypto' wants an erase: on a node that was never encrypted no key's end is one. */
+static int disk_method(const struct phx_plan_request *q, const struct phx_disk_facts *d, enum phx_wipe_method *ret,
+		       struct phx_err *err)
 {
+	const struct phx_node *n = q->node;
+	enum phx_wipe_method asked = (enum phx_wipe_method)q->setup.method;
 	if (!d->id[0])
 		return phx_err_set(err, -EOPNOTSUPP,
 				   "disk %s has neither serial number nor WWN: it cannot be named, so it cannot be "
@@ -78,7 +81,7 @@ static int disk_method(const struct phx_node *n, const struct phx_disk_facts *d,
 				   d->dev);
 	if (d->read_only)
 		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased", d->id);
-	if (asked == PHX_WIPE_AUTO || (asked == PHX_WIPE_CRYPTO && n->disk_key_id[0])) {
+	if (asked == PHX_WIPE_AUTO || (asked == PHX_WIPE_CRYPTO && (n->disk_key_id[0] || q->agreed))) {
 		*ret = best_method(n, d);
 		return 0;
 	}
@@ -120,7 +123,7 @@ static void add_leave(struct builder *b, bool remove)
 	const struct phx_role *from = b->q->from;
 	if (!from)
 		return;
-	if (from->runs_jobs)
+	if (from->runs_jobs || from->web.address[0])
 		add(b, PHX_STEP_drain, from);
 	add(b, PHX_STEP_stop, from);
 	if (remove)
@@ -151,7 +154,7 @@ static void add_wipe(struct builder *b, const struct phx_disk_facts *d)
 {
 	const struct phx_node *n = b->q->node;
 	enum phx_wipe_method method = PHX_WIPE_AUTO;
-	int r = disk_method(n, d, (enum phx_wipe_method)b->q->setup.method, &method, b->err);
+	int r = disk_method(b->q, d, &method, b->err);
 	if (r < 0) {
 		b->code = b->code ? b->code : r;
 		return;
@@ -260,6 +263,24 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 	return "; not in place: the role's disk is encrypted, this one is not";
 }
 
+/* Nobody can reach the machine, and its key is here: destroying that erases now. The rest waits until it comes back. */
+static bool key_alone(const struct phx_plan_request *q)
+{
+	const struct phx_node *n = q->node;
+	int method = q->setup.method;
+	return q->setup.mode == PHX_SETUP_WIPE && !q->to && !q->deploy_env_only && !n->up && !has_bmc(n) &&
+	       n->disk_key_id[0] && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+}
+
+static void plan_key_alone(struct builder *b)
+{
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s",
+		 "the node is off or silent and has no BMC: its key goes now, its disks are erased and read back when it "
+		 "comes");
+	if (!b->q->node->key_unread)
+		add_destroy_key(b);
+}
+
 /* How the node gets into the deploy initramfs. */
 static void add_way_down(struct builder *b)
 {
@@ -287,6 +308,24 @@ static void add_way_down(struct builder *b)
 	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s", why, q->to ? why_not_in_place(q) : "");
 }
 
+/* Was an agreement's 'crypto' met by another method? */
+static const char *why_not_crypto(const struct phx_plan_request *q, const struct phx_plan *p)
+{
+	bool other = false;
+	PHX_LIST_EACH(struct phx_step, s, &p->steps)
+		other = other || (s->kind == PHX_STEP_wipe && s->method != PHX_WIPE_CRYPTO);
+	if (!other || !q->agreed || q->setup.method != PHX_WIPE_CRYPTO)
+		return "";
+	return q->encrypt ? "; crypto cannot erase a plain disk: the best it can do instead, encrypted from now on" :
+			    "; crypto cannot erase a plain disk: the best it can do instead";
+}
+
+/* A system in memory does not outlive the way down. */
+static bool lost_on_the_way(const struct builder *b)
+{
+	return !b->q->node->system_disk[0] && b->plan->tier != PHX_TIER_DEPLOY;
+}
+
 static void plan_deploy(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -294,12 +333,22 @@ static void plan_deploy(struct builder *b)
 	add_way_down(b);
 	if (wipe && !b->code)
 		add_wipes(b);
+	size_t said = strlen(b->plan->reason);
+	snprintf(b->plan->reason + said, sizeof(b->plan->reason) - said, "%s", why_not_crypto(q, b->plan));
 	if (!q->to || b->code)
 		return;
-	if (wipe || !system_fits(q))
+	if (wipe || !system_fits(q) || lost_on_the_way(b))
 		add_image(b);
 	add(b, PHX_STEP_enter, q->to);
 	add_serve(b);
+}
+
+static bool needs_node(const struct phx_plan *p)
+{
+	PHX_LIST_EACH(struct phx_step, s, &p->steps)
+		if (phx_step_info((enum phx_step_kind)s->kind)->executor != PHX_EXEC_KEY)
+			return true;
+	return false;
 }
 
 /* In place: no erase, no reset, and either the system fits or there is nothing to deploy. */
@@ -309,6 +358,9 @@ static bool may_stay(const struct phx_plan_request *q)
 		return false;
 	if (!q->to && !q->from)
 		return true;
+	/* what ran in its memory is not there when it comes back */
+	if (!q->node->up && !q->node->system_disk[0] && !runs_already(q))
+		return false;
 	return q->node->env == PHX_ENV_OS && system_fits(q);
 }
 
@@ -325,10 +377,12 @@ int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, st
 	if (!b.code && may_stay(q)) {
 		if (!runs_already(q))
 			plan_in_place(&b);
+	} else if (!b.code && key_alone(q)) {
+		plan_key_alone(&b);
 	} else if (!b.code) {
 		plan_deploy(&b);
 	}
-	if (!b.code && plan.steps.n && !q->node->up && !has_bmc(q->node))
+	if (!b.code && needs_node(&plan) && !q->node->up && !has_bmc(q->node))
 		b.code = phx_err_set(err, -EHOSTUNREACH, "%s is not up, and it has no BMC to start it with",
 				     q->node->name);
 	if (b.code < 0) {

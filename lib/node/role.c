@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "web/table.h"
+
 static const char *const health_kinds[] = { "none", "http", "tcp", "exec" };
 const struct phx_enum phx_health_kind_names = { "health check", health_kinds, PHX_ARRAY_SIZE(health_kinds) };
 
@@ -45,6 +47,14 @@ static const struct phx_field health_fields[] = {
 };
 const struct phx_record phx_health_record = PHX_RECORD("health", struct phx_health, health_fields);
 
+static const struct phx_field role_web_fields[] = {
+	PHX_STR(struct phx_role_web, address),
+	PHX_U32(struct phx_role_web, port),
+	PHX_STR(struct phx_role_web, scheduler),
+	PHX_U32(struct phx_role_web, cpu_milli),
+};
+const struct phx_record phx_role_web_record = PHX_RECORD("web", struct phx_role_web, role_web_fields);
+
 static const struct phx_field role_fields[] = {
 	PHX_STR(struct phx_role, name),
 	PHX_STR(struct phx_role, summary),
@@ -60,6 +70,8 @@ static const struct phx_field role_fields[] = {
 	PHX_LIST(struct phx_role, leave_remove, &phx_word_record),
 	PHX_LIST(struct phx_role, ports, &phx_word_record),
 	PHX_REC(struct phx_role, health, &phx_health_record),
+	PHX_REC(struct phx_role, web, &phx_role_web_record),
+	PHX_BOOL(struct phx_role, director),
 };
 const struct phx_record phx_role_record = PHX_RECORD("role", struct phx_role, role_fields);
 
@@ -150,8 +162,20 @@ static int check_service(const struct phx_role *r, uint32_t i, struct phx_err *e
 	return 0;
 }
 
-/* Only these may a role remove when it leaves a node: never the system, never the agent. */
+/* Only what is below these may a role remove when it leaves a node... */
 static const char *const removable[] = { "/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/" };
+
+/* ...but not this: the system or Phoenix lives by these and by all that is in them. */
+static const char *const kept[] = {
+	"/var/lib/phoenix", "/var/lib/dpkg",	  "/var/lib/apt",     "/var/lib/systemd",
+	"/var/lib/dbus",    "/var/cache/phoenix", "/var/log/journal",
+};
+
+static bool inside(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return !strncmp(path, dir, n) && (!path[n] || path[n] == '/');
+}
 
 /* Is a part of the path empty, "." or ".."? A slash at the end is one empty part too many. */
 static bool winds(const char *path)
@@ -165,17 +189,25 @@ static bool winds(const char *path)
 	return false;
 }
 
-static int check_leave_path(const char *path, struct phx_err *err)
+int phx_role_removal_check(const char *path, struct phx_err *err)
 {
 	bool ok = false;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(removable); i++)
 		ok = ok || (phx_str_starts(path, removable[i]) && path[strlen(removable[i])]);
-	if (!ok || winds(path) || phx_str_starts(path, "/var/lib/phoenix"))
+	if (!ok || winds(path))
 		return phx_err_set(err, -EINVAL,
-				   "leave_remove: '%s' must be a plain path below /var/lib, /var/cache, /var/log, "
-				   "/srv or /etc/opt, and not Phoenix's own",
+				   "'%s' must be a plain path below /var/lib, /var/cache, /var/log, /srv or /etc/opt",
 				   path);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++)
+		if (inside(path, kept[i]))
+			return phx_err_set(err, -EINVAL, "'%s' belongs to the system (%s)", path, kept[i]);
 	return 0;
+}
+
+static int check_leave_path(const char *path, struct phx_err *err)
+{
+	int r = phx_role_removal_check(path, err);
+	return r < 0 ? phx_err_prefix(err, r, "leave_remove") : 0;
 }
 
 static int check_health(const struct phx_health *h, struct phx_err *err)
@@ -199,6 +231,21 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "health.kind: %d is no health check", h->kind);
 }
 
+static int check_web(const struct phx_role *r, struct phx_err *err)
+{
+	struct phx_web_service s = { .port = r->web.port };
+	if (!r->web.address[0])
+		return r->web.cpu_milli ? phx_err_set(err, -EINVAL, "web.address: missing") : 0;
+	PHX_STR_SET(s.address, r->web.address);
+	PHX_STR_SET(s.scheduler, r->web.scheduler);
+	int rc = phx_web_service_check(&s, err);
+	if (rc < 0)
+		return phx_err_prefix(err, rc, "web");
+	if (r->director)
+		return phx_err_set(err, -EINVAL, "director: a balancer cannot be an instance too (web)");
+	return 0;
+}
+
 int phx_role_check(const struct phx_role *r, struct phx_err *err)
 {
 	if (!phx_name_valid(r->name))
@@ -219,6 +266,7 @@ int phx_role_check(const struct phx_role *r, struct phx_err *err)
 			rc = phx_err_set(err, -EINVAL, "ports: '%s' must be a number from 1 to 65535", port->text);
 	}
 	rc = rc ? rc : check_health(&r->health, err);
+	rc = rc ? rc : check_web(r, err);
 	if (rc < 0 || !r->services.n)
 		return rc;
 	PHX_AUTO_FREE uint32_t *order = calloc(r->services.n, sizeof(*order));

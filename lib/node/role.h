@@ -52,6 +52,15 @@ extern const struct phx_record phx_health_record;
 enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
 extern const struct phx_enum phx_role_boot_names;
 
+/** What an instance of a web service is to its balancer. No address = it is behind none. */
+struct phx_role_web {
+	char address[16];    /* virtual address, IPv4; the node takes it for its own and answers no ARP for it */
+	uint32_t port;
+	char scheduler[16];  /* "wlc": web/table.h */
+	uint32_t cpu_milli;  /* share of one CPU that its services get, thousandths; 0 = no quota, and no use is measured */
+};
+extern const struct phx_record phx_role_web_record;
+
 struct phx_role {
 	char name[PHX_NAME_MAX];
 	char summary[160];
@@ -64,9 +73,11 @@ struct phx_role {
 	uint32_t drain_grace_s;		  /* jobs get this long before they are killed */
 	struct phx_list packages;	  /* struct phx_package_ref */
 	struct phx_list services;	  /* struct phx_service */
-	struct phx_list leave_remove;	  /* struct phx_word: absolute paths below /var/lib or /etc removed on leave */
+	struct phx_list leave_remove;	  /* struct phx_word: paths removed on leave, see phx_role_removal_check() */
 	struct phx_list ports;		  /* struct phx_word: TCP ports that must be closed after stop ("80") */
 	struct phx_health health;
+	struct phx_role_web web;
+	bool director; /* its nodes balance the load of all roles that have a `web` */
 };
 extern const struct phx_record phx_role_record;
 
@@ -81,6 +92,11 @@ int phx_role_order(const struct phx_role *r, uint32_t *ret_order, struct phx_err
 /** Structure of a role: names valid and unique, dependencies, argv, health, paths.
  * Existence of image, packages and pool is checked by the loader. */
 int phx_role_check(const struct phx_role *r, struct phx_err *err);
+
+/** May a role have `path` removed when it leaves a node? It must be a plain path (no "//", ".", "..", final "/") below
+ * /var/lib, /var/cache, /var/log, /srv or /etc/opt, and none of what the system or Phoenix itself lives by. -EINVAL
+ * with a text names it. Asked when the role is loaded and again by the agent before it removes anything. */
+int phx_role_removal_check(const char *path, struct phx_err *err);
 
 /* ---- automatic role assignment (roles/rules.conf) ---- */
 

@@ -72,7 +72,7 @@ static bool wants(const struct phx_pool *p, int moment)
 /* The last wipe of the node's plan has been reported done by this event. */
 static bool was_erased(const struct phx_node *before, const struct phx_node *n, const struct phx_event *ev)
 {
-	const struct phx_step *was = before ? phx_node_step((struct phx_node *)before) : NULL;
+	const struct phx_step *was = before ? phx_node_step(before) : NULL;
 	if (!was || was->kind != PHX_STEP_wipe || ev->kind != PHX_EV_step_result || !ev->verified_bytes)
 		return false;
 	for (uint32_t i = before->plan.cursor + 1; i < before->plan.steps.n; i++)
@@ -107,7 +107,9 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 	if (!p)
 		return;
 	bool foreign = m->owner[0] && strcmp(m->owner, p->owner);
-	if (foreign && (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
+	/* nobody's: its key is destroyed, and whoever is to have it waits until it is read back */
+	bool unread = n->key_unread && !strcmp(p->name, PHX_POOL_FREE);
+	if (foreign && !unread && (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
 		FAIL(l, "%s holds data of %s in pool %s of %s", m->node, m->owner, p->name, p->owner);
 	if (!n->dirty || strcmp(n->tenant_pool, p->name))
 		return;
@@ -177,7 +179,7 @@ static void asks_for_certificate(struct life *l, struct machine *m)
 static void tells(struct life *l, struct machine *m, int64_t result)
 {
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
-	const struct phx_step *step = phx_node_step((struct phx_node *)n);
+	const struct phx_step *step = phx_node_step(n);
 	struct phx_event ev = { .kind = PHX_EV_step_result, .result = result, .step_id = step->id, .epoch = n->plan.epoch };
 	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_KEY)
 		ev.kind = PHX_EV_key_result;
@@ -246,11 +248,15 @@ static void behaves(struct life *l, struct machine *m)
 		announces(l, m);
 		return;
 	}
-	const struct phx_step *step = phx_node_step((struct phx_node *)n);
+	const struct phx_step *step = phx_node_step(n);
 	snprintf(key, sizeof(key), "key-%u", m->key);
 	snprintf(boot, sizeof(boot), "%s-%u", m->node, m->boot);
 	bool boots = step && step->kind == PHX_STEP_boot && step->status == PHX_STEP_ISSUED;
 	if (boots) {
+		struct phx_event done = { .kind = PHX_EV_power_result, .step_id = step->id, .epoch = n->plan.epoch };
+		PHX_STR_SET(done.node, m->node);
+		done.power = PHX_POWER_KNOWN_ON;
+		happens(l, &done, NULL);
 		starts_in(m, PHX_ENV_DEPLOY);
 		says_hello(l, m);
 	} else if (!m->on) {
@@ -299,7 +305,7 @@ static void seems_lost(struct life *l, struct machine *m)
 static void fails(struct life *l, struct machine *m)
 {
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
-	if (n && phx_node_step((struct phx_node *)n))
+	if (n && phx_node_step(n))
 		tells(l, m, -EIO);
 }
 
@@ -343,8 +349,9 @@ static void order(struct life *l, struct machine *m)
 
 static void job(struct life *l, struct machine *m)
 {
-	static const int kinds[] = { PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_result, PHX_EV_job_cancel };
-	struct phx_event ev = { .kind = kinds[roll(l, 4)] };
+	static const int kinds[] = { PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_result,
+				     PHX_EV_job_result, PHX_EV_job_cancel, PHX_EV_job_hold };
+	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))] };
 	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(word->text, "true");
@@ -352,6 +359,12 @@ static void job(struct life *l, struct machine *m)
 	ev.job_nodes = roll(l, 3);
 	ev.job = l->w->s.last_job_id > 3 ? l->w->s.last_job_id - roll(l, 4) : roll(l, 4);
 	ev.result = chance(l, 70) ? 0 : 1;
+	const struct phx_job *j = phx_state_job(&l->w->s, ev.job);
+	ev.run = j && chance(l, 90) ? j->kills : roll(l, 3);
+	PHX_STR_SET(ev.re, chance(l, 50) ? "queue" : "");
+	ev.no_requeue = chance(l, 20);
+	ev.hold = chance(l, 30);
+	ev.estimate_ms = chance(l, 40) ? (int64_t)roll(l, 30000) : 0;
 	happens(l, &ev, NULL);
 }
 
@@ -377,6 +390,49 @@ static void agreement(struct life *l)
 	const struct phx_pool *p = PHX_LIST_AT(&l->w->s.pools, struct phx_pool, roll(l, l->w->s.pools.n));
 	ev.pool_put = *p;
 	PHX_STR_SET(ev.pool_put.owner, chance(l, 50) ? "somebody" : p->owner);
+	happens(l, &ev, NULL);
+}
+
+static void asks_for_re(struct life *l, struct phx_event *ev)
+{
+	static const int models[] = { PHX_POLICY_fb, PHX_POLICY_flb_nub, PHX_POLICY_coop2008, PHX_POLICY_dr };
+	struct phx_agreement *g = &ev->agreement;
+	bool web = chance(l, 50);
+	phx_agreement_init(g);
+	g->type = web ? PHX_RE_WEB : PHX_RE_BATCH;
+	g->coordination = PHX_RE_COORDINATED_OTHER;
+	g->model = models[l->seed % PHX_ARRAY_SIZE(models)];
+	g->lower = 1 + roll(l, 2);
+	g->upper = g->model == PHX_POLICY_fb ? g->lower : 0;
+	g->lease_s = 60;
+	g->setup.mode = chance(l, 30) ? PHX_SETUP_WIPE : PHX_SETUP_NOOP;
+	g->setup.when = (int)roll(l, 3);
+	PHX_STR_SET(g->name, web ? "shop" : "queue");
+	PHX_STR_SET(g->partner, web ? "queue" : "shop");
+	PHX_STR_SET(g->role, web ? "web" : "compute");
+	PHX_STR_SET(g->owner, web && chance(l, 70) ? "shop" : "hpc");
+	g->noop_between_owners = chance(l, 60);
+}
+
+/* What the people of runtime environments do, and their load. */
+static void shares(struct life *l)
+{
+	static const int kinds[] = { PHX_EV_re_create,	   PHX_EV_re_activate, PHX_EV_re_activate,
+				     PHX_EV_re_activate,   PHX_EV_re_use,      PHX_EV_re_use,
+				     PHX_EV_re_use,	   PHX_EV_re_use,      PHX_EV_re_suspend,
+				     PHX_EV_re_resume,	   PHX_EV_re_resume,   PHX_EV_re_safe_deactivate,
+				     PHX_EV_re_deactivate, PHX_EV_re_destroy,  PHX_EV_re_request,
+				     PHX_EV_re_request,	   PHX_EV_re_refuse,   PHX_EV_re_withdraw };
+	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))], .who = PHX_RE_WHO_SERVICE };
+	PHX_STR_SET(ev.re, chance(l, 50) ? "queue" : "shop");
+	ev.use_ppm = roll(l, 1000001);
+	if (ev.kind == PHX_EV_re_use)
+		PHX_STR_SET(ev.re, "shop");
+	if (ev.kind == PHX_EV_re_destroy || ev.kind == PHX_EV_re_create || ev.kind == PHX_EV_re_refuse)
+		ev.who = PHX_RE_WHO_PROVIDER;
+	/* one of two creations is that of a request */
+	if (ev.kind == PHX_EV_re_request || (ev.kind == PHX_EV_re_create && chance(l, 50)))
+		asks_for_re(l, &ev);
 	happens(l, &ev, NULL);
 }
 
@@ -423,14 +479,18 @@ static void anything(struct life *l)
 		fails(l, m);
 	else if (x < 880)
 		reports_anything(l, m);
-	else if (x < 950)
+	else if (x < 945)
 		job(l, m);
+	else if (x < 950 && l->seed % 3)
+		shares(l);
 	else if (x < 960)
 		removal(l, m);
 	else if (x < 970)
 		rules(l);
 	else if (x < 975)
 		agreement(l);
+	else if (x < 990 && l->seed % 3) /* every third life is one without runtime environments */
+		shares(l);
 	else
 		nonsense(l, m);
 }

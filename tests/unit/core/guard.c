@@ -112,16 +112,17 @@ static void the_same_certificate_again_is_no_event(void **state)
 static void a_step_that_was_not_ordered_cannot_be_done(void **state)
 {
 	struct world *w = *state;
-	world_serving(w, "n1", "web", false);
-	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
+	world_serving(w, "n1", "vault", false);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "guest"), 0);
+	world_run_to(w, "n1", PHX_STEP_destroy_key);
 	silent(w, "n1");
+	world_step(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
-	/* prefetch was ordered and comes late; the one behind it waits for the node and was never told */
-	assert_int_equal(world_result(w, "n1", 0, ""), 0);
-	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_stop);
+	/* the key is gone; the step behind it waits for the node and was never told */
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_kexec);
 	assert_int_equal(phx_node_step(n)->status, PHX_STEP_PENDING);
 	assert_int_equal(world_result(w, "n1", 0, ""), -ESTALE);
-	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_stop);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_kexec);
 }
 
 /* An agent that says from the deploy initramfs that it serves is not believed, and what it changed is an event. */

@@ -32,7 +32,7 @@ static const char *pick(const char *const *of, size_t n)
 static void of_step(struct world *w, struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(&w->s, ev->node);
-	const struct phx_step *step = n ? phx_node_step((struct phx_node *)n) : NULL;
+	const struct phx_step *step = n ? phx_node_step(n) : NULL;
 	ev->result = chance(93) ? 0 : -EIO;
 	PHX_STR_SET(ev->text, ev->result ? "it did not work" : "");
 	if (!step || chance(5)) {
@@ -50,7 +50,7 @@ static void of_step(struct world *w, struct phx_event *ev)
 static void of_hello(struct world *w, struct phx_event *ev, unsigned i)
 {
 	const struct phx_node *n = phx_state_node(&w->s, ev->node);
-	const struct phx_step *step = n ? phx_node_step((struct phx_node *)n) : NULL;
+	const struct phx_step *step = n ? phx_node_step(n) : NULL;
 	int kind = step ? step->kind : -1;
 	bool goes_down = kind == PHX_STEP_kexec || kind == PHX_STEP_boot;
 	ev->env = n ? n->env : PHX_ENV_DEPLOY;

@@ -178,6 +178,17 @@ static inline void world_ready(struct world *w, const char *name, bool bmc)
 	assert_int_equal(world_node(w, name)->state, PHX_NODE_READY);
 }
 
+/* The BMC has switched the machine off and on: the step that waits for it knows. */
+static inline void world_started(struct world *w, const char *node)
+{
+	struct phx_node *n = world_node(w, node);
+	struct phx_event ev = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_ON };
+	PHX_STR_SET(ev.node, node);
+	ev.step_id = phx_node_step(n)->id;
+	ev.epoch = n->plan.epoch;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
 static inline int world_order(struct world *w, int kind, const char *node, const char *role)
 {
 	struct phx_event ev = { .kind = kind };
@@ -234,6 +245,8 @@ static inline bool world_step(struct world *w, const char *node)
 		return true;
 	}
 	world_note_done(w, node, kind);
+	if (kind == PHX_STEP_boot)
+		world_started(w, node);
 	if (kind == PHX_STEP_kexec || kind == PHX_STEP_boot) {
 		world_hello(w, node, PHX_ENV_DEPLOY, true);
 	} else if (kind == PHX_STEP_enter) {

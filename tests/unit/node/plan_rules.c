@@ -21,6 +21,7 @@ static const struct axis axes[] = {
 	{ { "a=d", "a=ds", "a=", "a=r", "a=d b=n", "a=d b=u" } },
 	{ { "", "encrypt" } },
 	{ { "", "rebuild", "cycle" } },
+	{ { "", "agreed" } },
 };
 
 static uint32_t count(const struct phx_plan *p, int kind)
@@ -70,9 +71,19 @@ static const char *walk(const struct plan_world *w, const struct phx_plan *p)
 	return NULL;
 }
 
+/* The one plan of an erase that wipes nothing now: the machine is out of reach, its key is not. */
+static bool key_alone(const struct plan_world *w, const struct phx_plan *p)
+{
+	int method = w->q.setup.method;
+	return p->steps.n == 1 && count(p, PHX_STEP_destroy_key) && w->q.setup.mode == PHX_SETUP_WIPE && !w->node.up &&
+	       !w->node.bmc.driver[0] && !w->q.to && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+}
+
 static const char *check(const struct plan_world *w, const struct phx_plan *p)
 {
 	bool wipe = w->q.setup.mode == PHX_SETUP_WIPE;
+	if (key_alone(w, p))
+		return p->reason[0] ? NULL : "a plan without a reason";
 	if (count(p, PHX_STEP_wipe) != (wipe ? fixed_disks(&w->node) : 0))
 		return "not every fixed disk is erased, or one without need";
 	if (wipe && w->q.to && !count(p, PHX_STEP_image) && !count(p, PHX_STEP_ram))

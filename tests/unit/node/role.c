@@ -194,12 +194,14 @@ static void services(void **state)
 
 static void paths_to_remove(void **state)
 {
-	static const char *const good[] = { "/var/lib/web", "/var/cache/x/y", "/srv/www", "/var/log/a", "/etc/opt/x" };
+	static const char *const good[] = { "/var/lib/web", "/var/cache/x/y", "/srv/www", "/var/log/a", "/etc/opt/x",
+					    "/var/lib/phoenix-batch" };
 	static const char *const bad[] = { "/",		       "",		   "/etc/passwd",	"/var/lib",
 					   "/var/lib/",	       "/var/lib/../..",   "/var/lib/a/../../etc", "var/lib/a",
 					   "/var/lib//a",      "/var/lib/./a",	   "/var/lib/phoenix",	"/var/lib/phoenix/x",
 					   "/var/lib/a/..",    "/srv/..",	   "/usr/bin",		"/srv/.",
-					   "/var/libx/a",      "/var/lib/a/." };
+					   "/var/libx/a",      "/var/lib/a/.",	   "/etc/opt",		"/var/lib/dpkg/info",
+					   "/var/lib/x/",      "/var/log/journal" };
 	(void)state;
 	add_word(&role.leave_remove, "");
 	struct phx_word *w = PHX_LIST_AT(&role.leave_remove, struct phx_word, 0);

@@ -1,0 +1,70 @@
+/* Disk keys that belong to no node any more: told to be destroyed, and told
+ * again until the key store has said that they are gone. Called where a node
+ * is forgotten or a plan is given up; keys that a plan destroys are its steps'
+ * business. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { KEY_AGAIN_MS = 300 * 1000 };
+
+static void tell(struct phx_apply *a, struct phx_doomed_key *k)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_KEY_DESTROY, NULL);
+	if (act)
+		PHX_STR_SET(act->key_id, k->key_id);
+	k->again_ms = a->s->now_ms + KEY_AGAIN_MS;
+	a->out->changed = true;
+}
+
+static bool doomed(const struct phx_state *s, const char *key_id)
+{
+	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
+		if (!strcmp(k->key_id, key_id))
+			return true;
+	return false;
+}
+
+void phx_key_doom(struct phx_apply *a, const char *key_id)
+{
+	if (!key_id[0] || doomed(a->s, key_id))
+		return;
+	struct phx_doomed_key *k = phx_list_push(&a->s->doomed_keys, sizeof(*k));
+	if (!k)
+		return;
+	PHX_STR_SET(k->key_id, key_id);
+	tell(a, k);
+}
+
+void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_step *step = phx_node_step(n);
+	if (step && step->kind == PHX_STEP_make_key && step->attempt)
+		phx_key_doom(a, step->key_id);
+}
+
+int phx_key_gone(struct phx_apply *a)
+{
+	struct phx_list *l = &a->s->doomed_keys;
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct phx_doomed_key *k = PHX_LIST_AT(l, struct phx_doomed_key, i);
+		if (strcmp(k->key_id, a->ev->name))
+			continue;
+		if (a->ev->result < 0) {
+			phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id, a->ev->text);
+			return 0;
+		}
+		phx_list_remove(l, sizeof(*k), i);
+		a->out->changed = true;
+		return 0;
+	}
+	return phx_err_set(a->err, -ESTALE, "no key '%s' is waiting to be destroyed", a->ev->name);
+}
+
+void phx_keys_tick(struct phx_apply *a)
+{
+	PHX_LIST_EACH(struct phx_doomed_key, k, &a->s->doomed_keys)
+		if (k->again_ms <= a->s->now_ms)
+			tell(a, k);
+}

@@ -1,0 +1,136 @@
+/* Jobs on nodes that are not heard: no job ever runs twice at once. An agent ends
+ * its jobs itself when it could not reach the head for as long as their lease;
+ * here such a part counts as running until that has surely happened, or until its
+ * node was seen off or started anew:
+ *
+ *              silence                       lease over, seen off, new start
+ *   heard ───────────────────▶ silent ──────────────────────────────────────▶ lost
+ *     ▲                          │
+ *     └──── heard, same start ───┘
+ *
+ * Pure. */
+#include "core/internal.h"
+
+#include <string.h>
+
+/* Clocks that differ, a keeper that looks once a second, a process that takes its time to die. */
+enum { MARGIN_MS = 10000 };
+
+static struct phx_job_part *open_part(struct phx_job *j, const char *node)
+{
+	if (j->state != PHX_JOB_RUNNING)
+		return NULL;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended && !strcmp(p->node, node))
+			return p;
+	return NULL;
+}
+
+/* The next job that has an open part on `n`, from *at on; NULL when there is none. */
+static struct phx_job *next_job(const struct phx_apply *a, const struct phx_node *n, uint32_t *at,
+				struct phx_job_part **ret_part)
+{
+	while (n->jobs_running && *at < a->s->jobs.n) {
+		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, (*at)++);
+		*ret_part = open_part(j, n->name);
+		if (*ret_part)
+			return j;
+	}
+	return NULL;
+}
+
+/* The agent begins to end it when the lease is over, as gently as the job has asked for. */
+static void begin_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p)
+{
+	if (!p->lost_ms)
+		p->lost_ms = a->s->now_ms + j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS;
+}
+
+void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_job_part *p;
+	struct phx_job *j;
+	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));)
+		begin_silence(a, j, p);
+}
+
+void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_job_part *p;
+	for (uint32_t at = 0; next_job(a, n, &at, &p);)
+		p->lost_ms = 0;
+}
+
+/* The node of a running job is lost to its RE: the ledger loses it, and the job ends everywhere to run again. */
+static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
+{
+	const struct phx_re *re = phx_state_re(a->s, j->re);
+	j->killing = true;
+	if (re && re->active)
+		phx_share_leave(a, n);
+}
+
+void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
+{
+	struct phx_job_part *p;
+	struct phx_job *j;
+	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));) {
+		if (j->re[0])
+			lose_in_ledger(a, j, n);
+		phx_job_part_end(a, j, p, status);
+	}
+}
+
+void phx_jobs_leave(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_job_part *p;
+	struct phx_job *j;
+	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));) {
+		if (j->re[0])
+			lose_in_ledger(a, j, n);
+		else
+			j->broken = true;
+		if (!n->up)
+			begin_silence(a, j, p);
+		phx_job_tell(a, j);
+		a->out->changed = true;
+	}
+}
+
+/* A part of `j` whose lease has ended; NULL when none. */
+static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
+{
+	if (j->state != PHX_JOB_RUNNING)
+		return NULL;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended && p->lost_ms && p->lost_ms <= now)
+			return p;
+	return NULL;
+}
+
+void phx_lease_tick(struct phx_apply *a)
+{
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
+		for (struct phx_job_part *p; (p = overdue_part(j, a->s->now_ms));) {
+			struct phx_node *n = phx_state_node(a->s, p->node);
+			phx_note_re(a, n, j->re, NULL, "%s is silent and the lease of job %llu has ended: it does not run there any more",
+				    p->node, (unsigned long long)j->id);
+			if (n && j->re[0])
+				lose_in_ledger(a, j, n);
+			phx_job_part_end(a, j, p, 255);
+		}
+}
+
+int64_t phx_lease_next_ms(const struct phx_state *s)
+{
+	int64_t next = INT64_MAX;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+	{
+		if (j->state != PHX_JOB_RUNNING)
+			continue;
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+			if (!p->ended && p->lost_ms && p->lost_ms < next)
+				next = p->lost_ms;
+	}
+	return next;
+}

@@ -1,0 +1,244 @@
+/* The life of runtime environments after they were asked for: activated,
+ * suspended, deactivated, destroyed (re/life.def says from where and by whom);
+ * agree.c is how they come to be. An RE has a pool of its name; what it holds
+ * is in the ledger. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A node that is in the RE's pool or on its way to it. */
+static const struct phx_node *node_of(const struct phx_state *s, const char *pool)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (phx_node_is_of(n, pool))
+			return n;
+	return NULL;
+}
+
+static const struct phx_re *partner_of(const struct phx_state *s, const struct phx_re *re)
+{
+	int partner = phx_ledger_partner(s->ledger, (int)re->number);
+	PHX_LIST_EACH(struct phx_re, other, &s->res)
+		if (other->active && (int)other->number == partner)
+			return other;
+	return NULL;
+}
+
+/* 000 4.3 step 5: found by name, or the first that allows it. */
+static void tell_pair(struct phx_apply *a, const struct phx_re *re)
+{
+	const struct phx_re *other = partner_of(a->s, re);
+	if (!other)
+		return;
+	bool named = re->agreement.partner[0] || other->agreement.partner[0];
+	phx_note_re(a, NULL, re->name, other->name, "RE %s shares its nodes with %s, %u together%s", re->name, other->name,
+		    re->agreement.lower + other->agreement.lower,
+		    named ? "" : ": no partner was named, and both allow it");
+}
+
+static int activate(struct phx_apply *a, struct phx_re *re)
+{
+	int number;
+	if (re->active)
+		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes", re->name);
+	int r = phx_ledger_activate(a->s->ledger, &re->agreement, a->s->now_ms, &number, a->todo, a->err);
+	if (r < 0)
+		return r;
+	re->active = true;
+	re->number = (uint32_t)number;
+	re->leaving = false;
+	tell_pair(a, re);
+	return 0;
+}
+
+static int suspend(struct phx_apply *a, struct phx_re *re)
+{
+	re->leaving = a->ev->kind == PHX_EV_re_safe_deactivate;
+	return phx_ledger_suspend(a->s->ledger, (int)re->number, true);
+}
+
+static int resume(struct phx_apply *a, struct phx_re *re)
+{
+	re->leaving = false;
+	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
+}
+
+/* What waits will never run; what runs is killed for good. */
+static void end_jobs(struct phx_apply *a, const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
+	{
+		if (strcmp(j->re, re->name) || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
+			continue;
+		j->cancel = true;
+		if (j->state != PHX_JOB_QUEUED)
+			continue;
+		j->state = PHX_JOB_CANCELLED;
+		j->ended_ms = a->s->now_ms;
+	}
+}
+
+static int deactivate(struct phx_apply *a, struct phx_re *re)
+{
+	int r = phx_ledger_deactivate(a->s->ledger, (int)re->number, a->s->now_ms, a->todo);
+	if (r < 0)
+		return r;
+	end_jobs(a, re);
+	re->leaving = false;
+	return 0;
+}
+
+static void forget(struct phx_apply *a, struct phx_re *re)
+{
+	phx_record_fini(&phx_re_record, re);
+	phx_list_remove(&a->s->res, sizeof(*re), (uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
+}
+
+/* Free nodes that it left unerased, as agreed, stay its owner's; of a later pool of its name they know nothing. */
+static void forget_pool(struct phx_apply *a, const char *name)
+{
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (!strcmp(n->tenant_pool, name))
+			n->tenant_pool[0] = '\0';
+	struct phx_pool *p = phx_state_pool(a->s, name);
+	if (p)
+		phx_list_remove(&a->s->pools, sizeof(*p),
+				(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
+}
+
+static int destroy(struct phx_apply *a, struct phx_re *re)
+{
+	const struct phx_node *n = node_of(a->s, re->name);
+	if (re->active || n)
+		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes%s%s", re->name, n ? ": " : "",
+				   n ? n->name : "");
+	forget_pool(a, re->name);
+	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
+	forget(a, re);
+	return 0;
+}
+
+static int refuse(struct phx_apply *a, struct phx_re *re)
+{
+	phx_note_re(a, NULL, re->name, NULL, "the request for RE %s is refused%s%s", re->name, a->ev->text[0] ? ": " : "",
+		    a->ev->text);
+	forget(a, re);
+	return 0;
+}
+
+static int withdraw(struct phx_apply *a, struct phx_re *re)
+{
+	phx_note_re(a, NULL, re->name, NULL, "the request for RE %s is withdrawn", re->name);
+	forget(a, re);
+	return 0;
+}
+
+static const struct {
+	enum phx_event_kind kind;
+	enum phx_re_op op;
+	int (*act)(struct phx_apply *a, struct phx_re *re);
+} operations[] = {
+	{ PHX_EV_re_activate, PHX_RE_OP_activate, activate },
+	{ PHX_EV_re_suspend, PHX_RE_OP_suspend, suspend },
+	{ PHX_EV_re_resume, PHX_RE_OP_resume, resume },
+	{ PHX_EV_re_deactivate, PHX_RE_OP_deactivate, deactivate },
+	{ PHX_EV_re_safe_deactivate, PHX_RE_OP_safe_deactivate, suspend },
+	{ PHX_EV_re_destroy, PHX_RE_OP_destroy, destroy },
+	{ PHX_EV_re_refuse, PHX_RE_OP_refuse, refuse },
+	{ PHX_EV_re_withdraw, PHX_RE_OP_withdraw, withdraw },
+};
+
+static int operate(struct phx_apply *a, struct phx_re *re, size_t i)
+{
+	enum phx_re_state state;
+	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op, (enum phx_re_who)a->ev->who, &state,
+				  a->err);
+	if (r == -EINVAL && re->state == PHX_RE_STATE_NONE)
+		return phx_err_set(a->err, r, "RE '%s' is only asked for: the resource provider has not created it", re->name);
+	if (r < 0)
+		return phx_err_prefix(a->err, r, "RE '%s'", re->name);
+	r = operations[i].act(a, re);
+	if (r < 0)
+		return r;
+	a->out->changed = true;
+	if (state == PHX_RE_STATE_DESTROYED)
+		return 0;
+	re->state = (int)state;
+	re->changed_ms = a->s->now_ms;
+	phx_note_re(a, NULL, re->name, NULL, "RE %s is %s", re->name, phx_enum_name(&phx_re_state_names, re->state));
+	return 0;
+}
+
+static int need_re(struct phx_apply *a, struct phx_re **ret)
+{
+	*ret = phx_state_re(a->s, a->ev->re);
+	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
+}
+
+int phx_apply_re_operate(struct phx_apply *a)
+{
+	struct phx_re *re;
+	int r = need_re(a, &re);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(operations); i++)
+		if ((int)operations[i].kind == a->ev->kind)
+			return operate(a, re, i);
+	return -EINVAL;
+}
+
+int phx_apply_re_use(struct phx_apply *a)
+{
+	struct phx_re *re;
+	int r = need_re(a, &re);
+	if (r < 0)
+		return r;
+	bool serves = re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED;
+	if (re->agreement.type != PHX_RE_WEB || !serves)
+		return phx_err_set(a->err, -EINVAL, "RE '%s' is no web RE that serves", re->name);
+	if (a->ev->use_ppm > 1000000)
+		return phx_err_set(a->err, -EINVAL, "use_ppm: at most 1000000");
+	r = phx_ledger_sample(a->s->ledger, (int)re->number, a->ev->use_ppm, a->s->now_ms);
+	a->out->changed = r == 0;
+	return r;
+}
+
+/* ---- what ends by itself ---- */
+
+static bool holds_nothing(const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	return !c.idle && !c.busy && !c.coming;
+}
+
+static bool has_jobs(const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	return c.batch.n_waiting || c.batch.n_running || c.batch.n_held || c.batch.n_blocked || c.batch.killing;
+}
+
+bool phx_res_drained(struct phx_apply *a)
+{
+	bool ended = false;
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
+	{
+		enum phx_re_state state;
+		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED && holds_nothing(a->s, re))
+			re->active = false;
+		if (!re->leaving || has_jobs(a->s, re) ||
+		    phx_re_life_apply((enum phx_re_state)re->state, PHX_RE_OP_drained, PHX_RE_WHO_PHXD, &state, a->err) < 0)
+			continue;
+		deactivate(a, re);
+		re->state = (int)state;
+		re->changed_ms = a->s->now_ms;
+		a->out->changed = true;
+		phx_note_re(a, NULL, re->name, NULL, "RE %s is %s: its last job has ended", re->name,
+			 phx_enum_name(&phx_re_state_names, re->state));
+		ended = true;
+	}
+	return ended;
+}

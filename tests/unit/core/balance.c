@@ -1,0 +1,191 @@
+/* Who is behind the balancers at each moment of a node's life. */
+#include "unit/core/world.h"
+
+static void add_web_role(struct world *w, const char *name, const char *address, bool director)
+{
+	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .director = director, .web = { .port = 80 } } };
+	PHX_STR_SET(ev.role_put.name, name);
+	PHX_STR_SET(ev.role_put.pool, "web");
+	PHX_STR_SET(ev.role_put.image, "debian-12");
+	PHX_STR_SET(ev.role_put.image_version, "1");
+	PHX_STR_SET(ev.role_put.image_digest, "d1");
+	PHX_STR_SET(ev.role_put.web.address, address);
+	PHX_STR_SET(ev.role_put.web.scheduler, "wlc");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void report(struct world *w, const char *node, const char *role, bool healthy)
+{
+	struct phx_event ev = { .kind = PHX_EV_report, .healthy = healthy };
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.actual_role, role);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void serve(struct world *w, const char *node, const char *ip)
+{
+	world_serving(w, node, "pages", true);
+	report(w, node, "pages", true);
+	PHX_STR_SET(world_node(w, node)->ip, ip);
+	PHX_STR_SET(world_node(w, node)->address, "");
+}
+
+static void check_table(struct world *w, const char *want)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	struct phx_err err = { 0 };
+	assert_int_equal(phx_core_web_table(&w->s, &t), 0);
+	assert_int_equal(phx_web_table_check(&t, &err), 0);
+	PHX_LIST_EACH(struct phx_web_service, s, &t.services)
+	{
+		phx_buf_addf(&b, "%s%s:%u", b.n ? "; " : "", s->address, s->port);
+		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
+			phx_buf_addf(&b, " %s=%u", v->address, v->weight);
+	}
+	assert_string_equal(b.data ? b.data : "", want);
+}
+
+static void event(struct world *w, int kind, const char *node)
+{
+	struct phx_event ev = { .kind = kind };
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void instances_join_and_leave(void **state)
+{
+	struct world *w = *state;
+	check_table(w, "");
+	add_web_role(w, "pages", "10.0.0.250", false);
+	check_table(w, "10.0.0.250:80");
+	check_table(w, "10.0.0.250:80");
+	serve(w, "n2", "10.0.0.12");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	serve(w, "n1", "10.0.0.11");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	report(w, "n1", "pages", false);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0 10.0.0.12=1");
+	report(w, "n1", "pages", true);
+	/* where it is heard from goes before what was announced */
+	PHX_STR_SET(world_node(w, "n1")->address, "10.0.0.9");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1 10.0.0.9=1");
+}
+
+static void a_hand_over_drains_first(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	serve(w, "n2", "10.0.0.12");
+	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	/* while packages are fetched it serves */
+	assert_int_equal(phx_node_step(world_node(w, "n1"))->kind, PHX_STEP_prefetch);
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	world_run_to(w, "n1", PHX_STEP_drain);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0 10.0.0.12=1");
+	world_run_to(w, "n1", PHX_STEP_stop);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0 10.0.0.12=1");
+	world_run_to(w, "n1", PHX_STEP_leave);
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	world_run(w, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	/* and back: not before its health was seen */
+	assert_int_equal(world_assign_setup(w, "n1", "pages", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	world_run_to(w, "n1", PHX_STEP_health);
+	report(w, "n1", "pages", true);
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	world_run(w, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+}
+
+static void silence_takes_out_at_once(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	event(w, PHX_EV_missing, "n1");
+	check_table(w, "10.0.0.250:80");
+	event(w, PHX_EV_back, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1");
+	event(w, PHX_EV_quarantine, "n1");
+	check_table(w, "10.0.0.250:80");
+}
+
+static void roles_of_one_address_are_one_service(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "more", "10.0.0.250", false);
+	add_web_role(w, "others", "10.0.0.249", false);
+	check_table(w, "10.0.0.249:80; 10.0.0.250:80");
+}
+
+static void directors_have_the_table_as_an_order(void **state)
+{
+	struct world *w = *state;
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	serve(w, "n1", "10.0.0.11");
+	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	assert_int_equal(orders.n, 0);
+	world_serving(w, "n2", "balance", true);
+	assert_int_equal(phx_core_orders(&w->s, "n2", &orders), 0);
+	assert_int_equal(orders.n, 1);
+	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
+	assert_string_equal(o->kind, "table");
+	assert_int_equal(o->table.services.n, 1);
+	assert_true(o->id == phx_web_table_id(&o->table));
+	phx_record_fini(&phx_order_record, o);
+	orders.n = 0;
+	/* on its way out it has none */
+	assert_int_equal(world_assign_setup(w, "n2", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	world_run_to(w, "n2", PHX_STEP_stop);
+	assert_false(phx_core_is_director(&w->s, world_node(w, "n2")));
+}
+
+static uint32_t services_of(struct world *w, const char *node)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	assert_int_equal(orders.n, 1);
+	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
+	uint32_t n = o->table.services.n;
+	phx_record_fini(&phx_order_record, o);
+	return n;
+}
+
+static void one_director_acts(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	assert_null(phx_core_acting_director(&w->s));
+	world_serving(w, "n1", "balance", true);
+	world_serving(w, "n2", "balance", true);
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_int_equal(services_of(w, "n1"), 1);
+	assert_int_equal(services_of(w, "n2"), 0);
+	event(w, PHX_EV_missing, "n1");
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_int_equal(services_of(w, "n2"), 1);
+	assert_int_equal(services_of(w, "n1"), 0);
+	event(w, PHX_EV_missing, "n2");
+	assert_null(phx_core_acting_director(&w->s));
+	event(w, PHX_EV_back, "n1");
+	assert_int_equal(services_of(w, "n1"), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(instances_join_and_leave),
+		WORLD_TEST(a_hand_over_drains_first),
+		WORLD_TEST(silence_takes_out_at_once),
+		WORLD_TEST(roles_of_one_address_are_one_service),
+		WORLD_TEST(directors_have_the_table_as_an_order),
+		WORLD_TEST(one_director_acts),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

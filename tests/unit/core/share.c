@@ -1,0 +1,392 @@
+/* Runtime environments in the core: what the ledger decides by count becomes
+ * hand-overs of nodes and starts and ends of jobs, and what becomes of these
+ * goes back to the ledger. phx_state_check() compares both after every event. */
+#include "unit/core/world.h"
+
+enum { NODES = 5 };
+
+static void nodes_ready(struct world *w)
+{
+	char name[8];
+	for (unsigned i = 1; i <= NODES; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		world_ready(w, name, true);
+	}
+}
+
+/* Machines do what they are told until all are at rest. */
+static void settle(struct world *w)
+{
+	for (bool moved = true; moved;) {
+		moved = false;
+		for (uint32_t i = 0; i < w->s.nodes.n; i++) {
+			char name[PHX_NAME_MAX];
+			PHX_STR_SET(name, PHX_LIST_AT(&w->s.nodes, struct phx_node, i)->name);
+			moved = world_step(w, name) || moved;
+		}
+	}
+}
+
+static struct phx_agreement agreement(const char *name, int type, uint32_t lower)
+{
+	struct phx_agreement a;
+	phx_agreement_init(&a);
+	PHX_STR_SET(a.name, name);
+	PHX_STR_SET(a.owner, type == PHX_RE_BATCH ? "hpc" : "shop");
+	PHX_STR_SET(a.role, type == PHX_RE_BATCH ? "compute" : "web");
+	PHX_STR_SET(a.partner, type == PHX_RE_BATCH ? "shop" : "queue");
+	a.type = type;
+	a.coordination = PHX_RE_COORDINATED_OTHER;
+	a.model = PHX_POLICY_fb;
+	a.lower = a.upper = lower;
+	a.lease_s = 60;
+	return a;
+}
+
+static int create(struct world *w, const struct phx_agreement *a)
+{
+	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = *a };
+	return world_apply(w, &ev, NULL);
+}
+
+static int operate(struct world *w, int kind, const char *re)
+{
+	struct phx_event ev = { .kind = kind, .who = PHX_RE_WHO_SERVICE };
+	ev.who = kind == PHX_EV_re_destroy ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+	PHX_STR_SET(ev.re, re);
+	return world_apply(w, &ev, NULL);
+}
+
+static void pair_running(struct world *w, uint32_t batch, uint32_t web)
+{
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, batch), s = agreement("shop", PHX_RE_WEB, web);
+	nodes_ready(w);
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(create(w, &s), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "shop"), 0);
+	settle(w);
+}
+
+static uint32_t held(const struct world *w, const char *re)
+{
+	uint32_t n_held = 0;
+	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+		n_held += n->share == PHX_SHARE_HELD && !strcmp(n->share_re, re) && n->state == PHX_NODE_ACTIVE &&
+			  !strcmp(n->pool, re);
+	return n_held;
+}
+
+static uint64_t submit(struct world *w, uint32_t nodes)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
+	struct phx_outcome out = { 0 };
+	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
+	PHX_STR_SET(word->text, "/bin/true");
+	PHX_STR_SET(ev.re, "queue");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	uint64_t id = out.job;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	return id;
+}
+
+static struct phx_job *job(struct world *w, uint64_t id)
+{
+	struct phx_job *j = phx_state_job(&w->s, id);
+	assert_non_null(j);
+	return j;
+}
+
+/* Every open part ends with `status`. */
+static void parts_end(struct world *w, uint64_t id, int64_t status)
+{
+	struct phx_job before;
+	assert_int_equal(phx_record_copy(&phx_job_record, &before, job(w, id)), 0);
+	PHX_LIST_EACH(struct phx_job_part, p, &before.parts)
+	{
+		struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = before.kills, .result = status };
+		PHX_STR_SET(ev.node, p->node);
+		assert_int_equal(world_apply(w, &ev, NULL), 0);
+	}
+	phx_record_fini(&phx_job_record, &before);
+}
+
+static void tick(struct world *w, int64_t ms)
+{
+	struct phx_event ev = { .kind = PHX_EV_tick };
+	w->now += ms;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* A window of full use: one instance more is wanted. */
+static void web_is_busy(struct world *w)
+{
+	struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = 950000 };
+	PHX_STR_SET(ev.re, "shop");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	int64_t due = phx_ledger_next_ms(w->s.ledger);
+	assert_true(due - w->now <= 20000);
+	tick(w, due > w->now ? due - w->now : 0);
+}
+
+static void test_lower_bounds_are_granted(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	assert_int_equal(held(w, "queue"), 4);
+	assert_int_equal(held(w, "shop"), 1);
+	assert_string_equal(world_node(w, "n1")->role, "compute");
+}
+
+static void test_nodes_that_come_later_are_granted(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
+	q.coordination = PHX_RE_COORDINATED_NONE;
+	q.partner[0] = '\0';
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), -ENOSPC);
+	nodes_ready(w);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+	settle(w);
+	assert_int_equal(held(w, "queue"), 2);
+}
+
+static void test_web_demand_kills_and_requeues(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	uint64_t wide = submit(w, 3), narrow = submit(w, 1);
+	assert_int_equal(job(w, wide)->state, PHX_JOB_RUNNING);
+	assert_int_equal(job(w, narrow)->state, PHX_JOB_RUNNING);
+	web_is_busy(w);
+	assert_false(job(w, wide)->killing);
+	assert_true(job(w, narrow)->killing);
+	assert_int_equal(held(w, "shop"), 1);
+	parts_end(w, narrow, 143);
+	assert_int_equal(job(w, narrow)->state, PHX_JOB_QUEUED);
+	assert_int_equal(job(w, narrow)->kills, 1);
+	settle(w);
+	assert_int_equal(held(w, "shop"), 2);
+	assert_int_equal(held(w, "queue"), 3);
+	parts_end(w, wide, 0);
+	assert_int_equal(job(w, wide)->state, PHX_JOB_DONE);
+	assert_int_equal(job(w, narrow)->state, PHX_JOB_RUNNING);
+}
+
+static void test_job_that_ends_as_it_is_killed_is_done(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	uint64_t id = submit(w, 4);
+	web_is_busy(w);
+	assert_true(job(w, id)->killing);
+	parts_end(w, id, 0);
+	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
+	settle(w);
+	assert_int_equal(held(w, "shop"), 2);
+}
+
+static void test_node_of_a_job_breaks(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 1);
+	uint64_t id = submit(w, 2);
+	char broken[PHX_NAME_MAX];
+	PHX_STR_SET(broken, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->node);
+	assert_int_equal(world_order(w, PHX_EV_quarantine, broken, NULL), 0);
+	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING); /* both parts are told to end */
+	assert_true(job(w, id)->killing);
+	assert_int_equal(world_node(w, broken)->share, PHX_SHARE_OUTSIDE);
+	parts_end(w, id, 143);
+	settle(w);
+	assert_int_equal(job(w, id)->kills, 1);
+	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
+	assert_int_equal(world_node(w, broken)->share, PHX_SHARE_OUTSIDE);
+}
+
+static void test_silent_node_is_replaced_and_comes_back(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 2, 1);
+	struct phx_event gone = { .kind = PHX_EV_missing }, back = { .kind = PHX_EV_back };
+	char name[PHX_NAME_MAX] = "";
+	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+		if (!strcmp(n->pool, "shop"))
+			PHX_STR_SET(name, n->name);
+	PHX_STR_SET(gone.node, name);
+	PHX_STR_SET(back.node, name);
+	assert_int_equal(world_apply(w, &gone, NULL), 0);
+	settle(w);
+	assert_int_equal(world_node(w, name)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(held(w, "shop"), 1);
+	assert_int_equal(world_apply(w, &back, NULL), 0);
+	settle(w);
+	assert_int_equal(held(w, "shop"), 1);
+	assert_true(world_node(w, name)->share == PHX_SHARE_FREE || world_node(w, name)->share == PHX_SHARE_HELD);
+}
+
+static void test_node_lost_on_its_way(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 1);
+	web_is_busy(w);
+	const struct phx_node *coming = NULL;
+	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+		coming = n->share == PHX_SHARE_COMING ? n : coming;
+	assert_non_null(coming);
+	char name[PHX_NAME_MAX];
+	PHX_STR_SET(name, coming->name);
+	assert_int_equal(world_order(w, PHX_EV_quarantine, name, NULL), 0);
+	assert_int_equal(world_node(w, name)->share, PHX_SHARE_OUTSIDE);
+	settle(w);
+	assert_int_equal(held(w, "shop"), 2); /* another one is sent */
+}
+
+static void test_pinned_node_is_out_of_reach(void **state)
+{
+	struct world *w = *state;
+	nodes_ready(w);
+	struct phx_event pin = { .kind = PHX_EV_assign, .pin = true };
+	PHX_STR_SET(pin.node, "n1");
+	PHX_STR_SET(pin.role, "ramweb");
+	assert_int_equal(world_apply(w, &pin, NULL), 0);
+	settle(w);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 5);
+	q.coordination = PHX_RE_COORDINATED_NONE;
+	q.partner[0] = '\0';
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), -ENOSPC);
+	assert_string_equal(world_node(w, "n1")->role, "ramweb");
+	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
+}
+
+static void test_order_by_hand_takes_a_node_out(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n2", "ramweb"), 0);
+	settle(w);
+	assert_string_equal(world_node(w, "n2")->role, "ramweb");
+	assert_int_equal(world_node(w, "n2")->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_order(w, PHX_EV_release, "n2", NULL), 0);
+	settle(w);
+	assert_int_not_equal(world_node(w, "n2")->share, PHX_SHARE_OUTSIDE);
+}
+
+static void test_safe_deactivation_waits_for_jobs(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	uint64_t running = submit(w, 4), waiting = submit(w, 1);
+	assert_int_equal(operate(w, PHX_EV_re_safe_deactivate, "queue"), 0);
+	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_SUSPENDED);
+	struct phx_event late = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1 };
+	phx_list_push(&late.argv, sizeof(struct phx_word));
+	PHX_STR_SET(late.re, "queue");
+	assert_int_equal(world_apply(w, &late, NULL), -EBUSY);
+	phx_event_fini(&late);
+	parts_end(w, running, 0);
+	assert_int_equal(job(w, waiting)->state, PHX_JOB_RUNNING);
+	parts_end(w, waiting, 0);
+	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_DEACTIVATED);
+	settle(w);
+	assert_false(phx_state_re(&w->s, "queue")->active);
+	assert_int_equal(held(w, "queue"), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+}
+
+static void test_deactivation_kills(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	uint64_t running = submit(w, 4), waiting = submit(w, 1);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	assert_int_equal(job(w, waiting)->state, PHX_JOB_CANCELLED);
+	parts_end(w, running, 143);
+	assert_int_equal(job(w, running)->state, PHX_JOB_CANCELLED);
+	settle(w);
+	assert_false(phx_state_re(&w->s, "queue")->active);
+}
+
+static void test_destroy(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 2, 1);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "shop"), -EINVAL);
+	assert_non_null(strstr(w->err.text, "running"));
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "shop"), 0);
+	settle(w);
+	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+		if (!strcmp(n->tenant_pool, "shop"))
+			assert_int_equal(world_order(w, PHX_EV_wipe, n->name, NULL), 0);
+	settle(w);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "shop"), 0);
+	assert_null(phx_state_re(&w->s, "shop"));
+	assert_null(phx_state_pool(&w->s, "shop"));
+}
+
+static void test_refusals(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
+	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_SERVICE, .agreement = q };
+	assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
+	PHX_STR_SET(q.role, "nosuch");
+	assert_int_equal(create(w, &q), -ENOENT);
+	PHX_STR_SET(q.role, "web");
+	assert_int_equal(create(w, &q), -EINVAL);
+	PHX_STR_SET(q.role, "compute");
+	PHX_STR_SET(q.name, "batch");
+	assert_int_equal(create(w, &q), -EEXIST);
+	PHX_STR_SET(q.name, "queue");
+	q.upper = 1;
+	assert_int_equal(create(w, &q), -EINVAL);
+	assert_non_null(strstr(w->err.text, "upper"));
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), -ENOENT);
+	q.upper = 2;
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(create(w, &q), -EEXIST);
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), -EINVAL);
+	struct phx_event rm = { .kind = PHX_EV_pool_remove };
+	PHX_STR_SET(rm.name, "queue");
+	assert_int_equal(world_apply(w, &rm, NULL), -EBUSY);
+}
+
+/* A state that went through its record decides as the one it was taken from. */
+static void test_restored_state_goes_on(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 4, 1);
+	uint64_t wide = submit(w, 3), narrow = submit(w, 1);
+	struct phx_state copy;
+	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
+	assert_true(phx_record_equal(&phx_state_record, &copy, &w->s));
+	phx_state_fini(&w->s);
+	w->s = copy;
+	web_is_busy(w);
+	assert_false(job(w, wide)->killing);
+	assert_true(job(w, narrow)->killing);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(test_lower_bounds_are_granted),
+		WORLD_TEST(test_nodes_that_come_later_are_granted),
+		WORLD_TEST(test_web_demand_kills_and_requeues),
+		WORLD_TEST(test_job_that_ends_as_it_is_killed_is_done),
+		WORLD_TEST(test_node_of_a_job_breaks),
+		WORLD_TEST(test_silent_node_is_replaced_and_comes_back),
+		WORLD_TEST(test_node_lost_on_its_way),
+		WORLD_TEST(test_pinned_node_is_out_of_reach),
+		WORLD_TEST(test_order_by_hand_takes_a_node_out),
+		WORLD_TEST(test_safe_deactivation_waits_for_jobs),
+		WORLD_TEST(test_deactivation_kills),
+		WORLD_TEST(test_destroy),
+		WORLD_TEST(test_refusals),
+		WORLD_TEST(test_restored_state_goes_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
