@@ -1,0 +1,477 @@
+/* Agents: they take the orders of the present, remember what they did, do one
+ * step after the other, and run parts of jobs. What a step does to the machine
+ * and its disks happens here, in truth. Called by the network and by time. */
+#include "sim/fault_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 2 };
+
+/* ---- the role of the running system ---- */
+
+int phx_fault_role_of(const struct fault_machine *m, uint32_t *ret_version, bool *ret_run)
+{
+	*ret_version = 0;
+	*ret_run = false;
+	if (phx_fault_env(m) != PHX_ENV_OS)
+		return -1;
+	if (m->entered < 0) {
+		*ret_version = m->ram_role_version;
+		*ret_run = m->ram_run;
+		return m->ram_role;
+	}
+	const struct fault_disk *d = &m->disks[m->entered];
+	*ret_version = d->role_version;
+	*ret_run = d->role_run;
+	return d->role;
+}
+
+static void set_role(struct fault_machine *m, int role, uint32_t version, bool run)
+{
+	if (m->entered < 0) {
+		m->ram_role = (int8_t)role;
+		m->ram_role_version = version;
+		m->ram_run = run;
+		return;
+	}
+	struct fault_disk *d = &m->disks[m->entered];
+	d->role = (int8_t)role;
+	d->role_version = version;
+	d->role_run = run;
+}
+
+void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret, size_t size)
+{
+	struct phx_event ev = { 0 };
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	ret[0] = '\0';
+	if (role < 0)
+		return;
+	phx_fault_role_event(f, role, &ev);
+	struct phx_package_ref *p = PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0);
+	snprintf(p->version, sizeof(p->version), "%u", version);
+	phx_role_identity(&ev.role_put, ret, size);
+	phx_event_fini(&ev);
+}
+
+/* ---- what tenants leave on disks ---- */
+
+static bool readable(const struct fault_sim *f, const struct fault_residue *r)
+{
+	return !r->key_id[0] || phx_fault_key_there(f, r->key_id);
+}
+
+static void drop_unreadable(const struct fault_sim *f, struct fault_disk *d)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < d->n_residues; i++)
+		if (readable(f, &d->residues[i]))
+			d->residues[kept++] = d->residues[i];
+	d->n_residues = kept;
+}
+
+static void write_residue(struct fault_sim *f, struct fault_machine *m, struct fault_disk *d, int pool, const char *key)
+{
+	bool must = phx_setup_wipes(&f->pool_setup[pool], PHX_WHEN_RELEASE);
+	for (uint32_t i = 0; i < d->n_residues; i++) {
+		struct fault_residue *r = &d->residues[i];
+		if (r->pool != pool || strcmp(r->key_id, key))
+			continue;
+		r->must_wipe = r->must_wipe || must;
+		return;
+	}
+	if (d->n_residues == FAULT_RESIDUES)
+		drop_unreadable(f, d);
+	if (d->n_residues == FAULT_RESIDUES) {
+		phx_fault_violated(f, "model", "%s: a disk with data of more tenants than there can be", m->node);
+		return;
+	}
+	struct fault_residue *r = &d->residues[d->n_residues++];
+	*r = (struct fault_residue){ .pool = (int8_t)pool, .must_wipe = must };
+	phx_str_copy(r->key_id, sizeof(r->key_id), key);
+}
+
+void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
+	int pool = n ? phx_fault_pool_index(n->pool) : -1;
+	if (pool <= 0 || phx_fault_env(m) != PHX_ENV_OS)
+		return;
+	for (uint32_t i = 0; i < m->n_disks; i++) {
+		struct fault_disk *d = &m->disks[i];
+		for (uint32_t k = 0; k < d->n_residues; k++)
+			d->residues[k].known |= phx_fault_owner_bit(pool);
+		if (m->entered == (int)i)
+			write_residue(f, m, d, pool, d->key_id);
+		else if (phx_fault_chance(f, 300))
+			write_residue(f, m, d, pool, "");
+	}
+}
+
+/* ---- steps: what they do ---- */
+
+static struct fault_disk *find_disk(struct fault_machine *m, const char *id)
+{
+	struct fault_disk *found = NULL;
+	for (uint32_t i = 0; i < m->n_disks; i++) {
+		if (strcmp(m->twins ? m->disks[0].id : m->disks[i].id, id))
+			continue;
+		if (found)
+			return NULL;
+		found = &m->disks[i];
+	}
+	return found;
+}
+
+static void forget_system(struct fault_machine *m, struct fault_disk *d)
+{
+	if (d->digest[0] || !m->ram)
+		m->system_digest[0] = '\0';
+	d->digest[0] = d->key_id[0] = '\0';
+	d->has_state = false;
+	d->role = -1;
+	d->role_run = false;
+}
+
+static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
+{
+	const struct fault_task *t = &done->task;
+	struct fault_disk *d = find_disk(m, t->disk);
+	if (!d)
+		return -ENODEV;
+	if (d->erase_fails) {
+		d->erase_fails--;
+		phx_fault_cause(f, m);
+		return -EIO;
+	}
+	done->bytes = d->size_bytes;
+	done->verified = 1 << 20;
+	if (d->erase_ignored) {
+		d->erase_ignored--;
+		phx_fault_cause(f, m);
+		done->verified = 0; /* the read-back finds it */
+		return phx_fault_chance(f, 500) ? -EUCLEAN : 0;
+	}
+	if (t->method != PHX_WIPE_CRYPTO) {
+		d->n_residues = 0;
+		return 0;
+	}
+	/* the key slots go: what they opened is lost, what lies beside is not */
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < d->n_residues; i++)
+		if (strcmp(d->residues[i].key_id, t->key_id) && readable(f, &d->residues[i]))
+			d->residues[kept++] = d->residues[i];
+	d->n_residues = kept;
+	return 0;
+}
+
+static bool may_have_key(const struct fault_sim *f, const struct fault_machine *m, const char *key_id)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
+	return phx_fault_path(f, m) && n && n->state != PHX_NODE_QUARANTINED && phx_fault_key_there(f, key_id);
+}
+
+static int do_image(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	struct fault_disk *d = find_disk(m, t->disk);
+	if (!d)
+		return -ENODEV;
+	for (uint32_t i = 0; i < m->n_disks; i++)
+		if (&m->disks[i] != d && m->disks[i].has_state)
+			return -ENOTUNIQ; /* another disk carries a system too */
+	if (t->key_id[0] && !may_have_key(f, m, t->key_id))
+		return -EACCES;
+	PHX_STR_SET(d->digest, t->digest);
+	PHX_STR_SET(d->key_id, t->key_id);
+	PHX_STR_SET(m->system_digest, t->digest);
+	d->has_state = true;
+	d->state_key = m->key;
+	d->state_certified = m->certified;
+	d->role = -1;
+	d->role_run = false;
+	m->ram = false;
+	return 0;
+}
+
+static int do_ram(struct fault_machine *m, const struct fault_task *t)
+{
+	m->ram = true;
+	PHX_STR_SET(m->ram_digest, t->digest);
+	PHX_STR_SET(m->system_digest, t->digest);
+	m->ram_role = -1;
+	m->ram_run = false;
+	return 0;
+}
+
+/* The key of an encrypted root comes from the head: an agent asks for some seconds. */
+static bool waits_for_key(struct fault_sim *f, struct fault_machine *m)
+{
+	int disk = m->ram ? -1 : phx_fault_installed(f, m);
+	if (m->task.kind != PHX_STEP_enter || disk < 0 || !m->disks[disk].key_id[0] || phx_fault_path(f, m) ||
+	    m->asked >= 5)
+		return false;
+	m->asked++;
+	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->task.id);
+	return true;
+}
+
+/* True when the agent is gone with it and there is no answer. */
+static bool do_enter(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
+{
+	int disk = m->ram ? -1 : phx_fault_installed(f, m);
+	if (!m->ram && (disk < 0 || (m->disks[disk].key_id[0] && !may_have_key(f, m, m->disks[disk].key_id)))) {
+		done->result = -ENOENT;
+		return false;
+	}
+	phx_fault_enter(f, m, disk);
+	return true;
+}
+
+static int do_serve_step(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	const struct phx_node *n = phx_fault_node(f, m);
+	if (t->kind == PHX_STEP_activate) {
+		set_role(m, t->role, t->role_version, false);
+		return 0;
+	}
+	if (role < 0 || role != t->role)
+		return -ENOENT;
+	if (t->kind == PHX_STEP_start) {
+		set_role(m, role, version, true);
+		m->serves = true;
+		m->serves_pool = n ? (int8_t)phx_fault_pool_index(n->pool) : -1;
+		phx_fault_tenant_writes(f, m);
+		return 0;
+	}
+	return m->serves ? 0 : -EAGAIN;
+}
+
+static void do_stop_step(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	if (t->kind == PHX_STEP_drain) {
+		for (int i = 0; i < FAULT_PARTS; i++)
+			if (m->parts[i].job) {
+				phx_fault_send_job(f, m, m->parts[i].job, 137);
+				m->parts[i].job = 0;
+			}
+		return;
+	}
+	if (role >= 0)
+		set_role(m, t->kind == PHX_STEP_leave ? -1 : role, version, false);
+	m->serves = false;
+}
+
+/* Does the step; true when an answer is to be given. */
+static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
+{
+	const struct fault_task *t = &done->task;
+	switch ((enum phx_step_kind)t->kind) {
+	case PHX_STEP_prefetch:
+		return true;
+	case PHX_STEP_drain:
+	case PHX_STEP_stop:
+	case PHX_STEP_leave:
+		do_stop_step(f, m, t);
+		return true;
+	case PHX_STEP_kexec:
+		phx_fault_kexec(f, m);
+		return false;
+	case PHX_STEP_wipe:
+		done->result = do_wipe(f, m, done);
+		return true;
+	case PHX_STEP_image:
+		done->result = do_image(f, m, t);
+		return true;
+	case PHX_STEP_ram:
+		done->result = do_ram(m, t);
+		return true;
+	case PHX_STEP_enter:
+		return !do_enter(f, m, done);
+	case PHX_STEP_activate:
+	case PHX_STEP_start:
+	case PHX_STEP_health:
+		done->result = do_serve_step(f, m, t);
+		return true;
+	case PHX_STEP_boot:
+	case PHX_STEP_destroy_key:
+	case PHX_STEP_make_key:
+	case PHX_STEP_join:
+	case PHX_STEP_COUNT_:
+		break;
+	}
+	phx_fault_violated(f, "order", "%s: an agent is told to do step %s", m->node,
+			   phx_enum_name(&phx_step_kind_names, t->kind));
+	return false;
+}
+
+/* ---- steps: when ---- */
+
+static int64_t duration_of(struct fault_sim *f, const struct fault_task *t)
+{
+	int64_t expected = (int64_t)phx_step_info((enum phx_step_kind)t->kind)->expected_ms;
+	if (t->kind == PHX_STEP_wipe && t->method == PHX_WIPE_OVERWRITE)
+		expected = 5 * MINUTE;
+	if (t->kind == PHX_STEP_kexec || t->kind == PHX_STEP_enter)
+		return phx_fault_between(f, 200, 2 * SECOND);
+	return phx_fault_between(f, expected / 2 + 20, expected * 2 + 100);
+}
+
+static bool where_it_belongs(const struct fault_machine *m, const struct fault_task *t)
+{
+	enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
+	int env = phx_fault_env(m);
+	return needs == PHX_NEEDS_NOWHERE || env == (needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
+}
+
+static void remember(struct fault_machine *m, const struct fault_done *d)
+{
+	if (m->n_done == FAULT_DONE) {
+		memmove(&m->done[0], &m->done[1], sizeof(m->done[0]) * (FAULT_DONE - 1));
+		m->n_done--;
+	}
+	m->done[m->n_done++] = *d;
+}
+
+static void begin(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	struct fault_done no = { .id = t->id, .attempt = t->attempt, .result = -EPERM, .task = *t };
+	if (!where_it_belongs(m, t)) {
+		phx_fault_send_result(f, m, &no);
+		return;
+	}
+	m->task = *t;
+	m->asked = 0;
+	m->busy = true;
+	phx_fault_check_destroys(f, m, t);
+	if (f->now < m->hang_next) {
+		m->hang_next = 0;
+		m->hung = true;
+		phx_fault_note(f, m->i, "%s: the agent hangs in step %s", m->node,
+			       phx_enum_name(&phx_step_kind_names, t->kind));
+		phx_fault_cause(f, m);
+		return;
+	}
+	struct fault_disk *d = find_disk(m, t->disk);
+	if (d && (t->kind == PHX_STEP_wipe || t->kind == PHX_STEP_image))
+		forget_system(m, d);
+	phx_fault_later(f, duration_of(f, t), WHAT_STEP_END, m->i, m->gen, t->id);
+}
+
+void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	struct fault_done past = { .id = t->id, .attempt = t->attempt, .result = -ESTALE, .task = *t };
+	if (t->epoch < m->epoch) {
+		phx_fault_send_result(f, m, &past);
+		return;
+	}
+	m->epoch = t->epoch;
+	if ((m->busy && m->task.id == t->id) || (m->has_waiting && m->waiting.id == t->id))
+		return;
+	for (uint32_t i = m->n_done; i-- > 0;) {
+		if (m->done[i].id != t->id)
+			continue;
+		if (m->done[i].result == 0 || m->done[i].attempt >= t->attempt) {
+			phx_fault_send_result(f, m, &m->done[i]);
+			return;
+		}
+		break;
+	}
+	if (m->busy) {
+		m->waiting = *t;
+		m->has_waiting = true;
+		return;
+	}
+	begin(f, m, t);
+}
+
+static void next_task(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_task t = m->waiting;
+	if (!m->has_waiting || m->busy)
+		return;
+	m->has_waiting = false;
+	phx_fault_take_order(f, m, &t);
+}
+
+void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_done done = { .id = m->task.id, .attempt = m->task.attempt, .task = m->task };
+	if (!m->busy || m->hung || waits_for_key(f, m))
+		return;
+	m->busy = false;
+	if (!f->calm && phx_fault_chance(f, CRASHES_PER_MILLE)) {
+		phx_fault_cause(f, m);
+		phx_fault_note(f, m->i, "%s restarts by itself", m->node);
+		phx_fault_reset(f, m);
+		return;
+	}
+	bool fails = !f->calm && phx_fault_chance(f, STEP_FAILS_PER_MILLE);
+	done.result = fails ? -EIO : 0;
+	if (fails)
+		phx_fault_cause(f, m);
+	if (!fails && !do_step(f, m, &done))
+		return;
+	if (done.result < 0 && !fails)
+		phx_fault_note(f, m->i, "%s: step %s fails: %s", m->node,
+			       phx_enum_name(&phx_step_kind_names, done.task.kind), strerrorname_np(-done.result));
+	remember(m, &done);
+	phx_fault_send_result(f, m, &done);
+	phx_fault_tells(f, m);
+	next_task(f, m);
+}
+
+void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m)
+{
+	(void)f;
+	m->busy = m->hung = m->has_waiting = false;
+	memset(m->parts, 0, sizeof(m->parts));
+}
+
+/* ---- jobs ---- */
+
+void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, bool kill)
+{
+	struct fault_part *free_part = NULL, *mine = NULL;
+	for (int i = 0; i < FAULT_PARTS; i++) {
+		if (m->parts[i].job == job)
+			mine = &m->parts[i];
+		else if (!m->parts[i].job)
+			free_part = &m->parts[i];
+	}
+	if (kill) {
+		if (mine)
+			mine->job = 0;
+		phx_fault_send_job(f, m, job, 137);
+		return;
+	}
+	if (mine)
+		return;
+	if (!m->serves || !free_part) {
+		phx_fault_send_job(f, m, job, 126);
+		return;
+	}
+	free_part->job = job;
+	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen, job);
+}
+
+void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job)
+{
+	for (int i = 0; i < FAULT_PARTS; i++) {
+		if (m->parts[i].job != job)
+			continue;
+		m->parts[i].job = 0;
+		f->ret->jobs++;
+		phx_fault_send_job(f, m, job, phx_fault_chance(f, 950) ? 0 : 1);
+		return;
+	}
+}

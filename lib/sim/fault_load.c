@@ -1,0 +1,250 @@
+/* What people do: orders for nodes, jobs, changes of roles, pools and settings,
+ * machines that come and go. One row a source in a table; each draws from the
+ * one generator. Called by fault.c when a source's time has come. */
+#include "sim/fault_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct phx_node *phx_fault_node(const struct fault_sim *f, const struct fault_machine *m)
+{
+	return m->node[0] ? phx_state_node(&f->head.s, m->node) : NULL;
+}
+
+struct fault_machine *phx_fault_any(struct fault_sim *f)
+{
+	return &f->m[phx_rng_below(&f->rng, f->n)];
+}
+
+int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role, const char *pool,
+		    const struct phx_setup *setup)
+{
+	struct phx_event ev = { .kind = kind, .has_setup = setup };
+	PHX_STR_SET(ev.by, "uid:0");
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.role, role ? role : "");
+	PHX_STR_SET(ev.pool, pool ? pool : "");
+	if (setup)
+		ev.setup = *setup;
+	return phx_fault_submit(f, &ev, NULL);
+}
+
+static const char *any_role(struct fault_sim *f)
+{
+	return phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)];
+}
+
+void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m)
+{
+	phx_fault_note(f, m->i, "somebody starts %s", m->node);
+	phx_fault_cause(f, m);
+	phx_fault_reset(f, m);
+}
+
+/* ---- nodes ---- */
+
+static void assign(struct fault_sim *f)
+{
+	struct fault_machine *m = phx_fault_any(f);
+	struct phx_event ev = { .kind = PHX_EV_assign,
+				.has_setup = phx_fault_chance(f, 150),
+				.encrypt = phx_fault_chance(f, 150),
+				.power_cycle = phx_fault_chance(f, 100),
+				.setup = { phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0 } };
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.role, any_role(f));
+	phx_fault_submit(f, &ev, NULL);
+}
+
+static void release(struct fault_sim *f)
+{
+	phx_fault_order(f, PHX_EV_release, phx_fault_any(f), NULL, NULL, NULL);
+}
+
+static void rebuild(struct fault_sim *f)
+{
+	phx_fault_order(f, PHX_EV_rebuild, phx_fault_any(f), NULL, NULL, NULL);
+}
+
+static void wipe(struct fault_sim *f)
+{
+	struct phx_setup setup = { PHX_SETUP_WIPE, (int)phx_rng_below(&f->rng, 5), 0 };
+	phx_fault_order(f, PHX_EV_wipe, phx_fault_any(f), NULL, NULL, &setup);
+}
+
+static void drain(struct fault_sim *f)
+{
+	phx_fault_order(f, PHX_EV_drain, phx_fault_any(f), NULL, NULL, NULL);
+}
+
+/* Somebody looks after what fell out. */
+static void resume(struct fault_sim *f)
+{
+	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct fault_machine *m = &f->m[(at + i) % f->n];
+		const struct phx_node *n = phx_fault_node(f, m);
+		if (!n || (n->state != PHX_NODE_QUARANTINED && n->state != PHX_NODE_MAINTENANCE))
+			continue;
+		if (!m->bmc && (m->stage == STAGE_OFF || m->stage == STAGE_DEAD || m->hung))
+			phx_fault_by_hand(f, m);
+		phx_fault_order(f, PHX_EV_resume, m, NULL, NULL, NULL);
+		return;
+	}
+}
+
+static void power(struct fault_sim *f)
+{
+	static const char *const ops[] = { "on", "off", "cycle", "reset", "status" };
+	struct fault_machine *m = phx_fault_any(f);
+	struct phx_event ev = { .kind = PHX_EV_power, .force = phx_fault_chance(f, 100) };
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.text, ops[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ops))]);
+	if (phx_fault_submit(f, &ev, NULL) == 0)
+		phx_fault_cause(f, m);
+}
+
+/* Machines that are off are wanted on again. */
+static void switch_on(struct fault_sim *f)
+{
+	struct fault_machine *m = phx_fault_any(f);
+	const struct phx_node *n = phx_fault_node(f, m);
+	struct phx_event ev = { .kind = PHX_EV_power };
+	if (m->stage != STAGE_OFF && m->stage != STAGE_DEAD)
+		return;
+	if (!m->bmc) {
+		phx_fault_by_hand(f, m);
+		return;
+	}
+	if (!n || n->state == PHX_NODE_QUARANTINED)
+		return;
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.text, m->stage == STAGE_OFF ? "on" : "cycle");
+	phx_fault_submit(f, &ev, NULL);
+}
+
+static void quarantine(struct fault_sim *f)
+{
+	phx_fault_order(f, PHX_EV_quarantine, phx_fault_any(f), NULL, NULL, NULL);
+}
+
+static void inspect(struct fault_sim *f)
+{
+	phx_fault_order(f, PHX_EV_inspect, phx_fault_any(f), NULL, NULL, NULL);
+}
+
+static void tell_bmc(struct fault_sim *f, const struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_bmc };
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.bmc.driver, "ipmi");
+	phx_fault_submit(f, &ev, NULL);
+}
+
+void phx_fault_accept_all(struct fault_sim *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct phx_node *n = phx_fault_node(f, &f->m[i]);
+		if (n && n->state == PHX_NODE_NEW && (!n->accepted || n->hold))
+			phx_fault_order(f, PHX_EV_node_accept, &f->m[i], NULL, NULL, NULL);
+		n = phx_fault_node(f, &f->m[i]);
+		if (n && f->m[i].bmc && !n->bmc.driver[0])
+			tell_bmc(f, &f->m[i]);
+	}
+}
+
+/* A node is forgotten; its machine asks again as a stranger, or is announced again. */
+static void forget(struct fault_sim *f)
+{
+	struct fault_machine *m = phx_fault_any(f);
+	struct phx_event ev = { .kind = PHX_EV_node_remove };
+	PHX_STR_SET(ev.node, m->node);
+	if (phx_fault_submit(f, &ev, NULL) < 0)
+		return;
+	m->registered = m->certified = false;
+	phx_fault_link(f, m);
+	phx_fault_cause(f, m);
+	/* it asks as a stranger */
+	if (phx_fault_env(m) == PHX_ENV_NONE || phx_fault_chance(f, 500))
+		phx_fault_reset(f, m);
+	else
+		phx_fault_later(f, 5 * SECOND, WHAT_ENROL, m->i, m->gen, 0);
+}
+
+/* ---- jobs ---- */
+
+static void submit_job(struct fault_sim *f)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
+	struct phx_word *w = phx_list_push(&ev.argv, sizeof(*w));
+	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
+	if (w)
+		PHX_STR_SET(w->text, "true");
+	phx_fault_submit(f, &ev, NULL);
+	phx_event_fini(&ev);
+}
+
+static void cancel_job(struct fault_sim *f)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_cancel };
+	uint64_t last = f->head.s.last_job_id;
+	ev.job = last > 8 ? last - phx_rng_below(&f->rng, 8) : last;
+	phx_fault_submit(f, &ev, NULL);
+}
+
+/* ---- the site changes ---- */
+
+static void new_version(struct fault_sim *f)
+{
+	struct phx_event ev = { 0 };
+	int role = (int)phx_rng_below(&f->rng, FAULT_ROLES);
+	f->role_version[role]++;
+	phx_fault_role_event(f, role, &ev);
+	if (phx_fault_submit(f, &ev, NULL) < 0)
+		f->role_version[role]--;
+	phx_event_fini(&ev);
+}
+
+static void settings(struct fault_sim *f)
+{
+	struct phx_event ev = { .kind = PHX_EV_settings, .settings = f->head.s.settings };
+	ev.settings.auto_assign = !ev.settings.auto_assign && phx_fault_chance(f, 300);
+	phx_fault_submit(f, &ev, NULL);
+}
+
+static void rules(struct fault_sim *f)
+{
+	struct phx_event ev = { .kind = PHX_EV_rules_put };
+	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
+	if (rule)
+		PHX_STR_SET(rule->role, any_role(f));
+	phx_fault_submit(f, &ev, NULL);
+	phx_event_fini(&ev);
+}
+
+/* ---- the table ---- */
+
+const struct fault_load phx_fault_loads[] = {
+	{ "assign", 50 * SECOND, false, assign },
+	{ "release", 3 * MINUTE, false, release },
+	{ "rebuild", 15 * MINUTE, false, rebuild },
+	{ "wipe", 15 * MINUTE, false, wipe },
+	{ "drain", 10 * MINUTE, false, drain },
+	{ "resume", 90 * SECOND, false, resume },
+	{ "power", 15 * MINUTE, false, power },
+	{ "switch_on", MINUTE, false, switch_on },
+	{ "quarantine", 2 * HOUR, false, quarantine },
+	{ "inspect", 20 * MINUTE, false, inspect },
+	{ "accept", 30 * MINUTE, false, phx_fault_accept_all },
+	{ "forget", HOUR, false, forget },
+	{ "submit_job", 3 * MINUTE, false, submit_job },
+	{ "cancel_job", 20 * MINUTE, false, cancel_job },
+	{ "new_version", 2 * HOUR, false, new_version },
+	{ "settings", 3 * HOUR, false, settings },
+	{ "rules", 4 * HOUR, false, rules },
+	{ "re_live", 15 * MINUTE, true, phx_fault_re_live },
+	{ "re_job", 3 * MINUTE, true, phx_fault_re_job },
+	{ "re_use", 45 * SECOND, true, phx_fault_re_use },
+};
+const uint32_t phx_fault_n_loads = PHX_ARRAY_SIZE(phx_fault_loads);

@@ -1,0 +1,203 @@
+/* Machines: power, firmware, the way into the deploy environment and into an
+ * installed system. What was planned for an earlier boot does not happen: every
+ * change of environment counts `gen` up. Called by BMCs, agents and faults. */
+#include "sim/fault_world.h"
+
+#include <string.h>
+
+bool phx_fault_on(const struct fault_machine *m)
+{
+	return m->stage != STAGE_OFF;
+}
+
+int phx_fault_env(const struct fault_machine *m)
+{
+	return m->stage == STAGE_DEPLOY ? PHX_ENV_DEPLOY : m->stage == STAGE_OS ? PHX_ENV_OS : PHX_ENV_NONE;
+}
+
+static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum fault_stage to)
+{
+	m->stage = to;
+	m->gen++;
+	m->registered = m->boot_local = m->serves = false;
+	m->entered = -1;
+	phx_fault_agent_lost(f, m);
+	phx_fault_link(f, m);
+}
+
+/* What lies in memory goes with the power, or with a kexec. */
+static void lose_memory(struct fault_machine *m)
+{
+	m->ram = m->ram_run = false;
+	m->ram_role = -1;
+	m->epoch = 0;
+	m->n_done = 0;
+	m->key = 0;
+	m->certified = false;
+	m->system_digest[0] = '\0';
+}
+
+void phx_fault_power_off(struct fault_sim *f, struct fault_machine *m)
+{
+	if (m->stage == STAGE_OFF)
+		return;
+	leave_environment(f, m, STAGE_OFF);
+	lose_memory(m);
+}
+
+void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m)
+{
+	if (m->stage != STAGE_OFF)
+		return;
+	leave_environment(f, m, STAGE_POST);
+	phx_fault_later(f, phx_fault_between(f, 10 * SECOND, 40 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
+}
+
+void phx_fault_reset(struct fault_sim *f, struct fault_machine *m)
+{
+	phx_fault_power_off(f, m);
+	phx_fault_power_on(f, m);
+}
+
+/* ---- into an environment ---- */
+
+static struct fault_disk *state_disk(struct fault_machine *m)
+{
+	for (uint32_t i = 0; i < m->n_disks; i++)
+		if (m->disks[i].has_state)
+			return &m->disks[i];
+	return NULL;
+}
+
+/* The agent takes the key it finds on the disk, or makes one. */
+static void adopt_state(struct fault_machine *m)
+{
+	struct fault_disk *d = state_disk(m);
+	m->key = d ? d->state_key : ++m->keys;
+	m->certified = d && d->state_certified;
+	phx_str_copy(m->system_digest, sizeof(m->system_digest), d ? d->digest : "");
+}
+
+static void agent_starts(struct fault_sim *f, struct fault_machine *m)
+{
+	m->registered = false;
+	phx_fault_link(f, m);
+	phx_fault_later(f, phx_fault_between(f, 100, 2 * SECOND), m->certified ? WHAT_HELLO : WHAT_ENROL, m->i, m->gen,
+			0);
+}
+
+static void into_deploy(struct fault_sim *f, struct fault_machine *m)
+{
+	leave_environment(f, m, STAGE_DEPLOY);
+	m->boots++;
+	adopt_state(m);
+	agent_starts(f, m);
+}
+
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m)
+{
+	leave_environment(f, m, STAGE_POST);
+	lose_memory(m);
+	/* a kernel that does not come up: only a power cycle helps */
+	if (!f->calm && phx_fault_chance(f, 5)) {
+		m->stage = STAGE_DEAD;
+		phx_fault_cause(f, m);
+		return;
+	}
+	m->stage = STAGE_KEXEC;
+	phx_fault_later(f, phx_fault_between(f, 4 * SECOND, 15 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
+}
+
+void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m)
+{
+	leave_environment(f, m, STAGE_KEXEC);
+	lose_memory(m);
+	phx_fault_later(f, phx_fault_between(f, 500, 4 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
+}
+
+/* Firmware that gives the network up and starts what is on the disk. */
+static bool start_from_disk(struct fault_sim *f, struct fault_machine *m)
+{
+	int disk = -1;
+	for (uint32_t i = 0; disk < 0 && i < m->n_disks; i++)
+		if (m->disks[i].digest[0] && !m->disks[i].key_id[0])
+			disk = (int)i;
+	if (!m->falls_to_disk || disk < 0)
+		return false;
+	phx_fault_note(f, m->i, "%s starts from its disk by itself", m->node);
+	phx_fault_cause(f, m);
+	m->boots++;
+	adopt_state(m);
+	phx_fault_enter(f, m, disk);
+	return true;
+}
+
+/* The firmware has done its part: ask the head what to boot. */
+static void fetch(struct fault_sim *f, struct fault_machine *m)
+{
+	const char *node;
+	bool reached = f->head.up && f->now >= m->cut_until;
+	if (reached && m->fetch_fails > 0) {
+		m->fetch_fails--;
+		reached = false;
+	}
+	if (!reached && phx_fault_chance(f, 300) && start_from_disk(f, m))
+		return;
+	if (!reached || phx_core_boot(&f->head.s, m->mac, &node) == PHX_BOOT_REFUSE) {
+		phx_fault_later(f, reached ? MINUTE : 15 * SECOND, WHAT_STAGE, m->i, m->gen, 0);
+		return;
+	}
+	into_deploy(f, m);
+}
+
+void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
+{
+	switch (m->stage) {
+	case STAGE_POST:
+		m->stage = STAGE_FETCH;
+		fetch(f, m);
+		return;
+	case STAGE_FETCH:
+		fetch(f, m);
+		return;
+	case STAGE_KEXEC: /* it was fetched before */
+		into_deploy(f, m);
+		return;
+	case STAGE_ENTERING:
+		m->stage = STAGE_OS;
+		agent_starts(f, m);
+		return;
+	case STAGE_OFF:
+	case STAGE_DEPLOY:
+	case STAGE_OS:
+	case STAGE_DEAD:
+		return;
+	}
+}
+
+int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m)
+{
+	for (uint32_t i = 0; i < m->n_disks; i++) {
+		const struct fault_disk *d = &m->disks[i];
+		if (d->digest[0] && (!d->key_id[0] || phx_fault_key_there(f, d->key_id)))
+			return (int)i;
+	}
+	return -1;
+}
+
+void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk)
+{
+	uint32_t gen = ++m->gen;
+	m->stage = STAGE_ENTERING;
+	m->registered = m->boot_local = m->serves = false;
+	m->entered = (int8_t)disk;
+	if (disk >= 0) {
+		struct fault_disk *d = &m->disks[disk];
+		d->has_state = true;
+		d->state_key = m->key;
+		d->state_certified = m->certified;
+	}
+	phx_fault_agent_lost(f, m);
+	phx_fault_link(f, m);
+	phx_fault_later(f, phx_fault_between(f, 4 * SECOND, 15 * SECOND), WHAT_STAGE, m->i, gen, 0);
+}

@@ -1,0 +1,430 @@
+/* What agents and head say to each other. Beats are not simulated one by one:
+ * what counts is whether a line is there (`linked`), and when it changes, that
+ * the head notices the silence or hears the next beat. Results are sent until
+ * they are answered; the network loses, doubles, delays and reorders them.
+ * Called by fault.c when time has come, by machines and agents. */
+#include "sim/fault_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BEAT_MS = 2 * SECOND, AGAIN_MS = 15 * SECOND };
+
+bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m)
+{
+	return f->head.up && f->now >= m->cut_until && phx_fault_env(m) != PHX_ENV_NONE;
+}
+
+void phx_fault_link(struct fault_sim *f, struct fault_machine *m)
+{
+	bool linked = m->registered && phx_fault_path(f, m);
+	if (linked == m->linked)
+		return;
+	m->linked = linked;
+	m->link_gen++;
+	if (linked)
+		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen, 0);
+	else if (f->head.up)
+		phx_fault_later(f, phx_fault_between(f, SILENT_MS - BEAT_MS, SILENT_MS), WHAT_SILENCE, m->i,
+				m->link_gen, 0);
+}
+
+void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms)
+{
+	if (f->now + for_ms <= m->cut_until)
+		return;
+	m->cut_until = f->now + for_ms;
+	phx_fault_link(f, m);
+	phx_fault_later(f, for_ms, WHAT_HEAL, m->i, 0, 0);
+}
+
+/* ---- enrolment and registration ---- */
+
+static void key_name(const struct fault_machine *m, char *ret, size_t size)
+{
+	snprintf(ret, size, "key-%u-%u", m->i, m->key);
+}
+
+static void again(struct fault_sim *f, struct fault_machine *m, enum fault_what what, int64_t most_ms)
+{
+	phx_fault_later(f, phx_fault_between(f, most_ms / 4, most_ms), what, m->i, m->gen, 0);
+}
+
+void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_outcome out = { 0 };
+	if (!phx_fault_path(f, m)) {
+		again(f, m, WHAT_ENROL, AGAIN_MS);
+		return;
+	}
+	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	if (mac)
+		PHX_STR_SET(mac->mac, m->mac);
+	PHX_STR_SET(ev.serial, m->serial);
+	PHX_STR_SET(ev.uuid, m->uuid);
+	key_name(m, ev.key_fp, sizeof(ev.key_fp));
+	int r = phx_fault_submit(f, &ev, &out);
+	if (r == 0)
+		PHX_STR_SET(m->node, out.node);
+	if (r == 0 && out.enrol == PHX_ENROL_CERTIFY) {
+		m->certified = true;
+		again(f, m, WHAT_HELLO, SECOND);
+	} else {
+		again(f, m, WHAT_ENROL, r == -ENOTCONN ? AGAIN_MS : 2 * MINUTE);
+	}
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
+static bool certificate_holds(const struct fault_sim *f, const struct fault_machine *m)
+{
+	char key[40];
+	const struct phx_node *n = phx_fault_node(f, m);
+	key_name(m, key, sizeof(key));
+	return n && !strcmp(n->key_fp, key);
+}
+
+static void make_hello(const struct fault_sim *f, const struct fault_machine *m, struct phx_event *ev)
+{
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	PHX_STR_SET(ev->node, m->node);
+	snprintf(ev->boot_id, sizeof(ev->boot_id), "boot-%u-%u", m->i, m->boots);
+	ev->env = phx_fault_env(m);
+	ev->healthy = m->serves;
+	if (role >= 0 && run) {
+		PHX_STR_SET(ev->actual_role, phx_fault_role_names[role]);
+		phx_fault_identity(f, m, ev->actual_identity, sizeof(ev->actual_identity));
+	}
+	PHX_STR_SET(ev->system_digest, m->system_digest);
+	PHX_STR_SET(ev->system_image, !m->system_digest[0] ? "" : m->system_digest[0] == 'd' ? "debian-12" : "hardened");
+	phx_fault_facts(m, &ev->facts);
+}
+
+/* What the head answers: enter the installed system, or start what the role wants. */
+static void take_answer(struct fault_sim *f, struct fault_machine *m)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	if (!n)
+		return;
+	if (phx_fault_env(m) == PHX_ENV_DEPLOY) {
+		m->boot_local = phx_core_boot_local(&f->head.s, n);
+		if (m->boot_local)
+			phx_fault_later(f, phx_fault_between(f, SECOND, 3 * SECOND), WHAT_ENTER, m->i, m->gen, 0);
+		return;
+	}
+	/* the head wants a role: here it is, and it is the same */
+	if (n->state == PHX_NODE_ACTIVE && role >= 0 && run && !m->serves && !strcmp(n->role, phx_fault_role_names[role]) &&
+	    version == f->role_version[role])
+		phx_fault_later(f, phx_fault_between(f, SECOND, 4 * SECOND), WHAT_SERVED, m->i, m->gen, 0);
+}
+
+void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_hello };
+	if (!phx_fault_path(f, m)) {
+		again(f, m, WHAT_HELLO, AGAIN_MS);
+		return;
+	}
+	if (!certificate_holds(f, m)) {
+		m->certified = false;
+		again(f, m, WHAT_ENROL, AGAIN_MS);
+		return;
+	}
+	make_hello(f, m, &ev);
+	m->fresh = m->missing_told = false;
+	m->reported[0] = '\0';
+	int r = phx_fault_submit(f, &ev, NULL);
+	phx_event_fini(&ev);
+	if (r < 0) {
+		again(f, m, WHAT_HELLO, AGAIN_MS);
+		return;
+	}
+	m->registered = true;
+	phx_fault_link(f, m);
+	take_answer(f, m);
+	phx_fault_tells(f, m);
+	phx_fault_later(f, phx_fault_between(f, 1, 100), WHAT_ORDERS, m->i, m->gen, 0);
+}
+
+/* ---- beats ---- */
+
+void phx_fault_tells(struct fault_sim *f, struct fault_machine *m)
+{
+	if (m->linked)
+		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen, 0);
+}
+
+static void tell_report(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_report, .healthy = m->serves };
+	char report[200];
+	uint32_t version;
+	bool run;
+	int role = phx_fault_role_of(m, &version, &run);
+	snprintf(report, sizeof(report), "%d %u %d %d", role, version, run, m->serves);
+	if (!strcmp(report, m->reported))
+		return;
+	PHX_STR_SET(ev.node, m->node);
+	if (role >= 0 && run) {
+		PHX_STR_SET(ev.actual_role, phx_fault_role_names[role]);
+		phx_fault_identity(f, m, ev.actual_identity, sizeof(ev.actual_identity));
+	}
+	PHX_STR_SET(m->reported, report);
+	if (phx_fault_submit(f, &ev, NULL) < 0)
+		m->reported[0] = '\0';
+}
+
+void phx_fault_beat(struct fault_sim *f, struct fault_machine *m)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
+	char boot[40];
+	if (!m->linked)
+		return;
+	snprintf(boot, sizeof(boot), "boot-%u-%u", m->i, m->boots);
+	if (!n || !certificate_holds(f, m) || strcmp(n->boot_id, boot) || n->env != phx_fault_env(m)) {
+		m->registered = false;
+		phx_fault_link(f, m);
+		again(f, m, WHAT_HELLO, 2 * SECOND);
+		return;
+	}
+	if (m->missing_told || m->fresh || !n->up) {
+		struct phx_event ev = { .kind = PHX_EV_back };
+		PHX_STR_SET(ev.node, m->node);
+		m->missing_told = m->fresh = false;
+		if (phx_fault_submit(f, &ev, NULL) < 0)
+			m->fresh = true;
+	}
+	if (m->linked)
+		tell_report(f, m);
+	if (!m->linked)
+		return;
+	if (m->fresh || !m->reported[0]) /* the head could not take it: the next one */
+		phx_fault_later(f, BEAT_MS, WHAT_BEAT, m->i, m->link_gen, 0);
+	phx_fault_orders(f, m);
+}
+
+void phx_fault_silence(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_missing };
+	if (!f->head.up || m->linked || m->missing_told)
+		return;
+	PHX_STR_SET(ev.node, m->node);
+	m->missing_told = true;
+	if (phx_fault_node(f, m) && phx_fault_submit(f, &ev, NULL) == -EROFS) {
+		m->missing_told = false;
+		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, m->link_gen, 0);
+	}
+}
+
+/* ---- orders ---- */
+
+static void task_of(const struct phx_order *o, struct fault_task *ret)
+{
+	*ret = (struct fault_task){ .id = o->id,
+				    .epoch = o->epoch,
+				    .attempt = o->step.attempt,
+				    .kind = o->step.kind,
+				    .method = o->step.method,
+				    .role_ram = o->role.boot == PHX_ROLE_BOOT_RAM };
+	ret->role = (int8_t)phx_fault_role_index(o->role.name);
+	phx_str_copy(ret->disk, sizeof(ret->disk), o->step.disk);
+	PHX_STR_SET(ret->key_id, o->step.key_id);
+	phx_str_copy(ret->digest, sizeof(ret->digest), o->role.image_digest);
+	uint64_t version = 0;
+	if (o->role.packages.n)
+		phx_u64_parse(PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version, 0, UINT32_MAX,
+			      &version);
+	ret->role_version = (uint32_t)version;
+}
+
+/* The network holds a copy up that arrives when the order is long of the past. */
+static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	uint32_t i = 0;
+	while (i < f->lates.n && PHX_LIST_AT(&f->lates, struct fault_late, i)->used)
+		i++;
+	struct fault_late *l = i < f->lates.n ? PHX_LIST_AT(&f->lates, struct fault_late, i) :
+						phx_list_push(&f->lates, sizeof(*l));
+	if (!l)
+		return;
+	*l = (struct fault_late){ true, *t };
+	phx_fault_later(f, phx_fault_between(f, SECOND, 10 * MINUTE), WHAT_LATE, m->i, m->gen, i);
+}
+
+void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot)
+{
+	struct fault_late *l = PHX_LIST_AT(&f->lates, struct fault_late, slot);
+	struct fault_task t = l->task;
+	l->used = false;
+	phx_fault_take_order(f, m, &t);
+}
+
+static void answer_inspect(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_inventory };
+	PHX_STR_SET(ev.node, m->node);
+	phx_fault_facts(m, &ev.facts);
+	if (phx_fault_submit(f, &ev, NULL) == -EROFS)
+		phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0);
+	phx_event_fini(&ev);
+}
+
+static void take_one(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	struct fault_task t;
+	if (!strcmp(o->kind, "inspect")) {
+		answer_inspect(f, m);
+	} else if (strcmp(o->kind, "step") != 0) {
+		phx_fault_take_job(f, m, FAULT_RUN(o->id, o->run), !strcmp(o->kind, "kill"));
+	} else {
+		task_of(o, &t);
+		if (o->step.role[0] && t.role < 0)
+			phx_fault_violated(f, "order", "%s: step %s is about role '%s', and the order does not carry it",
+					   m->node, phx_enum_name(&phx_step_kind_names, o->step.kind), o->step.role);
+		if (!f->calm && f->now < m->lose_answers_until)
+			hold_up(f, m, &t);
+		phx_fault_take_order(f, m, &t);
+	}
+}
+
+void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_list orders = { 0 };
+	if (!m->linked)
+		return;
+	phx_core_orders(&f->head.s, m->node, &orders);
+	PHX_LIST_EACH(struct phx_order, o, &orders)
+	{
+		if (m->linked && !f->failed)
+			take_one(f, m, o);
+		phx_record_fini(&phx_order_record, o);
+	}
+	phx_list_fini(&orders);
+}
+
+/* ---- results ---- */
+
+static struct fault_message *new_message(struct fault_sim *f, const struct fault_machine *m, uint64_t *ret_slot)
+{
+	uint32_t i = 0;
+	while (i < f->messages.n && PHX_LIST_AT(&f->messages, struct fault_message, i)->used)
+		i++;
+	struct fault_message *msg = i < f->messages.n ? PHX_LIST_AT(&f->messages, struct fault_message, i) :
+							phx_list_push(&f->messages, sizeof(*msg));
+	*ret_slot = i;
+	if (msg)
+		*msg = (struct fault_message){ .used = true, .gen = m->gen, .m = m->i };
+	return msg;
+}
+
+static void send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot, int64_t in_ms)
+{
+	phx_fault_later(f, in_ms, WHAT_MESSAGE, msg->m, 0, slot);
+}
+
+void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d)
+{
+	uint64_t slot;
+	struct fault_message *msg = new_message(f, m, &slot);
+	if (!msg)
+		return;
+	msg->id = d->id;
+	msg->epoch = d->task.epoch;
+	msg->result = d->result;
+	msg->done = *d;
+	send_in(f, msg, slot, phx_fault_between(f, 1, 100));
+}
+
+void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
+{
+	uint64_t slot;
+	struct fault_message *msg = new_message(f, m, &slot);
+	if (!msg)
+		return;
+	msg->job = true;
+	msg->id = job;
+	msg->result = status;
+	send_in(f, msg, slot, phx_fault_between(f, 1, 100));
+}
+
+/* Whoever sends a result is heard; its silence begins anew. */
+static void heard(struct fault_sim *f, struct fault_machine *m)
+{
+	if (!m->missing_told)
+		return;
+	m->missing_told = false;
+	if (!m->linked)
+		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, m->link_gen, 0);
+}
+
+static int deliver(struct fault_sim *f, const struct fault_message *msg)
+{
+	struct phx_event ev = { .kind = msg->job ? PHX_EV_job_result : PHX_EV_step_result,
+				.job = msg->job ? FAULT_RUN_JOB(msg->id) : 0,
+				.run = msg->job ? FAULT_RUN_RUN(msg->id) : 0,
+				.step_id = msg->job ? 0 : msg->id,
+				.epoch = msg->epoch,
+				.attempt = msg->job ? 0 : msg->done.attempt,
+				.result = msg->result };
+	const struct fault_done *d = &msg->done;
+	PHX_STR_SET(ev.node, f->m[msg->m].node);
+	PHX_STR_SET(ev.text, msg->result && !msg->job ? "it did not work" : "");
+	heard(f, &f->m[msg->m]);
+	if (!msg->job && d->task.kind == PHX_STEP_wipe) {
+		PHX_STR_SET(ev.erased_disk, msg->wrong_disk ? "serial-another" : d->task.disk);
+		ev.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
+		ev.erased_bytes = d->bytes;
+		ev.verified_bytes = msg->unverified ? 0 : d->verified;
+	}
+	return phx_fault_submit(f, &ev, NULL);
+}
+
+/* Copies of what was answered, or of what will be said again: the network gives them out when it likes. */
+static void copy_by_chance(struct fault_sim *f, const struct fault_message *msg)
+{
+	uint64_t slot;
+	bool wanted = f->now < f->m[msg->m].seen.stale_at;
+	if (f->calm || (!wanted && !phx_fault_chance(f, 10)))
+		return;
+	struct fault_message mine = *msg;
+	struct fault_message *copy = new_message(f, &f->m[msg->m], &slot);
+	if (!copy)
+		return;
+	*copy = mine;
+	copy->stray = true;
+	send_in(f, copy, slot, phx_fault_between(f, 10, 20 * MINUTE));
+}
+
+void phx_fault_message(struct fault_sim *f, uint64_t slot)
+{
+	struct fault_message msg = *PHX_LIST_AT(&f->messages, struct fault_message, slot);
+	struct fault_machine *m = &f->m[msg.m];
+	bool gone = !msg.stray && msg.gen != m->gen;
+	if (gone || (msg.stray && !f->head.up)) {
+		PHX_LIST_AT(&f->messages, struct fault_message, slot)->used = false;
+		return;
+	}
+	bool lost = !f->calm && phx_fault_chance(f, 15);
+	bool may = msg.stray || (phx_fault_path(f, m) && certificate_holds(f, m));
+	if (!may || lost) {
+		int64_t cut = m->cut_until - f->now;
+		send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0));
+		return;
+	}
+	int r = deliver(f, &msg);
+	bool answer_lost = !f->calm && phx_fault_chance(f, 15);
+	if (!msg.stray && (r == -EROFS || r == -ENOTCONN || answer_lost)) {
+		send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND));
+		return;
+	}
+	PHX_LIST_AT(&f->messages, struct fault_message, slot)->used = false;
+	if (!msg.stray)
+		copy_by_chance(f, &msg);
+}

@@ -1,0 +1,201 @@
+/* The site of the fault simulation: pools of several owners with several setup
+ * policies, roles on disk and in memory, machines of several kinds. Called by
+ * fault.c once a run, by loads and checks for names. Decides nothing. */
+#include "sim/fault_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const phx_fault_pool_names[FAULT_POOLS] = { "free",   "batch",  "web",   "guest", "vault", "lab",
+							"intake", "secure", "queue", "shop",  "alone" };
+const char *const phx_fault_pool_owners[FAULT_POOLS] = { "",	"hpc",	"hpc",	"other", "bank", "uni",
+							 "uni", "army", "corp", "mall",  "uni" };
+
+static const struct phx_setup setups[FAULT_POOLS] = {
+	[3] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH },
+	[4] = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE },
+	[6] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN },
+	[7] = { PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE },
+	[9] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH },
+};
+
+struct site_role {
+	const char *name, *pool, *image;
+	bool jobs;
+	int boot;
+};
+
+static const struct site_role roles[FAULT_ROLES] = {
+	{ "compute", "batch", "debian-12", true, PHX_ROLE_BOOT_DISK },
+	{ "web", "web", "debian-12", false, PHX_ROLE_BOOT_DISK },
+	{ "ramweb", "web", "debian-12", false, PHX_ROLE_BOOT_RAM },
+	{ "guest", "guest", "debian-12", false, PHX_ROLE_BOOT_DISK },
+	{ "vault", "vault", "debian-12", false, PHX_ROLE_BOOT_DISK },
+	{ "lab", "lab", "debian-12", true, PHX_ROLE_BOOT_DISK },
+	{ "intake", "intake", "debian-12", false, PHX_ROLE_BOOT_RAM },
+	{ "secure", "secure", "hardened", false, PHX_ROLE_BOOT_DISK },
+};
+
+const char *const phx_fault_role_names[FAULT_ROLES] = { "compute", "web",   "ramweb", "guest",
+							"vault",   "lab",   "intake", "secure" };
+
+static int find(const char *const *names, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -1;
+}
+
+int phx_fault_pool_index(const char *name)
+{
+	return find(phx_fault_pool_names, FAULT_POOLS, name);
+}
+
+int phx_fault_role_index(const char *name)
+{
+	return find(phx_fault_role_names, FAULT_ROLES, name);
+}
+
+void phx_fault_pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
+{
+	ret->kind = PHX_EV_pool_put;
+	PHX_STR_SET(ret->pool_put.name, phx_fault_pool_names[pool]);
+	PHX_STR_SET(ret->pool_put.owner, phx_fault_pool_owners[pool]);
+	ret->pool_put.setup = f->pool_setup[pool];
+}
+
+void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event *ret)
+{
+	const struct site_role *r = &roles[role];
+	struct phx_package_ref *p = phx_list_push(&ret->role_put.packages, sizeof(*p));
+	ret->kind = PHX_EV_role_put;
+	ret->role_put.runs_jobs = r->jobs;
+	ret->role_put.boot = r->boot;
+	PHX_STR_SET(ret->role_put.name, r->name);
+	PHX_STR_SET(ret->role_put.pool, r->pool);
+	PHX_STR_SET(ret->role_put.image, r->image);
+	PHX_STR_SET(ret->role_put.image_version, "1");
+	PHX_STR_SET(ret->role_put.image_digest, r->image[0] == 'd' ? "d1" : "h1");
+	ret->role_put.drain_grace_s = 30;
+	if (!p)
+		return;
+	snprintf(p->name, sizeof(p->name), "pkg-%s", r->name);
+	snprintf(p->version, sizeof(p->version), "%u", f->role_version[role]);
+}
+
+static int configure(struct fault_sim *f)
+{
+	int r = 0;
+	memcpy(f->pool_setup, setups, sizeof(setups));
+	for (int i = 1; r == 0 && i < FAULT_PUT_POOLS; i++) {
+		struct phx_event ev = { 0 };
+		phx_fault_pool_event(f, i, &ev);
+		r = phx_fault_submit(f, &ev, NULL);
+		phx_event_fini(&ev);
+	}
+	for (int i = 0; r == 0 && i < FAULT_ROLES; i++) {
+		struct phx_event ev = { 0 };
+		f->role_version[i] = 1;
+		phx_fault_role_event(f, i, &ev);
+		r = phx_fault_submit(f, &ev, NULL);
+		phx_event_fini(&ev);
+	}
+	return r;
+}
+
+/* ---- machines ---- */
+
+static void make_disk(struct fault_sim *f, struct fault_machine *m, uint32_t i)
+{
+	struct fault_disk *d = &m->disks[i];
+	snprintf(d->id, sizeof(d->id), "serial-disk%u-%u", m->i, i);
+	d->size_bytes = (uint64_t)(4 + 4 * i) << 30;
+	d->can_discard = phx_fault_chance(f, 600);
+	d->can_secure = phx_fault_chance(f, 300);
+	d->role = -1;
+}
+
+static void make_machine(struct fault_sim *f, struct fault_machine *m, uint32_t i)
+{
+	m->i = (uint16_t)i;
+	snprintf(m->mac, sizeof(m->mac), "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+	snprintf(m->serial, sizeof(m->serial), "serial-%u", i);
+	snprintf(m->uuid, sizeof(m->uuid), "00000000-0000-4000-8000-%012u", i + 1);
+	PHX_STR_SET(m->shown_uuid, m->uuid);
+	m->bmc = phx_fault_chance(f, 850);
+	m->falls_to_disk = phx_fault_chance(f, 250);
+	m->n_disks = phx_fault_chance(f, 700) ? 1 : 2;
+	for (uint32_t k = 0; k < m->n_disks; k++)
+		make_disk(f, m, k);
+	m->entered = -1;
+	m->ram_role = -1;
+	m->serves_pool = -1;
+	snprintf(m->node, sizeof(m->node), "n%03u", i);
+}
+
+static int announce(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_add, .hold = phx_fault_chance(f, 100) };
+	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.bmc.driver, m->bmc ? "ipmi" : "");
+	if (mac)
+		PHX_STR_SET(mac->mac, m->mac);
+	int r = mac ? phx_fault_submit(f, &ev, NULL) : -ENOMEM;
+	phx_event_fini(&ev);
+	return r;
+}
+
+int phx_fault_setup(struct fault_sim *f)
+{
+	f->m = calloc(f->n, sizeof(*f->m));
+	int r = f->m ? phx_state_init(&f->head.s) : -ENOMEM;
+	f->head.offset_ms = 1000000;
+	f->head.up = true;
+	f->head.tick_at = INT64_MAX;
+	r = r ? r : phx_fault_snapshot(f);
+	r = r ? r : configure(f);
+	for (uint32_t i = 0; r == 0 && i < f->n; i++) {
+		make_machine(f, &f->m[i], i);
+		r = announce(f, &f->m[i]);
+	}
+	return r;
+}
+
+struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node)
+{
+	uint64_t i;
+	if (node[0] == 'n' && phx_u64_parse(node + 1, 0, f->n - 1, &i) == 0 && !strcmp(f->m[i].node, node))
+		return &f->m[i];
+	for (i = 0; node[0] && i < f->n; i++)
+		if (!strcmp(f->m[i].node, node))
+			return &f->m[i];
+	return NULL;
+}
+
+static void disk_facts(const struct fault_machine *m, uint32_t i, struct phx_disk_facts *ret)
+{
+	const struct fault_disk *d = &m->disks[i];
+	PHX_STR_SET(ret->id, m->twins ? m->disks[0].id : d->id);
+	ret->size_bytes = d->size_bytes;
+	ret->can_discard = d->can_discard;
+	ret->can_ata_sanitize = d->can_secure;
+}
+
+void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret)
+{
+	struct phx_nic_facts *nic = phx_list_push(&ret->nics, sizeof(*nic));
+	if (nic)
+		PHX_STR_SET(nic->mac, m->mac);
+	for (uint32_t i = 0; i < m->n_disks; i++) {
+		struct phx_disk_facts *d = phx_list_push(&ret->disks, sizeof(*d));
+		if (d)
+			disk_facts(m, i, d);
+	}
+	PHX_STR_SET(ret->uuid, m->shown_uuid);
+	PHX_STR_SET(ret->serial, m->serial);
+	ret->cpus = 8;
+	ret->memory_bytes = 16ULL << 30;
+}

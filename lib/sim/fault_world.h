@@ -1,0 +1,465 @@
+/* What the files of the fault simulation share: the head (phxd without its
+ * sockets), machines with agents, BMCs and disks, the network between them, the
+ * people who give orders, and the observer who checks. Nobody else includes this.
+ *
+ *   queue ─▶ fault.c ─┬▶ fault_machine (power, boot)   ┐
+ *                     ├▶ fault_agent (steps, jobs)     ├─▶ fault_head: submit ─▶ core_apply ─▶ commit ─▶ actions
+ *                     ├▶ fault_net (link, messages)    │        │
+ *                     ├▶ fault_load (orders, jobs)     │        └─▶ fault_check, after every event
+ *                     └▶ fault_inject (fault.def)      ┘
+ *
+ * What the observer knows of a machine is kept in the machine, never in core state. */
+#ifndef PHX_SIM_FAULT_WORLD_H
+#define PHX_SIM_FAULT_WORLD_H
+
+#include "core/core.h"
+#include "sim/fault.h"
+#include "sim/rng.h"
+
+enum {
+	SECOND = 1000,
+	MINUTE = 60 * SECOND,
+	HOUR = 60 * MINUTE,
+	FAULT_DISKS = 3,
+	FAULT_RESIDUES = 10,
+	FAULT_DONE = 16,  /* results an agent remembers */
+	FAULT_PARTS = 4,  /* of jobs on one machine */
+	FAULT_POWER = 8,  /* operations that wait for one BMC */
+	FAULT_ROLES = 8,
+	FAULT_PUT_POOLS = 8,  /* pools of the site; behind them those of REs */
+	FAULT_POOLS = 11,
+	SILENT_MS = 6000, /* after which a node is missing */
+};
+
+/* ---- the queue of what is going to happen ---- */
+
+enum fault_what {
+	WHAT_STAGE,	/* machine: the next stage of its start */
+	WHAT_ENROL,	/* agent asks for a certificate */
+	WHAT_HELLO,	/* agent registers */
+	WHAT_ENTER,	/* agent has entered the installed system */
+	WHAT_STEP_END,	/* agent ends its step */
+	WHAT_JOB_END,	/* a: job */
+	WHAT_SERVED,	/* services of the role run again after a start */
+	WHAT_BEAT,	/* first beat after a change */
+	WHAT_SILENCE,	/* head notices that an agent is silent */
+	WHAT_ORDERS,	/* orders reach the agent */
+	WHAT_LATE,	/* a: slot of an order that was held up */
+	WHAT_MESSAGE,	/* a: slot of a result on its way */
+	WHAT_POWER,	/* BMC: the operation at the head of its queue goes on */
+	WHAT_GOES_OFF,	/* a machine that was told 'off' a while ago is off now */
+	WHAT_KEY,	/* a: slot of a disk-key operation */
+	WHAT_TICK,	/* head: a deadline */
+	WHAT_HEAD_UP,	/* head starts again */
+	WHAT_LOAD,	/* a: row of the table of loads */
+	WHAT_FAULT,	/* a: row of fault.def */
+	WHAT_HEAL,	/* a cut line is whole again */
+	WHAT_COUNT_
+};
+
+struct fault_item {
+	int64_t at;
+	uint64_t order; /* among equals: first come, first served */
+	uint16_t what, m;
+	uint32_t gen;
+	uint64_t a;
+};
+
+struct fault_queue {
+	struct fault_item *items;
+	uint32_t n, cap;
+	uint64_t orders;
+};
+
+/* ---- machines ---- */
+
+/** Data of somebody on a disk: true until it is overwritten or its key is gone. */
+struct fault_residue {
+	int8_t pool;	/* it was written in; its owner's it is */
+	uint16_t known; /* owners that have had it by an agreement without wipe */
+	bool must_wipe; /* the agreement at that time wants it erased on release */
+	char key_id[PHX_NAME_MAX]; /* "" = plain */
+};
+
+struct fault_disk {
+	char id[48];
+	uint64_t size_bytes;
+	bool can_discard, can_secure;
+	bool removable;
+	/* what is on it */
+	bool has_state; /* the partition with the agent's key and memory */
+	uint32_t state_key;
+	bool state_certified;
+	char digest[16];  /* installed image, "" none */
+	char key_id[PHX_NAME_MAX]; /* its root is encrypted with */
+	int8_t role;	  /* active role in the installed system, -1 none */
+	uint32_t role_version;
+	bool role_run;
+	struct fault_residue residues[FAULT_RESIDUES];
+	uint32_t n_residues;
+	/* faults */
+	uint8_t erase_fails;   /* so many erases fail */
+	uint8_t erase_ignored; /* so many erases change nothing and are reported done */
+};
+
+/** The agent's step, and the memory of those done. */
+struct fault_task {
+	uint64_t id, epoch;
+	uint32_t attempt;
+	int kind, method;
+	char disk[48];
+	char key_id[PHX_NAME_MAX];
+	int8_t role;
+	uint32_t role_version;
+	bool role_ram;
+	char digest[16];
+};
+
+struct fault_done {
+	uint64_t id;
+	uint32_t attempt;
+	int result;
+	struct fault_task task;
+	uint64_t bytes, verified;
+};
+
+enum fault_stage { STAGE_OFF, STAGE_POST, STAGE_FETCH, STAGE_KEXEC, STAGE_DEPLOY, STAGE_ENTERING, STAGE_OS, STAGE_DEAD };
+
+struct fault_op {
+	char op[8];
+	uint64_t step_id, epoch;
+	uint32_t stage;
+};
+
+struct fault_part {
+	uint64_t job; /* FAULT_RUN(): a run of a job; 0 = none */
+};
+
+/** One run of a job as machines and messages carry it: jobs are numbered from 1, and none is killed 65,536 times. */
+#define FAULT_RUN(job, run) ((job) | (uint64_t)(run) << 48)
+#define FAULT_RUN_JOB(key) ((key) & ((1ULL << 48) - 1))
+#define FAULT_RUN_RUN(key) ((uint32_t)((key) >> 48))
+
+/** What the observer knows and remembers of a node. */
+struct fault_seen {
+	int state;
+	bool plan;
+	uint64_t epoch;
+	uint64_t granted;     /* the epoch that somebody ordered */
+	uint64_t step_id;     /* of the current step */
+	uint32_t n_steps;
+	char uuid[40];	      /* last reported and taken */
+	bool unread, awaited;
+	bool in_pair; /* held by, or on its way to, one of the coordinated REs */
+	bool cleaning_failed; /* must be off until somebody wants otherwise */
+	int64_t plan_since;
+	int64_t cause_at;     /* of the last fault that explains a quarantine */
+	uint64_t image_epoch, image_step; /* of the last installation */
+	int64_t stale_at; /* its answers are doubled until then */
+};
+
+struct fault_machine {
+	uint16_t i;
+	char node[PHX_NAME_MAX]; /* as the head calls it */
+	char mac[PHX_MAC_MAX];
+	char serial[24];
+	char uuid[40], shown_uuid[40];
+	bool bmc;
+	bool falls_to_disk; /* firmware that goes on to the disk when the network is silent */
+	struct fault_disk disks[FAULT_DISKS];
+	uint32_t n_disks;
+	bool twins; /* two disks show one id */
+	/* now */
+	enum fault_stage stage;
+	uint32_t gen; /* of the boot or environment: what was planned for an older one does not happen */
+	uint32_t boots;
+	uint32_t key, keys; /* of the agent, 0 = none; made so far */
+	bool certified, registered, boot_local;
+	char system_digest[16]; /* what the agent in the deploy environment knows to be installed */
+	bool ram;	     /* a system in memory: its image */
+	char ram_digest[16];
+	int8_t ram_role;
+	uint32_t ram_role_version;
+	bool ram_run;
+	int8_t entered; /* disk whose system runs, -1 memory or none */
+	bool serves;	/* services of the role run */
+	int8_t serves_pool; /* for whom */
+	uint64_t epoch;
+	struct fault_done done[FAULT_DONE];
+	uint32_t n_done;
+	struct fault_task task, waiting;
+	bool busy, hung, has_waiting;
+	uint32_t asked; /* for a disk key, in this step */
+	int64_t hang_next; /* the next step begun before this time hangs */
+	struct fault_part parts[FAULT_PARTS];
+	/* line */
+	bool linked;
+	uint32_t link_gen;
+	int64_t cut_until;
+	bool missing_told, fresh;
+	char reported[200]; /* last report that the head took */
+	/* BMC */
+	struct fault_op ops[FAULT_POWER];
+	uint32_t n_ops, op_gen;
+	int64_t bmc_dead_until, bmc_busy_until, early_off_until;
+	int fetch_fails;
+	/* faults */
+	int64_t lose_answers_until;
+	int64_t loop_until; /* restarts from the network until then */
+	struct fault_seen seen;
+};
+
+/* ---- the head ---- */
+
+enum fault_crash { CRASH_NONE, CRASH_APPLY, CRASH_COMMIT, CRASH_ACT };
+
+struct fault_entry {
+	struct phx_event ev;
+	uint64_t actions; /* digest */
+};
+
+struct fault_key {
+	char id[PHX_NAME_MAX];
+};
+
+struct fault_key_op {
+	bool used, make;
+	struct phx_action act;
+};
+
+struct fault_head {
+	struct phx_state s;
+	bool up, live; /* live: s is that of a running daemon */
+	uint32_t incarnation;
+	int64_t up_at;
+	int64_t offset_ms; /* core time - simulated time */
+	struct phx_state snapshot;
+	uint64_t committed; /* last event in the store */
+	struct fault_entry *journal; /* since the snapshot */
+	uint32_t n_journal;
+	int64_t tick_at; /* of the tick that is in the queue */
+	uint32_t tick_gen;
+	int64_t full_until, retry_at; /* the store refuses */
+	bool readonly;
+	enum fault_crash crash;	 /* at the next commit that fits */
+	int32_t crash_in;	 /* so many commits later */
+	bool crash_in_plan;	 /* only at an event of a node with a plan */
+	int64_t clock_step_ms;	 /* at the next start */
+	struct phx_list keys;	 /* struct fault_key: the store of disk keys */
+	struct phx_list key_ops; /* struct fault_key_op */
+};
+
+/* ---- messages ---- */
+
+struct fault_message {
+	bool used, stray; /* stray: a copy that the network held up */
+	bool job;
+	uint32_t gen;
+	uint16_t m;
+	uint64_t id, epoch;
+	int64_t result;
+	struct fault_done done;
+	int wrong_method;
+	bool wrong_disk, unverified;
+	uint32_t tries;
+};
+
+struct fault_late {
+	bool used;
+	struct fault_task task;
+};
+
+/* ---- the whole ---- */
+
+struct fault_note {
+	int64_t at;
+	uint16_t what, kind;
+	int32_t m;
+	int32_t result;
+	uint64_t a, b;
+	char text[96];
+};
+
+struct fault_sim {
+	struct phx_sim_faults_options o;
+	struct phx_sim_faults_result *ret;
+	struct phx_rng rng;
+	int64_t now, end; /* of the faults */
+	bool calm;	  /* faults and orders have stopped */
+	struct fault_queue q;
+	struct fault_head head;
+	struct fault_machine *m;
+	uint32_t n;
+	struct phx_list messages; /* struct fault_message */
+	struct phx_list lates;	  /* struct fault_late */
+	uint32_t role_version[FAULT_ROLES];
+	struct phx_setup pool_setup[FAULT_POOLS];
+	uint64_t last_ok_seq; /* of the last answered command */
+	int64_t head_cause_at; /* of the last fault of the head */
+	uint32_t full_check_in;
+	struct fault_note *notes;
+	uint32_t n_notes, notes_cap;
+	uint64_t hash;
+	bool failed;
+};
+
+/* fault.c */
+/** Something will happen `in_ms` from now. */
+void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m, uint32_t gen, uint64_t a);
+/** An invariant does not hold: kept with its name, the first one counts; the run ends. */
+void phx_fault_violated(struct fault_sim *f, const char *invariant, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/** A line of the event list; m < 0: of no machine. */
+void phx_fault_note(struct fault_sim *f, int m, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void phx_fault_mix(struct fault_sim *f, uint64_t x);
+int64_t phx_fault_between(struct fault_sim *f, int64_t low, int64_t high);
+bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille);
+
+/* fault_queue.c */
+int phx_fault_queue_add(struct fault_queue *q, const struct fault_item *it);
+/** False when it is empty. */
+bool phx_fault_queue_take(struct fault_queue *q, struct fault_item *ret);
+void phx_fault_queue_fini(struct fault_queue *q);
+
+/* fault_setup.c: the site */
+extern const char *const phx_fault_pool_names[FAULT_POOLS];
+extern const char *const phx_fault_pool_owners[FAULT_POOLS];
+extern const char *const phx_fault_role_names[FAULT_ROLES];
+/** Index of a pool or role by name, -1 for "" and strangers. */
+int phx_fault_pool_index(const char *name);
+int phx_fault_role_index(const char *name);
+void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event *ret);
+void phx_fault_pool_event(const struct fault_sim *f, int pool, struct phx_event *ret);
+int phx_fault_setup(struct fault_sim *f);
+/** The machine of a node name; NULL for strangers. */
+struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node);
+void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
+
+/* fault_head.c */
+int64_t phx_fault_core_now(const struct fault_sim *f);
+/** As engine_submit(): applied, checked, committed, acted. -ENOTCONN the head is down, or died before it could answer;
+ * -EROFS the journal refuses. ret may be NULL; else the caller frees it. */
+int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret);
+void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms);
+void phx_fault_head_up(struct fault_sim *f);
+void phx_fault_head_tick(struct fault_sim *f, uint32_t gen);
+void phx_fault_head_plan_tick(struct fault_sim *f);
+void phx_fault_head_fini(struct fault_sim *f);
+int phx_fault_snapshot(struct fault_sim *f);
+
+/* fault_drivers.c: actions, keys, BMCs */
+void phx_fault_act(struct fault_sim *f, const struct phx_action *act);
+void phx_fault_key_done(struct fault_sim *f, uint64_t slot);
+bool phx_fault_key_there(const struct fault_sim *f, const char *id);
+void phx_fault_power(struct fault_sim *f, struct fault_machine *m, uint32_t gen);
+/** The head died: what it had under way at BMCs and keys ends where it is. */
+void phx_fault_drivers_drop(struct fault_sim *f);
+
+/* fault_machine.c */
+void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_power_off(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_reset(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_stage(struct fault_sim *f, struct fault_machine *m);
+/** Into the installed system (disk >= 0) or the one in memory (-1). */
+void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk);
+/** kexec: the deploy environment without firmware. */
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m);
+/** A restart that is over before anybody has noticed a silence. */
+void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m);
+bool phx_fault_on(const struct fault_machine *m);
+int phx_fault_env(const struct fault_machine *m);
+/** The disk an installed system can be entered from now, -1 none. */
+int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m);
+
+/* fault_net.c: what agents and head say to each other */
+bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m);
+void phx_fault_link(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_hello(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_beat(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_silence(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
+/** The agent has news of its role: its next beat tells. */
+void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d);
+void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
+void phx_fault_message(struct fault_sim *f, uint64_t slot);
+void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
+void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
+
+/* fault_agent.c */
+void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, bool kill);
+void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job);
+/** The machine starts anew: what the agent had in memory is gone. */
+void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m);
+/** What the running system has as its role: index or -1; version and run are set. */
+int phx_fault_role_of(const struct fault_machine *m, uint32_t *ret_version, bool *ret_run);
+void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret, size_t size);
+/** The tenant of the pool that the node is in writes on the machine's disks. */
+void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
+
+/* fault_load.c */
+struct fault_load {
+	const char *name;
+	int64_t every_ms; /* mean, for 64 nodes */
+	bool of_res;	  /* only with runtime environments */
+	void (*act)(struct fault_sim *f);
+};
+extern const struct fault_load phx_fault_loads[];
+extern const uint32_t phx_fault_n_loads;
+/** One order of an administrator; pool and setup may be NULL. */
+int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role, const char *pool,
+		    const struct phx_setup *setup);
+/** Strangers are let in, and their BMCs made known. */
+void phx_fault_accept_all(struct fault_sim *f);
+/** Somebody goes there and presses the button. */
+void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m);
+struct fault_machine *phx_fault_any(struct fault_sim *f);
+struct phx_node *phx_fault_node(const struct fault_sim *f, const struct fault_machine *m);
+
+/* fault_re.c: runtime environments */
+void phx_fault_re_live(struct fault_sim *f);
+void phx_fault_re_job(struct fault_sim *f);
+void phx_fault_re_use(struct fault_sim *f);
+/** A reclaim never takes a coordinated pair below the sum of its lower bounds. */
+void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
+/** The plan is a move that the ledger of the REs wanted. */
+bool phx_fault_re_moves(const struct phx_node *n);
+
+/* fault_inject.c */
+extern void (*const phx_fault_injections[])(struct fault_sim *f);
+
+/* fault_check.c */
+/** A pool's owner as a bit. */
+uint16_t phx_fault_owner_bit(int pool);
+/** Before the core sees an event; after it has. */
+struct fault_before {
+	uint64_t seq;
+	bool is_current; /* a result: of the step that is current */
+	int kind;
+};
+void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev, struct fault_before *ret);
+void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out,
+			   const struct fault_before *b);
+/** The head has gone back to its store: what was seen of nodes since is forgotten. */
+void phx_fault_check_reset(struct fault_sim *f);
+/** Everything, of every node. */
+void phx_fault_check_all(struct fault_sim *f);
+/** The agent begins or ends a destructive step. */
+void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+/** A fault that explains a quarantine of this machine; m NULL: of all. */
+void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
+
+/* fault_rest.c: how it ends */
+bool phx_fault_at_rest(struct fault_sim *f);
+/** Says what is under way after the time in which everything must end. */
+void phx_fault_rest_or_fail(struct fault_sim *f);
+void phx_fault_calm(struct fault_sim *f);
+void phx_fault_bring_back(struct fault_sim *f);
+void phx_fault_check_rest(struct fault_sim *f);
+/** What is quarantined has a reason, and is off when it was not cleaned. */
+void phx_fault_check_quarantined(struct fault_sim *f);
+
+#endif

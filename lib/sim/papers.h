@@ -1,0 +1,79 @@
+/* The tables of the papers, run again: every published figure beside ours. The
+ * figures are data (published_*.def), what is run for them is data too
+ * (papers_run.def, papers_sweep.def); nothing is simulated before it is asked
+ * for, and nothing twice. Used by `phx sim tables` and by tests. */
+#ifndef PHX_SIM_PAPERS_H
+#define PHX_SIM_PAPERS_H
+
+#include "sim/run.h"
+
+/** One row a reading: what the papers leave open, and what we take for it (papers_reading.def). */
+struct phx_papers_reading {
+	const char *name, *text;
+	const char *scope, *match; /* its rows: begin of the experiment, part of the configuration */
+	uint32_t ws_replay;  /* the web log is replayed so many times faster than it was recorded: policies.md 2 */
+	int64_t ws_begin_s;  /* first second of its two weeks */
+	uint32_t fb_lease_s; /* L of FB; 0 = at once (reading 8) */
+	bool blue_early;     /* SDSC BLUE with jobs 2 to 8 of the log that was not cleaned */
+	bool dr_release_own, dr_obtain_by_idle; /* reading 16 */
+	bool return_full;                       /* reading 10 */
+	bool fb_drop;                           /* reading 11: jobs that are killed are gone */
+};
+/** All readings; the first is the one that the tables are made with. */
+size_t phx_papers_readings(const struct phx_papers_reading **ret);
+
+/** How near ours is. */
+enum phx_paper_near {
+	PHX_PAPER_EXACT, /* the same, rounded or cut to the digits that are printed */
+	PHX_PAPER_1,     /* within 1 %; percentages: within one point */
+	PHX_PAPER_5,     /* within 5 % */
+	PHX_PAPER_BEYOND,
+	PHX_PAPER_NONE, /* there is no figure of ours, or none was published: the note says why */
+	PHX_PAPER_NEAR_COUNT_
+};
+extern const struct phx_enum phx_paper_near_names; /* "exact", "within 1 %", ... */
+
+/** One row. */
+struct phx_paper_row {
+	const char *experiment, *config, *metric;
+	const char *published; /* as printed; "" for points of figures whose values are not printed */
+	const char *note;      /* how the row is to be read, why it deviates or is empty; "" = nothing to say */
+	int tolerance_milli;   /* that tests hold ours to; 0 = exact; -1 = not gated */
+};
+struct phx_paper_value {
+	int near; /* enum phx_paper_near */
+	char ours[64];
+	double difference; /* ours / published - 1, or points / 100 for percentages; NaN where there is none */
+};
+
+struct phx_papers; /* results so far */
+/** `traces`: where the archives' traces lie (NULL: nowhere but here). `reading` is borrowed; NULL = the first. -ENOMEM.
+ */
+int phx_papers_new(const char *traces, const struct phx_papers_reading *reading, struct phx_papers **ret);
+void phx_papers_free(struct phx_papers *p);
+
+size_t phx_papers_rows(const struct phx_papers *p);
+/** Borrowed until `p` is freed. */
+const struct phx_paper_row *phx_papers_row(const struct phx_papers *p, size_t i);
+/** Our figure for row i, simulated now if it was not yet. -ENOENT a trace is not there, -EINVAL, -ENOMEM, with a text.
+ */
+int phx_papers_value(struct phx_papers *p, size_t i, struct phx_paper_value *ret, struct phx_err *err);
+
+/** Read all inputs and simulate everything on `workers` threads, so that the values are there when they are asked for.
+ */
+int phx_papers_prepare(struct phx_papers *p, unsigned workers, struct phx_err *err);
+
+/** Rows with a published figure by how near they are. */
+struct phx_paper_counts {
+	size_t n[PHX_PAPER_NEAR_COUNT_];
+	double mean; /* of the absolute differences, each at most 1 */
+};
+/** Of experiments that begin with `scope` and configurations that hold `match`. Errors as phx_papers_value(). */
+int phx_papers_count(struct phx_papers *p, const char *scope, const char *match, struct phx_paper_counts *ret,
+		     struct phx_err *err);
+
+/** PAPERS.md: every row, notes, constants, and the readings beside each other (counted on `workers` threads). */
+int phx_papers_markdown(struct phx_papers *p, const char *traces, unsigned workers, struct phx_buf *ret,
+			struct phx_err *err);
+
+#endif

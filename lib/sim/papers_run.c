@@ -1,0 +1,127 @@
+/* Runs the papers' experiments: a row of papers_run.def becomes agreements,
+ * workloads and a cluster. Called by the measures; each run is made once. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/papers_internal.h"
+
+const struct paper_run phx_paper_runs[RUN_COUNT_] = {
+#define RUN(id, ...) [RUN_##id] = {__VA_ARGS__},
+#include "sim/papers_run.def"
+#undef RUN
+};
+
+#define OR(value, fallback) ((value) ? (value) : (fallback))
+
+/* What both REs of a pair have. */
+static void set_common(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *a)
+{
+	phx_agreement_init(a);
+	a->model = run->policy;
+	a->lease_s = run->policy == PHX_POLICY_fb ? p->reading->fb_lease_s : OR(run->lease_s, a->lease_s);
+	a->u_milli = OR(run->u_milli, a->u_milli);
+	a->v_milli = OR(run->v_milli, a->v_milli);
+	a->g_milli = OR(run->g_milli, a->g_milli);
+	a->return_full = run->policy == PHX_POLICY_fb && p->reading->return_full;
+	if (!phx_policy((enum phx_policy_id)run->policy)->fixed && run->peak)
+		a->coordination = PHX_RE_COORDINATED_OWN;
+}
+
+void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *ret)
+{
+	set_common(p, run, ret);
+	PHX_STR_SET(ret->name, "batch");
+	ret->lower = run->lower;
+	ret->scheduler = run->scheduler;
+	ret->no_requeue = run->policy == PHX_POLICY_fb && p->reading->fb_drop;
+	ret->cycle_s = OR(run->cycle_s, ret->cycle_s);
+	if (run->policy == PHX_POLICY_dr) {
+		ret->r_milli = OR(run->r_milli, ret->r_milli);
+		ret->release_own = p->reading->dr_release_own;
+		ret->obtain_by_idle = p->reading->dr_obtain_by_idle;
+	}
+	if (ret->coordination)
+		PHX_STR_SET(ret->partner, "web");
+}
+
+static void web_agreement(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *ret)
+{
+	set_common(p, run, ret);
+	PHX_STR_SET(ret->name, "web");
+	ret->type = PHX_RE_WEB;
+	ret->lower = run->web_lower;
+	if (ret->coordination)
+		PHX_STR_SET(ret->partner, "batch");
+}
+
+/* The REs of a run, put together. */
+struct setting {
+	struct phx_agreement agreements[PARTS_MAX + 1];
+	struct phx_sim_re res[PARTS_MAX + 1];
+	unsigned n;
+};
+
+static int add_batch(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+{
+	struct phx_agreement *a = &s->agreements[s->n];
+	phx_papers_agreement(p, run, a);
+	if (s->n)
+		snprintf(a->name, sizeof(a->name), "batch%u", s->n);
+	s->res[s->n] = (struct phx_sim_re){.agreement = a};
+	return phx_papers_jobs(p, run->jobs, &s->res[s->n++].jobs, err);
+}
+
+static int add_web(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+{
+	struct phx_agreement *a = &s->agreements[s->n];
+	web_agreement(p, run, a);
+	s->res[s->n] = (struct phx_sim_re){.agreement = a};
+	return phx_papers_demand(p, run->peak, &s->res[s->n++].demand, err);
+}
+
+static int put_together(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+{
+	int r = run->n_parts ? 0 : add_batch(p, run, s, err);
+	for (unsigned i = 0; i < run->n_parts && r == 0; i++)
+		r = add_batch(p, &phx_paper_runs[run->parts[i]], s, err);
+	return r == 0 && run->peak ? add_web(p, run, s, err) : r;
+}
+
+int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run, struct phx_sim_result *ret,
+			struct phx_err *err)
+{
+	struct setting s = {.n = 0};
+	struct phx_sim_cluster cluster = {.name = "cluster", .ledger = {.nodes = run->nodes, .unlimited = !run->nodes}};
+	int r = put_together(p, run, &s, err);
+	if (r < 0)
+		return r;
+	struct phx_sim_config config = {.clusters = &cluster,
+					.n_clusters = 1,
+					.res = s.res,
+					.n_res = s.n,
+					.window_ms = run->hours * INT64_C(3600000),
+					.estimates = PHX_SIM_ESTIMATE_EXACT};
+	return phx_sim_run(&config, ret, err);
+}
+
+int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result **ret, struct phx_err *err)
+{
+	static const char *const names[] = {
+		"",
+#define RUN(id, ...) #id,
+#include "sim/papers_run.def"
+#undef RUN
+	};
+	if (!p->result[run]) {
+		struct phx_sim_result *made = calloc(1, sizeof(*made));
+		int r = made ? phx_papers_simulate(p, &phx_paper_runs[run], made, err) : -ENOMEM;
+		if (r < 0) {
+			free(made);
+			return phx_err_prefix(err, r, "run %s", names[run]);
+		}
+		p->result[run] = made;
+	}
+	*ret = p->result[run];
+	return 0;
+}

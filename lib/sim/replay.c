@@ -1,0 +1,218 @@
+/* Replay of a journal: see replay.h. Called by phx sim replay and by tests;
+ * never writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "core/core.h"
+#include "sim/replay.h"
+#include "store/store.h"
+
+void phx_sim_replay_fini(struct phx_sim_replay *r)
+{
+	free(r->recorded);
+	free(r->now);
+	*r = (struct phx_sim_replay){0};
+}
+
+struct replay {
+	struct phx_sim_replay *out;
+	struct phx_state state;
+	uint64_t snapshot_seq;
+	char *snapshot; /* of the newest, to compare the state with */
+	struct phx_err *err;
+};
+
+static void replay_fini(struct replay *rp)
+{
+	phx_state_fini(&rp->state);
+	free(rp->snapshot);
+}
+
+/* As the daemon writes them. */
+static char *actions_text(const struct phx_list *actions)
+{
+	PHX_AUTO_JSON json_t *a = json_array();
+	PHX_LIST_EACH(struct phx_action, act, actions)
+	{
+		json_t *j = phx_json_from_record_sparse(&phx_action_record, act);
+		if (!j || json_array_append_new(a, j))
+			return NULL;
+	}
+	return phx_json_text(a);
+}
+
+/* Remember the first difference; a positive result ends the walk. */
+static int differ(struct replay *rp, uint64_t seq, const char *kind, const char *recorded, const char *now,
+		  const char *reason)
+{
+	struct phx_sim_replay *o = rp->out;
+	o->identical = false;
+	o->seq = seq;
+	phx_str_copy(o->kind, sizeof(o->kind), kind);
+	o->recorded = strdup(recorded);
+	o->now = strdup(now);
+	phx_str_copy(o->reason, sizeof(o->reason), reason);
+	return o->recorded && o->now ? 1 : -ENOMEM;
+}
+
+static int compare(struct replay *rp, const struct phx_store_event *stored, const struct phx_outcome *out)
+{
+	PHX_AUTO_FREE char *now = actions_text(&out->actions);
+	if (!now)
+		return -ENOMEM;
+	rp->out->n_actions += out->actions.n;
+	if (strcmp(now, stored->actions))
+		return differ(rp, stored->seq, stored->kind, stored->actions, now, "the actions are others");
+	if (rp->state.seq != stored->seq)
+		return differ(rp, stored->seq, stored->kind, stored->actions, now, "the event changes nothing now");
+	return 0;
+}
+
+/* The first place where two values differ, as "nodes.3.state"; both values then stand there. */
+static void find_difference(const json_t **a, const json_t **b, char *path, size_t size)
+{
+	size_t n = 0;
+	for (bool deeper = true; deeper && n < size;) {
+		const json_t *of_a = *a, *of_b = *b;
+		const char *key;
+		json_t *v;
+		size_t i;
+		deeper = false;
+		json_object_foreach((json_t *)of_a, key, v)
+		{
+			if (deeper || !json_is_object(of_b) || json_equal(v, json_object_get(of_b, key)))
+				continue;
+			*a = v, *b = json_object_get(of_b, key), deeper = true;
+			n += (size_t)snprintf(path + n, size - n, "%s%s", n ? "." : "", key);
+		}
+		json_array_foreach(of_a, i, v)
+		{
+			if (deeper || !json_is_array(of_b) || json_equal(v, json_array_get(of_b, i)))
+				continue;
+			*a = v, *b = json_array_get(of_b, i), deeper = true;
+			n += (size_t)snprintf(path + n, size - n, "%s%zu", n ? "." : "", i);
+		}
+	}
+}
+
+static char *text_or_nothing(const json_t *j)
+{
+	return j ? json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY) : strdup("nothing");
+}
+
+/* The clock is no part of the comparison: events that change nothing move it and are not journalled. */
+static int compare_snapshot(struct replay *rp)
+{
+	PHX_AUTO_JSON json_t *now = phx_json_from_record(&phx_state_record, &rp->state);
+	PHX_AUTO_JSON json_t *kept = NULL;
+	int r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &kept, rp->err);
+	if (r < 0 || !now)
+		return r < 0 ? r : -ENOMEM;
+	json_object_del(now, "now_ms");
+	json_object_del(kept, "now_ms");
+	rp->out->checked_snapshot = rp->snapshot_seq;
+	if (json_equal(now, kept))
+		return 0;
+	const json_t *a = kept, *b = now;
+	char path[256] = "", reason[PHX_ERR_TEXT_MAX];
+	find_difference(&a, &b, path, sizeof(path));
+	snprintf(reason, sizeof(reason), "the state is another than that of the snapshot, at %s",
+		 *path ? path : "its top");
+	PHX_AUTO_FREE char *recorded = text_or_nothing(a);
+	PHX_AUTO_FREE char *mine = text_or_nothing(b);
+	if (!recorded || !mine)
+		return -ENOMEM;
+	return differ(rp, rp->snapshot_seq, "snapshot", recorded, mine, reason);
+}
+
+static int replay_event(void *arg, const struct phx_store_event *stored)
+{
+	struct replay *rp = arg;
+	struct phx_sim_replay *o = rp->out;
+	PHX_AUTO_JSON json_t *j = NULL;
+	struct phx_event ev;
+	struct phx_outcome out = {0};
+	struct phx_err why = {0};
+	int r = phx_json_parse(stored->event, strlen(stored->event), &j, &why);
+	r = r ? r : phx_json_to_record(&phx_event_record, j, &ev, &why);
+	if (r < 0)
+		return phx_err_set(rp->err, -EBADMSG, "event %llu: %s", (unsigned long long)stored->seq, why.text);
+	o->first = o->n_events ? o->first : stored->seq;
+	o->first_ms = o->n_events ? o->first_ms : stored->time_ms;
+	o->last = stored->seq;
+	o->last_ms = stored->time_ms;
+	o->n_events++;
+	r = phx_core_apply(&rp->state, &ev, &out, &why);
+	r = r < 0 ? differ(rp, stored->seq, stored->kind, stored->actions, "", why.text) : compare(rp, stored, &out);
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	if (r == 0 && rp->snapshot && stored->seq == rp->snapshot_seq)
+		r = compare_snapshot(rp);
+	return r;
+}
+
+/* Number of the first event; 0 without any. */
+static int take_first(void *arg, const struct phx_store_event *stored)
+{
+	*(uint64_t *)arg = stored->seq;
+	return 0;
+}
+
+/* From the beginning where the journal reaches back so far, else from the newest snapshot. */
+static int begin_state(struct replay *rp, struct phx_store *store)
+{
+	PHX_AUTO_JSON json_t *j = NULL;
+	uint64_t first = 0;
+	int r = phx_store_latest(store, &rp->snapshot_seq, &rp->snapshot, rp->err);
+	r = r < 0 ? r : phx_store_events(store, 0, 1, NULL, take_first, &first, rp->err);
+	if (r < 0)
+		return r;
+	if (first <= 1 || !rp->snapshot)
+		return phx_state_init(&rp->state);
+	r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &j, rp->err);
+	r = r < 0 ? r : phx_json_to_record(&phx_state_record, j, &rp->state, rp->err);
+	if (r < 0)
+		return phx_err_prefix(rp->err, -EBADMSG, "snapshot %llu", (unsigned long long)rp->snapshot_seq);
+	rp->out->from_snapshot = rp->snapshot_seq;
+	return 0;
+}
+
+/* The store would lock any file, and make a journal of an empty one. */
+static int check_journal(const char *path, struct phx_err *err)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof(magic)];
+	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) || memcmp(head, magic, sizeof(magic)))
+		return phx_err_set(err, -EBADMSG, "%s: this is no journal", path);
+	return 0;
+}
+
+int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_err *err)
+{
+	struct phx_sim_replay out = {.identical = true};
+	PHX_AUTO(replay_fini) struct replay rp = {.out = &out, .err = err};
+	struct phx_store *store = NULL;
+	int r = check_journal(path, err);
+	if (r < 0)
+		return r;
+	r = phx_store_open(path, &store, err);
+	if (r == -EBUSY)
+		return phx_err_prefix(err, r, "phxd has it open; replay a copy (sqlite3 FILE '.backup COPY')");
+	r = r < 0 ? r : begin_state(&rp, store);
+	r = r < 0 ? r : phx_store_events(store, rp.state.seq, 0, NULL, replay_event, &rp, err);
+	phx_store_close(store);
+	if (r < 0) {
+		phx_sim_replay_fini(&out);
+		return strstr(err->text, path) ? r : phx_err_prefix(err, r, "%s", path);
+	}
+	*ret = out;
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* The whole core under faults: 200 lives of a cluster of 64 nodes, by seed, one line a batch; the same seed lives the
+ * same life; a life ends in the invariant that does not hold with its seed and its event list.
+ *
+ *   faults                       what make check runs
+ *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not hold
+ *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
+ * with "re" before them: runtime environments too; with "only N": no fault but number N of the table, often */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/fault.h"
+
+enum { SEEDS = 200, BATCH = 20, HOURS = 24, NODES = 64, WHOLE = 1000000, ONLY_RATE = 400 };
+
+static double cpu_seconds(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void tell(const struct phx_sim_faults_result *r)
+{
+	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed, (double)r->time_ms / 3600000,
+	       r->invariant, r->violation);
+	PHX_LIST_EACH(struct phx_sim_faults_line, l, &r->lines)
+		printf("  %12.3f  %s\n", (double)l->time_ms / 1000, l->text);
+}
+
+/* One life; false when something did not hold, which is told. */
+static bool live(const struct phx_sim_faults_options *o, struct phx_sim_faults_result *ret)
+{
+	struct phx_err err = { 0 };
+	if (phx_sim_faults(o, ret, &err) < 0) {
+		printf("not ok seed %llu: %s\n", (unsigned long long)o->seed, err.text);
+		*ret = (struct phx_sim_faults_result){ 0 };
+		return false;
+	}
+	if (!ret->ok)
+		tell(ret);
+	return ret->ok;
+}
+
+/* ---- one, or many ---- */
+
+static int one(struct phx_sim_faults_options *o)
+{
+	struct phx_sim_faults_result r;
+	o->events_kept = WHOLE;
+	o->whole_every = 1; /* found at once, in the same life */
+	double t = cpu_seconds();
+	bool ok = live(o, &r);
+	t = cpu_seconds() - t;
+	if (ok)
+		printf("ok seed %llu: %.1f h in %.3f s: %llu events, %llu hand-overs, %llu erases, %llu jobs, %llu "
+		       "quarantines, %llu crashes; hash %016llx\n",
+		       (unsigned long long)r.seed, (double)r.time_ms / 3600000, t, (unsigned long long)r.events,
+		       (unsigned long long)r.plans, (unsigned long long)r.erasures, (unsigned long long)r.jobs,
+		       (unsigned long long)r.quarantines, (unsigned long long)r.crashes, (unsigned long long)r.hash);
+	phx_sim_faults_fini(&r);
+	return !ok;
+}
+
+static int many(uint64_t first, uint64_t last, struct phx_sim_faults_options *o)
+{
+	for (o->seed = first; o->seed <= last; o->seed++) {
+		struct phx_sim_faults_result r;
+		bool ok = live(o, &r);
+		phx_sim_faults_fini(&r);
+		if (!ok)
+			return 1;
+	}
+	printf("ok seeds %llu to %llu\n", (unsigned long long)first, (unsigned long long)last);
+	return 0;
+}
+
+/* ---- what make check runs ---- */
+
+struct sum {
+	uint64_t injected[PHX_SIM_FAULTS_MAX], events, crashes, checks;
+	double hours, seconds;
+	bool ok;
+};
+
+/* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same faults. */
+static void batch(uint64_t first, struct sum *s)
+{
+	bool ok = true;
+	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3 };
+	double t = cpu_seconds();
+	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
+		struct phx_sim_faults_result r;
+		ok = live(&o, &r) && ok;
+		for (int i = 0; i < PHX_SIM_FAULTS_MAX; i++)
+			s->injected[i] += r.injected[i];
+		s->events += r.events;
+		s->crashes += r.crashes;
+		s->checks += r.checks;
+		s->hours += (double)r.time_ms / 3600000;
+		phx_sim_faults_fini(&r);
+	}
+	s->seconds += cpu_seconds() - t;
+	s->ok = s->ok && ok;
+	printf("%s seeds %llu to %llu%s\n", ok ? "ok" : "not ok", (unsigned long long)first,
+	       (unsigned long long)first + BATCH - 1, o.res ? ", with runtime environments" : "");
+	fflush(stdout);
+}
+
+/* Every row of the table was really injected. */
+static bool all_injected(const struct sum *s)
+{
+	uint32_t n;
+	bool ok = true;
+	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	for (uint32_t i = 0; i < n; i++) {
+		printf("  %3u %-16s %7llu times\n", infos[i].number, infos[i].name, (unsigned long long)s->injected[i]);
+		ok = ok && s->injected[i] >= SEEDS;
+	}
+	printf("%s every fault was injected\n", ok ? "ok" : "not ok");
+	return ok;
+}
+
+/* The same seed lives the same life, another another; with few nodes too. */
+static bool same_again(void)
+{
+	bool ok = true;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct phx_sim_faults_options o = { .seed = seed, .hours = 12, .nodes = 8 * (uint32_t)seed };
+		struct phx_sim_faults_options p = o;
+		struct phx_sim_faults_result a, b, c;
+		p.seed += 100;
+		live(&o, &a);
+		live(&o, &b);
+		live(&p, &c);
+		ok = ok && a.hash == b.hash && a.events == b.events && a.time_ms == b.time_ms && a.hash != c.hash;
+		phx_sim_faults_fini(&a);
+		phx_sim_faults_fini(&b);
+		phx_sim_faults_fini(&c);
+	}
+	printf("%s the same seed lives the same life\n", ok ? "ok" : "not ok");
+	return ok;
+}
+
+/* Each fault alone: what it does is bearable without the help of another. */
+static bool each_alone(void)
+{
+	uint32_t n;
+	bool ok = true;
+	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct phx_sim_faults_options o = {
+			.seed = infos[i].number, .hours = 6, .nodes = 32, .rate_percent = ONLY_RATE, .only = infos[i].number
+		};
+		struct phx_sim_faults_result r;
+		ok = live(&o, &r) && r.injected[i] && ok;
+		phx_sim_faults_fini(&r);
+	}
+	printf("%s each fault alone\n", ok ? "ok" : "not ok");
+	return ok;
+}
+
+static bool refuses_nonsense(void)
+{
+	struct phx_sim_faults_options many_nodes = { .nodes = 1000 }, no_fault = { .only = 4 };
+	struct phx_sim_faults_result r;
+	struct phx_err err = { 0 };
+	bool ok = phx_sim_faults(&many_nodes, &r, &err) < 0 && strstr(err.text, "nodes");
+	phx_err_clear(&err);
+	ok = ok && phx_sim_faults(&no_fault, &r, &err) < 0 && strstr(err.text, "fault 4");
+	printf("%s options that are impossible are refused\n", ok ? "ok" : "not ok");
+	return ok;
+}
+
+static int all(void)
+{
+	struct sum s = { .ok = true };
+	for (uint64_t first = 1; first <= SEEDS; first += BATCH)
+		batch(first, &s);
+	printf("  %.0f cluster-hours of %d nodes, %llu events, %llu checks, %llu crashes in %.1f s: %.0f cluster-hours a "
+	       "minute\n",
+	       s.hours, NODES, (unsigned long long)s.events, (unsigned long long)s.checks, (unsigned long long)s.crashes,
+	       s.seconds, s.hours * 60 / s.seconds);
+	bool ok = all_injected(&s) && s.ok;
+	ok = same_again() && ok;
+	ok = each_alone() && ok;
+	ok = refuses_nonsense() && ok;
+	return !ok;
+}
+
+int main(int argc, char **argv)
+{
+	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES };
+	if (argc < 2)
+		return all();
+	if (!strcmp(argv[1], "re") && argc > 2) {
+		o.res = true;
+		argv++;
+		argc--;
+	}
+	if (!strcmp(argv[1], "only") && argc > 3) {
+		o.only = (uint32_t)strtoul(argv[2], NULL, 10);
+		o.rate_percent = ONLY_RATE;
+		argv += 2;
+		argc -= 2;
+	}
+	char *dash = strchr(argv[1], '-');
+	o.seed = strtoull(argv[1], NULL, 10);
+	if (argc > 2)
+		o.hours = (uint32_t)strtoul(argv[2], NULL, 10);
+	if (argc > 3)
+		o.nodes = (uint32_t)strtoul(argv[3], NULL, 10);
+	return dash ? many(o.seed, strtoull(dash + 1, NULL, 10), &o) : one(&o);
+}

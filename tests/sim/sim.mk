@@ -1,0 +1,11 @@
+# The fault simulation: 200 seeds (part of make check), and planted bugs that it must find (tests/planted/README.md).
+
+SIM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/*.c))
+DEPS_FILES += $(SIM_BIN:%=%.d)
+
+.PHONY: check-sim check-planted
+check-sim: $(SIM_BIN)
+	$(Q)tests/run $(SIM_BIN)
+check-planted: $(BUILD)/libphx.a
+	$(Q)BUILD=$(BUILD) CC="$(CC)" FLAGS="-std=gnu17 -D_GNU_SOURCE $(OPT) -Ilib -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
+		tests/run tests/planted/run
