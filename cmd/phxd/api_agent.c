@@ -72,6 +72,17 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	phx_event_fini(&ev);
 }
 
+/* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as after any 503. */
+static bool take_told(struct daemon *d, struct phx_http_request *q, const char *node)
+{
+	size_t n = 0;
+	phx_http_body(q, &n);
+	if (live_may_tell(d->live, node, n))
+		return true;
+	phx_http_reply_error(q, -EAGAIN, "this node tells more than is kept of one: ask again later");
+	return false;
+}
+
 /* ---- registration ---- */
 
 static void reply_hello(struct daemon *d, struct phx_http_request *q, const char *node)
@@ -114,7 +125,7 @@ void api_hello(struct phx_http_request *q, void *arg)
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	PHX_STR_SET(ev.address, phx_http_peer(q)->address);
-	if (take_hello(q, j, &ev)) {
+	if (take_hello(q, j, &ev) && take_told(d, q, ev.node)) {
 		live_heard(d->live, ev.node);
 		/* what it last reported is of before: its next beat is told whole */
 		live_untold(d->live, ev.node);
@@ -164,7 +175,7 @@ static void tell_report(struct daemon *d, const char *node, const json_t *j)
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
 	snprintf(ev.actual_role, sizeof(ev.actual_role), "%s", role);
 	snprintf(ev.actual_identity, sizeof(ev.actual_identity), "%s", identity);
-	snprintf(ev.text, sizeof(ev.text), "%.150s", text);
+	take_words(ev.text, 151, text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
 }
@@ -188,6 +199,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 	const json_t *monitor = json_object_get(j, "monitor");
 	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
 	live_set_monitor(d->live, node, text);
+	balance_sample(d->balance, node, monitor);
 	tell_report(d, node, j);
 	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
 	live_hold(d->live, node, q, json_object_get(j, "running"), wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
@@ -203,26 +215,42 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 	int64_t size = phx_json_int(wipe, "size_bytes", 0), verified = phx_json_int(wipe, "verified_bytes", 0);
 	ev->erased_bytes = size > 0 ? (uint64_t)size : 0;
 	ev->verified_bytes = verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
-	return TAKE(q, wipe, "disk_id", ev->erased_disk) && TAKE(q, wipe, "detail", ev->text) &&
+	if (phx_json_str(wipe, "detail", "")[0])
+		take_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
+	return TAKE(q, wipe, "disk_id", ev->erased_disk) &&
 	       take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
+}
+
+static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id, struct phx_event *ev)
+{
+	int64_t run = 0, cpu_ms = 0, memory = 0;
+	if (!take_number(q, j, "run", 0, UINT32_MAX, &run) || !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
+	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory))
+		return false;
+	ev->kind = PHX_EV_job_result;
+	ev->job = id;
+	ev->run = (uint32_t)run;
+	ev->forced = phx_json_bool(j, "forced", false);
+	ev->cpu_ms = (uint64_t)cpu_ms;
+	ev->memory_peak_bytes = (uint64_t)memory;
+	return true;
 }
 
 static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
+	int64_t attempt = phx_json_int(j, "attempt", 0);
 	if (id <= 0 || epoch < 0) {
 		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
 		return false;
 	}
 	ev->result = phx_json_int(j, "result", 0);
-	snprintf(ev->text, sizeof(ev->text), "%s", phx_json_str(j, "text", ""));
-	if (!strcmp(phx_json_str(j, "kind", ""), "job")) {
-		ev->kind = PHX_EV_job_result;
-		ev->job = (uint64_t)id;
-		return true;
-	}
+	take_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
+	if (!strcmp(phx_json_str(j, "kind", ""), "job"))
+		return take_job_result(q, j, (uint64_t)id, ev);
 	ev->kind = PHX_EV_step_result;
 	ev->step_id = (uint64_t)id;
+	ev->attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
 	ev->epoch = (uint64_t)epoch;
 	return take_wipe(q, j, ev);
 }
@@ -256,7 +284,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
+	if (!j || !take_told(d, q, ev.node))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	int r = phx_json_to_record(&phx_facts_record, j, &ev.facts, &err);

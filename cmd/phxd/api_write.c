@@ -2,6 +2,7 @@
  * node, answered after its commit. */
 #include "phxd/daemon.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,25 @@
 #include "deploy/store.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
+#include "power/power.h"
+
+/* What cannot work is refused now, and not when the power of a node is wanted. */
+static bool take_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc *ret)
+{
+	struct phx_err err = { 0 };
+	const json_t *bmc = json_object_get(j, "bmc");
+	if (!take_record(q, j, "bmc", &phx_bmc_record, ret))
+		return false;
+	struct phx_bmc whole = *ret;
+	PHX_STR_SET(whole.node, "its-node"); /* the core fills it in */
+	int r = json_object_size(bmc) && !ret->driver[0] ? phx_err_set(&err, -EINVAL, "driver: is missing") :
+							   phx_power_check(&whole, &err);
+	if (r < 0) {
+		phx_err_prefix(&err, r, "bmc");
+		phx_http_reply_error(q, -EINVAL, err.text);
+	}
+	return r == 0;
+}
 
 void api_node_add(struct phx_http_request *q, void *arg)
 {
@@ -24,11 +44,15 @@ void api_node_add(struct phx_http_request *q, void *arg)
 	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "hold", &ev.hold) ||
 	    !TAKE(q, j, "name", ev.node) || !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
 	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) || !take_macs(q, j, &ev.macs) ||
-	    !take_record(q, j, "bmc", &phx_bmc_record, &ev.bmc)) {
+	    !take_bmc(q, j, &ev.bmc)) {
 		phx_event_fini(&ev);
 		return;
 	}
-	int r = engine_submit(d->engine, &ev, &out, &err);
+	struct in_addr unused;
+	int r = ev.ip[0] && inet_pton(AF_INET, ev.ip, &unused) != 1 ?
+			phx_err_set(&err, -EINVAL, "ip: '%s' is no IPv4 address", ev.ip) :
+			0;
+	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:s}", "seq",
 						 (json_int_t)phx_store_last(engine_store(d->engine)), "node", ev.node);
 	if (r < 0)
@@ -52,6 +76,7 @@ static const struct {
 	{ "resume", PHX_EV_resume, false },	  { "quarantine", PHX_EV_quarantine, false },
 	{ "power", PHX_EV_power, false },	  { "rm", PHX_EV_node_remove, false },
 	{ "bmc", PHX_EV_node_bmc, false },	  { "inspect", PHX_EV_inspect, false },
+	{ "label", PHX_EV_node_label, false },
 };
 
 static int find_action(const char *name)
@@ -69,17 +94,37 @@ static bool take_setup(struct phx_http_request *q, const json_t *j, struct phx_e
 	       take_enum(q, j, "method", &phx_wipe_method_names, &ev->setup.method);
 }
 
+/* "labels": {KEY: VALUE, or null to take it off} */
+static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	json_t *labels = json_object_get(j, "labels"), *value;
+	const char *key;
+	bool ok = !labels || (json_is_object(labels) && json_object_size(labels) <= PHX_LABELS_MAX);
+	json_object_foreach(labels, key, value)
+	{
+		struct phx_label *l = ok && json_is_string(value) ? phx_list_push(&ev->labels, sizeof(*l)) : NULL;
+		struct phx_word *w = ok && json_is_null(value) ? phx_list_push(&ev->unlabel, sizeof(*w)) : NULL;
+		ok = (l && PHX_STR_SET(l->key, key) == 0 && PHX_STR_SET(l->value, json_string_value(value)) == 0) ||
+		     (w && PHX_STR_SET(w->text, key) == 0);
+	}
+	if (ok)
+		return true;
+	phx_http_reply_error(q, -EINVAL, "labels: expected an object of at most 32 short texts, or null to take one off");
+	return false;
+}
+
 /* What all nodes of the request have in common; false after answering. */
 static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	static const char *const members[] = { "nodes", "dry_run", "role", "pool",  "name",  "op",     "text",
-					       "setup", "method",  "bmc",  "encrypt", "pin", "power_cycle", "force" };
+					       "setup", "method",  "bmc",  "encrypt", "pin", "power_cycle", "force",
+					       "labels" };
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_bool(q, j, "encrypt", &ev->encrypt) &&
 	       take_bool(q, j, "pin", &ev->pin) && take_bool(q, j, "power_cycle", &ev->power_cycle) &&
 	       take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
 	       TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) && take_setup(q, j, ev) &&
-	       take_record(q, j, "bmc", &phx_bmc_record, &ev->bmc);
+	       take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
 }
 
 /* The plan of an order, and whether it can begin: the image it writes must be there whole, or a node would be taken
@@ -199,8 +244,10 @@ void api_action(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	struct phx_event ev = { .kind = (int)actions[which].kind };
 	bool dry_run;
-	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run))
+	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run)) {
+		phx_event_fini(&ev);
 		return;
+	}
 	const char *list = phx_json_str(j, "nodes", "");
 	int r = list[0] ? names_parse(d, list, &names, &err) :
 			  phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
@@ -212,6 +259,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	else
 		act_on_all(d, q, &ev, &names, dry_run);
 	phx_nodeset_fini(&names);
+	phx_event_fini(&ev);
 }
 
 void api_reload(struct phx_http_request *q, void *arg)

@@ -87,14 +87,15 @@ static int put_settings(struct daemon *d, struct phx_err *err)
 	return submit(d, &ev, err);
 }
 
-/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves. */
+/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one that has the name of an
+ * RE is not made. */
 static int put_pools(struct daemon *d, json_t *errors, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools)
 	{
 		struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = *p };
 		int r = submit(d, &ev, err);
-		if (r == -EBUSY)
+		if (r == -EBUSY || r == -EEXIST)
 			complain(errors, "%s", err->text);
 		else if (r < 0)
 			return r;
@@ -120,7 +121,7 @@ static bool named(const struct phx_list *roles, const char *name)
 	return false;
 }
 
-/* Names of the core's pools (or roles) that configuration no longer has. */
+/* Names of the core's pools (or roles) that configuration no longer has; the pool of an RE never was there. */
 static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles)
 {
 	struct phx_list names = { 0 };
@@ -130,7 +131,8 @@ static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles
 		const char *name = roles ? PHX_LIST_AT(have, struct phx_role, i)->name :
 					   PHX_LIST_AT(have, struct phx_pool, i)->name;
 		struct phx_word *w;
-		if (!(roles ? named(roles, name) : configured_pool(d, name)) && (w = phx_list_push(&names, sizeof(*w))))
+		bool kept = roles ? named(roles, name) : configured_pool(d, name) || phx_state_re(s, name);
+		if (!kept && (w = phx_list_push(&names, sizeof(*w))))
 			PHX_STR_SET(w->text, name);
 	}
 	engine_unlock(d->engine);

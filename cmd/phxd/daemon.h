@@ -13,6 +13,7 @@
 struct live;  /* live.c: liveness and long polls */
 struct exec;  /* exec.c: actions to drivers */
 struct waits; /* waits.c: clients that wait for events */
+struct balance; /* balance.c: use of web instances, tables of directors */
 
 struct daemon {
 	struct phx_config cfg;
@@ -23,6 +24,7 @@ struct daemon {
 	struct live *live;
 	struct exec *exec;
 	struct waits *waits;
+	struct balance *balance;
 	struct phx_children *children;
 	struct phx_http_server *http;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
@@ -42,7 +44,10 @@ bool live_heard(struct live *l, const char *node);
 /** What a node last measured, as JSON text; copied (malloc'd) or NULL. */
 char *live_monitor(struct live *l, const char *node);
 void live_set_monitor(struct live *l, const char *node, const char *text);
-/** True when `report` (role, identity, health) differs from the last one of this node; remembers it. */
+/** May this node have so many bytes journalled? False while it tells more than is kept of one node: ask again later. */
+bool live_may_tell(struct live *l, const char *node, size_t bytes);
+/** True when `report` (role, identity, health) differs from the last one of this node, and the node may tell; remembers
+ * it. */
 bool live_report_changed(struct live *l, const char *node, const char *report);
 /** What is known of a node did not reach the core, or is of before: its next beat is told whole. */
 void live_untold(struct live *l, const char *node);
@@ -73,6 +78,17 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 void waits_wake(struct waits *w, uint64_t seq);
 int waits_tick(struct waits *w);
 
+/* ---- balance.c ---- */
+
+int balance_new(struct daemon *d, struct balance **ret);
+/** When nobody asks any more. Safe on NULL. */
+void balance_free(struct balance *b);
+/** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is counted for its web RE. */
+void balance_sample(struct balance *b, const char *node, const json_t *monitor);
+/** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean use over the
+ * instances of each web RE goes to the core. Returns ms until it wants to be called again. */
+int balance_tick(struct balance *b);
+
 /* ---- catalog.c ---- */
 
 /** Read pools, settings, roles and rules into the core; `ret_errors` (json array, may be NULL) gets what was refused.
@@ -99,12 +115,28 @@ json_t *view_status(struct daemon *d);
 json_t *view_order(struct daemon *d, const struct phx_order *o);
 char *view_metrics(struct daemon *d);
 
+/* ---- view_re.c ---- */
+
+/** An RE as the API shows it: record, what it holds, jobs, partner. Under the engine's lock. New reference. */
+json_t *view_re(const struct phx_state *s, const struct phx_re *re, int64_t now_ms);
+
+/** What each active RE holds and wants, as metrics. Under the engine's lock. */
+void view_re_metrics(struct phx_buf *b, const struct phx_state *s);
+
+/* ---- re_dir.c ---- */
+
+/** Make the data directories of all REs that are there, remove those of REs that are destroyed. At start, and whenever one
+ * came or went. What cannot be done is told on stderr and tried again the next time. */
+void re_dirs_sync(struct daemon *d);
+
 /* ---- people ---- */
 
 enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, PERSON_PROVIDER };
 enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
 /** "uid:1000", "node:n1", "cert:NAME" into an event's `by`. */
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
+/** The name by which REs are owned: that of the certificate, or of the user on this machine. False: it has none. */
+bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX]);
 /** False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
 /** The node that a request of a node's certificate speaks for: the certificate must still be the enrolled one (a newer
@@ -131,6 +163,8 @@ HANDLER(api_packages);
 HANDLER(api_events);
 HANDLER(api_config);
 HANDLER(api_metrics);
+/* balance.c */
+HANDLER(api_balance);
 /* api_write.c */
 HANDLER(api_node_add);
 HANDLER(api_action);
@@ -140,8 +174,17 @@ HANDLER(api_job_submit);
 HANDLER(api_jobs);
 HANDLER(api_job);
 HANDLER(api_job_cancel);
+HANDLER(api_job_hold);
+HANDLER(api_job_release);
 HANDLER(api_job_output);
 HANDLER(api_job_output_put);
+/* api_re.c */
+HANDLER(api_res);
+HANDLER(api_re);
+HANDLER(api_re_ask);
+HANDLER(api_re_order);
+/* api_history.c */
+HANDLER(api_re_history);
 /* api_agent.c */
 HANDLER(api_enrol);
 HANDLER(api_hello);

@@ -98,25 +98,38 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 	return r < 0 ? phx_err_prefix(rp->err, -EPROTO, "replay of event %llu", (unsigned long long)stored->seq) : 0;
 }
 
-static int load_snapshot(struct engine *e, struct phx_state *ret, struct phx_err *err)
+/* The newest snapshot below `seq`, or the state before the first event. -EBADMSG: it is damaged. */
+static int load_snapshot(struct engine *e, uint64_t seq, struct phx_state *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	PHX_AUTO_JSON json_t *j = NULL;
-	int r = phx_store_latest(e->store, &e->snapshot_seq, &text, err);
+	int r = phx_store_latest_before(e->store, seq, &e->snapshot_seq, &text, err);
 	if (r < 0)
 		return r;
 	if (!text)
 		return phx_state_init(ret);
 	r = phx_json_parse(text, strlen(text), &j, err);
 	r = r ? r : phx_json_to_record(&phx_state_record, j, ret, err);
-	return r < 0 ? phx_err_prefix(err, r, "snapshot %llu", (unsigned long long)e->snapshot_seq) : 0;
+	return r < 0 ? phx_err_prefix(err, -EBADMSG, "snapshot %llu", (unsigned long long)e->snapshot_seq) : 0;
+}
+
+/* A snapshot only saves time: where one is damaged the events lead there from the one before. */
+static int load_state(struct engine *e, struct phx_state *ret, struct phx_err *err)
+{
+	int r = load_snapshot(e, INT64_MAX, ret, err);
+	while (r == -EBADMSG) {
+		fprintf(stderr, "phxd: %s; going on from an older one\n", err->text);
+		*ret = (struct phx_state){ 0 };
+		r = load_snapshot(e, e->snapshot_seq, ret, err);
+	}
+	return r;
 }
 
 /* Fills e->state from the store; the old state is kept on failure. */
 static int reload(struct engine *e, struct phx_err *err)
 {
 	struct phx_state fresh = { 0 };
-	int r = load_snapshot(e, &fresh, err);
+	int r = load_state(e, &fresh, err);
 	struct replay rp = { &fresh, err };
 	r = r ? r : phx_store_events(e->store, fresh.seq, 0, NULL, replay_event, &rp, err);
 	r = r ? r : phx_state_check(&fresh, err);

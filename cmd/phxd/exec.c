@@ -154,6 +154,8 @@ static void do_key(struct exec *x, const struct phx_action *act)
 		.kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch, .result = r
 	};
 	PHX_STR_SET(ev.node, act->node);
+	if (!act->step_id)
+		PHX_STR_SET(ev.name, act->key_id);
 	snprintf(ev.text, sizeof(ev.text), "%s", err.text);
 	submit(x, &ev);
 }

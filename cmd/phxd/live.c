@@ -13,6 +13,10 @@
 
 enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000 };
 
+/* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps everything, and a
+ * node gone mad (or bad) must not fill the head's disk. */
+enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
+
 /* One node as it is heard now. */
 struct contact {
 	char node[PHX_NAME_MAX];
@@ -26,6 +30,7 @@ struct contact {
 	struct phx_http_request *held;
 	int64_t held_until_ms;
 	json_t *running;
+	int64_t told_bytes, told_ms; /* what it had journalled lately, and as of when */
 };
 
 struct live {
@@ -135,12 +140,34 @@ void live_set_monitor(struct live *l, const char *node, const char *text)
 	free(copy);
 }
 
+/* Under the lock. */
+static bool may_tell(struct contact *c, size_t bytes, int64_t now)
+{
+	int64_t forgotten = now - c->told_ms;
+	c->told_bytes = c->told_bytes > forgotten ? c->told_bytes - forgotten : 0;
+	c->told_ms = now;
+	if (c->told_bytes + (int64_t)bytes > TELL_BYTES_MAX)
+		return false;
+	c->told_bytes += (int64_t)bytes;
+	return true;
+}
+
+bool live_may_tell(struct live *l, const char *node, size_t bytes)
+{
+	int64_t now = engine_now(l->d->engine);
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node, now);
+	bool may = !c || may_tell(c, bytes, now);
+	pthread_mutex_unlock(&l->lock);
+	return may;
+}
+
 bool live_report_changed(struct live *l, const char *node, const char *report)
 {
 	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
-	bool changed = c && strcmp(c->report, report) != 0;
+	bool changed = c && strcmp(c->report, report) != 0 && may_tell(c, REPORT_BYTES, now);
 	if (changed)
 		snprintf(c->report, sizeof(c->report), "%s", report);
 	pthread_mutex_unlock(&l->lock);
@@ -162,18 +189,29 @@ void live_untold(struct live *l, const char *node)
 
 /* ---- long polls ---- */
 
+/* Beats list what runs: a step as its id, a run of a job as [ID, RUN], a director's table as ["table", ID]. */
+static bool is_same(const json_t *it, const struct phx_order *o)
+{
+	const json_t *first = json_array_get(it, 0), *second = json_array_get(it, 1);
+	json_int_t id = (json_int_t)o->id;
+	if (!strcmp(o->kind, "table"))
+		return json_is_string(first) && json_integer_value(second) == id;
+	if (!strcmp(o->kind, "job"))
+		return json_is_integer(first) && json_integer_value(first) == id &&
+		       json_integer_value(second) == (json_int_t)o->run;
+	return json_is_integer(it) && json_integer_value(it) == id;
+}
+
 static bool is_running(const json_t *running, const struct phx_order *o)
 {
 	size_t i;
-	json_t *id;
+	json_t *it;
 	/* a kill is for something that runs: it always goes out */
 	if (!strcmp(o->kind, "kill"))
 		return false;
-	/* steps and jobs count apart: a job's id comes negated */
-	json_int_t want = !strcmp(o->kind, "job") ? -(json_int_t)o->id : (json_int_t)o->id;
-	json_array_foreach((json_t *)running, i, id)
+	json_array_foreach((json_t *)running, i, it)
 	{
-		if (json_integer_value(id) == want)
+		if (is_same(it, o))
 			return true;
 	}
 	return false;

@@ -2,6 +2,7 @@
  * drivers, then turns the loop: deadlines, silence, signals, watchdog. */
 #include "phxd/daemon.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 #include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
-enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024 };
+enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024, N_LISTENERS = 3 };
 
 /* ---- what the engine calls ---- */
 
@@ -51,6 +52,7 @@ static int turn(struct loop *l)
 	int ms = engine_tick(l->d->engine, MAX_WAIT_MS);
 	ms = min(ms, live_tick(l->d->live));
 	ms = min(ms, waits_tick(l->d->waits));
+	ms = min(ms, balance_tick(l->d->balance));
 	uint64_t now;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
 	sd_event_source_set_time(l->timer, now + (uint64_t)ms * 1000);
@@ -139,6 +141,23 @@ static int open_engine(struct daemon *d, struct phx_err *err)
 	return r;
 }
 
+/* A journal that knows nothing beside keys that it once ordered was lost, or is not mounted: going on would give those
+ * disks up and their nodes to strangers. */
+static int check_journal(struct daemon *d, struct phx_err *err)
+{
+	bool fresh = engine_lock(d->engine)->seq == 0;
+	engine_unlock(d->engine);
+	DIR *dir = fresh ? opendir(d->cfg.key_dir) : NULL;
+	int r = 0;
+	for (struct dirent *e; dir && r == 0 && (e = readdir(dir));)
+		if (e->d_name[0] != '.')
+			r = phx_err_set(err, -ENOENT, "%s is empty, but %s holds keys of encrypted disks: restore the journal, "
+					"or move the keys away to give those disks up", d->cfg.journal, d->cfg.key_dir);
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
 static int start_http(struct daemon *d, struct phx_err *err)
 {
 	struct phx_http_server_config config = {
@@ -155,6 +174,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.spool_dir = d->cfg.output_dir,
 		.threads = d->cfg.http_threads,
 		.connections_max = d->cfg.connections_max,
+		.per_address_max = d->cfg.connections_per_address,
 	};
 	int r = phx_http_server_start(&config, &d->http, err);
 	/* who may do what is decided by peer credentials: users submit jobs through the same socket */
@@ -168,10 +188,14 @@ static int start(struct daemon *d, struct phx_err *err)
 	int r = make_dirs(d, err);
 	r = r ? r : open_pki(d, err);
 	r = r ? r : open_engine(d, err);
+	r = r ? r : check_journal(d, err);
 	r = r ? r : live_new(d, &d->live);
 	r = r ? r : waits_new(d, &d->waits);
+	r = r ? r : balance_new(d, &d->balance);
 	r = r ? r : exec_new(d, &d->exec, err);
 	r = r ? r : catalog_load(d, NULL, err);
+	if (r == 0)
+		re_dirs_sync(d);
 	r = r ? r : net_start(d, err);
 	r = r ? r : start_http(d, err);
 	if (r == 0)
@@ -187,6 +211,7 @@ static void stop(struct daemon *d)
 	phx_http_server_free(d->http);
 	exec_free(d->exec);
 	net_stop(d);
+	balance_free(d->balance);
 	waits_free(d->waits);
 	live_free(d->live);
 	engine_close(d->engine);
@@ -248,7 +273,7 @@ int main(int argc, char **argv)
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	allow_files(d.cfg.connections_max + FILES_BESIDE);
+	allow_files((rlim_t)d.cfg.connections_max * N_LISTENERS + FILES_BESIDE);
 	r = start(&d, &err);
 	r = r < 0 ? r : run_loop(&d);
 	if (r < 0)

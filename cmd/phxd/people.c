@@ -1,6 +1,7 @@
 /* Who asks, and what they may. The resource provider is root, the socket's
- * group, or a provider certificate; service providers and users read and
- * submit; nodes speak for themselves only. */
+ * group, or a provider certificate; service providers (a group, or a
+ * certificate) ask for REs and order theirs; users submit and see their jobs;
+ * nodes speak for themselves only. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -49,9 +50,11 @@ static enum person of_certificate(enum phx_cert_kind kind)
 
 enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
 {
-	if (peer->via == PHX_HTTP_UNIX)
-		return peer->uid == 0 || in_group(peer->uid, peer->gid, d->cfg.socket_group) ? PERSON_PROVIDER :
-											      PERSON_USER;
+	if (peer->via == PHX_HTTP_UNIX) {
+		if (peer->uid == 0 || in_group(peer->uid, peer->gid, d->cfg.socket_group))
+			return PERSON_PROVIDER;
+		return in_group(peer->uid, peer->gid, d->cfg.service_group) ? PERSON_SERVICE_PROVIDER : PERSON_USER;
+	}
 	return peer->has_cert ? of_certificate(peer->cert.kind) : PERSON_NOBODY;
 }
 
@@ -64,6 +67,17 @@ void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 			 peer->cert.name);
 	else
 		snprintf(ret, ret_size, "%.46s", peer->address);
+}
+
+bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	ret[0] = '\0';
+	if (peer->via != PHX_HTTP_UNIX)
+		return peer->has_cert && phx_str_copy(ret, PHX_NAME_MAX, peer->cert.name) == 0;
+	return getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
+	       phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)

@@ -20,10 +20,23 @@ bool take_text(struct phx_http_request *q, const json_t *j, const char *key, cha
 	const json_t *v = json_object_get(j, key);
 	if (!v || json_is_null(v))
 		return true;
-	if (json_is_string(v) && phx_str_copy(dst, dst_size, json_string_value(v)) == 0)
+	const char *text = json_string_value(v);
+	/* what is shown on terminals and written into lines has no control characters in it */
+	for (const char *p = text; p && *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return refuse(q, key, "must not hold control characters");
+	if (text && phx_str_copy(dst, dst_size, text) == 0)
 		return true;
 	snprintf(why, sizeof(why), "must be a text of at most %zu characters", dst_size - 1);
 	return refuse(q, key, why);
+}
+
+void take_words(char *dst, size_t dst_size, const char *src)
+{
+	snprintf(dst, dst_size, "%s", src);
+	for (char *p = dst; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' ';
 }
 
 bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret)

@@ -5,9 +5,11 @@
 
 #include "phxd/daemon.h"
 
-/** String member into dst; an absent or null one leaves it. */
+/** String member into dst, without control characters; an absent or null one leaves it. */
 bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst, size_t dst_size);
 #define TAKE(q, j, key, dst) take_text((q), (j), (key), (dst), sizeof(dst))
+/** Words of an agent for people, cut to what fits: no lines and no escapes of terminals are left in them. */
+void take_words(char *dst, size_t dst_size, const char *src);
 /** true or false; an absent one is false. */
 bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret);
 /** A whole number from min to max; an absent one leaves it. */

@@ -167,6 +167,7 @@ char *view_metrics(struct daemon *d)
 		counts[n->state]++;
 		up += n->up;
 	}
+	view_re_metrics(&b, s);
 	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
 		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i], counts[i]);

@@ -38,15 +38,16 @@ int waits_new(struct daemon *d, struct waits **ret)
 	return 0;
 }
 
-/* The last note among an event's actions becomes its text: it tells in a sentence what came of it. */
-static const char *note_of(const json_t *actions)
+/* The last note among an event's actions becomes its text: it tells in a sentence what came of it. What concerns an RE is
+ * for the resource provider; its owner asks for its history. */
+static const char *note_of(const json_t *actions, bool all)
 {
 	const char *note = NULL;
 	size_t i;
 	json_t *act;
 	json_array_foreach((json_t *)actions, i, act)
 	{
-		if (!strcmp(phx_json_str(act, "kind", ""), "note"))
+		if (!strcmp(phx_json_str(act, "kind", ""), "note") && (all || !*phx_json_str(act, "re", "")))
 			note = phx_json_str(act, "text", "");
 	}
 	return note;
@@ -59,7 +60,8 @@ struct collector {
 
 static bool hidden(const struct wait *x, const char *kind, const char *by)
 {
-	return !x->all && phx_str_starts(kind, "job_") && strcmp(by, x->by) != 0;
+	bool private = phx_str_starts(kind, "job_") || phx_str_starts(kind, "re_");
+	return !x->all && private && strcmp(by, x->by) != 0;
 }
 
 static int collect(void *arg, const struct phx_store_event *ev)
@@ -72,7 +74,7 @@ static int collect(void *arg, const struct phx_store_event *ev)
 	if (hidden(c->x, ev->kind, by))
 		return 0;
 	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
-	const char *note = note_of(actions);
+	const char *note = note_of(actions, c->x->all);
 	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq", (json_int_t)ev->seq, "time_ms",
 			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
 			      note ? note : phx_event_text((enum phx_event_kind)kind), "node", ev->node, "by", by);

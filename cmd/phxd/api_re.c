@@ -1,0 +1,241 @@
+/* The API of runtime environments: asked for, created, ordered, looked at. Who
+ * may order what is the core's table (re/life.def); here it is found out what
+ * the asker is to an RE: the resource provider, its service provider (the owner
+ * that its agreement names), or nobody, for whom it is not there. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "phxd/take.h"
+
+struct asker {
+	bool provider;
+	char account[PHX_NAME_MAX];
+};
+
+static struct asker asker_of(struct daemon *d, const struct phx_http_request *q)
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	struct asker a = { .provider = person_of(d, peer) == PERSON_PROVIDER };
+	person_account(peer, a.account);
+	return a;
+}
+
+/* One who is both says so in the agreement (000 4.2: the relationship 'same'). */
+static bool is_service_provider(const struct asker *a, const struct phx_agreement *g)
+{
+	return (a->account[0] && !strcmp(a->account, g->owner)) || (a->provider && g->relationship == PHX_RE_SAME);
+}
+
+static bool may_see(const struct asker *a, const struct phx_agreement *g)
+{
+	return a->provider || is_service_provider(a, g);
+}
+
+static void reply_no_re(struct phx_http_request *q, const char *name)
+{
+	char text[128];
+	snprintf(text, sizeof(text), "there is no RE '%s'", name);
+	phx_http_reply_error(q, -ENOENT, text);
+}
+
+/* ---- looking ---- */
+
+void api_res(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct asker asker = asker_of(d, q);
+	int64_t now_ms = engine_now(d->engine);
+	PHX_AUTO_JSON json_t *list = json_array();
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+		if (may_see(&asker, &re->agreement))
+			json_array_append_new(list, view_re(s, re, now_ms));
+	engine_unlock(d->engine);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "res", list);
+	phx_http_reply_json(q, 200, j);
+}
+
+void api_re(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct asker asker = asker_of(d, q);
+	int64_t now_ms = engine_now(d->engine);
+	const char *name = phx_http_param(q, 0);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, name);
+	PHX_AUTO_JSON json_t *j = re && may_see(&asker, &re->agreement) ? view_re(s, re, now_ms) : NULL;
+	engine_unlock(d->engine);
+	if (j)
+		phx_http_reply_json(q, 200, j);
+	else
+		reply_no_re(q, name);
+}
+
+/* ---- doing ---- */
+
+static json_t *notes_json(const struct phx_outcome *out)
+{
+	json_t *notes = json_array();
+	PHX_LIST_EACH(struct phx_action, act, &out->actions)
+		if (act->kind == PHX_ACT_NOTE)
+			json_array_append_new(notes, json_string(act->text));
+	return notes;
+}
+
+/* Done, or tried on a copy, and answered. */
+static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev, const char *name, bool dry_run)
+{
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	int r;
+	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
+	if (dry_run) {
+		ev->now_ms = engine_now(d->engine);
+		const struct phx_state *s = engine_lock(d->engine);
+		ev->now_ms = s->now_ms > ev->now_ms ? s->now_ms : ev->now_ms;
+		r = phx_core_try(s, ev, &out, &err);
+		engine_unlock(d->engine);
+	} else {
+		r = engine_submit(d->engine, ev, &out, &err);
+	}
+	bool moved = ev->kind == PHX_EV_re_create || ev->kind == PHX_EV_re_destroy;
+	if (r == 0 && !dry_run && moved)
+		re_dirs_sync(d);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:I,s:s,s:b,s:b,s:o}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
+			  "changed", out.changed, "dry_run", dry_run, "notes", notes_json(&out));
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, answer);
+	phx_outcome_fini(&out);
+}
+
+/* The members that are given, over an agreement's defaults. */
+static bool take_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
+{
+	struct phx_err err = { 0 };
+	struct phx_agreement fallback;
+	json_t *given = json_object_get(j, "agreement");
+	phx_agreement_init(&fallback);
+	PHX_AUTO_JSON json_t *whole = phx_json_from_record(&phx_agreement_record, &fallback);
+	int r = json_is_object(given) ? 0 : phx_err_set(&err, -EINVAL, "agreement: must be an object");
+	if (r == 0 && json_object_update(whole, given))
+		r = -ENOMEM;
+	r = r ? r : phx_json_to_record(&phx_agreement_record, whole, ret, &err);
+	if (r == 0)
+		return true;
+	phx_http_reply_error(q, r, err.text);
+	return false;
+}
+
+/* A service provider's own, whatever it says; the resource provider names whose it is, unless it is his own. */
+static bool settle_owner(struct phx_http_request *q, const struct asker *asker, struct phx_agreement *g)
+{
+	bool own = !asker->provider || g->relationship == PHX_RE_SAME;
+	if (!g->owner[0] && own)
+		PHX_STR_SET(g->owner, asker->account);
+	if (!g->owner[0]) {
+		phx_http_reply_error(q, -EINVAL, "owner: whose RE is it? Name its service provider");
+		return false;
+	}
+	if (asker->provider || !strcmp(g->owner, asker->account))
+		return true;
+	phx_http_reply_error(q, -EPERM, "owner: a service provider asks for an RE of its own only");
+	return false;
+}
+
+void api_re_ask(struct phx_http_request *q, void *arg)
+{
+	static const char *const members[] = { "agreement", "create", "dry_run" };
+	struct daemon *d = arg;
+	struct asker asker = asker_of(d, q);
+	struct phx_event ev = { 0 };
+	bool create, dry_run;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j || !take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "create", &create) ||
+	    !take_bool(q, j, "dry_run", &dry_run) || !take_agreement(q, j, &ev.agreement))
+		return;
+	ev.kind = create ? PHX_EV_re_create : PHX_EV_re_request;
+	if (settle_owner(q, &asker, &ev.agreement)) {
+		bool as_provider = create ? asker.provider : !is_service_provider(&asker, &ev.agreement);
+		ev.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+		carry_out(d, q, &ev, ev.agreement.name, dry_run);
+	}
+	phx_event_fini(&ev);
+}
+
+static const struct {
+	const char *name;
+	enum phx_event_kind kind;
+	bool provider; /* the resource provider's */
+} orders[] = {
+	{ "create", PHX_EV_re_create, true },
+	{ "refuse", PHX_EV_re_refuse, true },
+	{ "withdraw", PHX_EV_re_withdraw, false },
+	{ "activate", PHX_EV_re_activate, false },
+	{ "suspend", PHX_EV_re_suspend, false },
+	{ "resume", PHX_EV_re_resume, false },
+	{ "deactivate", PHX_EV_re_deactivate, false },
+	{ "safe-deactivate", PHX_EV_re_safe_deactivate, false },
+	{ "destroy", PHX_EV_re_destroy, true },
+	{ "use", PHX_EV_re_use, true },
+};
+
+/* What the asker is to the RE, for this order; false: nothing that may know of it. */
+static bool find_who(struct daemon *d, const struct asker *asker, const char *name, bool provider_s, int *ret_who)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, name);
+	bool seen = re && may_see(asker, &re->agreement);
+	bool service = re && is_service_provider(asker, &re->agreement);
+	engine_unlock(d->engine);
+	bool as_provider = asker->provider && (provider_s || !service);
+	*ret_who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+	return seen;
+}
+
+static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev, bool *ret_dry_run)
+{
+	static const char *const members[] = { "dry_run", "text", "use_ppm" };
+	int64_t use_ppm = 0;
+	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "dry_run", ret_dry_run) ||
+	    !TAKE(q, j, "text", ev->text) || !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
+		return false;
+	ev->use_ppm = (uint32_t)use_ppm;
+	if (ev->kind != PHX_EV_re_use || json_object_get(j, "use_ppm"))
+		return true;
+	phx_http_reply_error(q, -EINVAL, "use_ppm: is missing: CPU use of one instance, millionths of its share");
+	return false;
+}
+
+void api_re_order(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct asker asker = asker_of(d, q);
+	const char *name = phx_http_param(q, 0), *order = phx_http_param(q, 1);
+	struct phx_event ev = { 0 };
+	bool dry_run;
+	size_t i = 0;
+	while (i < PHX_ARRAY_SIZE(orders) && strcmp(orders[i].name, order))
+		i++;
+	if (i == PHX_ARRAY_SIZE(orders)) {
+		phx_http_reply_error(q, -ENOENT, "there is no such operation on an RE");
+		return;
+	}
+	ev.kind = (int)orders[i].kind;
+	if (!find_who(d, &asker, name, orders[i].provider, &ev.who) || phx_str_copy(ev.re, sizeof(ev.re), name) < 0) {
+		reply_no_re(q, name);
+		return;
+	}
+	if (ev.kind == PHX_EV_re_use && ev.who != PHX_RE_WHO_PROVIDER) {
+		phx_http_reply_error(q, -EPERM, "measurements are taken from the resource provider only");
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (j && take_order(q, j, &ev, &dry_run))
+		carry_out(d, q, &ev, name, dry_run);
+}
