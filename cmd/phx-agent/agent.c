@@ -86,19 +86,23 @@ int agent_read_facts(struct agent *a, struct phx_err *err)
 
 /* ---- jobs to the head ---- */
 
-static void job_reported(void *arg, uint64_t id)
+static void job_reported(void *arg, uint64_t id, uint32_t run)
 {
 	struct agent *a = arg;
-	jobs_reported(a->jobs, id);
+	jobs_reported(a->jobs, (struct job_run){id, run});
 }
 
 static void job_ended(void *arg, const struct job_end *end)
 {
 	struct agent *a = arg;
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:i,s:I,s:s}", "kind", "job", "id", (json_int_t)end->id, "epoch",
-					    0, "result", (json_int_t)end->status, "text", end->text);
-	if (!j || outbox_put(a->outbox, end->id, true, j, end->output, job_reported, a) < 0)
-		agent_log("job %llu: out of memory for its result", (unsigned long long)end->id);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:s}", "kind", "job", "id", (json_int_t)end->run.id, "run",
+			  (json_int_t)end->run.run, "epoch", 0, "result", (json_int_t)end->status, "forced",
+			  end->forced, "cpu_ms", (json_int_t)end->cpu_ms, "memory_peak_bytes",
+			  (json_int_t)end->memory_peak_bytes, "text", end->text);
+	struct outbox_subject about = {true, end->run.id, end->run.run};
+	if (!j || outbox_put(a->outbox, about, j, end->output, job_reported, a) < 0)
+		agent_log("job %llu: out of memory for its result", (unsigned long long)end->run.id);
 }
 
 /* ---- start and end ---- */
@@ -116,6 +120,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, job_ended, a};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
+	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(agent_client, a, &a->outbox, err);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);

@@ -19,6 +19,7 @@
 #include "phx-agent/journal.h"
 #include "phx-agent/outbox.h"
 #include "phx-agent/service.h"
+#include "phx-agent/web.h"
 #include "phx-agent/worker.h"
 
 struct agent {
@@ -29,6 +30,7 @@ struct agent {
 	struct services *services;
 	struct health *health;
 	struct jobs *jobs;
+	struct web *web;
 	struct outbox *outbox;
 	struct worker *worker;
 	pthread_t link;

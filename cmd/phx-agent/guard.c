@@ -10,49 +10,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
-
-/* the same as phx_role_check()'s */
-static const char *const allowed[] = {"/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/"};
-
-/* The system or Phoenix lives by these and by all that is in them. */
-static const char *const kept[] = {
-	"/var/lib/phoenix", "/var/lib/dpkg",      "/var/lib/apt",     "/var/lib/systemd",
-	"/var/lib/dbus",    "/var/cache/phoenix", "/var/log/journal",
-};
-
-static bool inside(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
-/* "//", "/./", "/../" and a final "/" are refused: what is checked is what is removed */
-static bool plain_components(const char *path)
-{
-	for (const char *p = path; *p; p += strcspn(p, "/")) {
-		p++;
-		size_t n = strcspn(p, "/");
-		if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
-			return false;
-	}
-	return true;
-}
+#include "node/role.h"
 
 int guard_check(const char *path, struct phx_err *err)
 {
-	bool below = false;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(allowed); i++)
-		below = below || (phx_str_starts(path, allowed[i]) && path[strlen(allowed[i])]);
-	if (!below)
-		return phx_err_set(
-			err, -EPERM,
-			"%s: only what is below /var/lib, /var/cache, /var/log, /srv or /etc/opt may be removed", path);
-	if (!plain_components(path))
-		return phx_err_set(err, -EPERM, "%s: must be a plain path without \"//\", \".\" or \"..\"", path);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++)
-		if (inside(path, kept[i]))
-			return phx_err_set(err, -EPERM, "%s: belongs to the system (%s)", path, kept[i]);
-	return 0;
+	return phx_role_removal_check(path, err) < 0 ? -EPERM : 0;
 }
 
 /* No component but the last may be a link: walk them without following. */

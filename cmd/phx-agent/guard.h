@@ -4,9 +4,7 @@
 
 #include "base/util.h"
 
-/** Is `path` (as a role names it) one that may be removed: below /var/lib, /var/cache, /var/log, /srv or /etc/opt (and
- * not one of these themselves), plain components, and none of what the system or Phoenix itself lives by? -EPERM says
- * why not. Pure. */
+/** Is `path` (as a role names it) one that may be removed, by phx_role_removal_check()? -EPERM says why not. Pure. */
 int guard_check(const char *path, struct phx_err *err);
 
 /** Check, then remove `path` below `root` ("" = the machine's) with all that is in it. A symbolic link on the way

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,17 +18,53 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STATUS_NOT_STARTED = 126 };
+#include "phx-agent/job_group.h"
+
+enum { STATUS_NOT_STARTED = 126, DIE_AGAIN_MS = 1000 };
+
+enum stage { RUNS, SAVES, ENDS, DIES };
+
+/* A job that is watched. */
+struct watch {
+	const struct job_keeper *k;
+	pid_t job;
+	int from, to, contact, sig;
+	long long left; /* of its output */
+	enum stage stage;
+	int64_t due_ms;   /* of the stage, INT64_MAX never */
+	int64_t limit_ms; /* INT64_MAX none */
+	int64_t lease_ms; /* when it is over unless the head is heard; INT64_MAX none */
+	bool ended, forced;
+	enum job_why why;
+	int status;
+};
+
+int64_t job_clock_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
 
 static void close_from(unsigned from)
 {
 	syscall(SYS_close_range, from, ~0u, 0);
 }
 
+/* The agent is spared when memory runs out; its jobs are not. */
+static void forgo_favour(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+	(void)!write(fd, "0", 1);
+}
+
 static void job_exec(const struct job_keeper *k, int out)
 {
 	setsid();
 	process_reset_signals();
+	forgo_favour();
+	if (k->group_fd >= 0)
+		(void)!write(k->group_fd, "0", 1);
 	int null = open("/dev/null", O_RDONLY);
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
@@ -36,6 +72,8 @@ static void job_exec(const struct job_keeper *k, int out)
 	close_from(3);
 	umask(022);
 	int r = process_become(&k->user);
+	/* after the change of user, which clears it: without its keeper it has no lease */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (r == 0 && chdir("/tmp") < 0)
 		r = -errno;
 	if (r == 0) {
@@ -71,22 +109,22 @@ static bool copy_output(int from, int to, long long *left)
 	return true;
 }
 
-/* Reaps children; true when the job itself ended, its status in *ret_status. */
-static bool reap(pid_t job, int *ret_status)
+/* Reaps children; notes when the job itself ended. */
+static void reap(struct watch *w)
 {
-	bool ended = false;
 	int status;
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-		if (pid != job)
+		if (pid != w->job)
 			continue;
-		ended = true;
-		*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		w->ended = true;
+		w->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	}
-	return ended;
 }
 
-/* Kill every child that is left: those that escaped the session have come to us. */
-static void kill_children(void)
+/* ---- ending it ---- */
+
+/* Every child that is left: those that escaped the session have come to us. */
+static void signal_children(int sig)
 {
 	char buf[4096];
 	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -98,27 +136,144 @@ static void kill_children(void)
 		while (i < n && buf[i] >= '0' && buf[i] <= '9')
 			pid = pid * 10 + (buf[i++] - '0');
 		if (pid > 1)
-			kill(pid, SIGKILL);
+			kill(pid, sig);
 		i++;
 	}
 }
 
-static void kill_rest(pid_t session)
+/* All of the job: its control group; where there is none its process group, and what has fled to us. */
+static void signal_all(const struct watch *w, int sig)
 {
-	kill(-session, SIGKILL);
+	if (job_group_signal(w->k->group, sig) > 0)
+		return;
+	/* it has not entered it yet, and before its setsid() it is no process group either */
+	if (kill(-w->job, sig) < 0 && !w->ended)
+		kill(w->job, sig);
+	signal_children(sig);
+}
+
+static void kill_all(const struct watch *w)
+{
+	job_group_kill(w->k->group);
+	kill(-w->job, SIGKILL);
+	signal_children(SIGKILL);
+}
+
+static bool rest_lives(const struct watch *w)
+{
+	return job_group_populated(w->k->group) || kill(-w->job, 0) == 0;
+}
+
+static void enter(struct watch *w, enum stage stage)
+{
+	const struct job_keeper *k = w->k;
+	int64_t now = job_clock_ms();
+	w->stage = stage;
+	switch (stage) {
+	case RUNS:
+		return;
+	case SAVES:
+		signal_all(w, k->checkpoint_signal);
+		w->due_ms = now + k->checkpoint_ms;
+		return;
+	case ENDS:
+		signal_all(w, SIGTERM);
+		signal_all(w, SIGCONT);
+		w->due_ms = now + k->grace_ms;
+		return;
+	case DIES:
+		kill_all(w);
+		w->due_ms = now + DIE_AGAIN_MS;
+		return;
+	}
+}
+
+static void end_job(struct watch *w, bool to_run_again, enum job_why why)
+{
+	if (w->stage == RUNS) {
+		w->why = why;
+		w->forced = to_run_again;
+	}
+	if (w->stage == RUNS && to_run_again && w->k->checkpoint_signal)
+		enter(w, SAVES);
+	else if (w->stage < ENDS && (w->stage == RUNS || !to_run_again))
+		enter(w, ENDS);
+}
+
+/* The head may have been heard meanwhile. */
+static void look_at_lease(struct watch *w)
+{
+	int64_t heard;
+	if (pread(w->contact, &heard, sizeof(heard), 0) == (ssize_t)sizeof(heard))
+		w->lease_ms = heard + w->k->lease_ms;
+	if (w->lease_ms <= job_clock_ms())
+		end_job(w, true, JOB_WHY_LEASE);
+}
+
+static void look_at_clock(struct watch *w)
+{
+	int64_t now = job_clock_ms();
+	if (w->stage == RUNS && now >= w->limit_ms)
+		end_job(w, false, JOB_WHY_LIMIT);
+	if (w->stage == RUNS && now >= w->lease_ms)
+		look_at_lease(w);
+	if (w->stage != RUNS && now >= w->due_ms)
+		enter(w, w->stage == SAVES ? ENDS : DIES);
+}
+
+static int time_left(const struct watch *w)
+{
+	int64_t next = w->stage != RUNS ? w->due_ms : w->limit_ms < w->lease_ms ? w->limit_ms : w->lease_ms;
+	if (next == INT64_MAX)
+		return -1;
+	int64_t left = next - job_clock_ms();
+	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+static void take_signals(struct watch *w)
+{
+	struct signalfd_siginfo info;
+	while (read(w->sig, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == JOB_SIGNAL_END)
+			end_job(w, false, JOB_WHY_TOLD);
+		if (info.ssi_signo == JOB_SIGNAL_RETURN)
+			end_job(w, true, JOB_WHY_TOLD);
+	}
+}
+
+static void kill_rest(const struct watch *w)
+{
 	/* children of the killed come one generation a turn */
 	for (int i = 0; i < 100; i++) {
-		kill_children();
+		kill_all(w);
 		pid_t pid = waitpid(-1, NULL, 0);
 		if (pid < 0 && errno == ECHILD)
 			return;
 	}
 }
 
-static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, int status)
+/* ---- its end ---- */
+
+static void read_usage(const struct watch *w, uint64_t *ret_cpu_ms, uint64_t *ret_memory)
 {
-	char text[16];
-	int n = snprintf(text, sizeof(text), "%d\n", status);
+	struct rusage u = {0};
+	getrusage(RUSAGE_CHILDREN, &u);
+	*ret_cpu_ms = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+	*ret_memory = (uint64_t)u.ru_maxrss * 1024;
+	job_group_usage(w->k->group, ret_cpu_ms, ret_memory);
+}
+
+static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, const struct watch *w)
+{
+	char text[96];
+	uint64_t cpu_ms = 0, memory = 0;
+	if (w)
+		read_usage(w, &cpu_ms, &memory);
+	rmdir(k->group);
+	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d\n", w ? w->status : STATUS_NOT_STARTED,
+			 w && w->forced, (unsigned long long)cpu_ms, (unsigned long long)memory,
+			 w ? (int)w->why : JOB_WHY_NOTHING);
 	int fd = open(k->end_tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text, (size_t)n) != n || fsync(fd) < 0 || rename(k->end_tmp, k->end_path) < 0)
 		_exit(1);
@@ -126,30 +281,49 @@ static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, in
 	_exit(0);
 }
 
-static int watch_job(pid_t job, int from, int to)
+/* Until the job has ended, and, when it was told to, all that belongs to it, or its time for that is over. */
+static void watch_job(struct watch *w)
+{
+	bool open_stream = true;
+	while (!w->ended || (w->stage != RUNS && w->stage != DIES && rest_lives(w))) {
+		struct pollfd fds[] = {{w->sig, POLLIN, 0}, {open_stream ? w->from : -1, POLLIN, 0}};
+		poll(fds, 2, time_left(w));
+		take_signals(w);
+		reap(w);
+		if (fds[1].revents)
+			open_stream = copy_output(w->from, w->to, &w->left);
+		if (!w->ended || w->stage != RUNS)
+			look_at_clock(w);
+	}
+	kill_rest(w);
+	fcntl(w->from, F_SETFL, O_NONBLOCK);
+	while (copy_output(w->from, w->to, &w->left))
+		;
+}
+
+static int watch_signals(void)
 {
 	sigset_t set;
-	long long left = JOB_OUTPUT_MAX;
-	int status = 255;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	int sig = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	bool open_stream = true;
-	while (!reap(job, &status)) {
-		struct pollfd fds[] = {{sig, POLLIN, 0}, {open_stream ? from : -1, POLLIN, 0}};
-		struct signalfd_siginfo info;
-		poll(fds, 2, -1);
-		if (fds[0].revents)
-			(void)!read(sig, &info, sizeof(info));
-		if (fds[1].revents)
-			open_stream = copy_output(from, to, &left);
+	sigaddset(&set, JOB_SIGNAL_END);
+	sigaddset(&set, JOB_SIGNAL_RETURN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Keep nothing of the agent's: its sockets must close when it ends. */
+static void keep_four(int fds[4])
+{
+	int moved[4];
+	for (int i = 0; i < 4; i++)
+		moved[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD, 64);
+	for (int i = 0; i < 4; i++) {
+		close(3 + i);
+		if (moved[i] >= 0)
+			dup2(moved[i], 3 + i);
+		fds[i] = moved[i] < 0 ? -1 : 3 + i;
 	}
-	kill_rest(job);
-	fcntl(from, F_SETFL, O_NONBLOCK);
-	while (copy_output(from, to, &left))
-		;
-	return status;
+	close_from(7);
 }
 
 void job_keeper_run(const struct job_keeper *k)
@@ -159,18 +333,25 @@ void job_keeper_run(const struct job_keeper *k)
 	prctl(PR_SET_NAME, "phx-job");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
-		publish_end(k, STATUS_NOT_STARTED);
-	pid_t job = fork();
-	if (job == 0)
+		publish_end(k, NULL);
+	struct watch w = {.k = k, .left = JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
+	w.limit_ms = k->limit_ms > 0 ? job_clock_ms() + k->limit_ms : INT64_MAX;
+	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? job_clock_ms() + k->lease_ms : INT64_MAX;
+	w.job = fork();
+	if (w.job == 0)
 		job_exec(k, pipe_fds[1]);
-	if (job < 0)
-		publish_end(k, STATUS_NOT_STARTED);
-	char text[16];
-	(void)!pwrite(k->lock_fd, text, (size_t)snprintf(text, sizeof(text), "%d\n", (int)job), 0);
-	/* keep nothing of the agent's: its sockets must close when it ends */
-	int keep[] = {fcntl(out, F_DUPFD, 64), fcntl(pipe_fds[0], F_DUPFD, 64), fcntl(k->lock_fd, F_DUPFD, 64)};
-	for (int i = 0; i < 3; i++)
-		dup2(keep[i], 3 + i);
-	close_from(6);
-	publish_end(k, watch_job(job, 4, 3));
+	if (w.job < 0)
+		publish_end(k, NULL);
+	char text[32];
+	(void)!pwrite(k->lock_fd, text, (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)getpid(), (int)w.job), 0);
+	int fds[4] = {out, pipe_fds[0], k->lock_fd, k->contact_fd};
+	keep_four(fds);
+	w.to = fds[0];
+	w.from = fds[1];
+	w.contact = fds[3];
+	w.sig = watch_signals();
+	if (w.lease_ms != INT64_MAX)
+		look_at_lease(&w);
+	watch_job(&w);
+	publish_end(k, &w);
 }

@@ -1,58 +1,40 @@
-/* Jobs of this node: see jobs.h. Files of job ID in STATE/jobs:
- *
- *	ID.json   it is known, and must never be started (again)
- *	ID.run    locked while its keeper lives; holds the session of the job
- *	ID.end    its exit status
- *
- * Known, not locked and without an end: lost, which counts as 255. Output is in
- * CACHE/jobs/ID.out. Never decides which job runs. */
+/* Jobs of this node: see jobs.h. What is kept of them is in job_store.h, what
+ * they find around them in job_env.h; each run has a keeper (job_keeper.h) and,
+ * where there are any, a control group (job_group.h). RUN/jobs/contact says when
+ * the head was last heard: keepers read it. Never decides which job runs. */
 #include "phx-agent/jobs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/nodeset.h"
-#include "phx-agent/config.h"
+#include "phx-agent/job_env.h"
+#include "phx-agent/job_group.h"
 #include "phx-agent/job_keeper.h"
+#include "phx-agent/job_store.h"
 #include "phx-agent/log.h"
 
-enum {
-	POLL_MS = 50,
-	KILL_AFTER_MS = 5000,
-	DIE_MS = 10000,
-	RECORDS_KEPT = 256,
-	STATUS_LOST = 255,
-	STATUS_NEVER_RAN = 143
-};
-
-struct job_record {
-	uint64_t id;
-	bool reported;
-};
-static const struct phx_field job_fields[] = {PHX_U64(struct job_record, id), PHX_BOOL(struct job_record, reported)};
-static const struct phx_record job_record = PHX_RECORD("job", struct job_record, job_fields);
+enum { POLL_MS = 20, DIE_MS = 10000, STATUS_NEVER_RAN = 143 };
 
 struct running {
-	uint64_t id;
-	bool ended;      /* and told, but not reported yet */
-	int64_t kill_ms; /* when SIGKILL is due; 0 = not asked to end */
-	pid_t keeper;    /* our child, to be reaped; 0 = an earlier agent's */
+	struct job_run run;
+	bool ended;         /* and told, but not reported yet */
+	pid_t keeper;       /* our child, to be reaped; 0 = an earlier agent's */
+	int64_t goodbye_ms; /* how long it may take to end */
 };
 
 struct jobs {
-	char dir[AGENT_PATH_MAX + 8], out_dir[AGENT_PATH_MAX + 8], node_dir[AGENT_PATH_MAX + 8];
+	struct job_store store;
+	char node_dir[AGENT_PATH_MAX + 8];
+	char groups[JOB_GROUP_MAX];
+	int contact_fd;
 	jobs_ended_fn ended;
 	void *arg;
 	pthread_t thread;
@@ -62,127 +44,62 @@ struct jobs {
 	struct phx_list list; /* struct running */
 };
 
-/* ---- files ---- */
-
-static char *job_path(const struct jobs *j, uint64_t id, const char *what)
-{
-	return phx_path("%s/%" PRIu64 ".%s", j->dir, id, what);
-}
-
-static int read_record(const struct jobs *j, uint64_t id, struct job_record *ret)
-{
-	PHX_AUTO_FREE char *path = job_path(j, id, "json");
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *json = NULL;
-	size_t n;
-	int r = path ? phx_file_read(path, 4096, &text, &n, NULL) : -ENOMEM;
-	if (r == 0)
-		r = phx_json_parse(text, n, &json, NULL);
-	return r < 0 ? r : phx_json_to_record(&job_record, json, ret, NULL);
-}
-
-static int write_record(const struct jobs *j, const struct job_record *rec, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = job_path(j, rec->id, "json");
-	PHX_AUTO_JSON json_t *json = phx_json_from_record(&job_record, rec);
-	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
-	if (!path || !text)
-		return -ENOMEM;
-	return phx_file_write(path, text, strlen(text), 0600, err);
-}
-
-static int write_end(const struct jobs *j, uint64_t id, int status, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = job_path(j, id, "end");
-	char text[16];
-	int n = snprintf(text, sizeof(text), "%d\n", status);
-	return path ? phx_file_write(path, text, (size_t)n, 0600, err) : -ENOMEM;
-}
-
-static void remove_file(char *path)
-{
-	if (path)
-		unlink(path);
-	free(path);
-}
-
-/* The session of a job whose keeper lives; 0 when it does not. */
-static pid_t living_session(const struct jobs *j, uint64_t id, bool *ret_alive)
-{
-	PHX_AUTO_FREE char *path = job_path(j, id, "run");
-	char text[16] = "";
-	*ret_alive = false;
-	if (!path)
-		return 0;
-	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		return 0;
-	*ret_alive = true;
-	(void)!read(fd, text, sizeof(text) - 1);
-	return (pid_t)strtol(text, NULL, 10);
-}
-
-static void read_end(const struct jobs *j, uint64_t id, struct job_end *ret)
-{
-	PHX_AUTO_FREE char *path = job_path(j, id, "end");
-	PHX_AUTO_FREE char *text = NULL;
-	uint64_t status;
-	*ret = (struct job_end){.id = id, .status = STATUS_LOST};
-	snprintf(ret->output, sizeof(ret->output), "%s/%" PRIu64 ".out", j->out_dir, id);
-	if (path && phx_file_read(path, 16, &text, NULL, NULL) == 0) {
-		text[strcspn(text, "\n")] = '\0';
-		if (phx_u64_parse(text, 0, 255, &status) == 0) {
-			ret->status = (int64_t)status;
-			return;
-		}
-	}
-	PHX_STR_SET(ret->text, "the job's process is gone, how it ended is not known");
-}
-
 /* ---- the list; all with the lock held ---- */
 
-static struct running *find(struct jobs *j, uint64_t id)
+static struct running *find(struct jobs *j, struct job_run run)
 {
 	PHX_LIST_EACH(struct running, r, &j->list)
-	if (r->id == id)
+	if (r->run.id == run.id && r->run.run == run.run)
 		return r;
 	return NULL;
 }
 
-static int track(struct jobs *j, uint64_t id, pid_t keeper)
+static bool tracked(void *arg, uint64_t id)
 {
-	struct running *r = find(j, id);
+	struct jobs *j = arg;
+	PHX_LIST_EACH(struct running, r, &j->list)
+	if (r->run.id == id)
+		return true;
+	return false;
+}
+
+static void untrack(struct jobs *j, struct job_run run)
+{
+	struct running *r = find(j, run);
+	if (r)
+		phx_list_remove(&j->list, sizeof(*r), (uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
+}
+
+static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodbye_ms)
+{
+	struct running *r = find(j, run);
 	if (!r)
 		r = phx_list_push(&j->list, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	*r = (struct running){.id = id, .keeper = keeper};
+	*r = (struct running){.run = run, .keeper = keeper, .goodbye_ms = goodbye_ms};
 	pthread_cond_broadcast(&j->changed);
 	return 0;
 }
 
-static void signal_job(struct jobs *j, uint64_t id, int sig)
+/* A keeper that was killed has left its job behind. */
+static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 {
-	bool alive;
-	pid_t session = living_session(j, id, &alive);
-	/* before its setsid() it is not yet a group */
-	if (session > 1 && kill(-session, sig) < 0)
-		kill(session, sig);
+	job_group_remove(j->groups, run.id, run.run);
+	if (session > 1)
+		kill(-session, SIGKILL);
 }
 
 static void look_after(struct jobs *j, struct running *r, struct job_end *ret_end)
 {
-	bool alive;
-	living_session(j, r->id, &alive);
-	if (!alive) {
-		if (r->keeper > 0)
-			waitpid(r->keeper, NULL, 0);
-		read_end(j, r->id, ret_end);
-		r->ended = true;
-	} else if (r->kill_ms && agent_now_ms() >= r->kill_ms) {
-		signal_job(j, r->id, SIGKILL);
-		r->kill_ms = agent_now_ms() + 1000;
-	}
+	pid_t keeper, session;
+	if (job_store_alive(&j->store, r->run, &keeper, &session))
+		return;
+	if (r->keeper > 0)
+		waitpid(r->keeper, NULL, 0);
+	job_store_read_end(&j->store, r->run, ret_end);
+	clear_away(j, r->run, ret_end->status == 255 && ret_end->forced ? session : 0);
+	r->ended = true;
 }
 
 static void look_after_all(struct jobs *j)
@@ -223,132 +140,112 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+void jobs_heard(struct jobs *j, int64_t clock_ms)
+{
+	(void)!pwrite(j->contact_fd, &clock_ms, sizeof(clock_ms), 0);
+}
+
 /* ---- starting ---- */
 
-struct environment {
-	struct phx_buf words; /* NUL-separated */
-	char *list[10];
-};
-
-static void add_word(struct environment *e, const char *name, const char *value)
+/* What the keeper must not lose: it is forked with every signal blocked. */
+static pid_t fork_blocked(void)
 {
-	phx_buf_addf(&e->words, "%s=%s", name, value);
-	phx_buf_add(&e->words, "", 1);
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+	if (pid != 0)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return pid;
 }
 
-static int fold_nodes(const struct phx_job *job, char **ret_folded, char **ret_lines)
+static int fork_keeper(const struct jobs *j, struct job_run run, struct job_keeper *k, struct phx_err *err)
 {
-	struct phx_nodeset set = {0};
-	PHX_AUTO(phx_buf_fini) struct phx_buf lines = {0};
-	int r = 0;
-	PHX_LIST_EACH(struct phx_job_part, p, &job->parts)
-	{
-		r = r ? r : phx_nodeset_add(&set, p->node);
-		phx_buf_addf(&lines, "%s\n", p->node);
-	}
-	*ret_folded = r == 0 ? phx_nodeset_fold(&set) : NULL;
-	*ret_lines = phx_buf_take(&lines);
-	phx_nodeset_fini(&set);
-	return *ret_folded && *ret_lines ? 0 : -ENOMEM;
-}
-
-static void add_user(struct environment *e, const struct phx_job *job)
-{
-	struct passwd pw, *found = NULL;
-	char buf[4096];
-	bool known = getpwuid_r(job->uid, &pw, buf, sizeof(buf), &found) == 0 && found;
-	add_word(e, "HOME", known ? pw.pw_dir : "/tmp");
-	add_word(e, "USER", known ? pw.pw_name : job->user);
-	add_word(e, "LOGNAME", known ? pw.pw_name : job->user);
-}
-
-static int make_environment(const struct jobs *j, const struct phx_job *job, struct environment *ret,
-			    struct phx_err *err)
-{
-	PHX_AUTO_FREE char *folded = NULL;
-	PHX_AUTO_FREE char *lines = NULL;
-	PHX_AUTO_FREE char *file = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, job->id);
-	char id[32];
-	int r = fold_nodes(job, &folded, &lines);
-	if (r < 0 || !file)
-		return -ENOMEM;
-	r = phx_file_write(file, lines, strlen(lines), 0644, err);
-	if (r < 0)
-		return r;
-	snprintf(id, sizeof(id), "%" PRIu64, job->id);
-	add_word(ret, "PATH", "/usr/local/bin:/usr/bin:/bin");
-	add_user(ret, job);
-	add_word(ret, "PHX_JOB_ID", id);
-	add_word(ret, "PHX_JOB_NODES", folded);
-	add_word(ret, "PHX_JOB_NODEFILE", file);
-	if (ret->words.failed)
-		return -ENOMEM;
-	size_t n = 0;
-	for (char *p = ret->words.data; p < ret->words.data + ret->words.n; p += strlen(p) + 1)
-		ret->list[n++] = p;
-	return 0;
-}
-
-static int open_lock(const struct jobs *j, uint64_t id, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = job_path(j, id, "run");
-	int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-	if (fd < 0)
-		return phx_err_set(err, path ? -errno : -ENOMEM, "job %" PRIu64 ": lock: %s", id, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		close(fd);
-		return phx_err_set(err, -EBUSY, "job %" PRIu64 ": runs already", id);
-	}
-	return fd;
-}
-
-static int fork_keeper(const struct jobs *j, const struct phx_job *job, struct job_keeper *k, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *output = phx_path("%s/%" PRIu64 ".out", j->out_dir, job->id);
-	PHX_AUTO_FREE char *end = job_path(j, job->id, "end");
-	PHX_AUTO_FREE char *tmp = job_path(j, job->id, "end.tmp");
+	PHX_AUTO_FREE char *output = job_store_output(&j->store, run);
+	PHX_AUTO_FREE char *end = job_store_path(&j->store, run, "end");
+	PHX_AUTO_FREE char *tmp = job_store_path(&j->store, run, "end.tmp");
+	char group[JOB_GROUP_MAX];
 	if (!output || !end || !tmp)
 		return -ENOMEM;
 	k->output = output;
 	k->end_path = end;
 	k->end_tmp = tmp;
-	PHX_AUTO_CLOSE int lock_fd = open_lock(j, job->id, err);
+	k->contact_fd = j->contact_fd;
+	PHX_AUTO_CLOSE int lock_fd = job_store_lock(&j->store, run, err);
 	if (lock_fd < 0)
 		return lock_fd;
 	k->lock_fd = lock_fd;
-	pid_t pid = fork();
+	PHX_AUTO_CLOSE int group_fd = job_group_make(j->groups, run.id, run.run, group);
+	k->group_fd = group_fd;
+	k->group = group;
+	pid_t pid = fork_blocked();
 	if (pid == 0)
 		job_keeper_run(k);
-	return pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", job->id, strerror(errno));
+	return pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
+}
+
+static int64_t goodbye_of(const struct phx_job *job)
+{
+	return (int64_t)job->checkpoint_ms + job->grace_ms;
 }
 
 /* Known from here on, so that whatever happens it is never started again. */
-static int launch(struct jobs *j, const struct phx_job *job, struct phx_err *err)
+static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct environment env = {0};
-	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid}, .env = env.list};
+	struct job_run run = {job->id, job->kills};
+	struct job_env env = {0};
+	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid},
+			       .env = env.list,
+			       .lease_ms = job->lease_ms,
+			       .grace_ms = job->grace_ms,
+			       .checkpoint_ms = job->checkpoint_ms,
+			       .checkpoint_signal = (int)job->checkpoint_signal,
+			       .limit_ms = job->estimate_ms};
 	PHX_AUTO_FREE char **argv = calloc(job->argv.n + 1, sizeof(*argv));
-	if (!argv)
+	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, job->id);
+	if (!argv || !nodes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->argv.n; i++)
 		argv[i] = PHX_LIST_AT(&job->argv, struct phx_word, i)->text;
 	k.argv = argv;
-	int r = write_record(j, &(struct job_record){.id = job->id}, err);
+	struct job_record rec = {.id = run.id, .run = run.run, .goodbye_ms = goodbye_of(job)};
+	int r = job_store_write(&j->store, &rec, err);
+	r = r ? r : job_env_make(job, node, nodes, &env, err);
 	if (r == 0)
-		r = make_environment(j, job, &env, err);
-	if (r == 0)
-		r = fork_keeper(j, job, &k, err);
-	phx_buf_fini(&env.words);
-	return r < 0 ? r : track(j, job->id, r);
+		r = fork_keeper(j, run, &k, err);
+	job_env_fini(&env);
+	return r < 0 ? r : track(j, run, r, goodbye_of(job));
 }
 
-/* A job that is known already: its end is told again, unless it is on its way. */
-static int repeat(struct jobs *j, uint64_t id)
+/* A run that is known already: its end is told again, unless it is on its way. */
+static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
 {
-	return find(j, id) ? 0 : track(j, id, 0);
+	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
 }
 
-int jobs_start(struct jobs *j, const struct phx_job *job, struct phx_err *err)
+/* An older run of the job is here: it goes at once, since the head has given it up. */
+static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job, const char *node,
+		   struct phx_err *err)
+{
+	struct job_run old = {rec->id, rec->run};
+	pid_t keeper, session;
+	if (job_store_alive(&j->store, old, &keeper, &session)) {
+		if (keeper > 1)
+			kill(keeper, JOB_SIGNAL_END);
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id, old.run);
+	}
+	clear_away(j, old, session);
+	untrack(j, old);
+	job_store_forget(&j->store, old);
+	return launch(j, job, node, err);
+}
+
+static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err)
+{
+	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known", rec->id, run, rec->run);
+}
+
+int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	struct job_record rec;
 	if (job->uid == 0 || job->gid == 0)
@@ -356,58 +253,81 @@ int jobs_start(struct jobs *j, const struct phx_job *job, struct phx_err *err)
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
 	pthread_mutex_lock(&j->lock);
-	int r = j->closed ? -ECANCELED : read_record(j, job->id, &rec);
+	int r = j->closed ? -ECANCELED : job_store_read(&j->store, job->id, &rec);
 	if (r == -ENOENT)
-		r = launch(j, job, err);
+		r = launch(j, job, node, err);
+	else if (r == 0 && rec.run > job->kills)
+		r = stale(&rec, job->kills, err);
+	else if (r == 0 && rec.run < job->kills)
+		r = replace(j, &rec, job, node, err);
 	else if (r != -ECANCELED)
-		r = repeat(j, job->id);
+		r = repeat(j, (struct job_run){job->id, job->kills}, goodbye_of(job));
 	pthread_mutex_unlock(&j->lock);
 	return r;
 }
 
 /* ---- ending ---- */
 
-static void end_job(struct jobs *j, struct running *r)
+static void tell_keeper(struct jobs *j, const struct running *r, int sig)
 {
-	if (r->ended || r->kill_ms)
-		return;
-	signal_job(j, r->id, SIGTERM);
-	r->kill_ms = agent_now_ms() + KILL_AFTER_MS;
+	pid_t keeper, session;
+	if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
+		kill(r->keeper, sig);
+	else if (job_store_alive(&j->store, r->run, &keeper, &session) && keeper > 1)
+		kill(keeper, sig);
 }
 
-int jobs_kill(struct jobs *j, uint64_t id, struct phx_err *err)
+/* A run that never began, and never will. */
+static int bar(struct jobs *j, struct job_run run, const struct job_record *older, struct phx_err *err)
+{
+	pid_t keeper, session;
+	if (older && job_store_alive(&j->store, (struct job_run){older->id, older->run}, &keeper, &session))
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id, older->run);
+	int r = job_store_write(&j->store, &(struct job_record){.id = run.id, .run = run.run}, err);
+	r = r ? r : job_store_write_end(&j->store, run, STATUS_NEVER_RAN, err);
+	return r ? r : track(j, run, 0, 0);
+}
+
+int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
 {
 	struct job_record rec;
-	int r = 0;
 	pthread_mutex_lock(&j->lock);
-	struct running *run = find(j, id);
-	if (run) {
-		end_job(j, run);
-	} else {
-		if (read_record(j, id, &rec) == -ENOENT) {
-			r = write_record(j, &(struct job_record){.id = id}, err);
-			r = r ? r : write_end(j, id, STATUS_NEVER_RAN, err);
-		}
-		r = r ? r : track(j, id, 0);
-	}
+	struct running *known = find(j, run);
+	int r = known ? 0 : job_store_read(&j->store, run.id, &rec);
+	if (known && !known->ended)
+		tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
+	else if (!known && r == -ENOENT)
+		r = bar(j, run, NULL, err);
+	else if (!known && r == 0 && rec.run > run.run)
+		r = stale(&rec, run.run, err);
+	else if (!known && r == 0 && rec.run < run.run)
+		r = bar(j, run, &rec, err);
+	else if (!known)
+		r = track(j, run, 0, 0);
 	pthread_mutex_unlock(&j->lock);
 	return r;
 }
 
-static bool any_running(struct jobs *j)
+/* How many run, and the longest that one of them may take to end. */
+static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 {
+	uint32_t n = 0;
+	*ret_goodbye_ms = 0;
 	pthread_mutex_lock(&j->lock);
-	bool any = false;
 	PHX_LIST_EACH(struct running, r, &j->list)
-	any = any || !r->ended;
+	{
+		n += !r->ended;
+		if (!r->ended && r->goodbye_ms > *ret_goodbye_ms)
+			*ret_goodbye_ms = r->goodbye_ms;
+	}
 	pthread_mutex_unlock(&j->lock);
-	return any;
+	return n;
 }
 
-static int wait_none(struct jobs *j, uint32_t timeout_ms, bool (*cancelled)(void *), void *arg)
+static int wait_none(struct jobs *j, int64_t timeout_ms, bool (*cancelled)(void *), void *arg)
 {
-	int64_t end = agent_now_ms() + timeout_ms;
-	while (any_running(j)) {
+	int64_t end = agent_now_ms() + timeout_ms, goodbye_ms;
+	while (count_running(j, &goodbye_ms)) {
 		if (cancelled(arg))
 			return -ECANCELED;
 		if (agent_now_ms() >= end)
@@ -419,108 +339,78 @@ static int wait_none(struct jobs *j, uint32_t timeout_ms, bool (*cancelled)(void
 
 int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), void *arg, struct phx_err *err)
 {
+	int64_t goodbye_ms;
 	int r = wait_none(j, grace_ms, cancelled, arg);
 	if (r == -ETIMEDOUT) {
+		count_running(j, &goodbye_ms);
 		pthread_mutex_lock(&j->lock);
 		PHX_LIST_EACH(struct running, run, &j->list)
-		end_job(j, run);
+		if (!run->ended)
+			tell_keeper(j, run, JOB_SIGNAL_RETURN);
 		pthread_mutex_unlock(&j->lock);
-		r = wait_none(j, DIE_MS, cancelled, arg);
+		r = wait_none(j, goodbye_ms + DIE_MS, cancelled, arg);
 	}
 	return r < 0 ? phx_err_set(err, r, "jobs: %s", r == -ETIMEDOUT ? "some do not die" : strerror(-r)) : 0;
 }
 
 /* ---- reported ---- */
 
-struct oldest {
-	uint64_t id;
-	uint32_t n;
-};
-
-/* Ids of the records (ID.json) in the directory, given to `fn`. */
-static int each_record(const struct jobs *j, void (*fn)(void *arg, uint64_t id), void *arg)
-{
-	DIR *d = opendir(j->dir);
-	if (!d)
-		return -errno;
-	for (const struct dirent *e; (e = readdir(d));) {
-		char name[32];
-		uint64_t id;
-		size_t n = strlen(e->d_name);
-		if (n < 6 || n - 5 >= sizeof(name) || !phx_str_eq(e->d_name + n - 5, ".json"))
-			continue;
-		memcpy(name, e->d_name, n - 5);
-		name[n - 5] = '\0';
-		if (phx_u64_parse(name, 0, UINT64_MAX, &id) == 0)
-			fn(arg, id);
-	}
-	closedir(d);
-	return 0;
-}
-
-static void count_oldest(void *arg, uint64_t id)
-{
-	struct oldest *o = arg;
-	if (!o->n || id < o->id)
-		o->id = id;
-	o->n++;
-}
-
-static void prune(struct jobs *j)
-{
-	struct oldest o = {0};
-	if (each_record(j, count_oldest, &o) < 0 || o.n <= RECORDS_KEPT || find(j, o.id))
-		return;
-	remove_file(job_path(j, o.id, "json"));
-	remove_file(job_path(j, o.id, "end"));
-}
-
-void jobs_reported(struct jobs *j, uint64_t id)
+void jobs_reported(struct jobs *j, struct job_run run)
 {
 	struct phx_err err = {0};
+	struct job_record rec;
 	pthread_mutex_lock(&j->lock);
-	for (uint32_t i = 0; i < j->list.n; i++)
-		if (PHX_LIST_AT(&j->list, struct running, i)->id == id) {
-			phx_list_remove(&j->list, sizeof(struct running), i);
-			break;
-		}
-	if (write_record(j, &(struct job_record){id, true}, &err) < 0)
-		agent_log("job %" PRIu64 ": %s", id, err.text);
-	remove_file(job_path(j, id, "run"));
-	remove_file(phx_path("%s/%" PRIu64 ".out", j->out_dir, id));
-	remove_file(phx_path("%s/%" PRIu64 ".nodes", j->node_dir, id));
-	prune(j);
+	untrack(j, run);
+	int r = job_store_read(&j->store, run.id, &rec);
+	if (r == 0 && rec.run == run.run) {
+		rec.reported = true;
+		if (job_store_write(&j->store, &rec, &err) < 0)
+			agent_log("job %" PRIu64 ": %s", run.id, err.text);
+		PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, run.id);
+		if (nodes)
+			unlink(nodes);
+	}
+	job_store_drop(&j->store, run);
+	job_store_prune(&j->store, tracked, j);
 	pthread_mutex_unlock(&j->lock);
 }
 
-uint32_t jobs_ids(struct jobs *j, uint64_t *ret_ids, uint32_t max)
+uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
 {
 	pthread_mutex_lock(&j->lock);
 	uint32_t n = j->list.n;
 	for (uint32_t i = 0; i < n && i < max; i++)
-		ret_ids[i] = PHX_LIST_AT(&j->list, struct running, i)->id;
+		ret[i] = PHX_LIST_AT(&j->list, struct running, i)->run;
 	pthread_mutex_unlock(&j->lock);
 	return n;
 }
 
 /* ---- life ---- */
 
-static void take_up(void *arg, uint64_t id)
+static void take_up(void *arg, const struct job_record *rec)
 {
-	struct jobs *j = arg;
-	struct job_record rec;
-	if (read_record(j, id, &rec) == 0 && !rec.reported)
-		track(j, id, 0);
+	if (!rec->reported)
+		track(arg, (struct job_run){rec->id, rec->run}, 0, rec->goodbye_ms);
 }
 
-static int make_dirs(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
+/* Kept over a restart: keepers have it open. */
+static int open_contact(struct jobs *j, struct phx_err *err)
 {
-	snprintf(j->dir, sizeof(j->dir), "%s/jobs", c->state_dir);
-	snprintf(j->out_dir, sizeof(j->out_dir), "%s/jobs", c->cache_dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->node_dir);
+	j->contact_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	return j->contact_fd < 0 ? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno)) : 0;
+}
+
+static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
+{
 	snprintf(j->node_dir, sizeof(j->node_dir), "%s/jobs", c->run_dir);
-	int r = phx_dir_make(j->dir, 0700, err);
-	r = r ? r : phx_dir_make(j->out_dir, 0700, err);
-	return r ? r : phx_dir_make(j->node_dir, 0755, err);
+	int r = job_store_init(&j->store, c->state_dir, c->cache_dir, err);
+	r = r ? r : phx_dir_make(j->node_dir, 0755, err);
+	r = r ? r : open_contact(j, err);
+	if (r < 0)
+		return r;
+	job_group_find(j->store.dir, j->groups);
+	return job_store_each(&j->store, take_up, j);
 }
 
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)
@@ -530,14 +420,15 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 		return -ENOMEM;
 	j->ended = config->ended;
 	j->arg = config->arg;
+	j->contact_fd = -1;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->changed, NULL);
-	int r = make_dirs(j, config, err);
-	if (r == 0)
-		r = each_record(j, take_up, j);
+	int r = prepare(j, config, err);
 	if (r == 0)
 		r = -pthread_create(&j->thread, NULL, run_thread, j);
 	if (r < 0) {
+		if (j->contact_fd >= 0)
+			close(j->contact_fd);
 		phx_list_fini(&j->list);
 		free(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
@@ -562,6 +453,7 @@ void jobs_free(struct jobs *j)
 	pthread_cond_broadcast(&j->changed);
 	pthread_mutex_unlock(&j->lock);
 	pthread_join(j->thread, NULL);
+	close(j->contact_fd);
 	phx_list_fini(&j->list);
 	pthread_mutex_destroy(&j->lock);
 	pthread_cond_destroy(&j->changed);

@@ -1,18 +1,27 @@
 /* Jobs: a user's program on this node, as that user, never as root. Each runs
  * under a small keeper process of its own, so that it goes on when the agent
- * is started again, and ends whole. Written down before it is started: a job
- * never runs twice. */
+ * is started again, and ends whole. Written down before it is started: a run
+ * of a job never runs twice, and never beside another run of it. */
 #ifndef PHX_AGENT_JOBS_H
 #define PHX_AGENT_JOBS_H
 
 #include "core/state.h"
+#include "phx-agent/config.h"
 
-/** How a job ended. */
-struct job_end {
+/** One run of a job: a job that was killed to run again gets the next number. */
+struct job_run {
 	uint64_t id;
+	uint32_t run;
+};
+
+/** How a run ended. */
+struct job_end {
+	struct job_run run;
 	int64_t status; /* exit status; 128 + signal; 255 lost; 126 could not be started */
+	bool forced;    /* the agent ended it (lease, drain) or lost it: it may run again */
+	uint64_t cpu_ms, memory_peak_bytes;
 	char text[256];
-	char output[320]; /* path of what it wrote; may not exist */
+	char output[AGENT_PATH_MAX + 64]; /* path of what it wrote; may not exist */
 };
 
 /** Called from the jobs thread, once for every end (again after a restart of the agent until jobs_reported()). */
@@ -33,19 +42,25 @@ void jobs_close(struct jobs *j);
 /** Ends the thread; jobs go on. */
 void jobs_free(struct jobs *j);
 
-/** Start job `job`. Known already: nothing is started (an end is reported again). -EPERM uid or gid 0. */
-int jobs_start(struct jobs *j, const struct phx_job *job, struct phx_err *err);
+/** The head answered to what was sent at `clock_ms` (job_clock_ms()): leases count from there. Jobs whose lease ends are
+ * killed by their keepers, whether or not there is an agent. */
+void jobs_heard(struct jobs *j, int64_t clock_ms);
 
-/** SIGTERM to all of the job, SIGKILL after 5 s. An unknown job: reported ended (143), so that it is never started. */
-int jobs_kill(struct jobs *j, uint64_t id, struct phx_err *err);
+/** Start the run `job->kills` of job `job` on this `node`. Known already: nothing is started (an end is reported again).
+ * -EPERM uid or gid 0; -ESTALE a newer run is known; -EAGAIN an older one still runs: it is killed, ask again. */
+int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err);
 
-/** The end of `id` has reached the head: its output is removed, its record stays for a while. */
-void jobs_reported(struct jobs *j, uint64_t id);
+/** All of the run is told to end: SIGTERM, and SIGKILL when its grace is over. `to_run_again`: its checkpoint signal comes
+ * first. An unknown run: reported ended (143), so that it is never started; an older one than is known: -ESTALE. */
+int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err);
 
-/** Jobs that run or whose end is not reported yet: up to `max` ids; returns how many there are. */
-uint32_t jobs_ids(struct jobs *j, uint64_t *ret_ids, uint32_t max);
+/** The end of the run has reached the head: its output is removed, its record stays for a while. */
+void jobs_reported(struct jobs *j, struct job_run run);
 
-/** Wait until no job runs: `grace_ms` for them to end, then they are killed. 0, -ETIMEDOUT when they do not die,
+/** Runs that go on or whose end is not reported yet: up to `max`; returns how many there are. */
+uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
+
+/** Wait until no job runs: `grace_ms` for them to end, then they are ended to run again. 0, -ETIMEDOUT when they do not die,
  * -ECANCELED when `cancelled(arg)` says so. */
 int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), void *arg, struct phx_err *err);
 

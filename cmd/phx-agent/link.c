@@ -16,6 +16,7 @@
 #include "inventory/inventory.h"
 #include "phx-agent/agent.h"
 #include "phx-agent/enrol.h"
+#include "phx-agent/job_keeper.h"
 #include "phx-agent/log.h"
 #include "phx-agent/order.h"
 #include "phx-agent/root.h"
@@ -91,24 +92,47 @@ static void add_where(const struct agent *a, json_t *j)
 	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
 }
 
-static void add_ids(json_t *list, const uint64_t *ids, uint32_t n, int sign)
+static void add_run(json_t *list, uint64_t id, uint32_t run)
 {
-	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		json_array_append_new(list, json_integer(sign * (json_int_t)ids[i]));
+	json_array_append_new(list, json_pack("[I,I]", (json_int_t)id, (json_int_t)run));
 }
 
-/* What the head need not tell again. Steps and jobs count apart: a job's id goes negated. */
+static void add_steps(const struct agent *a, json_t *list)
+{
+	uint64_t ids[IDS_MAX];
+	struct outbox_subject told[IDS_MAX];
+	uint32_t n = worker_ids(a->worker, ids, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		json_array_append_new(list, json_integer((json_int_t)ids[i]));
+	n = outbox_list(a->outbox, false, told, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		json_array_append_new(list, json_integer((json_int_t)told[i].id));
+}
+
+static void add_jobs(const struct agent *a, json_t *list)
+{
+	struct job_run runs[IDS_MAX];
+	struct outbox_subject told[IDS_MAX];
+	uint32_t n = jobs_list(a->jobs, runs, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		add_run(list, runs[i].id, runs[i].run);
+	n = outbox_list(a->outbox, true, told, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		add_run(list, told[i].id, told[i].run);
+}
+
+/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in
+ * force as ["table", ID]. */
 static void add_running(struct link *l, json_t *j)
 {
-	struct agent *a = l->agent;
-	uint64_t ids[IDS_MAX];
 	json_t *list = json_array();
-	add_ids(list, ids, worker_ids(a->worker, ids, IDS_MAX), 1);
-	add_ids(list, ids, outbox_ids(a->outbox, false, ids, IDS_MAX), 1);
+	add_steps(l->agent, list);
 	if (json_array_size(list))
 		l->busy_until_ms = agent_now_ms() + BUSY_MS;
-	add_ids(list, ids, jobs_ids(a->jobs, ids, IDS_MAX), -1);
-	add_ids(list, ids, outbox_ids(a->outbox, true, ids, IDS_MAX), -1);
+	add_jobs(l->agent, list);
+	uint64_t table = director_id(l->agent->web);
+	if (table)
+		json_array_append_new(list, json_pack("[s,I]", "table", (json_int_t)table));
 	json_object_set_new(j, "running", list);
 }
 
@@ -119,7 +143,9 @@ static void add_monitor(struct link *l, json_t *j)
 		return;
 	l->sample = now;
 	l->has_sample = true;
-	json_object_set_new(j, "monitor", phx_json_from_record(&phx_monitor_record, &now));
+	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
+	web_monitor(l->agent->web, monitor);
+	json_object_set_new(j, "monitor", monitor);
 }
 
 /* A role that an earlier boot had running is known from its file before anything of it runs. */
@@ -232,7 +258,7 @@ static void resume_role(struct link *l, const json_t *wanted)
 	if (!phx_str_eq(want.name, role.role.name) || !phx_str_eq(is, should))
 		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started", want.name, should,
 			  role.role.name, is);
-	else if (services_start(a->services, &role.role, &err) == 0)
+	else if (web_enter(a->web, &role.role, &err) == 0 && services_start(a->services, &role.role, &err) == 0)
 		health_watch(a->health, &role.role, &err);
 out:
 	if (err.text[0])
@@ -269,8 +295,10 @@ static void say_hello(struct link *l)
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = hello_body(l);
+	int64_t sent = job_clock_ms();
 	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
 	if (r == 0) {
+		jobs_heard(l->agent->jobs, sent);
 		take_hello(l, answer);
 		return;
 	}
@@ -301,13 +329,19 @@ static int take_job(struct link *l, struct phx_order *o, const json_t *extra, st
 	(void)extra;
 	if (!runs_jobs(l->agent))
 		return phx_err_set(err, -EPERM, "the active role of this node runs no jobs");
-	return jobs_start(l->agent->jobs, &o->job, err);
+	char node[PHX_NAME_MAX];
+	agent_node_name(l->agent, node);
+	if (o->job.id != o->id || o->job.kills != o->run)
+		return phx_err_set(err, -EINVAL, "the order is for another job than it carries");
+	return jobs_start(l->agent->jobs, &o->job, node, err);
 }
 
 static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
 	(void)extra;
-	return jobs_kill(l->agent->jobs, o->id, err);
+	const struct phx_job *job = &o->job;
+	bool to_run_again = job->killing && !job->cancel && !job->broken && !job->overdue;
+	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run}, to_run_again, err);
 }
 
 /* The facts again, whether or not they changed: the order stands until they have arrived. */
@@ -326,18 +360,25 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err) : -ENOMEM;
 }
 
+static int take_table(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	return director_apply(l->agent->web, o->id, &o->table, err);
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect}};
+} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect},
+		 {"table", take_table}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
-static void refuse_job(struct agent *a, uint64_t id, const char *text)
+static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)id, "epoch", 0,
-					    "result", 126, "text", text);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id, "run",
+					    (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
 	if (j)
-		outbox_put(a->outbox, id, true, j, NULL, NULL, NULL);
+		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL, NULL);
 }
 
 static void take_order(struct link *l, const json_t *j)
@@ -357,8 +398,9 @@ static void take_order(struct link *l, const json_t *j)
 		}
 	if (r < 0) {
 		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id, err.text[0] ? err.text : strerror(-r));
-		if (phx_str_eq(o.kind, "job"))
-			refuse_job(l->agent, o.id, err.text);
+		/* an order of the past is nobody's; what still ends is asked for again */
+		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
+			refuse_job(l->agent, &o, err.text);
 	}
 	phx_record_fini(&phx_order_record, &o);
 }
@@ -371,7 +413,7 @@ static void beat(struct link *l)
 	long status = 0;
 	size_t i;
 	json_t *order;
-	int64_t began = agent_now_ms();
+	int64_t began = agent_now_ms(), sent = job_clock_ms();
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = beat_body(l);
 	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer, &err);
@@ -380,6 +422,7 @@ static void beat(struct link *l)
 		return;
 	}
 	l->retry_ms = RETRY_FIRST_MS;
+	jobs_heard(l->agent->jobs, sent);
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
 	/* an answer without orders before its time, or the same orders over and over, must not become a storm */

@@ -16,8 +16,7 @@
 enum { TIMEOUT_MS = 10000, RETRY_MS = 500, RETRY_MAX_MS = 4000, IDLE_CLOSE_S = 15 };
 
 struct item {
-	uint64_t id;
-	bool is_job;
+	struct outbox_subject about;
 	json_t *message;
 	char *upload; /* NULL none */
 	outbox_done_fn done;
@@ -47,7 +46,7 @@ static bool temporary(int r)
 
 static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("/v1/agent/jobs/%" PRIu64 "/output", it->id);
+	PHX_AUTO_FREE char *path = phx_path("/v1/agent/jobs/%" PRIu64 "/output?run=%u", it->about.id, it->about.run);
 	PHX_AUTO_JSON json_t *answer = NULL;
 	if (!it->upload || access(it->upload, R_OK) < 0)
 		return 0;
@@ -65,7 +64,7 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 	if (r < 0 && temporary(r))
 		return r;
 	if (r < 0)
-		agent_log("job %" PRIu64 ": its output was refused: %s", it->id, err->text);
+		agent_log("job %" PRIu64 ": its output was refused: %s", it->about.id, err->text);
 	phx_err_clear(err);
 	return phx_http_call_json(o->client, "POST", "/v1/agent/result", it->message, TIMEOUT_MS, &answer, err);
 }
@@ -81,10 +80,10 @@ static void finish(struct outbox *o, int r, const struct phx_err *err)
 {
 	struct item it = *PHX_LIST_AT(&o->items, struct item, 0);
 	if (r < 0)
-		agent_log("%s %" PRIu64 ": result refused: %s", it.is_job ? "job" : "step", it.id, err->text);
+		agent_log("%s %" PRIu64 ": result refused: %s", it.about.is_job ? "job" : "step", it.about.id, err->text);
 	pthread_mutex_unlock(&o->lock);
 	if (it.done)
-		it.done(it.arg, it.id);
+		it.done(it.arg, it.about.id, it.about.run);
 	pthread_mutex_lock(&o->lock);
 	phx_list_remove(&o->items, sizeof(it), 0);
 	item_fini(&it);
@@ -185,7 +184,7 @@ void outbox_free(struct outbox *o)
 	free(o);
 }
 
-int outbox_put(struct outbox *o, uint64_t id, bool is_job, json_t *message, const char *upload, outbox_done_fn done,
+int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload, outbox_done_fn done,
 	       void *arg)
 {
 	PHX_AUTO_FREE char *copy = upload ? strdup(upload) : NULL;
@@ -194,23 +193,23 @@ int outbox_put(struct outbox *o, uint64_t id, bool is_job, json_t *message, cons
 	pthread_mutex_lock(&o->lock);
 	struct item *it = phx_list_push(&o->items, sizeof(*it));
 	if (it) {
-		*it = (struct item){id, is_job, json_incref(message), PHX_TAKE(copy), done, arg};
+		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), done, arg};
 		pthread_cond_broadcast(&o->changed);
 	}
 	pthread_mutex_unlock(&o->lock);
 	return it ? 0 : -ENOMEM;
 }
 
-uint32_t outbox_ids(struct outbox *o, bool jobs, uint64_t *ret_ids, uint32_t max)
+uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max)
 {
 	uint32_t n = 0;
 	pthread_mutex_lock(&o->lock);
 	PHX_LIST_EACH(struct item, it, &o->items)
 	{
-		if (it->is_job != jobs)
+		if (it->about.is_job != jobs)
 			continue;
 		if (n < max)
-			ret_ids[n] = it->id;
+			ret[n] = it->about;
 		n++;
 	}
 	pthread_mutex_unlock(&o->lock);

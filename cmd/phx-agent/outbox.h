@@ -16,14 +16,21 @@ int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct p
 void outbox_free(struct outbox *o);
 
 /** What is called, from the outbox thread, once the message was taken or refused. */
-typedef void (*outbox_done_fn)(void *arg, uint64_t id);
+typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);
+
+/** What a message is about: a step, or one run of a job (ids of both count apart). */
+struct outbox_subject {
+	bool is_job;
+	uint64_t id;
+	uint32_t run; /* of the job */
+};
 
 /** POST `message` (a new reference is taken) to /v1/agent/result. With `upload`, that file first goes to
- * /v1/agent/jobs/ID/output (a missing file is no error). `is_job` tells jobs' ids from steps'. */
-int outbox_put(struct outbox *o, uint64_t id, bool is_job, json_t *message, const char *upload, outbox_done_fn done,
+ * /v1/agent/jobs/ID/output?run=RUN (a missing file is no error). */
+int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload, outbox_done_fn done,
 	       void *arg);
 
-/** Ids of undelivered messages of one kind: up to `max`; returns how many there are. */
-uint32_t outbox_ids(struct outbox *o, bool jobs, uint64_t *ret_ids, uint32_t max);
+/** Subjects of undelivered messages of one kind: up to `max`; returns how many there are. */
+uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max);
 
 #endif

@@ -123,7 +123,7 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 	for (char **a = argv; *a; a++)
 		phx_buf_addf(&what, " %s", *a);
 	struct service_command c = {svc->name, what.data ? what.data : "", *dir ? dir : "/", svc->user, argv,
-				    env,       svc->stop_grace_s};
+				    env,       svc->stop_grace_s, s->role.web.cpu_milli};
 	return s->backend->start(s->self, &c, &slot->proc, err);
 }
 

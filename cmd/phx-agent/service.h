@@ -13,6 +13,10 @@ struct services_config {
 };
 struct services;
 
+/** Where systemd puts the services of a role with a CPU quota: their use is read here. */
+#define SERVICE_WEB_SLICE "phx-web.slice"
+#define SERVICE_WEB_CGROUP "/sys/fs/cgroup/phx.slice/" SERVICE_WEB_SLICE
+
 /** Starts the supervising thread; no service runs yet. Signals should be blocked in the caller's thread. */
 int services_new(const struct services_config *config, struct services **ret, struct phx_err *err);
 

@@ -16,6 +16,7 @@ struct service_command {
 	char *const *argv; /* argv[0] is a path */
 	char *const *env;  /* whole environment */
 	uint32_t stop_grace_s;
+	uint32_t cpu_milli; /* all services of the role together, thousandths of a CPU; 0 = no quota. systemd only */
 };
 
 /** A running one. systemd's have neither pid nor pidfd of ours. */

@@ -9,6 +9,7 @@
 #include <systemd/sd-bus.h>
 
 #include "phx-agent/log.h"
+#include "phx-agent/service.h"
 
 enum { DEFAULT_GRACE_S = 10, JOB_TIMEOUT_MS = 30000 };
 
@@ -169,7 +170,7 @@ static int append_properties(sd_bus_message *m, const struct service_command *c)
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", c->description, "Slice", "s",
-					  "phx.slice", "Type", "s", "exec", "WorkingDirectory", "s", c->cwd,
+					  c->cpu_milli ? SERVICE_WEB_SLICE : "phx.slice", "Type", "s", "exec", "WorkingDirectory", "s", c->cwd,
 					  "TimeoutStopUSec", "t", grace_us);
 	if (r >= 0 && c->user[0])
 		r = sd_bus_message_append(m, "(sv)", "User", "s", c->user);
@@ -208,6 +209,21 @@ static void reset_unit(struct systemd *s, const char *unit)
 	sd_bus_call_method(s->bus, DEST, MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
 }
 
+/* The quota is that of all services together. Set before they run, so that none runs without. */
+static int set_quota(struct systemd *s, uint32_t cpu_milli, struct phx_err *err)
+{
+	sd_bus_message *m = NULL;
+	sd_bus_error e = SD_BUS_ERROR_NULL;
+	int r = new_call(s, "SetUnitProperties", &m);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1, "CPUQuotaPerSecUSec", "t",
+					  (uint64_t)cpu_milli * 1000);
+	if (r >= 0)
+		r = sd_bus_call(s->bus, m, 0, &e, NULL);
+	sd_bus_message_unref(m);
+	return r < 0 ? bus_fail(&e, r, SERVICE_WEB_SLICE, err) : 0;
+}
+
 /* ---- the contract ---- */
 
 static int systemd_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s, struct phx_err *err)
@@ -238,6 +254,8 @@ static int systemd_start(void *self, const struct service_command *c, struct ser
 	if (already_runs(s, unit, c->description))
 		return 0;
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);
+	if (r == 0 && c->cpu_milli)
+		r = set_quota(s, c->cpu_milli, err);
 	return r < 0 ? r : start_unit(s, unit, c, err);
 }
 

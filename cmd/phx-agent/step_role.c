@@ -220,7 +220,10 @@ int step_activate(struct step_run *s, struct phx_err *err)
 
 int step_drain(struct step_run *s, struct phx_err *err)
 {
-	return jobs_drain(s->agent->jobs, s->order->role.drain_grace_s * 1000, step_cancelled, s, err);
+	struct agent *a = s->agent;
+	uint32_t grace_ms = s->order->role.drain_grace_s * 1000;
+	int r = jobs_drain(a->jobs, grace_ms, step_cancelled, s, err);
+	return r ? r : web_drain(a->web, &s->order->role, grace_ms, step_cancelled, s, err);
 }
 
 static bool port_open(const char *port)
@@ -256,13 +259,18 @@ int step_stop(struct step_run *s, struct phx_err *err)
 	phx_err_clear(err);
 	r = health_watch(a->health, NULL, err);
 	r = r ? r : services_stop(a->services, &s->order->role, err);
+	r = r ? r : web_leave(a->web, &s->order->role, err);
+	if (r == 0 && s->order->role.director)
+		r = director_clear(a->web, err);
 	return r ? r : wait_ports_closed(s, err);
 }
 
 int step_start(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
-	int r = services_start(a->services, &s->order->role, err);
+	int r = web_enter(a->web, &s->order->role, err);
+	if (r == 0 && (r = services_start(a->services, &s->order->role, err)) < 0)
+		web_leave(a->web, &s->order->role, NULL);
 	if (r == 0)
 		r = role_state_set_run(a->cfg.state_dir, true, err);
 	return r ? r : health_watch(a->health, &s->order->role, err);

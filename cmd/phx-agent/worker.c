@@ -34,8 +34,9 @@ struct worker {
 
 static json_t *result_message(const struct journal_entry *e)
 {
-	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id, "epoch",
-			      (json_int_t)e->epoch, "result", (json_int_t)e->result, "text", e->text);
+	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id, "epoch",
+			      (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "result",
+			      (json_int_t)e->result, "text", e->text);
 	if (j && e->has_wipe)
 		json_object_set_new(j, "wipe", phx_json_from_record(&phx_wipe_result_record, &e->wipe));
 	return j;
@@ -44,7 +45,7 @@ static json_t *result_message(const struct journal_entry *e)
 static void send_result(struct worker *w, const struct journal_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
-	if (!message || outbox_put(w->agent->outbox, e->id, false, message, NULL, NULL, NULL) < 0)
+	if (!message || outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL, NULL) < 0)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
 
@@ -140,11 +141,11 @@ static void *run_thread(void *arg)
 
 static bool known(struct worker *w, uint64_t id)
 {
-	uint64_t ids[QUEUE_MAX];
-	uint32_t n = outbox_ids(w->agent->outbox, false, ids, QUEUE_MAX);
+	struct outbox_subject waiting[QUEUE_MAX];
+	uint32_t n = outbox_list(w->agent->outbox, false, waiting, QUEUE_MAX);
 	bool found = false;
 	for (uint32_t i = 0; i < n && i < QUEUE_MAX; i++)
-		found = found || ids[i] == id;
+		found = found || waiting[i].id == id;
 	PHX_LIST_EACH(struct task, t, &w->tasks)
 	found = found || t->order.id == id;
 	return found;

@@ -85,10 +85,11 @@ static inline bool fake_runs(const json_t *running, const json_t *order)
 	int64_t id = phx_json_int(order, "id", 0);
 	size_t i;
 	json_t *r;
-	if (phx_str_eq(phx_json_str(order, "kind", ""), "job"))
-		id = -id;
+	bool job = phx_str_eq(phx_json_str(order, "kind", ""), "job");
 	json_array_foreach((json_t *)running, i, r)
-		if (json_integer_value(r) == id)
+		if (job ? json_integer_value(json_array_get(r, 0)) == id &&
+				  json_integer_value(json_array_get(r, 1)) == phx_json_int(order, "run", 0) :
+			  json_integer_value(r) == id)
 			return true;
 	return false;
 }

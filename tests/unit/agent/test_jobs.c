@@ -1,4 +1,4 @@
-/* Jobs with real programs as another user: once, whole, and over a restart of the agent. */
+/* Jobs with real programs as another user: once, whole, over a restart of the agent, run after run. */
 #include "unit/agent/scratch.h"
 
 #include <pthread.h>
@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "phx-agent/job_group.h"
+#include "phx-agent/job_keeper.h"
 #include "phx-agent/jobs.h"
 #include "phx-agent/process.h"
 
@@ -34,6 +36,7 @@ static void start_agent(struct world *w)
 				     scratch_path(w->scratch, "run"), on_end, w};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
+	jobs_heard(w->jobs, job_clock_ms());
 }
 
 static int setup(void **state)
@@ -59,7 +62,7 @@ static int teardown(void **state)
 
 static struct phx_job make_job(uint64_t id, const char *script)
 {
-	struct phx_job job = {.id = id, .uid = NOBODY, .gid = NOBODY};
+	struct phx_job job = {.id = id, .uid = NOBODY, .gid = NOBODY, .grace_ms = 5000};
 	add_word(&job.argv, "sh");
 	add_word(&job.argv, "-c");
 	add_word(&job.argv, script);
@@ -74,7 +77,7 @@ static struct phx_job make_job(uint64_t id, const char *script)
 static int start(struct world *w, uint64_t id, const char *script, struct phx_err *err)
 {
 	struct phx_job job = make_job(id, script);
-	int r = jobs_start(w->jobs, &job, err);
+	int r = jobs_start(w->jobs, &job, "n2", err);
 	phx_record_fini(&phx_job_record, &job);
 	return r;
 }
@@ -84,7 +87,7 @@ static bool ended(struct world *w, uint64_t id, struct job_end *ret)
 	bool found = false;
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = 0; i < w->n_ends; i++)
-		if (w->ends[i].id == id) {
+		if (w->ends[i].run.id == id) {
 			*ret = w->ends[i];
 			found = true;
 		}
@@ -94,7 +97,7 @@ static bool ended(struct world *w, uint64_t id, struct job_end *ret)
 
 static struct job_end run(struct world *w, uint64_t id, const char *script)
 {
-	struct job_end end;
+	struct job_end end = {0};
 	struct phx_err err = {0};
 	assert_int_equal(start(w, id, script, &err), 0);
 	WAIT_FOR(ended(w, id, &end));
@@ -112,11 +115,11 @@ static void test_runs_as_its_user(void **state)
 	struct world *w = *state;
 	char expected[400];
 	struct job_end end = run(w, 5,
-				 "id -u; id -g; id -G; pwd; echo $PHX_JOB_ID $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
+				 "id -u; id -g; id -G; pwd; echo $PHX_JOB_ID $PHX_JOB_RUN $PHX_JOB_RANK $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
 				 "echo to stderr >&2; exit 7");
 	assert_int_equal(end.status, 7);
 	assert_string_equal(end.text, "");
-	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n/tmp\n5 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY,
+	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n/tmp\n5 0 1 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY,
 		 NOBODY);
 	check_output(&end, expected);
 }
@@ -127,13 +130,13 @@ static void test_never_as_root(void **state)
 	struct phx_err err = {0};
 	struct phx_job job = make_job(6, "true");
 	job.uid = 0;
-	assert_int_equal(jobs_start(w->jobs, &job, &err), -EPERM);
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", &err), -EPERM);
 	assert_non_null(strstr(err.text, "never run as root"));
 	job.uid = NOBODY;
 	job.gid = 0;
-	assert_int_equal(jobs_start(w->jobs, &job, NULL), -EPERM);
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), -EPERM);
 	phx_record_fini(&phx_job_record, &job);
-	assert_int_equal(jobs_ids(w->jobs, NULL, 0), 0);
+	assert_int_equal(jobs_list(w->jobs, NULL, 0), 0);
 }
 
 static void test_no_descriptors_inherited(void **state)
@@ -148,9 +151,9 @@ static void test_program_missing(void **state)
 {
 	struct world *w = *state;
 	struct phx_job job = make_job(8, "");
-	struct job_end end;
+	struct job_end end = {0};
 	PHX_STR_SET(PHX_LIST_AT(&job.argv, struct phx_word, 0)->text, "no-such-program");
-	assert_int_equal(jobs_start(w->jobs, &job, NULL), 0);
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
 	phx_record_fini(&phx_job_record, &job);
 	WAIT_FOR(ended(w, 8, &end));
 	assert_int_equal(end.status, 126);
@@ -165,11 +168,11 @@ static void test_never_twice(void **state)
 	run(w, 9, script);
 	uint32_t told = w->n_ends;
 	assert_int_equal(start(w, 9, script, NULL), 0); /* its end is on its way */
-	assert_int_equal(jobs_kill(w->jobs, 9, NULL), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){9, 0}, false, NULL), 0);
 	agent_sleep_ms(200);
 	assert_int_equal(w->n_ends, told);
-	jobs_reported(w->jobs, 9);
-	assert_int_equal(jobs_ids(w->jobs, NULL, 0), 0);
+	jobs_reported(w->jobs, (struct job_run){9, 0});
+	assert_int_equal(jobs_list(w->jobs, NULL, 0), 0);
 	assert_int_equal(start(w, 9, script, NULL), 0); /* told again, not run again */
 	WAIT_FOR(w->n_ends > told);
 	PHX_AUTO_FREE char *runs = read_text(scratch_path(w->scratch, "out/runs"));
@@ -180,7 +183,7 @@ static void test_kill_takes_all(void **state)
 {
 	struct world *w = *state;
 	char script[400], file[96];
-	struct job_end end;
+	struct job_end end = {0};
 	/* one child in its session, one that fled to a session of its own */
 	snprintf(script, sizeof(script),
 		 "sleep 300 & echo $! >%s/out/a; setsid sleep 300 & sleep 0.2; pgrep -u %d -n sleep >%s/out/b; wait",
@@ -191,7 +194,7 @@ static void test_kill_takes_all(void **state)
 		PHX_AUTO_FREE char *t = read_text(file);
 		*t;
 	}));
-	assert_int_equal(jobs_kill(w->jobs, 10, NULL), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){10, 0}, false, NULL), 0);
 	WAIT_FOR(ended(w, 10, &end));
 	assert_int_equal(end.status, 128 + SIGTERM);
 	PHX_AUTO_FREE char *a = read_text(scratch_path(w->scratch, "out/a"));
@@ -203,9 +206,9 @@ static void test_kill_takes_all(void **state)
 static void test_kill_of_unknown(void **state)
 {
 	struct world *w = *state;
-	struct job_end end;
+	struct job_end end = {0};
 	char script[200];
-	assert_int_equal(jobs_kill(w->jobs, 11, NULL), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){11, 0}, false, NULL), 0);
 	WAIT_FOR(ended(w, 11, &end));
 	assert_int_equal(end.status, 143);
 	/* the order to start it came late: it is not started */
@@ -218,12 +221,12 @@ static void test_kill_of_unknown(void **state)
 static void test_goes_on_over_a_restart(void **state)
 {
 	struct world *w = *state;
-	struct job_end end;
+	struct job_end end = {0};
 	assert_int_equal(start(w, 12, "echo begun; sleep 0.6; echo done; exit 3", NULL), 0);
 	agent_sleep_ms(100);
 	jobs_free(w->jobs);
 	start_agent(w);
-	assert_int_equal(jobs_ids(w->jobs, NULL, 0), 1);
+	assert_int_equal(jobs_list(w->jobs, NULL, 0), 1);
 	WAIT_FOR(ended(w, 12, &end));
 	assert_int_equal(end.status, 3);
 	check_output(&end, "begun\ndone\n");
@@ -232,14 +235,14 @@ static void test_goes_on_over_a_restart(void **state)
 static void test_ended_while_the_agent_was_away(void **state)
 {
 	struct world *w = *state;
-	struct job_end end;
+	struct job_end end = {0};
 	assert_int_equal(start(w, 13, "sleep 0.1; exit 4", NULL), 0);
 	jobs_free(w->jobs);
 	agent_sleep_ms(400);
 	start_agent(w);
 	WAIT_FOR(ended(w, 13, &end));
 	assert_int_equal(end.status, 4);
-	jobs_reported(w->jobs, 13);
+	jobs_reported(w->jobs, (struct job_run){13, 0});
 	w->n_ends = 0;
 	jobs_free(w->jobs);
 	start_agent(w); /* reported is reported */
@@ -250,14 +253,15 @@ static void test_ended_while_the_agent_was_away(void **state)
 static void test_lost(void **state)
 {
 	struct world *w = *state;
-	struct job_end end;
+	struct job_end end = {0};
 	jobs_free(w->jobs);
 	/* an agent wrote it down and then everything went dark */
-	write_text(scratch_path(w->scratch, "state/jobs/14.json"), "{\"id\": 14, \"reported\": false}", 0600);
+	write_text(scratch_path(w->scratch, "state/jobs/14.json"), "{\"id\": 14, \"run\": 0, \"reported\": false, \"goodbye_ms\": 0}", 0600);
 	start_agent(w);
 	WAIT_FOR(ended(w, 14, &end));
 	assert_int_equal(end.status, 255);
 	assert_non_null(strstr(end.text, "gone"));
+	assert_true(end.forced);
 	char script[200];
 	snprintf(script, sizeof(script), "touch %s/out/again", w->scratch->dir);
 	assert_int_equal(start(w, 14, script, NULL), 0);
@@ -280,7 +284,7 @@ static bool always(void *arg)
 static void test_drain(void **state)
 {
 	struct world *w = *state;
-	struct job_end end;
+	struct job_end end = {0};
 	assert_int_equal(jobs_drain(w->jobs, 0, never, NULL, NULL), 0);
 	assert_int_equal(start(w, 15, "sleep 0.3; exit 0", NULL), 0);
 	assert_int_equal(jobs_drain(w->jobs, 5000, never, NULL, NULL), 0); /* ends by itself */
@@ -310,8 +314,297 @@ static void test_much_output(void **state)
 	assert_int_equal(stat(end.output, &st), 0);
 	assert_int_equal(st.st_size, 3000000);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	jobs_reported(w->jobs, 18);
+	jobs_reported(w->jobs, (struct job_run){18, 0});
 	assert_false(exists(end.output));
+}
+
+/* ---- runs ---- */
+
+static int start_run(struct world *w, uint64_t id, uint32_t run, const char *script, struct phx_err *err)
+{
+	struct phx_job job = make_job(id, script);
+	job.kills = run;
+	int r = jobs_start(w->jobs, &job, "n2", err);
+	phx_record_fini(&phx_job_record, &job);
+	return r;
+}
+
+static bool run_ended(struct world *w, uint64_t id, uint32_t run, struct job_end *ret)
+{
+	struct job_end end = {0};
+	if (!ended(w, id, &end) || end.run.run != run)
+		return false;
+	*ret = end;
+	return true;
+}
+
+static void test_next_run_is_another(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_err err = {0};
+	assert_int_equal(start_run(w, 20, 0, "echo first; exec sleep 100", NULL), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){20, 0}, true, NULL), 0);
+	WAIT_FOR(run_ended(w, 20, 0, &end));
+	assert_int_equal(end.status, 143);
+	assert_int_equal(start_run(w, 20, 1, "echo run $PHX_JOB_RUN", NULL), 0);
+	WAIT_FOR(run_ended(w, 20, 1, &end));
+	assert_int_equal(end.status, 0);
+	check_output(&end, "run 1\n");
+	/* what the network held up of the first one does nothing */
+	assert_int_equal(start_run(w, 20, 0, "exit 5", &err), -ESTALE);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){20, 0}, false, &err), -ESTALE);
+	assert_non_null(strstr(err.text, "run 0"));
+	jobs_reported(w->jobs, (struct job_run){20, 0});
+	assert_true(exists(end.output));
+	jobs_reported(w->jobs, (struct job_run){20, 1});
+	assert_false(exists(end.output));
+	assert_int_equal(start_run(w, 20, 0, "exit 5", &err), -ESTALE);
+	assert_int_equal(jobs_list(w->jobs, NULL, 0), 0);
+}
+
+static void test_older_run_goes_first(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_err err = {0};
+	assert_int_equal(start_run(w, 21, 0, "exec sleep 100", NULL), 0);
+	assert_int_equal(start_run(w, 21, 1, "exit 6", &err), -EAGAIN);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){21, 2}, false, &err), -EAGAIN);
+	WAIT_FOR(start_run(w, 21, 1, "exit 6", NULL) == 0);
+	WAIT_FOR(run_ended(w, 21, 1, &end));
+	assert_int_equal(end.status, 6);
+	/* the next one is cancelled before its order came */
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){21, 2}, false, NULL), 0);
+	WAIT_FOR(run_ended(w, 21, 2, &end));
+	assert_int_equal(end.status, 143);
+	assert_int_equal(start_run(w, 21, 1, "exit 6", NULL), -ESTALE);
+}
+
+/* ---- how it ends ---- */
+
+static int start_as(struct world *w, struct phx_job *job)
+{
+	int r = jobs_start(w->jobs, job, "n2", NULL);
+	phx_record_fini(&phx_job_record, job);
+	return r;
+}
+
+static void test_time_limit_without_a_head(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(22, "exec sleep 100");
+	job.estimate_ms = 300;
+	int64_t begin = agent_now_ms();
+	assert_int_equal(start_as(w, &job), 0);
+	jobs_free(w->jobs); /* not even an agent is needed */
+	agent_sleep_ms(600);
+	start_agent(w);
+	WAIT_FOR(ended(w, 22, &end));
+	assert_in_range(agent_now_ms() - begin, 300, 3000);
+	assert_int_equal(end.status, 143);
+	assert_false(end.forced);
+	assert_non_null(strstr(end.text, "as long as it may"));
+}
+
+static void test_lease_ends(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(23, "exec sleep 100");
+	job.lease_ms = 500;
+	assert_int_equal(start_as(w, &job), 0);
+	/* as long as the head is heard it goes on */
+	for (int i = 0; i < 8; i++) {
+		jobs_heard(w->jobs, job_clock_ms());
+		agent_sleep_ms(150);
+	}
+	assert_false(ended(w, 23, &end));
+	int64_t begin = agent_now_ms();
+	jobs_free(w->jobs); /* the agent hangs, or is gone: the keeper sees to it */
+	agent_sleep_ms(900);
+	start_agent(w);
+	WAIT_FOR(ended(w, 23, &end));
+	assert_in_range(agent_now_ms() - begin, 300, 3000);
+	assert_true(end.forced);
+	assert_non_null(strstr(end.text, "lease"));
+}
+
+/* An order that was on its way for longer than the lease. */
+static void test_lease_is_over_before_it_starts(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(24, "sleep 100");
+	job.lease_ms = 1000;
+	jobs_heard(w->jobs, job_clock_ms() - 2000);
+	assert_int_equal(start_as(w, &job), 0);
+	WAIT_FOR(ended(w, 24, &end));
+	assert_true(end.forced);
+}
+
+static void test_checkpoint_comes_first(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(25, "trap 'echo saved; exit 75' USR2; echo begun; while :; do sleep 0.05; done");
+	char out[200];
+	job.checkpoint_signal = SIGUSR2;
+	job.checkpoint_ms = 5000;
+	snprintf(out, sizeof(out), "%s/cache/jobs/25.0.out", w->scratch->dir);
+	assert_int_equal(start_as(w, &job), 0);
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(out);
+		*t;
+	}));
+	int64_t begin = agent_now_ms();
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0); /* twice is once */
+	WAIT_FOR(ended(w, 25, &end));
+	assert_in_range(agent_now_ms() - begin, 0, 4000);
+	assert_int_equal(end.status, 75);
+	PHX_AUTO_FREE char *text = read_text(end.output);
+	assert_non_null(strstr(text, "saved\n")); /* beside what the shell says of its child */
+}
+
+/* It saves for too long, then will not end: SIGTERM after its time, SIGKILL after its grace. */
+static void test_checkpoint_and_grace_are_over(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(26, "trap 'echo saving' USR2; trap 'echo term' TERM; echo begun; while :; do sleep 0.05; done");
+	char out[200];
+	job.checkpoint_signal = SIGUSR2;
+	job.checkpoint_ms = 400;
+	job.grace_ms = 400;
+	snprintf(out, sizeof(out), "%s/cache/jobs/26.0.out", w->scratch->dir);
+	assert_int_equal(start_as(w, &job), 0);
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(out);
+		*t;
+	}));
+	int64_t begin = agent_now_ms();
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){26, 0}, true, NULL), 0);
+	WAIT_FOR(ended(w, 26, &end));
+	assert_in_range(agent_now_ms() - begin, 750, 4000);
+	assert_int_equal(end.status, 137);
+	PHX_AUTO_FREE char *text = read_text(end.output);
+	assert_non_null(strstr(text, "saving\n"));
+	assert_non_null(strstr(text, "term\n"));
+}
+
+/* Cancelled while it saves: nobody waits for that any more. */
+static void test_cancel_cuts_the_checkpoint(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(27, "trap : USR2; echo begun; while :; do sleep 0.05; done");
+	job.checkpoint_signal = SIGUSR2;
+	job.checkpoint_ms = 60000;
+	assert_int_equal(start_as(w, &job), 0);
+	agent_sleep_ms(200);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){27, 0}, true, NULL), 0);
+	agent_sleep_ms(200);
+	assert_false(ended(w, 27, &end));
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){27, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 27, &end));
+	assert_int_equal(end.status, 143);
+}
+
+/* The shell goes at once, what it has begun takes its time. */
+static void test_children_have_the_grace_too(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(28, "(trap 'sleep 0.4; echo child done; exit 0' TERM; echo begun; while :; do sleep 0.05; done) & wait");
+	char out[200];
+	snprintf(out, sizeof(out), "%s/cache/jobs/28.0.out", w->scratch->dir);
+	assert_int_equal(start_as(w, &job), 0);
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(out);
+		*t;
+	}));
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){28, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 28, &end));
+	PHX_AUTO_FREE char *text = read_text(end.output);
+	assert_non_null(strstr(text, "child done\n"));
+}
+
+/* Somebody kills the keeper: the job goes with it, and may run again. */
+static void test_keeper_is_killed(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	int keeper = 0;
+	assert_int_equal(start(w, 29, "sleep 301 & exec sleep 300", NULL), 0);
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "state/jobs/29.0.run"));
+		keeper = atoi(t);
+		keeper > 0;
+	}));
+	agent_sleep_ms(200);
+	assert_int_equal(kill(keeper, SIGKILL), 0);
+	WAIT_FOR(ended(w, 29, &end));
+	assert_int_equal(end.status, 255);
+	assert_true(end.forced);
+	WAIT_FOR(system("pgrep -u 65534 -f 'sleep 30[01]$' >/dev/null") != 0);
+}
+
+/* ---- what it used ---- */
+
+static void test_usage(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = run(w, 30, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
+	assert_in_range(end.cpu_ms, 20, 60000);
+	assert_in_range(end.memory_peak_bytes, 100 << 10, 1 << 30);
+	struct job_end idle = run(w, 31, "exec sleep 0.3");
+	assert_in_range(idle.cpu_ms, 0, 250);
+}
+
+static void test_group_holds_all(void **state)
+{
+	struct world *w = *state;
+	char base[JOB_GROUP_MAX], script[400];
+	struct job_end end = {0};
+	job_group_find(scratch_path(w->scratch, "state/jobs"), base);
+	if (!base[0])
+		skip();
+	/* a daemon: its parent is gone and its session is its own */
+	snprintf(script, sizeof(script), "setsid sh -c 'sleep 302 & echo $! >%s/out/daemon' & cat /proc/self/cgroup; exec sleep 300",
+		 w->scratch->dir);
+	assert_int_equal(start(w, 32, script, NULL), 0);
+	WAIT_FOR(({
+		PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "out/daemon"));
+		*t;
+	}));
+	agent_sleep_ms(100);
+	PHX_AUTO_FREE char *daemon = read_text(scratch_path(w->scratch, "out/daemon"));
+	assert_int_equal(kill(atoi(daemon), 0), 0);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){32, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 32, &end));
+	assert_int_equal(process_start_time(atoi(daemon)), 0);
+	PHX_AUTO_FREE char *text = read_text(end.output);
+	assert_non_null(strstr(text, "/32.0\n"));
+	char dir[JOB_GROUP_MAX + 8];
+	snprintf(dir, sizeof(dir), "%s/32.0", base);
+	WAIT_FOR(!exists(dir));
+	assert_false(exists(base)); /* the last one has gone */
+}
+
+static void test_hosts_for_mpi(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = run(w, 33, "for f in $HYDRA_HOST_FILE $I_MPI_HYDRA_HOST_FILE $OMPI_MCA_orte_default_hostfile "
+					"$PRTE_MCA_prte_default_hostfile; do cat $f; done | sort | uniq -c | tr -s ' '; "
+					"env | grep -c SLURM");
+	check_output(&end, " 4 n1\n 4 n2\n 4 n3\n0\n");
+	struct phx_job job = make_job(34, "true");
+	struct phx_err err = {0};
+	assert_int_equal(jobs_start(w->jobs, &job, "n9", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "n9"));
+	phx_record_fini(&phx_job_record, &job);
 }
 
 int main(void)
@@ -331,6 +624,19 @@ int main(void)
 		TEST(test_drain),
 		TEST(test_closed),
 		TEST(test_much_output),
+		TEST(test_next_run_is_another),
+		TEST(test_older_run_goes_first),
+		TEST(test_time_limit_without_a_head),
+		TEST(test_lease_ends),
+		TEST(test_lease_is_over_before_it_starts),
+		TEST(test_checkpoint_comes_first),
+		TEST(test_checkpoint_and_grace_are_over),
+		TEST(test_cancel_cuts_the_checkpoint),
+		TEST(test_children_have_the_grace_too),
+		TEST(test_keeper_is_killed),
+		TEST(test_usage),
+		TEST(test_group_holds_all),
+		TEST(test_hosts_for_mpi),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

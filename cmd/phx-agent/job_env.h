@@ -1,0 +1,17 @@
+/* What a job finds in its environment. */
+#ifndef PHX_AGENT_JOB_ENV_H
+#define PHX_AGENT_JOB_ENV_H
+
+#include "core/state.h"
+
+struct job_env {
+	struct phx_buf words; /* NUL-separated */
+	char *list[24];       /* into it, NULL at the end */
+};
+
+/** The environment of `job` on `node` (its part number is PHX_JOB_RANK), and its node list, one name a line, written to `file`.
+ * -EINVAL this node has no part of it. Caller: job_env_fini(), also after a failure. */
+int job_env_make(const struct phx_job *job, const char *node, const char *file, struct job_env *ret, struct phx_err *err);
+void job_env_fini(struct job_env *e);
+
+#endif

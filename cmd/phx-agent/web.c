@@ -1,0 +1,190 @@
+/* An instance of a web service behind a balancer: see web.h. Called by steps
+ * (worker) and by the link. The quota itself is set where services are started
+ * (service_systemd.c). Never decides when to leave. */
+#include "phx-agent/web.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "ipvs/ipvs.h"
+#include "phx-agent/log.h"
+#include "phx-agent/service.h"
+#include "phx-agent/web_internal.h"
+
+enum { QUIET_MS = 1000, POLL_MS = 50, TCP_TEXT_MAX = 16 << 20, STAT_MAX = 4096 };
+enum { TIME_WAIT_TICKS = 6000, TICK_MS = 10 };
+
+int web_new(bool touch, struct web **ret)
+{
+	struct web *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->touch = touch;
+	pthread_mutex_init(&w->lock, NULL);
+	*ret = w;
+	return 0;
+}
+
+int web_sysctl(const char *name, const char *value, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("/proc/sys/%s", name);
+	PHX_AUTO_CLOSE int fd = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		return phx_err_set(err, -errno, "/proc/sys/%s: %s", name, strerror(errno));
+	return 0;
+}
+
+/* ---- being an instance ---- */
+
+static void forget_use(struct web *w, uint32_t cpu_milli)
+{
+	pthread_mutex_lock(&w->lock);
+	w->cpu_milli = cpu_milli;
+	w->read_us = 0;
+	pthread_mutex_unlock(&w->lock);
+}
+
+int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
+{
+	if (!role->web.address[0] || !w->touch)
+		return 0;
+	/* the address is the director's: others must not learn it from here */
+	int r = web_sysctl("net/ipv4/conf/all/arp_ignore", "1", err);
+	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "2", err);
+	r = r ? r : phx_ipvs_address_add("lo", role->web.address, err);
+	if (r == 0)
+		forget_use(w, role->web.cpu_milli);
+	return r;
+}
+
+int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
+{
+	if (!role->web.address[0] || !w->touch)
+		return 0;
+	forget_use(w, 0);
+	int r = phx_ipvs_address_remove("lo", role->web.address, err);
+	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_ignore", "0", err);
+	return r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "0", err);
+}
+
+/* ---- draining ---- */
+
+void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, uint32_t *ret_open,
+		     uint32_t *ret_closed_ms)
+{
+	enum { TIME_WAIT = 6, LISTEN = 10 };
+	uint8_t b[4] = {0};
+	uint32_t local_address;
+	phx_web_address_parse(address, b);
+	memcpy(&local_address, b, sizeof(local_address));
+	*ret_open = 0;
+	*ret_closed_ms = UINT32_MAX;
+	for (const char *line = proc_net_tcp; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+		unsigned local, local_port, state, timer;
+		unsigned long left;
+		if (sscanf(line, " %*u: %8X:%4X %*8X:%*4X %2X %*8X:%*8X %2X:%8lX", &local, &local_port, &state, &timer,
+			   &left) != 5 ||
+		    local != local_address || local_port != port || state == LISTEN)
+			continue;
+		uint32_t closed_ms = left < TIME_WAIT_TICKS ? (uint32_t)(TIME_WAIT_TICKS - left) * TICK_MS : 0;
+		if (state != TIME_WAIT)
+			++*ret_open;
+		else if (closed_ms < *ret_closed_ms)
+			*ret_closed_ms = closed_ms;
+	}
+}
+
+static int look(const struct phx_role *role, uint32_t *ret_open, uint32_t *ret_closed_ms, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	int r = phx_file_read("/proc/net/tcp", TCP_TEXT_MAX, &text, NULL, err);
+	if (r == 0)
+		web_connections(text, role->web.address, role->web.port, ret_open, ret_closed_ms);
+	return r;
+}
+
+int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, bool (*cancelled)(void *), void *arg,
+	      struct phx_err *err)
+{
+	if (!role->web.address[0] || !w->touch)
+		return 0;
+	int64_t now = agent_now_ms(), end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), quiet_since = now;
+	while (now < end && now - quiet_since < QUIET_MS) {
+		uint32_t open, closed_ms;
+		if (cancelled(arg))
+			return phx_err_set(err, -ECANCELED, "given up while requests were served");
+		int r = look(role, &open, &closed_ms, err);
+		if (r < 0)
+			return r;
+		now = agent_now_ms();
+		if (open)
+			quiet_since = now;
+		else if (closed_ms < QUIET_MS && now - closed_ms > quiet_since)
+			quiet_since = now - closed_ms;
+		agent_sleep_ms(POLL_MS);
+	}
+	if (now >= end)
+		agent_log("requests are still under way after %u ms; their time is up", grace_ms);
+	return 0;
+}
+
+/* ---- use ---- */
+
+uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t cpu_milli)
+{
+	double share_us = (double)passed_us * cpu_milli / 1000;
+	double ppm = share_us > 0 ? (double)used_us * 1e6 / share_us : 0;
+	return ppm < 1e6 ? (uint32_t)ppm : 1000000;
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * (int64_t)1000000 + t.tv_nsec / 1000;
+}
+
+/* CPU time of all services under the quota. */
+static int read_used(uint64_t *ret_us)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	int r = phx_file_read(SERVICE_WEB_CGROUP "/cpu.stat", STAT_MAX, &text, NULL, NULL);
+	const char *at = r == 0 ? strstr(text, "usage_usec ") : NULL;
+	return at && sscanf(at, "usage_usec %" SCNu64, ret_us) == 1 ? 0 : -ENOENT;
+}
+
+/* 1 with the use since the last call. */
+static int measure(struct web *w, uint32_t *ret_ppm)
+{
+	uint64_t used;
+	int measured = 0;
+	pthread_mutex_lock(&w->lock);
+	if (w->cpu_milli && read_used(&used) == 0) {
+		int64_t now = now_us();
+		/* another group of the same name counts from zero */
+		if (w->read_us && now > w->read_us && used >= w->used_us) {
+			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us), w->cpu_milli);
+			measured = 1;
+		}
+		w->used_us = used;
+		w->read_us = now;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return measured;
+}
+
+void web_monitor(struct web *w, json_t *monitor)
+{
+	uint32_t ppm;
+	json_t *view = director_view(w);
+	if (measure(w, &ppm) == 1)
+		json_object_set_new(monitor, "web_use_ppm", json_integer(ppm));
+	if (view)
+		json_object_set_new(monitor, "balancer", view);
+}

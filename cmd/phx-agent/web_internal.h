@@ -1,0 +1,30 @@
+/* What web.c and director.c share. */
+#ifndef PHX_AGENT_WEB_INTERNAL_H
+#define PHX_AGENT_WEB_INTERNAL_H
+
+#include <pthread.h>
+
+#include "phx-agent/web.h"
+
+struct web {
+	bool touch;
+	pthread_mutex_t lock; /* link (beats, tables) and worker (steps) */
+	/* an instance */
+	uint32_t cpu_milli; /* 0: not entered, or no quota */
+	uint64_t used_us;   /* as last read */
+	int64_t read_us;    /* when; 0 never */
+	/* a director */
+	uint64_t table_id;         /* in force; 0 none */
+	struct phx_list addresses; /* struct phx_web_held */
+};
+
+/** A virtual address that this director has taken. */
+struct phx_web_held {
+	char address[PHX_WEB_ADDRESS_MAX];
+	char interface[16];
+};
+
+/** Write a value below /proc/sys. */
+int web_sysctl(const char *name, const char *value, struct phx_err *err);
+
+#endif
