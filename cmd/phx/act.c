@@ -159,6 +159,16 @@ static int dry_run(struct cli *cli, const char *action, const json_t *body, cons
 	return report.n_failed ? CLI_PARTIAL : code;
 }
 
+/* What leaves a node without a role: rules may give it one at once. */
+static bool leaves_idle(const char *action)
+{
+	static const char *const idle[] = {"accept", "release", "resume", "wipe"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(idle); i++)
+		if (phx_str_eq(idle[i], action))
+			return true;
+	return false;
+}
+
 /* A question of the power state is answered only by its result. */
 static bool waits(const struct cli *cli, const json_t *body)
 {
@@ -182,6 +192,7 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 			.after = after,
 			.gone = phx_str_eq(action, "rm"),
 			.accepted = phx_str_eq(action, "accept"),
+			.follows = leaves_idle(action),
 		};
 		code = cli_wait(cli, going, &goal, &report);
 	}

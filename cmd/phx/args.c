@@ -203,6 +203,23 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 	return 0;
 }
 
+/* --selector stands in place of the node list: it becomes one, in front of the other words. */
+static int stand_in(struct cli_args *args, struct phx_err *err)
+{
+	const struct cli_values *selector = &args->opt[CLI_OPT_selector];
+	if (!selector->n)
+		return 0;
+	if (cli_selector_list(selector, args->selector, sizeof(args->selector)) < 0 || args->n_args >= CLI_WORDS_MAX)
+		return phx_err_set(err, CLI_USAGE, "--selector: too long");
+	args->selected[0] = args->selector;
+	for (unsigned i = 0; i < args->n_args; i++)
+		args->selected[i + 1] = args->arg[i];
+	args->arg = args->selected;
+	args->n_args++;
+	int r = check_words(args, err);
+	return r ? phx_err_prefix(err, r, "(no NODES beside --selector)") : 0;
+}
+
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err)
 {
 	struct cli_args args = {0};
@@ -235,8 +252,11 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	args.arg = (const char *const *)from;
 	args.n_args = (unsigned)n_rest;
-	if (!args.opt[CLI_OPT_help].n && check_words(&args, err) != 0)
+	bool selects = args.opt[CLI_OPT_selector].n, helps = args.opt[CLI_OPT_help].n;
+	if (!helps && !selects && check_words(&args, err) != 0)
 		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	*ret = args;
+	if (!helps && stand_in(ret, err) != 0)
+		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	return 0;
 }

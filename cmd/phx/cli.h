@@ -76,6 +76,9 @@ struct cli_type {
 /** Type of a name; NULL for choices ("on|off"). */
 const struct cli_type *cli_type_find(const char *name);
 
+/** Number of a signal by its name (USR1, SIGUSR1) or number; 0 when it is none. */
+int cli_signal(const char *text);
+
 /* ---- arguments ---- */
 
 enum { CLI_REPEAT_MAX = 16, CLI_WORDS_MAX = 64 };
@@ -88,16 +91,19 @@ struct cli_args {
 	struct cli_values opt[CLI_OPT_COUNT_];
 	const char *const *arg; /* positional, n_args of them; borrowed from argv */
 	unsigned n_args;
+	/* --selector stands in place of the node list: as a list of groups, in front of the words of argv */
+	char selector[512];
+	const char *selected[CLI_WORDS_MAX];
 };
 
 /** Parse options before the command, the command, its options and arguments; every value is checked by its type.
  * argv is permuted. 0, or CLI_USAGE with a text. With --help or without a command, `command` may be NULL.
- * ret->arg points into argv. */
+ * ret->arg points into argv, or with --selector into *ret, which then must not be copied. */
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err);
 
 /* ---- one run of phx ---- */
 
-enum cli_format { CLI_TABLE, CLI_WIDE, CLI_JSON, CLI_YAML, CLI_NAME, CLI_TSV };
+enum cli_format { CLI_TABLE, CLI_WIDE, CLI_JSON, CLI_YAML, CLI_NAME, CLI_TSV, CLI_CSV, CLI_MARKDOWN };
 extern const struct phx_enum cli_format_names;
 
 struct cli {
@@ -148,9 +154,11 @@ void cli_client_close(struct cli *cli);
 
 /** GET /v1/nodes, the array alone (new reference). */
 int cli_nodes_get(struct cli *cli, json_t **ret_nodes);
-/** The node records that `list` names (NULL: all), in a new array, sorted by name. Groups @all, @role:X, @pool:X,
- * @state:X. A name that does not exist: CLI_USAGE, message with the nearest one. */
+/** The node records that `list` names (NULL: all), in a new array, sorted by name. Groups @all, @up, @missing, @role:X,
+ * @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool X, or else the role). A name that does not exist: CLI_USAGE, message with the nearest one. */
 int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes);
+/** Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */
+const char *cli_label(const json_t *node, const char *key, size_t n_key);
 /** Folded text of the "name" members, malloc'd. */
 char *cli_nodes_fold(const json_t *nodes);
 /** The node called `name` in an array of nodes; borrowed, NULL when there is none. */
@@ -160,6 +168,13 @@ const char *cli_nearest(const json_t *items, const char *key, const char *name);
 /** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE 'x'; did you mean
  * 'y'?"). */
 int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name);
+
+/* ---- label.c ---- */
+
+/** The values of --selector as a node list: "@a=1&@b=2!@c=3". -1 when it does not fit. */
+int cli_selector_list(const struct cli_values *values, char *ret, size_t ret_size);
+/** A column of labels: "a=1,b=2". */
+void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
 /* ---- output.c ---- */
 
@@ -238,13 +253,15 @@ struct cli_goal {
 	int64_t after;     /* events after this one count */
 	bool gone;         /* the node is to be forgotten */
 	bool accepted;     /* the node is new until it has enrolled */
+	bool follows;      /* what begins by itself afterwards (automatic assignment) is waited for too */
 };
 /** Follow the nodes of `results` (members node, epoch) until their plans ended. Failures are added to the report.
  * Returns CLI_OK or CLI_TIMEOUT (told). A daemon that is away is waited for. */
 int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report);
 
-/** POST /v1/reload: phxd reads roles, rules, images and packages again; what it refused is told (CLI_CONFIG). */
-int cli_reload(struct cli *cli);
+/** The head's store of images or packages has changed: phxd reads it again. What it finds wrong in its catalogue is told
+ * as warnings; the change was made all the same. Prints nothing on stdout. CLI_OK, or why phxd could not be told. */
+int cli_tell_changed(struct cli *cli);
 
 /** Print plans of results (members node, plan), equal plans once with their nodes folded. */
 int cli_plan_print(struct cli *cli, const json_t *results);

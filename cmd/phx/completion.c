@@ -12,7 +12,8 @@ static void put_kind(const char *type)
 	const struct cli_type *t = cli_type_find(type);
 	const char *how = t ? t->complete : type;
 	if (t && how[0] == '(') {
-		for (const char *p = how + 1; *p && *p != ')'; p++)
+		/* words from a table have a blank behind the last, too */
+		for (const char *p = how + 1; *p && *p != ')' && strcmp(p, " )"); p++)
 			putchar(*p == ' ' ? '|' : *p);
 	} else if (t) {
 		printf("@%s", *how ? how : "none");
@@ -80,8 +81,10 @@ static const char engine[] =
 	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing @role: @pool: @state:\" "
 	";;\n"
 	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
+	"\t@res) _phx_reply=$(command phx re list -o name 2>/dev/null) ;;\n"
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
 	"\t@packages) _phx_reply=$(command phx package list -o name 2>/dev/null) ;;\n"
+	"\t@labels) _phx_reply=$(command phx inventory --groups list label 2>/dev/null) ;;\n"
 	"\t@files|@dirs) _phx_reply=$1 ;;\n"
 	"\t@*) _phx_reply= ;;\n"
 	"\t*) _phx_reply=$(printf '%s' \"$1\" | tr '|' ' ') ;;\n"
@@ -162,10 +165,15 @@ static const char zsh_tail[] = "_phx() {\n"
 int cmd_completion(struct cli *cli)
 {
 	const char *what = cli_arg(cli, 0);
-	if (phx_str_eq(what, "manual") || phx_str_eq(what, "conf-manual")) {
-		(phx_str_eq(what, "manual") ? cli_manual : cli_manual_config)(stdout);
-		return CLI_OK;
-	}
+	static const struct {
+		const char *word;
+		void (*print)(FILE *out);
+	} manuals[] = {{"manual", cli_manual}, {"conf-manual", cli_manual_config}, {"sim-manual", sim_manual}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(manuals); i++)
+		if (phx_str_eq(what, manuals[i].word)) {
+			manuals[i].print(stdout);
+			return CLI_OK;
+		}
 	bool zsh = phx_str_eq(what, "zsh");
 	puts(zsh ? "#compdef phx\n# zsh completion, made by: phx completion zsh"
 		 : "# bash completion, made by: phx completion bash");

@@ -32,6 +32,10 @@ static const struct detail details[] = {
 	{"power_result", "power", "observed "},
 	{"job_submit", "job_nodes", "nodes "},
 	{"job_submit", "user", "user "},
+	{"job_submit", "re", "RE "},
+	{"job_hold", "job", "job "},
+	{"re_use", "re", "RE "},
+	{"re_use", "use_ppm", "millionths "},
 	{"job_result", "job", "job "},
 	{"job_cancel", "job", "job "},
 };
@@ -168,8 +172,11 @@ static int print_batch(struct cli *cli, json_t *events)
 	json_t *ev;
 	if (!cli_structured(cli))
 		name_steps(cli, events);
-	if (cli->format == CLI_WIDE || cli->format == CLI_TSV || cli->format == CLI_NAME)
-		return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), events, events);
+	if (cli->format != CLI_TABLE && !cli_structured(cli)) {
+		int code = cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), events, events);
+		cli->args.opt[CLI_OPT_no_header].n = 1; /* a stream has one heading */
+		return code;
+	}
 	if (cli->format == CLI_YAML && json_array_size(events))
 		return cli_print_value(cli, events);
 	json_array_foreach(events, i, ev)

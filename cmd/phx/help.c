@@ -129,7 +129,7 @@ int cmd_help(struct cli *cli)
 /* ---- sections of the manual, in scdoc ---- */
 
 /* scdoc takes '_' and '*' for underline and bold. */
-static void put_scd(FILE *out, const char *text)
+void cli_scd(FILE *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
 		if (strchr("_*\\<>#", *p))
@@ -144,7 +144,7 @@ static void put_grammar(FILE *out, const char *grammar)
 	for (struct cli_word w; cli_grammar_next(&grammar, &w);) {
 		bool literal = !isupper((unsigned char)w.type[0]);
 		fprintf(out, " %s%s", w.optional ? "[" : "", literal ? "*" : "_");
-		put_scd(out, w.type);
+		cli_scd(out, w.type);
 		fprintf(out, "%s%s%s", literal ? "*" : "_", w.repeated ? "..." : "", w.optional ? "]" : "");
 	}
 }
@@ -156,7 +156,7 @@ static void put_option_names(FILE *out, const struct cli_option *o)
 	fprintf(out, "*--%s*", o->name);
 	if (o->arg) {
 		fputs(" _", out);
-		put_scd(out, o->arg);
+		cli_scd(out, o->arg);
 		fputs("_", out);
 	}
 }
@@ -166,9 +166,9 @@ static void manual_command(FILE *out, const struct cli_command *c)
 	fprintf(out, "*phx %s*", c->path);
 	put_grammar(out, c->grammar);
 	fputs("\n\t", out);
-	put_scd(out, c->summary);
+	cli_scd(out, c->summary);
 	fputs(*c->manual ? " " : "", out);
-	put_scd(out, c->manual);
+	cli_scd(out, c->manual);
 	const char *separator = "\n\tOptions: ";
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		if (!own_option(c, (enum cli_option_id)id))
@@ -191,7 +191,7 @@ void cli_manual(FILE *out)
 		const struct cli_option *o = cli_option_info((enum cli_option_id)id);
 		put_option_names(out, o);
 		fputs("\n\t", out);
-		put_scd(out, o->text);
+		cli_scd(out, o->text);
 		fputs("\n\n", out);
 	}
 }
@@ -209,12 +209,12 @@ void cli_manual_config(FILE *out)
 	for (int id = 0; id < PHX_OPT_COUNT_; id++) {
 		const struct phx_option *o = phx_option_info((enum phx_option_id)id);
 		fputc('*', out);
-		put_scd(out, o->key);
+		cli_scd(out, o->key);
 		fputs("*\n\t", out);
-		put_scd(out, o->prose);
+		cli_scd(out, o->prose);
 		put_bounds(out, o);
 		fputs(*o->fallback ? " Default: " : " Empty by default.", out);
-		put_scd(out, o->fallback);
+		cli_scd(out, o->fallback);
 		fputs("\n\n", out);
 	}
 }

@@ -23,7 +23,7 @@ static const char *store_dir(struct cli *cli)
 /* After a change of the head's own store. */
 static int changed(struct cli *cli)
 {
-	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_reload(cli);
+	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli);
 }
 
 static json_t *image_json(const struct phx_image *im)

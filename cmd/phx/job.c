@@ -40,13 +40,34 @@ static void put_time(struct phx_buf *b, const json_t *value, const json_t *row)
 		cli_put_duration(b, (end > 0 ? end : cli_now_ms()) - begin);
 }
 
+static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	bool queued = phx_str_eq(json_string_value(value), "queued");
+	bool ends = phx_json_bool(row, "killing", false) || phx_json_bool(row, "overdue", false);
+	if (queued && phx_json_bool(row, "held", false))
+		phx_buf_addf(b, "held");
+	else
+		phx_buf_addf(b, "%s", ends && phx_str_eq(json_string_value(value), "running") ? "ending" : json_string_value(value));
+}
+
+/* A time limit; nothing when there is none. */
+static void put_limit(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	if (json_integer_value(value) > 0)
+		cli_put_duration(b, json_integer_value(value));
+}
+
 static const struct cli_column job_columns[] = {
 	{.head = "JOB", .path = "id", .right = true},
-	{.head = "STATE", .path = "state"},
+	{.head = "STATE", .path = "state", .put = put_state},
 	{.head = "USER", .path = "user"},
+	{.head = "RE", .path = "re"},
 	{.head = "N", .path = "nodes", .right = true},
 	{.head = "NODES", .path = "parts", .put = put_nodes},
 	{.head = "TIME", .path = "", .put = put_time, .right = true},
+	{.head = "LIMIT", .path = "estimate_ms", .put = put_limit, .wide = true, .right = true},
+	{.head = "KILLS", .path = "kills", .wide = true, .right = true},
 	{.head = "STATUS", .path = "status", .right = true},
 	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
 	{.head = "COMMAND", .path = "argv", .put = put_argv},
@@ -55,7 +76,11 @@ static const struct cli_column job_columns[] = {
 int cmd_job_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cli_get(cli, "/v1/jobs", &answer);
+	PHX_AUTO_FREE char *path = NULL;
+	const char *re = cli_opt(cli, CLI_OPT_re, NULL);
+	if (asprintf(&path, "/v1/jobs%s%s", re ? "?re=" : "", re ? re : "") < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	int code = cli_get(cli, path, &answer);
 	return code ? code
 		    : cli_print_rows(cli, job_columns, PHX_ARRAY_SIZE(job_columns), json_object_get(answer, "jobs"),
 				     answer);
@@ -70,8 +95,11 @@ static int get_job(struct cli *cli, const char *id, json_t **ret)
 }
 
 static const struct cli_column job_lines[] = {
-	{.head = "State", .path = "state"},
+	{.head = "State", .path = "state", .put = put_state},
 	{.head = "User", .path = "user"},
+	{.head = "RE", .path = "re"},
+	{.head = "Time limit", .path = "estimate_ms", .put = put_limit},
+	{.head = "Killed and requeued", .path = "kills"},
 	{.head = "Command", .path = "argv", .put = put_argv},
 	{.head = "Nodes", .path = "nodes"},
 	{.head = "Submitted", .path = "submitted_ms", .put = cli_put_when},
@@ -80,10 +108,25 @@ static const struct cli_column job_lines[] = {
 	{.head = "Status", .path = "status"},
 };
 
+/* Both are known when the part has ended. */
+static void put_cpu(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (phx_json_bool(row, "ended", false))
+		cli_put_duration(b, (int64_t)json_integer_value(value));
+}
+
+static void put_memory(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (phx_json_bool(row, "ended", false))
+		cli_put_size(b, value, row);
+}
+
 static const struct cli_column part_columns[] = {
 	{.head = "NODE", .path = "node"},
 	{.head = "ENDED", .path = "ended", .put = cli_put_yes},
 	{.head = "STATUS", .path = "status", .right = true},
+	{.head = "CPU", .path = "cpu_ms", .put = put_cpu, .right = true},
+	{.head = "MEMORY", .path = "memory_peak_bytes", .put = put_memory, .right = true},
 };
 
 int cmd_job_show(struct cli *cli)
@@ -100,26 +143,42 @@ int cmd_job_show(struct cli *cli)
 	return cli_print_table(cli, part_columns, PHX_ARRAY_SIZE(part_columns), parts, 2);
 }
 
-int cmd_job_cancel(struct cli *cli)
+static int order_jobs(struct cli *cli, const char *order, const char *unchanged)
 {
 	int worst = CLI_OK;
 	for (unsigned i = 0; i < cli->args.n_args; i++) {
 		PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
 		PHX_AUTO_FREE char *path = NULL;
-		if (asprintf(&path, "/v1/jobs/%s/cancel", cli_arg(cli, i)) < 0)
+		if (asprintf(&path, "/v1/jobs/%s/%s", cli_arg(cli, i), order) < 0)
 			return cli_fail(CLI_PARTIAL, "out of memory");
 		int code = cli_call(cli, "POST", path, body, &answer);
 		if (!code && !phx_json_bool(answer, "changed", true))
-			fprintf(stderr, "phx: job %s: had already ended\n", cli_arg(cli, i));
+			fprintf(stderr, "phx: job %s: %s\n", cli_arg(cli, i), unchanged);
 		worst = code > worst ? code : worst;
 	}
 	return worst;
 }
 
-static int print_output(struct cli *cli, const char *id, const char *node)
+int cmd_job_cancel(struct cli *cli)
+{
+	return order_jobs(cli, "cancel", "had already ended");
+}
+
+int cmd_job_hold(struct cli *cli)
+{
+	return order_jobs(cli, "hold", "was held already");
+}
+
+int cmd_job_release(struct cli *cli)
+{
+	return order_jobs(cli, "release", "was not held");
+}
+
+static int print_output(struct cli *cli, const char *id, const char *node, const char *run)
 {
 	PHX_AUTO_FREE char *path = NULL, *text = NULL;
-	if (asprintf(&path, "/v1/jobs/%s/output%s%s", id, node ? "?node=" : "", node ? node : "") < 0)
+	if (asprintf(&path, "/v1/jobs/%s/output%s%s%s%s", id, node ? "?node=" : "", node ? node : "",
+		     !run ? "" : node ? "&run=" : "?run=", run ? run : "") < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	int code = cli_get_text(cli, path, &text);
 	if (!code)
@@ -129,7 +188,7 @@ static int print_output(struct cli *cli, const char *id, const char *node)
 
 int cmd_job_output(struct cli *cli)
 {
-	return print_output(cli, cli_arg(cli, 0), cli_opt(cli, CLI_OPT_node, NULL));
+	return print_output(cli, cli_arg(cli, 0), cli_opt(cli, CLI_OPT_node, NULL), cli_opt(cli, CLI_OPT_run, NULL));
 }
 
 /* ---- submit ---- */
@@ -186,8 +245,32 @@ static int follow_job(struct cli *cli, const char *id)
 	int code = wait_job(cli, id, &job);
 	if (code)
 		return code;
-	code = cli_structured(cli) ? cli_print_value(cli, job) : print_output(cli, id, NULL);
+	code = cli_structured(cli) ? cli_print_value(cli, job) : print_output(cli, id, NULL, NULL);
 	return code ? code : report_job(job);
+}
+
+static void add_seconds(struct cli *cli, enum cli_option_id option, const char *fallback, json_t *body, const char *key)
+{
+	uint64_t seconds = 0;
+	if (phx_duration_parse(cli_opt(cli, option, fallback), &seconds) == 0)
+		json_object_set_new(body, key, json_integer((json_int_t)seconds));
+}
+
+static void add_queue_options(struct cli *cli, json_t *body)
+{
+	if (cli_has(cli, CLI_OPT_re))
+		json_object_set_new(body, "re", json_string(cli_opt(cli, CLI_OPT_re, "")));
+	add_seconds(cli, CLI_OPT_time, "", body, "time_s");
+	add_seconds(cli, CLI_OPT_grace, "", body, "grace_s");
+	if (cli_has(cli, CLI_OPT_checkpoint_signal)) {
+		json_object_set_new(body, "checkpoint_signal",
+				    json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
+		add_seconds(cli, CLI_OPT_checkpoint_time, "10s", body, "checkpoint_s");
+	}
+	if (cli_has(cli, CLI_OPT_no_requeue))
+		json_object_set_new(body, "no_requeue", json_true());
+	if (cli_has(cli, CLI_OPT_hold))
+		json_object_set_new(body, "hold", json_true());
 }
 
 int cmd_job_submit(struct cli *cli)
@@ -200,6 +283,7 @@ int cmd_job_submit(struct cli *cli)
 		json_array_append_new(json_object_get(body, "argv"), json_string(cli_arg(cli, i)));
 	if (cli_has(cli, CLI_OPT_user))
 		json_object_set_new(body, "user", json_string(cli_opt(cli, CLI_OPT_user, "")));
+	add_queue_options(cli, body);
 	int code = cli_call(cli, "POST", "/v1/jobs", body, &answer);
 	if (code)
 		return code;

@@ -107,6 +107,17 @@ static int run_command(struct cli *cli)
 	}
 }
 
+/* What is no list has no rows: a script that asks for them is told so, and not given prose. */
+static int check_format(const struct cli *cli)
+{
+	const struct cli_command *c = cli->args.command;
+	bool rows = cli->format == CLI_NAME || cli->format >= CLI_TSV;
+	if (!rows || cli_command_takes(c, CLI_OPT_no_header))
+		return CLI_OK;
+	return cli_fail(CLI_USAGE, "%s: --output: %s is for lists; there are: table, wide, json, yaml", c->path,
+			phx_enum_name(&cli_format_names, (int)cli->format));
+}
+
 static int run(struct cli *cli)
 {
 	if (cli_has(cli, CLI_OPT_version)) {
@@ -125,7 +136,8 @@ static int run(struct cli *cli)
 	int format = CLI_TABLE;
 	phx_enum_parse(&cli_format_names, cli_opt(cli, CLI_OPT_output, "table"), &format, NULL);
 	cli->format = (enum cli_format)format;
-	return run_command(cli);
+	int code = check_format(cli);
+	return code ? code : run_command(cli);
 }
 
 int main(int argc, char **argv)
@@ -139,7 +151,8 @@ int main(int argc, char **argv)
 	cli_client_close(&cli);
 	if (cli.has_config)
 		phx_config_fini(&cli.config);
-	if (fflush(stdout) != 0 && code == CLI_OK)
-		code = cli_fail(CLI_PARTIAL, "standard output: %s", strerror(errno));
+	/* what did not fit the buffer was refused earlier */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK)
+		code = cli_fail(CLI_PARTIAL, "standard output: %s", errno ? strerror(errno) : "cannot be written");
 	return code;
 }

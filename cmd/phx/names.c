@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "node/node.h"
 #include "phx/cli.h"
+
+enum { NAMES_TIMEOUT_MS = 10000 };
 
 /* ---- the nearest name ---- */
 
@@ -105,9 +108,25 @@ json_t *cli_node_find(const json_t *nodes, const char *name)
 	return NULL;
 }
 
-/* Does a node belong to the group? `value` is what stands behind the colon. */
+const char *cli_label(const json_t *node, const char *key, size_t n_key)
+{
+	size_t i;
+	json_t *label;
+	json_array_foreach(json_object_get(node, "labels"), i, label)
+	{
+		const char *have = phx_json_str(label, "key", "");
+		if (strlen(have) == n_key && !memcmp(have, key, n_key))
+			return phx_json_str(label, "value", "");
+	}
+	return NULL;
+}
+
+/* Does a node belong to the group? `value` is what stands behind the colon; a label is "KEY=VALUE" in `key`. */
 static bool in_group(const json_t *node, const char *key, const char *value)
 {
+	size_t n_key = strcspn(key, "=");
+	if (key[n_key])
+		return phx_str_eq(cli_label(node, key, n_key), key + n_key + 1);
 	if (value)
 		return phx_str_eq(phx_json_str(node, key, ""), value);
 	if (phx_str_eq(key, "all"))
@@ -115,31 +134,84 @@ static bool in_group(const json_t *node, const char *key, const char *value)
 	return phx_json_bool(node, "up", false) == phx_str_eq(key, "up");
 }
 
-/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME". */
+/* What a list is read against. */
+struct known {
+	struct cli *cli;
+	json_t *nodes;
+	json_t *pools, *roles; /* asked for when a group wants it */
+};
+
+static bool has_name(struct known *k, json_t **all, const char *path, const char *list, const char *name)
+{
+	struct phx_err err = {0};
+	size_t i;
+	json_t *item;
+	if (!*all)
+		cli_call_quiet(k->cli, "GET", path, NULL, NAMES_TIMEOUT_MS, all, &err);
+	json_array_foreach(json_object_get(*all, list), i, item)
+	{
+		if (phx_str_eq(phx_json_str(item, "name", ""), name))
+			return true;
+	}
+	return false;
+}
+
+static int add_group(const struct known *k, const char *key, const char *value, struct phx_nodeset *ret)
+{
+	int r = 0;
+	size_t i;
+	json_t *node;
+	json_array_foreach(k->nodes, i, node)
+	{
+		if (r == 0 && in_group(node, key, value))
+			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
+	}
+	return r;
+}
+
+static bool is_pool(struct known *k, const char *name)
+{
+	return has_name(k, &k->pools, "/v1/status", "pools", name);
+}
+
+static bool is_role(struct known *k, const char *name)
+{
+	return has_name(k, &k->roles, "/v1/roles", "roles", name);
+}
+
+static bool is_state(struct known *k, const char *name)
+{
+	(void)k;
+	int state;
+	return phx_enum_parse(&phx_node_state_names, name, &state, NULL) == 0;
+}
+
+/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME", "@KEY=VALUE"; "@NAME" is the pool of that name,
+ * or else the role. A NAME that does not exist is none: "@all!@role:web-sever" must not mean all. */
 static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 {
 	static const struct {
 		const char *key;
-		bool has_value;
-	} groups[] = {{"all", false}, {"up", false},  {"missing", false},
-		      {"role", true}, {"pool", true}, {"state", true}};
+		bool (*exists)(struct known *k, const char *value);
+	} groups[] = {{"all", NULL},     {"up", NULL},      {"missing", NULL},
+		      {"role", is_role}, {"pool", is_pool}, {"state", is_state}};
+	struct known *k = arg;
 	const char *colon = strchr(group, ':');
-	size_t n = colon ? (size_t)(colon - group) : strlen(group), at = 0;
-	for (; at < PHX_ARRAY_SIZE(groups); at++)
-		if (strlen(groups[at].key) == n && !memcmp(group, groups[at].key, n) &&
-		    groups[at].has_value == (colon != NULL))
-			break;
-	if (at == PHX_ARRAY_SIZE(groups))
-		return -ENOENT;
-	int r = 0;
-	size_t i;
-	json_t *node;
-	json_array_foreach((json_t *)arg, i, node)
-	{
-		if (r == 0 && in_group(node, groups[at].key, colon ? colon + 1 : NULL))
-			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
+	size_t n = colon ? (size_t)(colon - group) : strlen(group);
+	for (size_t at = 0; at < PHX_ARRAY_SIZE(groups); at++) {
+		if (strlen(groups[at].key) != n || memcmp(group, groups[at].key, n) != 0 || !groups[at].exists != !colon)
+			continue;
+		if (colon && !groups[at].exists(k, colon + 1))
+			return -ENOENT;
+		return add_group(k, groups[at].key, colon ? colon + 1 : NULL, ret);
 	}
-	return r;
+	if (colon)
+		return -ENOENT;
+	if (strchr(group, '='))
+		return add_group(k, group, NULL, ret);
+	if (is_pool(k, group))
+		return add_group(k, "pool", group, ret);
+	return is_role(k, group) ? add_group(k, "role", group, ret) : -ENOENT;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -200,7 +272,10 @@ int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 	}
 	struct phx_err err = {0};
 	struct phx_nodeset names = {0};
-	int r = phx_nodeset_parse(list, find_group, nodes, &names, &err);
+	struct known known = {.cli = cli, .nodes = nodes};
+	int r = phx_nodeset_parse(list, find_group, &known, &names, &err);
+	json_decref(known.pools);
+	json_decref(known.roles);
 	if (r < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
 	code = pick(nodes, &names, ret_nodes);

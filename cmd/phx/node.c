@@ -81,6 +81,7 @@ static const struct cli_column list_columns[] = {
 	{.head = "DISKS", .path = "facts.disks", .put = put_disks, .wide = true},
 	{.head = "IMAGE", .path = "system_image", .wide = true},
 	{.head = "BOOT", .path = "facts.boot_mode", .wide = true},
+	{.head = "LABELS", .path = "labels", .put = cli_put_labels, .wide = true},
 	{.head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true},
 	{.head = "NOTE", .path = "", .put = put_note},
 };

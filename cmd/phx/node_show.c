@@ -133,6 +133,7 @@ static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
 static const struct cli_column lines[] = {
 	{.head = "State", .path = "state", .put = put_state},
 	{.head = "Pool", .path = "pool"},
+	{.head = "Labels", .path = "labels", .put = cli_put_labels},
 	{.head = "Role", .path = "role"},
 	{.head = "  expected", .path = "expected"},
 	{.head = "  actual", .path = "actual_identity"},

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv"};
+static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv", "csv", "markdown"};
 const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};
 
 const json_t *cli_member(const json_t *j, const char *path)
@@ -167,7 +167,7 @@ static const char *color_of(const char *text)
 
 static bool column_shown(const struct cli *cli, const struct cli_column *c)
 {
-	return !c->wide || cli->format == CLI_WIDE || cli->format == CLI_TSV;
+	return !c->wide || cli->format == CLI_WIDE || cli->format >= CLI_TSV;
 }
 
 static int add_row(struct libscols_table *t, const struct cli *cli, const struct cli_column *columns, size_t n,
@@ -273,6 +273,71 @@ static void print_tsv_line(const struct cli *cli, const struct cli_column *colum
 	putchar('\n');
 }
 
+/* As RFC 4180 has it: quoted where a comma, a quote or a line's end is in it. */
+static void print_csv_cell(const char *text)
+{
+	if (!text[strcspn(text, ",\"\n\r")]) {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('"');
+	for (const char *p = text; *p; p++) {
+		if (*p == '"')
+			putchar('"');
+		putchar(*p);
+	}
+	putchar('"');
+}
+
+static void print_csv_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+{
+	const char *separator = "";
+	for (size_t i = 0; i < n; i++) {
+		if (!column_shown(cli, &columns[i]))
+			continue;
+		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		fputs(separator, stdout);
+		print_csv_cell(text ? text : "");
+		separator = ",";
+	}
+	putchar('\n');
+}
+
+static void print_csv(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+{
+	if (!cli_has(cli, CLI_OPT_no_header))
+		print_csv_line(cli, columns, n, NULL);
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row) print_csv_line(cli, columns, n, row);
+}
+
+static void print_markdown_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!column_shown(cli, &columns[i]))
+			continue;
+		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		fputs("| ", stdout);
+		for (const char *p = text ? text : ""; *p; p++)
+			printf(*p == '|' ? "\\|" : "%c", *p == '\n' ? ' ' : *p);
+		putchar(' ');
+	}
+	puts("|");
+}
+
+static void print_markdown(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+{
+	print_markdown_line(cli, columns, n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (column_shown(cli, &columns[i]))
+			fputs(columns[i].right ? "|---:" : "|---", stdout);
+	puts("|");
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row) print_markdown_line(cli, columns, n, row);
+}
+
 static void print_tsv(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
 {
 	if (!cli_has(cli, CLI_OPT_no_header))
@@ -304,7 +369,8 @@ int cli_print_value(struct cli *cli, const json_t *value)
 	if (cli->format == CLI_YAML) {
 		cli_yaml(&b, value);
 	} else {
-		PHX_AUTO_FREE char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
+		PHX_AUTO_FREE char *text =
+			json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 		phx_buf_addf(&b, "%s\n", text ? text : "");
 	}
 	if (b.failed)
@@ -328,6 +394,12 @@ int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_c
 		return CLI_OK;
 	case CLI_TSV:
 		print_tsv(cli, columns, n_columns, rows);
+		return CLI_OK;
+	case CLI_CSV:
+		print_csv(cli, columns, n_columns, rows);
+		return CLI_OK;
+	case CLI_MARKDOWN:
+		print_markdown(cli, columns, n_columns, rows);
 		return CLI_OK;
 	}
 	return CLI_PARTIAL;

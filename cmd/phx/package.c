@@ -31,7 +31,7 @@ static const char *repo_dir(struct cli *cli)
 
 static int changed(struct cli *cli)
 {
-	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_reload(cli);
+	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli);
 }
 
 /* ---- build, sign, verify ---- */

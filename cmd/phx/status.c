@@ -67,29 +67,45 @@ int cmd_status(struct cli *cli)
 
 /* ---- reload ---- */
 
-int cli_reload(struct cli *cli)
+/* What phxd refused goes to stderr, each text after `mark`. */
+static int reload(struct cli *cli, const char *mark, json_t **ret)
 {
-	PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
-	int code = cli_call(cli, "POST", "/v1/reload", body, &answer);
-	if (code)
-		return code;
-	const json_t *errors = json_object_get(answer, "errors");
+	PHX_AUTO_JSON json_t *body = json_object();
+	int code = cli_call(cli, "POST", "/v1/reload", body, ret);
 	size_t i;
 	json_t *text;
-	json_array_foreach((json_t *)errors, i, text)
-		cli_fail(CLI_CONFIG, "%s", json_string_value(text) ? json_string_value(text) : "?");
-	if (cli_structured(cli))
-		cli_print_value(cli, answer);
-	else
-		fprintf(stderr, "phx: phxd knows %lld roles, %lld images, %lld packages\n",
-			(long long)phx_json_int(answer, "roles", 0), (long long)phx_json_int(answer, "images", 0),
-			(long long)phx_json_int(answer, "packages", 0));
-	return json_array_size(errors) ? CLI_CONFIG : CLI_OK;
+	json_array_foreach(json_object_get(*ret, "errors"), i, text)
+		fprintf(stderr, "phx: %s%s\n", mark, json_string_value(text) ? json_string_value(text) : "?");
+	return code;
+}
+
+static void tell_counts(const json_t *answer)
+{
+	fprintf(stderr, "phx: phxd knows %lld roles, %lld images, %lld packages\n",
+		(long long)phx_json_int(answer, "roles", 0), (long long)phx_json_int(answer, "images", 0),
+		(long long)phx_json_int(answer, "packages", 0));
+}
+
+int cli_tell_changed(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = reload(cli, "warning: ", &answer);
+	if (!code && !cli_structured(cli))
+		tell_counts(answer);
+	return code;
 }
 
 int cmd_reload(struct cli *cli)
 {
-	return cli_reload(cli);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = reload(cli, "", &answer);
+	if (code)
+		return code;
+	if (cli_structured(cli))
+		cli_print_value(cli, answer);
+	else
+		tell_counts(answer);
+	return json_array_size(json_object_get(answer, "errors")) ? CLI_CONFIG : CLI_OK;
 }
 
 /* ---- config ---- */

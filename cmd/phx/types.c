@@ -2,10 +2,13 @@
  * completes it. Checks the form only; whether a node or role exists is asked of
  * phxd by the command. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "node/setup.h"
 #include "phx/cli.h"
+#include "sim/iaas.h"
+#include "sim/run.h"
 
 /* Groups are resolved later, against phxd. */
 static int any_group(void *arg, const char *group, struct phx_nodeset *ret)
@@ -103,6 +106,46 @@ static int check_assignment(const char *text, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "\"%s\": expected KEY=VALUE", text);
 }
 
+/* "KEY=VALUE", or "KEY-" to take it off; both are names. */
+static int check_label(const char *text, struct phx_err *err)
+{
+	size_t n = strlen(text), n_key = strcspn(text, "=");
+	char key[PHX_NAME_MAX];
+	bool off = !text[n_key] && n > 1 && text[n - 1] == '-';
+	snprintf(key, sizeof(key), "%.*s", (int)(off ? n - 1 : n_key), text);
+	if (phx_name_valid(key) && (off || (text[n_key] && phx_name_valid(text + n_key + 1))))
+		return 0;
+	return phx_err_set(err, -EINVAL,
+			   "\"%s\": expected KEY=VALUE or KEY-, of letters, digits, '-', '_' and '.', a letter or digit first",
+			   text);
+}
+
+/* "KEY=VALUE" and "KEY!=VALUE", with commas between. */
+static int check_labels(const char *text, struct phx_err *err)
+{
+	for (const char *p = text;; p++) {
+		char term[2 * PHX_NAME_MAX];
+		size_t n = strcspn(p, ","), n_key = strcspn(p, "!=,");
+		bool not = p[n_key] == '!';
+		snprintf(term, sizeof(term), "%.*s%.*s", (int)n_key, p, (int)(n - n_key - not), p + n_key + not);
+		if (!strchr(term, '=') || check_label(term, NULL) < 0)
+			return phx_err_set(err, -EINVAL, "\"%s\": expected labels, such as rack=3,zone!=a", text);
+		p += n;
+		if (!*p)
+			return 0;
+	}
+}
+
+/* The calls that ClusterShell makes of a source of groups. */
+static int check_upcall(const char *text, struct phx_err *err)
+{
+	static const char *const calls[] = {"map", "all", "list", "reverse"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(calls); i++)
+		if (phx_str_eq(text, calls[i]))
+			return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is none of map, all, list, reverse", text);
+}
+
 static int check_url(const char *text, struct phx_err *err)
 {
 	if (phx_str_starts(text, "https://") && text[strlen("https://")])
@@ -110,6 +153,60 @@ static int check_url(const char *text, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "\"%s\": expected https://HEAD:PORT", text);
 }
 
+static int check_scheduler(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_scheduler_names, text, &value, err);
+}
+
+static int check_policy(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_policy_names, text, &value, err);
+}
+
+static int check_estimates(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_sim_estimates_names, text, &value, err);
+}
+
+static int check_provisioning(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_provisioning_names, text, &value, err);
+}
+
+static int check_allocation(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_allocation_names, text, &value, err);
+}
+
+static int check_signal(const char *text, struct phx_err *err)
+{
+	return cli_signal(text) ? 0 : phx_err_set(err, -EINVAL, "\"%s\": expected a signal, such as USR1 or 10", text);
+}
+
+int cli_signal(const char *text)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} signals[] = {{"HUP", SIGHUP}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}};
+	uint64_t n;
+	if (phx_str_starts(text, "SIG"))
+		text += 3;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(signals); i++)
+		if (phx_str_eq(text, signals[i].name))
+			return signals[i].number;
+	return phx_u64_parse(text, 1, 64, &n) == 0 ? (int)n : 0;
+}
+
+/* words of a completion, from the table that has them */
+#define PROVISIONING(id, name, ...) name " "
+#define ALLOCATION(id, name, ...) name " "
+#define WORKLOAD(id, name, ...) name " "
 static const struct cli_type types[] = {
 	{"NODES", "a node list", "nodes", check_nodes},
 	{"HOSTS", "a list of hosts", "nodes", check_nodes},
@@ -120,17 +217,41 @@ static const struct cli_type types[] = {
 	{"IMAGE", "an image name", "images", check_name},
 	{"PACKAGE", "a package", "packages", check_name},
 	{"VERSION", "a version", "", check_name},
+	{"RE", "an RE name", "res", check_name},
+	{"AGREEMENT", "an agreement", "files", NULL},
 	{"JOB", "a job number", "", check_count},
 	{"COUNT", "a number", "", check_count},
 	{"TIME", "a time", "", check_time},
+	{"SIGNAL", "a signal", "(HUP INT USR1 USR2 TERM)", check_signal},
 	{"SIZE", "a size", "", check_size},
-	{"FORMAT", "a format", "(table wide json yaml name tsv)", check_format},
+	{"FORMAT", "a format", "(table wide json yaml name tsv csv markdown)", check_format},
 	{"SETUP", "a setup policy", "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
 	 check_setup},
 	{"KIND", "a kind", "(provider service-provider user)", check_kind},
+	{"SCHEDULER", "a scheduler", "(first-fit fcfs easy sjf)", check_scheduler},
+	{"POLICY", "a policy", "(fb coop2008)", check_policy},
+	{"ESTIMATES", "an origin of estimates", "(log exact strict)", check_estimates},
+	{"PROVISIONING", "a provisioning policy",
+	 "("
+#include "policy/provisioning.def"
+	 ")",
+	 check_provisioning},
+	{"ALLOCATION", "an allocation policy",
+	 "("
+#include "sim/allocation.def"
+	 ")",
+	 check_allocation},
+	{"WORKLOAD", "a workload",
+	 "("
+#include "sim/iaas_workload.def"
+	 ")",
+	 NULL},
 	{"METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method},
 	{"MAC", "a MAC address", "", check_mac},
 	{"KEY=VALUE", "a setting", "", check_assignment},
+	{"LABEL", "a label", "labels", check_label},
+	{"LABELS", "labels", "labels", check_labels},
+	{"UPCALL", "an upcall", "(map all list reverse)", check_upcall},
 	{"URL", "a URL", "", check_url},
 	{"FILE", "a file", "files", NULL},
 	{"DIR", "a directory", "dirs", NULL},
@@ -139,6 +260,9 @@ static const struct cli_type types[] = {
 	{"CMD", "a command", "", NULL},
 	{"WORD", "a word", "", NULL},
 };
+#undef PROVISIONING
+#undef ALLOCATION
+#undef WORKLOAD
 
 const struct cli_type *cli_type_find(const char *name)
 {

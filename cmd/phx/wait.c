@@ -137,6 +137,9 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 		const char *reason = phx_json_str(node, "reason", "");
 		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);
 		end_node(w, g, text);
+	} else if (busy && g->epoch && epoch > g->epoch && w->goal->follows) {
+		g->epoch = epoch; /* ours has ended, and a rule has given it a role */
+		g->error[0] = '\0';
 	} else if (busy && g->epoch && epoch > g->epoch) {
 		end_node(w, g, "another order took its place");
 	} else if (is_over(w, g, state, busy)) {

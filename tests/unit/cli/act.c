@@ -331,6 +331,41 @@ static void wait_notices_another_order(void **state)
 	assert_has(s.errout, "n1: another order took its place");
 }
 
+/* A rule gives the node a role as soon as it is ready: that is waited for too, not taken for somebody else's order. */
+static void wait_follows_what_a_rule_begins(void **state)
+{
+	struct fake_phxd *f = *state;
+	const char *assigned = "{'nodes':[" N("n1", "deploying", "web-server",
+					      ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}";
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", "") "]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "cleaning", "", ",'plan':{'epoch':5,'cursor':0,'steps':[{'kind':'wipe'}]}") "]}");
+	fake_answer(f, "GET /v1/nodes", assigned);
+	fake_answer(f, "GET /v1/nodes", assigned);
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/resume", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node resume n1 --wait");
+	assert_int_equal(s.status, 0);
+	assert_has(s.errout, "1 of 1 nodes done after");
+}
+
+static void wait_tells_when_what_a_rule_began_fails(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "deploying", "web-server",
+						       ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", ",'reason':'image: wrong digest'") "]}");
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[]}");
+	fake_answer(f, "POST /v1/actions/release", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	PHX_SAID s = phx(f, "node release n1 --yes --wait");
+	assert_int_equal(s.status, 1);
+	assert_has(s.errout, "phx: n1: quarantined: image: wrong digest\n");
+}
+
 static void wait_outlives_a_daemon_that_is_away(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -506,6 +541,8 @@ int main(void)
 		TEST(wait_reports_quarantine_and_going_back),
 		TEST(wait_gives_up_in_time),
 		TEST(wait_notices_another_order),
+		TEST(wait_follows_what_a_rule_begins),
+		TEST(wait_tells_when_what_a_rule_began_fails),
 		TEST(wait_outlives_a_daemon_that_is_away),
 		TEST(power_waits_for_its_result),
 		TEST(power_status_prints_what_was_answered),

@@ -36,10 +36,13 @@ static void bash_completes(void **state)
 		{"node assign ~", "n1 n2 @all @up @missing @role: @pool: @state:\n"},
 		{"node assign n1 ~", "batch-compute web-server\n"},
 		{"node assign n1 web-server ~", "\n"},
-		{"node assign n1 web-server --se", "--server --setup\n"},
+		{"node assign n1 web-server --se", "--server --selector --setup\n"},
+		{"node assign -l ra", "rack=3\n"},
+		{"node label n1 ~", "rack=3\n"},
+		{"inventory --groups ~", "map all list reverse\n"},
 		{"node assign --setup wipe:d", "wipe:discard\n"},
 		{"node power n1 ~", "on off cycle reset status\n"},
-		{"node list -o ~", "table wide json yaml name tsv\n"},
+		{"node list -o ~", "table wide json yaml name tsv csv markdown\n"},
 		{"--config /x role s", "show\n"},
 		{"role show w", "web-server\n"},
 		{"job cancel 1 ~", "\n"},
@@ -47,7 +50,8 @@ static void bash_completes(void **state)
 		{"image build /et", "/etc\n"},
 		{"config check /etc/passw", "/etc/passwd\n"},
 	};
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','labels':[{'key':'rack','value':'3'}]},{'name':'n2'}]}");
 	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_FREE char *offered = complete(f, rows[i].line);

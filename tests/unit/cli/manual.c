@@ -2,8 +2,8 @@
  * every page, and no page lacks its final newline (then tables would vanish). */
 #include "unit/cli/fake_phxd.h"
 
-static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
-				    "etc/phoenix.conf.5.scd"};
+static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
+				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd"};
 
 static char *read_page(const char *name)
 {
@@ -45,6 +45,12 @@ static void phoenix_conf_5_is_as_the_option_table(void **state)
 	compare("etc/phoenix.conf.5.scd", "# KEYS\n", "# POOLS\n", "completion conf-manual");
 }
 
+static void phx_sim_1_is_as_the_simulator_s_tables(void **state)
+{
+	(void)state;
+	compare("cmd/phx/phx-sim.1.scd", "# POLICIES\n", "# TRACES\n", "completion sim-manual");
+}
+
 static void every_page_becomes_roff(void **state)
 {
 	(void)state;
@@ -82,6 +88,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(phx_1_is_as_the_command_table),
 		cmocka_unit_test(phoenix_conf_5_is_as_the_option_table),
+		cmocka_unit_test(phx_sim_1_is_as_the_simulator_s_tables),
 		cmocka_unit_test(every_page_becomes_roff),
 		cmocka_unit_test(options_of_the_daemons_are_in_their_pages),
 	};

@@ -85,6 +85,8 @@ static void groups_and_operators_select(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", three);
+	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}");
+	fake_answer(f, "GET /v1/status", "{'pools':[{'name':'batch'},{'name':'web'}]}");
 	PHX_SAID role = phx(f, "node list @role:web-server,node2 -o name");
 	assert_string_equal(role.out, "node2\nnode10\n");
 	PHX_SAID less = phx(f, "node list @all!@pool:batch -o name");
@@ -96,6 +98,17 @@ static void groups_and_operators_select(void **state)
 	PHX_SAID none = phx(f, "node list @state:new -o name");
 	assert_int_equal(none.status, 0);
 	assert_string_equal(none.out, "");
+	/* a misspelt group behind '!' would take nothing away */
+	static const char *const wrong[] = {"@role:web-sever", "@pool:bacth", "@state:raedy"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		char line[80], text[80];
+		snprintf(line, sizeof(line), "node list @all!%s -o name", wrong[i]);
+		snprintf(text, sizeof(text), "there is no group '%s'", wrong[i]);
+		PHX_SAID s = phx(f, line);
+		assert_int_equal(s.status, 64);
+		assert_string_equal(s.out, "");
+		assert_has(s.errout, text);
+	}
 	PHX_SAID bad = phx(f, "node list @rack:1");
 	assert_int_equal(bad.status, 64);
 	assert_has(bad.errout, "there is no group '@rack:1'");

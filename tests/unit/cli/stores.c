@@ -91,6 +91,28 @@ static void a_package_from_source_to_repository(void **state)
 	assert_has(list.out, "a tool");
 }
 
+/* What else is wrong with the catalogue was so before, and is no failure of the push. */
+static void a_push_is_done_whatever_else_is_wrong(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/reload", "{'roles':1,'images':0,'packages':1,'errors':['web.conf:3: there is no image x']}");
+	build(f, "1.0");
+	PHX_SAID sign = run(f, "package sign %s/tool-1.0.tar.zst", f->dir);
+	assert_int_equal(sign.status, 0);
+	PHX_SAID push = run(f, "package push %s/tool-1.0.tar.zst", f->dir);
+	assert_int_equal(push.status, 0);
+	assert_string_equal(push.out, "tool-1.0\n");
+	assert_has(push.errout, "phx: warning: web.conf:3: there is no image x\n");
+	PHX_SAID json = run(f, "package push -o json %s/tool-1.0.tar.zst", f->dir);
+	assert_int_equal(json.status, 0);
+	assert_has(json.out, "\"sha256\"");
+	assert_lacks(json.out, "roles");
+	assert_has(json.errout, "warning");
+	f->answers[0].status = 503;
+	PHX_SAID untold = run(f, "package push %s/tool-1.0.tar.zst", f->dir);
+	assert_int_not_equal(untold.status, 0);
+}
+
 static void a_package_that_differs_under_one_version_is_refused(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -283,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_package_from_source_to_repository),
+		TEST(a_push_is_done_whatever_else_is_wrong),
 		TEST(a_package_that_differs_under_one_version_is_refused),
 		TEST(a_damaged_package_is_told),
 		TEST(a_package_is_removed_only_when_no_role_has_it),

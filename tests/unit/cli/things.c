@@ -230,6 +230,35 @@ static void reload_tells_what_was_refused(void **state)
 	assert_has(no.errout, "phx: web.conf:3: there is no image x\n");
 }
 
+static void events_are_rows_where_rows_are_wanted(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/status", "{'seq':1}");
+	fake_answer(f, "GET /v1/events", "{'events':[{'seq':1,'time_ms':1000,'kind':'missing','node':'n1','by':'phxd',"
+					 "'text':'a, b'}],'last':1}");
+	PHX_SAID csv = phx(f, "events -n 5 -o csv");
+	assert_int_equal(csv.status, 0);
+	assert_has(csv.out, "SEQ,TIME,NODE,KIND,BY,TEXT\n1,");
+	assert_has(csv.out, "\"a, b\"\n");
+	PHX_SAID name = phx(f, "events -n 5 -o name");
+	assert_string_equal(name.out, "1\n");
+}
+
+/* what is no list gives no rows: neither prose under the name of TSV nor nothing */
+static void no_rows_of_what_is_no_list(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const lines[] = {"status -o tsv", "role show web -o csv", "node plan n1 web -o name",
+					    "job show 1 -o markdown"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(lines); i++) {
+		PHX_SAID s = phx(f, lines[i]);
+		assert_int_equal(s.status, 64);
+		assert_string_equal(s.out, "");
+		assert_has(s.errout, "is for lists; there are: table, wide, json, yaml");
+	}
+	assert_string_equal(f->log, "");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, fake_clean)
 
 int main(void)
@@ -243,6 +272,8 @@ int main(void)
 		TEST(job_wait_times_out),
 		TEST(job_list_show_cancel_output),
 		TEST(events_are_sentences),
+		TEST(events_are_rows_where_rows_are_wanted),
+		TEST(no_rows_of_what_is_no_list),
 		TEST(status_is_readable),
 		TEST(config_show_with_and_without_origin),
 		TEST(config_check_names_file_and_line),

@@ -1,0 +1,370 @@
+/* phx re: agreements of runtime environments checked and printed, REs asked
+ * for, created, ordered, looked at. What may be done is phxd's to say. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "config/agreement.h"
+#include "phx/cli.h"
+
+enum { POLL_MS = 200 };
+
+/* ---- check ---- */
+
+static const struct cli_column finding_columns[] = {
+	{.head = "FILE", .path = "file"},
+	{.head = "LINE", .path = "line", .right = true},
+	{.head = "FIELD", .path = "field"},
+	{.head = "FINDING", .path = "text"},
+};
+
+static void add_findings(json_t *rows, const char *path, const struct phx_list *findings)
+{
+	PHX_LIST_EACH(struct phx_agreement_finding, f, findings)
+	{
+		json_t *row = phx_json_from_record(&phx_agreement_finding_record, f);
+		json_object_set_new(row, "file", json_string(path));
+		json_array_append_new(rows, row);
+	}
+}
+
+/* For people: a line a finding, as compilers write them. */
+static void print_findings(const char *path, const struct phx_list *findings)
+{
+	PHX_LIST_EACH(struct phx_agreement_finding, f, findings)
+	{
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		phx_buf_addf(&b, "%s", path);
+		if (f->line)
+			phx_buf_addf(&b, ":%u", f->line);
+		phx_buf_addf(&b, ": %s%s", f->field, f->field[0] ? ": " : "");
+		cli_put_clean(&b, f->text);
+		fprintf(stderr, "phx: %s\n", b.data ? b.data : "");
+	}
+}
+
+static void print_right(const char *path, const struct phx_agreement *a)
+{
+	char upper[16] = "any number of";
+	if (a->upper)
+		snprintf(upper, sizeof(upper), "%u", a->upper);
+	printf("%s: RE %s: %s, %s, %u to %s nodes\n", path, a->name, phx_enum_name(&phx_re_type_names, a->type),
+	       phx_enum_name(&phx_policy_names, a->model), a->lower, upper);
+}
+
+static int check_one(struct cli *cli, const char *path, json_t *rows)
+{
+	struct phx_agreement a;
+	struct phx_list findings = {0};
+	struct phx_err err = {0};
+	int r = phx_agreement_load(path, &a, &findings, &err);
+	bool lines = cli->format == CLI_TABLE;
+	add_findings(rows, path, &findings);
+	if (r < 0 && !findings.n)
+		cli_fail(CLI_CONFIG, "%s", err.text);
+	if (lines)
+		print_findings(path, &findings);
+	phx_list_fini(&findings);
+	if (r < 0)
+		return CLI_CONFIG;
+	if (lines)
+		print_right(path, &a);
+	phx_record_fini(&phx_agreement_record, &a);
+	return CLI_OK;
+}
+
+int cmd_re_check(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *rows = json_array(), *whole = json_pack("{s:O}", "findings", rows);
+	int worst = CLI_OK;
+	for (unsigned i = 0; i < cli->args.n_args; i++) {
+		int code = check_one(cli, cli_arg(cli, i), rows);
+		worst = code ? code : worst;
+	}
+	if (cli->format != CLI_TABLE)
+		cli_print_rows(cli, finding_columns, PHX_ARRAY_SIZE(finding_columns), rows, whole);
+	return worst;
+}
+
+/* ---- orders ---- */
+
+/* What came of it: the sentences of the core. */
+static int print_done(struct cli *cli, const json_t *answer)
+{
+	size_t i;
+	json_t *note;
+	if (cli_structured(cli))
+		return cli_print_value(cli, answer);
+	if (phx_json_bool(answer, "dry_run", false))
+		printf("it would come to this; nothing was done\n");
+	json_array_foreach(json_object_get(answer, "notes"), i, note)
+	{
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		cli_put_clean(&b, json_string_value(note));
+		printf("%s\n", b.data ? b.data : "");
+	}
+	return CLI_OK;
+}
+
+static int post(struct cli *cli, const char *path, json_t *body)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	if (cli_has(cli, CLI_OPT_dry_run))
+		json_object_set_new(body, "dry_run", json_true());
+	int code = cli_call(cli, "POST", path, body, &answer);
+	return code ? code : print_done(cli, answer);
+}
+
+static int order(struct cli *cli, const char *what, const char *name, const char *text)
+{
+	PHX_AUTO_JSON json_t *body = json_object();
+	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
+	PHX_AUTO_FREE char *path = NULL;
+	if (!escaped || asprintf(&path, "/v1/res/%s/%s", escaped, what) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	if (text)
+		json_object_set_new(body, "text", json_string(text));
+	return post(cli, path, body);
+}
+
+static int ask_with_file(struct cli *cli, const char *file, bool create)
+{
+	struct phx_agreement a;
+	struct phx_list findings = {0};
+	struct phx_err err = {0};
+	int r = phx_agreement_load(file, &a, &findings, &err);
+	if (r < 0 && !findings.n)
+		cli_fail(CLI_CONFIG, "%s", err.text);
+	print_findings(file, &findings);
+	phx_list_fini(&findings);
+	if (r < 0)
+		return CLI_CONFIG;
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:o,s:b}", "agreement", phx_json_from_record(&phx_agreement_record, &a), "create", create);
+	phx_record_fini(&phx_agreement_record, &a);
+	return post(cli, "/v1/res", body);
+}
+
+int cmd_re_request(struct cli *cli)
+{
+	return ask_with_file(cli, cli_arg(cli, 0), false);
+}
+
+/* A file, if there is one of that name; else a request. */
+int cmd_re_create(struct cli *cli)
+{
+	const char *what = cli_arg(cli, 0);
+	if (strchr(what, '/') || access(what, F_OK) == 0)
+		return ask_with_file(cli, what, true);
+	return order(cli, "create", what, NULL);
+}
+
+int cmd_re_refuse(struct cli *cli)
+{
+	return order(cli, "refuse", cli_arg(cli, 0), cli_opt(cli, CLI_OPT_reason, NULL));
+}
+
+int cmd_re_withdraw(struct cli *cli)
+{
+	return order(cli, "withdraw", cli_arg(cli, 0), NULL);
+}
+
+/* ---- waiting ---- */
+
+static int get_re(struct cli *cli, const char *name, json_t **ret)
+{
+	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
+	PHX_AUTO_FREE char *path = NULL;
+	if (!escaped || asprintf(&path, "/v1/res/%s", escaped) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	return cli_get(cli, path, ret);
+}
+
+/* All nodes that its lower bound guarantees are there, or have been lent to its partner; nothing is on its way. */
+static bool serves(const json_t *re)
+{
+	const json_t *nodes = json_object_get(re, "nodes");
+	int64_t lower = phx_json_int(json_object_get(re, "agreement"), "lower", 0);
+	return phx_json_int(nodes, "held", 0) >= lower && phx_json_int(nodes, "coming", 0) == 0;
+}
+
+static bool gave_back(const json_t *re)
+{
+	return phx_str_eq(phx_json_str(re, "state", ""), "deactivated") && !phx_json_bool(re, "active", false) &&
+	       phx_json_int(json_object_get(re, "nodes"), "in_pool", 0) == 0;
+}
+
+static int wait_for(struct cli *cli, const char *name, bool (*reached)(const json_t *re))
+{
+	uint64_t seconds = 0;
+	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
+	int64_t end = seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+	for (;;) {
+		PHX_AUTO_JSON json_t *re = NULL;
+		int code = get_re(cli, name, &re);
+		if (code && code != CLI_UNAVAILABLE)
+			return code;
+		if (re && reached(re))
+			return CLI_OK;
+		if (cli_clock_ms() >= end)
+			return cli_fail(CLI_TIMEOUT, "RE %s: not there in time; it goes on", name);
+		usleep(1000 * POLL_MS);
+	}
+}
+
+static int order_and_wait(struct cli *cli, const char *what, bool (*reached)(const json_t *re))
+{
+	int code = order(cli, what, cli_arg(cli, 0), NULL);
+	bool wait = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
+	return code || !wait ? code : wait_for(cli, cli_arg(cli, 0), reached);
+}
+
+int cmd_re_activate(struct cli *cli)
+{
+	return order_and_wait(cli, "activate", serves);
+}
+
+int cmd_re_suspend(struct cli *cli)
+{
+	return order(cli, "suspend", cli_arg(cli, 0), NULL);
+}
+
+int cmd_re_resume(struct cli *cli)
+{
+	return order(cli, "resume", cli_arg(cli, 0), NULL);
+}
+
+static int confirm(struct cli *cli, const char *fmt)
+{
+	PHX_AUTO_FREE char *question = NULL;
+	if (cli_has(cli, CLI_OPT_dry_run))
+		return CLI_OK;
+	if (asprintf(&question, "%s RE %s", fmt, cli_arg(cli, 0)) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	return cli_confirm(cli, question, 1);
+}
+
+/* Without --safe running jobs are killed, for good. */
+int cmd_re_deactivate(struct cli *cli)
+{
+	bool safe = cli_has(cli, CLI_OPT_safe);
+	int code = safe ? CLI_OK : confirm(cli, "kill the jobs of");
+	return code ? code : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", gave_back);
+}
+
+int cmd_re_destroy(struct cli *cli)
+{
+	int code = confirm(cli, "remove the data of");
+	return code ? code : order(cli, "destroy", cli_arg(cli, 0), NULL);
+}
+
+/* ---- looking ---- */
+
+static void put_upper(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	if (json_integer_value(value))
+		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	else
+		phx_buf_addf(b, "-");
+}
+
+static const struct cli_column re_columns[] = {
+	{.head = "RE", .path = "name"},
+	{.head = "STATE", .path = "state"},
+	{.head = "TYPE", .path = "agreement.type"},
+	{.head = "OWNER", .path = "agreement.owner"},
+	{.head = "MODEL", .path = "agreement.model"},
+	{.head = "LOWER", .path = "agreement.lower", .right = true},
+	{.head = "UPPER", .path = "agreement.upper", .put = put_upper, .right = true},
+	{.head = "HELD", .path = "nodes.held", .right = true},
+	{.head = "BUSY", .path = "nodes.busy", .right = true},
+	{.head = "COMING", .path = "nodes.coming", .right = true},
+	{.head = "WANT", .path = "nodes.want", .right = true},
+	{.head = "RUNNING", .path = "jobs.running", .right = true},
+	{.head = "WAITING", .path = "jobs.waiting", .right = true},
+	{.head = "WITH", .path = "paired_with"},
+	{.head = "HOSTS", .path = "hosts", .wide = true},
+	{.head = "NODE-HOURS", .path = "meter.node_hours", .wide = true, .right = true},
+	{.head = "KILLS", .path = "meter.n_kills", .wide = true, .right = true},
+};
+
+int cmd_re_list(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = cli_get(cli, "/v1/res", &answer);
+	return code ? code
+		    : cli_print_rows(cli, re_columns, PHX_ARRAY_SIZE(re_columns), json_object_get(answer, "res"),
+				     answer);
+}
+
+static const struct cli_column re_lines[] = {
+	{.head = "State", .path = "state"},
+	{.head = "Shares with", .path = "paired_with"},
+	{.head = "Nodes", .path = "hosts"},
+	{.head = "Coming", .path = "coming_hosts"},
+	{.head = "Held", .path = "nodes.held"},
+	{.head = "Busy", .path = "nodes.busy"},
+	{.head = "Wanted", .path = "nodes.want"},
+	{.head = "To return", .path = "nodes.owed"},
+	{.head = "Pinned", .path = "nodes.pinned"},
+	{.head = "Jobs running", .path = "jobs.running"},
+	{.head = "Jobs waiting", .path = "jobs.waiting"},
+	{.head = "Jobs held", .path = "jobs.held"},
+	{.head = "Jobs killed", .path = "meter.n_kills"},
+	{.head = "Created", .path = "created_ms", .put = cli_put_when},
+	{.head = "Changed", .path = "changed_ms", .put = cli_put_when},
+};
+
+static int print_agreement(const json_t *re, bool xml)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	struct phx_agreement a;
+	struct phx_err err = {0};
+	int r = phx_json_to_record(&phx_agreement_record, json_object_get(re, "agreement"), &a, &err);
+	if (r < 0)
+		return cli_fail_err(r, &err);
+	r = xml ? phx_agreement_write_xml(&a, &b) : phx_agreement_write_conf(&a, &b);
+	phx_record_fini(&phx_agreement_record, &a);
+	if (r < 0)
+		return cli_fail_err(r, &err);
+	printf("%s", b.data);
+	return CLI_OK;
+}
+
+int cmd_re_show(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *re = NULL;
+	bool conf = cli_has(cli, CLI_OPT_conf), xml = cli_has(cli, CLI_OPT_xml);
+	int code = get_re(cli, cli_arg(cli, 0), &re);
+	if (code)
+		return code;
+	if (conf || xml)
+		return print_agreement(re, xml);
+	if (cli_structured(cli))
+		return cli_print_value(cli, re);
+	printf("RE %s\n", phx_json_str(re, "name", "?"));
+	cli_print_lines(re_lines, PHX_ARRAY_SIZE(re_lines), re);
+	printf("\n");
+	return print_agreement(re, false);
+}
+
+static const struct cli_column history_columns[] = {
+	{.head = "TIME", .path = "time_ms", .put = cli_put_when},
+	{.head = "BY", .path = "by"},
+	{.head = "TEXT", .path = "text"},
+};
+
+int cmd_re_history(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_FREE char *escaped = cli_url_escape(cli_arg(cli, 0));
+	PHX_AUTO_FREE char *path = NULL;
+	if (!escaped || asprintf(&path, "/v1/res/%s/history", escaped) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	int code = cli_get(cli, path, &answer);
+	return code ? code
+		    : cli_print_rows(cli, history_columns, PHX_ARRAY_SIZE(history_columns),
+				     json_object_get(answer, "history"), answer);
+}
