@@ -5,8 +5,11 @@
 #   make check      all tests, one real lab boot included
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make bench      the measurements of the README
-#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images
+#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases
+#   make check-web  a load balancer and two web nodes in the emulated lab, under load
+#   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
 #   make check-asan the unit and system tests under the sanitizers
+#   make check-tsan the daemon under many clients, watched by ThreadSanitizer
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
 BUILD ?= build
@@ -14,13 +17,13 @@ CC ?= gcc
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 
-PURE := node core
+PURE := batch policy web re node core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
 PROGRAMS := phx phxd phx-agent
 
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
-	libcryptsetup libkmod libsystemd smartcols
+	libcryptsetup libkmod libsystemd smartcols libxml-2.0 libnl-3.0 libnl-genl-3.0
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 # we truncate on purpose; clang does not know the name
 WARN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-Wno-format-truncation)
@@ -62,6 +65,8 @@ $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $
 DEPS_FILES += $$(patsubst %.c,$(BUILD)/obj/%.d,$$(wildcard cmd/$(1)/*.c))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+# loaded when first called: cmd/phx/late.c
+$(BUILD)/bin/phx: LIBS := $(filter-out -lcurl -lxml2,$(LIBS))
 # RPATH, not RUNPATH: it must hold for the libraries of the libraries too
 $(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
 
@@ -91,15 +96,15 @@ unit: $(ROOM_UNIT)
 DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
 	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
-	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev scdoc
+	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev scdoc
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
-	iproute2 jq curl xz-utils
+	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
-	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh
+	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh clustershell openssl
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan lint packages images agent-bundle
+.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -110,6 +115,7 @@ deps:
 -include roles/packages/packages.mk
 -include tests/fuzz/fuzz.mk
 -include tests/bench/bench.mk
+-include tests/sim/sim.mk
 
 # ---- tests ----
 
@@ -124,19 +130,30 @@ check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 
 check: deps
-	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(SIM_BIN) agent-bundle images packages
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 
-# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images; five minutes
+# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh
 
+# a balancer and two web nodes: nodes leave and die under load; five minutes
+.PHONY: check-web
+check-web: deps
+	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/web.sh
+
 ASAN := $(BUILD)/asan
 check-asan:
 	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
 	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_TESTS)
+
+TSAN := $(BUILD)/tsan
+check-tsan:
+	$(Q)$(MAKE) BUILD=$(TSAN) OPT="-O1 -g -fsanitize=thread" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
+	$(Q)BUILD=$(TSAN) tests/run tests/system/phxd_stress.sh
 
 lint:
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
@@ -173,7 +190,12 @@ install: all man
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim etc/sim/*.conf
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples tests/sim/samples/*
 	for page in $(MAN); do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/clustershell etc/clustershell/phoenix.conf
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/ansible etc/ansible/phoenix
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/re etc/re/*.conf etc/re/*.xml
 	test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/phoenix.conf || \
 		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix etc/phoenix.conf
 	for role in roles/*.conf; do test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/$$role || \

@@ -1,11 +1,16 @@
 # Programs of the measurements: what agents do, without the node. Used by tests/bench/run.
-BENCH_BIN := $(BUILD)/tests/bench/swarm $(BUILD)/tests/bench/share
+BENCH_BIN := $(BUILD)/tests/bench/swarm $(BUILD)/tests/bench/share $(BUILD)/tests/bench/batch
 BENCH_OBJ := $(BUILD)/obj/tests/bench/machine.o
 
 $(BUILD)/obj/tests/bench/%.o: CPPFLAGS += -Itests
 
 .PHONY: bench-programs
-bench-programs: $(BENCH_BIN)
+bench-programs: $(BENCH_BIN) $(BUILD)/tests/bench/yardstick
+
+# by itself: it is what a person would compile in a minute
+$(BUILD)/tests/bench/yardstick: tests/bench/yardstick.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -Wall -Wextra -o $@ $<
 
 $(BENCH_BIN): $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_OBJ) $(BUILD)/libphx.a
 	@mkdir -p $(@D)
