@@ -8,7 +8,8 @@ export LAB=breadth$$
 SCRATCH=$(mktemp -d)
 SITE=phx-$LAB-site # namespace of the site's DHCP server
 FAILED_FILE=$SCRATCH/failed
-PARTS_ASKED=" ${*:-network memory disk image proxy} "
+PARTS_ASKED=" ${*:-network memory disk image erase proxy} "
+CANARY="phoenix-canary-$$-$RANDOM$RANDOM"
 trap clean EXIT
 trap 'exit 1' INT TERM
 
@@ -131,15 +132,19 @@ ram_to_disk() {
 	phx node plan ram1 web-server --setup noop | tee "$SCRATCH/plan" | grep -q "not in place: the role runs from disk" ||
 		die "the plan does not say why: $(cat "$SCRATCH/plan")"
 	grep -q kexec "$SCRATCH/plan" || die "no kexec in the plan"
-	phx node assign ram1 web-server --encrypt --yes --wait --timeout 8m && serves ram1 || return 1
+	# what a role in memory wrote to the disk no key covers: only after an erase is a key's end an erase
+	phx node assign ram1 web-server --setup wipe --encrypt --yes --wait --timeout 8m && serves ram1 || return 1
 	[ "$(boot_of ram1)" != "$boot" ] && ! disk_untouched ram1
 }
 
-# either header of LUKS2, anywhere on the disk; a search that fails is no answer
-has_luks() {
-	LC_ALL=C grep -azqP '(LUKS|SKUL)\xba\xbe' "$(disk_file "$1")"
+# disk_has NODE PATTERN: bytes anywhere on the disk, from outside; -z: a blank disk is one endless line otherwise.
+# A search that fails is no answer.
+disk_has() {
+	LC_ALL=C grep -azqP "$2" "$(disk_file "$1")"
 	case $? in 0) true ;; 1) false ;; *) die "the disk of $1 cannot be searched" ;; esac
 }
+# either header of LUKS2
+has_luks() { disk_has "$1" '(LUKS|SKUL)\xba\xbe'; }
 root_is_encrypted() {
 	local id
 	id=$(node_field ram1 .disk_key_id)
@@ -159,22 +164,46 @@ encrypted_power_cycle() {
 	! was_quarantined ram1
 }
 
+# how many erase records of ram1 jq's condition holds for
+erasures_where() { phx node erasures ram1 -o json | jq "[.. | objects | select($1)] | length"; }
+# key_gone_unread KEY_FILE N: gone, remembered, told, and the Nth record of that kind
+key_gone_unread() {
+	wait_for 10 "the key is gone" [ ! -e "$1" ]
+	[ "$(node_field ram1 .key_unread)" = true ] || die "nobody remembers that it is unread"
+	phx node show ram1 | grep "destroyed, unread" || die "phx node show does not say so"
+	[ "$(erasures_where '.text? == "key destroyed, unread"')" = "$2" ] || die "no record of it"
+}
+# erased_and_read_back N: the Nth time
+was_read_back() { state_is ram1 ready && [ "$(node_field ram1 .key_unread)" = false ]; }
+erased_and_read_back() {
+	wait_for 240 "ram1 is erased and read back" was_read_back
+	[ -z "$(node_field ram1 .disk_key_id)" ] || die "it has a key still"
+	[ "$(erasures_where '.method? == "crypto" and .verified_bytes? > 0')" = "$1" ] || die "no record of the read-back"
+	! has_luks ram1 || die "a LUKS header is still there"
+}
+
 key_of_the_dead() {
 	local key
 	key=$(key_file)
 	phx node power ram1 off --wait --timeout 2m && is_down ram1 || return 1
 	phx node release ram1 --setup wipe:crypto --yes || return 1
-	wait_for 10 "the key is gone" [ ! -e "$key" ]
+	key_gone_unread "$key" 1
 	[ "$(plan_kinds ram1)" = "destroy_key boot wipe" ] || die "$(plan_kinds ram1)"
-	[ "$(node_field ram1 .key_unread)" = true ] || die "nobody remembers that it is unread"
-	phx node show ram1 | grep "destroyed, unread" || die "phx node show does not say so"
-	phx node erasures ram1 -o json | jq -e '[.. | objects | select(.text? == "key destroyed, unread")] | length == 1' >/dev/null ||
-		die "no record of it"
-	wait_for 240 "ram1 is erased and read back" state_is ram1 ready
-	[ "$(node_field ram1 .key_unread)" = false ] && [ -z "$(node_field ram1 .disk_key_id)" ] || die "still unread"
-	phx node erasures ram1 -o json | jq -e '[.. | objects | select(.method? == "crypto" and .verified_bytes? > 0)] | length == 1' >/dev/null ||
-		die "no record of the read-back"
-	! has_luks ram1 || die "a LUKS header is still there"
+	erased_and_read_back 1
+}
+
+# nobody can start it: the key goes at once all the same, the rest when somebody switches it on
+key_of_the_unreachable() {
+	local key
+	phx node assign ram1 web-server --encrypt --yes --wait --timeout 8m && phx node bmc ram1 driver=none || return 1
+	key=$(key_file)
+	[ -s "$key" ] && has_luks ram1 || die "it is not encrypted"
+	lab kill ram1 && wait_for 30 "ram1 is missing" is_down ram1 || return 1
+	phx node release ram1 --setup wipe:crypto --yes --wait --timeout 1m || return 1
+	key_gone_unread "$key" 2
+	has_luks ram1 || die "who has erased a machine that is off?"
+	phx node assign ram1 web-server --wait --timeout 1m && die "a machine that cannot be started was given a role"
+	lab on ram1 && erased_and_read_back 2
 }
 
 memory_part() {
@@ -183,7 +212,8 @@ memory_part() {
 		check ram_to_encrypted_disk_by_kexec ram_to_disk &&
 		check root_is_encrypted root_is_encrypted &&
 		check encrypted_root_opens_after_a_power_cycle encrypted_power_cycle &&
-		check key_of_a_dead_node_goes_first_and_is_read_back key_of_the_dead
+		check key_of_a_dead_node_goes_first_and_is_read_back key_of_the_dead &&
+		check key_of_a_node_without_bmc_goes_at_once key_of_the_unreachable
 	lab kill ram1 # room for the others
 }
 
@@ -217,8 +247,26 @@ resume_brings_it_back() {
 	wait_for 300 "web1 serves again" is_active web1 && serves web1
 }
 
+# refuses COMMAND...: with the disk and what it could be erased by, and status 1 of the table
+refuses() {
+	phx "$@" >"$SCRATCH/out" 2>"$SCRATCH/err"
+	local status=$?
+	[ $status -eq 1 ] || die "$*: status $status"
+	grep -q 'web1.*BREADTH-WEB.*cannot be erased by secure-erase; it can: .*overwrite' "$SCRATCH/err" || die "$*: $(cat "$SCRATCH/err")"
+}
+secure_erase_refused() {
+	local boot steps
+	boot=$(boot_of web1) steps=$(plan_kinds web1)
+	refuses node release web1 --setup wipe:secure-erase --dry-run && refuses node release web1 --setup wipe:secure-erase --yes &&
+		refuses node assign web1 batch-compute --setup wipe:secure-erase --dry-run &&
+		refuses node assign web1 batch-compute --setup wipe:secure-erase --yes --wait &&
+		refuses node wipe web1 --method secure-erase --yes || return 1
+	[ "$(boot_of web1)" = "$boot" ] && [ "$(plan_kinds web1)" = "$steps" ] && is_active web1 && serves web1 || die "something was done to it"
+}
+
 disk_part() {
 	check accepted_machine_deploys_itself deploys_itself &&
+		check secure_erase_is_refused_where_the_disk_cannot secure_erase_refused &&
 		check disk_node_comes_back_after_a_power_cut comes_back_alone &&
 		check node_without_its_key_is_quarantined comes_back_without_its_key &&
 		check resume_brings_it_back resume_brings_it_back
@@ -256,6 +304,98 @@ image_part() {
 	check altered_image_is_refused image_altered
 	check mended_image_is_deployed image_mended
 	lab kill web1
+}
+
+# ---- erase: the drive does it itself (NVMe Format; QEMU has neither Sanitize nor ATA security erase), on a machine
+# that is woken by its network card and whose BMC speaks Redfish ----
+
+# where a sleeping card would listen: a port of the bridge that writes down what comes
+standby_card() {
+	ip -n "phx-$LAB" link add wol0 type veth peer name wol1 && ip -n "phx-$LAB" link set wol0 master phxbr0 up &&
+		ip -n "phx-$LAB" link set wol1 up || return 1
+	in_lab socat -u INTERFACE:wol1 "CREATE:$SCRATCH/wire" &
+	wait_for 5 "somebody listens" test -e "$SCRATCH/wire"
+}
+woken() {
+	local mac
+	mac=$(machine_field "$1" .mac | tr -d :)
+	od -An -v -tx1 "$SCRATCH/wire" | tr -d ' \n' | grep -qE "0842f{12}($mac){16}"
+}
+
+nvme_wakes() {
+	standby_card || return 1
+	phx node bmc nvme1 driver=wol mac="$(machine_field nvme1 .mac)" interface=phxbr0 >/dev/null && phx node power nvme1 on || return 1
+	wait_for 10 "a magic packet for nvme1" woken nvme1
+	# what the card would do
+	lab on nvme1 && enrols nvme1 180 && accept nvme1 && wait_for 60 "nvme1 is ready" state_is nvme1 ready
+}
+
+# TLS with a certificate that nobody knows, as BMCs have it
+redfish_up() {
+	local ip password
+	ip=$(machine_field nvme1 .bmc_ip) password=$(lab status --json | jq -r .bmc_password_file)
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$SCRATCH/bmc.key" -out "$SCRATCH/bmc.pem" \
+		-days 2 -subj /CN=bmc 2>/dev/null || return 1
+	in_lab socat "OPENSSL-LISTEN:443,bind=$ip,reuseaddr,fork,cert=$SCRATCH/bmc.pem,key=$SCRATCH/bmc.key,verify=0" \
+		"EXEC:tests/lab/redfish $PHX $DIR nvme1 phoenix $password" 2>"$SCRATCH/redfish.log" &
+	echo wrong >"$SCRATCH/wrong" && chmod 600 "$SCRATCH/wrong"
+	phx node bmc nvme1 driver=redfish address="$ip" user=phoenix password_file="$SCRATCH/wrong" insecure=true >/dev/null || return 1
+	wait_for 5 "the BMC answers" sh -c "'$PHX' node power nvme1 status 2>&1 | grep -q 'who are you'"
+	phx node bmc nvme1 driver=redfish address="$ip" user=phoenix password_file="$password" insecure=true >/dev/null &&
+		phx node power nvme1 status && [ "$(node_field nvme1 .power)" = on ]
+}
+
+nvme_facts() {
+	check_inventory nvme1
+	[ "$(node_field nvme1 '.facts.disks | map("\(.bus) \(.can_nvme_format) \(.can_nvme_sanitize)") | join(",")')" = "nvme true false" ] ||
+		die "its abilities: $(node_field nvme1 .facts.disks)"
+}
+
+# the file is written by a job, in a NOOP hand-over's other role
+nvme_serves() {
+	phx node assign nvme1 web-server --wait --timeout 5m && serves nvme1 &&
+		phx node assign nvme1 batch-compute --setup noop --wait --timeout 2m || return 1
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$PHX" job submit -n 1 --wait --timeout 2m -- \
+		/bin/sh -c "i=0; while [ \$i -lt 200 ]; do echo $CANARY; i=\$((i+1)); done >/var/tmp/canary; sync" || return 1
+	disk_has nvme1 "$CANARY" || die "the canary is not in its disk image"
+}
+
+nvme_released() {
+	phx node release nvme1 --setup wipe:secure-erase --dry-run | tee "$SCRATCH/plan" | grep -q secure-erase ||
+		die "not in the plan: $(cat "$SCRATCH/plan")"
+	# by its BMC: off, network once, on
+	phx node release nvme1 --setup wipe:secure-erase --power-cycle --yes --wait --timeout 4m && state_is nvme1 ready || return 1
+	! disk_has nvme1 "$CANARY" || die "the canary survived"
+	# all of it, not the canary only
+	cmp -n "$(stat -c %s "$(disk_file nvme1)")" "$(disk_file nvme1)" /dev/zero || die "something is left on the disk"
+	phx node erasures nvme1 | tee "$SCRATCH/erasures"
+	grep -q "NVMe format, user data erase" "$SCRATCH/erasures" || die "no record of the format"
+	erased_by_format 1
+}
+# so many records, each with its read-back
+erased_by_format() {
+	phx node erasures nvme1 -o json | jq -e "[.. | objects | select(.method? == \"secure-erase\" and .verified_bytes > 0)] | length == $1" >/dev/null ||
+		die "the records: $(phx node erasures nvme1 -o json)"
+}
+
+nvme_serves_again() {
+	phx node assign nvme1 web-server --wait --timeout 5m && serves nvme1 || return 1
+	# and once more, as one hand-over
+	phx node assign nvme1 batch-compute --setup wipe:secure-erase --yes --wait --timeout 5m || return 1
+	erased_by_format 2 && ! serves nvme1 && is_active nvme1 >/dev/null
+}
+
+nvme_off() { phx node power nvme1 off --yes --wait --timeout 1m && [ "$(machine_field nvme1 .on)" = false ] && [ "$(node_field nvme1 .power)" = off ]; }
+
+erase_part() {
+	check magic_packet_wakes_a_machine nvme_wakes &&
+		check redfish_bmc_over_tls redfish_up &&
+		check nvme_disk_says_what_it_can_erase nvme_facts &&
+		check nvme_canary_is_on_the_disk nvme_serves &&
+		check nvme_released_with_secure_erase nvme_released &&
+		check nvme_is_used_again nvme_serves_again &&
+		check redfish_off_is_observed nvme_off
+	lab kill nvme1
 }
 
 # ---- proxy: beside a site's own DHCP server, while the first lab runs ----
@@ -313,11 +453,11 @@ run() {
 	if asked_for network; then
 		check dhcp_down_for_a_while dhcp_down_for_a_while || return
 		check dnsmasq_killed_is_started_again dhcp_killed || return
-	else
+	elif asked_for memory || asked_for disk || asked_for image; then
 		boots_plainly || return
 	fi
 	if asked_for memory; then memory_part >"$SCRATCH/memory.out" 2>&1 & fi
-	local memory=$!
+	local memory=${!:-}
 	if asked_for disk; then disk_part; elif asked_for image; then accept web1 && wait_for 300 "web1 deploys itself" is_active web1; fi
 	if asked_for memory; then
 		wait "$memory"
@@ -329,7 +469,14 @@ run() {
 begin=$SECONDS
 check lab_up lab_up || exit 1
 [ "$PARTS_ASKED" = " proxy " ] || run
+# not while an image is damaged
+if asked_for erase; then erase_part >"$SCRATCH/erase.out" 2>&1 & fi
+erase=${!:-}
 if asked_for proxy; then proxy_part; fi
+if asked_for erase; then
+	wait "$erase"
+	cat "$SCRATCH/erase.out"
+fi
 check lab_down_leaves_nothing lab_gone
 [ ! -s "$FAILED_FILE" ]
 failed=$?

@@ -9,7 +9,10 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d /tmp/phx-system.XXXXXX)
-HTTPS=$((20000 + RANDOM % 20000))
+# two free ports below those that the kernel gives to clients (32768 and up)
+port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+HTTPS=$((20000 + RANDOM % 11998))
+until port_free "$HTTPS" && port_free $((HTTPS + 1)); do HTTPS=$((20000 + RANDOM % 11998)); done
 HTTP=$((HTTPS + 1))
 declare -A AGENT=()
 HEAD=

@@ -137,11 +137,30 @@ power_without_bmc_fails_by_name() {
 	run phx node power 'c[1-2]' off
 	[ "$status" = 1 ] && grep -q '^phx: c\[1-2\]: ' "$WORK/err"
 }
+# nobody listens there: it is said by name, and the node goes on
+a_silent_bmc_is_named() {
+	local before
+	command -v ipmitool >/dev/null || { echo "no ipmitool"; return 0; }
+	(umask 077 && echo secret >"$WORK/bmc.pw")
+	before=$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')
+	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/bmc.pw" || return 1
+	run phx node power c1 off --wait --timeout 60
+	phx node bmc c1 driver=none
+	said 1 err 'c1: ' && said 1 err 'the BMC does not answer' && ! grep -q secret "$WORK/err" "$WORK/phxd.log" &&
+		[ "$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')" = "$before" ]
+}
 events_are_told() {
 	run phx events -n 0
 	said 0 out 'c1: ' && grep -q 'role assigned: role web-server.*by uid:0' "$WORK/out" || return 1
 	timeout 2 "$BUILD/bin/phx" events -f -n 1 >"$WORK/out" 2>&1
 	[ -s "$WORK/out" ]
+}
+# more than a buffer, so that the first write that fails is not the last
+a_full_output_is_a_failure() {
+	phx node show @all -o json >/dev/full 2>"$WORK/err"
+	[ $? = 1 ] && grep -q 'standard output' "$WORK/err" || return 1
+	phx config show -o json >/dev/full 2>"$WORK/err"
+	[ $? = 1 ] && grep -q 'standard output' "$WORK/err"
 }
 status_counts() {
 	run phx status
@@ -249,7 +268,7 @@ node_init c1 1
 node_init c2 2
 for t in packages_of_the_head images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
-	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name events_are_told status_counts \
+	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_silent_bmc_is_named events_are_told a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
 	bad_role_is_told_with_its_line not_permitted by_certificate no_certificate_no_entry forgets head_is_gone; do
 	check $t $t

@@ -1,6 +1,6 @@
 /* A fake agent for tests of the head: it speaks the agents' protocol over real HTTPS with a certificate of its own,
  * and answers every order with success, or as told, without doing anything to the machine. Each effect is a line
- * "STEP ID KIND ROLE DISK" or "JOB ID" in DIR/effects, written once an id: what an agent's own journal is for.
+ * "STEP ID KIND ROLE DISK" or "JOB ID" ("JOB ID.RUN" of a later run) in DIR/effects, written once an id: what an agent's own journal is for.
  *
  * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it anew in the deploy
  * environment. A lost answer is asked for again, for ever. */
@@ -210,7 +210,7 @@ static void say_hello(struct fake *f)
 /* ---- orders ---- */
 
 struct order {
-	int64_t id, epoch;
+	int64_t id, epoch, run;
 	const char *kind; /* of the step */
 	const char *disk, *method;
 	const json_t *role;
@@ -272,9 +272,9 @@ static const struct {
 
 static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "epoch",
-					       (json_int_t)o->epoch, "result", (json_int_t)result, "text",
-					       result ? "it was told to fail" : "");
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id,
+					       "run", (json_int_t)o->run, "epoch", (json_int_t)o->epoch, "result",
+					       (json_int_t)result, "text", result ? "it was told to fail" : "");
 	if (o->kind && !strcmp(o->kind, "wipe") && !result)
 		json_object_set_new(body, "wipe",
 				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk, "method", o->method,
@@ -320,6 +320,7 @@ static void obey(struct fake *f, const json_t *j)
 	const json_t *step = json_object_get(j, "step");
 	struct order o = { .id = phx_json_int(j, "id", 0),
 			   .epoch = phx_json_int(j, "epoch", 0),
+			   .run = phx_json_int(j, "run", 0),
 			   .role = json_object_get(j, "role"),
 			   .disk = phx_json_str(step, "disk", ""),
 			   .method = phx_json_str(step, "method", "") };
@@ -330,7 +331,9 @@ static void obey(struct fake *f, const json_t *j)
 		do_step(f, &o);
 		return;
 	}
-	snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL", (long long)o.id);
+	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL", (long long)o.id);
+	if (o.run)
+		snprintf(line + n, sizeof(line) - (size_t)n, ".%lld", (long long)o.run);
 	first_time(f, line);
 	send_result(f, "job", &o, strcmp(kind, "kill") ? 0 : 143);
 }

@@ -5,15 +5,6 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/agents.bash"
 
-# below what the kernel gives to clients
-HTTPS=$((20000 + RANDOM % 12000))
-HTTP=$((HTTPS + 1))
-port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-until port_free "$HTTPS" && port_free "$HTTP"; do
-	HTTPS=$((20000 + RANDOM % 12000))
-	HTTP=$((HTTPS + 1))
-done
-
 head_conf() {
 	mkdir -p "$WORK/head" "$WORK/etc/roles"
 	chmod 755 "$WORK" "$WORK/head"

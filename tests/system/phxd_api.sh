@@ -138,6 +138,9 @@ malformed_nodes() {
 		refused 400 'hold: must be true or false' POST /v1/nodes '{"name": "x", "macs": ["02:00:00:00:09:01"], "hold": "yes"}' &&
 		refused 400 'serail: is not known' POST /v1/nodes '{"name": "x", "serail": "1"}' &&
 		refused 400 'bmc: ' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"driver": "ipmi", "adress": "x"}}' &&
+		refused 400 'bmc: driver: is missing' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"address": "10.0.0.1"}}' &&
+		refused 400 'bmc: address: ' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"driver": "ipmi"}}' &&
+		refused 400 'wol' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"driver": "fire"}}' &&
 		refused 400 'at most 63' POST /v1/nodes "{\"name\": \"$(printf 'n%.0s' {1..64})\", \"serial\": \"1\"}" &&
 		refused 413 '' POST /v1/nodes "{\"name\": \"x\", \"serial\": \"$(head -c 70000 /dev/zero | tr '\0' s)\"}"
 }
@@ -174,6 +177,8 @@ malformed_orders() {
 		refused 400 'there are: auto, crypto' POST /v1/actions/wipe '{"nodes": "c1", "method": "fire"}' &&
 		refused 400 'method' POST /v1/actions/wipe '{"nodes": "c1", "method": 3}' &&
 		refused 400 'force: must be' POST /v1/actions/rm '{"nodes": "c1", "force": 1}' &&
+		refused 400 'bmc: script: ' POST /v1/actions/bmc '{"nodes": "c1", "bmc": {"driver": "script", "script": "rel"}}' &&
+		refused 400 'bmc: address' POST /v1/actions/bmc '{"nodes": "c1", "bmc": {"driver": "ipmi", "address": "-oops", "password_file": "/x"}}' &&
 		refused 400 'follows no plan' POST /v1/actions/rm '{"nodes": "c1", "dry_run": true}' &&
 		refused 400 'only one node' POST /v1/actions/accept '{"nodes": "c[1-2]", "name": "d"}' &&
 		refused 400 'argv: a job needs a command' POST /v1/jobs '{"user": "nobody"}' &&

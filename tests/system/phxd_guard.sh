@@ -52,6 +52,24 @@ bodies_of_strangers_are_not_taken() {
 	[ "$(bare /v1/agent/jobs/1/output -T "$WORK/zeros" -o /dev/null -w '%{http_code}')" = 403 ] &&
 		bare /v1/agent/hello -d '{}' | grep -q certificate
 }
+enrol() { bare /v1/agent/enrol -d "$(jq -n --rawfile csr "$WORK/stranger.csr" --arg mac "$1" --arg serial "$2" '{csr: $csr, macs: [$mac], serial: $serial}')"; }
+made_up_machines_fill_a_waiting_room_only() {
+	openssl req -new -newkey ed25519 -nodes -keyout /dev/null -subj /CN=stranger -out "$WORK/stranger.csr" 2>/dev/null
+	local before
+	jq -rn --rawfile csr "$WORK/stranger.csr" --arg url "https://127.0.0.1:$HTTPS/v1/agent/enrol" --arg ca "$WORK/head/pki/ca.pem" '
+		def hex: "0123456789abcdef" as $d | $d[. / 16 | floor:][:1] + $d[. % 16:][:1];
+		range(1; 1004) | "06:00:00:00:\(. / 256 | floor | hex):\(. % 256 | hex)" as $mac
+		| {csr: $csr, macs: [$mac]} | tojson | "next\nurl = \($url)\ncacert = \($ca)\noutput = /dev/null\ndata = \(tojson)"' |
+		tail -n +2 >"$WORK/flood"
+	curl -sS -m 60 --config "$WORK/flood" || return 1
+	before=$(seq_now)
+	enrol 06:00:00:00:ff:ff x | grep -q '1000 unknown machines' && [ "$(seq_now)" = "$before" ]
+}
+words_for_terminals_are_refused() {
+	enrol 06:00:00:00:00:01 $'\e]0;x' | grep -q 'control characters' &&
+		post /v1/nodes '{"name": "bad", "macs": ["02:00:00:00:00:77"], "ip": "10.0.0.1\nhost"}' | grep -q 'ip: ' &&
+		post /v1/nodes '{"name": "bad", "macs": ["02:00:00:00:00:77"], "ip": "10.0.0"}' | grep -q 'IPv4'
+}
 a_removed_nodes_poll_ends() {
 	local begun body
 	body=$(api /v1/nodes/n2 | jq -c '{boot_id, env, wait_ms: 15000, running: []}')
@@ -76,6 +94,25 @@ jobs_of_others_are_hidden_from_service_providers() {
 		as_node nobody "/v1/jobs/$id" | grep -q 'no such job' &&
 		as_node nobody "/v1/jobs/$id/cancel" -d '{}' | grep -q 'no such job' &&
 		as_node nobody /v1/jobs | jq -e 'all(.jobs[]; .user == "nobody")'
+}
+
+# the journal keeps what agents tell: one that tells without end would fill the head's disk
+inventory() { jq -nc --argjson cpus "$1" '{arch: "x86_64", cpus: $cpus, memory_bytes: 1073741824, serial: "SN1",
+	disks: [range(1; 401) | {id: "serial-FAKE-\(.)", size_bytes: 4294967296, model: ("m" * 60)}], nics: [{mac: "02:00:00:00:00:01"}]}'; }
+a_node_that_tells_without_end_is_put_off() {
+	local i before
+	for i in 1 2; do inventory $i >"$WORK/facts$i"; done
+	for i in $(seq 60); do
+		printf 'next\nurl = https://127.0.0.1:%d/v1/agent/inventory\ncacert = %s\ncert = %s\nkey = %s\noutput = /dev/null\nwrite-out = "%%{http_code}\\n"\ndata = @%s\n' \
+			"$HTTPS" "$WORK/head/pki/ca.pem" "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/facts$((i % 2 + 1))"
+	done | tail -n +2 >"$WORK/flood"
+	for i in 1 2 3; do curl -sS -m 60 --config "$WORK/flood"; done >"$WORK/codes"
+	grep -qx 200 "$WORK/codes" && [ "$(tail -n 1 "$WORK/codes")" = 503 ] || return 1
+	before=$(seq_now)
+	as_node n1 /v1/agent/inventory -d @"$WORK/facts1" | grep -q 'ask again later' && [ "$(seq_now)" = "$before" ] || return 1
+	# its orders go on, and others are not put off
+	as_node n3 /v1/agent/inventory -d "$(api /v1/nodes/n3 | jq -c ".facts | .cpus = 3")" | grep -qx "{}" || return 1
+	phx node assign n1 batch --yes --wait --timeout 30 2>/dev/null
 }
 
 # ---- what is not forgotten ----
@@ -107,8 +144,11 @@ check a_batch_tells_where_to_go_on a_batch_tells_where_to_go_on
 check a_poll_for_one_node_waits_for_it a_poll_for_one_node_waits_for_it
 check a_poll_for_one_node_is_answered_at_once a_poll_for_one_node_is_answered_at_once
 check bodies_of_strangers_are_not_taken bodies_of_strangers_are_not_taken
+check made_up_machines_fill_a_waiting_room_only made_up_machines_fill_a_waiting_room_only
 check a_removed_nodes_poll_ends a_removed_nodes_poll_ends
 check a_removed_nodes_certificate_is_worth_nothing a_removed_nodes_certificate_is_worth_nothing
 check jobs_of_others_are_hidden_from_service_providers jobs_of_others_are_hidden_from_service_providers
+check words_for_terminals_are_refused words_for_terminals_are_refused
+check a_node_that_tells_without_end_is_put_off a_node_that_tells_without_end_is_put_off
 check the_silent_are_missed_after_a_restart the_silent_are_missed_after_a_restart
 exit $FAILED

@@ -1,0 +1,249 @@
+#!/bin/bash
+# A balancer and two web nodes: the kernel's table is the wanted one (ipvsadm says so too); a node leaves by a NOOP
+# hand-over and no request fails; a node that loses power is out of the table within 5 s; a web RE grows under load,
+# measured against the CPU quota of its instances. Prints "ok NAME" or "not ok NAME" a step.
+# KEEP=1 leaves the lab; LAB=NAME ONLY="STEP ..." does some steps in one that was left.
+export LAB=${LAB:-web$$}
+. "$(dirname "$0")/lib.sh"
+VIP=10.77.0.250
+MADE=$DIR.conf
+[ -n "${KEEP:-}" ] || trap 'lab down >/dev/null 2>&1; rm -rf "$DIR" "$MADE"' EXIT
+
+check() {
+	local name=$1 begin=$SECONDS
+	shift
+	[ -z "${ONLY:-}" ] || [[ " $ONLY " == *" $name "* ]] || return 0
+	if ("$@"); then
+		echo "ok $name ($((SECONDS - begin)) s)"
+	else
+		echo "not ok $name"
+		phx node list
+		phx events -n 40
+		curl_head /v1/balance
+		for n in node1 node2 node3; do tail -n 25 "$DIR/machines/$n/console.log" 2>/dev/null; done
+		tail -n 20 "$DIR"/phxd.log 2>/dev/null
+		exit 1
+	fi
+}
+curl_head() { curl -s --unix-socket "$PHX_SOCKET" "http://phxd$1" "${@:2}"; }
+
+# ---- what this lab has beside the others: roles, and a package with ipvsadm that writes to the director's console ----
+
+make_conf() {
+	mkdir -p "$MADE/roles"
+	cp roles/*.conf "$MADE/roles/"
+	sed -i 's/^drain_grace.*/drain_grace = "60s";/' "$MADE/roles/web-server.conf"
+	cat >>"$MADE/roles/web-server.conf" <<-END
+		web = { address = "$VIP"; port = 80; scheduler = "wlc"; cpu_milli = 100; };
+	END
+	cat >>"$MADE/roles/lvs-director.conf" <<-END
+		packages = [ "ipvs-look" ];
+		services = ( { name = "look"; package = "ipvs-look"; exec = [ "bin/look" ]; } );
+	END
+	sed "s|@ROLES@|$MADE/roles|" tests/lab/web-head.conf >"$MADE/head.conf"
+	sed "s|@HEAD@|$MADE/head.conf|" tests/lab/web.conf >"$MADE/lab.conf"
+}
+
+# the oracle: Debian's ipvsadm, which reads the table as it likes
+pack_look() {
+	local src=$DIR/packages-look/src out=$DIR/packages root=$DIR/packages-look/root
+	mkdir -p "$src/files/bin" "$src/files/lib" "$root" "$out"
+	roles/packages/fetch-debs "$root" ipvsadm libpopt0 libnl-3-200 libnl-genl-3-200 || return 1
+	cp "$root/sbin/ipvsadm" "$src/files/bin/" || cp "$root/usr/sbin/ipvsadm" "$src/files/bin/" || return 1
+	find "$root" -name 'libnl-*.so.*' -o -name 'libpopt.so.*' | xargs -I{} cp -L {} "$src/files/lib/"
+	cat >"$src/files/bin/look" <<-'END'
+		#!/bin/sh
+		export LD_LIBRARY_PATH=$PHX_PACKAGE/lib
+		while :; do
+			"$PHX_PACKAGE/bin/ipvsadm" -Sn | tr '\n' ';' | sed 's/^/IPVSADM /;s/$/\n/' >/dev/console
+			sleep 1
+		done
+	END
+	chmod 755 "$src/files/bin/look"
+	printf 'name = "ipvs-look";\nversion = "1";\narch = "amd64";\nsummary = "ipvsadm on the console";\n' >"$src/package.conf"
+	phx package build "$src" --out "$out" --sign-key "$DIR/state/pki/site.key" >/dev/null
+}
+
+up() { make_conf && lab up -f "$MADE/lab.conf" && pack_look && push_packages; }
+boots() {
+	phx node power 'node[1-3]' on --wait --timeout 2m || return 1
+	for n in node1 node2 node3; do wait_for 240 "$n enrols" asked $n; done
+	phx node accept 'node[1-3]' || return 1
+	for n in node1 node2 node3; do wait_for 60 "$n is ready" state_is $n ready; done
+}
+deploys() {
+	phx node assign node1 lvs-director --pin &
+	phx node assign 'node[2-3]' web-server --wait --timeout 10m || return 1
+	wait $!
+	phx node assign node1 lvs-director --pin --wait --timeout 5m
+}
+
+# ---- the table ----
+
+# "ADDRESS=WEIGHT ..." as it should be, as the director's agent reads it, as ipvsadm reads it
+wanted() { curl_head /v1/balance | jq -r '[.services[].servers[] | "\(.address)=\(.weight)"] | join(" ")'; }
+has() { node_field node1 '.monitor.balancer.services // [] | [.[].servers[] | "\(.address)=\(.weight)"] | join(" ")'; }
+oracle() {
+	tr -d '\r' <"$DIR/machines/node1/console.log" | grep -a '^IPVSADM' | tail -n 1 | tr ';' '\n' |
+		sed -n "s/^-a -t $VIP:80 -r \([0-9.]*\):80 -g -w \([0-9]*\)\$/\1=\2/p" | sort | paste -sd' '
+}
+table_is() { [ "$(wanted)" = "$1" ] && [ "$(has)" = "$1" ]; }
+ip_of() { machine_field "$1" .ip; }
+both() { echo "$(ip_of node2)=1 $(ip_of node3)=1"; }
+
+table_is_wanted() {
+	wait_for 20 "the director's table: $(both)" table_is "$(both)"
+	sleep 2
+	say "ipvsadm: $(oracle)"
+	[ "$(oracle)" = "$(both)" ] || die "ipvsadm says '$(oracle)'"
+}
+both_answer() {
+	local who
+	who=$(for i in 1 2 3 4 5 6; do in_lab curl -sf -m 5 "http://$VIP/health"; done | sort | uniq -c)
+	say "$(echo $who)"
+	grep -q node2 <<<"$who" && grep -q node3 <<<"$who"
+}
+
+# ---- load; each request its own connection ----
+
+load() { in_lab wrk -t 1 -c 4 -d "$1" --timeout 8s -H 'Connection: close' "http://$VIP$2" >"$DIR/wrk.out" 2>&1; }
+load_is_whole() {
+	sed 's/^/    /' "$DIR/wrk.out"
+	! grep -qE 'Socket errors|Non-2xx' "$DIR/wrk.out" && grep -q 'requests in' "$DIR/wrk.out"
+}
+
+leaves_without_failures() {
+	load 20s /health &
+	sleep 3
+	phx node assign node3 batch-compute --setup noop --wait --timeout 3m || return 1
+	wait_for 5 "node3 is out of the table" table_is "$(ip_of node2)=1"
+	say "weights seen by ipvsadm: $(tr -d '\r' <"$DIR/machines/node1/console.log" | grep -aoE "r $(ip_of node3):80 -g -w [0-9]" | uniq | tail -n 2 | tr '\n' ' ')"
+	wait
+	load_is_whole
+}
+comes_back_without_failures() {
+	load 20s /health &
+	sleep 2
+	phx node assign node3 web-server --setup noop --wait --timeout 3m || return 1
+	wait_for 5 "node3 is in the table" table_is "$(both)"
+	wait
+	load_is_whole
+}
+slow_request_survives() {
+	in_lab curl -s -m 60 -o "$DIR/slow.out" -w '%{http_code} %{size_download} %{time_total}\n' "http://$(ip_of node2)/work/10" >"$DIR/slow.want"
+	for i in 1 2 3 4; do
+		in_lab curl -s -m 60 -o /dev/null -w '%{http_code} %{size_download} %{time_total}\n' "http://$VIP/work/10" >"$DIR/slow.$i" &
+	done
+	sleep 0.5
+	phx node assign node3 batch-compute --setup noop --wait --timeout 3m || return 1
+	wait
+	cat "$DIR"/slow.want "$DIR"/slow.[1-4] | sed 's/^/    /'
+	[ "$(cut -d' ' -f1,2 "$DIR"/slow.want "$DIR"/slow.[1-4] | sort -u | wc -l)" = 1 ] && grep -q ^200 "$DIR/slow.1" || return 1
+	phx node assign node3 web-server --setup noop --wait --timeout 3m && wait_for 5 "node3 is back" table_is "$(both)"
+}
+killed_is_out() {
+	local begin now
+	begin=$(date +%s%N)
+	lab kill node3 || return 1
+	until [ "$(wanted)" = "$(ip_of node2)=1" ]; do sleep 0.1; done
+	now=$(date +%s%N)
+	say "out of the wanted table after $(((now - begin) / 1000000)) ms"
+	until [ "$(has)" = "$(ip_of node2)=1" ]; do sleep 0.1; done
+	now=$(date +%s%N)
+	say "out of the director's table (as its next beat tells) after $(((now - begin) / 1000000)) ms"
+	[ $((now - begin)) -lt 5000000000 ]
+}
+
+# ---- quota ----
+
+use_of() { node_field "$1" '.monitor.web_use_ppm // -1'; }
+use_above() { [ "$(use_of "$1")" -gt "$2" ]; }
+use_below() { [ "$(use_of "$1")" -ge 0 ] && [ "$(use_of "$1")" -lt "$2" ]; }
+use_is_of_the_quota() {
+	use_below node2 500000 || die "idle: $(use_of node2)"
+	say "idle: $(use_of node2) millionths of a tenth of a CPU"
+	load 15s /work/3 &
+	wait_for 12 "node2 uses its share" use_above node2 800000
+	say "under load: $(use_of node2)"
+	wait
+	sed 's/^/    /' "$DIR/wrk.out" | grep -E 'requests in|Socket'
+	wait_for 10 "node2 is idle again" use_below node2 500000
+}
+
+# ---- a web RE: it grows when its instances use more than 80 % of their shares ----
+
+seen_by_director() { node_field node1 "[.monitor.balancer.services // [] | .[].servers[] | select(.active + .inactive > 0)] | length"; }
+# when did the journal first say so, after event SEQ
+event_ms() { curl_head "/v1/events?after=$2&limit=1000" | jq "[.events[] | select(.text | test(\"$1\")) | .time_ms] | first"; }
+re_serves() { [ "$(wanted | wc -w)" = "$1" ] && [ "$(has | wc -w)" = "$1" ]; }
+web_re_grows() {
+	phx node power node3 on >/dev/null
+	wait_for 120 "node3 is back" table_is "$(both)"
+	phx node release 'node[2-3]' --wait --timeout 3m || return 1
+	cat >"$MADE/shop.conf" <<-'END'
+		name = "shop";
+		relationship = "same";
+		type = "web_service";
+		granularity = "node";
+		role = "web-server";
+		coordinated_RE = "none";
+		resource_coordination_model = "flb-nub";
+		lower_bound_size = 1;
+		upper_bound_size = "none";
+		window = "20s";
+		threshold = 0.8;
+		setup_policy = "noop";
+	END
+	phx re create "$MADE/shop.conf" && phx re activate shop || return 1
+	wait_for 60 "one node serves the RE" re_serves 1
+	local granted served seq
+	seq=$(curl_head /v1/status | jq .seq)
+	load 60s /work/3 &
+	wait_for 60 "a second instance" re_serves 2
+	until [ "$(seen_by_director)" = 2 ]; do sleep 0.1; done
+	served=$(date +%s%3N)
+	granted=$(event_ms 'the web RE wants more' "$seq")
+	phx re history shop | sed 's/^/    /'
+	say "from the decision to a request on the second node: $((served - granted)) ms (as the director's next beat tells)"
+	wait
+	load_is_whole || return 1
+	[ $((served - granted)) -le 15000 ]
+}
+re_shrinks() {
+	wait_for 90 "one instance is enough again" re_serves 1
+	phx re history shop | tail -n 3 | sed 's/^/    /'
+}
+
+# ---- the director dies: another one takes its place and its address ----
+
+is_free() { [ "$(node_field "$1" '.state + " " + .pool')" = 'ready free' ]; }
+director_fails_over() {
+	phx re deactivate shop --yes || return 1
+	for n in node2 node3; do wait_for 60 "$n is free" is_free $n; done
+	phx node assign node3 lvs-director --pin --wait --timeout 3m && phx node assign node2 web-server --wait --timeout 3m || return 1
+	wait_for 10 "one web node" table_is "$(ip_of node2)=1"
+	in_lab curl -sf -m 2 "http://$VIP/health" >/dev/null || die "nobody answers"
+	local begin now
+	begin=$(date +%s%3N)
+	lab kill node1 || return 1
+	until in_lab curl -sf -m 0.5 "http://$VIP/health" >/dev/null; do
+		[ $(($(date +%s%3N) - begin)) -lt 20000 ] || die "nobody answers for 20 s"
+	done
+	now=$(date +%s%3N)
+	say "the address answers again after $((now - begin)) ms, from $(in_lab ip neigh show $VIP | cut -d' ' -f5)"
+	[ "$(in_lab ip neigh show $VIP | cut -d' ' -f5)" = "$(machine_field node3 .mac)" ]
+}
+
+check lab_up up
+check three_machines_boot boots
+check director_and_web_nodes_are_deployed deploys
+check kernel_table_is_the_wanted_one table_is_wanted
+check both_nodes_answer_behind_one_address both_answer
+check use_is_measured_against_the_quota use_is_of_the_quota
+check node_leaves_and_no_request_fails leaves_without_failures
+check node_comes_back_and_no_request_fails comes_back_without_failures
+check slow_requests_in_flight_survive slow_request_survives
+check killed_node_is_out_within_5_s killed_is_out
+check web_re_grows_under_load web_re_grows
+check web_re_shrinks_without_load re_shrinks
+check director_dies_and_another_takes_over director_fails_over

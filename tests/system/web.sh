@@ -1,0 +1,104 @@
+#!/bin/bash
+# Web nodes and a director as processes against a real head: the wanted table follows what nodes do, a director gets it
+# as an order until it has it, the use that instances tell reaches their RE.
+. "$(dirname "$0")/agents.bash"
+
+WEB_PORT=$((HTTPS + 2))
+
+roles_init() {
+	cat >"$WORK/etc/roles/web-server.conf" <<-END
+		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "1s"; packages = [ "web" ];
+		services = ( { name = "web"; package = "web"; exec = [ "bin/web" ]; stop_grace = "2s"; } );
+		health = { kind = "exec"; exec = [ "/usr/bin/test", "!", "-e", "$WORK/ill" ]; interval = "1s"; timeout = "2s"; failures = 1; };
+		web = { address = "127.9.9.9"; port = $WEB_PORT; scheduler = "lc"; cpu_milli = 100; };
+	END
+	printf 'summary = "balance"; pool = "web"; image = "test"; boot = "ram"; director = true;\n' >"$WORK/etc/roles/balance.conf"
+	package web 1.0 'exec sleep 1000'
+	phx reload >/dev/null
+}
+assign() { phx node assign "$1" "$2" --yes --wait --timeout 30 >"$WORK/out" 2>&1 || { cat "$WORK/out"; return 1; }; }
+# the wanted table in a line
+table() { api /v1/balance | jq -r '[.services[] | "\(.address) \(.scheduler)", (.servers[] | "\(.address)=\(.weight)")] | join(" ")'; }
+table_is() { [ "$(table)" = "$1" ]; }
+# a beat in the name of a node; what is given stands beside what a beat must have
+beat() {
+	local dir=$WORK/$1/var/lib/phoenix boot
+	boot=$(api "/v1/nodes/$1" | jq -r .boot_id)
+	curl -sS -m 10 --cacert "$WORK/head/pki/ca.pem" --cert "$dir/agent.pem" --key "$dir/agent.key" \
+		"https://127.0.0.1:$HTTPS/v1/agent/beat" -d "$(jq -nc --arg b "$boot" "{boot_id: \$b, env: \"os\", wait_ms: 0, running: []} + $2")"
+}
+
+serves() { assign n1 web-server && until_true 5 table_is "127.9.9.9 lc 127.0.0.1=1"; }
+follows_health() {
+	touch "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=0" || return 1
+	rm "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=1"
+}
+follows_silence() {
+	agent_kill n1
+	until_true 8 table_is "127.9.9.9 lc" || return 1
+	agent_start n1
+	until_true 15 table_is "127.9.9.9 lc 127.0.0.1=1"
+}
+director_is_ordered() {
+	assign n2 balance || return 1
+	agent_kill n2
+	local id
+	for i in $(seq 40); do
+		beat n2 '{}' | jq -c '.orders[] | select(.kind == "table")' >"$WORK/order"
+		[ -s "$WORK/order" ] && break
+		sleep 0.2
+	done
+	[ "$(jq -r '.table.services[0].servers[0].address' "$WORK/order")" = 127.0.0.1 ] || return 1
+	id=$(jq .id "$WORK/order")
+	# in force: it is not told again, however often it is looked for
+	for i in $(seq 30); do
+		[ "$(beat n2 "{running: [[\"table\", $id]]}" | jq '.orders | length')" = 0 ] || return 1
+		sleep 0.2
+	done
+}
+use_reaches_the_re() {
+	local before
+	phx node release n1 --yes --wait --timeout 30 >/dev/null || return 1
+	cat >"$WORK/shop.conf" <<-END
+		name = "shop"; relationship = "same"; type = "web_service"; granularity = "node"; role = "web-server";
+		coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = "none";
+		window = "20s"; threshold = 0.8; setup_policy = "noop";
+	END
+	phx re create "$WORK/shop.conf" >/dev/null && phx re activate shop >/dev/null || return 1
+	until_true 20 table_is "127.9.9.9 lc 127.0.0.1=1" || return 1
+	before=$(api /v1/status | jq .seq)
+	beat n1 '{monitor: {web_use_ppm: 400000}}' >/dev/null
+	beat n1 '{monitor: {web_use_ppm: 800000}}' >/dev/null
+	beat n1 '{monitor: {web_use_ppm: 99000000}}' >/dev/null # nobody uses more than all
+	sleep 1.5
+	local told
+	told=$(api "/v1/events?after=$before&limit=1000" | jq -c '[.events[] | select(.kind == "re_use") | .event.use_ppm]')
+	# means of what came between two heartbeats
+	case $told in
+	'[733333]' | '[400000,900000]' | '[600000,1000000]' | '[400000,800000,1000000]') ;;
+	*) echo "told: $told"; return 1 ;;
+	esac
+}
+use_of_others_is_not_counted() {
+	local before
+	before=$(api /v1/status | jq .seq)
+	beat n2 '{monitor: {web_use_ppm: 500000}}' >/dev/null
+	sleep 1.5
+	[ "$(api "/v1/events?after=$before&limit=1000" | jq '[.events[] | select(.kind == "re_use")] | length')" = 0 ]
+}
+
+head_init || exit 1
+roles_init
+for n in 1 2; do
+	phx node add n$n --mac 02:00:00:00:00:0$n >/dev/null
+	node_init n$n $n
+	agent_start n$n
+done
+for n in n1 n2; do until_true 20 is $n .state ready || not_ok "$n is ready"; done
+check "an instance is in the table when it serves" serves
+check "the weight follows the health check" follows_health
+check "a silent node is taken out, and comes back" follows_silence
+check "a director is told the table until it has it" director_is_ordered
+check "use of an instance reaches its web RE" use_reaches_the_re
+check "use of a node that serves no RE is not counted" use_of_others_is_not_counted
+exit $FAILED
