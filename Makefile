@@ -191,7 +191,7 @@ install: all man
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim etc/sim/*.conf
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples tests/sim/samples/*
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples etc/sim/samples/*
 	for page in $(MAN); do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/clustershell etc/clustershell/phoenix.conf
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/ansible etc/ansible/phoenix

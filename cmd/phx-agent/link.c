@@ -285,6 +285,7 @@ static void take_hello(struct link *l, const json_t *answer)
 		resume_role(l, json_object_get(answer, "role"));
 	l->resumed = true;
 	l->registered = true;
+	outbox_open(a->outbox);
 	l->retry_ms = RETRY_FIRST_MS;
 	l->refusals = 0;
 }

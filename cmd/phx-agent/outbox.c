@@ -30,7 +30,7 @@ struct outbox {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool quit;
+	bool quit, open;
 	struct phx_list items; /* struct item, the first is being sent */
 };
 
@@ -106,7 +106,7 @@ static void wait_item(struct outbox *o)
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += IDLE_CLOSE_S;
-	while (!o->quit && !o->items.n) {
+	while (!o->quit && (!o->items.n || !o->open)) {
 		if (!o->client) {
 			pthread_cond_wait(&o->changed, &o->lock);
 		} else if (pthread_cond_timedwait(&o->changed, &o->lock, &until) == ETIMEDOUT) {
@@ -164,6 +164,14 @@ int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct p
 	}
 	*ret = o;
 	return 0;
+}
+
+void outbox_open(struct outbox *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->open = true;
+	pthread_cond_broadcast(&o->changed);
+	pthread_mutex_unlock(&o->lock);
 }
 
 void outbox_free(struct outbox *o)

@@ -11,7 +11,11 @@
 typedef int (*outbox_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
 struct outbox;
+/** An outbox that keeps what is put into it until it is opened. */
 int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct phx_err *err);
+/** Messages go out from here on: not before the head knows of this boot, or what ended with the one before would be
+ * counted twice. Calling it again changes nothing. */
+void outbox_open(struct outbox *o);
 /** What is not delivered yet is dropped: its files are still there, the head will ask again. */
 void outbox_free(struct outbox *o);
 

@@ -1,6 +1,6 @@
 /* Generated workloads: jobs that come in, and web load, in four forms. Drawn
  * from a seed: the same parameters give the same workload. Used by phx sim and
- * for the samples in tests/sim/samples.
+ * for the samples in etc/sim/samples.
  *
  * The form says how the rate runs over the time: */
 #ifndef PHX_SIM_GEN_H

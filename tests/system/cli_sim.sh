@@ -2,7 +2,7 @@
 # phx sim from the outside: formats, exit codes, messages, pictures; and a real head's journal replayed.
 . "$(dirname "$0")/phxd.bash"
 
-SAMPLES=tests/sim/samples
+SAMPLES=etc/sim/samples
 LOG=$SAMPLES/jobs.swf
 export PHX_TRACES=${PHX_TRACES:-}
 

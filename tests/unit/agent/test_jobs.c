@@ -186,8 +186,8 @@ static void test_kill_takes_all(void **state)
 	struct job_end end = {0};
 	/* one child in its session, one that fled to a session of its own */
 	snprintf(script, sizeof(script),
-		 "sleep 300 & echo $! >%s/out/a; setsid sleep 300 & sleep 0.2; pgrep -u %d -n sleep >%s/out/b; wait",
-		 w->scratch->dir, NOBODY, w->scratch->dir);
+		 "sleep 300 & echo $! >%s/out/a; setsid sh -c 'echo $$ >%s/out/b; exec sleep 300' & wait", w->scratch->dir,
+		 w->scratch->dir);
 	assert_int_equal(start(w, 10, script, NULL), 0);
 	snprintf(file, sizeof(file), "%s/out/b", w->scratch->dir);
 	WAIT_FOR(({

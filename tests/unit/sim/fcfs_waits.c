@@ -80,7 +80,7 @@ static void on_the_sample(void **state)
 	struct phx_err err = {0};
 	struct phx_swf_options o = {.per_node = 4, .nodes = 32};
 	(void)state;
-	assert_int_equal(phx_sim_input_read(TEST_DIR "/sim/samples/jobs.swf", &in, &err), 0);
+	assert_int_equal(phx_sim_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err), 0);
 	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &w, NULL, &err), 0);
 	compare(&w, 32);
 	phx_sim_jobs_fini(&w);

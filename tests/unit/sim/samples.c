@@ -1,4 +1,4 @@
-/* The samples in tests/sim/samples are what the generators make: small traces, so that every command works without the
+/* The samples in etc/sim/samples are what the generators make: small traces, so that every command works without the
  * archives'. PHX_SAMPLES_WRITE=1 writes them anew; else they are compared with what stands there. */
 #include "base/file.h"
 #include "sim/dax.h"
@@ -6,7 +6,7 @@
 #include "sim/series.h"
 #include "unit/sim/traces.h"
 
-#define DIR TEST_DIR "/sim/samples/"
+#define DIR TEST_DIR "/../etc/sim/samples/"
 #define WEEK_MS (7 * 86400 * INT64_C(1000))
 
 static struct phx_err err;

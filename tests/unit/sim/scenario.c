@@ -170,7 +170,7 @@ static void wrong_changes_are_told(void **state)
 static void a_trace_of_the_wrong_kind_is_told(void **state)
 {
 	static const char text[] = CLUSTER "traces = ( { name = \"j\"; swf = \"" TEST_DIR
-					   "/sim/samples/jobs.swf\"; processors_per_node = 4; } );\n"
+					   "/../etc/sim/samples/jobs.swf\"; processors_per_node = 4; } );\n"
 					   "res = ( { name = \"w\"; type = \"web_service\"; demand = \"j\"; "
 					   "resource_coordination_model = \"dcs\"; } );";
 	struct phx_sim_scenario s;
@@ -204,7 +204,7 @@ static void a_missing_trace_is_told(void **state)
 /* Equal definitions are read once, whatever they are called. */
 static void the_store_reads_once(void **state)
 {
-	struct phx_sim_trace a = {.name = "a", .kind = PHX_SIM_TRACE_SWF, .file = TEST_DIR "/sim/samples/jobs.swf"},
+	struct phx_sim_trace a = {.name = "a", .kind = PHX_SIM_TRACE_SWF, .file = TEST_DIR "/../etc/sim/samples/jobs.swf"},
 			     b = a, c = a;
 	const struct phx_sim_workload *of_a, *of_b, *of_c;
 	struct phx_sim_store *store;
@@ -226,7 +226,7 @@ static void the_store_reads_once(void **state)
 static void copies_of_a_workflow_have_jobs_of_their_own(void **state)
 {
 	struct phx_sim_trace t = {.kind = PHX_SIM_TRACE_DAX,
-				  .file = TEST_DIR "/sim/samples/workflow.xml",
+				  .file = TEST_DIR "/../etc/sim/samples/workflow.xml",
 				  .copies = 3,
 				  .every_ms = 1000 * S};
 	struct phx_sim_workload w = {0}, one = {0};
