@@ -200,6 +200,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
 	live_set_monitor(d->live, node, text);
 	balance_sample(d->balance, node, monitor);
+	balance_heard(d->balance, node, json_object_get(j, "running"), monitor);
 	tell_report(d, node, j);
 	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
 	live_hold(d->live, node, q, json_object_get(j, "running"), wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);

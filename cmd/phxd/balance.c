@@ -1,6 +1,7 @@
 /* Web services as phxd sees them between events: the CPU use that instances
  * tell with their beats becomes one event a web RE and heartbeat; directors are
- * woken when the wanted table has changed. Soft state that a restart may lose.
+ * woken when the wanted table has changed, and what they tell of theirs lets
+ * leaving nodes go on. Soft state that a restart may lose.
  * Decides nothing: how many instances there are is the core's, and so is the
  * table.
  *
@@ -9,9 +10,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, USE_MAX_PPM = 1000000 };
+enum { TICK_MS = 100, USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
 
 /* What was measured of one web RE since the last event. */
 struct use {
@@ -20,15 +22,27 @@ struct use {
 	uint32_t n;
 };
 
+/* A director as it last told of itself. */
+struct director {
+	char node[PHX_NAME_MAX];
+	int64_t heard_ms;
+	uint64_t table_id;	/* in force; 0 none */
+	struct phx_list active; /* struct phx_web_server: who has connections, over all services */
+};
+
 struct balance {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	struct phx_list uses; /* struct use */
+	struct phx_list uses;	   /* struct use */
+	struct phx_list directors; /* struct director */
 	/* of the loop's thread alone */
 	int64_t due_ms;
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	char acting[PHX_NAME_MAX];
+	bool waited;	   /* some step waited for a director when that was last looked at */
+	uint64_t wait_seq; /* of the state then */
+	int64_t ask_ms;	   /* when the director is asked again */
 };
 
 int balance_new(struct daemon *d, struct balance **ret)
@@ -47,6 +61,9 @@ void balance_free(struct balance *b)
 	if (!b)
 		return;
 	phx_list_fini(&b->uses);
+	PHX_LIST_EACH(struct director, d, &b->directors)
+		phx_list_fini(&d->active);
+	phx_list_fini(&b->directors);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -162,10 +179,160 @@ static void wake_directors(struct balance *b)
 		live_wake(b->d->live, w->text);
 }
 
+/* ---- what directors tell ---- */
+
+static struct director *director_of(struct balance *b, const char *node, bool make)
+{
+	PHX_LIST_EACH(struct director, d, &b->directors)
+		if (!strcmp(d->node, node))
+			return d;
+	struct director *d = make ? phx_list_push(&b->directors, sizeof(*d)) : NULL;
+	if (d)
+		PHX_STR_SET(d->node, node);
+	return d;
+}
+
+static uint64_t table_in(const json_t *running)
+{
+	size_t i;
+	json_t *it;
+	json_array_foreach((json_t *)running, i, it)
+	{
+		const char *what = json_string_value(json_array_get(it, 0));
+		if (what && !strcmp(what, "table"))
+			return (uint64_t)json_integer_value(json_array_get(it, 1));
+	}
+	return 0;
+}
+
+static void take_active(const json_t *services, struct phx_list *ret)
+{
+	size_t i, k;
+	json_t *service, *server;
+	ret->n = 0;
+	json_array_foreach((json_t *)services, i, service)
+	json_array_foreach(json_object_get(service, "servers"), k, server)
+	{
+		int64_t active = phx_json_int(server, "active", 0);
+		struct phx_web_server *s = active > 0 ? phx_list_push(ret, sizeof(*s)) : NULL;
+		if (!s)
+			continue;
+		PHX_STR_SET(s->address, phx_json_str(server, "address", ""));
+		s->active = (uint32_t)active;
+	}
+}
+
+void balance_heard(struct balance *b, const char *node, const json_t *running, const json_t *monitor)
+{
+	uint64_t id = table_in(running);
+	int64_t now = engine_now(b->d->engine);
+	pthread_mutex_lock(&b->lock);
+	struct director *d = director_of(b, node, id != 0);
+	if (d) {
+		d->heard_ms = now;
+		d->table_id = id;
+		take_active(json_object_get(json_object_get(monitor, "balancer"), "services"), &d->active);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* A node whose step waits for the acting director. */
+struct wait {
+	char node[PHX_NAME_MAX];
+	char address[PHX_WEB_ADDRESS_MAX];
+	int kind; /* of the step */
+	uint64_t step_id, epoch;
+	int64_t since_ms;
+};
+
+static void add_wait(const struct phx_node *n, struct phx_list *waits)
+{
+	const struct phx_step *step = phx_node_step(n);
+	if (!step || step->status != PHX_STEP_ISSUED ||
+	    phx_step_info((enum phx_step_kind)step->kind)->executor != PHX_EXEC_DIRECTOR)
+		return;
+	struct wait *w = phx_list_push(waits, sizeof(*w));
+	if (!w)
+		return;
+	*w = (struct wait){ .kind = step->kind,
+			    .step_id = step->id,
+			    .epoch = n->plan.epoch,
+			    .since_ms = step->issued_ms };
+	PHX_STR_SET(w->node, n->name);
+	snprintf(w->address, sizeof(w->address), "%s", phx_core_web_address(n));
+}
+
+/* Who waits, for which director, to have which table; nothing where nobody waits. */
+static void find_waits(struct balance *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX], uint64_t *ret_table)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
+	const struct phx_state *s = engine_lock(b->d->engine);
+	if (b->waited || s->seq != b->wait_seq)
+		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+			add_wait(n, waits);
+	b->waited = waits->n;
+	b->wait_seq = s->seq;
+	const struct phx_node *acting = waits->n ? phx_core_acting_director(s) : NULL;
+	if (acting && phx_core_web_table(s, &t) == 0) {
+		phx_str_copy(ret_acting, PHX_NAME_MAX, acting->name);
+		*ret_table = phx_web_table_id(&t);
+	}
+	engine_unlock(b->d->engine);
+}
+
+/* The director has told since the step began, and what it told is what the step waits for. Under the lock. */
+static bool is_met(const struct wait *w, const struct director *d, uint64_t table)
+{
+	if (d->heard_ms <= w->since_ms || d->table_id != table)
+		return false;
+	if (w->kind == PHX_STEP_settle)
+		PHX_LIST_EACH(struct phx_web_server, s, &d->active)
+			if (!strcmp(s->address, w->address))
+				return false;
+	return true;
+}
+
+static void tell_balanced(struct balance *b, const struct wait *w, const char *director)
+{
+	struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = w->step_id, .epoch = w->epoch };
+	PHX_STR_SET(ev.by, "phxd");
+	PHX_STR_SET(ev.node, w->node);
+	snprintf(ev.text, sizeof(ev.text), "%s %s", director,
+		 w->kind == PHX_STEP_settle ? "counts no connection to it" : "sends it nothing new");
+	engine_submit(b->d->engine, &ev, NULL, NULL);
+}
+
+/* Leaving nodes go on when their director has confirmed it; it is asked until then. */
+static void serve_waits(struct balance *b, int64_t now)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list waits = { 0 };
+	char acting[PHX_NAME_MAX] = "";
+	uint64_t table = 0;
+	uint32_t n_met = 0;
+	find_waits(b, &waits, acting, &table);
+	if (!acting[0])
+		return;
+	PHX_LIST_EACH(struct wait, w, &waits)
+	{
+		pthread_mutex_lock(&b->lock);
+		const struct director *d = director_of(b, acting, false);
+		bool met = d && is_met(w, d, table);
+		pthread_mutex_unlock(&b->lock);
+		if (met)
+			tell_balanced(b, w, acting);
+		n_met += met;
+	}
+	if (n_met == waits.n || now < b->ask_ms)
+		return;
+	b->ask_ms = now + ASK_AGAIN_MS;
+	live_wake(b->d->live, acting);
+}
+
 int balance_tick(struct balance *b)
 {
 	int64_t now = engine_now(b->d->engine);
 	wake_directors(b);
+	serve_waits(b, now);
 	if (now >= b->due_ms) {
 		b->due_ms = now + b->d->cfg.heartbeat_ms;
 		tell_uses(b);

@@ -85,6 +85,9 @@ int balance_new(struct daemon *d, struct balance **ret);
 void balance_free(struct balance *b);
 /** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is counted for its web RE. */
 void balance_sample(struct balance *b, const char *node, const json_t *monitor);
+/** What a director tells with its beat: the table in force (in `running`) and what its kernel has (member `balancer` of
+ * the monitor). Steps that wait for it go on with the next tick. Of others: nothing. */
+void balance_heard(struct balance *b, const char *node, const json_t *running, const json_t *monitor);
 /** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean use over the
  * instances of each web RE goes to the core. Returns ms until it wants to be called again. */
 int balance_tick(struct balance *b);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000 };
+enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000, QUIET_MIN_MS = 1000 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps everything, and a
  * node gone mad (or bad) must not fill the head's disk. */
@@ -22,6 +22,7 @@ struct contact {
 	char node[PHX_NAME_MAX];
 	int64_t heard_ms;
 	bool missing; /* told to the core */
+	bool quiet;   /* told to the core; until it is heard again */
 	bool fresh;   /* since this daemon started it was not heard yet */
 	bool wake;    /* orders may have changed since the last answer */
 	int64_t looked_ms;
@@ -105,10 +106,10 @@ bool live_heard(struct live *l, const char *node)
 	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
-	bool tell = c && (c->missing || c->fresh);
+	bool tell = c && (c->missing || c->fresh || c->quiet);
 	if (c) {
 		c->heard_ms = now;
-		c->missing = c->fresh = false;
+		c->missing = c->fresh = c->quiet = false;
 	}
 	pthread_mutex_unlock(&l->lock);
 	return tell;
@@ -181,7 +182,7 @@ void live_untold(struct live *l, const char *node)
 	size_t at = find(l, node, &found);
 	if (found) {
 		l->contacts[at]->fresh = true;
-		l->contacts[at]->missing = false;
+		l->contacts[at]->missing = l->contacts[at]->quiet = false;
 		l->contacts[at]->report[0] = '\0';
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -358,9 +359,15 @@ void live_forget_gone(struct live *l, const char *node)
 
 /* ---- time ---- */
 
-static void tell_missing(struct live *l, const char *node)
+/* A node that was not heard for so long. */
+struct silence {
+	char node[PHX_NAME_MAX];
+	int kind; /* of the event: quiet, missing */
+};
+
+static void tell_silence(struct live *l, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = { .kind = kind };
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, node);
 	if (engine_submit(l->d->engine, &ev, NULL, NULL) < 0)
@@ -387,6 +394,25 @@ static void adopt_nodes(struct live *l)
 	phx_list_fini(&names);
 }
 
+/* Quiet first; who is missing is that too. Under the lock. */
+static void look_for_silence(const struct live *l, struct contact *c, int64_t now, struct phx_list *silences)
+{
+	const struct phx_config *cfg = &l->d->cfg;
+	int64_t silent_ms = now - c->heard_ms, quiet_ms = cfg->balance_after_ms;
+	if (quiet_ms < cfg->heartbeat_ms + QUIET_MIN_MS)
+		quiet_ms = cfg->heartbeat_ms + QUIET_MIN_MS;
+	bool missing = silent_ms > cfg->missing_after_ms, quiet = silent_ms > quiet_ms;
+	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
+		return;
+	struct silence *s = phx_list_push(silences, sizeof(*s));
+	c->quiet = true;
+	c->missing = missing;
+	if (!s)
+		return;
+	s->kind = missing ? PHX_EV_missing : PHX_EV_quiet;
+	PHX_STR_SET(s->node, c->node);
+}
+
 int live_tick(struct live *l)
 {
 	struct phx_list silent = { 0 };
@@ -404,17 +430,12 @@ int live_tick(struct live *l)
 		struct contact *c = l->contacts[i];
 		if (c->held && (now >= c->held_until_ms || phx_http_gone(c->held)))
 			overdue = take_held(c);
-		if (!c->missing && now - c->heard_ms > (int64_t)l->d->cfg.missing_after_ms) {
-			struct phx_word *w = phx_list_push(&silent, sizeof(*w));
-			c->missing = true;
-			if (w)
-				PHX_STR_SET(w->text, c->node);
-		}
+		look_for_silence(l, c, now, &silent);
 		pthread_mutex_unlock(&l->lock);
 		answer_empty(overdue);
 	}
-	PHX_LIST_EACH(struct phx_word, w, &silent)
-		tell_missing(l, w->text);
+	PHX_LIST_EACH(struct silence, s, &silent)
+		tell_silence(l, s->kind, s->node);
 	phx_list_fini(&silent);
 	return TICK_MS;
 }

@@ -55,6 +55,7 @@ static const struct phx_conf_key service_keys[] = {
 	KEY("user", PHX_CONF_STR, struct phx_service, user, false),
 	KEY("restart", PHX_CONF_BOOL, struct phx_service, restart, false),
 	KEY_TIME("stop_grace", struct phx_service, stop_grace_s, 1, 3600),
+	KEY_ENUM("drain_signal", struct phx_service, drain_signal, false, &phx_drain_signal_names),
 	KEY_WORDS("exec", struct phx_service, argv, true),
 	KEY_WORDS("env", struct phx_service, env, false),
 	KEY_WORDS("after", struct phx_service, after, false),

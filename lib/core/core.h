@@ -173,6 +173,9 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
  * leaving (web/table.h says which). Caller: phx_web_table_fini(). */
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret);
 
+/** The address by which a balancer reaches the node; borrowed, may be "". */
+const char *phx_core_web_address(const struct phx_node *n);
+
 /** Is it a node that can balance now: its role says so, and it is there to do it. */
 bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n);
 

@@ -314,6 +314,23 @@ static bool names_one_disk(const struct phx_node *n, const struct phx_step *step
 	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) || phx_facts_disk(&n->facts, step->disk);
 }
 
+/* A director is waited for as long as the role gives its requests to end. */
+static int64_t deadline_of(const struct phx_apply *a, const struct phx_step *step)
+{
+	const struct phx_role *role = phx_state_role(a->s, step->role);
+	uint32_t s = info_of(step)->deadline_s;
+	if (info_of(step)->executor == PHX_EXEC_DIRECTOR && role)
+		s = role->drain_grace_s ? role->drain_grace_s : 1;
+	return a->s->now_ms + (int64_t)s * 1000;
+}
+
+/* Done as soon as it is issued? */
+static bool done_at_once(const struct phx_apply *a, const struct phx_step *step)
+{
+	enum phx_step_executor by = info_of(step)->executor;
+	return by == PHX_EXEC_CORE || (by == PHX_EXEC_DIRECTOR && !phx_director_there(a->s));
+}
+
 /* False when the node was quarantined instead. */
 static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
@@ -334,7 +351,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	step->started = step->turned_up = false;
 	step->attempt++;
 	step->issued_ms = a->s->now_ms;
-	step->deadline_ms = a->s->now_ms + (int64_t)info->deadline_s * 1000;
+	step->deadline_ms = deadline_of(a, step);
 	switch (info->executor) {
 	case PHX_EXEC_AGENT: {
 		struct phx_action *act = phx_act(a, PHX_ACT_ORDER, n);
@@ -349,6 +366,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 		issue_key(a, n, step);
 		break;
 	case PHX_EXEC_CORE:
+	case PHX_EXEC_DIRECTOR:
 		break;
 	}
 	return true;
@@ -377,7 +395,7 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 				return;
 			continue;
 		}
-		if (!issue(a, n, step) || info_of(step)->executor != PHX_EXEC_CORE)
+		if (!issue(a, n, step) || !done_at_once(a, step))
 			return;
 		complete(a, n, step);
 		if (!phx_node_step(n)) {
@@ -514,7 +532,11 @@ static void tick_node(struct phx_apply *a, struct phx_node *n)
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;
-	if (step->status == PHX_STEP_ISSUED)
+	if (step->status == PHX_STEP_ISSUED && info_of(step)->executor == PHX_EXEC_DIRECTOR) {
+		phx_note(a, n, "%s: no director has confirmed step %s in its time: it goes on without", n->name,
+			 info_of(step)->name);
+		phx_handover_done(a, n);
+	} else if (step->status == PHX_STEP_ISSUED)
 		phx_handover_failed(a, n, "no answer before the deadline");
 	else
 		phx_handover_advance(a, n);

@@ -48,6 +48,7 @@ int phx_apply_tick(struct phx_apply *a);
 
 /* result.c */
 int phx_apply_step_result(struct phx_apply *a);
+int phx_apply_balanced(struct phx_apply *a);
 int phx_apply_power_result(struct phx_apply *a);
 int phx_apply_key_result(struct phx_apply *a);
 
@@ -59,6 +60,12 @@ void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
 /** What the key store says of a doomed key (event: name, result). */
 int phx_key_gone(struct phx_apply *a);
 void phx_keys_tick(struct phx_apply *a);
+
+/* balance.c */
+/** Is there a director that serves, heard or not? */
+bool phx_director_there(const struct phx_state *s);
+/** Would anything come to `n` through a balancer? */
+bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n);
 
 /* request.c */
 int phx_apply_assign(struct phx_apply *a);
@@ -99,6 +106,7 @@ int phx_apply_node_label(struct phx_apply *a);
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 int phx_apply_hello(struct phx_apply *a);
 int phx_apply_missing(struct phx_apply *a);
+int phx_apply_quiet(struct phx_apply *a);
 int phx_apply_back(struct phx_apply *a);
 int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);

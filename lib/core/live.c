@@ -159,6 +159,7 @@ int phx_apply_hello(struct phx_apply *a)
 	if (!n->up || new_boot)
 		n->up_since_ms = a->s->now_ms;
 	n->up = true;
+	n->quiet = false;
 	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
 	n->env = ev->env;
@@ -190,7 +191,7 @@ int phx_apply_missing(struct phx_apply *a)
 	int r = phx_need_node(a, &n);
 	if (r < 0 || !n->up)
 		return r;
-	n->up = false;
+	n->up = n->quiet = false;
 	n->missing_since_ms = a->s->now_ms;
 	a->out->changed = true;
 	phx_jobs_silent(a, n);
@@ -216,12 +217,26 @@ int phx_apply_missing(struct phx_apply *a)
 	return 0;
 }
 
+int phx_apply_quiet(struct phx_apply *a)
+{
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || !n->up || n->quiet || !phx_node_is_balanced(a->s, n))
+		return r;
+	n->quiet = a->out->changed = true;
+	return 0;
+}
+
 int phx_apply_back(struct phx_apply *a)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	if (r < 0 || n->up)
+	if (r < 0)
 		return r;
+	a->out->changed = n->quiet;
+	n->quiet = false;
+	if (n->up)
+		return 0;
 	n->up = true;
 	n->missing_since_ms = 0;
 	n->power = PHX_POWER_KNOWN_ON;

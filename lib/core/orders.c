@@ -96,6 +96,7 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 	switch (phx_step_info((enum phx_step_kind)step->kind)->executor) {
 	case PHX_EXEC_AGENT:
 	case PHX_EXEC_CORE:
+	case PHX_EXEC_DIRECTOR:
 		act->kind = PHX_ACT_ORDER;
 		break;
 	case PHX_EXEC_POWER:

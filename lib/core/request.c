@@ -280,12 +280,10 @@ int phx_apply_drain(struct phx_apply *a)
 	struct phx_plan plan = { 0 };
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
-	if (role && role->runs_jobs && n->up) {
-		struct phx_step *step = phx_list_push(&plan.steps, sizeof(*step));
-		if (!step)
-			return -ENOMEM;
-		step->kind = PHX_STEP_drain;
-		PHX_STR_SET(step->role, role->name);
+	r = role && n->up && n->state == PHX_NODE_ACTIVE ? phx_plan_drain(role, &plan) : 0;
+	if (r < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return r;
 	}
 	r = phx_handover_begin(a, n, &plan, "drain");
 	PHX_STR_SET(n->reason, a->ev->text[0] ? a->ev->text : "drained by hand");

@@ -69,8 +69,9 @@ static void record_erase(struct phx_apply *a, struct phx_node *n, const struct p
 /* Who answers is there, though its beats were missed: it is not to be brought back (faults.md 22). */
 static void heard(struct phx_apply *a, struct phx_node *n)
 {
-	a->out->changed = a->out->changed || !n->up;
+	a->out->changed = a->out->changed || !n->up || n->quiet;
 	n->up = true;
+	n->quiet = false;
 	n->missing_since_ms = 0;
 	phx_jobs_heard(a, n);
 }
@@ -102,6 +103,23 @@ int phx_apply_step_result(struct phx_apply *a)
 	a->out->changed = true;
 	if (step->kind == PHX_STEP_wipe)
 		record_erase(a, n, step);
+	phx_handover_done(a, n);
+	return 0;
+}
+
+/* phxd has it from a director: the step that waits for it is done. */
+int phx_apply_balanced(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_step *step;
+	int r = phx_need_node(a, &n);
+	r = r ? r : check_current(a, n, &step);
+	if (r < 0)
+		return r;
+	if (info_of(step)->executor != PHX_EXEC_DIRECTOR)
+		return phx_err_set(a->err, -EINVAL, "%s: step %s waits for no director", n->name, info_of(step)->name);
+	if (step->status != PHX_STEP_ISSUED)
+		return phx_err_set(a->err, -ESTALE, "%s: step %s has not begun", n->name, info_of(step)->name);
 	phx_handover_done(a, n);
 	return 0;
 }

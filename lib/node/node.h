@@ -44,7 +44,7 @@ enum phx_step_kind {
 };
 extern const struct phx_enum phx_step_kind_names;
 
-enum phx_step_executor { PHX_EXEC_AGENT, PHX_EXEC_POWER, PHX_EXEC_KEY, PHX_EXEC_CORE };
+enum phx_step_executor { PHX_EXEC_AGENT, PHX_EXEC_POWER, PHX_EXEC_KEY, PHX_EXEC_CORE, PHX_EXEC_DIRECTOR };
 enum phx_step_needs { PHX_NEEDS_NOWHERE, PHX_NEEDS_OS, PHX_NEEDS_DEPLOY };
 enum phx_step_on_fail { PHX_ON_FAIL_ABORT, PHX_ON_FAIL_FALLBACK, PHX_ON_FAIL_QUARANTINE };
 
@@ -155,6 +155,7 @@ struct phx_node {
 	/* liveness */
 	int env; /* enum phx_node_env */
 	bool up;
+	bool quiet; /* up, but not heard for long enough to be left out by the balancers */
 	int64_t up_since_ms, missing_since_ms;
 	char boot_id[40];
 	char address[64];
@@ -222,6 +223,10 @@ struct phx_plan_request {
  * -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH the node must be
  * booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk. Zero steps = nothing to do. */
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
+
+/** The steps that take `role`'s work off a node that goes on running it (maintenance): none where it has no jobs and
+ * no balancer. Added to plan->steps, and their time. -ENOMEM. */
+int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
 
 /** Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
  * least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */

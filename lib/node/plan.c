@@ -117,14 +117,32 @@ static struct phx_step *add(struct builder *b, enum phx_step_kind kind, const st
 	return s;
 }
 
+/* What it does comes to its end: requests that are under way, and jobs. */
+static void add_drain(struct builder *b, const struct phx_role *from)
+{
+	bool web = from->web.address[0];
+	if (web)
+		add(b, PHX_STEP_divert, from);
+	if (web || from->runs_jobs)
+		add(b, PHX_STEP_drain, from);
+	if (web)
+		add(b, PHX_STEP_settle, from);
+}
+
+int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan)
+{
+	struct builder b = { .plan = plan };
+	add_drain(&b, role);
+	return b.code;
+}
+
 /* The steps that take the old role off; `remove` also its packages. */
 static void add_leave(struct builder *b, bool remove)
 {
 	const struct phx_role *from = b->q->from;
 	if (!from)
 		return;
-	if (from->runs_jobs || from->web.address[0])
-		add(b, PHX_STEP_drain, from);
+	add_drain(b, from);
 	add(b, PHX_STEP_stop, from);
 	if (remove)
 		add(b, PHX_STEP_leave, from);

@@ -11,6 +11,9 @@
 static const char *const health_kinds[] = { "none", "http", "tcp", "exec" };
 const struct phx_enum phx_health_kind_names = { "health check", health_kinds, PHX_ARRAY_SIZE(health_kinds) };
 
+static const char *const drain_signals[] = { "none", "HUP", "QUIT", "USR1", "USR2", "WINCH" };
+const struct phx_enum phx_drain_signal_names = { "signal", drain_signals, PHX_ARRAY_SIZE(drain_signals) };
+
 static const char *const role_boots[] = { "disk", "ram" };
 const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
 
@@ -31,6 +34,7 @@ static const struct phx_field service_fields[] = {
 	PHX_STR(struct phx_service, user),
 	PHX_BOOL(struct phx_service, restart),
 	PHX_U32(struct phx_service, stop_grace_s),
+	PHX_ENUM(struct phx_service, drain_signal, &phx_drain_signal_names),
 	PHX_LIST(struct phx_service, argv, &phx_word_record),
 	PHX_LIST(struct phx_service, env, &phx_word_record),
 	PHX_LIST(struct phx_service, after, &phx_word_record),

@@ -22,6 +22,10 @@ struct phx_package_ref {
 };
 extern const struct phx_record phx_package_ref_record;
 
+/** What a service is sent when the requests of its node are to end. */
+enum phx_drain_signal { PHX_DRAIN_NONE, PHX_DRAIN_HUP, PHX_DRAIN_QUIT, PHX_DRAIN_USR1, PHX_DRAIN_USR2, PHX_DRAIN_WINCH };
+extern const struct phx_enum phx_drain_signal_names;
+
 /** One supervised program. argv[0] relative = inside the package `package`. */
 struct phx_service {
 	char name[PHX_NAME_MAX];
@@ -29,6 +33,7 @@ struct phx_service {
 	char user[32];	       /* "" = root */
 	bool restart;	       /* restart when it dies, with those that depend on it */
 	uint32_t stop_grace_s; /* SIGTERM to SIGKILL */
+	int drain_signal;      /* enum phx_drain_signal: to its main process, if clients stay connected while it drains */
 	struct phx_list argv;  /* struct phx_word */
 	struct phx_list env;   /* struct phx_word, "NAME=value" */
 	struct phx_list after; /* struct phx_word: services that must run before */

@@ -306,6 +306,8 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 	case PHX_STEP_destroy_key:
 	case PHX_STEP_make_key:
 	case PHX_STEP_join:
+	case PHX_STEP_divert:
+	case PHX_STEP_settle:
 	case PHX_STEP_COUNT_:
 		break;
 	}

@@ -7,7 +7,7 @@ WEB_PORT=$((HTTPS + 2))
 
 roles_init() {
 	cat >"$WORK/etc/roles/web-server.conf" <<-END
-		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "1s"; packages = [ "web" ];
+		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "60s"; packages = [ "web" ];
 		services = ( { name = "web"; package = "web"; exec = [ "bin/web" ]; stop_grace = "2s"; } );
 		health = { kind = "exec"; exec = [ "/usr/bin/test", "!", "-e", "$WORK/ill" ]; interval = "1s"; timeout = "2s"; failures = 1; };
 		web = { address = "127.9.9.9"; port = $WEB_PORT; scheduler = "lc"; cpu_milli = 100; };
@@ -33,9 +33,14 @@ follows_health() {
 	touch "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=0" || return 1
 	rm "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=1"
 }
+# The last one of a service stays while it is only quiet; when it is missing it is out.
 follows_silence() {
+	local before kinds
+	before=$(api /v1/status | jq .seq)
 	agent_kill n1
-	until_true 8 table_is "127.9.9.9 lc" || return 1
+	until_true 20 table_is "127.9.9.9 lc" || return 1
+	kinds=$(api "/v1/events?after=$before&limit=1000" | jq -r '[.events[] | select(.node == "n1") | .kind] | join(" ")')
+	[ "$kinds" = "quiet missing" ] || { echo "events: $kinds"; return 1; }
 	agent_start n1
 	until_true 15 table_is "127.9.9.9 lc 127.0.0.1=1"
 }
@@ -56,9 +61,29 @@ director_is_ordered() {
 		sleep 0.2
 	done
 }
+step_of() { field "$1" '.plan | .steps[.cursor].kind // ""'; }
+# what n2 says: the table that it was last ordered is in force, and n1 has so many connections
+director_says() {
+	local id
+	id=$(beat n2 '{}' | jq '.orders[] | select(.kind == "table") | .id')
+	TABLE=${id:-${TABLE:-0}} # an order is told now and then only
+	beat n2 "{running: [[\"table\", $TABLE]], monitor: {balancer: {services: [{servers: [{address: \"127.0.0.1\", active: $1}]}]}}}" >/dev/null
+}
+settles() { director_says 1 && [ "$(step_of n1)" = settle ]; }
+leaving_waits_for_the_director() {
+	beat n2 '{}' >/dev/null
+	phx node release n1 --yes >/dev/null && until_true 10 is n1 .plan.steps[0].status issued || return 1
+	# heard, but the table of weight 0 is not in force
+	for i in $(seq 8); do beat n2 '{}' >/dev/null; sleep 0.2; done
+	[ "$(step_of n1)" = divert ] && table_is "127.9.9.9 lc 127.0.0.1=0" || return 1
+	until_true 20 settles || return 1
+	for i in $(seq 5); do director_says 1; sleep 0.2; done
+	[ "$(step_of n1)" = settle ] || return 1
+	director_says 0
+	until_true 15 is n1 .state ready
+}
 use_reaches_the_re() {
 	local before
-	phx node release n1 --yes --wait --timeout 30 >/dev/null || return 1
 	cat >"$WORK/shop.conf" <<-END
 		name = "shop"; relationship = "same"; type = "web_service"; granularity = "node"; role = "web-server";
 		coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = "none";
@@ -87,6 +112,8 @@ use_of_others_is_not_counted() {
 	[ "$(api "/v1/events?after=$before&limit=1000" | jq '[.events[] | select(.kind == "re_use")] | length')" = 0 ]
 }
 
+mkdir -p "$WORK/etc/conf.d"
+printf 'missing_after_ms = 6000; balance_after_ms = 1600;\n' >"$WORK/etc/conf.d/silence.conf"
 head_init || exit 1
 roles_init
 for n in 1 2; do
@@ -99,6 +126,7 @@ check "an instance is in the table when it serves" serves
 check "the weight follows the health check" follows_health
 check "a silent node is taken out, and comes back" follows_silence
 check "a director is told the table until it has it" director_is_ordered
+check "a leaving node waits for what its director says" leaving_waits_for_the_director
 check "use of an instance reaches its web RE" use_reaches_the_re
 check "use of a node that serves no RE is not counted" use_of_others_is_not_counted
 exit $FAILED

@@ -112,6 +112,129 @@ static void silence_takes_out_at_once(void **state)
 	check_table(w, "10.0.0.250:80");
 }
 
+/* A moment of silence: no new requests, and nothing else. Who is the last one keeps them. */
+static void quiet_nodes_are_left_out(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	serve(w, "n2", "10.0.0.12");
+	event(w, PHX_EV_quiet, "n1");
+	assert_true(world_node(w, "n1")->up);
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	uint64_t seq = w->s.seq;
+	event(w, PHX_EV_quiet, "n1");
+	assert_int_equal(w->s.seq, seq);
+	event(w, PHX_EV_back, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	/* nobody is heard: the head may be the one that is deaf */
+	event(w, PHX_EV_quiet, "n1");
+	event(w, PHX_EV_quiet, "n2");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	event(w, PHX_EV_missing, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	event(w, PHX_EV_missing, "n2");
+	check_table(w, "10.0.0.250:80");
+	event(w, PHX_EV_back, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1");
+	/* one that is ill serves nobody: who is quiet may still do it */
+	event(w, PHX_EV_back, "n2");
+	event(w, PHX_EV_quiet, "n1");
+	report(w, "n2", "pages", false);
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=0");
+}
+
+static void who_is_behind_no_balancer_is_not_quiet(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	uint64_t seq = w->s.seq;
+	event(w, PHX_EV_quiet, "n1");
+	assert_false(world_node(w, "n1")->quiet);
+	assert_int_equal(w->s.seq, seq);
+}
+
+static int balanced(struct world *w, const char *node, uint64_t step_id)
+{
+	struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = step_id, .epoch = world_node(w, node)->plan.epoch };
+	PHX_STR_SET(ev.node, node);
+	return world_apply(w, &ev, NULL);
+}
+
+static int step_kind(struct world *w, const char *node)
+{
+	const struct phx_step *step = phx_node_step(world_node(w, node));
+	return step ? step->kind : -1;
+}
+
+/* A node that leaves waits for the director, before its requests end and after. */
+static void the_director_lets_it_go(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	serve(w, "n1", "10.0.0.11");
+	world_serving(w, "n2", "balance", true);
+	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	assert_int_equal(world_result(w, "n1", 0, ""), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_divert);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0");
+	uint64_t id = phx_node_step(world_node(w, "n1"))->id;
+	/* it is the director's word that counts, not the node's, and only on this step */
+	assert_int_equal(world_result(w, "n1", 0, ""), -EINVAL);
+	assert_int_equal(balanced(w, "n1", id + 1), -ESTALE);
+	assert_int_equal(balanced(w, "n1", id), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_drain);
+	assert_int_equal(balanced(w, "n1", phx_node_step(world_node(w, "n1"))->id), -EINVAL);
+	assert_int_equal(world_result(w, "n1", 0, ""), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_settle);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0");
+	assert_int_equal(balanced(w, "n1", phx_node_step(world_node(w, "n1"))->id), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_stop);
+}
+
+/* A director that says nothing holds nobody for longer than the role's grace; where there is none, nobody waits. */
+static void a_dead_director_holds_nobody(void **state)
+{
+	struct world *w = *state;
+	struct phx_event tick = { .kind = PHX_EV_tick };
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	phx_state_role(&w->s, "pages")->drain_grace_s = 7;
+	serve(w, "n1", "10.0.0.11");
+	world_serving(w, "n2", "balance", true);
+	event(w, PHX_EV_missing, "n2");
+	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	assert_int_equal(world_result(w, "n1", 0, ""), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_divert);
+	assert_int_equal(phx_core_next_deadline(&w->s), w->now + 7000);
+	w->now += 6999;
+	world_apply(w, &tick, NULL);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_divert);
+	w->now += 1;
+	world_apply(w, &tick, NULL);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_drain);
+	event(w, PHX_EV_quarantine, "n2");
+	assert_int_equal(world_result(w, "n1", 0, ""), 0);
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_stop);
+}
+
+/* Taken out of service by hand: its requests end as at a hand-over. */
+static void maintenance_drains_too(void **state)
+{
+	struct world *w = *state;
+	char buf[200];
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "divert drain settle");
+	assert_int_equal(step_kind(w, "n1"), PHX_STEP_drain);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0");
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
+	check_table(w, "10.0.0.250:80");
+}
+
 static void roles_of_one_address_are_one_service(void **state)
 {
 	struct world *w = *state;
@@ -183,6 +306,11 @@ int main(void)
 		WORLD_TEST(instances_join_and_leave),
 		WORLD_TEST(a_hand_over_drains_first),
 		WORLD_TEST(silence_takes_out_at_once),
+		WORLD_TEST(quiet_nodes_are_left_out),
+		WORLD_TEST(who_is_behind_no_balancer_is_not_quiet),
+		WORLD_TEST(the_director_lets_it_go),
+		WORLD_TEST(a_dead_director_holds_nobody),
+		WORLD_TEST(maintenance_drains_too),
 		WORLD_TEST(roles_of_one_address_are_one_service),
 		WORLD_TEST(directors_have_the_table_as_an_order),
 		WORLD_TEST(one_director_acts),

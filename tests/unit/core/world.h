@@ -255,6 +255,10 @@ static inline bool world_step(struct world *w, const char *node)
 		struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = n->plan.epoch };
 		PHX_STR_SET(ev.node, node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
+	} else if (kind == PHX_STEP_divert || kind == PHX_STEP_settle) {
+		struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = step->id, .epoch = n->plan.epoch };
+		PHX_STR_SET(ev.node, node);
+		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	} else {
 		if (kind == PHX_STEP_activate) {
 			const struct phx_role *role = phx_state_role(&w->s, step->role);
