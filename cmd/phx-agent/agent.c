@@ -56,6 +56,16 @@ void agent_set_trouble(struct agent *a, const char *text)
 	pthread_mutex_unlock(&a->lock);
 }
 
+int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err)
+{
+	if (!role->web.cpu_milli || web_measures(a->web))
+		return 0;
+	int r = services_limit(a->services, err);
+	if (r == 0)
+		web_measure(a->web, role);
+	return r;
+}
+
 static int facts_from_file(const char *path, struct phx_facts *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;

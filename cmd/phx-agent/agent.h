@@ -68,6 +68,9 @@ void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
 /** What keeps this node from its system, told with each beat; NULL = nothing. */
 void agent_set_trouble(struct agent *a, const char *text);
 
+/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli), and it is measured. */
+int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
+
 /** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when not. */
 int agent_read_facts(struct agent *a, struct phx_err *err);
 

@@ -157,6 +157,19 @@ static void add_waiting(const struct link *l, json_t *j)
 	json_object_set_new(j, "health_text", json_string("not started yet"));
 }
 
+/* A role that was taken up again after a start has no health step: its quota comes with the first good verdict. */
+static void limit_when_healthy(const struct link *l, const json_t *j)
+{
+	struct role_state role;
+	struct phx_err err = {0};
+	if (!l->resumed || !json_is_true(json_object_get(j, "healthy")))
+		return;
+	read_role(l->agent, &role);
+	if (role.run && agent_limit(l->agent, &role.role, &err) < 0)
+		agent_log("quota: %s", err.text);
+	phx_record_fini(&role_state_record, &role);
+}
+
 static json_t *hello_body(const struct link *l)
 {
 	struct agent *a = l->agent;
@@ -182,6 +195,7 @@ static json_t *beat_body(struct link *l)
 	add_where(l->agent, j);
 	add_role(l->agent, j);
 	add_health(l->agent, j);
+	limit_when_healthy(l, j);
 	add_running(l, j);
 	add_monitor(l, j);
 	bool busy = agent_now_ms() < l->busy_until_ms && l->beat_ms > BUSY_BEAT_MS;

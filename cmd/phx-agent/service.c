@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -32,9 +33,10 @@ struct slot {
 	int status;
 	int64_t started_ms, next_start_ms;
 	uint32_t backoff_ms;
+	bool drained; /* was told to let its clients go: it may end */
 };
 
-enum command_op { CMD_START, CMD_STOP };
+enum command_op { CMD_START, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
 
 struct command {
 	enum command_op op;
@@ -122,8 +124,15 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 	phx_buf_addf(&what, "Phoenix %s of role %s:", svc->name, s->role.name);
 	for (char **a = argv; *a; a++)
 		phx_buf_addf(&what, " %s", *a);
-	struct service_command c = {svc->name, what.data ? what.data : "", *dir ? dir : "/", svc->user, argv,
-				    env,       svc->stop_grace_s, s->role.web.cpu_milli};
+	struct service_command c = {.name = svc->name,
+				    .description = what.data ? what.data : "",
+				    .cwd = *dir ? dir : "/",
+				    .user = svc->user,
+				    .argv = argv,
+				    .env = env,
+				    .stop_grace_s = svc->stop_grace_s,
+				    .cpu_milli = s->role.web.cpu_milli,
+				    .first = !slot->started_ms};
 	return s->backend->start(s->self, &c, &slot->proc, err);
 }
 
@@ -283,8 +292,8 @@ static void take_down_dependants(struct services *s, const char *name)
 static void bury(struct services *s, struct slot *slot)
 {
 	int64_t now = agent_now_ms();
-	if (!slot->svc->restart) {
-		slot->state = slot->status ? SLOT_FAILED : SLOT_DONE;
+	if (!slot->svc->restart || slot->drained) {
+		slot->state = slot->status && !slot->drained ? SLOT_FAILED : SLOT_DONE;
 		agent_log("service %s: ended with status %d", slot->svc->name, slot->status);
 		return;
 	}
@@ -342,6 +351,27 @@ static int supervise(struct services *s)
 	return (int)due;
 }
 
+/* ---- clients that stay ---- */
+
+static int drain_all(struct services *s, struct phx_err *err)
+{
+	static const int signals[] = {[PHX_DRAIN_HUP] = SIGHUP,
+				      [PHX_DRAIN_QUIT] = SIGQUIT,
+				      [PHX_DRAIN_USR1] = SIGUSR1,
+				      [PHX_DRAIN_USR2] = SIGUSR2,
+				      [PHX_DRAIN_WINCH] = SIGWINCH};
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		unsigned sig = (unsigned)slot->svc->drain_signal;
+		if (slot->state != SLOT_UP || sig == PHX_DRAIN_NONE || sig >= PHX_ARRAY_SIZE(signals))
+			continue;
+		slot->drained = true;
+		r = s->backend->signal(s->self, slot->svc->name, &slot->proc, signals[sig], err);
+	}
+	return r;
+}
+
 /* ---- the thread ---- */
 
 static void obey(struct services *s, struct command *c)
@@ -353,6 +383,13 @@ static void obey(struct services *s, struct command *c)
 	case CMD_STOP:
 		stop_all(s);
 		c->r = stop_leftovers(s, c->role, &c->err);
+		break;
+	case CMD_DRAIN:
+		c->r = drain_all(s, &c->err);
+		break;
+	case CMD_LIMIT:
+		if (s->role.web.cpu_milli && s->backend->limit)
+			c->r = s->backend->limit(s->self, s->role.web.cpu_milli, &c->err);
 		break;
 	}
 	publish(s);
@@ -486,6 +523,16 @@ int services_start(struct services *s, const struct phx_role *role, struct phx_e
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
 	return command(s, CMD_STOP, role, err);
+}
+
+int services_drain(struct services *s, struct phx_err *err)
+{
+	return command(s, CMD_DRAIN, NULL, err);
+}
+
+int services_limit(struct services *s, struct phx_err *err)
+{
+	return command(s, CMD_LIMIT, NULL, err);
 }
 
 bool services_ok(struct services *s, char *ret_text, size_t ret_size)

@@ -35,6 +35,14 @@ int services_start(struct services *s, const struct phx_role *role, struct phx_e
  * On return the processes are gone. Nothing running is no error. */
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err);
 
+/** Who is still connected is to be let go: each service that has a drain_signal is sent it. One that ends by it is not
+ * started again. */
+int services_drain(struct services *s, struct phx_err *err);
+
+/** From now on what runs has no more of the CPU than its role says (web.cpu_milli). Services start without that quota:
+ * a start that is held down is late, and serves nobody. A role without a quota, again: nothing. */
+int services_limit(struct services *s, struct phx_err *err);
+
 /** Do all wanted services run? `ret_text` says which do not. Never blocks for long. */
 bool services_ok(struct services *s, char *ret_text, size_t ret_size);
 

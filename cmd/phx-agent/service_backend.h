@@ -17,6 +17,7 @@ struct service_command {
 	char *const *env;  /* whole environment */
 	uint32_t stop_grace_s;
 	uint32_t cpu_milli; /* all services of the role together, thousandths of a CPU; 0 = no quota. systemd only */
+	bool first; /* its role starts: the quota of an earlier one ends, that of this one comes with limit() */
 };
 
 /** A running one. systemd's have neither pid nor pidfd of ours. */
@@ -33,6 +34,10 @@ struct service_backend {
 	/** SIGTERM, after the grace time SIGKILL, to all its processes; returns when they are gone.
 	 * `p` is NULL when this agent did not start it. Not running is no error. */
 	int (*stop)(void *self, const char *name, struct service_proc *p, uint32_t grace_s, struct phx_err *err);
+	/** A signal to its main process, not to those that this has started. Not running is no error. */
+	int (*signal)(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err);
+	/** All services together get no more than this of a CPU; NULL: the backend cannot. */
+	int (*limit)(void *self, uint32_t cpu_milli, struct phx_err *err);
 	void (*free)(void *self);
 	bool outlives_agent; /* services go on when the agent stops */
 };

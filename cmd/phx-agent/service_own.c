@@ -243,10 +243,19 @@ static int own_running(void *self, const char *name, struct service_proc *p, int
 	return 0;
 }
 
+static int own_signal(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err)
+{
+	(void)self;
+	if (p->pid > 0 && kill(p->pid, sig) < 0 && errno != ESRCH)
+		return phx_err_set(err, -errno, "service %s: signal %d: %s", name, sig, strerror(errno));
+	return 0;
+}
+
 static const struct service_backend own_backend = {
 	.start = own_start,
 	.running = own_running,
 	.stop = own_stop,
+	.signal = own_signal,
 	.free = free,
 	.outlives_agent = false,
 };

@@ -209,15 +209,14 @@ static void reset_unit(struct systemd *s, const char *unit)
 	sd_bus_call_method(s->bus, DEST, MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
 }
 
-/* The quota is that of all services together. Set before they run, so that none runs without. */
-static int set_quota(struct systemd *s, uint32_t cpu_milli, struct phx_err *err)
+/* The quota is that of all services together; UINT64_MAX: none. The slice keeps it, whatever runs in it. */
+static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	int r = new_call(s, "SetUnitProperties", &m);
 	if (r >= 0)
-		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1, "CPUQuotaPerSecUSec", "t",
-					  (uint64_t)cpu_milli * 1000);
+		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1, "CPUQuotaPerSecUSec", "t", us_per_s);
 	if (r >= 0)
 		r = sd_bus_call(s->bus, m, 0, &e, NULL);
 	sd_bus_message_unref(m);
@@ -254,8 +253,8 @@ static int systemd_start(void *self, const struct service_command *c, struct ser
 	if (already_runs(s, unit, c->description))
 		return 0;
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);
-	if (r == 0 && c->cpu_milli)
-		r = set_quota(s, c->cpu_milli, err);
+	if (r == 0 && c->cpu_milli && c->first)
+		r = set_quota(s, UINT64_MAX, err);
 	return r < 0 ? r : start_unit(s, unit, c, err);
 }
 
@@ -276,6 +275,22 @@ static int systemd_running(void *self, const char *name, struct service_proc *p,
 	return 0;
 }
 
+static int systemd_signal(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err)
+{
+	struct systemd *s = self;
+	sd_bus_error e = SD_BUS_ERROR_NULL;
+	char unit[128];
+	(void)p;
+	unit_name(name, unit);
+	int r = sd_bus_call_method(s->bus, DEST, MANAGER, "KillUnit", &e, NULL, "ssi", unit, "main", (int32_t)sig);
+	return r < 0 ? bus_fail(&e, r, unit, err) : 0;
+}
+
+static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
+{
+	return set_quota(self, (uint64_t)cpu_milli * 1000, err);
+}
+
 static void systemd_free(void *self)
 {
 	struct systemd *s = self;
@@ -287,6 +302,8 @@ static const struct service_backend systemd_backend = {
 	.start = systemd_start,
 	.running = systemd_running,
 	.stop = systemd_stop,
+	.signal = systemd_signal,
+	.limit = systemd_limit,
 	.free = systemd_free,
 	.outlives_agent = true,
 };

@@ -218,12 +218,19 @@ int step_activate(struct step_run *s, struct phx_err *err)
 
 /* ---- jobs and services ---- */
 
+static int let_clients_go(void *arg, struct phx_err *err)
+{
+	struct step_run *s = arg;
+	return services_drain(s->agent->services, err);
+}
+
 int step_drain(struct step_run *s, struct phx_err *err)
 {
+	struct web_drain_calls calls = {step_cancelled, let_clients_go, s};
 	struct agent *a = s->agent;
 	uint32_t grace_ms = s->order->role.drain_grace_s * 1000;
 	int r = jobs_drain(a->jobs, grace_ms, step_cancelled, s, err);
-	return r ? r : web_drain(a->web, &s->order->role, grace_ms, step_cancelled, s, err);
+	return r ? r : web_drain(a->web, &s->order->role, grace_ms, &calls, err);
 }
 
 static bool port_open(const char *port)
@@ -278,7 +285,7 @@ int step_start(struct step_run *s, struct phx_err *err)
 
 int step_health(struct step_run *s, struct phx_err *err)
 {
-	const struct agent *a = s->agent;
+	struct agent *a = s->agent;
 	char text[160];
 	for (;;) {
 		struct phx_err why = {0};
@@ -286,7 +293,7 @@ int step_health(struct step_run *s, struct phx_err *err)
 		r = r ? r : health_check(&s->order->role, a->cfg.pkg_root, &why);
 		if (r == 0) {
 			health_passed(a->health);
-			return 0;
+			return agent_limit(a, &s->order->role, err);
 		}
 		if (step_cancelled(s))
 			return phx_err_set(err, -ETIMEDOUT, "not healthy: %s", why.text);

@@ -42,7 +42,7 @@ int web_sysctl(const char *name, const char *value, struct phx_err *err)
 
 /* ---- being an instance ---- */
 
-static void forget_use(struct web *w, uint32_t cpu_milli)
+static void measure_against(struct web *w, uint32_t cpu_milli)
 {
 	pthread_mutex_lock(&w->lock);
 	w->cpu_milli = cpu_milli;
@@ -57,17 +57,28 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
 	/* the address is the director's: others must not learn it from here */
 	int r = web_sysctl("net/ipv4/conf/all/arp_ignore", "1", err);
 	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "2", err);
-	r = r ? r : phx_ipvs_address_add("lo", role->web.address, err);
-	if (r == 0)
-		forget_use(w, role->web.cpu_milli);
-	return r;
+	return r ? r : phx_ipvs_address_add("lo", role->web.address, err);
+}
+
+void web_measure(struct web *w, const struct phx_role *role)
+{
+	if (w->touch)
+		measure_against(w, role->web.cpu_milli);
+}
+
+bool web_measures(struct web *w)
+{
+	pthread_mutex_lock(&w->lock);
+	bool is = w->cpu_milli;
+	pthread_mutex_unlock(&w->lock);
+	return is;
 }
 
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
 {
+	measure_against(w, 0);
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	forget_use(w, 0);
 	int r = phx_ipvs_address_remove("lo", role->web.address, err);
 	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_ignore", "0", err);
 	return r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "0", err);
@@ -75,61 +86,91 @@ int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
 
 /* ---- draining ---- */
 
-void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, uint32_t *ret_open,
-		     uint32_t *ret_closed_ms)
+void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, struct web_connections *ret)
 {
 	enum { TIME_WAIT = 6, LISTEN = 10 };
 	uint8_t b[4] = {0};
 	uint32_t local_address;
 	phx_web_address_parse(address, b);
 	memcpy(&local_address, b, sizeof(local_address));
-	*ret_open = 0;
-	*ret_closed_ms = UINT32_MAX;
+	*ret = (struct web_connections){.closed_ms = UINT32_MAX};
 	for (const char *line = proc_net_tcp; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-		unsigned local, local_port, state, timer;
+		unsigned local, local_port, state, queue, timer;
 		unsigned long left;
-		if (sscanf(line, " %*u: %8X:%4X %*8X:%*4X %2X %*8X:%*8X %2X:%8lX", &local, &local_port, &state, &timer,
-			   &left) != 5 ||
-		    local != local_address || local_port != port || state == LISTEN)
+		if (sscanf(line, " %*u: %8X:%4X %*8X:%*4X %2X %*8X:%8X %2X:%8lX", &local, &local_port, &state, &queue,
+			   &timer, &left) != 6 ||
+		    local_port != port)
+			continue;
+		if (state == LISTEN)
+			ret->unaccepted += queue;
+		if (local != local_address || state == LISTEN)
 			continue;
 		uint32_t closed_ms = left < TIME_WAIT_TICKS ? (uint32_t)(TIME_WAIT_TICKS - left) * TICK_MS : 0;
 		if (state != TIME_WAIT)
-			++*ret_open;
-		else if (closed_ms < *ret_closed_ms)
-			*ret_closed_ms = closed_ms;
+			++ret->open;
+		else if (closed_ms < ret->closed_ms)
+			ret->closed_ms = closed_ms;
 	}
 }
 
-static int look(const struct phx_role *role, uint32_t *ret_open, uint32_t *ret_closed_ms, struct phx_err *err)
+static int look(const struct phx_role *role, struct web_connections *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	int r = phx_file_read("/proc/net/tcp", TCP_TEXT_MAX, &text, NULL, err);
 	if (r == 0)
-		web_connections(text, role->web.address, role->web.port, ret_open, ret_closed_ms);
+		web_connections(text, role->web.address, role->web.port, ret);
 	return r;
 }
 
-int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, bool (*cancelled)(void *), void *arg,
+/* A drain under way. */
+struct draining {
+	int64_t began, end;
+	int64_t quiet_since;
+	bool let_go;
+};
+
+/* Whoever is connected after a while may be one who only keeps his connection for later. */
+static int let_go(struct draining *d, const struct web_connections *c, int64_t now, const struct web_drain_calls *calls,
+		  struct phx_err *err)
+{
+	if (d->let_go || !c->open || c->unaccepted || now - d->began < QUIET_MS)
+		return 0;
+	d->let_go = true;
+	return calls->let_go(calls->arg, err);
+}
+
+static int look_again(struct draining *d, const struct phx_role *role, const struct web_drain_calls *calls, int64_t now,
+		      struct phx_err *err)
+{
+	struct web_connections c;
+	int r = look(role, &c, err);
+	if (r < 0)
+		return r;
+	if (c.open)
+		d->quiet_since = now;
+	else if (c.closed_ms < QUIET_MS && now - c.closed_ms > d->quiet_since)
+		d->quiet_since = now - c.closed_ms;
+	return let_go(d, &c, now, calls, err);
+}
+
+int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, const struct web_drain_calls *calls,
 	      struct phx_err *err)
 {
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	int64_t now = agent_now_ms(), end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), quiet_since = now;
-	while (now < end && now - quiet_since < QUIET_MS) {
-		uint32_t open, closed_ms;
-		if (cancelled(arg))
+	int64_t now = agent_now_ms();
+	struct draining d = {
+		.began = now, .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), .quiet_since = now};
+	while (now < d.end && now - d.quiet_since < QUIET_MS) {
+		if (calls->cancelled(calls->arg))
 			return phx_err_set(err, -ECANCELED, "given up while requests were served");
-		int r = look(role, &open, &closed_ms, err);
+		now = agent_now_ms();
+		int r = look_again(&d, role, calls, now, err);
 		if (r < 0)
 			return r;
-		now = agent_now_ms();
-		if (open)
-			quiet_since = now;
-		else if (closed_ms < QUIET_MS && now - closed_ms > quiet_since)
-			quiet_since = now - closed_ms;
 		agent_sleep_ms(POLL_MS);
 	}
-	if (now >= end)
+	if (now >= d.end)
 		agent_log("requests are still under way after %u ms; their time is up", grace_ms);
 	return 0;
 }

@@ -14,23 +14,41 @@ int web_new(bool touch, struct web **ret);
 
 /* ---- web.c: an instance ---- */
 
-/** Before the services of `role` start: its virtual address on lo, unheard by ARP. From now on its use is measured. A
- * role without `web`, again: nothing. */
+/** Before the services of `role` start: its virtual address on lo, unheard by ARP. A role without
+ * an address, again: nothing. */
 int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err);
 /** After they have stopped, or in place of a start that failed. A role that is not entered: nothing but the address. */
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err);
 
+/** Its quota holds: from now on its use is measured against it. */
+void web_measure(struct web *w, const struct phx_role *role);
+/** Has this been said of an instance that has not left since? */
+bool web_measures(struct web *w);
+
+/** What web_drain() asks of who calls it. */
+struct web_drain_calls {
+	bool (*cancelled)(void *arg); /* asked often */
+	/* clients that had nothing to say for a second are still connected, and all that came is accepted: called once,
+	 * to have the services let them go */
+	int (*let_go)(void *arg, struct phx_err *err);
+	void *arg;
+};
+
 /** Wait until no request comes any more and none is under way: nobody was connected to the virtual address for a
- * second. At most grace_ms; cancelled is asked often. 0 also when the grace time was up. */
-int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, bool (*cancelled)(void *), void *arg,
+ * second. At most grace_ms. 0 also when the grace time was up. */
+int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, const struct web_drain_calls *calls,
 	      struct phx_err *err);
 
-/** Connections to ADDRESS:PORT in the text of /proc/net/tcp: how many are open, and how many ms ago the last one was
- * closed by us (UINT32_MAX: none in the last minute). */
-void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, uint32_t *ret_open,
-		     uint32_t *ret_closed_ms);
+/** Who is connected to one address and port. */
+struct web_connections {
+	uint32_t open;
+	uint32_t unaccepted; /* of these, not taken by the service yet; of all addresses with the port */
+	uint32_t closed_ms;  /* how long ago the last one was closed by us; UINT32_MAX: none in the last minute */
+};
+/** Connections to ADDRESS:PORT in the text of /proc/net/tcp. */
+void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, struct web_connections *ret);
 
-/** Add `web_use_ppm` (use of the CPU share since the last call, millionths) of an entered role with a quota, and on a
+/** Add `web_use_ppm` (use of the CPU share since the last call, millionths) of a role with a quota, and on a
  * director `balancer` (what its kernel has) to the monitor of a beat. One thread. */
 void web_monitor(struct web *w, json_t *monitor);
 

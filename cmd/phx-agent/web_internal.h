@@ -10,7 +10,7 @@ struct web {
 	bool touch;
 	pthread_mutex_t lock; /* link (beats, tables) and worker (steps) */
 	/* an instance */
-	uint32_t cpu_milli; /* 0: not entered, or no quota */
+	uint32_t cpu_milli; /* 0: no quota, or it does not hold yet */
 	uint64_t used_us;   /* as last read */
 	int64_t read_us;    /* when; 0 never */
 	/* a director */

@@ -150,6 +150,34 @@ static void test_that_dies_at_once(void **state)
 	assert_non_null(strstr(err.text, "service crash ended at once with status 3"));
 }
 
+/* Those with a drain_signal are sent it, and only they; who ends by it is not started again. */
+static void test_drain(void **state)
+{
+	struct world *w = *state;
+	const char *dir = w->scratch->dir;
+	char script[512], text[160];
+	add_logged(w, "deaf", NULL);
+	snprintf(script, sizeof(script), "trap 'echo hup >>%s/heard' HUP; echo $$ >%s/stays; while :; do sleep 0.05; done", dir,
+		 dir);
+	add_service(&w->role, "stays", script, NULL)->drain_signal = PHX_DRAIN_HUP;
+	snprintf(script, sizeof(script), "trap 'exit 3' QUIT; echo $$ >%s/ends; while :; do sleep 0.05; done", dir);
+	add_service(&w->role, "ends", script, NULL)->drain_signal = PHX_DRAIN_QUIT;
+	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
+	WAIT_FOR(pid_of(w, "deaf") && pid_of(w, "stays") && pid_of(w, "ends"));
+	pid_t stays = pid_of(w, "stays"), ends = pid_of(w, "ends");
+	assert_int_equal(services_drain(w->services, NULL), 0);
+	WAIT_FOR(gone(ends) && ({
+			 PHX_AUTO_FREE char *heard = read_text(scratch_path(w->scratch, "heard"));
+			 phx_str_eq(heard, "hup\n");
+		 }));
+	assert_false(gone(stays));
+	WAIT_FOR(services_ok(w->services, text, sizeof(text)));
+	assert_int_equal(services_restarts(w->services), 0);
+	assert_int_equal(services_limit(w->services, NULL), 0); /* no quota: nothing */
+	assert_int_equal(services_stop(w->services, &w->role, NULL), 0);
+	assert_true(gone(stays));
+}
+
 static void test_that_is_not_restarted(void **state)
 {
 	struct world *w = *state;
@@ -269,6 +297,7 @@ int main(void)
 		TEST(test_stubborn),
 		TEST(test_in_a_package),
 		TEST(test_as_another_user),
+		TEST(test_drain),
 		TEST(test_leftovers_of_a_killed_agent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,11 +38,19 @@ static void test_connections(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		uint32_t open, closed_ms;
-		web_connections(rows[i].text, "10.77.0.250", 80, &open, &closed_ms);
-		assert_int_equal(open, rows[i].open);
-		assert_int_equal(closed_ms, rows[i].closed_ms);
+		struct web_connections c;
+		web_connections(rows[i].text, "10.77.0.250", 80, &c);
+		assert_int_equal(c.open, rows[i].open);
+		assert_int_equal(c.closed_ms, rows[i].closed_ms);
+		assert_int_equal(c.unaccepted, 0);
 	}
+	/* came and was not taken yet; on another port */
+	struct web_connections c;
+	web_connections(HEAD "   0: 00000000:0050 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 0 1\n"
+			     "   0: 00000000:0051 00000000:0000 0A 00000000:00000004 00:00000000 00000000     0        0 0 1\n",
+			"10.77.0.250", 80, &c);
+	assert_int_equal(c.unaccepted, 3);
+	assert_int_equal(c.open, 0);
 }
 
 static void test_share(void **state)
@@ -75,7 +83,10 @@ static void test_nothing_is_touched(void **state)
 	PHX_STR_SET(role.web.address, "10.77.0.250");
 	assert_int_equal(web_new(false, &w), 0);
 	assert_int_equal(web_enter(w, &role, &err), 0);
-	assert_int_equal(web_drain(w, &role, 10000, never, NULL, &err), 0);
+	const struct web_drain_calls calls = {.cancelled = never};
+	assert_int_equal(web_drain(w, &role, 10000, &calls, &err), 0);
+	web_measure(w, &role);
+	assert_false(web_measures(w));
 	web_monitor(w, monitor);
 	assert_int_equal(json_object_size(monitor), 0);
 	assert_int_equal(web_leave(w, &role, &err), 0);
