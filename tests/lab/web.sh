@@ -141,6 +141,31 @@ slow_request_survives() {
 	[ "$(cut -d' ' -f1,2 "$DIR"/slow.want "$DIR"/slow.[1-4] | sort -u | wc -l)" = 1 ] && grep -q ^200 "$DIR/slow.1" || return 1
 	phx node assign node3 web-server --setup noop --wait --timeout 3m && wait_for 5 "node3 is back" table_is "$(both)"
 }
+# A client that keeps its connection and says nothing does not hold the node, and is let go whole.
+idle_client_is_let_go() {
+	cat >"$DIR/idle.sh" <<-END
+		for i in 1 2 3 4; do
+			(
+				exec 3<>/dev/tcp/$VIP/80
+				printf 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n' >&3
+				cat <&3 >"$DIR/idle.\$i"
+				echo "closed after \$SECONDS s" >>"$DIR/idle.\$i"
+			) &
+		done
+		wait
+	END
+	in_lab timeout 90 bash "$DIR/idle.sh" &
+	sleep 2
+	local begin=$SECONDS
+	phx node assign node3 batch-compute --setup noop --wait --timeout 3m || return 1
+	say "left after $((SECONDS - begin)) s with clients that only stay connected (drain_grace is 60 s)"
+	[ $((SECONDS - begin)) -lt 50 ] || return 1
+	grep -c 'closed after' "$DIR"/idle.[1-4] | sed 's/^/    /'
+	grep -lq 'ok node3' "$DIR"/idle.[1-4] || die "no client was at node3"
+	for i in $(grep -l 'ok node3' "$DIR"/idle.[1-4]); do grep -q '200 OK' "$i" && grep -q 'closed after' "$i" || return 1; done
+	phx node assign node3 web-server --setup noop --wait --timeout 3m && wait_for 5 "node3 is back" table_is "$(both)"
+	wait
+}
 killed_is_out() {
 	local begin now
 	begin=$(date +%s%N)
@@ -243,6 +268,7 @@ check use_is_measured_against_the_quota use_is_of_the_quota
 check node_leaves_and_no_request_fails leaves_without_failures
 check node_comes_back_and_no_request_fails comes_back_without_failures
 check slow_requests_in_flight_survive slow_request_survives
+check idle_clients_are_let_go idle_client_is_let_go
 check killed_node_is_out_within_5_s killed_is_out
 check web_re_grows_under_load web_re_grows
 check web_re_shrinks_without_load re_shrinks
