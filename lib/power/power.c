@@ -110,7 +110,8 @@ struct run {
 	const struct phx_bmc *bmc;
 	const struct phx_power_driver *driver;
 	int64_t end_ms;
-	enum phx_power_state seen; /* last reported */
+	enum phx_power_state seen; /* by the last call, UNKNOWN if it failed */
+	enum phx_power_state reported; /* by the last call that succeeded */
 };
 
 static int64_t now_ms(void)
@@ -144,6 +145,8 @@ static int read_state(struct run *run, struct phx_err *err)
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
 	int r = run->driver->status(run->bmc, timeout_ms, &state, err);
 	run->seen = r < 0 ? PHX_POWER_UNKNOWN : state;
+	if (r == 0)
+		run->reported = state;
 	return r;
 }
 
@@ -182,10 +185,13 @@ static bool is_final(int r)
 static int not_observed(const struct run *run, enum phx_power_state goal, const struct phx_err *why,
 			struct phx_err *err)
 {
-	if (why->text[0])
-		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: %s", state_names[goal], why->text);
-	return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'", state_names[goal],
-			   state_names[run->seen]);
+	const char *goal_name = state_names[goal], *reported = state_names[run->reported];
+	if (!why->text[0])
+		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'", goal_name, reported);
+	if (run->reported == PHX_POWER_UNKNOWN)
+		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: %s", goal_name, why->text);
+	return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s', and at last: %s", goal_name, reported,
+			   why->text);
 }
 
 /* Poll until the BMC reports `goal` (off: twice, OFF_SETTLE_MS apart). */

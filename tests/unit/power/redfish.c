@@ -139,7 +139,7 @@ static void test_slow(void **state)
 	fake.slow_ms = 3000;
 	int64_t begin = clock_ms();
 	power(&bmc, PHX_POWER_STATUS, 700, -EHOSTUNREACH, NULL);
-	assert_true(clock_ms() - begin < 2000);
+	assert_true(clock_ms() - begin < fake.slow_ms);
 }
 
 static void test_wrong_credentials(void **state)
@@ -148,7 +148,7 @@ static void test_wrong_credentials(void **state)
 	PHX_STR_SET(bmc.password_file, put_file("other", 0600, "wrong\n"));
 	int64_t begin = clock_ms();
 	power(&bmc, PHX_POWER_ON, 10000, -EACCES, "401");
-	assert_true(clock_ms() - begin < 2000);
+	assert_true(clock_ms() - begin < 9000); /* not until the time is up */
 	assert_int_equal(fake.n_orders, 0);
 	PHX_STR_SET(bmc.password_file, put_file("other", 0640, "secret\n"));
 	power(&bmc, PHX_POWER_ON, 10000, -EINVAL, "mode must be 0600");
