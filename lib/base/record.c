@@ -100,6 +100,22 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 	return 0;
 }
 
+static bool is_plain(const struct phx_field *f)
+{
+	return f->type != PHX_F_LIST && f->type != PHX_F_REC && f->type != PHX_F_LIVE;
+}
+
+/* Fields that lie side by side are copied at once: most of a record. Returns the last of them. */
+static size_t copy_plain(const struct phx_record *rec, size_t first, void *dst, const void *src)
+{
+	size_t from = rec->fields[first].offset, to = from, i = first;
+	do
+		to = rec->fields[i].offset + rec->fields[i].size;
+	while (++i < rec->n_fields && is_plain(&rec->fields[i]) && rec->fields[i].offset == to);
+	memcpy((char *)dst + from, (const char *)src + from, to - from);
+	return i - 1;
+}
+
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src)
 {
 	memset(ret_dst, 0, rec->size);
@@ -113,7 +129,7 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 		else if (f->type == PHX_F_LIVE)
 			r = live_copy(f->live, member(f, ret_dst), member_const(f, src));
 		else
-			memcpy(member(f, ret_dst), member_const(f, src), f->size);
+			i = copy_plain(rec, i, ret_dst, src);
 		if (r < 0) {
 			phx_record_fini(rec, ret_dst);
 			return r;

@@ -2,6 +2,7 @@
  * the daemon for each event and at replay, by tests and by the simulator.
  * Every handler checks first and changes afterwards, so that a refused event
  * leaves the state as it was. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -206,6 +207,24 @@ static const handler handlers[] = {
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 
+/* Events after which any node may be counted another way. */
+static bool concerns_all(int kind)
+{
+	return kind == PHX_EV_role_put || kind == PHX_EV_role_remove ||
+	       (kind >= PHX_EV_re_request && kind <= PHX_EV_re_destroy);
+}
+
+/* Handlers change their event's node as they like; of others they say so. */
+static void touch(struct phx_apply *a)
+{
+	const char *name = a->ev->node[0] ? a->ev->node : a->out->node;
+	const struct phx_node *n = name[0] ? phx_state_node(a->s, name) : NULL;
+	if (n)
+		phx_touch(a->s, n);
+	if (concerns_all(a->ev->kind))
+		phx_touch_all(a->s);
+}
+
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
 {
 	*ret = (struct phx_outcome){ 0 };
@@ -214,6 +233,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	if (ev->now_ms < s->now_ms)
 		return phx_err_set(err, -EINVAL, "event time %lld lies before the last event's %lld",
 				   (long long)ev->now_ms, (long long)s->now_ms);
+	if (phx_index_ready(s) < 0)
+		return -ENOMEM;
 	int64_t before = s->now_ms;
 	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 };
 	struct phx_apply a = { s, ev, ret, err, &todo };
@@ -222,10 +243,13 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	if (r < 0) {
 		s->now_ms = before;
 		phx_outcome_fini(ret);
+		phx_index_settle(s);
 		return r;
 	}
+	touch(&a);
 	phx_jobs_start(&a);
 	phx_share_settle(&a);
+	phx_index_settle(s);
 	if (ret->changed || ret->actions.n)
 		s->seq++;
 	return 0;

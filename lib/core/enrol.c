@@ -1,6 +1,7 @@
 /* Who a machine is: announcing, accepting, certifying, removing nodes.
  * A known node without its key is certified again only in the window that our
  * own power or kexec order opened, matched on MAC and serial. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static struct phx_node *new_node(struct phx_apply *a, const char *name)
 	/* above every epoch of a removed node of this name: neither its orders nor its keys come back */
 	n->epoch = a->s->last_step_id;
 	n->state = PHX_NODE_NEW;
-	if (copy_macs(&n->macs, &a->ev->macs) < 0) {
+	if (copy_macs(&n->macs, &a->ev->macs) < 0 || phx_index_ready(a->s) < 0) {
 		phx_record_fini(&phx_node_record, n);
 		a->s->nodes.n--;
 		return NULL;
@@ -134,8 +135,9 @@ int phx_apply_node_remove(struct phx_apply *a)
 	phx_key_doom_unsure(a, n);
 	phx_key_doom(a, n->disk_key_id);
 	phx_record_fini(&phx_node_record, n);
-	phx_list_remove(&a->s->nodes, sizeof(*n), (uint32_t)(n - PHX_LIST_AT(&a->s->nodes, struct phx_node, 0)));
+	phx_list_remove(&a->s->nodes, sizeof(*n), phx_index_place(a->s, n));
 	a->out->changed = true;
+	phx_index_renew(a->s);
 	return 0;
 }
 
@@ -159,6 +161,7 @@ static void rename_node(struct phx_apply *a, struct phx_node *n, const char *nam
 	phx_act(a, PHX_ACT_DHCP, n);
 	PHX_STR_SET(n->name, name);
 	PHX_STR_SET(n->bmc.node, name);
+	phx_index_renew(a->s);
 }
 
 int phx_apply_node_accept(struct phx_apply *a)

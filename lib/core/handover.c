@@ -7,6 +7,7 @@
  *
  * Every issued or waiting step has a deadline, so that nothing is stuck
  * (faults.md 17). Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -384,6 +385,7 @@ static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *s
 
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 {
+	phx_touch(a->s, n);
 	for (;;) {
 		struct phx_step *step = phx_node_step(n);
 		if (!step || step->status == PHX_STEP_ISSUED)
@@ -426,6 +428,7 @@ static void name_new_key(struct phx_node *n, struct phx_step *step)
 
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request)
 {
+	phx_touch(a->s, n);
 	phx_record_fini(&phx_plan_record, &n->plan);
 	n->plan = *plan;
 	*plan = (struct phx_plan){ 0 };
@@ -522,8 +525,20 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
 }
 
+int64_t phx_node_due(const struct phx_node *n)
+{
+	const struct phx_step *step = phx_node_step(n);
+	int64_t due = step ? step->deadline_ms : INT64_MAX;
+	if (n->window && n->window_until_ms < due)
+		due = n->window_until_ms;
+	if (n->off_wanted && n->off_again_ms < due)
+		due = n->off_again_ms;
+	return due;
+}
+
 static void tick_node(struct phx_apply *a, struct phx_node *n)
 {
+	phx_touch(a->s, n);
 	close_window(a, n);
 	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
 		phx_power_off(a, n);
@@ -545,8 +560,9 @@ static void tick_node(struct phx_apply *a, struct phx_node *n)
 
 int phx_apply_tick(struct phx_apply *a)
 {
-	for (uint32_t i = 0; i < a->s->nodes.n; i++)
-		tick_node(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at)); at = phx_index_place(a->s, n) + 1)
+		tick_node(a, n);
 	phx_keys_tick(a);
 	phx_jobs_tick(a);
 	phx_lease_tick(a);

@@ -45,6 +45,8 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 int phx_apply_tick(struct phx_apply *a);
+/** When the node wants one; INT64_MAX: never. */
+int64_t phx_node_due(const struct phx_node *n);
 
 /* result.c */
 int phx_apply_step_result(struct phx_apply *a);
@@ -134,7 +136,8 @@ void phx_share_job_over(struct phx_apply *a, const struct phx_job *j);
 void phx_share_leave(struct phx_apply *a, struct phx_node *n);
 /** Ledger and nodes say the same; -EPROTO with the first difference. */
 int phx_share_check(const struct phx_state *s, struct phx_err *err);
-bool phx_share_takes_jobs(const struct phx_node *n, const char *re);
+/** In the free pool, and to be given away. */
+bool phx_share_is_free(const struct phx_node *n);
 
 /* jobs.c */
 int phx_apply_job_submit(struct phx_apply *a);
@@ -143,8 +146,12 @@ int phx_apply_job_result(struct phx_apply *a);
 int phx_apply_job_hold(struct phx_apply *a);
 /** Jobs that run for longer than their time end, for good. */
 void phx_jobs_tick(struct phx_apply *a);
-/** When the next one will; INT64_MAX when none. */
-int64_t phx_jobs_next_ms(const struct phx_state *s);
+/** When the job wants a tick, for its time or for a lease; INT64_MAX: never. */
+int64_t phx_job_due(const struct phx_job *j);
+/** Would it start a job that belongs to no RE? */
+bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n);
+/** The job is queued, runs, has ended; the only way to say so. */
+void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
 /** Start a queued job on the idle nodes of its RE, as the ledger said. */
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Make it end, to be queued again: its RE returns nodes. */
@@ -167,7 +174,7 @@ void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
 void phx_jobs_leave(struct phx_apply *a, struct phx_node *n);
 /** Parts whose lease has ended are lost. */
 void phx_lease_tick(struct phx_apply *a);
-/** When the next one will; INT64_MAX when none. */
-int64_t phx_lease_next_ms(const struct phx_state *s);
+/** When the next one of the job will; INT64_MAX when none. */
+int64_t phx_lease_due(const struct phx_job *j);
 
 #endif

@@ -2,6 +2,7 @@
  * job start or none. Jobs of a batch RE are queued and chosen by the ledger
  * (share.c does what it wants); the others by order of submission, first fit
  * over the nodes that run jobs and belong to no RE. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 	return NULL;
 }
 
-static bool takes_jobs(const struct phx_state *s, const struct phx_node *n)
+bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n)
 {
 	if (n->state != PHX_NODE_ACTIVE || !n->up || n->env != PHX_ENV_OS || phx_node_step(n) ||
 	    n->jobs_running || !n->healthy || n->share != PHX_SHARE_OUTSIDE || strcmp(n->actual_role, n->role))
@@ -33,38 +34,43 @@ static bool takes_jobs(const struct phx_state *s, const struct phx_node *n)
 	return role && role->runs_jobs;
 }
 
-static uint32_t count_free(const struct phx_state *s)
+/* What `j` adds to the counts of the index. */
+static void count_job(struct phx_apply *a, const struct phx_job *j, uint32_t by)
 {
-	uint32_t n_free = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_free += takes_jobs(s, n);
-	return n_free;
+	struct phx_index_jobs *c = phx_index_jobs(a->s);
+	c->n_open += phx_job_is_open(j) ? by : 0;
+	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
 }
 
-static bool is_for(const struct phx_state *s, const struct phx_node *n, const struct phx_job *j)
+void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
-	return j->re[0] ? phx_share_takes_jobs(n, j->re) : takes_jobs(s, n);
+	count_job(a, j, -1u);
+	j->state = (int)state;
+	count_job(a, j, 1);
+}
+
+static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, uint32_t at)
+{
+	return j->re[0] ? phx_index_next_idle(s, j->re, at) : phx_index_next(s, PHX_SET_TAKES, at);
 }
 
 static int start_job(struct phx_apply *a, struct phx_job *j)
 {
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-	{
-		if (j->parts.n == j->nodes)
-			break;
-		if (!is_for(a->s, n, j))
-			continue;
+	struct phx_node *n;
+	for (uint32_t at = 0; j->parts.n < j->nodes && (n = next_for(a->s, j, at)); at = phx_index_place(a->s, n) + 1) {
 		struct phx_job_part *p = phx_list_push(&j->parts, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		PHX_STR_SET(p->node, n->name);
 		n->jobs_running++;
 		n->share_job = j->re[0] ? j->id : 0;
+		phx_index_runs(a->s, n, j->id);
 		phx_act(a, PHX_ACT_ORDER, n);
 	}
-	j->state = PHX_JOB_RUNNING;
+	phx_job_become(a, j, PHX_JOB_RUNNING);
 	j->started_ms = a->s->now_ms;
 	j->lease_ms = a->s->settings.job_lease_ms;
+	phx_index_job_due(a->s, j);
 	return 0;
 }
 
@@ -95,26 +101,24 @@ void phx_job_kill(struct phx_apply *a, struct phx_job *j)
 
 void phx_jobs_start(struct phx_apply *a)
 {
-	uint32_t n_free = UINT32_MAX; /* not counted: most of the time nothing is queued */
+	uint32_t n_free = phx_index_jobs(a->s)->n_queued ? phx_index_count(a->s, PHX_SET_TAKES) : 0;
+	if (!n_free)
+		return;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 	{
-		if (j->state != PHX_JOB_QUEUED || j->re[0] || j->held)
-			continue;
-		if (n_free == UINT32_MAX)
-			n_free = count_free(a->s);
-		if (!n_free)
-			return;
-		if (j->nodes > n_free)
+		if (j->state != PHX_JOB_QUEUED || j->re[0] || j->held || j->nodes > n_free)
 			continue;
 		start_job(a, j);
 		n_free -= j->nodes;
+		if (!n_free)
+			return;
 	}
 }
 
-static void queue_again(struct phx_job *j)
+static void queue_again(struct phx_apply *a, struct phx_job *j)
 {
 	phx_list_fini(&j->parts); /* a part owns nothing */
-	j->state = PHX_JOB_QUEUED;
+	phx_job_become(a, j, PHX_JOB_QUEUED);
 	j->killing = j->broken = false;
 	j->started_ms = j->status = 0;
 	j->kills++;
@@ -147,10 +151,10 @@ static void finish_job(struct phx_apply *a, struct phx_job *j)
 			j->status = p->status;
 	}
 	if (j->re[0] && leave_ledger(a, j)) {
-		queue_again(j);
+		queue_again(a, j);
 		return;
 	}
-	j->state = j->cancel ? PHX_JOB_CANCELLED : j->status ? PHX_JOB_FAILED : PHX_JOB_DONE;
+	phx_job_become(a, j, j->cancel ? PHX_JOB_CANCELLED : j->status ? PHX_JOB_FAILED : PHX_JOB_DONE);
 	j->ended_ms = a->s->now_ms;
 }
 
@@ -160,8 +164,10 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	p->ended = true;
 	p->status = status;
 	p->lost_ms = 0;
-	if (n && n->jobs_running)
+	if (n && n->jobs_running) {
 		n->jobs_running--;
+		phx_touch(a->s, n);
+	}
 	/* all of a job or none: what is left of it is told to end */
 	j->broken = j->broken || status;
 	PHX_LIST_EACH(struct phx_job_part, o, &j->parts)
@@ -174,30 +180,19 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	a->out->changed = true;
 }
 
-static bool is_open(const struct phx_job *j)
-{
-	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
-}
-
-static uint32_t count_open(const struct phx_state *s)
-{
-	uint32_t n = 0;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		n += is_open(j);
-	return n;
-}
-
 /* The oldest that have ended go; one that never starts keeps none of them. */
 static void forget_old_jobs(struct phx_state *s)
 {
-	for (uint32_t i = 0; s->jobs.n > JOBS_KEPT && i < s->jobs.n;) {
+	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open;
+	for (uint32_t i = 0; s->jobs.n > JOBS_KEPT && n_ended && i < s->jobs.n;) {
 		struct phx_job *j = PHX_LIST_AT(&s->jobs, struct phx_job, i);
-		if (is_open(j)) {
+		if (phx_job_is_open(j)) {
 			i++;
 			continue;
 		}
 		phx_record_fini(&phx_job_record, j);
 		phx_list_remove(&s->jobs, sizeof(*j), i);
+		n_ended--;
 	}
 }
 
@@ -263,7 +258,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return phx_err_set(a->err, -EPERM, "jobs never run as root: submit as the user, or name one");
 	if (!ev->job_nodes || ev->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
-	if (count_open(a->s) >= JOBS_OPEN_MAX)
+	if (phx_index_jobs(a->s)->n_open >= JOBS_OPEN_MAX)
 		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
 	const struct phx_re *re = NULL;
 	int r = check_kill(ev, a->err);
@@ -298,6 +293,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 		a->s->last_job_id--;
 		return r;
 	}
+	count_job(a, j, 1);
 	a->out->job = j->id;
 	a->out->changed = true;
 	forget_old_jobs(a->s);
@@ -323,7 +319,7 @@ int phx_apply_job_cancel(struct phx_apply *a)
 	if (re && re->active)
 		phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
 	if (j->state == PHX_JOB_QUEUED) {
-		j->state = PHX_JOB_CANCELLED;
+		phx_job_become(a, j, PHX_JOB_CANCELLED);
 		j->ended_ms = a->s->now_ms;
 	}
 	phx_job_tell(a, j);
@@ -359,16 +355,16 @@ static int64_t limit_ms(const struct phx_job *j)
 	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
 }
 
-int64_t phx_jobs_next_ms(const struct phx_state *s)
+int64_t phx_job_due(const struct phx_job *j)
 {
-	int64_t next = INT64_MAX;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		next = limit_ms(j) < next ? limit_ms(j) : next;
-	return next;
+	int64_t limit = limit_ms(j), lease = phx_lease_due(j);
+	return limit < lease ? limit : lease;
 }
 
 void phx_jobs_tick(struct phx_apply *a)
 {
+	if (phx_index_jobs_due(a->s) > a->s->now_ms)
+		return;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 	{
 		if (limit_ms(j) > a->s->now_ms)

@@ -9,6 +9,7 @@
  *     └──── heard, same start ───┘
  *
  * Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <string.h>
@@ -26,17 +27,12 @@ static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 	return NULL;
 }
 
-/* The next job that has an open part on `n`, from *at on; NULL when there is none. */
-static struct phx_job *next_job(const struct phx_apply *a, const struct phx_node *n, uint32_t *at,
-				struct phx_job_part **ret_part)
+/* The job that has an open part on `n`, and there is no other; NULL when there is none. */
+static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *n, struct phx_job_part **ret_part)
 {
-	while (n->jobs_running && *at < a->s->jobs.n) {
-		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, (*at)++);
-		*ret_part = open_part(j, n->name);
-		if (*ret_part)
-			return j;
-	}
-	return NULL;
+	struct phx_job *j = phx_index_job_on(a->s, n);
+	*ret_part = j ? open_part(j, n->name) : NULL;
+	return *ret_part ? j : NULL;
 }
 
 /* The agent begins to end it when the lease is over, as gently as the job has asked for. */
@@ -44,20 +40,21 @@ static void begin_silence(const struct phx_apply *a, const struct phx_job *j, st
 {
 	if (!p->lost_ms)
 		p->lost_ms = a->s->now_ms + j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS;
+	phx_index_job_due(a->s, j);
 }
 
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	struct phx_job *j;
-	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));)
+	struct phx_job *j = job_on(a, n, &p);
+	if (j)
 		begin_silence(a, j, p);
 }
 
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	for (uint32_t at = 0; next_job(a, n, &at, &p);)
+	if (job_on(a, n, &p))
 		p->lost_ms = 0;
 }
 
@@ -73,28 +70,28 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 {
 	struct phx_job_part *p;
-	struct phx_job *j;
-	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));) {
-		if (j->re[0])
-			lose_in_ledger(a, j, n);
-		phx_job_part_end(a, j, p, status);
-	}
+	struct phx_job *j = job_on(a, n, &p);
+	if (!j)
+		return;
+	if (j->re[0])
+		lose_in_ledger(a, j, n);
+	phx_job_part_end(a, j, p, status);
 }
 
 void phx_jobs_leave(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	struct phx_job *j;
-	for (uint32_t at = 0; (j = next_job(a, n, &at, &p));) {
-		if (j->re[0])
-			lose_in_ledger(a, j, n);
-		else
-			j->broken = true;
-		if (!n->up)
-			begin_silence(a, j, p);
-		phx_job_tell(a, j);
-		a->out->changed = true;
-	}
+	struct phx_job *j = job_on(a, n, &p);
+	if (!j)
+		return;
+	if (j->re[0])
+		lose_in_ledger(a, j, n);
+	else
+		j->broken = true;
+	if (!n->up)
+		begin_silence(a, j, p);
+	phx_job_tell(a, j);
+	a->out->changed = true;
 }
 
 /* A part of `j` whose lease has ended; NULL when none. */
@@ -110,6 +107,8 @@ static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 
 void phx_lease_tick(struct phx_apply *a)
 {
+	if (phx_index_jobs_due(a->s) > a->s->now_ms)
+		return;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 		for (struct phx_job_part *p; (p = overdue_part(j, a->s->now_ms));) {
 			struct phx_node *n = phx_state_node(a->s, p->node);
@@ -121,16 +120,13 @@ void phx_lease_tick(struct phx_apply *a)
 		}
 }
 
-int64_t phx_lease_next_ms(const struct phx_state *s)
+int64_t phx_lease_due(const struct phx_job *j)
 {
 	int64_t next = INT64_MAX;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-	{
-		if (j->state != PHX_JOB_RUNNING)
-			continue;
-		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-			if (!p->ended && p->lost_ms && p->lost_ms < next)
-				next = p->lost_ms;
-	}
+	if (j->state != PHX_JOB_RUNNING)
+		return next;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended && p->lost_ms && p->lost_ms < next)
+			next = p->lost_ms;
 	return next;
 }

@@ -1,6 +1,7 @@
 /* What state means for the outside: orders for agents, outstanding actions,
  * the next deadline, boot answers. All of it derived, so that nothing is lost
  * with the daemon. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -71,17 +72,8 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 		r = add_inspect_order(ret_orders);
 	if (r == 0 && phx_core_is_director(s, n))
 		r = add_table_order(s, n, ret_orders);
-	if (!n->jobs_running)
-		return r;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-	{
-		if (j->state != PHX_JOB_RUNNING)
-			continue;
-		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-			if (r == 0 && !p->ended && !strcmp(p->node, node))
-				r = add_job_order(j, ret_orders);
-	}
-	return r;
+	const struct phx_job *j = phx_index_job_on(s, n);
+	return r == 0 && j ? add_job_order(j, ret_orders) : r;
 }
 
 static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)
@@ -149,24 +141,13 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 
 int64_t phx_core_next_deadline(const struct phx_state *s)
 {
-	int64_t next = INT64_MAX;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		const struct phx_step *step = phx_node_step(n);
-		if (step && step->deadline_ms < next)
-			next = step->deadline_ms;
-		if (n->window && n->window_until_ms < next)
-			next = n->window_until_ms;
-		if (n->off_wanted && n->off_again_ms < next)
-			next = n->off_again_ms;
-	}
+	int64_t next = phx_index_nodes_due(s), job = phx_index_jobs_due(s);
+	next = job < next ? job : next;
 	if (s->ledger && phx_ledger_next_ms(s->ledger) < next)
 		next = phx_ledger_next_ms(s->ledger);
 	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
 		next = k->again_ms < next ? k->again_ms : next;
-	int64_t job = phx_jobs_next_ms(s), lease = phx_lease_next_ms(s);
-	next = job < next ? job : next;
-	return lease < next ? lease : next;
+	return next;
 }
 
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node)

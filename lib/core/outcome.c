@@ -1,5 +1,6 @@
 /* What an event leads to: actions, notes, and the checks every handler begins
  * with. Called by all handlers of lib/core; calls none of them. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@ struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const
 		return NULL;
 	act->kind = kind;
 	if (n) {
+		phx_touch(a->s, n);
 		PHX_STR_SET(act->node, n->name);
 		act->epoch = n->plan.epoch;
 	}

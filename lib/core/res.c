@@ -2,6 +2,7 @@
  * suspended, deactivated, destroyed (re/life.def says from where and by whom);
  * agree.c is how they come to be. An RE has a pool of its name; what it holds
  * is in the ledger. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 		j->cancel = true;
 		if (j->state != PHX_JOB_QUEUED)
 			continue;
-		j->state = PHX_JOB_CANCELLED;
+		phx_job_become(a, j, PHX_JOB_CANCELLED);
 		j->ended_ms = a->s->now_ms;
 	}
 }
@@ -227,8 +228,10 @@ bool phx_res_drained(struct phx_apply *a)
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
 	{
 		enum phx_re_state state;
-		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED && holds_nothing(a->s, re))
+		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED && holds_nothing(a->s, re)) {
 			re->active = false;
+			phx_touch_all(a->s);
+		}
 		if (!re->leaving || has_jobs(a->s, re) ||
 		    phx_re_life_apply((enum phx_re_state)re->state, PHX_RE_OP_drained, PHX_RE_WHO_PHXD, &state, a->err) < 0)
 			continue;

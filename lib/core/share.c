@@ -10,6 +10,7 @@
  * What a node is now is read from the node itself (its state, pool, plan), so
  * that a hand-over that is retried, quarantined or cut by a restart needs no
  * case of its own. Decides nothing about how many: that is lib/re. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -31,11 +32,6 @@ static int number_of(const struct phx_state *s, const char *name)
 	return re && re->active ? (int)re->number : PHX_LEDGER_FREE;
 }
 
-bool phx_share_takes_jobs(const struct phx_node *n, const char *re)
-{
-	return n->share == PHX_SHARE_HELD && !n->share_job && !strcmp(n->share_re, re);
-}
-
 /* ---- what a node is now ---- */
 
 /* Serves the RE whose pool it is in. */
@@ -47,13 +43,14 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 	return re && re->active && !strcmp(n->role, re->agreement.role);
 }
 
-static bool is_free(const struct phx_node *n)
+bool phx_share_is_free(const struct phx_node *n)
 {
 	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !strcmp(n->pool, PHX_POOL_FREE);
 }
 
-static void set_outside(struct phx_node *n)
+static void set_outside(struct phx_apply *a, struct phx_node *n)
 {
+	phx_touch(a->s, n);
 	n->share = PHX_SHARE_OUTSIDE;
 	n->share_re[0] = n->share_from[0] = '\0';
 	n->share_job = 0;
@@ -66,7 +63,7 @@ static void lose(struct phx_apply *a, struct phx_node *n)
 		phx_ledger_lost_busy(a->s->ledger, re, n->share_job, 1, a->s->now_ms, a->todo);
 	else
 		phx_ledger_lost(a->s->ledger, re, 1, n->share == PHX_SHARE_COMING, a->s->now_ms, a->todo);
-	set_outside(n);
+	set_outside(a, n);
 	a->out->changed = true;
 }
 
@@ -81,8 +78,10 @@ void phx_share_job_over(struct phx_apply *a, const struct phx_job *j)
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 	{
 		struct phx_node *n = phx_state_node(a->s, p->node);
-		if (n && n->share_job == j->id)
-			n->share_job = 0;
+		if (!n || n->share_job != j->id)
+			continue;
+		n->share_job = 0;
+		phx_touch(a->s, n);
 	}
 }
 
@@ -92,6 +91,7 @@ static void arrive(struct phx_apply *a, struct phx_node *n)
 			   a->todo);
 	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
 	n->share_from[0] = '\0';
+	phx_touch(a->s, n);
 	a->out->changed = true;
 }
 
@@ -103,7 +103,7 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 			lose(a, n); /* somebody gave it another way */
 		return;
 	}
-	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : is_free(n))
+	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_share_is_free(n))
 		arrive(a, n);
 	else
 		lose(a, n);
@@ -113,14 +113,15 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	switch ((enum phx_node_share)n->share) {
 	case PHX_SHARE_OUTSIDE:
-		if (phx_node_step(n) || (!is_free(n) && !serves_re(a->s, n)) || n->jobs_running)
+		if (phx_node_step(n) || (!phx_share_is_free(n) && !serves_re(a->s, n)) || n->jobs_running)
 			return;
 		n->share = PHX_SHARE_FREE;
+		phx_touch(a->s, n);
 		phx_ledger_found(a->s->ledger, 1, a->s->now_ms, a->todo);
 		a->out->changed = true;
 		return;
 	case PHX_SHARE_FREE:
-		if (phx_node_step(n) || (!is_free(n) && !serves_re(a->s, n)))
+		if (phx_node_step(n) || (!phx_share_is_free(n) && !serves_re(a->s, n)))
 			lose(a, n);
 		return;
 	case PHX_SHARE_HELD:
@@ -142,14 +143,29 @@ static int rank(const struct phx_node *n, const char *to_pool)
 	return (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
-static struct phx_node *choose(const struct phx_state *s, const struct phx_re *from, const char *to_pool)
+/* The first of those that may go, from `n` on. */
+static struct phx_node *next_to_go(struct phx_state *s, const struct phx_re *from, uint32_t at)
 {
-	struct phx_node *best = NULL;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		bool there = from ? phx_share_takes_jobs(n, from->name) : n->share == PHX_SHARE_FREE;
+	return from ? phx_index_next_idle(s, from->name, at) : phx_index_next(s, PHX_SET_FREE, at);
+}
+
+/* Those in an odd pool are ranked one by one, they are few; of the others the first without a mark is the best, and
+ * where none is, the first. */
+static struct phx_node *choose(struct phx_state *s, const struct phx_re *from, const char *to_pool)
+{
+	struct phx_node *best = NULL, *n;
+	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at)); at = phx_index_place(s, n) + 1) {
+		bool there = from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, from->name) :
+				    n->share == PHX_SHARE_FREE;
 		if (there && (!best || rank(n, to_pool) < rank(best, to_pool)))
 			best = n;
+	}
+	for (uint32_t at = 0; (n = next_to_go(s, from, at)); at = phx_index_place(s, n) + 1) {
+		int d = best ? rank(n, to_pool) - rank(best, to_pool) : -1;
+		if (d < 0 || (d == 0 && n < best))
+			best = n;
+		if (!phx_index_has(s, PHX_SET_MARKED, n) && !phx_index_has(s, PHX_SET_ODD, n))
+			break;
 	}
 	return best;
 }
@@ -158,6 +174,7 @@ static struct phx_node *choose(const struct phx_state *s, const struct phx_re *f
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
 	n->state = PHX_NODE_MAINTENANCE;
+	phx_touch(a->s, n);
 	snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
 	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
 	lose(a, n);
@@ -169,6 +186,7 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	const char *pool = to ? to->name : PHX_POOL_FREE;
 	struct phx_err why = { 0 };
 	n->share = PHX_SHARE_COMING;
+	phx_touch(a->s, n);
 	phx_str_copy(n->share_re, sizeof(n->share_re), to ? to->name : "");
 	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
 	a->out->changed = true;
@@ -225,20 +243,22 @@ static void do_all(struct phx_apply *a)
 	a->todo->n = 0;
 }
 
-static void look_at_all(struct phx_apply *a)
+/* At those that were touched; the others are as they were. */
+static void look_at_touched(struct phx_apply *a)
 {
-	for (uint32_t i = 0; i < a->s->nodes.n; i++)
-		look_at(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_LOOK, at)); at = phx_index_place(a->s, n) + 1) {
+		phx_index_looked(a->s, n);
+		look_at(a, n);
+	}
 }
 
 /* A node that nobody wanted back where it serves: it goes to the free pool. */
 static void release_strays(struct phx_apply *a)
 {
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-	{
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_STRAY, at)); at = phx_index_place(a->s, n) + 1) {
 		struct phx_err why = { 0 };
-		if (n->share != PHX_SHARE_FREE || is_free(n))
-			continue;
 		if (phx_order_by_itself(a, PHX_EV_release, n, "", "", &why) < 0)
 			give_up(a, n, PHX_POOL_FREE, why.text);
 	}
@@ -249,7 +269,7 @@ static void agree(struct phx_apply *a)
 	/* each round some node or job changes its place; nobody moves twice at one instant but by a defect */
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
 		do_all(a);
-		look_at_all(a);
+		look_at_touched(a);
 		if (!a->todo->n && a->out->changed)
 			phx_ledger_pass(a->s->ledger, a->s->now_ms, a->todo);
 		if (!a->todo->n)

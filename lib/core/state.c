@@ -1,6 +1,7 @@
 /* Core state: record tables, lookup, invariants. Called by core_apply, the
  * store (snapshots), the API and tests. Pure. */
 #include "core/internal.h"
+#include "core/index.h"
 
 #include <errno.h>
 #include <string.h>
@@ -123,6 +124,7 @@ int phx_state_init(struct phx_state *s)
 
 void phx_state_fini(struct phx_state *s)
 {
+	phx_index_drop(s);
 	phx_record_fini(&phx_state_record, s);
 }
 
@@ -141,7 +143,10 @@ static void *find_named(const struct phx_list *l, size_t item_size, size_t name_
 
 struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 {
-	return FIND(&s->nodes, struct phx_node, name);
+	int64_t i = phx_index_find(s, name);
+	if (i == -EAGAIN)
+		return FIND(&s->nodes, struct phx_node, name);
+	return i < 0 ? NULL : PHX_LIST_AT(&s->nodes, struct phx_node, i);
 }
 
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name)
@@ -169,9 +174,17 @@ struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
 
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
 {
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+	uint32_t low = 0, high = s->jobs.n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		struct phx_job *j = PHX_LIST_AT(&s->jobs, struct phx_job, middle);
 		if (j->id == id)
 			return j;
+		if (j->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	return NULL;
 }
 
@@ -232,6 +245,15 @@ static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err
 	return 0;
 }
 
+static int check_order(const struct phx_state *s, struct phx_err *err)
+{
+	for (uint32_t i = 1; i < s->jobs.n; i++)
+		if (PHX_LIST_AT(&s->jobs, struct phx_job, i - 1)->id >= PHX_LIST_AT(&s->jobs, struct phx_job, i)->id)
+			return phx_err_set(err, -EPROTO, "job %llu is not in its place",
+					   (unsigned long long)PHX_LIST_AT(&s->jobs, struct phx_job, i)->id);
+	return 0;
+}
+
 /* The parts that a node runs are the jobs' open parts on it. */
 static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
@@ -257,5 +279,7 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 		if (!r && phx_state_node(s, n->name) != n)
 			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
 	}
+	r = r ? r : check_order(s, err);
+	r = r ? r : phx_index_check(s, err);
 	return r ? r : phx_share_check(s, err);
 }

@@ -92,6 +92,8 @@ struct phx_doomed_key {
 };
 extern const struct phx_record phx_doomed_key_record;
 
+struct phx_index; /* core/index.h */
+
 struct phx_state {
 	uint64_t seq;	   /* of the last applied event */
 	int64_t now_ms;	   /* of the last applied event: never goes back */
@@ -103,10 +105,11 @@ struct phx_state {
 	struct phx_list roles; /* struct phx_role */
 	struct phx_list rules; /* struct phx_rule */
 	struct phx_list nodes; /* struct phx_node, by number */
-	struct phx_list jobs;  /* struct phx_job */
+	struct phx_list jobs;  /* struct phx_job, by id */
 	struct phx_list doomed_keys; /* struct phx_doomed_key */
 	struct phx_list res;	     /* struct phx_re */
 	struct phx_ledger *ledger;   /* NULL until there was an RE */
+	struct phx_index *index;     /* follows from the rest, in no record; NULL until the first event is applied */
 };
 extern const struct phx_record phx_state_record;
 
@@ -120,6 +123,10 @@ struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
+static inline bool phx_job_is_open(const struct phx_job *j)
+{
+	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
+}
 
 /** Invariants of faults.md that hold after every event; -EPROTO with the first that does not. For tests and for
  * the daemon's start. */

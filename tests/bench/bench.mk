@@ -1,5 +1,5 @@
 # Programs of the measurements: what agents do, without the node. Used by tests/bench/run.
-BENCH_BIN := $(BUILD)/tests/bench/swarm $(BUILD)/tests/bench/share $(BUILD)/tests/bench/batch
+BENCH_BIN := $(addprefix $(BUILD)/tests/bench/,swarm share batch reclaim)
 BENCH_OBJ := $(BUILD)/obj/tests/bench/machine.o
 
 $(BUILD)/obj/tests/bench/%.o: CPPFLAGS += -Itests

@@ -1,0 +1,453 @@
+/* The index of a state: see index.h. Bitmaps over the list of nodes, a table of
+ * names, times of nodes in one array, those of jobs in a heap whose stale
+ * entries go when they come up. Used by the files of lib/core. Pure. */
+#include "core/index.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/internal.h"
+
+enum { WORD = 64, LEAST = 64 };
+
+struct due {
+	int64_t at_ms;
+	uint64_t job;
+};
+
+struct phx_index {
+	uint32_t n, cap; /* nodes: indexed, and room for (a multiple of WORD) */
+	uint64_t *sets[PHX_SET_COUNT_];
+	uint32_t n_slots; /* of names, a power of two */
+	uint32_t *slots;  /* place + 1; 0 = nobody */
+	uint32_t *groups; /* of IDLE nodes: hash of their RE's name */
+	int64_t *due;	  /* of nodes */
+	uint64_t *runs;	  /* the job whose open part is on the node */
+	struct phx_list dues; /* struct due: a heap, the earliest first; of each job that has one, one entry is no later */
+	bool touched;	      /* a node is */
+	bool untrue;	      /* memory was lacking: build it anew */
+	struct phx_index_jobs jobs;
+};
+
+static uint32_t hash_name(const char *name)
+{
+	uint32_t h = 2166136261u;
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static struct phx_node *node_at(const struct phx_state *s, uint32_t i)
+{
+	return PHX_LIST_AT(&s->nodes, struct phx_node, i);
+}
+
+static void put(uint64_t *set, uint32_t i, bool in)
+{
+	uint64_t bit = 1ull << (i % WORD);
+	set[i / WORD] = in ? set[i / WORD] | bit : set[i / WORD] & ~bit;
+}
+
+static bool has(const uint64_t *set, uint32_t i)
+{
+	return set[i / WORD] >> (i % WORD) & 1;
+}
+
+/* The first member at or after `at`; x->n when there is none. */
+static uint32_t next_of(const struct phx_index *x, enum phx_node_set set, uint32_t at)
+{
+	const uint64_t *words = x->sets[set];
+	if (at >= x->n)
+		return x->n;
+	uint64_t word = words[at / WORD] & ~0ull << (at % WORD);
+	for (uint32_t k = at / WORD;; word = words[k]) {
+		if (word)
+			return k * WORD + (uint32_t)__builtin_ctzll(word);
+		if (++k >= (x->n + WORD - 1) / WORD)
+			return x->n;
+	}
+}
+
+/* ---- names ---- */
+
+static void put_name(struct phx_index *x, const char *name, uint32_t i)
+{
+	uint32_t at = hash_name(name) & (x->n_slots - 1);
+	while (x->slots[at])
+		at = (at + 1) & (x->n_slots - 1);
+	x->slots[at] = i + 1;
+}
+
+int64_t phx_index_find(const struct phx_state *s, const char *name)
+{
+	const struct phx_index *x = s->index;
+	if (!x || x->n != s->nodes.n)
+		return -EAGAIN;
+	for (uint32_t at = hash_name(name) & (x->n_slots - 1); x->slots[at]; at = (at + 1) & (x->n_slots - 1))
+		if (!strcmp(node_at(s, x->slots[at] - 1)->name, name))
+			return x->slots[at] - 1;
+	return -ENOENT;
+}
+
+/* ---- what follows from a node ---- */
+
+static void derive(struct phx_state *s, uint32_t i)
+{
+	struct phx_index *x = s->index;
+	const struct phx_node *n = node_at(s, i);
+	bool is_free = n->share == PHX_SHARE_FREE, idle = n->share == PHX_SHARE_HELD && !n->share_job;
+	put(x->sets[PHX_SET_FREE], i, is_free);
+	put(x->sets[PHX_SET_STRAY], i, is_free && !phx_share_is_free(n));
+	put(x->sets[PHX_SET_IDLE], i, idle);
+	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
+	put(x->sets[PHX_SET_MARKED], i, n->reason[0]);
+	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
+	x->groups[i] = idle ? hash_name(n->share_re) : 0;
+	x->due[i] = phx_node_due(n);
+}
+
+static void refresh(struct phx_state *s)
+{
+	struct phx_index *x = s->index;
+	if (!x->touched)
+		return;
+	x->touched = false;
+	for (uint32_t i = 0; (i = next_of(x, PHX_SET_TOUCHED, i)) < x->n; i++) {
+		put(x->sets[PHX_SET_TOUCHED], i, false);
+		derive(s, i);
+	}
+}
+
+void phx_touch(struct phx_state *s, const struct phx_node *n)
+{
+	struct phx_index *x = s->index;
+	uint32_t i = phx_index_place(s, n);
+	if (!x || i >= x->n)
+		return;
+	x->touched = true;
+	put(x->sets[PHX_SET_TOUCHED], i, true);
+	put(x->sets[PHX_SET_LOOK], i, true);
+}
+
+void phx_touch_all(struct phx_state *s)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		phx_touch(s, node_at(s, i));
+}
+
+struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint32_t at)
+{
+	refresh(s);
+	uint32_t i = next_of(s->index, set, at);
+	return i < s->index->n ? node_at(s, i) : NULL;
+}
+
+struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at)
+{
+	uint32_t group = hash_name(re), i = at;
+	refresh(s);
+	for (; (i = next_of(s->index, PHX_SET_IDLE, i)) < s->index->n; i++)
+		if (s->index->groups[i] == group && !strcmp(node_at(s, i)->share_re, re))
+			return node_at(s, i);
+	return NULL;
+}
+
+uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set)
+{
+	uint32_t count = 0;
+	refresh(s);
+	for (uint32_t k = 0; k < s->index->cap / WORD; k++)
+		for (uint64_t word = s->index->sets[set][k]; word; word &= word - 1)
+			count++;
+	return count;
+}
+
+bool phx_index_has(struct phx_state *s, enum phx_node_set set, const struct phx_node *n)
+{
+	refresh(s);
+	return has(s->index->sets[set], phx_index_place(s, n));
+}
+
+void phx_index_looked(struct phx_state *s, const struct phx_node *n)
+{
+	put(s->index->sets[PHX_SET_LOOK], phx_index_place(s, n), false);
+}
+
+struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at)
+{
+	refresh(s);
+	for (uint32_t i = at; i < s->index->n; i++)
+		if (s->index->due[i] <= s->now_ms)
+			return node_at(s, i);
+	return NULL;
+}
+
+int64_t phx_index_nodes_due(const struct phx_state *s)
+{
+	const struct phx_index *x = s->index;
+	int64_t next = INT64_MAX;
+	bool there = x && x->n == s->nodes.n;
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		int64_t due = there ? x->due[i] : phx_node_due(node_at(s, i));
+		next = due < next ? due : next;
+	}
+	return next;
+}
+
+/* ---- jobs ---- */
+
+static struct due *due_at(const struct phx_index *x, uint32_t i)
+{
+	return PHX_LIST_AT(&x->dues, struct due, i);
+}
+
+static void push_due(struct phx_index *x, struct due d)
+{
+	if (!phx_list_push(&x->dues, sizeof(d))) {
+		x->untrue = true;
+		return;
+	}
+	uint32_t i = x->dues.n - 1;
+	for (; i && due_at(x, (i - 1) / 2)->at_ms > d.at_ms; i = (i - 1) / 2)
+		*due_at(x, i) = *due_at(x, (i - 1) / 2);
+	*due_at(x, i) = d;
+}
+
+static void pop_due(struct phx_index *x)
+{
+	struct due last = *due_at(x, --x->dues.n);
+	uint32_t i = 0;
+	for (uint32_t k = 1; k < x->dues.n; k = 2 * i + 1) {
+		if (k + 1 < x->dues.n && due_at(x, k + 1)->at_ms < due_at(x, k)->at_ms)
+			k++;
+		if (due_at(x, k)->at_ms >= last.at_ms)
+			break;
+		*due_at(x, i) = *due_at(x, k);
+		i = k;
+	}
+	if (x->dues.n)
+		*due_at(x, i) = last;
+}
+
+void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
+{
+	int64_t at_ms = phx_job_due(j);
+	if (at_ms != INT64_MAX)
+		push_due(s->index, (struct due){ at_ms, j->id });
+}
+
+/* Entries of what is over, or put off, go. */
+static void settle_dues(struct phx_state *s)
+{
+	struct phx_index *x = s->index;
+	while (x->dues.n) {
+		struct due d = *due_at(x, 0);
+		const struct phx_job *j = phx_state_job(s, d.job);
+		if (j && phx_job_due(j) == d.at_ms)
+			return;
+		pop_due(x);
+		if (j)
+			phx_index_job_due(s, j);
+	}
+}
+
+int64_t phx_index_jobs_due(const struct phx_state *s)
+{
+	const struct phx_index *x = s->index;
+	int64_t next = INT64_MAX;
+	if (x && !x->untrue)
+		return x->dues.n ? due_at(x, 0)->at_ms : INT64_MAX;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		next = phx_job_due(j) < next ? phx_job_due(j) : next;
+	return next;
+}
+
+void phx_index_runs(struct phx_state *s, const struct phx_node *n, uint64_t id)
+{
+	s->index->runs[phx_index_place(s, n)] = id;
+}
+
+static bool runs_on(const struct phx_job *j, const char *node)
+{
+	if (j->state != PHX_JOB_RUNNING)
+		return false;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended && !strcmp(p->node, node))
+			return true;
+	return false;
+}
+
+struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_index *x = s->index;
+	if (!n->jobs_running)
+		return NULL;
+	if (x && x->n == s->nodes.n)
+		return phx_state_job(s, x->runs[phx_index_place(s, n)]);
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (runs_on(j, n->name))
+			return j;
+	return NULL;
+}
+
+struct phx_index_jobs *phx_index_jobs(struct phx_state *s)
+{
+	return &s->index->jobs;
+}
+
+static void add_job(struct phx_state *s, const struct phx_job *j)
+{
+	struct phx_index *x = s->index;
+	x->jobs.n_open += phx_job_is_open(j);
+	x->jobs.n_queued += j->state == PHX_JOB_QUEUED && !j->re[0];
+	phx_index_job_due(s, j);
+	if (j->state != PHX_JOB_RUNNING)
+		return;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+	{
+		const struct phx_node *n = p->ended ? NULL : phx_state_node(s, p->node);
+		if (n)
+			phx_index_runs(s, n, j->id);
+	}
+}
+
+/* ---- building ---- */
+
+static void free_index(struct phx_index *x)
+{
+	if (!x)
+		return;
+	for (int k = 0; k < PHX_SET_COUNT_; k++)
+		free(x->sets[k]);
+	free(x->slots);
+	free(x->groups);
+	free(x->due);
+	free(x->runs);
+	phx_list_fini(&x->dues);
+	free(x);
+}
+
+void phx_index_drop(struct phx_state *s)
+{
+	free_index(s->index);
+	s->index = NULL;
+}
+
+static struct phx_index *new_index(uint32_t n)
+{
+	struct phx_index *x = calloc(1, sizeof(*x));
+	if (!x)
+		return NULL;
+	for (x->cap = LEAST; x->cap <= n; x->cap *= 2)
+		;
+	x->n_slots = 2 * x->cap;
+	bool failed = false;
+	for (int k = 0; k < PHX_SET_COUNT_; k++)
+		failed = !(x->sets[k] = calloc(x->cap / WORD, sizeof(uint64_t))) || failed;
+	x->slots = calloc(x->n_slots, sizeof(*x->slots));
+	x->groups = calloc(x->cap, sizeof(*x->groups));
+	x->due = calloc(x->cap, sizeof(*x->due));
+	x->runs = calloc(x->cap, sizeof(*x->runs));
+	if (!failed && x->slots && x->groups && x->due && x->runs)
+		return x;
+	free_index(x);
+	return NULL;
+}
+
+static void add_node(struct phx_state *s)
+{
+	uint32_t i = s->index->n++;
+	put_name(s->index, node_at(s, i)->name, i);
+	s->index->runs[i] = 0;
+	phx_touch(s, node_at(s, i));
+}
+
+static void fill(struct phx_state *s)
+{
+	while (s->index->n < s->nodes.n)
+		add_node(s);
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		add_job(s, j);
+}
+
+void phx_index_renew(struct phx_state *s)
+{
+	struct phx_index *x = s->index;
+	for (int k = 0; k < PHX_SET_COUNT_; k++)
+		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
+	memset(x->slots, 0, x->n_slots * sizeof(*x->slots));
+	x->n = x->dues.n = 0;
+	x->jobs = (struct phx_index_jobs){ 0 };
+	fill(s);
+}
+
+int phx_index_ready(struct phx_state *s)
+{
+	bool kept = s->index && !s->index->untrue && s->nodes.n >= s->index->n && s->nodes.n <= s->index->cap;
+	if (kept) {
+		while (s->index->n < s->nodes.n)
+			add_node(s);
+		return 0;
+	}
+	struct phx_index *x = new_index(s->nodes.n);
+	if (!x)
+		return -ENOMEM;
+	phx_index_drop(s);
+	s->index = x;
+	fill(s);
+	return 0;
+}
+
+void phx_index_settle(struct phx_state *s)
+{
+	refresh(s);
+	settle_dues(s);
+}
+
+/* ---- checking ---- */
+
+static int check_node(const struct phx_state *s, const struct phx_index *fresh, uint32_t i, struct phx_err *err)
+{
+	const struct phx_index *x = s->index;
+	const struct phx_node *n = node_at(s, i);
+	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
+		if (has(x->sets[k], i) != has(fresh->sets[k], i))
+			return phx_err_set(err, -EPROTO, "%s was changed and not touched: its place in set %d is of the past",
+					   n->name, k);
+	if (x->due[i] != fresh->due[i])
+		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
+				   (long long)fresh->due[i], (long long)x->due[i]);
+	if (n->jobs_running && x->runs[i] != fresh->runs[i])
+		return phx_err_set(err, -EPROTO, "%s runs job %llu, the index says %llu", n->name,
+				   (unsigned long long)fresh->runs[i], (unsigned long long)x->runs[i]);
+	return 0;
+}
+
+static int compare(const struct phx_state *s, const struct phx_index *fresh, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
+		r = check_node(s, fresh, i, err);
+	if (r == 0 && memcmp(&s->index->jobs, &fresh->jobs, sizeof(fresh->jobs)))
+		r = phx_err_set(err, -EPROTO, "%u jobs are open, %u of them queued outside; the index says %u and %u",
+				fresh->jobs.n_open, fresh->jobs.n_queued, s->index->jobs.n_open, s->index->jobs.n_queued);
+	return r;
+}
+
+int phx_index_check(const struct phx_state *s, struct phx_err *err)
+{
+	struct phx_state twin = *s;
+	if (!s->index || s->index->n != s->nodes.n || s->index->untrue)
+		return 0;
+	twin.index = NULL;
+	int r = phx_index_ready(&twin);
+	if (r < 0)
+		return r;
+	phx_index_settle(&twin);
+	r = compare(s, twin.index, err);
+	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(&twin))
+		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
+				(long long)phx_index_jobs_due(&twin), (long long)phx_index_jobs_due(s));
+	free_index(twin.index);
+	return r;
+}
