@@ -256,6 +256,19 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 	return 0;
 }
 
+/* The address that was entered: its RE, which named it, may be gone. */
+static int leave_web(struct step_run *s, struct phx_err *err)
+{
+	struct role_state here;
+	struct agent *a = s->agent;
+	int r = 0;
+	if (role_state_read(a->cfg.state_dir, &here, NULL) == 0) {
+		r = web_leave(a->web, &here.role, err);
+		phx_record_fini(&role_state_record, &here);
+	}
+	return r ? r : web_leave(a->web, &s->order->role, err);
+}
+
 int step_stop(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
@@ -266,7 +279,7 @@ int step_stop(struct step_run *s, struct phx_err *err)
 	phx_err_clear(err);
 	r = health_watch(a->health, NULL, err);
 	r = r ? r : services_stop(a->services, &s->order->role, err);
-	r = r ? r : web_leave(a->web, &s->order->role, err);
+	r = r ? r : leave_web(s, err);
 	if (r == 0 && s->order->role.director)
 		r = director_clear(a->web, err);
 	return r ? r : wait_ports_closed(s, err);

@@ -69,7 +69,7 @@ static const struct phx_conf_key health_keys[] = {
 	{"failures", PHX_CONF_U32, offsetof(struct phx_health, failures), 0, false, 1, 1000, NULL},
 };
 static const struct phx_conf_key web_keys[] = {
-	KEY("address", PHX_CONF_STR, struct phx_role_web, address, true),
+	KEY("address", PHX_CONF_STR, struct phx_role_web, address, false),
 	{"port", PHX_CONF_U32, offsetof(struct phx_role_web, port), 0, false, 1, 65535, NULL},
 	KEY("scheduler", PHX_CONF_STR, struct phx_role_web, scheduler, false),
 	{"cpu_milli", PHX_CONF_U32, offsetof(struct phx_role_web, cpu_milli), 0, false, 10, 256000, NULL},

@@ -197,6 +197,20 @@ static int find_agreement(struct phx_apply *a, struct phx_re **ret_request, cons
 	return 0;
 }
 
+/* Two services cannot have one virtual address and port. */
+static int check_address_free(struct phx_apply *a, const struct phx_agreement *g)
+{
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
+	{
+		bool there = re->state != PHX_RE_STATE_NONE && re->state != PHX_RE_STATE_DESTROYED;
+		if (there && g->address[0] && !strcmp(re->agreement.address, g->address) &&
+		    phx_agreement_port(&re->agreement) == phx_agreement_port(g))
+			return phx_err_set(a->err, -EEXIST, "address %s, port %u is that of RE '%s'", g->address,
+					   phx_agreement_port(g), re->name);
+	}
+	return 0;
+}
+
 static int check_create(struct phx_apply *a, const struct phx_re *request, const struct phx_agreement *g,
 			enum phx_re_state *ret_state)
 {
@@ -206,6 +220,7 @@ static int check_create(struct phx_apply *a, const struct phx_re *request, const
 		return phx_err_prefix(a->err, r, "RE '%s'", request->name);
 	if (r == 0 && !request)
 		r = check_name_free(a, g->name);
+	r = r ? r : check_address_free(a, g);
 	return r ? r : check_agreement(a, g);
 }
 

@@ -50,22 +50,98 @@ const char *phx_core_web_address(const struct phx_node *n)
 	return phx_web_address_parse(n->address, bytes) == 0 ? n->address : n->ip;
 }
 
-static int put(struct phx_web_service *service, const struct phx_role *role, const struct phx_node *n)
+/* The web RE whose nodes have an address of its own. */
+static const struct phx_re *re_of(const struct phx_state *s, const char *pool)
 {
+	const struct phx_re *re = phx_state_re(s, pool);
+	return re && re->agreement.type == PHX_RE_WEB && re->agreement.address[0] ? re : NULL;
+}
+
+static void take_address(struct phx_role_web *web, const struct phx_agreement *g)
+{
+	PHX_STR_SET(web->address, g->address);
+	web->port = phx_agreement_port(g);
+	if (!web->scheduler[0])
+		PHX_STR_SET(web->scheduler, "wlc");
+}
+
+struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n, const struct phx_role *role)
+{
+	const struct phx_re *re = re_of(s, n->pool);
+	struct phx_role_web web = role->web;
+	if (re && !strcmp(re->agreement.role, role->name))
+		take_address(&web, &re->agreement);
+	return web;
+}
+
+bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_role *role = phx_state_role(s, n->role);
+	return role && phx_core_web_of(s, n, role).address[0];
+}
+
+static struct phx_web_service *service_of(struct phx_web_table *t, const struct phx_role_web *web)
+{
+	return phx_web_table_service(t, web->address, web->port, web->scheduler);
+}
+
+static int put(struct phx_web_table *t, const struct phx_state *s, const struct phx_node *n, bool quiet_too)
+{
+	const struct phx_role *role = phx_state_role(s, n->actual_role);
+	if (!role)
+		return 0;
+	struct phx_role_web web = phx_core_web_of(s, n, role);
+	if (!web.address[0])
+		return 0;
 	const struct phx_step *step = phx_node_step(n);
-	uint8_t bytes[4];
 	struct phx_web_instance i = {
-		.heard = n->up,
-		.runs = !strcmp(n->actual_role, role->name),
+		.heard = n->up && (quiet_too || !n->quiet),
+		.runs = true,
 		.healthy = n->healthy,
 		.serves = serves(n, step),
 		.stopping = stops(step, role),
 	};
+	uint8_t bytes[4];
 	int weight = phx_web_weight(&i);
 	const char *address = phx_core_web_address(n);
+	struct phx_web_service *service = service_of(t, &web);
+	if (!service)
+		return -ENOMEM;
 	if (weight < 0 || phx_web_address_parse(address, bytes) < 0)
 		return 0;
 	return phx_web_table_put(service, address, (uint32_t)weight);
+}
+
+/* Services are there before their first instance. */
+static int put_services(struct phx_web_table *t, const struct phx_state *s)
+{
+	PHX_LIST_EACH(struct phx_role, role, &s->roles)
+		if (role->web.address[0] && !service_of(t, &role->web))
+			return -ENOMEM;
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+	{
+		const struct phx_role *role = re->active && re_of(s, re->name) ? phx_state_role(s, re->agreement.role) : NULL;
+		struct phx_role_web web = role ? role->web : (struct phx_role_web){ 0 };
+		if (!role)
+			continue;
+		take_address(&web, &re->agreement);
+		if (!service_of(t, &web))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_table(const struct phx_state *s, bool quiet_too, struct phx_web_table *ret)
+{
+	struct phx_web_table t = { 0 };
+	int r = put_services(&t, s);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		r = r ? r : put(&t, s, n, quiet_too);
+	if (r < 0)
+		phx_web_table_fini(&t);
+	else
+		*ret = t;
+	return r;
 }
 
 static bool serves_somebody(const struct phx_web_service *service)
@@ -76,34 +152,38 @@ static bool serves_somebody(const struct phx_web_service *service)
 	return false;
 }
 
-/* A service that would have nobody keeps those that are only quiet: it may be the head that did not listen. */
-static int put_role(struct phx_web_table *t, const struct phx_state *s, const struct phx_role *role, bool quiet)
+static bool any_quiet(const struct phx_state *s)
 {
-	struct phx_web_service *service =
-		phx_web_table_service(t, role->web.address, role->web.port, role->web.scheduler);
-	int r = service ? 0 : -ENOMEM;
-	if (quiet && service && serves_somebody(service))
-		return 0;
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (r == 0 && n->quiet == quiet)
-			r = put(service, role, n);
-	return r;
+		if (n->quiet)
+			return true;
+	return false;
 }
 
-bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n)
+/* A service that would have nobody keeps those that are only quiet: it may be the head that did not listen. */
+static int keep_the_last(const struct phx_state *s, struct phx_web_table *t)
 {
-	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && role->web.address[0];
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table all = { 0 };
+	int r = make_table(s, true, &all);
+	/* the same services, in the same order */
+	for (uint32_t i = 0; r == 0 && i < t->services.n; i++) {
+		struct phx_web_service *service = PHX_LIST_AT(&t->services, struct phx_web_service, i);
+		if (serves_somebody(service))
+			continue;
+		struct phx_list none = service->servers;
+		struct phx_web_service *with = PHX_LIST_AT(&all.services, struct phx_web_service, i);
+		service->servers = with->servers;
+		with->servers = none;
+	}
+	return r;
 }
 
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret)
 {
 	struct phx_web_table t = { 0 };
-	int r = 0;
-	for (int quiet = 0; quiet < 2; quiet++)
-		PHX_LIST_EACH(struct phx_role, role, &s->roles)
-			if (r == 0 && role->web.address[0])
-				r = put_role(&t, s, role, quiet);
+	int r = make_table(s, false, &t);
+	if (r == 0 && any_quiet(s))
+		r = keep_the_last(s, &t);
 	if (r < 0)
 		phx_web_table_fini(&t);
 	else

@@ -169,9 +169,12 @@ struct phx_order {
 extern const struct phx_record phx_order_record;
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 
-/** The wanted table of the balancers: every role with a `web` and its instances, those that serve and those that are
- * leaving (web/table.h says which). Caller: phx_web_table_fini(). */
+/** The wanted table of the balancers: every virtual address of a role or an active web RE and its instances, those that
+ * serve and those that are leaving (web/table.h says which). Caller: phx_web_table_fini(). */
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret);
+
+/** What `n` is as an instance of `role`: the role's words, with the address of the web RE in whose pool it is. */
+struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n, const struct phx_role *role);
 
 /** The address by which a balancer reaches the node; borrowed, may be "". */
 const char *phx_core_web_address(const struct phx_node *n);

@@ -27,7 +27,10 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n, c
 	o->epoch = n->plan.epoch;
 	o->deadline_s = phx_step_info((enum phx_step_kind)step->kind)->deadline_s;
 	o->step = *step;
-	return role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
+	int r = role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
+	if (role && r == 0)
+		o->role.web = phx_core_web_of(s, n, role);
+	return r;
 }
 
 static int add_job_order(const struct phx_job *j, struct phx_list *ret)

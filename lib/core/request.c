@@ -56,6 +56,7 @@ static int effective_setup(struct phx_apply *a, const struct phx_node *n, const 
 struct order {
 	struct phx_node *n;
 	struct phx_plan_request q;
+	struct phx_role from; /* borrows from the role of its name */
 	const char *request;
 };
 
@@ -119,6 +120,11 @@ static int build_order(struct phx_apply *a, struct order *o)
 	o->q.from = o->n->actual_role[0] ? phx_state_role(a->s, o->n->actual_role) : NULL;
 	if (!o->q.from && o->n->role[0])
 		o->q.from = phx_state_role(a->s, o->n->role);
+	if (o->q.from) {
+		o->from = *o->q.from;
+		o->from.web = phx_core_web_of(a->s, o->n, o->q.from);
+		o->q.from = &o->from;
+	}
 	r = to_role ? order_role(a, o) : 0;
 	if (r < 0)
 		return r;
@@ -280,7 +286,11 @@ int phx_apply_drain(struct phx_apply *a)
 	struct phx_plan plan = { 0 };
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
-	r = role && n->up && n->state == PHX_NODE_ACTIVE ? phx_plan_drain(role, &plan) : 0;
+	if (role && n->up && n->state == PHX_NODE_ACTIVE) {
+		struct phx_role here = *role;
+		here.web = phx_core_web_of(a->s, n, role);
+		r = phx_plan_drain(&here, &plan);
+	}
 	if (r < 0) {
 		phx_record_fini(&phx_plan_record, &plan);
 		return r;

@@ -238,16 +238,16 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 static int check_web(const struct phx_role *r, struct phx_err *err)
 {
 	struct phx_web_service s = { .port = r->web.port };
-	if (!r->web.address[0])
-		return r->web.cpu_milli ? phx_err_set(err, -EINVAL, "web.address: missing") : 0;
-	PHX_STR_SET(s.address, r->web.address);
+	bool any = r->web.address[0] || r->web.cpu_milli;
+	if (any && r->director)
+		return phx_err_set(err, -EINVAL, "director: a balancer cannot be an instance too (web)");
+	if (!any)
+		return 0;
+	/* without an address that of the RE counts */
+	PHX_STR_SET(s.address, r->web.address[0] ? r->web.address : "127.0.0.1");
 	PHX_STR_SET(s.scheduler, r->web.scheduler);
 	int rc = phx_web_service_check(&s, err);
-	if (rc < 0)
-		return phx_err_prefix(err, rc, "web");
-	if (r->director)
-		return phx_err_set(err, -EINVAL, "director: a balancer cannot be an instance too (web)");
-	return 0;
+	return rc < 0 ? phx_err_prefix(err, rc, "web") : 0;
 }
 
 int phx_role_check(const struct phx_role *r, struct phx_err *err)

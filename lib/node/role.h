@@ -57,7 +57,7 @@ extern const struct phx_record phx_health_record;
 enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
 extern const struct phx_enum phx_role_boot_names;
 
-/** What an instance of a web service is to its balancer. No address = it is behind none. */
+/** What an instance of a web service is to its balancer. No address, and none of its RE = it is behind none. */
 struct phx_role_web {
 	char address[16];    /* virtual address, IPv4; the node takes it for its own and answers no ARP for it */
 	uint32_t port;

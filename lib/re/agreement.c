@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "batch/batch.h"
+#include "web/table.h"
 
 #define LEASE_S_MAX (366u * 86400u)
 
@@ -52,6 +53,8 @@ static const struct phx_field agreement_fields[] = {
 	PHX_U32(A, kill_grace_s),
 	PHX_U32(A, window_s),
 	PHX_U32(A, threshold_milli),
+	PHX_STR(A, address),
+	PHX_U32(A, port),
 	PHX_REC(A, setup, &phx_setup_record),
 	PHX_BOOL(A, noop_between_owners),
 	PHX_LIST(A, extensions, &phx_re_extension_record),
@@ -77,6 +80,12 @@ void phx_agreement_init(struct phx_agreement *a)
 		.window_s = 20,
 		.threshold_milli = 800,
 	};
+}
+
+uint32_t phx_agreement_port(const struct phx_agreement *a)
+{
+	enum { HTTP = 80 };
+	return a->port ? a->port : HTTP;
 }
 
 /* ---- findings ---- */
@@ -195,6 +204,21 @@ static void check_params(struct findings *f)
 		unused);
 }
 
+static void check_address(struct findings *f)
+{
+	const struct phx_agreement *a = f->a;
+	uint8_t bytes[4];
+
+	if (a->type != PHX_RE_WEB) {
+		find_if(f, a->address[0], "address", "is for a web service, not for batch jobs");
+		find_if(f, a->port, "port", "is for a web service, not for batch jobs");
+		return;
+	}
+	find_if(f, a->address[0] && phx_web_address_parse(a->address, bytes) < 0, "address", "must be an IPv4 address");
+	find_if(f, a->port && !a->address[0], "port", "is given without an address");
+	find_if(f, a->port > 65535, "port", "must be at most 65535");
+}
+
 static void check_type(struct findings *f)
 {
 	const struct phx_agreement *a = f->a;
@@ -228,6 +252,7 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	check_bounds(&f);
 	if (f.policy)
 		check_params(&f);
+	check_address(&f);
 	check_type(&f);
 	return f.n;
 }

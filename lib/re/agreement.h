@@ -45,6 +45,8 @@ struct phx_agreement {
 	/* web */
 	uint32_t window_s;	  /* 20 */
 	uint32_t threshold_milli; /* 800 */
+	char address[16];	  /* virtual address of the service, IPv4; "" = the role's */
+	uint32_t port;		  /* 0 = 80; without an address the role's */
 	/* cleaning at grant and reclaim */
 	struct phx_setup setup;
 	bool noop_between_owners; /* consents to NOOP with REs of other owners that consent too */
@@ -55,6 +57,8 @@ extern const struct phx_record phx_agreement_record;
 /** An agreement with every default in place (tables of the papers: L 3600 s, U 1.2, V 0.2, G 0.5, R 1.5, S 60 s, W 20 s,
  * T 0.8); batch, FB, not coordinated. Parameters that the model does not use have no effect while they have their default. */
 void phx_agreement_init(struct phx_agreement *a);
+/** Port of its virtual address. */
+uint32_t phx_agreement_port(const struct phx_agreement *a);
 /** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many. Bounds, values out of range,
  * fields that the model or the type does not use. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);

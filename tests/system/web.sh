@@ -87,10 +87,12 @@ use_reaches_the_re() {
 	cat >"$WORK/shop.conf" <<-END
 		name = "shop"; relationship = "same"; type = "web_service"; granularity = "node"; role = "web-server";
 		coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = "none";
-		window = "20s"; threshold = 0.8; setup_policy = "noop";
+		window = "20s"; threshold = 0.8; setup_policy = "noop"; address = "127.9.9.90"; port = $WEB_PORT;
 	END
 	phx re create "$WORK/shop.conf" >/dev/null && phx re activate shop >/dev/null || return 1
-	until_true 20 table_is "127.9.9.9 lc 127.0.0.1=1" || return 1
+	# under the address of the RE, not of the role
+	until_true 20 table_is "127.9.9.9 lc 127.9.9.90 lc 127.0.0.1=1" || return 1
+	phx re show shop --conf | grep -q 'address = "127.9.9.90"' || { phx re show shop; return 1; }
 	before=$(api /v1/status | jq .seq)
 	beat n1 '{monitor: {web_use_ppm: 400000}}' >/dev/null
 	beat n1 '{monitor: {web_use_ppm: 800000}}' >/dev/null

@@ -157,6 +157,7 @@ static void test_round_trip(void **state)
 	static const char *const texts[] = {
 		whole_conf,
 		"type = \"web_service\"; lower_bound_size = 1; window = 1; threshold = 0.5;",
+		"type = \"web_service\"; lower_bound_size = 1; address = \"10.0.0.100\"; port = 8080;",
 		"resource_coordination_model = \"dr\"; lower_bound_size = 2; upper_bound_size = 9; obtain_threshold = 1.25;"
 		"cycle = 3; release_own = true; obtain_by_idle = true;",
 		"lower_bound_size = 3; extensions = { blanks = \"  a  \"; nothing = \"\"; };",
@@ -197,6 +198,8 @@ static void test_refused(void **state)
 		{"lease = \"soon\";", "a:1: lease: ", "must be a time"},
 		{"\n\nelastic_factor = 0.7;", "a:3: elastic_factor: ", "not used by this model"},
 		{"no_requeue = \"perhaps\";", "a:1: no_requeue: ", "true or false"},
+		{"type = \"web_service\";\naddress = \"10.0.0\";", "a:2: address: ", "IPv4"},
+		{"address = \"10.0.0.1\";", "a:1: address: ", "web service"},
 		{"lower_bound = 3;", "a:1: lower_bound: ", "is no field of an agreement"},
 		{"setup_policy = \"wipe\";\nsetup_method = \"burn\";", "a:2: setup_method: ", "burn"},
 		{"name = { x = 1; };", "a:1: name: ", "one value"},

@@ -172,7 +172,7 @@ static const struct bad {
 	 "it must be a list of texts"},
 	{HEAD "services = ( { exec = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:3", "name is missing"},
 	{HEAD "services = ( { name = \"n\";\n exce = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:4", "unknown key 'exce'"},
-	{HEAD "web = { port = 80; };\n", -EINVAL, "web.conf:3", "address"},
+	{HEAD "director = true; web = { cpu_milli = 100; };\n", -EINVAL, "web.conf", "cannot be an instance"},
 	{HEAD "web = { address = \"10.0.0.1\"; port = 0; };\n", -EINVAL, "web.conf:3", "port is 0"},
 	{HEAD "web = { address = \"10.0.0.1\"; cpu_milli = 9; };\n", -EINVAL, "web.conf:3", "cpu_milli is 9"},
 	{HEAD "web = { address = \"example\"; };\n", -EINVAL, "web.conf", "must be an IPv4 address"},

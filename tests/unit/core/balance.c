@@ -244,6 +244,82 @@ static void roles_of_one_address_are_one_service(void **state)
 	check_table(w, "10.0.0.249:80; 10.0.0.250:80");
 }
 
+static struct phx_agreement web_re(const char *name, const char *address, uint32_t port)
+{
+	struct phx_agreement a;
+	phx_agreement_init(&a);
+	PHX_STR_SET(a.name, name);
+	PHX_STR_SET(a.owner, "shop");
+	PHX_STR_SET(a.role, "pages");
+	PHX_STR_SET(a.address, address);
+	a.port = port;
+	a.type = PHX_RE_WEB;
+	a.model = PHX_POLICY_fb;
+	a.lower = a.upper = 1;
+	return a;
+}
+
+static int create(struct world *w, struct phx_agreement a)
+{
+	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = a };
+	return world_apply(w, &ev, NULL);
+}
+
+static void operate(struct world *w, int kind, const char *re)
+{
+	struct phx_event ev = { .kind = kind, .who = PHX_RE_WHO_SERVICE };
+	PHX_STR_SET(ev.re, re);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* What the orders of a node's step say of its address. */
+static void check_order_web(struct world *w, const char *node, const char *address, uint32_t port)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	assert_int_equal(orders.n, 1);
+	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
+	assert_string_equal(o->role.web.address, address);
+	assert_int_equal(o->role.web.port, port);
+	phx_record_fini(&phx_order_record, o);
+}
+
+/* Two web REs of one role behind one director, each under its own address. */
+static void res_have_addresses_of_their_own(void **state)
+{
+	struct world *w = *state;
+	char buf[300];
+	add_web_role(w, "pages", "", false);
+	world_ready(w, "n1", true);
+	world_ready(w, "n2", true);
+	assert_int_equal(create(w, web_re("shop", "10.0.0.100", 0)), 0);
+	assert_int_equal(create(w, web_re("twin", "10.0.0.100", 80)), -EEXIST);
+	assert_non_null(strstr(w->err.text, "10.0.0.100, port 80 is that of RE 'shop'"));
+	assert_int_equal(create(w, web_re("news", "10.0.0.101", 8080)), 0);
+	check_table(w, "");
+	operate(w, PHX_EV_re_activate, "shop");
+	operate(w, PHX_EV_re_activate, "news");
+	check_table(w, "10.0.0.100:80; 10.0.0.101:8080");
+	world_run_to(w, "n1", PHX_STEP_start);
+	check_order_web(w, "n1", "10.0.0.100", 80);
+	world_run_to(w, "n2", PHX_STEP_start);
+	check_order_web(w, "n2", "10.0.0.101", 8080);
+	world_run(w, "n1");
+	world_run(w, "n2");
+	PHX_STR_SET(world_node(w, "n1")->ip, "10.0.0.11");
+	PHX_STR_SET(world_node(w, "n2")->ip, "10.0.0.12");
+	report(w, "n1", "pages", true);
+	report(w, "n2", "pages", true);
+	check_table(w, "10.0.0.100:80 10.0.0.11=1; 10.0.0.101:8080 10.0.0.12=1");
+	/* its nodes leave as those of any web service */
+	operate(w, PHX_EV_re_deactivate, "news");
+	assert_non_null(strstr(world_plan(w, "n2", buf, sizeof(buf)), "divert drain settle stop"));
+	check_order_web(w, "n2", "10.0.0.101", 8080);
+	check_table(w, "10.0.0.100:80 10.0.0.11=1; 10.0.0.101:8080 10.0.0.12=0");
+	world_run(w, "n2");
+	check_table(w, "10.0.0.100:80 10.0.0.11=1");
+}
+
 static void directors_have_the_table_as_an_order(void **state)
 {
 	struct world *w = *state;
@@ -312,6 +388,7 @@ int main(void)
 		WORLD_TEST(a_dead_director_holds_nobody),
 		WORLD_TEST(maintenance_drains_too),
 		WORLD_TEST(roles_of_one_address_are_one_service),
+		WORLD_TEST(res_have_addresses_of_their_own),
 		WORLD_TEST(directors_have_the_table_as_an_order),
 		WORLD_TEST(one_director_acts),
 	};

@@ -105,6 +105,11 @@ static void types_are_checked(void **state)
 	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "1 h", a.kill_grace_s = 3601);
 	WRONG(fb, PHX_RE_WEB, 4, "window", "1 s", a.window_s = 0);
 	WRONG(fb, PHX_RE_WEB, 4, "threshold", "less than 1", a.threshold_milli = 1000);
+	WRONG(fb, PHX_RE_WEB, 4, "address", "IPv4", PHX_STR_SET(a.address, "10.0.0.256"));
+	WRONG(fb, PHX_RE_WEB, 4, "port", "without an address", a.port = 80);
+	WRONG(fb, PHX_RE_WEB, 4, "port", "65535", (PHX_STR_SET(a.address, "10.0.0.1"), a.port = 65536));
+	WRONG(fb, PHX_RE_BATCH, 4, "address", "web", PHX_STR_SET(a.address, "10.0.0.1"));
+	WRONG(fb, PHX_RE_BATCH, 4, "port", "web", a.port = 80);
 	WRONG(fb, PHX_RE_BATCH, 4, "window", "web", a.window_s = 10);
 	WRONG(fb, PHX_RE_BATCH, 4, "threshold", "web", a.threshold_milli = 700);
 }
