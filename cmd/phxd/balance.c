@@ -339,17 +339,3 @@ int balance_tick(struct balance *b)
 	}
 	return TICK_MS;
 }
-
-void api_balance(struct phx_http_request *q, void *arg)
-{
-	struct daemon *d = arg;
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
-	const struct phx_state *s = engine_lock(d->engine);
-	int r = phx_core_web_table(s, &t);
-	engine_unlock(d->engine);
-	PHX_AUTO_JSON json_t *j = r == 0 ? phx_json_from_record(&phx_web_table_record, &t) : NULL;
-	if (j)
-		phx_http_reply_json(q, 200, j);
-	else
-		phx_http_reply_error(q, -ENOMEM, "out of memory");
-}

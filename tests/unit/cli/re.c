@@ -184,6 +184,26 @@ static void jobs_for_an_re(void **state)
 	assert_has(list.out, "5  ending ");
 }
 
+static void web_list_tells_who_serves(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/balance",
+		    "{'director':'lb1','in_force':true,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':["
+		    "{'address':'10.0.0.1','node':'n1','pool':'pages','weight':1,'active':3,'inactive':12},"
+		    "{'address':'10.0.0.2','node':'n2','pool':'pages','weight':0,'active':null,'inactive':null}]},"
+		    "{'address':'10.0.0.8','port':443,'scheduler':'rr','servers':[]}]}");
+	PHX_SAID list = phx(f, "web list -o tsv");
+	assert_int_equal(list.status, 0);
+	assert_has(list.out, "10.0.0.9:80\twlc\tn1\t10.0.0.1\tpages\t1\t3\t12\n");
+	assert_has(list.out, "10.0.0.9:80\twlc\tn2\t10.0.0.2\tpages\t0\t");
+	assert_has(list.out, "10.0.0.8:443\trr\t");
+	PHX_SAID table = phx(f, "web list");
+	assert_has(table.errout, "in force on lb1");
+	fake_answer(f, "GET /v1/balance", "{'director':'','in_force':false,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':[]}]}");
+	PHX_SAID none = phx(f, "web list");
+	assert_has(none.errout, "no director is up");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, fake_clean)
 
 int main(void)
@@ -194,6 +214,7 @@ int main(void)
 		TEST(activate_waits_for_the_nodes), TEST(activate_gives_up_in_time),
 		TEST(killing_wants_a_yes),		TEST(list_and_show),
 		TEST(history_is_sentences),	TEST(jobs_for_an_re),
+		TEST(web_list_tells_who_serves),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
 }

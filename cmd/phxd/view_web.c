@@ -1,0 +1,77 @@
+/* What the API shows of web services: the wanted table with the node behind each
+ * address, and beside it what the acting director told last. Reads only. */
+#include <errno.h>
+#include <string.h>
+
+#include "phxd/daemon.h"
+
+/* The table in the kernel of a director, as its last beat told it; empty if it told none. */
+static void told_table(struct daemon *d, const struct phx_node *director, struct phx_web_table *ret)
+{
+	PHX_AUTO_FREE char *text = director ? live_monitor(d->live, director->name) : NULL;
+	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
+	const json_t *table = json_object_get(monitor, "balancer");
+	if (!table || phx_json_to_record(&phx_web_table_record, table, ret, NULL) < 0)
+		*ret = (struct phx_web_table){ 0 };
+}
+
+static const struct phx_web_server *server_at(const struct phx_web_table *t, const struct phx_web_service *service,
+					      const char *address)
+{
+	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
+		if (!strcmp(s->address, service->address) && s->port == service->port)
+			PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
+				if (!strcmp(v->address, address))
+					return v;
+	return NULL;
+}
+
+static json_t *server_json(const struct phx_state *s, const struct phx_web_server *wanted,
+			   const struct phx_web_server *told)
+{
+	json_t *j = phx_json_from_record(&phx_web_server_record, wanted);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (!strcmp(phx_core_web_address(n), wanted->address)) {
+			json_object_set_new(j, "node", json_string(n->name));
+			json_object_set_new(j, "pool", json_string(n->pool));
+			break;
+		}
+	json_object_set_new(j, "active", told ? json_integer(told->active) : json_null());
+	json_object_set_new(j, "inactive", told ? json_integer(told->inactive) : json_null());
+	return j;
+}
+
+static json_t *service_json(const struct phx_state *s, const struct phx_web_service *service,
+			    const struct phx_web_table *told)
+{
+	json_t *j = phx_json_from_record(&phx_web_service_record, service), *servers = json_array();
+	PHX_LIST_EACH(struct phx_web_server, v, &service->servers)
+		json_array_append_new(servers, server_json(s, v, server_at(told, service, v->address)));
+	json_object_set_new(j, "servers", servers);
+	return j;
+}
+
+static json_t *table_json(struct daemon *d, const struct phx_state *s)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = { 0 }, told = { 0 };
+	const struct phx_node *director = phx_core_acting_director(s);
+	if (phx_core_web_table(s, &wanted) < 0)
+		return NULL;
+	told_table(d, director, &told);
+	json_t *services = json_array();
+	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
+		json_array_append_new(services, service_json(s, service, &told));
+	return json_pack("{s:s,s:b,s:o}", "director", director ? director->name : "", "in_force",
+			 director && phx_web_table_id(&told) == phx_web_table_id(&wanted), "services", services);
+}
+
+void api_balance(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine));
+	engine_unlock(d->engine);
+	if (j)
+		phx_http_reply_json(q, 200, j);
+	else
+		phx_http_reply_error(q, -ENOMEM, "out of memory");
+}
