@@ -5,25 +5,10 @@
 #include "base/json.h"
 #include "batch/batch.h"
 #include "phx/cli.h"
+#include "phx/policy_rows.h"
 #include "policy/policy.h"
 
-struct row {
-	const char *kind, *name, *params, *text, *source;
-};
-
-static const struct row table_rows[] = {
-#define SCHEDULER(name, label, order, pass, source, text) {"scheduler", label, "", text, source},
-#include "batch/scheduler.def"
-#undef SCHEDULER
-#define PROVISIONING(id, name, params, pools, knows, trigger, text, source) {"provisioning", name, "", text, source},
-#include "policy/provisioning.def"
-#undef PROVISIONING
-#define ALLOCATION(id, name, scheduler, pools, text, source) {"allocation", name, "", text, source},
-#include "sim/allocation.def"
-#undef ALLOCATION
-};
-
-static int add_row(json_t *rows, const char *kind, const struct row *row)
+static int add_row(json_t *rows, const char *kind, const struct policy_row *row)
 {
 	if (kind && strcmp(kind, row->kind))
 		return 0;
@@ -37,7 +22,7 @@ static int add_models(json_t *rows, const char *kind)
 	int r = 0;
 	for (int id = 0; r == 0 && id < PHX_POLICY_COUNT_; id++) {
 		const struct phx_policy *p = phx_policy((enum phx_policy_id)id);
-		r = add_row(rows, kind, &(struct row){"coordination", p->name, p->params, p->text, p->source});
+		r = add_row(rows, kind, &(struct policy_row){"coordination", p->name, p->params, p->text, p->source, NULL});
 	}
 	return r;
 }
@@ -47,16 +32,18 @@ static int add_kill_orders(json_t *rows, const char *kind)
 	int r = 0;
 	for (int id = 0; r == 0 && id < PHX_KILL_ORDER_COUNT_; id++)
 		r = add_row(rows, kind,
-			    &(struct row){"kill-order", phx_enum_name(&phx_kill_order_names, id), "",
-					  phx_kill_order_text((enum phx_kill_order)id), ""});
+			    &(struct policy_row){"kill-order", phx_enum_name(&phx_kill_order_names, id), "",
+					  phx_kill_order_text((enum phx_kill_order)id), "", NULL});
 	return r;
 }
 
 static int add_tables(json_t *rows, const char *kind)
 {
+	const struct policy_row *table;
+	size_t n = policy_rows(&table);
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(table_rows); i++)
-		r = add_row(rows, kind, &table_rows[i]);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_row(rows, kind, &table[i]);
 	return r;
 }
 
