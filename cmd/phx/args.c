@@ -220,6 +220,15 @@ static int stand_in(struct cli_args *args, struct phx_err *err)
 	return r ? phx_err_prefix(err, r, "(no NODES beside --selector)") : 0;
 }
 
+/* Options that mean nothing without another. */
+static int check_options(const struct cli_args *args, struct phx_err *err)
+{
+	bool waits = cli_command_takes(args->command, CLI_OPT_wait);
+	if (waits && args->opt[CLI_OPT_timeout].n && !args->opt[CLI_OPT_wait].n)
+		return phx_err_set(err, CLI_USAGE, "--timeout: nothing is waited for without --wait");
+	return 0;
+}
+
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err)
 {
 	struct cli_args args = {0};
@@ -253,6 +262,8 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 	args.arg = (const char *const *)from;
 	args.n_args = (unsigned)n_rest;
 	bool selects = args.opt[CLI_OPT_selector].n, helps = args.opt[CLI_OPT_help].n;
+	if (!helps && check_options(&args, err) != 0)
+		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	if (!helps && !selects && check_words(&args, err) != 0)
 		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	*ret = args;

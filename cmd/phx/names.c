@@ -186,6 +186,19 @@ static bool is_state(struct known *k, const char *name)
 	return phx_enum_parse(&phx_node_state_names, name, &state, NULL) == 0;
 }
 
+/* A value that no node has names nobody; a key that no node has is misspelt. */
+static bool is_label(const struct known *k, const char *group)
+{
+	size_t i, n_key = strcspn(group, "=");
+	json_t *node;
+	json_array_foreach(k->nodes, i, node)
+	{
+		if (cli_label(node, group, n_key))
+			return true;
+	}
+	return false;
+}
+
 /* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME", "@KEY=VALUE"; "@NAME" is the pool of that name,
  * or else the role. A NAME that does not exist is none: "@all!@role:web-sever" must not mean all. */
 static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
@@ -208,7 +221,7 @@ static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 	if (colon)
 		return -ENOENT;
 	if (strchr(group, '='))
-		return add_group(k, group, NULL, ret);
+		return is_label(k, group) ? add_group(k, group, NULL, ret) : -ENOENT;
 	if (is_pool(k, group))
 		return add_group(k, "pool", group, ret);
 	return is_role(k, group) ? add_group(k, "role", group, ret) : -ENOENT;

@@ -286,8 +286,12 @@ static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, 
 	bool started = json_array_size(json_object_get(job, "parts"));
 	int64_t kills = phx_json_int(job, "kills", 0), last = started ? kills : kills - 1;
 	uint64_t run = 0;
+	if (last < 0 && phx_str_eq(phx_json_str(job, "state", ""), phx_enum_name(&phx_job_state_names, PHX_JOB_QUEUED))) {
+		phx_http_reply_error(q, -EAGAIN, "the job has not started yet: it has no output");
+		return NULL;
+	}
 	if (last < 0) {
-		phx_http_reply_error(q, -ENOENT, "the job has not started yet");
+		phx_http_reply_error(q, -ENOENT, "the job ended before it was started: it has no output");
 		return NULL;
 	}
 	if (asked && phx_u64_parse(asked, 0, (uint64_t)last, &run) < 0) {

@@ -51,6 +51,17 @@ static bool has_label(const struct phx_node *n, const char *value)
 	return false;
 }
 
+/* A value that no node has names nobody; a key that no node has is misspelt. */
+static bool is_label(const struct phx_state *s, const char *value)
+{
+	size_t n_key = strcspn(value, "=");
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		PHX_LIST_EACH(struct phx_label, l, &n->labels)
+			if (strlen(l->key) == n_key && !memcmp(l->key, value, n_key))
+				return true;
+	return false;
+}
+
 static bool is_role(const struct phx_state *s, const char *value)
 {
 	return phx_state_role(s, value);
@@ -77,7 +88,7 @@ static const struct group groups[] = {
 	{ "missing", is_missing, NULL },
 };
 
-static const struct group of_label = { "", has_label, NULL }, of_bare_pool = { "", of_pool, NULL },
+static const struct group of_label = { "", has_label, is_label }, of_bare_pool = { "", of_pool, NULL },
 			  of_bare_role = { "", of_role, NULL };
 
 /* Which group a name means: one of the list, a label, else the pool, else the role of that name. */

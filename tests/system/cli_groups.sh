@@ -61,6 +61,10 @@ a_group_that_does_not_exist_is_refused() {
 		code 64 phx node list "@all!$group" && grep -qF "there is no group '$group'" "$WORK/err" || [ "$group" = @role: ] || return 1
 		[ "$(api "/v1/nodes?names=@all!$group" -o /dev/null -w '%{http_code}')" != 200 ] || return 1
 	done
+	# a label that nobody has: a value of it names nobody, another word is misspelt
+	code 64 phx node list '@all!@rakc=3' && code 64 phx node list -l 'rakc!=3' && code 64 phx node release -l rakc=3 --yes &&
+		grep -qF "there is no group '@rakc=3'" "$WORK/err" &&
+		[ "$(api '/v1/nodes?names=@all!@rakc=3' -o /dev/null -w '%{http_code}')" != 200 ] || return 1
 	code 0 phx node list @role:batch && code 0 phx node list @state:quarantined && code 0 phx node list '@rack=77'
 }
 labels_outlive_the_head() {

@@ -149,6 +149,11 @@ a_silent_bmc_is_named() {
 	said 1 err 'c1: ' && said 1 err 'the BMC does not answer' && ! grep -q secret "$WORK/err" "$WORK/phxd.log" &&
 		[ "$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')" = "$before" ]
 }
+# its reader goes away, and nothing happens any more
+following_ends_with_its_reader() {
+	timeout 60 bash -c "set -o pipefail; '$BUILD/bin/phx' events -f -n 3 2>'$WORK/err' | head -n 1 >'$WORK/out'"
+	[ $? != 124 ] && [ "$(wc -l <"$WORK/out")" = 1 ] && [ ! -s "$WORK/err" ]
+}
 events_are_told() {
 	run phx events -n 0
 	said 0 out 'c1: ' && grep -q 'role assigned: role web-server.*by uid:0' "$WORK/out" || return 1
@@ -268,7 +273,7 @@ node_init c1 1
 node_init c2 2
 for t in packages_of_the_head images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
-	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_silent_bmc_is_named events_are_told a_full_output_is_a_failure status_counts \
+	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
 	bad_role_is_told_with_its_line not_permitted by_certificate no_certificate_no_entry forgets head_is_gone; do
 	check $t $t

@@ -151,7 +151,8 @@ run_until() { user job submit --re queue "${@:2}" -- sh -c "until [ -e $WORK/go.
 jobs_start() {
 	WIDE=$(run_until all -n 2 -t 10m) && NARROW=$(run_until all -n 1) && NEXT=$(run_until all -n 1) &&
 		until_true 10 job_is "$WIDE" .state running && until_true 10 job_is "$NARROW" .state running &&
-		job_is "$NEXT" .state queued && re_is queue .jobs.waiting 1
+		job_is "$NEXT" .state queued && re_is queue .jobs.waiting 1 &&
+		says 75 'the job has not started yet' user job output "$NEXT"
 }
 
 hold_and_release() {

@@ -502,6 +502,8 @@ static void wrong_words_are_64(void **state)
 		{"node assign n1 web-server --setup burn", "noop, wipe"},
 		{"node assign n1 web-server --setup wipe:burn", "crypto"},
 		{"node assign n1 web-server --timeout soon", "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are"},
+		{"node assign n1 web-server --timeout 5s", "--timeout: nothing is waited for without --wait"},
+		{"job submit --timeout 5s -- true", "--timeout: nothing is waited for without --wait"},
 		{"node assign n1 ../web", "is not a name"},
 		{"node list --output", "needs a value"},
 		{"node list --no-header=1", "takes no value"},
