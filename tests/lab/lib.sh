@@ -34,8 +34,22 @@ wait_for() {
 state_is() { [ "$(node_field "$1" .state)" = "$2" ]; }
 asked() { [ "$(node_field "$1" .asked)" = true ]; }
 
+# curl_head PATH [OPTION...]: the head's answer, as JSON
+curl_head() { curl -s --unix-socket "$PHX_SOCKET" "http://phxd$1" "${@:2}"; }
+
 # page NODE [PATH]: what its web server answers, asked from inside the lab's network
 page() { in_lab curl -sf -m 5 "http://$(machine_field "$1" .ip)${2:-/}"; }
+
+# ---- disks, from outside ----
+
+disk_of() { echo "$DIR/machines/$1/$(ls "$DIR/machines/$1" | grep -E '^disk.*' | head -n 1)"; }
+# -z: a blank disk is one endless line otherwise. A search that fails is no answer.
+disk_has() {
+	grep -azqF "$2" "$(disk_of "$1")"
+	case $? in 0) true ;; 1) false ;; *) die "the disk of $1 cannot be searched" ;; esac
+}
+# CANARY: what a script wrote there
+has_canary() { disk_has "$1" "$CANARY"; }
 
 # build and sign the roles' packages with the key of the lab's head, put them into its repository
 push_packages() {

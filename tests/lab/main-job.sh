@@ -64,13 +64,6 @@ plant_canary() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$PHX" job submit -n "$1" --wait --timeout 2m -- \
 		/bin/sh -c "i=0; while [ \$i -lt 200 ]; do echo $CANARY; i=\$((i+1)); done >/var/tmp/canary; sync" >/dev/null || die "canary job"
 }
-disk_of() { echo "$DIR/machines/$1/$(ls "$DIR/machines/$1" | grep -E '^disk.*' | head -n 1)"; }
-# -z: a blank disk is one endless line otherwise. A search that fails is no answer.
-disk_has() {
-	grep -azqF "$2" "$(disk_of "$1")"
-	case $? in 0) true ;; 1) false ;; *) die "the disk of $1 cannot be searched" ;; esac
-}
-has_canary() { disk_has "$1" "$CANARY"; }
 # 16 bytes of a key slot of the LUKS header, as \xNN for grep -P, none of them NUL or a newline
 slot_bytes() {
 	local start

@@ -25,7 +25,6 @@ check() {
 		exit 1
 	fi
 }
-curl_head() { curl -s --unix-socket "$PHX_SOCKET" "http://phxd$1" "${@:2}"; }
 
 # ---- what this lab has beside the others: roles, and a package with ipvsadm that writes to the director's console ----
 
