@@ -4,6 +4,7 @@
 #   make deps       install what is missing (Debian 12, root)
 #   make check      all tests, one real lab boot included
 #   make lab        the emulated cluster and its main job; make lab-down ends it
+#   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
 #   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
@@ -79,9 +80,10 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libphx.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS) -lcmocka
 
-# what the system tests run beside the programs
+# what the system tests and those of the lab run beside the programs
 SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))
-DEPS_FILES += $(SYSTEM_BIN:%=%.d)
+LAB_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lab/*.c))
+DEPS_FILES += $(SYSTEM_BIN:%=%.d) $(LAB_BIN:%=%.d)
 
 # what tests the command line runs it
 $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx
@@ -104,7 +106,7 @@ DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal
 	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh clustershell openssl
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -165,6 +167,9 @@ LAB ?= lab
 lab: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/main-job.sh
+lab-share: deps
+	$(Q)$(MAKE) all $(LAB_BIN) agent-bundle images packages
+	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/share.sh
 lab-down: all
 	$(Q)$(BUILD)/bin/phx lab down --dir $(BUILD)/lab --name $(LAB)
 
