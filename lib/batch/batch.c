@@ -312,6 +312,25 @@ void phx_batch_start(struct phx_batch *b, uint32_t i, int64_t now_ms, struct phx
 	((uint64_t *)ret_ids->items)[ret_ids->n++] = j->id;
 }
 
+int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t start_ms)
+{
+	uint32_t i = phx_batch_find(b, id);
+	if (!i)
+		return -ENOENT;
+	if (!size || !b->config.foreign)
+		return -EINVAL;
+	if (runs(b, i))
+		return -EBUSY;
+	if (size > b->counts.idle)
+		return -ENOSPC;
+	leave(b, i);
+	b->counts.idle -= size;
+	b->jobs[i].size = size;
+	b->jobs[i].start_ms = start_ms;
+	enter(b, i, PHX_BATCH_RUNNING);
+	return 0;
+}
+
 /* Its nodes are idle. */
 static void stop(struct phx_batch *b, uint32_t i)
 {
@@ -414,7 +433,7 @@ int phx_batch_pass(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids
 {
 	uint32_t root = b->classes ? b->waiting[__builtin_ctzll(b->classes)].root : 0, idle = b->counts.idle;
 	b->due = false;
-	if (!root || b->nodes[root].min_size > idle)
+	if (b->config.foreign || !root || b->nodes[root].min_size > idle)
 		return 0;
 	uint32_t most = idle / b->nodes[root].min_size;
 	b->due = true;

@@ -64,6 +64,7 @@ struct phx_batch; /* owned by whoever made it */
 struct phx_batch_config {
 	int scheduler;	/* enum phx_scheduler */
 	int kill_order; /* enum phx_kill_order */
+	bool foreign;	/* jobs are started by somebody else: a pass starts none, phx_batch_started() tells of them */
 };
 
 /** What policies and people ask of a manager; all in nodes unless said. O(1). */
@@ -100,6 +101,9 @@ int phx_batch_cancel(struct phx_batch *b, uint64_t id);
 
 /** The job ended by itself: its nodes are idle, it is gone (also a killing one whose end came first). -ENOENT, -EINVAL not running. */
 int phx_batch_ended(struct phx_batch *b, uint64_t id);
+/** Somebody else started the job, on as many idle nodes as it now has (`size`). Under config.foreign only. -ENOENT, -EBUSY
+ * it runs already, -ENOSPC, -EINVAL. */
+int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t start_ms);
 /** It was told to end; nodes stay busy until phx_batch_killed(). Safe twice. -ENOENT, -EINVAL not running. */
 int phx_batch_kill(struct phx_batch *b, uint64_t id);
 /** The kill is confirmed: nodes idle; it waits again at its old place with kills + 1, or is gone (no_requeue).

@@ -207,11 +207,21 @@ static bool get_name(const char *value, char *ret, size_t size, struct phx_err *
 	return true;
 }
 
+static bool get_text(const char *value, char *ret, size_t size, struct phx_err *err)
+{
+	if (value[0] && phx_str_copy(ret, size, value) == 0)
+		return true;
+	phx_err_set(err, -EINVAL, "must have from 1 to %zu characters", size - 1);
+	return false;
+}
+
 static bool get_value(const struct item *it, const char *value, void *member, struct phx_err *err)
 {
 	switch (it->kind) {
 	case ITEM_NAME:
 		return get_name(value, member, it->size, err);
+	case ITEM_TEXT:
+		return get_text(value, member, it->size, err);
 	case ITEM_ENUM:
 		return get_enum(it->names, value, member, err);
 	case ITEM_GRANULARITY:
@@ -385,7 +395,8 @@ static void complete(struct agreement_reading *rd, const char *name)
 	if (!rd->a.name[0])
 		phx_str_copy(rd->a.name, sizeof(rd->a.name), name);
 	if (!rd->a.role[0])
-		phx_str_copy(rd->a.role, sizeof(rd->a.role), roles[rd->a.type]);
+		phx_str_copy(rd->a.role, sizeof(rd->a.role),
+			     rd->a.engine == PHX_RE_ENGINE_SLURM ? "slurm-compute" : roles[rd->a.type]);
 }
 
 static int first_finding(const struct agreement_reading *rd, const char *what, struct phx_err *err)

@@ -7,6 +7,7 @@
 
 enum item_kind {
 	ITEM_NAME,
+	ITEM_TEXT,	    /* checked by lib/re */
 	ITEM_ENUM,	    /* case and '-' or '_' do not matter */
 	ITEM_GRANULARITY,   /* "node", kept nowhere */
 	ITEM_COORDINATION,  /* none or no; own or yes (Fig. 3); other */

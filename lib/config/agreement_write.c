@@ -58,6 +58,7 @@ static void value_text(const struct item *it, const void *member, char *ret, siz
 	*ret_quoted = false;
 	switch (it->kind) {
 	case ITEM_NAME:
+	case ITEM_TEXT:
 		*ret_quoted = true;
 		snprintf(ret, size, "%s", (const char *)member);
 		return;
@@ -106,12 +107,13 @@ static bool is_told(const struct item *it, const void *member, const void *fallb
 					     "lower_bound_size",
 					     "upper_bound_size",
 					     "setup_policy"};
-	if (it->kind == ITEM_NAME && !*(const char *)member)
+	bool text = it->kind == ITEM_NAME || it->kind == ITEM_TEXT;
+	if (text && !*(const char *)member)
 		return false;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(always); i++)
 		if (!strcmp(always[i], it->key))
 			return true;
-	return memcmp(member, fallback, it->kind == ITEM_NAME ? 1 : it->size) != 0;
+	return memcmp(member, fallback, text ? 1 : it->size) != 0;
 }
 
 static int write_agreement(const struct writer *w, const struct phx_agreement *a, struct phx_buf *b)

@@ -18,6 +18,9 @@ const struct phx_enum phx_re_type_names = {"workload type", types, PHX_ARRAY_SIZ
 static const char *const coordinations[] = {"none", "own", "other"};
 const struct phx_enum phx_re_coordination_names = {"coordination", coordinations, PHX_ARRAY_SIZE(coordinations)};
 
+static const char *const engines[] = {"builtin", "slurm"};
+const struct phx_enum phx_re_engine_names = {"engine", engines, PHX_ARRAY_SIZE(engines)};
+
 static const struct phx_field extension_fields[] = {
 	PHX_STR(struct phx_re_extension, key),
 	PHX_STR(struct phx_re_extension, value),
@@ -47,6 +50,8 @@ static const struct phx_field agreement_fields[] = {
 	PHX_BOOL(A, release_own),
 	PHX_BOOL(A, obtain_by_idle),
 	PHX_BOOL(A, return_full),
+	PHX_ENUM(A, engine, &phx_re_engine_names),
+	PHX_STR(A, slurm_conf),
 	PHX_ENUM(A, scheduler, &phx_scheduler_names),
 	PHX_ENUM(A, kill_order, &phx_kill_order_names),
 	PHX_BOOL(A, no_requeue),
@@ -155,6 +160,7 @@ static void check_enums(struct findings *f)
 	check_range(f, "type", &phx_re_type_names, a->type);
 	check_range(f, "coordinated_RE", &phx_re_coordination_names, a->coordination);
 	check_range(f, "resource_coordination_model", &phx_policy_names, a->model);
+	check_range(f, "engine", &phx_re_engine_names, a->engine);
 	check_range(f, "scheduler", &phx_scheduler_names, a->scheduler);
 	check_range(f, "kill_order", &phx_kill_order_names, a->kill_order);
 	check_range(f, "setup_policy", &phx_setup_mode_names, a->setup.mode);
@@ -219,6 +225,34 @@ static void check_address(struct findings *f)
 	find_if(f, a->port > 65535, "port", "must be at most 65535");
 }
 
+/* A path that says one thing only: absolute, printable, without a way back. */
+static bool path_fits(const char *path)
+{
+	for (const char *p = path; *p; p++)
+		if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f)
+			return false;
+	return path[0] == '/' && !strstr(path, "/../");
+}
+
+/* What Slurm decides is not agreed here too. */
+static void check_engine(struct findings *f)
+{
+	static const char its[] = "is Slurm's with this engine: slurm.conf says it";
+	const struct phx_agreement *a = f->a;
+	struct phx_agreement def;
+	bool slurm = a->engine == PHX_RE_ENGINE_SLURM;
+
+	phx_agreement_init(&def);
+	find_if(f, a->slurm_conf[0] && !slurm, "slurm_conf", "is for engine slurm");
+	find_if(f, a->slurm_conf[0] && !path_fits(a->slurm_conf), "slurm_conf",
+		"must be the absolute path of a slurm.conf on the head");
+	find_if(f, slurm && a->type == PHX_RE_WEB, "engine", "is for batch jobs, not for a web service");
+	find_if(f, slurm && a->type == PHX_RE_BATCH && a->scheduler != def.scheduler, "scheduler", its);
+	find_if(f, slurm && a->type == PHX_RE_BATCH && a->kill_grace_s != def.kill_grace_s, "kill_grace", its);
+	find_if(f, slurm && f->policy && f->policy->per_job_lease, "engine",
+		"must be builtin: under this model each job leases its own nodes");
+}
+
 static void check_type(struct findings *f)
 {
 	const struct phx_agreement *a = f->a;
@@ -253,6 +287,7 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	if (f.policy)
 		check_params(&f);
 	check_address(&f);
+	check_engine(&f);
 	check_type(&f);
 	return f.n;
 }

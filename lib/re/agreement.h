@@ -12,6 +12,11 @@ enum phx_re_type { PHX_RE_BATCH, PHX_RE_WEB };
 enum phx_re_coordination { PHX_RE_COORDINATED_NONE, PHX_RE_COORDINATED_OWN, PHX_RE_COORDINATED_OTHER };
 extern const struct phx_enum phx_re_relationship_names, phx_re_type_names, phx_re_coordination_names;
 
+/** Who runs the jobs of a batch RE: we, or Slurm on its nodes. */
+enum phx_re_engine { PHX_RE_ENGINE_BUILTIN, PHX_RE_ENGINE_SLURM };
+extern const struct phx_enum phx_re_engine_names;
+#define PHX_SLURM_CONF_DEFAULT "/etc/slurm/slurm.conf"
+
 /** An extension field, kept as given. */
 struct phx_re_extension {
 	char key[PHX_NAME_MAX];
@@ -38,6 +43,8 @@ struct phx_agreement {
 	bool obtain_by_idle;	  /* DR: what is idle is subtracted from the queue, not what is owned (reading 16) */
 	bool return_full;	  /* FB: batch returns all that the web asks for, not the shortfall (reading 10) */
 	/* batch */
+	int engine;		  /* enum phx_re_engine */
+	char slurm_conf[200];	  /* engine slurm: on the head, of the slurmctld that runs its jobs; "" = the default */
 	int scheduler;		  /* enum phx_scheduler */
 	int kill_order;		  /* enum phx_kill_order */
 	bool no_requeue;	  /* killed jobs are gone */

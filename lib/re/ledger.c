@@ -21,7 +21,9 @@ void *phx_re_push(struct phx_ledger *l, struct phx_list *list, size_t item_size)
 int phx_re_equip(struct re *re)
 {
 	const struct phx_agreement *a = &re->r.agreement;
-	struct phx_batch_config config = {.scheduler = a->scheduler, .kill_order = a->kill_order};
+	struct phx_batch_config config = {.scheduler = a->scheduler,
+					  .kill_order = a->kill_order,
+					  .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
 
 	re->policy = phx_policy((enum phx_policy_id)a->model);
 	re->params = phx_agreement_params(a);
@@ -361,7 +363,7 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return phx_err_set(err, -ENOENT, "there is no such active RE for batch jobs");
-	if (it->r.suspended)
+	if (it->r.suspended && it->r.agreement.engine == PHX_RE_ENGINE_BUILTIN)
 		return phx_err_set(err, -ESHUTDOWN, "RE %s is suspended: it takes no new jobs", it->r.agreement.name);
 	int r = check_width(l, (uint32_t)re, job->size, err);
 	if (r < 0)
@@ -374,6 +376,25 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 				   r == -EEXIST ? ": its number is taken" : "");
 	phx_re_begin(l, now_ms, ret_actions);
 	wait_for_lease(l, (uint32_t)re, job->id);
+	return phx_re_finish(l);
+}
+
+int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size, int64_t start_ms, int64_t now_ms,
+			   struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get_batch(l, re);
+	struct phx_batch_counts c;
+
+	if (!it || it->r.state != RE_ACTIVE)
+		return -ENOENT;
+	phx_batch_counts(it->batch, &c);
+	phx_re_advance(l, now_ms);
+	int r = phx_batch_started(it->batch, job, size, start_ms);
+	if (r < 0)
+		return r;
+	phx_re_begin(l, now_ms, ret_actions);
+	if (it->scoped)
+		phx_re_parts_take(l, it, job, size, c.idle);
 	return phx_re_finish(l);
 }
 

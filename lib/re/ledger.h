@@ -79,10 +79,14 @@ int phx_ledger_suspend(struct phx_ledger *l, int re, bool suspended);
 int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct phx_list *ret_actions);
 
 /* ---- events: -EINVAL and no change for what cannot be, -ENOMEM (the ledger is of no use any more: restore it) ---- */
-/** -ESHUTDOWN suspended, -E2BIG wider than the cluster or than the upper bounds of the RE and its partner, and as
+/** -ESHUTDOWN suspended (jobs of another engine are taken: it let them in), -E2BIG wider than the cluster or than the upper bounds of the RE and its partner, and as
  * phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms, struct phx_list *ret_actions,
 		      struct phx_err *err);
+/** The engine of the RE, not being ours, started a job that waits here, on `size` idle nodes. -ENOENT also while the RE
+ * leaves, -EBUSY it runs already, -ENOSPC fewer are idle, -EINVAL the engine is ours. */
+int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size, int64_t start_ms, int64_t now_ms,
+			   struct phx_list *ret_actions);
 int phx_ledger_job_ended(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions);
 int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions);
 /** Forget a waiting job, kill a running one for good. */

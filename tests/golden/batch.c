@@ -152,7 +152,7 @@ static void counts(struct world *w)
 /* The first word names the scheduler or the kill order. */
 static void begin(struct world *w, const char *name)
 {
-	struct phx_batch_config config = { PHX_SCHEDULER_first_fit, PHX_KILL_ORDER_smallest_latest };
+	struct phx_batch_config config = { .scheduler = PHX_SCHEDULER_first_fit, .kill_order = PHX_KILL_ORDER_smallest_latest };
 	struct phx_err err = { 0 };
 	if (phx_enum_parse(&phx_kill_order_names, name, &config.kill_order, &err) < 0)
 		assert_int_equal(phx_enum_parse(&phx_scheduler_names, name, &config.scheduler, &err), 0);

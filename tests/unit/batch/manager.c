@@ -56,10 +56,42 @@ static void tables_have_names_and_texts(void **state)
 	assert_int_equal(PHX_KILL_ORDER_smallest_latest, 0); /* the default of a zeroed configuration */
 }
 
+static void jobs_that_others_start(void **state)
+{
+	struct phx_batch_config config = {.foreign = true};
+	struct phx_batch *b = NULL, *ours = make(PHX_SCHEDULER_first_fit, 4);
+	struct phx_batch_job one = job(1, 2), two = job(2, 3);
+	struct phx_batch_counts c;
+	(void)state;
+	assert_int_equal(phx_batch_new(&config, &b), 0);
+	phx_batch_give(b, 4);
+	assert_int_equal(phx_batch_submit(b, &one), 0);
+	assert_int_equal(phx_batch_submit(b, &two), 0);
+	assert_int_equal(phx_batch_submit(ours, &one), 0);
+	assert_int_equal(pass(b, 10), 0);
+	assert_int_equal(phx_batch_started(ours, 1, 2, 5), -EINVAL);
+	assert_int_equal(phx_batch_started(b, 3, 2, 5), -ENOENT);
+	assert_int_equal(phx_batch_started(b, 1, 0, 5), -EINVAL);
+	assert_int_equal(phx_batch_started(b, 1, 5, 5), -ENOSPC);
+	assert_int_equal(phx_batch_started(b, 1, 3, 5), 0); /* on more nodes than it had to have */
+	assert_int_equal(phx_batch_started(b, 1, 3, 5), -EBUSY);
+	assert_int_equal(phx_batch_job(b, 1)->start_ms, 5);
+	phx_batch_counts(b, &c);
+	assert_int_equal(c.busy, 3);
+	assert_int_equal(c.idle, 1);
+	assert_int_equal(c.waiting_nodes, 3);
+	assert_int_equal(phx_batch_ended(b, 1), 0);
+	phx_batch_counts(b, &c);
+	assert_int_equal(c.idle, 4);
+	assert_int_equal(pass(b, 20), 0);
+	phx_batch_free(b);
+	phx_batch_free(ours);
+}
+
 static void only_what_is_configured(void **state)
 {
 	static const struct phx_batch_config bad[] = {
-		{-1, 0}, {PHX_SCHEDULER_COUNT_, 0}, {0, -1}, {0, PHX_KILL_ORDER_COUNT_}};
+		{.scheduler = -1}, {.scheduler = PHX_SCHEDULER_COUNT_}, {.kill_order = -1}, {.kill_order = PHX_KILL_ORDER_COUNT_}};
 	struct phx_batch *b = NULL;
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
@@ -290,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_have_names_and_texts),
+		cmocka_unit_test(jobs_that_others_start),
 		cmocka_unit_test(only_what_is_configured),
 		cmocka_unit_test(submit_sets_what_is_the_managers),
 		cmocka_unit_test(unknown_jobs_are_not_found),

@@ -244,7 +244,7 @@ static void run_seed(uint64_t seed, int scheduler, int kill_order, uint64_t *ret
 {
 	PHX_AUTO_FREE struct naive *naive = must(calloc(1, sizeof(*naive)));
 	struct world w = {.naive = naive, .random = seed * 0x9e3779b97f4a7c15u + 1, .next_id = 1};
-	naive->config = (struct phx_batch_config){scheduler, kill_order};
+	naive->config = (struct phx_batch_config){.scheduler = scheduler, .kill_order = kill_order};
 	assert_int_equal(phx_batch_new(&naive->config, &w.b), 0);
 	phx_batch_give(w.b, naive->idle = 40);
 	live(&w, STEPS);

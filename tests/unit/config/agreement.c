@@ -163,6 +163,7 @@ static void test_round_trip(void **state)
 		"lower_bound_size = 3; extensions = { blanks = \"  a  \"; nothing = \"\"; };",
 		"lower_bound_size = 3; return_full = true; kill_order = \"largest\";",
 		"name = \"x\"; lower_bound_size = 4; upper_bound_size = 4; lease = 0;",
+		"lower_bound_size = 4; engine = \"slurm\"; slurm_conf = \"/etc/slurm/queue.conf\";",
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
@@ -200,6 +201,9 @@ static void test_refused(void **state)
 		{"no_requeue = \"perhaps\";", "a:1: no_requeue: ", "true or false"},
 		{"type = \"web_service\";\naddress = \"10.0.0\";", "a:2: address: ", "IPv4"},
 		{"address = \"10.0.0.1\";", "a:1: address: ", "web service"},
+		{"engine = \"pbs\";", "a:1: engine: ", "builtin, slurm"},
+		{"engine = \"slurm\";\nscheduler = \"easy\";", "a:2: scheduler: ", "slurm.conf says it"},
+		{"slurm_conf = \"\";", "a:1: slurm_conf: ", "characters"},
 		{"lower_bound = 3;", "a:1: lower_bound: ", "is no field of an agreement"},
 		{"setup_policy = \"wipe\";\nsetup_method = \"burn\";", "a:2: setup_method: ", "burn"},
 		{"name = { x = 1; };", "a:1: name: ", "one value"},

@@ -53,6 +53,25 @@ static void names_are_checked(void **state)
 	      a.coordination = PHX_RE_COORDINATED_NONE);
 }
 
+static void engine_is_checked(void **state)
+{
+	struct phx_agreement good = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	(void)state;
+	good.engine = PHX_RE_ENGINE_SLURM;
+	assert_int_equal(phx_agreement_check(&good, NULL, NULL), 0);
+	strcpy(good.slurm_conf, "/etc/slurm/queue.conf");
+	assert_int_equal(phx_agreement_check(&good, NULL, NULL), 0);
+	WRONG(fb, PHX_RE_BATCH, 4, "engine", "table", a.engine = 2);
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "for engine slurm", strcpy(a.slurm_conf, "/x"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "x"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "/a/../b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "/a b"));
+	WRONG(fb, PHX_RE_WEB, 4, "engine", "not for a web", a.engine = 1);
+	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "Slurm's", a.engine = 1; a.scheduler = PHX_SCHEDULER_easy);
+	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "Slurm's", a.engine = 1; a.kill_grace_s = 9);
+	WRONG(ec2_rightscale, PHX_RE_BATCH, 0, "engine", "builtin", a.engine = 1);
+}
+
 static void values_are_checked(void **state)
 {
 	(void)state;
@@ -193,7 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_sound),	  cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(engine_is_checked), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
 		cmocka_unit_test(parameters_are_checked), cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),	  cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),
