@@ -67,6 +67,25 @@ static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
 	return r < 0 ? phx_err_prefix(a->err, r, "coordinated_RE") : 0;
 }
 
+static const char *conf_of(const struct phx_agreement *g)
+{
+	return g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT;
+}
+
+/* Each has a Slurm of its own: two would open and close the same nodes. */
+static int check_engine(struct phx_apply *a, const struct phx_agreement *g)
+{
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
+	{
+		const struct phx_agreement *other = &re->agreement;
+		if (strcmp(re->name, g->name) && other->engine != PHX_RE_ENGINE_BUILTIN && other->engine == g->engine &&
+		    re->state != PHX_RE_STATE_NONE && !strcmp(conf_of(other), conf_of(g)))
+			return phx_err_set(a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'", conf_of(g),
+					   re->name);
+	}
+	return 0;
+}
+
 static int check_agreement(struct phx_apply *a, const struct phx_agreement *g)
 {
 	struct findings f = { 0 };
@@ -76,6 +95,7 @@ static int check_agreement(struct phx_apply *a, const struct phx_agreement *g)
 		return phx_err_set(a->err, -EINVAL, "agreement of RE %s: %s", g->name, f.text);
 	int r = check_role(a, g);
 	r = r ? r : check_partner(a, g);
+	r = r ? r : check_engine(a, g);
 	if (r < 0)
 		return r;
 	if (phx_state_pool(a->s, g->name))

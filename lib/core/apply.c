@@ -204,6 +204,7 @@ static const handler handlers[] = {
 	[PHX_EV_re_safe_deactivate] = phx_apply_re_operate,
 	[PHX_EV_re_destroy] = phx_apply_re_operate,
 	[PHX_EV_re_use] = phx_apply_re_use,
+	[PHX_EV_re_queue] = phx_apply_re_queue,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 

@@ -17,6 +17,40 @@ extern const struct phx_enum phx_event_kind_names;
 /** One phrase for people ("agent registered"). */
 const char *phx_event_text(enum phx_event_kind kind);
 
+enum phx_engine_job_state {
+	PHX_ENGINE_JOB_WAITING,
+	PHX_ENGINE_JOB_HELD, /* waits, and not for nodes */
+	PHX_ENGINE_JOB_RUNNING,
+	PHX_ENGINE_JOB_ENDING, /* on its nodes still */
+	PHX_ENGINE_JOB_DONE,
+	PHX_ENGINE_JOB_FAILED,
+	PHX_ENGINE_JOB_CANCELLED,
+};
+extern const struct phx_enum phx_engine_job_state_names;
+
+/** A node that a job has. */
+struct phx_engine_host {
+	char node[PHX_NAME_MAX];
+};
+extern const struct phx_record phx_engine_host_record;
+
+/** A job as an engine that is not ours tells of it. */
+struct phx_engine_job {
+	char id[32];	     /* its name there, as people know it */
+	char name[64];
+	char user[PHX_NAME_MAX];
+	uint32_t uid;
+	int state;	     /* enum phx_engine_job_state */
+	uint32_t nodes;	     /* wanted */
+	int64_t submitted_ms, started_ms; /* of the present run; by its clock */
+	int64_t limit_ms;    /* 0 = none */
+	uint32_t restarts;
+	bool no_requeue;     /* cannot run again: a kill is its end */
+	int64_t status;	     /* exit status of one that ended */
+	struct phx_list hosts; /* struct phx_engine_host: RUNNING, ENDING */
+};
+extern const struct phx_record phx_engine_job_record;
+
 /** One event; which fields count depends on the kind, the rest stay zero and
  * are left out of its JSON. `now_ms` is core time (milliseconds, never going back). */
 struct phx_event {
@@ -80,6 +114,10 @@ struct phx_event {
 	int who; /* enum phx_re_who: what the one who asks is to this RE */
 	struct phx_agreement agreement; /* re_request; re_create: without a name, the request `re` is granted */
 	uint32_t use_ppm; /* re_use: CPU use of one instance, millionths of its share */
+	/* re_queue: what changed since the last one; text: why nothing is known any more */
+	bool whole;			/* all there is: what is not named is gone */
+	struct phx_list engine_jobs;	/* struct phx_engine_job */
+	struct phx_list engine_nodes;	/* struct phx_engine_node */
 	/* configuration */
 	struct phx_settings settings;
 	struct phx_pool pool_put;
@@ -168,6 +206,16 @@ struct phx_order {
 };
 extern const struct phx_record phx_order_record;
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
+
+/** What the engine of an RE, not being ours, is to be told now, in this order: derived from what it last told of itself,
+ * so that telling it twice does it once. Nothing while it does not answer. */
+enum phx_engine_act { PHX_ENGINE_CLOSE, PHX_ENGINE_OPEN, PHX_ENGINE_REQUEUE, PHX_ENGINE_CANCEL };
+extern const struct phx_enum phx_engine_act_names; /* "close" and "open" a node, "requeue" and "cancel" a job */
+struct phx_engine_order {
+	int kind;		   /* enum phx_engine_act */
+	char target[PHX_NAME_MAX]; /* node, or the job's name there */
+};
+int phx_core_engine_orders(const struct phx_state *s, const char *re, struct phx_list *ret_orders);
 
 /** The wanted table of the balancers: every virtual address of a role or an active web RE and its instances, those that
  * serve and those that are leaving (web/table.h says which). Caller: phx_web_table_fini(). */

@@ -18,6 +18,34 @@ const char *phx_event_text(enum phx_event_kind kind)
 	return (unsigned)kind < PHX_ARRAY_SIZE(texts) ? texts[kind] : "?";
 }
 
+static const char *const engine_job_states[] = { "waiting", "held", "running", "ending", "done", "failed", "cancelled" };
+const struct phx_enum phx_engine_job_state_names = { "job state", engine_job_states, PHX_ARRAY_SIZE(engine_job_states) };
+
+static const char *const engine_acts[] = { "close", "open", "requeue", "cancel" };
+const struct phx_enum phx_engine_act_names = { "order", engine_acts, PHX_ARRAY_SIZE(engine_acts) };
+
+static const struct phx_field engine_host_fields[] = { PHX_STR(struct phx_engine_host, node) };
+const struct phx_record phx_engine_host_record = PHX_RECORD("host", struct phx_engine_host, engine_host_fields);
+
+static const struct phx_field engine_job_fields[] = {
+#define J struct phx_engine_job
+	PHX_STR(J, id),
+	PHX_STR(J, name),
+	PHX_STR(J, user),
+	PHX_U32(J, uid),
+	PHX_ENUM(J, state, &phx_engine_job_state_names),
+	PHX_U32(J, nodes),
+	PHX_I64(J, submitted_ms),
+	PHX_I64(J, started_ms),
+	PHX_I64(J, limit_ms),
+	PHX_U32(J, restarts),
+	PHX_BOOL(J, no_requeue),
+	PHX_I64(J, status),
+	PHX_LIST(J, hosts, &phx_engine_host_record),
+#undef J
+};
+const struct phx_record phx_engine_job_record = PHX_RECORD("engine job", struct phx_engine_job, engine_job_fields);
+
 static const struct phx_field event_fields[] = {
 #define E struct phx_event
 	PHX_ENUM(E, kind, &phx_event_kind_names),
@@ -80,6 +108,9 @@ static const struct phx_field event_fields[] = {
 	PHX_ENUM(E, who, &phx_re_who_names),
 	PHX_REC(E, agreement, &phx_agreement_record),
 	PHX_U32(E, use_ppm),
+	PHX_BOOL(E, whole),
+	PHX_LIST(E, engine_jobs, &phx_engine_job_record),
+	PHX_LIST(E, engine_nodes, &phx_engine_node_record),
 	PHX_REC(E, settings, &phx_settings_record),
 	PHX_REC(E, pool_put, &phx_pool_record),
 	PHX_REC(E, role_put, &phx_role_record),

@@ -392,6 +392,10 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return;
 		if (step->attempt && step->deadline_ms > a->s->now_ms)
 			return; /* backing off */
+		if (step->kind == PHX_STEP_drain && phx_engine_holds(a, n)) {
+			step->deadline_ms = a->s->now_ms + WAIT_MS; /* it comes by itself when the engine lets go */
+			return;
+		}
 		if (!node_fits(n, info_of(step)->needs)) {
 			if (!repair(a, n, step))
 				return;

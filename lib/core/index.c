@@ -100,7 +100,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	put(x->sets[PHX_SET_STRAY], i, is_free && !phx_share_is_free(n));
 	put(x->sets[PHX_SET_IDLE], i, idle);
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
-	put(x->sets[PHX_SET_MARKED], i, n->reason[0]);
+	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || (idle && n->jobs_running));
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
 	x->groups[i] = idle ? hash_name(n->share_re) : 0;
 	x->due[i] = phx_node_due(n);
@@ -299,6 +299,7 @@ static void add_job(struct phx_state *s, const struct phx_job *j)
 {
 	struct phx_index *x = s->index;
 	x->jobs.n_open += phx_job_is_open(j);
+	x->jobs.n_foreign += phx_job_is_open(j) && j->engine_id[0];
 	x->jobs.n_queued += j->state == PHX_JOB_QUEUED && !j->re[0];
 	phx_index_job_due(s, j);
 	if (j->state != PHX_JOB_RUNNING)

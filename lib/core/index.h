@@ -19,7 +19,7 @@ enum phx_node_set {
 	PHX_SET_STRAY,	 /* that, and yet not in the free pool or not to be given away */
 	PHX_SET_IDLE,	 /* held by an RE, without a job of it */
 	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
-	PHX_SET_MARKED,	 /* gave trouble: has a reason */
+	PHX_SET_MARKED,	 /* gave trouble: has a reason; or another engine began a job there just now */
 	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
 	PHX_SET_COUNT_
 };
@@ -65,9 +65,9 @@ void phx_index_runs(struct phx_state *s, const struct phx_node *n, uint64_t id);
 /** The job that has an open part on `n`; NULL. Also without an index. */
 struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_node *n);
 
-/** Jobs that are queued or running; of those that are queued, the ones of no RE. */
+/** Jobs that are queued or running; of those that are queued, the ones of no RE; of all, those of an engine not ours. */
 struct phx_index_jobs {
-	uint32_t n_open, n_queued;
+	uint32_t n_open, n_queued, n_foreign;
 };
 struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
 

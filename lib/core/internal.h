@@ -139,7 +139,25 @@ int phx_share_check(const struct phx_state *s, struct phx_err *err);
 /** In the free pool, and to be given away. */
 bool phx_share_is_free(const struct phx_node *n);
 
+/* foreign.c: engines that are not ours */
+int phx_apply_re_queue(struct phx_apply *a);
+/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs there are told to end. */
+bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
+/** The RE that the node serves has an engine of its own: we start no job there. */
+bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n);
+/** The RE becomes active: until its engine has told of itself nothing is known of it. */
+void phx_engine_begin(struct phx_re *re);
+/** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its own again. */
+void phx_engine_end(struct phx_apply *a, struct phx_re *re);
+/** What people call the job. */
+struct phx_job_title {
+	char text[64];
+};
+struct phx_job_title phx_job_title(const struct phx_job *j);
+
 /* jobs.c */
+/** The oldest jobs that have ended go, and not those that are open. */
+void phx_jobs_forget_old(struct phx_state *s);
 int phx_apply_job_submit(struct phx_apply *a);
 int phx_apply_job_cancel(struct phx_apply *a);
 int phx_apply_job_result(struct phx_apply *a);
@@ -152,6 +170,8 @@ int64_t phx_job_due(const struct phx_job *j);
 bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n);
 /** The job is queued, runs, has ended; the only way to say so. */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
+/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
+void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
 /** Start a queued job on the idle nodes of its RE, as the ledger said. */
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Make it end, to be queued again: its RE returns nodes. */

@@ -31,22 +31,22 @@ bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n)
 		return false;
 	/* last: it is searched for by name, and most nodes of a full cluster are busy */
 	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && role->runs_jobs;
+	return role && role->runs_jobs && !phx_engine_is_foreign(s, n);
 }
 
-/* What `j` adds to the counts of the index. */
-static void count_job(struct phx_apply *a, const struct phx_job *j, uint32_t by)
+void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
 {
 	struct phx_index_jobs *c = phx_index_jobs(a->s);
 	c->n_open += phx_job_is_open(j) ? by : 0;
+	c->n_foreign += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
 	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
 }
 
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
-	count_job(a, j, -1u);
+	phx_job_count(a, j, -1u);
 	j->state = (int)state;
-	count_job(a, j, 1);
+	phx_job_count(a, j, 1);
 }
 
 static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, uint32_t at)
@@ -82,6 +82,8 @@ void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j)
 
 void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
 {
+	if (j->engine_id[0])
+		return;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 	{
 		struct phx_node *n = phx_state_node(a->s, p->node);
@@ -181,7 +183,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 }
 
 /* The oldest that have ended go; one that never starts keeps none of them. */
-static void forget_old_jobs(struct phx_state *s)
+void phx_jobs_forget_old(struct phx_state *s)
 {
 	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open;
 	for (uint32_t i = 0; s->jobs.n > JOBS_KEPT && n_ended && i < s->jobs.n;) {
@@ -218,6 +220,9 @@ static int need_re(struct phx_apply *a, const struct phx_re **ret)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 	if ((*ret)->agreement.type != PHX_RE_BATCH)
 		return phx_err_set(a->err, -EINVAL, "RE '%s' serves the web: jobs are for a batch RE", a->ev->re);
+	if ((*ret)->agreement.engine != PHX_RE_ENGINE_BUILTIN)
+		return phx_err_set(a->err, -EOPNOTSUPP, "jobs of RE '%s' are run by Slurm: submit them with sbatch",
+				   a->ev->re);
 	if ((*ret)->state != PHX_RE_STATE_RUNNING)
 		return phx_err_set(a->err, -EBUSY, "RE '%s' is %s: it takes jobs while it is running", a->ev->re,
 				   (*ret)->state == PHX_RE_STATE_NONE ? "only asked for" :
@@ -258,7 +263,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return phx_err_set(a->err, -EPERM, "jobs never run as root: submit as the user, or name one");
 	if (!ev->job_nodes || ev->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
-	if (phx_index_jobs(a->s)->n_open >= JOBS_OPEN_MAX)
+	if (phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_foreign >= JOBS_OPEN_MAX)
 		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
 	const struct phx_re *re = NULL;
 	int r = check_kill(ev, a->err);
@@ -293,18 +298,22 @@ int phx_apply_job_submit(struct phx_apply *a)
 		a->s->last_job_id--;
 		return r;
 	}
-	count_job(a, j, 1);
+	phx_job_count(a, j, 1);
 	a->out->job = j->id;
 	a->out->changed = true;
-	forget_old_jobs(a->s);
+	phx_jobs_forget_old(a->s);
 	return 0;
 }
 
 static int need_job(struct phx_apply *a, struct phx_job **ret)
 {
 	*ret = phx_state_job(a->s, a->ev->job);
-	return *ret ? 0 :
-		      phx_err_set(a->err, -ENOENT, "there is no job %llu", (unsigned long long)a->ev->job);
+	if (!*ret)
+		return phx_err_set(a->err, -ENOENT, "there is no job %llu", (unsigned long long)a->ev->job);
+	if ((*ret)->engine_id[0])
+		return phx_err_set(a->err, -EOPNOTSUPP, "job %llu is run by Slurm as %s: tell Slurm (scancel, scontrol)",
+				   (unsigned long long)a->ev->job, (*ret)->engine_id);
+	return 0;
 }
 
 int phx_apply_job_cancel(struct phx_apply *a)
@@ -351,7 +360,7 @@ int phx_apply_job_hold(struct phx_apply *a)
 
 static int64_t limit_ms(const struct phx_job *j)
 {
-	bool limited = j->state == PHX_JOB_RUNNING && j->estimate_ms > 0 && !j->overdue && !j->cancel;
+	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 && !j->overdue && !j->cancel;
 	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
 }
 

@@ -35,6 +35,13 @@ static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *
 	return *ret_part ? j : NULL;
 }
 
+/* What is silent or started anew: a job of another engine is that one's business, which looks after its nodes itself. */
+static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_node *n, struct phx_job_part **ret_part)
+{
+	struct phx_job *j = job_on(a, n, ret_part);
+	return j && !j->engine_id[0] ? j : NULL;
+}
+
 /* The agent begins to end it when the lease is over, as gently as the job has asked for. */
 static void begin_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p)
 {
@@ -46,7 +53,7 @@ static void begin_silence(const struct phx_apply *a, const struct phx_job *j, st
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	struct phx_job *j = job_on(a, n, &p);
+	struct phx_job *j = own_job_on(a, n, &p);
 	if (j)
 		begin_silence(a, j, p);
 }
@@ -54,7 +61,7 @@ void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	if (job_on(a, n, &p))
+	if (own_job_on(a, n, &p))
 		p->lost_ms = 0;
 }
 
@@ -70,7 +77,7 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 {
 	struct phx_job_part *p;
-	struct phx_job *j = job_on(a, n, &p);
+	struct phx_job *j = own_job_on(a, n, &p);
 	if (!j)
 		return;
 	if (j->re[0])
@@ -88,7 +95,7 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n)
 		lose_in_ledger(a, j, n);
 	else
 		j->broken = true;
-	if (!n->up)
+	if (!n->up && !j->engine_id[0])
 		begin_silence(a, j, p);
 	phx_job_tell(a, j);
 	a->out->changed = true;

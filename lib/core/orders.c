@@ -76,7 +76,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	if (r == 0 && phx_core_is_director(s, n))
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
-	return r == 0 && j ? add_job_order(j, ret_orders) : r;
+	return r == 0 && j && !j->engine_id[0] ? add_job_order(j, ret_orders) : r;
 }
 
 static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)

@@ -50,6 +50,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	re->active = true;
 	re->number = (uint32_t)number;
 	re->leaving = false;
+	phx_engine_begin(re);
 	tell_pair(a, re);
 	return 0;
 }
@@ -66,12 +67,12 @@ static int resume(struct phx_apply *a, struct phx_re *re)
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
 }
 
-/* What waits will never run; what runs is killed for good. */
+/* What waits will never run; what runs is killed for good. Jobs of another engine wait there for the RE's next time. */
 static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 	{
-		if (strcmp(j->re, re->name) || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
+		if (strcmp(j->re, re->name) || j->engine_id[0] || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
 			continue;
 		j->cancel = true;
 		if (j->state != PHX_JOB_QUEUED)
@@ -232,6 +233,7 @@ bool phx_res_drained(struct phx_apply *a)
 			re->active = false;
 			phx_touch_all(a->s);
 		}
+		phx_engine_end(a, re);
 		if (!re->leaving || has_jobs(a->s, re) ||
 		    phx_re_life_apply((enum phx_re_state)re->state, PHX_RE_OP_drained, PHX_RE_WHO_PHXD, &state, a->err) < 0)
 			continue;

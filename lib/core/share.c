@@ -137,10 +137,11 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 
 /* ---- doing what the ledger wants ---- */
 
-/* Nothing to be done for it, or less, comes first: a node that is there already, then one that never gave trouble. */
+/* Nothing to be done for it, or less, comes first: one where an engine that is not ours began nothing just now, a node
+ * that is there already, then one that never gave trouble. */
 static int rank(const struct phx_node *n, const char *to_pool)
 {
-	return (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
+	return (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
 /* The first of those that may go, from `n` on. */
@@ -222,8 +223,8 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 		if (!j || j->killing)
 			return;
 		if (!j->cancel && !j->overdue)
-			phx_note_re(a, NULL, j->re, NULL, "job %llu of RE %s is killed%s: %s", (unsigned long long)j->id,
-				    j->re, j->no_requeue ? "" : " and queued again",
+			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s", phx_job_title(j).text, j->re,
+				    j->no_requeue ? "" : " and queued again",
 				    phx_policy_reason_text((enum phx_policy_reason)act->reason));
 		phx_job_kill(a, j);
 		return;

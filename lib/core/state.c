@@ -47,7 +47,7 @@ static const struct phx_field job_fields[] = {
 	PHX_U32(J, checkpoint_signal), PHX_U32(J, checkpoint_ms),
 	PHX_BOOL(J, cancel),	  PHX_BOOL(J, broken),	  PHX_I64(J, submitted_ms),		    PHX_I64(J, started_ms),
 	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
-	PHX_LIST(J, parts, &phx_job_part_record),
+	PHX_LIST(J, parts, &phx_job_part_record), PHX_STR(J, engine_id), PHX_BOOL(J, ending),
 #undef J
 };
 const struct phx_record phx_job_record = PHX_RECORD("job", struct phx_job, job_fields);
@@ -57,6 +57,17 @@ static const struct phx_field doomed_key_fields[] = {
 	PHX_I64(struct phx_doomed_key, again_ms),
 };
 const struct phx_record phx_doomed_key_record = PHX_RECORD("key", struct phx_doomed_key, doomed_key_fields);
+
+static const char *const engine_node_states[] = { "absent", "open", "closed" };
+const struct phx_enum phx_engine_node_state_names = { "state of a node", engine_node_states,
+						      PHX_ARRAY_SIZE(engine_node_states) };
+
+static const struct phx_field engine_node_fields[] = {
+	PHX_STR(struct phx_engine_node, name),
+	PHX_ENUM(struct phx_engine_node, state, &phx_engine_node_state_names),
+	PHX_BOOL(struct phx_engine_node, ours),
+};
+const struct phx_record phx_engine_node_record = PHX_RECORD("node", struct phx_engine_node, engine_node_fields);
 
 static const struct phx_field re_fields[] = {
 	PHX_STR(struct phx_re, name),
@@ -69,6 +80,9 @@ static const struct phx_field re_fields[] = {
 	PHX_U64(struct phx_re, asked_seq),
 	PHX_I64(struct phx_re, created_ms),
 	PHX_I64(struct phx_re, changed_ms),
+	PHX_BOOL(struct phx_re, attached),
+	PHX_STR(struct phx_re, trouble),
+	PHX_LIST(struct phx_re, engine_nodes, &phx_engine_node_record),
 };
 const struct phx_record phx_re_record = PHX_RECORD("RE", struct phx_re, re_fields);
 

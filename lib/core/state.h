@@ -42,8 +42,27 @@ struct phx_re {
 	int64_t asked_ms; /* the request, or the creation without one */
 	uint64_t asked_seq; /* that event */
 	int64_t created_ms, changed_ms;
+	/* of an engine that is not ours, as it was last told of (foreign.c) */
+	bool attached;		/* it may still run something on nodes of the RE */
+	char trouble[200];	/* it does not answer: why; nothing is taken from it meanwhile */
+	struct phx_list engine_nodes; /* struct phx_engine_node, by name */
 };
 extern const struct phx_record phx_re_record;
+
+/** May an engine that is not ours start jobs on a node? */
+enum phx_engine_node_state {
+	PHX_ENGINE_NODE_ABSENT, /* it does not know the node, or no more */
+	PHX_ENGINE_NODE_OPEN,
+	PHX_ENGINE_NODE_CLOSED, /* drained */
+};
+extern const struct phx_enum phx_engine_node_state_names;
+
+struct phx_engine_node {
+	char name[PHX_NAME_MAX];
+	int state; /* enum phx_engine_node_state */
+	bool ours; /* CLOSED: by us, so that we may open it */
+};
+extern const struct phx_record phx_engine_node_record;
 
 enum phx_job_state { PHX_JOB_QUEUED, PHX_JOB_RUNNING, PHX_JOB_DONE, PHX_JOB_FAILED, PHX_JOB_CANCELLED };
 extern const struct phx_enum phx_job_state_names;
@@ -82,6 +101,8 @@ struct phx_job {
 	int64_t status;		 /* the worst part's */
 	struct phx_list argv;	 /* struct phx_word */
 	struct phx_list parts;	 /* struct phx_job_part */
+	char engine_id[32];	 /* of an engine that is not ours, which starts and ends it: its name there; "" = ours */
+	bool ending;		 /* there: it ends, its parts are where it still is */
 };
 extern const struct phx_record phx_job_record;
 
