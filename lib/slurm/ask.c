@@ -1,0 +1,189 @@
+/* Runs Slurm's commands: argument vectors, our formats, a time-out. Called on a
+ * thread of its own (phxd's slurm.c). See slurm.h. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/spawn.h"
+#include "slurm/internal.h"
+
+enum { OUTPUT_MAX = 64 << 20, ENDS_MAX = 200, ID_SIZE = 32 };
+
+void phx_slurm_report_fini(struct phx_slurm_report *r)
+{
+	PHX_LIST_EACH(struct phx_engine_job, j, &r->jobs)
+		phx_record_fini(&phx_engine_job_record, j);
+	phx_list_fini(&r->jobs);
+	phx_list_fini(&r->nodes);
+}
+
+/* ---- whose configuration ---- */
+
+static int check_owned(const char *path, struct phx_err *err)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return phx_err_set(err, -EPERM, "%s is not root's: whoever can change it could run programs as root", path);
+	/* in a directory with the sticky bit nobody can put another file in its place */
+	bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX);
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !sticky)
+		return phx_err_set(err, -EPERM, "%s may be written by others than root: it could make us run programs as root",
+				   path);
+	return 0;
+}
+
+int phx_slurm_conf_check(const char *path, struct phx_err *err)
+{
+	char real[PATH_MAX];
+	if (!realpath(path, real))
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	int r = check_owned(real, err);
+	for (char *slash; r == 0 && (slash = strrchr(real, '/'));) {
+		slash[slash == real] = '\0';
+		r = check_owned(real, err);
+		if (slash == real)
+			break;
+	}
+	return r;
+}
+
+/* ---- commands ---- */
+
+static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret, struct phx_err *err)
+{
+	char conf[PATH_MAX + 16];
+	const char *const env[] = { conf, "SLURM_TIME_FORMAT=%s", NULL };
+	struct phx_run job = { .argv = argv, .env_add = env, .timeout_ms = slurm->timeout_ms, .output_max = OUTPUT_MAX };
+	snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm->conf);
+	return phx_run_check(&job, ret, err);
+}
+
+static int ask_nodes(const struct phx_slurm *slurm, struct phx_list *ret, struct phx_err *err)
+{
+	static const char *const argv[] = { "sinfo", "-a", "-h", "-N", "-O", PHX_SLURM_NODE_FORMAT, NULL };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	int r = run(slurm, argv, &out, err);
+	return r < 0 ? r : phx_slurm_parse_nodes(out.out, ret, err);
+}
+
+static int ask_jobs(const struct phx_slurm *slurm, struct phx_list *ret, struct phx_err *err)
+{
+	static const char *const argv[] = { "squeue", "-a", "-h", "-r", "--noconvert", "-O", PHX_SLURM_JOB_FORMAT, NULL };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	int r = run(slurm, argv, &out, err);
+	return r < 0 ? r : phx_slurm_parse_jobs(out.out, ret, err);
+}
+
+/* ---- a report ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct phx_engine_job *)a)->id, ((const struct phx_engine_job *)b)->id);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct phx_engine_node *)a)->name, ((const struct phx_engine_node *)b)->name);
+}
+
+/* squeue prints those that wait in the order of their priority. */
+static void drop_waiting(struct phx_list *jobs)
+{
+	uint32_t n_waiting = 0, kept = 0;
+	for (uint32_t i = 0; i < jobs->n; i++) {
+		struct phx_engine_job *j = PHX_LIST_AT(jobs, struct phx_engine_job, i);
+		bool waits = j->state == PHX_ENGINE_JOB_WAITING || j->state == PHX_ENGINE_JOB_HELD;
+		if (waits && n_waiting++ >= PHX_SLURM_WAITING_MAX)
+			phx_record_fini(&phx_engine_job_record, j);
+		else
+			*PHX_LIST_AT(jobs, struct phx_engine_job, kept++) = *j;
+	}
+	jobs->n = kept;
+}
+
+/* The same job or node once. */
+static int drop_twins(struct phx_slurm_report *r, struct phx_err *err)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 1; i < r->jobs.n; i++)
+		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1), PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
+			return phx_err_set(err, -EPROTO, "squeue: job %s is told of twice",
+					   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)->id);
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		struct phx_engine_node *n = PHX_LIST_AT(&r->nodes, struct phx_engine_node, i);
+		if (!kept || by_name(n, PHX_LIST_AT(&r->nodes, struct phx_engine_node, kept - 1)))
+			*PHX_LIST_AT(&r->nodes, struct phx_engine_node, kept++) = *n;
+	}
+	r->nodes.n = kept;
+	return 0;
+}
+
+int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err)
+{
+	struct phx_slurm_report got = { 0 };
+	/* in this order: a node that is closed now gets no job afterwards, so that the jobs told of are all it has */
+	int r = ask_nodes(slurm, &got.nodes, err);
+	r = r ? r : ask_jobs(slurm, &got.jobs, err);
+	if (r == 0) {
+		drop_waiting(&got.jobs);
+		if (got.jobs.n)
+			qsort(got.jobs.items, got.jobs.n, sizeof(struct phx_engine_job), by_id);
+		if (got.nodes.n)
+			qsort(got.nodes.items, got.nodes.n, sizeof(struct phx_engine_node), by_name);
+		r = drop_twins(&got, err);
+	}
+	if (r < 0)
+		phx_slurm_report_fini(&got);
+	else
+		*ret = got;
+	return r;
+}
+
+static int ask_ends_of(const struct phx_slurm *slurm, const char *ids, struct phx_list *jobs, struct phx_err *err)
+{
+	const char *const argv[] = { "squeue", "-a", "-h", "-r", "-t", "all", "-O", PHX_SLURM_END_FORMAT, "-j", ids, NULL };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	int r = run(slurm, argv, &out, err);
+	return r < 0 ? r : phx_slurm_parse_ends(out.out, jobs, err);
+}
+
+int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < jobs->n;) {
+		PHX_AUTO(phx_buf_fini) struct phx_buf ids = { 0 };
+		uint32_t last = i;
+		for (unsigned n = 0; i < jobs->n && n < ENDS_MAX; i++) {
+			const struct phx_engine_job *j = PHX_LIST_AT(jobs, struct phx_engine_job, i);
+			if (j->state >= PHX_ENGINE_JOB_DONE)
+				phx_buf_addf(&ids, "%s%s", n++ ? "," : "", j->id);
+		}
+		if (ids.n && i > last)
+			r = ask_ends_of(slurm, ids.data, jobs, err);
+	}
+	return r;
+}
+
+/* ---- orders ---- */
+
+int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *o, struct phx_err *err)
+{
+	char node[PHX_NAME_MAX + 16];
+	const char *const close[] = { "scontrol", "update", node, "state=drain",
+				      "reason=" PHX_SLURM_REASON_MARK " not given to this RE", NULL };
+	const char *const open[] = { "scontrol", "update", node, "state=resume", NULL };
+	const char *const requeue[] = { "scontrol", "requeue", o->target, NULL };
+	const char *const cancel[] = { "scancel", o->target, NULL };
+	const char *const *const argv[] = { [PHX_ENGINE_CLOSE] = close,
+					    [PHX_ENGINE_OPEN] = open,
+					    [PHX_ENGINE_REQUEUE] = requeue,
+					    [PHX_ENGINE_CANCEL] = cancel };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	snprintf(node, sizeof(node), "nodename=%s", o->target);
+	return run(slurm, argv[o->kind], &out, err);
+}

@@ -1,0 +1,54 @@
+/* Slurm as the batch engine of an RE: its own commands, run with formats of
+ * ours, become what the core hears (core/core.h: phx_engine_job, phx_engine_node),
+ * and what the core orders becomes commands. Decides nothing. Every call but the
+ * parsers runs programs and blocks until they end: never on the daemon's loop. */
+#ifndef PHX_SLURM_SLURM_H
+#define PHX_SLURM_SLURM_H
+
+#include "core/core.h"
+
+/** Jobs that wait beyond so many are not told of: those of highest priority are. */
+#define PHX_SLURM_WAITING_MAX 10000
+
+/** Which Slurm: its configuration on this machine (phx_slurm_conf_check), and how long one command may take. */
+struct phx_slurm {
+	const char *conf;
+	uint32_t timeout_ms;
+};
+
+struct phx_slurm_report {
+	struct phx_list jobs;  /* struct phx_engine_job, by id; none that is over */
+	struct phx_list nodes; /* struct phx_engine_node, by name */
+};
+void phx_slurm_report_fini(struct phx_slurm_report *r);
+
+/** May Slurm's commands be run as root with this configuration? It names plugins, which they load: nobody but root (or
+ * who runs this) may be able to change it, nor a directory above it. -EPERM, -ENOENT; the text names what is wrong. */
+int phx_slurm_conf_check(const char *path, struct phx_err *err);
+
+/** Ask for all nodes, then for all jobs: a node that is closed in the report and has no job in it has none. -EPROTO names
+ * the line that is not understood; -EIO what the command said; -ETIMEDOUT, -ENOENT. */
+int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err);
+
+/** How jobs that are gone ended, as far as Slurm still knows: sets state (DONE, FAILED, CANCELLED) and status of those
+ * in `jobs` (struct phx_engine_job) that it tells of; the others stay as they are. */
+int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, struct phx_err *err);
+
+/** Carry out one order. -EIO with what Slurm said: it may have been done already, or be too late; the next report tells. */
+int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *order, struct phx_err *err);
+
+/** What differs between two reports, as a re_queue event: jobs and nodes that are new or other ones, jobs that are gone as
+ * DONE. `known` NULL: all of it, as a whole. ret is zeroed; phx_event_fini(). -ENOMEM. */
+int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now, struct phx_event *ret);
+
+/* ---- the parsers, for themselves ---- */
+
+/** Output of squeue / sinfo with our formats; appended to the list, in order. -EPROTO names the line. */
+int phx_slurm_parse_jobs(const char *text, struct phx_list *ret_jobs, struct phx_err *err);
+int phx_slurm_parse_nodes(const char *text, struct phx_list *ret_nodes, struct phx_err *err);
+/** Output of squeue for jobs that are over: sets what phx_slurm_ask_ends() says. */
+int phx_slurm_parse_ends(const char *text, struct phx_list *jobs, struct phx_err *err);
+/** "10:00", "1:00:00", "2-03:04:05", "UNLIMITED"; ret_ms 0 = no limit. -EINVAL. */
+int phx_slurm_parse_limit(const char *text, int64_t *ret_ms);
+
+#endif
