@@ -103,7 +103,8 @@ DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs s
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
-	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh clustershell openssl
+	tftp-hpa nftables gdisk socat sqlite3 valgrind zsh clustershell openssl \
+	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
 .PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
