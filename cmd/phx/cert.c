@@ -1,15 +1,19 @@
 /* phx cert: certificates for people, with which phx --server speaks to the head
- * from elsewhere. Runs on the head, where the site's CA is. Never touches those
- * of nodes or of the server. */
+ * from elsewhere. Runs on the head, where the site's CA is; a copy of each is
+ * kept there (PKI/people/NUMBER.pem), so that it can be listed and revoked when
+ * nobody has its file any more. Never touches those of nodes or of the server. */
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "phx/cli.h"
 #include "pki/pki.h"
 
-enum { DAYS_MAX = 3650 };
+enum { DAYS_MAX = 3650, CERT_SIZE_MAX = 16384 };
 
 struct issued {
 	char *key, *csr, *cert;
@@ -39,6 +43,20 @@ static int write_files(const char *dir, const struct issued *i, const char *ca, 
 	return r;
 }
 
+static int keep_copy(const char *pki_dir, const struct issued *i, struct phx_err *err)
+{
+	struct phx_cert_info info;
+	int r = phx_cert_info_pem(i->cert, "certificate", &info, err);
+	PHX_AUTO_FREE char *dir = phx_path("%s/people", pki_dir), *path = NULL;
+	if (r == 0)
+		r = dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
+	if (r == 0)
+		path = phx_path("%s/%s.pem", dir, info.serial);
+	if (r == 0)
+		r = path ? phx_file_write(path, i->cert, strlen(i->cert), 0644, err) : -ENOMEM;
+	return r;
+}
+
 static int issue(const struct cli *cli, const char *pki_dir, const char *dir, struct phx_err *err)
 {
 	const char *name = cli_arg(cli, 0);
@@ -55,6 +73,9 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 		r = phx_csr_make(name, &i.key, &i.csr, err);
 	if (r == 0)
 		r = phx_cert_issue(pki, i.csr, (enum phx_cert_kind)kind, name, (uint32_t)days, &i.cert, err);
+	/* first the copy: none is given away that could not be revoked */
+	if (r == 0)
+		r = keep_copy(pki_dir, &i, err);
 	if (r == 0)
 		r = write_files(dir, &i, phx_pki_ca_pem(pki), err);
 	phx_pki_free(pki);
@@ -81,4 +102,167 @@ int cmd_cert_issue(struct cli *cli)
 		return cli_fail_err(r, &err);
 	printf("%s\n", dir);
 	return CLI_OK;
+}
+
+/* ---- what was issued, and what is revoked ---- */
+
+static json_t *row_of(const struct phx_cert_info *info)
+{
+	return json_pack("{s:s, s:s, s:s, s:I, s:b}", "serial", info->serial, "name", info->name, "kind",
+			 phx_enum_name(&phx_cert_kind_names, (int)info->kind), "expires_s", (json_int_t)info->expires_s,
+			 "revoked", 0);
+}
+
+static json_t *find_row(const json_t *rows, const char *serial)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		if (phx_str_eq(phx_json_str(row, "serial", ""), serial))
+			return row;
+	}
+	return NULL;
+}
+
+/* The copies on this head, by number. A file that is no certificate is none of ours. */
+static json_t *rows_issued(const char *pki_dir)
+{
+	json_t *rows = json_array();
+	struct dirent **found = NULL;
+	PHX_AUTO_FREE char *dir = phx_path("%s/people", pki_dir);
+	int n = dir ? scandir(dir, &found, NULL, alphasort) : 0;
+	for (int i = 0; i < n; i++) {
+		struct phx_cert_info info;
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, found[i]->d_name), *pem = NULL;
+		if (path && found[i]->d_name[0] != '.' && phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, NULL) == 0 &&
+		    phx_cert_info_pem(pem, path, &info, NULL) == 0)
+			json_array_append_new(rows, row_of(&info));
+		free(found[i]);
+	}
+	free(found);
+	return rows;
+}
+
+/* All that is known: the copies, and what phxd says is revoked (of which there may be no copy). */
+static int all_rows(struct cli *cli, json_t **ret)
+{
+	const struct phx_config *cfg = cli_config(cli);
+	PHX_AUTO_JSON json_t *answer = NULL, *rows = cfg ? rows_issued(cfg->pki_dir) : NULL;
+	size_t i;
+	json_t *gone;
+	if (!cfg)
+		return CLI_CONFIG;
+	int code = cli_get(cli, "/v1/certs", &answer);
+	if (code)
+		return code;
+	json_array_foreach(json_object_get(answer, "revoked"), i, gone)
+	{
+		json_t *row = find_row(rows, phx_json_str(gone, "serial", ""));
+		if (!row) {
+			row = json_pack("{s:O, s:O, s:s}", "serial", json_object_get(gone, "serial"), "name",
+					json_object_get(gone, "name"), "kind", "");
+			json_array_append_new(rows, row);
+		}
+		json_object_set_new(row, "revoked", json_true());
+	}
+	*ret = PHX_TAKE(rows);
+	return CLI_OK;
+}
+
+static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)value;
+	int64_t expires = phx_json_int(row, "expires_s", INT64_MAX);
+	phx_buf_addf(b, "%s", phx_json_bool(row, "revoked", false) ? "revoked" : expires < time(NULL) ? "expired" : "good");
+}
+
+static void put_day(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	time_t t = (time_t)json_integer_value(value);
+	struct tm tm;
+	char text[16];
+	if (value && gmtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y-%m-%d", &tm))
+		phx_buf_addf(b, "%s", text);
+}
+
+static const struct cli_column columns[] = {
+	{.head = "NUMBER", .path = "serial"},
+	{.head = "NAME", .path = "name"},
+	{.head = "KIND", .path = "kind"},
+	{.head = "UNTIL", .path = "expires_s", .put = put_day},
+	{.head = "STATE", .path = "", .put = put_state},
+};
+
+int cmd_cert_list(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *rows = NULL;
+	int code = all_rows(cli, &rows);
+	if (code)
+		return code;
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "certs", rows);
+	return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, whole);
+}
+
+static int revoke_one(struct cli *cli, const json_t *row)
+{
+	PHX_AUTO_FREE char *path = phx_path("/v1/certs/%s/revoke", phx_json_str(row, "serial", ""));
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:s}", "name", phx_json_str(row, "name", ""), "reason",
+					       cli_opt(cli, CLI_OPT_reason, ""));
+	if (!path || !body)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	int code = cli_call(cli, "POST", path, body, &answer);
+	if (!code)
+		fprintf(stderr, "phx: certificate %s of %s %s\n", phx_json_str(row, "serial", ""),
+			phx_json_str(row, "name", ""),
+			phx_json_bool(answer, "changed", true) ? "is revoked" : "was revoked already");
+	return code;
+}
+
+/* A file that is there; -ENOENT: it is not. The row is a new reference. */
+static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
+{
+	struct phx_cert_info info;
+	PHX_AUTO_FREE char *pem = NULL;
+	if (access(path, F_OK) < 0)
+		return -ENOENT;
+	int r = phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, err);
+	r = r < 0 ? r : phx_cert_info_pem(pem, path, &info, err);
+	if (r == 0 && (info.kind == PHX_CERT_NODE || info.kind == PHX_CERT_SERVER))
+		r = phx_err_set(err, -EINVAL, "%s: it is that of a %s; only people's are revoked (a node's ends with phx node rm)",
+				path, phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+	if (r == 0)
+		*ret = row_of(&info);
+	return r == -ENOENT ? -EIO : r;
+}
+
+/* Those of a name or a number. */
+static int revoke_known(struct cli *cli, const char *word)
+{
+	PHX_AUTO_JSON json_t *rows = NULL;
+	int code = all_rows(cli, &rows), n = 0;
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row)
+	{
+		bool its = phx_str_eq(phx_json_str(row, "serial", ""), word) || phx_str_eq(phx_json_str(row, "name", ""), word);
+		n += its;
+		if (!code && its)
+			code = revoke_one(cli, row);
+	}
+	if (!code && !n)
+		code = cli_fail(CLI_USAGE, "'%s' is no file, and no certificate of that name or number was issued here", word);
+	return code;
+}
+
+int cmd_cert_revoke(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *row = NULL;
+	struct phx_err err = {0};
+	int r = row_of_file(cli_arg(cli, 0), &row, &err);
+	if (r == -ENOENT)
+		return revoke_known(cli, cli_arg(cli, 0));
+	return r < 0 ? cli_fail_err(r, &err) : revoke_one(cli, row);
 }

@@ -172,6 +172,9 @@ HANDLER(api_balance);
 HANDLER(api_node_add);
 HANDLER(api_action);
 HANDLER(api_reload);
+/* api_certs.c */
+HANDLER(api_certs);
+HANDLER(api_cert_revoke);
 /* api_jobs.c */
 HANDLER(api_job_submit);
 HANDLER(api_jobs);

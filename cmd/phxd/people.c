@@ -48,6 +48,17 @@ static enum person of_certificate(enum phx_cert_kind kind)
 	return PERSON_NOBODY;
 }
 
+/* A certificate that was revoked is none, from the event on. Those of nodes are told by their keys. */
+static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
+{
+	if (peer->via == PHX_HTTP_UNIX || !peer->has_cert || peer->cert.kind == PHX_CERT_NODE)
+		return false;
+	const struct phx_state *s = engine_lock(d->engine);
+	bool is = phx_state_revoked(s, peer->cert.serial);
+	engine_unlock(d->engine);
+	return is;
+}
+
 enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
 {
 	if (peer->via == PHX_HTTP_UNIX) {
@@ -55,7 +66,7 @@ enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
 			return PERSON_PROVIDER;
 		return in_group(peer->uid, peer->gid, d->cfg.service_group) ? PERSON_SERVICE_PROVIDER : PERSON_USER;
 	}
-	return peer->has_cert ? of_certificate(peer->cert.kind) : PERSON_NOBODY;
+	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind) : PERSON_NOBODY;
 }
 
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
@@ -87,8 +98,11 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum person le
 	enum person p = person_of(d, phx_http_peer(q));
 	if (least == PERSON_NODE ? p == PERSON_NODE : p >= least)
 		return true;
-	char text[160];
-	snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s", names[least], names[p]);
+	char text[200];
+	if (is_revoked(d, phx_http_peer(q)))
+		snprintf(text, sizeof(text), "not permitted: your certificate %s is revoked", phx_http_peer(q)->cert.serial);
+	else
+		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s", names[least], names[p]);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
 }

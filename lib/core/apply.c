@@ -205,6 +205,7 @@ static const handler handlers[] = {
 	[PHX_EV_re_destroy] = phx_apply_re_operate,
 	[PHX_EV_re_use] = phx_apply_re_use,
 	[PHX_EV_re_queue] = phx_apply_re_queue,
+	[PHX_EV_cert_revoke] = phx_apply_cert_revoke,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 

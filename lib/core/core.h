@@ -61,7 +61,7 @@ struct phx_event {
 	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or ""; key_result without step: key id */
 	/* node_add, enrol */
 	struct phx_list macs; /* struct phx_mac */
-	char serial[64];
+	char serial[64]; /* cert_revoke: the certificate's number; `name` is whose it was */
 	char uuid[40];
 	char ip[46];
 	char token_sha256[65];

@@ -103,6 +103,9 @@ int phx_apply_enrol(struct phx_apply *a);
 /* label.c */
 int phx_apply_node_label(struct phx_apply *a);
 
+/* people.c */
+int phx_apply_cert_revoke(struct phx_apply *a);
+
 /* live.c */
 /** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);

@@ -86,6 +86,13 @@ static const struct phx_field re_fields[] = {
 };
 const struct phx_record phx_re_record = PHX_RECORD("RE", struct phx_re, re_fields);
 
+static const struct phx_field revoked_fields[] = {
+	PHX_STR(struct phx_revoked, serial),
+	PHX_STR(struct phx_revoked, name),
+	PHX_I64(struct phx_revoked, at_ms),
+};
+const struct phx_record phx_revoked_record = PHX_RECORD("certificate", struct phx_revoked, revoked_fields);
+
 static int ledger_save(const void *live, void *ret_image)
 {
 	return phx_ledger_save(live, ret_image);
@@ -121,6 +128,7 @@ static const struct phx_field state_fields[] = {
 	PHX_LIST(struct phx_state, jobs, &phx_job_record),
 	PHX_LIST(struct phx_state, doomed_keys, &phx_doomed_key_record),
 	PHX_LIST(struct phx_state, res, &phx_re_record),
+	PHX_LIST(struct phx_state, revoked, &phx_revoked_record),
 	PHX_LIVE(struct phx_state, ledger, &ledger_live),
 };
 const struct phx_record phx_state_record = PHX_RECORD("state", struct phx_state, state_fields);
@@ -184,6 +192,14 @@ struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *ma
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
 {
 	return FIND(&s->res, struct phx_re, name);
+}
+
+const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial)
+{
+	PHX_LIST_EACH(struct phx_revoked, c, &s->revoked)
+		if (!strcmp(c->serial, serial))
+			return c;
+	return NULL;
 }
 
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)

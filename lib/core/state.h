@@ -113,6 +113,14 @@ struct phx_doomed_key {
 };
 extern const struct phx_record phx_doomed_key_record;
 
+/** A person's certificate that counts no more. */
+struct phx_revoked {
+	char serial[64];	 /* lower-case hexadecimal digits */
+	char name[PHX_NAME_MAX]; /* whose it was, as far as it was said */
+	int64_t at_ms;
+};
+extern const struct phx_record phx_revoked_record;
+
 struct phx_index; /* core/index.h */
 
 struct phx_state {
@@ -129,6 +137,7 @@ struct phx_state {
 	struct phx_list jobs;  /* struct phx_job, by id */
 	struct phx_list doomed_keys; /* struct phx_doomed_key */
 	struct phx_list res;	     /* struct phx_re */
+	struct phx_list revoked;     /* struct phx_revoked, as they were */
 	struct phx_ledger *ledger;   /* NULL until there was an RE */
 	struct phx_index *index;     /* follows from the rest, in no record; NULL until the first event is applied */
 };
@@ -143,6 +152,8 @@ struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *ma
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
+/** NULL: the certificate of this number is not revoked. */
+const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 static inline bool phx_job_is_open(const struct phx_job *j)
 {

@@ -7,7 +7,9 @@
 #include "pki/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -255,13 +257,28 @@ static int subject_text(const X509_NAME *subject, int nid, char *ret, size_t ret
 	return fits ? 0 : -EINVAL;
 }
 
-int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, struct phx_err *err)
+/* What tells it from every other certificate of the CA, and how long it is good. */
+static int serial_text(X509 *x, char *ret, size_t ret_size)
 {
-	const unsigned char *p = der;
-	PHX_AUTO_CERT X509 *x = n_der <= PHX_PEM_MAX ? d2i_X509(NULL, &p, (long)n_der) : NULL;
-	if (!x || p != (const unsigned char *)der + n_der)
-		return phx_pki_fail(err, -EINVAL, "not a certificate");
-	struct phx_cert_info info = { 0 };
+	const ASN1_INTEGER *serial = X509_get0_serialNumber(x);
+	const unsigned char *bytes = ASN1_STRING_get0_data(serial);
+	int n = ASN1_STRING_length(serial);
+	if (n < 1 || (size_t)n * 2 >= ret_size)
+		return -EINVAL;
+	for (int i = 0; i < n; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int64_t expiry_of(const X509 *x)
+{
+	struct tm tm;
+	return ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+static int info_of(X509 *x, struct phx_cert_info *ret, struct phx_err *err)
+{
+	struct phx_cert_info info = { .expires_s = expiry_of(x) };
 	char organisation[16], unit[32];
 	const X509_NAME *subject = X509_get_subject_name(x);
 	if (subject_text(subject, NID_organizationName, organisation, sizeof(organisation)) < 0 ||
@@ -275,6 +292,8 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 	if (r < 0)
 		return phx_err_prefix(err, r, "certificate of '%s'", info.name);
 	info.kind = (enum phx_cert_kind)kind;
+	if (serial_text(x, info.serial, sizeof(info.serial)) < 0)
+		return phx_err_set(err, -EINVAL, "certificate of '%s': its number is none", info.name);
 	EVP_PKEY *key = X509_get0_pubkey(x);
 	if (!key)
 		return phx_pki_fail(err, -EINVAL, "certificate of '%s': no usable key", info.name);
@@ -282,4 +301,19 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 	if (r == 0)
 		*ret = info;
 	return r;
+}
+
+int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, struct phx_err *err)
+{
+	const unsigned char *p = der;
+	PHX_AUTO_CERT X509 *x = n_der <= PHX_PEM_MAX ? d2i_X509(NULL, &p, (long)n_der) : NULL;
+	if (!x || p != (const unsigned char *)der + n_der)
+		return phx_pki_fail(err, -EINVAL, "not a certificate");
+	return info_of(x, ret, err);
+}
+
+int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret, struct phx_err *err)
+{
+	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, what, err);
+	return x ? info_of(x, ret, err) : -EINVAL;
 }

@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 
+#define PHX_SERIAL_MAX 64      /* RFC 5280: 20 bytes at most */
 #define PHX_FINGERPRINT_MAX 72 /* "sha256:" + 64 hex digits + NUL */
 
 /** What a certificate says about its holder: the subject is O=phoenix, OU=KIND, CN=NAME. */
@@ -42,8 +43,12 @@ struct phx_cert_info {
 	enum phx_cert_kind kind;
 	char name[PHX_NAME_MAX];
 	char fingerprint[PHX_FINGERPRINT_MAX];
+	char serial[PHX_SERIAL_MAX]; /* lower-case hexadecimal digits, in pairs */
+	int64_t expires_s; /* since 1970 */
 };
 int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, struct phx_err *err);
+/** The same of a certificate in PEM; `what` names it in errors. */
+int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret, struct phx_err *err);
 
 /* ---- signatures (Ed25519) and digests ---- */
 #define PHX_SIG_SIZE 64

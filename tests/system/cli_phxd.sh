@@ -242,6 +242,37 @@ by_certificate() {
 	run remote alice node drain c2 --reason remote
 	[ "$status" = 0 ] && grep -q 'by provider:alice' <(phx events -n 20) && phx node resume c2 --wait --timeout 20 2>/dev/null
 }
+# what was lost is refused at once, and after a restart; what is issued later in the same name is good
+revoked_is_refused() {
+	local serial
+	run phx cert issue carol --kind provider --out "$WORK/carol"
+	run remote carol node list -o name --fold
+	[ "$status" = 0 ] || return 1
+	serial=$(phx cert list -o json | jq -r '.certs[] | select(.name == "carol") | .serial')
+	[ "$serial" = "$(openssl x509 -in "$WORK/carol/cert.pem" -noout -serial | cut -d= -f2 | tr A-F a-f)" ] || return 1
+	run phx cert revoke carol --reason 'her laptop is gone'
+	said 0 err "certificate $serial of carol is revoked" || return 1
+	run remote carol node list
+	said 77 err "your certificate $serial is revoked" || return 1
+	run phx cert issue carol --kind provider --out "$WORK/carol2"
+	run remote carol2 node list
+	[ "$status" = 0 ] || return 1
+	head_kill
+	head_start
+	run remote carol node list
+	[ "$status" = 77 ] || return 1
+	run remote carol2 node list
+	[ "$status" = 0 ] && grep -q 'is revoked: her laptop is gone (by uid:0)' <(phx events -n 50) || return 1
+	run phx cert revoke "$WORK/carol2/cert.pem"
+	run remote carol2 node list
+	[ "$status" = 77 ] && [ "$(phx cert list -o json | jq '[.certs[] | select(.name == "carol" and .revoked)] | length')" = 2 ] || return 1
+	run phx cert revoke "$serial"
+	said 0 err 'was revoked already' || return 1
+	run phx cert revoke nobody-of-this-name
+	said 64 err 'is no file' || return 1
+	run remote alice cert list
+	[ "$status" = 0 ]
+}
 no_certificate_no_entry() {
 	mkdir -p "$WORK/eve" && cp "$WORK/alice/ca.pem" "$WORK/eve"
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$WORK/eve/key.pem" -out "$WORK/eve/cert.pem" \
@@ -275,7 +306,7 @@ for t in packages_of_the_head images_of_the_head announces lists_what_comes show
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
-	bad_role_is_told_with_its_line not_permitted by_certificate no_certificate_no_entry forgets head_is_gone; do
+	bad_role_is_told_with_its_line not_permitted by_certificate revoked_is_refused no_certificate_no_entry forgets head_is_gone; do
 	check $t $t
 done
 exit "$FAILED"

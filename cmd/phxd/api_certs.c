@@ -1,0 +1,42 @@
+/* Certificates of people that count no more. They are issued by the command line
+ * on the head, which is where the CA is; here they end. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+
+void api_certs(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	PHX_AUTO_JSON json_t *list = json_array();
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_revoked, c, &s->revoked)
+		json_array_append_new(list, phx_json_from_record(&phx_revoked_record, c));
+	engine_unlock(d->engine);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "revoked", list);
+	phx_http_reply_json(q, 200, j);
+}
+
+void api_cert_revoke(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_err err = { 0 };
+	struct phx_outcome out = { 0 };
+	struct phx_event ev = { .kind = PHX_EV_cert_revoke };
+	PHX_AUTO_JSON json_t *body = body_json(q);
+	if (!body)
+		return;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	if (PHX_STR_SET(ev.serial, phx_http_param(q, 0)) < 0 || PHX_STR_SET(ev.name, phx_json_str(body, "name", "")) < 0 ||
+	    PHX_STR_SET(ev.text, phx_json_str(body, "reason", "")) < 0) {
+		phx_http_reply_error(q, -EINVAL, "serial, name or reason: too long");
+		return;
+	}
+	int r = engine_submit(d->engine, &ev, &out, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = json_pack("{s:b}", "changed", out.changed);
+	phx_outcome_fini(&out);
+	phx_http_reply_json(q, 200, j);
+}

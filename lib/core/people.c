@@ -1,0 +1,38 @@
+/* People's certificates that count no more. They are known by their numbers: a
+ * name may be given a new one. Called by apply.c. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { REVOKED_MAX = 10000 };
+
+static bool is_serial(const char *s)
+{
+	size_t n = strlen(s);
+	return n >= 2 && n % 2 == 0 && strspn(s, "0123456789abcdef") == n;
+}
+
+int phx_apply_cert_revoke(struct phx_apply *a)
+{
+	const struct phx_event *ev = a->ev;
+	if (!is_serial(ev->serial))
+		return phx_err_set(a->err, -EINVAL, "serial: '%s' is no number of a certificate: pairs of hexadecimal digits",
+				   ev->serial);
+	if (ev->name[0] && !phx_name_valid(ev->name))
+		return phx_err_set(a->err, -EINVAL, "name: '%s' is no name", ev->name);
+	if (phx_state_revoked(a->s, ev->serial))
+		return 0;
+	if (a->s->revoked.n >= REVOKED_MAX)
+		return phx_err_set(a->err, -ENOSPC, "%d certificates are revoked: make a new CA", REVOKED_MAX);
+	struct phx_revoked *c = phx_list_push(&a->s->revoked, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	PHX_STR_SET(c->serial, ev->serial);
+	PHX_STR_SET(c->name, ev->name);
+	c->at_ms = a->s->now_ms;
+	a->out->changed = true;
+	phx_note(a, NULL, "certificate %s%s%s is revoked%s%.120s", c->serial, c->name[0] ? " of " : "", c->name,
+		 ev->text[0] ? ": " : "", ev->text);
+	return 0;
+}
