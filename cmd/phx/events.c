@@ -266,6 +266,18 @@ static int follow(struct cli *cli, int64_t after)
 	return CLI_OK; /* what could not be written, main tells */
 }
 
+/* Older events than there are were asked for: from when on they are kept. */
+static void tell_first(const json_t *status, int64_t after)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf when = {0};
+	int64_t first = phx_json_int(status, "first_seq", 0);
+	if (first <= after + 1)
+		return;
+	put_clock(&when, phx_json_int(status, "first_ms", 0));
+	fprintf(stderr, "phx: the journal begins with event %lld of %s; older events are not kept\n", (long long)first,
+		when.data ? when.data : "?");
+}
+
 int cmd_events(struct cli *cli)
 {
 	uint64_t lines = LINES;
@@ -278,6 +290,7 @@ int cmd_events(struct cli *cli)
 	/* of one node, the last ones may lie far back */
 	if (lines && !cli_has(cli, CLI_OPT_node) && seq > (int64_t)lines)
 		after = seq - (int64_t)lines;
+	tell_first(status, after);
 	code = print_past(cli, &after, (size_t)lines);
 	return code || !cli_has(cli, CLI_OPT_follow) ? code : follow(cli, after);
 }

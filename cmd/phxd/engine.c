@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 
+enum { DAY_MS = 24 * 3600 * 1000 };
 enum { RETRY_MS = 2000 }; /* between two tries to write while the journal refuses */
 
 struct engine {
@@ -119,9 +120,22 @@ static int load_state(struct engine *e, struct phx_state *ret, struct phx_err *e
 	int r = load_snapshot(e, INT64_MAX, ret, err);
 	while (r == -EBADMSG) {
 		fprintf(stderr, "phxd: %s; going on from an older one\n", err->text);
+		phx_err_clear(err);
 		*ret = (struct phx_state){ 0 };
 		r = load_snapshot(e, e->snapshot_seq, ret, err);
 	}
+	return r;
+}
+
+/* Events that were forgotten are in the snapshots; without those nothing leads to what is there. */
+static int check_reach(struct engine *e, const struct phx_state *s, struct phx_err *err)
+{
+	uint64_t first;
+	int64_t time_ms;
+	int r = phx_store_first(e->store, &first, &time_ms, err);
+	if (r == 0 && first > s->seq + 1)
+		r = phx_err_set(err, -EPROTO, "the journal begins with event %llu, and no sound snapshot reaches there",
+				(unsigned long long)first);
 	return r;
 }
 
@@ -131,6 +145,7 @@ static int reload(struct engine *e, struct phx_err *err)
 	struct phx_state fresh = { 0 };
 	int r = load_state(e, &fresh, err);
 	struct replay rp = { &fresh, err };
+	r = r ? r : check_reach(e, &fresh, err);
 	r = r ? r : phx_store_events(e->store, fresh.seq, 0, NULL, replay_event, &rp, err);
 	r = r ? r : phx_state_check(&fresh, err);
 	if (r < 0) {
@@ -169,9 +184,13 @@ static int snapshot(struct engine *e, struct phx_err *err)
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, &e->state);
 	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
 	int r = text ? phx_store_snapshot(e->store, e->state.seq, text, err) : -ENOMEM;
-	if (r == 0)
-		e->snapshot_seq = e->state.seq;
-	return r;
+	if (r < 0)
+		return r;
+	e->snapshot_seq = e->state.seq;
+	/* what cannot be forgotten now is tried again after the next one */
+	if (e->config.keep_days)
+		phx_store_prune(e->store, e->state.now_ms - (int64_t)e->config.keep_days * DAY_MS, NULL);
+	return 0;
 }
 
 void engine_close(struct engine *e)

@@ -19,6 +19,7 @@ typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
 struct engine_config {
 	const char *journal;
 	uint32_t snapshot_every;
+	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
 	const char *site_key_path; /* signs erase records */
 	engine_act_fn act;
 	engine_commit_fn committed;

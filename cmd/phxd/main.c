@@ -130,6 +130,7 @@ static int open_engine(struct daemon *d, struct phx_err *err)
 {
 	struct engine_config config = { .journal = d->cfg.journal,
 					.snapshot_every = d->cfg.snapshot_every,
+					.keep_days = d->cfg.journal_keep_days,
 					.site_key_path = d->site_key_path,
 					.act = act,
 					.committed = committed,

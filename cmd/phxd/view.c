@@ -76,6 +76,17 @@ static json_t *view_children(struct daemon *d)
 	return a;
 }
 
+/* Where the journal begins: what is older was forgotten. */
+static void add_first(struct daemon *d, json_t *j)
+{
+	uint64_t first;
+	int64_t time_ms;
+	if (phx_store_first(engine_store(d->engine), &first, &time_ms, NULL) < 0)
+		return;
+	json_object_set_new(j, "first_seq", json_integer((json_int_t)first));
+	json_object_set_new(j, "first_ms", json_integer((json_int_t)time_ms));
+}
+
 json_t *view_status(struct daemon *d)
 {
 	struct phx_err readonly = { 0 };
@@ -98,6 +109,7 @@ json_t *view_status(struct daemon *d)
 			      (json_int_t)s->nodes.n, "up", up, "states", states, "pools", pools);
 	engine_unlock(d->engine);
 	json_object_set_new(j, "children", view_children(d));
+	add_first(d, j);
 	return j;
 }
 

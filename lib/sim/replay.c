@@ -156,30 +156,34 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 	return r;
 }
 
-/* Number of the first event; 0 without any. */
-static int take_first(void *arg, const struct phx_store_event *stored)
+static int begin_from(struct replay *rp, uint64_t seq, const char *snapshot)
 {
-	*(uint64_t *)arg = stored->seq;
+	PHX_AUTO_JSON json_t *j = NULL;
+	int r = phx_json_parse(snapshot, strlen(snapshot), &j, rp->err);
+	r = r < 0 ? r : phx_json_to_record(&phx_state_record, j, &rp->state, rp->err);
+	if (r < 0)
+		return phx_err_prefix(rp->err, -EBADMSG, "snapshot %llu", (unsigned long long)seq);
+	rp->out->from_snapshot = seq;
 	return 0;
 }
 
-/* From the beginning where the journal reaches back so far, else from the newest snapshot. */
+/* From the beginning where the journal reaches back so far; else from the older snapshot if all that follows it is
+ * there, so that the newest is compared; else from that one. */
 static int begin_state(struct replay *rp, struct phx_store *store)
 {
-	PHX_AUTO_JSON json_t *j = NULL;
-	uint64_t first = 0;
+	PHX_AUTO_FREE char *older = NULL;
+	uint64_t first = 0, older_seq = 0;
+	int64_t time_ms;
 	int r = phx_store_latest(store, &rp->snapshot_seq, &rp->snapshot, rp->err);
-	r = r < 0 ? r : phx_store_events(store, 0, 1, NULL, take_first, &first, rp->err);
+	r = r < 0 ? r : phx_store_first(store, &first, &time_ms, rp->err);
 	if (r < 0)
 		return r;
 	if (first <= 1 || !rp->snapshot)
 		return phx_state_init(&rp->state);
-	r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &j, rp->err);
-	r = r < 0 ? r : phx_json_to_record(&phx_state_record, j, &rp->state, rp->err);
-	if (r < 0)
-		return phx_err_prefix(rp->err, -EBADMSG, "snapshot %llu", (unsigned long long)rp->snapshot_seq);
-	rp->out->from_snapshot = rp->snapshot_seq;
-	return 0;
+	r = phx_store_latest_before(store, rp->snapshot_seq, &older_seq, &older, rp->err);
+	if (r == 0 && older && first <= older_seq + 1)
+		return begin_from(rp, older_seq, older);
+	return r < 0 ? r : begin_from(rp, rp->snapshot_seq, rp->snapshot);
 }
 
 /* The store would lock any file, and make a journal of an empty one. */

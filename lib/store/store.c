@@ -14,7 +14,7 @@
 
 enum { SCHEMA = 1 };
 
-enum statement { APPEND, ERASURE, SNAPSHOT, FORGET, LATEST, EVENTS, ERASURES, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
+enum statement { APPEND, ERASURE, SNAPSHOT, FORGET, LATEST, PRUNE, FIRST, EVENTS, ERASURES, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
 
 static const char *const sql[] = {
 	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions) VALUES(?,?,?,?,?,?)",
@@ -22,6 +22,10 @@ static const char *const sql[] = {
 	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state) VALUES(?,?)",
 	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 2)",
 	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
+	/* the older of two snapshots still has all that follows it */
+	[PRUNE] = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE time_ms<?1 AND seq<="
+		  "(SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots) ORDER BY seq LIMIT 10000)",
+	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
 	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events"
 		   " WHERE seq>?1 AND (?2 IS NULL OR node=?2) ORDER BY seq LIMIT ?3",
 	[ERASURES] = "SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
@@ -299,6 +303,30 @@ int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const 
 	}
 	sqlite3_reset(s->st[EVENTS]);
 	sqlite3_clear_bindings(s->st[EVENTS]);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	sqlite3_bind_int64(s->st[PRUNE], 1, (sqlite3_int64)before_ms);
+	int r = step_done(s, PRUNE, err);
+	r = r < 0 ? r : sqlite3_changes(s->db);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms, struct phx_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	int rc = sqlite3_step(s->st[FIRST]);
+	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(s, rc, err);
+	if (r == 0) {
+		*ret_seq = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s->st[FIRST], 0) : 0;
+		*ret_time_ms = rc == SQLITE_ROW ? sqlite3_column_int64(s->st[FIRST], 1) : 0;
+	}
+	sqlite3_reset(s->st[FIRST]);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -50,6 +50,13 @@ int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const 
 		     void *arg, struct phx_err *err);
 uint64_t phx_store_last(struct phx_store *s);
 
+/** Forget events from before that time, at most 10,000 at once: of those that the older of two snapshots contains, so that
+ * a start needs none of them even where the newest snapshot is damaged. Erase records stay. How many, or a negative
+ * errno. */
+int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err);
+/** The oldest event that is kept; 0 and 0 without any. */
+int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms, struct phx_err *err);
+
 typedef int (*phx_store_erasure_fn)(void *arg, const struct phx_store_erasure *e);
 int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg, struct phx_err *err);
 

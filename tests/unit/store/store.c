@@ -530,9 +530,47 @@ static void readers_beside_the_writer(void **state)
 
 #define STORE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* ---- forgetting ---- */
+
+static uint64_t first_kept(void)
+{
+	uint64_t seq;
+	int64_t time_ms;
+	assert_int_equal(phx_store_first(store, &seq, &time_ms, &err), 0);
+	assert_int_equal(time_ms, (int64_t)seq * 1000);
+	return seq;
+}
+
+static void test_only_what_both_snapshots_have_is_forgotten(void **state)
+{
+	(void)state;
+	uint64_t seq = 99;
+	int64_t time_ms = 99;
+	assert_int_equal(phx_store_first(store, &seq, &time_ms, &err), 0);
+	assert_int_equal(seq + (uint64_t)time_ms, 0);
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0);
+	for (uint64_t i = 1; i <= 30; i++)
+		assert_int_equal(phx_store_append(store, i, (int64_t)i * 1000, "tick", "", "{}", "[]", NULL, &err), 0);
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0); /* no snapshot */
+	assert_int_equal(phx_store_snapshot(store, 10, "{}", &err), 0);
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0); /* one: if it is damaged, all is needed */
+	assert_int_equal(phx_store_snapshot(store, 20, "{}", &err), 0);
+	assert_int_equal(phx_store_prune(store, 5000, &err), 4); /* by age */
+	assert_int_equal(first_kept(), 5);
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 6); /* not beyond the older snapshot */
+	assert_int_equal(first_kept(), 11);
+	reopen();
+	assert_int_equal(phx_store_last(store), 30);
+	assert_int_equal(phx_store_append(store, 31, 31000, "tick", "", "{}", "[]", NULL, &err), 0);
+	assert_int_equal(phx_store_snapshot(store, 31, "{}", &err), 0);
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 10);
+	assert_int_equal(first_kept(), 21);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_only_what_both_snapshots_have_is_forgotten, setup, teardown),
 		STORE_TEST(an_empty_journal),
 		STORE_TEST(appended_is_there_after_reopening),
 		STORE_TEST(walks_from_limit_and_node),
