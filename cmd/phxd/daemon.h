@@ -13,6 +13,7 @@
 struct live;  /* live.c: liveness and long polls */
 struct exec;  /* exec.c: actions to drivers */
 struct waits; /* waits.c: clients that wait for events */
+struct slurm; /* slurm.c: REs whose jobs Slurm starts */
 struct balance; /* balance.c: use of web instances, tables of directors */
 
 struct daemon {
@@ -25,6 +26,7 @@ struct daemon {
 	struct exec *exec;
 	struct waits *waits;
 	struct balance *balance;
+	struct slurm *slurm;
 	struct phx_children *children;
 	struct phx_http_server *http;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
@@ -91,6 +93,14 @@ void balance_heard(struct balance *b, const char *node, const json_t *running, c
 /** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean use over the
  * instances of each web RE goes to the core. Returns ms until it wants to be called again. */
 int balance_tick(struct balance *b);
+
+/* ---- slurm.c ---- */
+
+int slurm_new(struct daemon *d, struct slurm **ret);
+/** Waits for the commands that are running. Safe on NULL. */
+void slurm_free(struct slurm *s);
+/** Time passes: each RE with Slurm as its engine is looked after. Returns ms until it wants to be called again. */
+int slurm_tick(struct slurm *s);
 
 /* ---- catalog.c ---- */
 

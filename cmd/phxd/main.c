@@ -53,6 +53,7 @@ static int turn(struct loop *l)
 	ms = min(ms, live_tick(l->d->live));
 	ms = min(ms, waits_tick(l->d->waits));
 	ms = min(ms, balance_tick(l->d->balance));
+	ms = min(ms, slurm_tick(l->d->slurm));
 	uint64_t now;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
 	sd_event_source_set_time(l->timer, now + (uint64_t)ms * 1000);
@@ -193,6 +194,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : live_new(d, &d->live);
 	r = r ? r : waits_new(d, &d->waits);
 	r = r ? r : balance_new(d, &d->balance);
+	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
 	r = r ? r : catalog_load(d, NULL, err);
 	if (r == 0)
@@ -210,6 +212,7 @@ static void stop(struct daemon *d)
 	live_stop(d->live);
 	waits_stop(d->waits);
 	phx_http_server_free(d->http);
+	slurm_free(d->slurm);
 	exec_free(d->exec);
 	net_stop(d);
 	balance_free(d->balance);

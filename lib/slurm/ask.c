@@ -123,6 +123,38 @@ static int drop_twins(struct phx_slurm_report *r, struct phx_err *err)
 	return 0;
 }
 
+struct place {
+	const char *node, *job;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	return strcmp(((const struct place *)a)->node, ((const struct place *)b)->node);
+}
+
+/* A node is given as a whole: of parts of nodes nobody here knows. */
+static int check_whole(const struct phx_list *jobs, struct phx_err *err)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list places = { 0 };
+	PHX_LIST_EACH(struct phx_engine_job, j, jobs)
+		PHX_LIST_EACH(struct phx_engine_host, h, &j->hosts)
+		{
+			struct place *p = phx_list_push(&places, sizeof(*p));
+			if (!p)
+				return -ENOMEM;
+			*p = (struct place){ h->node, j->id };
+		}
+	if (places.n)
+		qsort(places.items, places.n, sizeof(struct place), by_node);
+	for (uint32_t i = 1; i < places.n; i++) {
+		const struct place *p = PHX_LIST_AT(&places, struct place, i);
+		if (!by_node(p - 1, p))
+			return phx_err_set(err, -EPROTO, "jobs %s and %s are both on %s: give whole nodes (OverSubscribe=EXCLUSIVE)",
+					   p[-1].job, p->job, p->node);
+	}
+	return 0;
+}
+
 int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err)
 {
 	struct phx_slurm_report got = { 0 };
@@ -136,6 +168,7 @@ int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, s
 		if (got.nodes.n)
 			qsort(got.nodes.items, got.nodes.n, sizeof(struct phx_engine_node), by_name);
 		r = drop_twins(&got, err);
+		r = r ? r : check_whole(&got.jobs, err);
 	}
 	if (r < 0)
 		phx_slurm_report_fini(&got);

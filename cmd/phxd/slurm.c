@@ -1,0 +1,300 @@
+/* Batch REs whose jobs Slurm starts: one thread each asks its Slurm, tells the
+ * core what changed, and carries out what the core orders then. Soft state that
+ * a restart may lose: the first report after it is told whole. Decides nothing.
+ *
+ *   ask ──▶ changes as an event ──▶ orders of the core ──▶ commands ──▶ soon again
+ *    │ no answer: told once, nothing is done                (nothing to do: in a second)
+ *
+ * Lock order: nothing asks the engine while it holds this lock. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "slurm/slurm.h"
+
+enum {
+	TICK_MS = 200,
+	POLL_MS = 1000,	  /* without anything to do */
+	AGAIN_MS = 100,	  /* after something was done */
+	LOOK_MS = 100,	  /* for orders that other events brought */
+	COMMAND_MS = 10000, /* for one command */
+};
+
+/** One RE and its Slurm. */
+struct worker {
+	struct slurm *owner;
+	char re[PHX_NAME_MAX];
+	char conf[sizeof(((struct phx_agreement *)0)->slurm_conf)];
+	pthread_t thread;
+	bool ended; /* to be joined; under the lock */
+	/* of its thread alone */
+	struct phx_slurm_report known; /* what the core was told */
+	bool told;		       /* there is such */
+	bool troubled;		       /* the core was told that there is no answer */
+	uint64_t seq;		       /* the state in which there was nothing to do */
+};
+
+struct slot {
+	struct worker *worker; /* where it is stays the same: its thread has it */
+};
+
+struct slurm {
+	struct daemon *d;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct phx_list workers; /* struct slot */
+	bool stop;
+};
+
+int slurm_new(struct daemon *d, struct slurm **ret)
+{
+	struct slurm *s = calloc(1, sizeof(*s));
+	pthread_condattr_t attr;
+	if (!s)
+		return -ENOMEM;
+	s->d = d;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret = s;
+	return 0;
+}
+
+/* ---- one round ---- */
+
+/* Is Slurm still this RE's engine, and by which configuration? */
+static bool attached(struct worker *w)
+{
+	const struct phx_state *s = engine_lock(w->owner->d->engine);
+	const struct phx_re *re = phx_state_re(s, w->re);
+	bool is = re && re->attached;
+	if (is)
+		PHX_STR_SET(w->conf, re->agreement.slurm_conf[0] ? re->agreement.slurm_conf : PHX_SLURM_CONF_DEFAULT);
+	engine_unlock(w->owner->d->engine);
+	return is;
+}
+
+static int submit(struct worker *w, struct phx_event *ev)
+{
+	struct phx_err err = { 0 };
+	ev->kind = PHX_EV_re_queue;
+	PHX_STR_SET(ev->by, "phxd");
+	PHX_STR_SET(ev->re, w->re);
+	int r = engine_submit(w->owner->d->engine, ev, NULL, &err);
+	if (r < 0 && r != -ENOENT && r != -EINVAL)
+		fprintf(stderr, "phxd: Slurm of RE %s: %s\n", w->re, err.text);
+	return r;
+}
+
+static void tell_trouble(struct worker *w, const char *why)
+{
+	struct phx_event ev = { 0 };
+	snprintf(ev.text, sizeof(ev.text), "%s", why);
+	submit(w, &ev);
+	w->troubled = true;
+}
+
+/* From now on `now` is what the core knows (taken); nothing, when it did not take it: the next is told whole. */
+static void remember(struct worker *w, struct phx_slurm_report *now, bool told)
+{
+	phx_slurm_report_fini(&w->known);
+	w->known = (struct phx_slurm_report){ 0 };
+	if (told)
+		w->known = *now;
+	else
+		phx_slurm_report_fini(now);
+	w->told = told;
+}
+
+static int tell_changes(struct worker *w, const struct phx_slurm *slurm, struct phx_slurm_report *now)
+{
+	struct phx_event ev;
+	int r = phx_slurm_changes(w->told ? &w->known : NULL, now, &ev);
+	if (r < 0) {
+		phx_slurm_report_fini(now);
+		return r;
+	}
+	phx_slurm_ask_ends(slurm, &ev.engine_jobs, NULL); /* what it does not know any more has ended somehow */
+	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n)
+		r = submit(w, &ev);
+	phx_event_fini(&ev);
+	remember(w, now, r == 0);
+	w->troubled = w->troubled && r < 0;
+	return r;
+}
+
+static int take_orders(struct worker *w, struct phx_list *ret)
+{
+	const struct phx_state *s = engine_lock(w->owner->d->engine);
+	int r = phx_core_engine_orders(s, w->re, ret);
+	w->seq = s->seq;
+	engine_unlock(w->owner->d->engine);
+	return r;
+}
+
+/* Returns how many there were. One that fails ends the round: what follows it may rely on it, and all are derived anew. */
+static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	struct phx_err err = { 0 };
+	take_orders(w, &orders);
+	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
+		if (phx_slurm_tell(slurm, o, &err) < 0) {
+			fprintf(stderr, "phxd: Slurm of RE %s: %s %s: %s\n", w->re, phx_enum_name(&phx_engine_act_names, o->kind),
+				o->target, err.text);
+			break;
+		}
+	return orders.n;
+}
+
+/* Returns when to do the next. */
+static int do_round(struct worker *w)
+{
+	struct phx_slurm slurm = { .conf = w->conf, .timeout_ms = COMMAND_MS };
+	struct phx_slurm_report now = { 0 };
+	struct phx_err err = { 0 };
+	int r = phx_slurm_conf_check(w->conf, &err);
+	r = r ? r : phx_slurm_ask(&slurm, &now, &err);
+	if (r < 0) {
+		tell_trouble(w, err.text[0] ? err.text : strerror(-r));
+		return POLL_MS;
+	}
+	if (tell_changes(w, &slurm, &now) < 0)
+		return POLL_MS;
+	return obey(w, &slurm) ? AGAIN_MS : POLL_MS;
+}
+
+/* ---- its thread ---- */
+
+static bool has_orders(struct worker *w)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	uint64_t before = w->seq;
+	const struct phx_state *s = engine_lock(w->owner->d->engine);
+	bool same = s->seq == before;
+	engine_unlock(w->owner->d->engine);
+	return !same && take_orders(w, &orders) == 0 && orders.n;
+}
+
+/* False when all is to stop. */
+static bool wait_ms(struct slurm *s, int ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
+		;
+	bool go_on = !s->stop;
+	pthread_mutex_unlock(&s->lock);
+	return go_on;
+}
+
+/* Until the time has come, or there is something to be done. */
+static bool rest(struct worker *w, int ms)
+{
+	for (; ms > 0; ms -= LOOK_MS) {
+		if (!wait_ms(w->owner, ms < LOOK_MS ? ms : LOOK_MS))
+			return false;
+		if (!w->troubled && has_orders(w))
+			return true;
+	}
+	return true;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	while (attached(w) && rest(w, do_round(w)))
+		;
+	phx_slurm_report_fini(&w->known);
+	pthread_mutex_lock(&w->owner->lock);
+	w->ended = true;
+	pthread_mutex_unlock(&w->owner->lock);
+	return NULL;
+}
+
+/* ---- REs come and go; on the loop's thread ---- */
+
+static bool has_worker(struct slurm *s, const char *re)
+{
+	PHX_LIST_EACH(struct slot, slot, &s->workers)
+		if (!strcmp(slot->worker->re, re))
+			return true;
+	return false;
+}
+
+static void start_worker(struct slurm *s, const char *re)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	struct slot *slot = phx_list_push(&s->workers, sizeof(*slot));
+	if (w && slot) {
+		w->owner = s;
+		PHX_STR_SET(w->re, re);
+		slot->worker = w;
+		if (pthread_create(&w->thread, NULL, work, w) == 0)
+			return;
+	}
+	if (slot)
+		s->workers.n--; /* again at the next tick */
+	free(w);
+}
+
+static void join_ended(struct slurm *s, bool all)
+{
+	for (uint32_t i = s->workers.n; i-- > 0;) {
+		struct worker *w = PHX_LIST_AT(&s->workers, struct slot, i)->worker;
+		pthread_mutex_lock(&s->lock);
+		bool ended = w->ended || all;
+		pthread_mutex_unlock(&s->lock);
+		if (!ended)
+			continue;
+		pthread_join(w->thread, NULL);
+		phx_list_remove(&s->workers, sizeof(struct slot), i);
+		free(w);
+	}
+}
+
+int slurm_tick(struct slurm *s)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list names = { 0 };
+	const struct phx_state *state = engine_lock(s->d->engine);
+	PHX_LIST_EACH(struct phx_re, re, &state->res)
+	{
+		struct phx_word *name = re->attached ? phx_list_push(&names, sizeof(*name)) : NULL;
+		if (name)
+			PHX_STR_SET(name->text, re->name);
+	}
+	engine_unlock(s->d->engine);
+	join_ended(s, false);
+	PHX_LIST_EACH(struct phx_word, name, &names)
+		if (!has_worker(s, name->text))
+			start_worker(s, name->text);
+	return TICK_MS;
+}
+
+void slurm_free(struct slurm *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	join_ended(s, true);
+	phx_list_fini(&s->workers);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
