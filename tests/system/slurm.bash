@@ -1,0 +1,86 @@
+# A Slurm of the test's own: munged, slurmctld, and what starts real slurmd, all below $SLURM on loopback. Sourced after
+# agents.bash, or by whoever sets WORK.
+#
+#	slurm_init N        key, slurm.conf for n1..nN, munged
+#	slurmctld_start, slurmctld_kill, slurm_stop
+#	slurmd_script       what the package of a node runs
+
+SLURM=$WORK/slurm
+CTLD=
+MUNGED=
+
+# a free range of N ports below those that the kernel gives to clients
+slurm_ports() {
+	local n=$1 i
+	for (( ; ; )); do
+		SLURM_PORT=$((10000 + RANDOM % 9000))
+		for ((i = 0; i <= n; i++)); do port_free $((SLURM_PORT + i)) || continue 2; done
+		return
+	done
+}
+
+slurm_init() {
+	mkdir -p "$SLURM"/{state,spool,log} && chmod 755 "$SLURM" "$SLURM"/*
+	slurm_ports "$1"
+	(umask 077 && head -c 128 /dev/urandom >"$SLURM/munge.key")
+	cat >"$SLURM/slurm.conf" <<-END
+		ClusterName=test
+		SlurmctldHost=localhost(127.0.0.1)
+		SlurmctldPort=$SLURM_PORT
+		SlurmUser=root
+		SlurmdUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=$SLURM/munge.sock
+		StateSaveLocation=$SLURM/state
+		SlurmdSpoolDir=$SLURM/spool/%n
+		SlurmctldPidFile=$SLURM/slurmctld.pid
+		SlurmdPidFile=$SLURM/slurmd.%n.pid
+		SlurmctldLogFile=$SLURM/log/slurmctld.log
+		SlurmdLogFile=$SLURM/log/slurmd.%n.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		MpiDefault=none
+		SelectType=select/linear
+		SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=10000
+		SlurmdParameters=config_overrides
+		ReturnToService=2
+		SlurmdTimeout=60
+		MessageTimeout=5
+		KillWait=2
+		MaxJobCount=20000
+		NodeName=n[1-$1] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((SLURM_PORT + 1))-$((SLURM_PORT + $1))] CPUs=1 State=UNKNOWN
+		PartitionName=queue Nodes=ALL Default=YES State=UP OverSubscribe=EXCLUSIVE
+	END
+	munged --foreground --force --key-file="$SLURM/munge.key" --socket="$SLURM/munge.sock" --pid-file="$SLURM/munge.pid" \
+		--log-file="$SLURM/log/munge.log" --seed-file="$SLURM/munge.seed" --num-threads=4 >>"$SLURM/log/munged.out" 2>&1 &
+	MUNGED=$!
+	export SLURM_CONF=$SLURM/slurm.conf
+	until_true 15 test -S "$SLURM/munge.sock"
+}
+
+slurmctld_start() {
+	slurmctld "$@" -D -f "$SLURM_CONF" >>"$SLURM/log/slurmctld.out" 2>&1 &
+	CTLD=$!
+	until_true 60 sinfo -h
+}
+
+slurmctld_kill() {
+	{ kill -9 "$CTLD" && wait "$CTLD"; } 2>/dev/null
+	CTLD=
+}
+
+# shellcheck disable=SC2016 # for the script
+slurmd_script() {
+	printf 'node=${PHX_PACKAGE#%s/}\nnode=${node%%%%/*}\nexec slurmd -D -N "$node" -f %s\n' "$WORK" "$SLURM/slurm.conf"
+}
+
+# steps outlive their slurmd, and die with their job
+slurm_stop() {
+	local pid
+	[ -z "$CTLD" ] || timeout 20 scancel --full --signal=KILL --user=nobody 2>/dev/null
+	for pid in $(pgrep -f "^slurmstepd: " 2>/dev/null); do
+		grep -qzF "SLURM_CONF=$SLURM/" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid"
+	done
+	for pid in $CTLD $MUNGED; do { kill "$pid" && wait "$pid"; } 2>/dev/null; done
+	CTLD='' MUNGED=''
+}
