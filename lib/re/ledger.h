@@ -98,7 +98,8 @@ int phx_ledger_job_hold(struct phx_ledger *l, int re, uint64_t job, bool hold, i
 			struct phx_list *ret_actions);
 /** The web RE wants `instances` from now on (a demand series, or phx_ledger_sample()'s result). */
 int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t now_ms, struct phx_list *ret_actions);
-/** CPU use of one instance, millionths of its quota; the window's end (in phx_ledger_tick) makes it a demand. */
+/** CPU use of one instance, millionths of its quota; the window's end (in phx_ledger_tick) makes it a demand. A window
+ * in which an instance arrived begins anew there: its mean is over instances that were all there. */
 int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t now_ms);
 /** Nodes that were told to move have: `nodes` of what was coming to `re` (or FREE). */
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions);

@@ -4,6 +4,14 @@
 
 #include "re/internal.h"
 
+/* What was measured when there were fewer instances says nothing of how many are needed now. */
+static void more_instances(const struct phx_ledger *l, struct re *it, uint32_t nodes)
+{
+	it->r.idle += nodes;
+	if (nodes)
+		it->r.window = (struct phx_web_window){.began_ms = l->now_ms};
+}
+
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms,
 		       struct phx_list *ret_actions)
 {
@@ -19,7 +27,7 @@ int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, i
 	if (it && it->batch)
 		phx_batch_give(it->batch, nodes);
 	else if (it)
-		it->r.idle += nodes;
+		more_instances(l, it, nodes);
 	else if (!l->unlimited)
 		l->free += nodes;
 	return phx_re_finish(l);

@@ -36,6 +36,42 @@ static void fb_kills_the_smallest_latest(void **state)
 	cluster_fini(&c);
 }
 
+static void use_for(struct cluster *c, int web, int seconds, uint32_t ppm)
+{
+	for (int64_t end_ms = c->now_ms + seconds * 1000; c->now_ms < end_ms; c->now_ms += 1000) {
+		assert_int_equal(phx_ledger_sample(c->l, web, ppm, c->now_ms), 0);
+		cluster_tick(c);
+	}
+	cluster_tick(c);
+}
+
+/* One instance is overloaded; the second is 18 seconds on its way. What the first alone used must not ask for a third. */
+static void an_arrival_begins_a_window(void **state)
+{
+	struct cluster c;
+	(void)state;
+	cluster_init(&c, 5);
+	struct phx_agreement ab = agreement("b", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	struct phx_agreement aw = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 1);
+	cluster_activate(&c, &ab);
+	int w = cluster_activate(&c, &aw);
+	c.by_hand = true;
+	cluster_clear(&c);
+	use_for(&c, w, 20, 1000000);
+	assert_int_equal(cluster_counts(&c, w).want, 2);
+	assert_int_equal(c.out.n, 1);
+	struct phx_ledger_action move = *PHX_LIST_AT(&c.out, struct phx_ledger_action, 0);
+	use_for(&c, w, 18, 1000000);
+	cluster_confirm(&c, &move);
+	use_for(&c, w, 19, 600000);
+	assert_int_equal(cluster_counts(&c, w).want, 2);
+	use_for(&c, w, 1, 600000);
+	assert_int_equal(cluster_counts(&c, w).want, 2);
+	use_for(&c, w, 20, 900000);
+	assert_int_equal(cluster_counts(&c, w).want, 3);
+	cluster_fini(&c);
+}
+
 /* ---- who is whose partner ---- */
 
 static int try_activate(struct cluster *c, const struct phx_agreement *a, struct phx_err *err)
@@ -268,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fb_kills_the_smallest_latest),
+		cmocka_unit_test(an_arrival_begins_a_window),
 		cmocka_unit_test(partners_find_each_other),
 		cmocka_unit_test(a_partner_that_does_not_fit_is_refused),
 		cmocka_unit_test(nonsense_is_refused),
