@@ -171,7 +171,7 @@ static struct phx_said run_argv(const char *const *argv, const char *const *env)
 {
 	struct phx_run_result r = {0};
 	struct phx_err err = {0};
-	if (phx_run(&(struct phx_run){.argv = argv, .env_add = env, .timeout_ms = 30000}, &r, &err) < 0)
+	if (phx_run(&(struct phx_run){.argv = argv, .env_add = env, .timeout_ms = 300000}, &r, &err) < 0)
 		fail_msg("%s: %s", argv[0], err.text);
 	return (struct phx_said){r.status, r.out, r.errout};
 }
