@@ -158,10 +158,29 @@ static void web_nginx(void **state)
 	assert_int_not_equal(fetch("http://127.0.0.1/health", &body), 0);
 }
 
+/* The programs find their libraries in the package, and say what they lack. */
+static void slurm_compute(void **state)
+{
+	struct place *p = *state;
+	install(p, "slurm-compute");
+	PHX_AUTO_FREE char *base = phx_path("%s/slurm-compute/current", p->root), *out = NULL, *version = NULL;
+	PHX_AUTO_FREE char *slurmd = phx_path("%s/sbin/slurmd", base), *run_slurmd = phx_path("%s/bin/run-slurmd", base);
+	PHX_AUTO_FREE char *run_munged = phx_path("%s/bin/run-munged", base);
+	PHX_AUTO_FREE char *libs = phx_path("LD_LIBRARY_PATH=%s/lib/slurm-wlm", base);
+	const char *const ask[] = {slurmd, "-V", NULL}, *const start[] = {run_slurmd, NULL}, *const munged[] = {run_munged, NULL};
+	const char *const env[] = {libs, NULL}, *const nowhere[] = {"PHX_MUNGE_KEY=/nonexistent", "PHX_SLURMCTLD=", NULL};
+	assert_int_equal(run(ask, env, &version), 0);
+	assert_non_null(strstr(version, "slurm"));
+	assert_int_equal(run(start, nowhere, &out), 78);
+	free(PHX_TAKE(out));
+	if (access("/etc/munge/munge.key", F_OK) < 0)
+		assert_int_equal(run(munged, nowhere, &out), 78);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(batch_tools), TEST(web_nginx)};
+	const struct CMUnitTest tests[] = {TEST(batch_tools), TEST(web_nginx), TEST(slurm_compute)};
 	return cmocka_run_group_tests_name("role packages", tests, NULL, NULL);
 }
