@@ -70,6 +70,7 @@ static const struct cli_column job_columns[] = {
 	{.head = "KILLS", .path = "kills", .wide = true, .right = true},
 	{.head = "STATUS", .path = "status", .right = true},
 	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
+	{.head = "SLURM", .path = "engine_id", .wide = true},
 	{.head = "COMMAND", .path = "argv", .put = put_argv},
 };
 

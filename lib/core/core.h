@@ -37,7 +37,6 @@ extern const struct phx_record phx_engine_host_record;
 /** A job as an engine that is not ours tells of it. */
 struct phx_engine_job {
 	char id[32];	     /* its name there, as people know it */
-	char name[64];
 	char user[PHX_NAME_MAX];
 	uint32_t uid;
 	int state;	     /* enum phx_engine_job_state */

@@ -30,7 +30,6 @@ const struct phx_record phx_engine_host_record = PHX_RECORD("host", struct phx_e
 static const struct phx_field engine_job_fields[] = {
 #define J struct phx_engine_job
 	PHX_STR(J, id),
-	PHX_STR(J, name),
 	PHX_STR(J, user),
 	PHX_U32(J, uid),
 	PHX_ENUM(J, state, &phx_engine_job_state_names),

@@ -364,7 +364,7 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re, con
 		return NULL;
 	struct phx_word *name = phx_list_push(&j->argv, sizeof(*name));
 	if (name)
-		phx_str_copy(name->text, sizeof(name->text), t->name);
+		snprintf(name->text, sizeof(name->text), "(Slurm's job %s)", t->id); /* what it runs is not told */
 	j->id = ++a->s->last_job_id;
 	PHX_STR_SET(j->re, re->name);
 	PHX_STR_SET(j->engine_id, t->id);
