@@ -2,7 +2,7 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      all tests, one real lab boot included
+#   make check      all tests, a real lab boot and a short lab-share included
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
@@ -123,7 +123,7 @@ deps:
 # ---- tests ----
 
 SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
-LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh
+LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh tests/lab/share-short.sh
 
 check-layers:
 	$(Q)BUILD=$(BUILD) tests/check-layers
@@ -133,7 +133,7 @@ check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 
 check: deps
-	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(SIM_BIN) agent-bundle images packages
+	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 
 # the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
