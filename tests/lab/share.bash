@@ -228,7 +228,7 @@ wiped_variant() {
 	canary_everywhere "$1" || die "the canary is not on the disks of the queue's nodes"
 	first=$(hosts_of "pages$1")
 	submit_jobs "queue$1" "$2" 30
-	rates etc/sim/samples/web.csv 1998-06-10 4 22 120 "$(of_capacity 1.2)" >"$RUN/rates$1"
+	rates etc/sim/samples/web.csv 1998-06-10 4 22 120 "$(of_capacity 1.0)" >"$RUN/rates$1"
 	play_begins "$1" --hold 53
 	wait_for 400 "a second node serves pages$1" has_grown "pages$1"
 	node=$(hosts_of "pages$1" | tr ' ' '\n' | grep -vx "$first" | head -n 1)
