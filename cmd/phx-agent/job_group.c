@@ -48,60 +48,79 @@ static void count_all(const char *dir)
 		(void)!write(fd, controllers[i], strlen(controllers[i]));
 }
 
-void job_group_find(const char *tell_apart, char ret_base[JOB_GROUP_MAX])
+static bool is_version_2(const char *mount)
+{
+	struct statfs fs;
+	return statfs(mount, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+static void find_own(struct job_groups *ret)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-	char own[AGENT_PATH_MAX];
-	struct stat st;
-	ret_base[0] = '\0';
-	/* below systemd all groups are its own, but those that it was asked for */
-	if (sd_booted() > 0 || stat(tell_apart, &st) < 0 || own_group(own, sizeof(own)) < 0)
+	char own[AGENT_PATH_MAX], parent[JOB_GROUP_MAX];
+	if (own_group(own, sizeof(own)) < 0)
 		return;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(mounts); i++) {
-		struct statfs fs;
-		if (statfs(mounts[i], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+		if (!is_version_2(mounts[i]))
 			continue;
-		char base[JOB_GROUP_MAX];
-		snprintf(base, sizeof(base), "%s%s/phx-jobs-%lx", mounts[i], own, (unsigned long)st.st_ino);
-		char parent[JOB_GROUP_MAX];
 		snprintf(parent, sizeof(parent), "%s%s", mounts[i], own);
-		if (access(parent, W_OK) < 0)
-			return;
-		memcpy(ret_base, base, sizeof(base));
+		if (access(parent, W_OK) == 0)
+			snprintf(ret->base, sizeof(ret->base), "%s%s/phx-jobs-%lx", mounts[i], own, ret->apart);
 		return;
 	}
 }
 
-static void group_path(const char *base, uint64_t id, uint32_t run, char ret[JOB_GROUP_MAX])
+void job_group_find(const char *tell_apart, bool whole_machine, struct job_groups *ret)
 {
-	ret[0] = '\0';
-	if (base[0] && snprintf(ret, JOB_GROUP_MAX, "%s/%" PRIu64 ".%u", base, id, run) >= JOB_GROUP_MAX)
+	struct stat st;
+	*ret = (struct job_groups){.scopes = sd_booted() > 0};
+	if (stat(tell_apart, &st) < 0)
+		return;
+	ret->apart = (unsigned long)st.st_ino;
+	/* below systemd all groups are its own, but those that it was asked for */
+	if (!ret->scopes)
+		find_own(ret);
+	else if (whole_machine && is_version_2("/sys/fs/cgroup"))
+		PHX_STR_SET(ret->base, "/sys/fs/cgroup/phx.slice/phx-jobs.slice");
+}
+
+void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char ret[96])
+{
+	snprintf(ret, 96, "phx-job-%lx-%" PRIu64 ".%u.scope", g->apart, id, run);
+}
+
+static void group_path(const struct job_groups *g, uint64_t id, uint32_t run, char ret[JOB_GROUP_MAX])
+{
+	char scope[96];
+	job_scope_name(g, id, run, scope);
+	int n = g->scopes ? snprintf(ret, JOB_GROUP_MAX, "%s/%s/job", g->base, scope)
+			  : snprintf(ret, JOB_GROUP_MAX, "%s/%" PRIu64 ".%u", g->base, id, run);
+	if (!g->base[0] || n >= JOB_GROUP_MAX)
 		ret[0] = '\0';
 }
 
-int job_group_make(const char *base, uint64_t id, uint32_t run, char ret_dir[JOB_GROUP_MAX])
+void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run, char ret_dir[JOB_GROUP_MAX])
 {
-	char procs[JOB_GROUP_MAX + 16];
-	group_path(base, id, run, ret_dir);
-	job_group_remove(base, id, run);
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", ret_dir);
-	if (base[0] && mkdir(base, 0755) == 0)
-		count_all(base);
-	int fd = ret_dir[0] && mkdir(ret_dir, 0755) == 0 ? open(procs, O_WRONLY | O_CLOEXEC) : -1;
-	if (fd < 0)
+	group_path(g, id, run, ret_dir);
+	job_group_remove(g, id, run);
+	if (!ret_dir[0] || g->scopes)
+		return;
+	if (mkdir(g->base, 0755) == 0)
+		count_all(g->base);
+	if (mkdir(ret_dir, 0755) < 0)
 		ret_dir[0] = '\0';
-	return fd;
 }
 
-void job_group_remove(const char *base, uint64_t id, uint32_t run)
+void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run)
 {
 	char dir[JOB_GROUP_MAX];
-	group_path(base, id, run, dir);
+	group_path(g, id, run, dir);
 	for (int i = 0; dir[0] && i < REMOVE_TRIES && rmdir(dir) < 0 && errno == EBUSY; i++) {
 		job_group_kill(dir);
 		agent_sleep_ms(10);
 	}
-	rmdir(base); /* as long as none is in it */
+	if (!g->scopes)
+		rmdir(g->base); /* as long as none is in it */
 }
 
 /* ---- by the keeper ---- */
@@ -127,6 +146,17 @@ static uint64_t number_at(const char *s)
 	while (*s >= '0' && *s <= '9')
 		v = v * 10 + (uint64_t)(*s++ - '0');
 	return v;
+}
+
+void job_group_enter(const char *dir)
+{
+	char path[JOB_GROUP_MAX + 16];
+	if (!dir[0])
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	(void)!write(fd, "0", 1);
+	close(fd);
 }
 
 int job_group_signal(const char *dir, int sig)

@@ -4,23 +4,45 @@
 #ifndef PHX_AGENT_JOB_GROUP_H
 #define PHX_AGENT_JOB_GROUP_H
 
+#include <sys/types.h>
+
 #include "base/util.h"
 #include "phx-agent/config.h"
 
 #define JOB_GROUP_MAX (AGENT_PATH_MAX + 256)
 
-/** Where groups of jobs are made: "phx-jobs-…" below this process' own group; `tell_apart` is a directory whose identity
- * tells agents of one machine apart. "" where version 2 is not there or not ours to write (systemd's tree is not). */
-void job_group_find(const char *tell_apart, char ret_base[JOB_GROUP_MAX]);
+/** Where groups of jobs are. */
+struct job_groups {
+	char base[JOB_GROUP_MAX];    /* "" nowhere */
+	bool scopes;		     /* each below a unit of systemd, which is asked for it */
+	unsigned long apart;	     /* tells agents of one machine apart */
+};
 
-/** Make the group of a run, empty; its path in ret_dir, and cgroup.procs opened: -1 and "" when it cannot be made. What an earlier
- * one of that name still held is killed. */
-int job_group_make(const char *base, uint64_t id, uint32_t run, char ret_dir[JOB_GROUP_MAX]);
+/** Find where groups of jobs can be made: "phx-jobs-…" below this process' own group, or, where systemd runs the machine
+ * and the agent has it for itself, scopes in phx-jobs.slice, outside of the agent's own unit. `tell_apart` is a directory
+ * whose identity tells agents of one machine apart. base "" where version 2 is not there or not ours to write. */
+void job_group_find(const char *tell_apart, bool whole_machine, struct job_groups *ret);
+
+/** Make the group of a run, empty; its path in ret_dir, "" when it cannot be made. What an earlier one of that name still
+ * held is killed. One that is a scope's is only named here: job_scope_start() makes it. */
+void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run, char ret_dir[JOB_GROUP_MAX]);
 
 /** Kill what is left in the group of a run, and remove it. None is fine. */
-void job_group_remove(const char *base, uint64_t id, uint32_t run);
+void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run);
+
+/* ---- job_scope.c ---- */
+
+/** Have systemd put `keeper` into the scope of the run, outside of the agent's unit, and make the group of the job in it
+ * (where job_group_make() said). The scope ends with its last process. stop_ms: how long the job may take when the
+ * machine goes down; its keeper is then told to have it run again. */
+int job_scope_start(const struct job_groups *g, uint64_t id, uint32_t run, pid_t keeper, uint32_t stop_ms,
+		    struct phx_err *err);
+/** Name of the scope. */
+void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char ret[96]);
 
 /* By the directory, "" = none. Async-signal-safe, to be called by the keeper. */
+/** The calling process goes into it. */
+void job_group_enter(const char *dir);
 /** Signal each process of it once; how many there were. -ENOENT no group. */
 int job_group_signal(const char *dir, int sig);
 /** All at once, forks included; before Linux 5.14 one by one. Negative: no group. */

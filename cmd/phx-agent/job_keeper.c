@@ -63,8 +63,7 @@ static void job_exec(const struct job_keeper *k, int out)
 	setsid();
 	process_reset_signals();
 	forgo_favour();
-	if (k->group_fd >= 0)
-		(void)!write(k->group_fd, "0", 1);
+	job_group_enter(k->group);
 	int null = open("/dev/null", O_RDONLY);
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
@@ -326,12 +325,27 @@ static void keep_four(int fds[4])
 	close_from(7);
 }
 
-void job_keeper_run(const struct job_keeper *k)
+/* Its scope is made for it by the agent, which needs its number for that. */
+static void wait_for_group(struct job_keeper *k)
+{
+	char said = '0';
+	if (k->go_fds[0] < 0)
+		return;
+	close(k->go_fds[1]);
+	while (read(k->go_fds[0], &said, 1) < 0 && errno == EINTR)
+		;
+	close(k->go_fds[0]);
+	if (said != '1')
+		k->group = "";
+}
+
+void job_keeper_run(struct job_keeper *k)
 {
 	int pipe_fds[2], out = open(k->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	setsid();
 	prctl(PR_SET_NAME, "phx-job");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	wait_for_group(k);
 	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		publish_end(k, NULL);
 	struct watch w = {.k = k, .left = JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};

@@ -32,7 +32,7 @@ struct job_keeper {
 	const char *end_tmp;  /* "STATUS FORCED CPU_MS MEMORY_BYTES WHY\n" is written here ... */
 	const char *end_path; /* ... and published here */
 	const char *group;    /* directory of its control group, "" none */
-	int group_fd;         /* cgroup.procs of it, -1 none */
+	int go_fds[2];	      /* a pipe: '1' says that its group is there, anything else that there is none; -1 none to wait for */
 	int lock_fd;          /* locked (flock) as long as the keeper lives; gets "KEEPER SESSION\n" */
 	int contact_fd;       /* int64_t: when the head was last heard, on job_clock_ms(); -1 = no lease */
 	uint32_t lease_ms, grace_ms, checkpoint_ms;
@@ -45,6 +45,6 @@ int64_t job_clock_ms(void);
 
 /** Runs in a fresh child of the agent, all signals blocked: starts the job in a session (and control group) of its own, copies its output,
  * waits, ends it as it is told, kills what it left, publishes its end. Never returns. Async-signal-safe calls only. */
-void job_keeper_run(const struct job_keeper *k) __attribute__((noreturn));
+void job_keeper_run(struct job_keeper *k) __attribute__((noreturn));
 
 #endif

@@ -33,7 +33,7 @@ struct running {
 struct jobs {
 	struct job_store store;
 	char node_dir[AGENT_PATH_MAX + 8];
-	char groups[JOB_GROUP_MAX];
+	struct job_groups groups;
 	int contact_fd;
 	jobs_ended_fn ended;
 	void *arg;
@@ -85,7 +85,7 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 /* A keeper that was killed has left its job behind. */
 static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 {
-	job_group_remove(j->groups, run.id, run.run);
+	job_group_remove(&j->groups, run.id, run.run);
 	if (session > 1)
 		kill(-session, SIGKILL);
 }
@@ -159,6 +159,19 @@ static pid_t fork_blocked(void)
 	return pid;
 }
 
+/* The keeper waits for its scope. Without one the job runs as where there are no groups. */
+static void let_go(const struct jobs *j, struct job_run run, struct job_keeper *k, pid_t keeper)
+{
+	struct phx_err err = {0};
+	uint32_t stop_ms = k->checkpoint_ms + k->grace_ms + DIE_MS;
+	bool there = keeper > 0 && job_scope_start(&j->groups, run.id, run.run, keeper, stop_ms, &err) == 0;
+	if (keeper > 0 && !there)
+		agent_log("job %" PRIu64 ": no control group: %s", run.id, err.text);
+	(void)!write(k->go_fds[1], there ? "1" : "0", 1);
+	phx_close_fd(&k->go_fds[0]);
+	phx_close_fd(&k->go_fds[1]);
+}
+
 static int fork_keeper(const struct jobs *j, struct job_run run, struct job_keeper *k, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *output = job_store_output(&j->store, run);
@@ -175,13 +188,18 @@ static int fork_keeper(const struct jobs *j, struct job_run run, struct job_keep
 	if (lock_fd < 0)
 		return lock_fd;
 	k->lock_fd = lock_fd;
-	PHX_AUTO_CLOSE int group_fd = job_group_make(j->groups, run.id, run.run, group);
-	k->group_fd = group_fd;
+	job_group_make(&j->groups, run.id, run.run, group);
 	k->group = group;
+	k->go_fds[0] = k->go_fds[1] = -1;
+	if (group[0] && j->groups.scopes && pipe2(k->go_fds, O_CLOEXEC) < 0)
+		return phx_err_set(err, -errno, "job %" PRIu64 ": %s", run.id, strerror(errno));
 	pid_t pid = fork_blocked();
 	if (pid == 0)
 		job_keeper_run(k);
-	return pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
+	int r = pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
+	if (k->go_fds[0] >= 0)
+		let_go(j, run, k, r);
+	return r;
 }
 
 static int64_t goodbye_of(const struct phx_job *job)
@@ -409,7 +427,7 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 	r = r ? r : open_contact(j, err);
 	if (r < 0)
 		return r;
-	job_group_find(j->store.dir, j->groups);
+	job_group_find(j->store.dir, c->whole_machine, &j->groups);
 	return job_store_each(&j->store, take_up, j);
 }
 

@@ -29,6 +29,7 @@ typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 
 struct jobs_config {
 	const char *state_dir, *cache_dir, *run_dir; /* borrowed during jobs_new() */
+	bool whole_machine; /* systemd may be asked for scopes */
 	jobs_ended_fn ended;
 	void *arg;
 };

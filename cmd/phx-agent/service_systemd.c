@@ -6,93 +6,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 
-#include "phx-agent/log.h"
 #include "phx-agent/service.h"
+#include "phx-agent/systemd.h"
 
-enum { DEFAULT_GRACE_S = 10, JOB_TIMEOUT_MS = 30000 };
-
-#define DEST "org.freedesktop.systemd1"
-#define MANAGER "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
-
-struct systemd {
-	sd_bus *bus;
-};
-
-static int bus_fail(sd_bus_error *e, int r, const char *what, struct phx_err *err)
-{
-	phx_err_set(err, r, "%s: %s", what, e->message ? e->message : strerror(-r));
-	sd_bus_error_free(e);
-	return r;
-}
+enum { DEFAULT_GRACE_S = 10 };
 
 static void unit_name(const char *service, char ret[128])
 {
 	snprintf(ret, 128, "phx-%s.service", service);
-}
-
-/* ---- waiting for a job of systemd ---- */
-
-struct job_wait {
-	char path[128];
-	char result[32]; /* "" until it ended */
-};
-
-static int on_job_removed(sd_bus_message *m, void *arg, sd_bus_error *unused)
-{
-	struct job_wait *w = arg;
-	uint32_t id;
-	const char *path, *unit, *result;
-	(void)unused;
-	if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) >= 0 && phx_str_eq(path, w->path))
-		PHX_STR_SET(w->result, result);
-	return 0;
-}
-
-static int wait_job(struct systemd *s, struct job_wait *w, uint32_t timeout_ms, struct phx_err *err)
-{
-	int64_t end = agent_now_ms() + timeout_ms;
-	while (!w->result[0]) {
-		int64_t left = end - agent_now_ms();
-		int r = sd_bus_process(s->bus, NULL);
-		if (r < 0)
-			return phx_err_set(err, r, "bus: %s", strerror(-r));
-		if (r > 0)
-			continue;
-		if (left <= 0)
-			return phx_err_set(err, -ETIMEDOUT, "systemd did not finish in time");
-		r = sd_bus_wait(s->bus, (uint64_t)left * 1000);
-		if (r < 0 && r != -EINTR)
-			return phx_err_set(err, r, "bus: %s", strerror(-r));
-	}
-	return phx_str_eq(w->result, "done") ? 0 : phx_err_set(err, -EIO, "systemd: %s", w->result);
-}
-
-/* Sends `call` (taken) whose answer is the path of a job, and waits for that job. */
-static int call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_ms, struct phx_err *err)
-{
-	struct job_wait w = {0};
-	sd_bus_slot *slot = NULL;
-	sd_bus_message *reply = NULL;
-	sd_bus_error e = SD_BUS_ERROR_NULL;
-	const char *path;
-	int r = sd_bus_match_signal(s->bus, &slot, DEST, MANAGER, "JobRemoved", on_job_removed, &w);
-	if (r >= 0)
-		r = sd_bus_call(s->bus, call, 0, &e, &reply);
-	sd_bus_message_unref(call);
-	if (r >= 0)
-		r = sd_bus_message_read(reply, "o", &path);
-	if (r >= 0)
-		r = PHX_STR_SET(w.path, path);
-	/* not loaded = not running */
-	bool gone = sd_bus_error_has_name(&e, "org.freedesktop.systemd1.NoSuchUnit");
-	r = gone ? 0 : r < 0 ? bus_fail(&e, r, "systemd", err) : wait_job(s, &w, timeout_ms, err);
-	if (gone)
-		sd_bus_error_free(&e);
-	sd_bus_message_unref(reply);
-	sd_bus_slot_unref(slot);
-	return r;
 }
 
 /* ---- units ---- */
@@ -106,9 +28,9 @@ static int unit_property(struct systemd *s, const char *unit, const char *interf
 	if (r < 0)
 		return r;
 	if (type[0] == 's')
-		r = sd_bus_get_property_string(s->bus, DEST, path, interface, name, NULL, ret);
+		r = sd_bus_get_property_string(s->bus, SYSTEMD_DEST, path, interface, name, NULL, ret);
 	else
-		r = sd_bus_get_property_trivial(s->bus, DEST, path, interface, name, NULL, type[0], ret);
+		r = sd_bus_get_property_trivial(s->bus, SYSTEMD_DEST, path, interface, name, NULL, type[0], ret);
 	free(path);
 	return r < 0 ? -ENOENT : 0;
 }
@@ -116,7 +38,7 @@ static int unit_property(struct systemd *s, const char *unit, const char *interf
 static bool unit_active(struct systemd *s, const char *unit)
 {
 	PHX_AUTO_FREE char *state = NULL;
-	return unit_property(s, unit, DEST ".Unit", "ActiveState", "s", &state) == 0 &&
+	return unit_property(s, unit, SYSTEMD_DEST ".Unit", "ActiveState", "s", &state) == 0 &&
 	       (phx_str_eq(state, "active") || phx_str_eq(state, "activating") || phx_str_eq(state, "reloading") ||
 		phx_str_eq(state, "deactivating"));
 }
@@ -124,7 +46,7 @@ static bool unit_active(struct systemd *s, const char *unit)
 static bool already_runs(struct systemd *s, const char *unit, const char *description)
 {
 	PHX_AUTO_FREE char *text = NULL;
-	return unit_active(s, unit) && unit_property(s, unit, DEST ".Unit", "Description", "s", &text) == 0 &&
+	return unit_active(s, unit) && unit_property(s, unit, SYSTEMD_DEST ".Unit", "Description", "s", &text) == 0 &&
 	       phx_str_eq(text, description);
 }
 
@@ -181,15 +103,10 @@ static int append_properties(sd_bus_message *m, const struct service_command *c)
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
-static int new_call(struct systemd *s, const char *method, sd_bus_message **ret)
-{
-	return sd_bus_message_new_method_call(s->bus, ret, DEST, MANAGER, method);
-}
-
 static int start_unit(struct systemd *s, const char *unit, const struct service_command *c, struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
-	int r = new_call(s, "StartTransientUnit", &m);
+	int r = systemd_new_call(s, "StartTransientUnit", &m);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "ss", unit, "replace");
 	if (r >= 0)
@@ -200,13 +117,13 @@ static int start_unit(struct systemd *s, const char *unit, const struct service_
 		sd_bus_message_unref(m);
 		return phx_err_set(err, r, "bus message: %s", strerror(-r));
 	}
-	return call_job(s, m, JOB_TIMEOUT_MS, err);
+	return systemd_call_job(s, m, SYSTEMD_JOB_MS, err);
 }
 
 /* A failed unit keeps its name until it is reset. */
 static void reset_unit(struct systemd *s, const char *unit)
 {
-	sd_bus_call_method(s->bus, DEST, MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
+	sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
 }
 
 /* The quota is that of all services together; UINT64_MAX: none. The slice keeps it, whatever runs in it. */
@@ -214,13 +131,13 @@ static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
-	int r = new_call(s, "SetUnitProperties", &m);
+	int r = systemd_new_call(s, "SetUnitProperties", &m);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1, "CPUQuotaPerSecUSec", "t", us_per_s);
 	if (r >= 0)
 		r = sd_bus_call(s->bus, m, 0, &e, NULL);
 	sd_bus_message_unref(m);
-	return r < 0 ? bus_fail(&e, r, SERVICE_WEB_SLICE, err) : 0;
+	return r < 0 ? systemd_fail(&e, r, SERVICE_WEB_SLICE, err) : 0;
 }
 
 /* ---- the contract ---- */
@@ -232,14 +149,14 @@ static int systemd_stop(void *self, const char *name, struct service_proc *p, ui
 	char unit[128];
 	(void)p;
 	unit_name(name, unit);
-	int r = new_call(s, "StopUnit", &m);
+	int r = systemd_new_call(s, "StopUnit", &m);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "ss", unit, "replace");
 	if (r < 0) {
 		sd_bus_message_unref(m);
 		return phx_err_set(err, r, "bus message: %s", strerror(-r));
 	}
-	r = call_job(s, m, (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000 + JOB_TIMEOUT_MS, err);
+	r = systemd_call_job(s, m, (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000 + SYSTEMD_JOB_MS, err);
 	reset_unit(s, unit);
 	return r;
 }
@@ -269,8 +186,8 @@ static int systemd_running(void *self, const char *name, struct service_proc *p,
 		;
 	if (unit_active(s, unit))
 		return 1;
-	unit_property(s, unit, DEST ".Service", "ExecMainCode", "i", &code);
-	unit_property(s, unit, DEST ".Service", "ExecMainStatus", "i", &status);
+	unit_property(s, unit, SYSTEMD_DEST ".Service", "ExecMainCode", "i", &code);
+	unit_property(s, unit, SYSTEMD_DEST ".Service", "ExecMainStatus", "i", &status);
 	*ret_status = code == 0 || code == 1 /* CLD_EXITED */ ? status : 128 + status;
 	return 0;
 }
@@ -282,8 +199,8 @@ static int systemd_signal(void *self, const char *name, struct service_proc *p, 
 	char unit[128];
 	(void)p;
 	unit_name(name, unit);
-	int r = sd_bus_call_method(s->bus, DEST, MANAGER, "KillUnit", &e, NULL, "ssi", unit, "main", (int32_t)sig);
-	return r < 0 ? bus_fail(&e, r, unit, err) : 0;
+	int r = sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "KillUnit", &e, NULL, "ssi", unit, "main", (int32_t)sig);
+	return r < 0 ? systemd_fail(&e, r, unit, err) : 0;
 }
 
 static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
@@ -294,7 +211,7 @@ static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
 static void systemd_free(void *self)
 {
 	struct systemd *s = self;
-	sd_bus_flush_close_unref(s->bus);
+	systemd_close(s);
 	free(s);
 }
 
@@ -313,13 +230,10 @@ int service_systemd_new(const struct service_backend **ret, void **ret_self, str
 	struct systemd *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	int r = sd_bus_open_system(&s->bus);
-	if (r >= 0)
-		r = sd_bus_call_method(s->bus, DEST, MANAGER, "Subscribe", NULL, NULL, "");
+	int r = systemd_open(s, err);
 	if (r < 0) {
-		sd_bus_flush_close_unref(s->bus);
 		free(s);
-		return phx_err_set(err, r, "system bus: %s", strerror(-r));
+		return r;
 	}
 	*ret = &systemd_backend;
 	*ret_self = s;

@@ -39,6 +39,10 @@ make_conf() {
 		packages = [ "ipvs-look" ];
 		services = ( { name = "look"; package = "ipvs-look"; exec = [ "bin/look" ]; } );
 	END
+	sed -i 's/^packages.*/packages = [ "batch-tools", "restarter" ];/' "$MADE/roles/batch-compute.conf"
+	cat >>"$MADE/roles/batch-compute.conf" <<-END
+		services = ( { name = "restarter"; package = "restarter"; exec = [ "bin/restarter" ]; } );
+	END
 	sed "s|@ROLES@|$MADE/roles|" tests/lab/web-head.conf >"$MADE/head.conf"
 	sed "s|@HEAD@|$MADE/head.conf|" tests/lab/web.conf >"$MADE/lab.conf"
 }
@@ -63,7 +67,26 @@ pack_look() {
 	phx package build "$src" --out "$out" --sign-key "$DIR/state/pki/site.key" >/dev/null
 }
 
-up() { make_conf && lab up -f "$MADE/lab.conf" && pack_look && push_packages; }
+# what no job may do: it restarts the agent for one that asks for it
+pack_restarter() {
+	local src=$DIR/packages-restarter/src
+	mkdir -p "$src/files/bin" "$DIR/packages"
+	cat >"$src/files/bin/restarter" <<-'END'
+		#!/bin/sh
+		while :; do
+			sleep 0.5
+			[ -e /tmp/restart-agent ] || continue
+			rm -f /tmp/restart-agent
+			systemctl restart phx-agent
+			systemctl kill --kill-whom=all --signal=KILL phx-agent
+		done
+	END
+	chmod 755 "$src/files/bin/restarter"
+	printf 'name = "restarter";\nversion = "1";\narch = "all";\nsummary = "restarts the agent";\n' >"$src/package.conf"
+	phx package build "$src" --out "$DIR/packages" --sign-key "$DIR/state/pki/site.key" >/dev/null
+}
+
+up() { make_conf && lab up -f "$MADE/lab.conf" && pack_look && pack_restarter && push_packages; }
 boots() {
 	phx node power 'node[1-3]' on --wait --timeout 2m || return 1
 	for n in node1 node2 node3; do wait_for 240 "$n enrols" asked $n; done
@@ -101,6 +124,47 @@ both_answer() {
 	who=$(for i in 1 2 3 4 5 6; do in_lab curl -sf -m 5 "http://$VIP/health"; done | sort | uniq -c)
 	say "$(echo $who)"
 	grep -q node2 <<<"$who" && grep -q node3 <<<"$who"
+}
+
+# ---- jobs below systemd: each has a scope, nothing of it is left, and it does not mind its agent ----
+
+job_field() { curl_head "/v1/jobs/$1" | jq -r "$2"; }
+job_is() { [ "$(job_field "$1" .state)" = "$2" ]; }
+submit() { phx job submit --user nobody "$@" | grep -oE '[0-9]+' | head -n 1; }
+# the command lines on the node, one a line
+LIST='for f in /proc/[0-9]*/cmdline; do tr "\0" " " <$f; echo; done 2>/dev/null'
+jobs_have_scopes() {
+	local id
+	phx node assign node3 batch-compute --setup noop --wait --timeout 3m || return 1
+	id=$(submit -- sh -c 'cat /proc/self/cgroup; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done')
+	wait_for 60 "a job ends" job_is "$id" done
+	phx job output "$id" | sed 's/^/    /'
+	phx job output "$id" | grep -q "phx-jobs.slice/phx-job-.*-$id.0.scope/job" || return 1
+	say "CPU $(job_field "$id" .parts[0].cpu_ms) ms, memory $(job_field "$id" .parts[0].memory_peak_bytes) bytes"
+	# the memory of its group, not of the largest process of the agent
+	[ "$(job_field "$id" .parts[0].cpu_ms)" -gt 50 ] && [ "$(job_field "$id" .parts[0].memory_peak_bytes)" -lt 8000000 ] || return 1
+	# daemons in sessions of their own
+	id=$(submit --grace 2s -- sh -c 'setsid sh -c "setsid sleep 7654 & trap : TERM; sleep 7655" & sleep 7656')
+	wait_for 30 "it runs" job_is "$id" running
+	sleep 3
+	[ "$(node3_runs 'sleep 765[456]')" -ge 3 ] || die "the daemons do not run"
+	phx job cancel "$id" && wait_for 60 "it is over" job_is "$id" cancelled
+	[ "$(node3_runs 'sleep 765[456]')" = 0 ] || die "something of the job is left"
+}
+# how many processes of node3 are so
+node3_runs() {
+	local id
+	id=$(submit -- sh -c "$LIST")
+	wait_for 60 "the processes of node3" job_is "$id" done
+	phx job output "$id" | grep -c "^$1 "
+}
+agent_restarts_under_a_job() {
+	local id
+	id=$(submit -- sh -c 'a=$(systemctl show -P MainPID phx-agent); touch /tmp/restart-agent; sleep 15; b=$(systemctl show -P MainPID phx-agent); echo "agent $a then $b"; [ "$a" != "$b" ]')
+	wait_for 90 "the job ends" job_is "$id" done
+	phx job output "$id" | sed 's/^/    /'
+	[ "$(job_field "$id" .kills)" = 0 ] || die "it was killed"
+	phx node assign node3 web-server --setup noop --wait --timeout 3m && wait_for 10 "node3 is back" table_is "$(both)"
 }
 
 # ---- load; each request its own connection ----
@@ -264,6 +328,8 @@ check director_and_web_nodes_are_deployed deploys
 check kernel_table_is_the_wanted_one table_is_wanted
 check both_nodes_answer_behind_one_address both_answer
 check use_is_measured_against_the_quota use_is_of_the_quota
+check jobs_have_scopes jobs_have_scopes
+check agent_restarts_under_a_job agent_restarts_under_a_job
 check node_leaves_and_no_request_fails leaves_without_failures
 check node_comes_back_and_no_request_fails comes_back_without_failures
 check slow_requests_in_flight_survive slow_request_survives

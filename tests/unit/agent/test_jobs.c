@@ -33,7 +33,7 @@ static void on_end(void *arg, const struct job_end *end)
 static void start_agent(struct world *w)
 {
 	struct jobs_config config = {scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
-				     scratch_path(w->scratch, "run"), on_end, w};
+				     scratch_path(w->scratch, "run"), false, on_end, w};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 	jobs_heard(w->jobs, job_clock_ms());
@@ -566,10 +566,11 @@ static void test_usage(void **state)
 static void test_group_holds_all(void **state)
 {
 	struct world *w = *state;
-	char base[JOB_GROUP_MAX], script[400];
+	char script[400];
+	struct job_groups groups;
 	struct job_end end = {0};
-	job_group_find(scratch_path(w->scratch, "state/jobs"), base);
-	if (!base[0])
+	job_group_find(scratch_path(w->scratch, "state/jobs"), false, &groups);
+	if (!groups.base[0])
 		skip();
 	/* a daemon: its parent is gone and its session is its own */
 	snprintf(script, sizeof(script), "setsid sh -c 'sleep 302 & echo $! >%s/out/daemon' & cat /proc/self/cgroup; exec sleep 300",
@@ -588,9 +589,9 @@ static void test_group_holds_all(void **state)
 	PHX_AUTO_FREE char *text = read_text(end.output);
 	assert_non_null(strstr(text, "/32.0\n"));
 	char dir[JOB_GROUP_MAX + 8];
-	snprintf(dir, sizeof(dir), "%s/32.0", base);
+	snprintf(dir, sizeof(dir), "%s/32.0", groups.base);
 	WAIT_FOR(!exists(dir));
-	assert_false(exists(base)); /* the last one has gone */
+	assert_false(exists(groups.base)); /* the last one has gone */
 }
 
 static void test_hosts_for_mpi(void **state)
