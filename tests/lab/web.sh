@@ -266,7 +266,7 @@ event_ms() { curl_head "/v1/events?after=$2&limit=1000" | jq "[.events[] | selec
 re_serves() { [ "$(wanted | wc -w)" = "$1" ] && [ "$(has | wc -w)" = "$1" ]; }
 web_re_grows() {
 	phx node power node3 on >/dev/null
-	wait_for 120 "node3 is back" table_is "$(both)"
+	wait_for 300 "node3 is back" table_is "$(both)"
 	phx node release 'node[2-3]' --wait --timeout 3m || return 1
 	cat >"$MADE/shop.conf" <<-'END'
 		name = "shop";
@@ -283,7 +283,7 @@ web_re_grows() {
 		setup_policy = "noop";
 	END
 	phx re create "$MADE/shop.conf" && phx re activate shop || return 1
-	wait_for 60 "one node serves the RE" re_serves 1
+	wait_for 120 "one node serves the RE" re_serves 1
 	local granted served seq
 	seq=$(curl_head /v1/status | jq .seq)
 	load 60s /work/3 &
