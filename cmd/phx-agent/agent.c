@@ -102,6 +102,12 @@ static void job_reported(void *arg, uint64_t id, uint32_t run)
 	jobs_reported(a->jobs, (struct job_run){id, run});
 }
 
+static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run, struct phx_err *err)
+{
+	struct agent *a = arg;
+	return jobs_bring_back(a->jobs, c, (struct job_run){id, run}, err);
+}
+
 static void job_ended(void *arg, const struct job_end *end)
 {
 	struct agent *a = arg;
@@ -111,7 +117,7 @@ static void job_ended(void *arg, const struct job_end *end)
 			  end->forced, "cpu_ms", (json_int_t)end->cpu_ms, "memory_peak_bytes",
 			  (json_int_t)end->memory_peak_bytes, "text", end->text);
 	struct outbox_subject about = {true, end->run.id, end->run.run};
-	if (!j || outbox_put(a->outbox, about, j, end->output, job_reported, a) < 0)
+	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result", (unsigned long long)end->run.id);
 }
 
@@ -127,7 +133,7 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
-	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.whole_machine, job_ended, a};
+	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.whole_machine, job_ended, a, agent_client};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->cfg.whole_machine, &a->web);

@@ -70,11 +70,10 @@ static void job_exec(const struct job_keeper *k, int out)
 	dup2(out, STDERR_FILENO);
 	close_from(3);
 	umask(022);
-	int r = process_become(&k->user);
+	/* before the change of user: the way there need not be open to him */
+	int r = chdir(k->cwd) < 0 ? -errno : process_become(&k->user);
 	/* after the change of user, which clears it: without its keeper it has no lease */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (r == 0 && chdir("/tmp") < 0)
-		r = -errno;
 	if (r == 0) {
 		environ = (char **)k->env; /* looked up in the job's PATH, not in ours */
 		execvp(k->argv[0], k->argv);

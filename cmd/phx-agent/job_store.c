@@ -90,6 +90,7 @@ static bool parse_end(const char *text, struct job_end *ret)
 		return false;
 	ret->status = status;
 	ret->forced = forced;
+	ret->by_itself = why == JOB_WHY_NOTHING && !forced;
 	PHX_STR_SET(ret->text, whys[why]);
 	return true;
 }

@@ -18,25 +18,32 @@
 #include "phx-agent/job_env.h"
 #include "phx-agent/job_group.h"
 #include "phx-agent/job_keeper.h"
+#include "phx-agent/job_stage.h"
 #include "phx-agent/job_store.h"
 #include "phx-agent/log.h"
 
-enum { POLL_MS = 20, DIE_MS = 10000, STATUS_NEVER_RAN = 143 };
+enum { POLL_MS = 20, DIE_MS = 10000, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
 struct running {
 	struct job_run run;
 	bool ended;         /* and told, but not reported yet */
 	pid_t keeper;       /* our child, to be reaped; 0 = an earlier agent's */
 	int64_t goodbye_ms; /* how long it may take to end */
+	/* its files are being fetched, there is no keeper yet: */
+	bool staging;
+	int told; /* the signal that a keeper would have got; 0 none */
 };
 
 struct jobs {
 	struct job_store store;
 	char node_dir[AGENT_PATH_MAX + 8];
+	char stage[AGENT_PATH_MAX + 8]; /* directories of runs with files */
 	struct job_groups groups;
 	int contact_fd;
 	jobs_ended_fn ended;
 	void *arg;
+	jobs_client_fn client;
+	uint32_t n_staging; /* threads that fetch files */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -107,7 +114,7 @@ static void look_after_all(struct jobs *j)
 	for (uint32_t i = 0; i < j->list.n; i++) {
 		struct running *r = PHX_LIST_AT(&j->list, struct running, i);
 		struct job_end end = {0};
-		if (r->ended)
+		if (r->ended || r->staging)
 			continue;
 		look_after(j, r, &end);
 		if (!r->ended)
@@ -207,12 +214,13 @@ static int64_t goodbye_of(const struct phx_job *job)
 	return (int64_t)job->checkpoint_ms + job->grace_ms;
 }
 
-/* Known from here on, so that whatever happens it is never started again. */
-static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+static int start_run(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	struct job_run run = {job->id, job->kills};
 	struct job_env env = {0};
+	PHX_AUTO_FREE char *dir = job_stage_wanted(job) ? job_stage_dir(j->stage, run) : strdup("/tmp");
 	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid},
+			       .cwd = dir,
 			       .env = env.list,
 			       .lease_ms = job->lease_ms,
 			       .grace_ms = job->grace_ms,
@@ -221,18 +229,115 @@ static int launch(struct jobs *j, const struct phx_job *job, const char *node, s
 			       .limit_ms = job->estimate_ms};
 	PHX_AUTO_FREE char **argv = calloc(job->argv.n + 1, sizeof(*argv));
 	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, job->id);
-	if (!argv || !nodes)
+	if (!argv || !nodes || !dir)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->argv.n; i++)
 		argv[i] = PHX_LIST_AT(&job->argv, struct phx_word, i)->text;
 	k.argv = argv;
-	struct job_record rec = {.id = run.id, .run = run.run, .goodbye_ms = goodbye_of(job)};
-	int r = job_store_write(&j->store, &rec, err);
-	r = r ? r : job_env_make(job, node, nodes, &env, err);
+	int r = job_env_make(job, node, nodes, &env, err);
 	if (r == 0)
 		r = fork_keeper(j, run, &k, err);
 	job_env_fini(&env);
 	return r < 0 ? r : track(j, run, r, goodbye_of(job));
+}
+
+/* ---- files ---- */
+
+struct staging {
+	struct jobs *jobs;
+	struct phx_job job;
+	char node[PHX_NAME_MAX];
+};
+
+/* Is it still to be started? */
+static bool is_awaited(void *arg)
+{
+	const struct staging *s = arg;
+	struct jobs *j = s->jobs;
+	pthread_mutex_lock(&j->lock);
+	const struct running *r = find(j, (struct job_run){s->job.id, s->job.kills});
+	bool awaited = r && !r->told && !j->quit && !j->closed;
+	pthread_mutex_unlock(&j->lock);
+	return awaited;
+}
+
+/* It ends without having begun. Called with the lock, which is released for telling. */
+static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
+{
+	struct job_end end = {.run = r->run, .status = status, .forced = r->told == JOB_SIGNAL_RETURN};
+	PHX_STR_SET(end.text, r->told ? "" : text);
+	job_store_write_end(&j->store, r->run, status, NULL);
+	r->staging = false;
+	r->ended = true;
+	pthread_mutex_unlock(&j->lock);
+	j->ended(j->arg, &end);
+	pthread_mutex_lock(&j->lock);
+}
+
+static void *stage_thread(void *arg)
+{
+	struct staging *s = arg;
+	struct jobs *j = s->jobs;
+	struct job_run run = {s->job.id, s->job.kills};
+	struct phx_err err = {0};
+	struct job_stage_calls calls = {j->client, j->arg, is_awaited, s};
+	int r = job_stage_fetch(j->stage, &calls, &s->job, s->node, &err);
+	pthread_mutex_lock(&j->lock);
+	struct running *known = find(j, run);
+	bool go = known && !known->told && !j->closed;
+	if (r == 0 && go)
+		r = start_run(j, &s->job, s->node, &err);
+	known = find(j, run);
+	if (known && known->staging && !j->closed && (r < 0 || !go))
+		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED, err.text);
+	j->n_staging--;
+	pthread_cond_broadcast(&j->changed);
+	pthread_mutex_unlock(&j->lock);
+	phx_record_fini(&phx_job_record, &s->job);
+	free(s);
+	return NULL;
+}
+
+static int begin_staging(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_run run = {job->id, job->kills};
+	struct staging *s = calloc(1, sizeof(*s));
+	pthread_t thread;
+	int r = !s ? -ENOMEM : !j->client ? -EOPNOTSUPP : phx_record_copy(&phx_job_record, &s->job, job);
+	r = r ? r : track(j, run, 0, goodbye_of(job));
+	if (r == 0) {
+		s->jobs = j;
+		PHX_STR_SET(s->node, node);
+		find(j, run)->staging = true;
+		r = -pthread_create(&thread, NULL, stage_thread, s);
+	}
+	if (r < 0) {
+		untrack(j, run);
+		if (s)
+			phx_record_fini(&phx_job_record, &s->job);
+		free(s);
+		return phx_err_set(err, r, "job %" PRIu64 ": its files: %s", run.id, strerror(-r));
+	}
+	pthread_detach(thread);
+	j->n_staging++;
+	return 0;
+}
+
+/* Known from here on, so that whatever happens it is never started again. */
+static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_record rec = {.id = job->id, .run = job->kills, .goodbye_ms = goodbye_of(job)};
+	int r = job_store_write(&j->store, &rec, err);
+	if (r < 0)
+		return r;
+	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err) : start_run(j, job, node, err);
+}
+
+int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err)
+{
+	struct job_end end = {0};
+	job_store_read_end(&j->store, run, &end);
+	return end.by_itself ? job_stage_out(j->stage, c, run, err) : 0;
 }
 
 /* A run that is known already: its end is told again, unless it is on its way. */
@@ -255,6 +360,7 @@ static int replace(struct jobs *j, const struct job_record *rec, const struct ph
 	clear_away(j, old, session);
 	untrack(j, old);
 	job_store_forget(&j->store, old);
+	job_stage_drop(j->stage, old);
 	return launch(j, job, node, err);
 }
 
@@ -286,10 +392,12 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 
 /* ---- ending ---- */
 
-static void tell_keeper(struct jobs *j, const struct running *r, int sig)
+static void tell_keeper(struct jobs *j, struct running *r, int sig)
 {
 	pid_t keeper, session;
-	if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
+	if (r->staging)
+		r->told = sig;
+	else if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
 		kill(r->keeper, sig);
 	else if (job_store_alive(&j->store, r->run, &keeper, &session) && keeper > 1)
 		kill(keeper, sig);
@@ -389,6 +497,7 @@ void jobs_reported(struct jobs *j, struct job_run run)
 			unlink(nodes);
 	}
 	job_store_drop(&j->store, run);
+	job_stage_drop(j->stage, run);
 	job_store_prune(&j->store, tracked, j);
 	pthread_mutex_unlock(&j->lock);
 }
@@ -422,6 +531,7 @@ static int open_contact(struct jobs *j, struct phx_err *err)
 static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
 {
 	snprintf(j->node_dir, sizeof(j->node_dir), "%s/jobs", c->run_dir);
+	snprintf(j->stage, sizeof(j->stage), "%s-jobs", c->cache_dir);
 	int r = job_store_init(&j->store, c->state_dir, c->cache_dir, err);
 	r = r ? r : phx_dir_make(j->node_dir, 0755, err);
 	r = r ? r : open_contact(j, err);
@@ -438,6 +548,7 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 		return -ENOMEM;
 	j->ended = config->ended;
 	j->arg = config->arg;
+	j->client = config->client;
 	j->contact_fd = -1;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->changed, NULL);
@@ -469,6 +580,8 @@ void jobs_free(struct jobs *j)
 	pthread_mutex_lock(&j->lock);
 	j->quit = true;
 	pthread_cond_broadcast(&j->changed);
+	while (j->n_staging)
+		pthread_cond_wait(&j->changed, &j->lock);
 	pthread_mutex_unlock(&j->lock);
 	pthread_join(j->thread, NULL);
 	close(j->contact_fd);

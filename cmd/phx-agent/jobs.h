@@ -6,6 +6,7 @@
 #define PHX_AGENT_JOBS_H
 
 #include "core/state.h"
+#include "http/http.h"
 #include "phx-agent/config.h"
 
 /** One run of a job: a job that was killed to run again gets the next number. */
@@ -19,6 +20,7 @@ struct job_end {
 	struct job_run run;
 	int64_t status; /* exit status; 128 + signal; 255 lost; 126 could not be started */
 	bool forced;    /* the agent ended it (lease, drain) or lost it: it may run again */
+	bool by_itself; /* nobody ended it */
 	uint64_t cpu_ms, memory_peak_bytes;
 	char text[256];
 	char output[AGENT_PATH_MAX + 64]; /* path of what it wrote; may not exist */
@@ -27,11 +29,15 @@ struct job_end {
 /** Called from the jobs thread, once for every end (again after a restart of the agent until jobs_reported()). */
 typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 
+/** Makes a client; its caller frees it. */
+typedef int (*jobs_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
+
 struct jobs_config {
 	const char *state_dir, *cache_dir, *run_dir; /* borrowed during jobs_new() */
 	bool whole_machine; /* systemd may be asked for scopes */
 	jobs_ended_fn ended;
 	void *arg;
+	jobs_client_fn client; /* for files that are carried; called with arg */
 };
 struct jobs;
 
@@ -42,6 +48,10 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 void jobs_close(struct jobs *j);
 /** Ends the thread; jobs go on. */
 void jobs_free(struct jobs *j);
+
+/** Files that a run is to bring back go to the head, if it ended by itself; called before its end is reported. Twice is
+ * as once. What is no file of it, or too large, is refused for good (-ENOENT, -EINVAL, -EFBIG); else as phx_http_upload(). */
+int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err);
 
 /** The head answered to what was sent at `clock_ms` (job_clock_ms()): leases count from there. Jobs whose lease ends are
  * killed by their keepers, whether or not there is an agent. */

@@ -393,7 +393,7 @@ static void refuse_job(struct agent *a, const struct phx_order *o, const char *t
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id, "run",
 					    (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
 	if (j)
-		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL, NULL);
+		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL, NULL, NULL);
 }
 
 static void take_order(struct link *l, const json_t *j)

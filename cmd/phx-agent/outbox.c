@@ -19,6 +19,7 @@ struct item {
 	struct outbox_subject about;
 	json_t *message;
 	char *upload; /* NULL none */
+	outbox_before_fn before;
 	outbox_done_fn done;
 	void *arg;
 };
@@ -37,7 +38,7 @@ struct outbox {
 /* The head cannot be reached, or is in trouble itself: worth trying again. */
 static bool temporary(int r)
 {
-	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY, -ESTALE, -E2BIG, -EFBIG};
+	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY, -ESTALE, -E2BIG, -EFBIG, -ELOOP};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
 		if (r == final[i])
 			return false;
@@ -53,6 +54,25 @@ static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
 	return path ? phx_http_upload(o->client, path, it->upload, &answer, err) : -ENOMEM;
 }
 
+/* What it was to bring back is not there, or not wanted: its user is told with its end. */
+static void tell_failure(const struct item *it, const struct phx_err *err)
+{
+	enum { NOT_BROUGHT_BACK = 125 };
+	json_object_set_new(it->message, "text", json_string(err->text));
+	if (phx_json_int(it->message, "result", 0) == 0)
+		json_object_set_new(it->message, "result", json_integer(NOT_BROUGHT_BACK));
+}
+
+static int bring(struct outbox *o, const struct item *it, struct phx_err *err)
+{
+	int r = it->before ? it->before(it->arg, o->client, it->about.id, it->about.run, err) : 0;
+	if (r < 0 && !temporary(r)) {
+		tell_failure(it, err);
+		r = 0;
+	}
+	return r;
+}
+
 /* A job's end counts even if what it wrote is refused. */
 static int send_item(struct outbox *o, const struct item *it, struct phx_err *err)
 {
@@ -65,6 +85,10 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 		return r;
 	if (r < 0)
 		agent_log("job %" PRIu64 ": its output was refused: %s", it->about.id, err->text);
+	phx_err_clear(err);
+	r = bring(o, it, err);
+	if (r < 0)
+		return r;
 	phx_err_clear(err);
 	return phx_http_call_json(o->client, "POST", "/v1/agent/result", it->message, TIMEOUT_MS, &answer, err);
 }
@@ -192,8 +216,8 @@ void outbox_free(struct outbox *o)
 	free(o);
 }
 
-int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload, outbox_done_fn done,
-	       void *arg)
+int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
+	       outbox_before_fn before, outbox_done_fn done, void *arg)
 {
 	PHX_AUTO_FREE char *copy = upload ? strdup(upload) : NULL;
 	if (upload && !copy)
@@ -201,7 +225,7 @@ int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, c
 	pthread_mutex_lock(&o->lock);
 	struct item *it = phx_list_push(&o->items, sizeof(*it));
 	if (it) {
-		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), done, arg};
+		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), before, done, arg};
 		pthread_cond_broadcast(&o->changed);
 	}
 	pthread_mutex_unlock(&o->lock);

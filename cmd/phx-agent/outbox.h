@@ -29,10 +29,14 @@ struct outbox_subject {
 	uint32_t run; /* of the job */
 };
 
+/** Called from the outbox thread before the message goes out, again with every try: what else of its subject is to reach
+ * the head first. What it cannot do for good becomes the message's text, and its result 125 if that was 0. */
+typedef int (*outbox_before_fn)(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run, struct phx_err *err);
+
 /** POST `message` (a new reference is taken) to /v1/agent/result. With `upload`, that file first goes to
- * /v1/agent/jobs/ID/output?run=RUN (a missing file is no error). */
-int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload, outbox_done_fn done,
-	       void *arg);
+ * /v1/agent/jobs/ID/output?run=RUN (a missing file is no error). `before` and `done` may be NULL. */
+int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
+	       outbox_before_fn before, outbox_done_fn done, void *arg);
 
 /** Subjects of undelivered messages of one kind: up to `max`; returns how many there are. */
 uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max);

@@ -45,7 +45,7 @@ static json_t *result_message(const struct journal_entry *e)
 static void send_result(struct worker *w, const struct journal_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
-	if (!message || outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL, NULL) < 0)
+	if (!message || outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL, NULL, NULL) < 0)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
 

@@ -146,6 +146,9 @@ int cli_call(struct cli *cli, const char *method, const char *path, const json_t
 int cli_get(struct cli *cli, const char *path, json_t **ret_json);
 /** GET of text into *ret_text (malloc'd). */
 int cli_get_text(struct cli *cli, const char *path, char **ret_text);
+/** Send a file as the body of PUT; fetch one into `file`, which is there whole or not at all. An exit code, the reason printed. */
+int cli_upload(struct cli *cli, const char *path, const char *file);
+int cli_download(struct cli *cli, const char *path, const char *file);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
 char *cli_url_escape(const char *text);
 void cli_client_close(struct cli *cli);

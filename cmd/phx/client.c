@@ -1,7 +1,10 @@
 /* The connection to phxd: over its Unix socket, or HTTPS with a certificate.
  * Turns HTTP statuses into exit codes and says what to do about them. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -119,6 +122,51 @@ int cli_call_quiet(struct cli *cli, const char *method, const char *path, const 
 		return phx_err_prefix(err, CLI_UNAVAILABLE, "%s %s: phxd's answer", method, path);
 	return CLI_OK;
 }
+
+/* ---- files ---- */
+
+int cli_upload(struct cli *cli, const char *path, const char *file)
+{
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = open_client(cli, &err);
+	if (code)
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+	int r = phx_http_upload(cli->http, path, file, &answer, &err);
+	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+}
+
+static int write_all(void *arg, const void *data, size_t n, struct phx_err *err)
+{
+	const char *p = data;
+	while (n) {
+		ssize_t w = write(*(int *)arg, p, n);
+		if (w < 0 && errno != EINTR)
+			return phx_err_set(err, -errno, "cannot be written: %s", strerror(errno));
+		p += w > 0 ? w : 0;
+		n -= w > 0 ? (size_t)w : 0;
+	}
+	return 0;
+}
+
+int cli_download(struct cli *cli, const char *path, const char *file)
+{
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *temp = phx_path("%s.phx-part", file);
+	int code = open_client(cli, &err);
+	if (code)
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+	PHX_AUTO_CLOSE int fd = temp ? open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+	int r = fd < 0 ? phx_err_set(&err, -errno, "%s: %s", file, strerror(errno))
+		       : phx_http_fetch(cli->http, path, write_all, &fd, NULL, &err);
+	if (r == 0 && (fsync(fd) < 0 || rename(temp, file) < 0))
+		r = phx_err_set(&err, -errno, "%s: %s", file, strerror(errno));
+	if (r < 0 && fd >= 0)
+		unlink(temp);
+	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+}
+
+/* ---- calls ---- */
 
 int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json)
 {

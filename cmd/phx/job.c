@@ -257,6 +257,19 @@ static void add_seconds(struct cli *cli, enum cli_option_id option, const char *
 		json_object_set_new(body, key, json_integer((json_int_t)seconds));
 }
 
+/* "a,b/c": a list of words. */
+static void add_paths(struct cli *cli, enum cli_option_id option, json_t *body, const char *key)
+{
+	if (!cli_has(cli, option))
+		return;
+	json_t *list = json_array();
+	PHX_AUTO_FREE char *text = strdup(cli_opt(cli, option, ""));
+	char *rest = NULL;
+	for (char *path = strtok_r(text ? text : NULL, ",", &rest); path; path = strtok_r(NULL, ",", &rest))
+		json_array_append_new(list, json_string(path));
+	json_object_set_new(body, key, list);
+}
+
 static void add_queue_options(struct cli *cli, json_t *body)
 {
 	if (cli_has(cli, CLI_OPT_re))
@@ -268,6 +281,8 @@ static void add_queue_options(struct cli *cli, json_t *body)
 				    json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
 		add_seconds(cli, CLI_OPT_checkpoint_time, "10s", body, "checkpoint_s");
 	}
+	add_paths(cli, CLI_OPT_stage_in, body, "stage_in");
+	add_paths(cli, CLI_OPT_stage_out, body, "stage_out");
 	if (cli_has(cli, CLI_OPT_no_requeue))
 		json_object_set_new(body, "no_requeue", json_true());
 	if (cli_has(cli, CLI_OPT_hold))

@@ -43,28 +43,23 @@ static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t
 	return true;
 }
 
-static bool take_argv(struct phx_http_request *q, const json_t *j, struct phx_list *argv)
+/* A member that is a list of words; none when it is not there. */
+static bool take_list(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
 {
 	size_t i;
 	json_t *v;
-	const json_t *words = json_object_get(j, "argv");
-	if (words && !json_is_array(words)) {
-		phx_http_reply_error(q, -EINVAL, "argv: must be a list of words");
-		return false;
-	}
-	if (json_array_size(words) > ARGV_MAX) {
-		phx_http_reply_error(q, -EINVAL, "argv: at most 256 words");
-		return false;
-	}
+	char text[160];
+	const json_t *words = json_object_get(j, key);
+	snprintf(text, sizeof(text), "%s: must be a list of at most %d words of at most 255 characters", key, ARGV_MAX);
+	bool good = (!words || json_is_array(words)) && json_array_size(words) <= ARGV_MAX;
 	json_array_foreach((json_t *)words, i, v)
 	{
-		struct phx_word *w = phx_list_push(argv, sizeof(*w));
-		if (w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0)
-			continue;
-		phx_http_reply_error(q, -EINVAL, "argv: each word must be a text of at most 255 characters");
-		return false;
+		struct phx_word *w = good ? phx_list_push(ret, sizeof(*w)) : NULL;
+		good = w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0;
 	}
-	return true;
+	if (!good)
+		phx_http_reply_error(q, -EINVAL, text);
+	return good;
 }
 
 /* How it is queued, and how it is ended when it must be. */
@@ -88,7 +83,7 @@ static bool take_queueing(struct phx_http_request *q, const json_t *j, struct ph
 void api_job_submit(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = { "nodes", "argv", "user", "re", "time_s", "no_requeue", "hold",
-						"grace_s", "checkpoint_signal", "checkpoint_s" };
+						"grace_s", "checkpoint_signal", "checkpoint_s", "stage_in", "stage_out" };
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_job_submit };
 	struct phx_outcome out = { 0 };
@@ -98,7 +93,8 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_user(d, q, j, &ev) &&
-	    take_argv(q, j, &ev.argv)) {
+	    take_list(q, j, "argv", &ev.argv) && take_list(q, j, "stage_in", &ev.stage_in) &&
+	    take_list(q, j, "stage_out", &ev.stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = json_pack("{s:I}", "id", (json_int_t)out.job);
 		if (r < 0)

@@ -142,6 +142,10 @@ void view_re_metrics(struct phx_buf *b, const struct phx_state *s);
  * came or went. What cannot be done is told on stderr and tried again the next time. */
 void re_dirs_sync(struct daemon *d);
 
+/** The RE of the path's first word, for its service provider and the resource provider; false after answering: for others
+ * it is not there. */
+bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char ret[PHX_NAME_MAX]);
+
 /* ---- people ---- */
 
 enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, PERSON_PROVIDER };
@@ -185,6 +189,12 @@ HANDLER(api_reload);
 /* api_certs.c */
 HANDLER(api_certs);
 HANDLER(api_cert_revoke);
+/* re_data.c */
+HANDLER(api_stage_in);
+HANDLER(api_stage_out);
+HANDLER(api_re_data_list);
+HANDLER(api_re_data_get);
+HANDLER(api_re_data_put);
 /* api_jobs.c */
 HANDLER(api_job_submit);
 HANDLER(api_jobs);

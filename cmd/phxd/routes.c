@@ -3,7 +3,7 @@
 #include "phxd/daemon.h"
 
 enum { U = 1u << PHX_HTTP_UNIX, T = 1u << PHX_HTTP_TLS, P = 1u << PHX_HTTP_PLAIN };
-enum { SMALL = 64 << 10, LARGE = 1 << 20, FILE_MAX_MB = 64 };
+enum { SMALL = 64 << 10, LARGE = 1 << 20, FILE_MAX_MB = 64, STAGE_MAX_MB = 16384 };
 
 #define ROUTE(method, path, via, handler, person, body_max, body_file)                   \
 	static void guarded_##handler(struct phx_http_request *q, void *arg)             \

@@ -292,3 +292,29 @@ char *phx_buf_take(struct phx_buf *b)
 	phx_buf_fini(b);
 	return data;
 }
+
+/* ---- paths below a directory ---- */
+
+enum { BENEATH_MAX = 255 };
+
+static bool part_is_good(const char *part, size_t n)
+{
+	bool dots = (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)part[i] < 0x20 || part[i] == 0x7f)
+			return false;
+	return n && !dots;
+}
+
+int phx_beneath_check(const char *path, struct phx_err *err)
+{
+	bool good = strlen(path) <= BENEATH_MAX;
+	for (const char *part = path; good && part;) {
+		const char *slash = strchr(part, '/');
+		good = part_is_good(part, slash ? (size_t)(slash - part) : strlen(part));
+		part = slash ? slash + 1 : NULL;
+	}
+	return good ? 0
+		    : phx_err_set(err, -EINVAL,
+				  "'%.80s' must be a path within the data directory: relative, printable, without '.' and '..'", path);
+}

@@ -107,4 +107,8 @@ void phx_buf_fini(struct phx_buf *b);
 /** Give the text away (malloc'd, "" when nothing was added); NULL if failed. */
 char *phx_buf_take(struct phx_buf *b);
 
+/** Is it a path that stays below the directory that it is taken in: relative, printable, of at most 255 bytes, no part of
+ * it empty, "." or ".."? -EINVAL with a text that names it. Links are not its matter: base/beneath.h. */
+int phx_beneath_check(const char *path, struct phx_err *err);
+
 #endif

@@ -103,6 +103,8 @@ static const struct phx_field event_fields[] = {
 	PHX_U32(E, grace_ms),
 	PHX_U32(E, checkpoint_signal),
 	PHX_U32(E, checkpoint_ms),
+	PHX_LIST(E, stage_in, &phx_word_record),
+	PHX_LIST(E, stage_out, &phx_word_record),
 	PHX_STR(E, re),
 	PHX_ENUM(E, who, &phx_re_who_names),
 	PHX_REC(E, agreement, &phx_agreement_record),

@@ -14,6 +14,7 @@ enum {
 	GRACE_MS = 5000,
 	GRACE_MAX_MS = 3600 * 1000,
 	SIGNAL_MAX = 64,
+	STAGE_MAX = 64,
 };
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)
@@ -198,7 +199,7 @@ void phx_jobs_forget_old(struct phx_state *s)
 	}
 }
 
-static int copy_argv(struct phx_list *dst, const struct phx_list *src)
+static int copy_words(struct phx_list *dst, const struct phx_list *src)
 {
 	PHX_LIST_EACH(struct phx_word, w, src)
 	{
@@ -254,6 +255,22 @@ static int check_kill(const struct phx_event *ev, struct phx_err *err)
 	return 0;
 }
 
+/* Files it wants from its RE's data directory, or brings there. */
+static int check_stage(const struct phx_event *ev, const char *what, const struct phx_list *paths, struct phx_err *err)
+{
+	if (paths->n && !ev->re[0])
+		return phx_err_set(err, -EINVAL, "%s: only an RE has a data directory: submit to one", what);
+	if (paths->n > STAGE_MAX)
+		return phx_err_set(err, -E2BIG, "%s: at most %d files", what, STAGE_MAX);
+	PHX_LIST_EACH(struct phx_word, w, paths)
+	{
+		int r = phx_beneath_check(w->text, err);
+		if (r < 0)
+			return phx_err_prefix(err, r, "%s", what);
+	}
+	return 0;
+}
+
 int phx_apply_job_submit(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
@@ -267,13 +284,16 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
 	const struct phx_re *re = NULL;
 	int r = check_kill(ev, a->err);
+	r = r ? r : check_stage(ev, "stage_in", &ev->stage_in, a->err);
+	r = r ? r : check_stage(ev, "stage_out", &ev->stage_out, a->err);
 	r = r ? r : need_re(a, &re);
 	if (r < 0)
 		return r;
 	struct phx_job *j = phx_list_push(&a->s->jobs, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	if (copy_argv(&j->argv, &ev->argv) < 0) {
+	if (copy_words(&j->argv, &ev->argv) < 0 || copy_words(&j->stage_in, &ev->stage_in) < 0 ||
+	    copy_words(&j->stage_out, &ev->stage_out) < 0) {
 		phx_record_fini(&phx_job_record, j);
 		a->s->jobs.n--;
 		return -ENOMEM;

@@ -100,6 +100,8 @@ struct phx_job {
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t status;		 /* the worst part's */
 	struct phx_list argv;	 /* struct phx_word */
+	struct phx_list stage_in;  /* struct phx_word: files of the RE's data directory that each of its nodes gets */
+	struct phx_list stage_out; /* struct phx_word: files that come back from its first node */
 	struct phx_list parts;	 /* struct phx_job_part */
 	char engine_id[32];	 /* of an engine that is not ours, which starts and ends it: its name there; "" = ours */
 	bool ending;		 /* there: it ends, its parts are where it still is */

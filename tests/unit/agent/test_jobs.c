@@ -33,7 +33,7 @@ static void on_end(void *arg, const struct job_end *end)
 static void start_agent(struct world *w)
 {
 	struct jobs_config config = {scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
-				     scratch_path(w->scratch, "run"), false, on_end, w};
+				     scratch_path(w->scratch, "run"), false, on_end, w, NULL};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 	jobs_heard(w->jobs, job_clock_ms());

@@ -1,0 +1,128 @@
+/* See beneath.h. Called by phxd for the data of runtime environments and by
+ * the agent for the directories of jobs. Goes from part to part, each opened
+ * without following links: what is renamed meanwhile leads nowhere else. */
+#include "base/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/util.h"
+
+enum { PATH_BYTES_MAX = 255, BLOCK = 65536, TEMP_MAX = 40 };
+
+static int enter(int dir, const char *name, const struct phx_beneath_owner *make)
+{
+	if (make && mkdirat(dir, name, 0755) == 0 && fchownat(dir, name, make->uid, make->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 ? fd : errno == ENOTDIR ? -ELOOP : -errno;
+}
+
+/* The directory that `path` is in, and its last part. Directories are made for `make`, if it is given. */
+static int open_parent(int dir, const char *path, const struct phx_beneath_owner *make, const char **ret_name,
+		       struct phx_err *err)
+{
+	char part[PATH_BYTES_MAX + 1];
+	int r = phx_beneath_check(path, err);
+	if (r < 0)
+		return r;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *at = path;
+	r = fd < 0 ? -errno : 0;
+	for (const char *slash; r >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - at), at);
+		r = enter(fd, part, make);
+		close(fd);
+		fd = r;
+	}
+	*ret_name = at;
+	return r >= 0 ? fd : phx_err_set(err, r, "%s: %s", path, strerror(-r));
+}
+
+int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size, struct phx_err *err)
+{
+	const char *name;
+	struct stat st;
+	PHX_AUTO_CLOSE int parent = open_parent(dir, path, NULL, &name, err);
+	if (parent < 0)
+		return parent;
+	int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	int r = fstat(fd, &st) < 0 ? -errno : 0;
+	if (r < 0 || !S_ISREG(st.st_mode))
+		r = phx_err_set(err, r ? r : -EINVAL, "%s: is no regular file", path);
+	else if ((uint64_t)st.st_size > max)
+		r = phx_err_set(err, -EFBIG, "%s: %llu bytes, at most %llu are carried", path, (unsigned long long)st.st_size,
+				(unsigned long long)max);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	*ret_size = (uint64_t)st.st_size;
+	return fd;
+}
+
+static int write_all(int to, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = write(to, p, n);
+		if (w < 0 && errno != EINTR)
+			return -errno;
+		p += w > 0 ? w : 0;
+		n -= w > 0 ? (size_t)w : 0;
+	}
+	return 0;
+}
+
+static int copy(int from, int to, uint64_t max)
+{
+	PHX_AUTO_FREE char *block = malloc(BLOCK);
+	uint64_t n = 0;
+	int r = block ? 0 : -ENOMEM;
+	for (ssize_t got; r == 0 && (got = read(from, block, BLOCK)) != 0;) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		n += (uint64_t)got;
+		r = n > max ? -EFBIG : write_all(to, block, (size_t)got);
+	}
+	return r;
+}
+
+static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
+{
+	int r = copy(from, to, max);
+	if (r == 0 && (fchown(to, owner.uid, owner.gid) < 0 || fchmod(to, 0644) < 0 || fsync(to) < 0))
+		r = -errno;
+	return r;
+}
+
+int phx_beneath_publish(int dir, const char *path, int from, uint64_t max, struct phx_beneath_owner owner,
+			struct phx_err *err)
+{
+	const char *name;
+	char temp[TEMP_MAX];
+	uint64_t draw = 0;
+	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &owner, &name, err);
+	if (parent < 0)
+		return parent;
+	(void)!getrandom(&draw, sizeof(draw), 0);
+	snprintf(temp, sizeof(temp), ".phx-%016llx", (unsigned long long)draw);
+	PHX_AUTO_CLOSE int to = openat(parent, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r = to < 0 ? -errno : fill(to, from, max, owner);
+	if (r == 0 && renameat(parent, temp, parent, name) < 0)
+		r = -errno;
+	if (r == 0 && fsync(parent) < 0)
+		r = -errno;
+	if (r < 0 && to >= 0)
+		unlinkat(parent, temp, 0);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, r == -EFBIG ? "is larger than may be carried" : strerror(-r)) : 0;
+}

@@ -1,0 +1,125 @@
+#!/bin/bash
+# Files of jobs, carried from the data directory of their RE to their nodes and back, on agents as processes; and what is
+# not carried: what lies elsewhere, what is too large, what belongs to others, what a killed run left.
+. "$(dirname "$0")/agents.bash"
+
+for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "ok agent_stage # SKIP there is no user $who"; exit 0; }; done
+mkdir -p "$WORK/bin" "$WORK/home" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin" && chmod 777 "$WORK/home"
+as() { setpriv --reuid "$1" --regid users --clear-groups env -C "$WORK/home" "$WORK/bin/phx" "${@:2}"; }
+owner() { as games "$@"; }
+DATA=$WORK/head/re/queue
+job() { api "/v1/jobs/$1" | jq -r "$2"; }
+job_is() { [ "$(job "$1" "$2")" = "$3" ]; }
+submit() { phx job submit --re queue --user nobody "$@"; }
+# why a job's end is what it is
+told() { api "/v1/events?after=0&limit=1000" | jq -r ".events[] | select(.kind == \"job_result\" and .event.job == $1) | .event.text"; }
+
+roles_init() {
+	printf 'summary = "jobs"; pool = "batch"; image = "test"; boot = "ram"; runs_jobs = true; drain_grace = "1s";\n' \
+		>"$WORK/etc/roles/batch-compute.conf"
+	phx reload >/dev/null
+}
+queue_runs() {
+	local i
+	for i in 1 2; do
+		node_init n$i $i
+		phx node add n$i --mac 02:00:00:00:00:0$i >/dev/null || return 1
+		agent_start n$i
+	done
+	for i in 1 2; do until_true 20 is n$i .state ready || return 1; done
+	cat >"$WORK/queue.conf" <<-END
+		name = "queue"; owner = "games"; type = "parallel_batch_jobs"; relationship = "affiliated"; granularity = "node";
+		role = "batch-compute"; coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 2; upper_bound_size = 2;
+		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop";
+	END
+	phx re create "$WORK/queue.conf" && owner re activate queue --wait --timeout 60
+}
+
+owner_puts_and_gets() {
+	echo "some words" >"$WORK/home/words"
+	owner re put queue words in/words && owner re put queue words || return 1
+	[ "$(stat -c %U "$DATA/in/words" "$DATA/in" | sort -u)" = games ] || return 1
+	[ "$(owner re ls queue -o json | jq -r '.files[].path' | sort | tr '\n' ' ')" = "in/words words " ] || return 1
+	owner re get queue in/words copy && cmp "$WORK/home/words" "$WORK/home/copy"
+}
+others_do_not() {
+	! as nobody re put queue words mine 2>/dev/null && ! as nobody re get queue words stolen 2>/dev/null &&
+		! as nobody re ls queue 2>/dev/null && [ ! -e "$DATA/mine" ] && [ ! -e "$WORK/home/stolen" ]
+}
+nothing_leads_out() {
+	local path
+	for path in ../../journal.db /etc/passwd in/../words ./words 'in//words'; do
+		! owner re get queue "$path" out 2>/dev/null && ! owner re put queue words "$path" 2>/dev/null &&
+			! submit --stage-in "$path" -- true 2>/dev/null && ! submit --stage-out "$path" -- true 2>/dev/null || return 1
+	done
+	for path in ..%2f..%2fjournal.db %2e%2e/%2e%2e/journal.db; do
+		[ "$(api "/v1/res/queue/data/$path" -o /dev/null -w '%{http_code}')" != 200 ] || return 1
+	done
+	ln -s "$WORK/head/journal.db" "$DATA/link" && ln -s .. "$DATA/up"
+	! owner re get queue link out 2>/dev/null && ! owner re get queue up/queue/words out 2>/dev/null &&
+		! owner re put queue words up/elsewhere 2>/dev/null && [ ! -e "$WORK/head/re/elsewhere" ]
+}
+there_and_back() {
+	local id
+	id=$(submit --stage-in in/words --stage-out out/loud,rank -- \
+		sh -c 'pwd; ls -A; mkdir out; tr a-z A-Z <in/words >out/loud; echo $PHX_JOB_RANK >rank') || return 1
+	until_true 20 job_is "$id" .state done || return 1
+	[ "$(phx job output "$id" | tail -n +2 | tr '\n' ' ')" = "in " ] || return 1
+	[ "$(cat "$DATA/out/loud")" = "SOME WORDS" ] && [ "$(stat -c %U "$DATA/out/loud")" = games ] && [ "$(cat "$DATA/rank")" = 0 ]
+}
+each_node_has_its_own() {
+	local id n
+	rm -f "$DATA/rank"
+	id=$(submit -n 2 --stage-in in/words --stage-out rank -- sh -c 'cat in/words; echo $PHX_JOB_RANK >rank') || return 1
+	until_true 20 job_is "$id" .state done || return 1
+	for n in n1 n2; do [ "$(phx job output "$id" --node $n)" = "some words" ] || return 1; done
+	[ "$(cat "$DATA/rank")" = 0 ]
+}
+missing_ones_are_told() {
+	local id
+	id=$(submit --stage-in in/words,nosuch -- touch "$WORK/home/ran") || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 && told "$id" | grep -q 'stage-in nosuch: ' || return 1
+	[ ! -e "$WORK/home/ran" ] || return 1
+	id=$(submit --stage-out never -- true) || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && told "$id" | grep -q 'stage-out never: ' || return 1
+	# a job that fails by itself keeps its status
+	id=$(submit --stage-out never -- sh -c 'exit 3') || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 3
+}
+links_are_not_carried() {
+	local id
+	id=$(submit --stage-in link -- true) || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 || return 1
+	id=$(submit --stage-out passwd,d/passwd -- sh -c 'ln -s /etc/passwd passwd; ln -s /etc d') || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$DATA/passwd" ] && [ ! -e "$DATA/d" ]
+}
+too_large_ones_are_refused() {
+	local id
+	dd if=/dev/zero of="$DATA/large" bs=1M count=3 2>/dev/null
+	id=$(submit --stage-in large -- true) || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 || return 1
+	id=$(submit --stage-out big -- dd if=/dev/zero of=big bs=1M count=3) || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$DATA/big" ]
+}
+killed_ones_bring_nothing() {
+	local id
+	id=$(submit --stage-out late -- sh -c 'echo half >late; echo ready; sleep 100') || return 1
+	until_true 10 job_is "$id" .state running && sleep 1
+	phx job cancel "$id" && until_true 15 job_is "$id" .state cancelled && sleep 1 && [ ! -e "$DATA/late" ]
+}
+left() { find "$WORK"/n?/var/cache/phoenix-jobs -mindepth 1; }
+none_left() { [ -z "$(left)" ]; }
+nothing_is_left() { until_true 10 none_left || { left; return 1; }; }
+kept_and_removed() {
+	owner re deactivate queue --yes --wait --timeout 60 >/dev/null && [ -e "$DATA/in/words" ] || return 1
+	owner re get queue in/words copy || return 1
+	phx re destroy queue --yes >/dev/null && until_true 10 sh -c "! [ -e $DATA ]"
+}
+
+head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2;"
+roles_init
+for test in queue_runs owner_puts_and_gets others_do_not nothing_leads_out there_and_back each_node_has_its_own missing_ones_are_told \
+	links_are_not_carried too_large_ones_are_refused killed_ones_bring_nothing nothing_is_left kept_and_removed; do
+	check "$test" "$test"
+done
+exit $FAILED

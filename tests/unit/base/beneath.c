@@ -1,0 +1,139 @@
+/* Files below somebody else's directory: whatever it holds, nothing leads out of it. */
+#include "unit/base/test_base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+
+static void paths_are_checked(void **state)
+{
+	static const char *const good[] = {"a", "a/b", "..a", "a..b/c.d", ".hidden", "a b", "\xc3\xa4"};
+	static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "a\nb", "\x7f"};
+	char longer[300];
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
+		assert_int_equal(phx_beneath_check(good[i], NULL), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
+		struct phx_err err = {0};
+		assert_int_equal(phx_beneath_check(bad[i], &err), -EINVAL);
+		assert_non_null(strstr(err.text, "within the data directory"));
+	}
+	memset(longer, 'a', sizeof(longer));
+	longer[255] = '\0';
+	assert_int_equal(phx_beneath_check(longer, NULL), 0);
+	longer[255] = 'a';
+	longer[256] = '\0';
+	assert_int_equal(phx_beneath_check(longer, NULL), -EINVAL);
+}
+
+struct place {
+	char root[64], inside[80], secret[80];
+	int dir;
+};
+
+static int make(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	snprintf(p->root, sizeof(p->root), "/tmp/phx-beneath.XXXXXX");
+	if (!mkdtemp(p->root))
+		return -1;
+	snprintf(p->inside, sizeof(p->inside), "%s/data", p->root);
+	snprintf(p->secret, sizeof(p->secret), "%s/secret", p->root);
+	mkdir(p->inside, 0755);
+	phx_file_write(p->secret, "secret", 6, 0600, NULL);
+	p->dir = open(p->inside, O_RDONLY | O_DIRECTORY);
+	*state = p;
+	return 0;
+}
+
+static int unmake(void **state)
+{
+	struct place *p = *state;
+	close(p->dir);
+	phx_dir_remove(p->root, NULL);
+	free(p);
+	return 0;
+}
+
+static int publish(struct place *p, const char *path, const char *from, uint64_t max)
+{
+	struct phx_err err = {0};
+	int fd = open(from, O_RDONLY);
+	int r = phx_beneath_publish(p->dir, path, fd, max, (struct phx_beneath_owner){getuid(), getgid()}, &err);
+	close(fd);
+	if (r < 0)
+		assert_true(err.text[0]);
+	return r;
+}
+
+static int look(struct place *p, const char *path, uint64_t max)
+{
+	struct phx_err err = {0};
+	uint64_t size = 77;
+	int fd = phx_beneath_open(p->dir, path, max, &size, &err);
+	if (fd < 0) {
+		assert_true(err.text[0]);
+		return fd;
+	}
+	close(fd);
+	return (int)size;
+}
+
+static void published_whole(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(publish(p, "a/b/c", p->secret, 100), 0);
+	assert_int_equal(look(p, "a/b/c", 100), 6);
+	assert_int_equal(look(p, "a/b/c", 5), -EFBIG);
+	assert_int_equal(look(p, "a/b", 100), -EINVAL);
+	assert_int_equal(look(p, "a/x", 100), -ENOENT);
+	/* again, over what is there; too large: what was there stays, and nothing beside it */
+	assert_int_equal(publish(p, "a/b/c", p->secret, 6), 0);
+	assert_int_equal(publish(p, "a/b/c", p->secret, 5), -EFBIG);
+	assert_int_equal(look(p, "a/b/c", 100), 6);
+	assert_int_equal(unlinkat(p->dir, "a/b/c", 0), 0);
+	assert_int_equal(unlinkat(p->dir, "a/b", AT_REMOVEDIR), 0);
+	/* what is a directory is not replaced, a file is no directory */
+	assert_true(publish(p, "a", p->secret, 100) < 0);
+	assert_int_equal(publish(p, "f", p->secret, 100), 0);
+	assert_true(publish(p, "f/g", p->secret, 100) < 0);
+}
+
+static void links_lead_nowhere(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(symlinkat("../secret", p->dir, "link"), 0);
+	assert_int_equal(symlinkat("..", p->dir, "up"), 0);
+	assert_int_equal(symlinkat("/", p->dir, "slash"), 0);
+	assert_int_equal(mkfifoat(p->dir, "pipe", 0666), 0);
+	assert_int_equal(look(p, "link", 100), -ELOOP);
+	assert_int_equal(look(p, "up/secret", 100), -ELOOP);
+	assert_int_equal(look(p, "slash/etc/passwd", 1 << 20), -ELOOP);
+	assert_int_equal(look(p, "../secret", 100), -EINVAL);
+	assert_int_equal(look(p, "pipe", 100), -EINVAL);
+	assert_int_equal(publish(p, "up/new", p->secret, 100), -ELOOP);
+	assert_int_equal(publish(p, "../new", p->secret, 100), -EINVAL);
+	/* a link as the last part is replaced itself, not what it names */
+	assert_int_equal(publish(p, "link", "/etc/hostname", 1 << 20), 0);
+	PHX_AUTO_FREE char *text = NULL;
+	assert_int_equal(phx_file_read(p->secret, 100, &text, NULL, NULL), 0);
+	assert_string_equal(text, "secret");
+	char path[100];
+	snprintf(path, sizeof(path), "%s/new", p->root);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_are_checked),
+		cmocka_unit_test_setup_teardown(published_whole, make, unmake),
+		cmocka_unit_test_setup_teardown(links_lead_nowhere, make, unmake),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
