@@ -19,6 +19,9 @@
 #include "phx-agent/job_keeper.h"
 #include "phx-agent/systemd.h"
 
+/* The agent's heartbeat waits for it. */
+enum { SCOPE_MS = 3000 };
+
 static int append_scope(sd_bus_message *m, const char *unit, const char *description, pid_t keeper, uint32_t stop_ms)
 {
 	int r = sd_bus_message_append(m, "ss", unit, "fail");
@@ -43,6 +46,7 @@ static int ask_systemd(const char *unit, const char *description, pid_t keeper, 
 	int r = systemd_open(&s, err);
 	if (r < 0)
 		return r;
+	sd_bus_set_method_call_timeout(s.bus, SCOPE_MS * 1000ull);
 	/* one that failed keeps its name until it is reset */
 	sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
 	r = systemd_new_call(&s, "StartTransientUnit", &m);
@@ -52,7 +56,7 @@ static int ask_systemd(const char *unit, const char *description, pid_t keeper, 
 		sd_bus_message_unref(m);
 		phx_err_set(err, r, "bus message: %s", strerror(-r));
 	} else {
-		r = systemd_call_job(&s, m, SYSTEMD_JOB_MS, err);
+		r = systemd_call_job(&s, m, SCOPE_MS, err);
 	}
 	systemd_close(&s);
 	return r;

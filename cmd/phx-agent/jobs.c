@@ -167,19 +167,21 @@ static pid_t fork_blocked(void)
 }
 
 /* The keeper waits for its scope. Without one the job runs as where there are no groups. */
-static void let_go(const struct jobs *j, struct job_run run, struct job_keeper *k, pid_t keeper)
+static void let_go(struct jobs *j, struct job_run run, struct job_keeper *k, pid_t keeper)
 {
 	struct phx_err err = {0};
 	uint32_t stop_ms = k->checkpoint_ms + k->grace_ms + DIE_MS;
-	bool there = keeper > 0 && job_scope_start(&j->groups, run.id, run.run, keeper, stop_ms, &err) == 0;
-	if (keeper > 0 && !there)
+	int r = keeper > 0 ? job_scope_start(&j->groups, run.id, run.run, keeper, stop_ms, &err) : -ESRCH;
+	if (keeper > 0 && r < 0)
 		agent_log("job %" PRIu64 ": no control group: %s", run.id, err.text);
-	(void)!write(k->go_fds[1], there ? "1" : "0", 1);
+	if (r == -ETIMEDOUT) /* a systemd that does not answer is not waited for at every job */
+		j->groups.base[0] = '\0';
+	(void)!write(k->go_fds[1], r == 0 ? "1" : "0", 1);
 	phx_close_fd(&k->go_fds[0]);
 	phx_close_fd(&k->go_fds[1]);
 }
 
-static int fork_keeper(const struct jobs *j, struct job_run run, struct job_keeper *k, struct phx_err *err)
+static int fork_keeper(struct jobs *j, struct job_run run, struct job_keeper *k, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *output = job_store_output(&j->store, run);
 	PHX_AUTO_FREE char *end = job_store_path(&j->store, run, "end");
