@@ -13,7 +13,7 @@
 static const char *const supervisor_names[] = {"auto", "own", "systemd"};
 const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names, PHX_ARRAY_SIZE(supervisor_names)};
 
-enum key_type { KEY_PATH, KEY_ADDRESS, KEY_SUPERVISOR };
+enum key_type { KEY_PATH, KEY_ADDRESS, KEY_SUPERVISOR, KEY_YES };
 
 /* One row a key of agent.conf; `below_root` is the default below --root, NULL = none. */
 static const struct key {
@@ -36,6 +36,7 @@ static const struct key {
 	KEY(site_pub, KEY_PATH, "/etc/phoenix/site.pub"),
 	KEY(token_file, KEY_PATH, "/etc/phoenix/token"),
 	KEY(supervisor, KEY_SUPERVISOR, NULL),
+	KEY(job_scopes, KEY_YES, NULL),
 #undef KEY
 };
 
@@ -68,6 +69,11 @@ static int set_key(struct agent_config *c, const struct key *k, const char *valu
 		break;
 	case KEY_SUPERVISOR:
 		return phx_enum_parse(&agent_supervisor_names, value, &c->supervisor, err);
+	case KEY_YES:
+		*(bool *)member(c, k) = phx_str_eq(value, "yes");
+		return phx_str_eq(value, "yes") || phx_str_eq(value, "no")
+			       ? 0
+			       : phx_err_set(err, -EINVAL, "%s: must be yes or no", k->name);
 	}
 	if (phx_str_copy(member(c, k), k->size, value) < 0)
 		return phx_err_set(err, -EINVAL, "%s: longer than %zu characters", k->name, k->size - 1);

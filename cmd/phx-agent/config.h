@@ -28,6 +28,7 @@ struct agent_config {
 	char facts_file[AGENT_PATH_MAX]; /* or take them from this JSON file */
 	char boot_id[40];                /* "" = the kernel's */
 	int supervisor;                  /* enum agent_supervisor */
+	bool job_scopes;                 /* systemd is asked for a scope for each run of a job */
 };
 
 /** Read options, then the file or the kernel command line. Defaults lie below --root; what the file or

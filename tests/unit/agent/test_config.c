@@ -42,6 +42,7 @@ static void test_bad_files(void **state)
 	check_bad(state, "server = \"a b:1\";\n", "expected ADDRESS:PORT");
 	check_bad(state, "ca = \"ca.pem\";\n", "agent.conf:1: ca = \"ca.pem\": expected an absolute path");
 	check_bad(state, "supervisor = \"runit\";\n", "agent.conf:1: ");
+	check_bad(state, "job_scopes = \"perhaps\";\n", "agent.conf:1: ");
 	check_bad(state, "server = \"x:1\"\nserver = \n", "agent.conf:");
 }
 
