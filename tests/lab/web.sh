@@ -28,6 +28,7 @@ check() {
 
 # ---- what this lab has beside the others: roles, and a package with ipvsadm that writes to the director's console ----
 
+wants_scopes() { [[ " ${ONLY:-} " == *" jobs_have_scopes "* ]]; }
 make_conf() {
 	mkdir -p "$MADE/roles"
 	cp roles/*.conf "$MADE/roles/"
@@ -39,10 +40,12 @@ make_conf() {
 		packages = [ "ipvs-look" ];
 		services = ( { name = "look"; package = "ipvs-look"; exec = [ "bin/look" ]; } );
 	END
-	sed -i 's/^packages.*/packages = [ "batch-tools", "restarter" ];/' "$MADE/roles/batch-compute.conf"
-	cat >>"$MADE/roles/batch-compute.conf" <<-END
-		services = ( { name = "restarter"; package = "restarter"; exec = [ "bin/restarter" ]; } );
-	END
+	if wants_scopes; then
+		sed -i 's/^packages.*/packages = [ "batch-tools", "restarter" ];/' "$MADE/roles/batch-compute.conf"
+		cat >>"$MADE/roles/batch-compute.conf" <<-END
+			services = ( { name = "restarter"; package = "restarter"; exec = [ "bin/restarter" ]; } );
+		END
+	fi
 	sed "s|@ROLES@|$MADE/roles|" tests/lab/web-head.conf >"$MADE/head.conf"
 	sed "s|@HEAD@|$MADE/head.conf|" tests/lab/web.conf >"$MADE/lab.conf"
 }
