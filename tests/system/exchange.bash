@@ -6,6 +6,7 @@
 #	engine_script       what the package of a batch node runs
 #	engine_submit NODES COMMAND...   prints the id that users know
 #	engine_hurry ID     a job that was queued again need not wait for its time
+#	engine_state        what the engine knows of its jobs, for a test that failed
 #	phx_id ID           the job's number in phxd
 
 WIDE=0 NARROW=0 NEXT=0
@@ -118,16 +119,23 @@ killed_at_any_moment() {
 	done
 }
 
+# asked once a second: who is told to hurry anew with every look may never get to start
 is_done() {
+	job_is "$1" .state 'done' && return
 	engine_hurry "$1"
-	job_is "$1" .state 'done'
+	sleep 1
+	return 1
 }
 
 all_complete() {
 	local id name
 	touch "$WORK/jobs/go"
-	for id in $WIDE $NARROW $NEXT; do until_true 90 is_done "$id" || return 1; done
-	for name in wide narrow next; do [ "$(cat "$WORK/jobs/$name.done")" = 'done' ] || return 1; done
+	for id in $WIDE $NARROW $NEXT; do
+		until_true 240 is_done "$id" || { echo "job $id is not done"; phx job list; engine_state; return 1; }
+	done
+	for name in wide narrow next; do
+		[ "$(cat "$WORK/jobs/$name.done")" = 'done' ] || { echo "$name did not end once:" && cat "$WORK/jobs/$name".{runs,done}; return 1; }
+	done
 }
 
 none_ran_twice_at_once() { [ ! -e "$WORK/jobs/twice" ]; }

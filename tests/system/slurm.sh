@@ -18,6 +18,7 @@ as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -C / SLURM
 engine_submit() { as_user sbatch --parsable -N "$1" -o /dev/null --wrap "${*:2}"; }
 # Slurm lets a job that was requeued wait for two minutes
 engine_hurry() { scontrol update "jobid=$1" starttime=now 2>/dev/null || true; }
+engine_state() { squeue -t all -o "%i %T %r %N %S"; sinfo -h -N -o "%N %T %E"; }
 phx_id() { api /v1/jobs | jq -r "[.jobs[] | select(.engine_id == \"$1\")] | last | .id"; }
 
 slurm_up() { slurm_init 4 && slurmctld_start -i; }
