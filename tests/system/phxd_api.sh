@@ -183,7 +183,7 @@ malformed_orders() {
 		refused 400 'only one node' POST /v1/actions/accept '{"nodes": "c[1-2]", "name": "d"}' &&
 		refused 400 'argv: a job needs a command' POST /v1/jobs '{"user": "nobody"}' &&
 		refused 400 'argv: must be a list' POST /v1/jobs '{"user": "nobody", "argv": "true"}' &&
-		refused 400 'argv: each word' POST /v1/jobs '{"user": "nobody", "argv": [1]}' &&
+		refused 400 'argv: must be a list' POST /v1/jobs '{"user": "nobody", "argv": [1]}' &&
 		refused 400 'nodes: must be a whole number' POST /v1/jobs '{"user": "nobody", "argv": ["true"], "nodes": "2"}' &&
 		refused 400 'nodes: must be a whole number' POST /v1/jobs '{"user": "nobody", "argv": ["true"], "nodes": 0}' &&
 		refused 400 'user: not known' POST /v1/jobs '{"user": "no-such-user", "argv": ["true"]}' &&
