@@ -1,5 +1,5 @@
 #!/bin/bash
-# The main job of `make lab-share`, shortened for `make check`: three shared machines, one node out of the queue to the
+# The main job of `make lab-share`, shortened (`make check-share`): three shared machines, one node out of the queue to the
 # web with a wipe, and back. Prints "ok NAME" or "not ok NAME" a step. KEEP=1 leaves the lab.
 export LAB=${LAB:-share$$}
 . "$(dirname "$0")/lib.sh"
