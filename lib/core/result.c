@@ -17,12 +17,17 @@ static bool is_current(const struct phx_event *ev, const struct phx_node *n, con
 }
 
 /* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
-static int check_current(struct phx_apply *a, struct phx_node *n, struct phx_step **ret)
+static int need_current(struct phx_apply *a, struct phx_node **ret_node, struct phx_step **ret)
 {
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
 	struct phx_step *step = phx_node_step(n);
 	if (!is_current(a->ev, n, step))
 		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past", n->name,
 				   (unsigned long long)a->ev->step_id, (unsigned long long)a->ev->epoch);
+	*ret_node = n;
 	*ret = step;
 	return 0;
 }
@@ -80,8 +85,7 @@ int phx_apply_step_result(struct phx_apply *a)
 {
 	struct phx_node *n;
 	struct phx_step *step;
-	int r = phx_need_node(a, &n);
-	r = r ? r : check_current(a, n, &step);
+	int r = need_current(a, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_AGENT)
@@ -112,8 +116,7 @@ int phx_apply_balanced(struct phx_apply *a)
 {
 	struct phx_node *n;
 	struct phx_step *step;
-	int r = phx_need_node(a, &n);
-	r = r ? r : check_current(a, n, &step);
+	int r = need_current(a, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_DIRECTOR)
@@ -191,8 +194,7 @@ int phx_apply_key_result(struct phx_apply *a)
 	struct phx_step *step;
 	if (!a->ev->step_id)
 		return phx_key_gone(a);
-	int r = phx_need_node(a, &n);
-	r = r ? r : check_current(a, n, &step);
+	int r = need_current(a, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_KEY)
