@@ -1,11 +1,15 @@
-/* Plays a series of rates against a URL and counts what comes back: an open loop (a request is sent when it is due,
- * however many are still under way), each request a connection of its own. Whatever is not a whole 200 is a failure.
- * For share.sh, which runs it inside the lab's network.
+/* Plays a series of rates against a URL and counts what comes back: requests become due as the series says, whatever
+ * the answers do, each a connection of its own. Whatever is not a whole 200 is a failure. For share.sh, which runs it
+ * inside the lab's network.
  *
- *	load_play --url URL --rates FILE --out FILE --served FILE [--timeout SECONDS] [--hold SECOND]
+ *	load_play --url URL --rates FILE --out FILE --served FILE [--users N] [--timeout SECONDS] [--hold SECOND]
+ *
+ * There are N users, so that at most N requests are under way; one that is due when everybody waits is sent when
+ * somebody has an answer, and its time counts from when it was due: a service that is too slow is seen as slow, and not
+ * buried under connections that nobody would open.
  *
  * FILE of rates: "SECOND RATE" a line, requests a second from that second on; the last line is the end. --out gets a
- * line a second (by when a request was sent: offered; by when it ended: the others), --served a line whenever a node
+ * line a second (by when a request was due: offered; by when it ended: the others), --served a line whenever a node
  * (its header X-Node) answers that had not done so for five seconds. With --hold the rate of that second stays until
  * SIGUSR1 comes; then the series goes on. Ends with status 0 when nothing failed. */
 #include <curl/curl.h>
@@ -13,13 +17,14 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
 #include "base/util.h"
 
-enum { UNDER_WAY_MAX = 4000, SILENT_MS = 5000, NODES_MAX = 64 };
+enum { USERS_MAX = 4000, SILENT_MS = 5000, NODES_MAX = 64 };
 
 struct rate {
 	double from_s, per_s;
@@ -41,20 +46,21 @@ struct play {
 	long timeout_s;
 	double hold_s, held_s; /* where the series stops; how long it did */
 	struct phx_list rates; /* struct rate */
+	struct phx_list due_s; /* double: of every request so far, when it was due */
 	FILE *out, *served;
 	CURLM *multi;
-	CURL *idle[UNDER_WAY_MAX]; /* handles to be used again */
-	unsigned n_idle, under_way;
+	CURL *idle[USERS_MAX]; /* handles to be used again */
+	unsigned n_idle, under_way, users;
 	struct node nodes[NODES_MAX];
 	unsigned n_nodes;
 	int64_t whole_bytes; /* of the first answer: all are the same */
 	struct second now;
-	unsigned long offered, done, failed;
+	unsigned long done, failed;
+	uint32_t sent;
 };
 
 struct request {
-	struct play *play;
-	double begun_s;
+	double due_s;
 	int64_t bytes;
 	char node[PHX_NAME_MAX];
 	char text[CURL_ERROR_SIZE];
@@ -139,6 +145,12 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Due, and not yet answered. */
+static unsigned open_requests(const struct play *p)
+{
+	return p->due_s.n - p->sent + p->under_way;
+}
+
 static void write_second(struct play *p)
 {
 	struct second *s = &p->now;
@@ -146,7 +158,7 @@ static void write_second(struct play *p)
 	uint32_t n = s->took_ms.n;
 	if (!s->at)
 		return;
-	fprintf(p->out, "%lld,%u,%u,%u,%u", (long long)s->at, s->offered, s->done, s->failed, p->under_way);
+	fprintf(p->out, "%lld,%u,%u,%u,%u", (long long)s->at, s->offered, s->done, s->failed, open_requests(p));
 	if (n) {
 		qsort(took, n, sizeof(*took), by_value);
 		for (uint32_t i = 0; i < n; i++)
@@ -192,22 +204,29 @@ static size_t take_header(char *data, size_t size, size_t n, void *arg)
 	return all;
 }
 
+static void out_of_memory(void)
+{
+	fprintf(stderr, "load_play: out of memory\n");
+	exit(71);
+}
+
+static void becomes_due(struct play *p)
+{
+	double *to = phx_list_push(&p->due_s, sizeof(*to));
+	if (!to)
+		out_of_memory();
+	*to = monotonic_s();
+	p->now.offered++;
+}
+
 static void send_one(struct play *p)
 {
-	struct request *q = NULL;
-	CURL *easy = NULL;
-	p->offered++;
-	p->now.offered++;
-	if (p->under_way < UNDER_WAY_MAX)
-		easy = p->n_idle ? p->idle[--p->n_idle] : curl_easy_init();
-	q = easy ? calloc(1, sizeof(*q)) : NULL;
-	if (!q) {
-		fprintf(stderr, "load_play: %u requests are under way: no more can be sent\n", p->under_way);
-		p->failed++;
-		p->now.failed++;
-		return;
-	}
-	*q = (struct request){.play = p, .begun_s = monotonic_s()};
+	CURL *easy = p->n_idle ? p->idle[--p->n_idle] : curl_easy_init();
+	struct request *q = calloc(1, sizeof(*q));
+	if (!easy || !q)
+		out_of_memory();
+	q->due_s = *PHX_LIST_AT(&p->due_s, double, p->sent);
+	p->sent++;
 	curl_easy_reset(easy);
 	curl_easy_setopt(easy, CURLOPT_URL, p->url);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, q);
@@ -256,7 +275,7 @@ static void finish(struct play *p, CURL *easy, CURLcode code)
 	long status = 0;
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&q);
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-	double took_ms = (monotonic_s() - q->begun_s) * 1000, *to;
+	double took_ms = (monotonic_s() - q->due_s) * 1000, *to;
 	turn_second(p);
 	if (is_whole(p, q, code, status)) {
 		p->done++;
@@ -293,9 +312,11 @@ static void play(struct play *p)
 	for (;;) {
 		double at = moment(p, monotonic_s() - begin);
 		turn_second(p);
-		while ((double)p->offered + 1 <= due(p, at) + p->held_s * held_rate)
+		while ((double)p->due_s.n + 1 <= due(p, at) + p->held_s * held_rate)
+			becomes_due(p);
+		while (p->sent < p->due_s.n && p->under_way < p->users)
 			send_one(p);
-		if (at >= end && !p->under_way)
+		if (at >= end && !open_requests(p))
 			break;
 		curl_multi_perform(p->multi, &running);
 		take_ended(p);
@@ -313,6 +334,7 @@ static int read_options(int argc, char **argv, struct play *p)
 		{"rates", required_argument, NULL, 'r'},
 		{"out", required_argument, NULL, 'o'},
 		{"served", required_argument, NULL, 's'},
+		{"users", required_argument, NULL, 'n'},
 		{"timeout", required_argument, NULL, 't'},
 		{"hold", required_argument, NULL, 'h'},
 		{0},
@@ -332,6 +354,9 @@ static int read_options(int argc, char **argv, struct play *p)
 		case 's':
 			p->served_file = optarg;
 			break;
+		case 'n':
+			p->users = (unsigned)strtoul(optarg, NULL, 10);
+			break;
 		case 't':
 			p->timeout_s = strtol(optarg, NULL, 10);
 			break;
@@ -342,7 +367,8 @@ static int read_options(int argc, char **argv, struct play *p)
 			return -1;
 		}
 	}
-	return p->url && p->rates_file && p->out_file && p->served_file && p->timeout_s > 0 ? 0 : -1;
+	bool whole = p->url && p->rates_file && p->out_file && p->served_file;
+	return whole && p->timeout_s > 0 && p->users > 0 && p->users <= USERS_MAX ? 0 : -1;
 }
 
 static void tidy(struct play *p)
@@ -351,6 +377,7 @@ static void tidy(struct play *p)
 		curl_easy_cleanup(p->idle[--p->n_idle]);
 	curl_multi_cleanup(p->multi);
 	phx_list_fini(&p->rates);
+	phx_list_fini(&p->due_s);
 	phx_list_fini(&p->now.took_ms);
 	fclose(p->out);
 	fclose(p->served);
@@ -358,11 +385,11 @@ static void tidy(struct play *p)
 
 int main(int argc, char **argv)
 {
-	static struct play p = {.timeout_s = 60, .hold_s = INFINITY};
+	static struct play p = {.timeout_s = 60, .hold_s = INFINITY, .users = USERS_MAX};
 	struct sigaction act = {.sa_handler = on_go_on};
 	if (read_options(argc, argv, &p) < 0) {
-		fprintf(stderr, "usage: load_play --url URL --rates FILE --out FILE --served FILE [--timeout SECONDS] "
-				"[--hold SECOND]\n");
+		fprintf(stderr, "usage: load_play --url URL --rates FILE --out FILE --served FILE [--users N] "
+				"[--timeout SECONDS] [--hold SECOND]\n");
 		return 64;
 	}
 	curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -377,7 +404,7 @@ int main(int argc, char **argv)
 	fprintf(p.served, "time_ms,node,took_ms\n");
 	sigaction(SIGUSR1, &act, NULL);
 	play(&p);
-	printf("%lu requests, %lu answered, %lu failed\n", p.offered, p.done, p.failed);
+	printf("%lu requests, %lu answered, %lu failed\n", (unsigned long)p.due_s.n, p.done, p.failed);
 	tidy(&p);
 	return p.failed ? 1 : 0;
 }

@@ -4,6 +4,7 @@ VIP=10.77.0.250
 MADE=$DIR.conf     # configuration made for this lab
 RUN=$DIR.share     # what is written down while load is played
 PAGE=/
+USERS=32          # of the web service: so many requests at a time
 CANARY="phoenix-canary-$$-$RANDOM$RANDOM"
 SHARED="node[2-$((N_SHARED + 1))]"
 BIN=$BUILD/tests/lab
@@ -172,7 +173,7 @@ watch_ends() {
 }
 # play_begins SUFFIX [--hold SECOND]: plays RUN/ratesSUFFIX
 play_begins() {
-	"$PHX" lab exec --name "$LAB" "$BIN/load_play" --url "http://$VIP$PAGE" --rates "$RUN/rates$1" --out "$RUN/load$1.csv" \
+	"$PHX" lab exec --name "$LAB" "$BIN/load_play" --url "http://$VIP$PAGE" --rates "$RUN/rates$1" --users $USERS --out "$RUN/load$1.csv" \
 		--served "$RUN/served$1.csv" --timeout 300 "${@:2}" >"$RUN/play$1.out" 2>&1 &
 	PLAYER=$!
 }
@@ -228,7 +229,7 @@ wiped_variant() {
 	canary_everywhere "$1" || die "the canary is not on the disks of the queue's nodes"
 	first=$(hosts_of "pages$1")
 	submit_jobs "queue$1" "$2" 30
-	rates etc/sim/samples/web.csv 1998-06-10 4 22 120 "$(of_capacity 1.0)" >"$RUN/rates$1"
+	rates etc/sim/samples/web.csv 1998-06-10 4 22 120 "$(of_capacity 1.1)" >"$RUN/rates$1"
 	play_begins "$1" --hold 53
 	wait_for 400 "a second node serves pages$1" has_grown "pages$1"
 	node=$(hosts_of "pages$1" | tr ' ' '\n' | grep -vx "$first" | head -n 1)
