@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000, QUIET_MIN_MS = 1000 };
+enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps everything, and a
  * node gone mad (or bad) must not fill the head's disk. */
@@ -398,10 +398,8 @@ static void adopt_nodes(struct live *l)
 static void look_for_silence(const struct live *l, struct contact *c, int64_t now, struct phx_list *silences)
 {
 	const struct phx_config *cfg = &l->d->cfg;
-	int64_t silent_ms = now - c->heard_ms, quiet_ms = cfg->balance_after_ms;
-	if (quiet_ms < cfg->heartbeat_ms + QUIET_MIN_MS)
-		quiet_ms = cfg->heartbeat_ms + QUIET_MIN_MS;
-	bool missing = silent_ms > cfg->missing_after_ms, quiet = silent_ms > quiet_ms;
+	int64_t silent_ms = now - c->heard_ms;
+	bool missing = silent_ms > cfg->missing_after_ms, quiet = silent_ms > phx_config_quiet_ms(cfg);
 	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
 		return;
 	struct silence *s = phx_list_push(silences, sizeof(*s));

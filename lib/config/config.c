@@ -241,6 +241,21 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	return r;
 }
 
+/* A beat may be a second late; and whoever is quiet has a second at least to be heard again. */
+enum { LATE_MS = 1000, REST_MIN_MS = 1000 };
+
+uint32_t phx_config_quiet_ms(const struct phx_config *cfg)
+{
+	uint32_t half_ms = cfg->balance_after_ms / 2, soonest_ms = cfg->heartbeat_ms + LATE_MS;
+	return half_ms > soonest_ms ? half_ms : soonest_ms;
+}
+
+static uint32_t rest_ms(const struct phx_config *cfg)
+{
+	uint32_t quiet_ms = phx_config_quiet_ms(cfg), out_ms = cfg->balance_after_ms;
+	return out_ms > quiet_ms + REST_MIN_MS ? out_ms - quiet_ms : REST_MIN_MS;
+}
+
 void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 {
 	*ret = (struct phx_settings){
@@ -249,6 +264,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.repairs_max = cfg->repairs_max,
 		.power_off_quarantined = cfg->power_off_quarantined,
 		.job_lease_ms = cfg->job_lease_s * 1000,
+		.balance_rest_ms = rest_ms(cfg),
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

@@ -91,6 +91,9 @@ int phx_config_defaults(const char *config_dir, struct phx_config *ret, struct p
 
 void phx_config_fini(struct phx_config *cfg);
 
+/** Silence after which a web node gets no new connections; it is taken out the settings' balance_rest_ms later. */
+uint32_t phx_config_quiet_ms(const struct phx_config *cfg);
+
 /** What the core wants to know. */
 void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret);
 

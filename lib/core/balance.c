@@ -85,7 +85,15 @@ static struct phx_web_service *service_of(struct phx_web_table *t, const struct 
 	return phx_web_table_service(t, web->address, web->port, web->scheduler);
 }
 
-static int put(struct phx_web_table *t, const struct phx_state *s, const struct phx_node *n, bool quiet_too)
+/* How silent a node is: a service takes those of the least silence with which somebody serves it. */
+enum silence { HEARD, RESTING, OUT, SILENCES };
+
+static enum silence silence_of(const struct phx_node *n)
+{
+	return !n->quiet ? HEARD : n->rests_until_ms ? RESTING : OUT;
+}
+
+static int put(struct phx_web_table *t, const struct phx_state *s, const struct phx_node *n, enum silence allowed)
 {
 	const struct phx_role *role = phx_state_role(s, n->actual_role);
 	if (!role)
@@ -94,12 +102,14 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 	if (!web.address[0])
 		return 0;
 	const struct phx_step *step = phx_node_step(n);
+	enum silence silence = silence_of(n);
 	struct phx_web_instance i = {
-		.heard = n->up && (quiet_too || !n->quiet),
+		.heard = n->up && (silence < OUT || allowed == OUT),
 		.runs = true,
 		.healthy = n->healthy,
 		.serves = serves(n, step),
 		.stopping = stops(step, role),
+		.resting = silence > allowed,
 	};
 	uint8_t bytes[4];
 	int weight = phx_web_weight(&i);
@@ -131,12 +141,12 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 	return 0;
 }
 
-static int make_table(const struct phx_state *s, bool quiet_too, struct phx_web_table *ret)
+static int make_table(const struct phx_state *s, enum silence allowed, struct phx_web_table *ret)
 {
 	struct phx_web_table t = { 0 };
 	int r = put_services(&t, s);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		r = r ? r : put(&t, s, n, quiet_too);
+		r = r ? r : put(&t, s, n, allowed);
 	if (r < 0)
 		phx_web_table_fini(&t);
 	else
@@ -161,10 +171,10 @@ static bool any_quiet(const struct phx_state *s)
 }
 
 /* A service that would have nobody keeps those that are only quiet: it may be the head that did not listen. */
-static int keep_the_last(const struct phx_state *s, struct phx_web_table *t)
+static int keep_the_last(const struct phx_state *s, enum silence allowed, struct phx_web_table *t)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table all = { 0 };
-	int r = make_table(s, true, &all);
+	int r = make_table(s, allowed, &all);
 	/* the same services, in the same order */
 	for (uint32_t i = 0; r == 0 && i < t->services.n; i++) {
 		struct phx_web_service *service = PHX_LIST_AT(&t->services, struct phx_web_service, i);
@@ -181,9 +191,10 @@ static int keep_the_last(const struct phx_state *s, struct phx_web_table *t)
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret)
 {
 	struct phx_web_table t = { 0 };
-	int r = make_table(s, false, &t);
-	if (r == 0 && any_quiet(s))
-		r = keep_the_last(s, &t);
+	int r = make_table(s, HEARD, &t);
+	bool quiet = any_quiet(s);
+	for (enum silence allowed = RESTING; r == 0 && quiet && allowed < SILENCES; allowed++)
+		r = keep_the_last(s, allowed, &t);
 	if (r < 0)
 		phx_web_table_fini(&t);
 	else

@@ -537,6 +537,8 @@ int64_t phx_node_due(const struct phx_node *n)
 		due = n->window_until_ms;
 	if (n->off_wanted && n->off_again_ms < due)
 		due = n->off_again_ms;
+	if (n->rests_until_ms && n->rests_until_ms < due)
+		due = n->rests_until_ms;
 	return due;
 }
 
@@ -544,6 +546,7 @@ static void tick_node(struct phx_apply *a, struct phx_node *n)
 {
 	phx_touch(a->s, n);
 	close_window(a, n);
+	phx_quiet_tick(a, n);
 	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
 		phx_power_off(a, n);
 		a->out->changed = true;

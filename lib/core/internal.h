@@ -112,6 +112,10 @@ bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx
 int phx_apply_hello(struct phx_apply *a);
 int phx_apply_missing(struct phx_apply *a);
 int phx_apply_quiet(struct phx_apply *a);
+/** The node is heard again, or known to be missing. */
+void phx_quiet_over(struct phx_node *n);
+/** It was quiet for so long that the balancers take it out. */
+void phx_quiet_tick(struct phx_apply *a, struct phx_node *n);
 int phx_apply_back(struct phx_apply *a);
 int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);

@@ -159,7 +159,7 @@ int phx_apply_hello(struct phx_apply *a)
 	if (!n->up || new_boot)
 		n->up_since_ms = a->s->now_ms;
 	n->up = true;
-	n->quiet = false;
+	phx_quiet_over(n);
 	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
 	n->env = ev->env;
@@ -191,7 +191,8 @@ int phx_apply_missing(struct phx_apply *a)
 	int r = phx_need_node(a, &n);
 	if (r < 0 || !n->up)
 		return r;
-	n->up = n->quiet = false;
+	n->up = false;
+	phx_quiet_over(n);
 	n->missing_since_ms = a->s->now_ms;
 	a->out->changed = true;
 	phx_jobs_silent(a, n);
@@ -217,6 +218,13 @@ int phx_apply_missing(struct phx_apply *a)
 	return 0;
 }
 
+void phx_quiet_over(struct phx_node *n)
+{
+	n->quiet = false;
+	n->rests_until_ms = 0;
+}
+
+/* It may be the head that was slow to listen: what is connected to the node goes on for a while. */
 int phx_apply_quiet(struct phx_apply *a)
 {
 	struct phx_node *n;
@@ -224,7 +232,16 @@ int phx_apply_quiet(struct phx_apply *a)
 	if (r < 0 || !n->up || n->quiet || !phx_node_is_balanced(a->s, n))
 		return r;
 	n->quiet = a->out->changed = true;
+	n->rests_until_ms = a->s->settings.balance_rest_ms ? a->s->now_ms + a->s->settings.balance_rest_ms : 0;
 	return 0;
+}
+
+void phx_quiet_tick(struct phx_apply *a, struct phx_node *n)
+{
+	if (!n->rests_until_ms || n->rests_until_ms > a->s->now_ms)
+		return;
+	n->rests_until_ms = 0;
+	a->out->changed = true;
 }
 
 int phx_apply_back(struct phx_apply *a)
@@ -234,7 +251,7 @@ int phx_apply_back(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = n->quiet;
-	n->quiet = false;
+	phx_quiet_over(n);
 	if (n->up)
 		return 0;
 	n->up = true;

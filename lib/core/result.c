@@ -76,7 +76,7 @@ static void heard(struct phx_apply *a, struct phx_node *n)
 {
 	a->out->changed = a->out->changed || !n->up || n->quiet;
 	n->up = true;
-	n->quiet = false;
+	phx_quiet_over(n);
 	n->missing_since_ms = 0;
 	phx_jobs_heard(a, n);
 }

@@ -20,6 +20,7 @@ static const struct phx_field settings_fields[] = {
 	PHX_BOOL(struct phx_settings, power_off_quarantined),
 	PHX_STR(struct phx_settings, image_deploy),
 	PHX_U32(struct phx_settings, job_lease_ms),
+	PHX_U32(struct phx_settings, balance_rest_ms),
 };
 const struct phx_record phx_settings_record = PHX_RECORD("settings", struct phx_settings, settings_fields);
 

@@ -27,6 +27,7 @@ struct phx_settings {
 	bool power_off_quarantined;
 	char image_deploy[PHX_NAME_MAX];
 	uint32_t job_lease_ms; /* an agent that hears nothing of the head for so long ends its jobs; 0 = 60 s */
+	uint32_t balance_rest_ms; /* a quiet web node is taken out of the balancers after so long; 0 = at once */
 };
 extern const struct phx_record phx_settings_record;
 

@@ -92,6 +92,7 @@ static const struct phx_field node_fields[] = {
 	PHX_ENUM(N, env, &phx_node_env_names),
 	PHX_BOOL(N, up),
 	PHX_BOOL(N, quiet),
+	PHX_I64(N, rests_until_ms),
 	PHX_I64(N, up_since_ms),
 	PHX_I64(N, missing_since_ms),
 	PHX_STR(N, boot_id),

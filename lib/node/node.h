@@ -155,7 +155,8 @@ struct phx_node {
 	/* liveness */
 	int env; /* enum phx_node_env */
 	bool up;
-	bool quiet; /* up, but not heard for long enough to be left out by the balancers */
+	bool quiet; /* up, but not heard for long enough to be given no new requests by the balancers */
+	int64_t rests_until_ms; /* quiet: then they take it out; 0 = they have */
 	int64_t up_since_ms, missing_since_ms;
 	char boot_id[40];
 	char address[64];

@@ -130,7 +130,7 @@ int phx_web_weight(const struct phx_web_instance *i)
 	if (!i->heard || !i->runs)
 		return -ENOENT;
 	if (i->serves)
-		return i->healthy;
+		return i->healthy && !i->resting;
 	return i->stopping ? 0 : -ENOENT;
 }
 

@@ -46,14 +46,15 @@ int phx_web_table_check(const struct phx_web_table *t, struct phx_err *err);
 
 /** What is known of an instance, and what follows: not in the table at all, there without new requests, there. */
 struct phx_web_instance {
-	bool heard;    /* its node reports */
+	bool heard;    /* its node reports, or did so until just now */
 	bool runs;     /* its node reported last that it runs the role */
 	bool healthy;  /* the health check passed */
 	bool serves;   /* it has joined and nothing else is planned for it */
 	bool stopping; /* its services are being stopped: what it has is served */
+	bool resting;  /* its node reported until just now: what it has goes on */
 };
 /** Weight of an instance, or -ENOENT: it is not in the table. It joins when it serves and its check passed; it leaves
- * by weight 0 and goes when its services stop; silence takes it out at once. */
+ * by weight 0 and goes when its services stop; silence takes it out, a moment of it gives weight 0. */
 int phx_web_weight(const struct phx_web_instance *i);
 
 /** The service of the table, made if it is new (then with this scheduler). NULL on ENOMEM. */

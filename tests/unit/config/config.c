@@ -173,6 +173,36 @@ static void test_settings_for_the_core(void **state)
 	phx_config_fini(&cfg);
 }
 
+/* The silence after which a web node rests, and the time from there until it is taken out. */
+static void test_rest_before_removal(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t quiet_ms, rest_ms;
+	} rows[] = {
+		{"", 3000, 1000},
+		{"balance_after_ms = 20000;\n", 10000, 10000},
+		{"balance_after_ms = 20001;\n", 10000, 10001},
+		{"balance_after_ms = 200;\n", 3000, 1000},
+		{"heartbeat_ms = 500; balance_after_ms = 1600;\n", 1500, 1000},
+		{"heartbeat_ms = 500; balance_after_ms = 3200;\n", 1600, 1600},
+		{"heartbeat_ms = 60000; missing_after_ms = 120000; balance_after_ms = 600000;\n", 300000, 300000},
+	};
+	struct place *p = *state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_config cfg;
+		struct phx_settings s;
+		char text[300];
+		snprintf(text, sizeof(text), "%s%s", GOOD, rows[i].text);
+		place_write(p, "phoenix.conf", text);
+		assert_int_equal(load(p, &cfg, NULL), 0);
+		phx_config_settings(&cfg, &s);
+		assert_int_equal(phx_config_quiet_ms(&cfg), rows[i].quiet_ms);
+		assert_int_equal(s.balance_rest_ms, rows[i].rest_ms);
+		phx_config_fini(&cfg);
+	}
+}
+
 /* What is wrong, in which line, and what the text must say. */
 static const struct bad {
 	const char *text;
@@ -344,6 +374,7 @@ int main(void)
 		RUN(test_later_files_win),
 		RUN(test_show_with_origin),
 		RUN(test_settings_for_the_core),
+		RUN(test_rest_before_removal),
 		RUN(test_bad_files_are_refused_by_line),
 		RUN(test_bad_file_in_conf_d),
 		RUN(test_files_that_are_none),

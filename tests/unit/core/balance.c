@@ -144,6 +144,84 @@ static void quiet_nodes_are_left_out(void **state)
 	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=0");
 }
 
+static void rest_for(struct world *w, uint32_t rest_ms)
+{
+	struct phx_event ev = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	ev.settings.balance_rest_ms = rest_ms;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void tick(struct world *w)
+{
+	struct phx_event ev = { .kind = PHX_EV_tick };
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* Weight 0 first: what is connected goes on, and is cut off only when the node is still not heard. */
+static void a_quiet_node_rests_before_it_is_out(void **state)
+{
+	struct world *w = *state;
+	rest_for(w, 1000);
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	serve(w, "n2", "10.0.0.12");
+	event(w, PHX_EV_quiet, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=0 10.0.0.12=1");
+	assert_true(phx_core_next_deadline(&w->s) == w->now + 1000);
+	/* heard in time: nothing is left of it */
+	event(w, PHX_EV_back, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
+	event(w, PHX_EV_quiet, "n1");
+	w->now += 999;
+	uint64_t seq = w->s.seq;
+	tick(w);
+	assert_int_equal(w->s.seq, seq);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0 10.0.0.12=1");
+	/* told twice it is not put off */
+	event(w, PHX_EV_quiet, "n1");
+	w->now += 1;
+	tick(w);
+	assert_int_equal(w->s.seq, seq + 1);
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
+	event(w, PHX_EV_back, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
+	/* missing meanwhile: out at once, and no deadline stays behind */
+	event(w, PHX_EV_quiet, "n1");
+	event(w, PHX_EV_missing, "n1");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1");
+	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
+}
+
+/* Whoever was heard last serves: one that is out comes back only where nobody else is left. */
+static void the_last_ones_are_kept_by_their_silence(void **state)
+{
+	struct world *w = *state;
+	rest_for(w, 1000);
+	add_web_role(w, "pages", "10.0.0.250", false);
+	serve(w, "n1", "10.0.0.11");
+	serve(w, "n2", "10.0.0.12");
+	serve(w, "n3", "10.0.0.13");
+	event(w, PHX_EV_quiet, "n1");
+	w->now += 1000;
+	tick(w);
+	event(w, PHX_EV_quiet, "n2");
+	check_table(w, "10.0.0.250:80 10.0.0.12=0 10.0.0.13=1");
+	event(w, PHX_EV_quiet, "n3");
+	check_table(w, "10.0.0.250:80 10.0.0.12=1 10.0.0.13=1");
+	event(w, PHX_EV_back, "n3");
+	report(w, "n3", "pages", false);
+	/* what is connected to the one that is ill goes on */
+	check_table(w, "10.0.0.250:80 10.0.0.12=1 10.0.0.13=0");
+	w->now += 1000;
+	tick(w);
+	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1 10.0.0.13=0");
+	event(w, PHX_EV_missing, "n1");
+	event(w, PHX_EV_missing, "n2");
+	check_table(w, "10.0.0.250:80 10.0.0.13=0");
+}
+
 static void who_is_behind_no_balancer_is_not_quiet(void **state)
 {
 	struct world *w = *state;
@@ -383,6 +461,8 @@ int main(void)
 		WORLD_TEST(a_hand_over_drains_first),
 		WORLD_TEST(silence_takes_out_at_once),
 		WORLD_TEST(quiet_nodes_are_left_out),
+		WORLD_TEST(a_quiet_node_rests_before_it_is_out),
+		WORLD_TEST(the_last_ones_are_kept_by_their_silence),
 		WORLD_TEST(who_is_behind_no_balancer_is_not_quiet),
 		WORLD_TEST(the_director_lets_it_go),
 		WORLD_TEST(a_dead_director_holds_nobody),

@@ -54,18 +54,22 @@ static void check_diff(const char *from, const char *to, const char *want)
 static void an_instance_joins_and_leaves(void **state)
 {
 	static const struct {
-		struct phx_web_instance i; /* heard runs healthy serves stopping */
+		struct phx_web_instance i; /* heard runs healthy serves stopping resting */
 		int want;
 	} rows[] = {
-		{{true, true, true, true, false}, 1},
-		{{true, true, false, true, false}, 0}, /* its check fails */
-		{{true, true, true, false, true}, 0},  /* being handed over */
-		{{true, true, false, false, true}, 0},
-		{{true, true, true, false, false}, -ENOENT},  /* started, not joined; or further than its stop */
-		{{true, false, true, true, false}, -ENOENT},  /* runs something else */
-		{{true, false, false, false, true}, -ENOENT}, /* its services are gone */
-		{{false, true, true, true, false}, -ENOENT},  /* silent */
-		{{false, true, true, false, true}, -ENOENT},
+		{{true, true, true, true, false, false}, 1},
+		{{true, true, false, true, false, false}, 0}, /* its check fails */
+		{{true, true, true, false, true, false}, 0},  /* being handed over */
+		{{true, true, false, false, true, false}, 0},
+		{{true, true, true, false, false, false}, -ENOENT},  /* started, not joined; or further than its stop */
+		{{true, false, true, true, false, false}, -ENOENT},  /* runs something else */
+		{{true, false, false, false, true, false}, -ENOENT}, /* its services are gone */
+		{{false, true, true, true, false, false}, -ENOENT},  /* silent */
+		{{false, true, true, false, true, false}, -ENOENT},
+		{{true, true, true, true, false, true}, 0}, /* not heard just now */
+		{{true, true, false, true, false, true}, 0},
+		{{true, true, true, false, true, true}, 0},
+		{{true, true, true, false, false, true}, -ENOENT},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
