@@ -161,10 +161,8 @@ static void changed_for(struct balance *b, struct phx_list *ret_names)
 {
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (changed(b, s))
-		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		{
-			struct phx_word *w =
-				phx_core_is_director(s, n) ? phx_list_push(ret_names, sizeof(*w)) : NULL;
+		for (const struct phx_node *n = NULL; (n = phx_core_next_director(s, n));) {
+			struct phx_word *w = phx_list_push(ret_names, sizeof(*w));
 			if (w)
 				PHX_STR_SET(w->text, n->name);
 		}
@@ -248,9 +246,6 @@ struct wait {
 static void add_wait(const struct phx_node *n, struct phx_list *waits)
 {
 	const struct phx_step *step = phx_node_step(n);
-	if (!step || step->status != PHX_STEP_ISSUED ||
-	    phx_step_info((enum phx_step_kind)step->kind)->executor != PHX_EXEC_DIRECTOR)
-		return;
 	struct wait *w = phx_list_push(waits, sizeof(*w));
 	if (!w)
 		return;
@@ -268,7 +263,7 @@ static void find_waits(struct balance *b, struct phx_list *waits, char ret_actin
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (b->waited || s->seq != b->wait_seq)
-		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		for (const struct phx_node *n = NULL; (n = phx_core_next_leaving(s, n));)
 			add_wait(n, waits);
 	b->waited = waits->n;
 	b->wait_seq = s->seq;

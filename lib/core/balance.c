@@ -1,31 +1,63 @@
 /* Who is behind the balancers: the wanted table, derived from the nodes, so
  * that it is never kept and never wrong. Called for a director's orders and by
  * phxd, which wakes directors when the table is another one. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
+bool phx_balance_directs(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && role->director && !phx_node_step(n) && n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS;
+	return role && role->director;
+}
+
+bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
+{
+	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) && phx_balance_directs(s, n);
+}
+
+/* The first node of `set` behind `after`, or of all. */
+static const struct phx_node *next_of(const struct phx_state *s, enum phx_node_set set, const struct phx_node *after)
+{
+	return phx_index_candidate(s, set, after ? phx_index_place(s, after) + 1 : 0);
+}
+
+const struct phx_node *phx_core_next_director(const struct phx_state *s, const struct phx_node *after)
+{
+	const struct phx_node *n = after;
+	while ((n = next_of(s, PHX_SET_DIRECTOR, n)) && !phx_core_is_director(s, n))
+		;
+	return n;
 }
 
 bool phx_director_there(const struct phx_state *s)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (phx_core_is_director(s, n))
-			return true;
-	return false;
+	return phx_core_next_director(s, NULL);
 }
 
 const struct phx_node *phx_core_acting_director(const struct phx_state *s)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (n->up && phx_core_is_director(s, n))
-			return n;
-	return NULL;
+	const struct phx_node *n = NULL;
+	while ((n = phx_core_next_director(s, n)) && !n->up)
+		;
+	return n;
+}
+
+bool phx_balance_leaves(const struct phx_node *n)
+{
+	const struct phx_step *step = phx_node_step(n);
+	return step && step->status == PHX_STEP_ISSUED &&
+	       phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR;
+}
+
+const struct phx_node *phx_core_next_leaving(const struct phx_state *s, const struct phx_node *after)
+{
+	const struct phx_node *n = after;
+	while ((n = next_of(s, PHX_SET_LEAVES, n)) && !phx_balance_leaves(n))
+		;
+	return n;
 }
 
 /* Packages of the next role are fetched while this one serves. */
@@ -74,10 +106,20 @@ struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_
 	return web;
 }
 
+static bool is_instance(const struct phx_state *s, const struct phx_node *n, const char *role_name)
+{
+	const struct phx_role *role = phx_state_role(s, role_name);
+	return role && phx_core_web_of(s, n, role).address[0];
+}
+
 bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n)
 {
-	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && phx_core_web_of(s, n, role).address[0];
+	return is_instance(s, n, n->role);
+}
+
+bool phx_balance_runs(const struct phx_state *s, const struct phx_node *n)
+{
+	return is_instance(s, n, n->actual_role);
 }
 
 static struct phx_web_service *service_of(struct phx_web_table *t, const struct phx_role_web *web)
@@ -145,8 +187,8 @@ static int make_table(const struct phx_state *s, enum silence allowed, struct ph
 {
 	struct phx_web_table t = { 0 };
 	int r = put_services(&t, s);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		r = r ? r : put(&t, s, n, allowed);
+	for (const struct phx_node *n = NULL; r == 0 && (n = next_of(s, PHX_SET_BALANCED, n));)
+		r = put(&t, s, n, allowed);
 	if (r < 0)
 		phx_web_table_fini(&t);
 	else
@@ -164,7 +206,7 @@ static bool serves_somebody(const struct phx_web_service *service)
 
 static bool any_quiet(const struct phx_state *s)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	for (const struct phx_node *n = NULL; (n = next_of(s, PHX_SET_BALANCED, n));)
 		if (n->quiet)
 			return true;
 	return false;

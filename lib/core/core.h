@@ -230,6 +230,12 @@ const char *phx_core_web_address(const struct phx_node *n);
 /** Is it a node that can balance now: its role says so, and it is there to do it. */
 bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n);
 
+/** All of them, by their place: the first one behind `after`, or of all; NULL at the end. */
+const struct phx_node *phx_core_next_director(const struct phx_state *s, const struct phx_node *after);
+
+/** In the same way, nodes whose step waits for a director to confirm it. */
+const struct phx_node *phx_core_next_leaving(const struct phx_state *s, const struct phx_node *after);
+
 /** The one of them that has the virtual addresses: the first that is heard; the others' table is empty. NULL: none. */
 const struct phx_node *phx_core_acting_director(const struct phx_state *s);
 

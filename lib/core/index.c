@@ -102,6 +102,9 @@ static void derive(struct phx_state *s, uint32_t i)
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
 	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || (idle && n->jobs_running));
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
+	put(x->sets[PHX_SET_BALANCED], i, phx_balance_runs(s, n));
+	put(x->sets[PHX_SET_DIRECTOR], i, phx_balance_directs(s, n));
+	put(x->sets[PHX_SET_LEAVES], i, phx_balance_leaves(n));
 	x->groups[i] = idle ? hash_name(n->share_re) : 0;
 	x->due[i] = phx_node_due(n);
 }
@@ -140,6 +143,16 @@ struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint
 	refresh(s);
 	uint32_t i = next_of(s->index, set, at);
 	return i < s->index->n ? node_at(s, i) : NULL;
+}
+
+struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at)
+{
+	const struct phx_index *x = s->index;
+	if (!x || x->n != s->nodes.n)
+		return at < s->nodes.n ? node_at(s, at) : NULL;
+	uint32_t i = next_of(x, set, at), touched = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+	i = touched < i ? touched : i;
+	return i < x->n ? node_at(s, i) : NULL;
 }
 
 struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at)

@@ -21,6 +21,9 @@ enum phx_node_set {
 	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
 	PHX_SET_MARKED,	 /* gave trouble: has a reason; or another engine began a job there just now */
 	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
+	PHX_SET_BALANCED, /* runs a role that is behind a balancer */
+	PHX_SET_DIRECTOR, /* its role is that of a balancer */
+	PHX_SET_LEAVES,	 /* its step waits for a director */
 	PHX_SET_COUNT_
 };
 
@@ -42,6 +45,9 @@ void phx_touch_all(struct phx_state *s);
 struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint32_t at);
 /** The same of an RE's IDLE nodes. */
 struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at);
+/** The first node at or after `at` that may be in `set`; NULL. In the middle of an event, between events, without an
+ * index (then it is any node): the caller looks itself. */
+struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
 bool phx_index_has(struct phx_state *s, enum phx_node_set set, const struct phx_node *n);
 /** share.c is about to look at `n`. */

@@ -64,6 +64,11 @@ int phx_key_gone(struct phx_apply *a);
 void phx_keys_tick(struct phx_apply *a);
 
 /* balance.c */
+/** What the index keeps of a node: does it run what is behind a balancer; has it the role of one; does it wait for one
+ * to let it leave? */
+bool phx_balance_runs(const struct phx_state *s, const struct phx_node *n);
+bool phx_balance_directs(const struct phx_state *s, const struct phx_node *n);
+bool phx_balance_leaves(const struct phx_node *n);
 /** Is there a director that serves, heard or not? */
 bool phx_director_there(const struct phx_state *s);
 /** Would anything come to `n` through a balancer? */

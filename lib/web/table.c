@@ -165,15 +165,29 @@ struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const cha
 	return s;
 }
 
+/* The server of that address, or where it belongs. */
+static uint32_t find_server(const struct phx_web_service *s, const char *address, bool *ret_found)
+{
+	uint32_t lo = 0, hi = s->servers.n;
+	*ret_found = false;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		int c = strcmp(PHX_LIST_AT(&s->servers, struct phx_web_server, mid)->address, address);
+		*ret_found = *ret_found || c == 0;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t weight)
 {
-	uint32_t at = 0;
-	int c = 1;
-	for (; at < s->servers.n; at++)
-		if ((c = strcmp(PHX_LIST_AT(&s->servers, struct phx_web_server, at)->address, address)) >= 0)
-			break;
-	struct phx_web_server *v = at < s->servers.n && c == 0 ? PHX_LIST_AT(&s->servers, struct phx_web_server, at)
-							       : insert(&s->servers, sizeof(*v), at);
+	bool found;
+	uint32_t at = find_server(s, address, &found);
+	struct phx_web_server *v = found ? PHX_LIST_AT(&s->servers, struct phx_web_server, at)
+					 : insert(&s->servers, sizeof(*v), at);
 	if (!v)
 		return -ENOMEM;
 	PHX_STR_SET(v->address, address);

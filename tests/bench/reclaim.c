@@ -11,12 +11,13 @@
 
 #include "core/core.h"
 
-enum { WEB_NODES = 10, WINDOW_MS = 20000, BUSY_PPM = 950000 };
+enum { WEB_NODES = 100, WINDOW_MS = 20000, BUSY_PPM = 950000 };
 
-enum kind { RECLAIM, VACATE, REPORT, USE, SUBMIT, JOB_END, STEP, DEADLINE, ORDERS, KINDS };
+enum kind { RECLAIM, VACATE, REPORT, USE, SUBMIT, JOB_END, STEP, DEADLINE, ORDERS, TABLE, KINDS };
 static const char *const kind_names[] = {
 	[RECLAIM] = "reclaim", [VACATE] = "vacate",   [REPORT] = "report",     [USE] = "use",	    [SUBMIT] = "submit",
 	[JOB_END] = "job_end", [STEP] = "step",	      [DEADLINE] = "deadline", [ORDERS] = "orders",
+	[TABLE] = "table",
 };
 
 struct bench {
@@ -99,6 +100,7 @@ static void hello(struct bench *b, const struct phx_node *n, int env, bool new_b
 	struct phx_event ev = { .kind = PHX_EV_hello, .env = env };
 	PHX_STR_SET(ev.node, n->name);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++b->boots);
+	snprintf(ev.address, sizeof(ev.address), "10.9.%u.%u", n->number >> 8, n->number & 255);
 	if (!new_boot)
 		PHX_STR_SET(ev.boot_id, n->boot_id);
 	PHX_STR_SET(ev.system_image, n->system_image);
@@ -157,9 +159,9 @@ static void run_plans(struct bench *b)
 
 /* ---- the cluster ---- */
 
-static void add_role(struct bench *b, const char *name, bool jobs)
+static void add_role(struct bench *b, const char *name, bool jobs, bool director)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .runs_jobs = jobs } };
+	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .runs_jobs = jobs, .director = director } };
 	PHX_STR_SET(ev.role_put.name, name);
 	PHX_STR_SET(ev.role_put.pool, PHX_POOL_FREE);
 	PHX_STR_SET(ev.role_put.image, "debian");
@@ -176,6 +178,7 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	PHX_STR_SET(a->partner, partner);
 	PHX_STR_SET(a->owner, "campus");
 	PHX_STR_SET(a->role, type == PHX_RE_BATCH ? "compute" : "web");
+	PHX_STR_SET(a->address, type == PHX_RE_BATCH ? "" : "10.9.255.250");
 	a->type = type;
 	a->coordination = PHX_RE_COORDINATED_OTHER;
 	a->model = PHX_POLICY_fb;
@@ -185,6 +188,16 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
 	PHX_STR_SET(on.re, name);
 	apply(b, &on, STEP, NULL);
+}
+
+/* The last node, beside those that are shared. */
+static void add_director(struct bench *b)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign, .pin = true };
+	add_node(b, b->nodes + 1);
+	set_name(ev.node, b->nodes + 1);
+	PHX_STR_SET(ev.role, "balance");
+	apply(b, &ev, STEP, NULL);
 }
 
 static void submit(struct bench *b, uint32_t nodes)
@@ -215,10 +228,12 @@ static void build(struct bench *b)
 {
 	phx_state_init(&b->s);
 	b->now = 1000000;
-	add_role(b, "compute", true);
-	add_role(b, "web", false);
+	add_role(b, "compute", true, false);
+	add_role(b, "web", false, false);
+	add_role(b, "balance", false, true);
 	for (uint32_t i = 1; i <= b->nodes; i++)
 		add_node(b, i);
+	add_director(b);
 	add_re(b, "queue", "shop", PHX_RE_BATCH, b->nodes - WEB_NODES);
 	add_re(b, "shop", "queue", PHX_RE_WEB, WEB_NODES);
 	run_plans(b);
@@ -280,6 +295,19 @@ static void look(struct bench *b, uint32_t i)
 	PHX_LIST_EACH(struct phx_order, o, &orders)
 		phx_record_fini(&phx_order_record, o);
 	phx_list_fini(&orders);
+}
+
+/* What it asks for the balancers when something has changed: who is to have which table. */
+static void look_at_table(struct bench *b)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = { 0 };
+	double t = now_ns();
+	const struct phx_node *acting = phx_core_acting_director(&b->s);
+	int r = phx_core_web_table(&b->s, &table);
+	keep(b, TABLE, now_ns() - t);
+	uint32_t n = r == 0 && table.services.n ? PHX_LIST_AT(&table.services, struct phx_web_service, 0)->servers.n : 0;
+	if (!acting || n < WEB_NODES)
+		die("table", "there is no director, or not all nodes are in it");
 }
 
 static void use(struct bench *b)
@@ -355,13 +383,15 @@ int main(int argc, char **argv)
 	b.jobs = number(argv[2], 10000);
 	b.runs = number(argv[3], 10000);
 	if (b.nodes < WEB_NODES + b.jobs)
-		die("NODES", "not one for each job, and ten");
+		die("NODES", "not one for each job, and a hundred");
 	double t = now_ns();
 	build(&b);
 	t = now_ns() - t;
 	if (running(&b) != b.jobs)
 		die("build", "not all jobs run");
 	b.counts = true;
+	for (uint32_t i = 0; i < b.runs; i++)
+		look_at_table(&b);
 	for (uint32_t i = 0; i < b.runs; i++) {
 		vacate(&b, reclaim(&b));
 		job_ends(&b, i * 31);

@@ -22,6 +22,7 @@ reclaim() {
 	reclaim_row "a job is submitted" - submit
 	reclaim_row "an agent reports news with its beat" - report
 	reclaim_row "a step of a hand-over ends" - step
+	reclaim_row "the table of 100 web nodes, and who is to have it" - table
 	row "core: when the next deadline is" - us - "$(jq .deadline.median "$WORK/reclaim.out")"
 	note "core: $RECLAIM_NODES nodes, $RECLAIM_JOBS running jobs, FB; the cluster was built by its own events in $(jq .build_s "$WORK/reclaim.out") s of CPU time"
 }

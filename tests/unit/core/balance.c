@@ -30,6 +30,29 @@ static void serve(struct world *w, const char *node, const char *ip)
 	PHX_STR_SET(world_node(w, node)->address, "");
 }
 
+/* Who looks at every node, there being no index, finds the same. */
+static void check_without_index(struct world *w, const struct phx_web_table *t)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table same = { 0 };
+	struct phx_state copy;
+	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
+	assert_null(copy.index);
+	assert_int_equal(phx_core_web_table(&copy, &same), 0);
+	assert_true(phx_web_table_id(&same) == phx_web_table_id(t));
+	const struct phx_node *a = NULL, *b = NULL;
+	do {
+		a = phx_core_next_director(&w->s, a);
+		b = phx_core_next_director(&copy, b);
+		assert_string_equal(a ? a->name : "", b ? b->name : "");
+	} while (a);
+	do {
+		a = phx_core_next_leaving(&w->s, a);
+		b = phx_core_next_leaving(&copy, b);
+		assert_string_equal(a ? a->name : "", b ? b->name : "");
+	} while (a);
+	phx_state_fini(&copy);
+}
+
 static void check_table(struct world *w, const char *want)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
@@ -44,6 +67,7 @@ static void check_table(struct world *w, const char *want)
 			phx_buf_addf(&b, " %s=%u", v->address, v->weight);
 	}
 	assert_string_equal(b.data ? b.data : "", want);
+	check_without_index(w, &t);
 }
 
 static void event(struct world *w, int kind, const char *node)
@@ -257,12 +281,15 @@ static void the_director_lets_it_go(void **state)
 	assert_int_equal(world_result(w, "n1", 0, ""), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_divert);
 	check_table(w, "10.0.0.250:80 10.0.0.11=0");
+	assert_ptr_equal(phx_core_next_leaving(&w->s, NULL), world_node(w, "n1"));
+	assert_null(phx_core_next_leaving(&w->s, world_node(w, "n1")));
 	uint64_t id = phx_node_step(world_node(w, "n1"))->id;
 	/* it is the director's word that counts, not the node's, and only on this step */
 	assert_int_equal(world_result(w, "n1", 0, ""), -EINVAL);
 	assert_int_equal(balanced(w, "n1", id + 1), -ESTALE);
 	assert_int_equal(balanced(w, "n1", id), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_drain);
+	assert_null(phx_core_next_leaving(&w->s, NULL));
 	assert_int_equal(balanced(w, "n1", phx_node_step(world_node(w, "n1"))->id), -EINVAL);
 	assert_int_equal(world_result(w, "n1", 0, ""), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_settle);
