@@ -190,13 +190,13 @@ void live_untold(struct live *l, const char *node)
 
 /* ---- long polls ---- */
 
-/* Beats list what runs: a step as its id, a run of a job as [ID, RUN], a director's table as ["table", ID]. */
+/* Beats list what runs: a step as its id, a run of a job as [ID, RUN], what stands by its kind: ["table", ID]. */
 static bool is_same(const json_t *it, const struct phx_order *o)
 {
 	const json_t *first = json_array_get(it, 0), *second = json_array_get(it, 1);
 	json_int_t id = (json_int_t)o->id;
-	if (!strcmp(o->kind, "table"))
-		return json_is_string(first) && json_integer_value(second) == id;
+	if (json_is_string(first))
+		return !strcmp(json_string_value(first), o->kind) && json_integer_value(second) == id;
 	if (!strcmp(o->kind, "job"))
 		return json_is_integer(first) && json_integer_value(first) == id &&
 		       json_integer_value(second) == (json_int_t)o->run;

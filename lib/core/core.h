@@ -191,7 +191,8 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, c
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
- * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times. */
+ * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times;
+ * kind "stock": packages to be at hand, at all times while the policy may move the node (role.packages alone counts). */
 struct phx_order {
 	char kind[16]; /* "step", "job", "kill", "inspect", "table" */
 	uint64_t id;   /* step id or job id */
@@ -220,6 +221,10 @@ int phx_core_engine_orders(const struct phx_state *s, const char *re, struct phx
 /** The wanted table of the balancers: every virtual address of a role or an active web RE and its instances, those that
  * serve and those that are leaving (web/table.h says which). Caller: phx_web_table_fini(). */
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret);
+
+/** The packages (struct phx_package_ref) that `n` is to have at hand, and an id that equal lists share; maybe none.
+ * -ENOENT: nothing is said of it (it is on its way, in doubt, or out of the policy's reach): what it has stays. */
+int phx_core_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages, uint64_t *ret_id);
 
 /** What `n` is as an instance of `role`: the role's words, with the address of the web RE in whose pool it is. */
 struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n, const struct phx_role *role);

@@ -62,6 +62,21 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n, 
 	return 0;
 }
 
+static int add_stock_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	struct phx_list packages = { 0 };
+	uint64_t id;
+	int r = phx_core_stock(s, n, &packages, &id);
+	struct phx_order *o = r == 0 ? phx_list_push(ret, sizeof(*o)) : NULL;
+	if (!o) {
+		phx_list_fini(&packages);
+		return r == -ENOENT ? 0 : r ? r : -ENOMEM;
+	}
+	o->id = id;
+	o->role.packages = packages;
+	return PHX_STR_SET(o->kind, "stock");
+}
+
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders)
 {
 	const struct phx_node *n = phx_state_node(s, node);
@@ -76,7 +91,9 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	if (r == 0 && phx_core_is_director(s, n))
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
-	return r == 0 && j && !j->engine_id[0] ? add_job_order(j, ret_orders) : r;
+	if (r == 0 && j && !j->engine_id[0])
+		r = add_job_order(j, ret_orders);
+	return r ? r : add_stock_order(s, n, ret_orders);
 }
 
 static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)

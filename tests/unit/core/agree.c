@@ -376,7 +376,7 @@ static void check_limit(struct world *w, const char *re)
 	w->now++;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	assert_true(phx_state_job(&w->s, id)->overdue);
-	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_string_equal(o->kind, "kill");

@@ -387,7 +387,7 @@ static void test_jobs_are_ended_by_their_engine_alone(void **state)
 	assert_int_equal(world_apply(w, &hold, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &result, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &submit, NULL), -EOPNOTSUPP);
-	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	world_orders(w, node, &orders);
 	assert_int_equal(orders.n, 0);
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	tick(w, 3600 * 1000);

@@ -191,7 +191,7 @@ static void all_of_a_job_or_none(void **state)
 	tell(w, PHX_EV_missing, silent);
 	tick(w, WAIT);
 	assert_int_equal(job(w, id)->kills, 0); /* the other part still runs */
-	assert_int_equal(phx_core_orders(&w->s, other, &orders), 0);
+	world_orders(w, other, &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = orders.items;
 	assert_string_equal(o->kind, "kill");

@@ -1,0 +1,106 @@
+/* What a node has at hand before it is decided that it needs it: the packages
+ * of the roles that the policy may give it next without touching its system, so
+ * that a hand-over finds them there. Told as an order that stands, like a
+ * director's table; derived from the state, so that it is in no journal and
+ * never wrong after a restart. Called for a node's orders. Decides nothing about
+ * when they are fetched: that is the agent's, which does it when it is idle. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Known, at rest, in its system, and one that the ledger may give away or has given. */
+static bool is_stocked(const struct phx_node *n)
+{
+	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
+	bool counted = n->share == PHX_SHARE_FREE || n->share == PHX_SHARE_HELD;
+	return counted && at_rest && !phx_node_step(n) && n->up && !n->quiet && n->env == PHX_ENV_OS && !n->pinned &&
+	       !n->key_unread;
+}
+
+/* A pair shares its nodes; what is free may go to anybody. */
+static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
+{
+	const struct phx_re *at = n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
+	if (!re->active || n->share == PHX_SHARE_FREE)
+		return re->active;
+	return at && at->active && (at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
+}
+
+/* What is erased or installed anew on the way would take the packages with it. */
+static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign };
+	struct phx_plan plan = { 0 };
+	if (!strcmp(n->pool, re->name))
+		return true;
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.role, re->agreement.role);
+	PHX_STR_SET(ev.pool, re->name);
+	if (phx_core_plan(s, &ev, &plan, NULL) < 0)
+		return false;
+	bool stays = plan.tier == PHX_TIER_IN_PLACE;
+	phx_record_fini(&phx_plan_record, &plan);
+	return stays;
+}
+
+static bool has(const struct phx_list *packages, const struct phx_package_ref *p)
+{
+	PHX_LIST_EACH(struct phx_package_ref, other, packages)
+		if (!strcmp(other->name, p->name) && !strcmp(other->version, p->version))
+			return true;
+	return false;
+}
+
+static int add_packages(const struct phx_role *role, struct phx_list *ret)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+	{
+		struct phx_package_ref *to = has(ret, p) ? NULL : phx_list_push(ret, sizeof(*to));
+		if (to)
+			*to = *p;
+		else if (!has(ret, p))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static uint64_t mix(uint64_t h, const char *text)
+{
+	for (const char *c = text;; c++) {
+		h = (h ^ (uint8_t)*c) * 0x100000001b3ULL;
+		if (!*c)
+			return h;
+	}
+}
+
+/* As that of a table (web/table.h): never 0, and whole in every reader of JSON. */
+static uint64_t id_of(const struct phx_list *packages)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+	PHX_LIST_EACH(struct phx_package_ref, p, packages)
+		h = mix(mix(mix(h, p->name), p->version), p->sha256);
+	h = (h ^ h >> 53) & ((1ULL << 53) - 1);
+	return h ? h : 1;
+}
+
+int phx_core_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages, uint64_t *ret_id)
+{
+	struct phx_list packages = { 0 };
+	int r = 0;
+	if (!is_stocked(n))
+		return -ENOENT;
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+	{
+		const struct phx_role *role = may_go_to(s, n, re) ? phx_state_role(s, re->agreement.role) : NULL;
+		if (r == 0 && role && would_stay(s, n, re))
+			r = add_packages(role, &packages);
+	}
+	if (r < 0) {
+		phx_list_fini(&packages);
+		return r;
+	}
+	*ret_packages = packages;
+	*ret_id = id_of(&packages);
+	return 0;
+}
