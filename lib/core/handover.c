@@ -154,20 +154,28 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 	n->key_unread = false; /* what it was of is overwritten */
 }
 
+/* What the agent has done with the role counts at once: its next beat says the same, and balancers need not wait for it. */
+static void role_effects(struct phx_node *n, const struct phx_step *step)
+{
+	n->healthy = step->kind == PHX_STEP_health;
+	if (step->kind == PHX_STEP_health)
+		PHX_STR_SET(n->actual_role, step->role);
+	if (step->kind == PHX_STEP_leave)
+		n->actual_role[0] = n->actual_identity[0] = '\0';
+}
+
 static void done_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
 	if (step->kind == PHX_STEP_wipe)
 		wipe_effects(n, step);
 	else if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
 		image_effects(a, n, step);
-	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave)
-		n->healthy = false;
+	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave || step->kind == PHX_STEP_health)
+		role_effects(n, step);
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
 		PHX_STR_SET(n->disk_key_id, step->key_id); /* from now on it is to be destroyed, whatever happens */
-	else if (step->kind == PHX_STEP_health)
-		n->healthy = true;
 }
 
 static void finish_plan(struct phx_apply *a, struct phx_node *n)

@@ -123,6 +123,23 @@ static void a_hand_over_drains_first(void **state)
 	check_table(w, "10.0.0.250:80 10.0.0.11=1 10.0.0.12=1");
 }
 
+/* Its own report comes with a beat, later: nobody waits for it. */
+static void in_the_table_with_its_health_step(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	world_serving(w, "n1", "pages", true);
+	PHX_STR_SET(world_node(w, "n1")->ip, "10.0.0.11");
+	PHX_STR_SET(world_node(w, "n1")->address, "");
+	check_table(w, "10.0.0.250:80 10.0.0.11=1");
+	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	world_run_to(w, "n1", PHX_STEP_stop);
+	check_table(w, "10.0.0.250:80 10.0.0.11=0");
+	world_run(w, "n1");
+	check_table(w, "10.0.0.250:80");
+	assert_string_equal(world_node(w, "n1")->actual_role, "compute");
+}
+
 static void silence_takes_out_at_once(void **state)
 {
 	struct world *w = *state;
@@ -486,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(instances_join_and_leave),
 		WORLD_TEST(a_hand_over_drains_first),
+		WORLD_TEST(in_the_table_with_its_health_step),
 		WORLD_TEST(silence_takes_out_at_once),
 		WORLD_TEST(quiet_nodes_are_left_out),
 		WORLD_TEST(a_quiet_node_rests_before_it_is_out),
