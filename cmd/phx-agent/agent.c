@@ -141,6 +141,8 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(agent_client, a, &a->outbox, err);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = stock_new(&a->cfg, agent_client, a, &a->stock, err);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : -pthread_create(&a->link, NULL, link_thread, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;

@@ -4,6 +4,7 @@
  *	link     enrol, hello, beat: one connection; hands orders on
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
+ *	stock    fetches ahead what the next role may need
  *	services, health, jobs: their own (service.h, health.h, jobs.h) */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
@@ -19,6 +20,7 @@
 #include "phx-agent/journal.h"
 #include "phx-agent/outbox.h"
 #include "phx-agent/service.h"
+#include "phx-agent/stock.h"
 #include "phx-agent/web.h"
 #include "phx-agent/worker.h"
 
@@ -32,6 +34,7 @@ struct agent {
 	struct jobs *jobs;
 	struct web *web;
 	struct outbox *outbox;
+	struct stock *stock;
 	struct worker *worker;
 	pthread_t link;
 	atomic_bool stop;

@@ -14,11 +14,14 @@ struct sink {
 	int fd;
 	uint64_t n, max;
 	struct phx_sha256 *digest;
+	const struct fetch_stop *stop; /* may be NULL */
 };
 
 static int take(void *arg, const void *data, size_t n, struct phx_err *err)
 {
 	struct sink *s = arg;
+	if (s->stop && s->stop->wanted && s->stop->wanted(s->stop->arg))
+		return phx_err_set(err, -ECANCELED, "given up while it came in");
 	if (n > s->max - s->n)
 		return phx_err_set(err, -EFBIG, "longer than the %" PRIu64 " bytes expected", s->max);
 	int r = phx_sha256_add(s->digest, data, n);
@@ -39,10 +42,10 @@ static int check(const struct sink *s, uint64_t size, const char *sha256, const 
 	return 0;
 }
 
-int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
-		 struct phx_err *err)
+static int append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
+		  const struct fetch_stop *stop, struct phx_err *err)
 {
-	struct sink s = {.fd = fd, .max = size ? size : max};
+	struct sink s = {.fd = fd, .max = size ? size : max, .stop = stop};
 	char found[PHX_SHA256_HEX];
 	off_t start = lseek(fd, 0, SEEK_END);
 	int r = start < 0 ? -errno : phx_sha256_new(&s.digest);
@@ -58,6 +61,12 @@ int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t s
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
 }
 
+int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
+		 struct phx_err *err)
+{
+	return append(c, path, fd, size, max, sha256, NULL, err);
+}
+
 static bool already_right(const char *dest, uint64_t size, const char *sha256)
 {
 	char found[PHX_SHA256_HEX];
@@ -67,7 +76,7 @@ static bool already_right(const char *dest, uint64_t size, const char *sha256)
 }
 
 int fetch_file(struct phx_http_client *c, const char *path, const char *dest, uint64_t size, uint64_t max,
-	       const char *sha256, struct phx_err *err)
+	       const char *sha256, const struct fetch_stop *stop, struct phx_err *err)
 {
 	if (already_right(dest, size, sha256))
 		return 0;
@@ -77,7 +86,7 @@ int fetch_file(struct phx_http_client *c, const char *path, const char *dest, ui
 	PHX_AUTO_CLOSE int fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", tmp, strerror(errno));
-	int r = fetch_append(c, path, fd, size, max, sha256, err);
+	int r = append(c, path, fd, size, max, sha256, stop, err);
 	if (r == 0 && (fsync(fd) < 0 || rename(tmp, dest) < 0))
 		r = phx_err_set(err, -errno, "%s: %s", dest, strerror(errno));
 	if (r < 0)

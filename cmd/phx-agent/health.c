@@ -79,11 +79,11 @@ static int connect_within(const struct addrinfo *a, uint32_t ms)
 	return -failure;
 }
 
-static int check_tcp(const struct phx_role *role, const char *pkg_root, struct phx_err *err)
+/* "ADDRESS:PORT" */
+static int connect_to(const char *target, uint32_t ms, struct phx_err *err)
 {
-	const char *target = role->health.target, *colon = strrchr(target, ':');
+	const char *colon = strrchr(target, ':');
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found;
-	(void)pkg_root;
 	if (!colon)
 		return phx_err_set(err, -EINVAL, "%s: expected ADDRESS:PORT", target);
 	PHX_AUTO_FREE char *host = strndup(target, (size_t)(colon - target));
@@ -91,9 +91,33 @@ static int check_tcp(const struct phx_role *role, const char *pkg_root, struct p
 		return -ENOMEM;
 	if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
 		return phx_err_set(err, -EINVAL, "%s: expected ADDRESS:PORT", target);
-	int r = connect_within(found, timeout_ms(role));
+	int r = connect_within(found, ms);
 	freeaddrinfo(found);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", target, strerror(-r)) : 0;
+}
+
+static int check_tcp(const struct phx_role *role, const char *pkg_root, struct phx_err *err)
+{
+	(void)pkg_root;
+	return connect_to(role->health.target, timeout_ms(role), err);
+}
+
+/* Names, IPv6 and default ports are left to the check itself. */
+static int listens_http(const struct phx_role *role, struct phx_err *err)
+{
+	const char *host = strstr(role->health.target, "://");
+	size_t n = host ? strcspn(host + 3, "/") : 0;
+	PHX_AUTO_FREE char *target = n ? strndup(host + 3, n) : NULL;
+	struct phx_err why = {0};
+	int r = target ? connect_to(target, timeout_ms(role), &why) : 0;
+	return r == -EINVAL ? 0 : r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
+}
+
+int health_listens(const struct phx_role *role, struct phx_err *err)
+{
+	if (role->health.kind == PHX_HEALTH_HTTP)
+		return listens_http(role, err);
+	return role->health.kind == PHX_HEALTH_TCP ? check_tcp(role, NULL, err) : 0;
 }
 
 /* The first package of the role that holds the program. */

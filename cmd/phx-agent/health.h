@@ -8,6 +8,10 @@
  * Kind none is healthy. A relative program is looked for in the role's packages below `pkg_root`. */
 int health_check(const struct phx_role *role, const char *pkg_root, struct phx_err *err);
 
+/** Does anybody accept connections where the check of `role` would ask? Cheap, for who waits for that. 0 also where the
+ * check asks nobody. */
+int health_listens(const struct phx_role *role, struct phx_err *err);
+
 struct health;
 
 /** Starts the checking thread; it checks nothing until health_watch(). */

@@ -54,7 +54,7 @@ static int fetch_one(const char *stage, int dir, struct phx_http_client *c, cons
 	PHX_AUTO_FREE char *temp = phx_path("%s/%" PRIu64 ".%u.in", stage, job->id, job->kills);
 	if (!url || !temp)
 		return -ENOMEM;
-	int r = fetch_file(c, url, temp, 0, JOB_STAGE_MAX, "", err);
+	int r = fetch_file(c, url, temp, 0, JOB_STAGE_MAX, "", NULL, err);
 	PHX_AUTO_CLOSE int from = r == 0 ? open(temp, O_RDONLY | O_CLOEXEC) : -1;
 	if (r == 0)
 		r = from < 0 ? -errno

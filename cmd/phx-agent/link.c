@@ -33,20 +33,18 @@ enum {
 	BRAKE_MS = 250, /* between beats when the head repeats itself */
 	REFUSALS_MAX = 3,
 	IDS_MAX = 256,
-	BUSY_BEAT_MS = 300,
-	BUSY_MS = 3000,
 };
 
 struct link {
 	struct agent *agent;
 	struct phx_http_client *client;
+	struct role_view role;
 	struct phx_monitor sample; /* the last one */
 	bool has_sample;
 	bool registered;
 	bool boot_local;
 	bool resumed; /* services of the active role were started, or need not be */
 	uint32_t beat_ms;
-	int64_t busy_until_ms; /* steps are or were under way: what they change is told soon */
 	uint32_t retry_ms;
 	uint32_t refusals;
 	int64_t facts_due_ms, local_due_ms;
@@ -54,23 +52,22 @@ struct link {
 
 /* ---- what is told ---- */
 
-/* The active role, or zeroed; caller frees. */
-static void read_role(const struct agent *a, struct role_state *ret)
+/* The active role, or zeroed; borrowed until it is read again. */
+static const struct role_state *read_role(struct link *l)
 {
-	if (a->env != PHX_ENV_OS || role_state_read(a->cfg.state_dir, ret, NULL) < 0)
-		*ret = (struct role_state){0};
+	static const struct role_state none;
+	return l->agent->env == PHX_ENV_OS ? role_view_look(&l->role, l->agent->cfg.state_dir) : &none;
 }
 
-static void add_role(const struct agent *a, json_t *j)
+static void add_role(struct link *l, json_t *j)
 {
-	struct role_state role;
+	const struct agent *a = l->agent;
+	const struct role_state *role = read_role(l);
 	char identity[200];
-	read_role(a, &role);
-	bool active = role.role.name[0];
-	state_identity(a->cfg.state_dir, a->cfg.pkg_root, active ? &role.role : NULL, identity, sizeof(identity));
-	json_object_set_new(j, "actual_role", json_string(role.run ? role.role.name : ""));
-	json_object_set_new(j, "actual_identity", json_string(role.run ? identity : ""));
-	phx_record_fini(&role_state_record, &role);
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, identity,
+		       sizeof(identity));
+	json_object_set_new(j, "actual_role", json_string(role->run ? role->role.name : ""));
+	json_object_set_new(j, "actual_identity", json_string(role->run ? identity : ""));
 }
 
 static void add_health(struct agent *a, json_t *j)
@@ -121,18 +118,21 @@ static void add_jobs(const struct agent *a, json_t *list)
 		add_run(list, told[i].id, told[i].run);
 }
 
-/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in
- * force as ["table", ID]. */
+static void add_standing(json_t *list, const char *kind, uint64_t id)
+{
+	if (id)
+		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
+}
+
+/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in force and the stock
+ * that is wanted as [KIND, ID]. */
 static void add_running(struct link *l, json_t *j)
 {
 	json_t *list = json_array();
 	add_steps(l->agent, list);
-	if (json_array_size(list))
-		l->busy_until_ms = agent_now_ms() + BUSY_MS;
 	add_jobs(l->agent, list);
-	uint64_t table = director_id(l->agent->web);
-	if (table)
-		json_array_append_new(list, json_pack("[s,I]", "table", (json_int_t)table));
+	add_standing(list, "table", director_id(l->agent->web));
+	add_standing(list, "stock", stock_id(l->agent->stock));
 	json_object_set_new(j, "running", list);
 }
 
@@ -145,6 +145,7 @@ static void add_monitor(struct link *l, json_t *j)
 	l->has_sample = true;
 	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
 	web_monitor(l->agent->web, monitor);
+	stock_monitor(l->agent->stock, monitor);
 	json_object_set_new(j, "monitor", monitor);
 }
 
@@ -158,19 +159,17 @@ static void add_waiting(const struct link *l, json_t *j)
 }
 
 /* A role that was taken up again after a start has no health step: its quota comes with the first good verdict. */
-static void limit_when_healthy(const struct link *l, const json_t *j)
+static void limit_when_healthy(struct link *l, const json_t *j)
 {
-	struct role_state role;
 	struct phx_err err = {0};
 	if (!l->resumed || !json_is_true(json_object_get(j, "healthy")))
 		return;
-	read_role(l->agent, &role);
-	if (role.run && agent_limit(l->agent, &role.role, &err) < 0)
+	const struct role_state *role = read_role(l);
+	if (role->run && agent_limit(l->agent, &role->role, &err) < 0)
 		agent_log("quota: %s", err.text);
-	phx_record_fini(&role_state_record, &role);
 }
 
-static json_t *hello_body(const struct link *l)
+static json_t *hello_body(struct link *l)
 {
 	struct agent *a = l->agent;
 	struct system_state sys = {0};
@@ -179,7 +178,7 @@ static json_t *hello_body(const struct link *l)
 	pthread_mutex_lock(&a->lock);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	pthread_mutex_unlock(&a->lock);
-	add_role(a, j);
+	add_role(l, j);
 	add_health(a, j);
 	add_waiting(l, j);
 	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
@@ -193,13 +192,12 @@ static json_t *beat_body(struct link *l)
 {
 	json_t *j = json_object();
 	add_where(l->agent, j);
-	add_role(l->agent, j);
+	add_role(l, j);
 	add_health(l->agent, j);
 	limit_when_healthy(l, j);
 	add_running(l, j);
 	add_monitor(l, j);
-	bool busy = agent_now_ms() < l->busy_until_ms && l->beat_ms > BUSY_BEAT_MS;
-	json_object_set_new(j, "wait_ms", json_integer(busy ? BUSY_BEAT_MS : (json_int_t)l->beat_ms));
+	json_object_set_new(j, "wait_ms", json_integer((json_int_t)l->beat_ms));
 	return j;
 }
 
@@ -260,26 +258,24 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 static void resume_role(struct link *l, const json_t *wanted)
 {
 	struct agent *a = l->agent;
-	struct role_state role;
+	const struct role_state *role = read_role(l);
 	struct phx_role want = {0};
 	struct phx_err err = {0};
 	char is[200], should[200];
-	read_role(a, &role);
-	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role.role.name[0] ? &role.role : NULL, is, sizeof(is));
-	if (!role.run || !json_is_object(wanted) || phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, is, sizeof(is));
+	if (!role->run || !json_is_object(wanted) || phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
 		goto out;
 	phx_role_identity(&want, should, sizeof(should));
-	if (!phx_str_eq(want.name, role.role.name) || !phx_str_eq(is, should))
+	if (!phx_str_eq(want.name, role->role.name) || !phx_str_eq(is, should))
 		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started", want.name, should,
-			  role.role.name, is);
-	else if (web_enter(a->web, &role.role, &err) == 0 && services_start(a->services, &role.role, &err) == 0)
-		health_watch(a->health, &role.role, &err);
+			  role->role.name, is);
+	else if (web_enter(a->web, &role->role, &err) == 0 && services_start(a->services, &role->role, &err) == 0)
+		health_watch(a->health, &role->role, &err);
 out:
 	if (err.text[0])
-		agent_log("role %s: %s", role.role.name, err.text);
+		agent_log("role %s: %s", role->role.name, err.text);
 	agent_set_trouble(a, err.text);
 	phx_record_fini(&phx_role_record, &want);
-	phx_record_fini(&role_state_record, &role);
 }
 
 static void take_hello(struct link *l, const json_t *answer)
@@ -330,19 +326,16 @@ static int take_step(struct link *l, struct phx_order *o, const json_t *extra, s
 	return worker_order(l->agent->worker, o, extra);
 }
 
-static bool runs_jobs(const struct agent *a)
+static bool runs_jobs(struct link *l)
 {
-	struct role_state role;
-	read_role(a, &role);
-	bool yes = role.run && role.role.runs_jobs;
-	phx_record_fini(&role_state_record, &role);
-	return yes;
+	const struct role_state *role = read_role(l);
+	return role->run && role->role.runs_jobs;
 }
 
 static int take_job(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
 	(void)extra;
-	if (!runs_jobs(l->agent))
+	if (!runs_jobs(l))
 		return phx_err_set(err, -EPERM, "the active role of this node runs no jobs");
 	char node[PHX_NAME_MAX];
 	agent_node_name(l->agent, node);
@@ -381,11 +374,17 @@ static int take_table(struct link *l, struct phx_order *o, const json_t *extra, 
 	return director_apply(l->agent->web, o->id, &o->table, err);
 }
 
+static int take_stock(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	return stock_want(l->agent->stock, o->id, &o->role.packages, err);
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
 } order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect},
-		 {"table", take_table}};
+		 {"table", take_table}, {"stock", take_stock}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
@@ -506,5 +505,6 @@ void *link_thread(void *arg)
 			boot_local(&l);
 	}
 	drop_client(&l);
+	role_view_fini(&l.role);
 	return NULL;
 }

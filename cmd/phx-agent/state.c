@@ -1,5 +1,5 @@
-/* Role and system of this node as files: see state.h. Called by steps, link
- * and boot. Never starts or stops anything. */
+/* Role, system and stock of this node as files: see state.h. Called by steps,
+ * link, stock and boot. Never starts or stops anything. */
 #include "phx-agent/state.h"
 
 #include <errno.h>
@@ -24,6 +24,12 @@ static const struct phx_field system_fields[] = {
 	PHX_STR(struct system_state, digest),
 };
 const struct phx_record system_state_record = PHX_RECORD("system", struct system_state, system_fields);
+
+static const struct phx_field stock_fields[] = {
+	PHX_U64(struct stock_state, id),
+	PHX_LIST(struct stock_state, packages, &phx_package_ref_record),
+};
+const struct phx_record stock_state_record = PHX_RECORD("stock", struct stock_state, stock_fields);
 
 static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret, struct phx_err *err)
 {
@@ -56,6 +62,35 @@ static int write_record(const char *dir, const char *name, const struct phx_reco
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err)
 {
 	return read_record(state_dir, "role.json", &role_state_record, ret, err);
+}
+
+/* Files are replaced by a rename: another one has another inode or was changed at another time. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+const struct role_state *role_view_look(struct role_view *v, const char *state_dir)
+{
+	struct stat now = {0};
+	PHX_AUTO_FREE char *path = phx_path("%s/role.json", state_dir);
+	bool there = path && stat(path, &now) == 0;
+	if (there && same_file(&now, &v->file))
+		return &v->role;
+	role_view_fini(v);
+	if (there && role_state_read(state_dir, &v->role, NULL) == 0)
+		v->file = now;
+	else
+		v->role = (struct role_state){0};
+	return &v->role;
+}
+
+void role_view_fini(struct role_view *v)
+{
+	phx_record_fini(&role_state_record, &v->role);
+	*v = (struct role_view){0};
 }
 
 int role_state_write(const char *state_dir, const struct role_state *s, struct phx_err *err)
@@ -97,6 +132,16 @@ int system_state_read(const char *state_dir, struct system_state *ret, struct ph
 int system_state_write(const char *state_dir, const struct system_state *s, struct phx_err *err)
 {
 	return write_record(state_dir, "system.json", &system_state_record, s, err);
+}
+
+int stock_state_read(const char *state_dir, struct stock_state *ret, struct phx_err *err)
+{
+	return read_record(state_dir, "stock.json", &stock_state_record, ret, err);
+}
+
+int stock_state_write(const char *state_dir, const struct stock_state *s, struct phx_err *err)
+{
+	return write_record(state_dir, "stock.json", &stock_state_record, s, err);
 }
 
 void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,

@@ -294,7 +294,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	if (r == 0)
 		r = path ? image_client(s, &c, err) : -ENOMEM;
 	if (r == 0)
-		r = fetch_file(c, path, RAM_DIR "/root.squashfs", file->size, RAM_MAX, file->sha256, err);
+		r = fetch_file(c, path, RAM_DIR "/root.squashfs", file->size, RAM_MAX, file->sha256, NULL, err);
 	if (r == 0)
 		r = mount_ram(RAM_DIR "/root.squashfs", err);
 	if (r == 0)

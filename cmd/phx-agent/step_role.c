@@ -11,91 +11,52 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "phx-agent/fetch.h"
 #include "phx-agent/guard.h"
 #include "phx-agent/log.h"
+#include "phx-agent/package.h"
 #include "phx-agent/state.h"
 #include "repo/repo.h"
 
-enum { SIG_MAX = 4096, PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50 };
-#define PACKAGE_MAX (2ull << 30)
+enum { PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50 };
 
 /* ---- packages ---- */
 
-static char *package_path(const struct agent *a, const struct phx_package_ref *p)
+static int lend_client(void *arg, struct phx_http_client **ret, struct phx_err *err)
 {
-	return phx_path("%s/packages/%s-%s.tar.zst", a->cfg.cache_dir, p->name, p->version);
+	return step_http(arg, ret, err);
 }
 
-static int check_ref(const struct phx_package_ref *p, struct phx_err *err)
+static struct package_from from_head(struct step_run *s)
 {
-	if (!phx_name_valid(p->name) || !phx_name_valid(p->version))
-		return phx_err_set(err, -EINVAL, "package \"%s-%s\": not a valid name", p->name, p->version);
-	return 0;
+	return (struct package_from){lend_client, s, {step_cancelled, s}};
 }
 
-/* Signed, and what the role means by it. */
-static int verify_package(const struct agent *a, const struct phx_package_ref *p, const char *path, struct phx_err *err)
+static int each_package(struct step_run *s,
+			int (*act)(const struct agent_config *cfg, const struct phx_package_ref *p,
+				   const struct package_from *from, struct phx_err *err),
+			struct phx_err *err)
 {
-	struct phx_package found;
-	int r = phx_package_verify(path, a->cfg.site_pub, &found, err);
-	if (r < 0)
-		return r;
-	if (!phx_str_eq(found.name, p->name) || !phx_str_eq(found.version, p->version) ||
-	    (p->sha256[0] && !phx_str_eq(found.sha256, p->sha256)))
-		return phx_err_set(err, -EBADMSG, "%s: holds %s-%s, SHA-256 %s", path, found.name, found.version,
-				   found.sha256);
-	return 0;
-}
-
-static int fetch_package(struct step_run *s, const struct phx_package_ref *p, const char *path, struct phx_err *err)
-{
-	struct phx_http_client *http;
-	PHX_AUTO_FREE char *url = phx_path("/packages/%s-%s.tar.zst", p->name, p->version);
-	PHX_AUTO_FREE char *sig_url = phx_path("/packages/%s-%s.tar.zst.sig", p->name, p->version);
-	PHX_AUTO_FREE char *sig = phx_path("%s.sig", path);
-	if (!url || !sig_url || !sig)
-		return -ENOMEM;
-	int r = step_http(s, &http, err);
-	if (r == 0)
-		r = fetch_file(http, url, path, p->size_bytes, PACKAGE_MAX, p->sha256, err);
-	return r ? r : fetch_file(http, sig_url, sig, 0, SIG_MAX, "", err);
-}
-
-static void drop_package(const char *path)
-{
-	PHX_AUTO_FREE char *sig = phx_path("%s.sig", path);
-	unlink(path);
-	if (sig)
-		unlink(sig);
-}
-
-/* In the cache and verified; what does not pass does not stay. */
-static int need_package(struct step_run *s, const struct phx_package_ref *p, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = package_path(s->agent, p);
-	int r = path ? check_ref(p, err) : -ENOMEM;
-	if (r < 0 || verify_package(s->agent, p, path, NULL) == 0)
-		return r;
-	r = fetch_package(s, p, path, err);
-	if (r == 0)
-		r = verify_package(s->agent, p, path, err);
-	if (r < 0)
-		drop_package(path);
+	struct package_from from = from_head(s);
+	int r = 0;
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
+	{
+		if (r == 0 && step_cancelled(s))
+			r = phx_err_set(err, -ECANCELED, "given up before it came to %s", p->name);
+		r = r ? r : act(&s->agent->cfg, p, &from, err);
+	}
 	return r;
+}
+
+/* What the stock has unpacked already need not be there as an archive too. */
+static int need_in_time(const struct agent_config *cfg, const struct phx_package_ref *p, const struct package_from *from,
+			struct phx_err *err)
+{
+	return package_unpacked(cfg, p) ? 0 : package_need(cfg, p, from, err);
 }
 
 int step_prefetch(struct step_run *s, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *dir = phx_path("%s/packages", s->agent->cfg.cache_dir);
-	int r = dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
-	{
-		if (r == 0 && step_cancelled(s))
-			r = phx_err_set(err, -ECANCELED, "given up before %s was fetched", p->name);
-		r = r ? r : need_package(s, p, err);
-	}
-	return r;
+	return each_package(s, need_in_time, err);
 }
 
 static bool wants_package(const struct phx_role *role, const char *name)
@@ -138,11 +99,8 @@ int step_leave(struct step_run *s, struct phx_err *err)
 	struct agent *a = s->agent;
 	int r = remove_role(a, &s->order->role, NULL, err);
 	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
-	{
-		PHX_AUTO_FREE char *path = package_path(a, p);
-		if (r == 0 && path && check_ref(p, NULL) == 0)
-			drop_package(path);
-	}
+		if (r == 0 && !stock_keeps(a->stock, p))
+			package_drop(&a->cfg, p);
 	return r ? r : role_state_remove(a->cfg.state_dir, err);
 }
 
@@ -155,21 +113,6 @@ static int remove_previous(const struct agent *a, const struct phx_role *to, str
 		return 0;
 	r = phx_str_eq(old.role.name, to->name) ? 0 : remove_role(a, &old.role, to, err);
 	phx_record_fini(&role_state_record, &old);
-	return r;
-}
-
-static int unpack_all(struct step_run *s, struct phx_err *err)
-{
-	const struct agent *a = s->agent;
-	int r = 0;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
-	{
-		PHX_AUTO_FREE char *path = package_path(a, p);
-		struct phx_package found;
-		if (r == 0)
-			r = path ? phx_package_unpack(path, a->cfg.site_pub, a->cfg.pkg_root, NULL, &found, err)
-				 : -ENOMEM;
-	}
 	return r;
 }
 
@@ -200,11 +143,7 @@ int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	struct role_state state = {.run = false};
-	int r = step_prefetch(s, err); /* the wipe path comes here without */
-	if (r == 0)
-		r = phx_dir_make(a->cfg.pkg_root, 0755, err);
-	if (r == 0)
-		r = unpack_all(s, err);
+	int r = each_package(s, package_unpack, err); /* the wipe path comes here without a prefetch */
 	if (r == 0)
 		r = switch_all(a, &s->order->role, err);
 	if (r == 0)
@@ -296,15 +235,22 @@ int step_start(struct step_run *s, struct phx_err *err)
 	return r ? r : health_watch(a->health, &s->order->role, err);
 }
 
+/* Who starts needs the processor more than who asks: only when somebody listens is the whole question asked. */
+static int ask_health(struct step_run *s, struct phx_err *why)
+{
+	char text[160];
+	struct agent *a = s->agent;
+	int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(why, -EIO, "%s", text);
+	r = r ? r : health_listens(&s->order->role, why);
+	return r ? r : health_check(&s->order->role, a->cfg.pkg_root, why);
+}
+
 int step_health(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
-	char text[160];
 	for (;;) {
 		struct phx_err why = {0};
-		int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(&why, -EIO, "%s", text);
-		r = r ? r : health_check(&s->order->role, a->cfg.pkg_root, &why);
-		if (r == 0) {
+		if (ask_health(s, &why) == 0) {
 			health_passed(a->health);
 			return agent_limit(a, &s->order->role, err);
 		}

@@ -54,6 +54,19 @@ static int open_package_dir(const char *root, const char *name, int *ret_lock, i
 	return 0;
 }
 
+int phx_package_unpacked(const char *root, const char *name, const char *version, char ret_sha256[65])
+{
+	int r = check_names(name, version, NULL);
+	PHX_AUTO_FREE char *path = r == 0 ? phx_path("%s/%s/%s/" PHX_PACKAGE_DIGEST, root, name, version) : NULL;
+	PHX_AUTO_FREE char *hex = NULL;
+	size_t n = 0;
+	if (r < 0 || !path)
+		return r < 0 ? r : -ENOMEM;
+	if (phx_file_read(path, PHX_SHA256_HEX, &hex, &n, NULL) < 0 || n != PHX_SHA256_HEX - 1)
+		return -ENOENT;
+	return phx_str_copy(ret_sha256, 65, hex);
+}
+
 /* Version that the link `which` names; -ENOENT none. */
 static int read_link(int dir, const char *which, char ret_version[PHX_NAME_MAX])
 {

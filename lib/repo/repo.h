@@ -48,6 +48,8 @@ int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_er
  * unpacked with the same digest: 0, nothing done. ROOT is locked (flock) meanwhile; thread-safe; `ret` may be NULL. */
 int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
 		       const struct phx_package_limits *limits, struct phx_package *ret, struct phx_err *err);
+/** SHA-256 of the archive that ROOT/NAME/VERSION was unpacked from: it is there, whole, and was verified then. -ENOENT. */
+int phx_package_unpacked(const char *root, const char *name, const char *version, char ret_sha256[65]);
 /** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what was. */
 int phx_package_activate(const char *root, const char *name, const char *version, struct phx_err *err);
 /** Go back to `previous` by one rename. -ENOENT when there is none. */
