@@ -22,7 +22,7 @@
 #include "phx-agent/log.h"
 #include "phx-agent/service_backend.h"
 
-enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, SETTLE_MS = 50, TICK_MS = 500 };
+enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, SETTLE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
 
 enum slot_state { SLOT_DOWN, SLOT_UP, SLOT_DONE, SLOT_FAILED };
 
@@ -331,13 +331,22 @@ static void restart_slot(struct services *s, struct slot *slot)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Will the end of everything that runs wake us? */
+static bool all_watched(const struct services *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->slots[i].state == SLOT_UP && s->slots[i].proc.pidfd < 0)
+			return false;
+	return true;
+}
+
 /* Returns the milliseconds until something is due. */
 static int supervise(struct services *s)
 {
-	int64_t due = TICK_MS;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (slot_died(s, &s->slots[i]))
 			bury(s, &s->slots[i]);
+	int64_t due = all_watched(s) ? CALM_MS : TICK_MS;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
 		int64_t wait = slot->next_start_ms - agent_now_ms();

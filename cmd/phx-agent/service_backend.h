@@ -20,7 +20,7 @@ struct service_command {
 	bool first; /* its role starts: the quota of an earlier one ends, that of this one comes with limit() */
 };
 
-/** A running one. systemd's have neither pid nor pidfd of ours. */
+/** A running one. systemd's have no pid of ours; the pidfd is their main process'. */
 struct service_proc {
 	pid_t pid;
 	int pidfd; /* -1 none */

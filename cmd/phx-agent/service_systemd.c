@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/pidfd.h>
 
+#include "base/file.h"
 #include "phx-agent/service.h"
 #include "phx-agent/systemd.h"
 
@@ -147,7 +150,8 @@ static int systemd_stop(void *self, const char *name, struct service_proc *p, ui
 	struct systemd *s = self;
 	sd_bus_message *m = NULL;
 	char unit[128];
-	(void)p;
+	if (p)
+		phx_close_fd(&p->pidfd);
 	unit_name(name, unit);
 	int r = systemd_new_call(s, "StopUnit", &m);
 	if (r >= 0)
@@ -161,18 +165,38 @@ static int systemd_stop(void *self, const char *name, struct service_proc *p, ui
 	return r;
 }
 
+/* Its end is an event, so that systemd is not asked over and over; -1 where that cannot be had. */
+static int watch_main(struct systemd *s, const char *unit)
+{
+	uint32_t pid = 0;
+	if (unit_property(s, unit, SYSTEMD_DEST ".Service", "MainPID", "u", &pid) < 0 || !pid)
+		return -1;
+	return pidfd_open((pid_t)pid, 0);
+}
+
+static bool main_ended(const struct service_proc *p)
+{
+	struct pollfd fd = {p->pidfd, POLLIN, 0};
+	return p->pidfd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
 static int systemd_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
 {
 	struct systemd *s = self;
 	char unit[128];
 	unit_name(c->name, unit);
 	*ret = (struct service_proc){0, -1};
-	if (already_runs(s, unit, c->description))
+	if (already_runs(s, unit, c->description)) {
+		ret->pidfd = watch_main(s, unit);
 		return 0;
+	}
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);
 	if (r == 0 && c->cpu_milli && c->first)
 		r = set_quota(s, UINT64_MAX, err);
-	return r < 0 ? r : start_unit(s, unit, c, err);
+	r = r < 0 ? r : start_unit(s, unit, c, err);
+	if (r == 0)
+		ret->pidfd = watch_main(s, unit);
+	return r;
 }
 
 static int systemd_running(void *self, const char *name, struct service_proc *p, int *ret_status)
@@ -180,11 +204,14 @@ static int systemd_running(void *self, const char *name, struct service_proc *p,
 	struct systemd *s = self;
 	char unit[128];
 	int32_t code = 0, status = 0;
-	(void)p;
 	unit_name(name, unit);
 	while (sd_bus_process(s->bus, NULL) > 0)
 		;
-	if (unit_active(s, unit))
+	bool ended = main_ended(p), active = unit_active(s, unit);
+	/* what is left of it is being ended by systemd: that is looked at now and then */
+	if (ended || !active)
+		phx_close_fd(&p->pidfd);
+	if (active)
 		return 1;
 	unit_property(s, unit, SYSTEMD_DEST ".Service", "ExecMainCode", "i", &code);
 	unit_property(s, unit, SYSTEMD_DEST ".Service", "ExecMainStatus", "i", &status);
