@@ -8,7 +8,7 @@ N_SHARED=5 SIZES=(2 1 1 3 1 2)
 . tests/lab/share.bash
 
 DAY_SECONDS=${DAY_SECONDS:-600}
-JOBS=${JOBS:-30}
+JOBS=${JOBS:-24}
 # at the peak of the day demand is this many instances' capacity: more than three of them, above 80 % of use
 PEAK=2.6
 
