@@ -62,7 +62,8 @@ static int rank_of(const struct phx_job *job, const char *node)
 	return -EINVAL;
 }
 
-int job_env_make(const struct phx_job *job, const char *node, const char *file, struct job_env *ret, struct phx_err *err)
+int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir, struct job_env *ret,
+		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *folded = NULL;
 	PHX_AUTO_FREE char *lines = NULL;
@@ -79,6 +80,7 @@ int job_env_make(const struct phx_job *job, const char *node, const char *file, 
 	add_number(ret, "PHX_JOB_RUN", job->kills);
 	add_number(ret, "PHX_JOB_RANK", (uint64_t)rank);
 	add_word(ret, "PHX_JOB_NODES", folded);
+	add_word(ret, "PHX_JOB_DIR", dir);
 	if (job->re[0])
 		add_word(ret, "PHX_JOB_RE", job->re);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(hostfile_names); i++)

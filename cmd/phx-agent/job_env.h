@@ -10,8 +10,9 @@ struct job_env {
 };
 
 /** The environment of `job` on `node` (its part number is PHX_JOB_RANK), and its node list, one name a line, written to `file`.
- * -EINVAL this node has no part of it. Caller: job_env_fini(), also after a failure. */
-int job_env_make(const struct phx_job *job, const char *node, const char *file, struct job_env *ret, struct phx_err *err);
+ * `dir` is the directory of the run. -EINVAL this node has no part of it. Caller: job_env_fini(), also after a failure. */
+int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir, struct job_env *ret,
+		 struct phx_err *err);
 void job_env_fini(struct job_env *e);
 
 #endif

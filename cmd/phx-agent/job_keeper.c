@@ -71,7 +71,12 @@ static void job_exec(const struct job_keeper *k, int out)
 	close_from(3);
 	umask(022);
 	/* before the change of user: the way there need not be open to him */
+	const char *what = k->argv[0];
 	int r = chdir(k->cwd) < 0 ? -errno : process_become(&k->user);
+	if (r == 0 && k->chdir[0] && chdir(k->chdir) < 0) {
+		r = -errno;
+		what = k->chdir;
+	}
 	/* after the change of user, which clears it: without its keeper it has no lease */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (r == 0) {
@@ -80,7 +85,7 @@ static void job_exec(const struct job_keeper *k, int out)
 		r = -errno;
 	}
 	const char *why = strerrordesc_np(-r);
-	(void)!write(STDERR_FILENO, k->argv[0], strlen(k->argv[0]));
+	(void)!write(STDERR_FILENO, what, strlen(what));
 	(void)!write(STDERR_FILENO, ": ", 2);
 	(void)!write(STDERR_FILENO, why, why ? strlen(why) : 0);
 	(void)!write(STDERR_FILENO, "\n", 1);

@@ -31,7 +31,8 @@ struct job_keeper {
 	const char *output;   /* file to write, 0600 */
 	const char *end_tmp;  /* "STATUS FORCED CPU_MS MEMORY_BYTES WHY\n" is written here ... */
 	const char *end_path; /* ... and published here */
-	const char *cwd;      /* working directory of the job */
+	const char *cwd;      /* the directory of the run */
+	const char *chdir;    /* where its user wants it to start, "" = there; entered with his rights */
 	const char *group;    /* directory of its control group, "" none */
 	int go_fds[2];	      /* a pipe: '1' says that its group is there, anything else that there is none; -1 none to wait for */
 	int lock_fd;          /* locked (flock) as long as the keeper lives; gets "KEEPER SESSION\n" */

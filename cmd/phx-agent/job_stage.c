@@ -117,6 +117,22 @@ static int stage_in(const char *stage, struct phx_http_client *c, const struct p
 	return r;
 }
 
+int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err *err)
+{
+	struct job_run run = {job->id, job->kills};
+	PHX_AUTO_FREE char *path = job_stage_dir(stage, run);
+	if (!path)
+		return -ENOMEM;
+	job_stage_drop(stage, run);
+	int r = phx_dir_make(stage, 0711, err);
+	r = r ? r : phx_dir_make(path, 0700, err);
+	if (r == 0 && chown(path, job->uid, job->gid) < 0)
+		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0)
+		job_stage_drop(stage, run);
+	return r;
+}
+
 /* The head may be away for a moment; what it says of a file counts at once. */
 static bool may_pass(int r)
 {

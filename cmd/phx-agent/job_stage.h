@@ -1,4 +1,4 @@
-/* The private directory of one run of a job that has files carried, and the carrying. STAGE/ID.RUN is the job's working
+/* The private directory of one run of a job, and the carrying of files in and out of it. STAGE/ID.RUN is the job's working
  * directory; STAGE/ID.RUN.out (root's) lists what comes back. Files are numbered as in the job: no path of a user's is in
  * an address, and none leads out of his directory (base/beneath.h). */
 #ifndef PHX_AGENT_JOB_STAGE_H
@@ -14,6 +14,8 @@
 bool job_stage_wanted(const struct phx_job *job);
 /** malloc'd path of the working directory of a run. */
 char *job_stage_dir(const char *stage, struct job_run run);
+/** Make the directory of a run without files, empty; it is the user's. On failure nothing is left. */
+int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err *err);
 /** What job_stage_fetch() asks of who calls it. */
 struct job_stage_calls {
 	jobs_client_fn client;

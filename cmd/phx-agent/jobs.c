@@ -220,9 +220,10 @@ static int start_run(struct jobs *j, const struct phx_job *job, const char *node
 {
 	struct job_run run = {job->id, job->kills};
 	struct job_env env = {0};
-	PHX_AUTO_FREE char *dir = job_stage_wanted(job) ? job_stage_dir(j->stage, run) : strdup("/tmp");
+	PHX_AUTO_FREE char *dir = job_stage_dir(j->stage, run);
 	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid},
 			       .cwd = dir,
+			       .chdir = job->chdir,
 			       .env = env.list,
 			       .lease_ms = job->lease_ms,
 			       .grace_ms = job->grace_ms,
@@ -236,10 +237,13 @@ static int start_run(struct jobs *j, const struct phx_job *job, const char *node
 	for (uint32_t i = 0; i < job->argv.n; i++)
 		argv[i] = PHX_LIST_AT(&job->argv, struct phx_word, i)->text;
 	k.argv = argv;
-	int r = job_env_make(job, node, nodes, &env, err);
+	int r = job_stage_wanted(job) ? 0 : job_stage_make(j->stage, job, err);
+	r = r ? r : job_env_make(job, node, nodes, dir, &env, err);
 	if (r == 0)
 		r = fork_keeper(j, run, &k, err);
 	job_env_fini(&env);
+	if (r < 0)
+		job_stage_drop(j->stage, run);
 	return r < 0 ? r : track(j, run, r, goodbye_of(job));
 }
 

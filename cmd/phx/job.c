@@ -281,6 +281,8 @@ static void add_queue_options(struct cli *cli, json_t *body)
 				    json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
 		add_seconds(cli, CLI_OPT_checkpoint_time, "10s", body, "checkpoint_s");
 	}
+	if (cli_has(cli, CLI_OPT_chdir))
+		json_object_set_new(body, "chdir", json_string(cli_opt(cli, CLI_OPT_chdir, "")));
 	add_paths(cli, CLI_OPT_stage_in, body, "stage_in");
 	add_paths(cli, CLI_OPT_stage_out, body, "stage_out");
 	if (cli_has(cli, CLI_OPT_no_requeue))

@@ -83,7 +83,7 @@ static bool take_queueing(struct phx_http_request *q, const json_t *j, struct ph
 void api_job_submit(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = { "nodes", "argv", "user", "re", "time_s", "no_requeue", "hold",
-						"grace_s", "checkpoint_signal", "checkpoint_s", "stage_in", "stage_out" };
+						"grace_s", "checkpoint_signal", "checkpoint_s", "chdir", "stage_in", "stage_out" };
 	struct daemon *d = arg;
 	struct phx_event ev = { .kind = PHX_EV_job_submit };
 	struct phx_outcome out = { 0 };
@@ -93,7 +93,7 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_user(d, q, j, &ev) &&
-	    take_list(q, j, "argv", &ev.argv) && take_list(q, j, "stage_in", &ev.stage_in) &&
+	    TAKE(q, j, "chdir", ev.chdir) && take_list(q, j, "argv", &ev.argv) && take_list(q, j, "stage_in", &ev.stage_in) &&
 	    take_list(q, j, "stage_out", &ev.stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = json_pack("{s:I}", "id", (json_int_t)out.job);

@@ -108,6 +108,7 @@ struct phx_event {
 	bool no_requeue;
 	uint32_t grace_ms; /* job_submit: from SIGTERM to SIGKILL; 0 = 5 s */
 	uint32_t checkpoint_signal, checkpoint_ms; /* job_submit */
+	char chdir[256]; /* job_submit: absolute, or "" */
 	struct phx_list stage_in, stage_out; /* job_submit: struct phx_word */
 	/* runtime environments; the RE of a job */
 	char re[PHX_NAME_MAX];

@@ -103,6 +103,7 @@ static const struct phx_field event_fields[] = {
 	PHX_U32(E, grace_ms),
 	PHX_U32(E, checkpoint_signal),
 	PHX_U32(E, checkpoint_ms),
+	PHX_STR(E, chdir),
 	PHX_LIST(E, stage_in, &phx_word_record),
 	PHX_LIST(E, stage_out, &phx_word_record),
 	PHX_STR(E, re),

@@ -271,6 +271,13 @@ static int check_stage(const struct phx_event *ev, const char *what, const struc
 	return 0;
 }
 
+static int check_chdir(const struct phx_event *ev, struct phx_err *err)
+{
+	if (ev->chdir[0] && ev->chdir[0] != '/')
+		return phx_err_set(err, -EINVAL, "chdir: must be an absolute path on the job's nodes");
+	return 0;
+}
+
 int phx_apply_job_submit(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
@@ -284,6 +291,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
 	const struct phx_re *re = NULL;
 	int r = check_kill(ev, a->err);
+	r = r ? r : check_chdir(ev, a->err);
 	r = r ? r : check_stage(ev, "stage_in", &ev->stage_in, a->err);
 	r = r ? r : check_stage(ev, "stage_out", &ev->stage_out, a->err);
 	r = r ? r : need_re(a, &re);
@@ -304,6 +312,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 	j->gid = ev->gid;
 	PHX_STR_SET(j->user, ev->user);
 	PHX_STR_SET(j->re, ev->re);
+	PHX_STR_SET(j->chdir, ev->chdir);
 	j->estimate_ms = ev->estimate_ms;
 	j->no_requeue = ev->no_requeue || (re && re->agreement.no_requeue);
 	j->grace_ms = ev->grace_ms ? ev->grace_ms : re ? re->agreement.kill_grace_s * 1000 : GRACE_MS;

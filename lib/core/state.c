@@ -48,7 +48,7 @@ static const struct phx_field job_fields[] = {
 	PHX_U32(J, checkpoint_signal), PHX_U32(J, checkpoint_ms),
 	PHX_BOOL(J, cancel),	  PHX_BOOL(J, broken),	  PHX_I64(J, submitted_ms),		    PHX_I64(J, started_ms),
 	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
-	PHX_LIST(J, stage_in, &phx_word_record), PHX_LIST(J, stage_out, &phx_word_record),
+	PHX_STR(J, chdir), PHX_LIST(J, stage_in, &phx_word_record), PHX_LIST(J, stage_out, &phx_word_record),
 	PHX_LIST(J, parts, &phx_job_part_record), PHX_STR(J, engine_id), PHX_BOOL(J, ending),
 #undef J
 };

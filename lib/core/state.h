@@ -101,6 +101,7 @@ struct phx_job {
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t status;		 /* the worst part's */
 	struct phx_list argv;	 /* struct phx_word */
+	char chdir[256];	 /* where it starts on its nodes; "" = in a directory of its own */
 	struct phx_list stage_in;  /* struct phx_word: files of the RE's data directory that each of its nodes gets */
 	struct phx_list stage_out; /* struct phx_word: files that come back from its first node */
 	struct phx_list parts;	 /* struct phx_job_part */

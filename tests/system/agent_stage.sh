@@ -75,6 +75,28 @@ each_node_has_its_own() {
 	for n in n1 n2; do [ "$(phx job output "$id" --node $n)" = "some words" ] || return 1; done
 	[ "$(cat "$DATA/rank")" = 0 ]
 }
+own_directory_without_files() {
+	local id
+	id=$(submit -- sh -c 'pwd; echo $PHX_JOB_DIR; ls -A; touch mine && stat -c "%a %U" .') || return 1
+	until_true 20 job_is "$id" .state done || return 1
+	[ "$(phx job output "$id" | sort -u | grep -c "/phoenix-jobs/$id.0$")" = 1 ] &&
+		[ "$(phx job output "$id" | tail -n +3)" = "700 nobody" ]
+}
+starts_where_it_is_told() {
+	local id
+	mkdir -m 700 "$WORK/closed" && mkdir -m 777 "$WORK/open" || return 1
+	id=$(submit --chdir "$WORK/open" --stage-in in/words -- sh -c 'pwd; cat $PHX_JOB_DIR/in/words; touch kept') || return 1
+	until_true 20 job_is "$id" .state done || { phx job output "$id"; return 1; }
+	[ "$(phx job output "$id")" = "$WORK/open
+some words" ] && [ -e "$WORK/open/kept" ] || return 1
+	local dir
+	# with the rights of its user, and as it is there
+	for dir in "$WORK/closed" "$WORK/nosuch"; do
+		id=$(submit --chdir "$dir" -- touch "$WORK/home/ran") || return 1
+		until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 && phx job output "$id" | grep -q "^$dir: " || return 1
+	done
+	[ ! -e "$WORK/home/ran" ] && ! submit --chdir relative -- true 2>/dev/null
+}
 missing_ones_are_told() {
 	local id
 	id=$(submit --stage-in in/words,nosuch -- touch "$WORK/home/ran") || return 1
@@ -118,7 +140,7 @@ kept_and_removed() {
 
 head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2;"
 roles_init
-for test in queue_runs owner_puts_and_gets others_do_not nothing_leads_out there_and_back each_node_has_its_own missing_ones_are_told \
+for test in queue_runs owner_puts_and_gets others_do_not nothing_leads_out there_and_back each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
 	links_are_not_carried too_large_ones_are_refused killed_ones_bring_nothing nothing_is_left kept_and_removed; do
 	check "$test" "$test"
 done

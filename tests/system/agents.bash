@@ -118,7 +118,7 @@ package() {
 # node_init NAME N: what machine number N finds when it looks at itself
 node_init() {
 	local root=$WORK/$1
-	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/var/lib" "$root/run"
+	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/var/cache" "$root/run"
 	chmod 755 "$WORK" "$root"
 	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$root/etc/phoenix/"
 	printf 'server = "127.0.0.1:%d"; http = "127.0.0.1:%d"; supervisor = "own";\n' "$HTTPS" "$HTTP" \

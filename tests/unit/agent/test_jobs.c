@@ -115,12 +115,12 @@ static void test_runs_as_its_user(void **state)
 	struct world *w = *state;
 	char expected[400];
 	struct job_end end = run(w, 5,
-				 "id -u; id -g; id -G; pwd; echo $PHX_JOB_ID $PHX_JOB_RUN $PHX_JOB_RANK $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
+				 "id -u; id -g; id -G; [ $PWD = $PHX_JOB_DIR ]; pwd; ls -A; echo $PHX_JOB_ID $PHX_JOB_RUN $PHX_JOB_RANK $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
 				 "echo to stderr >&2; exit 7");
 	assert_int_equal(end.status, 7);
 	assert_string_equal(end.text, "");
-	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n/tmp\n5 0 1 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY,
-		 NOBODY);
+	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n%s\n5 0 1 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY, NOBODY,
+		 scratch_path(w->scratch, "cache-jobs/5.0"));
 	check_output(&end, expected);
 }
 
