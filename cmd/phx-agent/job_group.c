@@ -70,9 +70,20 @@ static void find_own(struct job_groups *ret)
 	}
 }
 
-void job_group_find(const char *tell_apart, bool whole_machine, struct job_groups *ret)
+/* 0: systemd is asked for scopes. */
+static int find_scopes(bool may_ask, struct phx_err *why)
+{
+	if (!may_ask)
+		return phx_err_set(why, -EPERM, "systemd is not to be asked for scopes");
+	if (!is_version_2("/sys/fs/cgroup"))
+		return phx_err_set(why, -EOPNOTSUPP, "control groups are not of version 2 alone");
+	return job_scope_check(why);
+}
+
+void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret)
 {
 	struct stat st;
+	struct phx_err why = {.text = "no control groups of version 2 that are ours to write"};
 	*ret = (struct job_groups){.scopes = sd_booted() > 0};
 	if (stat(tell_apart, &st) < 0)
 		return;
@@ -80,8 +91,12 @@ void job_group_find(const char *tell_apart, bool whole_machine, struct job_group
 	/* below systemd all groups are its own, but those that it was asked for */
 	if (!ret->scopes)
 		find_own(ret);
-	else if (whole_machine && is_version_2("/sys/fs/cgroup"))
+	else if (find_scopes(may_ask, &why) == 0)
 		PHX_STR_SET(ret->base, "/sys/fs/cgroup/phx.slice/phx-jobs.slice");
+	if (ret->base[0])
+		snprintf(ret->how, sizeof(ret->how), "%s", ret->scopes ? "a scope of systemd" : "a control group of its own");
+	else
+		snprintf(ret->how, sizeof(ret->how), "a session alone: %.160s", why.text);
 }
 
 void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char ret[96])

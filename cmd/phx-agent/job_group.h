@@ -16,12 +16,13 @@ struct job_groups {
 	char base[JOB_GROUP_MAX];    /* "" nowhere */
 	bool scopes;		     /* each below a unit of systemd, which is asked for it */
 	unsigned long apart;	     /* tells agents of one machine apart */
+	char how[200];		     /* for people: what each run has */
 };
 
-/** Find where groups of jobs can be made: "phx-jobs-…" below this process' own group, or, where systemd runs the machine
- * and the agent has it for itself, scopes in phx-jobs.slice, outside of the agent's own unit. `tell_apart` is a directory
+/** Find where groups of jobs can be made: "phx-jobs-…" below this process' own group, or, where systemd runs the machine,
+ * answers, and may be asked (`may_ask`), scopes in phx-jobs.slice, outside of the agent's own unit. `tell_apart` is a directory
  * whose identity tells agents of one machine apart. base "" where version 2 is not there or not ours to write. */
-void job_group_find(const char *tell_apart, bool whole_machine, struct job_groups *ret);
+void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret);
 
 /** Make the group of a run, empty; its path in ret_dir, "" when it cannot be made. What an earlier one of that name still
  * held is killed. One that is a scope's is only named here: job_scope_start() makes it. */
@@ -31,6 +32,9 @@ void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run, char 
 void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run);
 
 /* ---- job_scope.c ---- */
+
+/** Does systemd answer? */
+int job_scope_check(struct phx_err *err);
 
 /** Have systemd put `keeper` into the scope of the run, outside of the agent's unit, and make the group of the job in it
  * (where job_group_make() said). The scope ends with its last process. stop_ms: how long the job may take when the

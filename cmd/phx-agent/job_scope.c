@@ -22,6 +22,15 @@
 /* The agent's heartbeat waits for it. */
 enum { SCOPE_MS = 3000 };
 
+int job_scope_check(struct phx_err *err)
+{
+	struct systemd s;
+	int r = systemd_open(&s, err);
+	if (r == 0)
+		systemd_close(&s);
+	return r;
+}
+
 static int append_scope(sd_bus_message *m, const char *unit, const char *description, pid_t keeper, uint32_t stop_ms)
 {
 	int r = sd_bus_message_append(m, "ss", unit, "fail");

@@ -543,7 +543,8 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 	r = r ? r : open_contact(j, err);
 	if (r < 0)
 		return r;
-	job_group_find(j->store.dir, c->whole_machine, &j->groups);
+	job_group_find(j->store.dir, c->may_ask_systemd, &j->groups);
+	agent_log("jobs: each run has %s", j->groups.how);
 	return job_store_each(&j->store, take_up, j);
 }
 

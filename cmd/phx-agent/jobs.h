@@ -34,7 +34,7 @@ typedef int (*jobs_client_fn)(void *arg, struct phx_http_client **ret, struct ph
 
 struct jobs_config {
 	const char *state_dir, *cache_dir, *run_dir; /* borrowed during jobs_new() */
-	bool whole_machine; /* systemd may be asked for scopes */
+	bool may_ask_systemd; /* for a scope for each run */
 	jobs_ended_fn ended;
 	void *arg;
 	jobs_client_fn client; /* for files that are carried; called with arg */
