@@ -10,7 +10,8 @@ static void told_table(struct daemon *d, const struct phx_node *director, struct
 {
 	PHX_AUTO_FREE char *text = director ? live_monitor(d->live, director->name) : NULL;
 	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
-	const json_t *table = json_object_get(monitor, "balancer");
+	json_t *table = json_object_get(monitor, "balancer");
+	json_object_del(table, "id"); /* the agent's own word for it; ours is made of what it says */
 	if (!table || phx_json_to_record(&phx_web_table_record, table, ret, NULL) < 0)
 		*ret = (struct phx_web_table){ 0 };
 }

@@ -61,7 +61,7 @@ director_is_ordered() {
 		sleep 0.2
 	done
 	phx web list 2>&1 | grep -q 'not in force yet on n2' || return 1
-	beat n2 "{running: [[\"table\", $id]], monitor: {balancer: $(jq -c '.table | .services[0].servers[0].active = 7' "$WORK/order")}}" >/dev/null
+	beat n2 "{running: [[\"table\", $id]], monitor: {balancer: $(jq -c '.table | .services[0].servers[0].active = 7 | .id = 5' "$WORK/order")}}" >/dev/null
 	phx web list -o tsv --no-header | grep -qx "127.9.9.9:[0-9]*	lc	n1	127.0.0.1	web	1	7	0" && phx web list 2>&1 | grep -q 'in force on n2'
 }
 step_of() { field "$1" '.plan | .steps[.cursor].kind // ""'; }
