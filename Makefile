@@ -149,7 +149,7 @@ check-web: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/web.sh
 
-# the main job of lab-share, shortened; not part of check before it has passed often enough on slow machines
+# the main job of lab-share, shortened: part of check
 .PHONY: check-share
 check-share: deps
 	$(Q)$(MAKE) all $(LAB_BIN) agent-bundle images packages
