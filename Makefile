@@ -124,7 +124,7 @@ deps:
 # ---- tests ----
 
 SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
-LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh
+LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh tests/lab/share-short.sh
 
 check-layers:
 	$(Q)BUILD=$(BUILD) tests/check-layers
@@ -149,7 +149,7 @@ check-web: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/web.sh
 
-# the main job of lab-share, shortened: part of check
+# the main job of lab-share, shortened; also part of check
 .PHONY: check-share
 check-share: deps
 	$(Q)$(MAKE) all $(LAB_BIN) agent-bundle images packages
