@@ -46,11 +46,15 @@ static void print_findings(const char *path, const struct phx_list *findings)
 
 static void print_right(const char *path, const struct phx_agreement *a)
 {
-	char upper[16] = "any number of";
-	if (a->upper)
-		snprintf(upper, sizeof(upper), "%u", a->upper);
-	printf("%s: RE %s: %s, %s, %u to %s nodes\n", path, a->name, phx_enum_name(&phx_re_type_names, a->type),
-	       phx_enum_name(&phx_policy_names, a->model), a->lower, upper);
+	uint32_t upper = phx_agreement_upper(a);
+	printf("%s: RE %s: %s, %s, ", path, a->name, phx_enum_name(&phx_re_type_names, a->type),
+	       phx_enum_name(&phx_policy_names, a->model));
+	if (upper && upper == a->lower)
+		printf("%u nodes\n", upper);
+	else if (upper)
+		printf("%u to %u nodes\n", a->lower, upper);
+	else
+		printf("%u nodes and more\n", a->lower);
 }
 
 static int check_one(struct cli *cli, const char *path, json_t *rows)

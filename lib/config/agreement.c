@@ -139,6 +139,17 @@ static bool get_count(const char *value, uint32_t *ret, struct phx_err *err)
 	return true;
 }
 
+static bool get_port(const char *value, uint32_t *ret, struct phx_err *err)
+{
+	uint64_t v;
+	if (phx_u64_parse(value, 1, 65535, &v) < 0) {
+		phx_err_set(err, -EINVAL, "'%.60s' must be a port, a whole number from 1 to 65535", value);
+		return false;
+	}
+	*ret = (uint32_t)v;
+	return true;
+}
+
 static bool get_count_or_none(const char *value, uint32_t *ret, struct phx_err *err)
 {
 	if (same_word(value, "none") || same_word(value, "null")) {
@@ -232,6 +243,8 @@ static bool get_value(const struct item *it, const char *value, void *member, st
 		return get_count(value, member, err);
 	case ITEM_COUNT_OR_NONE:
 		return get_count_or_none(value, member, err);
+	case ITEM_PORT:
+		return get_port(value, member, err);
 	case ITEM_DURATION:
 		return get_duration(value, member, err);
 	case ITEM_MILLI:
@@ -261,14 +274,9 @@ static bool note_place(struct agreement_reading *rd, const char *key, uint32_t l
 
 static void unknown_key(struct agreement_reading *rd, const char *key, uint32_t line)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	size_t n;
-	const struct item *items = phx_agreement_items(&n);
-	for (size_t i = 0; i < n; i++)
-		phx_buf_addf(&b, "%s%s", i ? ", " : "", items[i].key);
 	phx_agreement_find(rd, line, key,
-			   "is no field of an agreement: what is yours goes into extensions; known are %s",
-			   b.data ? b.data : "none");
+			   "is no field of an agreement (phoenix-agreement(5) has them all); what is yours goes into "
+			   "extensions");
 }
 
 void phx_agreement_put(struct agreement_reading *rd, const char *key, const char *value, uint32_t line)
@@ -399,6 +407,14 @@ static void complete(struct agreement_reading *rd, const char *name)
 			     rd->a.engine == PHX_RE_ENGINE_SLURM ? "slurm-compute" : roles[rd->a.type]);
 }
 
+/* Everything has a default but how many nodes it is about: a file that says nothing asks for nothing. */
+static void need_lower(struct agreement_reading *rd)
+{
+	bool leases = phx_policy((enum phx_policy_id)rd->a.model)->per_job_lease;
+	if (!rd->findings.n && !leases && !line_of(rd, "lower_bound_size"))
+		phx_agreement_find(rd, rd->line, "lower_bound_size", "is missing: how many nodes are guaranteed");
+}
+
 static int first_finding(const struct agreement_reading *rd, const char *what, struct phx_err *err)
 {
 	const struct phx_agreement_finding *f = PHX_LIST_AT(&rd->findings, struct phx_agreement_finding, 0);
@@ -430,6 +446,7 @@ int phx_agreement_parse(const char *text, size_t n, const char *what, const char
 	complete(&rd, name);
 	if (!rd.findings.n)
 		phx_agreement_check(&rd.a, found, &rd);
+	need_lower(&rd);
 	int r = rd.error ? rd.error : rd.findings.n ? first_finding(&rd, what, err) : 0;
 	phx_list_fini(&rd.lines);
 	if (r == 0)

@@ -13,6 +13,7 @@ enum item_kind {
 	ITEM_COORDINATION,  /* none or no; own or yes (Fig. 3); other */
 	ITEM_COUNT,
 	ITEM_COUNT_OR_NONE, /* 0, "none", "null" (Fig. 3) */
+	ITEM_PORT,
 	ITEM_DURATION,	    /* 30, "30s", "5m" */
 	ITEM_MILLI,	    /* 1.2, of at most three decimals */
 	ITEM_BOOL,

@@ -80,6 +80,7 @@ static void value_text(const struct item *it, const void *member, char *ret, siz
 		snprintf(ret, size, "%u", *(const uint32_t *)member);
 		return;
 	case ITEM_COUNT:
+	case ITEM_PORT:
 		snprintf(ret, size, "%u", *(const uint32_t *)member);
 		return;
 	case ITEM_DURATION:

@@ -126,8 +126,10 @@ static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension
 	xmlChar *attribute = xmlGetNoNsProp(node, (const xmlChar *)"value");
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	bool ok = true;
-	if (attribute)
+	if (attribute) {
 		phx_buf_addf(&b, "%s", (const char *)attribute);
+		ok = !node->children || (!node->children->next && xmlIsBlankNode(node->children));
+	}
 	for (xmlNode *n = node->children; n; n = n->next) {
 		if (n->type == XML_TEXT_NODE || n->type == XML_CDATA_SECTION_NODE)
 			phx_buf_addf(&b, "%s", (const char *)n->content);
@@ -152,9 +154,17 @@ static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension
 	return false;
 }
 
+/* Holds other elements, and nothing besides. */
+static void no_attributes(struct agreement_reading *rd, const xmlNode *node)
+{
+	if (node->properties)
+		phx_agreement_find(rd, line_of(node), (const char *)node->name, "has no attributes: its fields are elements");
+}
+
 static void read_fields(struct agreement_reading *rd, xmlNode *parent, bool extensions)
 {
 	char value[VALUE_MAX];
+	no_attributes(rd, parent);
 	for (xmlNode *n = parent->children; n; n = n->next) {
 		const char *name = (const char *)n->name;
 		bool is_text = n->type == XML_TEXT_NODE && xmlIsBlankNode(n);

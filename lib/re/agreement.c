@@ -93,6 +93,12 @@ uint32_t phx_agreement_port(const struct phx_agreement *a)
 	return a->port ? a->port : HTTP;
 }
 
+uint32_t phx_agreement_upper(const struct phx_agreement *a)
+{
+	bool same = a->model == PHX_POLICY_fb || phx_policy((enum phx_policy_id)a->model)->fixed;
+	return same ? a->lower : a->upper;
+}
+
 /* ---- findings ---- */
 
 struct findings {
@@ -182,6 +188,17 @@ static void check_bounds(struct findings *f)
 		"must be at least 1: under this model nodes never come later");
 	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower, "lower_bound_size",
 		"must be 0: under this model jobs lease their own nodes");
+}
+
+/* Whoever names a method believes that disks are erased. */
+static void check_setup(struct findings *f)
+{
+	static const char unused[] = "has no effect: setup_policy is noop";
+	const struct phx_setup *s = &f->a->setup;
+	bool noop = s->mode == PHX_SETUP_NOOP;
+
+	find_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE, "setup_method", unused);
+	find_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH), "setup_moment", unused);
 }
 
 /* Parameters by their letters: in range where the model uses them, at their default where it does not. */
@@ -284,6 +301,7 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	check_names(&f);
 	check_enums(&f);
 	check_bounds(&f);
+	check_setup(&f);
 	if (f.policy)
 		check_params(&f);
 	check_address(&f);

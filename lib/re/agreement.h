@@ -66,6 +66,8 @@ extern const struct phx_record phx_agreement_record;
 void phx_agreement_init(struct phx_agreement *a);
 /** Port of its virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
+/** Nodes that it may have by itself; 0 = no bound. Where both bounds are the same by its model, that one. */
+uint32_t phx_agreement_upper(const struct phx_agreement *a);
 /** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many. Bounds, values out of range,
  * fields that the model or the type does not use. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);

@@ -43,7 +43,7 @@ static bool bounded_by_lower(const struct re *re)
 static void add_to_pair(const struct re *re, struct phx_re_pair *pair)
 {
 	const struct phx_agreement *a = &re->r.agreement;
-	uint32_t upper = bounded_by_lower(re) ? a->lower : a->upper;
+	uint32_t upper = phx_agreement_upper(a);
 
 	pair->net += (uint64_t)phx_re_owned(re) + re->r.coming + re->r.owed_in;
 	pair->net -= re->r.owed;

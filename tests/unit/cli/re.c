@@ -35,7 +35,7 @@ static void check_tells_each_finding(void **state)
 	snprintf(line, sizeof(line), "re check %s %s", good, bad);
 	PHX_SAID s = phx(f, line);
 	assert_int_equal(s.status, 78);
-	assert_has(s.out, "RE queue: parallel_batch_jobs, fb, 3 to any number of nodes\n");
+	assert_has(s.out, "RE queue: parallel_batch_jobs, fb, 3 nodes\n");
 	snprintf(place, sizeof(place), "phx: %s:2: upper_bound_size: is less than lower_bound_size\n", bad);
 	assert_has(s.errout, place);
 	snprintf(line, sizeof(line), "re check -o tsv %s", bad);

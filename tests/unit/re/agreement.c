@@ -72,6 +72,20 @@ static void engine_is_checked(void **state)
 	WRONG(ec2_rightscale, PHX_RE_BATCH, 0, "engine", "builtin", a.engine = 1);
 }
 
+static void one_upper_bound(void **state)
+{
+	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	(void)state;
+	a.upper = 0;
+	assert_int_equal(phx_agreement_upper(&a), 4); /* the same as the lower one */
+	a.model = PHX_POLICY_dcs;
+	assert_int_equal(phx_agreement_upper(&a), 4);
+	a.model = PHX_POLICY_dr;
+	assert_int_equal(phx_agreement_upper(&a), 0);
+	a.upper = 9;
+	assert_int_equal(phx_agreement_upper(&a), 9);
+}
+
 static void values_are_checked(void **state)
 {
 	(void)state;
@@ -82,6 +96,8 @@ static void values_are_checked(void **state)
 	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "table", a.scheduler = -1);
 	WRONG(fb, PHX_RE_BATCH, 4, "setup_policy", "table", a.setup.method = 99);
 	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "table", a.coordination = 3);
+	WRONG(fb, PHX_RE_BATCH, 4, "setup_method", "noop", a.setup.method = PHX_WIPE_CRYPTO);
+	WRONG(fb, PHX_RE_BATCH, 4, "setup_moment", "noop", a.setup.when = PHX_WHEN_ASSIGN);
 }
 
 static void bounds_are_checked(void **state)
@@ -212,7 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_sound),	  cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(engine_is_checked), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(engine_is_checked), cmocka_unit_test(one_upper_bound), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
 		cmocka_unit_test(parameters_are_checked), cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),	  cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),
