@@ -195,8 +195,10 @@ static bool serves(const json_t *re)
 
 static bool gave_back(const json_t *re)
 {
+	const json_t *nodes = json_object_get(re, "nodes");
+	int64_t pinned = phx_json_int(nodes, "pinned", 0); /* an administrator's: they stay */
 	return phx_str_eq(phx_json_str(re, "state", ""), "deactivated") && !phx_json_bool(re, "active", false) &&
-	       phx_json_int(json_object_get(re, "nodes"), "in_pool", 0) == 0;
+	       phx_json_int(nodes, "in_pool", 0) <= pinned;
 }
 
 static int wait_for(struct cli *cli, const char *name, bool (*reached)(const json_t *re))
@@ -290,6 +292,7 @@ static const struct cli_column re_columns[] = {
 	{.head = "WAITING", .path = "jobs.waiting", .right = true},
 	{.head = "WITH", .path = "paired_with"},
 	{.head = "HOSTS", .path = "hosts", .wide = true},
+	{.head = "PINNED", .path = "nodes.pinned", .wide = true, .right = true},
 	{.head = "NODE-HOURS", .path = "meter.node_hours", .wide = true, .right = true},
 	{.head = "KILLS", .path = "meter.n_kills", .wide = true, .right = true},
 };

@@ -32,7 +32,8 @@ bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n)
 		return false;
 	/* last: it is searched for by name, and most nodes of a full cluster are busy */
 	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && role->runs_jobs && !phx_engine_is_foreign(s, n);
+	/* what is pinned in the pool of an RE is that one's: jobs of anybody are not for it */
+	return role && role->runs_jobs && !phx_engine_is_foreign(s, n) && !phx_state_re(s, n->pool);
 }
 
 void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
@@ -239,6 +240,10 @@ static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struc
 				   .size = j->nodes,
 				   .no_requeue = j->no_requeue,
 				   .state = PHX_BATCH_WAITING };
+	uint32_t widest = phx_ledger_widest(a->s->ledger, (int)re->number);
+	if (j->nodes > widest)
+		return phx_err_set(a->err, -E2BIG, "the job wants %u nodes, and %s can never have more than %u", j->nodes,
+				   re->name, widest);
 	int r = phx_ledger_submit(a->s->ledger, (int)re->number, &b, a->s->now_ms, a->todo, a->err);
 	if (r == 0 && j->held)
 		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, true, a->s->now_ms, a->todo);

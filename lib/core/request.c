@@ -1,5 +1,6 @@
 /* What people order: assign, release, rebuild, wipe, drain, resume, power.
  * Decides the setup policy that must hold and asks the planner. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -89,8 +90,9 @@ static const struct phx_pool *order_pool(struct phx_apply *a, const struct order
 		return phx_state_pool(a->s, PHX_POOL_FREE);
 	if (a->ev->pool[0])
 		return phx_state_pool(a->s, a->ev->pool);
-	/* a rebuild stays where it is */
-	if (a->ev->kind == PHX_EV_rebuild && o->n->pool[0])
+	/* a rebuild stays where it is, and so does what is pinned in the role that it has */
+	bool stays = a->ev->kind == PHX_EV_rebuild || (a->ev->pin && !strcmp(o->n->role, a->ev->role));
+	if (stays && o->n->pool[0])
 		return phx_state_pool(a->s, o->n->pool);
 	return phx_state_pool(a->s, o->q.to->pool);
 }
@@ -188,8 +190,6 @@ static int start_order(struct phx_apply *a)
 	int r = plan_order(a, &o, &plan);
 	if (r < 0)
 		return r;
-	if (a->ev->pin && !o.n->pinned)
-		o.n->pinned = a->out->changed = true;
 	bool serves = o.n->state == PHX_NODE_ACTIVE || o.n->state == PHX_NODE_MAINTENANCE;
 	if (!plan.steps.n && (o.q.to || !serves)) {
 		/* it already is so */
@@ -199,14 +199,27 @@ static int start_order(struct phx_apply *a)
 	return phx_handover_begin(a, o.n, &plan, o.request);
 }
 
+/* A pin is part of the order that put the node where it is: it lasts until the next one by hand. */
+static int order_and_pin(struct phx_apply *a)
+{
+	int r = start_order(a);
+	struct phx_node *n = phx_state_node(a->s, a->ev->node);
+	if (r < 0 || n->pinned == a->ev->pin)
+		return r;
+	n->pinned = a->ev->pin;
+	a->out->changed = true;
+	phx_touch(a->s, n);
+	return 0;
+}
+
 int phx_apply_assign(struct phx_apply *a)
 {
-	return start_order(a);
+	return order_and_pin(a);
 }
 
 int phx_apply_release(struct phx_apply *a)
 {
-	return start_order(a);
+	return order_and_pin(a);
 }
 
 int phx_apply_rebuild(struct phx_apply *a)

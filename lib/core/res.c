@@ -114,8 +114,8 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 {
 	const struct phx_node *n = node_of(a->s, re->name);
 	if (re->active || n)
-		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes%s%s", re->name, n ? ": " : "",
-				   n ? n->name : "");
+		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes%s%s%s", re->name, n ? ": " : "",
+				   n ? n->name : "", n && n->pinned ? ", which is pinned: release it" : "");
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);
@@ -155,12 +155,12 @@ static const struct {
 static int operate(struct phx_apply *a, struct phx_re *re, size_t i)
 {
 	enum phx_re_state state;
-	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op, (enum phx_re_who)a->ev->who, &state,
-				  a->err);
+	struct phx_err why = { 0 };
+	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op, (enum phx_re_who)a->ev->who, &state, &why);
 	if (r == -EINVAL && re->state == PHX_RE_STATE_NONE)
 		return phx_err_set(a->err, r, "RE '%s' is only asked for: the resource provider has not created it", re->name);
 	if (r < 0)
-		return phx_err_prefix(a->err, r, "RE '%s'", re->name);
+		return phx_err_set(a->err, r, "RE '%s': %s", re->name, why.text);
 	r = operations[i].act(a, re);
 	if (r < 0)
 		return r;

@@ -124,6 +124,11 @@ static inline uint32_t re_lower(const struct re *re)
 {
 	return re->r.state == RE_ACTIVE ? re->r.agreement.lower : 0;
 }
+/** Below which the manager of a web RE never goes, whatever it measures. */
+static inline uint32_t re_least_instances(const struct re *re)
+{
+	return re->r.agreement.lower ? re->r.agreement.lower : 1;
+}
 /** Grows a list; on ENOMEM notes it, and the call fails. */
 void *phx_re_push(struct phx_ledger *l, struct phx_list *list, size_t item_size);
 

@@ -333,14 +333,32 @@ int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct p
 /* ---- jobs ---- */
 
 /* The cluster as it was planned, and the bounds of the RE and its partner, unless one may still come. */
-static int check_width(const struct phx_ledger *l, uint32_t i, uint32_t size, struct phx_err *err)
+static uint64_t most_nodes(const struct phx_ledger *l, uint32_t i)
 {
 	const struct re *re = re_at(l, i);
 	uint64_t most = l->unlimited ? UINT32_MAX : (uint64_t)l->nodes + l->missing;
 	bool alone = !re->r.partner && re->r.agreement.coordination != PHX_RE_COORDINATED_NONE;
 	uint64_t cap = re->policy->fixed ? re->r.agreement.lower : alone ? UINT32_MAX : phx_re_pair(l, i).cap;
 
-	most = cap < most ? cap : most;
+	return cap < most ? cap : most;
+}
+
+uint32_t phx_ledger_widest(const struct phx_ledger *l, int re)
+{
+	const struct re *it = phx_re_get_batch(l, re);
+
+	if (!it)
+		return 0;
+	uint64_t most = most_nodes(l, (uint32_t)re);
+	uint32_t web = it->r.partner ? re_least_instances(re_at(l, it->r.partner - 1)) : 0;
+	return most > web ? re_min(UINT32_MAX, most - web) : 0;
+}
+
+static int check_width(const struct phx_ledger *l, uint32_t i, uint32_t size, struct phx_err *err)
+{
+	const struct re *re = re_at(l, i);
+	uint64_t most = most_nodes(l, i);
+
 	if (size <= most)
 		return 0;
 	return phx_err_set(err, -E2BIG, "the job wants %u nodes, and %s can never have more than %llu", size,

@@ -83,6 +83,9 @@ int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct p
  * phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms, struct phx_list *ret_actions,
 		      struct phx_err *err);
+/** Nodes that a batch RE can ever have while its partner wants what it measures: the widest job that can run. (A demand
+ * series may want nothing: phx_ledger_submit() takes wider ones.) */
+uint32_t phx_ledger_widest(const struct phx_ledger *l, int re);
 /** The engine of the RE, not being ours, started a job that waits here, on `size` idle nodes. -ENOENT also while the RE
  * leaves, -EBUSY it runs already, -ENOSPC fewer are idle, -EINVAL the engine is ours. */
 int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size, int64_t start_ms, int64_t now_ms,

@@ -16,12 +16,11 @@ static bool active(const struct re *re)
 static struct phx_web_params web_params(const struct re *re)
 {
 	const struct phx_agreement *a = &re->r.agreement;
-	bool keeps = re->policy->keeps_lower;
 
 	return (struct phx_web_params){
 		.window_ms = (int64_t)a->window_s * 1000,
 		.threshold_milli = a->threshold_milli,
-		.lower = keeps && a->lower ? a->lower : 1,
+		.lower = re_least_instances(re),
 		.upper = a->upper && a->upper != a->lower ? a->upper : UINT32_MAX,
 	};
 }

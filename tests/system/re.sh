@@ -80,7 +80,8 @@ asking() {
 		says 0 'games asks for RE toobig' batch_dept re request "$WORK/toobig.conf" &&
 		says 78 'nothing is virtualised' batch_dept re request "$WORK/vain.conf" &&
 		says 77 'a service provider may do this' user re request "$WORK/queue.conf" &&
-		says 75 'asked for already' batch_dept re request "$WORK/queue.conf"
+		says 75 'asked for already' batch_dept re request "$WORK/queue.conf" &&
+		says 64 'is only asked for: the resource provider has not created it' batch_dept re activate queue
 }
 
 each_sees_its_own() {
@@ -139,7 +140,7 @@ reload_keeps_them() {
 }
 
 refused_while_running() {
-	says 64 'the RE is running' phx re destroy queue --yes && says 64 'can never have more than 4' user job submit --re queue -n 5 -- true &&
+	says 64 'the RE is running' phx re destroy queue --yes && says 64 'can never have more than 3' user job submit --re queue -n 4 -- true &&
 		says 64 'serves the web' user job submit --re pages -- true && says 64 "there is no RE 'nix'" user job submit --re nix -- true
 }
 

@@ -3,6 +3,8 @@
  * goes back to the ledger. phx_state_check() compares both after every event. */
 #include "unit/core/pair.h"
 
+#include "core/internal.h"
+
 static uint64_t submit(struct world *w, uint32_t nodes)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
@@ -170,6 +172,108 @@ static void test_pinned_node_is_out_of_reach(void **state)
 	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
 }
 
+static void assign(struct world *w, const char *node, const char *role, const char *pool, bool pin)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign, .pin = pin };
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.role, role);
+	PHX_STR_SET(ev.pool, pool);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* A node of an RE is pinned where it is; the RE gets another one, or lacks it. */
+static void test_pin_stays_in_place(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 1);
+	assign(w, "n1", "compute", "", true);
+	assert_null(phx_node_step(world_node(w, "n1"))); /* nothing has to be done for it */
+	settle(w);
+	assert_string_equal(world_node(w, "n1")->pool, "queue");
+	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
+	assert_false(phx_jobs_takes(&w->s, world_node(w, "n1"))); /* it is the RE's all the same */
+	tick(w, 60000);
+	settle(w);
+	assert_int_equal(held(w, "queue"), 3);
+	/* while the order is carried out */
+	assign(w, "n2", "ramweb", "", false);
+	assert_non_null(phx_node_step(world_node(w, "n2")));
+	assign(w, "n2", "ramweb", "", true);
+	assert_true(world_node(w, "n2")->pinned);
+}
+
+static void test_pin_ends_with_the_next_order(void **state)
+{
+	struct world *w = *state;
+	nodes_ready(w);
+	assign(w, "n1", "ramweb", "", true);
+	settle(w);
+	assert_true(world_node(w, "n1")->pinned);
+	assert_int_equal(world_order(w, PHX_EV_rebuild, "n1", NULL), 0);
+	settle(w);
+	assert_true(world_node(w, "n1")->pinned);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	settle(w);
+	assert_false(world_node(w, "n1")->pinned);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 5);
+	q.coordination = PHX_RE_COORDINATED_NONE;
+	q.partner[0] = '\0';
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0); /* it counts again */
+	settle(w);
+	assign(w, "n2", "compute", "", true);
+	assign(w, "n2", "compute", "queue", false);
+	settle(w);
+	assert_false(world_node(w, "n2")->pinned);
+	tick(w, 60000);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->share, PHX_SHARE_HELD);
+	assert_int_equal(held(w, "queue"), 5);
+}
+
+static void test_destroy_tells_of_a_pin(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 1);
+	assign(w, "n1", "compute", "", true);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	settle(w);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), -EBUSY);
+	assert_non_null(strstr(w->err.text, "n1, which is pinned"));
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	settle(w);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
+}
+
+/* The web keeps an instance at least, and as many as its lower bound: what is wider would wait for ever. */
+static void test_job_wider_than_the_web_leaves(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 2);
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 4, .uid = 1000, .gid = 1000 };
+	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
+	PHX_STR_SET(word->text, "/bin/true");
+	PHX_STR_SET(ev.re, "queue");
+	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
+	assert_non_null(strstr(w->err.text, "can never have more than 3"));
+	phx_event_fini(&ev);
+	assert_int_equal(job(w, submit(w, 3))->state, PHX_JOB_RUNNING);
+}
+
+static void test_web_never_below_its_lower_bound(void **state)
+{
+	struct world *w = *state;
+	pair_running(w, 3, 2);
+	for (int i = 0; i < 3; i++) {
+		struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = 1000 };
+		PHX_STR_SET(ev.re, "shop");
+		assert_int_equal(world_apply(w, &ev, NULL), 0);
+		tick(w, 20000);
+		settle(w);
+		assert_int_equal(held(w, "shop"), 2);
+	}
+}
+
 static void test_order_by_hand_takes_a_node_out(void **state)
 {
 	struct world *w = *state;
@@ -289,6 +393,11 @@ int main(void)
 		WORLD_TEST(test_silent_node_is_replaced_and_comes_back),
 		WORLD_TEST(test_node_lost_on_its_way),
 		WORLD_TEST(test_pinned_node_is_out_of_reach),
+		WORLD_TEST(test_pin_stays_in_place),
+		WORLD_TEST(test_destroy_tells_of_a_pin),
+		WORLD_TEST(test_job_wider_than_the_web_leaves),
+		WORLD_TEST(test_web_never_below_its_lower_bound),
+		WORLD_TEST(test_pin_ends_with_the_next_order),
 		WORLD_TEST(test_order_by_hand_takes_a_node_out),
 		WORLD_TEST(test_safe_deactivation_waits_for_jobs),
 		WORLD_TEST(test_deactivation_kills),
