@@ -226,6 +226,8 @@ static int check_options(const struct cli_args *args, struct phx_err *err)
 	bool waits = cli_command_takes(args->command, CLI_OPT_wait);
 	if (waits && args->opt[CLI_OPT_timeout].n && !args->opt[CLI_OPT_wait].n)
 		return phx_err_set(err, CLI_USAGE, "--timeout: nothing is waited for without --wait");
+	if (args->opt[CLI_OPT_checkpoint_time].n && !args->opt[CLI_OPT_checkpoint_signal].n)
+		return phx_err_set(err, CLI_USAGE, "--checkpoint-time: nothing is sent without --checkpoint-signal");
 	return 0;
 }
 

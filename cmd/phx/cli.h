@@ -144,8 +144,8 @@ int cli_call_quiet(struct cli *cli, const char *method, const char *path, const 
 int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json);
 /** The same for GET. */
 int cli_get(struct cli *cli, const char *path, json_t **ret_json);
-/** GET of text into *ret_text (malloc'd). */
-int cli_get_text(struct cli *cli, const char *path, char **ret_text);
+/** GET of what is no JSON: *ret_n bytes in *ret_text (malloc'd). */
+int cli_get_text(struct cli *cli, const char *path, char **ret_text, size_t *ret_n);
 /** Send a file as the body of PUT; fetch one into `file`, which is there whole or not at all. An exit code, the reason printed. */
 int cli_upload(struct cli *cli, const char *path, const char *file);
 int cli_download(struct cli *cli, const char *path, const char *file);

@@ -181,13 +181,14 @@ int cli_get(struct cli *cli, const char *path, json_t **ret_json)
 	return cli_call(cli, "GET", path, NULL, ret_json);
 }
 
-int cli_get_text(struct cli *cli, const char *path, char **ret_text)
+int cli_get_text(struct cli *cli, const char *path, char **ret_text, size_t *ret_n)
 {
 	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = {0};
 	struct phx_err err = {0};
 	int code = call(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &a, &err);
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+	*ret_n = a.body ? a.n : 0;
 	*ret_text = a.body ? PHX_TAKE(a.body) : strdup("");
 	return *ret_text ? CLI_OK : CLI_PARTIAL;
 }

@@ -167,11 +167,24 @@ static void name_steps(struct cli *cli, json_t *events)
 	}
 }
 
+/* A look at the clock after which nothing was decided. People are not told; programs get every event. */
+static void drop_idle_ticks(const struct cli *cli, json_t *events)
+{
+	const char *phrase = phx_event_text(PHX_EV_tick);
+	for (size_t i = json_array_size(events); cli->format == CLI_TABLE && i-- > 0;) {
+		const json_t *ev = json_array_get(events, i);
+		const char *text = phx_json_str(ev, "text", "");
+		if (phx_str_eq(phx_json_str(ev, "kind", ""), "tick") && (!*text || phx_str_eq(text, phrase)))
+			json_array_remove(events, i);
+	}
+}
+
 /* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be read). */
 static int print_batch(struct cli *cli, json_t *events)
 {
 	size_t i;
 	json_t *ev;
+	drop_idle_ticks(cli, events);
 	if (!cli_structured(cli))
 		name_steps(cli, events);
 	if (cli->format != CLI_TABLE && !cli_structured(cli)) {
@@ -258,8 +271,8 @@ static int follow(struct cli *cli, int64_t after)
 			fprintf(stderr, "phx: %s; still waiting\n", err.text);
 		away = code != CLI_OK;
 		json_t *events = json_object_get(answer, "events");
-		print_batch(cli, events);
 		after = last_seq(events, after);
+		print_batch(cli, events);
 		if (away)
 			sleep(AWAY_SECONDS);
 	}

@@ -100,7 +100,7 @@ static const struct cli_column job_lines[] = {
 	{.head = "User", .path = "user"},
 	{.head = "RE", .path = "re"},
 	{.head = "Time limit", .path = "estimate_ms", .put = put_limit},
-	{.head = "Killed and requeued", .path = "kills"},
+	{.head = "Runs killed", .path = "kills"},
 	{.head = "Command", .path = "argv", .put = put_argv},
 	{.head = "Nodes", .path = "nodes"},
 	{.head = "Submitted", .path = "submitted_ms", .put = cli_put_when},
@@ -178,12 +178,13 @@ int cmd_job_release(struct cli *cli)
 static int print_output(struct cli *cli, const char *id, const char *node, const char *run)
 {
 	PHX_AUTO_FREE char *path = NULL, *text = NULL;
+	size_t n = 0;
 	if (asprintf(&path, "/v1/jobs/%s/output%s%s%s%s", id, node ? "?node=" : "", node ? node : "",
 		     !run ? "" : node ? "&run=" : "?run=", run ? run : "") < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
-	int code = cli_get_text(cli, path, &text);
+	int code = cli_get_text(cli, path, &text, &n);
 	if (!code)
-		fputs(text, stdout);
+		fwrite(text, 1, n, stdout);
 	return code;
 }
 
@@ -293,7 +294,7 @@ static void add_queue_options(struct cli *cli, json_t *body)
 
 int cmd_job_submit(struct cli *cli)
 {
-	uint64_t nodes = 1;
+	uint64_t nodes = 0; /* what is no such number phxd refuses */
 	phx_u64_parse(cli_opt(cli, CLI_OPT_nodes, "1"), 1, UINT32_MAX, &nodes);
 	PHX_AUTO_JSON json_t *body = json_pack("{s:I, s:[]}", "nodes", (json_int_t)nodes, "argv");
 	PHX_AUTO_JSON json_t *answer = NULL;

@@ -134,7 +134,9 @@ static bool is_own(const struct viewer *v, const struct phx_job *job)
 static bool may_see(const struct phx_state *s, const struct viewer *v, const struct phx_job *job)
 {
 	const struct phx_re *re = job->re[0] && v->account[0] ? phx_state_re(s, job->re) : NULL;
-	return is_own(v, job) || (re && !strcmp(re->agreement.owner, v->account));
+	/* jobs of an RE that had this name before were somebody else's */
+	return is_own(v, job) ||
+	       (re && !strcmp(re->agreement.owner, v->account) && job->submitted_ms >= re->created_ms);
 }
 
 void api_jobs(struct phx_http_request *q, void *arg)
@@ -309,6 +311,8 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *nodes = run_of_query(d, q, j, &of);
 	if (!nodes)
 		return;
+	if (!node && json_array_size(nodes) == 1)
+		node = json_string_value(json_array_get(nodes, 0)); /* as it is, whatever its length */
 	if (!node) {
 		reply_all_output(d, q, of, nodes);
 		return;

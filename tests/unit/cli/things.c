@@ -128,6 +128,11 @@ static void job_list_show_cancel_output(void **state)
 	assert_has(cancel.errout, "had already ended");
 	PHX_SAID output = phx(f, "job output 3");
 	assert_string_equal(output.out, "out");
+	PHX_SAID none = phx(f, "job submit -n 0 -- true");
+	assert_has(f->log, "\"nodes\":0"); /* what is no number of nodes is not one node */
+	PHX_SAID vain = phx(f, "job submit --checkpoint-time 5s -- true");
+	assert_int_equal(vain.status, 64);
+	assert_has(vain.errout, "without --checkpoint-signal");
 	PHX_SAID unknown = phx(f, "job show 4");
 	assert_int_equal(unknown.status, 64);
 }
@@ -140,8 +145,9 @@ static void job_list_show_cancel_output(void **state)
 	"'has_setup':true,'setup':{'mode':'wipe'}}},"                                                                  \
 	"{'seq':42,'time_ms':3601000,'kind':'step_result','text':'step ended','node':'n1','by':'node:n1',"             \
 	"'event':{'step_id':9,'result':-5,'text':'disk is gone'}},"                                                    \
-	"{'seq':43,'time_ms':3602000,'kind':'step_result','text':'n1 is quarantined: wipe','node':'n1','event':{}}],"  \
-	"'last':43}"
+	"{'seq':43,'time_ms':3602000,'kind':'step_result','text':'n1 is quarantined: wipe','node':'n1','event':{}},"   \
+	"{'seq':44,'time_ms':3602000,'kind':'tick','text':'deadline passed','event':{}}],"                             \
+	"'last':44}"
 
 static void events_are_sentences(void **state)
 {
@@ -160,6 +166,7 @@ static void events_are_sentences(void **state)
 	PHX_SAID json = phx(f, "events -o json");
 	assert_has(json.out, "{\"seq\":41,");
 	assert_has(json.out, "}\n{\"seq\":42,");
+	assert_has(json.out, "\"kind\":\"tick\""); /* which tells people nothing */
 	PHX_SAID tsv = phx(f, "events -o tsv --no-header");
 	assert_has(tsv.out, "42\t1970-01-01 01:00:01.000\tn1\tstep_result\tnode:n1\tstep ended: wipe, failed");
 }
