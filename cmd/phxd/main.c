@@ -185,12 +185,21 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	return r;
 }
 
+/* Before anything that could let time pass. */
+static int begin_anew(struct daemon *d, struct phx_err *err)
+{
+	struct phx_event ev = { .kind = PHX_EV_restart, .by = "phxd" };
+	int r = engine_submit(d->engine, &ev, NULL, err);
+	return r == -EROFS ? 0 : r; /* it shows what there is, and changes nothing */
+}
+
 static int start(struct daemon *d, struct phx_err *err)
 {
 	int r = make_dirs(d, err);
 	r = r ? r : open_pki(d, err);
 	r = r ? r : open_engine(d, err);
 	r = r ? r : check_journal(d, err);
+	r = r ? r : begin_anew(d, err);
 	r = r ? r : live_new(d, &d->live);
 	r = r ? r : waits_new(d, &d->waits);
 	r = r ? r : balance_new(d, &d->balance);

@@ -189,6 +189,7 @@ static const handler handlers[] = {
 	[PHX_EV_power_result] = phx_apply_power_result,
 	[PHX_EV_key_result] = phx_apply_key_result,
 	[PHX_EV_tick] = phx_apply_tick,
+	[PHX_EV_restart] = phx_apply_restart,
 	[PHX_EV_job_submit] = phx_apply_job_submit,
 	[PHX_EV_job_cancel] = phx_apply_job_cancel,
 	[PHX_EV_job_result] = phx_apply_job_result,

@@ -45,6 +45,7 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 int phx_apply_tick(struct phx_apply *a);
+int phx_apply_restart(struct phx_apply *a);
 /** When the node wants one; INT64_MAX: never. */
 int64_t phx_node_due(const struct phx_node *n);
 

@@ -101,6 +101,21 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n)
 	a->out->changed = true;
 }
 
+/* The clock may have been set while nobody looked: the agents' own have not, so silence is counted from now on. */
+int phx_apply_restart(struct phx_apply *a)
+{
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		{
+			if (j->state != PHX_JOB_RUNNING || p->ended || !p->lost_ms)
+				continue;
+			p->lost_ms = 0;
+			begin_silence(a, j, p);
+			a->out->changed = true;
+		}
+	return 0;
+}
+
 /* A part of `j` whose lease has ended; NULL when none. */
 static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 {

@@ -131,6 +131,26 @@ static void missing_then_lease_end_then_again(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
 }
 
+/* The head's clock was set an hour on while phxd was away; the agent's lease runs by its own. */
+static void silence_begins_anew_with_phxd(void **state)
+{
+	struct world *w = *state;
+	queue_running(w, 2, 1);
+	uint64_t id = submit(w, 1);
+	struct phx_event again = { .kind = PHX_EV_restart };
+	struct phx_outcome out = { 0 };
+	assert_int_equal(world_apply(w, &again, &out), 0);
+	assert_false(out.changed); /* nothing is silent */
+	phx_outcome_fini(&out);
+	tell(w, PHX_EV_missing, node_of(w, id, 0));
+	w->now += 3600 * 1000;
+	assert_int_equal(world_apply(w, &again, NULL), 0);
+	tick(w, WAIT - 1);
+	assert_int_equal(job(w, id)->kills, 0);
+	tick(w, 1);
+	assert_int_equal(job(w, id)->kills, 1);
+}
+
 static void missing_then_seen_off_at_once(void **state)
 {
 	struct world *w = *state;
@@ -337,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(missing_then_lease_end_then_again),
+		WORLD_TEST(silence_begins_anew_with_phxd),
 		WORLD_TEST(missing_then_seen_off_at_once),
 		WORLD_TEST(back_before_the_end_goes_on),
 		WORLD_TEST(a_silent_node_that_is_told_off_wrongly),
