@@ -155,11 +155,18 @@ int cmd_re_request(struct cli *cli)
 	return ask_with_file(cli, cli_arg(cli, 0), false);
 }
 
-/* A file, if there is one of that name; else a request. */
+/* What lies about here under the name of a request is not taken for it. */
+static bool is_file(const char *what)
+{
+	const char *dot = strrchr(what, '.');
+	bool ends = dot && (phx_str_eq(dot, ".conf") || phx_str_eq(dot, ".xml"));
+	return strchr(what, '/') || (ends && access(what, F_OK) == 0);
+}
+
 int cmd_re_create(struct cli *cli)
 {
 	const char *what = cli_arg(cli, 0);
-	if (strchr(what, '/') || access(what, F_OK) == 0)
+	if (is_file(what))
 		return ask_with_file(cli, what, true);
 	return order(cli, "create", what, NULL);
 }

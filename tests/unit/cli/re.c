@@ -78,7 +78,12 @@ static void create_takes_a_name_or_a_file(void **state)
 	PHX_SAID file = phx(f, line);
 	assert_string_equal(file.out, "RE queue is deployed\n");
 	assert_has(f->log, "\"create\":true");
+	/* and a file of that name that lies about is not taken for it */
+	PHX_AUTO_FREE char *planted = write_file(f, "queue", right);
+	PHX_AUTO_FREE char *here = get_current_dir_name();
+	assert_int_equal(chdir(f->dir), 0);
 	PHX_SAID name = phx(f, "re create queue");
+	assert_int_equal(chdir(here), 0);
 	assert_string_equal(name.out, "by request\n");
 }
 
