@@ -252,9 +252,11 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	touch(&a);
 	phx_jobs_start(&a);
 	phx_share_settle(&a);
+	bool counts = ret->changed || ret->actions.n;
+	if (counts)
+		phx_director_settle(s);
 	phx_index_settle(s);
-	if (ret->changed || ret->actions.n)
-		s->seq++;
+	s->seq += counts;
 	return 0;
 }
 

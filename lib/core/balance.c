@@ -39,10 +39,20 @@ bool phx_director_there(const struct phx_state *s)
 
 const struct phx_node *phx_core_acting_director(const struct phx_state *s)
 {
-	const struct phx_node *n = NULL;
+	const struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
+	if (n && n->up && phx_core_is_director(s, n))
+		return n;
+	n = NULL;
 	while ((n = phx_core_next_director(s, n)) && !n->up)
 		;
 	return n;
+}
+
+void phx_director_settle(struct phx_state *s)
+{
+	const struct phx_node *n = phx_core_acting_director(s);
+	if (n)
+		PHX_STR_SET(s->director, n->name);
 }
 
 bool phx_balance_leaves(const struct phx_node *n)

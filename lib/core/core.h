@@ -192,8 +192,9 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, c
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
- * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times;
- * kind "stock": packages to be at hand, at all times while the policy may move the node (role.packages alone counts). */
+ * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times,
+ * also when it is one no more; kind "stock": packages to be at hand, at all times while the policy may move the node
+ * (role.packages alone counts). */
 struct phx_order {
 	char kind[16]; /* "step", "job", "kill", "inspect", "table" */
 	uint64_t id;   /* step id or job id */
@@ -242,7 +243,8 @@ const struct phx_node *phx_core_next_director(const struct phx_state *s, const s
 /** In the same way, nodes whose step waits for a director to confirm it. */
 const struct phx_node *phx_core_next_leaving(const struct phx_state *s, const struct phx_node *after);
 
-/** The one of them that has the virtual addresses: the first that is heard; the others' table is empty. NULL: none. */
+/** The one of them that has the virtual addresses; the others' table is empty. It keeps them for as long as it is heard:
+ * one that comes back does not take them from its successor. NULL: none is heard. */
 const struct phx_node *phx_core_acting_director(const struct phx_state *s);
 
 #endif

@@ -77,6 +77,13 @@ static int add_stock_order(const struct phx_state *s, const struct phx_node *n, 
 	return PHX_STR_SET(o->kind, "stock");
 }
 
+/* It balances, and is not to (it was quarantined, it is on its way to another role): its successor has the addresses. */
+static bool directs_still(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_role *role = phx_state_role(s, n->actual_role);
+	return n->env == PHX_ENV_OS && role && role->director;
+}
+
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders)
 {
 	const struct phx_node *n = phx_state_node(s, node);
@@ -88,7 +95,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 		r = add_step_order(s, n, step, ret_orders);
 	if (r == 0 && n->inspect)
 		r = add_inspect_order(ret_orders);
-	if (r == 0 && phx_core_is_director(s, n))
+	if (r == 0 && (phx_core_is_director(s, n) || directs_still(s, n)))
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
 	if (r == 0 && j && !j->engine_id[0])

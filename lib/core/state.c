@@ -131,6 +131,7 @@ static const struct phx_field state_fields[] = {
 	PHX_LIST(struct phx_state, doomed_keys, &phx_doomed_key_record),
 	PHX_LIST(struct phx_state, res, &phx_re_record),
 	PHX_LIST(struct phx_state, revoked, &phx_revoked_record),
+	PHX_STR(struct phx_state, director),
 	PHX_LIVE(struct phx_state, ledger, &ledger_live),
 };
 const struct phx_record phx_state_record = PHX_RECORD("state", struct phx_state, state_fields);

@@ -142,6 +142,7 @@ struct phx_state {
 	struct phx_list doomed_keys; /* struct phx_doomed_key */
 	struct phx_list res;	     /* struct phx_re */
 	struct phx_list revoked;     /* struct phx_revoked, as they were */
+	char director[PHX_NAME_MAX]; /* the node that has the virtual addresses for as long as it is heard */
 	struct phx_ledger *ledger;   /* NULL until there was an RE */
 	struct phx_index *index;     /* follows from the rest, in no record; NULL until the first event is applied */
 };

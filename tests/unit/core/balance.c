@@ -498,6 +498,51 @@ static void one_director_acts(void **state)
 	assert_int_equal(services_of(w, "n1"), 1);
 }
 
+/* Connections go through the one that acts: who comes back does not take the address away again. */
+static void a_director_that_comes_back_waits(void **state)
+{
+	struct world *w = *state;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	world_serving(w, "n1", "balance", true);
+	world_serving(w, "n2", "balance", true);
+	event(w, PHX_EV_missing, "n1");
+	event(w, PHX_EV_back, "n1");
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_int_equal(services_of(w, "n1"), 0);
+	assert_int_equal(services_of(w, "n2"), 1);
+	/* also where the head was started anew */
+	struct phx_state copy;
+	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
+	assert_string_equal(phx_core_acting_director(&copy)->name, "n2");
+	phx_state_fini(&copy);
+	/* one that is given another role */
+	assert_int_equal(world_assign_setup(w, "n2", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	world_run(w, "n2");
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+}
+
+/* Two must not have the address: who is no director any more, and still does what one does, is told to end that. */
+static void a_director_that_is_none_any_more_is_told(void **state)
+{
+	struct world *w = *state;
+	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	world_serving(w, "n1", "balance", true);
+	world_serving(w, "n2", "balance", true);
+	report(w, "n1", "balance", true);
+	event(w, PHX_EV_quarantine, "n1");
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_int_equal(services_of(w, "n1"), 0);
+	assert_int_equal(services_of(w, "n2"), 1);
+	/* until it says that it has ended */
+	report(w, "n1", "", false);
+	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	assert_int_equal(orders.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +561,8 @@ int main(void)
 		WORLD_TEST(res_have_addresses_of_their_own),
 		WORLD_TEST(directors_have_the_table_as_an_order),
 		WORLD_TEST(one_director_acts),
+		WORLD_TEST(a_director_that_comes_back_waits),
+		WORLD_TEST(a_director_that_is_none_any_more_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
