@@ -30,3 +30,9 @@ $(BUILD)/tests/unit/agent/%: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)/l
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' \
 		-DAGENT_PROGRAM='"$(abspath $(BUILD))/bin/phx-agent"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
 		$(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS) -lcmocka
+
+# and one for director.sh, which is part of the agent without the rest
+$(BUILD)/tests/system/holder: tests/system/holder.c $(BUILD)/libagent.a $(BUILD)/libphx.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS)

@@ -1,91 +1,17 @@
 /* A node that balances the load of web services: see web.h. Tables come whole
  * with orders; the kernel's is made the same by its differences, so that
  * connections under way stay. A director that loses the head goes on with the
- * last table. Never decides who is in it. */
-#include <arpa/inet.h>
+ * last table. Never decides who is in it; its addresses are kept by vip.c. */
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "ipvs/ipvs.h"
 #include "phx-agent/log.h"
+#include "phx-agent/vip.h"
 #include "phx-agent/web_internal.h"
 
 enum { VIEW_SERVERS_MAX = 256 };
-
-/* ---- virtual addresses ---- */
-
-static uint32_t ipv4_of(const struct sockaddr *a)
-{
-	return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr;
-}
-
-/* The network card whose network the address is of. */
-static int find_interface(const char *address, char ret[16], struct phx_err *err)
-{
-	struct ifaddrs *all;
-	uint32_t wanted = 0;
-	int r = -ENODEV;
-	if (inet_pton(AF_INET, address, &wanted) != 1 || getifaddrs(&all) < 0)
-		return phx_err_set(err, -EINVAL, "address %s: cannot be looked for", address);
-	for (const struct ifaddrs *a = all; a && r < 0; a = a->ifa_next) {
-		if (!a->ifa_addr || !a->ifa_netmask || a->ifa_addr->sa_family != AF_INET ||
-		    (a->ifa_flags & IFF_LOOPBACK) || ipv4_of(a->ifa_netmask) == UINT32_MAX)
-			continue;
-		if (((ipv4_of(a->ifa_addr) ^ wanted) & ipv4_of(a->ifa_netmask)) == 0)
-			r = phx_str_copy(ret, 16, a->ifa_name);
-	}
-	freeifaddrs(all);
-	return r < 0 ? phx_err_set(err, r, "no network card of this node is in the network of %s", address) : 0;
-}
-
-static bool holds(const struct web *w, const char *address)
-{
-	PHX_LIST_EACH(struct phx_web_held, h, &w->addresses)
-	if (phx_str_eq(h->address, address))
-		return true;
-	return false;
-}
-
-static int take_address(struct web *w, const char *address, struct phx_err *err)
-{
-	struct phx_web_held h;
-	if (holds(w, address))
-		return 0;
-	int r = find_interface(address, h.interface, err);
-	r = r ? r : phx_ipvs_address_add(h.interface, address, err);
-	r = r ? r : phx_ipvs_address_announce(h.interface, address, err);
-	struct phx_web_held *item = r == 0 ? phx_list_push(&w->addresses, sizeof(*item)) : NULL;
-	if (!item)
-		return r ? r : -ENOMEM;
-	PHX_STR_SET(h.address, address);
-	*item = h;
-	return 0;
-}
-
-static bool in_table(const struct phx_web_table *t, const char *address)
-{
-	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	if (phx_str_eq(s->address, address))
-		return true;
-	return false;
-}
-
-static int drop_addresses(struct web *w, const struct phx_web_table *keep, struct phx_err *err)
-{
-	for (uint32_t i = w->addresses.n; i > 0; i--) {
-		const struct phx_web_held *h = PHX_LIST_AT(&w->addresses, struct phx_web_held, i - 1);
-		if (in_table(keep, h->address))
-			continue;
-		int r = phx_ipvs_address_remove(h->interface, h->address, err);
-		if (r < 0)
-			return r;
-		phx_list_remove(&w->addresses, sizeof(*h), i - 1);
-	}
-	return 0;
-}
 
 /* ---- the table ---- */
 
@@ -109,8 +35,8 @@ static int put_table(struct web *w, const struct phx_web_table *table, struct ph
 	int r = open_balancer(&v, err);
 	r = r ? r : phx_ipvs_apply(v, table, &changes, err);
 	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
-	r = r ? r : take_address(w, s->address, err);
-	r = r ? r : drop_addresses(w, table, err);
+	r = r ? r : vip_take(w->vips, s->address, err);
+	r = r ? r : vip_keep_only(w->vips, table, err);
 	phx_ipvs_close(v);
 	if (changes)
 		agent_log("balancer: %u changes", changes);
@@ -124,9 +50,12 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 		return r;
 	pthread_mutex_lock(&w->lock);
 	w->table_id = 0;
+	w->balances = true;
 	r = w->touch ? put_table(w, table, err) : 0;
 	if (r == 0)
 		w->table_id = id;
+	if (r == 0 && w->touch)
+		vip_settled(w->vips);
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }
@@ -136,18 +65,32 @@ int director_clear(struct web *w, struct phx_err *err)
 	static const struct phx_web_table none;
 	int r = 0;
 	pthread_mutex_lock(&w->lock);
-	if (w->touch && (w->table_id || w->addresses.n))
+	if (w->touch && w->balances)
 		r = put_table(w, &none, err);
+	if (r == 0)
+		w->balances = false;
 	if (r == 0)
 		w->table_id = 0;
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }
 
+void director_heard(struct web *w, uint32_t beat_ms)
+{
+	vip_heard(w->vips, beat_ms);
+}
+
+void director_note(struct web *w, char ret[DIRECTOR_NOTE_MAX])
+{
+	vip_given_up(w->vips, ret);
+}
+
+/* A table whose address was given up is not in force. */
 uint64_t director_id(struct web *w)
 {
+	char given_up[DIRECTOR_NOTE_MAX];
 	pthread_mutex_lock(&w->lock);
-	uint64_t id = w->table_id;
+	uint64_t id = vip_given_up(w->vips, given_up) ? 0 : w->table_id;
 	pthread_mutex_unlock(&w->lock);
 	return id;
 }

@@ -72,13 +72,14 @@ static void add_role(struct link *l, json_t *j)
 
 static void add_health(struct agent *a, json_t *j)
 {
-	char services[160], check[160], trouble[160];
+	char services[160], check[160], trouble[160], given_up[DIRECTOR_NOTE_MAX];
 	bool up = services_ok(a->services, services, sizeof(services));
 	bool ok = health_ok(a->health, check, sizeof(check));
 	pthread_mutex_lock(&a->lock);
 	PHX_STR_SET(trouble, a->trouble);
 	pthread_mutex_unlock(&a->lock);
-	const char *text = trouble[0] ? trouble : !up ? services : check;
+	director_note(a->web, given_up);
+	const char *text = trouble[0] ? trouble : given_up[0] ? given_up : !up ? services : check;
 	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
 	json_object_set_new(j, "health_text", json_string(text));
 }
@@ -311,6 +312,7 @@ static void say_hello(struct link *l)
 	if (r == 0) {
 		jobs_heard(l->agent->jobs, sent);
 		take_hello(l, answer);
+		director_heard(l->agent->web, l->beat_ms);
 		return;
 	}
 	if (status == 409)
@@ -437,6 +439,7 @@ static void beat(struct link *l)
 	}
 	l->retry_ms = RETRY_FIRST_MS;
 	jobs_heard(l->agent->jobs, sent);
+	director_heard(l->agent->web, l->beat_ms);
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
 	/* an answer without orders before its time, or the same orders over and over, must not become a storm */

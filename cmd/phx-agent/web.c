@@ -15,6 +15,7 @@
 #include "ipvs/ipvs.h"
 #include "phx-agent/log.h"
 #include "phx-agent/service.h"
+#include "phx-agent/vip.h"
 #include "phx-agent/web_internal.h"
 
 enum { QUIET_MS = 1000, POLL_MS = 50, TCP_TEXT_MAX = 16 << 20, STAT_MAX = 4096 };
@@ -26,6 +27,10 @@ int web_new(bool touch, struct web **ret)
 	if (!w)
 		return -ENOMEM;
 	w->touch = touch;
+	if (vip_new(&w->vips) < 0) {
+		free(w);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&w->lock, NULL);
 	*ret = w;
 	return 0;

@@ -14,14 +14,9 @@ struct web {
 	uint64_t used_us;   /* as last read */
 	int64_t read_us;    /* when; 0 never */
 	/* a director */
-	uint64_t table_id;         /* in force; 0 none */
-	struct phx_list addresses; /* struct phx_web_held */
-};
-
-/** A virtual address that this director has taken. */
-struct phx_web_held {
-	char address[PHX_WEB_ADDRESS_MAX];
-	char interface[16];
+	uint64_t table_id; /* in force; 0 none */
+	bool balances;	   /* it was given a table */
+	struct vips *vips;
 };
 
 /** Write a value below /proc/sys. */

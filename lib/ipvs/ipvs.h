@@ -3,6 +3,7 @@
 #ifndef PHX_IPVS_IPVS_H
 #define PHX_IPVS_IPVS_H
 
+#include "web/claim.h"
 #include "web/table.h"
 
 struct phx_ipvs;
@@ -34,7 +35,22 @@ int phx_ipvs_address_add(const char *interface, const char *address, struct phx_
 /** Take it away; it not being there is success. */
 int phx_ipvs_address_remove(const char *interface, const char *address, struct phx_err *err);
 
+/* ---- whose an address is (ARP) ---- */
+
+struct phx_ipvs_watch;
+
+/** See what other machines on the interface's network say of the address, and speak for it. -ENODEV, -EINVAL, -EPERM. */
+int phx_ipvs_watch_open(const char *interface, const char *address, struct phx_ipvs_watch **ret, struct phx_err *err);
+/** NULL is fine. */
+void phx_ipvs_watch_close(struct phx_ipvs_watch *w);
+/** Readable when there is something to see. */
+int phx_ipvs_watch_fd(const struct phx_ipvs_watch *w);
 /** Tell the network that the address is here now (one gratuitous ARP). */
-int phx_ipvs_address_announce(const char *interface, const char *address, struct phx_err *err);
+int phx_ipvs_watch_announce(const struct phx_ipvs_watch *w, struct phx_err *err);
+/** Ask the network who else has it; nobody learns from the question. */
+int phx_ipvs_watch_probe(const struct phx_ipvs_watch *w, struct phx_err *err);
+/** What was seen since the last call; never waits. ret_other: the hardware address of the last machine that said it has
+ * the address; untouched where there was none. */
+void phx_ipvs_watch_read(const struct phx_ipvs_watch *w, struct phx_web_sight *ret, char ret_other[18]);
 
 #endif
