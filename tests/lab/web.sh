@@ -1,7 +1,8 @@
 #!/bin/bash
 # A balancer and two web nodes: the kernel's table is the wanted one (ipvsadm says so too); a node leaves by a NOOP
 # hand-over and no request fails; a node that loses power is out of the table within 5 s; a web RE grows under load,
-# measured against the CPU quota of its instances. Prints "ok NAME" or "not ok NAME" a step.
+# measured against the CPU quota of its instances; a director that dies, or is cut off, has a successor, and one of them
+# answers. Prints "ok NAME" or "not ok NAME" a step.
 # KEEP=1 leaves the lab; LAB=NAME ONLY="STEP ..." does some steps in one that was left.
 export LAB=${LAB:-web$$}
 . "$(dirname "$0")/lib.sh"
@@ -239,11 +240,15 @@ idle_client_is_let_go() {
 	wait
 }
 killed_is_out() {
-	local begin now
+	local begin now rests=
 	begin=$(date +%s%N)
 	lab kill node3 || return 1
-	until [ "$(wanted)" = "$(ip_of node2)=1" ]; do sleep 0.1; done
+	until [ "$(wanted)" = "$(ip_of node2)=1" ]; do
+		case $(wanted) in *=0) rests=${rests:-$((($(date +%s%N) - begin) / 1000000))} ;; esac
+		sleep 0.1
+	done
 	now=$(date +%s%N)
+	say "weight 0 after ${rests:-?} ms"
 	say "out of the wanted table after $(((now - begin) / 1000000)) ms"
 	until [ "$(has)" = "$(ip_of node2)=1" ]; do sleep 0.1; done
 	now=$(date +%s%N)
@@ -311,24 +316,85 @@ re_shrinks() {
 	phx re history shop | tail -n 3 | sed 's/^/    /'
 }
 
-# ---- the director dies: another one takes its place and its address ----
+# ---- two directors: one acts; another one takes its place and its address, and gets it alone ----
 
 is_free() { [ "$(node_field "$1" '.state + " " + .pool')" = 'ready free' ]; }
-director_fails_over() {
+acting() { curl_head /v1/balance | jq -r .director; }
+acts() { [ "$(acting)" = "$1" ]; }
+is_up() { [ "$(node_field "$1" .up)" = "$2" ]; }
+other_than() { [ "$1" = node1 ] && echo node3 || echo node1; }
+asked_mac() { in_lab ip neigh show $VIP | sed -n 's/.*lladdr \([^ ]*\).*/\1/p'; }
+# nobody but that node says it has the address, however often it is asked for
+answers_alone() {
+	local mac i
+	mac=$(machine_field "$1" .mac)
+	for i in 1 2 3 4 5 6 7 8; do
+		in_lab ip neigh flush to $VIP
+		in_lab curl -sf -m 2 "http://$VIP/health" >/dev/null && [ "$(asked_mac)" = "$mac" ] || return 1
+	done
+}
+# until_served SINCE: and how long that took
+until_served() {
+	until in_lab curl -sf -m 0.5 "http://$VIP/health" >/dev/null; do
+		[ $(($(date +%s%3N) - $1)) -lt 30000 ] || die "nobody answers for 30 s"
+	done
+	say "the address answers again after $(($(date +%s%3N) - $1)) ms, from $(asked_mac)"
+}
+# what a director said of an address that it gave up, in the journal since event SEQ; of a report, or a registration
+said_given_up() { curl_head "/v1/events?after=$2&limit=1000" | jq -e "[.events[] | select(.node == \"$1\" and (.event.text // \"\" | test(\"was given up to\")))] | length > 0"; }
+
+two_directors_stand_by() {
 	phx re deactivate shop --yes || return 1
 	for n in node2 node3; do wait_for 60 "$n is free" is_free $n; done
 	phx node assign node3 lvs-director --pin --wait --timeout 3m && phx node assign node2 web-server --wait --timeout 3m || return 1
 	wait_for 10 "one web node" table_is "$(ip_of node2)=1"
-	in_lab curl -sf -m 2 "http://$VIP/health" >/dev/null || die "nobody answers"
-	local begin now
+	acts node1 && answers_alone node1
+}
+# Its cable is pulled: it goes on holding the address, where nobody hears it, and comes back with it.
+director_is_cut_off() {
+	local old=node1 new=node3 begin tap
+	tap=tap$(($(machine_field $old .index)))
 	begin=$(date +%s%3N)
-	lab kill node1 || return 1
-	until in_lab curl -sf -m 0.5 "http://$VIP/health" >/dev/null; do
-		[ $(($(date +%s%3N) - begin)) -lt 20000 ] || die "nobody answers for 20 s"
-	done
-	now=$(date +%s%3N)
-	say "the address answers again after $((now - begin)) ms, from $(in_lab ip neigh show $VIP | cut -d' ' -f5)"
-	[ "$(in_lab ip neigh show $VIP | cut -d' ' -f5)" = "$(machine_field node3 .mac)" ]
+	in_lab ip link set "$tap" down || return 1
+	wait_for 30 "$new acts" acts $new
+	until_served "$begin"
+	load 30s /health &
+	sleep 2
+	in_lab ip link set "$tap" up || return 1
+	begin=$(date +%s%3N)
+	wait_for 40 "$old is heard again" is_up $old true
+	say "heard again after $(($(date +%s%3N) - begin)) ms"
+	wait
+	load_is_whole && acts $new && answers_alone $new
+}
+# It hears everybody but the head: it sees its successor, and gives the address up.
+director_loses_the_head() {
+	local old=node3 new=node1 seq begin
+	seq=$(curl_head /v1/status | jq .seq)
+	begin=$(date +%s%3N)
+	in_lab nft -f - <<-END || return 1
+		table ip fence {
+			chain in { type filter hook input priority 0; ip saddr $(ip_of $old) ip protocol tcp drop; }
+		}
+	END
+	wait_for 30 "$new acts" acts $new
+	until_served "$begin"
+	wait_for 30 "$new answers alone" answers_alone $new
+	say "$new alone answers after $(($(date +%s%3N) - begin)) ms; the head does not hear $old: up $(node_field $old .up)"
+	is_up $old false || return 1
+	in_lab nft delete table ip fence
+	wait_for 60 "$old is heard again" is_up $old true
+	wait_for 20 "$old tells what it did" said_given_up $old "$seq"
+	acts $new && answers_alone $new
+}
+director_fails_over() {
+	local old new begin
+	old=$(acting) new=$(other_than "$(acting)")
+	in_lab curl -sf -m 2 "http://$VIP/health" >/dev/null || die "nobody answers"
+	begin=$(date +%s%3N)
+	lab kill "$old" || return 1
+	until_served "$begin"
+	[ "$(asked_mac)" = "$(machine_field "$new" .mac)" ]
 }
 
 check lab_up up
@@ -347,4 +413,7 @@ check idle_clients_are_let_go idle_client_is_let_go
 check killed_node_is_out_within_5_s killed_is_out
 check web_re_grows_under_load web_re_grows
 check web_re_shrinks_without_load re_shrinks
+check two_directors_stand_by two_directors_stand_by
+check director_that_was_cut_off_comes_back director_is_cut_off
+check director_that_loses_the_head_gives_up director_loses_the_head
 check director_dies_and_another_takes_over director_fails_over
