@@ -82,15 +82,19 @@ void director_heard(struct web *w, uint32_t beat_ms)
 
 void director_note(struct web *w, char ret[DIRECTOR_NOTE_MAX])
 {
-	vip_given_up(w->vips, ret);
+	vip_note(w->vips, ret);
+}
+
+void director_told(struct web *w, const char *text)
+{
+	vip_told(w->vips, text);
 }
 
 /* A table whose address was given up is not in force. */
 uint64_t director_id(struct web *w)
 {
-	char given_up[DIRECTOR_NOTE_MAX];
 	pthread_mutex_lock(&w->lock);
-	uint64_t id = vip_given_up(w->vips, given_up) ? 0 : w->table_id;
+	uint64_t id = vip_given_up(w->vips) ? 0 : w->table_id;
 	pthread_mutex_unlock(&w->lock);
 	return id;
 }

@@ -440,6 +440,7 @@ static void beat(struct link *l)
 	l->retry_ms = RETRY_FIRST_MS;
 	jobs_heard(l->agent->jobs, sent);
 	director_heard(l->agent->web, l->beat_ms);
+	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
 	/* an answer without orders before its time, or the same orders over and over, must not become a storm */

@@ -30,7 +30,8 @@ struct vips {
 	pthread_mutex_t lock;
 	struct phx_list held; /* struct held */
 	struct phx_web_head head;
-	char given_up[160];
+	char note[160];
+	bool given_up;
 	bool watched, stop; /* there is a thread; it is to end */
 	pthread_t thread;
 };
@@ -84,8 +85,9 @@ static void give_up(struct vips *v, uint32_t i)
 		agent_log("%s", err.text);
 		return;
 	}
-	snprintf(v->given_up, sizeof(v->given_up), "%s was given up to %s: the head was not heard", h->address, h->other);
-	agent_log("%s", v->given_up);
+	snprintf(v->note, sizeof(v->note), "%s was given up to %s: the head was not heard", h->address, h->other);
+	agent_log("%s", v->note);
+	v->given_up = true;
 	forget(v, i);
 }
 
@@ -234,17 +236,32 @@ void vip_heard(struct vips *v, uint32_t beat_ms)
 	pthread_mutex_unlock(&v->lock);
 }
 
-bool vip_given_up(struct vips *v, char ret[160])
+bool vip_given_up(struct vips *v)
 {
 	pthread_mutex_lock(&v->lock);
-	phx_str_copy(ret, 160, v->given_up);
+	bool is = v->given_up;
 	pthread_mutex_unlock(&v->lock);
-	return ret[0];
+	return is;
 }
 
 void vip_settled(struct vips *v)
 {
 	pthread_mutex_lock(&v->lock);
-	v->given_up[0] = '\0';
+	v->given_up = false;
+	pthread_mutex_unlock(&v->lock);
+}
+
+void vip_note(struct vips *v, char ret[160])
+{
+	pthread_mutex_lock(&v->lock);
+	phx_str_copy(ret, 160, v->note);
+	pthread_mutex_unlock(&v->lock);
+}
+
+void vip_told(struct vips *v, const char *text)
+{
+	pthread_mutex_lock(&v->lock);
+	if (!v->given_up && phx_str_eq(v->note, text))
+		v->note[0] = '\0';
 	pthread_mutex_unlock(&v->lock);
 }

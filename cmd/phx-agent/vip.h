@@ -19,9 +19,13 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 
 /** The head has answered just now; it does so every beat_ms. */
 void vip_heard(struct vips *v, uint32_t beat_ms);
-/** Was an address given up since vip_settled()? With the reason, or "". */
-bool vip_given_up(struct vips *v, char ret[160]);
+/** Was an address given up since vip_settled()? */
+bool vip_given_up(struct vips *v);
 /** What is held is what the head wants. */
 void vip_settled(struct vips *v);
+/** What the head is to hear of the last one that was given up; "" nothing. It is to be told again until vip_told(). */
+void vip_note(struct vips *v, char ret[160]);
+/** The head has heard `text`, which may be something else. */
+void vip_told(struct vips *v, const char *text);
 
 #endif

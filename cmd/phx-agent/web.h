@@ -62,9 +62,11 @@ uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t cpu_milli)
 int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table, struct phx_err *err);
 /** The head has answered; it does so every beat_ms. */
 void director_heard(struct web *w, uint32_t beat_ms);
-/** Why an address was given up, for the next report; "" none, or a table was applied since. */
+/** Why an address was given up, for the next report; "" none, or the head was told and has given a table since. */
 enum { DIRECTOR_NOTE_MAX = 160 };
 void director_note(struct web *w, char ret[DIRECTOR_NOTE_MAX]);
+/** A report with this text has arrived. (One that was on its way when the address was given up says nothing of it.) */
+void director_told(struct web *w, const char *text);
 /** Stop balancing: an empty table, no virtual address. A node that does not balance: nothing. */
 int director_clear(struct web *w, struct phx_err *err);
 /** Id of the table in force; 0 none. */

@@ -49,9 +49,11 @@ int main(int argc, char **argv)
 				break;
 			obey(v, argv[1], line);
 		}
-		if (vip_given_up(v, now) && strcmp(now, said))
+		vip_note(v, now);
+		if (now[0] && strcmp(now, said))
 			puts(now);
 		fflush(stdout);
+		vip_told(v, now); /* and counts when the head has said something since */
 		phx_str_copy(said, sizeof(said), now);
 	}
 	vip_free(v);
