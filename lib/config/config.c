@@ -241,8 +241,8 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	return r;
 }
 
-/* A beat may be a second late; and whoever is quiet has a second at least to be heard again. */
-enum { LATE_MS = 1000, REST_MIN_MS = 1000 };
+/* A beat may be half a second late; and whoever is quiet has a second at least to be heard again. */
+enum { LATE_MS = 500, REST_MIN_MS = 1000 };
 
 uint32_t phx_config_quiet_ms(const struct phx_config *cfg)
 {

@@ -180,11 +180,11 @@ static void test_rest_before_removal(void **state)
 		const char *text;
 		uint32_t quiet_ms, rest_ms;
 	} rows[] = {
-		{"", 3000, 1000},
+		{"", 2500, 1000},
 		{"balance_after_ms = 20000;\n", 10000, 10000},
 		{"balance_after_ms = 20001;\n", 10000, 10001},
-		{"balance_after_ms = 200;\n", 3000, 1000},
-		{"heartbeat_ms = 500; balance_after_ms = 1600;\n", 1500, 1000},
+		{"balance_after_ms = 200;\n", 2500, 1000},
+		{"heartbeat_ms = 500; balance_after_ms = 1600;\n", 1000, 1000},
 		{"heartbeat_ms = 500; balance_after_ms = 3200;\n", 1600, 1600},
 		{"heartbeat_ms = 60000; missing_after_ms = 120000; balance_after_ms = 600000;\n", 300000, 300000},
 	};
