@@ -46,6 +46,7 @@ static const struct phx_conf_key role_keys[] = {
 	KEY_OTHER("health"),
 	KEY_OTHER("web"),
 	KEY("director", PHX_CONF_BOOL, struct phx_role, director, false),
+	KEY_ENUM("fence", struct phx_role, fence, false, &phx_role_fence_names),
 	KEY_OTHER("leave"),
 	KEY_OTHER("ports"),
 };

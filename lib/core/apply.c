@@ -254,7 +254,7 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	phx_share_settle(&a);
 	bool counts = ret->changed || ret->actions.n;
 	if (counts)
-		phx_director_settle(s);
+		phx_director_settle(&a);
 	phx_index_settle(s);
 	s->seq += counts;
 	return 0;

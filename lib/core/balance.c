@@ -37,22 +37,62 @@ bool phx_director_there(const struct phx_state *s)
 	return phx_core_next_director(s, NULL);
 }
 
-const struct phx_node *phx_core_acting_director(const struct phx_state *s)
+static struct phx_node *last_director(const struct phx_state *s)
 {
-	const struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
-	if (n && n->up && phx_core_is_director(s, n))
-		return n;
-	n = NULL;
+	struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
+	return n && phx_core_is_director(s, n) ? n : NULL;
+}
+
+/* The last one is not heard, and may still have the addresses: nobody gets them before it was seen off. */
+static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
+	return role && role->fence == PHX_ROLE_FENCE_POWER && phx_node_has_bmc(n) && n->power != PHX_POWER_KNOWN_OFF;
+}
+
+static const struct phx_node *first_heard(const struct phx_state *s)
+{
+	const struct phx_node *n = NULL;
 	while ((n = phx_core_next_director(s, n)) && !n->up)
 		;
 	return n;
 }
 
-void phx_director_settle(struct phx_state *s)
+const struct phx_node *phx_core_acting_director(const struct phx_state *s)
 {
-	const struct phx_node *n = phx_core_acting_director(s);
-	if (n)
-		PHX_STR_SET(s->director, n->name);
+	const struct phx_node *last = last_director(s);
+	if (last && last->up)
+		return last;
+	return is_in_the_way(s, last) ? NULL : first_heard(s);
+}
+
+/* It is not to be switched off for nobody. */
+static void fence(struct phx_apply *a)
+{
+	struct phx_node *last = last_director(a->s);
+	const struct phx_node *next = first_heard(a->s);
+	if (!next || last->off_wanted)
+		return;
+	phx_touch(a->s, last);
+	phx_power_off(a, last);
+	phx_note(a, last, "%s is not heard: it is switched off before %s takes its place", last->name, next->name);
+}
+
+void phx_director_settle(struct phx_apply *a)
+{
+	const struct phx_node *acts = phx_core_acting_director(a->s);
+	if (acts)
+		PHX_STR_SET(a->s->director, acts->name);
+	else if (is_in_the_way(a->s, last_director(a->s)))
+		fence(a);
+}
+
+void phx_fence_over(struct phx_apply *a, struct phx_node *n)
+{
+	if (n->off_wanted && n->state == PHX_NODE_ACTIVE) {
+		n->off_wanted = false;
+		a->out->changed = true;
+	}
 }
 
 bool phx_balance_leaves(const struct phx_node *n)

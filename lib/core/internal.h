@@ -72,8 +72,11 @@ bool phx_balance_directs(const struct phx_state *s, const struct phx_node *n);
 bool phx_balance_leaves(const struct phx_node *n);
 /** Is there a director that serves, heard or not? */
 bool phx_director_there(const struct phx_state *s);
-/** Another director takes over where the acting one is not heard any more. At the end of an event. */
-void phx_director_settle(struct phx_state *s);
+/** Another director takes over where the acting one is not heard any more; that one is switched off first if its role
+ * says so. At the end of an event that changed something. */
+void phx_director_settle(struct phx_apply *a);
+/** A node is heard: if it is a director it need not be switched off any more. */
+void phx_fence_over(struct phx_apply *a, struct phx_node *n);
 /** Would anything come to `n` through a balancer? */
 bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n);
 

@@ -160,6 +160,7 @@ int phx_apply_hello(struct phx_apply *a)
 		n->up_since_ms = a->s->now_ms;
 	n->up = true;
 	phx_quiet_over(n);
+	phx_fence_over(a, n);
 	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
 	n->env = ev->env;
@@ -258,6 +259,7 @@ int phx_apply_back(struct phx_apply *a)
 	n->missing_since_ms = 0;
 	n->power = PHX_POWER_KNOWN_ON;
 	a->out->changed = true;
+	phx_fence_over(a, n);
 	phx_jobs_heard(a, n);
 	struct phx_step *step = phx_node_step(n);
 	/* it is heard after the BMC was done: this is the start that was ordered */

@@ -77,6 +77,7 @@ static void heard(struct phx_apply *a, struct phx_node *n)
 	a->out->changed = a->out->changed || !n->up || n->quiet;
 	n->up = true;
 	phx_quiet_over(n);
+	phx_fence_over(a, n);
 	n->missing_since_ms = 0;
 	phx_jobs_heard(a, n);
 }

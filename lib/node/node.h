@@ -161,7 +161,7 @@ struct phx_node {
 	char boot_id[40];
 	char address[64];
 	int power; /* enum phx_power_known, as last observed */
-	bool off_wanted;	/* quarantined with a failed cleaning: off, until it is seen off */
+	bool off_wanted;	/* quarantined with a failed cleaning, or a director in the way of its successor: off, until it is seen off */
 	int64_t off_again_ms;	/* when it is told so again */
 	bool inspect; /* its facts were asked for again and have not come yet */
 	/* what it holds */

@@ -15,6 +15,9 @@ static const char *const drain_signals[] = { "none", "HUP", "QUIT", "USR1", "USR
 const struct phx_enum phx_drain_signal_names = { "signal", drain_signals, PHX_ARRAY_SIZE(drain_signals) };
 
 static const char *const role_boots[] = { "disk", "ram" };
+static const char *const role_fences[] = { "none", "power" };
+const struct phx_enum phx_role_fence_names = { "fence", role_fences, PHX_ARRAY_SIZE(role_fences) };
+
 const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
 
 static const struct phx_field word_fields[] = { PHX_STR(struct phx_word, text) };
@@ -76,6 +79,7 @@ static const struct phx_field role_fields[] = {
 	PHX_REC(struct phx_role, health, &phx_health_record),
 	PHX_REC(struct phx_role, web, &phx_role_web_record),
 	PHX_BOOL(struct phx_role, director),
+	PHX_ENUM(struct phx_role, fence, &phx_role_fence_names),
 };
 const struct phx_record phx_role_record = PHX_RECORD("role", struct phx_role, role_fields);
 
@@ -241,6 +245,8 @@ static int check_web(const struct phx_role *r, struct phx_err *err)
 	bool any = r->web.address[0] || r->web.cpu_milli;
 	if (any && r->director)
 		return phx_err_set(err, -EINVAL, "director: a balancer cannot be an instance too (web)");
+	if (r->fence != PHX_ROLE_FENCE_NONE && !r->director)
+		return phx_err_set(err, -EINVAL, "fence: only a director has a successor to be kept apart from");
 	if (!any)
 		return 0;
 	/* without an address that of the RE counts */

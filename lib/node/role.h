@@ -66,6 +66,10 @@ struct phx_role_web {
 };
 extern const struct phx_record phx_role_web_record;
 
+/** What is done to a director that is not heard, before another one takes its place: nothing, or off by its BMC. */
+enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
+extern const struct phx_enum phx_role_fence_names;
+
 struct phx_role {
 	char name[PHX_NAME_MAX];
 	char summary[160];
@@ -83,6 +87,7 @@ struct phx_role {
 	struct phx_health health;
 	struct phx_role_web web;
 	bool director; /* its nodes balance the load of all roles that have a `web` */
+	int fence;     /* of a director: enum phx_role_fence */
 };
 extern const struct phx_record phx_role_record;
 

@@ -177,6 +177,8 @@ static const struct bad {
 	{HEAD "web = { address = \"10.0.0.1\"; cpu_milli = 9; };\n", -EINVAL, "web.conf:3", "cpu_milli is 9"},
 	{HEAD "web = { address = \"example\"; };\n", -EINVAL, "web.conf", "must be an IPv4 address"},
 	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"best\"; };\n", -EINVAL, "web.conf", "wlc"},
+	{HEAD "fence = \"power\";\n", -EINVAL, "web.conf", "only a director"},
+	{HEAD "director = true; fence = \"sword\";\n", -EINVAL, "web.conf:3", "no fence"},
 	{HEAD "director = true; web = { address = \"10.0.0.1\"; };\n", -EINVAL, "web.conf", "cannot be an instance"},
 	{HEAD "health = { kind = \"ping\"; };\n", -EINVAL, "web.conf:3", "none, http, tcp, exec"},
 	{HEAD "health = { kind = \"http\"; target = \"ftp://x\"; };\n", -EINVAL, "web.conf", "must begin with http://"},

@@ -523,6 +523,88 @@ static void a_director_that_comes_back_waits(void **state)
 	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
 }
 
+/* How often a director was told to go off by the event. */
+static unsigned offs(struct world *w, int kind, const char *node)
+{
+	struct phx_event ev = { .kind = kind };
+	struct phx_outcome out = { 0 };
+	unsigned n = 0;
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+		n += act->kind == PHX_ACT_POWER && !strcmp(act->text, "off");
+	phx_outcome_fini(&out);
+	return n;
+}
+
+static void two_fenced_directors(struct world *w)
+{
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "balance", "", true);
+	phx_state_role(&w->s, "balance")->fence = PHX_ROLE_FENCE_POWER;
+	world_serving(w, "n1", "balance", true);
+	world_serving(w, "n2", "balance", true);
+}
+
+static void a_fenced_director_is_off_before_another_acts(void **state)
+{
+	struct world *w = *state;
+	struct phx_event off = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event fails = { .kind = PHX_EV_power_result, .result = -EIO };
+	PHX_STR_SET(off.node, "n1");
+	PHX_STR_SET(fails.node, "n1");
+	two_fenced_directors(w);
+	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 1);
+	assert_null(phx_core_acting_director(&w->s));
+	assert_int_equal(services_of(w, "n2"), 0);
+	/* once, until it was told to no avail for a while */
+	assert_int_equal(offs(w, PHX_EV_report, "n2"), 0);
+	assert_int_equal(world_apply(w, &fails, NULL), 0);
+	assert_null(phx_core_acting_director(&w->s));
+	w->now = phx_core_next_deadline(&w->s);
+	assert_int_equal(offs(w, PHX_EV_tick, ""), 1);
+	assert_int_equal(world_apply(w, &off, NULL), 0);
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_int_equal(services_of(w, "n2"), 1);
+	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
+}
+
+/* It is heard again before it was seen off: it acts, and is left alone. */
+static void a_fenced_director_may_come_back(void **state)
+{
+	struct world *w = *state;
+	two_fenced_directors(w);
+	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 1);
+	assert_int_equal(offs(w, PHX_EV_back, "n1"), 0);
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_false(world_node(w, "n1")->off_wanted);
+	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
+}
+
+/* A head that hears nobody may be the one that is cut off: it switches nobody off before it hears a successor. */
+static void a_director_is_not_fenced_for_nobody(void **state)
+{
+	struct world *w = *state;
+	two_fenced_directors(w);
+	event(w, PHX_EV_missing, "n2");
+	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 0);
+	assert_false(world_node(w, "n1")->off_wanted);
+	assert_int_equal(offs(w, PHX_EV_back, "n2"), 1);
+	/* whoever quarantines it knows better */
+	event(w, PHX_EV_quarantine, "n1");
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+}
+
+/* One that cannot be switched off is succeeded as if nothing were asked for. */
+static void a_director_without_a_bmc_is_not_fenced(void **state)
+{
+	struct world *w = *state;
+	two_fenced_directors(w);
+	world_node(w, "n1")->bmc.driver[0] = '\0';
+	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 0);
+	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+}
+
 /* Two must not have the address: who is no director any more, and still does what one does, is told to end that. */
 static void a_director_that_is_none_any_more_is_told(void **state)
 {
@@ -563,6 +645,10 @@ int main(void)
 		WORLD_TEST(one_director_acts),
 		WORLD_TEST(a_director_that_comes_back_waits),
 		WORLD_TEST(a_director_that_is_none_any_more_is_told),
+		WORLD_TEST(a_fenced_director_is_off_before_another_acts),
+		WORLD_TEST(a_fenced_director_may_come_back),
+		WORLD_TEST(a_director_is_not_fenced_for_nobody),
+		WORLD_TEST(a_director_without_a_bmc_is_not_fenced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
