@@ -266,7 +266,7 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err)
 {
-	struct agent_config c = {0};
+	struct agent_config c = {.job_scopes = true};
 	int r = read_options(&c, argc, argv, err);
 	if (r != 0)
 		return r;
