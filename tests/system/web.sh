@@ -7,7 +7,7 @@ WEB_PORT=$((HTTPS + 2))
 
 roles_init() {
 	cat >"$WORK/etc/roles/web-server.conf" <<-END
-		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "60s"; packages = [ "web" ];
+		summary = "pages"; pool = "web"; image = "test"; boot = "ram"; drain_grace = "600s"; packages = [ "web" ];
 		services = ( { name = "web"; package = "web"; exec = [ "bin/web" ]; stop_grace = "2s"; } );
 		health = { kind = "exec"; exec = [ "/usr/bin/test", "!", "-e", "$WORK/ill" ]; interval = "1s"; timeout = "2s"; failures = 1; };
 		web = { address = "127.9.9.9"; port = $WEB_PORT; scheduler = "lc"; cpu_milli = 100; };
