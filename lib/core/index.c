@@ -100,7 +100,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	put(x->sets[PHX_SET_STRAY], i, is_free && !phx_share_is_free(n));
 	put(x->sets[PHX_SET_IDLE], i, idle);
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
-	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || (idle && n->jobs_running));
+	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || n->pinned || (idle && n->jobs_running));
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
 	put(x->sets[PHX_SET_BALANCED], i, phx_balance_runs(s, n));
 	put(x->sets[PHX_SET_DIRECTOR], i, phx_balance_directs(s, n));

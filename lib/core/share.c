@@ -137,11 +137,11 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 
 /* ---- doing what the ledger wants ---- */
 
-/* Nothing to be done for it, or less, comes first: one where an engine that is not ours began nothing just now, a node
+/* Nothing to be done for it, or less, comes first: last of all one that was pinned while a job was on it, one where an engine that is not ours began nothing just now, a node
  * that is there already, then one that never gave trouble. */
 static int rank(const struct phx_node *n, const char *to_pool)
 {
-	return (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
+	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
 /* The first of those that may go, from `n` on. */
@@ -191,6 +191,10 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	phx_str_copy(n->share_re, sizeof(n->share_re), to ? to->name : "");
 	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
 	a->out->changed = true;
+	if (n->pinned) { /* it stays, and whoever was to have it has to look for another one */
+		lose(a, n);
+		return;
+	}
 	phx_note_re(a, n, to ? to->name : from ? from->name : "", to && from ? from->name : NULL,
 		    "%s goes from %s to %s: %s", n->name, from ? from->name : PHX_POOL_FREE, pool,
 		    phx_policy_reason_text(reason));

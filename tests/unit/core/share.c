@@ -231,6 +231,34 @@ static void test_pin_ends_with_the_next_order(void **state)
 	assert_int_equal(held(w, "queue"), 5);
 }
 
+/* Pinned while its job runs: when that is killed for the web, the node stays all the same, and the next job has to go. */
+static void test_pinned_with_a_job_stays(void **state)
+{
+	struct world *w = *state;
+	char node[PHX_NAME_MAX];
+	pair_running(w, 3, 1);
+	submit(w, 1);
+	uint64_t second = submit(w, 1), last = submit(w, 1);
+	PHX_STR_SET(node, PHX_LIST_AT(&job(w, last)->parts, struct phx_job_part, 0)->node);
+	assign(w, node, "compute", "", true);
+	assert_int_equal(job(w, last)->state, PHX_JOB_RUNNING);
+	assert_false(job(w, last)->killing);
+	web_is_busy(w);
+	assert_true(job(w, last)->killing);
+	parts_end(w, last, 143);
+	settle(w);
+	assert_string_equal(world_node(w, node)->pool, "queue");
+	assert_string_equal(world_node(w, node)->role, "compute");
+	assert_int_equal(world_node(w, node)->share, PHX_SHARE_OUTSIDE);
+	if (held(w, "shop") == 1) { /* none was free */
+		assert_true(job(w, second)->killing);
+		parts_end(w, second, 143);
+		settle(w);
+	}
+	assert_int_equal(held(w, "shop"), 2);
+	assert_string_equal(world_node(w, node)->role, "compute");
+}
+
 static void test_destroy_tells_of_a_pin(void **state)
 {
 	struct world *w = *state;
@@ -394,6 +422,7 @@ int main(void)
 		WORLD_TEST(test_node_lost_on_its_way),
 		WORLD_TEST(test_pinned_node_is_out_of_reach),
 		WORLD_TEST(test_pin_stays_in_place),
+		WORLD_TEST(test_pinned_with_a_job_stays),
 		WORLD_TEST(test_destroy_tells_of_a_pin),
 		WORLD_TEST(test_job_wider_than_the_web_leaves),
 		WORLD_TEST(test_web_never_below_its_lower_bound),
