@@ -21,6 +21,7 @@ static const struct detail details[] = {
 	{"assign", "role", "role "},
 	{"assign", "setup.mode", "setup "},
 	{"assign", "pool", "pool "},
+	{"assign", "pin", "pinned"},
 	{"release", "setup.mode", "setup "},
 	{"rebuild", "setup.mode", "setup "},
 	{"wipe", "setup.method", "method "},
@@ -52,11 +53,13 @@ static void put_clock(struct phx_buf *b, int64_t ms)
 	phx_buf_addf(b, "%s.%03d", text, (int)(ms % 1000));
 }
 
-/* Empty or zero: nothing to tell. */
+/* Empty, zero or false: nothing to tell. */
 static bool nothing(const json_t *value)
 {
 	const char *text = json_string_value(value);
-	return !value || (text ? !*text : json_integer_value(value) == 0);
+	if (text)
+		return !*text;
+	return !json_is_true(value) && json_integer_value(value) == 0;
 }
 
 static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *event, const char **separator)
@@ -69,7 +72,7 @@ static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *
 	phx_buf_addf(b, "%s%s", *separator, d->before);
 	if (json_is_string(value))
 		cli_put_clean(b, json_string_value(value));
-	else
+	else if (json_is_integer(value))
 		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
 	*separator = ", ";
 }

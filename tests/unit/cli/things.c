@@ -141,6 +141,7 @@ static void job_list_show_cancel_output(void **state)
 
 #define EVENTS                                                                                                         \
 	"{'events':[{'seq':41,'time_ms':3600500,'kind':'assign','node':'n1','by':'uid:0','event':{'role':'web-server'" \
+	",'pin':true"                                                                                                  \
 	","                                                                                                            \
 	"'has_setup':true,'setup':{'mode':'wipe'}}},"                                                                  \
 	"{'seq':42,'time_ms':3601000,'kind':'step_result','text':'step ended','node':'n1','by':'node:n1',"             \
@@ -158,7 +159,7 @@ static void events_are_sentences(void **state)
 	PHX_SAID s = phx(f, "events");
 	assert_int_equal(s.status, 0);
 	assert_string_equal(s.out,
-			    "1970-01-01 01:00:00.500  n1: role assigned: role web-server, setup wipe (by uid:0)\n"
+			    "1970-01-01 01:00:00.500  n1: role assigned: role web-server, setup wipe, pinned (by uid:0)\n"
 			    "1970-01-01 01:00:01.000  n1: step ended: wipe, failed: disk is gone\n"
 			    "1970-01-01 01:00:02.000  n1: is quarantined: wipe\n");
 	PHX_SAID one = phx(f, "events -n 1");
