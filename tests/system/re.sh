@@ -124,6 +124,15 @@ activation() {
 		says 0 'RE queue shares its nodes with pages' web_dept re history pages
 }
 
+# in its place, out of the policy's reach, counted; and back again
+pinned_by_hand() {
+	local node
+	node=$(api /v1/nodes | jq -r '[.nodes[] | select(.pool == "queue") | .name] | sort | .[0]')
+	phx node assign "$node" batch-compute --pin >/dev/null && is "$node" .pinned true && is "$node" .pool queue &&
+		re_is queue .nodes.pinned 1 && until_true 20 re_is queue .nodes.held 2 && phx events | grep -q "$node: role assigned: .*, pinned" &&
+		phx node assign "$node" batch-compute --pool queue >/dev/null && is "$node" .pinned false && until_true 20 re_is queue .nodes.held 3
+}
+
 agreement_comes_back() {
 	batch_dept re show queue --xml >"$WORK/back.xml" && batch_dept re show queue --conf >"$WORK/back.conf" &&
 		phx re check "$WORK/back.xml" "$WORK/back.conf" >/dev/null && grep -q '<cost_centre>4711<' "$WORK/back.xml" &&
@@ -294,7 +303,7 @@ head_init 'service_group = "users"; server_names = [ "localhost" ];'
 roles_init
 agreements
 for test in nodes_ready asking each_sees_its_own only_the_provider_creates refused_and_withdrawn too_few_nodes wrong_partner activation \
-	agreement_comes_back reload_keeps_them refused_while_running jobs_start hold_and_release jobs_of_others demand_kills_the_smallest_latest \
+	pinned_by_hand agreement_comes_back reload_keeps_them refused_while_running jobs_start hold_and_release jobs_of_others demand_kills_the_smallest_latest \
 	web_s_node_serves killed_in_the_middle demand_falls killed_at_any_moment all_complete time_limit directories_follow safe_deactivation destruction nothing_is_told_to_others provider_for_himself by_certificate replayed; do
 	check "$test" "$test"
 done
