@@ -300,6 +300,15 @@ static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, 
 	return of->run == kills ? nodes_of_parts(job) : nodes_of_files(d, *of);
 }
 
+/* The one node of a job of one, when it has written: told as it is, whatever its length. NULL: there are more, or nothing
+ * is there yet. */
+static const char *only_writer(const struct daemon *d, struct output_of of, const json_t *nodes)
+{
+	const char *node = json_array_size(nodes) == 1 ? json_string_value(json_array_get(nodes, 0)) : NULL;
+	PHX_AUTO_FREE char *path = node ? output_path(d, of, node) : NULL;
+	return path && access(path, R_OK) == 0 ? node : NULL;
+}
+
 void api_job_output(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -311,8 +320,8 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *nodes = run_of_query(d, q, j, &of);
 	if (!nodes)
 		return;
-	if (!node && json_array_size(nodes) == 1)
-		node = json_string_value(json_array_get(nodes, 0)); /* as it is, whatever its length */
+	if (!node)
+		node = only_writer(d, of, nodes);
 	if (!node) {
 		reply_all_output(d, q, of, nodes);
 		return;
