@@ -70,7 +70,8 @@ asks_anew() { forgets; answers "$1"; }
 
 director() {
 	mkfifo "$WORK/$1.in"
-	at "$1" "$BUILD/tests/system/holder" $VIP <>"$WORK/$1.in" >"$WORK/$1.log" 2>&1 &
+	# the process itself, not a shell around it: it is ended by its number
+	ip netns exec "$NET$1" "$BUILD/tests/system/holder" $VIP <>"$WORK/$1.in" >"$WORK/$1.log" 2>&1 &
 	PIDS[$1]=$!
 }
 told() { [ "$(grep -c '^done' "$WORK/$1.log")" -ge "$2" ]; }
