@@ -1,12 +1,14 @@
 # Jobs of a batch RE, engine builtin: a real phxd and real agents as processes on one machine. How long from `phx job submit` to
 # the first instruction of the job on an idle node; and how many one-second jobs a second are started on 64 agents when
-# thousands wait. Sourced by run.
+# thousands wait. Then the same of a real Slurm with as many slurmd (slurm.sh). Sourced by run.
 
 JOBS_RUNS=${JOBS_RUNS:-40}
 JOBS_NODES=${JOBS_NODES:-64}
 JOBS_QUEUED=${JOBS_QUEUED:-10000}
 JOBS_AGENTS=()
 JOBS_DIR=
+JOBS_MS= # what was measured, to be compared
+JOBS_RATE=
 
 jobs_head() {
 	head_init 'service_group = "users";' && head_start && noop_image || return 1
@@ -78,13 +80,15 @@ job_latency() {
 	awk -v a="$begin" -v b="$(phx job output "$id")" 'BEGIN { printf "%.1f", (b - a) / 1000 }'
 }
 
-latency() {
+# jobs_latency NAME TARGET COMMAND: COMMAND submits one job and prints how long that took to run
+jobs_latency() {
 	local values=() i
 	for ((i = 0; i < JOBS_RUNS; i++)); do
-		values+=("$(job_latency)") || { missed "$1"; return; }
+		values+=("$("$3")") || { missed "$1"; return 1; }
 		sleep 0.3
 	done
-	row "$1" 100 ms - "${values[@]}"
+	row "$1" "$2" ms - "${values[@]}"
+	JOBS_MS=$(printf '%s\n' "${values[@]}" | sort -n | sed -n "$(((JOBS_RUNS + 1) / 2))p")
 }
 
 # All over one connection; the file is what curl reads.
@@ -96,9 +100,9 @@ submit_many() {
 	curl -sS -m 600 -K "$WORK/many"
 }
 
-# How many of the jobs have begun, and when (seconds): one line a second until all have.
+# watch_starts N SECONDS: how many of N jobs have begun, and when: one line a second until all have, or the time is over.
 watch_starts() {
-	local n=0 end=$((SECONDS + $1 / 8 + 60))
+	local n=0 end=$((SECONDS + $2))
 	while [ "$n" -lt "$1" ] && [ $SECONDS -lt $end ]; do
 		n=$(wc -l 2>/dev/null <"$JOBS_DIR/shared/started" || echo 0)
 		echo "$EPOCHREALTIME $n"
@@ -106,28 +110,33 @@ watch_starts() {
 	done
 	[ "$n" -ge "$1" ]
 }
+# starts_a_second N: of the watched from a tenth to nine tenths of N: all nodes are busy, and jobs wait
+starts_a_second() {
+	awk -v n="$1" '$2 >= n / 10 && !t { t = $1; c = $2 } $2 <= n * 9 / 10 { u = $1; d = $2 }
+		END { printf "%.1f", (u > t) ? (d - c) / (u - t) : 0 }' "$WORK/starts"
+}
 
 throughput() {
 	local begin submit_ms name="jobs started a second, $JOBS_QUEUED of 1 s queued on $JOBS_NODES agents"
 	begin=$(now_ms)
-	watch_starts "$JOBS_QUEUED" >"$WORK/starts" &
+	watch_starts "$JOBS_QUEUED" $((JOBS_QUEUED / 8 + 60)) >"$WORK/starts" &
 	local watcher=$!
 	submit_many "$JOBS_QUEUED" || { missed "$name" "the jobs cannot be submitted"; return; }
 	submit_ms=$(($(now_ms) - begin))
 	wait $watcher || { missed "$name" "$(tail -n 1 "$WORK/starts" | cut -d' ' -f2) of $JOBS_QUEUED were started in time"; return; }
-	# from a tenth to nine tenths of them: all nodes are busy, and jobs wait
-	row "$name" - 1/s - "$(awk -v n="$JOBS_QUEUED" '$2 >= n / 10 && !t { t = $1; c = $2 } $2 <= n * 9 / 10 { u = $1; d = $2 }
-		END { printf "%.1f", (u > t) ? (d - c) / (u - t) : 0 }' "$WORK/starts")"
+	JOBS_RATE=$(starts_a_second "$JOBS_QUEUED")
+	row "$name" - 1/s - "$JOBS_RATE"
 	note "jobs: $JOBS_NODES real agents, phxd and all jobs shared this machine's $(nproc) cores; at most $JOBS_NODES jobs a second are possible; submitted in $((submit_ms / 1000)) s over one connection"
 }
 
 jobs() {
 	if jobs_up 1; then
-		latency "phx job submit to running, an idle node"
+		jobs_latency "phx job submit to running, an idle node" 100 job_latency
 	else
 		missed "phx job submit to running" "see $WORK/phxd.log"
 	fi
 	jobs_down
 	if jobs_up "$JOBS_NODES"; then throughput; else missed "jobs on $JOBS_NODES agents" "see $WORK/phxd.log"; fi
 	jobs_down
+	slurm_jobs "$JOBS_MS" "$JOBS_RATE"
 }

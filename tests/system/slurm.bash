@@ -1,11 +1,12 @@
 # A Slurm of the test's own: munged, slurmctld, and what starts real slurmd, all below $SLURM on loopback. Sourced after
-# agents.bash, or by whoever sets WORK.
+# agents.bash, or by whoever sets WORK and has port_free and until_true; its programs are run through SLURM_NET, if that is set.
 #
-#	slurm_init N        key, slurm.conf for n1..nN, munged
+#	slurm_init N [LINES] key, slurm.conf for n1..nN, munged
 #	slurmctld_start, slurmctld_kill, slurm_stop
 #	slurmd_script       what the package of a node runs
 
 SLURM=$WORK/slurm
+[ -v SLURM_NET ] || SLURM_NET=()
 CTLD=
 MUNGED=
 
@@ -50,6 +51,7 @@ slurm_init() {
 		MaxJobCount=20000
 		NodeName=n[1-$1] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((SLURM_PORT + 1))-$((SLURM_PORT + $1))] CPUs=1 State=UNKNOWN
 		PartitionName=queue Nodes=ALL Default=YES State=UP OverSubscribe=EXCLUSIVE
+		${2:-}
 	END
 	munged --foreground --force --key-file="$SLURM/munge.key" --socket="$SLURM/munge.sock" --pid-file="$SLURM/munge.pid" \
 		--log-file="$SLURM/log/munge.log" --seed-file="$SLURM/munge.seed" --num-threads=4 >>"$SLURM/log/munged.out" 2>&1 &
@@ -59,9 +61,9 @@ slurm_init() {
 }
 
 slurmctld_start() {
-	slurmctld "$@" -D -f "$SLURM_CONF" >>"$SLURM/log/slurmctld.out" 2>&1 &
+	"${SLURM_NET[@]}" slurmctld "$@" -D -f "$SLURM_CONF" >>"$SLURM/log/slurmctld.out" 2>&1 &
 	CTLD=$!
-	until_true 60 sinfo -h
+	until_true 60 "${SLURM_NET[@]}" sinfo -h
 }
 
 slurmctld_kill() {
@@ -77,7 +79,7 @@ slurmd_script() {
 # steps outlive their slurmd, and die with their job
 slurm_stop() {
 	local pid
-	[ -z "$CTLD" ] || timeout 20 scancel --full --signal=KILL --user=nobody 2>/dev/null
+	[ -z "$CTLD" ] || timeout 20 "${SLURM_NET[@]}" scancel --full --signal=KILL --user=nobody 2>/dev/null
 	for pid in $(pgrep -f "^slurmstepd: " 2>/dev/null); do
 		grep -qzF "SLURM_CONF=$SLURM/" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid"
 	done
