@@ -187,17 +187,22 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 /* The oldest that have ended go; one that never starts keeps none of them. */
 void phx_jobs_forget_old(struct phx_state *s)
 {
-	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open;
-	for (uint32_t i = 0; s->jobs.n > JOBS_KEPT && n_ended && i < s->jobs.n;) {
+	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open, i = 0, kept = 0;
+	if (s->jobs.n <= JOBS_KEPT || !n_ended)
+		return;
+	uint32_t n_old = n_ended < s->jobs.n - JOBS_KEPT ? n_ended : s->jobs.n - JOBS_KEPT;
+	for (; n_old; i++) {
 		struct phx_job *j = PHX_LIST_AT(&s->jobs, struct phx_job, i);
 		if (phx_job_is_open(j)) {
-			i++;
+			*PHX_LIST_AT(&s->jobs, struct phx_job, kept++) = *j;
 			continue;
 		}
 		phx_record_fini(&phx_job_record, j);
-		phx_list_remove(&s->jobs, sizeof(*j), i);
-		n_ended--;
+		n_old--;
 	}
+	memmove(PHX_LIST_AT(&s->jobs, struct phx_job, kept), PHX_LIST_AT(&s->jobs, struct phx_job, i),
+		(s->jobs.n - i) * sizeof(struct phx_job));
+	s->jobs.n -= i - kept;
 }
 
 static int copy_words(struct phx_list *dst, const struct phx_list *src)

@@ -3,6 +3,7 @@
  * a model that does each step at once. Times are CPU time of this process, of phx_core_apply() alone.
  *
  *	reclaim NODES JOBS RUNS
+ *	reclaim slurm JOBS RUNS     a queue that Slurm has, told of as a whole: new to us, known, and gone
  *
  * Prints one JSON object, a key a kind of event: {"median": us, "worst": us, "n": how many}. */
 #include <stdio.h>
@@ -13,11 +14,11 @@
 
 enum { WEB_NODES = 100, WINDOW_MS = 20000, BUSY_PPM = 950000 };
 
-enum kind { RECLAIM, VACATE, REPORT, USE, SUBMIT, JOB_END, STEP, DEADLINE, ORDERS, TABLE, KINDS };
+enum kind { RECLAIM, VACATE, REPORT, USE, SUBMIT, JOB_END, STEP, DEADLINE, ORDERS, TABLE, WHOLE, AGAIN, GONE, KINDS };
 static const char *const kind_names[] = {
 	[RECLAIM] = "reclaim", [VACATE] = "vacate",   [REPORT] = "report",     [USE] = "use",	    [SUBMIT] = "submit",
 	[JOB_END] = "job_end", [STEP] = "step",	      [DEADLINE] = "deadline", [ORDERS] = "orders",
-	[TABLE] = "table",
+	[TABLE] = "table",     [WHOLE] = "whole",     [AGAIN] = "again",       [GONE] = "gone",
 };
 
 struct bench {
@@ -26,6 +27,7 @@ struct bench {
 	unsigned boots;
 	uint32_t nodes, jobs, runs;
 	bool counts; /* from now on times are kept */
+	bool foreign; /* Slurm starts the jobs */
 	struct phx_list ns[KINDS]; /* double */
 };
 
@@ -180,6 +182,7 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	PHX_STR_SET(a->role, type == PHX_RE_BATCH ? "compute" : "web");
 	PHX_STR_SET(a->address, type == PHX_RE_BATCH ? "" : "10.9.255.250");
 	a->type = type;
+	a->engine = b->foreign && type == PHX_RE_BATCH ? PHX_RE_ENGINE_SLURM : PHX_RE_ENGINE_BUILTIN;
 	a->coordination = PHX_RE_COORDINATED_OTHER;
 	a->model = PHX_POLICY_fb;
 	a->lower = a->upper = lower;
@@ -237,7 +240,8 @@ static void build(struct bench *b)
 	add_re(b, "queue", "shop", PHX_RE_BATCH, b->nodes - WEB_NODES);
 	add_re(b, "shop", "queue", PHX_RE_WEB, WEB_NODES);
 	run_plans(b);
-	submit_all(b);
+	if (!b->foreign)
+		submit_all(b);
 }
 
 /* ---- what is measured ---- */
@@ -344,6 +348,36 @@ static void vacate(struct bench *b, struct phx_job *j)
 	run_plan(b, phx_state_node(&b->s, node));
 }
 
+/* All that Slurm has: `n` jobs that wait. */
+static void tell_whole(struct bench *b, uint32_t n, uint32_t first, enum kind kind)
+{
+	struct phx_event ev = { .kind = PHX_EV_re_queue, .whole = true };
+	PHX_STR_SET(ev.re, "queue");
+	for (uint32_t i = 0; i < n; i++) {
+		struct phx_engine_job *j = phx_list_push(&ev.engine_jobs, sizeof(*j));
+		snprintf(j->id, sizeof(j->id), "%u", first + i);
+		PHX_STR_SET(j->user, "nobody");
+		j->nodes = 1 + i % 3;
+		j->submitted_ms = b->now;
+	}
+	apply(b, &ev, kind, NULL);
+	phx_event_fini(&ev);
+	b->now += 1000;
+}
+
+static void measure_foreign(struct bench *b)
+{
+	b->foreign = true;
+	b->nodes = 2 * WEB_NODES;
+	build(b);
+	b->counts = true;
+	for (uint32_t i = 0; i < b->runs; i++) {
+		tell_whole(b, b->jobs, 1 + i * b->jobs, WHOLE);
+		tell_whole(b, b->jobs, 1 + i * b->jobs, AGAIN);
+		tell_whole(b, 0, 0, GONE);
+	}
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -378,7 +412,15 @@ int main(int argc, char **argv)
 	static struct bench b;
 	struct phx_err err = { 0 };
 	if (argc != 4)
-		die("usage", "reclaim NODES JOBS RUNS");
+		die("usage", "reclaim NODES|slurm JOBS RUNS");
+	if (!strcmp(argv[1], "slurm")) {
+		b.jobs = number(argv[2], 100000);
+		b.runs = number(argv[3], 1000);
+		measure_foreign(&b);
+		print(&b, 0);
+		phx_state_fini(&b.s);
+		return 0;
+	}
 	b.nodes = number(argv[1], 60000);
 	b.jobs = number(argv[2], 10000);
 	b.runs = number(argv[3], 10000);
