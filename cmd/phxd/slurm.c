@@ -121,7 +121,7 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm, struct 
 		return r;
 	}
 	phx_slurm_ask_ends(slurm, &ev.engine_jobs, NULL); /* what it does not know any more has ended somehow */
-	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n)
+	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n || ev.engine_partitions.n)
 		r = submit(w, &ev);
 	phx_event_fini(&ev);
 	remember(w, now, r == 0);

@@ -78,6 +78,7 @@ json_t *view_re(const struct phx_state *s, const struct phx_re *re, int64_t now_
 	if (!j)
 		return NULL;
 	json_object_del(j, "number");
+	json_object_del(j, "engine_partitions");
 	json_object_del(j, "engine_nodes"); /* what Slurm says of its nodes: sinfo tells it better */
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));

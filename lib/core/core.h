@@ -43,6 +43,7 @@ struct phx_engine_job {
 	uint32_t nodes;	     /* wanted */
 	int64_t submitted_ms, started_ms; /* of the present run; by its clock */
 	int64_t limit_ms;    /* 0 = none */
+	int64_t begin_ms;    /* WAITING, HELD: for that time, by its clock; 0 = for something else */
 	uint32_t restarts;
 	bool no_requeue;     /* cannot run again: a kill is its end */
 	int64_t status;	     /* exit status of one that ended */
@@ -119,6 +120,7 @@ struct phx_event {
 	bool whole;			/* all there is: what is not named is gone */
 	struct phx_list engine_jobs;	/* struct phx_engine_job */
 	struct phx_list engine_nodes;	/* struct phx_engine_node */
+	struct phx_list engine_partitions; /* struct phx_engine_node; ours: somebody drained it, maybe we */
 	/* configuration */
 	struct phx_settings settings;
 	struct phx_pool pool_put;
@@ -212,11 +214,20 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 
 /** What the engine of an RE, not being ours, is to be told now, in this order: derived from what it last told of itself,
  * so that telling it twice does it once. Nothing while it does not answer. */
-enum phx_engine_act { PHX_ENGINE_CLOSE, PHX_ENGINE_OPEN, PHX_ENGINE_REQUEUE, PHX_ENGINE_CANCEL };
-extern const struct phx_enum phx_engine_act_names; /* "close" and "open" a node, "requeue" and "cancel" a job */
+enum phx_engine_act {
+	PHX_ENGINE_CLOSE,
+	PHX_ENGINE_OPEN,
+	PHX_ENGINE_REQUEUE,
+	PHX_ENGINE_CANCEL,
+	PHX_ENGINE_HURRY,
+	PHX_ENGINE_REFUSE,
+	PHX_ENGINE_ADMIT,
+};
+/** "close" and "open" a node; "requeue", "cancel" and "hurry" a job; a partition "refuse"s new jobs or "admit"s them */
+extern const struct phx_enum phx_engine_act_names;
 struct phx_engine_order {
 	int kind;		   /* enum phx_engine_act */
-	char target[PHX_NAME_MAX]; /* node, or the job's name there */
+	char target[PHX_NAME_MAX]; /* node or partition, or the job's name there */
 };
 int phx_core_engine_orders(const struct phx_state *s, const char *re, struct phx_list *ret_orders);
 

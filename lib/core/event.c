@@ -21,7 +21,7 @@ const char *phx_event_text(enum phx_event_kind kind)
 static const char *const engine_job_states[] = { "waiting", "held", "running", "ending", "done", "failed", "cancelled" };
 const struct phx_enum phx_engine_job_state_names = { "job state", engine_job_states, PHX_ARRAY_SIZE(engine_job_states) };
 
-static const char *const engine_acts[] = { "close", "open", "requeue", "cancel" };
+static const char *const engine_acts[] = { "close", "open", "requeue", "cancel", "hurry", "refuse", "admit" };
 const struct phx_enum phx_engine_act_names = { "order", engine_acts, PHX_ARRAY_SIZE(engine_acts) };
 
 static const struct phx_field engine_host_fields[] = { PHX_STR(struct phx_engine_host, node) };
@@ -37,6 +37,7 @@ static const struct phx_field engine_job_fields[] = {
 	PHX_I64(J, submitted_ms),
 	PHX_I64(J, started_ms),
 	PHX_I64(J, limit_ms),
+	PHX_I64(J, begin_ms),
 	PHX_U32(J, restarts),
 	PHX_BOOL(J, no_requeue),
 	PHX_I64(J, status),
@@ -113,6 +114,7 @@ static const struct phx_field event_fields[] = {
 	PHX_BOOL(E, whole),
 	PHX_LIST(E, engine_jobs, &phx_engine_job_record),
 	PHX_LIST(E, engine_nodes, &phx_engine_node_record),
+	PHX_LIST(E, engine_partitions, &phx_engine_node_record),
 	PHX_REC(E, settings, &phx_settings_record),
 	PHX_REC(E, pool_put, &phx_pool_record),
 	PHX_REC(E, role_put, &phx_role_record),

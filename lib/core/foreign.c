@@ -1,15 +1,9 @@
 /* Batch REs whose jobs an engine starts that is not ours: Slurm. It tells of its
  * jobs and nodes (re_queue); here they become jobs of the RE that the ledger
  * counts, so that demand, idle nodes, kill order and forced returns are those of
- * every RE. What it is to be told in turn is derived from state at any time:
- *
- *   serves the RE       ──▶ open:  it may start jobs there
- *   anything else       ──▶ close: it starts no more; then jobs that must go are queued again there
- *   closed and no job   ──▶ the hand-over goes on (phx_engine_holds)
- *
- * A node is closed before its jobs are told to go, so that nothing else starts
- * on what comes free; and it is only let go on by a report in which it is closed
- * and empty. Reports that do not come stop all this and lose nothing. Pure. */
+ * every RE. What it is to be told in turn is derived from that (engine.c). A node
+ * is only let go on by a report in which it is closed and empty. Reports that do
+ * not come stop all this and lose nothing. Pure. */
 #include "core/index.h"
 #include "core/internal.h"
 
@@ -49,82 +43,6 @@ bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n)
 	return re_of(s, n) != NULL;
 }
 
-/* ---- its nodes ---- */
-
-/* Where `name` is, or belongs. */
-static uint32_t place_of(const struct phx_re *re, const char *name, bool *ret_found)
-{
-	uint32_t low = 0, high = re->engine_nodes.n;
-	*ret_found = false;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		int c = strcmp(PHX_LIST_AT(&re->engine_nodes, struct phx_engine_node, mid)->name, name);
-		if (c == 0) {
-			*ret_found = true;
-			return mid;
-		}
-		if (c < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static const struct phx_engine_node *node_there(const struct phx_re *re, const char *name)
-{
-	bool found;
-	uint32_t at = place_of(re, name, &found);
-	return found ? PHX_LIST_AT(&re->engine_nodes, struct phx_engine_node, at) : NULL;
-}
-
-static int put_node(struct phx_re *re, const struct phx_engine_node *told)
-{
-	bool found;
-	uint32_t at = place_of(re, told->name, &found);
-	if (!found) {
-		if (!phx_list_push(&re->engine_nodes, sizeof(*told)))
-			return -ENOMEM;
-		struct phx_engine_node *items = re->engine_nodes.items;
-		memmove(&items[at + 1], &items[at], (re->engine_nodes.n - 1 - at) * sizeof(*items));
-	}
-	*PHX_LIST_AT(&re->engine_nodes, struct phx_engine_node, at) = *told;
-	return 0;
-}
-
-static int put_nodes(struct phx_apply *a, struct phx_re *re)
-{
-	int r = 0;
-	if (a->ev->whole)
-		re->engine_nodes.n = 0;
-	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_nodes)
-		r = r ? r : put_node(re, told);
-	return r;
-}
-
-/* ---- what a node is to the engine ---- */
-
-/* It serves the RE, and nobody takes it away. */
-static bool serves(const struct phx_re *re, const struct phx_node *n)
-{
-	return re->state != PHX_RE_STATE_DEACTIVATED && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
-	       !strcmp(n->pool, re->name) && !strcmp(n->role, re->agreement.role);
-}
-
-/* May jobs start there? Where one is told to go (kills: there are such), no other may come in its place. */
-static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n, bool kills)
-{
-	if (!serves(re, n) || !n->up || (n->share != PHX_SHARE_HELD && !n->pinned))
-		return false;
-	const struct phx_job *j = n->share_job && kills ? phx_state_job(s, n->share_job) : NULL;
-	return !j || !j->killing;
-}
-
-static bool runs_there(const struct phx_job *j, const struct phx_re *re)
-{
-	return j->engine_id[0] && j->state == PHX_JOB_RUNNING && !strcmp(j->re, re->name);
-}
-
 /* It ends there, to be queued again there, as the ledger hears. */
 static void send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n)
 {
@@ -143,21 +61,65 @@ bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n)
 	if (!re)
 		return false;
 	struct phx_job *j = phx_index_job_on(a->s, n);
-	if (j && runs_there(j, re))
+	if (j && phx_engine_runs(j, re))
 		send_away(a, re, j, n);
-	const struct phx_engine_node *there = node_there(re, n->name);
+	const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
 	return n->jobs_running || re->trouble[0] || (there && there->state == PHX_ENGINE_NODE_OPEN);
 }
 
 /* ---- its jobs ---- */
 
-static struct phx_job *find_job(const struct phx_state *s, const struct phx_re *re, const char *id)
+/* One job that is told of, and what is known of it. */
+struct told {
+	const struct phx_engine_job *job;
+	uint32_t at; /* its place in the list of jobs + 1; 0 = it is new */
+};
+
+/* All that one event tells: thousands of jobs, and each is looked for once. */
+struct report {
+	struct told *items;  /* as they were told: new jobs get their numbers in this order */
+	struct told **by_id; /* the same, to be found by name */
+	uint32_t n;
+};
+
+static void report_fini(struct report *r)
 {
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if ((j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING) && !strcmp(j->engine_id, id) &&
-		    !strcmp(j->re, re->name))
-			return j;
-	return NULL;
+	free(r->items);
+	free(r->by_id);
+}
+
+static int compare_told(const void *a, const void *b)
+{
+	return strcmp((*(struct told *const *)a)->job->id, (*(struct told *const *)b)->job->id);
+}
+
+static int compare_id(const void *id, const void *b)
+{
+	return strcmp(id, (*(struct told *const *)b)->job->id);
+}
+
+static struct told *told_of(const struct report *r, const char *id)
+{
+	struct told **found = r->n ? bsearch(id, r->by_id, r->n, sizeof(*r->by_id), compare_id) : NULL;
+	return found ? *found : NULL;
+}
+
+static int report_init(struct phx_apply *a, struct report *ret)
+{
+	const struct phx_list *jobs = &a->ev->engine_jobs;
+	struct report r = { calloc(jobs->n + 1u, sizeof(*r.items)), calloc(jobs->n + 1u, sizeof(*r.by_id)), jobs->n };
+	*ret = r;
+	if (!r.items || !r.by_id)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r.n; i++) {
+		r.items[i].job = PHX_LIST_AT(jobs, struct phx_engine_job, i);
+		r.by_id[i] = &r.items[i];
+	}
+	qsort(r.by_id, r.n, sizeof(*r.by_id), compare_told);
+	for (uint32_t i = 1; i < r.n; i++)
+		if (!compare_told(&r.by_id[i - 1], &r.by_id[i]))
+			return phx_err_set(a->err, -EINVAL, "job '%s' is told of twice", r.by_id[i]->job->id);
+	return 0;
 }
 
 static const struct phx_batch_job *in_ledger(const struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
@@ -219,14 +181,6 @@ static void end_job(struct phx_apply *a, const struct phx_re *re, struct phx_job
 	a->out->changed = true;
 }
 
-static const struct phx_engine_job *told_of(const struct phx_event *ev, const char *id)
-{
-	PHX_LIST_EACH(struct phx_engine_job, t, &ev->engine_jobs)
-		if (!strcmp(t->id, id))
-			return t;
-	return NULL;
-}
-
 static bool on_host(const struct phx_engine_job *t, const char *node)
 {
 	PHX_LIST_EACH(struct phx_engine_host, h, &t->hosts)
@@ -235,27 +189,41 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 	return false;
 }
 
-/* Runs that are over, before others that began on their nodes. */
-static void look_at_old(struct phx_apply *a, const struct phx_re *re)
+/* Where it was us who ended it, it is told to begin as soon as it can; once, until it says another time (look_at_new). */
+static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_engine_job *t)
 {
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
+	j->hurry = j->killing && !is_there(t->state);
+	j->begin_ms = 0;
+	end_run(a, re, j, true);
+}
+
+static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_engine_job *t)
+{
+	if (is_over(t->state))
+		end_job(a, re, j, t->state, t->status);
+	else if (j->state == PHX_JOB_RUNNING &&
+		 (!is_there(t->state) || (t->state == PHX_ENGINE_JOB_RUNNING && t->started_ms != j->started_ms)))
+		run_again(a, re, j, t);
+	else if (j->state == PHX_JOB_RUNNING)
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+			if (!on_host(t, p->node))
+				end_part(a, p);
+}
+
+/* Runs that are over, before others that began on their nodes. Those that are open and told of are found for what follows. */
+static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
+{
+	for (uint32_t i = 0; i < a->s->jobs.n; i++) {
+		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
 		if (!j->engine_id[0] || strcmp(j->re, re->name) || j->ended_ms)
 			continue;
-		const struct phx_engine_job *t = told_of(a->ev, j->engine_id);
-		if (!t && a->ev->whole)
+		struct told *t = told_of(report, j->engine_id);
+		if (t)
+			look_at_one(a, re, j, t->job);
+		else if (a->ev->whole)
 			end_job(a, re, j, PHX_ENGINE_JOB_DONE, 0);
-		if (!t)
-			continue;
-		if (is_over(t->state))
-			end_job(a, re, j, t->state, t->status);
-		else if (j->state == PHX_JOB_RUNNING &&
-			 (!is_there(t->state) || (t->state == PHX_ENGINE_JOB_RUNNING && t->started_ms != j->started_ms)))
-			end_run(a, re, j, true);
-		else if (j->state == PHX_JOB_RUNNING)
-			PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-				if (!on_host(t, p->node))
-					end_part(a, p);
+		if (t && phx_job_is_open(j))
+			t->at = i + 1;
 	}
 }
 
@@ -311,7 +279,7 @@ static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re, c
 	{
 		const struct phx_node *n = phx_state_node(a->s, p->node);
 		n_held += !p->ended && counts_idle(re, n);
-		if (n && !serves(re, n))
+		if (n && !phx_engine_serves(re, n))
 			*ret_taken = n;
 	}
 	return n_held;
@@ -353,7 +321,7 @@ static bool counts_run(const struct phx_apply *a, const struct phx_re *re, const
 static void count_runs(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-		if (runs_there(j, re) && !j->killing && !counts_run(a, re, j))
+		if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
 			count_run(a, re, j);
 }
 
@@ -373,12 +341,12 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re, con
 }
 
 /* What it is now, after what it was has ended. */
-static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struct phx_engine_job *t)
+static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struct told *told)
 {
-	struct phx_job *j = find_job(a->s, re, t->id);
+	const struct phx_engine_job *t = told->job;
 	if (is_over(t->state))
 		return 0;
-	j = j ? j : add_job(a, re, t);
+	struct phx_job *j = told->at ? PHX_LIST_AT(&a->s->jobs, struct phx_job, told->at - 1) : add_job(a, re, t);
 	if (!j)
 		return -ENOMEM;
 	j->nodes = t->nodes;
@@ -390,6 +358,8 @@ static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struc
 	j->submitted_ms = t->submitted_ms;
 	j->held = t->state == PHX_ENGINE_JOB_HELD;
 	j->ending = t->state == PHX_ENGINE_JOB_ENDING;
+	j->hurry = j->hurry && !is_there(t->state) && (!j->begin_ms || t->begin_ms == j->begin_ms);
+	j->begin_ms = t->begin_ms;
 	a->out->changed = true;
 	if (!is_there(t->state))
 		queue_in_ledger(a, re, j);
@@ -422,13 +392,17 @@ static int check_event(struct phx_apply *a, struct phx_re **ret)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", ev->re);
 	if (!(*ret)->attached)
 		return phx_err_set(a->err, -EINVAL, "RE '%s' is not active with an engine of its own", ev->re);
-	if (ev->engine_jobs.n > JOBS_MAX || ev->engine_nodes.n > HOSTS_MAX)
+	if (ev->engine_jobs.n > JOBS_MAX || ev->engine_nodes.n > HOSTS_MAX ||
+	    ev->engine_partitions.n > HOSTS_MAX)
 		return phx_err_set(a->err, -E2BIG, "RE '%s': more jobs or nodes than are looked after", ev->re);
 	PHX_LIST_EACH(struct phx_engine_job, t, &ev->engine_jobs)
 		r = r ? r : check_job(a, t);
 	PHX_LIST_EACH(struct phx_engine_node, n, &ev->engine_nodes)
 		if (!n->name[0] && !r)
 			r = phx_err_set(a->err, -EINVAL, "RE '%s': a node has no name", ev->re);
+	PHX_LIST_EACH(struct phx_engine_node, p, &ev->engine_partitions)
+		if (!p->name[0] && !r)
+			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name", ev->re);
 	return r;
 }
 
@@ -462,21 +436,18 @@ static void advance_waiting(struct phx_apply *a, const struct phx_re *re)
 	}
 }
 
-int phx_apply_re_queue(struct phx_apply *a)
+static int apply_report(struct phx_apply *a, struct phx_re *re, const struct report *report)
 {
-	struct phx_re *re;
-	int r = check_event(a, &re);
-	if (r < 0 || a->ev->text[0])
-		return r < 0 ? r : apply_trouble(a, re);
 	if (re->trouble[0])
 		phx_note_re(a, NULL, re->name, NULL, "%s of RE %s answers",
 			    phx_enum_name(&phx_re_engine_names, re->agreement.engine), re->name);
-	a->out->changed = a->out->changed || re->trouble[0] || a->ev->engine_nodes.n || a->ev->whole;
+	a->out->changed = a->out->changed || re->trouble[0] || a->ev->engine_nodes.n ||
+			  a->ev->engine_partitions.n || a->ev->whole;
 	re->trouble[0] = '\0';
-	r = put_nodes(a, re);
-	look_at_old(a, re);
-	PHX_LIST_EACH(struct phx_engine_job, t, &a->ev->engine_jobs)
-		r = r ? r : look_at_new(a, re, t);
+	int r = phx_engine_put(a, re);
+	look_at_old(a, re, report);
+	for (uint32_t i = 0; i < report->n; i++)
+		r = r ? r : look_at_new(a, re, &report->items[i]);
 	/* what came free goes where it was promised, rather not from under what began; then the rest is counted */
 	phx_share_settle(a);
 	if (re->attached)
@@ -484,6 +455,17 @@ int phx_apply_re_queue(struct phx_apply *a)
 	advance_waiting(a, re);
 	phx_jobs_forget_old(a->s);
 	return r;
+}
+
+int phx_apply_re_queue(struct phx_apply *a)
+{
+	struct phx_re *re;
+	PHX_AUTO(report_fini) struct report report = { 0 };
+	int r = check_event(a, &re);
+	if (r < 0 || a->ev->text[0])
+		return r < 0 ? r : apply_trouble(a, re);
+	r = report_init(a, &report);
+	return r < 0 ? r : apply_report(a, re, &report);
 }
 
 void phx_engine_begin(struct phx_re *re)
@@ -494,77 +476,36 @@ void phx_engine_begin(struct phx_re *re)
 	PHX_STR_SET(re->trouble, "it has not been asked yet");
 }
 
-void phx_engine_end(struct phx_apply *a, struct phx_re *re)
+/* What it has queued, or what it runs: it is the engine's own from now on. */
+static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 {
-	if (!re->attached || re->active)
-		return;
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-		if (waits(n) && !strcmp(n->pool, re->name))
-			return;
-	for (uint32_t i = a->s->jobs.n; i-- > 0;) {
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < a->s->jobs.n; i++) {
 		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
-		if (!j->engine_id[0] || strcmp(j->re, re->name) || j->ended_ms)
+		if (!j->engine_id[0] || strcmp(j->re, re->name) || j->ended_ms) {
+			*PHX_LIST_AT(&a->s->jobs, struct phx_job, kept++) = *j;
 			continue;
+		}
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 			end_part(a, p);
 		phx_share_job_over(a, j);
 		phx_job_count(a, j, -1u);
 		phx_record_fini(&phx_job_record, j);
-		phx_list_remove(&a->s->jobs, sizeof(*j), i);
 	}
+	a->s->jobs.n = kept;
+}
+
+void phx_engine_end(struct phx_apply *a, struct phx_re *re)
+{
+	if (!re->attached || re->active || (phx_engine_refuses(re) && !re->trouble[0]))
+		return;
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (waits(n) && !strcmp(n->pool, re->name))
+			return;
+	forget_jobs(a, re);
 	phx_list_fini(&re->engine_nodes);
 	re->attached = false;
 	re->trouble[0] = '\0';
 	a->out->changed = true;
 	phx_touch_all(a->s);
-}
-
-/* ---- what it is to be told ---- */
-
-static int add_order(struct phx_list *ret, enum phx_engine_act kind, const char *target)
-{
-	struct phx_engine_order *o = phx_list_push(ret, sizeof(*o));
-	if (!o)
-		return -ENOMEM;
-	o->kind = (int)kind;
-	return PHX_STR_SET(o->target, target);
-}
-
-static bool kills_some(const struct phx_state *s, const struct phx_re *re)
-{
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (runs_there(j, re) && j->killing)
-			return true;
-	return false;
-}
-
-static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum phx_engine_act kind, struct phx_list *ret)
-{
-	bool kills = kills_some(s, re);
-	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		const struct phx_engine_node *there = node_there(re, n->name);
-		if (!there || r < 0)
-			continue;
-		bool open = may_open(s, re, n, kills);
-		if (kind == PHX_ENGINE_CLOSE ? !open && there->state == PHX_ENGINE_NODE_OPEN :
-					       open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
-			r = add_order(ret, kind, n->name);
-	}
-	return r;
-}
-
-int phx_core_engine_orders(const struct phx_state *s, const char *name, struct phx_list *ret_orders)
-{
-	const struct phx_re *re = phx_state_re(s, name);
-	if (!re || !re->attached)
-		return -ENOENT;
-	if (re->trouble[0])
-		return 0;
-	int r = order_nodes(s, re, PHX_ENGINE_CLOSE, ret_orders);
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (r == 0 && runs_there(j, re) && j->killing && !j->ending)
-			r = add_order(ret_orders, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE, j->engine_id);
-	return r ? r : order_nodes(s, re, PHX_ENGINE_OPEN, ret_orders);
 }

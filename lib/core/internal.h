@@ -167,6 +167,21 @@ bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n);
 void phx_engine_begin(struct phx_re *re);
 /** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its own again. */
 void phx_engine_end(struct phx_apply *a, struct phx_re *re);
+
+/* engine.c: what they are to be told */
+/** Nodes and partitions of the event become those of the RE. -ENOMEM. */
+int phx_engine_put(const struct phx_apply *a, struct phx_re *re);
+/** By name in a list of struct phx_engine_node; borrowed, NULL. */
+const struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
+/** The node serves the RE, and nobody takes it away. */
+bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n);
+/** The job runs in the engine of the RE. */
+bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
+/** The RE is suspended from now on: what is open there we may close. */
+void phx_engine_suspended(struct phx_re *re);
+/** It takes no new jobs because we said so. */
+bool phx_engine_refuses(const struct phx_re *re);
+
 /** What people call the job. */
 struct phx_job_title {
 	char text[64];

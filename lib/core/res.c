@@ -58,6 +58,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 static int suspend(struct phx_apply *a, struct phx_re *re)
 {
 	re->leaving = a->ev->kind == PHX_EV_re_safe_deactivate;
+	phx_engine_suspended(re);
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, true);
 }
 
@@ -116,6 +117,9 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 	if (re->active || n)
 		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes%s%s%s", re->name, n ? ": " : "",
 				   n ? n->name : "", n && n->pinned ? ", which is pinned: release it" : "");
+	if (re->attached)
+		return phx_err_set(a->err, -EBUSY, "RE '%s' still tells %s to take jobs again", re->name,
+				   phx_enum_name(&phx_re_engine_names, re->agreement.engine));
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);

@@ -50,6 +50,7 @@ static const struct phx_field job_fields[] = {
 	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
 	PHX_STR(J, chdir), PHX_LIST(J, stage_in, &phx_word_record), PHX_LIST(J, stage_out, &phx_word_record),
 	PHX_LIST(J, parts, &phx_job_part_record), PHX_STR(J, engine_id), PHX_BOOL(J, ending),
+	PHX_BOOL(J, hurry),	  PHX_I64(J, begin_ms),
 #undef J
 };
 const struct phx_record phx_job_record = PHX_RECORD("job", struct phx_job, job_fields);
@@ -85,6 +86,7 @@ static const struct phx_field re_fields[] = {
 	PHX_BOOL(struct phx_re, attached),
 	PHX_STR(struct phx_re, trouble),
 	PHX_LIST(struct phx_re, engine_nodes, &phx_engine_node_record),
+	PHX_LIST(struct phx_re, engine_partitions, &phx_engine_node_record),
 };
 const struct phx_record phx_re_record = PHX_RECORD("RE", struct phx_re, re_fields);
 

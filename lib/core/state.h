@@ -47,12 +47,13 @@ struct phx_re {
 	bool attached;		/* it may still run something on nodes of the RE */
 	char trouble[200];	/* it does not answer: why; nothing is taken from it meanwhile */
 	struct phx_list engine_nodes; /* struct phx_engine_node, by name */
+	struct phx_list engine_partitions; /* the same of its partitions: may they take new jobs? */
 };
 extern const struct phx_record phx_re_record;
 
-/** May an engine that is not ours start jobs on a node? */
+/** May an engine that is not ours start jobs on a node, or take them in a partition? */
 enum phx_engine_node_state {
-	PHX_ENGINE_NODE_ABSENT, /* it does not know the node, or no more */
+	PHX_ENGINE_NODE_ABSENT, /* it does not know it, or no more */
 	PHX_ENGINE_NODE_OPEN,
 	PHX_ENGINE_NODE_CLOSED, /* drained */
 };
@@ -61,7 +62,7 @@ extern const struct phx_enum phx_engine_node_state_names;
 struct phx_engine_node {
 	char name[PHX_NAME_MAX];
 	int state; /* enum phx_engine_node_state */
-	bool ours; /* CLOSED: by us, so that we may open it */
+	bool ours; /* CLOSED: by us, so that we may open it; an OPEN partition: we may have told it to close */
 };
 extern const struct phx_record phx_engine_node_record;
 
@@ -107,6 +108,8 @@ struct phx_job {
 	struct phx_list parts;	 /* struct phx_job_part */
 	char engine_id[32];	 /* of an engine that is not ours, which starts and ends it: its name there; "" = ours */
 	bool ending;		 /* there: it ends, its parts are where it still is */
+	bool hurry;		 /* there: queued again because of us, so that it need not wait for its time */
+	int64_t begin_ms;	 /* there: the time that it waits for, by that engine's clock; 0 = for none */
 };
 extern const struct phx_record phx_job_record;
 

@@ -18,6 +18,7 @@ void phx_slurm_report_fini(struct phx_slurm_report *r)
 		phx_record_fini(&phx_engine_job_record, j);
 	phx_list_fini(&r->jobs);
 	phx_list_fini(&r->nodes);
+	phx_list_fini(&r->partitions);
 }
 
 /* ---- whose configuration ---- */
@@ -63,7 +64,7 @@ static int run(const struct phx_slurm *slurm, const char *const *argv, struct ph
 	return phx_run_check(&job, ret, err);
 }
 
-static int ask_nodes(const struct phx_slurm *slurm, struct phx_list *ret, struct phx_err *err)
+static int ask_nodes(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err)
 {
 	static const char *const argv[] = { "sinfo", "-a", "-h", "-N", "-O", PHX_SLURM_NODE_FORMAT, NULL };
 	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
@@ -106,20 +107,26 @@ static void drop_waiting(struct phx_list *jobs)
 	jobs->n = kept;
 }
 
-/* The same job or node once. */
-static int drop_twins(struct phx_slurm_report *r, struct phx_err *err)
+/* Sorted, and each once. */
+static void drop_same(struct phx_list *nodes)
 {
 	uint32_t kept = 0;
+	if (nodes->n)
+		qsort(nodes->items, nodes->n, sizeof(struct phx_engine_node), by_name);
+	for (uint32_t i = 0; i < nodes->n; i++) {
+		struct phx_engine_node *n = PHX_LIST_AT(nodes, struct phx_engine_node, i);
+		if (!kept || by_name(n, PHX_LIST_AT(nodes, struct phx_engine_node, kept - 1)))
+			*PHX_LIST_AT(nodes, struct phx_engine_node, kept++) = *n;
+	}
+	nodes->n = kept;
+}
+
+static int check_once(const struct phx_slurm_report *r, struct phx_err *err)
+{
 	for (uint32_t i = 1; i < r->jobs.n; i++)
 		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1), PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
 			return phx_err_set(err, -EPROTO, "squeue: job %s is told of twice",
 					   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)->id);
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		struct phx_engine_node *n = PHX_LIST_AT(&r->nodes, struct phx_engine_node, i);
-		if (!kept || by_name(n, PHX_LIST_AT(&r->nodes, struct phx_engine_node, kept - 1)))
-			*PHX_LIST_AT(&r->nodes, struct phx_engine_node, kept++) = *n;
-	}
-	r->nodes.n = kept;
 	return 0;
 }
 
@@ -159,15 +166,15 @@ int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, s
 {
 	struct phx_slurm_report got = { 0 };
 	/* in this order: a node that is closed now gets no job afterwards, so that the jobs told of are all it has */
-	int r = ask_nodes(slurm, &got.nodes, err);
+	int r = ask_nodes(slurm, &got, err);
 	r = r ? r : ask_jobs(slurm, &got.jobs, err);
 	if (r == 0) {
 		drop_waiting(&got.jobs);
 		if (got.jobs.n)
 			qsort(got.jobs.items, got.jobs.n, sizeof(struct phx_engine_job), by_id);
-		if (got.nodes.n)
-			qsort(got.nodes.items, got.nodes.n, sizeof(struct phx_engine_node), by_name);
-		r = drop_twins(&got, err);
+		drop_same(&got.nodes);
+		drop_same(&got.partitions);
+		r = check_once(&got, err);
 		r = r ? r : check_whole(&got.jobs, err);
 	}
 	if (r < 0)
@@ -206,17 +213,22 @@ int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, str
 
 int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *o, struct phx_err *err)
 {
-	char node[PHX_NAME_MAX + 16];
+	char node[PHX_NAME_MAX + 16], partition[PHX_NAME_MAX + 16], job[PHX_NAME_MAX + 16];
 	const char *const close[] = { "scontrol", "update", node, "state=drain",
 				      "reason=" PHX_SLURM_REASON_MARK " not given to this RE", NULL };
 	const char *const open[] = { "scontrol", "update", node, "state=resume", NULL };
 	const char *const requeue[] = { "scontrol", "requeue", o->target, NULL };
 	const char *const cancel[] = { "scancel", o->target, NULL };
-	const char *const *const argv[] = { [PHX_ENGINE_CLOSE] = close,
-					    [PHX_ENGINE_OPEN] = open,
-					    [PHX_ENGINE_REQUEUE] = requeue,
-					    [PHX_ENGINE_CANCEL] = cancel };
+	const char *const hurry[] = { "scontrol", "update", job, "starttime=now", NULL };
+	const char *const refuse[] = { "scontrol", "update", partition, "state=drain", NULL };
+	const char *const admit[] = { "scontrol", "update", partition, "state=up", NULL };
+	const char *const *const argv[] = { [PHX_ENGINE_CLOSE] = close,	    [PHX_ENGINE_OPEN] = open,
+					    [PHX_ENGINE_REQUEUE] = requeue, [PHX_ENGINE_CANCEL] = cancel,
+					    [PHX_ENGINE_HURRY] = hurry,	    [PHX_ENGINE_REFUSE] = refuse,
+					    [PHX_ENGINE_ADMIT] = admit };
 	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
 	snprintf(node, sizeof(node), "nodename=%s", o->target);
+	snprintf(partition, sizeof(partition), "partitionname=%s", o->target);
+	snprintf(job, sizeof(job), "jobid=%s", o->target);
 	return run(slurm, argv[o->kind], &out, err);
 }

@@ -39,9 +39,9 @@ static int job_changes(const struct phx_list *known, const struct phx_list *now,
 	return r;
 }
 
-static int add_node(struct phx_event *ev, const struct phx_engine_node *node, bool gone)
+static int add_node(struct phx_list *to, const struct phx_engine_node *node, bool gone)
 {
-	struct phx_engine_node *n = phx_list_push(&ev->engine_nodes, sizeof(*n));
+	struct phx_engine_node *n = phx_list_push(to, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	*n = *node;
@@ -52,7 +52,7 @@ static int add_node(struct phx_event *ev, const struct phx_engine_node *node, bo
 	return 0;
 }
 
-static int node_changes(const struct phx_list *known, const struct phx_list *now, struct phx_event *ev)
+static int node_changes(const struct phx_list *known, const struct phx_list *now, struct phx_list *to)
 {
 	uint32_t i = 0, k = 0;
 	int r = 0;
@@ -61,9 +61,9 @@ static int node_changes(const struct phx_list *known, const struct phx_list *now
 		const struct phx_engine_node *new = k < now->n ? PHX_LIST_AT(now, struct phx_engine_node, k) : NULL;
 		int c = !old ? 1 : !new ? -1 : strcmp(old->name, new->name);
 		if (c < 0)
-			r = add_node(ev, old, true);
+			r = add_node(to, old, true);
 		else if (c > 0 || !phx_record_equal(&phx_engine_node_record, old, new))
-			r = add_node(ev, new, false);
+			r = add_node(to, new, false);
 		i += c <= 0;
 		k += c >= 0;
 	}
@@ -76,7 +76,8 @@ int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slu
 	const struct phx_slurm_report *base = known ? known : &nothing;
 	*ret = (struct phx_event){ .kind = PHX_EV_re_queue, .whole = !known };
 	int r = job_changes(&base->jobs, &now->jobs, ret);
-	r = r ? r : node_changes(&base->nodes, &now->nodes, ret);
+	r = r ? r : node_changes(&base->nodes, &now->nodes, &ret->engine_nodes);
+	r = r ? r : node_changes(&base->partitions, &now->partitions, &ret->engine_partitions);
 	if (r < 0)
 		phx_event_fini(ret);
 	return r;

@@ -33,11 +33,10 @@ static unsigned cut(char *line, unsigned most, char **ret_fields)
 	return n;
 }
 
-typedef int (*line_fn)(char **fields, struct phx_list *list, const char **ret_why);
+typedef int (*line_fn)(char **fields, void *to, const char **ret_why);
 
 /* Calls `take` for each line of n_fields fields. */
-static int each_line(const char *text, const char *command, unsigned n_fields, line_fn take, struct phx_list *list,
-		     struct phx_err *err)
+static int each_line(const char *text, const char *command, unsigned n_fields, line_fn take, void *to, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *copy = malloc(LINE_MAX_);
 	int r = copy ? 0 : -ENOMEM;
@@ -49,7 +48,7 @@ static int each_line(const char *text, const char *command, unsigned n_fields, l
 			return bad_line(err, command, line, n >= LINE_MAX_ ? "is too long" : "is cut off");
 		memcpy(copy, line, n);
 		copy[n] = '\0';
-		r = cut(copy, n_fields, fields) == n_fields ? take(fields, list, &why) : -EPROTO;
+		r = cut(copy, n_fields, fields) == n_fields ? take(fields, to, &why) : -EPROTO;
 		if (r == -EPROTO) {
 			snprintf(copy, LINE_MAX_, "%.*s", (int)n, line);
 			return bad_line(err, command, copy, why);
@@ -194,7 +193,7 @@ static int fill_job(char **f, struct phx_engine_job *j, const char **ret_why)
 	if (f[PHX_SLURM_JOB_FIELDS][0] || !get_id(f[0], j->id, sizeof(j->id)) || !get_u32(f[1], &j->uid) || !get_nodes(f[2], &j->nodes) ||
 	    !get_time(f[5], &j->submitted_ms) || !get_time(f[6], &j->started_ms) ||
 	    phx_slurm_parse_limit(f[7], &j->limit_ms) < 0 || !get_u32(f[8], &j->restarts) || !get_bool(f[9], &requeue) ||
-	    !get_bool(f[10], &batch) || PHX_STR_SET(j->user, f[11]) < 0)
+	    !get_bool(f[10], &batch) || PHX_STR_SET(j->user, f[11]) < 0 || !get_time(f[13], &j->begin_ms))
 		return -EPROTO;
 	*ret_why = "has a state that is not known";
 	if (!get_state(f[3], &j->state))
@@ -213,12 +212,15 @@ static int fill_job(char **f, struct phx_engine_job *j, const char **ret_why)
 		j->state = PHX_ENGINE_JOB_HELD;
 	if (j->state != PHX_ENGINE_JOB_RUNNING && j->state != PHX_ENGINE_JOB_ENDING)
 		j->started_ms = 0; /* of one that waits: a guess that changes all the time */
+	if (j->state != PHX_ENGINE_JOB_HELD || strcmp(f[4], "BeginTime"))
+		j->begin_ms = 0;
 	j->no_requeue = !requeue || !batch;
 	return 0;
 }
 
-static int take_job(char **f, struct phx_list *list, const char **ret_why)
+static int take_job(char **f, void *to, const char **ret_why)
 {
+	struct phx_list *list = to;
 	struct phx_engine_job j = { 0 };
 	int r = fill_job(f, &j, ret_why);
 	struct phx_engine_job *slot = r == 0 && j.state < PHX_ENGINE_JOB_DONE ? phx_list_push(list, sizeof(*slot)) : NULL;
@@ -235,8 +237,14 @@ int phx_slurm_parse_jobs(const char *text, struct phx_list *ret_jobs, struct phx
 	return each_line(text, "squeue", PHX_SLURM_JOB_FIELDS + 1, take_job, ret_jobs, err);
 }
 
-static int take_end(char **f, struct phx_list *list, const char **ret_why)
+static int by_id(const void *a, const void *b)
 {
+	return strcmp(((const struct phx_engine_job *)a)->id, ((const struct phx_engine_job *)b)->id);
+}
+
+static int take_end(char **f, void *to, const char **ret_why)
+{
+	struct phx_list *list = to;
 	struct phx_engine_job told = { 0 };
 	uint64_t status;
 	if (!get_state(f[1], &told.state) || !get_u64(f[2], UINT32_MAX, &status)) {
@@ -245,11 +253,13 @@ static int take_end(char **f, struct phx_list *list, const char **ret_why)
 	}
 	/* as wait() has it: a signal in the low bits, or the exit status above them */
 	told.status = status & 0x7f ? (int64_t)(WAIT_STATUS_SIGNAL + (status & 0x7f)) : (int64_t)(status >> 8 & 0xff);
-	PHX_LIST_EACH(struct phx_engine_job, j, list)
-		if (told.state >= PHX_ENGINE_JOB_DONE && !strcmp(j->id, f[0])) {
-			j->state = told.state;
-			j->status = told.status;
-		}
+	struct phx_engine_job *j = NULL;
+	if (told.state >= PHX_ENGINE_JOB_DONE && list->n && PHX_STR_SET(told.id, f[0]) == 0)
+		j = bsearch(&told, list->items, list->n, sizeof(told), by_id);
+	if (j) {
+		j->state = told.state;
+		j->status = told.status;
+	}
 	return 0;
 }
 
@@ -271,24 +281,59 @@ static bool is_closed(const char *state)
 	return false;
 }
 
-static int take_node(char **f, struct phx_list *list, const char **ret_why)
+static struct phx_engine_node *add_once(struct phx_list *list, const char *name)
 {
-	struct phx_engine_node *last = list->n ? PHX_LIST_AT(list, struct phx_engine_node, list->n - 1) : NULL;
+	struct phx_engine_node *n = list->n ? PHX_LIST_AT(list, struct phx_engine_node, list->n - 1) : NULL;
+	if (n && !strcmp(n->name, name))
+		return n; /* a line a node and partition */
+	n = phx_list_push(list, sizeof(*n));
+	if (n)
+		PHX_STR_SET(n->name, name);
+	return n;
+}
+
+/* As it is written on a command line. */
+static bool is_partition(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!isgraph((unsigned char)*p) || strchr(",='\"|", *p))
+			return false;
+	return name[0] && strlen(name) < PHX_NAME_MAX;
+}
+
+/* One that is down or inactive takes no jobs, or starts none, because somebody wants that. */
+static bool get_partition(const char *name, const char *state, struct phx_list *to)
+{
+	static const char *const states[] = { "up", "drain", "down", "inactive" };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(states) && is_partition(name); i++) {
+		if (strcmp(state, states[i]))
+			continue;
+		struct phx_engine_node *p = add_once(to, name);
+		if (!p)
+			return false;
+		p->state = i ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
+		p->ours = i == 1;
+		return true;
+	}
+	return false;
+}
+
+static int take_node(char **f, void *to, const char **ret_why)
+{
+	struct phx_slurm_report *report = to;
 	*ret_why = "has a value that is not understood";
-	if (!phx_name_valid(f[0]) || !f[1][0] || strspn(f[1], "abcdefghijklmnopqrstuvwxyz_+~#!%$@^*-") != strlen(f[1]))
+	if (!phx_name_valid(f[0]) || !f[1][0] || strspn(f[1], "abcdefghijklmnopqrstuvwxyz_+~#!%$@^*-") != strlen(f[1]) ||
+	    !get_partition(f[2], f[3], &report->partitions))
 		return -EPROTO;
-	if (last && !strcmp(last->name, f[0]))
-		return 0; /* a line a partition */
-	struct phx_engine_node *n = phx_list_push(list, sizeof(*n));
+	struct phx_engine_node *n = add_once(&report->nodes, f[0]);
 	if (!n)
 		return -ENOMEM;
-	PHX_STR_SET(n->name, f[0]);
 	n->state = is_closed(f[1]) ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
-	n->ours = n->state == PHX_ENGINE_NODE_CLOSED && phx_str_starts(f[2], PHX_SLURM_REASON_MARK);
+	n->ours = n->state == PHX_ENGINE_NODE_CLOSED && phx_str_starts(f[4], PHX_SLURM_REASON_MARK);
 	return 0;
 }
 
-int phx_slurm_parse_nodes(const char *text, struct phx_list *ret_nodes, struct phx_err *err)
+int phx_slurm_parse_nodes(const char *text, struct phx_slurm_report *ret, struct phx_err *err)
 {
-	return each_line(text, "sinfo", PHX_SLURM_NODE_FIELDS, take_node, ret_nodes, err);
+	return each_line(text, "sinfo", PHX_SLURM_NODE_FIELDS, take_node, ret, err);
 }

@@ -19,6 +19,7 @@ struct phx_slurm {
 struct phx_slurm_report {
 	struct phx_list jobs;  /* struct phx_engine_job, by id; none that is over */
 	struct phx_list nodes; /* struct phx_engine_node, by name */
+	struct phx_list partitions; /* the same; ours: it is drained, by whomever, and not down or inactive */
 };
 void phx_slurm_report_fini(struct phx_slurm_report *r);
 
@@ -31,22 +32,23 @@ int phx_slurm_conf_check(const char *path, struct phx_err *err);
 int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err);
 
 /** How jobs that are gone ended, as far as Slurm still knows: sets state (DONE, FAILED, CANCELLED) and status of those
- * in `jobs` (struct phx_engine_job) that it tells of; the others stay as they are. */
+ * in `jobs` (struct phx_engine_job, by id) that it tells of; the others stay as they are. */
 int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, struct phx_err *err);
 
 /** Carry out one order. -EIO with what Slurm said: it may have been done already, or be too late; the next report tells. */
 int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *order, struct phx_err *err);
 
-/** What differs between two reports, as a re_queue event: jobs and nodes that are new or other ones, jobs that are gone as
- * DONE. `known` NULL: all of it, as a whole. ret is zeroed; phx_event_fini(). -ENOMEM. */
+/** What differs between two reports, as a re_queue event: jobs, nodes and partitions that are new or other ones, jobs that are
+ * gone as DONE. `known` NULL: all of it, as a whole. ret is zeroed; phx_event_fini(). -ENOMEM. */
 int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now, struct phx_event *ret);
 
 /* ---- the parsers, for themselves ---- */
 
-/** Output of squeue / sinfo with our formats; appended to the list, in order. -EPROTO names the line. */
+/** Output of squeue / sinfo with our formats; appended to the lists, in order; nodes and partitions maybe more than once.
+ * -EPROTO names the line. */
 int phx_slurm_parse_jobs(const char *text, struct phx_list *ret_jobs, struct phx_err *err);
-int phx_slurm_parse_nodes(const char *text, struct phx_list *ret_nodes, struct phx_err *err);
-/** Output of squeue for jobs that are over: sets what phx_slurm_ask_ends() says. */
+int phx_slurm_parse_nodes(const char *text, struct phx_slurm_report *ret, struct phx_err *err);
+/** Output of squeue for jobs that are over: sets what phx_slurm_ask_ends() says. `jobs`: by id, as strcmp() has it. */
 int phx_slurm_parse_ends(const char *text, struct phx_list *jobs, struct phx_err *err);
 /** "10:00", "1:00:00", "2-03:04:05", "UNLIMITED"; ret_ms 0 = no limit. -EINVAL. */
 int phx_slurm_parse_limit(const char *text, int64_t *ret_ms);

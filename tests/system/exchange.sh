@@ -7,12 +7,11 @@ id nobody >/dev/null 2>&1 || { echo "ok exchange # SKIP there is no user nobody"
 ENGINE='engine = "builtin";'
 engine_script() { echo 'exec sleep 100000'; }
 engine_submit() { phx job submit --re queue --user nobody -n "$1" -- "${@:2}"; }
-engine_hurry() { :; }
 engine_state() { :; }
 phx_id() { echo "$1"; }
 
 for test in exchange_init activation jobs_start demand_kills_the_smallest_latest killed_in_the_middle demand_falls killed_at_any_moment \
-	all_complete none_ran_twice_at_once deactivation replayed; do
-	check "$test" "$test"
+	suspension all_complete none_ran_twice_at_once deactivation replayed; do
+	check "$test" explained "$test"
 done
 exit $FAILED

@@ -3,6 +3,7 @@
 #
 #	slurm_init N [LINES] key, slurm.conf for n1..nN, munged
 #	slurmctld_start, slurmctld_kill, slurm_stop
+#	slurm_moments, slurm_dies, slurm_died   slurmctld dies while something is ordered
 #	slurmd_script       what the package of a node runs
 
 SLURM=$WORK/slurm
@@ -45,8 +46,8 @@ slurm_init() {
 		SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=10000
 		SlurmdParameters=config_overrides
 		ReturnToService=2
-		SlurmdTimeout=60
-		MessageTimeout=5
+		SlurmdTimeout=300
+		MessageTimeout=20
 		KillWait=2
 		MaxJobCount=20000
 		NodeName=n[1-$1] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((SLURM_PORT + 1))-$((SLURM_PORT + $1))] CPUs=1 State=UNKNOWN
@@ -63,13 +64,40 @@ slurm_init() {
 slurmctld_start() {
 	"${SLURM_NET[@]}" slurmctld "$@" -D -f "$SLURM_CONF" >>"$SLURM/log/slurmctld.out" 2>&1 &
 	CTLD=$!
-	until_true 60 "${SLURM_NET[@]}" sinfo -h
+	echo $CTLD >"$SLURM/ctld.pid"
+	until_true 180 "${SLURM_NET[@]}" sinfo -h
 }
 
 slurmctld_kill() {
-	{ kill -9 "$CTLD" && wait "$CTLD"; } 2>/dev/null
+	kill -9 "$CTLD" 2>/dev/null
+	wait "$CTLD" 2>/dev/null
 	CTLD=
 }
+
+# What lies before Slurm's own scontrol on the PATH of who orders: at the moment that slurm_dies names, slurmctld dies.
+slurm_moments() {
+	local real
+	real=$(command -v scontrol) && mkdir -p "$SLURM/bin" || return 1
+	cat >"$SLURM/bin/scontrol" <<-END
+		#!/bin/sh
+		what=\$1
+		case "\$*" in
+		"update nodename="*" state=drain "*) what=drain ;;
+		"update nodename="*" state=resume") what=resume ;;
+		esac
+		dies() { [ "\$(cat $SLURM/moment 2>/dev/null)" = "\$1" ] && rm $SLURM/moment && kill -9 "\$(cat $SLURM/ctld.pid)"; }
+		dies "before \$what"
+		$real "\$@"
+		status=\$?
+		dies "after \$what"
+		exit \$status
+	END
+	chmod 755 "$SLURM/bin/scontrol"
+	PATH=$SLURM/bin:$PATH
+}
+# slurm_dies before|after drain|requeue|resume: as soon as that is asked for
+slurm_dies() { echo "$*" >"$SLURM/moment"; }
+slurm_died() { [ ! -e "$SLURM/moment" ] && ! kill -0 "$CTLD" 2>/dev/null; }
 
 # shellcheck disable=SC2016 # for the script
 slurmd_script() {

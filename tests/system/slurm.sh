@@ -1,6 +1,6 @@
 #!/bin/bash
 # A batch RE whose jobs Slurm starts, and a web RE, exchange nodes: a real slurmctld, real slurmd as the service of each node,
-# jobs submitted with sbatch; the head and slurmctld killed in the middle of a return.
+# jobs submitted with sbatch; the head and slurmctld killed at many moments of a return.
 . "$(dirname "$0")/agents.bash"
 . tests/system/exchange.bash
 . tests/system/slurm.bash
@@ -16,12 +16,14 @@ ENGINE="engine = \"slurm\"; slurm_conf = \"$SLURM/slurm.conf\";"
 engine_script() { slurmd_script; }
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -C / SLURM_CONF="$SLURM_CONF" "$@"; }
 engine_submit() { as_user sbatch --parsable -N "$1" -o /dev/null --wrap "${*:2}"; }
-# Slurm lets a job that was requeued wait for two minutes
-engine_hurry() { scontrol update "jobid=$1" starttime=now 2>/dev/null || true; }
-engine_state() { squeue -t all -o "%i %T %r %N %S"; sinfo -h -N -o "%N %T %E"; }
+engine_state() {
+	squeue -t all -o "%i %T %r %N %S"
+	sinfo -h -N -o "%N %T %P %a %E"
+	tail -n 20 "$SLURM/log/slurmctld.log"
+}
 phx_id() { api /v1/jobs | jq -r "[.jobs[] | select(.engine_id == \"$1\")] | last | .id"; }
 
-slurm_up() { slurm_init 4 && slurmctld_start -i; }
+slurm_up() { slurm_init 4 && slurm_moments && slurmctld_start -i; }
 
 # those that serve are open, the others are not
 nodes_are_open() { [ "$(sinfo -h -t idle -o %D)" = 3 ] && [ "$(sinfo -h -N -t drain -o %N | wc -l)" = 1 ]; }
@@ -33,34 +35,53 @@ jobs_are_slurm_s() {
 
 requeued_by_slurm() { scontrol show job "$NARROW" | grep -qw Restarts=1 && scontrol show job "$WIDE" | grep -qw Restarts=0; }
 
-# it dies as soon as the return is decided: nothing is taken until it can be asked again
-slurmctld_killed_in_the_middle() {
-	local id
-	for id in $WIDE $NARROW $NEXT; do engine_hurry "$id"; done
-	until_true 60 re_is queue .nodes.busy 3 && use 950000 || return 1
-	until_true 20 re_is pages .nodes.want 2
-	slurmctld_kill
-	until_true 60 history_says queue 'cannot be asked, and nothing is taken' || return 1
-	re_is pages .nodes.held 1 || re_is pages .nodes.held 2 || return 1
-	slurmctld_start
-	until_true 90 settled 2 2 && history_says queue 'of RE queue answers'
-}
+all_busy() { until_true $PATIENCE re_is queue .nodes.busy 3; }
 
-demand_falls_again() { use 50000 && until_true 60 settled 3 1; }
+times_silent() { phx re history queue | grep -cF 'cannot be asked, and nothing is taken'; }
+silent_again() { [ "$(times_silent)" -gt "$1" ]; }
+
+# dies MOMENT USE QUEUE PAGES: slurmctld dies at that moment of what follows from that use of the web; no node is taken until it
+# can be asked again, and then it ends as it should
+dies() {
+	local silent
+	silent=$(times_silent)
+	slurm_dies "$1"
+	use "$2" && until_true $PATIENCE slurm_died && slurmctld_kill && until_true $PATIENCE silent_again "$silent" || return 1
+	[ "$2" -lt 500000 ] || ! settled "$3" "$4" || return 1
+	slurmctld_start
+	until_true $PATIENCE settled "$3" "$4"
+}
+slurmctld_killed_before_drain() { all_busy && dies 'before drain' 950000 2 2; }
+slurmctld_killed_before_resume() { dies 'before resume' 50000 3 1; }
+slurmctld_killed_after_drain() { all_busy && dies 'after drain' 950000 2 2; }
+demand_falls_again() { use 50000 && until_true $PATIENCE settled 3 1; }
+slurmctld_killed_after_requeue() { all_busy && dies 'after requeue' 950000 2 2; }
+slurmctld_killed_after_resume() { dies 'after resume' 50000 3 1 && all_busy; }
+
+partition_is() { [ "$(sinfo -h -p queue -o %a)" = "$1" ]; }
+# its own configuration has it open
+suspended_after_a_restart_too() {
+	phx re suspend queue >/dev/null && until_true $PATIENCE partition_is drain || return 1
+	slurmctld_kill
+	slurmctld_start
+	until_true $PATIENCE partition_is drain && ! engine_submit 1 true && phx re resume queue >/dev/null &&
+		until_true $PATIENCE partition_is up
+}
 
 # nobody may make root load what he likes
 conf_of_others_is_refused() {
 	chmod 666 "$SLURM/slurm.conf"
-	until_true 30 history_says queue 'may be written by others than root' || return 1
+	until_true $PATIENCE history_says queue 'may be written by others than root' || return 1
 	chmod 644 "$SLURM/slurm.conf"
-	until_true 30 re_is queue .trouble ''
+	until_true $PATIENCE re_is queue .trouble ''
 }
 
-for test in slurm_up exchange_init activation; do check "$test" "$test"; done
-check nodes_are_open until_true 30 nodes_are_open
+for test in slurm_up exchange_init activation; do check "$test" explained "$test"; done
+check nodes_are_open explained until_true $PATIENCE nodes_are_open
 for test in jobs_start jobs_are_slurm_s demand_kills_the_smallest_latest requeued_by_slurm killed_in_the_middle demand_falls \
-	slurmctld_killed_in_the_middle demand_falls_again conf_of_others_is_refused killed_at_any_moment all_complete none_ran_twice_at_once \
-	deactivation replayed; do
-	check "$test" "$test"
+	slurmctld_killed_before_drain slurmctld_killed_before_resume slurmctld_killed_after_drain demand_falls_again \
+	slurmctld_killed_after_requeue slurmctld_killed_after_resume conf_of_others_is_refused killed_at_any_moment suspension \
+	suspended_after_a_restart_too all_complete none_ran_twice_at_once deactivation replayed; do
+	check "$test" explained "$test"
 done
 exit $FAILED

@@ -10,7 +10,7 @@ struct fake_job {
 	int id; /* 0: there is none */
 	int state;
 	uint32_t nodes, restarts;
-	int64_t started_ms;
+	int64_t started_ms, begin_ms;
 	bool no_requeue;
 	bool on[NODES];
 };
@@ -18,8 +18,10 @@ struct fake_job {
 struct fake_engine {
 	struct fake_job jobs[FAKE_JOBS];
 	bool closed[NODES];
+	bool refuses; /* its partition is drained */
 	int last_id;
-	unsigned n_killed;
+	int64_t last_begin_ms;
+	unsigned n_killed, n_hurried;
 };
 
 static const char *node_name(unsigned i)
@@ -59,7 +61,7 @@ static void fake_schedule(struct world *w, struct fake_engine *e)
 	for (int id = 1; id <= e->last_id; id++) {
 		struct fake_job *j = fake_job(e, id);
 		uint32_t n_free = 0;
-		if (!j || j->state != PHX_ENGINE_JOB_WAITING)
+		if (!j || j->state != PHX_ENGINE_JOB_WAITING || j->begin_ms)
 			continue;
 		for (unsigned i = 0; i < NODES; i++)
 			n_free += !e->closed[i] && !fake_busy(e, i);
@@ -88,6 +90,7 @@ static void fake_requeue(struct fake_engine *e, struct fake_job *j)
 	e->n_killed++;
 	memset(j->on, 0, sizeof(j->on));
 	j->state = PHX_ENGINE_JOB_WAITING;
+	j->begin_ms = e->last_begin_ms += 121000; /* by itself it is not started before */
 	j->restarts++;
 }
 
@@ -102,6 +105,10 @@ static int report(struct world *w, const struct fake_engine *e)
 		n->state = e->closed[i] ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
 		n->ours = e->closed[i];
 	}
+	struct phx_engine_node *p = phx_list_push(&ev.engine_partitions, sizeof(*p));
+	PHX_STR_SET(p->name, "Long");
+	p->state = e->refuses ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
+	p->ours = e->refuses;
 	for (unsigned i = 0; i < FAKE_JOBS; i++) {
 		const struct fake_job *j = &e->jobs[i];
 		struct phx_engine_job *t = j->id ? phx_list_push(&ev.engine_jobs, sizeof(*t)) : NULL;
@@ -109,7 +116,8 @@ static int report(struct world *w, const struct fake_engine *e)
 			continue;
 		snprintf(t->id, sizeof(t->id), "%d", j->id);
 		PHX_STR_SET(t->user, "nobody");
-		t->state = j->state;
+		t->state = j->begin_ms ? PHX_ENGINE_JOB_HELD : j->state;
+		t->begin_ms = j->begin_ms;
 		t->nodes = j->nodes;
 		t->started_ms = j->started_ms;
 		t->restarts = j->restarts;
@@ -146,6 +154,12 @@ static uint32_t obey(struct world *w, struct fake_engine *e)
 			fake_requeue(e, j);
 		else if (o->kind == PHX_ENGINE_CANCEL)
 			fake_end(e, atoi(o->target));
+		else if (o->kind == PHX_ENGINE_REFUSE || o->kind == PHX_ENGINE_ADMIT)
+			e->refuses = o->kind == PHX_ENGINE_REFUSE;
+		else if (o->kind == PHX_ENGINE_HURRY && j) {
+			j->begin_ms = 0;
+			e->n_hurried++;
+		}
 	}
 	uint32_t n = orders.n;
 	phx_list_fini(&orders);
@@ -412,6 +426,7 @@ static void test_deactivated(void **state)
 	assert_false(phx_state_re(&w->s, "queue")->active);
 	settle(w);
 	assert_int_equal(w->s.jobs.n, 0); /* they are Slurm's, and wait there */
+	fake_job(&e, runs)->begin_ms = 0; /* for two minutes */
 	assert_int_equal(fake_job(&e, runs)->state, PHX_ENGINE_JOB_WAITING);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
 	go_on(w, &e);
@@ -434,6 +449,123 @@ static void test_safe_deactivation_waits_for_its_jobs(void **state)
 	fake_end(&e, second);
 	report(w, &e);
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_DEACTIVATED);
+}
+
+/* What waits after a kill of ours is told to begin, once, and nothing that waits for a time of its own. */
+static void test_killed_job_need_not_wait(void **state)
+{
+	struct world *w = *state;
+	struct fake_engine e = { 0 };
+	struct phx_list orders = { 0 };
+	running(w, &e, 4, 1);
+	int own = fake_submit(&e, 1), id = fake_submit(&e, 4);
+	fake_job(&e, own)->begin_ms = 7;
+	go_on(w, &e);
+	assert_true(seen(w, own)->held);
+	assert_int_equal(e.n_hurried, 0);
+	web_is_busy(w);
+	go_on(w, &e);
+	assert_int_equal(e.n_killed, 1);
+	assert_int_equal(e.n_hurried, 1);
+	assert_int_equal(fake_job(&e, own)->begin_ms, 7);
+	assert_false(seen(w, id)->hurry);
+	/* told, and then its user wants another time: that is left to him */
+	fake_job(&e, id)->nodes = 3;
+	go_on(w, &e);
+	assert_int_equal(seen(w, id)->state, PHX_JOB_RUNNING);
+	web_is_busy(w);
+	obey(w, &e); /* its nodes are closed, and it is killed */
+	report(w, &e);
+	assert_true(seen(w, id)->hurry);
+	fake_job(&e, id)->begin_ms = 9999999;
+	report(w, &e);
+	assert_false(seen(w, id)->hurry);
+	assert_int_equal(phx_core_engine_orders(&w->s, "queue", &orders), 0);
+	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
+		assert_int_not_equal(o->kind, PHX_ENGINE_HURRY);
+	phx_list_fini(&orders);
+}
+
+static void test_suspended_takes_no_new_jobs(void **state)
+{
+	struct world *w = *state;
+	struct fake_engine e = { 0 };
+	running(w, &e, 4, 1);
+	fake_submit(&e, 4);
+	int waits = fake_submit(&e, 4);
+	go_on(w, &e);
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
+	assert_int_equal(obey(w, &e), 1);
+	assert_true(e.refuses);
+	go_on(w, &e);
+	assert_true(e.refuses);
+	fake_end(&e, 1);
+	go_on(w, &e);
+	assert_int_equal(seen(w, waits)->state, PHX_JOB_RUNNING); /* it was submitted before */
+	e.refuses = false; /* it starts anew, as its configuration has it */
+	go_on(w, &e);
+	assert_true(e.refuses);
+	assert_int_equal(operate(w, PHX_EV_re_resume, "queue"), 0);
+	go_on(w, &e);
+	assert_false(e.refuses);
+	assert_int_equal(obey(w, &e), 0);
+}
+
+/* What an administrator drained stays so; told before anything was heard of it again. */
+static void test_partition_of_somebody_else_is_left_to_him(void **state)
+{
+	struct world *w = *state;
+	struct fake_engine e = { .refuses = true };
+	running(w, &e, 4, 1);
+	assert_true(e.refuses);
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
+	go_on(w, &e);
+	assert_int_equal(operate(w, PHX_EV_re_resume, "queue"), 0);
+	go_on(w, &e);
+	assert_true(e.refuses);
+	e.refuses = false;
+	go_on(w, &e);
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
+	e.refuses = true; /* told; and before it told of itself again: */
+	assert_int_equal(operate(w, PHX_EV_re_resume, "queue"), 0);
+	go_on(w, &e);
+	assert_false(e.refuses);
+	e.refuses = true;
+	go_on(w, &e);
+	assert_true(e.refuses);
+}
+
+static void test_deactivated_admits_first(void **state)
+{
+	struct world *w = *state;
+	struct fake_engine e = { 0 };
+	struct phx_event destroy = { .kind = PHX_EV_re_destroy, .who = PHX_RE_WHO_PROVIDER };
+	running(w, &e, 4, 1);
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
+	go_on(w, &e);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	for (int i = 0; i < 40 && phx_state_re(&w->s, "queue")->active; i++) {
+		report(w, &e);
+		machines(w, &e);
+		struct phx_list orders = { 0 };
+		phx_core_engine_orders(&w->s, "queue", &orders);
+		PHX_LIST_EACH(struct phx_engine_order, o, &orders)
+			if (o->kind == PHX_ENGINE_CLOSE)
+				e.closed[world_index(o->target) - 1] = true;
+		phx_list_fini(&orders);
+	}
+	assert_false(phx_state_re(&w->s, "queue")->active);
+	assert_true(phx_state_re(&w->s, "queue")->attached);
+	for (int i = 0; i < 40; i++)
+		machines(w, &e);
+	PHX_STR_SET(destroy.re, "queue");
+	assert_int_equal(world_apply(w, &destroy, NULL), -EBUSY);
+	obey(w, &e);
+	assert_false(e.refuses);
+	report(w, &e);
+	settle(w);
+	assert_false(phx_state_re(&w->s, "queue")->attached);
+	assert_int_equal(world_apply(w, &destroy, NULL), 0);
 }
 
 static void test_refused(void **state)
@@ -463,6 +595,15 @@ static void test_refused(void **state)
 	t->state = PHX_ENGINE_JOB_WAITING;
 	t->nodes = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
+	t->nodes = 1;
+	t = phx_list_push(&ev.engine_jobs, sizeof(*t));
+	*t = *PHX_LIST_AT(&ev.engine_jobs, struct phx_engine_job, 0);
+	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL); /* twice */
+	PHX_STR_SET(t->id, "8");
+	phx_list_push(&ev.engine_partitions, sizeof(struct phx_engine_node));
+	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL); /* no name */
+	ev.engine_partitions.n = 0;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
 
@@ -477,9 +618,10 @@ static uint32_t draw(uint64_t *seed, uint32_t n)
 static void do_something(struct world *w, struct fake_engine *e, uint64_t *seed)
 {
 	const char *node = node_name(draw(seed, NODES));
-	switch (draw(seed, 12)) {
+	switch (draw(seed, 13)) {
 	case 0:
-		fake_submit(e, 1 + draw(seed, 4));
+		if (!e->refuses)
+			fake_submit(e, 1 + draw(seed, 4));
 		return;
 	case 1:
 		fake_end(e, 1 + (int)draw(seed, (uint32_t)e->last_id + 1));
@@ -509,8 +651,13 @@ static void do_something(struct world *w, struct fake_engine *e, uint64_t *seed)
 		struct fake_job *j = &e->jobs[draw(seed, FAKE_JOBS)];
 		if (j->id && j->state == PHX_ENGINE_JOB_RUNNING)
 			fake_requeue(e, j);
+		j->begin_ms = 0;
 		return;
 	}
+	case 10:
+		operate(w, draw(seed, 2) ? PHX_EV_re_suspend : PHX_EV_re_resume, "queue");
+		e->refuses = e->refuses && draw(seed, 4); /* and it starts anew */
+		return;
 	default: {
 		const struct phx_step *step = phx_node_step(world_node(w, node));
 		if (step && step->status == PHX_STEP_ISSUED)
@@ -535,6 +682,7 @@ static void test_random(void **state)
 			check_taken(w, &e);
 		}
 		/* all is well in the end: every job runs to its end */
+		operate(w, PHX_EV_re_resume, "queue");
 		for (int k = 0; k < 3 * FAKE_JOBS; k++) {
 			tick(w, 20000);
 			go_on(w, &e);
@@ -544,6 +692,7 @@ static void test_random(void **state)
 		}
 		for (unsigned m = 0; m < FAKE_JOBS; m++)
 			assert_true(!e.jobs[m].id || e.jobs[m].nodes > held(w, "queue"));
+		assert_false(e.refuses);
 		world_teardown(&made);
 	}
 }
@@ -562,6 +711,10 @@ int main(void)
 		WORLD_TEST(test_jobs_are_ended_by_their_engine_alone),
 		WORLD_TEST(test_deactivated),
 		WORLD_TEST(test_safe_deactivation_waits_for_its_jobs),
+		WORLD_TEST(test_killed_job_need_not_wait),
+		WORLD_TEST(test_suspended_takes_no_new_jobs),
+		WORLD_TEST(test_partition_of_somebody_else_is_left_to_him),
+		WORLD_TEST(test_deactivated_admits_first),
 		WORLD_TEST(test_refused),
 		cmocka_unit_test(test_random),
 	};

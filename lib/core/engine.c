@@ -1,0 +1,219 @@
+/* What engines that are not ours are to be told: derived from state at any time,
+ * from what they last told of themselves (foreign.c), so that nothing has to be
+ * remembered and telling it twice does it once:
+ *
+ *   node serves the RE           ──▶ open:    it may start jobs there
+ *   anything else                ──▶ close:   it starts no more; then
+ *   job must go                  ──▶ requeue: it is queued again there (or cancel, where it cannot be)
+ *   job was, and waits for that  ──▶ hurry:   it need not wait for its time
+ *   RE is suspended              ──▶ refuse:  a partition takes no new job, those it has may start
+ *   anything else                ──▶ admit
+ *
+ * A node is closed before its jobs are told to go, so that nothing else starts
+ * on what comes free. What somebody else closed is left to him. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- what it tells of: nodes, and partitions ---- */
+
+/* Where `name` is, or belongs. */
+static uint32_t place_of(const struct phx_list *list, const char *name, bool *ret_found)
+{
+	uint32_t low = 0, high = list->n;
+	*ret_found = false;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		int c = strcmp(PHX_LIST_AT(list, struct phx_engine_node, mid)->name, name);
+		if (c == 0) {
+			*ret_found = true;
+			return mid;
+		}
+		if (c < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name)
+{
+	bool found;
+	uint32_t at = place_of(list, name, &found);
+	return found ? PHX_LIST_AT(list, struct phx_engine_node, at) : NULL;
+}
+
+static int put(struct phx_list *list, const struct phx_engine_node *told)
+{
+	bool found;
+	uint32_t at = place_of(list, told->name, &found);
+	if (!found) {
+		if (!phx_list_push(list, sizeof(*told)))
+			return -ENOMEM;
+		struct phx_engine_node *items = list->items;
+		memmove(&items[at + 1], &items[at], (list->n - 1 - at) * sizeof(*items));
+	}
+	*PHX_LIST_AT(list, struct phx_engine_node, at) = *told;
+	return 0;
+}
+
+/* The RE takes no new jobs; those it has are started and run to their end. */
+static bool refuses(const struct phx_re *re)
+{
+	return re->state == PHX_RE_STATE_SUSPENDED;
+}
+
+/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended, or was there since. */
+static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told, const struct phx_engine_node *before)
+{
+	if (told->state == PHX_ENGINE_NODE_CLOSED)
+		return told->ours && before && before->ours;
+	return refuses(re);
+}
+
+static int put_partitions(const struct phx_apply *a, struct phx_re *re)
+{
+	struct phx_list before = re->engine_partitions, now = { 0 };
+	struct phx_list *to = a->ev->whole ? &now : &before;
+	int r = 0;
+	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_partitions)
+	{
+		struct phx_engine_node p = *told;
+		p.ours = is_ours(re, told, phx_engine_there(&before, told->name));
+		r = r ? r : put(to, &p);
+	}
+	phx_list_fini(a->ev->whole ? &before : &now);
+	re->engine_partitions = *to;
+	return r;
+}
+
+int phx_engine_put(const struct phx_apply *a, struct phx_re *re)
+{
+	int r = put_partitions(a, re);
+	if (a->ev->whole)
+		re->engine_nodes.n = 0;
+	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_nodes)
+		r = r ? r : put(&re->engine_nodes, told);
+	return r;
+}
+
+void phx_engine_suspended(struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_engine_node, p, &re->engine_partitions)
+		p->ours = p->ours || p->state == PHX_ENGINE_NODE_OPEN;
+}
+
+bool phx_engine_refuses(const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_engine_node, p, &re->engine_partitions)
+		if (p->state == PHX_ENGINE_NODE_CLOSED && p->ours)
+			return true;
+	return false;
+}
+
+/* ---- what a node is to the engine ---- */
+
+bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n)
+{
+	return re->state != PHX_RE_STATE_DEACTIVATED && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
+	       !strcmp(n->pool, re->name) && !strcmp(n->role, re->agreement.role);
+}
+
+/* May jobs start there? Where one is told to go (kills: there are such), no other may come in its place. */
+static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n, bool kills)
+{
+	if (!phx_engine_serves(re, n) || !n->up || (n->share != PHX_SHARE_HELD && !n->pinned))
+		return false;
+	const struct phx_job *j = n->share_job && kills ? phx_state_job(s, n->share_job) : NULL;
+	return !j || !j->killing;
+}
+
+bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re)
+{
+	return j->engine_id[0] && j->state == PHX_JOB_RUNNING && !strcmp(j->re, re->name);
+}
+
+/* ---- orders ---- */
+
+static int add_order(struct phx_list *ret, enum phx_engine_act kind, const char *target)
+{
+	struct phx_engine_order *o = phx_list_push(ret, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->kind = (int)kind;
+	return PHX_STR_SET(o->target, target);
+}
+
+static bool kills_some(const struct phx_state *s, const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (phx_engine_runs(j, re) && j->killing)
+			return true;
+	return false;
+}
+
+static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum phx_engine_act kind, struct phx_list *ret)
+{
+	bool kills = kills_some(s, re);
+	int r = 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
+		if (!there || r < 0)
+			continue;
+		bool open = may_open(s, re, n, kills);
+		if (kind == PHX_ENGINE_CLOSE ? !open && there->state == PHX_ENGINE_NODE_OPEN :
+					       open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
+			r = add_order(ret, kind, n->name);
+	}
+	return r;
+}
+
+static int order_jobs(const struct phx_state *s, const struct phx_re *re, struct phx_list *ret)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (r == 0 && phx_engine_runs(j, re) && j->killing && !j->ending)
+			r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE, j->engine_id);
+	return r;
+}
+
+static int order_hurry(const struct phx_state *s, const struct phx_re *re, struct phx_list *ret)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (r == 0 && j->hurry && j->begin_ms && j->state == PHX_JOB_QUEUED && !strcmp(j->re, re->name))
+			r = add_order(ret, PHX_ENGINE_HURRY, j->engine_id);
+	return r;
+}
+
+static int order_partitions(const struct phx_re *re, struct phx_list *ret)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_engine_node, p, &re->engine_partitions)
+	{
+		bool closed = p->state == PHX_ENGINE_NODE_CLOSED;
+		if (r == 0 && refuses(re) && p->state == PHX_ENGINE_NODE_OPEN)
+			r = add_order(ret, PHX_ENGINE_REFUSE, p->name);
+		else if (r == 0 && !refuses(re) && closed && p->ours)
+			r = add_order(ret, PHX_ENGINE_ADMIT, p->name);
+	}
+	return r;
+}
+
+int phx_core_engine_orders(const struct phx_state *s, const char *name, struct phx_list *ret_orders)
+{
+	const struct phx_re *re = phx_state_re(s, name);
+	if (!re || !re->attached)
+		return -ENOENT;
+	if (re->trouble[0])
+		return 0;
+	int r = order_nodes(s, re, PHX_ENGINE_CLOSE, ret_orders);
+	r = r ? r : order_jobs(s, re, ret_orders);
+	r = r ? r : order_nodes(s, re, PHX_ENGINE_OPEN, ret_orders);
+	/* last: nothing relies on these */
+	r = r ? r : order_partitions(re, ret_orders);
+	return r ? r : order_hurry(s, re, ret_orders);
+}
