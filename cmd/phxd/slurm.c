@@ -145,11 +145,14 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 	struct phx_err err = { 0 };
 	take_orders(w, &orders);
 	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
+	{
+		phx_slurm_forget(&w->known, o);
 		if (phx_slurm_tell(slurm, o, &err) < 0) {
 			fprintf(stderr, "phxd: Slurm of RE %s: %s %s: %s\n", w->re, phx_enum_name(&phx_engine_act_names, o->kind),
 				o->target, err.text);
 			break;
 		}
+	}
 	return orders.n;
 }
 

@@ -213,7 +213,8 @@ extern const struct phx_record phx_order_record;
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 
 /** What the engine of an RE, not being ours, is to be told now, in this order: derived from what it last told of itself,
- * so that telling it twice does it once. Nothing while it does not answer. */
+ * so that telling it twice does it once. Nothing while it does not answer. Of the node or partition of an order, done or
+ * failed, the next re_queue event tells, changed or not. */
 enum phx_engine_act {
 	PHX_ENGINE_CLOSE,
 	PHX_ENGINE_OPEN,

@@ -10,7 +10,10 @@
  *   anything else                ──▶ admit
  *
  * A node is closed before its jobs are told to go, so that nothing else starts
- * on what comes free. What somebody else closed is left to him. Pure. */
+ * on what comes free. Orders take their time: what an engine last told of a node
+ * counts for its hand-over only if it was told after that began (sure), and
+ * whoever asks the engine tells anew of what it had an order for. What somebody
+ * else closed is left to him. Pure. */
 #include "core/internal.h"
 
 #include <errno.h>
@@ -38,7 +41,7 @@ static uint32_t place_of(const struct phx_list *list, const char *name, bool *re
 	return low;
 }
 
-const struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name)
+struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name)
 {
 	bool found;
 	uint32_t at = place_of(list, name, &found);
@@ -55,7 +58,9 @@ static int put(struct phx_list *list, const struct phx_engine_node *told)
 		struct phx_engine_node *items = list->items;
 		memmove(&items[at + 1], &items[at], (list->n - 1 - at) * sizeof(*items));
 	}
-	*PHX_LIST_AT(list, struct phx_engine_node, at) = *told;
+	struct phx_engine_node *n = PHX_LIST_AT(list, struct phx_engine_node, at);
+	*n = *told;
+	n->sure = true;
 	return 0;
 }
 
@@ -121,6 +126,18 @@ bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n)
 	       !strcmp(n->pool, re->name) && !strcmp(n->role, re->agreement.role);
 }
 
+bool phx_engine_may_start(const struct phx_engine_node *there)
+{
+	return there && (there->state == PHX_ENGINE_NODE_OPEN ||
+			 (there->state == PHX_ENGINE_NODE_CLOSED && there->ours && !there->sure));
+}
+
+/* It is closed, and yet closed again: it was to be opened a moment ago. */
+static bool is_doubtful(const struct phx_re *re, const struct phx_node *n, const struct phx_engine_node *there)
+{
+	return phx_node_step(n) && !strcmp(n->pool, re->name) && phx_engine_may_start(there);
+}
+
 /* May jobs start there? Where one is told to go (kills: there are such), no other may come in its place. */
 static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n, bool kills)
 {
@@ -164,7 +181,7 @@ static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum 
 		if (!there || r < 0)
 			continue;
 		bool open = may_open(s, re, n, kills);
-		if (kind == PHX_ENGINE_CLOSE ? !open && there->state == PHX_ENGINE_NODE_OPEN :
+		if (kind == PHX_ENGINE_CLOSE ? !open && (there->state == PHX_ENGINE_NODE_OPEN || is_doubtful(re, n, there)) :
 					       open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
 			r = add_order(ret, kind, n->name);
 	}

@@ -64,7 +64,15 @@ bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n)
 	if (j && phx_engine_runs(j, re))
 		send_away(a, re, j, n);
 	const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
-	return n->jobs_running || re->trouble[0] || (there && there->state == PHX_ENGINE_NODE_OPEN);
+	return n->jobs_running || re->trouble[0] || phx_engine_may_start(there);
+}
+
+void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	struct phx_engine_node *there = re ? phx_engine_there(&re->engine_nodes, n->name) : NULL;
+	if (there)
+		there->sure = false;
 }
 
 /* ---- its jobs ---- */

@@ -459,6 +459,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->reason[0] = '\0';
 	n->off_wanted = false;
 	a->out->changed = true;
+	phx_engine_doubt(a, n);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else

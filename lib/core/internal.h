@@ -161,6 +161,8 @@ bool phx_share_is_free(const struct phx_node *n);
 int phx_apply_re_queue(struct phx_apply *a);
 /** The engine of an RE may still have something on the node: what ends its service waits. Its jobs there are told to end. */
 bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
+/** The node is ordered away: what its engine said of it before does not count, since an order to open it may be on its way. */
+void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
 /** The RE that the node serves has an engine of its own: we start no job there. */
 bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n);
 /** The RE becomes active: until its engine has told of itself nothing is known of it. */
@@ -172,9 +174,11 @@ void phx_engine_end(struct phx_apply *a, struct phx_re *re);
 /** Nodes and partitions of the event become those of the RE. -ENOMEM. */
 int phx_engine_put(const struct phx_apply *a, struct phx_re *re);
 /** By name in a list of struct phx_engine_node; borrowed, NULL. */
-const struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
+struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
 /** The node serves the RE, and nobody takes it away. */
 bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n);
+/** It may start jobs there, as far as is known. */
+bool phx_engine_may_start(const struct phx_engine_node *there);
 /** The job runs in the engine of the RE. */
 bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
 /** The RE is suspended from now on: what is open there we may close. */

@@ -69,6 +69,7 @@ static const struct phx_field engine_node_fields[] = {
 	PHX_STR(struct phx_engine_node, name),
 	PHX_ENUM(struct phx_engine_node, state, &phx_engine_node_state_names),
 	PHX_BOOL(struct phx_engine_node, ours),
+	PHX_BOOL(struct phx_engine_node, sure),
 };
 const struct phx_record phx_engine_node_record = PHX_RECORD("node", struct phx_engine_node, engine_node_fields);
 

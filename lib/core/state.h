@@ -63,6 +63,7 @@ struct phx_engine_node {
 	char name[PHX_NAME_MAX];
 	int state; /* enum phx_engine_node_state */
 	bool ours; /* CLOSED: by us, so that we may open it; an OPEN partition: we may have told it to close */
+	bool sure; /* told so since its node was last ordered away: what we said before has been done */
 };
 extern const struct phx_record phx_engine_node_record;
 

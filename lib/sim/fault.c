@@ -175,6 +175,7 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m, const 
 	case WHAT_LOAD:
 	case WHAT_FAULT:
 	case WHAT_HEAL:
+	case WHAT_ENGINE:
 	case WHAT_COUNT_:
 		return;
 	}
@@ -218,6 +219,9 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 	case WHAT_HEAL:
 		phx_fault_link(f, m);
 		return;
+	case WHAT_ENGINE:
+		phx_fault_engine(f, it->gen, it->a);
+		return;
 	case WHAT_STAGE:
 	case WHAT_ENROL:
 	case WHAT_HELLO:
@@ -259,6 +263,7 @@ static void plan_sources(struct fault_sim *f)
 	}
 	for (uint32_t i = 0; i < f->n; i++)
 		phx_fault_power_on(f, &f->m[i]);
+	phx_fault_engine_begin(f);
 }
 
 /* Until nothing is under way any more, twice in a row, or for the time that everything may take. Between two looks
@@ -326,6 +331,7 @@ static void finish(struct fault_sim *f)
 	phx_fault_queue_fini(&f->q);
 	phx_list_fini(&f->messages);
 	phx_list_fini(&f->lates);
+	phx_list_fini(&f->engine.orders);
 	free(f->m);
 	free(f->notes);
 }

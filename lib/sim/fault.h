@@ -27,6 +27,7 @@ struct phx_sim_faults_options {
 	uint32_t rate_percent; /* of the usual rate of faults; 0 = 100 */
 	uint32_t only;	       /* number of the only fault injected; 0 = all */
 	bool res;	       /* runtime environments too: a coordinated pair and one alone */
+	bool foreign;	       /* with res: the batch RE of the pair has an engine of its own, a fake of Slurm with its faults */
 	uint32_t events_kept;  /* lines of the event list; 0 = 200 */
 	uint32_t whole_every;  /* events between two checks of everything (what an event touches is always checked); 0 = 256 */
 };

@@ -355,6 +355,7 @@ static void begin(struct fault_sim *f, struct fault_machine *m, const struct fau
 	m->asked = 0;
 	m->busy = true;
 	phx_fault_check_destroys(f, m, t);
+	phx_fault_engine_taken(f, m, t);
 	if (f->now < m->hang_next) {
 		m->hang_next = 0;
 		m->hung = true;
@@ -462,6 +463,7 @@ void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t j
 		phx_fault_send_job(f, m, job, 126);
 		return;
 	}
+	phx_fault_engine_started(f, m);
 	free_part->job = job;
 	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen, job);
 }

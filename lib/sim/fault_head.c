@@ -279,6 +279,7 @@ void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms)
 	phx_fault_note(f, -1, "phxd dies, for %lld ms", (long long)down_ms);
 	phx_fault_cause(f, NULL);
 	phx_fault_drivers_drop(f);
+	phx_fault_engine_head_died(f);
 	for (uint32_t i = 0; i < f->n; i++)
 		phx_fault_link(f, &f->m[i]);
 	phx_fault_later(f, down_ms, WHAT_HEAD_UP, 0, h->incarnation, 0);

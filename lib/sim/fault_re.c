@@ -47,6 +47,8 @@ static void create(struct fault_sim *f, const struct site_re *r)
 	a->lower = lower_of(f, r);
 	a->upper = r->model == PHX_POLICY_fb ? a->lower : 0;
 	a->lease_s = 600;
+	if (f->o.foreign && r == &res[0])
+		a->engine = PHX_RE_ENGINE_SLURM;
 	a->setup = f->pool_setup[r->pool];
 	if (phx_fault_submit(f, &ev, NULL) == -EINVAL)
 		phx_fault_violated(f, "model", "the agreement of RE %s is refused", a->name);
@@ -81,10 +83,14 @@ void phx_fault_re_job(struct fault_sim *f)
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
 	struct phx_word *w = phx_list_push(&ev.argv, sizeof(*w));
 	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
-	phx_str_copy(ev.re, sizeof(ev.re), name_of(&res[phx_fault_chance(f, 700) ? 0 : 2]));
+	bool paired = phx_fault_chance(f, 700);
+	phx_str_copy(ev.re, sizeof(ev.re), name_of(&res[paired ? 0 : 2]));
 	if (w)
 		PHX_STR_SET(w->text, "true");
-	phx_fault_submit(f, &ev, NULL);
+	if (f->o.foreign && paired)
+		phx_fault_engine_submit(f, ev.job_nodes);
+	else
+		phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
 }
 

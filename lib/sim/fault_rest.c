@@ -51,6 +51,7 @@ void phx_fault_calm(struct fault_sim *f)
 	if (!f->head.up)
 		phx_fault_head_up(f);
 	end_jobs(f);
+	phx_fault_engine_calm(f);
 	phx_fault_head_plan_tick(f);
 }
 
@@ -224,4 +225,5 @@ void phx_fault_check_rest(struct fault_sim *f)
 	for (uint32_t i = 0; i < f->n; i++)
 		check_node(f, &f->m[i]);
 	check_keys(f);
+	phx_fault_engine_check_rest(f);
 }

@@ -6,6 +6,7 @@
  *                     ├▶ fault_agent (steps, jobs)     ├─▶ fault_head: submit ─▶ core_apply ─▶ commit ─▶ actions
  *                     ├▶ fault_net (link, messages)    │        │
  *                     ├▶ fault_load (orders, jobs)     │        └─▶ fault_check, after every event
+ *                     ├▶ fault_foreign (an engine)     │
  *                     └▶ fault_inject (fault.def)      ┘
  *
  * What the observer knows of a machine is kept in the machine, never in core state. */
@@ -25,6 +26,8 @@ enum {
 	FAULT_DONE = 16,  /* results an agent remembers */
 	FAULT_PARTS = 4,  /* of jobs on one machine */
 	FAULT_POWER = 8,  /* operations that wait for one BMC */
+	FAULT_ENGINE_JOBS = 48,
+	FAULT_ENGINE_HOSTS = 4,
 	FAULT_ROLES = 8,
 	FAULT_PUT_POOLS = 8,  /* pools of the site; behind them those of REs */
 	FAULT_POOLS = 11,
@@ -54,6 +57,7 @@ enum fault_what {
 	WHAT_LOAD,	/* a: row of the table of loads */
 	WHAT_FAULT,	/* a: row of fault.def */
 	WHAT_HEAL,	/* a cut line is whole again */
+	WHAT_ENGINE,	/* a: what the engine that is not ours, or who asks it, does next */
 	WHAT_COUNT_
 };
 
@@ -206,6 +210,10 @@ struct fault_machine {
 	/* faults */
 	int64_t lose_answers_until;
 	int64_t loop_until; /* restarts from the network until then */
+	/* in the engine that is not ours: it may start no jobs there; and as that was saved, asked for, told */
+	bool engine_closed, engine_saved, engine_asked, engine_told;
+	bool engine_news; /* there was an order for it: it is told of anew */
+	int64_t engine_waits; /* since when its hand-over waits for that engine */
 	struct fault_seen seen;
 };
 
@@ -249,6 +257,35 @@ struct fault_head {
 	struct phx_list key_ops; /* struct fault_key_op */
 };
 
+/* ---- an engine that is not ours (fault_foreign.c) ---- */
+
+struct fault_engine_job {
+	uint32_t id; /* 0: there is none */
+	int state;   /* enum phx_engine_job_state */
+	uint32_t nodes, restarts;
+	bool no_requeue, cancelled;
+	bool for_head; /* its run was ended because the head wanted that */
+	int64_t submitted, started, ends;
+	int64_t begin, since; /* waits until then; since when */
+	uint16_t on[FAULT_ENGINE_HOSTS];
+	uint32_t on_gen[FAULT_ENGINE_HOSTS]; /* the machines' boots */
+	uint32_t n_on;
+};
+
+struct fault_engine {
+	struct fault_engine_job jobs[FAULT_ENGINE_JOBS];
+	uint32_t last_id;
+	bool refuses; /* new jobs */
+	int64_t silent_until, well_since;
+	bool starts_anew; /* when it answers again */
+	/* who asks it for the head */
+	uint32_t gen;
+	bool told, troubled, news, asked_refuses, told_refuses;
+	struct fault_engine_job asked[FAULT_ENGINE_JOBS], known[FAULT_ENGINE_JOBS];
+	struct phx_list orders; /* struct phx_engine_order */
+	uint32_t obeyed;
+};
+
 /* ---- messages ---- */
 
 struct fault_message {
@@ -288,6 +325,7 @@ struct fault_sim {
 	bool calm;	  /* faults and orders have stopped */
 	struct fault_queue q;
 	struct fault_head head;
+	struct fault_engine engine;
 	struct fault_machine *m;
 	uint32_t n;
 	struct phx_list messages; /* struct fault_message */
@@ -427,6 +465,19 @@ void phx_fault_re_use(struct fault_sim *f);
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
+
+/* fault_foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that option */
+void phx_fault_engine_begin(struct fault_sim *f);
+void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
+void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
+void phx_fault_engine_head_died(struct fault_sim *f);
+/** It answers, and its jobs are cancelled. */
+void phx_fault_engine_calm(struct fault_sim *f);
+/** An agent begins a step: no node is taken from under a job of the engine, or while that may start more. */
+void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m, const struct fault_task *t);
+/** An agent is told to start a part of a job of ours: not where that engine starts jobs. */
+void phx_fault_engine_started(struct fault_sim *f, const struct fault_machine *m);
+void phx_fault_engine_check_rest(struct fault_sim *f);
 
 /* fault_inject.c */
 extern void (*const phx_fault_injections[])(struct fault_sim *f);

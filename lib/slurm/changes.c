@@ -70,6 +70,33 @@ static int node_changes(const struct phx_list *known, const struct phx_list *now
 	return r;
 }
 
+static void forget(struct phx_list *nodes, const char *name)
+{
+	for (uint32_t i = 0; i < nodes->n; i++)
+		if (!strcmp(PHX_LIST_AT(nodes, struct phx_engine_node, i)->name, name)) {
+			phx_list_remove(nodes, sizeof(struct phx_engine_node), i);
+			return;
+		}
+}
+
+void phx_slurm_forget(struct phx_slurm_report *known, const struct phx_engine_order *order)
+{
+	switch ((enum phx_engine_act)order->kind) {
+	case PHX_ENGINE_CLOSE:
+	case PHX_ENGINE_OPEN:
+		forget(&known->nodes, order->target);
+		return;
+	case PHX_ENGINE_REFUSE:
+	case PHX_ENGINE_ADMIT:
+		forget(&known->partitions, order->target);
+		return;
+	case PHX_ENGINE_REQUEUE:
+	case PHX_ENGINE_CANCEL:
+	case PHX_ENGINE_HURRY:
+		return;
+	}
+}
+
 int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now, struct phx_event *ret)
 {
 	static const struct phx_slurm_report nothing = { 0 };

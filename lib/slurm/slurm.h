@@ -38,6 +38,9 @@ int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, str
 /** Carry out one order. -EIO with what Slurm said: it may have been done already, or be too late; the next report tells. */
 int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *order, struct phx_err *err);
 
+/** There was an order for it: the next report counts as news, whatever it says of that node or partition. */
+void phx_slurm_forget(struct phx_slurm_report *known, const struct phx_engine_order *order);
+
 /** What differs between two reports, as a re_queue event: jobs, nodes and partitions that are new or other ones, jobs that are
  * gone as DONE. `known` NULL: all of it, as a whole. ret is zeroed; phx_event_fini(). -ENOMEM. */
 int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now, struct phx_event *ret);

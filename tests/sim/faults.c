@@ -4,7 +4,7 @@
  *   faults                       what make check runs
  *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not hold
  *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
- * with "re" before them: runtime environments too; with "only N": no fault but number N of the table, often */
+ * with "re" before them: runtime environments too; "foreign": those, and the jobs of one are started by a fake of Slurm; with "only N": no fault but number N of the table, often */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -83,11 +83,13 @@ struct sum {
 	bool ok;
 };
 
-/* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same faults. */
+/* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same faults; every eighth
+ * with an engine that is not ours. */
 static void batch(uint64_t first, struct sum *s)
 {
 	bool ok = true;
-	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3 };
+	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3,
+					    .foreign = first / BATCH % 8 == 7 };
 	double t = cpu_seconds();
 	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
 		struct phx_sim_faults_result r;
@@ -103,7 +105,9 @@ static void batch(uint64_t first, struct sum *s)
 	s->seconds += cpu_seconds() - t;
 	s->ok = s->ok && ok;
 	printf("%s seeds %llu to %llu%s\n", ok ? "ok" : "not ok", (unsigned long long)first,
-	       (unsigned long long)first + BATCH - 1, o.res ? ", with runtime environments" : "");
+	       (unsigned long long)first + BATCH - 1, o.foreign ? ", with runtime environments, one with a fake of Slurm" :
+	       o.res     ? ", with runtime environments" :
+			   "");
 	fflush(stdout);
 }
 
@@ -193,8 +197,9 @@ int main(int argc, char **argv)
 	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES };
 	if (argc < 2)
 		return all();
-	if (!strcmp(argv[1], "re") && argc > 2) {
+	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "foreign")) && argc > 2) {
 		o.res = true;
+		o.foreign = argv[1][0] == 'f';
 		argv++;
 		argc--;
 	}

@@ -7,6 +7,7 @@ id nobody >/dev/null 2>&1 || { echo "ok exchange # SKIP there is no user nobody"
 ENGINE='engine = "builtin";'
 engine_script() { echo 'exec sleep 100000'; }
 engine_submit() { phx job submit --re queue --user nobody -n "$1" -- "${@:2}"; }
+engine_ends() { cat "$1"; }
 engine_state() { :; }
 phx_id() { echo "$1"; }
 

@@ -16,6 +16,8 @@ ENGINE="engine = \"slurm\"; slurm_conf = \"$SLURM/slurm.conf\";"
 engine_script() { slurmd_script; }
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -C / SLURM_CONF="$SLURM_CONF" "$@"; }
 engine_submit() { as_user sbatch --parsable -N "$1" -o /dev/null --wrap "${*:2}"; }
+# a slurmctld that is killed may have forgotten that a job began anew, and lets it run once more after its end
+engine_ends() { sort -u "$1"; }
 engine_state() {
 	squeue -t all -o "%i %T %r %N %S"
 	sinfo -h -N -o "%N %T %P %a %E"
