@@ -340,9 +340,11 @@ static void make_event(const struct fault_sim *f, struct phx_event *ev)
 {
 	const struct fault_engine *e = &f->engine;
 	ev->whole = !e->told;
-	for (uint32_t i = 0; i < f->n; i++)
-		if (ev->whole || f->m[i].engine_news || f->m[i].engine_asked != f->m[i].engine_told)
-			add_node(&ev->engine_nodes, f->m[i].node, f->m[i].engine_asked);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct fault_machine *m = &f->m[i];
+		if (ev->whole || m->engine_news || m->engine_asked != m->engine_told || strcmp(m->engine_name, m->node))
+			add_node(&ev->engine_nodes, m->node, m->engine_asked);
+	}
 	if (ev->whole || e->news || e->asked_refuses != e->told_refuses)
 		add_node(&ev->engine_partitions, "long", e->asked_refuses);
 	for (uint32_t i = 0; i < FAULT_ENGINE_JOBS; i++) {
@@ -364,6 +366,7 @@ static void remember(struct fault_sim *f, bool told)
 	for (uint32_t i = 0; i < f->n; i++) {
 		f->m[i].engine_told = f->m[i].engine_asked;
 		f->m[i].engine_news = false;
+		PHX_STR_SET(f->m[i].engine_name, f->m[i].node);
 	}
 }
 

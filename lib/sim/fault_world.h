@@ -213,6 +213,7 @@ struct fault_machine {
 	/* in the engine that is not ours: it may start no jobs there; and as that was saved, asked for, told */
 	bool engine_closed, engine_saved, engine_asked, engine_told;
 	bool engine_news; /* there was an order for it: it is told of anew */
+	char engine_name[PHX_NAME_MAX]; /* by which it was told of */
 	int64_t engine_waits; /* since when its hand-over waits for that engine */
 	struct fault_seen seen;
 };

@@ -74,7 +74,8 @@ slurmctld_kill() {
 	CTLD=
 }
 
-# What lies before Slurm's own scontrol on the PATH of who orders: at the moment that slurm_dies names, slurmctld dies.
+# What lies before Slurm's own scontrol on the PATH of who orders: at the moment that slurm_dies names, slurmctld dies. After a
+# requeue when that is written down, which takes it some seconds: one that dies before has the job end as killed, for good.
 slurm_moments() {
 	local real
 	real=$(command -v scontrol) && mkdir -p "$SLURM/bin" || return 1
@@ -85,10 +86,12 @@ slurm_moments() {
 		"update nodename="*" state=drain "*) what=drain ;;
 		"update nodename="*" state=resume") what=resume ;;
 		esac
+		written() { for i in 1 2 3 4 5 6 7 8; do [ $SLURM/state/job_state -nt $SLURM/moment ] && return; sleep 1; done; }
 		dies() { [ "\$(cat $SLURM/moment 2>/dev/null)" = "\$1" ] && rm $SLURM/moment && kill -9 "\$(cat $SLURM/ctld.pid)"; }
 		dies "before \$what"
 		$real "\$@"
 		status=\$?
+		[ "\$what" != requeue ] || [ ! -e $SLURM/moment ] || { touch $SLURM/moment; written; }
 		dies "after \$what"
 		exit \$status
 	END
