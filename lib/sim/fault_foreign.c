@@ -177,7 +177,8 @@ static void have_trouble(struct fault_sim *f)
 static bool waits_for_it(const struct phx_node *n)
 {
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
-	return step && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !strcmp(n->pool, the_re);
+	/* one that is not heard waits for itself */
+	return step && n->up && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !strcmp(n->pool, the_re);
 }
 
 static int64_t latest(int64_t a, int64_t b)
