@@ -155,11 +155,14 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 }
 
 /* What the agent has done with the role counts at once: its next beat says the same, and balancers need not wait for it. */
-static void role_effects(struct phx_node *n, const struct phx_step *step)
+static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
+	const struct phx_role *role = phx_state_role(a->s, step->role);
 	n->healthy = step->kind == PHX_STEP_health;
-	if (step->kind == PHX_STEP_health)
-		PHX_STR_SET(n->actual_role, step->role);
+	if (step->kind == PHX_STEP_health && role) {
+		PHX_STR_SET(n->actual_role, role->name);
+		phx_role_identity(role, n->actual_identity, sizeof(n->actual_identity));
+	}
 	if (step->kind == PHX_STEP_leave)
 		n->actual_role[0] = n->actual_identity[0] = '\0';
 }
@@ -171,7 +174,7 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 	else if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
 		image_effects(a, n, step);
 	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave || step->kind == PHX_STEP_health)
-		role_effects(n, step);
+		role_effects(a, n, step);
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
