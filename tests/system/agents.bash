@@ -34,9 +34,10 @@ check() {
 phx() { "$BUILD/bin/phx" "$@"; }
 api() { curl -sS -m 20 --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }
 
-# until SECONDS COMMAND...: true as soon as it succeeds
+# until_true SECONDS COMMAND...: true as soon as it succeeds. The seconds are those of a quiet machine; a busy one has
+# four times as many.
 until_true() {
-	local end=$(($(date +%s) + $1))
+	local end=$(($(date +%s) + ($1 < 60 ? 4 * $1 : $1)))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		[ "$(date +%s)" -lt "$end" ] || return 1

@@ -32,8 +32,9 @@ check() {
 		at c ip neigh
 	fi
 }
+# as that of agents.bash
 until_true() {
-	local end=$(($(date +%s) + $1))
+	local end=$(($(date +%s) + ($1 < 60 ? 4 * $1 : $1)))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		[ "$(date +%s)" -lt "$end" ] || return 1
