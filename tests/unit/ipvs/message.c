@@ -232,8 +232,10 @@ static void host_addresses_come_and_go(void **state)
 	phx_err_clear(&err);
 	assert_int_equal(phx_ipvs_address_add("none0", "10.77.0.250", &err), -ENODEV);
 	assert_string_equal(err.text, "there is no network interface 'none0'");
-	assert_int_equal(phx_ipvs_address_announce("none0", "10.77.0.250", NULL), -ENODEV);
-	assert_int_equal(phx_ipvs_address_announce("lo", "10.77.0", NULL), -EINVAL);
+	struct phx_ipvs_watch *watch = NULL;
+	assert_int_equal(phx_ipvs_watch_open("none0", "10.77.0.250", &watch, NULL), -ENODEV);
+	assert_int_equal(phx_ipvs_watch_open("lo", "10.77.0", &watch, NULL), -EINVAL);
+	assert_null(watch);
 }
 
 /* Where the kernel has it, the real thing; elsewhere a clear word. The lab's test has a kernel that has it. */
