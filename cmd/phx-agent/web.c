@@ -36,6 +36,15 @@ int web_new(bool touch, struct web **ret)
 	return 0;
 }
 
+void web_free(struct web *w)
+{
+	if (!w)
+		return;
+	vip_free(w->vips);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
 int web_sysctl(const char *name, const char *value, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("/proc/sys/%s", name);

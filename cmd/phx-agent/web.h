@@ -11,6 +11,8 @@ struct web;
 
 /** `touch`: may the machine's addresses, settings and balancer be changed. */
 int web_new(bool touch, struct web **ret);
+/** What is in force stays so. NULL is fine. */
+void web_free(struct web *w);
 
 /* ---- web.c: an instance ---- */
 

@@ -100,7 +100,7 @@ static void test_nothing_is_touched(void **state)
 	assert_int_equal(director_clear(w, &err), 0);
 	assert_int_equal(director_id(w), 0);
 	phx_web_table_fini(&t);
-	free(w);
+	web_free(w);
 }
 
 int main(void)

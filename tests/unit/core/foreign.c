@@ -403,6 +403,7 @@ static void test_jobs_are_ended_by_their_engine_alone(void **state)
 	assert_int_equal(world_apply(w, &submit, NULL), -EOPNOTSUPP);
 	world_orders(w, node, &orders);
 	assert_int_equal(orders.n, 0);
+	phx_list_fini(&orders);
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	tick(w, 3600 * 1000);
 	assert_int_equal(seen(w, id)->state, PHX_JOB_RUNNING); /* its agent is silent: Slurm says how the job is */
