@@ -7,9 +7,11 @@
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
 #   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases
+#   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
 #   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
+#   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
@@ -120,6 +122,7 @@ deps:
 -include tests/fuzz/fuzz.mk
 -include tests/bench/bench.mk
 -include tests/sim/sim.mk
+-include tests/mutants/mutants.mk
 
 # ---- tests ----
 
@@ -135,13 +138,19 @@ check-size:
 
 check: deps
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images tests/run tests/check-layers tests/check-pure tests/check-size tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 
 # the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh
+
+# an image of another Debian release, made with the machine's mirror, imported, deployed; four minutes
+.PHONY: check-import
+check-import: deps
+	$(Q)$(MAKE) all agent-bundle images
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/import.sh
 
 # a balancer and two web nodes: nodes leave and die under load; five minutes
 .PHONY: check-web
@@ -190,6 +199,7 @@ bench: deps
 MAN_SRC := $(wildcard cmd/*/*.scd etc/*.scd)
 MAN := $(addprefix $(BUILD)/man/,$(notdir $(MAN_SRC:.scd=)))
 .PHONY: man install
+all: man
 man: $(MAN)
 vpath %.scd $(sort $(dir $(MAN_SRC)))
 $(BUILD)/man/%: %.scd
@@ -211,6 +221,7 @@ install: all man
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/re etc/re/*.conf etc/re/*.xml
 	test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/phoenix.conf || \
 		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix etc/phoenix.conf
+	install -d -m 755 $(DESTDIR)$(SYSCONFDIR)/phoenix/slurm
 	for role in roles/*.conf; do test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/$$role || \
 		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix/roles $$role || exit 1; done
 

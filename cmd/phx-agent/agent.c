@@ -56,13 +56,21 @@ void agent_set_trouble(struct agent *a, const char *text)
 	pthread_mutex_unlock(&a->lock);
 }
 
+static uint32_t all_cpus_milli(struct agent *a)
+{
+	pthread_mutex_lock(&a->lock);
+	uint32_t cpus = a->facts.cpus;
+	pthread_mutex_unlock(&a->lock);
+	return 1000 * (cpus ? cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err)
 {
-	if (!role->web.cpu_milli || web_measures(a->web))
+	if (!role->services.n || web_measures(a->web))
 		return 0;
 	int r = services_limit(a->services, err);
 	if (r == 0)
-		web_measure(a->web, role);
+		web_measure(a->web, role->web.cpu_milli ? role->web.cpu_milli : all_cpus_milli(a));
 	return r;
 }
 
@@ -112,10 +120,10 @@ static void job_ended(void *arg, const struct job_end *end)
 {
 	struct agent *a = arg;
 	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:s}", "kind", "job", "id", (json_int_t)end->run.id, "run",
+		json_pack("{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:I,s:s,s:s}", "kind", "job", "id", (json_int_t)end->run.id, "run",
 			  (json_int_t)end->run.run, "epoch", 0, "result", (json_int_t)end->status, "forced",
 			  end->forced, "cpu_ms", (json_int_t)end->cpu_ms, "memory_peak_bytes",
-			  (json_int_t)end->memory_peak_bytes, "text", end->text);
+			  (json_int_t)end->memory_peak_bytes, "output_cut_bytes", (json_int_t)end->output_cut_bytes, "text", end->text, "ended_by", phx_enum_name(&phx_job_ended_by_names, end->ended_by));
 	struct outbox_subject about = {true, end->run.id, end->run.run};
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result", (unsigned long long)end->run.id);
@@ -133,13 +141,15 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
-	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.whole_machine && a->cfg.job_scopes,
+	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.hosts_file,
+				   a->cfg.whole_machine && a->cfg.job_scopes,
 				   job_ended, a, agent_client};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(agent_client, a, &a->outbox, err);
+	r = r ? r : logs_new(a->services, agent_client, a, &a->logs, err);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = stock_new(&a->cfg, agent_client, a, &a->stock, err);

@@ -18,6 +18,7 @@
 #include "phx-agent/health.h"
 #include "phx-agent/jobs.h"
 #include "phx-agent/journal.h"
+#include "phx-agent/logs.h"
 #include "phx-agent/outbox.h"
 #include "phx-agent/service.h"
 #include "phx-agent/stock.h"
@@ -35,6 +36,7 @@ struct agent {
 	struct web *web;
 	struct outbox *outbox;
 	struct stock *stock;
+	struct logs *logs;
 	struct worker *worker;
 	pthread_t link;
 	atomic_bool stop;
@@ -71,7 +73,8 @@ void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
 /** What keeps this node from its system, told with each beat; NULL = nothing. */
 void agent_set_trouble(struct agent *a, const char *text);
 
-/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli), and it is measured. */
+/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli), and what they use of it
+ * (without one: of all CPUs of the node) is measured. Again, or without services: nothing. */
 int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
 
 /** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when not. */

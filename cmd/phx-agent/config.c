@@ -35,6 +35,7 @@ static const struct key {
 	KEY(ca, KEY_PATH, "/etc/phoenix/ca.pem"),
 	KEY(site_pub, KEY_PATH, "/etc/phoenix/site.pub"),
 	KEY(token_file, KEY_PATH, "/etc/phoenix/token"),
+	KEY(hosts_file, KEY_PATH, "/etc/hosts"),
 	KEY(supervisor, KEY_SUPERVISOR, NULL),
 	KEY(job_scopes, KEY_YES, NULL),
 #undef KEY

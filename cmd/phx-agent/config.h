@@ -24,6 +24,7 @@ struct agent_config {
 	char ca[AGENT_PATH_MAX];
 	char site_pub[AGENT_PATH_MAX];
 	char token_file[AGENT_PATH_MAX]; /* may be absent */
+	char hosts_file[AGENT_PATH_MAX]; /* where programs look names up: nodes of running jobs are put there */
 	char fact_root[AGENT_PATH_MAX];  /* read facts below this directory */
 	char facts_file[AGENT_PATH_MAX]; /* or take them from this JSON file */
 	char boot_id[40];                /* "" = the kernel's */

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "phx-agent/log.h"
+#include "pki/pki.h"
 
 enum { TIMEOUT_MS = 10000, WAIT_FIRST_MS = 500, WAIT_MAX_MS = 2000, REFUSED_WAIT_MS = 10000, PEM_MAX = 65536 };
 
@@ -87,6 +88,20 @@ static int enrol_client(const struct agent *a, struct phx_http_client **ret, str
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
+/* Is it one that we can show the head: ours, a node's, by the CA that we believe? */
+static int check_certificate(const struct agent *a, const char *cert, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *key_path = state_path(a, "agent.key");
+	PHX_AUTO_FREE char *key = NULL;
+	PHX_AUTO_FREE char *ca = NULL;
+	int r = key_path ? phx_file_read(key_path, PEM_MAX, &key, NULL, err) : -ENOMEM;
+	r = r ? r : phx_file_read(a->cfg.ca, PEM_MAX, &ca, NULL, err);
+	r = r ? r : phx_cert_check(cert, PHX_CERT_NODE, key, ca, err);
+	if (key)
+		explicit_bzero(key, strlen(key));
+	return r;
+}
+
 static int take_certificate(struct agent *a, const struct phx_http_response *response, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
@@ -94,6 +109,8 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 	const char *cert = phx_json_str(answer, "cert", "");
 	if (r == 0 && !cert[0])
 		r = phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
+	if (r == 0 && check_certificate(a, cert, err) < 0)
+		r = phx_err_prefix(err, -EBADMSG, "enrol: the certificate that was given cannot be used");
 	if (r == 0)
 		r = write_state(a, "agent.pem", cert, err);
 	if (r < 0)
@@ -103,7 +120,7 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 	return 0;
 }
 
-/* 0 certified; -EAGAIN wait; -EPERM refused; others: trouble. */
+/* 0 certified; -EAGAIN wait; -EPERM refused; -EBADMSG what was given is no use; others: trouble. */
 static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *body = make_body(a, csr);
@@ -122,6 +139,11 @@ static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 	return r;
 }
 
+static uint32_t next_wait(uint32_t wait_ms, uint32_t max_ms)
+{
+	return wait_ms * 3 / 2 > max_ms ? max_ms : wait_ms * 3 / 2;
+}
+
 static int ask_until_certified(struct agent *a, const char *csr)
 {
 	struct phx_http_client *c = NULL;
@@ -138,10 +160,23 @@ static int ask_until_certified(struct agent *a, const char *csr)
 			agent_log("%s", err.text);
 		last = err;
 		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
-		wait_ms = wait_ms * 3 / 2 > WAIT_MAX_MS ? WAIT_MAX_MS : wait_ms * 3 / 2;
+		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
 	}
 	phx_http_client_free(c);
 	return r == 0 ? 0 : -ECANCELED;
+}
+
+/* One that is kept and cannot be used would be shown for ever: it is asked for anew. */
+static bool has_certificate(const struct agent *a, const char *path)
+{
+	PHX_AUTO_FREE char *pem = NULL;
+	struct phx_err err = {0};
+	int r = phx_file_read(path, PEM_MAX, &pem, NULL, NULL);
+	if (r == 0 && check_certificate(a, pem, &err) == 0)
+		return true;
+	if (r == 0)
+		agent_log("%s: %s; another is asked for", path, err.text);
+	return false;
 }
 
 int enrol(struct agent *a, struct phx_err *err)
@@ -151,7 +186,7 @@ int enrol(struct agent *a, struct phx_err *err)
 	PHX_AUTO_FREE char *csr = NULL;
 	if (!key || !cert)
 		return -ENOMEM;
-	if (access(key, R_OK) == 0 && access(cert, R_OK) == 0)
+	if (access(key, R_OK) == 0 && has_certificate(a, cert))
 		return 0;
 	int r = make_request(a, &csr, err);
 	return r ? r : ask_until_certified(a, csr);

@@ -21,6 +21,23 @@ static void add_word(struct job_env *e, const char *name, const char *value)
 	phx_buf_add(&e->words, "", 1);
 }
 
+/* Has the user of the job set `name` (or "name=...") himself, in word number `from` or later? */
+static bool is_set(const struct phx_job *job, uint32_t from, const char *name)
+{
+	size_t n = strcspn(name, "=");
+	for (uint32_t i = from; i < job->env.n; i++)
+		if (!strncmp(phx_text_at(&job->env, i), name, n) && phx_text_at(&job->env, i)[n] == '=')
+			return true;
+	return false;
+}
+
+/* What is ours unless he has. */
+static void add_default(struct job_env *e, const struct phx_job *job, const char *name, const char *value)
+{
+	if (!is_set(job, 0, name))
+		add_word(e, name, value);
+}
+
 static void add_number(struct job_env *e, const char *name, uint64_t value)
 {
 	char text[24];
@@ -49,9 +66,9 @@ static void add_user(struct job_env *e, const struct phx_job *job)
 	struct passwd pw, *found = NULL;
 	char buf[4096];
 	bool known = getpwuid_r(job->uid, &pw, buf, sizeof(buf), &found) == 0 && found;
-	add_word(e, "HOME", known ? pw.pw_dir : "/tmp");
-	add_word(e, "USER", known ? pw.pw_name : job->user);
-	add_word(e, "LOGNAME", known ? pw.pw_name : job->user);
+	add_default(e, job, "HOME", known ? pw.pw_dir : "/tmp");
+	add_default(e, job, "USER", known ? pw.pw_name : job->user);
+	add_default(e, job, "LOGNAME", known ? pw.pw_name : job->user);
 }
 
 static int rank_of(const struct phx_job *job, const char *node)
@@ -60,6 +77,20 @@ static int rank_of(const struct phx_job *job, const char *node)
 		if (phx_str_eq(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node, node))
 			return (int)i;
 	return -EINVAL;
+}
+
+static int make_list(struct job_env *e)
+{
+	size_t n = 0;
+	for (const char *p = e->words.data; !e->words.failed && p < e->words.data + e->words.n; p += strlen(p) + 1)
+		n++;
+	e->list = e->words.failed ? NULL : calloc(n + 1, sizeof(*e->list));
+	if (!e->list)
+		return -ENOMEM;
+	n = 0;
+	for (char *p = e->words.data; p < e->words.data + e->words.n; p += strlen(p) + 1)
+		e->list[n++] = p;
+	return 0;
 }
 
 int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir, struct job_env *ret,
@@ -74,26 +105,30 @@ int job_env_make(const struct phx_job *job, const char *node, const char *file, 
 	r = r ? r : phx_file_write(file, lines, strlen(lines), 0644, err);
 	if (r < 0)
 		return r;
-	add_word(ret, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	add_default(ret, job, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	add_user(ret, job);
 	add_number(ret, "PHX_JOB_ID", job->id);
 	add_number(ret, "PHX_JOB_RUN", job->kills);
 	add_number(ret, "PHX_JOB_RANK", (uint64_t)rank);
 	add_word(ret, "PHX_JOB_NODES", folded);
 	add_word(ret, "PHX_JOB_DIR", dir);
+	if (job->array) {
+		add_number(ret, "PHX_ARRAY_JOB", job->array);
+		add_number(ret, "PHX_ARRAY_INDEX", job->array_index);
+	}
 	if (job->re[0])
 		add_word(ret, "PHX_JOB_RE", job->re);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(hostfile_names); i++)
-		add_word(ret, hostfile_names[i], file);
-	if (ret->words.failed)
-		return -ENOMEM;
-	size_t n = 0;
-	for (char *p = ret->words.data; p < ret->words.data + ret->words.n; p += strlen(p) + 1)
-		ret->list[n++] = p;
-	return 0;
+		add_default(ret, job, hostfile_names[i], file);
+	for (uint32_t i = 0; i < job->env.n; i++)
+		if (!is_set(job, i + 1, phx_text_at(&job->env, i)))
+			phx_buf_add(&ret->words, phx_text_at(&job->env, i), strlen(phx_text_at(&job->env, i)) + 1);
+	return make_list(ret);
 }
 
 void job_env_fini(struct job_env *e)
 {
 	phx_buf_fini(&e->words);
+	free(e->list);
+	e->list = NULL;
 }

@@ -92,22 +92,22 @@ static void job_exec(const struct job_keeper *k, int out)
 	_exit(STATUS_NOT_STARTED);
 }
 
-/* Moves what is there; returns false at the end of the stream. */
+/* Moves what is there; returns false at the end of the stream. What is beyond the bound is counted: *left is below 0 then. */
 static bool copy_output(int from, int to, long long *left)
 {
-	static const char cut[] = "\n[output cut here]\n";
+	static const char cut[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
 	char buf[16384];
 	ssize_t n = read(from, buf, sizeof(buf));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return errno == EINTR;
 	if (n <= 0)
 		return false;
-	if (*left <= 0)
-		return true;
-	ssize_t keep = n < *left ? n : (ssize_t)*left;
-	(void)!write(to, buf, (size_t)keep);
+	bool all = *left >= 0;
+	ssize_t keep = !all ? 0 : n < *left ? n : (ssize_t)*left;
+	if (keep)
+		(void)!write(to, buf, (size_t)keep);
 	*left -= n;
-	if (*left <= 0)
+	if (all && *left < 0)
 		(void)!write(to, cut, sizeof(cut) - 1);
 	return true;
 }
@@ -269,14 +269,14 @@ static void read_usage(const struct watch *w, uint64_t *ret_cpu_ms, uint64_t *re
 
 static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, const struct watch *w)
 {
-	char text[96];
+	char text[120];
 	uint64_t cpu_ms = 0, memory = 0;
 	if (w)
 		read_usage(w, &cpu_ms, &memory);
 	rmdir(k->group);
-	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d\n", w ? w->status : STATUS_NOT_STARTED,
+	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d %lld\n", w ? w->status : STATUS_NOT_STARTED,
 			 w && w->forced, (unsigned long long)cpu_ms, (unsigned long long)memory,
-			 w ? (int)w->why : JOB_WHY_NOTHING);
+			 w ? (int)w->why : JOB_WHY_NOTHING, w && w->left < 0 ? -w->left : 0);
 	int fd = open(k->end_tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text, (size_t)n) != n || fsync(fd) < 0 || rename(k->end_tmp, k->end_path) < 0)
 		_exit(1);
@@ -352,7 +352,7 @@ void job_keeper_run(struct job_keeper *k)
 	wait_for_group(k);
 	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		publish_end(k, NULL);
-	struct watch w = {.k = k, .left = JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
+	struct watch w = {.k = k, .left = k->output_max_mb ? (long long)k->output_max_mb << 20 : JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
 	w.limit_ms = k->limit_ms > 0 ? job_clock_ms() + k->limit_ms : INT64_MAX;
 	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? job_clock_ms() + k->lease_ms : INT64_MAX;
 	w.job = fork();

@@ -14,7 +14,7 @@
 
 #include "phx-agent/process.h"
 
-/** Output beyond this is dropped and said so; the head takes 64 MiB. */
+/** Output beyond this is dropped and said so, where the order does not say how much is kept; the head takes 64 MiB. */
 #define JOB_OUTPUT_MAX (60ll << 20)
 
 /** To a keeper: end the job; end it to run again (checkpoint signal first). Twice is once. */
@@ -29,7 +29,7 @@ struct job_keeper {
 	struct process_user user;
 	char *const *argv, *const *env;
 	const char *output;   /* file to write, 0600 */
-	const char *end_tmp;  /* "STATUS FORCED CPU_MS MEMORY_BYTES WHY\n" is written here ... */
+	const char *end_tmp;  /* "STATUS FORCED CPU_MS MEMORY_BYTES WHY CUT_BYTES\n" is written here ... */
 	const char *end_path; /* ... and published here */
 	const char *cwd;      /* the directory of the run */
 	const char *chdir;    /* where its user wants it to start, "" = there; entered with his rights */
@@ -40,6 +40,7 @@ struct job_keeper {
 	uint32_t lease_ms, grace_ms, checkpoint_ms;
 	int checkpoint_signal; /* 0 none */
 	int64_t limit_ms;      /* of its run; 0 none */
+	uint32_t output_max_mb; /* of its output are kept; 0 = JOB_OUTPUT_MAX */
 };
 
 /** Milliseconds since the machine started, sleep included. Async-signal-safe. */

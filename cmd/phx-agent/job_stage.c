@@ -33,14 +33,21 @@ static char *list_path(const char *stage, struct job_run run)
 	return phx_path("%s/%" PRIu64 ".%u.out", stage, run.id, run.run);
 }
 
+static char *script_path(const char *stage, struct job_run run)
+{
+	return phx_path("%s/%" PRIu64 ".%u.script", stage, run.id, run.run);
+}
+
 void job_stage_drop(const char *stage, struct job_run run)
 {
 	PHX_AUTO_FREE char *dir = job_stage_dir(stage, run);
 	PHX_AUTO_FREE char *list = list_path(stage, run);
-	if (!dir || !list)
+	PHX_AUTO_FREE char *script = script_path(stage, run);
+	if (!dir || !list || !script)
 		return;
 	phx_dir_remove(dir, NULL);
 	unlink(list);
+	unlink(script);
 }
 
 /* ---- in ---- */
@@ -130,6 +137,19 @@ int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err 
 		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (r < 0)
 		job_stage_drop(stage, run);
+	return r;
+}
+
+int job_stage_script(const char *stage, const struct phx_job *job, char **ret_path, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = script_path(stage, (struct job_run){job->id, job->kills});
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_write(path, job->script, strlen(job->script), 0500, err);
+	if (r == 0 && chown(path, job->uid, job->gid) < 0)
+		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (r == 0)
+		*ret_path = PHX_TAKE(path);
 	return r;
 }
 

@@ -16,6 +16,8 @@ bool job_stage_wanted(const struct phx_job *job);
 char *job_stage_dir(const char *stage, struct job_run run);
 /** Make the directory of a run without files, empty; it is the user's. On failure nothing is left. */
 int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err *err);
+/** Write the script of a job beside its directory, for its user alone to read and run: ret_path is malloc'd. */
+int job_stage_script(const char *stage, const struct phx_job *job, char **ret_path, struct phx_err *err);
 /** What job_stage_fetch() asks of who calls it. */
 struct job_stage_calls {
 	jobs_client_fn client;
@@ -31,7 +33,7 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls, cons
 /** Bring back what the run is to bring back; nothing where none was noted. -ENOENT and the like: the text names the file;
  * what the head refuses for good, or cannot be reached for, as phx_http_upload() says. */
 int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run, struct phx_err *err);
-/** Remove directory and notes of a run. None is fine. */
+/** Remove directory, script and notes of a run. None is fine. */
 void job_stage_drop(const char *stage, struct job_run run);
 
 #endif

@@ -19,7 +19,8 @@ enum { RECORDS_KEPT = 256, STATUS_LOST = 255, RECORD_MAX = 4096 };
 
 static const struct phx_field job_fields[] = {PHX_U64(struct job_record, id), PHX_U32(struct job_record, run),
 					      PHX_BOOL(struct job_record, reported),
-					      PHX_I64(struct job_record, goodbye_ms)};
+					      PHX_I64(struct job_record, goodbye_ms),
+					      PHX_I64(struct job_record, submitted_ms)};
 static const struct phx_record job_record = PHX_RECORD("job", struct job_record, job_fields);
 
 int job_store_init(struct job_store *s, const char *state_dir, const char *cache_dir, struct phx_err *err)
@@ -83,14 +84,20 @@ static bool parse_end(const char *text, struct job_end *ret)
 		[JOB_WHY_LIMIT] = "it ran for as long as it may",
 		[JOB_WHY_LEASE] = "the head could not be reached for as long as its lease",
 	};
+	static const int ends[] = {
+		[JOB_WHY_NOTHING] = PHX_ENDED_ITSELF,
+		[JOB_WHY_TOLD] = PHX_ENDED_TOLD,
+		[JOB_WHY_LIMIT] = PHX_ENDED_LIMIT,
+		[JOB_WHY_LEASE] = PHX_ENDED_LEASE,
+	};
 	unsigned status, forced, why;
-	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u", &status, &forced, &ret->cpu_ms, &ret->memory_peak_bytes,
-		   &why) != 5 ||
+	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u %" SCNu64, &status, &forced, &ret->cpu_ms, &ret->memory_peak_bytes,
+		   &why, &ret->output_cut_bytes) < 5 || /* without the last: of a keeper from before */
 	    status > 255 || why >= PHX_ARRAY_SIZE(whys))
 		return false;
 	ret->status = status;
 	ret->forced = forced;
-	ret->by_itself = why == JOB_WHY_NOTHING && !forced;
+	ret->ended_by = why == JOB_WHY_NOTHING && forced ? PHX_ENDED_UNKNOWN : ends[why];
 	PHX_STR_SET(ret->text, whys[why]);
 	return true;
 }

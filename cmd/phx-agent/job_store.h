@@ -18,6 +18,7 @@ struct job_record {
 	uint32_t run;
 	bool reported;
 	int64_t goodbye_ms; /* how long it may take to end when it is told to */
+	int64_t submitted_ms; /* which job of this number: a head that lost its journal gives it again; 0 = not known */
 };
 
 /** Make what is missing below the two directories. */

@@ -1,7 +1,7 @@
-/* Jobs of this node: see jobs.h. What is kept of them is in job_store.h, what
- * they find around them in job_env.h; each run has a keeper (job_keeper.h) and,
- * where there are any, a control group (job_group.h). RUN/jobs/contact says when
- * the head was last heard: keepers read it. Never decides which job runs. */
+/* Jobs of this node: see jobs.h. What is kept of them is in job_store.h, how one
+ * is started in job_run.h; each run has a keeper (job_keeper.h). RUN/jobs/contact
+ * says when the head was last heard: keepers read it. Never decides which job
+ * runs. */
 #include "phx-agent/jobs.h"
 
 #include <errno.h>
@@ -15,14 +15,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "phx-agent/job_env.h"
-#include "phx-agent/job_group.h"
+#include "phx-agent/job_hosts.h"
 #include "phx-agent/job_keeper.h"
+#include "phx-agent/job_run.h"
 #include "phx-agent/job_stage.h"
-#include "phx-agent/job_store.h"
 #include "phx-agent/log.h"
 
-enum { POLL_MS = 20, DIE_MS = 10000, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
+enum { POLL_MS = 20, DIE_MS = JOB_DIE_MS, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
 struct running {
 	struct job_run run;
@@ -35,11 +34,7 @@ struct running {
 };
 
 struct jobs {
-	struct job_store store;
-	char node_dir[AGENT_PATH_MAX + 8];
-	char stage[AGENT_PATH_MAX + 8]; /* directories of runs with files */
-	struct job_groups groups;
-	int contact_fd;
+	struct job_place at;
 	jobs_ended_fn ended;
 	void *arg;
 	jobs_client_fn client;
@@ -92,7 +87,7 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 /* A keeper that was killed has left its job behind. */
 static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 {
-	job_group_remove(&j->groups, run.id, run.run);
+	job_group_remove(&j->at.groups, run.id, run.run);
 	if (session > 1)
 		kill(-session, SIGKILL);
 }
@@ -100,11 +95,11 @@ static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 static void look_after(struct jobs *j, struct running *r, struct job_end *ret_end)
 {
 	pid_t keeper, session;
-	if (job_store_alive(&j->store, r->run, &keeper, &session))
+	if (job_store_alive(&j->at.store, r->run, &keeper, &session))
 		return;
 	if (r->keeper > 0)
 		waitpid(r->keeper, NULL, 0);
-	job_store_read_end(&j->store, r->run, ret_end);
+	job_store_read_end(&j->at.store, r->run, ret_end);
 	clear_away(j, r->run, ret_end->status == 255 && ret_end->forced ? session : 0);
 	r->ended = true;
 }
@@ -149,102 +144,21 @@ static void *run_thread(void *arg)
 
 void jobs_heard(struct jobs *j, int64_t clock_ms)
 {
-	(void)!pwrite(j->contact_fd, &clock_ms, sizeof(clock_ms), 0);
+	(void)!pwrite(j->at.contact_fd, &clock_ms, sizeof(clock_ms), 0);
 }
 
 /* ---- starting ---- */
-
-/* What the keeper must not lose: it is forked with every signal blocked. */
-static pid_t fork_blocked(void)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
-	if (pid != 0)
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return pid;
-}
-
-/* The keeper waits for its scope. Without one the job runs as where there are no groups. */
-static void let_go(struct jobs *j, struct job_run run, struct job_keeper *k, pid_t keeper)
-{
-	struct phx_err err = {0};
-	uint32_t stop_ms = k->checkpoint_ms + k->grace_ms + DIE_MS;
-	int r = keeper > 0 ? job_scope_start(&j->groups, run.id, run.run, keeper, stop_ms, &err) : -ESRCH;
-	if (keeper > 0 && r < 0)
-		agent_log("job %" PRIu64 ": no control group: %s", run.id, err.text);
-	if (r == -ETIMEDOUT) /* a systemd that does not answer is not waited for at every job */
-		j->groups.base[0] = '\0';
-	(void)!write(k->go_fds[1], r == 0 ? "1" : "0", 1);
-	phx_close_fd(&k->go_fds[0]);
-	phx_close_fd(&k->go_fds[1]);
-}
-
-static int fork_keeper(struct jobs *j, struct job_run run, struct job_keeper *k, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *output = job_store_output(&j->store, run);
-	PHX_AUTO_FREE char *end = job_store_path(&j->store, run, "end");
-	PHX_AUTO_FREE char *tmp = job_store_path(&j->store, run, "end.tmp");
-	char group[JOB_GROUP_MAX];
-	if (!output || !end || !tmp)
-		return -ENOMEM;
-	k->output = output;
-	k->end_path = end;
-	k->end_tmp = tmp;
-	k->contact_fd = j->contact_fd;
-	PHX_AUTO_CLOSE int lock_fd = job_store_lock(&j->store, run, err);
-	if (lock_fd < 0)
-		return lock_fd;
-	k->lock_fd = lock_fd;
-	job_group_make(&j->groups, run.id, run.run, group);
-	k->group = group;
-	k->go_fds[0] = k->go_fds[1] = -1;
-	if (group[0] && j->groups.scopes && pipe2(k->go_fds, O_CLOEXEC) < 0)
-		return phx_err_set(err, -errno, "job %" PRIu64 ": %s", run.id, strerror(errno));
-	pid_t pid = fork_blocked();
-	if (pid == 0)
-		job_keeper_run(k);
-	int r = pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
-	if (k->go_fds[0] >= 0)
-		let_go(j, run, k, r);
-	return r;
-}
 
 static int64_t goodbye_of(const struct phx_job *job)
 {
 	return (int64_t)job->checkpoint_ms + job->grace_ms;
 }
 
+/* It runs from here on, under its keeper. */
 static int start_run(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct job_run run = {job->id, job->kills};
-	struct job_env env = {0};
-	PHX_AUTO_FREE char *dir = job_stage_dir(j->stage, run);
-	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid},
-			       .cwd = dir,
-			       .chdir = job->chdir,
-			       .env = env.list,
-			       .lease_ms = job->lease_ms,
-			       .grace_ms = job->grace_ms,
-			       .checkpoint_ms = job->checkpoint_ms,
-			       .checkpoint_signal = (int)job->checkpoint_signal,
-			       .limit_ms = job->estimate_ms};
-	PHX_AUTO_FREE char **argv = calloc(job->argv.n + 1, sizeof(*argv));
-	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, job->id);
-	if (!argv || !nodes || !dir)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < job->argv.n; i++)
-		argv[i] = PHX_LIST_AT(&job->argv, struct phx_word, i)->text;
-	k.argv = argv;
-	int r = job_stage_wanted(job) ? 0 : job_stage_make(j->stage, job, err);
-	r = r ? r : job_env_make(job, node, nodes, dir, &env, err);
-	if (r == 0)
-		r = fork_keeper(j, run, &k, err);
-	job_env_fini(&env);
-	if (r < 0)
-		job_stage_drop(j->stage, run);
-	return r < 0 ? r : track(j, run, r, goodbye_of(job));
+	pid_t keeper = job_run_start(&j->at, job, node, err);
+	return keeper < 0 ? keeper : track(j, (struct job_run){job->id, job->kills}, keeper, goodbye_of(job));
 }
 
 /* ---- files ---- */
@@ -272,7 +186,7 @@ static void end_unstarted(struct jobs *j, struct running *r, int status, const c
 {
 	struct job_end end = {.run = r->run, .status = status, .forced = r->told == JOB_SIGNAL_RETURN};
 	PHX_STR_SET(end.text, r->told ? "" : text);
-	job_store_write_end(&j->store, r->run, status, NULL);
+	job_store_write_end(&j->at.store, r->run, status, NULL);
 	r->staging = false;
 	r->ended = true;
 	pthread_mutex_unlock(&j->lock);
@@ -287,7 +201,7 @@ static void *stage_thread(void *arg)
 	struct job_run run = {s->job.id, s->job.kills};
 	struct phx_err err = {0};
 	struct job_stage_calls calls = {j->client, j->arg, is_awaited, s};
-	int r = job_stage_fetch(j->stage, &calls, &s->job, s->node, &err);
+	int r = job_stage_fetch(j->at.stage, &calls, &s->job, s->node, &err);
 	pthread_mutex_lock(&j->lock);
 	struct running *known = find(j, run);
 	bool go = known && !known->told && !j->closed;
@@ -332,8 +246,8 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 /* Known from here on, so that whatever happens it is never started again. */
 static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct job_record rec = {.id = job->id, .run = job->kills, .goodbye_ms = goodbye_of(job)};
-	int r = job_store_write(&j->store, &rec, err);
+	struct job_record rec = {.id = job->id, .run = job->kills, .goodbye_ms = goodbye_of(job), .submitted_ms = job->submitted_ms};
+	int r = job_store_write(&j->at.store, &rec, err);
 	if (r < 0)
 		return r;
 	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err) : start_run(j, job, node, err);
@@ -342,8 +256,8 @@ static int launch(struct jobs *j, const struct phx_job *job, const char *node, s
 int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err)
 {
 	struct job_end end = {0};
-	job_store_read_end(&j->store, run, &end);
-	return end.by_itself ? job_stage_out(j->stage, c, run, err) : 0;
+	job_store_read_end(&j->at.store, run, &end);
+	return end.ended_by == PHX_ENDED_ITSELF ? job_stage_out(j->at.stage, c, run, err) : 0;
 }
 
 /* A run that is known already: its end is told again, unless it is on its way. */
@@ -352,21 +266,21 @@ static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
 	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
 }
 
-/* An older run of the job is here: it goes at once, since the head has given it up. */
+/* An older run of the job, or another job of its number, is here: it goes at once, since the head has given it up. */
 static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job, const char *node,
 		   struct phx_err *err)
 {
 	struct job_run old = {rec->id, rec->run};
 	pid_t keeper, session;
-	if (job_store_alive(&j->store, old, &keeper, &session)) {
+	if (job_store_alive(&j->at.store, old, &keeper, &session)) {
 		if (keeper > 1)
 			kill(keeper, JOB_SIGNAL_END);
 		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id, old.run);
 	}
 	clear_away(j, old, session);
 	untrack(j, old);
-	job_store_forget(&j->store, old);
-	job_stage_drop(j->stage, old);
+	job_store_forget(&j->at.store, old);
+	job_stage_drop(j->at.stage, old);
 	return launch(j, job, node, err);
 }
 
@@ -375,17 +289,26 @@ static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err
 	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known", rec->id, run, rec->run);
 }
 
+static bool another_job(const struct job_record *rec, const struct phx_job *job)
+{
+	return rec->submitted_ms && job->submitted_ms && rec->submitted_ms != job->submitted_ms;
+}
+
 int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	struct job_record rec;
 	if (job->uid == 0 || job->gid == 0)
 		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
+	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
+		return phx_err_set(err, -EPERM, "job %" PRIu64 ": %u is no number of a user or group", job->id, UINT32_MAX);
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
 	pthread_mutex_lock(&j->lock);
-	int r = j->closed ? -ECANCELED : job_store_read(&j->store, job->id, &rec);
+	int r = j->closed ? -ECANCELED : job_store_read(&j->at.store, job->id, &rec);
 	if (r == -ENOENT)
 		r = launch(j, job, node, err);
+	else if (r == 0 && another_job(&rec, job))
+		r = replace(j, &rec, job, node, err);
 	else if (r == 0 && rec.run > job->kills)
 		r = stale(&rec, job->kills, err);
 	else if (r == 0 && rec.run < job->kills)
@@ -405,7 +328,7 @@ static void tell_keeper(struct jobs *j, struct running *r, int sig)
 		r->told = sig;
 	else if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
 		kill(r->keeper, sig);
-	else if (job_store_alive(&j->store, r->run, &keeper, &session) && keeper > 1)
+	else if (job_store_alive(&j->at.store, r->run, &keeper, &session) && keeper > 1)
 		kill(keeper, sig);
 }
 
@@ -413,10 +336,10 @@ static void tell_keeper(struct jobs *j, struct running *r, int sig)
 static int bar(struct jobs *j, struct job_run run, const struct job_record *older, struct phx_err *err)
 {
 	pid_t keeper, session;
-	if (older && job_store_alive(&j->store, (struct job_run){older->id, older->run}, &keeper, &session))
+	if (older && job_store_alive(&j->at.store, (struct job_run){older->id, older->run}, &keeper, &session))
 		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id, older->run);
-	int r = job_store_write(&j->store, &(struct job_record){.id = run.id, .run = run.run}, err);
-	r = r ? r : job_store_write_end(&j->store, run, STATUS_NEVER_RAN, err);
+	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run}, err);
+	r = r ? r : job_store_write_end(&j->at.store, run, STATUS_NEVER_RAN, err);
 	return r ? r : track(j, run, 0, 0);
 }
 
@@ -425,7 +348,7 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 	struct job_record rec;
 	pthread_mutex_lock(&j->lock);
 	struct running *known = find(j, run);
-	int r = known ? 0 : job_store_read(&j->store, run.id, &rec);
+	int r = known ? 0 : job_store_read(&j->at.store, run.id, &rec);
 	if (known && !known->ended)
 		tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
 	else if (!known && r == -ENOENT)
@@ -493,18 +416,19 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	struct job_record rec;
 	pthread_mutex_lock(&j->lock);
 	untrack(j, run);
-	int r = job_store_read(&j->store, run.id, &rec);
+	int r = job_store_read(&j->at.store, run.id, &rec);
 	if (r == 0 && rec.run == run.run) {
 		rec.reported = true;
-		if (job_store_write(&j->store, &rec, &err) < 0)
+		if (job_store_write(&j->at.store, &rec, &err) < 0)
 			agent_log("job %" PRIu64 ": %s", run.id, err.text);
-		PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->node_dir, run.id);
+		PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->at.node_dir, run.id);
 		if (nodes)
 			unlink(nodes);
+		job_hosts_drop(j->at.node_dir, j->at.hosts_file, run.id);
 	}
-	job_store_drop(&j->store, run);
-	job_stage_drop(j->stage, run);
-	job_store_prune(&j->store, tracked, j);
+	job_store_drop(&j->at.store, run);
+	job_stage_drop(j->at.stage, run);
+	job_store_prune(&j->at.store, tracked, j);
 	pthread_mutex_unlock(&j->lock);
 }
 
@@ -529,23 +453,25 @@ static void take_up(void *arg, const struct job_record *rec)
 /* Kept over a restart: keepers have it open. */
 static int open_contact(struct jobs *j, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->node_dir);
-	j->contact_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-	return j->contact_fd < 0 ? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno)) : 0;
+	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->at.node_dir);
+	j->at.contact_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	return j->at.contact_fd < 0 ? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno)) : 0;
 }
 
 static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
 {
-	snprintf(j->node_dir, sizeof(j->node_dir), "%s/jobs", c->run_dir);
-	snprintf(j->stage, sizeof(j->stage), "%s-jobs", c->cache_dir);
-	int r = job_store_init(&j->store, c->state_dir, c->cache_dir, err);
-	r = r ? r : phx_dir_make(j->node_dir, 0755, err);
+	snprintf(j->at.node_dir, sizeof(j->at.node_dir), "%s/jobs", c->run_dir);
+	snprintf(j->at.stage, sizeof(j->at.stage), "%s-jobs", c->cache_dir);
+	int r = job_store_init(&j->at.store, c->state_dir, c->cache_dir, err);
+	r = r ? r : phx_dir_make(j->at.node_dir, 0755, err);
 	r = r ? r : open_contact(j, err);
 	if (r < 0)
 		return r;
-	job_group_find(j->store.dir, c->may_ask_systemd, &j->groups);
-	agent_log("jobs: each run has %s", j->groups.how);
-	return job_store_each(&j->store, take_up, j);
+	PHX_STR_SET(j->at.hosts_file, c->hosts_file);
+	job_hosts_settle(j->at.node_dir, j->at.hosts_file);
+	job_group_find(j->at.store.dir, c->may_ask_systemd, &j->at.groups);
+	agent_log("jobs: each run has %s", j->at.groups.how);
+	return job_store_each(&j->at.store, take_up, j);
 }
 
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)
@@ -556,15 +482,15 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 	j->ended = config->ended;
 	j->arg = config->arg;
 	j->client = config->client;
-	j->contact_fd = -1;
+	j->at.contact_fd = -1;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->changed, NULL);
 	int r = prepare(j, config, err);
 	if (r == 0)
 		r = -pthread_create(&j->thread, NULL, run_thread, j);
 	if (r < 0) {
-		if (j->contact_fd >= 0)
-			close(j->contact_fd);
+		if (j->at.contact_fd >= 0)
+			close(j->at.contact_fd);
 		phx_list_fini(&j->list);
 		free(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
@@ -591,7 +517,7 @@ void jobs_free(struct jobs *j)
 		pthread_cond_wait(&j->changed, &j->lock);
 	pthread_mutex_unlock(&j->lock);
 	pthread_join(j->thread, NULL);
-	close(j->contact_fd);
+	close(j->at.contact_fd);
 	phx_list_fini(&j->list);
 	pthread_mutex_destroy(&j->lock);
 	pthread_cond_destroy(&j->changed);

@@ -5,7 +5,7 @@
 #ifndef PHX_AGENT_JOBS_H
 #define PHX_AGENT_JOBS_H
 
-#include "core/state.h"
+#include "core/core.h"
 #include "http/http.h"
 #include "phx-agent/config.h"
 
@@ -20,8 +20,9 @@ struct job_end {
 	struct job_run run;
 	int64_t status; /* exit status; 128 + signal; 255 lost; 126 could not be started */
 	bool forced;    /* the agent ended it (lease, drain) or lost it: it may run again */
-	bool by_itself; /* nobody ended it */
+	int ended_by;   /* enum phx_job_ended_by */
 	uint64_t cpu_ms, memory_peak_bytes;
+	uint64_t output_cut_bytes; /* written beyond what is kept */
 	char text[256];
 	char output[AGENT_PATH_MAX + 64]; /* path of what it wrote; may not exist */
 };
@@ -33,7 +34,8 @@ typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 typedef int (*jobs_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
 struct jobs_config {
-	const char *state_dir, *cache_dir, *run_dir; /* borrowed during jobs_new() */
+	const char *state_dir, *cache_dir, *run_dir; /* all borrowed during jobs_new() */
+	const char *hosts_file; /* where programs look names up; "" none */
 	bool may_ask_systemd; /* for a scope for each run */
 	jobs_ended_fn ended;
 	void *arg;

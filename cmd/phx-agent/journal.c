@@ -104,9 +104,9 @@ int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret
 	return r < 0 ? phx_err_prefix(err, -EBADMSG, "%s", path) : 0;
 }
 
-bool journal_answers(const struct journal_entry *e, uint32_t attempt)
+bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt)
 {
-	return e->result == 0 || e->attempt >= attempt;
+	return e->epoch == epoch && (e->result == 0 || e->attempt >= attempt);
 }
 
 /* Calls `fn` with the id of every result file. */

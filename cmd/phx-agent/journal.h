@@ -35,9 +35,10 @@ int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
 /** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing then). */
 int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err);
 
-/** Does `e` answer an order with this attempt number? A success always; a failure unless the order is a newer attempt.
- */
-bool journal_answers(const struct journal_entry *e, uint32_t attempt);
+/** Does `e` answer an order of this epoch with this attempt number? A success always; a failure unless the order is a newer
+ * attempt. A step of another epoch that has the same id is another step: a head that goes on from an older journal may give
+ * ids again. */
+bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt);
 
 /** Publish a result; on return it is on the disk. */
 int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err);

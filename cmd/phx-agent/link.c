@@ -137,6 +137,18 @@ static void add_running(struct link *l, json_t *j)
 	json_object_set_new(j, "running", list);
 }
 
+/* Who is logged in; where nobody keeps that, the member is not there. */
+static void add_sessions(struct link *l, json_t *monitor)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
+	if (phx_sessions_read(l->agent->cfg.fact_root, &list) < 0)
+		return;
+	json_t *sessions = json_array();
+	PHX_LIST_EACH(struct phx_session, s, &list)
+	json_array_append_new(sessions, phx_json_from_record(&phx_session_record, s));
+	json_object_set_new(monitor, "sessions", sessions);
+}
+
 static void add_monitor(struct link *l, json_t *j)
 {
 	struct phx_monitor now;
@@ -145,8 +157,9 @@ static void add_monitor(struct link *l, json_t *j)
 	l->sample = now;
 	l->has_sample = true;
 	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
-	web_monitor(l->agent->web, monitor);
+	web_monitor(l->agent->web, l->agent->services, monitor);
 	stock_monitor(l->agent->stock, monitor);
+	add_sessions(l, monitor);
 	json_object_set_new(j, "monitor", monitor);
 }
 
@@ -382,11 +395,16 @@ static int take_stock(struct link *l, struct phx_order *o, const json_t *extra, 
 	return stock_want(l->agent->stock, o->id, &o->role.packages, err);
 }
 
+static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	return logs_ask(l->agent->logs, o->id, json_object_get(extra, "logs"), err);
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
 } order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect},
-		 {"table", take_table}, {"stock", take_stock}};
+		 {"table", take_table}, {"stock", take_stock}, {"logs", take_logs}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)

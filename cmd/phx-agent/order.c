@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* what phxd puts beside the core's record */
-static const char *const extras[] = {"deploy", "image"};
+static const char *const extras[] = {"deploy", "image", "logs"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {

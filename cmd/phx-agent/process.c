@@ -33,12 +33,14 @@ int process_find_user(const char *name, struct process_user *ret, struct phx_err
 
 int process_become(const struct process_user *u)
 {
+	if (!phx_id_valid(u->uid) || !phx_id_valid(u->gid))
+		return -EPERM; /* the calls below would leave what it is: root */
 	if (u->uid == getuid() && u->gid == getgid() && u->uid == geteuid())
 		return 0;
 	if (setgroups((size_t)u->n_groups, u->groups) < 0 || setresgid(u->gid, u->gid, u->gid) < 0 ||
 	    setresuid(u->uid, u->uid, u->uid) < 0)
 		return -errno;
-	return 0;
+	return getuid() == u->uid && geteuid() == u->uid && getegid() == u->gid ? 0 : -EPERM;
 }
 
 void process_reset_signals(void)

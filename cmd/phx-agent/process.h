@@ -19,7 +19,8 @@ struct process_user {
 /** User NAME with all its groups; "" = root. -ENOENT unknown. */
 int process_find_user(const char *name, struct process_user *ret, struct phx_err *err);
 
-/** In the child: groups, gid, uid, in this order. Async-signal-safe. 0 or -errno. */
+/** In the child: groups, gid, uid, in this order. Async-signal-safe. 0 or -errno;
+ * -EPERM for ids that are none. */
 int process_become(const struct process_user *u);
 
 /** In the child: no signal blocked, none ignored. Async-signal-safe. */

@@ -20,21 +20,9 @@
 #include "base/file.h"
 #include "phx-agent/config.h"
 #include "phx-agent/log.h"
-#include "phx-agent/service_backend.h"
+#include "phx-agent/service_internal.h"
 
 enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, SETTLE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
-
-enum slot_state { SLOT_DOWN, SLOT_UP, SLOT_DONE, SLOT_FAILED };
-
-struct slot {
-	const struct phx_service *svc; /* into role */
-	enum slot_state state;
-	struct service_proc proc;
-	int status;
-	int64_t started_ms, next_start_ms;
-	uint32_t backoff_ms;
-	bool drained; /* was told to let its clients go: it may end */
-};
 
 enum command_op { CMD_START, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
 
@@ -44,25 +32,6 @@ struct command {
 	int r;
 	bool done;
 	struct phx_err err;
-};
-
-struct services {
-	char pkg_root[AGENT_PATH_MAX];
-	const struct service_backend *backend;
-	void *self;
-	pthread_t thread;
-	int wake_fd;
-	/* of the thread */
-	struct phx_role role;
-	struct slot *slots; /* in start order */
-	uint32_t n;
-	/* shared */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct command *command;
-	bool quit, ok;
-	uint32_t restarts;
-	char text[160];
 };
 
 /* ---- one service ---- */
@@ -138,9 +107,14 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 
 static int start_slot(struct services *s, struct slot *slot, struct phx_err *err)
 {
-	int r = run_service(s, slot, err);
-	if (r < 0)
-		return phx_err_prefix(err, r, "service %s", slot->svc->name);
+	struct phx_err why = {0};
+	slot_log_begin(s, slot);
+	int r = run_service(s, slot, &why);
+	if (r < 0) {
+		slot_log_end(s, slot);
+		return phx_err_set(err, r, "service %s: %.200s%s%s", slot->svc->name, why.text, slot->said[0] ? ": " : "",
+				   slot->said);
+	}
 	slot->state = SLOT_UP;
 	slot->started_ms = agent_now_ms();
 	return 0;
@@ -158,23 +132,13 @@ static void stop_slot(struct services *s, struct slot *slot)
 /* Has an up service died since? */
 static bool slot_died(struct services *s, struct slot *slot)
 {
-	return slot->state == SLOT_UP && !s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status);
+	if (slot->state != SLOT_UP || s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status))
+		return false;
+	slot_log_end(s, slot);
+	return true;
 }
 
 /* ---- all of them ---- */
-
-static void publish(struct services *s)
-{
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED)
-			phx_buf_addf(&b, "%s%s (status %d)", b.n ? ", " : "not running: ", s->slots[i].svc->name,
-				     s->slots[i].status);
-	pthread_mutex_lock(&s->lock);
-	s->ok = b.n == 0;
-	snprintf(s->text, sizeof(s->text), "%s", b.data ? b.data : "");
-	pthread_mutex_unlock(&s->lock);
-}
 
 static void forget_role(struct services *s)
 {
@@ -208,6 +172,7 @@ static int load_role(struct services *s, const struct phx_role *role, struct phx
 	}
 	s->slots = slots;
 	s->n = n;
+	services_publish_names(s);
 	return 0;
 }
 
@@ -232,8 +197,8 @@ static int settle(struct services *s, struct phx_err *err)
 			continue;
 		slot->state = slot->status || slot->svc->restart ? SLOT_DOWN : SLOT_DONE;
 		if (slot->state == SLOT_DOWN)
-			return phx_err_set(err, -EIO, "service %s ended at once with status %d", slot->svc->name,
-					   slot->status);
+			return phx_err_set(err, -EIO, "service %s ended at once with status %d%s%s", slot->svc->name,
+					   slot->status, slot->said[0] ? ": " : "", slot->said);
 	}
 	return 0;
 }
@@ -401,7 +366,7 @@ static void obey(struct services *s, struct command *c)
 			c->r = s->backend->limit(s->self, s->role.web.cpu_milli, &c->err);
 		break;
 	}
-	publish(s);
+	services_publish(s);
 	pthread_mutex_lock(&s->lock);
 	c->done = true;
 	s->command = NULL;
@@ -438,7 +403,7 @@ static void *run_thread(void *arg)
 		if (quit)
 			break;
 		int timeout_ms = supervise(s);
-		publish(s);
+		services_publish(s);
 		wait_event(s, timeout_ms);
 	}
 	if (!s->backend->outlives_agent)
@@ -518,6 +483,7 @@ void services_free(struct services *s)
 	services_end(s);
 	s->backend->free(s->self);
 	forget_role(s);
+	phx_list_fini(&s->ids);
 	phx_close_fd(&s->wake_fd);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->changed);
@@ -542,21 +508,4 @@ int services_drain(struct services *s, struct phx_err *err)
 int services_limit(struct services *s, struct phx_err *err)
 {
 	return command(s, CMD_LIMIT, NULL, err);
-}
-
-bool services_ok(struct services *s, char *ret_text, size_t ret_size)
-{
-	pthread_mutex_lock(&s->lock);
-	bool ok = s->ok;
-	snprintf(ret_text, ret_size, "%s", s->text);
-	pthread_mutex_unlock(&s->lock);
-	return ok;
-}
-
-uint32_t services_restarts(struct services *s)
-{
-	pthread_mutex_lock(&s->lock);
-	uint32_t n = s->restarts;
-	pthread_mutex_unlock(&s->lock);
-	return n;
 }

@@ -12,10 +12,9 @@ struct services_config {
 	int supervisor; /* enum agent_supervisor */
 };
 struct services;
+struct service_log_ask;
 
-/** Where systemd puts the services of a role with a CPU quota: their use is read here. */
-#define SERVICE_WEB_SLICE "phx-web.slice"
-#define SERVICE_WEB_CGROUP "/sys/fs/cgroup/phx.slice/" SERVICE_WEB_SLICE
+enum { SERVICE_TEXT_MAX = 256 };
 
 /** Starts the supervising thread; no service runs yet. Signals should be blocked in the caller's thread. */
 int services_new(const struct services_config *config, struct services **ret, struct phx_err *err);
@@ -45,6 +44,19 @@ int services_limit(struct services *s, struct phx_err *err);
 
 /** Do all wanted services run? `ret_text` says which do not. Never blocks for long. */
 bool services_ok(struct services *s, char *ret_text, size_t ret_size);
+
+/** CPU time of all services together in µs; less than before when one was started again. Any thread, never blocks for
+ * long. Negative with a text that says why it cannot be measured here: no services (-ENODATA), no way to (others). */
+int services_used(struct services *s, uint64_t *ret_us, struct phx_err *err);
+
+/** What service `name` wrote last (service_backend.h), without control characters, valid UTF-8. "" for the name: the only
+ * service of the role that runs here, or ran last. Any thread; waits as asked. -EINVAL with their names when it has
+ * several, or has none of this name. `ret_name` says which it was. */
+int services_log(struct services *s, char name[PHX_NAME_MAX], const struct service_log_ask *ask, struct phx_buf *ret_text,
+		 char *ret_cursor, struct phx_err *err);
+
+/** What the first service that wrote anything since it was started wrote last: "NAME: LINE"; "" nobody. */
+void services_said(struct services *s, char *ret_text, size_t ret_size);
 
 /** Number of times services were started again after they died (or one before them did). */
 uint32_t services_restarts(struct services *s);

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "base/util.h"
+#include "node/role.h"
 
 /** One program, ready to run. Everything is borrowed for the call. */
 struct service_command {
@@ -26,6 +26,23 @@ struct service_proc {
 	int pidfd; /* -1 none */
 };
 
+enum { SERVICE_CURSOR_MAX = 256, SERVICE_LOG_MAX = 48 << 10 };
+
+/** One for those who only look at it. */
+struct service_id {
+	char name[PHX_NAME_MAX];
+	pid_t pid; /* as in service_proc; 0 it does not run */
+	char log_from[SERVICE_CURSOR_MAX]; /* where what it wrote since its last start begins */
+};
+
+/** What a service wrote (stdout and stderr): from where, and how long to wait for more. */
+struct service_log_ask {
+	char cursor[SERVICE_CURSOR_MAX]; /* of an earlier answer: what came behind it; "": the last lines */
+	uint32_t lines;
+	bool words; /* what it wrote itself alone, not what systemd says of it */
+	uint32_t wait_ms; /* at most, while there is nothing behind the cursor */
+};
+
 struct service_backend {
 	/** Run it. 0 when the program was executed; an equal one that already runs may be adopted. */
 	int (*start)(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err);
@@ -38,8 +55,15 @@ struct service_backend {
 	int (*signal)(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err);
 	/** All services together get no more than this of a CPU; NULL: the backend cannot. */
 	int (*limit)(void *self, uint32_t cpu_milli, struct phx_err *err);
+	/** CPU time of these, all together, in µs: what they have used since they were started (a lesser sum than before:
+	 * one was started again). Any thread may call it, beside the others. Negative with a text: it cannot be known. */
+	int (*used)(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us, struct phx_err *err);
+	/** At most SERVICE_LOG_MAX bytes of what it wrote, as it wrote them, and where they end. Any thread may call it. */
+	int (*log)(void *self, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
+		   char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err);
 	void (*free)(void *self);
 	bool outlives_agent; /* services go on when the agent stops */
+	uint32_t log_lag_ms; /* what a service wrote before it died is there so long after that at the latest */
 };
 
 int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self, struct phx_err *err);

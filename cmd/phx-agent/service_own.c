@@ -22,14 +22,17 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "phx-agent/cpu_time.h"
 #include "phx-agent/log.h"
 #include "phx-agent/process.h"
+#include "phx-agent/service_log.h"
 
 enum { DEFAULT_GRACE_S = 10 };
 
 struct own {
 	char dir[256];    /* RUN/services */
 	char cgroup[128]; /* "" none; else the prefix of our groups */
+	struct service_logs *logs;
 };
 
 /* ---- the child ---- */
@@ -38,6 +41,7 @@ struct launch {
 	const struct service_command *c;
 	struct process_user user;
 	int error_fd, cgroup_fd; /* cgroup.procs, or -1 */
+	int log_fd;
 	pid_t agent;
 };
 
@@ -50,7 +54,8 @@ static void child_exec(const struct launch *l)
 		(void)!write(l->cgroup_fd, "0", 1);
 	int null = open("/dev/null", O_RDONLY);
 	dup2(null, STDIN_FILENO);
-	dup2(STDERR_FILENO, STDOUT_FILENO);
+	dup2(l->log_fd, STDOUT_FILENO);
+	dup2(l->log_fd, STDERR_FILENO);
 	int r = process_become(&l->user);
 	/* after the change of user, which clears it */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -214,15 +219,18 @@ static int launch(struct own *o, struct launch *l, struct service_proc *ret, str
 static int own_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
 {
 	struct own *o = self;
-	struct launch l = {.c = c, .cgroup_fd = -1, .agent = getpid()};
+	struct launch l = {.c = c, .cgroup_fd = -1, .log_fd = -1, .agent = getpid()};
 	int r = own_stop(o, c->name, NULL, c->stop_grace_s, err);
 	if (r == 0)
 		r = process_find_user(c->user, &l.user, err);
+	if (r == 0 && (l.log_fd = service_logs_open(o->logs, c->name)) < 0)
+		r = phx_err_set(err, l.log_fd, "pipe: %s", strerror(-l.log_fd));
 	if (r < 0)
 		return r;
 	l.cgroup_fd = open_cgroup(o, c->name);
 	r = launch(o, &l, ret, err);
 	phx_close_fd(&l.cgroup_fd);
+	phx_close_fd(&l.log_fd);
 	return r;
 }
 
@@ -251,12 +259,50 @@ static int own_signal(void *self, const char *name, struct service_proc *p, int 
 	return 0;
 }
 
+static int own_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us, struct phx_err *err)
+{
+	const struct own *o = self;
+	uint64_t sum = 0, rest = 0;
+	PHX_AUTO_FREE pid_t *leaders = calloc(n, sizeof(*leaders)); /* those without a group of their own */
+	uint32_t n_leaders = 0;
+	if (!leaders)
+		return phx_err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < n; i++) {
+		PHX_AUTO_FREE char *dir = o->cgroup[0] ? phx_path("%s%s", o->cgroup, ids[i].name) : NULL;
+		uint64_t used;
+		if (dir && cpu_time_of_cgroup(dir, &used) == 0)
+			sum += used;
+		else
+			leaders[n_leaders++] = ids[i].pid;
+	}
+	int r = n_leaders ? cpu_time_of_sessions("/proc", leaders, n_leaders, &rest, err) : 0;
+	if (r == 0)
+		*ret_us = sum + rest;
+	return r;
+}
+
+static int own_log(void *self, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
+		   char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+{
+	const struct own *o = self;
+	return service_logs_read(o->logs, name, ask, ret_text, ret_cursor, err);
+}
+
+static void own_free(void *self)
+{
+	struct own *o = self;
+	service_logs_free(o->logs);
+	free(o);
+}
+
 static const struct service_backend own_backend = {
 	.start = own_start,
 	.running = own_running,
 	.stop = own_stop,
 	.signal = own_signal,
-	.free = free,
+	.used = own_used,
+	.log = own_log,
+	.free = own_free,
 	.outlives_agent = false,
 };
 
@@ -267,6 +313,7 @@ int service_own_new(const char *run_dir, const struct service_backend **ret, voi
 		return -ENOMEM;
 	int n = snprintf(o->dir, sizeof(o->dir), "%s/services", run_dir);
 	int r = (size_t)n < sizeof(o->dir) ? phx_dir_make(o->dir, 0755, err) : -ENAMETOOLONG;
+	r = r ? r : service_logs_new(&o->logs, err);
 	if (r < 0) {
 		free(o);
 		return r;

@@ -10,8 +10,14 @@
 #include <sys/pidfd.h>
 
 #include "base/file.h"
+#include "phx-agent/cpu_time.h"
 #include "phx-agent/service.h"
+#include "phx-agent/service_journal.h"
 #include "phx-agent/systemd.h"
+
+/* Services of a role with a CPU quota share it in a slice of their own. */
+#define SERVICE_WEB_SLICE "phx-web.slice"
+#define CGROUPS "/sys/fs/cgroup/phx.slice/"
 
 enum { DEFAULT_GRACE_S = 10 };
 
@@ -235,6 +241,37 @@ static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
 	return set_quota(self, (uint64_t)cpu_milli * 1000, err);
 }
 
+/* Each unit's own group; in which slice it is, is not asked of systemd: this is another thread. */
+static int systemd_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us, struct phx_err *err)
+{
+	uint64_t sum = 0, used;
+	uint32_t n_told = 0;
+	(void)self;
+	for (uint32_t i = 0; i < n; i++) {
+		PHX_AUTO_FREE char *dir = phx_path(CGROUPS "phx-%s.service", ids[i].name);
+		PHX_AUTO_FREE char *in_slice = phx_path(CGROUPS SERVICE_WEB_SLICE "/phx-%s.service", ids[i].name);
+		if (!dir || !in_slice)
+			return phx_err_set(err, -ENOMEM, "out of memory");
+		if (cpu_time_of_cgroup(dir, &used) < 0 && cpu_time_of_cgroup(in_slice, &used) < 0)
+			continue;
+		sum += used;
+		n_told++;
+	}
+	if (!n_told)
+		return phx_err_set(err, -ENOENT, "no cgroup of version 2 tells the CPU time of phx-%s.service", ids[0].name);
+	*ret_us = sum;
+	return 0;
+}
+
+static int systemd_log(void *self, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
+		       char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+{
+	char unit[128];
+	(void)self;
+	unit_name(name, unit);
+	return service_journal_read(unit, ask, ret_text, ret_cursor, err);
+}
+
 static void systemd_free(void *self)
 {
 	struct systemd *s = self;
@@ -248,6 +285,9 @@ static const struct service_backend systemd_backend = {
 	.stop = systemd_stop,
 	.signal = systemd_signal,
 	.limit = systemd_limit,
+	.used = systemd_used,
+	.log = systemd_log,
+	.log_lag_ms = 500,
 	.free = systemd_free,
 	.outlives_agent = true,
 };

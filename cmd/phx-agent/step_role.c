@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/spawn.h"
 #include "phx-agent/guard.h"
 #include "phx-agent/log.h"
 #include "phx-agent/package.h"
 #include "phx-agent/state.h"
 #include "repo/repo.h"
 
-enum { PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50 };
+enum { PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50, LEAVE_MS = 60000 };
 
 /* ---- packages ---- */
 
@@ -67,6 +68,39 @@ static bool wants_package(const struct phx_role *role, const char *name)
 	return false;
 }
 
+/* What the services changed outside of their packages only the package knows: its program "leave" takes it back, that of
+ * the version which ran. It must be there in full and end well, or the node is not handed on. */
+static int run_leave(const struct agent *a, const struct phx_role *role, const char *package, struct phx_err *err)
+{
+	char version[PHX_NAME_MAX], name[PHX_NAME_MAX + sizeof("PHX_ROLE=")];
+	struct phx_err why = {0};
+	if (phx_package_current(a->cfg.pkg_root, package, version, NULL) < 0)
+		return 0;
+	PHX_AUTO_FREE char *dir = phx_path("%s/%s/%s", a->cfg.pkg_root, package, version);
+	PHX_AUTO_FREE char *program = dir ? phx_path("%s/leave", dir) : NULL;
+	PHX_AUTO_FREE char *where = dir ? phx_path("PHX_PACKAGE=%s", dir) : NULL;
+	if (!program || !where)
+		return -ENOMEM;
+	if (access(program, F_OK) < 0)
+		return 0;
+	snprintf(name, sizeof(name), "PHX_ROLE=%s", role->name);
+	const char *const argv[] = {program, NULL}, *const env[] = {name, where, NULL};
+	struct phx_run run = {.argv = argv, .env_add = env, .timeout_ms = LEAVE_MS, .output_max = 4096};
+	int r = phx_run_check(&run, NULL, &why);
+	return r < 0 ? phx_err_set(err, r, "leave of %s-%s: %s", package, version, why.text) : 0;
+}
+
+/* In the opposite order of their start: the last one first. */
+static int run_leaves(const struct agent *a, const struct phx_role *role, const struct phx_role *keep, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = role->packages.n; r == 0 && i-- > 0;) {
+		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, i);
+		r = keep && wants_package(keep, p->name) ? 0 : run_leave(a, role, p->name, err);
+	}
+	return r;
+}
+
 /* Packages and files of a role, without what `keep` (may be NULL) needs too. */
 static int remove_role(const struct agent *a, const struct phx_role *role, const struct phx_role *keep,
 		       struct phx_err *err)
@@ -77,6 +111,9 @@ static int remove_role(const struct agent *a, const struct phx_role *role, const
 		if (r < 0)
 			return r;
 	}
+	int left = run_leaves(a, role, keep, err);
+	if (left < 0)
+		return left;
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
 	{
 		if (keep && wants_package(keep, p->name))
@@ -238,7 +275,7 @@ int step_start(struct step_run *s, struct phx_err *err)
 /* Who starts needs the processor more than who asks: only when somebody listens is the whole question asked. */
 static int ask_health(struct step_run *s, struct phx_err *why)
 {
-	char text[160];
+	char text[SERVICE_TEXT_MAX];
 	struct agent *a = s->agent;
 	int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(why, -EIO, "%s", text);
 	r = r ? r : health_listens(&s->order->role, why);
@@ -254,8 +291,13 @@ int step_health(struct step_run *s, struct phx_err *err)
 			health_passed(a->health);
 			return agent_limit(a, &s->order->role, err);
 		}
-		if (step_cancelled(s))
-			return phx_err_set(err, -ETIMEDOUT, "not healthy: %s", why.text);
+		if (step_cancelled(s)) {
+			char said[SERVICE_TEXT_MAX];
+			services_said(a->services, said, sizeof(said));
+			/* a service that died has said so already */
+			bool more = said[0] && !strstr(why.text, "not running: ");
+			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text, more ? "; " : "", more ? said : "");
+		}
 		agent_sleep_ms(HEALTH_POLL_MS);
 	}
 }

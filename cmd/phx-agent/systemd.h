@@ -14,7 +14,7 @@ struct systemd {
 	sd_bus *bus;
 };
 
-/** Connect to the system's bus. Caller: systemd_close(). */
+/** Connect to the system's bus, or where there is none to systemd itself (root). Caller: systemd_close(). */
 int systemd_open(struct systemd *ret, struct phx_err *err);
 /** A second time: nothing. */
 void systemd_close(struct systemd *s);

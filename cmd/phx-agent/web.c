@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +17,7 @@
 #include "phx-agent/vip.h"
 #include "phx-agent/web_internal.h"
 
-enum { QUIET_MS = 1000, POLL_MS = 50, TCP_TEXT_MAX = 16 << 20, STAT_MAX = 4096 };
+enum { QUIET_MS = 1000, POLL_MS = 50, TCP_TEXT_MAX = 16 << 20 };
 enum { TIME_WAIT_TICKS = 6000, TICK_MS = 10 };
 
 int web_new(bool touch, struct web **ret)
@@ -56,10 +55,10 @@ int web_sysctl(const char *name, const char *value, struct phx_err *err)
 
 /* ---- being an instance ---- */
 
-static void measure_against(struct web *w, uint32_t cpu_milli)
+static void measure_against(struct web *w, uint32_t whole_milli)
 {
 	pthread_mutex_lock(&w->lock);
-	w->cpu_milli = cpu_milli;
+	w->whole_milli = whole_milli;
 	w->read_us = 0;
 	pthread_mutex_unlock(&w->lock);
 }
@@ -74,16 +73,15 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
 	return r ? r : phx_ipvs_address_add("lo", role->web.address, err);
 }
 
-void web_measure(struct web *w, const struct phx_role *role)
+void web_measure(struct web *w, uint32_t whole_milli)
 {
-	if (w->touch)
-		measure_against(w, role->web.cpu_milli);
+	measure_against(w, whole_milli);
 }
 
 bool web_measures(struct web *w)
 {
 	pthread_mutex_lock(&w->lock);
-	bool is = w->cpu_milli;
+	bool is = w->whole_milli;
 	pthread_mutex_unlock(&w->lock);
 	return is;
 }
@@ -191,9 +189,9 @@ int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, con
 
 /* ---- use ---- */
 
-uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t cpu_milli)
+uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_milli)
 {
-	double share_us = (double)passed_us * cpu_milli / 1000;
+	double share_us = (double)passed_us * whole_milli / 1000;
 	double ppm = share_us > 0 ? (double)used_us * 1e6 / share_us : 0;
 	return ppm < 1e6 ? (uint32_t)ppm : 1000000;
 }
@@ -205,26 +203,19 @@ static int64_t now_us(void)
 	return t.tv_sec * (int64_t)1000000 + t.tv_nsec / 1000;
 }
 
-/* CPU time of all services under the quota. */
-static int read_used(uint64_t *ret_us)
-{
-	PHX_AUTO_FREE char *text = NULL;
-	int r = phx_file_read(SERVICE_WEB_CGROUP "/cpu.stat", STAT_MAX, &text, NULL, NULL);
-	const char *at = r == 0 ? strstr(text, "usage_usec ") : NULL;
-	return at && sscanf(at, "usage_usec %" SCNu64, ret_us) == 1 ? 0 : -ENOENT;
-}
-
-/* 1 with the use since the last call. */
-static int measure(struct web *w, uint32_t *ret_ppm)
+/* 1 with the use since the last call; negative with a text when it cannot be known. */
+static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, struct phx_err *err)
 {
 	uint64_t used;
 	int measured = 0;
 	pthread_mutex_lock(&w->lock);
-	if (w->cpu_milli && read_used(&used) == 0) {
+	if (w->whole_milli)
+		measured = services_used(services, &used, err);
+	if (w->whole_milli && measured == 0) {
 		int64_t now = now_us();
-		/* another group of the same name counts from zero */
+		/* what was started again counts from zero */
 		if (w->read_us && now > w->read_us && used >= w->used_us) {
-			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us), w->cpu_milli);
+			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us), w->whole_milli);
 			measured = 1;
 		}
 		w->used_us = used;
@@ -234,12 +225,16 @@ static int measure(struct web *w, uint32_t *ret_ppm)
 	return measured;
 }
 
-void web_monitor(struct web *w, json_t *monitor)
+void web_monitor(struct web *w, struct services *services, json_t *monitor)
 {
-	uint32_t ppm;
+	uint32_t ppm = 0;
+	struct phx_err err = {0};
 	json_t *view = director_view(w);
-	if (measure(w, &ppm) == 1)
+	int r = measure(w, services, &ppm, &err);
+	if (r == 1)
 		json_object_set_new(monitor, "web_use_ppm", json_integer(ppm));
+	else if (r < 0)
+		json_object_set_new(monitor, "web_use_error", json_string(err.text));
 	if (view)
 		json_object_set_new(monitor, "balancer", view);
 }

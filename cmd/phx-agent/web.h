@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 
+struct services;
 struct web;
 
 /** `touch`: may the machine's addresses, settings and balancer be changed. */
@@ -22,8 +23,9 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err);
 /** After they have stopped, or in place of a start that failed. A role that is not entered: nothing but the address. */
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err);
 
-/** Its quota holds: from now on its use is measured against it. */
-void web_measure(struct web *w, const struct phx_role *role);
+/** Its services serve, and have their quota if they have one: from now on their use is measured against so many
+ * thousandths of a CPU. */
+void web_measure(struct web *w, uint32_t whole_milli);
 /** Has this been said of an instance that has not left since? */
 bool web_measures(struct web *w);
 
@@ -50,12 +52,12 @@ struct web_connections {
 /** Connections to ADDRESS:PORT in the text of /proc/net/tcp. */
 void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, struct web_connections *ret);
 
-/** Add `web_use_ppm` (use of the CPU share since the last call, millionths) of a role with a quota, and on a
- * director `balancer` (what its kernel has) to the monitor of a beat. One thread. */
-void web_monitor(struct web *w, json_t *monitor);
+/** Add `web_use_ppm` (use since the last call, millionths of the whole) or `web_use_error` (why it is not known) of what
+ * is measured, and on a director `balancer` (what its kernel has) to the monitor of a beat. One thread. */
+void web_monitor(struct web *w, struct services *services, json_t *monitor);
 
-/** Use of a share: `used_us` of CPU time in `passed_us`, against cpu_milli; at most 1,000,000, 0 of no share. */
-uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t cpu_milli);
+/** Use of a share: `used_us` of CPU time in `passed_us`, against whole_milli; at most 1,000,000, 0 of no share. */
+uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_milli);
 
 /* ---- director.c: the balancer ---- */
 

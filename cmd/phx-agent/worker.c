@@ -54,6 +54,7 @@ static struct journal_entry entry_of(const struct phx_order *o, int64_t result, 
 	struct journal_entry e = {.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
+	phx_utf8_repair(e.text); /* it may have been cut, and services put what they like into it */
 	return e;
 }
 
@@ -172,7 +173,7 @@ static bool answered(struct worker *w, const struct phx_order *o)
 		answer(w, o, r, err.text);
 		return true;
 	}
-	if (!journal_answers(&e, o->step.attempt))
+	if (!journal_answers(&e, o->epoch, o->step.attempt))
 		return false;
 	send_result(w, &e);
 	return true;

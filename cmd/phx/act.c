@@ -52,8 +52,9 @@ static int post(struct cli *cli, const char *action, const json_t *body, bool dr
 	return cli_call(cli, "POST", path, copy, ret);
 }
 
-/* Names of nodes in use whose disk the plan would erase or rewrite. */
-static int find_destroyed(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, json_t *ret)
+/* Names of nodes in use whose disk the order would erase or rewrite, and what else ends by it. */
+static int find_ended(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, json_t *ret_destroyed,
+		      struct cli_ends *ret)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = post(cli, action, body, true, &answer);
@@ -62,36 +63,51 @@ static int find_destroyed(struct cli *cli, const char *action, const json_t *nod
 	json_array_foreach(json_object_get(answer, "results"), i, result)
 	{
 		const char *name = phx_json_str(result, "node", "");
+		cli_ends_add(ret, result);
 		if (cli_plan_destroys(json_object_get(result, "plan")) && in_use(cli_node_find(nodes, name)))
-			json_array_append_new(ret, json_string(name));
+			json_array_append_new(ret_destroyed, json_string(name));
 	}
 	return code;
 }
 
-static int permit(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, enum cli_danger danger,
+/* "rebuild n1: job 12 of alice ends"; what is asked, as one sentence. */
+static void put_question(struct phx_buf *b, const char *verb, const json_t *nodes, const json_t *destroyed,
+			 const struct cli_ends *ends)
+{
+	phx_buf_addf(b, "%s", verb);
+	if (nodes) {
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(nodes);
+		phx_buf_addf(b, " %s", folded ? folded : "?");
+	}
+	if (json_array_size(destroyed) && !nodes) {
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(destroyed);
+		phx_buf_addf(b, ": the disks of %s are in use and will be erased", folded ? folded : "?");
+	}
+	if (cli_ends_any(ends))
+		phx_buf_addf(b, json_array_size(destroyed) && !nodes ? "; " : ": ");
+	cli_ends_put(b, ends);
+}
+
+/* May it be done? What was agreed to goes with the order: phxd refuses where something else would end by now. */
+static int permit(struct cli *cli, const char *action, const json_t *nodes, json_t *body, enum cli_danger danger,
 		  const char *verb)
 {
-	PHX_AUTO_JSON json_t *names = json_array();
-	PHX_AUTO_FREE char *folded = NULL, *question = NULL;
-	int code = CLI_OK;
-	switch (danger) {
-	case CLI_SAFE:
+	PHX_AUTO_JSON json_t *destroyed = json_array();
+	PHX_AUTO(cli_ends_fini) struct cli_ends ends;
+	PHX_AUTO(phx_buf_fini) struct phx_buf question = {0};
+	bool yes = cli_has(cli, CLI_OPT_yes), always = danger == CLI_ALWAYS;
+	cli_ends_init(&ends);
+	if (danger == CLI_SAFE)
 		return CLI_OK;
-	case CLI_BY_PLAN:
-		code = find_destroyed(cli, action, nodes, body, names);
-		if (code || !json_array_size(names))
-			return code;
-		folded = cli_nodes_fold(names);
-		if (asprintf(&question, "%s: the disks of %s are in use and will be erased", verb, folded) < 0)
-			return cli_fail(CLI_PARTIAL, "out of memory");
-		return cli_confirm(cli, question, json_array_size(names));
-	case CLI_ALWAYS:
-		folded = cli_nodes_fold(nodes);
-		if (asprintf(&question, "%s %s", verb, folded) < 0)
-			return cli_fail(CLI_PARTIAL, "out of memory");
-		return cli_confirm(cli, question, json_array_size(nodes));
-	}
-	return CLI_PARTIAL;
+	int code = always && yes ? CLI_OK : find_ended(cli, action, nodes, body, destroyed, &ends);
+	if (code)
+		return code;
+	json_object_set_new(body, "kill_jobs", yes ? json_true() : cli_ends_ids(&ends));
+	if (!always && !json_array_size(destroyed) && !cli_ends_any(&ends))
+		return CLI_OK;
+	put_question(&question, verb, always ? nodes : NULL, destroyed, &ends);
+	size_t n = json_array_size(destroyed) > ends.n_nodes ? json_array_size(destroyed) : ends.n_nodes;
+	return cli_confirm(cli, question.data ? question.data : verb, always ? json_array_size(nodes) : n);
 }
 
 /* ---- results ---- */
@@ -114,6 +130,8 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 			continue;
 		}
 		json_array_append(ret_going, result);
+		if (*phx_json_str(result, "text", ""))
+			fprintf(stderr, "phx: %s\n", phx_json_str(result, "text", ""));
 		if (!phx_json_bool(result, "changed", true))
 			json_array_append_new(already, json_string(node));
 	}
@@ -124,24 +142,57 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 	return busy;
 }
 
-/* What has no plan is done at once: say so. */
+/* What has no plan is done at once: say so, and what it comes to. */
+static int print_at_once(const json_t *results, const char *verb)
+{
+	PHX_AUTO_JSON json_t *would = json_array(), *already = json_array();
+	size_t i, k;
+	json_t *result, *note;
+	json_array_foreach((json_t *)results, i, result)
+	{
+		if (phx_json_int(result, "code", 0) >= 0)
+			json_array_append(phx_json_bool(result, "changed", true) ? would : already,
+					  json_object_get(result, "node"));
+	}
+	PHX_AUTO_FREE char *now = cli_nodes_fold(would), *so = cli_nodes_fold(already);
+	if (json_array_size(would))
+		printf("%s: %s at once, without steps\n", now ? now : "?", verb);
+	if (json_array_size(already))
+		printf("%s: already so\n", so ? so : "?");
+	json_array_foreach((json_t *)results, i, result)
+	{
+		json_array_foreach(json_object_get(result, "notes"), k, note)
+		{
+			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+			cli_put_clean(&b, json_string_value(note));
+			printf("  %s\n", b.data ? b.data : "");
+		}
+	}
+	cli_ends_print(results, NULL);
+	return CLI_OK;
+}
+
 static bool has_plan(const char *action)
 {
-	static const char *const planned[] = {"assign", "release", "rebuild", "wipe"};
+	static const char *const planned[] = {"assign", "release", "rebuild", "wipe", "drain"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(planned); i++)
 		if (phx_str_eq(planned[i], action))
 			return true;
 	return false;
 }
 
+static int print_dry_run(struct cli *cli, const char *action, const json_t *answer, const char *verb)
+{
+	const json_t *results = json_object_get(answer, "results");
+	if (cli_structured(cli))
+		return cli_print_value(cli, answer);
+	return has_plan(action) ? cli_plan_print(cli, results) : print_at_once(results, verb);
+}
+
 static int dry_run(struct cli *cli, const char *action, const json_t *body, const char *verb)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
-	if (!has_plan(action)) {
-		printf("%s: %s at once, without steps\n", phx_json_str(body, "nodes", "?"), verb);
-		return CLI_OK;
-	}
 	int code = post(cli, action, body, true, &answer);
 	if (code)
 		return code;
@@ -154,7 +205,7 @@ static int dry_run(struct cli *cli, const char *action, const json_t *body, cons
 			cli_report_add(&report, phx_json_str(result, "node", "?"),
 				       phx_json_str(result, "error", "refused"));
 	}
-	code = cli_structured(cli) ? cli_print_value(cli, answer) : cli_plan_print(cli, results);
+	code = print_dry_run(cli, action, answer, verb);
 	cli_report_print(&report);
 	return report.n_failed ? CLI_PARTIAL : code;
 }

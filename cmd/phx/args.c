@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "phx/cli.h"
 
 enum { FIRST_ID = 256 }; /* getopt's value of an option: FIRST_ID + id */
@@ -21,7 +22,7 @@ static void make_tables(const struct cli_command *c, struct getopt_tables *t)
 {
 	*t = (struct getopt_tables){0};
 	size_t n = 0, s = 0;
-	t->shorts[s++] = !c || strstr(c->grammar, "-- ") ? '+' : '-';
+	t->shorts[s++] = !c || strstr(c->grammar, "--") ? '+' : '-';
 	t->shorts[s++] = ':';
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		const struct cli_option *o = cli_option_info(id);
@@ -73,15 +74,29 @@ static int bad_option(int got, char *const *argv, const struct cli_command *c, s
 	return phx_err_set(err, CLI_USAGE, "%s has no option %s (or it is short for several)", of, word);
 }
 
+/* A command line of others from its first word on: its options are not ours, wherever they stand. */
+static bool all_foreign(int argc, char **argv, const struct cli_command *c)
+{
+	bool help = argc > 1 && (phx_str_eq(argv[1], "--help") || phx_str_eq(argv[1], "-h"));
+	return c && !help && phx_str_starts(c->grammar, "-- ") && !c->options[0];
+}
+
 /* Options of `c` from argv[1..argc); other words are moved to `rest`. Returns their number or -1 with a text. */
 static int read_options(int argc, char **argv, const struct cli_command *c, struct cli_args *args, const char **rest,
 			struct phx_err *err)
 {
 	struct getopt_tables t;
+	int n = 0;
+	if (all_foreign(argc, argv, c)) {
+		while (n + 1 < argc) {
+			rest[n] = argv[n + 1];
+			n++;
+		}
+		return n;
+	}
 	make_tables(c, &t);
 	opterr = 0;
 	optind = 0;
-	int n = 0;
 	for (int got; (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;) {
 		if (got == 1) {
 			rest[n++] = optarg;
@@ -96,6 +111,8 @@ static int read_options(int argc, char **argv, const struct cli_command *c, stru
 		if (take_option(args, id, optarg, err) != 0)
 			return -1;
 	}
+	/* a "--" that is no option's value ended them */
+	args->foreign = !n && optind > 1 && optind < argc && phx_str_eq(argv[optind - 1], "--") && optarg != argv[optind - 1];
 	while (optind < argc)
 		rest[n++] = argv[optind++];
 	return n;
@@ -142,13 +159,35 @@ static bool is_noun(const char *word)
 	return false;
 }
 
+/* The words that may stand behind the noun (NULL: in front of all), as a list of strings. New reference. */
+static json_t *next_words(const char *noun)
+{
+	const struct cli_command *all;
+	size_t n = cli_commands(&all), len = noun ? strlen(noun) : 0;
+	json_t *words = json_array();
+	for (size_t i = 0; i < n; i++) {
+		const char *p = all[i].path;
+		if (noun && (strncmp(p, noun, len) || p[len] != ' '))
+			continue;
+		p += noun ? len + 1 : 0;
+		json_array_append_new(words, json_stringn(p, strcspn(p, " ")));
+	}
+	return words;
+}
+
 static int no_command(int argc, char **argv, struct phx_err *err)
 {
-	if (!is_noun(argv[0]))
-		return phx_err_set(err, CLI_USAGE, "there is no command '%s'; see phx help", argv[0]);
-	if (argc < 2)
+	bool noun = is_noun(argv[0]);
+	if (noun && argc < 2)
 		return phx_err_set(err, CLI_USAGE, "%s: what to do with it? See phx help %s", argv[0], argv[0]);
-	return phx_err_set(err, CLI_USAGE, "there is no command '%s %s'; see phx help %s", argv[0], argv[1], argv[0]);
+	PHX_AUTO_JSON json_t *words = next_words(noun ? argv[0] : NULL);
+	const char *nearest = cli_nearest(words, NULL, argv[noun]);
+	char meant[160] = "";
+	if (nearest)
+		snprintf(meant, sizeof(meant), "did you mean '%s%s%s'? ", noun ? argv[0] : "", noun ? " " : "", nearest);
+	if (!noun)
+		return phx_err_set(err, CLI_USAGE, "there is no command '%s'; %ssee phx help", argv[0], meant);
+	return phx_err_set(err, CLI_USAGE, "there is no command '%s %s'; %ssee phx help %s", argv[0], argv[1], meant, argv[0]);
 }
 
 /* ---- positional arguments ---- */
@@ -185,6 +224,7 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 	const char *at = args->command->grammar;
 	unsigned required = count_required(at), i = 0;
 	unsigned spare = args->n_args > required ? args->n_args - required : 0;
+	char last_type[sizeof(((struct cli_word *)0)->type)] = "";
 	for (struct cli_word w; cli_grammar_next(&at, &w);) {
 		if (phx_str_eq(w.type, "--"))
 			continue;
@@ -192,12 +232,16 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 			continue;
 		if (i >= args->n_args)
 			return phx_err_set(err, CLI_USAGE, "%s is missing", w.type);
+		PHX_STR_SET(last_type, w.type);
 		unsigned last = w.repeated ? args->n_args : i + 1;
 		spare -= w.optional ? last - i : 0;
 		for (; i < last; i++)
 			if (check_word(&w, args->arg[i], err) < 0)
 				return phx_err_prefix(err, CLI_USAGE, "%s", w.type);
 	}
+	if (i < args->n_args && i && phx_str_eq(last_type, "NODES"))
+		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many: a list of nodes is one word, like %s,%s", args->arg[i],
+				   args->arg[i - 1], args->arg[i]);
 	if (i < args->n_args)
 		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many", args->arg[i]);
 	return 0;
@@ -229,6 +273,31 @@ static int check_options(const struct cli_args *args, struct phx_err *err)
 	if (args->opt[CLI_OPT_checkpoint_time].n && !args->opt[CLI_OPT_checkpoint_signal].n)
 		return phx_err_set(err, CLI_USAGE, "--checkpoint-time: nothing is sent without --checkpoint-signal");
 	return 0;
+}
+
+int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_err *err)
+{
+	struct cli_args more = {.command = args->command};
+	int n = read_options(n_words, words, args->command, &more, (const char **)words, err);
+	if (n != 0)
+		return n < 0 ? CLI_USAGE : phx_err_set(err, CLI_USAGE, "'%s' is no option", words[0]);
+	static const struct cli_command none = {.options = ""};
+	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
+		if (more.opt[id].n && cli_command_takes(&none, id))
+			return phx_err_set(err, CLI_USAGE, "--%s stands on the command line only", cli_option_info(id)->name);
+		if (!args->opt[id].n)
+			args->opt[id] = more.opt[id];
+	}
+	/* they add up: what comes later counts */
+	struct cli_values *env = &more.opt[CLI_OPT_env], *own = &args->opt[CLI_OPT_env];
+	if (env->n && env->v[0] != own->v[0]) {
+		if (env->n + own->n > CLI_REPEAT_MAX)
+			return phx_err_set(err, CLI_USAGE, "--env: given more than %d times", CLI_REPEAT_MAX);
+		memcpy(&env->v[env->n], own->v, own->n * sizeof(own->v[0]));
+		env->n += own->n;
+		*own = *env;
+	}
+	return check_options(args, err);
 }
 
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err)

@@ -84,12 +84,11 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 
 int cmd_cert_issue(struct cli *cli)
 {
-	const struct phx_config *cfg = cli_config(cli);
-	const char *dir = cli_opt(cli, CLI_OPT_out, cli_arg(cli, 0));
+	const char *pki_dir = cli_head_dir(cli, "pki_dir"), *dir = cli_opt(cli, CLI_OPT_out, cli_arg(cli, 0));
 	struct phx_err err = {0};
-	if (!cfg)
-		return CLI_CONFIG;
-	PHX_AUTO_FREE char *ca = phx_path("%s/ca.key", cfg->pki_dir), *key = phx_path("%s/key.pem", dir);
+	if (!pki_dir)
+		return cli->head_code;
+	PHX_AUTO_FREE char *ca = phx_path("%s/ca.key", pki_dir), *key = phx_path("%s/key.pem", dir);
 	if (!ca || !key)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (access(ca, R_OK) < 0)
@@ -97,7 +96,7 @@ int cmd_cert_issue(struct cli *cli)
 				strerror(errno));
 	if (access(key, F_OK) == 0)
 		return cli_fail(CLI_USAGE, "%s is there already; it is not overwritten", key);
-	int r = issue(cli, cfg->pki_dir, dir, &err);
+	int r = issue(cli, pki_dir, dir, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	printf("%s\n", dir);
@@ -147,12 +146,13 @@ static json_t *rows_issued(const char *pki_dir)
 /* All that is known: the copies, and what phxd says is revoked (of which there may be no copy). */
 static int all_rows(struct cli *cli, json_t **ret)
 {
-	const struct phx_config *cfg = cli_config(cli);
-	PHX_AUTO_JSON json_t *answer = NULL, *rows = cfg ? rows_issued(cfg->pki_dir) : NULL;
+	/* from elsewhere only what is revoked can be seen: the copies lie on the head */
+	const char *pki_dir = cli_head_value(cli, "pki_dir");
+	PHX_AUTO_JSON json_t *answer = NULL, *rows = pki_dir && !cli->remote ? rows_issued(pki_dir) : json_array();
 	size_t i;
 	json_t *gone;
-	if (!cfg)
-		return CLI_CONFIG;
+	if (!pki_dir)
+		return cli->head_code;
 	int code = cli_get(cli, "/v1/certs", &answer);
 	if (code)
 		return code;

@@ -81,7 +81,7 @@ int cli_signal(const char *text);
 
 /* ---- arguments ---- */
 
-enum { CLI_REPEAT_MAX = 16, CLI_WORDS_MAX = 64 };
+enum { CLI_REPEAT_MAX = 64, CLI_WORDS_MAX = 64 };
 struct cli_values {
 	const char *v[CLI_REPEAT_MAX];
 	unsigned n;
@@ -91,6 +91,7 @@ struct cli_args {
 	struct cli_values opt[CLI_OPT_COUNT_];
 	const char *const *arg; /* positional, n_args of them; borrowed from argv */
 	unsigned n_args;
+	bool foreign; /* they stood behind "--" */
 	/* --selector stands in place of the node list: as a list of groups, in front of the words of argv */
 	char selector[512];
 	const char *selected[CLI_WORDS_MAX];
@@ -100,6 +101,10 @@ struct cli_args {
  * argv is permuted. 0, or CLI_USAGE with a text. With --help or without a command, `command` may be NULL.
  * ret->arg points into argv, or with --selector into *ret, which then must not be copied. */
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err);
+
+/** Options from other words (words[0] is skipped) that the command itself takes, where `args` has them not yet. They are
+ * borrowed; words are permuted. 0, or CLI_USAGE with a text. */
+int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_err *err);
 
 /* ---- one run of phx ---- */
 
@@ -116,6 +121,9 @@ struct cli {
 	bool has_config;
 	struct phx_http_client *http;
 	bool remote; /* by HTTPS, not by the socket of this machine */
+	json_t *head; /* {"config": [{key, value}]} of the head (head.c), NULL before it was wanted */
+	bool head_answers; /* phxd told it */
+	int head_code;     /* what to exit with where cli_head_value() or cli_head_dir() gave NULL */
 };
 
 /** Value of an option (the last one given), or `fallback`. */
@@ -152,6 +160,16 @@ int cli_download(struct cli *cli, const char *path, const char *file);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
 char *cli_url_escape(const char *text);
 void cli_client_close(struct cli *cli);
+
+/* ---- head.c: the head's own files ---- */
+
+/** Ask phxd for its configuration, once; where it does not answer and no socket or server was named (or a configuration was
+ * too), that of this machine is taken. An exit code, the reason printed. */
+int cli_head(struct cli *cli);
+/** Value of a key of that configuration, as text; NULL: told, cli->head_code says what to exit with. Borrowed. */
+const char *cli_head_value(struct cli *cli, const char *key);
+/** The same of a path that is worked on here: NULL, and told, when the head is another machine (--server). */
+const char *cli_head_dir(struct cli *cli, const char *key);
 
 /* ---- names.c: node lists against what phxd knows ---- */
 
@@ -205,6 +223,8 @@ const json_t *cli_member(const json_t *j, const char *path);
 /** Copy without control characters other than the newline into the buffer: nothing a node says may steer the terminal.
  */
 void cli_put_clean(struct phx_buf *b, const char *text);
+/** Are cells for programs now (tsv, csv)? Then numbers stand without units: bytes, seconds, shares of one. */
+bool cli_plain(void);
 /* formats of columns */
 void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row);   /* bytes */
 void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);     /* a duration in milliseconds */
@@ -226,7 +246,7 @@ void cli_yaml(struct phx_buf *b, const json_t *value);
 
 enum cli_danger {
 	CLI_SAFE,    /* never asks */
-	CLI_BY_PLAN, /* asks when the plan erases or rewrites a disk of a node in use */
+	CLI_BY_PLAN, /* asks when it erases or rewrites a disk of a node in use, ends a job, or logs somebody out */
 	CLI_ALWAYS,  /* always asks */
 };
 /** POST /v1/actions/ACTION for `list` with the members of `body` (borrowed): dry run, confirmation, waiting and the
@@ -263,8 +283,29 @@ struct cli_goal {
 int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report);
 
 /** The head's store of images or packages has changed: phxd reads it again. What it finds wrong in its catalogue is told
- * as warnings; the change was made all the same. Prints nothing on stdout. CLI_OK, or why phxd could not be told. */
-int cli_tell_changed(struct cli *cli);
+ * as warnings; the change was made all the same. `warn`: also what it takes
+ * and may surprise, as kernels that are not an image's own. Prints nothing on stdout. CLI_OK, or why phxd could not be told. */
+int cli_tell_changed(struct cli *cli, bool warn);
+
+/** What an order ends that somebody uses, gathered from the results of its dry run: ends.c. */
+struct cli_ends {
+	json_t *jobs;     /* those that end: as phxd tells them, with the node as member "on" */
+	json_t *waits;    /* those that are waited for */
+	json_t *sessions; /* of people who are logged in */
+	json_t *unknown;  /* names of nodes that do not tell who is */
+	size_t n_nodes;   /* on which something ends */
+};
+void cli_ends_init(struct cli_ends *ret);
+void cli_ends_fini(struct cli_ends *e);
+/** `result`: members node, code, jobs, sessions; of one that was refused, nothing. */
+void cli_ends_add(struct cli_ends *e, const json_t *result);
+bool cli_ends_any(const struct cli_ends *e);
+/** What ends, as part of a sentence. */
+void cli_ends_put(struct phx_buf *b, const struct cli_ends *e);
+/** Numbers of the jobs: what may end, for the order (new reference). */
+json_t *cli_ends_ids(const struct cli_ends *e);
+/** A line each, with what becomes of it by `plan` (may be NULL or null). */
+void cli_ends_print(const json_t *results, const json_t *plan);
 
 /** Print plans of results (members node, plan), equal plans once with their nodes folded. */
 int cli_plan_print(struct cli *cli, const json_t *results);

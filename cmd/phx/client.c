@@ -72,29 +72,25 @@ static int no_answer(int r, struct phx_err *err)
 	}
 }
 
-static int exit_of_status(long status)
+/* What an answer that is no good one means: by the error's name; by the status alone where it has none. Try again is only
+ * what passes by itself. */
+static int exit_of_answer(long status, const char *name)
 {
-	static const struct {
-		long status;
-		int code;
-	} map[] = {
-		{400, CLI_USAGE},       {401, CLI_NOT_PERMITTED}, {403, CLI_NOT_PERMITTED}, {404, CLI_USAGE},
-		{405, CLI_USAGE},       {409, CLI_TRY_AGAIN},     {413, CLI_USAGE},         {429, CLI_TRY_AGAIN},
-		{502, CLI_UNAVAILABLE}, {503, CLI_TRY_AGAIN},     {507, CLI_TRY_AGAIN},
-	};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
-		if (map[i].status == status)
-			return map[i].code;
-	return CLI_PARTIAL;
+	int code = phx_http_code_of(status, name);
+	if (status == 502)
+		return CLI_UNAVAILABLE;
+	return code == -ETIMEDOUT ? CLI_PARTIAL : cli_exit_of(code); /* it was phxd's time, not ours */
 }
 
 static int refused(const struct phx_http_response *a, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *j = NULL;
-	const char *text = NULL;
-	if (phx_json_parse(a->body ? a->body : "", a->n, &j, NULL) == 0)
+	const char *text = NULL, *name = NULL;
+	if (phx_json_parse(a->body ? a->body : "", a->n, &j, NULL) == 0) {
 		text = phx_json_str(j, "error", NULL);
-	int code = exit_of_status(a->status);
+		name = phx_json_str(j, "code", NULL);
+	}
+	int code = exit_of_answer(a->status, name);
 	return text ? phx_err_set(err, code, "%s", text)
 		    : phx_err_set(err, code, "phxd answered with status %ld", a->status);
 }

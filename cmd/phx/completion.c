@@ -48,10 +48,11 @@ static void put_command(const struct cli_command *c)
 {
 	const char *at = c->grammar, *separator = "";
 	printf("\t'%s;", c->path);
-	for (struct cli_word w; cli_grammar_next(&at, &w); separator = " ") {
+	for (struct cli_word w; cli_grammar_next(&at, &w);) {
 		if (phx_str_eq(w.type, "--"))
 			continue;
 		fputs(separator, stdout);
+		separator = " ";
 		put_kind(w.type);
 		fputs(w.repeated ? "+" : "", stdout);
 	}
@@ -83,7 +84,8 @@ static const char engine[] =
 	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
 	"\t@res) _phx_reply=$(command phx re list -o name 2>/dev/null) ;;\n"
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
-	"\t@packages) _phx_reply=$(command phx package list -o name 2>/dev/null) ;;\n"
+	"\t@packages) _phx_reply=$(command phx package list -o tsv --no-header 2>/dev/null | cut -f 1,2 | tr '\\t' -) ;;\n"
+	"\t@jobs) _phx_reply=$(command phx job list -o name 2>/dev/null) ;;\n"
 	"\t@labels) _phx_reply=$(command phx inventory --groups list label 2>/dev/null) ;;\n"
 	"\t@files|@dirs) _phx_reply=$1 ;;\n"
 	"\t@*) _phx_reply= ;;\n"
@@ -125,6 +127,10 @@ static const char engine[] =
 	"\tcur=$1\n"
 	"\tif [ -n \"$pending\" ]; then _phx_kind \"$pending\"; return; fi\n"
 	"\tcase $cur in\n"
+	"\t--*=*)\n"
+	"\t\tw=${cur%%=*}\n"
+	"\t\tcase \" $opts \" in *\" $w=\"*) rest=${opts#*\"$w=\"}; _phx_kind \"${rest%% *}\" ;; esac\n"
+	"\t\treturn ;;\n"
 	"\t-*)\n"
 	"\t\t_phx_reply=$(for o in $(printf '%s' \"$opts\"); do printf '%s\\n' \"${o%%=*}\"; done)\n"
 	"\t\treturn ;;\n"
@@ -138,17 +144,38 @@ static const char engine[] =
 	"}\n"
 	"\n";
 
+/* Readline cuts words at = : and @ (and would quote what looks like a file): the words are read from the line itself, of a
+ * list with commas, and of --option=value, the last part is completed, and what readline keeps is left out of the answer.
+ * A file's name is quoted, other words are not, and no blank comes behind what goes on. */
 static const char bash_tail[] = "_phx() {\n"
-				"\tlocal cur=${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n'\n"
-				"\t_phx_complete \"${COMP_WORDS[@]:1:COMP_CWORD}\"\n"
+				"\tlocal line=${COMP_LINE:0:COMP_POINT} cur before=\"\" kept=\"\" tail IFS=$' \\t\\n' w\n"
+				"\tlocal -a words\n"
+				"\tset -o noglob\n"
+				"\twords=($line)\n"
+				"\tset +o noglob\n"
+				"\tcase $line in *[[:space:]]) words+=(\"\") ;; esac\n"
+				"\tcur=${words[${#words[@]}-1]}\n"
+				"\t_phx_complete \"${words[@]:1}\"\n"
 				"\tCOMPREPLY=()\n"
+				"\tcase $cur in --*=*) before=${cur%%=*}= ;; esac\n"
 				"\tcase $_phx_reply in\n"
-				"\t@files) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-				"\t@dirs) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-				"\t*) COMPREPLY=($(compgen -W \"$_phx_reply\" -- \"$cur\")) ;;\n"
+				"\t@files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"${cur#\"$before\"}\")) ;;\n"
+				"\t@dirs) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"${cur#\"$before\"}\")) ;;\n"
+				"\t*)\n"
+				"\t\ttail=${cur#\"$before\"}\n"
+				"\t\tcase $tail in *,*) before=$before${tail%,*}, ;; esac\n"
+				"\t\tCOMPREPLY=($(compgen -P \"$before\" -W \"$_phx_reply\" -- \"${cur#\"$before\"}\")) ;;\n"
 				"\tesac\n"
+				"\tcase $_phx_reply in @files | @dirs) COMPREPLY=(\"${COMPREPLY[@]/#/$before}\") ;; esac\n"
+				"\tcase $COMP_WORDBREAKS in *=*) case $cur in *=*) kept=${cur%\"${cur##*=}\"} ;; esac ;; esac\n"
+				"\ttail=${cur#\"$kept\"}\n"
+				"\tcase $COMP_WORDBREAKS in *:*) case $tail in *:*) kept=$kept${tail%\"${tail##*:}\"} ;; esac ;; esac\n"
+				"\ttail=${cur#\"$kept\"}\n"
+				"\tcase $COMP_WORDBREAKS in *@*) case $tail in *@*) kept=$kept${tail%@*} ;; esac ;; esac\n"
+				"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$kept\"}\")\n"
+				"\tcase ${COMPREPLY[0]} in *: | *=) [ ${#COMPREPLY[@]} -gt 1 ] || compopt -o nospace 2>/dev/null ;; esac\n"
 				"}\n"
-				"complete -o filenames -F _phx phx\n";
+				"complete -F _phx phx\n";
 
 static const char zsh_tail[] = "_phx() {\n"
 			       "\temulate -L zsh\n"

@@ -33,6 +33,7 @@ static const struct detail details[] = {
 	{"pool_put", "pool_put.name", ""},
 	{"pool_remove", "name", ""},
 	{"power_result", "power", "observed "},
+	{"job_submit", "job", "job "},
 	{"job_submit", "job_nodes", "nodes "},
 	{"job_submit", "user", "user "},
 	{"job_submit", "re", "RE "},
@@ -109,18 +110,38 @@ static void put_sentence(struct phx_buf *b, const json_t *value, const json_t *r
 		put_details(b, kind, row);
 }
 
-static void print_event(const json_t *ev)
+/* One line: of the event, or of one of its notes, which then stands for it. */
+static void print_line(const json_t *ev, const char *node, const char *note)
 {
-	const char *node = phx_json_str(ev, "node", ""), *by = phx_json_str(ev, "by", "");
+	const char *by = phx_json_str(ev, "by", "");
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	put_clock(&b, phx_json_int(ev, "time_ms", 0));
 	phx_buf_addf(&b, "  ");
 	cli_put_clean(&b, node);
 	phx_buf_addf(&b, "%s", *node ? ": " : "");
-	put_sentence(&b, NULL, ev);
+	if (note)
+		cli_put_clean(&b, cli_without_name(note, node));
+	else
+		put_sentence(&b, NULL, ev);
 	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:"))
 		phx_buf_addf(&b, " (by %s)", by);
 	printf("%s\n", b.data ? b.data : "");
+}
+
+/* All that came of it, a line each under the node that it came to: what caused it stands above. An event without a word
+ * about its own node says first what it is. */
+static void print_event(const json_t *ev)
+{
+	const json_t *notes = json_object_get(ev, "notes");
+	const char *node = phx_json_str(ev, "node", "");
+	size_t i;
+	json_t *note;
+	bool own = false;
+	json_array_foreach((json_t *)notes, i, note) own |= phx_str_eq(phx_json_str(note, "node", ""), node);
+	if (!own)
+		print_line(ev, node, NULL);
+	json_array_foreach((json_t *)notes, i, note)
+		print_line(ev, phx_json_str(note, "node", ""), phx_json_str(note, "text", ""));
 }
 
 static void put_when(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -218,10 +239,14 @@ static int get_batch(struct cli *cli, int64_t after, int seconds, json_t **ret, 
 	return cli_call_quiet(cli, "GET", path, NULL, (uint32_t)seconds * 1000 + 10000, ret, err);
 }
 
-static int64_t last_seq(const json_t *events, int64_t fallback)
+/* How far phxd has looked: it ends a batch early where there is much that is not for us. */
+static int64_t last_seq(const json_t *answer, int64_t fallback)
 {
+	const json_t *events = json_object_get(answer, "events");
 	size_t n = json_array_size(events);
-	return n ? phx_json_int(json_array_get(events, n - 1), "seq", fallback) : fallback;
+	int64_t listed = n ? phx_json_int(json_array_get(events, n - 1), "seq", fallback) : fallback;
+	int64_t last = phx_json_int(answer, "last", listed);
+	return last > listed ? last : listed;
 }
 
 /* Everything after *after, in batches; the last `keep` of it are printed (0: all). */
@@ -238,8 +263,8 @@ static int print_past(struct cli *cli, int64_t *after, size_t keep)
 		json_array_extend(kept, (json_t *)events);
 		while (keep && json_array_size(kept) > keep)
 			json_array_remove(kept, 0);
-		*after = last_seq(events, *after);
-		if (json_array_size(events) < BATCH)
+		*after = last_seq(answer, *after);
+		if (!phx_json_bool(answer, "more", false))
 			return print_batch(cli, kept);
 	}
 }
@@ -274,7 +299,7 @@ static int follow(struct cli *cli, int64_t after)
 			fprintf(stderr, "phx: %s; still waiting\n", err.text);
 		away = code != CLI_OK;
 		json_t *events = json_object_get(answer, "events");
-		after = last_seq(events, after);
+		after = last_seq(answer, after);
 		print_batch(cli, events);
 		if (away)
 			sleep(AWAY_SECONDS);

@@ -27,7 +27,7 @@ void cli_usage_line(FILE *out, const struct cli_command *c)
 	bool options = false;
 	for (int id = 0; id < CLI_OPT_COUNT_; id++)
 		options |= own_option(c, (enum cli_option_id)id);
-	const char *words = strstr(c->grammar, "-- ");
+	const char *words = strstr(c->grammar, "--");
 	/* a foreign command line ends ours: options stand before it */
 	fprintf(out, "phx %s%s%s%s%s", c->path, words && options ? " [options]" : "", *c->grammar ? " " : "",
 		c->grammar, !words && options ? " [options]" : "");

@@ -7,28 +7,22 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "deploy/store.h"
+#include "deploy/catalog.h"
 #include "phx/cli.h"
+
+enum { IMAGES_TIMEOUT_MS = 30000 };
 
 /* The store: --dir, else the head's. NULL: told. */
 static const char *store_dir(struct cli *cli)
 {
 	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL);
-	if (dir)
-		return dir;
-	const struct phx_config *cfg = cli_config(cli);
-	return cfg ? cfg->image_dir : NULL;
+	return dir ? dir : cli_head_dir(cli, "image_dir");
 }
 
 /* After a change of the head's own store. */
 static int changed(struct cli *cli)
 {
-	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli);
-}
-
-static json_t *image_json(const struct phx_image *im)
-{
-	return phx_json_from_record(&phx_image_record, im);
+	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli, true);
 }
 
 /* ---- list, show, verify ---- */
@@ -49,39 +43,44 @@ static const struct cli_column image_columns[] = {
 	{.head = "KIND", .path = "kind"},
 	{.head = "ARCH", .path = "architecture"},
 	{.head = "KERNEL", .path = "kernel_release"},
+	{.head = "RUNS", .path = "runs_kernel", .wide = true},
 	{.head = "SIZE", .path = "files", .put = put_bytes, .right = true},
 	{.head = "DIGEST", .path = "digest", .put = cli_put_digest},
 };
 
-static int list_dir(const char *dir, json_t **ret)
+/* {"images", "bad"} of --dir, else what phxd tells. */
+static int get_images(struct cli *cli, json_t **ret)
 {
-	struct phx_list images = {0}, bad = {0};
+	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL), *deploy = dir ? cli_head_value(cli, "deploy_image") : "";
 	struct phx_err err = {0};
-	int r = phx_images_list(dir, &images, &bad, &err);
-	if (r < 0)
-		return cli_fail_err(r, &err);
-	json_t *rows = json_array();
-	PHX_LIST_EACH(struct phx_image, im, &images)
-	json_array_append_new(rows, image_json(im));
-	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-	cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
-	phx_images_fini(&images);
-	int code = bad.n ? CLI_PARTIAL : CLI_OK;
-	phx_list_fini(&bad);
-	*ret = json_pack("{s:o}", "images", rows);
-	return code;
+	if (!dir)
+		return cli_get(cli, "/v1/images", ret);
+	if (!deploy)
+		return cli->head_code;
+	*ret = phx_images_json(dir, deploy, &err);
+	return *ret ? CLI_OK : cli_fail_err(-EIO, &err);
+}
+
+/* Those that cannot be used: told, and the command's status. */
+static int tell_bad(const json_t *answer)
+{
+	size_t i;
+	json_t *bad;
+	json_array_foreach(json_object_get(answer, "bad"), i, bad)
+		cli_fail(CLI_PARTIAL, "%s: %s", phx_json_str(bad, "path", "?"), phx_json_str(bad, "reason", "?"));
+	return json_array_size(json_object_get(answer, "bad")) ? CLI_PARTIAL : CLI_OK;
 }
 
 int cmd_image_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL);
-	int code = dir ? list_dir(dir, &answer) : cli_get(cli, "/v1/images", &answer);
-	if (!answer)
+	int code = get_images(cli, &answer);
+	if (code)
 		return code;
-	int printed = cli_print_rows(cli, image_columns, PHX_ARRAY_SIZE(image_columns),
-				     json_object_get(answer, "images"), answer);
-	return code ? code : printed;
+	int bad = tell_bad(answer);
+	code = cli_print_rows(cli, image_columns, PHX_ARRAY_SIZE(image_columns), json_object_get(answer, "images"),
+			      answer);
+	return code ? code : bad;
 }
 
 static const struct cli_column image_lines[] = {
@@ -89,6 +88,7 @@ static const struct cli_column image_lines[] = {
 	{.head = "Kind", .path = "kind"},
 	{.head = "Architecture", .path = "architecture"},
 	{.head = "Kernel", .path = "kernel_release"},
+	{.head = "Nodes run", .path = "runs_kernel"},
 	{.head = "Digest", .path = "digest"},
 };
 
@@ -99,24 +99,55 @@ static const struct cli_column file_columns[] = {
 	{.head = "SHA-256", .path = "sha256"},
 };
 
+/* The newest of that name, or the version that is asked for; told when there is none. Borrowed. */
+static const json_t *find_image(struct cli *cli, const json_t *answer, const char *name)
+{
+	const char *version = cli_opt(cli, CLI_OPT_image_version, NULL);
+	const json_t *images = json_object_get(answer, "images"), *found = NULL;
+	size_t i;
+	json_t *im;
+	json_array_foreach((json_t *)images, i, im)
+	{
+		if (phx_str_eq(phx_json_str(im, "name", ""), name) &&
+		    (!version || phx_str_eq(phx_json_str(im, "version", ""), version)))
+			found = im;
+	}
+	const char *near = found ? NULL : cli_nearest(images, "name", name);
+	if (!found && near && !phx_str_eq(near, name))
+		cli_fail(CLI_USAGE, "there is no image '%s'; did you mean '%s'?", name, near);
+	else if (!found)
+		cli_fail(CLI_USAGE, "there is no image '%s'%s%s", name, version ? " of version " : "",
+			 version ? version : "");
+	return found;
+}
+
+static void warn_kernel(const json_t *im)
+{
+	const char *warning = phx_json_str(im, "kernel_warning", NULL);
+	if (warning)
+		fprintf(stderr, "phx: warning: %s\n", warning);
+}
+
 int cmd_image_show(struct cli *cli)
 {
-	const char *dir = store_dir(cli), *name = cli_arg(cli, 0);
-	struct phx_err err = {0};
-	struct phx_image im;
-	if (!dir)
-		return CLI_CONFIG;
-	int r = phx_images_find(dir, name, cli_opt(cli, CLI_OPT_image_version, NULL), &im, &err);
-	if (r < 0)
-		return cli_fail_err(r, &err);
-	PHX_AUTO_JSON json_t *j = image_json(&im);
-	phx_record_fini(&phx_image_record, &im);
+	const char *name = cli_arg(cli, 0);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = get_images(cli, &answer);
+	if (code)
+		return code;
+	int bad = tell_bad(answer);
+	const json_t *im = find_image(cli, answer, name);
+	if (!im)
+		return bad ? bad : CLI_USAGE;
 	if (cli_structured(cli))
-		return cli_print_value(cli, j);
+		return cli_print_value(cli, im);
 	printf("%s\n", name);
-	cli_print_lines(image_lines, PHX_ARRAY_SIZE(image_lines), j);
+	cli_print_lines(image_lines, PHX_ARRAY_SIZE(image_lines), im);
 	putchar('\n');
-	return cli_print_table(cli, file_columns, PHX_ARRAY_SIZE(file_columns), json_object_get(j, "files"), 2);
+	code = cli_print_table(cli, file_columns, PHX_ARRAY_SIZE(file_columns), json_object_get(im, "files"), 2);
+	fflush(stdout);
+	warn_kernel(im);
+	return code;
 }
 
 static int verify_version(const char *dir, const struct phx_image *im)
@@ -162,7 +193,7 @@ int cmd_image_verify(struct cli *cli)
 	const char *dir = store_dir(cli);
 	int code = CLI_OK;
 	if (!dir)
-		return CLI_CONFIG;
+		return cli->head_code;
 	for (unsigned i = 0; i < cli->args.n_args; i++) {
 		int c = verify_all(dir, cli_arg(cli, i));
 		code = c ? c : code;
@@ -172,15 +203,33 @@ int cmd_image_verify(struct cli *cli)
 
 /* ---- build, import ---- */
 
+/* Which kernel nodes of the new image run, where that is not its own. */
+static void tell_kernel(struct cli *cli, const struct phx_image *im)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	struct phx_err err = {0};
+	size_t i;
+	json_t *j;
+	if (!cli_has(cli, CLI_OPT_dir))
+		cli_call_quiet(cli, "GET", "/v1/images", NULL, IMAGES_TIMEOUT_MS, &answer, &err);
+	json_array_foreach(json_object_get(answer, "images"), i, j)
+	{
+		if (phx_str_eq(phx_json_str(j, "digest", ""), im->digest))
+			warn_kernel(j);
+	}
+}
+
 static int tell_added(struct cli *cli, const struct phx_image *im)
 {
 	if (cli_structured(cli)) {
-		PHX_AUTO_JSON json_t *j = image_json(im);
+		PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_image_record, im);
 		cli_print_value(cli, j);
 	} else {
 		printf("%s %s\n", im->name, im->version);
 	}
-	return changed(cli);
+	int code = changed(cli);
+	tell_kernel(cli, im);
+	return code;
 }
 
 /* Run the recipe with our stderr as its output; minutes. */
@@ -211,7 +260,7 @@ static int add_built(struct cli *cli, const char *src)
 	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
-		return CLI_CONFIG;
+		return cli->head_code;
 	int r = phx_images_add(dir, src, &im, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
@@ -255,7 +304,7 @@ int cmd_image_import(struct cli *cli)
 	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
-		return CLI_CONFIG;
+		return cli->head_code;
 	if (!how.name)
 		return cli_fail(CLI_USAGE, "image import: --image-name is missing");
 	phx_size_parse(cli_opt(cli, CLI_OPT_disk_size, "0"), &how.disk_bytes);
@@ -274,11 +323,11 @@ static int check_unused(struct cli *cli, const char *name)
 {
 	if (cli_has(cli, CLI_OPT_dir))
 		return CLI_OK;
-	const struct phx_config *cfg = cli_config(cli);
-	if (cfg && phx_str_eq(cfg->deploy_image, name))
+	const char *deploy = cli_head_value(cli, "deploy_image");
+	if (phx_str_eq(deploy, name))
 		return cli_fail(CLI_USAGE, "%s is the image every node boots (deploy_image)", name);
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cfg ? cli_get(cli, "/v1/roles", &answer) : CLI_CONFIG;
+	int code = deploy ? cli_get(cli, "/v1/roles", &answer) : cli->head_code;
 	size_t i;
 	json_t *role;
 	json_array_foreach(json_object_get(answer, "roles"), i, role)
@@ -315,7 +364,7 @@ int cmd_image_rm(struct cli *cli)
 	const char *dir = store_dir(cli), *name = cli_arg(cli, 0);
 	const char *version = cli_opt(cli, CLI_OPT_image_version, NULL);
 	if (!dir)
-		return CLI_CONFIG;
+		return cli->head_code;
 	int code = version ? CLI_OK : check_unused(cli, name);
 	PHX_AUTO_FREE char *question = NULL;
 	if (code)

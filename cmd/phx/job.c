@@ -1,10 +1,12 @@
-/* phx job: submit, watch and read jobs. The queue is phxd's. */
+/* phx job: watch and read jobs. The queue is phxd's; job_submit.c fills it, job_order.c
+ * ends what is in it. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "phx/cli.h"
+#include "phx/job.h"
 
 enum { POLL_MS = 200 };
 
@@ -58,8 +60,66 @@ static void put_limit(struct phx_buf *b, const json_t *value, const json_t *row)
 		cli_put_duration(b, json_integer_value(value));
 }
 
+/* ---- arrays ---- */
+
+static bool is_alike(const json_t *a, const json_t *b)
+{
+	static const char *const texts[] = {"state", "reason", "user", "re"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
+		if (!phx_str_eq(phx_json_str(a, texts[i], ""), phx_json_str(b, texts[i], "")))
+			return false;
+	return phx_json_bool(a, "held", false) == phx_json_bool(b, "held", false) &&
+	       phx_json_int(a, "status", 0) == phx_json_int(b, "status", 0);
+}
+
+/* Members of an array in a row that wait, or have ended, alike. */
+static bool goes_with(const json_t *first, const json_t *last, const json_t *row)
+{
+	int64_t array = phx_json_int(first, "array", 0);
+	return array && array == phx_json_int(row, "array", 0) && phx_json_int(row, "id", 0) == phx_json_int(last, "id", 0) + 1 &&
+	       !phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row);
+}
+
+/* One row for each such row of members: the first one, with number and index of the last. New reference. */
+static json_t *fold_arrays(const json_t *jobs)
+{
+	json_t *rows = json_array(), *first = NULL, *last = NULL, *row;
+	size_t i;
+	json_array_foreach((json_t *)jobs, i, row)
+	{
+		if (first && goes_with(first, last, row)) {
+			json_object_set(first, "last_id", json_object_get(row, "id"));
+			json_object_set(first, "last_index", json_object_get(row, "array_index"));
+		} else {
+			first = json_copy(row);
+			json_array_append_new(rows, first);
+		}
+		last = row;
+	}
+	return rows;
+}
+
+static void put_id(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	int64_t last = phx_json_int(row, "last_id", 0);
+	phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	if (last)
+		phx_buf_addf(b, "-%lld", (long long)last);
+}
+
+/* "100[2-40]": the members of array 100 with these indices. */
+static void put_array(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	int64_t index = phx_json_int(row, "array_index", 0), last = phx_json_int(row, "last_index", index);
+	if (json_integer_value(value) <= 0)
+		return;
+	phx_buf_addf(b, "%lld[%lld", (long long)json_integer_value(value), (long long)index);
+	phx_buf_addf(b, last != index ? "-%lld]" : "]", (long long)last);
+}
+
 static const struct cli_column job_columns[] = {
-	{.head = "JOB", .path = "id", .right = true},
+	{.head = "ARRAY", .path = "array", .put = put_array}, /* stands second, or is left out: first here */
+	{.head = "JOB", .path = "id", .put = put_id, .right = true},
 	{.head = "STATE", .path = "state", .put = put_state},
 	{.head = "USER", .path = "user"},
 	{.head = "RE", .path = "re"},
@@ -69,22 +129,56 @@ static const struct cli_column job_columns[] = {
 	{.head = "LIMIT", .path = "estimate_ms", .put = put_limit, .wide = true, .right = true},
 	{.head = "KILLS", .path = "kills", .wide = true, .right = true},
 	{.head = "STATUS", .path = "status", .right = true},
+	{.head = "REASON", .path = "reason"},
 	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
 	{.head = "SLURM", .path = "engine_id", .wide = true},
 	{.head = "COMMAND", .path = "argv", .put = put_argv},
 };
 
+int cli_jobs(struct cli *cli, const char *re, json_t *jobs)
+{
+	int64_t after = 0;
+	for (bool more = true; more;) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		PHX_AUTO_FREE char *path = NULL;
+		if (asprintf(&path, "/v1/jobs?after=%lld%s%s", (long long)after, re ? "&re=" : "", re ? re : "") < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
+		int code = cli_get(cli, path, &answer);
+		if (code)
+			return code;
+		json_array_extend(jobs, json_object_get(answer, "jobs"));
+		after = phx_json_int(answer, "last", after);
+		more = phx_json_bool(answer, "more", false);
+	}
+	return CLI_OK;
+}
+
+static bool has_arrays(const json_t *jobs)
+{
+	size_t i;
+	json_t *job;
+	json_array_foreach((json_t *)jobs, i, job)
+	if (phx_json_int(job, "array", 0))
+		return true;
+	return false;
+}
+
 int cmd_job_list(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *path = NULL;
-	const char *re = cli_opt(cli, CLI_OPT_re, NULL);
-	if (asprintf(&path, "/v1/jobs%s%s", re ? "?re=" : "", re ? re : "") < 0)
-		return cli_fail(CLI_PARTIAL, "out of memory");
-	int code = cli_get(cli, path, &answer);
-	return code ? code
-		    : cli_print_rows(cli, job_columns, PHX_ARRAY_SIZE(job_columns), json_object_get(answer, "jobs"),
-				     answer);
+	PHX_AUTO_JSON json_t *jobs = json_array();
+	PHX_AUTO_JSON json_t *answer = json_pack("{s:O}", "jobs", jobs);
+	int code = cli_jobs(cli, cli_opt(cli, CLI_OPT_re, NULL), jobs);
+	if (code)
+		return code;
+	bool human = cli->format == CLI_TABLE || cli->format == CLI_WIDE;
+	PHX_AUTO_JSON json_t *rows = human ? fold_arrays(jobs) : json_incref(jobs);
+	struct cli_column columns[PHX_ARRAY_SIZE(job_columns)];
+	memcpy(columns, job_columns, sizeof(columns));
+	columns[0] = job_columns[1];
+	columns[1] = job_columns[0];
+	if (!human || has_arrays(jobs))
+		return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, answer);
+	return cli_print_rows(cli, job_columns + 1, PHX_ARRAY_SIZE(job_columns) - 1, rows, answer);
 }
 
 static int get_job(struct cli *cli, const char *id, json_t **ret)
@@ -95,12 +189,32 @@ static int get_job(struct cli *cli, const char *id, json_t **ret)
 	return cli_get(cli, path, ret);
 }
 
+/* With the run that is being killed now, or was and is not run again. */
+static void put_kills(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	int64_t started = phx_json_int(row, "started_ms", 0), killed = phx_json_int(row, "killed_ms", 0);
+	phx_buf_addf(b, "%lld", (long long)json_integer_value(value) + (started > 0 && killed >= started));
+}
+
+/* What ended the run before, of a job that is to run again. */
+static void put_last_run(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (phx_str_eq(phx_json_str(row, "state", ""), "queued"))
+		cli_put_clean(b, json_string_value(value));
+}
+
 static const struct cli_column job_lines[] = {
 	{.head = "State", .path = "state", .put = put_state},
+	{.head = "Reason", .path = "reason"},
+	{.head = "Last run", .path = "why", .put = put_last_run},
+	{.head = "Array", .path = "array", .put = put_array},
 	{.head = "User", .path = "user"},
 	{.head = "RE", .path = "re"},
 	{.head = "Time limit", .path = "estimate_ms", .put = put_limit},
-	{.head = "Runs killed", .path = "kills"},
+	{.head = "Runs killed", .path = "kills", .put = put_kills},
+	{.head = "Killed by", .path = "killed_by"},
+	{.head = "Killed because", .path = "killed_why"},
+	{.head = "Killed at", .path = "killed_ms", .put = cli_put_when},
 	{.head = "Command", .path = "argv", .put = put_argv},
 	{.head = "Nodes", .path = "nodes"},
 	{.head = "Submitted", .path = "submitted_ms", .put = cli_put_when},
@@ -122,12 +236,20 @@ static void put_memory(struct phx_buf *b, const json_t *value, const json_t *row
 		cli_put_size(b, value, row);
 }
 
+/* What it wrote beyond what is kept. */
+static void put_cut(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (json_integer_value(value) > 0)
+		cli_put_size(b, value, row);
+}
+
 static const struct cli_column part_columns[] = {
 	{.head = "NODE", .path = "node"},
 	{.head = "ENDED", .path = "ended", .put = cli_put_yes},
 	{.head = "STATUS", .path = "status", .right = true},
 	{.head = "CPU", .path = "cpu_ms", .put = put_cpu, .right = true},
 	{.head = "MEMORY", .path = "memory_peak_bytes", .put = put_memory, .right = true},
+	{.head = "OUTPUT LOST", .path = "output_cut_bytes", .put = put_cut, .right = true},
 };
 
 int cmd_job_show(struct cli *cli)
@@ -144,37 +266,6 @@ int cmd_job_show(struct cli *cli)
 	return cli_print_table(cli, part_columns, PHX_ARRAY_SIZE(part_columns), parts, 2);
 }
 
-static int order_jobs(struct cli *cli, const char *order, const char *unchanged)
-{
-	int worst = CLI_OK;
-	for (unsigned i = 0; i < cli->args.n_args; i++) {
-		PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
-		PHX_AUTO_FREE char *path = NULL;
-		if (asprintf(&path, "/v1/jobs/%s/%s", cli_arg(cli, i), order) < 0)
-			return cli_fail(CLI_PARTIAL, "out of memory");
-		int code = cli_call(cli, "POST", path, body, &answer);
-		if (!code && !phx_json_bool(answer, "changed", true))
-			fprintf(stderr, "phx: job %s: %s\n", cli_arg(cli, i), unchanged);
-		worst = code > worst ? code : worst;
-	}
-	return worst;
-}
-
-int cmd_job_cancel(struct cli *cli)
-{
-	return order_jobs(cli, "cancel", "had already ended");
-}
-
-int cmd_job_hold(struct cli *cli)
-{
-	return order_jobs(cli, "hold", "was held already");
-}
-
-int cmd_job_release(struct cli *cli)
-{
-	return order_jobs(cli, "release", "was not held");
-}
-
 static int print_output(struct cli *cli, const char *id, const char *node, const char *run)
 {
 	PHX_AUTO_FREE char *path = NULL, *text = NULL;
@@ -188,17 +279,45 @@ static int print_output(struct cli *cli, const char *id, const char *node, const
 	return code;
 }
 
-int cmd_job_output(struct cli *cli)
+/* Says of which nodes (NULL: of any) something is lost. */
+static int report_cut(const json_t *job, const char *node)
 {
-	return print_output(cli, cli_arg(cli, 0), cli_opt(cli, CLI_OPT_node, NULL), cli_opt(cli, CLI_OPT_run, NULL));
+	int code = CLI_OK;
+	size_t i;
+	json_t *part;
+	json_array_foreach(json_object_get(job, "parts"), i, part)
+	{
+		char size[32];
+		int64_t cut = phx_json_int(part, "output_cut_bytes", 0);
+		const char *name = phx_json_str(part, "node", "?");
+		if (cut > 0 && (!node || phx_str_eq(node, name)))
+			code = cli_fail(CLI_PARTIAL, "%s: the output was cut: %s behind it are lost (job_output_max_mb)", name,
+					phx_size_format((uint64_t)cut, size, sizeof(size)));
+	}
+	return code;
 }
 
-/* ---- submit ---- */
+int cmd_job_output(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *job = NULL;
+	const char *id = cli_arg(cli, 0), *node = cli_opt(cli, CLI_OPT_node, NULL), *run = cli_opt(cli, CLI_OPT_run, NULL);
+	int code = print_output(cli, id, node, run);
+	if (code)
+		return code;
+	fflush(stdout);
+	/* of a run that is over only its end says it */
+	code = get_job(cli, id, &job);
+	uint64_t number = 0;
+	bool last = !run || (phx_u64_parse(run, 0, UINT32_MAX, &number) == 0 && (int64_t)number == phx_json_int(job, "kills", 0));
+	return code || !last ? code : report_cut(job, node);
+}
+
+/* ---- following one ---- */
 
 static bool job_ended(const json_t *job)
 {
 	const char *state = phx_json_str(job, "state", "");
-	return phx_str_eq(state, "done") || phx_str_eq(state, "failed") || phx_str_eq(state, "cancelled");
+	return state[0] && !phx_str_eq(state, "queued") && !phx_str_eq(state, "running");
 }
 
 static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
@@ -221,19 +340,23 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 	}
 }
 
-/* Parts that ended badly, folded by status. */
+/* What ended it, or, where that is nothing but statuses, the parts that ended badly, folded by status. */
 static int report_job(const json_t *job)
 {
+	const char *reason = phx_json_str(job, "reason", "");
+	if (*reason)
+		return cli_fail(CLI_PARTIAL, "job %lld: %s: %s", (long long)phx_json_int(job, "id", 0), phx_json_str(job, "state", ""),
+				reason);
 	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	size_t i;
 	json_t *part;
 	json_array_foreach(json_object_get(job, "parts"), i, part)
 	{
-		char reason[64];
+		char text[64];
 		long long status = phx_json_int(part, "status", 0);
-		snprintf(reason, sizeof(reason), "exit status %lld", status);
+		snprintf(text, sizeof(text), "exit status %lld", status);
 		if (status)
-			cli_report_add(&report, phx_json_str(part, "node", "?"), reason);
+			cli_report_add(&report, phx_json_str(part, "node", "?"), text);
 	}
 	cli_report_print(&report);
 	if (phx_str_eq(phx_json_str(job, "state", ""), "cancelled"))
@@ -241,79 +364,15 @@ static int report_job(const json_t *job)
 	return report.n_failed || !phx_str_eq(phx_json_str(job, "state", ""), "done") ? CLI_PARTIAL : CLI_OK;
 }
 
-static int follow_job(struct cli *cli, const char *id)
+int cli_job_follow(struct cli *cli, const char *id)
 {
 	PHX_AUTO_JSON json_t *job = NULL;
 	int code = wait_job(cli, id, &job);
 	if (code)
 		return code;
 	code = cli_structured(cli) ? cli_print_value(cli, job) : print_output(cli, id, NULL, NULL);
-	return code ? code : report_job(job);
-}
-
-static void add_seconds(struct cli *cli, enum cli_option_id option, const char *fallback, json_t *body, const char *key)
-{
-	uint64_t seconds = 0;
-	if (phx_duration_parse(cli_opt(cli, option, fallback), &seconds) == 0)
-		json_object_set_new(body, key, json_integer((json_int_t)seconds));
-}
-
-/* "a,b/c": a list of words. */
-static void add_paths(struct cli *cli, enum cli_option_id option, json_t *body, const char *key)
-{
-	if (!cli_has(cli, option))
-		return;
-	json_t *list = json_array();
-	PHX_AUTO_FREE char *text = strdup(cli_opt(cli, option, ""));
-	char *rest = NULL;
-	for (char *path = strtok_r(text ? text : NULL, ",", &rest); path; path = strtok_r(NULL, ",", &rest))
-		json_array_append_new(list, json_string(path));
-	json_object_set_new(body, key, list);
-}
-
-static void add_queue_options(struct cli *cli, json_t *body)
-{
-	if (cli_has(cli, CLI_OPT_re))
-		json_object_set_new(body, "re", json_string(cli_opt(cli, CLI_OPT_re, "")));
-	add_seconds(cli, CLI_OPT_time, "", body, "time_s");
-	add_seconds(cli, CLI_OPT_grace, "", body, "grace_s");
-	if (cli_has(cli, CLI_OPT_checkpoint_signal)) {
-		json_object_set_new(body, "checkpoint_signal",
-				    json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
-		add_seconds(cli, CLI_OPT_checkpoint_time, "10s", body, "checkpoint_s");
-	}
-	if (cli_has(cli, CLI_OPT_chdir))
-		json_object_set_new(body, "chdir", json_string(cli_opt(cli, CLI_OPT_chdir, "")));
-	add_paths(cli, CLI_OPT_stage_in, body, "stage_in");
-	add_paths(cli, CLI_OPT_stage_out, body, "stage_out");
-	if (cli_has(cli, CLI_OPT_no_requeue))
-		json_object_set_new(body, "no_requeue", json_true());
-	if (cli_has(cli, CLI_OPT_hold))
-		json_object_set_new(body, "hold", json_true());
-}
-
-int cmd_job_submit(struct cli *cli)
-{
-	uint64_t nodes = 0; /* what is no such number phxd refuses */
-	phx_u64_parse(cli_opt(cli, CLI_OPT_nodes, "1"), 1, UINT32_MAX, &nodes);
-	PHX_AUTO_JSON json_t *body = json_pack("{s:I, s:[]}", "nodes", (json_int_t)nodes, "argv");
-	PHX_AUTO_JSON json_t *answer = NULL;
-	for (unsigned i = 0; i < cli->args.n_args; i++)
-		json_array_append_new(json_object_get(body, "argv"), json_string(cli_arg(cli, i)));
-	if (cli_has(cli, CLI_OPT_user))
-		json_object_set_new(body, "user", json_string(cli_opt(cli, CLI_OPT_user, "")));
-	add_queue_options(cli, body);
-	int code = cli_call(cli, "POST", "/v1/jobs", body, &answer);
-	if (code)
-		return code;
-	char id[24];
-	snprintf(id, sizeof(id), "%lld", (long long)phx_json_int(answer, "id", 0));
-	if (cli_has(cli, CLI_OPT_wait)) {
-		fprintf(stderr, "phx: job %s\n", id);
-		return follow_job(cli, id);
-	}
-	if (cli_structured(cli))
-		return cli_print_value(cli, answer);
-	printf("%s\n", id);
-	return CLI_OK;
+	fflush(stdout);
+	int cut = code ? CLI_OK : report_cut(job, NULL);
+	code = code ? code : report_job(job);
+	return code ? code : cut;
 }

@@ -56,13 +56,21 @@ static int take_down(const struct lab *lab, struct phx_err *err)
 	return r < 0 ? r : a;
 }
 
+/* The lab of that name; where none was said, the only one there is. */
+static int find_lab(const struct request *q, struct lab *ret, struct phx_err *err)
+{
+	char name[LAB_NAME_MAX];
+	int r = q->name ? PHX_STR_SET(name, q->name) : lab_only(q->labs_dir, name, err);
+	return r < 0 ? r : lab_load(q->labs_dir, name, ret, err);
+}
+
 static int lab_down(struct request *q)
 {
 	LAB_AUTO struct lab lab = {0};
 	struct phx_err err = {0};
-	int r = lab_load(q->labs_dir, q->name ? q->name : "phoenix", &lab, &err);
+	int r = find_lab(q, &lab, &err);
 	if (r == -ENOENT) {
-		fprintf(stderr, "phx lab: %s is not up\n", q->name ? q->name : "phoenix");
+		fprintf(stderr, "phx lab: %s is not up\n", q->name ? q->name : "a lab");
 		return 0;
 	}
 	if (r == 0)
@@ -142,6 +150,21 @@ static bool is_up(const struct request *q, const struct lab *lab)
 	return lab_net_exists(lab) && (q->no_head || lab_head_pid(lab));
 }
 
+/* Another checkout may have a lab of this name: namespaces are the machine's. */
+static int name_netns(struct lab *lab, struct phx_err *err)
+{
+	enum { NUMBERS = 100 };
+	for (int i = 2; lab_net_exists(lab) && i < NUMBERS; i++)
+		snprintf(lab->netns, sizeof(lab->netns), "phx-%.*s-%d", LAB_NAME_MAX - 1, lab->name, i);
+	if (lab_net_exists(lab))
+		return phx_err_set(err, -EEXIST, "namespaces phx-%s to %s exist: end the labs of other directories", lab->name,
+				   lab->netns);
+	if (lab->netns[0])
+		fprintf(stderr, "phx lab: a lab of another directory has the namespace phx-%s; this one gets %s\n", lab->name,
+			lab->netns);
+	return 0;
+}
+
 static int lab_up(struct request *q)
 {
 	LAB_AUTO struct lab lab = {0};
@@ -152,15 +175,15 @@ static int lab_up(struct request *q)
 	int r = lab_conf_load(q->conf, q->name, &lab, &err);
 	if (r == 0)
 		r = set_dirs(q, &lab, &err);
-	if (r == 0 && is_up(q, &lab)) {
+	bool there = r == 0 && lab_load(q->labs_dir, lab.name, &old, NULL) == 0;
+	if (there && is_up(q, &old)) {
 		fprintf(stderr, "phx lab: %s is up\n", lab.name);
 		return 0;
 	}
-	if (r == 0 && lab_load(q->labs_dir, lab.name, &old, NULL) == 0)
+	if (there)
 		r = take_down(&old, &err); /* what an interrupted one left */
-	if (r == 0 && lab_net_exists(&lab))
-		r = phx_err_set(&err, -EEXIST, "namespace phx-%s exists, but not from a lab in %s; choose another name",
-				lab.name, q->labs_dir);
+	if (r == 0)
+		r = name_netns(&lab, &err);
 	if (r == 0)
 		r = make_place(&lab, &err);
 	if (r == 0)
@@ -305,12 +328,12 @@ static const struct lab_word {
 
 static int help(FILE *out, int code)
 {
-	fprintf(out, "usage: phx lab WORD [options] [ARGUMENTS]\n\n");
+	fprintf(out, "usage: phx lab [options] WORD [options] [ARGUMENTS]\n\n");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lab_words); i++)
 		fprintf(out, "  %-8s %-9s %s\n", lab_words[i].word, lab_words[i].arguments, lab_words[i].text);
 	fprintf(out, "\n"
 		     "  -f, --file FILE     lab.conf; default etc/lab.conf\n"
-		     "  -n, --name NAME     name of the lab; default: what lab.conf says, else phoenix\n"
+		     "  -n, --name NAME     name of the lab; default: the only one there is; up: what lab.conf says, else phoenix\n"
 		     "  -d, --dir DIR       where labs live; default $PHX_LAB_DIR, else build/lab\n"
 		     "  -s, --source DIR    where roles/ and pxe/ are; default: here\n"
 		     "  -i, --images DIR    built images; default build/images\n"
@@ -329,7 +352,7 @@ static int run_word(const struct lab_word *w, struct request *q)
 		return usage(w->min ? "a list of machines or a command is missing" : "too many words");
 	if (w->special)
 		return w->special(q);
-	int r = lab_load(q->labs_dir, q->name ? q->name : "phoenix", &lab, &err);
+	int r = find_lab(q, &lab, &err);
 	if (r == 0)
 		r = w->run(q, &lab, &err);
 	return r < 0 ? fail(r, &err) : 0;
@@ -385,14 +408,22 @@ int phx_cmd_lab(int argc, char **argv)
 			    .labs_dir = labs_dir ? labs_dir : "build/lab",
 			    .source = ".",
 			    .images = "build/images"};
-	const char *word = argc > 1 ? argv[1] : "help";
-	if (!strcmp(word, "bmc"))
+	if (argc > 1 && !strcmp(argv[1], "bmc"))
 		return run_bmc(argc - 2, argv + 2);
+	int r = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--help") ? parse_options(&q, true, argc, argv) : 0;
+	if (r)
+		return r;
+	/* options may stand in front of the word too */
+	if (q.argv) {
+		argc = q.argc + 1;
+		argv = q.argv - 1;
+	}
+	const char *word = argc > 1 ? argv[1] : "help";
 	if (!strcmp(word, "help") || !strcmp(word, "--help"))
 		return help(stdout, 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lab_words); i++)
 		if (!strcmp(lab_words[i].word, word)) {
-			int r = parse_options(&q, lab_words[i].max == INT_MAX, argc - 1, argv + 1);
+			r = parse_options(&q, lab_words[i].max == INT_MAX, argc - 1, argv + 1);
 			return r ? r : run_word(&lab_words[i], &q);
 		}
 	return help(stderr, EXIT_USAGE_);

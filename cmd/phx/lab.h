@@ -54,13 +54,14 @@ struct lab {
 	char source[200];         /* where roles/ and pxe/ are */
 	char images[200];         /* where built images are, NAME each */
 	char dir[200];            /* LABS/NAME */
+	char netns[LAB_NAME_MAX + 8]; /* its namespace; "" = phx-NAME */
 	struct phx_list machines; /* struct lab_machine */
 };
 extern const struct phx_record lab_record;
 #define LAB_AUTO PHX_AUTO(lab_fini)
 void lab_fini(struct lab *lab);
 
-/** Name of the namespace, "phx-NAME". */
+/** Name of the namespace: "phx-NAME", or with a number behind it where a lab of another directory has that. */
 const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8]);
 #define LAB_BRIDGE "phxbr0"
 /** Machine by name; NULL when there is none. Borrowed. */
@@ -76,6 +77,8 @@ int lab_conf_load(const char *path, const char *name, struct lab *ret, struct ph
 /** Append machines like `like`, named by the list. -EEXIST, -E2BIG. */
 int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like, struct phx_err *err);
 int lab_save(const struct lab *lab, struct phx_err *err);
+/** Name of the only lab that was made in this directory. -ENOENT none, -EINVAL several, with their names. */
+int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *err);
 /** -ENOENT: there is no such lab. */
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err);
 

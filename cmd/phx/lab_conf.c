@@ -1,9 +1,11 @@
 /* lab.conf into a struct lab, and the lab as it was made in LABS/NAME/lab.json,
  * which the other `phx lab` commands work on. Called by lab.c. */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -49,7 +51,8 @@ static const struct phx_field lab_fields[] = {
 	PHX_STR(struct lab, name),         PHX_STR(struct lab, subnet),
 	PHX_STR(struct lab, deploy_image), PHX_STR(struct lab, head_conf),
 	PHX_STR(struct lab, source),       PHX_STR(struct lab, images),
-	PHX_STR(struct lab, dir),          PHX_LIST(struct lab, machines, &lab_machine_record),
+	PHX_STR(struct lab, dir),          PHX_STR(struct lab, netns),
+	PHX_LIST(struct lab, machines, &lab_machine_record),
 };
 const struct phx_record lab_record = PHX_RECORD("lab", struct lab, lab_fields);
 
@@ -60,7 +63,7 @@ void lab_fini(struct lab *lab)
 
 const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8])
 {
-	snprintf(buf, LAB_NAME_MAX + 8, "phx-%s", lab->name);
+	snprintf(buf, LAB_NAME_MAX + 8, "%s%s", lab->netns[0] ? "" : "phx-", lab->netns[0] ? lab->netns : lab->name);
 	return buf;
 }
 
@@ -346,6 +349,35 @@ int lab_save(const struct lab *lab, struct phx_err *err)
 	if (!text || !path)
 		return -ENOMEM;
 	return phx_file_write(path, text, strlen(text), 0644, err);
+}
+
+/* Is there a lab in this directory of labs? */
+static int is_lab(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && phx_name_valid(e->d_name);
+}
+
+int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *err)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf names = {0};
+	struct dirent **all = NULL;
+	char last[LAB_NAME_MAX] = "";
+	uint32_t n = 0;
+	int found = scandir(labs_dir, &all, is_lab, alphasort);
+	for (int i = 0; i < found; i++) {
+		PHX_AUTO_FREE char *json = phx_path("%s/%s/lab.json", labs_dir, all[i]->d_name);
+		if (json && access(json, F_OK) == 0 && PHX_STR_SET(last, all[i]->d_name) == 0) {
+			phx_buf_addf(&names, "%s%s", n ? ", " : "", last);
+			n++;
+		}
+		free(all[i]);
+	}
+	free(all);
+	if (n == 0)
+		return phx_err_set(err, -ENOENT, "there is no lab in %s; make one with: phx lab up", labs_dir);
+	if (n > 1)
+		return phx_err_set(err, -EINVAL, "which lab? In %s there are %s: say --name", labs_dir, names.data);
+	return phx_str_copy(ret_name, LAB_NAME_MAX, last);
 }
 
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err)

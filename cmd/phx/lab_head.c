@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/spawn.h"
 #include "deploy/store.h"
 #include "http/http.h"
 #include "phx/lab.h"
@@ -127,6 +128,17 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 			   lab->dir);
 }
 
+/* The images of a new lab are there before its first start, which phxd does not take for one. */
+static int begin_journal(const struct lab *lab, const char *phxd, const char *conf, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *journal = phx_path("%s/state/journal.db", lab->dir);
+	const char *const argv[] = {phxd, "-c", conf, "--new-journal", NULL};
+	const struct phx_run run = {.argv = argv};
+	if (!journal)
+		return -ENOMEM;
+	return access(journal, F_OK) == 0 ? 0 : phx_run_check(&run, NULL, err);
+}
+
 static int start_phxd(const struct lab *lab, struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8], self[256];
@@ -144,7 +156,8 @@ static int start_phxd(const struct lab *lab, struct phx_err *err)
 	const char *const argv[] = {phxd, "-c", conf, NULL};
 	const struct lab_program p = {
 		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = lab->dir};
-	return lab_start(&p, err);
+	int r = begin_journal(lab, phxd, conf, err);
+	return r < 0 ? r : lab_start(&p, err);
 }
 
 int lab_head_prepare(const struct lab *lab, struct phx_err *err)

@@ -30,7 +30,9 @@ int cli_exit_of(int error)
 		{-EACCES, CLI_NOT_PERMITTED}, {-EPERM, CLI_NOT_PERMITTED},      {-EAGAIN, CLI_TRY_AGAIN},
 		{-EBUSY, CLI_TRY_AGAIN},      {-ENOSPC, CLI_TRY_AGAIN},         {-EROFS, CLI_TRY_AGAIN},
 		{-ETIMEDOUT, CLI_TIMEOUT},    {-ECONNREFUSED, CLI_UNAVAILABLE}, {-EINVAL, CLI_USAGE},
-		{-ENOENT, CLI_USAGE},
+		{-ENOENT, CLI_USAGE},	      {-EEXIST, CLI_USAGE},		{-ENOTUNIQ, CLI_USAGE},
+		{-E2BIG, CLI_USAGE},	      {-EFBIG, CLI_USAGE},		{-EOPNOTSUPP, CLI_USAGE},
+		{-EDQUOT, CLI_TRY_AGAIN}, /* so much at once */
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
 		if (map[i].error == error)
@@ -149,6 +151,7 @@ int main(int argc, char **argv)
 	int code = cli_args_parse(argc, argv, &cli.args, &err);
 	code = code ? cli_fail(code, "%s", err.text) : run(&cli);
 	cli_client_close(&cli);
+	json_decref(cli.head);
 	if (cli.has_config)
 		phx_config_fini(&cli.config);
 	/* what did not fit the buffer was refused earlier */

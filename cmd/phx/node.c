@@ -36,6 +36,11 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		}
 	} else if (*reason) {
 		cli_put_clean(b, reason);
+	} else if (*phx_json_str(row, "gave_up", "")) {
+		cli_put_clean(b, phx_json_str(row, "gave_up", ""));
+	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", true)) {
+		phx_buf_addf(b, "%s%s", phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off" : "is not heard",
+			     phx_str_eq(phx_json_str(row, "share", ""), "away") ? ", its RE waits for it" : "");
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
@@ -280,6 +285,9 @@ static json_t *make_body(const struct cli *cli)
 		json_object_set_new(body, members[i].key,
 				    members[i].is_switch ? json_true() : json_string(cli_opt(cli, members[i].id, "")));
 	}
+	uint64_t seconds = 0;
+	if (cli_has(cli, CLI_OPT_grace) && phx_duration_parse(cli_opt(cli, CLI_OPT_grace, ""), &seconds) == 0)
+		json_object_set_new(body, "grace_s", json_integer((json_int_t)seconds));
 	set_setup(cli, body);
 	return body;
 }
@@ -329,19 +337,25 @@ int cmd_node_wipe(struct cli *cli)
 	return act(cli, "wipe", CLI_ALWAYS, "wipe");
 }
 
+/* Without a time for them it ends no jobs. */
 int cmd_node_drain(struct cli *cli)
 {
-	return act(cli, "drain", CLI_SAFE, "drain");
+	return act(cli, "drain", cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE, "drain");
+}
+
+int cmd_node_cancel(struct cli *cli)
+{
+	return act(cli, "cancel", CLI_SAFE, "cancel");
 }
 
 int cmd_node_resume(struct cli *cli)
 {
-	return act(cli, "resume", CLI_SAFE, "resume");
+	return act(cli, "resume", CLI_BY_PLAN, "resume");
 }
 
 int cmd_node_quarantine(struct cli *cli)
 {
-	return act(cli, "quarantine", CLI_SAFE, "quarantine");
+	return act(cli, "quarantine", CLI_BY_PLAN, "quarantine");
 }
 
 int cmd_node_inspect(struct cli *cli)
@@ -365,11 +379,12 @@ static const struct cli_column power_columns[] = {
 int cmd_node_power(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", cli_arg(cli, 1)), *nodes = NULL;
-	bool query = phx_str_eq(cli_arg(cli, 1), "status");
+	bool query = phx_str_eq(cli_arg(cli, 1), "status"), on = phx_str_eq(cli_arg(cli, 1), "on");
+	PHX_AUTO_FREE char *verb = phx_path("switch %s", cli_arg(cli, 1));
 	enum cli_format format = cli->format;
 	if (query) /* what is printed is the state, not the order */
 		cli->format = CLI_TABLE;
-	int code = cli_act(cli, "power", cli_arg(cli, 0), body, CLI_SAFE, "switch");
+	int code = cli_act(cli, "power", cli_arg(cli, 0), body, query || on ? CLI_SAFE : CLI_BY_PLAN, verb ? verb : "switch");
 	cli->format = format;
 	if (!query || (code && code != CLI_PARTIAL) || cli_nodes_select(cli, cli_arg(cli, 0), &nodes) != CLI_OK)
 		return code;

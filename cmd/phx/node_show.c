@@ -58,8 +58,8 @@ static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, " (%s%s", driver, *address ? " " : "");
 		cli_put_clean(b, address);
 		phx_buf_addf(b, ")");
-	} else {
-		phx_buf_addf(b, " (no BMC)");
+	} else if (bmc) {
+		phx_buf_addf(b, " (no BMC)"); /* who may not see it is not told that there is none */
 	}
 }
 
@@ -216,6 +216,9 @@ static int print_plan(struct cli *cli, const json_t *plan)
 	printf("\n  %s %lld: %s%s%s, %s: %s; %s\n", active ? "Plan" : "Last plan",
 	       (long long)phx_json_int(plan, "epoch", 0), phx_json_str(plan, "request", "?"), *role ? " " : "", role,
 	       phx_json_str(plan, "tier", "?"), phx_json_str(plan, "reason", ""), b.data ? b.data : "");
+	const char *cause = phx_json_str(plan, "cause", "");
+	if (*cause)
+		printf("  Because: %s\n", cause);
 	return cli_plan_steps(cli, plan);
 }
 
@@ -241,8 +244,7 @@ int cmd_node_show(struct cli *cli)
 	if (code)
 		return code;
 	static const struct cli_column name_column = {.head = "NODE", .path = "name"};
-	PHX_AUTO_JSON json_t *whole = json_array_size(nodes) == 1 ? json_incref(json_array_get(nodes, 0))
-								  : json_pack("{s:O}", "nodes", nodes);
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes); /* the same shape however many there are */
 	if (cli->format != CLI_TABLE && cli->format != CLI_WIDE)
 		return cli_print_rows(cli, &name_column, 1, nodes, whole);
 	size_t i;

@@ -4,6 +4,7 @@
 #include <libsmartcols.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "phx/cli.h"
@@ -33,6 +34,14 @@ bool cli_structured(const struct cli *cli)
 
 /* ---- values ---- */
 
+/* Cells are for programs (tsv, csv): bytes, seconds and shares as plain numbers. Set while rows are printed. */
+static bool plain_cells;
+
+bool cli_plain(void)
+{
+	return plain_cells;
+}
+
 void cli_put_clean(struct phx_buf *b, const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -58,14 +67,18 @@ void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
 	char text[32];
-	if (json_integer_value(value) > 0)
+	if (plain_cells && json_is_integer(value))
+		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+	else if (json_integer_value(value) > 0)
 		phx_buf_addf(b, "%s", phx_size_format((uint64_t)json_integer_value(value), text, sizeof(text)));
 }
 
 void cli_put_duration(struct phx_buf *b, int64_t ms)
 {
 	long long s = ms / 1000;
-	if (ms > 0 && ms < 100)
+	if (plain_cells)
+		phx_buf_addf(b, ms % 1000 ? "%lld.%03d" : "%lld", s, (int)(ms % 1000));
+	else if (ms > 0 && ms < 100)
 		phx_buf_addf(b, "%lld ms", (long long)ms);
 	else if (ms < 60000)
 		phx_buf_addf(b, "%lld.%lld s", s, (long long)(ms % 1000) / 100);
@@ -116,10 +129,10 @@ void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
 	int64_t then = json_integer_value(value), now = cli_now_ms();
-	if (then > 0 && now - then < 60000)
+	if (then > 0 && now - then < 60000 && !plain_cells)
 		phx_buf_addf(b, "%lld s", now > then ? (long long)(now - then) / 1000 : 0);
 	else if (then > 0)
-		cli_put_duration(b, now - then);
+		cli_put_duration(b, now > then ? (now - then) / 1000 * 1000 : 0);
 }
 
 void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -217,6 +230,34 @@ static void print_indented(const char *text, unsigned indent)
 	}
 }
 
+static size_t n_shown(const struct cli *cli, const struct cli_column *columns, size_t n)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < n; i++)
+		shown += column_shown(cli, &columns[i]);
+	return shown;
+}
+
+/* Only the last column may be cut to what the terminal is wide. Where the others alone are wider, the terminal breaks the
+ * lines: a name in pieces over several rows is no name. */
+static int print_fitting(struct libscols_table *t, size_t n, char **ret_text)
+{
+	enum { GAP = 2, LAST_MIN = 10 };
+	size_t total = 0, last = 0;
+	scols_table_set_termforce(t, SCOLS_TERMFORCE_NEVER);
+	int r = scols_print_table_to_string(t, ret_text);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		last = scols_column_get_width(scols_table_get_column(t, i));
+		total += last + (i ? GAP : 0);
+	}
+	scols_table_set_termforce(t, SCOLS_TERMFORCE_AUTO);
+	size_t width = scols_table_get_termwidth(t);
+	if (r < 0 || !isatty(STDOUT_FILENO) || total <= width || total - last + LAST_MIN > width)
+		return r;
+	free(PHX_TAKE(*ret_text));
+	return scols_print_table_to_string(t, ret_text);
+}
+
 int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
 		    unsigned indent)
 {
@@ -238,7 +279,7 @@ int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_
 	}
 	PHX_AUTO_FREE char *text = NULL;
 	if (r == 0)
-		r = scols_print_table_to_string(t, &text);
+		r = print_fitting(t, n_shown(cli, columns, n_columns), &text);
 	scols_unref_table(t);
 	if (r < 0)
 		return cli_fail(CLI_PARTIAL, "cannot make the table: %s", strerror(-r));
@@ -363,9 +404,45 @@ static void print_names(const struct cli *cli, const struct cli_column *first, c
 	}
 }
 
-int cli_print_value(struct cli *cli, const json_t *value)
+/* A list of {"text": WORD} is how records keep words: for people and programs it is a list of strings. */
+static json_t *words_of(const json_t *list)
+{
+	json_t *words = json_array(), *it;
+	size_t i;
+	json_array_foreach((json_t *)list, i, it)
+	{
+		const json_t *text = json_object_size(it) == 1 ? json_object_get(it, "text") : NULL;
+		if (!json_is_string(text)) {
+			json_decref(words);
+			return NULL;
+		}
+		json_array_append(words, (json_t *)text);
+	}
+	return words;
+}
+
+static void flatten_words(json_t *value)
+{
+	const char *key;
+	json_t *it;
+	void *next;
+	size_t i;
+	json_array_foreach(value, i, it) flatten_words(it);
+	json_object_foreach_safe(value, next, key, it)
+	{
+		json_t *words = json_array_size(it) ? words_of(it) : NULL;
+		if (words)
+			json_object_set_new(value, key, words);
+		else
+			flatten_words(it);
+	}
+}
+
+int cli_print_value(struct cli *cli, const json_t *given)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	PHX_AUTO_JSON json_t *value = json_deep_copy(given);
+	flatten_words(value);
 	if (cli->format == CLI_YAML) {
 		cli_yaml(&b, value);
 	} else {
@@ -382,6 +459,7 @@ int cli_print_value(struct cli *cli, const json_t *value)
 int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
 		   const json_t *whole)
 {
+	plain_cells = cli->format == CLI_TSV || cli->format == CLI_CSV;
 	switch (cli->format) {
 	case CLI_TABLE:
 	case CLI_WIDE:

@@ -16,31 +16,49 @@ static char *site_file(struct cli *cli, enum cli_option_id id, const char *name)
 	const char *given = cli_opt(cli, id, NULL);
 	if (given)
 		return strdup(given);
-	const struct phx_config *cfg = cli_config(cli);
-	return cfg ? phx_path("%s/%s", cfg->pki_dir, name) : NULL;
+	const char *dir = cli_head_dir(cli, "pki_dir");
+	return dir ? phx_path("%s/%s", dir, name) : NULL;
 }
 
 static const char *repo_dir(struct cli *cli)
 {
 	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL);
-	if (dir)
-		return dir;
-	const struct phx_config *cfg = cli_config(cli);
-	return cfg ? cfg->package_dir : NULL;
+	return dir ? dir : cli_head_dir(cli, "package_dir");
 }
 
 static int changed(struct cli *cli)
 {
-	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli);
+	return cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_tell_changed(cli, false);
 }
 
 /* ---- build, sign, verify ---- */
 
+/* The key to sign with, looked at before anything is built: NULL in *ret_key with --unsigned. 0 or an exit code, told. */
+static int build_key(struct cli *cli, char **ret_key)
+{
+	*ret_key = NULL;
+	if (cli_has(cli, CLI_OPT_unsigned)) {
+		return cli_has(cli, CLI_OPT_sign_key)
+			       ? cli_fail(CLI_USAGE, "package build: --unsigned and --sign-key exclude each other")
+			       : CLI_OK;
+	}
+	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
+	if (!key)
+		return cli->head_code;
+	if (access(key, R_OK) < 0)
+		return cli_fail(CLI_CONFIG, "%s: %s; name the key to sign with (--sign-key FILE), or build --unsigned", key,
+				strerror(errno));
+	*ret_key = PHX_TAKE(key);
+	return CLI_OK;
+}
+
 int cmd_package_build(struct cli *cli)
 {
 	struct phx_err err = {0};
-	PHX_AUTO_FREE char *path = NULL;
-	const char *key = cli_opt(cli, CLI_OPT_sign_key, NULL);
+	PHX_AUTO_FREE char *path = NULL, *key = NULL;
+	int code = build_key(cli, &key);
+	if (code)
+		return code;
 	int r = phx_package_build(cli_arg(cli, 0), cli_opt(cli, CLI_OPT_out, "."), &path, &err);
 	if (r == 0 && key)
 		r = phx_package_sign(path, key, &err);
@@ -62,7 +80,7 @@ int cmd_package_build(struct cli *cli)
 int cmd_package_sign(struct cli *cli)
 {
 	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
-	int code = key ? CLI_OK : CLI_CONFIG;
+	int code = key ? CLI_OK : cli->head_code;
 	for (unsigned i = 0; key && i < cli->args.n_args; i++) {
 		struct phx_err err = {0};
 		int r = phx_package_sign(cli_arg(cli, i), key, &err);
@@ -86,7 +104,7 @@ static int verify(const char *path, const char *pub)
 int cmd_package_verify(struct cli *cli)
 {
 	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
-	int code = pub ? CLI_OK : CLI_CONFIG;
+	int code = pub ? CLI_OK : cli->head_code;
 	for (unsigned i = 0; pub && i < cli->args.n_args; i++) {
 		int c = verify(cli_arg(cli, i), pub);
 		code = c ? c : code;
@@ -195,7 +213,7 @@ int cmd_package_rm(struct cli *cli)
 	struct phx_err err = {0};
 	struct phx_package p;
 	if (!pub || !dir)
-		return CLI_CONFIG;
+		return cli->head_code;
 	if (split(cli_arg(cli, 0), name, &version) < 0 || !version)
 		return cli_fail(CLI_USAGE, "package rm: '%s' is not NAME-VERSION", cli_arg(cli, 0));
 	int r = phx_repo_find(dir, pub, name, version, &path, &p, &err);
@@ -256,7 +274,7 @@ int cmd_package_push(struct cli *cli)
 {
 	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
 	if (!pub || !repo_dir(cli))
-		return CLI_CONFIG;
+		return cli->head_code;
 	if (cli->args.n_args == 1)
 		return push_to_head(cli, cli_arg(cli, 0), pub);
 	PHX_AUTO_FREE char *path = find_package(cli, cli_arg(cli, 1), pub);

@@ -120,13 +120,95 @@ static char *plan_key(const json_t *plan)
 	return copy ? phx_json_text(copy) : NULL;
 }
 
-static int print_plan(struct cli *cli, const json_t *plan, const json_t *names)
+/* "about 33.0 s", or what it hangs on. */
+static void put_expected(struct phx_buf *b, const json_t *plan, const json_t *results)
 {
+	size_t i;
+	json_t *result;
+	cli_put_duration(b, phx_json_int(plan, "expected_ms", 0));
+	if (phx_json_bool(plan, "has_grace", false))
+		return;
+	json_array_foreach((json_t *)results, i, result)
+	{
+		const json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
+		if (!job || phx_json_int(job, "limit_ms", 0) > 0)
+			continue;
+		phx_buf_addf(b, " after the last job has ended");
+		return;
+	}
+}
+
+/* The steps as all of them have them; without the disks, which each has its own of. */
+static json_t *steps_of_all(const json_t *plan, size_t n)
+{
+	json_t *steps = json_deep_copy(json_object_get(plan, "steps"));
+	size_t i;
+	json_t *step;
+	json_array_foreach(steps, i, step)
+	{
+		if (n > 1)
+			json_object_del(step, "disk");
+	}
+	return steps;
+}
+
+/* Which disk is whose: a line for each node and step that destroys one. */
+static void print_disks(const json_t *results)
+{
+	size_t i, k;
+	json_t *result, *step;
+	if (json_array_size(results) < 2)
+		return;
+	json_array_foreach((json_t *)results, i, result)
+	{
+		json_array_foreach(json_object_get(json_object_get(result, "plan"), "steps"), k, step)
+		{
+			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+			cli_put_clean(&b, phx_json_str(step, "disk", ""));
+			if (b.n)
+				printf("  %s: %s of %s\n", phx_json_str(result, "node", "?"),
+				       phx_json_str(step, "kind", "?"), b.data);
+		}
+	}
+}
+
+/* A role that leaves in place leaves more than its packages. */
+static void print_left(const json_t *steps)
+{
+	size_t i;
+	json_t *step;
+	json_array_foreach((json_t *)steps, i, step)
+	{
+		if (phx_str_eq(phx_json_str(step, "kind", ""), "leave"))
+			printf("  not undone: what the services changed outside of their packages (users, interfaces, mounts, "
+			       "settings), unless a leave program does; a wipe would\n");
+	}
+}
+
+/* An empty plan: a drain takes the node out at once, of anything else there is nothing to do. */
+static void print_empty(const json_t *results, const char *names)
+{
+	const json_t *plan = json_object_get(json_array_get(results, 0), "plan");
+	if (!phx_json_bool(plan, "waits", false) || phx_json_bool(plan, "has_grace", false))
+		printf("%s: nothing to do\n", names);
+	else
+		printf("%s: into maintenance at once, without steps\n", names);
+	cli_ends_print(results, plan);
+}
+
+/* Results whose plans are equal but for what differs from node to node. */
+static int print_group(struct cli *cli, const json_t *results)
+{
+	PHX_AUTO_JSON json_t *names = json_array();
+	size_t i;
+	json_t *result;
+	json_array_foreach((json_t *)results, i, result) json_array_append(names, json_object_get(result, "node"));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
+	const json_t *plan = json_object_get(json_array_get(results, 0), "plan");
 	const char *to_role = phx_json_str(plan, "to_role", ""), *reason = phx_json_str(plan, "reason", "");
-	const json_t *steps = json_object_get(plan, "steps");
+	PHX_AUTO_JSON json_t *steps = steps_of_all(plan, json_array_size(results));
 	if (!json_array_size(steps)) {
-		printf("%s: nothing to do\n", folded ? folded : "?");
+		print_empty(results, folded ? folded : "?");
 		return CLI_OK;
 	}
 	PHX_AUTO(phx_buf_fini) struct phx_buf head = {0};
@@ -135,14 +217,23 @@ static int print_plan(struct cli *cli, const json_t *plan, const json_t *names)
 	if (*to_role)
 		phx_buf_addf(&head, ", role %s", to_role);
 	phx_buf_addf(&head, "; %s%s%s; about ", phx_json_str(plan, "tier", "?"), *reason ? ": " : "", reason);
-	cli_put_duration(&head, phx_json_int(plan, "expected_ms", 0));
+	put_expected(&head, plan, results);
 	printf("%s\n", head.data ? head.data : "");
-	return cli_print_table(cli, step_columns, PHX_ARRAY_SIZE(step_columns), steps, 2);
+	const char *kernel = phx_json_str(plan, "runs_kernel", ""), *warning = phx_json_str(plan, "kernel_warning", "");
+	if (*kernel)
+		printf("  kernel: %s\n", kernel);
+	if (*warning)
+		printf("  warning: %s\n", warning);
+	int code = cli_print_table(cli, step_columns, PHX_ARRAY_SIZE(step_columns), steps, 2);
+	print_disks(results);
+	print_left(steps);
+	cli_ends_print(results, plan);
+	return code;
 }
 
 int cli_plan_print(struct cli *cli, const json_t *results)
 {
-	PHX_AUTO_JSON json_t *groups = json_object(); /* key → {plan, names} */
+	PHX_AUTO_JSON json_t *groups = json_object(); /* key → results */
 	size_t i;
 	json_t *result;
 	json_array_foreach((json_t *)results, i, result)
@@ -153,14 +244,13 @@ int cli_plan_print(struct cli *cli, const json_t *results)
 		PHX_AUTO_FREE char *key = plan ? plan_key(plan) : strdup("none");
 		json_t *group = json_object_get(groups, key ? key : "");
 		if (!group) {
-			group = json_pack("{s:O?, s:[]}", "plan", plan, "names");
+			group = json_array();
 			json_object_set_new(groups, key ? key : "", group);
 		}
-		json_array_append(json_object_get(group, "names"), json_object_get(result, "node"));
+		json_array_append(group, result);
 	}
 	const char *key;
 	json_t *group;
-	json_object_foreach(groups, key, group)
-		print_plan(cli, json_object_get(group, "plan"), json_object_get(group, "names"));
+	json_object_foreach(groups, key, group) print_group(cli, group);
 	return CLI_OK;
 }

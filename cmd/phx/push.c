@@ -30,7 +30,8 @@ enum {
 
 struct push {
 	struct cli *cli;
-	const struct phx_config *cfg;
+	/* of the head's configuration, as phxd tells it */
+	const char *pki_dir, *address, *https_port, *http_port;
 	char *work;          /* temporary directory of this run */
 	char *tree;          /* the unpacked package */
 	char *tar;           /* of it */
@@ -75,14 +76,14 @@ static int check_bundle(const struct push *p, const char *package, struct phx_er
 
 static int read_site(struct push *p, const char *pub, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *ca = phx_path("%s/ca.pem", p->cfg->pki_dir);
+	PHX_AUTO_FREE char *ca = phx_path("%s/ca.pem", p->pki_dir);
 	int r = ca ? phx_file_read(ca, PEM_MAX, &p->ca, NULL, err) : -ENOMEM;
 	if (r == 0)
 		r = phx_file_read(pub, PEM_MAX, &p->site_pub, NULL, err);
-	if (r == 0 && !p->cfg->address[0])
+	if (r == 0 && !p->address[0])
 		r = phx_err_set(err, -EINVAL, "the configuration has no address of this head");
-	p->conf = phx_path("# written by phx package push\nserver = \"%s:%u\";\nhttp = \"%s:%u\";\n", p->cfg->address,
-			   p->cfg->https_port, p->cfg->address, p->cfg->http_port);
+	p->conf = phx_path("# written by phx package push\nserver = \"%s:%s\";\nhttp = \"%s:%s\";\n", p->address,
+			   p->https_port, p->address, p->http_port);
 	return r ? r : p->conf ? 0 : -ENOMEM;
 }
 
@@ -334,11 +335,15 @@ static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 
 int cli_push(struct cli *cli, const char *hosts, const char *package, const char *pub)
 {
-	PHX_AUTO(push_fini) struct push p = {.cli = cli, .cfg = cli_config(cli)};
+	PHX_AUTO(push_fini) struct push p = {.cli = cli,
+					     .pki_dir = cli_head_dir(cli, "pki_dir"),
+					     .address = cli_head_value(cli, "address"),
+					     .https_port = cli_head_value(cli, "https_port"),
+					     .http_port = cli_head_value(cli, "http_port")};
 	struct phx_nodeset names = {0};
 	struct phx_err err = {0};
-	if (!p.cfg)
-		return CLI_CONFIG;
+	if (!p.pki_dir || !p.address || !p.https_port || !p.http_port)
+		return cli->head_code;
 	if (phx_nodeset_parse(hosts, NULL, NULL, &names, &err) < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
 	int r = prepare(&p, package, pub, &err);

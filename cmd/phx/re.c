@@ -4,11 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "config/agreement.h"
 #include "phx/cli.h"
 
-enum { POLL_MS = 200 };
+enum { POLL_MS = 200, USE_MS = 5000, HISTORY_MAX = 10000 };
 
 /* ---- check ---- */
 
@@ -108,6 +109,8 @@ static int print_done(struct cli *cli, const json_t *answer)
 		cli_put_clean(&b, json_string_value(note));
 		printf("%s\n", b.data ? b.data : "");
 	}
+	PHX_AUTO_JSON json_t *results = json_pack("[O]", answer);
+	cli_ends_print(results, NULL);
 	return CLI_OK;
 }
 
@@ -120,16 +123,26 @@ static int post(struct cli *cli, const char *path, json_t *body)
 	return code ? code : print_done(cli, answer);
 }
 
+/* Path of an order; malloc'd. */
+static char *order_path(const char *what, const char *name)
+{
+	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
+	return escaped ? phx_path("/v1/res/%s/%s", escaped, what) : NULL;
+}
+
+/* `body`: borrowed, what belongs to the order beside its name. */
+static int order_with(struct cli *cli, const char *what, const char *name, json_t *body)
+{
+	PHX_AUTO_FREE char *path = order_path(what, name);
+	return path ? post(cli, path, body) : cli_fail(CLI_PARTIAL, "out of memory");
+}
+
 static int order(struct cli *cli, const char *what, const char *name, const char *text)
 {
 	PHX_AUTO_JSON json_t *body = json_object();
-	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
-	PHX_AUTO_FREE char *path = NULL;
-	if (!escaped || asprintf(&path, "/v1/res/%s/%s", escaped, what) < 0)
-		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (text)
 		json_object_set_new(body, "text", json_string(text));
-	return post(cli, path, body);
+	return order_with(cli, what, name, body);
 }
 
 static int ask_with_file(struct cli *cli, const char *file, bool create)
@@ -226,16 +239,60 @@ static int wait_for(struct cli *cli, const char *name, bool (*reached)(const jso
 	}
 }
 
-static int order_and_wait(struct cli *cli, const char *what, bool (*reached)(const json_t *re))
+static int order_and_wait(struct cli *cli, const char *what, json_t *body, bool (*reached)(const json_t *re))
 {
-	int code = order(cli, what, cli_arg(cli, 0), NULL);
+	int code = order_with(cli, what, cli_arg(cli, 0), body);
 	bool wait = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
 	return code || !wait ? code : wait_for(cli, cli_arg(cli, 0), reached);
 }
 
+/* Has every node of a web RE told its use, or why there is none? They do so with a beat or two after they serve. */
+static bool use_is_known(const json_t *re)
+{
+	size_t i;
+	json_t *it;
+	json_array_foreach(json_object_get(json_object_get(re, "use"), "unknown"), i, it)
+	if (phx_json_bool(it, "waits", false))
+		return false;
+	return true;
+}
+
+static int get_with_use(struct cli *cli, const char *name, json_t **ret)
+{
+	int code = get_re(cli, name, ret);
+	for (int64_t end = cli_clock_ms() + USE_MS; code == CLI_OK && !use_is_known(*ret) && cli_clock_ms() < end;) {
+		usleep(1000 * POLL_MS);
+		json_decref(PHX_TAKE(*ret));
+		code = get_re(cli, name, ret);
+	}
+	return code;
+}
+
+/* Once its nodes serve it is known where its load cannot be seen; before, some of that. */
+static int print_unmeasured(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *re = NULL;
+	size_t i;
+	json_t *it;
+	int code = get_with_use(cli, cli_arg(cli, 0), &re);
+	json_array_foreach(json_object_get(json_object_get(re, "use"), "unknown"), i, it)
+	{
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		const char *node = phx_json_str(it, "node", "");
+		if (phx_json_bool(it, "waits", false) || !node[0])
+			continue; /* a role's is said at once */
+		cli_put_clean(&b, phx_json_str(it, "reason", ""));
+		fprintf(stderr, "phx: the RE cannot follow its load: use of %s cannot be measured: %s\n", node, b.data ? b.data : "");
+	}
+	return code;
+}
+
 int cmd_re_activate(struct cli *cli)
 {
-	return order_and_wait(cli, "activate", serves);
+	PHX_AUTO_JSON json_t *body = json_object();
+	int code = order_and_wait(cli, "activate", body, serves);
+	bool waited = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
+	return code || !waited ? code : print_unmeasured(cli);
 }
 
 int cmd_re_suspend(struct cli *cli)
@@ -258,12 +315,38 @@ static int confirm(struct cli *cli, const char *fmt)
 	return cli_confirm(cli, question, 1);
 }
 
+/* Its jobs end, for good: which, and is that wanted? What was agreed to goes with the order. */
+static int permit_end(struct cli *cli, json_t *body)
+{
+	PHX_AUTO_JSON json_t *answer = NULL, *dry = json_pack("{s:b}", "dry_run", true);
+	PHX_AUTO_FREE char *path = order_path("deactivate", cli_arg(cli, 0));
+	PHX_AUTO(cli_ends_fini) struct cli_ends ends;
+	PHX_AUTO(phx_buf_fini) struct phx_buf question = {0};
+	cli_ends_init(&ends);
+	if (cli_has(cli, CLI_OPT_yes) || cli_has(cli, CLI_OPT_dry_run)) {
+		json_object_set_new(body, "kill_jobs", json_true());
+		return CLI_OK;
+	}
+	int code = path ? cli_call(cli, "POST", path, dry, &answer) : cli_fail(CLI_PARTIAL, "out of memory");
+	if (code)
+		return code;
+	cli_ends_add(&ends, answer);
+	json_object_set_new(body, "kill_jobs", cli_ends_ids(&ends));
+	if (!cli_ends_any(&ends))
+		return CLI_OK;
+	phx_buf_addf(&question, "deactivate RE %s: ", cli_arg(cli, 0));
+	cli_ends_put(&question, &ends);
+	phx_buf_addf(&question, ", for good");
+	return cli_confirm(cli, question.data ? question.data : "deactivate", 1);
+}
+
 /* Without --safe running jobs are killed, for good. */
 int cmd_re_deactivate(struct cli *cli)
 {
 	bool safe = cli_has(cli, CLI_OPT_safe);
-	int code = safe ? CLI_OK : confirm(cli, "kill the jobs of");
-	return code ? code : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", gave_back);
+	PHX_AUTO_JSON json_t *body = json_object();
+	int code = safe ? CLI_OK : permit_end(cli, body);
+	return code ? code : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", body, gave_back);
 }
 
 int cmd_re_destroy(struct cli *cli)
@@ -299,18 +382,51 @@ static const struct cli_column re_columns[] = {
 	{.head = "WAITING", .path = "jobs.waiting", .right = true},
 	{.head = "WITH", .path = "paired_with"},
 	{.head = "HOSTS", .path = "hosts", .wide = true},
+	{.head = "AWAY", .path = "nodes.away", .wide = true, .right = true},
 	{.head = "PINNED", .path = "nodes.pinned", .wide = true, .right = true},
 	{.head = "NODE-HOURS", .path = "meter.node_hours", .wide = true, .right = true},
 	{.head = "KILLS", .path = "meter.n_kills", .wide = true, .right = true},
+};
+
+/* What a user is told who only submits jobs. */
+static const struct cli_column brief_columns[] = {
+	{.head = "RE", .path = "name"},
+	{.head = "STATE", .path = "state"},
+	{.head = "TYPE", .path = "type"},
+	{.head = "IDLE", .path = "nodes.idle", .right = true},
+	{.head = "BUSY", .path = "nodes.busy", .right = true},
+	{.head = "MOST", .path = "nodes.most", .right = true},
 };
 
 int cmd_re_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = cli_get(cli, "/v1/res", &answer);
+	const json_t *first = json_array_get(json_object_get(answer, "res"), 0);
+	if (!code && first && !json_object_get(first, "agreement"))
+		return cli_print_rows(cli, brief_columns, PHX_ARRAY_SIZE(brief_columns), json_object_get(answer, "res"), answer);
 	return code ? code
 		    : cli_print_rows(cli, re_columns, PHX_ARRAY_SIZE(re_columns), json_object_get(answer, "res"),
 				     answer);
+}
+
+/* "43.1 % of 2 nodes; n3 unknown: why"; a batch RE has none */
+static void put_use(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const json_t *ppm = json_object_get(value, "ppm");
+	size_t i;
+	json_t *it;
+	(void)row;
+	if (json_is_integer(ppm))
+		phx_buf_addf(b, "%.1f %% of %d node%s", (double)json_integer_value(ppm) / 10000,
+			     (int)phx_json_int(value, "nodes", 0), phx_json_int(value, "nodes", 0) == 1 ? "" : "s");
+	json_array_foreach(json_object_get(value, "unknown"), i, it)
+	{
+		const char *node = phx_json_str(it, "node", "");
+		phx_buf_addf(b, "%s%s%s unknown: ", b->n ? "; " : "", node[0] ? "" : "role ",
+			     node[0] ? node : phx_json_str(it, "role", "?"));
+		cli_put_clean(b, phx_json_str(it, "reason", ""));
+	}
 }
 
 static const struct cli_column re_lines[] = {
@@ -318,9 +434,11 @@ static const struct cli_column re_lines[] = {
 	{.head = "Shares with", .path = "paired_with"},
 	{.head = "Nodes", .path = "hosts"},
 	{.head = "Coming", .path = "coming_hosts"},
+	{.head = "Away", .path = "away_hosts"},
 	{.head = "Held", .path = "nodes.held"},
 	{.head = "Busy", .path = "nodes.busy"},
 	{.head = "Wanted", .path = "nodes.want"},
+	{.head = "Use", .path = "use", .put = put_use},
 	{.head = "To return", .path = "nodes.owed"},
 	{.head = "Pinned", .path = "nodes.pinned"},
 	{.head = "Jobs running", .path = "jobs.running"},
@@ -370,15 +488,35 @@ static const struct cli_column history_columns[] = {
 	{.head = "TEXT", .path = "text"},
 };
 
+/* The journal is looked through in portions; of all that is told the newest are kept. */
+static int get_history(struct cli *cli, const char *name, json_t *rows)
+{
+	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
+	int64_t after = 0;
+	for (bool more = true; more;) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		PHX_AUTO_FREE char *path = NULL;
+		if (!escaped || asprintf(&path, "/v1/res/%s/history?after=%lld", escaped, (long long)after) < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
+		int code = cli_get(cli, path, &answer);
+		if (code)
+			return code;
+		json_array_extend(rows, json_object_get(answer, "history"));
+		while (json_array_size(rows) > HISTORY_MAX)
+			json_array_remove(rows, 0);
+		after = phx_json_int(answer, "last", after);
+		more = phx_json_bool(answer, "more", false);
+	}
+	return CLI_OK;
+}
+
 int cmd_re_history(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *escaped = cli_url_escape(cli_arg(cli, 0));
-	PHX_AUTO_FREE char *path = NULL;
-	if (!escaped || asprintf(&path, "/v1/res/%s/history", escaped) < 0)
-		return cli_fail(CLI_PARTIAL, "out of memory");
-	int code = cli_get(cli, path, &answer);
-	return code ? code
-		    : cli_print_rows(cli, history_columns, PHX_ARRAY_SIZE(history_columns),
-				     json_object_get(answer, "history"), answer);
+	PHX_AUTO_JSON json_t *rows = json_array();
+	PHX_AUTO_JSON json_t *answer = json_pack("{s:O}", "history", rows);
+	PHX_AUTO_JSON json_t *re = NULL;
+	int code = get_history(cli, cli_arg(cli, 0), rows);
+	if (!code && !json_array_size(rows)) /* nothing is kept of one that is gone: then it is a name that does not exist */
+		code = get_re(cli, cli_arg(cli, 0), &re);
+	return code ? code : cli_print_rows(cli, history_columns, PHX_ARRAY_SIZE(history_columns), rows, answer);
 }

@@ -1,11 +1,8 @@
-/* phx role: what roles there are, whether role files are right, and which role
- * the rules would give. Roles are edited as files; nothing here changes one. */
-#include <errno.h>
+/* phx role: what roles there are, and which role the rules would give. Roles are
+ * edited as files; nothing here changes one. Checking them is in role_check.c. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
-#include "config/role.h"
 #include "phx/cli.h"
 
 /* "nginx-1.0 page-2" of a list of packages. */
@@ -116,66 +113,6 @@ int cmd_role_show(struct cli *cli)
 	if (json_array_size(services))
 		putchar('\n');
 	return cli_print_table(cli, service_columns, PHX_ARRAY_SIZE(service_columns), services, 2);
-}
-
-/* ---- check ---- */
-
-static int check_file(const char *path)
-{
-	static const struct phx_role_lookup nothing = {0};
-	struct phx_err err = {0};
-	struct phx_role role;
-	int r = phx_role_load(path, &nothing, &role, &err);
-	if (r < 0)
-		return cli_fail(CLI_CONFIG, "%s", err.text);
-	printf("%s: role %s is well formed\n", path, role.name);
-	phx_record_fini(&phx_role_record, &role);
-	return CLI_OK;
-}
-
-static int check_rules(const char *path, const struct phx_list *roles)
-{
-	struct phx_list rules = {0};
-	struct phx_err err = {0};
-	int r = phx_rules_load(path, roles, &rules, &err);
-	if (r < 0)
-		return cli_fail(CLI_CONFIG, "%s", err.text);
-	printf("%s: %u rules are well formed\n", path, rules.n);
-	phx_rules_fini(&rules);
-	return CLI_OK;
-}
-
-static int check_all(struct cli *cli)
-{
-	static const struct phx_role_lookup nothing = {0};
-	const struct phx_config *cfg = cli_config(cli);
-	struct phx_err err = {0};
-	struct phx_list roles = {0}, bad = {0};
-	if (!cfg)
-		return CLI_CONFIG;
-	int r = phx_roles_load(cfg->role_dir, &nothing, &roles, &bad, &err);
-	if (r < 0)
-		return cli_fail(CLI_CONFIG, "%s", err.text);
-	int code = bad.n ? CLI_CONFIG : CLI_OK;
-	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
-	cli_fail(CLI_CONFIG, "%s", b->reason);
-	printf("%s: %u roles are well formed, %u are not\n", cfg->role_dir, roles.n, bad.n);
-	int rules_code = check_rules(cfg->rules_file, &roles);
-	phx_roles_fini(&roles);
-	phx_list_fini(&bad);
-	return code ? code : rules_code;
-}
-
-int cmd_role_check(struct cli *cli)
-{
-	int code = CLI_OK;
-	for (unsigned i = 0; i < cli->args.n_args; i++) {
-		const char *path = cli_arg(cli, i), *slash = strrchr(path, '/');
-		bool rules = phx_str_eq(slash ? slash + 1 : path, "rules.conf");
-		int c = rules ? check_rules(path, NULL) : check_file(path);
-		code = c ? c : code;
-	}
-	return cli->args.n_args ? code : check_all(cli);
 }
 
 /* ---- match ---- */

@@ -47,6 +47,13 @@ static void print_head(const json_t *s)
 			printf(", %lld %s", (long long)json_integer_value(n), state);
 	}
 	printf("\n");
+	const json_t *deploy = json_object_get(s, "deploy");
+	if (*phx_json_str(deploy, "kernel", ""))
+		printf("nodes run kernel %s, that of deploy image %s %s\n", phx_json_str(deploy, "kernel", ""),
+		       phx_json_str(deploy, "image", "?"), phx_json_str(deploy, "version", "?"));
+	else if (deploy)
+		printf("no node can boot: deploy image %s: %s\n", phx_json_str(deploy, "image", "?"),
+		       phx_json_str(deploy, "error", "?"));
 }
 
 int cmd_status(struct cli *cli)
@@ -67,15 +74,21 @@ int cmd_status(struct cli *cli)
 
 /* ---- reload ---- */
 
-/* What phxd refused goes to stderr, each text after `mark`. */
-static int reload(struct cli *cli, const char *mark, json_t **ret)
+static void tell(const json_t *texts, const char *mark)
+{
+	size_t i;
+	json_t *text;
+	json_array_foreach((json_t *)texts, i, text)
+		fprintf(stderr, "phx: %s%s\n", mark, json_string_value(text) ? json_string_value(text) : "?");
+}
+
+/* What phxd refused goes to stderr, each text after `mark`; what it took and may surprise is a warning, if `warn`. */
+static int reload(struct cli *cli, const char *mark, bool warn, json_t **ret)
 {
 	PHX_AUTO_JSON json_t *body = json_object();
 	int code = cli_call(cli, "POST", "/v1/reload", body, ret);
-	size_t i;
-	json_t *text;
-	json_array_foreach(json_object_get(*ret, "errors"), i, text)
-		fprintf(stderr, "phx: %s%s\n", mark, json_string_value(text) ? json_string_value(text) : "?");
+	tell(json_object_get(*ret, "errors"), mark);
+	tell(warn ? json_object_get(*ret, "warnings") : NULL, "warning: ");
 	return code;
 }
 
@@ -86,10 +99,10 @@ static void tell_counts(const json_t *answer)
 		(long long)phx_json_int(answer, "packages", 0));
 }
 
-int cli_tell_changed(struct cli *cli)
+int cli_tell_changed(struct cli *cli, bool warn)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = reload(cli, "warning: ", &answer);
+	int code = reload(cli, "warning: ", warn, &answer);
 	if (!code && !cli_structured(cli))
 		tell_counts(answer);
 	return code;
@@ -98,7 +111,7 @@ int cli_tell_changed(struct cli *cli)
 int cmd_reload(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = reload(cli, "", &answer);
+	int code = reload(cli, "", true, &answer);
 	if (code)
 		return code;
 	if (cli_structured(cli))
@@ -129,15 +142,33 @@ int cmd_config_show(struct cli *cli)
 	return code ? code : print_config(cli, whole);
 }
 
+/* What the files name must be there, on the machine that this is asked on: the head. */
+static int check_system(struct cli *cli, const char *path)
+{
+	struct phx_list missing = {0};
+	int r = phx_config_check_system(&cli->config, path, &missing);
+	for (uint32_t i = 0; i < missing.n; i++)
+		cli_fail(CLI_CONFIG, "%s", phx_text_at(&missing, i));
+	int code = r < 0 ? cli_fail(CLI_PARTIAL, "out of memory") : missing.n ? CLI_CONFIG : CLI_OK;
+	for (uint32_t i = 0; i < missing.n; i++)
+		free(PHX_LIST_AT(&missing, struct phx_text, i)->text);
+	phx_list_fini(&missing);
+	return code;
+}
+
 int cmd_config_check(struct cli *cli)
 {
 	const char *path = cli_arg(cli, 0);
-	if (path)
-		cli->args.opt[CLI_OPT_config] = (struct cli_values){.v = {path}, .n = 1};
+	path = path ? path : cli_opt(cli, CLI_OPT_config, getenv("PHX_CONFIG"));
+	path = path ? path : PHX_CONFIG_PATH; /* that must be there, to be checked: defaults need none */
+	cli->args.opt[CLI_OPT_config] = (struct cli_values){.v = {path}, .n = 1};
 	const struct phx_config *cfg = cli_config(cli);
 	struct phx_list lines = {0};
 	if (!cfg)
 		return CLI_CONFIG;
+	int code = check_system(cli, path);
+	if (code)
+		return code;
 	if (phx_config_show(cfg, &lines) < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:[]}", "config");

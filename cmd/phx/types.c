@@ -7,6 +7,7 @@
 
 #include "node/setup.h"
 #include "phx/cli.h"
+#include "phx/job.h"
 #include "sim/iaas.h"
 #include "sim/run.h"
 
@@ -104,6 +105,20 @@ static int check_assignment(const char *text, struct phx_err *err)
 	if (eq && eq != text)
 		return 0;
 	return phx_err_set(err, -EINVAL, "\"%s\": expected KEY=VALUE", text);
+}
+
+static int check_jobs(const char *text, struct phx_err *err)
+{
+	if (cli_job_rows(text, NULL) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is not a number, nor several (10-20,25)", text);
+}
+
+static int check_env(const char *text, struct phx_err *err)
+{
+	if (*text && *text != '=')
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\": expected NAME=VALUE or NAME", text);
 }
 
 /* "KEY=VALUE", or "KEY-" to take it off; both are names. */
@@ -211,6 +226,7 @@ static const struct cli_type types[] = {
 	{"NODES", "a node list", "nodes", check_nodes},
 	{"HOSTS", "a list of hosts", "nodes", check_nodes},
 	{"NODE", "a node name", "nodes", check_name},
+	{"SERVICE", "a service name", "", check_name},
 	{"ROLE", "a role name", "roles", check_name},
 	{"POOL", "a pool name", "", check_name},
 	{"NAME", "a name", "", check_name},
@@ -219,7 +235,11 @@ static const struct cli_type types[] = {
 	{"VERSION", "a version", "", check_name},
 	{"RE", "an RE name", "res", check_name},
 	{"AGREEMENT", "an agreement", "files", NULL},
-	{"JOB", "a job number", "", check_count},
+	{"JOB", "a job number", "jobs", check_count},
+	{"SCRIPT", "a script, or behind -- a command", "files", NULL},
+	{"ENV", "NAME or NAME=VALUE", "", check_env},
+	{"JOBS", "numbers of jobs", "jobs", check_jobs},
+	{"ARRAY", "FROM-TO[:STEP][%COUNT]", "", NULL},
 	{"COUNT", "a number", "", check_count},
 	{"TIME", "a time", "", check_time},
 	{"SIGNAL", "a signal", "(HUP INT USR1 USR2 TERM)", check_signal},

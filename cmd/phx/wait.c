@@ -94,6 +94,8 @@ static int poll_events(struct waiting *w, int seconds, struct phx_err *err)
 	size_t i;
 	json_t *ev;
 	json_array_foreach(json_object_get(answer, "events"), i, ev) take_event(w, ev);
+	int64_t last = phx_json_int(answer, "last", w->after); /* beyond what is not for us */
+	w->after = last > w->after ? last : w->after;
 	return code;
 }
 
@@ -111,8 +113,13 @@ static bool is_over(const struct waiting *w, const struct going *g, const char *
 static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
 {
 	const char *role = phx_json_str(node, "role", "");
+	const char *back = phx_json_str(json_object_get(node, "plan"), "back", "");
 	char text[400];
-	if (w->goal->role && !phx_str_eq(role, w->goal->role)) {
+	if (*back) {
+		snprintf(text, sizeof(text), "went back to %s: %s",
+			 phx_json_str(json_object_get(node, "plan"), "from_identity", "what it ran"), back);
+		end_node(w, g, text);
+	} else if (w->goal->role && !phx_str_eq(role, w->goal->role)) {
 		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role", g->error[0] ? ": " : "",
 			 g->error);
 		end_node(w, g, text);

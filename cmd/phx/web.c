@@ -2,11 +2,22 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
+static void put_use(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (json_is_integer(value) && cli_plain())
+		phx_buf_addf(b, "%.4f", (double)json_integer_value(value) / 1e6);
+	else if (json_is_integer(value))
+		phx_buf_addf(b, "%.1f %%", (double)json_integer_value(value) / 10000);
+	else if (phx_json_str(row, "node", "")[0] && !cli_plain())
+		phx_buf_addf(b, "unknown");
+}
+
 static const struct cli_column columns[] = {
 	{.head = "SERVICE", .path = "service"},	  {.head = "SCHEDULER", .path = "scheduler"},
 	{.head = "NODE", .path = "node"},	  {.head = "ADDRESS", .path = "address"},
 	{.head = "POOL", .path = "pool"},	  {.head = "WEIGHT", .path = "weight", .right = true},
 	{.head = "ACTIVE", .path = "active", .right = true}, {.head = "INACTIVE", .path = "inactive", .right = true},
+	{.head = "USE", .path = "use_ppm", .put = put_use, .right = true},
 };
 
 /* A row a server; a service without any is a row too. */
@@ -38,6 +49,22 @@ static void print_director(const json_t *answer)
 		fprintf(stderr, "not in force yet on %s\n", b.data);
 }
 
+/* Why a use is unknown: below the table too, a line a node. */
+static void print_unknown(const json_t *rows)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		const char *reason = phx_json_str(row, "use_reason", "");
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		if (!reason[0])
+			continue;
+		cli_put_clean(&b, reason);
+		fprintf(stderr, "use of %s is unknown: %s\n", phx_json_str(row, "node", "?"), b.data ? b.data : "");
+	}
+}
+
 int cmd_web_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *rows = json_array();
@@ -50,5 +77,7 @@ int cmd_web_list(struct cli *cli)
 	code = cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, answer);
 	if (cli->format == CLI_TABLE && json_array_size(rows))
 		print_director(answer);
+	if (cli->format == CLI_TABLE)
+		print_unknown(rows);
 	return code;
 }

@@ -2,13 +2,16 @@
  * Every agent speaks for itself only: its name is its certificate's. */
 #include "phxd/daemon.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "phxd/take.h"
 
-enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000 };
+enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 
 /* ---- enrolment ---- */
 
@@ -43,6 +46,32 @@ static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char
 	}
 }
 
+/* Does who asks sit on this machine? Any user here can take one of its addresses for his end of a connection. */
+static bool is_own_address(const char *address)
+{
+	struct in_addr ours, theirs;
+	struct ifaddrs *all = NULL;
+	bool own = inet_pton(AF_INET, address, &theirs) != 1 || (ntohl(theirs.s_addr) >> 24) == IN_LOOPBACKNET;
+	if (own || getifaddrs(&all) < 0)
+		return true;
+	for (const struct ifaddrs *i = all; i && !own; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+			continue;
+		ours = ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr;
+		own = ours.s_addr == theirs.s_addr;
+	}
+	freeifaddrs(all);
+	return own;
+}
+
+/* Where it comes from is not for the machine to say. */
+static void set_origin(const struct daemon *d, const struct phx_http_request *q, struct phx_event *ev)
+{
+	PHX_STR_SET(ev->address, phx_http_peer(q)->address);
+	ev->local = is_own_address(ev->address);
+	ev->local_ok = ev->local && d->cfg.enrol_over_loopback;
+}
+
 void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -54,6 +83,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 		return;
 	const char *csr = phx_json_str(j, "csr", "");
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	set_origin(d, q, &ev);
 	if (phx_csr_fingerprint(csr, ev.key_fp, &err) < 0) {
 		phx_err_prefix(&err, 0, "csr");
 		phx_http_reply_error(q, -EINVAL, err.text);
@@ -189,6 +219,12 @@ void api_beat(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
+	const json_t *monitor = json_object_get(j, "monitor");
+	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
+	if (text && strlen(text) > MONITOR_MAX) {
+		phx_http_reply_error(q, -EINVAL, "monitor: longer than 32 KiB");
+		return;
+	}
 	bool down;
 	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""), &down)) {
 		phx_http_reply_error(q, -ESTALE, "say hello first");
@@ -196,8 +232,6 @@ void api_beat(struct phx_http_request *q, void *arg)
 	}
 	if (live_heard(d->live, node) || down)
 		tell_back(d, node);
-	const json_t *monitor = json_object_get(j, "monitor");
-	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
 	live_set_monitor(d->live, node, text);
 	balance_sample(d->balance, node, monitor);
 	balance_heard(d->balance, node, json_object_get(j, "running"), monitor);
@@ -224,9 +258,11 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 
 static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id, struct phx_event *ev)
 {
-	int64_t run = 0, cpu_ms = 0, memory = 0;
+	int64_t run = 0, cpu_ms = 0, memory = 0, cut = 0;
 	if (!take_number(q, j, "run", 0, UINT32_MAX, &run) || !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
-	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory))
+	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
+	    !take_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
+	    !take_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->ended_by))
 		return false;
 	ev->kind = PHX_EV_job_result;
 	ev->job = id;
@@ -234,6 +270,7 @@ static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_
 	ev->forced = phx_json_bool(j, "forced", false);
 	ev->cpu_ms = (uint64_t)cpu_ms;
 	ev->memory_peak_bytes = (uint64_t)memory;
+	ev->output_cut_bytes = (uint64_t)cut;
 	return true;
 }
 
@@ -300,21 +337,6 @@ void api_inventory(struct phx_http_request *q, void *arg)
 
 /* ---- disk keys ---- */
 
-/* A node may have the key of its own disk, and the one its present plan made for it; a quarantined node has none. */
-static bool may_have_key(const struct phx_node *n, const char *key_id)
-{
-	if (n->state == PHX_NODE_QUARANTINED || !key_id[0])
-		return false;
-	if (!strcmp(n->disk_key_id, key_id))
-		return true;
-	for (uint32_t i = 0; i < n->plan.steps.n; i++) {
-		const struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, i);
-		if (step->kind == PHX_STEP_image && step->status == PHX_STEP_ISSUED && !strcmp(step->key_id, key_id))
-			return true;
-	}
-	return false;
-}
-
 void api_disk_key(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -326,7 +348,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 	const char *key_id = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool may = n && may_have_key(n, key_id);
+	bool may = n && phx_core_may_have_key(n, key_id);
 	engine_unlock(d->engine);
 	if (!may) {
 		phx_http_reply_error(q, -EACCES, "this node may not have this key");

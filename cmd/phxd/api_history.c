@@ -1,5 +1,6 @@
 /* The history of a runtime environment: what the core noted about it, a
- * sentence each, out of the journal. */
+ * sentence each, out of the journal. One request looks at so many events at most,
+ * by a connection to the journal of its own, and says how far it got. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -8,7 +9,8 @@
 
 enum {
 	HISTORY_MAX = 10000,
-	CHUNK = 1000, /* events looked at in one go: between two the journal is written */
+	CHUNK = 1000, /* events looked at in one go */
+	LOOKED_MAX = 50000, /* in one request */
 };
 
 struct history {
@@ -65,35 +67,62 @@ static bool may_know(struct daemon *d, const struct phx_http_request *q, const c
 	return provider || own;
 }
 
-static int read_history(struct daemon *d, struct history *h, struct phx_err *err)
+/* True in `ret_more`: it ended before the journal's end. */
+static int read_history(struct phx_store_reader *reader, struct history *h, bool *ret_more, struct phx_err *err)
 {
-	struct phx_store *store = engine_store(d->engine);
-	for (uint64_t before = UINT64_MAX; h->last != before;) {
-		before = h->last;
-		int r = phx_store_events(store, h->last, CHUNK, NULL, add_notes, h, err);
+	*ret_more = true;
+	for (uint32_t n_looked = 0; n_looked < LOOKED_MAX; n_looked += CHUNK) {
+		uint64_t before = h->last;
+		int r = phx_store_reader_events(reader, h->last, CHUNK, NULL, add_notes, h, err);
 		if (r < 0)
 			return r;
+		if (h->last == before) {
+			*ret_more = false;
+			return 0;
+		}
+		reads_breathe();
 	}
 	return 0;
+}
+
+static bool re_is_there(struct daemon *d, const char *name)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	bool there = phx_state_re(s, name) != NULL;
+	engine_unlock(d->engine);
+	return there;
 }
 
 void api_re_history(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_err err = { 0 };
-	const char *name = phx_http_param(q, 0);
+	struct phx_store_reader *reader = NULL;
+	bool more = false;
+	uint64_t first = 0, after = 0;
+	const char *name = phx_http_param(q, 0), *asked = phx_http_query(q, "after");
 	PHX_AUTO_JSON json_t *rows = json_array();
-	struct history h = { .re = name, .rows = rows };
-	if (!phx_name_valid(name) || !may_know(d, q, name, &h.last)) {
+	if (!phx_name_valid(name) || !may_know(d, q, name, &first)) {
 		phx_http_reply_error(q, -ENOENT, "there is no such RE");
 		return;
 	}
+	if (asked && phx_u64_parse(asked, 0, INT64_MAX, &after) < 0) {
+		phx_http_reply_error(q, -EINVAL, "after: must be the number of an event");
+		return;
+	}
+	struct history h = { .re = name, .rows = rows, .last = after > first ? after : first };
 	snprintf(h.quoted, sizeof(h.quoted), "\"%.63s\"", name);
-	int r = read_history(d, &h, &err);
+	int r = phx_store_reader_open(d->cfg.journal, &reader, &err);
+	r = r ? r : read_history(reader, &h, &more, &err);
+	phx_store_reader_close(reader);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "history", rows);
+	if (!more && !asked && !json_array_size(rows) && !re_is_there(d, name)) {
+		phx_http_reply_error(q, -ENOENT, "there is no such RE, and no history of one");
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "history", rows, "last", (json_int_t)h.last, "more", more);
 	phx_http_reply_json(q, 200, j);
 }

@@ -1,10 +1,9 @@
-/* Jobs: submitted by their user, or by the resource provider for one; output
- * is kept in a file a run and node. */
+/* Jobs that were submitted (api_submit.c): shown, held back, ended; output is kept in
+ * a file a run and node. */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,98 +12,10 @@
 #include "base/nodeset.h"
 #include "phxd/take.h"
 
-enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64, ARGV_MAX = 256, OUTPUT_SHOWN_MAX = 1 << 20 };
+enum { OUTPUT_SHOWN_MAX = 1 << 20 };
 
-/* As whom the job runs; false after answering. */
-static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
-{
-	char buf[4096];
-	struct passwd pw, *found = NULL;
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	char asked[PHX_NAME_MAX] = "";
-	if (!TAKE(q, j, "user", asked))
-		return false;
-	const char *name = asked[0] ? asked : NULL;
-	if (name && person_of(d, peer) != PERSON_PROVIDER) {
-		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
-		return false;
-	}
-	if (!name && peer->via == PHX_HTTP_TLS)
-		name = peer->cert.name;
-	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
-		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
-	if (r || !found) {
-		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
-		return false;
-	}
-	ev->uid = pw.pw_uid;
-	ev->gid = pw.pw_gid;
-	snprintf(ev->user, sizeof(ev->user), "%s", pw.pw_name);
-	return true;
-}
-
-/* A member that is a list of words; none when it is not there. */
-static bool take_list(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
-{
-	size_t i;
-	json_t *v;
-	char text[160];
-	const json_t *words = json_object_get(j, key);
-	snprintf(text, sizeof(text), "%s: must be a list of at most %d words of at most 255 characters", key, ARGV_MAX);
-	bool good = (!words || json_is_array(words)) && json_array_size(words) <= ARGV_MAX;
-	json_array_foreach((json_t *)words, i, v)
-	{
-		struct phx_word *w = good ? phx_list_push(ret, sizeof(*w)) : NULL;
-		good = w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0;
-	}
-	if (!good)
-		phx_http_reply_error(q, -EINVAL, text);
-	return good;
-}
-
-/* How it is queued, and how it is ended when it must be. */
-static bool take_queueing(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
-{
-	int64_t nodes = 1, time_s = 0, grace_s = 0, signal = 0, checkpoint_s = 0;
-	if (!TAKE(q, j, "re", ev->re) || !take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
-	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) || !take_bool(q, j, "no_requeue", &ev->no_requeue) ||
-	    !take_bool(q, j, "hold", &ev->hold) || !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
-	    !take_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
-	    !take_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
-		return false;
-	ev->job_nodes = (uint32_t)nodes;
-	ev->estimate_ms = time_s * 1000;
-	ev->grace_ms = (uint32_t)grace_s * 1000;
-	ev->checkpoint_signal = (uint32_t)signal;
-	ev->checkpoint_ms = (uint32_t)checkpoint_s * 1000;
-	return true;
-}
-
-void api_job_submit(struct phx_http_request *q, void *arg)
-{
-	static const char *const members[] = { "nodes", "argv", "user", "re", "time_s", "no_requeue", "hold",
-						"grace_s", "checkpoint_signal", "checkpoint_s", "chdir", "stage_in", "stage_out" };
-	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_job_submit };
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
-	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
-		return;
-	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_user(d, q, j, &ev) &&
-	    TAKE(q, j, "chdir", ev.chdir) && take_list(q, j, "argv", &ev.argv) && take_list(q, j, "stage_in", &ev.stage_in) &&
-	    take_list(q, j, "stage_out", &ev.stage_out)) {
-		int r = engine_submit(d->engine, &ev, &out, &err);
-		PHX_AUTO_JSON json_t *answer = json_pack("{s:I}", "id", (json_int_t)out.job);
-		if (r < 0)
-			phx_http_reply_error(q, r, err.text);
-		else
-			phx_http_reply_json(q, 200, answer);
-	}
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-}
+/* Of a list: jobs of one page, of one hold of the engine; what is shown of each. */
+enum { LIST_MAX = 1000, LOOKED_AT_ONCE = 1000, SHOWN_AT_ONCE = 64, PARTS_SHOWN = 20000, WORDS_SHOWN = 8, WORD_SHOWN = 80 };
 
 /* Whose jobs the asker sees: found out before the engine's lock is taken, since it may ask the user database. */
 struct viewer {
@@ -139,19 +50,134 @@ static bool may_see(const struct phx_state *s, const struct viewer *v, const str
 	       (re && !strcmp(re->agreement.owner, v->account) && job->submitted_ms >= re->created_ms);
 }
 
+/* The job with the reason of its state: why it waits, or what ended it. */
+static json_t *job_json(struct phx_job_waits *waits, const struct phx_job *job)
+{
+	char text[200] = "";
+	json_t *j = phx_json_from_record(&phx_job_record, job);
+	phx_core_job_waits(waits, job, text, sizeof(text));
+	if (j)
+		json_object_set_new(j, "reason", json_string(text[0] || phx_job_is_open(job) || !job->why ? text : job->why));
+	return j;
+}
+
+/* ---- lists ---- */
+
+/* A job as a list shows it: the first words of its command, each cut, and nothing else of what its user wrote. */
+struct brief {
+	struct phx_job job; /* borrows */
+	struct phx_text words[WORDS_SHOWN];
+	char texts[WORDS_SHOWN][WORD_SHOWN + 4];
+};
+
+static void make_brief(const struct phx_job *job, const struct phx_job *words, struct brief *ret)
+{
+	uint32_t n = words->argv.n < WORDS_SHOWN ? words->argv.n : WORDS_SHOWN;
+	ret->job = *job;
+	ret->job.argv = (struct phx_list){ .items = ret->words, .n = n };
+	ret->job.env.n = ret->job.stage_in.n = ret->job.stage_out.n = 0;
+	ret->job.script = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		const char *word = phx_text_at(&words->argv, i);
+		size_t fits = strnlen(word, WORD_SHOWN + 1);
+		bool cut = fits > WORD_SHOWN;
+		fits = cut ? WORD_SHOWN : fits;
+		while (cut && fits && ((unsigned char)word[fits] & 0xc0) == 0x80) /* not within a character */
+			fits--;
+		snprintf(ret->texts[i], sizeof(ret->texts[i]), "%.*s%s", (int)fits, word, cut ? "..." : "");
+		ret->words[i].text = ret->texts[i];
+	}
+}
+
+struct jobs_page {
+	struct viewer viewer;
+	const char *re; /* NULL: of all */
+	uint64_t last;	/* job looked at */
+	uint32_t limit, n_parts;
+	json_t *list;
+};
+
+/* Place of the first job behind `id`: they stand by their ids. */
+static uint32_t place_behind(const struct phx_state *s, uint64_t id)
+{
+	uint32_t low = 0, high = s->jobs.n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (PHX_LIST_AT(&s->jobs, struct phx_job, middle)->id <= id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_full(const struct jobs_page *p)
+{
+	return json_array_size(p->list) >= p->limit || p->n_parts >= PARTS_SHOWN;
+}
+
+/* The next jobs of a long list: the engine is let go in between. False: these were the last. */
+static bool add_jobs(struct daemon *d, struct jobs_page *p)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	struct phx_job_waits waits = { .s = s };
+	uint32_t at = place_behind(s, p->last), n_looked = 0, n_shown = 0;
+	for (; at < s->jobs.n && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE; at++, n_looked++) {
+		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
+		struct brief brief;
+		p->last = job->id;
+		if (!may_see(s, &p->viewer, job) || (p->re && strcmp(job->re, p->re) != 0))
+			continue;
+		make_brief(job, phx_job_words(s, job), &brief);
+		json_array_append_new(p->list, job_json(&waits, &brief.job));
+		p->n_parts += job->parts.n;
+		n_shown++;
+	}
+	bool more = at < s->jobs.n;
+	engine_unlock(d->engine);
+	return more;
+}
+
+static bool re_is_known(struct daemon *d, const char *name)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	bool known = phx_state_re(s, name) != NULL;
+	engine_unlock(d->engine);
+	return known;
+}
+
 void api_jobs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct viewer viewer = viewer_of(d, q);
-	const char *re = phx_http_query(q, "re");
+	uint64_t after = 0, limit = LIST_MAX;
+	const char *from = phx_http_query(q, "after"), *most = phx_http_query(q, "limit");
+	if ((from && phx_u64_parse(from, 0, INT64_MAX, &after) < 0) || (most && phx_u64_parse(most, 1, LIST_MAX, &limit) < 0)) {
+		phx_http_reply_error(q, -EINVAL, "after: must be a job's number; limit: from 1 to 1000");
+		return;
+	}
 	PHX_AUTO_JSON json_t *list = json_array();
-	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_job, job, &s->jobs)
-		if (may_see(s, &viewer, job) && (!re || !strcmp(job->re, re)))
-			json_array_append_new(list, phx_json_from_record(&phx_job_record, job));
-	engine_unlock(d->engine);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "jobs", list);
+	struct jobs_page p = { .viewer = viewer_of(d, q), .re = phx_http_query(q, "re"), .last = after, .limit = (uint32_t)limit,
+			       .list = list };
+	bool more;
+	while ((more = add_jobs(d, &p)) && !is_full(&p))
+		reads_breathe();
+	/* the first page has nothing, and there is no more: is that a name at all? */
+	if (p.re && !after && !more && !json_array_size(list) && !re_is_known(d, p.re)) {
+		phx_http_reply_error(q, -ENOENT, "re: there is no such RE");
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "jobs", list, "last", (json_int_t)p.last, "more", more);
 	phx_http_reply_json(q, 200, j);
+}
+
+static json_t *words_json(const struct phx_job *job)
+{
+	static const char *const members[] = { "argv", "env", "script", "stage_in", "stage_out" };
+	PHX_AUTO_JSON json_t *whole = phx_json_from_record(&phx_job_record, job);
+	json_t *j = json_object();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++)
+		json_object_set(j, members[i], json_object_get(whole, members[i]));
+	return j;
 }
 
 /* The job of the path, copied as JSON, if there is one that the asker may see (own: that is his). New reference; NULL after answering. */
@@ -162,8 +188,11 @@ static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, bool ow
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, *ret_id);
+		struct phx_job_waits waits = { .s = s };
 		if (job && (own ? is_own(&viewer, job) : may_see(s, &viewer, job)))
-			j = phx_json_from_record(&phx_job_record, job);
+			j = job_json(&waits, job);
+		if (j && phx_job_words(s, job) != job) /* of an array: they are the first one's */
+			json_object_update_new(j, words_json(phx_job_words(s, job)));
 		engine_unlock(d->engine);
 	}
 	if (!j)
@@ -180,13 +209,40 @@ void api_job(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 }
 
+/* The last of a row of jobs, all of which the asker may end. False after answering. */
+static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
+{
+	int64_t last = 0;
+	bool all = true;
+	size_t n = 0;
+	phx_http_body(q, &n);
+	PHX_AUTO_JSON json_t *body = n ? body_json(q) : NULL;
+	if (n && (!body || !take_number(q, body, "last", (int64_t)ev->job, INT64_MAX, &last)))
+		return false;
+	struct viewer viewer = viewer_of(d, q);
+	const struct phx_state *s = engine_lock(d->engine);
+	all = (uint64_t)last <= s->last_job_id;
+	/* those that are there, not the numbers: most of a long row may have been forgotten */
+	for (uint32_t at = place_behind(s, ev->job - 1); all && at < s->jobs.n; at++) {
+		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
+		if (job->id > (uint64_t)last)
+			break;
+		all = may_see(s, &viewer, job);
+	}
+	engine_unlock(d->engine);
+	ev->job_last = (uint64_t)last;
+	if (!all)
+		phx_http_reply_error(q, -ENOENT, "last: not all of these jobs are there");
+	return all;
+}
+
 static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_event_kind kind, bool hold)
 {
 	struct phx_event ev = { .kind = (int)kind, .hold = hold };
 	struct phx_outcome out = { 0 };
 	struct phx_err err = { 0 };
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job);
-	if (!j)
+	if (!j || (kind == PHX_EV_job_cancel && !take_last(d, q, &ev)))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);
@@ -337,40 +393,60 @@ void api_job_output(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -ENOENT, "there is no output of this job on this node yet");
 }
 
-/* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the past. */
-static int check_part(struct daemon *d, struct output_of of, const char *node)
+/* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the past, or has ended there
+ * and its output is kept: what a job wrote, its node does not write anew. */
+static int check_part(struct daemon *d, struct output_of of, const char *node, const char *kept)
 {
+	bool ended = false;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_job *job = phx_state_job(s, of.id);
 	int r = job && of.run < job->kills ? -ESTALE : -ENOENT;
 	for (uint32_t i = 0; job && of.run == job->kills && i < job->parts.n; i++)
-		if (!strcmp(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node, node))
+		if (!strcmp(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->node, node)) {
+			ended = PHX_LIST_AT(&job->parts, struct phx_job_part, i)->ended;
 			r = 0;
+		}
 	engine_unlock(d->engine);
-	return r;
+	return r == 0 && ended && access(kept, F_OK) == 0 ? -ESTALE : r;
+}
+
+/* The run that a node puts output of; false after answering. */
+static bool find_output(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX], struct output_of *ret)
+{
+	uint64_t run = 0;
+	const char *asked = phx_http_query(q, "run");
+	if (!person_agent(d, q, ret_node))
+		return false;
+	int r = phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &ret->id);
+	r = r == 0 && asked ? phx_u64_parse(asked, 0, UINT32_MAX, &run) : r;
+	ret->run = (uint32_t)run;
+	PHX_AUTO_FREE char *path = output_path(d, *ret, ret_node);
+	r = r < 0 ? -ENOENT : path ? check_part(d, *ret, ret_node, path) : -ENOMEM;
+	if (r < 0)
+		phx_http_reply_error(q, r, r == -ESTALE ? "this run of the job is of the past, or over" : "this node has no part of such a job");
+	return r == 0;
+}
+
+bool job_output_may_put(struct phx_http_request *q, void *arg)
+{
+	struct output_of of = { 0 };
+	char node[PHX_NAME_MAX];
+	return find_output(arg, q, node, &of);
 }
 
 void api_job_output_put(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct output_of of = { 0 };
-	uint64_t run = 0;
 	char node[PHX_NAME_MAX];
-	const char *asked = phx_http_query(q, "run");
-	if (!person_agent(d, q, node))
+	if (!find_output(d, q, node, &of))
 		return;
-	int r = phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &of.id);
-	r = r == 0 && asked ? phx_u64_parse(asked, 0, UINT32_MAX, &run) : r;
-	of.run = (uint32_t)run;
-	r = r < 0 ? -ENOENT : check_part(d, of, node);
-	if (r < 0) {
-		phx_http_reply_error(q, r, r == -ESTALE ? "this run of the job is of the past" : "this node has no part of such a job");
-		return;
-	}
 	PHX_AUTO_FREE char *path = output_path(d, of, node);
 	const char *body = phx_http_body_path(q);
-	if (!path || !body || rename(body, path) < 0) {
-		phx_http_reply_error(q, path && body ? -errno : -ENOMEM, "the output cannot be kept");
+	/* the agent forgets what it was told is kept */
+	int r = path && body ? phx_file_publish(body, path, NULL) : -ENOMEM;
+	if (r < 0) {
+		phx_http_reply_error(q, r, "the output cannot be kept");
 		return;
 	}
 	PHX_AUTO_JSON json_t *empty = json_object();

@@ -57,16 +57,36 @@ bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char r
 
 /* ---- looking ---- */
 
+/* May anybody submit to it now? Jobs of an engine that is not ours are submitted there. */
+static bool takes_jobs(const struct phx_re *re)
+{
+	return re->active && re->state == PHX_RE_STATE_RUNNING && re->agreement.type == PHX_RE_BATCH &&
+	       re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
+}
+
+/* What one who only submits jobs is told of it, and no more. */
+static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	return json_pack("{s:s,s:s,s:s,s:{s:I,s:I,s:I}}", "name", re->name, "state", phx_enum_name(&phx_re_state_names, re->state),
+			 "type", phx_enum_name(&phx_re_type_names, re->agreement.type), "nodes", "idle", (json_int_t)c.batch.idle,
+			 "busy", (json_int_t)c.batch.busy, "most", (json_int_t)phx_ledger_widest(s->ledger, (int)re->number));
+}
+
 void api_res(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q);
+	bool user = person_of(d, phx_http_peer(q)) == PERSON_USER;
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
-		if (may_see(&asker, &re->agreement))
-			json_array_append_new(list, view_re(s, re, now_ms));
+		if (!user && may_see(&asker, &re->agreement))
+			json_array_append_new(list, view_re(d, s, re, now_ms));
+		else if (user && takes_jobs(re))
+			json_array_append_new(list, brief_re(s, re));
 	engine_unlock(d->engine);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "res", list);
 	phx_http_reply_json(q, 200, j);
@@ -80,7 +100,7 @@ void api_re(struct phx_http_request *q, void *arg)
 	const char *name = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	PHX_AUTO_JSON json_t *j = re && may_see(&asker, &re->agreement) ? view_re(s, re, now_ms) : NULL;
+	PHX_AUTO_JSON json_t *j = re && may_see(&asker, &re->agreement) ? view_re(d, s, re, now_ms) : NULL;
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);
@@ -90,42 +110,79 @@ void api_re(struct phx_http_request *q, void *arg)
 
 /* ---- doing ---- */
 
-static json_t *notes_json(const struct phx_outcome *out)
+static void add_use_notes(struct daemon *d, const char *name, json_t *notes)
 {
-	json_t *notes = json_array();
-	PHX_LIST_EACH(struct phx_action, act, &out->actions)
-		if (act->kind == PHX_ACT_NOTE)
-			json_array_append_new(notes, json_string(act->text));
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, name);
+	if (re)
+		view_use_notes(d, s, re, notes);
+	engine_unlock(d->engine);
+}
+
+/* What the core says of it; and who starts a web RE hears where its load cannot be seen. */
+static json_t *notes_json(struct daemon *d, const struct phx_event *ev, const struct phx_outcome *out)
+{
+	json_t *notes = view_notes(out);
+	if (ev->kind == PHX_EV_re_activate || ev->kind == PHX_EV_re_resume)
+		add_use_notes(d, ev->re, notes);
 	return notes;
 }
 
-/* Done, or tried on a copy, and answered. */
+/* On a copy of the state. Jobs that end are told: the question is what else stands against it. */
+static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome *ret, json_t **ret_jobs,
+		     struct phx_err *err)
+{
+	bool ends = ev->kind == PHX_EV_re_deactivate;
+	ev->now_ms = engine_now(d->engine);
+	if (ends)
+		ev->jobs = PHX_JOBS_ANY;
+	const struct phx_state *s = engine_lock(d->engine);
+	ev->now_ms = s->now_ms > ev->now_ms ? s->now_ms : ev->now_ms;
+	*ret_jobs = ends ? view_ends_re(s, ev->re) : json_array();
+	int r = phx_core_try(s, ev, ret, err);
+	engine_unlock(d->engine);
+	return r;
+}
+
+/* Done, or tried, and answered. */
 static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev, const char *name, bool dry_run)
 {
 	struct phx_outcome out = { 0 };
 	struct phx_err err = { 0 };
-	int r;
+	PHX_AUTO_JSON json_t *jobs = NULL;
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	if (dry_run) {
-		ev->now_ms = engine_now(d->engine);
-		const struct phx_state *s = engine_lock(d->engine);
-		ev->now_ms = s->now_ms > ev->now_ms ? s->now_ms : ev->now_ms;
-		r = phx_core_try(s, ev, &out, &err);
-		engine_unlock(d->engine);
-	} else {
-		r = engine_submit(d->engine, ev, &out, &err);
-	}
+	int r = dry_run ? try_order(d, ev, &out, &jobs, &err) : engine_submit(d->engine, ev, &out, &err);
 	bool moved = ev->kind == PHX_EV_re_create || ev->kind == PHX_EV_re_destroy;
 	if (r == 0 && !dry_run && moved)
 		re_dirs_sync(d);
 	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:I,s:s,s:b,s:b,s:o}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
-			  "changed", out.changed, "dry_run", dry_run, "notes", notes_json(&out));
+		json_pack("{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
+			  "changed", out.changed, "dry_run", dry_run, "notes", notes_json(d, ev, &out), "jobs", jobs);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
 		phx_http_reply_json(q, 200, answer);
 	phx_outcome_fini(&out);
+}
+
+struct first_finding {
+	bool any;
+	struct phx_err *err;
+};
+
+static void keep_first(void *arg, const char *field, const char *text)
+{
+	struct first_finding *first = arg;
+	if (!first->any)
+		phx_err_set(first->err, -EINVAL, "%s: %s", field, text);
+	first->any = true;
+}
+
+/* What is asked for now, and not taken over from a journal, may not hold what was allowed once. */
+static int check_new(const struct phx_agreement *g, struct phx_err *err)
+{
+	struct first_finding first = { .err = err };
+	return phx_agreement_check_new(g, keep_first, &first) ? -EINVAL : 0;
 }
 
 /* The members that are given, over an agreement's defaults. */
@@ -140,6 +197,11 @@ static bool take_agreement(struct phx_http_request *q, const json_t *j, struct p
 	if (r == 0 && json_object_update(whole, given))
 		r = -ENOMEM;
 	r = r ? r : phx_json_to_record(&phx_agreement_record, whole, ret, &err);
+	if (r == 0) {
+		r = check_new(ret, &err);
+		if (r < 0)
+			phx_record_fini(&phx_agreement_record, ret);
+	}
 	if (r == 0)
 		return true;
 	phx_http_reply_error(q, r, err.text);
@@ -214,12 +276,14 @@ static bool find_who(struct daemon *d, const struct asker *asker, const char *na
 
 static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev, bool *ret_dry_run)
 {
-	static const char *const members[] = { "dry_run", "text", "use_ppm" };
+	static const char *const members[] = { "dry_run", "text", "use_ppm", "kill_jobs" };
 	int64_t use_ppm = 0;
 	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "dry_run", ret_dry_run) ||
 	    !TAKE(q, j, "text", ev->text) || !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
 		return false;
 	ev->use_ppm = (uint32_t)use_ppm;
+	if (ev->kind == PHX_EV_re_deactivate && !take_kill_jobs(q, j, ev))
+		return false;
 	if (ev->kind != PHX_EV_re_use || json_object_get(j, "use_ppm"))
 		return true;
 	phx_http_reply_error(q, -EINVAL, "use_ppm: is missing: CPU use of one instance, millionths of its share");
@@ -252,4 +316,5 @@ void api_re_order(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (j && take_order(q, j, &ev, &dry_run))
 		carry_out(d, q, &ev, name, dry_run);
+	phx_event_fini(&ev);
 }

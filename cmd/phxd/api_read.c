@@ -6,14 +6,63 @@
 #include <string.h>
 
 #include "phxd/names.h"
+#include "phxd/take.h"
 
-enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60 };
+enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, NODES_AT_ONCE = 64 };
 
 void api_status(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	PHX_AUTO_JSON json_t *j = view_status(d);
 	phx_http_reply_json(q, 200, j);
+}
+
+/* Place of the first node behind `number`: nodes stand by their numbers. */
+static uint32_t place_behind(const struct phx_state *s, uint32_t number)
+{
+	uint32_t low = 0, high = s->nodes.n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (PHX_LIST_AT(&s->nodes, struct phx_node, middle)->number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A node as the asker may see it. */
+static json_t *shown_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n, bool provider)
+{
+	json_t *j = view_node(d, s, n);
+	if (!provider)
+		view_hide_hardware(j);
+	return j;
+}
+
+/* Which nodes are listed, and for whom. */
+struct node_list {
+	const struct phx_nodeset *names; /* NULL: all */
+	bool provider;
+	uint32_t number; /* of the last one that was looked at */
+};
+
+/* The next nodes of a long list: the engine is let go in between. False: these were the last. */
+static bool add_nodes(struct daemon *d, struct node_list *of, json_t *list)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	uint32_t at = place_behind(s, of->number), n_shown = 0;
+	for (; at < s->nodes.n && n_shown < NODES_AT_ONCE; at++) {
+		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, at);
+		of->number = n->number;
+		if (of->names && !phx_nodeset_has(of->names, n->name))
+			continue;
+		json_array_append_new(list, shown_node(d, s, n, of->provider));
+		n_shown++;
+	}
+	bool more = at < s->nodes.n;
+	engine_unlock(d->engine);
+	return more;
 }
 
 void api_nodes(struct phx_http_request *q, void *arg)
@@ -27,12 +76,11 @@ void api_nodes(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
+	struct node_list of = { .names = filter ? &names : NULL,
+				.provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER };
 	PHX_AUTO_JSON json_t *list = json_array();
-	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (!filter || phx_nodeset_has(&names, n->name))
-			json_array_append_new(list, view_node(d, s, n));
-	engine_unlock(d->engine);
+	while (add_nodes(d, &of, list))
+		reads_breathe();
 	phx_nodeset_fini(&names);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "nodes", list);
 	phx_http_reply_json(q, 200, j);
@@ -42,9 +90,10 @@ void api_node(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
+	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, name);
-	PHX_AUTO_JSON json_t *j = n ? view_node(d, s, n) : NULL;
+	PHX_AUTO_JSON json_t *j = n ? shown_node(d, s, n, provider) : NULL;
 	engine_unlock(d->engine);
 	if (j) {
 		phx_http_reply_json(q, 200, j);
@@ -154,17 +203,28 @@ void api_packages(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* A number of the query string; 400 is answered and false returned when it is none. */
-static bool query_number(struct phx_http_request *q, const char *name, uint64_t max, uint64_t fallback,
-			 uint64_t *ret)
+static int count_one(void *arg, const struct phx_store_event *ev)
 {
-	const char *text = phx_http_query(q, name);
-	*ret = fallback;
-	if (!text || phx_u64_parse(text, 0, max, ret) == 0)
+	(void)ev;
+	*(bool *)arg = true;
+	return 1;
+}
+
+/* A node that is there, or was: its events are kept. Else 404 is answered. */
+static bool node_is_known(struct daemon *d, struct phx_http_request *q, const char *node)
+{
+	struct phx_err err = { 0 };
+	const struct phx_state *s = engine_lock(d->engine);
+	bool known = phx_state_node(s, node) != NULL;
+	engine_unlock(d->engine);
+	if (!known)
+		phx_store_events(engine_store(d->engine), 0, 1, node, count_one, &known, &err);
+	if (known)
 		return true;
-	char why[160];
-	snprintf(why, sizeof(why), "%s: must be a number from 0 to %llu", name, (unsigned long long)max);
-	phx_http_reply_error(q, -EINVAL, why);
+	char text[160];
+	snprintf(text, sizeof(text), "there is no node '%.100s', and nothing is kept of one", node);
+	phx_utf8_repair(text);
+	phx_http_reply_error(q, -ENOENT, text);
 	return false;
 }
 
@@ -173,8 +233,10 @@ void api_events(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t after, wait_s, limit;
 	const char *node = phx_http_query(q, "node");
-	if (!query_number(q, "after", INT64_MAX, 0, &after) ||
-	    !query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) || !query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
+	if (!take_query_number(q, "after", INT64_MAX, 0, &after) ||
+	    !take_query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) || !take_query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
+		return;
+	if (node && !node_is_known(d, q, node))
 		return;
 	waits_hold(d->waits, q, after, limit ? (uint32_t)limit : EVENTS_MAX, node ? node : "",
 		   (int64_t)wait_s * 1000);

@@ -2,7 +2,6 @@
  * node, answered after its commit. */
 #include "phxd/daemon.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,10 +47,7 @@ void api_node_add(struct phx_http_request *q, void *arg)
 		phx_event_fini(&ev);
 		return;
 	}
-	struct in_addr unused;
-	int r = ev.ip[0] && inet_pton(AF_INET, ev.ip, &unused) != 1 ?
-			phx_err_set(&err, -EINVAL, "ip: '%s' is no IPv4 address", ev.ip) :
-			0;
+	int r = ev.ip[0] ? phx_config_check_ip(&d->cfg, ev.ip, &err) : 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:s}", "seq",
 						 (json_int_t)phx_store_last(engine_store(d->engine)), "node", ev.node);
@@ -65,18 +61,21 @@ void api_node_add(struct phx_http_request *q, void *arg)
 
 /* ---- actions ---- */
 
+enum { GRACE_MAX_S = 30 * 24 * 3600 };
+
 static const struct {
 	const char *name;
 	enum phx_event_kind kind;
-	bool plans; /* has a plan that --dry-run can show */
+	bool plans; /* has a plan that --dry-run can show; the others are tried on a copy of the state */
+	bool ends;  /* may end jobs: says which */
 } actions[] = {
-	{ "accept", PHX_EV_node_accept, false },  { "assign", PHX_EV_assign, true },
-	{ "release", PHX_EV_release, true },	  { "rebuild", PHX_EV_rebuild, true },
-	{ "wipe", PHX_EV_wipe, true },		  { "drain", PHX_EV_drain, false },
-	{ "resume", PHX_EV_resume, false },	  { "quarantine", PHX_EV_quarantine, false },
-	{ "power", PHX_EV_power, false },	  { "rm", PHX_EV_node_remove, false },
-	{ "bmc", PHX_EV_node_bmc, false },	  { "inspect", PHX_EV_inspect, false },
-	{ "label", PHX_EV_node_label, false },
+	{ "accept", PHX_EV_node_accept, false, false }, { "assign", PHX_EV_assign, true, true },
+	{ "release", PHX_EV_release, true, true },	{ "rebuild", PHX_EV_rebuild, true, true },
+	{ "wipe", PHX_EV_wipe, true, true },		{ "drain", PHX_EV_drain, true, true },
+	{ "resume", PHX_EV_resume, false, true },	{ "quarantine", PHX_EV_quarantine, false, true },
+	{ "power", PHX_EV_power, false, true },		{ "rm", PHX_EV_node_remove, false, true },
+	{ "bmc", PHX_EV_node_bmc, false, false },	{ "inspect", PHX_EV_inspect, false, false },
+	{ "label", PHX_EV_node_label, false, false },	{ "cancel", PHX_EV_cancel, false, false },
 };
 
 static int find_action(const char *name)
@@ -114,12 +113,17 @@ static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_
 }
 
 /* What all nodes of the request have in common; false after answering. */
-static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, struct phx_event *ev)
 {
 	static const char *const members[] = { "nodes", "dry_run", "role", "pool",  "name",  "op",     "text",
 					       "setup", "method",  "bmc",  "encrypt", "pin", "power_cycle", "force",
-					       "labels" };
+					       "labels", "kill_jobs", "grace_s" };
+	int64_t grace_s = -1;
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
+	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) || (ends && !take_kill_jobs(q, j, ev)))
+		return false;
+	ev->has_grace = ends && grace_s >= 0;
+	ev->grace_ms = ev->has_grace ? (uint32_t)grace_s * 1000 : 0;
 	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_bool(q, j, "encrypt", &ev->encrypt) &&
 	       take_bool(q, j, "pin", &ev->pin) && take_bool(q, j, "power_cycle", &ev->power_cycle) &&
 	       take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
@@ -127,12 +131,12 @@ static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_e
 	       take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
 }
 
-/* The plan of an order, and whether it can begin: the image it writes must be there whole, or a node would be taken
- * down for nothing. */
-static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
+/* The plan of an order, and whether it can begin: the image it writes (ret_image, empty without one) must be there whole,
+ * or a node would be taken down for nothing. */
+static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret, struct phx_image *ret_image,
+		    struct phx_err *err)
 {
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
-	struct phx_image im = { 0 };
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = phx_core_plan(s, ev, ret, err);
 	const struct phx_role *role = r == 0 ? phx_state_role(s, ret->to_role) : NULL;
@@ -146,23 +150,80 @@ static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_pla
 	engine_unlock(d->engine);
 	if (r < 0 || !name[0])
 		return r;
-	r = phx_images_find(d->cfg.image_dir, name, version, &im, err);
-	phx_record_fini(&phx_image_record, &im);
+	r = phx_images_find(d->cfg.image_dir, name, version, ret_image, err);
 	if (r == 0)
 		return 0;
 	phx_record_fini(&phx_plan_record, ret);
 	return phx_err_prefix(err, r, "image %s", name);
 }
 
+/* Which kernel a node runs after a plan that writes `im`. */
+static void add_kernel(struct daemon *d, json_t *plan, const struct phx_image *im)
+{
+	struct phx_image deploy;
+	char why[PHX_ERR_TEXT_MAX];
+	if (!im->name[0] || catalog_deploy(d, &deploy, NULL) < 0)
+		return;
+	json_object_set_new(plan, "runs_kernel", json_string(deploy.kernel_release));
+	if (phx_image_kernel_differs(im, &deploy, why, sizeof(why)))
+		json_object_set_new(plan, "kernel_warning", json_string(why));
+	phx_record_fini(&phx_image_record, &deploy);
+}
+
 static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 {
 	struct phx_err err = { 0 };
 	struct phx_plan plan = { 0 };
-	int r = try_plan(d, ev, &plan, &err);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
-			      plan.steps.n > 0, "epoch", (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null());
+	struct phx_image im = { 0 };
+	int r = try_plan(d, ev, &plan, &im, &err);
+	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
+	const struct phx_state *s = engine_lock(d->engine);
+	json_t *jobs = moves ? view_ends(s, ev) : json_array();
+	engine_unlock(d->engine);
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
+			      plan.steps.n > 0, "epoch", (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
+			      "jobs", jobs, "sessions", view_sessions(d, ev, &plan));
+	add_kernel(d, json_object_get(j, "plan"), &im);
+	phx_record_fini(&phx_image_record, &im);
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
+	return j;
+}
+
+/* The BMC that a power operation asks; false: it is another order, or what is wrong with it the core says. */
+static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct phx_bmc *ret)
+{
+	const struct phx_node *n = ev->kind == PHX_EV_power ? phx_state_node(s, ev->node) : NULL;
+	if (n)
+		*ret = n->bmc;
+	return n && n->bmc.driver[0];
+}
+
+/* A power operation that cannot even begin is refused, and not left to fail where nobody looks. */
+static int check_power(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
+{
+	struct phx_bmc bmc;
+	bool asks = bmc_of(engine_lock(d->engine), ev, &bmc);
+	engine_unlock(d->engine);
+	return asks ? phx_power_ready(&bmc, err) : 0;
+}
+
+/* What has no steps, done to a copy of the state: is it refused, and what would it come to? */
+static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_event *ev)
+{
+	struct phx_err err = { 0 };
+	struct phx_outcome out = { 0 };
+	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
+	ev->now_ms = copy->now_ms;
+	if (json_array_size(jobs))
+		ev->jobs = PHX_JOBS_ANY; /* they are told: the question is what else stands against it */
+	struct phx_bmc bmc;
+	int r = bmc_of(copy, ev, &bmc) ? phx_power_ready(&bmc, &err) : 0;
+	r = r ? r : phx_core_apply(copy, ev, &out, &err);
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:O,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
+			      out.changed, "epoch", (json_int_t)0, "plan", "jobs", jobs, "sessions",
+			      view_sessions(d, ev, NULL), "notes", view_notes(&out));
+	phx_outcome_fini(&out);
 	return j;
 }
 
@@ -170,10 +231,12 @@ static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 static int check_image(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
 {
 	struct phx_plan plan = { 0 };
+	struct phx_image im = { 0 };
 	struct phx_err why = { 0 };
 	if (ev->kind != PHX_EV_assign && ev->kind != PHX_EV_rebuild)
 		return 0;
-	int r = try_plan(d, ev, &plan, &why);
+	int r = try_plan(d, ev, &plan, &im, &why);
+	phx_record_fini(&phx_image_record, &im);
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;
@@ -184,18 +247,23 @@ static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 	struct phx_err err = { 0 };
 	struct phx_outcome out = { 0 };
 	int r = check_image(d, ev, &err);
+	r = r ? r : check_power(d, ev, &err);
 	r = r ? r : engine_submit(d->engine, ev, &out, &err);
 	uint64_t epoch = 0;
 	bool under_way = false; /* asked for before and not finished: there is something to wait for */
 	const struct phx_state *s = engine_lock(d->engine);
+	json_t *jobs = r == -EBUSY ? view_ends(s, ev) : json_array();
 	const struct phx_node *n = phx_state_node(s, out.node[0] ? out.node : ev->node);
 	if (n) {
 		epoch = n->epoch;
 		under_way = n->plan.cursor < n->plan.steps.n;
 	}
 	engine_unlock(d->engine);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n}", "node", out.node[0] ? out.node : ev->node, "code", r,
-			      "error", err.text, "changed", r == 0 && (out.changed || under_way), "epoch", (json_int_t)epoch, "plan");
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:o}", "node", out.node[0] ? out.node : ev->node, "code", r,
+			      "error", err.text, "changed", r == 0 && (out.changed || under_way), "epoch", (json_int_t)epoch, "plan",
+			      "jobs", jobs);
+	if (r == 0 && out.text[0])
+		json_object_set_new(j, "text", json_string(out.text));
 	phx_outcome_fini(&out);
 	return j;
 }
@@ -218,17 +286,44 @@ static int check_request(struct daemon *d, const struct phx_event *ev, const str
 	return r;
 }
 
+static void reply_results(struct daemon *d, struct phx_http_request *q, const json_t *results)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
+					    "results", results);
+	phx_http_reply_json(q, 200, j);
+}
+
 static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
-		       const struct phx_nodeset *names, bool dry_run)
+		       const struct phx_nodeset *names, json_t *(*act)(struct daemon *d, struct phx_event *ev))
 {
 	PHX_AUTO_JSON json_t *results = json_array();
 	for (uint32_t i = 0; i < names->n; i++) {
 		PHX_STR_SET(ev->node, names->names[i]);
-		json_array_append_new(results, dry_run ? plan_node(d, ev) : act_on_node(d, ev));
+		json_array_append_new(results, act(d, ev));
 	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
-					    "results", results);
-	phx_http_reply_json(q, 200, j);
+	reply_results(d, q, results);
+}
+
+/* On one copy, one after the other, as they would be done. */
+static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev, const struct phx_nodeset *names)
+{
+	struct phx_state copy;
+	int jobs = ev->jobs;
+	PHX_AUTO_JSON json_t *results = json_array();
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = phx_record_copy(&phx_state_record, &copy, s);
+	engine_unlock(d->engine);
+	if (r < 0) {
+		phx_http_reply_error(q, r, "there is not enough memory to try it");
+		return;
+	}
+	for (uint32_t i = 0; i < names->n; i++) {
+		PHX_STR_SET(ev->node, names->names[i]);
+		ev->jobs = jobs;
+		json_array_append_new(results, try_node(d, &copy, ev));
+	}
+	phx_state_fini(&copy);
+	reply_results(d, q, results);
 }
 
 void api_action(struct phx_http_request *q, void *arg)
@@ -244,7 +339,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	struct phx_event ev = { .kind = (int)actions[which].kind };
 	bool dry_run;
-	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run)) {
+	if (!j || !take_event(q, j, actions[which].ends, &ev) || !take_bool(q, j, "dry_run", &dry_run)) {
 		phx_event_fini(&ev);
 		return;
 	}
@@ -252,12 +347,12 @@ void api_action(struct phx_http_request *q, void *arg)
 	int r = list[0] ? names_parse(d, list, &names, &err) :
 			  phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
 	r = r ? r : check_request(d, &ev, &names, &err);
-	if (r == 0 && dry_run && !actions[which].plans)
-		r = phx_err_set(&err, -EINVAL, "dry_run: '%s' follows no plan", actions[which].name);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
+	else if (dry_run && !actions[which].plans)
+		try_all(d, q, &ev, &names);
 	else
-		act_on_all(d, q, &ev, &names, dry_run);
+		act_on_all(d, q, &ev, &names, dry_run ? plan_node : act_on_node);
 	phx_nodeset_fini(&names);
 	phx_event_fini(&ev);
 }
@@ -266,8 +361,8 @@ void api_reload(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_err err = { 0 };
-	PHX_AUTO_JSON json_t *errors = json_array();
-	int r = catalog_load(d, errors, &err);
+	PHX_AUTO_JSON json_t *errors = json_array(), *warnings = json_array();
+	int r = catalog_load(d, errors, warnings, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
@@ -278,8 +373,9 @@ void api_reload(struct phx_http_request *q, void *arg)
 	json_int_t n_roles = s->roles.n;
 	engine_unlock(d->engine);
 	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:I,s:I,s:I,s:O}", "roles", n_roles, "images",
+		json_pack("{s:I,s:I,s:I,s:O,s:O}", "roles", n_roles, "images",
 			  (json_int_t)json_array_size(json_object_get(images, "images")), "packages",
-			  (json_int_t)json_array_size(json_object_get(packages, "packages")), "errors", errors);
+			  (json_int_t)json_array_size(json_object_get(packages, "packages")), "errors", errors,
+			  "warnings", warnings);
 	phx_http_reply_json(q, 200, j);
 }

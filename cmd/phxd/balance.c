@@ -104,7 +104,7 @@ void balance_sample(struct balance *b, const char *node, const json_t *monitor)
 {
 	char re[PHX_NAME_MAX];
 	int64_t ppm = phx_json_int(monitor, "web_use_ppm", -1);
-	if (ppm < 0 || !re_of(b->d, node, re))
+	if (ppm < 0 || !b->d->cfg.measure_web_use || !re_of(b->d, node, re))
 		return;
 	pthread_mutex_lock(&b->lock);
 	struct use *u = use_of(b, re);

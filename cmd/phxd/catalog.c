@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "config/role.h"
-#include "deploy/store.h"
+#include "deploy/catalog.h"
 #include "repo/repo.h"
 
 static void complain(json_t *errors, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -175,7 +175,36 @@ static void put_rules(struct daemon *d, json_t *errors)
 	phx_rules_fini(&ev.rules);
 }
 
-static int load_roles(struct daemon *d, json_t *errors, struct phx_err *err)
+/* ---- which kernel runs ---- */
+
+int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err)
+{
+	return phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, ret, err);
+}
+
+/* Roles whose image brings another kernel than the one that their nodes run. */
+static void warn_kernels(const struct daemon *d, const struct phx_list *roles, json_t *warnings)
+{
+	struct phx_image deploy, im;
+	char why[PHX_ERR_TEXT_MAX], text[PHX_ERR_TEXT_MAX + PHX_NAME_MAX + 8];
+	if (catalog_deploy(d, &deploy, NULL) < 0)
+		return;
+	PHX_LIST_EACH(struct phx_role, role, roles)
+	{
+		if (phx_images_find(d->cfg.image_dir, role->image, role->image_version, &im, NULL) < 0)
+			continue;
+		if (phx_image_kernel_differs(&im, &deploy, why, sizeof(why))) {
+			snprintf(text, sizeof(text), "role %s: %s", role->name, why);
+			if (warnings)
+				json_array_append_new(warnings, json_string(text));
+			fprintf(stderr, "phxd: warning: %s\n", text);
+		}
+		phx_record_fini(&phx_image_record, &im);
+	}
+	phx_record_fini(&phx_image_record, &deploy);
+}
+
+static int load_roles(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
 {
 	struct phx_role_lookup lookup = { d, lookup_image, lookup_package, lookup_pool };
 	struct phx_list roles = { 0 }, bad = { 0 };
@@ -189,16 +218,23 @@ static int load_roles(struct daemon *d, json_t *errors, struct phx_err *err)
 	if (!bad.n)
 		remove_gone(d, &roles, errors);
 	put_rules(d, errors);
+	warn_kernels(d, &roles, warnings);
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);
 	return 0;
 }
 
-int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err)
+void catalog_sweep(const struct daemon *d)
+{
+	phx_images_sweep(d->cfg.image_dir);
+	phx_repo_sweep(d->cfg.package_dir);
+}
+
+int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
 {
 	int r = put_settings(d, err);
 	r = r ? r : put_pools(d, errors, err);
-	r = r ? r : load_roles(d, errors, err);
+	r = r ? r : load_roles(d, errors, warnings, err);
 	if (r == 0)
 		remove_gone(d, NULL, errors);
 	return r;
@@ -208,16 +244,8 @@ int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err)
 
 json_t *catalog_images(struct daemon *d)
 {
-	struct phx_list images = { 0 }, bad = { 0 };
-	json_t *list = json_array(), *bads = json_array();
-	phx_images_list(d->cfg.image_dir, &images, &bad, NULL);
-	PHX_LIST_EACH(struct phx_image, im, &images)
-		json_array_append_new(list, phx_json_from_record(&phx_image_record, im));
-	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-		json_array_append_new(bads, json_pack("{s:s,s:s}", "path", b->path, "reason", b->reason));
-	phx_images_fini(&images);
-	phx_list_fini(&bad);
-	return json_pack("{s:o,s:o}", "images", list, "bad", bads);
+	json_t *j = phx_images_json(d->cfg.image_dir, d->cfg.deploy_image, NULL);
+	return j ? j : json_pack("{s:[],s:[]}", "images", "bad");
 }
 
 json_t *catalog_packages(struct daemon *d)

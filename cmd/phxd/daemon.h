@@ -13,8 +13,13 @@
 struct live;  /* live.c: liveness and long polls */
 struct exec;  /* exec.c: actions to drivers */
 struct waits; /* waits.c: clients that wait for events */
+struct reads; /* reads.c: requests that read much */
+struct quota; /* quota.c: what people have journalled */
 struct slurm; /* slurm.c: REs whose jobs Slurm starts */
+struct logs;  /* logs.c: what services of nodes write */
 struct balance; /* balance.c: use of web instances, tables of directors */
+
+enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
 
 struct daemon {
 	struct phx_config cfg;
@@ -25,10 +30,15 @@ struct daemon {
 	struct live *live;
 	struct exec *exec;
 	struct waits *waits;
+	struct reads *reads;
+	struct quota *quota;
 	struct balance *balance;
+	struct logs *logs;
 	struct slurm *slurm;
 	struct phx_children *children;
 	struct phx_http_server *http;
+	engine_act_fn act;	   /* what the engine calls */
+	engine_commit_fn committed;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
 };
 
@@ -67,18 +77,51 @@ void exec_free(struct exec *x);
 /** Carry out an action (engine_act_fn's body); returns at once. */
 void exec_action(struct exec *x, const struct phx_action *act);
 
+/* ---- reads.c ---- */
+
+int reads_new(struct daemon *d, struct reads **ret);
+/** Carries out `handler` on a thread that does nothing else, administrators' apart from others': suspends q. 429 where this
+ * identity has enough of them under way. */
+void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler);
+/** Between two portions of a long list, without a lock: others get theirs. */
+void reads_breathe(void);
+/** Answers what is still to be read with an error; from then on everything. Safe on NULL and twice. */
+void reads_stop(struct reads *r);
+/** After reads_stop() and when nobody asks any more. Safe on NULL. */
+void reads_free(struct reads *r);
+
+/* ---- quota.c ---- */
+
+int quota_new(struct daemon *d, struct quota **ret);
+/** When nobody asks any more. Safe on NULL. */
+void quota_free(struct quota *u);
+/** May its sender have this request journalled? Counts it. False after answering 429. */
+bool quota_may_write(struct quota *u, struct phx_http_request *q);
+
 /* ---- waits.c ---- */
 
-int waits_new(struct daemon *d, struct waits **ret);
+int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err);
 /** Answers all who wait; from then on nobody is held. Safe on NULL and twice. */
 void waits_stop(struct waits *w);
 /** After waits_stop() and when nobody asks any more. Safe on NULL. */
 void waits_free(struct waits *w);
-/** Hold `q` until an event after `after` is there or `wait_ms` passed, then answer with events. */
+/** Answer `q` with events after `after`, now or when one is there or `wait_ms` passed; on another thread. */
 void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,
 		int64_t wait_ms);
+/** The journal has grown to event `seq`: returns at once. */
 void waits_wake(struct waits *w, uint64_t seq);
-int waits_tick(struct waits *w);
+
+/* ---- logs.c ---- */
+
+int logs_new(struct daemon *d, struct logs **ret);
+/** Answers all who wait for logs; from then on nobody is held. Safe on NULL and twice. */
+void logs_stop(struct logs *l);
+/** After logs_stop() and when nobody asks any more. Safe on NULL. */
+void logs_free(struct logs *l);
+/** Questions for the agent of `node` that it was not told yet, appended to its orders (json array). */
+void logs_orders(struct logs *l, const char *node, json_t *orders);
+/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called again. */
+int logs_tick(struct logs *l);
 
 /* ---- balance.c ---- */
 
@@ -104,9 +147,14 @@ int slurm_tick(struct slurm *s);
 
 /* ---- catalog.c ---- */
 
-/** Read pools, settings, roles and rules into the core; `ret_errors` (json array, may be NULL) gets what was refused.
+/** Read pools, settings, roles and rules into the core; `errors` (json array, may be NULL) gets what was refused,
+ * `warnings` (the same) what was taken and may surprise: roles whose image brings another kernel than the one that runs.
  * Returns 0 or the first hard failure. */
-int catalog_load(struct daemon *d, json_t *errors, struct phx_err *err);
+int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err);
+/** Remove what a phx that was killed has left in the stores of images and packages. At the start. */
+void catalog_sweep(const struct daemon *d);
+/** The image that every node boots, and whose kernel it runs; owned. */
+int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err);
 /** {"images": [...]} / {"packages": [...], "bad": [...]}. New references. */
 json_t *catalog_images(struct daemon *d);
 json_t *catalog_packages(struct daemon *d);
@@ -123,24 +171,59 @@ void net_stop(struct daemon *d);
 
 /** A node as the API shows it: record, expected identity, drift, monitor. Under the engine's lock. */
 json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n);
+/** Take out of it what only the resource provider is shown: by what its machine is known. */
+void view_hide_hardware(json_t *node);
 json_t *view_plan(const struct phx_plan *p);
 json_t *view_status(struct daemon *d);
 json_t *view_order(struct daemon *d, const struct phx_order *o);
 char *view_metrics(struct daemon *d);
 
+/* ---- ends.c ---- */
+
+/** Jobs that the order on its node would end, or (drain) waits for: id, engine_id, user, re, started_ms, limit_ms, requeue,
+ * ends. The lock is held. */
+json_t *view_ends(const struct phx_state *s, const struct phx_event *ev);
+/** The same of the open jobs of an RE. */
+json_t *view_ends_re(const struct phx_state *s, const char *re);
+/** The sentences of what came of an order. */
+json_t *view_notes(const struct phx_outcome *out);
+/** Who is logged in on the node and would not be any more: {user, tty, from, since_ms}; null: its agent does not tell.
+ * plan: of the order, NULL where it has none. */
+json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct phx_plan *plan);
+
 /* ---- view_re.c ---- */
 
 /** An RE as the API shows it: record, what it holds, jobs, partner. Under the engine's lock. New reference. */
-json_t *view_re(const struct phx_state *s, const struct phx_re *re, int64_t now_ms);
+json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re, int64_t now_ms);
 
 /** What each active RE holds and wants, as metrics. Under the engine's lock. */
 void view_re_metrics(struct phx_buf *b, const struct phx_state *s);
+
+/* ---- view_use.c: all under the engine's lock ---- */
+
+/** Use of a web RE's instances: {ppm (mean; null: none told), nodes (that tell it), unknown: [{node, role, reason, waits}]};
+ * `waits`: only not yet. New reference. */
+json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_re *re);
+/** What a web RE's provider should hear: a sentence for each node, or the role, whose use cannot be measured. */
+void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re, json_t *notes);
+/** Members use_ppm (null: none) and use_reason (why) of one node. */
+void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to);
 
 /* ---- re_dir.c ---- */
 
 /** Make the data directories of all REs that are there, remove those of REs that are destroyed. At start, and whenever one
  * came or went. What cannot be done is told on stderr and tried again the next time. */
 void re_dirs_sync(struct daemon *d);
+/** The same at the start: what is missing or not known is told. */
+void re_dirs_begin(struct daemon *d);
+
+/* ---- begin.c ---- */
+
+/** May a start go on with what there is? -ENOENT with a text that says what is missing, and what to do. `new_journal`:
+ * one is asked for; -EEXIST when one is there. */
+int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *err);
+/** The directories below state_dir, which must be there. */
+int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
 
 /** The RE of the path's first word, for its service provider and the resource provider; false after answering: for others
  * it is not there. */
@@ -165,6 +248,11 @@ json_t *body_json(struct phx_http_request *q);
 extern const struct phx_http_route routes[];
 extern const size_t n_routes;
 
+/* May this body come? Asked before its first byte is taken; false after answering. */
+bool re_data_may_put(struct phx_http_request *q, void *arg);
+bool stage_out_may_put(struct phx_http_request *q, void *arg);
+bool job_output_may_put(struct phx_http_request *q, void *arg);
+
 /* handlers by file; all: phx_http_handler with arg = struct daemon */
 #define HANDLER(name) void name(struct phx_http_request *q, void *arg)
 /* api_read.c */
@@ -182,6 +270,9 @@ HANDLER(api_config);
 HANDLER(api_metrics);
 /* balance.c */
 HANDLER(api_balance);
+/* logs.c */
+HANDLER(api_node_logs);
+HANDLER(api_agent_logs);
 /* api_write.c */
 HANDLER(api_node_add);
 HANDLER(api_action);

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "phxd/clock.h"
+#include "phxd/recall.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };
 enum { RETRY_MS = 2000 }; /* between two tries to write while the journal refuses */
@@ -22,24 +25,19 @@ struct engine {
 	pthread_mutex_t lock;
 	struct phx_list todo; /* struct phx_action: of committed events, in their order */
 	bool acting;	      /* a thread is carrying them out */
-	int64_t base_ms; /* core time = base + monotonic */
+	struct core_clock clock;
+	uint64_t incarnation; /* of this start; the next event that changes something brings it in */
+	struct phx_list notices; /* struct notice: to be told by an event when that can be */
+	bool resumed;
 	uint64_t snapshot_seq;
 	struct phx_err readonly; /* text set = read-only */
 	int64_t retry_ms;
 	const char *crash_at; /* test fault: "STAGE:SEQ" in the environment */
 };
 
-static int64_t clock_ms(clockid_t id)
-{
-	struct timespec ts;
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int64_t now_locked(struct engine *e)
 {
-	int64_t now = e->base_ms + clock_ms(CLOCK_MONOTONIC);
-	return now > e->state.now_ms ? now : e->state.now_ms;
+	return core_clock_now(&e->clock, e->state.now_ms);
 }
 
 int64_t engine_now(struct engine *e)
@@ -61,99 +59,161 @@ static void maybe_crash(const struct engine *e, const char *stage, uint64_t seq)
 		kill(getpid(), SIGKILL);
 }
 
-/* ---- bringing the state back ---- */
+/* ---- what is told: at once on standard error, and in the journal ---- */
 
-static char *actions_text(const struct phx_list *actions)
-{
-	PHX_AUTO_JSON json_t *a = json_array();
-	PHX_LIST_EACH(struct phx_action, act, actions)
-	{
-		json_t *j = phx_json_from_record_sparse(&phx_action_record, act);
-		if (!j || json_array_append_new(a, j))
-			return NULL;
-	}
-	return phx_json_text(a);
-}
-
-struct replay {
-	struct phx_state *state;
-	struct phx_err *err;
+struct notice {
+	char re[PHX_NAME_MAX], text[256];
+	uint64_t skip_jobs;
 };
 
-static int replay_event(void *arg, const struct phx_store_event *stored)
+/* Before anything stands nobody can be told by an event: engine_resume() does. */
+static void notice(struct engine *e, const char *re, uint64_t skip_jobs, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static void notice(struct engine *e, const char *re, uint64_t skip_jobs, const char *fmt, ...)
 {
-	struct replay *rp = arg;
-	PHX_AUTO_JSON json_t *j = NULL;
-	struct phx_event ev;
-	struct phx_outcome out = { 0 };
-	int r = phx_json_parse(stored->event, strlen(stored->event), &j, rp->err);
-	r = r ? r : phx_json_to_record(&phx_event_record, j, &ev, rp->err);
-	if (r < 0)
-		return phx_err_prefix(rp->err, -EPROTO, "event %llu", (unsigned long long)stored->seq);
-	r = phx_core_apply(rp->state, &ev, &out, rp->err);
-	PHX_AUTO_FREE char *actions = r == 0 ? actions_text(&out.actions) : NULL;
-	if (r == 0 && (rp->state->seq != stored->seq || !actions || strcmp(actions, stored->actions)))
-		r = phx_err_set(rp->err, -EPROTO, "its actions are not those that were recorded");
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return r < 0 ? phx_err_prefix(rp->err, -EPROTO, "replay of event %llu", (unsigned long long)stored->seq) : 0;
+	struct notice n = { .skip_jobs = skip_jobs };
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(n.text, sizeof(n.text), fmt, ap);
+	va_end(ap);
+	phx_utf8_repair(n.text);
+	PHX_STR_SET(n.re, re);
+	fprintf(stderr, "phxd: %s\n", n.text);
+	pthread_mutex_lock(&e->lock);
+	struct notice *to = phx_list_push(&e->notices, sizeof(*to));
+	if (to)
+		*to = n;
+	pthread_mutex_unlock(&e->lock);
 }
 
-/* The newest snapshot below `seq`, or the state before the first event. -EBADMSG: it is damaged. */
-static int load_snapshot(struct engine *e, uint64_t seq, struct phx_state *ret, struct phx_err *err)
+void engine_tell(struct engine *e)
 {
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *j = NULL;
-	int r = phx_store_latest_before(e->store, seq, &e->snapshot_seq, &text, err);
-	if (r < 0)
-		return r;
-	if (!text)
-		return phx_state_init(ret);
-	r = phx_json_parse(text, strlen(text), &j, err);
-	r = r ? r : phx_json_to_record(&phx_state_record, j, ret, err);
-	return r < 0 ? phx_err_prefix(err, -EBADMSG, "snapshot %llu", (unsigned long long)e->snapshot_seq) : 0;
-}
-
-/* A snapshot only saves time: where one is damaged the events lead there from the one before. */
-static int load_state(struct engine *e, struct phx_state *ret, struct phx_err *err)
-{
-	int r = load_snapshot(e, INT64_MAX, ret, err);
-	while (r == -EBADMSG) {
-		fprintf(stderr, "phxd: %s; going on from an older one\n", err->text);
-		phx_err_clear(err);
-		*ret = (struct phx_state){ 0 };
-		r = load_snapshot(e, e->snapshot_seq, ret, err);
+	pthread_mutex_lock(&e->lock);
+	struct phx_list notices = e->notices;
+	e->notices = (struct phx_list){ 0 };
+	pthread_mutex_unlock(&e->lock);
+	PHX_LIST_EACH(struct notice, n, &notices)
+	{
+		struct phx_event ev = { .kind = PHX_EV_notice, .by = "phxd", .skip_jobs = n->skip_jobs };
+		PHX_STR_SET(ev.re, n->re);
+		PHX_STR_SET(ev.text, n->text);
+		engine_submit(e, &ev, NULL, NULL);
 	}
-	return r;
+	phx_list_fini(&notices);
 }
 
-/* Events that were forgotten are in the snapshots; without those nothing leads to what is there. */
-static int check_reach(struct engine *e, const struct phx_state *s, struct phx_err *err)
+void engine_notice(struct engine *e, const char *re, const char *text)
 {
-	uint64_t first;
-	int64_t time_ms;
-	int r = phx_store_first(e->store, &first, &time_ms, err);
-	if (r == 0 && first > s->seq + 1)
-		r = phx_err_set(err, -EPROTO, "the journal begins with event %llu, and no sound snapshot reaches there",
-				(unsigned long long)first);
-	return r;
+	notice(e, re, 0, "%s", text);
+	if (e->resumed)
+		engine_tell(e);
 }
+
+/* ---- opening ---- */
 
 /* Fills e->state from the store; the old state is kept on failure. */
-static int reload(struct engine *e, struct phx_err *err)
+static int reload(struct engine *e, struct phx_err *ret_damage, struct phx_err *err)
 {
-	struct phx_state fresh = { 0 };
-	int r = load_state(e, &fresh, err);
-	struct replay rp = { &fresh, err };
-	r = r ? r : check_reach(e, &fresh, err);
-	r = r ? r : phx_store_events(e->store, fresh.seq, 0, NULL, replay_event, &rp, err);
-	r = r ? r : phx_state_check(&fresh, err);
-	if (r < 0) {
-		phx_state_fini(&fresh);
+	struct recalled rc;
+	int r = recall_state(e->store, &rc, err);
+	if (r < 0)
 		return r;
-	}
 	phx_state_fini(&e->state);
-	e->state = fresh;
+	e->state = rc.state;
+	e->snapshot_seq = rc.snapshot_seq;
+	if (ret_damage)
+		*ret_damage = rc.damage;
+	return 0;
+}
+
+static char *state_text(struct engine *e)
+{
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, &e->state);
+	return j ? phx_json_text(j) : NULL;
+}
+
+/* What is damaged and holds no event is made anew, once; where that fails it is told, and tried at the next start. */
+static void mend(struct engine *e, const char *what)
+{
+	struct phx_err err = { 0 };
+	PHX_AUTO_FREE char *text = state_text(e);
+	int r = text ? phx_store_rebuild(e->store, e->state.seq, text, &err) : -ENOMEM;
+	if (r == 0)
+		e->snapshot_seq = e->state.seq;
+	notice(e, "", 0, "%s: damaged (%.100s); all events are whole: %s%.60s", "journal", what,
+	       r < 0 ? "it could not be made anew: " : "going on with a new snapshot", r < 0 ? err.text : "");
+}
+
+/* What a start found out that is no reason to stop. */
+static void tell_findings(struct engine *e, const struct phx_store_findings *f, const struct phx_err *damage)
+{
+	if (damage->text[0] || f->damage[0])
+		mend(e, damage->text[0] ? damage->text : f->damage);
+	if (f->mark_trouble[0])
+		notice(e, "", 0, "%.120s: whether events are missing at the end is not known", f->mark_trouble);
+	else if (f->no_mark && phx_store_last(e->store) > f->uncovered)
+		notice(e, "", 0, "%.150s.mark is not there: whether events are missing at the end is not known", e->config.journal);
+	if (e->clock.held_ms)
+		notice(e, "", 0, "the clock is %lld days ahead of the last event and nobody keeps it synchronised: time goes on "
+		       "from the last event, nothing is forgotten; when it is right, end phxd and run phxd --accept-clock",
+		       (long long)e->clock.held_ms / DAY_MS);
+}
+
+static int accept_journal(struct engine *e, struct phx_err *err)
+{
+	uint64_t missing;
+	int r = phx_store_accept(e->store, &missing, err);
+	if (r == 0 && (missing || phx_store_last(e->store))) /* no more jobs are lost than events */
+		notice(e, "", missing, "the journal was accepted as it is, up to event %llu; %llu acknowledged events are missing",
+		       (unsigned long long)phx_store_last(e->store), (unsigned long long)missing);
+	return r;
+}
+
+/* Above the last one, whatever the clock says; of the clock, so that a head that goes on from an older journal is above
+ * what it does not know of. */
+static uint64_t draw_incarnation(const struct engine *e)
+{
+	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), 0);
+	int64_t s = core_clock_now(&e->clock, e->state.now_ms) / 1000 - YEAR_2026_S;
+	uint64_t of_clock = s > 0 ? (uint64_t)s << DRAW_BITS | (draw & ((1 << DRAW_BITS) - 1)) : 0;
+	uint64_t next = e->state.incarnation + 1 + (draw >> 12);
+	return of_clock > e->state.incarnation ? of_clock : next;
+}
+
+static const char damaged_advice[] = "restore it, or go on with what is there: phxd --accept-journal";
+/* a clean end leaves a snapshot of everything: the version after it has nothing to decide again */
+static const char replay_advice[] = "if phxd was upgraded without a clean end: start the version that wrote the journal, end it "
+				    "with systemctl stop phxd, then upgrade";
+
+static void add_advice(const struct engine *e, int code, const char *advice, struct phx_err *err)
+{
+	struct phx_err why = *err;
+	phx_err_clear(err);
+	phx_err_set(err, code, "%s: %s; %s", e->config.journal, why.text, advice);
+}
+
+static int open_journal(struct engine *e, struct phx_err *err)
+{
+	struct phx_store_findings found;
+	struct phx_err damage = { 0 };
+	int r = phx_store_open(e->config.journal, &e->store, err);
+	if (r == 0 && e->config.accept_journal)
+		r = accept_journal(e, err);
+	r = r ? r : phx_store_verify(e->store, &found, err);
+	if (r == -EBADMSG || r == -ENODATA)
+		add_advice(e, r, damaged_advice, err);
+	if (r < 0)
+		return r;
+	r = reload(e, &damage, err);
+	if (r == -EPROTO)
+		add_advice(e, r, replay_advice, err);
+	if (r < 0)
+		return r;
+	core_clock_begin(&e->clock, e->state.seq ? e->state.now_ms : 0, e->config.accept_clock);
+	e->incarnation = draw_incarnation(e);
+	tell_findings(e, &found, &damage);
 	return 0;
 }
 
@@ -165,30 +225,27 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 	e->config = *config;
 	e->crash_at = getenv("PHXD_TEST_CRASH_AT");
 	pthread_mutex_init(&e->lock, NULL);
-	int r = phx_store_open(config->journal, &e->store, err);
-	r = r ? r : reload(e, err);
+	int r = open_journal(e, err);
 	if (r < 0) {
 		phx_store_close(e->store);
+		phx_list_fini(&e->notices);
 		pthread_mutex_destroy(&e->lock);
 		free(e);
 		return r;
 	}
-	int64_t wall = clock_ms(CLOCK_REALTIME);
-	e->base_ms = (wall > e->state.now_ms ? wall : e->state.now_ms) - clock_ms(CLOCK_MONOTONIC);
 	*ret = e;
 	return 0;
 }
 
 static int snapshot(struct engine *e, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, &e->state);
-	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
+	PHX_AUTO_FREE char *text = state_text(e);
 	int r = text ? phx_store_snapshot(e->store, e->state.seq, text, err) : -ENOMEM;
 	if (r < 0)
 		return r;
 	e->snapshot_seq = e->state.seq;
 	/* what cannot be forgotten now is tried again after the next one */
-	if (e->config.keep_days)
+	if (e->config.keep_days && core_clock_settled(&e->clock))
 		phx_store_prune(e->store, e->state.now_ms - (int64_t)e->config.keep_days * DAY_MS, NULL);
 	return 0;
 }
@@ -202,6 +259,7 @@ void engine_close(struct engine *e)
 	phx_store_close(e->store);
 	phx_state_fini(&e->state);
 	phx_list_fini(&e->todo);
+	phx_list_fini(&e->notices);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }
@@ -249,9 +307,12 @@ static int make_erasure(struct engine *e, const struct phx_event *ev, const stru
 
 static int commit(struct engine *e, const struct phx_event *ev, const struct phx_outcome *out, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, ev);
+	struct phx_event told = *ev; /* borrows */
+	if (ev->kind == PHX_EV_job_submit)
+		told.job = out->job; /* for people: the core numbers it again at a replay */
+	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, &told);
 	PHX_AUTO_FREE char *event = j ? phx_json_text(j) : NULL;
-	PHX_AUTO_FREE char *actions = actions_text(&out->actions);
+	PHX_AUTO_FREE char *actions = recall_actions_text(&out->actions);
 	if (!event || !actions)
 		return -ENOMEM;
 	struct signed_erasure erasure = { 0 };
@@ -264,13 +325,20 @@ static int commit(struct engine *e, const struct phx_event *ev, const struct phx
 	return r;
 }
 
+static void begin_readonly(struct engine *e, const struct phx_err *why)
+{
+	if (!e->readonly.text[0])
+		fprintf(stderr, "phxd: read-only, nothing is acknowledged: %s\n", why->text);
+	e->readonly = *why;
+	e->retry_ms = now_locked(e) + RETRY_MS;
+}
+
 /* The journal refused: what was applied is not to be believed. Nothing is acknowledged until it writes again. */
 static int refuse(struct engine *e, int code, const struct phx_err *why)
 {
 	struct phx_err lost = { 0 };
-	e->readonly = *why;
-	e->retry_ms = now_locked(e) + RETRY_MS;
-	if (reload(e, &lost) < 0)
+	begin_readonly(e, why);
+	if (reload(e, NULL, &lost) < 0)
 		phx_err_prefix(&e->readonly, code, "%s", lost.text);
 	return -EROFS;
 }
@@ -279,6 +347,7 @@ static int apply_locked(struct engine *e, struct phx_event *ev, struct phx_outco
 {
 	struct phx_err why = { 0 };
 	ev->now_ms = now_locked(e);
+	ev->incarnation = e->state.incarnation == e->incarnation ? 0 : e->incarnation;
 	if (e->readonly.text[0] && ev->now_ms < e->retry_ms)
 		return phx_err_set(err, -EROFS, "read-only: %s", e->readonly.text);
 	uint64_t before = e->state.seq;
@@ -361,6 +430,8 @@ void engine_resume(struct engine *e)
 	pthread_mutex_unlock(&e->lock);
 	phx_list_fini(&actions);
 	carry_out(e);
+	e->resumed = true;
+	engine_tell(e);
 }
 
 const struct phx_state *engine_lock(struct engine *e)
@@ -379,11 +450,17 @@ static void probe(struct engine *e)
 {
 	int64_t now = now_locked(e);
 	struct phx_err why = { 0 };
+	if (!e->readonly.text[0] && phx_store_watch(e->store, &why) < 0)
+		begin_readonly(e, &why);
 	if (!e->readonly.text[0] || now < e->retry_ms)
 		return;
 	e->retry_ms = now + RETRY_MS;
-	int r = e->state.seq == phx_store_last(e->store) ? 0 : reload(e, &why);
+	int r = phx_store_watch(e->store, &why);
+	if (r == 0 && e->state.seq != phx_store_last(e->store))
+		r = reload(e, NULL, &why);
 	r = r ? r : snapshot(e, &why);
+	if (r == 0)
+		fprintf(stderr, "phxd: the journal takes events again\n");
 	e->readonly = r < 0 ? why : (struct phx_err){ 0 };
 }
 
@@ -391,8 +468,11 @@ int engine_tick(struct engine *e, int max_ms)
 {
 	pthread_mutex_lock(&e->lock);
 	probe(e);
+	bool stepped = core_clock_believe(&e->clock);
 	int64_t left = phx_core_next_deadline(&e->state) - now_locked(e);
 	pthread_mutex_unlock(&e->lock);
+	if (stepped)
+		engine_notice(e, "", "the clock is kept synchronised: it is believed again, and time is what it says");
 	if (left > 0)
 		return left < max_ms ? (int)left : max_ms;
 	struct phx_event ev = { .kind = PHX_EV_tick };

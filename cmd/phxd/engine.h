@@ -24,15 +24,24 @@ struct engine_config {
 	engine_act_fn act;
 	engine_commit_fn committed;
 	void *arg;
+	bool accept_journal; /* as it is, whatever is missing or changed in it */
+	bool accept_clock;   /* however far it is ahead of the last event */
 };
 
-/** Open the journal and bring the state back: newest snapshot, then the events after it, whose actions must come out
- * as they were recorded (-EPROTO otherwise, naming the event). */
+/** Open the journal, verify it and bring the state back: newest snapshot, then the events after it, whose actions must
+ * come out as they were recorded (-EPROTO otherwise, naming the event). -EBADMSG, -ENODATA: phx_store_verify(),
+ * recall_state(). What is no reason to stop is told. */
 int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
 /** Takes a last snapshot. Safe on NULL. */
 void engine_close(struct engine *e);
 
-/** Core time, milliseconds: wall clock at start, monotonic from there, never before the last event (faults.md 32). */
+/** Tell people: on standard error now, and by an event (of RE `re`, or "") as soon as that can be. Not with the lock. */
+void engine_notice(struct engine *e, const char *re, const char *text);
+
+/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. */
+void engine_tell(struct engine *e);
+
+/** Core time, milliseconds: see phxd/clock.h. */
 int64_t engine_now(struct engine *e);
 
 /** Apply one event: ev->now_ms is set here. 0 after the commit (or when nothing had to change), else a negative errno

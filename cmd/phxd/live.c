@@ -233,6 +233,7 @@ static json_t *new_orders(struct live *l, const char *node, const json_t *runnin
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
+	logs_orders(l->d->logs, node, a);
 	return a;
 }
 

@@ -2,9 +2,9 @@
  * drivers, then turns the loop: deadlines, silence, signals, watchdog. */
 #include "phxd/daemon.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,10 @@
 #include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
-enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024, N_LISTENERS = 3 };
+
+/* What is done instead of serving: each is asked for once, by hand, and ends. */
+enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
+enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024, N_LISTENERS = 3, UPLOADS = 4 /* of the largest size, of one identity at once */ };
 
 /* ---- what the engine calls ---- */
 
@@ -31,7 +34,8 @@ static void act(void *arg, const struct phx_action *action)
 static void committed(void *arg, uint64_t seq)
 {
 	struct daemon *d = arg;
-	waits_wake(d->waits, seq);
+	if (d->waits) /* before it is there, nobody waits */
+		waits_wake(d->waits, seq);
 }
 
 /* ---- the loop ---- */
@@ -51,8 +55,8 @@ static int turn(struct loop *l)
 {
 	int ms = engine_tick(l->d->engine, MAX_WAIT_MS);
 	ms = min(ms, live_tick(l->d->live));
-	ms = min(ms, waits_tick(l->d->waits));
 	ms = min(ms, balance_tick(l->d->balance));
+	ms = min(ms, logs_tick(l->d->logs));
 	ms = min(ms, slurm_tick(l->d->slurm));
 	uint64_t now;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
@@ -75,7 +79,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	if (si->ssi_signo != SIGHUP)
 		return sd_event_exit(l->event, 0);
 	sd_notify(0, "RELOADING=1");
-	if (catalog_load(l->d, NULL, &err) < 0)
+	if (catalog_load(l->d, NULL, NULL, &err) < 0)
 		fprintf(stderr, "phxd: reload: %s\n", err.text);
 	return sd_notify(0, "READY=1");
 }
@@ -101,22 +105,6 @@ static int run_loop(struct daemon *d)
 
 /* ---- start and stop ---- */
 
-static int make_dirs(const struct daemon *d, struct phx_err *err)
-{
-	const struct {
-		const char *path;
-		mode_t mode;
-	} dirs[] = {
-		{ d->cfg.state_dir, 0755 },   { d->cfg.run_dir, 0755 },	    { d->cfg.pki_dir, 0700 },
-		{ d->cfg.key_dir, 0700 },     { d->cfg.image_dir, 0755 },   { d->cfg.package_dir, 0755 },
-		{ d->cfg.output_dir, 0750 },
-	};
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++)
-		r = phx_dir_make(dirs[i].path, dirs[i].mode, err);
-	return r;
-}
-
 static int open_pki(struct daemon *d, struct phx_err *err)
 {
 	const char *names[40] = { d->cfg.address };
@@ -127,15 +115,17 @@ static int open_pki(struct daemon *d, struct phx_err *err)
 	return phx_pki_open(d->cfg.pki_dir, names, n, &d->pki, err);
 }
 
-static int open_engine(struct daemon *d, struct phx_err *err)
+static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 {
 	struct engine_config config = { .journal = d->cfg.journal,
 					.snapshot_every = d->cfg.snapshot_every,
-					.keep_days = d->cfg.journal_keep_days,
+					.keep_days = task == SERVE ? d->cfg.journal_keep_days : 0,
 					.site_key_path = d->site_key_path,
-					.act = act,
-					.committed = committed,
-					.arg = d };
+					.act = d->act,
+					.committed = d->committed,
+					.arg = d,
+					.accept_journal = task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
+					.accept_clock = task == ACCEPT_CLOCK };
 	snprintf(d->site_key_path, sizeof(d->site_key_path), "%s/site.key", d->cfg.pki_dir);
 	int r = engine_open(&config, &d->engine, err);
 	if (r == 0)
@@ -143,21 +133,25 @@ static int open_engine(struct daemon *d, struct phx_err *err)
 	return r;
 }
 
-/* A journal that knows nothing beside keys that it once ordered was lost, or is not mounted: going on would give those
- * disks up and their nodes to strangers. */
-static int check_journal(struct daemon *d, struct phx_err *err)
+/* Users of this machine are told by the kernel; certificates are looked at here. */
+static bool is_admin(void *arg, const struct phx_http_peer *peer)
 {
-	bool fresh = engine_lock(d->engine)->seq == 0;
-	engine_unlock(d->engine);
-	DIR *dir = fresh ? opendir(d->cfg.key_dir) : NULL;
-	int r = 0;
-	for (struct dirent *e; dir && r == 0 && (e = readdir(dir));)
-		if (e->d_name[0] != '.')
-			r = phx_err_set(err, -ENOENT, "%s is empty, but %s holds keys of encrypted disks: restore the journal, "
-					"or move the keys away to give those disks up", d->cfg.journal, d->cfg.key_dir);
-	if (dir)
-		closedir(dir);
-	return r;
+	return person_of(arg, peer) == PERSON_PROVIDER;
+}
+
+/* A group that is named and not there is nobody's. */
+static gid_t gid_of(const char *name)
+{
+	char buf[4096];
+	struct group gr, *found = NULL;
+	return name[0] && getgrnam_r(name, &gr, buf, sizeof(buf), &found) == 0 && found ? gr.gr_gid : (gid_t)-1;
+}
+
+/* The largest upload is a staged file or the output of a job: what may come at all must not be refused for ever. */
+static uint64_t spool_bytes_max(const struct daemon *d)
+{
+	uint64_t largest_mb = d->cfg.stage_max_mb > JOB_OUTPUT_MAX_MB ? d->cfg.stage_max_mb : JOB_OUTPUT_MAX_MB;
+	return (largest_mb << 20) * UPLOADS;
 }
 
 static int start_http(struct daemon *d, struct phx_err *err)
@@ -177,6 +171,10 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.threads = d->cfg.http_threads,
 		.connections_max = d->cfg.connections_max,
 		.per_address_max = d->cfg.connections_per_address,
+		.per_person_max = d->cfg.connections_per_user,
+		.spool_bytes_max = spool_bytes_max(d),
+		.admin_gid = gid_of(d->cfg.socket_group),
+		.is_admin = is_admin,
 	};
 	int r = phx_http_server_start(&config, &d->http, err);
 	/* who may do what is decided by peer credentials: users submit jobs through the same socket */
@@ -193,21 +191,32 @@ static int begin_anew(struct daemon *d, struct phx_err *err)
 	return r == -EROFS ? 0 : r; /* it shows what there is, and changes nothing */
 }
 
+/* What a start needs to be sure of before it makes or changes anything; the journal before the keys of the site, so that
+ * none are there without it. */
+static int begin(struct daemon *d, enum task task, struct phx_err *err)
+{
+	int r = begin_check(&d->cfg, task == NEW_JOURNAL, err);
+	r = r ? r : begin_make_dirs(&d->cfg, err);
+	return r ? r : open_engine(d, task, err);
+}
+
 static int start(struct daemon *d, struct phx_err *err)
 {
-	int r = make_dirs(d, err);
-	r = r ? r : open_pki(d, err);
-	r = r ? r : open_engine(d, err);
-	r = r ? r : check_journal(d, err);
+	int r = open_pki(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : live_new(d, &d->live);
-	r = r ? r : waits_new(d, &d->waits);
+	r = r ? r : logs_new(d, &d->logs);
+	r = r ? r : waits_new(d, &d->waits, err);
+	r = r ? r : reads_new(d, &d->reads);
+	r = r ? r : quota_new(d, &d->quota);
 	r = r ? r : balance_new(d, &d->balance);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
-	r = r ? r : catalog_load(d, NULL, err);
 	if (r == 0)
-		re_dirs_sync(d);
+		catalog_sweep(d);
+	r = r ? r : catalog_load(d, NULL, NULL, err);
+	if (r == 0)
+		re_dirs_begin(d);
 	r = r ? r : net_start(d, err);
 	r = r ? r : start_http(d, err);
 	if (r == 0)
@@ -220,24 +229,48 @@ static void stop(struct daemon *d)
 	/* who waits is answered, then nobody asks, then nobody works, then nothing is left */
 	live_stop(d->live);
 	waits_stop(d->waits);
+	reads_stop(d->reads);
+	logs_stop(d->logs);
 	phx_http_server_free(d->http);
 	slurm_free(d->slurm);
 	exec_free(d->exec);
 	net_stop(d);
 	balance_free(d->balance);
 	waits_free(d->waits);
+	reads_free(d->reads);
+	logs_free(d->logs);
+	quota_free(d->quota);
 	live_free(d->live);
 	engine_close(d->engine);
 	phx_pki_free(d->pki);
 	phx_config_fini(&d->cfg);
 }
 
-static void usage(FILE *to)
+/* What the configuration names and is not here; phxd serves all the same, as far as it can. How many. */
+static unsigned tell_missing(const struct daemon *d)
 {
-	fprintf(to, "usage: phxd [-c FILE] [--check] [--version]\n"
-		    "  -c, --config FILE  configuration (default %s)\n"
-		    "      --check        read the configuration, say what is wrong, and end\n",
-		PHX_CONFIG_PATH);
+	struct phx_list missing = { 0 };
+	phx_config_check_system(&d->cfg, d->config_path, &missing);
+	for (uint32_t i = 0; i < missing.n; i++) {
+		fprintf(stderr, "phxd: %s\n", phx_text_at(&missing, i));
+		free(PHX_LIST_AT(&missing, struct phx_text, i)->text);
+	}
+	unsigned n = missing.n;
+	phx_list_fini(&missing);
+	return n;
+}
+
+/* Nobody carries anything out: the next start does. */
+static void leave_it(void *arg, const struct phx_action *action)
+{
+	(void)arg;
+	(void)action;
+}
+
+static void untold(void *arg, uint64_t seq)
+{
+	(void)arg;
+	(void)seq;
 }
 
 /* A connection is a descriptor, and an agent has one or two; the usual soft limit is 1024. */
@@ -250,35 +283,45 @@ static void allow_files(rlim_t n)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int main(int argc, char **argv)
+static void usage(FILE *to)
+{
+	fprintf(to, "usage: phxd [-c FILE] [--check | --new-journal | --accept-journal | --accept-clock] [--version]\n"
+		    "  -c, --config FILE     configuration (default %s)\n"
+		    "      --check           read the configuration, say what is wrong or not there, and end\n"
+		    "      --new-journal     begin a new journal where one is missing, and end\n"
+		    "      --accept-journal  take the journal as it is, whatever is missing in it, and end\n"
+		    "      --accept-clock    take the clock as it is, however far it is ahead, and end\n",
+		PHX_CONFIG_PATH);
+}
+
+/* 0, or how to end at once: -1 with a good exit status. */
+static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task)
 {
 	static const struct option options[] = { { "config", required_argument, NULL, 'c' },
-						 { "check", no_argument, NULL, 'k' },
+						 { "check", no_argument, NULL, CHECK },
+						 { "new-journal", no_argument, NULL, NEW_JOURNAL },
+						 { "accept-journal", no_argument, NULL, ACCEPT_JOURNAL },
+						 { "accept-clock", no_argument, NULL, ACCEPT_CLOCK },
 						 { "version", no_argument, NULL, 'v' },
 						 { "help", no_argument, NULL, 'h' },
 						 { 0 } };
-	struct daemon d = { .config_path = PHX_CONFIG_PATH };
-	struct phx_err err = { 0 };
-	bool check = false;
 	for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-		if (c == 'c')
-			d.config_path = optarg;
-		else if (c == 'k')
-			check = true;
-		else if (c == 'v')
-			return puts("phxd " PHX_VERSION) < 0;
-		else {
+		if (c == 'c') {
+			*ret_config = optarg;
+		} else if (c == 'v') {
+			return puts("phxd " PHX_VERSION) < 0 ? 1 : -1;
+		} else if (c >= CHECK && c <= ACCEPT_CLOCK) {
+			*ret_task = (enum task)c;
+		} else {
 			usage(c == 'h' ? stdout : stderr);
-			return c == 'h' ? 0 : EXIT_USAGE_;
+			return c == 'h' ? -1 : EXIT_USAGE_;
 		}
 	}
-	int r = phx_config_load(d.config_path, &d.cfg, &err);
-	if (r < 0 || check) {
-		if (r < 0)
-			fprintf(stderr, "phxd: %s\n", err.text);
-		phx_config_fini(&d.cfg);
-		return r < 0 ? EXIT_CONFIG_ : 0;
-	}
+	return 0;
+}
+
+static void prepare_process(const struct daemon *d)
+{
 	sigset_t mask;
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
@@ -286,11 +329,66 @@ int main(int argc, char **argv)
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	allow_files((rlim_t)d.cfg.connections_max * N_LISTENERS + FILES_BESIDE);
-	r = start(&d, &err);
-	r = r < 0 ? r : run_loop(&d);
+	/* a tenth more while others are cut (lib/http/guard.c) */
+	allow_files((rlim_t)d->cfg.connections_max * N_LISTENERS * 11 / 10 + FILES_BESIDE);
+}
+
+/* By hand, once: what is accepted is in the journal when it ends. */
+static int accept_and_end(struct daemon *d, enum task task)
+{
+	struct phx_err err = { 0 };
+	d->act = leave_it;
+	d->committed = untold;
+	int r = begin(d, task, &err);
+	if (r == 0 && task == ACCEPT_CLOCK)
+		engine_notice(d->engine, "", "the clock was accepted as it is");
+	if (r == 0)
+		engine_tell(d->engine);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
-	stop(&d);
-	return r < 0 ? 1 : 0;
+	engine_close(d->engine);
+	return r < 0 ? EXIT_CONFIG_ : 0;
+}
+
+/* What passes by itself is tried again; for the rest a person must look. */
+static int status_of(int r)
+{
+	static const int passes[] = { -EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(passes); i++)
+		if (r == passes[i])
+			return EXIT_FAILURE;
+	return EXIT_CONFIG_;
+}
+
+static int serve(struct daemon *d)
+{
+	struct phx_err err = { 0 };
+	prepare_process(d);
+	int r = begin(d, SERVE, &err);
+	int code = r < 0 ? status_of(r) : EXIT_FAILURE;
+	r = r ? r : start(d, &err);
+	r = r < 0 ? r : run_loop(d);
+	if (r < 0)
+		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
+	stop(d);
+	return r < 0 ? code : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = { .config_path = PHX_CONFIG_PATH, .act = act, .committed = committed };
+	struct phx_err err = { 0 };
+	enum task task = SERVE;
+	int code = read_options(argc, argv, &d.config_path, &task);
+	if (code)
+		return code < 0 ? 0 : code;
+	int r = phx_config_load(d.config_path, &d.cfg, &err);
+	if (r < 0)
+		fprintf(stderr, "phxd: %s\n", err.text);
+	unsigned n_missing = r < 0 || task > CHECK ? 0 : tell_missing(&d);
+	if (r == 0 && task == SERVE)
+		return serve(&d);
+	code = r < 0 || n_missing ? EXIT_CONFIG_ : task == CHECK ? 0 : accept_and_end(&d, task);
+	phx_config_fini(&d.cfg);
+	return code;
 }

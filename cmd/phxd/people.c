@@ -122,13 +122,17 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 	return true;
 }
 
+/* What is kept of a body, and shown to others, must be what they can read; and a MiB of "{}" is 200 MB of records. */
+enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
+
 json_t *body_json(struct phx_http_request *q)
 {
 	struct phx_err err = { 0 };
 	size_t n = 0;
 	json_t *j = NULL;
 	const char *body = phx_http_body(q, &n);
-	int r = phx_json_parse(n ? body : "{}", n ? n : 2, &j, &err);
+	int r = phx_json_check_shape(body, n, DEPTH_MAX, CONTAINERS_MAX, &err);
+	r = r ? r : phx_json_parse(n ? body : "{}", n ? n : 2, &j, &err);
 	if (r == 0 && !json_is_object(j)) {
 		json_decref(j);
 		r = phx_err_set(&err, -EINVAL, "the body must be a JSON object");

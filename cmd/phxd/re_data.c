@@ -105,7 +105,8 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 		    phx_u64_parse(asked, 0, UINT32_MAX, &run) == 0;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_job *j = good ? phx_state_job(s, id) : NULL;
-	const struct phx_list *list = j ? (out ? &j->stage_out : &j->stage_in) : NULL;
+	const struct phx_job *words = j ? phx_job_words(s, j) : NULL;
+	const struct phx_list *list = words ? (out ? &words->stage_out : &words->stage_in) : NULL;
 	good = list && has_part(j, node, run, out) && i < list->n;
 	if (good) {
 		PHX_STR_SET(ret->re, j->re);
@@ -131,6 +132,24 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 		reply_publish(arg, q, s.re, s.path.text);
 }
 
+/* Before its first byte is taken. */
+static bool is_short_enough(const struct daemon *d, struct phx_http_request *q)
+{
+	char text[96];
+	uint64_t n = phx_http_body_announced(q);
+	if (n <= size_limit(d) || n == UINT64_MAX) /* not told: refused for that */
+		return true;
+	snprintf(text, sizeof(text), "the file is larger than %u MiB (stage_max_mb)", d->cfg.stage_max_mb);
+	phx_http_reply_error(q, -EFBIG, text);
+	return false;
+}
+
+bool stage_out_may_put(struct phx_http_request *q, void *arg)
+{
+	struct staged s;
+	return find_staged(arg, q, true, &s) && is_short_enough(arg, q);
+}
+
 /* ---- the service provider ---- */
 
 /* The rest of /v1/res/NAME/data/PATH. */
@@ -144,6 +163,12 @@ void api_re_data_get(struct phx_http_request *q, void *arg)
 	char re[PHX_NAME_MAX];
 	if (re_of_service_provider(arg, q, re))
 		reply_file(arg, q, re, path_of(q));
+}
+
+bool re_data_may_put(struct phx_http_request *q, void *arg)
+{
+	char re[PHX_NAME_MAX];
+	return re_of_service_provider(arg, q, re) && is_short_enough(arg, q);
 }
 
 void api_re_data_put(struct phx_http_request *q, void *arg)

@@ -9,7 +9,9 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +30,7 @@ enum {
 struct worker {
 	struct slurm *owner;
 	char re[PHX_NAME_MAX];
-	char conf[sizeof(((struct phx_agreement *)0)->slurm_conf)];
+	char conf[PATH_MAX]; /* where the agreement's is to be found */
 	pthread_t thread;
 	bool ended; /* to be joined; under the lock */
 	/* of its thread alone */
@@ -75,7 +77,7 @@ static bool attached(struct worker *w)
 	const struct phx_re *re = phx_state_re(s, w->re);
 	bool is = re && re->attached;
 	if (is)
-		PHX_STR_SET(w->conf, re->agreement.slurm_conf[0] ? re->agreement.slurm_conf : PHX_SLURM_CONF_DEFAULT);
+		phx_slurm_conf_path(w->owner->d->cfg.slurm_dir, re->agreement.slurm_conf, w->conf);
 	engine_unlock(w->owner->d->engine);
 	return is;
 }
@@ -97,6 +99,8 @@ static void tell_trouble(struct worker *w, const char *why)
 	struct phx_event ev = { 0 };
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
 	submit(w, &ev);
+	if (!w->troubled)
+		fprintf(stderr, "phxd: Slurm of RE %s: %s\n", w->re, why);
 	w->troubled = true;
 }
 
@@ -156,13 +160,29 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 	return orders.n;
 }
 
+/* Whom the commands run as. Looked up each time: it may be made, and groups be changed, while we run. */
+static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *err)
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) || !found)
+		return phx_err_set(err, -ENOENT, "engine_user: there is no user '%s' on this head, and Slurm's commands do not run as root: "
+				   "make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)", name);
+	if (pw.pw_uid == 0 || !phx_id_valid(pw.pw_uid) || !phx_id_valid(pw.pw_gid))
+		return phx_err_set(err, -EPERM, "engine_user: '%s' is root, and Slurm's commands do not run as root", name);
+	*ret = (struct phx_run_as){ pw.pw_uid, pw.pw_gid };
+	return 0;
+}
+
 /* Returns when to do the next. */
 static int do_round(struct worker *w)
 {
-	struct phx_slurm slurm = { .conf = w->conf, .timeout_ms = COMMAND_MS };
+	char conf[PATH_MAX];
+	struct phx_slurm slurm = { .conf = conf, .timeout_ms = COMMAND_MS };
 	struct phx_slurm_report now = { 0 };
 	struct phx_err err = { 0 };
-	int r = phx_slurm_conf_check(w->conf, &err);
+	int r = find_user(w->owner->d->cfg.engine_user, &slurm.as, &err);
+	r = r ? r : phx_slurm_conf_find(w->conf, conf, &err);
 	r = r ? r : phx_slurm_ask(&slurm, &now, &err);
 	if (r < 0) {
 		tell_trouble(w, err.text[0] ? err.text : strerror(-r));

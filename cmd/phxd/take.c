@@ -62,6 +62,33 @@ bool take_number(struct phx_http_request *q, const json_t *j, const char *key, i
 	return refuse(q, key, why);
 }
 
+static int compare_refs(const void *a, const void *b)
+{
+	uint64_t x = ((const struct phx_job_ref *)a)->id, y = ((const struct phx_job_ref *)b)->id;
+	return x < y ? -1 : x > y;
+}
+
+bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	const json_t *v = json_object_get(j, "kill_jobs");
+	size_t i;
+	json_t *id;
+	bool ok = !v || json_is_null(v) || json_is_boolean(v) || json_is_array(v);
+	json_array_foreach((json_t *)v, i, id)
+	{
+		struct phx_job_ref *ref = ok && json_is_integer(id) ? phx_list_push(&ev->may_end, sizeof(*ref)) : NULL;
+		ok = ref && json_integer_value(id) > 0;
+		if (ok)
+			ref->id = (uint64_t)json_integer_value(id);
+	}
+	if (!ok)
+		return refuse(q, "kill_jobs", "must be true, or a list of numbers of jobs");
+	if (ev->may_end.n)
+		qsort(ev->may_end.items, ev->may_end.n, sizeof(struct phx_job_ref), compare_refs);
+	ev->jobs = json_is_true(v) ? PHX_JOBS_ANY : json_is_array(v) ? PHX_JOBS_NAMED : PHX_JOBS_SPARE;
+	return true;
+}
+
 bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known, size_t n_known)
 {
 	const char *key;
@@ -133,4 +160,17 @@ bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX
 	phx_sha256_hex(sha, ret_sha256);
 	phx_sha256_free(sha);
 	return true;
+}
+
+bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max, uint64_t fallback,
+			 uint64_t *ret)
+{
+	const char *text = phx_http_query(q, name);
+	*ret = fallback;
+	if (!text || phx_u64_parse(text, 0, max, ret) == 0)
+		return true;
+	char why[160];
+	snprintf(why, sizeof(why), "%s: must be a number from 0 to %llu", name, (unsigned long long)max);
+	phx_http_reply_error(q, -EINVAL, why);
+	return false;
 }

@@ -16,6 +16,36 @@ static void expected_identity(const struct phx_state *s, const struct phx_node *
 		phx_role_identity(role, ret, ret_size);
 }
 
+/* Members by which a machine is known, or reached below its system: who knows them can claim to be it, or look for it.
+ * A path leads into lists too. */
+static const char *const hardware[] = {
+	"macs", "serial", "uuid", "key_fp", "bmc", "disk_key_id", "system_disk", "facts.serial", "facts.uuid",
+	"facts.bmc_address", "facts.disks.id", "facts.disks.wwn", "facts.disks.serial", "facts.nics.mac",
+	"plan.steps.disk", "plan.steps.key_id",
+};
+
+static void drop_member(json_t *j, const char *path)
+{
+	size_t n = strcspn(path, "."), i;
+	char key[32];
+	json_t *item;
+	json_array_foreach(j, i, item)
+		drop_member(item, path);
+	if (!json_is_object(j))
+		return;
+	snprintf(key, sizeof(key), "%.*s", (int)n, path);
+	if (path[n])
+		drop_member(json_object_get(j, key), path + n + 1);
+	else
+		json_object_del(j, key);
+}
+
+void view_hide_hardware(json_t *node)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(hardware); i++)
+		drop_member(node, hardware[i]);
+}
+
 json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n)
 {
 	char expected[200];
@@ -30,6 +60,7 @@ json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_
 	json_object_set_new(j, "drift", json_boolean(drift));
 	PHX_AUTO_FREE char *monitor = live_monitor(d->live, n->name);
 	json_t *m = monitor ? json_loads(monitor, 0, NULL) : NULL;
+	json_object_del(m, "sessions"); /* who is logged in is for who orders something (ends.c) */
 	json_object_set_new(j, "monitor", m ? m : json_null());
 	return j;
 }
@@ -87,6 +118,18 @@ static void add_first(struct daemon *d, json_t *j)
 	json_object_set_new(j, "first_ms", json_integer((json_int_t)time_ms));
 }
 
+/* The kernel that nodes run, whatever their image brings. */
+static void add_kernel(struct daemon *d, json_t *j)
+{
+	struct phx_err why = { 0 };
+	struct phx_image deploy = { 0 };
+	catalog_deploy(d, &deploy, &why);
+	json_object_set_new(j, "deploy",
+			    json_pack("{s:s,s:s,s:s,s:s}", "image", d->cfg.deploy_image, "version", deploy.version,
+				      "kernel", deploy.kernel_release, "error", why.text));
+	phx_record_fini(&phx_image_record, &deploy);
+}
+
 json_t *view_status(struct daemon *d)
 {
 	struct phx_err readonly = { 0 };
@@ -110,6 +153,7 @@ json_t *view_status(struct daemon *d)
 	engine_unlock(d->engine);
 	json_object_set_new(j, "children", view_children(d));
 	add_first(d, j);
+	add_kernel(d, j);
 	return j;
 }
 

@@ -24,12 +24,12 @@ static uint32_t count_pinned(const struct phx_state *s, const struct phx_re *re)
 	return n_pinned;
 }
 
-/* In its pool, on the way out too. */
+/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows when they come. */
 static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re)
 {
 	uint32_t n_in = 0;
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_in += !strcmp(n->pool, re->name);
+		n_in += !strcmp(n->pool, re->name) && (n->up || !n->gave_up[0]);
 	return n_in;
 }
 
@@ -58,8 +58,9 @@ static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		phx_ledger_meter(s->ledger, (int)re->number, now_ms, &m);
 	}
-	json_object_set_new(j, "nodes", json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held", (json_int_t)c.idle + c.busy,
-						  "idle", (json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
+	json_object_set_new(j, "nodes", json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
+						  (json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
+						  (json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
 						  (json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
 						  (json_int_t)c.want, "pinned", (json_int_t)count_pinned(s, re), "in_pool",
 						  (json_int_t)count_in_pool(s, re)));
@@ -68,11 +69,12 @@ static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_
 						 "waiting_nodes", (json_int_t)c.batch.waiting_nodes));
 	json_object_set_new(j, "hosts", nodes_json(s, re, PHX_SHARE_HELD));
 	json_object_set_new(j, "coming_hosts", nodes_json(s, re, PHX_SHARE_COMING));
+	json_object_set_new(j, "away_hosts", nodes_json(s, re, PHX_SHARE_AWAY));
 	json_object_set_new(j, "paired_with", json_string(re->active ? partner_name(s, re) : ""));
 	json_object_set_new(j, "meter", meter_json(&m));
 }
 
-json_t *view_re(const struct phx_state *s, const struct phx_re *re, int64_t now_ms)
+json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re, int64_t now_ms)
 {
 	json_t *j = phx_json_from_record(&phx_re_record, re);
 	if (!j)
@@ -83,6 +85,8 @@ json_t *view_re(const struct phx_state *s, const struct phx_re *re, int64_t now_
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));
 	add_holdings(j, s, re, now_ms);
+	if (re->agreement.type == PHX_RE_WEB)
+		json_object_set_new(j, "use", view_use(d, s, re));
 	return j;
 }
 
@@ -98,7 +102,7 @@ void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
 		const struct {
 			const char *kind;
 			uint32_t n;
-		} rows[] = {{"idle", c.idle}, {"busy", c.busy}, {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
+		} rows[] = {{"idle", c.idle}, {"busy", c.busy}, {"away", c.away}, {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
 			phx_buf_addf(b, "phx_re_nodes{re=\"%s\",kind=\"%s\"} %u\n", re->name, rows[i].kind, rows[i].n);
 	}

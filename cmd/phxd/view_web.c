@@ -27,7 +27,7 @@ static const struct phx_web_server *server_at(const struct phx_web_table *t, con
 	return NULL;
 }
 
-static json_t *server_json(const struct phx_state *s, const struct phx_web_server *wanted,
+static json_t *server_json(struct daemon *d, const struct phx_state *s, const struct phx_web_server *wanted,
 			   const struct phx_web_server *told)
 {
 	json_t *j = phx_json_from_record(&phx_web_server_record, wanted);
@@ -35,6 +35,7 @@ static json_t *server_json(const struct phx_state *s, const struct phx_web_serve
 		if (!strcmp(phx_core_web_address(n), wanted->address)) {
 			json_object_set_new(j, "node", json_string(n->name));
 			json_object_set_new(j, "pool", json_string(n->pool));
+			view_node_use(d, n, j);
 			break;
 		}
 	json_object_set_new(j, "active", told ? json_integer(told->active) : json_null());
@@ -42,12 +43,12 @@ static json_t *server_json(const struct phx_state *s, const struct phx_web_serve
 	return j;
 }
 
-static json_t *service_json(const struct phx_state *s, const struct phx_web_service *service,
+static json_t *service_json(struct daemon *d, const struct phx_state *s, const struct phx_web_service *service,
 			    const struct phx_web_table *told)
 {
 	json_t *j = phx_json_from_record(&phx_web_service_record, service), *servers = json_array();
 	PHX_LIST_EACH(struct phx_web_server, v, &service->servers)
-		json_array_append_new(servers, server_json(s, v, server_at(told, service, v->address)));
+		json_array_append_new(servers, server_json(d, s, v, server_at(told, service, v->address)));
 	json_object_set_new(j, "servers", servers);
 	return j;
 }
@@ -61,7 +62,7 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s)
 	told_table(d, director, &told);
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
-		json_array_append_new(services, service_json(s, service, &told));
+		json_array_append_new(services, service_json(d, s, service, &told));
 	return json_pack("{s:s,s:b,s:o}", "director", director ? director->name : "", "in_force",
 			 director && phx_web_table_id(&told) == phx_web_table_id(&wanted), "services", services);
 }

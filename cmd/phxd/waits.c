@@ -1,14 +1,27 @@
-/* Clients that wait for events: `phx events -f` and --wait. Each is answered when
- * there is something for it, never before its time because of events of others.
+/* Clients that ask for events: `phx events`, and with -f or --wait until there are some. Each is
+ * answered when there is something for it, never before its time because of events of others.
  * People who are not the resource provider are told what happened, not the whole
- * event; of jobs only what they did themselves. */
+ * event; of jobs only what they did themselves.
+ *
+ * The journal is read on threads of their own, one for administrators and one for everybody
+ * else, each with its own connection to it: neither a commit nor a beat waits for a reader. One
+ * request looks at so many events at most; one that has found nothing by then says how far it
+ * got, and its client asks on from there. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
-enum { TICK_MS = 100 };
+enum {
+	TICK_MS = 100,
+	POLLS_MAX = 16,	      /* of one identity at once */
+	LOOKED_MAX = 20000,   /* events, in one request */
+	BYTES_MAX = 4 << 20,  /* of events in one answer; one at least */
+	PAGE = 1000,	      /* events looked at in one go */
+};
+enum { ADMINS, OTHERS, LANES };
 
 struct wait {
 	struct phx_http_request *q;
@@ -18,44 +31,63 @@ struct wait {
 	bool all;		/* sees whole events, of everybody */
 	char by[PHX_NAME_MAX];	/* else: who it is */
 	int64_t until_ms;
+	bool looked; /* at least once */
+};
+
+struct lane {
+	struct waits *waits;
+	pthread_t thread;
+	bool running;
+	struct phx_store_reader *reader;
+	struct phx_list list; /* struct wait */
 };
 
 struct waits {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	struct phx_list list; /* struct wait */
+	pthread_cond_t news;
+	uint64_t last; /* event of the journal */
 	bool stopped;
+	struct lane lanes[LANES];
 };
 
-int waits_new(struct daemon *d, struct waits **ret)
+/* Sentences of what came of the event, each with the node that it is about: {node, text}. What concerns an RE is for the
+ * resource provider; its owner asks for its history. */
+static json_t *notes_of(const json_t *actions, bool all)
 {
-	struct waits *w = calloc(1, sizeof(*w));
-	if (!w)
-		return -ENOMEM;
-	w->d = d;
-	pthread_mutex_init(&w->lock, NULL);
-	*ret = w;
-	return 0;
-}
-
-/* The last note among an event's actions becomes its text: it tells in a sentence what came of it. What concerns an RE is
- * for the resource provider; its owner asks for its history. */
-static const char *note_of(const json_t *actions, bool all)
-{
-	const char *note = NULL;
+	json_t *notes = json_array();
 	size_t i;
 	json_t *act;
 	json_array_foreach((json_t *)actions, i, act)
 	{
 		if (!strcmp(phx_json_str(act, "kind", ""), "note") && (all || !*phx_json_str(act, "re", "")))
-			note = phx_json_str(act, "text", "");
+			json_array_append_new(notes, json_pack("{s:s,s:s}", "node", phx_json_str(act, "node", ""), "text",
+							       phx_json_str(act, "text", "")));
 	}
-	return note;
+	return notes;
+}
+
+/* The last of them that is about the event's own node (or about none, where it has none) is what it came to. */
+static const char *text_of(const json_t *notes, const char *node)
+{
+	const char *text = NULL;
+	size_t i;
+	json_t *note;
+	json_array_foreach((json_t *)notes, i, note)
+	{
+		if (!*node || !strcmp(phx_json_str(note, "node", ""), node))
+			text = phx_json_str(note, "text", "");
+	}
+	return text;
 }
 
 struct collector {
 	const struct wait *x;
 	json_t *list;
+	size_t n_bytes;
+	uint32_t n_looked;
+	uint64_t looked; /* up to this event */
+	bool full;
 };
 
 static bool hidden(const struct wait *x, const char *kind, const char *by)
@@ -64,126 +96,209 @@ static bool hidden(const struct wait *x, const char *kind, const char *by)
 	return !x->all && private && strcmp(by, x->by) != 0;
 }
 
+static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json_t *event, json_t *actions)
+{
+	int kind = 0;
+	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
+	PHX_AUTO_JSON json_t *notes = notes_of(actions, x->all);
+	const char *note = text_of(notes, ev->node);
+	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:O}", "seq", (json_int_t)ev->seq, "time_ms",
+			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
+			      note ? note : phx_event_text((enum phx_event_kind)kind), "node", ev->node, "by",
+			      phx_json_str(event, "by", ""), "notes", notes);
+	if (x->all) {
+		json_object_set(j, "event", event);
+		json_object_set(j, "actions", actions);
+	}
+	return j;
+}
+
 static int collect(void *arg, const struct phx_store_event *ev)
 {
 	struct collector *c = arg;
 	PHX_AUTO_JSON json_t *event = json_loads(ev->event, 0, NULL);
-	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
-	const char *by = phx_json_str(event, "by", "");
-	int kind = 0;
-	if (hidden(c->x, ev->kind, by))
-		return 0;
-	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
-	const char *note = note_of(actions, c->x->all);
-	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq", (json_int_t)ev->seq, "time_ms",
-			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
-			      note ? note : phx_event_text((enum phx_event_kind)kind), "node", ev->node, "by", by);
-	if (c->x->all) {
-		json_object_set(j, "event", event);
-		json_object_set(j, "actions", actions);
+	c->n_looked++;
+	if (!hidden(c->x, ev->kind, phx_json_str(event, "by", ""))) {
+		PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
+		json_t *j = tell(c->x, ev, event, actions);
+		if (!j || json_array_append_new(c->list, j))
+			return -ENOMEM;
+		c->n_bytes += strlen(ev->event) + strlen(ev->actions);
 	}
-	if (!j || json_array_append_new(c->list, j))
-		return -ENOMEM;
-	return json_array_size(c->list) >= c->x->limit; /* ends the walk */
+	c->looked = ev->seq;
+	c->full = json_array_size(c->list) >= c->x->limit || c->n_bytes >= BYTES_MAX;
+	return c->full; /* ends the walk */
+}
+
+/* Page by page, until the answer is full, enough was looked at or nothing is left. True: something may be left. */
+static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_err *err)
+{
+	const char *node = c->x->node[0] ? c->x->node : NULL;
+	*ret_more = true;
+	while (!c->full && c->n_looked < LOOKED_MAX) {
+		uint32_t before = c->n_looked;
+		int r = phx_store_reader_events(l->reader, c->looked, PAGE, node, collect, c, err);
+		if (r < 0)
+			return r;
+		if (r == 0 && c->n_looked - before < PAGE) {
+			*ret_more = false;
+			return 0;
+		}
+		reads_breathe();
+	}
+	return 0;
 }
 
 /* Answers when there is something to tell, or `at_last`; else remembers how far it has looked. */
-static bool answer(struct waits *w, struct wait *x, bool at_last)
+static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct collector c = { x, list };
+	struct collector c = { .x = x, .list = list, .looked = x->after };
 	struct phx_err err = { 0 };
-	uint64_t last = phx_store_last(engine_store(w->d->engine)); /* before looking: what comes then is not lost */
-	int r = phx_store_events(engine_store(w->d->engine), x->after, x->all ? x->limit : 0,
-				 x->node[0] ? x->node : NULL, collect, &c, &err);
+	bool more = false;
+	int r = look(l, &c, &more, &err);
+	x->looked = true;
 	if (r < 0) {
 		phx_http_reply_error(x->q, r, err.text);
 		return true;
 	}
-	size_t n = json_array_size(list);
-	if (!n && !at_last) {
-		x->after = last > x->after ? last : x->after;
+	uint64_t told = more || c.looked > last ? c.looked : last;
+	x->after = told > x->after ? told : x->after;
+	if (!json_array_size(list) && !more && !at_last)
 		return false;
-	}
-	uint64_t listed = n ? (uint64_t)phx_json_int(json_array_get(list, n - 1), "seq", 0) : 0;
-	/* a full batch may have more behind it */
-	uint64_t told = n >= x->limit || listed > last ? listed : last;
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I}", "events", list, "last", (json_int_t)told);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "events", list, "last", (json_int_t)told, "more", more);
 	phx_http_reply_json(x->q, 200, j);
 	return true;
 }
 
-/* Keeps a wait, or answers it when that is not possible. True when it was kept and there may be news for it. */
-static bool keep(struct waits *w, struct wait *x)
+/* Is there something to do for it? `last` and `now` as of this moment. */
+static bool is_due(const struct wait *x, uint64_t last, int64_t now)
 {
-	pthread_mutex_lock(&w->lock);
-	struct wait *to = w->stopped ? NULL : phx_list_push(&w->list, sizeof(*to));
-	if (to)
-		*to = *x;
-	pthread_mutex_unlock(&w->lock);
-	if (!to)
-		answer(w, x, true);
-	return to && phx_store_last(engine_store(w->d->engine)) > x->after;
+	return !x->looked || x->after < last || now >= x->until_ms || phx_http_gone(x->q);
 }
 
-/* Takes the waits out that `seq` or `now` makes due. */
-static struct phx_list take_due(struct waits *w, uint64_t seq, int64_t now)
+/* Takes the waits out that are due. With the lock held. */
+static struct phx_list take_due(struct lane *l, uint64_t last, int64_t now)
 {
 	struct phx_list due = { 0 };
-	pthread_mutex_lock(&w->lock);
-	for (uint32_t i = 0; i < w->list.n;) {
-		struct wait *x = PHX_LIST_AT(&w->list, struct wait, i);
-		if (x->after >= seq && now < x->until_ms && !phx_http_gone(x->q)) {
+	for (uint32_t i = 0; i < l->list.n;) {
+		struct wait *x = PHX_LIST_AT(&l->list, struct wait, i), *to;
+		if (!is_due(x, last, now) || !(to = phx_list_push(&due, sizeof(*to)))) {
 			i++;
 			continue;
 		}
-		struct wait *to = phx_list_push(&due, sizeof(*to));
-		if (!to)
-			break;
 		*to = *x;
-		phx_list_remove(&w->list, sizeof(*x), i);
+		phx_list_remove(&l->list, sizeof(*x), i);
 	}
-	pthread_mutex_unlock(&w->lock);
 	return due;
 }
 
-/* Answers what is due, without the lock. True when it should be called again, up to the journal's end. */
-static bool answer_due(struct waits *w, uint64_t seq, int64_t now)
+/* Keeps a wait; false when nobody is held any more. */
+static bool keep(struct lane *l, const struct wait *x)
 {
-	bool again = false;
-	struct phx_list due = take_due(w, seq, now);
-	PHX_LIST_EACH(struct wait, x, &due)
-		if (!answer(w, x, now >= x->until_ms || phx_http_gone(x->q)))
-			again = keep(w, x) || again;
-	phx_list_fini(&due);
-	return again;
+	struct waits *w = l->waits;
+	pthread_mutex_lock(&w->lock);
+	struct wait *to = w->stopped ? NULL : phx_list_push(&l->list, sizeof(*to));
+	if (to)
+		*to = *x;
+	pthread_mutex_unlock(&w->lock);
+	return to;
+}
+
+static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int64_t now)
+{
+	PHX_LIST_EACH(struct wait, x, due)
+	{
+		bool at_last = now >= x->until_ms || phx_http_gone(x->q);
+		if (!answer(l, x, last, at_last) && !keep(l, x))
+			answer(l, x, last, true);
+	}
+	phx_list_fini(due);
+}
+
+static void pause_for_news(struct waits *w)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += TICK_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_cond_timedwait(&w->news, &w->lock, &until);
+}
+
+static void *run(void *arg)
+{
+	struct lane *l = arg;
+	struct waits *w = l->waits;
+	for (bool stopped = false; !stopped;) {
+		int64_t now = engine_now(w->d->engine);
+		pthread_mutex_lock(&w->lock);
+		stopped = w->stopped;
+		uint64_t last = w->last;
+		struct phx_list due = take_due(l, stopped ? UINT64_MAX : last, stopped ? INT64_MAX : now);
+		if (!due.n && !stopped)
+			pause_for_news(w);
+		pthread_mutex_unlock(&w->lock);
+		answer_all(l, &due, last, stopped ? INT64_MAX : now);
+	}
+	return NULL;
+}
+
+static int start_lane(struct waits *w, struct lane *l, struct phx_err *err)
+{
+	l->waits = w;
+	int r = phx_store_reader_open(w->d->cfg.journal, &l->reader, err);
+	r = r ? r : -pthread_create(&l->thread, NULL, run, l);
+	l->running = r == 0;
+	return r;
+}
+
+int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err)
+{
+	struct waits *w = calloc(1, sizeof(*w));
+	pthread_condattr_t attr;
+	if (!w)
+		return -ENOMEM;
+	w->d = d;
+	w->last = phx_store_last(engine_store(d->engine));
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->news, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret = w;
+	int r = 0;
+	for (size_t i = 0; i < LANES && r == 0; i++)
+		r = start_lane(w, &w->lanes[i], err);
+	return r;
 }
 
 void waits_wake(struct waits *w, uint64_t seq)
 {
-	while (answer_due(w, seq, 0))
-		seq = phx_store_last(engine_store(w->d->engine));
+	pthread_mutex_lock(&w->lock);
+	if (seq > w->last)
+		w->last = seq;
+	pthread_cond_broadcast(&w->news);
+	pthread_mutex_unlock(&w->lock);
 }
 
 void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,
 		int64_t wait_ms)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct wait x = { .q = q, .after = after, .limit = limit, .until_ms = engine_now(w->d->engine) + wait_ms };
+	struct wait x = { .q = q, .after = after, .limit = limit };
+	x.until_ms = wait_ms > 0 ? engine_now(w->d->engine) + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
 	x.all = person_of(w->d, peer) == PERSON_PROVIDER;
 	person_name(peer, x.by, sizeof(x.by));
-	if (answer(w, &x, wait_ms <= 0))
+	if (!phx_http_claim(q, PHX_HTTP_POLL, POLLS_MAX))
 		return;
 	phx_http_suspend(q);
-	if (keep(w, &x))
-		waits_wake(w, phx_store_last(engine_store(w->d->engine)));
-}
-
-int waits_tick(struct waits *w)
-{
-	answer_due(w, 0, engine_now(w->d->engine));
-	return TICK_MS;
+	if (!keep(&w->lanes[x.all ? ADMINS : OTHERS], &x)) {
+		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
+		return;
+	}
+	waits_wake(w, 0);
 }
 
 void waits_stop(struct waits *w)
@@ -192,15 +307,25 @@ void waits_stop(struct waits *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stopped = true;
+	pthread_cond_broadcast(&w->news);
 	pthread_mutex_unlock(&w->lock);
-	answer_due(w, UINT64_MAX, INT64_MAX);
+	for (size_t i = 0; i < LANES; i++) {
+		if (w->lanes[i].running)
+			pthread_join(w->lanes[i].thread, NULL);
+		w->lanes[i].running = false;
+	}
 }
 
 void waits_free(struct waits *w)
 {
 	if (!w)
 		return;
-	phx_list_fini(&w->list);
+	waits_stop(w);
+	for (size_t i = 0; i < LANES; i++) {
+		phx_store_reader_close(w->lanes[i].reader);
+		phx_list_fini(&w->lanes[i].list);
+	}
+	pthread_cond_destroy(&w->news);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

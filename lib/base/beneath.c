@@ -52,6 +52,9 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, NULL, &name, err);
 	if (parent < 0)
 		return parent;
+	/* to open a device is to touch it already, and a socket cannot be opened at all */
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
 	int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -105,21 +108,52 @@ static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
 	return r;
 }
 
+/* A file without a name where the file system has such: who is killed meanwhile leaves nothing. Else one named `temp`. */
+static int open_temporary(int parent, const char *temp, bool *ret_named)
+{
+	int fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	*ret_named = fd < 0;
+	if (fd < 0)
+		fd = openat(parent, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int link_to(int fd, int parent, const char *name)
+{
+	char opened[32];
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, opened, parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* Gives the filled file its name. What is there already is replaced whole, which needs a second name for a moment. */
+static int take_name(int fd, int parent, const char *temp, const char *name, bool named)
+{
+	int r = named ? 0 : link_to(fd, parent, name);
+	if (r == -EEXIST) {
+		r = link_to(fd, parent, temp);
+		named = true;
+	}
+	return r == 0 && named && renameat(parent, temp, parent, name) < 0 ? -errno : r;
+}
+
 int phx_beneath_publish(int dir, const char *path, int from, uint64_t max, struct phx_beneath_owner owner,
 			struct phx_err *err)
 {
 	const char *name;
 	char temp[TEMP_MAX];
 	uint64_t draw = 0;
+	bool named = false;
+	if (!phx_id_valid(owner.uid) || !phx_id_valid(owner.gid))
+		return phx_err_set(err, -EINVAL, "%s: %u is no number of a user or group", path, UINT32_MAX);
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &owner, &name, err);
 	if (parent < 0)
 		return parent;
 	(void)!getrandom(&draw, sizeof(draw), 0);
 	snprintf(temp, sizeof(temp), ".phx-%016llx", (unsigned long long)draw);
-	PHX_AUTO_CLOSE int to = openat(parent, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r = to < 0 ? -errno : fill(to, from, max, owner);
-	if (r == 0 && renameat(parent, temp, parent, name) < 0)
-		r = -errno;
+	PHX_AUTO_CLOSE int to = open_temporary(parent, temp, &named);
+	int r = to < 0 ? to : fill(to, from, max, owner);
+	if (r == 0)
+		r = take_name(to, parent, temp, name, named);
 	if (r == 0 && fsync(parent) < 0)
 		r = -errno;
 	if (r < 0 && to >= 0)

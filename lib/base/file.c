@@ -109,6 +109,13 @@ int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, st
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
+int phx_file_publish(const char *from, const char *to, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int r = fd < 0 || fsync(fd) < 0 || rename(from, to) < 0 ? -errno : sync_parent(to);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", to, strerror(-r)) : 0;
+}
+
 int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
 {
 	if (!*path)

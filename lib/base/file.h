@@ -13,6 +13,10 @@ int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n, 
  * directory. On failure the old file stays and no temporary remains. */
 int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err);
 
+/** Publish the file `from`, which somebody wrote, at `to` of the same file system: fsync, rename, fsync of the directory. On
+ * failure it stays where it was, except where only the last of these failed. */
+int phx_file_publish(const char *from, const char *to, struct phx_err *err);
+
 /** mkdir -p. An existing directory is no error. */
 int phx_dir_make(const char *path, mode_t mode, struct phx_err *err);
 

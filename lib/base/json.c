@@ -51,6 +51,8 @@ static json_t *field_to_json(const struct phx_field *f, const void *at)
 	switch (f->type) {
 	case PHX_F_STR:
 		return text_to_json(at);
+	case PHX_F_TEXT:
+		return text_to_json(*(char *const *)at ? *(char *const *)at : "");
 	case PHX_F_U32:
 		return json_integer(*(const uint32_t *)at);
 	case PHX_F_U64:
@@ -181,6 +183,17 @@ static int string_from_json(const struct phx_field *f, const json_t *j, void *at
 	return 0;
 }
 
+static int text_from_json(const json_t *j, char **at, const struct path *p, struct phx_err *err)
+{
+	if (!json_is_string(j))
+		return bad(p, err, "must be a string");
+	if (json_string_length(j) > PHX_TEXT_MAX)
+		return bad(p, err, "is too long");
+	free(*at);
+	*at = json_string_length(j) ? strdup(json_string_value(j)) : NULL;
+	return json_string_length(j) && !*at ? -ENOMEM : 0;
+}
+
 static int enum_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
 			  struct phx_err *err)
 {
@@ -214,6 +227,8 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 	switch (f->type) {
 	case PHX_F_STR:
 		return string_from_json(f, j, at, p, err);
+	case PHX_F_TEXT:
+		return text_from_json(j, at, p, err);
 	case PHX_F_U32:
 	case PHX_F_U64:
 	case PHX_F_I64:
@@ -270,6 +285,28 @@ int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_
 	if (r < 0)
 		phx_record_fini(rec, ret_obj);
 	return r;
+}
+
+int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max, struct phx_err *err)
+{
+	unsigned depth = 0, n_containers = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '{' || c == '[')) {
+			n_containers++;
+			if (++depth > depth_max)
+				return phx_err_set(err, -EINVAL, "JSON: nested deeper than %u", depth_max);
+			if (n_containers > containers_max)
+				return phx_err_set(err, -E2BIG, "JSON: more than %u objects and lists", containers_max);
+		} else if (!quoted && depth && (c == '}' || c == ']'))
+			depth--;
+	}
+	return 0;
 }
 
 int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err)

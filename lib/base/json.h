@@ -21,6 +21,9 @@ json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *ob
  * zero. The caller owns ret_obj: phx_record_fini(). */
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj, struct phx_err *err);
 
+/** Before a text that somebody else wrote is parsed: -EINVAL when it is nested deeper than `depth_max`, -E2BIG when it has
+ * more than `containers_max` objects and lists. Whether it is JSON is not looked at. */
+int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max, struct phx_err *err);
 /** Parse text of at most `n` bytes; duplicate keys and trailing text are
  * errors (-EINVAL with line and column). Caller owns the reference. */
 int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err);

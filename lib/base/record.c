@@ -4,6 +4,27 @@
 #include <errno.h>
 #include <string.h>
 
+static const struct phx_field text_fields[] = { PHX_TEXT(struct phx_text, text) };
+const struct phx_record phx_text_record = PHX_RECORD("word", struct phx_text, text_fields);
+
+int phx_text_push(struct phx_list *l, const char *text)
+{
+	char *copy = strdup(text);
+	struct phx_text *t = copy ? phx_list_push(l, sizeof(*t)) : NULL;
+	if (!t) {
+		free(copy);
+		return -ENOMEM;
+	}
+	t->text = copy;
+	return 0;
+}
+
+const char *phx_text_at(const struct phx_list *l, uint32_t i)
+{
+	const char *text = PHX_LIST_AT(l, struct phx_text, i)->text;
+	return text ? text : "";
+}
+
 static void *member(const struct phx_field *f, void *obj)
 {
 	return (char *)obj + f->offset;
@@ -76,6 +97,8 @@ void phx_record_fini(const struct phx_record *rec, void *obj)
 			list_fini(f->record, member(f, obj));
 		else if (f->type == PHX_F_REC)
 			phx_record_fini(f->record, member(f, obj));
+		else if (f->type == PHX_F_TEXT)
+			free(*(char **)member(f, obj));
 		else if (f->type == PHX_F_LIVE)
 			live_fini(f->live, member(f, obj));
 	}
@@ -102,7 +125,18 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 
 static bool is_plain(const struct phx_field *f)
 {
-	return f->type != PHX_F_LIST && f->type != PHX_F_REC && f->type != PHX_F_LIVE;
+	return f->type != PHX_F_TEXT && f->type != PHX_F_LIST && f->type != PHX_F_REC && f->type != PHX_F_LIVE;
+}
+
+static int text_copy(char **dst, char *const *src)
+{
+	*dst = *src ? strdup(*src) : NULL;
+	return *src && !*dst ? -ENOMEM : 0;
+}
+
+static bool text_equal(char *const *a, char *const *b)
+{
+	return !strcmp(*a ? *a : "", *b ? *b : "");
 }
 
 /* Fields that lie side by side are copied at once: most of a record. Returns the last of them. */
@@ -126,6 +160,8 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 			r = list_copy(f->record, member(f, ret_dst), member_const(f, src));
 		else if (f->type == PHX_F_REC)
 			r = phx_record_copy(f->record, member(f, ret_dst), member_const(f, src));
+		else if (f->type == PHX_F_TEXT)
+			r = text_copy(member(f, ret_dst), member_const(f, src));
 		else if (f->type == PHX_F_LIVE)
 			r = live_copy(f->live, member(f, ret_dst), member_const(f, src));
 		else
@@ -159,6 +195,8 @@ static bool field_equal(const struct phx_field *f, const void *a, const void *b)
 		return phx_record_equal(f->record, a, b);
 	case PHX_F_LIVE:
 		return live_equal(f->live, a, b);
+	case PHX_F_TEXT:
+		return text_equal(a, b);
 	case PHX_F_STR:
 		return strncmp(a, b, f->size) == 0;
 	case PHX_F_U32:

@@ -2,10 +2,10 @@
  * the snapshots, the API and the CLI's JSON all come. Pure: tables and memory.
  * The JSON form is written and read by base/json.h.
  *
- * A record holds fixed-size character arrays, integers, booleans, enums,
- * embedded records, lists (struct phx_list) of records and live objects (struct
- * phx_live). Nothing else is owned, so that freeing, copying and comparing are
- * generic. */
+ * A record holds fixed-size character arrays, texts of any length (malloc'd),
+ * integers, booleans, enums, embedded records, lists (struct phx_list) of records
+ * and live objects (struct phx_live). Nothing else is owned, so that freeing,
+ * copying and comparing are generic. */
 #ifndef PHX_BASE_RECORD_H
 #define PHX_BASE_RECORD_H
 
@@ -13,6 +13,7 @@
 
 enum phx_field_type {
 	PHX_F_STR,  /* char[size] */
+	PHX_F_TEXT, /* char *, malloc'd, NULL = ""; at most PHX_TEXT_MAX bytes in JSON */
 	PHX_F_U32,  /* uint32_t */
 	PHX_F_U64,  /* uint64_t, at most INT64_MAX in JSON */
 	PHX_F_I64,  /* int64_t */
@@ -22,6 +23,9 @@ enum phx_field_type {
 	PHX_F_LIST, /* struct phx_list of structs */
 	PHX_F_LIVE, /* pointer to an object with indexes of its own; NULL = none, null in JSON */
 };
+
+/** Longest text that is taken from JSON. */
+#define PHX_TEXT_MAX (128u << 10)
 
 struct phx_record;
 
@@ -56,6 +60,7 @@ struct phx_live {
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
 	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
+#define PHX_TEXT(s, m) PHX_FIELD_(PHX_F_TEXT, s, m, NULL, NULL)
 #define PHX_U32(s, m) PHX_FIELD_(PHX_F_U32, s, m, NULL, NULL)
 #define PHX_U64(s, m) PHX_FIELD_(PHX_F_U64, s, m, NULL, NULL)
 #define PHX_I64(s, m) PHX_FIELD_(PHX_F_I64, s, m, NULL, NULL)
@@ -67,7 +72,18 @@ struct phx_live {
 	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_ }
 #define PHX_RECORD(name_, s, fields_) { name_, sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
 
-/** Free every list inside `obj` and zero it. Safe on a zeroed object. */
+/** An item of a list of words that may be long, such as those of a job. Lists of it: phx_record_fini(), never
+ * phx_list_fini() alone. */
+struct phx_text {
+	char *text;
+};
+extern const struct phx_record phx_text_record;
+/** Append a copy of `text` to a list of struct phx_text; -ENOMEM: the list is as before. */
+int phx_text_push(struct phx_list *l, const char *text);
+/** The text of item `i`, never NULL; borrowed. */
+const char *phx_text_at(const struct phx_list *l, uint32_t i);
+
+/** Free every list and text inside `obj` and zero it. Safe on a zeroed object. */
 void phx_record_fini(const struct phx_record *rec, void *obj);
 
 /** Deep copy of `src` into `ret_dst` (uninitialised memory is fine).

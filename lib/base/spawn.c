@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,8 +59,15 @@ static bool is_overridden(const char *entry, const char *const *add)
 	return false;
 }
 
-static char **merged_env(const char *const *add)
+/* Of ours what is kept for it: all, or the PATH alone. */
+static bool is_inherited(const char *entry, const struct phx_run *run)
 {
+	return !is_overridden(entry, run->env_add) && (!run->as || !strncmp(entry, "PATH=", 5));
+}
+
+static char **merged_env(const struct phx_run *run)
+{
+	const char *const *add = run->env_add;
 	size_t n = 0, n_add = 0;
 	while (environ[n])
 		n++;
@@ -68,11 +78,28 @@ static char **merged_env(const char *const *add)
 		return NULL;
 	size_t at = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!is_overridden(environ[i], add))
+		if (is_inherited(environ[i], run))
 			env[at++] = environ[i];
 	for (size_t i = 0; i < n_add; i++)
 		env[at++] = (char *)add[i];
 	return env;
+}
+
+/* The system calls themselves: those of the C library would ask our other threads, which are not in the child. */
+static bool become(const struct phx_run_as *as)
+{
+	const struct rlimit no_core = { 0, 0 };
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (!phx_id_valid(as->uid) || !phx_id_valid(as->gid)) {
+		errno = EPERM; /* the calls below would leave what we are */
+		return false;
+	}
+	if (chdir("/") < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return false;
+	if (geteuid() == 0 && syscall(SYS_setgroups, 0, NULL) < 0)
+		return false;
+	return syscall(SYS_setresgid, as->gid, as->gid, as->gid) == 0 &&
+	       syscall(SYS_setresuid, as->uid, as->uid, as->uid) == 0;
 }
 
 /* Between fork and exec: async-signal-safe calls only. */
@@ -87,7 +114,8 @@ static void child_exec(const struct phx_run *run, char **env, const struct pipes
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* also what others opened carelessly */
-	execvpe(run->argv[0], (char *const *)run->argv, env);
+	if (!run->as || become(run->as))
+		execvpe(run->argv[0], (char *const *)run->argv, env);
 	int e = errno;
 	(void)!write(p->exec[1], &e, sizeof(e));
 	_exit(127);
@@ -231,7 +259,7 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
 	int r = pipes_open(&p);
 	if (r < 0)
 		return phx_err_set(err, r, "%s: pipe: %s", run->argv[0], strerror(-r));
-	char **env = merged_env(run->env_add);
+	char **env = merged_env(run);
 	pid_t pid = env ? fork() : -1;
 	if (pid == 0)
 		child_exec(run, env, &p);

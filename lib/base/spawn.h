@@ -6,9 +6,17 @@
 
 #include "base/util.h"
 
+/** Whom a program runs as that must not have what we have: this user and group and no others, no way back by set-uid
+ * programs, the environment PATH and env_add alone, working directory "/". Who is not root can only give himself. */
+struct phx_run_as {
+	uid_t uid;
+	gid_t gid;
+};
+
 struct phx_run {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
 	const char *const *env_add; /* "NAME=value" added to the environment, or NULL */
+	const struct phx_run_as *as; /* NULL: as ourselves */
 	const char *input;   /* fed to stdin, or NULL for /dev/null */
 	uint32_t timeout_ms; /* 0 = 60 s; the process group is killed when it passes */
 	size_t output_max;   /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
@@ -23,7 +31,7 @@ void phx_run_result_fini(struct phx_run_result *r);
 
 /** Run to its end, blocking the calling thread (never call on the main loop).
  * Returns 0 when the program ran, whatever its status; -ENOENT when there is
- * no such program, -ETIMEDOUT, -errno. */
+ * no such program, -ETIMEDOUT, -EPERM (`as` cannot be), -errno. */
 int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err);
 
 /** As phx_run(), and a status other than 0 is -EIO with the first line of

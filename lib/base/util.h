@@ -42,6 +42,11 @@ bool phx_str_starts(const char *s, const char *prefix);
  * is cut within a character. */
 void phx_utf8_repair(char *s);
 
+/** A number that a user or group can have: the greatest is none, the system's calls take it for "leave it as it is". */
+static inline bool phx_id_valid(uint32_t id)
+{
+	return id != UINT32_MAX;
+}
 /** A name as nodes, roles, pools, images and packages carry it: a letter or
  * digit, then letters, digits, '-', '_' or '.', at most PHX_NAME_MAX - 1
  * characters, no "..". */

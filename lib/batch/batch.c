@@ -75,6 +75,17 @@ void phx_batch_counts(const struct phx_batch *b, struct phx_batch_counts *ret)
 	ret->waiting_biggest = root ? b->nodes[root].max_size : 0;
 }
 
+uint64_t phx_batch_first(const struct phx_batch *b)
+{
+	uint32_t first = 0;
+	for (uint64_t classes = b->classes; classes; classes &= classes - 1) {
+		uint32_t i = b->waiting[__builtin_ctzll(classes)].first;
+		if (!first || phx_batch_node_before(&b->nodes[i], &b->nodes[first]))
+			first = i;
+	}
+	return first ? b->jobs[first].id : 0;
+}
+
 const struct phx_batch_job *phx_batch_job(const struct phx_batch *b, uint64_t id)
 {
 	uint32_t i = phx_batch_find(b, id);

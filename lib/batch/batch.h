@@ -129,6 +129,9 @@ bool phx_batch_pass_due(const struct phx_batch *b);
  * killed already are not chosen: what they hold is in counts.killing. O(chosen + log running). */
 uint32_t phx_batch_victims(const struct phx_batch *b, uint32_t nodes, struct phx_list *ret_ids);
 
+/** The waiting job that the scheduler looks at first; 0 when none waits. */
+uint64_t phx_batch_first(const struct phx_batch *b);
+
 /** Every job, in order of id, for snapshots and lists: appended to ret_jobs (struct phx_batch_job). -ENOMEM: nothing
  * was. O(n log n). */
 int phx_batch_jobs(const struct phx_batch *b, struct phx_list *ret_jobs);

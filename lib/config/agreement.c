@@ -445,7 +445,7 @@ int phx_agreement_parse(const char *text, size_t n, const char *what, const char
 		read_conf(&rd, text, n, what);
 	complete(&rd, name);
 	if (!rd.findings.n)
-		phx_agreement_check(&rd.a, found, &rd);
+		phx_agreement_check_new(&rd.a, found, &rd);
 	need_lower(&rd);
 	int r = rd.error ? rd.error : rd.findings.n ? first_finding(&rd, what, err) : 0;
 	phx_list_fini(&rd.lines);

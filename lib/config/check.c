@@ -28,6 +28,32 @@ static bool only(const char *text, const char *extra)
 	return true;
 }
 
+/* Neither this network, nor of a group, nor the network's own first and last. */
+static bool is_of_a_machine(const struct phx_config *cfg, const char *address)
+{
+	uint32_t host = ip(address) & ~(~0U << (32 - cfg->prefix)), all = ~(~0U << (32 - cfg->prefix));
+	uint32_t first = ip(address) >> 24;
+	return first != 0 && first < 224 && (!same_network(cfg, address, cfg->address) || (host != 0 && host != all));
+}
+
+int phx_config_check_ip(const struct phx_config *cfg, const char *address, struct phx_err *err)
+{
+	struct in_addr a;
+	bool loopback = cfg->address[0] && ip(cfg->address) >> 24 == 127;
+	if (inet_pton(AF_INET, address, &a) != 1)
+		return phx_err_set(err, -EINVAL, "ip: '%s' is no IPv4 address", address);
+	if (!strcmp(address, cfg->address))
+		return phx_err_set(err, -EINVAL, "ip: %s is the head's own address", address);
+	if (cfg->gateway[0] && !strcmp(address, cfg->gateway))
+		return phx_err_set(err, -EINVAL, "ip: %s is the router's (gateway)", address);
+	if (!is_of_a_machine(cfg, address) || (ip(address) >> 24 == 127 && !loopback))
+		return phx_err_set(err, -EINVAL, "ip: %s is no address that a machine can have", address);
+	if (cfg->dhcp_mode == PHX_DHCP_SERVE && !same_network(cfg, address, cfg->address))
+		return phx_err_set(err, -EINVAL, "ip: %s is outside of the provisioning network, %s/%u: nodes get addresses of that",
+				   address, cfg->address, cfg->prefix);
+	return 0;
+}
+
 /* Each returns what is wrong, or NULL. */
 static const char *check_address(const struct phx_config *cfg)
 {
@@ -95,6 +121,13 @@ static const char *check_dnsmasq_user(const struct phx_config *cfg)
 	return only(cfg->dnsmasq_user, "-_.") ? NULL : "must be the name of a user";
 }
 
+static const char *check_engine_user(const struct phx_config *cfg)
+{
+	if (!strcmp(cfg->engine_user, "root"))
+		return "must not be root: Slurm's commands load what a slurm.conf names";
+	return only(cfg->engine_user, "-_.") ? NULL : "must be the name of a user";
+}
+
 static const char *check_tftp_user(const struct phx_config *cfg)
 {
 	return only(cfg->tftp_user, "-_.") ? NULL : "must be the name of a user";
@@ -122,6 +155,7 @@ static const struct check {
 	{PHX_OPT_service_group, check_service_group},
 	{PHX_OPT_dnsmasq_user, check_dnsmasq_user},
 	{PHX_OPT_tftp_user, check_tftp_user},
+	{PHX_OPT_engine_user, check_engine_user},
 	{PHX_OPT_tftp, check_tftp},
 };
 

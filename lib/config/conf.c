@@ -77,7 +77,10 @@ int phx_conf_fail(const struct phx_conf *c, const config_setting_t *s, int code,
 /* Name of a setting for errors; items of lists have none. */
 static const char *name_of(const config_setting_t *s)
 {
+	const config_setting_t *list = config_setting_parent(s);
 	const char *name = config_setting_name(s);
+	if (!name && list) /* an item of it */
+		name = config_setting_name(list);
 	return name ? name : "this item";
 }
 

@@ -264,7 +264,10 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.repairs_max = cfg->repairs_max,
 		.power_off_quarantined = cfg->power_off_quarantined,
 		.job_lease_ms = cfg->job_lease_s * 1000,
+		.job_output_max_mb = cfg->job_output_max_mb,
 		.balance_rest_ms = rest_ms(cfg),
+		.jobs_per_user = cfg->jobs_per_user,
+		.job_mb_per_user = cfg->job_mb_per_user,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

@@ -86,6 +86,11 @@ struct phx_config {
  * -ENOENT no such file, -EINVAL, -errno. `ret` (uninitialised or zeroed is fine) is untouched on failure. */
 int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *err);
 
+/** What a loaded configuration names and this machine does not have: interface, groups, users, programs, directories. Each
+ * becomes a text of `ret` (struct phx_text, owned by the caller), beginning with its place, or with `main_file` where it
+ * is a default. 0 or -ENOMEM. */
+int phx_config_check_system(const struct phx_config *cfg, const char *main_file, struct phx_list *ret);
+
 /** The defaults alone, {config_dir} being `config_dir`: what a command line uses that has no file. */
 int phx_config_defaults(const char *config_dir, struct phx_config *ret, struct phx_err *err);
 
@@ -93,6 +98,11 @@ void phx_config_fini(struct phx_config *cfg);
 
 /** Silence after which a web node gets no new connections; it is taken out the settings' balance_rest_ms later. */
 uint32_t phx_config_quiet_ms(const struct phx_config *cfg);
+
+/** May `ip` be reserved for a node: an IPv4 address of a machine, not the head's own or the router's, and of the
+ * provisioning network where phxd gives the addresses (elsewhere a site's own DHCP server may know other networks).
+ * -EINVAL says what would be right. */
+int phx_config_check_ip(const struct phx_config *cfg, const char *ip, struct phx_err *err);
 
 /** What the core wants to know. */
 void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret);

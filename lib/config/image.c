@@ -183,6 +183,17 @@ char *phx_image_format(const struct phx_image *im)
 	return phx_buf_take(&b);
 }
 
+bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy, char *ret_why, size_t n_why)
+{
+	if (im->kind != PHX_IMAGE_ROOTFS || !strcmp(im->kernel_release, deploy->kernel_release))
+		return false;
+	snprintf(ret_why, n_why,
+		 "image %s %s brings kernel %s, but nodes run %s, that of deploy image %s %s: of its modules they have only those "
+		 "that the deploy image brings",
+		 im->name, im->version, im->kernel_release, deploy->kernel_release, deploy->name, deploy->version);
+	return true;
+}
+
 static const struct phx_conf_key conf_keys[] = {
 #define I struct phx_image_conf
 	{"name", PHX_CONF_NAME, offsetof(I, name), PHX_NAME_MAX, true, 0, 0, NULL},

@@ -45,6 +45,11 @@ char *phx_image_format(const struct phx_image *im);
 /** The file `name` of an image; NULL when it has none such. */
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name);
 
+/** Does a node with the system `im` run another kernel than the one in it? Nodes run that of the deploy image (`deploy`), which
+ * brings the modules of that kernel. Then true and, in ret_why, a sentence with both. False for what is no root file
+ * system. */
+bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy, char *ret_why, size_t n_why);
+
 /** What of image.conf the programs need; the recipe reads the rest itself. */
 struct phx_image_conf {
 	char name[PHX_NAME_MAX];

@@ -109,6 +109,36 @@ static int read_services(struct reading *rd)
 	return r;
 }
 
+/* The port in "http://HOST:PORT/..." or "ADDRESS:PORT"; NULL where there is none, or the kind has no target. */
+static const char *target_port(const struct phx_health *h)
+{
+	static const char scheme[] = "http://";
+	bool http = h->kind == PHX_HEALTH_HTTP && phx_str_starts(h->target, scheme);
+	const char *host = h->target + (http ? strlen(scheme) : 0), *end = host + strcspn(host, http ? "/?#" : "");
+	const char *port = NULL;
+	for (const char *p = host; p < end; p++)
+		port = *p == ':' ? p + 1 : *p == ']' ? NULL : port;
+	return http || h->kind == PHX_HEALTH_TCP ? port : NULL;
+}
+
+/* A check of a port that cannot be would quarantine each node of the role. */
+static int check_target(struct reading *rd, const config_setting_t *s)
+{
+	const config_setting_t *target = config_setting_get_member(s, "target");
+	const char *port = target_port(&rd->role.health);
+	char text[PHX_NAME_MAX];
+	uint64_t v;
+	if (!port && rd->role.health.kind == PHX_HEALTH_TCP)
+		return phx_conf_fail(&rd->c, target ? target : s, -EINVAL, rd->err, "target: '%s' must be ADDRESS:PORT",
+				     rd->role.health.target);
+	if (!port)
+		return 0;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(port, "/?#"), port);
+	if (phx_u64_parse(text, 1, 65535, &v) == 0)
+		return 0;
+	return phx_conf_fail(&rd->c, target, -EINVAL, rd->err, "target: port '%s' must be a number from 1 to 65535", text);
+}
+
 static int read_health(struct reading *rd)
 {
 	struct phx_health *h = &rd->role.health;
@@ -116,7 +146,8 @@ static int read_health(struct reading *rd)
 	h->interval_s = 5;
 	h->timeout_s = 2;
 	h->failures = 3;
-	return s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
+	int r = s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
+	return r || !s ? r : check_target(rd, s);
 }
 
 static int read_web(struct reading *rd)
@@ -133,7 +164,15 @@ static int read_web(struct reading *rd)
 static int read_leave(struct reading *rd)
 {
 	config_setting_t *s = member(rd, "leave");
-	return s ? phx_conf_group(&rd->c, s, leave_keys, PHX_ARRAY_SIZE(leave_keys), &rd->role, rd->err) : 0;
+	int r = s ? phx_conf_group(&rd->c, s, leave_keys, PHX_ARRAY_SIZE(leave_keys), &rd->role, rd->err) : 0;
+	const config_setting_t *list = r == 0 && s ? config_setting_get_member(s, "remove") : NULL;
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
+		struct phx_err why = {0};
+		const config_setting_t *path = config_setting_get_elem(list, (unsigned)i);
+		if (phx_role_removal_check(config_setting_get_string(path), &why) < 0)
+			r = phx_conf_fail(&rd->c, path, -EINVAL, rd->err, "leave.remove: %s", why.text);
+	}
+	return r;
 }
 
 /* ports = [ 80, 443 ] */
@@ -148,7 +187,7 @@ static int read_ports(struct reading *rd)
 		uint64_t port;
 		int r = phx_conf_number(&rd->c, config_setting_get_elem(s, (unsigned)i), 1, 65535, &port, rd->err);
 		if (r < 0)
-			return phx_err_prefix(rd->err, r, "ports");
+			return r;
 		struct phx_word *w = phx_list_push(&rd->role.ports, sizeof(*w));
 		if (!w)
 			return -ENOMEM;
@@ -217,7 +256,7 @@ static int read_package(struct reading *rd, const config_setting_t *s)
 		return -ENOMEM;
 	int r = phx_conf_value(&rd->c, s, &key, text, rd->err);
 	if (r < 0)
-		return phx_err_prefix(rd->err, r, "packages");
+		return r;
 	if (!rd->lookup || !rd->lookup->package)
 		return PHX_STR_SET(ref->name, text);
 	r = find_package(rd->lookup, text, ref, rd->err);
@@ -285,6 +324,24 @@ static int check_names(struct reading *rd)
 	return r;
 }
 
+/* A service that waits for itself, at the line where it is. */
+static int check_order(struct reading *rd)
+{
+	PHX_AUTO_FREE uint32_t *order = calloc(rd->role.services.n + 1, sizeof(*order));
+	struct phx_err why = {0};
+	if (!order)
+		return -ENOMEM;
+	int r = phx_role_order(&rd->role, order, &why);
+	for (uint32_t i = 0; r == -ELOOP && i < rd->role.services.n; i++) {
+		char says[PHX_NAME_MAX + 16];
+		snprintf(says, sizeof(says), "service '%s' ", PHX_LIST_AT(&rd->role.services, struct phx_service, i)->name);
+		if (phx_str_starts(why.text, says))
+			return phx_conf_fail(&rd->c, config_setting_get_elem(member(rd, "services"), i), r, rd->err, "after: %s",
+					     why.text);
+	}
+	return 0; /* what else is wrong is found by phx_role_check() */
+}
+
 /* ---- the whole ---- */
 
 static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct phx_err *err)
@@ -312,7 +369,7 @@ static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
 		read_services, read_health, read_web,      read_leave,  read_ports,
-		find_pool,     find_image,  read_packages, check_names, check_role,
+		find_pool,     find_image,  read_packages, check_names, check_order, check_role,
 	};
 	rd->role.drain_grace_s = 30;
 	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), role_keys, PHX_ARRAY_SIZE(role_keys), &rd->role,

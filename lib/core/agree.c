@@ -67,21 +67,16 @@ static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
 	return r < 0 ? phx_err_prefix(a->err, r, "coordinated_RE") : 0;
 }
 
-static const char *conf_of(const struct phx_agreement *g)
-{
-	return g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT;
-}
-
 /* Each has a Slurm of its own: two would open and close the same nodes. */
 static int check_engine(struct phx_apply *a, const struct phx_agreement *g)
 {
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
 	{
 		const struct phx_agreement *other = &re->agreement;
-		if (strcmp(re->name, g->name) && other->engine != PHX_RE_ENGINE_BUILTIN && other->engine == g->engine &&
-		    re->state != PHX_RE_STATE_NONE && !strcmp(conf_of(other), conf_of(g)))
-			return phx_err_set(a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'", conf_of(g),
-					   re->name);
+		if (strcmp(re->name, g->name) && other->engine == PHX_RE_ENGINE_SLURM && g->engine == other->engine &&
+		    re->state != PHX_RE_STATE_NONE && phx_agreement_same_slurm(other, g))
+			return phx_err_set(a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'",
+					   g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT, re->name);
 	}
 	return 0;
 }

@@ -85,7 +85,8 @@ static int apply_role_put(struct phx_apply *a)
 	struct phx_role *role = phx_state_role(a->s, put->name);
 	if (role && phx_record_equal(&phx_role_record, role, put))
 		return 0;
-	r = phx_record_copy(&phx_role_record, &copy, put);
+	r = role ? phx_former_keep(a, role, put) : 0;
+	r = r ? r : phx_record_copy(&phx_role_record, &copy, put);
 	if (r < 0)
 		return r;
 	if (role)
@@ -183,6 +184,7 @@ static const handler handlers[] = {
 	[PHX_EV_drain] = phx_apply_drain,
 	[PHX_EV_resume] = phx_apply_resume,
 	[PHX_EV_quarantine] = phx_apply_quarantine,
+	[PHX_EV_cancel] = phx_apply_cancel,
 	[PHX_EV_power] = phx_apply_power,
 	[PHX_EV_step_result] = phx_apply_step_result,
 	[PHX_EV_balanced] = phx_apply_balanced,
@@ -207,6 +209,7 @@ static const handler handlers[] = {
 	[PHX_EV_re_use] = phx_apply_re_use,
 	[PHX_EV_re_queue] = phx_apply_re_queue,
 	[PHX_EV_cert_revoke] = phx_apply_cert_revoke,
+	[PHX_EV_notice] = phx_apply_notice,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 
@@ -221,11 +224,17 @@ static bool concerns_all(int kind)
 static void touch(struct phx_apply *a)
 {
 	const char *name = a->ev->node[0] ? a->ev->node : a->out->node;
-	const struct phx_node *n = name[0] ? phx_state_node(a->s, name) : NULL;
+	struct phx_node *n = name[0] ? phx_state_node(a->s, name) : NULL;
+	bool news = a->ev->kind == PHX_EV_hello || a->ev->kind == PHX_EV_inventory || a->ev->kind == PHX_EV_node_bmc;
 	if (n)
 		phx_touch(a->s, n);
-	if (concerns_all(a->ev->kind))
-		phx_touch_all(a->s);
+	if (n && news)
+		phx_share_fit_again(a, n);
+	if (!concerns_all(a->ev->kind))
+		return;
+	phx_touch_all(a->s);
+	PHX_LIST_EACH(struct phx_node, any, &a->s->nodes)
+		phx_share_fit_again(a, any);
 }
 
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
@@ -239,12 +248,14 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	if (phx_index_ready(s) < 0)
 		return -ENOMEM;
 	int64_t before = s->now_ms;
+	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
 	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 };
 	struct phx_apply a = { s, ev, ret, err, &todo };
 	s->now_ms = ev->now_ms;
 	int r = handlers[ev->kind](&a);
 	if (r < 0) {
 		s->now_ms = before;
+		phx_incarnation_undo(s, was);
 		phx_outcome_fini(ret);
 		phx_index_settle(s);
 		return r;
@@ -255,6 +266,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	bool counts = ret->changed || ret->actions.n;
 	if (counts)
 		phx_director_settle(&a);
+	else
+		phx_incarnation_undo(s, was);
 	phx_index_settle(s);
 	s->seq += counts;
 	return 0;

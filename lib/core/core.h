@@ -51,6 +51,25 @@ struct phx_engine_job {
 };
 extern const struct phx_record phx_engine_job_record;
 
+/** What an order says of jobs that it would end. */
+enum phx_jobs_say {
+	PHX_JOBS_UNSAID, /* nothing: an order from before this was asked, or of the core itself */
+	PHX_JOBS_SPARE,	 /* refused where one would end */
+	PHX_JOBS_NAMED,	 /* these may end, and no other */
+	PHX_JOBS_ANY,
+};
+extern const struct phx_enum phx_jobs_say_names;
+
+/** A job by its number. */
+struct phx_job_ref {
+	uint64_t id;
+};
+extern const struct phx_record phx_job_ref_record;
+
+/** What ended a run of a job, as its agent tells. */
+enum phx_job_ended_by { PHX_ENDED_UNKNOWN, PHX_ENDED_ITSELF, PHX_ENDED_TOLD, PHX_ENDED_LIMIT, PHX_ENDED_LEASE };
+extern const struct phx_enum phx_job_ended_by_names;
+
 /** One event; which fields count depends on the kind, the rest stay zero and
  * are left out of its JSON. `now_ms` is core time (milliseconds, never going back). */
 struct phx_event {
@@ -66,6 +85,8 @@ struct phx_event {
 	char ip[46];
 	char token_sha256[65];
 	char key_fp[72];
+	bool local;	/* enrol: asked for on the head itself, over loopback or from one of its own addresses */
+	bool local_ok;	/* enrol: its configuration lets machines enrol so */
 	bool hold; /* job_hold, job_submit too: held back until let go */
 	struct phx_bmc bmc; /* node_add, node_bmc */
 	/* node_label */
@@ -74,7 +95,7 @@ struct phx_event {
 	/* hello, back, report, inventory */
 	int env;
 	char boot_id[40];
-	char address[64];
+	char address[64]; /* hello; enrol: where it came from ("" in journals of before: who asks is known by less then) */
 	char actual_role[PHX_NAME_MAX];
 	char actual_identity[200];
 	char system_image[PHX_NAME_MAX];
@@ -87,6 +108,9 @@ struct phx_event {
 	bool has_setup; /* setup was asked for by hand */
 	struct phx_setup setup;
 	bool encrypt, pin, power_cycle, force;
+	int jobs;		 /* enum phx_jobs_say: may jobs end by the order? re_deactivate too */
+	struct phx_list may_end; /* struct phx_job_ref: NAMED; by id, ascending */
+	bool has_grace;		 /* assign, release, rebuild, wipe, drain: a job has grace_ms, and is killed then */
 	/* results */
 	uint64_t step_id;
 	uint64_t epoch;
@@ -100,14 +124,21 @@ struct phx_event {
 	uint64_t job;
 	uint32_t run; /* job_result: of which run of the job */
 	bool forced;  /* job_result: the agent ended it itself (its lease, its node's drain): it may run again */
-	uint64_t cpu_ms, memory_peak_bytes; /* job_result */
+	int ended_by; /* job_result: enum phx_job_ended_by */
+	uint64_t cpu_ms, memory_peak_bytes, output_cut_bytes; /* job_result */
 	uint32_t job_nodes;
+	uint32_t array_from, array_to, array_step; /* job_submit: a member for each index; step 0: it is no array */
+	uint32_t array_at_once; /* job_submit: so many members run at a time; 0 = any */
+	uint64_t job_last; /* job_cancel: all from `job` to this one; 0 = that one */
+	bool must_fit; /* job_submit: refuse it where no node that is there could ever run it */
 	uint32_t uid, gid;
 	char user[PHX_NAME_MAX];
-	struct phx_list argv; /* struct phx_word */
+	struct phx_list argv; /* struct phx_text */
+	struct phx_list job_env; /* job_submit: struct phx_text, "NAME=value" */
+	char *script;	      /* job_submit: NULL, or a program text in place of argv[0] */
 	int64_t estimate_ms;
 	bool no_requeue;
-	uint32_t grace_ms; /* job_submit: from SIGTERM to SIGKILL; 0 = 5 s */
+	uint32_t grace_ms; /* job_submit: from SIGTERM to SIGKILL; 0 = 5 s. Orders on nodes: with has_grace */
 	uint32_t checkpoint_signal, checkpoint_ms; /* job_submit */
 	char chdir[256]; /* job_submit: absolute, or "" */
 	struct phx_list stage_in, stage_out; /* job_submit: struct phx_word */
@@ -126,6 +157,10 @@ struct phx_event {
 	struct phx_pool pool_put;
 	struct phx_role role_put;
 	struct phx_list rules; /* struct phx_rule */
+	/* any: a number that the head drew at its start, above the one before; 0 = as before. Step ids and epochs go on above
+	 * it, so that none comes again after a journal was restored */
+	uint64_t incarnation;
+	uint64_t skip_jobs; /* notice: so many job ids may have been given by events that are lost */
 };
 extern const struct phx_record phx_event_record;
 void phx_event_fini(struct phx_event *ev);
@@ -186,12 +221,27 @@ int64_t phx_core_next_deadline(const struct phx_state *s);
 /** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
 int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err);
 
+/** The job that `ev`, an order on a node, would end there, though it need not have ended by then; NULL: none. Borrowed. */
+const struct phx_job *phx_core_ends(const struct phx_state *s, const struct phx_event *ev);
+/** The job that runs on the node of `ev`, which is waited for; NULL: none, or it ends already. */
+const struct phx_job *phx_core_waits_for(const struct phx_state *s, const struct phx_event *ev);
+
 /** What a booting machine is to be given. */
 enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node);
 
 /** What an agent in the deploy environment does when it has no order: 'local' = enter the installed system. */
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
+
+/** Why jobs wait, asked for one after the other between two events: zeroed but for the state, which is borrowed. */
+struct phx_job_waits {
+	const struct phx_state *s;
+	bool counted;
+	uint32_t n_idle, n_could; /* outside of REs: nodes that would start a job now, that run jobs at all */
+	uint64_t first;		  /* the first waiting job outside of REs */
+};
+/** In words why the queued job waits, "" for every other one. O(1) but for the first that is in no RE. */
+void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;
  * kind "job"/"kill": its part of a job; kind "inspect": report the facts again; kind "table": a director's, at all times,
@@ -231,6 +281,10 @@ struct phx_engine_order {
 	char target[PHX_NAME_MAX]; /* node or partition, or the job's name there */
 };
 int phx_core_engine_orders(const struct phx_state *s, const char *re, struct phx_list *ret_orders);
+
+/** May this node be given this disk key? The one of its own disk, and the one that its present plan has made for the image
+ * that it writes; a quarantined node none. */
+bool phx_core_may_have_key(const struct phx_node *n, const char *key_id);
 
 /** The wanted table of the balancers: every virtual address of a role or an active web RE and its instances, those that
  * serve and those that are leaving (web/table.h says which). Caller: phx_web_table_fini(). */

@@ -1,6 +1,7 @@
 /* Who a machine is: announcing, accepting, certifying, removing nodes.
  * A known node without its key is certified again only in the window that our
- * own power or kexec order opened, matched on MAC and serial. Pure. */
+ * own power or kexec order opened, matched on MAC and serial, at its reserved
+ * address if it has one. Who does not fit changes nothing. Pure. */
 #include "core/index.h"
 #include "core/internal.h"
 
@@ -12,6 +13,9 @@ enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
 	MACS_MAX = 64,	      /* of one machine */
 };
+/* Anybody can be refused as often as he likes: so much of it is told. */
+#define TOLD_AGAIN_MS (10 * 60 * 1000) /* of one node */
+#define TOLD_NEXT_MS  (10 * 1000)      /* of any */
 
 /* ---- announcing ---- */
 
@@ -121,14 +125,19 @@ int phx_apply_node_remove(struct phx_apply *a)
 	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY || n->state == PHX_NODE_QUARANTINED ||
 		    n->state == PHX_NODE_COMMISSIONING;
 	if (!idle && !a->ev->force)
-		return phx_err_set(a->err, -EBUSY, "%s is %s: release it first, or use force", n->name,
+		return phx_err_set(a->err, -EPERM, "%s is %s: release it first, or use force", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state));
-	if (n->dirty && !a->ev->force)
-		return phx_err_set(a->err, -EBUSY, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
-				   n->name, n->tenant);
 	if (n->jobs_running && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s runs jobs, which would be started elsewhere too: switch it off, or use force if it is off",
 				   n->name);
+	if (n->dirty && !a->ev->force)
+		return phx_err_set(a->err, -EPERM, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
+				   n->name, n->tenant);
+	r = phx_spare_node(a, n);
+	if (r < 0)
+		return r;
+	if (a->ev->jobs != PHX_JOBS_UNSAID)
+		PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	phx_jobs_lost(a, n, 255);
 	phx_share_leave(a, n);
 	phx_act(a, PHX_ACT_DHCP, n);
@@ -177,7 +186,7 @@ int phx_apply_node_accept(struct phx_apply *a)
 		if (phx_state_node(a->s, name))
 			return phx_err_set(a->err, -EEXIST, "there is a node '%s' already", name);
 		if (n->state != PHX_NODE_NEW)
-			return phx_err_set(a->err, -EBUSY, "%s has a certificate under its name: it cannot be renamed",
+			return phx_err_set(a->err, -EPERM, "%s has a certificate under its name: it cannot be renamed",
 					   n->name);
 	}
 	if (n->state == PHX_NODE_QUARANTINED)
@@ -251,14 +260,74 @@ static int stranger(struct phx_apply *a, struct phx_node **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
+/* Since when an enrolment says where it came from, it counts for more than before; a journal of before has none. */
+static bool says_from(const struct phx_event *ev)
+{
+	return ev->address[0];
+}
+
+static void tell_refusal(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	int64_t now = a->s->now_ms;
+	bool told = n->refused_ms && now - n->refused_ms < TOLD_AGAIN_MS;
+	bool busy = a->s->refused_ms && now - a->s->refused_ms < TOLD_NEXT_MS;
+	if (told || busy)
+		return;
+	n->refused_ms = a->s->refused_ms = now;
+	a->out->changed = true;
+	phx_note(a, n, "%s: a certificate is refused to who asks for it from %.60s: %s", n->name, a->ev->address, why);
+}
+
+static int answer_refused(struct phx_apply *a, const char *why)
 {
 	a->out->enrol = PHX_ENROL_REFUSED;
 	snprintf(a->out->text, sizeof(a->out->text), "%s", why);
+	return 0;
+}
+
+/* Somebody who is not shown to be the machine is sent away; to the node nothing happens. */
+static int refuse_stranger(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	tell_refusal(a, n, why);
+	return answer_refused(a, why);
+}
+
+/* What asks is the machine by all that is known of it, or so it was in journals of before. */
+static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	/* a machine without a serial number on record is known by its MAC address alone, which anybody can have */
+	if (says_from(a->ev) && !n->serial[0])
+		return refuse_stranger(a, n, why);
 	/* A node that is up with its own key is not disturbed by somebody who borrows its address. */
 	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
-	return 0;
+	else if (says_from(a->ev))
+		tell_refusal(a, n, why);
+	return answer_refused(a, why);
+}
+
+/* What is wrong with where it asks from, or NULL. A reserved address is the node's alone; a machine without one may ask
+ * from any but the head's own, at which every user of the head is. */
+static const char *wrong_place(const struct phx_node *n, const struct phx_event *ev)
+{
+	if (!says_from(ev) || (ev->local && ev->local_ok))
+		return NULL;
+	if (n->ip[0])
+		return strcmp(n->ip, ev->address) ? "it asks from another address than the one reserved for the node" : NULL;
+	return ev->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
+}
+
+/* What does not fit a node that it claims to be, or NULL. */
+static const char *not_the_node(const struct phx_node *n, const struct phx_event *ev)
+{
+	const char *wrong = wrong_place(n, ev);
+	if (wrong)
+		return wrong;
+	if (n->serial[0] && strcmp(n->serial, ev->serial))
+		return "its MAC address is known with another serial number";
+	if (says_from(ev) && n->token_sha256[0] && strcmp(n->token_sha256, ev->token_sha256))
+		return "it was announced with a token, and this one is not it";
+	return NULL;
 }
 
 static bool certify_changes(const struct phx_node *n, const struct phx_event *ev)
@@ -314,15 +383,20 @@ int phx_apply_enrol(struct phx_apply *a)
 	r = r ? r : find_enrolling(a, &n);
 	if (r < 0)
 		return r;
+	if (!n && says_from(ev) && ev->local && !ev->local_ok)
+		return answer_refused(a, "machines do not enrol on the head itself (enrol_over_loopback is off)");
 	if (!n)
 		r = stranger(a, &n);
 	if (r < 0)
 		return r;
 	PHX_STR_SET(a->out->node, n->name);
+	const char *wrong = not_the_node(n, ev);
+	if (wrong && says_from(ev))
+		return refuse_stranger(a, n, wrong);
 	if (n->state == PHX_NODE_QUARANTINED && !n->awaited)
-		return refuse(a, n, n->reason);
-	if (n->serial[0] && strcmp(n->serial, ev->serial))
-		return refuse(a, n, "its MAC address is known with another serial number");
+		return answer_refused(a, n->reason);
+	if (wrong)
+		return refuse(a, n, wrong);
 	if (!n->accepted) {
 		a->out->enrol = PHX_ENROL_PENDING;
 		a->out->changed = !n->asked;

@@ -18,6 +18,9 @@ const char *phx_event_text(enum phx_event_kind kind)
 	return (unsigned)kind < PHX_ARRAY_SIZE(texts) ? texts[kind] : "?";
 }
 
+static const char *const ended_bys[] = { "unknown", "itself", "told", "limit", "lease" };
+const struct phx_enum phx_job_ended_by_names = { "end", ended_bys, PHX_ARRAY_SIZE(ended_bys) };
+
 static const char *const engine_job_states[] = { "waiting", "held", "running", "ending", "done", "failed", "cancelled" };
 const struct phx_enum phx_engine_job_state_names = { "job state", engine_job_states, PHX_ARRAY_SIZE(engine_job_states) };
 
@@ -46,6 +49,12 @@ static const struct phx_field engine_job_fields[] = {
 };
 const struct phx_record phx_engine_job_record = PHX_RECORD("engine job", struct phx_engine_job, engine_job_fields);
 
+static const char *const jobs_says[] = { "unsaid", "spare", "named", "any" };
+const struct phx_enum phx_jobs_say_names = { "word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says) };
+
+static const struct phx_field job_ref_fields[] = { PHX_U64(struct phx_job_ref, id) };
+const struct phx_record phx_job_ref_record = PHX_RECORD("job", struct phx_job_ref, job_ref_fields);
+
 static const struct phx_field event_fields[] = {
 #define E struct phx_event
 	PHX_ENUM(E, kind, &phx_event_kind_names),
@@ -59,6 +68,8 @@ static const struct phx_field event_fields[] = {
 	PHX_STR(E, ip),
 	PHX_STR(E, token_sha256),
 	PHX_STR(E, key_fp),
+	PHX_BOOL(E, local),
+	PHX_BOOL(E, local_ok),
 	PHX_BOOL(E, hold),
 	PHX_REC(E, bmc, &phx_bmc_record),
 	PHX_LIST(E, labels, &phx_label_record),
@@ -80,6 +91,9 @@ static const struct phx_field event_fields[] = {
 	PHX_BOOL(E, pin),
 	PHX_BOOL(E, power_cycle),
 	PHX_BOOL(E, force),
+	PHX_ENUM(E, jobs, &phx_jobs_say_names),
+	PHX_LIST(E, may_end, &phx_job_ref_record),
+	PHX_BOOL(E, has_grace),
 	PHX_U64(E, step_id),
 	PHX_U64(E, epoch),
 	PHX_U32(E, attempt),
@@ -92,13 +106,23 @@ static const struct phx_field event_fields[] = {
 	PHX_U64(E, job),
 	PHX_U32(E, run),
 	PHX_BOOL(E, forced),
+	PHX_ENUM(E, ended_by, &phx_job_ended_by_names),
 	PHX_U64(E, cpu_ms),
 	PHX_U64(E, memory_peak_bytes),
+	PHX_U64(E, output_cut_bytes),
 	PHX_U32(E, job_nodes),
+	PHX_BOOL(E, must_fit),
+	PHX_U32(E, array_from),
+	PHX_U32(E, array_to),
+	PHX_U32(E, array_step),
+	PHX_U32(E, array_at_once),
+	PHX_U64(E, job_last),
 	PHX_U32(E, uid),
 	PHX_U32(E, gid),
 	PHX_STR(E, user),
-	PHX_LIST(E, argv, &phx_word_record),
+	PHX_LIST(E, argv, &phx_text_record),
+	PHX_LIST(E, job_env, &phx_text_record),
+	PHX_TEXT(E, script),
 	PHX_I64(E, estimate_ms),
 	PHX_BOOL(E, no_requeue),
 	PHX_U32(E, grace_ms),
@@ -119,6 +143,8 @@ static const struct phx_field event_fields[] = {
 	PHX_REC(E, pool_put, &phx_pool_record),
 	PHX_REC(E, role_put, &phx_role_record),
 	PHX_LIST(E, rules, &phx_rule_record),
+	PHX_U64(E, incarnation),
+	PHX_U64(E, skip_jobs),
 #undef E
 };
 const struct phx_record phx_event_record = PHX_RECORD("event", struct phx_event, event_fields);

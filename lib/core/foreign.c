@@ -338,9 +338,9 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re, con
 	struct phx_job *j = phx_list_push(&a->s->jobs, sizeof(*j));
 	if (!j)
 		return NULL;
-	struct phx_word *name = phx_list_push(&j->argv, sizeof(*name));
-	if (name)
-		snprintf(name->text, sizeof(name->text), "(Slurm's job %s)", t->id); /* what it runs is not told */
+	char name[64];
+	snprintf(name, sizeof(name), "(Slurm's job %s)", t->id);
+	phx_text_push(&j->argv, name); /* what it runs is not told */
 	j->id = ++a->s->last_job_id;
 	PHX_STR_SET(j->re, re->name);
 	PHX_STR_SET(j->engine_id, t->id);

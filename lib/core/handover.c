@@ -38,10 +38,9 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	bool cleaning = n->state == PHX_NODE_CLEANING;
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
-	phx_jobs_leave(a, n);
+	phx_jobs_leave(a, n, why);
 	n->state = PHX_NODE_QUARANTINED;
-	n->pool[0] = '\0';
-	n->role[0] = '\0';
+	n->pool[0] = n->role[0] = n->gave_up[0] = '\0';
 	n->window = n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
 	a->out->changed = true;
@@ -157,7 +156,7 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 /* What the agent has done with the role counts at once: its next beat says the same, and balancers need not wait for it. */
 static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
-	const struct phx_role *role = phx_state_role(a->s, step->role);
+	const struct phx_role *role = phx_step_role(a->s, n, step);
 	n->healthy = step->kind == PHX_STEP_health;
 	if (step->kind == PHX_STEP_health && role) {
 		PHX_STR_SET(n->actual_role, role->name);
@@ -184,6 +183,7 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 static void finish_plan(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
+	phx_away_settle(a->s, n);
 	if (!strcmp(p->request, "drain")) {
 		n->state = PHX_NODE_MAINTENANCE;
 		return;
@@ -205,10 +205,11 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	n->reason[0] = '\0';
 	if (n->key_unread) { /* it was told nothing of this: whatever it ran is not counted on any more */
 		PHX_STR_SET(n->reason, "key destroyed, unread");
-		phx_jobs_leave(a, n);
+		phx_jobs_leave(a, n, n->reason);
 	}
 	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
 		 n->pool, n->role[0] ? " as " : "", n->role, (long long)(a->s->now_ms - p->started_ms));
+	phx_back_done(a, n);
 	if (!p->to_role[0])
 		phx_auto_assign(a, n);
 }
@@ -296,7 +297,9 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 		return;
 	if (at == n->plan.cursor) /* it is asked again after the start */
 		step->status = PHX_STEP_PENDING;
-	insert_step(a, n, at, PHX_STEP_start);
+	bool former = PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->former;
+	if ((step = insert_step(a, n, at, PHX_STEP_start)))
+		step->former = former;
 }
 
 /* ---- issuing ---- */
@@ -403,10 +406,8 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return;
 		if (step->attempt && step->deadline_ms > a->s->now_ms)
 			return; /* backing off */
-		if (step->kind == PHX_STEP_drain && phx_engine_holds(a, n)) {
-			step->deadline_ms = a->s->now_ms + WAIT_MS; /* it comes by itself when the engine lets go */
+		if (phx_spare_waits(a, n, step))
 			return;
-		}
 		if (!node_fits(n, info_of(step)->needs)) {
 			if (!repair(a, n, step))
 				return;
@@ -447,12 +448,13 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	phx_record_fini(&phx_plan_record, &n->plan);
 	n->plan = *plan;
 	*plan = (struct phx_plan){ 0 };
-	n->plan.epoch = ++n->epoch;
+	n->plan.epoch = n->epoch = phx_next_epoch(a->s, n);
 	if (!n->plan.steps.n)
 		a->s->last_step_id++; /* epochs never run ahead of step ids: see new_node() */
 	n->plan.started_ms = a->s->now_ms;
 	n->plan.from_state = n->state;
 	PHX_STR_SET(n->plan.request, request);
+	phx_back_prepare(a, n);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)
 	{
 		s->id = ++a->s->last_step_id;
@@ -460,9 +462,10 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		name_new_key(n, s);
 	}
 	n->reason[0] = '\0';
-	n->off_wanted = false;
+	n->off_wanted = n->unfit = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
+	phx_spare_begin(a, n);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else
@@ -472,8 +475,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 
 /* ---- failure ---- */
 
-/* Back to what it was: the step had changed nothing yet. */
-static void abort_plan(struct phx_apply *a, struct phx_node *n, const char *why)
+void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why)
 {
 	phx_note(a, n, "%s keeps what it had: %s", n->name, why);
 	snprintf(n->reason, sizeof(n->reason), "hand-over given up: %.200s", why);
@@ -490,7 +492,7 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name, step->attempt, step->error);
 	switch (info_of(step)->on_fail) {
 	case PHX_ON_FAIL_ABORT:
-		abort_plan(a, n, why);
+		phx_handover_abort(a, n, why);
 		return;
 	case PHX_ON_FAIL_FALLBACK:
 		if (phx_node_has_bmc(n)) {
@@ -505,7 +507,8 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 		phx_quarantine(a, n, why);
 		return;
 	case PHX_ON_FAIL_QUARANTINE:
-		phx_quarantine(a, n, why);
+		if (!phx_back_begin(a, n, step, why))
+			phx_quarantine(a, n, why);
 		return;
 	}
 }
@@ -551,6 +554,8 @@ int64_t phx_node_due(const struct phx_node *n)
 		due = n->off_again_ms;
 	if (n->rests_until_ms && n->rests_until_ms < due)
 		due = n->rests_until_ms;
+	if (n->share == PHX_SHARE_AWAY && n->away_until_ms && n->away_until_ms < due)
+		due = n->away_until_ms;
 	return due;
 }
 
@@ -559,6 +564,7 @@ static void tick_node(struct phx_apply *a, struct phx_node *n)
 	phx_touch(a->s, n);
 	close_window(a, n);
 	phx_quiet_tick(a, n);
+	phx_away_tick(a, n);
 	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
 		phx_power_off(a, n);
 		a->out->changed = true;

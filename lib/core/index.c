@@ -27,6 +27,7 @@ struct phx_index {
 	bool touched;	      /* a node is */
 	bool untrue;	      /* memory was lacking: build it anew */
 	struct phx_index_jobs jobs;
+	struct phx_list tallies; /* struct phx_tally, of users */
 };
 
 static uint32_t hash_name(const char *name)
@@ -97,11 +98,12 @@ static void derive(struct phx_state *s, uint32_t i)
 	const struct phx_node *n = node_at(s, i);
 	bool is_free = n->share == PHX_SHARE_FREE, idle = n->share == PHX_SHARE_HELD && !n->share_job;
 	put(x->sets[PHX_SET_FREE], i, is_free);
-	put(x->sets[PHX_SET_STRAY], i, is_free && !phx_share_is_free(n));
+	put(x->sets[PHX_SET_STRAY], i, (is_free && !phx_share_is_free(n)) || phx_away_is_due(s, n));
 	put(x->sets[PHX_SET_IDLE], i, idle);
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
 	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || n->pinned || (idle && n->jobs_running));
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
+	put(x->sets[PHX_SET_COULD], i, phx_jobs_could(s, n));
 	put(x->sets[PHX_SET_BALANCED], i, phx_balance_runs(s, n));
 	put(x->sets[PHX_SET_DIRECTOR], i, phx_balance_directs(s, n));
 	put(x->sets[PHX_SET_LEAVES], i, phx_balance_leaves(n));
@@ -308,12 +310,24 @@ struct phx_index_jobs *phx_index_jobs(struct phx_state *s)
 	return &s->index->jobs;
 }
 
+void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in)
+{
+	if (phx_tally_job(&s->index->tallies, j, in) < 0)
+		s->index->untrue = true;
+}
+
+struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid)
+{
+	return phx_tally_of(&s->index->tallies, uid);
+}
+
 static void add_job(struct phx_state *s, const struct phx_job *j)
 {
 	struct phx_index *x = s->index;
 	x->jobs.n_open += phx_job_is_open(j);
 	x->jobs.n_foreign += phx_job_is_open(j) && j->engine_id[0];
 	x->jobs.n_queued += j->state == PHX_JOB_QUEUED && !j->re[0];
+	phx_index_tally(s, j, true);
 	phx_index_job_due(s, j);
 	if (j->state != PHX_JOB_RUNNING)
 		return;
@@ -338,6 +352,7 @@ static void free_index(struct phx_index *x)
 	free(x->due);
 	free(x->runs);
 	phx_list_fini(&x->dues);
+	phx_list_fini(&x->tallies);
 	free(x);
 }
 
@@ -390,7 +405,7 @@ void phx_index_renew(struct phx_state *s)
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
 	memset(x->slots, 0, x->n_slots * sizeof(*x->slots));
-	x->n = x->dues.n = 0;
+	x->n = x->dues.n = x->tallies.n = 0;
 	x->jobs = (struct phx_index_jobs){ 0 };
 	fill(s);
 }
@@ -445,6 +460,8 @@ static int compare(const struct phx_state *s, const struct phx_index *fresh, str
 	if (r == 0 && memcmp(&s->index->jobs, &fresh->jobs, sizeof(fresh->jobs)))
 		r = phx_err_set(err, -EPROTO, "%u jobs are open, %u of them queued outside; the index says %u and %u",
 				fresh->jobs.n_open, fresh->jobs.n_queued, s->index->jobs.n_open, s->index->jobs.n_queued);
+	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
+		r = phx_err_set(err, -EPROTO, "the index counts other jobs of users than there are");
 	return r;
 }
 

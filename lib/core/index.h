@@ -10,17 +10,19 @@
 #define PHX_CORE_INDEX_H
 
 #include "core/state.h"
+#include "core/tally.h"
 
 /** Sets of nodes, by their place in the list. */
 enum phx_node_set {
 	PHX_SET_TOUCHED, /* what is below has to be derived again */
 	PHX_SET_LOOK,	 /* touched since share.c has looked at it */
 	PHX_SET_FREE,	 /* counted free by the ledger */
-	PHX_SET_STRAY,	 /* that, and yet not in the free pool or not to be given away */
+	PHX_SET_STRAY,	 /* that, and yet not in the free pool or not to be given away; or given up by an RE that is no more */
 	PHX_SET_IDLE,	 /* held by an RE, without a job of it */
 	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
 	PHX_SET_MARKED,	 /* gave trouble: has a reason; or another engine began a job there just now */
 	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
+	PHX_SET_COULD,	 /* its role runs such jobs */
 	PHX_SET_BALANCED, /* runs a role that is behind a balancer */
 	PHX_SET_DIRECTOR, /* its role is that of a balancer */
 	PHX_SET_LEAVES,	 /* its step waits for a director */
@@ -76,6 +78,9 @@ struct phx_index_jobs {
 	uint32_t n_open, n_queued, n_foreign;
 };
 struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
+/** The job counts in its user's tally from now on (`in`), or no more: before and after it is changed. */
+void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in);
+struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid);
 
 /** The end of an event: whoever asks between events finds all of it right. */
 void phx_index_settle(struct phx_state *s);

@@ -34,13 +34,39 @@ void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request);
 /** Issue what can be issued, finish what is finished. Safe to call at any time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
+/** What phx_incarnation_begin() found. */
+struct phx_incarnation {
+	uint64_t number, last_step_id;
+};
+/** From now on ids are those of incarnation `number`, if it is a new one. */
+struct phx_incarnation phx_incarnation_begin(struct phx_state *s, uint64_t number);
+/** Nothing came of the event: as it was before it. */
+void phx_incarnation_undo(struct phx_state *s, struct phx_incarnation was);
+/** The epoch of the node's next plan: above its last one, and of this incarnation. */
+uint64_t phx_next_epoch(const struct phx_state *s, const struct phx_node *n);
+int phx_apply_notice(struct phx_apply *a);
+
 /** The node is in its system after a restart. If its health is what the plan waits for: the services that were started
  * are gone, and are started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
+
+/* back.c: an update that failed */
+/** Before a role is replaced: its old definition stays known for as long as nodes run it. -ENOMEM. */
+int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
+/** A plan begins: if it updates the node's role in place, the version that it may go back to is written into it. */
+void phx_back_prepare(struct phx_apply *a, struct phx_node *n);
+/** The step has failed for good: true when the node goes back to the version that it ran. */
+bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed, const char *why);
+/** The plan has ended: says so if it went back. */
+void phx_back_done(struct phx_apply *a, struct phx_node *n);
+/** The role that a step is about, in the version that it is about; NULL: none, or gone. */
+const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
+/** The plan is dropped, and the node is what it was: its steps have changed nothing yet. */
+void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Off, and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
@@ -48,6 +74,28 @@ int phx_apply_tick(struct phx_apply *a);
 int phx_apply_restart(struct phx_apply *a);
 /** When the node wants one; INT64_MAX: never. */
 int64_t phx_node_due(const struct phx_node *n);
+
+/* cancel.c */
+int phx_apply_cancel(struct phx_apply *a);
+
+/* spare.c: jobs that an order would end */
+/** -EBUSY and its name, if the event's order on `n` would end a job that the event does not allow to end. */
+int phx_spare_node(struct phx_apply *a, const struct phx_node *n);
+/** The same of the open jobs of an RE. */
+int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
+/** Who ended the job's run, and why: kept with it. */
+void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** What the event says of jobs becomes part of the plan that is made for `n`, which runs `from` (may be NULL): who
+ * ordered it, how long its job is waited for, and how long that is expected to be. */
+void phx_spare_plan(const struct phx_apply *a, const struct phx_node *n, const struct phx_role *from,
+		    struct phx_plan *plan);
+/** The hand-over of `n` begins: a job that nothing waits for ends now. */
+void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
+/** The step drain of `n` has to wait, for a job or for an engine that is not ours; it is looked at again then. */
+bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
+/** A part ended on `n`: what waits for that goes on with the next tick. */
+void phx_spare_ended(struct phx_apply *a, struct phx_node *n);
 
 /* result.c */
 int phx_apply_step_result(struct phx_apply *a);
@@ -89,9 +137,10 @@ int phx_apply_drain(struct phx_apply *a);
 int phx_apply_resume(struct phx_apply *a);
 int phx_apply_quarantine(struct phx_apply *a);
 int phx_apply_power(struct phx_apply *a);
-/** A hand-over that nobody ordered now: assign (or release, without a role) as by an event; empty `pool`: the role's. */
+/** A hand-over that nobody ordered now: assign (or release, without a role) as by an event; empty `pool`: the role's.
+ * cause: why it is done, for events and histories. */
 int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
-			const char *pool, struct phx_err *err);
+			const char *pool, const char *cause, struct phx_err *err);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 /** A serving node that waits in the deploy initramfs without a system: one in memory is brought there again, one that
@@ -152,10 +201,48 @@ void phx_share_settle(struct phx_apply *a);
 void phx_share_job_over(struct phx_apply *a, const struct phx_job *j);
 /** The ledger loses the node now: it is about to be forgotten, or broke under a job. */
 void phx_share_leave(struct phx_apply *a, struct phx_node *n);
+/** The RE in whose pool it is, out of service, that would not take it back as it is now: in service again it is released.
+ * NULL: it would, or nothing takes it from there. Works on a copy of the ledger: for orders by hand. */
+const struct phx_re *phx_share_full(const struct phx_state *s, const struct phx_node *n);
+/** A job on it is lost with its node: that leaves the ledger, or is away. */
+void phx_share_job_lost(struct phx_apply *a, struct phx_node *n);
+/** The ledger counts it no more, whatever it was counted as. */
+void phx_share_lose(struct phx_apply *a, struct phx_node *n);
+/** The node has told news, or something has changed for all: it may be counted free again. */
+void phx_share_fit_again(struct phx_apply *a, struct phx_node *n);
 /** Ledger and nodes say the same; -EPROTO with the first difference. */
 int phx_share_check(const struct phx_state *s, struct phx_err *err);
 /** In the free pool, and to be given away. */
 bool phx_share_is_free(const struct phx_node *n);
+
+/* cause.c */
+bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
+/** The plan is about to begin, by the event (`text` says why where nobody ordered it): its cause, and where it erases or
+ * installs a note that tells it. why_erase: whose agreement, or which order, wants an erase. */
+void phx_say_cause(struct phx_apply *a, const struct phx_node *n, const char *request, const char *why_erase,
+		   struct phx_plan *plan);
+
+/* away.c: nodes of REs that are not heard */
+/** Does its RE go on counting on it, though it does not serve just now? */
+bool phx_away_may(const struct phx_state *s, const struct phx_node *n);
+/** It is held, and does not serve: from now on it is away, with its job if it has one. */
+void phx_away_begin(struct phx_apply *a, struct phx_node *n);
+/** It is away: back, lost, or as it was. */
+void phx_away_look(struct phx_apply *a, struct phx_node *n);
+void phx_away_tick(struct phx_apply *a, struct phx_node *n);
+/** The RE is deactivated: those that are not there to be released are when they come. Activated again: they are not. */
+void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re);
+void phx_away_activated(struct phx_apply *a, const struct phx_re *re);
+/** The deactivated RE counts on it no more: it is released as soon as that can be done. Twice is once. */
+void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re);
+/** It was given up by an RE that is no more, and is in its pool still: nobody counts on it, whatever is done with it there. */
+bool phx_away_is_left(const struct phx_state *s, const struct phx_node *n);
+/** Its plan is at its end: where that brought it out of the pool, or its RE is there again, it is given up no more. */
+void phx_away_settle(const struct phx_state *s, struct phx_node *n);
+/** It is left so, and is there: it is to be released now. */
+bool phx_away_is_due(const struct phx_state *s, const struct phx_node *n);
+/** Its pool goes while it is away: it waits for its release in no pool. */
+void phx_away_detach(struct phx_apply *a, struct phx_node *n);
 
 /* foreign.c: engines that are not ours */
 int phx_apply_re_queue(struct phx_apply *a);
@@ -192,10 +279,21 @@ struct phx_job_title {
 };
 struct phx_job_title phx_job_title(const struct phx_job *j);
 
+/* submit.c */
+int phx_apply_job_submit(struct phx_apply *a);
+
+/* array.c */
+/** How many members the array of the event has: 1 when it is none. */
+uint32_t phx_array_size(const struct phx_event *ev);
+/** The first of an array is the last job of the list, and queued: the others follow, copies without its words. They are put into
+ * no queue. -ENOMEM: some may be there. */
+int phx_array_make(struct phx_apply *a, const struct phx_event *ev);
+/** A member has ended: another may go on in its place. */
+void phx_array_ended(struct phx_apply *a, const struct phx_job *j);
+
 /* jobs.c */
 /** The oldest jobs that have ended go, and not those that are open. */
 void phx_jobs_forget_old(struct phx_state *s);
-int phx_apply_job_submit(struct phx_apply *a);
 int phx_apply_job_cancel(struct phx_apply *a);
 int phx_apply_job_result(struct phx_apply *a);
 int phx_apply_job_hold(struct phx_apply *a);
@@ -205,6 +303,10 @@ void phx_jobs_tick(struct phx_apply *a);
 int64_t phx_job_due(const struct phx_job *j);
 /** Would it start a job that belongs to no RE? */
 bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n);
+/** Could it, some day, as it is assigned now? */
+bool phx_jobs_could(const struct phx_state *s, const struct phx_node *n);
+/** Say what ended the run; the first says it. */
+void phx_job_why(struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** The job is queued, runs, has ended; the only way to say so. */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
 /** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
@@ -228,7 +330,7 @@ void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
 /** `n` is heard, and is the same start of the machine: its parts go on. */
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
 /** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says so or their lease ends. */
-void phx_jobs_leave(struct phx_apply *a, struct phx_node *n);
+void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Parts whose lease has ended are lost. */
 void phx_lease_tick(struct phx_apply *a);
 /** When the next one of the job will; INT64_MAX when none. */

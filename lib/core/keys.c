@@ -68,3 +68,15 @@ void phx_keys_tick(struct phx_apply *a)
 		if (k->again_ms <= a->s->now_ms)
 			tell(a, k);
 }
+
+bool phx_core_may_have_key(const struct phx_node *n, const char *key_id)
+{
+	if (n->state == PHX_NODE_QUARANTINED || !key_id[0])
+		return false;
+	if (!strcmp(n->disk_key_id, key_id))
+		return true;
+	PHX_LIST_EACH(struct phx_step, step, &n->plan.steps)
+		if (step->kind == PHX_STEP_image && step->status == PHX_STEP_ISSUED && !strcmp(step->key_id, key_id))
+			return true;
+	return false;
+}

@@ -61,6 +61,7 @@ void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
+	n->cut_by[0] = '\0'; /* whatever was ordered, it did not happen */
 	if (own_job_on(a, n, &p))
 		p->lost_ms = 0;
 }
@@ -71,28 +72,49 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	j->killing = true;
 	if (re && re->active)
-		phx_share_leave(a, n);
+		phx_share_job_lost(a, n);
+}
+
+/* Why it ends: its node was lost; or somebody switched that, and then it runs again outside of an RE too. */
+static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
+{
+	if (!n->cut_by[0]) {
+		if (j->re[0] && !j->killing)
+			phx_job_blame(a, j, "phxd", "%s was lost", n->name);
+		return;
+	}
+	phx_job_blame(a, j, n->cut_by, "%s was %s", n->name,
+		      a->ev->kind == PHX_EV_node_remove ? "removed" : "switched off or started anew");
+	j->killing = true;
 }
 
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 {
 	struct phx_job_part *p;
 	struct phx_job *j = own_job_on(a, n, &p);
+	if (j)
+		blame_loss(a, j, n);
+	n->cut_by[0] = '\0';
 	if (!j)
 		return;
+	phx_job_why(j, "%s was lost while it ran", n->name);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);
 	phx_job_part_end(a, j, p, status);
 }
 
-void phx_jobs_leave(struct phx_apply *a, struct phx_node *n)
+void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 {
 	struct phx_job_part *p;
 	struct phx_job *j = job_on(a, n, &p);
 	if (!j)
 		return;
+	if (!j->killing && !j->cancel && !j->overdue)
+		phx_job_blame(a, j, a->ev->by, "%s left: %s", n->name, why);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);
+	else if (a->ev->jobs != PHX_JOBS_UNSAID)
+		j->killing = true;
 	else
 		j->broken = true;
 	if (!n->up && !j->engine_id[0])
@@ -136,6 +158,9 @@ void phx_lease_tick(struct phx_apply *a)
 			struct phx_node *n = phx_state_node(a->s, p->node);
 			phx_note_re(a, n, j->re, NULL, "%s is silent and the lease of job %llu has ended: it does not run there any more",
 				    p->node, (unsigned long long)j->id);
+			if (n)
+				blame_loss(a, j, n);
+			phx_job_why(j, "%s was lost while it ran", p->node);
 			if (n && j->re[0])
 				lose_in_ledger(a, j, n);
 			phx_job_part_end(a, j, p, 255);

@@ -17,7 +17,7 @@ static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 static int add_step_order(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step,
 			  struct phx_list *ret)
 {
-	const struct phx_role *role = phx_state_role(s, step->role);
+	const struct phx_role *role = phx_step_role(s, n, step);
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
@@ -33,7 +33,38 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n, c
 	return r;
 }
 
-static int add_job_order(const struct phx_job *j, struct phx_list *ret)
+/* Where programs of the job on one node find the others. */
+static void put_addresses(const struct phx_state *s, struct phx_job *j)
+{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+	{
+		const struct phx_node *n = phx_state_node(s, p->node);
+		if (n)
+			PHX_STR_SET(p->address, n->address[0] ? n->address : n->ip);
+	}
+}
+
+/* A member of an array finds its words with the first one. */
+static int take_words(const struct phx_state *s, struct phx_job *j)
+{
+	struct phx_job copy;
+	const struct phx_job *from = phx_job_words(s, j);
+	if (from->id == j->id)
+		return 0;
+	int r = phx_record_copy(&phx_job_record, &copy, from);
+	if (r < 0)
+		return r;
+	j->argv = copy.argv;
+	j->env = copy.env;
+	j->script = PHX_TAKE(copy.script);
+	j->stage_in = copy.stage_in;
+	j->stage_out = copy.stage_out;
+	copy.argv = copy.env = copy.stage_in = copy.stage_out = (struct phx_list){ 0 };
+	phx_record_fini(&phx_job_record, &copy);
+	return 0;
+}
+
+static int add_job_order(const struct phx_state *s, const struct phx_job *j, struct phx_list *ret)
 {
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
@@ -41,7 +72,11 @@ static int add_job_order(const struct phx_job *j, struct phx_list *ret)
 	PHX_STR_SET(o->kind, j->cancel || j->broken || j->killing || j->overdue ? "kill" : "job");
 	o->id = j->id;
 	o->run = j->kills;
-	return phx_record_copy(&phx_job_record, &o->job, j);
+	int r = phx_record_copy(&phx_job_record, &o->job, j);
+	r = r ? r : take_words(s, &o->job);
+	if (r == 0)
+		put_addresses(s, &o->job);
+	return r;
 }
 
 static int add_inspect_order(struct phx_list *ret)
@@ -99,7 +134,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
 	if (r == 0 && j && !j->engine_id[0])
-		r = add_job_order(j, ret_orders);
+		r = add_job_order(s, j, ret_orders);
 	return r ? r : add_stock_order(s, n, ret_orders);
 }
 

@@ -9,30 +9,42 @@
 
 /* ---- which setup policy holds ---- */
 
+/* Who says that it has to be erased. */
+struct why_erase {
+	char text[160];
+};
+
 /* The stricter of what both pools' agreements say, for a node that holds data. */
-static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to)
+static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to, struct why_erase *ret_why)
 {
 	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
-	if (phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN))
+	if (phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN)) {
 		setup = to->setup;
-	if (from && phx_setup_wipes(&from->setup, PHX_WHEN_RELEASE))
+		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on assign", to->name);
+	}
+	if (from && phx_setup_wipes(&from->setup, PHX_WHEN_RELEASE)) {
 		setup = from->setup;
+		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on release", from->name);
+	}
 	return setup;
 }
 
 /* What must be done to `n` on its way to `to_pool`. An order may ask for more than the agreement, and for
  * less only inside one owner. -EPERM otherwise. */
 static int effective_setup(struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to,
-			   struct phx_setup *ret)
+			   struct phx_setup *ret, struct why_erase *ret_why)
 {
 	const struct phx_pool *from = phx_state_pool(a->s, n->tenant_pool);
 	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
 	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
 	if (n->dirty && from != to)
-		setup = agreed_setup(from, to);
+		setup = agreed_setup(from, to, ret_why);
 	/* put off inside one owner, it is due when another one comes */
-	if (leaves && n->owes_wipe)
+	if (leaves && n->owes_wipe && setup.mode != PHX_SETUP_WIPE) {
 		setup.mode = PHX_SETUP_WIPE;
+		snprintf(ret_why->text, sizeof(ret_why->text), "it holds data of %.63s that is to be erased before others have it",
+			 n->tenant);
+	}
 	if (leaves && phx_noop_consented(a->s, n, to))
 		setup.mode = PHX_SETUP_NOOP;
 	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
@@ -41,9 +53,12 @@ static int effective_setup(struct phx_apply *a, const struct phx_node *n, const 
 				   "%s holds data of %s%s, and the agreement of pool %s or %s wants a wipe: noop is "
 				   "refused",
 				   n->name, n->tenant, others ? " and of others" : "", n->tenant_pool, to->name);
-	if (a->ev->has_setup)
+	if (a->ev->has_setup) {
 		setup = a->ev->setup;
+		snprintf(ret_why->text, sizeof(ret_why->text), "the order says so");
+	}
 	if (n->key_unread) {
+		snprintf(ret_why->text, sizeof(ret_why->text), "its key was destroyed while it was away");
 		setup.mode = PHX_SETUP_WIPE;
 		setup.method = PHX_WIPE_AUTO;
 	}
@@ -59,6 +74,7 @@ struct order {
 	struct phx_plan_request q;
 	struct phx_role from; /* borrows from the role of its name */
 	const char *request;
+	struct why_erase why;
 };
 
 static int check_may_plan(struct phx_apply *a, const struct phx_node *n)
@@ -66,7 +82,7 @@ static int check_may_plan(struct phx_apply *a, const struct phx_node *n)
 	if (n->state == PHX_NODE_QUARANTINED && a->ev->kind != PHX_EV_resume)
 		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): resume it first", n->name, n->reason);
 	if (n->state == PHX_NODE_NEW || n->state == PHX_NODE_COMMISSIONING)
-		return phx_err_set(a->err, -EBUSY, "%s is %s: %s", n->name,
+		return phx_err_set(a->err, n->accepted ? -EBUSY : -EPERM, "%s is %s: %s", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state),
 				   n->accepted ? "it has not registered yet" : "accept it first");
 	if (phx_node_step(n))
@@ -139,7 +155,7 @@ static int build_order(struct phx_apply *a, struct order *o)
 	o->q.power_cycle = a->ev->power_cycle;
 	o->q.encrypt = wants_encryption(a, pool, o);
 	o->q.agreed = !a->ev->has_setup && a->ev->kind != PHX_EV_wipe;
-	return effective_setup(a, o->n, pool, &o->q.setup);
+	return effective_setup(a, o->n, pool, &o->q.setup, &o->why);
 }
 
 static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret)
@@ -150,6 +166,7 @@ static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret
 	if (a->ev->kind == PHX_EV_wipe) {
 		o->q.setup.mode = PHX_SETUP_WIPE;
 		o->q.setup.method = a->ev->setup.method;
+		snprintf(o->why.text, sizeof(o->why.text), "the order says so");
 	}
 	if (a->ev->kind == PHX_EV_resume) {
 		/* what it runs is not asked politely: it is taken from reset where that is possible */
@@ -157,15 +174,10 @@ static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret
 		o->q.deploy_env_only = true;
 		o->q.power_cycle = phx_node_has_bmc(o->n);
 	}
-	return phx_plan_handover(&o->q, ret, a->err);
-}
-
-static bool plan_wipes(const struct phx_plan *p)
-{
-	PHX_LIST_EACH(struct phx_step, s, &p->steps)
-		if (s->kind == PHX_STEP_wipe)
-			return true;
-	return false;
+	r = phx_plan_handover(&o->q, ret, a->err);
+	if (r == 0)
+		phx_spare_plan(a, o->n, o->q.from, ret);
+	return r;
 }
 
 /* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
@@ -175,10 +187,16 @@ static bool under_way(const struct phx_apply *a)
 	if (!n || !phx_node_step(n) ||
 	    strcmp(n->plan.request, request_name((enum phx_event_kind)a->ev->kind)))
 		return false;
-	if (a->ev->has_setup && (a->ev->setup.mode == PHX_SETUP_WIPE) != plan_wipes(&n->plan))
+	if (a->ev->has_setup && (a->ev->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
 		return false;
 	return a->ev->kind != PHX_EV_assign ||
 	       (!strcmp(n->plan.to_role, a->ev->role) && (!a->ev->pool[0] || !strcmp(n->plan.to_pool, a->ev->pool)));
+}
+
+static int begin_order(struct phx_apply *a, const struct order *o, struct phx_plan *plan)
+{
+	phx_say_cause(a, o->n, o->request, o->why.text, plan);
+	return phx_handover_begin(a, o->n, plan, o->request);
 }
 
 static int start_order(struct phx_apply *a)
@@ -196,7 +214,12 @@ static int start_order(struct phx_apply *a)
 		phx_record_fini(&phx_plan_record, &plan);
 		return 0;
 	}
-	return phx_handover_begin(a, o.n, &plan, o.request);
+	r = phx_spare_node(a, o.n);
+	if (r < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return r;
+	}
+	return begin_order(a, &o, &plan);
 }
 
 /* A pin is part of the order that put the node where it is: it lasts until the next one by hand. */
@@ -233,13 +256,14 @@ int phx_apply_wipe(struct phx_apply *a)
 }
 
 int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
-			const char *pool, struct phx_err *err)
+			const char *pool, const char *cause, struct phx_err *err)
 {
 	struct phx_event ev = { .kind = (int)kind, .now_ms = a->s->now_ms };
 	struct phx_apply sub = { a->s, &ev, a->out, err, a->todo };
 	PHX_STR_SET(ev.node, n->name);
 	phx_str_copy(ev.role, sizeof(ev.role), role);
 	phx_str_copy(ev.pool, sizeof(ev.pool), pool);
+	phx_str_copy(ev.text, sizeof(ev.text), cause);
 	return start_order(&sub);
 }
 
@@ -254,7 +278,7 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 	struct phx_err why = { 0 };
 	phx_note(a, n, "%s: %s", n->name, reason);
 	const char *role = PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role;
-	if (phx_order_by_itself(a, PHX_EV_assign, n, role, "", &why) < 0)
+	if (phx_order_by_itself(a, PHX_EV_assign, n, role, "", reason, &why) < 0)
 		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
 }
 
@@ -268,9 +292,11 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 		phx_quarantine(a, n, "it came back without its installed system");
 		return;
 	}
+	if (phx_away_is_left(a->s, n)) /* for nobody: it is released at the end of this event */
+		return;
 	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
 		 n->role);
-	if (phx_order_by_itself(a, PHX_EV_assign, n, n->role, n->pool, &why) < 0)
+	if (phx_order_by_itself(a, PHX_EV_assign, n, n->role, n->pool, "its system in memory is gone with a reset", &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
@@ -280,23 +306,19 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 	if (!n->key_unread || n->state != PHX_NODE_READY || !n->up || phx_node_step(n))
 		return;
 	phx_note(a, n, "%s is there again: its disks are erased and read back", n->name);
-	if (phx_order_by_itself(a, PHX_EV_wipe, n, "", "", &why) < 0)
+	if (phx_order_by_itself(a, PHX_EV_wipe, n, "", "", "what was ordered while it was away", &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
 /* ---- out of service and back ---- */
 
-int phx_apply_drain(struct phx_apply *a)
+static int plan_drain(struct phx_apply *a, const struct phx_node *n, struct phx_plan *ret)
 {
-	struct phx_node *n;
-	int r = phx_need_node(a, &n);
-	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
-		return r;
-	r = check_may_plan(a, n);
-	if (r < 0)
-		return r;
 	const struct phx_role *role = n->role[0] ? phx_state_role(a->s, n->role) : NULL;
 	struct phx_plan plan = { 0 };
+	int r = check_may_plan(a, n);
+	if (r < 0)
+		return r;
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
 	if (role && n->up && n->state == PHX_NODE_ACTIVE) {
@@ -308,6 +330,42 @@ int phx_apply_drain(struct phx_apply *a)
 		phx_record_fini(&phx_plan_record, &plan);
 		return r;
 	}
+	phx_spare_plan(a, n, role, &plan);
+	*ret = plan;
+	return 0;
+}
+
+/* The drain that is under way is given another time for its job: sooner, later, or for as long as it takes. */
+static int drain_anew(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_plan *p = &n->plan;
+	struct phx_step *step = phx_node_step(n);
+	if (!p->waits || a->ev->jobs == PHX_JOBS_UNSAID ||
+	    (p->has_grace == a->ev->has_grace && (!p->has_grace || p->grace_ms == a->ev->grace_ms)))
+		return 0;
+	PHX_STR_SET(p->by, a->ev->by);
+	p->has_grace = a->ev->has_grace;
+	p->grace_ms = p->has_grace ? a->ev->grace_ms : 0;
+	p->kill_at_ms = 0;
+	a->out->changed = true;
+	if (step->kind == PHX_STEP_drain)
+		phx_handover_advance(a, n);
+	return 0;
+}
+
+int phx_apply_drain(struct phx_apply *a)
+{
+	struct phx_node *n;
+	struct phx_plan plan;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
+		return r;
+	r = phx_spare_node(a, n);
+	if (r == 0 && phx_node_step(n) && !strcmp(n->plan.request, "drain") && n->plan.waits)
+		return drain_anew(a, n);
+	r = r ? r : plan_drain(a, n, &plan);
+	if (r < 0)
+		return r;
 	r = phx_handover_begin(a, n, &plan, "drain");
 	PHX_STR_SET(n->reason, a->ev->text[0] ? a->ev->text : "drained by hand");
 	return r;
@@ -351,7 +409,7 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 	if (r < 0)
 		return r;
 	n->awaited = false;
-	return phx_handover_begin(a, n, &plan, "resume");
+	return begin_order(a, &o, &plan);
 }
 
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
@@ -388,10 +446,20 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 	return phx_handover_begin(a, n, &plan, "resume");
 }
 
+/* Its RE is no more: there is no service to go back to. Where it is heard it is on its way already. */
+static int resume_detached(struct phx_apply *a, const struct phx_node *n)
+{
+	return phx_err_set(a->err, -EHOSTUNREACH, "%s is %s, and its RE is no more: it is erased and released as soon as it is heard",
+			   n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
+}
+
 int phx_apply_resume(struct phx_apply *a)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
+	if (r < 0)
+		return r;
+	r = phx_spare_node(a, n);
 	if (r < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
@@ -401,25 +469,67 @@ int phx_apply_resume(struct phx_apply *a)
 	r = check_may_plan(a, n); /* on its way out of maintenance already */
 	if (r < 0)
 		return r;
+	if (!n->pool[0])
+		return resume_detached(a, n);
+	bool left = phx_away_is_left(a->s, n); /* it is released, at the end of this event or when it is heard */
+	const struct phx_re *full = n->up && !left ? phx_share_full(a->s, n) : NULL;
+	if (full) {
+		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is released, and erased as agreed",
+			 full->name, n->name);
+		phx_note(a, n, "%s", a->out->text);
+	}
 	a->out->changed = true;
-	if (n->role[0] && n->up && n->env == PHX_ENV_OS && !n->healthy)
+	if (n->role[0] && n->up && n->env == PHX_ENV_OS && !n->healthy && !left)
 		return serve_again(a, n);
 	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
 	n->reason[0] = '\0';
 	if (n->up)
 		phx_restore_system(a, n);
+	else {
+		snprintf(a->out->text, sizeof(a->out->text), "%s is out of maintenance, and it is %s: it %s when it is heard",
+			 n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent",
+			 left ? "is released" : n->role[0] ? "serves" : "is free");
+		phx_note(a, n, "%s", a->out->text);
+	}
 	phx_read_back(a, n);
 	return 0;
+}
+
+/* It stays where it is, and people say more of it. */
+static void say_another_reason(struct phx_apply *a, struct phx_node *n)
+{
+	char before[sizeof(n->reason)];
+	if (!a->ev->text[0] || !strcmp(n->reason, a->ev->text))
+		return;
+	PHX_STR_SET(before, n->reason);
+	PHX_STR_SET(n->reason, a->ev->text);
+	a->out->changed = true;
+	phx_note(a, n, "%s stays quarantined: %.150s (before: %.150s)", n->name, n->reason, before);
 }
 
 int phx_apply_quarantine(struct phx_apply *a)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	if (r < 0 || n->state == PHX_NODE_QUARANTINED)
-		return r;
-	phx_quarantine(a, n, a->ev->text[0] ? a->ev->text : "by hand");
-	return 0;
+	if (r == 0 && n->state == PHX_NODE_QUARANTINED)
+		say_another_reason(a, n);
+	else if (r == 0 && (r = phx_spare_node(a, n)) == 0)
+		phx_quarantine(a, n, a->ev->text[0] ? a->ev->text : "by hand");
+	return r;
+}
+
+/* What runs there is gone as soon as the power is: it runs again then, and knows why. */
+static void cut(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_job *j = phx_core_ends(a->s, a->ev);
+	n->cut_by[0] = '\0';
+	if (a->ev->jobs == PHX_JOBS_UNSAID || !strcmp(a->ev->text, "on"))
+		return;
+	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
+	if (j)
+		phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
+			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again", j->kills + 1, n->name,
+			    a->ev->text, n->cut_by);
 }
 
 int phx_apply_power(struct phx_apply *a)
@@ -441,6 +551,9 @@ int phx_apply_power(struct phx_apply *a)
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
 	if (!query && phx_node_step(n) && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
+	r = phx_spare_node(a, n);
+	if (r < 0)
+		return r;
 	if (strcmp(op, "status"))
 		n->off_wanted = false; /* whoever orders it knows better */
 	if (strcmp(op, "status") && strcmp(op, "off"))
@@ -449,6 +562,8 @@ int phx_apply_power(struct phx_apply *a)
 	if (!act)
 		return -ENOMEM;
 	PHX_STR_SET(act->text, op);
+	if (strcmp(op, "status"))
+		cut(a, n);
 	a->out->changed = true;
 	return 0;
 }
@@ -459,5 +574,11 @@ int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct 
 	struct order o = { 0 };
 	/* plan_order() only reads: the cast lets one code path serve the daemon and --dry-run */
 	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err, NULL };
-	return plan_order(&a, &o, ret);
+	if (ev->kind != PHX_EV_drain)
+		return plan_order(&a, &o, ret);
+	int r = phx_need_node(&a, &o.n);
+	if (r < 0)
+		return r;
+	*ret = (struct phx_plan){ 0 };
+	return o.n->state == PHX_NODE_MAINTENANCE ? 0 : plan_drain(&a, o.n, ret);
 }

@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A node that is in the RE's pool or on its way to it. */
-static const struct phx_node *node_of(const struct phx_state *s, const char *pool)
-{
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (phx_node_is_of(n, pool))
-			return n;
-	return NULL;
-}
-
 static const struct phx_re *partner_of(const struct phx_state *s, const struct phx_re *re)
 {
 	int partner = phx_ledger_partner(s->ledger, (int)re->number);
@@ -50,6 +41,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	re->active = true;
 	re->number = (uint32_t)number;
 	re->leaving = false;
+	phx_away_activated(a, re);
 	phx_engine_begin(re);
 	tell_pair(a, re);
 	return 0;
@@ -76,6 +68,7 @@ static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 		if (strcmp(j->re, re->name) || j->engine_id[0] || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
 			continue;
 		j->cancel = true;
+		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);
 		if (j->state != PHX_JOB_QUEUED)
 			continue;
 		phx_job_become(a, j, PHX_JOB_CANCELLED);
@@ -85,10 +78,12 @@ static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 
 static int deactivate(struct phx_apply *a, struct phx_re *re)
 {
-	int r = phx_ledger_deactivate(a->s->ledger, (int)re->number, a->s->now_ms, a->todo);
+	int r = a->ev->kind == PHX_EV_re_deactivate ? phx_spare_re(a, re) : 0;
+	r = r ? r : phx_ledger_deactivate(a->s->ledger, (int)re->number, a->s->now_ms, a->todo);
 	if (r < 0)
 		return r;
 	end_jobs(a, re);
+	phx_away_deactivated(a, re);
 	re->leaving = false;
 	return 0;
 }
@@ -111,15 +106,46 @@ static void forget_pool(struct phx_apply *a, const char *name)
 				(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 }
 
+/* Given up, and nobody can reach it: it is released when it comes, whatever has become of the RE. */
+static bool is_gone(const struct phx_node *n, const char *pool)
+{
+	return n->gave_up[0] && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) && !strcmp(n->pool, pool);
+}
+
+/* The first node that is in the way of the RE's end; NULL. */
+static const struct phx_node *in_the_way(const struct phx_state *s, const char *pool)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (phx_node_is_of(n, pool) && !is_gone(n, pool))
+			return n;
+	return NULL;
+}
+
+static int refuse_destroy(struct phx_apply *a, const struct phx_re *re, const struct phx_node *n)
+{
+	const struct phx_step *step = n ? phx_node_step(n) : NULL;
+	char what[160] = "";
+	if (step)
+		snprintf(what, sizeof(what), ": %.60s, at step %s (%u of %u)", n->name,
+			 phx_enum_name(&phx_step_kind_names, step->kind), n->plan.cursor + 1, n->plan.steps.n);
+	else if (n)
+		snprintf(what, sizeof(what), ": %.60s, which is %s: phx node release %.60s", n->name,
+			 n->pinned ? "pinned" : phx_enum_name(&phx_node_state_names, n->state), n->name);
+	/* what only a person can end is no "try again" */
+	return phx_err_set(a->err, n && !step ? -EINVAL : -EBUSY, "RE '%s' still gives back its nodes%s", re->name, what);
+}
+
 static int destroy(struct phx_apply *a, struct phx_re *re)
 {
-	const struct phx_node *n = node_of(a->s, re->name);
+	const struct phx_node *n = in_the_way(a->s, re->name);
 	if (re->active || n)
-		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes%s%s%s", re->name, n ? ": " : "",
-				   n ? n->name : "", n && n->pinned ? ", which is pinned: release it" : "");
+		return refuse_destroy(a, re, n);
 	if (re->attached)
 		return phx_err_set(a->err, -EBUSY, "RE '%s' still tells %s to take jobs again", re->name,
 				   phx_enum_name(&phx_re_engine_names, re->agreement.engine));
+	PHX_LIST_EACH(struct phx_node, gone, &a->s->nodes)
+		if (is_gone(gone, re->name))
+			phx_away_detach(a, gone);
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);
@@ -217,7 +243,7 @@ static bool holds_nothing(const struct phx_state *s, const struct phx_re *re)
 {
 	struct phx_ledger_counts c;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	return !c.idle && !c.busy && !c.coming;
+	return !c.idle && !c.busy && !c.coming && !c.away;
 }
 
 static bool has_jobs(const struct phx_state *s, const struct phx_re *re)

@@ -168,6 +168,8 @@ int phx_apply_power_result(struct phx_apply *a)
 	if (ev->power == PHX_POWER_KNOWN_OFF)
 		seen_off(a, n);
 	a->out->changed = true;
+	if (!ev->step_id && ev->result < 0)
+		n->cut_by[0] = '\0'; /* nothing came of it */
 	if (ev->step_id) {
 		/* of a step of the past only what was seen counts */
 		if (!is_current(ev, n, step) || step->status != PHX_STEP_ISSUED)

@@ -5,7 +5,7 @@
  *   outside ──ready, in the free pool──▶ free ──MOVE──▶ coming ──serves──▶ held
  *      ▲                                  ▲               │                  │ MOVE
  *      │                                  └──released─────┤ ◀────────────────┘
- *      └──silent, pinned, broken, given by hand (lost)────┘
+ *      └──given up, pinned, broken, given by hand (lost)──┘      held ◀──▶ away (away.c)
  *
  * What a node is now is read from the node itself (its state, pool, plan), so
  * that a hand-over that is retried, quarantined or cut by a restart needs no
@@ -45,7 +45,8 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 
 bool phx_share_is_free(const struct phx_node *n)
 {
-	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !strcmp(n->pool, PHX_POOL_FREE);
+	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !n->unfit &&
+	       !strcmp(n->pool, PHX_POOL_FREE);
 }
 
 static void set_outside(struct phx_apply *a, struct phx_node *n)
@@ -54,23 +55,38 @@ static void set_outside(struct phx_apply *a, struct phx_node *n)
 	n->share = PHX_SHARE_OUTSIDE;
 	n->share_re[0] = n->share_from[0] = '\0';
 	n->share_job = 0;
+	n->away_since_ms = n->away_until_ms = 0;
 }
 
-static void lose(struct phx_apply *a, struct phx_node *n)
+void phx_share_lose(struct phx_apply *a, struct phx_node *n)
 {
-	int re = number_of(a->s, n->share_re);
+	int number = number_of(a->s, n->share_re);
+	const struct phx_re *re = n->share == PHX_SHARE_COMING ? NULL : re_by_number(a->s, number);
+	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING :
+				      n->share == PHX_SHARE_AWAY   ? PHX_LEDGER_AWAY :
+								     PHX_LEDGER_THERE;
 	if (n->share_job)
-		phx_ledger_lost_busy(a->s->ledger, re, n->share_job, 1, a->s->now_ms, a->todo);
+		phx_ledger_lost_busy(a->s->ledger, number, n->share_job, 1, a->s->now_ms, a->todo);
 	else
-		phx_ledger_lost(a->s->ledger, re, 1, n->share == PHX_SHARE_COMING, a->s->now_ms, a->todo);
+		phx_ledger_lost(a->s->ledger, number, 1, place, a->s->now_ms, a->todo);
 	set_outside(a, n);
 	a->out->changed = true;
+	if (re && re->state == PHX_RE_STATE_DEACTIVATED && !phx_node_step(n))
+		phx_away_give_up(a, n, re);
 }
 
 void phx_share_leave(struct phx_apply *a, struct phx_node *n)
 {
 	if (n->share != PHX_SHARE_OUTSIDE)
-		lose(a, n);
+		phx_share_lose(a, n);
+}
+
+void phx_share_job_lost(struct phx_apply *a, struct phx_node *n)
+{
+	if (n->share == PHX_SHARE_HELD && phx_away_may(a->s, n))
+		phx_away_begin(a, n);
+	else if (n->share != PHX_SHARE_AWAY)
+		phx_share_leave(a, n);
 }
 
 void phx_share_job_over(struct phx_apply *a, const struct phx_job *j)
@@ -90,7 +106,7 @@ static void arrive(struct phx_apply *a, struct phx_node *n)
 	phx_ledger_arrived(a->s->ledger, number_of(a->s, n->share_from), number_of(a->s, n->share_re), 1, a->s->now_ms,
 			   a->todo);
 	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
-	n->share_from[0] = '\0';
+	n->share_from[0] = n->gave_up[0] = '\0';
 	phx_touch(a->s, n);
 	a->out->changed = true;
 }
@@ -100,13 +116,31 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 	const char *to = n->share_re[0] ? n->share_re : PHX_POOL_FREE;
 	if (phx_node_step(n)) {
 		if (strcmp(n->plan.to_pool, to))
-			lose(a, n); /* somebody gave it another way */
+			phx_share_lose(a, n); /* somebody gave it another way */
 		return;
 	}
 	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_share_is_free(n))
 		arrive(a, n);
 	else
-		lose(a, n);
+		phx_share_lose(a, n);
+}
+
+static bool serves_where_held(const struct phx_state *s, const struct phx_node *n)
+{
+	/* in the deploy initramfs it is on its way only; REs that count on nobody who is away never asked */
+	bool there = n->env == PHX_ENV_OS || !phx_away_may(s, n);
+	return !phx_node_step(n) && there && serves_re(s, n) && !strcmp(n->pool, n->share_re);
+}
+
+static void look_at_held(struct phx_apply *a, struct phx_node *n)
+{
+	/* with a job on it, it stays as long as the job does: lease.c tells when it broke */
+	if (n->share_job || serves_where_held(a->s, n))
+		return;
+	if (phx_away_may(a->s, n))
+		phx_away_begin(a, n);
+	else
+		phx_share_lose(a, n);
 }
 
 static void look_at(struct phx_apply *a, struct phx_node *n)
@@ -122,15 +156,16 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 		return;
 	case PHX_SHARE_FREE:
 		if (phx_node_step(n) || (!phx_share_is_free(n) && !serves_re(a->s, n)))
-			lose(a, n);
+			phx_share_lose(a, n);
 		return;
 	case PHX_SHARE_HELD:
-		/* with a job on it, it stays as long as the job does: lease.c tells when it broke */
-		if (!n->share_job && (phx_node_step(n) || !serves_re(a->s, n) || strcmp(n->pool, n->share_re)))
-			lose(a, n);
+		look_at_held(a, n);
 		return;
 	case PHX_SHARE_COMING:
 		look_at_coming(a, n);
+		return;
+	case PHX_SHARE_AWAY:
+		phx_away_look(a, n);
 		return;
 	}
 }
@@ -144,41 +179,96 @@ static int rank(const struct phx_node *n, const char *to_pool)
 	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
+/* Could it be handed over to `to`? What it says of itself, its BMC and the role decide that. */
+static bool fits(const struct phx_state *s, const struct phx_node *n, const struct phx_re *to)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign };
+	struct phx_plan plan;
+	if (!to)
+		return true;
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.role, to->agreement.role);
+	PHX_STR_SET(ev.pool, to->name);
+	if (phx_core_plan(s, &ev, &plan, NULL) < 0)
+		return false;
+	phx_record_fini(&phx_plan_record, &plan);
+	return true;
+}
+
 /* The first of those that may go, from `n` on. */
 static struct phx_node *next_to_go(struct phx_state *s, const struct phx_re *from, uint32_t at)
 {
 	return from ? phx_index_next_idle(s, from->name, at) : phx_index_next(s, PHX_SET_FREE, at);
 }
 
-/* Those in an odd pool are ranked one by one, they are few; of the others the first without a mark is the best, and
- * where none is, the first. */
-static struct phx_node *choose(struct phx_state *s, const struct phx_re *from, const char *to_pool)
+struct choice {
+	const struct phx_re *from, *to;
+	struct phx_node *best;
+	int rank;
+};
+
+static void consider(struct phx_state *s, struct choice *c, struct phx_node *n)
 {
-	struct phx_node *best = NULL, *n;
+	int r = rank(n, c->to ? c->to->name : PHX_POOL_FREE);
+	if (c->best && (r > c->rank || (r == c->rank && n >= c->best)))
+		return;
+	if (!fits(s, n, c->to))
+		return;
+	c->best = n;
+	c->rank = r;
+}
+
+/* Those in an odd pool are ranked one by one, they are few; of the others the first without a mark is the best, and
+ * where none is, the first. One that cannot serve is chosen only where there is no other: it is passed over then. */
+static struct phx_node *choose(struct phx_state *s, const struct phx_re *from, const struct phx_re *to)
+{
+	struct choice c = { .from = from, .to = to };
+	struct phx_node *n, *any = NULL;
 	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at)); at = phx_index_place(s, n) + 1) {
 		bool there = from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, from->name) :
 				    n->share == PHX_SHARE_FREE;
-		if (there && (!best || rank(n, to_pool) < rank(best, to_pool)))
-			best = n;
+		any = there ? n : any;
+		if (there)
+			consider(s, &c, n);
 	}
 	for (uint32_t at = 0; (n = next_to_go(s, from, at)); at = phx_index_place(s, n) + 1) {
-		int d = best ? rank(n, to_pool) - rank(best, to_pool) : -1;
-		if (d < 0 || (d == 0 && n < best))
-			best = n;
-		if (!phx_index_has(s, PHX_SET_MARKED, n) && !phx_index_has(s, PHX_SET_ODD, n))
+		any = any ? any : n;
+		consider(s, &c, n);
+		bool plain = !phx_index_has(s, PHX_SET_MARKED, n) && !phx_index_has(s, PHX_SET_ODD, n);
+		if (plain && c.best && c.rank <= rank(n, to ? to->name : PHX_POOL_FREE))
 			break;
 	}
-	return best;
+	return c.best ? c.best : any;
 }
 
-/* It cannot be handed over at all: whoever looks after it must see to it. */
+/* It cannot be handed over. A free one stays free, and waits for news of it; for another whoever looks after it must see
+ * to it. */
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
-	n->state = PHX_NODE_MAINTENANCE;
+	bool waits = n->state == PHX_NODE_READY;
+	if (!n->pool[0]) { /* in maintenance it is already, for an RE that is no more: it would be tried at every event */
+		phx_quarantine(a, n, why);
+		phx_share_leave(a, n);
+		return;
+	}
+	n->unfit = waits;
+	if (!waits)
+		n->state = PHX_NODE_MAINTENANCE;
 	phx_touch(a->s, n);
 	snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
-	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
-	lose(a, n);
+	phx_note(a, n, "%s %s: %s", n->name, waits ? "is passed over" : "is in maintenance", n->reason);
+	phx_share_leave(a, n);
+}
+
+void phx_share_fit_again(struct phx_apply *a, struct phx_node *n)
+{
+	if (!n->unfit)
+		return;
+	n->unfit = false;
+	if (n->state == PHX_NODE_READY) /* it is about that; a quarantine has one of its own */
+		n->reason[0] = '\0';
+	a->out->changed = true;
+	phx_touch(a->s, n);
 }
 
 static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from, const struct phx_re *to,
@@ -192,14 +282,15 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
 	a->out->changed = true;
 	if (n->pinned) { /* it stays, and whoever was to have it has to look for another one */
-		lose(a, n);
+		phx_share_lose(a, n);
 		return;
 	}
 	phx_note_re(a, n, to ? to->name : from ? from->name : "", to && from ? from->name : NULL,
 		    "%s goes from %s to %s: %s", n->name, from ? from->name : PHX_POOL_FREE, pool,
 		    phx_policy_reason_text(reason));
-	int r = to ? phx_order_by_itself(a, PHX_EV_assign, n, to->agreement.role, pool, &why) :
-		     phx_order_by_itself(a, PHX_EV_release, n, "", "", &why);
+	const char *cause = phx_policy_reason_text(reason);
+	int r = to ? phx_order_by_itself(a, PHX_EV_assign, n, to->agreement.role, pool, cause, &why) :
+		     phx_order_by_itself(a, PHX_EV_release, n, "", "", cause, &why);
 	if (r < 0)
 		give_up(a, n, pool, why.text);
 }
@@ -208,7 +299,7 @@ static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 {
 	const struct phx_re *from = re_by_number(a->s, act->re), *to = re_by_number(a->s, act->to);
 	for (uint32_t i = 0; i < act->nodes; i++) {
-		struct phx_node *n = choose(a->s, from, to ? to->name : PHX_POOL_FREE);
+		struct phx_node *n = choose(a->s, from, to);
 		if (!n)
 			return;
 		send(a, n, from, to, (enum phx_policy_reason)act->reason);
@@ -230,6 +321,9 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s", phx_job_title(j).text, j->re,
 				    j->no_requeue ? "" : " and queued again",
 				    phx_policy_reason_text((enum phx_policy_reason)act->reason));
+		if (!j->cancel && !j->overdue)
+			phx_job_blame(a, j, "phxd", "RE %s: %s", j->re,
+				      phx_policy_reason_text((enum phx_policy_reason)act->reason));
 		phx_job_kill(a, j);
 		return;
 	case PHX_LEDGER_MOVE:
@@ -264,9 +358,40 @@ static void release_strays(struct phx_apply *a)
 	struct phx_node *n;
 	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_STRAY, at)); at = phx_index_place(a->s, n) + 1) {
 		struct phx_err why = { 0 };
-		if (phx_order_by_itself(a, PHX_EV_release, n, "", "", &why) < 0)
+		char cause[200];
+		snprintf(cause, sizeof(cause), "%.190s", n->gave_up[0] ? n->gave_up : "no RE wants it where it serves");
+		if (phx_order_by_itself(a, PHX_EV_release, n, "", "", cause, &why) < 0)
 			give_up(a, n, PHX_POOL_FREE, why.text);
 	}
+}
+
+/* What the ledger would do with one more free node, tried on a copy. */
+static bool would_take(const struct phx_state *s, int number)
+{
+	struct phx_ledger_image image = { 0 };
+	struct phx_ledger *l = NULL;
+	struct phx_list todo = { 0 };
+	bool takes = false;
+	int r = phx_ledger_save(s->ledger, &image);
+	r = r ? r : phx_ledger_restore(&image, &l);
+	r = r ? r : phx_ledger_found(l, 1, s->now_ms, &todo);
+	if (r == 0)
+		r = phx_ledger_pass(l, s->now_ms, &todo);
+	PHX_LIST_EACH(struct phx_ledger_action, act, &todo)
+		takes = takes || (act->kind == PHX_LEDGER_MOVE && act->to == number);
+	phx_list_fini(&todo);
+	phx_ledger_free(l);
+	phx_record_fini(&phx_ledger_image_record, &image);
+	return takes || r < 0;
+}
+
+const struct phx_re *phx_share_full(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_re *re = phx_state_re(s, n->pool);
+	if (!s->ledger || !re || !re->active || n->share != PHX_SHARE_OUTSIDE || n->pinned ||
+	    strcmp(n->role, re->agreement.role))
+		return NULL;
+	return would_take(s, (int)re->number) ? NULL : re;
 }
 
 static void agree(struct phx_apply *a)
@@ -299,17 +424,19 @@ void phx_share_settle(struct phx_apply *a)
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
 {
 	struct phx_ledger_counts c;
-	uint32_t held = 0, coming = 0;
+	uint32_t held = 0, coming = 0, away = 0;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 	{
 		bool its = !strcmp(n->share_re, re->name);
 		held += n->share == PHX_SHARE_HELD && its;
 		coming += n->share == PHX_SHARE_COMING && its;
+		away += n->share == PHX_SHARE_AWAY && its;
 	}
-	if (held != c.idle + c.busy || coming != c.coming)
-		return phx_err_set(err, -EPROTO, "RE %s holds %u nodes and %u are coming, the ledger says %u and %u",
-				   re->name, held, coming, c.idle + c.busy, c.coming);
+	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
+		return phx_err_set(err, -EPROTO,
+				   "RE %s holds %u nodes, %u are coming and %u away, the ledger says %u, %u and %u",
+				   re->name, held, coming, away, c.idle + c.busy, c.coming, c.away);
 	return 0;
 }
 

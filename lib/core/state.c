@@ -20,11 +20,14 @@ static const struct phx_field settings_fields[] = {
 	PHX_BOOL(struct phx_settings, power_off_quarantined),
 	PHX_STR(struct phx_settings, image_deploy),
 	PHX_U32(struct phx_settings, job_lease_ms),
+	PHX_U32(struct phx_settings, job_output_max_mb),
 	PHX_U32(struct phx_settings, balance_rest_ms),
+	PHX_U32(struct phx_settings, jobs_per_user),
+	PHX_U32(struct phx_settings, job_mb_per_user),
 };
 const struct phx_record phx_settings_record = PHX_RECORD("settings", struct phx_settings, settings_fields);
 
-static const char *const job_states[] = { "queued", "running", "done", "failed", "cancelled" };
+static const char *const job_states[] = { "queued", "running", "done", "failed", "cancelled", "timeout" };
 const struct phx_enum phx_job_state_names = { "job state", job_states, PHX_ARRAY_SIZE(job_states) };
 
 static const struct phx_field job_part_fields[] = {
@@ -34,6 +37,8 @@ static const struct phx_field job_part_fields[] = {
 	PHX_U64(struct phx_job_part, cpu_ms),
 	PHX_U64(struct phx_job_part, memory_peak_bytes),
 	PHX_I64(struct phx_job_part, lost_ms),
+	PHX_STR(struct phx_job_part, address),
+	PHX_U64(struct phx_job_part, output_cut_bytes),
 };
 const struct phx_record phx_job_part_record = PHX_RECORD("part", struct phx_job_part, job_part_fields);
 
@@ -44,11 +49,16 @@ static const struct phx_field job_fields[] = {
 	PHX_STR(J, re),		  PHX_I64(J, estimate_ms),
 	PHX_BOOL(J, held),	  PHX_BOOL(J, overdue),
 	PHX_BOOL(J, no_requeue),  PHX_U32(J, kills),	  PHX_BOOL(J, killing),
-	PHX_U32(J, lease_ms),	  PHX_U32(J, grace_ms),
+	PHX_U32(J, lease_ms),	  PHX_U32(J, output_max_mb),	  PHX_U32(J, grace_ms),
 	PHX_U32(J, checkpoint_signal), PHX_U32(J, checkpoint_ms),
+	PHX_STR(J, killed_by),	  PHX_STR(J, killed_why), PHX_I64(J, killed_ms),
 	PHX_BOOL(J, cancel),	  PHX_BOOL(J, broken),	  PHX_I64(J, submitted_ms),		    PHX_I64(J, started_ms),
-	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_word_record),
+	PHX_I64(J, ended_ms),	  PHX_I64(J, status),			    PHX_LIST(J, argv, &phx_text_record),
+	PHX_LIST(J, env, &phx_text_record), PHX_TEXT(J, script),
 	PHX_STR(J, chdir), PHX_LIST(J, stage_in, &phx_word_record), PHX_LIST(J, stage_out, &phx_word_record),
+	PHX_BOOL(J, timed_out), PHX_TEXT(J, why),
+	PHX_U64(J, array), PHX_U32(J, array_index), PHX_BOOL(J, throttled),
+	PHX_U32(J, array_n), PHX_U32(J, array_open), PHX_U32(J, array_next),
 	PHX_LIST(J, parts, &phx_job_part_record), PHX_STR(J, engine_id), PHX_BOOL(J, ending),
 	PHX_BOOL(J, hurry),	  PHX_I64(J, begin_ms),
 #undef J
@@ -122,18 +132,21 @@ static const struct phx_live ledger_live = { &phx_ledger_image_record, ledger_sa
 static const struct phx_field state_fields[] = {
 	PHX_U64(struct phx_state, seq),
 	PHX_I64(struct phx_state, now_ms),
+	PHX_U64(struct phx_state, incarnation),
 	PHX_U64(struct phx_state, last_step_id),
 	PHX_U64(struct phx_state, last_job_id),
 	PHX_U32(struct phx_state, last_node_number),
 	PHX_REC(struct phx_state, settings, &phx_settings_record),
 	PHX_LIST(struct phx_state, pools, &phx_pool_record),
 	PHX_LIST(struct phx_state, roles, &phx_role_record),
+	PHX_LIST(struct phx_state, formers, &phx_role_record),
 	PHX_LIST(struct phx_state, rules, &phx_rule_record),
 	PHX_LIST(struct phx_state, nodes, &phx_node_record),
 	PHX_LIST(struct phx_state, jobs, &phx_job_record),
 	PHX_LIST(struct phx_state, doomed_keys, &phx_doomed_key_record),
 	PHX_LIST(struct phx_state, res, &phx_re_record),
 	PHX_LIST(struct phx_state, revoked, &phx_revoked_record),
+	PHX_I64(struct phx_state, refused_ms),
 	PHX_STR(struct phx_state, director),
 	PHX_LIVE(struct phx_state, ledger, &ledger_live),
 };

@@ -26,7 +26,9 @@ struct phx_settings {
 	uint32_t repairs_max;	   /* per plan */
 	bool power_off_quarantined;
 	char image_deploy[PHX_NAME_MAX];
+	uint32_t job_output_max_mb; /* what is kept of a job's output on a node; 0 = what the agent keeps by itself */
 	uint32_t job_lease_ms; /* an agent that hears nothing of the head for so long ends its jobs; 0 = 60 s */
+	uint32_t jobs_per_user, job_mb_per_user; /* open jobs of one user, and their words in MiB; 0 = no limit */
 	uint32_t balance_rest_ms; /* a quiet web node is taken out of the balancers after so long; 0 = at once */
 };
 extern const struct phx_record phx_settings_record;
@@ -67,7 +69,7 @@ struct phx_engine_node {
 };
 extern const struct phx_record phx_engine_node_record;
 
-enum phx_job_state { PHX_JOB_QUEUED, PHX_JOB_RUNNING, PHX_JOB_DONE, PHX_JOB_FAILED, PHX_JOB_CANCELLED };
+enum phx_job_state { PHX_JOB_QUEUED, PHX_JOB_RUNNING, PHX_JOB_DONE, PHX_JOB_FAILED, PHX_JOB_CANCELLED, PHX_JOB_TIMEOUT };
 extern const struct phx_enum phx_job_state_names;
 
 /** One node's part of a job. */
@@ -77,6 +79,8 @@ struct phx_job_part {
 	int64_t status; /* exit status; 128 + signal */
 	uint64_t cpu_ms;	    /* used by all its processes; told with its end */
 	uint64_t memory_peak_bytes; /* of its control group, or of its largest process where there is none */
+	uint64_t output_cut_bytes; /* what it wrote beyond what is kept; told with its end */
+	char address[64]; /* of its node; in orders for agents alone */
 	int64_t lost_ms; /* its node is not heard: from then on it surely does not run any more; 0 = it is heard */
 };
 extern const struct phx_record phx_job_part_record;
@@ -93,20 +97,33 @@ struct phx_job {
 	bool overdue;		 /* ran for longer than it may: ends for good */
 	bool no_requeue;	 /* a kill is its end */
 	uint32_t kills;		 /* how often it was killed and queued again; the number of its run */
+	uint32_t output_max_mb;	 /* the same of what it writes */
 	uint32_t lease_ms;	 /* of this run: the setting when it was started */
 	uint32_t grace_ms;	 /* from SIGTERM to SIGKILL */
 	uint32_t checkpoint_signal; /* sent first when it is to run again; 0 = none */
 	uint32_t checkpoint_ms;	 /* from there to SIGTERM */
-	bool killing;		 /* its RE must return nodes, or one broke: it ends to run again */
+	bool killing;		 /* its RE must return nodes, one broke, or one was ordered away: it ends to run again */
+	char killed_by[PHX_NAME_MAX]; /* who ended its present or last run before its time; "" = nobody */
+	char killed_why[200];
+	int64_t killed_ms;
 	bool cancel; /* asked for */
+	bool timed_out; /* its time limit ended it, and not it itself */
 	bool broken; /* a part failed: the others are told to end */
 	int64_t submitted_ms, started_ms, ended_ms;
 	int64_t status;		 /* the worst part's */
-	struct phx_list argv;	 /* struct phx_word */
+	char *why;		 /* of its last run: what ended it, NULL for a good end or what a status says alone */
+	struct phx_list argv;	 /* struct phx_text */
+	struct phx_list env;	 /* struct phx_text, "NAME=value": beside and before what every job finds */
+	char *script;		 /* NULL, or a program text that runs in place of argv[0] */
 	char chdir[256];	 /* where it starts on its nodes; "" = in a directory of its own */
 	struct phx_list stage_in;  /* struct phx_word: files of the RE's data directory that each of its nodes gets */
 	struct phx_list stage_out; /* struct phx_word: files that come back from its first node */
 	struct phx_list parts;	 /* struct phx_job_part */
+	/* a member of an array; its members have numbers in a row, and their words are in the first one alone */
+	uint64_t array;		 /* the number of the first; 0 = of none */
+	uint32_t array_index;
+	bool throttled;		 /* waits until another member has ended */
+	uint32_t array_n, array_open, array_next; /* of the first: members, those that have not ended, who is let go next */
 	char engine_id[32];	 /* of an engine that is not ours, which starts and ends it: its name there; "" = ours */
 	bool ending;		 /* there: it ends, its parts are where it still is */
 	bool hurry;		 /* there: queued again because of us, so that it need not wait for its time */
@@ -134,18 +151,21 @@ struct phx_index; /* core/index.h */
 struct phx_state {
 	uint64_t seq;	   /* of the last applied event */
 	int64_t now_ms;	   /* of the last applied event: never goes back */
+	uint64_t incarnation; /* of the head that last changed something; 0 = of the time before they were drawn */
 	uint64_t last_step_id;
 	uint64_t last_job_id;
 	uint32_t last_node_number;
 	struct phx_settings settings;
 	struct phx_list pools; /* struct phx_pool; "free" is always there */
 	struct phx_list roles; /* struct phx_role */
+	struct phx_list formers; /* struct phx_role: replaced, and still run by nodes */
 	struct phx_list rules; /* struct phx_rule */
 	struct phx_list nodes; /* struct phx_node, by number */
 	struct phx_list jobs;  /* struct phx_job, by id */
 	struct phx_list doomed_keys; /* struct phx_doomed_key */
 	struct phx_list res;	     /* struct phx_re */
 	struct phx_list revoked;     /* struct phx_revoked, as they were */
+	int64_t refused_ms; /* when a refused enrolment was last told */
 	char director[PHX_NAME_MAX]; /* the node that has the virtual addresses for as long as it is heard */
 	struct phx_ledger *ledger;   /* NULL until there was an RE */
 	struct phx_index *index;     /* follows from the rest, in no record; NULL until the first event is applied */
@@ -164,6 +184,8 @@ struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 /** NULL: the certificate of this number is not revoked. */
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
+/** The job that has the words, script, environment and files of `j`: itself, or the first of its array. Borrowed. */
+const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_job *j);
 static inline bool phx_job_is_open(const struct phx_job *j)
 {
 	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;

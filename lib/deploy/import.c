@@ -16,6 +16,7 @@
 #include "base/spawn.h"
 #include "deploy/publish.h"
 #include "deploy/store.h"
+#include "disk/disk.h"
 #include "pki/pki.h"
 
 enum { TOOL_TIMEOUT_MS = 3600 * 1000, ZSTD_LEVEL = 6, ZSTD_LEVEL_MAX = 19 };
@@ -67,9 +68,22 @@ static int open_inside(const char *root, const char *path, int flags)
 static int check_init(struct importing *w, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open_inside(w->root, "sbin/init", O_PATH);
-	return fd < 0 ? phx_err_set(err, -EINVAL, "%s: no /sbin/init in it; is it a whole root file system?",
-				    w->im->tar)
-		      : 0;
+	PHX_AUTO_CLOSE int merged = open_inside(w->root, "usr/lib/systemd/systemd", O_PATH);
+	PHX_AUTO_CLOSE int split = open_inside(w->root, "lib/systemd/systemd", O_PATH);
+	if (fd < 0)
+		return phx_err_set(err, -EINVAL, "%s: no /sbin/init in it; is it a whole root file system?", w->im->tar);
+	if (merged < 0 && split < 0)
+		return phx_err_set(err, -EINVAL, "%s: no systemd in it, which is what runs the agent on a node", w->im->tar);
+	return 0;
+}
+
+/* The deploy image puts the modules of the kernel that runs beside those of the image: it wants the place for them. */
+static int have_modules_dir(struct importing *w, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int lib = open_inside(w->root, "lib", O_PATH | O_DIRECTORY);
+	if (lib >= 0 && mkdirat(lib, "modules", 0755) < 0 && errno != EEXIST)
+		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->tar, strerror(errno));
+	return 0;
 }
 
 /* The one /boot/vmlinuz-RELEASE. */
@@ -137,7 +151,7 @@ static int make_disk(struct importing *w, struct phx_err *err)
 	if (!raw || !packed || !blocks || !inodes || !level)
 		return -ENOMEM;
 	const char *const mkfs[] = {
-		"mkfs.ext4", "-q",   "-F", "-m",    "1", "-E",   "lazy_itable_init=1,lazy_journal_init=1",
+		"mkfs.ext4", "-q",   "-F", "-m",    "1", "-L",   PHX_DISK_ROOT_LABEL, "-E", "lazy_itable_init=1,lazy_journal_init=1",
 		"-N",        inodes, "-d", w->root, raw, blocks, NULL};
 	const char *const zstd[] = {"zstd", "-q", "-T0", level, raw, "-o", packed, NULL};
 	int r = run(mkfs, err);
@@ -220,7 +234,7 @@ static int prepare(struct importing *w, const char *dir, struct phx_err *err)
 	w->out = phx_path("%s/.import.%d/out", dir, (int)gettid());
 	if (!w->work || !w->root || !w->out)
 		return -ENOMEM;
-	phx_store_sweep(dir);
+	phx_images_sweep(dir);
 	int r = phx_dir_remove(w->work, err);
 	if (r == 0)
 		r = phx_dir_make(w->root, 0755, err);
@@ -243,7 +257,8 @@ static void finish(struct importing *w)
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret, struct phx_err *err)
 {
 	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
-		unpack, check_init, find_kernel, copy_kernel, measure, make_disk, make_squashfs, make_manifest,
+		unpack,	 check_init, have_modules_dir, find_kernel,   copy_kernel,
+		measure, make_disk,  make_squashfs,    make_manifest,
 	};
 	PHX_AUTO(finish) struct importing w = {.im = im};
 	struct phx_image made;

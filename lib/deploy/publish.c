@@ -105,7 +105,7 @@ static bool is_abandoned(const char *name)
 	return access(proc, F_OK) < 0;
 }
 
-void phx_store_sweep(const char *dir)
+void phx_images_sweep(const char *dir)
 {
 	DIR *d = opendir(dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
@@ -137,7 +137,7 @@ int phx_images_add(const char *dir, const char *src, struct phx_image *ret, stru
 	int r = tmp ? phx_image_dir_read(src, &from, err) : -ENOMEM;
 	if (r < 0)
 		return r;
-	phx_store_sweep(dir);
+	phx_images_sweep(dir);
 	r = phx_dir_remove(tmp, err);
 	if (r == 0)
 		r = copy_image(src, tmp, &from, err);

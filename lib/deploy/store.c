@@ -281,7 +281,7 @@ int phx_images_remove(const char *dir, const char *name, const char *version, st
 	PHX_AUTO_FREE char *parent = phx_path("%s/%s", dir, name);
 	if (!path || !gone || !parent)
 		return -ENOMEM;
-	phx_store_sweep(dir);
+	phx_images_sweep(dir);
 	phx_dir_remove(gone, NULL);
 	if (rename(path, gone) < 0)
 		return errno == ENOENT

@@ -41,9 +41,13 @@ struct phx_image_import {
 	int zstd_level;      /* 0 = 6 */
 };
 /** Make an image of a tar: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), and the kernel found in its
- * /boot. Needs root (owners, devices). Blocks; minutes. -EINVAL when there is no kernel or several in the tar, or no
- * /sbin/init; -EEXIST. */
+ * /boot. Needs root (owners, devices). Blocks; minutes. -EINVAL when there is no kernel or several in the tar, no
+ * /sbin/init or no systemd; -EEXIST. */
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret, struct phx_err *err);
+
+/** Remove what imports, builds and removals that were killed have left in the store: ".WORD.TID" whose thread is gone. Best
+ * effort; each of them does it too. */
+void phx_images_sweep(const char *dir);
 
 /** Remove one version; the caller has checked that nothing refers to it. First renamed away, so that it is there whole
  * or not at all. -ENOENT. */

@@ -12,6 +12,7 @@
 enum {
 	HEADER_BYTES = 32 * PHX_MIB,          /* ours: 16 MiB of LUKS2 headers and key slots */
 	FOREIGN_HEADER_BYTES = 136 * PHX_MIB, /* the most a LUKS2 header can take */
+	MAGIC_BYTES = PHX_BLOCK_ALIGN,        /* by which an encrypted partition is known */
 	TABLE_BYTES = PHX_MIB,
 	BLANK_BYTES = 65 * PHX_MIB, /* table and state partition */
 };
@@ -104,13 +105,24 @@ static int destroy_slots(const struct phx_block *b, const struct phx_part *p)
 	return n > 0 ? n : 0;
 }
 
+/* What says that it is encrypted goes last: cut off before, it is still known for what it is, and the wipe can be done
+ * again. */
+static int zero_header(const struct phx_block *b, const struct phx_part *p, struct phx_err *err)
+{
+	uint64_t n = destroyed_bytes(p), magic = n < MAGIC_BYTES ? n : MAGIC_BYTES;
+	int r = phx_block_zero(b, p->start_bytes + magic, n - magic, NULL, NULL, err);
+	if (r == 0)
+		r = phx_block_flush(b, err);
+	return r < 0 ? r : phx_block_zero(b, p->start_bytes, magic, NULL, NULL, err);
+}
+
 static int zero_parts(const struct phx_block *b, const struct phx_part_table *table, bool state, struct phx_err *err)
 {
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct phx_part *p = &table->parts[i];
 		if (is_state(p) != state)
 			continue;
-		int r = phx_block_zero(b, p->start_bytes, destroyed_bytes(p), NULL, NULL, err);
+		int r = zero_header(b, p, err);
 		if (r < 0)
 			return r;
 	}

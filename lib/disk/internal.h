@@ -62,11 +62,13 @@ int phx_luks_destroy(const char *device, struct phx_err *err);
 
 /* ---- readback.c ---- */
 
+enum { PHX_SAMPLE_BYTES = PHX_MIB, PHX_SAMPLE_PIECES = 16 };
+
 /** Where a disk is read back: sorted, not overlapping, inside the disk. */
 struct phx_sample {
 	uint64_t offset;
-	uint32_t n_bytes;
-	uint64_t print; /* fingerprint of what phx_samples_mark() left there */
+	uint32_t n_bytes; /* at most PHX_SAMPLE_BYTES */
+	uint64_t prints[PHX_SAMPLE_PIECES]; /* fingerprints of its parts as phx_samples_mark() left them, without the mark */
 };
 struct phx_samples {
 	struct phx_list list; /* struct phx_sample */
@@ -83,7 +85,8 @@ int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s
 /** Before an erase that may leave another pattern than zero: mark every sample
  * and remember what it holds. Overwrites data: only once the erase is certain to be tried. */
 int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct phx_err *err);
-/** After it: each sample is of one byte value, or differs from what was remembered; -EUCLEAN otherwise. */
+/** After it: no sample holds its mark, and each part of one is of one byte value or differs from what was remembered;
+ * -EUCLEAN otherwise. */
 int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s, bool *ret_all_zero,
 			     uint64_t *ret_bytes, struct phx_err *err);
 

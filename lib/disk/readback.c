@@ -8,7 +8,12 @@
 
 #include "disk/internal.h"
 
-enum { END_BYTES = 16 * PHX_MIB, CHUNK = PHX_MIB, MARK_BYTES = PHX_BLOCK_ALIGN };
+enum {
+	END_BYTES = 16 * PHX_MIB,
+	CHUNK = PHX_SAMPLE_BYTES,
+	PIECE = CHUNK / PHX_SAMPLE_PIECES,
+	MARK_BYTES = PHX_BLOCK_ALIGN,
+};
 #define FULL_MAX (1024ull * PHX_MIB)
 
 struct range {
@@ -131,6 +136,15 @@ static uint64_t fingerprint(const uint8_t *data, size_t n)
 	return h;
 }
 
+/* Part `i` of a sample, behind the mark; 0 bytes where the sample has ended. */
+static size_t piece(const struct phx_sample *p, uint32_t i, size_t *ret_begin)
+{
+	size_t begin = i ? (size_t)i * PIECE : MARK_BYTES, end = (size_t)(i + 1) * PIECE;
+	end = end < p->n_bytes ? end : p->n_bytes;
+	*ret_begin = begin;
+	return begin < end ? end - begin : 0;
+}
+
 static int mark_one(const struct phx_block *b, const struct phx_samples *s, struct phx_sample *p, uint8_t *data,
 		    struct phx_err *err)
 {
@@ -140,7 +154,10 @@ static int mark_one(const struct phx_block *b, const struct phx_samples *s, stru
 		return r;
 	for (size_t i = 0; i + sizeof(s->mark) <= n; i += sizeof(s->mark))
 		memcpy(data + i, s->mark, sizeof(s->mark));
-	p->print = fingerprint(data, p->n_bytes);
+	for (uint32_t i = 0; i < PHX_SAMPLE_PIECES; i++) {
+		size_t begin, n_piece = piece(p, i, &begin);
+		p->prints[i] = fingerprint(data + begin, n_piece);
+	}
 	return phx_block_write(b, p->offset, data, n, err);
 }
 
@@ -160,6 +177,19 @@ int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct ph
 	return phx_block_flush(b, err);
 }
 
+/* Does it hold anything that was there before the erase? What is of one byte value says nothing: the mark does. */
+static bool holds_old(const struct phx_samples *s, const struct phx_sample *p, const uint8_t *data)
+{
+	if (!memcmp(data, s->mark, sizeof(s->mark)))
+		return true;
+	for (uint32_t i = 0; i < PHX_SAMPLE_PIECES; i++) {
+		size_t begin, n = piece(p, i, &begin);
+		if (n && !phx_block_is_all(data + begin, n, data[begin]) && fingerprint(data + begin, n) == p->prints[i])
+			return true;
+	}
+	return false;
+}
+
 int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s, bool *ret_all_zero,
 			     uint64_t *ret_bytes, struct phx_err *err)
 {
@@ -176,8 +206,7 @@ int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples
 		*ret_bytes += p->n_bytes;
 		if (!phx_block_is_all(data, p->n_bytes, 0))
 			*ret_all_zero = false;
-		if (!phx_block_is_all(data, p->n_bytes, data[0]) &&
-		    (fingerprint(data, p->n_bytes) == p->print || !memcmp(data, s->mark, sizeof(s->mark))))
+		if (holds_old(s, p, data))
 			return phx_err_set(err, -EUCLEAN,
 					   "%s: byte %" PRIu64 " still reads what was there before the erase that the "
 					   "drive reported as done",

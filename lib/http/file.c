@@ -1,4 +1,4 @@
-/* Files as answers: whole or one range, by sendfile where there is no TLS, with the
+/* Files as answers: whole or one range, on the plain listener by sendfile, with the
  * conditions that make a resumed download safe (RFC 9110, 13 and 14). Called by handlers;
  * reads the one file it is given. */
 #include "http/internal.h"
@@ -13,6 +13,7 @@
 #include "base/file.h"
 
 #define ETAG_MAX 128
+#define READ_BYTES (64u * 1024)
 
 enum range_kind { RANGE_NONE, RANGE_PART, RANGE_BAD };
 
@@ -94,14 +95,53 @@ static int open_regular(const char *path, struct stat *ret_st)
 	return taken;
 }
 
-/* Takes `fd`. */
-static struct MHD_Response *part_response(int fd, uint64_t from, uint64_t n)
+/* A file being sent by reading, where it is not sent by the kernel. */
+struct part {
+	int fd;
+	uint64_t from;
+};
+
+/* A file that got shorter ends the connection: the peer sees that something is missing, and is not kept waiting. */
+static ssize_t read_part(void *cls, uint64_t pos, char *buf, size_t max)
+{
+	const struct part *p = cls;
+	ssize_t n;
+	do
+		n = pread(p->fd, buf, max, (off_t)(p->from + pos));
+	while (n < 0 && errno == EINTR);
+	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void free_part(void *cls)
+{
+	struct part *p = cls;
+	close(p->fd);
+	free(p);
+}
+
+/* Takes `fd` when it succeeds. */
+static struct MHD_Response *read_response(int fd, uint64_t from, uint64_t n)
+{
+	struct part *p = malloc(sizeof(*p));
+	if (!p)
+		return NULL;
+	*p = (struct part){ fd, from };
+	struct MHD_Response *r = MHD_create_response_from_callback(n, READ_BYTES, read_part, p, free_part);
+	if (!r)
+		free(p);
+	return r;
+}
+
+/* Takes `fd`. On the provisioning network images are sent by the kernel; who may change the file that is sent is not there. */
+static struct MHD_Response *part_response(const struct phx_http_request *q, int fd, uint64_t from, uint64_t n)
 {
 	struct MHD_Response *r = NULL;
-	if (n) /* libmicrohttpd closes it */
+	if (!n)
+		r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	else if (q->connection->peer.via == PHX_HTTP_PLAIN) /* libmicrohttpd closes it */
 		r = MHD_create_response_from_fd_at_offset64(n, fd, from);
 	else
-		r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+		r = read_response(fd, from, n);
 	if (!r || !n)
 		close(fd);
 	return r;
@@ -148,7 +188,7 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 		status = kind == RANGE_PART ? 206 : 416;
 		n = kind == RANGE_PART ? n : 0;
 	}
-	struct MHD_Response *r = part_response(fd, from, n);
+	struct MHD_Response *r = part_response(q, fd, from, n);
 	if (!r) {
 		phx_http_reply_error(q, -ENOMEM, "out of memory");
 		return;

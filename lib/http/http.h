@@ -14,7 +14,7 @@
 /* ---- server ---- */
 
 enum phx_http_listener {
-	PHX_HTTP_UNIX,	/* administrators: identified by peer credentials */
+	PHX_HTTP_UNIX,	/* administrators and users of this machine: identified by peer credentials */
 	PHX_HTTP_TLS,	/* agents and remote CLIs: client certificate, or none (enrolment) */
 	PHX_HTTP_PLAIN, /* provisioning network: boot scripts, images; trusts nobody */
 };
@@ -50,9 +50,9 @@ const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
- * -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+ * -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
-/** A regular file by sendfile, with Range (single range), ETag (sha256 given, or
+/** A regular file, with Range (single range), ETag (sha256 given, or
  * NULL: made from inode, size and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
 void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag, const char *type);
 /** Leave the request open; another thread (or the same) later calls one of the reply functions,
@@ -61,7 +61,21 @@ void phx_http_reply_file(struct phx_http_request *q, const char *path, const cha
 void phx_http_suspend(struct phx_http_request *q);
 bool phx_http_gone(const struct phx_http_request *q);
 
+/** What one identity may have under way only so often, from the claim to the last byte of the answer. */
+enum phx_http_claim {
+	PHX_HTTP_HEAVY, /* reads much, or answers with much */
+	PHX_HTTP_POLL,	/* is held until something happens */
+	PHX_HTTP_CLAIMS,
+};
+/** Count this request among those of its identity. False after answering 429, when there are `max` already; an
+ * administrator may have any number. Twice counts twice. */
+bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsigned max);
+/** What Content-Length says; 0 when there is no body, UINT64_MAX when its sender does not tell (chunked): then it is refused. */
+uint64_t phx_http_body_announced(const struct phx_http_request *q);
+
 typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
+/** May this request come? Asked when its head is there, before any byte of its body is taken. False after answering. */
+typedef bool (*phx_http_gate)(struct phx_http_request *q, void *arg);
 
 /** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their body is taken. */
 #define PHX_HTTP_CERT (1u << 8)
@@ -75,6 +89,7 @@ struct phx_http_route {
 	phx_http_handler handler;
 	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
 	bool body_file;	 /* body is spooled to a temporary file (phx_http_body_path) */
+	phx_http_gate gate; /* NULL: whoever comes */
 };
 /** Path of the spooled upload; unlinked when the request ends unless renamed away by the handler. */
 const char *phx_http_body_path(const struct phx_http_request *q);
@@ -92,9 +107,15 @@ struct phx_http_server_config {
 	const struct phx_pki *pki; /* for TLS */
 	const char *spool_dir;	   /* for body_file */
 	unsigned threads;	   /* per listener; 0 = 1 */
-	unsigned connections_max;  /* per listener; 0 = 4096 */
-	unsigned per_address_max;  /* of these, from one address over TCP; 0 = no limit. More are closed at once */
-	unsigned idle_timeout_s;   /* 0 = 60 */
+	unsigned connections_max;  /* per listener, of all but administrators; 0 = 4096 */
+	unsigned reserve;	   /* beside these, for administrators; 0 = 64 */
+	unsigned per_address_max;  /* of these, from one address without a certificate; 0 = no limit. More are refused */
+	unsigned per_person_max;   /* of these, by one user of this machine, or one certificate; 0 = no limit */
+	uint64_t spool_bytes_max;  /* of body_file, of one identity at once; 0 = no limit */
+	gid_t admin_gid;	   /* administrators on the Unix listener beside root; (gid_t)-1: none */
+	/* over TLS: asked once a connection, after the handshake. NULL: nobody is one */
+	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
+	unsigned idle_timeout_s;   /* for a request's head to come, and for any silence; 0 = 60 */
 };
 struct phx_http_server;
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
@@ -126,6 +147,9 @@ struct phx_http_response {
 	size_t n;
 };
 void phx_http_response_fini(struct phx_http_response *r);
+
+/** The code of an error answer: by the name the server gave (member "code"; may be NULL), else by the status. */
+int phx_http_code_of(long status, const char *name);
 
 /** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status; -ECONNREFUSED (no
  * socket file too: -ENOENT is for a 404 alone), -EACCES, -ETIMEDOUT, -EPROTO (TLS), -ECONNRESET. timeout_ms: 0 = 30 s. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <microhttpd.h>
 
+#include "http/guard.h"
 #include "http/http.h"
 
 #define PHX_HTTP_LISTENERS 3
@@ -34,8 +35,6 @@ int phx_http_decode(const char *s, size_t n, char **ret_text);
 int phx_http_status_of(int code);
 /** Name of an errno for the "code" member of an error answer; "EIO" for one not in the table. */
 const char *phx_http_code_name(int code);
-/** The code of an error answer: by the name the server gave, else by the status. */
-int phx_http_code_of(long status, const char *name);
 
 /* ---- server ---- */
 
@@ -43,11 +42,14 @@ struct phx_http_arg {
 	char *name, *value;
 };
 
-/** One TCP or Unix connection; made and freed by libmicrohttpd's notifications. */
+/** One TCP or Unix connection; made when it is accepted, freed by libmicrohttpd's notification of its end. */
 struct phx_http_connection {
+	struct phx_http_listener_state *listener;
 	struct phx_http_peer peer;
+	struct phx_http_entry entry; /* in the books of its listener */
 	int fd;
 	bool cert_checked;
+	int refused; /* 0, or why its identity may have no more: each request is told so */
 };
 
 struct phx_http_request {
@@ -65,6 +67,8 @@ struct phx_http_request {
 	int spool_fd;
 	char *spool_path;
 	bool handled; /* the handler was called */
+	unsigned claims[PHX_HTTP_CLAIMS];
+	uint64_t spool_claim; /* bytes */
 	/* under server->lock: */
 	struct MHD_Response *response;
 	unsigned status;
@@ -77,7 +81,16 @@ struct phx_http_listener_state {
 	enum phx_http_listener which;
 	int fd;
 	uint16_t port;
-	struct MHD_Daemon *daemon;
+	struct phx_http_guard *guard;
+	struct MHD_Daemon **daemons; /* each with a thread of its own; of the Unix listener the second half is the administrators' */
+	unsigned n_daemons, next_daemon;
+	/* accept.c */
+	pthread_t acceptor;
+	bool accepting;
+	int stop_fd;
+	pthread_mutex_t lock; /* of the next two */
+	struct phx_http_connection **arrivals; /* by descriptor: given to libmicrohttpd, not heard of yet */
+	size_t n_arrivals;
 };
 
 struct phx_http_server {
@@ -85,6 +98,8 @@ struct phx_http_server {
 	size_t n_routes;
 	void *arg;
 	char *unix_path, *spool_dir;
+	gid_t admin_gid;
+	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
 	pthread_mutex_t lock; /* the hand-over of answers between threads, and the list of requests */
 	pthread_cond_t drained;
@@ -95,7 +110,20 @@ struct phx_http_server {
 int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err);
 int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct phx_err *err);
 
-/* peer.c: called by libmicrohttpd at both ends of a connection; who asks. */
+/* accept.c: takes connections, and gives them to libmicrohttpd when the books allow it. */
+int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err);
+/** No connection is taken from then on. Safe twice. */
+void phx_http_accept_stop(struct phx_http_listener_state *l);
+/** The connection that was given to libmicrohttpd by this number; NULL: none. */
+struct phx_http_connection *phx_http_accept_take(struct phx_http_listener_state *l, int fd);
+int64_t phx_http_now_ms(void);
+
+/* peer.c: who asks. */
+/** The peer of a connection just accepted; malloc'd, or NULL. */
+struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd, const struct sockaddr *sa);
+/** Its identity, and what that is to the listener. */
+enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c, char ret_key[PHX_HTTP_KEY_MAX]);
+/* called by libmicrohttpd at both ends of a connection */
 void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
 			    enum MHD_ConnectionNotificationCode code);
 /** Look at the client's certificate, once per connection and after the handshake. */
@@ -109,13 +137,12 @@ void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request
 			   enum MHD_RequestTerminationCode code);
 
 /* upload.c: the body on its way in. */
-/** May this body come at all, and where to? 0 or negative errno. */
+/** May this body come at all, and where to? 0, -EFBIG, -EDQUOT (its sender has as much on the way as one may), -ENOSPC,
+ * -EDESTADDRREQ (its length is not told), or another negative errno. */
 int phx_http_body_begin(struct phx_http_request *q);
 void phx_http_body_take(struct phx_http_request *q, const char *data, size_t n);
 void phx_http_body_end(struct phx_http_request *q);
 void phx_http_body_fini(struct phx_http_request *q);
-/** What Content-Length says; 0 when there is no body, UINT64_MAX when only the sender knows (chunked). */
-uint64_t phx_http_body_announced(const struct phx_http_request *q);
 /** Remove spooled uploads that a crash left in `dir`. */
 void phx_http_spool_clean(const char *dir);
 

@@ -1,5 +1,6 @@
 /* Who asks: peer credentials on the Unix socket, the address and the client's certificate on
- * the others. Called by libmicrohttpd when a connection begins and ends, and by request.c.
+ * the others. Called by accept.c, by libmicrohttpd when a connection begins and ends, and by
+ * request.c.
  *
  * Certificates are asked for, not demanded: a node that enrols has none. One that does not
  * verify against the site's CA, or is not for clients, counts as none. */
@@ -9,6 +10,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -18,32 +20,31 @@ static int connection_fd(struct MHD_Connection *mhd)
 	return info ? info->connect_fd : -1;
 }
 
-static void format_address(struct MHD_Connection *mhd, char *ret, socklen_t ret_size)
+static void format_address(const struct sockaddr *sa, char *ret, socklen_t ret_size)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *sa = info ? info->client_addr : NULL;
-	if (sa && sa->sa_family == AF_INET)
+	if (sa->sa_family == AF_INET)
 		inet_ntop(AF_INET, &((const struct sockaddr_in *)sa)->sin_addr, ret, ret_size);
-	else if (sa && sa->sa_family == AF_INET6)
+	else if (sa->sa_family == AF_INET6)
 		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)sa)->sin6_addr, ret, ret_size);
 }
 
-static struct phx_http_connection *open_connection(const struct phx_http_listener_state *l, struct MHD_Connection *mhd)
+struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd, const struct sockaddr *sa)
 {
 	struct phx_http_connection *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	c->fd = connection_fd(mhd);
+	c->listener = l;
+	c->fd = fd;
 	c->peer.via = l->which;
 	c->peer.uid = (uid_t)-1;
 	c->peer.gid = (gid_t)-1;
 	if (l->which != PHX_HTTP_UNIX) {
-		format_address(mhd, c->peer.address, sizeof(c->peer.address));
+		format_address(sa, c->peer.address, sizeof(c->peer.address));
 		return c;
 	}
 	struct ucred cred;
 	socklen_t n = sizeof(cred);
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
 		free(c);
 		return NULL;
 	}
@@ -53,16 +54,49 @@ static struct phx_http_connection *open_connection(const struct phx_http_listene
 	return c;
 }
 
+/* As the kernel knew it when the peer connected: no database of users is asked, that may be slow. */
+static bool in_group(int fd, gid_t gid)
+{
+	gid_t groups[256];
+	socklen_t n = sizeof(groups);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n / sizeof(gid_t); i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c, char ret_key[PHX_HTTP_KEY_MAX])
+{
+	const struct phx_http_server *s = c->listener->server;
+	const struct phx_http_peer *p = &c->peer;
+	if (p->via == PHX_HTTP_UNIX) {
+		bool grouped = s->admin_gid != (gid_t)-1 && (p->gid == s->admin_gid || in_group(c->fd, s->admin_gid));
+		snprintf(ret_key, PHX_HTTP_KEY_MAX, "uid:%u", (unsigned)p->uid);
+		return p->uid == 0 || grouped ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
+	}
+	if (p->has_cert) {
+		snprintf(ret_key, PHX_HTTP_KEY_MAX, "cert:%.70s", p->cert.fingerprint);
+		return s->is_admin && s->is_admin(s->arg, p) ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
+	}
+	snprintf(ret_key, PHX_HTTP_KEY_MAX, "addr:%s", p->address);
+	return PHX_HTTP_STRANGER;
+}
+
 void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
 			    enum MHD_ConnectionNotificationCode code)
 {
+	struct phx_http_listener_state *l = cls;
+	struct phx_http_connection *c = *socket_context;
 	switch (code) {
 	case MHD_CONNECTION_NOTIFY_STARTED:
-		/* NULL (no memory, no credentials): requests on it are refused */
-		*socket_context = open_connection(cls, mhd);
+		*socket_context = phx_http_accept_take(l, connection_fd(mhd));
 		break;
 	case MHD_CONNECTION_NOTIFY_CLOSED:
-		free(*socket_context);
+		if (c)
+			phx_http_guard_leave(l->guard, &c->entry);
+		free(c);
 		*socket_context = NULL;
 		break;
 	}
@@ -89,4 +123,9 @@ void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *m
 	if (!certs || n == 0 || !verifies(session))
 		return;
 	c->peer.has_cert = phx_cert_info(certs[0].data, certs[0].size, &c->peer.cert, NULL) == 0;
+	if (!c->peer.has_cert)
+		return;
+	char key[PHX_HTTP_KEY_MAX];
+	enum phx_http_rank rank = phx_http_peer_rank(c, key);
+	c->refused = phx_http_guard_know(c->listener->guard, &c->entry, key, rank);
 }

@@ -71,6 +71,24 @@ void phx_http_suspend(struct phx_http_request *q)
 	pthread_mutex_unlock(&q->server->lock);
 }
 
+bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsigned max)
+{
+	static const char *const names[] = {
+		[PHX_HTTP_HEAVY] = "requests that read much",
+		[PHX_HTTP_POLL] = "requests that wait for events",
+	};
+	struct phx_http_connection *c = q->connection;
+	char text[160];
+	if (phx_http_guard_claim(c->listener->guard, &c->entry, what, max)) {
+		q->claims[what]++;
+		return true;
+	}
+	snprintf(text, sizeof(text), "you have %u %s under way, as many as one may: try again when one of them has ended", max,
+		 names[what]);
+	phx_http_reply_error(q, -EDQUOT, text);
+	return false;
+}
+
 bool phx_http_gone(const struct phx_http_request *q)
 {
 	struct pollfd p = { .fd = q->connection->fd, .events = POLLRDHUP };
@@ -81,6 +99,8 @@ bool phx_http_gone(const struct phx_http_request *q)
 
 static void free_request(struct phx_http_request *q)
 {
+	struct phx_http_connection *c = q->connection;
+	phx_http_guard_give_back(c->listener->guard, &c->entry, q->claims, q->spool_claim);
 	if (q->response)
 		MHD_destroy_response(q->response);
 	phx_http_body_fini(q);
@@ -122,6 +142,7 @@ void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request
 		q->next->prev = q->prev;
 	pthread_cond_signal(&s->drained);
 	pthread_mutex_unlock(&s->lock);
+	phx_http_guard_wait(l->guard, &q->connection->entry, PHX_HTTP_HEADER, 0, phx_http_now_ms());
 	free_request(q);
 }
 
@@ -205,7 +226,13 @@ static void refuse_route(struct phx_http_request *q, const char *allow)
 static void refuse_body(struct phx_http_request *q, int code)
 {
 	PHX_AUTO_FREE char *text = NULL;
-	if (code != -EFBIG)
+	if (code == -EDESTADDRREQ) {
+		phx_http_refuse(q, 411, -EINVAL, "the request must tell the length of its body (Content-Length)", NULL);
+		return;
+	}
+	if (code == -EDQUOT)
+		text = phx_path("what you are sending at once is more than one may: try again when an upload has ended");
+	else if (code != -EFBIG)
 		text = phx_path("the request's body cannot be stored: %s", strerror(-code));
 	else if (q->route->body_max)
 		text = phx_path("the request's body is larger than %zu bytes", q->route->body_max);
@@ -230,6 +257,11 @@ static void admit(struct phx_http_request *q)
 		return;
 	}
 	const struct phx_http_peer *peer = &q->connection->peer;
+	if (q->connection->refused < 0) {
+		phx_http_refuse(q, 429, -EDQUOT, "your certificate has as many connections open as one may: close some, or try "
+				"again when they have ended", NULL);
+		return;
+	}
 	if ((q->route->via & PHX_HTTP_CERT) && peer->via == PHX_HTTP_TLS && !peer->has_cert) {
 		phx_http_refuse(q, 403, -EPERM, "not permitted: a client certificate of this site is wanted here", NULL);
 		return;
@@ -240,6 +272,8 @@ static void admit(struct phx_http_request *q)
 				NULL);
 		return;
 	}
+	if (q->route->gate && !q->route->gate(q, q->server->arg))
+		return;
 	int r = phx_http_body_begin(q);
 	if (r < 0)
 		refuse_body(q, r);
@@ -267,11 +301,13 @@ static enum MHD_Result begin(struct phx_http_listener_state *l, struct MHD_Conne
 	if (!q)
 		return MHD_NO;
 	*request_context = q;
+	uint64_t n = phx_http_body_announced(q);
+	phx_http_guard_wait(l->guard, &q->connection->entry, n ? PHX_HTTP_BODY : PHX_HTTP_NO_PAUSE, n, phx_http_now_ms());
 	admit(q);
 	if (!q->response)
 		return MHD_YES;
 	q->body_error = q->body_error ? q->body_error : -EINVAL; /* whatever comes is dropped */
-	return phx_http_body_announced(q) > DROP_MAX ? queue(q) : MHD_YES;
+	return n > DROP_MAX ? queue(q) : MHD_YES;
 }
 
 static enum MHD_Result take_body(struct phx_http_request *q, const char *data, size_t *n)
@@ -290,6 +326,7 @@ static enum MHD_Result take_body(struct phx_http_request *q, const char *data, s
 static enum MHD_Result handle(struct phx_http_request *q)
 {
 	q->handled = true;
+	phx_http_guard_wait(q->connection->listener->guard, &q->connection->entry, PHX_HTTP_NO_PAUSE, 0, 0);
 	phx_http_body_end(q);
 	if (q->response)
 		return queue(q);

@@ -1,5 +1,6 @@
-/* The server: one libmicrohttpd daemon per listener, all with one route table. Started and
- * freed by the daemon; what happens in between is in request.c. */
+/* The server: for each listener as many libmicrohttpd daemons as it has threads, all with one
+ * route table; who comes to which is accept.c's. Started and freed by the daemon; what happens
+ * in between is in request.c. */
 #include "http/internal.h"
 
 #include <errno.h>
@@ -14,6 +15,9 @@
  * cost little. */
 #define CONNECTION_MEMORY (16u * 1024)
 #define DRAIN_SECONDS 5
+#define CONNECTIONS 4096
+#define RESERVE 64
+#define IDLE_SECONDS 60
 
 /* Node clocks and TLS stacks are ours: nothing older than 1.2 is ever needed. */
 #define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+CHACHA20-POLY1305:+AES-256-GCM"
@@ -40,17 +44,15 @@ static size_t make_options(const struct phx_http_server_config *config, struct p
 			   struct MHD_OptionItem *o)
 {
 	size_t n = 0;
+	/* who comes is limited before: here nobody is refused, since libmicrohttpd would stop listening for all */
+	unsigned limit = 2 * (config->connections_max ? config->connections_max : CONNECTIONS) +
+			 (config->reserve ? config->reserve : RESERVE);
 	o[n++] = int_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY);
-	o[n++] = int_option(MHD_OPTION_CONNECTION_LIMIT, config->connections_max ? config->connections_max : 4096);
-	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s ? config->idle_timeout_s : 60);
+	o[n++] = int_option(MHD_OPTION_CONNECTION_LIMIT, limit);
+	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS);
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)phx_http_on_completed, l };
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)phx_http_on_connection, l };
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL };
-	o[n++] = int_option(MHD_OPTION_LISTEN_SOCKET, (unsigned)l->fd);
-	if (config->per_address_max && l->which != PHX_HTTP_UNIX)
-		o[n++] = int_option(MHD_OPTION_PER_IP_CONNECTION_LIMIT, config->per_address_max);
-	if (config->threads > 1)
-		o[n++] = int_option(MHD_OPTION_THREAD_POOL_SIZE, config->threads);
 	if (l->which == PHX_HTTP_TLS) {
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_KEY, phx_pki_server_key_pem(config->pki));
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_CERT, phx_pki_server_pem(config->pki));
@@ -61,20 +63,40 @@ static size_t make_options(const struct phx_http_server_config *config, struct p
 	return n;
 }
 
-static int start_daemon(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
-			struct phx_err *err)
+static const char *const listener_names[] = { "Unix", "TLS", "plain" };
+
+static int start_daemons(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
+			 struct phx_err *err)
 {
-	static const char *const names[] = { "Unix", "TLS", "plain" };
 	struct MHD_OptionItem options[16];
 	make_options(config, l, options);
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+	unsigned n = (config->threads ? config->threads : 1) * (l->which == PHX_HTTP_UNIX ? 2 : 1);
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
 	if (l->which == PHX_HTTP_TLS)
 		flags |= MHD_USE_TLS;
-	l->daemon = MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l, MHD_OPTION_ARRAY, options,
-				     MHD_OPTION_END);
-	if (!l->daemon)
-		return phx_err_set(err, -EIO, "the %s listener cannot be started", names[l->which]);
+	l->daemons = calloc(n, sizeof(struct MHD_Daemon *));
+	for (; l->daemons && l->n_daemons < n; l->n_daemons++) {
+		struct MHD_Daemon *d = MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l, MHD_OPTION_ARRAY, options,
+							MHD_OPTION_END);
+		if (!d)
+			break;
+		l->daemons[l->n_daemons] = d;
+	}
+	if (l->n_daemons < n)
+		return phx_err_set(err, -EIO, "the %s listener cannot be started", listener_names[l->which]);
 	return 0;
+}
+
+static struct phx_http_guard *new_guard(const struct phx_http_server_config *config)
+{
+	return phx_http_guard_new(&(struct phx_http_guard_limits){
+		.connections_max = config->connections_max ? config->connections_max : CONNECTIONS,
+		.reserve = config->reserve ? config->reserve : RESERVE,
+		.per_known_max = config->per_person_max,
+		.per_stranger_max = config->per_address_max,
+		.header_ms = (config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS) * 1000,
+		.spool_bytes_max = config->spool_bytes_max,
+	});
 }
 
 static int open_listener(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
@@ -93,7 +115,11 @@ static int open_listener(const struct phx_http_server_config *config, struct phx
 		l->fd = phx_http_listen_tcp(config->plain_address, config->plain_port, &l->port, err);
 		break;
 	}
-	return l->fd < 0 ? l->fd : start_daemon(config, l, err);
+	if (l->fd < 0)
+		return l->fd;
+	l->guard = new_guard(config);
+	int r = l->guard ? start_daemons(config, l, err) : -ENOMEM;
+	return r < 0 ? r : phx_http_accept_start(l, err);
 }
 
 static int open_listeners(const struct phx_http_server_config *config, struct phx_http_server *s, struct phx_err *err)
@@ -123,6 +149,13 @@ static void free_server(struct phx_http_server **s)
 	phx_http_server_free(*s);
 }
 
+static void init_listener(struct phx_http_server *s, enum phx_http_listener which)
+{
+	struct phx_http_listener_state *l = &s->listeners[which];
+	*l = (struct phx_http_listener_state){ .server = s, .which = which, .fd = -1, .stop_fd = -1 };
+	pthread_mutex_init(&l->lock, NULL);
+}
+
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
 			  struct phx_err *err)
 {
@@ -135,6 +168,8 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->routes = config->routes;
 	s->n_routes = config->n_routes;
 	s->arg = config->arg;
+	s->admin_gid = config->admin_gid;
+	s->is_admin = config->is_admin;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -142,7 +177,7 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	pthread_cond_init(&s->drained, &attr);
 	pthread_condattr_destroy(&attr);
 	for (int i = 0; i < PHX_HTTP_LISTENERS; i++)
-		s->listeners[i] = (struct phx_http_listener_state){ s, (enum phx_http_listener)i, -1, 0, NULL };
+		init_listener(s, (enum phx_http_listener)i);
 	if (config->spool_dir) {
 		s->spool_dir = strdup(config->spool_dir);
 		phx_http_spool_clean(config->spool_dir);
@@ -189,11 +224,20 @@ static void drain(struct phx_http_server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* After phx_http_accept_stop(). */
 static void close_listener(struct phx_http_listener_state *l)
 {
-	if (l->daemon)
-		MHD_stop_daemon(l->daemon);
-	phx_close_fd(&l->fd);
+	for (unsigned i = 0; i < l->n_daemons; i++)
+		MHD_stop_daemon(l->daemons[i]);
+	free(l->daemons);
+	for (size_t i = 0; i < l->n_arrivals; i++)
+		if (l->arrivals[i])
+			phx_http_guard_leave(l->guard, &l->arrivals[i]->entry);
+	for (size_t i = 0; i < l->n_arrivals; i++)
+		free(l->arrivals[i]);
+	free(l->arrivals);
+	phx_http_guard_free(l->guard);
+	pthread_mutex_destroy(&l->lock);
 }
 
 void phx_http_server_free(struct phx_http_server *s)
@@ -203,8 +247,7 @@ void phx_http_server_free(struct phx_http_server *s)
 	if (s->unix_path)
 		unlink(s->unix_path);
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
-		if (s->listeners[i].daemon)
-			MHD_quiesce_daemon(s->listeners[i].daemon);
+		phx_http_accept_stop(&s->listeners[i]);
 	drain(s);
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
 		close_listener(&s->listeners[i]);

@@ -33,7 +33,8 @@ static const struct row rows[] = {
 	{ -EPERM, "EPERM", 401 },
 	{ -EOPNOTSUPP, "EOPNOTSUPP", 405 },
 	{ -ERANGE, "ERANGE", 416 },
-	{ -EAGAIN, "EAGAIN", 429 },
+	{ -EAGAIN, "EAGAIN", 429 }, /* of other servers; ours gives a name */
+	{ -EDQUOT, "EDQUOT", 429 },
 };
 
 int phx_http_status_of(int code)

@@ -1,6 +1,7 @@
 /* The body of a request on its way in: into memory, or spooled to a file. Called by request.c;
- * knows limits, never what a body means. What is over a limit is read and dropped, so that the
- * sender gets to read why. */
+ * knows limits, never what a body means. A body tells its length first: nothing of it is taken
+ * before its limit, its sender's share and the room on the disk are known to do. What is over a
+ * limit is read and dropped, so that the sender gets to read why. */
 #include "http/internal.h"
 
 #include <dirent.h>
@@ -9,18 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/file.h"
 
 #define SPOOL_PREFIX "phx-upload-"
 
+/* What an upload leaves free of the file system that the journal may share: a twentieth, but no more than this. */
+#define ROOM_BYTES (1ull << 30)
+
 uint64_t phx_http_body_announced(const struct phx_http_request *q)
 {
 	if (MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Transfer-Encoding"))
 		return UINT64_MAX;
 	const char *text = MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Content-Length");
-	uint64_t n = 0;
+	uint64_t n = 0; /* chunks would have to be parsed by libmicrohttpd, whose refusals are not ours */
 	if (text && phx_u64_parse(text, 0, UINT64_MAX - 1, &n) < 0)
 		return UINT64_MAX;
 	return n;
@@ -38,12 +43,37 @@ static int open_spool(struct phx_http_request *q)
 	return 0;
 }
 
+/* Beside what others have on the way; what of that is written already counts twice, on the safe side. */
+static bool has_room(struct phx_http_request *q, uint64_t n)
+{
+	struct statvfs fs;
+	if (statvfs(q->server->spool_dir, &fs) < 0)
+		return true; /* opening the file tells why */
+	uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize, left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	uint64_t room = size / 20 < ROOM_BYTES ? size / 20 : ROOM_BYTES;
+	uint64_t others = phx_http_guard_spooled(q->connection->listener->guard);
+	return left >= room && left - room >= others && left - room - others >= n;
+}
+
+static int begin_spool(struct phx_http_request *q, uint64_t n)
+{
+	struct phx_http_connection *c = q->connection;
+	if (!has_room(q, n))
+		return -ENOSPC;
+	if (!phx_http_guard_spool(c->listener->guard, &c->entry, n))
+		return -EDQUOT;
+	q->spool_claim = n;
+	return open_spool(q);
+}
+
 int phx_http_body_begin(struct phx_http_request *q)
 {
 	uint64_t n = phx_http_body_announced(q);
-	if (n != UINT64_MAX && n > q->route->body_max)
+	if (n == UINT64_MAX)
+		return -EDESTADDRREQ;
+	if (n > q->route->body_max)
 		return -EFBIG;
-	return q->route->body_file ? open_spool(q) : 0;
+	return q->route->body_file ? begin_spool(q, n) : 0;
 }
 
 void phx_http_body_take(struct phx_http_request *q, const char *data, size_t n)

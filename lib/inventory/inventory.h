@@ -31,6 +31,20 @@ extern const struct phx_record phx_monitor_record;
  * then since boot). Does not allocate: ready for a 2 s beat. */
 int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret, struct phx_err *err);
 
+/** Somebody who is logged in. */
+struct phx_session {
+	char user[64];
+	char tty[32];
+	char from[64]; /* the host it came from; "" = at the machine itself */
+	int64_t since_ms;
+};
+extern const struct phx_record phx_session_record;
+#define PHX_SESSIONS_MAX 64
+
+/** Those of the machine below `root`, appended to *ret (struct phx_session, at most PHX_SESSIONS_MAX; caller:
+ * phx_list_fini()). Negative: neither logind nor utmp is there, nobody knows. */
+int phx_sessions_read(const char *root, struct phx_list *ret);
+
 /** Boot id (/proc/sys/kernel/random/boot_id) into `ret`. */
 int phx_boot_id_read(const char *root, char ret[40], struct phx_err *err);
 

@@ -18,7 +18,7 @@ static const char *const step_names[] = {
 };
 const struct phx_enum phx_step_kind_names = { "step", step_names, PHX_ARRAY_SIZE(step_names) };
 
-static const char *const step_statuses[] = { "pending", "issued", "done" };
+static const char *const step_statuses[] = { "pending", "issued", "done", "failed" };
 const struct phx_enum phx_step_status_names = { "step status", step_statuses, PHX_ARRAY_SIZE(step_statuses) };
 
 static const char *const tiers[] = { "none", "in-place", "deploy", "kexec", "power" };
@@ -43,7 +43,7 @@ static const struct phx_field step_fields[] = {
 	PHX_U32(S, attempt),   PHX_U32(S, silences),			PHX_U32(S, expected_ms),
 	PHX_I64(S, issued_ms),
 	PHX_I64(S, ended_ms),  PHX_I64(S, deadline_ms),			PHX_BOOL(S, started),
-	PHX_BOOL(S, turned_up), PHX_STR(S, role),
+	PHX_BOOL(S, turned_up), PHX_STR(S, role), PHX_BOOL(S, former),
 	PHX_STR(S, disk),      PHX_ENUM(S, method, &phx_wipe_method_names), PHX_STR(S, key_id),
 	PHX_STR(S, error),
 #undef S
@@ -55,6 +55,10 @@ static const struct phx_field plan_fields[] = {
 	PHX_U64(P, epoch),	  PHX_ENUM(P, tier, &phx_tier_names), PHX_ENUM(P, from_state, &phx_node_state_names), PHX_I64(P, started_ms), PHX_U32(P, cursor),
 	PHX_U32(P, repairs),	  PHX_U32(P, expected_ms),	      PHX_STR(P, to_role),    PHX_STR(P, to_pool),
 	PHX_STR(P, from_pool),	  PHX_STR(P, request),		      PHX_STR(P, reason),
+	PHX_STR(P, by),		  PHX_BOOL(P, waits),		      PHX_BOOL(P, has_grace), PHX_U32(P, grace_ms),
+	PHX_I64(P, kill_at_ms),
+	PHX_STR(P, from_identity), PHX_STR(P, back),
+	PHX_STR(P, cause),
 	PHX_LIST(P, steps, &phx_step_record),
 #undef P
 };
@@ -87,6 +91,7 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, key_fp),
 	PHX_BOOL(N, window),
 	PHX_I64(N, window_until_ms),
+	PHX_I64(N, refused_ms),
 	PHX_BOOL(N, awaited),
 	PHX_REC(N, bmc, &phx_bmc_record),
 	PHX_ENUM(N, env, &phx_node_env_names),
@@ -100,6 +105,7 @@ static const struct phx_field node_fields[] = {
 	PHX_ENUM(N, power, &phx_power_names),
 	PHX_BOOL(N, off_wanted),
 	PHX_I64(N, off_again_ms),
+	PHX_STR(N, cut_by),
 	PHX_BOOL(N, inspect),
 	PHX_STR(N, system_image),
 	PHX_STR(N, system_digest),
@@ -121,6 +127,10 @@ static const struct phx_field node_fields[] = {
 	PHX_STR(N, share_re),
 	PHX_STR(N, share_from),
 	PHX_U64(N, share_job),
+	PHX_I64(N, away_since_ms),
+	PHX_I64(N, away_until_ms),
+	PHX_STR(N, gave_up),
+	PHX_BOOL(N, unfit),
 	PHX_U64(N, epoch),
 	PHX_REC(N, facts, &phx_facts_record),
 	PHX_REC(N, plan, &phx_plan_record),
@@ -131,7 +141,7 @@ const struct phx_record phx_node_record = PHX_RECORD("node", struct phx_node, no
 static const char *const powers[] = { "unknown", "on", "off" };
 const struct phx_enum phx_power_names = { "power state", powers, PHX_ARRAY_SIZE(powers) };
 
-static const char *const shares[] = { "outside", "free", "held", "coming" };
+static const char *const shares[] = { "outside", "free", "held", "coming", "away" };
 const struct phx_enum phx_node_share_names = { "share", shares, PHX_ARRAY_SIZE(shares) };
 
 #define BIT(state) (1u << PHX_NODE_##state)

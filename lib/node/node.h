@@ -62,7 +62,8 @@ struct phx_step_info {
 };
 const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
 
-enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE };
+/* failed: for the last time, and the plan went another way */
+enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
 extern const struct phx_enum phx_step_status_names;
 
 /** One idempotent act. `id` is unique in the journal's life; 0 in a plan that is only printed. */
@@ -77,6 +78,7 @@ struct phx_step {
 	bool started; /* boot: the BMC has done its part; what registered before that was another start */
 	bool turned_up; /* boot: a new start has registered before the BMC was done; counts when it is heard afterwards */
 	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
+	bool former; /* of that role, as it was before an update: plan.from_identity */
 	char disk[160];		 /* wipe, image: disk id */
 	int method;		 /* wipe: enum phx_wipe_method */
 	char key_id[PHX_NAME_MAX]; /* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */
@@ -100,8 +102,16 @@ struct phx_plan {
 	char to_role[PHX_NAME_MAX]; /* "" = release */
 	char to_pool[PHX_NAME_MAX];
 	char from_pool[PHX_NAME_MAX];
-	char request[32]; /* "assign", "release", "rebuild", "wipe", "resume", "drain" */
+	char request[32]; /* "assign", "release", "rebuild", "wipe", "resume", "drain", "cancel" */
 	char reason[200]; /* why this tier */
+	char by[PHX_NAME_MAX]; /* who ordered it; "" = nobody, or before that was noted */
+	bool waits;	  /* the step drain begins when the node's job has ended: by itself, or at kill_at_ms */
+	bool has_grace;	  /* so long it is waited for, and then it is killed; without: until it has ended */
+	uint32_t grace_ms;
+	int64_t kill_at_ms; /* 0 = it is not waited for yet, or without an end */
+	char from_identity[200]; /* an update in place: the version that the role goes back to if it fails; "" none */
+	char back[200];	  /* it has failed, and goes back: why */
+	char cause[256];  /* who wants it, and whose agreement says erase */
 	struct phx_list steps; /* struct phx_step */
 };
 extern const struct phx_record phx_plan_record;
@@ -112,6 +122,7 @@ enum phx_node_share {
 	PHX_SHARE_FREE,
 	PHX_SHARE_HELD,	   /* by an RE */
 	PHX_SHARE_COMING,  /* on its way to an RE, or to the free pool */
+	PHX_SHARE_AWAY,	   /* held by an RE that counts on it, though it is not heard or starts again */
 };
 extern const struct phx_enum phx_node_share_names;
 
@@ -150,6 +161,7 @@ struct phx_node {
 	char key_fp[72];  /* fingerprint of the enrolled key */
 	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
 	int64_t window_until_ms; /* then it closes by itself */
+	int64_t refused_ms; /* when it was last told that somebody who is not it asked for its certificate; 0 = never */
 	bool awaited; /* resume was ordered, and somebody has to start it by hand: it may come while the window is open */
 	struct phx_bmc bmc;
 	/* liveness */
@@ -163,6 +175,7 @@ struct phx_node {
 	int power; /* enum phx_power_known, as last observed */
 	bool off_wanted;	/* quarantined with a failed cleaning, or a director in the way of its successor: off, until it is seen off */
 	int64_t off_again_ms;	/* when it is told so again */
+	char cut_by[PHX_NAME_MAX]; /* who had its power switched under what it runs, until that is known to be gone; "" */
 	bool inspect; /* its facts were asked for again and have not come yet */
 	/* what it holds */
 	char system_image[PHX_NAME_MAX]; /* installed on disk */
@@ -182,9 +195,12 @@ struct phx_node {
 	char health_text[160];
 	uint32_t jobs_running;
 	int share; /* enum phx_node_share */
-	char share_re[PHX_NAME_MAX];   /* HELD, COMING: the RE; "" = the free pool */
+	char share_re[PHX_NAME_MAX];   /* HELD, COMING, AWAY: the RE; "" = the free pool */
 	char share_from[PHX_NAME_MAX]; /* COMING: the RE it leaves; "" = the free pool */
 	uint64_t share_job; /* HELD: the RE's job it is counted busy with, also when its own part has ended; 0 = idle */
+	int64_t away_since_ms, away_until_ms; /* AWAY: then its RE gives it up; 0 = a plan brings it back */
+	char gave_up[200]; /* why its RE counts on it no more, until something is done with it; "" = nothing of the kind */
+	bool unfit;	   /* free, and could not be handed over to whoever was to have it: not counted until it tells news */
 	uint64_t epoch;
 	struct phx_facts facts;
 	struct phx_plan plan;

@@ -338,10 +338,11 @@ static const char *why_not_crypto(const struct phx_plan_request *q, const struct
 			    "; crypto cannot erase a plain disk: the best it can do instead";
 }
 
-/* A system in memory does not outlive the way down. */
-static bool lost_on_the_way(const struct builder *b)
+/* A system in memory does not outlive the way down. A node that waits in the deploy initramfs has come that way before: what
+ * it says of a system is of one on a disk, which an earlier role left there. */
+static bool gone_from_memory(const struct phx_plan_request *q)
 {
-	return !b->q->node->system_disk[0] && b->plan->tier != PHX_TIER_DEPLOY;
+	return q->to->boot == PHX_ROLE_BOOT_RAM;
 }
 
 static void plan_deploy(struct builder *b)
@@ -355,7 +356,7 @@ static void plan_deploy(struct builder *b)
 	snprintf(b->plan->reason + said, sizeof(b->plan->reason) - said, "%s", why_not_crypto(q, b->plan));
 	if (!q->to || b->code)
 		return;
-	if (wipe || !system_fits(q) || lost_on_the_way(b))
+	if (wipe || !system_fits(q) || gone_from_memory(q))
 		add_image(b);
 	add(b, PHX_STEP_enter, q->to);
 	add_serve(b);

@@ -62,7 +62,7 @@ struct phx_role_web {
 	char address[16];    /* virtual address, IPv4; the node takes it for its own and answers no ARP for it */
 	uint32_t port;
 	char scheduler[16];  /* "wlc": web/table.h */
-	uint32_t cpu_milli;  /* share of one CPU that its services get, thousandths; 0 = no quota, and no use is measured */
+	uint32_t cpu_milli;  /* share of one CPU that its services get, thousandths, and of which their use is told; 0 = all CPUs of the node */
 };
 extern const struct phx_record phx_role_web_record;
 

@@ -317,3 +317,23 @@ int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *r
 	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, what, err);
 	return x ? info_of(x, ret, err) : -EINVAL;
 }
+
+int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem, const char *ca_pem, struct phx_err *err)
+{
+	struct phx_cert_info info;
+	PHX_AUTO_CERT X509 *x = phx_cert_parse(cert_pem, "certificate", err);
+	PHX_AUTO_CERT X509 *ca = x ? phx_cert_parse(ca_pem, "the CA's certificate", err) : NULL;
+	PHX_AUTO_KEY EVP_PKEY *key = ca ? phx_pki_key_parse(key_pem, "private key", err) : NULL;
+	if (!key)
+		return -EINVAL;
+	int r = info_of(x, &info, err);
+	if (r < 0)
+		return r;
+	if (info.kind != kind)
+		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s", phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+	if (X509_check_private_key(x, key) != 1)
+		return phx_pki_fail(err, -EKEYREJECTED, "it is the certificate of another key");
+	if (X509_verify(x, X509_get0_pubkey(ca)) != 1)
+		return phx_pki_fail(err, -EKEYREJECTED, "it is not signed by this site's CA");
+	return 0;
+}

@@ -50,6 +50,10 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 /** The same of a certificate in PEM; `what` names it in errors. */
 int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret, struct phx_err *err);
 
+/** Can it be used as what was asked for: of this kind, for this private key, signed by this CA. -EKEYREJECTED says which
+ * it is not, -EINVAL that it is no certificate. Looks at no clock. */
+int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem, const char *ca_pem, struct phx_err *err);
+
 /* ---- signatures (Ed25519) and digests ---- */
 #define PHX_SIG_SIZE 64
 /** Sign with the Ed25519 key of a PEM file. */

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "power/driver.h"
@@ -102,6 +103,26 @@ int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err)
 	const struct phx_power_driver *driver = NULL;
 	int r = find_driver(bmc, &driver, err);
 	return r < 0 ? r : driver->check(bmc, err);
+}
+
+static int check_password(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	PHX_AUTO_SECRET char *secret = NULL;
+	return bmc->password_file[0] ? phx_power_secret_read(bmc->password_file, SIZE_MAX, &secret, err) : 0;
+}
+
+int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	const struct phx_power_driver *driver = NULL;
+	int r = find_driver(bmc, &driver, err);
+	r = r < 0 ? r : driver->check(bmc, err);
+	if (r < 0)
+		return r;
+	if (driver == &driver_none)
+		return none_status(bmc, 0, NULL, err);
+	if (driver == &phx_power_script && access(bmc->script, X_OK) < 0)
+		return phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno));
+	return driver == &phx_power_ipmi || driver == &phx_power_redfish ? check_password(bmc, err) : 0;
 }
 
 /* ---- one operation ---- */

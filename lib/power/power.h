@@ -37,6 +37,10 @@ int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
  * without talking to the BMC or reading a file: -EINVAL names the field. */
 int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err);
 
+/** Could it be asked to do something now? As phx_power_check(), and the files that the record names are looked at:
+ * password file, script. -EINVAL names field and file; -EOPNOTSUPP there is no BMC. Talks to nobody. */
+int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err);
+
 /** Names of all drivers, for the manual and errors. */
 size_t phx_power_drivers(const char *const **ret_names);
 

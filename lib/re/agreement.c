@@ -41,6 +41,7 @@ static const struct phx_field agreement_fields[] = {
 	PHX_ENUM(A, model, &phx_policy_names),
 	PHX_U32(A, lower),
 	PHX_U32(A, upper),
+	PHX_U32(A, replace_after_s),
 	PHX_U32(A, lease_s),
 	PHX_U32(A, cycle_s),
 	PHX_U32(A, u_milli),
@@ -73,6 +74,7 @@ void phx_agreement_init(struct phx_agreement *a)
 		.type = PHX_RE_BATCH,
 		.coordination = PHX_RE_COORDINATED_NONE,
 		.model = PHX_POLICY_fb,
+		.replace_after_s = 300,
 		.lease_s = 3600,
 		.cycle_s = 60,
 		.kill_grace_s = 5,
@@ -188,6 +190,7 @@ static void check_bounds(struct findings *f)
 		"must be at least 1: under this model nodes never come later");
 	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower, "lower_bound_size",
 		"must be 0: under this model jobs lease their own nodes");
+	find_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
 /* Whoever names a method believes that disks are erased. */
@@ -261,8 +264,8 @@ static void check_engine(struct findings *f)
 
 	phx_agreement_init(&def);
 	find_if(f, a->slurm_conf[0] && !slurm, "slurm_conf", "is for engine slurm");
-	find_if(f, a->slurm_conf[0] && !path_fits(a->slurm_conf), "slurm_conf",
-		"must be the absolute path of a slurm.conf on the head");
+	find_if(f, a->slurm_conf[0] && !phx_name_valid(a->slurm_conf) && !path_fits(a->slurm_conf), "slurm_conf",
+		"must be the name of a Slurm that the resource provider has set up");
 	find_if(f, slurm && a->type == PHX_RE_WEB, "engine", "is for batch jobs, not for a web service");
 	find_if(f, slurm && a->type == PHX_RE_BATCH && a->scheduler != def.scheduler, "scheduler", its);
 	find_if(f, slurm && a->type == PHX_RE_BATCH && a->kill_grace_s != def.kill_grace_s, "kill_grace", its);
@@ -308,6 +311,29 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	check_engine(&f);
 	check_type(&f);
 	return f.n;
+}
+
+unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg)
+{
+	struct findings f = {.a = a, .found = found, .arg = arg};
+
+	find_if(&f, strchr(a->slurm_conf, '/'), "slurm_conf",
+		"is a path, and must be a name: ask the resource provider to put the file into his slurm_dir "
+		"(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
+	return f.n ? f.n : phx_agreement_check(a, found, arg);
+}
+
+/* Two paths of before are what they were then: whole. */
+bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b)
+{
+	const char *one = a->slurm_conf, *other = b->slurm_conf;
+	const char *path = one[0] == '/' ? one : other, *name = one[0] == '/' ? other : one;
+	const char *last = strrchr(path, '/');
+	size_t n = strlen(name);
+
+	if (!one[0] || !other[0] || name[0] == '/' || !last)
+		return !strcmp(one[0] ? one : PHX_SLURM_CONF_DEFAULT, other[0] ? other : PHX_SLURM_CONF_DEFAULT);
+	return !strncmp(last + 1, name, n) && !strcmp(last + 1 + n, ".conf");
 }
 
 /* Is `a` to be coordinated, and not with an RE of another name than `with`'s? */

@@ -35,6 +35,7 @@ struct phx_agreement {
 	int model;		  /* enum phx_policy_id */
 	uint32_t lower;		  /* rigid: held or reserved as long as the RE is active */
 	uint32_t upper;		  /* flexible: between the bounds nodes are lent out while idle and come back on demand; 0 = none */
+	uint32_t replace_after_s; /* a node of it that is not heard for so long is replaced, and cleaned when it comes; 0 = at once */
 	/* policy parameters: phx_agreement_params() */
 	uint32_t lease_s;	  /* L, C */
 	uint32_t cycle_s;	  /* S */
@@ -44,7 +45,8 @@ struct phx_agreement {
 	bool return_full;	  /* FB: batch returns all that the web asks for, not the shortfall (reading 10) */
 	/* batch */
 	int engine;		  /* enum phx_re_engine */
-	char slurm_conf[200];	  /* engine slurm: on the head, of the slurmctld that runs its jobs; "" = the default */
+	char slurm_conf[200];	  /* engine slurm: NAME of what the resource provider has put on the head; "" = the default;
+				   * in agreements of before a path, of which the last part counts */
 	int scheduler;		  /* enum phx_scheduler */
 	int kill_order;		  /* enum phx_kill_order */
 	bool no_requeue;	  /* killed jobs are gone */
@@ -72,6 +74,11 @@ uint32_t phx_agreement_upper(const struct phx_agreement *a);
  * fields that the model or the type does not use. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);
 unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg);
+/** As phx_agreement_check(), for an agreement that is asked for now: what one of before may still hold (a path of the
+ * service provider's own as slurm_conf) is a finding too. */
+unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg);
+/** Do they mean the same Slurm? Both have engine slurm. */
+bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
 /** Of a coordinated pair: one batch and one web RE that both want it, name each other or nobody, have one owner where one
  * of them insists on it, and agree on the model; 0 or -EINVAL with a text. */
 int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web, struct phx_err *err);

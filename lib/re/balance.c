@@ -21,7 +21,7 @@ static void view_side(const struct re *re, struct phx_policy_side *ret)
 		phx_batch_counts(re->batch, &c);
 	*ret = (struct phx_policy_side){
 		.there = true,
-		.owned = re->batch ? c.idle + c.busy + re->r.kept : re->r.idle,
+		.owned = phx_re_owned(re),
 		.idle = re->batch ? c.idle + re->r.kept : re->r.idle - re_min(re->r.idle, re->r.want),
 		.coming = re->r.coming + re->r.owed_in,
 		.owed = re->r.owed,
@@ -176,7 +176,7 @@ void phx_re_start(struct phx_ledger *l, uint32_t i)
 /* Wanted, and neither there nor on the way. */
 static uint32_t web_lacks(const struct re *re)
 {
-	uint64_t has = (uint64_t)re->r.idle + re->r.coming + re->r.owed_in;
+	uint64_t has = (uint64_t)re->r.idle + re->r.away + re->r.coming + re->r.owed_in;
 
 	return re->r.want > has ? re->r.want - (uint32_t)has : 0;
 }
@@ -219,13 +219,29 @@ static void release_web(struct phx_ledger *l, uint32_t i)
 		consult_web(l, i, re->policy->web_release, re->r.idle - re->r.want);
 }
 
+/* What it lost of the lower bounds of its pair: no timer has to come for that. */
+static void replace_lost(struct phx_ledger *l, uint32_t i)
+{
+	struct re *re = re_at(l, i);
+	struct phx_re_pair pair = phx_re_pair(l, i);
+	uint64_t lacks = pair.lower > pair.net ? pair.lower - pair.net : 0;
+
+	if (!re->r.lack)
+		return;
+	re->r.lack = re_min(re->r.lack, lacks);
+	uint32_t wanted = re_is_web(re) ? re_min(re->r.lack, web_lacks(re)) : re->r.lack;
+	re->r.lack -= phx_re_obtain(l, i, wanted, PHX_REASON_replace, false);
+}
+
 /* What is missing of its own lower bound. */
 static void replace(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
 	uint64_t has = (uint64_t)phx_re_owned(re) + re->r.coming + re->r.owed_in;
 
-	if (re->policy->keeps_lower && has < re->r.agreement.lower)
+	if (!re->policy->keeps_lower)
+		replace_lost(l, i);
+	else if (has < re->r.agreement.lower)
 		phx_re_obtain(l, i, re->r.agreement.lower - (uint32_t)has, PHX_REASON_replace, false);
 }
 

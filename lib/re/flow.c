@@ -20,14 +20,14 @@ uint32_t phx_re_owned(const struct re *re)
 	struct phx_batch_counts c;
 
 	if (!re->batch)
-		return re->r.idle;
+		return re->r.idle + re->r.away;
 	phx_batch_counts(re->batch, &c);
-	return c.idle + c.busy + re->r.kept;
+	return c.idle + c.busy + re->r.kept + re->r.away;
 }
 
 uint32_t phx_re_free_to_owe(const struct re *re)
 {
-	uint32_t has = phx_re_owned(re) + re->r.coming;
+	uint32_t has = phx_re_owned(re) - re->r.away + re->r.coming;
 
 	return has > re->r.owed ? has - re->r.owed : 0;
 }

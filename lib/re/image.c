@@ -50,6 +50,8 @@ static const struct phx_field re_fields[] = {
 	PHX_U32(R, owed),
 	PHX_U32(R, owed_in),
 	PHX_U32(R, kept),
+	PHX_U32(R, away),
+	PHX_U32(R, lack),
 	PHX_U32(R, want),
 	PHX_U32(R, asked),
 	PHX_U64(R, asked_seq),

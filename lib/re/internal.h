@@ -5,7 +5,7 @@
  *
  * A pair is a batch and a web RE that are each other's partner; an RE without
  * one is a pair by itself. Of a pair, in nodes:
- *   net      what it holds, what is coming and what is owed to it, less what it owes to others
+ *   net      what it holds (also away), what is coming and what is owed to it, less what it owes to others
  *   lower    sum of lower bounds. Of `free`, lower - net is its reserve: nobody else's
  *   entitled sum of its upper bounds (lower where there is none): up to that it may claim
  *            what is lent out; above it, it holds by grace and gives back on demand
@@ -63,6 +63,8 @@ struct phx_ledger_re {
 	uint32_t idle; /* web: held; batch: in images only */
 	uint32_t coming, owed, owed_in;
 	uint32_t kept;	   /* idle nodes of job leases: nobody else's until the lease ends */
+	uint32_t away;	   /* not heard, and counted on still: held, neither idle nor busy, and nobody else's */
+	uint32_t lack;	   /* nodes that it lost and that are replaced at once, as far as its lower bound wants them */
 	uint32_t want;	   /* web */
 	uint32_t asked;	   /* batch: requested by its policy and not granted */
 	uint64_t asked_seq; /* who asked first is served first; 0 = asks for nothing */

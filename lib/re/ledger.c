@@ -309,7 +309,7 @@ static void leave(struct phx_ledger *l, uint32_t i)
 		re_at(l, partner - 1)->r.partner = 0;
 	re->r.partner = 0;
 	re->r.state = RE_LEAVING;
-	re->r.want = re->r.asked = re->r.unleased = 0;
+	re->r.want = re->r.asked = re->r.unleased = re->r.lack = 0;
 	re->r.asked_seq = 0;
 	re->r.asks.n = re->r.parts.n = 0;
 	if (re->batch && !re->policy->per_job_lease)

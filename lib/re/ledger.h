@@ -53,6 +53,7 @@ extern const struct phx_record phx_ledger_meter_record;
 /** What is held by one RE now; nodes. */
 struct phx_ledger_counts {
 	uint32_t idle, busy, coming, owed; /* busy of a web RE: in service; owed: of what it has and what is coming, promised away */
+	uint32_t away;	 /* not heard and counted on still: phx_ledger_away() */
 	uint32_t want;	 /* web: instances wanted; batch: asked for and not granted yet */
 	struct phx_batch_counts batch; /* zero for a web RE */
 };
@@ -107,8 +108,17 @@ int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t no
 /** Nodes that were told to move have: `nodes` of what was coming to `re` (or FREE). */
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions);
 /** Nodes left the cluster (broken, pinned, quarantined) or came into it, free. lost from an RE: idle ones (of a web RE: any);
- * busy ones by phx_ledger_lost_busy(). A node on the way is lost from where it goes (coming). */
-int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, bool coming, int64_t now_ms, struct phx_list *ret_actions);
+ * busy ones by phx_ledger_lost_busy(). A node on the way is lost from where it goes (coming). What an RE loses below the lower
+ * bounds of its pair is obtained anew at once, and as soon as nodes are free. */
+enum phx_ledger_place { PHX_LEDGER_THERE, PHX_LEDGER_COMING, PHX_LEDGER_AWAY };
+int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place, int64_t now_ms,
+		    struct phx_list *ret_actions);
+/** Nodes of an active RE are not heard: they stay its own (held, towards its bounds), but nothing starts on them and they
+ * are given to nobody. Idle ones, or those of running job `job` (not 0), which is then killed as by phx_ledger_lost_busy(). Until
+ * phx_ledger_back(), or they are lost from PHX_LEDGER_AWAY; those of an RE that is deactivated are lost then. */
+int phx_ledger_away(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
+		    struct phx_list *ret_actions);
+int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions);
 /** Nodes of a running job left the cluster: the job is killed (KILL, unless it was already), and only its other nodes come
  * free at phx_ledger_job_killed(). */
 int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,

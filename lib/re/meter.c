@@ -26,9 +26,10 @@ static struct level level_of(const struct re *re)
 	if (re->r.state == RE_GONE)
 		return (struct level){0};
 	if (!re->batch)
-		return (struct level){(uint64_t)idle + re->r.coming, re_min(idle, want), want > idle ? want - idle : 0};
+		return (struct level){(uint64_t)idle + re->r.away + re->r.coming, re_min(idle, want),
+				      want > idle ? want - idle : 0};
 	phx_batch_counts(re->batch, &c);
-	return (struct level){(uint64_t)c.idle + c.busy + re->r.kept + re->r.coming, c.busy,
+	return (struct level){(uint64_t)c.idle + c.busy + re->r.kept + re->r.away + re->r.coming, c.busy,
 			      (uint64_t)re->r.asked + re->r.unleased};
 }
 
@@ -104,6 +105,7 @@ void phx_ledger_counts(const struct phx_ledger *l, int re, struct phx_ledger_cou
 		return;
 	ret->coming = it->r.coming;
 	ret->owed = it->r.owed;
+	ret->away = it->r.away;
 	if (!it->batch) {
 		ret->busy = re_min(it->r.idle, it->r.want);
 		ret->idle = it->r.idle - ret->busy;

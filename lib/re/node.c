@@ -53,8 +53,12 @@ static void note_lost(struct phx_ledger *l, int re, uint32_t nodes)
 		l->nodes -= nodes;
 		l->missing += nodes;
 	}
-	if (re >= 0)
-		keep_lower_bounds(l, (uint32_t)re);
+	if (re < 0)
+		return;
+	struct re *it = re_at(l, (uint32_t)re);
+	if (it->r.state == RE_ACTIVE && !it->policy->keeps_lower)
+		it->r.lack += nodes;
+	keep_lower_bounds(l, (uint32_t)re);
 }
 
 static void take_away(struct re *re, uint32_t nodes)
@@ -71,15 +75,25 @@ static void take_away(struct re *re, uint32_t nodes)
 	phx_batch_take(re->batch, re_min(nodes, c.idle));
 }
 
-int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, bool coming, int64_t now_ms,
+/* The counter that loses them; NULL: what is idle in `it`. */
+static uint32_t *lost_from(struct phx_ledger *l, struct re *it, enum phx_ledger_place place)
+{
+	if (!it)
+		return place == PHX_LEDGER_COMING ? &l->returning : &l->free;
+	return place == PHX_LEDGER_COMING ? &it->r.coming : place == PHX_LEDGER_AWAY ? &it->r.away : NULL;
+}
+
+int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place, int64_t now_ms,
 		    struct phx_list *ret_actions)
 {
 	struct re *it = phx_re_get(l, re);
 
 	if (!it && re != PHX_LEDGER_FREE)
 		return -ENOENT;
-	uint32_t *counter = coming ? (it ? &it->r.coming : &l->returning) : it ? NULL : &l->free;
-	if (!it && !coming && l->unlimited)
+	if (!it && place == PHX_LEDGER_AWAY)
+		return -EINVAL;
+	uint32_t *counter = lost_from(l, it, place);
+	if (!it && place == PHX_LEDGER_THERE && l->unlimited)
 		return 0;
 	if (nodes > (counter ? *counter : phx_re_idle(it)))
 		return -EINVAL;
@@ -92,8 +106,9 @@ int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, bool coming, i
 	return phx_re_finish(l);
 }
 
-int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
-			 struct phx_list *ret_actions)
+/* A part of its run is gone with its nodes: it ends everywhere, to run again. */
+static int break_job(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
+		     struct phx_list *ret_actions)
 {
 	struct re *it = phx_re_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
@@ -114,7 +129,55 @@ int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t no
 							 .job = job,
 							 .nodes = left,
 							 .reason = PHX_REASON_node_lost});
+	return 0;
+}
+
+int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
+			 struct phx_list *ret_actions)
+{
+	int r = break_job(l, re, job, nodes, now_ms, ret_actions);
+
+	if (r < 0)
+		return r;
 	note_lost(l, re, nodes);
+	return phx_re_finish(l);
+}
+
+int phx_ledger_away(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
+		    struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get(l, re);
+
+	if (!it || it->r.state != RE_ACTIVE)
+		return -ENOENT;
+	if (!job && nodes > phx_re_idle(it))
+		return -EINVAL;
+	if (job) {
+		int r = break_job(l, re, job, nodes, now_ms, ret_actions);
+		if (r < 0)
+			return r;
+	} else {
+		phx_re_begin(l, now_ms, ret_actions);
+		take_away(it, nodes);
+	}
+	it->r.away += nodes;
+	return phx_re_finish(l);
+}
+
+int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
+{
+	struct re *it = phx_re_get(l, re);
+
+	if (!it)
+		return -ENOENT;
+	if (nodes > it->r.away)
+		return -EINVAL;
+	phx_re_begin(l, now_ms, ret_actions);
+	it->r.away -= nodes;
+	if (it->batch)
+		phx_batch_give(it->batch, nodes);
+	else
+		more_instances(l, it, nodes);
 	return phx_re_finish(l);
 }
 

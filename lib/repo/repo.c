@@ -266,6 +266,34 @@ static int add_open(const char *dir, const char *pub_pem_path, const char *path,
 	return store(fd, path, dest, err);
 }
 
+/* "NAME.TID.tmp" of a thread that is no more: what a killed push or build has left. */
+static bool is_abandoned(const char *name)
+{
+	static const char suffix[] = ".tmp";
+	char digits[24], proc[40];
+	uint64_t tid;
+	size_t n = strlen(name);
+	if (n <= strlen(suffix) || strcmp(name + n - strlen(suffix), suffix) != 0 || !strstr(name, PHX_PACKAGE_SUFFIX "."))
+		return false;
+	n -= strlen(suffix);
+	const char *dot = memrchr(name, '.', n);
+	snprintf(digits, sizeof(digits), "%.*s", dot ? (int)(name + n - dot - 1) : 0, dot ? dot + 1 : "");
+	if (phx_u64_parse(digits, 1, INT32_MAX, &tid) < 0)
+		return false;
+	snprintf(proc, sizeof(proc), "/proc/%llu", (unsigned long long)tid);
+	return access(proc, F_OK) < 0;
+}
+
+void phx_repo_sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (is_abandoned(e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
 		 struct phx_err *err)
 {
@@ -277,6 +305,7 @@ int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, st
 		r = phx_package_lock(dir, &lock, err);
 	if (r < 0)
 		return r;
+	phx_repo_sweep(dir);
 	r = add_open(dir, pub_pem_path, path, fd, &p, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);

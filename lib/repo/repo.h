@@ -72,6 +72,9 @@ int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *re
  * other bytes). */
 int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
 		 struct phx_err *err);
+/** Remove what pushes and builds that were killed have left in the repository: "FILE.TID.tmp" whose thread is gone. Best
+ * effort; phx_repo_add() does it too. */
+void phx_repo_sweep(const char *dir);
 /** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order.
  * -ENOENT; a file that is there and does not verify is an error, never passed over. `ret_path`, `ret` may be NULL. */
 int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,

@@ -162,6 +162,9 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m, const 
 	case WHAT_LATE:
 		phx_fault_late(f, m, it->a);
 		return;
+	case WHAT_COMES_ON:
+		phx_fault_power_on(f, m);
+		return;
 	case WHAT_GOES_OFF:
 		phx_fault_power_off(f, m);
 		return;
@@ -231,6 +234,7 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 	case WHAT_SERVED:
 	case WHAT_ORDERS:
 	case WHAT_LATE:
+	case WHAT_COMES_ON:
 	case WHAT_GOES_OFF:
 	case WHAT_COUNT_:
 		happens_to_boot(f, m, it);

@@ -100,7 +100,7 @@ static void check_deadlines(struct fault_sim *f, const struct fault_machine *m, 
 static bool is_order(int kind)
 {
 	return kind == PHX_EV_assign || kind == PHX_EV_release || kind == PHX_EV_rebuild || kind == PHX_EV_wipe ||
-	       kind == PHX_EV_drain || kind == PHX_EV_resume;
+	       kind == PHX_EV_drain || kind == PHX_EV_resume || kind == PHX_EV_cancel;
 }
 
 static bool plan_has(const struct phx_node *n, enum phx_step_kind kind)
@@ -130,8 +130,9 @@ static void see_plan(struct fault_sim *f, struct fault_machine *m, const struct 
 	if (n->plan.epoch < seen->epoch)
 		phx_fault_violated(f, "epoch", "%s: epoch %llu comes after %llu", m->node,
 				   (unsigned long long)n->plan.epoch, (unsigned long long)seen->epoch);
-	if (seen->plan && is_order(kind))
+	if (seen->plan && is_order(kind) && kind != PHX_EV_cancel)
 		phx_fault_violated(f, "owner", "%s: an order takes it out of the middle of another plan", m->node);
+	seen->told_epoch = seen->told ? n->plan.epoch : seen->told_epoch;
 	if (is_order(kind) || seen->awaited || may_begin_itself(f, seen, n))
 		seen->granted = n->plan.epoch;
 	seen->plan_since = f->now;
@@ -159,6 +160,9 @@ static void check_grant(struct fault_sim *f, struct fault_machine *m, const stru
 		check_disk(f, m, n, step);
 	if (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image && step->kind != PHX_STEP_destroy_key)
 		return;
+	if (n->plan.epoch != seen->told_epoch)
+		phx_fault_violated(f, "named", "%s: step %s of epoch %llu begins, and no event says who or what wants it", m->node,
+				   phx_enum_name(&phx_step_kind_names, step->kind), (unsigned long long)n->plan.epoch);
 	if (n->plan.epoch != seen->granted)
 		phx_fault_violated(f, "grant", "%s: step %s of epoch %llu, which nobody ordered", m->node,
 				   phx_enum_name(&phx_step_kind_names, step->kind), (unsigned long long)n->plan.epoch);
@@ -266,6 +270,8 @@ static void look_at(struct fault_sim *f, struct fault_machine *m, const struct p
 	check_one_pool(f, m, n, pool);
 	check_deadlines(f, m, n);
 	phx_fault_re_check(f, m, n);
+	phx_fault_re_check_away(f, m, n, ev && !strcmp(ev->node, m->node) && (is_order(kind) || kind == PHX_EV_quarantine));
+	m->seen.told = false;
 	/* from then on somebody wants it on */
 	if (kind == PHX_EV_resume || (kind == PHX_EV_power && strcmp(ev->text, "status")))
 		m->seen.cleaning_failed = false;
@@ -320,7 +326,9 @@ void phx_fault_check_reset(struct fault_sim *f)
 		struct fault_machine *m = &f->m[i];
 		const struct phx_node *n = phx_fault_node(f, m);
 		remember(m, n);
-		m->seen.granted = m->seen.epoch;
+		m->seen.granted = m->seen.told_epoch = m->seen.epoch;
+		m->seen.told = false;
+		phx_fault_re_adopt(m, n);
 		if (m->seen.image_epoch > m->seen.epoch)
 			m->seen.image_epoch = 0;
 		PHX_STR_SET(m->seen.uuid, n ? n->facts.uuid : "");
@@ -357,6 +365,20 @@ static void check_stale(struct fault_sim *f, const struct phx_event *ev, int r, 
 				   ev->node, (unsigned long long)ev->step_id, (unsigned long long)ev->epoch);
 }
 
+/* "n1 is erased: WHY", and whoever reads it knows who or what wanted it. */
+static void hear_why(struct fault_sim *f, const struct phx_outcome *out)
+{
+	static const char *const says[] = { " is erased: ", " is installed anew: " };
+	PHX_LIST_EACH(struct phx_action, act, &out->actions)
+	{
+		struct fault_machine *m = act->kind == PHX_ACT_NOTE ? phx_fault_machine(f, act->node) : NULL;
+		for (size_t i = 0; m && i < PHX_ARRAY_SIZE(says); i++) {
+			const char *at = strstr(act->text, says[i]);
+			m->seen.told = m->seen.told || (at && at[strlen(says[i])]);
+		}
+	}
+}
+
 /* An erase without proof does not count. */
 static void check_proof(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
 {
@@ -377,6 +399,7 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 	if (r < 0)
 		return;
 	check_proof(f, ev, out);
+	hear_why(f, out);
 	look(f, ev->node[0] ? ev->node : out->node, ev);
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->node[0] && strcmp(act->node, ev->node))

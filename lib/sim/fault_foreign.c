@@ -174,11 +174,19 @@ static void have_trouble(struct fault_sim *f)
 
 /* ---- what must hold of it ---- */
 
-static bool waits_for_it(const struct phx_node *n)
+/* A job that is to be let run to its end, or to that of its grace, takes the time it takes. */
+static bool waits_for_job(const struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n)
 {
+	return n->plan.waits && n->plan.kill_at_ms > f->now && is_busy(f, m);
+}
+
+static bool waits_for_it(const struct fault_sim *f, const struct fault_machine *m)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
 	/* one that is not heard waits for itself */
-	return step && n->up && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !strcmp(n->pool, the_re);
+	return step && n->up && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING &&
+	       !strcmp(n->pool, the_re) && !waits_for_job(f, m, n);
 }
 
 static int64_t latest(int64_t a, int64_t b)
@@ -194,7 +202,7 @@ static void check_progress(struct fault_sim *f)
 		e->well_since = f->now;
 	for (uint32_t i = 0; i < f->n; i++) {
 		struct fault_machine *m = &f->m[i];
-		if (!waits_for_it(phx_fault_node(f, m)))
+		if (!waits_for_it(f, m))
 			m->engine_waits = 0;
 		else if (!m->engine_waits)
 			m->engine_waits = f->now;

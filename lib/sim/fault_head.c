@@ -212,6 +212,7 @@ int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outco
 	if (h->readonly && f->now < h->retry_at)
 		return -EROFS;
 	ev->now_ms = phx_fault_core_now(f);
+	ev->incarnation = h->s.incarnation == h->incarnation ? 0 : h->incarnation;
 	phx_fault_check_before(f, ev, &before);
 	int r = phx_core_apply(&h->s, ev, &out, &err);
 	f->ret->events++;

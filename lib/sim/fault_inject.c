@@ -106,8 +106,31 @@ static void inject_bad_uuid(struct fault_sim *f)
 		phx_fault_order(f, PHX_EV_inspect, m, NULL, NULL, NULL);
 }
 
+/* Anybody can say a node's MAC address; without its serial number, or from elsewhere, nothing happens to it. */
+static void claim_to_be(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_event ev = { .kind = PHX_EV_enrol, .key_fp = "key-of-a-claimant", .address = "10.10.10.10" };
+	struct phx_outcome out = { 0 };
+	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	const struct phx_node *n = phx_fault_node(f, m);
+	int before = n ? n->state : -1;
+	bool reserved = n && n->ip[0];
+	if (!mac || !n || !n->serial[0])
+		goto out;
+	PHX_STR_SET(mac->mac, m->mac);
+	PHX_STR_SET(ev.serial, reserved ? m->serial : "serial-of-a-claimant");
+	int r = phx_fault_submit(f, &ev, &out);
+	n = phx_fault_node(f, m);
+	if (r == 0 && (!n || n->state != before || out.enrol != PHX_ENROL_REFUSED || !strcmp(n->key_fp, ev.key_fp)))
+		phx_fault_violated(f, "identity", "somebody with the MAC address of %s changed it", m->node);
+out:
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}
+
 static void inject_shared_mac(struct fault_sim *f)
 {
+	claim_to_be(f, phx_fault_any(f));
 	struct fault_machine *a = with_window(f), *b = phx_fault_any(f);
 	bool announce = phx_fault_chance(f, 300);
 	struct phx_event ev = { .kind = announce ? PHX_EV_node_add : PHX_EV_enrol };
@@ -122,6 +145,7 @@ static void inject_shared_mac(struct fault_sim *f)
 	PHX_STR_SET(mac[1].mac, a == b ? "52:54:ff:00:00:01" : b->mac);
 	PHX_STR_SET(ev.node, announce ? "intruder" : "");
 	PHX_STR_SET(ev.key_fp, announce ? "" : "key-of-a-stranger");
+	PHX_STR_SET(ev.address, announce ? "" : "10.10.10.11");
 	PHX_STR_SET(ev.serial, known && phx_fault_chance(f, 700) ? a->serial : "serial-of-a-stranger");
 	phx_fault_cause(f, a);
 	phx_fault_cause(f, b);
@@ -236,6 +260,27 @@ static void inject_cut_in_handover(struct fault_sim *f)
 	int64_t for_ms = phx_fault_between(f, 20 * SECOND, 30 * MINUTE);
 	phx_fault_cut(f, m, for_ms);
 	sick_until(m, f->now + for_ms);
+}
+
+/* One that serves an RE, if there is one; else any that serves. */
+static struct fault_machine *of_an_re(struct fault_sim *f)
+{
+	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct fault_machine *m = &f->m[(at + i) % f->n];
+		if (m->serves && m->serves_pool >= FAULT_PUT_POOLS)
+			return m;
+	}
+	return serving(f);
+}
+
+/* Somebody trips over its plug, and puts it back. */
+static void inject_short_off(struct fault_sim *f)
+{
+	struct fault_machine *m = of_an_re(f);
+	phx_fault_cause(f, m);
+	phx_fault_power_off(f, m);
+	phx_fault_later(f, phx_fault_between(f, 2 * SECOND, MINUTE), WHAT_COMES_ON, m->i, m->gen, 0);
 }
 
 static void inject_stale_answer(struct fault_sim *f)

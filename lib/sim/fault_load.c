@@ -17,6 +17,15 @@ struct fault_machine *phx_fault_any(struct fault_sim *f)
 	return &f->m[phx_rng_below(&f->rng, f->n)];
 }
 
+/* Most say that jobs may end, some spare them, some are from before that was asked. */
+static void say_of_jobs(struct fault_sim *f, struct phx_event *ev)
+{
+	static const int says[] = { PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_SPARE, PHX_JOBS_UNSAID };
+	ev->jobs = says[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(says))];
+	ev->has_grace = phx_fault_chance(f, 500);
+	ev->grace_ms = ev->has_grace ? (uint32_t)phx_rng_below(&f->rng, 600 * SECOND) : 0;
+}
+
 int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role, const char *pool,
 		    const struct phx_setup *setup)
 {
@@ -27,6 +36,7 @@ int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m
 	PHX_STR_SET(ev.pool, pool ? pool : "");
 	if (setup)
 		ev.setup = *setup;
+	say_of_jobs(f, &ev);
 	return phx_fault_submit(f, &ev, NULL);
 }
 
@@ -73,6 +83,20 @@ static void wipe(struct fault_sim *f)
 	phx_fault_order(f, PHX_EV_wipe, phx_fault_any(f), NULL, NULL, &setup);
 }
 
+/* Somebody thinks better of it. */
+static void cancel(struct fault_sim *f)
+{
+	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct fault_machine *m = &f->m[(at + i) % f->n];
+		const struct phx_node *n = phx_fault_node(f, m);
+		if (!n || !phx_node_step(n))
+			continue;
+		phx_fault_order(f, PHX_EV_cancel, m, NULL, NULL, NULL);
+		return;
+	}
+}
+
 static void drain(struct fault_sim *f)
 {
 	phx_fault_order(f, PHX_EV_drain, phx_fault_any(f), NULL, NULL, NULL);
@@ -101,6 +125,8 @@ static void power(struct fault_sim *f)
 	struct phx_event ev = { .kind = PHX_EV_power, .force = phx_fault_chance(f, 100) };
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.text, ops[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ops))]);
+	say_of_jobs(f, &ev);
+	ev.has_grace = false;
 	if (phx_fault_submit(f, &ev, NULL) == 0)
 		phx_fault_cause(f, m);
 }
@@ -177,10 +203,8 @@ static void forget(struct fault_sim *f)
 static void submit_job(struct fault_sim *f)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
-	struct phx_word *w = phx_list_push(&ev.argv, sizeof(*w));
 	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
-	if (w)
-		PHX_STR_SET(w->text, "true");
+	phx_text_push(&ev.argv, "true");
 	phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
 }
@@ -231,6 +255,7 @@ const struct fault_load phx_fault_loads[] = {
 	{ "rebuild", 15 * MINUTE, false, rebuild },
 	{ "wipe", 15 * MINUTE, false, wipe },
 	{ "drain", 10 * MINUTE, false, drain },
+	{ "cancel", 7 * MINUTE, false, cancel },
 	{ "resume", 90 * SECOND, false, resume },
 	{ "power", 15 * MINUTE, false, power },
 	{ "switch_on", MINUTE, false, switch_on },

@@ -64,6 +64,7 @@ void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 		PHX_STR_SET(mac->mac, m->mac);
 	PHX_STR_SET(ev.serial, m->serial);
 	PHX_STR_SET(ev.uuid, m->uuid);
+	PHX_STR_SET(ev.address, m->address);
 	key_name(m, ev.key_fp, sizeof(ev.key_fp));
 	int r = phx_fault_submit(f, &ev, &out);
 	if (r == 0)

@@ -47,6 +47,7 @@ static void create(struct fault_sim *f, const struct site_re *r)
 	a->lower = lower_of(f, r);
 	a->upper = r->model == PHX_POLICY_fb ? a->lower : 0;
 	a->lease_s = 600;
+	a->replace_after_s = r->partner[0] ? 300 : 90;
 	if (f->o.foreign && r == &res[0])
 		a->engine = PHX_RE_ENGINE_SLURM;
 	a->setup = f->pool_setup[r->pool];
@@ -60,6 +61,8 @@ static void operate(struct fault_sim *f, int kind, const struct site_re *r)
 	struct phx_event ev = { .kind = kind, .who = PHX_RE_WHO_SERVICE };
 	if (kind == PHX_EV_re_destroy)
 		ev.who = PHX_RE_WHO_PROVIDER;
+	if (kind == PHX_EV_re_deactivate)
+		ev.jobs = phx_fault_chance(f, 800) ? PHX_JOBS_ANY : PHX_JOBS_SPARE;
 	phx_str_copy(ev.re, sizeof(ev.re), name_of(r));
 	phx_fault_submit(f, &ev, NULL);
 }
@@ -81,12 +84,10 @@ void phx_fault_re_live(struct fault_sim *f)
 void phx_fault_re_job(struct fault_sim *f)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
-	struct phx_word *w = phx_list_push(&ev.argv, sizeof(*w));
 	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
 	bool paired = phx_fault_chance(f, 700);
 	phx_str_copy(ev.re, sizeof(ev.re), name_of(&res[paired ? 0 : 2]));
-	if (w)
-		PHX_STR_SET(w->text, "true");
+	phx_text_push(&ev.argv, "true");
 	if (f->o.foreign && paired)
 		phx_fault_engine_submit(f, ev.job_nodes);
 	else
@@ -137,6 +138,50 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 	if (count < lower)
 		phx_fault_violated(f, "bounds", "%s is taken from the pair of REs, which keeps %u nodes of %u", m->node, count,
 				   lower);
+}
+
+/* In the RE's pool, in its role, and wanted there by both. */
+static bool belongs(const struct fault_sim *f, const struct phx_node *n, const char *re_name)
+{
+	const struct phx_re *re = re_name[0] ? phx_state_re(&f->head.s, re_name) : NULL;
+	bool lives = re && re->active && (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
+	return lives && n->state == PHX_NODE_ACTIVE && !n->pinned && !strcmp(n->pool, re_name) &&
+	       !strcmp(n->role, re->agreement.role) && n->plan.cursor >= n->plan.steps.n;
+}
+
+static bool is_its(const struct phx_node *n, const char *re)
+{
+	return (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY) && !strcmp(n->share_re, re);
+}
+
+void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n)
+{
+	struct fault_seen *seen = &m->seen;
+	bool its = n && (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY);
+	phx_str_copy(seen->its_re, sizeof(seen->its_re), its ? n->share_re : "");
+	seen->gone_at = !its ? 0 : n->away_since_ms ? n->away_since_ms : n->missing_since_ms;
+}
+
+void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, bool ordered)
+{
+	struct fault_seen *seen = &m->seen;
+	int64_t now = phx_fault_core_now(f);
+	bool was = seen->its_re[0] && !ordered && belongs(f, n, seen->its_re);
+	bool moved = n->share == PHX_SHARE_COMING && !strcmp(n->share_from, seen->its_re);
+	if (was && !is_its(n, seen->its_re) && !moved) {
+		const struct phx_re *re = phx_state_re(&f->head.s, seen->its_re);
+		int64_t waits = (int64_t)re->agreement.replace_after_s * SECOND;
+		if (!seen->gone_at || now - seen->gone_at < waits)
+			phx_fault_violated(f, "kept", "%s serves RE %s, was away for %lld ms of %lld, and is counted there no more",
+					   m->node, seen->its_re, (long long)(seen->gone_at ? now - seen->gone_at : 0),
+					   (long long)waits);
+	}
+	int64_t gone_at = seen->gone_at;
+	bool same = seen->its_re[0] && is_its(n, seen->its_re);
+	phx_fault_re_adopt(m, n);
+	bool there = n->up && n->share != PHX_SHARE_AWAY;
+	/* as it was seen, not as the core says */
+	seen->gone_at = !seen->its_re[0] || there ? 0 : same && gone_at ? gone_at : now;
 }
 
 bool phx_fault_re_moves(const struct phx_node *n)

@@ -34,8 +34,11 @@ static void end_jobs(struct fault_sim *f)
 	for (uint32_t i = 0; i < f->head.s.jobs.n; i++) {
 		const struct phx_job *j = PHX_LIST_AT(&f->head.s.jobs, struct phx_job, i);
 		struct phx_event ev = { .kind = PHX_EV_job_cancel, .job = j->id };
-		if (j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING)
-			phx_fault_submit(f, &ev, NULL);
+		int r = j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING ? phx_fault_submit(f, &ev, NULL) : 0;
+		/* with a job left the cluster may work for a day, and rest would be missed for no fault of the core's */
+		if (r == -EROFS || r == -ENOTCONN)
+			phx_fault_violated(f, "model", "faults have stopped, and job %llu cannot be cancelled: %s",
+					   (unsigned long long)ev.job, strerror(-r));
 	}
 }
 
@@ -44,7 +47,9 @@ void phx_fault_calm(struct fault_sim *f)
 	f->calm = true;
 	phx_fault_note(f, -1, "faults and orders stop");
 	f->head.crash = CRASH_NONE;
-	f->head.full_until = 0;
+	if (f->head.full_until > f->now) /* there is room again, and the next event finds it */
+		f->head.full_until = f->now;
+	f->head.retry_at = 0;
 	phx_fault_cause(f, NULL);
 	for (uint32_t i = 0; i < f->n; i++)
 		heal(f, &f->m[i]);

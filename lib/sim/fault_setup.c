@@ -18,6 +18,7 @@ static const struct phx_setup setups[FAULT_POOLS] = {
 	[6] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN },
 	[7] = { PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE },
 	[9] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH },
+	[10] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE },
 };
 
 struct site_role {
@@ -133,6 +134,7 @@ static void make_machine(struct fault_sim *f, struct fault_machine *m, uint32_t 
 	m->ram_role = -1;
 	m->serves_pool = -1;
 	snprintf(m->node, sizeof(m->node), "n%03u", i);
+	snprintf(m->address, sizeof(m->address), "10.9.%u.%u", i / 250, i % 250 + 1);
 }
 
 static int announce(struct fault_sim *f, struct fault_machine *m)
@@ -141,6 +143,7 @@ static int announce(struct fault_sim *f, struct fault_machine *m)
 	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.bmc.driver, m->bmc ? "ipmi" : "");
+	PHX_STR_SET(ev.ip, m->i % 2 ? m->address : "");
 	if (mac)
 		PHX_STR_SET(mac->mac, m->mac);
 	int r = mac ? phx_fault_submit(f, &ev, NULL) : -ENOMEM;

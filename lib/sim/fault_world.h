@@ -50,6 +50,7 @@ enum fault_what {
 	WHAT_LATE,	/* a: slot of an order that was held up */
 	WHAT_MESSAGE,	/* a: slot of a result on its way */
 	WHAT_POWER,	/* BMC: the operation at the head of its queue goes on */
+	WHAT_COMES_ON,	/* a machine whose plug was pulled has its power back */
 	WHAT_GOES_OFF,	/* a machine that was told 'off' a while ago is off now */
 	WHAT_KEY,	/* a: slot of a disk-key operation */
 	WHAT_TICK,	/* head: a deadline */
@@ -154,6 +155,10 @@ struct fault_seen {
 	uint32_t n_steps;
 	char uuid[40];	      /* last reported and taken */
 	bool unread, awaited;
+	bool told;	      /* an event said that it is erased or installed anew, and why */
+	uint64_t told_epoch;  /* the plan that this was said of */
+	char its_re[PHX_NAME_MAX]; /* held by it, or away from it */
+	int64_t gone_at;      /* that: since when it was not there, core time; 0 = it is */
 	bool in_pair; /* held by, or on its way to, one of the coordinated REs */
 	bool cleaning_failed; /* must be off until somebody wants otherwise */
 	int64_t plan_since;
@@ -166,6 +171,7 @@ struct fault_machine {
 	uint16_t i;
 	char node[PHX_NAME_MAX]; /* as the head calls it */
 	char mac[PHX_MAC_MAX];
+	char address[24];
 	char serial[24];
 	char uuid[40], shown_uuid[40];
 	bool bmc;
@@ -464,6 +470,10 @@ void phx_fault_re_job(struct fault_sim *f);
 void phx_fault_re_use(struct fault_sim *f);
 /** A reclaim never takes a coordinated pair below the sum of its lower bounds. */
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
+/** A node that is away for less than its RE waits stays with it. `ordered`: somebody has just told it otherwise. */
+void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, bool ordered);
+/** What is known of that without having seen it. */
+void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
 

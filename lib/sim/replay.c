@@ -105,12 +105,26 @@ static char *text_or_nothing(const json_t *j)
 	return j ? json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY) : strdup("nothing");
 }
 
+/* As this version writes it: an older one has no words for what was added since. */
+static int read_snapshot(struct replay *rp, json_t **ret)
+{
+	PHX_AUTO_JSON json_t *kept = NULL;
+	struct phx_state s = {0};
+	int r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &kept, rp->err);
+	r = r < 0 ? r : phx_json_to_record(&phx_state_record, kept, &s, rp->err);
+	if (r < 0)
+		return r;
+	*ret = phx_json_from_record(&phx_state_record, &s);
+	phx_state_fini(&s);
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* The clock is no part of the comparison: events that change nothing move it and are not journalled. */
 static int compare_snapshot(struct replay *rp)
 {
 	PHX_AUTO_JSON json_t *now = phx_json_from_record(&phx_state_record, &rp->state);
 	PHX_AUTO_JSON json_t *kept = NULL;
-	int r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &kept, rp->err);
+	int r = read_snapshot(rp, &kept);
 	if (r < 0 || !now)
 		return r < 0 ? r : -ENOMEM;
 	json_object_del(now, "now_ms");
@@ -207,7 +221,7 @@ int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_
 	int r = check_journal(path, err);
 	if (r < 0)
 		return r;
-	r = phx_store_open(path, &store, err);
+	r = phx_store_open_read(path, &store, err);
 	if (r == -EBUSY)
 		return phx_err_prefix(err, r, "phxd has it open; replay a copy (sqlite3 FILE '.backup COPY')");
 	r = r < 0 ? r : begin_state(&rp, store);

@@ -1,13 +1,14 @@
 /* Runs Slurm's commands: argument vectors, our formats, a time-out. Called on a
  * thread of its own (phxd's slurm.c). See slurm.h. */
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/spawn.h"
+#include "base/file.h"
 #include "slurm/internal.h"
 
 enum { OUTPUT_MAX = 64 << 20, ENDS_MAX = 200, ID_SIZE = 32 };
@@ -23,33 +24,63 @@ void phx_slurm_report_fini(struct phx_slurm_report *r)
 
 /* ---- whose configuration ---- */
 
-static int check_owned(const char *path, struct phx_err *err)
+void phx_slurm_conf_path(const char *dir, const char *slurm_conf, char ret[PATH_MAX])
+{
+	const char *slash = strrchr(slurm_conf, '/');
+	if (!slurm_conf[0] || !strcmp(slurm_conf, PHX_SLURM_CONF_DEFAULT))
+		snprintf(ret, PATH_MAX, "%s", PHX_SLURM_CONF_DEFAULT);
+	else if (slash)
+		snprintf(ret, PATH_MAX, "%s%s", dir, slash);
+	else
+		snprintf(ret, PATH_MAX, "%s/%s.conf", dir, slurm_conf);
+}
+
+/* `fd`: what is at `path`, opened as itself. */
+static int check_owned(int fd, const char *path, bool last, struct phx_err *err)
 {
 	struct stat st;
-	if (stat(path, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (S_ISLNK(st.st_mode))
+		return phx_err_set(err, -ELOOP, "%s is a link now, and was none a moment ago", path);
+	if (last && !S_ISREG(st.st_mode))
+		return phx_err_set(err, -EPERM, "%s is no regular file", path);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return phx_err_set(err, -EPERM, "%s is not root's: whoever can change it could run programs as root", path);
+		return phx_err_set(err, -EPERM, "%s is not root's: whoever can change it decides what Slurm's commands load", path);
 	/* in a directory with the sticky bit nobody can put another file in its place */
 	bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX);
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !sticky)
-		return phx_err_set(err, -EPERM, "%s may be written by others than root: it could make us run programs as root",
+		return phx_err_set(err, -EPERM, "%s may be written by others than root: they would decide what Slurm's commands load",
 				   path);
 	return 0;
 }
 
-int phx_slurm_conf_check(const char *path, struct phx_err *err)
+/* From the root down, each part as itself and not by what it leads to. */
+static int check_parts(char *real, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = check_owned(fd, "/", false, err);
+	for (char *part = real + 1, *end; r == 0 && part[0]; part = end[0] ? end + 1 : end) {
+		end = part + strcspn(part, "/");
+		char was = *end;
+		*end = '\0';
+		int next = openat(fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		r = check_owned(next, real, !was, err);
+		*end = was;
+		phx_close_fd(&fd);
+		fd = next;
+	}
+	return r;
+}
+
+int phx_slurm_conf_find(const char *path, char ret[PATH_MAX], struct phx_err *err)
 {
 	char real[PATH_MAX];
 	if (!realpath(path, real))
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	int r = check_owned(real, err);
-	for (char *slash; r == 0 && (slash = strrchr(real, '/'));) {
-		slash[slash == real] = '\0';
-		r = check_owned(real, err);
-		if (slash == real)
-			break;
-	}
+	int r = check_parts(real, err);
+	if (r == 0)
+		memcpy(ret, real, sizeof(real));
 	return r;
 }
 
@@ -58,8 +89,14 @@ int phx_slurm_conf_check(const char *path, struct phx_err *err)
 static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret, struct phx_err *err)
 {
 	char conf[PATH_MAX + 16];
-	const char *const env[] = { conf, "SLURM_TIME_FORMAT=%s", NULL };
-	struct phx_run job = { .argv = argv, .env_add = env, .timeout_ms = slurm->timeout_ms, .output_max = OUTPUT_MAX };
+	const char *const env[] = { conf, "SLURM_TIME_FORMAT=%s", "LC_ALL=C", NULL };
+	struct phx_run job = { .argv = argv,
+			       .env_add = env,
+			       .as = &slurm->as,
+			       .timeout_ms = slurm->timeout_ms,
+			       .output_max = OUTPUT_MAX };
+	if (slurm->as.uid == 0)
+		return phx_err_set(err, -EPERM, "%s: Slurm's commands never run as root", argv[0]);
 	snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm->conf);
 	return phx_run_check(&job, ret, err);
 }

@@ -5,14 +5,19 @@
 #ifndef PHX_SLURM_SLURM_H
 #define PHX_SLURM_SLURM_H
 
+#include <limits.h>
+
+#include "base/spawn.h"
 #include "core/core.h"
 
 /** Jobs that wait beyond so many are not told of: those of highest priority are. */
 #define PHX_SLURM_WAITING_MAX 10000
 
-/** Which Slurm: its configuration on this machine (phx_slurm_conf_check), and how long one command may take. */
+/** Which Slurm: its configuration on this machine (phx_slurm_conf_find), whom its commands run as (never root: they load
+ * the plugins that it names), and how long one may take. */
 struct phx_slurm {
 	const char *conf;
+	struct phx_run_as as;
 	uint32_t timeout_ms;
 };
 
@@ -23,9 +28,14 @@ struct phx_slurm_report {
 };
 void phx_slurm_report_fini(struct phx_slurm_report *r);
 
-/** May Slurm's commands be run as root with this configuration? It names plugins, which they load: nobody but root (or
- * who runs this) may be able to change it, nor a directory above it. -EPERM, -ENOENT; the text names what is wrong. */
-int phx_slurm_conf_check(const char *path, struct phx_err *err);
+/** The file that the slurm_conf of an agreement means: "" the head's own; a NAME is NAME.conf in `dir`; of a path, as
+ * agreements had before, the last part counts and is looked for in `dir` too. */
+void phx_slurm_conf_path(const char *dir, const char *slurm_conf, char ret[PATH_MAX]);
+
+/** The place itself that `path` leads to, without links. Nobody but root (or who runs this) may be able to change it, nor
+ * a directory above it: neither can be another one the next moment. -EPERM, -ENOENT, -ELOOP (it changes as one looks);
+ * the text names what is wrong. */
+int phx_slurm_conf_find(const char *path, char ret[PATH_MAX], struct phx_err *err);
 
 /** Ask for all nodes, then for all jobs: a node that is closed in the report and has no job in it has none. -EPROTO names
  * the line that is not understood; -EIO what the command said; -ETIMEDOUT, -ENOENT. */

@@ -1,33 +1,33 @@
 /* SQLite behind the journal: see store.h. Called by the daemon's engine, by
  * its API for reading, and by tests. */
-#include "store/store.h"
+#include "store/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCHEMA = 1 };
+enum { SCHEMA = 2 };
 
-enum statement { APPEND, ERASURE, SNAPSHOT, FORGET, LATEST, PRUNE, FIRST, EVENTS, ERASURES, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
+/* those that change something come first: who only reads prepares none of them */
+enum statement { APPEND, ERASURE, SNAPSHOT, FORGET, PRUNE, FIRST_READING, LATEST = FIRST_READING, FIRST, EVENTS, OF_NODE, ERASURES,
+		 OF_KIND, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
+_Static_assert((int)STATEMENTS == (int)PHX_STORE_STATEMENTS, "the store has room for its statements");
 
 static const char *const sql[] = {
-	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions) VALUES(?,?,?,?,?,?)",
-	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature) VALUES(?,?,?,?)",
-	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state) VALUES(?,?)",
+	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions,hash) VALUES(?,?,?,?,?,?,?)",
+	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature,hash) VALUES(?,?,?,?,?)",
+	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state,hash) VALUES(?,?,?)",
 	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 2)",
 	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
-	/* the older of two snapshots still has all that follows it */
-	[PRUNE] = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE time_ms<?1 AND seq<="
-		  "(SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots) ORDER BY seq LIMIT 10000)",
+	[PRUNE] = "DELETE FROM events WHERE seq<=?1",
 	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
-	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events"
-		   " WHERE seq>?1 AND (?2 IS NULL OR node=?2) ORDER BY seq LIMIT ?3",
+	/* two texts, not one with a condition that is off: only so each is walked by its index */
+	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_KIND] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE kind=?1 ORDER BY seq DESC",
 	[ERASURES] = "SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
@@ -36,18 +36,19 @@ static const char *const sql[] = {
 
 static const char schema[] = "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
 			     " kind TEXT NOT NULL, node TEXT NOT NULL, event TEXT NOT NULL, actions TEXT NOT NULL);"
-			     "CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
 			     "CREATE TABLE IF NOT EXISTS snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
 			     "CREATE TABLE IF NOT EXISTS erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL,"
-			     " record TEXT NOT NULL, signature TEXT NOT NULL);"
-			     "CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
+			     " record TEXT NOT NULL, signature TEXT NOT NULL);";
 
-struct phx_store {
-	sqlite3 *db;
-	sqlite3_stmt *st[STATEMENTS];
-	uint64_t last;
-	int lock_fd; /* held locked: one daemon a journal */
-	pthread_mutex_t lock;
+const char phx_store_indexes[] = "CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
+				 "CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
+
+/* what each schema added to the one before it */
+static const char *const additions[SCHEMA] = {
+	"",
+	"ALTER TABLE events ADD COLUMN hash BLOB; ALTER TABLE snapshots ADD COLUMN hash BLOB;"
+	"ALTER TABLE erasures ADD COLUMN hash BLOB;"
+	"CREATE TABLE chain(id TEXT NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL);",
 };
 
 static int errno_of(int rc)
@@ -65,7 +66,7 @@ static int errno_of(int rc)
 	return -EIO;
 }
 
-static int failed(struct phx_store *s, int rc, struct phx_err *err)
+int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err)
 {
 	return phx_err_set(err, errno_of(rc), "journal: %s", sqlite3_errmsg(s->db));
 }
@@ -74,16 +75,16 @@ static int failed(struct phx_store *s, int rc, struct phx_err *err)
 static int step_done(struct phx_store *s, enum statement which, struct phx_err *err)
 {
 	int rc = sqlite3_step(s->st[which]);
-	int r = rc == SQLITE_DONE ? 0 : failed(s, rc, err);
+	int r = rc == SQLITE_DONE ? 0 : phx_store_failed(s, rc, err);
 	sqlite3_reset(s->st[which]);
 	sqlite3_clear_bindings(s->st[which]);
 	return r;
 }
 
-static int execute(struct phx_store *s, const char *text, struct phx_err *err)
+int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err)
 {
 	int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : failed(s, rc, err);
+	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
 }
 
 static int read_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err)
@@ -93,28 +94,52 @@ static int read_number(struct phx_store *s, const char *query, int64_t *ret, str
 	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
 		*ret = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
-	return rc == SQLITE_OK ? 0 : failed(s, rc, err);
+	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
 }
 
-static int prepare(struct phx_store *s, struct phx_err *err)
+/* One transaction each: a full disk leaves the old schema whole. */
+static int upgrade(struct phx_store *s, int64_t version, struct phx_err *err)
 {
-	int64_t version = 0, last = 0;
-	int r = execute(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;", err);
+	int r = 0;
+	for (; r == 0 && version < SCHEMA; version++) {
+		char text[512];
+		snprintf(text, sizeof(text), "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; COMMIT;", additions[version],
+			 (long long)version + 1);
+		r = phx_store_execute(s, text, err);
+		if (r < 0)
+			phx_store_execute(s, "ROLLBACK", NULL);
+	}
+	return r;
+}
+
+static int make_schema(struct phx_store *s, struct phx_err *err)
+{
+	int64_t version = 0;
+	int r = phx_store_execute(s, "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;", err);
 	r = r ? r : read_number(s, "PRAGMA user_version", &version, err);
 	if (r == 0 && version > SCHEMA)
 		r = phx_err_set(err, -EPROTONOSUPPORT, "journal: written by a newer Phoenix (schema %lld, this one: %d)",
 				(long long)version, SCHEMA);
-	r = r ? r : execute(s, schema, err);
-	if (r == 0 && version < SCHEMA) /* a full disk takes no write: what is there already must open */
-		r = execute(s, "PRAGMA user_version=1;", err);
+	if (r < 0 || !s->writes)
+		return r;
+	r = phx_store_execute(s, "PRAGMA journal_mode=WAL;", err);
+	r = r ? r : phx_store_execute(s, schema, err);
+	r = r ? r : phx_store_execute(s, phx_store_indexes, err);
+	return r ? r : upgrade(s, version, err);
+}
+
+static int prepare(struct phx_store *s, struct phx_err *err)
+{
+	int64_t last = 0;
+	int r = make_schema(s, err);
 	r = r ? r : read_number(s, "SELECT COALESCE(MAX(seq),0) FROM events", &last, err);
 	s->last = (uint64_t)last;
-	for (int i = 0; r == 0 && i < STATEMENTS; i++) {
+	for (int i = s->writes ? 0 : FIRST_READING; r == 0 && i < STATEMENTS; i++) {
 		int rc = sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->st[i], NULL);
 		if (rc != SQLITE_OK)
-			r = failed(s, rc, err);
+			r = phx_store_failed(s, rc, err);
 	}
-	return r;
+	return r == 0 && s->writes ? phx_chain_open(s, err) : r;
 }
 
 /* Two daemons that number their events by themselves would refuse each other's for ever. A file beside the database,
@@ -150,21 +175,30 @@ static void make_private(const char *path)
 
 static int open_database(struct phx_store *s, const char *path, struct phx_err *err)
 {
-	make_private(path);
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+	struct stat st;
+	int flags = SQLITE_OPEN_READWRITE | (s->writes ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_FULLMUTEX;
+	if (s->writes)
+		make_private(path);
 	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK)
-		return failed(s, rc, err);
+		return phx_store_failed(s, rc, err);
+	if (strcmp(path, ":memory:") && stat(path, &st) == 0) {
+		PHX_STR_SET(s->path, path);
+		s->dev = st.st_dev;
+		s->ino = st.st_ino;
+	}
 	sqlite3_busy_timeout(s->db, 5000);
 	return prepare(s, err);
 }
 
-int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err)
+static int open_store(const char *path, bool writes, struct phx_store **ret, struct phx_err *err)
 {
 	struct phx_store *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->lock_fd = -1;
+	s->marks.fd = -1;
+	s->writes = writes;
 	pthread_mutex_init(&s->lock, NULL);
 	int r = take_lock(s, path, err);
 	r = r ? r : open_database(s, path, err);
@@ -176,12 +210,23 @@ int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err
 	return 0;
 }
 
+int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err)
+{
+	return open_store(path, true, ret, err);
+}
+
+int phx_store_open_read(const char *path, struct phx_store **ret, struct phx_err *err)
+{
+	return open_store(path, false, ret, err);
+}
+
 void phx_store_close(struct phx_store *s)
 {
 	if (!s)
 		return;
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(s->st[i]);
+	phx_mark_close(s);
 	sqlite3_close(s->db);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
@@ -194,56 +239,121 @@ static void bind_text(struct phx_store *s, enum statement which, int at, const c
 	sqlite3_bind_text(s->st[which], at, text, -1, SQLITE_STATIC);
 }
 
-static int insert_event(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind, const char *node,
-			const char *event_json, const char *actions_json, struct phx_err *err)
+static void bind_hash(struct phx_store *s, enum statement which, int at, const uint8_t hash[PHX_CHAIN_HASH])
 {
-	sqlite3_bind_int64(s->st[APPEND], 1, (sqlite3_int64)seq);
-	sqlite3_bind_int64(s->st[APPEND], 2, time_ms);
-	bind_text(s, APPEND, 3, kind);
-	bind_text(s, APPEND, 4, node);
-	bind_text(s, APPEND, 5, event_json);
-	bind_text(s, APPEND, 6, actions_json);
+	sqlite3_bind_blob(s->st[which], at, hash, PHX_CHAIN_HASH, SQLITE_STATIC);
+}
+
+static int insert_event(struct phx_store *s, const struct phx_store_event *ev, const struct phx_chain *to, struct phx_err *err)
+{
+	sqlite3_bind_int64(s->st[APPEND], 1, (sqlite3_int64)ev->seq);
+	sqlite3_bind_int64(s->st[APPEND], 2, ev->time_ms);
+	bind_text(s, APPEND, 3, ev->kind);
+	bind_text(s, APPEND, 4, ev->node);
+	bind_text(s, APPEND, 5, ev->event);
+	bind_text(s, APPEND, 6, ev->actions);
+	bind_hash(s, APPEND, 7, to->hash);
 	return step_done(s, APPEND, err);
 }
 
 static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e, struct phx_err *err)
 {
+	uint8_t hash[PHX_CHAIN_HASH];
+	int r = phx_chain_erasure(e, hash);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(s->st[ERASURE], 1, (sqlite3_int64)e->step_id);
 	bind_text(s, ERASURE, 2, e->node);
 	bind_text(s, ERASURE, 3, e->record);
 	bind_text(s, ERASURE, 4, e->signature);
+	bind_hash(s, ERASURE, 5, hash);
 	return step_done(s, ERASURE, err);
+}
+
+/* A file that is another one than the one opened: what is written goes where nobody finds it again. */
+static int check_file(const char *path, const char *suffix, dev_t dev, ino_t *ino, struct phx_err *err)
+{
+	char name[PHX_STORE_PATH_MAX + 8];
+	struct stat st;
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	bool there = stat(name, &st) == 0;
+	if (there && !*ino)
+		*ino = st.st_ino;
+	if (!*ino || (there && st.st_dev == dev && st.st_ino == *ino))
+		return 0;
+	return phx_err_set(err, -ESTALE, "journal: %s was %s while it was open: what is written now would be lost with this "
+			   "process; put the file back, or end phxd and restore it", name, there ? "replaced" : "removed");
+}
+
+static int watch_locked(struct phx_store *s, struct phx_err *err)
+{
+	int r = s->path[0] ? check_file(s->path, "", s->dev, &s->ino, err) : 0;
+	return r == 0 && s->path[0] ? check_file(s->path, "-wal", s->dev, &s->wal_ino, err) : r;
+}
+
+int phx_store_watch(struct phx_store *s, struct phx_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	int r = watch_locked(s, err);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* The event is on the disk: what is told of that is that it was acknowledged. */
+static void advance(struct phx_store *s, const struct phx_chain *to)
+{
+	s->last = to->seq;
+	s->end = *to;
+	/* a mark that cannot be written is an older one: it then knows of less that is missing, and nothing wrong */
+	phx_mark_write(s, false, NULL);
+}
+
+static int append_locked(struct phx_store *s, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
+			 struct phx_err *err)
+{
+	struct phx_chain to;
+	if (ev->seq != s->last + 1)
+		return phx_err_set(err, -EPROTO, "journal: event %llu does not follow %llu", (unsigned long long)ev->seq,
+				   (unsigned long long)s->last);
+	int r = phx_chain_next(&s->end, ev, &to);
+	r = r ? r : step_done(s, BEGIN, err);
+	if (r < 0)
+		return r;
+	r = insert_event(s, ev, &to, err);
+	if (r == 0 && erasure)
+		r = insert_erasure(s, erasure, err);
+	r = r ? r : watch_locked(s, err);
+	r = r ? r : step_done(s, COMMIT, err);
+	if (r < 0) {
+		step_done(s, ROLLBACK, NULL);
+		return r;
+	}
+	advance(s, &to);
+	return watch_locked(s, err);
 }
 
 int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind, const char *node,
 		     const char *event_json, const char *actions_json, const struct phx_store_erasure *erasure,
 		     struct phx_err *err)
 {
+	struct phx_store_event ev = { seq, time_ms, kind, node, event_json, actions_json };
 	pthread_mutex_lock(&s->lock);
-	int r = 0;
-	if (seq != s->last + 1)
-		r = phx_err_set(err, -EPROTO, "journal: event %llu does not follow %llu", (unsigned long long)seq,
-				(unsigned long long)s->last);
-	r = r ? r : step_done(s, BEGIN, err);
-	bool begun = r == 0;
-	r = r ? r : insert_event(s, seq, time_ms, kind, node, event_json, actions_json, err);
-	if (r == 0 && erasure)
-		r = insert_erasure(s, erasure, err);
-	r = r ? r : step_done(s, COMMIT, err);
-	if (r == 0)
-		s->last = seq;
-	else if (begun)
-		step_done(s, ROLLBACK, NULL);
+	int r = append_locked(s, &ev, erasure, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
 int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err)
 {
+	uint8_t hash[PHX_CHAIN_HASH];
+	int r = phx_chain_sum(seq, state_json, hash);
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&s->lock);
 	sqlite3_bind_int64(s->st[SNAPSHOT], 1, (sqlite3_int64)seq);
 	bind_text(s, SNAPSHOT, 2, state_json);
-	int r = step_done(s, SNAPSHOT, err);
+	bind_hash(s, SNAPSHOT, 3, hash);
+	r = step_done(s, SNAPSHOT, err);
 	r = r ? r : step_done(s, FORGET, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -262,14 +372,20 @@ int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq
 	pthread_mutex_lock(&s->lock);
 	sqlite3_bind_int64(s->st[LATEST], 1, (sqlite3_int64)seq);
 	int rc = sqlite3_step(s->st[LATEST]);
-	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(s, rc, err);
+	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : phx_store_failed(s, rc, err);
 	if (rc == SQLITE_ROW) {
 		*ret_seq = (uint64_t)sqlite3_column_int64(s->st[LATEST], 0);
-		*ret_json = strdup((const char *)sqlite3_column_text(s->st[LATEST], 1));
-		if (!*ret_json)
-			r = -ENOMEM;
+		const char *text = (const char *)sqlite3_column_text(s->st[LATEST], 1);
+		*ret_json = text ? strdup(text) : NULL;
+		r = *ret_json ? 0 : -ENOMEM;
 	}
 	sqlite3_reset(s->st[LATEST]);
+	if (*ret_json && s->writes)
+		r = phx_snapshot_check(s, *ret_seq, *ret_json, err);
+	if (r < 0) {
+		free(*ret_json);
+		*ret_json = NULL;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -279,40 +395,92 @@ static const char *column(struct phx_store *s, enum statement which, int at)
 	return (const char *)sqlite3_column_text(s->st[which], at);
 }
 
+/* With the lock held, and everything bound. */
+static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn, void *arg, struct phx_err *err)
+{
+	int rc, r = 0;
+	while (r == 0 && (rc = sqlite3_step(s->st[which])) != SQLITE_DONE) {
+		if (rc != SQLITE_ROW) {
+			r = phx_store_failed(s, rc, err);
+			break;
+		}
+		struct phx_store_event ev = { (uint64_t)sqlite3_column_int64(s->st[which], 0),
+					      sqlite3_column_int64(s->st[which], 1),
+					      column(s, which, 2),
+					      column(s, which, 3),
+					      column(s, which, 4),
+					      column(s, which, 5) };
+		r = fn(arg, &ev);
+	}
+	sqlite3_reset(s->st[which]);
+	sqlite3_clear_bindings(s->st[which]);
+	return r;
+}
+
 int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const char *node, phx_store_event_fn fn,
 		     void *arg, struct phx_err *err)
 {
-	int rc, r = 0;
+	enum statement which = node ? OF_NODE : EVENTS;
 	pthread_mutex_lock(&s->lock);
-	sqlite3_bind_int64(s->st[EVENTS], 1, (sqlite3_int64)after);
+	sqlite3_bind_int64(s->st[which], 1, (sqlite3_int64)after);
+	sqlite3_bind_int64(s->st[which], 2, limit ? (sqlite3_int64)limit : -1);
 	if (node)
-		bind_text(s, EVENTS, 2, node);
-	sqlite3_bind_int64(s->st[EVENTS], 3, limit ? (sqlite3_int64)limit : -1);
-	while (r == 0 && (rc = sqlite3_step(s->st[EVENTS])) != SQLITE_DONE) {
-		if (rc != SQLITE_ROW) {
-			r = failed(s, rc, err);
-			break;
-		}
-		struct phx_store_event ev = { (uint64_t)sqlite3_column_int64(s->st[EVENTS], 0),
-					      sqlite3_column_int64(s->st[EVENTS], 1),
-					      column(s, EVENTS, 2),
-					      column(s, EVENTS, 3),
-					      column(s, EVENTS, 4),
-					      column(s, EVENTS, 5) };
-		r = fn(arg, &ev);
-	}
-	sqlite3_reset(s->st[EVENTS]);
-	sqlite3_clear_bindings(s->st[EVENTS]);
+		bind_text(s, OF_NODE, 3, node);
+	int r = walk(s, which, fn, arg, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err)
+int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_fn fn, void *arg, struct phx_err *err)
 {
 	pthread_mutex_lock(&s->lock);
-	sqlite3_bind_int64(s->st[PRUNE], 1, (sqlite3_int64)before_ms);
-	int r = step_done(s, PRUNE, err);
-	r = r < 0 ? r : sqlite3_changes(s->db);
+	bind_text(s, OF_KIND, 1, kind);
+	int r = walk(s, OF_KIND, fn, arg, err);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* The last event that may go: the older of two snapshots still has all that follows it, younger ones stay, and no more
+ * than PRUNE_MAX go at once. */
+static const char last_to_go[] =
+	"WITH f AS (SELECT MIN(seq) AS seq FROM events) SELECT COALESCE(MIN("
+	" (SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots), f.seq+9999,"
+	" COALESCE((SELECT seq-1 FROM events WHERE time_ms>=%lld AND seq<f.seq+10000 ORDER BY seq LIMIT 1), f.seq+9999)"
+	"),0) FROM f";
+
+/* The chain then begins with what was forgotten last. */
+static int prune_to(struct phx_store *s, uint64_t seq, struct phx_err *err)
+{
+	struct phx_chain at = s->anchor;
+	int r = seq > s->anchor.seq ? phx_chain_at(s, seq, &at, err) : 0;
+	if (r == -ENOENT)
+		return phx_err_set(err, -EBADMSG, "journal: event %llu has no hash", (unsigned long long)seq);
+	r = r ? r : step_done(s, BEGIN, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(s->st[PRUNE], 1, (sqlite3_int64)seq);
+	r = step_done(s, PRUNE, err);
+	int n = sqlite3_changes(s->db);
+	r = r ? r : phx_chain_anchor(s, &at, err);
+	r = r ? r : step_done(s, COMMIT, err);
+	if (r < 0) {
+		step_done(s, ROLLBACK, NULL);
+		return r;
+	}
+	s->anchor = at;
+	return n;
+}
+
+int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err)
+{
+	char text[sizeof(last_to_go) + 24];
+	int64_t seq = 0, first = 0;
+	snprintf(text, sizeof(text), last_to_go, (long long)before_ms);
+	pthread_mutex_lock(&s->lock);
+	int r = read_number(s, text, &seq, err);
+	r = r ? r : read_number(s, "SELECT COALESCE(MIN(seq),0) FROM events", &first, err);
+	if (r == 0 && first && seq >= first)
+		r = prune_to(s, (uint64_t)seq, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -321,7 +489,7 @@ int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms
 {
 	pthread_mutex_lock(&s->lock);
 	int rc = sqlite3_step(s->st[FIRST]);
-	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(s, rc, err);
+	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : phx_store_failed(s, rc, err);
 	if (r == 0) {
 		*ret_seq = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s->st[FIRST], 0) : 0;
 		*ret_time_ms = rc == SQLITE_ROW ? sqlite3_column_int64(s->st[FIRST], 1) : 0;
@@ -329,6 +497,11 @@ int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms
 	sqlite3_reset(s->st[FIRST]);
 	pthread_mutex_unlock(&s->lock);
 	return r;
+}
+
+const char *phx_store_id(const struct phx_store *s)
+{
+	return s->id;
 }
 
 uint64_t phx_store_last(struct phx_store *s)
@@ -346,7 +519,7 @@ int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_
 	bind_text(s, ERASURES, 1, node);
 	while (r == 0 && (rc = sqlite3_step(s->st[ERASURES])) != SQLITE_DONE) {
 		if (rc != SQLITE_ROW) {
-			r = failed(s, rc, err);
+			r = phx_store_failed(s, rc, err);
 			break;
 		}
 		struct phx_store_erasure e = { (uint64_t)sqlite3_column_int64(s->st[ERASURES], 0),

@@ -1,11 +1,11 @@
 # Programs of the measurements: what agents do, without the node. Used by tests/bench/run.
-BENCH_BIN := $(addprefix $(BUILD)/tests/bench/,swarm share batch reclaim)
+BENCH_BIN := $(addprefix $(BUILD)/tests/bench/,swarm share batch reclaim fill journal)
 BENCH_OBJ := $(BUILD)/obj/tests/bench/machine.o
 
 $(BUILD)/obj/tests/bench/%.o: CPPFLAGS += -Itests
 
 .PHONY: bench-programs
-bench-programs: $(BENCH_BIN) $(BUILD)/tests/bench/yardstick
+bench-programs: $(BENCH_BIN) $(BUILD)/tests/bench/yardstick $(BUILD)/tests/system/hoard
 
 # by itself: it is what a person would compile in a minute
 $(BUILD)/tests/bench/yardstick: tests/bench/yardstick.c

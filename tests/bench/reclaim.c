@@ -207,8 +207,7 @@ static void submit(struct bench *b, uint32_t nodes)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000,
 				.estimate_ms = 1000 * 3600 * 1000LL };
-	struct phx_word *w = phx_list_push(&ev.argv, sizeof(*w));
-	PHX_STR_SET(w->text, "/bin/true");
+	phx_text_push(&ev.argv, "/bin/true");
 	PHX_STR_SET(ev.re, "queue");
 	apply(b, &ev, SUBMIT, NULL);
 	phx_event_fini(&ev);

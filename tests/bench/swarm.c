@@ -2,7 +2,10 @@
  * connection with its own certificate and beats every 2 s (a poll of 2 s that phxd holds); meanwhile phxd's CPU and
  * memory are read from /proc.
  *
- *	swarm --server ADDRESS:PORT --ca FILE --socket PATH --pid PHXD [--nodes N] [--seconds S]
+ *	swarm --server ADDRESS:PORT --ca FILE --socket PATH --pid PHXD [--nodes N] [--seconds S] [--connected FILE]
+ *
+ * FILE is made when all are connected: whoever wants to disturb them begins then. How late an answer is counts from the
+ * end of the two seconds that the poll may be held; phxd looks for overdue polls ten times a second.
  *
  * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON. */
 #include <arpa/inet.h>
@@ -13,6 +16,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -51,7 +55,7 @@ struct conn {
 };
 
 struct swarm {
-	const char *server, *ca, *socket;
+	const char *server, *ca, *socket, *connected;
 	unsigned n, seconds, pid;
 	struct sockaddr_in address;
 	SSL_CTX *ctx;
@@ -60,6 +64,8 @@ struct swarm {
 	unsigned handshakes, registered;
 	uint64_t beats, failures;
 	char failure[200]; /* the first */
+	float *late_ms; /* of each answer to a beat that was held to its end */
+	size_t n_late, cap_late;
 };
 
 /* ---- enrolment, one after the other ---- */
@@ -208,6 +214,17 @@ static void ask(struct swarm *s, struct conn *c)
 	send_rest(s, c);
 }
 
+static void note_late(struct swarm *s, double ms)
+{
+	if (s->n_late == s->cap_late) {
+		s->cap_late = s->cap_late ? 2 * s->cap_late : 65536;
+		s->late_ms = reallocarray(s->late_ms, s->cap_late, sizeof(*s->late_ms));
+		if (!s->late_ms)
+			machine_die("out of memory");
+	}
+	s->late_ms[s->n_late++] = (float)ms;
+}
+
 static void take_answer(struct swarm *s, struct conn *c, int status)
 {
 	double now = machine_now_ms();
@@ -227,6 +244,8 @@ static void take_answer(struct swarm *s, struct conn *c, int status)
 	}
 	s->registered += hello;
 	s->beats += !hello;
+	if (!hello && now - c->asked_ms > BEAT_MS - EARLY_MS)
+		note_late(s, now - c->asked_ms - BEAT_MS);
 	c->registered = true;
 	/* a thousand machines are not switched on at the same instant: first beats are spread over one period */
 	c->due_ms = hello ? now + (double)(c->machine.number * 7919 % BEAT_MS) :
@@ -340,19 +359,35 @@ static uint64_t memory_kib(unsigned pid, const char *key)
 	return at ? strtoull(at + strlen(key) + 1, NULL, 10) : 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double percentile(struct swarm *s, double p)
+{
+	qsort(s->late_ms, s->n_late, sizeof(*s->late_ms), compare);
+	return s->n_late ? s->late_ms[(size_t)((double)(s->n_late - 1) * p)] : 0;
+}
+
 static void measure(struct swarm *s, double enrol_ms, double connect_ms)
 {
+	if (s->connected && phx_file_write(s->connected, "", 0, 0644, NULL) < 0)
+		machine_die("%s cannot be written", s->connected);
 	turn_for(s, SETTLE_MS);
+	s->n_late = 0;
 	uint64_t beats = s->beats, failures = s->failures;
 	double began = machine_now_ms(), cpu = cpu_ms(s->pid);
 	turn_for(s, s->seconds * 1e3);
 	double elapsed = machine_now_ms() - began;
 	printf("{\"nodes\": %u, \"seconds\": %.1f, \"beats\": %llu, \"failures\": %llu, \"cpu_percent\": %.2f, "
-	       "\"rss_kib\": %llu, \"peak_kib\": %llu, \"enrol_s\": %.1f, \"connect_s\": %.1f}\n",
+	       "\"rss_kib\": %llu, \"peak_kib\": %llu, \"enrol_s\": %.1f, \"connect_s\": %.1f, "
+	       "\"late_ms\": {\"p50\": %.1f, \"p99\": %.1f, \"worst\": %.1f}}\n",
 	       s->registered, elapsed / 1e3, (unsigned long long)(s->beats - beats),
 	       (unsigned long long)(s->failures - failures), (cpu_ms(s->pid) - cpu) * 100 / elapsed,
 	       (unsigned long long)memory_kib(s->pid, "VmRSS"), (unsigned long long)memory_kib(s->pid, "VmHWM"),
-	       enrol_ms / 1e3, connect_ms / 1e3);
+	       enrol_ms / 1e3, connect_ms / 1e3, percentile(s, 0.5), percentile(s, 0.99), percentile(s, 1));
 }
 
 /* ---- the program ---- */
@@ -395,11 +430,12 @@ int main(int argc, char **argv)
 		{ "server", required_argument, NULL, 's' }, { "ca", required_argument, NULL, 'a' },
 		{ "socket", required_argument, NULL, 'u' }, { "pid", required_argument, NULL, 'p' },
 		{ "nodes", required_argument, NULL, 'n' },  { "seconds", required_argument, NULL, 't' },
+		{ "connected", required_argument, NULL, 'c' },
 		{ 0 },
 	};
 	struct swarm s = { .n = 1000, .seconds = 30 };
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-		const char **const texts[256] = { ['s'] = &s.server, ['a'] = &s.ca, ['u'] = &s.socket };
+		const char **const texts[256] = { ['s'] = &s.server, ['a'] = &s.ca, ['u'] = &s.socket, ['c'] = &s.connected };
 		unsigned *const numbers[256] = { ['p'] = &s.pid, ['n'] = &s.n, ['t'] = &s.seconds };
 		if (texts[c & 0xff])
 			*texts[c & 0xff] = optarg;
@@ -410,6 +446,7 @@ int main(int argc, char **argv)
 	}
 	if (!s.server || !s.ca || !s.socket || !s.pid)
 		machine_die("usage: see the head of swarm.c");
+	signal(SIGPIPE, SIG_IGN); /* a head that hangs up is a failure to be counted */
 	prepare(&s);
 	double began = machine_now_ms();
 	enrol_all(&s);

@@ -352,9 +352,8 @@ static void job(struct life *l, struct machine *m)
 	static const int kinds[] = { PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_result,
 				     PHX_EV_job_result, PHX_EV_job_cancel, PHX_EV_job_hold };
 	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))] };
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(word->text, "true");
+	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	ev.uid = ev.gid = chance(l, 90) ? 1000 : 0;
 	ev.job_nodes = roll(l, 3);
 	ev.job = l->w->s.last_job_id > 3 ? l->w->s.last_job_id - roll(l, 4) : roll(l, 4);

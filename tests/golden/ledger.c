@@ -63,6 +63,8 @@ static void say_state(const struct play *p, char *text, size_t size)
 			continue;
 		phx_ledger_counts(p->c.l, i, &c);
 		say(text, size, "; %s %u idle %u busy", p->names[i], c.idle, c.busy);
+		if (c.away)
+			say(text, size, " %u away", c.away);
 		if (c.coming)
 			say(text, size, " %u coming", c.coming);
 		if (c.owed)
@@ -189,9 +191,17 @@ static int call(struct play *p, const char *verb, char **save, char *text, size_
 	if (!strcmp(verb, "sample"))
 		return phx_ledger_sample(l, re, number(save), now);
 	if (!strcmp(verb, "lost"))
-		return phx_ledger_lost(l, re, number(save), false, now, out);
+		return phx_ledger_lost(l, re, number(save), PHX_LEDGER_THERE, now, out);
 	if (!strcmp(verb, "lost-coming"))
-		return phx_ledger_lost(l, re, number(save), true, now, out);
+		return phx_ledger_lost(l, re, number(save), PHX_LEDGER_COMING, now, out);
+	if (!strcmp(verb, "lost-away"))
+		return phx_ledger_lost(l, re, number(save), PHX_LEDGER_AWAY, now, out);
+	if (!strcmp(verb, "away")) {
+		uint64_t job = number(save);
+		return phx_ledger_away(l, re, job, number(save), now, out);
+	}
+	if (!strcmp(verb, "back"))
+		return phx_ledger_back(l, re, number(save), now, out);
 	if (!strcmp(verb, "lost-busy")) {
 		uint64_t job = number(save);
 		return phx_ledger_lost_busy(l, re, job, number(save), now, out);

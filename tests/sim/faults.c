@@ -11,7 +11,7 @@
 
 #include "sim/fault.h"
 
-enum { SEEDS = 200, BATCH = 20, HOURS = 24, NODES = 64, WHOLE = 1000000, ONLY_RATE = 400 };
+enum { SEEDS = 200, BATCH = 20, HOURS = 24, NODES = 64, WHOLE = 1000000, ONLY_RATE = 400, DISK_FULL = 36, FULL_RATE = 10000 };
 
 static double cpu_seconds(void)
 {
@@ -20,10 +20,14 @@ static double cpu_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void tell(const struct phx_sim_faults_result *r)
+static void tell(const struct phx_sim_faults_options *o, const struct phx_sim_faults_result *r)
 {
 	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed, (double)r->time_ms / 3600000,
 	       r->invariant, r->violation);
+	printf("  to see it again: faults %s", o->foreign ? "foreign " : o->res ? "re " : "");
+	if (o->only)
+		printf("only %u ", o->only);
+	printf("%llu %u %u\n", (unsigned long long)o->seed, o->hours, o->nodes);
 	PHX_LIST_EACH(struct phx_sim_faults_line, l, &r->lines)
 		printf("  %12.3f  %s\n", (double)l->time_ms / 1000, l->text);
 }
@@ -38,7 +42,7 @@ static bool live(const struct phx_sim_faults_options *o, struct phx_sim_faults_r
 		return false;
 	}
 	if (!ret->ok)
-		tell(ret);
+		tell(o, ret);
 	return ret->ok;
 }
 
@@ -164,6 +168,22 @@ static bool each_alone(void)
 	return ok;
 }
 
+/* Lives that end while the journal is refused: the people who bring the cluster to rest are heard all the same. */
+static bool calm_on_a_full_disk(void)
+{
+	bool ok = true;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct phx_sim_faults_options o = {
+			.seed = seed, .hours = 3, .nodes = NODES, .rate_percent = FULL_RATE, .only = DISK_FULL
+		};
+		struct phx_sim_faults_result r;
+		ok = live(&o, &r) && ok;
+		phx_sim_faults_fini(&r);
+	}
+	printf("%s faults stop while the disk is full\n", ok ? "ok" : "not ok");
+	return ok;
+}
+
 static bool refuses_nonsense(void)
 {
 	struct phx_sim_faults_options many_nodes = { .nodes = 1000 }, no_fault = { .only = 4 };
@@ -188,6 +208,7 @@ static int all(void)
 	bool ok = all_injected(&s) && s.ok;
 	ok = same_again() && ok;
 	ok = each_alone() && ok;
+	ok = calm_on_a_full_disk() && ok;
 	ok = refuses_nonsense() && ok;
 	return !ok;
 }

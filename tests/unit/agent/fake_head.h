@@ -15,6 +15,7 @@ struct fake_head {
 	pthread_mutex_t lock;
 	/* what it answers */
 	int enrol_waits;   /* answers 202 so often first */
+	int enrol_bad;	   /* gives so often a certificate that is of no use, each in another way */
 	int hello_refuses; /* answers 403 so often */
 	int beat_409;	   /* answers 409 so often */
 	json_t *role;	   /* of hello, NULL = null */
@@ -44,6 +45,25 @@ static inline void replace(json_t **to, json_t *j)
 	*to = j;
 }
 
+/* What a head that is not in order gives. malloc'd. */
+static inline char *unusable_certificate(struct phx_pki *pki, const char *csr, int which)
+{
+	PHX_AUTO_FREE char *key = NULL;
+	PHX_AUTO_FREE char *other = NULL;
+	char *cert = NULL;
+	switch (which) {
+	case 1:
+		return strdup("-----BEGIN CERTIFICATE-----\nTm8K\n-----END CERTIFICATE-----\n");
+	case 2:
+		phx_csr_make("n1", &key, &other, NULL);
+		phx_cert_issue(pki, other, PHX_CERT_NODE, "n1", 10, &cert, NULL);
+		return cert;
+	default:
+		phx_cert_issue(pki, csr, PHX_CERT_USER, "n1", 10, &cert, NULL);
+		return cert;
+	}
+}
+
 static inline void fake_enrol(struct phx_http_request *q, void *arg)
 {
 	struct fake_head *h = arg;
@@ -56,6 +76,10 @@ static inline void fake_enrol(struct phx_http_request *q, void *arg)
 	int status = 202;
 	if (h->enrol_waits-- > 0) {
 		answer = json_pack("{s:s}", "state", "new");
+	} else if (h->enrol_bad > 0) {
+		cert = unusable_certificate(h->world->pki, csr, h->enrol_bad--);
+		status = 200;
+		answer = json_pack("{s:s,s:s}", "node", "n1", "cert", cert);
 	} else if (phx_cert_issue(h->world->pki, csr, PHX_CERT_NODE, "n1", 10, &cert, NULL) == 0) {
 		status = 200;
 		answer = json_pack("{s:s,s:s}", "node", "n1", "cert", cert);
@@ -137,11 +161,11 @@ static inline void fake_package(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route fake_routes[] = {
-	{ "POST", "/v1/agent/enrol", 1u << PHX_HTTP_TLS, fake_enrol, 1 << 16, false },
-	{ "POST", "/v1/agent/hello", 1u << PHX_HTTP_TLS, fake_hello, 1 << 20, false },
-	{ "POST", "/v1/agent/beat", 1u << PHX_HTTP_TLS, fake_beat, 1 << 16, false },
-	{ "POST", "/v1/agent/result", 1u << PHX_HTTP_TLS, fake_result, 1 << 16, false },
-	{ "GET", "/packages/*", 1u << PHX_HTTP_TLS, fake_package, 0, false },
+	{ "POST", "/v1/agent/enrol", 1u << PHX_HTTP_TLS, fake_enrol, 1 << 16, false, NULL },
+	{ "POST", "/v1/agent/hello", 1u << PHX_HTTP_TLS, fake_hello, 1 << 20, false, NULL },
+	{ "POST", "/v1/agent/beat", 1u << PHX_HTTP_TLS, fake_beat, 1 << 16, false, NULL },
+	{ "POST", "/v1/agent/result", 1u << PHX_HTTP_TLS, fake_result, 1 << 16, false, NULL },
+	{ "GET", "/packages/*", 1u << PHX_HTTP_TLS, fake_package, 0, false, NULL },
 };
 
 /* ---- the agent, a real process below a root of its own ---- */
@@ -265,13 +289,21 @@ static inline int fake_count(struct fake_head *h, const int *what)
 		}                                                                              \
 	} while (0)
 
-/* The first result from `from` on that answers order `id`: an agent may tell of the one before twice. New reference. */
-static inline json_t *fake_answer(struct fake_head *h, size_t from, int64_t id)
+/* As the head does: what failed before is no answer to a later attempt. */
+static inline bool fake_answers(const json_t *result, const json_t *order)
+{
+	int64_t attempt = phx_json_int(json_object_get(order, "step"), "attempt", 0);
+	return phx_json_int(result, "id", 0) == phx_json_int(order, "id", 0) &&
+	       (phx_json_int(result, "result", 0) == 0 || phx_json_int(result, "attempt", 0) >= attempt);
+}
+
+/* The first result from `from` on that answers the order: an agent may tell of the one before twice. New reference. */
+static inline json_t *fake_answer(struct fake_head *h, size_t from, const json_t *order)
 {
 	json_t *found = NULL;
 	pthread_mutex_lock(&h->lock);
 	for (size_t i = from; !found && i < json_array_size(h->results); i++)
-		if (phx_json_int(json_array_get(h->results, i), "id", 0) == id)
+		if (fake_answers(json_array_get(h->results, i), order))
 			found = json_deep_copy(json_array_get(h->results, i));
 	pthread_mutex_unlock(&h->lock);
 	return found;
@@ -281,10 +313,11 @@ static inline json_t *fake_answer(struct fake_head *h, size_t from, int64_t id)
 static inline json_t *fake_ask(struct fake_head *h, json_t *order)
 {
 	size_t before = fake_n_results(h);
-	int64_t id = phx_json_int(order, "id", 0);
 	json_t *result = NULL;
+	json_incref(order);
 	fake_order(h, order);
-	HEAD_WAIT(h, result || (result = fake_answer(h, before, id)));
+	HEAD_WAIT(h, result || (result = fake_answer(h, before, order)));
+	json_decref(order);
 	fake_order(h, NULL);
 	return result;
 }

@@ -99,6 +99,30 @@ static void test_enrol(void **state)
 	assert_int_equal(h->n_enrols, 3); /* known */
 }
 
+/* What it is given and cannot be used is not kept: it asks again, with the same key. */
+static void test_unusable_certificates(void **state)
+{
+	struct fake_head *h = *state;
+	h->enrol_bad = 3;
+	start_registered(h);
+	assert_int_equal(h->n_enrols, 4);
+	assert_string_equal(h->key_fp[0], h->key_fp[3]);
+}
+
+/* Nor is one that it finds, of whatever time. */
+static void test_kept_certificate_is_looked_at(void **state)
+{
+	struct fake_head *h = *state;
+	start_registered(h);
+	assert_int_equal(fake_agent_end(h, SIGTERM), 0);
+	int before = fake_count(h, &h->n_beats);
+	assert_int_equal(truncate(root_path(h, "var/lib/phoenix/agent.pem"), 100), 0);
+	fake_agent_start(h);
+	HEAD_WAIT(h, fake_count(h, &h->n_beats) > before);
+	assert_int_equal(h->n_enrols, 2);
+	assert_string_equal(h->key_fp[0], h->key_fp[1]);
+}
+
 static void test_hello_again(void **state)
 {
 	struct fake_head *h = *state;
@@ -204,6 +228,23 @@ static void test_failure_and_next_attempt(void **state)
 }
 
 /* A step of an older plan is given up when a newer order comes. */
+/* What the disk did not take may be forgotten: it is no result, and the step is not done twice meanwhile. */
+static void test_a_result_that_is_not_kept_is_not_done(void **state)
+{
+	struct fake_head *h = *state;
+	struct ask ask = { "health", 11, 3, 1, 0 };
+	start_registered(h);
+	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps"), root_path(h, "var/lib/phoenix/steps.away")), 0);
+	PHX_AUTO_JSON json_t *result = fake_ask(h, counted(h, &ask, true));
+	assert_int_equal(phx_json_int(result, "result", 0), -EIO);
+	assert_non_null(strstr(phx_json_str(result, "text", ""), "cannot be kept"));
+	/* with its directory back, it is done and kept */
+	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps.away"), root_path(h, "var/lib/phoenix/steps")), 0);
+	ask.attempt = 2;
+	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
+	assert_int_equal(access(root_path(h, "var/lib/phoenix/steps/11.json"), F_OK), 0);
+}
+
 static void test_newer_order_ends_older(void **state)
 {
 	struct fake_head *h = *state;
@@ -451,6 +492,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_head_setup, fake_head_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_enrol),
+		TEST(test_unusable_certificates),
+		TEST(test_kept_certificate_is_looked_at),
 		TEST(test_hello_again),
 		TEST(test_enrol_again_when_refused),
 		TEST(test_wrong_server),
@@ -458,6 +501,7 @@ int main(void)
 		TEST(test_done_once),
 		TEST(test_of_the_past),
 		TEST(test_failure_and_next_attempt),
+		TEST(test_a_result_that_is_not_kept_is_not_done),
 		TEST(test_newer_order_ends_older),
 		TEST(test_bad_answers_are_survived),
 		TEST(test_destructive_steps_are_refused),

@@ -58,6 +58,17 @@ static void test_remove(void **state)
 	assert_int_equal(guard_remove(s->dir, "/srv/none/below", NULL), 0);
 }
 
+/* Whoever asks for it: the check is part of the removal. */
+static void test_remove_asks_itself(void **state)
+{
+	const struct scratch *s = *state;
+	struct phx_err err = {0};
+	assert_int_equal(phx_dir_make(scratch_path(s, "etc"), 0755, &err), 0);
+	write_text(scratch_path(s, "etc/passwd"), "root\n", 0644);
+	assert_int_equal(guard_remove(s->dir, "/etc/passwd", &err), -EPERM);
+	assert_int_equal(access(scratch_path(s, "etc/passwd"), F_OK), 0);
+}
+
 static void test_links_lead_nowhere(void **state)
 {
 	const struct scratch *s = *state;
@@ -78,6 +89,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {TEST(test_allowed), TEST(test_refused), TEST(test_remove),
-					   TEST(test_links_lead_nowhere)};
+					   TEST(test_remove_asks_itself), TEST(test_links_lead_nowhere)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

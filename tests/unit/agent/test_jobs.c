@@ -33,7 +33,7 @@ static void on_end(void *arg, const struct job_end *end)
 static void start_agent(struct world *w)
 {
 	struct jobs_config config = {scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
-				     scratch_path(w->scratch, "run"), false, on_end, w, NULL};
+				     scratch_path(w->scratch, "run"), scratch_path(w->scratch, "hosts"), false, on_end, w, NULL};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 	jobs_heard(w->jobs, job_clock_ms());
@@ -60,12 +60,17 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void add_text(struct phx_list *l, const char *text)
+{
+	assert_int_equal(phx_text_push(l, text), 0);
+}
+
 static struct phx_job make_job(uint64_t id, const char *script)
 {
 	struct phx_job job = {.id = id, .uid = NOBODY, .gid = NOBODY, .grace_ms = 5000};
-	add_word(&job.argv, "sh");
-	add_word(&job.argv, "-c");
-	add_word(&job.argv, script);
+	add_text(&job.argv, "sh");
+	add_text(&job.argv, "-c");
+	add_text(&job.argv, script);
 	static const char *const nodes[] = {"n1", "n2", "n3"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(nodes); i++) {
 		struct phx_job_part *p = phx_list_push(&job.parts, sizeof(*p));
@@ -124,6 +129,125 @@ static void test_runs_as_its_user(void **state)
 	check_output(&end, expected);
 }
 
+/* A long word, a script with its interpreter and its arguments, an environment of its user's. */
+static void test_scripts_and_environment(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	struct phx_job job = make_job(45, "");
+	char script[100000], expected[400];
+	snprintf(script, sizeof(script), "#!/bin/sed -ne2p;4,9p\nsecond\n%*s\nfourth\n", 90000, "#");
+	PHX_LIST_EACH(struct phx_text, word, &job.argv)
+		phx_record_fini(&phx_text_record, word);
+	job.argv.n = 0;
+	add_text(&job.argv, "print-me");
+	job.script = strdup(script);
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
+	WAIT_FOR(ended(w, 45, &end));
+	assert_int_equal(end.status, 0);
+	check_output(&end, "second\nfourth\n");
+	jobs_reported(w->jobs, end.run);
+	assert_false(exists(scratch_path(w->scratch, "cache-jobs/45.0.script")));
+	job.id = 46;
+	free(job.script);
+	job.script = strdup("#!/bin/sh\nstat -c '%a %u' $0; echo $# \"$2\"; env | grep -E '^(A|HOME|PHX_JOB_ID|OMPI_MCA_orte_default_hostfile)='\n");
+	add_text(&job.argv, "x");
+	add_text(&job.argv, "y z");
+	add_text(&job.env, "A=overruled");
+	add_text(&job.env, "A=b c");
+	add_text(&job.env, "HOME=/elsewhere");
+	add_text(&job.env, "OMPI_MCA_orte_default_hostfile=none");
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
+	WAIT_FOR(ended(w, 46, &end));
+	PHX_AUTO_FREE char *text = read_text(end.output);
+	snprintf(expected, sizeof(expected), "500 %d\n2 y z\n", NOBODY);
+	assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
+	assert_non_null(strstr(text, "\nA=b c\n"));
+	assert_non_null(strstr(text, "\nHOME=/elsewhere\n"));
+	assert_non_null(strstr(text, "\nPHX_JOB_ID=46\n"));
+	assert_non_null(strstr(text, "\nOMPI_MCA_orte_default_hostfile=none\n"));
+	phx_record_fini(&phx_job_record, &job);
+}
+
+/* Whoever asks for it: ids that are none leave a process what it was. */
+static void test_nobody_becomes_what_is_no_user(void **state)
+{
+	const struct process_user wrong[] = {{.uid = UINT32_MAX, .gid = NOBODY}, {.uid = NOBODY, .gid = UINT32_MAX}};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		int status = -1;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(process_become(&wrong[i]) == -EPERM ? 0 : 1);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void check_hosts(struct world *w, const char *expected)
+{
+	PHX_AUTO_FREE char *text = read_text(scratch_path(w->scratch, "hosts"));
+	assert_string_equal(text, expected);
+}
+
+static void set_address(struct phx_job *job, uint32_t i, const char *address)
+{
+	PHX_STR_SET(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->address, address);
+}
+
+/* The nodes of running jobs are in the file of hosts for as long as these run; the rest of it is nobody's business. */
+static void test_names_of_its_nodes(void **state)
+{
+#define BEGIN "# nodes of the jobs of this node: begin (kept by phx-agent)\n"
+#define END "# nodes of the jobs of this node: end (kept by phx-agent)\n"
+	struct world *w = *state;
+	struct job_end end = {0}, other_end = {0};
+	static const char mine[] = "127.0.0.1 localhost\n10.9.9.9 n3";
+	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1, 0644, NULL), 0);
+	struct phx_job job = make_job(47, "cat $0.hosts"), other = make_job(48, "sleep 100");
+	set_address(&job, 0, "10.0.0.1");
+	set_address(&job, 1, "fd00::2");
+	set_address(&job, 2, "10.0.0.3 evil\n");
+	set_address(&other, 0, "10.0.0.1");
+	set_address(&other, 1, "10.0.0.22");
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
+	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n" END);
+	assert_int_equal(jobs_start(w->jobs, &other, "n2", NULL), 0);
+	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n10.0.0.22\tn2\n" END);
+	WAIT_FOR(ended(w, 47, &end));
+	jobs_reported(w->jobs, end.run);
+	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
+	/* an agent that starts anew keeps what its jobs want, one whose machine did has none */
+	jobs_free(w->jobs);
+	start_agent(w);
+	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){48, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 48, &other_end));
+	jobs_free(w->jobs);
+	assert_int_equal(unlink(scratch_path(w->scratch, "run/jobs/48.hosts")), 0);
+	start_agent(w);
+	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n");
+	phx_record_fini(&phx_job_record, &job);
+	phx_record_fini(&phx_job_record, &other);
+}
+
+/* Its script is in the way of itself: of a job that did not start nothing stays. */
+static void test_names_of_one_that_did_not_start(void **state)
+{
+	struct world *w = *state;
+	static const char mine[] = "127.0.0.1 localhost\n";
+	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1, 0644, NULL), 0);
+	struct phx_job job = make_job(49, "true");
+	job.script = strdup("#!/bin/sh\n");
+	set_address(&job, 1, "10.0.0.2");
+	assert_int_equal(phx_dir_make(scratch_path(w->scratch, "cache-jobs/49.0.script/full"), 0755, NULL), 0);
+	assert_true(jobs_start(w->jobs, &job, "n2", NULL) < 0);
+	check_hosts(w, mine);
+	assert_false(exists(scratch_path(w->scratch, "run/jobs/49.nodes")));
+	assert_false(exists(scratch_path(w->scratch, "run/jobs/49.hosts")));
+	phx_record_fini(&phx_job_record, &job);
+}
+
 static void test_never_as_root(void **state)
 {
 	struct world *w = *state;
@@ -134,6 +258,11 @@ static void test_never_as_root(void **state)
 	assert_non_null(strstr(err.text, "never run as root"));
 	job.uid = NOBODY;
 	job.gid = 0;
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), -EPERM);
+	job.gid = UINT32_MAX; /* "leave it as it is", and the agent is root */
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), -EPERM);
+	job.gid = NOBODY;
+	job.uid = UINT32_MAX;
 	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), -EPERM);
 	phx_record_fini(&phx_job_record, &job);
 	assert_int_equal(jobs_list(w->jobs, NULL, 0), 0);
@@ -152,7 +281,8 @@ static void test_program_missing(void **state)
 	struct world *w = *state;
 	struct phx_job job = make_job(8, "");
 	struct job_end end = {0};
-	PHX_STR_SET(PHX_LIST_AT(&job.argv, struct phx_word, 0)->text, "no-such-program");
+	phx_record_fini(&phx_text_record, PHX_LIST_AT(&job.argv, struct phx_text, 0));
+	PHX_LIST_AT(&job.argv, struct phx_text, 0)->text = strdup("no-such-program");
 	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
 	phx_record_fini(&phx_job_record, &job);
 	WAIT_FOR(ended(w, 8, &end));
@@ -318,6 +448,28 @@ static void test_much_output(void **state)
 	assert_false(exists(end.output));
 }
 
+/* What is beyond the bound is lost, and its end says how much; what just fits is whole. */
+static void test_output_is_cut(void **state)
+{
+	static const char note[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
+	struct world *w = *state;
+	struct stat st;
+	for (uint32_t more = 0; more <= 70000; more += 70000) {
+		struct job_end end = {0};
+		char script[64];
+		snprintf(script, sizeof(script), "head -c %u /dev/zero", (2u << 20) + more);
+		struct phx_job job = make_job(50 + more, script);
+		job.output_max_mb = 2;
+		assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
+		WAIT_FOR(ended(w, job.id, &end));
+		assert_int_equal(end.status, 0);
+		assert_int_equal(end.output_cut_bytes, more);
+		assert_int_equal(stat(end.output, &st), 0);
+		assert_int_equal(st.st_size, (2 << 20) + (more ? sizeof(note) - 1 : 0));
+		phx_record_fini(&phx_job_record, &job);
+	}
+}
+
 /* ---- runs ---- */
 
 static int start_run(struct world *w, uint64_t id, uint32_t run, const char *script, struct phx_err *err)
@@ -379,6 +531,38 @@ static void test_older_run_goes_first(void **state)
 	WAIT_FOR(run_ended(w, 21, 2, &end));
 	assert_int_equal(end.status, 143);
 	assert_int_equal(start_run(w, 21, 1, "exit 6", NULL), -ESTALE);
+}
+
+static int submitted(struct world *w, int64_t at_ms, const char *script)
+{
+	struct phx_job job = make_job(22, script);
+	job.submitted_ms = at_ms;
+	int r = jobs_start(w->jobs, &job, "n2", NULL);
+	phx_record_fini(&phx_job_record, &job);
+	return r;
+}
+
+static bool ended_with(struct world *w, int64_t status)
+{
+	struct job_end end = {0};
+	return ended(w, 22, &end) && end.status == status;
+}
+
+/* a head that has lost its journal gives numbers again: what that of old did is no answer */
+static void test_another_job_of_the_same_number(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(submitted(w, 1000, "exit 3"), 0);
+	WAIT_FOR(ended_with(w, 3));
+	assert_int_equal(submitted(w, 1000, "exit 3"), 0); /* the same one: told again */
+	assert_int_equal(submitted(w, 2000, "exit 4"), 0);
+	WAIT_FOR(ended_with(w, 4));
+	jobs_reported(w->jobs, (struct job_run){22, 0});
+	assert_int_equal(submitted(w, 500, "exec sleep 100"), 0);
+	/* one that still runs ends first */
+	assert_int_equal(submitted(w, 3000, "exit 5"), -EAGAIN);
+	WAIT_FOR(submitted(w, 3000, "exit 5") == 0);
+	WAIT_FOR(ended_with(w, 5));
 }
 
 /* ---- how it ends ---- */
@@ -613,7 +797,11 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_runs_as_its_user),
+		TEST(test_scripts_and_environment),
+		TEST(test_names_of_its_nodes),
+		TEST(test_names_of_one_that_did_not_start),
 		TEST(test_never_as_root),
+		TEST(test_nobody_becomes_what_is_no_user),
 		TEST(test_no_descriptors_inherited),
 		TEST(test_program_missing),
 		TEST(test_never_twice),
@@ -625,8 +813,10 @@ int main(void)
 		TEST(test_drain),
 		TEST(test_closed),
 		TEST(test_much_output),
+		TEST(test_output_is_cut),
 		TEST(test_next_run_is_another),
 		TEST(test_older_run_goes_first),
+		TEST(test_another_job_of_the_same_number),
 		TEST(test_time_limit_without_a_head),
 		TEST(test_lease_ends),
 		TEST(test_lease_is_over_before_it_starts),

@@ -49,11 +49,14 @@ static void test_which_attempt_is_answered(void **state)
 {
 	(void)state;
 	struct journal_entry good = entry(1, 1, 0), bad = entry(1, 2, -EBUSY);
-	assert_true(journal_answers(&good, 1));
-	assert_true(journal_answers(&good, 9)); /* done is done */
-	assert_true(journal_answers(&bad, 1));
-	assert_true(journal_answers(&bad, 2));  /* a repeated order repeats the answer */
-	assert_false(journal_answers(&bad, 3)); /* a new attempt is made */
+	assert_true(journal_answers(&good, 3, 1));
+	assert_true(journal_answers(&good, 3, 9)); /* done is done */
+	assert_true(journal_answers(&bad, 3, 1));
+	assert_true(journal_answers(&bad, 3, 2));  /* a repeated order repeats the answer */
+	assert_false(journal_answers(&bad, 3, 3)); /* a new attempt is made */
+	/* the same id from a head that has lost its journal */
+	assert_false(journal_answers(&good, 4, 1));
+	assert_false(journal_answers(&good, 2, 1));
 }
 
 static void test_damaged_result(void **state)

@@ -1,10 +1,15 @@
 /* Files below somebody else's directory: whatever it holds, nothing leads out of it. */
 #include "unit/base/test_base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -104,6 +109,24 @@ static void published_whole(void **state)
 	assert_true(publish(p, "f/g", p->secret, 100) < 0);
 }
 
+/* Published by root for somebody: it is his, and the directories on the way to it. */
+static void published_for_its_owner(void **state)
+{
+	struct place *p = *state;
+	struct phx_beneath_owner owner = {65534, 65533};
+	struct stat st;
+	if (getuid() != 0)
+		skip();
+	int fd = open(p->secret, O_RDONLY);
+	assert_int_equal(phx_beneath_publish(p->dir, "his/file", fd, 100, owner, NULL), 0);
+	close(fd);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(fstatat(p->dir, i ? "his" : "his/file", &st, 0), 0);
+		assert_int_equal(st.st_uid, owner.uid);
+		assert_int_equal(st.st_gid, owner.gid);
+	}
+}
+
 static void links_lead_nowhere(void **state)
 {
 	struct place *p = *state;
@@ -128,12 +151,51 @@ static void links_lead_nowhere(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+static unsigned entries(const char *dir)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, NULL, NULL);
+	assert_true(n >= 2);
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	return (unsigned)n - 2;
+}
+
+/* Killed while it writes, it leaves nothing: not in a place of its own, and not where a file is replaced. */
+static void a_killed_writer_leaves_nothing(void **state)
+{
+	struct place *p = *state;
+	static const char block[200000];
+	int pipe_fds[2], unnamed = openat(p->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (unnamed < 0)
+		skip(); /* this file system has no files without a name */
+	close(unnamed);
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		struct phx_err err = {0};
+		close(pipe_fds[1]);
+		phx_beneath_publish(p->dir, "big", pipe_fds[0], 1 << 30, (struct phx_beneath_owner){getuid(), getgid()}, &err);
+		_exit(0);
+	}
+	close(pipe_fds[0]);
+	/* more than a pipe holds: it has begun to write */
+	assert_int_equal(phx_write_all(pipe_fds[1], block, sizeof(block)), 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(pipe_fds[1]);
+	assert_int_equal(entries(p->inside), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_checked),
 		cmocka_unit_test_setup_teardown(published_whole, make, unmake),
+		cmocka_unit_test_setup_teardown(published_for_its_owner, make, unmake),
 		cmocka_unit_test_setup_teardown(links_lead_nowhere, make, unmake),
+		cmocka_unit_test_setup_teardown(a_killed_writer_leaves_nothing, make, unmake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,13 +84,14 @@ struct box {
 	struct port uplink;
 	struct phx_list cards; /* struct card */
 	struct tally *tally;
+	char *note;
 };
 static const struct phx_field box_fields[] = {
 #define B struct box
 	PHX_STR(B, name),	     PHX_U32(B, weight),	       PHX_U64(B, bytes),
 	PHX_I64(B, offset),	     PHX_BOOL(B, open),		       PHX_ENUM(B, mood, &moods),
 	PHX_REC(B, uplink, &port_record), PHX_LIST(B, cards, &card_record),
-	PHX_LIVE(B, tally, &tally_live),
+	PHX_LIVE(B, tally, &tally_live), PHX_TEXT(B, note),
 #undef B
 };
 static const struct phx_record box_record = PHX_RECORD("box", struct box, box_fields);
@@ -150,6 +151,57 @@ static void test_equal_sees_every_field(void **state)
 		}
 		assert_false(phx_record_equal(&box_record, &a, &b));
 	}
+}
+
+/* A word may be as long as it likes to 128 KiB: in a record, in a list, in JSON. */
+static void test_texts_of_any_length(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	AUTO_BOX b;
+	PHX_AUTO_FREE char *words = malloc(PHX_TEXT_MAX + 2);
+	memset(words, 'w', PHX_TEXT_MAX + 1);
+	words[PHX_TEXT_MAX] = '\0';
+	a.note = strdup(words);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&box_record, &a);
+	assert_int_equal(phx_json_to_record(&box_record, j, &b, NULL), 0);
+	assert_string_equal(b.note, words);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	b.note[7] = 'x';
+	assert_string_equal(a.note, words);
+	assert_false(phx_record_equal(&box_record, &a, &b));
+	free(b.note);
+	b.note = strdup("");
+	free(a.note);
+	a.note = NULL; /* none is the same as an empty one */
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	words[PHX_TEXT_MAX] = 'w';
+	words[PHX_TEXT_MAX + 1] = '\0';
+	json_object_set_new(j, "note", json_string(words));
+	struct phx_err err = { 0 };
+	struct box none;
+	assert_int_equal(phx_json_to_record(&box_record, j, &none, &err), -EINVAL);
+	assert_string_equal(err.text, "note: is too long");
+}
+
+static void test_lists_of_texts(void **state)
+{
+	(void)state;
+	struct { struct phx_list words; } a = { 0 }, b;
+	static const struct phx_field fields[] = { PHX_LIST(__typeof__(a), words, &phx_text_record) };
+	const struct phx_record record = PHX_RECORD("texts", __typeof__(a), fields);
+	assert_int_equal(phx_text_push(&a.words, "one"), 0);
+	assert_int_equal(phx_text_push(&a.words, ""), 0);
+	assert_int_equal(phx_record_copy(&record, &b, &a), 0);
+	phx_record_fini(&record, &a);
+	assert_int_equal(b.words.n, 2);
+	assert_string_equal(phx_text_at(&b.words, 0), "one");
+	assert_string_equal(phx_text_at(&b.words, 1), "");
+	/* as words of a fixed size were written */
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&record, &b);
+	PHX_AUTO_FREE char *text = phx_json_text(j);
+	assert_string_equal(text, "{\"words\":[{\"text\":\"one\"},{\"text\":\"\"}]}");
+	phx_record_fini(&record, &b);
 }
 
 static void test_equal_ignores_what_is_behind_a_string(void **state)
@@ -354,6 +406,8 @@ static void test_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts_of_any_length),
+		cmocka_unit_test(test_lists_of_texts),
 		cmocka_unit_test(test_copy_is_deep),
 		cmocka_unit_test(test_equal_sees_every_field),
 		cmocka_unit_test(test_equal_ignores_what_is_behind_a_string),

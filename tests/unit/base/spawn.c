@@ -2,7 +2,9 @@
 #include "base/spawn.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -219,9 +221,64 @@ static void test_no_descriptor_leaks(void **state)
 	assert_int_equal(count_fds(), before + 1);
 }
 
+/* what is asked of it: uid and gid, all groups, capabilities, no_new_privs, how many variables, where */
+static const char who_am_i[] = "id -u; id -g; id -G; grep -E '^(CapEff|CapPrm|NoNewPrivs)' /proc/self/status | tr -d '\\t'; "
+			       "env | grep -vE '^(PWD|SHLVL|_|OLDPWD)=' | cut -d= -f1 | sort; pwd";
+
+static void test_as_another_user(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	struct phx_run_result res = { 0 };
+	struct phx_err err = { 0 };
+	const struct phx_run_as nobody = { 65534, 65533 };
+	const char *const env[] = { "GIVEN=1", NULL };
+	const struct phx_run run = { .argv = ARGV("sh", "-c", who_am_i), .as = &nobody, .env_add = env };
+	setenv("LD_PRELOAD_SECRET", "x", 1);
+	gid_t groups[] = { 4, 27 };
+	assert_int_equal(setgroups(2, groups), 0);
+	assert_int_equal(phx_run_check(&run, &res, &err), 0);
+	assert_string_equal(res.out, "65534\n65533\n65533\nCapPrm:0000000000000000\nCapEff:0000000000000000\nNoNewPrivs:1\n"
+				     "GIVEN\nPATH\n/\n");
+	assert_int_equal(setgroups(0, NULL), 0);
+	unsetenv("LD_PRELOAD_SECRET");
+	phx_run_result_fini(&res);
+}
+
+/* who is not root gets no other user, and then the program does not run at all */
+/* (uid_t)-1 is "as it is" for the system's calls */
+static void test_as_nobody_at_all(void **state)
+{
+	(void)state;
+	struct phx_run_result res = { 0 };
+	const struct phx_run_as wrong[] = { { (uid_t)-1, 65534 }, { 65534, (gid_t)-1 } };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		const struct phx_run run = { .argv = ARGV("true"), .as = &wrong[i] };
+		assert_int_equal(phx_run(&run, &res, NULL), -EPERM);
+	}
+}
+
+static void test_as_one_that_cannot_be(void **state)
+{
+	(void)state;
+	struct phx_run_result res = { 0 };
+	const struct phx_run_as other = { 12345, 12345 };
+	const struct phx_run run = { .argv = ARGV("sh", "-c", "exit 0"), .as = &other };
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit((geteuid() == 0 && setresuid(65534, 65534, 65534) < 0) || phx_run(&run, &res, NULL) != -EPERM);
+	int status = -1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_another_user),
+		cmocka_unit_test(test_as_one_that_cannot_be),
+		cmocka_unit_test(test_as_nobody_at_all),
 		cmocka_unit_test(test_output_and_status),
 		cmocka_unit_test(test_arguments_are_not_interpreted),
 		cmocka_unit_test(test_input),

@@ -8,9 +8,9 @@
 #define N(name, state, role, more) "{'name':'" name "','state':'" state "','role':'" role "'" more "}"
 #define ROLES "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}"
 #define NO_PLAN ",'plan':{'epoch':5,'steps':[]}"
-#define WIPE_PLAN                                                                                                      \
+#define WIPE_PLAN(id)                                                                                                    \
 	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','reason':'why',"            \
-	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'discard','disk':'D'," \
+	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'discard','disk':'" id "'," \
 	"'expected_ms':4000},{'kind':'join','expected_ms':1}]}"
 #define NOOP_PLAN "'plan':{'tier':'in-place','to_role':'web-server','steps':[{'kind':'stop','expected_ms':300}]}"
 
@@ -29,12 +29,14 @@ static void dry_run_prints_equal_plans_once(void **state)
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/assign",
-		    "{'seq':1,'results':[{'node':'n1','code':0," WIPE_PLAN "},{'node':'n2','code':0," WIPE_PLAN "}]}");
+		    "{'seq':1,'results':[{'node':'n1','code':0," WIPE_PLAN("D") "},{'node':'n2','code':0," WIPE_PLAN("E") "}]}");
 	PHX_SAID s = phx(f, "node assign n[1-2] web-server --setup wipe:discard --dry-run");
 	assert_int_equal(s.status, 0);
 	assert_has(s.out, "n[1-2]: batch -> web, role web-server; kexec: why; about 26.0 s\n");
 	assert_has(s.out, "STEP  PHASE      EXPECTED  WHAT\n");
-	assert_has(s.out, "wipe  cleaning      4.0 s  erase the disk and read it back (discard): D");
+	assert_has(s.out, "wipe  cleaning      4.0 s  erase the disk and read it back (discard)\n");
+	/* whose disk is whose */
+	assert_has(s.out, "  n1: wipe of D\n  n2: wipe of E\n");
 	assert_has(f->log, "\"dry_run\":true");
 	assert_has(f->log, "\"setup\":{\"mode\":\"wipe\",\"method\":\"discard\"}");
 	assert_has(f->log, "\"nodes\":\"n[1-2]\"");
@@ -65,7 +67,7 @@ static void erasing_a_node_in_use_needs_yes(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
-	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0," WIPE_PLAN "}]}");
+	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0," WIPE_PLAN("D") "}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
 	assert_int_equal(s.status, 64);
 	assert_has(s.errout, "the disks of n1 are in use and will be erased");
@@ -81,7 +83,7 @@ static void nodes_not_in_use_need_no_yes(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "ready");
-	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true," WIPE_PLAN "}]}");
+	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true," WIPE_PLAN("D") "}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
 	assert_int_equal(s.status, 0);
 	assert_has(f->log, "\"role\":\"web-server\"");
@@ -105,13 +107,90 @@ static void rebuild_asks_even_for_one(void **state)
 {
 	struct fake_phxd *f = *state;
 	static const char *const lines[] = {"node rebuild n1", "node wipe n1", "node rm n1"};
+	static const char *const posts[] = {"POST /v1/actions/rebuild", "POST /v1/actions/wipe", "POST /v1/actions/rm"};
 	two_nodes(f, "ready");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(posts); i++)
+		fake_answer(f, posts[i], "{'results':[{'node':'n1','code':0}]}");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lines); i++) {
 		PHX_SAID s = phx(f, lines[i]);
 		assert_int_equal(s.status, 64);
 		assert_has(s.errout, "needs --yes");
 	}
-	assert_lacks(f->log, "POST");
+	assert_lacks(f->log, "kill_jobs"); /* nothing but the dry run */
+}
+
+#define JOB(id, ends)                                                                                                  \
+	"'jobs':[{'id':" id ",'engine_id':'','state':'running','user':'alice','re':'','nodes':1,'started_ms':1000,"    \
+	"'limit_ms':0,'requeue':true,'ends':" ends ",'command':'sleep'}]"
+
+static void jobs_that_end_are_asked_about(void **state)
+{
+	static const struct {
+		const char *line, *post, *question;
+	} orders[] = {
+		{"node assign n1 web-server", "POST /v1/actions/assign", "assign web-server: job 12 of alice (sleep) on n1, for "},
+		{"node release n1", "POST /v1/actions/release", "release: job 12"},
+		{"node rebuild n1", "POST /v1/actions/rebuild", "rebuild n1: job 12"},
+		{"node wipe n1", "POST /v1/actions/wipe", "wipe n1: job 12"},
+		{"node power n1 off", "POST /v1/actions/power", "switch off: job 12"},
+		{"node power n1 cycle", "POST /v1/actions/power", "switch cycle: job 12"},
+		{"node quarantine n1", "POST /v1/actions/quarantine", "quarantine: job 12"},
+		{"node resume n1", "POST /v1/actions/resume", "resume: job 12"},
+		{"node rm n1 --force", "POST /v1/actions/rm", "forget n1: job 12"},
+		{"node drain n1 --grace 5m", "POST /v1/actions/drain", "drain: job 12"},
+	};
+	struct fake_phxd *f = *state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(orders); i++) {
+		char line[128];
+		fake_reset(f);
+		two_nodes(f, "active");
+		fake_answer(f, orders[i].post, "{'results':[{'node':'n1','code':0," NOOP_PLAN "," JOB("12", "true") "}]}");
+		PHX_SAID s = phx(f, orders[i].line);
+		assert_int_equal(s.status, 64);
+		assert_has(s.errout, orders[i].question);
+		assert_has(s.errout, " ends: this cannot be undone and needs --yes");
+		assert_lacks(f->log, "kill_jobs");
+		snprintf(line, sizeof(line), "%s --yes", orders[i].line);
+		PHX_SAID yes = phx(f, line);
+		assert_int_equal(yes.status, 0);
+		assert_has(f->log, "\"kill_jobs\":true");
+	}
+}
+
+static void a_drain_without_an_end_asks_nothing(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/drain",
+		    "{'results':[{'node':'n1','code':0,'plan':{'waits':true,'has_grace':false,'expected_ms':300,"
+		    "'steps':[{'kind':'drain','expected_ms':300}]}," JOB("12", "false") ",'sessions':null}]}");
+	PHX_SAID s = phx(f, "node drain n1");
+	assert_int_equal(s.status, 0);
+	assert_lacks(f->log, "dry_run");
+	assert_lacks(f->log, "kill_jobs");
+	PHX_SAID dry = phx(f, "node drain n1 --dry-run");
+	assert_int_equal(dry.status, 0);
+	assert_has(dry.out, "about 0.3 s after the last job has ended\n");
+	assert_has(dry.out, "  job 12 of alice (sleep) on n1, for ");
+	assert_has(dry.out, ": waited for until it has ended\n");
+	assert_has(dry.out, "  n1: who is logged in there is not known\n");
+}
+
+static void a_dry_run_tells_what_is_refused(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/rm",
+		    "{'results':[{'node':'n1','code':-1,'error':'n1 is active: release it first'},"
+		    "{'node':'n2','code':0,'changed':true}]}");
+	PHX_SAID s = phx(f, "node rm n[1-2] --dry-run");
+	assert_int_equal(s.status, 1);
+	assert_string_equal(s.out, "n2: forget at once, without steps\n");
+	assert_has(s.errout, "phx: n1: is active: release it first\n");
+	fake_answer(f, "POST /v1/actions/drain",
+		    "{'results':[{'node':'n2','code':0,'plan':{'waits':true,'steps':[]},'jobs':[],'sessions':[]}]}");
+	PHX_SAID drain = phx(f, "node drain n2 --dry-run");
+	assert_string_equal(drain.out, "n2: into maintenance at once, without steps\n");
 }
 
 static void many_nodes_need_force(void **state)
@@ -176,9 +255,24 @@ static void asks_on_a_terminal(void **state)
 	assert_int_equal(answer_on_terminal(f, argv, "no\n", said, sizeof(said)), 64);
 	assert_has(said, "rebuild n1?");
 	assert_has(said, "nothing was done");
-	assert_lacks(f->log, "POST");
+	assert_lacks(f->log, "kill_jobs");
 	assert_int_equal(answer_on_terminal(f, argv, "yes\n", said, sizeof(said)), 0);
 	assert_has(f->log, "POST /v1/actions/rebuild");
+}
+
+static void what_was_agreed_to_goes_with_the_order(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const argv[] = {"phx", "node", "release", "n[1-2]", NULL};
+	char said[4096] = "";
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/release",
+		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "," JOB("12", "true") "},{'node':'n2','code':0," NOOP_PLAN
+		    "," JOB("12", "true") ",'sessions':[{'user':'bob','tty':'pts/0','from':'10.0.0.9','since_ms':1}]}]}");
+	assert_int_equal(answer_on_terminal(f, argv, "yes\n", said, sizeof(said)), 0);
+	assert_has(said, "job 12 of alice (sleep) on n1"); /* once: it is one job */
+	assert_has(said, " ends; bob on n2 (pts/0 from 10.0.0.9) is logged out?");
+	assert_has(f->log, "\"kill_jobs\":[12]");
 }
 
 static void progress_and_colour_are_for_terminals(void **state)
@@ -463,13 +557,28 @@ static void statuses_become_exit_codes(void **state)
 	struct fake_phxd *f = *state;
 	static const struct {
 		int status, code;
-	} cases[] = {{400, 64}, {403, 77}, {404, 64}, {409, 75}, {500, 1}, {503, 75}, {507, 75}};
+	} cases[] = {{400, 64}, {403, 77}, {404, 64}, {409, 75}, {429, 75}, {500, 1}, {503, 75}, {507, 75}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		fake_reset(f);
 		fake_answer_status(f, "GET /v1/nodes", cases[i].status, "{'error':'because'}");
 		PHX_SAID s = phx(f, "node list");
 		assert_int_equal(s.status, cases[i].code);
 		assert_string_equal(s.errout, "phx: because\n");
+	}
+	/* what does not pass by itself is no "try again", whatever the status */
+	static const struct {
+		const char *name;
+		int status, code;
+	} named[] = {{"EBUSY", 409, 75}, {"EEXIST", 409, 64}, {"ENOTUNIQ", 409, 64}, {"ESTALE", 409, 1},
+		     {"EPERM", 403, 77}, {"E2BIG", 413, 64},  {"EROFS", 507, 75},    {"ETIMEDOUT", 500, 1},
+		     {"EDQUOT", 429, 75}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(named); i++) {
+		char body[80];
+		fake_reset(f);
+		snprintf(body, sizeof(body), "{'error':'because','code':'%s'}", named[i].name);
+		fake_answer_status(f, "GET /v1/nodes", named[i].status, body);
+		PHX_SAID s = phx(f, "node list");
+		assert_int_equal(s.status, named[i].code);
 	}
 	fake_reset(f);
 	fake_answer(f, "GET /v1/nodes", "not JSON");
@@ -492,6 +601,9 @@ static void wrong_words_are_64(void **state)
 		const char *line, *text;
 	} cases[] = {
 		{"node", "what to do with it? See phx help node"},
+		{"nod list", "there is no command 'nod'; did you mean 'node'? see phx help"},
+		{"node lst", "there is no command 'node lst'; did you mean 'node list'? see phx help node"},
+		{"node list n1 n2", "'n2' is one word too many: a list of nodes is one word, like n1,n2"},
 		{"node frobnicate", "there is no command 'node frobnicate'"},
 		{"frobnicate", "there is no command 'frobnicate'"},
 		{"node list --frob", "node list has no option --frob"},
@@ -531,6 +643,10 @@ int main(void)
 		TEST(nodes_not_in_use_need_no_yes),
 		TEST(already_so_is_success),
 		TEST(rebuild_asks_even_for_one),
+		TEST(jobs_that_end_are_asked_about),
+		TEST(what_was_agreed_to_goes_with_the_order),
+		TEST(a_drain_without_an_end_asks_nothing),
+		TEST(a_dry_run_tells_what_is_refused),
 		TEST(many_nodes_need_force),
 		TEST(asks_on_a_terminal),
 		TEST(progress_and_colour_are_for_terminals),

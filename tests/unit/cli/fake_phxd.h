@@ -79,8 +79,8 @@ static void fake_handle(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route fake_routes[] = {
-	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 0, false},
-	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 1 << 20, false},
+	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 0, false, NULL},
+	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 1 << 20, false, NULL},
 };
 
 static void fake_start(struct fake_phxd *f)

@@ -3,7 +3,8 @@
 #include "unit/cli/fake_phxd.h"
 
 static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
-				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd"};
+				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd",
+				    "etc/phoenix-role.5.scd", "etc/phoenix-image.5.scd", "etc/phoenix-package.5.scd"};
 
 static char *read_page(const char *name)
 {

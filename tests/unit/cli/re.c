@@ -119,20 +119,35 @@ static void activate_gives_up_in_time(void **state)
 static void killing_wants_a_yes(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "POST /v1/res/queue/deactivate", "{'notes':[]}");
+	fake_answer(f, "POST /v1/res/queue/deactivate",
+		    "{'notes':[],'jobs':[{'id':7,'user':'ann','started_ms':1000,'ends':true,'state':'running'},"
+		    "{'id':8,'user':'bob','started_ms':0,'ends':true,'state':'queued'}]}");
 	fake_answer(f, "POST /v1/res/queue/safe-deactivate", "{'notes':[]}");
 	fake_answer(f, "POST /v1/res/queue/destroy", "{'notes':[]}");
 	PHX_SAID asked = phx(f, "re deactivate queue");
 	assert_int_equal(asked.status, 64);
 	assert_has(asked.errout, "--yes");
+	assert_has(asked.errout, "deactivate RE queue: job 7 of ann, for ");
+	assert_has(asked.errout, "job 8 of bob, which waits end, for good");
+	assert_lacks(f->log, "kill_jobs");
 	PHX_SAID yes = phx(f, "re deactivate queue --yes");
 	assert_int_equal(yes.status, 0);
+	assert_has(f->log, "\"kill_jobs\":true");
 	PHX_SAID safe = phx(f, "re deactivate queue --safe");
 	assert_int_equal(safe.status, 0);
 	PHX_SAID dry = phx(f, "re deactivate queue --dry-run");
 	assert_int_equal(dry.status, 0);
 	PHX_SAID destroy = phx(f, "re destroy queue");
 	assert_int_equal(destroy.status, 64);
+}
+
+static void one_without_jobs_is_ended_unasked(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/res/queue/deactivate", "{'notes':[],'jobs':[]}");
+	PHX_SAID s = phx(f, "re deactivate queue");
+	assert_int_equal(s.status, 0);
+	assert_has(f->log, "\"kill_jobs\":[]"); /* one that begins meanwhile is not meant */
 }
 
 static void list_and_show(void **state)
@@ -194,16 +209,17 @@ static void web_list_tells_who_serves(void **state)
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/balance",
 		    "{'director':'lb1','in_force':true,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':["
-		    "{'address':'10.0.0.1','node':'n1','pool':'pages','weight':1,'active':3,'inactive':12},"
-		    "{'address':'10.0.0.2','node':'n2','pool':'pages','weight':0,'active':null,'inactive':null}]},"
+		    "{'address':'10.0.0.1','node':'n1','pool':'pages','weight':1,'active':3,'inactive':12,'use_ppm':431000,'use_reason':''},"
+		    "{'address':'10.0.0.2','node':'n2','pool':'pages','weight':0,'active':null,'inactive':null,'use_ppm':null,'use_reason':'no group'}]},"
 		    "{'address':'10.0.0.8','port':443,'scheduler':'rr','servers':[]}]}");
 	PHX_SAID list = phx(f, "web list -o tsv");
 	assert_int_equal(list.status, 0);
-	assert_has(list.out, "10.0.0.9:80\twlc\tn1\t10.0.0.1\tpages\t1\t3\t12\n");
+	assert_has(list.out, "10.0.0.9:80\twlc\tn1\t10.0.0.1\tpages\t1\t3\t12\t0.4310\n");
 	assert_has(list.out, "10.0.0.9:80\twlc\tn2\t10.0.0.2\tpages\t0\t");
 	assert_has(list.out, "10.0.0.8:443\trr\t");
 	PHX_SAID table = phx(f, "web list");
 	assert_has(table.errout, "in force on lb1");
+	assert_has(table.errout, "use of n2 is unknown: no group");
 	fake_answer(f, "GET /v1/balance", "{'director':'','in_force':false,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':[]}]}");
 	PHX_SAID none = phx(f, "web list");
 	assert_has(none.errout, "no director is up");
@@ -217,7 +233,8 @@ int main(void)
 		TEST(check_tells_each_finding),	TEST(request_sends_the_whole_agreement),
 		TEST(create_takes_a_name_or_a_file), TEST(refuse_gives_the_reason),
 		TEST(activate_waits_for_the_nodes), TEST(activate_gives_up_in_time),
-		TEST(killing_wants_a_yes),		TEST(list_and_show),
+		TEST(killing_wants_a_yes),
+		TEST(one_without_jobs_is_ended_unasked),		TEST(list_and_show),
 		TEST(history_is_sentences),	TEST(jobs_for_an_re),
 		TEST(web_list_tells_who_serves),
 	};

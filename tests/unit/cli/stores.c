@@ -62,9 +62,31 @@ static void build(struct fake_phxd *f, const char *version)
 		 "name = \"tool\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"a tool\";\n", version);
 	put(f, manifest, "src/package.conf");
 	put(f, "#!/bin/sh\n", "src/files/bin/tool");
-	PHX_SAID s = run(f, "package build %s/src --out %s", f->dir, f->dir);
+	PHX_SAID s = run(f, "package build %s/src --out %s --unsigned", f->dir, f->dir);
 	if (s.status != 0)
 		fail_msg("%s", s.errout);
+}
+
+/* Without --unsigned it is signed, with the site's key where none is named, or not built at all. */
+static void a_built_package_is_signed(void **state)
+{
+	struct fake_phxd *f = *state;
+	char path[160];
+	build(f, "0.9");
+	snprintf(path, sizeof(path), "%s/tool-0.9.tar.zst", f->dir);
+	PHX_SAID before = run(f, "package verify %s", path);
+	assert_int_equal(before.status, 1);
+	assert_int_equal(unlink(path), 0);
+	PHX_SAID none = run(f, "package build %s/src --out %s --sign-key %s/nosuch.key", f->dir, f->dir, f->dir);
+	assert_int_equal(none.status, 78);
+	assert_has(none.errout, "nosuch.key: No such file or directory; name the key to sign with");
+	assert_int_equal(access(path, F_OK), -1);
+	PHX_SAID both = run(f, "package build %s/src --unsigned --sign-key %s/pki/site.key", f->dir, f->dir);
+	assert_int_equal(both.status, 64);
+	PHX_SAID made = run(f, "package build %s/src --out %s", f->dir, f->dir);
+	assert_int_equal(made.status, 0);
+	PHX_SAID after = run(f, "package verify %s", path);
+	assert_int_equal(after.status, 0);
 }
 
 static void a_package_from_source_to_repository(void **state)
@@ -220,7 +242,7 @@ static void an_image_from_recipe_to_store(void **state)
 	assert_int_equal(again.status, 0);
 	PHX_SAID list = run(f, "image list --dir %s/images", f->dir);
 	assert_has(list.out, "tiny   1        initramfs  amd64");
-	PHX_SAID show = run(f, "image show tiny");
+	PHX_SAID show = run(f, "image show tiny --dir %s/images", f->dir);
 	assert_has(show.out, "  Kernel       6.1\n");
 	assert_has(show.out, "initrd.zst");
 	PHX_SAID verify = run(f, "image verify");
@@ -279,7 +301,7 @@ static void an_image_is_removed_only_when_no_role_has_it(void **state)
 	assert_int_equal(asked.status, 64);
 	PHX_SAID gone = run(f, "image rm tiny --yes");
 	assert_int_equal(gone.status, 0);
-	PHX_SAID show = run(f, "image show tiny");
+	PHX_SAID show = run(f, "image show tiny --dir %s/images", f->dir);
 	assert_int_equal(show.status, 64);
 	PHX_SAID again = run(f, "image rm tiny --yes");
 	assert_int_equal(again.status, 0);
@@ -304,6 +326,7 @@ static void import_says_what_it_lacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_built_package_is_signed),
 		TEST(a_package_from_source_to_repository),
 		TEST(a_push_is_done_whatever_else_is_wrong),
 		TEST(a_package_that_differs_under_one_version_is_refused),

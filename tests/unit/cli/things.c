@@ -49,16 +49,99 @@ static char *write_file(struct fake_phxd *f, const char *name, const char *text)
 	return path;
 }
 
+/* What phxd has; debian-12 brings the kernel that runs, foreign another. */
+static void answer_catalogue(struct fake_phxd *f)
+{
+	fake_answer(f, "GET /v1/config", "{'config':[{'key':'role_dir','value':'/nonexistent'}]}");
+	fake_answer(f, "GET /v1/images",
+		    "{'images':[{'name':'debian-12','version':'1','runs_kernel':'6.1'},{'name':'foreign','version':'1',"
+		    "'runs_kernel':'6.1','kernel_warning':'image foreign 1 brings kernel 6.12, but nodes run 6.1'}],"
+		    "'bad':[{'path':'/x/images/debian-12/2','reason':'vmlinuz: cut short'}]}");
+	fake_answer(f, "GET /v1/packages", "{'packages':[{'name':'hello','version':'1.0'},{'name':'hello','version':'2.0'}],'bad':[]}");
+	fake_answer(f, "GET /v1/status", "{'pools':[{'name':'free'},{'name':'web'}]}");
+}
+
+static struct phx_said check_role(struct fake_phxd *f, const char *option, const char *fmt, ...)
+{
+	char text[1024], line[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	PHX_AUTO_FREE char *path = write_file(f, "one.conf", text);
+	snprintf(line, sizeof(line), "role check %s %s", option, path);
+	return phx(f, line);
+}
+
+/* The same that a reload takes and refuses. */
+static void role_check_knows_what_phxd_has(void **state)
+{
+	struct fake_phxd *f = *state;
+	answer_catalogue(f);
+#define GOOD "pool = \"web\";\nimage = \"foreign\";\nimage_version = \"1\";\n"
+	PHX_SAID named = check_role(f, "", GOOD "packages = [ \"hello-1.0\" ];\nservices = ( { name = \"hello\"; package = "
+						"\"hello\"; exec = [ \"bin/hello\" ]; } );\n");
+	assert_string_equal(strstr(named.errout, "phx: one") ? named.errout : "", "");
+	assert_int_equal(named.status, 0);
+	PHX_SAID package = check_role(f, "", GOOD "packages = [ \"hello-3.0\" ];\n");
+	assert_int_equal(package.status, 78);
+	assert_has(package.errout, "one.conf:4: package 'hello-3.0' does not exist");
+	PHX_SAID image = check_role(f, "", "pool = \"web\";\nimage = \"nosuch\";\n");
+	assert_int_equal(image.status, 78);
+	assert_has(image.errout, "one.conf:2: image 'nosuch' does not exist");
+	PHX_SAID bad = check_role(f, "", "pool = \"web\";\nimage = \"debian-12\";\n");
+	assert_int_equal(bad.status, 78);
+	assert_has(bad.errout, "vmlinuz: cut short");
+	PHX_SAID pool = check_role(f, "", "pool = \"nowhere\";\nimage = \"foreign\";\n");
+	assert_int_equal(pool.status, 78);
+	assert_has(pool.errout, "one.conf:1: pool 'nowhere' does not exist");
+	PHX_SAID port = check_role(f, "", GOOD "health = { kind = \"tcp\"; target = \"127.0.0.1:99999\"; };\n");
+	assert_int_equal(port.status, 78);
+	assert_has(port.errout, "one.conf:4: ");
+	assert_has(port.errout, "port '99999' must be a number from 1 to 65535");
+}
+
+static void role_check_warns_of_another_kernel(void **state)
+{
+	struct fake_phxd *f = *state;
+	answer_catalogue(f);
+	PHX_SAID warned = check_role(f, "", GOOD);
+	assert_int_equal(warned.status, 0);
+	assert_has(warned.errout, "phx: warning: image foreign 1 brings kernel 6.12, but nodes run 6.1\n");
+	PHX_SAID strict = check_role(f, "--strict", GOOD);
+	assert_int_equal(strict.status, 78);
+	PHX_SAID own = check_role(f, "--strict", "pool = \"web\";\nimage = \"debian-12\";\nimage_version = \"1\";\n");
+	assert_int_equal(own.status, 0);
+	assert_string_equal(own.errout, "");
+}
+
+static void plan_and_status_name_the_kernel_that_runs(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/status",
+		    "{'nodes':1,'up':1,'deploy':{'image':'deploy','version':'3','kernel':'6.1','error':''}}");
+	PHX_SAID status = phx(f, "status");
+	assert_has(status.out, "nodes run kernel 6.1, that of deploy image deploy 3\n");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'}]}");
+	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'web'}]}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0,'plan':{'to_role':'web','runs_kernel':'6.1','kernel_warning':'it "
+		    "brings 6.12','steps':[{'kind':'image'}]}}]}");
+	PHX_SAID plan = phx(f, "node plan n1 web");
+	assert_has(plan.out, "  kernel: 6.1\n  warning: it brings 6.12\n");
+}
+
 static void role_check_names_file_and_line(void **state)
 {
 	struct fake_phxd *f = *state;
-	PHX_AUTO_FREE char *good = write_file(f, "good.conf", "pool = \"web\";\nimage = \"debian-12\";\n");
-	PHX_AUTO_FREE char *bad = write_file(f, "bad.conf", "pool = \"web\";\nimage = \"debian-12\";\ncolour = 1;\n");
+	answer_catalogue(f);
+	PHX_AUTO_FREE char *good = write_file(f, "good.conf", "pool = \"web\";\nimage = \"foreign\";\n");
+	PHX_AUTO_FREE char *bad = write_file(f, "bad.conf", "pool = \"web\";\nimage = \"foreign\";\ncolour = 1;\n");
 	char line[512];
 	snprintf(line, sizeof(line), "role check %s", good);
 	PHX_SAID ok = phx(f, line);
 	assert_int_equal(ok.status, 0);
-	assert_has(ok.out, "role good is well formed");
+	assert_has(ok.out, "role good is right");
 	snprintf(line, sizeof(line), "role check %s %s", bad, good);
 	PHX_SAID no = phx(f, line);
 	assert_int_equal(no.status, 78);
@@ -80,6 +163,160 @@ static void job_submit_sends_the_command_as_it_is(void **state)
 	assert_int_equal(none.status, 64);
 	PHX_SAID zero = phx(f, "job submit -n x -- true");
 	assert_int_equal(zero.status, 64);
+}
+
+static void write_script(const char *path, const char *text)
+{
+	assert_int_equal(phx_file_write(path, text, strlen(text), 0644, NULL), 0);
+}
+
+/* The text goes with the job, its options are those of the command line unless that says otherwise. */
+static void job_submit_sends_a_script(void **state)
+{
+	struct fake_phxd *f = *state;
+	char path[100], line[300];
+	snprintf(path, sizeof(path), "%s/solve.sh", f->dir);
+	write_script(path, "#!/bin/sh\n#PHX -n 4 --re queue # as always\n\n#PHX --env 'A=b c' --env B=1 -t 1h\necho hi\n#PHX --no-such\n");
+	fake_answer(f, "POST /v1/jobs", "{'id':12}");
+	snprintf(line, sizeof(line), "job submit -t 30m %s x --wait", path);
+	PHX_SAID s = phx(f, line);
+	assert_string_equal(s.errout, "");
+	assert_int_equal(s.status, 0);
+	assert_has(f->log, "\"argv\":[\"solve.sh\",\"x\",\"--wait\"]");
+	assert_has(f->log, "\"nodes\":4,");
+	assert_has(f->log, "\"re\":\"queue\",\"time_s\":1800");
+	assert_has(f->log, "\"env\":[\"A=b c\",\"B=1\"]");
+	assert_has(f->log, "\"script\":\"#!/bin/sh\\n#PHX -n 4");
+	snprintf(line, sizeof(line), "job submit --env C=3 %s", path);
+	PHX_SAID both = phx(f, line);
+	assert_int_equal(both.status, 0);
+	assert_has(f->log, "\"env\":[\"A=b c\",\"B=1\",\"C=3\"]");
+	snprintf(line, sizeof(line), "job submit --env NO_SUCH_VARIABLE %s", path);
+	PHX_SAID env = phx(f, line);
+	assert_int_equal(env.status, 64);
+	assert_has(env.errout, "--env: NO_SUCH_VARIABLE is not set here");
+}
+
+static void job_submit_says_what_is_wrong_with_a_script(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "echo hi\n", "is no script: its first line must name its interpreter" },
+		{ "#!/bin/sh\n#PHX --no-such\n", "#PHX: job submit has no option --no-such" },
+		{ "#!/bin/sh\n#PHX -n 4 more\n", "#PHX: 'more' is no option" },
+		{ "#!/bin/sh\n#PHX --server https://elsewhere\n", "#PHX: --server stands on the command line only" },
+		{ "#!/bin/sh\n#\n#PHX --env \"A=b\n", ":3: a quote is not closed" },
+	};
+	char path[100], line[300];
+	snprintf(path, sizeof(path), "%s/bad.sh", f->dir);
+	snprintf(line, sizeof(line), "job submit %s", path);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_script(path, cases[i].text);
+		PHX_SAID s = phx(f, line);
+		assert_int_equal(s.status, 64);
+		assert_has(s.errout, cases[i].why);
+	}
+	PHX_SAID none = phx(f, "job submit hostname");
+	assert_int_equal(none.status, 64);
+	assert_has(none.errout, "hostname: there is no such script here; a command for the nodes stands behind --");
+	assert_string_equal(f->log, "");
+}
+
+/* A state that says what ended it, and a reason that stands for statuses. */
+static void job_wait_says_why_it_ended(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/jobs", "{'id':3}");
+	fake_answer(f, "GET /v1/jobs/3",
+		    "{'id':3,'state':'timeout','reason':'it ran for the 1 s that it may','parts':[{'node':'n1','ended':true,'status':143}]}");
+	fake_answer(f, "GET /v1/jobs/3/output", "half\n");
+	PHX_SAID s = phx(f, "job submit --wait -- sh");
+	assert_int_equal(s.status, 1);
+	assert_string_equal(s.out, "half\n");
+	assert_string_equal(s.errout, "phx: job 3\nphx: job 3: timeout: it ran for the 1 s that it may\n");
+}
+
+static void job_list_says_why_it_waits(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':3,'state':'queued','user':'u','nodes':2,'reason':'waits for 2 nodes'}]}");
+	PHX_SAID s = phx(f, "job list");
+	assert_has(s.out, "REASON");
+	assert_has(s.out, "waits for 2 nodes");
+}
+
+static const char three_jobs[] =
+	"{'jobs':[{'id':3,'state':'done','user':'a','re':'q'},{'id':4,'state':'queued','user':'a','re':'q'},"
+	"{'id':5,'state':'running','user':'a','re':'q'},{'id':7,'state':'queued','user':'b','re':'q'},"
+	"{'id':8,'state':'queued','user':'a','re':'r'}]}";
+
+/* Rows of numbers that are there, a user's, an RE's: looked up, asked about, and cancelled by rows. */
+static void job_cancel_by_rows_user_and_re(void **state)
+{
+	static const struct {
+		const char *line, *asked, *never;
+	} cases[] = {
+		{ "job cancel 1-6 --yes", "POST /v1/jobs/4/cancel {\"last\":5}\n", "/v1/jobs/7" },
+		{ "job cancel 3-4,7-8 --yes", "POST /v1/jobs/7/cancel {\"last\":8}\n", "/v1/jobs/3/" },
+		{ "job cancel --user a --yes", "POST /v1/jobs/8/cancel {}\n", "/v1/jobs/7" },
+		{ "job cancel --user a --re q --yes", "POST /v1/jobs/4/cancel {\"last\":5}\n", "/v1/jobs/8" },
+		{ "job cancel --all --yes", "POST /v1/jobs/7/cancel {\"last\":8}\n", "/v1/jobs/3/" },
+		{ "job cancel 3", "POST /v1/jobs/3/cancel {}\n", "GET /v1/jobs" },
+		{ "job hold 4-5", "POST /v1/jobs/5/hold {}\n", "cancel" },
+	};
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/jobs", three_jobs);
+	for (int id = 3; id <= 8; id++) {
+		static char requests[12][40];
+		snprintf(requests[id], sizeof(requests[id]), "POST /v1/jobs/%d/cancel", id);
+		fake_answer(f, requests[id], "{'changed':true}");
+	}
+	fake_answer(f, "POST /v1/jobs/4/hold", "{'changed':true}");
+	fake_answer(f, "POST /v1/jobs/5/hold", "{'changed':true}");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		f->log[0] = '\0';
+		PHX_SAID s = phx(f, cases[i].line);
+		assert_string_equal(s.errout, "");
+		assert_int_equal(s.status, 0);
+		assert_has(f->log, cases[i].asked);
+		assert_null(strstr(f->log, cases[i].never));
+	}
+	f->log[0] = '\0';
+	PHX_SAID unasked = phx(f, "job cancel --all");
+	assert_int_equal(unasked.status, 64);
+	assert_has(unasked.errout, "cancel 4 jobs: this cannot be undone and needs --yes");
+	assert_null(strstr(f->log, "cancel"));
+	PHX_SAID none = phx(f, "job cancel --user nobody-here --yes");
+	assert_int_equal(none.status, 0);
+	assert_has(none.errout, "none of these jobs is queued or running");
+}
+
+static void job_list_folds_arrays(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':3,'state':'done','array':3,'array_index':10},{'id':4,'state':'running','array':3,'array_index':12},"
+		    "{'id':5,'state':'running','array':3,'array_index':14},{'id':6,'state':'queued','array':3,'array_index':16},"
+		    "{'id':7,'state':'queued','array':3,'array_index':18},{'id':8,'state':'queued','array':8,'array_index':1}]}");
+	PHX_SAID s = phx(f, "job list");
+	assert_has(s.out, "3[10]");
+	assert_has(s.out, "3[12]");
+	assert_has(s.out, "3[14]");
+	assert_has(s.out, "6-7  3[16-18]");
+	assert_has(s.out, "8[1]");
+	PHX_SAID names = phx(f, "job list -o name");
+	assert_string_equal(names.out, "3\n4\n5\n6\n7\n8\n");
+}
+
+static void job_submit_of_an_array(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/jobs", "{'id':12,'last':111}");
+	PHX_SAID s = phx(f, "job submit --array 1-100%5 -- true");
+	assert_string_equal(s.out, "12-111\n");
+	assert_has(f->log, "\"array\":\"1-100%5\"");
 }
 
 static void job_wait_prints_output_and_names_failures(void **state)
@@ -172,6 +409,29 @@ static void events_are_sentences(void **state)
 	assert_has(tsv.out, "42\t1970-01-01 01:00:01.000\tn1\tstep_result\tnode:n1\tstep ended: wipe, failed");
 }
 
+/* What came of it for other nodes stands under their names, and under what caused it. */
+static void an_event_tells_all_that_came_of_it(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/status", "{'seq':43}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':41,'time_ms':0,'kind':'step_result','node':'n4','text':'n4 is active','by':'node:n4','notes':["
+		    "{'node':'n4','text':'n4: step health done'},{'node':'n4','text':'n4 is active'},"
+		    "{'node':'n1','text':'n1 goes from free to pages: demand'}],'event':{}},"
+		    "{'seq':42,'time_ms':0,'kind':'missing','node':'n2','text':'node went silent','by':'phxd','notes':["
+		    "{'node':'n3','text':'n3 goes from free to pages: demand'}],'event':{}},"
+		    "{'seq':43,'time_ms':0,'kind':'job_submit','node':'','text':'job submitted','by':'uid:7','notes':[],"
+		    "'event':{'job':12,'job_nodes':2,'user':'ann'}}],'last':43}");
+	PHX_SAID s = phx(f, "events");
+	assert_string_equal(s.out, "1970-01-01 00:00:00.000  n4: step health done\n"
+				   "1970-01-01 00:00:00.000  n4: is active\n"
+				   "1970-01-01 00:00:00.000  n1: goes from free to pages: demand\n"
+				   "1970-01-01 00:00:00.000  n2: node went silent\n"
+				   "1970-01-01 00:00:00.000  n3: goes from free to pages: demand\n"
+				   "1970-01-01 00:00:00.000  job submitted: job 12, nodes 2, user ann (by uid:7)\n");
+}
+
 /* ---- status, config, reload ---- */
 
 static void status_is_readable(void **state)
@@ -206,7 +466,7 @@ static void config_check_names_file_and_line(void **state)
 	struct fake_phxd *f = *state;
 	char line[512];
 	PHX_AUTO_FREE char *good =
-		write_file(f, "p.conf", "address = \"10.0.0.1\";\nhttp_port = 81;\ndhcp_mode = \"none\";\n");
+		write_file(f, "p.conf", "address = \"10.0.0.1\";\nhttp_port = 81;\ndhcp_mode = \"none\"; tftp = \"none\"; pxe_dir = \"/tmp\";\n");
 	snprintf(line, sizeof(line), "config check %s -o tsv --origin", good);
 	PHX_SAID ok = phx(f, line);
 	assert_int_equal(ok.status, 0);
@@ -219,9 +479,41 @@ static void config_check_names_file_and_line(void **state)
 	assert_int_equal(no.status, 78);
 	assert_has(no.errout, "q.conf:2: ");
 	/* every other command too says what is wrong with a configuration it needs */
-	snprintf(line, sizeof(line), "image show x --config %s", bad);
+	snprintf(line, sizeof(line), "image verify --config %s", bad);
 	PHX_SAID other = phx(f, line);
 	assert_int_equal(other.status, 78);
+}
+
+/* What is well written and not there is a mistake too: each is told, with its place. */
+static void config_check_looks_at_the_machine(void **state)
+{
+	struct fake_phxd *f = *state;
+	char line[512];
+	PHX_AUTO_FREE char *bad = write_file(f, "s.conf", "address = \"10.0.0.1\";\ninterface = \"phx-none0\";\n"
+					     "socket_group = \"phx-nobody\";\nservice_group = \"root\";\ndnsmasq = \"/nonexistent/dnsmasq\";\n"
+					     "dnsmasq_user = \"phx-nouser\";\npxe_dir = \"/tmp\"; ipxe_dir = \"/tmp\"; tftp_user = \"root\";\n"
+					     "in_tftpd = \"/bin/sh\"; engine_user = \"phx-nouser\";\n");
+	snprintf(line, sizeof(line), "config check %s", bad);
+	PHX_SAID no = phx(f, line);
+	assert_int_equal(no.status, 78);
+	assert_string_equal(no.out, "");
+	assert_has(no.errout, "s.conf:2: interface = \"phx-none0\": this machine has no network interface of that name");
+	assert_has(no.errout, "s.conf:3: socket_group = \"phx-nobody\": there is no such group");
+	assert_has(no.errout, "s.conf:5: dnsmasq = \"/nonexistent/dnsmasq\": there is no such program");
+	assert_has(no.errout, "s.conf:6: dnsmasq_user = \"phx-nouser\": there is no such user");
+	assert_has(no.errout, "s.conf:8: engine_user");
+	assert_null(strstr(no.errout, "service_group"));
+	assert_null(strstr(no.errout, "tftp"));
+	/* what is not used need not be there */
+	PHX_AUTO_FREE char *unused = write_file(f, "t.conf", "address = \"10.0.0.1\";\ndhcp_mode = \"none\"; tftp = \"none\";\n"
+						"dnsmasq = \"/nonexistent/dnsmasq\"; ipxe_dir = \"/nonexistent\"; pxe_dir = \"/tmp\";\n");
+	snprintf(line, sizeof(line), "config check %s", unused);
+	PHX_SAID ok = phx(f, line);
+	assert_int_equal(ok.status, 0);
+	/* a configuration that is not there was not checked */
+	PHX_SAID none = phx(f, "config check /nonexistent/phoenix.conf");
+	assert_int_equal(none.status, 78);
+	assert_has(none.errout, "/nonexistent/phoenix.conf");
 }
 
 static void reload_tells_what_was_refused(void **state)
@@ -275,16 +567,28 @@ int main(void)
 		TEST(role_list_and_show),
 		TEST(role_match_gives_the_reason),
 		TEST(role_check_names_file_and_line),
+		TEST(role_check_knows_what_phxd_has),
+		TEST(role_check_warns_of_another_kernel),
+		TEST(plan_and_status_name_the_kernel_that_runs),
 		TEST(job_submit_sends_the_command_as_it_is),
+		TEST(job_submit_sends_a_script),
+		TEST(job_submit_says_what_is_wrong_with_a_script),
+		TEST(job_wait_says_why_it_ended),
+		TEST(job_list_says_why_it_waits),
+		TEST(job_cancel_by_rows_user_and_re),
+		TEST(job_list_folds_arrays),
+		TEST(job_submit_of_an_array),
 		TEST(job_wait_prints_output_and_names_failures),
 		TEST(job_wait_times_out),
 		TEST(job_list_show_cancel_output),
 		TEST(events_are_sentences),
+		TEST(an_event_tells_all_that_came_of_it),
 		TEST(events_are_rows_where_rows_are_wanted),
 		TEST(no_rows_of_what_is_no_list),
 		TEST(status_is_readable),
 		TEST(config_show_with_and_without_origin),
 		TEST(config_check_names_file_and_line),
+		TEST(config_check_looks_at_the_machine),
 		TEST(reload_tells_what_was_refused),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);

@@ -27,7 +27,7 @@ static const char whole_conf[] = "name = \"queue\";\n"
 				 "resource_coordination_model = \"FLB_NUB\";\n"
 				 "lower_bound_size = 3; upper_bound_size = \"null\";\n"
 				 "lease = \"30m\"; request_threshold = 1.5; release_threshold = 0.25; elastic_factor = 0.4;\n"
-				 "scheduler = \"easy\"; no_requeue = true; kill_grace = \"90s\";\n"
+				 "scheduler = \"easy\"; no_requeue = true; kill_grace = \"90s\"; replace_after = \"10m\";\n"
 				 "setup_policy = \"wipe\"; setup_method = \"crypto\"; setup_moment = \"both\";\n"
 				 "noop_between_owners = true;\n"
 				 "extensions = { cost_centre = \"A \\\"7\\\" <b> & c\\\\\"; floor = 2; };\n";
@@ -55,6 +55,7 @@ static void test_libconfig(void **state)
 	assert_int_equal(a.scheduler, PHX_SCHEDULER_easy);
 	assert_true(a.no_requeue && a.noop_between_owners);
 	assert_int_equal(a.kill_grace_s, 90);
+	assert_int_equal(a.replace_after_s, 600);
 	assert_int_equal(a.setup.mode, PHX_SETUP_WIPE);
 	assert_int_equal(a.setup.method, PHX_WIPE_CRYPTO);
 	assert_int_equal(a.setup.when, PHX_WHEN_BOTH);
@@ -163,7 +164,7 @@ static void test_round_trip(void **state)
 		"lower_bound_size = 3; extensions = { blanks = \"  a  \"; nothing = \"\"; };",
 		"lower_bound_size = 3; return_full = true; kill_order = \"largest\";",
 		"name = \"x\"; lower_bound_size = 4; upper_bound_size = 4; lease = 0;",
-		"lower_bound_size = 4; engine = \"slurm\"; slurm_conf = \"/etc/slurm/queue.conf\";",
+		"lower_bound_size = 4; engine = \"slurm\"; slurm_conf = \"queue\";",
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
@@ -203,6 +204,8 @@ static void test_refused(void **state)
 		{"address = \"10.0.0.1\";", "a:1: address: ", "web service"},
 		{"engine = \"pbs\";", "a:1: engine: ", "builtin, slurm"},
 		{"engine = \"slurm\";\nscheduler = \"easy\";", "a:2: scheduler: ", "slurm.conf says it"},
+		{"engine = \"slurm\"; slurm_conf = \"/home/x/slurm.conf\";", "a:1: slurm_conf: ", "write slurm_conf = \"NAME\""},
+		{"engine = \"slurm\"; slurm_conf = \"a/b\";", "a:1: slurm_conf: ", "must be a name"},
 		{"slurm_conf = \"\";", "a:1: slurm_conf: ", "characters"},
 		{"lower_bound = 3;", "a:1: lower_bound: ", "is no field of an agreement"},
 		{"setup_policy = \"wipe\";\nsetup_method = \"burn\";", "a:2: setup_method: ", "burn"},

@@ -364,9 +364,46 @@ static void test_shipped_example(void **state)
 	phx_config_fini(&cfg);
 }
 
+static void test_addresses_of_nodes(void **state)
+{
+	static const struct {
+		const char *ip, *wrong; /* NULL: it may be a node's */
+		bool elsewhere;		/* it may be where the site's own DHCP server gives the addresses */
+	} rows[] = {
+		{"10.1.0.20", NULL, true},
+		{"10.1.3.254", NULL, true},
+		{"10.1.0.1", "the head's own", false},
+		{"10.1.0.254", "the router's", false},
+		{"10.1.4.1", "outside of the provisioning network, 10.1.0.1/22", true},
+		{"192.168.1.5", "outside", true},
+		{"10.1.0.0", "no address that a machine", false},
+		{"10.1.3.255", "no address that a machine", false},
+		{"0.0.0.0", "no address that a machine", false},
+		{"127.0.0.5", "no address that a machine", false},
+		{"224.0.0.1", "no address that a machine", false},
+		{"255.255.255.255", "no address that a machine", false},
+		{"10.1.0", "no IPv4 address", false},
+		{"fd77::2", "no IPv4 address", false},
+	};
+	struct phx_config cfg = {.address = "10.1.0.1", .gateway = "10.1.0.254", .prefix = 22};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_err err = {0};
+		cfg.dhcp_mode = PHX_DHCP_SERVE;
+		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, &err), rows[i].wrong ? -EINVAL : 0);
+		assert_true(!rows[i].wrong || strstr(err.text, rows[i].wrong));
+		cfg.dhcp_mode = PHX_DHCP_NONE;
+		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, NULL), rows[i].elsewhere ? 0 : -EINVAL);
+	}
+	PHX_STR_SET(cfg.address, "127.0.0.1");
+	assert_int_equal(phx_config_check_ip(&cfg, "127.0.0.5", NULL), 0);
+	assert_int_equal(phx_config_check_ip(&cfg, "127.0.0.1", NULL), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_addresses_of_nodes),
 		cmocka_unit_test(test_every_default_is_valid),
 		cmocka_unit_test(test_table_is_sound),
 		RUN(test_all_types_are_read),

@@ -45,6 +45,20 @@ static void test_the_digest_is_of_the_text(void **state)
 	phx_record_fini(&phx_image_record, &b);
 }
 
+static void test_which_kernel_runs(void **state)
+{
+	(void)state;
+	struct phx_image im = {.name = "deb", .version = "1", .kind = PHX_IMAGE_ROOTFS, .kernel_release = "6.12"};
+	struct phx_image deploy = {.name = "deploy", .version = "3", .kind = PHX_IMAGE_INITRAMFS, .kernel_release = "6.1"};
+	char why[PHX_ERR_TEXT_MAX] = "";
+	assert_true(phx_image_kernel_differs(&im, &deploy, why, sizeof(why)));
+	assert_contains(why, "image deb 1 brings kernel 6.12, but nodes run 6.1, that of deploy image deploy 3");
+	/* the deploy image runs its own, whatever it is compared with */
+	assert_false(phx_image_kernel_differs(&deploy, &im, why, sizeof(why)));
+	PHX_STR_SET(im.kernel_release, "6.1");
+	assert_false(phx_image_kernel_differs(&im, &deploy, why, sizeof(why)));
+}
+
 static void test_written_and_read_again(void **state)
 {
 	(void)state;
@@ -165,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_manifest),
+		cmocka_unit_test(test_which_kernel_runs),
 		cmocka_unit_test(test_the_digest_is_of_the_text),
 		cmocka_unit_test(test_written_and_read_again),
 		cmocka_unit_test(test_bad_manifests_are_refused),

@@ -293,8 +293,7 @@ static uint64_t submit(struct world *w, const char *re, int64_t limit_ms, bool h
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000,
 				.estimate_ms = limit_ms, .hold = hold };
 	struct phx_outcome out = { 0 };
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
-	PHX_STR_SET(word->text, "/bin/true");
+	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
@@ -383,7 +382,7 @@ static void check_limit(struct world *w, const char *re)
 	phx_record_fini(&phx_order_record, o);
 	phx_list_fini(&orders);
 	end(w, id, 143);
-	assert_int_equal(state_of(w, id), PHX_JOB_FAILED);
+	assert_int_equal(state_of(w, id), PHX_JOB_TIMEOUT);
 	assert_int_equal(phx_state_job(&w->s, id)->kills, 0);
 	assert_int_equal(state_of(w, next), PHX_JOB_RUNNING);
 }
@@ -403,9 +402,8 @@ static void a_job_larger_than_the_re_can_ever_be(void **state)
 {
 	struct world *w = *state;
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000 };
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
 	alone(w, true);
-	PHX_STR_SET(word->text, "/bin/true");
+	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
 	assert_non_null(strstr(w->err.text, "queue can never have more than 1"));

@@ -98,6 +98,26 @@ static void a_system_in_ram_is_brought_back(void **state)
 	assert_string_equal(n->role, "ramweb");
 }
 
+/* What it finds on its disk is of an earlier role, by the same image: that is not the system that was in its memory. */
+static void a_system_on_the_disk_is_not_the_one_in_ram(void **state)
+{
+	struct world *w = *state;
+	struct phx_event cancel = { .kind = PHX_EV_cancel };
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
+	world_run(w, "n1");
+	struct phx_node *n = world_node(w, "n1");
+	assert_string_equal(n->system_disk, "");
+	comes_back(w, "n1", "d1");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	PHX_STR_SET(cancel.node, "n1");
+	assert_int_equal(world_apply(w, &cancel, NULL), -EPERM); /* there is nothing to go back to */
+	world_run(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_ACTIVE);
+	assert_string_equal(n->role, "ramweb");
+	assert_string_equal(n->system_disk, "");
+}
+
 static void a_system_in_ram_comes_back_after_maintenance(void **state)
 {
 	struct world *w = *state;
@@ -247,6 +267,7 @@ int main(void)
 		WORLD_TEST(the_window_closes_when_a_node_comes_back_with_its_key),
 		WORLD_TEST(a_kexec_leaves_no_window_open),
 		WORLD_TEST(a_system_in_ram_is_brought_back),
+		WORLD_TEST(a_system_on_the_disk_is_not_the_one_in_ram),
 		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
 		WORLD_TEST(a_disk_without_its_system_is_quarantined),
 		WORLD_TEST(a_disk_with_its_system_goes_on),

@@ -31,7 +31,7 @@ static void announced_on_hold_waits_too(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_enrol(w, 1, "k"), PHX_ENROL_PENDING);
-	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EBUSY);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EPERM);
 	assert_int_equal(world_order(w, PHX_EV_node_accept, "n1", NULL), 0);
 	assert_int_equal(world_enrol(w, 1, "k"), PHX_ENROL_CERTIFY);
 }
@@ -171,8 +171,7 @@ static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = uid, .gid = uid };
 	struct phx_outcome out;
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
-	PHX_STR_SET(word->text, "hostname");
+	assert_int_equal(phx_text_push(&ev.argv, "hostname"), 0);
 	int r = world_apply(w, &ev, &out);
 	uint64_t id = r < 0 ? 0 : out.job;
 	phx_outcome_fini(&out);
@@ -229,6 +228,8 @@ static void jobs_never_run_as_root(void **state)
 	struct world *w = *state;
 	assert_int_equal(submit(w, 1, 0), 0);
 	assert_non_null(strstr(w->err.text, "root"));
+	assert_int_equal(submit(w, 1, UINT32_MAX), 0); /* which the system's calls take for "as it is" */
+	assert_non_null(strstr(w->err.text, "no number of a user"));
 }
 
 static void a_reboot_ends_its_parts(void **state)

@@ -396,7 +396,7 @@ static void test_jobs_are_ended_by_their_engine_alone(void **state)
 	PHX_STR_SET(result.node, node);
 	PHX_STR_SET(gone.node, node);
 	PHX_STR_SET(submit.re, "queue");
-	phx_list_push(&submit.argv, sizeof(struct phx_word));
+	assert_int_equal(phx_text_push(&submit.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &cancel, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &hold, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &result, NULL), -EOPNOTSUPP);
@@ -579,7 +579,7 @@ static void test_refused(void **state)
 	twin.coordination = PHX_RE_COORDINATED_NONE;
 	twin.partner[0] = '\0';
 	assert_int_equal(create(w, &twin), -EEXIST); /* the same Slurm */
-	PHX_STR_SET(twin.slurm_conf, "/etc/slurm/twin.conf");
+	PHX_STR_SET(twin.slurm_conf, "twin");
 	assert_int_equal(create(w, &twin), 0);
 	struct phx_event ev = { .kind = PHX_EV_re_queue };
 	PHX_STR_SET(ev.re, "shop");

@@ -333,6 +333,23 @@ static void resume_from_quarantine_erases_a_tenants_data(void **state)
 	assert_false(world_node(w, "n1")->dirty);
 }
 
+static void another_reason_for_quarantine(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { .kind = PHX_EV_quarantine, .node = "n1", .text = "noise" };
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	PHX_STR_SET(ev.text, "the fan is broken");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_string_equal(world_node(w, "n1")->reason, "the fan is broken");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	uint64_t seq = w->s.seq;
+	ev.text[0] = '\0';
+	assert_int_equal(world_apply(w, &ev, NULL), 0); /* no reason is no other one */
+	assert_string_equal(world_node(w, "n1")->reason, "the fan is broken");
+	assert_int_equal(w->s.seq, seq);
+}
+
 static void drain_and_resume(void **state)
 {
 	struct world *w = *state;
@@ -415,6 +432,7 @@ int main(void)
 		WORLD_TEST(endless_repair_ends_in_quarantine),
 		WORLD_TEST(kexec_that_never_returns_becomes_a_power_cycle),
 		WORLD_TEST(resume_from_quarantine_erases_a_tenants_data),
+		WORLD_TEST(another_reason_for_quarantine),
 		WORLD_TEST(drain_and_resume),
 		WORLD_TEST(rebuild_writes_the_image_again),
 		WORLD_TEST(dry_run_changes_nothing),

@@ -85,9 +85,8 @@ static void test_untold_change_is_found(void **state)
 static uint64_t submit(struct world *w, int64_t estimate_ms)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1, .estimate_ms = estimate_ms };
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
 	struct phx_outcome out = { 0 };
-	PHX_STR_SET(word->text, "/bin/true");
+	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
 	phx_outcome_fini(&out);

@@ -41,10 +41,9 @@ static void queue_running(struct world *w, uint32_t lower, unsigned spare)
 static uint64_t submit_as(struct world *w, struct phx_event *ev)
 {
 	struct phx_outcome out = { 0 };
-	struct phx_word *word = phx_list_push(&ev->argv, sizeof(*word));
 	ev->kind = PHX_EV_job_submit;
 	ev->uid = ev->gid = 1000;
-	PHX_STR_SET(word->text, "/bin/true");
+	assert_int_equal(phx_text_push(&ev->argv, "/bin/true"), 0);
 	PHX_STR_SET(ev->re, "queue");
 	assert_int_equal(world_apply(w, ev, &out), 0);
 	uint64_t id = out.job;
@@ -342,7 +341,7 @@ static void submissions_that_ask_too_much(void **state)
 {
 	struct world *w = *state;
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1, .grace_ms = 3600001 };
-	phx_list_push(&ev.argv, sizeof(struct phx_word));
+	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	ev.grace_ms = 0;
 	ev.checkpoint_signal = 65;

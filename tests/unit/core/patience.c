@@ -171,8 +171,7 @@ static void off_until_it_is_seen_off(void **state)
 static int submit(struct world *w, uint32_t nodes)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
-	struct phx_word *word = phx_list_push(&ev.argv, sizeof(*word));
-	PHX_STR_SET(word->text, "true");
+	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
 	return r;

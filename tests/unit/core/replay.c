@@ -84,8 +84,7 @@ static void of_order(struct phx_event *ev)
 
 static void of_job(struct phx_event *ev)
 {
-	struct phx_word *word = phx_list_push(&ev->argv, sizeof(*word));
-	PHX_STR_SET(word->text, "true");
+	assert_int_equal(phx_text_push(&ev->argv, "true"), 0);
 	ev->uid = ev->gid = chance(90) ? 1000 : 0;
 	ev->job_nodes = roll(3);
 	ev->job = roll(30);

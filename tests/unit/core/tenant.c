@@ -103,7 +103,7 @@ static void whose_data_it_holds_is_not_forgotten(void **state)
 	assert_int_equal(release(w, "n1"), 0);
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
-	assert_int_equal(forget(w, "n1", false, NULL), -EBUSY);
+	assert_int_equal(forget(w, "n1", false, NULL), -EPERM);
 	assert_non_null(strstr(w->err.text, "data of hpc"));
 	assert_int_equal(world_order(w, PHX_EV_wipe, "n1", NULL), 0);
 	world_run(w, "n1");

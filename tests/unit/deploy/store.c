@@ -338,6 +338,16 @@ static void test_import_of_a_tar(void **state)
 	assert_int_equal(phx_run_check(&job, &res, NULL), 0);
 	assert_contains(res.out, "User:  1234");
 	phx_run_result_fini(&res);
+	/* the place for the modules of the kernel that runs */
+	const struct phx_run modules = {.argv = (const char *const[]){"debugfs", "-R", "stat /usr/lib/modules", raw, NULL}};
+	assert_int_equal(phx_run_check(&modules, &res, NULL), 0);
+	assert_contains(res.out, "Type: directory");
+	phx_run_result_fini(&res);
+	/* as the agent expects it: a node need not write the label first */
+	const struct phx_run head = {.argv = (const char *const[]){"dumpe2fs", "-h", raw, NULL}};
+	assert_int_equal(phx_run_check(&head, &res, NULL), 0);
+	assert_contains(res.out, "volume name:   phx-root\n");
+	phx_run_result_fini(&res);
 	/* a second one of the same name */
 	assert_int_equal(import(s, tar, "1", &im, &err), -EEXIST);
 	phx_record_fini(&phx_image_record, &im);
@@ -358,6 +368,13 @@ static void test_import_of_what_is_no_system(void **state)
 	make_tar(s, "vmlinuz-6.1", "/../../../../../../../../bin/sh", tar);
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
 	assert_contains(err.text, "no /sbin/init");
+	/* another init than systemd: nobody would start the agent */
+	phx_err_clear(&err);
+	make_tar(s, "vmlinuz-6.1", "/etc/hostname", tar);
+	assert_int_equal(unlink(place_path(&s->place, "tree/usr/lib/systemd/systemd", path)), 0);
+	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".", NULL});
+	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
+	assert_contains(err.text, "no systemd in it");
 	phx_err_clear(&err);
 	make_tar(s, "initrd.img", "/usr/lib/systemd/systemd", tar);
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);

@@ -16,9 +16,11 @@ struct fake_drive {
 	/* how it behaves */
 	bool lies;             /* reports success, keeps the data */
 	bool lies_in_part;     /* erases the first half only */
+	uint32_t spares_bytes; /* of each MiB, at its end, keeps so many */
 	bool aborts;           /* the erase command itself fails */
 	bool refuses_sanitize; /* claimed in IDENTIFY, rejected when ordered */
 	bool sanitize_fails;   /* begins, then fails */
+	bool sanitize_stops;   /* begins, then runs no more, and was never done */
 	bool hangs;            /* never ends */
 	bool ignores_password;
 	bool scrambles; /* leaves noise, as a changed key does */
@@ -48,7 +50,7 @@ static inline void fake_drive_fill(struct fake_drive *d)
 			x = x * 1664525 + 1013904223;
 			data[i] = d->scrambles ? (uint8_t)(x >> 24) : d->pattern;
 		}
-		put(d->file, at, data, chunk);
+		put(d->file, at, data, chunk - d->spares_bytes);
 	}
 	free(data);
 }
@@ -96,7 +98,8 @@ static inline int fake_sanitize(struct fake_drive *d, struct phx_ata_command *c)
 	if (d->refuses_sanitize || !c->ext || keys[c->feature] != c->lba)
 		return -EIO;
 	fake_drive_fill(d);
-	d->sanitizing = d->sanitized = true;
+	d->sanitizing = true;
+	d->sanitized = !d->sanitize_stops;
 	return 0;
 }
 

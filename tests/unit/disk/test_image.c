@@ -1,5 +1,6 @@
 /* The image sink: whole, cut, altered, too large, sparse, given up. */
 #include <openssl/evp.h>
+#include <sys/syscall.h>
 #include <zstd.h>
 
 #include "unit/disk/help.h"
@@ -12,6 +13,7 @@ struct image {
 	size_t n_plain;
 	uint8_t *packed;
 	size_t n_packed;
+	size_t n_announced; /* the manifest says so many bytes more */
 	char sha256[65];
 	struct phx_err err;
 };
@@ -36,6 +38,8 @@ static void make_image(struct image *m, size_t n, int window_log)
 		m->plain[i] = unit % 4 == 1 ? (uint8_t)(x >> 16) : unit % 4 == 2 ? (uint8_t)("phoenix "[i % 8]) : 0;
 	}
 	memcpy(m->plain + 1080, "\x53\xef", 2);
+	if (n > 4 * MIB) /* a hole that is none: its end holds something */
+		m->plain[3 * MIB + 256 * 1024 - 1] = 7;
 	m->packed = malloc(ZSTD_compressBound(n));
 	ZSTD_CCtx *c = ZSTD_createCCtx();
 	ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, window_log);
@@ -72,7 +76,7 @@ static int feed(struct image *m, const char *device, bool sparse, size_t n, size
 		return r;
 	for (size_t at = 0; at < n && r == 0; at += piece)
 		r = phx_image_sink_write(s, m->packed + at, n - at < piece ? n - at : piece, &m->err);
-	int f = phx_image_sink_finish(s, m->sha256, m->n_packed, m->n_plain, &m->err);
+	int f = phx_image_sink_finish(s, m->sha256, m->n_packed + m->n_announced, m->n_plain, &m->err);
 	return r < 0 ? r : f;
 }
 
@@ -195,6 +199,12 @@ static void test_wrong_digest_and_sizes(void **state)
 	assert_int_equal(feed(m, m->p->file, false, m->n_packed, 65536), -EBADMSG);
 	assert_text(m->err, "unpacks to");
 	assert_not_mountable(m->p->file);
+	m->n_plain--;
+	m->n_announced = 1;
+	phx_err_clear(&m->err);
+	assert_int_equal(feed(m, m->p->file, false, m->n_packed, 65536), -EBADMSG);
+	assert_text(m->err, "came with");
+	assert_not_mountable(m->p->file);
 }
 
 static void test_no_zstd(void **state)
@@ -301,6 +311,45 @@ static void test_no_device(void **state)
 	assert_int_equal(phx_image_sink_open("/dev/null", false, &s, &m->err), -ENOTBLK);
 }
 
+/* ---- what is on the medium when ---- */
+
+/* In the place of the C library's, for this program: notes whether the head of a file system was written while anything
+ * behind it had not been flushed. */
+static struct {
+	bool watching, unflushed, head_too_early;
+	uint32_t heads;
+} medium;
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
+{
+	bool head = (uint64_t)offset < MIB && !phx_block_is_all(data, n, 0);
+	if (medium.watching && head) {
+		medium.heads++;
+		medium.head_too_early |= medium.unflushed;
+	}
+	medium.unflushed |= (uint64_t)offset >= MIB;
+	return syscall(SYS_pwrite64, fd, data, n, offset);
+}
+
+int fsync(int fd)
+{
+	medium.unflushed = false;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+/* A power cut may keep any of the writes since the last flush: the head must not be among them. */
+static void test_the_head_is_written_last(void **state)
+{
+	struct image *m = *state;
+	make_image(m, 10 * MIB, 0);
+	medium = (typeof(medium)){.watching = true};
+	assert_int_equal(feed(m, m->p->file, false, m->n_packed, 65536), 0);
+	assert_true(medium.heads > 0);
+	assert_false(medium.head_too_early);
+	assert_false(medium.unflushed);
+	medium.watching = false;
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -321,6 +370,7 @@ int main(void)
 		T(test_several_frames),
 		T(test_given_up),
 		T(test_no_device),
+		T(test_the_head_is_written_last),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,28 @@ static void test_ata_erases_half(void **state)
 	assert_false(b->result.verified);
 }
 
+/* Where the drive was marked it is erased, and what lay behind the mark is there still; the less of it, the harder to see. */
+static void test_ata_keeps_what_is_behind_the_mark(void **state)
+{
+	struct bench *b = *state;
+	static const uint32_t spared[] = {MIB - 4096, MIB / 2, 64 * 1024};
+	char noise[4096];
+	b->drive.security = true;
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (char)(i * 7 + i / 256);
+	for (size_t k = 0; k < sizeof(spared) / sizeof(*spared); k++) {
+		for (uint64_t at = 0; at < SIZE; at += sizeof(noise))
+			put(b->p->file, at, noise, sizeof(noise));
+		b->drive.spares_bytes = spared[k];
+		assert_int_equal(wipe(b), -EUCLEAN);
+		assert_false(b->result.verified);
+	}
+	/* and one that leaves other noise has erased */
+	b->drive.spares_bytes = 0;
+	b->drive.scrambles = true;
+	assert_int_equal(wipe(b), 0);
+}
+
 /* A lying drive that was blank before: the marks give it away. */
 static void test_ata_lies_about_a_blank_disk(void **state)
 {
@@ -204,6 +226,14 @@ static void test_ata_sanitize_fails(void **state)
 	b->drive.san_crypto = b->drive.sanitize_fails = true;
 	assert_int_equal(wipe(b), -EIO);
 	assert_text(b->err, "failed in the drive");
+}
+
+static void test_ata_sanitize_stops(void **state)
+{
+	struct bench *b = *state;
+	b->drive.san_crypto = b->drive.sanitize_stops = true;
+	assert_int_equal(wipe(b), -EIO);
+	assert_text(b->err, "without the drive calling it complete");
 }
 
 static void test_ata_sanitize_hangs(void **state)
@@ -380,6 +410,7 @@ int main(void)
 		T(test_ata_enhanced_first),
 		T(test_ata_reports_success_and_keeps_data),
 		T(test_ata_erases_half),
+		T(test_ata_keeps_what_is_behind_the_mark),
 		T(test_ata_lies_about_a_blank_disk),
 		T(test_ata_aborts),
 		T(test_ata_frozen),
@@ -390,6 +421,7 @@ int main(void)
 		T(test_ata_sanitize_progress),
 		T(test_progress_is_told),
 		T(test_ata_sanitize_fails),
+		T(test_ata_sanitize_stops),
 		T(test_ata_sanitize_hangs),
 		T(test_ata_refused_sanitize_falls_to_security),
 		T(test_ata_refuses_everything),

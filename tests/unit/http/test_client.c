@@ -11,7 +11,7 @@ static void reply_ten(struct phx_http_request *q, void *arg)
 	phx_http_reply_text(q, 200, "text/plain", "0123456789");
 }
 
-static const struct phx_http_route routes[] = { { "GET", "/files/ten", 7, reply_ten, 0, false } };
+static const struct phx_http_route routes[] = { { "GET", "/files/ten", 7, reply_ten, 0, false, NULL } };
 
 static int setup(void **state)
 {

@@ -21,8 +21,8 @@ static void reply_refusal(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/files/*", ANY, reply_data, 0, false },
-	{ "GET", "/refused", ANY, reply_refusal, 0, false },
+	{ "GET", "/files/*", ANY, reply_data, 0, false, NULL },
+	{ "GET", "/refused", ANY, reply_refusal, 0, false, NULL },
 };
 
 static char *contents; /* of the file "data" */

@@ -61,20 +61,20 @@ static void reply_not_json(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/v1/peer", ANY, reply_peer, 0, false },
-	{ "GET", "/v1/unix-only", UNIX, reply_peer, 0, false },
-	{ "GET", "/v1/own", ANY | PHX_HTTP_CERT, reply_peer, 0, false },
-	{ "PUT", "/v1/own/file", ANY | PHX_HTTP_CERT, reply_peer, 1 << 20, true },
-	{ "GET", "/v1/nodes/*", ANY, reply_params, 0, false },
-	{ "DELETE", "/v1/nodes/*", ANY, reply_params, 0, false },
-	{ "GET", "/v1/nodes/*/steps/*", ANY, reply_params, 0, false },
-	{ "GET", "/files/**", ANY, reply_params, 0, false },
-	{ "GET", "/", ANY, reply_params, 0, false },
-	{ "POST", "/v1/error/*", ANY, reply_code, 0, false },
-	{ "GET", "/v1/nothing", ANY, reply_nothing, 0, false },
-	{ "GET", "/v1/twice", ANY, reply_twice, 0, false },
-	{ "GET", "/v1/no-content", ANY, reply_no_content, 0, false },
-	{ "GET", "/v1/not-json", ANY, reply_not_json, 0, false },
+	{ "GET", "/v1/peer", ANY, reply_peer, 0, false, NULL },
+	{ "GET", "/v1/unix-only", UNIX, reply_peer, 0, false, NULL },
+	{ "GET", "/v1/own", ANY | PHX_HTTP_CERT, reply_peer, 0, false, NULL },
+	{ "PUT", "/v1/own/file", ANY | PHX_HTTP_CERT, reply_peer, 1 << 20, true, NULL },
+	{ "GET", "/v1/nodes/*", ANY, reply_params, 0, false, NULL },
+	{ "DELETE", "/v1/nodes/*", ANY, reply_params, 0, false, NULL },
+	{ "GET", "/v1/nodes/*/steps/*", ANY, reply_params, 0, false, NULL },
+	{ "GET", "/files/**", ANY, reply_params, 0, false, NULL },
+	{ "GET", "/", ANY, reply_params, 0, false, NULL },
+	{ "POST", "/v1/error/*", ANY, reply_code, 0, false, NULL },
+	{ "GET", "/v1/nothing", ANY, reply_nothing, 0, false, NULL },
+	{ "GET", "/v1/twice", ANY, reply_twice, 0, false, NULL },
+	{ "GET", "/v1/no-content", ANY, reply_no_content, 0, false, NULL },
+	{ "GET", "/v1/not-json", ANY, reply_not_json, 0, false, NULL },
 };
 
 static int setup(void **state)

@@ -48,11 +48,11 @@ static void slow_handler(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/wait", ANY, wait_for_event, 0, false },
-	{ "POST", "/wait", ANY, wait_for_event, 100000, false },
-	{ "GET", "/first", ANY, hand_over_first, 0, false },
-	{ "GET", "/at-once", ANY, answer_at_once, 0, false },
-	{ "GET", "/slow", ANY, slow_handler, 0, false },
+	{ "GET", "/wait", ANY, wait_for_event, 0, false, NULL },
+	{ "POST", "/wait", ANY, wait_for_event, 100000, false, NULL },
+	{ "GET", "/first", ANY, hand_over_first, 0, false, NULL },
+	{ "GET", "/at-once", ANY, answer_at_once, 0, false, NULL },
+	{ "GET", "/slow", ANY, slow_handler, 0, false, NULL },
 };
 
 static int waiting(void)
@@ -260,7 +260,7 @@ static void test_bad_starts(void **state)
 	struct world *w = *state;
 	char path[200], file[96];
 	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_PLAIN);
-	static const struct phx_http_route spool = { "PUT", "/x", ANY, answer_at_once, 10, true };
+	static const struct phx_http_route spool = { "PUT", "/x", ANY, answer_at_once, 10, true, NULL };
 	assert_int_equal(start_with(&(struct phx_http_server_config){ .plain_address = "localhost" }, "not an IP"),
 			 -EINVAL);
 	assert_int_equal(start_with(&(struct phx_http_server_config){ .plain_address = "127.0.0.1",

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <utmp.h>
 #include <cmocka.h>
 
 #include "base/json.h"
@@ -418,6 +419,54 @@ static void test_monitor_here(void **state)
 	assert_non_null(j);
 }
 
+/* ---- who is logged in ---- */
+
+static void write_below(const struct machine *m, const char *path, const void *data, size_t n)
+{
+	PHX_AUTO_FREE char *full = phx_path("%s/%s", m->root, path);
+	tree_parent(full);
+	assert_int_equal(phx_file_write(full, data, n, 0644, NULL), 0);
+}
+
+static void test_sessions_of_logind(void **state)
+{
+	static const char alice[] = "# private data of systemd-logind\nUID=1000\nUSER=alice\nACTIVE=1\nSTATE=active\n"
+				    "REMOTE=1\nTYPE=tty\nCLASS=user\nTTY=pts/0\nREMOTE_HOST=10.0.0.9\nREALTIME=1700000000123456\n";
+	static const char gone[] = "USER=bob\nSTATE=closing\nCLASS=user\n", greeter[] = "USER=gdm\nSTATE=active\nCLASS=greeter\n";
+	struct machine *m = *state;
+	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
+	write_below(m, "run/systemd/sessions/3", alice, strlen(alice));
+	write_below(m, "run/systemd/sessions/3.ref", "", 0);
+	write_below(m, "run/systemd/sessions/4", gone, strlen(gone));
+	write_below(m, "run/systemd/sessions/c1", greeter, strlen(greeter));
+	write_below(m, "run/systemd/sessions/5", "\xff\xfe", 2);
+	assert_int_equal(phx_sessions_read(m->root, &list), 0);
+	assert_int_equal(list.n, 1);
+	const struct phx_session *s = PHX_LIST_AT(&list, struct phx_session, 0);
+	assert_string_equal(s->user, "alice");
+	assert_string_equal(s->tty, "pts/0");
+	assert_string_equal(s->from, "10.0.0.9");
+	assert_int_equal(s->since_ms, 1700000000123);
+}
+
+static void test_sessions_of_utmp(void **state)
+{
+	struct machine *m = *state;
+	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
+	struct utmp rows[3] = {{.ut_type = BOOT_TIME, .ut_user = "reboot"}, {.ut_type = USER_PROCESS}, {.ut_type = DEAD_PROCESS}};
+	assert_true(phx_sessions_read(m->root, &list) < 0); /* nobody knows, and nobody says that there are none */
+	memset(rows[1].ut_user, 'u', sizeof(rows[1].ut_user)); /* as long as it can be: no end of its own */
+	memcpy(rows[1].ut_line, "tty1", 4);
+	rows[1].ut_tv.tv_sec = 1700000000;
+	write_below(m, "run/utmp", rows, sizeof(rows) - 7); /* the last one is cut */
+	assert_int_equal(phx_sessions_read(m->root, &list), 0);
+	assert_int_equal(list.n, 1);
+	const struct phx_session *s = PHX_LIST_AT(&list, struct phx_session, 0);
+	assert_int_equal(strlen(s->user), sizeof(rows[1].ut_user));
+	assert_string_equal(s->tty, "tty1");
+	assert_int_equal(s->since_ms, 1700000000000);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -443,6 +492,8 @@ int main(void)
 		T(test_monitor_share),
 		T(test_monitor_broken),
 		T(test_monitor_here),
+		T(test_sessions_of_logind),
+		T(test_sessions_of_utmp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -535,6 +535,30 @@ static void test_other_site_does_not_verify(void **state)
 	free(cert);
 }
 
+/* What who was given it looks at before he keeps it. */
+static void test_check(void **state)
+{
+	struct place *t = *state;
+	struct phx_err err = { 0 };
+	PHX_AUTO_FREE char *key = NULL, *csr = NULL, *other = NULL, *other_csr = NULL, *cert = NULL, *person = NULL;
+	const char *ca = phx_pki_ca_pem(t->pki);
+	assert_int_equal(phx_csr_make("n1", &key, &csr, &err), 0);
+	assert_int_equal(phx_csr_make("n1", &other, &other_csr, &err), 0);
+	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1", 10, &cert, &err), 0);
+	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_USER, "n1", 10, &person, &err), 0);
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, key, ca, &err), 0);
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, other, ca, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_cert_check(person, PHX_CERT_NODE, key, ca, &err), -EKEYREJECTED);
+	assert_string_equal(err.text, "it is the certificate of a user");
+	phx_err_clear(&err);
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, key, phx_pki_server_pem(t->pki), &err), -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "CA"));
+	assert_int_equal(phx_cert_check("", PHX_CERT_NODE, key, ca, NULL), -EINVAL);
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, "", ca, NULL), -EINVAL);
+	cert[strlen(cert) / 2] = '\0';
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, key, ca, NULL), -EINVAL);
+}
+
 #define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -560,6 +584,7 @@ int main(void)
 		PLACE_TEST(test_bad_names_and_days),
 		PLACE_TEST(test_info_of_rubbish),
 		PLACE_TEST(test_other_site_does_not_verify),
+		PLACE_TEST(test_check),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,6 +336,12 @@ static void test_record_is_checked(void **state)
 	struct phx_bmc bmc = tool_bmc;
 	struct phx_err err = { 0 };
 	assert_int_equal(phx_power_check(&bmc, NULL), 0);
+	struct phx_bmc away = bmc;
+	struct phx_err no_file = {0};
+	PHX_STR_SET(away.password_file, "/nonexistent/bmc.pw");
+	assert_int_equal(phx_power_check(&away, NULL), 0); /* looks at no file */
+	assert_int_equal(phx_power_ready(&away, &no_file), -EINVAL);
+	assert_non_null(strstr(no_file.text, "password_file /nonexistent/bmc.pw: No such file"));
 	PHX_STR_SET(bmc.tool, "ipmish");
 	assert_int_equal(phx_power_check(&bmc, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "ipmitool, ipmipower"));

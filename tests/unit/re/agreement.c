@@ -63,13 +63,37 @@ static void engine_is_checked(void **state)
 	assert_int_equal(phx_agreement_check(&good, NULL, NULL), 0);
 	WRONG(fb, PHX_RE_BATCH, 4, "engine", "table", a.engine = 2);
 	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "for engine slurm", strcpy(a.slurm_conf, "/x"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "x"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "/a/../b"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "absolute", a.engine = 1; strcpy(a.slurm_conf, "/a b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "x y"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "/a/../b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "/a b"));
 	WRONG(fb, PHX_RE_WEB, 4, "engine", "not for a web", a.engine = 1);
 	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "Slurm's", a.engine = 1; a.scheduler = PHX_SCHEDULER_easy);
 	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "Slurm's", a.engine = 1; a.kill_grace_s = 9);
 	WRONG(ec2_rightscale, PHX_RE_BATCH, 0, "engine", "builtin", a.engine = 1);
+}
+
+/* what a journal of before holds stays an agreement; asked for now it is none */
+static void slurm_is_named(void **state)
+{
+	static const struct {
+		const char *one, *other;
+		bool same;
+	} rows[] = {
+		{"", "", true}, {"queue", "queue", true}, {"queue", "night", false}, {"", "queue", false},
+		{"/srv/queue.conf", "queue", true}, {"queue", "/srv/queue.conf", true}, {"/srv/queue2.conf", "queue", false},
+		{"/srv/queue", "queue", false}, {"/srv/queue.conf", "/srv/queue.conf", true},
+		{"/srv/queue.conf", "/home/queue.conf", false}, {"", PHX_SLURM_CONF_DEFAULT, true},
+	};
+	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4), b = a;
+	(void)state;
+	a.engine = b.engine = PHX_RE_ENGINE_SLURM;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		strcpy(a.slurm_conf, rows[i].one);
+		strcpy(b.slurm_conf, rows[i].other);
+		assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
+		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), strchr(rows[i].one, '/') ? 1 : 0);
+		assert_int_equal(phx_agreement_same_slurm(&a, &b), rows[i].same);
+	}
 }
 
 static void one_upper_bound(void **state)
@@ -109,6 +133,7 @@ static void bounds_are_checked(void **state)
 	WRONG(flb_nub, PHX_RE_WEB, 4, "upper_bound_size", "none", a.upper = 5);
 	WRONG(dcs, PHX_RE_WEB, 0, "lower_bound_size", "at least 1", (void)0);
 	WRONG(deelman, PHX_RE_BATCH, 1, "lower_bound_size", "must be 0", (void)0);
+	WRONG(fb, PHX_RE_BATCH, 4, "replace_after", "366", a.replace_after_s = 367 * 86400);
 }
 
 static void parameters_are_checked(void **state)
@@ -228,7 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_sound),	  cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(engine_is_checked), cmocka_unit_test(one_upper_bound), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(engine_is_checked), cmocka_unit_test(slurm_is_named), cmocka_unit_test(one_upper_bound), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
 		cmocka_unit_test(parameters_are_checked), cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),	  cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),

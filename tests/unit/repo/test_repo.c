@@ -99,6 +99,33 @@ static void bad_files_are_named(void **state)
 	phx_list_fini(&packages);
 }
 
+/* What killed pushes left goes with the next one; what others are at, and what is nobody's temporary file, stays. */
+static void leftovers_are_swept(void **state)
+{
+	struct place *p = *state;
+	char mine[64];
+	static const char *const gone[] = {"web-1.0.tar.zst.99999999.tmp", "web-1.0.tar.zst.sig.99999999.tmp"};
+	static const char *const kept[] = {"notes.99999999.tmp", "web-1.0.tar.zst.x.tmp", "web-1.0.tar.zst.tmp", "tar.zst.old"};
+	snprintf(mine, sizeof(mine), "web-1.0.tar.zst.%d.tmp", (int)getpid());
+	assert_int_equal(phx_dir_make(p->repo, 0755, NULL), 0);
+	write_text(p->repo, mine, "x", 0644);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(gone); i++)
+		write_text(p->repo, gone[i], "x", 0644);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++)
+		write_text(p->repo, kept[i], "x", 0644);
+	add(p, "web", "2.0", "a");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(gone); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", p->repo, gone[i]);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", p->repo, kept[i]);
+		assert_int_equal(access(path, F_OK), 0);
+	}
+	PHX_AUTO_FREE char *of_mine = phx_path("%s/%s", p->repo, mine);
+	assert_int_equal(access(of_mine, F_OK), 0);
+}
+
 static void adding(void **state)
 {
 	struct place *p = *state;
@@ -255,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(list_and_find),
 		TEST(bad_files_are_named),
+		TEST(leftovers_are_swept),
 		TEST(adding),
 		TEST(adding_bad),
 		TEST(adding_over_damage),

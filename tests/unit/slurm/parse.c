@@ -1,14 +1,11 @@
 /* What Slurm 22.05 printed, recorded, into jobs and nodes; what it must not
- * print; what differs between two reports; whose configuration is trusted. */
+ * print; what differs between two reports. */
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "slurm/slurm.h"
@@ -246,36 +243,12 @@ static void test_changes(void **state)
 	phx_slurm_report_fini(&b);
 }
 
-static void test_conf_is_root_s(void **state)
-{
-	char dir[] = "/tmp/phx-slurm.XXXXXX", path[64];
-	struct phx_err err = { 0 };
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
-	assert_int_equal(phx_slurm_conf_check(path, &err), -ENOENT);
-	int fd = open(path, O_CREAT | O_WRONLY, 0600);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(phx_slurm_conf_check(path, &err), 0);
-	chmod(path, 0666);
-	assert_int_equal(phx_slurm_conf_check(path, &err), -EPERM);
-	chmod(path, 0644);
-	assert_int_equal(phx_slurm_conf_check(path, &err), 0);
-	chmod(dir, 0777);
-	assert_int_equal(phx_slurm_conf_check(path, &err), -EPERM);
-	assert_non_null(strstr(err.text, dir));
-	unlink(path);
-	rmdir(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_jobs),  cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_nodes), cmocka_unit_test(test_bad_nodes), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_conf_is_root_s),
 	};
 	return cmocka_run_group_tests_name("slurm", tests, NULL, NULL);
 }

@@ -1,0 +1,169 @@
+/* A job is submitted: by its user, or by the resource provider for one. What is
+ * wrong with the request is said here, what is wrong with the job by the core. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nodeset.h"
+#include "phxd/take.h"
+
+enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64, STAGE_MAX = 256, WORDS_MAX = 4096 };
+
+/* As whom the job runs; false after answering. */
+static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	char asked[PHX_NAME_MAX] = "";
+	if (!TAKE(q, j, "user", asked))
+		return false;
+	const char *name = asked[0] ? asked : NULL;
+	if (name && person_of(d, peer) != PERSON_PROVIDER) {
+		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
+		return false;
+	}
+	if (!name && peer->via == PHX_HTTP_TLS)
+		name = peer->cert.name;
+	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
+		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
+	if (r || !found) {
+		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
+		return false;
+	}
+	ev->uid = pw.pw_uid;
+	ev->gid = pw.pw_gid;
+	snprintf(ev->user, sizeof(ev->user), "%s", pw.pw_name);
+	return true;
+}
+
+/* A member that is a list of words; none when it is not there. */
+static bool take_list(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
+{
+	size_t i;
+	json_t *v;
+	char text[160];
+	const json_t *words = json_object_get(j, key);
+	snprintf(text, sizeof(text), "%s: must be a list of at most %d words of at most 255 characters", key, STAGE_MAX);
+	bool good = (!words || json_is_array(words)) && json_array_size(words) <= STAGE_MAX;
+	json_array_foreach((json_t *)words, i, v)
+	{
+		struct phx_word *w = good ? phx_list_push(ret, sizeof(*w)) : NULL;
+		good = w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0;
+	}
+	if (!good)
+		phx_http_reply_error(q, -EINVAL, text);
+	return good;
+}
+
+/* The same of words that may be long: the core says how long all of them may be. */
+static bool take_texts(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
+{
+	size_t i;
+	json_t *v;
+	char text[120];
+	const json_t *words = json_object_get(j, key);
+	snprintf(text, sizeof(text), "%s: must be a list of at most %d words", key, WORDS_MAX);
+	bool good = (!words || json_is_array(words)) && json_array_size(words) <= WORDS_MAX;
+	json_array_foreach((json_t *)words, i, v)
+		good = good && json_is_string(v) && phx_text_push(ret, json_string_value(v)) == 0;
+	if (!good)
+		phx_http_reply_error(q, -EINVAL, text);
+	return good;
+}
+
+/* "FROM-TO[:STEP][%AT_ONCE]" */
+static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	char text[64] = "", rest = 0;
+	ev->array_step = 1;
+	if (!TAKE(q, j, "array", text))
+		return false;
+	if (!text[0]) {
+		ev->array_step = 0;
+		return true;
+	}
+	char *percent = strchr(text, '%');
+	uint64_t at_once = 0;
+	bool good = !percent || phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) == 0;
+	if (percent)
+		*percent = '\0';
+	int n = strspn(text, "0123456789-:") == strlen(text) && strlen(text) < 32 ?
+			sscanf(text, "%u-%u:%u%c", &ev->array_from, &ev->array_to, &ev->array_step, &rest) : 0;
+	ev->array_at_once = (uint32_t)at_once;
+	good = good && (n == 3 || (n == 2 && !strchr(text, ':'))) && ev->array_step;
+	if (!good)
+		phx_http_reply_error(q, -EINVAL, "array: must be FROM-TO, FROM-TO:STEP, or either with %AT_ONCE behind it");
+	return good;
+}
+
+/* The text of a program; lines and all. */
+static bool take_script(struct phx_http_request *q, const json_t *j, char **ret)
+{
+	const json_t *v = json_object_get(j, "script");
+	if (!v || json_is_null(v))
+		return true;
+	*ret = json_is_string(v) ? strdup(json_string_value(v)) : NULL;
+	if (!*ret)
+		phx_http_reply_error(q, -EINVAL, "script: must be a text");
+	return *ret;
+}
+
+/* How it is queued, and how it is ended when it must be. */
+static bool take_queueing(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	int64_t nodes = 1, time_s = 0, grace_s = 0, signal = 0, checkpoint_s = 0;
+	if (!TAKE(q, j, "re", ev->re) || !take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
+	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) || !take_bool(q, j, "no_requeue", &ev->no_requeue) ||
+	    !take_bool(q, j, "hold", &ev->hold) || !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    !take_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
+	    !take_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
+		return false;
+	ev->job_nodes = (uint32_t)nodes;
+	ev->estimate_ms = time_s * 1000;
+	ev->grace_ms = (uint32_t)grace_s * 1000;
+	ev->checkpoint_signal = (uint32_t)signal;
+	ev->checkpoint_ms = (uint32_t)checkpoint_s * 1000;
+	return true;
+}
+
+/* Of an array the first number and the last. */
+static json_t *submitted_json(const struct phx_event *ev, uint64_t id)
+{
+	json_t *j = json_pack("{s:I}", "id", (json_int_t)id);
+	if (ev->array_step)
+		json_object_set_new(j, "last", json_integer((json_int_t)(id + (ev->array_to - ev->array_from) / ev->array_step)));
+	return j;
+}
+
+void api_job_submit(struct phx_http_request *q, void *arg)
+{
+	static const char *const members[] = { "nodes", "argv", "user", "re", "time_s", "no_requeue", "hold",
+						"grace_s", "checkpoint_signal", "checkpoint_s", "chdir", "stage_in", "stage_out", "env",
+						"script", "array" };
+	struct daemon *d = arg;
+	struct phx_event ev = { .kind = PHX_EV_job_submit };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	ev.must_fit = true;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_array(q, j, &ev) && take_user(d, q, j, &ev) &&
+	    TAKE(q, j, "chdir", ev.chdir) && take_texts(q, j, "argv", &ev.argv) && take_texts(q, j, "env", &ev.job_env) &&
+	    take_script(q, j, &ev.script) && take_list(q, j, "stage_in", &ev.stage_in) &&
+	    take_list(q, j, "stage_out", &ev.stage_out)) {
+		int r = engine_submit(d->engine, &ev, &out, &err);
+		PHX_AUTO_JSON json_t *answer = submitted_json(&ev, out.job);
+		if (r < 0)
+			phx_http_reply_error(q, r, err.text);
+		else
+			phx_http_reply_json(q, 200, answer);
+	}
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+}

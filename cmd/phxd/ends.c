@@ -1,0 +1,77 @@
+/* What an order ends that somebody uses: jobs, and people who are logged in.
+ * Which jobs is the core's to say; of sessions the agent tells with its beat, so
+ * that they are shown and asked about, and never decided on. Reads only. */
+#include "phxd/daemon.h"
+
+#include <string.h>
+
+enum { JOBS_MAX = 10000 };
+
+/* `ends`: by the order, else it is waited for; `again`: it may run again then. */
+static json_t *view_job(const struct phx_job *j, bool ends, bool again)
+{
+	const struct phx_text *first = j->argv.n ? PHX_LIST_AT(&j->argv, struct phx_text, 0) : NULL;
+	bool runs = j->state == PHX_JOB_RUNNING;
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:b,s:s}", "id", (json_int_t)j->id, "engine_id",
+			 j->engine_id, "state", phx_enum_name(&phx_job_state_names, j->state), "user", j->user, "re",
+			 j->re, "uid", (json_int_t)j->uid, "nodes", (json_int_t)j->nodes, "started_ms",
+			 (json_int_t)(runs ? j->started_ms : 0), "limit_ms", (json_int_t)j->estimate_ms, "requeue",
+			 again && !j->no_requeue, "ends", ends, "command", first && first->text ? first->text : "");
+}
+
+json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
+{
+	json_t *list = json_array();
+	const struct phx_job *ends = phx_core_ends(s, ev), *waits = NULL;
+	if (!ends && ev->kind == PHX_EV_drain)
+		waits = phx_core_waits_for(s, ev);
+	if (ends || waits)
+		json_array_append_new(list, view_job(ends ? ends : waits, ends != NULL, true));
+	return list;
+}
+
+json_t *view_ends_re(const struct phx_state *s, const char *re)
+{
+	json_t *list = json_array();
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (phx_job_is_open(j) && !j->cancel && !strcmp(j->re, re) && json_array_size(list) < JOBS_MAX)
+			json_array_append_new(list, view_job(j, true, false));
+	return list;
+}
+
+/* Would the order end what people do on the node? */
+static bool ends_sessions(const struct phx_event *ev)
+{
+	if (ev->kind == PHX_EV_power)
+		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") || !strcmp(ev->text, "reset");
+	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release || ev->kind == PHX_EV_rebuild ||
+	       ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
+}
+
+/* A hand-over in place leaves the system, and who is logged in there, as it is. */
+static bool leaves_system(const struct phx_plan *plan)
+{
+	PHX_LIST_EACH(struct phx_step, step, &plan->steps)
+		if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+			return true;
+	return false;
+}
+
+json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct phx_plan *plan)
+{
+	if (!ends_sessions(ev) || (plan && !leaves_system(plan)))
+		return json_array();
+	PHX_AUTO_FREE char *text = live_monitor(d->live, ev->node);
+	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
+	json_t *sessions = json_object_get(monitor, "sessions");
+	return json_is_array(sessions) ? json_incref(sessions) : json_null();
+}
+
+json_t *view_notes(const struct phx_outcome *out)
+{
+	json_t *notes = json_array();
+	PHX_LIST_EACH(struct phx_action, act, &out->actions)
+		if (act->kind == PHX_ACT_NOTE)
+			json_array_append_new(notes, json_string(act->text));
+	return notes;
+}

@@ -1,0 +1,135 @@
+/* Requests that read much: long lists, the journal. They are taken off the listeners'
+ * threads, which serve beats, and carried out one after the other: those of administrators on
+ * one thread, those of everybody else on another, so that a user who asks for all there is
+ * makes other users wait, and no more of them than a few requests. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+enum { UNDER_WAY_MAX = 8, BREATH_NS = 1000000 };
+enum { ADMINS, OTHERS, LANES };
+
+struct task {
+	struct phx_http_request *q;
+	phx_http_handler handler;
+};
+
+struct lane {
+	struct reads *reads;
+	pthread_t thread;
+	bool running;
+	pthread_cond_t filled;
+	struct phx_list tasks; /* struct task, the next first */
+};
+
+struct reads {
+	struct daemon *d;
+	pthread_mutex_t lock;
+	bool stopped;
+	struct lane lanes[LANES];
+};
+
+static bool next_task(struct lane *l, struct task *ret)
+{
+	struct reads *r = l->reads;
+	pthread_mutex_lock(&r->lock);
+	while (!l->tasks.n && !r->stopped)
+		pthread_cond_wait(&l->filled, &r->lock);
+	bool is = l->tasks.n && !r->stopped;
+	if (is) {
+		*ret = *PHX_LIST_AT(&l->tasks, struct task, 0);
+		phx_list_remove(&l->tasks, sizeof(*ret), 0);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return is;
+}
+
+static void *run(void *arg)
+{
+	struct lane *l = arg;
+	struct task t;
+	while (next_task(l, &t)) {
+		if (phx_http_gone(t.q))
+			phx_http_reply_error(t.q, -EAGAIN, "nobody waits for this answer");
+		else
+			t.handler(t.q, l->reads->d);
+		reads_breathe();
+	}
+	return NULL;
+}
+
+int reads_new(struct daemon *d, struct reads **ret)
+{
+	struct reads *r = calloc(1, sizeof(*r));
+	int code = 0;
+	if (!r)
+		return -ENOMEM;
+	r->d = d;
+	pthread_mutex_init(&r->lock, NULL);
+	*ret = r;
+	for (size_t i = 0; i < LANES && code == 0; i++) {
+		struct lane *l = &r->lanes[i];
+		l->reads = r;
+		pthread_cond_init(&l->filled, NULL);
+		code = pthread_create(&l->thread, NULL, run, l);
+		l->running = code == 0;
+	}
+	return -code;
+}
+
+void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler)
+{
+	bool admin = person_of(r->d, phx_http_peer(q)) == PERSON_PROVIDER;
+	struct lane *l = &r->lanes[admin ? ADMINS : OTHERS];
+	if (!phx_http_claim(q, PHX_HTTP_HEAVY, UNDER_WAY_MAX))
+		return;
+	phx_http_suspend(q);
+	pthread_mutex_lock(&r->lock);
+	struct task *t = r->stopped ? NULL : phx_list_push(&l->tasks, sizeof(*t));
+	if (t)
+		*t = (struct task){ q, handler };
+	pthread_cond_signal(&l->filled);
+	pthread_mutex_unlock(&r->lock);
+	if (!t)
+		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
+}
+
+void reads_breathe(void)
+{
+	/* a mutex is not fair: who unlocks and locks again at once keeps it */
+	nanosleep(&(struct timespec){ .tv_nsec = BREATH_NS }, NULL);
+}
+
+void reads_stop(struct reads *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->stopped = true;
+	for (size_t i = 0; i < LANES; i++)
+		pthread_cond_signal(&r->lanes[i].filled);
+	pthread_mutex_unlock(&r->lock);
+	for (size_t i = 0; i < LANES; i++) {
+		struct lane *l = &r->lanes[i];
+		if (l->running)
+			pthread_join(l->thread, NULL);
+		l->running = false;
+		PHX_LIST_EACH(struct task, t, &l->tasks)
+			phx_http_reply_error(t->q, -EAGAIN, "phxd is ending");
+		phx_list_fini(&l->tasks);
+	}
+}
+
+void reads_free(struct reads *r)
+{
+	if (!r)
+		return;
+	reads_stop(r);
+	for (size_t i = 0; i < LANES; i++)
+		pthread_cond_destroy(&r->lanes[i].filled);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}

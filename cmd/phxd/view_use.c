@@ -1,0 +1,91 @@
+/* What the API says of the use of a web RE's instances: measured on how many, how
+ * much, and where it is not known why. Policy follows what is told here as
+ * `use`; who would see an RE never grow finds the reason. Reads only. */
+#include <stdio.h>
+#include <string.h>
+
+#include "phxd/daemon.h"
+
+/* ppm, or -1 with a reason; nothing told yet is no reason to worry: `*ret_waits`. */
+static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[160], bool *ret_waits)
+{
+	PHX_AUTO_FREE char *text = n->up ? live_monitor(d->live, n->name) : NULL;
+	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
+	const char *error = phx_json_str(monitor, "web_use_error", "");
+	int64_t ppm = phx_json_int(monitor, "web_use_ppm", -1);
+	*ret_waits = !error[0];
+	if (!n->up)
+		snprintf(ret_reason, 160, "it is not heard");
+	else if (error[0])
+		snprintf(ret_reason, 160, "%s", error);
+	else
+		snprintf(ret_reason, 160, "its agent has told none yet");
+	return ppm;
+}
+
+void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to)
+{
+	char reason[160];
+	bool waits;
+	int64_t ppm = use_of(d, n, reason, &waits);
+	json_object_set_new(to, "use_ppm", ppm < 0 ? json_null() : json_integer(ppm));
+	json_object_set_new(to, "use_reason", json_string(ppm < 0 ? reason : ""));
+}
+
+static void add_reason(json_t *unknown, const char *node, const char *role, const char *reason, bool waits)
+{
+	json_array_append_new(unknown, json_pack("{s:s,s:s,s:s,s:b}", "node", node, "role", role, "reason", reason,
+						 "waits", waits));
+}
+
+/* What keeps its use from being measured on any node. */
+static const char *why_never(const struct phx_state *s, const struct phx_re *re)
+{
+	const struct phx_role *role = phx_state_role(s, re->agreement.role);
+	if (!role)
+		return "there is no such role";
+	return role->services.n ? NULL : "it has no services: there is nothing to measure";
+}
+
+json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_re *re)
+{
+	json_t *unknown = json_array();
+	uint64_t sum = 0;
+	uint32_t n_told = 0;
+	const char *never = why_never(s, re);
+	if (never)
+		add_reason(unknown, "", re->agreement.role, never, false);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		char reason[160];
+		bool waits;
+		if (never || n->share != PHX_SHARE_HELD || strcmp(n->share_re, re->name))
+			continue;
+		int64_t ppm = use_of(d, n, reason, &waits);
+		if (ppm < 0)
+			add_reason(unknown, n->name, n->role, reason, waits);
+		else
+			sum += (uint64_t)ppm;
+		n_told += ppm >= 0;
+	}
+	return json_pack("{s:o,s:I,s:o}", "ppm", n_told ? json_integer((json_int_t)(sum / n_told)) : json_null(), "nodes",
+			 (json_int_t)n_told, "unknown", unknown);
+}
+
+void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re, json_t *notes)
+{
+	if (re->agreement.type != PHX_RE_WEB || !d->cfg.measure_web_use)
+		return;
+	PHX_AUTO_JSON json_t *use = view_use(d, s, re);
+	size_t i;
+	json_t *it;
+	json_array_foreach(json_object_get(use, "unknown"), i, it)
+	{
+		const char *node = phx_json_str(it, "node", "");
+		if (phx_json_bool(it, "waits", false))
+			continue;
+		json_array_append_new(notes, json_sprintf("RE %s cannot follow its load: use of role %s cannot be measured%s%s: %s",
+							  re->name, phx_json_str(it, "role", "?"), node[0] ? " on " : "", node,
+							  phx_json_str(it, "reason", "?")));
+	}
+}

@@ -1,0 +1,217 @@
+/* Nodes of runtime environments that are not heard, or start again: what they
+ * hold stays theirs, and they stay their RE's, for as long as the agreement says
+ * (replace_after). Then the RE gives them up and gets others; those that come
+ * later are cleaned as that agreement wants it, before anybody else has them:
+ *
+ *          silent, off, started again            replace_after
+ *   held ───────────────────────────────▶ away ───────────────▶ outside, given up
+ *    ▲                                     │                          │ heard
+ *    └──── serves its role, in good health ┘       RE takes it back, or it is released
+ *
+ * Called by share.c, which says when; the ledger counts. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "5 min 3 s"; the two largest units. */
+struct span {
+	char text[32];
+};
+
+static struct span span_of(int64_t ms)
+{
+	static const struct {
+		const char *name;
+		int64_t s;
+	} units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 }, { "s", 1 } };
+	struct span ret = { "0 s" };
+	int64_t s = ms / 1000;
+	size_t i = 0;
+	while (i < PHX_ARRAY_SIZE(units) - 1 && s < units[i].s)
+		i++;
+	int n = snprintf(ret.text, sizeof(ret.text), "%lld %s", (long long)(s / units[i].s), units[i].name);
+	s %= units[i].s;
+	if (n > 0 && i + 1 < PHX_ARRAY_SIZE(units) && s >= units[i + 1].s)
+		snprintf(ret.text + n, sizeof(ret.text) - (size_t)n, " %lld %s", (long long)(s / units[i + 1].s),
+			 units[i + 1].name);
+	return ret;
+}
+
+/* The RE that counts it, if it is to go on. */
+static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_re *re = n->share_re[0] ? phx_state_re(s, n->share_re) : NULL;
+	bool lives = re && re->active && (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
+	return lives ? re : NULL;
+}
+
+static int64_t patience_ms(const struct phx_re *re)
+{
+	return (int64_t)re->agreement.replace_after_s * 1000;
+}
+
+bool phx_away_may(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_re *re = re_of(s, n);
+	if (!re || !patience_ms(re) || n->pinned || strcmp(n->pool, re->name) || strcmp(n->role, re->agreement.role))
+		return false;
+	if (!phx_node_step(n))
+		return n->state == PHX_NODE_ACTIVE;
+	/* what brings it back to where it was */
+	return !strcmp(n->plan.to_pool, re->name) && !strcmp(n->plan.to_role, n->role);
+}
+
+/* ---- given up ---- */
+
+static void say_why(struct phx_node *n, int64_t now)
+{
+	struct span since = span_of(now - n->away_since_ms);
+	if (!n->up)
+		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s", n->share_re, since.text,
+			 n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
+	else
+		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: not in service again for %s%s%.60s",
+			 n->share_re, since.text, n->health_text[0] ? ": " : "", n->health_text);
+}
+
+static void replace(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
+{
+	say_why(n, a->s->now_ms);
+	size_t said = strlen(n->gave_up);
+	snprintf(n->gave_up + said, sizeof(n->gave_up) - said, ", replace_after is %s", span_of(patience_ms(re)).text);
+	phx_note_re(a, n, re->name, NULL, "%s is replaced: %s", n->name, n->gave_up);
+	phx_share_lose(a, n);
+}
+
+void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
+{
+	if (n->pinned || n->gave_up[0] || strcmp(n->pool, re->name) ||
+	    (n->state != PHX_NODE_ACTIVE && n->state != PHX_NODE_MAINTENANCE))
+		return;
+	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s", re->name,
+		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance" : n->up ? "not counted on" : "away");
+	phx_touch(a->s, n);
+	phx_note_re(a, n, re->name, NULL, "%s is released when it %s: %s", n->name,
+		    n->state == PHX_NODE_MAINTENANCE ? "is resumed" : "is heard", n->gave_up);
+}
+
+void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+	{
+		if (n->share == PHX_SHARE_AWAY && !strcmp(n->share_re, re->name))
+			phx_share_lose(a, n);
+		if (n->share == PHX_SHARE_OUTSIDE && !phx_node_step(n))
+			phx_away_give_up(a, n, re);
+	}
+}
+
+void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+		if (n->gave_up[0] && !strcmp(n->pool, re->name))
+			n->gave_up[0] = '\0';
+}
+
+/* Nobody counts on what stays in this pool: its RE was deactivated, and may be no more. */
+static bool is_deserted(const struct phx_state *s, const char *pool)
+{
+	const struct phx_re *re = phx_state_re(s, pool);
+	return !re || !re->active || re->state == PHX_RE_STATE_DEACTIVATED;
+}
+
+bool phx_away_is_left(const struct phx_state *s, const struct phx_node *n)
+{
+	return n->gave_up[0] && !n->pinned && is_deserted(s, n->pool);
+}
+
+void phx_away_settle(const struct phx_state *s, struct phx_node *n)
+{
+	/* it did not leave that pool: it still has to be released */
+	if (strcmp(n->plan.to_pool, n->plan.from_pool) || !is_deserted(s, n->pool))
+		n->gave_up[0] = '\0';
+}
+
+bool phx_away_is_due(const struct phx_state *s, const struct phx_node *n)
+{
+	bool waits = n->state == PHX_NODE_ACTIVE || (n->state == PHX_NODE_MAINTENANCE && !n->pool[0]);
+	return phx_away_is_left(s, n) && waits && n->up && !n->jobs_running && !phx_node_step(n) &&
+	       n->share == PHX_SHARE_OUTSIDE;
+}
+
+void phx_away_detach(struct phx_apply *a, struct phx_node *n)
+{
+	n->pool[0] = '\0';
+	n->state = PHX_NODE_MAINTENANCE;
+	snprintf(n->reason, sizeof(n->reason), "it is released when it is heard: %.200s", n->gave_up);
+	phx_touch(a->s, n);
+	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
+}
+
+/* ---- away ---- */
+
+void phx_away_begin(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	int64_t now = a->s->now_ms;
+	n->away_since_ms = n->up || !n->missing_since_ms ? now : n->missing_since_ms;
+	n->away_until_ms = phx_node_step(n) ? 0 : n->away_since_ms + patience_ms(re);
+	phx_touch(a->s, n);
+	a->out->changed = true;
+	if (n->away_until_ms && n->away_until_ms <= now) { /* a job was on it for so long: it is lost with that */
+		replace(a, n, re);
+		return;
+	}
+	phx_ledger_away(a->s->ledger, (int)re->number, n->share_job, 1, now, a->todo);
+	n->share = PHX_SHARE_AWAY;
+	n->share_job = 0;
+	phx_note_re(a, n, re->name, NULL, "%s of RE %s is away, with its role and its data: %s", n->name, re->name,
+		    phx_node_step(n) ? "it is set up again" :
+		    n->up	     ? "it starts again" :
+				       "it is not heard");
+}
+
+static bool serves_again(const struct phx_node *n)
+{
+	return !phx_node_step(n) && n->up && n->env == PHX_ENV_OS && n->healthy && !strcmp(n->actual_role, n->role);
+}
+
+static void come_back(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
+{
+	phx_note_re(a, n, re->name, NULL, "%s is back in RE %s after %s", n->name, re->name,
+		    span_of(a->s->now_ms - n->away_since_ms).text);
+	phx_ledger_back(a->s->ledger, (int)re->number, 1, a->s->now_ms, a->todo);
+	n->share = PHX_SHARE_HELD;
+	n->away_since_ms = n->away_until_ms = 0;
+	phx_touch(a->s, n);
+	a->out->changed = true;
+}
+
+void phx_away_look(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	if (!re || !phx_away_may(a->s, n)) {
+		phx_share_lose(a, n);
+		return;
+	}
+	if (serves_again(n)) {
+		come_back(a, n, re);
+		return;
+	}
+	/* a plan ends by itself, well or badly; after that the time runs again */
+	int64_t until = phx_node_step(n) ? 0 : n->away_until_ms ? n->away_until_ms : a->s->now_ms + patience_ms(re);
+	a->out->changed = a->out->changed || until != n->away_until_ms;
+	n->away_until_ms = until;
+	phx_touch(a->s, n);
+}
+
+void phx_away_tick(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	if (n->share != PHX_SHARE_AWAY || !n->away_until_ms || n->away_until_ms > a->s->now_ms || !re)
+		return;
+	a->out->changed = true;
+	replace(a, n, re);
+}

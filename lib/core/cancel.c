@@ -1,0 +1,169 @@
+/* A hand-over that is under way is ended by hand, as far as it still can be:
+ *
+ *   nothing was touched yet ───────────────────▶ the plan is dropped, all is as it was
+ *   its work was drained ──────────────────────▶ its services are started again
+ *   its services stopped, its packages removed ▶ and unpacked before that
+ *   its system was left (kexec, boot) ─────────▶ and entered before that
+ *   a key or disk was erased, an image written,
+ *   another role's packages activated ─────────▶ refused: it goes on to its end
+ *
+ * The role, the pool and the data stay in all cases but the last. Pure. */
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct phx_step *step_at(const struct phx_plan *p, uint32_t i)
+{
+	return PHX_LIST_AT(&p->steps, struct phx_step, i);
+}
+
+static bool begun(const struct phx_plan *p, uint32_t i)
+{
+	return i < p->cursor || step_at(p, i)->attempt;
+}
+
+/* The last step that has begun, of those in `kinds` (ended by COUNT_); NULL: none. */
+static const struct phx_step *last_begun(const struct phx_plan *p, const enum phx_step_kind *kinds)
+{
+	const struct phx_step *last = NULL;
+	for (uint32_t i = 0; i < p->steps.n && begun(p, i); i++)
+		for (const enum phx_step_kind *k = kinds; *k != PHX_STEP_COUNT_; k++)
+			if (step_at(p, i)->kind == (int)*k)
+				last = step_at(p, i);
+	return last;
+}
+
+static bool has_begun(const struct phx_plan *p, enum phx_step_kind kind)
+{
+	const enum phx_step_kind kinds[] = { kind, PHX_STEP_COUNT_ };
+	return last_begun(p, kinds) != NULL;
+}
+
+/* What cannot be taken back, in the words of the step; NULL: nothing. */
+static const struct phx_step *point_of_no_return(const struct phx_plan *p)
+{
+	static const enum phx_step_kind kinds[] = { PHX_STEP_destroy_key, PHX_STEP_wipe, PHX_STEP_make_key, PHX_STEP_image,
+						    PHX_STEP_ram,	  PHX_STEP_activate, PHX_STEP_COUNT_ };
+	return last_begun(p, kinds);
+}
+
+static int check(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_plan *p = &n->plan;
+	const struct phx_step *done = point_of_no_return(p);
+	const struct phx_re *full = p->from_state == PHX_NODE_ACTIVE ? phx_share_full(a->s, n) : NULL;
+	if (!strcmp(p->request, "resume") || !strcmp(p->request, "cancel"))
+		return phx_err_set(a->err, -EPERM, "%s is being brought back: nothing of that can be cancelled; drain or quarantine it", n->name);
+	if (n->share == PHX_SHARE_COMING)
+		return phx_err_set(a->err, -EPERM, "%s goes to %s by the policy of an RE, which would send it again: pin it, or suspend the RE",
+				   n->name, p->to_pool);
+	if (phx_away_is_left(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
+		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s", n->name, n->gave_up);
+	if (full && !done)
+		return phx_err_set(a->err, -EPERM, "%s: RE %s has others in its place: in service again it would be released, and erased as agreed; %s goes on to its end",
+				   n->name, full->name, p->request);
+	if (done)
+		return phx_err_set(a->err, -EPERM, "%s: %s is past step %s, which cannot be taken back: it goes on to its end, or into quarantine",
+				   n->name, p->request, phx_step_info((enum phx_step_kind)done->kind)->name);
+	return 0;
+}
+
+/* Nothing on the node has been touched for the plan yet: packages were fetched at most, the balancer told. */
+static bool untouched(const struct phx_plan *p)
+{
+	static const enum phx_step_kind kinds[] = { PHX_STEP_drain, PHX_STEP_stop, PHX_STEP_leave,
+						    PHX_STEP_kexec, PHX_STEP_boot, PHX_STEP_COUNT_ };
+	return !last_begun(p, kinds);
+}
+
+/* ---- the way back ---- */
+
+struct way {
+	enum phx_step_kind kinds[8];
+	uint32_t n;
+};
+
+static void add(struct way *w, enum phx_step_kind kind)
+{
+	w->kinds[w->n++] = kind;
+}
+
+/* From where the node is to where it serves its role again. */
+static struct way way_back(const struct phx_node *n)
+{
+	bool left = has_begun(&n->plan, PHX_STEP_kexec) || has_begun(&n->plan, PHX_STEP_boot);
+	bool in_memory = !n->system_disk[0];
+	struct way w = { .n = 0 };
+	if (!n->role[0])
+		return w;
+	if (left && in_memory)
+		add(&w, PHX_STEP_ram);
+	if (left)
+		add(&w, PHX_STEP_enter);
+	if (has_begun(&n->plan, PHX_STEP_stop) || left)
+		add(&w, PHX_STEP_activate); /* where nothing was removed, nothing is unpacked */
+	add(&w, PHX_STEP_start);
+	add(&w, PHX_STEP_health);
+	add(&w, PHX_STEP_join);
+	return w;
+}
+
+static int add_steps(struct phx_plan *plan, const struct way *w, const char *role)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct phx_step *step = phx_list_push(&plan->steps, sizeof(*step));
+		if (!step)
+			return -ENOMEM;
+		step->kind = (int)w->kinds[i];
+		step->expected_ms = phx_step_info(w->kinds[i])->expected_ms;
+		plan->expected_ms += step->expected_ms;
+		phx_str_copy(step->role, sizeof(step->role), role);
+	}
+	return 0;
+}
+
+/* A plan of its own: what the agent is at is of the past. Where its first step needs the node is where a node that is on
+ * its way into the deploy initramfs arrives, or is brought by a repair. */
+static int go_back(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_plan plan = { .tier = n->plan.tier };
+	struct way w = way_back(n);
+	bool rests = n->plan.from_state == PHX_NODE_MAINTENANCE;
+	PHX_STR_SET(plan.to_role, n->role);
+	PHX_STR_SET(plan.to_pool, n->role[0] ? n->pool : PHX_POOL_FREE);
+	PHX_STR_SET(plan.from_pool, n->pool);
+	PHX_STR_SET(plan.by, a->ev->by);
+	snprintf(plan.reason, sizeof(plan.reason), "%s was cancelled", n->plan.request);
+	if (add_steps(&plan, &w, n->role) < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return -ENOMEM;
+	}
+	int r = phx_handover_begin(a, n, &plan, rests ? "drain" : "cancel");
+	if (rests)
+		PHX_STR_SET(n->reason, "its hand-over was cancelled");
+	return r;
+}
+
+int phx_apply_cancel(struct phx_apply *a)
+{
+	char why[128];
+	struct phx_node *n;
+	int r = phx_need_node(a, &n);
+	if (r < 0 || !phx_node_step(n))
+		return r;
+	r = check(a, n);
+	if (r < 0)
+		return r;
+	phx_note(a, n, "%s: %s is cancelled at step %s", n->name, n->plan.request,
+		 phx_step_info((enum phx_step_kind)phx_node_step(n)->kind)->name);
+	if (!untouched(&n->plan))
+		return go_back(a, n);
+	bool rests = n->plan.from_state == PHX_NODE_MAINTENANCE;
+	snprintf(why, sizeof(why), "cancelled by %s", a->ev->by[0] ? a->ev->by : "phxd");
+	phx_handover_abort(a, n, why);
+	if (!rests)
+		n->reason[0] = '\0'; /* nothing is wrong with it */
+	return 0;
+}

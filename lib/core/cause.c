@@ -1,0 +1,30 @@
+/* Nothing is erased or overwritten but that events say who or what wanted it: an
+ * order by somebody, a policy, an agreement. Called where a plan begins. Pure. */
+#include "core/internal.h"
+
+#include <stdio.h>
+
+bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)
+{
+	PHX_LIST_EACH(struct phx_step, s, &p->steps)
+		if (s->kind == (int)kind)
+			return true;
+	return false;
+}
+
+void phx_say_cause(struct phx_apply *a, const struct phx_node *n, const char *request, const char *why_erase,
+		   struct phx_plan *plan)
+{
+	const struct phx_event *ev = a->ev;
+	bool by_itself = !ev->by[0] && ev->text[0];
+	bool erases = phx_plan_has(plan, PHX_STEP_wipe) || phx_plan_has(plan, PHX_STEP_destroy_key);
+	const char *why = erases ? why_erase : "";
+	if (by_itself)
+		snprintf(plan->cause, sizeof(plan->cause), "%.120s%s%.110s", ev->text, why[0] ? "; " : "", why);
+	else
+		snprintf(plan->cause, sizeof(plan->cause), "%s ordered%s%.100s%s%.110s", request, ev->by[0] ? " by " : "", ev->by,
+			 why[0] ? "; " : "", why);
+	if (erases || phx_plan_has(plan, PHX_STEP_image))
+		phx_note_re(a, n, n->tenant_pool, plan->to_pool, "%s is %s: %.200s", n->name,
+			    erases ? "erased" : "installed anew", plan->cause);
+}

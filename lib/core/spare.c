@@ -1,0 +1,245 @@
+/* Jobs that an order would end. Nobody's job ends by an order that did not say
+ * that it may: the order is refused, with the job's name. Where it may, or where
+ * it is only waited for, the hand-over waits here, in front of its step drain:
+ *
+ *   drain pending ──no job──▶ drain ordered from the agent
+ *        │ job                    ▲
+ *        ▼                        │ the job's part has ended
+ *     waiting ──grace is over──▶ killed, to run again
+ *
+ * Events from before this was asked say nothing of jobs, and do what they did.
+ * Called by the handlers of orders and by handover.c. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ENGINE_AGAIN_MS = 300 * 1000, /* it comes by itself when the engine lets go */
+	JOB_AGAIN_MS = 3600 * 1000,   /* the same when the job has ended */
+};
+
+/* ---- which job, and may it end ---- */
+
+/* Would the order end what runs on its node, if it is carried out? */
+static bool ends_jobs(const struct phx_event *ev, const struct phx_node *n)
+{
+	switch (ev->kind) {
+	case PHX_EV_assign:
+	case PHX_EV_release:
+	case PHX_EV_rebuild:
+	case PHX_EV_wipe:
+	case PHX_EV_quarantine:
+		return true;
+	case PHX_EV_drain:
+		return ev->has_grace;
+	case PHX_EV_node_remove:
+		return ev->force;
+	case PHX_EV_resume:
+		return n->state == PHX_NODE_QUARANTINED;
+	case PHX_EV_power:
+		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") || !strcmp(ev->text, "reset");
+	default: /* the kinds of events are far more than those of orders on nodes */
+		return false;
+	}
+}
+
+static bool ends_anyway(const struct phx_job *j)
+{
+	return j->killing || j->cancel || j->overdue || j->broken;
+}
+
+const struct phx_job *phx_core_waits_for(const struct phx_state *s, const struct phx_event *ev)
+{
+	const struct phx_node *n = phx_state_node(s, ev->node);
+	const struct phx_job *j = n ? phx_index_job_on(s, n) : NULL;
+	return j && j->state == PHX_JOB_RUNNING && !ends_anyway(j) ? j : NULL;
+}
+
+const struct phx_job *phx_core_ends(const struct phx_state *s, const struct phx_event *ev)
+{
+	const struct phx_node *n = phx_state_node(s, ev->node);
+	return n && ends_jobs(ev, n) ? phx_core_waits_for(s, ev) : NULL;
+}
+
+static int compare_ref(const void *id, const void *ref)
+{
+	uint64_t a = *(const uint64_t *)id, b = ((const struct phx_job_ref *)ref)->id;
+	return a < b ? -1 : a > b;
+}
+
+static bool may_end(const struct phx_event *ev, const struct phx_job *j)
+{
+	if (ev->jobs == PHX_JOBS_NAMED && ev->may_end.n)
+		return bsearch(&j->id, ev->may_end.items, ev->may_end.n, sizeof(struct phx_job_ref), compare_ref);
+	return ev->jobs == PHX_JOBS_ANY || ev->jobs == PHX_JOBS_UNSAID;
+}
+
+int phx_spare_node(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_job *j = phx_core_ends(a->s, a->ev);
+	if (!j || may_end(a->ev, j))
+		return 0;
+	return phx_err_set(a->err, -EBUSY, "job %s of %s has run on %s for %lld s and would end: let it (drain), or say that it may",
+			   phx_job_title(j).text, j->user[0] ? j->user : "?", n->name,
+			   (long long)((a->s->now_ms - j->started_ms) / 1000));
+}
+
+int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
+{
+	const struct phx_job *first = NULL;
+	uint32_t n_open = 0;
+	if (a->ev->jobs == PHX_JOBS_UNSAID || a->ev->jobs == PHX_JOBS_ANY)
+		return 0;
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
+	{
+		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) || may_end(a->ev, j))
+			continue;
+		first = first ? first : j;
+		n_open++;
+	}
+	if (!n_open)
+		return 0;
+	return phx_err_set(a->err, -EBUSY, "RE '%s' has %u jobs that would end, such as %s of %s: wait for them (safe), or say that they may",
+			   re->name, n_open, phx_job_title(first).text, first->user[0] ? first->user : "?");
+}
+
+/* ---- ending one ---- */
+
+void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(j->killed_why, sizeof(j->killed_why), fmt, ap);
+	va_end(ap);
+	phx_str_copy(j->killed_by, sizeof(j->killed_by), by[0] ? by : "phxd");
+	j->killed_ms = a->s->now_ms;
+}
+
+/* What is done to the node, for people. */
+static void say_why(const struct phx_node *n, char *buf, size_t n_buf)
+{
+	const struct phx_plan *p = &n->plan;
+	if (p->to_role[0] && strcmp(p->request, "drain"))
+		snprintf(buf, n_buf, "%s: %s of role %s", n->name, p->request, p->to_role);
+	else
+		snprintf(buf, n_buf, "%s: %s", n->name, p->request);
+}
+
+/* It ends, and runs again unless it must not: whoever ordered the node away wants that. */
+static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_node *n)
+{
+	char why[160];
+	const char *by = n->plan.by;
+	const struct phx_re *re = phx_state_re(a->s, j->re);
+	if (ends_anyway(j))
+		return;
+	say_why(n, why, sizeof(why));
+	phx_job_blame(a, j, by, "%s", why);
+	phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s, by order of %s", phx_job_title(j).text,
+		    j->no_requeue ? "" : " and queued again", j->kills + 1, why, by[0] ? by : "phxd");
+	j->killing = true;
+	if (re && re->active)
+		phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
+	phx_job_tell(a, j);
+	a->out->changed = true;
+}
+
+/* ---- hand-overs ---- */
+
+static struct phx_step *drain_of(struct phx_plan *p)
+{
+	for (uint32_t i = p->cursor; i < p->steps.n; i++) {
+		struct phx_step *step = PHX_LIST_AT(&p->steps, struct phx_step, i);
+		if (step->kind == PHX_STEP_drain)
+			return step;
+	}
+	return NULL;
+}
+
+/* By its time limit, or by the end of the grace; 0 where nobody knows. */
+static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j, const struct phx_plan *p)
+{
+	int64_t left = j->estimate_ms > 0 ? j->started_ms + j->estimate_ms - s->now_ms : INT64_MAX;
+	if (p->has_grace && p->grace_ms < left)
+		return (int64_t)p->grace_ms + j->checkpoint_ms + j->grace_ms;
+	return left == INT64_MAX || left < 0 ? 0 : left;
+}
+
+void phx_spare_plan(const struct phx_apply *a, const struct phx_node *n, const struct phx_role *from,
+		    struct phx_plan *plan)
+{
+	struct phx_step *drain = drain_of(plan);
+	const struct phx_job *j = phx_core_waits_for(a->s, a->ev);
+	PHX_STR_SET(plan->by, a->ev->by);
+	if (a->ev->jobs == PHX_JOBS_UNSAID)
+		return;
+	plan->waits = true;
+	plan->has_grace = a->ev->has_grace || a->ev->kind != PHX_EV_drain;
+	if (plan->has_grace)
+		plan->grace_ms = a->ev->has_grace ? a->ev->grace_ms : from ? from->drain_grace_s * 1000 : 0;
+	if (!drain || !j || !n->up)
+		return;
+	int64_t more = expected_ms(a->s, j, plan);
+	drain->expected_ms += more < INT32_MAX ? (uint32_t)more : INT32_MAX;
+	plan->expected_ms += more < INT32_MAX ? (uint32_t)more : INT32_MAX;
+}
+
+void phx_spare_begin(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;
+	/* what is drained and cannot be heard may still run its job to the end */
+	if (!j || drain_of(&n->plan) || !strcmp(n->plan.request, "drain"))
+		return;
+	end_job(a, j, n);
+}
+
+static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct phx_job *j)
+{
+	char at_most[80] = "";
+	if (n->plan.has_grace)
+		snprintf(at_most, sizeof(at_most), ", for %u s at most", n->plan.grace_ms / 1000);
+	n->plan.kill_at_ms = n->plan.has_grace ? a->s->now_ms + n->plan.grace_ms : INT64_MAX;
+	n->state = PHX_NODE_DRAINING;
+	a->out->changed = true;
+	phx_note(a, n, "%s waits for job %s of %s to end%s", n->name, phx_job_title(j).text, j->user[0] ? j->user : "?",
+		 at_most);
+}
+
+/* Its job runs; it has time until its grace is over, if that is ever. */
+static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;
+	if (!j || j->state != PHX_JOB_RUNNING)
+		return false;
+	if (!n->plan.kill_at_ms)
+		begin_waiting(a, n, j);
+	if (n->plan.kill_at_ms <= a->s->now_ms)
+		end_job(a, j, n);
+	step->deadline_ms = a->s->now_ms + JOB_AGAIN_MS;
+	if (!ends_anyway(j) && n->plan.kill_at_ms < step->deadline_ms)
+		step->deadline_ms = n->plan.kill_at_ms;
+	return true;
+}
+
+bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
+{
+	if (step->kind != PHX_STEP_drain || step->attempt)
+		return false;
+	if (job_waits(a, n, step))
+		return true;
+	if (!phx_engine_holds(a, n))
+		return false;
+	step->deadline_ms = a->s->now_ms + ENGINE_AGAIN_MS;
+	return true;
+}
+
+void phx_spare_ended(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (step && n->plan.waits && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !step->attempt)
+		step->deadline_ms = a->s->now_ms;
+}

@@ -1,0 +1,92 @@
+/* Why a job waits, in words. Asked by the API between two events; decides
+ * nothing. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *plural(uint32_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What outside of the REs is the same for all that wait there: once. */
+static void count_outside(struct phx_job_waits *w)
+{
+	const struct phx_state *s = w->s;
+	const struct phx_node *n;
+	if (w->counted)
+		return;
+	w->counted = true;
+	for (uint32_t at = 0; (n = phx_index_candidate(s, PHX_SET_COULD, at)); at = phx_index_place(s, n) + 1) {
+		w->n_could += phx_jobs_could(s, n);
+		w->n_idle += phx_jobs_takes(s, n);
+	}
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (!w->first && j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held && !j->throttled)
+			w->first = j->id;
+}
+
+static void put_behind(uint64_t first, const struct phx_job *j, char *ret, size_t size)
+{
+	if (first && first != j->id)
+		snprintf(ret, size, "job %llu is before it", (unsigned long long)first);
+	else
+		snprintf(ret, size, "starts next");
+}
+
+static void wait_outside(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size)
+{
+	count_outside(w);
+	if (!w->n_could)
+		snprintf(ret, size, "cannot run: no node outside of the REs runs jobs");
+	else if (j->nodes > w->n_could)
+		snprintf(ret, size, "cannot run: wants %u nodes, %u outside of the REs run%s jobs", j->nodes, w->n_could,
+			 w->n_could == 1 ? "s" : "");
+	else if (j->nodes > w->n_idle)
+		snprintf(ret, size, "waits for %u node%s: %u of the %u outside of the REs idle", j->nodes, plural(j->nodes),
+			 w->n_idle, w->n_could);
+	else
+		put_behind(w->first, j, ret, size);
+}
+
+static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const struct phx_job *j, char *ret, size_t size)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	uint32_t idle = c.batch.idle, held = idle + c.batch.busy, most = phx_ledger_widest(s->ledger, (int)re->number);
+	char coming[40] = "";
+	if (c.coming)
+		snprintf(coming, sizeof(coming), ", %u on the way", c.coming);
+	if (j->nodes > most)
+		snprintf(ret, size, "cannot run: wants %u nodes, %s can have %u", j->nodes, re->name, most);
+	else if (j->nodes > held)
+		snprintf(ret, size, "waits for %u node%s: %s has %u%s, at most %u", j->nodes, plural(j->nodes), re->name, held,
+			 coming, most);
+	else if (j->nodes > idle)
+		snprintf(ret, size, "waits for %u node%s: %u of the %u of %s idle%s", j->nodes, plural(j->nodes), idle, held,
+			 re->name, coming);
+	else
+		put_behind(phx_batch_first(phx_ledger_batch(s->ledger, (int)re->number)), j, ret, size);
+}
+
+void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size)
+{
+	const struct phx_re *re = j->re[0] ? phx_state_re(w->s, j->re) : NULL;
+	ret[0] = '\0';
+	if (j->state != PHX_JOB_QUEUED)
+		return;
+	if (j->held)
+		snprintf(ret, size, "held back until it is let go");
+	else if (j->throttled)
+		snprintf(ret, size, "as many of its array as may run at a time");
+	else if (j->engine_id[0])
+		snprintf(ret, size, "waits in Slurm");
+	else if (!j->re[0])
+		wait_outside(w, j, ret, size);
+	else if (!re || !re->active)
+		snprintf(ret, size, "RE %s is not active", j->re);
+	else
+		wait_in_re(w->s, re, j, ret, size);
+}

@@ -1,0 +1,201 @@
+/* Taking connections: one thread a listener accepts, looks who it is, and gives the connection
+ * to one of libmicrohttpd's threads when the books (guard.h) allow it. It never reads what a
+ * peer sends, so nobody can keep it waiting; and libmicrohttpd, which would stop listening for
+ * everybody when it is full, never is. Once a second it cuts who kept a listener waiting. */
+#include "http/internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { TICK_MS = 1000, TURNED_AWAY = 64, PAUSE_MS = 20 };
+
+int64_t phx_http_now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Those who were refused, until they have read why: a socket that is closed with something
+ * unread in it takes its last words with it. */
+struct leavers {
+	int fds[TURNED_AWAY];
+	size_t next;
+};
+
+static void let_go(struct leavers *w)
+{
+	for (size_t i = 0; i < TURNED_AWAY; i++)
+		phx_close_fd(&w->fds[i]);
+}
+
+/* ---- refusing ---- */
+
+static void say_why(int fd, int code)
+{
+	const char *text = code == -EDQUOT ?
+				   "you have as many connections open as one may: close some, or try again when they have ended" :
+				   "all connections are taken: try again in some seconds";
+	char body[256], answer[512];
+	int n = snprintf(body, sizeof(body), "{\"error\": \"%s\", \"code\": \"%s\"}", text, phx_http_code_name(code));
+	n = snprintf(answer, sizeof(answer), "HTTP/1.1 %s\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+		     "Connection: close\r\nContent-Length: %d\r\n\r\n%s", code == -EDQUOT ? "429 Too Many Requests" :
+		     "503 Service Unavailable", n, body);
+	(void)!send(fd, answer, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shutdown(fd, SHUT_WR);
+}
+
+/* Takes `fd`. Over TLS nothing can be said. */
+static void turn_away(const struct phx_http_listener_state *l, struct leavers *w, int fd, int code)
+{
+	if (l->which == PHX_HTTP_TLS) {
+		close(fd);
+		return;
+	}
+	say_why(fd, code);
+	phx_close_fd(&w->fds[w->next]);
+	w->fds[w->next] = fd;
+	w->next = (w->next + 1) % TURNED_AWAY;
+}
+
+/* ---- arriving ---- */
+
+static void forget(struct phx_http_connection *c)
+{
+	if (c)
+		phx_http_guard_leave(c->listener->guard, &c->entry);
+	free(c);
+}
+
+/* Where on_connection() finds it. Who stands there already was closed by libmicrohttpd without a word. */
+static bool put_arrival(struct phx_http_listener_state *l, struct phx_http_connection *c)
+{
+	struct phx_http_connection *old = phx_http_accept_take(l, c->fd);
+	forget(old);
+	pthread_mutex_lock(&l->lock);
+	size_t n = (size_t)c->fd + 1;
+	if (n > l->n_arrivals) {
+		n += n / 2 + 64;
+		struct phx_http_connection **grown = reallocarray(l->arrivals, n, sizeof(*grown));
+		if (grown) {
+			memset(grown + l->n_arrivals, 0, (n - l->n_arrivals) * sizeof(*grown));
+			l->arrivals = grown;
+			l->n_arrivals = n;
+		}
+	}
+	bool done = (size_t)c->fd < l->n_arrivals;
+	if (done)
+		l->arrivals[c->fd] = c;
+	pthread_mutex_unlock(&l->lock);
+	return done;
+}
+
+struct phx_http_connection *phx_http_accept_take(struct phx_http_listener_state *l, int fd)
+{
+	struct phx_http_connection *c = NULL;
+	pthread_mutex_lock(&l->lock);
+	if (fd >= 0 && (size_t)fd < l->n_arrivals) {
+		c = l->arrivals[fd];
+		l->arrivals[fd] = NULL;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return c;
+}
+
+/* Administrators of this machine have threads of their own: no request of a user is ever before theirs. */
+static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l, const struct phx_http_connection *c)
+{
+	bool shared = l->which != PHX_HTTP_UNIX;
+	unsigned n = shared ? l->n_daemons : l->n_daemons / 2;
+	unsigned first = !shared && c->entry.rank == PHX_HTTP_ADMIN ? n : 0;
+	return l->daemons[first + l->next_daemon++ % n];
+}
+
+/* Takes `fd`. */
+static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd, const struct sockaddr *sa, socklen_t n)
+{
+	char key[PHX_HTTP_KEY_MAX];
+	struct phx_http_connection *c = phx_http_peer_new(l, fd, sa);
+	enum phx_http_rank rank = c ? phx_http_peer_rank(c, key) : PHX_HTTP_STRANGER;
+	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_http_now_ms()) : -EAGAIN;
+	if (r == 0 && !put_arrival(l, c))
+		r = -EAGAIN;
+	if (r < 0) {
+		forget(c);
+		turn_away(l, w, fd, r);
+	} else if (MHD_add_connection(daemon_for(l, c), fd, sa, n) != MHD_YES) {
+		forget(phx_http_accept_take(l, fd)); /* closed already */
+	}
+}
+
+/* All who stand before the door. */
+static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
+{
+	for (;;) {
+		struct sockaddr_storage ss = { 0 };
+		socklen_t n = sizeof(ss);
+		int fd = accept4(l->fd, (struct sockaddr *)&ss, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0)
+			welcome(l, w, fd, (const struct sockaddr *)&ss, n);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			let_go(w);
+			poll(NULL, 0, PAUSE_MS); /* others must close something first */
+			return;
+		} else if (errno != EINTR && errno != ECONNABORTED)
+			return;
+	}
+}
+
+static void *run(void *arg)
+{
+	struct phx_http_listener_state *l = arg;
+	struct leavers leavers;
+	memset(leavers.fds, -1, sizeof(leavers.fds));
+	leavers.next = 0;
+	struct pollfd p[] = { { .fd = l->fd, .events = POLLIN }, { .fd = l->stop_fd, .events = POLLIN } };
+	int64_t tick_ms = phx_http_now_ms() + TICK_MS;
+	while (!p[1].revents) {
+		int64_t left = tick_ms - phx_http_now_ms();
+		poll(p, PHX_ARRAY_SIZE(p), left > 0 ? (int)left : 0);
+		if (p[0].revents)
+			accept_all(l, &leavers);
+		int64_t now = phx_http_now_ms();
+		if (now < tick_ms)
+			continue;
+		phx_http_guard_tick(l->guard, now);
+		let_go(&leavers);
+		tick_ms = now + TICK_MS;
+	}
+	let_go(&leavers);
+	return NULL;
+}
+
+int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err)
+{
+	l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->stop_fd < 0)
+		return phx_err_set(err, -errno, "eventfd: %s", strerror(errno));
+	int r = pthread_create(&l->acceptor, NULL, run, l);
+	l->accepting = r == 0;
+	return r ? phx_err_set(err, -r, "no thread for a listener: %s", strerror(r)) : 0;
+}
+
+void phx_http_accept_stop(struct phx_http_listener_state *l)
+{
+	uint64_t one = 1;
+	if (l->accepting) {
+		(void)!write(l->stop_fd, &one, sizeof(one));
+		pthread_join(l->acceptor, NULL);
+		l->accepting = false;
+	}
+	phx_close_fd(&l->stop_fd);
+	phx_close_fd(&l->fd);
+}

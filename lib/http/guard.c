@@ -1,0 +1,312 @@
+/* The books of a listener: see guard.h. Called by its accepting thread (accept.c), by
+ * libmicrohttpd's threads (peer.c, request.c, upload.c) and by tests. Closes nothing: a socket
+ * that is cut is shut down, and its owner closes it as if the peer had gone. */
+#include "http/guard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+	BUCKETS = 4096,
+	BODY_MS = 60000,	/* for any body */
+	BODY_BYTES_PER_MS = 16, /* and as much longer as a line of 16 KB/s needs */
+};
+
+struct phx_http_party {
+	char key[PHX_HTTP_KEY_MAX];
+	unsigned n_connections;
+	unsigned claims[PHX_HTTP_CLAIMS];
+	uint64_t spooled;
+	struct phx_http_party *next; /* of its bucket */
+};
+
+/* First in, first out: with one time for all heads, whoever came first is due first. */
+struct queue {
+	struct phx_http_entry *first, *last;
+};
+
+struct phx_http_guard {
+	struct phx_http_guard_limits limits;
+	pthread_mutex_t lock;
+	struct phx_http_party *buckets[BUCKETS];
+	struct queue strangers, others; /* who is waited for */
+	unsigned n_admins, n_rest;
+	uint64_t spooled;
+};
+
+struct phx_http_guard *phx_http_guard_new(const struct phx_http_guard_limits *limits)
+{
+	struct phx_http_guard *g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	g->limits = *limits;
+	pthread_mutex_init(&g->lock, NULL);
+	return g;
+}
+
+void phx_http_guard_free(struct phx_http_guard *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (g->buckets[i]) {
+			struct phx_http_party *p = g->buckets[i];
+			g->buckets[i] = p->next;
+			free(p);
+		}
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+/* ---- who ---- */
+
+static struct phx_http_party **place_of(struct phx_http_guard *g, const char *key)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+	for (const char *c = key; *c; c++)
+		h = (h ^ (uint8_t)*c) * 0x100000001b3ULL;
+	struct phx_http_party **at = &g->buckets[h % BUCKETS];
+	while (*at && strcmp((*at)->key, key) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct phx_http_party *party_of(struct phx_http_guard *g, const char *key)
+{
+	struct phx_http_party **at = place_of(g, key);
+	if (!*at)
+		*at = calloc(1, sizeof(**at));
+	if (*at && !(*at)->key[0])
+		PHX_STR_SET((*at)->key, key);
+	return *at;
+}
+
+static void drop_if_idle(struct phx_http_guard *g, struct phx_http_party *p)
+{
+	if (p->n_connections)
+		return;
+	struct phx_http_party **at = place_of(g, p->key);
+	*at = p->next;
+	free(p);
+}
+
+static unsigned share_of(const struct phx_http_guard *g, enum phx_http_rank rank)
+{
+	switch (rank) {
+	case PHX_HTTP_STRANGER:
+		return g->limits.per_stranger_max;
+	case PHX_HTTP_KNOWN:
+		return g->limits.per_known_max;
+	case PHX_HTTP_ADMIN:
+		return 0;
+	}
+	return 0;
+}
+
+static void count(struct phx_http_guard *g, struct phx_http_entry *e, unsigned by)
+{
+	*(e->rank == PHX_HTTP_ADMIN ? &g->n_admins : &g->n_rest) += by;
+	e->party->n_connections += by;
+}
+
+/* ---- who is waited for ---- */
+
+static struct queue *queue_of(struct phx_http_guard *g, const struct phx_http_entry *e)
+{
+	return e->rank == PHX_HTTP_STRANGER ? &g->strangers : &g->others;
+}
+
+static void unlink_entry(struct phx_http_guard *g, struct phx_http_entry *e)
+{
+	struct queue *w = queue_of(g, e);
+	if (e->pause == PHX_HTTP_NO_PAUSE)
+		return;
+	*(e->prev ? &e->prev->next : &w->first) = e->next;
+	*(e->next ? &e->next->prev : &w->last) = e->prev;
+	e->next = e->prev = NULL;
+	e->pause = PHX_HTTP_NO_PAUSE;
+}
+
+static void link_entry(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_pause pause, int64_t until_ms)
+{
+	struct queue *w = queue_of(g, e);
+	e->pause = pause;
+	e->until_ms = until_ms;
+	e->prev = w->last;
+	*(w->last ? &w->last->next : &w->first) = e;
+	w->last = e;
+}
+
+/* Its owner hears of the end of the connection, and takes it out of the books himself. */
+static void cut(struct phx_http_guard *g, struct phx_http_entry *e)
+{
+	unlink_entry(g, e);
+	shutdown(e->fd, SHUT_RDWR);
+}
+
+/* ---- in and out ---- */
+
+static bool is_full(const struct phx_http_guard *g, enum phx_http_rank rank)
+{
+	unsigned left = g->n_rest < g->limits.connections_max ? g->limits.connections_max - g->n_rest : 0;
+	/* what others leave is the administrators' too */
+	return rank == PHX_HTTP_ADMIN ? g->n_admins >= g->limits.reserve + left : !left;
+}
+
+/* Room for one more; a stranger who has said nothing for longest makes it. */
+static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
+{
+	if (!is_full(g, rank))
+		return 0;
+	/* it counts until its owner has noticed: a tenth more is borne for that moment */
+	bool burst = g->n_rest >= g->limits.connections_max + g->limits.connections_max / 10;
+	if (!g->strangers.first || burst)
+		return -EAGAIN;
+	cut(g, g->strangers.first);
+	return 0;
+}
+
+static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char *key, enum phx_http_rank rank)
+{
+	int r = make_room(g, rank);
+	struct phx_http_party *p = r == 0 ? party_of(g, key) : NULL;
+	if (!p)
+		return r < 0 ? r : -ENOMEM;
+	unsigned share = share_of(g, rank);
+	if (share && p->n_connections >= share)
+		return -EDQUOT;
+	e->party = p;
+	e->rank = rank;
+	count(g, e, 1);
+	return 0;
+}
+
+int phx_http_guard_admit(struct phx_http_guard *g, struct phx_http_entry *e, int fd, const char *key,
+			 enum phx_http_rank rank, int64_t now_ms)
+{
+	pthread_mutex_lock(&g->lock);
+	int r = enter(g, e, key, rank);
+	if (r == 0) {
+		e->fd = fd;
+		link_entry(g, e, PHX_HTTP_HEADER, now_ms + g->limits.header_ms);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return r;
+}
+
+int phx_http_guard_know(struct phx_http_guard *g, struct phx_http_entry *e, const char *key, enum phx_http_rank rank)
+{
+	pthread_mutex_lock(&g->lock);
+	unlink_entry(g, e);
+	struct phx_http_entry was = *e;
+	count(g, e, -1u); /* its own place is free for it */
+	int r = enter(g, e, key, rank);
+	if (r < 0)
+		count(g, e, 1);
+	else
+		drop_if_idle(g, was.party);
+	pthread_mutex_unlock(&g->lock);
+	return r;
+}
+
+void phx_http_guard_leave(struct phx_http_guard *g, struct phx_http_entry *e)
+{
+	pthread_mutex_lock(&g->lock);
+	if (e->party) {
+		unlink_entry(g, e);
+		count(g, e, -1u);
+		drop_if_idle(g, e->party);
+		e->party = NULL;
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+void phx_http_guard_wait(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_pause pause, uint64_t n,
+			 int64_t now_ms)
+{
+	int64_t body_ms = BODY_MS + (int64_t)(n / BODY_BYTES_PER_MS);
+	pthread_mutex_lock(&g->lock);
+	if (e->party) {
+		unlink_entry(g, e);
+		if (pause != PHX_HTTP_NO_PAUSE)
+			link_entry(g, e, pause, now_ms + (pause == PHX_HTTP_BODY ? body_ms : g->limits.header_ms));
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+static unsigned cut_overdue(struct phx_http_guard *g, struct queue *w, int64_t now_ms)
+{
+	unsigned n = 0;
+	for (struct phx_http_entry *e = w->first, *next; e; e = next) {
+		next = e->next;
+		if (e->until_ms > now_ms)
+			continue;
+		cut(g, e);
+		n++;
+	}
+	return n;
+}
+
+unsigned phx_http_guard_tick(struct phx_http_guard *g, int64_t now_ms)
+{
+	pthread_mutex_lock(&g->lock);
+	unsigned n = cut_overdue(g, &g->strangers, now_ms) + cut_overdue(g, &g->others, now_ms);
+	pthread_mutex_unlock(&g->lock);
+	return n;
+}
+
+/* ---- shares of requests ---- */
+
+bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_claim what, unsigned max)
+{
+	pthread_mutex_lock(&g->lock);
+	bool may = e->party && (!max || e->rank == PHX_HTTP_ADMIN || e->party->claims[what] < max);
+	if (may)
+		e->party->claims[what]++;
+	pthread_mutex_unlock(&g->lock);
+	return may;
+}
+
+bool phx_http_guard_spool(struct phx_http_guard *g, struct phx_http_entry *e, uint64_t n)
+{
+	uint64_t max = g->limits.spool_bytes_max;
+	pthread_mutex_lock(&g->lock);
+	bool may = e->party && (!max || e->rank == PHX_HTTP_ADMIN ||
+				(n <= max && e->party->spooled <= max - n));
+	if (may) {
+		e->party->spooled += n;
+		g->spooled += n;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return may;
+}
+
+void phx_http_guard_give_back(struct phx_http_guard *g, struct phx_http_entry *e,
+			      const unsigned claims[PHX_HTTP_CLAIMS], uint64_t n_spooled)
+{
+	pthread_mutex_lock(&g->lock);
+	for (size_t i = 0; e->party && i < PHX_HTTP_CLAIMS; i++)
+		e->party->claims[i] -= claims[i];
+	if (e->party)
+		e->party->spooled -= n_spooled;
+	g->spooled -= n_spooled;
+	pthread_mutex_unlock(&g->lock);
+}
+
+uint64_t phx_http_guard_spooled(struct phx_http_guard *g)
+{
+	pthread_mutex_lock(&g->lock);
+	uint64_t n = g->spooled;
+	pthread_mutex_unlock(&g->lock);
+	return n;
+}
+
+unsigned phx_http_guard_count(struct phx_http_guard *g)
+{
+	pthread_mutex_lock(&g->lock);
+	unsigned n = g->n_admins + g->n_rest;
+	pthread_mutex_unlock(&g->lock);
+	return n;
+}

@@ -1,0 +1,80 @@
+/* What the files of lib/store share. */
+#ifndef PHX_STORE_INTERNAL_H
+#define PHX_STORE_INTERNAL_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "store/store.h"
+
+enum { PHX_STORE_PATH_MAX = 4096, PHX_CHAIN_HASH = 32, PHX_STORE_ID_MAX = 33, PHX_STORE_STATEMENTS = 14 };
+
+/** A place in the chain: event `seq` and its hash. */
+struct phx_chain {
+	uint64_t seq;
+	uint8_t hash[PHX_CHAIN_HASH];
+};
+
+/** What the mark beside the journal says: chain.seq is the last event that was acknowledged. */
+struct phx_mark {
+	char id[PHX_STORE_ID_MAX];
+	struct phx_chain chain;
+};
+
+struct phx_marks {
+	int fd; /* -1: none */
+	int64_t synced_ms;
+};
+
+struct phx_store {
+	sqlite3 *db;
+	sqlite3_stmt *st[PHX_STORE_STATEMENTS]; /* by enum statement of store.c */
+	bool writes; /* it is the daemon's: it may be changed */
+	uint64_t last;
+	struct phx_chain end;	 /* of the last event */
+	struct phx_chain anchor; /* where the chain begins: what is older is not covered */
+	char id[PHX_STORE_ID_MAX];
+	char path[PHX_STORE_PATH_MAX];
+	dev_t dev; /* of the file that is open */
+	ino_t ino, wal_ino;
+	struct phx_marks marks;
+	int lock_fd; /* held locked: one daemon a journal */
+	pthread_mutex_t lock;
+};
+
+/** What makes the indexes that are not there. */
+extern const char phx_store_indexes[];
+
+/** The text of SQLite's last failure, as an errno. */
+int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
+int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err);
+
+/* ---- chain.c ---- */
+
+/** The hash of the row that follows `prev`. */
+int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev, struct phx_chain *ret);
+/** The sum of a text that stands for itself, such as the snapshot of event `seq`, and of an erase record. */
+int phx_chain_sum(uint64_t seq, const char *text, uint8_t ret[PHX_CHAIN_HASH]);
+int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_HASH]);
+/** Who this journal is and where its chain begins and ends. A new one is given an identity. */
+int phx_chain_open(struct phx_store *s, struct phx_err *err);
+/** The chain begins after `at` from now on: within a transaction of the caller. */
+int phx_chain_anchor(struct phx_store *s, const struct phx_chain *at, struct phx_err *err);
+/** The hash of event `seq`: -ENOENT when it is not kept or not covered. */
+int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struct phx_err *err);
+
+/* ---- verify.c ---- */
+
+/** Is it the text that was written as the snapshot of event `seq`? -EBADMSG: no. */
+int phx_snapshot_check(struct phx_store *s, uint64_t seq, const char *text, struct phx_err *err);
+
+/* ---- mark.c ---- */
+
+/** Read PATH.mark. -ENOENT there is none, -EBADMSG it is damaged. */
+int phx_mark_read(const char *journal, struct phx_mark *ret, struct phx_err *err);
+/** Write it; synced at once with `sync`, else within a second of further ones. */
+int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err);
+void phx_mark_close(struct phx_store *s);
+
+#endif

@@ -1,0 +1,75 @@
+/* The last guard before a disk is touched: a system that runs from one touches none, whatever it was ordered. The orders
+ * here name a disk that no machine has, so that this test is harmless even where the guard is broken. */
+#include "unit/agent/scratch.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "base/json.h"
+#include "phx-agent/step.h"
+
+static bool runs_from_ram(void)
+{
+	struct statfs fs;
+	assert_int_equal(statfs("/", &fs), 0);
+	return fs.f_type == RAMFS_MAGIC || fs.f_type == TMPFS_MAGIC;
+}
+
+/* What the agent is in the deploy initramfs, but for the machine. */
+static struct agent in_deploy(const struct scratch *s)
+{
+	struct agent a = {.env = PHX_ENV_DEPLOY, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct phx_err err = {0};
+	a.cfg.whole_machine = true;
+	PHX_STR_SET(a.cfg.state_dir, s->dir);
+	PHX_STR_SET(a.cfg.fact_root, s->dir);
+	assert_int_equal(journal_open(&a.journal, s->dir, &err), 0);
+	return a;
+}
+
+static int order(const struct scratch *s, enum phx_step_kind kind, const char *extra, struct phx_err *err)
+{
+	struct agent a = in_deploy(s);
+	struct phx_order o = {.id = 1, .epoch = 1, .step = {.id = 1, .kind = (int)kind, .method = PHX_WIPE_OVERWRITE}};
+	PHX_AUTO_JSON json_t *j = json_loads(extra, 0, NULL);
+	PHX_STR_SET(o.step.disk, "no-machine-has-this-disk");
+	struct step_run run = {.agent = &a, .order = &o, .extra = j, .deadline_ms = INT64_MAX};
+	int r = step_run(&run, err);
+	assert_false(run.has_wipe);
+	phx_record_fini(&phx_facts_record, &a.facts);
+	return r;
+}
+
+static void test_a_system_on_a_disk_erases_none(void **state)
+{
+	struct phx_err err = {0};
+	if (runs_from_ram())
+		skip();
+	assert_int_equal(order(*state, PHX_STEP_wipe, "{}", &err), -EPERM);
+	assert_non_null(strstr(err.text, "runs from a disk"));
+}
+
+static void test_nor_does_it_write_an_image(void **state)
+{
+	static const char extra[] =
+		"{\"image\":{\"name\":\"i\",\"version\":\"1\",\"files\":[{\"name\":\"root.ext4.zst\",\"size\":1,\"raw_size\":1,"
+		"\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"},{\"name\":\"root.squashfs\","
+		"\"size\":1,\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"}]}}";
+	static const enum phx_step_kind kinds[] = {PHX_STEP_image, PHX_STEP_ram};
+	if (runs_from_ram())
+		skip();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		struct phx_err err = {0};
+		assert_int_equal(order(*state, kinds[i], extra, &err), -EPERM);
+		assert_non_null(strstr(err.text, "runs from a disk"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_nor_does_it_write_an_image, scratch_setup, scratch_teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* What depends on the terminal's width, in a pseudo-terminal; and formats for programs, which depend on nothing. */
+#include "unit/cli/fake_phxd.h"
+
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+
+#define LONG "rack-17-enclosure-04-blade-12-of-the-second-building-behind-it"
+
+static void answer_nodes(struct fake_phxd *f)
+{
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'" LONG "','state':'active','pool':'web','role':'pages','up':true,'up_since_ms':1000,"
+		    "'facts':{'memory_bytes':2147483648,'disks':[]},"
+		    "'reason':'a reason in many words that is wider than any terminal on which somebody would ever read it'}]}");
+}
+
+/* What `phx node list` prints on a terminal of so many columns. */
+static void list_at(struct fake_phxd *f, unsigned short columns, char *ret, size_t size)
+{
+	struct winsize w = {.ws_row = 24, .ws_col = columns};
+	int fd;
+	pid_t pid = forkpty(&fd, NULL, NULL, &w);
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("TERM", "dumb", 1);
+		setenv("NO_COLOR", "1", 1);
+		setenv("PHX_SOCKET", f->socket, 1);
+		unsetenv("COLUMNS");
+		execl(phx_program(), "phx", "node", "list", NULL);
+		_exit(127);
+	}
+	size_t n = 0;
+	for (ssize_t got; n + 1 < size && (got = read(fd, ret + n, size - 1 - n)) > 0;)
+		n += (size_t)got;
+	ret[n] = '\0';
+	close(fd);
+	waitpid(pid, NULL, 0);
+}
+
+static unsigned lines(const char *text)
+{
+	unsigned n = 0;
+	for (const char *p = text; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+/* A row is a line, whatever is in it; only the last column is cut. */
+static void a_row_is_a_line(void **state)
+{
+	struct fake_phxd *f = *state;
+	char text[8192];
+	answer_nodes(f);
+	list_at(f, 60, text, sizeof(text));
+	assert_has(text, LONG "  active");
+	assert_has(text, "ever read it"); /* the terminal breaks it */
+	assert_int_equal(lines(text), 2);
+	list_at(f, 130, text, sizeof(text));
+	assert_has(text, LONG "  active");
+	assert_lacks(text, "ever read it");
+	assert_int_equal(lines(text), 2);
+}
+
+/* Programs want numbers. */
+static void cells_are_plain_for_programs(void **state)
+{
+	struct fake_phxd *f = *state;
+	answer_nodes(f);
+	PHX_SAID nodes = phx(f, "node list -o tsv");
+	assert_has(nodes.out, "\t2147483648\t");
+	assert_lacks(nodes.out, " d ");
+	PHX_SAID people = phx(f, "node list -o wide");
+	assert_has(people.out, "2.0 GiB");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':4,'state':'done','started_ms':1000,'ended_ms':529250,'parts':[],"
+				       "'argv':[{'text':'sleep'},{'text':'1'}],'estimate_ms':600000}]}");
+	PHX_SAID jobs = phx(f, "job list -o csv");
+	assert_has(jobs.out, ",528.250,600,");
+	PHX_SAID table = phx(f, "job list");
+	assert_has(table.out, "8 min 48 s");
+	PHX_SAID json = phx(f, "job list -o json");
+	assert_has(json.out, "\"argv\": [\n        \"sleep\",\n        \"1\"\n      ]");
+}
+
+static void one_node_is_a_list_too(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'}]}");
+	PHX_SAID one = phx(f, "node show n1 -o json");
+	assert_has(one.out, "{\n  \"nodes\": [\n    {\n      \"name\": \"n1\"\n    }\n  ]\n}\n");
+	PHX_SAID two = phx(f, "node show n1,n2 -o json");
+	assert_has(two.out, "{\n  \"nodes\": [\n    {\n      \"name\": \"n1\"\n    },\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_row_is_a_line, fake_clean),
+		cmocka_unit_test_teardown(cells_are_plain_for_programs, fake_clean),
+		cmocka_unit_test_teardown(one_node_is_a_list_too, fake_clean),
+	};
+	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
+}

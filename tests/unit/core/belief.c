@@ -1,0 +1,148 @@
+/* What somebody's word is worth: an erase is believed only of the disk that was meant, and a machine that was
+ * switched off and on runs nothing any more, whatever the books said. */
+#include "unit/core/world.h"
+
+/* ---- an erase ---- */
+
+static struct phx_event erased(struct world *w, const char *node)
+{
+	const struct phx_node *n = world_node(w, node);
+	const struct phx_step *step = phx_node_step(n);
+	struct phx_event ev = { .kind = PHX_EV_step_result,
+				.step_id = step->id,
+				.epoch = n->plan.epoch,
+				.erased_bytes = 4ULL << 30,
+				.verified_bytes = 1ULL << 30,
+				.setup = { .method = step->method } };
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.erased_disk, step->disk);
+	return ev;
+}
+
+static void to_the_wipe(struct world *w)
+{
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE), 0);
+	world_run_to(w, "n1", PHX_STEP_wipe);
+}
+
+static uint32_t records(const struct phx_outcome *out)
+{
+	uint32_t n = 0;
+	PHX_LIST_EACH(struct phx_action, act, &out->actions)
+		n += act->kind == PHX_ACT_ERASED;
+	return n;
+}
+
+static void another_disk_is_no_erase(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = { 0 };
+	to_the_wipe(w);
+	struct phx_node *n = world_node(w, "n1");
+	struct phx_event ev = erased(w, "n1");
+	PHX_STR_SET(ev.erased_disk, "serial-disk2");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_int_equal(records(&out), 0);
+	phx_outcome_fini(&out);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_wipe);
+	assert_string_equal(phx_node_step(n)->error, "the agent erased another disk than the one ordered");
+	assert_true(n->dirty);
+	/* nor is an erase that names none */
+	world_run_to(w, "n1", PHX_STEP_wipe);
+	ev.erased_disk[0] = '\0';
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
+	assert_true(n->dirty);
+}
+
+static void the_record_says_what_was_told(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = { 0 };
+	to_the_wipe(w);
+	struct phx_event ev = erased(w, "n1");
+	PHX_STR_SET(ev.text, "zeros over every byte, reads zero");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_int_equal(records(&out), 1);
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+	{
+		if (act->kind != PHX_ACT_ERASED)
+			continue;
+		assert_string_equal(act->node, "n1");
+		assert_string_equal(act->disk, "serial-disk1");
+		assert_int_equal(act->step_id, ev.step_id);
+		assert_int_equal(act->method, PHX_WIPE_OVERWRITE);
+		assert_int_equal(act->size_bytes, 4ULL << 30);
+		assert_int_equal(act->verified_bytes, 1ULL << 30);
+		assert_string_equal(act->text, "zeros over every byte, reads zero");
+	}
+	phx_outcome_fini(&out);
+	assert_int_equal(phx_node_step(world_node(w, "n1"))->kind, PHX_STEP_image);
+}
+
+/* ---- a start ---- */
+
+static uint64_t running_job(struct world *w, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000 };
+	struct phx_outcome out = { 0 };
+	PHX_STR_SET(ev.user, "u");
+	assert_int_equal(phx_text_push(&ev.argv, "sleep"), 0);
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	uint64_t id = out.job;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
+	assert_int_equal(world_node(w, node)->jobs_running, 1);
+	return id;
+}
+
+static void told(struct world *w, int kind, const char *node)
+{
+	struct phx_event ev = { .kind = kind };
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+/* Switched off and on by us: its jobs are gone at that moment, not when it is heard again. */
+static void a_start_by_us_ends_its_jobs(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	uint64_t job = running_job(w, "n1");
+	told(w, PHX_EV_missing, "n1");
+	assert_int_equal(phx_state_job(&w->s, job)->state, PHX_JOB_RUNNING);
+	struct phx_event ev = { .kind = PHX_EV_rebuild };
+	PHX_STR_SET(ev.node, "n1");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	assert_int_equal(world_node(w, "n1")->jobs_running, 1);
+	world_started(w, "n1");
+	assert_int_equal(world_node(w, "n1")->jobs_running, 0);
+	assert_int_not_equal(phx_state_job(&w->s, job)->state, PHX_JOB_RUNNING);
+}
+
+/* And by itself: it registers with another boot id. */
+static void a_start_by_itself_ends_its_jobs(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	uint64_t job = running_job(w, "n1");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
+	assert_int_equal(world_node(w, "n1")->jobs_running, 1);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, true), 0);
+	const struct phx_job *j = phx_state_job(&w->s, job);
+	assert_true(j->state != PHX_JOB_RUNNING || j->kills > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(another_disk_is_no_erase),
+		WORLD_TEST(the_record_says_what_was_told),
+		WORLD_TEST(a_start_by_us_ends_its_jobs),
+		WORLD_TEST(a_start_by_itself_ends_its_jobs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

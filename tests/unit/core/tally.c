@@ -1,0 +1,112 @@
+/* One user does not take all the room there is for jobs: limits by number and by size, and the last places. */
+#include "core/index.h"
+#include "unit/core/world.h"
+
+static int submit_as(struct world *w, uint32_t uid, size_t n_word, uint64_t *ret_id, struct phx_err *err)
+{
+	struct phx_outcome out = { 0 };
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .now_ms = w->now, .uid = uid, .gid = uid, .job_nodes = 1, .hold = true };
+	PHX_AUTO_FREE char *word = calloc(1, n_word + 1);
+	memset(word, 'x', n_word);
+	snprintf(ev.user, sizeof(ev.user), "u%u", uid);
+	assert_int_equal(phx_text_push(&ev.argv, word), 0);
+	phx_err_clear(err);
+	int r = phx_core_apply(&w->s, &ev, &out, err);
+	*ret_id = out.job;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	struct phx_err why = { 0 };
+	if (phx_index_check(&w->s, &why) < 0)
+		fail_msg("%s", why.text);
+	return r;
+}
+
+static void limit(struct world *w, uint32_t jobs, uint32_t mb)
+{
+	struct phx_event set = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	set.settings.jobs_per_user = jobs;
+	set.settings.job_mb_per_user = mb;
+	assert_int_equal(world_apply(w, &set, NULL), 0);
+}
+
+static void cancel(struct world *w, uint64_t id)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_cancel, .job = id };
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(phx_index_check(&w->s, NULL), 0);
+}
+
+static void a_number_of_jobs(void **state)
+{
+	struct world *w = *state;
+	struct phx_err err = { 0 };
+	uint64_t id, first;
+	limit(w, 3, 0);
+	assert_int_equal(submit_as(w, 1000, 1, &first, &err), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(submit_as(w, 1000, 1, &id, &err), 0);
+	uint64_t seq = w->s.seq;
+	assert_int_equal(submit_as(w, 1000, 1, &id, &err), -EDQUOT);
+	assert_string_equal(err.text, "user u1000 has 3 jobs queued or running, as many as one may have (jobs_per_user): submit "
+				      "more when some have ended");
+	assert_int_equal(w->s.seq, seq);
+	assert_int_equal(submit_as(w, 999, 1, &id, &err), 0);
+	assert_int_equal(submit_as(w, 1001, 1, &id, &err), 0);
+	cancel(w, first);
+	assert_int_equal(submit_as(w, 1000, 1, &id, &err), 0);
+	assert_int_equal(submit_as(w, 1000, 1, &id, &err), -EDQUOT);
+	assert_int_equal(phx_index_tally_of(&w->s, 1000).n_open, 3);
+	/* who knows no limit has none: a journal from before */
+	limit(w, 0, 0);
+	assert_int_equal(submit_as(w, 1000, 1, &id, &err), 0);
+}
+
+static void a_size_of_words(void **state)
+{
+	struct world *w = *state;
+	struct phx_err err = { 0 };
+	uint64_t id, first = 0;
+	int n = 0;
+	limit(w, 0, 1);
+	while (submit_as(w, 1000, 100000, &id, &err) == 0) {
+		first = first ? first : id;
+		n++;
+	}
+	assert_int_equal(n, 10);
+	assert_non_null(strstr(err.text, "job_mb_per_user"));
+	assert_int_equal(submit_as(w, 1000, 10000, &id, &err), 0); /* it is their size that counts */
+	assert_int_equal(submit_as(w, 1001, 100000, &id, &err), 0);
+	cancel(w, first);
+	assert_int_equal(submit_as(w, 1000, 100000, &id, &err), 0);
+}
+
+static void the_last_places_are_for_who_has_few(void **state)
+{
+	struct world *w = *state;
+	struct phx_err err = { 0 };
+	uint64_t id;
+	limit(w, 10000, 0);
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000, .job_nodes = 1, .hold = true };
+	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
+	for (int i = 0; i < 9000; i++) {
+		struct phx_outcome out = { 0 };
+		ev.now_ms = w->now;
+		assert_int_equal(phx_core_apply(&w->s, &ev, &out, &err), 0);
+		phx_outcome_fini(&out);
+	}
+	phx_event_fini(&ev);
+	assert_int_equal(submit_as(w, 1000, 1, &id, &err), -EDQUOT);
+	assert_non_null(strstr(err.text, "less than 100"));
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(submit_as(w, 1001, 1, &id, &err), 0);
+	assert_int_equal(submit_as(w, 1001, 1, &id, &err), -EDQUOT);
+	assert_int_equal(submit_as(w, 1002, 1, &id, &err), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = { T(a_number_of_jobs), T(a_size_of_words), T(the_last_places_are_for_who_has_few) };
+#undef T
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

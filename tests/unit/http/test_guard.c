@@ -1,0 +1,360 @@
+/* The books of a listener: shares of identities, room for administrators, time-outs; and a real
+ * server whose connections are taken by somebody who sends nothing. */
+#include "http/guard.h"
+#include "unit/http/world.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { MANY = 64 };
+
+struct guest {
+	struct phx_http_entry entry;
+	int fds[2];
+};
+
+static struct phx_http_guard *guard_of(const struct phx_http_guard_limits *limits)
+{
+	struct phx_http_guard *g = phx_http_guard_new(limits);
+	assert_non_null(g);
+	return g;
+}
+
+static int come(struct phx_http_guard *g, struct guest *guest, const char *key, enum phx_http_rank rank, int64_t now)
+{
+	*guest = (struct guest){ .fds = { -1, -1 } };
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, guest->fds), 0);
+	return phx_http_guard_admit(g, &guest->entry, guest->fds[0], key, rank, now);
+}
+
+static void go(struct phx_http_guard *g, struct guest *guest)
+{
+	phx_http_guard_leave(g, &guest->entry);
+	close(guest->fds[0]);
+	close(guest->fds[1]);
+}
+
+/* The other end has noticed that it was cut. */
+static bool was_cut(const struct guest *guest)
+{
+	struct pollfd p = { .fd = guest->fds[1], .events = POLLIN };
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+static void test_each_has_its_share(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = MANY, .reserve = 2, .per_known_max = 3, .per_stranger_max = 2, .header_ms = 1000 });
+	struct guest a[5], b[3], s[3], t;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(come(g, &a[i], "uid:1", PHX_HTTP_KNOWN, 0), i < 3 ? 0 : -EDQUOT);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(come(g, &b[i], "uid:2", PHX_HTTP_KNOWN, 0), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(come(g, &s[i], "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), i < 2 ? 0 : -EDQUOT);
+	/* who shows a certificate makes room at his address, and has the certificate's share */
+	assert_int_equal(phx_http_guard_know(g, &s[0].entry, "cert:n1", PHX_HTTP_KNOWN), 0);
+	assert_int_equal(come(g, &t, "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), 0);
+	assert_int_equal(phx_http_guard_count(g), 3 + 3 + 3);
+	/* one that goes makes room */
+	go(g, &a[0]);
+	assert_int_equal(phx_http_guard_admit(g, &a[3].entry, a[3].fds[0], "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	for (int i = 1; i < 5; i++)
+		go(g, &a[i]);
+	for (int i = 0; i < 3; i++) {
+		go(g, &b[i]);
+		go(g, &s[i]);
+	}
+	go(g, &t);
+	assert_int_equal(phx_http_guard_count(g), 0);
+	phx_http_guard_free(g);
+}
+
+static void test_a_certificate_has_its_share(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = MANY, .per_known_max = 2, .per_stranger_max = 9, .header_ms = 1000 });
+	struct guest a[3];
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(come(g, &a[i], "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), 0);
+		assert_int_equal(phx_http_guard_know(g, &a[i].entry, "cert:n1", PHX_HTTP_KNOWN), i < 2 ? 0 : -EDQUOT);
+	}
+	assert_int_equal(phx_http_guard_count(g), 3);
+	for (int i = 0; i < 3; i++)
+		go(g, &a[i]);
+	assert_int_equal(phx_http_guard_count(g), 0);
+	phx_http_guard_free(g);
+}
+
+static void test_administrators_have_room(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = 4, .reserve = 2, .per_known_max = 1, .header_ms = 1000 });
+	struct guest a[6], root[3];
+	char key[32];
+	for (int i = 0; i < 6; i++) {
+		snprintf(key, sizeof(key), "uid:%d", 1000 + i);
+		assert_int_equal(come(g, &a[i], key, PHX_HTTP_KNOWN, 0), i < 4 ? 0 : -EAGAIN);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(come(g, &root[i], "uid:0", PHX_HTTP_ADMIN, 0), i < 2 ? 0 : -EAGAIN);
+	/* what others leave is theirs too */
+	go(g, &a[0]);
+	assert_int_equal(phx_http_guard_admit(g, &root[2].entry, root[2].fds[0], "uid:0", PHX_HTTP_ADMIN, 0), 0);
+	for (int i = 1; i < 6; i++)
+		go(g, &a[i]);
+	for (int i = 0; i < 3; i++)
+		go(g, &root[i]);
+	phx_http_guard_free(g);
+}
+
+/* Many addresses are cheap on a network: whoever comes last has as good a chance as whoever came first. */
+static void test_the_oldest_stranger_makes_room(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = 20, .per_stranger_max = 1, .header_ms = 100000 });
+	struct guest a[20], late;
+	char key[32];
+	for (int i = 0; i < 20; i++) {
+		snprintf(key, sizeof(key), "addr:%d", i);
+		assert_int_equal(come(g, &a[i], key, PHX_HTTP_STRANGER, i), 0);
+	}
+	phx_http_guard_wait(g, &a[0].entry, PHX_HTTP_NO_PAUSE, 0, 50); /* he is being served */
+	assert_int_equal(come(g, &late, "addr:late", PHX_HTTP_STRANGER, 60), 0);
+	assert_false(was_cut(&a[0]));
+	assert_true(was_cut(&a[1]));
+	assert_false(was_cut(&a[2]));
+	for (int i = 0; i < 20; i++)
+		go(g, &a[i]);
+	go(g, &late);
+	assert_int_equal(phx_http_guard_count(g), 0);
+	phx_http_guard_free(g);
+}
+
+static void test_who_keeps_it_waiting_is_cut(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g =
+		guard_of(&(struct phx_http_guard_limits){ .connections_max = MANY, .header_ms = 1000 });
+	struct guest head, served, body, again;
+	assert_int_equal(come(g, &head, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &served, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &body, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &again, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	phx_http_guard_wait(g, &served.entry, PHX_HTTP_NO_PAUSE, 0, 500);
+	phx_http_guard_wait(g, &body.entry, PHX_HTTP_BODY, 1 << 20, 500);
+	phx_http_guard_wait(g, &again.entry, PHX_HTTP_HEADER, 0, 500);
+	assert_int_equal(phx_http_guard_tick(g, 999), 0);
+	assert_int_equal(phx_http_guard_tick(g, 1000), 1);
+	assert_true(was_cut(&head));
+	assert_int_equal(phx_http_guard_tick(g, 1499), 0);
+	assert_int_equal(phx_http_guard_tick(g, 1500), 1);
+	assert_true(was_cut(&again));
+	assert_false(was_cut(&body));
+	/* a body may take a minute, and what a slow line needs */
+	assert_int_equal(phx_http_guard_tick(g, 500 + 60000 + 65535), 0);
+	assert_int_equal(phx_http_guard_tick(g, 500 + 60000 + 65536), 1);
+	assert_true(was_cut(&body));
+	assert_false(was_cut(&served)); /* a held poll, a long download */
+	struct guest *all[] = { &head, &served, &body, &again };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
+		go(g, all[i]);
+	phx_http_guard_free(g);
+}
+
+static void test_claims_are_an_identitys(void **state)
+{
+	(void)state;
+	const unsigned one[PHX_HTTP_CLAIMS] = { [PHX_HTTP_HEAVY] = 1 };
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .spool_bytes_max = 1000 });
+	struct guest a, b, root;
+	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &b, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &root, "uid:0", PHX_HTTP_ADMIN, 0), 0);
+	assert_true(phx_http_guard_claim(g, &a.entry, PHX_HTTP_HEAVY, 2));
+	assert_true(phx_http_guard_claim(g, &b.entry, PHX_HTTP_HEAVY, 2));
+	assert_false(phx_http_guard_claim(g, &b.entry, PHX_HTTP_HEAVY, 2));
+	assert_true(phx_http_guard_claim(g, &b.entry, PHX_HTTP_POLL, 1));
+	phx_http_guard_give_back(g, &a.entry, one, 0);
+	assert_true(phx_http_guard_claim(g, &b.entry, PHX_HTTP_HEAVY, 2));
+	for (int i = 0; i < 9; i++)
+		assert_true(phx_http_guard_claim(g, &root.entry, PHX_HTTP_HEAVY, 2));
+	assert_true(phx_http_guard_spool(g, &a.entry, 600));
+	assert_false(phx_http_guard_spool(g, &b.entry, 401));
+	assert_false(phx_http_guard_spool(g, &b.entry, UINT64_MAX));
+	assert_true(phx_http_guard_spool(g, &b.entry, 400));
+	assert_int_equal(phx_http_guard_spooled(g), 1000);
+	phx_http_guard_give_back(g, &a.entry, (const unsigned[PHX_HTTP_CLAIMS]){ 0 }, 600);
+	assert_true(phx_http_guard_spool(g, &b.entry, 600));
+	go(g, &a);
+	go(g, &b);
+	go(g, &root);
+	phx_http_guard_free(g);
+}
+
+/* ---- a server ---- */
+
+static void reply_hello(struct phx_http_request *q, void *arg)
+{
+	(void)arg;
+	phx_http_reply_text(q, 200, "text/plain", "hello\n");
+}
+
+static void reply_cut(struct phx_http_request *q, void *arg)
+{
+	char path[128];
+	phx_http_reply_file(q, world_path(arg, "cut", path, sizeof(path)), NULL, "application/octet-stream");
+}
+
+static const struct phx_http_route routes[] = {
+	{ "GET", "/cut", 1u << PHX_HTTP_UNIX, reply_cut, 0, false, NULL },
+	{ "GET", "/hello", 1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_PLAIN, reply_hello, 0, false, NULL },
+};
+
+static int unix_connect(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	phx_str_copy(sa.sun_path, sizeof(sa.sun_path), path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		_exit(3);
+	return fd;
+}
+
+/* Opens 2,000 connections that send nothing, and says how many of the last hundred were told why they are refused. */
+static int hostile(const char *path, int ready)
+{
+	char text[600];
+	int n_told = 0;
+	if (setgid(65534) < 0 || setuid(65534) < 0)
+		return 255;
+	for (int i = 0; i < 2000; i++) {
+		int fd = unix_connect(path);
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		if (i < 20)
+			continue; /* these are held */
+		if (i >= 1900 && poll(&p, 1, 5000) == 1) {
+			ssize_t n = read(fd, text, sizeof(text) - 1);
+			text[n > 0 ? n : 0] = '\0';
+			n_told += strstr(text, " 429 ") && strstr(text, "EDQUOT") && strstr(text, "Retry-After");
+		}
+		if (i % 50 == 0 || i >= 1900)
+			close(fd);
+	}
+	(void)!write(ready, "x", 1);
+	pause();
+	return n_told == 100 ? 0 : 1;
+}
+
+static void on_term(int sig)
+{
+	(void)sig;
+}
+
+static void test_silence_of_one_keeps_nobody_out(void **state)
+{
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	int pipe_fds[2], status;
+	char c;
+	struct phx_http_server_config config = { .per_person_max = 16, .connections_max = 64, .threads = 2, .admin_gid = (gid_t)-1 };
+	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	assert_int_equal(chmod(w->unix_path, 0666), 0);
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		signal(SIGTERM, on_term);
+		_exit(hostile(w->unix_path, pipe_fds[1]));
+	}
+	close(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &c, 1), 1);
+	for (int i = 0; i < 20; i++) {
+		struct phx_http_client *client = unix_client(w);
+		struct phx_http_response r = { 0 };
+		assert_int_equal(phx_http_call(client, "GET", "/hello", NULL, 10000, &r, NULL), 0);
+		assert_int_equal(r.status, 200);
+		phx_http_response_fini(&r);
+		phx_http_client_free(client);
+	}
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(pipe_fds[0]);
+	world_free(w);
+}
+
+/* A head that comes a letter a time has no end: no silence is long enough for libmicrohttpd's own time-out. */
+static void test_a_slow_head_is_cut(void **state)
+{
+	(void)state;
+	struct phx_http_server_config config = { .idle_timeout_s = 2 };
+	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
+	int fd = tcp_connect(phx_http_server_port(w->server, PHX_HTTP_PLAIN));
+	double begin = now_s();
+	char text[16];
+	bool cut = false;
+	assert_true(send(fd, "GET /hello HTTP/1.1\r\nX: ", 24, MSG_NOSIGNAL) == 24);
+	while (!cut && now_s() - begin < 20) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		(void)!send(fd, "x", 1, MSG_NOSIGNAL);
+		cut = poll(&p, 1, 200) == 1 && recv(fd, text, sizeof(text), 0) <= 0;
+	}
+	assert_true(cut);
+	assert_true(now_s() - begin >= 1.9);
+	close(fd);
+	world_free(w);
+}
+
+/* A file that gets shorter while it is sent: whoever fetches it sees that at once. */
+static void test_a_cut_file_ends_its_connection(void **state)
+{
+	(void)state;
+	enum { SIZE = 8 << 20 };
+	static const char ask[] = "GET /cut HTTP/1.1\r\nHost: x\r\n\r\n";
+	static char chunk[65536];
+	char path[128];
+	struct phx_http_server_config config = { .idle_timeout_s = 60 };
+	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
+	int file = open(world_path(w, "cut", path, sizeof(path)), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(file, SIZE), 0);
+	int fd = unix_connect(w->unix_path);
+	assert_int_equal(send(fd, ask, strlen(ask), MSG_NOSIGNAL), (ssize_t)strlen(ask));
+	ssize_t n = recv(fd, chunk, sizeof(chunk), 0), total = n;
+	assert_true(n > 0);
+	assert_int_equal(ftruncate(file, 100), 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	while (n > 0) {
+		assert_int_equal(poll(&p, 1, 20000), 1);
+		n = recv(fd, chunk, sizeof(chunk), 0);
+		total += n > 0 ? n : 0;
+	}
+	assert_true(total < SIZE);
+	close(fd);
+	close(file);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_has_its_share),
+		cmocka_unit_test(test_a_certificate_has_its_share),
+		cmocka_unit_test(test_administrators_have_room),
+		cmocka_unit_test(test_the_oldest_stranger_makes_room),
+		cmocka_unit_test(test_who_keeps_it_waiting_is_cut),
+		cmocka_unit_test(test_claims_are_an_identitys),
+		cmocka_unit_test(test_silence_of_one_keeps_nobody_out),
+		cmocka_unit_test(test_a_slow_head_is_cut),
+		cmocka_unit_test(test_a_cut_file_ends_its_connection),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/* The engine over starts: a clock that is far ahead, and a journal in which any bit has flipped. The clocks are fakes that
+ * take the place of libc's. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+
+#include "base/file.h"
+#include "phxd/clock.c" /* parts of a program, not of the library */
+#include "phxd/engine.c"
+#include "phxd/recall.c"
+
+#define DAYS(n) ((n) * 24LL * 3600 * 1000)
+enum { FLIPS = 150, FILE_SIZE_MAX = 1 << 22 };
+
+static int64_t fake_wall_ahead_ms, fake_mono_ahead_ms;
+static bool fake_synchronised, fake_clock_refused;
+
+static void put_forward(struct timespec *ts, int64_t ms)
+{
+	ts->tv_sec += ms / 1000;
+	ts->tv_nsec += ms % 1000 * 1000000;
+	if (ts->tv_nsec >= 1000000000) {
+		ts->tv_sec++;
+		ts->tv_nsec -= 1000000000;
+	}
+}
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	int r = (int)syscall(SYS_clock_gettime, id, ts);
+	put_forward(ts, id == CLOCK_REALTIME ? fake_wall_ahead_ms : id == CLOCK_MONOTONIC ? fake_mono_ahead_ms : 0);
+	return r;
+}
+
+int adjtimex(struct timex *t)
+{
+	if (fake_clock_refused) {
+		errno = EPERM;
+		return -1;
+	}
+	t->status = fake_synchronised ? 0 : STA_UNSYNC;
+	return fake_synchronised ? TIME_OK : TIME_ERROR;
+}
+
+static char dir[64], path[96];
+static struct engine *e;
+static struct phx_err err;
+static struct engine_config config;
+static int added;
+
+static void no_act(void *arg, const struct phx_action *act)
+{
+	(void)arg;
+	(void)act;
+}
+
+static void no_commit(void *arg, uint64_t seq)
+{
+	(void)arg;
+	(void)seq;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/phx-engine.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/journal.db", dir);
+	config = (struct engine_config){ .journal = path, .snapshot_every = 10, .keep_days = 30, .site_key_path = "", .act = no_act,
+					 .committed = no_commit };
+	fake_wall_ahead_ms = fake_mono_ahead_ms = added = 0;
+	fake_synchronised = fake_clock_refused = false;
+	phx_err_clear(&err);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	engine_close(PHX_TAKE(e));
+	return phx_dir_remove(dir, NULL);
+}
+
+static int start(void)
+{
+	engine_close(PHX_TAKE(e));
+	phx_err_clear(&err);
+	int r = engine_open(&config, &e, &err);
+	if (r == 0)
+		engine_resume(e);
+	return r;
+}
+
+static void happens(int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+		snprintf(ev.node, sizeof(ev.node), "n%d", ++added);
+		struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+		snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
+		assert_int_equal(engine_submit(e, &ev, NULL, &err), 0);
+		phx_event_fini(&ev);
+	}
+}
+
+static uint64_t first(void)
+{
+	uint64_t seq;
+	int64_t time_ms;
+	assert_int_equal(phx_store_first(engine_store(e), &seq, &time_ms, &err), 0);
+	return seq;
+}
+
+static int64_t real_now(void)
+{
+	struct timespec ts;
+	syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000;
+}
+
+static void is_near(int64_t now, int64_t want)
+{
+	if (now < want - 20000 || now > want + 20000)
+		fail_msg("%lld is not near %lld", (long long)now, (long long)want);
+}
+
+struct search {
+	const char *text;
+	int n;
+};
+
+static int look(void *arg, const struct phx_store_event *ev)
+{
+	struct search *s = arg;
+	s->n += strstr(ev->actions, s->text) != NULL;
+	return 0;
+}
+
+static int times_told(const char *text)
+{
+	struct search s = { text, 0 };
+	assert_int_equal(phx_store_events_of(engine_store(e), "notice", look, &s, &err), 0);
+	return s.n;
+}
+
+/* ---- the clock ---- */
+
+static void a_clock_a_year_ahead_is_not_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(40);
+	fake_wall_ahead_ms = DAYS(365);
+	assert_int_equal(start(), 0);
+	is_near(engine_now(e), real_now());
+	happens(40);
+	assert_int_equal(first(), 1);
+	assert_int_equal(times_told("the clock is 365 days ahead of the last event"), 1);
+	/* it was set right: nothing of it stays */
+	fake_wall_ahead_ms = 0;
+	assert_int_equal(start(), 0);
+	happens(40);
+	is_near(engine_now(e), real_now());
+	assert_int_equal(first(), 1);
+	assert_int_equal(times_told("days ahead"), 1);
+}
+
+static void a_few_days_of_downtime_are_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(5);
+	fake_wall_ahead_ms = DAYS(6);
+	assert_int_equal(start(), 0);
+	is_near(engine_now(e), real_now() + DAYS(6));
+	assert_int_equal(times_told("ahead"), 0);
+}
+
+static void a_synchronised_clock_is_believed_and_forgets_after_a_day(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(40);
+	fake_wall_ahead_ms = DAYS(365);
+	fake_synchronised = true;
+	assert_int_equal(start(), 0);
+	is_near(engine_now(e), real_now() + DAYS(365));
+	happens(40);
+	assert_int_equal(first(), 1);
+	fake_mono_ahead_ms = DAYS(1) + 1000;
+	happens(20);
+	assert_true(first() > 30);
+}
+
+/* What another version decided otherwise is refused, and it is said what helps. */
+static void events_of_another_version_are_refused_with_advice(void **state)
+{
+	struct phx_store *store = NULL;
+	struct phx_event ev = { .kind = PHX_EV_restart, .by = "phxd", .now_ms = real_now() + 60000 };
+	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, &ev);
+	PHX_AUTO_FREE char *event = phx_json_text(j);
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(3);
+	engine_close(PHX_TAKE(e));
+	assert_int_equal(phx_store_open(path, &store, &err), 0);
+	uint64_t seq = phx_store_last(store) + 1;
+	int r = phx_store_append(store, seq, ev.now_ms, "restart", "", event, "[{\"other\":1}]", NULL, &err);
+	phx_store_close(store);
+	assert_int_equal(r, 0);
+	assert_int_equal(start(), -EPROTO);
+	assert_non_null(strstr(err.text, "its actions are not those that were recorded"));
+	assert_non_null(strstr(err.text, "start the version that wrote the journal"));
+	assert_non_null(strstr(err.text, "systemctl stop phxd"));
+}
+
+/* in a container, or by a rule of the unit, the question itself may be forbidden */
+static void a_clock_that_cannot_be_asked_is_not_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(1);
+	fake_wall_ahead_ms = DAYS(40);
+	fake_clock_refused = true;
+	assert_int_equal(start(), 0);
+	assert_true(e->clock.held_ms > DAYS(39));
+	fake_mono_ahead_ms = 2000;
+	assert_false(core_clock_believe(&e->clock));
+	fake_clock_refused = false;
+	fake_synchronised = true;
+	fake_mono_ahead_ms = 4000;
+	assert_true(core_clock_believe(&e->clock));
+}
+
+static void a_clock_that_is_synchronised_later_is_believed_then(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(5);
+	fake_wall_ahead_ms = DAYS(100);
+	assert_int_equal(start(), 0);
+	fake_mono_ahead_ms = 2000;
+	engine_tick(e, 10);
+	is_near(engine_now(e), real_now());
+	fake_synchronised = true;
+	fake_mono_ahead_ms = 4000;
+	engine_tick(e, 10);
+	is_near(engine_now(e), real_now() + DAYS(100));
+	assert_int_equal(times_told("it is believed again"), 1);
+	happens(20);
+	assert_int_equal(first(), 1);
+}
+
+static void a_clock_is_accepted_by_hand(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(5);
+	fake_wall_ahead_ms = DAYS(100);
+	config.accept_clock = true;
+	assert_int_equal(start(), 0);
+	happens(1);
+	config.accept_clock = false;
+	assert_int_equal(start(), 0);
+	is_near(engine_now(e), real_now() + DAYS(100));
+}
+
+/* ---- incarnations ---- */
+
+static void each_start_is_above_the_one_before(void **state)
+{
+	uint64_t last = 0;
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		fake_wall_ahead_ms = i == 3 ? -DAYS(4000) : 0; /* a clock without a battery */
+		assert_int_equal(start(), 0);
+		uint64_t seq = engine_lock(e)->seq;
+		engine_unlock(e);
+		assert_int_equal(seq, (uint64_t)i); /* a start alone is no event */
+		happens(1);
+		const struct phx_state *s = engine_lock(e);
+		assert_true(s->incarnation > last);
+		assert_true(s->last_step_id >> 16 == s->incarnation && s->last_step_id < 1LL << 53);
+		last = s->incarnation;
+		engine_unlock(e);
+	}
+}
+
+/* ---- any bit ---- */
+
+static char *state_of(void)
+{
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, engine_lock(e));
+	engine_unlock(e);
+	return phx_json_text(j);
+}
+
+static void a_flipped_bit_is_refused_or_changes_nothing(void **state)
+{
+	PHX_AUTO_FREE char *data = NULL;
+	PHX_AUTO_FREE char *mark = phx_path("%s.mark", path);
+	size_t n;
+	uint32_t seed = 7, refused = 0;
+	(void)state;
+	config.keep_days = 0;
+	assert_int_equal(start(), 0);
+	happens(35);
+	PHX_AUTO_FREE char *want = state_of();
+	engine_close(PHX_TAKE(e));
+	assert_int_equal(phx_file_read(path, FILE_SIZE_MAX, &data, &n, &err), 0);
+	for (int i = 0; i < FLIPS; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		size_t at = (seed >> 4) % n;
+		char bit = (char)(1 << (seed >> 29));
+		data[at] ^= bit;
+		unlink(mark);
+		assert_int_equal(phx_file_write(path, data, n, 0640, &err), 0);
+		data[at] ^= bit;
+		phx_err_clear(&err);
+		int r = engine_open(&config, &e, &err);
+		PHX_AUTO_FREE char *got = r == 0 ? state_of() : NULL;
+		if (r == 0 && strcmp(got, want))
+			fail_msg("byte %zu, bit 0x%02x: it starts with another state", at, (unsigned char)bit);
+		if (r < 0 && !err.text[0])
+			fail_msg("byte %zu: nothing is said", at);
+		refused += r < 0;
+		engine_close(PHX_TAKE(e));
+	}
+	assert_true(refused > 0 && refused < FLIPS);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_clock_a_year_ahead_is_not_believed),
+		T(a_few_days_of_downtime_are_believed),
+		T(a_synchronised_clock_is_believed_and_forgets_after_a_day),
+		T(events_of_another_version_are_refused_with_advice),
+		T(a_clock_that_cannot_be_asked_is_not_believed),
+		T(a_clock_that_is_synchronised_later_is_believed_then),
+		T(a_clock_is_accepted_by_hand),
+		T(each_start_is_above_the_one_before),
+		T(a_flipped_bit_is_refused_or_changes_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
