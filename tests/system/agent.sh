@@ -21,6 +21,15 @@ roles_init() {
 		ports = [ $WEB_PORT ];
 	END
 	package tools 1.0 'echo tools'
+	# what its services leave in the system it takes back itself
+	cat >"$WORK/etc/roles/marked.conf" <<-END
+		summary = "marks"; pool = "batch"; image = "test"; boot = "ram"; packages = [ "marks", "tools" ];
+	END
+	mkdir -p "$WORK/src/marks-1.0/files"
+	printf '#!/bin/sh\necho "$PHX_ROLE $PHX_PACKAGE" >>%s\n[ ! -e %s ] || { echo "eth9 is busy" >&2; exit 3; }\nrm -f %s\n' \
+		"$WORK/left" "$WORK/busy" "$WORK/mark" >"$WORK/src/marks-1.0/files/leave"
+	chmod 755 "$WORK/src/marks-1.0/files/leave"
+	package marks 1.0 'echo marks'
 	package web 1.0 "$SERVE"
 	phx reload >/dev/null
 }
@@ -170,6 +179,21 @@ release_stops_all() {
 		[ ! -e "$WORK/n1/opt/phoenix/pkg/web" ] && [ ! -e "$WORK/n1/var/lib/phoenix/role.json" ]
 }
 
+# what the services changed outside of their packages: the plan says that it stays, and the package takes it back
+leave_program_runs() {
+	assign n1 marked && : >"$WORK/mark" || return 1
+	phx node release n1 --dry-run | grep -q 'not undone: what the services changed outside of their packages' || return 1
+	phx node release n1 --yes --wait --timeout 30 >/dev/null && is n1 .state ready && [ ! -e "$WORK/mark" ] &&
+		[ "$(cat "$WORK/left")" = "marked $WORK/n1/opt/phoenix/pkg/marks/1.0" ] && [ ! -e "$WORK/n1/opt/phoenix/pkg/marks" ]
+}
+
+leave_program_that_fails_hands_on_nothing() {
+	assign n1 marked && : >"$WORK/mark" && : >"$WORK/busy" || return 1
+	phx node assign n1 batch-compute --yes --wait --timeout 60 >"$WORK/out" 2>&1 && return 1
+	is n1 .state quarantined && field n1 .reason | grep -q 'step leave failed 3 times: leave of marks-1.0: .*eth9 is busy' &&
+		[ -e "$WORK/mark" ] && [ -e "$WORK/n1/opt/phoenix/pkg/marks/1.0/leave" ]
+}
+
 # the head forgets who the node is; its key no longer opens anything
 stranger_with_old_certificate() {
 	agent_stop n2
@@ -185,7 +209,7 @@ roles_init
 for test in enrol_stranger enrol_announced inventory_on_demand key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
 	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back \
 	agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
-	stranger_with_old_certificate; do
+	leave_program_runs leave_program_that_fails_hands_on_nothing stranger_with_old_certificate; do
 	check "$test" "$test"
 done
 exit $FAILED

@@ -53,10 +53,75 @@ environment_and_usage() {
 	phx job show "$id" | grep -q 'CPU *MEMORY'
 }
 
+# The names in its host file are found by whatever looks names up, for as long as it runs (its nodes are this machine here).
+names_of_nodes_resolve() {
+	local id node other
+	echo '127.0.0.1 localhost' | tee "$WORK"/n{1,2,3}/etc/hosts >/dev/null
+	id=$(submit -n 2 -- sh -c 'cat $PHX_JOB_NODEFILE; sleep 100') || return 1
+	until_true 15 job_is "$id" .state running && node=$(at_node "$id") && other=$(job "$id" '.parts[1].node') || return 1
+	until_true 10 grep -q "^127.0.0.1	$other\$" "$WORK/$node/etc/hosts" || return 1
+	if unshare -m true 2>/dev/null; then
+		[ "$(unshare -m sh -c "mount --bind $WORK/$node/etc/hosts /etc/hosts && getent ahostsv4 $other" | head -n 1 | cut -d' ' -f1)" = 127.0.0.1 ] ||
+			return 1
+	fi
+	phx job cancel "$id" && until_true 15 job_is "$id" .state cancelled &&
+		until_true 10 sh -c "[ \"\$(cat $WORK/$node/etc/hosts)\" = '127.0.0.1 localhost' ]"
+}
+
+# A script goes with the job, with options of its own, and with more words and environment than would fit 255 characters.
+script_with_long_words() {
+	local id long
+	long=$(printf '%0100000d' 7)
+	printf '#!/bin/bash\n#PHX -n 2 -t 5m --env "GREETING=good day"\necho ${#1} $GREETING $FROM_HERE ${BASH_VERSION:+bash}\n' >"$WORK/solve.sh"
+	id=$(FROM_HERE=here submit --env FROM_HERE "$WORK/solve.sh" "$long") || return 1
+	until_true 20 job_is "$id" .state done || return 1
+	[ "$(phx job output "$id" --node "$(at_node "$id")" | tee "$WORK/out")" = "100000 good day here bash" ] && job_is "$id" .nodes 2 &&
+		[ -z "$(find "$WORK"/n?/var/cache/phoenix-jobs -name '*.script')" ] || return 1
+	id=$(submit -- sh -c "# $long
+echo long") && until_true 20 job_is "$id" .state done && [ "$(phx job output "$id")" = long ] || return 1
+	! submit -- echo "$long" "$long" 2>"$WORK/out" && grep -q 'at most 128 KiB in all' "$WORK/out"
+}
+
+waiting_ones_say_why() {
+	local id other
+	id=$(submit -n 3 -- sleep 30) && other=$(submit -n 2 -- true) || return 1
+	until_true 10 job_is "$id" .state running && job_is "$other" .reason "waits for 2 nodes: 0 of the 3 of queue idle" &&
+		phx job list | grep -q "queued.*waits for 2 nodes" || return 1
+	! phx job submit --user nobody -- true 2>"$WORK/out" && grep -q 'no node outside of the REs runs jobs' "$WORK/out" || return 1
+	phx job cancel "$id" "$other" && until_true 15 job_is "$id" .state cancelled
+}
+
+# A job for each index, two at a time; the rest is cancelled in one go.
+arrays() {
+	local row first last
+	row=$(submit --array 5-25:5%2 -- sh -c 'echo $PHX_ARRAY_INDEX of $PHX_ARRAY_JOB; [ $PHX_ARRAY_INDEX = 5 ] || sleep 30') || return 1
+	first=${row%-*} last=${row#*-}
+	[ $((last - first)) = 4 ] && until_true 10 job_is "$first" .state done && [ "$(phx job output "$first")" = "5 of $first" ] || return 1
+	until_true 10 job_is $((first + 2)) .state running && [ "$(api /v1/jobs | jq '[.jobs[] | select(.state == "running")] | length')" = 2 ] &&
+		job_is "$last" .reason "as many of its array as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
+	phx job list | grep -q "^ *$((first + 3))-$last  $first\[20-25\]  queued" || return 1
+	phx job cancel "$row" --yes && until_true 15 job_is $((first + 1)) .state cancelled && until_true 15 job_is $((first + 2)) .state cancelled &&
+		job_is "$last" .state cancelled && [ "$(phx events --lines 0 | grep -c 'job.*cancelled')" -ge 1 ] || return 1
+	local bad
+	for bad in 1 5-1 1-5% 1-5:0 a-b 1-5:x -1-5; do ! submit "--array=$bad" -- true 2>/dev/null || return 1; done
+}
+
+# What is not kept of the output is told: at its end, with the job, by the exit status.
+output_is_cut() {
+	local id
+	id=$(submit -- head -c 1148576 /dev/zero) || return 1
+	until_true 15 job_is "$id" .state done && job_is "$id" '.parts[0].output_cut_bytes' 100000 || return 1
+	phx job output "$id" >"$WORK/out" 2>"$WORK/err"
+	[ $? = 1 ] && tail -n 1 "$WORK/out" | grep -aq 'output cut here' && grep -q "$(at_node "$id"): the output was cut: 97.7 KiB" "$WORK/err" &&
+		phx job show "$id" | grep -q 'OUTPUT LOST' || return 1
+	id=$(submit -- head -c 1048576 /dev/zero) && until_true 15 job_is "$id" .state done && [ "$(phx job output "$id" | wc -c)" = 1048576 ]
+}
+
 time_limit() {
 	local id
 	id=$(submit -t 1s -- sleep 100) || return 1
-	until_true 10 job_is "$id" .state failed && [ "$(job "$id" .status)" = 143 ]
+	until_true 10 job_is "$id" .state timeout && [ "$(job "$id" .status)" = 143 ] && job_is "$id" .reason "it ran for the 1 s that it may" &&
+		phx job list | grep -q "timeout.*it ran for the 1 s" && phx job show "$id" | grep -q "^ *Reason *it ran for the 1 s"
 }
 
 # The head is away: the agent keeps the limit, and the head hears of it when it is back.
@@ -68,7 +133,7 @@ time_limit_without_the_head() {
 	head_kill
 	until_true 6 sh -c "! kill -0 $pid" || { head_start; return 1; }
 	head_start
-	until_true 15 job_is "$id" .state failed
+	until_true 15 job_is "$id" .state timeout && job_is "$id" .reason "it ran for the 2 s that it may"
 }
 
 # ---- runs ----
@@ -79,13 +144,37 @@ drained_runs_again() {
 	id=$(submit --checkpoint-signal USR2 --checkpoint-time 5s --grace 1s -- \
 		sh -c 'trap "echo saved; exit 75" USR2; echo begun $PHX_JOB_RUN; [ $PHX_JOB_RUN = 1 ] || while :; do sleep 0.1; done') || return 1
 	until_true 10 job_is "$id" .state running && node=$(at_node "$id") && sleep 0.5 || return 1
-	phx node drain "$node" --yes >/dev/null || return 1
+	phx node drain "$node" --grace 1s >"$WORK/out" 2>&1 </dev/null
+	[ $? = 64 ] && grep -q "job $id of .* on $node, for .* ends: .*needs --yes" "$WORK/out" || return 1
+	phx node drain "$node" --grace 1s --yes >/dev/null || return 1
 	until_true 20 job_is "$id" .state done && job_is "$id" .kills 1 || return 1
 	[ "$(phx job output "$id")" = "begun 1" ] && phx job output "$id" --run 0 | grep -q saved &&
 		[ "$(phx job output "$id" --run 0 | head -n 1)" = "begun 0" ] || return 1
 	phx job output "$id" --run 2 >"$WORK/out" 2>&1 && return 1
 	grep -q 'no such run' "$WORK/out" || return 1
+	# who, why, how often: with the job, in the history of its RE, among the events
+	phx job show "$id" | sed 's/  */ /g' >"$WORK/out" && grep -q "^ *Runs killed 1$" "$WORK/out" && grep -q "^ *Killed by uid:0$" "$WORK/out" &&
+		grep -q "^ *Killed because $node: drain$" "$WORK/out" || { cat "$WORK/out"; return 1; }
+	phx re history queue | grep -q "job $id is killed and queued again (kill 1): $node: drain, by order of uid:0" || return 1
 	phx node resume "$node" --yes >/dev/null && until_true 30 is "$node" .state active
+}
+
+# Without a time for it a job is waited for; nothing that begins in between is lost either.
+drain_waits() {
+	local id node
+	rm -f "$WORK/shared/go"
+	id=$(submit -- sh -c "while ! [ -e $WORK/shared/go ]; do sleep 0.1; done") || return 1
+	until_true 10 job_is "$id" .state running && node=$(at_node "$id") || return 1
+	phx node drain "$node" --dry-run | grep -q "job $id of .*: waited for until it has ended" || return 1
+	phx node drain "$node" </dev/null || return 1
+	sleep 3
+	job_is "$id" .state running && is "$node" .state draining || return 1
+	# nobody else ends it unasked either, whichever way he comes
+	api /v1/actions/quarantine -d "{\"nodes\": \"$node\"}" | jq -e --argjson id "$id" '.results[0] | .code == -16 and .jobs[0].id == $id and
+		(.error | contains("would end"))' >/dev/null || return 1
+	touch "$WORK/shared/go"
+	until_true 10 job_is "$id" .state done && job_is "$id" .kills 0 && until_true 10 is "$node" .state maintenance || return 1
+	phx node resume "$node" >/dev/null </dev/null && until_true 30 is "$node" .state active
 }
 
 # ---- never twice at once ----
@@ -143,9 +232,9 @@ nothing_is_left() {
 	! pgrep -u nobody -f "$WORK" >/dev/null
 }
 
-head_init "job_lease_s = $LEASE; service_group = \"users\";"
+head_init "job_lease_s = $LEASE; service_group = \"users\"; job_output_max_mb = 1;"
 roles_init
-for test in queue_runs environment_and_usage time_limit time_limit_without_the_head drained_runs_again agent_back_in_time machine_starts_anew \
+for test in queue_runs environment_and_usage names_of_nodes_resolve script_with_long_words output_is_cut arrays waiting_ones_say_why time_limit time_limit_without_the_head drained_runs_again drain_waits agent_back_in_time machine_starts_anew \
 	agent_hangs nothing_is_left; do
 	check "$test" "$test"
 done

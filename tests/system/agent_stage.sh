@@ -46,6 +46,12 @@ others_do_not() {
 	! as nobody re put queue words mine 2>/dev/null && ! as nobody re get queue words stolen 2>/dev/null &&
 		! as nobody re ls queue 2>/dev/null && [ ! -e "$DATA/mine" ] && [ ! -e "$WORK/home/stolen" ]
 }
+# what services write is asked of the agent for the owner of the RE that has the node, and for no other service provider
+exit_of() { "$@" >"$WORK/out" 2>&1; echo $?; }
+owner_asks_for_logs() {
+	[ "$(exit_of owner node logs n1)" = 64 ] && grep -q 'n1: no service has run here' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(exit_of as nobody node logs n1)" = 77 ] && grep -q 'for the resource provider and the owner' "$WORK/out" || { cat "$WORK/out"; return 1; }
+}
 nothing_leads_out() {
 	local path
 	for path in ../../journal.db /etc/passwd in/../words ./words 'in//words'; do
@@ -101,6 +107,7 @@ missing_ones_are_told() {
 	local id
 	id=$(submit --stage-in in/words,nosuch -- touch "$WORK/home/ran") || return 1
 	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 && told "$id" | grep -q 'stage-in nosuch: ' || return 1
+	job "$id" .reason | grep -q 'n[12]: stage-in nosuch: ' || return 1
 	[ ! -e "$WORK/home/ran" ] || return 1
 	id=$(submit --stage-out never -- true) || return 1
 	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && told "$id" | grep -q 'stage-out never: ' || return 1
@@ -123,6 +130,12 @@ too_large_ones_are_refused() {
 	id=$(submit --stage-out big -- dd if=/dev/zero of=big bs=1M count=3) || return 1
 	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$DATA/big" ]
 }
+# what a job prints has a limit of its own, which stage_max_mb does not lower
+much_is_printed() {
+	local id
+	id=$(submit -- dd if=/dev/zero bs=1M count=12) || return 1
+	until_true 20 job_is "$id" .state done && [ "$(api "/v1/jobs/$id/output" | wc -c)" -ge $((12 << 20)) ]
+}
 killed_ones_bring_nothing() {
 	local id
 	id=$(submit --stage-out late -- sh -c 'echo half >late; echo ready; sleep 100') || return 1
@@ -134,14 +147,15 @@ none_left() { [ -z "$(left)" ]; }
 nothing_is_left() { until_true 10 none_left || { left; return 1; }; }
 kept_and_removed() {
 	owner re deactivate queue --yes --wait --timeout 60 >/dev/null && [ -e "$DATA/in/words" ] || return 1
+	[ "$(exit_of owner node logs n1)" = 77 ] || { cat "$WORK/out"; return 1; } # not its node any more
 	owner re get queue in/words copy || return 1
 	phx re destroy queue --yes >/dev/null && until_true 10 sh -c "! [ -e $DATA ]"
 }
 
 head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2;"
 roles_init
-for test in queue_runs owner_puts_and_gets others_do_not nothing_leads_out there_and_back each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
-	links_are_not_carried too_large_ones_are_refused killed_ones_bring_nothing nothing_is_left kept_and_removed; do
+for test in queue_runs owner_puts_and_gets others_do_not owner_asks_for_logs nothing_leads_out there_and_back each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
+	links_are_not_carried too_large_ones_are_refused much_is_printed killed_ones_bring_nothing nothing_is_left kept_and_removed; do
 	check "$test" "$test"
 done
 exit $FAILED

@@ -79,7 +79,7 @@ head_init() {
 	cat >"$WORK/etc/phoenix.conf" <<-END
 		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "127.0.0.1"; interface = "lo";
 		http_port = $HTTP; https_port = $HTTPS; dhcp_mode = "none"; tftp = "none";
-		heartbeat_ms = 500; missing_after_ms = 2000;
+		heartbeat_ms = 500; missing_after_ms = 2000; enrol_over_loopback = true;
 		pools = ( { name = "batch"; owner = "batch"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "web"; setup = { mode = "noop"; }; } );
 		$*
@@ -88,7 +88,12 @@ head_init() {
 	head_start
 }
 
+# the image is there before the first start, which phxd does not take for one
+head_begin() { [ -e "$WORK/head/journal.db" ] || "$BUILD/bin/phxd" --config "$PHX_CONFIG" --new-journal >>"$WORK/phxd.log" 2>&1; }
+# what somebody did to the journal is accepted: the head is down
+journal_accept() { "$BUILD/bin/phxd" --config "$PHX_CONFIG" --accept-journal >>"$WORK/phxd.log" 2>&1; }
 head_start() {
+	head_begin
 	"$BUILD/bin/phxd" --config "$WORK/etc/phoenix.conf" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
 	until_true 15 api /v1/status || { echo "phxd does not answer" >&2; cat "$WORK/phxd.log" >&2; exit 1; }

@@ -137,6 +137,15 @@ power_without_bmc_fails_by_name() {
 	run phx node power 'c[1-2]' off
 	[ "$status" = 1 ] && grep -q '^phx: c\[1-2\]: ' "$WORK/err"
 }
+# what cannot even begin is refused at once, with --wait and without
+a_missing_password_file_is_named() {
+	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/nosuch.pw" || return 1
+	run phx node power c1 on
+	said 1 err "c1: password_file $WORK/nosuch.pw: No such file" || return 1
+	run phx node power c1 on --dry-run
+	phx node bmc c1 driver=none
+	said 1 err "c1: password_file $WORK/nosuch.pw: No such file"
+}
 # nobody listens there: it is said by name, and the node goes on
 a_silent_bmc_is_named() {
 	local before
@@ -304,7 +313,7 @@ node_init c1 1
 node_init c2 2
 for t in packages_of_the_head images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
-	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
+	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
 	bad_role_is_told_with_its_line not_permitted by_certificate revoked_is_refused no_certificate_no_entry forgets head_is_gone; do
 	check $t $t

@@ -71,11 +71,13 @@ altered_package_is_refused() {
 	[ $? = 1 ] && ! remote test -e /opt/phoenix
 }
 agent_that_cannot_reach_the_head_times_out() {
-	# as if a wall stood between them: nobody answers where the agent is told to ask
-	sed -i "s/https_port = $HTTPS/https_port = 1/" "$WORK/etc/phoenix.conf"
+	# as if another head answered: the agent is given a CA that did not sign this one's certificate
+	local ca=$WORK/head/pki/ca.pem status
+	cp "$ca" "$WORK/ca.kept" &&
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=other -keyout "$WORK/other.key" -out "$ca" 2>/dev/null
 	LIMIT=2 push phx-agent
-	local status=$?
-	sed -i "s/https_port = 1;/https_port = $HTTPS;/" "$WORK/etc/phoenix.conf"
+	status=$?
+	cp "$WORK/ca.kept" "$ca"
 	kill_agent
 	[ $status = 124 ] && grep -q 'has not enrolled' "$WORK/err"
 }

@@ -3,6 +3,7 @@
 # agents.bash by the test of each engine, which says how its users submit:
 #
 #	ENGINE              as in the agreement
+#	HEAD_CONF           more of phoenix.conf, if it needs any
 #	engine_script       what the package of a batch node runs
 #	engine_submit NODES COMMAND...   prints the id that users know
 #	engine_ends FILE    the ends of a job: one line is as it should be
@@ -31,7 +32,7 @@ explained() {
 
 exchange_init() {
 	local i
-	head_init ''
+	head_init "measure_web_use = false; ${HEAD_CONF:-}"
 	exchange_roles
 	mkdir -m 777 "$WORK/jobs"
 	for i in 1 2 3 4; do

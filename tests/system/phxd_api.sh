@@ -179,7 +179,10 @@ malformed_orders() {
 		refused 400 'force: must be' POST /v1/actions/rm '{"nodes": "c1", "force": 1}' &&
 		refused 400 'bmc: script: ' POST /v1/actions/bmc '{"nodes": "c1", "bmc": {"driver": "script", "script": "rel"}}' &&
 		refused 400 'bmc: address' POST /v1/actions/bmc '{"nodes": "c1", "bmc": {"driver": "ipmi", "address": "-oops", "password_file": "/x"}}' &&
-		refused 400 'follows no plan' POST /v1/actions/rm '{"nodes": "c1", "dry_run": true}' &&
+		refused 400 'kill_jobs: must be true, or a list' POST /v1/actions/rm '{"nodes": "c1", "kill_jobs": "all"}' &&
+		refused 400 'kill_jobs: must be true, or a list' POST /v1/actions/rm '{"nodes": "c1", "kill_jobs": [1, "2"]}' &&
+		refused 400 'kill_jobs: must be true, or a list' POST /v1/actions/rm '{"nodes": "c1", "kill_jobs": [-1]}' &&
+		refused 400 'grace_s: must be a whole number' POST /v1/actions/drain '{"nodes": "c1", "grace_s": -1}' &&
 		refused 400 'only one node' POST /v1/actions/accept '{"nodes": "c[1-2]", "name": "d"}' &&
 		refused 400 'argv: a job needs a command' POST /v1/jobs '{"user": "nobody"}' &&
 		refused 400 'argv: must be a list' POST /v1/jobs '{"user": "nobody", "argv": "true"}' &&
@@ -326,15 +329,27 @@ dry_run_does_nothing() {
 		.plan.expected_ms > 0 and .plan.reason != ""' || return 1
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "web", "setup": {"mode": "wipe", "method": "secure-erase"}, "dry_run": true}'
 	has 200 '.results[0] | .code == -95 and (.error | contains("it can: discard, overwrite")) and .plan == null' || return 1
+	# what has no steps is tried too: no promise that is not kept
+	req POST /v1/actions/rm '{"nodes": "c1", "dry_run": true}'
+	has 200 '.results[0] | .code == 0 and .changed and .plan == null and .jobs == []' || return 1
+	req POST /v1/actions/power '{"nodes": "c1", "op": "off", "dry_run": true}'
+	has 200 '.results[0] | .code == -113 and (.error | contains("has no BMC"))' || return 1
+	req POST /v1/actions/drain '{"nodes": "c1", "dry_run": true}'
+	has 200 '.results[0] | .code == 0 and (.plan.steps | length) == 0 and .plan.waits' || return 1
 	[ "$(seq_now)" = "$before" ] && is c1 .state ready
+}
+rm_of_a_node_in_use_is_no_dry_promise() {
+	req POST /v1/actions/rm '{"nodes": "c1", "dry_run": true}'
+	has 200 '.results[0] | .code == -1 and (.error | contains("release it first"))' && is c1 .state active
 }
 assigns() {
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "batch"}'
-	has 200 '.results[0] | .code == 0 and .changed and .epoch == 1' && until_true 10 idle c1 active batch || return 1
-	local before
+	has 200 '.results[0] | .code == 0 and .changed and .epoch > 0' && until_true 10 idle c1 active batch || return 1
+	local before epoch
 	before=$(seq_now)
+	epoch=$(field c1 .plan.epoch)
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "batch"}'
-	has 200 '.results[0] | .code == 0 and .changed == false and .epoch == 1' && [ "$(seq_now)" = "$before" ]
+	has 200 ".results[0] | .code == 0 and .changed == false and .epoch == $epoch" && [ "$(seq_now)" = "$before" ]
 }
 counts() {
 	req GET /v1/status
@@ -424,17 +439,50 @@ a_node_that_is_off_is_started() {
 # ---- persons ----
 
 as_nobody() { AS="setpriv --reuid=65534 --regid=65534 --clear-groups"; }
+unknown_names_are_told() {
+	req GET '/v1/events?node=nosuch'
+	said 404 "there is no node 'nosuch'" || return 1
+	req GET '/v1/jobs?re=nosuch'
+	said 404 'there is no such RE' || return 1
+	req GET /v1/res/nosuch/history
+	said 404 'no history of one' || return 1
+	phx events --node nosuch >"$WORK/out" 2>&1
+	[ $? = 64 ] && phx re history nosuch >"$WORK/out" 2>&1
+	[ $? = 64 ] && phx events --node c1 | grep -q 'c1: '
+}
+an_event_is_about_its_node() {
+	req GET '/v1/events?after=0&limit=1000'
+	has 200 '[.events[] | .node as $n | .text as $t | select($n != "" and ([.notes[] | select(.text == $t and .node != "" and .node != $n)] | length) > 0)] == []'
+}
 users_read_and_submit() {
 	local path
 	: >"$WORK/body" && chmod 666 "$WORK/body" && as_nobody
 	for path in /v1/status /v1/nodes /v1/nodes/c1 /v1/roles /v1/roles/web /v1/images /v1/packages /v1/events /v1/jobs /v1/metrics \
-		/v1/config /v1/rules/match; do
+		/v1/config; do
 		req GET $path
 		[ "$code" = 200 ] || { AS=; echo "GET $path: $code"; return 1; }
 	done
-	req POST /v1/jobs '{"argv": ["true"], "nodes": 1}'
+	req POST /v1/jobs '{"argv": ["true"], "nodes": 1, "hold": true}'
 	AS=
 	has 200 '.id > 0'
+}
+# by what a machine is known is for the resource provider: who has it could claim to be the machine
+users_do_not_see_hardware() {
+	local path serial
+	serial=$(api /v1/nodes/c1 | jq -r .serial)
+	[ -n "$serial" ] && api /v1/nodes | grep -qF "$serial" && api /v1/nodes/c1 | grep -qF 02:00:00:00:00:01 &&
+		api /v1/nodes/c1 | jq -e '(.facts.disks[0].id | length > 0) and has("bmc") and (.key_fp | length > 0)' >/dev/null || return 1
+	as_nobody
+	for path in /v1/nodes /v1/nodes/c1 /v1/nodes?names=c1 '/v1/events?after=0' /v1/jobs /v1/balance /v1/metrics /v1/config /v1/status; do
+		req GET "$path"
+		[ "$code" = 200 ] && ! grep -qiE "02:00:00:00:00:0|\"macs\"|\"serial\"|\"uuid\"|\"bmc\"|key_fp|key_id|$serial\"" "$WORK/body" ||
+			{ AS=; echo "GET $path:" && cut -c1-500 "$WORK/body"; return 1; }
+	done
+	req GET /v1/nodes/c1
+	has 200 '.name == "c1" and .state == "active" and (.facts.cpus > 0) and (.facts.disks[0].size_bytes > 0)' || { AS=; return 1; }
+	req GET /v1/rules/match # its reason tells facts
+	AS=
+	said 403 'not permitted'
 }
 users_do_not_act() {
 	local action
@@ -455,7 +503,7 @@ users_do_not_act() {
 }
 users_see_their_own_jobs() {
 	local other
-	req POST /v1/jobs '{"argv": ["true"], "nodes": 7, "user": "daemon"}'
+	req POST /v1/jobs '{"argv": ["true"], "nodes": 7, "user": "daemon", "hold": true}'
 	other=$(jq .id "$WORK/body")
 	as_nobody
 	req GET /v1/jobs
@@ -466,7 +514,9 @@ users_see_their_own_jobs() {
 	[ "$code" = 404 ] || { AS=; return 1; }
 	AS=
 	req GET "/v1/jobs/$other"
-	has 200 '.state == "queued"' || return 1
+	has 200 '.state == "queued" and .reason == "held back until it is let go"' || return 1
+	req POST /v1/jobs '{"argv": ["true"], "nodes": 7, "user": "daemon"}'
+	said 400 'outside of the REs runs jobs' || return 1
 	req POST "/v1/jobs/$other/cancel"
 	has 200 '.changed' || return 1
 	req POST "/v1/jobs/$other/cancel"
@@ -478,10 +528,24 @@ a_job_runs() {
 	until_true 15 idle c1 active batch || return 1
 	req POST /v1/jobs '{"argv": ["true"], "user": "nobody"}'
 	id=$(jq .id "$WORK/body")
+	phx events -n 20 | grep -q "job submitted: job $id, nodes 1, user nobody" || return 1
 	until_true 10 sh -c "curl -sS --unix-socket $PHX_SOCKET http://unix/v1/jobs/$id | jq -e '.state == \"done\" and .parts[0].node == \"c1\"'" || return 1
 	[ "$(effects c1 "^JOB $id\$")" = 1 ] || return 1
 	req GET "/v1/jobs/$id/output"
 	[ "$code" = 200 ] && [ ! -s "$WORK/body" ]
+}
+# what came of it is written once, also where it comes late, and not anew by who has run it
+an_ended_jobs_output_stays() {
+	local id c1=(--cert "$WORK/c1/cert.pem" --key "$WORK/c1/key.pem")
+	id=$(api /v1/jobs | jq '[.jobs[] | select(.parts[0].node == "c1" and .state == "done")] | last | .id')
+	tls PUT "/v1/agent/jobs/$id/output?run=0" -d late "${c1[@]}"
+	[ "$code" = 200 ] || return 1
+	tls PUT "/v1/agent/jobs/$id/output?run=0" -d forged "${c1[@]}"
+	said 409 'over' || return 1
+	tls PUT "/v1/agent/jobs/$id/output?run=1" -d forged "${c1[@]}"
+	[ "$code" = 404 ] || return 1
+	req GET "/v1/jobs/$id/output"
+	said 200 late && ! grep -q forged "$WORK/body"
 }
 
 # ---- reloading, restarting, a full disk ----
@@ -602,9 +666,9 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 [ $# -gt 0 ] || set -- status roles images_and_packages configuration metrics events events_wait_for_news unknown_paths malformed_json \
 	malformed_nodes a_mac_belongs_to_one malformed_hostlists malformed_orders errors_are_told_by_node tls_needs_a_certificate \
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
-	dry_run_does_nothing assigns counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
+	dry_run_does_nothing assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started users_read_and_submit users_do_not_act users_see_their_own_jobs a_job_runs \
+	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware users_do_not_act users_see_their_own_jobs a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly

@@ -14,8 +14,8 @@ ms() { date +%s%3N; }
 # ---- events ----
 
 events_of_jobs_are_their_owners() {
-	post /v1/jobs '{"argv": ["secret-of-daemon"], "user": "daemon"}' >/dev/null
-	nobody /v1/jobs -d '{"argv": ["mine"]}' >/dev/null
+	post /v1/jobs '{"argv": ["secret-of-daemon"], "user": "daemon", "hold": true}' >/dev/null
+	nobody /v1/jobs -d '{"argv": ["mine"], "hold": true}' >/dev/null
 	nobody "/v1/events?limit=1000" >"$WORK/nobody.json"
 	! grep -q secret-of-daemon "$WORK/nobody.json" && jq -e '[.events[] | select(.kind == "job_submit")] | length == 1' "$WORK/nobody.json"
 }
@@ -35,7 +35,7 @@ a_poll_for_one_node_waits_for_it() {
 	local last begun
 	last=$(seq_now)
 	begun=$(ms)
-	(for _ in 1 2 3 4; do sleep 0.2; post /v1/jobs '{"argv": ["x"], "user": "daemon"}'; done) >/dev/null &
+	(for _ in 1 2 3 4; do sleep 0.2; post /v1/jobs '{"argv": ["x"], "user": "daemon", "hold": true}'; done) >/dev/null &
 	api "/v1/events?node=n1&after=$last&wait=2" | jq -e '.events == []' && [ $(($(ms) - begun)) -ge 1800 ]
 }
 a_poll_for_one_node_is_answered_at_once() {
@@ -89,7 +89,7 @@ jobs_of_others_are_hidden_from_service_providers() {
 	phx cert issue daemon --kind service-provider --out "$WORK/daemon" >/dev/null
 	phx cert issue nobody --kind service-provider --out "$WORK/nobody" >/dev/null
 	local id
-	id=$(as_node daemon /v1/jobs -d '{"argv": ["own"]}' | jq .id)
+	id=$(as_node daemon /v1/jobs -d '{"argv": ["own"], "hold": true}' | jq .id)
 	as_node daemon "/v1/jobs/$id" | jq -e '.user == "daemon"' &&
 		as_node nobody "/v1/jobs/$id" | grep -q 'no such job' &&
 		as_node nobody "/v1/jobs/$id/cancel" -d '{}' | grep -q 'no such job' &&

@@ -32,7 +32,7 @@ agreement() {
 	cat >"$WORK/$1.conf" <<-END
 		name = "$1"; owner = "games"; type = "$2"; relationship = "affiliated"; granularity = "node"; role = "$3";
 		coordinated_RE = "other"; partner = "$4"; resource_coordination_model = "fb"; lower_bound_size = $5; upper_bound_size = $5;
-		lease = "2s"; setup_policy = "noop"; $6
+		lease = "2s"; replace_after = "1s"; setup_policy = "noop"; $6
 	END
 	phx re create "$WORK/$1.conf" >/dev/null
 }
@@ -122,7 +122,7 @@ replayed() {
 	phx sim replay "$WORK/head/journal.db" >"$WORK/out" 2>&1 && grep -q identical "$WORK/out" || { cat "$WORK/out"; return 1; }
 }
 
-head_init "job_lease_s = $LEASE; service_group = \"users\";"
+head_init "measure_web_use = false; job_lease_s = $LEASE; service_group = \"users\";"
 roles_init
 for test in a_pair_and_a_spare_node silent_web_node_is_replaced reclaim_from_a_node_that_is_cut_off it_comes_back_and_is_nobody_s \
 	the_web_wants_less the_same_and_the_head_is_killed and_comes_back replayed; do

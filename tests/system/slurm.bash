@@ -5,9 +5,12 @@
 #	slurmctld_start, slurmctld_kill, slurm_stop
 #	slurm_moments, slurm_dies, slurm_died   slurmctld dies while something is ordered
 #	slurmd_script       what the package of a node runs
+#
+# slurmctld, and so whoever may order, is $SLURM_USER. Its configuration is in $SLURM_ETC, which root alone can change.
 
 SLURM=$WORK/slurm
 [ -v SLURM_NET ] || SLURM_NET=()
+SLURM_USER=${SLURM_USER:-root}
 CTLD=
 MUNGED=
 
@@ -22,14 +25,16 @@ slurm_ports() {
 }
 
 slurm_init() {
-	mkdir -p "$SLURM"/{state,spool,log} && chmod 755 "$SLURM" "$SLURM"/*
+	SLURM_ETC=$SLURM-etc
+	mkdir -p "$SLURM_ETC" "$SLURM"/{state,spool,log} && chmod 755 "$SLURM_ETC" "$SLURM" "$SLURM"/* &&
+		chown "$SLURM_USER" "$SLURM" "$SLURM"/{state,log} || return 1
 	slurm_ports "$1"
 	(umask 077 && head -c 128 /dev/urandom >"$SLURM/munge.key")
-	cat >"$SLURM/slurm.conf" <<-END
+	cat >"$SLURM_ETC/test.conf" <<-END
 		ClusterName=test
 		SlurmctldHost=localhost(127.0.0.1)
 		SlurmctldPort=$SLURM_PORT
-		SlurmUser=root
+		SlurmUser=$SLURM_USER
 		SlurmdUser=root
 		AuthType=auth/munge
 		AuthInfo=socket=$SLURM/munge.sock
@@ -57,7 +62,7 @@ slurm_init() {
 	munged --foreground --force --key-file="$SLURM/munge.key" --socket="$SLURM/munge.sock" --pid-file="$SLURM/munge.pid" \
 		--log-file="$SLURM/log/munge.log" --seed-file="$SLURM/munge.seed" --num-threads=4 >>"$SLURM/log/munged.out" 2>&1 &
 	MUNGED=$!
-	export SLURM_CONF=$SLURM/slurm.conf
+	export SLURM_CONF=$SLURM_ETC/test.conf
 	until_true 15 test -S "$SLURM/munge.sock"
 }
 
@@ -82,6 +87,7 @@ slurm_moments() {
 	cat >"$SLURM/bin/scontrol" <<-END
 		#!/bin/sh
 		what=\$1
+		{ id -u; id -G; grep NoNewPrivs /proc/self/status; env | cut -d= -f1 | grep -vE '^(PWD|OLDPWD|SHLVL|_)$' | sort; } >$SLURM/rights
 		case "\$*" in
 		"update nodename="*" state=drain "*) what=drain ;;
 		"update nodename="*" state=resume") what=resume ;;
@@ -99,12 +105,12 @@ slurm_moments() {
 	PATH=$SLURM/bin:$PATH
 }
 # slurm_dies before|after drain|requeue|resume: as soon as that is asked for
-slurm_dies() { echo "$*" >"$SLURM/moment"; }
+slurm_dies() { (umask 0 && echo "$*" >"$SLURM/moment"); }
 slurm_died() { [ ! -e "$SLURM/moment" ] && ! kill -0 "$CTLD" 2>/dev/null; }
 
 # shellcheck disable=SC2016 # for the script
 slurmd_script() {
-	printf 'node=${PHX_PACKAGE#%s/}\nnode=${node%%%%/*}\nexec slurmd -D -N "$node" -f %s\n' "$WORK" "$SLURM/slurm.conf"
+	printf 'node=${PHX_PACKAGE#%s/}\nnode=${node%%%%/*}\nexec slurmd -D -N "$node" -f %s\n' "$WORK" "$SLURM_CONF"
 }
 
 # steps outlive their slurmd, and die with their job
@@ -112,7 +118,7 @@ slurm_stop() {
 	local pid
 	[ -z "$CTLD" ] || timeout 20 "${SLURM_NET[@]}" scancel --full --signal=KILL --user=nobody 2>/dev/null
 	for pid in $(pgrep -f "^slurmstepd: " 2>/dev/null); do
-		grep -qzF "SLURM_CONF=$SLURM/" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid"
+		grep -qzF "SLURM_CONF=$SLURM_ETC/" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid"
 	done
 	for pid in $CTLD $MUNGED; do { kill "$pid" && wait "$pid"; } 2>/dev/null; done
 	CTLD='' MUNGED=''

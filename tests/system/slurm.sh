@@ -3,6 +3,7 @@
 # jobs submitted with sbatch; the head and slurmctld killed at many moments of a return.
 . "$(dirname "$0")/agents.bash"
 . tests/system/exchange.bash
+SLURM_USER=slurm
 . tests/system/slurm.bash
 
 for program in slurmctld slurmd munged sbatch; do
@@ -10,9 +11,11 @@ for program in slurmctld slurmd munged sbatch; do
 done
 export PATH=$PATH:/usr/sbin
 [ "$(id -u)" = 0 ] || { echo "ok slurm # SKIP slurmd wants root"; exit 0; }
+id "$SLURM_USER" >/dev/null 2>&1 || { echo "ok slurm # SKIP there is no user $SLURM_USER"; exit 0; }
 trap 'slurm_stop; finish' EXIT
 
-ENGINE="engine = \"slurm\"; slurm_conf = \"$SLURM/slurm.conf\";"
+ENGINE='engine = "slurm"; slurm_conf = "test";'
+HEAD_CONF="engine_user = \"$SLURM_USER\"; slurm_dir = \"$SLURM-etc\";"
 engine_script() { slurmd_script; }
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -C / SLURM_CONF="$SLURM_CONF" "$@"; }
 engine_submit() { as_user sbatch --parsable -N "$1" -o /dev/null --wrap "${*:2}"; }
@@ -25,7 +28,7 @@ engine_state() {
 }
 phx_id() { api /v1/jobs | jq -r "[.jobs[] | select(.engine_id == \"$1\")] | last | .id"; }
 
-slurm_up() { slurm_init 4 && slurm_moments && slurmctld_start -i; }
+slurm_up() { chmod 755 "$WORK" && slurm_init 4 && slurm_moments && slurmctld_start -i; }
 
 # those that serve are open, the others are not
 nodes_are_open() { [ "$(sinfo -h -t idle -o %D)" = 3 ] && [ "$(sinfo -h -N -t drain -o %N | wc -l)" = 1 ]; }
@@ -70,17 +73,32 @@ suspended_after_a_restart_too() {
 		until_true $PATIENCE partition_is up
 }
 
-# nobody may make root load what he likes
+# nobody else may say what the commands load
 conf_of_others_is_refused() {
-	chmod 666 "$SLURM/slurm.conf"
+	chmod 666 "$SLURM_CONF"
 	until_true $PATIENCE history_says queue 'may be written by others than root' || return 1
-	chmod 644 "$SLURM/slurm.conf"
+	chmod 644 "$SLURM_CONF"
 	until_true $PATIENCE re_is queue .trouble ''
 }
 
-for test in slurm_up exchange_init activation; do check "$test" explained "$test"; done
+# the commands have the rights of SlurmUser, of no group beside its own, and nothing of phxd's environment
+commands_are_not_root_s() {
+	local expected
+	expected=$(id -u "$SLURM_USER"; id -g "$SLURM_USER"; printf 'NoNewPrivs:\t1\n'; printf '%s\n' LC_ALL PATH SLURM_CONF SLURM_TIME_FORMAT)
+	[ "$(cat "$SLURM/rights")" = "$expected" ] || { cat "$SLURM/rights"; return 1; }
+}
+
+# an agreement names a Slurm that the resource provider has set up; a file of its own it cannot
+own_conf_is_refused() {
+	sed "s|\"test\"|\"$WORK/slurm.conf\"|" "$WORK/queue.conf" >"$WORK/own.conf"
+	! phx re create "$WORK/own.conf" >"$WORK/out" 2>&1 && grep -qF 'write slurm_conf = "NAME"' "$WORK/out" &&
+		api /v1/res -d '{"agreement": {"name": "own", "lower": 1, "engine": "slurm", "slurm_conf": "/tmp/x.conf"}}' |
+		grep -qF 'is a path, and must be a name'
+}
+
+for test in slurm_up exchange_init own_conf_is_refused activation; do check "$test" explained "$test"; done
 check nodes_are_open explained until_true $PATIENCE nodes_are_open
-for test in jobs_start jobs_are_slurm_s demand_kills_the_smallest_latest requeued_by_slurm killed_in_the_middle demand_falls \
+for test in jobs_start commands_are_not_root_s jobs_are_slurm_s demand_kills_the_smallest_latest requeued_by_slurm killed_in_the_middle demand_falls \
 	slurmctld_killed_before_drain slurmctld_killed_before_resume slurmctld_killed_after_drain demand_falls_again \
 	slurmctld_killed_after_requeue slurmctld_killed_after_resume conf_of_others_is_refused killed_at_any_moment suspension \
 	suspended_after_a_restart_too all_complete none_ran_twice_at_once deactivation replayed; do

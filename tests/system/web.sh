@@ -62,7 +62,7 @@ director_is_ordered() {
 	done
 	phx web list 2>&1 | grep -q 'not in force yet on n2' || return 1
 	beat n2 "{running: [[\"table\", $id]], monitor: {balancer: $(jq -c '.table | .services[0].servers[0].active = 7 | .id = 5' "$WORK/order")}}" >/dev/null
-	phx web list -o tsv --no-header | grep -qx "127.9.9.9:[0-9]*	lc	n1	127.0.0.1	web	1	7	0" && phx web list 2>&1 | grep -q 'in force on n2'
+	phx web list -o tsv --no-header | grep -qx "127.9.9.9:[0-9]*	lc	n1	127.0.0.1	web	1	7	0	[0-9.]*" && phx web list 2>&1 | grep -q 'in force on n2'
 }
 step_of() { field "$1" '.plan | .steps[.cursor].kind // ""'; }
 # what n2 says: the table that it was last ordered is in force, and n1 has so many connections
@@ -96,6 +96,8 @@ use_reaches_the_re() {
 	# under the address of the RE, not of the role
 	until_true 20 table_is "127.9.9.9 lc 127.9.9.90 lc 127.0.0.1=1" || return 1
 	phx re show shop --conf | grep -q 'address = "127.9.9.90"' || { phx re show shop; return 1; }
+	agent_kill n1 # what it measures itself is not to come in between
+	sleep 1
 	before=$(api /v1/status | jq .seq)
 	beat n1 '{monitor: {web_use_ppm: 400000}}' >/dev/null
 	beat n1 '{monitor: {web_use_ppm: 800000}}' >/dev/null
@@ -108,6 +110,14 @@ use_reaches_the_re() {
 	'[733333]' | '[400000,900000]' | '[600000,1000000]' | '[400000,800000,1000000]') ;;
 	*) echo "told: $told"; return 1 ;;
 	esac
+}
+# still in the name of n1
+why_there_is_none_is_told() {
+	beat n1 '{monitor: {web_use_error: "no \u001bgroup"}}' >/dev/null
+	phx re show shop >"$WORK/out" && grep -q 'Use  *n1 unknown: no ' "$WORK/out" && ! grep -q $'\033' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	phx re suspend shop >/dev/null && phx re resume shop >"$WORK/out" || return 1
+	grep -q 'RE shop cannot follow its load: use of role web-server cannot be measured on n1: no ' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(api /v1/res/shop | jq -c '[.use.ppm, .use.nodes, .use.unknown[0].node, .use.unknown[0].waits]')" = '[null,0,"n1",false]' ]
 }
 use_of_others_is_not_counted() {
 	local before
@@ -133,5 +143,6 @@ check "a silent node is taken out, and comes back" follows_silence
 check "a director is told the table until it has it" director_is_ordered
 check "a leaving node waits for what its director says" leaving_waits_for_the_director
 check "use of an instance reaches its web RE" use_reaches_the_re
+check "why a use is not known is told" why_there_is_none_is_told
 check "use of a node that serves no RE is not counted" use_of_others_is_not_counted
 exit $FAILED

@@ -1,0 +1,81 @@
+#!/bin/bash
+# The words of `phx lab` without a machine that is switched on: which lab is meant, options in front, and two directories
+# with labs of the same name. And the scripts of the lab: what rests on a part that failed is not tried.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+BUILD=$(realpath "${BUILD:-build}")
+WORK=$(mktemp -d /tmp/phx-labs.XXXXXX)
+NAME=t$$
+FAILED=0
+trap 'lab -d "$WORK/a" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/b" --name $NAME down >/dev/null 2>&1; rm -rf "$WORK"' EXIT
+lab() { "$BUILD/bin/phx" lab "$@"; }
+check() {
+	local name=$1
+	shift
+	if "$@"; then echo "ok $name"; else echo "not ok $name"; FAILED=1; cat "$WORK/out"; fi
+}
+run() {
+	"$@" >"$WORK/out" 2>&1
+	status=$?
+}
+ends() { [ "$status" = "$1" ] && grep -q -- "$2" "$WORK/out"; } # STATUS TEXT
+
+rests_on_what_failed() {
+	cat >"$WORK/parts.sh" <<-END
+		cd "$PWD"; . tests/lab/lib.sh
+		need "0 stands" true; part "1 may fail" false; need "2 serves" false; part "3 tried" touch "$WORK/tried"
+		write_report "$WORK/report"; exit \$FAILED
+	END
+	# shellcheck disable=SC2097,SC2098
+	BUILD=$BUILD LAB=none run bash -c '. "$0"' "$WORK/parts.sh"
+	sed -n 1,3p "$WORK/report" >>"$WORK/out"
+	[ ! -e "$WORK/tried" ] && ends 3 '3 tried: not tried, because this failed: 2 serves' &&
+		[ "$(jq -c '[.parts[] | [.ok, .skipped]]' "$WORK/report")" = '[[true,null],[false,null],[false,null],[false,true]]' ]
+}
+none_is_said() {
+	mkdir "$WORK/none"
+	run lab status -d "$WORK/none"
+	ends 1 "there is no lab in $WORK/none; make one with: phx lab up"
+}
+the_only_one_is_found() {
+	run lab -d "$WORK/a" up --no-head --name "$NAME" -f "$WORK/lab.conf" && [ "$status" = 0 ] || return 1
+	run lab -d "$WORK/a" status
+	ends 0 "lab $NAME in $WORK/a/$NAME" || return 1
+	PHX_LAB_DIR=$WORK/a run lab status --json
+	[ "$status" = 0 ] && [ "$(jq -r .name "$WORK/out")" = "$NAME" ]
+}
+two_directories_do_not_collide() {
+	run lab up -d "$WORK/b" --no-head --name "$NAME" -f "$WORK/lab.conf"
+	ends 0 "this one gets phx-$NAME-2" || return 1
+	[ -e "/run/netns/phx-$NAME" ] && [ -e "/run/netns/phx-$NAME-2" ] || return 1
+	run lab exec -d "$WORK/b" ip -o link show phxbr0
+	ends 0 phxbr0 || return 1
+	run lab up -d "$WORK/b" --no-head --name "$NAME" -f "$WORK/lab.conf"
+	ends 0 "$NAME is up" || return 1
+	run lab down -d "$WORK/b"
+	[ "$status" = 0 ] && [ -e "/run/netns/phx-$NAME" ] && [ ! -e "/run/netns/phx-$NAME-2" ]
+}
+several_are_named() {
+	mkdir -p "$WORK/a/other" && cp "$WORK/a/$NAME/lab.json" "$WORK/a/other/"
+	run lab status -d "$WORK/a"
+	rm -r "$WORK/a/other"
+	ends 78 "which lab? In $WORK/a there are other, $NAME: say --name"
+}
+down_needs_no_name() {
+	run lab --dir "$WORK/a" down
+	[ "$status" = 0 ] && [ ! -e "/run/netns/phx-$NAME" ]
+}
+
+sed 's/^\(\t{ name = "node1";\)/\1 bmc = false;/' tests/lab/one.conf | sed '/head_conf/d' >"$WORK/lab.conf"
+check "what rests on a part that failed is not tried" rests_on_what_failed
+check "no lab is said" none_is_said
+if ip netns add "phx-$NAME-try" 2>/dev/null; then
+	ip netns del "phx-$NAME-try"
+	check "the only lab is found, options may stand first" the_only_one_is_found
+	check "two directories have a lab of one name" two_directories_do_not_collide
+	check "several labs are named" several_are_named
+	check "the only lab is ended" down_needs_no_name
+else
+	echo "ok labs in namespaces # SKIP namespaces cannot be made here"
+fi
+exit $FAILED
