@@ -400,6 +400,12 @@ erase_part() {
 
 # ---- proxy: beside a site's own DHCP server, while the first lab runs ----
 
+# it gives the addresses that the nodes were announced with: from others they are not let in
+site_hosts() {
+	local name
+	for name in bios1 uefi1; do echo "--dhcp-host=$(node_field $name '.macs[0].mac'),$(node_field $name .ip)"; done
+}
+
 # the site: its own namespace on the lab's bridge, a DHCP server that knows nothing of network boot
 site_up() {
 	ip netns add "$SITE" && ip -n "$SITE" link set lo up &&
@@ -408,7 +414,7 @@ site_up() {
 		ip -n "$SITE" addr add 10.77.0.2/24 dev site0 && ip -n "$SITE" link set site0 up || return 1
 	ip netns exec "$SITE" dnsmasq --conf-file=/dev/null --keep-in-foreground --port=0 --interface=site0 --bind-interfaces \
 		--user=root --pid-file= --dhcp-range=10.77.0.30,10.77.0.60,255.255.255.0,10m --dhcp-leasefile="$SCRATCH/leases" --no-ping \
-		--log-dhcp --log-facility="$SCRATCH/site.log" &
+		$(site_hosts) --log-dhcp --log-facility="$SCRATCH/site.log" &
 	wait_for 5 "the site's DHCP server" test -s "$SCRATCH/site.log"
 }
 site_down() {

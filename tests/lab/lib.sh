@@ -84,9 +84,16 @@ check_inventory() {
 
 PARTS=()
 FAILED=0
+BROKEN= # a part that failed and on which all that follow rest
 part() {
 	local name=$1 begin end ok=true
 	shift
+	if [ -n "$BROKEN" ]; then
+		printf '\n== %s: not tried, because this failed: %s\n' "$name" "$BROKEN"
+		PARTS+=("$(jq -nc --arg n "$name" '{name: $n, ok: false, skipped: true, seconds: 0}')")
+		FAILED=$((FAILED + 1))
+		return 1
+	fi
 	printf '\n== %s\n' "$name"
 	begin=$(date +%s.%N)
 	("$@") || ok=false
@@ -99,8 +106,11 @@ part() {
 	else
 		printf '== FAILED after %s s\n' "$seconds"
 		FAILED=$((FAILED + 1))
+		return 1
 	fi
 }
+# a part without which the following ones mean nothing
+need() { part "$@" || BROKEN=${BROKEN:-$1}; }
 write_report() {
 	printf '%s\n' "${PARTS[@]}" | jq -s '{parts: .}' >"$1"
 }
