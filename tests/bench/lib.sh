@@ -38,6 +38,14 @@ missed() {
 	jq -nc --arg name "$1" --arg why "${2:-}" '{name: $name, failed: $why}' >>"$ROWS"
 	say "$1: COULD NOT BE MEASURED${2:+: $2}"
 }
+# A measurement that found what must not be: it was made, and its result is a defect. CMD... shows it again.
+broken() {
+	local name=$1 why=$2
+	shift 2
+	MISSED+=("$name")
+	jq -nc --arg name "$name" --arg why "$why; to see it again: $*" '{name: $name, broken: $why}' >>"$ROWS"
+	say "$name: BROKEN: $why; to see it again: $*"
+}
 
 # one synchronous write of 4 KiB where phxd's journal will lie: what a commit costs at least
 sync_ms() {
@@ -66,7 +74,8 @@ print_table() {
 			($c[4] | left(6)) + ($c[5] | left(11)) + ($c[6] | left(7)) + "  " + $c[7];
 		"\(.machine.cpu), \(.machine.cores) cores, \(.machine.memory_bytes / 1073741824 * 10 + 0.5 | floor / 10) GiB, \(.machine.kernel), \(.machine.os); synchronous write \(.machine.sync_write_ms) ms; load \(.machine.load_at_start) when it began", "",
 		line(["MEASURE", "TARGET", "MEDIAN", "WORST", "RUNS", "SEED", "LOAD", ""]),
-		(.measures[] | . as $m | if .failed then ($m.name | pad(58)) + "  could not be measured: " + $m.failed
+		(.measures[] | . as $m | if .broken then ($m.name | pad(58)) + "  BROKEN: " + $m.broken
+			elif .failed then ($m.name | pad(58)) + "  could not be measured: " + $m.failed
 			else line([$m.name, ($m.target | cell($m.unit)), ($m.median | cell($m.unit)), ($m.worst | cell($m.unit)),
 				($m.runs | tostring), ($m.seed | cell($m.unit)), ($m.load | tostring),
 				(if $m.met == null then "" elif $m.met then "met" else "MISSED" end)]) end),
@@ -129,7 +138,7 @@ head_init() {
 	mkdir -p "$WORK/head" "$WORK/etc/roles"
 	export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf
 	cat >"$PHX_CONFIG" <<-END
-		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "$HEAD_IP"; interface = "h0";
+		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "$HEAD_IP"; interface = "h0"; enrol_over_loopback = true;
 		dhcp_mode = "none"; tftp = "none"; connections_per_address = 65536;
 		pools = ( { name = "batch"; owner = "campus"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "campus"; setup = { mode = "noop"; }; } );
@@ -139,6 +148,7 @@ head_init() {
 # Prints the milliseconds until it served; HEAD is its process.
 head_start() {
 	local begin end
+	[ -e "$WORK/head/journal.db" ] || "$BUILD/bin/phxd" --config "$PHX_CONFIG" --new-journal >>"$WORK/phxd.log" 2>&1
 	begin=$(now_ms)
 	ip netns exec "$HEAD_NS" "$BUILD/bin/phxd" --config "$PHX_CONFIG" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
