@@ -97,20 +97,6 @@ struct jobs_page {
 	json_t *list;
 };
 
-/* Place of the first job behind `id`: they stand by their ids. */
-static uint32_t place_behind(const struct phx_state *s, uint64_t id)
-{
-	uint32_t low = 0, high = s->jobs.n;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (PHX_LIST_AT(&s->jobs, struct phx_job, middle)->id <= id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool is_full(const struct jobs_page *p)
 {
 	return json_array_size(p->list) >= p->limit || p->n_parts >= PARTS_SHOWN;
@@ -121,7 +107,7 @@ static bool add_jobs(struct daemon *d, struct jobs_page *p)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	struct phx_job_waits waits = { .s = s };
-	uint32_t at = place_behind(s, p->last), n_looked = 0, n_shown = 0;
+	uint32_t at = phx_state_job_place(s, p->last + 1), n_looked = 0, n_shown = 0;
 	for (; at < s->jobs.n && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE; at++, n_looked++) {
 		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
 		struct brief brief;
@@ -223,7 +209,7 @@ static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_e
 	const struct phx_state *s = engine_lock(d->engine);
 	all = (uint64_t)last <= s->last_job_id;
 	/* those that are there, not the numbers: most of a long row may have been forgotten */
-	for (uint32_t at = place_behind(s, ev->job - 1); all && at < s->jobs.n; at++) {
+	for (uint32_t at = phx_state_job_place(s, ev->job); all && at < s->jobs.n; at++) {
 		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
 		if (job->id > (uint64_t)last)
 			break;

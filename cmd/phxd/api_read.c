@@ -17,20 +17,6 @@ void api_status(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* Place of the first node behind `number`: nodes stand by their numbers. */
-static uint32_t place_behind(const struct phx_state *s, uint32_t number)
-{
-	uint32_t low = 0, high = s->nodes.n;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (PHX_LIST_AT(&s->nodes, struct phx_node, middle)->number <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* A node as the asker may see it. */
 static json_t *shown_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n, bool provider)
 {
@@ -51,7 +37,7 @@ struct node_list {
 static bool add_nodes(struct daemon *d, struct node_list *of, json_t *list)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t at = place_behind(s, of->number), n_shown = 0;
+	uint32_t at = phx_state_node_place(s, (uint64_t)of->number + 1), n_shown = 0;
 	for (; at < s->nodes.n && n_shown < NODES_AT_ONCE; at++) {
 		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, at);
 		of->number = n->number;

@@ -10,7 +10,7 @@
 #include "base/nodeset.h"
 #include "phxd/take.h"
 
-enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64, STAGE_MAX = 256, WORDS_MAX = 4096 };
+enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
 /* As whom the job runs; false after answering. */
 static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
@@ -40,36 +40,39 @@ static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t
 	return true;
 }
 
+/* -EINVAL: it is too long for a struct phx_word. */
+static int push_word(struct phx_list *to, const char *text)
+{
+	struct phx_word w = { 0 }, *at;
+	int r = PHX_STR_SET(w.text, text);
+	if (r < 0)
+		return r;
+	at = phx_list_push(to, sizeof(*at));
+	if (at)
+		*at = w;
+	return at ? 0 : -ENOMEM;
+}
+
+/* What may stand in a list of words, and where each goes. */
+struct words {
+	size_t max;
+	const char *what;
+	int (*push)(struct phx_list *to, const char *text);
+};
+static const struct words paths = { 256, "words of at most 255 characters", push_word };
+static const struct words texts = { 4096, "words", phx_text_push }; /* the core says how long all of them may be */
+
 /* A member that is a list of words; none when it is not there. */
-static bool take_list(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
+static bool take_words_of(struct phx_http_request *q, const json_t *j, const char *key, const struct words *of, struct phx_list *ret)
 {
 	size_t i;
 	json_t *v;
 	char text[160];
-	const json_t *words = json_object_get(j, key);
-	snprintf(text, sizeof(text), "%s: must be a list of at most %d words of at most 255 characters", key, STAGE_MAX);
-	bool good = (!words || json_is_array(words)) && json_array_size(words) <= STAGE_MAX;
-	json_array_foreach((json_t *)words, i, v)
-	{
-		struct phx_word *w = good ? phx_list_push(ret, sizeof(*w)) : NULL;
-		good = w && json_is_string(v) && PHX_STR_SET(w->text, json_string_value(v)) == 0;
-	}
-	if (!good)
-		phx_http_reply_error(q, -EINVAL, text);
-	return good;
-}
-
-/* The same of words that may be long: the core says how long all of them may be. */
-static bool take_texts(struct phx_http_request *q, const json_t *j, const char *key, struct phx_list *ret)
-{
-	size_t i;
-	json_t *v;
-	char text[120];
-	const json_t *words = json_object_get(j, key);
-	snprintf(text, sizeof(text), "%s: must be a list of at most %d words", key, WORDS_MAX);
-	bool good = (!words || json_is_array(words)) && json_array_size(words) <= WORDS_MAX;
-	json_array_foreach((json_t *)words, i, v)
-		good = good && json_is_string(v) && phx_text_push(ret, json_string_value(v)) == 0;
+	const json_t *list = json_object_get(j, key);
+	bool good = (!list || json_is_array(list)) && json_array_size(list) <= of->max;
+	json_array_foreach((json_t *)list, i, v)
+		good = good && json_is_string(v) && of->push(ret, json_string_value(v)) == 0;
+	snprintf(text, sizeof(text), "%s: must be a list of at most %zu %s", key, of->max, of->what);
 	if (!good)
 		phx_http_reply_error(q, -EINVAL, text);
 	return good;
@@ -154,9 +157,9 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 	ev.must_fit = true;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_array(q, j, &ev) && take_user(d, q, j, &ev) &&
-	    TAKE(q, j, "chdir", ev.chdir) && take_texts(q, j, "argv", &ev.argv) && take_texts(q, j, "env", &ev.job_env) &&
-	    take_script(q, j, &ev.script) && take_list(q, j, "stage_in", &ev.stage_in) &&
-	    take_list(q, j, "stage_out", &ev.stage_out)) {
+	    TAKE(q, j, "chdir", ev.chdir) && take_words_of(q, j, "argv", &texts, &ev.argv) && take_words_of(q, j, "env", &texts, &ev.job_env) &&
+	    take_script(q, j, &ev.script) && take_words_of(q, j, "stage_in", &paths, &ev.stage_in) &&
+	    take_words_of(q, j, "stage_out", &paths, &ev.stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = submitted_json(&ev, out.job);
 		if (r < 0)

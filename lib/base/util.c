@@ -228,6 +228,19 @@ void phx_list_remove(struct phx_list *l, size_t item_size, uint32_t i)
 	l->n--;
 }
 
+uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of, uint64_t key)
+{
+	uint32_t low = 0, high = l->n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (key_of((const char *)l->items + (size_t)middle * item_size) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void phx_list_fini(struct phx_list *l)
 {
 	free(l->items);

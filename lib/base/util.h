@@ -91,6 +91,10 @@ struct phx_list {
 void *phx_list_push(struct phx_list *l, size_t item_size);
 /** Remove item `i`, keeping order. */
 void phx_list_remove(struct phx_list *l, size_t item_size, uint32_t i);
+/** What the items of a list stand by, ascending. */
+typedef uint64_t phx_list_key(const void *item);
+/** Place of the first item whose key is `key` or above; the list's length where there is none. */
+uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of, uint64_t key);
 /** Free the items (not what they point to). Safe twice. */
 void phx_list_fini(struct phx_list *l);
 /** Typed item access: PHX_LIST_AT(&l, struct x, i). */

@@ -221,20 +221,31 @@ const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const cha
 	return NULL;
 }
 
+static uint64_t number_of_job(const void *item)
+{
+	return ((const struct phx_job *)item)->id;
+}
+
+uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id)
+{
+	return phx_list_place(&s->jobs, sizeof(struct phx_job), number_of_job, id);
+}
+
+static uint64_t number_of_node(const void *item)
+{
+	return ((const struct phx_node *)item)->number;
+}
+
+uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number)
+{
+	return phx_list_place(&s->nodes, sizeof(struct phx_node), number_of_node, number);
+}
+
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
 {
-	uint32_t low = 0, high = s->jobs.n;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct phx_job *j = PHX_LIST_AT(&s->jobs, struct phx_job, middle);
-		if (j->id == id)
-			return j;
-		if (j->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	uint32_t at = phx_state_job_place(s, id);
+	struct phx_job *j = at < s->jobs.n ? PHX_LIST_AT(&s->jobs, struct phx_job, at) : NULL;
+	return j && j->id == id ? j : NULL;
 }
 
 /* ---- invariants (faults.md) ---- */

@@ -184,6 +184,9 @@ struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 /** NULL: the certificate of this number is not revoked. */
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
+/** Place in its list of the first job, or node, with this number or one above: for who goes through a long list in portions. */
+uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
+uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
 /** The job that has the words, script, environment and files of `j`: itself, or the first of its array. Borrowed. */
 const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_job *j);
 static inline bool phx_job_is_open(const struct phx_job *j)

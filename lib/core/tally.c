@@ -16,18 +16,15 @@ uint64_t phx_tally_size(const struct phx_list *argv, const struct phx_list *env,
 	return n;
 }
 
+static uint64_t uid_of(const void *item)
+{
+	return ((const struct phx_tally *)item)->uid;
+}
+
 /* Where `uid` stands, or belongs. */
 static uint32_t place_of(const struct phx_list *tallies, uint32_t uid)
 {
-	uint32_t low = 0, high = tallies->n;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (PHX_LIST_AT(tallies, struct phx_tally, middle)->uid < uid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return phx_list_place(tallies, sizeof(struct phx_tally), uid_of, uid);
 }
 
 static bool stands_at(const struct phx_list *tallies, uint32_t at, uint32_t uid)

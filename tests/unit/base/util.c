@@ -240,6 +240,27 @@ static void test_list_gives_zeroed_items_again(void **state)
 	phx_list_fini(&l);
 }
 
+static uint64_t key_of(const void *item)
+{
+	return *(const uint32_t *)item;
+}
+
+static void test_list_place(void **state)
+{
+	(void)state;
+	struct phx_list l = { 0 };
+	assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 0), 0);
+	for (uint32_t i = 1; i <= 5; i++)
+		*(uint32_t *)phx_list_push(&l, sizeof(uint32_t)) = 10 * i;
+	for (uint32_t i = 1; i <= 5; i++) {
+		assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 10 * i - 1), i - 1);
+		assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 10 * i), i - 1);
+		assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 10 * i + 1), i);
+	}
+	assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, UINT64_MAX), 5); /* above what the key's own type holds */
+	phx_list_fini(&l);
+}
+
 static void test_buf(void **state)
 {
 	(void)state;
@@ -342,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_enum),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_list_gives_zeroed_items_again),
+		cmocka_unit_test(test_list_place),
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_buf_empty_and_failed),
 		cmocka_unit_test(test_take),
