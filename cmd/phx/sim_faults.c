@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "phx/sim.h"
-#include "sim/fault.h"
+#include "fault/fault.h"
 
-static json_t *injected_json(const struct phx_sim_faults_result *r)
+static json_t *injected_json(const struct phx_fault_result *r)
 {
 	uint32_t n;
 	json_t *list = json_array();
-	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++)
 		json_array_append_new(list, json_pack("{s:i, s:s, s:I, s:s, s:s}", "fault", (int)infos[i].number,
 						      "name", infos[i].name, "times", (json_int_t)r->injected[i],
@@ -19,15 +19,15 @@ static json_t *injected_json(const struct phx_sim_faults_result *r)
 	return list;
 }
 
-static json_t *lines_json(const struct phx_sim_faults_result *r)
+static json_t *lines_json(const struct phx_fault_result *r)
 {
 	json_t *list = json_array();
-	PHX_LIST_EACH(struct phx_sim_faults_line, l, &r->lines)
+	PHX_LIST_EACH(struct phx_fault_line, l, &r->lines)
 		json_array_append_new(list, json_pack("{s:I, s:s}", "time_ms", (json_int_t)l->time_ms, "text", l->text));
 	return list;
 }
 
-static int print_json(struct cli *cli, const struct phx_sim_faults_result *r)
+static int print_json(struct cli *cli, const struct phx_fault_result *r)
 {
 	char hash[24];
 	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)r->hash);
@@ -43,19 +43,19 @@ static int print_json(struct cli *cli, const struct phx_sim_faults_result *r)
 	return code;
 }
 
-static void print_faults(const struct phx_sim_faults_result *r)
+static void print_faults(const struct phx_fault_result *r)
 {
 	uint32_t n;
-	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++)
 		if (r->injected[i])
 			printf("%5llu x %3u  %s: %s\n", (unsigned long long)r->injected[i], infos[i].number,
 			       infos[i].what, infos[i].holds);
 }
 
-static void print_lines(const struct phx_sim_faults_result *r)
+static void print_lines(const struct phx_fault_result *r)
 {
-	PHX_LIST_EACH(struct phx_sim_faults_line, l, &r->lines)
+	PHX_LIST_EACH(struct phx_fault_line, l, &r->lines)
 		printf("%12.3f  %s\n", (double)l->time_ms / 1000, l->text);
 	if (r->ok)
 		print_faults(r);
@@ -78,15 +78,15 @@ static uint64_t number(const struct cli *cli, enum cli_option_id id, const char 
 
 int cmd_sim_faults(struct cli *cli)
 {
-	struct phx_sim_faults_result result;
+	struct phx_fault_result result;
 	struct phx_err err = {0};
-	struct phx_sim_faults_options o = {
+	struct phx_fault_options o = {
 		.seed = number(cli, CLI_OPT_seed, "1"),
 		.hours = (uint32_t)number(cli, CLI_OPT_hours, "24"),
 		.nodes = (uint32_t)number(cli, CLI_OPT_nodes, "64"),
 		.only = (uint32_t)number(cli, CLI_OPT_fault, "0"),
 	};
-	int r = phx_sim_faults(&o, &result, &err);
+	int r = phx_fault_run(&o, &result, &err);
 	if (r < 0) {
 		fprintf(stderr, "phx: %s\n", err.text);
 		return r == -EINVAL ? CLI_USAGE : CLI_TRY_AGAIN;
@@ -98,6 +98,6 @@ int cmd_sim_faults(struct cli *cli)
 		print_lines(&result);
 	if (!code && !result.ok)
 		code = CLI_PARTIAL;
-	phx_sim_faults_fini(&result);
+	phx_fault_result_fini(&result);
 	return code;
 }

@@ -3,7 +3,7 @@
 #ifndef PHX_SIM_DRAW_H
 #define PHX_SIM_DRAW_H
 
-#include "sim/rng.h"
+#include "base/rng.h"
 
 /** Uniform in (0, 1]: never 0, so that its logarithm exists. */
 double phx_draw_uniform(struct phx_rng *r);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sim/fault.h"
+#include "fault/fault.h"
 
 enum { SEEDS = 200, BATCH = 20, HOURS = 24, NODES = 64, WHOLE = 1000000, ONLY_RATE = 400, DISK_FULL = 36, FULL_RATE = 10000 };
 
@@ -20,7 +20,7 @@ static double cpu_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void tell(const struct phx_sim_faults_options *o, const struct phx_sim_faults_result *r)
+static void tell(const struct phx_fault_options *o, const struct phx_fault_result *r)
 {
 	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed, (double)r->time_ms / 3600000,
 	       r->invariant, r->violation);
@@ -28,17 +28,17 @@ static void tell(const struct phx_sim_faults_options *o, const struct phx_sim_fa
 	if (o->only)
 		printf("only %u ", o->only);
 	printf("%llu %u %u\n", (unsigned long long)o->seed, o->hours, o->nodes);
-	PHX_LIST_EACH(struct phx_sim_faults_line, l, &r->lines)
+	PHX_LIST_EACH(struct phx_fault_line, l, &r->lines)
 		printf("  %12.3f  %s\n", (double)l->time_ms / 1000, l->text);
 }
 
 /* One life; false when something did not hold, which is told. */
-static bool live(const struct phx_sim_faults_options *o, struct phx_sim_faults_result *ret)
+static bool live(const struct phx_fault_options *o, struct phx_fault_result *ret)
 {
 	struct phx_err err = { 0 };
-	if (phx_sim_faults(o, ret, &err) < 0) {
+	if (phx_fault_run(o, ret, &err) < 0) {
 		printf("not ok seed %llu: %s\n", (unsigned long long)o->seed, err.text);
-		*ret = (struct phx_sim_faults_result){ 0 };
+		*ret = (struct phx_fault_result){ 0 };
 		return false;
 	}
 	if (!ret->ok)
@@ -48,9 +48,9 @@ static bool live(const struct phx_sim_faults_options *o, struct phx_sim_faults_r
 
 /* ---- one, or many ---- */
 
-static int one(struct phx_sim_faults_options *o)
+static int one(struct phx_fault_options *o)
 {
-	struct phx_sim_faults_result r;
+	struct phx_fault_result r;
 	o->events_kept = WHOLE;
 	o->whole_every = 1; /* found at once, in the same life */
 	double t = cpu_seconds();
@@ -62,16 +62,16 @@ static int one(struct phx_sim_faults_options *o)
 		       (unsigned long long)r.seed, (double)r.time_ms / 3600000, t, (unsigned long long)r.events,
 		       (unsigned long long)r.plans, (unsigned long long)r.erasures, (unsigned long long)r.jobs,
 		       (unsigned long long)r.quarantines, (unsigned long long)r.crashes, (unsigned long long)r.hash);
-	phx_sim_faults_fini(&r);
+	phx_fault_result_fini(&r);
 	return !ok;
 }
 
-static int many(uint64_t first, uint64_t last, struct phx_sim_faults_options *o)
+static int many(uint64_t first, uint64_t last, struct phx_fault_options *o)
 {
 	for (o->seed = first; o->seed <= last; o->seed++) {
-		struct phx_sim_faults_result r;
+		struct phx_fault_result r;
 		bool ok = live(o, &r);
-		phx_sim_faults_fini(&r);
+		phx_fault_result_fini(&r);
 		if (!ok)
 			return 1;
 	}
@@ -82,7 +82,7 @@ static int many(uint64_t first, uint64_t last, struct phx_sim_faults_options *o)
 /* ---- what make check runs ---- */
 
 struct sum {
-	uint64_t injected[PHX_SIM_FAULTS_MAX], events, crashes, checks;
+	uint64_t injected[PHX_FAULTS_MAX], events, crashes, checks;
 	double hours, seconds;
 	bool ok;
 };
@@ -92,19 +92,19 @@ struct sum {
 static void batch(uint64_t first, struct sum *s)
 {
 	bool ok = true;
-	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3,
+	struct phx_fault_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3,
 					    .foreign = first / BATCH % 8 == 7 };
 	double t = cpu_seconds();
 	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
-		struct phx_sim_faults_result r;
+		struct phx_fault_result r;
 		ok = live(&o, &r) && ok;
-		for (int i = 0; i < PHX_SIM_FAULTS_MAX; i++)
+		for (int i = 0; i < PHX_FAULTS_MAX; i++)
 			s->injected[i] += r.injected[i];
 		s->events += r.events;
 		s->crashes += r.crashes;
 		s->checks += r.checks;
 		s->hours += (double)r.time_ms / 3600000;
-		phx_sim_faults_fini(&r);
+		phx_fault_result_fini(&r);
 	}
 	s->seconds += cpu_seconds() - t;
 	s->ok = s->ok && ok;
@@ -120,7 +120,7 @@ static bool all_injected(const struct sum *s)
 {
 	uint32_t n;
 	bool ok = true;
-	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++) {
 		printf("  %3u %-16s %7llu times\n", infos[i].number, infos[i].name, (unsigned long long)s->injected[i]);
 		ok = ok && s->injected[i] >= SEEDS;
@@ -134,17 +134,17 @@ static bool same_again(void)
 {
 	bool ok = true;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct phx_sim_faults_options o = { .seed = seed, .hours = 12, .nodes = 8 * (uint32_t)seed };
-		struct phx_sim_faults_options p = o;
-		struct phx_sim_faults_result a, b, c;
+		struct phx_fault_options o = { .seed = seed, .hours = 12, .nodes = 8 * (uint32_t)seed };
+		struct phx_fault_options p = o;
+		struct phx_fault_result a, b, c;
 		p.seed += 100;
 		live(&o, &a);
 		live(&o, &b);
 		live(&p, &c);
 		ok = ok && a.hash == b.hash && a.events == b.events && a.time_ms == b.time_ms && a.hash != c.hash;
-		phx_sim_faults_fini(&a);
-		phx_sim_faults_fini(&b);
-		phx_sim_faults_fini(&c);
+		phx_fault_result_fini(&a);
+		phx_fault_result_fini(&b);
+		phx_fault_result_fini(&c);
 	}
 	printf("%s the same seed lives the same life\n", ok ? "ok" : "not ok");
 	return ok;
@@ -155,14 +155,14 @@ static bool each_alone(void)
 {
 	uint32_t n;
 	bool ok = true;
-	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct phx_sim_faults_options o = {
+		struct phx_fault_options o = {
 			.seed = infos[i].number, .hours = 6, .nodes = 32, .rate_percent = ONLY_RATE, .only = infos[i].number
 		};
-		struct phx_sim_faults_result r;
+		struct phx_fault_result r;
 		ok = live(&o, &r) && r.injected[i] && ok;
-		phx_sim_faults_fini(&r);
+		phx_fault_result_fini(&r);
 	}
 	printf("%s each fault alone\n", ok ? "ok" : "not ok");
 	return ok;
@@ -173,12 +173,12 @@ static bool calm_on_a_full_disk(void)
 {
 	bool ok = true;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct phx_sim_faults_options o = {
+		struct phx_fault_options o = {
 			.seed = seed, .hours = 3, .nodes = NODES, .rate_percent = FULL_RATE, .only = DISK_FULL
 		};
-		struct phx_sim_faults_result r;
+		struct phx_fault_result r;
 		ok = live(&o, &r) && ok;
-		phx_sim_faults_fini(&r);
+		phx_fault_result_fini(&r);
 	}
 	printf("%s faults stop while the disk is full\n", ok ? "ok" : "not ok");
 	return ok;
@@ -186,12 +186,12 @@ static bool calm_on_a_full_disk(void)
 
 static bool refuses_nonsense(void)
 {
-	struct phx_sim_faults_options many_nodes = { .nodes = 1000 }, no_fault = { .only = 4 };
-	struct phx_sim_faults_result r;
+	struct phx_fault_options many_nodes = { .nodes = 1000 }, no_fault = { .only = 4 };
+	struct phx_fault_result r;
 	struct phx_err err = { 0 };
-	bool ok = phx_sim_faults(&many_nodes, &r, &err) < 0 && strstr(err.text, "nodes");
+	bool ok = phx_fault_run(&many_nodes, &r, &err) < 0 && strstr(err.text, "nodes");
 	phx_err_clear(&err);
-	ok = ok && phx_sim_faults(&no_fault, &r, &err) < 0 && strstr(err.text, "fault 4");
+	ok = ok && phx_fault_run(&no_fault, &r, &err) < 0 && strstr(err.text, "fault 4");
 	printf("%s options that are impossible are refused\n", ok ? "ok" : "not ok");
 	return ok;
 }
@@ -215,7 +215,7 @@ static int all(void)
 
 int main(int argc, char **argv)
 {
-	struct phx_sim_faults_options o = { .hours = HOURS, .nodes = NODES };
+	struct phx_fault_options o = { .hours = HOURS, .nodes = NODES };
 	if (argc < 2)
 		return all();
 	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "foreign")) && argc > 2) {

@@ -1,4 +1,4 @@
-/* What the fault simulation (lib/sim/fault.h) found in the core, one test each. */
+/* What the fault simulation (lib/fault/fault.h) found in the core, one test each. */
 #include "unit/core/world.h"
 
 static void event_of(struct world *w, int kind, const char *node)

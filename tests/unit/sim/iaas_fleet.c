@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "sim/iaas_fleet.h"
-#include "sim/rng.h"
 
 static struct phx_fleet f;
 

@@ -2,20 +2,20 @@
  * sockets), machines with agents, BMCs and disks, the network between them, the
  * people who give orders, and the observer who checks. Nobody else includes this.
  *
- *   queue ─▶ fault.c ─┬▶ fault_machine (power, boot)   ┐
- *                     ├▶ fault_agent (steps, jobs)     ├─▶ fault_head: submit ─▶ core_apply ─▶ commit ─▶ actions
- *                     ├▶ fault_net (link, messages)    │        │
- *                     ├▶ fault_load (orders, jobs)     │        └─▶ fault_check, after every event
- *                     ├▶ fault_foreign (an engine)     │
- *                     └▶ fault_inject (fault.def)      ┘
+ *   queue ─▶ fault.c ─┬▶ machine.c (power, boot)   ┐
+ *                     ├▶ agent.c (steps, jobs)     ├─▶ head.c: submit ─▶ core_apply ─▶ commit ─▶ actions
+ *                     ├▶ net.c (link, messages)    │        │
+ *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
+ *                     ├▶ foreign.c (an engine)     │
+ *                     └▶ inject.c (fault.def)      ┘
  *
  * What the observer knows of a machine is kept in the machine, never in core state. */
-#ifndef PHX_SIM_FAULT_WORLD_H
-#define PHX_SIM_FAULT_WORLD_H
+#ifndef PHX_FAULT_WORLD_H
+#define PHX_FAULT_WORLD_H
 
+#include "base/rng.h"
 #include "core/core.h"
-#include "sim/fault.h"
-#include "sim/rng.h"
+#include "fault/fault.h"
 
 enum {
 	SECOND = 1000,
@@ -264,7 +264,7 @@ struct fault_head {
 	struct phx_list key_ops; /* struct fault_key_op */
 };
 
-/* ---- an engine that is not ours (fault_foreign.c) ---- */
+/* ---- an engine that is not ours (foreign.c) ---- */
 
 struct fault_engine_job {
 	uint32_t id; /* 0: there is none */
@@ -325,8 +325,8 @@ struct fault_note {
 };
 
 struct fault_sim {
-	struct phx_sim_faults_options o;
-	struct phx_sim_faults_result *ret;
+	struct phx_fault_options o;
+	struct phx_fault_result *ret;
 	struct phx_rng rng;
 	int64_t now, end; /* of the faults */
 	bool calm;	  /* faults and orders have stopped */
@@ -360,13 +360,13 @@ void phx_fault_mix(struct fault_sim *f, uint64_t x);
 int64_t phx_fault_between(struct fault_sim *f, int64_t low, int64_t high);
 bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille);
 
-/* fault_queue.c */
+/* queue.c */
 int phx_fault_queue_add(struct fault_queue *q, const struct fault_item *it);
 /** False when it is empty. */
 bool phx_fault_queue_take(struct fault_queue *q, struct fault_item *ret);
 void phx_fault_queue_fini(struct fault_queue *q);
 
-/* fault_setup.c: the site */
+/* setup.c: the site */
 extern const char *const phx_fault_pool_names[FAULT_POOLS];
 extern const char *const phx_fault_pool_owners[FAULT_POOLS];
 extern const char *const phx_fault_role_names[FAULT_ROLES];
@@ -380,7 +380,7 @@ int phx_fault_setup(struct fault_sim *f);
 struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node);
 void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
 
-/* fault_head.c */
+/* head.c */
 int64_t phx_fault_core_now(const struct fault_sim *f);
 /** As engine_submit(): applied, checked, committed, acted. -ENOTCONN the head is down, or died before it could answer;
  * -EROFS the journal refuses. ret may be NULL; else the caller frees it. */
@@ -392,7 +392,7 @@ void phx_fault_head_plan_tick(struct fault_sim *f);
 void phx_fault_head_fini(struct fault_sim *f);
 int phx_fault_snapshot(struct fault_sim *f);
 
-/* fault_drivers.c: actions, keys, BMCs */
+/* drivers.c: actions, keys, BMCs */
 void phx_fault_act(struct fault_sim *f, const struct phx_action *act);
 void phx_fault_key_done(struct fault_sim *f, uint64_t slot);
 bool phx_fault_key_there(const struct fault_sim *f, const char *id);
@@ -400,7 +400,7 @@ void phx_fault_power(struct fault_sim *f, struct fault_machine *m, uint32_t gen)
 /** The head died: what it had under way at BMCs and keys ends where it is. */
 void phx_fault_drivers_drop(struct fault_sim *f);
 
-/* fault_machine.c */
+/* machine.c */
 void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_power_off(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_reset(struct fault_sim *f, struct fault_machine *m);
@@ -416,7 +416,7 @@ int phx_fault_env(const struct fault_machine *m);
 /** The disk an installed system can be entered from now, -1 none. */
 int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m);
 
-/* fault_net.c: what agents and head say to each other */
+/* net.c: what agents and head say to each other */
 bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m);
 void phx_fault_link(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m);
@@ -432,7 +432,7 @@ void phx_fault_message(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
 
-/* fault_agent.c */
+/* agent.c */
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
 void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, bool kill);
 void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m);
@@ -445,7 +445,7 @@ void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m
 /** The tenant of the pool that the node is in writes on the machine's disks. */
 void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
 
-/* fault_load.c */
+/* load.c */
 struct fault_load {
 	const char *name;
 	int64_t every_ms; /* mean, for 64 nodes */
@@ -464,7 +464,7 @@ void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m);
 struct fault_machine *phx_fault_any(struct fault_sim *f);
 struct phx_node *phx_fault_node(const struct fault_sim *f, const struct fault_machine *m);
 
-/* fault_re.c: runtime environments */
+/* re.c: runtime environments */
 void phx_fault_re_live(struct fault_sim *f);
 void phx_fault_re_job(struct fault_sim *f);
 void phx_fault_re_use(struct fault_sim *f);
@@ -477,7 +477,7 @@ void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
 
-/* fault_foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that option */
+/* foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that option */
 void phx_fault_engine_begin(struct fault_sim *f);
 void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
@@ -490,10 +490,10 @@ void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m, 
 void phx_fault_engine_started(struct fault_sim *f, const struct fault_machine *m);
 void phx_fault_engine_check_rest(struct fault_sim *f);
 
-/* fault_inject.c */
+/* inject.c */
 extern void (*const phx_fault_injections[])(struct fault_sim *f);
 
-/* fault_check.c */
+/* check.c */
 /** A pool's owner as a bit. */
 uint16_t phx_fault_owner_bit(int pool);
 /** Before the core sees an event; after it has. */
@@ -514,7 +514,7 @@ void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m, cons
 /** A fault that explains a quarantine of this machine; m NULL: of all. */
 void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
 
-/* fault_rest.c: how it ends */
+/* rest.c: how it ends */
 bool phx_fault_at_rest(struct fault_sim *f);
 /** Says what is under way after the time in which everything must end. */
 void phx_fault_rest_or_fail(struct fault_sim *f);

@@ -1,9 +1,9 @@
 /* The observer: after every event, is what was promised still true? It looks at
  * the machines as they are (whose data is on which disk, whose services run) and
  * at what it remembers of earlier events, and believes the core's own flags only
- * where nothing else can be known. Called by fault_head.c around every event and
+ * where nothing else can be known. Called by head.c around every event and
  * by agents before they destroy something. Changes nothing but its own memory. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <string.h>

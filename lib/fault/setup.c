@@ -1,7 +1,7 @@
 /* The site of the fault simulation: pools of several owners with several setup
  * policies, roles on disk and in memory, machines of several kinds. Called by
  * fault.c once a run, by loads and checks for names. Decides nothing. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

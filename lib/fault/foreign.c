@@ -11,7 +11,7 @@
  * answers; a job that was killed for the head starts again soon; in the end the
  * nodes that serve the RE are open, and no others. Called by fault.c, loads and
  * agents; decides nothing for the core. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What is going to happen, by time and, at one instant, in the order in which
  * it was planned: a binary heap. Called by fault.c alone. Pure. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* What the head drives: BMCs, the store of disk keys, orders on their way to
  * agents. Results come back as events. A BMC may be dead, busy, or say 'off' too
  * early; an operation that the head's death interrupts stops where it is.
- * Called by fault_head.c with actions, by fault.c when time has come. */
-#include "sim/fault_world.h"
+ * Called by head.c with actions, by fault.c when time has come. */
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

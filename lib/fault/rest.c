@@ -1,7 +1,7 @@
 /* How a life ends: faults and orders stop, everything that was broken is whole
  * again, and the cluster must come to rest; then an administrator brings back
  * what fell out, and must succeed; then wanted is what is. Called by fault.c. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,24 +3,24 @@
  * back from its journal. One seed draws everything; after every event the
  * invariants are checked against what is true of the machines, not against what
  * the core believes. Called by `phx sim faults` and tests/sim. */
-#ifndef PHX_SIM_FAULT_H
-#define PHX_SIM_FAULT_H
+#ifndef PHX_FAULT_FAULT_H
+#define PHX_FAULT_FAULT_H
 
 #include "base/util.h"
 
 /** One row of fault.def. */
-struct phx_sim_fault_info {
+struct phx_fault_info {
 	uint32_t number;   /* in the list of faults */
 	const char *name;  /* "dead_bmc" */
 	const char *what;  /* what is done to the cluster */
 	const char *holds; /* what must hold nevertheless */
 };
 /** The table of faults and its length; by number. */
-const struct phx_sim_fault_info *phx_sim_fault_infos(uint32_t *ret_n);
+const struct phx_fault_info *phx_fault_infos(uint32_t *ret_n);
 
-#define PHX_SIM_FAULTS_MAX 40
+#define PHX_FAULTS_MAX 40
 
-struct phx_sim_faults_options {
+struct phx_fault_options {
 	uint64_t seed;
 	uint32_t hours; /* simulated, with faults; 0 = 24 */
 	uint32_t nodes; /* 1 to 999; 0 = 64 */
@@ -32,12 +32,12 @@ struct phx_sim_faults_options {
 	uint32_t whole_every;  /* events between two checks of everything (what an event touches is always checked); 0 = 256 */
 };
 
-struct phx_sim_faults_line {
+struct phx_fault_line {
 	int64_t time_ms; /* simulated, from the start */
 	char text[200];
 };
 
-struct phx_sim_faults_result {
+struct phx_fault_result {
 	uint64_t seed;
 	bool ok;
 	char violation[400]; /* of the first invariant that did not hold; "" when ok */
@@ -47,14 +47,13 @@ struct phx_sim_faults_result {
 	uint64_t events, journalled, refused;
 	uint64_t checks; /* invariants looked at */
 	uint64_t plans, erasures, jobs, crashes, replays_json, quarantines;
-	uint64_t injected[PHX_SIM_FAULTS_MAX]; /* by row of the table */
-	struct phx_list lines; /* struct phx_sim_faults_line: the last events, oldest first; none when ok */
+	uint64_t injected[PHX_FAULTS_MAX]; /* by row of the table */
+	struct phx_list lines; /* struct phx_fault_line: the last events, oldest first; none when ok */
 };
 
 /** Lives through one seed. 0 also when an invariant was violated (ret->ok tells); -EINVAL impossible options with a
- * text, -ENOMEM. The caller owns ret: phx_sim_faults_fini(). */
-int phx_sim_faults(const struct phx_sim_faults_options *options, struct phx_sim_faults_result *ret,
-		   struct phx_err *err);
-void phx_sim_faults_fini(struct phx_sim_faults_result *r);
+ * text, -ENOMEM. The caller owns ret: phx_fault_result_fini(). */
+int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret, struct phx_err *err);
+void phx_fault_result_fini(struct phx_fault_result *r);
 
 #endif

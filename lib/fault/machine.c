@@ -1,7 +1,7 @@
 /* Machines: power, firmware, the way into the deploy environment and into an
  * installed system. What was planned for an earlier boot does not happen: every
  * change of environment counts `gen` up. Called by BMCs, agents and faults. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Agents: they take the orders of the present, remember what they did, do one
  * step after the other, and run parts of jobs. What a step does to the machine
  * and its disks happens here, in truth. Called by the network and by time. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

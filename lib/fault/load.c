@@ -1,7 +1,7 @@
 /* What people do: orders for nodes, jobs, changes of roles, pools and settings,
  * machines that come and go. One row a source in a table; each draws from the
  * one generator. Called by fault.c when a source's time has come. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * the head notices the silence or hears the next beat. Results are sent until
  * they are answered; the network loses, doubles, delays and reorders them.
  * Called by fault.c when time has come, by machines and agents. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * and acted on, as the daemon's engine does it; what was not committed is lost
  * with the process, what was is read back through JSON or record copies and
  * applied again. Called by everything that tells the core. Never decides. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* One life of a cluster under faults: see fault.h. Called by `phx sim faults`
- * and tests/sim; calls everything of fault_world.h. Draws all chance from one
+ * and tests/sim; calls everything of world.h. Draws all chance from one
  * generator and reads no clock: the same seed lives the same life. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ struct fault_row {
 
 static const struct fault_row rows[] = {
 #define FAULT(number, name, every_s, what, holds) { #name, (int64_t)(every_s) * SECOND },
-#include "sim/fault.def"
+#include "fault/fault.def"
 #undef FAULT
 };
 
@@ -262,7 +262,7 @@ static void plan_sources(struct fault_sim *f)
 			phx_fault_later(f, until_next(f, phx_fault_loads[i].every_ms, 100), WHAT_LOAD, 0, 0, i);
 	for (uint32_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		uint32_t n;
-		if (!f->o.only || phx_sim_fault_infos(&n)[i].number == f->o.only)
+		if (!f->o.only || phx_fault_infos(&n)[i].number == f->o.only)
 			phx_fault_later(f, until_next(f, rows[i].every_ms, f->o.rate_percent), WHAT_FAULT, 0, 0, i);
 	}
 	for (uint32_t i = 0; i < f->n; i++)
@@ -299,11 +299,11 @@ static void live(struct fault_sim *f)
 		phx_fault_check_rest(f);
 }
 
-static int check_options(const struct phx_sim_faults_options *o, struct phx_err *err)
+static int check_options(const struct phx_fault_options *o, struct phx_err *err)
 {
 	uint32_t n;
 	bool known = !o->only;
-	const struct phx_sim_fault_info *infos = phx_sim_fault_infos(&n);
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++)
 		known = known || infos[i].number == o->only;
 	if (!known)
@@ -320,7 +320,7 @@ static int tell_lines(const struct fault_sim *f, struct phx_list *ret)
 	uint32_t n = f->n_notes < f->notes_cap ? f->n_notes : f->notes_cap;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct fault_note *note = &f->notes[(f->n_notes - n + i) % f->notes_cap];
-		struct phx_sim_faults_line *line = phx_list_push(ret, sizeof(*line));
+		struct phx_fault_line *line = phx_list_push(ret, sizeof(*line));
 		if (!line)
 			return -ENOMEM;
 		line->time_ms = note->at;
@@ -340,10 +340,10 @@ static void finish(struct fault_sim *f)
 	free(f->notes);
 }
 
-static int live_once(const struct phx_sim_faults_options *options, uint32_t notes_cap,
-		     struct phx_sim_faults_result *ret, struct phx_err *err)
+static int live_once(const struct phx_fault_options *options, uint32_t notes_cap, struct phx_fault_result *ret,
+		     struct phx_err *err)
 {
-	struct phx_sim_faults_result result = { .seed = options->seed };
+	struct phx_fault_result result = { .seed = options->seed };
 	struct fault_sim f = { .o = *options, .ret = &result, .rng = { options->seed }, .hash = 0xcbf29ce484222325ULL };
 	f.n = options->nodes ? options->nodes : NODES;
 	f.end = (int64_t)(options->hours ? options->hours : HOURS) * HOUR;
@@ -361,17 +361,16 @@ static int live_once(const struct phx_sim_faults_options *options, uint32_t note
 	r = r ? r : tell_lines(&f, &result.lines);
 	finish(&f);
 	if (r < 0)
-		phx_sim_faults_fini(&result);
+		phx_fault_result_fini(&result);
 	else
 		*ret = result;
 	return r;
 }
 
 /* The event list costs time and is wanted of lives that end badly: those are lived again, and are the same. */
-int phx_sim_faults(const struct phx_sim_faults_options *options, struct phx_sim_faults_result *ret,
-		   struct phx_err *err)
+int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret, struct phx_err *err)
 {
-	struct phx_sim_faults_result first;
+	struct phx_fault_result first;
 	int r = check_options(options, err);
 	r = r ? r : live_once(options, 0, &first, err);
 	if (r < 0 || first.ok) {
@@ -380,7 +379,7 @@ int phx_sim_faults(const struct phx_sim_faults_options *options, struct phx_sim_
 		return r;
 	}
 	uint64_t hash = first.hash;
-	phx_sim_faults_fini(&first);
+	phx_fault_result_fini(&first);
 	r = live_once(options, options->events_kept ? options->events_kept : KEPT, ret, err);
 	if (r == 0 && ret->hash != hash) {
 		ret->ok = false;
@@ -390,8 +389,8 @@ int phx_sim_faults(const struct phx_sim_faults_options *options, struct phx_sim_
 	return r;
 }
 
-void phx_sim_faults_fini(struct phx_sim_faults_result *r)
+void phx_fault_result_fini(struct phx_fault_result *r)
 {
 	phx_list_fini(&r->lines);
-	*r = (struct phx_sim_faults_result){ 0 };
+	*r = (struct phx_fault_result){ 0 };
 }

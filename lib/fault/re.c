@@ -2,7 +2,7 @@
  * of two owners, and a batch RE alone; their lives, their jobs, the use of the
  * web. Also what must hold of them: a reclaim never takes a pair below the sum of
  * its lower bounds. One row a source in the table of loads. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* The one source of chance of the simulator: 64 bits of state, given by a seed, drawn in a fixed order. The same seed
+/* The one source of chance of the simulators: 64 bits of state, given by a seed, drawn in a fixed order. The same seed
  * gives the same numbers on every machine. Pure; not for secrets. */
-#ifndef PHX_SIM_RNG_H
-#define PHX_SIM_RNG_H
+#ifndef PHX_BASE_RNG_H
+#define PHX_BASE_RNG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,20 +1,20 @@
 /* The faults of fault.def, one function a row: each does its harm to one machine
  * or to the head, now or at the next chance, and says so in the event list.
  * Called by fault.c when a row's time has come. */
-#include "sim/fault_world.h"
+#include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct phx_sim_fault_info infos[] = {
+static const struct phx_fault_info infos[] = {
 #define FAULT(number, name, every_s, what, holds) { number, #name, what, holds },
-#include "sim/fault.def"
+#include "fault/fault.def"
 #undef FAULT
 };
-_Static_assert(PHX_ARRAY_SIZE(infos) <= PHX_SIM_FAULTS_MAX, "the counters hold every row");
+_Static_assert(PHX_ARRAY_SIZE(infos) <= PHX_FAULTS_MAX, "the counters hold every row");
 
-const struct phx_sim_fault_info *phx_sim_fault_infos(uint32_t *ret_n)
+const struct phx_fault_info *phx_fault_infos(uint32_t *ret_n)
 {
 	*ret_n = PHX_ARRAY_SIZE(infos);
 	return infos;
@@ -359,6 +359,6 @@ static void inject_disk_full(struct fault_sim *f)
 
 void (*const phx_fault_injections[])(struct fault_sim *f) = {
 #define FAULT(number, name, every_s, what, holds) inject_##name,
-#include "sim/fault.def"
+#include "fault/fault.def"
 #undef FAULT
 };
