@@ -126,7 +126,7 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 		const char *text = phx_json_str(result, "error", "");
 		if (code < 0) {
 			cli_report_add(report, node, *text ? text : strerror((int)-code));
-			busy += code == -EBUSY || code == -EAGAIN;
+			busy += cli_exit_of((int)code) == CLI_TRY_AGAIN;
 			continue;
 		}
 		json_array_append(ret_going, result);

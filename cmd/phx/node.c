@@ -216,8 +216,8 @@ static int add_node(struct cli *cli, json_t *body)
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *answer = NULL;
 	code = cli_call_quiet(cli, "POST", "/v1/nodes", body, ADD_TIMEOUT_MS, &answer, &err);
-	if (code) /* a conflict of names or MACs does not pass by itself */
-		return cli_fail(code == CLI_TRY_AGAIN ? CLI_USAGE : code, "%s: %s", cli_arg(cli, 0), err.text);
+	if (code)
+		return cli_fail(code, "%s: %s", cli_arg(cli, 0), err.text);
 	return cli_structured(cli) ? cli_print_value(cli, answer) : CLI_OK;
 }
 

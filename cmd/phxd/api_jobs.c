@@ -195,15 +195,15 @@ void api_job(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 }
 
-/* The last of a row of jobs, all of which the asker may end. False after answering. */
+/* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after answering. */
 static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
+	static const char *const members[] = { "last" };
 	int64_t last = 0;
 	bool all = true;
-	size_t n = 0;
-	phx_http_body(q, &n);
-	PHX_AUTO_JSON json_t *body = n ? body_json(q) : NULL;
-	if (n && (!body || !take_number(q, body, "last", (int64_t)ev->job, INT64_MAX, &last)))
+	PHX_AUTO_JSON json_t *body = body_json(q);
+	if (!body || !take_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
+	    !take_number(q, body, "last", (int64_t)ev->job, INT64_MAX, &last))
 		return false;
 	struct viewer viewer = viewer_of(d, q);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -228,7 +228,7 @@ static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_eve
 	struct phx_outcome out = { 0 };
 	struct phx_err err = { 0 };
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job);
-	if (!j || (kind == PHX_EV_job_cancel && !take_last(d, q, &ev)))
+	if (!j || !take_last(d, q, &ev))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);

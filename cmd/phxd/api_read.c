@@ -90,31 +90,6 @@ void api_node(struct phx_http_request *q, void *arg)
 	phx_http_reply_error(q, -ENOENT, text);
 }
 
-static int add_erasure(void *arg, const struct phx_store_erasure *e)
-{
-	json_t *j = json_loads(e->record, 0, NULL);
-	if (!j)
-		return -EBADMSG;
-	/* the signature is over the record's text as it stands: give both */
-	json_object_set_new(j, "signature", json_string(e->signature));
-	json_object_set_new(j, "record", json_string(e->record));
-	return json_array_append_new(arg, j) ? -ENOMEM : 0;
-}
-
-void api_erasures(struct phx_http_request *q, void *arg)
-{
-	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	PHX_AUTO_JSON json_t *list = json_array();
-	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, list, &err);
-	if (r < 0) {
-		phx_http_reply_error(q, r, err.text);
-		return;
-	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "erasures", list);
-	phx_http_reply_json(q, 200, j);
-}
-
 void api_roles(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -212,6 +187,33 @@ static bool node_is_known(struct daemon *d, struct phx_http_request *q, const ch
 	phx_utf8_repair(text);
 	phx_http_reply_error(q, -ENOENT, text);
 	return false;
+}
+
+static int add_erasure(void *arg, const struct phx_store_erasure *e)
+{
+	json_t *j = json_loads(e->record, 0, NULL);
+	if (!j)
+		return -EBADMSG;
+	/* the signature is over the record's text as it stands: give both */
+	json_object_set_new(j, "signature", json_string(e->signature));
+	json_object_set_new(j, "record", json_string(e->record));
+	return json_array_append_new(arg, j) ? -ENOMEM : 0;
+}
+
+void api_erasures(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_err err = { 0 };
+	PHX_AUTO_JSON json_t *list = json_array();
+	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, list, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	if (!json_array_size(list) && !node_is_known(d, q, phx_http_param(q, 0)))
+		return;
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "erasures", list);
+	phx_http_reply_json(q, 200, j);
 }
 
 void api_events(struct phx_http_request *q, void *arg)

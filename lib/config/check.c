@@ -143,27 +143,29 @@ static const char *check_tftp(const struct phx_config *cfg)
 static const struct check {
 	enum phx_option_id id;
 	const char *(*wrong)(const struct phx_config *cfg);
+	enum phx_option_id beside; /* what it must fit to: told with its line where the option itself has its default */
 } checks[] = {
-	{PHX_OPT_address, check_address},
-	{PHX_OPT_interface, check_interface},
-	{PHX_OPT_dhcp_range, check_range},
-	{PHX_OPT_gateway, check_gateway},
-	{PHX_OPT_domain, check_domain},
-	{PHX_OPT_https_port, check_ports},
-	{PHX_OPT_missing_after_ms, check_missing},
-	{PHX_OPT_socket_group, check_group},
-	{PHX_OPT_service_group, check_service_group},
-	{PHX_OPT_dnsmasq_user, check_dnsmasq_user},
-	{PHX_OPT_tftp_user, check_tftp_user},
-	{PHX_OPT_engine_user, check_engine_user},
-	{PHX_OPT_tftp, check_tftp},
+	{PHX_OPT_address, check_address, PHX_OPT_address},
+	{PHX_OPT_interface, check_interface, PHX_OPT_dhcp_mode},
+	{PHX_OPT_dhcp_range, check_range, PHX_OPT_address},
+	{PHX_OPT_gateway, check_gateway, PHX_OPT_address},
+	{PHX_OPT_domain, check_domain, PHX_OPT_domain},
+	{PHX_OPT_https_port, check_ports, PHX_OPT_http_port},
+	{PHX_OPT_missing_after_ms, check_missing, PHX_OPT_heartbeat_ms},
+	{PHX_OPT_socket_group, check_group, PHX_OPT_socket_group},
+	{PHX_OPT_service_group, check_service_group, PHX_OPT_service_group},
+	{PHX_OPT_dnsmasq_user, check_dnsmasq_user, PHX_OPT_dnsmasq_user},
+	{PHX_OPT_tftp_user, check_tftp_user, PHX_OPT_tftp_user},
+	{PHX_OPT_engine_user, check_engine_user, PHX_OPT_engine_user},
+	{PHX_OPT_tftp, check_tftp, PHX_OPT_dhcp_mode},
 };
 
 int phx_config_check(const struct phx_config *cfg, const char *main_file, struct phx_err *err)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(checks); i++) {
 		const char *wrong = checks[i].wrong(cfg);
-		const struct phx_origin *o = &cfg->origins[checks[i].id];
+		const struct phx_origin *own = &cfg->origins[checks[i].id];
+		const struct phx_origin *o = own->line ? own : &cfg->origins[checks[i].beside];
 		if (!wrong)
 			continue;
 		phx_err_set(err, -EINVAL, "%s %s", phx_option_info(checks[i].id)->key, wrong);

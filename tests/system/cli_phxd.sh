@@ -293,6 +293,17 @@ no_certificate_no_entry() {
 	run remote eve node list
 	[ "$status" = 69 ] && silent
 }
+# what passes by itself has the status 75, whoever tells it: that of a request, and that of each node
+is_read_only() { phx status | grep -q READ-ONLY; }
+journal_cannot_be_written() {
+	mv "$WORK/head/journal.db" "$WORK/head/away.db"
+	until_true 30 is_read_only || { mv "$WORK/head/away.db" "$WORK/head/journal.db"; return 1; }
+	run phx node add c7 --mac 02:00:00:00:00:07
+	local added=$status
+	run phx node label c1 rack=7
+	mv "$WORK/head/away.db" "$WORK/head/journal.db"
+	[ "$added" = 75 ] && said 75 err 'c1: read-only: ' && until_true 30 phx node label c1 rack=7 && phx node label c1 rack-
+}
 forgets() {
 	agent_stop c2
 	until_true 10 is c2 .up false || return 1
@@ -315,7 +326,7 @@ for t in packages_of_the_head images_of_the_head announces lists_what_comes show
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
-	bad_role_is_told_with_its_line not_permitted by_certificate revoked_is_refused no_certificate_no_entry forgets head_is_gone; do
+	bad_role_is_told_with_its_line not_permitted by_certificate revoked_is_refused no_certificate_no_entry journal_cannot_be_written forgets head_is_gone; do
 	check $t $t
 done
 exit "$FAILED"

@@ -169,6 +169,8 @@ malformed_hostlists() {
 malformed_orders() {
 	refused 404 "there is no role 'webb'" POST /v1/actions/assign '{"nodes": "c1", "role": "webb"}' &&
 		refused 404 "there is no role ''" POST /v1/actions/assign '{"nodes": "c1"}' &&
+		refused 400 'nme: is not known here' POST /v1/certs/ab12/revoke '{"nme": "carol"}' &&
+		refused 400 'name: must be a text' POST /v1/certs/ab12/revoke '{"name": 5}' &&
 		refused 404 "there is no pool 'x'" POST /v1/actions/assign '{"nodes": "c1", "role": "web", "pool": "x"}' &&
 		refused 400 'dry_run: must be true or false' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "dry_run": "true"}' &&
 		refused 400 'dryrun: is not known' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "dryrun": true}' &&
@@ -444,6 +446,8 @@ unknown_names_are_told() {
 	said 404 "there is no node 'nosuch'" || return 1
 	req GET '/v1/jobs?re=nosuch'
 	said 404 'there is no such RE' || return 1
+	req GET /v1/nodes/nosuch/erasures
+	said 404 "there is no node 'nosuch'" || return 1
 	req GET /v1/res/nosuch/history
 	said 404 'no history of one' || return 1
 	phx events --node nosuch >"$WORK/out" 2>&1
@@ -515,6 +519,8 @@ users_see_their_own_jobs() {
 	AS=
 	req GET "/v1/jobs/$other"
 	has 200 '.state == "queued" and .reason == "held back until it is let go"' || return 1
+	refused 400 'lst: is not known here' POST "/v1/jobs/$other/cancel" '{"lst": 9}' &&
+		refused 400 'last: is not known here' POST "/v1/jobs/$other/release" '{"last": 9}' || return 1
 	req POST /v1/jobs '{"argv": ["true"], "nodes": 7, "user": "daemon"}'
 	said 400 'outside of the REs runs jobs' || return 1
 	req POST "/v1/jobs/$other/cancel"

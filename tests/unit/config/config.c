@@ -240,6 +240,8 @@ static const struct bad {
 	{GOOD "address = \"10.1.0.2\";\n", "phoenix.conf:3", "duplicate"},
 	{GOOD "https_port = 8080;\n", "phoenix.conf:3", "must differ from http_port"},
 	{GOOD "heartbeat_ms = 5000;\nmissing_after_ms = 6000;\n", "phoenix.conf:4", "twice heartbeat_ms"},
+	{GOOD "\nheartbeat_ms = 5000;\n", "phoenix.conf:4", "missing_after_ms must be at least twice heartbeat_ms"},
+	{GOOD "http_port = 8443;\n", "phoenix.conf:3", "https_port must differ from http_port"},
 	{GOOD "deploy_image = \"../x\";\n", "phoenix.conf:3", "is no name"},
 	{GOOD "run_dir = \"{state_dir}/run\";\nstate_dir = \"{run_dir}/x\";\n", "", "may not begin with each other"},
 	{GOOD "http_port = 80\nhttps_port 443;\n", "phoenix.conf:4", "syntax error"},
