@@ -187,6 +187,8 @@ int agent_start(struct agent *a, struct phx_err *err)
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);
+	if (a->services)
+		services_wake(a->services);
 	if (a->worker)
 		worker_end(a->worker);
 	if (a->jobs)

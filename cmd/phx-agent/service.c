@@ -22,13 +22,14 @@
 #include "phx-agent/log.h"
 #include "phx-agent/service_internal.h"
 
-enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, SETTLE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
+enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, GLANCE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
 
-enum command_op { CMD_START, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
+enum command_op { CMD_START, CMD_SETTLE, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
 
 struct command {
 	enum command_op op;
 	const struct phx_role *role;
+	const struct fetch_stop *stop;
 	int r;
 	bool done;
 	struct phx_err err;
@@ -186,21 +187,64 @@ static bool all_up(struct services *s, const struct phx_role *role)
 	return true;
 }
 
-/* Those that cannot live are found at once, not by the health check. */
-static int settle(struct services *s, struct phx_err *err)
+/* ---- do they live? ---- */
+
+/* How long one must have lived before its start counts: the settle time of its role, or only as long as those need that
+ * cannot live at all. */
+static uint32_t must_live_ms(const struct slot *slot, bool settle)
 {
-	if (s->n)
-		agent_sleep_ms(SETTLE_MS);
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct slot *slot = &s->slots[i];
-		if (!slot_died(s, slot))
-			continue;
+	return settle ? slot->svc->settle_s * 1000 : GLANCE_MS;
+}
+
+static int check_alive(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	char within[48] = "at once";
+	if (slot_died(s, slot))
 		slot->state = slot->status || slot->svc->restart ? SLOT_DOWN : SLOT_DONE;
-		if (slot->state == SLOT_DOWN)
-			return phx_err_set(err, -EIO, "service %s ended at once with status %d%s%s", slot->svc->name,
-					   slot->status, slot->said[0] ? ": " : "", slot->said);
+	if (slot->state == SLOT_UP || slot->state == SLOT_DONE)
+		return 0;
+	if (slot->svc->settle_s)
+		snprintf(within, sizeof(within), "within its settle time of %u s", slot->svc->settle_s);
+	return phx_err_set(err, -EIO, "service %s ended %s with status %d%s%s", slot->svc->name, within, slot->status,
+			   slot->said[0] ? ": " : "", slot->said);
+}
+
+static void wait_event(struct services *s, int timeout_ms)
+{
+	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
+	uint64_t count;
+	if (!fds) {
+		agent_sleep_ms(TICK_MS);
+		return;
 	}
-	return 0;
+	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
+	for (uint32_t i = 0; i < s->n; i++)
+		fds[i + 1] = (struct pollfd){s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
+	poll(fds, s->n + 1, timeout_ms);
+	if (fds[0].revents)
+		(void)!read(s->wake_fd, &count, sizeof(count));
+}
+
+/* Wakes when one dies; those whose end wakes nobody are looked at when the time is over. */
+static int await_life(struct services *s, bool settle, const struct fetch_stop *stop, struct phx_err *err)
+{
+	for (;;) {
+		int64_t left = 0;
+		for (uint32_t i = 0; i < s->n; i++) {
+			struct slot *slot = &s->slots[i];
+			int64_t missing = slot->started_ms + must_live_ms(slot, settle) - agent_now_ms();
+			int r = check_alive(s, slot, err);
+			if (r < 0)
+				return r;
+			if (slot->state == SLOT_UP && missing > left)
+				left = missing;
+		}
+		if (left <= 0)
+			return 0;
+		if (stop && stop->wanted(stop->arg))
+			return phx_err_set(err, -ECANCELED, "given up before the services had run for their settle time");
+		wait_event(s, (int)left);
+	}
 }
 
 static int start_role(struct services *s, const struct phx_role *role, struct phx_err *err)
@@ -212,7 +256,15 @@ static int start_role(struct services *s, const struct phx_role *role, struct ph
 	for (uint32_t i = 0; r == 0 && i < s->n; i++)
 		r = start_slot(s, &s->slots[i], err);
 	if (r == 0)
-		r = settle(s, err);
+		r = await_life(s, false, NULL, err);
+	if (r < 0)
+		stop_all(s);
+	return r;
+}
+
+static int settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
+{
+	int r = await_life(s, true, stop, err);
 	if (r < 0)
 		stop_all(s);
 	return r;
@@ -354,6 +406,9 @@ static void obey(struct services *s, struct command *c)
 	case CMD_START:
 		c->r = start_role(s, c->role, &c->err);
 		break;
+	case CMD_SETTLE:
+		c->r = settle(s, c->stop, &c->err);
+		break;
 	case CMD_STOP:
 		stop_all(s);
 		c->r = stop_leftovers(s, c->role, &c->err);
@@ -372,22 +427,6 @@ static void obey(struct services *s, struct command *c)
 	s->command = NULL;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-}
-
-static void wait_event(struct services *s, int timeout_ms)
-{
-	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
-	uint64_t count;
-	if (!fds) {
-		agent_sleep_ms(TICK_MS);
-		return;
-	}
-	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
-	for (uint32_t i = 0; i < s->n; i++)
-		fds[i + 1] = (struct pollfd){s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
-	poll(fds, s->n + 1, timeout_ms);
-	if (fds[0].revents)
-		(void)!read(s->wake_fd, &count, sizeof(count));
 }
 
 static void *run_thread(void *arg)
@@ -411,21 +450,20 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-static void wake(struct services *s)
+void services_wake(struct services *s)
 {
 	uint64_t one = 1;
 	(void)!write(s->wake_fd, &one, sizeof(one));
 }
 
-static int command(struct services *s, enum command_op op, const struct phx_role *role, struct phx_err *err)
+static int command(struct services *s, struct command c, struct phx_err *err)
 {
-	struct command c = {.op = op, .role = role};
 	pthread_mutex_lock(&s->lock);
 	while (s->command)
 		pthread_cond_wait(&s->changed, &s->lock);
 	/* cppcheck-suppress autoVariables ; it is done and taken back before we return */
 	s->command = &c;
-	wake(s);
+	services_wake(s);
 	while (!c.done)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
@@ -472,7 +510,7 @@ void services_end(struct services *s)
 	pthread_mutex_lock(&s->lock);
 	s->quit = true;
 	pthread_mutex_unlock(&s->lock);
-	wake(s);
+	services_wake(s);
 	pthread_join(s->thread, NULL);
 }
 
@@ -492,20 +530,25 @@ void services_free(struct services *s)
 
 int services_start(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	return command(s, CMD_START, role, err);
+	return command(s, (struct command){.op = CMD_START, .role = role}, err);
+}
+
+int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_SETTLE, .stop = stop}, err);
 }
 
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	return command(s, CMD_STOP, role, err);
+	return command(s, (struct command){.op = CMD_STOP, .role = role}, err);
 }
 
 int services_drain(struct services *s, struct phx_err *err)
 {
-	return command(s, CMD_DRAIN, NULL, err);
+	return command(s, (struct command){.op = CMD_DRAIN}, err);
 }
 
 int services_limit(struct services *s, struct phx_err *err)
 {
-	return command(s, CMD_LIMIT, NULL, err);
+	return command(s, (struct command){.op = CMD_LIMIT}, err);
 }

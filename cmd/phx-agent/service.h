@@ -5,6 +5,7 @@
 #define PHX_AGENT_SERVICE_H
 
 #include "node/role.h"
+#include "phx-agent/fetch.h"
 
 struct services_config {
 	const char *pkg_root; /* borrowed, as long as the services live */
@@ -29,6 +30,14 @@ void services_free(struct services *s);
  * stopped first; what already runs as wanted is left alone. When one cannot be started or dies at once, those started
  * by this call are stopped again: -ENOEXEC and the like, -EIO, naming the service. */
 int services_start(struct services *s, const struct phx_role *role, struct phx_err *err);
+
+/** Wait until each service that services_start() has begun has lived for the settle time of its role. When one ends
+ * before, all are stopped: -EIO, naming it. `stop` (may be NULL) is asked at first and at each services_wake():
+ * -ECANCELED. */
+int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err);
+
+/** Who waits in services_settle() asks its `stop` again. Any thread. */
+void services_wake(struct services *s);
 
 /** Stop everything that runs, and whatever an earlier agent left running of `role` (may be NULL).
  * On return the processes are gone. Nothing running is no error. */

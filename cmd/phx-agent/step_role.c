@@ -263,9 +263,14 @@ int step_stop(struct step_run *s, struct phx_err *err)
 
 int step_start(struct step_run *s, struct phx_err *err)
 {
+	const struct fetch_stop stop = {step_cancelled, s};
 	struct agent *a = s->agent;
 	int r = web_enter(a->web, &s->order->role, err);
-	if (r == 0 && (r = services_start(a->services, &s->order->role, err)) < 0)
+	if (r < 0)
+		return r;
+	r = services_start(a->services, &s->order->role, err);
+	r = r ? r : services_settle(a->services, &stop, err);
+	if (r < 0)
 		web_leave(a->web, &s->order->role, NULL);
 	if (r == 0)
 		r = role_state_set_run(a->cfg.state_dir, true, err);

@@ -201,6 +201,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 	if (!known(w, order->id) && !answered(w, order))
 		r = push(w, order, extra);
 	pthread_mutex_unlock(&w->lock);
+	services_wake(w->agent->services); /* a step that waits may be of the past now */
 	return r;
 }
 

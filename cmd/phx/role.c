@@ -32,6 +32,14 @@ static void put_word_list(struct phx_buf *b, const json_t *value, const json_t *
 	put_words(b, value);
 }
 
+/* A time of a role's file; 0 is one too. */
+static void put_seconds(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	if (json_is_integer(value))
+		cli_put_duration(b, 1000 * json_integer_value(value));
+}
+
 static void put_image(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	const char *version = phx_json_str(row, "image_version", "");
@@ -77,6 +85,7 @@ static const struct cli_column service_columns[] = {
 	{.head = "PACKAGE", .path = "package"},
 	{.head = "USER", .path = "user"},
 	{.head = "RESTART", .path = "restart", .put = cli_put_yes},
+	{.head = "SETTLE", .path = "settle_s", .put = put_seconds, .right = true},
 	{.head = "AFTER", .path = "after", .put = put_word_list},
 	{.head = "COMMAND", .path = "argv", .put = put_word_list},
 };
@@ -88,7 +97,7 @@ static const struct cli_column show_lines[] = {
 	{.head = "Image", .path = "image", .put = put_image},
 	{.head = "Packages", .path = "packages", .put = put_packages},
 	{.head = "Jobs", .path = "runs_jobs", .put = cli_put_yes},
-	{.head = "Drain grace", .path = "drain_grace_s"},
+	{.head = "Drain grace", .path = "drain_grace_s", .put = put_seconds},
 	{.head = "Ports", .path = "ports", .put = put_word_list},
 	{.head = "On leave", .path = "leave_remove", .put = put_word_list},
 	{.head = "Health", .path = "health", .put = put_health},

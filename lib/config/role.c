@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "config/conf.h"
 
-enum { SERVICES_MAX = 64, PACKAGES_MAX = 64, DAY_S = 86400 };
+enum { SETTLE_DEFAULT_S = 1, SETTLE_MAX_S = 60, SERVICES_MAX = 64, PACKAGES_MAX = 64, DAY_S = 86400 };
 
 #define KEY(key, type, s, m, required)                                                                                 \
 	{                                                                                                              \
@@ -56,6 +56,7 @@ static const struct phx_conf_key service_keys[] = {
 	KEY("user", PHX_CONF_STR, struct phx_service, user, false),
 	KEY("restart", PHX_CONF_BOOL, struct phx_service, restart, false),
 	KEY_TIME("stop_grace", struct phx_service, stop_grace_s, 1, 3600),
+	KEY_TIME("settle", struct phx_service, settle_s, 0, SETTLE_MAX_S),
 	KEY_ENUM("drain_signal", struct phx_service, drain_signal, false, &phx_drain_signal_names),
 	KEY_WORDS("exec", struct phx_service, argv, true),
 	KEY_WORDS("env", struct phx_service, env, false),
@@ -148,6 +149,17 @@ static int read_health(struct reading *rd)
 	h->failures = 3;
 	int r = s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
 	return r || !s ? r : check_target(rd, s);
+}
+
+/* Where nothing asks whether a service works, that it goes on running must do. Called behind read_services() and
+ * read_health(). */
+static int default_settle(struct reading *rd)
+{
+	config_setting_t *list = member(rd, "services");
+	for (uint32_t i = 0; rd->role.health.kind == PHX_HEALTH_NONE && i < rd->role.services.n; i++)
+		if (!config_setting_get_member(config_setting_get_elem(list, i), "settle"))
+			PHX_LIST_AT(&rd->role.services, struct phx_service, i)->settle_s = SETTLE_DEFAULT_S;
+	return 0;
 }
 
 static int read_web(struct reading *rd)
@@ -368,7 +380,7 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, read_health, read_web,      read_leave,  read_ports,
+		read_services, read_health, default_settle, read_web,      read_leave,  read_ports,
 		find_pool,     find_image,  read_packages, check_names, check_order, check_role,
 	};
 	rd->role.drain_grace_s = 30;

@@ -148,10 +148,24 @@ static void add_leave(struct builder *b, bool remove)
 		add(b, PHX_STEP_leave, from);
 }
 
+/* The services of a role settle side by side. */
+static uint32_t settle_ms(const struct phx_role *role)
+{
+	uint32_t longest = 0;
+	PHX_LIST_EACH(struct phx_service, s, &role->services)
+		if (s->settle_s > longest)
+			longest = s->settle_s;
+	return longest * 1000;
+}
+
 static void add_serve(struct builder *b)
 {
 	add(b, PHX_STEP_activate, b->q->to);
-	add(b, PHX_STEP_start, b->q->to);
+	struct phx_step *start = add(b, PHX_STEP_start, b->q->to);
+	if (start) {
+		start->expected_ms += settle_ms(b->q->to);
+		b->plan->expected_ms += settle_ms(b->q->to);
+	}
 	add(b, PHX_STEP_health, b->q->to);
 	add(b, PHX_STEP_join, b->q->to);
 }

@@ -37,6 +37,7 @@ static const struct phx_field service_fields[] = {
 	PHX_STR(struct phx_service, user),
 	PHX_BOOL(struct phx_service, restart),
 	PHX_U32(struct phx_service, stop_grace_s),
+	PHX_U32(struct phx_service, settle_s),
 	PHX_ENUM(struct phx_service, drain_signal, &phx_drain_signal_names),
 	PHX_LIST(struct phx_service, argv, &phx_word_record),
 	PHX_LIST(struct phx_service, env, &phx_word_record),

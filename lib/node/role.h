@@ -33,6 +33,7 @@ struct phx_service {
 	char user[32];	       /* "" = root */
 	bool restart;	       /* restart when it dies, with those that depend on it */
 	uint32_t stop_grace_s; /* SIGTERM to SIGKILL */
+	uint32_t settle_s;     /* it must run so long before its start counts as done; resolved at load */
 	int drain_signal;      /* enum phx_drain_signal: to its main process, if clients stay connected while it drains */
 	struct phx_list argv;  /* struct phx_word */
 	struct phx_list env;   /* struct phx_word, "NAME=value" */

@@ -9,7 +9,7 @@ bad_update_goes_back() {
 	phx reload >/dev/null
 	assign && { echo "it succeeded?"; return 1; }
 	cat "$WORK/out"
-	grep -q 'went back to test@1 web-1.0: step start failed 3 times: service web ended at once with status 7: port 80: cannot listen / ?\[2Jgiving up' \
+	grep -q 'went back to test@1 web-1.0: step start failed 3 times: service web ended within its settle time of 1 s with status 7: port 80: cannot listen / ?\[2Jgiving up' \
 		"$WORK/out" || return 1
 	is n1 .state active && is n1 .actual_identity "test@1 web-1.0" && is n1 .drift true && is n1 .healthy true || return 1
 	[ "$(cat "$WORK/runs")" = 1.0 ] && kill -0 "$(cat "$WORK/n1/run/services/web.pid" | cut -d' ' -f1)"

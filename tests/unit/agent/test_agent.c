@@ -260,6 +260,54 @@ static void test_newer_order_ends_older(void **state)
 	assert_int_equal(phx_json_int(json_array_get(h->results, before + 1), "result", -1), 0);
 }
 
+/* A role with a service that must run for a minute before its start counts. */
+static struct phx_role settling_role(struct fake_head *h, const char *script)
+{
+	static const char *const words[] = { "/bin/sh", "-c" };
+	struct phx_role role = make_role(h, "true");
+	struct phx_service *s = phx_list_push(&role.services, sizeof(*s));
+	PHX_STR_SET(s->name, "late");
+	s->restart = true;
+	s->settle_s = 60;
+	for (size_t i = 0; i < 3; i++) {
+		struct phx_word *w = phx_list_push(&s->argv, sizeof(*w));
+		PHX_STR_SET(w->text, i < 2 ? words[i] : script);
+	}
+	return role;
+}
+
+static void test_a_service_that_dies_soon_fails_its_start(void **state)
+{
+	struct fake_head *h = *state;
+	struct ask ask = { "start", 14, 3, 1, 0 };
+	struct phx_role role = settling_role(h, "sleep 0.5; exit 3");
+	start_registered(h);
+	PHX_AUTO_JSON json_t *result = fake_ask(h, order_with(&ask, &role));
+	assert_int_equal(phx_json_int(result, "result", 0), -EIO);
+	assert_string_equal(phx_json_str(result, "text", ""), "service late ended within its settle time of 60 s with status 3");
+	phx_record_fini(&phx_role_record, &role);
+}
+
+/* Nobody waits a minute for what is of the past. */
+static void test_newer_order_ends_settling(void **state)
+{
+	struct fake_head *h = *state;
+	char script[200];
+	struct ask older = { "start", 15, 3, 1, 60 }, newer = { "health", 16, 4, 1, 20 };
+	snprintf(script, sizeof(script), "echo done >>%s/count; exec sleep 1000", h->root);
+	struct phx_role role = settling_role(h, script);
+	start_registered(h);
+	fake_order(h, order_with(&older, &role));
+	HEAD_WAIT(h, done_times(h) > 0);
+	size_t before = fake_n_results(h);
+	fake_order(h, counted(h, &newer, true));
+	HEAD_WAIT(h, fake_n_results(h) >= before + 2);
+	assert_int_equal(phx_json_int(json_array_get(h->results, before), "id", 0), 15);
+	assert_int_equal(phx_json_int(json_array_get(h->results, before), "result", 0), -ECANCELED);
+	assert_int_equal(phx_json_int(json_array_get(h->results, before + 1), "result", -1), 0);
+	phx_record_fini(&phx_role_record, &role);
+}
+
 static void test_bad_answers_are_survived(void **state)
 {
 	struct fake_head *h = *state;
@@ -503,6 +551,8 @@ int main(void)
 		TEST(test_failure_and_next_attempt),
 		TEST(test_a_result_that_is_not_kept_is_not_done),
 		TEST(test_newer_order_ends_older),
+		TEST(test_a_service_that_dies_soon_fails_its_start),
+		TEST(test_newer_order_ends_settling),
 		TEST(test_bad_answers_are_survived),
 		TEST(test_destructive_steps_are_refused),
 		TEST(test_leave_is_guarded),

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 #include "phx-agent/config.h"
@@ -150,6 +151,75 @@ static void test_that_dies_at_once(void **state)
 	assert_non_null(strstr(err.text, "service crash ended at once with status 3"));
 }
 
+/* It runs at first, and is found all the same: its start counts only when it has run for its settle time. */
+static void test_that_dies_within_its_settle_time(void **state)
+{
+	struct world *w = *state;
+	struct phx_err err = {0};
+	add_logged(w, "db", NULL);
+	add_service(&w->role, "late", "sleep 0.5; echo no licence; exit 3", NULL)->settle_s = 60;
+	assert_int_equal(services_start(w->services, &w->role, &err), 0);
+	WAIT_FOR(pid_of(w, "db"));
+	pid_t db = pid_of(w, "db");
+	assert_int_equal(services_settle(w->services, NULL, &err), -EIO);
+	assert_string_equal(err.text, "service late ended within its settle time of 60 s with status 3: no licence");
+	assert_true(gone(db)); /* what was started with it is stopped again */
+}
+
+/* One that is to end may, and without a settle time nobody waits. */
+static void test_that_settles(void **state)
+{
+	struct world *w = *state;
+	char text[160];
+	struct phx_service *once = add_service(&w->role, "once", "exit 0", NULL);
+	once->restart = false;
+	once->settle_s = 60;
+	add_logged(w, "plain", NULL);
+	add_logged(w, "db", NULL)->settle_s = 1;
+	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
+	assert_int_equal(services_settle(w->services, NULL, NULL), 0);
+	assert_true(services_ok(w->services, text, sizeof(text)));
+	WAIT_FOR(pid_of(w, "db"));
+	assert_int_equal(services_settle(w->services, NULL, NULL), 0); /* they have */
+}
+
+struct settling {
+	struct world *w;
+	atomic_bool give_up;
+	int r;
+};
+
+static bool given_up(void *arg)
+{
+	struct settling *s = arg;
+	return atomic_load(&s->give_up);
+}
+
+static void *settle(void *arg)
+{
+	struct settling *s = arg;
+	const struct fetch_stop stop = {given_up, s};
+	s->r = services_settle(s->w->services, &stop, NULL);
+	return NULL;
+}
+
+static void test_settling_is_given_up(void **state)
+{
+	struct settling s = {.w = *state, .r = 1};
+	struct world *w = s.w;
+	pthread_t thread;
+	add_logged(w, "db", NULL)->settle_s = 3600;
+	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
+	WAIT_FOR(pid_of(w, "db"));
+	assert_int_equal(pthread_create(&thread, NULL, settle, &s), 0);
+	services_wake(w->services); /* for nothing: it goes on */
+	atomic_store(&s.give_up, true);
+	services_wake(w->services);
+	pthread_join(thread, NULL);
+	assert_int_equal(s.r, -ECANCELED);
+	assert_true(gone(pid_of(w, "db")));
+}
+
 /* Those with a drain_signal are sent it, and only they; who ends by it is not started again. */
 static void test_drain(void **state)
 {
@@ -293,6 +363,9 @@ int main(void)
 		TEST(test_restart_with_dependants),
 		TEST(test_that_cannot_start),
 		TEST(test_that_dies_at_once),
+		TEST(test_that_dies_within_its_settle_time),
+		TEST(test_that_settles),
+		TEST(test_settling_is_given_up),
 		TEST(test_that_is_not_restarted),
 		TEST(test_stubborn),
 		TEST(test_in_a_package),

@@ -16,14 +16,17 @@ static void role_list_and_show(void **state)
 	fake_answer(
 		f, "GET /v1/roles/web-server",
 		"{'name':'web-server','summary':'Serves pages','image':'debian-12','image_version':'1',"
-		"'ports':[{'text':'80'}],'health':{'kind':'tcp','target':'127.0.0.1:80'},'services':[{'name':'nginx',"
-		"'package':'web-nginx','argv':[{'text':'bin/run'},{'text':'-x'}],'after':[{'text':'net'}]}]}");
+		"'drain_grace_s':90,'ports':[{'text':'80'}],'health':{'kind':'tcp','target':'127.0.0.1:80'},'services':[{'name':'nginx',"
+		"'package':'web-nginx','settle_s':5,'argv':[{'text':'bin/run'},{'text':'-x'}],'after':[{'text':'net'}]}]}");
 	PHX_SAID list = phx(f, "role list");
 	assert_has(list.out, "web-server  web   disk  debian-12 1  web-nginx-2  Serves pages");
 	PHX_SAID names = phx(f, "role list -o name");
 	assert_string_equal(names.out, "web-server\n");
 	PHX_SAID show = phx(f, "role show web-server");
 	assert_has(show.out, "  Image        debian-12 1\n");
+	assert_has(show.out, "  Drain grace  1 min 30 s\n");
+	assert_has(show.out, "SETTLE");
+	assert_has(show.out, "5.0 s");
 	assert_has(show.out, "bin/run -x");
 	PHX_SAID unknown = phx(f, "role show web-serve");
 	assert_int_equal(unknown.status, 64);

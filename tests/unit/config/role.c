@@ -116,6 +116,31 @@ static void test_a_whole_role(void **state)
 	phx_record_fini(&phx_role_record, &role);
 }
 
+/* Where nothing asks whether it works, a service must go on running for a second. */
+static void test_settle(void **state)
+{
+	static const struct {
+		const char *service, *rest;
+		uint32_t settle_s;
+	} cases[] = {
+		{"", "", 1},
+		{"", "health = { kind = \"none\"; };\n", 1},
+		{"", "health = { kind = \"tcp\"; target = \"127.0.0.1:80\"; };\n", 0},
+		{"settle = \"5s\"; ", "health = { kind = \"tcp\"; target = \"127.0.0.1:80\"; };\n", 5},
+		{"settle = 0; ", "", 0},
+		{"settle = \"1m\"; ", "", 60},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		struct phx_role role;
+		char text[400];
+		snprintf(text, sizeof(text), HEAD "services = ( { name = \"a\"; exec = [ \"/a\" ]; %s} );\n%s",
+			 cases[i].service, cases[i].rest);
+		assert_int_equal(load(*state, text, &role, NULL), 0);
+		assert_int_equal(PHX_LIST_AT(&role.services, struct phx_service, 0)->settle_s, cases[i].settle_s);
+		phx_record_fini(&phx_role_record, &role);
+	}
+}
+
 static void test_package_names_with_dashes(void **state)
 {
 	struct place *p = *state;
@@ -359,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN(test_a_whole_role),
+		RUN(test_settle),
 		RUN(test_web),
 		RUN(test_package_names_with_dashes),
 		RUN(test_an_image_version_of_its_own),

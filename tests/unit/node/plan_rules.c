@@ -197,12 +197,37 @@ static void expectation_adds_up(void **state)
 	plan_world_fini(&w);
 }
 
+/* Who waits for services to settle says so: those of a role settle side by side. */
+static void settling_is_expected(void **state)
+{
+	struct phx_plan plan[2];
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct plan_world w = { 0 };
+		char words[] = "os bmc to=web system=fits a=d";
+		plan_world_read(&w, words);
+		for (uint32_t k = 0; k < 3; k++) {
+			struct phx_service *s = phx_list_push(&w.to.services, sizeof(*s));
+			s->settle_s = i ? k + 1 : 0;
+		}
+		assert_int_equal(phx_plan_handover(&w.q, &plan[i], NULL), 0);
+		plan_world_fini(&w);
+	}
+	assert_int_equal(plan[1].expected_ms, plan[0].expected_ms + 3000);
+	PHX_LIST_EACH(struct phx_step, s, &plan[1].steps)
+		if (s->kind == PHX_STEP_start)
+			assert_int_equal(s->expected_ms, phx_step_info(PHX_STEP_start)->expected_ms + 3000);
+	for (int i = 0; i < 2; i++)
+		phx_record_fini(&phx_plan_record, &plan[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_combination),
 		cmocka_unit_test(planning_changes_nothing),
 		cmocka_unit_test(expectation_adds_up),
+		cmocka_unit_test(settling_is_expected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
