@@ -21,7 +21,7 @@ static int load_result(const char *path, struct phx_sim_report *ret, struct phx_
 	return phx_sim_report_parse(path, j, ret, err);
 }
 
-static int run_one(const char *path, const struct cli_values *set, struct phx_sim_store *store,
+static int run_one(const char *path, const struct cli_values *set, struct phx_trace_store *store,
 		   struct phx_sim_report *ret, struct phx_err *err)
 {
 	const char *names[PHX_SIM_RES_MAX];
@@ -38,7 +38,7 @@ static int run_one(const char *path, const struct cli_values *set, struct phx_si
 }
 
 /* What ends in .json is a result, anything else a scenario. */
-static int get_report(struct cli *cli, const char *path, struct phx_sim_store *store, struct phx_sim_report *ret,
+static int get_report(struct cli *cli, const char *path, struct phx_trace_store *store, struct phx_sim_report *ret,
 		      struct phx_err *err)
 {
 	size_t n = strlen(path);
@@ -98,14 +98,14 @@ static int print_json(struct cli *cli, const struct phx_sim_report *a, const str
 int cmd_sim_compare(struct cli *cli)
 {
 	struct phx_sim_report a = {0}, b = {0};
-	struct phx_sim_store *store = NULL;
+	struct phx_trace_store *store = NULL;
 	struct phx_err err = {0};
-	int r = phx_sim_store_new(sim_traces(cli), &store);
+	int r = phx_trace_store_new(sim_traces(cli), &store);
 	r = r < 0 ? r : get_report(cli, cli_arg(cli, 0), store, &a, &err);
 	r = r < 0 ? r : get_report(cli, cli_arg(cli, 1), store, &b, &err);
 	int code = r < 0 ? sim_fail(r, &err) : cli_structured(cli) ? print_json(cli, &a, &b) : print_both(cli, &a, &b);
 	phx_sim_report_fini(&a);
 	phx_sim_report_fini(&b);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 	return code;
 }

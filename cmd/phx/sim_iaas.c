@@ -22,7 +22,7 @@ struct iaas {
 	const char *workload; /* a name of the study, or a file */
 	uint64_t seed;
 	struct phx_sim_iaas_config config;
-	struct phx_sim_workload input;
+	struct phx_trace_workload input;
 	struct iaas_run runs[PHX_PROVISIONING_COUNT_];
 	size_t n_runs;
 	double startup_utility; /* of the same workload and allocation; what utility is measured by */
@@ -64,11 +64,11 @@ static int take_workload(struct iaas *s, struct phx_err *err)
 		return phx_iaas_workload_draw((enum phx_iaas_workload)named, s->config.max, seed, PHX_IAAS_SPREAD_NONE,
 					      &s->input.jobs);
 	}
-	struct phx_sim_trace trace = {.kind = PHX_SIM_TRACE_SWF};
+	struct phx_trace trace = {.kind = PHX_TRACE_SWF};
 	if (PHX_STR_SET(trace.file, s->workload) < 0)
 		return phx_err_set(err, -EINVAL, "--workload: the name is too long");
 	trace.swf.lenient = cli_has(s->cli, CLI_OPT_lenient);
-	int r = phx_sim_trace_load(&trace, sim_traces(s->cli), &s->input, err);
+	int r = phx_trace_load(&trace, sim_traces(s->cli), &s->input, err);
 	if (r == -ENOENT) {
 		phx_err_clear(err);
 		phx_enum_parse(&phx_iaas_workload_names, s->workload, &named, err);
@@ -280,6 +280,6 @@ int cmd_sim_iaas(struct cli *cli)
 		code = draw_all(&s);
 	for (size_t i = 0; i < s.n_runs; i++)
 		phx_list_fini(&s.runs[i].samples);
-	phx_sim_workload_fini(&s.input);
+	phx_trace_workload_fini(&s.input);
 	return code;
 }

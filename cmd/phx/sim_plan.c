@@ -9,8 +9,8 @@
 
 struct plan_run {
 	struct cli *cli;
-	struct phx_sim_trace batch, web;
-	struct phx_sim_workload jobs, demand;
+	struct phx_trace batch, web;
+	struct phx_trace_workload jobs, demand;
 	struct phx_sim_plan_config config;
 	struct phx_sim_plan plan;
 };
@@ -53,7 +53,7 @@ static int set_batch(struct plan_run *p, struct phx_err *err)
 	struct cli *cli = p->cli;
 	if (!cli_has(cli, CLI_OPT_swf) || PHX_STR_SET(p->batch.file, cli_opt(cli, CLI_OPT_swf, "")) < 0)
 		return phx_err_set(err, -EINVAL, "--swf FILE is wanted: the log of the batch cluster");
-	p->batch.kind = PHX_SIM_TRACE_SWF;
+	p->batch.kind = PHX_TRACE_SWF;
 	p->batch.swf.per_node = number_option(cli, CLI_OPT_processors_per_node);
 	p->batch.swf.nodes = number_option(cli, CLI_OPT_nodes);
 	p->batch.swf.length_ms = p->config.window_ms;
@@ -70,7 +70,7 @@ static int set_web(struct plan_run *p, struct phx_err *err)
 	if (!file || requests == cli_has(cli, CLI_OPT_demand) || PHX_STR_SET(p->web.file, file) < 0)
 		return phx_err_set(err, -EINVAL,
 				   "either --requests FILE (a count a period) or --demand FILE (instances) is wanted");
-	p->web.kind = requests ? PHX_SIM_TRACE_REQUESTS : PHX_SIM_TRACE_DEMAND;
+	p->web.kind = requests ? PHX_TRACE_REQUESTS : PHX_TRACE_DEMAND;
 	p->web.series = (struct phx_series_options){.kind = requests ? PHX_SERIES_COUNTS : PHX_SERIES_DEMAND,
 						    .begin_s = INT64_MIN,
 						    .length_ms = p->config.window_ms,
@@ -124,8 +124,8 @@ static int read_options(struct plan_run *p, struct phx_err *err)
 static int load(struct plan_run *p, struct phx_err *err)
 {
 	const char *traces = sim_traces(p->cli);
-	int r = phx_sim_trace_load(&p->batch, traces, &p->jobs, err);
-	r = r < 0 ? r : phx_sim_trace_load(&p->web, traces, &p->demand, err);
+	int r = phx_trace_load(&p->batch, traces, &p->jobs, err);
+	r = r < 0 ? r : phx_trace_load(&p->web, traces, &p->demand, err);
 	p->config.jobs = &p->jobs.jobs;
 	p->config.demand = &p->demand.demand;
 	p->config.batch_nodes = p->batch.swf.nodes ? p->batch.swf.nodes : p->jobs.jobs.max_nodes;
@@ -292,8 +292,8 @@ int cmd_sim_plan(struct cli *cli)
 	struct phx_err err = {0};
 	sim_prepare_heap();
 	int code = read_options(&p, &err) < 0 ? cli_fail(CLI_USAGE, "sim plan: %s", err.text) : run_plan(&p);
-	phx_sim_workload_fini(&p.jobs);
-	phx_sim_workload_fini(&p.demand);
+	phx_trace_workload_fini(&p.jobs);
+	phx_trace_workload_fini(&p.demand);
 	phx_sim_plan_fini(&p.plan);
 	return code;
 }

@@ -92,7 +92,7 @@ static int print_run(struct run *run, const struct phx_sim_result *result)
 	return code ? code : draw_run(run, result->end_ms);
 }
 
-static int run_scenario(struct cli *cli, struct phx_sim_scenario *s, struct phx_sim_store *store)
+static int run_scenario(struct cli *cli, struct phx_sim_scenario *s, struct phx_trace_store *store)
 {
 	const char *names[PHX_SIM_RES_MAX];
 	struct run run = {.cli = cli,
@@ -132,16 +132,16 @@ static int run_file(struct cli *cli, const char *path)
 {
 	const struct cli_values *set = &cli->args.opt[CLI_OPT_set];
 	struct phx_sim_scenario s = {0};
-	struct phx_sim_store *store = NULL;
+	struct phx_trace_store *store = NULL;
 	struct phx_err err = {0};
 	int r = phx_sim_scenario_read(path, set->v, set->n, &s, &err);
-	r = r < 0 ? r : phx_sim_store_new(sim_traces(cli), &store);
+	r = r < 0 ? r : phx_trace_store_new(sim_traces(cli), &store);
 	int code = r < 0 ? sim_fail(r, &err) : take_options(cli, &s.window_s, &s.estimates, &err);
 	if (r == 0 && code)
 		cli_fail(0, "%s", err.text);
 	if (!code)
 		code = run_scenario(cli, &s, store);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 	phx_sim_scenario_fini(&s);
 	return code;
 }
@@ -157,8 +157,8 @@ static uint32_t number_option(const struct cli *cli, enum cli_option_id id)
 
 /* The log with the options, and the RE that runs it. */
 struct quick {
-	struct phx_sim_trace trace;
-	struct phx_sim_workload workload;
+	struct phx_trace trace;
+	struct phx_trace_workload workload;
 	struct phx_agreement agreement;
 	uint32_t window_s, nodes;
 	int estimates;
@@ -166,8 +166,8 @@ struct quick {
 
 static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 {
-	struct phx_sim_trace *t = &q->trace;
-	t->kind = PHX_SIM_TRACE_SWF;
+	struct phx_trace *t = &q->trace;
+	t->kind = PHX_TRACE_SWF;
 	int code = take_options(cli, &q->window_s, &q->estimates, err);
 	if (code)
 		return code;
@@ -189,10 +189,10 @@ static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 
 static int load_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 {
-	int r = phx_sim_trace_load(&q->trace, sim_traces(cli), &q->workload, err);
+	int r = phx_trace_load(&q->trace, sim_traces(cli), &q->workload, err);
 	if (r < 0)
 		return r;
-	const struct phx_sim_jobs *jobs = &q->workload.jobs;
+	const struct phx_trace_jobs *jobs = &q->workload.jobs;
 	q->nodes = q->trace.swf.nodes ? q->trace.swf.nodes : jobs->max_nodes;
 	if (!q->nodes)
 		return phx_err_set(err, -EINVAL,
@@ -205,7 +205,7 @@ static int load_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 /* One flat object: the metrics, and what was read. */
 static int print_quick_json(struct cli *cli, const struct quick *q, const struct phx_sim_metrics *m)
 {
-	const struct phx_sim_jobs *w = &q->workload.jobs;
+	const struct phx_trace_jobs *w = &q->workload.jobs;
 	json_t *j = phx_sim_metrics_json(m);
 	json_t *more =
 		json_pack("{s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "swf", q->trace.file, "nodes",
@@ -226,7 +226,7 @@ static int print_quick_json(struct cli *cli, const struct quick *q, const struct
 /* What was not taken as it stands is said once, on stderr. */
 static void tell_input(const struct quick *q)
 {
-	const struct phx_sim_jobs *w = &q->workload.jobs;
+	const struct phx_trace_jobs *w = &q->workload.jobs;
 	const struct {
 		size_t n;
 		const char *text;
@@ -294,6 +294,6 @@ int cmd_sim_run(struct cli *cli)
 		return cli_fail(code, "sim run: %s", err.text);
 	int r = load_quick(cli, &q, &err);
 	code = r < 0 ? sim_fail(r, &err) : run_quick(cli, &q);
-	phx_sim_workload_fini(&q.workload);
+	phx_trace_workload_fini(&q.workload);
 	return code;
 }

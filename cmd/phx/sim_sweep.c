@@ -223,10 +223,10 @@ static int run_sweep(struct sweep_run *s)
 					      .progress = s->cli->progress ? tell : NULL,
 					      .progress_arg = s->cli};
 	struct phx_err err = {0};
-	int r = phx_sim_store_new(sim_traces(s->cli), &config.store);
+	int r = phx_trace_store_new(sim_traces(s->cli), &config.store);
 	r = r < 0 ? r : phx_sim_sweep(&config, &s->points, &s->n_points, &err);
 	sim_progress(s->cli, "", -1);
-	phx_sim_store_free(config.store);
+	phx_trace_store_free(config.store);
 	if (r < 0)
 		return sim_fail(r, &err);
 	int code = print_sweep(s);

@@ -455,11 +455,11 @@ static int run(struct model *m, struct phx_err *err)
 /* ---- set-up and result ---- */
 
 /* One task a node of a job; the policy sees run times only if its row says so. */
-static int take_tasks(struct model *m, const struct phx_sim_jobs *jobs, struct phx_err *err)
+static int take_tasks(struct model *m, const struct phx_trace_jobs *jobs, struct phx_err *err)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < jobs->n; i++) {
-		const struct phx_sim_job *job = &jobs->jobs[i];
+		const struct phx_trace_job *job = &jobs->jobs[i];
 		if (job->n_parents)
 			return phx_err_set(err, -EINVAL,
 					   "job %llu waits for another: the IaaS study has independent tasks",
@@ -560,7 +560,7 @@ static void summarise(const struct model *m, struct phx_sim_iaas_result *ret)
 	ret->peak_nodes = m->fleet.peak;
 }
 
-int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_sim_jobs *jobs,
+int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_trace_jobs *jobs,
 		     struct phx_sim_iaas_result *ret, struct phx_list *ret_samples, struct phx_err *err)
 {
 	PHX_AUTO(tear_down) struct model m = {.config = config, .samples = ret_samples};

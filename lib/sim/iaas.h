@@ -10,7 +10,7 @@
 #define PHX_SIM_IAAS_H
 
 #include "policy/iaas.h"
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 enum phx_allocation {
 #define ALLOCATION(id, ...) PHX_ALLOCATION_##id,
@@ -63,7 +63,7 @@ struct phx_sim_iaas_sample {
 /** Run the tasks of `jobs` (a job of n nodes is n tasks). ret_samples may be NULL; else struct phx_sim_iaas_sample are
  * appended, owned by the caller. -EINVAL with a text (configuration, workload with dependencies, nothing to run),
  * -E2BIG, -ENOMEM. */
-int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_sim_jobs *jobs,
+int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_trace_jobs *jobs,
 		     struct phx_sim_iaas_result *ret, struct phx_list *ret_samples, struct phx_err *err);
 
 #endif

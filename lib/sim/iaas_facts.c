@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct book *b, const cha
 }
 
 /* Draw a workload for measuring; false: the book has failed. */
-static bool draw(struct book *b, enum phx_iaas_workload w, uint32_t i, struct phx_sim_jobs *ret)
+static bool draw(struct book *b, enum phx_iaas_workload w, uint32_t i, struct phx_trace_jobs *ret)
 {
 	uint32_t nodes = phx_iaas_workload_nodes(w);
 	int r = phx_iaas_workload_draw(w, nodes ? nodes : MEASURED_NODES, b->s->seed + i, PHX_IAAS_SPREAD_NONE, ret);
@@ -53,7 +53,7 @@ static int compare_down(const void *a, const void *b)
 }
 
 /* Load of the four busiest minutes: 002 has its maximum "for a few minutes". */
-static double peak_load(const struct phx_sim_jobs *jobs)
+static double peak_load(const struct phx_trace_jobs *jobs)
 {
 	double load[60] = {0};
 	for (size_t i = 0; i < jobs->n; i++) {
@@ -68,7 +68,7 @@ static double peak_load(const struct phx_sim_jobs *jobs)
 static void add_hour(struct book *b, enum phx_iaas_workload w, struct sums *sums)
 {
 	for (uint32_t i = 0; i < b->s->repetitions; i++) {
-		PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs jobs = {0};
+		PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 		if (!draw(b, w, i, &jobs))
 			return;
 		for (size_t k = 0; k < jobs.n; k++) {
@@ -114,7 +114,7 @@ struct mix {
 	double short_s, long_s; /* means */
 };
 
-static struct mix mix_of(const struct phx_sim_jobs *jobs)
+static struct mix mix_of(const struct phx_trace_jobs *jobs)
 {
 	struct phx_sim_iaas_config config;
 	struct mix m = {.n = (uint32_t)jobs->n};
@@ -130,13 +130,13 @@ static struct mix mix_of(const struct phx_sim_jobs *jobs)
 }
 
 /* Seconds from job i - 1 to job i. */
-static int gap_s(const struct phx_sim_jobs *jobs, size_t i)
+static int gap_s(const struct phx_trace_jobs *jobs, size_t i)
 {
 	return (int)lround((double)(jobs->jobs[i].submit_ms - jobs->jobs[i - 1].submit_ms) / 1000);
 }
 
 /* Job, from `i` on, before which the gap changes; n at the end. */
-static size_t next_change(const struct phx_sim_jobs *jobs, size_t i)
+static size_t next_change(const struct phx_trace_jobs *jobs, size_t i)
 {
 	size_t k = i + 1;
 	while (k < jobs->n && gap_s(jobs, k) == gap_s(jobs, i))
@@ -144,7 +144,7 @@ static size_t next_change(const struct phx_sim_jobs *jobs, size_t i)
 	return k;
 }
 
-static void note_groups(struct book *b, const struct phx_sim_jobs *jobs)
+static void note_groups(struct book *b, const struct phx_trace_jobs *jobs)
 {
 	struct phx_buf gaps = {0};
 	size_t first_end = next_change(jobs, 1), group = next_change(jobs, first_end) - first_end, turns = 0;
@@ -167,7 +167,7 @@ static void note_groups(struct book *b, const struct phx_sim_jobs *jobs)
 
 static void note_sizes(struct book *b)
 {
-	struct phx_sim_jobs jobs[STUDY_SIZES] = {0};
+	struct phx_trace_jobs jobs[STUDY_SIZES] = {0};
 	struct phx_sim_iaas_config config;
 	struct mix m[STUDY_SIZES];
 	b->config = "sim 5.3";
@@ -190,12 +190,12 @@ static void note_sizes(struct book *b)
 		note(b, "OD2Q_idle_long_s", "%lld", (long long)config.params.idle_ms[PHX_IAAS_LONG] / 1000);
 	}
 	for (int i = 0; i < STUDY_SIZES; i++)
-		phx_sim_jobs_fini(&jobs[i]);
+		phx_trace_jobs_fini(&jobs[i]);
 }
 
 static void note_periodic(struct book *b)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs jobs = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	int most = 0, least = 1000000, periods = 0;
 	if (!draw(b, PHX_IAAS_WORKLOAD_periodic, 0, &jobs))
 		return;
@@ -212,7 +212,7 @@ static void note_periodic(struct book *b)
 
 static void note_bursty(struct book *b)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs jobs = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	size_t periods = 0, at = 1, second;
 	if (!draw(b, PHX_IAAS_WORKLOAD_mixed_bursty, 0, &jobs))
 		return;
@@ -227,7 +227,7 @@ static void note_bursty(struct book *b)
 
 static void note_mixed(struct book *b)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs jobs = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	struct phx_sim_iaas_config config;
 	b->config = "sim 5.4";
 	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic),

@@ -53,7 +53,7 @@ static void blend(struct phx_sim_iaas_result *sum, const struct phx_sim_iaas_res
 }
 
 /* One run on drawn jobs, added to `sum`. */
-static int add_run(const struct phx_sim_iaas_study *s, const struct phx_sim_jobs *jobs, int provisioning,
+static int add_run(const struct phx_sim_iaas_study *s, const struct phx_trace_jobs *jobs, int provisioning,
 		   int allocation, uint32_t nodes, bool live, struct phx_sim_iaas_result *sum, struct phx_err *err)
 {
 	struct phx_sim_iaas_config config;
@@ -66,7 +66,7 @@ static int add_run(const struct phx_sim_iaas_study *s, const struct phx_sim_jobs
 }
 
 /* 5.1 and 5.2 on one cloud with one workload */
-static int run_cloud(struct phx_sim_iaas_study *s, unsigned cloud, unsigned hour, const struct phx_sim_jobs *jobs,
+static int run_cloud(struct phx_sim_iaas_study *s, unsigned cloud, unsigned hour, const struct phx_trace_jobs *jobs,
 		     struct phx_err *err)
 {
 	static const int allocations[STUDY_ALLOCATIONS] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf,
@@ -82,7 +82,8 @@ static int run_cloud(struct phx_sim_iaas_study *s, unsigned cloud, unsigned hour
 	return r;
 }
 
-static int run_sizes(struct phx_sim_iaas_study *s, unsigned size, const struct phx_sim_jobs *jobs, struct phx_err *err)
+static int run_sizes(struct phx_sim_iaas_study *s, unsigned size, const struct phx_trace_jobs *jobs,
+		     struct phx_err *err)
 {
 	static const int pairs[STUDY_PAIRS][2] = {
 		{PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs},
@@ -96,7 +97,8 @@ static int run_sizes(struct phx_sim_iaas_study *s, unsigned size, const struct p
 	return r;
 }
 
-static int run_pairs(struct phx_sim_iaas_study *s, unsigned mixed, const struct phx_sim_jobs *jobs, struct phx_err *err)
+static int run_pairs(struct phx_sim_iaas_study *s, unsigned mixed, const struct phx_trace_jobs *jobs,
+		     struct phx_err *err)
 {
 	static const int policies[] = {PHX_PROVISIONING_startup, PHX_PROVISIONING_od_s, PHX_PROVISIONING_od_g};
 	static const int allocations[] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf};
@@ -112,7 +114,7 @@ static int run_pairs(struct phx_sim_iaas_study *s, unsigned mixed, const struct 
 static int run_workload(struct phx_sim_iaas_study *s, enum phx_iaas_workload w, unsigned cloud, uint64_t seed,
 			struct phx_err *err)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs jobs = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	uint32_t nodes = phx_iaas_workload_nodes(w);
 	int r = phx_iaas_workload_draw(w, nodes ? nodes : (uint32_t)study_clouds[cloud].value, seed,
 				       PHX_IAAS_SPREAD_NONE, &jobs);

@@ -2,7 +2,7 @@
  * and tests; every draw comes from the seed, in a fixed order. */
 #include <errno.h>
 
-#include "sim/draw.h"
+#include "trace/draw.h"
 #include "sim/iaas_workload.h"
 
 /* 002 4.3, 5.3, 5.4 */
@@ -29,18 +29,18 @@ uint32_t phx_iaas_workload_nodes(enum phx_iaas_workload w)
 
 struct maker {
 	struct phx_rng rng;
-	struct phx_list jobs; /* struct phx_sim_job */
+	struct phx_list jobs; /* struct phx_trace_job */
 	enum phx_iaas_spread spread;
 };
 
 static int add(struct maker *m, double at_s, double run_s)
 {
-	struct phx_sim_job *job = phx_list_push(&m->jobs, sizeof(*job));
+	struct phx_trace_job *job = phx_list_push(&m->jobs, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
 	if (run_s < 1)
 		run_s = 1;
-	*job = (struct phx_sim_job){
+	*job = (struct phx_trace_job){
 		.id = m->jobs.n,
 		.submit_ms = (int64_t)(at_s * 1000),
 		.run_ms = (int64_t)(run_s * 1000),
@@ -171,7 +171,7 @@ static int draw(struct maker *m, enum phx_iaas_workload w, uint32_t nodes)
 }
 
 int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, enum phx_iaas_spread spread,
-			   struct phx_sim_jobs *ret)
+			   struct phx_trace_jobs *ret)
 {
 	struct maker m = {.rng = {seed}, .spread = spread};
 	int r = nodes ? draw(&m, w, nodes) : -EINVAL;
@@ -179,6 +179,6 @@ int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t se
 		phx_list_fini(&m.jobs);
 		return r;
 	}
-	*ret = (struct phx_sim_jobs){.jobs = m.jobs.items, .n = m.jobs.n, .n_rows = m.jobs.n};
+	*ret = (struct phx_trace_jobs){.jobs = m.jobs.items, .n = m.jobs.n, .n_rows = m.jobs.n};
 	return 0;
 }

@@ -9,7 +9,7 @@
 #ifndef PHX_SIM_IAAS_WORKLOAD_H
 #define PHX_SIM_IAAS_WORKLOAD_H
 
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 enum phx_iaas_workload {
 #define WORKLOAD(id, ...) PHX_IAAS_WORKLOAD_##id,
@@ -29,8 +29,8 @@ enum phx_iaas_spread {
 };
 
 /** Draw a workload. `nodes` (M, at least 1) scales the arrivals of those that are given by load. Caller owns:
- * phx_sim_jobs_fini(). -ENOMEM, -EINVAL nodes 0. */
+ * phx_trace_jobs_fini(). -ENOMEM, -EINVAL nodes 0. */
 int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, enum phx_iaas_spread spread,
-			   struct phx_sim_jobs *ret);
+			   struct phx_trace_jobs *ret);
 
 #endif

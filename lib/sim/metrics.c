@@ -69,7 +69,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_sim_job *job, int64_t submit_ms, int64_t start_ms,
+void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms, int64_t start_ms,
 		       int64_t end_ms)
 {
 	int64_t turnaround = end_ms - submit_ms, wait = start_ms - submit_ms, run = job->run_ms;

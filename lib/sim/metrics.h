@@ -45,7 +45,7 @@ struct phx_sim_tally {
 void phx_sim_tally_fini(struct phx_sim_tally *t);
 
 void phx_sim_tally_submit(struct phx_sim_tally *t, int64_t submit_ms);
-void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_sim_job *job, int64_t submit_ms, int64_t start_ms,
+void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms, int64_t start_ms,
 		       int64_t end_ms);
 /** Nodes became the RE's / it gave the oldest back. -ENOMEM. */
 int phx_sim_tally_obtain(struct phx_sim_tally *t, uint32_t nodes, int64_t now_ms);

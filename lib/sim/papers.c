@@ -132,10 +132,10 @@ void phx_papers_free(struct phx_papers *p)
 	for (size_t i = 0; i < SWEEP_COUNT_ * SWEEP_VALUES_MAX; i++)
 		free_result(p->point[i / SWEEP_VALUES_MAX][i % SWEEP_VALUES_MAX]);
 	for (size_t i = 0; i < INPUT_COUNT_; i++)
-		phx_sim_jobs_fini(&p->jobs[i]);
+		phx_trace_jobs_fini(&p->jobs[i]);
 	for (size_t i = 0; i < p->n_demands; i++)
-		phx_sim_series_fini(&p->demand[i].series);
-	phx_sim_series_fini(&p->load);
+		phx_trace_series_fini(&p->demand[i].series);
+	phx_trace_series_fini(&p->load);
 	phx_sim_iaas_study_free(p->study);
 	PHX_LIST_EACH(struct paper_row, row, &p->rows) free(row->config);
 	phx_list_fini(&p->rows);
@@ -276,8 +276,8 @@ static int prepare_piece(void *arg, size_t i, struct phx_err *err)
 /* What several runs share is read before them, so that they only look at it. */
 static int read_inputs(struct phx_papers *p, struct phx_err *err)
 {
-	const struct phx_sim_jobs *jobs;
-	const struct phx_sim_series *demand;
+	const struct phx_trace_jobs *jobs;
+	const struct phx_trace_series *demand;
 	int r = 0;
 	for (int i = INPUT_none + 1; i < INPUT_COUNT_ && r == 0; i++)
 		r = phx_papers_jobs(p, i, &jobs, err);

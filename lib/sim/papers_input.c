@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/draw.h"
-#include "sim/input.h"
+#include "trace/draw.h"
+#include "trace/input.h"
 #include "sim/papers_internal.h"
 
 #define HOUR_MS INT64_C(3600000)
@@ -16,30 +16,30 @@ enum { SUBMISSIONS = 100, WORKFLOW_SEED = 1, WS_PEAK = 64, MONTAGE_WIDEST = 662 
 struct input {
 	const char *text, *file;
 	uint32_t per_node, hours, nodes;
-	int (*read)(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret, struct phx_err *err);
+	int (*read)(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err);
 	int sizes;
 };
 
 /* ---- logs ---- */
 
-static int read_swf(struct phx_papers *p, const char *file, const struct phx_swf_options *o, struct phx_sim_jobs *ret,
+static int read_swf(struct phx_papers *p, const char *file, const struct phx_swf_options *o, struct phx_trace_jobs *ret,
 		    struct phx_err *err)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
-	int r = phx_sim_input_find(file, p->traces, &in, err);
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
+	int r = phx_trace_input_find(file, p->traces, &in, err);
 	return r < 0 ? r : phx_swf_read(file, in.data, in.n, o, ret, NULL, err);
 }
 
-static int read_log(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret, struct phx_err *err)
+static int read_log(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
 {
 	struct phx_swf_options o = {.per_node = in->per_node, .length_ms = in->hours * HOUR_MS, .sizes = in->sizes};
 	return read_swf(p, in->file, &o, ret, err);
 }
 
 /* `first` before the jobs of `w`; both are in order of submission. */
-static int put_before(const struct phx_sim_jobs *first, uint64_t from_id, uint64_t to_id, struct phx_sim_jobs *w)
+static int put_before(const struct phx_trace_jobs *first, uint64_t from_id, uint64_t to_id, struct phx_trace_jobs *w)
 {
-	struct phx_sim_job *jobs = reallocarray(NULL, first->n + w->n + 1, sizeof(*jobs));
+	struct phx_trace_job *jobs = reallocarray(NULL, first->n + w->n + 1, sizeof(*jobs));
 	size_t n = 0;
 	if (!jobs)
 		return -ENOMEM;
@@ -55,9 +55,10 @@ static int put_before(const struct phx_sim_jobs *first, uint64_t from_id, uint64
 }
 
 /* The papers' log was not cleaned: jobs 2 to 8 of it come before those that the archive has kept. */
-static int read_blue_weeks(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret, struct phx_err *err)
+static int read_blue_weeks(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
+			   struct phx_err *err)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs w = {0}, early = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs w = {0}, early = {0};
 	struct phx_swf_options o = {.per_node = in->per_node};
 	int r = read_log(p, in, &w, err);
 	if (r == 0 && p->reading->blue_early)
@@ -66,16 +67,16 @@ static int read_blue_weeks(struct phx_papers *p, const struct input *in, struct 
 	if (r < 0)
 		return r;
 	*ret = w;
-	w = (struct phx_sim_jobs){0};
+	w = (struct phx_trace_jobs){0};
 	return 0;
 }
 
 /* ---- Montage ---- */
 
-static int read_workflow(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret, struct phx_err *err)
+static int read_workflow(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input text = {0};
-	int r = phx_sim_input_find(in->file, p->traces, &text, err);
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input text = {0};
+	int r = phx_trace_input_find(in->file, p->traces, &text, err);
 	return r < 0 ? r : phx_dax_read(in->file, text.data, text.n, ret, &p->montage, err);
 }
 
@@ -94,32 +95,32 @@ static void draw_submissions(int64_t ret_ms[SUBMISSIONS])
 	qsort(ret_ms, SUBMISSIONS, sizeof(*ret_ms), by_time);
 }
 
-static int read_workflows(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret, struct phx_err *err)
+static int read_workflows(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs one = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs one = {0};
 	int64_t at_ms[SUBMISSIONS];
 	int r = read_workflow(p, in, &one, err);
 	draw_submissions(at_ms);
-	return r < 0 ? r : phx_sim_jobs_repeat(&one, at_ms, SUBMISSIONS, ret);
+	return r < 0 ? r : phx_trace_jobs_repeat(&one, at_ms, SUBMISSIONS, ret);
 }
 
 /* One lease of what the widest level wants, as long as the workflow takes then (reading 17). */
-static int read_workflow_leases(struct phx_papers *p, const struct input *in, struct phx_sim_jobs *ret,
+static int read_workflow_leases(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
 				struct phx_err *err)
 {
-	PHX_AUTO(phx_sim_jobs_fini) struct phx_sim_jobs one = {0};
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs one = {0};
 	int64_t at_ms[SUBMISSIONS];
 	int r = read_workflow(p, in, &one, err);
 	if (r < 0)
 		return r;
 	draw_submissions(at_ms);
-	struct phx_sim_job lease = {.id = 1,
-				    .run_ms = p->montage.critical_path_ms,
-				    .estimate_ms = -1,
-				    .logged_wait_ms = -1,
-				    .size = MONTAGE_WIDEST};
-	struct phx_sim_jobs leases = {.jobs = &lease, .n = 1};
-	return phx_sim_jobs_repeat(&leases, at_ms, SUBMISSIONS, ret);
+	struct phx_trace_job lease = {.id = 1,
+				      .run_ms = p->montage.critical_path_ms,
+				      .estimate_ms = -1,
+				      .logged_wait_ms = -1,
+				      .size = MONTAGE_WIDEST};
+	struct phx_trace_jobs leases = {.jobs = &lease, .n = 1};
+	return phx_trace_jobs_repeat(&leases, at_ms, SUBMISSIONS, ret);
 }
 
 static const struct input inputs[INPUT_COUNT_] = {
@@ -128,7 +129,7 @@ static const struct input inputs[INPUT_COUNT_] = {
 #undef INPUT
 };
 
-int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_sim_jobs **ret, struct phx_err *err)
+int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret, struct phx_err *err)
 {
 	if (!p->read[input]) {
 		int r = inputs[input].read(p, &inputs[input], &p->jobs[input], err);
@@ -173,15 +174,15 @@ struct phx_series_rule phx_papers_rule(const struct phx_papers *p)
 static int read_load(struct phx_papers *p, struct phx_err *err)
 {
 	static const char file[] = "wc98-per-minute.csv";
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_series_options o = {.begin_s = p->reading->ws_begin_s, .length_ms = WEEKS_MS};
-	int r = phx_sim_input_find(file, p->traces, &in, err);
+	int r = phx_trace_input_find(file, p->traces, &in, err);
 	r = r < 0 ? r : phx_series_read(file, in.data, in.n, &o, &p->load, NULL, err);
 	struct phx_series_rule rule = phx_papers_rule(p);
 	return r < 0 ? r : phx_series_calibrate(&p->load, &rule, WS_PEAK, &p->capacity_milli, err);
 }
 
-int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_sim_series **ret, struct phx_err *err)
+int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret, struct phx_err *err)
 {
 	for (size_t i = 0; i < p->n_demands; i++) {
 		if (p->demand[i].peak == peak) {

@@ -2,11 +2,11 @@
 #ifndef PHX_SIM_PAPERS_INTERNAL_H
 #define PHX_SIM_PAPERS_INTERNAL_H
 
-#include "sim/dax.h"
+#include "trace/dax.h"
 #include "sim/iaas_study.h"
 #include "sim/papers.h"
-#include "sim/series.h"
-#include "sim/swf.h"
+#include "trace/series.h"
+#include "trace/swf.h"
 
 enum paper_input {
 	INPUT_none,
@@ -60,7 +60,7 @@ extern const struct paper_sweep phx_paper_sweeps[SWEEP_COUNT_];
 
 struct paper_demand {
 	uint32_t peak;
-	struct phx_sim_series series;
+	struct phx_trace_series series;
 };
 
 /** A row as it is kept: what is printed, and how ours is had. */
@@ -78,9 +78,9 @@ struct phx_papers {
 	char *traces;
 	const struct phx_papers_reading *reading;
 	bool read[INPUT_COUNT_];
-	struct phx_sim_jobs jobs[INPUT_COUNT_];
+	struct phx_trace_jobs jobs[INPUT_COUNT_];
 	struct phx_dax_info montage;
-	struct phx_sim_series load;
+	struct phx_trace_series load;
 	uint64_t capacity_milli; /* that gives the peak of 64 */
 	struct paper_demand demand[WS_PEAKS_MAX];
 	size_t n_demands;
@@ -91,13 +91,13 @@ struct phx_papers {
 };
 
 /** The log of an input, read once. */
-int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_sim_jobs **ret, struct phx_err *err);
+int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret, struct phx_err *err);
 /** Nodes of the machine that it is of; its processors a node; what it is. */
 uint32_t phx_papers_machine(int input);
 uint32_t phx_papers_per_node(int input);
 const char *phx_papers_input_text(int input);
 /** The web demand with that peak (PRC_ws). */
-int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_sim_series **ret, struct phx_err *err);
+int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret, struct phx_err *err);
 /** The rule by which it is made, without its capacity. */
 struct phx_series_rule phx_papers_rule(const struct phx_papers *p);
 

@@ -132,7 +132,7 @@ RULE(ws_window, (double)rule.web.window_ms / 1000 / p->reading->ws_replay)
 
 int phx_paper_ws_peak(struct phx_papers *p, int peak, int b, double *ret, struct phx_err *err)
 {
-	const struct phx_sim_series *s;
+	const struct phx_trace_series *s;
 	int r = phx_papers_demand(p, (uint32_t)peak, &s, err);
 	(void)b;
 	if (r == 0)
@@ -142,7 +142,7 @@ int phx_paper_ws_peak(struct phx_papers *p, int peak, int b, double *ret, struct
 
 int phx_paper_ws_hours(struct phx_papers *p, int peak, int b, double *ret, struct phx_err *err)
 {
-	const struct phx_sim_series *s;
+	const struct phx_trace_series *s;
 	int r = phx_papers_demand(p, (uint32_t)peak, &s, err);
 	(void)b;
 	if (r == 0)

@@ -218,7 +218,7 @@ static int add_summary(struct phx_papers *p, struct phx_buf *b, struct phx_err *
 /* Two weeks in ours: how the demand came about. */
 static int add_demand(struct phx_papers *p, struct phx_buf *b, struct phx_err *err)
 {
-	const struct phx_sim_series *s;
+	const struct phx_trace_series *s;
 	int r = phx_papers_demand(p, 64, &s, err);
 	if (r < 0)
 		return r;

@@ -17,11 +17,11 @@ struct sums {
 
 static int sum_log(struct phx_papers *p, int input, int width, struct sums *ret, struct phx_err *err)
 {
-	const struct phx_sim_jobs *w;
+	const struct phx_trace_jobs *w;
 	struct sums s = {0};
 	int r = phx_papers_jobs(p, input, &w, err);
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
-		const struct phx_sim_job *j = &w->jobs[i];
+		const struct phx_trace_job *j = &w->jobs[i];
 		int64_t end_ms = j->submit_ms + j->run_ms;
 		bool wide = width && j->size >= (uint32_t)width, ended = !wide && end_ms <= WEEKS_MS;
 		s.jobs++;
@@ -64,7 +64,7 @@ LOG(log_leases, s.lease_h)
 
 static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_widest, struct phx_err *err)
 {
-	const struct phx_sim_jobs *w;
+	const struct phx_trace_jobs *w;
 	int r = phx_papers_jobs(p, INPUT_montage, &w, err);
 	if (r < 0)
 		return r;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/plan.h"
-#include "sim/series.h"
+#include "trace/series.h"
 #include "sim/svg.h"
 
 enum { GRID = 32, EDGE_MAX = 64 };

@@ -10,8 +10,8 @@
 #include "sim/pool.h"
 
 struct phx_sim_plan_config {
-	const struct phx_sim_jobs *jobs;
-	const struct phx_sim_series *demand;
+	const struct phx_trace_jobs *jobs;
+	const struct phx_trace_series *demand;
 	int model;     /* enum phx_policy_id: how the shared cluster is coordinated: fb or coop2008 */
 	int scheduler; /* of the batch RE, before and after */
 	int kill_order;

@@ -162,7 +162,7 @@ static int carry_out(struct sim *s, unsigned cluster)
 /* The children of a task that is complete. */
 static int free_children(struct member *m, uint32_t i)
 {
-	const struct phx_sim_job *job = &m->re->jobs->jobs[i];
+	const struct phx_trace_job *job = &m->re->jobs->jobs[i];
 	for (uint32_t k = 0; k < job->n_children; k++) {
 		uint32_t child = m->re->jobs->children[job->first_child + k];
 		if (child >= m->n_jobs || --m->tracks[child].n_parents || child >= m->next_job)
@@ -177,7 +177,7 @@ static int free_children(struct member *m, uint32_t i)
 
 static int job_ended(struct sim *s, struct member *m, uint32_t i)
 {
-	const struct phx_sim_job *job = &m->re->jobs->jobs[i];
+	const struct phx_trace_job *job = &m->re->jobs->jobs[i];
 	const struct phx_sim_watch *w = s->config->watch;
 	struct track *t = &m->tracks[i];
 	t->running = false;
@@ -213,7 +213,7 @@ static int finish_due(struct sim *s)
 
 static int change_demand(struct sim *s, struct member *m)
 {
-	const struct phx_sim_series *d = m->re->demand;
+	const struct phx_trace_series *d = m->re->demand;
 	if (!d || m->next_value >= d->n || d->at_ms[m->next_value] > s->now_ms)
 		return 0;
 	uint64_t want = d->value[m->next_value++];
@@ -222,7 +222,7 @@ static int change_demand(struct sim *s, struct member *m)
 	return r < 0 ? r : carry_out(s, m->re->cluster);
 }
 
-static int64_t estimate_of(const struct sim *s, const struct phx_sim_job *job)
+static int64_t estimate_of(const struct sim *s, const struct phx_trace_job *job)
 {
 	switch ((enum phx_sim_estimates)s->config->estimates) {
 	case PHX_SIM_ESTIMATE_LOG:
@@ -237,7 +237,7 @@ static int64_t estimate_of(const struct sim *s, const struct phx_sim_job *job)
 
 static int submit_job(struct sim *s, struct member *m, uint32_t i)
 {
-	const struct phx_sim_job *job = &m->re->jobs->jobs[i];
+	const struct phx_trace_job *job = &m->re->jobs->jobs[i];
 	struct track *t = &m->tracks[i];
 	t->submit_ms = job->n_parents ? s->now_ms : job->submit_ms;
 	t->submitted = true;
@@ -348,7 +348,7 @@ static int64_t next_event(const struct sim *s)
 	int64_t at = d ? d->at_ms : INT64_MAX;
 	for (unsigned i = 0; i < s->config->n_res; i++) {
 		const struct member *m = &s->members[i];
-		const struct phx_sim_series *w = m->re->demand;
+		const struct phx_trace_series *w = m->re->demand;
 		if (m->next_job < m->n_jobs)
 			at = sooner(at, m->re->jobs->jobs[m->next_job].submit_ms);
 		if (w && m->next_value < w->n)

@@ -13,7 +13,7 @@
 #define PHX_SIM_RUN_H
 
 #include "re/ledger.h"
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 #define PHX_SIM_CLUSTERS_MAX 16
 #define PHX_SIM_RES_MAX 64
@@ -43,8 +43,8 @@ struct phx_sim_cluster {
 struct phx_sim_re {
 	const struct phx_agreement *agreement; /* agreement->name is its name */
 	unsigned cluster;                      /* index */
-	const struct phx_sim_jobs *jobs;       /* batch: NULL = none */
-	const struct phx_sim_series *demand;   /* web: instances wanted; NULL = none */
+	const struct phx_trace_jobs *jobs;     /* batch: NULL = none */
+	const struct phx_trace_series *demand; /* web: instances wanted; NULL = none */
 };
 
 /** What a watcher is told of an RE; nodes. */
@@ -65,7 +65,7 @@ struct phx_sim_watch {
 	/** After an instant in which something of the RE changed. */
 	void (*point)(void *arg, int64_t now_ms, unsigned re, const struct phx_sim_point *p);
 	/** A job has finished; `job` is of the RE's workload. */
-	void (*end)(void *arg, unsigned re, const struct phx_sim_job *job, const struct phx_sim_end *end);
+	void (*end)(void *arg, unsigned re, const struct phx_trace_job *job, const struct phx_sim_end *end);
 	/** Every action of a ledger, after it was carried out or put on its way. */
 	void (*action)(void *arg, int64_t now_ms, unsigned cluster, const struct phx_ledger_action *a);
 	/** Now and then, for a progress display: how far the run is. A non-zero result ends it with -ECANCELED. */

@@ -169,7 +169,7 @@ static int read_re(const struct phx_conf *c, const config_setting_t *s, void *it
 
 static int read_trace(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
 {
-	struct phx_sim_trace *t = item;
+	struct phx_trace *t = item;
 	const char *slash = strrchr(c->file, '/');
 	if (slash)
 		snprintf(t->dir, sizeof(t->dir), "%.*s", (int)(slash - c->file), c->file);
@@ -222,7 +222,7 @@ static int check_names(const struct phx_sim_scenario *s, struct phx_sim_scenario
 	if (!has_name(&s->clusters, sizeof(struct phx_sim_scenario_cluster), 0, re->cluster))
 		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no cluster '%s'", s->file, re->line,
 				   re->agreement.name, re->cluster);
-	if (*trace && !has_name(&s->traces, sizeof(struct phx_sim_trace), offsetof(struct phx_sim_trace, name), trace))
+	if (*trace && !has_name(&s->traces, sizeof(struct phx_trace), offsetof(struct phx_trace, name), trace))
 		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no trace '%s'", s->file, re->line,
 				   re->agreement.name, trace);
 	if (*re->agreement.partner &&
@@ -269,8 +269,8 @@ static int read_tree(const struct phx_conf *c, struct phx_sim_scenario *s, struc
 		  : read_list(c, "clusters", sizeof(struct phx_sim_scenario_cluster), 0, read_cluster, &s->clusters,
 			      err);
 	r = r < 0 ? r
-		  : read_list(c, "traces", sizeof(struct phx_sim_trace), offsetof(struct phx_sim_trace, name),
-			      read_trace, &s->traces, err);
+		  : read_list(c, "traces", sizeof(struct phx_trace), offsetof(struct phx_trace, name), read_trace,
+			      &s->traces, err);
 	r = r < 0 ? r
 		  : read_list(c, "res", sizeof(struct phx_sim_scenario_re),
 			      offsetof(struct phx_sim_scenario_re, agreement.name), read_re, &s->res, err);
@@ -342,16 +342,16 @@ static unsigned cluster_index(const struct phx_sim_scenario *s, const char *name
 }
 
 static int load_workload(const struct phx_sim_scenario *s, const struct phx_sim_scenario_re *re,
-			 struct phx_sim_store *store, struct phx_sim_re *ret, struct phx_err *err)
+			 struct phx_trace_store *store, struct phx_sim_re *ret, struct phx_err *err)
 {
 	const char *name = *re->jobs ? re->jobs : re->demand;
 	*ret = (struct phx_sim_re){.agreement = &re->agreement, .cluster = cluster_index(s, re->cluster)};
-	PHX_LIST_EACH(struct phx_sim_trace, t, &s->traces)
+	PHX_LIST_EACH(struct phx_trace, t, &s->traces)
 	{
-		const struct phx_sim_workload *w;
+		const struct phx_trace_workload *w;
 		if (strcmp(t->name, name))
 			continue;
-		int r = phx_sim_store_get(store, t, &w, err);
+		int r = phx_trace_store_get(store, t, &w, err);
 		if (r < 0)
 			return phx_err_prefix(err, r, "trace %s", name);
 		if (*re->jobs && !w->jobs.jobs && w->demand.n)
@@ -366,7 +366,7 @@ static int load_workload(const struct phx_sim_scenario *s, const struct phx_sim_
 	return 0;
 }
 
-int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_sim_store *store,
+int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_trace_store *store,
 			 const struct phx_sim_watch *watch, struct phx_sim_result *ret, struct phx_err *err)
 {
 	struct phx_sim_cluster clusters[PHX_SIM_CLUSTERS_MAX];

@@ -5,7 +5,7 @@
 #define PHX_SIM_SCENARIO_H
 
 #include "sim/run.h"
-#include "sim/trace.h"
+#include "trace/trace.h"
 
 struct phx_sim_scenario_cluster {
 	char name[PHX_NAME_MAX];
@@ -29,7 +29,7 @@ struct phx_sim_scenario {
 	struct phx_sim_delays delays;
 	struct phx_list clusters; /* struct phx_sim_scenario_cluster */
 	struct phx_list res;      /* struct phx_sim_scenario_re */
-	struct phx_list traces;   /* struct phx_sim_trace */
+	struct phx_list traces;   /* struct phx_trace */
 };
 
 /** Read `path`; `set` are n_set texts "PATH=VALUE" that replace or add settings before anything is checked: PATH goes
@@ -44,7 +44,7 @@ int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const c
 void phx_sim_scenario_fini(struct phx_sim_scenario *s);
 
 /** Load what it needs from `store` and run it; `watch` may be NULL. */
-int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_sim_store *store,
+int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_trace_store *store,
 			 const struct phx_sim_watch *watch, struct phx_sim_result *ret, struct phx_err *err);
 
 #endif

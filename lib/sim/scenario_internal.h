@@ -16,7 +16,7 @@ int phx_sim_scenario_ms(const struct phx_conf *c, const config_setting_t *group,
 			struct phx_err *err);
 
 /** One group of `traces` into `ret` (zeroed). */
-int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *ret,
+int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
 			   struct phx_err *err);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define MEMBER(key, type, member, names)                                                                               \
 	{                                                                                                              \
-		key, type, offsetof(struct phx_sim_trace, member), sizeof(((struct phx_sim_trace *)0)->member), false, \
-			0, UINT32_MAX, names                                                                           \
+		key, type, offsetof(struct phx_trace, member), sizeof(((struct phx_trace *)0)->member), false, 0,      \
+			UINT32_MAX, names                                                                              \
 	}
 #define OTHER(key)                                                                                                     \
 	{                                                                                                              \
@@ -16,7 +16,7 @@
 	}
 #define NAME                                                                                                           \
 	{                                                                                                              \
-		"name", PHX_CONF_NAME, offsetof(struct phx_sim_trace, name), PHX_NAME_MAX, true, 0, 0, NULL            \
+		"name", PHX_CONF_NAME, offsetof(struct phx_trace, name), PHX_NAME_MAX, true, 0, 0, NULL                \
 	}
 
 /* how requests become a demand */
@@ -92,7 +92,7 @@ static const struct phx_conf_key load_keys[] = {
 	RULE,
 };
 
-static int read_swf(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err)
+static int read_swf(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	int r = phx_sim_scenario_milli(c, s, "size_factor", &t->swf.size_milli, err);
 	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "gap_factor", &t->swf.gap_milli, err);
@@ -100,8 +100,7 @@ static int read_swf(const struct phx_conf *c, const config_setting_t *s, struct 
 	return r < 0 ? r : phx_sim_scenario_ms(c, s, "length", &t->swf.length_ms, err);
 }
 
-static int read_series(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t,
-		       struct phx_err *err)
+static int read_series(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	const config_setting_t *begin = config_setting_get_member(s, "begin");
 	const char *text;
@@ -116,14 +115,13 @@ static int read_series(const struct phx_conf *c, const config_setting_t *s, stru
 	return r < 0 ? r : phx_sim_scenario_ms(c, s, "length", &t->series.length_ms, err);
 }
 
-static int read_demand(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t,
-		       struct phx_err *err)
+static int read_demand(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	t->series.kind = PHX_SERIES_DEMAND;
 	return read_series(c, s, t, err);
 }
 
-static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err)
+static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	uint32_t capacity = 0;
 	t->rule.web.window_ms = 20000;
@@ -143,15 +141,14 @@ static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct
 	return r;
 }
 
-static int read_requests(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t,
-			 struct phx_err *err)
+static int read_requests(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	t->series.kind = PHX_SERIES_COUNTS;
 	int r = read_series(c, s, t, err);
 	return r < 0 ? r : read_rule(c, s, t, err);
 }
 
-static int read_dax(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err)
+static int read_dax(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	return phx_sim_scenario_ms(c, s, "every", &t->every_ms, err);
 }
@@ -164,7 +161,7 @@ static int read_rate(const struct phx_conf *c, const config_setting_t *s, struct
 	return r < 0 ? r : phx_sim_scenario_milli(c, s, "burst", &rate->burst_milli, err);
 }
 
-static int read_jobs(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err)
+static int read_jobs(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	int r = read_rate(c, s, &t->gen_jobs.rate, err);
 	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "run", &t->gen_jobs.run_ms, err);
@@ -172,7 +169,7 @@ static int read_jobs(const struct phx_conf *c, const config_setting_t *s, struct
 	return r < 0 ? r : phx_sim_scenario_milli(c, s, "estimate", &t->gen_jobs.estimate_milli, err);
 }
 
-static int read_load(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err)
+static int read_load(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
 	uint32_t mean = 0;
 	int r = read_rate(c, s, &t->gen_load.rate, err);
@@ -186,17 +183,17 @@ static const struct {
 	const char *key; /* that names the file */
 	const struct phx_conf_key *keys;
 	size_t n_keys;
-	int (*read)(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *t, struct phx_err *err);
+	int (*read)(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err);
 } kinds[] = {
-	[PHX_SIM_TRACE_SWF] = {"swf", swf_keys, PHX_ARRAY_SIZE(swf_keys), read_swf},
-	[PHX_SIM_TRACE_REQUESTS] = {"requests", requests_keys, PHX_ARRAY_SIZE(requests_keys), read_requests},
-	[PHX_SIM_TRACE_DEMAND] = {"demand", demand_keys, PHX_ARRAY_SIZE(demand_keys), read_demand},
-	[PHX_SIM_TRACE_DAX] = {"dax", dax_keys, PHX_ARRAY_SIZE(dax_keys), read_dax},
-	[PHX_SIM_TRACE_JOBS] = {"draw_jobs", jobs_keys, PHX_ARRAY_SIZE(jobs_keys), read_jobs},
-	[PHX_SIM_TRACE_LOAD] = {"draw_requests", load_keys, PHX_ARRAY_SIZE(load_keys), read_load},
+	[PHX_TRACE_SWF] = {"swf", swf_keys, PHX_ARRAY_SIZE(swf_keys), read_swf},
+	[PHX_TRACE_REQUESTS] = {"requests", requests_keys, PHX_ARRAY_SIZE(requests_keys), read_requests},
+	[PHX_TRACE_DEMAND] = {"demand", demand_keys, PHX_ARRAY_SIZE(demand_keys), read_demand},
+	[PHX_TRACE_DAX] = {"dax", dax_keys, PHX_ARRAY_SIZE(dax_keys), read_dax},
+	[PHX_TRACE_JOBS] = {"draw_jobs", jobs_keys, PHX_ARRAY_SIZE(jobs_keys), read_jobs},
+	[PHX_TRACE_LOAD] = {"draw_requests", load_keys, PHX_ARRAY_SIZE(load_keys), read_load},
 };
 
-int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_trace *ret,
+int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
 			   struct phx_err *err)
 {
 	size_t kind = 0;

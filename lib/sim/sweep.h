@@ -26,7 +26,7 @@ struct phx_sim_sweep_config {
 	size_t n_set;
 	const struct phx_sim_varied *varied;
 	size_t n_varied;
-	struct phx_sim_store *store;
+	struct phx_trace_store *store;
 	unsigned workers;
 	phx_sim_pool_progress_fn progress; /* or NULL; gets progress_arg */
 	void *progress_arg;

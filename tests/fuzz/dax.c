@@ -2,14 +2,14 @@
  * is on a level above its parents. */
 #include <string.h>
 
-#include "sim/dax.h"
+#include "trace/dax.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void check(const struct phx_sim_jobs *w)
+static void check(const struct phx_trace_jobs *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
-		const struct phx_sim_job *j = &w->jobs[i];
+		const struct phx_trace_job *j = &w->jobs[i];
 		if (!j->size || j->run_ms < 0 || (size_t)j->first_child + j->n_children > w->n_children)
 			abort();
 		for (uint32_t k = 0; k < j->n_children; k++) {
@@ -22,7 +22,7 @@ static void check(const struct phx_sim_jobs *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct phx_sim_jobs w = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_dax_info info;
 	struct phx_err err = {0};
 	char *text = malloc(n + 1);
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		check(&w);
 	else if (w.jobs || !*err.text)
 		abort();
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	free(text);
 	return 0;
 }

@@ -2,8 +2,8 @@
  * least one node, times not negative, series that rise. The first byte chooses the options. */
 #include <string.h>
 
-#include "sim/series.h"
-#include "sim/swf.h"
+#include "trace/series.h"
+#include "trace/swf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -18,7 +18,7 @@ static void log_of(uint8_t how, const char *text, size_t n)
 				    .from_first = how & 64,
 				    .length_ms = how & 8 ? 100000 : 0,
 				    .lenient = how & 128};
-	struct phx_sim_jobs w = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_swf_header header;
 	struct phx_err err = {0};
 	if (phx_swf_read("fuzz", text, n, &o, &w, &header, &err) < 0) {
@@ -27,11 +27,11 @@ static void log_of(uint8_t how, const char *text, size_t n)
 		return;
 	}
 	for (size_t i = 0; i < w.n; i++) {
-		const struct phx_sim_job *j = &w.jobs[i];
+		const struct phx_trace_job *j = &w.jobs[i];
 		if (!j->size || j->submit_ms < 0 || j->run_ms < 0 || (i && j->submit_ms < j[-1].submit_ms))
 			abort();
 	}
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 }
 
 static void series_of(uint8_t how, const char *text, size_t n)
@@ -41,7 +41,7 @@ static void series_of(uint8_t how, const char *text, size_t n)
 				       .length_ms = how & 4 ? 100000 : 0,
 				       .period_ms = how & 8 ? 60000 : 0,
 				       .lenient = how & 128};
-	struct phx_sim_series s = {0};
+	struct phx_trace_series s = {0};
 	struct phx_err err = {0};
 	if (phx_series_read("fuzz", text, n, &o, &s, NULL, &err) < 0) {
 		if (s.at_ms || !*err.text)
@@ -51,7 +51,7 @@ static void series_of(uint8_t how, const char *text, size_t n)
 	for (size_t i = 0; i < s.n; i++)
 		if ((i ? s.at_ms[i] <= s.at_ms[i - 1] : s.at_ms[0] != 0) || s.at_ms[i] >= s.end_ms)
 			abort();
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -4,12 +4,12 @@
 
 /* A job starts when it and the one before are there and as many nodes as it wants are free: the (size)th earliest of
  * the times at which nodes become free. `free_ms` is kept sorted. */
-static void other_fcfs(const struct phx_sim_jobs *w, uint32_t nodes, int64_t *ret_start)
+static void other_fcfs(const struct phx_trace_jobs *w, uint32_t nodes, int64_t *ret_start)
 {
 	int64_t *free_ms = calloc(nodes, sizeof(*free_ms)), before = 0;
 	assert_non_null(free_ms);
 	for (size_t i = 0; i < w->n; i++) {
-		const struct phx_sim_job *j = &w->jobs[i];
+		const struct phx_trace_job *j = &w->jobs[i];
 		int64_t at = j->submit_ms > before ? j->submit_ms : before;
 		if (free_ms[j->size - 1] > at)
 			at = free_ms[j->size - 1];
@@ -24,7 +24,7 @@ static void other_fcfs(const struct phx_sim_jobs *w, uint32_t nodes, int64_t *re
 	free(free_ms);
 }
 
-static void compare(const struct phx_sim_jobs *w, uint32_t nodes)
+static void compare(const struct phx_trace_jobs *w, uint32_t nodes)
 {
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, nodes);
 	struct phx_sim_cluster cluster = {"c", {.nodes = nodes}};
@@ -59,7 +59,7 @@ static void on_drawn_logs(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct phx_sim_jobs w = {0};
+		struct phx_trace_jobs w = {0};
 		struct phx_err err = {0};
 		struct phx_gen_jobs g = {.rate = {.form = (int)(seed % PHX_GEN_FORM_COUNT_), .length_ms = 86400 * S},
 					 .seed = seed,
@@ -69,41 +69,41 @@ static void on_drawn_logs(void **state)
 					 .nodes_max = 32};
 		assert_int_equal(phx_gen_jobs(&g, &w, &err), 0);
 		compare(&w, 32 + (uint32_t)seed * 3);
-		phx_sim_jobs_fini(&w);
+		phx_trace_jobs_fini(&w);
 	}
 }
 
 static void on_the_sample(void **state)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
-	struct phx_sim_jobs w = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_err err = {0};
 	struct phx_swf_options o = {.per_node = 4, .nodes = 32};
 	(void)state;
-	assert_int_equal(phx_sim_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err), 0);
 	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &w, NULL, &err), 0);
 	compare(&w, 32);
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 }
 
 static void on_nasa_ipsc(void **state)
 {
-	struct phx_sim_jobs w = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_swf_options o = {.nodes = 100};
 	(void)state;
 	read_jobs("NASA-iPSC-1993-3.1-cln.swf", &o, &w); /* on 100 nodes jobs wait */
 	compare(&w, 100);
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 }
 
 static void on_sdsc_blue(void **state)
 {
-	struct phx_sim_jobs w = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_swf_options o = {.per_node = 8, .nodes = 144};
 	(void)state;
 	read_jobs("SDSC-BLUE-2000-4.2-cln.swf", &o, &w);
 	compare(&w, 144);
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 }
 
 int main(void)

@@ -15,8 +15,8 @@
 
 enum { JOBS_MAX = 32 };
 static struct phx_sim_iaas_config config;
-static struct phx_sim_job rows[JOBS_MAX];
-static struct phx_sim_jobs jobs;
+static struct phx_trace_job rows[JOBS_MAX];
+static struct phx_trace_jobs jobs;
 static struct phx_sim_iaas_result result;
 
 /* boots of 10 s, idle time 20 s, control every 20 s, charged by the minute */
@@ -29,7 +29,7 @@ static int setup(void **state)
 	config.params.idle_ms[PHX_IAAS_SHORT] = 20000;
 	config.params.idle_ms[PHX_IAAS_LONG] = 5000;
 	config.charge_ms = 60000;
-	jobs = (struct phx_sim_jobs){ .jobs = rows };
+	jobs = (struct phx_trace_jobs){.jobs = rows};
 	memset(&result, 0, sizeof(result));
 	return 0;
 }
@@ -42,15 +42,14 @@ static void policies(const char *provisioning, const char *allocation)
 
 static void task(int64_t submit_s, int64_t run_s)
 {
-	rows[jobs.n] = (struct phx_sim_job){
-		.id = jobs.n + 1, .submit_ms = submit_s * 1000, .run_ms = run_s * 1000, .estimate_ms = -1, .size = 1
-	};
+	rows[jobs.n] = (struct phx_trace_job){
+		.id = jobs.n + 1, .submit_ms = submit_s * 1000, .run_ms = run_s * 1000, .estimate_ms = -1, .size = 1};
 	jobs.n++;
 }
 
 static void run(void)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_sim_iaas_run(&config, &jobs, &result, NULL, &err))
 		fail_msg("%s", err.text);
 }
@@ -188,7 +187,8 @@ static void od_g_takes_ever_more(void **state)
 }
 
 /* factor 1. 5 s at 0: the only node is leased in the period at 0, ready at 10, ends at 15. Three of 20 s at 21: the
- * first runs until 41; at 40 two wait, 40 s > 10 s: a lease, ready at 50. The second runs from 41, the third from 50. */
+ * first runs until 41; at 40 two wait, 40 s > 10 s: a lease, ready at 50. The second runs from 41, the third from 50.
+ */
 static void od_exectime_adds_run_times(void **state)
 {
 	(void)state;
@@ -297,8 +297,8 @@ static void nobody_waits_under_nw(void **state)
 	EXPECT(slowdown, 1);
 }
 
-/* Two pools. Short 5 s, long 100 s, both at 0: a node each, ready at 10. The short one's is kept for 20 s, the long one's
- * for 5 s. A short at 30 finds the node (idle since 15), a long at 120 leases anew. */
+/* Two pools. Short 5 s, long 100 s, both at 0: a node each, ready at 10. The short one's is kept for 20 s, the long
+ * one's for 5 s. A short at 30 finds the node (idle since 15), a long at 120 leases anew. */
 static void od_2q_has_two_pools(void **state)
 {
 	(void)state;
@@ -372,7 +372,7 @@ static void boots_may_take_no_time(void **state)
 
 static void refuse(int code, const char *word)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_sim_iaas_result before = result;
 	assert_int_equal(phx_sim_iaas_run(&config, &jobs, &result, NULL, &err), code);
 	if (!strstr(err.text, word))
@@ -477,8 +477,8 @@ static void any_run_keeps_the_bounds(void **state)
 	for (int w = 0; w < PHX_IAAS_WORKLOAD_COUNT_; w++)
 		for (int p = 0; p < PHX_PROVISIONING_COUNT_; p++)
 			for (int a = 0; a < PHX_ALLOCATION_COUNT_; a++) {
-				struct phx_sim_jobs drawn;
-				struct phx_list samples = { 0 };
+				struct phx_trace_jobs drawn;
+				struct phx_list samples = {0};
 				struct phx_sim_iaas_result again;
 				phx_sim_iaas_config_default(&config);
 				config.provisioning = p;
@@ -488,14 +488,15 @@ static void any_run_keeps_the_bounds(void **state)
 				if (phx_sim_iaas_config_check(&config, NULL))
 					continue;
 				assert_int_equal(phx_iaas_workload_draw((enum phx_iaas_workload)w, 20, 5,
-									PHX_IAAS_SPREAD_EXPONENTIAL, &drawn), 0);
+									PHX_IAAS_SPREAD_EXPONENTIAL, &drawn),
+						 0);
 				assert_int_equal(phx_sim_iaas_run(&config, &drawn, &result, &samples, NULL), 0);
 				check_bounds();
 				check_samples(&samples);
 				assert_int_equal(phx_sim_iaas_run(&config, &drawn, &again, NULL, NULL), 0);
 				assert_memory_equal(&again, &result, sizeof(again));
 				phx_list_fini(&samples);
-				phx_sim_jobs_fini(&drawn);
+				phx_trace_jobs_fini(&drawn);
 			}
 }
 
@@ -504,21 +505,22 @@ static void a_run_is_fast(void **state)
 {
 	(void)state;
 	for (int p = 0; p < PHX_PROVISIONING_COUNT_; p++) {
-		struct phx_sim_jobs drawn;
+		struct phx_trace_jobs drawn;
 		double best_ms = 1e9;
 		phx_sim_iaas_config_default(&config);
 		config.provisioning = p;
 		config.allocation = p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q : PHX_ALLOCATION_sjf;
 		config.max = 100;
-		assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_mixed_bursty, 100, 1, PHX_IAAS_SPREAD_NONE, &drawn),
-				 0);
+		assert_int_equal(
+			phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_mixed_bursty, 100, 1, PHX_IAAS_SPREAD_NONE, &drawn),
+			0);
 		for (int i = 0; i < 5; i++) {
 			clock_t begin = clock();
 			assert_int_equal(phx_sim_iaas_run(&config, &drawn, &result, NULL, NULL), 0);
 			double ms = (double)(clock() - begin) * 1000 / CLOCKS_PER_SEC;
 			best_ms = ms < best_ms ? ms : best_ms;
 		}
-		phx_sim_jobs_fini(&drawn);
+		phx_trace_jobs_fini(&drawn);
 		if (best_ms > 5)
 			fail_msg("%s: %.1f ms", phx_enum_name(&phx_provisioning_names, p), best_ms);
 	}

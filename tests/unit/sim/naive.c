@@ -6,7 +6,7 @@
 enum { JOBS = 120, NODES = 12, WAITING = 0, RUNNING = 1, GONE = 2 };
 
 struct naive {
-	const struct phx_sim_jobs *w;
+	const struct phx_trace_jobs *w;
 	int scheduler;
 	int state[JOBS];
 	int64_t start[JOBS], now;
@@ -69,7 +69,7 @@ static void backfill(struct naive *n, size_t of)
 	uint32_t extra;
 	int64_t at = shadow(n, of, &extra);
 	for (size_t i = 0; i < n->w->n; i++) {
-		const struct phx_sim_job *j = &n->w->jobs[i];
+		const struct phx_trace_job *j = &n->w->jobs[i];
 		if (i == of || !waits(n, i) || j->size > n->idle)
 			continue;
 		bool by_then = n->now + j->estimate_ms <= at;
@@ -101,7 +101,7 @@ static void naive_run(struct naive *n)
 	for (;;) {
 		int64_t next = INT64_MAX;
 		for (size_t i = 0; i < n->w->n; i++) {
-			const struct phx_sim_job *j = &n->w->jobs[i];
+			const struct phx_trace_job *j = &n->w->jobs[i];
 			int64_t at = n->state[i] == RUNNING ? n->start[i] + j->run_ms : j->submit_ms;
 			if (n->state[i] != GONE && (n->state[i] == RUNNING || at > n->now) && at < next)
 				next = at;
@@ -119,25 +119,25 @@ static void naive_run(struct naive *n)
 }
 
 /* Few different times, so that much happens at one instant. */
-static void draw_log(uint64_t seed, struct phx_sim_job *jobs)
+static void draw_log(uint64_t seed, struct phx_trace_job *jobs)
 {
 	int64_t at = 0;
 	for (size_t i = 0; i < JOBS; i++) {
 		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 		uint32_t r = (uint32_t)(seed >> 33);
 		at += r % 4 * 10 * S;
-		jobs[i] = (struct phx_sim_job){.id = i + 1,
-					       .submit_ms = at,
-					       .run_ms = (r >> 3) % 12 * 10 * S,
-					       .size = 1 + (r >> 8) % 4 * ((r >> 12) % 3)};
+		jobs[i] = (struct phx_trace_job){.id = i + 1,
+						 .submit_ms = at,
+						 .run_ms = (r >> 3) % 12 * 10 * S,
+						 .size = 1 + (r >> 8) % 4 * ((r >> 12) % 3)};
 		jobs[i].estimate_ms = (r >> 16) % 12 * 10 * S;
 	}
 }
 
 static void compare(uint64_t seed, int scheduler)
 {
-	struct phx_sim_job list[JOBS];
-	struct phx_sim_jobs w = {.jobs = list, .n = JOBS};
+	struct phx_trace_job list[JOBS];
+	struct phx_trace_jobs w = {.jobs = list, .n = JOBS};
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, NODES);
 	struct phx_sim_cluster cluster = {"c", {.nodes = NODES}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &w};

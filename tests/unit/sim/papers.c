@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "sim/papers.h"
-#include "unit/sim/traces.h"
+#include "unit/trace/traces.h"
 
 static struct phx_papers *prepared; /* everything, on two threads */
 static struct phx_err err;
@@ -107,12 +107,12 @@ static void test_same_every_way(void **state)
 static void test_papers_md(void **state)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf made = {0};
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_papers *p = papers();
 	(void)state;
 	if (phx_papers_markdown(p, getenv("PHX_TRACES"), 2, &made, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(phx_sim_input_read(TEST_DIR "/../lib/sim/PAPERS.md", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(TEST_DIR "/../lib/sim/PAPERS.md", &in, &err), 0);
 	if (strcmp(in.data, made.data) != 0)
 		fail_msg("lib/sim/PAPERS.md is not what phx sim tables -o markdown makes");
 }

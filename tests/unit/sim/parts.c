@@ -107,7 +107,7 @@ static void leases_that_are_over_are_forgotten(void **state)
 static void tallies_add_up(void **state)
 {
 	struct phx_sim_tally a = {0}, b = {0}, none = {0}, sum = {0};
-	const struct phx_sim_job one = {.run_ms = 100 * S, .size = 2}, two = {.run_ms = 10 * S, .size = 1};
+	const struct phx_trace_job one = {.run_ms = 100 * S, .size = 2}, two = {.run_ms = 10 * S, .size = 1};
 	struct phx_ledger_meter meter = {.held_node_ms = 7200000, .peak = 5};
 	struct phx_sim_metrics m;
 	(void)state;
@@ -139,7 +139,7 @@ static void bounded_slowdown_has_its_bound(void **state)
 	struct phx_sim_tally t = {0};
 	struct phx_ledger_meter meter = {0};
 	struct phx_sim_metrics m;
-	const struct phx_sim_job short_one = {.run_ms = 2 * S, .size = 1}, none = {.run_ms = 0, .size = 1};
+	const struct phx_trace_job short_one = {.run_ms = 2 * S, .size = 1}, none = {.run_ms = 0, .size = 1};
 	(void)state;
 	phx_sim_tally_submit(&t, 0);
 	phx_sim_tally_submit(&t, 0);

@@ -3,8 +3,8 @@
 #include "unit/sim/runs.h"
 
 struct world {
-	struct phx_sim_jobs jobs;
-	struct phx_sim_series demand;
+	struct phx_trace_jobs jobs;
+	struct phx_trace_series demand;
 	struct phx_sim_plan_config config;
 };
 
@@ -25,8 +25,8 @@ static void make_world(struct world *w)
 
 static void world_fini(struct world *w)
 {
-	phx_sim_jobs_fini(&w->jobs);
-	phx_sim_series_fini(&w->demand);
+	phx_trace_jobs_fini(&w->jobs);
+	phx_trace_series_fini(&w->demand);
 }
 
 static const struct phx_sim_plan_point *point(const struct phx_sim_plan *p, int i)
@@ -135,7 +135,7 @@ static void questions_without_sense_are_refused(void **state)
 {
 	struct world w;
 	struct phx_sim_plan_config c;
-	struct phx_sim_jobs none = {0};
+	struct phx_trace_jobs none = {0};
 	(void)state;
 	make_world(&w);
 	c = w.config, c.jobs = &none;

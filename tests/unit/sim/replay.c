@@ -7,7 +7,7 @@
 #include "core/core.h"
 #include "sim/replay.h"
 #include "store/store.h"
-#include "unit/sim/traces.h"
+#include "unit/trace/traces.h"
 
 enum { EVENTS = 40, SNAPSHOT = 25 };
 static char dir[64], path[96];

@@ -9,8 +9,8 @@
 static void check_starts(int scheduler, const int *starts)
 {
 	static const struct row rows[] = {{0, 100, 3}, {1, 50, 4}, {2, 90, 1}, {3, 200, 1}};
-	struct phx_sim_job list[4];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 4);
+	struct phx_trace_job list[4];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 4);
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -44,8 +44,8 @@ static void schedulers_start_in_their_own_order(void **state)
 static void metrics_are_as_defined(void **state)
 {
 	static const struct row rows[] = {{0, 100, 3}, {1, 50, 4}, {2, 90, 1}, {3, 200, 1}};
-	struct phx_sim_job list[4];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 4);
+	struct phx_trace_job list[4];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 4);
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -78,8 +78,8 @@ static void the_window_cuts_at_its_end(void **state)
 {
 	/* ends at 100: in; ends at 101: out; submitted at 100: not counted */
 	static const struct row rows[] = {{0, 100, 1}, {0, 101, 1}, {100, 1, 1}};
-	struct phx_sim_job list[3];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 3);
+	struct phx_trace_job list[3];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 3);
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -101,8 +101,8 @@ static void the_window_cuts_at_its_end(void **state)
 static void jobs_of_no_time_end_at_once(void **state)
 {
 	static const struct row rows[] = {{5, 0, 4}, {5, 0, 4}, {5, 10, 4}};
-	struct phx_sim_job list[3];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 3);
+	struct phx_trace_job list[3];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 3);
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -118,8 +118,8 @@ static void jobs_of_no_time_end_at_once(void **state)
 static void a_run_with_jobs_that_cannot_start_ends(void **state)
 {
 	static const struct row rows[] = {{0, 10, 5}, {0, 10, 2}};
-	struct phx_sim_job list[2];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 2);
+	struct phx_trace_job list[2];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 2);
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -133,7 +133,7 @@ static void a_run_with_jobs_that_cannot_start_ends(void **state)
 
 static void no_job_has_no_mean(void **state)
 {
-	struct phx_sim_jobs jobs = {0};
+	struct phx_trace_jobs jobs = {0};
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 4);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 4}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -148,11 +148,11 @@ static void no_job_has_no_mean(void **state)
 
 struct shared {
 	struct phx_agreement batch, web;
-	struct phx_sim_job list[8];
-	struct phx_sim_jobs jobs;
+	struct phx_trace_job list[8];
+	struct phx_trace_jobs jobs;
 	int64_t at_ms[3], start[8], end[8];
 	uint64_t value[3];
-	struct phx_sim_series demand;
+	struct phx_trace_series demand;
 	struct seen seen;
 	struct phx_sim_watch watch;
 	struct phx_sim_cluster cluster;
@@ -166,7 +166,7 @@ static void set_shared(struct shared *s)
 	static const struct row rows[] = {{0, 150, 2}, {10, 1000, 1}};
 	*s = (struct shared){.at_ms = {0, 100 * S, 200 * S}, .value = {1, 3, 1}};
 	s->jobs = make_jobs(s->list, rows, 2);
-	s->demand = (struct phx_sim_series){.at_ms = s->at_ms, .value = s->value, .n = 3, .end_ms = 3750 * S};
+	s->demand = (struct phx_trace_series){.at_ms = s->at_ms, .value = s->value, .n = 3, .end_ms = 3750 * S};
 	pair(&s->batch, &s->web, PHX_POLICY_fb, 3, 1);
 	s->cluster = (struct phx_sim_cluster){"c", {.nodes = 4}};
 	s->res[0] = (struct phx_sim_re){.agreement = &s->web, .demand = &s->demand};
@@ -247,8 +247,8 @@ static void tasks_wait_for_their_parents(void **state)
 	/* 1 → 2, 3 → 4, on one node: 1, 2, 3, 4 */
 	static const struct row rows[] = {{0, 10, 1}, {0, 20, 1}, {0, 30, 1}, {0, 40, 1}};
 	uint32_t children[] = {1, 2, 3, 3};
-	struct phx_sim_job list[4];
-	struct phx_sim_jobs jobs = make_jobs(list, rows, 4);
+	struct phx_trace_job list[4];
+	struct phx_trace_jobs jobs = make_jobs(list, rows, 4);
 	struct phx_agreement a = agreement("tasks", PHX_RE_BATCH, PHX_POLICY_dcs, 1);
 	struct phx_sim_cluster cluster = {"c", {.nodes = 1}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
@@ -283,8 +283,8 @@ static void tasks_wait_for_their_parents(void **state)
 
 static void run_drawn(uint64_t seed, int model, int scheduler, struct phx_sim_result *ret)
 {
-	struct phx_sim_jobs jobs = {0};
-	struct phx_sim_series demand = {0};
+	struct phx_trace_jobs jobs = {0};
+	struct phx_trace_series demand = {0};
 	struct phx_agreement batch, web;
 	const struct phx_policy *policy = phx_policy((enum phx_policy_id)model);
 	draw(seed, &jobs, &demand);
@@ -308,8 +308,8 @@ static void run_drawn(uint64_t seed, int model, int scheduler, struct phx_sim_re
 	assert_true(ret->res[1].node_hours >= ret->res[1].busy_node_hours - 1e-9);
 	assert_true(ret->res[1].actual_cost_h <= ret->res[1].charged_cost_h + 1e-9);
 	assert_false(ret->stuck);
-	phx_sim_jobs_fini(&jobs);
-	phx_sim_series_fini(&demand);
+	phx_trace_jobs_fini(&jobs);
+	phx_trace_series_fini(&demand);
 }
 
 static void policies_hold_on_drawn_workloads(void **state)
@@ -377,7 +377,7 @@ static int stop(void *arg, int64_t now_ms, size_t n_ended)
 
 static void a_run_can_be_stopped(void **state)
 {
-	struct phx_sim_jobs jobs = {0};
+	struct phx_trace_jobs jobs = {0};
 	struct phx_err err = {0};
 	struct phx_sim_result r;
 	struct phx_agreement a = agreement("batch", PHX_RE_BATCH, PHX_POLICY_dcs, 64);
@@ -394,7 +394,7 @@ static void a_run_can_be_stopped(void **state)
 				.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch},
 			&r, &err),
 		-ECANCELED);
-	phx_sim_jobs_fini(&jobs);
+	phx_trace_jobs_fini(&jobs);
 }
 
 int main(void)

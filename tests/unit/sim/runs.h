@@ -2,10 +2,10 @@
 #ifndef TESTS_UNIT_SIM_RUNS_H
 #define TESTS_UNIT_SIM_RUNS_H
 
-#include "sim/gen.h"
+#include "trace/gen.h"
 #include "sim/metrics.h"
-#include "sim/series.h"
-#include "unit/sim/traces.h"
+#include "trace/series.h"
+#include "unit/trace/traces.h"
 
 #define S INT64_C(1000)
 
@@ -15,15 +15,15 @@ struct row {
 	unsigned size;
 };
 
-static inline struct phx_sim_jobs make_jobs(struct phx_sim_job *jobs, const struct row *rows, size_t n)
+static inline struct phx_trace_jobs make_jobs(struct phx_trace_job *jobs, const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		jobs[i] = (struct phx_sim_job){.id = i + 1,
-					       .submit_ms = rows[i].submit * S,
-					       .run_ms = rows[i].run * S,
-					       .estimate_ms = rows[i].run * S,
-					       .size = rows[i].size};
-	return (struct phx_sim_jobs){.jobs = jobs, .n = n};
+		jobs[i] = (struct phx_trace_job){.id = i + 1,
+						 .submit_ms = rows[i].submit * S,
+						 .run_ms = rows[i].run * S,
+						 .estimate_ms = rows[i].run * S,
+						 .size = rows[i].size};
+	return (struct phx_trace_jobs){.jobs = jobs, .n = n};
 }
 
 static inline struct phx_agreement agreement(const char *name, int type, int model, uint32_t lower)
@@ -50,11 +50,11 @@ static inline void pair(struct phx_agreement *batch, struct phx_agreement *web, 
 
 /** When each job began and ended, by its place in the workload. */
 struct seen {
-	const struct phx_sim_jobs *jobs;
+	const struct phx_trace_jobs *jobs;
 	int64_t *start, *end;
 };
 
-static inline void see_end(void *arg, unsigned re, const struct phx_sim_job *job, const struct phx_sim_end *end)
+static inline void see_end(void *arg, unsigned re, const struct phx_trace_job *job, const struct phx_sim_end *end)
 {
 	struct seen *s = arg;
 	size_t i = (size_t)(job - s->jobs->jobs);
@@ -71,10 +71,10 @@ static inline void run_or_fail(const struct phx_sim_config *c, struct phx_sim_re
 }
 
 /** Jobs and a demand drawn from a seed: three days. */
-static inline void draw(uint64_t seed, struct phx_sim_jobs *jobs, struct phx_sim_series *demand)
+static inline void draw(uint64_t seed, struct phx_trace_jobs *jobs, struct phx_trace_series *demand)
 {
 	struct phx_err err = {0};
-	struct phx_sim_series load = {0};
+	struct phx_trace_series load = {0};
 	struct phx_gen_jobs g = {.rate = {.form = PHX_GEN_BURSTY, .length_ms = 3 * 86400 * S},
 				 .seed = seed,
 				 .n = 300,
@@ -92,7 +92,7 @@ static inline void draw(uint64_t seed, struct phx_sim_jobs *jobs, struct phx_sim
 	assert_int_equal(phx_gen_load(&l, &load, &err), 0);
 	assert_int_equal(phx_series_calibrate(&load, &rule, 12, &rule.capacity_milli, &err), 0);
 	assert_int_equal(phx_series_convert(&load, &rule, demand, &err), 0);
-	phx_sim_series_fini(&load);
+	phx_trace_series_fini(&load);
 }
 
 #endif

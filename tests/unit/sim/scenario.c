@@ -138,7 +138,7 @@ static void settings_can_be_changed(void **state)
 	assert_int_equal(b->agreement.lease_s, 7200);
 	assert_true(b->agreement.no_requeue);
 	assert_int_equal(s.delays.handover_ms, 250);
-	assert_int_equal(PHX_LIST_AT(&s.traces, struct phx_sim_trace, 0)->swf.per_node, 4);
+	assert_int_equal(PHX_LIST_AT(&s.traces, struct phx_trace, 0)->swf.per_node, 4);
 	phx_sim_scenario_fini(&s);
 }
 
@@ -174,80 +174,80 @@ static void a_trace_of_the_wrong_kind_is_told(void **state)
 					   "res = ( { name = \"w\"; type = \"web_service\"; demand = \"j\"; "
 					   "resource_coordination_model = \"dcs\"; } );";
 	struct phx_sim_scenario s;
-	struct phx_sim_store *store;
+	struct phx_trace_store *store;
 	struct phx_sim_result result;
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(phx_sim_store_new(NULL, &store), 0);
+	assert_int_equal(phx_trace_store_new(NULL, &store), 0);
 	assert_int_equal(read_text(text, NULL, 0, &s, &err), 0);
 	assert_int_equal(phx_sim_scenario_run(&s, store, NULL, &result, &err), -EINVAL);
 	assert_says(&err, ":3: RE w: trace j holds jobs, not a demand");
 	phx_sim_scenario_fini(&s);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 }
 
 static void a_missing_trace_is_told(void **state)
 {
 	struct phx_sim_scenario s;
-	struct phx_sim_store *store;
+	struct phx_trace_store *store;
 	struct phx_sim_result result;
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(phx_sim_store_new("/nonexistent", &store), 0);
+	assert_int_equal(phx_trace_store_new("/nonexistent", &store), 0);
 	assert_int_equal(read_text(whole, NULL, 0, &s, &err), 0);
 	assert_int_equal(phx_sim_scenario_run(&s, store, NULL, &result, &err), -ENOENT);
 	assert_says(&err, "trace d: d.csv: no such trace");
 	phx_sim_scenario_fini(&s);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 }
 
 /* Equal definitions are read once, whatever they are called. */
 static void the_store_reads_once(void **state)
 {
-	struct phx_sim_trace a = {.name = "a", .kind = PHX_SIM_TRACE_SWF, .file = TEST_DIR "/../etc/sim/samples/jobs.swf"},
-			     b = a, c = a;
-	const struct phx_sim_workload *of_a, *of_b, *of_c;
-	struct phx_sim_store *store;
+	struct phx_trace a = {.name = "a", .kind = PHX_TRACE_SWF, .file = TEST_DIR "/../etc/sim/samples/jobs.swf"},
+			 b = a, c = a;
+	const struct phx_trace_workload *of_a, *of_b, *of_c;
+	struct phx_trace_store *store;
 	struct phx_err err = {0};
 	(void)state;
 	PHX_STR_SET(b.name, "b");
 	c.swf.per_node = 4;
-	assert_int_equal(phx_sim_store_new(NULL, &store), 0);
-	assert_int_equal(phx_sim_store_get(store, &a, &of_a, &err), 0);
-	assert_int_equal(phx_sim_store_get(store, &b, &of_b, &err), 0);
-	assert_int_equal(phx_sim_store_get(store, &c, &of_c, &err), 0);
+	assert_int_equal(phx_trace_store_new(NULL, &store), 0);
+	assert_int_equal(phx_trace_store_get(store, &a, &of_a, &err), 0);
+	assert_int_equal(phx_trace_store_get(store, &b, &of_b, &err), 0);
+	assert_int_equal(phx_trace_store_get(store, &c, &of_c, &err), 0);
 	assert_ptr_equal(of_a, of_b);
 	assert_ptr_not_equal(of_a, of_c);
 	assert_int_equal(of_a->jobs.jobs[0].size, 8);
 	assert_int_equal(of_c->jobs.jobs[0].size, 2);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 }
 
 static void copies_of_a_workflow_have_jobs_of_their_own(void **state)
 {
-	struct phx_sim_trace t = {.kind = PHX_SIM_TRACE_DAX,
-				  .file = TEST_DIR "/../etc/sim/samples/workflow.xml",
-				  .copies = 3,
-				  .every_ms = 1000 * S};
-	struct phx_sim_workload w = {0}, one = {0};
+	struct phx_trace t = {.kind = PHX_TRACE_DAX,
+			      .file = TEST_DIR "/../etc/sim/samples/workflow.xml",
+			      .copies = 3,
+			      .every_ms = 1000 * S};
+	struct phx_trace_workload w = {0}, one = {0};
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(phx_sim_trace_load(&t, NULL, &w, &err), 0);
+	assert_int_equal(phx_trace_load(&t, NULL, &w, &err), 0);
 	t.copies = 0;
-	assert_int_equal(phx_sim_trace_load(&t, NULL, &one, &err), 0);
+	assert_int_equal(phx_trace_load(&t, NULL, &one, &err), 0);
 	size_t n = one.jobs.n;
 	assert_int_equal(w.jobs.n, 3 * n);
 	assert_int_equal(w.jobs.n_children, 3 * one.jobs.n_children);
 	for (size_t i = 0; i < w.jobs.n; i++) {
-		const struct phx_sim_job *j = &w.jobs.jobs[i];
+		const struct phx_trace_job *j = &w.jobs.jobs[i];
 		assert_int_equal(j->id, i + 1);
 		assert_int_equal(j->submit_ms, (int64_t)(i / n) * 1000 * S);
 		for (uint32_t k = 0; k < j->n_children; k++)
 			assert_int_equal(w.jobs.children[j->first_child + k],
 					 one.jobs.children[one.jobs.jobs[i % n].first_child + k] + i / n * n);
 	}
-	phx_sim_workload_fini(&w);
-	phx_sim_workload_fini(&one);
+	phx_trace_workload_fini(&w);
+	phx_trace_workload_fini(&one);
 }
 
 /* ---- the shipped ones ---- */
@@ -255,11 +255,11 @@ static void copies_of_a_workflow_have_jobs_of_their_own(void **state)
 static void run_example(const char *file)
 {
 	struct phx_sim_scenario s;
-	struct phx_sim_store *store;
+	struct phx_trace_store *store;
 	struct phx_sim_result result;
 	struct phx_err err = {0};
 	const char *traces = getenv("PHX_TRACES");
-	assert_int_equal(phx_sim_store_new(traces, &store), 0);
+	assert_int_equal(phx_trace_store_new(traces, &store), 0);
 	if (phx_sim_scenario_read(file, NULL, 0, &s, &err) < 0)
 		fail_msg("%s", err.text);
 	int r = phx_sim_scenario_run(&s, store, NULL, &result, &err);
@@ -271,7 +271,7 @@ static void run_example(const char *file)
 		phx_sim_result_fini(&result);
 	}
 	phx_sim_scenario_fini(&s);
-	phx_sim_store_free(store);
+	phx_trace_store_free(store);
 }
 
 static void the_examples_run(void **state)

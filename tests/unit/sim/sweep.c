@@ -55,7 +55,7 @@ static void bad_values_are_told(void **state)
 
 struct swept {
 	struct phx_sim_varied varied[2];
-	struct phx_sim_store *store;
+	struct phx_trace_store *store;
 	struct phx_sim_sweep_point *points;
 	size_t n;
 	struct phx_err err;
@@ -66,7 +66,7 @@ static int sweep(struct swept *s, const char *first, const char *second, unsigne
 	*s = (struct swept){0};
 	assert_int_equal(phx_sim_varied_parse(first, &s->varied[0], &s->err), 0);
 	assert_int_equal(phx_sim_varied_parse(second, &s->varied[1], &s->err), 0);
-	assert_int_equal(phx_sim_store_new(NULL, &s->store), 0);
+	assert_int_equal(phx_trace_store_new(NULL, &s->store), 0);
 	struct phx_sim_sweep_config config = {
 		.scenario = SHARED, .varied = s->varied, .n_varied = 2, .store = s->store, .workers = workers};
 	return phx_sim_sweep(&config, &s->points, &s->n, &s->err);
@@ -75,7 +75,7 @@ static int sweep(struct swept *s, const char *first, const char *second, unsigne
 static void swept_fini(struct swept *s)
 {
 	phx_sim_sweep_free(s->points, s->n);
-	phx_sim_store_free(s->store);
+	phx_trace_store_free(s->store);
 	phx_sim_varied_fini(&s->varied[0]);
 	phx_sim_varied_fini(&s->varied[1]);
 }

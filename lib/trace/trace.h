@@ -1,31 +1,31 @@
 /* Traces of a scenario: what a group of `traces` says, and the workload that
  * comes of it. A store keeps what was read, so that the points of a sweep read
  * each file once. Used by scenario.c and by the quick forms of phx sim. */
-#ifndef PHX_SIM_TRACE_H
-#define PHX_SIM_TRACE_H
+#ifndef PHX_TRACE_TRACE_H
+#define PHX_TRACE_TRACE_H
 
-#include "sim/dax.h"
-#include "sim/gen.h"
-#include "sim/series.h"
-#include "sim/swf.h"
+#include "trace/dax.h"
+#include "trace/gen.h"
+#include "trace/series.h"
+#include "trace/swf.h"
 
-#define PHX_SIM_PATH_MAX 1024
+#define PHX_TRACE_PATH_MAX 1024
 
-enum phx_sim_trace_kind {
-	PHX_SIM_TRACE_SWF,
-	PHX_SIM_TRACE_REQUESTS, /* a count a period, made a demand by the WS manager's rule */
-	PHX_SIM_TRACE_DEMAND,   /* instances, ready */
-	PHX_SIM_TRACE_DAX,
-	PHX_SIM_TRACE_JOBS, /* drawn */
-	PHX_SIM_TRACE_LOAD, /* drawn requests, made a demand */
+enum phx_trace_kind {
+	PHX_TRACE_SWF,
+	PHX_TRACE_REQUESTS, /* a count a period, made a demand by the WS manager's rule */
+	PHX_TRACE_DEMAND,   /* instances, ready */
+	PHX_TRACE_DAX,
+	PHX_TRACE_JOBS, /* drawn */
+	PHX_TRACE_LOAD, /* drawn requests, made a demand */
 };
 
 /** A trace by its definition. Zero is a sound default of every member but name, kind and file. */
-struct phx_sim_trace {
+struct phx_trace {
 	char name[PHX_NAME_MAX];
 	int kind;
-	char file[PHX_SIM_PATH_MAX];
-	char dir[PHX_SIM_PATH_MAX]; /* looked at before the traces directory: the scenario's */
+	char file[PHX_TRACE_PATH_MAX];
+	char dir[PHX_TRACE_PATH_MAX]; /* looked at before the traces directory: the scenario's */
 	struct phx_swf_options swf;
 	struct phx_series_options series;
 	struct phx_series_rule rule;
@@ -39,24 +39,23 @@ struct phx_sim_trace {
 };
 
 /** What a trace became; one of the two has something in it. */
-struct phx_sim_workload {
-	struct phx_sim_jobs jobs;
-	struct phx_sim_series demand;
+struct phx_trace_workload {
+	struct phx_trace_jobs jobs;
+	struct phx_trace_series demand;
 	uint64_t capacity_milli; /* REQUESTS, LOAD: with which the demand was made */
 };
-void phx_sim_workload_fini(struct phx_sim_workload *w);
+void phx_trace_workload_fini(struct phx_trace_workload *w);
 
 /** Read the files of a trace and make its workload. `traces`: where else to look (NULL = nowhere). -ENOENT, -EINVAL
  * with file and line, other -errno; ret untouched then. */
-int phx_sim_trace_load(const struct phx_sim_trace *t, const char *traces, struct phx_sim_workload *ret,
-		       struct phx_err *err);
+int phx_trace_load(const struct phx_trace *t, const char *traces, struct phx_trace_workload *ret, struct phx_err *err);
 
-struct phx_sim_store; /* may be used by several threads at once */
-int phx_sim_store_new(const char *traces, struct phx_sim_store **ret);
-void phx_sim_store_free(struct phx_sim_store *s);
+struct phx_trace_store; /* may be used by several threads at once */
+int phx_trace_store_new(const char *traces, struct phx_trace_store **ret);
+void phx_trace_store_free(struct phx_trace_store *s);
 /** The workload of a trace with the same definition (names aside), read the first time. Borrowed until the store is
- * freed. Errors as phx_sim_trace_load(). */
-int phx_sim_store_get(struct phx_sim_store *s, const struct phx_sim_trace *t, const struct phx_sim_workload **ret,
-		      struct phx_err *err);
+ * freed. Errors as phx_trace_load(). */
+int phx_trace_store_get(struct phx_trace_store *s, const struct phx_trace *t, const struct phx_trace_workload **ret,
+			struct phx_err *err);
 
 #endif

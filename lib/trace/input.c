@@ -1,7 +1,7 @@
 /* Reads trace files whole: plain ones straight into memory, compressed ones
  * through libarchive. Called by phx sim and by tests; looks at no content
  * beyond the first bytes. */
-#include "sim/input.h"
+#include "trace/input.h"
 
 #include <archive.h>
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 #include "base/file.h"
 
-void phx_sim_input_fini(struct phx_sim_input *in)
+void phx_trace_input_fini(struct phx_trace_input *in)
 {
 	if (!in)
 		return;
 	free(in->data);
 	free(in->path);
-	*in = (struct phx_sim_input){0};
+	*in = (struct phx_trace_input){0};
 }
 
 static int read_plain(const char *path, char **ret_data, size_t *ret_n, struct phx_err *err)
@@ -28,9 +28,9 @@ static int read_plain(const char *path, char **ret_data, size_t *ret_n, struct p
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return phx_file_read(path, PHX_SIM_INPUT_MAX, ret_data, ret_n, err);
-	if ((uint64_t)st.st_size > PHX_SIM_INPUT_MAX)
-		return phx_err_set(err, -EFBIG, "%s: larger than %zu bytes", path, PHX_SIM_INPUT_MAX);
+		return phx_file_read(path, PHX_TRACE_INPUT_MAX, ret_data, ret_n, err);
+	if ((uint64_t)st.st_size > PHX_TRACE_INPUT_MAX)
+		return phx_err_set(err, -EFBIG, "%s: larger than %zu bytes", path, PHX_TRACE_INPUT_MAX);
 	size_t size = (size_t)st.st_size, n = 0;
 	PHX_AUTO_FREE char *data = malloc(size + 1);
 	if (!data)
@@ -97,8 +97,9 @@ static int read_entry(struct archive *a, const char *path, size_t guess, char **
 		n += (size_t)got;
 		if (n < cap)
 			continue;
-		if (cap >= PHX_SIM_INPUT_MAX)
-			return phx_err_set(err, -EFBIG, "%s: unpacks to more than %zu bytes", path, PHX_SIM_INPUT_MAX);
+		if (cap >= PHX_TRACE_INPUT_MAX)
+			return phx_err_set(err, -EFBIG, "%s: unpacks to more than %zu bytes", path,
+					   PHX_TRACE_INPUT_MAX);
 		cap *= 2;
 		char *more = realloc(data, cap + 1);
 		if (!more)
@@ -128,9 +129,9 @@ static int unpack(const char *path, const char *packed, size_t n_packed, char **
 	return read_entry(a, path, n_packed * 10 + 4096, ret_data, ret_n, err);
 }
 
-int phx_sim_input_read(const char *path, struct phx_sim_input *ret, struct phx_err *err)
+int phx_trace_input_read(const char *path, struct phx_trace_input *ret, struct phx_err *err)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	int r = read_plain(path, &in.data, &in.n, err);
 	if (r < 0)
 		return r;
@@ -144,12 +145,12 @@ int phx_sim_input_read(const char *path, struct phx_sim_input *ret, struct phx_e
 	if (!in.path)
 		return -ENOMEM;
 	*ret = in;
-	in = (struct phx_sim_input){0};
+	in = (struct phx_trace_input){0};
 	return 0;
 }
 
 /* 1 when one of the spellings of dir/name was there and is read. */
-static int find_in(const char *dir, const char *name, struct phx_sim_input *ret, struct phx_err *err)
+static int find_in(const char *dir, const char *name, struct phx_trace_input *ret, struct phx_err *err)
 {
 	static const char *const behind[] = {"", ".xz", ".gz", ".zst"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(behind); i++) {
@@ -158,13 +159,13 @@ static int find_in(const char *dir, const char *name, struct phx_sim_input *ret,
 			return -ENOMEM;
 		if (access(path, F_OK) < 0)
 			continue;
-		int r = phx_sim_input_read(path, ret, err);
+		int r = phx_trace_input_read(path, ret, err);
 		return r < 0 ? r : 1;
 	}
 	return 0;
 }
 
-int phx_sim_input_find(const char *name, const char *traces, struct phx_sim_input *ret, struct phx_err *err)
+int phx_trace_input_find(const char *name, const char *traces, struct phx_trace_input *ret, struct phx_err *err)
 {
 	int r = find_in(NULL, name, ret, err);
 	if (r == 0 && traces && name[0] != '/')

@@ -1,6 +1,6 @@
 /* Reads workflows in DAX XML with libxml2. Called by phx sim; opens no file and
  * no network, replaces no entity. */
-#include "sim/dax.h"
+#include "trace/dax.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ struct reading {
 	struct phx_err *err;
 	struct phx_list tasks; /* struct task; sorted by id once all are read */
 	struct phx_list edges; /* struct edge */
-	struct phx_sim_jobs w;
+	struct phx_trace_jobs w;
 	struct phx_dax_info info;
 };
 
@@ -40,7 +40,7 @@ static void reading_fini(struct reading *rd)
 	}
 	phx_list_fini(&rd->tasks);
 	phx_list_fini(&rd->edges);
-	phx_sim_jobs_fini(&rd->w);
+	phx_trace_jobs_fini(&rd->w);
 }
 
 static int fail_at(const struct reading *rd, long line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -91,7 +91,7 @@ static int64_t parse_seconds(const char *s)
 }
 
 /* <profile namespace="pegasus" key="nodes">4</profile> */
-static int read_profile(const struct reading *rd, xmlNode *node, struct phx_sim_job *job)
+static int read_profile(const struct reading *rd, xmlNode *node, struct phx_trace_job *job)
 {
 	AUTO_TEXT char *key = attribute(node, "key");
 	if (!key || strcmp(key, "nodes") != 0)
@@ -124,7 +124,7 @@ static int read_job(struct reading *rd, xmlNode *node)
 		       *runtime = attribute(node, "runtime");
 	if (!id || !*id)
 		return fail_at(rd, line, "job: id: missing");
-	struct phx_sim_job job = {.id = rd->tasks.n + 1, .estimate_ms = -1, .logged_wait_ms = -1, .size = 1};
+	struct phx_trace_job job = {.id = rd->tasks.n + 1, .estimate_ms = -1, .logged_wait_ms = -1, .size = 1};
 	job.run_ms = runtime ? parse_seconds(runtime) : -1;
 	if (job.run_ms < 0)
 		return fail_at(rd, line, "job \"%.60s\": runtime: \"%.40s\": expected seconds", id,
@@ -137,7 +137,7 @@ static int read_job(struct reading *rd, xmlNode *node)
 		if (r < 0)
 			return r;
 	}
-	struct phx_sim_job *jobs = reallocarray(rd->w.jobs, rd->w.n + 1, sizeof(*jobs));
+	struct phx_trace_job *jobs = reallocarray(rd->w.jobs, rd->w.n + 1, sizeof(*jobs));
 	if (!jobs)
 		return -ENOMEM;
 	rd->w.jobs = jobs;
@@ -240,7 +240,7 @@ static int by_ends(const void *a, const void *b)
 static int link_jobs(struct reading *rd)
 {
 	struct edge *e = rd->edges.items;
-	struct phx_sim_jobs *w = &rd->w;
+	struct phx_trace_jobs *w = &rd->w;
 	w->children = calloc(rd->edges.n + 1, sizeof(*w->children));
 	if (!w->children)
 		return -ENOMEM;
@@ -249,7 +249,7 @@ static int link_jobs(struct reading *rd)
 	for (uint32_t i = 0; i < rd->edges.n; i++) {
 		if (i && by_ends(&e[i - 1], &e[i]) == 0)
 			continue;
-		struct phx_sim_job *parent = &w->jobs[e[i].parent];
+		struct phx_trace_job *parent = &w->jobs[e[i].parent];
 		if (!parent->n_children)
 			parent->first_child = (uint32_t)w->n_children;
 		parent->n_children++;
@@ -289,7 +289,7 @@ static int complain_cycle(const struct reading *rd, const uint32_t *left)
 /* Pass every job after its parents: levels, the longest way. */
 static int pass_levels(struct reading *rd)
 {
-	struct phx_sim_jobs *w = &rd->w;
+	struct phx_trace_jobs *w = &rd->w;
 	PHX_AUTO_FREE uint32_t *left = calloc(w->n, sizeof(*left)), *queue = calloc(w->n, sizeof(*queue));
 	PHX_AUTO_FREE int64_t *begin_ms = calloc(w->n, sizeof(*begin_ms));
 	if (!left || !queue || !begin_ms)
@@ -301,13 +301,13 @@ static int pass_levels(struct reading *rd)
 			queue[tail++] = i;
 	}
 	for (; head < tail; head++) {
-		const struct phx_sim_job *j = &w->jobs[queue[head]];
+		const struct phx_trace_job *j = &w->jobs[queue[head]];
 		int64_t end_ms = begin_ms[queue[head]] + j->run_ms;
 		rd->info.n_levels = j->class + 1 > rd->info.n_levels ? j->class + 1 : rd->info.n_levels;
 		rd->info.critical_path_ms = end_ms > rd->info.critical_path_ms ? end_ms : rd->info.critical_path_ms;
 		for (uint32_t k = 0; k < j->n_children; k++) {
 			uint32_t c = w->children[j->first_child + k];
-			struct phx_sim_job *child = &w->jobs[c];
+			struct phx_trace_job *child = &w->jobs[c];
 			child->class = j->class + 1 > child->class ? j->class + 1 : child->class;
 			begin_ms[c] = end_ms > begin_ms[c] ? end_ms : begin_ms[c];
 			if (--left[c] == 0)
@@ -353,8 +353,8 @@ static int parse(struct reading *rd, xmlParserCtxt *ctx, const char *text, size_
 	return r;
 }
 
-int phx_dax_read(const char *name, const char *text, size_t n, struct phx_sim_jobs *ret, struct phx_dax_info *ret_info,
-		 struct phx_err *err)
+int phx_dax_read(const char *name, const char *text, size_t n, struct phx_trace_jobs *ret,
+		 struct phx_dax_info *ret_info, struct phx_err *err)
 {
 	struct reading rd = {.name = name, .err = err};
 	if (n > INT_MAX)
@@ -365,7 +365,7 @@ int phx_dax_read(const char *name, const char *text, size_t n, struct phx_sim_jo
 	if (r == 0) {
 		rd.w.n_rows = rd.w.n;
 		*ret = rd.w;
-		rd.w = (struct phx_sim_jobs){0};
+		rd.w = (struct phx_trace_jobs){0};
 		if (ret_info)
 			*ret_info = rd.info;
 	}

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sim/series.h"
+#include "trace/series.h"
 
 /* ---- windows ---- */
 
@@ -21,7 +21,7 @@ static void windows_fini(struct windows *w)
 
 /* Time-weighted mean of the series over [at, end), which begins within segment *i; leaves *i at the segment of `end`.
  */
-static uint64_t mean_load(const struct phx_sim_series *s, size_t *i, int64_t at, int64_t end)
+static uint64_t mean_load(const struct phx_trace_series *s, size_t *i, int64_t at, int64_t end)
 {
 	unsigned __int128 sum = 0;
 	int64_t begin = at;
@@ -40,7 +40,7 @@ static uint64_t mean_load(const struct phx_sim_series *s, size_t *i, int64_t at,
 	}
 }
 
-static int make_windows(const struct phx_sim_series *load, const struct phx_series_rule *rule, struct windows *ret,
+static int make_windows(const struct phx_trace_series *load, const struct phx_series_rule *rule, struct windows *ret,
 			struct phx_err *err)
 {
 	int64_t window_ms = rule->web.window_ms;
@@ -84,8 +84,8 @@ static struct walk walk_from(const struct phx_series_rule *rule, uint64_t capaci
 	return (struct walk){.web = &rule->web, .capacity_milli = capacity_milli, .n = n, .settled_milli = UINT64_MAX};
 }
 
-int phx_series_convert(const struct phx_sim_series *load, const struct phx_series_rule *rule,
-		       struct phx_sim_series *ret, struct phx_err *err)
+int phx_series_convert(const struct phx_trace_series *load, const struct phx_series_rule *rule,
+		       struct phx_trace_series *ret, struct phx_err *err)
 {
 	PHX_AUTO(windows_fini) struct windows w = {0};
 	if (rule->capacity_milli == 0 || rule->start == 0)
@@ -93,11 +93,11 @@ int phx_series_convert(const struct phx_sim_series *load, const struct phx_serie
 	int r = make_windows(load, rule, &w, err);
 	if (r < 0)
 		return r;
-	struct phx_sim_series s = {.end_ms = load->end_ms};
+	struct phx_trace_series s = {.end_ms = load->end_ms};
 	s.at_ms = calloc(w.n + 1, sizeof(*s.at_ms));
 	s.value = calloc(w.n + 1, sizeof(*s.value));
 	if (!s.at_ms || !s.value) {
-		phx_sim_series_fini(&s);
+		phx_trace_series_fini(&s);
 		return -ENOMEM;
 	}
 	struct walk walk = walk_from(rule, rule->capacity_milli, rule->start);
@@ -181,7 +181,7 @@ static bool is_answer(const struct windows *w, const struct phx_series_rule *rul
 	       (capacity_milli == 1 || peak_of(w, rule, capacity_milli - 1, 0, w->n, rule->start) > peak);
 }
 
-int phx_series_calibrate(const struct phx_sim_series *load, const struct phx_series_rule *rule, uint32_t peak,
+int phx_series_calibrate(const struct phx_trace_series *load, const struct phx_series_rule *rule, uint32_t peak,
 			 uint64_t *ret_capacity_milli, struct phx_err *err)
 {
 	PHX_AUTO(windows_fini) struct windows w = {0};
@@ -209,7 +209,7 @@ int phx_series_calibrate(const struct phx_sim_series *load, const struct phx_ser
 
 /* ---- measures ---- */
 
-void phx_series_scale(struct phx_sim_series *demand, uint32_t to, uint32_t from)
+void phx_series_scale(struct phx_trace_series *demand, uint32_t to, uint32_t from)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < demand->n; i++) {
@@ -223,7 +223,7 @@ void phx_series_scale(struct phx_sim_series *demand, uint32_t to, uint32_t from)
 	demand->n = n;
 }
 
-uint64_t phx_series_peak(const struct phx_sim_series *s)
+uint64_t phx_series_peak(const struct phx_trace_series *s)
 {
 	uint64_t peak = 0;
 	for (size_t i = 0; i < s->n; i++)
@@ -231,7 +231,7 @@ uint64_t phx_series_peak(const struct phx_sim_series *s)
 	return peak;
 }
 
-uint64_t phx_series_integral(const struct phx_sim_series *s)
+uint64_t phx_series_integral(const struct phx_trace_series *s)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < s->n; i++) {

@@ -1,20 +1,20 @@
 /* The reader of workload logs: every field, every oddity, every way to be malformed, sizes, windows. */
-#include "unit/sim/traces.h"
+#include "unit/trace/traces.h"
 
-static struct phx_sim_jobs w;
+static struct phx_trace_jobs w;
 static struct phx_swf_header header;
 static struct phx_err err;
 
 static int teardown(void **state)
 {
 	(void)state;
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	return 0;
 }
 
 static int read_text(const char *text, struct phx_swf_options options)
 {
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	phx_err_clear(&err);
 	return phx_swf_read("log.swf", text, strlen(text), &options, &w, &header, &err);
 }
@@ -65,7 +65,7 @@ static void test_a_job(void **state)
 		read_text("4 10 3 20 16 -1 -1 17 99 -1 1 5 1 -1 2 -1 -1 -1", (struct phx_swf_options){.per_node = 8}),
 		0);
 	assert_int_equal(w.n, 1);
-	const struct phx_sim_job *j = w.jobs;
+	const struct phx_trace_job *j = w.jobs;
 	assert_int_equal(j->id, 4);
 	assert_int_equal(j->submit_ms, 10000);
 	assert_int_equal(j->run_ms, 20000);

@@ -2,10 +2,10 @@
  * time, and who waits for whom. Used by phx sim; reads text, never files, and
  * follows no reference out of it: entities are not replaced, a document type is
  * refused. */
-#ifndef PHX_SIM_DAX_H
-#define PHX_SIM_DAX_H
+#ifndef PHX_TRACE_DAX_H
+#define PHX_TRACE_DAX_H
 
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 /** What is known of a workflow beyond its jobs. */
 struct phx_dax_info {
@@ -19,7 +19,7 @@ struct phx_dax_info {
  * (0: no parents); size is the profile `nodes` of the job, else 1. ret_info may be NULL. -EINVAL "FILE:LINE: …" (not
  * well-formed, run time absent or malformed, an unknown or doubled id, a job that waits for itself), -ENOMEM; outputs
  * untouched then. */
-int phx_dax_read(const char *name, const char *text, size_t n, struct phx_sim_jobs *ret, struct phx_dax_info *ret_info,
-		 struct phx_err *err);
+int phx_dax_read(const char *name, const char *text, size_t n, struct phx_trace_jobs *ret,
+		 struct phx_dax_info *ret_info, struct phx_err *err);
 
 #endif

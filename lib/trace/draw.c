@@ -1,7 +1,7 @@
 /* Distributions for generators of workloads; keeps nothing between draws. */
 #include <math.h>
 
-#include "sim/draw.h"
+#include "trace/draw.h"
 
 double phx_draw_uniform(struct phx_rng *r)
 {

@@ -1,6 +1,6 @@
 /* Reads series of counts and of demand from CSV. Called by phx sim; opens no
  * file. What becomes of a load series is in convert.c. */
-#include "sim/series.h"
+#include "trace/series.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct reading {
 	const char *name;
 	uint64_t line;
 	const struct phx_series_options *o;
-	struct phx_sim_series s; /* values as written, times in ms as written */
+	struct phx_trace_series s; /* values as written, times in ms as written */
 	size_t cap;
 	size_t n_malformed;
 	int64_t smallest_ms; /* distance of two rows */
@@ -146,7 +146,7 @@ static int complain(const struct reading *rd, const char *column, const char *p,
 
 static int add_row(struct reading *rd, int64_t at_ms, uint64_t value)
 {
-	struct phx_sim_series *s = &rd->s;
+	struct phx_trace_series *s = &rd->s;
 	if (s->n == rd->cap) {
 		size_t cap = rd->cap ? rd->cap * 2 : 4096;
 		int64_t *at = reallocarray(s->at_ms, cap, sizeof(*at));
@@ -214,9 +214,9 @@ static int read_rows(struct reading *rd, const char *text, size_t n, struct phx_
 /* The series as it is used: times from the window's begin, a load where there are counts, zero where rows are absent.
  */
 static int fill(const struct reading *rd, int64_t begin_ms, int64_t end_ms, int64_t period_ms,
-		struct phx_sim_series *ret)
+		struct phx_trace_series *ret)
 {
-	const struct phx_sim_series *raw = &rd->s;
+	const struct phx_trace_series *raw = &rd->s;
 	bool counts = rd->o->kind == PHX_SERIES_COUNTS;
 	struct reading out = {0};
 	int64_t covered_ms = begin_ms; /* everything before is in `out` */
@@ -240,13 +240,13 @@ static int fill(const struct reading *rd, int64_t begin_ms, int64_t end_ms, int6
 		r = add_row(&out, covered_ms - begin_ms, 0);
 	out.s.end_ms = end_ms - begin_ms;
 	if (r < 0)
-		phx_sim_series_fini(&out.s);
+		phx_trace_series_fini(&out.s);
 	else
 		*ret = out.s;
 	return r;
 }
 
-static int cut(const struct reading *rd, struct phx_sim_series *ret, struct phx_err *err)
+static int cut(const struct reading *rd, struct phx_trace_series *ret, struct phx_err *err)
 {
 	const struct phx_series_options *o = rd->o;
 	if (rd->s.n == 0)
@@ -263,7 +263,7 @@ static int cut(const struct reading *rd, struct phx_sim_series *ret, struct phx_
 }
 
 int phx_series_read(const char *name, const char *text, size_t n, const struct phx_series_options *options,
-		    struct phx_sim_series *ret, size_t *ret_malformed, struct phx_err *err)
+		    struct phx_trace_series *ret, size_t *ret_malformed, struct phx_err *err)
 {
 	struct reading rd = {.name = name, .o = options, .smallest_ms = INT64_MAX};
 	int r = read_rows(&rd, text, n, err);
@@ -271,6 +271,6 @@ int phx_series_read(const char *name, const char *text, size_t n, const struct p
 		r = cut(&rd, ret, err);
 	if (r == 0 && ret_malformed)
 		*ret_malformed = rd.n_malformed;
-	phx_sim_series_fini(&rd.s);
+	phx_trace_series_fini(&rd.s);
 	return r;
 }

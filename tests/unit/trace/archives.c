@@ -1,20 +1,20 @@
 /* The archives' logs against what their descriptions and the papers say of them. Skipped without PHX_TRACES. */
-#include "unit/sim/traces.h"
+#include "unit/trace/traces.h"
 
 #define DAY_MS INT64_C(86400000)
 
-static struct phx_sim_jobs w;
+static struct phx_trace_jobs w;
 
 static int teardown(void **state)
 {
 	(void)state;
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	return 0;
 }
 
 static void load(const char *name, struct phx_swf_options options)
 {
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	read_jobs(name, &options, &w);
 }
 
@@ -29,7 +29,7 @@ static struct seen look(int64_t end_ms, uint32_t below)
 {
 	struct seen seen = {0};
 	for (size_t i = 0; i < w.n; i++) {
-		const struct phx_sim_job *j = &w.jobs[i];
+		const struct phx_trace_job *j = &w.jobs[i];
 		int64_t job_end_ms = j->submit_ms + j->run_ms;
 		if (job_end_ms > end_ms || j->size >= below)
 			continue;

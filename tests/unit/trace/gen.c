@@ -1,18 +1,18 @@
 /* Generated workloads: the same seed gives the same, the rate follows its form, sizes and run times their laws. */
-#include "sim/gen.h"
-#include "sim/series.h"
-#include "unit/sim/traces.h"
+#include "trace/gen.h"
+#include "trace/series.h"
+#include "unit/trace/traces.h"
 
-static struct phx_sim_jobs w, again;
-static struct phx_sim_series s;
+static struct phx_trace_jobs w, again;
+static struct phx_trace_series s;
 static struct phx_err err;
 
 static int teardown(void **state)
 {
 	(void)state;
-	phx_sim_jobs_fini(&w);
-	phx_sim_jobs_fini(&again);
-	phx_sim_series_fini(&s);
+	phx_trace_jobs_fini(&w);
+	phx_trace_jobs_fini(&again);
+	phx_trace_series_fini(&s);
 	return 0;
 }
 
@@ -27,9 +27,9 @@ static const struct phx_gen_jobs base = {
 	.users = 10,
 };
 
-static void draw(const struct phx_gen_jobs *g, struct phx_sim_jobs *ret)
+static void draw(const struct phx_gen_jobs *g, struct phx_trace_jobs *ret)
 {
-	phx_sim_jobs_fini(ret);
+	phx_trace_jobs_fini(ret);
 	phx_err_clear(&err);
 	if (phx_gen_jobs(g, ret, &err) < 0)
 		fail_msg("%s", err.text);
@@ -65,7 +65,7 @@ static void test_jobs_are_sound(void **state)
 	draw(&base, &w);
 	assert_in_range(w.n, 19500, 20500);
 	for (size_t i = 0; i < w.n; i++) {
-		const struct phx_sim_job *j = &w.jobs[i];
+		const struct phx_trace_job *j = &w.jobs[i];
 		assert_int_equal(j->id, i + 1);
 		assert_true(i == 0 || j->submit_ms >= w.jobs[i - 1].submit_ms);
 		assert_true(j->submit_ms % 1000 == 0 && j->run_ms % 1000 == 0 && j->run_ms >= 1000);
@@ -149,7 +149,7 @@ static void test_load(void **state)
 	assert_in_range(phx_series_peak(&s), 175000, 182000); /* 10 to 1: 0.18 to 1.82 of the mean */
 	g.noise_milli = 100;
 	g.rate.form = PHX_GEN_POISSON;
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	assert_int_equal(phx_gen_load(&g, &s, &err), 0);
 	for (size_t i = 0; i < s.n; i++)
 		assert_in_range(s.value[i], 90000, 110000);
@@ -161,7 +161,7 @@ static void test_refused(void **state)
 	struct phx_gen_jobs bad[6] = {base, base, base, base, base, base};
 	static const char *const says[] = {"length", "jobs", "run time", "swing", "burst", "form"};
 	(void)state;
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	bad[0].rate.length_ms = 0;
 	bad[1].n = 10000001;
 	bad[2].run_ms = 0;

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "sim/draw.h"
-#include "sim/gen.h"
+#include "trace/draw.h"
+#include "trace/gen.h"
 
 #define JOBS_MAX 10000000
 #define VALUES_MAX 10000000
@@ -63,13 +63,13 @@ static const struct {
 	double (*rate)(const struct phx_gen_rate *r, int64_t at_ms);
 } forms[] = {
 #define FORM(id, name, text, rate) [PHX_GEN_##id] = {text, rate},
-#include "sim/gen.def"
+#include "trace/gen.def"
 #undef FORM
 };
 
 static const char *const form_names[] = {
 #define FORM(id, name, ...) [PHX_GEN_##id] = name,
-#include "sim/gen.def"
+#include "trace/gen.def"
 #undef FORM
 };
 const struct phx_enum phx_gen_form_names = {"form of a workload", form_names, PHX_ARRAY_SIZE(form_names)};
@@ -137,9 +137,9 @@ static uint32_t draw_size(struct phx_rng *rng, uint32_t max)
 	return size;
 }
 
-static struct phx_sim_job draw_job(struct phx_rng *rng, const struct phx_gen_jobs *g, uint64_t id, int64_t at_ms)
+static struct phx_trace_job draw_job(struct phx_rng *rng, const struct phx_gen_jobs *g, uint64_t id, int64_t at_ms)
 {
-	struct phx_sim_job j = {.id = id, .submit_ms = at_ms, .estimate_ms = -1, .logged_wait_ms = -1};
+	struct phx_trace_job j = {.id = id, .submit_ms = at_ms, .estimate_ms = -1, .logged_wait_ms = -1};
 	j.run_ms = draw_run(rng, g);
 	j.size = draw_size(rng, g->nodes_max);
 	j.user = (uint32_t)phx_rng_below(rng, g->users ? g->users : 1) + 1;
@@ -151,7 +151,7 @@ static struct phx_sim_job draw_job(struct phx_rng *rng, const struct phx_gen_job
 }
 
 /* Poisson stream at the highest rate, thinned to the rate of the moment; whole seconds, as logs have them. */
-static int draw_stream(const struct phx_gen_jobs *g, struct phx_sim_jobs *w)
+static int draw_stream(const struct phx_gen_jobs *g, struct phx_trace_jobs *w)
 {
 	struct phx_rng rng = {g->seed};
 	double highest = rate_max(&g->rate), gap_ms = (double)g->rate.length_ms / g->n / highest, at = 0;
@@ -164,7 +164,7 @@ static int draw_stream(const struct phx_gen_jobs *g, struct phx_sim_jobs *w)
 			continue;
 		if (w->n == cap) {
 			cap = cap ? cap * 2 : g->n + g->n / 8 + 64;
-			struct phx_sim_job *jobs = reallocarray(w->jobs, cap, sizeof(*jobs));
+			struct phx_trace_job *jobs = reallocarray(w->jobs, cap, sizeof(*jobs));
 			if (!jobs)
 				return -ENOMEM;
 			w->jobs = jobs;
@@ -174,9 +174,9 @@ static int draw_stream(const struct phx_gen_jobs *g, struct phx_sim_jobs *w)
 	}
 }
 
-int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_sim_jobs *ret, struct phx_err *err)
+int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_trace_jobs *ret, struct phx_err *err)
 {
-	struct phx_sim_jobs w = {.max_nodes = g->nodes_max};
+	struct phx_trace_jobs w = {.max_nodes = g->nodes_max};
 	int r = check_rate(&g->rate, err);
 	if (r < 0)
 		return r;
@@ -186,7 +186,7 @@ int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_sim_jobs *ret, struct 
 		return phx_err_set(err, -EINVAL, "run time: expected a mean above 0 and a deviation from 0");
 	r = draw_stream(g, &w);
 	if (r < 0) {
-		phx_sim_jobs_fini(&w);
+		phx_trace_jobs_fini(&w);
 		return r;
 	}
 	w.n_rows = w.n;
@@ -196,7 +196,7 @@ int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_sim_jobs *ret, struct 
 
 /* ---- load ---- */
 
-int phx_gen_load(const struct phx_gen_load *g, struct phx_sim_series *ret, struct phx_err *err)
+int phx_gen_load(const struct phx_gen_load *g, struct phx_trace_series *ret, struct phx_err *err)
 {
 	struct phx_rng rng = {g->seed};
 	int64_t period_ms = g->period_ms ? g->period_ms : 60000;
@@ -206,11 +206,12 @@ int phx_gen_load(const struct phx_gen_load *g, struct phx_sim_series *ret, struc
 	if (period_ms <= 0 || (g->rate.length_ms - 1) / period_ms >= VALUES_MAX || g->noise_milli > 1000)
 		return phx_err_set(err, -EINVAL, "load: expected a period above 0, at most %d of them, noise up to 1",
 				   VALUES_MAX);
-	struct phx_sim_series s = {.n = (size_t)((g->rate.length_ms - 1) / period_ms) + 1, .end_ms = g->rate.length_ms};
+	struct phx_trace_series s = {.n = (size_t)((g->rate.length_ms - 1) / period_ms) + 1,
+				     .end_ms = g->rate.length_ms};
 	s.at_ms = calloc(s.n, sizeof(*s.at_ms));
 	s.value = calloc(s.n, sizeof(*s.value));
 	if (!s.at_ms || !s.value) {
-		phx_sim_series_fini(&s);
+		phx_trace_series_fini(&s);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < s.n; i++) {

@@ -2,7 +2,7 @@
  * header lines that begin with ';', then 18 blank-separated fields a job, -1
  * for what is unknown. Used by phx sim; reads text, never files.
  *
- * What is done with odd rows, and counted (struct phx_sim_jobs):
+ * What is done with odd rows, and counted (struct phx_trace_jobs):
  *
  *   processors allocated (field 5) unknown or 0   the processors requested (field 8) where the job ran; else skipped
  *                                                 (n_skipped_size); with sizes = ALLOCATED always skipped
@@ -14,14 +14,14 @@
  *   malformed                                     an error with file, line and field; `lenient`: skipped (n_malformed)
  *
  * Counts are of the whole file, before the window is cut out. */
-#ifndef PHX_SIM_SWF_H
-#define PHX_SIM_SWF_H
+#ifndef PHX_TRACE_SWF_H
+#define PHX_TRACE_SWF_H
 
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 enum phx_swf_field {
 #define FIELD(name, ...) PHX_SWF_##name,
-#include "sim/swf.def"
+#include "trace/swf.def"
 #undef FIELD
 	PHX_SWF_FIELDS
 };
@@ -72,6 +72,6 @@ struct phx_swf_options {
 /** Read all of `text` (as phx_swf_open). Jobs are sorted by (submit, number); times count from the window's begin.
  * ret_header may be NULL. -EINVAL (also: a job number that comes twice), -ENOMEM; outputs untouched then. */
 int phx_swf_read(const char *name, const char *text, size_t n, const struct phx_swf_options *options,
-		 struct phx_sim_jobs *ret, struct phx_swf_header *ret_header, struct phx_err *err);
+		 struct phx_trace_jobs *ret, struct phx_swf_header *ret_header, struct phx_err *err);
 
 #endif

@@ -5,10 +5,10 @@
  * The CSV has two columns: when, and a number; a first line without a number in
  * its second column is a header. When: `YYYY-MM-DD HH:MM:SS` (GMT; also with a
  * T), or seconds. Rows rise strictly. */
-#ifndef PHX_SIM_SERIES_H
-#define PHX_SIM_SERIES_H
+#ifndef PHX_TRACE_SERIES_H
+#define PHX_TRACE_SERIES_H
 
-#include "sim/workload.h"
+#include "trace/workload.h"
 #include "web/web.h"
 
 enum phx_series_kind {
@@ -31,7 +31,7 @@ int phx_series_time(const char *text, int64_t *ret_s);
  * the window's begin. ret_malformed may be NULL. -EINVAL (FILE:LINE: column: what was expected; an empty window),
  * -ENOMEM; outputs untouched then. */
 int phx_series_read(const char *name, const char *text, size_t n, const struct phx_series_options *options,
-		    struct phx_sim_series *ret, size_t *ret_malformed, struct phx_err *err);
+		    struct phx_trace_series *ret, size_t *ret_malformed, struct phx_err *err);
 
 /** How load becomes demand (000 6.4): windows of web.window_ms one after the other; at the end of each the instances
  * are adjusted by the mean use in it. */
@@ -43,20 +43,20 @@ struct phx_series_rule {
 };
 
 /** The demand that `load` makes. -EINVAL no capacity or window, -ENOMEM. */
-int phx_series_convert(const struct phx_sim_series *load, const struct phx_series_rule *rule,
-		       struct phx_sim_series *ret, struct phx_err *err);
+int phx_series_convert(const struct phx_trace_series *load, const struct phx_series_rule *rule,
+		       struct phx_trace_series *ret, struct phx_err *err);
 
 /** The smallest capacity at which the demand peaks at exactly `peak` instances (rule.capacity_milli is not looked at):
  * what the papers leave open (policies.md 2). -ERANGE when none does. */
-int phx_series_calibrate(const struct phx_sim_series *load, const struct phx_series_rule *rule, uint32_t peak,
+int phx_series_calibrate(const struct phx_trace_series *load, const struct phx_series_rule *rule, uint32_t peak,
 			 uint64_t *ret_capacity_milli, struct phx_err *err);
 
 /** Scale a demand to another peak: value · to / from, rounded half up, at least 1 (policies.md, reading 7). In place.
  */
-void phx_series_scale(struct phx_sim_series *demand, uint32_t to, uint32_t from);
+void phx_series_scale(struct phx_trace_series *demand, uint32_t to, uint32_t from);
 
 /** Largest value; value·milliseconds over the whole series. */
-uint64_t phx_series_peak(const struct phx_sim_series *s);
-uint64_t phx_series_integral(const struct phx_sim_series *s);
+uint64_t phx_series_peak(const struct phx_trace_series *s);
+uint64_t phx_series_integral(const struct phx_trace_series *s);
 
 #endif

@@ -3,15 +3,15 @@
  * for the samples in etc/sim/samples.
  *
  * The form says how the rate runs over the time: */
-#ifndef PHX_SIM_GEN_H
-#define PHX_SIM_GEN_H
+#ifndef PHX_TRACE_GEN_H
+#define PHX_TRACE_GEN_H
 
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 /** One row a form (gen.def). */
 enum phx_gen_form {
 #define FORM(name, ...) PHX_GEN_##name,
-#include "sim/gen.def"
+#include "trace/gen.def"
 #undef FORM
 	PHX_GEN_FORM_COUNT_
 };
@@ -44,7 +44,7 @@ struct phx_gen_jobs {
 	uint32_t users;          /* 0 = 1 */
 };
 /** Draw jobs. Owned by the caller. -EINVAL (a length, a run time, more than 10 million jobs), -ENOMEM. */
-int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_sim_jobs *ret, struct phx_err *err);
+int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_trace_jobs *ret, struct phx_err *err);
 
 struct phx_gen_load {
 	struct phx_gen_rate rate;
@@ -54,7 +54,7 @@ struct phx_gen_load {
 	uint32_t noise_milli; /* each value is off by up to this share; 0 = none */
 };
 /** Draw a load series. As phx_gen_jobs(). */
-int phx_gen_load(const struct phx_gen_load *g, struct phx_sim_series *ret, struct phx_err *err);
+int phx_gen_load(const struct phx_gen_load *g, struct phx_trace_series *ret, struct phx_err *err);
 
 /** Rate at `at_ms` over the mean rate. */
 double phx_gen_rate(const struct phx_gen_rate *r, int64_t at_ms);

@@ -1,13 +1,13 @@
 /* Workloads as the simulator runs them: jobs of a batch trace, a series of web
  * load or demand, a workflow. Made by the readers (swf, series, dax) and the
  * generators (gen); owned by the caller. */
-#ifndef PHX_SIM_WORKLOAD_H
-#define PHX_SIM_WORKLOAD_H
+#ifndef PHX_TRACE_WORKLOAD_H
+#define PHX_TRACE_WORKLOAD_H
 
 #include "base/util.h"
 
 /** A job of a trace. */
-struct phx_sim_job {
+struct phx_trace_job {
 	uint64_t id;
 	int64_t submit_ms; /* from the workload's start */
 	int64_t run_ms;
@@ -19,8 +19,8 @@ struct phx_sim_job {
 	uint32_t n_parents;
 };
 
-struct phx_sim_jobs {
-	struct phx_sim_job *jobs; /* by (submit_ms, id) */
+struct phx_trace_jobs {
+	struct phx_trace_job *jobs; /* by (submit_ms, id) */
 	size_t n;
 	uint32_t *children; /* indexes into jobs, of workflows */
 	size_t n_children;
@@ -29,19 +29,19 @@ struct phx_sim_jobs {
 	/* what was done to rows that are odd: the manual's table */
 	size_t n_rows, n_skipped_size, n_negative_run, n_zero_run, n_unsorted, n_malformed, n_too_wide;
 };
-void phx_sim_jobs_fini(struct phx_sim_jobs *w);
+void phx_trace_jobs_fini(struct phx_trace_jobs *w);
 
 /** `one` submitted n times, at at_ms[0], at_ms[1], … (rising): numbers go on from copy to copy. -EOVERFLOW more jobs
  * than 32 bits count, -ENOMEM. */
-int phx_sim_jobs_repeat(const struct phx_sim_jobs *one, const int64_t *at_ms, size_t n, struct phx_sim_jobs *ret);
+int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n, struct phx_trace_jobs *ret);
 
 /** A piecewise-constant series: value[i] holds from at_ms[i] until the next. */
-struct phx_sim_series {
+struct phx_trace_series {
 	int64_t *at_ms;  /* strictly rising, the first is 0 */
 	uint64_t *value; /* instances for a demand series; thousandths of requests a second for a load series */
 	size_t n;
 	int64_t end_ms; /* where it ends */
 };
-void phx_sim_series_fini(struct phx_sim_series *s);
+void phx_trace_series_fini(struct phx_trace_series *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* What tests of workloads share: cmocka, the archives' traces, small texts. */
-#ifndef TESTS_UNIT_SIM_TRACES_H
-#define TESTS_UNIT_SIM_TRACES_H
+#ifndef TESTS_UNIT_TRACE_TRACES_H
+#define TESTS_UNIT_TRACE_TRACES_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/input.h"
-#include "sim/swf.h"
+#include "trace/input.h"
+#include "trace/swf.h"
 
 /** The error's text holds `part`. */
 #define assert_says(err, part)                                                                                         \
@@ -23,20 +23,20 @@
 	} while (0)
 
 /** The trace `name` from PHX_TRACES; without it the test is skipped. */
-static inline void read_trace(const char *name, struct phx_sim_input *ret)
+static inline void read_trace(const char *name, struct phx_trace_input *ret)
 {
 	struct phx_err err = {0};
 	const char *traces = getenv("PHX_TRACES");
 	if (!traces || !*traces)
 		skip();
-	if (phx_sim_input_find(name, traces, ret, &err) < 0)
+	if (phx_trace_input_find(name, traces, ret, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 /** The jobs of that trace. */
-static inline void read_jobs(const char *name, const struct phx_swf_options *options, struct phx_sim_jobs *ret)
+static inline void read_jobs(const char *name, const struct phx_swf_options *options, struct phx_trace_jobs *ret)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_err err = {0};
 	read_trace(name, &in);
 	if (phx_swf_read(name, in.data, in.n, options, ret, NULL, &err) < 0)

@@ -1,21 +1,21 @@
 /* Workflows: jobs, dependencies, levels; what is refused, with its line; copies submitted again and again. */
-#include "sim/dax.h"
-#include "unit/sim/traces.h"
+#include "trace/dax.h"
+#include "unit/trace/traces.h"
 
-static struct phx_sim_jobs w;
+static struct phx_trace_jobs w;
 static struct phx_dax_info info;
 static struct phx_err err;
 
 static int teardown(void **state)
 {
 	(void)state;
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	return 0;
 }
 
 static int read_text(const char *text)
 {
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	phx_err_clear(&err);
 	return phx_dax_read("flow.xml", text, strlen(text), &w, &info, &err);
 }
@@ -40,7 +40,7 @@ static void test_diamond(void **state)
 	assert_int_equal(w.n, 4);
 	assert_int_equal(w.n_rows, 4);
 	assert_int_equal(w.n_children, 4);
-	const struct phx_sim_job *a = &w.jobs[0], *d = &w.jobs[1], *b = &w.jobs[2], *c = &w.jobs[3];
+	const struct phx_trace_job *a = &w.jobs[0], *d = &w.jobs[1], *b = &w.jobs[2], *c = &w.jobs[3];
 	assert_int_equal(a->id, 1);
 	assert_int_equal(a->run_ms, 1500);
 	assert_int_equal(a->n_children, 2);
@@ -115,14 +115,14 @@ static void test_cycle(void **state)
 static void test_repeat(void **state)
 {
 	static const int64_t at_ms[] = {0, 5000, 5000};
-	struct phx_sim_jobs many = {0};
+	struct phx_trace_jobs many = {0};
 	(void)state;
 	assert_int_equal(read_text(diamond), 0);
-	assert_int_equal(phx_sim_jobs_repeat(&w, at_ms, 3, &many), 0);
+	assert_int_equal(phx_trace_jobs_repeat(&w, at_ms, 3, &many), 0);
 	assert_int_equal(many.n, 12);
 	assert_int_equal(many.n_children, 12);
 	for (size_t i = 0; i < many.n; i++) {
-		const struct phx_sim_job *j = &many.jobs[i], *one = &w.jobs[i % 4];
+		const struct phx_trace_job *j = &many.jobs[i], *one = &w.jobs[i % 4];
 		assert_int_equal(j->id, i + 1);
 		assert_int_equal(j->submit_ms, i < 4 ? 0 : 5000);
 		assert_int_equal(j->n_parents, one->n_parents);
@@ -130,8 +130,8 @@ static void test_repeat(void **state)
 			assert_int_equal(many.children[j->first_child + k],
 					 w.children[one->first_child + k] + i / 4 * 4);
 	}
-	phx_sim_jobs_fini(&many);
-	assert_int_equal(phx_sim_jobs_repeat(&w, at_ms, 0, &many), -EOVERFLOW);
+	phx_trace_jobs_fini(&many);
+	assert_int_equal(phx_trace_jobs_repeat(&w, at_ms, 0, &many), -EOVERFLOW);
 	assert_null(many.jobs);
 }
 
@@ -139,27 +139,27 @@ static void test_repeat(void **state)
 static void test_repeat_sorts(void **state)
 {
 	static const int64_t at_ms[] = {0, 1000};
-	struct phx_sim_job jobs[] = {{.id = 3, .submit_ms = 0, .size = 1}, {.id = 9, .submit_ms = 5000, .size = 1}};
-	struct phx_sim_jobs one = {.jobs = jobs, .n = 2}, many = {0};
+	struct phx_trace_job jobs[] = {{.id = 3, .submit_ms = 0, .size = 1}, {.id = 9, .submit_ms = 5000, .size = 1}};
+	struct phx_trace_jobs one = {.jobs = jobs, .n = 2}, many = {0};
 	(void)state;
-	assert_int_equal(phx_sim_jobs_repeat(&one, at_ms, 2, &many), 0);
+	assert_int_equal(phx_trace_jobs_repeat(&one, at_ms, 2, &many), 0);
 	static const int64_t expected[][2] = {{3, 0}, {12, 1000}, {9, 5000}, {18, 6000}};
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(many.jobs[i].id, expected[i][0]);
 		assert_int_equal(many.jobs[i].submit_ms, expected[i][1]);
 	}
-	phx_sim_jobs_fini(&many);
+	phx_trace_jobs_fini(&many);
 }
 
 static void test_montage(void **state)
 {
 	static const size_t widths[] = {166, 662, 1, 1, 166, 1, 1, 1, 1};
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	size_t seen[PHX_ARRAY_SIZE(widths)] = {0};
 	int64_t sum_ms = 0;
 	(void)state;
 	read_trace("Montage_1000.xml", &in);
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 	assert_int_equal(phx_dax_read("Montage_1000.xml", in.data, in.n, &w, &info, &err), 0);
 	assert_int_equal(w.n, 1000);
 	assert_int_equal(w.n_children, 2485);

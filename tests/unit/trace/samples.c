@@ -1,10 +1,10 @@
 /* The samples in etc/sim/samples are what the generators make: small traces, so that every command works without the
  * archives'. PHX_SAMPLES_WRITE=1 writes them anew; else they are compared with what stands there. */
 #include "base/file.h"
-#include "sim/dax.h"
-#include "sim/gen.h"
-#include "sim/series.h"
-#include "unit/sim/traces.h"
+#include "trace/dax.h"
+#include "trace/gen.h"
+#include "trace/series.h"
+#include "unit/trace/traces.h"
 
 #define DIR TEST_DIR "/../etc/sim/samples/"
 #define WEEK_MS (7 * 86400 * INT64_C(1000))
@@ -18,8 +18,8 @@ static void settle(const char *name, struct phx_buf *b)
 	assert_false(b->failed);
 	if (getenv("PHX_SAMPLES_WRITE"))
 		assert_int_equal(phx_file_write(path, b->data, b->n, 0644, NULL), 0);
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
-	if (phx_sim_input_read(path, &in, &err) < 0)
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
+	if (phx_trace_input_read(path, &in, &err) < 0)
 		fail_msg("%s", err.text);
 	if (in.n != b->n || memcmp(in.data, b->data, b->n) != 0)
 		fail_msg("%s is not what the generator makes", path);
@@ -39,7 +39,7 @@ static void test_jobs(void **state)
 		.estimate_milli = 4000,
 		.users = 12,
 	};
-	struct phx_sim_jobs w = {0}, back = {0};
+	struct phx_trace_jobs w = {0}, back = {0};
 	struct phx_buf b = {0};
 	(void)state;
 	assert_int_equal(phx_gen_jobs(&g, &w, &err), 0);
@@ -49,15 +49,15 @@ static void test_jobs(void **state)
 		     "; MaxJobs: %zu\n; MaxRecords: %zu\n; UnixStartTime: 897177600\n; MaxNodes: 32\n; MaxProcs: 128\n",
 		     w.n, w.n);
 	for (size_t i = 0; i < w.n; i++) {
-		const struct phx_sim_job *j = &w.jobs[i];
+		const struct phx_trace_job *j = &w.jobs[i];
 		phx_buf_addf(&b, "%zu %lld -1 %lld %u -1 -1 %u %lld -1 1 %u 1 -1 1 -1 -1 -1\n", i + 1,
 			     (long long)j->submit_ms / 1000, (long long)j->run_ms / 1000, j->size * 4, j->size * 4,
 			     (long long)j->estimate_ms / 1000, j->user);
 	}
 	settle("jobs.swf", &b);
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_swf_options o = {.per_node = 4, .nodes = 32};
-	assert_int_equal(phx_sim_input_read(DIR "jobs.swf", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(DIR "jobs.swf", &in, &err), 0);
 	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &back, NULL, &err), 0);
 	assert_int_equal(back.n, w.n);
 	assert_int_equal(back.max_nodes, 32);
@@ -67,8 +67,8 @@ static void test_jobs(void **state)
 		assert_int_equal(back.jobs[i].estimate_ms, w.jobs[i].estimate_ms);
 		assert_int_equal(back.jobs[i].size, w.jobs[i].size);
 	}
-	phx_sim_jobs_fini(&w);
-	phx_sim_jobs_fini(&back);
+	phx_trace_jobs_fini(&w);
+	phx_trace_jobs_fini(&back);
 }
 
 static void format_time(int64_t s, char buf[32])
@@ -90,7 +90,7 @@ static void test_web(void **state)
 		.noise_milli = 150,
 	};
 	const struct phx_series_rule rule = {.web = {20000, 800, 1, UINT32_MAX}, .start = 2, .capacity_milli = 100000};
-	struct phx_sim_series load = {0}, demand = {0}, back = {0};
+	struct phx_trace_series load = {0}, demand = {0}, back = {0};
 	struct phx_buf b = {0};
 	char when[32];
 	(void)state;
@@ -102,9 +102,9 @@ static void test_web(void **state)
 		phx_buf_addf(&b, "%s,%llu\n", when, (unsigned long long)load.value[i]);
 	}
 	settle("web.csv", &b);
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_series_options o = {.begin_s = INT64_MIN};
-	assert_int_equal(phx_sim_input_read(DIR "web.csv", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(DIR "web.csv", &in, &err), 0);
 	assert_int_equal(phx_series_read("web.csv", in.data, in.n, &o, &back, NULL, &err), 0);
 	assert_int_equal(back.n, load.n);
 	assert_int_equal(back.end_ms, WEEK_MS);
@@ -113,9 +113,9 @@ static void test_web(void **state)
 	for (size_t i = 0; i < demand.n; i++)
 		phx_buf_addf(&b, "%lld,%llu\n", (long long)demand.at_ms[i] / 1000, (unsigned long long)demand.value[i]);
 	settle("demand.csv", &b);
-	phx_sim_series_fini(&load);
-	phx_sim_series_fini(&demand);
-	phx_sim_series_fini(&back);
+	phx_trace_series_fini(&load);
+	phx_trace_series_fini(&demand);
+	phx_trace_series_fini(&back);
 }
 
 /* One root, twelve in the middle, two that gather, one leaf. */
@@ -142,15 +142,15 @@ static void test_workflow(void **state)
 	phx_buf_addf(&b,
 		     "  <child ref=\"report\"><parent ref=\"gather1\"/><parent ref=\"gather2\"/></child>\n</adag>\n");
 	settle("workflow.xml", &b);
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
-	struct phx_sim_jobs w = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
+	struct phx_trace_jobs w = {0};
 	struct phx_dax_info info;
-	assert_int_equal(phx_sim_input_read(DIR "workflow.xml", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(DIR "workflow.xml", &in, &err), 0);
 	assert_int_equal(phx_dax_read("workflow.xml", in.data, in.n, &w, &info, &err), 0);
 	assert_int_equal(w.n, 16);
 	assert_int_equal(info.n_levels, 4);
 	assert_int_equal(w.n_children, 12 + 12 + 2);
-	phx_sim_jobs_fini(&w);
+	phx_trace_jobs_fini(&w);
 }
 
 int main(void)

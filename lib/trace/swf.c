@@ -1,7 +1,7 @@
 /* Reads the Standard Workload Format: rows, and what is made of them. Called
  * by phx sim; opens no file, keeps nothing. Fields are scanned by hand: a log
  * of a quarter of a million jobs is read in a few hundredths of a second. */
-#include "sim/swf.h"
+#include "trace/swf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const struct {
 	enum unit unit;
 } fields[] = {
 #define FIELD(id, name, unit) {name, unit},
-#include "sim/swf.def"
+#include "trace/swf.def"
 #undef FIELD
 };
 static const char *const expected[] = {[NUMBER] = "a number, or -1 for unknown", [TIME] = "seconds, or -1 for unknown"};
@@ -200,7 +200,7 @@ int phx_swf_next(struct phx_swf *swf, struct phx_swf_row *ret, struct phx_err *e
 struct reading {
 	struct phx_swf swf;
 	const struct phx_swf_options *o;
-	struct phx_sim_jobs w;
+	struct phx_trace_jobs w;
 	size_t cap;
 	int64_t last_submit_ms; /* latest so far */
 	uint64_t last_id;
@@ -248,12 +248,12 @@ static int check_row(const struct reading *rd, const struct phx_swf_row *row, st
 	return 0;
 }
 
-static int add_job(struct reading *rd, const struct phx_sim_job *job)
+static int add_job(struct reading *rd, const struct phx_trace_job *job)
 {
-	struct phx_sim_jobs *w = &rd->w;
+	struct phx_trace_jobs *w = &rd->w;
 	if (w->n == rd->cap) {
 		size_t cap = rd->cap ? rd->cap * 2 : (size_t)(rd->swf.end - rd->swf.at) / 80 + 64;
-		struct phx_sim_job *jobs = cap > UINT32_MAX ? NULL : reallocarray(w->jobs, cap, sizeof(*jobs));
+		struct phx_trace_job *jobs = cap > UINT32_MAX ? NULL : reallocarray(w->jobs, cap, sizeof(*jobs));
 		if (!jobs)
 			return -ENOMEM;
 		w->jobs = jobs;
@@ -295,7 +295,7 @@ static int take_row(struct reading *rd, const struct phx_swf_row *row)
 		size = o->wide == PHX_SWF_WIDE_CUT ? o->nodes : size;
 	}
 	rd->w.n_zero_run += f[PHX_SWF_RUN] == 0;
-	struct phx_sim_job job = {
+	struct phx_trace_job job = {
 		.id = (uint64_t)f[PHX_SWF_JOB],
 		.submit_ms = o->gap_milli ? f[PHX_SWF_SUBMIT] / 1000 * o->gap_milli +
 						    f[PHX_SWF_SUBMIT] % 1000 * o->gap_milli / 1000
@@ -336,7 +336,7 @@ static int read_rows(struct reading *rd, struct phx_err *err)
 
 static int by_submit(const void *a, const void *b)
 {
-	const struct phx_sim_job *x = a, *y = b;
+	const struct phx_trace_job *x = a, *y = b;
 	if (x->submit_ms != y->submit_ms)
 		return x->submit_ms < y->submit_ms ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
@@ -368,7 +368,7 @@ static int check_ids(const struct reading *rd, struct phx_err *err)
 }
 
 /* Keep the jobs of the window and count their times from its begin. */
-static void cut_window(struct phx_sim_jobs *w, const struct phx_swf_options *o)
+static void cut_window(struct phx_trace_jobs *w, const struct phx_swf_options *o)
 {
 	int64_t begin = o->from_ms + (o->from_first && w->n ? w->jobs[0].submit_ms : 0);
 	size_t first = 0, n = 0;
@@ -393,7 +393,7 @@ static uint32_t nodes_of(const struct phx_swf_options *o, const struct phx_swf_h
 }
 
 int phx_swf_read(const char *name, const char *text, size_t n, const struct phx_swf_options *options,
-		 struct phx_sim_jobs *ret, struct phx_swf_header *ret_header, struct phx_err *err)
+		 struct phx_trace_jobs *ret, struct phx_swf_header *ret_header, struct phx_err *err)
 {
 	struct reading rd = {.o = options, .ids_rise = true, .last_submit_ms = INT64_MIN};
 	if (options->gap_milli > GAP_MAX_MILLI)
@@ -403,7 +403,7 @@ int phx_swf_read(const char *name, const char *text, size_t n, const struct phx_
 	if (r == 0)
 		r = check_ids(&rd, err);
 	if (r < 0) {
-		phx_sim_jobs_fini(&rd.w);
+		phx_trace_jobs_fini(&rd.w);
 		return r;
 	}
 	if (rd.w.n_unsorted || !rd.ids_rise)

@@ -1,20 +1,20 @@
 /* What every workload has, whoever made it. Called by the readers, the
  * generators and whoever runs a workload. */
-#include "sim/workload.h"
+#include "trace/workload.h"
 
 #include <errno.h>
 #include <string.h>
 
-void phx_sim_jobs_fini(struct phx_sim_jobs *w)
+void phx_trace_jobs_fini(struct phx_trace_jobs *w)
 {
 	if (!w)
 		return;
 	free(w->jobs);
 	free(w->children);
-	*w = (struct phx_sim_jobs){0};
+	*w = (struct phx_trace_jobs){0};
 }
 
-static uint64_t last_id(const struct phx_sim_jobs *w)
+static uint64_t last_id(const struct phx_trace_jobs *w)
 {
 	uint64_t last = 0;
 	for (size_t i = 0; i < w->n; i++)
@@ -24,16 +24,16 @@ static uint64_t last_id(const struct phx_sim_jobs *w)
 
 static int by_submit(const void *a, const void *b)
 {
-	const struct phx_sim_job *x = a, *y = b;
+	const struct phx_trace_job *x = a, *y = b;
 	if (x->submit_ms != y->submit_ms)
 		return x->submit_ms < y->submit_ms ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void copy_one(const struct phx_sim_jobs *one, size_t k, int64_t at_ms, uint64_t ids, struct phx_sim_jobs *w)
+static void copy_one(const struct phx_trace_jobs *one, size_t k, int64_t at_ms, uint64_t ids, struct phx_trace_jobs *w)
 {
 	for (size_t i = 0; i < one->n; i++) {
-		struct phx_sim_job *j = &w->jobs[k * one->n + i];
+		struct phx_trace_job *j = &w->jobs[k * one->n + i];
 		*j = one->jobs[i];
 		j->id += k * ids;
 		j->submit_ms += at_ms;
@@ -43,15 +43,15 @@ static void copy_one(const struct phx_sim_jobs *one, size_t k, int64_t at_ms, ui
 		w->children[k * one->n_children + i] = one->children[i] + (uint32_t)(k * one->n);
 }
 
-int phx_sim_jobs_repeat(const struct phx_sim_jobs *one, const int64_t *at_ms, size_t n, struct phx_sim_jobs *ret)
+int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n, struct phx_trace_jobs *ret)
 {
-	struct phx_sim_jobs w = *one;
+	struct phx_trace_jobs w = *one;
 	if (n == 0 || one->n > UINT32_MAX / n || one->n_children > UINT32_MAX / n)
 		return -EOVERFLOW;
 	w.jobs = calloc(one->n * n + 1, sizeof(*w.jobs));
 	w.children = calloc(one->n_children * n + 1, sizeof(*w.children));
 	if (!w.jobs || !w.children) {
-		phx_sim_jobs_fini(&w);
+		phx_trace_jobs_fini(&w);
 		return -ENOMEM;
 	}
 	w.n = one->n * n;
@@ -65,11 +65,11 @@ int phx_sim_jobs_repeat(const struct phx_sim_jobs *one, const int64_t *at_ms, si
 	return 0;
 }
 
-void phx_sim_series_fini(struct phx_sim_series *s)
+void phx_trace_series_fini(struct phx_trace_series *s)
 {
 	if (!s)
 		return;
 	free(s->at_ms);
 	free(s->value);
-	*s = (struct phx_sim_series){0};
+	*s = (struct phx_trace_series){0};
 }

@@ -1,28 +1,28 @@
 /* Series of counts and demand: the CSV, times, windows, gaps, and the way from load to instances. */
-#include "sim/series.h"
-#include "unit/sim/traces.h"
+#include "trace/series.h"
+#include "unit/trace/traces.h"
 
-static struct phx_sim_series s, d;
+static struct phx_trace_series s, d;
 static struct phx_err err;
 
 static int teardown(void **state)
 {
 	(void)state;
-	phx_sim_series_fini(&s);
-	phx_sim_series_fini(&d);
+	phx_trace_series_fini(&s);
+	phx_trace_series_fini(&d);
 	return 0;
 }
 
 static int read_text(const char *text, struct phx_series_options o)
 {
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	phx_err_clear(&err);
 	return phx_series_read("web.csv", text, strlen(text), &o, &s, NULL, &err);
 }
 
 #define FROM_FIRST .begin_s = INT64_MIN
 
-static void expect(const struct phx_sim_series *of, const int64_t (*rows)[2], size_t n, int64_t end_ms)
+static void expect(const struct phx_trace_series *of, const int64_t (*rows)[2], size_t n, int64_t end_ms)
 {
 	assert_int_equal(of->n, n);
 	assert_int_equal(of->end_ms, end_ms);
@@ -151,7 +151,7 @@ static void test_lenient(void **state)
 	struct phx_series_options o = {FROM_FIRST, .lenient = true, .period_ms = 60000};
 	size_t n_malformed = 0;
 	(void)state;
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	assert_int_equal(phx_series_read("web.csv", text, strlen(text), &o, &s, &n_malformed, NULL), 0);
 	assert_int_equal(n_malformed, 3);
 	EXPECT(&s, 180000, {0, 1000}, {60000, 0}, {120000, 1000});
@@ -170,12 +170,12 @@ static void test_convert(void **state)
 {
 	(void)state;
 	assert_int_equal(read_text("0,1200\n60,300\n120,300\n", (struct phx_series_options){FROM_FIRST}), 0);
-	phx_sim_series_fini(&d);
+	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&s, &rule, &d, &err), 0);
 	EXPECT(&d, 180000, {0, 2}, {20000, 3}, {80000, 2}, {100000, 1});
 	struct phx_series_rule twice = rule;
 	twice.factor_milli = 500;
-	phx_sim_series_fini(&d);
+	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&s, &twice, &d, &err), 0); /* 10 a second: 0.5 of two, then 2.5: one */
 	EXPECT(&d, 180000, {0, 2}, {80000, 1});
 }
@@ -185,9 +185,9 @@ static void test_windows_across_rows(void **state)
 {
 	static int64_t at[] = {0, 30000, 50000};
 	static uint64_t load[] = {20000, 0, 17000};
-	struct phx_sim_series across = {.at_ms = at, .value = load, .n = 3, .end_ms = 80000};
+	struct phx_trace_series across = {.at_ms = at, .value = load, .n = 3, .end_ms = 80000};
 	(void)state;
-	phx_sim_series_fini(&d);
+	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&across, &rule, &d, &err), 0);
 	/* windows: 20 (of 2: 3 instances), 10 (of 3: 0.33, 2), 8.5 (of 2: 0.425, stays), 17 (of 2: 0.85, 3 at the end)
 	 */
@@ -197,9 +197,9 @@ static void test_windows_across_rows(void **state)
 static void test_convert_refuses(void **state)
 {
 	struct phx_series_rule bad = rule;
-	struct phx_sim_series none = {0};
+	struct phx_trace_series none = {0};
 	(void)state;
-	phx_sim_series_fini(&d);
+	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&none, &rule, &d, &err), -EINVAL);
 	assert_int_equal(read_text("0,1\n60,1\n", (struct phx_series_options){FROM_FIRST}), 0);
 	bad.capacity_milli = 0;
@@ -218,7 +218,7 @@ static void check_calibrated(uint32_t peak)
 	if (phx_series_calibrate(&s, &r, peak, &r.capacity_milli, &err) < 0)
 		fail_msg("%s", err.text);
 	for (int less = 0; less < 2; less++) {
-		phx_sim_series_fini(&d);
+		phx_trace_series_fini(&d);
 		r.capacity_milli -= (uint64_t)less;
 		assert_int_equal(phx_series_convert(&s, &r, &d, &err), 0);
 		assert_int_equal(phx_series_peak(&d), peak + (unsigned)less);
@@ -255,11 +255,11 @@ static void test_scale(void **state)
 
 static void test_world_cup(void **state)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_series_options o = {.kind = PHX_SERIES_DEMAND, FROM_FIRST};
 	(void)state;
 	read_trace("wc98-per-minute.csv", &in);
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	assert_int_equal(phx_series_read("wc98", in.data, in.n, &o, &s, NULL, &err), 0);
 	assert_int_equal(s.n, 125300);
 	uint64_t sum = 0;
@@ -268,13 +268,13 @@ static void test_world_cup(void **state)
 	assert_int_equal(sum, 1352804107);
 	o.length_ms = INT64_C(14) * 86400 * 1000;
 	assert_int_equal(phx_series_time("1998-06-07", &o.begin_s), 0);
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	assert_int_equal(phx_series_read("wc98", in.data, in.n, &o, &s, NULL, &err), 0);
 	assert_int_equal(s.n, 20160);
 	assert_int_equal(phx_series_peak(&s), 153878);
 	assert_int_equal(phx_series_integral(&s), INT64_C(461234022) * 60000);
 	o.kind = PHX_SERIES_COUNTS;
-	phx_sim_series_fini(&s);
+	phx_trace_series_fini(&s);
 	assert_int_equal(phx_series_read("wc98", in.data, in.n, &o, &s, NULL, &err), 0);
 	assert_int_equal(phx_series_peak(&s), 2564633);
 	check_calibrated(64);

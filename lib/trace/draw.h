@@ -1,7 +1,7 @@
 /* Distributions drawn from the simulator's source of chance (rng.h). They use
  * libm: for generators of workloads, never for pure rooms. */
-#ifndef PHX_SIM_DRAW_H
-#define PHX_SIM_DRAW_H
+#ifndef PHX_TRACE_DRAW_H
+#define PHX_TRACE_DRAW_H
 
 #include "base/rng.h"
 

@@ -1,7 +1,7 @@
 /* Trace files: plain and compressed, where they are looked for, damaged ones. */
 #include "base/file.h"
 #include "base/spawn.h"
-#include "unit/sim/traces.h"
+#include "unit/trace/traces.h"
 
 #include <unistd.h>
 
@@ -40,9 +40,9 @@ static const uint8_t hello_zst[] = {0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x31, 0x
 
 static void expect(const char *name, const char *text)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	phx_err_clear(&err);
-	if (phx_sim_input_find(name, dir, &in, &err) < 0)
+	if (phx_trace_input_find(name, dir, &in, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(in.n, strlen(text));
 	assert_string_equal(in.data, text);
@@ -75,7 +75,7 @@ static void test_by_content(void **state)
 
 static void test_larger_than_guessed(void **state)
 {
-	PHX_AUTO_SIM_INPUT struct phx_sim_input in = {0};
+	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	PHX_AUTO_FREE char *path = phx_path("%s/big", dir), *packed = phx_path("%s/big.gz", dir);
 	PHX_AUTO_FREE char *data = malloc(1 << 20);
 	(void)state;
@@ -85,28 +85,28 @@ static void test_larger_than_guessed(void **state)
 	struct phx_run run = {.argv = argv};
 	assert_int_equal(phx_run_check(&run, NULL, &err), 0);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(phx_sim_input_read(packed, &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(packed, &in, &err), 0);
 	assert_int_equal(in.n, 1 << 20);
 	assert_memory_equal(in.data, data, 1 << 20);
 }
 
 static void test_not_there(void **state)
 {
-	struct phx_sim_input in = {0};
+	struct phx_trace_input in = {0};
 	(void)state;
 	phx_err_clear(&err);
-	assert_int_equal(phx_sim_input_find("nothing.swf", dir, &in, &err), -ENOENT);
+	assert_int_equal(phx_trace_input_find("nothing.swf", dir, &in, &err), -ENOENT);
 	assert_says(&err, dir);
 	phx_err_clear(&err);
-	assert_int_equal(phx_sim_input_find("nothing.swf", NULL, &in, &err), -ENOENT);
+	assert_int_equal(phx_trace_input_find("nothing.swf", NULL, &in, &err), -ENOENT);
 	assert_says(&err, "PHX_TRACES");
-	assert_int_equal(phx_sim_input_read("/nothing/here", &in, NULL), -ENOENT);
+	assert_int_equal(phx_trace_input_read("/nothing/here", &in, NULL), -ENOENT);
 	assert_null(in.data);
 }
 
 static void test_damaged(void **state)
 {
-	struct phx_sim_input in = {0};
+	struct phx_trace_input in = {0};
 	uint8_t damaged[sizeof(hello_xz)];
 	(void)state;
 	put("short.gz", hello_gz, sizeof(hello_gz) - 9);
@@ -118,7 +118,7 @@ static void test_damaged(void **state)
 	static const char *const names[] = {"short.gz", "short.xz", "short.zst", "damaged.xz"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
 		phx_err_clear(&err);
-		assert_int_equal(phx_sim_input_find(names[i], dir, &in, &err), -EINVAL);
+		assert_int_equal(phx_trace_input_find(names[i], dir, &in, &err), -EINVAL);
 		assert_says(&err, names[i]);
 		assert_says(&err, "cut short or damaged");
 		assert_null(in.data);
