@@ -203,12 +203,36 @@ static void drop_idle_ticks(const struct cli *cli, json_t *events)
 	}
 }
 
+/* Who asks for one node is told what came to it, also of an event of another. */
+static void turn_to(const char *name, json_t *events)
+{
+	size_t i, k;
+	json_t *ev, *note;
+	json_array_foreach(events, i, ev)
+	{
+		if (phx_str_eq(phx_json_str(ev, "node", ""), name))
+			continue;
+		json_t *own = json_array();
+		json_array_foreach(json_object_get(ev, "notes"), k, note)
+		{
+			if (!phx_str_eq(phx_json_str(note, "node", ""), name))
+				continue;
+			json_array_append(own, note);
+			json_object_set(ev, "text", json_object_get(note, "text"));
+		}
+		json_object_set_new(ev, "notes", own);
+		json_object_set_new(ev, "node", json_string(name));
+	}
+}
+
 /* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be read). */
 static int print_batch(struct cli *cli, json_t *events)
 {
 	size_t i;
 	json_t *ev;
 	drop_idle_ticks(cli, events);
+	if (!cli_structured(cli) && cli_has(cli, CLI_OPT_node))
+		turn_to(cli_opt(cli, CLI_OPT_node, ""), events);
 	if (!cli_structured(cli))
 		name_steps(cli, events);
 	if (cli->format != CLI_TABLE && !cli_structured(cli)) {

@@ -237,16 +237,53 @@ static int print_node(struct cli *cli, const json_t *node)
 	return code ? code : print_plan(cli, json_object_get(node, "plan"));
 }
 
+/* The same for programs: a value a column. */
+static const struct cli_column plain_columns[] = {
+	{.head = "NODE", .path = "name"},
+	{.head = "STATE", .path = "state"},
+	{.head = "REASON", .path = "reason"},
+	{.head = "POOL", .path = "pool"},
+	{.head = "LABELS", .path = "labels", .put = cli_put_labels},
+	{.head = "PINNED", .path = "pinned", .put = cli_put_yes},
+	{.head = "ROLE", .path = "role"},
+	{.head = "EXPECTED", .path = "expected"},
+	{.head = "ACTUAL", .path = "actual_identity"},
+	{.head = "DRIFT", .path = "drift", .put = cli_put_yes},
+	{.head = "HEALTHY", .path = "healthy", .put = cli_put_yes},
+	{.head = "HEALTH", .path = "health_text"},
+	{.head = "UP", .path = "up", .put = cli_put_yes},
+	{.head = "ENV", .path = "env"},
+	{.head = "POWER", .path = "power"},
+	{.head = "MAC", .path = "macs", .put = put_macs},
+	{.head = "SERIAL", .path = "serial"},
+	{.head = "UUID", .path = "uuid"},
+	{.head = "IP", .path = "ip"},
+	{.head = "ADDRESS", .path = "address"},
+	{.head = "KEY", .path = "key_fp"},
+	{.head = "BOOT ID", .path = "boot_id"},
+	{.head = "IMAGE", .path = "system_image"},
+	{.head = "SYSTEM DISK", .path = "system_disk"},
+	{.head = "DISK KEY", .path = "disk_key_id"},
+	{.head = "VENDOR", .path = "facts.vendor"},
+	{.head = "PRODUCT", .path = "facts.product"},
+	{.head = "CPUS", .path = "facts.cpus", .right = true},
+	{.head = "CPU", .path = "facts.cpu_model"},
+	{.head = "MEMORY", .path = "facts.memory_bytes", .put = cli_put_size, .right = true},
+	{.head = "FIRMWARE", .path = "facts.firmware"},
+	{.head = "BOOT MODE", .path = "facts.boot_mode"},
+	{.head = "OS", .path = "facts.os"},
+	{.head = "KERNEL", .path = "facts.kernel"},
+};
+
 int cmd_node_show(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
 	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
 	if (code)
 		return code;
-	static const struct cli_column name_column = {.head = "NODE", .path = "name"};
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes); /* the same shape however many there are */
 	if (cli->format != CLI_TABLE && cli->format != CLI_WIDE)
-		return cli_print_rows(cli, &name_column, 1, nodes, whole);
+		return cli_print_rows(cli, plain_columns, PHX_ARRAY_SIZE(plain_columns), nodes, whole);
 	size_t i;
 	json_t *node;
 	json_array_foreach(nodes, i, node)

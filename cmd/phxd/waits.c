@@ -96,11 +96,24 @@ static bool hidden(const struct wait *x, const char *kind, const char *by)
 	return !x->all && private && strcmp(by, x->by) != 0;
 }
 
-static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json_t *event, json_t *actions)
+/* May it be about the node that is asked for? Told by the text alone: most of a journal is about others. */
+static bool may_concern(const struct wait *x, const struct phx_store_event *ev)
+{
+	char word[PHX_NAME_MAX + 2];
+	snprintf(word, sizeof(word), "\"%s\"", x->node);
+	return !x->node[0] || !strcmp(ev->node, x->node) || strstr(ev->actions, word);
+}
+
+/* Its own, or one that something came of for it. */
+static bool concerns(const struct wait *x, const struct phx_store_event *ev, const json_t *notes)
+{
+	return !x->node[0] || !strcmp(ev->node, x->node) || text_of(notes, x->node);
+}
+
+static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json_t *event, json_t *actions, json_t *notes)
 {
 	int kind = 0;
 	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
-	PHX_AUTO_JSON json_t *notes = notes_of(actions, x->all);
 	const char *note = text_of(notes, ev->node);
 	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:O}", "seq", (json_int_t)ev->seq, "time_ms",
 			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
@@ -113,18 +126,29 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 	return j;
 }
 
+static int add(struct collector *c, const struct phx_store_event *ev)
+{
+	PHX_AUTO_JSON json_t *event = json_loads(ev->event, 0, NULL);
+	if (hidden(c->x, ev->kind, phx_json_str(event, "by", "")))
+		return 0;
+	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
+	PHX_AUTO_JSON json_t *notes = notes_of(actions, c->x->all);
+	if (!concerns(c->x, ev, notes))
+		return 0;
+	json_t *j = tell(c->x, ev, event, actions, notes);
+	if (!j || json_array_append_new(c->list, j))
+		return -ENOMEM;
+	c->n_bytes += strlen(ev->event) + strlen(ev->actions);
+	return 0;
+}
+
 static int collect(void *arg, const struct phx_store_event *ev)
 {
 	struct collector *c = arg;
-	PHX_AUTO_JSON json_t *event = json_loads(ev->event, 0, NULL);
 	c->n_looked++;
-	if (!hidden(c->x, ev->kind, phx_json_str(event, "by", ""))) {
-		PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
-		json_t *j = tell(c->x, ev, event, actions);
-		if (!j || json_array_append_new(c->list, j))
-			return -ENOMEM;
-		c->n_bytes += strlen(ev->event) + strlen(ev->actions);
-	}
+	int r = may_concern(c->x, ev) ? add(c, ev) : 0;
+	if (r < 0)
+		return r;
 	c->looked = ev->seq;
 	c->full = json_array_size(c->list) >= c->x->limit || c->n_bytes >= BYTES_MAX;
 	return c->full; /* ends the walk */
@@ -133,11 +157,10 @@ static int collect(void *arg, const struct phx_store_event *ev)
 /* Page by page, until the answer is full, enough was looked at or nothing is left. True: something may be left. */
 static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_err *err)
 {
-	const char *node = c->x->node[0] ? c->x->node : NULL;
 	*ret_more = true;
 	while (!c->full && c->n_looked < LOOKED_MAX) {
 		uint32_t before = c->n_looked;
-		int r = phx_store_reader_events(l->reader, c->looked, PAGE, node, collect, c, err);
+		int r = phx_store_reader_events(l->reader, c->looked, PAGE, NULL, collect, c, err);
 		if (r < 0)
 			return r;
 		if (r == 0 && c->n_looked - before < PAGE) {

@@ -109,6 +109,16 @@ refused_and_withdrawn() {
 
 # ---- active ----
 
+# What came to a node of somebody else's order is found under its name.
+a_node_has_what_came_to_it() {
+	local node
+	node=$(api /v1/nodes | jq -r '[.nodes[] | select(.pool == "pages")][0].name')
+	[ -n "$node" ] && phx events --node "$node" --lines 0 >"$WORK/out" && grep -q "$node: goes from free to pages" "$WORK/out" && return 0
+	echo "$node:"
+	cat "$WORK/out"
+	return 1
+}
+
 too_few_nodes() { says 75 'the cluster has 4' batch_dept re activate toobig; }
 wrong_partner() {
 	web_dept re request "$WORK/other.xml" >/dev/null && phx re create other >/dev/null &&
@@ -309,7 +319,7 @@ replayed() {
 head_init 'measure_web_use = false; service_group = "users"; server_names = [ "localhost" ];'
 roles_init
 agreements
-for test in nodes_ready asking each_sees_its_own only_the_provider_creates refused_and_withdrawn too_few_nodes wrong_partner activation \
+for test in nodes_ready asking each_sees_its_own only_the_provider_creates refused_and_withdrawn too_few_nodes wrong_partner activation a_node_has_what_came_to_it \
 	pinned_by_hand agreement_comes_back reload_keeps_them refused_while_running users_see_where_to_submit jobs_start hold_and_release jobs_of_others demand_kills_the_smallest_latest \
 	web_s_node_serves killed_in_the_middle demand_falls killed_at_any_moment all_complete time_limit directories_follow safe_deactivation destruction nothing_is_told_to_others provider_for_himself by_certificate replayed; do
 	check "$test" "$test"

@@ -179,6 +179,24 @@ static void show_prints_facts_and_the_plan(void **state)
 	assert_has(list.out, "wipe 2/2 (attempt 2): I/O");
 }
 
+/* For programs a value a column, and a number without a unit. */
+static void show_has_columns(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','state':'quarantined','reason':'a, b','up':true,'env':'deploy','serial':'S1',"
+		    "'macs':[{'mac':'52:54:00:00:00:01'},{'mac':'52:54:00:00:00:02'}],'facts':{'memory_bytes':536870912}}]}");
+	PHX_SAID csv = phx(f, "node show n1 -o csv");
+	assert_true(phx_str_starts(csv.out, "NODE,STATE,REASON,POOL,"));
+	assert_has(csv.out, "\nn1,quarantined,\"a, b\",");
+	assert_has(csv.out, ",yes,deploy,,\"52:54:00:00:00:01, 52:54:00:00:00:02\",S1,");
+	assert_has(csv.out, ",536870912,");
+	PHX_SAID tsv = phx(f, "node show n1 -o tsv --no-header");
+	assert_true(phx_str_starts(tsv.out, "n1\tquarantined\ta, b\t"));
+	PHX_SAID names = phx(f, "node show n1 -o name");
+	assert_string_equal(names.out, "n1\n");
+}
+
 /* What a node reports must not steer the terminal of who looks at it. */
 static void control_characters_are_made_harmless(void **state)
 {
@@ -214,7 +232,7 @@ static void add_again_is_no_error(void **state)
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "n1: already so");
 	assert_lacks(f->log, "POST");
-	fake_answer_status(f, "POST /v1/nodes", 409, "{'error':'node n1 is there already'}");
+	fake_answer_status(f, "POST /v1/nodes", 409, "{'error':'node n1 is there already','code':'EEXIST'}");
 	PHX_SAID other = phx(f, "node add n1 --mac 52:54:00:aa:bb:09");
 	assert_int_equal(other.status, 64);
 	assert_has(other.errout, "n1: node n1 is there already");
@@ -282,6 +300,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_malformed_list_names_the_column, fake_clean),
 		cmocka_unit_test_teardown(show_tells_expected_against_actual, fake_clean),
 		cmocka_unit_test_teardown(show_prints_facts_and_the_plan, fake_clean),
+		cmocka_unit_test_teardown(show_has_columns, fake_clean),
 		cmocka_unit_test_teardown(control_characters_are_made_harmless, fake_clean),
 		cmocka_unit_test_teardown(add_sends_identity_and_bmc, fake_clean),
 		cmocka_unit_test_teardown(add_again_is_no_error, fake_clean),

@@ -433,6 +433,17 @@ static void an_event_tells_all_that_came_of_it(void **state)
 				   "1970-01-01 00:00:00.000  n2: node went silent\n"
 				   "1970-01-01 00:00:00.000  n3: goes from free to pages: demand\n"
 				   "1970-01-01 00:00:00.000  job submitted: job 12, nodes 2, user ann (by uid:7)\n");
+	/* who asks for one node is told what came to it */
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':41,'time_ms':0,'kind':'step_result','node':'n4','text':'n4 is active','by':'node:n4','notes':["
+		    "{'node':'n4','text':'n4 is active'},{'node':'n1','text':'n1 goes from free to pages: demand'}],'event':{}}],'last':43}");
+	PHX_SAID one = phx(f, "events --node n1");
+	assert_string_equal(one.out, "1970-01-01 00:00:00.000  n1: goes from free to pages: demand\n");
+	PHX_SAID csv = phx(f, "events --node n1 -o csv --no-header");
+	assert_string_equal(csv.out, "41,1970-01-01 00:00:00.000,n1,step_result,node:n4,goes from free to pages: demand\n");
+	PHX_SAID own = phx(f, "events --node n4");
+	assert_has(own.out, "n4: is active\n");
+	assert_has(own.out, "n1: goes from free");
 }
 
 /* ---- status, config, reload ---- */
