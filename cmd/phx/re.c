@@ -51,11 +51,11 @@ static void print_right(const char *path, const struct phx_agreement *a)
 	printf("%s: RE %s: %s, %s, ", path, a->name, phx_enum_name(&phx_re_type_names, a->type),
 	       phx_enum_name(&phx_policy_names, a->model));
 	if (upper && upper == a->lower)
-		printf("%u nodes\n", upper);
+		printf("%u node%s\n", upper, upper == 1 ? "" : "s");
 	else if (upper)
 		printf("%u to %u nodes\n", a->lower, upper);
 	else
-		printf("%u nodes and more\n", a->lower);
+		printf("%u node%s and more\n", a->lower, a->lower == 1 ? "" : "s");
 }
 
 static int check_one(struct cli *cli, const char *path, json_t *rows)

@@ -94,9 +94,15 @@ static int reload(struct cli *cli, const char *mark, bool warn, json_t **ret)
 
 static void tell_counts(const json_t *answer)
 {
-	fprintf(stderr, "phx: phxd knows %lld roles, %lld images, %lld packages\n",
-		(long long)phx_json_int(answer, "roles", 0), (long long)phx_json_int(answer, "images", 0),
-		(long long)phx_json_int(answer, "packages", 0));
+	static const char *const things[] = {"role", "image", "package"};
+	fputs("phx: phxd knows", stderr);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(things); i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "%ss", things[i]);
+		int64_t n = phx_json_int(answer, key, 0);
+		fprintf(stderr, "%s %lld %s", i ? "," : "", (long long)n, n == 1 ? things[i] : key);
+	}
+	fputc('\n', stderr);
 }
 
 int cli_tell_changed(struct cli *cli, bool warn)

@@ -215,7 +215,8 @@ static bool settle_owner(struct phx_http_request *q, const struct asker *asker, 
 	if (!g->owner[0] && own)
 		PHX_STR_SET(g->owner, asker->account);
 	if (!g->owner[0]) {
-		phx_http_reply_error(q, -EINVAL, "owner: whose RE is it? Name its service provider");
+		phx_http_reply_error(q, -EINVAL, "owner: whose RE is it? Name its service provider in the agreement, "
+						 "or ask for it as that user; relationship = \"same\" where you are both");
 		return false;
 	}
 	if (asker->provider || !strcmp(g->owner, asker->account))

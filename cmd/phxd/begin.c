@@ -57,11 +57,11 @@ static const char *left_by_another(const struct phx_config *cfg, const char **re
 static int check_dir(const struct phx_config *cfg, bool new_journal, struct phx_err *err)
 {
 	struct stat st;
-	if (stat(cfg->state_dir, &st) == 0 && S_ISDIR(st.st_mode))
+	int code = stat(cfg->state_dir, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	if (!code)
 		return 0;
-	if (errno != ENOENT)
-		return phx_err_set(err, -ENOTDIR, "state_dir %s: %s", cfg->state_dir,
-				   errno ? strerror(errno) : "not a directory");
+	if (code != ENOENT)
+		return phx_err_set(err, -code, "state_dir %s: %s", cfg->state_dir, strerror(code));
 	if (!new_journal)
 		return phx_err_set(err, -ENOENT, "state_dir %s is not there: mount or restore it; if this is the first start, make "
 				   "it by mkdir or phxd --new-journal", cfg->state_dir);

@@ -96,7 +96,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	else if (!provider && !may_read(account, s, n))
 		r = phx_err_set(err, -EACCES, "%s: what its services write is for the resource provider and the owner of the RE that has it", node);
 	else if (!n->up)
-		r = phx_err_set(err, -EHOSTUNREACH, "%s is not heard: its agent cannot be asked", node);
+		r = phx_err_set(err, -EAGAIN, "%s is not heard: its agent cannot be asked", node);
 	else if (n->env != PHX_ENV_OS)
 		r = phx_err_set(err, -EBUSY, "%s is not in its system: no services run there", node);
 	engine_unlock(d->engine);

@@ -14,6 +14,12 @@ const struct phx_enum phx_re_op_names = {"operation on an RE", ops, PHX_ARRAY_SI
 static const char *const whos[] = {"resource provider", "service provider", "phxd"};
 const struct phx_enum phx_re_who_names = {"who orders", whos, PHX_ARRAY_SIZE(whos)};
 
+/* For people: one that was asked for has no state yet. */
+static const char *said(enum phx_re_state state)
+{
+	return state == PHX_RE_STATE_NONE ? "requested" : states[state];
+}
+
 static const struct {
 	enum phx_re_op op;
 	enum phx_re_state from, to;
@@ -33,7 +39,7 @@ static void list_states(enum phx_re_op op, char *ret_text, size_t size)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		if (rows[i].op != op)
 			continue;
-		const char *parts[] = {n ? " or " : "", states[rows[i].from]};
+		const char *parts[] = {n ? " or " : "", said(rows[i].from)};
 		for (size_t k = 0; k < PHX_ARRAY_SIZE(parts); k++) {
 			size_t length = strlen(parts[k]);
 			if (n + length >= size)
@@ -60,6 +66,6 @@ int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_wh
 			return 0;
 		}
 	list_states(op, text, sizeof(text));
-	return phx_err_set(err, -EINVAL, "the RE is %s: %s wants it %s", phx_enum_name(&phx_re_state_names, (int)state),
+	return phx_err_set(err, -EINVAL, "the RE is %s: %s wants it %s", said(state),
 			   phx_enum_name(&phx_re_op_names, (int)op), text);
 }

@@ -39,6 +39,10 @@ packages_of_the_head() {
 	run phx package list -o tsv --no-header
 	[ "$status" = 0 ] && [ "$(cut -f1 "$WORK/out" | sort | paste -sd,)" = tools,web ]
 }
+counts_in_words() {
+	run phx reload
+	said 0 err 'phx: phxd knows 2 roles, 1 image, 2 packages'
+}
 images_of_the_head() {
 	run phx image list -o name
 	[ "$status" = 0 ] && [ "$(cat "$WORK/out")" = test ]
@@ -307,6 +311,8 @@ journal_cannot_be_written() {
 forgets() {
 	agent_stop c2
 	until_true 10 is c2 .up false || return 1
+	run phx node logs c2
+	said 75 err 'c2 is not heard' || return 1
 	run phx node rm c2 --yes --force
 	[ "$status" = 0 ] || return 1
 	run phx node list -o name
@@ -322,7 +328,7 @@ head_init
 roles_init
 node_init c1 1
 node_init c2 2
-for t in packages_of_the_head images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
+for t in packages_of_the_head counts_in_words images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \

@@ -32,6 +32,9 @@ journal_restore() { rm -f "$HEAD_DIR"/journal.db "$HEAD_DIR"/journal.db-*[lm] &&
 
 a_missing_state_directory_is_not_made() {
 	mv "$HEAD_DIR" "$WORK/away"
+	: >"$HEAD_DIR"
+	start 78 "state_dir $HEAD_DIR: Not a directory" || return 1
+	rm "$HEAD_DIR"
 	start 78 "state_dir $HEAD_DIR is not there: mount or restore it" && [ ! -e "$HEAD_DIR" ] &&
 		start 0 'a new journal' --new-journal && [ -s "$HEAD_DIR/journal.db" ] && rm -r "$HEAD_DIR" && mv "$WORK/away" "$HEAD_DIR"
 }

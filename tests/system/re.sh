@@ -96,7 +96,7 @@ only_the_provider_creates() {
 	says 77 'resource provider' batch_dept re create queue && says 77 'resource provider' web_dept re create "$WORK/pages.xml" &&
 		says 0 'RE queue of games is deployed' phx re create queue && says 0 'RE pages of daemon is deployed' phx re create pages &&
 		says 0 'the cluster has 4' phx re create toobig && [ "$(stat -c '%U %a' "$WORK/head/re/queue")" = 'games 750' ] &&
-		says 64 'wants it none' phx re create queue
+		says 64 'wants it requested' phx re create queue
 }
 
 refused_and_withdrawn() {

@@ -58,7 +58,7 @@ static void check_one(int state, int op, int who)
 		assert_non_null(strstr(err.text, who_may(op_name)));
 	} else if (!to) {
 		assert_int_equal(r, -EINVAL);
-		assert_non_null(strstr(err.text, from));
+		assert_non_null(strstr(err.text, state == PHX_RE_STATE_NONE ? "requested" : from));
 	} else {
 		assert_int_equal(r, 0);
 		assert_string_equal(phx_enum_name(&phx_re_state_names, (int)after), to);
@@ -83,6 +83,12 @@ static void texts_say_what_would_be_right(void **state)
 	(void)state;
 	phx_re_life_apply(PHX_RE_STATE_RUNNING, PHX_RE_OP_destroy, PHX_RE_WHO_PROVIDER, &to, &err);
 	assert_string_equal(err.text, "the RE is running: destroy wants it deployed or deactivated");
+	phx_err_clear(&err);
+	phx_re_life_apply(PHX_RE_STATE_RUNNING, PHX_RE_OP_withdraw, PHX_RE_WHO_SERVICE, &to, &err);
+	assert_string_equal(err.text, "the RE is running: withdraw wants it requested");
+	phx_err_clear(&err);
+	phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_activate, PHX_RE_WHO_SERVICE, &to, &err);
+	assert_string_equal(err.text, "the RE is requested: activate wants it deployed or deactivated");
 	phx_err_clear(&err);
 	phx_re_life_apply(PHX_RE_STATE_RUNNING, PHX_RE_OP_destroy, PHX_RE_WHO_SERVICE, &to, &err);
 	assert_string_equal(err.text, "to destroy an RE is for the resource provider, not for the service provider");
