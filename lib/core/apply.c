@@ -229,12 +229,12 @@ static void touch(struct phx_apply *a)
 	if (n)
 		phx_touch(a->s, n);
 	if (n && news)
-		phx_share_fit_again(a, n);
+		phx_choose_again(a, n);
 	if (!concerns_all(a->ev->kind))
 		return;
 	phx_touch_all(a->s);
 	PHX_LIST_EACH(struct phx_node, any, &a->s->nodes)
-		phx_share_fit_again(a, any);
+		phx_choose_again(a, any);
 }
 
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)

@@ -462,7 +462,8 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		name_new_key(n, s);
 	}
 	n->reason[0] = '\0';
-	n->off_wanted = n->unfit = false;
+	phx_list_fini(&n->unfit_for); /* what it will be then is another question */
+	n->off_wanted = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
 	phx_spare_begin(a, n);

@@ -26,6 +26,7 @@ struct phx_index {
 	struct phx_list dues; /* struct due: a heap, the earliest first; of each job that has one, one entry is no later */
 	bool touched;	      /* a node is */
 	bool untrue;	      /* memory was lacking: build it anew */
+	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_list tallies; /* struct phx_tally, of users */
 };
@@ -102,6 +103,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	put(x->sets[PHX_SET_IDLE], i, idle);
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
 	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || n->pinned || (idle && n->jobs_running));
+	put(x->sets[PHX_SET_UNFIT], i, n->unfit_for.n);
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
 	put(x->sets[PHX_SET_COULD], i, phx_jobs_could(s, n));
 	put(x->sets[PHX_SET_BALANCED], i, phx_balance_runs(s, n));
@@ -308,6 +310,11 @@ struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_nod
 struct phx_index_jobs *phx_index_jobs(struct phx_state *s)
 {
 	return &s->index->jobs;
+}
+
+uint64_t *phx_index_visits(struct phx_state *s)
+{
+	return &s->index->visits;
 }
 
 void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in)

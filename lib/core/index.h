@@ -21,6 +21,7 @@ enum phx_node_set {
 	PHX_SET_IDLE,	 /* held by an RE, without a job of it */
 	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
 	PHX_SET_MARKED,	 /* gave trouble: has a reason; or another engine began a job there just now */
+	PHX_SET_UNFIT,	 /* cannot go to some RE */
 	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
 	PHX_SET_COULD,	 /* its role runs such jobs */
 	PHX_SET_BALANCED, /* runs a role that is behind a balancer */
@@ -81,6 +82,10 @@ struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
 /** The job counts in its user's tally from now on (`in`), or no more: before and after it is changed. */
 void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in);
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid);
+
+/** What was looked at one by one to decide something (nodes tried, jobs walked over), since the index was built; to be
+ * added to. Tests hold it down. */
+uint64_t *phx_index_visits(struct phx_state *s);
 
 /** The end of an event: whoever asks between events finds all of it right. */
 void phx_index_settle(struct phx_state *s);

@@ -208,12 +208,22 @@ const struct phx_re *phx_share_full(const struct phx_state *s, const struct phx_
 void phx_share_job_lost(struct phx_apply *a, struct phx_node *n);
 /** The ledger counts it no more, whatever it was counted as. */
 void phx_share_lose(struct phx_apply *a, struct phx_node *n);
-/** The node has told news, or something has changed for all: it may be counted free again. */
-void phx_share_fit_again(struct phx_apply *a, struct phx_node *n);
+/** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */
+int phx_share_number(const struct phx_state *s, const char *name);
 /** Ledger and nodes say the same; -EPROTO with the first difference. */
 int phx_share_check(const struct phx_state *s, struct phx_err *err);
 /** In the free pool, and to be given away. */
 bool phx_share_is_free(const struct phx_node *n);
+
+/* choose.c: which nodes go */
+/** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the best first: appended to
+ * ret_places (uint32_t, by phx_index_place()). Fewer: there are no more, and those that cannot are marked. */
+void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
+		struct phx_list *ret_places);
+/** The ledger knows which nodes are marked, and where. */
+void phx_choose_tell(struct phx_apply *a);
+/** The node has told news, or something has changed for all: it may be chosen by everybody again. */
+void phx_choose_again(struct phx_apply *a, struct phx_node *n);
 
 /* cause.c */
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);

@@ -25,8 +25,7 @@ static const struct phx_re *re_by_number(const struct phx_state *s, int number)
 	return NULL;
 }
 
-/* The ledger's number of an RE by name; "" = the free pool. */
-static int number_of(const struct phx_state *s, const char *name)
+int phx_share_number(const struct phx_state *s, const char *name)
 {
 	const struct phx_re *re = name[0] ? phx_state_re(s, name) : NULL;
 	return re && re->active ? (int)re->number : PHX_LEDGER_FREE;
@@ -45,8 +44,7 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 
 bool phx_share_is_free(const struct phx_node *n)
 {
-	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !n->unfit &&
-	       !strcmp(n->pool, PHX_POOL_FREE);
+	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !strcmp(n->pool, PHX_POOL_FREE);
 }
 
 static void set_outside(struct phx_apply *a, struct phx_node *n)
@@ -60,7 +58,7 @@ static void set_outside(struct phx_apply *a, struct phx_node *n)
 
 void phx_share_lose(struct phx_apply *a, struct phx_node *n)
 {
-	int number = number_of(a->s, n->share_re);
+	int number = phx_share_number(a->s, n->share_re);
 	const struct phx_re *re = n->share == PHX_SHARE_COMING ? NULL : re_by_number(a->s, number);
 	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING :
 				      n->share == PHX_SHARE_AWAY   ? PHX_LEDGER_AWAY :
@@ -103,7 +101,7 @@ void phx_share_job_over(struct phx_apply *a, const struct phx_job *j)
 
 static void arrive(struct phx_apply *a, struct phx_node *n)
 {
-	phx_ledger_arrived(a->s->ledger, number_of(a->s, n->share_from), number_of(a->s, n->share_re), 1, a->s->now_ms,
+	phx_ledger_arrived(a->s->ledger, phx_share_number(a->s, n->share_from), phx_share_number(a->s, n->share_re), 1, a->s->now_ms,
 			   a->todo);
 	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
 	n->share_from[0] = n->gave_up[0] = '\0';
@@ -172,103 +170,19 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 
 /* ---- doing what the ledger wants ---- */
 
-/* Nothing to be done for it, or less, comes first: last of all one that was pinned while a job was on it, one where an engine that is not ours began nothing just now, a node
- * that is there already, then one that never gave trouble. */
-static int rank(const struct phx_node *n, const char *to_pool)
-{
-	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
-}
-
-/* Could it be handed over to `to`? What it says of itself, its BMC and the role decide that. */
-static bool fits(const struct phx_state *s, const struct phx_node *n, const struct phx_re *to)
-{
-	struct phx_event ev = { .kind = PHX_EV_assign };
-	struct phx_plan plan;
-	if (!to)
-		return true;
-	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.role, to->agreement.role);
-	PHX_STR_SET(ev.pool, to->name);
-	if (phx_core_plan(s, &ev, &plan, NULL) < 0)
-		return false;
-	phx_record_fini(&phx_plan_record, &plan);
-	return true;
-}
-
-/* The first of those that may go, from `n` on. */
-static struct phx_node *next_to_go(struct phx_state *s, const struct phx_re *from, uint32_t at)
-{
-	return from ? phx_index_next_idle(s, from->name, at) : phx_index_next(s, PHX_SET_FREE, at);
-}
-
-struct choice {
-	const struct phx_re *from, *to;
-	struct phx_node *best;
-	int rank;
-};
-
-static void consider(struct phx_state *s, struct choice *c, struct phx_node *n)
-{
-	int r = rank(n, c->to ? c->to->name : PHX_POOL_FREE);
-	if (c->best && (r > c->rank || (r == c->rank && n >= c->best)))
-		return;
-	if (!fits(s, n, c->to))
-		return;
-	c->best = n;
-	c->rank = r;
-}
-
-/* Those in an odd pool are ranked one by one, they are few; of the others the first without a mark is the best, and
- * where none is, the first. One that cannot serve is chosen only where there is no other: it is passed over then. */
-static struct phx_node *choose(struct phx_state *s, const struct phx_re *from, const struct phx_re *to)
-{
-	struct choice c = { .from = from, .to = to };
-	struct phx_node *n, *any = NULL;
-	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at)); at = phx_index_place(s, n) + 1) {
-		bool there = from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, from->name) :
-				    n->share == PHX_SHARE_FREE;
-		any = there ? n : any;
-		if (there)
-			consider(s, &c, n);
-	}
-	for (uint32_t at = 0; (n = next_to_go(s, from, at)); at = phx_index_place(s, n) + 1) {
-		any = any ? any : n;
-		consider(s, &c, n);
-		bool plain = !phx_index_has(s, PHX_SET_MARKED, n) && !phx_index_has(s, PHX_SET_ODD, n);
-		if (plain && c.best && c.rank <= rank(n, to ? to->name : PHX_POOL_FREE))
-			break;
-	}
-	return c.best ? c.best : any;
-}
-
-/* It cannot be handed over. A free one stays free, and waits for news of it; for another whoever looks after it must see
- * to it. */
+/* It cannot be handed over, though it seemed that it could: whoever looks after it must see to it. */
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
-	bool waits = n->state == PHX_NODE_READY;
-	if (!n->pool[0]) { /* in maintenance it is already, for an RE that is no more: it would be tried at every event */
+	/* in no pool and in maintenance: for an RE that is no more it would be tried at every event */
+	if (!n->pool[0] && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
-		phx_share_leave(a, n);
-		return;
-	}
-	n->unfit = waits;
-	if (!waits)
+	if (n->state != PHX_NODE_QUARANTINED) { /* that says why already */
 		n->state = PHX_NODE_MAINTENANCE;
+		snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
+		phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
+	}
 	phx_touch(a->s, n);
-	snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
-	phx_note(a, n, "%s %s: %s", n->name, waits ? "is passed over" : "is in maintenance", n->reason);
 	phx_share_leave(a, n);
-}
-
-void phx_share_fit_again(struct phx_apply *a, struct phx_node *n)
-{
-	if (!n->unfit)
-		return;
-	n->unfit = false;
-	if (n->state == PHX_NODE_READY) /* it is about that; a quarantine has one of its own */
-		n->reason[0] = '\0';
-	a->out->changed = true;
-	phx_touch(a->s, n);
 }
 
 static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from, const struct phx_re *to,
@@ -298,12 +212,15 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 {
 	const struct phx_re *from = re_by_number(a->s, act->re), *to = re_by_number(a->s, act->to);
-	for (uint32_t i = 0; i < act->nodes; i++) {
-		struct phx_node *n = choose(a->s, from, to);
-		if (!n)
-			return;
-		send(a, n, from, to, (enum phx_policy_reason)act->reason);
-	}
+	PHX_AUTO(phx_list_fini) struct phx_list chosen = { 0 };
+	phx_choose(a, from, to, act->nodes, &chosen);
+	PHX_LIST_EACH(uint32_t, place, &chosen)
+		send(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, *place), from, to,
+		     (enum phx_policy_reason)act->reason);
+	if (chosen.n == act->nodes || !to)
+		return;
+	phx_choose_tell(a); /* first, or the same are wanted again */
+	phx_ledger_refused(a->s->ledger, act->re, act->to, act->nodes - chosen.n, a->s->now_ms, a->todo);
 }
 
 static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
@@ -400,6 +317,7 @@ static void agree(struct phx_apply *a)
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
 		do_all(a);
 		look_at_touched(a);
+		phx_choose_tell(a);
 		if (!a->todo->n && a->out->changed)
 			phx_ledger_pass(a->s->ledger, a->s->now_ms, a->todo);
 		if (!a->todo->n)

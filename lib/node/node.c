@@ -70,6 +70,9 @@ const struct phx_record phx_mac_record = PHX_RECORD("mac", struct phx_mac, mac_f
 static const struct phx_field label_fields[] = { PHX_STR(struct phx_label, key), PHX_STR(struct phx_label, value) };
 const struct phx_record phx_label_record = PHX_RECORD("label", struct phx_label, label_fields);
 
+static const struct phx_field unfit_fields[] = { PHX_STR(struct phx_unfit, re), PHX_STR(struct phx_unfit, why) };
+const struct phx_record phx_unfit_record = PHX_RECORD("unfit", struct phx_unfit, unfit_fields);
+
 static const struct phx_field node_fields[] = {
 #define N struct phx_node
 	PHX_STR(N, name),
@@ -130,6 +133,7 @@ static const struct phx_field node_fields[] = {
 	PHX_I64(N, away_since_ms),
 	PHX_I64(N, away_until_ms),
 	PHX_STR(N, gave_up),
+	PHX_LIST(N, unfit_for, &phx_unfit_record),
 	PHX_BOOL(N, unfit),
 	PHX_U64(N, epoch),
 	PHX_REC(N, facts, &phx_facts_record),

@@ -140,6 +140,13 @@ struct phx_label {
 extern const struct phx_record phx_label_record;
 #define PHX_LABELS_MAX 32
 
+/** An RE that a node cannot be handed over to. (Two of one role may differ: in how they want it erased.) */
+struct phx_unfit {
+	char re[PHX_NAME_MAX];
+	char why[160];
+};
+extern const struct phx_record phx_unfit_record;
+
 struct phx_node {
 	char name[PHX_NAME_MAX];
 	uint32_t number; /* stable, counts from 1 */
@@ -200,7 +207,8 @@ struct phx_node {
 	uint64_t share_job; /* HELD: the RE's job it is counted busy with, also when its own part has ended; 0 = idle */
 	int64_t away_since_ms, away_until_ms; /* AWAY: then its RE gives it up; 0 = a plan brings it back */
 	char gave_up[200]; /* why its RE counts on it no more, until something is done with it; "" = nothing of the kind */
-	bool unfit;	   /* free, and could not be handed over to whoever was to have it: not counted until it tells news */
+	struct phx_list unfit_for; /* struct phx_unfit: REs that it cannot go to, until it or they tell news; by others it is counted on */
+	bool unfit; /* in snapshots of before it was so for all REs alike: read, and not asked for */
 	uint64_t epoch;
 	struct phx_facts facts;
 	struct phx_plan plan;

@@ -97,7 +97,7 @@ static void do_move(struct phx_ledger *l, uint32_t i, const struct phx_policy_mo
 	if (m->forced)
 		n = phx_re_reclaim(l, (uint32_t)from, to, n, m->reason);
 	else
-		phx_re_move(l, from, to, n = re_min(n, phx_re_idle(giver)), m->reason);
+		phx_re_move(l, from, to, n = re_min(n, phx_re_idle_for(l, from, to)), m->reason);
 	if (n)
 		count(l, giver, taker);
 }

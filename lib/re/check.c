@@ -24,9 +24,10 @@ static int check_debts(const struct phx_ledger *l, uint32_t i, uint64_t *owed_in
 	if (sum != re->r.owed)
 		return phx_err_set(err, -EPROTO, "%s owes %u nodes, its debts are %llu", re->r.agreement.name,
 				   re->r.owed, (ull)sum);
-	if (sum && phx_re_idle(re))
-		return phx_err_set(err, -EPROTO, "%s owes %llu nodes and has %u idle", re->r.agreement.name, (ull)sum,
-				   phx_re_idle(re));
+	PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
+		if (phx_re_idle_for(l, i, d->to))
+			return phx_err_set(err, -EPROTO, "%s owes %u nodes and has %u idle", re->r.agreement.name,
+					   d->nodes, phx_re_idle_for(l, i, d->to));
 	if (re->batch)
 		phx_batch_counts(re->batch, &c);
 	if (sum > (uint64_t)c.killing + re->r.coming)

@@ -34,6 +34,22 @@ uint32_t phx_re_free_to_owe(const struct re *re)
 
 /* ---- who may have what ---- */
 
+static struct phx_ledger_unfit unfit(const struct phx_ledger *l, int64_t from, int64_t to)
+{
+	if (to >= 0)
+		PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)to)->r.unfit)
+			if (u->from == from)
+				return *u;
+	return (struct phx_ledger_unfit){.from = from};
+}
+
+uint32_t phx_re_idle_for(const struct phx_ledger *l, int64_t from, int64_t to)
+{
+	uint32_t idle = from >= 0 ? phx_re_idle(re_at(l, (uint32_t)from)) : l->free;
+
+	return idle - re_min(idle, unfit(l, from, to).idle);
+}
+
 /* FB and fixed models: both bounds are the same */
 static bool bounded_by_lower(const struct re *re)
 {
@@ -87,7 +103,8 @@ uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
 	}
 	if (reserved >= free || pair.net >= pair.cap)
 		return 0;
-	return re_min(free - (uint32_t)reserved, pair.cap - pair.net);
+	uint32_t can = free - re_min(free, unfit(l, PHX_LEDGER_FREE, i).idle);
+	return re_min(re_min(free - (uint32_t)reserved, can), pair.cap - pair.net);
 }
 
 uint32_t phx_re_returning(const struct phx_ledger *l)
@@ -149,6 +166,23 @@ void phx_re_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int
 			      .kind = PHX_LEDGER_MOVE, .re = (int)from, .to = (int)to, .nodes = n, .reason = reason});
 }
 
+void phx_re_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n)
+{
+	struct re *giver = from >= 0 ? re_at(l, (uint32_t)from) : NULL, *taker = re_at(l, to);
+
+	taker->r.coming -= n;
+	taker->r.meter.nodes_moved -= n;
+	l->total.nodes_moved -= (giver ? n : 0) + n;
+	if (giver)
+		giver->r.meter.nodes_moved -= n;
+	if (giver && giver->batch)
+		phx_batch_give(giver->batch, n);
+	else if (giver)
+		giver->r.idle += n;
+	else if (!l->unlimited)
+		l->free += n;
+}
+
 /* ---- debts ---- */
 
 static void owe_less(struct phx_ledger *l, struct re *re, struct phx_ledger_debt *d, uint32_t n)
@@ -162,18 +196,18 @@ static void owe_less(struct phx_ledger *l, struct re *re, struct phx_ledger_debt
 static void pay(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
-	uint32_t idle = phx_re_idle(re);
 
-	while (re->r.debts.n && idle) {
-		struct phx_ledger_debt *d = PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, 0);
-		uint32_t n = re_min(d->nodes, idle);
+	for (uint32_t k = 0; k < re->r.debts.n;) {
+		struct phx_ledger_debt *d = PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, k);
+		uint32_t n = re_min(d->nodes, phx_re_idle_for(l, i, d->to));
 		int64_t to = d->to;
 		int reason = d->reason;
 		owe_less(l, re, d, n);
-		if (!d->nodes)
-			phx_list_remove(&re->r.debts, sizeof(*d), 0);
+		if (d->nodes)
+			k++;
+		else
+			phx_list_remove(&re->r.debts, sizeof(*d), k);
 		phx_re_move(l, i, to, n, reason);
-		idle -= n;
 	}
 }
 
@@ -277,12 +311,23 @@ uint32_t phx_re_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uin
 	return n - left;
 }
 
+/* What `from` may owe to `to` beyond what it owes already. */
+static uint32_t may_owe(const struct phx_ledger *l, uint32_t from, int64_t to)
+{
+	const struct re *re = re_at(l, from);
+	uint32_t has = phx_re_owned(re) - re->r.away + re->r.coming, never = unfit(l, from, to).nodes;
+
+	PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
+		never += d->to == to ? d->nodes : 0;
+	return re_min(has - re_min(has, never), phx_re_free_to_owe(re));
+}
+
 uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason)
 {
 	struct re *re = re_at(l, from);
 	struct phx_ledger_debt *d = NULL;
 
-	n = re_min(n, phx_re_free_to_owe(re));
+	n = re_min(n, may_owe(l, from, to));
 	if (!n)
 		return 0;
 	if (re->r.debts.n)

@@ -39,6 +39,13 @@ static const struct phx_record ask_record = PHX_RECORD("ledger_ask", struct phx_
 static const struct phx_field gone_fields[] = {PHX_U64(struct phx_ledger_gone, job)};
 static const struct phx_record gone_record = PHX_RECORD("ledger_gone", struct phx_ledger_gone, gone_fields);
 
+static const struct phx_field unfit_fields[] = {
+	PHX_I64(struct phx_ledger_unfit, from),
+	PHX_U32(struct phx_ledger_unfit, nodes),
+	PHX_U32(struct phx_ledger_unfit, idle),
+};
+static const struct phx_record unfit_record = PHX_RECORD("ledger_unfit", struct phx_ledger_unfit, unfit_fields);
+
 static const struct phx_field re_fields[] = {
 #define R struct phx_ledger_re
 	PHX_ENUM(R, state, &state_names),
@@ -71,6 +78,7 @@ static const struct phx_field re_fields[] = {
 	PHX_LIST(R, debts, &debt_record),
 	PHX_LIST(R, asks, &ask_record),
 	PHX_LIST(R, gone, &gone_record),
+	PHX_LIST(R, unfit, &unfit_record),
 	PHX_LIST(R, jobs, &phx_batch_job_record),
 #undef R
 };

@@ -49,6 +49,13 @@ struct phx_ledger_ask {
 	uint32_t nodes;
 };
 
+/** Nodes that are known not to be able to go to this RE, though they could by count. */
+struct phx_ledger_unfit {
+	int64_t from; /* RE that has them, or PHX_LEDGER_FREE */
+	uint32_t nodes;
+	uint32_t idle; /* of those; of the free pool: all */
+};
+
 /** A job that is gone when its kill is confirmed. */
 struct phx_ledger_gone {
 	uint64_t job;
@@ -84,6 +91,7 @@ struct phx_ledger_re {
 	struct phx_list debts;	/* struct phx_ledger_debt */
 	struct phx_list asks;	/* struct phx_ledger_ask */
 	struct phx_list gone;	/* struct phx_ledger_gone */
+	struct phx_list unfit;	/* struct phx_ledger_unfit, none of no nodes */
 	struct phx_list jobs;	/* struct phx_batch_job; in images only */
 };
 extern const struct phx_record phx_ledger_re_record;
@@ -145,6 +153,8 @@ struct phx_re_pair {
 struct phx_re_pair phx_re_pair(const struct phx_ledger *l, uint32_t i);
 /** Free nodes that the pair of `i` may be granted, if `free` were free. */
 uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free);
+/** Idle nodes of `from` (or PHX_LEDGER_FREE) that may go to `to`, for all that is known. */
+uint32_t phx_re_idle_for(const struct phx_ledger *l, int64_t from, int64_t to);
 /** Nodes that others hold by grace and the pair of `i` may claim, beyond what is free. */
 uint32_t phx_re_lent(const struct phx_ledger *l, uint32_t i);
 /** Nodes that will be free without anybody being asked: on their way, owed, or of REs that leave. */
@@ -152,6 +162,8 @@ uint32_t phx_re_returning(const struct phx_ledger *l);
 void phx_re_act(struct phx_ledger *l, struct phx_ledger_action a);
 /** Send `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller knows that there are so many. */
 void phx_re_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason);
+/** What phx_re_move() sent does not go after all. */
+void phx_re_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n);
 /** Grant what is free, claim what is lent; returns how many nodes come. */
 uint32_t phx_re_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease);
 /** At activation: its lower bound, so that what its partner has reserved stays covered. */

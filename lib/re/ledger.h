@@ -123,6 +123,19 @@ int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms
  * free at phx_ledger_job_killed(). */
 int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
 			 struct phx_list *ret_actions);
+/** Nodes of `from` (or FREE) that are known not to be able to go to RE `to`, though they could by count. */
+struct phx_ledger_barred {
+	int from, to;
+	uint32_t nodes;
+	uint32_t idle; /* of those; of the free pool: all */
+};
+/** All that is known of such nodes now (struct phx_ledger_barred, each pair once): what was told before counts no more. They are
+ * neither granted nor promised to that RE; for everybody else they are as others. Told the same again: nothing. */
+int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms, struct phx_list *ret_actions);
+/** `nodes` that were told to move from `from` (active, or FREE) to `to` cannot: they are where they were, and the RE gets others
+ * as it does for lost ones. Tell phx_ledger_barred() first, or they are sent again. */
+int phx_ledger_refused(struct phx_ledger *l, int from, int to, uint32_t nodes, int64_t now_ms,
+		       struct phx_list *ret_actions);
 int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions);
 
 /** Timers that are due: lease units, cycles, leases, web windows, in the order of policies.md section 0. */

@@ -47,18 +47,24 @@ static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
 		phx_re_cancel_debts(l, partner - 1, RE_OUTSIDE, short_of);
 }
 
+/* What it lacks of its lower bound is obtained anew. */
+static void note_lack(struct phx_ledger *l, uint32_t i, uint32_t nodes)
+{
+	struct re *it = re_at(l, i);
+
+	if (it->r.state == RE_ACTIVE && !it->policy->keeps_lower)
+		it->r.lack += nodes;
+	keep_lower_bounds(l, i);
+}
+
 static void note_lost(struct phx_ledger *l, int re, uint32_t nodes)
 {
 	if (!l->unlimited) {
 		l->nodes -= nodes;
 		l->missing += nodes;
 	}
-	if (re < 0)
-		return;
-	struct re *it = re_at(l, (uint32_t)re);
-	if (it->r.state == RE_ACTIVE && !it->policy->keeps_lower)
-		it->r.lack += nodes;
-	keep_lower_bounds(l, (uint32_t)re);
+	if (re >= 0)
+		note_lack(l, (uint32_t)re, nodes);
 }
 
 static void take_away(struct re *re, uint32_t nodes)
@@ -191,5 +197,62 @@ int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struc
 	l->nodes += nodes;
 	l->free += nodes;
 	l->missing -= re_min(nodes, l->missing);
+	return phx_re_finish(l);
+}
+
+/* ---- nodes that cannot go where they could by count ---- */
+
+static bool known(const struct phx_ledger *l, const struct phx_ledger_barred *b)
+{
+	PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)b->to)->r.unfit)
+		if (u->from == b->from)
+			return u->nodes == b->nodes && u->idle == b->idle;
+	return false;
+}
+
+static bool all_known(const struct phx_ledger *l, const struct phx_list *barred)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->res.n; i++)
+		n += re_at(l, i)->r.unfit.n;
+	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
+		if (!known(l, b))
+			return false;
+	return n == barred->n;
+}
+
+int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms, struct phx_list *ret_actions)
+{
+	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
+		if (!phx_re_get(l, b->to) || (b->from != PHX_LEDGER_FREE && !phx_re_get(l, b->from)) || !b->nodes)
+			return -EINVAL;
+	if (all_known(l, barred))
+		return 0;
+	phx_re_begin(l, now_ms, ret_actions);
+	for (uint32_t i = 0; i < l->res.n; i++)
+		re_at(l, i)->r.unfit.n = 0;
+	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
+	{
+		struct re *re = re_at(l, (uint32_t)b->to);
+		struct phx_ledger_unfit *slot = phx_re_push(l, &re->r.unfit, sizeof(*slot));
+		if (slot)
+			*slot = (struct phx_ledger_unfit){b->from, b->nodes, b->idle};
+	}
+	return phx_re_finish(l);
+}
+
+int phx_ledger_refused(struct phx_ledger *l, int from, int to, uint32_t nodes, int64_t now_ms,
+		       struct phx_list *ret_actions)
+{
+	struct re *taker = phx_re_get(l, to), *giver = phx_re_get(l, from);
+
+	if (!taker || (from != PHX_LEDGER_FREE && (!giver || giver->r.state != RE_ACTIVE)))
+		return -ENOENT;
+	if (nodes > taker->r.coming)
+		return -EINVAL;
+	phx_re_begin(l, now_ms, ret_actions);
+	phx_re_move_back(l, from, (uint32_t)to, nodes);
+	note_lack(l, (uint32_t)to, nodes);
 	return phx_re_finish(l);
 }

@@ -300,6 +300,81 @@ static void a_reclaim_is_fast(void **state)
 	assert_true(best < 5000);
 }
 
+/* ---- nodes that cannot go where they could by count ---- */
+
+static int barred(struct cluster *c, int from, int to, uint32_t nodes, uint32_t idle)
+{
+	struct phx_ledger_barred b = { from, to, nodes, idle };
+	struct phx_list all = { .items = &b, .n = nodes > 0 };
+
+	return phx_ledger_barred(c->l, &all, c->now_ms, &c->out);
+}
+
+static void who_cannot_have_free_nodes_leaves_them_to_others(void **state)
+{
+	struct cluster c;
+	(void)state;
+	cluster_init(&c, 5);
+	c.by_hand = true;
+	struct phx_agreement aa = agreement("a", PHX_RE_BATCH, PHX_POLICY_fb, 2);
+	struct phx_agreement ab = agreement("b", PHX_RE_BATCH, PHX_POLICY_fb, 3);
+	aa.coordination = ab.coordination = PHX_RE_COORDINATED_NONE;
+	int a = cluster_activate(&c, &aa);
+	assert_int_equal(cluster_counts(&c, a).coming, 2);
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, a, 3, 3), 0);
+	assert_int_equal(phx_ledger_refused(c.l, PHX_LEDGER_FREE, a, 3, 0, &c.out), -EINVAL);
+	assert_int_equal(phx_ledger_refused(c.l, PHX_LEDGER_FREE, 7, 1, 0, &c.out), -ENOENT);
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, 7, 1, 1), -EINVAL);
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, a, 5, 5), 0);
+	cluster_clear(&c);
+	assert_int_equal(phx_ledger_refused(c.l, PHX_LEDGER_FREE, a, 2, 0, &c.out), 0);
+	cluster_check(&c);
+	assert_int_equal(c.out.n, 0);
+	assert_int_equal(phx_ledger_free_nodes(c.l), 5);
+	struct phx_ledger_meter m;
+	phx_ledger_meter(c.l, a, c.now_ms, &m);
+	assert_int_equal(m.nodes_moved, 0);
+	int b = cluster_activate(&c, &ab);
+	assert_int_equal(cluster_counts(&c, b).coming, 3);
+	cluster_clear(&c);
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, a, 2, 2), 0);
+	assert_int_equal(c.out.n, 0);
+	/* one of the two tells news */
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, a, 1, 1), 0);
+	assert_int_equal(cluster_counts(&c, a).coming, 1);
+	assert_int_equal(barred(&c, PHX_LEDGER_FREE, a, 0, 0), 0);
+	assert_int_equal(cluster_counts(&c, a).coming, 2);
+	cluster_fini(&c);
+}
+
+/* Two of the batch RE's nodes can serve the web, one of them busy; the others are never asked for. */
+static void only_what_can_go_is_reclaimed(void **state)
+{
+	struct cluster c;
+	(void)state;
+	cluster_init(&c, 6);
+	struct phx_agreement ab = agreement("b", PHX_RE_BATCH, PHX_POLICY_fb, 5);
+	struct phx_agreement aw = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 1);
+	int b = cluster_activate(&c, &ab), w = cluster_activate(&c, &aw);
+	cluster_submit(&c, b, 1, 2);
+	cluster_pass(&c);
+	c.by_hand = true;
+	cluster_clear(&c);
+	assert_int_equal(barred(&c, b, w, 3, 2), 0);
+	cluster_demand(&c, w, 6);
+	assert_int_equal(cluster_counts(&c, w).coming, 1);
+	assert_int_equal(cluster_counts(&c, b).owed, 1);
+	assert_int_equal(c.out.n, 2); /* the one that moves, and the job that is killed for the other */
+	assert_int_equal(cluster_counts(&c, b).idle, 2);
+	/* it does not go after all: it is the batch RE's again, and one job less has to end for the next */
+	assert_int_equal(barred(&c, b, w, 5, 3), 0);
+	assert_int_equal(phx_ledger_refused(c.l, b, w, 1, 0, &c.out), 0);
+	cluster_check(&c);
+	assert_int_equal(cluster_counts(&c, b).idle, 3);
+	assert_int_equal(cluster_counts(&c, w).coming, 0);
+	cluster_fini(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +386,8 @@ int main(void)
 		cmocka_unit_test(a_damaged_snapshot_is_refused),
 		cmocka_unit_test(peaks_last),
 		cmocka_unit_test(a_number_is_used_again),
+		cmocka_unit_test(who_cannot_have_free_nodes_leaves_them_to_others),
+		cmocka_unit_test(only_what_can_go_is_reclaimed),
 		cmocka_unit_test(a_reclaim_is_fast),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

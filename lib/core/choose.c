@@ -1,0 +1,213 @@
+/* Which nodes go from one pool to another: the ledger says how many. A node that
+ * cannot be handed over to an RE (its disks, its BMC, the role decide that)
+ * stays where it is, serving or free, and is marked: it is planned once, and not
+ * again until it or an RE tells news. The ledger is told how many are marked, so
+ * that it counts on them for everybody else and for that RE not at all. Called
+ * by share.c. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- marks ---- */
+
+static struct phx_unfit *mark_of(const struct phx_node *n, const struct phx_re *to)
+{
+	PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
+		if (!strcmp(u->re, to->name))
+			return u;
+	return NULL;
+}
+
+struct reason {
+	char text[sizeof(((struct phx_node *)0)->reason)];
+};
+
+static struct reason reason_of(const struct phx_unfit *u)
+{
+	struct reason r;
+	snprintf(r.text, sizeof(r.text), "cannot go to %.64s: %s", u->re, u->why);
+	return r;
+}
+
+static void pass_over(struct phx_apply *a, struct phx_node *n, const struct phx_re *to, const char *why)
+{
+	struct phx_unfit *u = phx_list_push(&n->unfit_for, sizeof(*u));
+	phx_touch(a->s, n);
+	a->out->changed = true;
+	if (!u)
+		return;
+	PHX_STR_SET(u->re, to->name);
+	snprintf(u->why, sizeof(u->why), "%s", why);
+	struct reason r = reason_of(u);
+	if (n->state == PHX_NODE_QUARANTINED) /* it is on its way out of the ledger */
+		return;
+	if (!n->reason[0])
+		PHX_STR_SET(n->reason, r.text);
+	phx_note_re(a, n, to->name, NULL, "%s is passed over: %s", n->name, r.text);
+}
+
+void phx_choose_again(struct phx_apply *a, struct phx_node *n)
+{
+	if (!n->unfit_for.n)
+		return;
+	PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
+		if (!strcmp(n->reason, reason_of(u).text))
+			n->reason[0] = '\0';
+	phx_list_fini(&n->unfit_for);
+	a->out->changed = true;
+	phx_touch(a->s, n);
+}
+
+/* ---- what the ledger knows of them ---- */
+
+static void count(const struct phx_state *s, struct phx_list *barred, const struct phx_node *n, const struct phx_unfit *u)
+{
+	int from = n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_share_number(s, n->share_re);
+	int to = phx_share_number(s, u->re);
+	struct phx_ledger_barred *b = NULL;
+	if (to == PHX_LEDGER_FREE || from == to)
+		return;
+	PHX_LIST_EACH(struct phx_ledger_barred, other, barred)
+		b = other->from == from && other->to == to ? other : b;
+	if (!b && (b = phx_list_push(barred, sizeof(*b))))
+		*b = (struct phx_ledger_barred){ .from = from, .to = to };
+	if (!b)
+		return;
+	b->nodes++;
+	b->idle += !n->share_job;
+}
+
+void phx_choose_tell(struct phx_apply *a)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list barred = { 0 };
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_UNFIT, at)); at = phx_index_place(a->s, n) + 1) {
+		if (n->share != PHX_SHARE_FREE && n->share != PHX_SHARE_HELD)
+			continue;
+		PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
+			count(a->s, &barred, n, u);
+	}
+	phx_ledger_barred(a->s->ledger, &barred, a->s->now_ms, a->todo);
+}
+
+/* ---- choosing ---- */
+
+/* Least comes first: a node that is there already, one that never gave trouble; last of all one on which an engine that
+ * is not ours began something just now, and one that was pinned while a job was on it. */
+static int rank(const struct phx_node *n, const char *to_pool)
+{
+	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
+}
+
+enum { PLAIN = 2 }; /* the rank of a node in the pool that it is counted in, without a mark: of nearly all */
+
+struct candidate {
+	int rank;
+	uint32_t place;
+};
+
+struct choice {
+	struct phx_apply *a;
+	const struct phx_re *from, *to;
+	uint32_t wanted;
+	struct phx_list *chosen; /* uint32_t */
+};
+
+/* Could it be handed over? What it says of itself, its BMC and the role decide that. */
+static bool fits(const struct choice *c, const struct phx_node *n, struct phx_err *why)
+{
+	struct phx_event ev = { .kind = PHX_EV_assign };
+	struct phx_plan plan;
+	if (!c->to)
+		return true;
+	++*phx_index_visits(c->a->s);
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.role, c->to->agreement.role);
+	PHX_STR_SET(ev.pool, c->to->name);
+	if (phx_core_plan(c->a->s, &ev, &plan, why) < 0)
+		return false;
+	phx_record_fini(&phx_plan_record, &plan);
+	return true;
+}
+
+static void try(struct choice *c, uint32_t place)
+{
+	struct phx_node *n = PHX_LIST_AT(&c->a->s->nodes, struct phx_node, place);
+	struct phx_err why = { 0 };
+	if (c->chosen->n == c->wanted || (c->to && mark_of(n, c->to)))
+		return;
+	if (!fits(c, n, &why)) {
+		pass_over(c->a, n, c->to, why.text);
+		return;
+	}
+	uint32_t *slot = phx_list_push(c->chosen, sizeof(*slot));
+	if (slot)
+		*slot = place;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void try_all(struct choice *c, struct phx_list *candidates)
+{
+	if (candidates->n)
+		qsort(candidates->items, candidates->n, sizeof(struct candidate), compare);
+	PHX_LIST_EACH(struct candidate, it, candidates)
+		try(c, it->place);
+	candidates->n = 0;
+}
+
+static void put_off(struct phx_list *candidates, int r, uint32_t place)
+{
+	struct candidate *it = phx_list_push(candidates, sizeof(*it));
+	if (it)
+		*it = (struct candidate){ r, place };
+}
+
+/* The first of those that may go, from `at` on. */
+static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
+{
+	struct phx_state *s = c->a->s;
+	return c->from ? phx_index_next_idle(s, c->from->name, at) : phx_index_next(s, PHX_SET_FREE, at);
+}
+
+/* Those that are counted where they are not: few, and some need nothing to be done. */
+static void try_odd(struct choice *c, const char *to_pool, struct phx_list *candidates)
+{
+	struct phx_state *s = c->a->s;
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at)); at = phx_index_place(s, n) + 1) {
+		bool there = c->from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, c->from->name) :
+				       n->share == PHX_SHARE_FREE;
+		if (there && rank(n, to_pool) < PLAIN)
+			put_off(candidates, rank(n, to_pool), phx_index_place(s, n));
+	}
+	try_all(c, candidates);
+}
+
+/* By rank, and of one rank by place; the plain ones as they come, so that no more are looked at than are needed. */
+void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
+		struct phx_list *ret_places)
+{
+	struct choice c = { a, from, to, n, ret_places };
+	PHX_AUTO(phx_list_fini) struct phx_list later = { 0 };
+	const char *to_pool = to ? to->name : PHX_POOL_FREE;
+	const struct phx_node *it;
+	try_odd(&c, to_pool, &later);
+	for (uint32_t at = 0; ret_places->n < n && (it = next_to_go(&c, at)); at++) {
+		at = phx_index_place(a->s, it);
+		int r = rank(it, to_pool);
+		if (r == PLAIN)
+			try(&c, at);
+		else if (r > PLAIN)
+			put_off(&later, r, at);
+	}
+	try_all(&c, &later);
+}
