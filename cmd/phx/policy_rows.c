@@ -12,7 +12,7 @@ static const struct policy_row rows[] = {
 #include "policy/provisioning.def"
 #undef PROVISIONING
 #define ALLOCATION(id, name, scheduler, pools, text, source) {"allocation", name, "", text, source, NULL},
-#include "sim/allocation.def"
+#include "iaas/allocation.def"
 #undef ALLOCATION
 };
 

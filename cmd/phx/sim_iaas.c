@@ -7,21 +7,21 @@
 
 #include "base/json.h"
 #include "phx/sim.h"
-#include "sim/iaas.h"
-#include "sim/iaas_workload.h"
+#include "iaas/iaas.h"
+#include "iaas/workload.h"
 #include "sim/svg.h"
 
 struct iaas_run {
 	int policy, allocation;
-	struct phx_sim_iaas_result result;
-	struct phx_list samples; /* struct phx_sim_iaas_sample, for --svg */
+	struct phx_iaas_result result;
+	struct phx_list samples; /* struct phx_iaas_sample, for --svg */
 };
 
 struct iaas {
 	struct cli *cli;
 	const char *workload; /* a name of the study, or a file */
 	uint64_t seed;
-	struct phx_sim_iaas_config config;
+	struct phx_iaas_config config;
 	struct phx_trace_workload input;
 	struct iaas_run runs[PHX_PROVISIONING_COUNT_];
 	size_t n_runs;
@@ -40,7 +40,7 @@ static int64_t time_ms(const struct cli *cli, enum cli_option_id id, int64_t fal
 
 static void take_times(struct iaas *s)
 {
-	struct phx_sim_iaas_config *c = &s->config;
+	struct phx_iaas_config *c = &s->config;
 	struct phx_iaas_params *p = &c->params;
 	p->idle_ms[PHX_IAAS_SHORT] = time_ms(s->cli, CLI_OPT_idle, p->idle_ms[PHX_IAAS_SHORT]);
 	p->idle_ms[PHX_IAAS_LONG] = time_ms(s->cli, CLI_OPT_idle_long, p->idle_ms[PHX_IAAS_LONG]);
@@ -93,7 +93,7 @@ static int take_policies(struct iaas *s, struct phx_err *err)
 	if (allocation && phx_enum_parse(&phx_allocation_names, allocation, &wanted, err) < 0)
 		return -EINVAL;
 	for (int p = 0; p < PHX_PROVISIONING_COUNT_; p++) {
-		struct phx_sim_iaas_config c = s->config;
+		struct phx_iaas_config c = s->config;
 		if (only >= 0 && p != only)
 			continue;
 		c.provisioning = p;
@@ -101,29 +101,29 @@ static int take_policies(struct iaas *s, struct phx_err *err)
 			       : p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q
 							     : PHX_ALLOCATION_fcfs;
 		/* one that was named must go with the allocation; of all, those that do are run */
-		int r = phx_sim_iaas_config_check(&c, only >= 0 ? err : NULL);
+		int r = phx_iaas_config_check(&c, only >= 0 ? err : NULL);
 		if (r == 0)
 			s->runs[s->n_runs++] = (struct iaas_run){.policy = p, .allocation = c.allocation};
 		else if (only >= 0)
 			return r;
 	}
-	return s->n_runs ? 0 : phx_sim_iaas_config_check(&s->config, err);
+	return s->n_runs ? 0 : phx_iaas_config_check(&s->config, err);
 }
 
 /* ---- running ---- */
 
-static int run_one(struct iaas *s, int policy, int allocation, struct phx_sim_iaas_result *ret,
-		   struct phx_list *samples, struct phx_err *err)
+static int run_one(struct iaas *s, int policy, int allocation, struct phx_iaas_result *ret, struct phx_list *samples,
+		   struct phx_err *err)
 {
-	struct phx_sim_iaas_config c = s->config;
+	struct phx_iaas_config c = s->config;
 	c.provisioning = policy;
 	c.allocation = allocation;
-	return phx_sim_iaas_run(&c, &s->input.jobs, ret, samples, err);
+	return phx_iaas_run(&c, &s->input.jobs, ret, samples, err);
 }
 
 static int run_all(struct iaas *s, struct phx_err *err)
 {
-	struct phx_sim_iaas_result startup;
+	struct phx_iaas_result startup;
 	bool svg = cli_has(s->cli, CLI_OPT_svg);
 	int r = run_one(s, PHX_PROVISIONING_startup, PHX_ALLOCATION_fcfs, &startup, NULL, err);
 	s->startup_utility = r < 0 ? 0 : startup.utility;
@@ -144,7 +144,7 @@ static json_t *real(double value)
 /* Names as those of phx sim run, where there is the same metric. */
 static json_t *run_json(const struct iaas *s, const struct iaas_run *run)
 {
-	const struct phx_sim_iaas_result *r = &run->result;
+	const struct phx_iaas_result *r = &run->result;
 	double relative = s->startup_utility > 0 ? r->utility / s->startup_utility : 0;
 	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I}",
 			 "policy", phx_enum_name(&phx_provisioning_names, run->policy), "allocation",
@@ -222,7 +222,7 @@ static int panel_make(const struct iaas_run *run, struct panel_data *d, struct p
 	if (failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		const struct phx_sim_iaas_sample *s = PHX_LIST_AT(&run->samples, struct phx_sim_iaas_sample, i);
+		const struct phx_iaas_sample *s = PHX_LIST_AT(&run->samples, struct phx_iaas_sample, i);
 		d->x[i] = (double)s->at_ms / 1000;
 		d->y[0][i] = s->leased;
 		d->y[1][i] = s->ready;
@@ -265,7 +265,7 @@ int cmd_sim_iaas(struct cli *cli)
 {
 	struct iaas s = {.cli = cli};
 	struct phx_err err = {0};
-	phx_sim_iaas_config_default(&s.config);
+	phx_iaas_config_default(&s.config);
 	take_times(&s);
 	int r = take_workload(&s, &err);
 	bool usage = false;

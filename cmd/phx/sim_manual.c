@@ -51,7 +51,7 @@ static void put_workloads(FILE *out)
 {
 	static const struct policy_row workloads[] = {
 #define WORKLOAD(id, name, nodes, text, source) {"workload", name, "", text, source, NULL},
-#include "sim/iaas_workload.def"
+#include "iaas/workload.def"
 #undef WORKLOAD
 	};
 	fputs("# WORKLOADS\n\n", out);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "phx/sim.h"
-#include "sim/papers.h"
+#include "study/papers.h"
 
 /* Is the experiment one of those asked for? */
 static bool is_wanted(const struct cli *cli, const char *experiment)

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <string.h>
 
+#include "iaas/iaas.h"
 #include "node/setup.h"
 #include "phx/cli.h"
 #include "phx/job.h"
-#include "sim/iaas.h"
 #include "sim/run.h"
 
 /* Groups are resolved later, against phxd. */
@@ -258,12 +258,12 @@ static const struct cli_type types[] = {
 	 check_provisioning},
 	{"ALLOCATION", "an allocation policy",
 	 "("
-#include "sim/allocation.def"
+#include "iaas/allocation.def"
 	 ")",
 	 check_allocation},
 	{"WORKLOAD", "a workload",
 	 "("
-#include "sim/iaas_workload.def"
+#include "iaas/workload.def"
 	 ")",
 	 NULL},
 	{"METHOD", "a method", "(auto crypto discard overwrite secure-erase)", check_method},

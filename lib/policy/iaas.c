@@ -1,5 +1,5 @@
 /* The table of provisioning policies, what they remember, and what several of
- * them share. Called by lib/sim/iaas.c and the rules; decides nothing itself. */
+ * them share. Called by lib/iaas/iaas.c and the rules; decides nothing itself. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Provisioning policies of the IaaS study (002 3.1): when to lease nodes from a
  * provider and when to release them, for tasks that need one node each. A
  * policy is one file and one row of provisioning.def. It sees a view, answers
- * with a wish; the model (lib/sim/iaas.c) leases and releases. Pure; integers
+ * with a wish; the model (lib/iaas/iaas.c) leases and releases. Pure; integers
  * only, times in milliseconds.
  *
  * Occasions: start (before the first task), change (tasks came or ended, nodes

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "sim/iaas.h"
-#include "sim/iaas_workload.h"
+#include "iaas/iaas.h"
+#include "iaas/workload.h"
 
 /* phx needs no daemon for it: there is no socket. */
 static struct phx_said sim(const char *line)
@@ -40,7 +40,7 @@ static void all_policies_stand_beside_each_other(void **state)
 	(void)state;
 	PHX_SAID said = sim("");
 	assert_int_equal(said.status, 0);
-	static const char *const names[] = {"startup ",	   "od-s ",	 "od-g ",    "od-exectime ",
+	static const char *const names[] = {"startup ",    "od-s ",      "od-g ",    "od-exectime ",
 					    "od-execavg ", "od-execkn ", "od-wait ", "od-2q "};
 	assert_has(said.out, "POLICY");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
@@ -60,10 +60,21 @@ static void json_has_every_figure(void **state)
 	json_t *whole;
 	(void)state;
 	json_t *runs = runs_of("--workload periodic --seed 3", &whole);
-	static const char *const figures[] = {"jobs",	       "makespan_s",	"mean_wait_s",	      "mean_slowdown",
-					      "speedup",       "speedup_inf",	"actual_cost_h",      "charged_cost_h",
-					      "cost_efficiency", "utility",	"utility_vs_startup", "leases",
-					      "cancelled",     "peak_nodes",	"peak_waiting"};
+	static const char *const figures[] = {"jobs",
+					      "makespan_s",
+					      "mean_wait_s",
+					      "mean_slowdown",
+					      "speedup",
+					      "speedup_inf",
+					      "actual_cost_h",
+					      "charged_cost_h",
+					      "cost_efficiency",
+					      "utility",
+					      "utility_vs_startup",
+					      "leases",
+					      "cancelled",
+					      "peak_nodes",
+					      "peak_waiting"};
 	assert_int_equal(json_array_size(runs), 8);
 	assert_string_equal(phx_json_str(whole, "workload", ""), "periodic");
 	assert_int_equal(phx_json_int(whole, "nodes", 0), 100);

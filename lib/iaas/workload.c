@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "trace/draw.h"
-#include "sim/iaas_workload.h"
+#include "iaas/workload.h"
 
 /* 002 4.3, 5.3, 5.4 */
 static const double task_mean_s = 47, task_sd_s = 41.1;
@@ -11,14 +11,14 @@ static const double short_s = 10, long_s = 3600;
 
 static const char *const names[] = {
 #define WORKLOAD(id, name, ...) name,
-#include "sim/iaas_workload.def"
+#include "iaas/workload.def"
 #undef WORKLOAD
 };
 const struct phx_enum phx_iaas_workload_names = {"workload", names, PHX_IAAS_WORKLOAD_COUNT_};
 
 static const uint32_t nodes_of[] = {
 #define WORKLOAD(id, name, nodes, ...) nodes,
-#include "sim/iaas_workload.def"
+#include "iaas/workload.def"
 #undef WORKLOAD
 };
 

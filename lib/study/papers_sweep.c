@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/metrics.h"
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 enum measures {
 	COMPLETED = 1,
@@ -45,14 +45,14 @@ static const struct {
 
 #define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...)                                \
 	static const double values_##id[] = {__VA_ARGS__};
-#include "sim/papers_sweep.def"
+#include "study/papers_sweep.def"
 #undef SWEEP
 
 const struct paper_sweep phx_paper_sweeps[SWEEP_COUNT_] = {
 #define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...)                                \
 	[SWEEP_##id] = {experiment, config, letter,   base,        offsetof(struct paper_run, member),                 \
 			times,      less,   measures, values_##id, PHX_ARRAY_SIZE(values_##id)},
-#include "sim/papers_sweep.def"
+#include "study/papers_sweep.def"
 #undef SWEEP
 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 /* Pairs of runs that a text compares. */
 struct pair {

@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "sim/iaas_study_internal.h"
+#include "study/iaas_study_internal.h"
 
 /* the cloud whose hours are measured */
 enum { MEASURED_NODES = 64 };
 
 struct book {
-	struct phx_sim_iaas_study *s;
+	struct phx_iaas_study *s;
 	const char *config;
 	bool failed;
 };
@@ -116,9 +116,9 @@ struct mix {
 
 static struct mix mix_of(const struct phx_trace_jobs *jobs)
 {
-	struct phx_sim_iaas_config config;
+	struct phx_iaas_config config;
 	struct mix m = {.n = (uint32_t)jobs->n};
-	phx_sim_iaas_config_default(&config);
+	phx_iaas_config_default(&config);
 	for (size_t i = 0; i < jobs->n; i++) {
 		bool is_short = jobs->jobs[i].run_ms <= config.cut_ms;
 		m.n_short += is_short;
@@ -168,7 +168,7 @@ static void note_groups(struct book *b, const struct phx_trace_jobs *jobs)
 static void note_sizes(struct book *b)
 {
 	struct phx_trace_jobs jobs[STUDY_SIZES] = {0};
-	struct phx_sim_iaas_config config;
+	struct phx_iaas_config config;
 	struct mix m[STUDY_SIZES];
 	b->config = "sim 5.3";
 	study_config(PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs, phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false,
@@ -228,7 +228,7 @@ static void note_bursty(struct book *b)
 static void note_mixed(struct book *b)
 {
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
-	struct phx_sim_iaas_config config;
+	struct phx_iaas_config config;
 	b->config = "sim 5.4";
 	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic),
 		     false, &config);
@@ -249,7 +249,7 @@ static void note_mixed(struct book *b)
 
 static void note_params(struct book *b)
 {
-	struct phx_sim_iaas_config config;
+	struct phx_iaas_config config;
 	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, 1, false, &config);
 	b->config = "params";
 	note(b, "OD_G_period_s", "%lld", (long long)config.period_ms / 1000);
@@ -262,7 +262,7 @@ static void note_params(struct book *b)
 	note(b, "EC2_max_vms", "%d", study_clouds[2].value);
 }
 
-int study_measure(struct phx_sim_iaas_study *s)
+int study_measure(struct phx_iaas_study *s)
 {
 	struct book b = {.s = s};
 	note_params(&b);

@@ -3,7 +3,7 @@
  * none. */
 #include <math.h>
 
-#include "sim/papers.h"
+#include "study/papers.h"
 #include "unit/trace/traces.h"
 
 static struct phx_papers *prepared; /* everything, on two threads */
@@ -112,9 +112,9 @@ static void test_papers_md(void **state)
 	(void)state;
 	if (phx_papers_markdown(p, getenv("PHX_TRACES"), 2, &made, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(phx_trace_input_read(TEST_DIR "/../lib/sim/PAPERS.md", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(TEST_DIR "/../lib/study/PAPERS.md", &in, &err), 0);
 	if (strcmp(in.data, made.data) != 0)
-		fail_msg("lib/sim/PAPERS.md is not what phx sim tables -o markdown makes");
+		fail_msg("lib/study/PAPERS.md is not what phx sim tables -o markdown makes");
 }
 
 /* Every row of the list has its own key; what has no figure of ours says why. */

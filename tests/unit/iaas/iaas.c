@@ -10,20 +10,20 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "sim/iaas.h"
-#include "sim/iaas_workload.h"
+#include "iaas/iaas.h"
+#include "iaas/workload.h"
 
 enum { JOBS_MAX = 32 };
-static struct phx_sim_iaas_config config;
+static struct phx_iaas_config config;
 static struct phx_trace_job rows[JOBS_MAX];
 static struct phx_trace_jobs jobs;
-static struct phx_sim_iaas_result result;
+static struct phx_iaas_result result;
 
 /* boots of 10 s, idle time 20 s, control every 20 s, charged by the minute */
 static int setup(void **state)
 {
 	(void)state;
-	phx_sim_iaas_config_default(&config);
+	phx_iaas_config_default(&config);
 	config.max = 8;
 	config.boot_ms = config.params.boot_ms = 10000;
 	config.params.idle_ms[PHX_IAAS_SHORT] = 20000;
@@ -50,7 +50,7 @@ static void task(int64_t submit_s, int64_t run_s)
 static void run(void)
 {
 	struct phx_err err = {0};
-	if (phx_sim_iaas_run(&config, &jobs, &result, NULL, &err))
+	if (phx_iaas_run(&config, &jobs, &result, NULL, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -373,8 +373,8 @@ static void boots_may_take_no_time(void **state)
 static void refuse(int code, const char *word)
 {
 	struct phx_err err = {0};
-	struct phx_sim_iaas_result before = result;
-	assert_int_equal(phx_sim_iaas_run(&config, &jobs, &result, NULL, &err), code);
+	struct phx_iaas_result before = result;
+	assert_int_equal(phx_iaas_run(&config, &jobs, &result, NULL, &err), code);
 	if (!strstr(err.text, word))
 		fail_msg("\"%s\" does not name %s", err.text, word);
 	assert_memory_equal(&before, &result, sizeof(result));
@@ -386,7 +386,7 @@ static void odd_configurations_are_refused(void **state)
 	task(0, 10);
 	config.max = 0;
 	refuse(-EINVAL, "0 nodes");
-	config.max = PHX_SIM_IAAS_NODES_MAX + 1;
+	config.max = PHX_IAAS_NODES_MAX + 1;
 	refuse(-EINVAL, "nodes");
 	setup(NULL);
 	task(0, 10);
@@ -432,7 +432,7 @@ static void odd_workloads_are_refused(void **state)
 	rows[0].submit_ms = -1;
 	refuse(-EINVAL, "job 1");
 	rows[0].submit_ms = 0;
-	rows[0].size = PHX_SIM_IAAS_TASKS_MAX + 1;
+	rows[0].size = PHX_IAAS_TASKS_MAX + 1;
 	refuse(-E2BIG, "at most");
 }
 
@@ -442,7 +442,7 @@ static void check_samples(const struct phx_list *samples)
 	double ready_ms = 0;
 	uint32_t leased = 0, queued = 0;
 	for (uint32_t i = 0; i < samples->n; i++) {
-		const struct phx_sim_iaas_sample *s = PHX_LIST_AT(samples, struct phx_sim_iaas_sample, i);
+		const struct phx_iaas_sample *s = PHX_LIST_AT(samples, struct phx_iaas_sample, i);
 		assert_true(s->busy <= s->ready && s->ready <= s->leased && s->leased <= config.max);
 		if (i + 1 < samples->n) {
 			assert_true(s[1].at_ms > s->at_ms);
@@ -479,21 +479,21 @@ static void any_run_keeps_the_bounds(void **state)
 			for (int a = 0; a < PHX_ALLOCATION_COUNT_; a++) {
 				struct phx_trace_jobs drawn;
 				struct phx_list samples = {0};
-				struct phx_sim_iaas_result again;
-				phx_sim_iaas_config_default(&config);
+				struct phx_iaas_result again;
+				phx_iaas_config_default(&config);
 				config.provisioning = p;
 				config.allocation = a;
 				config.max = 20;
 				config.params.idle_ms[PHX_IAAS_SHORT] = w % 2 ? 0 : 600000;
-				if (phx_sim_iaas_config_check(&config, NULL))
+				if (phx_iaas_config_check(&config, NULL))
 					continue;
 				assert_int_equal(phx_iaas_workload_draw((enum phx_iaas_workload)w, 20, 5,
 									PHX_IAAS_SPREAD_EXPONENTIAL, &drawn),
 						 0);
-				assert_int_equal(phx_sim_iaas_run(&config, &drawn, &result, &samples, NULL), 0);
+				assert_int_equal(phx_iaas_run(&config, &drawn, &result, &samples, NULL), 0);
 				check_bounds();
 				check_samples(&samples);
-				assert_int_equal(phx_sim_iaas_run(&config, &drawn, &again, NULL, NULL), 0);
+				assert_int_equal(phx_iaas_run(&config, &drawn, &again, NULL, NULL), 0);
 				assert_memory_equal(&again, &result, sizeof(again));
 				phx_list_fini(&samples);
 				phx_trace_jobs_fini(&drawn);
@@ -507,7 +507,7 @@ static void a_run_is_fast(void **state)
 	for (int p = 0; p < PHX_PROVISIONING_COUNT_; p++) {
 		struct phx_trace_jobs drawn;
 		double best_ms = 1e9;
-		phx_sim_iaas_config_default(&config);
+		phx_iaas_config_default(&config);
 		config.provisioning = p;
 		config.allocation = p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q : PHX_ALLOCATION_sjf;
 		config.max = 100;
@@ -516,7 +516,7 @@ static void a_run_is_fast(void **state)
 			0);
 		for (int i = 0; i < 5; i++) {
 			clock_t begin = clock();
-			assert_int_equal(phx_sim_iaas_run(&config, &drawn, &result, NULL, NULL), 0);
+			assert_int_equal(phx_iaas_run(&config, &drawn, &result, NULL, NULL), 0);
 			double ms = (double)(clock() - begin) * 1000 / CLOCKS_PER_SEC;
 			best_ms = ms < best_ms ? ms : best_ms;
 		}

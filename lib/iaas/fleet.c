@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "sim/iaas_fleet.h"
+#include "iaas/fleet.h"
 
 static const uint32_t none = UINT32_MAX;
 

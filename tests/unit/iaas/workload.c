@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "trace/draw.h"
-#include "sim/iaas_workload.h"
+#include "iaas/workload.h"
 
 static void draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, struct phx_trace_jobs *ret)
 {

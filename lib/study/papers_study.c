@@ -3,42 +3,42 @@
  * only, are rows of their own. Called by papers.c. */
 #include <errno.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 enum { SEED = 1, REPETITIONS = 10 };
 enum { PAIRS = 3, WORKLOADS = 3, ALLOCATIONS = 2, POLICIES = 3 };
 
-int phx_papers_study(struct phx_papers *p, const struct phx_sim_iaas_study **ret, struct phx_err *err)
+int phx_papers_study(struct phx_papers *p, const struct phx_iaas_study **ret, struct phx_err *err)
 {
-	int r = p->study ? 0 : phx_sim_iaas_study_new(SEED, REPETITIONS, &p->study, err);
+	int r = p->study ? 0 : phx_iaas_study_new(SEED, REPETITIONS, &p->study, err);
 	*ret = p->study;
 	return r;
 }
 
-static double makespan(const struct phx_sim_iaas_result *r)
+static double makespan(const struct phx_iaas_result *r)
 {
 	return (double)r->makespan_ms / 1000;
 }
-static double slowdown(const struct phx_sim_iaas_result *r)
+static double slowdown(const struct phx_iaas_result *r)
 {
 	return r->slowdown;
 }
-static double speedup(const struct phx_sim_iaas_result *r)
+static double speedup(const struct phx_iaas_result *r)
 {
 	return r->speedup;
 }
-static double charged(const struct phx_sim_iaas_result *r)
+static double charged(const struct phx_iaas_result *r)
 {
 	return r->charged_h;
 }
-static double efficiency(const struct phx_sim_iaas_result *r)
+static double efficiency(const struct phx_iaas_result *r)
 {
 	return r->efficiency;
 }
 
 static const struct {
 	const char *name;
-	double (*of)(const struct phx_sim_iaas_result *r);
+	double (*of)(const struct phx_iaas_result *r);
 } columns[] = {
 	{"makespan_s", makespan},    {"job_slowdown", slowdown},      {"speedup", speedup},
 	{"charged_cost_h", charged}, {"cost_efficiency", efficiency},
@@ -47,21 +47,21 @@ static const struct {
 /* 5.3: a = workload * PAIRS + pair; 5.4: a = (workload * ALLOCATIONS + allocation) * POLICIES + policy; b: column */
 static int size_value(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
-	const struct phx_sim_iaas_study *s;
+	const struct phx_iaas_study *s;
 	int r = phx_papers_study(p, &s, err);
 	if (r == 0)
-		*ret = columns[b].of(phx_sim_iaas_sizes(s, (unsigned)a / PAIRS, (unsigned)a % PAIRS));
+		*ret = columns[b].of(phx_iaas_study_sizes(s, (unsigned)a / PAIRS, (unsigned)a % PAIRS));
 	return r;
 }
 
 static int pair_value(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
-	const struct phx_sim_iaas_study *s;
+	const struct phx_iaas_study *s;
 	unsigned i = (unsigned)a;
 	int r = phx_papers_study(p, &s, err);
 	if (r == 0)
-		*ret = columns[b].of(
-			phx_sim_iaas_pairs(s, i / (ALLOCATIONS * POLICIES), i / POLICIES % ALLOCATIONS, i % POLICIES));
+		*ret = columns[b].of(phx_iaas_study_pairs(s, i / (ALLOCATIONS * POLICIES), i / POLICIES % ALLOCATIONS,
+							  i % POLICIES));
 	return r;
 }
 

@@ -1,10 +1,10 @@
 /* What the files of the IaaS study share: the runs (iaas_study.c), the rows of
  * the published list and the findings (iaas_findings.c). Nobody else includes it. */
-#ifndef PHX_SIM_IAAS_STUDY_INTERNAL_H
-#define PHX_SIM_IAAS_STUDY_INTERNAL_H
+#ifndef PHX_STUDY_IAAS_STUDY_INTERNAL_H
+#define PHX_STUDY_IAAS_STUDY_INTERNAL_H
 
-#include "sim/iaas_study.h"
-#include "sim/iaas_workload.h"
+#include "study/iaas_study.h"
+#include "iaas/workload.h"
 
 enum {
 	STUDY_CLOUDS = 3,
@@ -31,25 +31,25 @@ struct study_fact {
 	char ours[64];
 };
 
-struct phx_sim_iaas_study {
+struct phx_iaas_study {
 	uint64_t seed;
 	uint32_t repetitions;
 	/* 5.1: cloud, policy, workload; 5.2: cloud, allocation, workload */
-	struct phx_sim_iaas_result cloud[STUDY_CLOUDS][STUDY_LIVE][STUDY_HOURS];
-	struct phx_sim_iaas_result allocation[STUDY_CLOUDS][STUDY_ALLOCATIONS][STUDY_HOURS];
-	struct phx_sim_iaas_result sizes[STUDY_SIZES][STUDY_PAIRS];
-	struct phx_sim_iaas_result pairs[STUDY_MIXED][2][3];
+	struct phx_iaas_result cloud[STUDY_CLOUDS][STUDY_LIVE][STUDY_HOURS];
+	struct phx_iaas_result allocation[STUDY_CLOUDS][STUDY_ALLOCATIONS][STUDY_HOURS];
+	struct phx_iaas_result sizes[STUDY_SIZES][STUDY_PAIRS];
+	struct phx_iaas_result pairs[STUDY_MIXED][2][3];
 	struct phx_list facts;    /* struct study_fact */
-	struct phx_list findings; /* struct phx_sim_iaas_finding */
+	struct phx_list findings; /* struct phx_iaas_study_finding */
 };
 
 /** Parameters of a run: those of 5.3 and 5.4, or with idle time 0 those of 5.1 and 5.2. */
-void study_config(int provisioning, int allocation, uint32_t nodes, bool live, struct phx_sim_iaas_config *ret);
+void study_config(int provisioning, int allocation, uint32_t nodes, bool live, struct phx_iaas_config *ret);
 /** Fill s->facts from the workloads and parameters. -ENOMEM. */
-int study_measure(struct phx_sim_iaas_study *s);
+int study_measure(struct phx_iaas_study *s);
 /** Fill s->findings from the runs. -ENOMEM. */
-int study_find(struct phx_sim_iaas_study *s);
+int study_find(struct phx_iaas_study *s);
 /** How many times more Startup is charged than the cheapest dynamic policy, at most, over clouds and workloads. */
-double study_static_ratio(const struct phx_sim_iaas_study *s);
+double study_static_ratio(const struct phx_iaas_study *s);
 
 #endif

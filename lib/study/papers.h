@@ -2,8 +2,8 @@
  * figures are data (published_*.def), what is run for them is data too
  * (papers_run.def, papers_sweep.def); nothing is simulated before it is asked
  * for, and nothing twice. Used by `phx sim tables` and by tests. */
-#ifndef PHX_SIM_PAPERS_H
-#define PHX_SIM_PAPERS_H
+#ifndef PHX_STUDY_PAPERS_H
+#define PHX_STUDY_PAPERS_H
 
 #include "sim/run.h"
 

@@ -6,12 +6,12 @@
 
 #include "batch/multiqueue.h"
 #include "batch/nowait.h"
-#include "sim/iaas.h"
-#include "sim/iaas_fleet.h"
+#include "iaas/iaas.h"
+#include "iaas/fleet.h"
 
 static const char *const names[] = {
 #define ALLOCATION(id, name, ...) name,
-#include "sim/allocation.def"
+#include "iaas/allocation.def"
 #undef ALLOCATION
 };
 const struct phx_enum phx_allocation_names = {"allocation policy", names, PHX_ALLOCATION_COUNT_};
@@ -21,7 +21,7 @@ static const struct row {
 	uint32_t n_pools;
 } rows[] = {
 #define ALLOCATION(id, name, scheduler, pools, ...) {scheduler, pools},
-#include "sim/allocation.def"
+#include "iaas/allocation.def"
 #undef ALLOCATION
 };
 
@@ -41,7 +41,7 @@ struct waiting {
 };
 
 struct model {
-	const struct phx_sim_iaas_config *config;
+	const struct phx_iaas_config *config;
 	const struct phx_iaas_policy *policy;
 	struct phx_iaas_state state;
 	struct phx_fleet fleet;
@@ -58,15 +58,15 @@ struct model {
 	double slowdown, wait_s;
 	uint32_t n_slowdown;
 	int64_t last_end_ms;
-	struct phx_sim_iaas_result result;
+	struct phx_iaas_result result;
 	struct phx_list *samples;
 };
 
 /* ---- configuration ---- */
 
-void phx_sim_iaas_config_default(struct phx_sim_iaas_config *ret)
+void phx_iaas_config_default(struct phx_iaas_config *ret)
 {
-	*ret = (struct phx_sim_iaas_config){
+	*ret = (struct phx_iaas_config){
 		.provisioning = PHX_PROVISIONING_startup,
 		.allocation = PHX_ALLOCATION_fcfs,
 		.max = 64,
@@ -78,7 +78,7 @@ void phx_sim_iaas_config_default(struct phx_sim_iaas_config *ret)
 	phx_iaas_params_default(&ret->params);
 }
 
-static int check_pair(const struct phx_sim_iaas_config *c, struct phx_err *err)
+static int check_pair(const struct phx_iaas_config *c, struct phx_err *err)
 {
 	const struct phx_iaas_policy *policy = phx_iaas_policy((enum phx_provisioning)c->provisioning);
 	const struct row *row = &rows[c->allocation];
@@ -94,10 +94,10 @@ static int check_pair(const struct phx_sim_iaas_config *c, struct phx_err *err)
 	return 0;
 }
 
-int phx_sim_iaas_config_check(const struct phx_sim_iaas_config *c, struct phx_err *err)
+int phx_iaas_config_check(const struct phx_iaas_config *c, struct phx_err *err)
 {
-	if (!c->max || c->max > PHX_SIM_IAAS_NODES_MAX)
-		return phx_err_set(err, -EINVAL, "%u nodes: from 1 to %d are possible", c->max, PHX_SIM_IAAS_NODES_MAX);
+	if (!c->max || c->max > PHX_IAAS_NODES_MAX)
+		return phx_err_set(err, -EINVAL, "%u nodes: from 1 to %d are possible", c->max, PHX_IAAS_NODES_MAX);
 	if (c->boot_ms < 0 || c->boot_ms > PHX_IAAS_TIME_MAX_MS)
 		return phx_err_set(err, -EINVAL, "boot time %lld ms: from 0 to 366 days are possible",
 				   (long long)c->boot_ms);
@@ -353,7 +353,7 @@ static int decide_change(struct model *m)
 static int sample(struct model *m)
 {
 	const struct phx_fleet_pool *a = &m->fleet.pool[PHX_IAAS_SHORT], *b = &m->fleet.pool[PHX_IAAS_LONG];
-	struct phx_sim_iaas_sample now = {
+	struct phx_iaas_sample now = {
 		.at_ms = m->now_ms,
 		.leased = m->fleet.leased,
 		.ready = a->idle + a->busy + b->idle + b->busy,
@@ -365,9 +365,8 @@ static int sample(struct model *m)
 	if (!m->samples)
 		return 0;
 	if (m->samples->n) {
-		struct phx_sim_iaas_sample *last =
-			PHX_LIST_AT(m->samples, struct phx_sim_iaas_sample, m->samples->n - 1);
-		struct phx_sim_iaas_sample same = *last;
+		struct phx_iaas_sample *last = PHX_LIST_AT(m->samples, struct phx_iaas_sample, m->samples->n - 1);
+		struct phx_iaas_sample same = *last;
 		same.at_ms = now.at_ms;
 		if (!memcmp(&same, &now, sizeof(now)))
 			return 0;
@@ -376,7 +375,7 @@ static int sample(struct model *m)
 			return 0;
 		}
 	}
-	struct phx_sim_iaas_sample *place = phx_list_push(m->samples, sizeof(*place));
+	struct phx_iaas_sample *place = phx_list_push(m->samples, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
 	*place = now;
@@ -472,9 +471,9 @@ static int take_tasks(struct model *m, const struct phx_trace_jobs *jobs, struct
 	}
 	if (!n)
 		return phx_err_set(err, -EINVAL, "the workload has no task");
-	if (n > PHX_SIM_IAAS_TASKS_MAX)
+	if (n > PHX_IAAS_TASKS_MAX)
 		return phx_err_set(err, -E2BIG, "the workload has %llu tasks, at most %d are possible",
-				   (unsigned long long)n, PHX_SIM_IAAS_TASKS_MAX);
+				   (unsigned long long)n, PHX_IAAS_TASKS_MAX);
 	m->tasks = calloc(n, sizeof(*m->tasks));
 	m->run_ms = calloc(n, sizeof(*m->run_ms));
 	if (!m->tasks || !m->run_ms)
@@ -534,7 +533,7 @@ static double ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
-static void summarise(const struct model *m, struct phx_sim_iaas_result *ret)
+static void summarise(const struct model *m, struct phx_iaas_result *ret)
 {
 	const double hour_ms = 3600000;
 	int64_t first = m->tasks[0].submit_ms, alone = 0, ideal = 0;
@@ -560,11 +559,11 @@ static void summarise(const struct model *m, struct phx_sim_iaas_result *ret)
 	ret->peak_nodes = m->fleet.peak;
 }
 
-int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_trace_jobs *jobs,
-		     struct phx_sim_iaas_result *ret, struct phx_list *ret_samples, struct phx_err *err)
+int phx_iaas_run(const struct phx_iaas_config *config, const struct phx_trace_jobs *jobs, struct phx_iaas_result *ret,
+		 struct phx_list *ret_samples, struct phx_err *err)
 {
 	PHX_AUTO(tear_down) struct model m = {.config = config, .samples = ret_samples};
-	int r = phx_sim_iaas_config_check(config, err);
+	int r = phx_iaas_config_check(config, err);
 	if (r)
 		return r;
 	m.policy = phx_iaas_policy((enum phx_provisioning)config->provisioning);

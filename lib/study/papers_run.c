@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 const struct paper_run phx_paper_runs[RUN_COUNT_] = {
 #define RUN(id, ...) [RUN_##id] = {__VA_ARGS__},
-#include "sim/papers_run.def"
+#include "study/papers_run.def"
 #undef RUN
 };
 
@@ -110,7 +110,7 @@ int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result
 	static const char *const names[] = {
 		"",
 #define RUN(id, ...) #id,
-#include "sim/papers_run.def"
+#include "study/papers_run.def"
 #undef RUN
 	};
 	if (!p->result[run]) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/iaas_study_internal.h"
+#include "study/iaas_study_internal.h"
 
 const struct study_name study_clouds[STUDY_CLOUDS] = {{"DAS4", 64}, {"FIU", 7}, {"EC2", 20}};
 const struct study_name study_live[STUDY_LIVE] = {
@@ -18,9 +18,9 @@ const struct study_name study_hours[STUDY_HOURS] = {
 	{"Bursty", PHX_IAAS_WORKLOAD_bursty},
 };
 
-void study_config(int provisioning, int allocation, uint32_t nodes, bool live, struct phx_sim_iaas_config *ret)
+void study_config(int provisioning, int allocation, uint32_t nodes, bool live, struct phx_iaas_config *ret)
 {
-	phx_sim_iaas_config_default(ret);
+	phx_iaas_config_default(ret);
 	ret->provisioning = provisioning;
 	ret->allocation = allocation;
 	ret->max = nodes;
@@ -32,7 +32,7 @@ void study_config(int provisioning, int allocation, uint32_t nodes, bool live, s
 }
 
 /* Add 1/n of a result. */
-static void blend(struct phx_sim_iaas_result *sum, const struct phx_sim_iaas_result *r, double n)
+static void blend(struct phx_iaas_result *sum, const struct phx_iaas_result *r, double n)
 {
 	sum->n_tasks = r->n_tasks;
 	sum->makespan_ms += (int64_t)((double)r->makespan_ms / n);
@@ -53,20 +53,20 @@ static void blend(struct phx_sim_iaas_result *sum, const struct phx_sim_iaas_res
 }
 
 /* One run on drawn jobs, added to `sum`. */
-static int add_run(const struct phx_sim_iaas_study *s, const struct phx_trace_jobs *jobs, int provisioning,
-		   int allocation, uint32_t nodes, bool live, struct phx_sim_iaas_result *sum, struct phx_err *err)
+static int add_run(const struct phx_iaas_study *s, const struct phx_trace_jobs *jobs, int provisioning, int allocation,
+		   uint32_t nodes, bool live, struct phx_iaas_result *sum, struct phx_err *err)
 {
-	struct phx_sim_iaas_config config;
-	struct phx_sim_iaas_result result;
+	struct phx_iaas_config config;
+	struct phx_iaas_result result;
 	study_config(provisioning, allocation, nodes, live, &config);
-	int r = phx_sim_iaas_run(&config, jobs, &result, NULL, err);
+	int r = phx_iaas_run(&config, jobs, &result, NULL, err);
 	if (!r)
 		blend(sum, &result, s->repetitions);
 	return r;
 }
 
 /* 5.1 and 5.2 on one cloud with one workload */
-static int run_cloud(struct phx_sim_iaas_study *s, unsigned cloud, unsigned hour, const struct phx_trace_jobs *jobs,
+static int run_cloud(struct phx_iaas_study *s, unsigned cloud, unsigned hour, const struct phx_trace_jobs *jobs,
 		     struct phx_err *err)
 {
 	static const int allocations[STUDY_ALLOCATIONS] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf,
@@ -82,8 +82,7 @@ static int run_cloud(struct phx_sim_iaas_study *s, unsigned cloud, unsigned hour
 	return r;
 }
 
-static int run_sizes(struct phx_sim_iaas_study *s, unsigned size, const struct phx_trace_jobs *jobs,
-		     struct phx_err *err)
+static int run_sizes(struct phx_iaas_study *s, unsigned size, const struct phx_trace_jobs *jobs, struct phx_err *err)
 {
 	static const int pairs[STUDY_PAIRS][2] = {
 		{PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs},
@@ -97,8 +96,7 @@ static int run_sizes(struct phx_sim_iaas_study *s, unsigned size, const struct p
 	return r;
 }
 
-static int run_pairs(struct phx_sim_iaas_study *s, unsigned mixed, const struct phx_trace_jobs *jobs,
-		     struct phx_err *err)
+static int run_pairs(struct phx_iaas_study *s, unsigned mixed, const struct phx_trace_jobs *jobs, struct phx_err *err)
 {
 	static const int policies[] = {PHX_PROVISIONING_startup, PHX_PROVISIONING_od_s, PHX_PROVISIONING_od_g};
 	static const int allocations[] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf};
@@ -111,7 +109,7 @@ static int run_pairs(struct phx_sim_iaas_study *s, unsigned mixed, const struct 
 }
 
 /* All runs of one workload, drawn once; `cloud` counts for the hours only. */
-static int run_workload(struct phx_sim_iaas_study *s, enum phx_iaas_workload w, unsigned cloud, uint64_t seed,
+static int run_workload(struct phx_iaas_study *s, enum phx_iaas_workload w, unsigned cloud, uint64_t seed,
 			struct phx_err *err)
 {
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
@@ -127,7 +125,7 @@ static int run_workload(struct phx_sim_iaas_study *s, enum phx_iaas_workload w, 
 	return run_pairs(s, w - PHX_IAAS_WORKLOAD_mixed_uniform, &jobs, err);
 }
 
-static int run_all(struct phx_sim_iaas_study *s, struct phx_err *err)
+static int run_all(struct phx_iaas_study *s, struct phx_err *err)
 {
 	int r = 0;
 	for (uint32_t i = 0; i < s->repetitions && !r; i++)
@@ -139,11 +137,11 @@ static int run_all(struct phx_sim_iaas_study *s, struct phx_err *err)
 	return r;
 }
 
-int phx_sim_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_sim_iaas_study **ret, struct phx_err *err)
+int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret, struct phx_err *err)
 {
 	if (!repetitions || repetitions > 1000)
 		return phx_err_set(err, -EINVAL, "%u repetitions: from 1 to 1000 are possible", repetitions);
-	struct phx_sim_iaas_study *s = calloc(1, sizeof(*s));
+	struct phx_iaas_study *s = calloc(1, sizeof(*s));
 	if (!s)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	s->seed = seed;
@@ -152,13 +150,13 @@ int phx_sim_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_sim_i
 	if (!r && (study_measure(s) || study_find(s)))
 		r = phx_err_set(err, -ENOMEM, "out of memory");
 	if (r)
-		phx_sim_iaas_study_free(s);
+		phx_iaas_study_free(s);
 	else
 		*ret = s;
 	return r;
 }
 
-void phx_sim_iaas_study_free(struct phx_sim_iaas_study *s)
+void phx_iaas_study_free(struct phx_iaas_study *s)
 {
 	if (!s)
 		return;
@@ -167,19 +165,18 @@ void phx_sim_iaas_study_free(struct phx_sim_iaas_study *s)
 	free(s);
 }
 
-const struct phx_sim_iaas_result *phx_sim_iaas_sizes(const struct phx_sim_iaas_study *s, unsigned workload,
-						     unsigned pair)
+const struct phx_iaas_result *phx_iaas_study_sizes(const struct phx_iaas_study *s, unsigned workload, unsigned pair)
 {
 	return workload < STUDY_SIZES && pair < STUDY_PAIRS ? &s->sizes[workload][pair] : NULL;
 }
 
-const struct phx_sim_iaas_result *phx_sim_iaas_pairs(const struct phx_sim_iaas_study *s, unsigned workload,
-						     unsigned allocation, unsigned policy)
+const struct phx_iaas_result *phx_iaas_study_pairs(const struct phx_iaas_study *s, unsigned workload,
+						   unsigned allocation, unsigned policy)
 {
 	return workload < STUDY_MIXED && allocation < 2 && policy < 3 ? &s->pairs[workload][allocation][policy] : NULL;
 }
 
-size_t phx_sim_iaas_findings(const struct phx_sim_iaas_study *s, const struct phx_sim_iaas_finding **ret)
+size_t phx_iaas_study_findings(const struct phx_iaas_study *s, const struct phx_iaas_study_finding **ret)
 {
 	*ret = s->findings.items;
 	return s->findings.n;
@@ -215,8 +212,8 @@ static double percent(double value, double base)
 }
 
 /* What simulation gives for a live row. */
-static bool live_value(const struct phx_sim_iaas_result *r, const struct phx_sim_iaas_result *startup,
-		       const char *metric, double *ret)
+static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_result *startup, const char *metric,
+		       double *ret)
 {
 	double utility = startup->utility > 0 ? r->utility / startup->utility : 0;
 	const struct {
@@ -238,15 +235,15 @@ static bool live_value(const struct phx_sim_iaas_result *r, const struct phx_sim
 	return false;
 }
 
-static int live_row(const struct phx_sim_iaas_study *s, int table, const char *config, const char *metric,
-		    struct phx_sim_iaas_figure *ret)
+static int live_row(const struct phx_iaas_study *s, int table, const char *config, const char *metric,
+		    struct phx_iaas_study_figure *ret)
 {
 	int cloud, policy, hour;
 	double value;
 	if (!parse_config(config, &cloud, &policy, &hour) || cloud != table ||
 	    !live_value(&s->cloud[cloud][policy][hour], &s->cloud[cloud][0][hour], metric, &value))
 		return -ENOENT;
-	*ret = (struct phx_sim_iaas_figure){.live = true};
+	*ret = (struct phx_iaas_study_figure){.live = true};
 	snprintf(ret->note, sizeof(ret->note),
 		 "measured live on %s, whose speed, boot times and idle time are not printed; simulated with boots of "
 		 "10 min and "
@@ -255,8 +252,8 @@ static int live_row(const struct phx_sim_iaas_study *s, int table, const char *c
 	return 0;
 }
 
-int phx_sim_iaas_experiment(const struct phx_sim_iaas_study *s, const char *experiment, const char *config,
-			    const char *metric, struct phx_sim_iaas_figure *ret)
+int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment, const char *config,
+			      const char *metric, struct phx_iaas_study_figure *ret)
 {
 	static const char *const tables[STUDY_CLOUDS] = {"002.T5", "002.T6", "002.T7"};
 	for (int i = 0; i < STUDY_CLOUDS; i++)
@@ -266,7 +263,7 @@ int phx_sim_iaas_experiment(const struct phx_sim_iaas_study *s, const char *expe
 		return -ENOENT;
 	PHX_LIST_EACH(const struct study_fact, f, &s->facts)
 	if (!strcmp(f->config, config) && !strcmp(f->metric, metric)) {
-		*ret = (struct phx_sim_iaas_figure){0};
+		*ret = (struct phx_iaas_study_figure){0};
 		memcpy(ret->ours, f->ours, sizeof(ret->ours));
 		if (!strcmp(config, "findings"))
 			snprintf(ret->note, sizeof(ret->note),

@@ -1,6 +1,6 @@
 /* The rows of the papers' tables and our figure for each. Called by phx sim
  * tables and tests; what is simulated is in papers_run.c and papers_sweep.c. */
-#include "sim/papers.h"
+#include "study/papers.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 #include "sim/pool.h"
 
 static const char *const near_names[] = {"exact", "within 1 %", "within 5 %", "beyond 5 %", "no figure"};
@@ -28,7 +28,7 @@ static const struct phx_papers_reading readings[] = {
 	 .dr_obtain_by_idle = idle,                                                                                    \
 	 .return_full = full,                                                                                          \
 	 .fb_drop = drop},
-#include "sim/papers_reading.def"
+#include "study/papers_reading.def"
 #undef READING
 };
 
@@ -47,20 +47,20 @@ size_t phx_papers_readings(const struct phx_papers_reading **ret)
 #define STUDY NULL, NULL, 0, 0, true
 #define NONE NULL, NULL, 0, 0, false
 #define NOTE(id, text) static const char phx_paper_note_##id[] = text;
-#include "sim/papers_note.def"
+#include "study/papers_note.def"
 #undef NOTE
 const char *const phx_paper_notes[NOTE_COUNT_] = {
 #define NOTE(id, text) [NOTE_##id] = phx_paper_note_##id,
-#include "sim/papers_note.def"
+#include "study/papers_note.def"
 #undef NOTE
 };
 static const struct paper_row listed[] = {
-#include "sim/published_000.def"
-#include "sim/published_001.def"
-#include "sim/published_002.def"
-#include "sim/published_003.def"
-#include "sim/published_004.def"
-#include "sim/published_derived.def"
+#include "study/published_000.def"
+#include "study/published_001.def"
+#include "study/published_002.def"
+#include "study/published_003.def"
+#include "study/published_004.def"
+#include "study/published_derived.def"
 };
 #undef ROW
 #undef N
@@ -136,7 +136,7 @@ void phx_papers_free(struct phx_papers *p)
 	for (size_t i = 0; i < p->n_demands; i++)
 		phx_trace_series_fini(&p->demand[i].series);
 	phx_trace_series_fini(&p->load);
-	phx_sim_iaas_study_free(p->study);
+	phx_iaas_study_free(p->study);
 	PHX_LIST_EACH(struct paper_row, row, &p->rows) free(row->config);
 	phx_list_fini(&p->rows);
 	free(p->traces);
@@ -221,10 +221,11 @@ static void judge_text(const struct phx_paper_row *row, const char *ours, struct
 
 static int study_value(struct phx_papers *p, struct paper_row *row, struct phx_paper_value *ret, struct phx_err *err)
 {
-	const struct phx_sim_iaas_study *study;
-	struct phx_sim_iaas_figure figure;
+	const struct phx_iaas_study *study;
+	struct phx_iaas_study_figure figure;
 	int r = phx_papers_study(p, &study, err);
-	r = r < 0 ? r : phx_sim_iaas_experiment(study, row->row.experiment, row->row.config, row->row.metric, &figure);
+	r = r < 0 ? r
+		  : phx_iaas_study_experiment(study, row->row.experiment, row->row.config, row->row.metric, &figure);
 	if (r < 0)
 		return phx_err_set(err, r, "%s,%s,%s: no such row", row->row.experiment, row->row.config,
 				   row->row.metric);

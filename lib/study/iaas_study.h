@@ -2,20 +2,20 @@
  * 5.1 and 5.2, which were measured on live clouds, with those of its
  * simulations, and what the text finds, checked. Used by the papers' tables and
  * tests. Same seed, same figures. */
-#ifndef PHX_SIM_IAAS_STUDY_H
-#define PHX_SIM_IAAS_STUDY_H
+#ifndef PHX_STUDY_IAAS_STUDY_H
+#define PHX_STUDY_IAAS_STUDY_H
 
-#include "sim/iaas.h"
+#include "iaas/iaas.h"
 
-struct phx_sim_iaas_study; /* owned by whoever made it */
+struct phx_iaas_study; /* owned by whoever made it */
 
 /** Draw every workload `repetitions` times (1 to 1000; seeds from `seed` on) and run all; figures are means over the
  * repetitions. 10 repetitions take about 0.3 s. -EINVAL, -ENOMEM with a text. */
-int phx_sim_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_sim_iaas_study **ret, struct phx_err *err);
-void phx_sim_iaas_study_free(struct phx_sim_iaas_study *s);
+int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret, struct phx_err *err);
+void phx_iaas_study_free(struct phx_iaas_study *s);
 
 /** Our figure for one published row. */
-struct phx_sim_iaas_figure {
+struct phx_iaas_study_figure {
 	bool live; /* only a live experiment could give it: `ours` is empty, `note` says why and what simulation gives
 		    */
 	char ours[64];  /* as it is printed: "64", "25/50/75" */
@@ -23,11 +23,11 @@ struct phx_sim_iaas_figure {
 };
 /** The row (experiment, config, metric) of the list of published figures: experiments 002.T5, 002.T6, 002.T7, 002.text.
  * -ENOENT: 002 has no such row. */
-int phx_sim_iaas_experiment(const struct phx_sim_iaas_study *s, const char *experiment, const char *config,
-			    const char *metric, struct phx_sim_iaas_figure *ret);
+int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment, const char *config,
+			      const char *metric, struct phx_iaas_study_figure *ret);
 
 /** What 002 says in words, and whether it is so here. */
-struct phx_sim_iaas_finding {
+struct phx_iaas_study_finding {
 	const char *section; /* "5.3" */
 	const char *text;    /* in our words */
 	bool live;           /* 002 found it on live clouds; here it is simulated */
@@ -35,17 +35,16 @@ struct phx_sim_iaas_finding {
 	char figures[512];
 };
 /** All findings, in the order of the paper; borrowed from the study. */
-size_t phx_sim_iaas_findings(const struct phx_sim_iaas_study *s, const struct phx_sim_iaas_finding **ret);
+size_t phx_iaas_study_findings(const struct phx_iaas_study *s, const struct phx_iaas_study_finding **ret);
 
 /* ---- what the study has run; for those who print it ---- */
 
 /** Section 5.3: workload sr25, sr50, sr75 by pair: OD-S with FCFS, OD-S with SJF, OD-2Q with FCFS-2Q. NULL out of
  * range. */
-const struct phx_sim_iaas_result *phx_sim_iaas_sizes(const struct phx_sim_iaas_study *s, unsigned workload,
-						     unsigned pair);
+const struct phx_iaas_result *phx_iaas_study_sizes(const struct phx_iaas_study *s, unsigned workload, unsigned pair);
 /** Section 5.4: workload Uniform, Periodic, Bursty; allocation FCFS, SJF; policy Startup, OD-S, OD-G. NULL out of
  * range. */
-const struct phx_sim_iaas_result *phx_sim_iaas_pairs(const struct phx_sim_iaas_study *s, unsigned workload,
-						     unsigned allocation, unsigned policy);
+const struct phx_iaas_result *phx_iaas_study_pairs(const struct phx_iaas_study *s, unsigned workload,
+						   unsigned allocation, unsigned policy);
 
 #endif

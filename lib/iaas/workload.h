@@ -6,14 +6,14 @@
  * averages; which job is short is drawn, the shares are exact; the class of a
  * job (the input size that od-execkn looks at) is its run time in whole tens of
  * seconds. */
-#ifndef PHX_SIM_IAAS_WORKLOAD_H
-#define PHX_SIM_IAAS_WORKLOAD_H
+#ifndef PHX_IAAS_WORKLOAD_H
+#define PHX_IAAS_WORKLOAD_H
 
 #include "trace/workload.h"
 
 enum phx_iaas_workload {
 #define WORKLOAD(id, ...) PHX_IAAS_WORKLOAD_##id,
-#include "sim/iaas_workload.def"
+#include "iaas/workload.def"
 #undef WORKLOAD
 	PHX_IAAS_WORKLOAD_COUNT_
 };

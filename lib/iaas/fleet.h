@@ -1,7 +1,7 @@
 /* The leased nodes of the IaaS model: which are booting, idle or busy, in which
  * pool, and what they have cost. Used by iaas.c alone. */
-#ifndef PHX_SIM_IAAS_FLEET_H
-#define PHX_SIM_IAAS_FLEET_H
+#ifndef PHX_IAAS_FLEET_H
+#define PHX_IAAS_FLEET_H
 
 #include "policy/iaas.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 #include "sim/pool.h"
 
 static const struct {

@@ -6,23 +6,23 @@
  *
  * Inside one instant: ends of tasks, nodes that become ready, arrivals,
  * allocation, the policy's `change`, its `tick`. */
-#ifndef PHX_SIM_IAAS_H
-#define PHX_SIM_IAAS_H
+#ifndef PHX_IAAS_IAAS_H
+#define PHX_IAAS_IAAS_H
 
 #include "policy/iaas.h"
 #include "trace/workload.h"
 
 enum phx_allocation {
 #define ALLOCATION(id, ...) PHX_ALLOCATION_##id,
-#include "sim/allocation.def"
+#include "iaas/allocation.def"
 #undef ALLOCATION
 	PHX_ALLOCATION_COUNT_
 };
 extern const struct phx_enum phx_allocation_names; /* "fcfs", "fcfs-nw", "sjf", "fcfs-2q" */
 
-enum { PHX_SIM_IAAS_NODES_MAX = 100000, PHX_SIM_IAAS_TASKS_MAX = 10000000 };
+enum { PHX_IAAS_NODES_MAX = 100000, PHX_IAAS_TASKS_MAX = 10000000 };
 
-struct phx_sim_iaas_config {
+struct phx_iaas_config {
 	int provisioning; /* enum phx_provisioning */
 	int allocation;   /* enum phx_allocation */
 	struct phx_iaas_params params;
@@ -33,12 +33,12 @@ struct phx_sim_iaas_config {
 	int64_t cut_ms;    /* tasks that run no longer are short, for two pools */
 };
 /** Startup and FCFS on 64 nodes with the figures of 002: boot 600 s, period 20 s, charged by the hour, cut 60 s. */
-void phx_sim_iaas_config_default(struct phx_sim_iaas_config *ret);
+void phx_iaas_config_default(struct phx_iaas_config *ret);
 /** -EINVAL with a text: a figure out of range, or two policies that do not go together. */
-int phx_sim_iaas_config_check(const struct phx_sim_iaas_config *c, struct phx_err *err);
+int phx_iaas_config_check(const struct phx_iaas_config *c, struct phx_err *err);
 
 /** Metrics of 002 4.4 (definitions: policies.md 9.1). */
-struct phx_sim_iaas_result {
+struct phx_iaas_result {
 	uint32_t n_tasks;
 	int64_t makespan_ms; /* WMS: last end - first submission */
 	double slowdown;     /* JSD: mean of (end - submission) / run time; tasks of run time 0 do not count */
@@ -55,15 +55,15 @@ struct phx_sim_iaas_result {
 };
 
 /** Nodes over time (002 figures 10-12 and 18): a row when a number changes. */
-struct phx_sim_iaas_sample {
+struct phx_iaas_sample {
 	int64_t at_ms;
 	uint32_t leased, ready, busy, queued;
 };
 
-/** Run the tasks of `jobs` (a job of n nodes is n tasks). ret_samples may be NULL; else struct phx_sim_iaas_sample are
+/** Run the tasks of `jobs` (a job of n nodes is n tasks). ret_samples may be NULL; else struct phx_iaas_sample are
  * appended, owned by the caller. -EINVAL with a text (configuration, workload with dependencies, nothing to run),
  * -E2BIG, -ENOMEM. */
-int phx_sim_iaas_run(const struct phx_sim_iaas_config *config, const struct phx_trace_jobs *jobs,
-		     struct phx_sim_iaas_result *ret, struct phx_list *ret_samples, struct phx_err *err);
+int phx_iaas_run(const struct phx_iaas_config *config, const struct phx_trace_jobs *jobs, struct phx_iaas_result *ret,
+		 struct phx_list *ret_samples, struct phx_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "trace/draw.h"
 #include "trace/input.h"
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 #define HOUR_MS INT64_C(3600000)
 #define WEEKS_MS (336 * HOUR_MS)
@@ -125,7 +125,7 @@ static int read_workflow_leases(struct phx_papers *p, const struct input *in, st
 
 static const struct input inputs[INPUT_COUNT_] = {
 #define INPUT(id, ...) [INPUT_##id] = {__VA_ARGS__},
-#include "sim/papers_input.def"
+#include "study/papers_input.def"
 #undef INPUT
 };
 

@@ -5,11 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "sim/iaas_study_internal.h"
+#include "study/iaas_study_internal.h"
 
 struct desk {
-	struct phx_sim_iaas_study *s;
-	struct phx_sim_iaas_finding *now; /* the finding being written */
+	struct phx_iaas_study *s;
+	struct phx_iaas_study_finding *now; /* the finding being written */
 	bool failed;
 };
 
@@ -18,7 +18,8 @@ static void begin(struct desk *d, const char *section, bool live, const char *te
 	d->now = d->failed ? NULL : phx_list_push(&d->s->findings, sizeof(*d->now));
 	d->failed = !d->now;
 	if (d->now)
-		*d->now = (struct phx_sim_iaas_finding){.section = section, .text = text, .live = live, .holds = true};
+		*d->now =
+			(struct phx_iaas_study_finding){.section = section, .text = text, .live = live, .holds = true};
 }
 
 /* One comparison of the finding, with its figures. */
@@ -53,7 +54,7 @@ static void find_performance(struct desk *d)
 	      "Startup has the shortest makespan and the lowest slowdown of all policies (within 0.1 %).");
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
 		for (int h = 0; h < STUDY_HOURS; h++) {
-			const struct phx_sim_iaas_result *best = &d->s->cloud[cloud][STARTUP][h];
+			const struct phx_iaas_result *best = &d->s->cloud[cloud][STARTUP][h];
 			bool holds = true;
 			for (int p = 1; p < STUDY_LIVE; p++)
 				holds = holds && d->s->cloud[cloud][p][h].slowdown >= best->slowdown &&
@@ -93,7 +94,7 @@ static void find_exec(struct desk *d)
 	      "On DAS4 the Exec policies are charged less than Startup, and QueueWait more than they where load "
 	      "varies.");
 	for (int h = 0; h < STUDY_HOURS; h++) {
-		const struct phx_sim_iaas_result(*c)[STUDY_HOURS] = d->s->cloud[0];
+		const struct phx_iaas_result(*c)[STUDY_HOURS] = d->s->cloud[0];
 		double exec = 0;
 		for (int p = EXECTIME; p <= EXECKN; p++)
 			if (c[p][h].charged_h > exec)
@@ -130,7 +131,7 @@ static void find_allocation(struct desk *d)
 static void find_sizes(struct desk *d)
 {
 	enum { FCFS, SJF, TWO };
-	const struct phx_sim_iaas_result(*r)[STUDY_PAIRS] = d->s->sizes;
+	const struct phx_iaas_result(*r)[STUDY_PAIRS] = d->s->sizes;
 	begin(d, "5.3", false, "OD-2Q with FCFS-2Q uses fewer node hours than OD-S with FCFS and with SJF.");
 	for (int i = 0; i < STUDY_SIZES; i++)
 		check(d, r[i][TWO].actual_h < r[i][FCFS].actual_h && r[i][TWO].actual_h < r[i][SJF].actual_h,
@@ -185,7 +186,7 @@ static void find_saving(struct desk *d)
 	}
 	begin(d, "5.4", false,
 	      "With the uniform workload the nodes of Startup are busy most of the time (above 85 %).");
-	const struct phx_sim_iaas_result *r = &d->s->pairs[MIXED_UNIFORM][0][PAIR_STARTUP];
+	const struct phx_iaas_result *r = &d->s->pairs[MIXED_UNIFORM][0][PAIR_STARTUP];
 	double busy = 100 * r->speedup * (double)r->makespan_ms / 3600000 / r->actual_h;
 	check(d, busy > 85, "%.0f %%", busy);
 }
@@ -201,7 +202,7 @@ static void find_slowdown(struct desk *d)
 		}
 	begin(d, "5.4", false, "Startup has the lowest slowdown.");
 	for (int i = 0; i < 2 * STUDY_MIXED; i++) {
-		const struct phx_sim_iaas_result *r = d->s->pairs[i / 2][i % 2];
+		const struct phx_iaas_result *r = d->s->pairs[i / 2][i % 2];
 		check(d,
 		      r[PAIR_STARTUP].slowdown < r[PAIR_ODS].slowdown &&
 			      r[PAIR_STARTUP].slowdown < r[PAIR_ODG].slowdown,
@@ -210,14 +211,14 @@ static void find_slowdown(struct desk *d)
 	begin(d, "5.4", false,
 	      "OD-G has a slightly higher slowdown than OD-S (by at most 10 %; with SJF at most 1 % lower).");
 	for (int i = 0; i < 2 * STUDY_MIXED; i++) {
-		const struct phx_sim_iaas_result *r = d->s->pairs[i / 2][i % 2];
+		const struct phx_iaas_result *r = d->s->pairs[i / 2][i % 2];
 		double more = 100 * (r[PAIR_ODG].slowdown / r[PAIR_ODS].slowdown - 1);
 		check(d, more > (i % 2 ? -1 : 0) && more <= 10, "%s-%s %+.1f %%", mixed_names[i / 2],
 		      i % 2 ? "SJF" : "FCFS", more);
 	}
 }
 
-double study_static_ratio(const struct phx_sim_iaas_study *s)
+double study_static_ratio(const struct phx_iaas_study *s)
 {
 	double most = 0;
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
@@ -237,7 +238,7 @@ static void find_static(struct desk *d)
 	check(d, ratio >= 3 && ratio <= 6, "%.1f times", ratio);
 }
 
-int study_find(struct phx_sim_iaas_study *s)
+int study_find(struct phx_iaas_study *s)
 {
 	struct desk d = {.s = s};
 	find_performance(&d);

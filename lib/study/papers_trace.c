@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 #define HOUR_MS INT64_C(3600000)
 #define WEEKS_MS (336 * HOUR_MS)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/papers_internal.h"
+#include "study/papers_internal.h"
 
 enum of { OF_BATCH, OF_ALL };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "sim/iaas_fleet.h"
+#include "iaas/fleet.h"
 
 static struct phx_fleet f;
 
@@ -75,7 +75,7 @@ static void leases_cost_whole_units(void **state)
 {
 	(void)state;
 	/* ready for 0 ms, 1 ms, 1000 ms, 1001 ms: 1 + 1 + 1 + 2 units; a cancelled boot: 1 */
-	static const int64_t used[] = { 0, 1, 1000, 1001 };
+	static const int64_t used[] = {0, 1, 1000, 1001};
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t node = phx_fleet_lease(&f, PHX_IAAS_SHORT, 0);
 		ready(node, 500);
@@ -129,7 +129,7 @@ static void the_end_releases_all(void **state)
 static void check(void)
 {
 	for (int c = 0; c < PHX_IAAS_CLASS_COUNT_; c++) {
-		uint32_t n[PHX_FLEET_BUSY + 1] = { 0 };
+		uint32_t n[PHX_FLEET_BUSY + 1] = {0};
 		int64_t first = INT64_MAX;
 		for (uint32_t i = 0; i < f.max; i++) {
 			if (f.node[i].state == PHX_FLEET_GONE || f.node[i].class != c)
@@ -155,7 +155,7 @@ static uint32_t lowest(int class, int state)
 
 static void a_long_walk_keeps_the_books(void **state)
 {
-	struct phx_rng rng = { 3 };
+	struct phx_rng rng = {3};
 	(void)state;
 	for (int64_t now = 1; now < 20000; now++) {
 		int class = (int)phx_rng_below(&rng, 2);
@@ -196,7 +196,7 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(numbers_are_given_again),	     TEST(idle_nodes_are_in_order), TEST(leases_cost_whole_units),
+		TEST(numbers_are_given_again),       TEST(idle_nodes_are_in_order), TEST(leases_cost_whole_units),
 		TEST(a_cancelled_boot_is_not_ready), TEST(the_end_releases_all),    TEST(a_long_walk_keeps_the_books),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,17 +1,17 @@
 /* What the files of the papers' tables share. */
-#ifndef PHX_SIM_PAPERS_INTERNAL_H
-#define PHX_SIM_PAPERS_INTERNAL_H
+#ifndef PHX_STUDY_PAPERS_INTERNAL_H
+#define PHX_STUDY_PAPERS_INTERNAL_H
 
 #include "trace/dax.h"
-#include "sim/iaas_study.h"
-#include "sim/papers.h"
+#include "study/iaas_study.h"
+#include "study/papers.h"
 #include "trace/series.h"
 #include "trace/swf.h"
 
 enum paper_input {
 	INPUT_none,
 #define INPUT(id, ...) INPUT_##id,
-#include "sim/papers_input.def"
+#include "study/papers_input.def"
 #undef INPUT
 	INPUT_COUNT_
 };
@@ -19,7 +19,7 @@ enum paper_input {
 enum paper_run_id {
 	RUN_none,
 #define RUN(id, ...) RUN_##id,
-#include "sim/papers_run.def"
+#include "study/papers_run.def"
 #undef RUN
 	RUN_COUNT_
 };
@@ -52,7 +52,7 @@ struct paper_sweep {
 };
 enum paper_sweep_id {
 #define SWEEP(id, ...) SWEEP_##id,
-#include "sim/papers_sweep.def"
+#include "study/papers_sweep.def"
 #undef SWEEP
 	SWEEP_COUNT_
 };
@@ -86,7 +86,7 @@ struct phx_papers {
 	size_t n_demands;
 	struct phx_sim_result *result[RUN_COUNT_];
 	struct phx_sim_result *point[SWEEP_COUNT_][SWEEP_VALUES_MAX];
-	struct phx_sim_iaas_study *study;
+	struct phx_iaas_study *study;
 	struct phx_list rows; /* struct paper_row: those of the lists, then points of figures */
 };
 
@@ -120,7 +120,7 @@ typedef int (*paper_text_fn)(struct phx_papers *p, int a, int b, char ret[64], s
 /* Our figures, by the names of papers_measure.def: of up to two runs, inputs or sweeps. */
 #define NUMBER(name) int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
 #define TEXT(name) int phx_paper_##name(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
-#include "sim/papers_measure.def"
+#include "study/papers_measure.def"
 #undef NUMBER
 #undef TEXT
 
@@ -130,12 +130,12 @@ int phx_papers_add_study(struct phx_papers *p);
 /** A row with a configuration of its own text; the caller fills the rest. NULL on ENOMEM. */
 struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** The study of 002, made once. */
-int phx_papers_study(struct phx_papers *p, const struct phx_sim_iaas_study **ret, struct phx_err *err);
+int phx_papers_study(struct phx_papers *p, const struct phx_iaas_study **ret, struct phx_err *err);
 
 /** Texts that rows share (papers_note.def). */
 enum paper_note {
 #define NOTE(id, text) NOTE_##id,
-#include "sim/papers_note.def"
+#include "study/papers_note.def"
 #undef NOTE
 	NOTE_COUNT_
 };
