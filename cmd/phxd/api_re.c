@@ -55,14 +55,36 @@ bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char r
 	return may;
 }
 
-/* ---- looking ---- */
+/* Do people submit jobs to it? Those of an engine that is not ours are submitted there. */
+static bool has_users(const struct phx_re *re)
+{
+	return re->agreement.type == PHX_RE_BATCH && re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
+}
 
-/* May anybody submit to it now? Jobs of an engine that is not ours are submitted there. */
+/* May anybody do so now? */
 static bool takes_jobs(const struct phx_re *re)
 {
-	return re->active && re->state == PHX_RE_STATE_RUNNING && re->agreement.type == PHX_RE_BATCH &&
-	       re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
+	return re->active && re->state == PHX_RE_STATE_RUNNING && has_users(re);
 }
+
+bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX], bool *ret_all)
+{
+	struct asker asker = asker_of(d, q);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
+	bool there = re && re->state != PHX_RE_STATE_NONE, all = there && may_see(&asker, &re->agreement);
+	/* what he has there he can still fetch when it takes no more */
+	bool may = all || (there && (take ? takes_jobs(re) : has_users(re)));
+	if (may)
+		phx_str_copy(ret, PHX_NAME_MAX, re->name);
+	engine_unlock(d->engine);
+	*ret_all = all;
+	if (!may)
+		reply_no_re(q, phx_http_param(q, 0));
+	return may;
+}
+
+/* ---- looking ---- */
 
 /* What one who only submits jobs is told of it, and no more. */
 static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)

@@ -3,7 +3,6 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,28 +14,19 @@ enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 /* As whom the job runs; false after answering. */
 static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
-	const struct phx_http_peer *peer = phx_http_peer(q);
+	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
 	if (!TAKE(q, j, "user", asked))
 		return false;
-	const char *name = asked[0] ? asked : NULL;
-	if (name && person_of(d, peer) != PERSON_PROVIDER) {
+	if (asked[0] && person_of(d, phx_http_peer(q)) != PERSON_PROVIDER) {
 		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
 		return false;
 	}
-	if (!name && peer->via == PHX_HTTP_TLS)
-		name = peer->cert.name;
-	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
-		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
-	if (r || !found) {
-		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
+	if (!person_login(q, asked[0] ? asked : NULL, &login))
 		return false;
-	}
-	ev->uid = pw.pw_uid;
-	ev->gid = pw.pw_gid;
-	snprintf(ev->user, sizeof(ev->user), "%s", pw.pw_name);
+	ev->uid = login.uid;
+	ev->gid = login.gid;
+	PHX_STR_SET(ev->user, login.name);
 	return true;
 }
 

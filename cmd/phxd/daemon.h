@@ -228,6 +228,9 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
 /** The RE of the path's first word, for its service provider and the resource provider; false after answering: for others
  * it is not there. */
 bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char ret[PHX_NAME_MAX]);
+/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all of it, or a user who
+ * submits jobs to it, who has his own. `take`: it must take jobs now. False after answering. */
+bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX], bool *ret_all);
 
 /* ---- people ---- */
 
@@ -237,6 +240,14 @@ enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
 /** The name by which REs are owned: that of the certificate, or of the user on this machine. False: it has none. */
 bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX]);
+/** A user of this machine. */
+struct person_login {
+	char name[PHX_NAME_MAX];
+	uid_t uid;
+	gid_t gid;
+};
+/** The user `name`, or, by NULL, the one who asks: of the socket, or whom his certificate names. False after answering. */
+bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret);
 /** False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
 /** The node that a request of a node's certificate speaks for: the certificate must still be the enrolled one (a newer

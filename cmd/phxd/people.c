@@ -91,6 +91,25 @@ bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
 	       phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
+bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
+{
+	char buf[4096];
+	struct passwd pw, *found = NULL;
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	if (!name && peer->via == PHX_HTTP_TLS)
+		name = peer->cert.name;
+	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
+		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
+	if (r || !found) {
+		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
+		return false;
+	}
+	ret->uid = pw.pw_uid;
+	ret->gid = pw.pw_gid;
+	snprintf(ret->name, sizeof(ret->name), "%s", pw.pw_name);
+	return true;
+}
+
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)
 {
 	static const char *const names[] = { "nobody", "a node", "a user", "a service provider",

@@ -1,31 +1,20 @@
 /* Files in the data directories of runtime environments: carried to jobs and
- * back by agents, put and fetched by the service provider whose RE it is. The
- * directories are re_dir.c's. Nothing leads out of them: base/beneath.h. */
-#include "phxd/daemon.h"
+ * back by agents, put and fetched by the service provider whose RE it is, and by
+ * users, each in a directory of his own (users/NAME). The directories are
+ * re_dir.c's; nothing leads out of them: re_area.h. */
+#include "phxd/re_area.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
 #include "base/file.h"
-
-enum { LIST_MAX = 10000, DEPTH_MAX = 16, PATH_TEXT = 512 };
 
 static uint64_t size_limit(const struct daemon *d)
 {
 	return (uint64_t)d->cfg.stage_max_mb << 20;
-}
-
-static int open_data(const struct daemon *d, const char *re, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = phx_path("%s/%s", d->cfg.re_dir, re);
-	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-	return fd >= 0 ? fd : phx_err_set(err, path ? -errno : -ENOMEM, "the data directory of RE %s: %s", re, strerror(errno));
 }
 
 /* What is wrong with the path is so for good. */
@@ -34,40 +23,74 @@ static int plain(int r)
 	return r == -ELOOP || r == -ENOTDIR || r == -EISDIR || r == -ENAMETOOLONG || r == -EEXIST || r == -ENOTEMPTY ? -EINVAL : r;
 }
 
-static void reply_file(struct daemon *d, struct phx_http_request *q, const char *re, const char *path)
+/* `fd`: a file, or a negative errno with the reason. Takes it. */
+static void reply_file(struct phx_http_request *q, int fd, const struct phx_err *err)
 {
-	struct phx_err err = { 0 };
 	char opened[64];
-	uint64_t size;
-	PHX_AUTO_CLOSE int dir = open_data(d, re, &err);
-	PHX_AUTO_CLOSE int fd = dir >= 0 ? phx_beneath_open(dir, path, size_limit(d), &size, &err) : -1;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
 	if (fd >= 0)
 		phx_http_reply_file(q, opened, NULL, "application/octet-stream");
 	else
-		phx_http_reply_error(q, plain(dir < 0 ? dir : fd), err.text);
+		phx_http_reply_error(q, plain(fd), err->text);
+	phx_close_fd(&fd);
 }
 
-/* The file is the RE's owner's, whoever brings it. */
-static int publish(struct daemon *d, const char *body, const char *re, const char *path, struct phx_err *err)
+static int open_file_in(struct daemon *d, const char *re, const char *path, struct phx_err *err)
 {
-	struct stat st;
-	PHX_AUTO_CLOSE int dir = open_data(d, re, err);
+	struct re_area area;
+	const char *rest;
+	int fd = re_area_find(d, re, path, &area, &rest, err);
+	if (fd < 0)
+		return fd;
+	fd = re_area_open_file(&area, rest, size_limit(d), err);
+	re_area_fini(&area);
+	return fd;
+}
+
+static int open_file_of(struct daemon *d, const char *re, const struct person_login *who, const char *path, struct phx_err *err)
+{
+	struct re_area own;
+	int fd = re_area_open_user(d, re, who, false, &own, err);
+	if (fd < 0)
+		return fd;
+	fd = re_area_open_file(&own, path, size_limit(d), err);
+	re_area_fini(&own);
+	return fd;
+}
+
+/* Takes `area`. */
+static int publish(struct daemon *d, const char *body, struct re_area *area, const char *path, struct phx_err *err)
+{
 	PHX_AUTO_CLOSE int from = body ? open(body, O_RDONLY | O_CLOEXEC) : -1;
-	if (dir < 0)
-		return dir;
-	if (from < 0 || fstat(dir, &st) < 0)
-		return phx_err_set(err, -EIO, "%s: the upload cannot be read", path);
-	return phx_beneath_publish(dir, path, from, size_limit(d), (struct phx_beneath_owner){ st.st_uid, st.st_gid }, err);
+	int r = from < 0 ? phx_err_set(err, -EIO, "%s: the upload cannot be read", path) :
+			   re_area_publish(area, path, from, size_limit(d), err);
+	re_area_fini(area);
+	return r;
 }
 
-static void reply_publish(struct daemon *d, struct phx_http_request *q, const char *re, const char *path)
+/* Of the RE's owner; those of users are their own to write. */
+static int publish_in(struct daemon *d, const char *body, const char *re, const char *path, struct phx_err *err)
 {
-	struct phx_err err = { 0 };
-	int r = publish(d, phx_http_body_path(q), re, path, &err);
+	struct re_area area;
+	if (re_area_is_users(path))
+		return phx_err_set(err, -EPERM, "%s: below " RE_USERS "/ are the directories of users: they alone put files there", path);
+	int r = re_area_open(d, re, &area, err);
+	return r ? r : publish(d, body, &area, path, err);
+}
+
+static int publish_of(struct daemon *d, const char *body, const char *re, const struct person_login *who, const char *path,
+		      struct phx_err *err)
+{
+	struct re_area own;
+	int r = re_area_open_user(d, re, who, true, &own, err);
+	return r ? r : publish(d, body, &own, path, err);
+}
+
+static void reply_published(struct phx_http_request *q, int r, const struct phx_err *err)
+{
 	PHX_AUTO_JSON json_t *empty = json_object();
 	if (r < 0)
-		phx_http_reply_error(q, plain(r), err.text);
+		phx_http_reply_error(q, plain(r), err->text);
 	else
 		phx_http_reply_json(q, 200, empty);
 }
@@ -76,6 +99,8 @@ static void reply_publish(struct daemon *d, struct phx_http_request *q, const ch
 
 struct staged {
 	char re[PHX_NAME_MAX];
+	struct person_login user;
+	bool owns; /* the RE: its directory is his */
 	struct phx_word path;
 };
 
@@ -109,7 +134,12 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	const struct phx_list *list = words ? (out ? &words->stage_out : &words->stage_in) : NULL;
 	good = list && has_part(j, node, run, out) && i < list->n;
 	if (good) {
+		const struct phx_re *re = phx_state_re(s, j->re);
 		PHX_STR_SET(ret->re, j->re);
+		PHX_STR_SET(ret->user.name, j->user);
+		ret->user.uid = j->uid;
+		ret->user.gid = j->gid;
+		ret->owns = re && !strcmp(re->agreement.owner, j->user);
 		ret->path = *PHX_LIST_AT(list, struct phx_word, i);
 	}
 	engine_unlock(d->engine);
@@ -118,18 +148,32 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	return good;
 }
 
+/* A user's own file before one that is there for all; of others' none. */
+static int open_staged(struct daemon *d, const struct staged *s, struct phx_err *err)
+{
+	int fd = s->owns ? -ENOENT : open_file_of(d, s->re, &s->user, s->path.text, err);
+	if (fd != -ENOENT || (!s->owns && re_area_is_users(s->path.text)))
+		return fd;
+	phx_err_clear(err);
+	return open_file_in(d, s->re, s->path.text, err);
+}
+
 void api_stage_in(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
+	struct phx_err err = { 0 };
 	if (find_staged(arg, q, false, &s))
-		reply_file(arg, q, s.re, s.path.text);
+		reply_file(q, open_staged(arg, &s, &err), &err);
 }
 
 void api_stage_out(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
+	struct phx_err err = { 0 };
+	const char *body = phx_http_body_path(q);
 	if (find_staged(arg, q, true, &s))
-		reply_publish(arg, q, s.re, s.path.text);
+		reply_published(q, s.owns ? publish_in(arg, body, s.re, s.path.text, &err) :
+					    publish_of(arg, body, s.re, &s.user, s.path.text, &err), &err);
 }
 
 /* Before its first byte is taken. */
@@ -150,7 +194,20 @@ bool stage_out_may_put(struct phx_http_request *q, void *arg)
 	return find_staged(arg, q, true, &s) && is_short_enough(arg, q);
 }
 
-/* ---- the service provider ---- */
+/* ---- people ---- */
+
+/* Whose files somebody asks for: all of the RE's, or his own. */
+struct asked {
+	char re[PHX_NAME_MAX];
+	bool all;
+	struct person_login who;
+};
+
+/* False after answering. */
+static bool find_asked(struct daemon *d, struct phx_http_request *q, bool put, struct asked *ret)
+{
+	return re_of_user(d, q, put, ret->re, &ret->all) && (ret->all || person_login(q, NULL, &ret->who));
+}
 
 /* The rest of /v1/res/NAME/data/PATH. */
 static const char *path_of(const struct phx_http_request *q)
@@ -160,70 +217,51 @@ static const char *path_of(const struct phx_http_request *q)
 
 void api_re_data_get(struct phx_http_request *q, void *arg)
 {
-	char re[PHX_NAME_MAX];
-	if (re_of_service_provider(arg, q, re))
-		reply_file(arg, q, re, path_of(q));
+	struct asked a;
+	struct phx_err err = { 0 };
+	if (find_asked(arg, q, false, &a))
+		reply_file(q, a.all ? open_file_in(arg, a.re, path_of(q), &err) : open_file_of(arg, a.re, &a.who, path_of(q), &err), &err);
 }
 
 bool re_data_may_put(struct phx_http_request *q, void *arg)
 {
-	char re[PHX_NAME_MAX];
-	return re_of_service_provider(arg, q, re) && is_short_enough(arg, q);
+	struct asked a;
+	return find_asked(arg, q, true, &a) && is_short_enough(arg, q);
 }
 
 void api_re_data_put(struct phx_http_request *q, void *arg)
 {
-	char re[PHX_NAME_MAX];
-	if (re_of_service_provider(arg, q, re))
-		reply_publish(arg, q, re, path_of(q));
+	struct asked a;
+	struct phx_err err = { 0 };
+	const char *body = phx_http_body_path(q);
+	if (find_asked(arg, q, true, &a))
+		reply_published(q, a.all ? publish_in(arg, body, a.re, path_of(q), &err) :
+					   publish_of(arg, body, a.re, &a.who, path_of(q), &err), &err);
 }
 
-static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret);
-
-static void list_entry(int dir, const char *prefix, const char *name, unsigned depth, json_t *ret)
+/* 0 also where a user has no directory yet. */
+static int list_files(struct daemon *d, const struct asked *a, json_t *files, struct phx_err *err)
 {
-	char path[PATH_TEXT];
-	struct stat st;
-	if (name[0] == '.' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    snprintf(path, sizeof(path), "%s%s", prefix, name) >= (int)sizeof(path) - 1)
-		return;
-	if (S_ISREG(st.st_mode)) {
-		json_array_append_new(ret, json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes", (json_int_t)st.st_size,
-						     "modified_ms", (json_int_t)st.st_mtime * 1000));
-		return;
-	}
-	int below = S_ISDIR(st.st_mode) ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-	strcat(path, "/");
-	if (below >= 0)
-		list_dir(below, path, depth + 1, ret);
-}
-
-/* Takes `dir`. */
-static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
-{
-	DIR *d = fdopendir(dir);
-	if (!d) {
-		close(dir);
-		return;
-	}
-	for (struct dirent *e; depth < DEPTH_MAX && json_array_size(ret) < LIST_MAX && (e = readdir(d));)
-		list_entry(dirfd(d), prefix, e->d_name, depth, ret);
-	closedir(d);
+	struct re_area area;
+	int r = a->all ? re_area_open(d, a->re, &area, err) : re_area_open_user(d, a->re, &a->who, false, &area, err);
+	if (r < 0)
+		return r == -ENOENT && !a->all ? 0 : r;
+	re_area_list(&area, "", files);
+	re_area_fini(&area);
+	if (a->all)
+		re_area_list_users(d, a->re, files);
+	return 0;
 }
 
 void api_re_data_list(struct phx_http_request *q, void *arg)
 {
+	struct asked a;
 	struct phx_err err = { 0 };
-	char re[PHX_NAME_MAX];
-	if (!re_of_service_provider(arg, q, re))
-		return;
 	PHX_AUTO_JSON json_t *files = json_array();
-	int dir = open_data(arg, re, &err);
-	if (dir < 0) {
-		phx_http_reply_error(q, dir, err.text);
-		return;
-	}
-	list_dir(dir, "", 0, files);
+	int r = find_asked(arg, q, false, &a) ? list_files(arg, &a, files, &err) : 1;
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "files", files);
-	phx_http_reply_json(q, 200, j);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else if (r == 0)
+		phx_http_reply_json(q, 200, j);
 }

@@ -3,11 +3,13 @@
 # not carried: what lies elsewhere, what is too large, what belongs to others, what a killed run left.
 . "$(dirname "$0")/agents.bash"
 
-for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "ok agent_stage # SKIP there is no user $who"; exit 0; }; done
+for who in games nobody daemon; do id "$who" >/dev/null 2>&1 || { echo "ok agent_stage # SKIP there is no user $who"; exit 0; }; done
 mkdir -p "$WORK/bin" "$WORK/home" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin" && chmod 777 "$WORK/home"
 as() { setpriv --reuid "$1" --regid users --clear-groups env -C "$WORK/home" "$WORK/bin/phx" "${@:2}"; }
 owner() { as games "$@"; }
+user() { as nobody "$@"; }
 DATA=$WORK/head/re/queue
+OWN=$DATA/users/nobody
 job() { api "/v1/jobs/$1" | jq -r "$2"; }
 job_is() { [ "$(job "$1" "$2")" = "$3" ]; }
 submit() { phx job submit --re queue --user nobody "$@"; }
@@ -42,9 +44,81 @@ owner_puts_and_gets() {
 	[ "$(owner re ls queue -o json | jq -r '.files[].path' | sort | tr '\n' ' ')" = "in/words words " ] || return 1
 	owner re get queue in/words copy && cmp "$WORK/home/words" "$WORK/home/copy"
 }
-others_do_not() {
-	! as nobody re put queue words mine 2>/dev/null && ! as nobody re get queue words stolen 2>/dev/null &&
-		! as nobody re ls queue 2>/dev/null && [ ! -e "$DATA/mine" ] && [ ! -e "$WORK/home/stolen" ]
+paths() { jq -r '.files[].path' | sort | tr '\n' ' '; }
+# each user has a directory of his own, and sees nothing else; the owner and root see all, and write nothing there
+users_have_their_own() {
+	[ -z "$(user re ls queue -o json | paths)" ] && [ ! -e "$DATA/users" ] || return 1
+	echo "nobody's words" >"$WORK/home/mine" && user re put queue mine in/mine && user re put queue mine words || return 1
+	[ "$(stat -c '%a %U' "$OWN")" = "700 nobody" ] && [ "$(stat -c %U "$OWN/in" "$OWN/in/mine" "$OWN/words" | sort -u)" = nobody ] || return 1
+	[ "$(stat -c '%a %U' "$DATA/users")" = "711 root" ] && [ "$(cat "$DATA/words")" = "some words" ] || return 1
+	[ "$(user re ls queue -o json | paths)" = "in/mine words " ] && user re get queue words copy && cmp "$WORK/home/mine" "$WORK/home/copy" || return 1
+	! user re get queue in/words stolen 2>/dev/null && ! user re get queue users/nobody/words stolen 2>/dev/null || return 1
+	# of another one nothing
+	as daemon re put queue mine his && [ "$(as daemon re ls queue -o json | paths)" = "his " ] || return 1
+	! user re get queue users/daemon/his stolen 2>/dev/null && ! user re get queue ../daemon/his stolen 2>/dev/null || return 1
+	local who
+	for who in owner phx; do
+		[ "$($who re ls queue -o json | paths)" = "in/words users/daemon/his users/nobody/in/mine users/nobody/words words " ] || return 1
+		(cd "$WORK/home" && $who re get queue users/nobody/words "copy.$who") && cmp "$WORK/home/mine" "$WORK/home/copy.$who" || return 1
+		! $who re put queue "$WORK/home/words" users/nobody/words 2>"$WORK/out" && grep -q 'they alone put files there' "$WORK/out" || return 1
+	done
+	[ "$(cat "$OWN/words")" = "nobody's words" ] && [ ! -e "$WORK/home/stolen" ]
+}
+# Whoever writes in a directory, the owner of the RE or a user, gets nothing read, written or changed with the rights of phxd:
+# by links of any kind, by another directory in the place of his.
+nobody_is_more_than_himself() {
+	local dir as
+	echo secret >"$DATA/../secret" && chmod 600 "$DATA/../secret" || return 1
+	for as in owner user; do
+		[ $as = owner ] && dir=$DATA || dir=$OWN
+		ln "$DATA/../secret" "$dir/hard" && ln -s "$DATA/../secret" "$dir/soft" && ln -s "$DATA/.." "$dir/dir" || return 1
+		mkdir "$dir/foreign" && mkfifo "$dir/pipe" || return 1 # root's
+		for path in hard soft dir/secret foreign/x pipe; do
+			! $as re get queue $path stolen 2>/dev/null || { echo "$as got $path"; return 1; }
+		done
+		for path in dir/new foreign/new hard/new pipe/new; do
+			! $as re put queue words $path 2>/dev/null || { echo "$as put $path"; return 1; }
+		done
+		# the last part is replaced, and not what it leads to
+		$as re put queue words soft && $as re put queue words hard && [ "$(cat "$DATA/../secret")" = secret ] || return 1
+		[ "$(stat -c '%a %U' "$DATA/../secret")" = "600 root" ] && [ "$(stat -c %U "$dir/foreign")" = root ] || return 1
+		rm -rf "$dir/hard" "$dir/soft" "$dir/dir" "$dir/foreign" "$dir/pipe"
+	done
+	# the user's hard link is read with his rights, whoever asks
+	ln "$DATA/../secret" "$OWN/hard" && ! owner re get queue users/nobody/hard stolen 2>/dev/null && ! phx re get queue users/nobody/hard stolen 2>/dev/null || return 1
+	rm "$OWN/hard" && [ ! -e "$WORK/home/stolen" ] && [ ! -e "$DATA/../new" ] || return 1
+}
+# A directory that is not the user's, or is none, is not taken for his; the owner may have put it there.
+what_is_not_his_is_refused() {
+	mv "$DATA/users" "$DATA/kept" || return 1
+	ln -s kept "$DATA/users" && ! user re get queue words stolen 2>/dev/null && ! user re put queue words new 2>/dev/null || return 1
+	rm "$DATA/users" && mkdir -m 777 "$DATA/users" && chown games "$DATA/users" && ln -s ../kept/nobody "$DATA/users/nobody" || return 1
+	! user re put queue words new 2>"$WORK/out" && grep -q 'was not made by phxd' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	! user re get queue words stolen 2>/dev/null && [ ! -e "$DATA/kept/nobody/new" ] || return 1
+	rm -r "$DATA/users" && mv "$DATA/kept" "$DATA/users" && chown games "$OWN" || return 1
+	! user re put queue words new 2>"$WORK/out" && grep -q "is not this user's" "$WORK/out" || { cat "$WORK/out"; return 1; }
+	! user re get queue words stolen 2>/dev/null && [ ! -e "$OWN/new" ] && [ ! -e "$WORK/home/stolen" ] || return 1
+	chown nobody "$OWN" && user re get queue words copy
+}
+# What phxd writes goes through while names are exchanged under it all the time, and never elsewhere.
+names_are_exchanged() {
+	local turns=0
+	mkdir "$WORK/victim" && echo untouched >"$WORK/victim/new" && chmod 700 "$WORK/victim" || return 1
+	mkdir "$OWN/swap" && chown nobody "$OWN/swap" && ln -s "$WORK/victim" "$OWN/link" || return 1
+	(
+		trap 'exit 0' TERM
+		while :; do mv -T --exchange "$OWN/swap" "$OWN/link" 2>/dev/null || { mv -T "$OWN/swap" "$OWN/old"; mv -T "$OWN/link" "$OWN/swap"
+			mv -T "$OWN/swap" "$OWN/link"; mv -T "$OWN/old" "$OWN/swap"; } 2>/dev/null; done
+	) &
+	local mover=$!
+	while [ $turns -lt 40 ]; do
+		user re put queue words swap/new >/dev/null 2>&1
+		user re get queue swap/new stolen >/dev/null 2>&1 && [ "$(cat "$WORK/home/stolen")" != "some words" ] && break
+		turns=$((turns + 1))
+	done
+	kill "$mover" && wait "$mover" 2>/dev/null
+	rm -rf "$OWN/swap" "$OWN/link" "$OWN/old" "$WORK/home/stolen"
+	[ $turns = 40 ] && [ "$(cat "$WORK/victim/new")" = untouched ] && [ "$(ls "$WORK/victim")" = new ]
 }
 # what services write is asked of the agent for the owner of the RE that has the node, and for no other service provider
 exit_of() { "$@" >"$WORK/out" 2>&1; echo $?; }
@@ -71,15 +145,29 @@ there_and_back() {
 		sh -c 'pwd; ls -A; mkdir out; tr a-z A-Z <in/words >out/loud; echo $PHX_JOB_RANK >rank') || return 1
 	until_true 20 job_is "$id" .state done || return 1
 	[ "$(phx job output "$id" | tail -n +2 | tr '\n' ' ')" = "in " ] || return 1
-	[ "$(cat "$DATA/out/loud")" = "SOME WORDS" ] && [ "$(stat -c %U "$DATA/out/loud")" = games ] && [ "$(cat "$DATA/rank")" = 0 ]
+	[ "$(cat "$OWN/out/loud")" = "SOME WORDS" ] && [ "$(stat -c %U "$OWN/out/loud")" = nobody ] && [ "$(cat "$OWN/rank")" = 0 ] || return 1
+	[ ! -e "$DATA/out" ] && [ ! -e "$DATA/rank" ] && user re get queue out/loud copy && [ "$(cat "$WORK/home/copy")" = "SOME WORDS" ]
+}
+# His own before what is there for all; of others nothing. The RE's owner's jobs work in the RE's directory.
+own_ones_come_first() {
+	local id
+	id=$(submit --stage-in in/mine,words,in/words --stage-out words -- sh -c 'cat in/mine words in/words; echo results >words') || return 1
+	until_true 20 job_is "$id" .state done || return 1
+	[ "$(phx job output "$id" | tr '\n' ' ')" = "nobody's words nobody's words some words " ] || { phx job output "$id"; return 1; }
+	[ "$(cat "$OWN/words")" = results ] && [ "$(cat "$DATA/words")" = "some words" ] || return 1
+	id=$(submit --stage-in users/daemon/his -- true) || return 1
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 || return 1
+	id=$(phx job submit --re queue --user games --stage-in words --stage-out out/hers -- sh -c 'mkdir out; cp words out/hers') || return 1
+	until_true 20 job_is "$id" .state done && [ "$(cat "$DATA/out/hers")" = "some words" ] && [ "$(stat -c %U "$DATA/out/hers")" = games ] || return 1
+	rm -r "$DATA/out"
 }
 each_node_has_its_own() {
 	local id n
-	rm -f "$DATA/rank"
+	rm -f "$OWN/rank"
 	id=$(submit -n 2 --stage-in in/words --stage-out rank -- sh -c 'cat in/words; echo $PHX_JOB_RANK >rank') || return 1
 	until_true 20 job_is "$id" .state done || return 1
 	for n in n1 n2; do [ "$(phx job output "$id" --node $n)" = "some words" ] || return 1; done
-	[ "$(cat "$DATA/rank")" = 0 ]
+	[ "$(cat "$OWN/rank")" = 0 ]
 }
 own_directory_without_files() {
 	local id
@@ -120,7 +208,7 @@ links_are_not_carried() {
 	id=$(submit --stage-in link -- true) || return 1
 	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 || return 1
 	id=$(submit --stage-out passwd,d/passwd -- sh -c 'ln -s /etc/passwd passwd; ln -s /etc d') || return 1
-	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$DATA/passwd" ] && [ ! -e "$DATA/d" ]
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$OWN/passwd" ] && [ ! -e "$OWN/d" ]
 }
 too_large_ones_are_refused() {
 	local id
@@ -128,7 +216,9 @@ too_large_ones_are_refused() {
 	id=$(submit --stage-in large -- true) || return 1
 	until_true 20 job_is "$id" .state failed && job_is "$id" .status 126 || return 1
 	id=$(submit --stage-out big -- dd if=/dev/zero of=big bs=1M count=3) || return 1
-	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$DATA/big" ]
+	until_true 20 job_is "$id" .state failed && job_is "$id" .status 125 && [ ! -e "$OWN/big" ] || return 1
+	dd if=/dev/zero of="$WORK/home/big" bs=1M count=3 2>/dev/null && ! user re put queue big 2>"$WORK/out" && grep -q stage_max_mb "$WORK/out" &&
+		[ ! -e "$OWN/big" ]
 }
 # what a job prints has a limit of its own, which stage_max_mb does not lower
 much_is_printed() {
@@ -140,7 +230,7 @@ killed_ones_bring_nothing() {
 	local id
 	id=$(submit --stage-out late -- sh -c 'echo half >late; echo ready; sleep 100') || return 1
 	until_true 10 job_is "$id" .state running && sleep 1
-	phx job cancel "$id" && until_true 15 job_is "$id" .state cancelled && sleep 1 && [ ! -e "$DATA/late" ]
+	phx job cancel "$id" && until_true 15 job_is "$id" .state cancelled && sleep 1 && [ ! -e "$OWN/late" ]
 }
 left() { find "$WORK"/n?/var/cache/phoenix-jobs -mindepth 1; }
 none_left() { [ -z "$(left)" ]; }
@@ -148,13 +238,14 @@ nothing_is_left() { until_true 10 none_left || { left; return 1; }; }
 kept_and_removed() {
 	owner re deactivate queue --yes --wait --timeout 60 >/dev/null && [ -e "$DATA/in/words" ] || return 1
 	[ "$(exit_of owner node logs n1)" = 77 ] || { cat "$WORK/out"; return 1; } # not its node any more
-	owner re get queue in/words copy || return 1
+	owner re get queue in/words copy && user re get queue words copy || return 1
+	! user re put queue mine more 2>/dev/null || return 1 # it takes no jobs
 	phx re destroy queue --yes >/dev/null && until_true 10 sh -c "! [ -e $DATA ]"
 }
 
 head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2;"
 roles_init
-for test in queue_runs owner_puts_and_gets others_do_not owner_asks_for_logs nothing_leads_out there_and_back each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
+for test in queue_runs owner_puts_and_gets users_have_their_own nobody_is_more_than_himself what_is_not_his_is_refused names_are_exchanged owner_asks_for_logs nothing_leads_out there_and_back own_ones_come_first each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
 	links_are_not_carried too_large_ones_are_refused much_is_printed killed_ones_bring_nothing nothing_is_left kept_and_removed; do
 	check "$test" "$test"
 done
