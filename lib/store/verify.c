@@ -190,30 +190,23 @@ int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err 
 /* ---- making it sound again ---- */
 
 /* Their pages may be the damaged ones, so that they cannot be dropped: their names are taken out, and VACUUM, which
- * copies what has a name, leaves the pages behind. */
-static int forget_derived(struct phx_store *s, struct phx_err *err)
-{
-	int r = phx_store_execute(
-		s,
-		"PRAGMA writable_schema=ON;"
-		"DELETE FROM sqlite_master WHERE name='damaged_snapshots' OR (type='index' AND sql IS NOT NULL);"
-		"PRAGMA writable_schema=RESET;",
-		err);
-	r = r ? r : phx_store_execute(s, phx_store_indexes, err);
-	return r ? r : phx_store_execute(s, "VACUUM", err);
-}
+ * copies what has a name, leaves the pages behind. Between the two they are pages of nobody, which the next start finds. */
+static const char forget_derived[] =
+	"BEGIN IMMEDIATE;"
+	"PRAGMA writable_schema=ON;"
+	"DELETE FROM sqlite_master WHERE name IN ('snapshots','damaged_snapshots') OR (type='index' AND sql IS NOT NULL);"
+	"PRAGMA writable_schema=RESET;"
+	"CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL, hash BLOB)";
 
 int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err)
 {
-	int r = phx_store_execute(s,
-				  "BEGIN IMMEDIATE; ALTER TABLE snapshots RENAME TO damaged_snapshots;"
-				  "CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL, hash BLOB)",
-				  err);
+	int r = phx_store_execute(s, forget_derived, err);
+	r = r ? r : phx_store_execute(s, phx_store_indexes, err);
 	r = r ? r : phx_store_snapshot(s, seq, state_json, err);
 	r = r ? r : phx_store_execute(s, "COMMIT", err);
 	if (r < 0) {
-		phx_store_execute(s, "ROLLBACK", NULL);
+		phx_store_execute(s, "ROLLBACK; PRAGMA writable_schema=RESET", NULL);
 		return r;
 	}
-	return forget_derived(s, err);
+	return phx_store_execute(s, "VACUUM", err);
 }

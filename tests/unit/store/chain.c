@@ -11,10 +11,11 @@
 #include <ftw.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "store/store.h"
+#include "store/internal.h"
 
 enum { EVENTS = 60, FLIPS = 500, FILE_MAX = 1 << 22 };
 
@@ -362,6 +363,17 @@ static off_t page_of(const char *name)
 	return (page - 1) * 4096;
 }
 
+/* events, snapshots, erasures, chain */
+static int count_tables(void)
+{
+	sqlite3_stmt *st = NULL;
+	assert_int_equal(sqlite3_prepare_v2(store->db, "SELECT COUNT(*) FROM sqlite_master WHERE type='table'", -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	int n = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
 static void scribble(const char *name)
 {
 	char junk[4096];
@@ -396,6 +408,57 @@ static void damage_around_the_events_is_mended(void **state)
 		assert_int_equal(phx_store_events(store, 0, 0, "n1", count, &n, &err), 0);
 		assert_int_equal(n, EVENTS / 3);
 	}
+}
+
+/* the process ends as soon as that many transactions are on the disk */
+static int end_at_commit(void *arg, sqlite3 *db, const char *name, int n_pages)
+{
+	unsigned *left = arg;
+	(void)db, (void)name, (void)n_pages;
+	if (!--*left)
+		_exit(1);
+	return SQLITE_OK;
+}
+
+/* Was it cut off? */
+static bool mend_until(unsigned commit)
+{
+	int status = 0;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		/* a connection of its own: one must not be carried over a fork */
+		store = NULL;
+		if (open_and_verify() < 0 || !found.damage[0])
+			_exit(2);
+		sqlite3_wal_hook(store->db, end_at_commit, &commit);
+		_exit(phx_store_rebuild(store, EVENTS, "{\"again\":60}", &err) < 0 ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+static void a_mending_that_was_cut_off_is_done_at_the_next_start(void **state)
+{
+	unsigned n_cuts = 0, n_unmended = 0;
+	(void)state;
+	append_many(1, EVENTS);
+	assert_int_equal(phx_store_snapshot(store, EVENTS, "{\"at\":60}", &err), 0);
+	for (bool cut = true; cut; n_cuts += cut) {
+		phx_store_close(PHX_TAKE(store));
+		scribble("snapshots");
+		cut = mend_until(n_cuts + 1);
+		assert_int_equal(open_and_verify(), 0);
+		assert_true(cut || !found.damage[0]);
+		n_unmended += found.damage[0] != 0;
+		if (found.damage[0])
+			assert_int_equal(phx_store_rebuild(store, EVENTS, "{\"again\":60}", &err), 0);
+		assert_int_equal(open_and_verify(), 0);
+		assert_string_equal(found.damage, "");
+		assert_int_equal(count_tables(), 4);
+	}
+	assert_true(n_unmended > 0);
 }
 
 static void a_changed_snapshot_is_not_believed(void **state)
@@ -579,6 +642,7 @@ int main(void)
 		T(a_damaged_mark_is_told_and_made_anew),
 		T(a_removed_journal_takes_nothing_more),
 		T(damage_around_the_events_is_mended),
+		T(a_mending_that_was_cut_off_is_done_at_the_next_start),
 		T(a_changed_snapshot_is_not_believed),
 		T(a_bit_of_the_database),
 		T(a_bit_of_the_log),
