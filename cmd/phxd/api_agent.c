@@ -232,7 +232,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 	}
 	if (live_heard(d->live, node) || down)
 		tell_back(d, node);
-	live_set_monitor(d->live, node, text);
+	live_set_monitor(d->live, node, text, text ? monitor : NULL);
 	balance_sample(d->balance, node, monitor);
 	balance_heard(d->balance, node, json_object_get(j, "running"), monitor);
 	tell_report(d, node, j);

@@ -18,9 +18,9 @@ void api_status(struct phx_http_request *q, void *arg)
 }
 
 /* A node as the asker may see it. */
-static json_t *shown_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n, bool provider)
+static json_t *shown_node(const struct phx_state *s, const struct phx_node *n, bool provider)
 {
-	json_t *j = view_node(d, s, n);
+	json_t *j = view_node(s, n);
 	if (!provider)
 		view_hide_hardware(j);
 	return j;
@@ -43,11 +43,13 @@ static bool add_nodes(struct daemon *d, struct node_list *of, json_t *list)
 		of->number = n->number;
 		if (of->names && !phx_nodeset_has(of->names, n->name))
 			continue;
-		json_array_append_new(list, shown_node(d, s, n, of->provider));
+		json_array_append_new(list, shown_node(s, n, of->provider));
 		n_shown++;
 	}
 	bool more = at < s->nodes.n;
 	engine_unlock(d->engine);
+	for (size_t n = json_array_size(list); n_shown; n_shown--)
+		view_add_monitor(d, json_array_get(list, n - n_shown));
 	return more;
 }
 
@@ -79,9 +81,10 @@ void api_node(struct phx_http_request *q, void *arg)
 	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, name);
-	PHX_AUTO_JSON json_t *j = n ? shown_node(d, s, n, provider) : NULL;
+	PHX_AUTO_JSON json_t *j = n ? shown_node(s, n, provider) : NULL;
 	engine_unlock(d->engine);
 	if (j) {
+		view_add_monitor(d, j);
 		phx_http_reply_json(q, 200, j);
 		return;
 	}

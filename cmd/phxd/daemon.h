@@ -20,6 +20,7 @@ struct logs;  /* logs.c: what services of nodes write */
 struct balance; /* balance.c: use of web instances, tables of directors */
 
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
+enum { LIVE_ERROR_MAX = 160 };
 
 struct daemon {
 	struct phx_config cfg;
@@ -53,9 +54,12 @@ void live_free(struct live *l);
 void live_forget_gone(struct live *l, const char *node);
 /** A node was heard: returns true when the core must hear of it (it had been missing, or is new here). */
 bool live_heard(struct live *l, const char *node);
-/** What a node last measured, as JSON text; copied (malloc'd) or NULL. */
-char *live_monitor(struct live *l, const char *node);
-void live_set_monitor(struct live *l, const char *node, const char *text);
+/** What a node last measured: new, or NULL. Not under the engine's lock: a node says how long reading it takes. */
+json_t *live_monitor(struct live *l, const char *node);
+/** The use of a web RE that it measured, in ppm; -1 none, `ret_error` may say why. Also under the engine's lock. */
+int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX]);
+/** `text` and `monitor` are the same; NULL is none. */
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor);
 /** May this node have so many bytes journalled? False while it tells more than is kept of one node: ask again later. */
 bool live_may_tell(struct live *l, const char *node, size_t bytes);
 /** True when `report` (role, identity, health) differs from the last one of this node, and the node may tell; remembers
@@ -169,8 +173,10 @@ void net_stop(struct daemon *d);
 
 /* ---- view.c ---- */
 
-/** A node as the API shows it: record, expected identity, drift, monitor. Under the engine's lock. */
-json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n);
+/** A node as the API shows it: record, expected identity, drift. Under the engine's lock. */
+json_t *view_node(const struct phx_state *s, const struct phx_node *n);
+/** What it measures, beside the rest; without the engine's lock. */
+void view_add_monitor(struct daemon *d, json_t *node);
 /** Take out of it what only the resource provider is shown: by what its machine is known. */
 void view_hide_hardware(json_t *node);
 json_t *view_plan(const struct phx_plan *p);

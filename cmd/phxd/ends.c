@@ -61,8 +61,7 @@ json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct
 {
 	if (!ends_sessions(ev) || (plan && !leaves_system(plan)))
 		return json_array();
-	PHX_AUTO_FREE char *text = live_monitor(d->live, ev->node);
-	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
+	PHX_AUTO_JSON json_t *monitor = live_monitor(d->live, ev->node);
 	json_t *sessions = json_object_get(monitor, "sessions");
 	return json_is_array(sessions) ? json_incref(sessions) : json_null();
 }

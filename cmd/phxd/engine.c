@@ -23,6 +23,7 @@ struct engine {
 	struct phx_state state;
 	struct phx_store *store;
 	pthread_mutex_t lock;
+	_Atomic(pthread_t) looker;
 	struct phx_list todo; /* struct phx_action: of committed events, in their order */
 	bool acting;	      /* a thread is carrying them out */
 	struct core_clock clock;
@@ -437,12 +438,19 @@ void engine_resume(struct engine *e)
 const struct phx_state *engine_lock(struct engine *e)
 {
 	pthread_mutex_lock(&e->lock);
+	e->looker = pthread_self();
 	return &e->state;
 }
 
 void engine_unlock(struct engine *e)
 {
+	e->looker = 0; /* nobody */
 	pthread_mutex_unlock(&e->lock);
+}
+
+bool engine_is_locked(const struct engine *e)
+{
+	return e->looker == pthread_self();
 }
 
 /* Nobody may order anything while the journal refuses: it is found out here that it takes again. */

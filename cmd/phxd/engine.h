@@ -54,6 +54,8 @@ void engine_resume(struct engine *e);
 /** Look at the state under the lock. */
 const struct phx_state *engine_lock(struct engine *e);
 void engine_unlock(struct engine *e);
+/** Is this thread between the two? For asserts of what takes longer than everybody may be kept waiting. */
+bool engine_is_locked(const struct engine *e);
 
 /** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. */
 int engine_tick(struct engine *e, int max_ms);

@@ -6,6 +6,7 @@
  * lock). So nothing asks the engine, not even for the time, while it holds this lock. */
 #include "phxd/daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ struct contact {
 	bool wake;    /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor;
+	int64_t use_ppm;		/* of the monitor: -1 none told */
+	char use_error[LIVE_ERROR_MAX]; /* and why */
 	char report[PHX_NAME_MAX + 200 + 200];
 	struct phx_http_request *held;
 	int64_t held_until_ms;
@@ -95,6 +98,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	PHX_STR_SET(c->node, node);
 	c->fresh = c->wake = true;
 	c->heard_ms = now;
+	c->use_ppm = -1;
 	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
 	l->contacts[at] = c;
 	l->n++;
@@ -115,19 +119,36 @@ bool live_heard(struct live *l, const char *node)
 	return tell;
 }
 
-char *live_monitor(struct live *l, const char *node)
+json_t *live_monitor(struct live *l, const char *node)
 {
 	bool found;
-	char *text = NULL;
+	PHX_AUTO_FREE char *text = NULL;
+	/* reading it takes as long as a node likes */
+	assert(!engine_is_locked(l->d->engine));
 	pthread_mutex_lock(&l->lock);
 	size_t at = find(l, node, &found);
 	if (found && l->contacts[at]->monitor)
 		text = strdup(l->contacts[at]->monitor);
 	pthread_mutex_unlock(&l->lock);
-	return text;
+	return text ? json_loads(text, 0, NULL) : NULL;
 }
 
-void live_set_monitor(struct live *l, const char *node, const char *text)
+int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX])
+{
+	bool found;
+	int64_t ppm = -1;
+	ret_error[0] = '\0';
+	pthread_mutex_lock(&l->lock);
+	size_t at = find(l, node, &found);
+	if (found) {
+		ppm = l->contacts[at]->use_ppm;
+		phx_str_copy(ret_error, LIVE_ERROR_MAX, l->contacts[at]->use_error);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return ppm;
+}
+
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor)
 {
 	char *copy = text ? strdup(text) : NULL;
 	int64_t now = engine_now(l->d->engine);
@@ -136,6 +157,8 @@ void live_set_monitor(struct live *l, const char *node, const char *text)
 	if (c) {
 		free(c->monitor);
 		c->monitor = PHX_TAKE(copy);
+		c->use_ppm = phx_json_int(monitor, "web_use_ppm", -1);
+		snprintf(c->use_error, sizeof(c->use_error), "%s", phx_json_str(monitor, "web_use_error", ""));
 	}
 	pthread_mutex_unlock(&l->lock);
 	free(copy);

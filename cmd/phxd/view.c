@@ -46,7 +46,7 @@ void view_hide_hardware(json_t *node)
 		drop_member(node, hardware[i]);
 }
 
-json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n)
+json_t *view_node(const struct phx_state *s, const struct phx_node *n)
 {
 	char expected[200];
 	json_t *j = phx_json_from_record(&phx_node_record, n);
@@ -58,11 +58,14 @@ json_t *view_node(struct daemon *d, const struct phx_state *s, const struct phx_
 	bool drift = settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected));
 	json_object_set_new(j, "expected", json_string(expected));
 	json_object_set_new(j, "drift", json_boolean(drift));
-	PHX_AUTO_FREE char *monitor = live_monitor(d->live, n->name);
-	json_t *m = monitor ? json_loads(monitor, 0, NULL) : NULL;
-	json_object_del(m, "sessions"); /* who is logged in is for who orders something (ends.c) */
-	json_object_set_new(j, "monitor", m ? m : json_null());
 	return j;
+}
+
+void view_add_monitor(struct daemon *d, json_t *node)
+{
+	json_t *m = live_monitor(d->live, phx_json_str(node, "name", ""));
+	json_object_del(m, "sessions"); /* who is logged in is for who orders something (ends.c) */
+	json_object_set_new(node, "monitor", m ? m : json_null());
 }
 
 json_t *view_plan(const struct phx_plan *p)

@@ -7,25 +7,20 @@
 #include "phxd/daemon.h"
 
 /* ppm, or -1 with a reason; nothing told yet is no reason to worry: `*ret_waits`. */
-static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[160], bool *ret_waits)
+static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[LIVE_ERROR_MAX], bool *ret_waits)
 {
-	PHX_AUTO_FREE char *text = n->up ? live_monitor(d->live, n->name) : NULL;
-	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
-	const char *error = phx_json_str(monitor, "web_use_error", "");
-	int64_t ppm = phx_json_int(monitor, "web_use_ppm", -1);
-	*ret_waits = !error[0];
+	int64_t ppm = live_use(d->live, n->name, ret_reason);
+	*ret_waits = !n->up || !ret_reason[0];
 	if (!n->up)
-		snprintf(ret_reason, 160, "it is not heard");
-	else if (error[0])
-		snprintf(ret_reason, 160, "%s", error);
-	else
-		snprintf(ret_reason, 160, "its agent has told none yet");
-	return ppm;
+		snprintf(ret_reason, LIVE_ERROR_MAX, "it is not heard");
+	else if (!ret_reason[0])
+		snprintf(ret_reason, LIVE_ERROR_MAX, "its agent has told none yet");
+	return n->up ? ppm : -1;
 }
 
 void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to)
 {
-	char reason[160];
+	char reason[LIVE_ERROR_MAX];
 	bool waits;
 	int64_t ppm = use_of(d, n, reason, &waits);
 	json_object_set_new(to, "use_ppm", ppm < 0 ? json_null() : json_integer(ppm));
@@ -57,7 +52,7 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 		add_reason(unknown, "", re->agreement.role, never, false);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 	{
-		char reason[160];
+		char reason[LIVE_ERROR_MAX];
 		bool waits;
 		if (never || n->share != PHX_SHARE_HELD || strcmp(n->share_re, re->name))
 			continue;

@@ -6,10 +6,9 @@
 #include "phxd/daemon.h"
 
 /* The table in the kernel of a director, as its last beat told it; empty if it told none. */
-static void told_table(struct daemon *d, const struct phx_node *director, struct phx_web_table *ret)
+static void told_table(struct daemon *d, const char *director, struct phx_web_table *ret)
 {
-	PHX_AUTO_FREE char *text = director ? live_monitor(d->live, director->name) : NULL;
-	PHX_AUTO_JSON json_t *monitor = text ? json_loads(text, 0, NULL) : NULL;
+	PHX_AUTO_JSON json_t *monitor = live_monitor(d->live, director);
 	json_t *table = json_object_get(monitor, "balancer");
 	json_object_del(table, "id"); /* the agent's own word for it; ours is made of what it says */
 	if (!table || phx_json_to_record(&phx_web_table_record, table, ret, NULL) < 0)
@@ -53,24 +52,38 @@ static json_t *service_json(struct daemon *d, const struct phx_state *s, const s
 	return j;
 }
 
-static json_t *table_json(struct daemon *d, const struct phx_state *s)
+static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = { 0 }, told = { 0 };
-	const struct phx_node *director = phx_core_acting_director(s);
+	const struct phx_node *n = phx_core_acting_director(engine_lock(d->engine));
+	phx_str_copy(ret, PHX_NAME_MAX, n ? n->name : "");
+	engine_unlock(d->engine);
+}
+
+/* `told` is of `director`, who was the acting one. */
+static json_t *table_json(struct daemon *d, const struct phx_state *s, const char *director,
+			  const struct phx_web_table *told)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = { 0 };
+	const struct phx_node *acting = phx_core_acting_director(s);
 	if (phx_core_web_table(s, &wanted) < 0)
 		return NULL;
-	told_table(d, director, &told);
+	bool is_told = acting && !strcmp(acting->name, director);
+	const struct phx_web_table none = { 0 }, *of = is_told ? told : &none;
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
-		json_array_append_new(services, service_json(d, s, service, &told));
-	return json_pack("{s:s,s:b,s:o}", "director", director ? director->name : "", "in_force",
-			 director && phx_web_table_id(&told) == phx_web_table_id(&wanted), "services", services);
+		json_array_append_new(services, service_json(d, s, service, of));
+	return json_pack("{s:s,s:b,s:o}", "director", acting ? acting->name : "", "in_force",
+			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services", services);
 }
 
 void api_balance(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine));
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table told = { 0 };
+	char director[PHX_NAME_MAX];
+	acting_director(d, director);
+	told_table(d, director, &told);
+	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine), director, &told);
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);
