@@ -2,7 +2,7 @@
  * journal that is away (a file system that is not mounted, a file that was
  * lost) beside keys, data, images or packages looks like a first start, and
  * going on would take everything for nobody's. Called by main.c before
- * anything is made. Removes nothing. */
+ * anything is made. Removes nothing but what a phxd that was killed was writing. */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
@@ -114,4 +114,13 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err)
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++)
 		r = phx_dir_make(dirs[i].path, dirs[i].mode, err);
 	return r;
+}
+
+void begin_sweep(const struct phx_config *cfg)
+{
+	PHX_AUTO_FREE char *dnsmasq = phx_path("%s/dnsmasq", cfg->run_dir);
+	const char *const dirs[] = { cfg->run_dir, cfg->tftp_dir, cfg->pki_dir, cfg->re_dir, dnsmasq };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
+		if (dirs[i])
+			phx_file_sweep(dirs[i]);
 }

@@ -230,6 +230,8 @@ void re_dirs_begin(struct daemon *d);
 int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *err);
 /** The directories below state_dir, which must be there. */
 int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
+/** Removes what a phxd that was killed was writing; when the journal is open, so that no other one runs. */
+void begin_sweep(const struct phx_config *cfg);
 
 /** The RE of the path's first word, for its service provider and the resource provider; false after answering: for others
  * it is not there. */

@@ -202,6 +202,7 @@ static int begin(struct daemon *d, enum task task, struct phx_err *err)
 
 static int start(struct daemon *d, struct phx_err *err)
 {
+	begin_sweep(&d->cfg);
 	int r = open_pki(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : live_new(d, &d->live);

@@ -109,6 +109,34 @@ int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, st
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
+bool phx_file_is_temporary(const char *name, pid_t *ret_tid)
+{
+	static const char suffix[] = ".tmp";
+	char digits[24];
+	uint64_t tid;
+	size_t n = strlen(name);
+	if (n <= strlen(suffix) || strcmp(name + n - strlen(suffix), suffix) != 0)
+		return false;
+	n -= strlen(suffix);
+	const char *dot = memrchr(name, '.', n);
+	snprintf(digits, sizeof(digits), "%.*s", dot ? (int)(name + n - dot - 1) : 0, dot ? dot + 1 : "");
+	if (dot == name || phx_u64_parse(digits, 1, INT32_MAX, &tid) < 0)
+		return false;
+	*ret_tid = (pid_t)tid;
+	return true;
+}
+
+void phx_file_sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	pid_t tid;
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (phx_file_is_temporary(e->d_name, &tid))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 int phx_file_publish(const char *from, const char *to, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -269,18 +269,11 @@ static int add_open(const char *dir, const char *pub_pem_path, const char *path,
 /* "NAME.TID.tmp" of a thread that is no more: what a killed push or build has left. */
 static bool is_abandoned(const char *name)
 {
-	static const char suffix[] = ".tmp";
-	char digits[24], proc[40];
-	uint64_t tid;
-	size_t n = strlen(name);
-	if (n <= strlen(suffix) || strcmp(name + n - strlen(suffix), suffix) != 0 || !strstr(name, PHX_PACKAGE_SUFFIX "."))
+	char proc[40];
+	pid_t tid;
+	if (!strstr(name, PHX_PACKAGE_SUFFIX ".") || !phx_file_is_temporary(name, &tid))
 		return false;
-	n -= strlen(suffix);
-	const char *dot = memrchr(name, '.', n);
-	snprintf(digits, sizeof(digits), "%.*s", dot ? (int)(name + n - dot - 1) : 0, dot ? dot + 1 : "");
-	if (phx_u64_parse(digits, 1, INT32_MAX, &tid) < 0)
-		return false;
-	snprintf(proc, sizeof(proc), "/proc/%llu", (unsigned long long)tid);
+	snprintf(proc, sizeof(proc), "/proc/%d", (int)tid);
 	return access(proc, F_OK) < 0;
 }
 

@@ -179,6 +179,21 @@ what_was_ordered_is_carried_out_after_a_crash() {
 		[ "$(re_known)" = "alpha beta " ]
 }
 
+# killed at each of the first publications of a start: the next one leaves none of its temporary files
+what_a_killed_start_was_writing_goes() {
+	local i left=0
+	head_stop
+	for i in 1 2 3; do
+		rm -f "$HEAD_DIR/site.cpio" "$HEAD_DIR/re"/.alpha "$HEAD_DIR/pki/server.pem"
+		timeout 60 strace -f -qq -o /dev/null -e trace=rename -e inject=rename:signal=KILL:when=$i "$BUILD/bin/phxd" --config "$PHX_CONFIG" \
+			>>"$WORK/phxd.log" 2>&1
+		left=$((left + $(find "$HEAD_DIR" -name '*.tmp' | wc -l)))
+	done
+	[ $left -gt 0 ] || { echo "nothing was left"; return 1; }
+	head_start
+	[ -z "$(find "$HEAD_DIR" -name '*.tmp')" ]
+}
+
 # ---- the journal under a running phxd ----
 
 a_removed_journal_takes_no_commands() {
@@ -227,6 +242,7 @@ check a_journal_without_its_log_is_told a_journal_without_its_log_is_told
 check a_changed_event_is_named a_changed_event_is_named
 check a_damaged_snapshot_is_told_once a_damaged_snapshot_is_told_once
 check what_was_ordered_is_carried_out_after_a_crash what_was_ordered_is_carried_out_after_a_crash
+check what_a_killed_start_was_writing_goes what_a_killed_start_was_writing_goes
 check a_removed_journal_takes_no_commands a_removed_journal_takes_no_commands
 check restored_work_is_done_again restored_work_is_done_again
 exit "$FAILED"

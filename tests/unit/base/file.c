@@ -5,8 +5,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/base/test_base.h"
@@ -264,6 +267,56 @@ static void test_close_and_path(void **state)
 	assert_string_equal(p, "/a/007");
 }
 
+/* killed by the kernel in the middle of its writing */
+static void write_and_die(const char *path)
+{
+	static const char data[65536];
+	const struct rlimit few = { 4096, 4096 };
+	pid_t pid = fork();
+	int status;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		signal(SIGXFSZ, SIG_DFL);
+		setrlimit(RLIMIT_FSIZE, &few);
+		phx_file_write(path, data, sizeof(data), 0600, NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+static size_t count_files(const char *in)
+{
+	DIR *d = opendir(in);
+	size_t n = 0;
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+	closedir(d);
+	return n;
+}
+
+static void test_sweep(void **state)
+{
+	/* a data directory of an RE may have such a name, and whatever is no temporary stays */
+	static const char *const others[] = { "a.tmp", "b.12x.tmp", "c.12.tmp.gz", ".12.tmp", "12.tmp", "d.0.tmp" };
+	PHX_AUTO_FREE char *in = phx_path("%s/swept", dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/file", in), *marker = phx_path("%s/.marker", in), *sub = phx_path("%s/re.12.tmp", in);
+	(void)state;
+	assert_int_equal(phx_dir_make(sub, 0755, NULL), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++) {
+		PHX_AUTO_FREE char *other = phx_path("%s/%s", in, others[i]);
+		assert_int_equal(phx_file_write(other, "x", 1, 0600, NULL), 0);
+	}
+	size_t n = count_files(in);
+	write_and_die(path);
+	write_and_die(marker);
+	assert_int_equal(count_files(in), n + 2);
+	phx_file_sweep(in);
+	assert_int_equal(count_files(in), n);
+	phx_file_sweep(path); /* is not there */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_dir_make),
 		cmocka_unit_test(test_write_all),
 		cmocka_unit_test(test_close_and_path),
+		cmocka_unit_test(test_sweep),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
