@@ -106,7 +106,7 @@ DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs s
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
-	tftp-hpa nftables gdisk strace socat sqlite3 valgrind zsh clustershell openssl \
+	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell openssl \
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
