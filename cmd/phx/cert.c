@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -221,12 +222,14 @@ static int revoke_one(struct cli *cli, const json_t *row)
 	return code;
 }
 
-/* A file that is there; -ENOENT: it is not. The row is a new reference. */
+/* A file that is there; -ENOENT: it is not, or it is the directory that cert issue made for NAME. The row is a new
+ * reference. */
 static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 {
 	struct phx_cert_info info;
+	struct stat st;
 	PHX_AUTO_FREE char *pem = NULL;
-	if (access(path, F_OK) < 0)
+	if (stat(path, &st) < 0 || S_ISDIR(st.st_mode))
 		return -ENOENT;
 	int r = phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, err);
 	r = r < 0 ? r : phx_cert_info_pem(pem, path, &info, err);

@@ -276,6 +276,11 @@ revoked_is_refused() {
 	[ "$status" = 77 ] || return 1
 	run remote carol2 node list
 	[ "$status" = 0 ] && grep -q 'is revoked: her laptop is gone (by uid:0)' <(phx events -n 50) || return 1
+	# the directory that cert issue has made is in the way of nothing
+	run phx cert issue dave --out "$WORK/dave"
+	(cd "$WORK" && phx cert revoke dave) 2>"$WORK/err"
+	status=$?
+	said 0 err 'of dave is revoked' || return 1
 	run phx cert revoke "$WORK/carol2/cert.pem"
 	run remote carol2 node list
 	[ "$status" = 77 ] && [ "$(phx cert list -o json | jq '[.certs[] | select(.name == "carol" and .revoked)] | length')" = 2 ] || return 1
