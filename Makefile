@@ -23,7 +23,7 @@ Q := $(if $(filter 0,$(V)),@,)
 
 PURE := batch policy web re node core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
-PROGRAMS := phx phxd phx-agent
+PROGRAMS := phx phx-lab phxd phx-agent
 
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
@@ -210,6 +210,7 @@ PREFIX ?= /usr
 SYSCONFDIR ?= /etc
 install: all man
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/phx
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-lab
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -287,6 +288,16 @@ int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct 
 	else
 		phx_run_result_fini(&res);
 	return 0;
+}
+
+char *phx_run_beside(const char *name)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return NULL;
+	self[n] = '\0';
+	return phx_path("%.*s%s", (int)(strrchr(self, '/') + 1 - self), self, name);
 }
 
 void phx_run_result_fini(struct phx_run_result *r)

@@ -38,4 +38,7 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
  * stderr in the text. ret may be NULL. */
 int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err);
 
+/** Path of the file `name` in the folder of the program that runs, whether it is there or not; malloc'd. NULL: errno. */
+char *phx_run_beside(const char *name);
+
 #endif

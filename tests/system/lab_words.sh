@@ -66,9 +66,22 @@ down_needs_no_name() {
 	[ "$status" = 0 ] && [ ! -e "/run/netns/phx-$NAME" ]
 }
 
+# a copy of phx alone knows where it looks; in an installation its programs are in libexec
+programs_are_found() {
+	mkdir -p "$WORK/usr/bin" "$WORK/usr/libexec/phoenix" && cp "$BUILD/bin/phx" "$WORK/usr/bin/"
+	run "$WORK/usr/bin/phx" lab status -d "$WORK/none"
+	ends 1 "phx-lab is not installed: neither $WORK/usr/bin/phx-lab nor $WORK/usr/bin/../libexec/phoenix/phx-lab is there" || return 1
+	cp "$BUILD/bin/phx-lab" "$WORK/usr/libexec/phoenix/"
+	run "$WORK/usr/bin/phx" lab status -d "$WORK/none"
+	ends 1 "there is no lab in $WORK/none" || return 1
+	run "$WORK/usr/bin/phx" lab nonsense
+	ends 64 'usage: phx lab'
+}
+
 sed 's/^\(\t{ name = "node1";\)/\1 bmc = false;/' tests/lab/one.conf | sed '/head_conf/d' >"$WORK/lab.conf"
 check "what rests on a part that failed is not tried" rests_on_what_failed
 check "no lab is said" none_is_said
+check "phx finds its programs" programs_are_found
 if ip netns add "phx-$NAME-try" 2>/dev/null; then
 	ip netns del "phx-$NAME-try"
 	check "the only lab is found, options may stand first" the_only_one_is_found

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
-#include "phx/lab.h"
+#include "phx-lab/lab.h"
 
 enum { WORDS_MAX = 24 };
 

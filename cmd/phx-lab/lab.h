@@ -1,4 +1,4 @@
-/* The emulated cluster: what the files lab*.c share. One lab is one network
+/* The emulated cluster: what the files of phx-lab share. One lab is one network
  * namespace and one directory (LABS/NAME); nothing of it lives elsewhere. Used
  * by `phx lab` only. */
 #ifndef PHX_LAB_H
@@ -69,7 +69,7 @@ struct lab_machine *lab_machine_find(const struct lab *lab, const char *name);
 /** LABS/NAME/machines/MACHINE/FILE, malloc'd. */
 char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const char *file);
 
-/* ---- lab_conf.c: lab.conf, and the lab as it was made (LABS/NAME/lab.json) ---- */
+/* ---- conf.c: lab.conf, and the lab as it was made (LABS/NAME/lab.json) ---- */
 
 /** Read lab.conf, fill in what it leaves out and check it. "FILE:LINE: ..." in err. `name` replaces the file's
  * unless NULL. ret untouched on failure. The members source, images and dir stay empty. */
@@ -82,7 +82,7 @@ int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *
 /** -ENOENT: there is no such lab. */
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err);
 
-/* ---- lab_proc.c: long-running programs, known by pid and start time ---- */
+/* ---- proc.c: long-running programs, known by pid and start time ---- */
 
 struct lab_program {
 	const char *const *argv; /* argv[0] is looked up in PATH */
@@ -102,7 +102,7 @@ int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err);
 int lab_kill_pid(int pid, struct phx_err *err);
 void lab_sleep_ms(unsigned ms);
 
-/* ---- lab_net.c ---- */
+/* ---- net.c ---- */
 
 /** Namespace, bridge, addresses, a tap a machine. Undone on failure. */
 int lab_net_up(const struct lab *lab, struct phx_err *err);
@@ -114,7 +114,7 @@ int lab_net_down(const struct lab *lab, struct phx_err *err);
 /** Enter the namespace with the calling process. */
 int lab_net_enter(const struct lab *lab, struct phx_err *err);
 
-/* ---- lab_machine.c: the machines ---- */
+/* ---- machine.c: the machines ---- */
 
 /** Directory, blank disks, firmware variables. */
 int lab_machine_make(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
@@ -131,7 +131,7 @@ int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struc
 int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device, struct phx_err *err);
 void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, char ret_device[16]);
 
-/* ---- lab_bmc.c: a virtual BMC a machine (ipmi_sim) ---- */
+/* ---- bmc.c: a virtual BMC a machine (ipmi_sim) ---- */
 
 #define LAB_BMC_USER "phoenix"
 /** File with the password of all BMCs of the lab, malloc'd. */
@@ -141,11 +141,11 @@ int lab_bmc_password_make(const struct lab *lab, struct phx_err *err);
 int lab_bmc_start(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 int lab_bmc_stop(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 bool lab_bmc_runs(const struct lab *lab, const struct lab_machine *m);
-/** Called by ipmi_sim as `phx lab bmc LAB_DIR MACHINE get|set|check WORD...`; answers on stdout as it expects.
+/** Called by ipmi_sim as `phx-lab bmc LAB_DIR MACHINE get|set|check WORD...`; answers on stdout as it expects.
  * Returns an exit status. */
 int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_words, char **words);
 
-/* ---- lab_head.c: phxd ---- */
+/* ---- head.c: phxd ---- */
 
 /** Its configuration, and all built images into its store. */
 int lab_head_prepare(const struct lab *lab, struct phx_err *err);

@@ -1,9 +1,10 @@
-/* phx lab: an emulated cluster on this machine, made of a network namespace,
- * QEMU machines with virtual BMCs, and phxd as their head. Called by phx's
- * command table and, as `phx lab bmc`, by the BMCs themselves. */
+/* phx-lab: an emulated cluster on this machine, made of a network namespace,
+ * QEMU machines with virtual BMCs, and phxd as their head. Run by `phx lab`
+ * and, as `phx-lab bmc`, by the BMCs themselves. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +12,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "phx/lab.h"
-#include "phx/lab_command.h"
+#include "phx-lab/lab.h"
 
 enum { STOP_MS = 10000, EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
@@ -157,11 +157,11 @@ static int name_netns(struct lab *lab, struct phx_err *err)
 	for (int i = 2; lab_net_exists(lab) && i < NUMBERS; i++)
 		snprintf(lab->netns, sizeof(lab->netns), "phx-%.*s-%d", LAB_NAME_MAX - 1, lab->name, i);
 	if (lab_net_exists(lab))
-		return phx_err_set(err, -EEXIST, "namespaces phx-%s to %s exist: end the labs of other directories", lab->name,
-				   lab->netns);
+		return phx_err_set(err, -EEXIST, "namespaces phx-%s to %s exist: end the labs of other directories",
+				   lab->name, lab->netns);
 	if (lab->netns[0])
-		fprintf(stderr, "phx lab: a lab of another directory has the namespace phx-%s; this one gets %s\n", lab->name,
-			lab->netns);
+		fprintf(stderr, "phx lab: a lab of another directory has the namespace phx-%s; this one gets %s\n",
+			lab->name, lab->netns);
 	return 0;
 }
 
@@ -333,7 +333,8 @@ static int help(FILE *out, int code)
 		fprintf(out, "  %-8s %-9s %s\n", lab_words[i].word, lab_words[i].arguments, lab_words[i].text);
 	fprintf(out, "\n"
 		     "  -f, --file FILE     lab.conf; default etc/lab.conf\n"
-		     "  -n, --name NAME     name of the lab; default: the only one there is; up: what lab.conf says, else phoenix\n"
+		     "  -n, --name NAME     name of the lab; default: the only one there is; up: what lab.conf says, "
+		     "else phoenix\n"
 		     "  -d, --dir DIR       where labs live; default $PHX_LAB_DIR, else build/lab\n"
 		     "  -s, --source DIR    where roles/ and pxe/ are; default: here\n"
 		     "  -i, --images DIR    built images; default build/images\n"
@@ -358,7 +359,7 @@ static int run_word(const struct lab_word *w, struct request *q)
 	return r < 0 ? fail(r, &err) : 0;
 }
 
-/* phx lab bmc LAB_DIR MACHINE WORD...; see lab_bmc.c */
+/* phx-lab bmc LAB_DIR MACHINE WORD...; see bmc.c */
 static int run_bmc(int argc, char **argv)
 {
 	LAB_AUTO struct lab lab = {0};
@@ -401,7 +402,7 @@ static int parse_options(struct request *q, bool foreign, int argc, char **argv)
 	return 0;
 }
 
-int phx_cmd_lab(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const char *labs_dir = getenv("PHX_LAB_DIR");
 	struct request q = {.conf = "etc/lab.conf",
@@ -427,4 +428,15 @@ int phx_cmd_lab(int argc, char **argv)
 			return r ? r : run_word(&lab_words[i], &q);
 		}
 	return help(stderr, EXIT_USAGE_);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	int code = run(argc, argv);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
+		struct phx_err err = {0};
+		return fail(phx_err_set(&err, -EIO, "standard output: %s", strerror(errno ? errno : EIO)), &err);
+	}
+	return code;
 }

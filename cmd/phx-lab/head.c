@@ -11,7 +11,7 @@
 #include "base/spawn.h"
 #include "deploy/store.h"
 #include "http/http.h"
-#include "phx/lab.h"
+#include "phx-lab/lab.h"
 
 enum { READY_MS = 15000, STEP_MS = 50, STOP_MS = 10000, CALL_MS = 5000, CONF_MAX = 1 << 16 };
 
@@ -141,13 +141,8 @@ static int begin_journal(const struct lab *lab, const char *phxd, const char *co
 
 static int start_phxd(const struct lab *lab, struct phx_err *err)
 {
-	char ns[LAB_NAME_MAX + 8], self[256];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 2);
-	char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
-	if (!slash)
-		return phx_err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	*slash = '\0';
-	PHX_AUTO_FREE char *phxd = phx_path("%s/phxd", self); /* beside phx */
+	char ns[LAB_NAME_MAX + 8];
+	PHX_AUTO_FREE char *phxd = phx_run_beside("phxd");
 	PHX_AUTO_FREE char *conf = phx_path("%s/etc/phoenix.conf", lab->dir);
 	PHX_AUTO_FREE char *log = phx_path("%s/phxd.log", lab->dir);
 	PHX_AUTO_FREE char *pid = pid_path(lab);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/nodeset.h"
 #include "config/conf.h"
-#include "phx/lab.h"
+#include "phx-lab/lab.h"
 
 enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128, CPUS_MAX = 16 };
 

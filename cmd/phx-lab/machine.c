@@ -1,7 +1,7 @@
 /* The lab's machines: QEMU by software emulation, each with a directory of its
  * own for disks, firmware variables, console log and QMP socket. Power here is
  * the process: on = it runs, a power cut = SIGKILL. Called by lab.c for
- * people and by lab_bmc.c for the virtual BMC. */
+ * people and by bmc.c for the virtual BMC. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
-#include "phx/lab.h"
+#include "phx-lab/lab.h"
 
 #define OVMF_CODE "/usr/share/OVMF/OVMF_CODE_4M.fd"
 #define OVMF_VARS "/usr/share/OVMF/OVMF_VARS_4M.fd"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "phx/lab.h"
+#include "phx-lab/lab.h"
 
 enum { KILL_WAIT_MS = 10000, EXEC_FAILED = 127 };
 

@@ -1,5 +1,5 @@
 /* A virtual BMC a machine: OpenIPMI's ipmi_sim, which answers IPMI on the
- * machine's BMC address and calls `phx lab bmc` to act. Called by lab.c. */
+ * machine's BMC address and calls `phx-lab bmc` to act. Called by main.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "phx/lab.h"
+#include "base/spawn.h"
+#include "phx-lab/lab.h"
 
 enum { IPMI_PORT = 623, SERIAL_PORT = 9000, PASSWORD_BYTES = 8, PASSWORD_MAX = 64, STOP_MS = 2000 };
 
@@ -51,12 +52,10 @@ static int password_read(const struct lab *lab, char **ret, struct phx_err *err)
 static int write_lan_conf(const struct lab *lab, const struct lab_machine *m, const char *path, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *password = NULL;
-	char self[256];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int r = n < 0 ? -errno : password_read(lab, &password, err);
+	PHX_AUTO_FREE char *self = phx_run_beside("phx-lab");
+	int r = self ? password_read(lab, &password, err) : -errno;
 	if (r < 0)
 		return r;
-	self[n] = '\0';
 	PHX_AUTO_FREE char *text = phx_path("name \"%s\"\n"
 					    "set_working_mc 0x20\n"
 					    "  startlan 1\n"
@@ -65,7 +64,7 @@ static int write_lan_conf(const struct lab *lab, const struct lab_machine *m, co
 					    "    allowed_auths_admin md5\n"
 					    "    guid \"%.15s\"\n"
 					    "  endlan\n"
-					    "  chassis_control \"%s lab bmc %s %s\"\n"
+					    "  chassis_control \"%s bmc %s %s\"\n"
 					    "  serial kcs 127.0.0.1 %u codec VM\n"
 					    "  startnow false\n"
 					    "  user 1 false \"\" \"\" user 10 none\n"
