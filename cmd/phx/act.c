@@ -264,6 +264,25 @@ static int order(struct cli *cli, const char *action, const json_t *body)
 	return code ? code : finish(cli, answer, body, action, phx_json_int(status, "seq", 0));
 }
 
+void cli_warn_by_mac(const char *node)
+{
+	fprintf(stderr,
+		"phx: warning: %s is known by its MAC address alone, which any machine of its network can take on: the first that "
+		"asks with it is given the node's certificate. --ip or --token-file of phx node add keep others away, see phxd(8)\n",
+		node);
+}
+
+static void warn_of_accepted(const json_t *nodes)
+{
+	size_t i;
+	json_t *node;
+	json_array_foreach((json_t *)nodes, i, node)
+	{
+		if (phx_json_bool(node, "by_mac_alone", false))
+			cli_warn_by_mac(phx_json_str(node, "name", "?"));
+	}
+}
+
 int cli_act(struct cli *cli, const char *action, const char *list, json_t *body, enum cli_danger danger,
 	    const char *verb)
 {
@@ -277,6 +296,8 @@ int cli_act(struct cli *cli, const char *action, const char *list, json_t *body,
 	}
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(nodes);
 	json_object_set_new(body, "nodes", json_string(folded ? folded : ""));
+	if (phx_str_eq(action, "accept"))
+		warn_of_accepted(nodes);
 	if (cli_has(cli, CLI_OPT_dry_run))
 		return dry_run(cli, action, body, verb);
 	code = permit(cli, action, nodes, body, danger, verb);

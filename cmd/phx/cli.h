@@ -253,6 +253,8 @@ enum cli_danger {
  * report are done here. `verb` is what the question and the report say ("assign web-server to"). */
 int cli_act(struct cli *cli, const char *action, const char *list, json_t *body, enum cli_danger danger,
 	    const char *verb);
+/** Warn of a node that its MAC address alone tells from other machines. */
+void cli_warn_by_mac(const char *node);
 /** Ask on a terminal, or want --yes (and --force above 16). 0 = go on. */
 int cli_confirm(struct cli *cli, const char *question, size_t n);
 

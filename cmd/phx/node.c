@@ -218,6 +218,12 @@ static int add_node(struct cli *cli, json_t *body)
 	code = cli_call_quiet(cli, "POST", "/v1/nodes", body, ADD_TIMEOUT_MS, &answer, &err);
 	if (code)
 		return cli_fail(code, "%s: %s", cli_arg(cli, 0), err.text);
+	static const enum cli_option_id others[] = {CLI_OPT_serial, CLI_OPT_token_file, CLI_OPT_ip};
+	bool more = false;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
+		more |= cli_has(cli, others[i]);
+	if (!more)
+		cli_warn_by_mac(cli_arg(cli, 0));
 	return cli_structured(cli) ? cli_print_value(cli, answer) : CLI_OK;
 }
 
@@ -228,10 +234,8 @@ int cmd_node_add(struct cli *cli)
 	set_identity(cli, body);
 	if (cli_has(cli, CLI_OPT_hold))
 		json_object_set_new(body, "hold", json_true());
-	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_uuid) &&
-	    !cli_has(cli, CLI_OPT_token_file))
-		return cli_fail(CLI_USAGE,
-				"node add: how is %s recognised? One of --mac, --serial, --uuid, --token-file",
+	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_token_file))
+		return cli_fail(CLI_USAGE, "node add: how is %s recognised? One of --mac, --serial, --token-file",
 				cli_arg(cli, 0));
 	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
 	if (!bmc->n)

@@ -21,7 +21,7 @@ static void expected_identity(const struct phx_state *s, const struct phx_node *
 static const char *const hardware[] = {
 	"macs", "serial", "uuid", "key_fp", "bmc", "disk_key_id", "system_disk", "facts.serial", "facts.uuid",
 	"facts.bmc_address", "facts.disks.id", "facts.disks.wwn", "facts.disks.serial", "facts.nics.mac",
-	"plan.steps.disk", "plan.steps.key_id",
+	"plan.steps.disk", "plan.steps.key_id", "by_mac_alone",
 };
 
 static void drop_member(json_t *j, const char *path)
@@ -58,6 +58,7 @@ json_t *view_node(const struct phx_state *s, const struct phx_node *n)
 	bool drift = settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected));
 	json_object_set_new(j, "expected", json_string(expected));
 	json_object_set_new(j, "drift", json_boolean(drift));
+	json_object_set_new(j, "by_mac_alone", json_boolean(phx_node_by_mac_alone(n)));
 	return j;
 }
 

@@ -222,6 +222,9 @@ bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** Current step, NULL when idle. */
 struct phx_step *phx_node_step(const struct phx_node *n);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
+/** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of the machine: no token,
+ * no address of its own, no serial number, and no key yet. */
+bool phx_node_by_mac_alone(const struct phx_node *n);
 
 /* ---- planning ---- */
 

@@ -22,7 +22,8 @@ cp "$WORK/head/pki/ca.pem" "$WORK/ca.pem" && chmod 755 "$WORK" && : >"$WORK/body
 
 nobody_enrols_on_the_head() {
 	local before
-	phx node add n1 --mac 02:00:00:00:00:01 >/dev/null || return 1
+	phx node add n1 --mac 02:00:00:00:00:01 2>"$WORK/warned" || return 1
+	grep -q 'warning: n1 is known by its MAC address alone' "$WORK/warned" && is n1 .by_mac_alone true || return 1
 	before=$(seq_now)
 	enrol 127.0.0.1 02:00:00:00:00:01 SN1
 	said 403 enrol_over_loopback && is n1 .state new && is n1 .key_fp '' || return 1
@@ -32,7 +33,7 @@ nobody_enrols_on_the_head() {
 }
 # the tests' way: an address of its own, which is reserved for it
 a_node_enrols_from_its_own_address() {
-	phx node add n2 --mac 02:00:00:00:00:02 --ip 127.0.0.52 >/dev/null || return 1
+	phx node add n2 --mac 02:00:00:00:00:02 --ip 127.0.0.52 >/dev/null && is n2 .by_mac_alone false || return 1
 	enrol 127.0.0.53 02:00:00:00:00:02 SN2
 	said 403 'from another address' && is n2 .state new || return 1
 	enrol 127.0.0.52 02:00:00:00:00:02 SN2

@@ -244,6 +244,8 @@ static void add_wants_to_know_how_to_recognise(void **state)
 	PHX_SAID none = phx(f, "node add n1");
 	assert_int_equal(none.status, 64);
 	assert_has(none.errout, "--mac");
+	PHX_SAID uuid = phx(f, "node add n1 --uuid 1234"); /* nothing is found by it */
+	assert_int_equal(uuid.status, 64);
 	PHX_SAID mac = phx(f, "node add n1 --mac 52:54:00");
 	assert_int_equal(mac.status, 64);
 	assert_has(mac.errout, "\"52:54:00\" is not a MAC address; 52:54:00:12:34:56 is");
@@ -255,6 +257,38 @@ static void add_wants_to_know_how_to_recognise(void **state)
 	PHX_SAID file = phx(f, "node add n1 --token-file /nonexistent");
 	assert_int_equal(file.status, 64);
 	assert_string_equal(f->log, "");
+}
+
+/* Who asks first with the MAC address is the node, where nothing else is known of it: that is said before. */
+static void by_mac_alone_is_warned_of(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const struct {
+		const char *options;
+		bool warned;
+	} cases[] = {
+		{"", true},
+		{" --uuid 1234", true},
+		{" --ip 10.0.0.7", false},
+		{" --serial S1", false},
+	};
+	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		char line[128];
+		snprintf(line, sizeof(line), "node add n1 --mac 52:54:00:aa:bb:01%s", cases[i].options);
+		fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
+		PHX_SAID s = phx(f, line);
+		assert_int_equal(s.status, 0);
+		if (cases[i].warned)
+			assert_has(s.errout, "warning: n1 is known by its MAC address alone");
+		else
+			assert_string_equal(s.errout, "");
+	}
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'new','by_mac_alone':true},{'name':'n2','by_mac_alone':false}]}");
+	fake_answer(f, "POST /v1/actions/accept", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	PHX_SAID one = phx(f, "node accept n[1-2]");
+	assert_has(one.errout, "warning: n1 is known by its MAC address alone");
+	assert_lacks(one.errout, "n2");
 }
 
 static void a_token_comes_from_a_file(void **state)
@@ -306,6 +340,7 @@ int main(void)
 		cmocka_unit_test_teardown(add_again_is_no_error, fake_clean),
 		cmocka_unit_test_teardown(add_wants_to_know_how_to_recognise, fake_clean),
 		cmocka_unit_test_teardown(a_token_comes_from_a_file, fake_clean),
+		cmocka_unit_test_teardown(by_mac_alone_is_warned_of, fake_clean),
 		cmocka_unit_test_teardown(erasures_of_several_nodes_are_one_table, fake_clean),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
