@@ -526,6 +526,43 @@ static void test_package_of_another_name(void **state)
 	phx_record_fini(&phx_role_record, &role);
 }
 
+/* The digest of what the head has under the name now. */
+static void set_digest(struct fake_head *h, struct phx_package_ref *p)
+{
+	char path[300], pub[200];
+	struct phx_package found;
+	snprintf(path, sizeof(path), "%s/packages/%s-%s.tar.zst", h->world->dir, p->name, p->version);
+	snprintf(pub, sizeof(pub), "%s/pki/site.pub", h->world->dir);
+	assert_int_equal(phx_package_verify(path, pub, &found, NULL), 0);
+	PHX_STR_SET(p->sha256, found.sha256);
+}
+
+/* Built anew under its name and version, and signed: what was fetched before is not what the role means now. */
+static void test_package_of_another_digest(void **state)
+{
+	struct fake_head *h = *state;
+	struct ask fetch = { "prefetch", 61, 3, 1, 0 }, activate = { "activate", 62, 3, 1, 0 };
+	struct phx_role role = make_role(h, "true");
+	char path[300], unpacked[65];
+	add_package(&role, "tool", "1.0");
+	struct phx_package_ref *p = PHX_LIST_AT(&role.packages, struct phx_package_ref, 0);
+	publish(h, "tool", "1.0");
+	set_digest(h, p);
+	start_registered(h);
+	assert_int_equal(result_of(h, order_with(&fetch, &role)), 0);
+	char *before = strdup(p->sha256);
+	snprintf(path, sizeof(path), "%s/src-tool-1.0/files/more", h->world->dir);
+	world_put(path, "more\n");
+	publish(h, "tool", "1.0");
+	set_digest(h, p);
+	assert_string_not_equal(p->sha256, before);
+	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
+	assert_int_equal(phx_package_unpacked(root_path(h, "opt/phoenix/pkg"), "tool", "1.0", unpacked), 0);
+	assert_string_equal(unpacked, p->sha256);
+	free(before);
+	phx_record_fini(&phx_role_record, &role);
+}
+
 static void test_ends_quickly(void **state)
 {
 	struct fake_head *h = *state;
@@ -561,6 +598,7 @@ int main(void)
 		TEST(test_prefetch_and_activate),
 		TEST(test_bad_package_changes_nothing),
 		TEST(test_package_of_another_name),
+		TEST(test_package_of_another_digest),
 		TEST(test_ends_quickly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -536,7 +536,7 @@ static void reload_tells_what_was_refused(void **state)
 	fake_answer(f, "POST /v1/reload", "{'roles':2,'images':1,'packages':3,'errors':[]}");
 	PHX_SAID ok = phx(f, "reload");
 	assert_int_equal(ok.status, 0);
-	assert_has(ok.errout, "2 roles, 1 images, 3 packages");
+	assert_has(ok.errout, "2 roles, 1 image, 3 packages");
 	fake_reset(f);
 	fake_answer(f, "POST /v1/reload", "{'roles':1,'errors':['web.conf:3: there is no image x']}");
 	PHX_SAID no = phx(f, "reload");
