@@ -161,6 +161,18 @@ int cli_download(struct cli *cli, const char *path, const char *file);
 char *cli_url_escape(const char *text);
 void cli_client_close(struct cli *cli);
 
+/* ---- follow.c: what goes on ---- */
+
+/** An exit code that passes by itself: who follows goes on. */
+bool cli_passes(int code);
+/** "TEXT; still waiting" on stderr where `code` is the first in a row that is not 0; `*away`: whether it was one. */
+void cli_tell_away(bool *away, int code, const struct phx_err *err);
+/** Whoever read the pipe is gone ("phx events -f | head -1"): told by the pipe itself, since nothing may happen that would be
+ * written. Flushes standard output. */
+bool cli_nobody_reads(void);
+/** For how long to wait for news at once, at most `seconds`: of a pipe it is to be seen soon that its reader is gone. */
+int cli_patience(int seconds);
+
 /* ---- head.c: the head's own files ---- */
 
 /** Ask phxd for its configuration, once; where it does not answer and no socket or server was named (or a configuration was

@@ -1,8 +1,6 @@
 /* phx events: what happened, a sentence an event. Reads the journal by way of
  * phxd; with -f by long poll. */
-#include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,7 +9,7 @@
 #include "core/core.h"
 #include "phx/cli.h"
 
-enum { FOLLOW_SECONDS = 25, PIPE_SECONDS = 1, LINES = 50, BATCH = 1000, AWAY_SECONDS = 1 };
+enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000, AWAY_SECONDS = 1 };
 
 /* Details worth telling, by kind: members of the event and what stands before them. */
 struct detail {
@@ -293,35 +291,17 @@ static int print_past(struct cli *cli, int64_t *after, size_t keep)
 	}
 }
 
-/* Whoever read the pipe is gone ("phx events -f | head -1"): told by the pipe itself, since nothing may happen that would
- * be written. */
-static bool nobody_reads(void)
-{
-	struct pollfd p = {.fd = STDOUT_FILENO};
-	return fflush(stdout) != 0 || ferror(stdout) || (poll(&p, 1, 0) > 0 && (p.revents & POLLERR));
-}
-
-/* How long to wait for news at once: of a pipe it is to be seen soon that its reader is gone. */
-static int patience(void)
-{
-	struct stat st;
-	bool is_pipe = fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
-	return is_pipe ? PIPE_SECONDS : FOLLOW_SECONDS;
-}
-
 static int follow(struct cli *cli, int64_t after)
 {
 	bool away = false;
-	int seconds = patience();
-	while (!nobody_reads()) {
+	int seconds = cli_patience(FOLLOW_SECONDS);
+	while (!cli_nobody_reads()) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		struct phx_err err = {0};
 		int code = get_batch(cli, after, seconds, &answer, &err);
-		if (code && code != CLI_UNAVAILABLE && code != CLI_TRY_AGAIN)
+		if (code && !cli_passes(code))
 			return cli_fail(code, "%s", err.text);
-		if (code && !away)
-			fprintf(stderr, "phx: %s; still waiting\n", err.text);
-		away = code != CLI_OK;
+		cli_tell_away(&away, code, &err);
 		json_t *events = json_object_get(answer, "events");
 		after = last_seq(answer, after);
 		print_batch(cli, events);

@@ -1,6 +1,7 @@
 /* phx job: watch and read jobs. The queue is phxd's; job_submit.c fills it, job_order.c
  * ends what is in it. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include "phx/cli.h"
 #include "phx/job.h"
 
-enum { POLL_MS = 200 };
+enum { POLL_MS = 200, CALL_MS = 60000 };
 
 static void put_argv(struct phx_buf *b, const json_t *value, const json_t *row)
 {
@@ -40,6 +41,26 @@ static void put_time(struct phx_buf *b, const json_t *value, const json_t *row)
 	int64_t begin = phx_json_int(row, "started_ms", 0), end = phx_json_int(row, "ended_ms", 0);
 	if (begin > 0)
 		cli_put_duration(b, (end > 0 ? end : cli_now_ms()) - begin);
+}
+
+/* What the exit status of a command says: "exit status 3". */
+static void put_status(struct phx_buf *b, int64_t status)
+{
+	phx_buf_addf(b, "exit status %lld", (long long)status);
+	if (status == 126)
+		phx_buf_addf(b, ": it could not be started");
+	else if (status > 128 && status < 128 + NSIG)
+		phx_buf_addf(b, ": ended by signal %lld", (long long)status - 128);
+}
+
+/* What phxd says; where it says nothing of a failure, how the command ended. */
+static void put_reason(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *reason = json_string_value(value);
+	if (reason && *reason)
+		cli_put_clean(b, reason);
+	else if (phx_str_eq(phx_json_str(row, "state", ""), "failed") && phx_json_int(row, "status", 0) > 0)
+		put_status(b, phx_json_int(row, "status", 0));
 }
 
 static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -80,6 +101,17 @@ static bool goes_with(const json_t *first, const json_t *last, const json_t *row
 	       !phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row);
 }
 
+/* The row of several has the nodes of all; how long one of them ran says nothing of the others. */
+static void add_member(json_t *first, const json_t *row)
+{
+	json_t *parts = json_copy(json_object_get(first, "parts"));
+	json_object_set_new(first, "parts", parts ? parts : json_array());
+	json_array_extend(json_object_get(first, "parts"), json_object_get(row, "parts"));
+	json_object_set(first, "last_id", json_object_get(row, "id"));
+	json_object_set(first, "last_index", json_object_get(row, "array_index"));
+	json_object_del(first, "started_ms");
+}
+
 /* One row for each such row of members: the first one, with number and index of the last. New reference. */
 static json_t *fold_arrays(const json_t *jobs)
 {
@@ -88,8 +120,7 @@ static json_t *fold_arrays(const json_t *jobs)
 	json_array_foreach((json_t *)jobs, i, row)
 	{
 		if (first && goes_with(first, last, row)) {
-			json_object_set(first, "last_id", json_object_get(row, "id"));
-			json_object_set(first, "last_index", json_object_get(row, "array_index"));
+			add_member(first, row);
 		} else {
 			first = json_copy(row);
 			json_array_append_new(rows, first);
@@ -129,7 +160,7 @@ static const struct cli_column job_columns[] = {
 	{.head = "LIMIT", .path = "estimate_ms", .put = put_limit, .wide = true, .right = true},
 	{.head = "KILLS", .path = "kills", .wide = true, .right = true},
 	{.head = "STATUS", .path = "status", .right = true},
-	{.head = "REASON", .path = "reason"},
+	{.head = "REASON", .path = "reason", .put = put_reason},
 	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
 	{.head = "SLURM", .path = "engine_id", .wide = true},
 	{.head = "COMMAND", .path = "argv", .put = put_argv},
@@ -181,12 +212,19 @@ int cmd_job_list(struct cli *cli)
 	return cli_print_rows(cli, job_columns + 1, PHX_ARRAY_SIZE(job_columns) - 1, rows, answer);
 }
 
-static int get_job(struct cli *cli, const char *id, json_t **ret)
+static int ask_job(struct cli *cli, const char *id, json_t **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = NULL;
 	if (asprintf(&path, "/v1/jobs/%s", id) < 0)
-		return cli_fail(CLI_PARTIAL, "out of memory");
-	return cli_get(cli, path, ret);
+		return phx_err_set(err, CLI_PARTIAL, "out of memory");
+	return cli_call_quiet(cli, "GET", path, NULL, CALL_MS, ret, err);
+}
+
+static int get_job(struct cli *cli, const char *id, json_t **ret)
+{
+	struct phx_err err = {0};
+	int code = ask_job(cli, id, ret, &err);
+	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code; /* a bad configuration has been told already */
 }
 
 /* With the run that is being killed now, or was and is not run again. */
@@ -205,7 +243,7 @@ static void put_last_run(struct phx_buf *b, const json_t *value, const json_t *r
 
 static const struct cli_column job_lines[] = {
 	{.head = "State", .path = "state", .put = put_state},
-	{.head = "Reason", .path = "reason"},
+	{.head = "Reason", .path = "reason", .put = put_reason},
 	{.head = "Last run", .path = "why", .put = put_last_run},
 	{.head = "Array", .path = "array", .put = put_array},
 	{.head = "User", .path = "user"},
@@ -325,11 +363,14 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 	uint64_t seconds = 0;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
 	int64_t end = seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+	bool away = false;
 	for (;;) {
+		struct phx_err err = {0};
 		PHX_AUTO_JSON json_t *job = NULL;
-		int code = get_job(cli, id, &job);
-		if (code && code != CLI_UNAVAILABLE)
-			return code;
+		int code = ask_job(cli, id, &job, &err);
+		if (code && !cli_passes(code))
+			return cli_fail(code, "%s", err.text);
+		cli_tell_away(&away, code, &err);
 		if (job_ended(job)) {
 			*ret_job = json_incref(job);
 			return CLI_OK;
@@ -352,11 +393,11 @@ static int report_job(const json_t *job)
 	json_t *part;
 	json_array_foreach(json_object_get(job, "parts"), i, part)
 	{
-		char text[64];
-		long long status = phx_json_int(part, "status", 0);
-		snprintf(text, sizeof(text), "exit status %lld", status);
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		int64_t status = phx_json_int(part, "status", 0);
+		put_status(&b, status);
 		if (status)
-			cli_report_add(&report, phx_json_str(part, "node", "?"), text);
+			cli_report_add(&report, phx_json_str(part, "node", "?"), b.data ? b.data : "?");
 	}
 	cli_report_print(&report);
 	if (phx_str_eq(phx_json_str(job, "state", ""), "cancelled"))

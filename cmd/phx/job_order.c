@@ -68,7 +68,7 @@ static int look_up(struct cli *cli, bool joined, struct phx_list *rows, size_t *
 {
 	PHX_AUTO_JSON json_t *jobs = json_array();
 	PHX_AUTO(phx_list_fini) struct phx_list found = {0};
-	int code = cli_jobs(cli, NULL, jobs);
+	int code = cli_jobs(cli, cli_opt(cli, CLI_OPT_re, NULL), jobs);
 	size_t i;
 	json_t *job;
 	*ret_n = 0;

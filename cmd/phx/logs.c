@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-enum { FOLLOW_SECONDS = 20, CALL_MS = 60000, AWAY_SECONDS = 1 };
+enum { FOLLOW_SECONDS = 20, CALL_MS = 60000, AWAY_SECONDS = 1, CURSOR_MAX = 512 };
 
 static char *path_of(struct cli *cli, const char *cursor, int seconds)
 {
@@ -19,6 +19,14 @@ static char *path_of(struct cli *cli, const char *cursor, int seconds)
 		     cli_opt(cli, CLI_OPT_lines, "50"), seconds) < 0)
 		return NULL;
 	return path;
+}
+
+static int get_logs(struct cli *cli, const char *cursor, int seconds, json_t **ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = path_of(cli, cursor, seconds);
+	if (!path)
+		return phx_err_set(err, CLI_PARTIAL, "out of memory");
+	return cli_call_quiet(cli, "GET", path, NULL, CALL_MS, ret, err);
 }
 
 static int print_answer(struct cli *cli, const json_t *answer)
@@ -34,33 +42,42 @@ static int print_answer(struct cli *cli, const json_t *answer)
 	return CLI_OK;
 }
 
-/* Who follows stays: the head is away for a moment, or too many ask just now. */
-static bool is_passing(int code)
+/* What is written from now on. Who follows stays: the head is away for a moment, or too many ask just now. */
+static int follow(struct cli *cli, char cursor[CURSOR_MAX])
 {
-	return code == CLI_TRY_AGAIN || code == CLI_UNAVAILABLE;
+	bool away = false;
+	int seconds = cli_patience(FOLLOW_SECONDS);
+	while (!cli_nobody_reads()) {
+		struct phx_err err = {0};
+		PHX_AUTO_JSON json_t *answer = NULL;
+		int code = get_logs(cli, cursor, seconds, &answer, &err);
+		if (code && !cli_passes(code))
+			return cli_fail(code, "%s", err.text);
+		cli_tell_away(&away, code, &err);
+		if (away) {
+			sleep(AWAY_SECONDS);
+			continue;
+		}
+		if (phx_json_str(answer, "text", "")[0])
+			code = print_answer(cli, answer);
+		if (code)
+			return code;
+		phx_str_copy(cursor, CURSOR_MAX, phx_json_str(answer, "cursor", ""));
+	}
+	return CLI_OK; /* what could not be written, main tells */
 }
 
 int cmd_node_logs(struct cli *cli)
 {
-	char cursor[512] = "";
-	bool follow = cli_has(cli, CLI_OPT_follow);
-	for (int seconds = 0;; seconds = FOLLOW_SECONDS) {
-		PHX_AUTO_JSON json_t *answer = NULL;
-		PHX_AUTO_FREE char *path = path_of(cli, cursor, seconds);
-		if (!path)
-			return cli_fail(CLI_PARTIAL, "out of memory");
-		struct phx_err err = {0};
-		int code = cli_call_quiet(cli, "GET", path, NULL, CALL_MS, &answer, &err);
-		if (code && !(seconds && is_passing(code)))
-			return cli_fail(code, "%s", err.text);
-		if (code) {
-			sleep(AWAY_SECONDS);
-			continue;
-		}
-		if (seconds == 0 || phx_json_str(answer, "text", "")[0])
-			code = print_answer(cli, answer);
-		if (code || !follow)
-			return code;
-		PHX_STR_SET(cursor, phx_json_str(answer, "cursor", ""));
-	}
+	struct phx_err err = {0};
+	char cursor[CURSOR_MAX] = "";
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = get_logs(cli, cursor, 0, &answer, &err);
+	if (code)
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code; /* a bad configuration has been told already */
+	code = print_answer(cli, answer);
+	if (code || !cli_has(cli, CLI_OPT_follow))
+		return code;
+	phx_str_copy(cursor, CURSOR_MAX, phx_json_str(answer, "cursor", ""));
+	return follow(cli, cursor);
 }

@@ -351,6 +351,16 @@ static const char *only_writer(const struct daemon *d, struct output_of of, cons
 	return path && access(path, R_OK) == 0 ? node : NULL;
 }
 
+static bool is_of(const json_t *nodes, const char *node)
+{
+	size_t i;
+	json_t *name;
+	json_array_foreach((json_t *)nodes, i, name)
+		if (phx_str_eq(json_string_value(name), node))
+			return true;
+	return false;
+}
+
 void api_job_output(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -376,7 +386,8 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	if (path && access(path, R_OK) == 0)
 		phx_http_reply_file(q, path, NULL, "text/plain");
 	else
-		phx_http_reply_error(q, -ENOENT, "there is no output of this job on this node yet");
+		phx_http_reply_error(q, -ENOENT, is_of(nodes, node) ? "the job has written nothing on this node yet"
+								    : "node: the job has no part on this node");
 }
 
 /* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the past, or has ended there

@@ -240,7 +240,7 @@ struct phx_job_waits {
 	uint32_t n_idle, n_could; /* outside of REs: nodes that would start a job now, that run jobs at all */
 	uint64_t first;		  /* the first waiting job outside of REs */
 };
-/** In words why the queued job waits, "" for every other one. O(1) but for the first that is in no RE. */
+/** In words why the queued job waits, or what the running one hangs on (a node that is not heard); "" for every other one. O(1) but for the first that is in no RE. */
 void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size);
 
 /** Orders for an agent now. kind "step": the node's current step if an agent executes it where the node is;

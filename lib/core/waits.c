@@ -71,10 +71,22 @@ static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const
 		put_behind(phx_batch_first(phx_ledger_batch(s->ledger, (int)re->number)), j, ret, size);
 }
 
+/* A running job of which a node is not heard: there it counts as running until that is over (lease.c). */
+static void run_unheard(const struct phx_job *j, char *ret, size_t size)
+{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended && p->lost_ms) {
+			snprintf(ret, size, "%s is not heard: it may run there until its lease ends", p->node);
+			return;
+		}
+}
+
 void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size)
 {
 	const struct phx_re *re = j->re[0] ? phx_state_re(w->s, j->re) : NULL;
 	ret[0] = '\0';
+	if (j->state == PHX_JOB_RUNNING)
+		run_unheard(j, ret, size);
 	if (j->state != PHX_JOB_QUEUED)
 		return;
 	if (j->held)

@@ -235,6 +235,10 @@ int phx_http_client_perform(struct phx_http_client *c, const char *path, const i
 		return 0;
 	if (curl == CURLE_OK)
 		return phx_err_set(err, -ECONNRESET, "%s%s: the answer was cut", c->base_url, path);
+	long os_error = 0;
+	curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &os_error);
+	if (curl == CURLE_COULDNT_CONNECT && c->unix_path && os_error > 0)
+		return phx_err_set(err, connect_code(c->easy), "%s: %s", c->unix_path, strerror((int)os_error));
 	const char *text = c->error[0] ? c->error : curl_easy_strerror(curl);
 	return phx_err_set(err, code_of(c->easy, curl), "%s%s: %s", c->unix_path ? c->unix_path : c->base_url, path,
 			   text);

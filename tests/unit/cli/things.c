@@ -313,6 +313,25 @@ static void job_list_folds_arrays(void **state)
 	assert_string_equal(names.out, "3\n4\n5\n6\n7\n8\n");
 }
 
+/* What phxd has no words for, the exit status says; a row of several has the nodes of all, and no time of one. */
+static void job_list_says_how_it_ended(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':3,'state':'failed','status':126},{'id':4,'state':'failed','status':137,'reason':''},"
+		    "{'id':5,'state':'failed','status':3},{'id':6,'state':'failed','status':125,'reason':'n1 was lost'},"
+		    "{'id':7,'state':'cancelled','array':7,'array_index':1,'started_ms':1000,'ended_ms':6000,'parts':[{'node':'n1'}]},"
+		    "{'id':8,'state':'cancelled','array':7,'array_index':2,'started_ms':1000,'ended_ms':9000,'parts':[{'node':'n2'}]}]}");
+	PHX_SAID s = phx(f, "job list");
+	assert_has(s.out, "exit status 126: it could not be started");
+	assert_has(s.out, "exit status 137: ended by signal 9");
+	assert_has(s.out, "exit status 3\n");
+	assert_has(s.out, "n1 was lost");
+	assert_null(strstr(s.out, "exit status 125"));
+	assert_has(s.out, "n[1-2]");
+	assert_null(strstr(s.out, "5.0 s"));
+}
+
 static void job_submit_of_an_array(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -591,6 +610,7 @@ int main(void)
 		TEST(job_list_says_why_it_waits),
 		TEST(job_cancel_by_rows_user_and_re),
 		TEST(job_list_folds_arrays),
+		TEST(job_list_says_how_it_ended),
 		TEST(job_submit_of_an_array),
 		TEST(job_wait_prints_output_and_names_failures),
 		TEST(job_wait_times_out),
