@@ -51,6 +51,9 @@ void services_publish(struct services *s);
 void services_publish_names(struct services *s);
 /** Its end of the log as it is now: what it writes from now on comes behind. Called before it is started. */
 void slot_log_begin(struct services *s, struct slot *slot);
+/** The last lines of `text`, which is used up, as one: "a / b / c", the beginning cut off where it is too long; of what systemd
+ * says (`of_systemd`) only what tells why. "" if nothing. */
+void service_reason(struct phx_buf *text, bool of_systemd, char *ret, size_t size);
 /** What it wrote last, on one line, into slot->said; "" if nothing. */
 void slot_log_end(struct services *s, struct slot *slot);
 

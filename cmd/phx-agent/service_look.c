@@ -99,10 +99,28 @@ static void clean(struct phx_buf *b)
 		phx_utf8_repair(b->data);
 }
 
-enum { SAID_LINES = 3 };
+enum { SAID_LINES = 3, SYSTEMD_LINES = 8 };
 
-/* The last lines of the text as one: "a / b / c", its beginning cut off where it is too long. */
-static void last_words(struct phx_buf *text, char *ret, size_t size)
+/* A line without the name of its unit before it, which the reason names anyway. */
+static const char *without_unit(const char *line)
+{
+	static const char end[] = ".service: ";
+	const char *at = phx_str_starts(line, "phx-") ? strstr(line, end) : NULL;
+	return at ? at + strlen(end) : line;
+}
+
+/* What systemd says of every unit that fails: nothing of why. */
+static bool says_nothing(const char *line)
+{
+	static const char *const begins[] = {"Starting ", "Started ", "Failed with result ", "Failed to start ", "Stopped ",
+					     "Scheduled restart job"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(begins); i++)
+		if (phx_str_starts(line, begins[i]))
+			return true;
+	return false;
+}
+
+void service_reason(struct phx_buf *text, bool of_systemd, char *ret, size_t size)
 {
 	const char *parts[SAID_LINES];
 	size_t n = 0, room = size - 1;
@@ -111,8 +129,8 @@ static void last_words(struct phx_buf *text, char *ret, size_t size)
 		text->data[text->n] = '\0';
 		end = strrchr(text->data, '\n');
 		const char *line = end ? end + 1 : text->data;
-		line += strspn(line, " \t");
-		if (*line)
+		line = without_unit(line + strspn(line, " \t"));
+		if (*line && !(of_systemd && says_nothing(line)))
 			parts[n++] = line;
 		end = end ? end : text->data;
 	}
@@ -144,13 +162,15 @@ static void read_said(struct services *s, const char *name, const char *from, ch
 	PHX_STR_SET(ask.cursor, from);
 	int r = s->backend->log(s->self, name, &ask, &text, end, NULL);
 	ask.words = false;
+	ask.lines = SYSTEMD_LINES;
 	ask.wait_ms = 0;
-	if (r == 0 && !text.n) /* one that could not even be executed: systemd says why */
+	bool of_systemd = r == 0 && !text.n;
+	if (of_systemd) /* one that could not even be executed: systemd says why */
 		r = s->backend->log(s->self, name, &ask, &text, end, NULL);
 	if (r < 0 || !text.n)
 		return;
 	clean(&text);
-	last_words(&text, ret, size);
+	service_reason(&text, of_systemd, ret, size);
 }
 
 void slot_log_end(struct services *s, struct slot *slot)

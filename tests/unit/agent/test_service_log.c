@@ -4,6 +4,7 @@
 #include "phx-agent/config.h"
 #include "phx-agent/service.h"
 #include "phx-agent/service_backend.h"
+#include "phx-agent/service_internal.h"
 
 struct world {
 	struct scratch *scratch;
@@ -44,6 +45,27 @@ static void test_reason(void **state)
 	/* the same again: what the start before wrote is not this one's */
 	assert_int_equal(services_start(w->services, &w->role, &err), -EIO);
 	assert_string_equal(err.text, "service web ended at once with status 3: first / second / no ?[31mconfig?");
+}
+
+/* Of what systemd says of a unit only that which tells why: not that it failed. */
+static void test_reason_of_systemd(void **state)
+{
+	static const char said[] = "Starting phx-web.service - Phoenix web of role web: /opt/x/busybox httpd -f -p 8080 -h www...\n"
+				   "phx-web.service: Failed to determine user credentials: No such process\n"
+				   "phx-web.service: Main process exited, code=exited, status=217/USER\n"
+				   "phx-web.service: Failed with result 'exit-code'.\n"
+				   "Failed to start phx-web.service - Phoenix web of role web: /opt/x/busybox httpd -f -p 8080 -h www.\n";
+	char reason[SERVICE_SAID_MAX];
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0}, own = {0};
+	(void)state;
+	phx_buf_addf(&b, "%s", said);
+	service_reason(&b, true, reason, sizeof(reason));
+	assert_string_equal(reason, "Failed to determine user credentials: No such process / "
+				    "Main process exited, code=exited, status=217/USER");
+	/* a service may well say that it is starting */
+	phx_buf_addf(&own, "Starting to listen\nno such address\n");
+	service_reason(&own, false, reason, sizeof(reason));
+	assert_string_equal(reason, "Starting to listen / no such address");
 }
 
 static void test_long_reason_keeps_its_end(void **state)
@@ -165,7 +187,7 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reason),    TEST(test_long_reason_keeps_its_end), TEST(test_dies_later), TEST(test_read_back),
+		TEST(test_reason), TEST(test_reason_of_systemd), TEST(test_long_reason_keeps_its_end), TEST(test_dies_later), TEST(test_read_back),
 		TEST(test_follow),    TEST(test_much),			    TEST(test_several),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
