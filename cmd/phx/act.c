@@ -142,12 +142,12 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 	return busy;
 }
 
-/* What has no plan is done at once: say so, and what it comes to. */
-static int print_at_once(const json_t *results, const char *verb)
+/* What has no plan is done at once: say so. */
+static void print_at_once(const json_t *results, const char *verb)
 {
 	PHX_AUTO_JSON json_t *would = json_array(), *already = json_array();
-	size_t i, k;
-	json_t *result, *note;
+	size_t i;
+	json_t *result;
 	json_array_foreach((json_t *)results, i, result)
 	{
 		if (phx_json_int(result, "code", 0) >= 0)
@@ -159,6 +159,18 @@ static int print_at_once(const json_t *results, const char *verb)
 		printf("%s: %s at once, without steps\n", now ? now : "?", verb);
 	if (json_array_size(already))
 		printf("%s: already so\n", so ? so : "?");
+}
+
+/* What an order comes to that was tried on a copy: the plans that it begins, what is done at once, and what is told of it. */
+static int print_tried(struct cli *cli, const json_t *results, const char *verb)
+{
+	PHX_AUTO_JSON json_t *planned = json_array(), *rest = json_array();
+	size_t i, k;
+	json_t *result, *note;
+	json_array_foreach((json_t *)results, i, result)
+		json_array_append(json_is_object(json_object_get(result, "plan")) ? planned : rest, result);
+	print_at_once(rest, verb);
+	int code = cli_plan_print(cli, planned);
 	json_array_foreach((json_t *)results, i, result)
 	{
 		json_array_foreach(json_object_get(result, "notes"), k, note)
@@ -168,8 +180,8 @@ static int print_at_once(const json_t *results, const char *verb)
 			printf("  %s\n", b.data ? b.data : "");
 		}
 	}
-	cli_ends_print(results, NULL);
-	return CLI_OK;
+	cli_ends_print(rest, NULL);
+	return code;
 }
 
 static bool has_plan(const char *action)
@@ -186,7 +198,7 @@ static int print_dry_run(struct cli *cli, const char *action, const json_t *answ
 	const json_t *results = json_object_get(answer, "results");
 	if (cli_structured(cli))
 		return cli_print_value(cli, answer);
-	return has_plan(action) ? cli_plan_print(cli, results) : print_at_once(results, verb);
+	return has_plan(action) ? cli_plan_print(cli, results) : print_tried(cli, results, verb);
 }
 
 static int dry_run(struct cli *cli, const char *action, const json_t *body, const char *verb)

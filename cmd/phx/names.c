@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "node/node.h"
 #include "phx/cli.h"
@@ -64,6 +65,19 @@ static int unknown(const char *what, const char *name, const char *nearest)
 	return cli_fail(CLI_USAGE, "there is no %s '%s'", what, name);
 }
 
+/* phxd may know more of it than that it is not there (a role whose file has a mistake). */
+static int tell_unknown(struct cli *cli, const char *what, const char *path, const char *name, const char *nearest)
+{
+	struct phx_err err = {0}, plain = {0};
+	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
+	PHX_AUTO_FREE char *at = escaped ? phx_path("%s/%s", path, escaped) : NULL;
+	phx_err_set(&plain, 0, "there is no %s '%s'", what, name);
+	if (at && cli_call_quiet(cli, "GET", at, NULL, NAMES_TIMEOUT_MS, NULL, &err) == CLI_USAGE &&
+	    phx_str_starts(err.text, plain.text) && !phx_str_eq(err.text, plain.text))
+		return cli_fail(CLI_USAGE, "%s", err.text);
+	return unknown(what, name, nearest);
+}
+
 int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name)
 {
 	PHX_AUTO_JSON json_t *all = NULL;
@@ -78,7 +92,7 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 		if (phx_str_eq(phx_json_str(item, "name", ""), name))
 			return CLI_OK;
 	}
-	return unknown(what, name, cli_nearest(items, "name", name));
+	return tell_unknown(cli, what, path, name, cli_nearest(items, "name", name));
 }
 
 /* ---- node lists ---- */

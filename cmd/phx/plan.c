@@ -196,6 +196,21 @@ static void print_empty(const json_t *results, const char *names)
 	cli_ends_print(results, plan);
 }
 
+/* Where it leads, and by which tier: "batch -> web, role web-server; in-place: ...". A drain leads out of service. */
+static void put_way(struct phx_buf *b, const json_t *plan)
+{
+	const char *to_role = phx_json_str(plan, "to_role", ""), *reason = phx_json_str(plan, "reason", "");
+	const char *from = phx_json_str(plan, "from_pool", "");
+	if (phx_str_eq(phx_json_str(plan, "request", ""), "drain")) {
+		phx_buf_addf(b, "into maintenance");
+		return;
+	}
+	phx_buf_addf(b, "%s -> %s", *from ? from : "-", phx_json_str(plan, "to_pool", "-"));
+	if (*to_role)
+		phx_buf_addf(b, ", role %s", to_role);
+	phx_buf_addf(b, "; %s%s%s", phx_json_str(plan, "tier", "?"), *reason ? ": " : "", reason);
+}
+
 /* Results whose plans are equal but for what differs from node to node. */
 static int print_group(struct cli *cli, const json_t *results)
 {
@@ -205,18 +220,15 @@ static int print_group(struct cli *cli, const json_t *results)
 	json_array_foreach((json_t *)results, i, result) json_array_append(names, json_object_get(result, "node"));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 	const json_t *plan = json_object_get(json_array_get(results, 0), "plan");
-	const char *to_role = phx_json_str(plan, "to_role", ""), *reason = phx_json_str(plan, "reason", "");
 	PHX_AUTO_JSON json_t *steps = steps_of_all(plan, json_array_size(results));
 	if (!json_array_size(steps)) {
 		print_empty(results, folded ? folded : "?");
 		return CLI_OK;
 	}
 	PHX_AUTO(phx_buf_fini) struct phx_buf head = {0};
-	phx_buf_addf(&head, "%s: %s -> %s", folded ? folded : "?", phx_json_str(plan, "from_pool", "-"),
-		     phx_json_str(plan, "to_pool", "-"));
-	if (*to_role)
-		phx_buf_addf(&head, ", role %s", to_role);
-	phx_buf_addf(&head, "; %s%s%s; about ", phx_json_str(plan, "tier", "?"), *reason ? ": " : "", reason);
+	phx_buf_addf(&head, "%s: ", folded ? folded : "?");
+	put_way(&head, plan);
+	phx_buf_addf(&head, "; about ");
 	put_expected(&head, plan, results);
 	printf("%s\n", head.data ? head.data : "");
 	const char *kernel = phx_json_str(plan, "runs_kernel", ""), *warning = phx_json_str(plan, "kernel_warning", "");

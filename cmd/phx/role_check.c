@@ -131,8 +131,9 @@ static int lookup_image(void *arg, const char *name, const char *version, char r
 	phx_str_copy(ret_version, PHX_NAME_MAX, phx_json_str(im, "version", ""));
 	phx_str_copy(ret_digest, 65, phx_json_str(im, "digest", ""));
 	const char *warning = phx_json_str(im, "kernel_warning", NULL);
-	if (warning) {
+	if (warning && !phx_json_bool(im, "told", false)) { /* once, however many roles have it */
 		fprintf(stderr, "phx: warning: %s\n", warning);
+		json_object_set_new((json_t *)im, "told", json_true());
 		k->n_warnings++;
 	}
 	return 0;

@@ -29,6 +29,19 @@ static const struct cli_column child_columns[] = {
 	{.head = "RUNNING", .path = "running", .put = cli_put_yes},
 };
 
+/* Files that phxd could not take: their roles are missing, or are as they were. */
+static void print_mistakes(const json_t *mistakes)
+{
+	size_t i;
+	json_t *text;
+	json_array_foreach((json_t *)mistakes, i, text)
+	{
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		cli_put_clean(&b, json_string_value(text));
+		printf("not taken: %s\n", b.data ? b.data : "?");
+	}
+}
+
 static void print_head(const json_t *s)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -54,6 +67,7 @@ static void print_head(const json_t *s)
 	else if (deploy)
 		printf("no node can boot: deploy image %s: %s\n", phx_json_str(deploy, "image", "?"),
 		       phx_json_str(deploy, "error", "?"));
+	print_mistakes(json_object_get(s, "mistakes"));
 }
 
 int cmd_status(struct cli *cli)

@@ -14,6 +14,8 @@ void api_status(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	PHX_AUTO_JSON json_t *j = view_status(d);
+	if (person_of(d, phx_http_peer(q)) == PERSON_PROVIDER)
+		json_object_set_new(j, "mistakes", catalog_mistakes(d));
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -117,9 +119,8 @@ void api_role(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 		return;
 	}
-	char text[128];
-	snprintf(text, sizeof(text), "there is no role '%s'", name);
-	phx_http_reply_error(q, -ENOENT, text);
+	struct phx_err err = { 0 };
+	phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
 }
 
 /* {node, role, reason} of one node by the rules that are in force. */

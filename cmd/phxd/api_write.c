@@ -208,7 +208,14 @@ static int check_power(struct daemon *d, const struct phx_event *ev, struct phx_
 	return asks ? phx_power_ready(&bmc, err) : 0;
 }
 
-/* What has no steps, done to a copy of the state: is it refused, and what would it come to? */
+/* The plan that was begun on the copy by an order that need not begin one (resume, cancel); null: none. */
+static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64_t epoch)
+{
+	const struct phx_node *n = phx_state_node(copy, name);
+	return n && n->epoch != epoch && n->plan.steps.n ? view_plan(&n->plan) : json_null();
+}
+
+/* What decides for itself whether it takes steps, done to a copy of the state: is it refused, and what would it come to? */
 static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_event *ev)
 {
 	struct phx_err err = { 0 };
@@ -218,11 +225,14 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_eve
 	if (json_array_size(jobs))
 		ev->jobs = PHX_JOBS_ANY; /* they are told: the question is what else stands against it */
 	struct phx_bmc bmc;
+	const struct phx_node *n = phx_state_node(copy, ev->node);
+	uint64_t epoch = n ? n->epoch : 0;
 	int r = bmc_of(copy, ev, &bmc) ? phx_power_ready(&bmc, &err) : 0;
 	r = r ? r : phx_core_apply(copy, ev, &out, &err);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:O,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
-			      out.changed, "epoch", (json_int_t)0, "plan", "jobs", jobs, "sessions",
-			      view_sessions(d, ev, NULL), "notes", view_notes(&out));
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
+			      out.changed, "epoch", (json_int_t)0, "plan",
+			      r == 0 ? plan_begun(copy, out.node[0] ? out.node : ev->node, epoch) : json_null(), "jobs", jobs,
+			      "sessions", view_sessions(d, ev, NULL), "notes", view_notes(&out));
 	phx_outcome_fini(&out);
 	return j;
 }
@@ -278,12 +288,11 @@ static int check_request(struct daemon *d, const struct phx_event *ev, const str
 	if (ev->kind == PHX_EV_node_accept && ev->name[0] && names->n > 1)
 		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
 	const struct phx_state *s = engine_lock(d->engine);
-	if (ev->kind == PHX_EV_assign && !phx_state_role(s, ev->role))
-		r = phx_err_set(err, -ENOENT, "there is no role '%s'", ev->role);
-	else if (ev->pool[0] && !phx_state_pool(s, ev->pool))
+	bool no_role = ev->kind == PHX_EV_assign && !phx_state_role(s, ev->role);
+	if (!no_role && ev->pool[0] && !phx_state_pool(s, ev->pool))
 		r = phx_err_set(err, -ENOENT, "there is no pool '%s'", ev->pool);
 	engine_unlock(d->engine);
-	return r;
+	return no_role ? catalog_no_role(d, ev->role, err) : r;
 }
 
 static void reply_results(struct daemon *d, struct phx_http_request *q, const json_t *results)

@@ -170,7 +170,11 @@ static void put_rules(struct daemon *d, json_t *errors)
 {
 	struct phx_err why = { 0 };
 	struct phx_event ev = { .kind = PHX_EV_rules_put };
-	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) < 0 || submit(d, &ev, &why) < 0)
+	static const char core_name[] = "rules.conf:"; /* the core knows of no files */
+	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) == 0 && submit(d, &ev, &why) < 0 &&
+	    phx_str_starts(why.text, core_name))
+		complain(errors, "%s:%s", d->cfg.rules_file, why.text + strlen(core_name));
+	else if (why.text[0])
 		complain(errors, "%s", why.text);
 	phx_rules_fini(&ev.rules);
 }
@@ -232,12 +236,38 @@ void catalog_sweep(const struct daemon *d)
 
 int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
 {
+	json_t *found = errors ? json_incref(errors) : json_array();
 	int r = put_settings(d, err);
-	r = r ? r : put_pools(d, errors, err);
-	r = r ? r : load_roles(d, errors, warnings, err);
+	r = r ? r : put_pools(d, found, err);
+	r = r ? r : load_roles(d, found, warnings, err);
 	if (r == 0)
-		remove_gone(d, NULL, errors);
+		remove_gone(d, NULL, found);
+	engine_lock(d->engine);
+	json_decref(d->mistakes);
+	d->mistakes = found;
+	engine_unlock(d->engine);
 	return r;
+}
+
+json_t *catalog_mistakes(struct daemon *d)
+{
+	engine_lock(d->engine);
+	json_t *copy = json_deep_copy(d->mistakes);
+	engine_unlock(d->engine);
+	return copy ? copy : json_array();
+}
+
+int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *mistakes = catalog_mistakes(d);
+	PHX_AUTO_FREE char *file = phx_path("%s/%s.conf:", d->cfg.role_dir, name);
+	size_t i;
+	json_t *text;
+	json_array_foreach(mistakes, i, text)
+		if (file && phx_str_starts(json_string_value(text), file))
+			return phx_err_set(err, -ENOENT, "there is no role '%s', as its file was not taken: %s", name,
+					   json_string_value(text));
+	return phx_err_set(err, -ENOENT, "there is no role '%s'", name);
 }
 
 /* ---- lists ---- */

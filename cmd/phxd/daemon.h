@@ -41,6 +41,7 @@ struct daemon {
 	engine_act_fn act;	   /* what the engine calls */
 	engine_commit_fn committed;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
+	json_t *mistakes; /* what the catalogue's files had wrong when they were read last: texts; under the engine's lock */
 };
 
 /* ---- live.c ---- */
@@ -155,6 +156,10 @@ int slurm_tick(struct slurm *s);
  * `warnings` (the same) what was taken and may surprise: roles whose image brings another kernel than the one that runs.
  * Returns 0 or the first hard failure. */
 int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err);
+/** What it told in `errors` last, as long as that is not mended. New reference. */
+json_t *catalog_mistakes(struct daemon *d);
+/** -ENOENT: there is no role of this name; with what is wrong with its file, if that was not taken. */
+int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err);
 /** Remove what a phx that was killed has left in the stores of images and packages. At the start. */
 void catalog_sweep(const struct daemon *d);
 /** The image that every node boots, and whose kernel it runs; owned. */

@@ -243,6 +243,7 @@ static void stop(struct daemon *d)
 	quota_free(d->quota);
 	live_free(d->live);
 	engine_close(d->engine);
+	json_decref(d->mistakes);
 	phx_pki_free(d->pki);
 	phx_config_fini(&d->cfg);
 }

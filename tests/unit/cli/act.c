@@ -191,6 +191,28 @@ static void a_dry_run_tells_what_is_refused(void **state)
 		    "{'results':[{'node':'n2','code':0,'plan':{'waits':true,'steps':[]},'jobs':[],'sessions':[]}]}");
 	PHX_SAID drain = phx(f, "node drain n2 --dry-run");
 	assert_string_equal(drain.out, "n2: into maintenance at once, without steps\n");
+	fake_answer(f, "POST /v1/actions/drain",
+		    "{'results':[{'node':'n2','code':0,'plan':{'request':'drain','waits':true,'tier':'none','from_pool':'web',"
+		    "'to_pool':'web','steps':[{'kind':'drain'}]},'jobs':[],'sessions':[]}]}");
+	PHX_SAID waits = phx(f, "node drain n2 --dry-run");
+	assert_has(waits.out, "n2: into maintenance; about ");
+}
+
+/* What an order begins only where it must: the steps are told, and an erase among them is asked about. */
+static void a_dry_run_tells_the_plan_that_begins(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "quarantined");
+	fake_answer(f, "POST /v1/actions/resume",
+		    "{'results':[{'node':'n1','code':0,'changed':true,'notes':['n1 is erased: resume ordered'],'plan':{'tier':"
+		    "'power-cycle','from_pool':'','to_pool':'free','steps':[{'kind':'boot'},{'kind':'wipe','disk':'d'}]},"
+		    "'jobs':[],'sessions':[]},{'node':'n2','code':0,'changed':true,'plan':null,'jobs':[],'sessions':[]}]}");
+	PHX_SAID s = phx(f, "node resume n[1-2] --dry-run");
+	assert_int_equal(s.status, 0);
+	assert_has(s.out, "n2: resume at once, without steps\n");
+	assert_has(s.out, "n1: - -> free; power-cycle; about ");
+	assert_has(s.out, "  wipe ");
+	assert_has(s.out, "  n1 is erased: resume ordered\n");
 }
 
 static void many_nodes_need_force(void **state)
@@ -647,6 +669,7 @@ int main(void)
 		TEST(what_was_agreed_to_goes_with_the_order),
 		TEST(a_drain_without_an_end_asks_nothing),
 		TEST(a_dry_run_tells_what_is_refused),
+		TEST(a_dry_run_tells_the_plan_that_begins),
 		TEST(many_nodes_need_force),
 		TEST(asks_on_a_terminal),
 		TEST(progress_and_colour_are_for_terminals),
