@@ -115,7 +115,7 @@ static int check_bounds(const struct phx_ledger *l, const struct phx_agreement *
 	if (l->unlimited || sum <= l->nodes)
 		return 0;
 	return phx_err_set(err, -ENOSPC,
-			   "the lower bounds of all active REs would be %llu nodes with %s, and the cluster has %u",
+			   "the lower bounds of all active REs would be %llu nodes with %s, and %u nodes are free or held by REs",
 			   (unsigned long long)sum, a->name, l->nodes);
 }
 

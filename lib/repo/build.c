@@ -200,8 +200,8 @@ static int pack(struct build *b, const char *root, const char *path, struct phx_
 	if (!tmp)
 		return -ENOMEM;
 	int r = phx_tree_list(root, &b->tree, err);
-	if (r < 0)
-		return r;
+	if (r < 0) /* what a package may not hold is a mistake in it, no lack of permission */
+		return phx_err_prefix(err, r == -EPERM ? -EINVAL : r, "%s", root);
 	count_tree(b);
 	r = write_package(b, root, tmp, err);
 	struct phx_package made;

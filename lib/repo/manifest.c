@@ -60,7 +60,7 @@ struct key {
 static const struct key keys[] = {
 	{"name", STRING(name), false, phx_name_valid, "letters, digits, '-', '_', '.'"},
 	{"version", STRING(version), false, phx_version_valid, "a digit, then letters, digits, '.', '_' (no '-')"},
-	{"arch", STRING(arch), false, arch_valid, "\"amd64\", \"arm64\", … or \"all\""},
+	{"arch", STRING(arch), false, arch_valid, "one of amd64, arm64, armhf, i386, ppc64el, riscv64, s390x, all"},
 	{"summary", STRING(summary), false, summary_valid, "one line of UTF-8"},
 	{"unpacked_bytes", offsetof(struct phx_package, unpacked_bytes), 0, true, count_valid, "a number in quotes"},
 	{"n_entries", offsetof(struct phx_package, n_entries), 0, true, count_valid, "a number in quotes"},
@@ -108,12 +108,13 @@ static int read_key(const config_setting_t *s, bool generated, struct phx_packag
 static int read_keys(const config_t *c, bool generated, struct phx_package *p, struct phx_err *err)
 {
 	const config_setting_t *root = config_root_setting(c);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++)
-		if ((generated || !keys[i].generated) && !config_setting_get_member(root, keys[i].name))
-			return phx_err_set(err, -EINVAL, "%s is missing", keys[i].name);
 	int n = config_setting_length(root), r = 0;
+	/* first those that are there: a key that is misspelt is told as that, not as missing */
 	for (int i = 0; r == 0 && i < n; i++)
 		r = read_key(config_setting_get_elem(root, (unsigned int)i), generated, p, err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(keys); i++)
+		if ((generated || !keys[i].generated) && !config_setting_get_member(root, keys[i].name))
+			r = phx_err_set(err, -EINVAL, "%s is missing", keys[i].name);
 	return r;
 }
 

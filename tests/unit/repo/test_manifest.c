@@ -29,6 +29,7 @@ static void parse_bad(void **state)
 	} cases[] = {
 		{"", "name is missing"},
 		{"name = \"web\";\nversion = \"1\";\narch = \"all\";\n", "summary is missing"},
+		{"name = \"web\";\nversion = \"1\";\narch = \"all\";\nsumary = \"\";\n", "line 4: unknown key \"sumary\" (name, version"},
 		{GOOD "colour = \"red\";\n", "line 5: unknown key \"colour\""},
 		{GOOD "n_entries = \"1\";\n", "line 5: unknown key"},
 		{GOOD "name = \"twice\";\n", "line 5"},
