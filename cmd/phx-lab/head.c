@@ -128,15 +128,17 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 			   lab->dir);
 }
 
-/* The images of a new lab are there before its first start, which phxd does not take for one. */
+/* The images of a new lab are there before its first start, which phxd does not take for one. Of a lab that had a journal
+ * (its mark says so) phxd says itself that it is missing. */
 static int begin_journal(const struct lab *lab, const char *phxd, const char *conf, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *journal = phx_path("%s/state/journal.db", lab->dir);
 	const char *const argv[] = {phxd, "-c", conf, "--new-journal", NULL};
 	const struct phx_run run = {.argv = argv};
-	if (!journal)
+	PHX_AUTO_FREE char *mark = phx_path("%s/state/journal.db.mark", lab->dir);
+	if (!journal || !mark)
 		return -ENOMEM;
-	return access(journal, F_OK) == 0 ? 0 : phx_run_check(&run, NULL, err);
+	return access(journal, F_OK) == 0 || access(mark, F_OK) == 0 ? 0 : phx_run_check(&run, NULL, err);
 }
 
 static int start_phxd(const struct lab *lab, struct phx_err *err)

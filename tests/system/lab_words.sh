@@ -7,7 +7,7 @@ BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d /tmp/phx-labs.XXXXXX)
 NAME=t$$
 FAILED=0
-trap 'lab -d "$WORK/a" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/b" --name $NAME down >/dev/null 2>&1; rm -rf "$WORK"' EXIT
+trap 'lab -d "$WORK/c" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/a" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/b" --name $NAME down >/dev/null 2>&1; rm -rf "$WORK"' EXIT
 lab() { "$BUILD/bin/phx" lab "$@"; }
 check() {
 	local name=$1
@@ -61,6 +61,39 @@ several_are_named() {
 	rm -r "$WORK/a/other"
 	ends 78 "which lab? In $WORK/a there are other, $NAME: say --name"
 }
+# what no machine could boot, but a lab may be given
+deploy_image() {
+	local dir=$WORK/images/deploy-cloud file
+	mkdir -p "$dir"
+	for file in vmlinuz initrd.zst; do echo "$file" >"$dir/$file"; done
+	(
+		echo 'name = "deploy-cloud"; version = "1"; kind = "initramfs"; architecture = "amd64"; kernel_release = "6.1.0-test";'
+		echo 'files = ('
+		for file in vmlinuz initrd.zst; do
+			printf '%s{ name = "%s"; size = %dL; sha256 = "%s"; }\n' "${sep:-}" "$file" "$(stat -c %s "$dir/$file")" \
+				"$(sha256sum <"$dir/$file" | cut -d' ' -f1)"
+			sep=,
+		done
+		echo ');'
+	) >"$dir/manifest.conf"
+}
+# The head of a lab whose journal is gone says so, as that of a site does; it does not begin anew in silence.
+head_without_its_journal() {
+	local state=$WORK/c/$NAME/state
+	mkdir -p "$WORK/c" && deploy_image || return 1
+	run lab up -d "$WORK/c" --name "$NAME" -f "$WORK/lab.conf" --images "$WORK/images"
+	[ "$status" = 0 ] || return 1
+	kill -9 "$(lab status -d "$WORK/c" --json | jq .head_pid)"
+	for f in "" -wal -shm; do [ ! -e "$state/journal.db$f" ] || mv "$state/journal.db$f" "$WORK/c/away$f"; done
+	run lab head -d "$WORK/c"
+	ends 1 'phxd does not serve' && grep -q 'journal.db is not there' "$WORK/c/$NAME/phxd.log" && [ ! -e "$state/journal.db" ] ||
+		{ tail -n 3 "$WORK/c/$NAME/phxd.log"; return 1; }
+	for f in "" -wal -shm; do [ ! -e "$WORK/c/away$f" ] || mv "$WORK/c/away$f" "$state/journal.db$f"; done
+	run lab head -d "$WORK/c"
+	[ "$status" = 0 ] || return 1
+	run lab down -d "$WORK/c"
+	[ "$status" = 0 ]
+}
 down_needs_no_name() {
 	run lab --dir "$WORK/a" down
 	[ "$status" = 0 ] && [ ! -e "/run/netns/phx-$NAME" ]
@@ -87,6 +120,7 @@ if ip netns add "phx-$NAME-try" 2>/dev/null; then
 	check "the only lab is found, options may stand first" the_only_one_is_found
 	check "two directories have a lab of one name" two_directories_do_not_collide
 	check "several labs are named" several_are_named
+	check "a head without its journal says so" head_without_its_journal
 	check "the only lab is ended" down_needs_no_name
 else
 	echo "ok labs in namespaces # SKIP namespaces cannot be made here"
