@@ -456,12 +456,12 @@ static void silent_command(void **state)
 					      .user = "root",
 					      .key_path = key,
 					      .known_hosts_path = known,
-					      .timeout_ms = 700};
+					      .timeout_ms = 4000};
 	struct phx_ssh *s = NULL;
 	struct phx_err err = {0};
 	int status;
 	assert_int_equal(phx_ssh_open(&config, &s, &err), 0);
-	assert_int_equal(phx_ssh_run(s, "sleep 5", &status, NULL, &err), -ETIMEDOUT);
+	assert_int_equal(phx_ssh_run(s, "sleep 60", &status, NULL, &err), -ETIMEDOUT);
 	phx_ssh_close(s);
 }
 
