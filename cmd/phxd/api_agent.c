@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "phxd/take.h"
 
@@ -72,6 +73,14 @@ static void set_origin(const struct daemon *d, const struct phx_http_request *q,
 	ev->local_ok = ev->local && d->cfg.enrol_over_loopback;
 }
 
+/* For a machine that nobody announced: tells nothing of it. */
+static void draw_name(char ret[PHX_NAME_MAX])
+{
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), 0);
+	snprintf(ret, PHX_NAME_MAX, "n-%08x", draw);
+}
+
 void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -84,6 +93,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	const char *csr = phx_json_str(j, "csr", "");
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	set_origin(d, q, &ev);
+	draw_name(ev.name);
 	if (phx_csr_fingerprint(csr, ev.key_fp, &err) < 0) {
 		phx_err_prefix(&err, 0, "csr");
 		phx_http_reply_error(q, -EINVAL, err.text);

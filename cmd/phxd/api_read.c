@@ -193,15 +193,41 @@ static bool node_is_known(struct daemon *d, struct phx_http_request *q, const ch
 	return false;
 }
 
+struct erasures {
+	json_t *list;
+	bool whole; /* with what the machine's disks are known by */
+};
+
 static int add_erasure(void *arg, const struct phx_store_erasure *e)
 {
+	struct erasures *to = arg;
 	json_t *j = json_loads(e->record, 0, NULL);
 	if (!j)
 		return -EBADMSG;
-	/* the signature is over the record's text as it stands: give both */
-	json_object_set_new(j, "signature", json_string(e->signature));
-	json_object_set_new(j, "record", json_string(e->record));
-	return json_array_append_new(arg, j) ? -ENOMEM : 0;
+	if (to->whole) {
+		/* the signature is over the record's text as it stands: give both */
+		json_object_set_new(j, "signature", json_string(e->signature));
+		json_object_set_new(j, "record", json_string(e->record));
+	} else {
+		json_object_del(j, "disk");
+		json_object_del(j, "key_id");
+		json_object_del(j, "text");
+	}
+	return json_array_append_new(to->list, j) ? -ENOMEM : 0;
+}
+
+/* The resource provider, and the service provider who holds the node: to others a machine is a name. */
+static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, const char *node)
+{
+	char account[PHX_NAME_MAX] = "";
+	if (person_of(d, peer) == PERSON_PROVIDER)
+		return true;
+	person_account(peer, account); /* before the engine is taken: it may ask the user database */
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool sees = n && person_holds(s, account, n);
+	engine_unlock(d->engine);
+	return sees;
 }
 
 void api_erasures(struct phx_http_request *q, void *arg)
@@ -209,7 +235,8 @@ void api_erasures(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_err err = { 0 };
 	PHX_AUTO_JSON json_t *list = json_array();
-	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, list, &err);
+	struct erasures to = { list, sees_hardware(d, phx_http_peer(q), phx_http_param(q, 0)) };
+	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, &to, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;

@@ -253,6 +253,8 @@ enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
 /** The name by which REs are owned: that of the certificate, or of the user on this machine. False: it has none. */
 bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX]);
+/** Is `account` the service provider whose RE has the node now? */
+bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n);
 /** A user of this machine. */
 struct person_login {
 	char name[PHX_NAME_MAX];

@@ -75,13 +75,6 @@ void logs_orders(struct logs *l, const char *node, json_t *orders)
 
 /* ---- from people ---- */
 
-/* Beside the resource provider: the service provider whose RE has the node now. */
-static bool may_read(const char *account, const struct phx_state *s, const struct phx_node *n)
-{
-	const struct phx_re *re = phx_state_re(s, n->pool);
-	return re && re->state != PHX_RE_STATE_NONE && account[0] && !strcmp(re->agreement.owner, account);
-}
-
 static int check_node(struct daemon *d, struct phx_http_request *q, const char *node, struct phx_err *err)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
@@ -93,7 +86,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	int r = 0;
 	if (!n)
 		r = phx_err_set(err, -ENOENT, "there is no node '%s'", node);
-	else if (!provider && !may_read(account, s, n))
+	else if (!provider && !person_holds(s, account, n))
 		r = phx_err_set(err, -EACCES, "%s: what its services write is for the resource provider and the owner of the RE that has it", node);
 	else if (!n->up)
 		r = phx_err_set(err, -EAGAIN, "%s is not heard: its agent cannot be asked", node);

@@ -91,6 +91,12 @@ bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
 	       phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
+bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n)
+{
+	const struct phx_re *re = phx_state_re(s, n->pool);
+	return re && re->state != PHX_RE_STATE_NONE && account[0] && !strcmp(re->agreement.owner, account);
+}
+
 bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
 {
 	char buf[4096];

@@ -77,7 +77,7 @@ struct phx_event {
 	int64_t now_ms;
 	char by[PHX_NAME_MAX]; /* who asked: "uid:0", "node:n1", "phxd" */
 	char node[PHX_NAME_MAX];
-	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or ""; key_result without step: key id */
+	char name[PHX_NAME_MAX]; /* pool_remove, role_remove; node_accept: new name or ""; enrol: of a machine that nobody announced; key_result without step: key id */
 	/* node_add, enrol */
 	struct phx_list macs; /* struct phx_mac */
 	char serial[64]; /* cert_revoke: the certificate's number; `name` is whose it was */

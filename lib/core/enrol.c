@@ -240,20 +240,30 @@ static unsigned count_strangers(const struct phx_state *s)
 	return count;
 }
 
-/* A machine that nobody announced: it gets a name from its boot MAC and waits. Whoever makes machines up fills
- * nothing but this waiting room. */
+/* Drawn by who submits the event: every user sees names, and a MAC address is for nobody but the resource provider. In
+ * journals of before the name was made of the boot MAC. */
+static void name_stranger(const struct phx_event *ev, char ret[PHX_NAME_MAX])
+{
+	const char *mac = PHX_LIST_AT(&ev->macs, struct phx_mac, 0)->mac;
+	int at = snprintf(ret, PHX_NAME_MAX, "%s", ev->name);
+	if (at)
+		return;
+	at = snprintf(ret, PHX_NAME_MAX, "n-");
+	for (; *mac; mac++)
+		if (*mac != ':')
+			ret[at++] = *mac;
+	ret[at] = '\0';
+}
+
+/* A machine that nobody announced: it gets a name and waits. Whoever makes machines up fills nothing but this waiting
+ * room. */
 static int stranger(struct phx_apply *a, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
 	if (count_strangers(a->s) >= STRANGERS_MAX)
 		return phx_err_set(a->err, -EAGAIN, "%d unknown machines wait to be accepted already: no more are taken",
 				   STRANGERS_MAX);
-	const char *mac = PHX_LIST_AT(&a->ev->macs, struct phx_mac, 0)->mac;
-	int at = snprintf(name, sizeof(name), "n-");
-	for (; *mac; mac++)
-		if (*mac != ':')
-			name[at++] = *mac;
-	name[at] = '\0';
+	name_stranger(a->ev, name);
 	if (phx_state_node(a->s, name))
 		return phx_err_set(a->err, -EEXIST, "a node of another MAC address is called %s", name);
 	*ret = new_node(a, name);

@@ -41,11 +41,13 @@ output_of() { phx job output "$1"; }
 
 # ---- enrolment ----
 
+# the name that it was given: it does not tell its MAC address, which users do not see
+stranger() { api /v1/nodes | jq -r '.nodes[] | select(.macs[0].mac == "02:00:00:00:00:0'"$1"'" and (.name | startswith("n-"))) | .name'; }
 enrol_stranger() {
 	agent_start n1
-	until_true 10 is n-020000000001 .state new || return 1
+	until_true 10 eval '[ "$(stranger 1)" ]' && is "$(stranger 1)" .state new || return 1
 	[ -e "$WORK/n1/var/lib/phoenix/agent.pem" ] && return 1
-	phx node accept n-020000000001 --name n1 --yes >/dev/null || return 1
+	phx node accept "$(stranger 1)" --name n1 --yes >/dev/null || return 1
 	until_true 10 is n1 .state ready && [ "$(stat -c %a "$WORK/n1/var/lib/phoenix/agent.key")" = 600 ]
 }
 
@@ -199,7 +201,7 @@ stranger_with_old_certificate() {
 	agent_stop n2
 	phx node rm n2 --yes --force >/dev/null 2>&1 || api /v1/actions/rm -d '{"nodes": "n2", "force": true}' >/dev/null
 	agent_start n2
-	until_true 20 is n-020000000002 .state new
+	until_true 20 eval '[ "$(stranger 2)" ]' && is "$(stranger 2)" .state new
 }
 
 head_init

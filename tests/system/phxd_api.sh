@@ -256,8 +256,11 @@ enrolment() {
 	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$WORK/s.key" -out "$WORK/s.csr" -subj /CN=root 2>/dev/null
 	jq -n --rawfile csr "$WORK/s.csr" '{csr: $csr, macs: ["02:00:00:00:55:55"], serial: "S", env: "deploy"}' >"$WORK/enrol.json"
 	tls POST /v1/agent/enrol -d @"$WORK/enrol.json"
-	has 202 '.state == "new" and .node == "n-020000005555"' || return 1
-	local before
+	has 202 '.state == "new" and (.node | test("^n-[0-9a-f]{8}$"))' || return 1
+	local before guest
+	guest=$(jq -r .node "$WORK/body")
+	AS="setpriv --reuid=65534 --regid=65534 --clear-groups" req GET /v1/nodes
+	[ "$code" = 200 ] && grep -qF "$guest" "$WORK/body" && ! grep -qE '5555' "$WORK/body" || return 1
 	before=$(seq_now)
 	tls POST /v1/agent/enrol -d @"$WORK/enrol.json"
 	has 202 true && [ "$(seq_now)" = "$before" ] || return 1 # asking again is no event
@@ -267,7 +270,7 @@ enrolment() {
 	jq '.env = "moon"' "$WORK/enrol.json" >"$WORK/enrol2.json"
 	tls POST /v1/agent/enrol -d @"$WORK/enrol2.json"
 	said 400 'environment' || return 1
-	req POST /v1/actions/accept '{"nodes": "n-020000005555", "name": "guest1"}'
+	req POST /v1/actions/accept "{\"nodes\": \"$guest\", \"name\": \"guest1\"}"
 	has 200 '.results[0].node == "guest1" and .results[0].changed' || return 1
 	tls POST /v1/agent/enrol -d @"$WORK/enrol.json"
 	has 200 '.node == "guest1" and (.cert | contains("BEGIN CERTIFICATE"))' || return 1

@@ -85,6 +85,24 @@ a_removed_nodes_certificate_is_worth_nothing() {
 		as_node n2 /v1/agent/jobs/1/output -T /etc/hostname | grep -q certificate
 }
 # service providers see and end their own jobs only, as API.md says
+# a service provider sees that it was done; what the disks are known by is for whoever holds the node
+erasures_tell_disks_to_the_holder_only() {
+	local node
+	action wipe '{"nodes": "n1,n3", "method": "overwrite"}' >/dev/null && until_true 30 is n1 .dirty false && until_true 30 is n3 .dirty false &&
+		until_true 30 idle n1 ready "" && until_true 30 idle n3 ready "" || return 1
+	as_node daemon /v1/nodes/n1/erasures >"$WORK/erasures.json"
+	jq -e '.erasures | length > 0 and all(.[]; .method == "overwrite" and .verified_bytes > 0)' "$WORK/erasures.json" &&
+		! grep -qE 'FAKE|signature|record' "$WORK/erasures.json" && api /v1/nodes/n1/erasures | grep -q FAKE || return 1
+	cat >"$WORK/safe.conf" <<-END
+		name = "safe"; owner = "daemon"; type = "parallel_batch_jobs"; relationship = "same"; granularity = "node"; coordinated_RE = "none";
+		resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = 1; role = "batch"; setup_policy = "noop";
+	END
+	{ phx re create "$WORK/safe.conf" && phx re activate safe --wait --timeout 120; } >"$WORK/out" 2>&1 || { cat "$WORK/out"; return 1; }
+	node=$(api /v1/nodes | jq -r '.nodes[] | select(.pool == "safe") | .name')
+	as_node daemon "/v1/nodes/$node/erasures" | jq -e '.erasures | length > 0 and all(.[]; (.disk | test("FAKE")) and (.signature | length) == 128)' &&
+		! as_node nobody "/v1/nodes/$node/erasures" | grep -qE 'FAKE|signature' || return 1
+	phx re deactivate safe --yes --wait --timeout 120 >/dev/null && phx re destroy safe --yes >/dev/null && until_true 60 idle "$node" ready ""
+}
 jobs_of_others_are_hidden_from_service_providers() {
 	phx cert issue daemon --kind service-provider --out "$WORK/daemon" >/dev/null
 	phx cert issue nobody --kind service-provider --out "$WORK/nobody" >/dev/null
@@ -148,6 +166,7 @@ check made_up_machines_fill_a_waiting_room_only made_up_machines_fill_a_waiting_
 check a_removed_nodes_poll_ends a_removed_nodes_poll_ends
 check a_removed_nodes_certificate_is_worth_nothing a_removed_nodes_certificate_is_worth_nothing
 check jobs_of_others_are_hidden_from_service_providers jobs_of_others_are_hidden_from_service_providers
+check erasures_tell_disks_to_the_holder_only erasures_tell_disks_to_the_holder_only
 check words_for_terminals_are_refused words_for_terminals_are_refused
 check a_node_that_tells_without_end_is_put_off a_node_that_tells_without_end_is_put_off
 check the_silent_are_missed_after_a_restart the_silent_are_missed_after_a_restart

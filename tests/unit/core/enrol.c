@@ -22,6 +22,23 @@ static void unknown_machine_waits(void **state)
 	assert_int_equal(world_node(w, "n7")->state, PHX_NODE_COMMISSIONING);
 }
 
+/* in journals of before there is none, and the name is made of the MAC address */
+static void unknown_machine_has_the_name_that_was_drawn(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { .kind = PHX_EV_enrol };
+	PHX_STR_SET(ev.name, "n-0badcafe");
+	PHX_STR_SET(ev.key_fp, "k");
+	world_event_mac(&ev, 7);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(world_node(w, "n-0badcafe")->state, PHX_NODE_NEW);
+	assert_null(phx_state_node(&w->s, "n-525400000007"));
+	PHX_STR_SET(ev.name, "n-00000001"); /* it asks again */
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_null(phx_state_node(&w->s, "n-00000001"));
+	phx_event_fini(&ev);
+}
+
 static void announced_on_hold_waits_too(void **state)
 {
 	struct world *w = *state;
@@ -286,6 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(unknown_machine_waits),
+		WORLD_TEST(unknown_machine_has_the_name_that_was_drawn),
 		WORLD_TEST(announced_on_hold_waits_too),
 		WORLD_TEST(same_key_again_is_no_question),
 		WORLD_TEST(another_key_while_the_node_is_up_is_refused_and_disturbs_nothing),
