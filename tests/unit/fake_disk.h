@@ -20,6 +20,7 @@ static struct {
 } fake_calls[FAKE_CALLS];
 static int fake_n;
 static bool fake_disk_fails;
+static void (*fake_disk_on_sync)(void); /* what happens meanwhile, once; may be NULL */
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void fake_disk_begin(void)
@@ -60,6 +61,10 @@ static int fake_sync(int fd, long number)
 		return -1;
 	}
 	fake_note(FAKE_SYNC, fd, NULL);
+	void (*happens)(void) = fake_disk_on_sync;
+	fake_disk_on_sync = NULL;
+	if (happens)
+		happens();
 	return (int)syscall(number, fd);
 }
 

@@ -423,8 +423,8 @@ static void test_jobs_without_a_role(void **state)
 
 /* ---- packages ---- */
 
-/* NAME-VERSION signed with the site's key in the head's repository; its bin/run prints the version. */
-static void publish(struct fake_head *h, const char *name, const char *version)
+/* NAME-VERSION signed with the site's key in the head's repository; its bin/run prints `says`. Its digest. */
+static struct phx_package publish_as(struct fake_head *h, const char *name, const char *version, const char *says)
 {
 	char src[200], path[300], text[200], out[200], key[200];
 	char *file = NULL;
@@ -440,11 +440,19 @@ static void publish(struct fake_head *h, const char *name, const char *version)
 		 version);
 	world_put(path, text);
 	snprintf(path, sizeof(path), "%s/files/bin/run", src);
-	snprintf(text, sizeof(text), "#!/bin/sh\necho %s\n", version);
+	snprintf(text, sizeof(text), "#!/bin/sh\necho %s\n", says);
 	assert_int_equal(phx_file_write(path, text, strlen(text), 0755, NULL), 0);
-	if (phx_package_build(src, out, &file, &err) < 0 || phx_package_sign(file, key, &err) < 0)
+	struct phx_package built;
+	if (phx_package_build(src, out, &file, &err) < 0 || phx_package_sign(file, key, &err) < 0 ||
+	    phx_package_inspect(file, &built, &err) < 0)
 		fail_msg("%s", err.text);
 	free(file);
+	return built;
+}
+
+static void publish(struct fake_head *h, const char *name, const char *version)
+{
+	publish_as(h, name, version, version);
 }
 
 static bool current_is(struct fake_head *h, const char *name, const char *version)
@@ -468,6 +476,35 @@ static void test_prefetch_and_activate(void **state)
 	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
 	assert_true(current_is(h, "tool", "1.0"));
 	assert_int_equal(access(root_path(h, "opt/phoenix/pkg/tool/1.0/bin/run"), X_OK), 0);
+	phx_record_fini(&phx_role_record, &role);
+}
+
+static bool run_says(struct fake_head *h, const char *what)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	return phx_file_read(root_path(h, "opt/phoenix/pkg/tool/1.0/bin/run"), 4096, &text, NULL, NULL) == 0 &&
+	       strstr(text, what);
+}
+
+/* A package that was built again has the same name: what is in the cache is not what the role means now. */
+static void test_other_bytes_in_the_cache(void **state)
+{
+	struct fake_head *h = *state;
+	struct ask fetch = { "prefetch", 42, 3, 1, 0 }, activate = { "activate", 43, 3, 1, 0 };
+	struct phx_role role = make_role(h, "true");
+	add_package(&role, "tool", "1.0");
+	struct phx_package_ref *ref = PHX_LIST_AT(&role.packages, struct phx_package_ref, 0);
+	publish_as(h, "tool", "1.0", "before");
+	start_registered(h);
+	assert_int_equal(result_of(h, order_with(&fetch, &role)), 0);
+	PHX_STR_SET(ref->sha256, publish_as(h, "tool", "1.0", "after").sha256);
+	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
+	assert_true(run_says(h, "after"));
+	/* and one that nobody has is not replaced by what there is */
+	struct ask other = { "activate", 44, 4, 1, 0 };
+	memset(ref->sha256, 'f', strlen(ref->sha256));
+	assert_true(result_of(h, order_with(&other, &role)) < 0);
+	assert_true(run_says(h, "after"));
 	phx_record_fini(&phx_role_record, &role);
 }
 
@@ -596,6 +633,7 @@ int main(void)
 		TEST(test_healthy_only_when_it_runs),
 		TEST(test_jobs_without_a_role),
 		TEST(test_prefetch_and_activate),
+		TEST(test_other_bytes_in_the_cache),
 		TEST(test_bad_package_changes_nothing),
 		TEST(test_package_of_another_name),
 		TEST(test_package_of_another_digest),

@@ -3,6 +3,7 @@
 #include "http/guard.h"
 #include "unit/http/world.h"
 
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -135,6 +136,61 @@ static void test_the_oldest_stranger_makes_room(void **state)
 	phx_http_guard_free(g);
 }
 
+/* A user of this machine, or the holder of a certificate, never makes room for somebody nobody knows. */
+static void test_the_known_do_not_make_room(void **state)
+{
+	(void)state;
+	enum { MAX = 10, A = MAX - 2 };
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){ .connections_max = MAX, .header_ms = 100000 });
+	struct guest a[A], stranger, b, late;
+	for (int i = 0; i < A; i++)
+		assert_int_equal(come(g, &a[i], "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &stranger, "addr:1", PHX_HTTP_STRANGER, 1), 0);
+	assert_int_equal(come(g, &b, "addr:1", PHX_HTTP_STRANGER, 0), 0);
+	assert_int_equal(phx_http_guard_know(g, &b.entry, "cert:n1", PHX_HTTP_KNOWN), 0);
+	phx_http_guard_wait(g, &b.entry, PHX_HTTP_HEADER, 0, 0);
+	assert_int_equal(come(g, &late, "addr:late", PHX_HTTP_STRANGER, 2), 0);
+	assert_true(was_cut(&stranger));
+	assert_false(was_cut(&a[0]));
+	assert_false(was_cut(&b));
+	for (int i = 0; i < A; i++)
+		go(g, &a[i]);
+	struct guest *all[] = { &stranger, &b, &late };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
+		go(g, all[i]);
+	phx_http_guard_free(g);
+}
+
+/* Those who come faster than the ones before them are cut: a tenth more is borne, and no more. */
+static void test_strangers_in_a_hurry_have_an_end(void **state)
+{
+	(void)state;
+	enum { MAX = 20, MORE = 2, ALL = MAX + MORE + 3 };
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){ .connections_max = MAX, .header_ms = 100000 });
+	struct guest a[ALL];
+	for (int i = 0; i < ALL; i++)
+		assert_int_equal(come(g, &a[i], "addr:1", PHX_HTTP_STRANGER, i), i < MAX + MORE ? 0 : -EAGAIN);
+	assert_int_equal(phx_http_guard_count(g), MAX + MORE);
+	for (int i = 0; i < ALL; i++)
+		go(g, &a[i]);
+	assert_int_equal(phx_http_guard_count(g), 0);
+	phx_http_guard_free(g);
+}
+
+static void test_silent_strangers_are_cut(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g =
+		guard_of(&(struct phx_http_guard_limits){ .connections_max = MANY, .header_ms = 1000 });
+	struct guest a;
+	assert_int_equal(come(g, &a, "addr:1", PHX_HTTP_STRANGER, 0), 0);
+	assert_int_equal(phx_http_guard_tick(g, 999), 0);
+	assert_int_equal(phx_http_guard_tick(g, 1000), 1);
+	assert_true(was_cut(&a));
+	go(g, &a);
+	phx_http_guard_free(g);
+}
+
 static void test_who_keeps_it_waiting_is_cut(void **state)
 {
 	(void)state;
@@ -211,7 +267,16 @@ static void reply_cut(struct phx_http_request *q, void *arg)
 	phx_http_reply_file(q, world_path(arg, "cut", path, sizeof(path)), NULL, "application/octet-stream");
 }
 
+static sem_t door;
+
+static void reply_at_the_door(struct phx_http_request *q, void *arg)
+{
+	sem_wait(&door);
+	reply_hello(q, arg);
+}
+
 static const struct phx_http_route routes[] = {
+	{ "GET", "/door", 1u << PHX_HTTP_UNIX, reply_at_the_door, 0, false, NULL },
 	{ "GET", "/cut", 1u << PHX_HTTP_UNIX, reply_cut, 0, false, NULL },
 	{ "GET", "/hello", 1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_PLAIN, reply_hello, 0, false, NULL },
 };
@@ -226,7 +291,15 @@ static int unix_connect(const char *path)
 	return fd;
 }
 
-/* Opens 2,000 connections that send nothing, and says how many of the last hundred were told why they are refused. */
+/* The other end has closed it, not only stopped sending. */
+static bool is_let_go(int fd)
+{
+	struct pollfd p = { .fd = fd };
+	return poll(&p, 1, 30000) == 1 && (p.revents & POLLHUP);
+}
+
+/* Opens 2,000 connections that send nothing: the last hundred must be told why they are refused, and the last of all be
+ * let go soon. */
 static int hostile(const char *path, int ready)
 {
 	char text[600];
@@ -243,6 +316,8 @@ static int hostile(const char *path, int ready)
 			text[n > 0 ? n : 0] = '\0';
 			n_told += strstr(text, " 429 ") && strstr(text, "EDQUOT") && strstr(text, "Retry-After");
 		}
+		if (i == 1999 && !is_let_go(fd))
+			n_told = 0;
 		if (i % 50 == 0 || i >= 1900)
 			close(fd);
 	}
@@ -290,6 +365,61 @@ static void test_silence_of_one_keeps_nobody_out(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 	close(pipe_fds[0]);
 	world_free(w);
+}
+
+/* As nobody; the answers are never read. */
+static int ask_at_the_door(const char *path, int ready)
+{
+	static const char ask[] = "GET /door HTTP/1.1\r\nHost: x\r\n\r\n";
+	if (setgid(65534) < 0 || setuid(65534) < 0)
+		return 255;
+	for (int i = 0; i < 4; i++)
+		if (send(unix_connect(path), ask, strlen(ask), MSG_NOSIGNAL) != (ssize_t)strlen(ask))
+			return 1;
+	(void)!write(ready, "x", 1);
+	pause();
+	return 0;
+}
+
+/* However long the answers of users take, root is answered beside them. */
+static void test_root_does_not_wait_for_users(void **state)
+{
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	int pipe_fds[2], status;
+	char c;
+	struct phx_http_server_config config = { .threads = 4, .admin_gid = (gid_t)-1 };
+	assert_int_equal(sem_init(&door, 0, 0), 0);
+	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	assert_int_equal(chmod(w->unix_path, 0666), 0);
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		signal(SIGTERM, on_term);
+		_exit(ask_at_the_door(w->unix_path, pipe_fds[1]));
+	}
+	close(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &c, 1), 1);
+	int r = 0;
+	for (int i = 0; i < 8 && r == 0; i++) {
+		struct phx_http_client *client = unix_client(w);
+		struct phx_http_response answer = { 0 };
+		r = phx_http_call(client, "GET", "/hello", NULL, 20000, &answer, NULL);
+		phx_http_response_fini(&answer);
+		phx_http_client_free(client);
+	}
+	for (int i = 0; i < 4; i++)
+		sem_post(&door);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(pipe_fds[0]);
+	world_free(w);
+	sem_destroy(&door);
+	assert_int_equal(r, 0);
+	assert_int_equal(status, 0);
 }
 
 /* A head that comes a letter a time has no end: no silence is long enough for libmicrohttpd's own time-out. */
@@ -350,9 +480,13 @@ int main(void)
 		cmocka_unit_test(test_a_certificate_has_its_share),
 		cmocka_unit_test(test_administrators_have_room),
 		cmocka_unit_test(test_the_oldest_stranger_makes_room),
+		cmocka_unit_test(test_the_known_do_not_make_room),
+		cmocka_unit_test(test_strangers_in_a_hurry_have_an_end),
+		cmocka_unit_test(test_silent_strangers_are_cut),
 		cmocka_unit_test(test_who_keeps_it_waiting_is_cut),
 		cmocka_unit_test(test_claims_are_an_identitys),
 		cmocka_unit_test(test_silence_of_one_keeps_nobody_out),
+		cmocka_unit_test(test_root_does_not_wait_for_users),
 		cmocka_unit_test(test_a_slow_head_is_cut),
 		cmocka_unit_test(test_a_cut_file_ends_its_connection),
 	};

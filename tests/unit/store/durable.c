@@ -6,14 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "store/store.h"
 #include "unit/fake_disk.h"
 
-static char dir[64], path[96], wal[112];
+static char dir[64], path[96], wal[112], mark[112];
+static int64_t fake_now_s; /* 0: as it is */
 static struct phx_store *store;
 static struct phx_err err;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	int r = (int)syscall(SYS_clock_gettime, id, ts);
+	ts->tv_sec = fake_now_s && id == CLOCK_MONOTONIC ? fake_now_s : ts->tv_sec;
+	return r;
+}
 
 static int setup(void **state)
 {
@@ -23,6 +32,8 @@ static int setup(void **state)
 		return -1;
 	snprintf(path, sizeof(path), "%s/journal.db", dir);
 	snprintf(wal, sizeof(wal), "%s-wal", path);
+	snprintf(mark, sizeof(mark), "%s.mark", path);
+	fake_now_s = 0;
 	phx_err_clear(&err);
 	return phx_store_open(path, &store, &err);
 }
@@ -103,6 +114,66 @@ static void an_event_that_is_not_on_the_disk_is_not_acknowledged(void **state)
 	assert_int_equal(append(2), 0);
 }
 
+static void move_away(void)
+{
+	char away[128];
+	snprintf(away, sizeof(away), "%s.away", path);
+	rename(path, away);
+}
+
+/* between the last look at it and the end of the commit */
+static void an_event_that_went_to_a_removed_file_is_not_acknowledged(void **state)
+{
+	(void)state;
+	assert_int_equal(append(1), 0);
+	fake_disk_on_sync = move_away;
+	assert_int_equal(append(2), -ESTALE);
+	assert_non_null(strstr(err.text, "was removed while it was open"));
+}
+
+/* ---- the mark ---- */
+
+static bool is_synced(const char *file)
+{
+	struct stat st;
+	assert_int_equal(stat(file, &st), 0);
+	return fake_disk_find(FAKE_SYNC, st.st_ino, 0) >= 0;
+}
+
+static void the_mark_comes_to_the_disk_once_a_second(void **state)
+{
+	(void)state;
+	fake_now_s = 1000000;
+	fake_disk_begin();
+	assert_int_equal(append(1), 0);
+	is_on_the_disk(mark);
+	assert_true(is_synced(mark) && is_synced(dir)); /* with its name */
+	fake_disk_begin();
+	assert_int_equal(append(2), 0);
+	assert_false(is_synced(mark)); /* it costs a commit nothing */
+	fake_now_s++;
+	fake_disk_begin();
+	assert_int_equal(append(3), 0);
+	is_on_the_disk(mark);
+	assert_true(is_synced(mark));
+}
+
+static void the_mark_of_a_start_and_of_an_end_is_on_the_disk(void **state)
+{
+	struct phx_store_findings found;
+	(void)state;
+	fake_now_s = 1000000;
+	assert_int_equal(append(1), 0);
+	fake_disk_begin();
+	assert_int_equal(phx_store_verify(store, &found, &err), 0);
+	is_on_the_disk(mark);
+	assert_true(is_synced(mark));
+	assert_int_equal(append(2), 0);
+	fake_disk_begin();
+	phx_store_close(PHX_TAKE(store));
+	assert_true(is_synced(mark));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -112,6 +183,9 @@ int main(void)
 		T(a_snapshot_is_on_the_disk),
 		T(the_log_is_not_given_up_early),
 		T(an_event_that_is_not_on_the_disk_is_not_acknowledged),
+		T(an_event_that_went_to_a_removed_file_is_not_acknowledged),
+		T(the_mark_comes_to_the_disk_once_a_second),
+		T(the_mark_of_a_start_and_of_an_end_is_on_the_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,28 @@ static void test_no_journal(void **state)
 	phx_store_reader_close(NULL);
 }
 
+/* Damage is not the end of the events. */
+static void test_damage_is_told(void **state)
+{
+	(void)state;
+	struct phx_store_reader *r = NULL;
+	struct phx_err err = { 0 };
+	char text[100] = "";
+	PHX_AUTO_FREE char *data = NULL;
+	size_t n;
+	for (uint64_t seq = 10; seq <= 300; seq++)
+		append(seq, "even");
+	phx_store_close(PHX_TAKE(store));
+	assert_int_equal(phx_file_read(path, 1 << 22, &data, &n, NULL), 0);
+	assert_true(n > 6 * 4096);
+	memset(data + 4096, 0xa5, n - 4096); /* all but the first page */
+	assert_int_equal(phx_file_write(path, data, n, 0600, NULL), 0);
+	assert_int_equal(phx_store_reader_open(path, &r, &err), 0);
+	assert_int_equal(phx_store_reader_events(r, 0, 0, NULL, note, text, &err), -EBADMSG);
+	assert_true(err.text[0]);
+	phx_store_reader_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +160,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_writer_does_not_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_walk_ends_when_it_is_told_to, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damage_is_told, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
