@@ -60,6 +60,14 @@ $(BUILD)/libphx.a: $(LIB_OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# SHARED=yes: unit tests load it, so that a change of the library compiles no test again (tests/mutants/run)
+$(BUILD)/libphx.so: $(LIB_OBJ)
+	@echo "  LD    $@"
+	$(Q)$(CC) -shared -o $@ $^
+TEST_LIB := $(BUILD)/libphx.$(if $(SHARED),so,a)
+TEST_RPATH := -Wl,-rpath,$(abspath $(BUILD))
+CFLAGS += $(if $(SHARED),-fPIC)
+
 # one program a folder of cmd/, made of all that is in it
 define program
 $(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libphx.a
@@ -78,10 +86,10 @@ $(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/
 room: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/$(ROOM)/*.c))
 
 # unit tests: one cmocka program a file; make unit ROOM=disk runs one room's
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libphx.a
+$(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
 # what the system tests and those of the lab run beside the programs
 SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))

@@ -241,6 +241,7 @@ static void rebuilt_by_hand(void **state)
 	alone(w, 3, 300, "compute");
 	assert_int_equal(order(w, PHX_EV_rebuild, "n2", "uid:0"), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(world_node(w, "n2")->away_until_ms, 0); /* its plan ends by itself: no time runs */
 	assert_int_equal(told("queue", "n2 is installed anew: rebuild ordered by uid:0"), 1);
 	settle(w);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
@@ -320,6 +321,96 @@ static void heard_and_not_in_health(void **state)
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
 }
 
+/* It came by itself, without what it was given, and is in the best of health: that is no service of the RE. */
+static void heard_with_something_else(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	seen_off(w, "n2");
+	hello(w, "n2", PHX_ENV_DEPLOY);
+	/* what the deploy initramfs says of the disk is not what serves */
+	struct phx_event ev = { .kind = PHX_EV_report, .healthy = true, .node = "n2", .actual_role = "compute" };
+	assert_int_equal(apply(w, &ev), 0);
+	assert_int_equal(told(NULL, "is back in RE"), 0);
+	hello(w, "n2", PHX_ENV_OS);
+	PHX_STR_SET(ev.actual_role, "guest");
+	assert_int_equal(apply(w, &ev), 0);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	in_health(w, "n2");
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+}
+
+/* Somebody looks after it: its silence before that is no reason to replace it. */
+static void rebuilt_after_a_long_silence(void **state)
+{
+	struct world *w = *state;
+	alone(w, 5, 60, "compute");
+	submit(w, 5);
+	tell(w, PHX_EV_missing, "n2");
+	later(w, 65000);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(order(w, PHX_EV_rebuild, "n2", "uid:0"), 0);
+	world_run(w, "n2");
+	assert_int_equal(told(NULL, "is replaced"), 0);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+}
+
+/* After a plan that did not bring it back its time runs again: nobody is waited for without end. */
+static void away_without_a_plan_has_a_time(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	seen_off(w, "n2");
+	world_node(w, "n2")->away_until_ms = 0; /* as while a plan is under way */
+	hello(w, "n2", PHX_ENV_DEPLOY);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(world_node(w, "n2")->away_until_ms, w->now + REPLACE_MS);
+}
+
+/* By hand, in the pool of the RE: it serves there, and is not one of those that the RE counts on. */
+static void given_another_role(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "guest", .pool = "queue" };
+	assert_int_equal(apply(w, &ev), 0);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	world_run(w, "n2");
+	assert_string_equal(world_node(w, "n2")->role, "guest");
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+}
+
+/* Cancelled by hand, a node that an RE sends for would be sent for again. */
+static void what_a_policy_sends_is_not_cancelled(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	seen_off(w, "n2");
+	later(w, REPLACE_MS);
+	const struct phx_node *n = world_node(w, share_of(w, "n4") == PHX_SHARE_COMING ? "n4" : "n5");
+	assert_int_equal(n->share, PHX_SHARE_COMING);
+	uint64_t epoch = n->epoch;
+	assert_int_equal(order(w, PHX_EV_cancel, n->name, "uid:0"), -EPERM);
+	assert_non_null(strstr(w->err.text, "by the policy of an RE"));
+	settle(w);
+	assert_int_equal(n->epoch, epoch);
+	assert_int_equal(held(w, "queue"), 3);
+}
+
+/* Somebody ordered it away meanwhile: it is not waited for any more. */
+static void drained_while_it_is_away(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	seen_off(w, "n2");
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(order(w, PHX_EV_drain, "n2", "uid:0"), 0);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_MAINTENANCE);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(held(w, "queue"), 3);
+}
+
 static void replaced_at_once(void **state)
 {
 	struct world *w = *state;
@@ -386,6 +477,8 @@ static void deactivated_and_destroyed(void **state)
 	alone(w, 3, 300, "compute");
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_string_equal(world_node(w, "n2")->gave_up, "RE queue was deactivated while it was away");
 	settle(w);
 	assert_false(phx_state_re(&w->s, "queue")->active);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
@@ -413,6 +506,21 @@ static void deactivated_and_heard(void **state)
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->pool, "free");
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
+}
+
+/* Who pinned it decides over it. */
+static void deactivated_beside_a_pinned_one(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "compute", .pin = true };
+	assert_int_equal(apply(w, &ev), 0);
+	settle(w);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	settle(w);
+	assert_string_equal(world_node(w, "n2")->gave_up, "");
+	assert_string_equal(world_node(w, "n2")->role, "compute");
+	assert_int_equal(told(NULL, "n2 is released"), 0);
 }
 
 static void deactivated_and_activated_again(void **state)
@@ -647,11 +755,18 @@ int main(void)
 		AWAY_TEST(replaced_with_a_reason),
 		AWAY_TEST(wanted_back),
 		AWAY_TEST(heard_and_not_in_health),
+		AWAY_TEST(heard_with_something_else),
+		AWAY_TEST(rebuilt_after_a_long_silence),
+		AWAY_TEST(away_without_a_plan_has_a_time),
+		AWAY_TEST(given_another_role),
+		AWAY_TEST(what_a_policy_sends_is_not_cancelled),
+		AWAY_TEST(drained_while_it_is_away),
 		AWAY_TEST(replaced_at_once),
 		AWAY_TEST(a_job_is_waited_for),
 		AWAY_TEST(one_that_cannot_serve_is_passed_over),
 		AWAY_TEST(deactivated_and_destroyed),
 		AWAY_TEST(deactivated_and_heard),
+		AWAY_TEST(deactivated_beside_a_pinned_one),
 		AWAY_TEST(deactivated_and_activated_again),
 		AWAY_TEST(deactivated_under_a_silent_job),
 		AWAY_TEST(deactivated_and_resumed_after_a_start),

@@ -210,6 +210,24 @@ static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
 	assert_string_equal(world_node(w, "n1")->disk_key_id, "");
 }
 
+/* Nothing else is done to it until it comes: that its data is gone is told all the same. */
+static void a_key_that_goes_alone_is_an_erase(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = { 0 };
+	struct phx_event ev = { .kind = PHX_EV_release, .node = "n1", .by = "uid:0", .has_setup = true,
+				.setup = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0 } };
+	int told = 0;
+	world_serving(w, "n1", "vault", false);
+	silent(w, "n1");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key");
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+		told += act->kind == PHX_ACT_NOTE && strstr(act->text, "n1 is erased: release ordered by uid:0");
+	phx_outcome_fini(&out);
+	assert_int_equal(told, 1);
+}
+
 static void a_node_that_never_wakes_stays_unread(void **state)
 {
 	struct world *w = *state;
@@ -273,6 +291,7 @@ int main(void)
 		WORLD_TEST(a_disk_with_its_system_goes_on),
 		WORLD_TEST(a_plan_begun_by_a_registration_is_not_interrupted_by_it),
 		WORLD_TEST(a_dead_nodes_key_goes_before_it_is_waked),
+		WORLD_TEST(a_key_that_goes_alone_is_an_erase),
 		WORLD_TEST(a_node_that_never_wakes_stays_unread),
 		WORLD_TEST(a_live_nodes_erase_has_one_record),
 		WORLD_TEST(off_is_known_at_once),
