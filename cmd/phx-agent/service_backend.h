@@ -20,10 +20,13 @@ struct service_command {
 	bool first; /* its role starts: the quota of an earlier one ends, that of this one comes with limit() */
 };
 
+enum { SERVICE_INVOCATION_MAX = 33 };
+
 /** A running one. systemd's have no pid of ours; the pidfd is their main process'. */
 struct service_proc {
 	pid_t pid;
 	int pidfd; /* -1 none */
+	char invocation[SERVICE_INVOCATION_MAX]; /* systemd's name for this start of the unit; "" none, or not known */
 };
 
 enum { SERVICE_CURSOR_MAX = 256, SERVICE_LOG_MAX = 48 << 10 };
@@ -32,12 +35,14 @@ enum { SERVICE_CURSOR_MAX = 256, SERVICE_LOG_MAX = 48 << 10 };
 struct service_id {
 	char name[PHX_NAME_MAX];
 	pid_t pid; /* as in service_proc; 0 it does not run */
+	char invocation[SERVICE_INVOCATION_MAX]; /* as in service_proc: of the last start */
 	char log_from[SERVICE_CURSOR_MAX]; /* where what it wrote since its last start begins */
 };
 
 /** What a service wrote (stdout and stderr): from where, and how long to wait for more. */
 struct service_log_ask {
 	char cursor[SERVICE_CURSOR_MAX]; /* of an earlier answer: what came behind it; "": the last lines */
+	char invocation[SERVICE_INVOCATION_MAX]; /* only of this start, where the backend tells them apart; "": of all */
 	uint32_t lines;
 	bool words; /* what it wrote itself alone, not what systemd says of it */
 	uint32_t wait_ms; /* at most, while there is nothing behind the cursor */

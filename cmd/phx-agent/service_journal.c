@@ -9,22 +9,29 @@
 
 #include "phx-agent/log.h"
 
-/* What the unit's processes wrote, and, unless only that is wanted, what systemd says of it. */
-static int open_unit(const char *unit, bool words, sd_journal **ret)
+/* One field must have this value; "" may be any. */
+static int match(sd_journal *j, const char *field, const char *value)
 {
-	char wrote[160], about[160];
+	char text[192];
+	int n = snprintf(text, sizeof(text), "%s=%s", field, value);
+	if (n >= (int)sizeof(text))
+		return -ENAMETOOLONG;
+	return value[0] ? sd_journal_add_match(j, text, (size_t)n) : 0;
+}
+
+/* What the unit's processes wrote, and, unless only that is wanted, what systemd says of it. */
+static int open_unit(const char *unit, const struct service_log_ask *ask, sd_journal **ret)
+{
 	sd_journal *j = NULL;
-	snprintf(wrote, sizeof(wrote), "_SYSTEMD_UNIT=%s", unit);
-	snprintf(about, sizeof(about), "UNIT=%s", unit);
 	int r = sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
-	if (r >= 0)
-		r = sd_journal_add_match(j, wrote, 0);
-	if (r >= 0 && !words)
+	r = r < 0 ? r : match(j, "_SYSTEMD_UNIT", unit);
+	r = r < 0 ? r : match(j, "_SYSTEMD_INVOCATION_ID", ask->invocation);
+	if (r >= 0 && !ask->words) {
 		r = sd_journal_add_disjunction(j);
-	if (r >= 0 && !words)
-		r = sd_journal_add_match(j, "_PID=1", 0);
-	if (r >= 0 && !words)
-		r = sd_journal_add_match(j, about, 0);
+		r = r < 0 ? r : match(j, "_PID", "1");
+		r = r < 0 ? r : match(j, "UNIT", unit);
+		r = r < 0 ? r : match(j, "INVOCATION_ID", ask->invocation);
+	}
 	if (r < 0) {
 		sd_journal_close(j);
 		return r;
@@ -108,7 +115,7 @@ int service_journal_read(const char *unit, const struct service_log_ask *ask, st
 	sd_journal *j = NULL;
 	char cursor[SERVICE_CURSOR_MAX];
 	PHX_STR_SET(cursor, ask->cursor);
-	int r = open_unit(unit, ask->words, &j);
+	int r = open_unit(unit, ask, &j);
 	r = r < 0 ? r : read_journal(j, ask, ret_text, cursor);
 	sd_journal_close(j);
 	if (r < 0)

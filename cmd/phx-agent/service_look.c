@@ -7,6 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static void name_slot(const struct slot *slot, struct service_id *ret)
+{
+	*ret = (struct service_id){.pid = slot->proc.pid};
+	PHX_STR_SET(ret->name, slot->svc->name);
+	PHX_STR_SET(ret->log_from, slot->log_from);
+	PHX_STR_SET(ret->invocation, slot->proc.invocation);
+}
+
 /* Called with the lock. Who was the last is still known when nothing runs: people ask why. */
 static void publish_ids(struct services *s)
 {
@@ -17,9 +25,7 @@ static void publish_ids(struct services *s)
 		struct service_id *id = phx_list_push(&s->ids, sizeof(*id));
 		if (!id)
 			return;
-		PHX_STR_SET(id->name, s->slots[i].svc->name);
-		PHX_STR_SET(id->log_from, s->slots[i].log_from);
-		id->pid = s->slots[i].proc.pid;
+		name_slot(&s->slots[i], id);
 	}
 }
 
@@ -152,21 +158,27 @@ void slot_log_begin(struct services *s, struct slot *slot)
 	s->backend->log(s->self, slot->svc->name, &end, &text, slot->log_from, NULL);
 }
 
-/* What it wrote since `from` on one line. */
-static void read_said(struct services *s, const char *name, const char *from, char *ret, size_t size)
+/* What it wrote since its last start on one line. A line that its journal could not tell the start of still came behind
+ * those before it. */
+static void read_said(struct services *s, const struct service_id *id, char *ret, size_t size)
 {
 	struct service_log_ask ask = {.lines = SAID_LINES, .words = true, .wait_ms = s->backend->log_lag_ms};
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	char end[SERVICE_CURSOR_MAX];
 	ret[0] = '\0';
-	PHX_STR_SET(ask.cursor, from);
-	int r = s->backend->log(s->self, name, &ask, &text, end, NULL);
+	PHX_STR_SET(ask.cursor, id->log_from);
+	PHX_STR_SET(ask.invocation, id->invocation);
+	int r = s->backend->log(s->self, id->name, &ask, &text, end, NULL);
+	ask.wait_ms = 0;
+	if (r == 0 && !text.n && ask.invocation[0]) {
+		ask.invocation[0] = '\0';
+		r = s->backend->log(s->self, id->name, &ask, &text, end, NULL);
+	}
 	ask.words = false;
 	ask.lines = SYSTEMD_LINES;
-	ask.wait_ms = 0;
 	bool of_systemd = r == 0 && !text.n;
 	if (of_systemd) /* one that could not even be executed: systemd says why */
-		r = s->backend->log(s->self, name, &ask, &text, end, NULL);
+		r = s->backend->log(s->self, id->name, &ask, &text, end, NULL);
 	if (r < 0 || !text.n)
 		return;
 	clean(&text);
@@ -175,7 +187,9 @@ static void read_said(struct services *s, const char *name, const char *from, ch
 
 void slot_log_end(struct services *s, struct slot *slot)
 {
-	read_said(s, slot->svc->name, slot->log_from, slot->said, sizeof(slot->said));
+	struct service_id id;
+	name_slot(slot, &id);
+	read_said(s, &id, slot->said, sizeof(slot->said));
 }
 
 void services_said(struct services *s, char *ret_text, size_t ret_size)
@@ -185,7 +199,7 @@ void services_said(struct services *s, char *ret_text, size_t ret_size)
 	char said[SERVICE_SAID_MAX] = "";
 	ret_text[0] = '\0';
 	for (uint32_t i = 0; i < n; i++) {
-		read_said(s, ids[i].name, ids[i].log_from, said, sizeof(said));
+		read_said(s, &ids[i], said, sizeof(said));
 		if (!said[0])
 			continue;
 		snprintf(ret_text, ret_size, "%s: %s", ids[i].name, said);
@@ -194,12 +208,15 @@ void services_said(struct services *s, char *ret_text, size_t ret_size)
 }
 
 /* Which service is meant. */
-static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_MAX], struct phx_err *err)
+static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_MAX], const struct service_id **ret,
+		  struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf names = {0};
 	for (uint32_t i = 0; i < n; i++) {
-		if (phx_str_eq(ids[i].name, name) || (!name[0] && n == 1))
+		if (phx_str_eq(ids[i].name, name) || (!name[0] && n == 1)) {
+			*ret = &ids[i];
 			return phx_str_copy(name, PHX_NAME_MAX, ids[i].name);
+		}
 		phx_buf_addf(&names, "%s%s", i ? ", " : "", ids[i].name);
 	}
 	if (!n)
@@ -213,8 +230,12 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 {
 	uint32_t n;
 	PHX_AUTO_FREE struct service_id *ids = copy_ids(s, &n);
-	int r = choose(ids, n, name, err);
-	r = r ? r : s->backend->log(s->self, name, ask, ret_text, ret_cursor, err);
+	const struct service_id *id = NULL;
+	struct service_log_ask last = *ask;
+	int r = choose(ids, n, name, &id, err);
+	if (r == 0 && !ask->cursor[0]) /* who goes on reads of later starts too */
+		PHX_STR_SET(last.invocation, id->invocation);
+	r = r ? r : s->backend->log(s->self, name, &last, ret_text, ret_cursor, err);
 	if (r == 0)
 		clean(ret_text);
 	return r;

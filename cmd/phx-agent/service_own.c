@@ -210,7 +210,7 @@ static int launch(struct own *o, struct launch *l, struct service_proc *ret, str
 	if (r < 0)
 		return phx_err_set(err, r, "%s: %s", l->c->argv[0], strerror(-r));
 	r = write_pid(o, l->c->name, pid, err);
-	*ret = (struct service_proc){pid, pidfd_open(pid, 0)};
+	*ret = (struct service_proc){.pid = pid, .pidfd = pidfd_open(pid, 0)};
 	if (r < 0)
 		own_stop(o, l->c->name, ret, 1, NULL);
 	return r;

@@ -186,20 +186,41 @@ static bool main_ended(const struct service_proc *p)
 	return p->pidfd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
+/* 32 hexadecimal digits; "" where systemd does not tell. A unit that failed keeps it until it is reset. */
+static void read_invocation(struct systemd *s, const char *unit, char ret[SERVICE_INVOCATION_MAX])
+{
+	sd_bus_message *m = NULL;
+	const uint8_t *id = NULL;
+	size_t n = 0;
+	char *path = NULL;
+	ret[0] = '\0';
+	if (sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path) >= 0 &&
+	    sd_bus_get_property(s->bus, SYSTEMD_DEST, path, SYSTEMD_DEST ".Unit", "InvocationID", NULL, &m, "ay") >= 0 &&
+	    sd_bus_message_read_array(m, 'y', (const void **)&id, &n) >= 0 && n == SERVICE_INVOCATION_MAX / 2)
+		for (size_t i = 0; i < n; i++)
+			snprintf(ret + 2 * i, 3, "%02x", id[i]);
+	sd_bus_message_unref(m);
+	free(path);
+}
+
 static int systemd_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
 {
 	struct systemd *s = self;
 	char unit[128];
 	unit_name(c->name, unit);
-	*ret = (struct service_proc){0, -1};
+	*ret = (struct service_proc){.pidfd = -1};
 	if (already_runs(s, unit, c->description)) {
 		ret->pidfd = watch_main(s, unit);
+		read_invocation(s, unit, ret->invocation);
 		return 0;
 	}
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);
 	if (r == 0 && c->cpu_milli && c->first)
 		r = set_quota(s, UINT64_MAX, err);
-	r = r < 0 ? r : start_unit(s, unit, c, err);
+	if (r < 0)
+		return r;
+	r = start_unit(s, unit, c, err);
+	read_invocation(s, unit, ret->invocation);
 	if (r == 0)
 		ret->pidfd = watch_main(s, unit);
 	return r;

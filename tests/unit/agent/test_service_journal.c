@@ -82,9 +82,12 @@ static void write_as(const char *unit, const char *lines)
 	_exit(!sent);
 }
 
+static const char *invocation = "";
+
 static char *ask(const char *from, uint32_t lines, uint32_t wait_ms, char cursor[SERVICE_CURSOR_MAX])
 {
-	struct service_log_ask a = {.lines = lines, .wait_ms = wait_ms};
+	struct service_log_ask a = {.lines = lines, .wait_ms = wait_ms, .words = true};
+	PHX_STR_SET(a.invocation, invocation);
 	struct phx_buf b = {0};
 	struct phx_err err = {0};
 	PHX_STR_SET(a.cursor, from);
@@ -136,8 +139,42 @@ static void test_journal(void **state)
 	assert_true(says(after, 3, "", cursor));
 }
 
+/* As systemd leaves it for journald: which start of the unit this is. */
+static void set_invocation(const char *id)
+{
+	static const char link[] = "/run/systemd/units/invocation:phx-web.service";
+	assert_int_equal(phx_dir_make("/run/systemd/units", 0755, NULL), 0);
+	unlink(link);
+	assert_int_equal(symlink(id, link), 0);
+}
+
+/* An earlier unit of the name, of another role maybe, is another's. */
+static void test_only_of_one_start(void **state)
+{
+	static const char first[] = "11111111111111111111111111111111", second[] = "22222222222222222222222222222222";
+	char cursor[SERVICE_CURSOR_MAX] = "";
+	(void)state;
+	if (!journald)
+		skip();
+	set_invocation(first);
+	write_as("phx-web.service", "of the first\n");
+	set_invocation(second);
+	write_as("phx-web.service", "of the second\n");
+	invocation = "";
+	for (int i = 0; i < 100 && !says("", 2, "of the first\nof the second\n", cursor); i++)
+		agent_sleep_ms(100);
+	assert_true(says("", 2, "of the first\nof the second\n", cursor));
+	invocation = first;
+	assert_true(says("", 100, "of the first\n", cursor));
+	invocation = second;
+	assert_true(says("", 100, "of the second\n", cursor));
+	invocation = "33333333333333333333333333333333";
+	assert_true(says("", 100, "", cursor));
+	invocation = "";
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_only_of_one_start)};
 	return cmocka_run_group_tests(tests, start, end);
 }
