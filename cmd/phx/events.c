@@ -82,6 +82,12 @@ static void put_details(struct phx_buf *b, const char *kind, const json_t *row)
 	const json_t *event = json_object_get(row, "event");
 	const char *separator = ": ", *why = phx_json_str(event, "text", "");
 	int64_t result = phx_json_int(event, "result", 0);
+	if (phx_str_eq(kind, "power_result") && result >= 0 && *why) { /* "off: done" */
+		phx_buf_addf(b, ": ");
+		cli_put_clean(b, why);
+		separator = ", ";
+		why = "";
+	}
 	if (phx_str_eq(kind, "step_result"))
 		phx_buf_addf(b, ": %s", phx_json_str(row, "step", "?"));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(details); i++)
@@ -108,6 +114,23 @@ static void put_sentence(struct phx_buf *b, const json_t *value, const json_t *r
 		put_details(b, kind, row);
 }
 
+/* Which role an order gives, where what it came to does not say it. */
+static void put_role(struct phx_buf *b, const json_t *ev, const char *note)
+{
+	const char *role = phx_json_str(json_object_get(ev, "event"), "role", "");
+	if (!phx_str_eq(phx_json_str(ev, "kind", ""), "assign") || !*role || strstr(note, role))
+		return;
+	phx_buf_addf(b, ", role ");
+	cli_put_clean(b, role);
+}
+
+/* "... ordered by uid:0" has said it. */
+static bool names_whom(const char *sentence, const char *by)
+{
+	const char *at = strstr(sentence, by);
+	return at && at - sentence >= 3 && !strncmp(at - 3, "by ", 3);
+}
+
 /* One line: of the event, or of one of its notes, which then stands for it. */
 static void print_line(const json_t *ev, const char *node, const char *note)
 {
@@ -121,7 +144,9 @@ static void print_line(const json_t *ev, const char *node, const char *note)
 		cli_put_clean(&b, cli_without_name(note, node));
 	else
 		put_sentence(&b, NULL, ev);
-	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:"))
+	if (note && phx_str_eq(node, phx_json_str(ev, "node", "")))
+		put_role(&b, ev, note);
+	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:") && !(b.data && names_whom(b.data, by)))
 		phx_buf_addf(&b, " (by %s)", by);
 	printf("%s\n", b.data ? b.data : "");
 }

@@ -45,8 +45,9 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
 	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "healthy", true)) {
-		phx_buf_addf(b, "unhealthy: ");
-		cli_put_clean(b, phx_json_str(row, "health_text", ""));
+		const char *text = phx_json_str(row, "health_text", "");
+		phx_buf_addf(b, "%s", *text ? "unhealthy: " : "its health is not told yet");
+		cli_put_clean(b, text);
 	} else if (phx_str_eq(state, "new")) {
 		bool asked = phx_json_bool(row, "asked", false);
 		phx_buf_addf(b, "%s", asked ? "wants phx node accept" : "announced, not seen yet");

@@ -90,10 +90,14 @@ struct collector {
 	bool full;
 };
 
+static bool is_private(const char *kind)
+{
+	return phx_str_starts(kind, "job_") || phx_str_starts(kind, "re_");
+}
+
 static bool hidden(const struct wait *x, const char *kind, const char *by)
 {
-	bool private = phx_str_starts(kind, "job_") || phx_str_starts(kind, "re_");
-	return !x->all && private && strcmp(by, x->by) != 0;
+	return !x->all && is_private(kind) && strcmp(by, x->by) != 0;
 }
 
 /* May it be about the node that is asked for? Told by the text alone: most of a journal is about others. */
@@ -119,10 +123,10 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
 			      note ? note : phx_event_text((enum phx_event_kind)kind), "node", ev->node, "by",
 			      phx_json_str(event, "by", ""), "notes", notes);
-	if (x->all) {
+	if (x->all || is_private(ev->kind)) /* of those he is shown his own alone */
 		json_object_set(j, "event", event);
+	if (x->all)
 		json_object_set(j, "actions", actions);
-	}
 	return j;
 }
 

@@ -92,6 +92,14 @@ names_that_do_not_exist() {
 		refused 69 "phxd cannot be reached (does it run?): $WORK/nosuch: No such file or directory" phx --socket "$WORK/nosuch" node list
 }
 
+# A user reads what he ordered himself with its numbers, and nothing of what others did.
+own_events_are_told_whole() {
+	setpriv --reuid nobody --regid users --clear-groups "$WORK/bin/phx" job submit --hold -- true >"$WORK/id" || return 1
+	setpriv --reuid nobody --regid users --clear-groups "$WORK/bin/phx" events -n 0 >"$WORK/events" || return 1
+	said "$WORK/events" "job submitted: job $(cat "$WORK/id"), nodes 1" && ! grep -q 'role web\|job submitted: job 1,' "$WORK/events" ||
+		{ cat "$WORK/events"; return 1; }
+}
+
 # A job of a node that is not heard runs on in the books: why, is told.
 job_of_a_silent_node() {
 	phx job submit --user nobody -- sleep 1000 >/dev/null || return 1
@@ -104,7 +112,7 @@ job_of_a_silent_node() {
 head_init
 nodes_come || { cat "$WORK/phxd.log" "$WORK"/n?.log; exit 1; }
 for t in file_that_was_not_taken_is_told resume_tells_its_steps following_outlives_the_head follower_ends_with_its_reader \
-	names_that_do_not_exist job_of_a_silent_node; do
+	names_that_do_not_exist own_events_are_told_whole job_of_a_silent_node; do
 	check "$t" "$t"
 done
 exit "$FAILED"

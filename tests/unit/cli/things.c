@@ -431,6 +431,26 @@ static void events_are_sentences(void **state)
 	assert_has(tsv.out, "42\t1970-01-01 01:00:01.000\tn1\tstep_result\tnode:n1\tstep ended: wipe, failed");
 }
 
+/* The role that an order gives is told whatever it came to, who ordered it once, and a power operation by its name. */
+static void events_tell_what_was_ordered(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/status", "{'seq':3}");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':1,'time_ms':1000,'kind':'assign','text':'n1 is installed anew: assign ordered by uid:0','node':"
+		    "'n1','by':'uid:0','notes':[{'node':'n1','text':'n1 is installed anew: assign ordered by uid:0'}],"
+		    "'event':{'role':'web'}},"
+		    "{'seq':2,'time_ms':1000,'kind':'assign','text':'n1 waits for job 3','node':'n1','by':'uid:0','notes':"
+		    "[{'node':'n1','text':'n1 waits for job 3'}],'event':{'role':'web'}},"
+		    "{'seq':3,'time_ms':1000,'kind':'power_result','text':'power operation ended','node':'n1','by':'phxd',"
+		    "'event':{'power':'off','text':'off: done'}}],'last':3}");
+	PHX_SAID s = phx(f, "events");
+	assert_has(s.out, "n1: is installed anew: assign ordered by uid:0, role web\n");
+	assert_has(s.out, "n1: waits for job 3, role web (by uid:0)\n");
+	assert_has(s.out, "n1: power operation ended: off: done, observed off\n");
+}
+
 /* What came of it for other nodes stands under their names, and under what caused it. */
 static void an_event_tells_all_that_came_of_it(void **state)
 {
@@ -616,6 +636,7 @@ int main(void)
 		TEST(job_wait_times_out),
 		TEST(job_list_show_cancel_output),
 		TEST(events_are_sentences),
+		TEST(events_tell_what_was_ordered),
 		TEST(an_event_tells_all_that_came_of_it),
 		TEST(events_are_rows_where_rows_are_wanted),
 		TEST(no_rows_of_what_is_no_list),
