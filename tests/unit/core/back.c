@@ -90,6 +90,9 @@ static void failed_start_goes_back(void **state)
 	update_to_2(w);
 	world_run_to(w, "n1", PHX_STEP_start);
 	fail_step(w, PHX_STEP_start, "ended at once");
+	/* what was to come of the new version is not done */
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "prefetch stop leave activate start stop activate start health join");
 	run_all(w);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
 	assert_string_equal(world_node(w, "n1")->actual_identity, "debian-12@1 pkg-web-1");
@@ -115,6 +118,17 @@ static void failed_way_back_is_quarantined(void **state)
 	fail_step(w, PHX_STEP_start, "ended again");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
 	assert_non_null(strstr(world_node(w, "n1")->reason, "ended again"));
+}
+
+/* The old version is still there, and may run: nothing is unpacked over it. */
+static void failed_stop_is_no_failed_update(void **state)
+{
+	struct world *w = *state;
+	update_to_2(w);
+	world_run_to(w, "n1", PHX_STEP_stop);
+	fail_step(w, PHX_STEP_stop, "does not end");
+	assert_string_equal(world_node(w, "n1")->plan.back, "");
+	assert_null(strstr(world_plan(w, "n1", buf, sizeof(buf)), "stop leave activate start health join stop"));
 }
 
 /* Another role is no update: nobody asked for the old one back. */
@@ -158,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(failed_health_goes_back),	      TEST(failed_start_goes_back),
+		TEST(failed_way_back_is_quarantined), TEST(failed_stop_is_no_failed_update),
 		TEST(failed_way_back_is_quarantined), TEST(failed_hand_over_is_quarantined),
 		TEST(reload_on_the_way_back),	      TEST(nobody_runs_it_nobody_keeps_it),
 	};

@@ -247,6 +247,18 @@ static void jobs_never_run_as_root(void **state)
 	assert_non_null(strstr(w->err.text, "root"));
 	assert_int_equal(submit(w, 1, UINT32_MAX), 0); /* which the system's calls take for "as it is" */
 	assert_non_null(strstr(w->err.text, "no number of a user"));
+	/* nor with a group that is root's */
+	static const struct {
+		uint32_t gid;
+		const char *why;
+	} cases[] = { { 0, "never run as root" }, { UINT32_MAX, "no number of a user or group" } };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = cases[i].gid };
+		assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+		assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
+		assert_non_null(strstr(w->err.text, cases[i].why));
+		phx_event_fini(&ev);
+	}
 }
 
 static void a_reboot_ends_its_parts(void **state)

@@ -62,6 +62,30 @@ static void test_nodes_that_come_later_are_granted(void **state)
 	assert_int_equal(held(w, "queue"), 2);
 }
 
+/* Ready and free, and yet nobody's: one that is not heard, and one whose erase nobody has read back. */
+static void test_who_is_not_to_be_had_is_not_sent(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3);
+	q.coordination = PHX_RE_COORDINATED_NONE;
+	q.partner[0] = '\0';
+	nodes_ready(w);
+	struct phx_event missing = { .kind = PHX_EV_missing, .node = "n1" };
+	world_node(w, "n2")->key_unread = true;
+	assert_int_equal(world_apply(w, &missing, NULL), 0);
+	struct phx_event told = { .kind = PHX_EV_report, .node = "n2", .text = "it is looked at" };
+	assert_int_equal(world_apply(w, &told, NULL), 0);
+	assert_int_equal(create(w, &q), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+	for (int i = 1; i <= 2; i++) {
+		const struct phx_node *n = world_node(w, i == 1 ? "n1" : "n2");
+		assert_int_equal(n->share, PHX_SHARE_OUTSIDE);
+		assert_null(phx_node_step(n));
+	}
+	settle(w);
+	assert_int_equal(held(w, "queue"), 3);
+}
+
 static void test_web_demand_kills_and_requeues(void **state)
 {
 	struct world *w = *state;
@@ -416,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(test_lower_bounds_are_granted),
 		WORLD_TEST(test_nodes_that_come_later_are_granted),
+		WORLD_TEST(test_who_is_not_to_be_had_is_not_sent),
 		WORLD_TEST(test_web_demand_kills_and_requeues),
 		WORLD_TEST(test_job_that_ends_as_it_is_killed_is_done),
 		WORLD_TEST(test_node_of_a_job_breaks),

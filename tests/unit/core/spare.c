@@ -261,6 +261,22 @@ static void power_that_did_nothing_is_no_cause(void **state)
 	assert_string_equal(world_node(w, "n1")->cut_by, "");
 }
 
+/* It is not heard, so that nothing is drained: its job ends with the order all the same, and says whose it was. */
+static void a_silent_nodes_job_ends_with_the_order(void **state)
+{
+	struct world *w = *state;
+	two_serve(w);
+	uint64_t id = submit(w);
+	struct phx_event missing = { .kind = PHX_EV_missing, .node = "n1" };
+	assert_int_equal(world_apply(w, &missing, NULL), 0);
+	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
+	struct phx_event ev = order_of(PHX_EV_rebuild, PHX_JOBS_ANY);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(phx_node_step(world_node(w, "n1"))->kind, PHX_STEP_boot);
+	assert_string_equal(job(w, id)->killed_why, "n1: rebuild of role compute");
+	assert_string_equal(job(w, id)->killed_by, "uid:0");
+}
+
 static void quarantine_and_removal_queue_it_again(void **state)
 {
 	struct world *w = *state;
@@ -400,6 +416,7 @@ int main(void)
 		WORLD_TEST(a_drain_is_hurried_afterwards),
 		WORLD_TEST(power_off_says_who_it_was),
 		WORLD_TEST(power_that_did_nothing_is_no_cause),
+		WORLD_TEST(a_silent_nodes_job_ends_with_the_order),
 		WORLD_TEST(quarantine_and_removal_queue_it_again),
 		WORLD_TEST(an_old_order_does_what_it_did),
 		WORLD_TEST(the_plan_counts_the_waiting),

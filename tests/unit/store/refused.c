@@ -245,6 +245,38 @@ static void a_mark_that_cannot_be_opened_is_told(void **state)
 	assert_int_equal(phx_mark_read(path, &m, &err), -ELOOP);
 }
 
+static void copy(const char *from, const char *to)
+{
+	PHX_AUTO_FREE char *data = NULL;
+	size_t n;
+	assert_int_equal(phx_file_read(from, FILE_MAX, &data, &n, &err), 0);
+	assert_int_equal(phx_file_write(to, data, n, 0640, &err), 0);
+}
+
+/* As long as the one that was acknowledged, of the same journal, and sound in itself. */
+static void another_history_is_told(void **state)
+{
+	char older[128], acknowledged[128];
+	(void)state;
+	snprintf(older, sizeof(older), "%s/older", dir);
+	snprintf(acknowledged, sizeof(acknowledged), "%s/acknowledged", dir);
+	assert_int_equal(append(1), 0);
+	phx_store_close(PHX_TAKE(store));
+	copy(path, older);
+	assert_int_equal(reopen(), 0);
+	assert_int_equal(append(2), 0);
+	phx_store_close(PHX_TAKE(store));
+	copy(mark, acknowledged);
+	copy(older, path);
+	unlink(mark);
+	assert_int_equal(reopen(), 0);
+	assert_int_equal(phx_store_append(store, 2, 2000, "tick", "n2", "{}", "[]", NULL, &err), 0);
+	phx_store_close(PHX_TAKE(store));
+	copy(acknowledged, mark);
+	assert_int_equal(reopen(), -ENODATA);
+	assert_non_null(strstr(err.text, "event 2 is not the one that was acknowledged"));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -259,6 +291,7 @@ int main(void)
 		T(an_upgrade_is_whole_or_none),
 		T(nobody_else_reads_it),
 		T(a_mark_that_cannot_be_opened_is_told),
+		T(another_history_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
