@@ -190,6 +190,8 @@ int cli_nodes_get(struct cli *cli, json_t **ret_nodes);
 /** The node records that `list` names (NULL: all), in a new array, sorted by name. Groups @all, @up, @missing, @role:X,
  * @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool X, or else the role). A name that does not exist: CLI_USAGE, message with the nearest one. */
 int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes);
+/** The names alone, of nodes that are gone too; the caller phx_nodeset_fini()s them. */
+int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret);
 /** Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */
 const char *cli_label(const json_t *node, const char *key, size_t n_key);
 /** Folded text of the "name" members, malloc'd. */

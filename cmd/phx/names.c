@@ -287,6 +287,24 @@ static int pick(const json_t *nodes, const struct phx_nodeset *names, json_t **r
 	return code;
 }
 
+/* The names in a list, whether there are such nodes or not. */
+static int parse_list(struct cli *cli, const char *list, json_t *nodes, struct phx_nodeset *ret)
+{
+	struct phx_err err = {0};
+	struct known known = {.cli = cli, .nodes = nodes};
+	int r = phx_nodeset_parse(list, find_group, &known, ret, &err);
+	json_decref(known.pools);
+	json_decref(known.roles);
+	return r < 0 ? cli_fail(CLI_USAGE, "%s", err.text) : CLI_OK;
+}
+
+int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret)
+{
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	int code = cli_nodes_get(cli, &nodes);
+	return code ? code : parse_list(cli, list, nodes, ret);
+}
+
 int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
@@ -297,15 +315,10 @@ int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 		*ret_nodes = sort_nodes(nodes);
 		return *ret_nodes ? CLI_OK : CLI_PARTIAL;
 	}
-	struct phx_err err = {0};
 	struct phx_nodeset names = {0};
-	struct known known = {.cli = cli, .nodes = nodes};
-	int r = phx_nodeset_parse(list, find_group, &known, &names, &err);
-	json_decref(known.pools);
-	json_decref(known.roles);
-	if (r < 0)
-		return cli_fail(CLI_USAGE, "%s", err.text);
-	code = pick(nodes, &names, ret_nodes);
+	code = parse_list(cli, list, nodes, &names);
+	if (!code)
+		code = pick(nodes, &names, ret_nodes);
 	phx_nodeset_fini(&names);
 	return code;
 }

@@ -1,6 +1,7 @@
 /* phx node show and phx node erasures: one node in full, for people. */
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "phx/cli.h"
 
@@ -313,22 +314,17 @@ static const struct cli_column erasure_columns[] = {
 
 int cmd_node_erasures(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *nodes = NULL, *rows = json_array();
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
-	size_t i;
-	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
+	PHX_AUTO_JSON json_t *rows = json_array();
+	struct phx_nodeset names = {0};
+	int code = cli_nodes_names(cli, cli_arg(cli, 0), &names);
+	for (uint32_t i = 0; !code && i < names.n; i++) {
 		PHX_AUTO_JSON json_t *answer = NULL;
-		PHX_AUTO_FREE char *path = NULL;
-		if (code)
-			break;
-		if (asprintf(&path, "/v1/nodes/%s/erasures", phx_json_str(node, "name", "")) < 0)
-			return cli_fail(CLI_PARTIAL, "out of memory");
-		code = cli_get(cli, path, &answer);
+		PHX_AUTO_FREE char *path = phx_path("/v1/nodes/%s/erasures", names.names[i]);
+		code = path ? cli_get(cli, path, &answer) : cli_fail(CLI_PARTIAL, "out of memory");
 		if (!code)
 			json_array_extend(rows, json_object_get(answer, "erasures"));
 	}
+	phx_nodeset_fini(&names);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "erasures", rows);

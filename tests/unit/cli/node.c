@@ -321,6 +321,18 @@ static void erasures_of_several_nodes_are_one_table(void **state)
 	assert_has(s.out, "0123456789ab");
 }
 
+static void erasures_of_a_node_that_is_gone_are_kept(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'}]}");
+	fake_answer(f, "GET /v1/nodes/n2/erasures",
+		    "{'erasures':[{'node':'n2','time_ms':0,'disk':'serial-Y','method':'discard','size_bytes':2147483648,"
+		    "'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
+	PHX_SAID s = phx(f, "node erasures n2");
+	assert_int_equal(s.status, 0);
+	assert_has(s.out, "serial-Y  discard  2.0 GiB");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +354,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_token_comes_from_a_file, fake_clean),
 		cmocka_unit_test_teardown(by_mac_alone_is_warned_of, fake_clean),
 		cmocka_unit_test_teardown(erasures_of_several_nodes_are_one_table, fake_clean),
+		cmocka_unit_test_teardown(erasures_of_a_node_that_is_gone_are_kept, fake_clean),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
 }
