@@ -30,6 +30,8 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		const json_t *step =
 			json_array_get(json_object_get(plan, "steps"), (size_t)phx_json_int(plan, "cursor", 0));
 		const char *error = phx_json_str(step, "error", "");
+		if (!*error && phx_str_eq(phx_json_str(plan, "request", ""), "drain"))
+			error = reason; /* what it goes into maintenance for */
 		if (*error) {
 			phx_buf_addf(b, ": ");
 			cli_put_clean(b, error);

@@ -27,6 +27,16 @@ static void lists_nodes_sorted_with_notes(void **state)
 	assert_null(strchr(s.out, '\033'));
 }
 
+static void drain_is_listed_with_its_reason(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" NODE("n1", "draining", "batch", "compute",
+				      ",'reason':'new disks','plan':{'request':'drain','epoch':7,'cursor':0,'steps':[{'kind':'drain'}]}") "]}");
+	PHX_SAID s = phx(f, "node list");
+	assert_has(s.out, "drain 1/1: new disks");
+}
+
 static void names_are_one_a_line_or_folded(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -337,6 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(lists_nodes_sorted_with_notes, fake_clean),
+		cmocka_unit_test_teardown(drain_is_listed_with_its_reason, fake_clean),
 		cmocka_unit_test_teardown(names_are_one_a_line_or_folded, fake_clean),
 		cmocka_unit_test_teardown(tsv_has_a_heading_and_no_padding, fake_clean),
 		cmocka_unit_test_teardown(json_is_what_phxd_said, fake_clean),
