@@ -23,7 +23,8 @@ Q := $(if $(filter 0,$(V)),@,)
 
 PURE := batch policy web re node core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
-PROGRAMS := phx phx-lab phxd phx-agent
+PROGRAMS := phx phx-sim phx-lab phxd phx-agent
+WORDS := phx phx-sim # of these, what they share is cmd/cli
 
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
@@ -68,9 +69,15 @@ TEST_LIB := $(BUILD)/libphx.$(if $(SHARED),so,a)
 TEST_RPATH := -Wl,-rpath,$(abspath $(BUILD))
 CFLAGS += $(if $(SHARED),-fPIC)
 
+CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
+DEPS_FILES += $(CLI_OBJ:.o=.d)
+$(BUILD)/libcli.a: $(CLI_OBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 # one program a folder of cmd/, made of all that is in it
 define program
-$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(BUILD)/libphx.a
+$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(if $(filter $(1),$(WORDS)),$(BUILD)/libcli.a) $(BUILD)/libphx.a
 	@mkdir -p $$(@D)
 	@echo "  LD    $$@"
 	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
@@ -97,7 +104,7 @@ LAB_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lab/*.c))
 DEPS_FILES += $(SYSTEM_BIN:%=%.d) $(LAB_BIN:%=%.d)
 
 # what tests the command line runs it
-$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx
+$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin/phx-sim
 
 ROOM ?= *
 ROOM_UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/$(ROOM)/*.c) $(if $(filter *,$(ROOM)),$(wildcard tests/golden/*.c)))
@@ -218,7 +225,7 @@ PREFIX ?= /usr
 SYSCONFDIR ?= /etc
 install: all man
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/phx
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-lab
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-sim $(BUILD)/bin/phx-lab
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service

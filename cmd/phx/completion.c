@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "phx/cli.h"
-#include "phx/help.h"
+#include "cli/help.h"
 
 /* How a shell completes a word of this type: "@nodes", "@files", or the words themselves. */
 static void put_kind(const char *type)

@@ -9,8 +9,6 @@ int cli_job_follow(struct cli *cli, const char *id);
 
 /** All jobs that one sees, of one RE or of all (NULL), appended to `jobs`; returns an exit code, with the reason printed. */
 int cli_jobs(struct cli *cli, const char *re, json_t *jobs);
-/** Rows of numbers ("10-20,25") appended to a list of job_order.c's own, or only judged where `ret` is NULL. -EINVAL. */
-int cli_job_rows(const char *text, struct phx_list *ret);
 
 /** A program text on this machine that is sent with the job; cli_script_fini(). */
 struct cli_script {

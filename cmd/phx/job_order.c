@@ -8,36 +8,12 @@
 #include "base/json.h"
 #include "phx/job.h"
 
-/* Jobs with numbers in a row. */
-struct row {
-	uint64_t from, to;
-};
-
 struct order {
 	const char *name, *unchanged; /* "cancel", "had already ended" */
 	bool rows;		      /* phxd takes a row of them at once */
 };
 
-int cli_job_rows(const char *text, struct phx_list *ret)
-{
-	PHX_AUTO_FREE char *copy = strdup(text);
-	char *rest = NULL;
-	for (char *word = strtok_r(copy ? copy : NULL, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		struct row row = {0};
-		char *dash = strchr(word, '-');
-		if (dash)
-			*dash = '\0';
-		if (phx_u64_parse(word, 1, INT64_MAX, &row.from) < 0 ||
-		    phx_u64_parse(dash ? dash + 1 : word, row.from, INT64_MAX, &row.to) < 0)
-			return -EINVAL;
-		struct row *to = ret ? phx_list_push(ret, sizeof(row)) : NULL;
-		if (to)
-			*to = row;
-	}
-	return copy && *text && text[strspn(text, ",")] ? 0 : -EINVAL;
-}
-
-static int send(struct cli *cli, const struct order *o, struct row row)
+static int send(struct cli *cli, const struct order *o, struct cli_job_row row)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
 	PHX_AUTO_FREE char *path = NULL;
@@ -56,7 +32,7 @@ static bool is_wanted(const struct cli *cli, const struct phx_list *rows, const 
 	const char *state = phx_json_str(job, "state", "");
 	uint64_t id = (uint64_t)phx_json_int(job, "id", 0);
 	bool named = !rows->n;
-	PHX_LIST_EACH(struct row, row, rows)
+	PHX_LIST_EACH(struct cli_job_row, row, rows)
 	named = named || (id >= row->from && id <= row->to);
 	return named && (phx_str_eq(state, "queued") || phx_str_eq(state, "running")) &&
 	       phx_str_eq(cli_opt(cli, CLI_OPT_user, phx_json_str(job, "user", "")), phx_json_str(job, "user", "")) &&
@@ -77,11 +53,11 @@ static int look_up(struct cli *cli, bool joined, struct phx_list *rows, size_t *
 		uint64_t id = (uint64_t)phx_json_int(job, "id", 0);
 		if (!is_wanted(cli, rows, job))
 			continue;
-		struct row *last = found.n ? PHX_LIST_AT(&found, struct row, found.n - 1) : NULL;
+		struct cli_job_row *last = found.n ? PHX_LIST_AT(&found, struct cli_job_row, found.n - 1) : NULL;
 		if (joined && last && last->to + 1 == id)
 			last->to = id;
 		else if ((last = phx_list_push(&found, sizeof(*last))))
-			*last = (struct row){id, id};
+			*last = (struct cli_job_row){id, id};
 		++*ret_n;
 	}
 	phx_list_fini(rows);
@@ -94,7 +70,7 @@ static int look_up(struct cli *cli, bool joined, struct phx_list *rows, size_t *
 static bool is_looked_up(const struct cli *cli, const struct phx_list *rows)
 {
 	bool more = cli_has(cli, CLI_OPT_user) || cli_has(cli, CLI_OPT_re) || cli_has(cli, CLI_OPT_all);
-	PHX_LIST_EACH(struct row, row, rows)
+	PHX_LIST_EACH(struct cli_job_row, row, rows)
 	more = more || row->to > row->from;
 	return more;
 }
@@ -119,7 +95,7 @@ static int order_jobs(struct cli *cli, const struct order *o)
 	} else if (!rows.n) {
 		return cli_fail(CLI_USAGE, "job %s: which? Numbers of jobs, --user, --re or --all", o->name);
 	}
-	PHX_LIST_EACH(struct row, row, &rows)
+	PHX_LIST_EACH(struct cli_job_row, row, &rows)
 	{
 		int code = send(cli, o, *row);
 		worst = code > worst ? code : worst;

@@ -1,39 +1,9 @@
-/* Labels on the command line: putting them on nodes, printing them, and
- * choosing nodes by them. They decide nothing at phxd. */
+/* Labels on the command line: putting them on nodes and printing them; choosing
+ * nodes by them is in cli/words.c. They decide nothing at phxd. */
 #include <string.h>
 
 #include "base/json.h"
 #include "phx/cli.h"
-
-/* ---- --selector ---- */
-
-/* One "KEY=VALUE" or "KEY!=VALUE" as an operand of a node list; the first of a list stands for itself. */
-static int add_term(char *list, size_t size, const char *term, size_t n, bool negative)
-{
-	const char *bang = memchr(term, '!', n);
-	size_t at = strlen(list), n_key = bang ? (size_t)(bang - term) : n;
-	if ((bang != NULL) != negative)
-		return 0;
-	const char *joint = negative ? "!" : at ? "&" : "";
-	const char *value = bang ? bang + 1 : term + n;
-	int w = snprintf(list + at, size - at, "%s@%.*s%.*s", at || !negative ? joint : "@all!", (int)n_key, term,
-			 (int)(term + n - value), value);
-	return (size_t)w < size - at ? 0 : -1;
-}
-
-int cli_selector_list(const struct cli_values *values, char *ret, size_t ret_size)
-{
-	ret[0] = '\0';
-	for (int negative = 0; negative < 2; negative++)
-		for (unsigned i = 0; i < values->n; i++)
-			for (const char *p = values->v[i]; *p;) {
-				size_t n = strcspn(p, ",");
-				if (add_term(ret, ret_size, p, n, negative) < 0)
-					return -1;
-				p += n + (p[n] == ',');
-			}
-	return 0;
-}
 
 /* ---- printing ---- */
 

@@ -1,5 +1,5 @@
 /* Node lists against what phxd knows: groups, unknown names with the nearest
- * one, folding. Every command that takes nodes comes through here. */
+ * one. Every command that takes nodes comes through here. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,54 +9,6 @@
 #include "phx/cli.h"
 
 enum { NAMES_TIMEOUT_MS = 10000 };
-
-/* ---- the nearest name ---- */
-
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-	unsigned m = a < b ? a : b;
-	return m < c ? m : c;
-}
-
-/* Edits that turn `a` into `b`; names are shorter than PHX_NAME_MAX. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[PHX_NAME_MAX + 1];
-	size_t n = strnlen(b, PHX_NAME_MAX);
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1] && i <= PHX_NAME_MAX; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i;
-		for (unsigned j = 1; j <= n; j++) {
-			unsigned here = min3(row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = row[j];
-			row[j] = here;
-		}
-	}
-	return row[n];
-}
-
-const char *cli_nearest(const json_t *items, const char *key, const char *name)
-{
-	const char *best = NULL;
-	unsigned limit = strlen(name) < 4 ? 1 : 2, best_distance = limit + 1;
-	size_t i;
-	json_t *item;
-	json_array_foreach((json_t *)items, i, item)
-	{
-		const char *have = key ? phx_json_str(item, key, "") : json_string_value(item);
-		unsigned d = distance(name, have);
-		/* "web" for "web-server": the beginning of exactly one thing */
-		if (phx_str_starts(have, name) && d > 1)
-			d = 1;
-		if (d < best_distance) {
-			best = have;
-			best_distance = d;
-		}
-	}
-	return best;
-}
 
 static int unknown(const char *what, const char *name, const char *nearest)
 {
@@ -321,16 +273,4 @@ int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
 		code = pick(nodes, &names, ret_nodes);
 	phx_nodeset_fini(&names);
 	return code;
-}
-
-char *cli_nodes_fold(const json_t *nodes)
-{
-	struct phx_nodeset s = {0};
-	size_t i;
-	json_t *node;
-	json_array_foreach((json_t *)nodes, i, node)
-		phx_nodeset_add(&s, json_is_string(node) ? json_string_value(node) : phx_json_str(node, "name", ""));
-	char *folded = phx_nodeset_fold(&s);
-	phx_nodeset_fini(&s);
-	return folded;
 }

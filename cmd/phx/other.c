@@ -1,5 +1,6 @@
 /* Commands that are programs of their own, which phx only finds and becomes:
- * phx lab has a grammar of its own. Prints nothing but that one is missing. */
+ * phx sim is given the whole command line, phx lab has a grammar of its own.
+ * Prints nothing but that one is missing. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include "phx/cli.h"
 
 /* Become `program`, which stands beside phx, or in an installation in libexec. */
-static int become(const char *program, char **argv)
+static int become(const char *program, char *const *argv)
 {
 	PHX_AUTO_FREE char *away = phx_path("../libexec/phoenix/%s", program);
 	PHX_AUTO_FREE char *beside = phx_run_beside(program), *installed = away ? phx_run_beside(away) : NULL;
@@ -22,6 +23,11 @@ static int become(const char *program, char **argv)
 		return cli_fail(CLI_PARTIAL, "%s is not installed: neither %s nor %s is there", program, beside,
 				installed);
 	return cli_fail(CLI_PARTIAL, "%s: %s", program, strerror(errno));
+}
+
+int cli_become_sim(struct cli *cli)
+{
+	return become("phx-sim", cli->argv);
 }
 
 int cmd_lab(struct cli *cli)

@@ -1,6 +1,6 @@
 /* The sections of phx-sim(1) that come from tables: policies, schedulers,
  * what phx sim iaas chooses among, metrics. Printed by phx completion sim-manual; prints only. */
-#include "phx/help.h"
+#include "cli/help.h"
 #include "phx/policy_rows.h"
 #include "sim/metrics.h"
 

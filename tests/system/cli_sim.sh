@@ -226,10 +226,28 @@ a_changed_journal_is_not() {
 
 # what loads slowly is loaded when it is first called (cmd/phx/late.c): a simulation is shorter than that
 slow_libraries_are_left_out() {
-	! ldd "$BUILD/bin/phx" | grep -E 'libcurl|libxml2|libicu'
+	! ldd "$BUILD/bin/phx" | grep -E 'libcurl|libxml2|libicu' && ! ldd "$BUILD/bin/phx-sim" | grep libcurl
+}
+
+# phx-sim is given what phx was, options in front of the words too, and does nothing else
+it_is_a_program_of_its_own() {
+	local alone=$WORK/usr/bin/phx
+	mkdir -p "$WORK/usr/bin" "$WORK/usr/libexec/phoenix" && cp "$BUILD/bin/phx" "$alone"
+	run "$alone" sim faults --hours 1
+	said 1 err "phx: phx-sim is not installed: neither $WORK/usr/bin/phx-sim nor $WORK/usr/bin/../libexec/phoenix/phx-sim is there" || return 1
+	run "$alone" help sim faults
+	said 0 out 'usage: phx sim faults' || return 1
+	cp "$BUILD/bin/phx-sim" "$WORK/usr/libexec/phoenix/"
+	run "$BUILD/bin/phx" --config /nonexistent sim faults --hours 1 -o json
+	[ "$status" = 0 ] && mv "$WORK/out" "$WORK/beside" || return 1
+	run "$alone" --config /nonexistent sim faults --hours 1 -o json
+	[ "$status" = 0 ] && cmp "$WORK/beside" "$WORK/out" || return 1
+	run "$BUILD/bin/phx-sim" node list
+	said 64 err 'phx: node list is done by phx alone'
 }
 
 check slow_libraries_are_left_out slow_libraries_are_left_out
+check it_is_a_program_of_its_own it_is_a_program_of_its_own
 check one_object one_object
 check nodes_of_the_log nodes_of_the_log
 check same_whatever_it_is_packed_with same_whatever_it_is_packed_with

@@ -2,7 +2,7 @@
  * every page, and no page lacks its final newline (then tables would vanish). */
 #include "unit/cli/fake_phxd.h"
 
-static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
+static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx-sim/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
 				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd",
 				    "etc/phoenix-role.5.scd", "etc/phoenix-image.5.scd", "etc/phoenix-package.5.scd"};
 
@@ -49,7 +49,7 @@ static void phoenix_conf_5_is_as_the_option_table(void **state)
 static void phx_sim_1_is_as_the_simulator_s_tables(void **state)
 {
 	(void)state;
-	compare("cmd/phx/phx-sim.1.scd", "# POLICIES\n", "# TRACES\n", "completion sim-manual");
+	compare("cmd/phx-sim/phx-sim.1.scd", "# POLICIES\n", "# TRACES\n", "completion sim-manual");
 }
 
 static void every_page_becomes_roff(void **state)

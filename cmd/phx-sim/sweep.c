@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "sim/svg.h"
 #include "sim/sweep.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "iaas/iaas.h"
 #include "iaas/workload.h"
 #include "sim/svg.h"

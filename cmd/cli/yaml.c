@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "phx/cli.h"
+#include "cli/cli.h"
 
 static void put_node(struct phx_buf *b, const json_t *value, unsigned depth, bool in_list);
 

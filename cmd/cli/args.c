@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "phx/cli.h"
+#include "cli/cli.h"
 
 enum { FIRST_ID = 256 }; /* getopt's value of an option: FIRST_ID + id */
 

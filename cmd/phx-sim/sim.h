@@ -2,7 +2,7 @@
 #ifndef PHX_SIM_CLI_H
 #define PHX_SIM_CLI_H
 
-#include "phx/cli.h"
+#include "cli/cli.h"
 #include "sim/report.h"
 #include "sim/scenario.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "phx/cli.h"
+#include "cli/cli.h"
 
 static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv", "csv", "markdown"};
 const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};
@@ -481,4 +481,16 @@ int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_c
 		return CLI_OK;
 	}
 	return CLI_PARTIAL;
+}
+
+char *cli_nodes_fold(const json_t *nodes)
+{
+	struct phx_nodeset s = {0};
+	size_t i;
+	json_t *node;
+	json_array_foreach((json_t *)nodes, i, node)
+		phx_nodeset_add(&s, json_is_string(node) ? json_string_value(node) : phx_json_str(node, "name", ""));
+	char *folded = phx_nodeset_fold(&s);
+	phx_nodeset_fini(&s);
+	return folded;
 }

@@ -2,11 +2,11 @@
  * a grammar. Read by the parser, help, completion and tests; decides nothing. */
 #include <string.h>
 
-#include "phx/cli.h"
+#include "cli/cli.h"
 
 static const struct cli_option options[] = {
 #define OPTION(id, name, letter, arg, text) {name, letter, arg, text},
-#include "phx/options.def"
+#include "cli/options.def"
 #undef OPTION
 };
 
@@ -16,8 +16,8 @@ const struct cli_option *cli_option_info(enum cli_option_id id)
 }
 
 static const struct cli_command commands[] = {
-#define COMMAND(id, path, grammar, opts, summary, manual) {path, grammar, opts, cmd_##id, summary, manual},
-#include "phx/commands.def"
+#define COMMAND(id, path, grammar, opts, summary, manual) {CLI_COMMAND_##id, path, grammar, opts, summary, manual},
+#include "cli/commands.def"
 #undef COMMAND
 };
 

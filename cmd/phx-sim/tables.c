@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "study/papers.h"
 
 /* Is the experiment one of those asked for? */

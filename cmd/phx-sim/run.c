@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 
 enum { PROGRESS_MS = 200 };
 

@@ -1,6 +1,6 @@
 /* What completion.c prints beside completions. */
-#ifndef PHX_HELP_H
-#define PHX_HELP_H
+#ifndef PHX_CLI_HELP_H
+#define PHX_CLI_HELP_H
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "fault/fault.h"
 
 static json_t *injected_json(const struct phx_fault_result *r)

@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "phx/cli.h"
-#include "phx/help.h"
+#include "cli/cli.h"
+#include "cli/help.h"
 
 static const char *const connection_options[] = {"config", "socket", "server", "cert", "key", "ca"};
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 
 void sim_prepare_heap(void)
 {

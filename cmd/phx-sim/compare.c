@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 
 enum { RESULT_MAX = 16 << 20 };
 

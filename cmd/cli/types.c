@@ -5,10 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "iaas/iaas.h"
 #include "node/setup.h"
-#include "phx/cli.h"
-#include "phx/job.h"
 #include "sim/run.h"
 
 /* Groups are resolved later, against phxd. */

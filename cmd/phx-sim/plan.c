@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "sim/plan.h"
 
 struct plan_run {

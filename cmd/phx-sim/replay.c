@@ -2,7 +2,7 @@
  * and changes nothing in the journal. */
 #include <string.h>
 
-#include "phx/sim.h"
+#include "phx-sim/sim.h"
 #include "sim/replay.h"
 
 static int print_json(struct cli *cli, const struct phx_sim_replay *r)
