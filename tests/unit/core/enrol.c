@@ -247,13 +247,21 @@ static void jobs_never_run_as_root(void **state)
 	assert_non_null(strstr(w->err.text, "root"));
 	assert_int_equal(submit(w, 1, UINT32_MAX), 0); /* which the system's calls take for "as it is" */
 	assert_non_null(strstr(w->err.text, "no number of a user"));
+	struct phx_event away = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000, .chdir = "tmp" };
+	assert_int_equal(phx_text_push(&away.argv, "/bin/true"), 0);
+	assert_int_equal(world_apply(w, &away, NULL), -EINVAL); /* where the agent happens to be */
+	assert_non_null(strstr(w->err.text, "absolute path"));
+	phx_event_fini(&away);
 	/* nor with a group that is root's */
 	static const struct {
-		uint32_t gid;
+		uint32_t uid, gid;
 		const char *why;
-	} cases[] = { { 0, "never run as root" }, { UINT32_MAX, "no number of a user or group" } };
+	} cases[] = { { 1000, 0, "never run as root" },
+		      { 0, 1000, "never run as root" },
+		      { 1000, UINT32_MAX, "no number of a user or group" },
+		      { UINT32_MAX, 1000, "no number of a user or group" } };
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = cases[i].gid };
+		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = cases[i].uid, .gid = cases[i].gid };
 		assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 		assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
 		assert_non_null(strstr(w->err.text, cases[i].why));

@@ -71,6 +71,13 @@ static void scripts_and_environment(void **state)
 	ev.script = strdup("echo\n");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
 	assert_string_equal(err.text, "script: the first line must name its interpreter (#!/bin/sh)");
+	/* carried to each node like words */
+	PHX_AUTO_FREE char *half = calloc(1, PHX_TEXT_MAX / 2 + 1);
+	memset(half, 'x', PHX_TEXT_MAX / 2);
+	memcpy(half, "A=", 2);
+	phx_text_push(&ev.job_env, half);
+	phx_text_push(&ev.job_env, half);
+	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
 	static const char *const bad[] = { "A", "=b", "1A=b", "A-B=c", "" };
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		phx_text_push(&ev.job_env, bad[i]);
@@ -313,6 +320,38 @@ static void an_array_is_a_row_of_jobs(void **state)
 	phx_list_fini(&orders);
 }
 
+/* What a job takes along and brings back lies in its RE's data directory, and nowhere else. */
+static void files_lie_in_the_data_directory(void **state)
+{
+	static const char *const bad[] = { "/etc/shadow", "../other/data", "a/../../b", "" };
+	struct world *w = *state;
+	queue_running(w, 1);
+	for (size_t i = 0; i < 2 * PHX_ARRAY_SIZE(bad); i++) {
+		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000, .re = "queue" };
+		struct phx_word *path = phx_list_push(i % 2 ? &ev.stage_out : &ev.stage_in, sizeof(*path));
+		PHX_STR_SET(path->text, bad[i / 2]);
+		phx_text_push(&ev.argv, "true");
+		assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
+		assert_ptr_equal(strstr(w->err.text, i % 2 ? "stage_out" : "stage_in"), w->err.text);
+		phx_event_fini(&ev);
+	}
+	assert_int_equal(w->s.jobs.n, 0);
+}
+
+/* All of an array, or nothing: of one that its RE can never run no member stays. */
+static void a_refused_array_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+	queue_running(w, 1);
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000, .re = "queue",
+				.array_from = 1, .array_to = 9, .array_step = 1 };
+	phx_text_push(&ev.argv, "true");
+	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
+	assert_int_equal(w->s.jobs.n, 0);
+	assert_int_equal(w->s.last_job_id, 0);
+	phx_event_fini(&ev);
+}
+
 static void end_running(struct world *w, int64_t result)
 {
 	for (uint32_t i = 0; i < w->s.jobs.n; i++) {
@@ -420,6 +459,8 @@ int main(void)
 		TEST(a_time_limit_is_no_failure),
 		TEST(the_first_bad_news_is_the_reason),
 		TEST(an_array_is_a_row_of_jobs),
+		TEST(files_lie_in_the_data_directory),
+		TEST(a_refused_array_leaves_nothing),
 		TEST(so_many_at_a_time),
 		TEST(members_are_held_and_cancelled),
 		TEST(ten_thousand_members),

@@ -103,10 +103,32 @@ static void the_last_places_are_for_who_has_few(void **state)
 	assert_int_equal(submit_as(w, 1002, 1, &id, &err), 0);
 }
 
+/* Slurm has limits of its own: what users have there is not counted here. */
+static void jobs_of_slurm_do_not_count(void **state)
+{
+	struct phx_list tallies = { 0 };
+	struct phx_job j = { .state = PHX_JOB_RUNNING, .uid = 1000, .engine_id = "77" };
+	(void)state;
+	assert_int_equal(phx_tally_job(&tallies, &j, true), 0);
+	assert_int_equal(phx_tally_of(&tallies, 1000).n_open, 0);
+	j.engine_id[0] = '\0';
+	assert_int_equal(phx_tally_job(&tallies, &j, true), 0);
+	assert_int_equal(phx_tally_of(&tallies, 1000).n_open, 1);
+	phx_list_fini(&tallies);
+}
+
+static void scripts_are_words_too(void **state)
+{
+	const struct phx_list none = { 0 };
+	(void)state;
+	assert_int_equal(phx_tally_size(&none, &none, "#!/bin/sh\n"), phx_tally_size(&none, &none, NULL) + 10);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = { T(a_number_of_jobs), T(a_size_of_words), T(the_last_places_are_for_who_has_few) };
+	const struct CMUnitTest tests[] = { T(a_number_of_jobs), T(a_size_of_words), T(the_last_places_are_for_who_has_few),
+					    T(jobs_of_slurm_do_not_count), T(scripts_are_words_too) };
 #undef T
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,9 +188,9 @@ static void a_rebuild_that_fails_leaves_a_journal_that_writes(void **state)
 	assert_int_equal(number("SELECT COUNT(*) FROM snapshots"), 2);
 }
 
-static void an_upgrade_is_whole_or_none(void **state)
+/* A journal of the time before chains. */
+static void make_old(void)
 {
-	(void)state;
 	phx_store_close(PHX_TAKE(store));
 	assert_int_equal(phx_dir_remove(dir, NULL), 0);
 	assert_int_equal(phx_dir_make(dir, 0700, NULL), 0);
@@ -198,7 +198,14 @@ static void an_upgrade_is_whole_or_none(void **state)
 	       " event TEXT NOT NULL, actions TEXT NOT NULL);"
 	       "CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
 	       "CREATE TABLE erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL, record TEXT NOT NULL,"
-	       " signature TEXT NOT NULL); PRAGMA user_version=1; CREATE TABLE chain(x)");
+	       " signature TEXT NOT NULL); PRAGMA user_version=1;");
+}
+
+static void an_upgrade_is_whole_or_none(void **state)
+{
+	(void)state;
+	make_old();
+	meddle("CREATE TABLE chain(x)");
 	assert_true(phx_store_open(path, &store, &err) < 0);
 	assert_int_equal(number("PRAGMA user_version"), 1);
 	assert_int_equal(number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
@@ -206,6 +213,46 @@ static void an_upgrade_is_whole_or_none(void **state)
 	assert_int_equal(reopen(), 0);
 	assert_int_equal(append(1), 0);
 	assert_int_equal(reopen(), 0); /* and once is enough */
+}
+
+/* Who looks at a journal with a newer program does not take it away from the older one that runs. */
+static void who_only_reads_leaves_the_schema(void **state)
+{
+	(void)state;
+	make_old();
+	assert_int_equal(phx_store_open_read(path, &store, &err), 0);
+	phx_store_close(PHX_TAKE(store));
+	assert_int_equal(number("PRAGMA user_version"), 1);
+	assert_int_equal(number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
+}
+
+static int no_more(void *arg, const struct phx_store_event *ev)
+{
+	(void)ev;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+/* It went bad while the journal was open. */
+static void a_damaged_page_does_not_end_the_events(void **state)
+{
+	struct stat st;
+	char junk[4096];
+	uint64_t n = 0;
+	(void)state;
+	for (uint64_t seq = 1; seq <= 1000; seq++)
+		assert_int_equal(append(seq), 0);
+	phx_store_close(PHX_TAKE(store));
+	assert_int_equal(phx_store_open(path, &store, &err), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size >= 24 * 4096);
+	memset(junk, 0xa5, sizeof(junk));
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	for (off_t at = st.st_size / 4096 / 3; at < st.st_size / 4096 / 2; at++)
+		assert_int_equal(pwrite(fd, junk, sizeof(junk), at * 4096), sizeof(junk));
+	close(fd);
+	assert_int_equal(phx_store_events(store, 0, 0, NULL, no_more, &n, &err), -EBADMSG);
+	assert_true(err.text[0] && n < 1000);
 }
 
 /* Events hold what users may not see. */
@@ -289,6 +336,8 @@ int main(void)
 		T(what_was_forgotten_cannot_be_read_in_the_file),
 		T(a_rebuild_that_fails_leaves_a_journal_that_writes),
 		T(an_upgrade_is_whole_or_none),
+		T(who_only_reads_leaves_the_schema),
+		T(a_damaged_page_does_not_end_the_events),
 		T(nobody_else_reads_it),
 		T(a_mark_that_cannot_be_opened_is_told),
 		T(another_history_is_told),
