@@ -418,6 +418,22 @@ static void members_are_held_and_cancelled(void **state)
 	assert_int_equal(job(w, id)->array_open, 0);
 }
 
+/* What its user holds back does not run because another member has ended. */
+static void members_are_held_in_an_re(void **state)
+{
+	struct world *w = *state;
+	queue_running(w, 2);
+	uint64_t id = submit_array(w, "queue", 1, 3, 1, 1);
+	struct phx_event hold = { .kind = PHX_EV_job_hold, .job = id + 1, .hold = true };
+	assert_int_equal(world_apply(w, &hold, NULL), 0);
+	end_running(w, 0);
+	assert_int_equal(count(w, PHX_JOB_RUNNING), 0);
+	assert_int_equal(job(w, id + 1)->state, PHX_JOB_QUEUED);
+	hold.hold = false;
+	assert_int_equal(world_apply(w, &hold, NULL), 0);
+	assert_int_equal(job(w, id + 1)->state, PHX_JOB_RUNNING);
+}
+
 /* Ten thousand members: one event, and their words once; the first one stays for as long as another has not ended. */
 static void ten_thousand_members(void **state)
 {
@@ -463,6 +479,7 @@ int main(void)
 		TEST(a_refused_array_leaves_nothing),
 		TEST(so_many_at_a_time),
 		TEST(members_are_held_and_cancelled),
+		TEST(members_are_held_in_an_re),
 		TEST(ten_thousand_members),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
