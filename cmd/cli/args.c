@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
 
@@ -60,18 +61,38 @@ static int take_option(struct cli_args *args, int id, const char *value, struct 
 	return 0;
 }
 
-static int bad_option(int got, char *const *argv, const struct cli_command *c, struct phx_err *err)
+/* One that is not there, or the beginning of several. */
+static int no_option(const struct option *longs, const char *word, const char *where, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *bare = strndup(word, strcspn(word, "="));
+	PHX_AUTO_JSON json_t *names = json_array();
+	unsigned begins = 0;
+	for (const struct option *o = longs; bare && o->name; o++) {
+		PHX_AUTO_FREE char *name = phx_path("--%s", o->name);
+		begins += name && phx_str_starts(name, bare);
+		json_array_append_new(names, json_string(name ? name : ""));
+	}
+	if (!bare)
+		return phx_err_set(err, CLI_USAGE, "out of memory");
+	if (begins > 1)
+		return phx_err_set(err, CLI_USAGE, "%s is short for several options%s", bare, where);
+	const char *nearest = cli_nearest(names, NULL, bare);
+	return phx_err_set(err, CLI_USAGE, "there is no option %s%s%s%s%s", bare, where, nearest ? "; did you mean '" : "",
+			   nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static int bad_option(int got, char *const *argv, const struct cli_command *c, const struct option *longs, struct phx_err *err)
 {
 	const char *word = optind > 0 ? argv[optind - 1] : "";
-	const char *of = c ? c->path : "phx (before the command)";
+	const char *where = c ? "" : " before the command";
 	if (got == ':')
 		return phx_err_set(err, CLI_USAGE, "option %s needs a value", word);
 	if (optopt >= FIRST_ID)
 		return phx_err_set(err, CLI_USAGE, "option --%s takes no value",
 				   cli_option_info(optopt - FIRST_ID)->name);
 	if (optopt)
-		return phx_err_set(err, CLI_USAGE, "%s has no option -%c", of, optopt);
-	return phx_err_set(err, CLI_USAGE, "%s has no option %s (or it is short for several)", of, word);
+		return phx_err_set(err, CLI_USAGE, "there is no option -%c%s", optopt, where);
+	return no_option(longs, word, where, err);
 }
 
 /* A command line of others from its first word on: its options are not ours, wherever they stand. */
@@ -103,7 +124,7 @@ static int read_options(int argc, char **argv, const struct cli_command *c, stru
 			continue;
 		}
 		if (got == '?' || got == ':') {
-			bad_option(got, argv, c, err);
+			bad_option(got, argv, c, t.longs, err);
 			return -1;
 		}
 		bool letter = got < (int)PHX_ARRAY_SIZE(t.by_letter);
@@ -175,7 +196,7 @@ static json_t *next_words(const char *noun)
 	return words;
 }
 
-static int no_command(int argc, char **argv, struct phx_err *err)
+int cli_no_command(int argc, const char *const *argv, struct phx_err *err)
 {
 	bool noun = is_noun(argv[0]);
 	if (noun && argc < 2)
@@ -236,8 +257,8 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 		unsigned last = w.repeated ? args->n_args : i + 1;
 		spare -= w.optional ? last - i : 0;
 		for (; i < last; i++)
-			if (check_word(&w, args->arg[i], err) < 0)
-				return phx_err_prefix(err, CLI_USAGE, "%s", w.type);
+			if (check_word(&w, args->arg[i], err) < 0) /* choices are in the text */
+				return strchr(w.type, '|') ? CLI_USAGE : phx_err_prefix(err, CLI_USAGE, "%s", w.type);
 	}
 	if (i < args->n_args && i && phx_str_eq(last_type, "NODES"))
 		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many: a list of nodes is one word, like %s,%s", args->arg[i],
@@ -319,7 +340,7 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 		bool help = n > 1 && is_noun(argv[0]) &&
 			    (phx_str_eq(argv[1], help_words[0]) || phx_str_eq(argv[1], help_words[1]));
 		if (!help)
-			return no_command(n, argv, err);
+			return cli_no_command(n, (const char *const *)argv, err);
 		args.opt[CLI_OPT_help].n = 1;
 		args.arg = (const char *const *)argv;
 		args.n_args = 1;

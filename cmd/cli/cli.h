@@ -111,6 +111,9 @@ struct cli_args {
  * ret->arg points into argv, or with --selector into *ret, which then must not be copied. */
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err);
 
+/** CLI_USAGE with a text for words that begin no command, and the one that was meant. */
+int cli_no_command(int argc, const char *const *argv, struct phx_err *err);
+
 /** Options from other words (words[0] is skipped) that the command itself takes, where `args` has them not yet. They are
  * borrowed; words are permuted. 0, or CLI_USAGE with a text. */
 int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_err *err);

@@ -120,8 +120,9 @@ int cmd_help(struct cli *cli)
 	bool known = !cli->args.n_args;
 	for (size_t i = 0; i < n; i++)
 		known |= path_begins(all[i].path, cli->args.arg, cli->args.n_args);
+	struct phx_err err = {0};
 	if (!known)
-		return cli_fail(CLI_USAGE, "there is no command '%s'; see phx help", cli_arg(cli, 0));
+		return cli_fail(cli_no_command((int)cli->args.n_args, cli->args.arg, &err), "%s", err.text);
 	cli_help(stdout, cli->args.arg, cli->args.n_args);
 	return CLI_OK;
 }

@@ -207,7 +207,7 @@ static void job_submit_says_what_is_wrong_with_a_script(void **state)
 		const char *text, *why;
 	} cases[] = {
 		{ "echo hi\n", "is no script: its first line must name its interpreter" },
-		{ "#!/bin/sh\n#PHX --no-such\n", "#PHX: job submit has no option --no-such" },
+		{ "#!/bin/sh\n#PHX --no-such\n", "#PHX: there is no option --no-such" },
 		{ "#!/bin/sh\n#PHX -n 4 more\n", "#PHX: 'more' is no option" },
 		{ "#!/bin/sh\n#PHX --server https://elsewhere\n", "#PHX: --server stands on the command line only" },
 		{ "#!/bin/sh\n#\n#PHX --env \"A=b\n", ":3: a quote is not closed" },
