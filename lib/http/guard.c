@@ -168,15 +168,19 @@ static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
 	return 0;
 }
 
+/* His share is looked at first: who is over it makes nobody go. */
 static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char *key, enum phx_http_rank rank)
 {
-	int r = make_room(g, rank);
-	struct phx_http_party *p = r == 0 ? party_of(g, key) : NULL;
-	if (!p)
-		return r < 0 ? r : -ENOMEM;
 	unsigned share = share_of(g, rank);
-	if (share && p->n_connections >= share)
+	struct phx_http_party *p = *place_of(g, key);
+	if (share && p && p->n_connections >= share)
 		return -EDQUOT;
+	int r = make_room(g, rank);
+	if (r < 0)
+		return r;
+	p = party_of(g, key);
+	if (!p)
+		return -ENOMEM;
 	e->party = p;
 	e->rank = rank;
 	count(g, e, 1);

@@ -136,6 +136,38 @@ static void test_the_oldest_stranger_makes_room(void **state)
 	phx_http_guard_free(g);
 }
 
+/* Who is refused for his own share takes nobody's place, whether he comes or says who he is. */
+static void test_who_is_over_his_share_cuts_nobody(void **state)
+{
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = 20, .per_known_max = 1, .per_stranger_max = 1, .header_ms = 100000 });
+	struct guest a[20], again[3], known;
+	char key[32];
+	assert_int_equal(come(g, &known, "cert:n1", PHX_HTTP_KNOWN, 0), 0);
+	for (int i = 0; i < 19; i++) {
+		snprintf(key, sizeof(key), "addr:%d", i);
+		assert_int_equal(come(g, &a[i], key, PHX_HTTP_STRANGER, i), 0);
+	}
+	assert_int_equal(come(g, &again[0], "addr:18", PHX_HTTP_STRANGER, 50), -EDQUOT);
+	assert_int_equal(come(g, &again[1], "cert:n1", PHX_HTTP_KNOWN, 50), -EDQUOT);
+	for (int i = 0; i < 19; i++)
+		assert_false(was_cut(&a[i]));
+	/* one more than full, as it is while a cut is not yet noticed: who then says who he is still cuts nobody more */
+	assert_int_equal(come(g, &again[2], "addr:late", PHX_HTTP_STRANGER, 60), 0);
+	assert_true(was_cut(&a[0]));
+	assert_int_equal(phx_http_guard_know(g, &again[2].entry, "cert:n1", PHX_HTTP_KNOWN), -EDQUOT);
+	for (int i = 1; i < 19; i++)
+		assert_false(was_cut(&a[i]));
+	for (int i = 0; i < 19; i++)
+		go(g, &a[i]);
+	for (int i = 0; i < 3; i++)
+		go(g, &again[i]);
+	go(g, &known);
+	assert_int_equal(phx_http_guard_count(g), 0);
+	phx_http_guard_free(g);
+}
+
 /* A user of this machine, or the holder of a certificate, never makes room for somebody nobody knows. */
 static void test_the_known_do_not_make_room(void **state)
 {
@@ -480,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_a_certificate_has_its_share),
 		cmocka_unit_test(test_administrators_have_room),
 		cmocka_unit_test(test_the_oldest_stranger_makes_room),
+		cmocka_unit_test(test_who_is_over_his_share_cuts_nobody),
 		cmocka_unit_test(test_the_known_do_not_make_room),
 		cmocka_unit_test(test_strangers_in_a_hurry_have_an_end),
 		cmocka_unit_test(test_silent_strangers_are_cut),
