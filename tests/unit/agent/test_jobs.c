@@ -231,6 +231,43 @@ static void test_names_of_its_nodes(void **state)
 	phx_record_fini(&phx_job_record, &other);
 }
 
+/* "127.0.1.1 NODE" would win over the node's address: it is a comment for as long as a job wants the name. What else the
+ * line says stays in force, and what an administrator writes meanwhile is kept. */
+static void test_loopback_does_not_hide_a_node(void **state)
+{
+#define HIDDEN "# away while jobs run here (kept by phx-agent): "
+#define INSTEAD " # for the line above (kept by phx-agent)\n"
+	struct world *w = *state;
+	struct job_end end = {0};
+	const char *hosts = scratch_path(w->scratch, "hosts");
+	static const char mine[] = "127.0.0.1\tlocalhost N1 # here\n127.0.1.1 n1.site n1\n::1 n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
+	static const char during[] = HIDDEN "127.0.0.1\tlocalhost N1 # here\n127.0.0.1 localhost" INSTEAD
+		HIDDEN "127.0.1.1 n1.site n1\n127.0.1.1 n1.site" INSTEAD HIDDEN "::1 n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
+	static const char block[] = BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n127.0.0.1\tn3\n" END;
+	char all[1000];
+	assert_int_equal(phx_file_write(hosts, mine, sizeof(mine) - 1, 0644, NULL), 0);
+	struct phx_job job = make_job(47, "sleep 100");
+	set_address(&job, 0, "10.0.0.1");
+	set_address(&job, 1, "fd00::2");
+	set_address(&job, 2, "127.0.0.1"); /* all on one machine, for a try */
+	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
+	snprintf(all, sizeof(all), "%s%s", during, block);
+	check_hosts(w, all);
+	/* twice is as once, also of an agent that starts anew; the administrator adds a line */
+	snprintf(all, sizeof(all), "%s%s10.0.0.77 new\n", during, block);
+	assert_int_equal(phx_file_write(hosts, all, strlen(all), 0644, NULL), 0);
+	jobs_free(w->jobs);
+	start_agent(w);
+	snprintf(all, sizeof(all), "%s10.0.0.77 new\n%s", during, block);
+	check_hosts(w, all);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){47, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 47, &end));
+	jobs_reported(w->jobs, end.run);
+	snprintf(all, sizeof(all), "%s10.0.0.77 new\n", mine);
+	check_hosts(w, all);
+	phx_record_fini(&phx_job_record, &job);
+}
+
 /* Its script is in the way of itself: of a job that did not start nothing stays. */
 static void test_names_of_one_that_did_not_start(void **state)
 {
@@ -799,6 +836,7 @@ int main(void)
 		TEST(test_runs_as_its_user),
 		TEST(test_scripts_and_environment),
 		TEST(test_names_of_its_nodes),
+		TEST(test_loopback_does_not_hide_a_node),
 		TEST(test_names_of_one_that_did_not_start),
 		TEST(test_never_as_root),
 		TEST(test_nobody_becomes_what_is_no_user),
