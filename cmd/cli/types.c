@@ -238,7 +238,7 @@ static const struct cli_type types[] = {
 	{"SCRIPT", "a script, or behind -- a command", "files", NULL},
 	{"ENV", "NAME or NAME=VALUE", "", check_env},
 	{"JOBS", "numbers of jobs", "jobs", check_jobs},
-	{"ARRAY", "FROM-TO[:STEP][%COUNT]", "", NULL},
+	{"ARRAY", "indices (1,5,9, FROM-TO[:STEP]), maybe with %COUNT", "", NULL},
 	{"COUNT", "a number", "", check_count},
 	{"TIME", "a time", "", check_time},
 	{"SIGNAL", "a signal", "(HUP INT USR1 USR2 TERM)", check_signal},

@@ -93,22 +93,29 @@ static bool is_alike(const json_t *a, const json_t *b)
 	       phx_json_int(a, "status", 0) == phx_json_int(b, "status", 0);
 }
 
-/* Members of an array in a row that wait, or have ended, alike. */
+static int64_t step_to(const json_t *last, const json_t *row)
+{
+	return phx_json_int(row, "array_index", 0) - phx_json_int(last, "array_index", 0);
+}
+
+/* Members of an array in a row that wait, or have ended, alike, and whose indices are equally far apart. */
 static bool goes_with(const json_t *first, const json_t *last, const json_t *row)
 {
 	int64_t array = phx_json_int(first, "array", 0);
 	return array && array == phx_json_int(row, "array", 0) && phx_json_int(row, "id", 0) == phx_json_int(last, "id", 0) + 1 &&
-	       !phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row);
+	       !phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row) &&
+	       phx_json_int(first, "index_step", step_to(last, row)) == step_to(last, row);
 }
 
 /* The row of several has the nodes of all; how long one of them ran says nothing of the others. */
-static void add_member(json_t *first, const json_t *row)
+static void add_member(json_t *first, const json_t *row, int64_t step)
 {
 	json_t *parts = json_copy(json_object_get(first, "parts"));
 	json_object_set_new(first, "parts", parts ? parts : json_array());
 	json_array_extend(json_object_get(first, "parts"), json_object_get(row, "parts"));
 	json_object_set(first, "last_id", json_object_get(row, "id"));
 	json_object_set(first, "last_index", json_object_get(row, "array_index"));
+	json_object_set_new(first, "index_step", json_integer(step));
 	json_object_del(first, "started_ms");
 }
 
@@ -120,7 +127,7 @@ static json_t *fold_arrays(const json_t *jobs)
 	json_array_foreach((json_t *)jobs, i, row)
 	{
 		if (first && goes_with(first, last, row)) {
-			add_member(first, row);
+			add_member(first, row, step_to(last, row));
 		} else {
 			first = json_copy(row);
 			json_array_append_new(rows, first);
@@ -138,14 +145,19 @@ static void put_id(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, "-%lld", (long long)last);
 }
 
-/* "100[2-40]": the members of array 100 with these indices. */
+/* "100[2-40:2]": the members of array 100 with these indices. */
 static void put_array(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	int64_t index = phx_json_int(row, "array_index", 0), last = phx_json_int(row, "last_index", index);
 	if (json_integer_value(value) <= 0)
 		return;
 	phx_buf_addf(b, "%lld[%lld", (long long)json_integer_value(value), (long long)index);
-	phx_buf_addf(b, last != index ? "-%lld]" : "]", (long long)last);
+	int64_t step = phx_json_int(row, "index_step", 1);
+	if (last != index)
+		phx_buf_addf(b, "-%lld", (long long)last);
+	if (step != 1)
+		phx_buf_addf(b, ":%lld", (long long)step);
+	phx_buf_addf(b, "]");
 }
 
 static const struct cli_column job_columns[] = {
@@ -352,17 +364,22 @@ int cmd_job_output(struct cli *cli)
 
 /* ---- following one ---- */
 
-static bool job_ended(const json_t *job)
+bool cli_job_ended(const json_t *job)
 {
 	const char *state = phx_json_str(job, "state", "");
 	return state[0] && !phx_str_eq(state, "queued") && !phx_str_eq(state, "running");
 }
 
-static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
+int64_t cli_deadline_ms(const struct cli *cli)
 {
 	uint64_t seconds = 0;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
-	int64_t end = seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+	return seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+}
+
+static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
+{
+	int64_t end = cli_deadline_ms(cli);
 	bool away = false;
 	for (;;) {
 		struct phx_err err = {0};
@@ -371,7 +388,7 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 		if (code && !cli_passes(code))
 			return cli_fail(code, "%s", err.text);
 		cli_tell_away(&away, code, &err);
-		if (job_ended(job)) {
+		if (cli_job_ended(job)) {
 			*ret_job = json_incref(job);
 			return CLI_OK;
 		}

@@ -108,6 +108,10 @@ static int print_submitted(struct cli *cli, const json_t *answer)
 	char id[24];
 	int64_t last = phx_json_int(answer, "last", 0);
 	snprintf(id, sizeof(id), "%lld", (long long)phx_json_int(answer, "id", 0));
+	if (cli_has(cli, CLI_OPT_wait) && last) {
+		fprintf(stderr, "phx: jobs %s-%lld\n", id, (long long)last);
+		return cli_job_follow_array(cli, phx_json_int(answer, "id", 0), last);
+	}
 	if (cli_has(cli, CLI_OPT_wait)) {
 		fprintf(stderr, "phx: job %s\n", id);
 		return cli_job_follow(cli, id);
@@ -126,8 +130,6 @@ int cmd_job_submit(struct cli *cli)
 	PHX_AUTO(cli_script_fini) struct cli_script script = {0};
 	PHX_AUTO_JSON json_t *body = NULL, *answer = NULL;
 	int code = cli->args.foreign ? CLI_OK : cli_script_read(cli, cli_arg(cli, 0), &script);
-	if (!code && cli_has(cli, CLI_OPT_array) && cli_has(cli, CLI_OPT_wait))
-		code = cli_fail(CLI_USAGE, "job submit: --wait: members of an array are not waited for");
 	code = code ? code : make_body(cli, &script, &body);
 	code = code ? code : cli_call(cli, "POST", "/v1/jobs", body, &answer);
 	return code ? code : print_submitted(cli, answer);

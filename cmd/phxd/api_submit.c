@@ -68,29 +68,18 @@ static bool take_words_of(struct phx_http_request *q, const json_t *j, const cha
 	return good;
 }
 
-/* "FROM-TO[:STEP][%AT_ONCE]" */
+/* "1,5,9", "1-10:2%3": any length that a body may have. */
 static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	char text[64] = "", rest = 0;
-	ev->array_step = 1;
-	if (!TAKE(q, j, "array", text))
-		return false;
-	if (!text[0]) {
-		ev->array_step = 0;
+	struct phx_err err = { 0 };
+	const json_t *v = json_object_get(j, "array");
+	if (!v || json_is_null(v))
 		return true;
-	}
-	char *percent = strchr(text, '%');
-	uint64_t at_once = 0;
-	bool good = !percent || phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) == 0;
-	if (percent)
-		*percent = '\0';
-	int n = strspn(text, "0123456789-:") == strlen(text) && strlen(text) < 32 ?
-			sscanf(text, "%u-%u:%u%c", &ev->array_from, &ev->array_to, &ev->array_step, &rest) : 0;
-	ev->array_at_once = (uint32_t)at_once;
-	good = good && (n == 3 || (n == 2 && !strchr(text, ':'))) && ev->array_step;
-	if (!good)
-		phx_http_reply_error(q, -EINVAL, "array: must be FROM-TO, FROM-TO:STEP, or either with %AT_ONCE behind it");
-	return good;
+	int r = json_is_string(v) ? phx_array_parse(json_string_value(v), &ev->array_rows, &ev->array_at_once, &err) :
+				    phx_err_set(&err, -EINVAL, "array: must be a text");
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	return r == 0;
 }
 
 /* The text of a program; lines and all. */
@@ -127,8 +116,8 @@ static bool take_queueing(struct phx_http_request *q, const json_t *j, struct ph
 static json_t *submitted_json(const struct phx_event *ev, uint64_t id)
 {
 	json_t *j = json_pack("{s:I}", "id", (json_int_t)id);
-	if (ev->array_step)
-		json_object_set_new(j, "last", json_integer((json_int_t)(id + (ev->array_to - ev->array_from) / ev->array_step)));
+	if (phx_array_is(ev))
+		json_object_set_new(j, "last", json_integer((json_int_t)(id + phx_array_size(ev) - 1)));
 	return j;
 }
 

@@ -66,6 +66,12 @@ struct phx_job_ref {
 };
 extern const struct phx_record phx_job_ref_record;
 
+/** Indices of an array: from, from + step, ... up to `to`. */
+struct phx_index_row {
+	uint32_t from, to, step;
+};
+extern const struct phx_record phx_index_row_record;
+
 /** What ended a run of a job, as its agent tells. */
 enum phx_job_ended_by { PHX_ENDED_UNKNOWN, PHX_ENDED_ITSELF, PHX_ENDED_TOLD, PHX_ENDED_LIMIT, PHX_ENDED_LEASE };
 extern const struct phx_enum phx_job_ended_by_names;
@@ -127,7 +133,8 @@ struct phx_event {
 	int ended_by; /* job_result: enum phx_job_ended_by */
 	uint64_t cpu_ms, memory_peak_bytes, output_cut_bytes; /* job_result */
 	uint32_t job_nodes;
-	uint32_t array_from, array_to, array_step; /* job_submit: a member for each index; step 0: it is no array */
+	struct phx_list array_rows; /* job_submit: struct phx_index_row, one behind the other: a member for each index */
+	uint32_t array_from, array_to, array_step; /* such a row, in events of before there were several; step 0: none */
 	uint32_t array_at_once; /* job_submit: so many members run at a time; 0 = any */
 	uint64_t job_last; /* job_cancel: all from `job` to this one; 0 = that one */
 	bool must_fit; /* job_submit: refuse it where no node that is there could ever run it */
@@ -164,6 +171,13 @@ struct phx_event {
 };
 extern const struct phx_record phx_event_record;
 void phx_event_fini(struct phx_event *ev);
+
+/** Indices as people write them, "1,5,9", "1-10:2,20", "%N" behind them for so many at a time, as rows; each index counts once,
+ * in whatever order they stand. -EINVAL, -E2BIG with text. `ret_rows`: an empty list; the caller's. */
+int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_at_once, struct phx_err *err);
+/** How many members the array of the event has: 1 when it is none. */
+uint32_t phx_array_size(const struct phx_event *ev);
+bool phx_array_is(const struct phx_event *ev);
 
 enum phx_action_kind {
 	PHX_ACT_ORDER,	    /* node has new orders: wake its long poll */

@@ -52,6 +52,10 @@ const struct phx_record phx_engine_job_record = PHX_RECORD("engine job", struct 
 static const char *const jobs_says[] = { "unsaid", "spare", "named", "any" };
 const struct phx_enum phx_jobs_say_names = { "word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says) };
 
+static const struct phx_field index_row_fields[] = { PHX_U32(struct phx_index_row, from), PHX_U32(struct phx_index_row, to),
+						     PHX_U32(struct phx_index_row, step) };
+const struct phx_record phx_index_row_record = PHX_RECORD("row of indices", struct phx_index_row, index_row_fields);
+
 static const struct phx_field job_ref_fields[] = { PHX_U64(struct phx_job_ref, id) };
 const struct phx_record phx_job_ref_record = PHX_RECORD("job", struct phx_job_ref, job_ref_fields);
 
@@ -112,6 +116,7 @@ static const struct phx_field event_fields[] = {
 	PHX_U64(E, output_cut_bytes),
 	PHX_U32(E, job_nodes),
 	PHX_BOOL(E, must_fit),
+	PHX_LIST(E, array_rows, &phx_index_row_record),
 	PHX_U32(E, array_from),
 	PHX_U32(E, array_to),
 	PHX_U32(E, array_step),

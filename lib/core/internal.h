@@ -293,8 +293,8 @@ struct phx_job_title phx_job_title(const struct phx_job *j);
 int phx_apply_job_submit(struct phx_apply *a);
 
 /* array.c */
-/** How many members the array of the event has: 1 when it is none. */
-uint32_t phx_array_size(const struct phx_event *ev);
+/** Rows that are none, or not one behind the other: -EINVAL. */
+int phx_array_check(const struct phx_event *ev, struct phx_err *err);
 /** The first of an array is the last job of the list, and queued: the others follow, copies without its words. They are put into
  * no queue. -ENOMEM: some may be there. */
 int phx_array_make(struct phx_apply *a, const struct phx_event *ev);

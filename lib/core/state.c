@@ -58,7 +58,7 @@ static const struct phx_field job_fields[] = {
 	PHX_STR(J, chdir), PHX_LIST(J, stage_in, &phx_word_record), PHX_LIST(J, stage_out, &phx_word_record),
 	PHX_BOOL(J, timed_out), PHX_TEXT(J, why),
 	PHX_U64(J, array), PHX_U32(J, array_index), PHX_BOOL(J, throttled),
-	PHX_U32(J, array_n), PHX_U32(J, array_open), PHX_U32(J, array_next),
+	PHX_BOOL(J, words_stay), PHX_U32(J, array_n), PHX_U32(J, array_open), PHX_U32(J, array_next),
 	PHX_LIST(J, parts, &phx_job_part_record), PHX_STR(J, engine_id), PHX_BOOL(J, ending),
 	PHX_BOOL(J, hurry),	  PHX_I64(J, begin_ms),
 #undef J

@@ -123,6 +123,7 @@ struct phx_job {
 	uint64_t array;		 /* the number of the first; 0 = of none */
 	uint32_t array_index;
 	bool throttled;		 /* waits until another member has ended */
+	bool words_stay; /* of the first: its words count as its user's until the last member has ended */
 	uint32_t array_n, array_open, array_next; /* of the first: members, those that have not ended, who is let go next */
 	char engine_id[32];	 /* of an engine that is not ours, which starts and ends it: its name there; "" = ours */
 	bool ending;		 /* there: it ends, its parts are where it still is */

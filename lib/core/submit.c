@@ -14,7 +14,6 @@ enum {
 	GRACE_MAX_MS = 3600 * 1000,
 	SIGNAL_MAX = 64,
 	STAGE_MAX = 64,
-	INDEX_MAX = 1000000000,
 };
 
 static int copy_words(struct phx_list *dst, const struct phx_list *src)
@@ -164,17 +163,6 @@ static int check_room(struct phx_apply *a)
 	return 0;
 }
 
-static int check_array(const struct phx_event *ev, struct phx_err *err)
-{
-	if (!ev->array_step)
-		return 0;
-	if (ev->array_to < ev->array_from)
-		return phx_err_set(err, -EINVAL, "array: its last index lies before the first");
-	if (ev->array_to > INDEX_MAX)
-		return phx_err_set(err, -EINVAL, "array: an index is at most %d", INDEX_MAX);
-	return 0;
-}
-
 /* No RE runs it: are there nodes that could? One that is held back waits for somebody anyway. */
 static int check_fit(struct phx_apply *a, const struct phx_re *re)
 {
@@ -200,7 +188,7 @@ static int check(struct phx_apply *a, const struct phx_re **ret_re)
 		return phx_err_set(a->err, -EPERM, "%u is no number of a user or group: a job would run as root with it", UINT32_MAX);
 	if (!ev->job_nodes || ev->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
-	int r = check_array(ev, a->err);
+	int r = phx_array_check(ev, a->err);
 	r = r ? r : check_room(a);
 	r = r ? r : need_re(a, ret_re);
 	r = r ? r : check_fit(a, *ret_re);
@@ -273,7 +261,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 		return r ? r : -ENOMEM;
 	j->id = a->s->last_job_id + 1;
 	r = fill(a, re, j);
-	if (r == 0 && a->ev->array_step)
+	if (r == 0 && phx_array_is(a->ev))
 		r = phx_array_make(a, a->ev);
 	if (r < 0) {
 		undo(a, NULL, at, 0);

@@ -44,7 +44,8 @@ static int insert(struct phx_list *tallies, uint32_t at, uint32_t uid)
 
 int phx_tally_job(struct phx_list *tallies, const struct phx_job *j, bool in)
 {
-	if (!phx_job_is_open(j) || j->engine_id[0])
+	bool open = phx_job_is_open(j), holds = open || (j->words_stay && j->array_open);
+	if (!holds || j->engine_id[0])
 		return 0;
 	uint64_t n = phx_tally_size(&j->argv, &j->env, j->script);
 	uint32_t at = place_of(tallies, j->uid);
@@ -52,9 +53,9 @@ int phx_tally_job(struct phx_list *tallies, const struct phx_job *j, bool in)
 	if (!there && (!in || insert(tallies, at, j->uid) < 0))
 		return in ? -ENOMEM : 0;
 	struct phx_tally *t = PHX_LIST_AT(tallies, struct phx_tally, at);
-	t->n_open += in ? 1 : -1u;
+	t->n_open += !open ? 0 : in ? 1 : -1u;
 	t->size_bytes = in ? t->size_bytes + n : t->size_bytes - n;
-	if (!t->n_open)
+	if (!t->n_open && !t->size_bytes)
 		phx_list_remove(tallies, sizeof(*t), at);
 	return 0;
 }

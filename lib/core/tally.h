@@ -4,7 +4,8 @@
 
 #include "core/state.h"
 
-/** Open jobs of one user, and what the state keeps for them. Jobs of an engine that is not ours are not among them. */
+/** Open jobs of one user, and what the state keeps for them. Jobs of an engine that is not ours are not among them. The words
+ * of an array are its first member's, and count until the last one has ended. */
 struct phx_tally {
 	uint32_t uid, n_open;
 	uint64_t size_bytes;

@@ -99,11 +99,19 @@ arrays() {
 	[ $((last - first)) = 4 ] && until_true 10 job_is "$first" .state done && [ "$(phx job output "$first")" = "5 of $first" ] || return 1
 	until_true 10 job_is $((first + 2)) .state running && [ "$(api /v1/jobs | jq '[.jobs[] | select(.state == "running")] | length')" = 2 ] &&
 		job_is "$last" .reason "as many of its array as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
-	phx job list | grep -q "^ *$((first + 3))-$last  $first\[20-25\]  queued" || return 1
+	phx job list | grep -q "^ *$((first + 3))-$last  $first\[20-25:5\]  queued" || return 1
 	phx job cancel "$row" --yes && until_true 15 job_is $((first + 1)) .state cancelled && until_true 15 job_is $((first + 2)) .state cancelled &&
 		job_is "$last" .state cancelled && [ "$(phx events --lines 0 | grep -c 'job.*cancelled')" -ge 1 ] || return 1
 	local bad
-	for bad in 1 5-1 1-5% 1-5:0 a-b 1-5:x -1-5; do ! submit "--array=$bad" -- true 2>/dev/null || return 1; done
+	for bad in 5-1 1-5% 1-5:0 a-b 1-5:x -1-5 1,; do ! submit "--array=$bad" -- true 2>/dev/null || return 1; done
+}
+
+# Lists of indices; all members are waited for, and the worst of them counts.
+array_of_a_list_is_waited_for() {
+	submit --array 7,1-5:2 --wait -- sh -c 'exit 0' 2>"$WORK/out" && grep -q '^phx: jobs [0-9]*-[0-9]*$' "$WORK/out" || return 1
+	submit --array 7,1-5:2%2 --wait -o json -- sh -c '[ $PHX_ARRAY_INDEX != 5 ] || exit 3' >"$WORK/out.json" 2>"$WORK/out"
+	[ $? = 1 ] && grep -q '^phx: job[0-9]*: failed: exit status 3$' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(jq -c '[.jobs[] | [.array_index, .state]]' "$WORK/out.json")" = '[[1,"done"],[3,"done"],[5,"failed"],[7,"done"]]' ]
 }
 
 # What is not kept of the output is told: at its end, with the job, by the exit status.
@@ -234,7 +242,7 @@ nothing_is_left() {
 
 head_init "job_lease_s = $LEASE; service_group = \"users\"; job_output_max_mb = 1;"
 roles_init
-for test in queue_runs environment_and_usage names_of_nodes_resolve script_with_long_words output_is_cut arrays waiting_ones_say_why time_limit time_limit_without_the_head drained_runs_again drain_waits agent_back_in_time machine_starts_anew \
+for test in queue_runs environment_and_usage names_of_nodes_resolve script_with_long_words output_is_cut arrays array_of_a_list_is_waited_for waiting_ones_say_why time_limit time_limit_without_the_head drained_runs_again drain_waits agent_back_in_time machine_starts_anew \
 	agent_hangs nothing_is_left; do
 	check "$test" "$test"
 done

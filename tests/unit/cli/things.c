@@ -307,10 +307,18 @@ static void job_list_folds_arrays(void **state)
 	assert_has(s.out, "3[10]");
 	assert_has(s.out, "3[12]");
 	assert_has(s.out, "3[14]");
-	assert_has(s.out, "6-7  3[16-18]");
+	assert_has(s.out, "6-7  3[16-18:2]");
 	assert_has(s.out, "8[1]");
 	PHX_SAID names = phx(f, "job list -o name");
 	assert_string_equal(names.out, "3\n4\n5\n6\n7\n8\n");
+	fake_reset(f); /* a list of indices: rows that are equally far apart */
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':3,'state':'done','array':3,'array_index':1},{'id':4,'state':'done','array':3,'array_index':2},"
+		    "{'id':5,'state':'done','array':3,'array_index':3},{'id':6,'state':'done','array':3,'array_index':9},"
+		    "{'id':7,'state':'done','array':3,'array_index':20}]}");
+	PHX_SAID list = phx(f, "job list");
+	assert_has(list.out, "3-5  3[1-3]");
+	assert_has(list.out, "6-7  3[9-20:11]");
 }
 
 /* What phxd has no words for, the exit status says; a row of several has the nodes of all, and no time of one. */
@@ -355,6 +363,40 @@ static void job_wait_prints_output_and_names_failures(void **state)
 	assert_int_equal(s.status, 1);
 	assert_string_equal(s.out, "hello\n");
 	assert_has(s.errout, "phx: n[2-3]: exit status 3\n");
+}
+
+/* All of them, page by page; what ended is not asked for again, and may be forgotten by then. */
+static void an_array_is_waited_for(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/jobs", "{'id':7,'last':10}");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':7,'state':'done'},{'id':8,'state':'running'}],'last':8,'more':true}");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':9,'state':'failed','status':3},{'id':10,'state':'queued'},{'id':11,'state':'failed'}],"
+		    "'last':11,'more':false}");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':8,'state':'done'},{'id':10,'state':'failed','status':3}],'last':10,'more':false}");
+	PHX_SAID s = phx(f, "job submit --array 1-4 --wait -- sh");
+	assert_int_equal(s.status, 1);
+	assert_string_equal(s.out, "");
+	assert_string_equal(s.errout, "phx: jobs 7-10\nphx: job[9-10]: failed: exit status 3\n");
+	const char *asked = strstr(f->log, "GET");
+	assert_non_null(asked);
+	assert_string_equal(asked, "GET /v1/jobs?after=6 \nGET /v1/jobs?after=8 \nGET /v1/jobs?after=7 \n");
+}
+
+static void an_array_that_ends_well_or_is_forgotten(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/jobs", "{'id':7,'last':8}");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':7,'state':'done'},{'id':8,'state':'done'}],'last':8,'more':false}");
+	PHX_SAID s = phx(f, "job submit --array 1,5 --wait -o json -- sh");
+	assert_int_equal(s.status, 0);
+	assert_has(s.out, "\"id\": 8");
+	fake_reset(f);
+	fake_answer(f, "POST /v1/jobs", "{'id':7,'last':8}");
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':8,'state':'done'}],'last':8,'more':false}");
+	PHX_SAID gone = phx(f, "job submit --array 1,5 --wait -- sh");
+	assert_int_equal(gone.status, 1);
+	assert_has(gone.errout, "phx: job7: unknown: phxd has forgotten how it ended: see phx events\n");
 }
 
 static void job_wait_times_out(void **state)
@@ -633,6 +675,8 @@ int main(void)
 		TEST(job_list_says_how_it_ended),
 		TEST(job_submit_of_an_array),
 		TEST(job_wait_prints_output_and_names_failures),
+		TEST(an_array_is_waited_for),
+		TEST(an_array_that_ends_well_or_is_forgotten),
 		TEST(job_wait_times_out),
 		TEST(job_list_show_cancel_output),
 		TEST(events_are_sentences),

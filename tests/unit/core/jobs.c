@@ -434,6 +434,68 @@ static void members_are_held_in_an_re(void **state)
 	assert_int_equal(job(w, id + 1)->state, PHX_JOB_RUNNING);
 }
 
+/* Indices as people write them: lists, in any order, each once. */
+static void indices_are_rows(void **state)
+{
+	static const struct {
+		const char *text, *rows;
+		uint32_t at_once;
+	} good[] = {
+		{ "7", "7-7:1", 0 }, { "1-5", "1-5:1", 0 }, { "1,5,9", "1-9:4", 0 }, { "9,5,1,5", "1-9:4", 0 },
+		{ "1-10:2", "1-9:2", 0 }, { "1-10:2%3", "1-9:2", 3 }, { "1-3,10,20-40:10%2", "1-3:1 10-40:10", 2 },
+		{ "0,1000000000", "0-1000000000:1000000000", 0 }, { "5-5:9", "5-5:1", 0 }, { "1-10000", "1-10000:1", 0 },
+		{ "2-6:2,3-5:2", "2-6:1", 0 },
+	};
+	static const char *const bad[] = { "", "%3", "1,", ",1", "1,,2", "5-1", "1-5%", "1-5%0", "1-5:0", "5:2", "a-b", "1-5:x", "-1-5", "1-2-3",
+					   "1 ,2", "1000000001", "1-5%2%3", "1-5:2:2", "1:2-5" };
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++) {
+		PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+		uint32_t at_once = 77;
+		assert_int_equal(phx_array_parse(good[i].text, &rows, &at_once, NULL), 0);
+		PHX_LIST_EACH(struct phx_index_row, row, &rows)
+			phx_buf_addf(&b, "%s%u-%u:%u", b.n ? " " : "", row->from, row->to, row->step);
+		assert_string_equal(b.data, good[i].rows);
+		assert_int_equal(at_once, good[i].at_once);
+	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
+		PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
+		struct phx_err err = { 0 };
+		uint32_t at_once;
+		assert_int_equal(phx_array_parse(bad[i], &rows, &at_once, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "array: "));
+	}
+	PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
+	uint32_t at_once;
+	assert_int_equal(phx_array_parse("1-10000,0", &rows, &at_once, NULL), -E2BIG);
+}
+
+static void an_array_of_a_list(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { 0 }, wrong = { 0 };
+	struct phx_err err = { 0 };
+	uint64_t id, other;
+	static const uint32_t indices[] = { 1, 2, 3, 10, 40 };
+	queue_running(w, 2);
+	PHX_STR_SET(ev.re, "queue");
+	assert_int_equal(phx_array_parse("40,1-3,10%1", &ev.array_rows, &ev.array_at_once, NULL), 0);
+	assert_int_equal(phx_array_size(&ev), 5);
+	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
+	assert_int_equal(w->s.last_job_id, id + 4);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(job(w, id + i)->array_index, indices[i]);
+		assert_int_equal(job(w, id + i)->throttled, i > 0);
+		assert_int_equal(job(w, id + i)->array_n, i ? 0 : 5);
+	}
+	/* what no text says */
+	for (int i = 0; i < 2; i++)
+		*(struct phx_index_row *)phx_list_push(&wrong.array_rows, sizeof(struct phx_index_row)) = (struct phx_index_row){ 5, 9, 4 };
+	assert_int_equal(submit_ev(w, &wrong, &other, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "one behind the other"));
+}
+
 /* Ten thousand members: one event, and their words once; the first one stays for as long as another has not ended. */
 static void ten_thousand_members(void **state)
 {
@@ -474,6 +536,8 @@ int main(void)
 		TEST(in_an_re_they_say_why),
 		TEST(a_time_limit_is_no_failure),
 		TEST(the_first_bad_news_is_the_reason),
+		TEST(indices_are_rows),
+		TEST(an_array_of_a_list),
 		TEST(an_array_is_a_row_of_jobs),
 		TEST(files_lie_in_the_data_directory),
 		TEST(a_refused_array_leaves_nothing),

@@ -80,6 +80,48 @@ static void a_size_of_words(void **state)
 	assert_int_equal(submit_as(w, 1000, 100000, &id, &err), 0);
 }
 
+/* The words of an array are its first member's, and are kept for as long as another one may need them. */
+static void words_of_an_array_count_until_its_last_ends(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .now_ms = w->now, .uid = 1000, .gid = 1000, .job_nodes = 1, .hold = true };
+	struct phx_outcome out = { 0 };
+	struct phx_err err = { 0 };
+	uint64_t id;
+	static char word[100001];
+	memset(word, 'x', sizeof(word) - 1);
+	limit(w, 0, 1);
+	assert_int_equal(phx_array_parse("1-3", &ev.array_rows, &ev.array_at_once, NULL), 0);
+	assert_int_equal(phx_text_push(&ev.argv, word), 0);
+	assert_int_equal(phx_core_apply(&w->s, &ev, &out, &err), 0);
+	uint64_t first = out.job, all = phx_index_tally_of(&w->s, 1000).size_bytes;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	assert_true(all > 100000);
+	cancel(w, first);
+	assert_int_equal(phx_index_tally_of(&w->s, 1000).n_open, 2);
+	assert_int_equal(phx_index_tally_of(&w->s, 1000).size_bytes, all);
+	int n = 0;
+	while (submit_as(w, 1000, 100000, &id, &err) == 0)
+		n++;
+	assert_int_equal(n, 9);
+	cancel(w, first + 2);
+	assert_int_equal(submit_as(w, 1000, 100000, &id, &err), -EDQUOT);
+	cancel(w, first + 1);
+	assert_int_equal(submit_as(w, 1000, 100000, &id, &err), 0);
+	/* a journal of before: the first one took them with it, and what was let in then is let in again */
+	struct phx_event old = { .kind = PHX_EV_job_submit, .now_ms = w->now, .uid = 1001, .gid = 1001, .job_nodes = 1, .hold = true,
+				 .array_from = 1, .array_to = 2, .array_step = 1 };
+	assert_int_equal(phx_text_push(&old.argv, word), 0);
+	assert_int_equal(phx_core_apply(&w->s, &old, &out, &err), 0);
+	cancel(w, out.job);
+	assert_true(phx_index_tally_of(&w->s, 1001).size_bytes < 100000);
+	cancel(w, out.job + 1);
+	assert_int_equal(phx_index_tally_of(&w->s, 1001).size_bytes, 0);
+	phx_outcome_fini(&out);
+	phx_event_fini(&old);
+}
+
 static void the_last_places_are_for_who_has_few(void **state)
 {
 	struct world *w = *state;
@@ -128,7 +170,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = { T(a_number_of_jobs), T(a_size_of_words), T(the_last_places_are_for_who_has_few),
-					    T(jobs_of_slurm_do_not_count), T(scripts_are_words_too) };
+					    T(jobs_of_slurm_do_not_count), T(scripts_are_words_too), T(words_of_an_array_count_until_its_last_ends) };
 #undef T
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
