@@ -115,6 +115,14 @@ void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
 			n->gave_up[0] = '\0';
 }
 
+void phx_away_end(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_re *re = n->share == PHX_SHARE_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
+	/* a plan that was made for that pool later is meant so */
+	if (re && re->state == PHX_RE_STATE_DEACTIVATED && re->changed_ms >= n->plan.started_ms)
+		phx_away_give_up(a, n, re);
+}
+
 /* Nobody counts on what stays in this pool: its RE was deactivated, and may be no more. */
 static bool is_deserted(const struct phx_state *s, const char *pool)
 {

@@ -186,6 +186,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	phx_away_settle(a->s, n);
 	if (!strcmp(p->request, "drain")) {
 		n->state = PHX_NODE_MAINTENANCE;
+		phx_away_end(a, n);
 		return;
 	}
 	if (p->to_role[0]) {
@@ -210,6 +211,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
 		 n->pool, n->role[0] ? " as " : "", n->role, (long long)(a->s->now_ms - p->started_ms));
 	phx_back_done(a, n);
+	phx_away_end(a, n);
 	if (!p->to_role[0])
 		phx_auto_assign(a, n);
 }
@@ -435,13 +437,6 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 		finish_plan(a, n);
 }
 
-static void name_new_key(struct phx_node *n, struct phx_step *step)
-{
-	if (strcmp(step->key_id, "new"))
-		return;
-	snprintf(step->key_id, sizeof(step->key_id), "%.40s-%llu", n->name, (unsigned long long)n->plan.epoch);
-}
-
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request)
 {
 	phx_touch(a->s, n);
@@ -459,7 +454,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	{
 		s->id = ++a->s->last_step_id;
 		s->deadline_ms = a->s->now_ms + WAIT_MS;
-		name_new_key(n, s);
+		phx_key_name(n, s);
 	}
 	n->reason[0] = '\0';
 	phx_list_fini(&n->unfit_for); /* what it will be then is another question */

@@ -104,6 +104,8 @@ int phx_apply_power_result(struct phx_apply *a);
 int phx_apply_key_result(struct phx_apply *a);
 
 /* keys.c */
+/** The step of a plan that begins: a key that is to be made gets its name. */
+void phx_key_name(const struct phx_node *n, struct phx_step *step);
 /** A key that no node has any more: destroyed, and told so again until it is. Twice is once; "" is none. */
 void phx_key_doom(struct phx_apply *a, const char *key_id);
 /** The plan is given up while its key is being made: it may be there. */
@@ -245,6 +247,8 @@ void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re);
 void phx_away_activated(struct phx_apply *a, const struct phx_re *re);
 /** The deactivated RE counts on it no more: it is released as soon as that can be done. Twice is once. */
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re);
+/** Its plan is at its end, in the pool of an RE that was deactivated meanwhile: the same. */
+void phx_away_end(struct phx_apply *a, struct phx_node *n);
 /** It was given up by an RE that is no more, and is in its pool still: nobody counts on it, whatever is done with it there. */
 bool phx_away_is_left(const struct phx_state *s, const struct phx_node *n);
 /** Its plan is at its end: where that brought it out of the pool, or its RE is there again, it is given up no more. */

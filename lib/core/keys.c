@@ -5,6 +5,7 @@
 #include "core/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KEY_AGAIN_MS = 300 * 1000 };
@@ -24,6 +25,13 @@ static bool doomed(const struct phx_state *s, const char *key_id)
 		if (!strcmp(k->key_id, key_id))
 			return true;
 	return false;
+}
+
+void phx_key_name(const struct phx_node *n, struct phx_step *step)
+{
+	if (strcmp(step->key_id, "new"))
+		return;
+	snprintf(step->key_id, sizeof(step->key_id), "%.40s-%llu", n->name, (unsigned long long)n->plan.epoch);
 }
 
 void phx_key_doom(struct phx_apply *a, const char *key_id)

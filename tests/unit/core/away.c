@@ -471,6 +471,73 @@ static void one_that_cannot_serve_is_passed_over(void **state)
 
 /* ---- deactivated meanwhile ---- */
 
+static void unwell(struct world *w, const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_report, .text = "does not answer" };
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.actual_role, world_node(w, node)->actual_role);
+	PHX_STR_SET(ev.actual_identity, world_node(w, node)->actual_identity);
+	assert_int_equal(apply(w, &ev), 0);
+}
+
+/* Others are given back at once; this one is on its way out of maintenance, or into it. */
+static void rest_is_over(struct world *w, const char *node)
+{
+	assert_non_null(phx_node_step(world_node(w, node)));
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	for (unsigned i = 1; i <= NODES; i++) {
+		char other[8];
+		snprintf(other, sizeof(other), "n%u", i);
+		if (strcmp(other, node))
+			world_run(w, other);
+	}
+	assert_false(phx_state_re(&w->s, "queue")->active);
+	settle(w);
+}
+
+static void deactivated_while_it_is_resumed(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	assert_int_equal(order(w, PHX_EV_drain, "n2", ""), 0);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_MAINTENANCE);
+	unwell(w, "n2");
+	assert_int_equal(order(w, PHX_EV_resume, "n2", ""), 0);
+	rest_is_over(w, "n2");
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
+	assert_string_equal(world_node(w, "n2")->pool, PHX_POOL_FREE);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
+}
+
+static void deactivated_while_it_is_drained(void **state)
+{
+	struct world *w = *state;
+	alone(w, 3, 300, "compute");
+	assert_int_equal(order(w, PHX_EV_drain, "n2", ""), 0);
+	rest_is_over(w, "n2");
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_MAINTENANCE);
+	assert_int_equal(order(w, PHX_EV_resume, "n2", ""), 0);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
+	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
+}
+
+/* Given there by hand when the RE was inactive already: that is what somebody wants. */
+static void ordered_there_afterwards(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "compute", .pool = "queue" };
+	alone(w, 3, 300, "compute");
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	settle(w);
+	w->now += 1000;
+	assert_int_equal(apply(w, &ev), 0);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_ACTIVE);
+	assert_string_equal(world_node(w, "n2")->pool, "queue");
+}
+
 static void deactivated_and_destroyed(void **state)
 {
 	struct world *w = *state;
@@ -764,6 +831,9 @@ int main(void)
 		AWAY_TEST(replaced_at_once),
 		AWAY_TEST(a_job_is_waited_for),
 		AWAY_TEST(one_that_cannot_serve_is_passed_over),
+		AWAY_TEST(deactivated_while_it_is_resumed),
+		AWAY_TEST(deactivated_while_it_is_drained),
+		AWAY_TEST(ordered_there_afterwards),
 		AWAY_TEST(deactivated_and_destroyed),
 		AWAY_TEST(deactivated_and_heard),
 		AWAY_TEST(deactivated_beside_a_pinned_one),
