@@ -238,6 +238,8 @@ static enum phx_step_kind repair_kind(const struct phx_node *n, enum phx_step_ne
 {
 	if (!n->up || n->env == PHX_ENV_NONE)
 		return phx_node_has_bmc(n) ? PHX_STEP_boot : PHX_STEP_COUNT_;
+	if (n->env == PHX_ENV_DEPLOY && phx_memory_lacks(n))
+		return PHX_STEP_ram;
 	if (needs == PHX_NEEDS_DEPLOY)
 		return PHX_STEP_kexec;
 	return n->system_digest[0] ? PHX_STEP_enter : PHX_STEP_COUNT_;
@@ -410,7 +412,8 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return; /* backing off */
 		if (phx_spare_waits(a, n, step))
 			return;
-		if (!node_fits(n, info_of(step)->needs)) {
+		bool ready = node_fits(n, info_of(step)->needs) && !(step->kind == PHX_STEP_enter && phx_memory_lacks(n));
+		if (!ready) {
 			if (!repair(a, n, step))
 				return;
 			continue;

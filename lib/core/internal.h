@@ -168,6 +168,12 @@ int phx_apply_node_label(struct phx_apply *a);
 /* people.c */
 int phx_apply_cert_revoke(struct phx_apply *a);
 
+/* memory.c */
+/** The machine has started anew: what its plan had fetched into its memory counts no more. */
+void phx_memory_reset(struct phx_apply *a, struct phx_node *n);
+/** The plan had a system fetched into memory that is gone: it has to be fetched again before anything is entered. */
+bool phx_memory_lacks(const struct phx_node *n);
+
 /* live.c */
 /** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);

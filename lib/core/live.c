@@ -170,6 +170,8 @@ int phx_apply_hello(struct phx_apply *a)
 	if (new_boot)
 		n->window = false; /* it came back from what the window was opened for */
 	note_system(n, ev);
+	if (new_boot)
+		phx_memory_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {
 		phx_quarantine(a, n, another ? "it reports another system UUID than before: is this another machine?" :
 					       "it came back with another system than the one it serves by");

@@ -132,6 +132,54 @@ static void a_system_in_ram_comes_back_after_maintenance(void **state)
 	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
 }
 
+/* It has an older system on its disk: whatever is in the middle when the machine is reset, that is not entered. */
+static void reset_in_the_middle(struct world *w, int kind)
+{
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
+	world_run_to(w, "n1", kind);
+	comes_back(w, "n1", "d1");
+	phx_list_fini(&w->done);
+	world_run(w, "n1");
+	const struct phx_node *n = world_node(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_ACTIVE);
+	assert_string_equal(n->role, "ramweb");
+	assert_string_equal(n->system_disk, "");
+	assert_string_equal(PHX_LIST_AT(&w->done, struct phx_word, 0)->text, "n1 ram");
+	assert_string_equal(PHX_LIST_AT(&w->done, struct phx_word, 1)->text, "n1 enter");
+}
+
+static void reset_while_a_system_in_ram_is_entered(void **state)
+{
+	struct world *w = *state;
+	w->s.incarnation = 1;
+	reset_in_the_middle(w, PHX_STEP_enter);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop kexec ram ram enter activate start health join");
+	assert_int_equal(PHX_LIST_AT(&world_node(w, "n1")->plan.steps, struct phx_step, 2)->status, PHX_STEP_FAILED);
+}
+
+static void reset_after_a_system_in_ram_was_entered(void **state)
+{
+	struct world *w = *state;
+	w->s.incarnation = 1;
+	reset_in_the_middle(w, PHX_STEP_activate);
+}
+
+/* One that is reset again and again is not brought back for ever. */
+static void resets_end(void **state)
+{
+	struct world *w = *state;
+	w->s.incarnation = 1;
+	world_ready(w, "n1", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
+	struct phx_node *n = world_node(w, "n1");
+	for (int i = 0; i < 50 && n->state != PHX_NODE_QUARANTINED; i++) {
+		world_run_to(w, "n1", PHX_STEP_enter);
+		comes_back(w, "n1", "d1");
+	}
+	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
+}
+
 static void a_disk_without_its_system_is_quarantined(void **state)
 {
 	struct world *w = *state;
@@ -287,6 +335,9 @@ int main(void)
 		WORLD_TEST(a_system_in_ram_is_brought_back),
 		WORLD_TEST(a_system_on_the_disk_is_not_the_one_in_ram),
 		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
+		WORLD_TEST(reset_while_a_system_in_ram_is_entered),
+		WORLD_TEST(reset_after_a_system_in_ram_was_entered),
+		WORLD_TEST(resets_end),
 		WORLD_TEST(a_disk_without_its_system_is_quarantined),
 		WORLD_TEST(a_disk_with_its_system_goes_on),
 		WORLD_TEST(a_plan_begun_by_a_registration_is_not_interrupted_by_it),
