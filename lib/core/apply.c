@@ -252,6 +252,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 };
 	struct phx_apply a = { s, ev, ret, err, &todo };
 	s->now_ms = ev->now_ms;
+	if (s->ledger)
+		phx_ledger_of_before(s->ledger, phx_of_before(s));
 	int r = handlers[ev->kind](&a);
 	if (r < 0) {
 		s->now_ms = before;

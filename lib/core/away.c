@@ -87,7 +87,7 @@ static void replace(struct phx_apply *a, struct phx_node *n, const struct phx_re
 
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
 {
-	if (n->pinned || n->gave_up[0] || strcmp(n->pool, re->name) ||
+	if (phx_of_before(a->s) || n->pinned || n->gave_up[0] || strcmp(n->pool, re->name) ||
 	    (n->state != PHX_NODE_ACTIVE && n->state != PHX_NODE_MAINTENANCE))
 		return;
 	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s", re->name,

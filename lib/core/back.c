@@ -87,7 +87,7 @@ void phx_back_prepare(struct phx_apply *a, struct phx_node *n)
 	struct phx_plan *p = &n->plan;
 	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE && p->to_role[0] &&
 		      !strcmp(n->actual_role, p->to_role);
-	if (update && former_of(a->s, n->actual_role, n->actual_identity))
+	if (update && !phx_of_before(a->s) && former_of(a->s, n->actual_role, n->actual_identity))
 		PHX_STR_SET(p->from_identity, n->actual_identity);
 }
 

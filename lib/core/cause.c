@@ -24,7 +24,7 @@ void phx_say_cause(struct phx_apply *a, const struct phx_node *n, const char *re
 	else
 		snprintf(plan->cause, sizeof(plan->cause), "%s ordered%s%.100s%s%.110s", request, ev->by[0] ? " by " : "", ev->by,
 			 why[0] ? "; " : "", why);
-	if (erases || phx_plan_has(plan, PHX_STEP_image))
+	if (!phx_of_before(a->s) && (erases || phx_plan_has(plan, PHX_STEP_image)))
 		phx_note_re(a, n, n->tenant_pool, plan->to_pool, "%s is %s: %.200s", n->name,
 			    erases ? "erased" : "installed anew", plan->cause);
 }

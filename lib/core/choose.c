@@ -120,7 +120,7 @@ static bool fits(const struct choice *c, const struct phx_node *n, struct phx_er
 {
 	struct phx_event ev = { .kind = PHX_EV_assign };
 	struct phx_plan plan;
-	if (!c->to)
+	if (!c->to || phx_of_before(c->a->s))
 		return true;
 	++*phx_index_visits(c->a->s);
 	PHX_STR_SET(ev.node, n->name);

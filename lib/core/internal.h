@@ -44,6 +44,11 @@ struct phx_incarnation phx_incarnation_begin(struct phx_state *s, uint64_t numbe
 void phx_incarnation_undo(struct phx_state *s, struct phx_incarnation was);
 /** The epoch of the node's next plan: above its last one, and of this incarnation. */
 uint64_t phx_next_epoch(const struct phx_state *s, const struct phx_node *n);
+/** The event is of a journal from before incarnations: it is replayed, and has to come out as it did then. */
+static inline bool phx_of_before(const struct phx_state *s)
+{
+	return !s->incarnation;
+}
 int phx_apply_notice(struct phx_apply *a);
 
 /** The node is in its system after a restart. If its health is what the plan waits for: the services that were started

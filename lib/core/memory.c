@@ -8,7 +8,7 @@
 
 void phx_memory_reset(struct phx_apply *a, struct phx_node *n)
 {
-	if (!a->s->incarnation || !phx_node_step(n)) /* journals of before say otherwise */
+	if (phx_of_before(a->s) || !phx_node_step(n))
 		return;
 	for (uint32_t i = 0; i < n->plan.cursor; i++) {
 		struct phx_step *step = PHX_LIST_AT(&n->plan.steps, struct phx_step, i);

@@ -110,6 +110,7 @@ struct phx_ledger {
 	bool unlimited;
 	uint64_t seq;
 	struct phx_ledger_meter total;
+	bool of_before; /* phx_ledger_of_before() */
 	/* of the call that is being made */
 	int64_t now_ms;
 	struct phx_list *out; /* struct phx_ledger_action */

@@ -113,6 +113,8 @@ int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, i
 enum phx_ledger_place { PHX_LEDGER_THERE, PHX_LEDGER_COMING, PHX_LEDGER_AWAY };
 int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place, int64_t now_ms,
 		    struct phx_list *ret_actions);
+/** The calls that follow are replayed from a journal of before that was so: what is lost waits for a timer. */
+void phx_ledger_of_before(struct phx_ledger *l, bool before);
 /** Nodes of an active RE are not heard: they stay its own (held, towards its bounds), but nothing starts on them and they
  * are given to nobody. Idle ones, or those of running job `job` (not 0), which is then killed as by phx_ledger_lost_busy(). Until
  * phx_ledger_back(), or they are lost from PHX_LEDGER_AWAY; those of an RE that is deactivated are lost then. */

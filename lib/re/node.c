@@ -47,12 +47,17 @@ static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
 		phx_re_cancel_debts(l, partner - 1, RE_OUTSIDE, short_of);
 }
 
+void phx_ledger_of_before(struct phx_ledger *l, bool before)
+{
+	l->of_before = before;
+}
+
 /* What it lacks of its lower bound is obtained anew. */
 static void note_lack(struct phx_ledger *l, uint32_t i, uint32_t nodes)
 {
 	struct re *it = re_at(l, i);
 
-	if (it->r.state == RE_ACTIVE && !it->policy->keeps_lower)
+	if (it->r.state == RE_ACTIVE && !it->policy->keeps_lower && !l->of_before)
 		it->r.lack += nodes;
 	keep_lower_bounds(l, i);
 }

@@ -140,7 +140,7 @@ static void crypto_destroys_the_key_first(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "vault", true);
-	assert_string_equal(world_node(w, "n1")->disk_key_id, "n1-1");
+	assert_string_equal(world_node(w, "n1")->disk_key_id, "n1-65537");
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop destroy_key kexec wipe");
 	world_run_to(w, "n1", PHX_STEP_wipe);

@@ -41,6 +41,7 @@ static void ids_differ_after_a_restore(void **state)
 static void an_old_journal_keeps_its_ids(void **state)
 {
 	struct world *w = *state;
+	w->s.incarnation = w->s.last_step_id = 0;
 	world_ready(w, "n1", false);
 	uint64_t epoch = n1(w)->epoch, last = w->s.last_step_id;
 	assign(w, "compute", 0);
