@@ -157,6 +157,7 @@ int phx_fault_setup(struct fault_sim *f)
 	int r = f->m ? phx_state_init(&f->head.s) : -ENOMEM;
 	f->head.offset_ms = 1000000;
 	f->head.up = true;
+	f->head.incarnation = 1; /* 0 is of journals of before */
 	f->head.tick_at = INT64_MAX;
 	r = r ? r : phx_fault_snapshot(f);
 	r = r ? r : configure(f);
