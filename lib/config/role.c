@@ -336,6 +336,22 @@ static int check_names(struct reading *rd)
 	return r;
 }
 
+/* Where in the file lib/node, which knows no lines, has found something: its text begins with the name of the key. */
+static const config_setting_t *place_of(struct reading *rd, const char *why)
+{
+	static const char *const keys[] = {"health", "web", "fence", "director"};
+	for (uint32_t i = 0; i < rd->role.services.n; i++) {
+		char says[PHX_NAME_MAX + 16];
+		snprintf(says, sizeof(says), "service '%s'", PHX_LIST_AT(&rd->role.services, struct phx_service, i)->name);
+		if (phx_str_starts(why, says))
+			return config_setting_get_elem(member(rd, "services"), i);
+	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++)
+		if (phx_str_starts(why, keys[i]))
+			return member(rd, keys[i]);
+	return NULL;
+}
+
 /* A service that waits for itself, at the line where it is. */
 static int check_order(struct reading *rd)
 {
@@ -344,13 +360,8 @@ static int check_order(struct reading *rd)
 	if (!order)
 		return -ENOMEM;
 	int r = phx_role_order(&rd->role, order, &why);
-	for (uint32_t i = 0; r == -ELOOP && i < rd->role.services.n; i++) {
-		char says[PHX_NAME_MAX + 16];
-		snprintf(says, sizeof(says), "service '%s' ", PHX_LIST_AT(&rd->role.services, struct phx_service, i)->name);
-		if (phx_str_starts(why.text, says))
-			return phx_conf_fail(&rd->c, config_setting_get_elem(member(rd, "services"), i), r, rd->err, "after: %s",
-					     why.text);
-	}
+	if (r == -ELOOP)
+		return phx_conf_fail(&rd->c, place_of(rd, why.text), r, rd->err, "after: %s", why.text);
 	return 0; /* what else is wrong is found by phx_role_check() */
 }
 
@@ -374,6 +385,9 @@ static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct 
 static int check_role(struct reading *rd)
 {
 	int r = phx_role_check(&rd->role, rd->err);
+	const config_setting_t *at = r < 0 ? place_of(rd, rd->err->text) : NULL;
+	if (at)
+		return phx_conf_place(&rd->c, at, r, rd->err);
 	return r < 0 ? phx_err_prefix(rd->err, r, "%s", rd->c.file) : 0;
 }
 

@@ -234,7 +234,7 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 		return 0;
 	case PHX_HEALTH_EXEC:
 		if (!h->argv.n)
-			return phx_err_set(err, -EINVAL, "health.argv: an exec check needs a command");
+			return phx_err_set(err, -EINVAL, "health.exec: an exec check needs a command");
 		return 0;
 	}
 	return phx_err_set(err, -EINVAL, "health.kind: %d is no health check", h->kind);
