@@ -159,6 +159,7 @@ static void add_monitor(struct link *l, json_t *j)
 	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
 	web_monitor(l->agent->web, l->agent->services, monitor);
 	stock_monitor(l->agent->stock, monitor);
+	services_monitor(l->agent->services, monitor);
 	add_sessions(l, monitor);
 	json_object_set_new(j, "monitor", monitor);
 }

@@ -361,8 +361,10 @@ static bool all_watched(const struct services *s)
 static int supervise(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (slot_died(s, &s->slots[i]))
+		if (slot_died(s, &s->slots[i])) {
+			slot_tell_end(s, &s->slots[i]);
 			bury(s, &s->slots[i]);
+		}
 	int64_t due = all_watched(s) ? CALM_MS : TICK_MS;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];

@@ -67,7 +67,10 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 /** What the first service that wrote anything since it was started wrote last: "NAME: LINE"; "" nobody. */
 void services_said(struct services *s, char *ret_text, size_t ret_size);
 
-/** Number of times services were started again after they died (or one before them did). */
-uint32_t services_restarts(struct services *s);
+/** How often services were started again after they died (or one before them did), since the agent began; `ret_why`: how the
+ * last one ended, "" if none did. */
+uint32_t services_restarts(struct services *s, char *ret_why, size_t ret_size);
+/** The same for the head, where there is anything to tell. */
+void services_monitor(struct services *s, json_t *monitor);
 
 #endif

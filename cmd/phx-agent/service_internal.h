@@ -40,11 +40,14 @@ struct services {
 	struct command *command; /* of service.c */
 	bool quit, ok;
 	uint32_t restarts;
+	char last_end[SERVICE_TEXT_MAX]; /* how the last one that died did */
 	char text[SERVICE_TEXT_MAX];
 	bool any; /* ids are of a role that runs */
 	struct phx_list ids; /* struct service_id: the slots, for who looks; those of the last role while none runs */
 };
 
+/** How it died, for those who look. */
+void slot_tell_end(struct services *s, const struct slot *slot);
 /** Tell those who look how things stand; called by the thread. */
 void services_publish(struct services *s);
 /** Only whose services there are now; a start that fails has had them too. */

@@ -241,10 +241,30 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 	return r;
 }
 
-uint32_t services_restarts(struct services *s)
+void slot_tell_end(struct services *s, const struct slot *slot)
+{
+	pthread_mutex_lock(&s->lock);
+	snprintf(s->last_end, sizeof(s->last_end), "%s ended with status %d%s%s", slot->svc->name, slot->status,
+		 slot->said[0] ? ": " : "", slot->said);
+	phx_utf8_repair(s->last_end);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint32_t services_restarts(struct services *s, char *ret_why, size_t ret_size)
 {
 	pthread_mutex_lock(&s->lock);
 	uint32_t n = s->restarts;
+	snprintf(ret_why, ret_size, "%s", n ? s->last_end : "");
 	pthread_mutex_unlock(&s->lock);
 	return n;
+}
+
+void services_monitor(struct services *s, json_t *monitor)
+{
+	char why[SERVICE_TEXT_MAX];
+	uint32_t n = services_restarts(s, why, sizeof(why));
+	if (!n)
+		return;
+	json_object_set_new(monitor, "restarts", json_integer(n));
+	json_object_set_new(monitor, "last_end", json_string(why));
 }

@@ -117,6 +117,17 @@ static void put_machine(struct phx_buf *b, const json_t *value, const json_t *ro
 	cli_put_clean(b, phx_json_str(json_object_get(row, "facts"), "product", ""));
 }
 
+/* Services that die and are started again: the node may be healthy whenever one looks. */
+static void put_restarts(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	int64_t n = phx_json_int(value, "restarts", 0);
+	(void)row;
+	if (n <= 0)
+		return;
+	phx_buf_addf(b, "%lld of its services, last: ", (long long)n);
+	cli_put_clean(b, phx_json_str(value, "last_end", "?"));
+}
+
 static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	char used[32], total[32];
@@ -140,6 +151,7 @@ static const struct cli_column lines[] = {
 	{.head = "  actual", .path = "actual_identity"},
 	{.head = "  drift", .path = "drift", .put = put_drift},
 	{.head = "Health", .path = "healthy", .put = put_health},
+	{.head = "Restarts", .path = "monitor", .put = put_restarts},
 	{.head = "Load", .path = "monitor", .put = put_load},
 	{.head = "Up", .path = "up", .put = put_up},
 	{.head = "Power", .path = "power", .put = put_power},

@@ -19,10 +19,10 @@ refused() { # CODE TEXT COMMAND...
 }
 nodes_come() {
 	local i
-	for i in 1 2; do
+	for i in 1 2 3; do
 		node_init n$i $i && phx node add n$i --mac 02:00:00:00:00:0$i >/dev/null && agent_start n$i || return 1
 	done
-	until_true 20 is n1 .state ready && until_true 20 is n2 .state ready
+	until_true 20 is n1 .state ready && until_true 20 is n2 .state ready && until_true 20 is n3 .state ready
 }
 
 # A role whose file has a mistake is missed: whoever looks for it hears why, and status tells it until it is mended.
@@ -86,6 +86,14 @@ follower_ends_with_its_reader() {
 	until_true 30 ended
 }
 
+# A service that dies again and again is told, although the node is healthy whenever one looks.
+service_that_dies_again_and_again() {
+	role dies false 'services = ( { name = "s"; exec = [ "/bin/sh", "-c", "sleep 2; echo disk is full >&2; exit 4" ]; } );'
+	phx reload >/dev/null && phx node assign n3 dies --wait || return 1
+	told() { phx node show n3 | grep -q 'Restarts .* of its services, last: s ended with status 4: disk is full'; }
+	until_true 30 told || { phx node show n3; return 1; }
+}
+
 names_that_do_not_exist() {
 	refused 64 'there is no such RE' phx job cancel --re nosuch --yes &&
 		refused 64 'node: the job has no part on this node' phx job output 1 --node nosuch &&
@@ -112,7 +120,7 @@ job_of_a_silent_node() {
 head_init
 nodes_come || { cat "$WORK/phxd.log" "$WORK"/n?.log; exit 1; }
 for t in file_that_was_not_taken_is_told resume_tells_its_steps following_outlives_the_head follower_ends_with_its_reader \
-	names_that_do_not_exist own_events_are_told_whole job_of_a_silent_node; do
+	service_that_dies_again_and_again names_that_do_not_exist own_events_are_told_whole job_of_a_silent_node; do
 	check "$t" "$t"
 done
 exit "$FAILED"

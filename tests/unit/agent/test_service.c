@@ -118,7 +118,8 @@ static void test_restart_with_dependants(void **state)
 	pid_t db = pid_of(w, "db"), app = pid_of(w, "app"), other = pid_of(w, "other");
 	assert_int_equal(truncate(scratch_path(w->scratch, "log"), 0), 0);
 	assert_int_equal(kill(db, SIGKILL), 0);
-	WAIT_FOR(services_restarts(w->services) == 3);
+	WAIT_FOR(services_restarts(w->services, text, sizeof(text)) == 3);
+	assert_string_equal(text, "db ended with status 137");
 	WAIT_FOR(services_ok(w->services, text, sizeof(text)));
 	WAIT_FOR(pid_of(w, "db") != db && pid_of(w, "app") != app);
 	PHX_AUTO_FREE char *log = flat_log(w);
@@ -242,7 +243,7 @@ static void test_drain(void **state)
 		 }));
 	assert_false(gone(stays));
 	WAIT_FOR(services_ok(w->services, text, sizeof(text)));
-	assert_int_equal(services_restarts(w->services), 0);
+	assert_int_equal(services_restarts(w->services, text, sizeof(text)), 0);
 	assert_int_equal(services_limit(w->services, NULL), 0); /* no quota: nothing */
 	assert_int_equal(services_stop(w->services, &w->role, NULL), 0);
 	assert_true(gone(stays));
@@ -257,7 +258,7 @@ static void test_that_is_not_restarted(void **state)
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(!services_ok(w->services, text, sizeof(text)));
 	assert_string_equal(text, "not running: later (status 4)");
-	assert_int_equal(services_restarts(w->services), 0);
+	assert_int_equal(services_restarts(w->services, text, sizeof(text)), 0);
 }
 
 static void test_stubborn(void **state)
