@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/file.h"
 #include "base/nodeset.h"
 
@@ -63,9 +63,9 @@ static int fold_nodes(const struct phx_job *job, char **ret_folded, char **ret_l
 
 static void add_user(struct job_env *e, const struct phx_job *job)
 {
-	struct passwd pw, *found = NULL;
-	char buf[4096];
-	bool known = getpwuid_r(job->uid, &pw, buf, sizeof(buf), &found) == 0 && found;
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	bool known = phx_user_numbered(job->uid, &pw, &texts) == 0;
 	add_default(e, job, "HOME", known ? pw.pw_dir : "/tmp");
 	add_default(e, job, "USER", known ? pw.pw_name : job->user);
 	add_default(e, job, "LOGNAME", known ? pw.pw_name : job->user);

@@ -4,22 +4,21 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/file.h"
 
 int process_find_user(const char *name, struct process_user *ret, struct phx_err *err)
 {
 	struct process_user u = {0};
-	struct passwd pw, *found = NULL;
-	char buf[4096];
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
 	if (name[0]) {
-		int r = getpwnam_r(name, &pw, buf, sizeof(buf), &found);
-		if (r || !found)
+		if (phx_user_named(name, &pw, &texts) < 0)
 			return phx_err_set(err, -ENOENT, "user %s: unknown on this node", name);
 		u.uid = pw.pw_uid;
 		u.gid = pw.pw_gid;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
@@ -142,9 +142,8 @@ static bool is_admin(void *arg, const struct phx_http_peer *peer)
 /* A group that is named and not there is nobody's. */
 static gid_t gid_of(const char *name)
 {
-	char buf[4096];
-	struct group gr, *found = NULL;
-	return name[0] && getgrnam_r(name, &gr, buf, sizeof(buf), &found) == 0 && found ? gr.gr_gid : (gid_t)-1;
+	gid_t gid;
+	return name[0] && phx_group_named(name, &gid) == 0 ? gid : (gid_t)-1;
 }
 
 /* The largest upload is a staged file or the output of a job: what may come at all must not be refused for ever. */

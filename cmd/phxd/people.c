@@ -5,30 +5,17 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/account.h"
+
 static bool in_group(uid_t uid, gid_t gid, const char *group)
 {
-	char buf[4096], gbuf[4096];
-	struct passwd pw, *ppw = NULL;
-	struct group gr, *pgr = NULL;
-	gid_t groups[64];
-	int n = PHX_ARRAY_SIZE(groups);
-	if (!group[0] || getgrnam_r(group, &gr, gbuf, sizeof(gbuf), &pgr) || !pgr)
+	gid_t wanted;
+	if (!group[0] || phx_group_named(group, &wanted) < 0)
 		return false;
-	if (gid == pgr->gr_gid)
-		return true;
-	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &ppw) || !ppw)
-		return false;
-	if (getgrouplist(pw.pw_name, pw.pw_gid, groups, &n) < 0)
-		return false;
-	for (int i = 0; i < n; i++)
-		if (groups[i] == pgr->gr_gid)
-			return true;
-	return false;
+	return gid == wanted || phx_user_is_member(uid, wanted);
 }
 
 static enum person of_certificate(enum phx_cert_kind kind)
@@ -82,13 +69,12 @@ void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 
 bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
 	ret[0] = '\0';
 	if (peer->via != PHX_HTTP_UNIX)
 		return peer->has_cert && phx_str_copy(ret, PHX_NAME_MAX, peer->cert.name) == 0;
-	return getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
-	       phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
+	return phx_user_numbered(peer->uid, &pw, &texts) == 0 && phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
 bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n)
@@ -99,14 +85,13 @@ bool person_holds(const struct phx_state *s, const char *account, const struct p
 
 bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	if (!name && peer->via == PHX_HTTP_TLS)
 		name = peer->cert.name;
-	int r = name ? getpwnam_r(name, &pw, buf, sizeof(buf), &found) :
-		       getpwuid_r(peer->uid, &pw, buf, sizeof(buf), &found);
-	if (r || !found) {
+	int r = name ? phx_user_named(name, &pw, &texts) : phx_user_numbered(peer->uid, &pw, &texts);
+	if (r < 0) {
 		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
 		return false;
 	}

@@ -11,12 +11,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/file.h"
 
 enum { MARKER_MAX = 300, ID_MAX = 40, TRIES = 1000 };
@@ -183,11 +183,10 @@ static int end_dir(struct daemon *d, const struct dir *what)
 
 static int make_dir(const char *path, const char *owner, struct phx_err *err)
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
 	int r = phx_dir_make(path, 0750, err);
-	getpwnam_r(owner, &pw, buf, sizeof(buf), &found);
-	if (r == 0 && found && chown(path, pw.pw_uid, pw.pw_gid) < 0)
+	if (r == 0 && phx_user_named(owner, &pw, &texts) == 0 && chown(path, pw.pw_uid, pw.pw_gid) < 0)
 		r = phx_err_set(err, -errno, "%s", strerror(errno));
 	return r;
 }

@@ -11,11 +11,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/account.h"
 #include "slurm/slurm.h"
 
 enum {
@@ -163,9 +163,9 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 /* Whom the commands run as. Looked up each time: it may be made, and groups be changed, while we run. */
 static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *err)
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
-	if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) || !found)
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	if (phx_user_named(name, &pw, &texts) < 0)
 		return phx_err_set(err, -ENOENT, "engine_user: there is no user '%s' on this head, and Slurm's commands do not run as root: "
 				   "make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)", name);
 	if (pw.pw_uid == 0 || !phx_id_valid(pw.pw_uid) || !phx_id_valid(pw.pw_gid))

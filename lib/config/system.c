@@ -2,14 +2,13 @@
  * `phx config check`, by phxd --check, and by phxd at its start, after all files are merged and fit together (check.c).
  * A table of checks, each about one option; what is not used under the other options is not asked for. */
 #include <errno.h>
-#include <grp.h>
 #include <net/if.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "config/option.h"
 
 enum kind { INTERFACE, GROUP, USER, PROGRAM, DIRECTORY };
@@ -60,16 +59,15 @@ static const struct row {
 
 static bool has_group(const char *name)
 {
-	char buf[4096];
-	struct group gr, *found = NULL;
-	return getgrnam_r(name, &gr, buf, sizeof(buf), &found) == ERANGE || found;
+	gid_t gid;
+	return phx_group_named(name, &gid) == 0;
 }
 
 static bool has_user(const char *name)
 {
-	char buf[4096];
-	struct passwd pw, *found = NULL;
-	return getpwnam_r(name, &pw, buf, sizeof(buf), &found) == ERANGE || found;
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	return phx_user_named(name, &pw, &texts) == 0;
 }
 
 static bool is_directory(const char *path)

@@ -1,0 +1,102 @@
+/* Users and groups of any size: see account.h. */
+#include "base/account.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+
+/* A group of a whole university is a MiB; what says that it needs more than SIZE_MAX_BYTES is broken. */
+enum { SIZE_BYTES = 4096, SIZE_MAX_BYTES = 64 << 20, GROUPS = 64, GROUPS_MAX = 65536 };
+
+/* One look-up: 0, or a positive errno; ret_found tells whether there is such. */
+typedef int (*look_fn)(const void *key, void *entry, char *buf, size_t size, bool *ret_found);
+
+static int look_up(look_fn look, const void *key, void *entry, char **ret_texts)
+{
+	for (size_t size = SIZE_BYTES; size <= SIZE_MAX_BYTES; size *= 2) {
+		PHX_AUTO_FREE char *buf = malloc(size);
+		bool found = false;
+		if (!buf)
+			return -ENOMEM;
+		int r = look(key, entry, buf, size, &found);
+		if (r == ERANGE)
+			continue;
+		if (!found)
+			return r ? -r : -ENOENT;
+		*ret_texts = buf;
+		buf = NULL;
+		return 0;
+	}
+	return -ERANGE;
+}
+
+static int user_of_name(const void *key, void *entry, char *buf, size_t size, bool *ret_found)
+{
+	struct passwd *found = NULL;
+	int r = getpwnam_r(key, entry, buf, size, &found);
+	*ret_found = found;
+	return r;
+}
+
+static int user_of_number(const void *key, void *entry, char *buf, size_t size, bool *ret_found)
+{
+	struct passwd *found = NULL;
+	int r = getpwuid_r(*(const uid_t *)key, entry, buf, size, &found);
+	*ret_found = found;
+	return r;
+}
+
+static int group_of_name(const void *key, void *entry, char *buf, size_t size, bool *ret_found)
+{
+	struct group *found = NULL;
+	int r = getgrnam_r(key, entry, buf, size, &found);
+	*ret_found = found;
+	return r;
+}
+
+int phx_user_named(const char *name, struct passwd *ret, char **ret_texts)
+{
+	return look_up(user_of_name, name, ret, ret_texts);
+}
+
+int phx_user_numbered(uid_t uid, struct passwd *ret, char **ret_texts)
+{
+	return look_up(user_of_number, &uid, ret, ret_texts);
+}
+
+int phx_group_named(const char *name, gid_t *ret)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct group gr;
+	int r = look_up(group_of_name, name, &gr, &texts);
+	if (r == 0)
+		*ret = gr.gr_gid;
+	return r;
+}
+
+static bool is_among(gid_t gid, const gid_t *groups, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+bool phx_user_is_member(uid_t uid, gid_t gid)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	if (phx_user_numbered(uid, &pw, &texts) < 0)
+		return false;
+	for (int size = GROUPS; size <= GROUPS_MAX; size *= 2) {
+		PHX_AUTO_FREE gid_t *groups = calloc((size_t)size, sizeof(*groups));
+		int n = size;
+		if (!groups)
+			return false;
+		if (getgrouplist(pw.pw_name, pw.pw_gid, groups, &n) >= 0)
+			return is_among(gid, groups, n);
+	}
+	return false;
+}
