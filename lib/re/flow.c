@@ -86,25 +86,49 @@ static bool same_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 	return i == j || re_at(l, i)->r.partner == j + 1;
 }
 
-uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
+/* What the pair lacks of its lower bounds. */
+static uint64_t lacks(const struct phx_re_pair *pair)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
-	uint64_t reserved = 0;
+	return pair->lower > pair->net ? pair->lower - pair->net : 0;
+}
 
-	if (l->unlimited)
-		return pair.cap > pair.net ? re_min(UINT32_MAX, pair.cap - pair.net) : 0;
+/* What the other pairs lack of theirs. */
+static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
+{
+	uint64_t sum = 0;
+
 	for (uint32_t j = 0; j < l->res.n; j++) {
 		const struct re *re = re_at(l, j);
 		bool counted = re->r.partner && re->r.partner - 1 < j; /* with its partner */
 		if (re->r.state != RE_ACTIVE || counted || same_pair(l, i, j))
 			continue;
 		struct phx_re_pair other = phx_re_pair(l, j);
-		reserved += other.lower > other.net ? other.lower - other.net : 0;
+		sum += lacks(&other);
 	}
-	if (reserved >= free || pair.net >= pair.cap)
-		return 0;
+	return sum;
+}
+
+/* Free nodes that may go to the pair of `i`, where `reserved` of them are kept for others. */
+static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, uint64_t reserved)
+{
+	struct phx_re_pair pair = phx_re_pair(l, i);
+	uint64_t room = pair.cap > pair.net ? pair.cap - pair.net : 0;
 	uint32_t can = free - re_min(free, unfit(l, PHX_LEDGER_FREE, i).idle);
-	return re_min(re_min(free - (uint32_t)reserved, can), pair.cap - pair.net);
+
+	if (l->unlimited)
+		return re_min(UINT32_MAX, room);
+	return re_min(re_min(free - re_min(free, reserved), can), room);
+}
+
+/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where nodes are missing and there
+ * is not enough for all, a free node that each left to the other would serve nobody. They are asked in their order. */
+uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
+{
+	struct phx_re_pair pair = phx_re_pair(l, i);
+	uint32_t rest = beyond(l, i, free, reserved_from(l, i));
+	uint32_t lower = re_min(beyond(l, i, free, 0), lacks(&pair));
+
+	return rest > lower ? rest : lower;
 }
 
 uint32_t phx_re_returning(const struct phx_ledger *l)
@@ -452,7 +476,8 @@ uint32_t phx_re_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason,
 int64_t phx_re_spare(const struct phx_ledger *l, uint32_t i)
 {
 	struct phx_re_pair pair = phx_re_pair(l, i);
-	uint32_t covered = phx_re_available(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_re_returning(l)));
+	uint32_t covered = beyond(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_re_returning(l)),
+				  reserved_from(l, i));
 
 	return (int64_t)covered + (int64_t)pair.net - (int64_t)pair.lower;
 }

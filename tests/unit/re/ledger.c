@@ -261,6 +261,32 @@ static void a_number_is_used_again(void **state)
 	cluster_fini(&c);
 }
 
+/* Two REs lack a node each and one is free: kept by each for the other, it would serve nobody. */
+static void the_last_free_node_serves_somebody(void **state)
+{
+	struct cluster c;
+	(void)state;
+	cluster_init(&c, 4);
+	struct phx_agreement a = agreement("a", PHX_RE_BATCH, PHX_POLICY_dcs, 2);
+	struct phx_agreement b = agreement("b", PHX_RE_BATCH, PHX_POLICY_dcs, 2);
+	int first = cluster_activate(&c, &a), second = cluster_activate(&c, &b);
+	assert_int_equal(phx_ledger_lost(c.l, first, 1, PHX_LEDGER_THERE, c.now_ms, &c.out), 0);
+	cluster_act(&c);
+	assert_int_equal(phx_ledger_lost(c.l, second, 1, PHX_LEDGER_THERE, c.now_ms, &c.out), 0);
+	cluster_act(&c);
+	assert_int_equal(cluster_held(&c, first), 1);
+	assert_int_equal(cluster_held(&c, second), 1);
+	for (int n = 2; n <= 3; n++) {
+		assert_int_equal(phx_ledger_found(c.l, 1, c.now_ms, &c.out), 0);
+		cluster_act(&c);
+		cluster_pass(&c);
+		assert_int_equal(cluster_held(&c, first), 2); /* the first is served first */
+		assert_int_equal(cluster_held(&c, second), n - 1);
+		assert_int_equal(phx_ledger_free_nodes(c.l), 0);
+	}
+	cluster_fini(&c);
+}
+
 /* ---- speed ---- */
 
 static double now_us(void)
@@ -388,6 +414,7 @@ int main(void)
 		cmocka_unit_test(a_number_is_used_again),
 		cmocka_unit_test(who_cannot_have_free_nodes_leaves_them_to_others),
 		cmocka_unit_test(only_what_can_go_is_reclaimed),
+		cmocka_unit_test(the_last_free_node_serves_somebody),
 		cmocka_unit_test(a_reclaim_is_fast),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
