@@ -40,7 +40,7 @@ roles_init() {
 
 own=6.1.0-test # of image_init
 the_own_kernel_is_nothing_to_warn_of() {
-	deploy_image $own && run phx reload && said 0 err '1 roles' || return 1
+	deploy_image $own && run phx reload && said 0 err '1 role,' || return 1
 	! grep -q warning "$WORK/err" || return 1
 	run phx image show test
 	said 0 out $own && ! grep -q warning "$WORK/err" && run phx role check --strict && said 0 out '1 roles are right'
