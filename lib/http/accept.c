@@ -147,6 +147,7 @@ static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
 			welcome(l, w, fd, (const struct sockaddr *)&ss, n);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			let_go(w);
+			phx_http_guard_refuse(l->guard, PHX_HTTP_LIMIT_FILES, "");
 			poll(NULL, 0, PAUSE_MS); /* others must close something first */
 			return;
 		} else if (errno != EINTR && errno != ECONNABORTED)

@@ -281,7 +281,10 @@ int phx_http_client_receive(struct phx_http_client *c, const char *path, struct 
 		return r;
 	if (!response.body)
 		return -ENOMEM;
+	curl_off_t retry_after_s = 0;
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &response.status);
+	if (curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK && retry_after_s > 0)
+		response.retry_after_s = retry_after_s < UINT32_MAX ? (uint32_t)retry_after_s : UINT32_MAX;
 	*ret = response;
 	return 0;
 }

@@ -12,6 +12,8 @@ enum {
 	BUCKETS = 4096,
 	BODY_MS = 60000,	/* for any body */
 	BODY_BYTES_PER_MS = 16, /* and as much longer as a line of 16 KB/s needs */
+	SECOND_US = 1000000,
+	BURST_US = 20 * SECOND_US, /* so much of its requests may come at once */
 };
 
 struct phx_http_party {
@@ -19,6 +21,7 @@ struct phx_http_party {
 	unsigned n_connections;
 	unsigned claims[PHX_HTTP_CLAIMS];
 	uint64_t spooled;
+	int64_t due_us; /* when its requests would have come, one after the other; kept until then */
 	struct phx_http_party *next; /* of its bucket */
 };
 
@@ -34,6 +37,8 @@ struct phx_http_guard {
 	struct queue strangers, others; /* who is waited for */
 	unsigned n_admins, n_rest;
 	uint64_t spooled;
+	int64_t now_us; /* as it was told last */
+	struct phx_http_refused refused[PHX_HTTP_LIMITS];
 };
 
 struct phx_http_guard *phx_http_guard_new(const struct phx_http_guard_limits *limits)
@@ -85,7 +90,7 @@ static struct phx_http_party *party_of(struct phx_http_guard *g, const char *key
 
 static void drop_if_idle(struct phx_http_guard *g, struct phx_http_party *p)
 {
-	if (p->n_connections)
+	if (p->n_connections || p->due_us > g->now_us)
 		return;
 	struct phx_http_party **at = place_of(g, p->key);
 	*at = p->next;
@@ -146,6 +151,28 @@ static void cut(struct phx_http_guard *g, struct phx_http_entry *e)
 	shutdown(e->fd, SHUT_RDWR);
 }
 
+/* ---- who is refused ---- */
+
+static void refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom)
+{
+	g->refused[limit].n++;
+	PHX_STR_SET(g->refused[limit].whom, whom);
+}
+
+void phx_http_guard_refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom)
+{
+	pthread_mutex_lock(&g->lock);
+	refuse(g, limit, whom);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit, struct phx_http_refused *ret)
+{
+	pthread_mutex_lock(&g->lock);
+	*ret = g->refused[limit];
+	pthread_mutex_unlock(&g->lock);
+}
+
 /* ---- in and out ---- */
 
 static bool is_full(const struct phx_http_guard *g, enum phx_http_rank rank)
@@ -164,6 +191,7 @@ static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
 	bool burst = g->n_rest >= g->limits.connections_max + g->limits.connections_max / 10;
 	if (!g->strangers.first || burst)
 		return -EAGAIN;
+	refuse(g, PHX_HTTP_LIMIT_CONNECTIONS, g->strangers.first->party->key);
 	cut(g, g->strangers.first);
 	return 0;
 }
@@ -173,11 +201,15 @@ static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char 
 {
 	unsigned share = share_of(g, rank);
 	struct phx_http_party *p = *place_of(g, key);
-	if (share && p && p->n_connections >= share)
+	if (share && p && p->n_connections >= share) {
+		refuse(g, rank == PHX_HTTP_STRANGER ? PHX_HTTP_LIMIT_ADDRESS : PHX_HTTP_LIMIT_PERSON, key);
 		return -EDQUOT;
+	}
 	int r = make_room(g, rank);
-	if (r < 0)
+	if (r < 0) {
+		refuse(g, PHX_HTTP_LIMIT_CONNECTIONS, key);
 		return r;
+	}
 	p = party_of(g, key);
 	if (!p)
 		return -ENOMEM;
@@ -257,6 +289,12 @@ unsigned phx_http_guard_tick(struct phx_http_guard *g, int64_t now_ms)
 {
 	pthread_mutex_lock(&g->lock);
 	unsigned n = cut_overdue(g, &g->strangers, now_ms) + cut_overdue(g, &g->others, now_ms);
+	g->now_us = now_ms * 1000;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct phx_http_party *p = g->buckets[i], *next; p; p = next) {
+			next = p->next;
+			drop_if_idle(g, p);
+		}
 	pthread_mutex_unlock(&g->lock);
 	return n;
 }
@@ -271,6 +309,25 @@ bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e, en
 		e->party->claims[what]++;
 	pthread_mutex_unlock(&g->lock);
 	return may;
+}
+
+/* Each request is as long as its share of a second; whose requests reach too far ahead of the time waits. */
+unsigned phx_http_guard_request(struct phx_http_guard *g, struct phx_http_entry *e, int64_t now_ms)
+{
+	int64_t now_us = now_ms * 1000, wait_us = 0;
+	pthread_mutex_lock(&g->lock);
+	struct phx_http_party *p = g->limits.requests_per_s && e->rank != PHX_HTTP_ADMIN ? e->party : NULL;
+	if (p) {
+		p->due_us = p->due_us > now_us ? p->due_us : now_us;
+		int64_t due_us = p->due_us + SECOND_US / g->limits.requests_per_s;
+		wait_us = due_us - now_us - BURST_US;
+		if (wait_us > 0)
+			refuse(g, PHX_HTTP_LIMIT_REQUESTS, p->key);
+		else
+			p->due_us = due_us;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return wait_us > 0 ? (unsigned)((wait_us - 1) / SECOND_US) + 1 : 0;
 }
 
 bool phx_http_guard_spool(struct phx_http_guard *g, struct phx_http_entry *e, uint64_t n)

@@ -6,8 +6,6 @@
 
 #include "http/http.h"
 
-enum { PHX_HTTP_KEY_MAX = 80 };
-
 /** What an identity is to the listener. */
 enum phx_http_rank {
 	PHX_HTTP_STRANGER, /* of a network, not shown a certificate yet */
@@ -28,6 +26,7 @@ struct phx_http_guard_limits {
 	unsigned per_known_max;	  /* 0 = no limit */
 	unsigned per_stranger_max; /* from one address; 0 = no limit */
 	unsigned header_ms;
+	unsigned requests_per_s; /* 0 = no limit */
 	uint64_t spool_bytes_max; /* of one identity at once; 0 = no limit */
 };
 
@@ -74,6 +73,15 @@ void phx_http_guard_give_back(struct phx_http_guard *g, struct phx_http_entry *e
 			      const unsigned claims[PHX_HTTP_CLAIMS], uint64_t n_spooled);
 /** Bytes that all identities together have claimed. */
 uint64_t phx_http_guard_spooled(struct phx_http_guard *g);
+
+/** One more request of the identity behind `e`. 0, or the seconds after which it may come: it has had its share of requests,
+ * which is some time's worth at once (an administrator may have any number). */
+unsigned phx_http_guard_request(struct phx_http_guard *g, struct phx_http_entry *e, int64_t now_ms);
+
+/** How often somebody was refused for this. */
+void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit, struct phx_http_refused *ret);
+/** One more of them that the books do not know of. */
+void phx_http_guard_refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom);
 
 /** Connections in the books. */
 unsigned phx_http_guard_count(struct phx_http_guard *g);

@@ -79,13 +79,15 @@ typedef bool (*phx_http_gate)(struct phx_http_request *q, void *arg);
 
 /** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their body is taken. */
 #define PHX_HTTP_CERT (1u << 8)
+/** In `via`: not counted against requests_per_s. */
+#define PHX_HTTP_UNCOUNTED (1u << 9)
 
 /** One row a route: the table is also what API documentation is made from. The first row that fits is
  * taken. HEAD is served by GET rows. */
 struct phx_http_route {
 	const char *method;
 	const char *path; /* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
-	unsigned via;	  /* bits 1u << enum phx_http_listener, and PHX_HTTP_CERT */
+	unsigned via;	  /* bits 1u << enum phx_http_listener, and those above */
 	phx_http_handler handler;
 	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
 	bool body_file;	 /* body is spooled to a temporary file (phx_http_body_path) */
@@ -111,6 +113,7 @@ struct phx_http_server_config {
 	unsigned reserve;	   /* beside these, for administrators; 0 = 64 */
 	unsigned per_address_max;  /* of these, from one address without a certificate; 0 = no limit. More are refused */
 	unsigned per_person_max;   /* of these, by one user of this machine, or one certificate; 0 = no limit */
+	unsigned requests_per_s;   /* of one identity that is no administrator, over some time; 0 = no limit. More get 429 */
 	uint64_t spool_bytes_max;  /* of body_file, of one identity at once; 0 = no limit */
 	gid_t admin_gid;	   /* administrators on the Unix listener beside root; (gid_t)-1: none */
 	/* over TLS: asked once a connection, after the handshake. NULL: nobody is one */
@@ -118,6 +121,25 @@ struct phx_http_server_config {
 	unsigned idle_timeout_s;   /* for a request's head to come, and for any silence; 0 = 60 */
 };
 struct phx_http_server;
+
+/** What a listener refuses for. */
+enum phx_http_limit {
+	PHX_HTTP_LIMIT_CONNECTIONS, /* connections_max */
+	PHX_HTTP_LIMIT_ADDRESS,	    /* per_address_max */
+	PHX_HTTP_LIMIT_PERSON,	    /* per_person_max */
+	PHX_HTTP_LIMIT_FILES,	    /* of the process or the system */
+	PHX_HTTP_LIMIT_REQUESTS,    /* requests_per_s */
+	PHX_HTTP_LIMITS
+};
+enum { PHX_HTTP_KEY_MAX = 80, PHX_HTTP_LISTENERS = 3 };
+/** How often it did since the start, and whom last: "uid:1000", "addr:10.0.0.9", "cert:FINGERPRINT"; "" it was not known. */
+struct phx_http_refused {
+	uint64_t n;
+	char whom[PHX_HTTP_KEY_MAX];
+};
+void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which, enum phx_http_limit limit,
+			     struct phx_http_refused *ret);
+
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
 			  struct phx_err *err);
 uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which);
@@ -145,6 +167,7 @@ struct phx_http_response {
 	long status;
 	char *body; /* malloc'd, NUL-terminated */
 	size_t n;
+	uint32_t retry_after_s; /* what the server asks for; 0: nothing */
 };
 void phx_http_response_fini(struct phx_http_response *r);
 

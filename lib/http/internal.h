@@ -8,7 +8,6 @@
 #include "http/guard.h"
 #include "http/http.h"
 
-#define PHX_HTTP_LISTENERS 3
 #define PHX_HTTP_SEGMENTS_MAX 16
 #define PHX_HTTP_PARAMS_MAX 2
 #define PHX_HTTP_QUERY_MAX 32
@@ -151,5 +150,7 @@ void phx_http_spool_clean(const char *dir);
 void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response);
 /** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
 void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow);
+/** 429, with the time after which it may be tried again. */
+void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char *text);
 
 #endif

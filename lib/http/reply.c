@@ -4,7 +4,10 @@
 #include "http/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/json.h"
 
 void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response)
 {
@@ -60,21 +63,22 @@ static char *dump(const json_t *j)
 	return text;
 }
 
-static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *allow)
+/* With one more header, unless it has no name. */
+static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header, const char *value)
 {
 	struct MHD_Response *r = j ? make_response(dump(j), "application/json") : empty_response();
 	if (!r) {
 		r = empty_response();
 		status = 500;
 	}
-	if (r && allow)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, allow);
+	if (r && header)
+		MHD_add_response_header(r, header, value);
 	phx_http_give(q, status, r);
 }
 
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
 {
-	give_json(q, status, j, NULL);
+	give_json(q, status, j, NULL, NULL);
 }
 
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
@@ -101,11 +105,23 @@ static json_t *safe_string(const char *text)
 	return j;
 }
 
+static json_t *error_json(int code, const char *text)
+{
+	return json_pack("{s:o, s:s}", "error", safe_string(text), "code", phx_http_code_name(code));
+}
+
 void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow)
 {
-	json_t *j = json_pack("{s:o, s:s}", "error", safe_string(text), "code", phx_http_code_name(code));
-	give_json(q, status, j, allow);
-	json_decref(j);
+	PHX_AUTO_JSON json_t *j = error_json(code, text);
+	give_json(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
+}
+
+void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char *text)
+{
+	PHX_AUTO_JSON json_t *j = error_json(-EDQUOT, text);
+	char value[16];
+	snprintf(value, sizeof(value), "%u", wait_s);
+	give_json(q, 429, j, MHD_HTTP_HEADER_RETRY_AFTER, value);
 }
 
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)

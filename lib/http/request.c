@@ -241,6 +241,21 @@ static void refuse_body(struct phx_http_request *q, int code)
 	phx_http_reply_error(q, code, text ? text : "body refused");
 }
 
+/* Its identity's share of requests. */
+static bool may_come(struct phx_http_request *q)
+{
+	struct phx_http_connection *c = q->connection;
+	char text[160];
+	unsigned wait_s = q->route->via & PHX_HTTP_UNCOUNTED ?
+				  0 : phx_http_guard_request(c->listener->guard, &c->entry, phx_http_now_ms());
+	if (!wait_s)
+		return true;
+	snprintf(text, sizeof(text), "you have sent more requests in a short time than one may (requests_per_s): try again in %u s",
+		 wait_s);
+	phx_http_refuse_for(q, wait_s, text);
+	return false;
+}
+
 /* Route, query and announced body: q->route to go on, or an answer in place. */
 static void admit(struct phx_http_request *q)
 {
@@ -262,6 +277,8 @@ static void admit(struct phx_http_request *q)
 				"again when they have ended", NULL);
 		return;
 	}
+	if (!may_come(q))
+		return;
 	if ((q->route->via & PHX_HTTP_CERT) && peer->via == PHX_HTTP_TLS && !peer->has_cert) {
 		phx_http_refuse(q, 403, -EPERM, "not permitted: a client certificate of this site is wanted here", NULL);
 		return;

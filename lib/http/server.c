@@ -95,6 +95,7 @@ static struct phx_http_guard *new_guard(const struct phx_http_server_config *con
 		.per_known_max = config->per_person_max,
 		.per_stranger_max = config->per_address_max,
 		.header_ms = (config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS) * 1000,
+		.requests_per_s = config->requests_per_s,
 		.spool_bytes_max = config->spool_bytes_max,
 	});
 }
@@ -191,6 +192,14 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which)
 {
 	return s->listeners[which].port;
+}
+
+void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which, enum phx_http_limit limit,
+			     struct phx_http_refused *ret)
+{
+	*ret = (struct phx_http_refused){ 0 };
+	if (s->listeners[which].guard)
+		phx_http_guard_refused(s->listeners[which].guard, limit, ret);
 }
 
 /* Wait until no request is under way, at most so long. With the lock held. */

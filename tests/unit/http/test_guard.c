@@ -72,6 +72,85 @@ static void test_each_has_its_share(void **state)
 	phx_http_guard_free(g);
 }
 
+/* two a second, and what twenty seconds allow at once; on any number of connections */
+static void test_requests_have_a_rate(void **state)
+{
+	enum { AT_ONCE = 40 };
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .requests_per_s = 2 });
+	struct guest a, b, other, root;
+	(void)state;
+	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 1000), 0);
+	assert_int_equal(come(g, &b, "uid:1", PHX_HTTP_KNOWN, 1000), 0);
+	assert_int_equal(come(g, &other, "uid:2", PHX_HTTP_KNOWN, 1000), 0);
+	assert_int_equal(come(g, &root, "uid:0", PHX_HTTP_ADMIN, 1000), 0);
+	for (int i = 0; i < AT_ONCE; i++)
+		assert_int_equal(phx_http_guard_request(g, i % 2 ? &a.entry : &b.entry, 1000), 0);
+	assert_int_equal(phx_http_guard_request(g, &a.entry, 1000), 1);
+	assert_int_equal(phx_http_guard_request(g, &other.entry, 1000), 0);
+	for (int i = 0; i < 3 * AT_ONCE; i++)
+		assert_int_equal(phx_http_guard_request(g, &root.entry, 1000), 0);
+	/* who goes and comes again has what he had */
+	go(g, &a);
+	go(g, &b);
+	phx_http_guard_tick(g, 1001);
+	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 1002), 0);
+	assert_int_equal(phx_http_guard_request(g, &a.entry, 1002), 1);
+	/* as many more as time has passed, and in the end all of it */
+	assert_int_equal(phx_http_guard_request(g, &a.entry, 1500), 0);
+	assert_int_equal(phx_http_guard_request(g, &a.entry, 1500), 1);
+	for (int i = 0; i < AT_ONCE; i++)
+		assert_int_equal(phx_http_guard_request(g, &a.entry, 60000), 0);
+	assert_int_equal(phx_http_guard_request(g, &a.entry, 60000), 1);
+	struct phx_http_refused refused;
+	phx_http_guard_refused(g, PHX_HTTP_LIMIT_REQUESTS, &refused);
+	assert_int_equal(refused.n, 4);
+	assert_string_equal(refused.whom, "uid:1");
+	go(g, &a);
+	go(g, &other);
+	go(g, &root);
+	phx_http_guard_free(g);
+}
+
+static void test_refusals_are_counted_by_limit(void **state)
+{
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = 10, .per_known_max = 1, .per_stranger_max = 1, .header_ms = 1000 });
+	struct phx_http_refused refused;
+	struct guest a, b, s, t, rest[9];
+	(void)state;
+	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(come(g, &b, "uid:1", PHX_HTTP_KNOWN, 0), -EDQUOT);
+	assert_int_equal(come(g, &s, "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), 0);
+	assert_int_equal(come(g, &t, "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), -EDQUOT);
+	/* full before the last: a stranger who waits makes room */
+	for (unsigned i = 0; i < PHX_ARRAY_SIZE(rest); i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "uid:%u", 2 + i);
+		assert_int_equal(come(g, &rest[i], key, PHX_HTTP_KNOWN, 0), 0);
+	}
+	phx_http_guard_refuse(g, PHX_HTTP_LIMIT_FILES, "");
+	static const struct {
+		uint64_t n;
+		const char *whom;
+	} expected[] = {
+		[PHX_HTTP_LIMIT_CONNECTIONS] = { 1, "addr:10.0.0.1" }, [PHX_HTTP_LIMIT_ADDRESS] = { 1, "addr:10.0.0.1" },
+		[PHX_HTTP_LIMIT_PERSON] = { 1, "uid:1" },	       [PHX_HTTP_LIMIT_FILES] = { 1, "" },
+		[PHX_HTTP_LIMIT_REQUESTS] = { 0, "" },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(expected); i++) {
+		phx_http_guard_refused(g, (enum phx_http_limit)i, &refused);
+		assert_int_equal(refused.n, expected[i].n);
+		assert_string_equal(refused.whom, expected[i].whom);
+	}
+	struct guest *all[] = { &a, &b, &s, &t };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rest); i++)
+		go(g, &rest[i]);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
+		go(g, all[i]);
+	phx_http_guard_free(g);
+}
+
 static void test_a_certificate_has_its_share(void **state)
 {
 	(void)state;
@@ -509,6 +588,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_has_its_share),
+		cmocka_unit_test(test_requests_have_a_rate),
+		cmocka_unit_test(test_refusals_are_counted_by_limit),
 		cmocka_unit_test(test_a_certificate_has_its_share),
 		cmocka_unit_test(test_administrators_have_room),
 		cmocka_unit_test(test_the_oldest_stranger_makes_room),
