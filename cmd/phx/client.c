@@ -11,7 +11,7 @@
 #include "http/http.h"
 #include "phx/cli.h"
 
-enum { CALL_TIMEOUT_MS = 60000 };
+enum { CALL_TIMEOUT_MS = 60000, TRIES = 5, TRY_AGAIN_MAX_S = 10 };
 
 /* Path of a file of this person's certificate: the option, else ~/.config/phoenix/NAME. malloc'd. */
 static char *own_file(const struct cli *cli, enum cli_option_id id, const char *name)
@@ -102,6 +102,12 @@ static int call(struct cli *cli, const char *method, const char *path, const jso
 	if (code)
 		return code;
 	int r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
+	/* nothing was done yet, and phxd says when to come again */
+	for (int i = 1; i < TRIES && r == 0 && ret->status == 429 && ret->retry_after_s && ret->retry_after_s <= TRY_AGAIN_MAX_S; i++) {
+		sleep(ret->retry_after_s);
+		phx_http_response_fini(ret);
+		r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
+	}
 	if (r < 0)
 		return no_answer(r, err);
 	return ret->status / 100 == 2 ? CLI_OK : refused(ret, err);

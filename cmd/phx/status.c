@@ -70,6 +70,22 @@ static void print_head(const json_t *s)
 	print_mistakes(json_object_get(s, "mistakes"));
 }
 
+/* Whom phxd turned away since its start, because of which limit. */
+static void print_refused(const json_t *refused, int64_t now_ms)
+{
+	size_t i;
+	json_t *it;
+	json_array_foreach((json_t *)refused, i, it)
+	{
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		const char *whom = phx_json_str(it, "whom", "");
+		cli_put_duration(&b, now_ms - phx_json_int(it, "last_ms", now_ms));
+		printf("%lld %s over %s refused, by %s = %lld; the last %s%s%s ago\n", (long long)phx_json_int(it, "n", 0),
+		       phx_json_str(it, "what", "?"), phx_json_str(it, "over", "?"), phx_json_str(it, "limit", "?"),
+		       (long long)phx_json_int(it, "value", 0), whom, *whom ? " " : "", b.data ? b.data : "?");
+	}
+}
+
 int cmd_status(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *s = NULL;
@@ -78,6 +94,7 @@ int cmd_status(struct cli *cli)
 		return code ? code : cli_print_value(cli, s);
 	const json_t *pools = json_object_get(s, "pools"), *children = json_object_get(s, "children");
 	print_head(s);
+	print_refused(json_object_get(s, "refused"), cli_now_ms());
 	if (json_array_size(pools))
 		putchar('\n');
 	code = cli_print_table(cli, pool_columns, PHX_ARRAY_SIZE(pool_columns), pools, 0);

@@ -13,8 +13,9 @@ enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, NODES_AT_ONCE = 64 };
 void api_status(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO_JSON json_t *j = view_status(d);
-	if (person_of(d, phx_http_peer(q)) == PERSON_PROVIDER)
+	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
+	PHX_AUTO_JSON json_t *j = view_status(d, provider);
+	if (provider)
 		json_object_set_new(j, "mistakes", catalog_mistakes(d));
 	phx_http_reply_json(q, 200, j);
 }

@@ -15,6 +15,7 @@ struct exec;  /* exec.c: actions to drivers */
 struct waits; /* waits.c: clients that wait for events */
 struct reads; /* reads.c: requests that read much */
 struct quota; /* quota.c: what people have journalled */
+struct refused; /* refused.c: whom the listeners refused */
 struct slurm; /* slurm.c: REs whose jobs Slurm starts */
 struct logs;  /* logs.c: what services of nodes write */
 struct balance; /* balance.c: use of web instances, tables of directors */
@@ -33,6 +34,7 @@ struct daemon {
 	struct waits *waits;
 	struct reads *reads;
 	struct quota *quota;
+	struct refused *refused;
 	struct balance *balance;
 	struct logs *logs;
 	struct slurm *slurm;
@@ -176,6 +178,16 @@ int net_start(struct daemon *d, struct phx_err *err);
 void net_sync_hosts(struct daemon *d);
 void net_stop(struct daemon *d);
 
+/* ---- refused.c ---- */
+
+int refused_new(struct daemon *d, struct refused **ret);
+void refused_free(struct refused *f);
+/** Says what was refused since it was said last, at most once a minute for each limit. Returns ms until it wants to be
+ * called again. */
+int refused_tick(struct refused *f);
+/** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
+json_t *refused_view(struct refused *f, bool whole);
+
 /* ---- view.c ---- */
 
 /** A node as the API shows it: record, expected identity, drift. Under the engine's lock. */
@@ -185,7 +197,8 @@ void view_add_monitor(struct daemon *d, json_t *node);
 /** Take out of it what only the resource provider is shown: by what its machine is known. */
 void view_hide_hardware(json_t *node);
 json_t *view_plan(const struct phx_plan *p);
-json_t *view_status(struct daemon *d);
+/** `whole`: also whom a limit kept away. */
+json_t *view_status(struct daemon *d, bool whole);
 json_t *view_order(struct daemon *d, const struct phx_order *o);
 char *view_metrics(struct daemon *d);
 

@@ -58,6 +58,7 @@ static int turn(struct loop *l)
 	ms = min(ms, balance_tick(l->d->balance));
 	ms = min(ms, logs_tick(l->d->logs));
 	ms = min(ms, slurm_tick(l->d->slurm));
+	ms = min(ms, refused_tick(l->d->refused));
 	uint64_t now;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
 	sd_event_source_set_time(l->timer, now + (uint64_t)ms * 1000);
@@ -171,6 +172,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.connections_max = d->cfg.connections_max,
 		.per_address_max = d->cfg.connections_per_address,
 		.per_person_max = d->cfg.connections_per_user,
+		.requests_per_s = d->cfg.requests_per_s,
 		.spool_bytes_max = spool_bytes_max(d),
 		.admin_gid = gid_of(d->cfg.socket_group),
 		.is_admin = is_admin,
@@ -209,6 +211,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : waits_new(d, &d->waits, err);
 	r = r ? r : reads_new(d, &d->reads);
 	r = r ? r : quota_new(d, &d->quota);
+	r = r ? r : refused_new(d, &d->refused);
 	r = r ? r : balance_new(d, &d->balance);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
@@ -240,6 +243,7 @@ static void stop(struct daemon *d)
 	reads_free(d->reads);
 	logs_free(d->logs);
 	quota_free(d->quota);
+	refused_free(d->refused);
 	live_free(d->live);
 	engine_close(d->engine);
 	json_decref(d->mistakes);
@@ -282,6 +286,9 @@ static void allow_files(rlim_t n)
 		return;
 	files.rlim_cur = n < files.rlim_max ? n : files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur < n)
+		fprintf(stderr, "phxd: it may open %llu files, and connections_max wants %llu: raise LimitNOFILE of its unit, or lower "
+			"connections_max\n", (unsigned long long)files.rlim_cur, (unsigned long long)n);
 }
 
 static void usage(FILE *to)

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-enum { U = 1u << PHX_HTTP_UNIX, T = 1u << PHX_HTTP_TLS, P = 1u << PHX_HTTP_PLAIN, R = 1u << 16 };
+enum { U = 1u << PHX_HTTP_UNIX, T = 1u << PHX_HTTP_TLS, P = 1u << PHX_HTTP_PLAIN, R = 1u << 16, B = PHX_HTTP_UNCOUNTED };
 enum { SMALL = 64 << 10, LARGE = 1 << 20, STAGE_MAX_MB = 16384 };
 
 /* Who spools, and who says whether that may come. */
@@ -53,7 +53,7 @@ static bool may_write(const char *method, enum person least, struct phx_http_req
 
 const struct phx_http_route routes[] = {
 #define ROUTE(method, path, via, handler, person, body_max, body_file)                                                  \
-	{ method, path, ((via) & (U | T | P)) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0),                 \
+	{ method, path, ((via) & (U | T | P | B)) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0),                 \
 	  guarded_##handler, body_max, body_file, gate_##handler },
 #include "phxd/routes.def"
 #undef ROUTE

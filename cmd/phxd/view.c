@@ -134,7 +134,7 @@ static void add_kernel(struct daemon *d, json_t *j)
 	phx_record_fini(&phx_image_record, &deploy);
 }
 
-json_t *view_status(struct daemon *d)
+json_t *view_status(struct daemon *d, bool whole)
 {
 	struct phx_err readonly = { 0 };
 	json_t *states = json_object(), *pools = json_array();
@@ -156,6 +156,7 @@ json_t *view_status(struct daemon *d)
 			      (json_int_t)s->nodes.n, "up", up, "states", states, "pools", pools);
 	engine_unlock(d->engine);
 	json_object_set_new(j, "children", view_children(d));
+	json_object_set_new(j, "refused", refused_view(d->refused, whole));
 	add_first(d, j);
 	add_kernel(d, j);
 	return j;

@@ -139,7 +139,7 @@ head_init() {
 	export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf
 	cat >"$PHX_CONFIG" <<-END
 		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "$HEAD_IP"; interface = "h0"; enrol_over_loopback = true;
-		dhcp_mode = "none"; tftp = "none"; connections_per_address = 65536;
+		dhcp_mode = "none"; tftp = "none"; connections_per_address = 65536; requests_per_s = 0;
 		pools = ( { name = "batch"; owner = "campus"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "campus"; setup = { mode = "noop"; }; } );
 		$*

@@ -92,8 +92,8 @@ uploads_are_refused_before_they_are_taken() {
 		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop";
 	END
 	phx re create "$WORK/q.conf" >/dev/null || return 1
-	# a user who may nothing, a node that has no such job, and the owner with more than there may be
-	refused_unread 403 $(put nobody /v1/res/q/data/x "$WORK/large") || return 1
+	# a user for whom the RE is not there, a node that has no such job, and the owner with more than there may be
+	refused_unread 404 $(put nobody /v1/res/q/data/x "$WORK/large") || return 1
 	refused_unread 404 $(put as_n1 /v1/agent/jobs/77/output "$WORK/large") || return 1
 	refused_unread 409 $(put as_n1 "/v1/agent/jobs/77/out/0?run=0" "$WORK/large") || return 1
 	refused_unread 413 $(put root_asks /v1/res/q/data/x "$WORK/large") && grep -q 'larger than 1024 MiB (stage_max_mb)' "$WORK/answer" || return 1

@@ -160,6 +160,13 @@ what_passes_is_tried_again() {
 	[ $ENDED != 0 ] && ! unit_value phxd.service RestartPreventExitStatus | tr ' ' '\n' | grep -qx "$ENDED"
 }
 
+# as phxd asks for by itself, where it may: main.c; and the default is for 10,000 agents, each with one or two connections
+files_are_enough_for_the_default() {
+	local max
+	max=$(phx config show -o json | jq -r '.. | objects | select(.key == "connections_max") | .value')
+	[ "$(unit_value phxd.service LimitNOFILE)" -ge $((max * 3 * 11 / 10 + 1024)) ] && [ "$max" -ge 20000 ]
+}
+
 check "systemd understands every line of the units" every_line_is_understood
 check "a line that systemd does not understand is told" a_mistake_is_told
 check "phxd serves nodes, Slurm, files, DHCP and TFTP under a tracer" serves_as_it_does
@@ -169,4 +176,5 @@ check "phxd.service allows every system call that was made" every_call_is_allowe
 check "phx-agent.service has no filter" the_agent_has_no_filter
 check "what needs a person ends with a status that ends the restarts" a_person_must_look
 check "what passes by itself does not" what_passes_is_tried_again
+check "LimitNOFILE is enough for connections_max" files_are_enough_for_the_default
 exit $FAILED
