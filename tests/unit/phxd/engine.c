@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sqlite3.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 
@@ -272,6 +273,73 @@ static void a_clock_is_accepted_by_hand(void **state)
 	is_near(engine_now(e), real_now() + DAYS(100));
 }
 
+/* ---- what cannot be written ---- */
+
+static void meddle(const char *sql)
+{
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int add_one(const char *name)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:ff:%02x", (unsigned char)name[0]);
+	PHX_STR_SET(ev.node, name);
+	phx_err_clear(&err);
+	int r = engine_submit(e, &ev, NULL, &err);
+	phx_event_fini(&ev);
+	return r;
+}
+
+static bool knows(const char *name)
+{
+	bool found = phx_state_node(engine_lock(e), name) != NULL;
+	engine_unlock(e);
+	return found;
+}
+
+/* A command that is not on the disk was not given: nobody is told so, and nothing goes on from it. */
+static void what_is_not_written_was_not_done(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(3);
+	meddle("ALTER TABLE events RENAME TO away");
+	assert_int_equal(add_one("lost"), -EROFS);
+	assert_non_null(strstr(err.text, "nothing was done, the journal cannot be written"));
+	meddle("ALTER TABLE away RENAME TO events");
+	fake_mono_ahead_ms += 5000;
+	engine_tick(e, 10); /* it tries again after a while */
+	assert_int_equal(add_one("kept"), 0);
+	assert_true(knows("kept"));
+	assert_int_equal(start(), 0);
+	assert_true(knows("kept"));
+	assert_false(knows("lost"));
+}
+
+static void a_removed_journal_is_seen_without_a_command(void **state)
+{
+	struct phx_err why = { 0 };
+	char away[128];
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(1);
+	snprintf(away, sizeof(away), "%s.away", path);
+	assert_false(engine_readonly(e, &why));
+	assert_int_equal(rename(path, away), 0);
+	engine_tick(e, 10);
+	assert_true(engine_readonly(e, &why));
+	assert_non_null(strstr(why.text, "was removed while it was open"));
+	assert_int_equal(rename(away, path), 0);
+	fake_mono_ahead_ms += 5000;
+	engine_tick(e, 10);
+	assert_false(engine_readonly(e, &why));
+}
+
 /* ---- incarnations ---- */
 
 static void each_start_is_above_the_one_before(void **state)
@@ -348,6 +416,8 @@ int main(void)
 		T(a_clock_that_cannot_be_asked_is_not_believed),
 		T(a_clock_that_is_synchronised_later_is_believed_then),
 		T(a_clock_is_accepted_by_hand),
+		T(what_is_not_written_was_not_done),
+		T(a_removed_journal_is_seen_without_a_command),
 		T(each_start_is_above_the_one_before),
 		T(a_flipped_bit_is_refused_or_changes_nothing),
 	};
