@@ -62,8 +62,8 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 	if (phx_away_is_left(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
 		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s", n->name, n->gave_up);
 	if (full && !done)
-		return phx_err_set(a->err, -EPERM, "%s: RE %s has others in its place: in service again it would be released, and erased as agreed; %s goes on to its end",
-				   n->name, full->name, p->request);
+		return phx_err_set(a->err, -EPERM, "%s: RE %s has others in its place: in service again it would be %s; %s goes on to its end",
+				   n->name, full->name, phx_release_words(a->s, n), p->request);
 	if (done)
 		return phx_err_set(a->err, -EPERM, "%s: %s is past step %s, which cannot be taken back: it goes on to its end, or into quarantine",
 				   n->name, p->request, phx_step_info((enum phx_step_kind)done->kind)->name);

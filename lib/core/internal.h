@@ -194,6 +194,9 @@ int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);
 int phx_apply_inspect(struct phx_apply *a);
 
+/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed", or that it is not erased. */
+const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
+
 /* agree.c */
 int phx_apply_re_request(struct phx_apply *a);
 int phx_apply_re_create(struct phx_apply *a);

@@ -29,6 +29,14 @@ static struct phx_setup agreed_setup(const struct phx_pool *from, const struct p
 	return setup;
 }
 
+const char *phx_release_words(const struct phx_state *s, const struct phx_node *n)
+{
+	struct why_erase why;
+	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool), *to = phx_state_pool(s, PHX_POOL_FREE);
+	bool erased = n->dirty && (n->owes_wipe || agreed_setup(from, to, &why).mode == PHX_SETUP_WIPE);
+	return erased ? "released, and erased as agreed" : "released, and not erased, as agreed";
+}
+
 /* What must be done to `n` on its way to `to_pool`. An order may ask for more than the agreement, and for
  * less only inside one owner. -EPERM otherwise. */
 static int effective_setup(struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to,
@@ -474,8 +482,8 @@ int phx_apply_resume(struct phx_apply *a)
 	bool left = phx_away_is_left(a->s, n); /* it is released, at the end of this event or when it is heard */
 	const struct phx_re *full = n->up && !left ? phx_share_full(a->s, n) : NULL;
 	if (full) {
-		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is released, and erased as agreed",
-			 full->name, n->name);
+		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s",
+			 full->name, n->name, phx_release_words(a->s, n));
 		phx_note(a, n, "%s", a->out->text);
 	}
 	a->out->changed = true;

@@ -94,7 +94,7 @@ static void starts(struct world *w, const char *node)
 }
 
 /* One RE that erases on release, with `lower` of the five nodes; its lease is an hour. */
-static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role)
+static void alone_with(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role, struct phx_setup setup)
 {
 	struct phx_agreement q = agreement("queue", strcmp(role, "compute") ? PHX_RE_WEB : PHX_RE_BATCH, lower);
 	q.coordination = PHX_RE_COORDINATED_NONE;
@@ -102,13 +102,19 @@ static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, con
 	PHX_STR_SET(q.role, role);
 	q.lease_s = 3600;
 	q.replace_after_s = replace_after_s;
-	q.setup = (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE };
+	q.setup = setup;
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
 	settle(w);
 	assert_int_equal(held(w, "queue"), lower);
 	phx_list_fini(&notes);
+}
+
+static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role)
+{
+	alone_with(w, lower, replace_after_s, role,
+		   (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE });
 }
 
 static uint64_t submit(struct world *w, uint32_t nodes)
@@ -741,7 +747,7 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 		world_run_to(w, node, i ? PHX_STEP_stop : PHX_STEP_drain);
 		assert_int_equal(share_of(w, node), PHX_SHARE_OUTSIDE);
 		assert_int_equal(order(w, PHX_EV_cancel, node, "uid:0"), -EPERM);
-		assert_non_null(strstr(w->err.text, "RE queue has others in its place: in service again it would be released"));
+		assert_non_null(strstr(w->err.text, "RE queue has others in its place: in service again it would be released, and erased as agreed;"));
 		assert_int_equal(w->erasures, erased);
 		settle(w);
 	}
@@ -753,10 +759,33 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 	struct phx_outcome out = { 0 };
 	PHX_STR_SET(ev.node, "n2");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
-	assert_non_null(strstr(out.text, "RE queue has others in its place: n2 is released"));
+	assert_non_null(strstr(out.text, "RE queue has others in its place: n2 is released, and erased as agreed"));
 	phx_outcome_fini(&out);
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
+}
+
+/* What is said follows the agreement. */
+static void without_a_wipe_nobody_says_erased(void **state)
+{
+	struct world *w = *state;
+	alone_with(w, 3, 300, "compute", (struct phx_setup){ .mode = PHX_SETUP_NOOP });
+	uint64_t erased = w->erasures;
+	assert_int_equal(order(w, PHX_EV_drain, "n2", "uid:0"), 0);
+	world_run_to(w, "n2", PHX_STEP_drain);
+	assert_int_equal(order(w, PHX_EV_cancel, "n2", "uid:0"), -EPERM);
+	assert_non_null(strstr(w->err.text, "in service again it would be released, and not erased, as agreed; drain goes on"));
+	settle(w);
+	struct phx_event ev = { .kind = PHX_EV_resume };
+	struct phx_outcome out = { 0 };
+	PHX_STR_SET(ev.node, "n2");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_non_null(strstr(out.text, "RE queue has others in its place: n2 is released, and not erased, as agreed"));
+	phx_outcome_fini(&out);
+	settle(w);
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
+	assert_string_equal(world_node(w, "n2")->pool, "free");
+	assert_int_equal(w->erasures, erased);
 }
 
 /* Nobody else was there to take its place. */
@@ -845,6 +874,7 @@ int main(void)
 		AWAY_TEST(destroyed_and_cannot_be_released),
 		AWAY_TEST(destroy_names_the_command),
 		AWAY_TEST(a_drained_one_that_was_replaced_is_not_called_back),
+		AWAY_TEST(without_a_wipe_nobody_says_erased),
 		AWAY_TEST(a_drained_one_that_is_missed_is_called_back),
 		AWAY_TEST(resume_of_one_that_is_off),
 		AWAY_TEST(orders_are_named),
