@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "phx/lab_conf.c" /* part of a program, not of the library */
+#include "phx-lab/conf.c" /* part of a program, not of the library */
 
 static char dir[] = "/tmp/phx-lab-conf.XXXXXX";
 static char conf[64];

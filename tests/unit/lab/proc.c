@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "phx/lab_proc.c" /* part of a program, not of the library */
+#include "phx-lab/proc.c" /* part of a program, not of the library */
 
 static char dir[] = "/tmp/phx-lab-proc.XXXXXX";
 static char pid_file[64], log_file[64];
