@@ -304,6 +304,7 @@ static void endless_repair_ends_in_quarantine(void **state)
 		world_apply(w, &off, NULL);
 	}
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_string_equal(world_node(w, "n1")->reason, "step image: the node had to be brought back 4 times");
 }
 
 static void kexec_that_never_returns_becomes_a_power_cycle(void **state)

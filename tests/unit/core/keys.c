@@ -195,6 +195,7 @@ static void rules_leave_the_unread_alone(void **state)
 	struct store s = { 0 };
 	struct phx_event settings = { .kind = PHX_EV_settings, .settings = w->s.settings };
 	struct phx_event rules = { .kind = PHX_EV_rules_put };
+	struct phx_event bmc = { .kind = PHX_EV_node_bmc, .node = "n1", .bmc.driver = "ipmi" };
 	serve(w, &s, "n1", "vault", false);
 	silent(w, "n1");
 	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
@@ -202,10 +203,15 @@ static void rules_leave_the_unread_alone(void **state)
 	settings.settings.auto_assign = true;
 	assert_int_equal(world_apply(w, &settings, NULL), 0);
 	assert_int_equal(world_apply(w, &rules, NULL), 0);
-	phx_event_fini(&rules);
 	assert_int_equal(order_wipe(w, "n1", PHX_WIPE_CRYPTO), 0);
 	run(w, &s, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+	/* nor when it could be started, and the rules are given anew */
+	assert_int_equal(world_apply(w, &bmc, NULL), 0);
+	rule->line++;
+	assert_int_equal(world_apply(w, &rules, NULL), 0);
+	assert_null(phx_node_step(world_node(w, "n1")));
+	phx_event_fini(&rules);
 	/* read back first, then given its role */
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_non_null(strstr(world_plan(w, "n1", buf, sizeof(buf)), "wipe"));
