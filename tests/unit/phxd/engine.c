@@ -1,5 +1,5 @@
-/* The engine over starts: a clock that is far ahead, and a journal in which any bit has flipped. The clocks are fakes that
- * take the place of libc's. */
+/* The engine over starts: a clock that is far ahead, a journal that lacks events or in which any bit has flipped; and what
+ * it writes. The clocks are fakes that take the place of libc's. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -340,6 +340,100 @@ static void a_removed_journal_is_seen_without_a_command(void **state)
 	assert_false(engine_readonly(e, &why));
 }
 
+/* ---- what leads to the state ---- */
+
+/* One event that is missing is enough, and it is no other version that is to be started then. */
+static void events_that_no_snapshot_leads_to_are_told(void **state)
+{
+	(void)state;
+	config.snapshot_every = 1000;
+	assert_int_equal(start(), 0);
+	happens(1);
+	config.accept_journal = true; /* from here on the chain says nothing of it */
+	assert_int_equal(start(), 0);
+	config.accept_journal = false;
+	happens(5);
+	engine_close(PHX_TAKE(e));
+	meddle("DELETE FROM events WHERE seq=1; DELETE FROM snapshots");
+	assert_int_equal(start(), -ENODATA);
+	assert_non_null(strstr(err.text, "the journal begins with event 2, and no sound snapshot reaches there"));
+}
+
+/* ---- erase records ---- */
+
+static void submit(struct phx_event *ev)
+{
+	if (engine_submit(e, ev, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	phx_event_fini(ev);
+}
+
+static void registers(const char *node, const char *disk)
+{
+	struct phx_event enrol = { .kind = PHX_EV_enrol, .key_fp = "key" };
+	struct phx_event hello = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY, .boot_id = "boot" };
+	struct phx_mac *m = phx_list_push(&enrol.macs, sizeof(*m));
+	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:00:01");
+	submit(&enrol);
+	PHX_STR_SET(hello.node, node);
+	struct phx_disk_facts *d = phx_list_push(&hello.facts.disks, sizeof(*d));
+	PHX_STR_SET(d->id, disk);
+	d->size_bytes = 4096;
+	struct phx_nic_facts *nic = phx_list_push(&hello.facts.nics, sizeof(*nic));
+	snprintf(nic->mac, sizeof(nic->mac), "02:00:00:00:00:01");
+	submit(&hello);
+}
+
+/* The agent has done the only step there is: it says of the disk that it was overwritten and read back. */
+static void erases(const char *node, const char *disk)
+{
+	struct phx_event ev = { .kind = PHX_EV_step_result, .erased_bytes = 4096, .verified_bytes = 4096,
+				.setup.method = PHX_WIPE_OVERWRITE };
+	const struct phx_node *n = phx_state_node(engine_lock(e), node);
+	const struct phx_step *step = phx_node_step(n);
+	bool erase = step && step->kind == PHX_STEP_wipe;
+	ev.step_id = erase ? step->id : 0;
+	ev.epoch = n->plan.epoch;
+	engine_unlock(e);
+	assert_true(erase);
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.erased_disk, disk);
+	submit(&ev);
+}
+
+static int is_signed(void *arg, const struct phx_store_erasure *erasure)
+{
+	PHX_AUTO_FREE char *pub = phx_path("%s/site.pub", dir);
+	uint8_t sig[PHX_SIG_SIZE];
+	int *n = arg;
+	for (size_t i = 0; i < sizeof(sig); i++)
+		assert_int_equal(sscanf(erasure->signature + 2 * i, "%2hhx", &sig[i]), 1);
+	assert_int_equal(phx_verify(pub, erasure->record, strlen(erasure->record), sig, NULL), 0);
+	assert_non_null(strstr(erasure->record, "serial-1"));
+	++*n;
+	return 0;
+}
+
+static void an_erase_leaves_a_signed_record(void **state)
+{
+	PHX_AUTO_FREE char *key = phx_path("%s/site.key", dir);
+	struct phx_pki *pki = NULL;
+	int n = 0;
+	(void)state;
+	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
+	phx_pki_free(pki);
+	config.site_key_path = key;
+	assert_int_equal(start(), 0);
+	happens(1);
+	registers("n1", "serial-1");
+	struct phx_event order = { .kind = PHX_EV_wipe, .node = "n1", .has_setup = true,
+				   .setup = { PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0 } };
+	submit(&order);
+	erases("n1", "serial-1");
+	assert_int_equal(phx_store_erasures(engine_store(e), "n1", is_signed, &n, &err), 0);
+	assert_int_equal(n, 1);
+}
+
 /* ---- incarnations ---- */
 
 static void each_start_is_above_the_one_before(void **state)
@@ -418,6 +512,8 @@ int main(void)
 		T(a_clock_is_accepted_by_hand),
 		T(what_is_not_written_was_not_done),
 		T(a_removed_journal_is_seen_without_a_command),
+		T(events_that_no_snapshot_leads_to_are_told),
+		T(an_erase_leaves_a_signed_record),
 		T(each_start_is_above_the_one_before),
 		T(a_flipped_bit_is_refused_or_changes_nothing),
 	};
