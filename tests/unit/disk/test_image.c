@@ -314,26 +314,27 @@ static void test_no_device(void **state)
 /* ---- what is on the medium when ---- */
 
 /* In the place of the C library's, for this program: notes whether the head of a file system was written while anything
- * behind it had not been flushed. */
+ * behind it had not been flushed, or was yet to come. */
 static struct {
-	bool watching, unflushed, head_too_early;
+	bool watching, unflushed, behind_unflushed, head_too_early;
 	uint32_t heads;
 } medium;
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
 {
-	bool head = (uint64_t)offset < MIB && !phx_block_is_all(data, n, 0);
-	if (medium.watching && head) {
-		medium.heads++;
-		medium.head_too_early |= medium.unflushed;
+	bool head = (uint64_t)offset < MIB && !phx_block_is_all(data, n, 0), behind = (uint64_t)offset + n > MIB;
+	if (medium.watching) {
+		medium.heads += head;
+		medium.head_too_early |= (head && medium.behind_unflushed) || (behind && medium.heads);
 	}
-	medium.unflushed |= (uint64_t)offset >= MIB;
+	medium.unflushed = true;
+	medium.behind_unflushed |= behind;
 	return syscall(SYS_pwrite64, fd, data, n, offset);
 }
 
 int fsync(int fd)
 {
-	medium.unflushed = false;
+	medium.unflushed = medium.behind_unflushed = false;
 	return (int)syscall(SYS_fsync, fd);
 }
 
