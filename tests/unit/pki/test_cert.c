@@ -517,6 +517,33 @@ static void test_info_of_rubbish(void **state)
 	X509_free(x);
 }
 
+/* It is not the name that ends there, whatever a string does. */
+static void test_a_name_with_a_nul_is_none(void **state)
+{
+	struct place *t = *state;
+	struct phx_cert_info info = { .name = "unchanged" };
+	struct phx_err err = { 0 };
+	PHX_AUTO_FREE char *key = NULL;
+	PHX_AUTO_FREE char *csr = NULL;
+	PHX_AUTO_FREE char *cert = NULL;
+	assert_int_equal(phx_csr_make("n1-elsewhere", &key, &csr, NULL), 0);
+	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1-elsewhere", 1, &cert, NULL), 0);
+	X509 *x = parse(cert);
+	unsigned char *der = NULL;
+	int n = i2d_X509(x, &der);
+	unsigned char *name = memmem(der, (size_t)n, "n1-elsewhere", 12);
+	assert_non_null(name);
+	name[2] = '\0';
+	assert_int_equal(phx_cert_info(der, (size_t)n, &info, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "O=phoenix, OU=KIND, CN=NAME"));
+	assert_string_equal(info.name, "unchanged");
+	name[2] = '-';
+	assert_int_equal(phx_cert_info(der, (size_t)n, &info, &err), 0);
+	assert_string_equal(info.name, "n1-elsewhere");
+	OPENSSL_free(der);
+	X509_free(x);
+}
+
 static void test_other_site_does_not_verify(void **state)
 {
 	struct place *t = *state;
@@ -583,6 +610,7 @@ int main(void)
 		PLACE_TEST(test_key_kinds),
 		PLACE_TEST(test_bad_names_and_days),
 		PLACE_TEST(test_info_of_rubbish),
+		PLACE_TEST(test_a_name_with_a_nul_is_none),
 		PLACE_TEST(test_other_site_does_not_verify),
 		PLACE_TEST(test_check),
 	};
