@@ -142,6 +142,8 @@ static void its_token_is_demanded(void **state)
 	assert_int_equal(asked(w, 1, (struct asking){ .serial = "s", .token = "another" }), PHX_ENROL_REFUSED);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_NEW);
 	assert_int_equal(asked(w, 1, (struct asking){ .serial = "s", .token = "digest-of-its-token" }), PHX_ENROL_CERTIFY);
+	/* it is good for this one: who has it now is a machine like any other */
+	assert_int_equal(asked(w, 2, (struct asking){ .serial = "t", .token = "digest-of-its-token" }), PHX_ENROL_PENDING);
 }
 
 /* The machine itself, as far as can be known, without its key and without an order of ours: that is for people to see. */
