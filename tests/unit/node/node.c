@@ -234,6 +234,26 @@ static void a_text_cut_within_a_character(void **state)
 	assert_string_equal(back.reason, "broken ?");
 }
 
+/* ---- agreements ---- */
+
+static void an_agreement_wipes_at_its_moment(void **state)
+{
+	static const struct {
+		struct phx_setup setup;
+		bool at_release, at_assign;
+	} cases[] = {
+		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE }, true, false },
+		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN }, false, true },
+		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH }, true, true },
+		{ { PHX_SETUP_NOOP, PHX_WIPE_AUTO, PHX_WHEN_BOTH }, false, false },
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_RELEASE), cases[i].at_release);
+		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_ASSIGN), cases[i].at_assign);
+	}
+}
+
 #define NODE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -244,7 +264,7 @@ int main(void)
 		NODE_TEST(all_pairs_of_states),	 NODE_TEST(quarantine_fails_closed),
 		NODE_TEST(transient_states),	 NODE_TEST(every_step_has_an_end),
 		NODE_TEST(current_step),	 NODE_TEST(a_node_as_json_and_back),
-		NODE_TEST(a_text_cut_within_a_character),
+		NODE_TEST(a_text_cut_within_a_character), NODE_TEST(an_agreement_wipes_at_its_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
