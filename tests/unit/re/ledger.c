@@ -401,6 +401,26 @@ static void only_what_can_go_is_reclaimed(void **state)
 	cluster_fini(&c);
 }
 
+/* Where the agreement says so no job is queued again, whatever the job says. */
+static void an_agreement_without_requeue_holds_for_all_jobs(void **state)
+{
+	struct cluster c;
+	(void)state;
+	cluster_init(&c, 4);
+	struct phx_agreement ab = agreement("b", PHX_RE_BATCH, PHX_POLICY_fb, 3);
+	struct phx_agreement aw = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 1);
+	ab.no_requeue = true;
+	int b = cluster_activate(&c, &ab), w = cluster_activate(&c, &aw);
+	cluster_submit(&c, b, 1, 3);
+	cluster_pass(&c);
+	assert_int_equal(cluster_counts(&c, b).busy, 3);
+	cluster_demand(&c, w, 2);
+	assert_int_equal(cluster_held(&c, w), 2);
+	assert_int_equal(cluster_counts(&c, b).busy, 0);
+	assert_int_equal(cluster_counts(&c, b).batch.n_waiting, 0);
+	cluster_fini(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +435,7 @@ int main(void)
 		cmocka_unit_test(who_cannot_have_free_nodes_leaves_them_to_others),
 		cmocka_unit_test(only_what_can_go_is_reclaimed),
 		cmocka_unit_test(the_last_free_node_serves_somebody),
+		cmocka_unit_test(an_agreement_without_requeue_holds_for_all_jobs),
 		cmocka_unit_test(a_reclaim_is_fast),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
