@@ -159,6 +159,8 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n);
 
 /** A quarantined node that somebody had to start by hand is there: its resume goes on. Others: nothing. */
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
+/** The node is heard: if it was resumed while it was silent and did not serve, it begins now. */
+int phx_resume_unserved(struct phx_apply *a, struct phx_node *n);
 
 /* enrol.c */
 int phx_apply_node_add(struct phx_apply *a);
@@ -355,6 +357,9 @@ void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
 /** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is once. */
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
+/** A BMC says that `n` is off, which was heard a moment ago: one of both errs. If it is not heard for as long as a node may be
+ * silent, its parts do not run. */
+void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n);
 /** `n` is heard, and is the same start of the machine: its parts go on. */
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
 /** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says so or their lease ends. */

@@ -42,12 +42,19 @@ static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_no
 	return j && !j->engine_id[0] ? j : NULL;
 }
 
+/* It may run there for so long from now on, or from when it was silent first. */
+static void count_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p, int64_t wait_ms)
+{
+	int64_t end = a->s->now_ms + wait_ms;
+	if (!p->lost_ms || p->lost_ms > end)
+		p->lost_ms = end;
+	phx_index_job_due(a->s, j);
+}
+
 /* The agent begins to end it when the lease is over, as gently as the job has asked for. */
 static void begin_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p)
 {
-	if (!p->lost_ms)
-		p->lost_ms = a->s->now_ms + j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS;
-	phx_index_job_due(a->s, j);
+	count_silence(a, j, p, (int64_t)j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS);
 }
 
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
@@ -56,6 +63,14 @@ void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
 	struct phx_job *j = own_job_on(a, n, &p);
 	if (j)
 		begin_silence(a, j, p);
+}
+
+void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_job_part *p;
+	struct phx_job *j = own_job_on(a, n, &p);
+	if (j)
+		count_silence(a, j, p, a->s->settings.missing_after_ms);
 }
 
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
@@ -149,6 +164,16 @@ static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 	return NULL;
 }
 
+static void say_silence(struct phx_apply *a, const struct phx_job *j, const struct phx_job_part *p,
+			const struct phx_node *n)
+{
+	bool off = n && n->power == PHX_POWER_KNOWN_OFF && !phx_of_before(a->s);
+	phx_note_re(a, n, j->re, NULL,
+		    off ? "%s is silent and was seen off: job %llu does not run there any more" :
+			  "%s is silent and the lease of job %llu has ended: it does not run there any more",
+		    p->node, (unsigned long long)j->id);
+}
+
 void phx_lease_tick(struct phx_apply *a)
 {
 	if (phx_index_jobs_due(a->s) > a->s->now_ms)
@@ -156,8 +181,7 @@ void phx_lease_tick(struct phx_apply *a)
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 		for (struct phx_job_part *p; (p = overdue_part(j, a->s->now_ms));) {
 			struct phx_node *n = phx_state_node(a->s, p->node);
-			phx_note_re(a, n, j->re, NULL, "%s is silent and the lease of job %llu has ended: it does not run there any more",
-				    p->node, (unsigned long long)j->id);
+			say_silence(a, j, p, n);
 			if (n)
 				blame_loss(a, j, n);
 			phx_job_why(j, "%s was lost while it ran", p->node);

@@ -141,13 +141,15 @@ static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	n->missing_since_ms = a->s->now_ms;
 }
 
-/* A BMC that says so of a node that speaks may err: then its jobs count as running until their lease ends. */
+/* A BMC that says so of a node that speaks may err: its jobs count as running until its silence says the same. */
 static void seen_off(struct phx_apply *a, struct phx_node *n)
 {
 	if (n->off_wanted || !n->up)
 		phx_jobs_lost(a, n, 255);
-	else
+	else if (phx_of_before(a->s))
 		phx_jobs_silent(a, n);
+	else
+		phx_jobs_seen_off(a, n);
 	n->off_wanted = false;
 	if (!n->up)
 		return;

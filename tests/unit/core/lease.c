@@ -200,6 +200,23 @@ static void a_silent_node_that_is_told_off_wrongly(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 }
 
+/* Its job waits for no lease: the BMC and the silence say the same. */
+static void switched_off_and_silent(void **state)
+{
+	struct world *w = *state;
+	queue_running(w, 2, 1);
+	uint64_t id = submit(w, 1);
+	const char *node = node_of(w, id, 0);
+	int64_t wait = w->s.settings.missing_after_ms;
+	assert_true(wait < WAIT);
+	power(w, node, PHX_POWER_KNOWN_OFF); /* it was heard a moment ago */
+	tick(w, wait - 1);
+	assert_int_equal(job(w, id)->kills, 0);
+	tick(w, 1);
+	assert_int_equal(job(w, id)->kills, 1);
+	assert_string_not_equal(node_of(w, id, 0), node);
+}
+
 static void all_of_a_job_or_none(void **state)
 {
 	struct world *w = *state;
@@ -360,6 +377,7 @@ int main(void)
 		WORLD_TEST(missing_then_seen_off_at_once),
 		WORLD_TEST(back_before_the_end_goes_on),
 		WORLD_TEST(a_silent_node_that_is_told_off_wrongly),
+		WORLD_TEST(switched_off_and_silent),
 		WORLD_TEST(all_of_a_job_or_none),
 		WORLD_TEST(a_longer_goodbye_is_waited_for),
 		WORLD_TEST(lease_is_that_of_the_start),
