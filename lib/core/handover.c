@@ -461,7 +461,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	}
 	n->reason[0] = '\0';
 	phx_list_fini(&n->unfit_for); /* what it will be then is another question */
-	n->off_wanted = false;
+	n->off_wanted = n->unserved = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
 	phx_spare_begin(a, n);

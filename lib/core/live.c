@@ -111,6 +111,7 @@ static void note_system(struct phx_node *n, const struct phx_event *ev)
 	if (!ev->system_digest[0])
 		n->system_disk[0] = '\0';
 	n->healthy = ev->healthy;
+	n->unserved = false; /* a start is told what it is to do */
 }
 
 /* It was started past us, from a disk with an older system on it: what it was given is not what runs. */
@@ -275,7 +276,7 @@ int phx_apply_back(struct phx_apply *a)
 		step->deadline_ms = a->s->now_ms;
 	phx_handover_advance(a, n);
 	phx_read_back(a, n);
-	return 0;
+	return phx_resume_unserved(a, n);
 }
 
 int phx_apply_report(struct phx_apply *a)

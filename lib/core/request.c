@@ -454,6 +454,13 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 	return phx_handover_begin(a, n, &plan, "resume");
 }
 
+int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
+{
+	bool unserved = n->unserved && n->state == PHX_NODE_ACTIVE && !n->healthy && !phx_node_step(n);
+	n->unserved = false;
+	return unserved ? serve_again(a, n) : 0;
+}
+
 /* Its RE is no more: there is no service to go back to. Where it is heard it is on its way already. */
 static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 {
@@ -465,10 +472,7 @@ int phx_apply_resume(struct phx_apply *a)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	if (r < 0)
-		return r;
-	r = phx_spare_node(a, n);
-	if (r < 0)
+	if (r < 0 || (r = phx_spare_node(a, n)) < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
 		return resume_quarantined(a, n);
@@ -487,8 +491,10 @@ int phx_apply_resume(struct phx_apply *a)
 		phx_note(a, n, "%s", a->out->text);
 	}
 	a->out->changed = true;
-	if (n->role[0] && n->up && n->env == PHX_ENV_OS && !n->healthy && !left)
+	bool unserved = n->role[0] && n->env == PHX_ENV_OS && !n->healthy && !left;
+	if (unserved && n->up)
 		return serve_again(a, n);
+	n->unserved = unserved && !phx_of_before(a->s);
 	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
 	n->reason[0] = '\0';
 	if (n->up)

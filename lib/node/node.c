@@ -95,6 +95,7 @@ static const struct phx_field node_fields[] = {
 	PHX_BOOL(N, window),
 	PHX_I64(N, window_until_ms),
 	PHX_I64(N, refused_ms),
+	PHX_BOOL(N, unserved),
 	PHX_BOOL(N, awaited),
 	PHX_REC(N, bmc, &phx_bmc_record),
 	PHX_ENUM(N, env, &phx_node_env_names),

@@ -169,6 +169,7 @@ struct phx_node {
 	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
 	int64_t window_until_ms; /* then it closes by itself */
 	int64_t refused_ms; /* when it was last told that somebody who is not it asked for its certificate; 0 = never */
+	bool unserved; /* out of maintenance while silent, and what it is to do did not run: begun as soon as it is heard */
 	bool awaited; /* resume was ordered, and somebody has to start it by hand: it may come while the window is open */
 	struct phx_bmc bmc;
 	/* liveness */

@@ -132,6 +132,34 @@ static void a_system_in_ram_comes_back_after_maintenance(void **state)
 	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
 }
 
+/* It was started anew in maintenance, when nobody told it to start its role, and is resumed while it is not heard: what it
+ * is to do begins when it is. */
+static void resumed_while_silent_it_serves_when_it_is_heard(void **state)
+{
+	struct world *w = *state;
+	struct phx_event stopped = { .kind = PHX_EV_report }, back = { .kind = PHX_EV_back };
+	world_serving(w, "n1", "web", true);
+	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
+	PHX_STR_SET(stopped.node, "n1");
+	PHX_STR_SET(stopped.actual_role, "web");
+	assert_int_equal(world_apply(w, &stopped, NULL), 0);
+	silent(w, "n1");
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_null(phx_node_step(world_node(w, "n1")));
+	PHX_STR_SET(back.node, "n1");
+	assert_int_equal(world_apply(w, &back, NULL), 0);
+	assert_non_null(phx_node_step(world_node(w, "n1")));
+	assert_int_equal(phx_node_step(world_node(w, "n1"))->kind, PHX_STEP_start);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_true(world_node(w, "n1")->healthy);
+	/* one that serves is left alone */
+	silent(w, "n1");
+	assert_int_equal(world_apply(w, &back, NULL), 0);
+	assert_null(phx_node_step(world_node(w, "n1")));
+}
+
 /* It has an older system on its disk: whatever is in the middle when the machine is reset, that is not entered. */
 static void reset_in_the_middle(struct world *w, int kind)
 {
@@ -332,6 +360,7 @@ int main(void)
 		WORLD_TEST(a_system_in_ram_is_brought_back),
 		WORLD_TEST(a_system_on_the_disk_is_not_the_one_in_ram),
 		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
+		WORLD_TEST(resumed_while_silent_it_serves_when_it_is_heard),
 		WORLD_TEST(reset_while_a_system_in_ram_is_entered),
 		WORLD_TEST(reset_after_a_system_in_ram_was_entered),
 		WORLD_TEST(resets_end),
