@@ -5,7 +5,8 @@
  *   its services stopped, its packages removed ▶ and unpacked before that
  *   its system was left (kexec, boot) ─────────▶ and entered before that
  *   a key or disk was erased, an image written,
- *   another role's packages activated ─────────▶ refused: it goes on to its end
+ *   a system entered for another role, its
+ *   packages activated ────────────────────────▶ refused: it goes on to its end
  *
  * The role, the pool and the data stay in all cases but the last. Pure. */
 #include "core/internal.h"
@@ -45,7 +46,7 @@ static bool has_begun(const struct phx_plan *p, enum phx_step_kind kind)
 static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 {
 	static const enum phx_step_kind kinds[] = { PHX_STEP_destroy_key, PHX_STEP_wipe, PHX_STEP_make_key, PHX_STEP_image,
-						    PHX_STEP_ram,	  PHX_STEP_activate, PHX_STEP_COUNT_ };
+						    PHX_STEP_ram,	  PHX_STEP_enter, PHX_STEP_activate, PHX_STEP_COUNT_ };
 	return last_begun(p, kinds);
 }
 

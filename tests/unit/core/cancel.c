@@ -80,6 +80,23 @@ static void what_was_stopped_is_started_again(void **state)
 	}
 }
 
+/* It waits in the deploy initramfs with a system on its disk, and that is entered for the new role. */
+static void what_is_entered_for_another_role_goes_on(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
+	world_run_to(w, "n1", PHX_STEP_enter);
+	assert_int_equal(cancel(w, "n1"), -EPERM);
+	assert_non_null(strstr(w->err.text, "past step enter"));
+	world_run(w, "n1");
+	assert_serves(w, "n1", "web", "web");
+}
+
 static void a_system_that_was_left_is_entered_again(void **state)
 {
 	struct world *w = *state;
@@ -214,6 +231,7 @@ int main(void)
 		WORLD_TEST(before_anything_nothing_happens),
 		WORLD_TEST(a_drain_that_waits_goes_on_serving_its_job),
 		WORLD_TEST(what_was_stopped_is_started_again),
+		WORLD_TEST(what_is_entered_for_another_role_goes_on),
 		WORLD_TEST(a_system_that_was_left_is_entered_again),
 		WORLD_TEST(on_its_way_down_it_is_waited_for),
 		WORLD_TEST(a_system_in_memory_is_brought_again),
