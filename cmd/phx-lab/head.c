@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,10 +142,20 @@ static int begin_journal(const struct lab *lab, const char *phxd, const char *co
 	return access(journal, F_OK) == 0 || access(mark, F_OK) == 0 ? 0 : phx_run_check(&run, NULL, err);
 }
 
+/* Beside us in the tree; in an installation we are in libexec/phoenix. */
+static char *find_phxd(void)
+{
+	char *beside = phx_run_beside("phxd");
+	if (!beside || access(beside, X_OK) == 0)
+		return beside;
+	free(beside);
+	return phx_run_beside("../../sbin/phxd");
+}
+
 static int start_phxd(const struct lab *lab, struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8];
-	PHX_AUTO_FREE char *phxd = phx_run_beside("phxd");
+	PHX_AUTO_FREE char *phxd = find_phxd();
 	PHX_AUTO_FREE char *conf = phx_path("%s/etc/phoenix.conf", lab->dir);
 	PHX_AUTO_FREE char *log = phx_path("%s/phxd.log", lab->dir);
 	PHX_AUTO_FREE char *pid = pid_path(lab);

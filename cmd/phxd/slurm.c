@@ -168,8 +168,9 @@ static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *e
 	if (phx_user_named(name, &pw, &texts) < 0)
 		return phx_err_set(err, -ENOENT, "engine_user: there is no user '%s' on this head, and Slurm's commands do not run as root: "
 				   "make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)", name);
-	if (pw.pw_uid == 0 || !phx_id_valid(pw.pw_uid) || !phx_id_valid(pw.pw_gid))
-		return phx_err_set(err, -EPERM, "engine_user: '%s' is root, and Slurm's commands do not run as root", name);
+	if (pw.pw_uid == 0 || pw.pw_gid == 0 || !phx_id_valid(pw.pw_uid) || !phx_id_valid(pw.pw_gid))
+		return phx_err_set(err, -EPERM, "engine_user: '%s' is root or of root's group, and Slurm's commands do not run so",
+				   name);
 	*ret = (struct phx_run_as){ pw.pw_uid, pw.pw_gid };
 	return 0;
 }

@@ -262,7 +262,7 @@ void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *
  * also when it is one no more; kind "stock": packages to be at hand, at all times while the policy may move the node
  * (role.packages alone counts). */
 struct phx_order {
-	char kind[16]; /* "step", "job", "kill", "inspect", "table" */
+	char kind[16]; /* "step", "job", "kill", "inspect", "table", "stock" */
 	uint64_t id;   /* step id or job id */
 	uint64_t epoch;
 	uint32_t run; /* of the job */
