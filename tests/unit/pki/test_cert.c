@@ -454,6 +454,19 @@ static char *request_with(EVP_PKEY *key)
 	return pem;
 }
 
+/* One that costs whoever uses it seconds; of four primes, so that it is made sooner. */
+static EVP_PKEY *monstrous_key(void)
+{
+	EVP_PKEY *key = NULL;
+	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+	assert_int_equal(EVP_PKEY_keygen_init(ctx), 1);
+	assert_int_equal(EVP_PKEY_CTX_set_rsa_keygen_bits(ctx, 4104), 1);
+	assert_int_equal(EVP_PKEY_CTX_set_rsa_keygen_primes(ctx, 4), 1);
+	assert_int_equal(EVP_PKEY_generate(ctx, &key), 1);
+	EVP_PKEY_CTX_free(ctx);
+	return key;
+}
+
 static void test_key_kinds(void **state)
 {
 	struct place *t = *state;
@@ -463,12 +476,18 @@ static void test_key_kinds(void **state)
 	assert_int_equal(phx_cert_issue(t->pki, weak, PHX_CERT_USER, "ann", 10, &cert, &err), -EINVAL);
 	assert_null(cert);
 	assert_non_null(strstr(err.text, "key refused"));
+	char *monstrous = request_with(monstrous_key());
+	phx_err_clear(&err);
+	assert_int_equal(phx_cert_issue(t->pki, monstrous, PHX_CERT_USER, "ann", 10, &cert, &err), -EINVAL);
+	assert_null(cert);
+	assert_non_null(strstr(err.text, "key refused"));
 	char *rsa = request_with(EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)2048));
 	assert_int_equal(phx_cert_issue(t->pki, rsa, PHX_CERT_USER, "ann", 10, &cert, NULL), 0);
 	struct phx_cert_info info;
 	assert_int_equal(info_of(cert, &info, NULL), 0);
 	assert_string_equal(info.name, "ann");
 	free(weak);
+	free(monstrous);
 	free(rsa);
 	free(cert);
 }
@@ -544,6 +563,26 @@ static void test_a_name_with_a_nul_is_none(void **state)
 	X509_free(x);
 }
 
+static void test_two_names_are_none(void **state)
+{
+	struct place *t = *state;
+	struct phx_cert_info info = { .name = "unchanged" };
+	struct phx_err err = { 0 };
+	unsigned char *der = NULL;
+	X509 *x = parse(phx_pki_server_pem(t->pki));
+	X509_NAME *subject = X509_NAME_dup(X509_get_subject_name(x));
+	assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)"n1", -1, -1, 0), 1);
+	assert_int_equal(X509_set_subject_name(x, subject), 1);
+	i2d_re_X509_tbs(x, NULL); /* not as it was read */
+	int n = i2d_X509(x, &der);
+	assert_int_equal(phx_cert_info(der, (size_t)n, &info, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "O=phoenix, OU=KIND, CN=NAME"));
+	assert_string_equal(info.name, "unchanged");
+	OPENSSL_free(der);
+	X509_NAME_free(subject);
+	X509_free(x);
+}
+
 static void test_other_site_does_not_verify(void **state)
 {
 	struct place *t = *state;
@@ -611,6 +650,7 @@ int main(void)
 		PLACE_TEST(test_bad_names_and_days),
 		PLACE_TEST(test_info_of_rubbish),
 		PLACE_TEST(test_a_name_with_a_nul_is_none),
+		PLACE_TEST(test_two_names_are_none),
 		PLACE_TEST(test_other_site_does_not_verify),
 		PLACE_TEST(test_check),
 	};
