@@ -222,6 +222,23 @@ static void a_node_as_json_and_back(void **state)
 	phx_record_fini(&phx_node_record, &back);
 }
 
+/* What holds until its disks are erased outlasts a restart of the head. */
+static void what_is_known_of_its_data_as_json_and_back(void **state)
+{
+	struct phx_node n = { .dirty = true, .mixed = true, .owes_wipe = true, .plain = true, .key_unread = true }, back;
+	(void)state;
+	PHX_STR_SET(n.tenant, "hpc");
+	PHX_STR_SET(n.tenant_pool, "batch");
+	PHX_STR_SET(n.disk_key_id, "n1-7");
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_node_record, &n);
+	assert_int_equal(phx_json_to_record(&phx_node_record, j, &back, &err), 0);
+	assert_true(back.dirty && back.mixed && back.owes_wipe && back.plain && back.key_unread);
+	assert_string_equal(back.tenant, "hpc");
+	assert_string_equal(back.tenant_pool, "batch");
+	assert_string_equal(back.disk_key_id, "n1-7");
+	phx_record_fini(&phx_node_record, &back);
+}
+
 /* A text that was cut within a character is written all the same: the journal must not stop for it. */
 static void a_text_cut_within_a_character(void **state)
 {
@@ -265,6 +282,7 @@ int main(void)
 		NODE_TEST(transient_states),	 NODE_TEST(every_step_has_an_end),
 		NODE_TEST(current_step),	 NODE_TEST(a_node_as_json_and_back),
 		NODE_TEST(a_text_cut_within_a_character), NODE_TEST(an_agreement_wipes_at_its_moment),
+		NODE_TEST(what_is_known_of_its_data_as_json_and_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
