@@ -236,6 +236,22 @@ static void hard_linked_source(void **state)
 	assert_string_equal(text, "a");
 }
 
+/* A signature that the site's key made for something else is none of a package. */
+static void what_is_signed_names_its_kind(void **state)
+{
+	struct place *p = *state;
+	struct phx_package made = {0};
+	make_source(p);
+	PHX_AUTO_FREE char *path = build(p);
+	assert_int_equal(phx_package_sign(path, p->key, NULL), 0);
+	assert_int_equal(phx_package_verify(path, p->pub, &made, NULL), 0);
+	PHX_AUTO_FREE char *text = phx_path("phoenix package sha256 %s\n", made.sha256);
+	PHX_AUTO_FREE char *sig_path = phx_path("%s.sig", path);
+	PHX_AUTO_FREE char *sig = NULL;
+	assert_int_equal(phx_file_read(sig_path, PHX_SIG_SIZE, &sig, NULL, NULL), 0);
+	assert_int_equal(phx_verify(p->pub, text, strlen(text), (const uint8_t *)sig, NULL), 0);
+}
+
 static void sign_failures(void **state)
 {
 	struct place *p = *state;
@@ -258,6 +274,7 @@ int main(void)
 		TEST(round_trip),    TEST(digest_is_the_files), TEST(same_bytes),         TEST(source_date),
 		TEST(recipe),        TEST(recipe_fails),        TEST(bad_sources),        TEST(nothing_in_it),
 		TEST(hostile_trees), TEST(odd_names),           TEST(hard_linked_source), TEST(sign_failures),
+		TEST(what_is_signed_names_its_kind),
 	};
 	return cmocka_run_group_tests_name("build", tests, NULL, NULL);
 }

@@ -3,7 +3,23 @@
 #include "hostile.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <zstd.h>
+
+/* In the place of the C library's, for this program: what an unpacked version replaces was not there before. */
+static struct {
+	uint32_t versions;
+	bool in_place;
+} renamed;
+
+int rename(const char *from, const char *to)
+{
+	if (!strcmp(to + strlen(to) - 9, "/made/1.0")) {
+		renamed.versions++;
+		renamed.in_place |= access(to, F_OK) == 0;
+	}
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static const struct item hello = {.path = "hello", .data = "hello\n"};
 
@@ -30,6 +46,17 @@ static void honest(void **state)
 				  "f 755 made/1.0/bin/run\nl 777 made/1.0/etc/deep/up\nl 777 made/1.0/run\n");
 	PHX_AUTO_FREE char *digest = read_text(p->root, "made/1.0/PHX/sha256");
 	assert_string_equal(digest, made.sha256);
+}
+
+/* A power cut in the middle leaves no half of a version under its name. */
+static void whole_or_not_there(void **state)
+{
+	struct place *p = *state;
+	MAKE(p, NULL, hello);
+	memset(&renamed, 0, sizeof(renamed));
+	assert_int_equal(unpack(p, NULL, NULL), 0);
+	assert_int_equal(renamed.versions, 1);
+	assert_false(renamed.in_place);
 }
 
 /* The caller's working directory and umask are its own, before and after. */
@@ -103,6 +130,8 @@ static void paths_that_escape(void **state)
 		MAKE(p, NULL, {.path = bad[i], .data = "x"});
 		assert_int_equal(unpack(p, NULL, "path"), -EPERM);
 	}
+	MAKE(p, NULL, {.path = "/etc/out", .data = "x"});
+	assert_int_equal(unpack(p, NULL, "/etc/out: absolute path"), -EPERM);
 	PHX_AUTO_FREE char *out = in_place(p, "out");
 	assert_int_not_equal(access(out, F_OK), 0);
 }
@@ -439,6 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(honest),
+		TEST(whole_or_not_there),
 		TEST(caller_untouched),
 		TEST(again_and_changed),
 		TEST(non_ascii_names),
