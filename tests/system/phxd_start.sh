@@ -39,12 +39,12 @@ a_missing_state_directory_is_not_made() {
 		start 0 'a new journal' --new-journal && [ -s "$HEAD_DIR/journal.db" ] && rm -r "$HEAD_DIR" && mv "$WORK/away" "$HEAD_DIR"
 }
 an_empty_one_is_a_first_start_and_says_so() {
-	mv "$HEAD_DIR/images" "$WORK/images" && mkdir -p "$HEAD_DIR/lost+found"
+	mv "$HEAD_DIR/images" "$WORK/images" && mkdir -p "$HEAD_DIR/lost+found" "$HEAD_DIR/re/lost+found" # file systems of their own
 	: >"$WORK/phxd.log"
 	"$BUILD/bin/phxd" --config "$PHX_CONFIG" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
 	until_true 15 api /v1/status && grep -q 'a new journal; this is the first start: the keys of the site are made' "$WORK/phxd.log" &&
-		rmdir "$HEAD_DIR/images" && mv "$WORK/images" "$HEAD_DIR/images" && head_stop
+		rmdir "$HEAD_DIR/re/lost+found" "$HEAD_DIR/images" && mv "$WORK/images" "$HEAD_DIR/images" && head_stop
 }
 
 # ---- the journal is away ----
@@ -179,6 +179,32 @@ what_was_ordered_is_carried_out_after_a_crash() {
 		[ "$(re_known)" = "alpha beta " ]
 }
 
+# in the name of an RE that is created: nothing of it is taken, or removed with the RE
+what_is_not_phxds_is_left_alone() {
+	mkdir -p "$(data zeta)" && echo mine >"$(data zeta)/mine"
+	re_create zeta || return 1
+	grep -q "data directory $(data zeta): is there and was not made by phxd: move it away" "$WORK/phxd.log" &&
+		[ "$(cat "$(data zeta)/mine")" = mine ] && [ ! -e "$HEAD_DIR/re/.zeta" ] && phx re destroy zeta --yes >/dev/null &&
+		[ "$(cat "$(data zeta)/mine")" = mine ] && rm -r "$(data zeta)" && [ "$(re_known)" = "alpha beta " ]
+}
+
+# left_behind NAME CREATED_MS SITE: data of an RE of the name, as another phxd has left it
+left_behind() {
+	mkdir "$(data "$1")" && echo "data of $1" >"$(data "$1")/big.dat" &&
+		printf 'created %s\nsite %s\nname %s\n' "$2" "$3" "$1" >"$HEAD_DIR/re/.$1"
+}
+# the journal says that delta and zeta were destroyed: one of an earlier creation, one of here; of omega it says nothing
+only_its_own_end_removes_data() {
+	local name site
+	head_stop
+	site=$(sqlite3 "$HEAD_DIR/journal.db" 'SELECT id FROM chain')
+	left_behind delta 9999999999999 "$site" && left_behind zeta 1 elsewhere && left_behind omega 1 "$site" || return 1
+	head_start
+	for name in delta zeta omega; do
+		[ "$(cat "$HEAD_DIR/lost+found/$name"-*/big.dat)" = "data of $name" ] && [ ! -e "$(data $name)" ] || { echo "$name"; return 1; }
+	done
+}
+
 # killed at each of the first publications of a start: the next one leaves none of its temporary files
 what_a_killed_start_was_writing_goes() {
 	local i left=0
@@ -242,6 +268,8 @@ check a_journal_without_its_log_is_told a_journal_without_its_log_is_told
 check a_changed_event_is_named a_changed_event_is_named
 check a_damaged_snapshot_is_told_once a_damaged_snapshot_is_told_once
 check what_was_ordered_is_carried_out_after_a_crash what_was_ordered_is_carried_out_after_a_crash
+check what_is_not_phxds_is_left_alone what_is_not_phxds_is_left_alone
+check only_its_own_end_removes_data only_its_own_end_removes_data
 check what_a_killed_start_was_writing_goes what_a_killed_start_was_writing_goes
 check a_removed_journal_takes_no_commands a_removed_journal_takes_no_commands
 check restored_work_is_done_again restored_work_is_done_again
