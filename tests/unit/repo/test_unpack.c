@@ -14,7 +14,8 @@ static struct {
 
 int rename(const char *from, const char *to)
 {
-	if (!strcmp(to + strlen(to) - 9, "/made/1.0")) {
+	const char *version = strstr(to, "/made/1.0");
+	if (version && !strcmp(version, "/made/1.0")) {
 		renamed.versions++;
 		renamed.in_place |= access(to, F_OK) == 0;
 	}
