@@ -24,6 +24,7 @@ struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
 	int fail_left;
 	int verbose;
+	bool unread; /* says of its erases that they were not verified */
 	uint32_t number;
 	struct phx_http_client *client;
 	/* what a machine remembers: in DIR/memory */
@@ -279,7 +280,7 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 		json_object_set_new(body, "wipe",
 				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk, "method", o->method,
 					      "size_bytes", (json_int_t)4 << 30, "verified_bytes", (json_int_t)4 << 30,
-					      "verified", 1, "detail", "read back by a fake"));
+					      "verified", !f->unread, "detail", "read back by a fake"));
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		int r = call(f, "/v1/agent/result", body, &answer);
@@ -380,7 +381,7 @@ static bool has_power(struct fake *f)
 static void usage(void)
 {
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] [--image NAME --digest HEX]\n"
-	      "       [--fail STEP --times N] [-v]\n",
+	      "       [--fail STEP --times N] [--unread] [-v]\n",
 	      stderr);
 	exit(64);
 }
@@ -391,7 +392,7 @@ int main(int argc, char **argv)
 		{ "dir", 1, NULL, 'd' },    { "server", 1, NULL, 's' }, { "ca", 1, NULL, 'c' },
 		{ "number", 1, NULL, 'n' }, { "env", 1, NULL, 'e' },	{ "image", 1, NULL, 'i' },
 		{ "digest", 1, NULL, 'g' }, { "fail", 1, NULL, 'f' },	{ "times", 1, NULL, 't' },
-		{ 0 },
+		{ "unread", 0, NULL, 'u' }, { 0 },
 	};
 	struct fake f = { .env = "os", .power = "on" };
 	char mac[PHX_MAC_MAX], serial[16];
@@ -406,6 +407,7 @@ int main(int argc, char **argv)
 		case 'g': PHX_STR_SET(f.digest, optarg); break;
 		case 'f': f.fail = optarg; break;
 		case 't': f.fail_left = atoi(optarg); break;
+		case 'u': f.unread = true; break;
 		case 'v': f.verbose = 1; break;
 		default: usage();
 		}

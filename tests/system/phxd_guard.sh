@@ -85,7 +85,27 @@ a_removed_nodes_certificate_is_worth_nothing() {
 		as_node n2 /packages/tools-1-all.tar.zst | grep -q certificate &&
 		as_node n2 /v1/agent/jobs/1/output -T /etc/hostname | grep -q certificate
 }
-# service providers see and end their own jobs only, as API.md says
+# Nobody does by a certificate what another kind of person may; each hears what he is.
+nobody_is_taken_for_another() {
+	phx cert issue games --kind user --out "$WORK/games" >/dev/null
+	phx cert issue daemon --kind service-provider --out "$WORK/daemon" >/dev/null
+	as_node games /v1/res -d '{}' | grep -q 'a service provider may do this, and you are a user' &&
+		as_node games /packages/tools-1.tar.zst | grep -q 'a node may do this, and you are a user' &&
+		as_node daemon /v1/agent/beat -d '{}' | grep -q 'a node may do this, and you are a service provider' &&
+		as_node n1 /v1/jobs -d '{"argv": ["x"]}' | grep -q 'a user may do this, and you are a node'
+}
+a_beat_of_another_start_is_none() {
+	as_node n1 /v1/agent/beat -d '{"boot_id": "another", "env": "os"}' | grep -q 'say hello first'
+}
+packages_are_plain_files() { as_node n1 /packages/.hidden | grep -q 'a plain file name is wanted'; }
+# It counts what was verified, whatever number of bytes the node claims.
+an_erase_that_was_not_verified_is_none() {
+	announce n4 4
+	fake_start n4 4 --unread
+	until_true 20 idle n4 ready "" || return 1
+	action wipe '{"nodes": "n4", "method": "overwrite"}' >/dev/null
+	until_true 60 is n4 .state quarantined && field n4 .reason | grep -q 'read back' && agent_kill n4
+}
 # a service provider sees that it was done; what the disks are known by is for whoever holds the node
 erasures_tell_disks_to_the_holder_only() {
 	local node
@@ -104,8 +124,8 @@ erasures_tell_disks_to_the_holder_only() {
 		! as_node nobody "/v1/nodes/$node/erasures" | grep -qE 'FAKE|signature' || return 1
 	phx re deactivate safe --yes --wait --timeout 120 >/dev/null && phx re destroy safe --yes >/dev/null && until_true 60 idle "$node" ready ""
 }
+# service providers see and end their own jobs only, as API.md says
 jobs_of_others_are_hidden_from_service_providers() {
-	phx cert issue daemon --kind service-provider --out "$WORK/daemon" >/dev/null
 	phx cert issue nobody --kind service-provider --out "$WORK/nobody" >/dev/null
 	local id
 	id=$(as_node daemon /v1/jobs -d '{"argv": ["own"], "hold": true}' | jq .id)
@@ -166,6 +186,10 @@ check bodies_of_strangers_are_not_taken bodies_of_strangers_are_not_taken
 check made_up_machines_fill_a_waiting_room_only made_up_machines_fill_a_waiting_room_only
 check a_removed_nodes_poll_ends a_removed_nodes_poll_ends
 check a_removed_nodes_certificate_is_worth_nothing a_removed_nodes_certificate_is_worth_nothing
+check nobody_is_taken_for_another nobody_is_taken_for_another
+check a_beat_of_another_start_is_none a_beat_of_another_start_is_none
+check packages_are_plain_files packages_are_plain_files
+check an_erase_that_was_not_verified_is_none an_erase_that_was_not_verified_is_none
 check jobs_of_others_are_hidden_from_service_providers jobs_of_others_are_hidden_from_service_providers
 check erasures_tell_disks_to_the_holder_only erasures_tell_disks_to_the_holder_only
 check words_for_terminals_are_refused words_for_terminals_are_refused
