@@ -205,7 +205,8 @@ static int check_all(struct cli *cli, const struct phx_role_lookup *lookup)
 	int code = bad.n ? CLI_CONFIG : CLI_OK;
 	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
 	cli_fail(CLI_CONFIG, "%s", b->reason);
-	printf("%s: %u roles are right, %u are not\n", dir, roles.n, bad.n);
+	printf("%s: %u %s right, %u %s not\n", dir, roles.n, roles.n == 1 ? "role is" : "roles are", bad.n,
+	       bad.n == 1 ? "is" : "are");
 	int rules_code = check_rules(rules_file, &roles);
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);

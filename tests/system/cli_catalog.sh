@@ -43,7 +43,7 @@ the_own_kernel_is_nothing_to_warn_of() {
 	deploy_image $own && run phx reload && said 0 err '1 role,' || return 1
 	! grep -q warning "$WORK/err" || return 1
 	run phx image show test
-	said 0 out $own && ! grep -q warning "$WORK/err" && run phx role check --strict && said 0 out '1 roles are right'
+	said 0 out $own && ! grep -q warning "$WORK/err" && run phx role check --strict && said 0 out '1 role is right'
 }
 another_kernel_is_told() {
 	deploy_image 5.10-other && run phx reload && said 0 err "role hello: image test 1 brings kernel $own, but nodes run 5.10-other, that of deploy image deploy 1" || return 1
@@ -153,7 +153,7 @@ the_socket_alone_is_enough() (
 	run phx image verify
 	said 0 out 'test 1: every digest is right' || return 1
 	run phx role check
-	said 0 out "$WORK/etc/roles: 1 roles are right" || return 1
+	said 0 out "$WORK/etc/roles: 1 role is right" || return 1
 	run phx package verify "$WORK/head/packages/hello-1.0.tar.zst"
 	said 0 out 'signature and contents are right'
 )
