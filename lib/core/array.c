@@ -101,14 +101,14 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 	PHX_AUTO_FREE char *copy = strdup(text);
 	PHX_AUTO(phx_list_fini) struct phx_list all = { 0 };
 	uint64_t at_once = 0;
-	char *percent = copy ? strchr(copy, '%') : NULL;
 	if (!copy)
 		return -ENOMEM;
-	if (percent)
-		*percent = '\0';
-	if (percent && phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) < 0)
-		return phx_err_set(err, -EINVAL, "array: behind %% must be a number, of how many run at a time");
-	int r = parse_indices(copy, &all, err);
+	char *percent = strchrnul(copy, '%');
+	int r = 0;
+	if (*percent && phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) < 0)
+		r = phx_err_set(err, -EINVAL, "array: behind %% must be a number, of how many run at a time");
+	*percent = '\0';
+	r = r ? r : parse_indices(copy, &all, err);
 	if (r < 0)
 		return r;
 	qsort(all.items, all.n, sizeof(uint32_t), compare_indices);
