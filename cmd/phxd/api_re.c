@@ -41,20 +41,6 @@ static void reply_no_re(struct phx_http_request *q, const char *name)
 	phx_http_reply_error(q, -ENOENT, text);
 }
 
-bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char ret[PHX_NAME_MAX])
-{
-	struct asker asker = asker_of(d, q);
-	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
-	bool may = re && re->state != PHX_RE_STATE_NONE && may_see(&asker, &re->agreement);
-	if (may)
-		phx_str_copy(ret, PHX_NAME_MAX, re->name);
-	engine_unlock(d->engine);
-	if (!may)
-		reply_no_re(q, phx_http_param(q, 0));
-	return may;
-}
-
 /* Do people submit jobs to it? Those of an engine that is not ours are submitted there. */
 static bool has_users(const struct phx_re *re)
 {

@@ -251,9 +251,6 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
 /** Removes what a phxd that was killed was writing; when the journal is open, so that no other one runs. */
 void begin_sweep(const struct phx_config *cfg);
 
-/** The RE of the path's first word, for its service provider and the resource provider; false after answering: for others
- * it is not there. */
-bool re_of_service_provider(struct daemon *d, struct phx_http_request *q, char ret[PHX_NAME_MAX]);
 /** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all of it, or a user who
  * submits jobs to it, who has his own. `take`: it must take jobs now. False after answering. */
 bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX], bool *ret_all);

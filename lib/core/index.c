@@ -102,7 +102,6 @@ static void derive(struct phx_state *s, uint32_t i)
 	put(x->sets[PHX_SET_STRAY], i, (is_free && !phx_share_is_free(n)) || phx_away_is_due(s, n));
 	put(x->sets[PHX_SET_IDLE], i, idle);
 	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
-	put(x->sets[PHX_SET_MARKED], i, n->reason[0] || n->pinned || (idle && n->jobs_running));
 	put(x->sets[PHX_SET_UNFIT], i, n->unfit_for.n);
 	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
 	put(x->sets[PHX_SET_COULD], i, phx_jobs_could(s, n));
@@ -177,12 +176,6 @@ uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set)
 		for (uint64_t word = s->index->sets[set][k]; word; word &= word - 1)
 			count++;
 	return count;
-}
-
-bool phx_index_has(struct phx_state *s, enum phx_node_set set, const struct phx_node *n)
-{
-	refresh(s);
-	return has(s->index->sets[set], phx_index_place(s, n));
 }
 
 void phx_index_looked(struct phx_state *s, const struct phx_node *n)

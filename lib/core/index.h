@@ -20,7 +20,6 @@ enum phx_node_set {
 	PHX_SET_STRAY,	 /* that, and yet not in the free pool or not to be given away; or given up by an RE that is no more */
 	PHX_SET_IDLE,	 /* held by an RE, without a job of it */
 	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
-	PHX_SET_MARKED,	 /* gave trouble: has a reason; or another engine began a job there just now */
 	PHX_SET_UNFIT,	 /* cannot go to some RE */
 	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
 	PHX_SET_COULD,	 /* its role runs such jobs */
@@ -52,7 +51,6 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
  * index (then it is any node): the caller looks itself. */
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
-bool phx_index_has(struct phx_state *s, enum phx_node_set set, const struct phx_node *n);
 /** share.c is about to look at `n`. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);
 static inline uint32_t phx_index_place(const struct phx_state *s, const struct phx_node *n)
