@@ -313,7 +313,7 @@ static int commit(struct engine *e, const struct phx_event *ev, const struct phx
 		told.job = out->job; /* for people: the core numbers it again at a replay */
 	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, &told);
 	PHX_AUTO_FREE char *event = j ? phx_json_text(j) : NULL;
-	PHX_AUTO_FREE char *actions = recall_actions_text(&out->actions);
+	PHX_AUTO_FREE char *actions = phx_json_list_text(&phx_action_record, &out->actions);
 	if (!event || !actions)
 		return -ENOMEM;
 	struct signed_erasure erasure = { 0 };

@@ -7,18 +7,6 @@
 
 #include "base/json.h"
 
-char *recall_actions_text(const struct phx_list *actions)
-{
-	PHX_AUTO_JSON json_t *a = json_array();
-	PHX_LIST_EACH(struct phx_action, act, actions)
-	{
-		json_t *j = phx_json_from_record_sparse(&phx_action_record, act);
-		if (!j || json_array_append_new(a, j))
-			return NULL;
-	}
-	return phx_json_text(a);
-}
-
 struct replay {
 	struct phx_state *state;
 	struct phx_err *err;
@@ -35,7 +23,7 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 	if (r < 0)
 		return phx_err_prefix(rp->err, -EPROTO, "event %llu", (unsigned long long)stored->seq);
 	r = phx_core_apply(rp->state, &ev, &out, rp->err);
-	PHX_AUTO_FREE char *actions = r == 0 ? recall_actions_text(&out.actions) : NULL;
+	PHX_AUTO_FREE char *actions = r == 0 ? phx_json_list_text(&phx_action_record, &out.actions) : NULL;
 	if (r == 0 && (rp->state->seq != stored->seq || !actions || strcmp(actions, stored->actions)))
 		r = phx_err_set(rp->err, -EPROTO, "its actions are not those that were recorded");
 	phx_outcome_fini(&out);

@@ -16,7 +16,4 @@ struct recalled {
  * were recorded (-EPROTO otherwise, naming the event). -ENODATA: nothing leads there. */
 int recall_state(struct phx_store *store, struct recalled *ret, struct phx_err *err);
 
-/** The actions as the journal keeps them; malloc'd, NULL on ENOMEM. */
-char *recall_actions_text(const struct phx_list *actions);
-
 #endif

@@ -118,6 +118,15 @@ json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *ob
 	return j;
 }
 
+char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list)
+{
+	PHX_AUTO_JSON json_t *all = json_array();
+	for (uint32_t i = 0; i < list->n; i++)
+		if (json_array_append_new(all, phx_json_from_record_sparse(rec, (const char *)list->items + i * rec->size)))
+			return NULL;
+	return phx_json_text(all);
+}
+
 static void path_text(const struct path *p, struct phx_buf *b)
 {
 	if (!p)

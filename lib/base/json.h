@@ -15,6 +15,9 @@ json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
  * journal, whose events use few of their fields. Reads back to the same record. */
 json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *obj);
 
+/** A list of records as text, each sparse: as the journal keeps the actions of an event. malloc'd, NULL on ENOMEM. */
+char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list);
+
 /** Fill `ret_obj` (zeroed first) from `j`. Absent fields stay zero, unknown
  * keys, wrong types, over-long strings and unknown enum names are -EINVAL with
  * a text that names the path ("disks[1].size_bytes: ..."); ret_obj is then

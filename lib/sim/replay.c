@@ -33,19 +33,6 @@ static void replay_fini(struct replay *rp)
 	free(rp->snapshot);
 }
 
-/* As the daemon writes them. */
-static char *actions_text(const struct phx_list *actions)
-{
-	PHX_AUTO_JSON json_t *a = json_array();
-	PHX_LIST_EACH(struct phx_action, act, actions)
-	{
-		json_t *j = phx_json_from_record_sparse(&phx_action_record, act);
-		if (!j || json_array_append_new(a, j))
-			return NULL;
-	}
-	return phx_json_text(a);
-}
-
 /* Remember the first difference; a positive result ends the walk. */
 static int differ(struct replay *rp, uint64_t seq, const char *kind, const char *recorded, const char *now,
 		  const char *reason)
@@ -62,7 +49,7 @@ static int differ(struct replay *rp, uint64_t seq, const char *kind, const char 
 
 static int compare(struct replay *rp, const struct phx_store_event *stored, const struct phx_outcome *out)
 {
-	PHX_AUTO_FREE char *now = actions_text(&out->actions);
+	PHX_AUTO_FREE char *now = phx_json_list_text(&phx_action_record, &out->actions);
 	if (!now)
 		return -ENOMEM;
 	rp->out->n_actions += out->actions.n;

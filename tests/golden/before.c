@@ -13,14 +13,6 @@
 #include "base/json.h"
 #include "core/core.h"
 
-static char *actions_text(const struct phx_list *actions)
-{
-	PHX_AUTO_JSON json_t *a = json_array();
-	PHX_LIST_EACH(struct phx_action, act, actions)
-		json_array_append_new(a, phx_json_from_record_sparse(&phx_action_record, act));
-	return phx_json_text(a);
-}
-
 static void replay(struct phx_state *s, uint64_t seq, const char *event, const char *actions)
 {
 	struct phx_err err = { 0 };
@@ -30,7 +22,7 @@ static void replay(struct phx_state *s, uint64_t seq, const char *event, const c
 	assert_int_equal(phx_json_parse(event, strlen(event), &j, &err), 0);
 	if (phx_json_to_record(&phx_event_record, j, &ev, &err) < 0 || phx_core_apply(s, &ev, &out, &err) < 0)
 		fail_msg("event %llu: %s", (unsigned long long)seq, err.text);
-	PHX_AUTO_FREE char *got = actions_text(&out.actions);
+	PHX_AUTO_FREE char *got = phx_json_list_text(&phx_action_record, &out.actions);
 	assert_int_equal(s->seq, seq);
 	assert_string_equal(got, actions);
 	if (phx_state_check(s, &err) < 0)

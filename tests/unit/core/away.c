@@ -117,19 +117,6 @@ static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, con
 		   (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE });
 }
 
-static uint64_t submit(struct world *w, uint32_t nodes)
-{
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
-	struct phx_outcome out = { 0 };
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
-	PHX_STR_SET(ev.re, "queue");
-	assert_int_equal(world_apply(w, &ev, &out), 0);
-	uint64_t id = out.job;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
 static int share_of(struct world *w, const char *node)
 {
 	return world_node(w, node)->share;

@@ -218,19 +218,6 @@ static void one_that_cannot_change_serves_on(void **state)
 	assert_string_equal(world_node(w, "n2")->reason, "");
 }
 
-static uint64_t submit(struct world *w, uint32_t nodes)
-{
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
-	struct phx_outcome out = { 0 };
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
-	PHX_STR_SET(ev.re, "queue");
-	assert_int_equal(world_apply(w, &ev, &out), 0);
-	uint64_t id = out.job;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
 /* A job that ends for the web would end for nothing where its nodes cannot go there. */
 static void no_job_ends_for_nothing(void **state)
 {

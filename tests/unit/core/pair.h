@@ -86,6 +86,20 @@ static inline void tick(struct world *w, int64_t ms)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
+/* A job of the queue; its number. */
+static inline uint64_t submit(struct world *w, uint32_t nodes)
+{
+	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
+	struct phx_outcome out = { 0 };
+	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	PHX_STR_SET(ev.re, "queue");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	uint64_t id = out.job;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	return id;
+}
+
 /* A window of full use: one instance more is wanted. */
 static inline void web_is_busy(struct world *w)
 {

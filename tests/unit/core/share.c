@@ -5,19 +5,6 @@
 
 #include "core/internal.h"
 
-static uint64_t submit(struct world *w, uint32_t nodes)
-{
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
-	struct phx_outcome out = { 0 };
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
-	PHX_STR_SET(ev.re, "queue");
-	assert_int_equal(world_apply(w, &ev, &out), 0);
-	uint64_t id = out.job;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
 static struct phx_job *job(struct world *w, uint64_t id)
 {
 	struct phx_job *j = phx_state_job(&w->s, id);

@@ -1,8 +1,8 @@
 /* Replay: a journal as phxd writes it is identical; one changed action, event or snapshot is found. */
-#include <ftw.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "core/core.h"
 #include "sim/replay.h"
@@ -11,12 +11,6 @@
 
 enum { EVENTS = 40, SNAPSHOT = 25 };
 static char dir[64], path[96];
-
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(file);
-}
 
 static char *text_of(json_t *j)
 {
@@ -33,10 +27,8 @@ static void journal_event(struct phx_store *store, struct phx_state *s, struct p
 	uint64_t before = s->seq;
 	if (phx_core_apply(s, ev, &out, err) < 0)
 		fail_msg("%s", err->text);
-	json_t *actions = json_array();
-	PHX_LIST_EACH(struct phx_action, a, &out.actions)
-	json_array_append_new(actions, phx_json_from_record_sparse(&phx_action_record, a));
-	PHX_AUTO_FREE char *act = text_of(actions);
+	PHX_AUTO_FREE char *act = phx_json_list_text(&phx_action_record, &out.actions);
+	assert_non_null(act);
 	PHX_AUTO_FREE char *event = text_of(phx_json_from_record_sparse(&phx_event_record, ev));
 	phx_outcome_fini(&out);
 	if (s->seq == before)
@@ -79,7 +71,7 @@ static int make_journal(void **state)
 static int remove_journal(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return phx_dir_remove(dir, NULL);
 }
 
 static void sql(const char *text)

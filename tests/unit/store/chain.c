@@ -8,7 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -38,19 +37,11 @@ static int setup(void **state)
 	return phx_store_open(path, &store, &err);
 }
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(file);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
 	phx_store_close(PHX_TAKE(store));
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return phx_dir_remove(dir, NULL);
 }
 
 static int append(uint64_t seq)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -17,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/internal.h"
 
 static char dir[64], path[96];
@@ -35,14 +35,6 @@ static int setup(void **state)
 	return phx_store_open(path, &store, &err);
 }
 
-static int remove_one(const char *file, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(file);
-}
-
 static int teardown(void **state)
 {
 	char small[128];
@@ -50,7 +42,7 @@ static int teardown(void **state)
 	phx_store_close(PHX_TAKE(store));
 	snprintf(small, sizeof(small), "%s/small", dir);
 	umount2(small, MNT_DETACH); /* of a test that ended badly */
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return phx_dir_remove(dir, NULL);
 }
 
 static void reopen(void)
