@@ -106,6 +106,10 @@ DEPS_FILES += $(SYSTEM_BIN:%=%.d) $(LAB_BIN:%=%.d)
 # what tests the command line runs it
 $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin/phx-sim
 
+# some tests of the agent run the program itself
+$(filter $(BUILD)/tests/unit/agent/%,$(UNIT_BIN)): | $(BUILD)/bin/phx-agent
+$(BUILD)/tests/unit/agent/%: private CPPFLAGS += -DAGENT_PROGRAM='"$(abspath $(BUILD))/bin/phx-agent"'
+
 ROOM ?= *
 ROOM_UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/$(ROOM)/*.c) $(if $(filter *,$(ROOM)),$(wildcard tests/golden/*.c)))
 unit: $(ROOM_UNIT)

@@ -1,6 +1,5 @@
 # The agent as nodes get it: program, the shared libraries it needs (but not
-# those of glibc, which every system has), its unit. And its unit tests, which
-# are linked with the agent's objects.
+# those of glibc, which every system has), its unit.
 
 AGENT_BUNDLE := $(BUILD)/agent-bundle
 AGENT_GLIBC := /(libc|libm|libpthread|libdl|librt|libresolv|ld-linux[^/]*)\.so
@@ -16,23 +15,3 @@ $(AGENT_BUNDLE)/bin/phx-agent: $(BUILD)/bin/phx-agent etc/systemd/phx-agent.serv
 	$(Q)cp etc/systemd/phx-agent.service $(AGENT_BUNDLE)/share/
 	$(Q)strip -o $@ $<
 	$(Q)cd $(AGENT_BUNDLE) && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1 >share/bundle.id
-
-AGENT_OBJ := $(filter-out %/main.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx-agent/*.c)))
-
-$(BUILD)/libagent.a: $(AGENT_OBJ)
-	@echo "  AR    $@"
-	$(Q)rm -f $@ && ar rcs $@ $^
-
-# some tests run the program itself
-$(BUILD)/tests/unit/agent/%: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)/libphx.a $(BUILD)/bin/phx-agent
-	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' \
-		-DAGENT_PROGRAM='"$(abspath $(BUILD))/bin/phx-agent"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
-		$(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS) -lcmocka
-
-# and one for director.sh, which is part of the agent without the rest
-$(BUILD)/tests/system/holder: tests/system/holder.c $(BUILD)/libagent.a $(BUILD)/libphx.a
-	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libagent.a $(BUILD)/libphx.a $(LIBS)

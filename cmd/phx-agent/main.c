@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "phx-agent/agent.h"
-#include "phx-agent/log.h"
+#include "agent/agent.h"
+#include "agent/log.h"
 
 enum { EXIT_CONFIG = 78, WATCHDOG_S = 5 };
 

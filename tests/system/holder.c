@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/util.h"
-#include "phx-agent/vip.h"
+#include "agent/vip.h"
 
 static void say(const char *what, const struct phx_err *err)
 {

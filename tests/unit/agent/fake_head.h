@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "core/core.h"
-#include "phx-agent/log.h"
+#include "agent/log.h"
 
 struct fake_head {
 	struct world *world;

@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 #include "node/role.h"
-#include "phx-agent/log.h"
+#include "agent/log.h"
 
 struct scratch {
 	char dir[64];

@@ -2,7 +2,7 @@
  * what it never does. */
 #include "unit/agent/fake_head.h"
 
-#include "phx-agent/process.h"
+#include "agent/process.h"
 #include "repo/repo.h"
 
 /* ---- orders ---- */

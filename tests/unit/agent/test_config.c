@@ -1,7 +1,7 @@
 /* What the agent is told: options, file, kernel command line, and how it says that something is wrong. */
 #include "unit/agent/scratch.h"
 
-#include "phx-agent/config.h"
+#include "agent/config.h"
 
 static void check_bad(void **state, const char *text, const char *expected)
 {

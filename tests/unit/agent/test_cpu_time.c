@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "phx-agent/cpu_time.h"
+#include "agent/cpu_time.h"
 
 /* "PID (NAME) S PARENT GROUP SESSION ..." with four times in ticks */
 static void put(const struct scratch *s, int pid, const char *name, int parent, int session, const int ticks[4])

@@ -1,7 +1,7 @@
 /* What a role may have removed, and what never goes. */
 #include "unit/agent/scratch.h"
 
-#include "phx-agent/guard.h"
+#include "agent/guard.h"
 
 static void test_allowed(void **state)
 {

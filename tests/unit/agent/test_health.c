@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "phx-agent/health.h"
+#include "agent/health.h"
 
 /* Answers every request with `status`; closed by closing its socket. */
 struct server {

@@ -7,10 +7,10 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include "phx-agent/job_group.h"
-#include "phx-agent/job_keeper.h"
-#include "phx-agent/jobs.h"
-#include "phx-agent/process.h"
+#include "agent/job_group.h"
+#include "agent/job_keeper.h"
+#include "agent/jobs.h"
+#include "agent/process.h"
 
 enum { NOBODY = 65534 };
 

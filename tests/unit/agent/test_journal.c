@@ -1,7 +1,7 @@
 /* The agent's memory: done twice is done once, the past is refused. */
 #include "unit/agent/scratch.h"
 
-#include "phx-agent/journal.h"
+#include "agent/journal.h"
 
 static struct journal_entry entry(uint64_t id, uint32_t attempt, int64_t result)
 {

@@ -2,9 +2,9 @@
 #include "unit/agent/scratch.h"
 
 #include "base/json.h"
-#include "phx-agent/copy.h"
-#include "phx-agent/order.h"
-#include "phx-agent/state.h"
+#include "agent/copy.h"
+#include "agent/order.h"
+#include "agent/state.h"
 #include "repo/repo.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "phx-agent/config.h"
-#include "phx-agent/process.h"
-#include "phx-agent/service.h"
+#include "agent/config.h"
+#include "agent/process.h"
+#include "agent/service.h"
 
 struct world {
 	struct scratch *scratch;

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "phx-agent/service_journal.h"
+#include "agent/service_journal.h"
 
 #define JOURNALD "/usr/lib/systemd/systemd-journald"
 #define SOCKET "/run/systemd/journal/stdout"

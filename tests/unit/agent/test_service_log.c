@@ -1,10 +1,10 @@
 /* What services write: in the reason when they fail, and read back, with our own supervision. */
 #include "unit/agent/scratch.h"
 
-#include "phx-agent/config.h"
-#include "phx-agent/service.h"
-#include "phx-agent/service_backend.h"
-#include "phx-agent/service_internal.h"
+#include "agent/config.h"
+#include "agent/service.h"
+#include "agent/service_backend.h"
+#include "agent/service_internal.h"
 
 struct world {
 	struct scratch *scratch;

@@ -6,7 +6,7 @@
 #include <sys/vfs.h>
 
 #include "base/json.h"
-#include "phx-agent/step.h"
+#include "agent/step.h"
 
 static bool runs_from_ram(void)
 {

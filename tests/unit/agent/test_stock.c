@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "base/json.h"
-#include "phx-agent/package.h"
-#include "phx-agent/state.h"
-#include "phx-agent/stock.h"
+#include "agent/package.h"
+#include "agent/state.h"
+#include "agent/stock.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

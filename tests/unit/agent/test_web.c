@@ -2,7 +2,7 @@
 #include "unit/agent/scratch.h"
 
 #include "base/json.h"
-#include "phx-agent/web.h"
+#include "agent/web.h"
 
 /* lines as the kernel writes them; addresses in memory order: 10.77.0.250 is FA004D0A */
 #define HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"

@@ -1,0 +1,86 @@
+/* The agent itself: what its threads share.
+ *
+ *	main     signals, watchdog
+ *	link     enrol, hello, beat: one connection; hands orders on
+ *	worker   carries out steps, one at a time
+ *	outbox   brings results to the head
+ *	stock    fetches ahead what the next role may need
+ *	services, health, jobs: their own (service.h, health.h, jobs.h) */
+#ifndef PHX_AGENT_AGENT_H
+#define PHX_AGENT_AGENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "http/http.h"
+#include "node/node.h"
+#include "agent/config.h"
+#include "agent/health.h"
+#include "agent/jobs.h"
+#include "agent/journal.h"
+#include "agent/logs.h"
+#include "agent/outbox.h"
+#include "agent/service.h"
+#include "agent/stock.h"
+#include "agent/web.h"
+#include "agent/worker.h"
+
+struct agent {
+	struct agent_config cfg;
+	enum phx_node_env env;
+	char boot_id[40];
+	struct journal journal; /* link admits, worker puts; `lock` for the epoch */
+	struct services *services;
+	struct health *health;
+	struct jobs *jobs;
+	struct web *web;
+	struct outbox *outbox;
+	struct stock *stock;
+	struct logs *logs;
+	struct worker *worker;
+	pthread_t link;
+	atomic_bool stop;
+	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
+	/* by lock: */
+	pthread_mutex_t lock;
+	char node[PHX_NAME_MAX]; /* as the head calls us; "" before hello */
+	struct phx_facts facts;  /* as last read */
+	char trouble[160];       /* what keeps this node from its system, for people; "" none */
+};
+
+/** Directories, journal, what the disk holds (deploy), all threads. a->cfg is set, the rest zero; signals are blocked.
+ * On failure call agent_finish() all the same. */
+int agent_start(struct agent *a, struct phx_err *err);
+/** Stop: the process is about to end. Safe on what was not started. */
+void agent_finish(struct agent *a);
+
+/** A client with our certificate, to be used by one thread; caller frees it. */
+int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
+
+/** Stop watching and sleeping when this says so. */
+static inline bool agent_stopping(struct agent *a)
+{
+	return atomic_load(&a->stop);
+}
+/** Sleep in small pieces until `ms` passed or the agent stops. */
+void agent_wait_ms(struct agent *a, uint32_t ms);
+
+/** Make the main thread end the agent. */
+void agent_end(struct agent *a);
+
+/** Copy of the node's name. */
+void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
+/** What keeps this node from its system, told with each beat; NULL = nothing. */
+void agent_set_trouble(struct agent *a, const char *text);
+
+/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli), and what they use of it
+ * (without one: of all CPUs of the node) is measured. Again, or without services: nothing. */
+int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
+
+/** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when not. */
+int agent_read_facts(struct agent *a, struct phx_err *err);
+
+/** Body of the link thread; arg is the agent. */
+void *link_thread(void *arg);
+
+#endif

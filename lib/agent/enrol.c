@@ -1,0 +1,200 @@
+/* Enrolment: see enrol.h. Called by the link thread. The key is never sent. */
+#include "agent/enrol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "agent/log.h"
+#include "pki/pki.h"
+
+enum { TIMEOUT_MS = 10000, WAIT_FIRST_MS = 500, WAIT_MAX_MS = 2000, REFUSED_WAIT_MS = 10000, PEM_MAX = 65536 };
+
+static char *state_path(const struct agent *a, const char *name)
+{
+	return phx_path("%s/%s", a->cfg.state_dir, name);
+}
+
+static int write_state(const struct agent *a, const char *name, const char *text, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = state_path(a, name);
+	return path ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
+}
+
+/* A request for the key that is there, or for a new one. */
+static int make_request(const struct agent *a, char **ret_csr, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = state_path(a, "agent.key");
+	PHX_AUTO_FREE char *key = NULL;
+	PHX_AUTO_FREE char *csr = NULL;
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_read(path, PEM_MAX, &key, NULL, NULL);
+	if (r == 0)
+		r = phx_csr_from_key(key, "node", ret_csr, err);
+	else
+		r = phx_csr_make("node", &key, &csr, err);
+	if (r == 0 && csr) {
+		r = write_state(a, "agent.key", key, err);
+		if (r == 0)
+			*ret_csr = PHX_TAKE(csr);
+	}
+	if (key)
+		explicit_bzero(key, strlen(key));
+	return r;
+}
+
+static json_t *macs_of(const struct phx_facts *facts)
+{
+	json_t *macs = json_array();
+	PHX_LIST_EACH(struct phx_nic_facts, nic, &facts->nics)
+	json_array_append_new(macs, json_string(nic->mac));
+	return macs;
+}
+
+/* One line of the token file, "" without one. */
+static void read_token(const struct agent *a, char ret[256])
+{
+	PHX_AUTO_FREE char *text = NULL;
+	ret[0] = '\0';
+	if (phx_file_read(a->cfg.token_file, 255, &text, NULL, NULL) < 0)
+		return;
+	text[strcspn(text, "\r\n")] = '\0';
+	snprintf(ret, 256, "%s", text);
+}
+
+static json_t *make_body(struct agent *a, const char *csr)
+{
+	char token[256];
+	read_token(a, token);
+	pthread_mutex_lock(&a->lock);
+	json_t *body = json_pack("{s:s,s:o,s:s,s:s,s:s,s:s}", "csr", csr, "macs", macs_of(&a->facts), "serial",
+				 a->facts.serial, "uuid", a->facts.uuid, "boot_id", a->boot_id, "env",
+				 phx_enum_name(&phx_node_env_names, (int)a->env));
+	pthread_mutex_unlock(&a->lock);
+	if (body && token[0])
+		json_object_set_new(body, "token", json_string(token));
+	explicit_bzero(token, sizeof(token));
+	return body;
+}
+
+static int enrol_client(const struct agent *a, struct phx_http_client **ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *url = phx_path("https://%s", a->cfg.server);
+	struct phx_http_client_config config = {.base_url = url, .ca_pem_path = a->cfg.ca};
+	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
+}
+
+/* Is it one that we can show the head: ours, a node's, by the CA that we believe? */
+static int check_certificate(const struct agent *a, const char *cert, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *key_path = state_path(a, "agent.key");
+	PHX_AUTO_FREE char *key = NULL;
+	PHX_AUTO_FREE char *ca = NULL;
+	int r = key_path ? phx_file_read(key_path, PEM_MAX, &key, NULL, err) : -ENOMEM;
+	r = r ? r : phx_file_read(a->cfg.ca, PEM_MAX, &ca, NULL, err);
+	r = r ? r : phx_cert_check(cert, PHX_CERT_NODE, key, ca, err);
+	if (key)
+		explicit_bzero(key, strlen(key));
+	return r;
+}
+
+static int take_certificate(struct agent *a, const struct phx_http_response *response, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int r = phx_json_parse(response->body, response->n, &answer, err);
+	const char *cert = phx_json_str(answer, "cert", "");
+	if (r == 0 && !cert[0])
+		r = phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
+	if (r == 0 && check_certificate(a, cert, err) < 0)
+		r = phx_err_prefix(err, -EBADMSG, "enrol: the certificate that was given cannot be used");
+	if (r == 0)
+		r = write_state(a, "agent.pem", cert, err);
+	if (r < 0)
+		return r;
+	agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
+	unlink(a->cfg.token_file); /* good for one enrolment */
+	return 0;
+}
+
+/* 0 certified; -EAGAIN wait; -EPERM refused; -EBADMSG what was given is no use; others: trouble. */
+static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *body = make_body(a, csr);
+	struct phx_http_response response = {0};
+	if (!body)
+		return -ENOMEM;
+	int r = phx_http_call(c, "POST", "/v1/agent/enrol", body, TIMEOUT_MS, &response, err);
+	if (r == 0 && response.status == 202)
+		r = phx_err_set(err, -EAGAIN, "waiting to be accepted");
+	else if (r == 0 && response.status != 200)
+		r = phx_err_set(err, response.status == 403 ? -EPERM : -EIO, "enrol: status %ld: %.200s",
+				response.status, response.body ? response.body : "");
+	else if (r == 0)
+		r = take_certificate(a, &response, err);
+	phx_http_response_fini(&response);
+	return r;
+}
+
+static uint32_t next_wait(uint32_t wait_ms, uint32_t max_ms)
+{
+	return wait_ms * 3 / 2 > max_ms ? max_ms : wait_ms * 3 / 2;
+}
+
+static int ask_until_certified(struct agent *a, const char *csr)
+{
+	struct phx_http_client *c = NULL;
+	uint32_t wait_ms = WAIT_FIRST_MS;
+	struct phx_err last = {0};
+	int r = -EAGAIN;
+	while (!agent_stopping(a)) {
+		struct phx_err err = {0};
+		r = c ? 0 : enrol_client(a, &c, &err);
+		r = r ? r : ask_once(a, c, csr, &err);
+		if (r == 0)
+			break;
+		if (!phx_str_eq(err.text, last.text))
+			agent_log("%s", err.text);
+		last = err;
+		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
+		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
+	}
+	phx_http_client_free(c);
+	return r == 0 ? 0 : -ECANCELED;
+}
+
+/* One that is kept and cannot be used would be shown for ever: it is asked for anew. */
+static bool has_certificate(const struct agent *a, const char *path)
+{
+	PHX_AUTO_FREE char *pem = NULL;
+	struct phx_err err = {0};
+	int r = phx_file_read(path, PEM_MAX, &pem, NULL, NULL);
+	if (r == 0 && check_certificate(a, pem, &err) == 0)
+		return true;
+	if (r == 0)
+		agent_log("%s: %s; another is asked for", path, err.text);
+	return false;
+}
+
+int enrol(struct agent *a, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *key = state_path(a, "agent.key");
+	PHX_AUTO_FREE char *cert = state_path(a, "agent.pem");
+	PHX_AUTO_FREE char *csr = NULL;
+	if (!key || !cert)
+		return -ENOMEM;
+	if (access(key, R_OK) == 0 && has_certificate(a, cert))
+		return 0;
+	int r = make_request(a, &csr, err);
+	return r ? r : ask_until_certified(a, csr);
+}
+
+void enrol_forget(struct agent *a)
+{
+	PHX_AUTO_FREE char *cert = state_path(a, "agent.pem");
+	if (cert)
+		unlink(cert);
+}

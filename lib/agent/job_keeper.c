@@ -1,0 +1,375 @@
+/* The keeper of one job: see job_keeper.h. Forked by jobs.c from a threaded
+ * process and not executed anew, so it allocates nothing and locks nothing.
+ * It outlives the agent; the job's descendants that escaped their session come
+ * back to it (subreaper) and are killed with the rest. */
+#include "agent/job_keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/job_group.h"
+
+enum { STATUS_NOT_STARTED = 126, DIE_AGAIN_MS = 1000 };
+
+enum stage { RUNS, SAVES, ENDS, DIES };
+
+/* A job that is watched. */
+struct watch {
+	const struct job_keeper *k;
+	pid_t job;
+	int from, to, contact, sig;
+	long long left; /* of its output */
+	enum stage stage;
+	int64_t due_ms;   /* of the stage, INT64_MAX never */
+	int64_t limit_ms; /* INT64_MAX none */
+	int64_t lease_ms; /* when it is over unless the head is heard; INT64_MAX none */
+	bool ended, forced;
+	enum job_why why;
+	int status;
+};
+
+int64_t job_clock_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void close_from(unsigned from)
+{
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
+/* The agent is spared when memory runs out; its jobs are not. */
+static void forgo_favour(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+	(void)!write(fd, "0", 1);
+}
+
+static void job_exec(const struct job_keeper *k, int out)
+{
+	setsid();
+	process_reset_signals();
+	forgo_favour();
+	job_group_enter(k->group);
+	int null = open("/dev/null", O_RDONLY);
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	close_from(3);
+	umask(022);
+	/* before the change of user: the way there need not be open to him */
+	const char *what = k->argv[0];
+	int r = chdir(k->cwd) < 0 ? -errno : process_become(&k->user);
+	if (r == 0 && k->chdir[0] && chdir(k->chdir) < 0) {
+		r = -errno;
+		what = k->chdir;
+	}
+	/* after the change of user, which clears it: without its keeper it has no lease */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (r == 0) {
+		environ = (char **)k->env; /* looked up in the job's PATH, not in ours */
+		execvp(k->argv[0], k->argv);
+		r = -errno;
+	}
+	const char *why = strerrordesc_np(-r);
+	(void)!write(STDERR_FILENO, what, strlen(what));
+	(void)!write(STDERR_FILENO, ": ", 2);
+	(void)!write(STDERR_FILENO, why, why ? strlen(why) : 0);
+	(void)!write(STDERR_FILENO, "\n", 1);
+	_exit(STATUS_NOT_STARTED);
+}
+
+/* Moves what is there; returns false at the end of the stream. What is beyond the bound is counted: *left is below 0 then. */
+static bool copy_output(int from, int to, long long *left)
+{
+	static const char cut[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
+	char buf[16384];
+	ssize_t n = read(from, buf, sizeof(buf));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return errno == EINTR;
+	if (n <= 0)
+		return false;
+	bool all = *left >= 0;
+	ssize_t keep = !all ? 0 : n < *left ? n : (ssize_t)*left;
+	if (keep)
+		(void)!write(to, buf, (size_t)keep);
+	*left -= n;
+	if (all && *left < 0)
+		(void)!write(to, cut, sizeof(cut) - 1);
+	return true;
+}
+
+/* Reaps children; notes when the job itself ended. */
+static void reap(struct watch *w)
+{
+	int status;
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+		if (pid != w->job)
+			continue;
+		w->ended = true;
+		w->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	}
+}
+
+/* ---- ending it ---- */
+
+/* Every child that is left: those that escaped the session have come to us. */
+static void signal_children(int sig)
+{
+	char buf[4096];
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, sizeof(buf) - 1);
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i < n;) {
+		pid_t pid = 0;
+		while (i < n && buf[i] >= '0' && buf[i] <= '9')
+			pid = pid * 10 + (buf[i++] - '0');
+		if (pid > 1)
+			kill(pid, sig);
+		i++;
+	}
+}
+
+/* All of the job: its control group; where there is none its process group, and what has fled to us. */
+static void signal_all(const struct watch *w, int sig)
+{
+	if (job_group_signal(w->k->group, sig) > 0)
+		return;
+	/* it has not entered it yet, and before its setsid() it is no process group either */
+	if (kill(-w->job, sig) < 0 && !w->ended)
+		kill(w->job, sig);
+	signal_children(sig);
+}
+
+static void kill_all(const struct watch *w)
+{
+	job_group_kill(w->k->group);
+	kill(-w->job, SIGKILL);
+	signal_children(SIGKILL);
+}
+
+static bool rest_lives(const struct watch *w)
+{
+	return job_group_populated(w->k->group) || kill(-w->job, 0) == 0;
+}
+
+static void enter(struct watch *w, enum stage stage)
+{
+	const struct job_keeper *k = w->k;
+	int64_t now = job_clock_ms();
+	w->stage = stage;
+	switch (stage) {
+	case RUNS:
+		return;
+	case SAVES:
+		signal_all(w, k->checkpoint_signal);
+		w->due_ms = now + k->checkpoint_ms;
+		return;
+	case ENDS:
+		signal_all(w, SIGTERM);
+		signal_all(w, SIGCONT);
+		w->due_ms = now + k->grace_ms;
+		return;
+	case DIES:
+		kill_all(w);
+		w->due_ms = now + DIE_AGAIN_MS;
+		return;
+	}
+}
+
+static void end_job(struct watch *w, bool to_run_again, enum job_why why)
+{
+	if (w->stage == RUNS) {
+		w->why = why;
+		w->forced = to_run_again;
+	}
+	if (w->stage == RUNS && to_run_again && w->k->checkpoint_signal)
+		enter(w, SAVES);
+	else if (w->stage < ENDS && (w->stage == RUNS || !to_run_again))
+		enter(w, ENDS);
+}
+
+/* The head may have been heard meanwhile. */
+static void look_at_lease(struct watch *w)
+{
+	int64_t heard;
+	if (pread(w->contact, &heard, sizeof(heard), 0) == (ssize_t)sizeof(heard))
+		w->lease_ms = heard + w->k->lease_ms;
+	if (w->lease_ms <= job_clock_ms())
+		end_job(w, true, JOB_WHY_LEASE);
+}
+
+static void look_at_clock(struct watch *w)
+{
+	int64_t now = job_clock_ms();
+	if (w->stage == RUNS && now >= w->limit_ms)
+		end_job(w, false, JOB_WHY_LIMIT);
+	if (w->stage == RUNS && now >= w->lease_ms)
+		look_at_lease(w);
+	if (w->stage != RUNS && now >= w->due_ms)
+		enter(w, w->stage == SAVES ? ENDS : DIES);
+}
+
+static int time_left(const struct watch *w)
+{
+	int64_t next = w->stage != RUNS ? w->due_ms : w->limit_ms < w->lease_ms ? w->limit_ms : w->lease_ms;
+	if (next == INT64_MAX)
+		return -1;
+	int64_t left = next - job_clock_ms();
+	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+static void take_signals(struct watch *w)
+{
+	struct signalfd_siginfo info;
+	while (read(w->sig, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == JOB_SIGNAL_END)
+			end_job(w, false, JOB_WHY_TOLD);
+		if (info.ssi_signo == JOB_SIGNAL_RETURN)
+			end_job(w, true, JOB_WHY_TOLD);
+	}
+}
+
+static void kill_rest(const struct watch *w)
+{
+	/* children of the killed come one generation a turn */
+	for (int i = 0; i < 100; i++) {
+		kill_all(w);
+		pid_t pid = waitpid(-1, NULL, 0);
+		if (pid < 0 && errno == ECHILD)
+			return;
+	}
+}
+
+/* ---- its end ---- */
+
+static void read_usage(const struct watch *w, uint64_t *ret_cpu_ms, uint64_t *ret_memory)
+{
+	struct rusage u = {0};
+	getrusage(RUSAGE_CHILDREN, &u);
+	*ret_cpu_ms = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+	*ret_memory = (uint64_t)u.ru_maxrss * 1024;
+	job_group_usage(w->k->group, ret_cpu_ms, ret_memory);
+}
+
+static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, const struct watch *w)
+{
+	char text[120];
+	uint64_t cpu_ms = 0, memory = 0;
+	if (w)
+		read_usage(w, &cpu_ms, &memory);
+	rmdir(k->group);
+	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d %lld\n", w ? w->status : STATUS_NOT_STARTED,
+			 w && w->forced, (unsigned long long)cpu_ms, (unsigned long long)memory,
+			 w ? (int)w->why : JOB_WHY_NOTHING, w && w->left < 0 ? -w->left : 0);
+	int fd = open(k->end_tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, (size_t)n) != n || fsync(fd) < 0 || rename(k->end_tmp, k->end_path) < 0)
+		_exit(1);
+	close(fd);
+	_exit(0);
+}
+
+/* Until the job has ended, and, when it was told to, all that belongs to it, or its time for that is over. */
+static void watch_job(struct watch *w)
+{
+	bool open_stream = true;
+	while (!w->ended || (w->stage != RUNS && w->stage != DIES && rest_lives(w))) {
+		struct pollfd fds[] = {{w->sig, POLLIN, 0}, {open_stream ? w->from : -1, POLLIN, 0}};
+		poll(fds, 2, time_left(w));
+		take_signals(w);
+		reap(w);
+		if (fds[1].revents)
+			open_stream = copy_output(w->from, w->to, &w->left);
+		if (!w->ended || w->stage != RUNS)
+			look_at_clock(w);
+	}
+	kill_rest(w);
+	fcntl(w->from, F_SETFL, O_NONBLOCK);
+	while (copy_output(w->from, w->to, &w->left))
+		;
+}
+
+static int watch_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, JOB_SIGNAL_END);
+	sigaddset(&set, JOB_SIGNAL_RETURN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Keep nothing of the agent's: its sockets must close when it ends. */
+static void keep_four(int fds[4])
+{
+	int moved[4];
+	for (int i = 0; i < 4; i++)
+		moved[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD, 64);
+	for (int i = 0; i < 4; i++) {
+		close(3 + i);
+		if (moved[i] >= 0)
+			dup2(moved[i], 3 + i);
+		fds[i] = moved[i] < 0 ? -1 : 3 + i;
+	}
+	close_from(7);
+}
+
+/* Its scope is made for it by the agent, which needs its number for that. */
+static void wait_for_group(struct job_keeper *k)
+{
+	char said = '0';
+	if (k->go_fds[0] < 0)
+		return;
+	close(k->go_fds[1]);
+	while (read(k->go_fds[0], &said, 1) < 0 && errno == EINTR)
+		;
+	close(k->go_fds[0]);
+	if (said != '1')
+		k->group = "";
+}
+
+void job_keeper_run(struct job_keeper *k)
+{
+	int pipe_fds[2], out = open(k->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	setsid();
+	prctl(PR_SET_NAME, "phx-job");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	wait_for_group(k);
+	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
+		publish_end(k, NULL);
+	struct watch w = {.k = k, .left = k->output_max_mb ? (long long)k->output_max_mb << 20 : JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
+	w.limit_ms = k->limit_ms > 0 ? job_clock_ms() + k->limit_ms : INT64_MAX;
+	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? job_clock_ms() + k->lease_ms : INT64_MAX;
+	w.job = fork();
+	if (w.job == 0)
+		job_exec(k, pipe_fds[1]);
+	if (w.job < 0)
+		publish_end(k, NULL);
+	char text[32];
+	(void)!pwrite(k->lock_fd, text, (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)getpid(), (int)w.job), 0);
+	int fds[4] = {out, pipe_fds[0], k->lock_fd, k->contact_fd};
+	keep_four(fds);
+	w.to = fds[0];
+	w.from = fds[1];
+	w.contact = fds[3];
+	w.sig = watch_signals();
+	if (w.lease_ms != INT64_MAX)
+		look_at_lease(&w);
+	watch_job(&w);
+	publish_end(k, &w);
+}

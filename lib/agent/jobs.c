@@ -1,0 +1,525 @@
+/* Jobs of this node: see jobs.h. What is kept of them is in job_store.h, how one
+ * is started in job_run.h; each run has a keeper (job_keeper.h). RUN/jobs/contact
+ * says when the head was last heard: keepers read it. Never decides which job
+ * runs. */
+#include "agent/jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "agent/job_hosts.h"
+#include "agent/job_keeper.h"
+#include "agent/job_run.h"
+#include "agent/job_stage.h"
+#include "agent/log.h"
+
+enum { POLL_MS = 20, DIE_MS = JOB_DIE_MS, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
+
+struct running {
+	struct job_run run;
+	bool ended;         /* and told, but not reported yet */
+	pid_t keeper;       /* our child, to be reaped; 0 = an earlier agent's */
+	int64_t goodbye_ms; /* how long it may take to end */
+	/* its files are being fetched, there is no keeper yet: */
+	bool staging;
+	int told; /* the signal that a keeper would have got; 0 none */
+};
+
+struct jobs {
+	struct job_place at;
+	jobs_ended_fn ended;
+	void *arg;
+	jobs_client_fn client;
+	uint32_t n_staging; /* threads that fetch files */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool quit, closed;
+	struct phx_list list; /* struct running */
+};
+
+/* ---- the list; all with the lock held ---- */
+
+static struct running *find(struct jobs *j, struct job_run run)
+{
+	PHX_LIST_EACH(struct running, r, &j->list)
+	if (r->run.id == run.id && r->run.run == run.run)
+		return r;
+	return NULL;
+}
+
+static bool tracked(void *arg, uint64_t id)
+{
+	struct jobs *j = arg;
+	PHX_LIST_EACH(struct running, r, &j->list)
+	if (r->run.id == id)
+		return true;
+	return false;
+}
+
+static void untrack(struct jobs *j, struct job_run run)
+{
+	struct running *r = find(j, run);
+	if (r)
+		phx_list_remove(&j->list, sizeof(*r), (uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
+}
+
+static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodbye_ms)
+{
+	struct running *r = find(j, run);
+	if (!r)
+		r = phx_list_push(&j->list, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	*r = (struct running){.run = run, .keeper = keeper, .goodbye_ms = goodbye_ms};
+	pthread_cond_broadcast(&j->changed);
+	return 0;
+}
+
+/* A keeper that was killed has left its job behind. */
+static void clear_away(struct jobs *j, struct job_run run, pid_t session)
+{
+	job_group_remove(&j->at.groups, run.id, run.run);
+	if (session > 1)
+		kill(-session, SIGKILL);
+}
+
+static void look_after(struct jobs *j, struct running *r, struct job_end *ret_end)
+{
+	pid_t keeper, session;
+	if (job_store_alive(&j->at.store, r->run, &keeper, &session))
+		return;
+	if (r->keeper > 0)
+		waitpid(r->keeper, NULL, 0);
+	job_store_read_end(&j->at.store, r->run, ret_end);
+	clear_away(j, r->run, ret_end->status == 255 && ret_end->forced ? session : 0);
+	r->ended = true;
+}
+
+static void look_after_all(struct jobs *j)
+{
+	for (uint32_t i = 0; i < j->list.n; i++) {
+		struct running *r = PHX_LIST_AT(&j->list, struct running, i);
+		struct job_end end = {0};
+		if (r->ended || r->staging)
+			continue;
+		look_after(j, r, &end);
+		if (!r->ended)
+			continue;
+		pthread_cond_broadcast(&j->changed);
+		pthread_mutex_unlock(&j->lock);
+		j->ended(j->arg, &end);
+		pthread_mutex_lock(&j->lock);
+	}
+}
+
+static void *run_thread(void *arg)
+{
+	struct jobs *j = arg;
+	pthread_mutex_lock(&j->lock);
+	while (!j->quit) {
+		bool busy = false;
+		look_after_all(j);
+		PHX_LIST_EACH(struct running, r, &j->list)
+		busy = busy || !r->ended;
+		if (!busy) {
+			pthread_cond_wait(&j->changed, &j->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&j->lock);
+		agent_sleep_ms(POLL_MS);
+		pthread_mutex_lock(&j->lock);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return NULL;
+}
+
+void jobs_heard(struct jobs *j, int64_t clock_ms)
+{
+	(void)!pwrite(j->at.contact_fd, &clock_ms, sizeof(clock_ms), 0);
+}
+
+/* ---- starting ---- */
+
+static int64_t goodbye_of(const struct phx_job *job)
+{
+	return (int64_t)job->checkpoint_ms + job->grace_ms;
+}
+
+/* It runs from here on, under its keeper. */
+static int start_run(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	pid_t keeper = job_run_start(&j->at, job, node, err);
+	return keeper < 0 ? keeper : track(j, (struct job_run){job->id, job->kills}, keeper, goodbye_of(job));
+}
+
+/* ---- files ---- */
+
+struct staging {
+	struct jobs *jobs;
+	struct phx_job job;
+	char node[PHX_NAME_MAX];
+};
+
+/* Is it still to be started? */
+static bool is_awaited(void *arg)
+{
+	const struct staging *s = arg;
+	struct jobs *j = s->jobs;
+	pthread_mutex_lock(&j->lock);
+	const struct running *r = find(j, (struct job_run){s->job.id, s->job.kills});
+	bool awaited = r && !r->told && !j->quit && !j->closed;
+	pthread_mutex_unlock(&j->lock);
+	return awaited;
+}
+
+/* It ends without having begun. Called with the lock, which is released for telling. */
+static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
+{
+	struct job_end end = {.run = r->run, .status = status, .forced = r->told == JOB_SIGNAL_RETURN};
+	PHX_STR_SET(end.text, r->told ? "" : text);
+	job_store_write_end(&j->at.store, r->run, status, NULL);
+	r->staging = false;
+	r->ended = true;
+	pthread_mutex_unlock(&j->lock);
+	j->ended(j->arg, &end);
+	pthread_mutex_lock(&j->lock);
+}
+
+static void *stage_thread(void *arg)
+{
+	struct staging *s = arg;
+	struct jobs *j = s->jobs;
+	struct job_run run = {s->job.id, s->job.kills};
+	struct phx_err err = {0};
+	struct job_stage_calls calls = {j->client, j->arg, is_awaited, s};
+	int r = job_stage_fetch(j->at.stage, &calls, &s->job, s->node, &err);
+	pthread_mutex_lock(&j->lock);
+	struct running *known = find(j, run);
+	bool go = known && !known->told && !j->closed;
+	if (r == 0 && go)
+		r = start_run(j, &s->job, s->node, &err);
+	known = find(j, run);
+	if (known && known->staging && !j->closed && (r < 0 || !go))
+		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED, err.text);
+	j->n_staging--;
+	pthread_cond_broadcast(&j->changed);
+	pthread_mutex_unlock(&j->lock);
+	phx_record_fini(&phx_job_record, &s->job);
+	free(s);
+	return NULL;
+}
+
+static int begin_staging(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_run run = {job->id, job->kills};
+	struct staging *s = calloc(1, sizeof(*s));
+	pthread_t thread;
+	int r = !s ? -ENOMEM : !j->client ? -EOPNOTSUPP : phx_record_copy(&phx_job_record, &s->job, job);
+	r = r ? r : track(j, run, 0, goodbye_of(job));
+	if (r == 0) {
+		s->jobs = j;
+		PHX_STR_SET(s->node, node);
+		find(j, run)->staging = true;
+		r = -pthread_create(&thread, NULL, stage_thread, s);
+	}
+	if (r < 0) {
+		untrack(j, run);
+		if (s)
+			phx_record_fini(&phx_job_record, &s->job);
+		free(s);
+		return phx_err_set(err, r, "job %" PRIu64 ": its files: %s", run.id, strerror(-r));
+	}
+	pthread_detach(thread);
+	j->n_staging++;
+	return 0;
+}
+
+/* Known from here on, so that whatever happens it is never started again. */
+static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_record rec = {.id = job->id, .run = job->kills, .goodbye_ms = goodbye_of(job), .submitted_ms = job->submitted_ms};
+	int r = job_store_write(&j->at.store, &rec, err);
+	if (r < 0)
+		return r;
+	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err) : start_run(j, job, node, err);
+}
+
+int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err)
+{
+	struct job_end end = {0};
+	job_store_read_end(&j->at.store, run, &end);
+	return end.ended_by == PHX_ENDED_ITSELF ? job_stage_out(j->at.stage, c, run, err) : 0;
+}
+
+/* A run that is known already: its end is told again, unless it is on its way. */
+static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
+{
+	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
+}
+
+/* An older run of the job, or another job of its number, is here: it goes at once, since the head has given it up. */
+static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job, const char *node,
+		   struct phx_err *err)
+{
+	struct job_run old = {rec->id, rec->run};
+	pid_t keeper, session;
+	if (job_store_alive(&j->at.store, old, &keeper, &session)) {
+		if (keeper > 1)
+			kill(keeper, JOB_SIGNAL_END);
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id, old.run);
+	}
+	clear_away(j, old, session);
+	untrack(j, old);
+	job_store_forget(&j->at.store, old);
+	job_stage_drop(j->at.stage, old);
+	return launch(j, job, node, err);
+}
+
+static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err)
+{
+	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known", rec->id, run, rec->run);
+}
+
+static bool another_job(const struct job_record *rec, const struct phx_job *job)
+{
+	return rec->submitted_ms && job->submitted_ms && rec->submitted_ms != job->submitted_ms;
+}
+
+int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_record rec;
+	if (job->uid == 0 || job->gid == 0)
+		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
+	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
+		return phx_err_set(err, -EPERM, "job %" PRIu64 ": %u is no number of a user or group", job->id, UINT32_MAX);
+	if (!job->argv.n)
+		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
+	pthread_mutex_lock(&j->lock);
+	int r = j->closed ? -ECANCELED : job_store_read(&j->at.store, job->id, &rec);
+	if (r == -ENOENT)
+		r = launch(j, job, node, err);
+	else if (r == 0 && another_job(&rec, job))
+		r = replace(j, &rec, job, node, err);
+	else if (r == 0 && rec.run > job->kills)
+		r = stale(&rec, job->kills, err);
+	else if (r == 0 && rec.run < job->kills)
+		r = replace(j, &rec, job, node, err);
+	else if (r != -ECANCELED)
+		r = repeat(j, (struct job_run){job->id, job->kills}, goodbye_of(job));
+	pthread_mutex_unlock(&j->lock);
+	return r;
+}
+
+/* ---- ending ---- */
+
+static void tell_keeper(struct jobs *j, struct running *r, int sig)
+{
+	pid_t keeper, session;
+	if (r->staging)
+		r->told = sig;
+	else if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
+		kill(r->keeper, sig);
+	else if (job_store_alive(&j->at.store, r->run, &keeper, &session) && keeper > 1)
+		kill(keeper, sig);
+}
+
+/* A run that never began, and never will. */
+static int bar(struct jobs *j, struct job_run run, const struct job_record *older, struct phx_err *err)
+{
+	pid_t keeper, session;
+	if (older && job_store_alive(&j->at.store, (struct job_run){older->id, older->run}, &keeper, &session))
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id, older->run);
+	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run}, err);
+	r = r ? r : job_store_write_end(&j->at.store, run, STATUS_NEVER_RAN, err);
+	return r ? r : track(j, run, 0, 0);
+}
+
+int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
+{
+	struct job_record rec;
+	pthread_mutex_lock(&j->lock);
+	struct running *known = find(j, run);
+	int r = known ? 0 : job_store_read(&j->at.store, run.id, &rec);
+	if (known && !known->ended)
+		tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
+	else if (!known && r == -ENOENT)
+		r = bar(j, run, NULL, err);
+	else if (!known && r == 0 && rec.run > run.run)
+		r = stale(&rec, run.run, err);
+	else if (!known && r == 0 && rec.run < run.run)
+		r = bar(j, run, &rec, err);
+	else if (!known)
+		r = track(j, run, 0, 0);
+	pthread_mutex_unlock(&j->lock);
+	return r;
+}
+
+/* How many run, and the longest that one of them may take to end. */
+static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
+{
+	uint32_t n = 0;
+	*ret_goodbye_ms = 0;
+	pthread_mutex_lock(&j->lock);
+	PHX_LIST_EACH(struct running, r, &j->list)
+	{
+		n += !r->ended;
+		if (!r->ended && r->goodbye_ms > *ret_goodbye_ms)
+			*ret_goodbye_ms = r->goodbye_ms;
+	}
+	pthread_mutex_unlock(&j->lock);
+	return n;
+}
+
+static int wait_none(struct jobs *j, int64_t timeout_ms, bool (*cancelled)(void *), void *arg)
+{
+	int64_t end = agent_now_ms() + timeout_ms, goodbye_ms;
+	while (count_running(j, &goodbye_ms)) {
+		if (cancelled(arg))
+			return -ECANCELED;
+		if (agent_now_ms() >= end)
+			return -ETIMEDOUT;
+		agent_sleep_ms(20);
+	}
+	return 0;
+}
+
+int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), void *arg, struct phx_err *err)
+{
+	int64_t goodbye_ms;
+	int r = wait_none(j, grace_ms, cancelled, arg);
+	if (r == -ETIMEDOUT) {
+		count_running(j, &goodbye_ms);
+		pthread_mutex_lock(&j->lock);
+		PHX_LIST_EACH(struct running, run, &j->list)
+		if (!run->ended)
+			tell_keeper(j, run, JOB_SIGNAL_RETURN);
+		pthread_mutex_unlock(&j->lock);
+		r = wait_none(j, goodbye_ms + DIE_MS, cancelled, arg);
+	}
+	return r < 0 ? phx_err_set(err, r, "jobs: %s", r == -ETIMEDOUT ? "some do not die" : strerror(-r)) : 0;
+}
+
+/* ---- reported ---- */
+
+void jobs_reported(struct jobs *j, struct job_run run)
+{
+	struct phx_err err = {0};
+	struct job_record rec;
+	pthread_mutex_lock(&j->lock);
+	untrack(j, run);
+	int r = job_store_read(&j->at.store, run.id, &rec);
+	if (r == 0 && rec.run == run.run) {
+		rec.reported = true;
+		if (job_store_write(&j->at.store, &rec, &err) < 0)
+			agent_log("job %" PRIu64 ": %s", run.id, err.text);
+		PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->at.node_dir, run.id);
+		if (nodes)
+			unlink(nodes);
+		job_hosts_drop(j->at.node_dir, j->at.hosts_file, run.id);
+	}
+	job_store_drop(&j->at.store, run);
+	job_stage_drop(j->at.stage, run);
+	job_store_prune(&j->at.store, tracked, j);
+	pthread_mutex_unlock(&j->lock);
+}
+
+uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
+{
+	pthread_mutex_lock(&j->lock);
+	uint32_t n = j->list.n;
+	for (uint32_t i = 0; i < n && i < max; i++)
+		ret[i] = PHX_LIST_AT(&j->list, struct running, i)->run;
+	pthread_mutex_unlock(&j->lock);
+	return n;
+}
+
+/* ---- life ---- */
+
+static void take_up(void *arg, const struct job_record *rec)
+{
+	if (!rec->reported)
+		track(arg, (struct job_run){rec->id, rec->run}, 0, rec->goodbye_ms);
+}
+
+/* Kept over a restart: keepers have it open. */
+static int open_contact(struct jobs *j, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->at.node_dir);
+	j->at.contact_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	return j->at.contact_fd < 0 ? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno)) : 0;
+}
+
+static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
+{
+	snprintf(j->at.node_dir, sizeof(j->at.node_dir), "%s/jobs", c->run_dir);
+	snprintf(j->at.stage, sizeof(j->at.stage), "%s-jobs", c->cache_dir);
+	int r = job_store_init(&j->at.store, c->state_dir, c->cache_dir, err);
+	r = r ? r : phx_dir_make(j->at.node_dir, 0755, err);
+	r = r ? r : open_contact(j, err);
+	if (r < 0)
+		return r;
+	PHX_STR_SET(j->at.hosts_file, c->hosts_file);
+	job_hosts_settle(j->at.node_dir, j->at.hosts_file);
+	job_group_find(j->at.store.dir, c->may_ask_systemd, &j->at.groups);
+	agent_log("jobs: each run has %s", j->at.groups.how);
+	return job_store_each(&j->at.store, take_up, j);
+}
+
+int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)
+{
+	struct jobs *j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->ended = config->ended;
+	j->arg = config->arg;
+	j->client = config->client;
+	j->at.contact_fd = -1;
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_cond_init(&j->changed, NULL);
+	int r = prepare(j, config, err);
+	if (r == 0)
+		r = -pthread_create(&j->thread, NULL, run_thread, j);
+	if (r < 0) {
+		if (j->at.contact_fd >= 0)
+			close(j->at.contact_fd);
+		phx_list_fini(&j->list);
+		free(j);
+		return phx_err_set(err, r, "jobs: %s", strerror(-r));
+	}
+	*ret = j;
+	return 0;
+}
+
+void jobs_close(struct jobs *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->closed = true;
+	pthread_mutex_unlock(&j->lock);
+}
+
+void jobs_free(struct jobs *j)
+{
+	if (!j)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->quit = true;
+	pthread_cond_broadcast(&j->changed);
+	while (j->n_staging)
+		pthread_cond_wait(&j->changed, &j->lock);
+	pthread_mutex_unlock(&j->lock);
+	pthread_join(j->thread, NULL);
+	close(j->at.contact_fd);
+	phx_list_fini(&j->list);
+	pthread_mutex_destroy(&j->lock);
+	pthread_cond_destroy(&j->changed);
+	free(j);
+}

@@ -1,0 +1,206 @@
+/* The agent's memory of orders: see journal.h. Used by the link thread
+ * (admit, find) and the worker (put). Never decides what a step does. */
+#include "agent/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+enum { ENTRY_MAX = 65536 };
+
+static const struct phx_field entry_fields[] = {
+	PHX_U64(struct journal_entry, id),        PHX_U64(struct journal_entry, epoch),
+	PHX_U32(struct journal_entry, attempt),   PHX_STR(struct journal_entry, kind),
+	PHX_I64(struct journal_entry, result),    PHX_STR(struct journal_entry, text),
+	PHX_BOOL(struct journal_entry, has_wipe), PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
+};
+const struct phx_record journal_entry_record = PHX_RECORD("step result", struct journal_entry, entry_fields);
+
+static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/epoch", state_dir);
+	PHX_AUTO_FREE char *text = NULL;
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_read(path, 64, &text, NULL, NULL);
+	if (r == -ENOENT) {
+		*ret_epoch = 0;
+		return 0;
+	}
+	if (r < 0)
+		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+	text[strcspn(text, "\n")] = '\0';
+	if (phx_u64_parse(text, 0, INT64_MAX, ret_epoch) < 0)
+		return phx_err_set(err, -EBADMSG, "%s: expected a number, found \"%.20s\"", path, text);
+	return 0;
+}
+
+static int write_epoch(const char *state_dir, uint64_t epoch, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/epoch", state_dir);
+	char text[32];
+	if (!path)
+		return -ENOMEM;
+	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", epoch);
+	return phx_file_write(path, text, (size_t)n, 0600, err);
+}
+
+int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
+{
+	struct journal new = {0};
+	if (PHX_STR_SET(new.dir, state_dir) < 0)
+		return phx_err_set(err, -ENAMETOOLONG, "%s: too long", state_dir);
+	PHX_AUTO_FREE char *steps = phx_path("%s/steps", state_dir);
+	int r = steps ? phx_dir_make(steps, 0700, err) : -ENOMEM;
+	if (r == 0)
+		r = read_epoch(state_dir, &new.epoch, err);
+	if (r == 0)
+		*j = new;
+	return r;
+}
+
+int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err)
+{
+	if (epoch < j->epoch)
+		return phx_err_set(err, -ESTALE, "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch,
+				   j->epoch);
+	if (epoch == j->epoch)
+		return 0;
+	int r = write_epoch(j->dir, epoch, err);
+	if (r == 0)
+		j->epoch = epoch;
+	return r;
+}
+
+static char *entry_path(const char *state_dir, uint64_t id)
+{
+	return phx_path("%s/steps/%" PRIu64 ".json", state_dir, id);
+}
+
+int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = entry_path(j->dir, id);
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_JSON json_t *json = NULL;
+	size_t n = 0;
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_read(path, ENTRY_MAX, &text, &n, NULL);
+	if (r == -ENOENT)
+		return r;
+	if (r < 0)
+		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+	r = phx_json_parse(text, n, &json, err);
+	if (r == 0)
+		r = phx_json_to_record(&journal_entry_record, json, ret, err);
+	if (r == 0 && ret->id != id)
+		r = phx_err_set(err, -EBADMSG, "holds the result of step %" PRIu64, ret->id);
+	return r < 0 ? phx_err_prefix(err, -EBADMSG, "%s", path) : 0;
+}
+
+bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt)
+{
+	return e->epoch == epoch && (e->result == 0 || e->attempt >= attempt);
+}
+
+/* Calls `fn` with the id of every result file. */
+static int each_entry(const char *state_dir, void (*fn)(void *arg, uint64_t id), void *arg)
+{
+	PHX_AUTO_FREE char *dir = phx_path("%s/steps", state_dir);
+	DIR *d = dir ? opendir(dir) : NULL;
+	if (!d)
+		return dir ? -errno : -ENOMEM;
+	for (const struct dirent *e; (e = readdir(d));) {
+		char name[32];
+		uint64_t id;
+		size_t n = strlen(e->d_name);
+		if (n < 6 || n >= sizeof(name) || !phx_str_eq(e->d_name + n - 5, ".json"))
+			continue;
+		memcpy(name, e->d_name, n - 5);
+		name[n - 5] = '\0';
+		if (phx_u64_parse(name, 0, UINT64_MAX, &id) == 0)
+			fn(arg, id);
+	}
+	closedir(d);
+	return 0;
+}
+
+struct prune {
+	uint64_t oldest;
+	uint32_t n;
+};
+
+static void count_entry(void *arg, uint64_t id)
+{
+	struct prune *p = arg;
+	if (!p->n || id < p->oldest)
+		p->oldest = id;
+	p->n++;
+}
+
+/* Each put adds one, so that removing one keeps the bound. */
+static void prune(const struct journal *j)
+{
+	struct prune p = {0};
+	if (each_entry(j->dir, count_entry, &p) < 0 || p.n <= JOURNAL_KEEP)
+		return;
+	PHX_AUTO_FREE char *path = entry_path(j->dir, p.oldest);
+	if (path)
+		unlink(path);
+}
+
+static int write_entry(const char *state_dir, const struct journal_entry *e, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *json = phx_json_from_record(&journal_entry_record, e);
+	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
+	PHX_AUTO_FREE char *path = entry_path(state_dir, e->id);
+	if (!text || !path)
+		return phx_err_set(err, -ENOMEM, "step %" PRIu64 ": result cannot be written as JSON", e->id);
+	return phx_file_write(path, text, strlen(text), 0600, err);
+}
+
+int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err)
+{
+	int r = write_entry(j->dir, e, err);
+	if (r == 0)
+		prune(j);
+	return r;
+}
+
+struct copy {
+	const struct journal *from;
+	const char *to;
+	int r;
+	struct phx_err *err;
+};
+
+static void copy_entry(void *arg, uint64_t id)
+{
+	struct copy *c = arg;
+	struct journal_entry e;
+	if (c->r < 0)
+		return;
+	c->r = journal_find(c->from, id, &e, c->err);
+	if (c->r == 0)
+		c->r = write_entry(c->to, &e, c->err);
+}
+
+int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err)
+{
+	struct journal to;
+	struct copy c = {j, to_state_dir, 0, err};
+	int r = journal_open(&to, to_state_dir, err);
+	if (r == 0)
+		r = each_entry(j->dir, copy_entry, &c);
+	if (r == 0)
+		r = c.r;
+	if (r == 0 && j->epoch > to.epoch)
+		r = write_epoch(to_state_dir, j->epoch, err);
+	return r;
+}

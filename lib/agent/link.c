@@ -1,0 +1,533 @@
+/* The link thread: enrol, hello, beat, orders handed on.
+ *
+ *	enrol ──certificate──▶ hello ──▶ beat ◀─┐
+ *	  ▲                      ▲ 409,   │ └─────┘ order or time
+ *	  └──── 401, 403 ────────┴─facts──┘
+ *
+ * A lost head is tried again for ever, with jitter. Never carries out an order
+ * itself, never waits for one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/json.h"
+#include "inventory/inventory.h"
+#include "agent/agent.h"
+#include "agent/enrol.h"
+#include "agent/job_keeper.h"
+#include "agent/log.h"
+#include "agent/order.h"
+#include "agent/root.h"
+#include "agent/state.h"
+
+enum {
+	CALL_TIMEOUT_MS = 10000,
+	BEAT_DEFAULT_MS = 2000,
+	BEAT_MAX_MS = 60000,
+	FACTS_EVERY_MS = 60000,
+	LOCAL_RETRY_MS = 10000,
+	RETRY_FIRST_MS = 250,
+	RETRY_MAX_MS = 2000,
+	BRAKE_MS = 250, /* between beats when the head repeats itself */
+	REFUSALS_MAX = 3,
+	IDS_MAX = 256,
+};
+
+struct link {
+	struct agent *agent;
+	struct phx_http_client *client;
+	struct role_view role;
+	struct phx_monitor sample; /* the last one */
+	bool has_sample;
+	bool registered;
+	bool boot_local;
+	bool resumed; /* services of the active role were started, or need not be */
+	uint32_t beat_ms;
+	uint32_t retry_ms;
+	uint32_t refusals;
+	int64_t facts_due_ms, local_due_ms;
+};
+
+/* ---- what is told ---- */
+
+/* The active role, or zeroed; borrowed until it is read again. */
+static const struct role_state *read_role(struct link *l)
+{
+	static const struct role_state none;
+	return l->agent->env == PHX_ENV_OS ? role_view_look(&l->role, l->agent->cfg.state_dir) : &none;
+}
+
+static void add_role(struct link *l, json_t *j)
+{
+	const struct agent *a = l->agent;
+	const struct role_state *role = read_role(l);
+	char identity[200];
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, identity,
+		       sizeof(identity));
+	json_object_set_new(j, "actual_role", json_string(role->run ? role->role.name : ""));
+	json_object_set_new(j, "actual_identity", json_string(role->run ? identity : ""));
+}
+
+static void add_health(struct agent *a, json_t *j)
+{
+	char services[160], check[160], trouble[160], given_up[DIRECTOR_NOTE_MAX];
+	bool up = services_ok(a->services, services, sizeof(services));
+	bool ok = health_ok(a->health, check, sizeof(check));
+	pthread_mutex_lock(&a->lock);
+	PHX_STR_SET(trouble, a->trouble);
+	pthread_mutex_unlock(&a->lock);
+	director_note(a->web, given_up);
+	const char *text = trouble[0] ? trouble : given_up[0] ? given_up : !up ? services : check;
+	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
+	json_object_set_new(j, "health_text", json_string(text));
+}
+
+static void add_where(const struct agent *a, json_t *j)
+{
+	json_object_set_new(j, "boot_id", json_string(a->boot_id));
+	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
+}
+
+static void add_run(json_t *list, uint64_t id, uint32_t run)
+{
+	json_array_append_new(list, json_pack("[I,I]", (json_int_t)id, (json_int_t)run));
+}
+
+static void add_steps(const struct agent *a, json_t *list)
+{
+	uint64_t ids[IDS_MAX];
+	struct outbox_subject told[IDS_MAX];
+	uint32_t n = worker_ids(a->worker, ids, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		json_array_append_new(list, json_integer((json_int_t)ids[i]));
+	n = outbox_list(a->outbox, false, told, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		json_array_append_new(list, json_integer((json_int_t)told[i].id));
+}
+
+static void add_jobs(const struct agent *a, json_t *list)
+{
+	struct job_run runs[IDS_MAX];
+	struct outbox_subject told[IDS_MAX];
+	uint32_t n = jobs_list(a->jobs, runs, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		add_run(list, runs[i].id, runs[i].run);
+	n = outbox_list(a->outbox, true, told, IDS_MAX);
+	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
+		add_run(list, told[i].id, told[i].run);
+}
+
+static void add_standing(json_t *list, const char *kind, uint64_t id)
+{
+	if (id)
+		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
+}
+
+/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in force and the stock
+ * that is wanted as [KIND, ID]. */
+static void add_running(struct link *l, json_t *j)
+{
+	json_t *list = json_array();
+	add_steps(l->agent, list);
+	add_jobs(l->agent, list);
+	add_standing(list, "table", director_id(l->agent->web));
+	add_standing(list, "stock", stock_id(l->agent->stock));
+	json_object_set_new(j, "running", list);
+}
+
+/* Who is logged in; where nobody keeps that, the member is not there. */
+static void add_sessions(struct link *l, json_t *monitor)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
+	if (phx_sessions_read(l->agent->cfg.fact_root, &list) < 0)
+		return;
+	json_t *sessions = json_array();
+	PHX_LIST_EACH(struct phx_session, s, &list)
+	json_array_append_new(sessions, phx_json_from_record(&phx_session_record, s));
+	json_object_set_new(monitor, "sessions", sessions);
+}
+
+static void add_monitor(struct link *l, json_t *j)
+{
+	struct phx_monitor now;
+	if (phx_monitor_read(l->agent->cfg.fact_root, l->has_sample ? &l->sample : NULL, &now, NULL) < 0)
+		return;
+	l->sample = now;
+	l->has_sample = true;
+	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
+	web_monitor(l->agent->web, l->agent->services, monitor);
+	stock_monitor(l->agent->stock, monitor);
+	services_monitor(l->agent->services, monitor);
+	add_sessions(l, monitor);
+	json_object_set_new(j, "monitor", monitor);
+}
+
+/* A role that an earlier boot had running is known from its file before anything of it runs. */
+static void add_waiting(const struct link *l, json_t *j)
+{
+	if (l->resumed || !phx_json_str(j, "actual_role", "")[0])
+		return;
+	json_object_set_new(j, "healthy", json_false());
+	json_object_set_new(j, "health_text", json_string("not started yet"));
+}
+
+/* A role that was taken up again after a start has no health step: its quota comes with the first good verdict. */
+static void limit_when_healthy(struct link *l, const json_t *j)
+{
+	struct phx_err err = {0};
+	if (!l->resumed || !json_is_true(json_object_get(j, "healthy")))
+		return;
+	const struct role_state *role = read_role(l);
+	if (role->run && agent_limit(l->agent, &role->role, &err) < 0)
+		agent_log("quota: %s", err.text);
+}
+
+static json_t *hello_body(struct link *l)
+{
+	struct agent *a = l->agent;
+	struct system_state sys = {0};
+	json_t *j = json_object();
+	add_where(a, j);
+	pthread_mutex_lock(&a->lock);
+	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
+	pthread_mutex_unlock(&a->lock);
+	add_role(l, j);
+	add_health(a, j);
+	add_waiting(l, j);
+	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
+		sys = (struct system_state){0};
+	json_object_set_new(j, "system_image", json_string(sys.image));
+	json_object_set_new(j, "system_digest", json_string(sys.digest));
+	return j;
+}
+
+static json_t *beat_body(struct link *l)
+{
+	json_t *j = json_object();
+	add_where(l->agent, j);
+	add_role(l, j);
+	add_health(l->agent, j);
+	limit_when_healthy(l, j);
+	add_running(l, j);
+	add_monitor(l, j);
+	json_object_set_new(j, "wait_ms", json_integer((json_int_t)l->beat_ms));
+	return j;
+}
+
+/* ---- calls ---- */
+
+/* 0 with the parsed answer; a status other than 2xx is left in *ret_status and is -EPROTO. */
+static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms, long *ret_status, json_t **ret,
+		struct phx_err *err)
+{
+	struct phx_http_response response = {0};
+	int r = phx_http_call(l->client, "POST", path, body, timeout_ms, &response, err);
+	*ret_status = r == 0 ? response.status : 0;
+	if (r == 0 && (response.status < 200 || response.status > 299))
+		r = phx_err_set(err, -EPROTO, "%s: status %ld: %.200s", path, response.status,
+				response.body ? response.body : "");
+	if (r == 0)
+		r = phx_json_parse(response.body, response.n, ret, err);
+	phx_http_response_fini(&response);
+	return r;
+}
+
+static void drop_client(struct link *l)
+{
+	phx_http_client_free(l->client);
+	l->client = NULL;
+}
+
+/* Half of the time fixed, half drawn, so that a thousand nodes do not come back at once. */
+static void back_off(struct link *l)
+{
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), GRND_NONBLOCK);
+	agent_wait_ms(l->agent, l->retry_ms / 2 + draw % (l->retry_ms / 2));
+	l->retry_ms = l->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : l->retry_ms * 2;
+}
+
+/* After a failed call: what is to be done about its status. */
+static void recover(struct link *l, long status, const struct phx_err *err)
+{
+	if (status == 409) {
+		l->registered = false;
+		return;
+	}
+	agent_log("%s", err->text);
+	drop_client(l);
+	/* a new head, or one that has certified this node anew: ask again with the same key */
+	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
+		enrol_forget(l->agent);
+		l->registered = false;
+		l->refusals = 0;
+	}
+	back_off(l);
+}
+
+/* ---- hello ---- */
+
+/* What an earlier agent, or an earlier boot, had running and the head still wants. */
+static void resume_role(struct link *l, const json_t *wanted)
+{
+	struct agent *a = l->agent;
+	const struct role_state *role = read_role(l);
+	struct phx_role want = {0};
+	struct phx_err err = {0};
+	char is[200], should[200];
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, is, sizeof(is));
+	if (!role->run || !json_is_object(wanted) || phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
+		goto out;
+	phx_role_identity(&want, should, sizeof(should));
+	if (!phx_str_eq(want.name, role->role.name) || !phx_str_eq(is, should))
+		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started", want.name, should,
+			  role->role.name, is);
+	else if (web_enter(a->web, &role->role, &err) == 0 && services_start(a->services, &role->role, &err) == 0)
+		health_watch(a->health, &role->role, &err);
+out:
+	if (err.text[0])
+		agent_log("role %s: %s", role->role.name, err.text);
+	agent_set_trouble(a, err.text);
+	phx_record_fini(&phx_role_record, &want);
+}
+
+static void take_hello(struct link *l, const json_t *answer)
+{
+	struct agent *a = l->agent;
+	int64_t beat_ms = phx_json_int(answer, "beat_ms", BEAT_DEFAULT_MS);
+	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
+	l->boot_local = a->env == PHX_ENV_DEPLOY && phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
+	pthread_mutex_lock(&a->lock);
+	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
+	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
+	pthread_mutex_unlock(&a->lock);
+	if (renamed)
+		agent_log("registered as %s in environment %s", phx_json_str(answer, "node", "?"),
+			  phx_enum_name(&phx_node_env_names, (int)a->env));
+	if (!l->resumed && a->env == PHX_ENV_OS)
+		resume_role(l, json_object_get(answer, "role"));
+	l->resumed = true;
+	l->registered = true;
+	outbox_open(a->outbox);
+	l->retry_ms = RETRY_FIRST_MS;
+	l->refusals = 0;
+}
+
+static void say_hello(struct link *l)
+{
+	struct phx_err err = {0};
+	long status = 0;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = hello_body(l);
+	int64_t sent = job_clock_ms();
+	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
+	if (r == 0) {
+		jobs_heard(l->agent->jobs, sent);
+		take_hello(l, answer);
+		director_heard(l->agent->web, l->beat_ms);
+		return;
+	}
+	if (status == 409)
+		back_off(l); /* it cannot take a hello now: not at once again */
+	recover(l, status, &err);
+}
+
+/* ---- orders ---- */
+
+static int take_step(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)err;
+	return worker_order(l->agent->worker, o, extra);
+}
+
+static bool runs_jobs(struct link *l)
+{
+	const struct role_state *role = read_role(l);
+	return role->run && role->role.runs_jobs;
+}
+
+static int take_job(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	if (!runs_jobs(l))
+		return phx_err_set(err, -EPERM, "the active role of this node runs no jobs");
+	char node[PHX_NAME_MAX];
+	agent_node_name(l->agent, node);
+	if (o->job.id != o->id || o->job.kills != o->run)
+		return phx_err_set(err, -EINVAL, "the order is for another job than it carries");
+	return jobs_start(l->agent->jobs, &o->job, node, err);
+}
+
+static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	const struct phx_job *job = &o->job;
+	bool to_run_again = job->killing && !job->cancel && !job->broken && !job->overdue;
+	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run}, to_run_again, err);
+}
+
+/* The facts again, whether or not they changed: the order stands until they have arrived. */
+static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	long status = 0;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	(void)o;
+	(void)extra;
+	int r = agent_read_facts(l->agent, err);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&l->agent->lock);
+	PHX_AUTO_JSON json_t *facts = phx_json_from_record(&phx_facts_record, &l->agent->facts);
+	pthread_mutex_unlock(&l->agent->lock);
+	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err) : -ENOMEM;
+}
+
+static int take_table(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	return director_apply(l->agent->web, o->id, &o->table, err);
+}
+
+static int take_stock(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra;
+	return stock_want(l->agent->stock, o->id, &o->role.packages, err);
+}
+
+static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	return logs_ask(l->agent->logs, o->id, json_object_get(extra, "logs"), err);
+}
+
+static const struct {
+	const char *kind;
+	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
+} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect},
+		 {"table", take_table}, {"stock", take_stock}, {"logs", take_logs}};
+
+/* Jobs that could not be started end at once; 126 is what a shell would say. */
+static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id, "run",
+					    (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
+	if (j)
+		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL, NULL, NULL);
+}
+
+static void take_order(struct link *l, const json_t *j)
+{
+	struct phx_order o;
+	struct phx_err err = {0};
+	int r = order_parse(j, &o, &err);
+	if (r < 0) {
+		agent_log("%s", err.text);
+		return;
+	}
+	r = phx_err_set(&err, -EOPNOTSUPP, "order of unknown kind \"%s\"", o.kind);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(order_kinds); i++)
+		if (phx_str_eq(o.kind, order_kinds[i].kind)) {
+			phx_err_clear(&err);
+			r = order_kinds[i].take(l, &o, j, &err);
+		}
+	if (r < 0) {
+		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id, err.text[0] ? err.text : strerror(-r));
+		/* an order of the past is nobody's; what still ends is asked for again */
+		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
+			refuse_job(l->agent, &o, err.text);
+	}
+	phx_record_fini(&phx_order_record, &o);
+}
+
+/* ---- beat ---- */
+
+static void beat(struct link *l)
+{
+	struct phx_err err = {0};
+	long status = 0;
+	size_t i;
+	json_t *order;
+	int64_t began = agent_now_ms(), sent = job_clock_ms();
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *body = beat_body(l);
+	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer, &err);
+	if (r < 0) {
+		recover(l, status, &err);
+		return;
+	}
+	l->retry_ms = RETRY_FIRST_MS;
+	jobs_heard(l->agent->jobs, sent);
+	director_heard(l->agent->web, l->beat_ms);
+	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
+	const json_t *orders = json_object_get(answer, "orders");
+	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
+	/* an answer without orders before its time, or the same orders over and over, must not become a storm */
+	uint32_t pause_ms = agent_now_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
+	agent_wait_ms(l->agent, pause_ms);
+}
+
+/* ---- the thread ---- */
+
+static void refresh_facts(struct link *l)
+{
+	struct phx_err err = {0};
+	if (agent_now_ms() < l->facts_due_ms)
+		return;
+	l->facts_due_ms = agent_now_ms() + FACTS_EVERY_MS;
+	int r = agent_read_facts(l->agent, &err);
+	if (r < 0)
+		agent_log("inventory: %s", err.text);
+	if (r > 0)
+		l->registered = false;
+}
+
+/* The head says that this node has its system: enter it. What is in the way is told, and tried again. */
+static void boot_local(struct link *l)
+{
+	struct phx_err err = {0};
+	if (!l->boot_local || agent_now_ms() < l->local_due_ms)
+		return;
+	l->local_due_ms = agent_now_ms() + LOCAL_RETRY_MS;
+	int r = root_open_installed(l->agent, l->client, &err);
+	if (r == 0)
+		r = root_enter(l->agent, &err);
+	if (r < 0)
+		agent_log("the installed system cannot be entered: %s", err.text);
+	agent_set_trouble(l->agent, err.text);
+}
+
+/* 0 when there is a client with our certificate. */
+static int need_client(struct link *l)
+{
+	struct phx_err err = {0};
+	if (l->client)
+		return 0;
+	int r = enrol(l->agent, &err);
+	if (r == 0)
+		r = agent_client(l->agent, &l->client, &err);
+	if (r < 0 && !agent_stopping(l->agent)) {
+		agent_log("%s", err.text);
+		back_off(l);
+	}
+	return r;
+}
+
+void *link_thread(void *arg)
+{
+	struct link l = {.agent = arg, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
+	while (!agent_stopping(l.agent)) {
+		refresh_facts(&l);
+		if (need_client(&l) < 0)
+			continue;
+		if (!l.registered)
+			say_hello(&l);
+		else
+			beat(&l);
+		if (l.registered)
+			boot_local(&l);
+	}
+	drop_client(&l);
+	role_view_fini(&l.role);
+	return NULL;
+}

@@ -1,0 +1,53 @@
+/* See order.h. Called by link (parse) and steps (image). Checks form, not sense. */
+#include "agent/order.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* what phxd puts beside the core's record */
+static const char *const extras[] = {"deploy", "image", "logs"};
+
+int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *copy = json_is_object(j) ? json_copy((json_t *)j) : NULL;
+	if (!copy)
+		return phx_err_set(err, -EINVAL, "order: not an object");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(extras); i++)
+		json_object_del(copy, extras[i]);
+	int r = phx_json_to_record(&phx_order_record, copy, ret, err);
+	return r < 0 ? phx_err_prefix(err, r, "order") : 0;
+}
+
+static bool digest_valid(const char *s)
+{
+	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+/* Names become parts of paths, digests are what everything is trusted by. */
+static int check_image(const struct phx_image *image, struct phx_err *err)
+{
+	if (!phx_name_valid(image->name) || !phx_name_valid(image->version))
+		return phx_err_set(err, -EINVAL, "needs a valid name and version");
+	PHX_LIST_EACH(struct phx_image_file, f, &image->files)
+	if (!phx_name_valid(f->name) || !f->size || !digest_valid(f->sha256))
+		return phx_err_set(err, -EINVAL, "file \"%s\": needs a valid name, size and sha256", f->name);
+	return 0;
+}
+
+int order_image(const json_t *order, const char *member, struct phx_image *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, member);
+	struct phx_image image;
+	PHX_AUTO_JSON json_t *copy = json_is_object(j) ? json_copy((json_t *)j) : NULL;
+	if (!copy)
+		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): %s", member,
+				   phx_json_str(order, "image_error", "the head has none"));
+	json_object_del(copy, "cmdline");
+	int r = phx_json_to_record(&phx_image_record, copy, &image, err);
+	if (r == 0 && (r = check_image(&image, err)) < 0)
+		phx_record_fini(&phx_image_record, &image);
+	if (r < 0)
+		return phx_err_prefix(err, r, "%s", member);
+	*ret = image;
+	return 0;
+}

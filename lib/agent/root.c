@@ -1,0 +1,189 @@
+/* See root.h. Called by deploy steps and by the local boot. Never writes to a
+ * disk other than into the file systems of the installed system. */
+#include "agent/root.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "agent/copy.h"
+#include "agent/install.h"
+#include "agent/log.h"
+
+#define OLD_STATE "/run/phoenix/old-state"
+#define NEXT "/run/phoenix/next"
+
+enum { KEY_TIMEOUT_MS = 10000 };
+
+/* ---- mounting ---- */
+
+bool root_mounted(void)
+{
+	struct stat root, above;
+	return stat(ROOT_DIR, &root) == 0 && stat("/", &above) == 0 && root.st_dev != above.st_dev;
+}
+
+static int mount_ext4(const char *device, const char *dir, unsigned long flags, struct phx_err *err)
+{
+	int r = phx_dir_make(dir, 0755, err);
+	if (r == 0 && mount(device, dir, "ext4", flags, "") < 0)
+		r = phx_err_set(err, -errno, "%s: cannot be mounted: %s", device, strerror(errno));
+	return r;
+}
+
+int root_unmount(struct phx_err *err)
+{
+	static const char *const dirs[] = {ROOT_STATE_DIR, ROOT_DIR, OLD_STATE};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
+		while (umount2(dirs[i], 0) == 0)
+			;
+	if (root_mounted())
+		return phx_err_set(err, -EBUSY, ROOT_DIR ": cannot be unmounted");
+	return phx_disk_lock(err);
+}
+
+int root_mount(const char *device, const char *state_device, struct phx_err *err)
+{
+	int r = mount_ext4(device, ROOT_DIR, MS_NOATIME, err);
+	if (r == 0)
+		r = mount_ext4(state_device, ROOT_STATE_DIR, MS_NOATIME | MS_NOSUID | MS_NODEV | MS_NOEXEC, err);
+	if (r < 0)
+		root_unmount(NULL);
+	return r;
+}
+
+/* ---- the installed system ---- */
+
+static int adopt_files(struct agent *a, struct phx_err *err)
+{
+	static const struct {
+		const char *name;
+		bool needed;
+	} files[] = {{"agent.key", true}, {"agent.pem", true}, {"system.json", false}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
+		PHX_AUTO_FREE char *from = phx_path(OLD_STATE "/%s", files[i].name);
+		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
+		if (!from || !to)
+			return -ENOMEM;
+		if (access(from, R_OK) < 0 && !files[i].needed)
+			continue;
+		int r = copy_file(from, to, err);
+		if (r < 0)
+			return r;
+	}
+	/* read-only: what journal_open() makes is there already, or there is nothing to take */
+	struct journal old;
+	int r = journal_open(&old, OLD_STATE, err);
+	return r ? r : journal_copy(&old, a->cfg.state_dir, err);
+}
+
+int root_adopt(struct agent *a, struct phx_err *err)
+{
+	struct phx_disk_system sys;
+	struct phx_err why = {0};
+	if (phx_disk_find_system(&sys, &why) < 0) {
+		agent_log("no installed system: %s", why.text);
+		return 0;
+	}
+	int r = mount_ext4(sys.state, OLD_STATE, MS_RDONLY, err);
+	if (r < 0)
+		return r;
+	if (access(OLD_STATE "/agent.key", R_OK) == 0 && access(OLD_STATE "/agent.pem", R_OK) == 0)
+		r = adopt_files(a, err);
+	umount2(OLD_STATE, 0);
+	return r;
+}
+
+int root_keep_state(struct agent *a, const char *state_device, struct phx_err *err)
+{
+	int r = mount_ext4(state_device, OLD_STATE, MS_NOATIME, err);
+	if (r < 0)
+		return r;
+	r = install_state(a, OLD_STATE, err);
+	if (umount2(OLD_STATE, 0) < 0 && r == 0)
+		r = phx_err_set(err, -errno, "%s: cannot be unmounted: %s", state_device, strerror(errno));
+	return r;
+}
+
+static int parse_hex(const char *hex, uint8_t *ret, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	if (strlen(hex) != 2 * n)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		const char *hi = strchr(digits, hex[2 * i]), *lo = strchr(digits, hex[2 * i + 1]);
+		if (!hi || !lo)
+			return -EINVAL;
+		ret[i] = (uint8_t)((hi - digits) << 4 | (lo - digits));
+	}
+	return 0;
+}
+
+int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		  struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("/v1/agent/disk-key/%s", key_id);
+	PHX_AUTO_JSON json_t *answer = NULL;
+	if (!path)
+		return -ENOMEM;
+	if (!phx_name_valid(key_id))
+		return phx_err_set(err, -EINVAL, "disk key \"%s\": not a valid name", key_id);
+	int r = phx_http_call_json(c, "GET", path, NULL, KEY_TIMEOUT_MS, &answer, err);
+	if (r == 0 && parse_hex(phx_json_str(answer, "key", ""), ret_key, PHX_DISK_KEY_SIZE) < 0)
+		r = -EBADMSG;
+	return r < 0 ? phx_err_prefix(err, r, "disk key %s", key_id) : 0;
+}
+
+static int unlock(struct phx_http_client *c, const struct phx_disk_system *sys, char ret_root[64], struct phx_err *err)
+{
+	uint8_t key[PHX_DISK_KEY_SIZE];
+	int r = root_disk_key(c, sys->luks_key_id, key, err);
+	if (r == 0)
+		r = phx_disk_unlock(sys, key, sizeof(key), ret_root, err);
+	explicit_bzero(key, sizeof(key));
+	return r;
+}
+
+int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err)
+{
+	struct phx_disk_system sys;
+	char device[64];
+	(void)a;
+	int r = root_unmount(err);
+	if (r == 0)
+		r = phx_disk_find_system(&sys, err);
+	if (r < 0)
+		return r;
+	PHX_STR_SET(device, sys.root);
+	if (sys.luks_key_id[0])
+		r = unlock(c, &sys, device, err);
+	return r ? r : root_mount(device, sys.state, err);
+}
+
+/* ---- leaving for it ---- */
+
+int root_enter(struct agent *a, struct phx_err *err)
+{
+	static const char next[] = "switch_root " ROOT_DIR " /sbin/init\n";
+	struct stat st;
+	if (!root_mounted())
+		return phx_err_set(err, -ENOENT, "no system is mounted at " ROOT_DIR);
+	if (lstat(ROOT_DIR "/sbin/init", &st) < 0)
+		return phx_err_set(err, -ENOENT, "the system has no /sbin/init");
+	int r = install_agent(a, ROOT_DIR, err);
+	if (r == 0)
+		r = install_state(a, ROOT_STATE_DIR, err);
+	if (r == 0)
+		r = phx_file_write(NEXT, next, strlen(next), 0644, err);
+	if (r == 0) {
+		sync();
+		atomic_store(&a->leave, true);
+		agent_end(a);
+	}
+	return r;
+}

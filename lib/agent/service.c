@@ -1,0 +1,556 @@
+/* Supervision: see service.h. One thread owns the slots and talks to the
+ * backend; others hand it a command and wait.
+ *
+ *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants go down with it)
+ *	                up ──dies──▶ done (status 0) or failed, when it is not to be restarted
+ *
+ * Never decides which role runs. */
+#include "agent/service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "agent/config.h"
+#include "agent/log.h"
+#include "agent/service_internal.h"
+
+enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, GLANCE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
+
+enum command_op { CMD_START, CMD_SETTLE, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
+
+struct command {
+	enum command_op op;
+	const struct phx_role *role;
+	const struct fetch_stop *stop;
+	int r;
+	bool done;
+	struct phx_err err;
+};
+
+/* ---- one service ---- */
+
+static bool after(const struct phx_service *svc, const char *name)
+{
+	PHX_LIST_EACH(struct phx_word, w, &svc->after)
+	if (phx_str_eq(w->text, name))
+		return true;
+	return false;
+}
+
+static const char *package_version(const struct phx_role *role, const char *package)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
+	if (phx_str_eq(p->name, package))
+		return p->version;
+	return NULL;
+}
+
+/* "" when the service belongs to no package */
+static char *package_dir(const struct services *s, const struct phx_service *svc)
+{
+	const char *version = package_version(&s->role, svc->package);
+	return version ? phx_path("%s/%s/%s", s->pkg_root, svc->package, version) : strdup("");
+}
+
+static char **word_vector(const struct phx_list *words, size_t extra)
+{
+	char **v = calloc(words->n + extra + 1, sizeof(*v));
+	size_t i = 0;
+	if (v)
+		PHX_LIST_EACH(struct phx_word, w, words)
+	v[i++] = w->text;
+	return v;
+}
+
+static int run_service(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	const struct phx_service *svc = slot->svc;
+	PHX_AUTO_FREE char *dir = package_dir(s, svc);
+	PHX_AUTO_FREE char **argv = word_vector(&svc->argv, 0);
+	PHX_AUTO_FREE char **env = word_vector(&svc->env, 3);
+	if (!dir || !argv || !env)
+		return -ENOMEM;
+	const char *word = argv[0] ? argv[0] : "";
+	if (word[0] != '/' && !*dir)
+		return phx_err_set(err, -EINVAL, "\"%s\": a relative program needs a package of the role", word);
+	PHX_AUTO_FREE char *program = word[0] == '/' ? strdup(word) : phx_path("%s/%s", dir, word);
+	PHX_AUTO_FREE char *env_package = phx_path("PHX_PACKAGE=%s", dir);
+	PHX_AUTO_FREE char *env_role = phx_path("PHX_ROLE=%s", s->role.name);
+	if (!program || !env_package || !env_role)
+		return -ENOMEM;
+	argv[0] = program;
+	env[svc->env.n] = env_package;
+	env[svc->env.n + 1] = env_role;
+	env[svc->env.n + 2] = (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	PHX_AUTO(phx_buf_fini) struct phx_buf what = {0};
+	phx_buf_addf(&what, "Phoenix %s of role %s:", svc->name, s->role.name);
+	for (char **a = argv; *a; a++)
+		phx_buf_addf(&what, " %s", *a);
+	struct service_command c = {.name = svc->name,
+				    .description = what.data ? what.data : "",
+				    .cwd = *dir ? dir : "/",
+				    .user = svc->user,
+				    .argv = argv,
+				    .env = env,
+				    .stop_grace_s = svc->stop_grace_s,
+				    .cpu_milli = s->role.web.cpu_milli,
+				    .first = !slot->started_ms};
+	return s->backend->start(s->self, &c, &slot->proc, err);
+}
+
+static int start_slot(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	slot_log_begin(s, slot);
+	int r = run_service(s, slot, &why);
+	if (r < 0) {
+		slot_log_end(s, slot);
+		return phx_err_set(err, r, "service %s: %.200s%s%s", slot->svc->name, why.text, slot->said[0] ? ": " : "",
+				   slot->said);
+	}
+	slot->state = SLOT_UP;
+	slot->started_ms = agent_now_ms();
+	return 0;
+}
+
+static void stop_slot(struct services *s, struct slot *slot)
+{
+	struct phx_err err = {0};
+	if (slot->state == SLOT_UP &&
+	    s->backend->stop(s->self, slot->svc->name, &slot->proc, slot->svc->stop_grace_s, &err) < 0)
+		agent_log("service %s: %s", slot->svc->name, err.text);
+	slot->state = SLOT_DOWN;
+}
+
+/* Has an up service died since? */
+static bool slot_died(struct services *s, struct slot *slot)
+{
+	if (slot->state != SLOT_UP || s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status))
+		return false;
+	slot_log_end(s, slot);
+	return true;
+}
+
+/* ---- all of them ---- */
+
+static void forget_role(struct services *s)
+{
+	free(PHX_TAKE(s->slots));
+	s->n = 0;
+	phx_record_fini(&phx_role_record, &s->role);
+}
+
+static void stop_all(struct services *s)
+{
+	for (uint32_t i = s->n; i > 0; i--)
+		stop_slot(s, &s->slots[i - 1]);
+	forget_role(s);
+}
+
+static int load_role(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	uint32_t n = role->services.n;
+	PHX_AUTO_FREE uint32_t *order = calloc(n + 1, sizeof(*order));
+	struct slot *slots = calloc(n + 1, sizeof(*slots));
+	int r = order && slots ? phx_role_order(role, order, err) : -ENOMEM;
+	if (r == 0)
+		r = phx_record_copy(&phx_role_record, &s->role, role);
+	if (r < 0) {
+		free(slots);
+		return r;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		slots[i].svc = PHX_LIST_AT(&s->role.services, struct phx_service, order[i]);
+		slots[i].proc.pidfd = -1;
+	}
+	s->slots = slots;
+	s->n = n;
+	services_publish_names(s);
+	return 0;
+}
+
+static bool all_up(struct services *s, const struct phx_role *role)
+{
+	if (!phx_record_equal(&phx_role_record, &s->role, role))
+		return false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED || slot_died(s, &s->slots[i]))
+			return false;
+	return true;
+}
+
+/* ---- do they live? ---- */
+
+/* How long one must have lived before its start counts: the settle time of its role, or only as long as those need that
+ * cannot live at all. */
+static uint32_t must_live_ms(const struct slot *slot, bool settle)
+{
+	return settle ? slot->svc->settle_s * 1000 : GLANCE_MS;
+}
+
+static int check_alive(struct services *s, struct slot *slot, struct phx_err *err)
+{
+	char within[48] = "at once";
+	if (slot_died(s, slot))
+		slot->state = slot->status || slot->svc->restart ? SLOT_DOWN : SLOT_DONE;
+	if (slot->state == SLOT_UP || slot->state == SLOT_DONE)
+		return 0;
+	if (slot->svc->settle_s)
+		snprintf(within, sizeof(within), "within its settle time of %u s", slot->svc->settle_s);
+	return phx_err_set(err, -EIO, "service %s ended %s with status %d%s%s", slot->svc->name, within, slot->status,
+			   slot->said[0] ? ": " : "", slot->said);
+}
+
+static void wait_event(struct services *s, int timeout_ms)
+{
+	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
+	uint64_t count;
+	if (!fds) {
+		agent_sleep_ms(TICK_MS);
+		return;
+	}
+	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
+	for (uint32_t i = 0; i < s->n; i++)
+		fds[i + 1] = (struct pollfd){s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
+	poll(fds, s->n + 1, timeout_ms);
+	if (fds[0].revents)
+		(void)!read(s->wake_fd, &count, sizeof(count));
+}
+
+/* Wakes when one dies; those whose end wakes nobody are looked at when the time is over. */
+static int await_life(struct services *s, bool settle, const struct fetch_stop *stop, struct phx_err *err)
+{
+	for (;;) {
+		int64_t left = 0;
+		for (uint32_t i = 0; i < s->n; i++) {
+			struct slot *slot = &s->slots[i];
+			int64_t missing = slot->started_ms + must_live_ms(slot, settle) - agent_now_ms();
+			int r = check_alive(s, slot, err);
+			if (r < 0)
+				return r;
+			if (slot->state == SLOT_UP && missing > left)
+				left = missing;
+		}
+		if (left <= 0)
+			return 0;
+		if (stop && stop->wanted(stop->arg))
+			return phx_err_set(err, -ECANCELED, "given up before the services had run for their settle time");
+		wait_event(s, (int)left);
+	}
+}
+
+static int start_role(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	if (s->n && all_up(s, role))
+		return 0;
+	stop_all(s);
+	int r = load_role(s, role, err);
+	for (uint32_t i = 0; r == 0 && i < s->n; i++)
+		r = start_slot(s, &s->slots[i], err);
+	if (r == 0)
+		r = await_life(s, false, NULL, err);
+	if (r < 0)
+		stop_all(s);
+	return r;
+}
+
+static int settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
+{
+	int r = await_life(s, true, stop, err);
+	if (r < 0)
+		stop_all(s);
+	return r;
+}
+
+/* What an earlier agent may have left; later ones in the role depend on earlier ones. */
+static int stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = role ? role->services.n : 0; r == 0 && i > 0; i--) {
+		const struct phx_service *svc = PHX_LIST_AT(&role->services, struct phx_service, i - 1);
+		r = s->backend->stop(s->self, svc->name, NULL, svc->stop_grace_s, err);
+		if (r < 0)
+			phx_err_prefix(err, r, "service %s", svc->name);
+	}
+	return r;
+}
+
+/* ---- death and restart ---- */
+
+static void take_down(struct services *s, struct slot *slot)
+{
+	if (slot->state == SLOT_UP)
+		agent_log("service %s: stopped, one it depends on died", slot->svc->name);
+	stop_slot(s, slot);
+	slot->next_start_ms = 0;
+}
+
+/* Everything after `name`, directly or not, goes down: the last first. Start order
+ * puts dependants behind, so one pass marks and the recursion ends. */
+static void take_down_dependants(struct services *s, const char *name)
+{
+	for (uint32_t i = s->n; i > 0; i--) {
+		struct slot *slot = &s->slots[i - 1];
+		if (!after(slot->svc, name) || slot->state == SLOT_DOWN)
+			continue;
+		take_down_dependants(s, slot->svc->name);
+		take_down(s, slot);
+	}
+}
+
+static void bury(struct services *s, struct slot *slot)
+{
+	int64_t now = agent_now_ms();
+	if (!slot->svc->restart || slot->drained) {
+		slot->state = slot->status && !slot->drained ? SLOT_FAILED : SLOT_DONE;
+		agent_log("service %s: ended with status %d", slot->svc->name, slot->status);
+		return;
+	}
+	bool good = now - slot->started_ms >= GOOD_RUN_MS;
+	slot->backoff_ms = good || !slot->backoff_ms ? BACKOFF_FIRST_MS : slot->backoff_ms * 2;
+	if (slot->backoff_ms > BACKOFF_MAX_MS)
+		slot->backoff_ms = BACKOFF_MAX_MS;
+	slot->next_start_ms = now + slot->backoff_ms;
+	agent_log("service %s: ended with status %d, starting again in %u ms", slot->svc->name, slot->status,
+		  slot->backoff_ms);
+	slot->state = SLOT_DOWN;
+	take_down_dependants(s, slot->svc->name);
+}
+
+static bool dependencies_up(const struct services *s, const struct slot *slot)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct slot *other = &s->slots[i];
+		if (after(slot->svc, other->svc->name) && other->state != SLOT_UP && other->state != SLOT_DONE)
+			return false;
+	}
+	return true;
+}
+
+static void restart_slot(struct services *s, struct slot *slot)
+{
+	struct phx_err err = {0};
+	if (start_slot(s, slot, &err) < 0) {
+		agent_log("%s", err.text);
+		slot->next_start_ms = agent_now_ms() + BACKOFF_MAX_MS;
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->restarts++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Will the end of everything that runs wake us? */
+static bool all_watched(const struct services *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->slots[i].state == SLOT_UP && s->slots[i].proc.pidfd < 0)
+			return false;
+	return true;
+}
+
+/* Returns the milliseconds until something is due. */
+static int supervise(struct services *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (slot_died(s, &s->slots[i])) {
+			slot_tell_end(s, &s->slots[i]);
+			bury(s, &s->slots[i]);
+		}
+	int64_t due = all_watched(s) ? CALM_MS : TICK_MS;
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		int64_t wait = slot->next_start_ms - agent_now_ms();
+		if (slot->state != SLOT_DOWN || !dependencies_up(s, slot))
+			continue;
+		if (wait <= 0)
+			restart_slot(s, slot);
+		else if (wait < due)
+			due = wait;
+	}
+	return (int)due;
+}
+
+/* ---- clients that stay ---- */
+
+static int drain_all(struct services *s, struct phx_err *err)
+{
+	static const int signals[] = {[PHX_DRAIN_HUP] = SIGHUP,
+				      [PHX_DRAIN_QUIT] = SIGQUIT,
+				      [PHX_DRAIN_USR1] = SIGUSR1,
+				      [PHX_DRAIN_USR2] = SIGUSR2,
+				      [PHX_DRAIN_WINCH] = SIGWINCH};
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		unsigned sig = (unsigned)slot->svc->drain_signal;
+		if (slot->state != SLOT_UP || sig == PHX_DRAIN_NONE || sig >= PHX_ARRAY_SIZE(signals))
+			continue;
+		slot->drained = true;
+		r = s->backend->signal(s->self, slot->svc->name, &slot->proc, signals[sig], err);
+	}
+	return r;
+}
+
+/* ---- the thread ---- */
+
+static void obey(struct services *s, struct command *c)
+{
+	switch (c->op) {
+	case CMD_START:
+		c->r = start_role(s, c->role, &c->err);
+		break;
+	case CMD_SETTLE:
+		c->r = settle(s, c->stop, &c->err);
+		break;
+	case CMD_STOP:
+		stop_all(s);
+		c->r = stop_leftovers(s, c->role, &c->err);
+		break;
+	case CMD_DRAIN:
+		c->r = drain_all(s, &c->err);
+		break;
+	case CMD_LIMIT:
+		if (s->role.web.cpu_milli && s->backend->limit)
+			c->r = s->backend->limit(s->self, s->role.web.cpu_milli, &c->err);
+		break;
+	}
+	services_publish(s);
+	pthread_mutex_lock(&s->lock);
+	c->done = true;
+	s->command = NULL;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *run_thread(void *arg)
+{
+	struct services *s = arg;
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		struct command *c = s->command;
+		bool quit = s->quit;
+		pthread_mutex_unlock(&s->lock);
+		if (c)
+			obey(s, c);
+		if (quit)
+			break;
+		int timeout_ms = supervise(s);
+		services_publish(s);
+		wait_event(s, timeout_ms);
+	}
+	if (!s->backend->outlives_agent)
+		stop_all(s);
+	return NULL;
+}
+
+void services_wake(struct services *s)
+{
+	uint64_t one = 1;
+	(void)!write(s->wake_fd, &one, sizeof(one));
+}
+
+static int command(struct services *s, struct command c, struct phx_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->command)
+		pthread_cond_wait(&s->changed, &s->lock);
+	/* cppcheck-suppress autoVariables ; it is done and taken back before we return */
+	s->command = &c;
+	services_wake(s);
+	while (!c.done)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return c.r < 0 ? phx_err_set(err, c.r, "%s", c.err.text) : 0;
+}
+
+static int open_backend(struct services *s, const struct services_config *config, struct phx_err *err)
+{
+	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
+		       (config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
+	return systemd ? service_systemd_new(&s->backend, &s->self, err)
+		       : service_own_new(config->run_dir, &s->backend, &s->self, err);
+}
+
+int services_new(const struct services_config *config, struct services **ret, struct phx_err *err)
+{
+	struct services *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->ok = true;
+	s->wake_fd = -1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	int r = PHX_STR_SET(s->pkg_root, config->pkg_root);
+	if (r == 0)
+		r = open_backend(s, config, err);
+	if (r == 0) {
+		s->wake_fd = eventfd(0, EFD_CLOEXEC);
+		r = s->wake_fd < 0 ? -errno : -pthread_create(&s->thread, NULL, run_thread, s);
+	}
+	if (r < 0) {
+		if (s->backend)
+			s->backend->free(s->self);
+		phx_close_fd(&s->wake_fd);
+		free(s);
+		return phx_err_set(err, r, "services: %s", strerror(-r));
+	}
+	*ret = s;
+	return 0;
+}
+
+void services_end(struct services *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_mutex_unlock(&s->lock);
+	services_wake(s);
+	pthread_join(s->thread, NULL);
+}
+
+void services_free(struct services *s)
+{
+	if (!s)
+		return;
+	services_end(s);
+	s->backend->free(s->self);
+	forget_role(s);
+	phx_list_fini(&s->ids);
+	phx_close_fd(&s->wake_fd);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->changed);
+	free(s);
+}
+
+int services_start(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_START, .role = role}, err);
+}
+
+int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_SETTLE, .stop = stop}, err);
+}
+
+int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_STOP, .role = role}, err);
+}
+
+int services_drain(struct services *s, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_DRAIN}, err);
+}
+
+int services_limit(struct services *s, struct phx_err *err)
+{
+	return command(s, (struct command){.op = CMD_LIMIT}, err);
+}

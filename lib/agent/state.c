@@ -1,0 +1,165 @@
+/* Role, system and stock of this node as files: see state.h. Called by steps,
+ * link, stock and boot. Never starts or stops anything. */
+#include "agent/state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "repo/repo.h"
+
+enum { STATE_FILE_MAX = 1 << 20 };
+
+static const struct phx_field role_fields[] = {
+	PHX_BOOL(struct role_state, run),
+	PHX_REC(struct role_state, role, &phx_role_record),
+};
+const struct phx_record role_state_record = PHX_RECORD("active role", struct role_state, role_fields);
+
+static const struct phx_field system_fields[] = {
+	PHX_STR(struct system_state, image),
+	PHX_STR(struct system_state, version),
+	PHX_STR(struct system_state, digest),
+};
+const struct phx_record system_state_record = PHX_RECORD("system", struct system_state, system_fields);
+
+static const struct phx_field stock_fields[] = {
+	PHX_U64(struct stock_state, id),
+	PHX_LIST(struct stock_state, packages, &phx_package_ref_record),
+};
+const struct phx_record stock_state_record = PHX_RECORD("stock", struct stock_state, stock_fields);
+
+static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_JSON json_t *json = NULL;
+	size_t n = 0;
+	if (!path)
+		return -ENOMEM;
+	int r = phx_file_read(path, STATE_FILE_MAX, &text, &n, err);
+	if (r < 0)
+		return r;
+	r = phx_json_parse(text, n, &json, err);
+	if (r == 0)
+		r = phx_json_to_record(rec, json, ret, err);
+	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
+}
+
+static int write_record(const char *dir, const char *name, const struct phx_record *rec, const void *obj,
+			struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
+	PHX_AUTO_JSON json_t *json = phx_json_from_record(rec, obj);
+	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
+	if (!path || !text)
+		return phx_err_set(err, -ENOMEM, "%s: cannot be written as JSON", name);
+	return phx_file_write(path, text, strlen(text), 0600, err);
+}
+
+int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err)
+{
+	return read_record(state_dir, "role.json", &role_state_record, ret, err);
+}
+
+/* Files are replaced by a rename: another one has another inode or was changed at another time. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+const struct role_state *role_view_look(struct role_view *v, const char *state_dir)
+{
+	struct stat now = {0};
+	PHX_AUTO_FREE char *path = phx_path("%s/role.json", state_dir);
+	bool there = path && stat(path, &now) == 0;
+	if (there && same_file(&now, &v->file))
+		return &v->role;
+	role_view_fini(v);
+	if (there && role_state_read(state_dir, &v->role, NULL) == 0)
+		v->file = now;
+	else
+		v->role = (struct role_state){0};
+	return &v->role;
+}
+
+void role_view_fini(struct role_view *v)
+{
+	phx_record_fini(&role_state_record, &v->role);
+	*v = (struct role_view){0};
+}
+
+int role_state_write(const char *state_dir, const struct role_state *s, struct phx_err *err)
+{
+	return write_record(state_dir, "role.json", &role_state_record, s, err);
+}
+
+int role_state_set_run(const char *state_dir, bool run, struct phx_err *err)
+{
+	struct role_state s;
+	int r = role_state_read(state_dir, &s, err);
+	if (r < 0)
+		return r;
+	if (s.run != run) {
+		s.run = run;
+		r = role_state_write(state_dir, &s, err);
+	}
+	phx_record_fini(&role_state_record, &s);
+	return r;
+}
+
+int role_state_remove(const char *state_dir, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/role.json", state_dir);
+	if (!path)
+		return -ENOMEM;
+	if (unlink(path) < 0 && errno != ENOENT) {
+		int r = -errno;
+		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+	}
+	return 0;
+}
+
+int system_state_read(const char *state_dir, struct system_state *ret, struct phx_err *err)
+{
+	return read_record(state_dir, "system.json", &system_state_record, ret, err);
+}
+
+int system_state_write(const char *state_dir, const struct system_state *s, struct phx_err *err)
+{
+	return write_record(state_dir, "system.json", &system_state_record, s, err);
+}
+
+int stock_state_read(const char *state_dir, struct stock_state *ret, struct phx_err *err)
+{
+	return read_record(state_dir, "stock.json", &stock_state_record, ret, err);
+}
+
+int stock_state_write(const char *state_dir, const struct stock_state *s, struct phx_err *err)
+{
+	return write_record(state_dir, "stock.json", &stock_state_record, s, err);
+}
+
+void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,
+		    size_t ret_size)
+{
+	struct phx_role actual;
+	struct system_state system;
+	ret[0] = '\0';
+	if (!role || phx_record_copy(&phx_role_record, &actual, role) < 0)
+		return;
+	if (system_state_read(state_dir, &system, NULL) == 0) {
+		PHX_STR_SET(actual.image, system.image);
+		PHX_STR_SET(actual.image_version, system.version);
+		PHX_STR_SET(actual.image_digest, system.digest);
+	}
+	PHX_LIST_EACH(struct phx_package_ref, p, &actual.packages)
+	if (phx_package_current(pkg_root, p->name, p->version, NULL) < 0)
+		PHX_STR_SET(p->version, "none");
+	phx_role_identity(&actual, ret, ret_size);
+	phx_record_fini(&phx_role_record, &actual);
+}

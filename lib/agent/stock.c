@@ -1,0 +1,352 @@
+/* See stock.h. Called by the link (orders, beats) and the worker (pause).
+ *
+ *	rests ──something is missing, no step for a while──▶ works on one package ──▶ rests
+ *	              ▲                                            │ failed: later
+ *	              └────────────────────────────────────────────┘
+ *
+ * Never activates anything, never touches what the active role runs. */
+#include "agent/stock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "agent/log.h"
+#include "agent/package.h"
+#include "agent/state.h"
+#include "repo/repo.h"
+
+enum { QUIET_MS = 3000, AGAIN_MS = 60000, LOW_PRIORITY = 10, ARCHIVE_MAX_RATIO = 5 };
+
+struct stock {
+	const struct agent_config *cfg;
+	stock_client_fn make_client;
+	void *client_arg;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct stock_state want; /* as it is written down */
+	struct phx_list gone;	 /* struct phx_package_ref: wanted before, to be removed */
+	uint32_t there;		 /* how many of them, when that was last looked at */
+	bool look;		 /* something may be missing */
+	int64_t due_ms;		 /* not before; on agent_now_ms()'s clock */
+	uint32_t paused;
+	bool quit, working;
+	struct phx_package_ref at;     /* what it works on */
+	const struct phx_role *needed; /* by the step that waits; NULL none */
+	pid_t tid;
+};
+
+static bool same(const struct phx_package_ref *a, const struct phx_package_ref *b)
+{
+	return phx_str_eq(a->name, b->name) && phx_str_eq(a->version, b->version);
+}
+
+static bool holds(const struct phx_list *packages, const struct phx_package_ref *p)
+{
+	PHX_LIST_EACH(struct phx_package_ref, other, packages)
+		if (same(other, p))
+			return true;
+	return false;
+}
+
+/* ---- one package; without the lock ---- */
+
+/* Asked while bytes come in. */
+static bool must_let_go(void *arg)
+{
+	struct stock *s = arg;
+	pthread_mutex_lock(&s->lock);
+	bool stop = s->quit || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
+		    !holds(&s->want.packages, &s->at);
+	pthread_mutex_unlock(&s->lock);
+	return stop;
+}
+
+struct loan {
+	struct stock *stock;
+	struct phx_http_client *client; /* made when asked for */
+};
+
+static int lend_client(void *arg, struct phx_http_client **ret, struct phx_err *err)
+{
+	struct loan *l = arg;
+	int r = l->client ? 0 : l->stock->make_client(l->stock->client_arg, &l->client, err);
+	if (r == 0)
+		*ret = l->client;
+	return r;
+}
+
+/* Where it is kept must not be filled for what may never be needed. */
+static int check_room(const struct agent_config *cfg, const struct phx_package_ref *p, struct phx_err *err)
+{
+	int r = phx_dir_make(cfg->pkg_root, 0755, err);
+	r = r ? r : package_room(cfg->cache_dir, p->size_bytes, err);
+	return r ? r : package_room(cfg->pkg_root, p->size_bytes * (1 + ARCHIVE_MAX_RATIO), err);
+}
+
+static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_err *err)
+{
+	struct loan loan = {.stock = s};
+	struct package_from from = {lend_client, &loan, {must_let_go, s}};
+	int r = check_room(s->cfg, p, err);
+	r = r ? r : package_need(s->cfg, p, &from, err);
+	if (r == 0 && must_let_go(s))
+		r = -ECANCELED; /* the archive stays: the rest is for a step, or for later */
+	r = r ? r : package_unpack(s->cfg, p, &from, err);
+	if (r == 0 && !package_unpacked(s->cfg, p))
+		r = phx_err_set(err, -EBADMSG, "unpacked, and still not what the role means");
+	phx_http_client_free(loan.client);
+	return r;
+}
+
+/* ---- the thread ---- */
+
+/* The first that is not unpacked, and how many are. With the lock: small files. */
+static bool find_missing(struct stock *s, struct phx_package_ref *ret)
+{
+	uint32_t there = 0;
+	bool found = false;
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages)
+	{
+		bool is = package_unpacked(s->cfg, p);
+		there += is;
+		if (!is && !found)
+			*ret = *p;
+		found = found || !is;
+	}
+	s->there = there;
+	return found;
+}
+
+static void wait_until(struct stock *s, int64_t due_ms)
+{
+	int64_t left_ms = due_ms - agent_now_ms();
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += left_ms % 1000 * 1000000;
+	until.tv_sec += left_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&s->changed, &s->lock, &until);
+}
+
+static void work(struct stock *s)
+{
+	struct phx_err err = {0};
+	s->working = true;
+	pthread_mutex_unlock(&s->lock);
+	int r = provide(s, &s->at, &err);
+	if (r == 0)
+		agent_log("stock: %s-%s is at hand", s->at.name, s->at.version);
+	else if (r != -ECANCELED)
+		agent_log("stock: %s-%s: %s", s->at.name, s->at.version, err.text[0] ? err.text : strerror(-r));
+	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
+	pthread_mutex_lock(&s->lock);
+	s->working = false;
+	if (r < 0 && r != -ECANCELED)
+		s->due_ms = agent_now_ms() + AGAIN_MS;
+	pthread_cond_broadcast(&s->changed);
+}
+
+/* By the role that is active, or by one that is being taken up. */
+static bool in_use(const struct stock *s, const struct phx_package_ref *p)
+{
+	struct role_state role;
+	char current[PHX_NAME_MAX];
+	bool of_role = false;
+	if (role_state_read(s->cfg->state_dir, &role, NULL) == 0) {
+		of_role = holds(&role.role.packages, p);
+		phx_record_fini(&role_state_record, &role);
+	}
+	return of_role || (phx_package_current(s->cfg->pkg_root, p->name, current, NULL) == 0 &&
+			   phx_str_eq(current, p->version));
+}
+
+/* With the lock: no step begins meanwhile. What still runs goes when it does not any more. */
+static void drop_gone(struct stock *s)
+{
+	for (uint32_t i = s->gone.n; i > 0; i--) {
+		const struct phx_package_ref *p = PHX_LIST_AT(&s->gone, struct phx_package_ref, i - 1);
+		bool wanted = holds(&s->want.packages, p);
+		if (!wanted && in_use(s, p))
+			continue;
+		if (!wanted) {
+			package_drop(s->cfg, p);
+			phx_package_remove(s->cfg->pkg_root, p->name, p->version, NULL);
+		}
+		phx_list_remove(&s->gone, sizeof(*p), i - 1);
+	}
+}
+
+static void *run_thread(void *arg)
+{
+	struct stock *s = arg;
+	pthread_mutex_lock(&s->lock);
+	s->tid = (pid_t)syscall(SYS_gettid);
+	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
+	while (!s->quit) {
+		if (s->gone.n && !s->paused)
+			drop_gone(s);
+		if (!s->look || s->paused)
+			pthread_cond_wait(&s->changed, &s->lock);
+		else if (agent_now_ms() < s->due_ms)
+			wait_until(s, s->due_ms);
+		else if (find_missing(s, &s->at))
+			work(s);
+		else
+			s->look = false;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* ---- what is wanted ---- */
+
+static int copy_of(uint64_t id, const struct phx_list *packages, struct stock_state *ret)
+{
+	struct stock_state from = {.id = id, .packages = *packages};
+	return phx_record_copy(&stock_state_record, ret, &from);
+}
+
+/* With the lock; takes `want`. */
+static void replace(struct stock *s, struct stock_state want)
+{
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages)
+	{
+		struct phx_package_ref *gone = holds(&want.packages, p) ? NULL : phx_list_push(&s->gone, sizeof(*gone));
+		if (gone)
+			*gone = *p;
+	}
+	phx_record_fini(&stock_state_record, &s->want);
+	s->want = want;
+	s->look = true;
+	s->due_ms = agent_now_ms() + QUIET_MS;
+	pthread_cond_broadcast(&s->changed);
+}
+
+int stock_want(struct stock *s, uint64_t id, const struct phx_list *packages, struct phx_err *err)
+{
+	struct stock_state want = {0};
+	int r = s ? copy_of(id, packages, &want) : -EOPNOTSUPP;
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&s->lock);
+	if (s->want.id != id)
+		r = stock_state_write(s->cfg->state_dir, &want, err);
+	if (r == 0 && s->want.id != id) {
+		replace(s, want);
+		want = (struct stock_state){0};
+	}
+	pthread_mutex_unlock(&s->lock);
+	phx_record_fini(&stock_state_record, &want);
+	return r;
+}
+
+uint64_t stock_id(struct stock *s)
+{
+	if (!s)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	uint64_t id = s->want.id;
+	pthread_mutex_unlock(&s->lock);
+	return id;
+}
+
+bool stock_keeps(struct stock *s, const struct phx_package_ref *p)
+{
+	if (!s)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	bool keeps = holds(&s->want.packages, p);
+	pthread_mutex_unlock(&s->lock);
+	return keeps;
+}
+
+void stock_monitor(struct stock *s, json_t *monitor)
+{
+	if (!stock_id(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	json_object_set_new(monitor, "stock_wanted", json_integer(s->want.packages.n));
+	json_object_set_new(monitor, "stock_there", json_integer(s->there));
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- steps come first ---- */
+
+void stock_pause(struct stock *s, const struct phx_role *role)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->paused++;
+	s->needed = role;
+	/* somebody waits for it now */
+	if (s->working)
+		setpriority(PRIO_PROCESS, (id_t)s->tid, 0);
+	while (s->working)
+		pthread_cond_wait(&s->changed, &s->lock);
+	s->needed = NULL;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void stock_resume(struct stock *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->paused--;
+	s->look = true;
+	s->due_ms = agent_now_ms() + QUIET_MS;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- life ---- */
+
+int stock_new(const struct agent_config *cfg, stock_client_fn client, void *arg, struct stock **ret, struct phx_err *err)
+{
+	struct stock *s = calloc(1, sizeof(*s));
+	pthread_condattr_t attr;
+	if (!s)
+		return -ENOMEM;
+	*s = (struct stock){.cfg = cfg, .make_client = client, .client_arg = arg, .look = true};
+	s->due_ms = agent_now_ms() + QUIET_MS;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	if (stock_state_read(cfg->state_dir, &s->want, NULL) < 0)
+		s->want = (struct stock_state){0};
+	int r = -pthread_create(&s->thread, NULL, run_thread, s);
+	if (r < 0) {
+		phx_record_fini(&stock_state_record, &s->want);
+		free(s);
+		return phx_err_set(err, r, "stock thread: %s", strerror(-r));
+	}
+	*ret = s;
+	return 0;
+}
+
+void stock_free(struct stock *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	phx_record_fini(&stock_state_record, &s->want);
+	phx_list_fini(&s->gone);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->changed);
+	free(s);
+}

@@ -1,0 +1,250 @@
+/* The worker: see worker.h. Orders come from the link thread; results leave
+ * through the journal and the outbox, in this order. Never loses a result: what
+ * the head did not hear it asks for again, and the journal answers. */
+#include "agent/worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/agent.h"
+#include "agent/log.h"
+#include "agent/step.h"
+
+enum { QUEUE_MAX = 16, IDLE_CLOSE_S = 15, DEFAULT_DEADLINE_S = 600 };
+
+struct task {
+	struct phx_order order;
+	json_t *extra;
+	int64_t deadline_ms;
+};
+
+struct worker {
+	struct agent *agent;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool quit;
+	struct phx_list tasks;        /* struct task; the first may be running */
+	struct phx_http_client *http; /* of the thread, between steps */
+};
+
+/* ---- answers ---- */
+
+static json_t *result_message(const struct journal_entry *e)
+{
+	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id, "epoch",
+			      (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "result",
+			      (json_int_t)e->result, "text", e->text);
+	if (j && e->has_wipe)
+		json_object_set_new(j, "wipe", phx_json_from_record(&phx_wipe_result_record, &e->wipe));
+	return j;
+}
+
+static void send_result(struct worker *w, const struct journal_entry *e)
+{
+	PHX_AUTO_JSON json_t *message = result_message(e);
+	if (!message || outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL, NULL, NULL) < 0)
+		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
+}
+
+static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
+{
+	struct journal_entry e = {.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
+	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
+	snprintf(e.text, sizeof(e.text), "%s", text);
+	phx_utf8_repair(e.text); /* it may have been cut, and services put what they like into it */
+	return e;
+}
+
+static void answer(struct worker *w, const struct phx_order *o, int64_t result, const char *text)
+{
+	struct journal_entry e = entry_of(o, result, text);
+	send_result(w, &e);
+}
+
+/* ---- one step ---- */
+
+static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r, struct phx_err *err)
+{
+	struct journal_entry e = entry_of(&t->order, r, r < 0 ? (err->text[0] ? err->text : strerror(-r)) : "");
+	struct phx_err disk = {0};
+	e.has_wipe = s->has_wipe;
+	e.wipe = s->wipe;
+	/* a result that is not on the disk may be forgotten, so that the step would be done twice: say so instead */
+	if (journal_put(&w->agent->journal, &e, &disk) < 0) {
+		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
+		e.result = e.result < 0 ? e.result : -EIO;
+		snprintf(e.text, sizeof(e.text), "result cannot be kept: %.200s", disk.text);
+	}
+	agent_log("step %" PRIu64 " %s: %s", e.id, e.kind, e.result < 0 ? e.text : "done");
+	send_result(w, &e);
+}
+
+static void run_task(struct worker *w, struct task *t)
+{
+	struct step_run s = {.agent = w->agent,
+			     .order = &t->order,
+			     .extra = t->extra,
+			     .http = w->http,
+			     .deadline_ms = t->deadline_ms};
+	struct phx_err err = {0};
+	agent_log("step %" PRIu64 " %s of epoch %" PRIu64, t->order.id,
+		  phx_enum_name(&phx_step_kind_names, t->order.step.kind), t->order.epoch);
+	stock_pause(w->agent->stock, &t->order.role);
+	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began") : step_run(&s, &err);
+	stock_resume(w->agent->stock);
+	w->http = s.http;
+	if (r != STEP_LEAVES)
+		finish(w, t, &s, r, &err);
+}
+
+static void task_fini(struct task *t)
+{
+	phx_record_fini(&phx_order_record, &t->order);
+	json_decref(t->extra);
+}
+
+static void wait_task(struct worker *w)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += IDLE_CLOSE_S;
+	while (!w->quit && !w->tasks.n) {
+		if (!w->http) {
+			pthread_cond_wait(&w->changed, &w->lock);
+		} else if (pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT) {
+			phx_http_client_free(w->http);
+			w->http = NULL;
+		}
+	}
+}
+
+static void *run_thread(void *arg)
+{
+	struct worker *w = arg;
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		wait_task(w);
+		if (w->quit)
+			break;
+		struct task t = *PHX_LIST_AT(&w->tasks, struct task, 0);
+		pthread_mutex_unlock(&w->lock);
+		run_task(w, &t);
+		pthread_mutex_lock(&w->lock);
+		phx_list_remove(&w->tasks, sizeof(t), 0);
+		task_fini(&t);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* ---- orders ---- */
+
+static bool known(struct worker *w, uint64_t id)
+{
+	struct outbox_subject waiting[QUEUE_MAX];
+	uint32_t n = outbox_list(w->agent->outbox, false, waiting, QUEUE_MAX);
+	bool found = false;
+	for (uint32_t i = 0; i < n && i < QUEUE_MAX; i++)
+		found = found || waiting[i].id == id;
+	PHX_LIST_EACH(struct task, t, &w->tasks)
+	found = found || t->order.id == id;
+	return found;
+}
+
+/* True when the order was answered: it is of the past, or its result is known. */
+static bool answered(struct worker *w, const struct phx_order *o)
+{
+	struct journal_entry e;
+	struct phx_err err = {0};
+	pthread_mutex_lock(&w->agent->lock);
+	int r = journal_admit(&w->agent->journal, o->epoch, &err);
+	pthread_mutex_unlock(&w->agent->lock);
+	if (r < 0) {
+		answer(w, o, r, err.text);
+		return true;
+	}
+	r = journal_find(&w->agent->journal, o->id, &e, &err);
+	if (r == -ENOENT)
+		return false;
+	if (r < 0) {
+		answer(w, o, r, err.text);
+		return true;
+	}
+	if (!journal_answers(&e, o->epoch, o->step.attempt))
+		return false;
+	send_result(w, &e);
+	return true;
+}
+
+static int push(struct worker *w, struct phx_order *o, const json_t *extra)
+{
+	if (w->tasks.n >= QUEUE_MAX)
+		return -EBUSY;
+	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	/* a little before the head gives up, so that it hears why */
+	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
+	*t = (struct task){*o, json_incref((json_t *)extra), agent_now_ms() + deadline_ms};
+	*o = (struct phx_order){0};
+	pthread_cond_broadcast(&w->changed);
+	return 0;
+}
+
+int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
+{
+	pthread_mutex_lock(&w->lock);
+	int r = 0;
+	if (!known(w, order->id) && !answered(w, order))
+		r = push(w, order, extra);
+	pthread_mutex_unlock(&w->lock);
+	services_wake(w->agent->services); /* a step that waits may be of the past now */
+	return r;
+}
+
+uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
+{
+	uint32_t n = 0;
+	pthread_mutex_lock(&w->lock);
+	PHX_LIST_EACH(struct task, t, &w->tasks)
+	{
+		if (n < max)
+			ret_ids[n] = t->order.id;
+		n++;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+int worker_new(struct agent *a, struct worker **ret, struct phx_err *err)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	pthread_condattr_t attr;
+	if (!w)
+		return -ENOMEM;
+	w->agent = a;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	int r = -pthread_create(&w->thread, NULL, run_thread, w);
+	if (r < 0) {
+		free(w);
+		return phx_err_set(err, r, "worker thread: %s", strerror(-r));
+	}
+	*ret = w;
+	return 0;
+}
+
+void worker_end(struct worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->quit = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+}
