@@ -1,5 +1,5 @@
 /* The manager of one batch RE: jobs come, wait, run, end, are killed; see
- * batch.h for the picture. Called by lib/re and by tests. Decides nothing: the
+ * batch.h for the picture. Called by lib/ledger and by tests. Decides nothing: the
  * schedulers (first_fit.c, fcfs.c, sjf.c, easy.c) and kill orders (kill.c) do. */
 #include "batch/internal.h"
 

@@ -5,7 +5,7 @@
 #define PHX_CORE_STATE_H
 
 #include "node/node.h"
-#include "re/ledger.h"
+#include "ledger/ledger.h"
 #include "re/life.h"
 
 #define PHX_POOL_FREE "free"

@@ -116,7 +116,7 @@ struct phx_plan {
 };
 extern const struct phx_record phx_plan_record;
 
-/** How the ledger of the runtime environments (re/ledger.h) counts a node. */
+/** How the ledger of the runtime environments (ledger/ledger.h) counts a node. */
 enum phx_node_share {
 	PHX_SHARE_OUTSIDE, /* not at all: given by hand, pinned, broken, silent */
 	PHX_SHARE_FREE,

@@ -1,5 +1,5 @@
 /* The table of policies, and the moves that several of them share. Called by
- * lib/re, which executes wishes; never moves a node itself. Pure. */
+ * lib/ledger, which executes wishes; never moves a node itself. Pure. */
 #include "policy/internal.h"
 
 #include <assert.h>

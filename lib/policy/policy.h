@@ -1,7 +1,7 @@
 /* Resource-management policies: how nodes move between the free pool, a batch
  * RE and its coordinated web RE (000 5, 001 II-B, 003 3.5, and the baselines
  * they are compared with). A policy is one file and one row of policy.def. It
- * sees counts, answers with wishes; lib/re turns wishes into grants, reclaims
+ * sees counts, answers with wishes; lib/ledger turns wishes into grants, reclaims
  * and kills within what the ledger allows. Pure; integers only, shares in
  * thousandths. */
 #ifndef PHX_POLICY_POLICY_H

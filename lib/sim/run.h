@@ -1,5 +1,5 @@
 /* One run of the simulator: runtime environments with their workloads on one
- * or several clusters, each cluster under a ledger (re/ledger.h), until a
+ * or several clusters, each cluster under a ledger (ledger/ledger.h), until a
  * window ends or all work is done. The same ledger decides in phxd.
  *
  * At one instant events happen in the order of policies.md section 0: ends of
@@ -12,7 +12,7 @@
 #ifndef PHX_SIM_RUN_H
 #define PHX_SIM_RUN_H
 
-#include "re/ledger.h"
+#include "ledger/ledger.h"
 #include "trace/workload.h"
 
 #define PHX_SIM_CLUSTERS_MAX 16

@@ -1,4 +1,4 @@
-/* Instance adjustment of a web RE: see web.h. Called by lib/re with measured
+/* Instance adjustment of a web RE: see web.h. Called by lib/ledger with measured
  * use and by the simulator with computed use; never asks for a node itself.
  * Pure. */
 #include "web/web.h"

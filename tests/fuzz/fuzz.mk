@@ -10,7 +10,7 @@ FUZZ_FLAGS := -std=gnu17 -D_GNU_SOURCE -O1 -g -fsanitize=fuzzer,address,undefine
 FUZZ_FILES_swf := lib/trace/swf.c lib/trace/series.c lib/trace/workload.c lib/base/util.c lib/base/err.c
 FUZZ_FILES_dax := lib/trace/dax.c lib/trace/workload.c lib/base/util.c lib/base/err.c
 FUZZ_FILES_agreement := $(wildcard lib/base/*.c lib/config/agreement*.c lib/config/conf.c lib/config/confscan.c lib/node/setup.c lib/batch/*.c lib/policy/*.c lib/re/agreement.c)
-FUZZ_FILES_scenario := $(wildcard lib/base/*.c lib/config/conf.c lib/config/confscan.c lib/sim/*.c lib/trace/*.c lib/node/*.c lib/batch/*.c lib/policy/*.c lib/re/*.c lib/web/*.c lib/core/*.c lib/store/*.c)
+FUZZ_FILES_scenario := $(wildcard lib/base/*.c lib/config/conf.c lib/config/confscan.c lib/sim/*.c lib/trace/*.c lib/node/*.c lib/batch/*.c lib/policy/*.c lib/re/*.c lib/ledger/*.c lib/web/*.c lib/core/*.c lib/store/*.c)
 FUZZ_SRC = $(or $(FUZZ_FILES_$(FUZZ)),$(wildcard $(FUZZ_ROOMS:%=lib/%/*.c)))
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SRC)

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-#include "unit/re/cluster.h"
+#include "unit/ledger/cluster.h"
 
 struct play {
 	struct cluster c;

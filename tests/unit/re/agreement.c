@@ -1,7 +1,7 @@
 /* Agreements: defaults, every finding, pairs, parameters. */
 #include <errno.h>
 
-#include "unit/re/cluster.h"
+#include "unit/ledger/cluster.h"
 
 static void note(void *arg, const char *field, const char *text)
 {

@@ -1,9 +1,9 @@
 /* Policies asked and their wishes done; and the order in which everybody is
  * served after an event: debts first, then web services, then batch requests as
- * they came, then what is idle. Called by ledger.c and timer.c. Pure. */
+ * they came, then what is idle. Called by ledger.c, node.c and timer.c. Pure. */
 #include <string.h>
 
-#include "re/internal.h"
+#include "ledger/internal.h"
 
 static bool active(const struct re *re)
 {
@@ -21,7 +21,7 @@ static void view_side(const struct re *re, struct phx_policy_side *ret)
 		phx_batch_counts(re->batch, &c);
 	*ret = (struct phx_policy_side){
 		.there = true,
-		.owned = phx_re_owned(re),
+		.owned = phx_ledger_owned(re),
 		.idle = re->batch ? c.idle + re->r.kept : re->r.idle - re_min(re->r.idle, re->r.want),
 		.coming = re->r.coming + re->r.owed_in,
 		.owed = re->r.owed,
@@ -34,15 +34,15 @@ static void view_side(const struct re *re, struct phx_policy_side *ret)
 	};
 }
 
-void phx_re_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_view *ret)
+void phx_ledger_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_view *ret)
 {
 	const struct re *re = re_at(l, i);
 
 	memset(ret, 0, sizeof(*ret));
 	ret->now_ms = l->now_ms;
 	ret->unlimited = l->unlimited;
-	ret->free = phx_re_available(l, i, l->free);
-	ret->lent = phx_re_lent(l, i);
+	ret->free = phx_ledger_available(l, i, l->free);
+	ret->lent = phx_ledger_lent(l, i);
 	view_side(re, re_is_web(re) ? &ret->web : &ret->batch);
 	if (!re->r.partner)
 		return;
@@ -73,7 +73,7 @@ static void count(struct phx_ledger *l, struct re *a, struct re *b)
 static void do_grant(struct phx_ledger *l, uint32_t to, const struct phx_policy_move *m)
 {
 	struct re *re = re_at(l, to);
-	uint32_t got = phx_re_obtain(l, to, m->n, m->reason, m->lease);
+	uint32_t got = phx_ledger_obtain(l, to, m->n, m->reason, m->lease);
 
 	if (re_is_web(re) || m->reason == PHX_REASON_idle_to_batch || got == m->n)
 		return;
@@ -95,9 +95,9 @@ static void do_move(struct phx_ledger *l, uint32_t i, const struct phx_policy_mo
 	struct re *giver = re_at(l, (uint32_t)from), *taker = to >= 0 ? re_at(l, (uint32_t)to) : NULL;
 	uint32_t n = m->n;
 	if (m->forced)
-		n = phx_re_reclaim(l, (uint32_t)from, to, n, m->reason);
+		n = phx_ledger_reclaim(l, (uint32_t)from, to, n, m->reason);
 	else
-		phx_re_move(l, from, to, n = re_min(n, phx_re_idle_for(l, from, to)), m->reason);
+		phx_ledger_move(l, from, to, n = re_min(n, phx_ledger_idle_for(l, from, to)), m->reason);
 	if (n)
 		count(l, giver, taker);
 }
@@ -126,7 +126,7 @@ static void consult(struct phx_ledger *l, uint32_t i, occasion_fn occasion)
 
 	if (!occasion)
 		return;
-	phx_re_view(l, i, &view);
+	phx_ledger_view(l, i, &view);
 	occasion(pair_params(l, re_at(l, i)), &view, &moves);
 	do_wishes(l, i, &moves);
 }
@@ -138,7 +138,7 @@ static void consult_web(struct phx_ledger *l, uint32_t i, web_fn occasion, uint3
 
 	if (!occasion || !k)
 		return;
-	phx_re_view(l, i, &view);
+	phx_ledger_view(l, i, &view);
 	occasion(pair_params(l, re_at(l, i)), &view, k, &moves);
 	do_wishes(l, i, &moves);
 }
@@ -156,17 +156,17 @@ static void ask_anew(struct phx_ledger *l, uint32_t i, occasion_fn occasion)
 		re->r.asked_seq = ++l->seq;
 }
 
-void phx_re_lease_unit(struct phx_ledger *l, uint32_t i)
+void phx_ledger_lease_unit(struct phx_ledger *l, uint32_t i)
 {
 	ask_anew(l, i, re_at(l, i)->policy->lease_unit);
 }
 
-void phx_re_cycle(struct phx_ledger *l, uint32_t i)
+void phx_ledger_cycle(struct phx_ledger *l, uint32_t i)
 {
 	ask_anew(l, i, re_at(l, i)->policy->cycle);
 }
 
-void phx_re_start(struct phx_ledger *l, uint32_t i)
+void phx_ledger_start(struct phx_ledger *l, uint32_t i)
 {
 	consult(l, i, re_at(l, i)->policy->start);
 }
@@ -185,10 +185,10 @@ static uint32_t web_lacks(const struct re *re)
  */
 static uint32_t let_go(struct phx_ledger *l, uint32_t j, uint32_t i, uint32_t n)
 {
-	int64_t spare = phx_re_spare(l, i);
-	uint32_t cancelled = phx_re_cancel_debts(l, j, i, spare > 0 ? re_min(n, (uint64_t)spare) : 0);
+	int64_t spare = phx_ledger_spare(l, i);
+	uint32_t cancelled = phx_ledger_cancel_debts(l, j, i, spare > 0 ? re_min(n, (uint64_t)spare) : 0);
 
-	return cancelled + phx_re_redirect_debts(l, j, i, n - cancelled);
+	return cancelled + phx_ledger_redirect_debts(l, j, i, n - cancelled);
 }
 
 /* The web wants less than it is promised: what is still owed is cancelled, its lenders' before its partner's; jobs that
@@ -204,7 +204,7 @@ static void cancel_promises(struct phx_ledger *l, uint32_t i)
 		if (j + 1 != re->r.partner)
 			over -= let_go(l, j, i, over);
 	if (over && re->r.partner)
-		phx_re_cancel_debts(l, re->r.partner - 1, i, over);
+		phx_ledger_cancel_debts(l, re->r.partner - 1, i, over);
 }
 
 static void release_web(struct phx_ledger *l, uint32_t i)
@@ -223,26 +223,26 @@ static void release_web(struct phx_ledger *l, uint32_t i)
 static void replace_lost(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
-	struct phx_re_pair pair = phx_re_pair(l, i);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint64_t lacks = pair.lower > pair.net ? pair.lower - pair.net : 0;
 
 	if (!re->r.lack)
 		return;
 	re->r.lack = re_min(re->r.lack, lacks);
 	uint32_t wanted = re_is_web(re) ? re_min(re->r.lack, web_lacks(re)) : re->r.lack;
-	re->r.lack -= phx_re_obtain(l, i, wanted, PHX_REASON_replace, false);
+	re->r.lack -= phx_ledger_obtain(l, i, wanted, PHX_REASON_replace, false);
 }
 
 /* What is missing of its own lower bound. */
 static void replace(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
-	uint64_t has = (uint64_t)phx_re_owned(re) + re->r.coming + re->r.owed_in;
+	uint64_t has = (uint64_t)phx_ledger_owned(re) + re->r.coming + re->r.owed_in;
 
 	if (!re->policy->keeps_lower)
 		replace_lost(l, i);
 	else if (has < re->r.agreement.lower)
-		phx_re_obtain(l, i, re->r.agreement.lower - (uint32_t)has, PHX_REASON_replace, false);
+		phx_ledger_obtain(l, i, re->r.agreement.lower - (uint32_t)has, PHX_REASON_replace, false);
 }
 
 /* Jobs that lease their own nodes: in order, each all or nothing. */
@@ -258,15 +258,15 @@ static void serve_asks(struct phx_ledger *l, uint32_t i)
 	uint64_t has = (uint64_t)c.idle + re->r.coming + re->r.owed_in;
 	uint64_t needs = c.waiting_nodes > re->r.unleased ? c.waiting_nodes - re->r.unleased : 0;
 	if (has < needs)
-		phx_re_obtain(l, i, re_min(UINT32_MAX, needs - has), PHX_REASON_job_lease, false);
+		phx_ledger_obtain(l, i, re_min(UINT32_MAX, needs - has), PHX_REASON_job_lease, false);
 	else if (c.idle && has > needs)
-		phx_re_move(l, i, PHX_LEDGER_FREE, re_min(c.idle, has - needs), PHX_REASON_job_lease_end);
+		phx_ledger_move(l, i, PHX_LEDGER_FREE, re_min(c.idle, has - needs), PHX_REASON_job_lease_end);
 	while (re->r.asks.n && !l->error) {
 		struct phx_ledger_ask ask = *PHX_LIST_AT(&re->r.asks, struct phx_ledger_ask, 0);
-		if (phx_re_available(l, i, l->free) < ask.nodes)
+		if (phx_ledger_available(l, i, l->free) < ask.nodes)
 			break;
-		phx_re_unask(re, ask.job);
-		phx_re_obtain(l, i, ask.nodes, PHX_REASON_job_lease, false);
+		phx_ledger_unask(re, ask.job);
+		phx_ledger_obtain(l, i, ask.nodes, PHX_REASON_job_lease, false);
 	}
 }
 
@@ -275,7 +275,7 @@ static void serve_batch(struct phx_ledger *l, uint32_t i)
 	struct re *re = re_at(l, i);
 
 	if (re->r.asked)
-		re->r.asked -= phx_re_obtain(l, i, re->r.asked, re->r.asked_reason, re->r.asked_lease);
+		re->r.asked -= phx_ledger_obtain(l, i, re->r.asked, re->r.asked_reason, re->r.asked_lease);
 	serve_asks(l, i);
 	if (!re->r.asked && !re->r.asks.n)
 		re->r.asked_seq = 0;
@@ -334,15 +334,38 @@ static void empty(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
 
-	phx_re_move(l, i, PHX_LEDGER_FREE, phx_re_idle(re), PHX_REASON_deactivate);
-	if (!phx_re_owned(re) && !re->r.coming)
+	phx_ledger_move(l, i, PHX_LEDGER_FREE, phx_ledger_idle(re), PHX_REASON_deactivate);
+	if (!phx_ledger_owned(re) && !re->r.coming)
 		re->r.state = RE_GONE;
 }
 
-void phx_re_balance(struct phx_ledger *l)
+/* The first instant of the cycle, from now on, that was not used yet. */
+static int64_t instant_of_cycle(const struct phx_ledger *l, const struct re *re)
+{
+	int64_t cycle = re->params.cycle_ms;
+	int64_t at = re->r.began_ms + (l->now_ms - re->r.began_ms + cycle - 1) / cycle * cycle;
+
+	return at > re->r.last_cycle_ms ? at : at + cycle;
+}
+
+/* Arm the cycle of a batch RE while jobs wait. */
+static void set_cycle(const struct phx_ledger *l, struct re *re)
+{
+	struct phx_batch_counts c;
+
+	if (!re->params.cycle_ms)
+		return;
+	phx_batch_counts(re->batch, &c);
+	if (!c.n_waiting)
+		re->r.next_cycle_ms = INT64_MAX;
+	else if (re->r.next_cycle_ms == INT64_MAX)
+		re->r.next_cycle_ms = instant_of_cycle(l, re);
+}
+
+void phx_ledger_allocate(struct phx_ledger *l)
 {
 	for (uint32_t i = 0; i < l->res.n; i++) {
-		phx_re_settle(l, i);
+		phx_ledger_settle(l, i);
 		if (re_at(l, i)->r.state == RE_LEAVING)
 			empty(l, i);
 	}
@@ -359,7 +382,23 @@ void phx_re_balance(struct phx_ledger *l)
 		if (l->free && re->policy->freed)
 			consult(l, i, re->policy->freed);
 		if (re->r.leased && !re->policy->per_job_lease)
-			phx_re_lease_trim(re);
-		phx_re_set_cycle(l, re);
+			phx_ledger_lease_trim(re);
+		set_cycle(l, re);
 	}
+}
+
+/* ---- every call begins and ends like this ---- */
+
+void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out)
+{
+	phx_ledger_advance(l, now_ms);
+	l->out = out;
+	l->error = 0;
+}
+
+int phx_ledger_finish(struct phx_ledger *l)
+{
+	phx_ledger_allocate(l);
+	l->out = NULL;
+	return l->error;
 }

@@ -1,9 +1,9 @@
-/* The ledger as a record: out, for snapshots of the core, and back. Called by
- * lib/core. Indexes are built anew; every decision after that is the same. Pure. */
-#include <errno.h>
-#include <string.h>
+/* The records of the ledger: field tables of an RE, its debts, leases, sums, and of the image of it
+ * all that a snapshot of the core holds. Pure. */
+#include "ledger/internal.h"
 
-#include "re/internal.h"
+static const char *const acts[] = {"start", "kill", "move"};
+const struct phx_enum phx_ledger_act_names = {"ledger action", acts, PHX_ARRAY_SIZE(acts)};
 
 static const char *const states[] = {"gone", "active", "leaving"};
 static const struct phx_enum state_names = {"state in the ledger", states, PHX_ARRAY_SIZE(states)};
@@ -45,6 +45,15 @@ static const struct phx_field unfit_fields[] = {
 	PHX_U32(struct phx_ledger_unfit, idle),
 };
 static const struct phx_record unfit_record = PHX_RECORD("ledger_unfit", struct phx_ledger_unfit, unfit_fields);
+
+static const struct phx_field meter_fields[] = {
+#define M struct phx_ledger_meter
+	PHX_I64(M, at_ms),         PHX_U64(M, held_node_ms), PHX_U64(M, busy_node_ms),
+	PHX_U64(M, unmet_node_ms), PHX_U64(M, lost_node_ms), PHX_U32(M, peak),
+	PHX_U64(M, n_adjusted),    PHX_U64(M, nodes_moved),  PHX_U64(M, n_kills),
+#undef M
+};
+const struct phx_record phx_ledger_meter_record = PHX_RECORD("ledger_meter", struct phx_ledger_meter, meter_fields);
 
 static const struct phx_field re_fields[] = {
 #define R struct phx_ledger_re
@@ -98,98 +107,3 @@ static const struct phx_field image_fields[] = {
 #undef I
 };
 const struct phx_record phx_ledger_image_record = PHX_RECORD("ledger_image", struct phx_ledger_image, image_fields);
-
-/* ---- out ---- */
-
-static int save_re(const struct re *re, struct phx_ledger_re *ret)
-{
-	struct phx_batch_counts c;
-	int r = phx_record_copy(&phx_ledger_re_record, ret, &re->r);
-
-	if (r < 0 || !re->batch)
-		return r;
-	phx_batch_counts(re->batch, &c);
-	ret->idle = c.idle;
-	return phx_batch_jobs(re->batch, &ret->jobs);
-}
-
-int phx_ledger_save(const struct phx_ledger *l, struct phx_ledger_image *ret)
-{
-	struct phx_ledger_image image = {
-		.nodes = l->nodes,
-		.free = l->free,
-		.returning = l->returning,
-		.missing = l->missing,
-		.unlimited = l->unlimited,
-		.seq = l->seq,
-		.now_ms = l->now_ms,
-		.total = l->total,
-	};
-
-	for (uint32_t i = 0; i < l->res.n; i++) {
-		struct phx_ledger_re *re = phx_list_push(&image.res, sizeof(*re));
-		if (!re || save_re(re_at(l, i), re) < 0) {
-			phx_record_fini(&phx_ledger_image_record, &image);
-			return -ENOMEM;
-		}
-	}
-	*ret = image;
-	return 0;
-}
-
-/* ---- back ---- */
-
-static int restore_jobs(struct re *re)
-{
-	int r = 0;
-
-	PHX_LIST_EACH(struct phx_batch_job, job, &re->r.jobs)
-	if (r == 0)
-		r = phx_batch_restore(re->batch, job);
-	phx_list_fini(&re->r.jobs);
-	phx_batch_give(re->batch, re->r.idle);
-	re->r.idle = 0;
-	return r;
-}
-
-static int restore_re(const struct phx_ledger_re *from, struct re *re)
-{
-	const struct phx_agreement *a = &from->agreement;
-
-	if (a->model < 0 || a->model >= PHX_POLICY_COUNT_ || from->state < RE_GONE || from->state > RE_LEAVING)
-		return -EINVAL;
-	int r = phx_record_copy(&phx_ledger_re_record, &re->r, from);
-	if (r == 0)
-		r = phx_re_equip(re);
-	return r == 0 && re->batch ? restore_jobs(re) : r;
-}
-
-int phx_ledger_restore(const struct phx_ledger_image *image, struct phx_ledger **ret)
-{
-	struct phx_ledger_config config = {.nodes = image->nodes, .unlimited = image->unlimited};
-	struct phx_ledger *l;
-	int r = phx_ledger_new(&config, &l);
-
-	if (r < 0)
-		return r;
-	l->free = image->free;
-	l->returning = image->returning;
-	l->missing = image->missing;
-	l->seq = image->seq;
-	l->now_ms = image->now_ms;
-	l->total = image->total;
-	PHX_LIST_EACH(struct phx_ledger_re, from, &image->res)
-	{
-		struct re *re = phx_list_push(&l->res, sizeof(*re));
-		r = re ? restore_re(from, re) : -ENOMEM;
-		if (r < 0)
-			break;
-	}
-	if (r == 0 && phx_ledger_check(l, NULL) < 0)
-		r = -EINVAL;
-	if (r < 0)
-		phx_ledger_free(l);
-	else
-		*ret = l;
-	return r;
-}

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "unit/re/cluster.h"
+#include "unit/ledger/cluster.h"
 
 /* 000 5.1, by hand: 10 nodes, 3 for the web, two jobs; the web wants 6. */
 static void fb_kills_the_smallest_latest(void **state)

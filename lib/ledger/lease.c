@@ -1,8 +1,9 @@
 /* Leases: of dynamic nodes (003 3.5), and of the nodes of single jobs (000
- * 6.6.1). Called by the ledger's events, by grants and by the timers. Pure. */
+ * 6.6.1): the heap of those of one RE. Called by the ledger's events, by grants and by the timers. Moves no node. Pure.
+ */
 #include <errno.h>
 
-#include "re/internal.h"
+#include "ledger/internal.h"
 
 static bool sooner(const struct phx_ledger_lease *a, const struct phx_ledger_lease *b)
 {
@@ -39,16 +40,16 @@ static void sift_up(struct re *re, uint32_t k)
 		swap(re, k, (k - 1) / 2);
 }
 
-static void drop_first(struct re *re)
+void phx_ledger_lease_drop_first(struct re *re)
 {
 	re->r.leased -= lease_at(re, 0)->size;
 	*lease_at(re, 0) = *lease_at(re, --re->r.leases.n);
 	sift_down(re, 0);
 }
 
-static void push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease)
+void phx_ledger_lease_push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease)
 {
-	struct phx_ledger_lease *slot = phx_re_push(l, &re->r.leases, sizeof(*slot));
+	struct phx_ledger_lease *slot = phx_ledger_push(l, &re->r.leases, sizeof(*slot));
 
 	if (!slot)
 		return;
@@ -57,36 +58,35 @@ static void push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease le
 	sift_up(re, re->r.leases.n - 1);
 }
 
-void phx_re_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size)
+void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size)
 {
 	struct re *re = re_at(l, i);
 
-	push(l, re, (struct phx_ledger_lease){l->now_ms + re->params.lease_ms, ++l->seq, size, size});
+	phx_ledger_lease_push(l, re, (struct phx_ledger_lease){l->now_ms + re->params.lease_ms, ++l->seq, size, size});
 }
 
 /* ---- leases of jobs ---- */
 
-void phx_re_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms)
+bool phx_ledger_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms)
 {
 	struct re *re = re_at(l, i);
 	int64_t unit = re->params.lease_ms, run = l->now_ms - start_ms;
 	int64_t end = unit > 0 && run > 0 ? start_ms + (run + unit - 1) / unit * unit : l->now_ms;
 
 	if (!size)
-		return;
+		return true;
 	re->r.meter.n_adjusted++;
 	l->total.n_adjusted++;
-	if (end <= l->now_ms) { /* also a job of no run time: it leases nothing (reading 15) */
-		phx_re_move(l, i, PHX_LEDGER_FREE, size, PHX_REASON_job_lease_end);
-		return;
-	}
+	if (end <= l->now_ms) /* also a job of no run time: it leases nothing (reading 15) */
+		return false;
 	if (phx_batch_take(re->batch, size) < 0)
-		return;
+		return true;
 	re->r.kept += size;
-	push(l, re, (struct phx_ledger_lease){end, ++l->seq, size, 0});
+	phx_ledger_lease_push(l, re, (struct phx_ledger_lease){end, ++l->seq, size, 0});
+	return true;
 }
 
-void phx_re_lease_unkeep(struct re *re, uint32_t n)
+void phx_ledger_lease_unkeep(struct re *re, uint32_t n)
 {
 	re->r.kept -= n;
 	while (n) {
@@ -96,14 +96,14 @@ void phx_re_lease_unkeep(struct re *re, uint32_t n)
 		re->r.leased -= less;
 		n -= less;
 		if (!first->size)
-			drop_first(re);
+			phx_ledger_lease_drop_first(re);
 	}
 }
 
-void phx_re_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes)
+void phx_ledger_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes)
 {
 	struct re *re = re_at(l, i);
-	struct phx_ledger_ask *ask = phx_re_push(l, &re->r.asks, sizeof(*ask));
+	struct phx_ledger_ask *ask = phx_ledger_push(l, &re->r.asks, sizeof(*ask));
 
 	if (!ask)
 		return;
@@ -113,7 +113,7 @@ void phx_re_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes)
 		re->r.asked_seq = ++l->seq;
 }
 
-void phx_re_unask(struct re *re, uint64_t job)
+void phx_ledger_unask(struct re *re, uint64_t job)
 {
 	for (uint32_t k = 0; k < re->r.asks.n; k++) {
 		struct phx_ledger_ask *ask = PHX_LIST_AT(&re->r.asks, struct phx_ledger_ask, k);
@@ -150,9 +150,9 @@ static void drop(struct re *re, struct phx_ledger_lease *lease)
 	}
 }
 
-void phx_re_lease_trim(struct re *re)
+void phx_ledger_lease_trim(struct re *re)
 {
-	uint32_t has = phx_re_owned(re) + re->r.coming + re->r.owed_in, lower = re->r.agreement.lower;
+	uint32_t has = phx_ledger_owned(re) + re->r.coming + re->r.owed_in, lower = re->r.agreement.lower;
 	uint32_t dynamic = has > lower ? has - lower : 0;
 
 	while (re->r.leased > dynamic) {
@@ -163,48 +163,6 @@ void phx_re_lease_trim(struct re *re)
 		lease->idle = re_min(lease->idle, lease->size);
 		if (!lease->size)
 			drop(re, lease);
-	}
-}
-
-/* The first lease ends: release what the policy says, lease the rest on. */
-static void renew(struct phx_ledger *l, uint32_t i)
-{
-	struct re *re = re_at(l, i);
-	struct phx_ledger_lease lease = *lease_at(re, 0);
-	struct phx_policy_view view;
-
-	drop_first(re);
-	phx_re_view(l, i, &view);
-	uint32_t n = re->policy->lease_end(&re->params, &view, lease.size, lease.idle);
-	n = re_min(n, phx_re_idle(re));
-	if (n) {
-		re->r.meter.n_adjusted++;
-		l->total.n_adjusted++;
-		phx_re_move(l, i, PHX_LEDGER_FREE, n, PHX_REASON_lease_end);
-	}
-	lease.size -= n;
-	lease.idle -= re_min(lease.idle, n);
-	lease.end_ms += re->params.lease_ms;
-	if (lease.size)
-		push(l, re, lease);
-}
-
-void phx_re_lease_ends(struct phx_ledger *l, uint32_t i)
-{
-	struct re *re = re_at(l, i);
-
-	while (re->r.leases.n && lease_at(re, 0)->end_ms <= l->now_ms && !l->error) {
-		if (!re->policy->per_job_lease) {
-			renew(l, i);
-			continue;
-		}
-		uint32_t size = lease_at(re, 0)->size;
-		struct phx_batch_counts c;
-		phx_batch_counts(re->batch, &c);
-		phx_batch_give(re->batch, size);
-		re->r.kept -= size;
-		drop_first(re);
-		phx_re_move(l, i, PHX_LEDGER_FREE, size, PHX_REASON_job_lease_end);
 	}
 }
 
@@ -230,7 +188,7 @@ static struct phx_ledger_lease *oldest_idle(const struct re *re)
 	return best;
 }
 
-void phx_re_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before)
+void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before)
 {
 	uint32_t dynamic = idle_of_leases(re);
 	uint32_t initial = idle_before > dynamic ? idle_before - dynamic : 0;
@@ -238,7 +196,7 @@ void phx_re_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32
 	nodes -= re_min(nodes, initial);
 	while (nodes) {
 		struct phx_ledger_lease *lease = oldest_idle(re);
-		struct phx_ledger_part *part = lease ? phx_re_push(l, &re->r.parts, sizeof(*part)) : NULL;
+		struct phx_ledger_part *part = lease ? phx_ledger_push(l, &re->r.parts, sizeof(*part)) : NULL;
 		if (!part)
 			return;
 		*part = (struct phx_ledger_part){job, lease->seq, re_min(nodes, lease->idle)};
@@ -254,7 +212,7 @@ static void give_back(struct re *re, const struct phx_ledger_part *part)
 		lease->idle = re_min(lease->size, (uint64_t)lease->idle + part->nodes);
 }
 
-void phx_re_parts_give(struct re *re, uint64_t job)
+void phx_ledger_parts_give(struct re *re, uint64_t job)
 {
 	struct phx_ledger_part *parts = re->r.parts.items;
 	uint32_t kept = 0;

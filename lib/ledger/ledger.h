@@ -15,8 +15,8 @@
  * ends. A simulation without delays confirms at once. Calls at one instant are
  * made in the order of policies.md section 0 (ends, demand, arrivals of jobs, phx_ledger_tick(),
  * then one phx_ledger_pass()); this order is a promise (reading 1). Pure. */
-#ifndef PHX_RE_LEDGER_H
-#define PHX_RE_LEDGER_H
+#ifndef PHX_LEDGER_LEDGER_H
+#define PHX_LEDGER_LEDGER_H
 
 #include "batch/batch.h"
 #include "re/agreement.h"
@@ -161,7 +161,7 @@ int phx_ledger_check(const struct phx_ledger *l, struct phx_err *err);
 
 /* ---- as a record, for snapshots of the core ---- */
 struct phx_ledger_image {
-	struct phx_list res;   /* struct phx_ledger_re: agreement, counts, timers, leases, debts, jobs (image.c) */
+	struct phx_list res;   /* struct phx_ledger_re: agreement, counts, timers, leases, debts, jobs (internal.h) */
 	uint32_t nodes, free;
 	uint32_t returning;    /* on the way to FREE */
 	uint32_t missing;      /* lost and not found again */

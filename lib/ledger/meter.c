@@ -3,16 +3,7 @@
  * by whoever looks. Pure. */
 #include <string.h>
 
-#include "re/internal.h"
-
-static const struct phx_field meter_fields[] = {
-#define M struct phx_ledger_meter
-	PHX_I64(M, at_ms),         PHX_U64(M, held_node_ms), PHX_U64(M, busy_node_ms),
-	PHX_U64(M, unmet_node_ms), PHX_U64(M, lost_node_ms), PHX_U32(M, peak),
-	PHX_U64(M, n_adjusted),    PHX_U64(M, nodes_moved),  PHX_U64(M, n_kills),
-#undef M
-};
-const struct phx_record phx_ledger_meter_record = PHX_RECORD("ledger_meter", struct phx_ledger_meter, meter_fields);
+#include "ledger/internal.h"
 
 struct level {
 	uint64_t held, busy, unmet;
@@ -72,7 +63,7 @@ static struct level level_of_all(const struct phx_ledger *l)
 	return sum;
 }
 
-void phx_re_advance(struct phx_ledger *l, int64_t now_ms)
+void phx_ledger_advance(struct phx_ledger *l, int64_t now_ms)
 {
 	if (now_ms <= l->now_ms)
 		return;

@@ -2,7 +2,7 @@
  * cluster. Called by lib/core and the simulator, by count. Pure. */
 #include <errno.h>
 
-#include "re/internal.h"
+#include "ledger/internal.h"
 
 /* What was measured when there were fewer instances says nothing of how many are needed now. */
 static void more_instances(const struct phx_ledger *l, struct re *it, uint32_t nodes)
@@ -15,14 +15,14 @@ static void more_instances(const struct phx_ledger *l, struct re *it, uint32_t n
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms,
 		       struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 	uint32_t *coming = it ? &it->r.coming : re == PHX_LEDGER_FREE ? &l->returning : NULL;
 
 	if (!coming)
 		return -ENOENT;
 	if (nodes > *coming || from < PHX_LEDGER_FREE || from >= (int)l->res.n)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	*coming -= nodes;
 	if (it && it->batch)
 		phx_batch_give(it->batch, nodes);
@@ -30,21 +30,21 @@ int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, i
 		more_instances(l, it, nodes);
 	else if (!l->unlimited)
 		l->free += nodes;
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 /* A reclaim does not take a pair below its lower bounds: what was promised to others while it had more is cancelled. */
 static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint32_t partner = re_at(l, i)->r.partner, short_of;
 
 	if (pair.net >= pair.lower)
 		return;
 	short_of = re_min(UINT32_MAX, pair.lower - pair.net);
-	short_of -= phx_re_cancel_debts(l, i, RE_OUTSIDE, short_of);
+	short_of -= phx_ledger_cancel_debts(l, i, RE_OUTSIDE, short_of);
 	if (partner)
-		phx_re_cancel_debts(l, partner - 1, RE_OUTSIDE, short_of);
+		phx_ledger_cancel_debts(l, partner - 1, RE_OUTSIDE, short_of);
 }
 
 void phx_ledger_of_before(struct phx_ledger *l, bool before)
@@ -82,7 +82,7 @@ static void take_away(struct re *re, uint32_t nodes)
 	}
 	phx_batch_counts(re->batch, &c);
 	if (nodes > c.idle)
-		phx_re_lease_unkeep(re, nodes - c.idle);
+		phx_ledger_lease_unkeep(re, nodes - c.idle);
 	phx_batch_take(re->batch, re_min(nodes, c.idle));
 }
 
@@ -97,7 +97,7 @@ static uint32_t *lost_from(struct phx_ledger *l, struct re *it, enum phx_ledger_
 int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place, int64_t now_ms,
 		    struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it && re != PHX_LEDGER_FREE)
 		return -ENOENT;
@@ -106,40 +106,40 @@ int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledge
 	uint32_t *counter = lost_from(l, it, place);
 	if (!it && place == PHX_LEDGER_THERE && l->unlimited)
 		return 0;
-	if (nodes > (counter ? *counter : phx_re_idle(it)))
+	if (nodes > (counter ? *counter : phx_ledger_idle(it)))
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	if (counter)
 		*counter -= nodes;
 	else
 		take_away(it, nodes);
 	note_lost(l, re, nodes);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 /* A part of its run is gone with its nodes: it ends everywhere, to run again. */
 static int break_job(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
 		     struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
 
 	if (!j)
 		return -ENOENT;
 	bool running = j->state == PHX_BATCH_RUNNING;
-	phx_re_advance(l, now_ms);
+	phx_ledger_advance(l, now_ms);
 	int r = phx_batch_lose_busy(it->batch, job, nodes);
 	if (r < 0)
 		return r;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	uint32_t left = j->size - j->lost;
 	if (running && phx_batch_kill(it->batch, job) == 0)
-		phx_re_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-							 .re = re,
-							 .to = PHX_LEDGER_FREE,
-							 .job = job,
-							 .nodes = left,
-							 .reason = PHX_REASON_node_lost});
+		phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+							     .re = re,
+							     .to = PHX_LEDGER_FREE,
+							     .job = job,
+							     .nodes = left,
+							     .reason = PHX_REASON_node_lost});
 	return 0;
 }
 
@@ -151,45 +151,45 @@ int phx_ledger_lost_busy(struct phx_ledger *l, int re, uint64_t job, uint32_t no
 	if (r < 0)
 		return r;
 	note_lost(l, re, nodes);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_away(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
 		    struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return -ENOENT;
-	if (!job && nodes > phx_re_idle(it))
+	if (!job && nodes > phx_ledger_idle(it))
 		return -EINVAL;
 	if (job) {
 		int r = break_job(l, re, job, nodes, now_ms, ret_actions);
 		if (r < 0)
 			return r;
 	} else {
-		phx_re_begin(l, now_ms, ret_actions);
+		phx_ledger_begin(l, now_ms, ret_actions);
 		take_away(it, nodes);
 	}
 	it->r.away += nodes;
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it)
 		return -ENOENT;
 	if (nodes > it->r.away)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	it->r.away -= nodes;
 	if (it->batch)
 		phx_batch_give(it->batch, nodes);
 	else
 		more_instances(l, it, nodes);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
@@ -198,11 +198,11 @@ int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struc
 		return 0;
 	if (nodes > UINT32_MAX - l->nodes)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	l->nodes += nodes;
 	l->free += nodes;
 	l->missing -= re_min(nodes, l->missing);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 /* ---- nodes that cannot go where they could by count ---- */
@@ -210,8 +210,8 @@ int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struc
 static bool known(const struct phx_ledger *l, const struct phx_ledger_barred *b)
 {
 	PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)b->to)->r.unfit)
-		if (u->from == b->from)
-			return u->nodes == b->nodes && u->idle == b->idle;
+	if (u->from == b->from)
+		return u->nodes == b->nodes && u->idle == b->idle;
 	return false;
 }
 
@@ -222,42 +222,42 @@ static bool all_known(const struct phx_ledger *l, const struct phx_list *barred)
 	for (uint32_t i = 0; i < l->res.n; i++)
 		n += re_at(l, i)->r.unfit.n;
 	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
-		if (!known(l, b))
-			return false;
+	if (!known(l, b))
+		return false;
 	return n == barred->n;
 }
 
 int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms, struct phx_list *ret_actions)
 {
 	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
-		if (!phx_re_get(l, b->to) || (b->from != PHX_LEDGER_FREE && !phx_re_get(l, b->from)) || !b->nodes)
-			return -EINVAL;
+	if (!phx_ledger_get(l, b->to) || (b->from != PHX_LEDGER_FREE && !phx_ledger_get(l, b->from)) || !b->nodes)
+		return -EINVAL;
 	if (all_known(l, barred))
 		return 0;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	for (uint32_t i = 0; i < l->res.n; i++)
 		re_at(l, i)->r.unfit.n = 0;
 	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
 	{
 		struct re *re = re_at(l, (uint32_t)b->to);
-		struct phx_ledger_unfit *slot = phx_re_push(l, &re->r.unfit, sizeof(*slot));
+		struct phx_ledger_unfit *slot = phx_ledger_push(l, &re->r.unfit, sizeof(*slot));
 		if (slot)
 			*slot = (struct phx_ledger_unfit){b->from, b->nodes, b->idle};
 	}
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_refused(struct phx_ledger *l, int from, int to, uint32_t nodes, int64_t now_ms,
 		       struct phx_list *ret_actions)
 {
-	struct re *taker = phx_re_get(l, to), *giver = phx_re_get(l, from);
+	struct re *taker = phx_ledger_get(l, to), *giver = phx_ledger_get(l, from);
 
 	if (!taker || (from != PHX_LEDGER_FREE && (!giver || giver->r.state != RE_ACTIVE)))
 		return -ENOENT;
 	if (nodes > taker->r.coming)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
-	phx_re_move_back(l, from, (uint32_t)to, nodes);
+	phx_ledger_begin(l, now_ms, ret_actions);
+	phx_ledger_move_back(l, from, (uint32_t)to, nodes);
 	note_lack(l, (uint32_t)to, nodes);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }

@@ -1,7 +1,7 @@
 /* A cluster for tests of the ledger: it carries out what the ledger says, at
  * once or when the test says so, and checks the invariants after every call. */
-#ifndef TESTS_UNIT_RE_CLUSTER_H
-#define TESTS_UNIT_RE_CLUSTER_H
+#ifndef TESTS_UNIT_LEDGER_CLUSTER_H
+#define TESTS_UNIT_LEDGER_CLUSTER_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "re/ledger.h"
+#include "ledger/ledger.h"
 
 struct cluster {
 	struct phx_ledger *l;

@@ -1,36 +1,9 @@
 /* How nodes move between the free pool and the REs, and who may have them:
  * grants, claims on what is lent, forced returns with their debts. Called by
- * the ledger's events and by balance.c; asks no policy. Pure. */
+ * the ledger's events and by allocate.c; asks no policy. Pure. */
 #include <errno.h>
 
-#include "re/internal.h"
-
-uint32_t phx_re_idle(const struct re *re)
-{
-	struct phx_batch_counts c;
-
-	if (!re->batch)
-		return re->r.idle;
-	phx_batch_counts(re->batch, &c);
-	return c.idle + re->r.kept;
-}
-
-uint32_t phx_re_owned(const struct re *re)
-{
-	struct phx_batch_counts c;
-
-	if (!re->batch)
-		return re->r.idle + re->r.away;
-	phx_batch_counts(re->batch, &c);
-	return c.idle + c.busy + re->r.kept + re->r.away;
-}
-
-uint32_t phx_re_free_to_owe(const struct re *re)
-{
-	uint32_t has = phx_re_owned(re) - re->r.away + re->r.coming;
-
-	return has > re->r.owed ? has - re->r.owed : 0;
-}
+#include "ledger/internal.h"
 
 /* ---- who may have what ---- */
 
@@ -38,14 +11,14 @@ static struct phx_ledger_unfit unfit(const struct phx_ledger *l, int64_t from, i
 {
 	if (to >= 0)
 		PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)to)->r.unfit)
-			if (u->from == from)
-				return *u;
+	if (u->from == from)
+		return *u;
 	return (struct phx_ledger_unfit){.from = from};
 }
 
-uint32_t phx_re_idle_for(const struct phx_ledger *l, int64_t from, int64_t to)
+uint32_t phx_ledger_idle_for(const struct phx_ledger *l, int64_t from, int64_t to)
 {
-	uint32_t idle = from >= 0 ? phx_re_idle(re_at(l, (uint32_t)from)) : l->free;
+	uint32_t idle = from >= 0 ? phx_ledger_idle(re_at(l, (uint32_t)from)) : l->free;
 
 	return idle - re_min(idle, unfit(l, from, to).idle);
 }
@@ -56,12 +29,12 @@ static bool bounded_by_lower(const struct re *re)
 	return re->policy->fixed || re->r.agreement.model == PHX_POLICY_fb;
 }
 
-static void add_to_pair(const struct re *re, struct phx_re_pair *pair)
+static void add_to_pair(const struct re *re, struct phx_ledger_pair *pair)
 {
 	const struct phx_agreement *a = &re->r.agreement;
 	uint32_t upper = phx_agreement_upper(a);
 
-	pair->net += (uint64_t)phx_re_owned(re) + re->r.coming + re->r.owed_in;
+	pair->net += (uint64_t)phx_ledger_owned(re) + re->r.coming + re->r.owed_in;
 	pair->net -= re->r.owed;
 	if (re->r.state != RE_ACTIVE)
 		return;
@@ -70,10 +43,10 @@ static void add_to_pair(const struct re *re, struct phx_re_pair *pair)
 	pair->cap = upper || bounded_by_lower(re) ? pair->cap + upper : UINT32_MAX;
 }
 
-struct phx_re_pair phx_re_pair(const struct phx_ledger *l, uint32_t i)
+struct phx_ledger_pair phx_ledger_pair(const struct phx_ledger *l, uint32_t i)
 {
 	const struct re *re = re_at(l, i);
-	struct phx_re_pair pair = {0};
+	struct phx_ledger_pair pair = {0};
 
 	add_to_pair(re, &pair);
 	if (re->r.partner)
@@ -87,7 +60,7 @@ static bool same_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 }
 
 /* What the pair lacks of its lower bounds. */
-static uint64_t lacks(const struct phx_re_pair *pair)
+static uint64_t lacks(const struct phx_ledger_pair *pair)
 {
 	return pair->lower > pair->net ? pair->lower - pair->net : 0;
 }
@@ -102,7 +75,7 @@ static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
 		bool counted = re->r.partner && re->r.partner - 1 < j; /* with its partner */
 		if (re->r.state != RE_ACTIVE || counted || same_pair(l, i, j))
 			continue;
-		struct phx_re_pair other = phx_re_pair(l, j);
+		struct phx_ledger_pair other = phx_ledger_pair(l, j);
 		sum += lacks(&other);
 	}
 	return sum;
@@ -111,7 +84,7 @@ static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
 /* Free nodes that may go to the pair of `i`, where `reserved` of them are kept for others. */
 static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, uint64_t reserved)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint64_t room = pair.cap > pair.net ? pair.cap - pair.net : 0;
 	uint32_t can = free - re_min(free, unfit(l, PHX_LEDGER_FREE, i).idle);
 
@@ -120,25 +93,26 @@ static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, ui
 	return re_min(re_min(free - re_min(free, reserved), can), room);
 }
 
-/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where nodes are missing and there
- * is not enough for all, a free node that each left to the other would serve nobody. They are asked in their order. */
-uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
+/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where nodes are missing and
+ * there is not enough for all, a free node that each left to the other would serve nobody. They are asked in their
+ * order. */
+uint32_t phx_ledger_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint32_t rest = beyond(l, i, free, reserved_from(l, i));
 	uint32_t lower = re_min(beyond(l, i, free, 0), lacks(&pair));
 
 	return rest > lower ? rest : lower;
 }
 
-uint32_t phx_re_returning(const struct phx_ledger *l)
+uint32_t phx_ledger_returning(const struct phx_ledger *l)
 {
 	uint32_t sum = l->returning;
 
 	for (uint32_t i = 0; i < l->res.n; i++) {
 		const struct re *re = re_at(l, i);
 		if (re->r.state == RE_LEAVING)
-			sum += phx_re_free_to_owe(re);
+			sum += phx_ledger_free_to_owe(re);
 		PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
 		sum += d->to < 0 ? d->nodes : 0;
 	}
@@ -147,9 +121,9 @@ uint32_t phx_re_returning(const struct phx_ledger *l)
 
 /* ---- moving ---- */
 
-void phx_re_act(struct phx_ledger *l, struct phx_ledger_action a)
+void phx_ledger_act(struct phx_ledger *l, struct phx_ledger_action a)
 {
-	struct phx_ledger_action *slot = phx_re_push(l, l->out, sizeof(a));
+	struct phx_ledger_action *slot = phx_ledger_push(l, l->out, sizeof(a));
 
 	if (slot)
 		*slot = a;
@@ -165,11 +139,11 @@ static void take_idle(struct re *re, uint32_t n)
 	}
 	phx_batch_counts(re->batch, &c);
 	if (n > c.idle)
-		phx_re_lease_unkeep(re, n - c.idle);
+		phx_ledger_lease_unkeep(re, n - c.idle);
 	phx_batch_take(re->batch, re_min(n, c.idle));
 }
 
-void phx_re_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason)
+void phx_ledger_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason)
 {
 	struct re *giver = from >= 0 ? re_at(l, (uint32_t)from) : NULL;
 	struct re *taker = to >= 0 ? re_at(l, (uint32_t)to) : NULL;
@@ -186,11 +160,12 @@ void phx_re_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int
 	if (taker)
 		taker->r.meter.nodes_moved += n;
 	l->total.nodes_moved += (giver ? n : 0) + (taker ? n : 0);
-	phx_re_act(l, (struct phx_ledger_action){
-			      .kind = PHX_LEDGER_MOVE, .re = (int)from, .to = (int)to, .nodes = n, .reason = reason});
+	phx_ledger_act(l,
+		       (struct phx_ledger_action){
+			       .kind = PHX_LEDGER_MOVE, .re = (int)from, .to = (int)to, .nodes = n, .reason = reason});
 }
 
-void phx_re_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n)
+void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n)
 {
 	struct re *giver = from >= 0 ? re_at(l, (uint32_t)from) : NULL, *taker = re_at(l, to);
 
@@ -223,7 +198,7 @@ static void pay(struct phx_ledger *l, uint32_t i)
 
 	for (uint32_t k = 0; k < re->r.debts.n;) {
 		struct phx_ledger_debt *d = PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, k);
-		uint32_t n = re_min(d->nodes, phx_re_idle_for(l, i, d->to));
+		uint32_t n = re_min(d->nodes, phx_ledger_idle_for(l, i, d->to));
 		int64_t to = d->to;
 		int reason = d->reason;
 		owe_less(l, re, d, n);
@@ -231,7 +206,7 @@ static void pay(struct phx_ledger *l, uint32_t i)
 			k++;
 		else
 			phx_list_remove(&re->r.debts, sizeof(*d), k);
-		phx_re_move(l, i, to, n, reason);
+		phx_ledger_move(l, i, to, n, reason);
 	}
 }
 
@@ -248,12 +223,12 @@ static void kill_jobs(struct phx_ledger *l, uint32_t i, uint32_t nodes, int reas
 		uint32_t size = job->size - job->lost;
 		if (phx_batch_kill(re->batch, *id) < 0)
 			continue;
-		phx_re_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-							 .re = (int)i,
-							 .to = PHX_LEDGER_FREE,
-							 .job = *id,
-							 .nodes = size,
-							 .reason = reason});
+		phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+							     .re = (int)i,
+							     .to = PHX_LEDGER_FREE,
+							     .job = *id,
+							     .nodes = size,
+							     .reason = reason});
 	}
 }
 
@@ -266,7 +241,7 @@ static uint32_t about_to_come(const struct re *re)
 	return c.killing + re->r.coming;
 }
 
-void phx_re_settle(struct phx_ledger *l, uint32_t i)
+void phx_ledger_settle(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
 
@@ -280,7 +255,7 @@ void phx_re_settle(struct phx_ledger *l, uint32_t i)
 		soon = about_to_come(re);
 	}
 	if (re->r.owed > soon) /* nodes were lost: nothing is left to pay with */
-		phx_re_cancel_debts(l, i, RE_ANYBODY, re->r.owed - soon);
+		phx_ledger_cancel_debts(l, i, RE_ANYBODY, re->r.owed - soon);
 }
 
 static bool cancels(const struct phx_ledger *l, uint32_t i, const struct phx_ledger_debt *d, int64_t to)
@@ -290,7 +265,7 @@ static bool cancels(const struct phx_ledger *l, uint32_t i, const struct phx_led
 	return to == RE_ANYBODY || d->to == to;
 }
 
-uint32_t phx_re_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n)
+uint32_t phx_ledger_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n)
 {
 	struct re *re = re_at(l, i);
 	uint32_t left = n;
@@ -308,7 +283,7 @@ uint32_t phx_re_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint3
 	return n - left;
 }
 
-uint32_t phx_re_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n)
+uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n)
 {
 	struct re *re = re_at(l, i);
 	uint32_t left = n;
@@ -320,7 +295,7 @@ uint32_t phx_re_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uin
 			continue;
 		struct phx_ledger_debt free_debt = {PHX_LEDGER_FREE, part, d->reason};
 		if (part < d->nodes) {
-			struct phx_ledger_debt *slot = phx_re_push(l, &re->r.debts, sizeof(*slot));
+			struct phx_ledger_debt *slot = phx_ledger_push(l, &re->r.debts, sizeof(*slot));
 			if (!slot)
 				return n - left;
 			*slot = free_debt;
@@ -339,14 +314,14 @@ uint32_t phx_re_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uin
 static uint32_t may_owe(const struct phx_ledger *l, uint32_t from, int64_t to)
 {
 	const struct re *re = re_at(l, from);
-	uint32_t has = phx_re_owned(re) - re->r.away + re->r.coming, never = unfit(l, from, to).nodes;
+	uint32_t has = phx_ledger_owned(re) - re->r.away + re->r.coming, never = unfit(l, from, to).nodes;
 
 	PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
-		never += d->to == to ? d->nodes : 0;
-	return re_min(has - re_min(has, never), phx_re_free_to_owe(re));
+	never += d->to == to ? d->nodes : 0;
+	return re_min(has - re_min(has, never), phx_ledger_free_to_owe(re));
 }
 
-uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason)
+uint32_t phx_ledger_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason)
 {
 	struct re *re = re_at(l, from);
 	struct phx_ledger_debt *d = NULL;
@@ -357,7 +332,7 @@ uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_
 	if (re->r.debts.n)
 		d = PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, re->r.debts.n - 1);
 	if (!d || d->to != to || d->reason != reason)
-		d = phx_re_push(l, &re->r.debts, sizeof(*d));
+		d = phx_ledger_push(l, &re->r.debts, sizeof(*d));
 	if (!d)
 		return 0;
 	d->to = to;
@@ -366,7 +341,7 @@ uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_
 	re->r.owed += n;
 	if (to >= 0)
 		re_at(l, (uint32_t)to)->r.owed_in += n;
-	phx_re_settle(l, from);
+	phx_ledger_settle(l, from);
 	return n;
 }
 
@@ -375,8 +350,8 @@ uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_
 /* What RE j may be asked for, in three rounds: without kills, by kills, of a web service. */
 static uint32_t round_limit(const struct re *re, int round)
 {
-	uint32_t can = phx_re_free_to_owe(re);
-	uint32_t at_once = phx_re_idle(re) + re->r.coming;
+	uint32_t can = phx_ledger_free_to_owe(re);
+	uint32_t at_once = phx_ledger_idle(re) + re->r.coming;
 
 	if (re_is_web(re))
 		return round == 2 ? can : 0;
@@ -394,11 +369,11 @@ static uint32_t claim(struct phx_ledger *l, uint32_t i, uint32_t n, bool rigid)
 			struct re *lender = re_at(l, j);
 			if (lender->r.state != RE_ACTIVE || same_pair(l, i, j))
 				continue;
-			struct phx_re_pair pair = phx_re_pair(l, j);
+			struct phx_ledger_pair pair = phx_ledger_pair(l, j);
 			uint64_t floor = rigid ? pair.lower : pair.entitled;
 			uint64_t over = pair.net > floor ? pair.net - floor : 0;
 			uint32_t got = re_min(re_min(left, over), round_limit(lender, round));
-			got = phx_re_reclaim(l, j, i, got, PHX_REASON_claim);
+			got = phx_ledger_reclaim(l, j, i, got, PHX_REASON_claim);
 			lender->r.meter.n_adjusted += got > 0;
 			left -= got;
 		}
@@ -415,17 +390,17 @@ static uint64_t claimable(const struct phx_ledger *l, uint32_t i, bool rigid)
 		bool counted = re->r.partner && re->r.partner - 1 < j; /* with its partner */
 		if (re->r.state != RE_ACTIVE || counted || same_pair(l, i, j))
 			continue;
-		struct phx_re_pair pair = phx_re_pair(l, j);
+		struct phx_ledger_pair pair = phx_ledger_pair(l, j);
 		uint64_t floor = rigid ? pair.lower : pair.entitled;
 		sum += pair.net > floor ? pair.net - floor : 0;
 	}
 	return sum;
 }
 
-uint32_t phx_re_lent(const struct phx_ledger *l, uint32_t i)
+uint32_t phx_ledger_lent(const struct phx_ledger *l, uint32_t i)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
-	uint64_t after = pair.net + phx_re_available(l, i, l->free);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
+	uint64_t after = pair.net + phx_ledger_available(l, i, l->free);
 	uint32_t rigid = 0, lent = 0;
 
 	if (l->unlimited)
@@ -441,53 +416,55 @@ uint32_t phx_re_lent(const struct phx_ledger *l, uint32_t i)
  * what is on its way to the free pool. */
 static uint32_t claim_lent(struct phx_ledger *l, uint32_t i, uint32_t n)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint32_t later = 0, got = 0;
 
 	if (!re_is_web(re_at(l, i)))
-		later = phx_re_available(l, i, l->free + phx_re_returning(l)) - phx_re_available(l, i, l->free);
+		later = phx_ledger_available(l, i, l->free + phx_ledger_returning(l)) -
+			phx_ledger_available(l, i, l->free);
 	if (n <= later)
 		return 0;
 	n -= later;
 	if (pair.lower > pair.net)
 		got = claim(l, i, re_min(n, pair.lower - pair.net), true);
-	pair = phx_re_pair(l, i);
+	pair = phx_ledger_pair(l, i);
 	if (pair.entitled > pair.net)
 		got += claim(l, i, re_min(n - got, pair.entitled - pair.net), false);
 	return got;
 }
 
-uint32_t phx_re_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease)
+uint32_t phx_ledger_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease)
 {
-	uint32_t granted = re_min(n, phx_re_available(l, i, l->free));
+	uint32_t granted = re_min(n, phx_ledger_available(l, i, l->free));
 
-	phx_re_move(l, PHX_LEDGER_FREE, i, granted, reason);
+	phx_ledger_move(l, PHX_LEDGER_FREE, i, granted, reason);
 	if (granted < n && !l->unlimited)
 		granted += claim_lent(l, i, n - granted);
 	if (!granted)
 		return 0;
 	if (lease)
-		phx_re_lease_open(l, i, granted);
+		phx_ledger_lease_open(l, i, granted);
 	re_at(l, i)->r.meter.n_adjusted++;
 	l->total.n_adjusted++;
 	return granted;
 }
 
-int64_t phx_re_spare(const struct phx_ledger *l, uint32_t i)
+int64_t phx_ledger_spare(const struct phx_ledger *l, uint32_t i)
 {
-	struct phx_re_pair pair = phx_re_pair(l, i);
-	uint32_t covered = beyond(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_re_returning(l)),
-				  reserved_from(l, i));
+	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
+	uint32_t covered =
+		beyond(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_ledger_returning(l)), reserved_from(l, i));
 
 	return (int64_t)covered + (int64_t)pair.net - (int64_t)pair.lower;
 }
 
-void phx_re_obtain_lower(struct phx_ledger *l, uint32_t i)
+void phx_ledger_obtain_lower(struct phx_ledger *l, uint32_t i)
 {
-	int64_t spare = phx_re_spare(l, i);
+	int64_t spare = phx_ledger_spare(l, i);
 	uint32_t lower = re_at(l, i)->r.agreement.lower, claimed = 0;
 
 	if (!l->unlimited && spare < 0)
 		claimed = claim(l, i, re_min(lower, (uint64_t)-spare), true);
-	phx_re_move(l, PHX_LEDGER_FREE, i, re_min(lower - claimed, phx_re_available(l, i, l->free)), PHX_REASON_start);
+	phx_ledger_move(l, PHX_LEDGER_FREE, i, re_min(lower - claimed, phx_ledger_available(l, i, l->free)),
+			PHX_REASON_start);
 }

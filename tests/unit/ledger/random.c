@@ -7,7 +7,7 @@
  * prints what happens; PHX_TEST_SEEDS=N runs so many. */
 #include <errno.h>
 
-#include "unit/re/cluster.h"
+#include "unit/ledger/cluster.h"
 
 #define N_NODES 60
 #define MAX_RES 12

@@ -1,7 +1,8 @@
-/* What the files of the ledger share. Files: ledger.c (the calls), flow.c (how
- * nodes move and who may have them), balance.c (policies asked, wishes done),
- * lease.c, node.c (nodes arrive, break, come), timer.c, meter.c, image.c
- * (records), check.c. Used within lib/re only.
+/* What the files of the ledger share, each calling only those before it: record.c (field tables),
+ * re.c (one RE: found, what it holds), meter.c (sums), lease.c, flow.c (how nodes move and who may
+ * have them), check.c, allocate.c (policies asked, wishes done, everybody served), and the calls:
+ * ledger.c, node.c (nodes arrive, break, come), timer.c, image.c (out and back). Used within
+ * lib/ledger only.
  *
  * A pair is a batch and a web RE that are each other's partner; an RE without
  * one is a pair by itself. Of a pair, in nodes:
@@ -10,10 +11,10 @@
  *   entitled sum of its upper bounds (lower where there is none): up to that it may claim
  *            what is lent out; above it, it holds by grace and gives back on demand
  *   cap      sum of its upper bounds, no limit where there is none */
-#ifndef PHX_RE_INTERNAL_H
-#define PHX_RE_INTERNAL_H
+#ifndef PHX_LEDGER_INTERNAL_H
+#define PHX_LEDGER_INTERNAL_H
 
-#include "re/ledger.h"
+#include "ledger/ledger.h"
 
 enum re_state {
 	RE_GONE, /* a slot to be used again */
@@ -140,92 +141,90 @@ static inline uint32_t re_least_instances(const struct re *re)
 {
 	return re->r.agreement.lower ? re->r.agreement.lower : 1;
 }
+
+/* ---- re.c ---- */
 /** Grows a list; on ENOMEM notes it, and the call fails. */
-void *phx_re_push(struct phx_ledger *l, struct phx_list *list, size_t item_size);
-
-/* ---- flow.c ---- */
-uint32_t phx_re_idle(const struct re *re); /* web: all that it has */
-uint32_t phx_re_owned(const struct re *re);
+void *phx_ledger_push(struct phx_ledger *l, struct phx_list *list, size_t item_size);
+/** The parts of a struct re that follow from its agreement. -ENOMEM. */
+int phx_ledger_equip(struct re *re);
+void phx_ledger_fini(struct re *re);
+/** An RE that is active or leaving; NULL. */
+struct re *phx_ledger_get(const struct phx_ledger *l, int i);
+struct re *phx_ledger_get_batch(const struct phx_ledger *l, int i);
+uint32_t phx_ledger_idle(const struct re *re); /* web: all that it has */
+uint32_t phx_ledger_owned(const struct re *re);
 /** Owned and coming, not promised away. */
-uint32_t phx_re_free_to_owe(const struct re *re);
-struct phx_re_pair {
-	uint64_t lower, entitled, cap, net;
-};
-struct phx_re_pair phx_re_pair(const struct phx_ledger *l, uint32_t i);
-/** Free nodes that the pair of `i` may be granted, if `free` were free. */
-uint32_t phx_re_available(const struct phx_ledger *l, uint32_t i, uint32_t free);
-/** Idle nodes of `from` (or PHX_LEDGER_FREE) that may go to `to`, for all that is known. */
-uint32_t phx_re_idle_for(const struct phx_ledger *l, int64_t from, int64_t to);
-/** Nodes that others hold by grace and the pair of `i` may claim, beyond what is free. */
-uint32_t phx_re_lent(const struct phx_ledger *l, uint32_t i);
-/** Nodes that will be free without anybody being asked: on their way, owed, or of REs that leave. */
-uint32_t phx_re_returning(const struct phx_ledger *l);
-void phx_re_act(struct phx_ledger *l, struct phx_ledger_action a);
-/** Send `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller knows that there are so many. */
-void phx_re_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason);
-/** What phx_re_move() sent does not go after all. */
-void phx_re_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n);
-/** Grant what is free, claim what is lent; returns how many nodes come. */
-uint32_t phx_re_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease);
-/** At activation: its lower bound, so that what its partner has reserved stays covered. */
-void phx_re_obtain_lower(struct phx_ledger *l, uint32_t i);
-/** `from` must return up to `n` nodes to `to`: idle ones at once, the others as its jobs are killed. Returns how many. */
-uint32_t phx_re_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason);
-/** Pay debts from what is idle, see that enough jobs are killed, cancel what can never be paid. */
-void phx_re_settle(struct phx_ledger *l, uint32_t i);
-/** Cancel up to `n` nodes of what `i` owes: to `to`, or (to == RE_ANYBODY) to anybody, or to others than its pair. */
-#define RE_ANYBODY (-2)
-#define RE_OUTSIDE (-3)
-uint32_t phx_re_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
-
-/** What `i` owes to `to`, up to `n` nodes, goes to the free pool instead. */
-uint32_t phx_re_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
-/** How many nodes more than its lower bounds the pair of `i` has or will have, what is free for it and what is on its way
- * to the free pool counted; negative: how many it lacks. */
-int64_t phx_re_spare(const struct phx_ledger *l, uint32_t i);
-
-/* ---- balance.c ---- */
-/** After any event: debts, the web, requests in their order, what is idle. */
-void phx_re_balance(struct phx_ledger *l);
-/** Ask the policy about its timers and do what it wishes; the batch RE's request is put anew. */
-void phx_re_lease_unit(struct phx_ledger *l, uint32_t i);
-void phx_re_cycle(struct phx_ledger *l, uint32_t i);
-void phx_re_start(struct phx_ledger *l, uint32_t i);
-void phx_re_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_view *ret);
-
-/* ---- lease.c ---- */
-void phx_re_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size);
-/** A job of `size` nodes that started at start_ms is over: its nodes stay for the time that is paid for. */
-void phx_re_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms);
-/** Take `n` of the kept nodes out of their leases, those that end soonest first. */
-void phx_re_lease_unkeep(struct re *re, uint32_t n);
-/** Leases cover no more than the dynamic nodes: shorten the newest. */
-void phx_re_lease_trim(struct re *re);
-/** All leases that end by now. */
-void phx_re_lease_ends(struct phx_ledger *l, uint32_t i);
-void phx_re_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before);
-void phx_re_parts_give(struct re *re, uint64_t job);
-/** Jobs without a lease. */
-void phx_re_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes);
-void phx_re_unask(struct re *re, uint64_t job);
-
-/* ---- timer.c ---- */
-/** After an event: arm the cycle of a batch RE while jobs wait. */
-void phx_re_set_cycle(const struct phx_ledger *l, struct re *re);
+uint32_t phx_ledger_free_to_owe(const struct re *re);
 
 /* ---- meter.c ---- */
 /** Sums up to now_ms, which never goes back. */
-void phx_re_advance(struct phx_ledger *l, int64_t now_ms);
+void phx_ledger_advance(struct phx_ledger *l, int64_t now_ms);
 
-/* ---- ledger.c ---- */
-/** The parts of a struct re that follow from its agreement. -ENOMEM. */
-int phx_re_equip(struct re *re);
-void phx_re_fini(struct re *re);
+/* ---- lease.c ---- */
+void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size);
+/** A job of `size` nodes that started at start_ms is over: its nodes stay for the time that is paid for. False: none is, and
+ * the caller gives them back. */
+bool phx_ledger_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms);
+/** Take `n` of the kept nodes out of their leases, those that end soonest first. */
+void phx_ledger_lease_unkeep(struct re *re, uint32_t n);
+/** Leases cover no more than the dynamic nodes: shorten the newest. */
+void phx_ledger_lease_trim(struct re *re);
+/** A lease into the heap; the one that ends first out of it. */
+void phx_ledger_lease_push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease);
+void phx_ledger_lease_drop_first(struct re *re);
+void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before);
+void phx_ledger_parts_give(struct re *re, uint64_t job);
+/** Jobs without a lease. */
+void phx_ledger_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes);
+void phx_ledger_unask(struct re *re, uint64_t job);
+
+/* ---- flow.c ---- */
+struct phx_ledger_pair {
+	uint64_t lower, entitled, cap, net;
+};
+struct phx_ledger_pair phx_ledger_pair(const struct phx_ledger *l, uint32_t i);
+/** Free nodes that the pair of `i` may be granted, if `free` were free. */
+uint32_t phx_ledger_available(const struct phx_ledger *l, uint32_t i, uint32_t free);
+/** Idle nodes of `from` (or PHX_LEDGER_FREE) that may go to `to`, for all that is known. */
+uint32_t phx_ledger_idle_for(const struct phx_ledger *l, int64_t from, int64_t to);
+/** Nodes that others hold by grace and the pair of `i` may claim, beyond what is free. */
+uint32_t phx_ledger_lent(const struct phx_ledger *l, uint32_t i);
+/** Nodes that will be free without anybody being asked: on their way, owed, or of REs that leave. */
+uint32_t phx_ledger_returning(const struct phx_ledger *l);
+void phx_ledger_act(struct phx_ledger *l, struct phx_ledger_action a);
+/** Send `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller knows that there are so many. */
+void phx_ledger_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason);
+/** What phx_ledger_move() sent does not go after all. */
+void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n);
+/** Grant what is free, claim what is lent; returns how many nodes come. */
+uint32_t phx_ledger_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease);
+/** At activation: its lower bound, so that what its partner has reserved stays covered. */
+void phx_ledger_obtain_lower(struct phx_ledger *l, uint32_t i);
+/** `from` must return up to `n` nodes to `to`: idle ones at once, the others as its jobs are killed. Returns how many. */
+uint32_t phx_ledger_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason);
+/** Pay debts from what is idle, see that enough jobs are killed, cancel what can never be paid. */
+void phx_ledger_settle(struct phx_ledger *l, uint32_t i);
+/** Cancel up to `n` nodes of what `i` owes: to `to`, or (to == RE_ANYBODY) to anybody, or to others than its pair. */
+#define RE_ANYBODY (-2)
+#define RE_OUTSIDE (-3)
+uint32_t phx_ledger_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
+
+/** What `i` owes to `to`, up to `n` nodes, goes to the free pool instead. */
+uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
+/** How many nodes more than its lower bounds the pair of `i` has or will have, what is free for it and what is on its way
+ * to the free pool counted; negative: how many it lacks. */
+int64_t phx_ledger_spare(const struct phx_ledger *l, uint32_t i);
+
+/* ---- allocate.c ---- */
 /** Every call that changes something: sums first, then the event, then everybody is served. finish: 0 or -ENOMEM. */
-void phx_re_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out);
-int phx_re_finish(struct phx_ledger *l);
-/** An RE that is active or leaving; NULL. */
-struct re *phx_re_get(const struct phx_ledger *l, int i);
-struct re *phx_re_get_batch(const struct phx_ledger *l, int i);
+void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out);
+int phx_ledger_finish(struct phx_ledger *l);
+/** Everybody is served in between: debts, the web, requests in their order, what is idle. */
+void phx_ledger_allocate(struct phx_ledger *l);
+/** Ask the policy about its timers and do what it wishes; the batch RE's request is put anew. */
+void phx_ledger_lease_unit(struct phx_ledger *l, uint32_t i);
+void phx_ledger_cycle(struct phx_ledger *l, uint32_t i);
+void phx_ledger_start(struct phx_ledger *l, uint32_t i);
+void phx_ledger_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_view *ret);
 
 #endif

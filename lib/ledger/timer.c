@@ -3,7 +3,7 @@
  * Called by lib/core and the simulator. Pure. */
 #include <errno.h>
 
-#include "re/internal.h"
+#include "ledger/internal.h"
 
 static bool active(const struct re *re)
 {
@@ -32,7 +32,7 @@ static int64_t window_ends(const struct re *re)
 
 int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t now_ms)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 	uint32_t none;
 
 	if (!it || !active(it))
@@ -40,7 +40,7 @@ int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t no
 	if (it->batch)
 		return -EINVAL;
 	struct phx_web_params params = web_params(it);
-	phx_re_advance(l, now_ms);
+	phx_ledger_advance(l, now_ms);
 	if (!it->r.window.n_samples) /* windows without samples have passed */
 		phx_web_window_end(&it->r.window, &params, l->now_ms, &none);
 	phx_web_sample(&it->r.window, use_ppm);
@@ -63,14 +63,62 @@ static void end_windows(struct phx_ledger *l)
 		changed = true;
 	}
 	if (changed)
-		phx_re_balance(l);
+		phx_ledger_allocate(l);
 }
 
 /* ---- leases, lease units, cycles ---- */
 
+static struct phx_ledger_lease *first_lease(const struct re *re)
+{
+	return PHX_LIST_AT(&re->r.leases, struct phx_ledger_lease, 0);
+}
+
 static int64_t first_lease_ends(const struct re *re)
 {
-	return re->r.leases.n ? PHX_LIST_AT(&re->r.leases, struct phx_ledger_lease, 0)->end_ms : INT64_MAX;
+	return re->r.leases.n ? first_lease(re)->end_ms : INT64_MAX;
+}
+
+/* The first lease ends: release what the policy says, lease the rest on. */
+static void renew(struct phx_ledger *l, uint32_t i)
+{
+	struct re *re = re_at(l, i);
+	struct phx_ledger_lease lease = *first_lease(re);
+	struct phx_policy_view view;
+
+	phx_ledger_lease_drop_first(re);
+	phx_ledger_view(l, i, &view);
+	uint32_t n = re->policy->lease_end(&re->params, &view, lease.size, lease.idle);
+	n = re_min(n, phx_ledger_idle(re));
+	if (n) {
+		re->r.meter.n_adjusted++;
+		l->total.n_adjusted++;
+		phx_ledger_move(l, i, PHX_LEDGER_FREE, n, PHX_REASON_lease_end);
+	}
+	lease.size -= n;
+	lease.idle -= re_min(lease.idle, n);
+	lease.end_ms += re->params.lease_ms;
+	if (lease.size)
+		phx_ledger_lease_push(l, re, lease);
+}
+
+/* All leases of RE `i` that end by now. */
+static void end_leases_of(struct phx_ledger *l, uint32_t i)
+{
+	struct re *re = re_at(l, i);
+
+	while (re->r.leases.n && first_lease(re)->end_ms <= l->now_ms && !l->error) {
+		if (!re->policy->per_job_lease) {
+			renew(l, i);
+			continue;
+		}
+		uint32_t size = first_lease(re)->size;
+		struct phx_batch_counts c;
+		phx_batch_counts(re->batch, &c);
+		phx_batch_give(re->batch, size);
+		re->r.kept -= size;
+		phx_ledger_lease_drop_first(re);
+		phx_ledger_move(l, i, PHX_LEDGER_FREE, size, PHX_REASON_job_lease_end);
+	}
 }
 
 static void end_leases(struct phx_ledger *l)
@@ -79,11 +127,11 @@ static void end_leases(struct phx_ledger *l)
 
 	for (uint32_t i = 0; i < l->res.n; i++)
 		if (active(re_at(l, i)) && first_lease_ends(re_at(l, i)) <= l->now_ms) {
-			phx_re_lease_ends(l, i);
+			end_leases_of(l, i);
 			changed = true;
 		}
 	if (changed)
-		phx_re_balance(l);
+		phx_ledger_allocate(l);
 }
 
 static void lease_units(struct phx_ledger *l)
@@ -94,30 +142,8 @@ static void lease_units(struct phx_ledger *l)
 			continue;
 		int64_t unit = re->params.lease_ms;
 		re->r.next_unit_ms += ((l->now_ms - re->r.next_unit_ms) / unit + 1) * unit;
-		phx_re_lease_unit(l, i);
+		phx_ledger_lease_unit(l, i);
 	}
-}
-
-/* The first instant of the cycle, from now on, that was not used yet. */
-static int64_t instant_of_cycle(const struct phx_ledger *l, const struct re *re)
-{
-	int64_t cycle = re->params.cycle_ms;
-	int64_t at = re->r.began_ms + (l->now_ms - re->r.began_ms + cycle - 1) / cycle * cycle;
-
-	return at > re->r.last_cycle_ms ? at : at + cycle;
-}
-
-void phx_re_set_cycle(const struct phx_ledger *l, struct re *re)
-{
-	struct phx_batch_counts c;
-
-	if (!re->params.cycle_ms)
-		return;
-	phx_batch_counts(re->batch, &c);
-	if (!c.n_waiting)
-		re->r.next_cycle_ms = INT64_MAX;
-	else if (re->r.next_cycle_ms == INT64_MAX)
-		re->r.next_cycle_ms = instant_of_cycle(l, re);
 }
 
 static void cycles(struct phx_ledger *l)
@@ -129,18 +155,18 @@ static void cycles(struct phx_ledger *l)
 		re->r.last_cycle_ms = l->now_ms;
 		re->r.next_cycle_ms = INT64_MAX; /* set anew while jobs wait */
 		re->r.cycle_open = true;
-		phx_re_cycle(l, i);
+		phx_ledger_cycle(l, i);
 	}
 }
 
 int phx_ledger_tick(struct phx_ledger *l, int64_t now_ms, struct phx_list *ret_actions)
 {
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	end_windows(l);
 	end_leases(l);
 	lease_units(l);
 	cycles(l);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -175,12 +201,13 @@ static void started(struct phx_ledger *l, uint32_t i, uint64_t id, uint32_t *idl
 	uint32_t size = phx_batch_job(re->batch, id)->size;
 
 	if (re->r.asks.n)
-		phx_re_unask(re, id);
+		phx_ledger_unask(re, id);
 	if (re->scoped)
-		phx_re_parts_take(l, re, id, size, *idle);
+		phx_ledger_parts_take(l, re, id, size, *idle);
 	*idle -= size;
-	phx_re_act(l, (struct phx_ledger_action){
-			      .kind = PHX_LEDGER_START, .re = (int)i, .to = PHX_LEDGER_FREE, .job = id, .nodes = size});
+	phx_ledger_act(
+		l, (struct phx_ledger_action){
+			   .kind = PHX_LEDGER_START, .re = (int)i, .to = PHX_LEDGER_FREE, .job = id, .nodes = size});
 }
 
 static int pass(struct phx_ledger *l, uint32_t i)
@@ -207,10 +234,10 @@ int phx_ledger_pass(struct phx_ledger *l, int64_t now_ms, struct phx_list *ret_a
 {
 	int r = 0;
 
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	for (uint32_t i = 0; i < l->res.n && r == 0; i++)
 		if (active(re_at(l, i)) && re_at(l, i)->batch)
 			r = pass(l, i);
-	int finished = phx_re_finish(l);
+	int finished = phx_ledger_finish(l);
 	return r < 0 ? r : finished;
 }

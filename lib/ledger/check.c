@@ -2,7 +2,7 @@
  * simulator under faults, and when a snapshot is read. Changes nothing. Pure. */
 #include <errno.h>
 
-#include "re/internal.h"
+#include "ledger/internal.h"
 
 typedef unsigned long long ull;
 
@@ -25,9 +25,9 @@ static int check_debts(const struct phx_ledger *l, uint32_t i, uint64_t *owed_in
 		return phx_err_set(err, -EPROTO, "%s owes %u nodes, its debts are %llu", re->r.agreement.name,
 				   re->r.owed, (ull)sum);
 	PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
-		if (phx_re_idle_for(l, i, d->to))
-			return phx_err_set(err, -EPROTO, "%s owes %u nodes and has %u idle", re->r.agreement.name,
-					   d->nodes, phx_re_idle_for(l, i, d->to));
+	if (phx_ledger_idle_for(l, i, d->to))
+		return phx_err_set(err, -EPROTO, "%s owes %u nodes and has %u idle", re->r.agreement.name, d->nodes,
+				   phx_ledger_idle_for(l, i, d->to));
 	if (re->batch)
 		phx_batch_counts(re->batch, &c);
 	if (sum > (uint64_t)c.killing + re->r.coming)
@@ -70,7 +70,7 @@ static int check_leases(const struct re *re, struct phx_err *err)
 	if (re->policy->per_job_lease ? sum != re->r.kept : re->r.kept != 0)
 		return phx_err_set(err, -EPROTO, "%s keeps %u nodes, its leases are %llu", re->r.agreement.name,
 				   re->r.kept, (ull)sum);
-	uint64_t has = (uint64_t)phx_re_owned(re) + re->r.coming + re->r.owed_in;
+	uint64_t has = (uint64_t)phx_ledger_owned(re) + re->r.coming + re->r.owed_in;
 	if (sum && !re->policy->per_job_lease && sum + re_lower(re) > has)
 		return phx_err_set(err, -EPROTO, "%s leases %llu dynamic nodes, it has %llu and %u are its own",
 				   re->r.agreement.name, (ull)sum, (ull)has, re_lower(re));
@@ -100,20 +100,20 @@ static int check_total(const struct phx_ledger *l, struct phx_err *err)
 		return 0;
 	for (uint32_t i = 0; i < l->res.n; i++) {
 		const struct re *re = re_at(l, i);
-		struct phx_re_pair pair = phx_re_pair(l, i);
+		struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 		if (re->r.state == RE_GONE)
 			continue;
-		sum += (uint64_t)phx_re_owned(re) + re->r.coming;
+		sum += (uint64_t)phx_ledger_owned(re) + re->r.coming;
 		if (!(re->r.partner && re->r.partner - 1 < i) && pair.lower > pair.net)
 			reserved += pair.lower - pair.net;
 	}
 	if (sum != l->nodes)
 		return phx_err_set(err, -EPROTO, "%llu nodes are accounted for, the cluster has %u", (ull)sum,
 				   l->nodes);
-	if (reserved > (uint64_t)l->free + phx_re_returning(l) + l->missing)
+	if (reserved > (uint64_t)l->free + phx_ledger_returning(l) + l->missing)
 		return phx_err_set(err, -EPROTO,
 				   "lower bounds reserve %llu nodes, %u are free, %u on their way, %u missing",
-				   (ull)reserved, l->free, phx_re_returning(l), l->missing);
+				   (ull)reserved, l->free, phx_ledger_returning(l), l->missing);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int check_re(const struct phx_ledger *l, uint32_t i, struct phx_err *err)
 	const struct re *re = re_at(l, i);
 
 	if (re->r.state == RE_GONE)
-		return phx_re_owned(re) || re->r.coming || re->r.owed || re->r.owed_in
+		return phx_ledger_owned(re) || re->r.coming || re->r.owed || re->r.owed_in
 			       ? phx_err_set(err, -EPROTO, "%s is gone and has nodes", re->r.agreement.name)
 			       : 0;
 	int r = check_partner(l, i, err);

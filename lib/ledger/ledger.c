@@ -1,96 +1,10 @@
 /* The ledger's calls: REs come and go, events of jobs, demand and nodes. Each
- * notes what happened and lets balance.c serve everybody. Called by lib/core and
+ * notes what happened and lets allocate.c serve everybody. Called by lib/core and
  * the simulator. Pure. */
 #include <errno.h>
 #include <string.h>
 
-#include "re/internal.h"
-
-static const char *const acts[] = {"start", "kill", "move"};
-const struct phx_enum phx_ledger_act_names = {"ledger action", acts, PHX_ARRAY_SIZE(acts)};
-
-void *phx_re_push(struct phx_ledger *l, struct phx_list *list, size_t item_size)
-{
-	void *item = phx_list_push(list, item_size);
-
-	if (!item)
-		l->error = -ENOMEM;
-	return item;
-}
-
-int phx_re_equip(struct re *re)
-{
-	const struct phx_agreement *a = &re->r.agreement;
-	struct phx_batch_config config = {.scheduler = a->scheduler,
-					  .kill_order = a->kill_order,
-					  .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
-
-	re->policy = phx_policy((enum phx_policy_id)a->model);
-	re->params = phx_agreement_params(a);
-	re->scoped = re->policy->lease_end && !re->params.release_pool;
-	return re_is_web(re) ? 0 : phx_batch_new(&config, &re->batch);
-}
-
-void phx_re_fini(struct re *re)
-{
-	phx_batch_free(re->batch);
-	phx_record_fini(&phx_ledger_re_record, &re->r);
-	memset(re, 0, sizeof(*re));
-}
-
-int phx_ledger_new(const struct phx_ledger_config *config, struct phx_ledger **ret)
-{
-	struct phx_ledger *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return -ENOMEM;
-	l->unlimited = config->unlimited;
-	l->nodes = l->free = config->unlimited ? 0 : config->nodes;
-	l->now_ms = INT64_MIN;
-	*ret = l;
-	return 0;
-}
-
-void phx_ledger_free(struct phx_ledger *l)
-{
-	if (!l)
-		return;
-	for (uint32_t i = 0; i < l->res.n; i++)
-		phx_re_fini(re_at(l, i));
-	phx_list_fini(&l->res);
-	phx_list_fini(&l->ids);
-	free(l);
-}
-
-/* ---- every call begins and ends like this ---- */
-
-void phx_re_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out)
-{
-	phx_re_advance(l, now_ms);
-	l->out = out;
-	l->error = 0;
-}
-
-int phx_re_finish(struct phx_ledger *l)
-{
-	phx_re_balance(l);
-	l->out = NULL;
-	return l->error;
-}
-
-struct re *phx_re_get(const struct phx_ledger *l, int i)
-{
-	struct re *re = i >= 0 && (uint32_t)i < l->res.n ? re_at(l, (uint32_t)i) : NULL;
-
-	return re && re->r.state != RE_GONE ? re : NULL;
-}
-
-struct re *phx_re_get_batch(const struct phx_ledger *l, int i)
-{
-	struct re *re = phx_re_get(l, i);
-
-	return re && re->batch ? re : NULL;
-}
+#include "ledger/internal.h"
 
 /* ---- REs come ---- */
 
@@ -114,9 +28,10 @@ static int check_bounds(const struct phx_ledger *l, const struct phx_agreement *
 		sum += re_lower(re_at(l, i));
 	if (l->unlimited || sum <= l->nodes)
 		return 0;
-	return phx_err_set(err, -ENOSPC,
-			   "the lower bounds of all active REs would be %llu nodes with %s, and %u nodes are free or held by REs",
-			   (unsigned long long)sum, a->name, l->nodes);
+	return phx_err_set(
+		err, -ENOSPC,
+		"the lower bounds of all active REs would be %llu nodes with %s, and %u nodes are free or held by REs",
+		(unsigned long long)sum, a->name, l->nodes);
 }
 
 static int check_new(const struct phx_ledger *l, const struct phx_agreement *a, struct phx_err *err)
@@ -163,7 +78,7 @@ static int slot_for(struct phx_ledger *l, uint32_t *ret_i)
 {
 	for (uint32_t i = 0; i < l->res.n; i++)
 		if (re_at(l, i)->r.state == RE_GONE) {
-			phx_re_fini(re_at(l, i));
+			phx_ledger_fini(re_at(l, i));
 			*ret_i = i;
 			return 0;
 		}
@@ -193,9 +108,9 @@ static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t
 	struct re *re = re_at(l, i);
 	r = phx_record_copy(&phx_agreement_record, &re->r.agreement, a);
 	if (r == 0)
-		r = phx_re_equip(re);
+		r = phx_ledger_equip(re);
 	if (r < 0) {
-		phx_re_fini(re);
+		phx_ledger_fini(re);
 		return r;
 	}
 	re->r.state = RE_ACTIVE;
@@ -218,19 +133,19 @@ int phx_ledger_activate(struct phx_ledger *l, const struct phx_agreement *a, int
 		r = find_partner(l, a, &partner, err);
 	if (r < 0)
 		return r;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	r = install(l, a, partner, &i);
 	if (r < 0)
 		return r;
 	*ret_re = (int)i;
-	phx_re_obtain_lower(l, i);
-	phx_re_start(l, i);
-	return phx_re_finish(l);
+	phx_ledger_obtain_lower(l, i);
+	phx_ledger_start(l, i);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_suspend(struct phx_ledger *l, int re, bool suspended)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return -ENOENT;
@@ -258,18 +173,18 @@ static void kill_for_good(struct phx_ledger *l, uint32_t i, uint64_t id, int rea
 	uint32_t nodes = job->size - job->lost;
 
 	forget_gone(re, id); /* told twice */
-	struct phx_ledger_gone *gone = phx_re_push(l, &re->r.gone, sizeof(*gone));
+	struct phx_ledger_gone *gone = phx_ledger_push(l, &re->r.gone, sizeof(*gone));
 
 	if (gone)
 		gone->job = id;
 	if (!running || phx_batch_kill(re->batch, id) < 0)
 		return;
-	phx_re_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-						 .re = (int)i,
-						 .to = PHX_LEDGER_FREE,
-						 .job = id,
-						 .nodes = nodes,
-						 .reason = reason});
+	phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+						     .re = (int)i,
+						     .to = PHX_LEDGER_FREE,
+						     .job = id,
+						     .nodes = nodes,
+						     .reason = reason});
 }
 
 static void end_jobs(struct phx_ledger *l, uint32_t i)
@@ -293,10 +208,10 @@ static void end_jobs(struct phx_ledger *l, uint32_t i)
 static void let_debtors_go(struct phx_ledger *l, uint32_t i, uint32_t partner)
 {
 	for (uint32_t j = 0; j < l->res.n; j++) {
-		int64_t spare = partner ? phx_re_spare(l, partner - 1) : 0;
+		int64_t spare = partner ? phx_ledger_spare(l, partner - 1) : 0;
 		if (spare < 0 && j + 1 != partner)
-			phx_re_redirect_debts(l, j, i, re_min(UINT32_MAX, (uint64_t)-spare));
-		phx_re_cancel_debts(l, j, i, UINT32_MAX);
+			phx_ledger_redirect_debts(l, j, i, re_min(UINT32_MAX, (uint64_t)-spare));
+		phx_ledger_cancel_debts(l, j, i, UINT32_MAX);
 	}
 }
 
@@ -321,13 +236,13 @@ static void leave(struct phx_ledger *l, uint32_t i)
 
 int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return -ENOENT;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	leave(l, (uint32_t)re);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 /* ---- jobs ---- */
@@ -338,14 +253,14 @@ static uint64_t most_nodes(const struct phx_ledger *l, uint32_t i)
 	const struct re *re = re_at(l, i);
 	uint64_t most = l->unlimited ? UINT32_MAX : (uint64_t)l->nodes + l->missing;
 	bool alone = !re->r.partner && re->r.agreement.coordination != PHX_RE_COORDINATED_NONE;
-	uint64_t cap = re->policy->fixed ? re->r.agreement.lower : alone ? UINT32_MAX : phx_re_pair(l, i).cap;
+	uint64_t cap = re->policy->fixed ? re->r.agreement.lower : alone ? UINT32_MAX : phx_ledger_pair(l, i).cap;
 
 	return cap < most ? cap : most;
 }
 
 uint32_t phx_ledger_widest(const struct phx_ledger *l, int re)
 {
-	const struct re *it = phx_re_get_batch(l, re);
+	const struct re *it = phx_ledger_get_batch(l, re);
 
 	if (!it)
 		return 0;
@@ -371,13 +286,13 @@ static void wait_for_lease(struct phx_ledger *l, uint32_t i, uint64_t id)
 	const struct phx_batch_job *job = phx_batch_job(re->batch, id);
 
 	if (re->policy->per_job_lease && job && job->state == PHX_BATCH_WAITING)
-		phx_re_ask(l, i, id, job->size);
+		phx_ledger_ask(l, i, id, job->size);
 }
 
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions, struct phx_err *err)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return phx_err_set(err, -ENOENT, "there is no such active RE for batch jobs");
@@ -392,33 +307,33 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 	if (r < 0)
 		return phx_err_set(err, r, "job %llu is refused%s", (unsigned long long)job->id,
 				   r == -EEXIST ? ": its number is taken" : "");
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	wait_for_lease(l, (uint32_t)re, job->id);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size, int64_t start_ms, int64_t now_ms,
 			   struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	struct phx_batch_counts c;
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return -ENOENT;
 	phx_batch_counts(it->batch, &c);
-	phx_re_advance(l, now_ms);
+	phx_ledger_advance(l, now_ms);
 	int r = phx_batch_started(it->batch, job, size, start_ms);
 	if (r < 0)
 		return r;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	if (it->scoped)
-		phx_re_parts_take(l, it, job, size, c.idle);
-	return phx_re_finish(l);
+		phx_ledger_parts_take(l, it, job, size, c.idle);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_job_ended(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
 	struct phx_batch_counts c;
 
@@ -428,15 +343,17 @@ int phx_ledger_job_ended(struct phx_ledger *l, int re, uint64_t job, int64_t now
 		return -EINVAL;
 	int64_t start_ms = j->start_ms;
 	uint32_t nodes = j->size - j->lost;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	phx_batch_ended(it->batch, job);
 	forget_gone(it, job);
-	phx_re_parts_give(it, job);
-	phx_re_settle(l, (uint32_t)re);
+	phx_ledger_parts_give(it, job);
+	phx_ledger_settle(l, (uint32_t)re);
 	phx_batch_counts(it->batch, &c);
-	if (it->policy->per_job_lease && it->r.state == RE_ACTIVE)
-		phx_re_lease_keep(l, (uint32_t)re, re_min(nodes, c.idle), start_ms);
-	return phx_re_finish(l);
+	nodes = re_min(nodes, c.idle);
+	if (it->policy->per_job_lease && it->r.state == RE_ACTIVE &&
+	    !phx_ledger_lease_keep(l, (uint32_t)re, nodes, start_ms))
+		phx_ledger_move(l, re, PHX_LEDGER_FREE, nodes, PHX_REASON_job_lease_end);
+	return phx_ledger_finish(l);
 }
 
 static void count_kill(struct phx_ledger *l, struct re *re, const struct phx_batch_job *j)
@@ -452,14 +369,14 @@ static void count_kill(struct phx_ledger *l, struct re *re, const struct phx_bat
 
 int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
 
 	if (!j)
 		return -ENOENT;
 	if (j->state != PHX_BATCH_KILLING)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	bool gone = forget_gone(it, job);
 	if (!gone)
 		count_kill(l, it, j);
@@ -468,67 +385,67 @@ int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t no
 		phx_batch_cancel(it->batch, job);
 	else if (requeued == 1)
 		wait_for_lease(l, (uint32_t)re, job);
-	phx_re_parts_give(it, job);
-	return phx_re_finish(l);
+	phx_ledger_parts_give(it, job);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_job_cancel(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
 
 	if (!j)
 		return -ENOENT;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	if (j->state == PHX_BATCH_RUNNING || j->state == PHX_BATCH_KILLING) {
 		kill_for_good(l, (uint32_t)re, job, PHX_REASON_cancel);
 	} else {
-		phx_re_unask(it, job);
+		phx_ledger_unask(it, job);
 		phx_batch_cancel(it->batch, job);
 	}
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_job_unblock(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	int r = it ? phx_batch_unblock(it->batch, job) : -ENOENT;
 
 	if (r < 0)
 		return r;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	wait_for_lease(l, (uint32_t)re, job);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 int phx_ledger_job_hold(struct phx_ledger *l, int re, uint64_t job, bool hold, int64_t now_ms,
 			struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get_batch(l, re);
+	struct re *it = phx_ledger_get_batch(l, re);
 	int r = -ENOENT;
 
 	if (it)
 		r = hold ? phx_batch_hold(it->batch, job) : phx_batch_unhold(it->batch, job);
 	if (r < 0)
 		return r;
-	phx_re_begin(l, now_ms, ret_actions);
-	phx_re_unask(it, job);
+	phx_ledger_begin(l, now_ms, ret_actions);
+	phx_ledger_unask(it, job);
 	if (!hold)
 		wait_for_lease(l, (uint32_t)re, job);
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
 
 /* ---- demand ---- */
 
 int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t now_ms, struct phx_list *ret_actions)
 {
-	struct re *it = phx_re_get(l, re);
+	struct re *it = phx_ledger_get(l, re);
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return -ENOENT;
 	if (it->batch)
 		return -EINVAL;
-	phx_re_begin(l, now_ms, ret_actions);
+	phx_ledger_begin(l, now_ms, ret_actions);
 	it->r.want = instances;
-	return phx_re_finish(l);
+	return phx_ledger_finish(l);
 }
