@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "agent/start.h"
 #include "agent/log.h"
 
 enum { EXIT_CONFIG = 78, WATCHDOG_S = 5 };

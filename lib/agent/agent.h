@@ -48,12 +48,6 @@ struct agent {
 	char trouble[160];       /* what keeps this node from its system, for people; "" none */
 };
 
-/** Directories, journal, what the disk holds (deploy), all threads. a->cfg is set, the rest zero; signals are blocked.
- * On failure call agent_finish() all the same. */
-int agent_start(struct agent *a, struct phx_err *err);
-/** Stop: the process is about to end. Safe on what was not started. */
-void agent_finish(struct agent *a);
-
 /** A client with our certificate, to be used by one thread; caller frees it. */
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
 
@@ -79,8 +73,5 @@ int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *er
 
 /** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when not. */
 int agent_read_facts(struct agent *a, struct phx_err *err);
-
-/** Body of the link thread; arg is the agent. */
-void *link_thread(void *arg);
 
 #endif

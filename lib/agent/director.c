@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
+#include "agent/sysctl.h"
 #include "agent/vip.h"
 #include "agent/web_internal.h"
 
@@ -20,7 +21,7 @@ static int open_balancer(struct phx_ipvs **ret, struct phx_err *err)
 	int r = phx_ipvs_load(err);
 	r = r ? r : phx_ipvs_open(ret, err);
 	/* who was connected to a server that is gone hears so at once, instead of nothing */
-	r = r ? r : web_sysctl("net/ipv4/vs/expire_nodest_conn", "1", err);
+	r = r ? r : sysctl_write("net/ipv4/vs/expire_nodest_conn", "1", err);
 	if (r < 0) {
 		phx_ipvs_close(*ret);
 		*ret = NULL;

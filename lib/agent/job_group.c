@@ -99,11 +99,6 @@ void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret
 		snprintf(ret->how, sizeof(ret->how), "a session alone: %.160s", why.text);
 }
 
-void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char ret[96])
-{
-	snprintf(ret, 96, "phx-job-%lx-%" PRIu64 ".%u.scope", g->apart, id, run);
-}
-
 static void group_path(const struct job_groups *g, uint64_t id, uint32_t run, char ret[JOB_GROUP_MAX])
 {
 	char scope[96];

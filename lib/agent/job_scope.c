@@ -9,6 +9,7 @@
  * Called by jobs.c while the keeper waits. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,6 +98,11 @@ static int divide(const char *scope, pid_t keeper, struct phx_err *err)
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(controllers); i++)
 		write_text(scope, "cgroup.subtree_control", controllers[i], NULL);
 	return r;
+}
+
+void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char ret[96])
+{
+	snprintf(ret, 96, "phx-job-%lx-%" PRIu64 ".%u.scope", g->apart, id, run);
 }
 
 int job_scope_start(const struct job_groups *g, uint64_t id, uint32_t run, pid_t keeper, uint32_t stop_ms,

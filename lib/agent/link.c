@@ -6,6 +6,8 @@
  *
  * A lost head is tried again for ever, with jitter. Never carries out an order
  * itself, never waits for one. */
+#include "agent/link.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -513,9 +515,9 @@ static int need_client(struct link *l)
 	return r;
 }
 
-void *link_thread(void *arg)
+void *link_thread(void *agent)
 {
-	struct link l = {.agent = arg, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
+	struct link l = {.agent = agent, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
 	while (!agent_stopping(l.agent)) {
 		refresh_facts(&l);
 		if (need_client(&l) < 0)

@@ -1,10 +1,11 @@
-/* Steps: what the agent does for an order. The table of step.c says which
+/* Steps: what the agent does for an order. The table of step_table.c says which
  * function; every function may be called again for the same step. */
 #ifndef PHX_AGENT_STEP_H
 #define PHX_AGENT_STEP_H
 
 #include "agent/agent.h"
 
+/** One step that is carried out. */
 struct step_run {
 	struct agent *agent;
 	const struct phx_order *order;
@@ -18,17 +19,13 @@ struct step_run {
 /** Positive result of a step: the machine leaves for another system, whose registration is the answer. */
 #define STEP_LEAVES 1
 
-/** Run the step of the order. 0, STEP_LEAVES, or a negative errno with a text; after a failure what was there before is
- * still there. */
-int step_run(struct step_run *s, struct phx_err *err);
-
 /** The client of this step, made when first asked for; borrowed. */
 int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *err);
 
 /** Given up: a newer order is there, the agent ends, or time is up. Steps that wait ask this; arg is the step_run. */
 bool step_cancelled(void *step_run);
 
-/* the functions of the table, by file */
+/* the functions of the table */
 int step_prefetch(struct step_run *s, struct phx_err *err);
 int step_activate(struct step_run *s, struct phx_err *err);
 int step_leave(struct step_run *s, struct phx_err *err);

@@ -4,7 +4,6 @@
 #include "agent/web.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
 #include "agent/service.h"
+#include "agent/sysctl.h"
 #include "agent/vip.h"
 #include "agent/web_internal.h"
 
@@ -44,15 +44,6 @@ void web_free(struct web *w)
 	free(w);
 }
 
-int web_sysctl(const char *name, const char *value, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = phx_path("/proc/sys/%s", name);
-	PHX_AUTO_CLOSE int fd = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		return phx_err_set(err, -errno, "/proc/sys/%s: %s", name, strerror(errno));
-	return 0;
-}
-
 /* ---- being an instance ---- */
 
 static void measure_against(struct web *w, uint32_t whole_milli)
@@ -68,8 +59,8 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
 	if (!role->web.address[0] || !w->touch)
 		return 0;
 	/* the address is the director's: others must not learn it from here */
-	int r = web_sysctl("net/ipv4/conf/all/arp_ignore", "1", err);
-	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "2", err);
+	int r = sysctl_write("net/ipv4/conf/all/arp_ignore", "1", err);
+	r = r ? r : sysctl_write("net/ipv4/conf/all/arp_announce", "2", err);
 	return r ? r : phx_ipvs_address_add("lo", role->web.address, err);
 }
 
@@ -92,8 +83,8 @@ int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
 	if (!role->web.address[0] || !w->touch)
 		return 0;
 	int r = phx_ipvs_address_remove("lo", role->web.address, err);
-	r = r ? r : web_sysctl("net/ipv4/conf/all/arp_ignore", "0", err);
-	return r ? r : web_sysctl("net/ipv4/conf/all/arp_announce", "0", err);
+	r = r ? r : sysctl_write("net/ipv4/conf/all/arp_ignore", "0", err);
+	return r ? r : sysctl_write("net/ipv4/conf/all/arp_announce", "0", err);
 }
 
 /* ---- draining ---- */

@@ -19,7 +19,4 @@ struct web {
 	struct vips *vips;
 };
 
-/** Write a value below /proc/sys. */
-int web_sysctl(const char *name, const char *value, struct phx_err *err);
-
 #endif

@@ -10,7 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
-#include "agent/step.h"
+#include "agent/step_table.h"
 
 enum { QUEUE_MAX = 16, IDLE_CLOSE_S = 15, DEFAULT_DEADLINE_S = 600 };
 

@@ -6,7 +6,7 @@
 #include <sys/vfs.h>
 
 #include "base/json.h"
-#include "agent/step.h"
+#include "agent/step_table.h"
 
 static bool runs_from_ram(void)
 {

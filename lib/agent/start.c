@@ -1,0 +1,107 @@
+/* How the threads of the agent begin and end: see start.h. Called by main(). */
+#include "agent/start.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "inventory/inventory.h"
+#include "agent/link.h"
+#include "agent/log.h"
+#include "agent/root.h"
+
+/* ---- jobs to the head ---- */
+
+static void job_reported(void *arg, uint64_t id, uint32_t run)
+{
+	struct agent *a = arg;
+	jobs_reported(a->jobs, (struct job_run){id, run});
+}
+
+static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run, struct phx_err *err)
+{
+	struct agent *a = arg;
+	return jobs_bring_back(a->jobs, c, (struct job_run){id, run}, err);
+}
+
+static void job_ended(void *arg, const struct job_end *end)
+{
+	struct agent *a = arg;
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:I,s:s,s:s}", "kind", "job", "id", (json_int_t)end->run.id, "run",
+			  (json_int_t)end->run.run, "epoch", 0, "result", (json_int_t)end->status, "forced",
+			  end->forced, "cpu_ms", (json_int_t)end->cpu_ms, "memory_peak_bytes",
+			  (json_int_t)end->memory_peak_bytes, "output_cut_bytes", (json_int_t)end->output_cut_bytes, "text", end->text, "ended_by", phx_enum_name(&phx_job_ended_by_names, end->ended_by));
+	struct outbox_subject about = {true, end->run.id, end->run.run};
+	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
+		agent_log("job %llu: out of memory for its result", (unsigned long long)end->run.id);
+}
+
+/* ---- start and end ---- */
+
+static int make_dirs(const struct agent *a, struct phx_err *err)
+{
+	int r = phx_dir_make(a->cfg.state_dir, 0700, err);
+	r = r ? r : phx_dir_make(a->cfg.cache_dir, 0700, err);
+	return r ? r : phx_dir_make(a->cfg.run_dir, 0755, err);
+}
+
+static int start_parts(struct agent *a, struct phx_err *err)
+{
+	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
+	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.hosts_file,
+				   a->cfg.whole_machine && a->cfg.job_scopes,
+				   job_ended, a, agent_client};
+	int r = journal_open(&a->journal, a->cfg.state_dir, err);
+	r = r ? r : services_new(&services, &a->services, err);
+	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
+	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
+	r = r ? r : outbox_new(agent_client, a, &a->outbox, err);
+	r = r ? r : logs_new(a->services, agent_client, a, &a->logs, err);
+	r = r ? r : jobs_new(&jobs, &a->jobs, err);
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = stock_new(&a->cfg, agent_client, a, &a->stock, err);
+	r = r ? r : worker_new(a, &a->worker, err);
+	r = r ? r : -pthread_create(&a->link, NULL, link_thread, a);
+	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;
+}
+
+static int prepare(struct agent *a, struct phx_err *err)
+{
+	a->env = a->cfg.deploy ? PHX_ENV_DEPLOY : PHX_ENV_OS;
+	pthread_mutex_init(&a->lock, NULL);
+	int r = make_dirs(a, err);
+	if (r == 0 && a->cfg.boot_id[0])
+		r = PHX_STR_SET(a->boot_id, a->cfg.boot_id);
+	else if (r == 0)
+		r = phx_boot_id_read(a->cfg.fact_root, a->boot_id, err);
+	if (r == 0 && a->cfg.deploy) {
+		/* without what the disk holds the node can still be enrolled anew and erased */
+		struct phx_err why = {0};
+		if (root_adopt(a, &why) < 0)
+			agent_log("%s", why.text);
+	}
+	return r;
+}
+
+int agent_start(struct agent *a, struct phx_err *err)
+{
+	int r = prepare(a, err);
+	return r ? r : start_parts(a, err);
+}
+
+/* The step under way ends, nothing is half started, our own services stop. The other threads hold nothing that is not
+ * in a file: they go with the process, so that a call held by the head delays nothing. */
+void agent_finish(struct agent *a)
+{
+	atomic_store(&a->stop, true);
+	if (a->services)
+		services_wake(a->services);
+	if (a->worker)
+		worker_end(a->worker);
+	if (a->jobs)
+		jobs_close(a->jobs);
+	if (a->services)
+		services_end(a->services);
+}

@@ -1,0 +1,44 @@
+/* The table of steps: see step_table.h. Called by the worker only. Decides
+ * nothing but whether a step can be done where this agent runs. */
+#include "agent/step_table.h"
+
+#include <errno.h>
+
+static const struct {
+	int (*run)(struct step_run *s, struct phx_err *err);
+	bool whole_machine; /* touches disks, mounts or the kernel: refused below --root */
+} table[PHX_STEP_COUNT_] = {
+	[PHX_STEP_prefetch] = {step_prefetch, false}, [PHX_STEP_drain] = {step_drain, false},
+	[PHX_STEP_stop] = {step_stop, false},         [PHX_STEP_leave] = {step_leave, false},
+	[PHX_STEP_kexec] = {step_kexec, true},        [PHX_STEP_wipe] = {step_wipe, true},
+	[PHX_STEP_image] = {step_image, true},        [PHX_STEP_ram] = {step_ram, true},
+	[PHX_STEP_enter] = {step_enter, true},        [PHX_STEP_activate] = {step_activate, false},
+	[PHX_STEP_start] = {step_start, false},       [PHX_STEP_health] = {step_health, false},
+};
+
+static bool here(const struct agent *a, enum phx_step_needs needs)
+{
+	switch (needs) {
+	case PHX_NEEDS_NOWHERE:
+		return true;
+	case PHX_NEEDS_OS:
+		return a->env == PHX_ENV_OS;
+	case PHX_NEEDS_DEPLOY:
+		return a->env == PHX_ENV_DEPLOY;
+	}
+	return false;
+}
+
+int step_run(struct step_run *s, struct phx_err *err)
+{
+	unsigned kind = (unsigned)s->order->step.kind;
+	const char *name = phx_enum_name(&phx_step_kind_names, (int)kind);
+	if (kind >= PHX_STEP_COUNT_ || !table[kind].run)
+		return phx_err_set(err, -EOPNOTSUPP, "step %s is not the agent's", name);
+	if (!here(s->agent, phx_step_info((enum phx_step_kind)kind)->needs))
+		return phx_err_set(err, -EPERM, "step %s is not done in environment %s", name,
+				   phx_enum_name(&phx_node_env_names, (int)s->agent->env));
+	if (table[kind].whole_machine && !s->agent->cfg.whole_machine)
+		return phx_err_set(err, -EOPNOTSUPP, "step %s: this agent has no machine of its own (--root)", name);
+	return table[kind].run(s, err);
+}
