@@ -148,7 +148,7 @@ deps:
 SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
 LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh tests/lab/share-short.sh
 
-check-layers:
+check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
 	$(Q)BUILD=$(BUILD) tests/check-layers
 check-pure: $(BUILD)/libphx.a
 	$(Q)BUILD=$(BUILD) tests/check-pure

@@ -363,3 +363,21 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	return 0;
 }
+
+/* ---- what was parsed ---- */
+
+const char *cli_opt(const struct cli *cli, enum cli_option_id id, const char *fallback)
+{
+	const struct cli_values *v = &cli->args.opt[id];
+	return v->n ? v->v[v->n - 1] : fallback;
+}
+
+bool cli_has(const struct cli *cli, enum cli_option_id id)
+{
+	return cli->args.opt[id].n > 0;
+}
+
+const char *cli_arg(const struct cli *cli, unsigned i)
+{
+	return i < cli->args.n_args ? cli->args.arg[i] : NULL;
+}

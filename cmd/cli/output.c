@@ -9,9 +9,6 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
-static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv", "csv", "markdown"};
-const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};
-
 const json_t *cli_member(const json_t *j, const char *path)
 {
 	while (j && *path) {

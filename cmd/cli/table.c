@@ -62,3 +62,6 @@ bool cli_grammar_next(const char **at, struct cli_word *ret)
 	memcpy(ret->type, p, n < sizeof(ret->type) ? n : sizeof(ret->type) - 1);
 	return true;
 }
+
+static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv", "csv", "markdown"};
+const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};

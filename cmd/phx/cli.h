@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* ---- main.c ---- */
+/* ---- config.c ---- */
 
 /** The configuration of this head (--config, $PHX_CONFIG, or the default path; without a file the defaults). NULL: the
  * message was printed, exit with CLI_CONFIG. Borrowed. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "phxd/clock.h"
 #include "phxd/recall.h"
 

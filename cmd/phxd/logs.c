@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "phxd/take.h"
 
 enum { TICK_MS = 100, ASKS_MAX = 64, ASKS_OF_NODE_MAX = 8, ASKS_OF_PERSON_MAX = 16, LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static bool refuse(struct phx_http_request *q, const char *key, const char *why)
 {
 	char text[PHX_ERR_TEXT_MAX + 64];

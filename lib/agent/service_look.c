@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static void name_slot(const struct slot *slot, struct service_id *ret)
 {
 	*ret = (struct service_id){.pid = slot->proc.pid};

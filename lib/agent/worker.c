@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "agent/step_table.h"
+#include "base/utf8.h"
 
 enum { QUEUE_MAX = 16, IDLE_CLOSE_S = 15, DEFAULT_DEADLINE_S = 600 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/util.h"
+#include "base/utf8.h"
 
 void phx_err_clear(struct phx_err *err)
 {

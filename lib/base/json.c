@@ -1,6 +1,7 @@
 /* Records to JSON and back: see json.h. Called by the journal, the API, the
  * agent and the CLI; does no I/O. */
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <string.h>

@@ -38,10 +38,6 @@ int phx_str_copy(char *dst, size_t dst_size, const char *src);
 bool phx_str_eq(const char *a, const char *b);
 bool phx_str_starts(const char *s, const char *prefix);
 
-/** Put '?' for every byte of `s` that is not part of valid UTF-8: texts are cut to fixed sizes, and JSON takes none that
- * is cut within a character. */
-void phx_utf8_repair(char *s);
-
 /** A number that a user or group can have: the greatest is none, the system's calls take it for "leave it as it is". */
 static inline bool phx_id_valid(uint32_t id)
 {

@@ -6,19 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const job_states[] = {"blocked", "held", "waiting", "running", "killing"};
-const struct phx_enum phx_batch_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
-
-static const struct phx_field job_fields[] = {
-#define J struct phx_batch_job
-	PHX_U64(J, id),          PHX_I64(J, submit_ms), PHX_I64(J, estimate_ms),
-	PHX_I64(J, start_ms),    PHX_U32(J, size),      PHX_U32(J, kills),
-	PHX_U32(J, waits_for),   PHX_U32(J, lost),      PHX_ENUM(J, state, &phx_batch_job_state_names),
-	PHX_BOOL(J, no_requeue),
-#undef J
-};
-const struct phx_record phx_batch_job_record = PHX_RECORD("batch job", struct phx_batch_job, job_fields);
-
 static const char *const scheduler_labels[] = {
 #define SCHEDULER(name, label, ...) label,
 #include "batch/scheduler.def"
@@ -92,119 +79,6 @@ const struct phx_batch_job *phx_batch_job(const struct phx_batch *b, uint64_t id
 	return i ? &b->jobs[i] : NULL;
 }
 
-int64_t phx_batch_expected_end(const struct phx_batch_job *j)
-{
-	int64_t end;
-	if (j->estimate_ms < 0)
-		return INT64_MAX;
-	return __builtin_add_overflow(j->start_ms, j->estimate_ms, &end) || end == INT64_MAX ? INT64_MAX - 1 : end;
-}
-
-/* ---- a job enters a state and leaves it: counts and trees ---- */
-
-static void enter_waiting(struct phx_batch *b, uint32_t i)
-{
-	const struct phx_batch_job *j = &b->jobs[i];
-	b->scheduler.order(j, &b->nodes[i]);
-	b->nodes[i].size = j->size;
-	b->nodes[i].estimate = phx_batch_estimate(j);
-	uint32_t class = phx_batch_class(b, j->size);
-	phx_batch_tree_insert(&b->waiting[class], i);
-	b->classes |= 1ull << class;
-	b->counts.waiting_nodes += j->size;
-	b->counts.n_waiting++;
-}
-
-static void leave_waiting(struct phx_batch *b, uint32_t i)
-{
-	uint32_t class = phx_batch_class(b, b->jobs[i].size);
-	phx_batch_tree_erase(&b->waiting[class], i);
-	if (!b->waiting[class].root)
-		b->classes &= ~(1ull << class);
-	b->counts.waiting_nodes -= b->jobs[i].size;
-	b->counts.n_waiting--;
-}
-
-static void enter_running(struct phx_batch *b, uint32_t i)
-{
-	const struct phx_batch_job *j = &b->jobs[i];
-	phx_batch_order_kill((enum phx_kill_order)b->config.kill_order, j, &b->nodes[i]);
-	phx_batch_tree_insert(&b->running, i);
-	if (b->end_nodes && j->estimate_ms >= 0) {
-		struct phx_batch_node *n = &b->end_nodes[i];
-		n->a = phx_batch_expected_end(j);
-		n->b = 0;
-		n->c = j->id;
-		n->size = phx_batch_held(j);
-		phx_batch_tree_insert(&b->ends, i);
-	}
-	b->counts.busy += phx_batch_held(j);
-	b->counts.n_running++;
-}
-
-static void leave_running(struct phx_batch *b, uint32_t i)
-{
-	const struct phx_batch_job *j = &b->jobs[i];
-	phx_batch_tree_erase(&b->running, i);
-	if (b->end_nodes && j->estimate_ms >= 0)
-		phx_batch_tree_erase(&b->ends, i);
-	b->counts.busy -= phx_batch_held(j);
-	b->counts.n_running--;
-}
-
-/* Nodes of killing jobs are busy still. */
-static void count_killing(struct phx_batch *b, uint32_t i, int sign)
-{
-	uint32_t held = phx_batch_held(&b->jobs[i]);
-	b->counts.busy += sign > 0 ? held : -held;
-	b->counts.killing += sign > 0 ? held : -held;
-}
-
-static void enter(struct phx_batch *b, uint32_t i, enum phx_batch_job_state state)
-{
-	b->jobs[i].state = (int)state;
-	b->due = true;
-	switch (state) {
-	case PHX_BATCH_BLOCKED:
-		b->counts.n_blocked++;
-		break;
-	case PHX_BATCH_HELD:
-		b->counts.n_held++;
-		break;
-	case PHX_BATCH_WAITING:
-		enter_waiting(b, i);
-		break;
-	case PHX_BATCH_RUNNING:
-		enter_running(b, i);
-		break;
-	case PHX_BATCH_KILLING:
-		count_killing(b, i, 1);
-		break;
-	}
-}
-
-static void leave(struct phx_batch *b, uint32_t i)
-{
-	b->due = true;
-	switch ((enum phx_batch_job_state)b->jobs[i].state) {
-	case PHX_BATCH_BLOCKED:
-		b->counts.n_blocked--;
-		break;
-	case PHX_BATCH_HELD:
-		b->counts.n_held--;
-		break;
-	case PHX_BATCH_WAITING:
-		leave_waiting(b, i);
-		break;
-	case PHX_BATCH_RUNNING:
-		leave_running(b, i);
-		break;
-	case PHX_BATCH_KILLING:
-		count_killing(b, i, -1);
-		break;
-	}
-}
-
 static bool runs(const struct phx_batch *b, uint32_t i)
 {
 	return b->jobs[i].state == PHX_BATCH_RUNNING || b->jobs[i].state == PHX_BATCH_KILLING;
@@ -232,7 +106,7 @@ static int take_in(struct phx_batch *b, const struct phx_batch_job *job)
 	if (!i)
 		return -ENOMEM;
 	b->jobs[i] = *job;
-	enter(b, i, (enum phx_batch_job_state)job->state);
+	phx_batch_enter(b, i, (enum phx_batch_job_state)job->state);
 	return 0;
 }
 
@@ -270,8 +144,8 @@ int phx_batch_unblock(struct phx_batch *b, uint64_t id)
 		return -EINVAL;
 	if (--b->jobs[i].waits_for || b->jobs[i].state == PHX_BATCH_HELD)
 		return 0;
-	leave(b, i);
-	enter(b, i, PHX_BATCH_WAITING);
+	phx_batch_leave(b, i);
+	phx_batch_enter(b, i, PHX_BATCH_WAITING);
 	return 0;
 }
 
@@ -282,8 +156,8 @@ int phx_batch_hold(struct phx_batch *b, uint64_t id)
 		return -ENOENT;
 	if (runs(b, i))
 		return -EBUSY;
-	leave(b, i);
-	enter(b, i, PHX_BATCH_HELD);
+	phx_batch_leave(b, i);
+	phx_batch_enter(b, i, PHX_BATCH_HELD);
 	return 0;
 }
 
@@ -294,8 +168,8 @@ int phx_batch_unhold(struct phx_batch *b, uint64_t id)
 		return -ENOENT;
 	if (b->jobs[i].state != PHX_BATCH_HELD)
 		return 0;
-	leave(b, i);
-	enter(b, i, (enum phx_batch_job_state)ready_state(&b->jobs[i]));
+	phx_batch_leave(b, i);
+	phx_batch_enter(b, i, (enum phx_batch_job_state)ready_state(&b->jobs[i]));
 	return 0;
 }
 
@@ -306,22 +180,12 @@ int phx_batch_cancel(struct phx_batch *b, uint64_t id)
 		return -ENOENT;
 	if (runs(b, i))
 		return -EBUSY;
-	leave(b, i);
+	phx_batch_leave(b, i);
 	phx_batch_slot_drop(b, i);
 	return 0;
 }
 
 /* ---- runs begin and end ---- */
-
-void phx_batch_start(struct phx_batch *b, uint32_t i, int64_t now_ms, struct phx_list *ret_ids)
-{
-	struct phx_batch_job *j = &b->jobs[i];
-	leave(b, i);
-	b->counts.idle -= j->size;
-	j->start_ms = now_ms;
-	enter(b, i, PHX_BATCH_RUNNING);
-	((uint64_t *)ret_ids->items)[ret_ids->n++] = j->id;
-}
 
 int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t start_ms)
 {
@@ -334,18 +198,18 @@ int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t s
 		return -EBUSY;
 	if (size > b->counts.idle)
 		return -ENOSPC;
-	leave(b, i);
+	phx_batch_leave(b, i);
 	b->counts.idle -= size;
 	b->jobs[i].size = size;
 	b->jobs[i].start_ms = start_ms;
-	enter(b, i, PHX_BATCH_RUNNING);
+	phx_batch_enter(b, i, PHX_BATCH_RUNNING);
 	return 0;
 }
 
 /* Its nodes are idle. */
 static void stop(struct phx_batch *b, uint32_t i)
 {
-	leave(b, i);
+	phx_batch_leave(b, i);
 	b->counts.idle += phx_batch_held(&b->jobs[i]);
 }
 
@@ -366,8 +230,8 @@ int phx_batch_kill(struct phx_batch *b, uint64_t id)
 	int r = find_running(b, id, &i);
 	if (r < 0)
 		return r;
-	leave(b, i);
-	enter(b, i, PHX_BATCH_KILLING);
+	phx_batch_leave(b, i);
+	phx_batch_enter(b, i, PHX_BATCH_KILLING);
 	return 0;
 }
 
@@ -388,7 +252,7 @@ int phx_batch_killed(struct phx_batch *b, uint64_t id)
 	j->start_ms = 0;
 	j->lost = 0;
 	j->kills++;
-	enter(b, i, PHX_BATCH_WAITING);
+	phx_batch_enter(b, i, PHX_BATCH_WAITING);
 	return 1;
 }
 
@@ -418,9 +282,9 @@ int phx_batch_lose_busy(struct phx_batch *b, uint64_t id, uint32_t nodes)
 	if (nodes > phx_batch_held(&b->jobs[i]))
 		return -EINVAL;
 	enum phx_batch_job_state state = (enum phx_batch_job_state)b->jobs[i].state;
-	leave(b, i);
+	phx_batch_leave(b, i);
 	b->jobs[i].lost += nodes;
-	enter(b, i, state);
+	phx_batch_enter(b, i, state);
 	return 0;
 }
 

@@ -75,6 +75,10 @@ static inline uint32_t phx_batch_class(const struct phx_batch *b, uint32_t size)
 /** When a running job should end by its estimate: at most INT64_MAX - 1; INT64_MAX when unknown. */
 int64_t phx_batch_expected_end(const struct phx_batch_job *j);
 
+/** The job of slot i is in `state` from now on: counts and trees know it. Before it is another, it leaves the one it is
+ * in; what trees and counts know it by (size, lost, start) changes between the two. */
+void phx_batch_enter(struct phx_batch *b, uint32_t i, enum phx_batch_job_state state);
+void phx_batch_leave(struct phx_batch *b, uint32_t i);
 /** The waiting job of slot i, which fits, runs from now on. ret_ids has room for it. */
 void phx_batch_start(struct phx_batch *b, uint32_t i, int64_t now_ms, struct phx_list *ret_ids);
 

@@ -41,6 +41,9 @@ struct agreement_place {
 	uint32_t line;
 };
 
+/** The line in which `key` was given; 0: nowhere. */
+uint32_t phx_agreement_line(const struct agreement_reading *rd, const char *key);
+/** Notes what is wrong in `line` with `field`; beyond PHX_AGREEMENT_FINDINGS_MAX nothing. */
 void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char *field, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /** One field as text; unknown keys, keys given twice and values that do not fit are findings. */

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum { JOBS_KEPT = 1000 }; /* with the ended ones that stay to be asked about */
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)

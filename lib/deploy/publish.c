@@ -1,5 +1,5 @@
-/* How an image gets into the store: copied beside, verified, renamed. Called by
- * the import and by `phx image`; see store.h and publish.h. */
+/* How an image gets into the store, copied beside, verified, renamed; and out of
+ * it. Called by the import and by `phx image`; see store.h and publish.h. */
 #include "deploy/publish.h"
 
 #include <dirent.h>
@@ -152,5 +152,27 @@ int phx_images_add(const char *dir, const char *src, struct phx_image *ret, stru
 			phx_record_fini(&phx_image_record, &im);
 	}
 	phx_dir_remove(tmp, NULL);
+	return r;
+}
+
+int phx_images_remove(const char *dir, const char *name, const char *version, struct phx_err *err)
+{
+	int r = phx_image_names_check(name, version, err);
+	if (r < 0)
+		return r;
+	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, name, version);
+	PHX_AUTO_FREE char *gone = phx_path("%s/.gone.%d", dir, (int)gettid());
+	PHX_AUTO_FREE char *parent = phx_path("%s/%s", dir, name);
+	if (!path || !gone || !parent)
+		return -ENOMEM;
+	phx_images_sweep(dir);
+	phx_dir_remove(gone, NULL);
+	if (rename(path, gone) < 0)
+		return errno == ENOENT
+			       ? phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name, version)
+			       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	r = phx_dir_remove(gone, err);
+	/* stays when it holds other versions */
+	rmdir(parent);
 	return r;
 }

@@ -4,6 +4,8 @@
 
 #include "config/image.h"
 
+/** -EINVAL: no names that an image and its version may have. */
+int phx_image_names_check(const char *name, const char *version, struct phx_err *err);
 /** Manifest of the image in directory `path`, sizes checked. */
 int phx_image_dir_read(const char *path, struct phx_image *ret, struct phx_err *err);
 /** As phx_image_dir_read() and every digest. -EBADMSG. */

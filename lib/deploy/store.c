@@ -28,7 +28,7 @@ void phx_images_fini(struct phx_list *images)
 	phx_list_fini(images);
 }
 
-static int check_names(const char *name, const char *version, struct phx_err *err)
+int phx_image_names_check(const char *name, const char *version, struct phx_err *err)
 {
 	if (!phx_name_valid(name) || !phx_name_valid(version))
 		return phx_err_set(err, -EINVAL,
@@ -232,7 +232,7 @@ static int newest(const char *dir, const char *name, char ret_version[PHX_NAME_M
 static int resolve(const char *dir, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
 		   struct phx_err *err)
 {
-	int r = check_names(name, version ? version : "0", err);
+	int r = phx_image_names_check(name, version ? version : "0", err);
 	if (r < 0)
 		return r;
 	return version ? phx_str_copy(ret_version, PHX_NAME_MAX, version) : newest(dir, name, ret_version, err);
@@ -269,26 +269,4 @@ int phx_images_file(const char *dir, const char *name, const char *version, cons
 		return -ENOMEM;
 	*ret_path = path;
 	return phx_str_copy(ret_sha256, 65, digest);
-}
-
-int phx_images_remove(const char *dir, const char *name, const char *version, struct phx_err *err)
-{
-	int r = check_names(name, version, err);
-	if (r < 0)
-		return r;
-	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, name, version);
-	PHX_AUTO_FREE char *gone = phx_path("%s/.gone.%d", dir, (int)gettid());
-	PHX_AUTO_FREE char *parent = phx_path("%s/%s", dir, name);
-	if (!path || !gone || !parent)
-		return -ENOMEM;
-	phx_images_sweep(dir);
-	phx_dir_remove(gone, NULL);
-	if (rename(path, gone) < 0)
-		return errno == ENOENT
-			       ? phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name, version)
-			       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	r = phx_dir_remove(gone, err);
-	/* stays when it holds other versions */
-	rmdir(parent);
-	return r;
 }

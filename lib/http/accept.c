@@ -68,48 +68,6 @@ static void turn_away(const struct phx_http_listener_state *l, struct leavers *w
 
 /* ---- arriving ---- */
 
-static void forget(struct phx_http_connection *c)
-{
-	if (c)
-		phx_http_guard_leave(c->listener->guard, &c->entry);
-	free(c);
-}
-
-/* Where on_connection() finds it. Who stands there already was closed by libmicrohttpd without a word. */
-static bool put_arrival(struct phx_http_listener_state *l, struct phx_http_connection *c)
-{
-	struct phx_http_connection *old = phx_http_accept_take(l, c->fd);
-	forget(old);
-	pthread_mutex_lock(&l->lock);
-	size_t n = (size_t)c->fd + 1;
-	if (n > l->n_arrivals) {
-		n += n / 2 + 64;
-		struct phx_http_connection **grown = reallocarray(l->arrivals, n, sizeof(*grown));
-		if (grown) {
-			memset(grown + l->n_arrivals, 0, (n - l->n_arrivals) * sizeof(*grown));
-			l->arrivals = grown;
-			l->n_arrivals = n;
-		}
-	}
-	bool done = (size_t)c->fd < l->n_arrivals;
-	if (done)
-		l->arrivals[c->fd] = c;
-	pthread_mutex_unlock(&l->lock);
-	return done;
-}
-
-struct phx_http_connection *phx_http_accept_take(struct phx_http_listener_state *l, int fd)
-{
-	struct phx_http_connection *c = NULL;
-	pthread_mutex_lock(&l->lock);
-	if (fd >= 0 && (size_t)fd < l->n_arrivals) {
-		c = l->arrivals[fd];
-		l->arrivals[fd] = NULL;
-	}
-	pthread_mutex_unlock(&l->lock);
-	return c;
-}
-
 /* Administrators of this machine have threads of their own: no request of a user is ever before theirs. */
 static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l, const struct phx_http_connection *c)
 {
@@ -126,13 +84,13 @@ static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd
 	struct phx_http_connection *c = phx_http_peer_new(l, fd, sa);
 	enum phx_http_rank rank = c ? phx_http_peer_rank(c, key) : PHX_HTTP_STRANGER;
 	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_http_now_ms()) : -EAGAIN;
-	if (r == 0 && !put_arrival(l, c))
+	if (r == 0 && !phx_http_arrival_put(l, c))
 		r = -EAGAIN;
 	if (r < 0) {
-		forget(c);
+		phx_http_connection_free(c);
 		turn_away(l, w, fd, r);
 	} else if (MHD_add_connection(daemon_for(l, c), fd, sa, n) != MHD_YES) {
-		forget(phx_http_accept_take(l, fd)); /* closed already */
+		phx_http_connection_free(phx_http_arrival_take(l, fd)); /* closed already */
 	}
 }
 

@@ -113,9 +113,15 @@ int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, 
 int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err);
 /** No connection is taken from then on. Safe twice. */
 void phx_http_accept_stop(struct phx_http_listener_state *l);
-/** The connection that was given to libmicrohttpd by this number; NULL: none. */
-struct phx_http_connection *phx_http_accept_take(struct phx_http_listener_state *l, int fd);
 int64_t phx_http_now_ms(void);
+
+/* arrival.c: connections that were given to libmicrohttpd, and not heard of yet. */
+/** Noted by its descriptor: owned there until it is taken. False on ENOMEM: it stays the caller's. */
+bool phx_http_arrival_put(struct phx_http_listener_state *l, struct phx_http_connection *c);
+/** The connection of this number, which is the caller's now; NULL: none. */
+struct phx_http_connection *phx_http_arrival_take(struct phx_http_listener_state *l, int fd);
+/** Out of the books of its listener, and freed. NULL is fine. */
+void phx_http_connection_free(struct phx_http_connection *c);
 
 /* peer.c: who asks. */
 /** The peer of a connection just accepted; malloc'd, or NULL. */

@@ -91,12 +91,10 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 	struct phx_http_connection *c = *socket_context;
 	switch (code) {
 	case MHD_CONNECTION_NOTIFY_STARTED:
-		*socket_context = phx_http_accept_take(l, connection_fd(mhd));
+		*socket_context = phx_http_arrival_take(l, connection_fd(mhd));
 		break;
 	case MHD_CONNECTION_NOTIFY_CLOSED:
-		if (c)
-			phx_http_guard_leave(l->guard, &c->entry);
-		free(c);
+		phx_http_connection_free(c);
 		*socket_context = NULL;
 		break;
 	}

@@ -41,6 +41,10 @@ struct phx_cert_spec {
 	const char *san;	 /* subjectAltName in OpenSSL's notation, or NULL */
 	uint32_t days;		 /* from now; 0: never expires */
 };
+/** O=phoenix, OU=`unit` (may be NULL), CN=`common_name`. False when OpenSSL refuses. */
+bool phx_cert_set_subject(X509_NAME *name, const char *unit, const char *common_name);
+/** What `key` signs by: NULL for Ed25519, which brings its own. */
+const EVP_MD *phx_cert_digest(EVP_PKEY *key);
 /** Make and sign a certificate; NULL with a text on failure. */
 X509 *phx_cert_make(const struct phx_cert_spec *spec, struct phx_err *err);
 /** Certificate as malloc'd PEM and back. */

@@ -28,12 +28,6 @@ enum {
 	STEPS_MAX = 3,
 };
 
-static const char *const op_names[] = { "status", "on", "off", "cycle", "reset", "boot-pxe", "boot-disk", "boot" };
-const struct phx_enum phx_power_op_names = { "power operation", op_names, PHX_ARRAY_SIZE(op_names) };
-
-static const char *const state_names[] = { "unknown", "on", "off" };
-const struct phx_enum phx_power_state_names = { "power state", state_names, PHX_ARRAY_SIZE(state_names) };
-
 struct sequence {
 	int n_steps;
 	enum phx_power_op steps[STEPS_MAX];
@@ -206,7 +200,8 @@ static bool is_final(int r)
 static int not_observed(const struct run *run, enum phx_power_state goal, const struct phx_err *why,
 			struct phx_err *err)
 {
-	const char *goal_name = state_names[goal], *reported = state_names[run->reported];
+	const char *goal_name = phx_enum_name(&phx_power_state_names, (int)goal);
+	const char *reported = phx_enum_name(&phx_power_state_names, (int)run->reported);
 	if (!why->text[0])
 		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'", goal_name, reported);
 	if (run->reported == PHX_POWER_UNKNOWN)
@@ -278,7 +273,7 @@ int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	if (r == 0)
 		r = do_sequence(&run, op, &why);
 	if (r < 0)
-		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s", op_names[op], bmc->node[0] ? " of " : "",
+		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s", phx_enum_name(&phx_power_op_names, (int)op), bmc->node[0] ? " of " : "",
 				   bmc->node, bmc->driver[0] ? bmc->driver : "none", bmc->address[0] ? " " : "",
 				   bmc->address, why.text[0] ? why.text : strerror(-r));
 	if (ret_state)

@@ -43,12 +43,17 @@ struct phx_store {
 	pthread_mutex_t lock;
 };
 
+/* ---- sql.c ---- */
+
 /** What makes the indexes that are not there. */
 extern const char phx_store_indexes[];
 
 /** The text of SQLite's last failure, as an errno. */
 int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
 int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err);
+
+/** Is column `at` of the row exactly this hash? */
+bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
 
 /* ---- chain.c ---- */
 
@@ -63,11 +68,6 @@ int phx_chain_open(struct phx_store *s, struct phx_err *err);
 int phx_chain_anchor(struct phx_store *s, const struct phx_chain *at, struct phx_err *err);
 /** The hash of event `seq`: -ENOENT when it is not kept or not covered. */
 int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struct phx_err *err);
-
-/* ---- verify.c ---- */
-
-/** Is it the text that was written as the snapshot of event `seq`? -EBADMSG: no. */
-int phx_snapshot_check(struct phx_store *s, uint64_t seq, const char *text, struct phx_err *err);
 
 /* ---- mark.c ---- */
 

@@ -40,9 +40,6 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIM
 			     "CREATE TABLE IF NOT EXISTS erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL,"
 			     " record TEXT NOT NULL, signature TEXT NOT NULL);";
 
-const char phx_store_indexes[] = "CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
-				 "CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
-
 /* what each schema added to the one before it */
 static const char *const additions[SCHEMA] = {
 	"",
@@ -50,26 +47,6 @@ static const char *const additions[SCHEMA] = {
 	"ALTER TABLE erasures ADD COLUMN hash BLOB;"
 	"CREATE TABLE chain(id TEXT NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL);",
 };
-
-static int errno_of(int rc)
-{
-	static const struct {
-		int rc, code;
-	} table[] = {
-		{ SQLITE_FULL, -ENOSPC },  { SQLITE_READONLY, -EROFS },	   { SQLITE_CORRUPT, -EBADMSG },
-		{ SQLITE_NOTADB, -EBADMSG }, { SQLITE_CANTOPEN, -ENOENT }, { SQLITE_BUSY, -EBUSY },
-		{ SQLITE_NOMEM, -ENOMEM },
-	};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(table); i++)
-		if ((rc & 0xff) == table[i].rc)
-			return table[i].code;
-	return -EIO;
-}
-
-int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err)
-{
-	return phx_err_set(err, errno_of(rc), "journal: %s", sqlite3_errmsg(s->db));
-}
 
 /* Runs a bound statement that returns no rows, and resets it. */
 static int step_done(struct phx_store *s, enum statement which, struct phx_err *err)
@@ -79,12 +56,6 @@ static int step_done(struct phx_store *s, enum statement which, struct phx_err *
 	sqlite3_reset(s->st[which]);
 	sqlite3_clear_bindings(s->st[which]);
 	return r;
-}
-
-int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err)
-{
-	int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
 }
 
 static int read_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err)
@@ -359,6 +330,25 @@ int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json
 	return r;
 }
 
+/* Is it the text that was written as the snapshot of event `seq`? */
+static int check_snapshot(struct phx_store *s, uint64_t seq, const char *text, struct phx_err *err)
+{
+	uint8_t hash[PHX_CHAIN_HASH];
+	sqlite3_stmt *st = NULL;
+	int r = phx_chain_sum(seq, text, hash);
+	int rc = sqlite3_prepare_v2(s->db, "SELECT hash FROM snapshots WHERE seq=?1", -1, &st, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (sqlite3_int64)seq);
+		rc = sqlite3_step(st);
+	}
+	if (r == 0 && rc != SQLITE_ROW)
+		r = phx_store_failed(s, rc, err);
+	else if (r == 0 && sqlite3_column_type(st, 0) != SQLITE_NULL && !phx_store_has_hash(st, 0, hash))
+		r = phx_err_set(err, -EBADMSG, "it is not as it was written");
+	sqlite3_finalize(st);
+	return r;
+}
+
 int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, struct phx_err *err)
 {
 	return phx_store_latest_before(s, INT64_MAX, ret_seq, ret_json, err);
@@ -381,7 +371,7 @@ int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq
 	}
 	sqlite3_reset(s->st[LATEST]);
 	if (*ret_json && s->writes)
-		r = phx_snapshot_check(s, *ret_seq, *ret_json, err);
+		r = check_snapshot(s, *ret_seq, *ret_json, err);
 	if (r < 0) {
 		free(*ret_json);
 		*ret_json = NULL;

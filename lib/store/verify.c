@@ -25,12 +25,6 @@ static int each_row(struct phx_store *s, const char *query,
 	return r;
 }
 
-static bool has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH])
-{
-	return sqlite3_column_type(st, at) == SQLITE_BLOB && sqlite3_column_bytes(st, at) == PHX_CHAIN_HASH &&
-	       !memcmp(sqlite3_column_blob(st, at), hash, PHX_CHAIN_HASH);
-}
-
 /* A blob reads like a text and compares like none: one bit makes the one of the other. */
 static bool has_texts(sqlite3_stmt *st, int first, int last)
 {
@@ -57,7 +51,7 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 	int r = whole ? phx_chain_next(at, &ev, &next) : 0;
 	if (r < 0)
 		return r;
-	if (!whole || !has_hash(st, 6, next.hash))
+	if (!whole || !phx_store_has_hash(st, 6, next.hash))
 		return phx_err_set(err, -EBADMSG, "journal: event %llu is not as it was written",
 				   (unsigned long long)seq);
 	*at = next;
@@ -85,27 +79,9 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 	if (whole && sqlite3_column_type(st, 4) == SQLITE_NULL)
 		return 0;
 	int r = whole ? phx_chain_erasure(&e, hash) : 0;
-	if (r == 0 && (!whole || !has_hash(st, 4, hash)))
+	if (r == 0 && (!whole || !phx_store_has_hash(st, 4, hash)))
 		r = phx_err_set(err, -EBADMSG, "journal: the erase record of step %llu is not as it was written",
 				(unsigned long long)e.step_id);
-	return r;
-}
-
-int phx_snapshot_check(struct phx_store *s, uint64_t seq, const char *text, struct phx_err *err)
-{
-	uint8_t hash[PHX_CHAIN_HASH];
-	sqlite3_stmt *st = NULL;
-	int r = phx_chain_sum(seq, text, hash);
-	int rc = sqlite3_prepare_v2(s->db, "SELECT hash FROM snapshots WHERE seq=?1", -1, &st, NULL);
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, (sqlite3_int64)seq);
-		rc = sqlite3_step(st);
-	}
-	if (r == 0 && rc != SQLITE_ROW)
-		r = phx_store_failed(s, rc, err);
-	else if (r == 0 && sqlite3_column_type(st, 0) != SQLITE_NULL && !has_hash(st, 0, hash))
-		r = phx_err_set(err, -EBADMSG, "it is not as it was written");
-	sqlite3_finalize(st);
 	return r;
 }
 

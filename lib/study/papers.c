@@ -46,14 +46,6 @@ size_t phx_papers_readings(const struct phx_papers_reading **ret)
 #define T(fn, a, b) NULL, phx_paper_##fn, a, b, false
 #define STUDY NULL, NULL, 0, 0, true
 #define NONE NULL, NULL, 0, 0, false
-#define NOTE(id, text) static const char phx_paper_note_##id[] = text;
-#include "study/papers_note.def"
-#undef NOTE
-const char *const phx_paper_notes[NOTE_COUNT_] = {
-#define NOTE(id, text) [NOTE_##id] = phx_paper_note_##id,
-#include "study/papers_note.def"
-#undef NOTE
-};
 static const struct paper_row listed[] = {
 #include "study/published_000.def"
 #include "study/published_001.def"
@@ -67,24 +59,6 @@ static const struct paper_row listed[] = {
 #undef T
 #undef STUDY
 #undef NONE
-
-struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...)
-{
-	char config[160];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(config, sizeof(config), fmt, ap);
-	va_end(ap);
-	char *kept = strdup(config);
-	struct paper_row *row = kept ? phx_list_push(&p->rows, sizeof(*row)) : NULL;
-	if (!row) {
-		free(kept);
-		return NULL;
-	}
-	*row = (struct paper_row){.row = {.config = kept, .published = "", .note = "", .tolerance_milli = -1},
-				  .config = kept};
-	return row;
-}
 
 static int add_listed(struct phx_papers *p)
 {

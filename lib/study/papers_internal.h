@@ -133,12 +133,8 @@ struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...)
 int phx_papers_study(struct phx_papers *p, const struct phx_iaas_study **ret, struct phx_err *err);
 
 /** Texts that rows share (papers_note.def). */
-enum paper_note {
-#define NOTE(id, text) NOTE_##id,
+#define NOTE(id, text) extern const char phx_paper_note_##id[];
 #include "study/papers_note.def"
 #undef NOTE
-	NOTE_COUNT_
-};
-extern const char *const phx_paper_notes[NOTE_COUNT_];
 
 #endif

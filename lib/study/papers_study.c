@@ -74,7 +74,7 @@ static int add(struct phx_papers *p, const char *experiment, const char *what, c
 			return -ENOMEM;
 		row->row.experiment = experiment;
 		row->row.metric = columns[b].name;
-		row->row.note = phx_paper_notes[NOTE_figure];
+		row->row.note = phx_paper_note_figure;
 		row->number = number;
 		row->a = a;
 		row->b = (int)b;

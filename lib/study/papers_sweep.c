@@ -97,7 +97,7 @@ static int add_curve(struct phx_papers *p, int sweep, size_t column)
 			return -ENOMEM;
 		row->row.experiment = s->experiment;
 		row->row.metric = columns[column].name;
-		row->row.note = phx_paper_notes[NOTE_figure];
+		row->row.note = phx_paper_note_figure;
 		row->number = point_value;
 		row->a = sweep * SWEEP_VALUES_MAX + (int)i;
 		row->b = (int)column;

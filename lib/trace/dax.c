@@ -8,6 +8,8 @@
 #include <libxml/parser.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define RUN_MAX_S 10000000000 /* three hundred years */
 #define NODES_MAX 1000000
 

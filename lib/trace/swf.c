@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *const sizes_names[] = {"either", "allocated"};
 const struct phx_enum phx_swf_sizes_names = {"source of sizes", sizes_names, PHX_ARRAY_SIZE(sizes_names)};
 static const char *const wide_names[] = {"skip", "keep", "cut"};

@@ -1,5 +1,6 @@
 /* Strings, numbers with units, MACs, enums, lists, buffers: what is taken, what
  * is refused, and that outputs stay untouched when something is refused. */
+#include "base/utf8.h"
 #include "unit/base/test_base.h"
 
 static void test_str_copy(void **state)

@@ -1,0 +1,41 @@
+/* SQLite's answers in our words, and texts of SQL that more than one file of
+ * this room runs. Never judges. */
+#include "store/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char phx_store_indexes[] = "CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
+				 "CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
+
+static int errno_of(int rc)
+{
+	static const struct {
+		int rc, code;
+	} table[] = {
+		{ SQLITE_FULL, -ENOSPC },  { SQLITE_READONLY, -EROFS },	   { SQLITE_CORRUPT, -EBADMSG },
+		{ SQLITE_NOTADB, -EBADMSG }, { SQLITE_CANTOPEN, -ENOENT }, { SQLITE_BUSY, -EBUSY },
+		{ SQLITE_NOMEM, -ENOMEM },
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(table); i++)
+		if ((rc & 0xff) == table[i].rc)
+			return table[i].code;
+	return -EIO;
+}
+
+int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err)
+{
+	return phx_err_set(err, errno_of(rc), "journal: %s", sqlite3_errmsg(s->db));
+}
+
+int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err)
+{
+	int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
+}
+
+bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH])
+{
+	return sqlite3_column_type(st, at) == SQLITE_BLOB && sqlite3_column_bytes(st, at) == PHX_CHAIN_HASH &&
+	       !memcmp(sqlite3_column_blob(st, at), hash, PHX_CHAIN_HASH);
+}
