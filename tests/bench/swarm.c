@@ -3,11 +3,15 @@
  * memory are read from /proc.
  *
  *	swarm --server ADDRESS:PORT --ca FILE --socket PATH --pid PHXD [--nodes N] [--seconds S] [--connected FILE]
+ *	      [--image NAME --digest SHA256] [--orders FILE]
  *
  * FILE is made when all are connected: whoever wants to disturb them begins then. How late an answer is counts from the
- * end of the two seconds that the poll may be held; phxd looks for overdue polls ten times a second.
+ * end of the two seconds that the poll may be held. --image, --digest: the system that each machine says it runs.
+ * --orders: each first order of a step is written there, a line "MILLISECONDS NODE" of the monotonic clock; it is told as
+ * running from then on and is never done.
  *
- * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON. */
+ * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON after S seconds, or,
+ * with --seconds 0, at each SIGUSR1 one about the time since the one before, and ends at SIGTERM. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +37,7 @@ enum {
 	HANDSHAKES_MAX = 32,
 	ANSWER_MAX = 16384,
 	SETTLE_MS = 6000,
+	LOOK_MS = 100, /* for a signal */
 	GIVE_UP_MS = 300000,
 };
 
@@ -52,11 +57,13 @@ struct conn {
 	size_t n_out, sent;
 	char in[ANSWER_MAX];
 	size_t n_in;
+	json_int_t order; /* that it has and never does; 0 none */
 };
 
 struct swarm {
-	const char *server, *ca, *socket, *connected;
+	const char *server, *ca, *socket, *connected, *image, *digest, *orders;
 	unsigned n, seconds, pid;
+	FILE *orders_to;
 	struct sockaddr_in address;
 	SSL_CTX *ctx;
 	int epoll_fd;
@@ -198,8 +205,9 @@ static void send_rest(struct swarm *s, struct conn *c)
 
 static void ask(struct swarm *s, struct conn *c)
 {
-	PHX_AUTO_JSON json_t *j = c->registered ? machine_beat(&c->machine, "", "", NULL, c->tick++) :
-						  machine_hello(&c->machine, "", "", "", "");
+	PHX_AUTO_JSON json_t *j =
+		c->registered ? machine_beat(&c->machine, "", "", c->order ? json_pack("[I]", c->order) : NULL, c->tick++) :
+				machine_hello(&c->machine, "", "", s->image, s->digest);
 	PHX_AUTO_FREE char *body = phx_json_text(j);
 	free(PHX_TAKE(c->out));
 	if (!body)
@@ -225,6 +233,16 @@ static void note_late(struct swarm *s, double ms)
 	s->late_ms[s->n_late++] = (float)ms;
 }
 
+static void take_order(struct swarm *s, struct conn *c)
+{
+	PHX_AUTO_JSON json_t *j = json_loads(strstr(c->in, "\r\n\r\n") + 4, 0, NULL);
+	const json_t *order = json_array_get(json_object_get(j, "orders"), 0);
+	if (!order || c->order == phx_json_int(order, "id", 0))
+		return;
+	c->order = phx_json_int(order, "id", 0);
+	fprintf(s->orders_to, "%.1f %s\n", machine_now_ms(), c->machine.name);
+}
+
 static void take_answer(struct swarm *s, struct conn *c, int status)
 {
 	double now = machine_now_ms();
@@ -244,6 +262,8 @@ static void take_answer(struct swarm *s, struct conn *c, int status)
 	}
 	s->registered += hello;
 	s->beats += !hello;
+	if (!hello && s->orders_to)
+		take_order(s, c);
 	if (!hello && now - c->asked_ms > BEAT_MS - EARLY_MS)
 		note_late(s, now - c->asked_ms - BEAT_MS);
 	c->registered = true;
@@ -322,6 +342,8 @@ static void turn_for(struct swarm *s, double ms)
 {
 	for (double end = machine_now_ms() + ms; machine_now_ms() < end;)
 		turn(s);
+	if (s->orders_to)
+		fflush(s->orders_to);
 }
 
 static void connect_all(struct swarm *s)
@@ -371,23 +393,58 @@ static double percentile(struct swarm *s, double p)
 	return s->n_late ? s->late_ms[(size_t)((double)(s->n_late - 1) * p)] : 0;
 }
 
-static void measure(struct swarm *s, double enrol_ms, double connect_ms)
+/* What happened since `w` began; the next window begins. */
+struct window {
+	uint64_t beats, failures;
+	double began_ms, cpu_ms;
+};
+
+static void begin_window(struct swarm *s, struct window *w)
 {
-	if (s->connected && phx_file_write(s->connected, "", 0, 0644, NULL) < 0)
-		machine_die("%s cannot be written", s->connected);
-	turn_for(s, SETTLE_MS);
+	*w = (struct window){ s->beats, s->failures, machine_now_ms(), cpu_ms(s->pid) };
 	s->n_late = 0;
-	uint64_t beats = s->beats, failures = s->failures;
-	double began = machine_now_ms(), cpu = cpu_ms(s->pid);
-	turn_for(s, s->seconds * 1e3);
-	double elapsed = machine_now_ms() - began;
+}
+
+static void print_window(struct swarm *s, const struct window *w, double enrol_ms, double connect_ms)
+{
+	double elapsed = machine_now_ms() - w->began_ms;
 	printf("{\"nodes\": %u, \"seconds\": %.1f, \"beats\": %llu, \"failures\": %llu, \"cpu_percent\": %.2f, "
 	       "\"rss_kib\": %llu, \"peak_kib\": %llu, \"enrol_s\": %.1f, \"connect_s\": %.1f, "
 	       "\"late_ms\": {\"p50\": %.1f, \"p99\": %.1f, \"worst\": %.1f}}\n",
-	       s->registered, elapsed / 1e3, (unsigned long long)(s->beats - beats),
-	       (unsigned long long)(s->failures - failures), (cpu_ms(s->pid) - cpu) * 100 / elapsed,
+	       s->registered, elapsed / 1e3, (unsigned long long)(s->beats - w->beats),
+	       (unsigned long long)(s->failures - w->failures), (cpu_ms(s->pid) - w->cpu_ms) * 100 / elapsed,
 	       (unsigned long long)memory_kib(s->pid, "VmRSS"), (unsigned long long)memory_kib(s->pid, "VmHWM"),
 	       enrol_ms / 1e3, connect_ms / 1e3, percentile(s, 0.5), percentile(s, 0.99), percentile(s, 1));
+	fflush(stdout);
+}
+
+static volatile sig_atomic_t asked, ended;
+
+static void on_signal(int signo)
+{
+	*(signo == SIGTERM ? &ended : &asked) = 1;
+}
+
+static void measure(struct swarm *s, double enrol_ms, double connect_ms)
+{
+	struct window w;
+	if (s->connected && phx_file_write(s->connected, "", 0, 0644, NULL) < 0)
+		machine_die("%s cannot be written", s->connected);
+	turn_for(s, SETTLE_MS);
+	begin_window(s, &w);
+	if (s->seconds) {
+		turn_for(s, s->seconds * 1e3);
+		print_window(s, &w, enrol_ms, connect_ms);
+		return;
+	}
+	while (!ended) {
+		turn_for(s, LOOK_MS);
+		if (!asked)
+			continue;
+		asked = 0;
+		print_window(s, &w, enrol_ms, connect_ms);
+		begin_window(s, &w);
+	}
 }
 
 /* ---- the program ---- */
@@ -419,7 +476,7 @@ static void prepare(struct swarm *s)
 static void take_number(const char *text, unsigned *ret)
 {
 	uint64_t n = 0;
-	if (phx_u64_parse(text, 1, 4000000, &n) < 0)
+	if (phx_u64_parse(text, 0, 4000000, &n) < 0)
 		machine_die("'%s' is no number", text);
 	*ret = (unsigned)n;
 }
@@ -430,12 +487,14 @@ int main(int argc, char **argv)
 		{ "server", required_argument, NULL, 's' }, { "ca", required_argument, NULL, 'a' },
 		{ "socket", required_argument, NULL, 'u' }, { "pid", required_argument, NULL, 'p' },
 		{ "nodes", required_argument, NULL, 'n' },  { "seconds", required_argument, NULL, 't' },
-		{ "connected", required_argument, NULL, 'c' },
+		{ "connected", required_argument, NULL, 'c' }, { "image", required_argument, NULL, 'i' },
+		{ "digest", required_argument, NULL, 'd' }, { "orders", required_argument, NULL, 'o' },
 		{ 0 },
 	};
-	struct swarm s = { .n = 1000, .seconds = 30 };
+	struct swarm s = { .n = 1000, .seconds = 30, .image = "", .digest = "" };
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-		const char **const texts[256] = { ['s'] = &s.server, ['a'] = &s.ca, ['u'] = &s.socket, ['c'] = &s.connected };
+		const char **const texts[256] = { ['s'] = &s.server, ['a'] = &s.ca,	['u'] = &s.socket, ['c'] = &s.connected,
+						  ['i'] = &s.image,  ['d'] = &s.digest, ['o'] = &s.orders };
 		unsigned *const numbers[256] = { ['p'] = &s.pid, ['n'] = &s.n, ['t'] = &s.seconds };
 		if (texts[c & 0xff])
 			*texts[c & 0xff] = optarg;
@@ -447,6 +506,10 @@ int main(int argc, char **argv)
 	if (!s.server || !s.ca || !s.socket || !s.pid)
 		machine_die("usage: see the head of swarm.c");
 	signal(SIGPIPE, SIG_IGN); /* a head that hangs up is a failure to be counted */
+	signal(SIGUSR1, on_signal);
+	signal(SIGTERM, on_signal);
+	if (s.orders && !(s.orders_to = fopen(s.orders, "we")))
+		machine_die("%s cannot be written", s.orders);
 	prepare(&s);
 	double began = machine_now_ms();
 	enrol_all(&s);
