@@ -128,17 +128,11 @@ static int reload(struct engine *e, struct phx_err *ret_damage, struct phx_err *
 	return 0;
 }
 
-static char *state_text(struct engine *e)
-{
-	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_state_record, &e->state);
-	return j ? phx_json_text(j) : NULL;
-}
-
 /* What is damaged and holds no event is made anew, once; where that fails it is told, and tried at the next start. */
 static void mend(struct engine *e, const char *what)
 {
 	struct phx_err err = { 0 };
-	PHX_AUTO_FREE char *text = state_text(e);
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_state_record, &e->state);
 	int r = text ? phx_store_rebuild(e->store, e->state.seq, text, &err) : -ENOMEM;
 	if (r == 0)
 		e->snapshot_seq = e->state.seq;
@@ -241,7 +235,7 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 
 static int snapshot(struct engine *e, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *text = state_text(e);
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_state_record, &e->state);
 	int r = text ? phx_store_snapshot(e->store, e->state.seq, text, err) : -ENOMEM;
 	if (r < 0)
 		return r;
@@ -312,8 +306,7 @@ static int commit(struct engine *e, const struct phx_event *ev, const struct phx
 	struct phx_event told = *ev; /* borrows */
 	if (ev->kind == PHX_EV_job_submit)
 		told.job = out->job; /* for people: the core numbers it again at a replay */
-	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, &told);
-	PHX_AUTO_FREE char *event = j ? phx_json_text(j) : NULL;
+	PHX_AUTO_FREE char *event = phx_json_record_text_sparse(&phx_event_record, &told);
 	PHX_AUTO_FREE char *actions = phx_json_list_text(&phx_action_record, &out->actions);
 	if (!event || !actions)
 		return -ENOMEM;

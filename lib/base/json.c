@@ -13,120 +13,241 @@ struct path {
 	uint32_t index;
 };
 
-static json_t *list_to_json(const struct phx_record *rec, const struct phx_list *l)
+/* ---- records to text ---- */
+
+/* What a writer leaves out. */
+struct style {
+	bool sparse;
+	const struct phx_json_less *less; /* NULL: nothing */
+};
+
+static void put_escaped(struct phx_buf *b, unsigned char c)
 {
-	json_t *a = json_array();
-	for (uint32_t i = 0; a && i < l->n; i++) {
-		json_t *item = phx_json_from_record(rec, (const char *)l->items + (size_t)i * rec->size);
-		if (!item || json_array_append_new(a, item)) {
-			json_decref(a);
-			return NULL;
-		}
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *at = strchr(from, c);
+	if (at)
+		phx_buf_add(b, (char[]){ '\\', to[at - from] }, 2);
+	else
+		phx_buf_addf(b, "\\u%04X", c);
+}
+
+/* Valid UTF-8. */
+static void put_valid(struct phx_buf *b, const char *s)
+{
+	const char *from = s;
+	phx_buf_add(b, "\"", 1);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		phx_buf_add(b, from, (size_t)(s - from));
+		put_escaped(b, c);
+		from = s + 1;
 	}
-	return a;
+	phx_buf_add(b, from, (size_t)(s - from));
+	phx_buf_add(b, "\"", 1);
+}
+
+static bool is_ascii(const char *s)
+{
+	while (*s > 0)
+		s++;
+	return !*s;
 }
 
 /* A text that was cut within a character must not keep the state from being written. */
-static json_t *text_to_json(const char *text)
+void phx_json_put_text(struct phx_buf *b, const char *text)
 {
-	json_t *j = json_string(text);
-	PHX_AUTO_FREE char *copy = j ? NULL : strdup(text);
+	if (is_ascii(text)) {
+		put_valid(b, text);
+		return;
+	}
+	PHX_AUTO_FREE char *copy = strdup(text);
+	b->failed = b->failed || !copy;
 	if (!copy)
-		return j;
+		return;
 	phx_utf8_repair(copy);
-	return json_string(copy);
+	put_valid(b, copy);
 }
 
-static json_t *live_to_json(const struct phx_live *live, void *const *object)
+static void put_integer(struct phx_buf *b, int64_t value)
 {
-	if (!*object)
-		return json_null();
-	void *image = phx_live_image(live, *object);
-	json_t *j = image ? phx_json_from_record(live->image, image) : NULL;
-	phx_live_image_free(live, image);
-	return j;
+	char digits[24], *at = digits + sizeof(digits);
+	uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	do
+		*--at = (char)('0' + v % 10);
+	while (v /= 10);
+	if (value < 0)
+		*--at = '-';
+	phx_buf_add(b, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-static json_t *field_to_json(const struct phx_field *f, const void *at)
+static void put_word(struct phx_buf *b, const char *word)
+{
+	phx_buf_add(b, word, strlen(word));
+}
+
+static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj, struct style style);
+
+static void put_list(struct phx_buf *b, const struct phx_record *rec, const struct phx_list *l, struct style style)
+{
+	phx_buf_add(b, "[", 1);
+	for (uint32_t i = 0; i < l->n; i++) {
+		phx_buf_add(b, ",", i > 0);
+		put_record(b, rec, (const char *)l->items + (size_t)i * rec->size, style);
+	}
+	phx_buf_add(b, "]", 1);
+}
+
+static void put_live(struct phx_buf *b, const struct phx_live *live, void *const *object, struct style style)
+{
+	if (!*object) {
+		put_word(b, "null");
+		return;
+	}
+	void *image = phx_live_image(live, *object);
+	b->failed = b->failed || !image;
+	if (image)
+		put_record(b, live->image, image, style);
+	phx_live_image_free(live, image);
+}
+
+static void put_value(struct phx_buf *b, const struct phx_field *f, const void *at, struct style style)
+{
+	struct style whole = { .less = style.less };
+	switch (f->type) {
+	case PHX_F_STR:
+		phx_json_put_text(b, at);
+		return;
+	case PHX_F_TEXT:
+		phx_json_put_text(b, *(char *const *)at ? *(char *const *)at : "");
+		return;
+	case PHX_F_U32:
+		put_integer(b, *(const uint32_t *)at);
+		return;
+	case PHX_F_U64:
+		put_integer(b, (int64_t)(*(const uint64_t *)at & INT64_MAX));
+		return;
+	case PHX_F_I64:
+		put_integer(b, *(const int64_t *)at);
+		return;
+	case PHX_F_BOOL:
+		put_word(b, *(const bool *)at ? "true" : "false");
+		return;
+	case PHX_F_ENUM:
+		phx_json_put_text(b, phx_enum_name(f->names, *(const int *)at));
+		return;
+	case PHX_F_REC:
+		put_record(b, f->record, at, style);
+		return;
+	case PHX_F_LIST:
+		put_list(b, f->record, at, whole);
+		return;
+	case PHX_F_LIVE:
+		put_live(b, f->live, at, whole);
+		return;
+	}
+}
+
+/* A number that is not 0, a list or text that is not empty, true. Whether a record is, is seen when it is written. */
+static bool worth_writing(const struct phx_field *f, const void *at)
 {
 	switch (f->type) {
 	case PHX_F_STR:
-		return text_to_json(at);
+		return *(const char *)at;
 	case PHX_F_TEXT:
-		return text_to_json(*(char *const *)at ? *(char *const *)at : "");
+		return *(char *const *)at && **(char *const *)at;
 	case PHX_F_U32:
-		return json_integer(*(const uint32_t *)at);
+		return *(const uint32_t *)at;
 	case PHX_F_U64:
-		return json_integer((json_int_t)(*(const uint64_t *)at & INT64_MAX));
+		return *(const uint64_t *)at & INT64_MAX;
 	case PHX_F_I64:
-		return json_integer(*(const int64_t *)at);
+		return *(const int64_t *)at;
 	case PHX_F_BOOL:
-		return json_boolean(*(const bool *)at);
+		return *(const bool *)at;
 	case PHX_F_ENUM:
-		return json_string(phx_enum_name(f->names, *(const int *)at));
-	case PHX_F_REC:
-		return phx_json_from_record(f->record, at);
+		return *(const int *)at;
 	case PHX_F_LIST:
-		return list_to_json(f->record, at);
+		return ((const struct phx_list *)at)->n;
 	case PHX_F_LIVE:
-		return live_to_json(f->live, at);
+		return *(void *const *)at;
+	case PHX_F_REC:
+		return true;
 	}
-	return NULL;
+	return true;
 }
 
-json_t *phx_json_from_record(const struct phx_record *rec, const void *obj)
+static bool is_left_out(const struct phx_json_less *less, const struct phx_field *f)
 {
-	json_t *j = json_object();
-	for (size_t i = 0; j && i < rec->n_fields; i++) {
-		const struct phx_field *f = &rec->fields[i];
-		json_t *v = field_to_json(f, (const char *)obj + f->offset);
-		if (!v || json_object_set_new(j, f->name, v)) {
-			json_decref(j);
-			return NULL;
-		}
-	}
-	return j;
+	for (size_t i = 0; less && i < less->n; i++)
+		if (less->fields[i] == f)
+			return true;
+	return false;
 }
 
-/* A number that is not 0, a list or object or text that is not empty, true. */
-static bool worth_writing(const struct phx_field *f, const void *at, const json_t *v)
+void phx_json_put_member(struct phx_buf *b, const char *name)
 {
-	if (f->type == PHX_F_ENUM)
-		return *(const int *)at != 0;
-	if (json_is_string(v))
-		return json_string_length(v) > 0;
-	if (json_is_object(v))
-		return json_object_size(v) > 0;
-	if (json_is_array(v))
-		return json_array_size(v) > 0;
-	return json_is_integer(v) ? json_integer_value(v) != 0 : json_is_true(v);
+	bool first = !b->n || b->data[b->n - 1] == '{';
+	phx_buf_add(b, ",", !first);
+	phx_buf_add(b, "\"", 1);
+	put_word(b, name);
+	phx_buf_add(b, "\":", 2);
 }
 
-json_t *phx_json_from_record_sparse(const struct phx_record *rec, const void *obj)
+static void put_field(struct phx_buf *b, const struct phx_field *f, const void *obj, struct style style)
 {
-	json_t *j = json_object();
-	for (size_t i = 0; j && i < rec->n_fields; i++) {
-		const struct phx_field *f = &rec->fields[i];
-		const void *at = (const char *)obj + f->offset;
-		json_t *v = f->type == PHX_F_REC ? phx_json_from_record_sparse(f->record, at) : field_to_json(f, at);
-		if (!v || (worth_writing(f, at, v) && json_object_set(j, f->name, v))) {
-			json_decref(v);
-			json_decref(j);
-			return NULL;
-		}
-		json_decref(v);
-	}
-	return j;
+	const void *at = (const char *)obj + f->offset;
+	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at)))
+		return;
+	size_t before = b->n;
+	phx_json_put_member(b, f->name);
+	size_t value = b->n;
+	put_value(b, f, at, style);
+	if (style.sparse && f->type == PHX_F_REC && b->n == value + strlen("{}"))
+		b->n = before;
+}
+
+static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj, struct style style)
+{
+	phx_buf_add(b, "{", 1);
+	for (size_t i = 0; i < rec->n_fields; i++)
+		put_field(b, &rec->fields[i], obj, style);
+	phx_buf_add(b, "}", 1);
+}
+
+void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void *obj, const struct phx_json_less *less)
+{
+	put_field(b, f, obj, (struct style){ .less = less });
+}
+
+char *phx_json_record_text(const struct phx_record *rec, const void *obj)
+{
+	struct phx_buf b = { 0 };
+	put_record(&b, rec, obj, (struct style){ 0 });
+	return phx_buf_take(&b);
+}
+
+char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj)
+{
+	struct phx_buf b = { 0 };
+	put_record(&b, rec, obj, (struct style){ .sparse = true });
+	return phx_buf_take(&b);
 }
 
 char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list)
 {
-	PHX_AUTO_JSON json_t *all = json_array();
-	for (uint32_t i = 0; i < list->n; i++)
-		if (json_array_append_new(all, phx_json_from_record_sparse(rec, (const char *)list->items + i * rec->size)))
-			return NULL;
-	return phx_json_text(all);
+	struct phx_buf b = { 0 };
+	put_list(&b, rec, list, (struct style){ .sparse = true });
+	return phx_buf_take(&b);
 }
+
+json_t *phx_json_from_record(const struct phx_record *rec, const void *obj)
+{
+	PHX_AUTO_FREE char *text = phx_json_record_text(rec, obj);
+	return text ? json_loads(text, 0, NULL) : NULL;
+}
+
+/* ---- text to records ---- */
 
 static void path_text(const struct path *p, struct phx_buf *b)
 {
@@ -260,12 +381,24 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 	return -EINVAL;
 }
 
-static const struct phx_field *find_field(const struct phx_record *rec, const char *name)
+static const struct phx_field *find_field(const struct phx_record *rec, const char *name, size_t n)
 {
 	for (size_t i = 0; i < rec->n_fields; i++)
-		if (!strcmp(rec->fields[i].name, name))
+		if (strlen(rec->fields[i].name) == n && !memcmp(rec->fields[i].name, name, n))
 			return &rec->fields[i];
 	return NULL;
+}
+
+int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, const char *path)
+{
+	size_t n = strcspn(path, ".");
+	const struct phx_field *f = find_field(rec, path, n);
+	if (!f || (path[n] && !f->record) || less->n == PHX_ARRAY_SIZE(less->fields))
+		return -EINVAL;
+	if (path[n])
+		return phx_json_less_add(less, f->record, path + n + 1);
+	less->fields[less->n++] = f;
+	return 0;
 }
 
 static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj, const struct path *up,
@@ -278,7 +411,7 @@ static int record_from_json(const struct phx_record *rec, const json_t *j, void 
 	json_object_foreach((json_t *)j, key, value)
 	{
 		struct path here = { up, key, 0 };
-		const struct phx_field *f = find_field(rec, key);
+		const struct phx_field *f = find_field(rec, key, strlen(key));
 		if (!f)
 			return bad(&here, err, "is not known here");
 		int r = field_from_json(f, value, (char *)obj + f->offset, &here, err);

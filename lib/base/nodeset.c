@@ -3,8 +3,8 @@
  *
  * text ──▶ operand (segments) ──▶ expand() ──▶ struct work ──▶ combine() by operator
  *
- * A `struct work` is a set with a hash index, so that a list of 65,536 names
- * costs no quadratic time; only the finished array of names is handed out. */
+ * A set has a hash index, so that a list of 65,536 names costs no quadratic time. A `struct work` is a set in which
+ * names were removed: there are holes in its array until work_take() closes them. */
 #include "base/nodeset.h"
 
 #include <errno.h>
@@ -20,21 +20,7 @@ enum {
 static const char BLANKS[] = " \t\n";
 static const char OPERATORS[] = ",!&^";
 
-/* ---- the set while it is being built ---- */
-
-struct work {
-	struct phx_nodeset s; /* removed names are NULL */
-	uint32_t *slots;      /* index into names, plus 1; 0 = empty */
-	uint32_t n_slots;     /* a power of two */
-	uint32_t n_live;
-};
-
-static void work_fini(struct work *w)
-{
-	phx_nodeset_fini(&w->s);
-	free(w->slots);
-	*w = (struct work){ 0 };
-}
+/* ---- sets of names ---- */
 
 static uint32_t hash_name(const char *name)
 {
@@ -46,37 +32,36 @@ static uint32_t hash_name(const char *name)
 
 /* The slot that holds `name`, or the empty one where it belongs. A slot whose
  * name was removed stays taken, so that probing goes on beyond it. */
-static uint32_t *find_slot(const struct work *w, const char *name)
+static uint32_t *find_slot(const struct phx_nodeset *s, const char *name)
 {
 	for (uint32_t i = hash_name(name);; i++) {
-		uint32_t *slot = &w->slots[i & (w->n_slots - 1)];
-		const char *have = *slot ? w->s.names[*slot - 1] : NULL;
+		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
+		const char *have = *slot ? s->names[*slot - 1] : NULL;
 		if (!*slot || (have && !strcmp(have, name)))
 			return slot;
 	}
 }
 
-static bool work_has(const struct work *w, const char *name)
+bool phx_nodeset_has(const struct phx_nodeset *s, const char *name)
 {
-	return w->n_slots && *find_slot(w, name);
+	return s->n_slots && *find_slot(s, name);
 }
 
-static int grow_index(struct work *w)
+static int index_names(struct phx_nodeset *s, uint32_t n_slots)
 {
-	uint32_t n = w->n_slots ? w->n_slots * 2 : 16;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	uint32_t *slots = calloc(n_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	free(w->slots);
-	w->slots = slots;
-	w->n_slots = n;
-	for (uint32_t i = 0; i < w->s.n; i++)
-		if (w->s.names[i])
-			*find_slot(w, w->s.names[i]) = i + 1;
+	free(s->slots);
+	s->slots = slots;
+	s->n_slots = n_slots;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->names[i])
+			*find_slot(s, s->names[i]) = i + 1;
 	return 0;
 }
 
-static int append(struct phx_nodeset *s, const char *name)
+static int make_room(struct phx_nodeset *s)
 {
 	if (s->n == s->cap) {
 		uint32_t cap = s->cap ? s->cap * 2 : 8;
@@ -86,33 +71,69 @@ static int append(struct phx_nodeset *s, const char *name)
 		s->names = names;
 		s->cap = cap;
 	}
+	return (s->n + 1) * 2 > s->n_slots ? index_names(s, s->n_slots ? s->n_slots * 2 : 16) : 0;
+}
+
+/* 1: it was absent. */
+static int append(struct phx_nodeset *s, const char *name)
+{
+	if (make_room(s) < 0)
+		return -ENOMEM;
+	uint32_t *slot = find_slot(s, name);
+	if (*slot)
+		return 0;
 	char *copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
 	s->names[s->n++] = copy;
-	return 0;
+	*slot = s->n;
+	return 1;
+}
+
+int phx_nodeset_add(struct phx_nodeset *s, const char *name)
+{
+	if (!phx_name_valid(name))
+		return -EINVAL;
+	if (s->n == PHX_NODESET_MAX && !phx_nodeset_has(s, name))
+		return -E2BIG;
+	int r = append(s, name);
+	return r < 0 ? r : 0;
+}
+
+void phx_nodeset_fini(struct phx_nodeset *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->names[i]);
+	free(s->names);
+	free(s->slots);
+	*s = (struct phx_nodeset){ 0 };
+}
+
+/* ---- the set while it is being built ---- */
+
+struct work {
+	struct phx_nodeset s; /* removed names are NULL */
+	uint32_t n_live;
+};
+
+static void work_fini(struct work *w)
+{
+	phx_nodeset_fini(&w->s);
+	w->n_live = 0;
 }
 
 static int work_add(struct work *w, const char *name)
 {
-	if ((w->s.n + 1) * 2 > w->n_slots && grow_index(w) < 0)
-		return -ENOMEM;
-	uint32_t *slot = find_slot(w, name);
-	if (*slot)
-		return 0;
-	if (w->n_live == PHX_NODESET_MAX)
+	if (w->n_live == PHX_NODESET_MAX && !phx_nodeset_has(&w->s, name))
 		return -E2BIG;
 	int r = append(&w->s, name);
-	if (r < 0)
-		return r;
-	*slot = w->s.n;
-	w->n_live++;
-	return 0;
+	w->n_live += r == 1;
+	return r < 0 ? r : 0;
 }
 
 static void work_remove(struct work *w, const char *name)
 {
-	uint32_t *slot = w->n_slots ? find_slot(w, name) : NULL;
+	uint32_t *slot = w->s.n_slots ? find_slot(&w->s, name) : NULL;
 	if (!slot || !*slot)
 		return;
 	char **have = &w->s.names[*slot - 1];
@@ -121,17 +142,20 @@ static void work_remove(struct work *w, const char *name)
 	w->n_live--;
 }
 
-/* Give the names away, without the holes. */
-static struct phx_nodeset work_take(struct work *w)
+/* Give the set away, without the holes. -ENOMEM: it is as before. */
+static int work_take(struct work *w, struct phx_nodeset *ret)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < w->s.n; i++)
 		if (w->s.names[i])
 			w->s.names[n++] = w->s.names[i];
+	bool holes = n < w->s.n;
 	w->s.n = n;
-	struct phx_nodeset s = w->s;
-	w->s = (struct phx_nodeset){ 0 };
-	return s;
+	if (holes && index_names(&w->s, w->s.n_slots) < 0)
+		return -ENOMEM;
+	*ret = w->s;
+	*w = (struct work){ 0 };
+	return 0;
 }
 
 static int add_all(struct work *w, const struct work *other)
@@ -153,7 +177,7 @@ static void remove_all(struct work *w, const struct work *other)
 static void keep_common(struct work *w, const struct work *other)
 {
 	for (uint32_t i = 0; i < w->s.n; i++)
-		if (w->s.names[i] && !work_has(other, w->s.names[i]))
+		if (w->s.names[i] && !phx_nodeset_has(&other->s, w->s.names[i]))
 			work_remove(w, w->s.names[i]);
 }
 
@@ -162,7 +186,7 @@ static int toggle_all(struct work *w, const struct work *other)
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < other->s.n; i++) {
 		const char *name = other->s.names[i];
-		if (name && work_has(w, name))
+		if (name && phx_nodeset_has(&w->s, name))
 			work_remove(w, name);
 		else if (name)
 			r = work_add(w, name);
@@ -229,11 +253,6 @@ static int too_big(const struct parse *p)
 static bool one_of(char c, const char *set)
 {
 	return c && strchr(set, c);
-}
-
-static void skip_blanks(struct parse *p)
-{
-	p->at += strspn(p->at, BLANKS);
 }
 
 static void forget_segments(struct parse *p)
@@ -338,7 +357,7 @@ static uint64_t count_names(const struct parse *p)
 	for (uint32_t i = 0; i < p->n_segments && total <= PHX_NODESET_MAX; i++) {
 		uint64_t n = p->segments[i].ranges.n ? 0 : 1;
 		PHX_LIST_EACH(struct range, range, &p->segments[i].ranges)
-			n += range->n;
+		n += range->n;
 		total *= n;
 	}
 	return total;
@@ -370,8 +389,9 @@ static int add_expanded(struct parse *p, const char *name, struct work *ret)
 {
 	bool is_group = name[0] == '@';
 	if (is_group ? !group_valid(name + 1) : !phx_name_valid(name))
-		return bad(p, p->operand, "a name is letters, digits, '-', '_' and '.', begins with a letter or "
-					  "digit and has at most 63 characters");
+		return bad(p, p->operand,
+			   "a name is letters, digits, '-', '_' and '.', begins with a letter or "
+			   "digit and has at most 63 characters");
 	return is_group ? add_group(p, name + 1, ret) : work_add(ret, name);
 }
 
@@ -389,7 +409,8 @@ static int expand(struct parse *p, uint32_t i, char *name, size_t n, struct work
 		return expand(p, i + 1, name, n + (size_t)w, ret);
 	}
 	int r = 0;
-	PHX_LIST_EACH(struct range, range, &seg->ranges) {
+	PHX_LIST_EACH(struct range, range, &seg->ranges)
+	{
 		for (uint32_t k = 0; r == 0 && k < range->n; k++) {
 			unsigned long long value = range->first + k * range->step;
 			int w = snprintf(name + n, ROOM - n, "%0*llu", range->width, value);
@@ -424,16 +445,16 @@ static int parse_operand(struct parse *p, struct work *ret)
  * and ",!" is "!". False at the end of the text. */
 static bool next_operator(struct parse *p, char *ret_op)
 {
-	skip_blanks(p);
+	p->at += strspn(p->at, BLANKS);
 	if (!*p->at)
 		return false;
 	char op = ',';
 	if (one_of(*p->at, OPERATORS)) {
 		op = *p->at++;
-		skip_blanks(p);
+		p->at += strspn(p->at, BLANKS);
 		if (op == ',' && *p->at != ',' && one_of(*p->at, OPERATORS)) {
 			op = *p->at++;
-			skip_blanks(p);
+			p->at += strspn(p->at, BLANKS);
 		}
 	}
 	*ret_op = op;
@@ -443,7 +464,7 @@ static bool next_operator(struct parse *p, char *ret_op)
 static int parse_list(struct parse *p, struct work *ret)
 {
 	char op = ',';
-	skip_blanks(p);
+	p->at += strspn(p->at, BLANKS);
 	do {
 		PHX_AUTO(work_fini) struct work operand = { 0 };
 		int r = parse_operand(p, &operand);
@@ -466,38 +487,13 @@ int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, s
 	PHX_AUTO(work_fini) struct work w = { 0 };
 	int r = parse_list(&p, &w);
 	forget_segments(&p);
+	struct phx_nodeset taken;
+	r = r < 0 ? r : work_take(&w, &taken);
 	if (r < 0)
 		return r;
 	phx_nodeset_fini(ret);
-	*ret = work_take(&w);
+	*ret = taken;
 	return 0;
-}
-
-/* ---- sets of plain names ---- */
-
-bool phx_nodeset_has(const struct phx_nodeset *s, const char *name)
-{
-	for (uint32_t i = 0; i < s->n; i++)
-		if (!strcmp(s->names[i], name))
-			return true;
-	return false;
-}
-
-int phx_nodeset_add(struct phx_nodeset *s, const char *name)
-{
-	if (!phx_name_valid(name))
-		return -EINVAL;
-	if (phx_nodeset_has(s, name))
-		return 0;
-	return s->n == PHX_NODESET_MAX ? -E2BIG : append(s, name);
-}
-
-void phx_nodeset_fini(struct phx_nodeset *s)
-{
-	for (uint32_t i = 0; i < s->n; i++)
-		free(s->names[i]);
-	free(s->names);
-	*s = (struct phx_nodeset){ 0 };
 }
 
 /* ---- folding ---- */
@@ -582,9 +578,13 @@ char *phx_nodeset_fold(const struct phx_nodeset *s)
 	PHX_AUTO_FREE struct part *parts = calloc(s->n + 1, sizeof(*parts));
 	if (!parts)
 		return NULL;
-	for (uint32_t i = 0; i < s->n; i++)
+	bool sorted = true; /* as names mostly come */
+	for (uint32_t i = 0; i < s->n; i++) {
 		parts[i] = split_name(s->names[i]);
-	qsort(parts, s->n, sizeof(*parts), compare_parts);
+		sorted = sorted && (!i || compare_parts(&parts[i - 1], &parts[i]) <= 0);
+	}
+	if (!sorted)
+		qsort(parts, s->n, sizeof(*parts), compare_parts);
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
 	for (size_t i = 0, n; i < s->n; i += n) {
 		n = count_same_prefix(&parts[i], s->n - i);

@@ -13,6 +13,8 @@
 struct phx_nodeset {
 	char **names; /* owned */
 	uint32_t n, cap;
+	uint32_t *slots;  /* hash index: of a name, plus 1; 0 = empty */
+	uint32_t n_slots; /* a power of two */
 };
 
 /** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is none. */
@@ -27,7 +29,7 @@ typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nod
 int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, struct phx_nodeset *ret,
 		      struct phx_err *err);
 
-/** Add one plain name if absent. */
+/** Add one plain name if absent. -EINVAL: it is none; -E2BIG, -ENOMEM. Constant time, as is phx_nodeset_has(). */
 int phx_nodeset_add(struct phx_nodeset *s, const char *name);
 bool phx_nodeset_has(const struct phx_nodeset *s, const char *name);
 

@@ -83,8 +83,7 @@ static int append(struct fault_sim *f, const struct phx_event *ev, const struct 
 /* What comes back of a record that was written as JSON text. */
 static int through_json(const struct phx_record *rec, const void *src, bool sparse, void *ret, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = sparse ? phx_json_from_record_sparse(rec, src) : phx_json_from_record(rec, src);
-	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
+	PHX_AUTO_FREE char *text = sparse ? phx_json_record_text_sparse(rec, src) : phx_json_record_text(rec, src);
 	PHX_AUTO_JSON json_t *back = NULL;
 	int r = text ? phx_json_parse(text, strlen(text), &back, err) : -ENOMEM;
 	return r ? r : phx_json_to_record(rec, back, ret, err);

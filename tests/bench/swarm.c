@@ -7,11 +7,11 @@
  *
  * FILE is made when all are connected: whoever wants to disturb them begins then. How late an answer is counts from the
  * end of the two seconds that the poll may be held. --image, --digest: the system that each machine says it runs.
- * --orders: each first order of a step is written there, a line "MILLISECONDS NODE" of the monotonic clock; it is told as
- * running from then on and is never done.
+ * --orders: each first order of a step is written there, a line "MILLISECONDS NODE" of the monotonic clock; it is told
+ *as running from then on and is never done.
  *
- * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON after S seconds, or,
- * with --seconds 0, at each SIGUSR1 one about the time since the one before, and ends at SIGTERM. */
+ * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON after S seconds,
+ *or, with --seconds 0, at each SIGUSR1 one about the time since the one before, and ends at SIGTERM. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ struct swarm {
 	unsigned handshakes, registered;
 	uint64_t beats, failures;
 	char failure[200]; /* the first */
-	float *late_ms; /* of each answer to a beat that was held to its end */
+	float *late_ms;	   /* of each answer to a beat that was held to its end */
 	size_t n_late, cap_late;
 };
 
@@ -206,8 +206,9 @@ static void send_rest(struct swarm *s, struct conn *c)
 static void ask(struct swarm *s, struct conn *c)
 {
 	PHX_AUTO_JSON json_t *j =
-		c->registered ? machine_beat(&c->machine, "", "", c->order ? json_pack("[I]", c->order) : NULL, c->tick++) :
-				machine_hello(&c->machine, "", "", s->image, s->digest);
+		c->registered ?
+			machine_beat(&c->machine, "", "", c->order ? json_pack("[I]", c->order) : NULL, c->tick++) :
+			machine_hello(&c->machine, "", "", s->image, s->digest);
 	PHX_AUTO_FREE char *body = phx_json_text(j);
 	free(PHX_TAKE(c->out));
 	if (!body)
@@ -268,8 +269,9 @@ static void take_answer(struct swarm *s, struct conn *c, int status)
 		note_late(s, now - c->asked_ms - BEAT_MS);
 	c->registered = true;
 	/* a thousand machines are not switched on at the same instant: first beats are spread over one period */
-	c->due_ms = hello ? now + (double)(c->machine.number * 7919 % BEAT_MS) :
-		    now - c->asked_ms < EARLY_MS ? now + EARLY_MS : now;
+	c->due_ms = hello			 ? now + (double)(c->machine.number * 7919 % BEAT_MS) :
+		    now - c->asked_ms < EARLY_MS ? now + EARLY_MS :
+						   now;
 }
 
 /* A whole answer in c->in? */
@@ -455,7 +457,8 @@ static void prepare(struct swarm *s)
 	const char *colon = strrchr(s->server, ':');
 	struct rlimit files;
 	snprintf(host, sizeof(host), "%.*s", colon ? (int)(colon - s->server) : 0, s->server);
-	s->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon ? colon + 1 : "")) };
+	s->address = (struct sockaddr_in){ .sin_family = AF_INET,
+					   .sin_port = htons((uint16_t)atoi(colon ? colon + 1 : "")) };
 	if (inet_pton(AF_INET, host, &s->address.sin_addr) != 1)
 		machine_die("--server %s: must be ADDRESS:PORT", s->server);
 	getrlimit(RLIMIT_NOFILE, &files);
@@ -484,17 +487,24 @@ static void take_number(const char *text, unsigned *ret)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "server", required_argument, NULL, 's' }, { "ca", required_argument, NULL, 'a' },
-		{ "socket", required_argument, NULL, 'u' }, { "pid", required_argument, NULL, 'p' },
-		{ "nodes", required_argument, NULL, 'n' },  { "seconds", required_argument, NULL, 't' },
-		{ "connected", required_argument, NULL, 'c' }, { "image", required_argument, NULL, 'i' },
-		{ "digest", required_argument, NULL, 'd' }, { "orders", required_argument, NULL, 'o' },
+		{ "server", required_argument, NULL, 's' },
+		{ "ca", required_argument, NULL, 'a' },
+		{ "socket", required_argument, NULL, 'u' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ "connected", required_argument, NULL, 'c' },
+		{ "image", required_argument, NULL, 'i' },
+		{ "digest", required_argument, NULL, 'd' },
+		{ "orders", required_argument, NULL, 'o' },
 		{ 0 },
 	};
 	struct swarm s = { .n = 1000, .seconds = 30, .image = "", .digest = "" };
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-		const char **const texts[256] = { ['s'] = &s.server, ['a'] = &s.ca,	['u'] = &s.socket, ['c'] = &s.connected,
-						  ['i'] = &s.image,  ['d'] = &s.digest, ['o'] = &s.orders };
+		const char **const texts[256] = {
+			['s'] = &s.server, ['a'] = &s.ca,     ['u'] = &s.socket, ['c'] = &s.connected,
+			['i'] = &s.image,  ['d'] = &s.digest, ['o'] = &s.orders
+		};
 		unsigned *const numbers[256] = { ['p'] = &s.pid, ['n'] = &s.n, ['t'] = &s.seconds };
 		if (texts[c & 0xff])
 			*texts[c & 0xff] = optarg;

@@ -49,7 +49,9 @@ static void replay(struct life *l, const struct phx_event *ev, const struct phx_
 	struct phx_event again;
 	struct phx_outcome mine = { 0 };
 	struct phx_err err = { 0 };
-	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, ev);
+	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
+	assert_non_null(text);
+	PHX_AUTO_JSON json_t *j = json_loads(text, 0, NULL);
 	assert_non_null(j);
 	if (phx_json_to_record(&phx_event_record, j, &again, &err) < 0 ||
 	    phx_core_apply(&l->twin, &again, &mine, &err) < 0)

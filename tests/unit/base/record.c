@@ -247,6 +247,54 @@ static void test_invalid_utf8_is_repaired(void **state)
 	assert_string_equal(phx_json_str(j, "name", ""), "??");
 }
 
+/* What is written is what the parser's own writer would write: a journal of either is the other's. */
+static void test_text_is_canonical(void **state)
+{
+	struct phx_text all = { .text = calloc(1, 600) };
+	(void)state;
+	assert_non_null(all.text);
+	for (int c = 1; c < 256; c++) /* each byte alone: those above 127 are no UTF-8 */
+		all.text[c - 1] = (char)c;
+	strcat(all.text, "\u00e4\u20ac\U0001f600 \xe2\x82");
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_text_record, &all);
+	assert_non_null(text);
+	PHX_AUTO_JSON json_t *j = json_loads(text, 0, NULL);
+	PHX_AUTO_FREE char *theirs = phx_json_text(j);
+	assert_string_equal(text, theirs);
+	assert_non_null(strstr(text, "\\u0001"));
+	assert_non_null(strstr(text, "\\b\\t\\n\\u000B\\f\\r"));
+	assert_non_null(strstr(text, "\u00e4\u20ac\U0001f600 ??\"}"));
+	phx_record_fini(&phx_text_record, &all);
+}
+
+static void test_sparse_text_leaves_out_what_is_nothing(void **state)
+{
+	(void)state;
+	struct box none = { 0 };
+	PHX_AUTO_FREE char *nothing = phx_json_record_text_sparse(&box_record, &none);
+	assert_string_equal(nothing, "{}");
+	none.uplink.speed = 7;
+	none.offset = INT64_MIN;
+	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&box_record, &none);
+	assert_string_equal(text, "{\"offset\":-9223372036854775808,\"uplink\":{\"speed\":7}}");
+}
+
+static void test_members_that_are_left_out(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	struct phx_json_less less = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	assert_int_equal(phx_json_less_add(&less, &box_record, "cards.ports.speed"), 0);
+	assert_int_equal(phx_json_less_add(&less, &box_record, "cards.ports.sped"), -EINVAL);
+	assert_int_equal(phx_json_less_add(&less, &box_record, "name.first"), -EINVAL);
+	for (size_t i = 0; i < box_record.n_fields; i++)
+		if (!strcmp(box_record.fields[i].name, "cards"))
+			phx_json_put_field(&b, &box_record.fields[i], &a, &less);
+	assert_non_null(strstr(b.data, "\"ports\":[{\"name\":"));
+	assert_null(strstr(b.data, "speed"));
+}
+
 static void test_absent_fields_are_zero(void **state)
 {
 	(void)state;
@@ -414,6 +462,9 @@ int main(void)
 		cmocka_unit_test(test_fini_twice),
 		cmocka_unit_test(test_json_there_and_back),
 		cmocka_unit_test(test_invalid_utf8_is_repaired),
+		cmocka_unit_test(test_text_is_canonical),
+		cmocka_unit_test(test_sparse_text_leaves_out_what_is_nothing),
+		cmocka_unit_test(test_members_that_are_left_out),
 		cmocka_unit_test(test_absent_fields_are_zero),
 		cmocka_unit_test(test_wrong_documents),
 		cmocka_unit_test(test_parse_refuses),

@@ -161,7 +161,9 @@ static char *actions_text(const struct phx_outcome *out)
 static void journalled(const struct phx_event *ev, struct phx_event *ret)
 {
 	struct phx_err err = { 0 };
-	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, ev);
+	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
+	assert_non_null(text);
+	PHX_AUTO_JSON json_t *j = json_loads(text, 0, NULL);
 	assert_non_null(j);
 	if (phx_json_to_record(&phx_event_record, j, ret, &err) < 0)
 		fail_msg("%s", err.text);

@@ -205,8 +205,7 @@ static void events_of_another_version_are_refused_with_advice(void **state)
 {
 	struct phx_store *store = NULL;
 	struct phx_event ev = { .kind = PHX_EV_restart, .by = "phxd", .now_ms = real_now() + 60000 };
-	PHX_AUTO_JSON json_t *j = phx_json_from_record_sparse(&phx_event_record, &ev);
-	PHX_AUTO_FREE char *event = phx_json_text(j);
+	PHX_AUTO_FREE char *event = phx_json_record_text_sparse(&phx_event_record, &ev);
 	(void)state;
 	assert_int_equal(start(), 0);
 	happens(3);

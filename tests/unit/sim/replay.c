@@ -12,14 +12,6 @@
 enum { EVENTS = 40, SNAPSHOT = 25 };
 static char dir[64], path[96];
 
-static char *text_of(json_t *j)
-{
-	char *text = phx_json_text(j);
-	assert_non_null(text);
-	json_decref(j);
-	return text;
-}
-
 /* As the daemon does it: apply, append event and actions, now and then a snapshot. */
 static void journal_event(struct phx_store *store, struct phx_state *s, struct phx_event *ev, struct phx_err *err)
 {
@@ -29,7 +21,8 @@ static void journal_event(struct phx_store *store, struct phx_state *s, struct p
 		fail_msg("%s", err->text);
 	PHX_AUTO_FREE char *act = phx_json_list_text(&phx_action_record, &out.actions);
 	assert_non_null(act);
-	PHX_AUTO_FREE char *event = text_of(phx_json_from_record_sparse(&phx_event_record, ev));
+	PHX_AUTO_FREE char *event = phx_json_record_text_sparse(&phx_event_record, ev);
+	assert_non_null(event);
 	phx_outcome_fini(&out);
 	if (s->seq == before)
 		return;
@@ -38,7 +31,8 @@ static void journal_event(struct phx_store *store, struct phx_state *s, struct p
 			 0);
 	if (s->seq != SNAPSHOT)
 		return;
-	PHX_AUTO_FREE char *snapshot = text_of(phx_json_from_record(&phx_state_record, s));
+	PHX_AUTO_FREE char *snapshot = phx_json_record_text(&phx_state_record, s);
+	assert_non_null(snapshot);
 	assert_int_equal(phx_store_snapshot(store, s->seq, snapshot, err), 0);
 }
 
