@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "unit/ledger/cluster.h"
+#include "golden/table.h"
 
 struct play {
 	struct cluster c;
@@ -281,7 +282,7 @@ static bool set_up(struct play *p, char *line)
 static void scenarios_go_as_worked_out(void **state)
 {
 	FILE *f = fopen(TEST_DIR "/golden/ledger.txt", "re");
-	bool write = getenv("PHX_GOLDEN_WRITE");
+	bool write = golden_write();
 	char line[512], copy[512];
 	struct play p = { .open = false };
 	unsigned lines = 0, wrong = 0, at = 0;

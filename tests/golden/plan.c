@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "unit/node/plan_world.h"
+#include "golden/table.h"
 
 static char *read_all(const char *path)
 {
@@ -36,13 +37,13 @@ static bool split_line(char *line, char **ret_in, char **ret_out)
 static void plans_are_as_read(void **state)
 {
 	PHX_AUTO_FREE char *text = read_all(TEST_DIR "/golden/plan.txt");
-	bool write = getenv("PHX_GOLDEN_WRITE");
+	bool write = golden_write();
 	unsigned lines = 0, wrong = 0;
 	(void)state;
 	for (char *next = text, *line; (line = strsep(&next, "\n"));) {
 		char *in, *want, got[1024], words[256];
 		if (!split_line(line, &in, &want)) {
-			if (write)
+			if (write && next)
 				puts(line);
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "policy/policy.h"
+#include "golden/table.h"
 
 struct occasion {
 	const struct phx_policy *policy;
@@ -143,7 +144,7 @@ static void say(const struct occasion *o, char *text, size_t size)
 static void moves_are_as_worked_out(void **state)
 {
 	FILE *f = fopen(TEST_DIR "/golden/policy.txt", "re");
-	bool write = getenv("PHX_GOLDEN_WRITE");
+	bool write = golden_write();
 	char line[512], words[512], got[512];
 	unsigned lines = 0, wrong = 0;
 	(void)state;

@@ -31,4 +31,4 @@ check nodes_move_wiped_and_every_job_completes wiped_variant '' 8
 check no_request_failed nothing_failed ''
 check jobs_were_killed_in_order kill_order ''
 check time_line_is_drawn draw '' "$RUN/timeline" "Shortened"
-check journal_replays_the_same replays
+check journal_replays_the_same replays 150

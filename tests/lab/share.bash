@@ -126,8 +126,9 @@ end_sharing() {
 
 JOB='for i in $(seq $1); do head -c 65536 /dev/urandom | sha256sum; sleep 1; done >/var/tmp/work.$PHX_JOB_ID; echo "$2 $2 $2 $2" >/var/tmp/canary.$PHX_JOB_ID; sync; echo "$(hostname) is done"'
 submit_job() {
-	local out
-	out=$(end_user job submit --re "$1" -n "$2" -t 20m -- /bin/sh -c "$JOB" job "$3" "$CANARY" 2>&1) || die "job submit: $out"
+	local id
+	id=$(end_user job submit --re "$1" -n "$2" -t 20m -- /bin/sh -c "$JOB" job "$3" "$CANARY") || die "job submit"
+	echo "$id $2" >>"$RUN/sizes"
 }
 # submit_jobs RE COUNT SECONDS: sizes in turn
 submit_jobs() {
@@ -178,9 +179,19 @@ play_begins() {
 	PLAYER=$!
 }
 play_ends() { wait "$PLAYER"; }
+# how many requests the rates of standard input ask for
+asked_by_rates() { awk '{ if (NR > 1) n += ($1 - from) * rate; from = $1; rate = $2 } END { printf "%d\n", n }'; }
+# Nothing failed, all was answered, and no fewer requests were sent than the rates ask for (of the last one, rounded, a tenth may
+# be missing), and some hundred at least.
 nothing_failed() {
+	local sent answered failed least
 	tail -n 3 "$RUN/play$1.out" | sed 's/^/    /'
-	grep -q ' 0 failed$' "$RUN/play$1.out"
+	least=$(($(asked_by_rates <"$RUN/rates$1") * 9 / 10))
+	[ "$least" -ge 100 ] || die "the rates ask for $least requests: too few to show anything"
+	read -r sent answered failed < <(sed -n 's/^\([0-9]*\) requests, \([0-9]*\) answered, \([0-9]*\) failed$/\1 \2 \3/p' "$RUN/play$1.out") ||
+		die "the player did not say how many requests it sent"
+	[ "$sent" -ge "$least" ] || die "$sent requests were sent, fewer than $least"
+	[ "$failed" = 0 ] && [ "$answered" = "$sent" ]
 }
 draw() {
 	"$BIN/share_draw" --watch "$RUN/watch$1.csv" --load "$RUN/load$1.csv" --csv "$2.csv" --svg "$2.svg" --title "$3"
@@ -202,14 +213,15 @@ journal() {
 # the order of kills, from the journal and the runs that were seen; knows nothing of the core
 kill_order() {
 	journal
-	jq -R -s -r --slurpfile events "$RUN/events.json" --arg re "queue$1" -f tests/lab/share-kills.jq <"$RUN/runs$1.csv" >"$RUN/kills$1.out" || die "the kills cannot be checked"
+	jq -R -s -r --slurpfile events "$RUN/events.json" --rawfile sizes "$RUN/sizes" --arg re "queue$1" -f tests/lab/share-kills.jq <"$RUN/runs$1.csv" >"$RUN/kills$1.out" || die "the kills cannot be checked"
 	sed 's/^/    /' "$RUN/kills$1.out"
 	grep -q ^ok "$RUN/kills$1.out" && ! grep -q '^WRONG' "$RUN/kills$1.out"
 }
+# replays EVENTS: with at least so many, and half as many actions: an empty journal is identical, too
 replays() {
 	sqlite3 "$DIR/state/journal.db" ".backup '$RUN/journal.db'" || die "copy of the journal"
-	phx sim replay "$RUN/journal.db" | tee "$RUN/replay.out" | sed 's/^/    /'
-	grep -q identical "$RUN/replay.out"
+	phx sim replay -o json "$RUN/journal.db" | tee "$RUN/replay.json" | jq -r '"    \(.events) events, \(.actions) actions"'
+	jq -e ".identical and .events >= $1 and .actions >= $1 / 2" "$RUN/replay.json" >/dev/null || die "$(head -c 2000 "$RUN/replay.json")"
 }
 
 # ---- the agreement that wants nodes wiped when they leave the queue ----
@@ -225,7 +237,8 @@ wiped_variant() {
 	begin_sharing "$1" $batch wipe || return 1
 	watch_begins "$1"
 	trap 'kill "$WATCH" "${PLAYER:-$WATCH}" 2>/dev/null' EXIT
-	end_user job submit --re "queue$1" -n $batch --wait --timeout 5m -- /bin/sh -c "$JOB" job 1 "$CANARY" >/dev/null || die "the first job"
+	submit_job "queue$1" $batch 1
+	wait_for 300 "the first job is done" all_done "queue$1"
 	canary_everywhere "$1" || die "the canary is not on the disks of the queue's nodes"
 	first=$(hosts_of "pages$1")
 	submit_jobs "queue$1" "$2" 30

@@ -68,7 +68,7 @@ part "10 agreements that wipe: no canary on what left the queue; every job compl
 part "11 no request failed" nothing_failed -wiped
 part "12 jobs were killed in order" kill_order -wiped
 [ -n "$BROKEN" ] || draw -wiped "$BUILD/lab-share-wiped-timeline" "Nodes are wiped when they leave the queue"
-part "13 the journal, replayed, decides the same" replays
+part "13 the journal, replayed, decides the same" replays 400
 write_report "$BUILD/lab-share-report.json"
 
 echo

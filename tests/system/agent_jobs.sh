@@ -3,7 +3,7 @@
 # ever runs twice at once, whoever is silent, hangs or dies.
 . "$(dirname "$0")/agents.bash"
 
-for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "ok agent_jobs # SKIP there is no user $who"; exit 0; }; done
+for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip agent_jobs: there is no user $who"; exit 0; }; done
 mkdir -p "$WORK/bin" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin"
 # the service provider whose RE it is
 owner() { setpriv --reuid games --regid users --clear-groups env -C / "$WORK/bin/phx" "$@"; }

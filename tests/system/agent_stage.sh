@@ -3,7 +3,7 @@
 # not carried: what lies elsewhere, what is too large, what belongs to others, what a killed run left.
 . "$(dirname "$0")/agents.bash"
 
-for who in games nobody daemon; do id "$who" >/dev/null 2>&1 || { echo "ok agent_stage # SKIP there is no user $who"; exit 0; }; done
+for who in games nobody daemon; do id "$who" >/dev/null 2>&1 || { echo "skip agent_stage: there is no user $who"; exit 0; }; done
 mkdir -p "$WORK/bin" "$WORK/home" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin" && chmod 777 "$WORK/home"
 as() { setpriv --reuid "$1" --regid users --clear-groups env -C "$WORK/home" "$WORK/bin/phx" "${@:2}"; }
 owner() { as games "$@"; }

@@ -45,6 +45,14 @@ until_true() {
 	done
 }
 
+# replays_the_same EVENTS ACTIONS: the head's journal, with at least so many of them in it: an empty one is identical, too
+replays_the_same() {
+	head_stop
+	phx sim replay "$WORK/head/journal.db" -o json >"$WORK/out" 2>&1
+	jq -r '"    \(.events) events, \(.actions) actions"' "$WORK/out"
+	jq -e ".identical and .events >= $1 and .actions >= $2" "$WORK/out" >/dev/null || { cat "$WORK/out"; return 1; }
+}
+
 finish() {
 	local name
 	for name in "${!AGENT[@]}"; do agent_stop "$name"; done

@@ -270,7 +270,7 @@ if [ -n "$PHX_TRACES" ]; then
 	check nasa_is_exact nasa_is_exact
 	check plan_on_the_archives plan_on_the_archives
 else
-	echo "skip nasa_is_exact" && echo "skip plan_on_the_archives"
+	echo "skip nasa_is_exact: there are no archives" && echo "skip plan_on_the_archives: there are no archives"
 fi
 check head_works head_works
 check a_running_head_keeps_its_journal a_running_head_keeps_its_journal

@@ -124,7 +124,7 @@ one_of_two_without_a_head_keeps_it() {
 	until_true 30 one_has_it && still one_has_it
 }
 
-ip netns add "${NET}s" || { echo "skip no network namespaces here"; exit 0; }
+ip netns add "${NET}s" || { echo "skip director: no network namespaces can be made"; exit 0; }
 check "three machines on a bridge" network
 check "a virtual address is taken and told" one_takes_it
 check "the next director tells that it has it now" the_next_one_takes_over

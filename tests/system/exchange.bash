@@ -158,8 +158,4 @@ deactivation() {
 		until_true $PATIENCE phx re destroy queue --yes && until_true $PATIENCE phx re destroy pages --yes
 }
 
-replayed() {
-	head_stop
-	phx sim replay "$WORK/head/journal.db" >"$WORK/out" 2>&1 && grep -q identical "$WORK/out" || { cat "$WORK/out"; return 1; }
-	! grep -i -E 'differ|sanitizer' "$WORK/phxd.log"
-}
+replayed() { replays_the_same 100 120 && ! grep -i -E 'differ|sanitizer' "$WORK/phxd.log"; }

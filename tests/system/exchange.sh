@@ -3,7 +3,7 @@
 . "$(dirname "$0")/agents.bash"
 . tests/system/exchange.bash
 
-id nobody >/dev/null 2>&1 || { echo "ok exchange # SKIP there is no user nobody"; exit 0; }
+id nobody >/dev/null 2>&1 || { echo "skip exchange: there is no user nobody"; exit 0; }
 ENGINE='engine = "builtin";'
 engine_script() { echo 'exec sleep 100000'; }
 engine_submit() { phx job submit --re queue --user nobody -n "$1" -- "${@:2}"; }

@@ -123,6 +123,6 @@ if ip netns add "phx-$NAME-try" 2>/dev/null; then
 	check "a head without its journal says so" head_without_its_journal
 	check "the only lab is ended" down_needs_no_name
 else
-	echo "ok labs in namespaces # SKIP namespaces cannot be made here"
+	echo "skip labs_in_namespaces: namespaces cannot be made here"
 fi
 exit $FAILED

@@ -3,7 +3,7 @@
 # and the exit statuses that end the restarts are those of phxd. No systemd runs here: strace sees the calls.
 if [ "${1:-}" != inside ]; then
 	# ports of DHCP and TFTP are this test's own in a network of its own
-	[ "$(id -u)" = 0 ] || { echo "skip phxd_unit wants root"; exit 0; }
+	[ "$(id -u)" = 0 ] || { echo "skip phxd_unit: it wants root"; exit 0; }
 	exec unshare --net "$0" inside
 fi
 # an address beside loopback: without one, names are not resolved

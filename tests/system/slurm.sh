@@ -7,11 +7,11 @@ SLURM_USER=slurm
 . tests/system/slurm.bash
 
 for program in slurmctld slurmd munged sbatch; do
-	PATH=$PATH:/usr/sbin command -v $program >/dev/null || { echo "ok slurm # SKIP there is no $program"; exit 0; }
+	PATH=$PATH:/usr/sbin command -v $program >/dev/null || { echo "skip slurm: there is no $program"; exit 0; }
 done
 export PATH=$PATH:/usr/sbin
-[ "$(id -u)" = 0 ] || { echo "ok slurm # SKIP slurmd wants root"; exit 0; }
-id "$SLURM_USER" >/dev/null 2>&1 || { echo "ok slurm # SKIP there is no user $SLURM_USER"; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "skip slurm: slurmd wants root"; exit 0; }
+id "$SLURM_USER" >/dev/null 2>&1 || { echo "skip slurm: there is no user $SLURM_USER"; exit 0; }
 trap 'slurm_stop; finish' EXIT
 
 ENGINE='engine = "slurm"; slurm_conf = "test";'

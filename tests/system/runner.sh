@@ -1,0 +1,112 @@
+#!/bin/bash
+# tests/run itself: what it counts, names and refuses, with programs that are made for it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+BUILD=$(realpath "${BUILD:-build}")
+WORK=$(mktemp -d /tmp/phx-system.XXXXXX)
+trap 'rm -rf "$WORK"' EXIT
+FAILED=0
+
+check() { # NAME COMMAND...
+	local name=$1
+	shift
+	if "$@"; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		FAILED=1
+		sed 's/^/  /' "$WORK/out"
+	fi
+}
+script() { # NAME: a test script, of standard input
+	{ echo '#!/bin/bash' && cat; } >"$WORK/$1"
+	chmod 755 "$WORK/$1"
+}
+runs() { # STATUS PROGRAM...: that is how it ends
+	local want=$1
+	shift
+	env -u PHX_GOLDEN_WRITE -u PHX_TEST_JOBS -u PHX_TEST_TRIES "${SET[@]}" tests/run "$@" >"$WORK/out" 2>&1
+	[ $? = "$want" ]
+}
+SET=(PHX_TEST_TIMEOUT=20)
+last_line_is() { [ "$(tail -n 1 "$WORK/out")" = "$1" ]; }
+says() { grep -qxF -- "$1" "$WORK/out"; }
+
+skips_are_counted_and_named() {
+	script one <<-'END'
+		echo "ok first"; echo "skip second: there is no such disk"; echo "ok third # SKIP no such user"
+	END
+	runs 0 "$WORK/one" && last_line_is '1 passed, 0 failed, 2 skipped' &&
+		says "skipped: $WORK/one: second: there is no such disk" && says "skipped: $WORK/one: third: no such user"
+}
+skips_of_programs_are_named() {
+	script like_cmocka <<-'END'
+		printf '[==========] Running 3 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  SKIPPED ] b\n[==========] 3 test(s) run.\n'
+		printf '[  PASSED  ] 1 test(s).\n[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] b\n'
+	END
+	runs 0 "$WORK/like_cmocka" && last_line_is '1 passed, 0 failed, 1 skipped' && says "skipped: $WORK/like_cmocka: b"
+}
+nothing_is_a_failure() {
+	script nothing </dev/null
+	runs 1 "$WORK/nothing" && last_line_is '0 passed, 1 failed'
+}
+bad_end_is_a_failure() {
+	echo 'echo "ok it"; exit 3' | script dies
+	runs 1 "$WORK/dies" && last_line_is '1 passed, 1 failed' && says '--- exit status 3; output:'
+}
+endless_is_a_failure() {
+	echo 'echo "ok it"; exec sleep 60' | script endless
+	SET=(PHX_TEST_TIMEOUT=1)
+	runs 1 "$WORK/endless" && last_line_is '1 passed, 1 failed'
+}
+second_try_is_told() {
+	script races <<-END
+		[ -e "$WORK/been" ] && echo "ok it" && exit
+		touch "$WORK/been"; echo "skip that: at first"; echo "not ok it"
+	END
+	runs 1 "$WORK/races" && rm "$WORK/been" || return 1
+	SET=(PHX_TEST_TRIES=2)
+	runs 0 "$WORK/races" && says "passed only when tried again: $WORK/races" && last_line_is '1 passed, 0 failed'
+}
+# compiled ones: each waits until the other one runs, for it cannot be seen otherwise
+programs_run_together() {
+	cat >"$WORK/meets.c" <<-'END'
+		#include <stdio.h>
+		#include <string.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char other[512];
+			snprintf(other, sizeof(other), "%s", argv[argc - 1]);
+			fclose(fopen(strcat(other, ".here"), "w"));
+			char *end = other + strlen(other) - 6;
+			*end = *end == '1' ? '2' : '1';
+			for (int i = 0; i < 100 && access(other, F_OK); i++)
+				usleep(50000);
+			puts(access(other, F_OK) ? "not ok alone" : "ok together");
+			return 0;
+		}
+	END
+	"${CC:-cc}" -o "$WORK/meets1" "$WORK/meets.c" && cp "$WORK/meets1" "$WORK/meets2" || return 1
+	SET=(PHX_TEST_JOBS=2)
+	runs 0 "$WORK/meets1" "$WORK/meets2" && last_line_is '2 passed, 0 failed' || return 1
+	rm "$WORK"/*.here
+	SET=(PHX_TEST_JOBS=1)
+	runs 1 "$WORK/meets1" "$WORK/meets2" && last_line_is '1 passed, 1 failed'
+}
+golden_tables_are_not_written() {
+	local table
+	for table in policy ledger plan; do
+		SET=(PHX_GOLDEN_WRITE=1)
+		runs 1 "$BUILD/tests/golden/$table" && grep -q 'PHX_GOLDEN_WRITE is set' "$WORK/out" || return 1
+		PHX_GOLDEN_WRITE=1 env -u PHX_TEST_RUN "$BUILD/tests/golden/$table" 2>/dev/null | grep -v '^\[' >"$WORK/written"
+		cmp "$WORK/written" "tests/golden/$table.txt" >"$WORK/out" 2>&1 || return 1
+	done
+}
+
+for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
+	second_try_is_told programs_run_together golden_tables_are_not_written; do
+	SET=(PHX_TEST_TIMEOUT=20)
+	check $test $test
+done
+exit $FAILED
