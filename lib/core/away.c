@@ -123,30 +123,11 @@ void phx_away_end(struct phx_apply *a, struct phx_node *n)
 		phx_away_give_up(a, n, re);
 }
 
-/* Nobody counts on what stays in this pool: its RE was deactivated, and may be no more. */
-static bool is_deserted(const struct phx_state *s, const char *pool)
-{
-	const struct phx_re *re = phx_state_re(s, pool);
-	return !re || !re->active || re->state == PHX_RE_STATE_DEACTIVATED;
-}
-
-bool phx_away_is_left(const struct phx_state *s, const struct phx_node *n)
-{
-	return n->gave_up[0] && !n->pinned && is_deserted(s, n->pool);
-}
-
 void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 {
 	/* it did not leave that pool: it still has to be released */
-	if (strcmp(n->plan.to_pool, n->plan.from_pool) || !is_deserted(s, n->pool))
+	if (strcmp(n->plan.to_pool, n->plan.from_pool) || !phx_pool_is_deserted(s, n->pool))
 		n->gave_up[0] = '\0';
-}
-
-bool phx_away_is_due(const struct phx_state *s, const struct phx_node *n)
-{
-	bool waits = n->state == PHX_NODE_ACTIVE || (n->state == PHX_NODE_MAINTENANCE && !n->pool[0]);
-	return phx_away_is_left(s, n) && waits && n->up && !n->jobs_running && !phx_node_step(n) &&
-	       n->share == PHX_SHARE_OUTSIDE;
 }
 
 void phx_away_detach(struct phx_apply *a, struct phx_node *n)

@@ -121,10 +121,7 @@ bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *fa
 	bool all = add_step(a, n, PHX_STEP_stop, false) && add_step(a, n, PHX_STEP_activate, true) &&
 		   add_step(a, n, PHX_STEP_start, true) && add_step(a, n, PHX_STEP_health, true) &&
 		   add_step(a, n, PHX_STEP_join, true);
-	if (!all)
-		return false;
-	phx_handover_advance(a, n);
-	return true;
+	return all;
 }
 
 void phx_back_done(struct phx_apply *a, struct phx_node *n)

@@ -7,15 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-bool phx_balance_directs(const struct phx_state *s, const struct phx_node *n)
-{
-	const struct phx_role *role = phx_state_role(s, n->role);
-	return role && role->director;
-}
-
 bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
 {
-	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) && phx_balance_directs(s, n);
+	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) && phx_node_is_to_direct(s, n);
 }
 
 /* The first node of `set` behind `after`, or of all. */
@@ -95,17 +89,10 @@ void phx_fence_over(struct phx_apply *a, struct phx_node *n)
 	}
 }
 
-bool phx_balance_leaves(const struct phx_node *n)
-{
-	const struct phx_step *step = phx_node_step(n);
-	return step && step->status == PHX_STEP_ISSUED &&
-	       phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR;
-}
-
 const struct phx_node *phx_core_next_leaving(const struct phx_state *s, const struct phx_node *after)
 {
 	const struct phx_node *n = after;
-	while ((n = next_of(s, PHX_SET_LEAVES, n)) && !phx_balance_leaves(n))
+	while ((n = next_of(s, PHX_SET_LEAVES, n)) && !phx_node_waits_for_director(s, n))
 		;
 	return n;
 }
@@ -130,46 +117,6 @@ const char *phx_core_web_address(const struct phx_node *n)
 {
 	uint8_t bytes[4];
 	return phx_web_address_parse(n->address, bytes) == 0 ? n->address : n->ip;
-}
-
-/* The web RE whose nodes have an address of its own. */
-static const struct phx_re *re_of(const struct phx_state *s, const char *pool)
-{
-	const struct phx_re *re = phx_state_re(s, pool);
-	return re && re->agreement.type == PHX_RE_WEB && re->agreement.address[0] ? re : NULL;
-}
-
-static void take_address(struct phx_role_web *web, const struct phx_agreement *g)
-{
-	PHX_STR_SET(web->address, g->address);
-	web->port = phx_agreement_port(g);
-	if (!web->scheduler[0])
-		PHX_STR_SET(web->scheduler, "wlc");
-}
-
-struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n, const struct phx_role *role)
-{
-	const struct phx_re *re = re_of(s, n->pool);
-	struct phx_role_web web = role->web;
-	if (re && !strcmp(re->agreement.role, role->name))
-		take_address(&web, &re->agreement);
-	return web;
-}
-
-static bool is_instance(const struct phx_state *s, const struct phx_node *n, const char *role_name)
-{
-	const struct phx_role *role = phx_state_role(s, role_name);
-	return role && phx_core_web_of(s, n, role).address[0];
-}
-
-bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n)
-{
-	return is_instance(s, n, n->role);
-}
-
-bool phx_balance_runs(const struct phx_state *s, const struct phx_node *n)
-{
-	return is_instance(s, n, n->actual_role);
 }
 
 static struct phx_web_service *service_of(struct phx_web_table *t, const struct phx_role_web *web)
@@ -222,12 +169,10 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 			return -ENOMEM;
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
 	{
-		const struct phx_role *role = re->active && re_of(s, re->name) ? phx_state_role(s, re->agreement.role) : NULL;
-		struct phx_role_web web = role ? role->web : (struct phx_role_web){ 0 };
-		if (!role)
-			continue;
-		take_address(&web, &re->agreement);
-		if (!service_of(t, &web))
+		bool has_address = re->active && re->agreement.type == PHX_RE_WEB && re->agreement.address[0];
+		const struct phx_role *role = has_address ? phx_state_role(s, re->agreement.role) : NULL;
+		struct phx_role_web web = role ? phx_web_of_pool(s, re->name, role) : (struct phx_role_web){ 0 };
+		if (role && !service_of(t, &web))
 			return -ENOMEM;
 	}
 	return 0;

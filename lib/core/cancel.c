@@ -60,7 +60,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 	if (n->share == PHX_SHARE_COMING)
 		return phx_err_set(a->err, -EPERM, "%s goes to %s by the policy of an RE, which would send it again: pin it, or suspend the RE",
 				   n->name, p->to_pool);
-	if (phx_away_is_left(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
+	if (phx_node_is_given_up(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
 		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s", n->name, n->gave_up);
 	if (full && !done)
 		return phx_err_set(a->err, -EPERM, "%s: RE %s has others in its place: in service again it would be %s; %s goes on to its end",

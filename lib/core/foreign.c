@@ -38,11 +38,6 @@ static const struct phx_re *re_of(const struct phx_state *s, const struct phx_no
 	return re && re->attached ? re : NULL;
 }
 
-bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n)
-{
-	return re_of(s, n) != NULL;
-}
-
 /* It ends there, to be queued again there, as the ledger hears. */
 static void send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n)
 {

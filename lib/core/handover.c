@@ -17,7 +17,6 @@
 enum {
 	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
 	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
-	OFF_AGAIN_MS = 300 * 1000, /* a BMC that did not do it is told again */
 	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
 };
 
@@ -48,15 +47,6 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	/* a node whose cleaning failed must not come back up by itself (faults.md 18) */
 	if (cleaning && a->s->settings.power_off_quarantined && phx_node_has_bmc(n))
 		phx_power_off(a, n);
-}
-
-void phx_power_off(struct phx_apply *a, struct phx_node *n)
-{
-	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (act)
-		PHX_STR_SET(act->text, "off");
-	n->off_wanted = true;
-	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
 }
 
 /* ---- what holds when a step begins, and when it is done ---- */
@@ -506,7 +496,9 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 		phx_quarantine(a, n, why);
 		return;
 	case PHX_ON_FAIL_QUARANTINE:
-		if (!phx_back_begin(a, n, step, why))
+		if (phx_back_begin(a, n, step, why))
+			phx_handover_advance(a, n);
+		else
 			phx_quarantine(a, n, why);
 		return;
 	}
@@ -541,21 +533,6 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 	n->window = n->awaited = false;
 	a->out->changed = true;
 	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
-}
-
-int64_t phx_node_due(const struct phx_node *n)
-{
-	const struct phx_step *step = phx_node_step(n);
-	int64_t due = step ? step->deadline_ms : INT64_MAX;
-	if (n->window && n->window_until_ms < due)
-		due = n->window_until_ms;
-	if (n->off_wanted && n->off_again_ms < due)
-		due = n->off_again_ms;
-	if (n->rests_until_ms && n->rests_until_ms < due)
-		due = n->rests_until_ms;
-	if (n->share == PHX_SHARE_AWAY && n->away_until_ms && n->away_until_ms < due)
-		due = n->away_until_ms;
-	return due;
 }
 
 static void tick_node(struct phx_apply *a, struct phx_node *n)

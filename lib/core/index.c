@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/counts.h"
 
 enum { WORD = 64, LEAST = 64 };
 
@@ -80,35 +80,41 @@ static void put_name(struct phx_index *x, const char *name, uint32_t i)
 	x->slots[at] = i + 1;
 }
 
-int64_t phx_index_find(const struct phx_state *s, const char *name)
+static struct phx_node *walk_to(const struct phx_state *s, const char *name)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (!strcmp(n->name, name))
+			return n;
+	return NULL;
+}
+
+struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 {
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n)
-		return -EAGAIN;
+		return walk_to(s, name);
 	for (uint32_t at = hash_name(name) & (x->n_slots - 1); x->slots[at]; at = (at + 1) & (x->n_slots - 1))
 		if (!strcmp(node_at(s, x->slots[at] - 1)->name, name))
-			return x->slots[at] - 1;
-	return -ENOENT;
+			return node_at(s, x->slots[at] - 1);
+	return NULL;
 }
 
 /* ---- what follows from a node ---- */
+
+/* by enum phx_node_set; TOUCHED and LOOK follow from no node */
+static bool (*const predicates[])(const struct phx_state *, const struct phx_node *) = {
+#define NODE_SET(name, predicate) [PHX_SET_##name] = predicate,
+#include "core/sets.def"
+#undef NODE_SET
+};
 
 static void derive(struct phx_state *s, uint32_t i)
 {
 	struct phx_index *x = s->index;
 	const struct phx_node *n = node_at(s, i);
-	bool is_free = n->share == PHX_SHARE_FREE, idle = n->share == PHX_SHARE_HELD && !n->share_job;
-	put(x->sets[PHX_SET_FREE], i, is_free);
-	put(x->sets[PHX_SET_STRAY], i, (is_free && !phx_share_is_free(n)) || phx_away_is_due(s, n));
-	put(x->sets[PHX_SET_IDLE], i, idle);
-	put(x->sets[PHX_SET_ODD], i, (is_free && strcmp(n->pool, PHX_POOL_FREE)) || (idle && strcmp(n->pool, n->share_re)));
-	put(x->sets[PHX_SET_UNFIT], i, n->unfit_for.n);
-	put(x->sets[PHX_SET_TAKES], i, phx_jobs_takes(s, n));
-	put(x->sets[PHX_SET_COULD], i, phx_jobs_could(s, n));
-	put(x->sets[PHX_SET_BALANCED], i, phx_balance_runs(s, n));
-	put(x->sets[PHX_SET_DIRECTOR], i, phx_balance_directs(s, n));
-	put(x->sets[PHX_SET_LEAVES], i, phx_balance_leaves(n));
-	x->groups[i] = idle ? hash_name(n->share_re) : 0;
+	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
+		put(x->sets[k], i, predicates[k](s, n));
+	x->groups[i] = phx_node_is_idle(s, n) ? hash_name(n->share_re) : 0;
 	x->due[i] = phx_node_due(n);
 }
 

@@ -12,20 +12,13 @@
 #include "core/state.h"
 #include "core/tally.h"
 
-/** Sets of nodes, by their place in the list. */
+/** Sets of nodes, by their place in the list. counts.h says what those of sets.def hold. */
 enum phx_node_set {
 	PHX_SET_TOUCHED, /* what is below has to be derived again */
 	PHX_SET_LOOK,	 /* touched since share.c has looked at it */
-	PHX_SET_FREE,	 /* counted free by the ledger */
-	PHX_SET_STRAY,	 /* that, and yet not in the free pool or not to be given away; or given up by an RE that is no more */
-	PHX_SET_IDLE,	 /* held by an RE, without a job of it */
-	PHX_SET_ODD,	 /* FREE or IDLE, and in another pool than that */
-	PHX_SET_UNFIT,	 /* cannot go to some RE */
-	PHX_SET_TAKES,	 /* would start a job that belongs to no RE */
-	PHX_SET_COULD,	 /* its role runs such jobs */
-	PHX_SET_BALANCED, /* runs a role that is behind a balancer */
-	PHX_SET_DIRECTOR, /* its role is that of a balancer */
-	PHX_SET_LEAVES,	 /* its step waits for a director */
+#define NODE_SET(name, predicate) PHX_SET_##name,
+#include "core/sets.def"
+#undef NODE_SET
 	PHX_SET_COUNT_
 };
 
@@ -34,9 +27,6 @@ int phx_index_ready(struct phx_state *s);
 /** Nodes were removed or renamed: all of it anew. */
 void phx_index_renew(struct phx_state *s);
 void phx_index_drop(struct phx_state *s);
-
-/** The place of a node by name; -ENOENT, or -EAGAIN: there is no index, look for yourself. */
-int64_t phx_index_find(const struct phx_state *s, const char *name);
 
 /** The node was changed or is going to be, in this event. Without an index: nothing. */
 void phx_touch(struct phx_state *s, const struct phx_node *n);

@@ -3,6 +3,7 @@
 #define PHX_CORE_INTERNAL_H
 
 #include "core/core.h"
+#include "core/counts.h"
 
 /** One application of one event. */
 struct phx_apply {
@@ -27,6 +28,8 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 /** The pool holds the node, or the node is on its way to it. */
 bool phx_node_is_of(const struct phx_node *n, const char *pool);
 bool phx_node_has_bmc(const struct phx_node *n);
+/** Off, and again until it is seen off. */
+void phx_power_off(struct phx_apply *a, struct phx_node *n);
 
 /* handover.c */
 /** Our own order starts the node: it may come back without its key, for a time. */
@@ -60,7 +63,7 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
 /** A plan begins: if it updates the node's role in place, the version that it may go back to is written into it. */
 void phx_back_prepare(struct phx_apply *a, struct phx_node *n);
-/** The step has failed for good: true when the node goes back to the version that it ran. */
+/** The step has failed for good: true when the node goes back to the version that it ran; its plan then goes on. */
 bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed, const char *why);
 /** The plan has ended: says so if it went back. */
 void phx_back_done(struct phx_apply *a, struct phx_node *n);
@@ -72,13 +75,9 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
 /** The plan is dropped, and the node is what it was: its steps have changed nothing yet. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
-/** Off, and again until it is seen off. */
-void phx_power_off(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 int phx_apply_tick(struct phx_apply *a);
 int phx_apply_restart(struct phx_apply *a);
-/** When the node wants one; INT64_MAX: never. */
-int64_t phx_node_due(const struct phx_node *n);
 
 /* cancel.c */
 int phx_apply_cancel(struct phx_apply *a);
@@ -120,11 +119,6 @@ int phx_key_gone(struct phx_apply *a);
 void phx_keys_tick(struct phx_apply *a);
 
 /* balance.c */
-/** What the index keeps of a node: does it run what is behind a balancer; has it the role of one; does it wait for one
- * to let it leave? */
-bool phx_balance_runs(const struct phx_state *s, const struct phx_node *n);
-bool phx_balance_directs(const struct phx_state *s, const struct phx_node *n);
-bool phx_balance_leaves(const struct phx_node *n);
 /** Is there a director that serves, heard or not? */
 bool phx_director_there(const struct phx_state *s);
 /** Another director takes over where the acting one is not heard any more; that one is switched off first if its role
@@ -132,8 +126,6 @@ bool phx_director_there(const struct phx_state *s);
 void phx_director_settle(struct phx_apply *a);
 /** A node is heard: if it is a director it need not be switched off any more. */
 void phx_fence_over(struct phx_apply *a, struct phx_node *n);
-/** Would anything come to `n` through a balancer? */
-bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n);
 
 /* request.c */
 int phx_apply_assign(struct phx_apply *a);
@@ -228,10 +220,6 @@ void phx_share_job_lost(struct phx_apply *a, struct phx_node *n);
 void phx_share_lose(struct phx_apply *a, struct phx_node *n);
 /** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */
 int phx_share_number(const struct phx_state *s, const char *name);
-/** Ledger and nodes say the same; -EPROTO with the first difference. */
-int phx_share_check(const struct phx_state *s, struct phx_err *err);
-/** In the free pool, and to be given away. */
-bool phx_share_is_free(const struct phx_node *n);
 
 /* choose.c: which nodes go */
 /** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the best first: appended to
@@ -265,12 +253,8 @@ void phx_away_activated(struct phx_apply *a, const struct phx_re *re);
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re);
 /** Its plan is at its end, in the pool of an RE that was deactivated meanwhile: the same. */
 void phx_away_end(struct phx_apply *a, struct phx_node *n);
-/** It was given up by an RE that is no more, and is in its pool still: nobody counts on it, whatever is done with it there. */
-bool phx_away_is_left(const struct phx_state *s, const struct phx_node *n);
 /** Its plan is at its end: where that brought it out of the pool, or its RE is there again, it is given up no more. */
 void phx_away_settle(const struct phx_state *s, struct phx_node *n);
-/** It is left so, and is there: it is to be released now. */
-bool phx_away_is_due(const struct phx_state *s, const struct phx_node *n);
 /** Its pool goes while it is away: it waits for its release in no pool. */
 void phx_away_detach(struct phx_apply *a, struct phx_node *n);
 
@@ -280,8 +264,6 @@ int phx_apply_re_queue(struct phx_apply *a);
 bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
 /** The node is ordered away: what its engine said of it before does not count, since an order to open it may be on its way. */
 void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
-/** The RE that the node serves has an engine of its own: we start no job there. */
-bool phx_engine_is_foreign(const struct phx_state *s, const struct phx_node *n);
 /** The RE becomes active: until its engine has told of itself nothing is known of it. */
 void phx_engine_begin(struct phx_re *re);
 /** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its own again. */
@@ -329,12 +311,6 @@ int phx_apply_job_result(struct phx_apply *a);
 int phx_apply_job_hold(struct phx_apply *a);
 /** Jobs that run for longer than their time end, for good. */
 void phx_jobs_tick(struct phx_apply *a);
-/** When the job wants a tick, for its time or for a lease; INT64_MAX: never. */
-int64_t phx_job_due(const struct phx_job *j);
-/** Would it start a job that belongs to no RE? */
-bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n);
-/** Could it, some day, as it is assigned now? */
-bool phx_jobs_could(const struct phx_state *s, const struct phx_node *n);
 /** Say what ended the run; the first says it. */
 void phx_job_why(struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** The job is queued, runs, has ended; the only way to say so. */
@@ -366,7 +342,5 @@ void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
 void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Parts whose lease has ended are lost. */
 void phx_lease_tick(struct phx_apply *a);
-/** When the next one of the job will; INT64_MAX when none. */
-int64_t phx_lease_due(const struct phx_job *j);
 
 #endif

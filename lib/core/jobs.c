@@ -22,23 +22,6 @@ static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 	return NULL;
 }
 
-bool phx_jobs_takes(const struct phx_state *s, const struct phx_node *n)
-{
-	if (n->state != PHX_NODE_ACTIVE || !n->up || n->env != PHX_ENV_OS || phx_node_step(n) ||
-	    n->jobs_running || !n->healthy || n->share != PHX_SHARE_OUTSIDE || strcmp(n->actual_role, n->role))
-		return false;
-	/* last: it is searched for by name, and most nodes of a full cluster are busy */
-	const struct phx_role *role = phx_state_role(s, n->role);
-	/* what is pinned in the pool of an RE is that one's: jobs of anybody are not for it */
-	return role && role->runs_jobs && !phx_engine_is_foreign(s, n) && !phx_state_re(s, n->pool);
-}
-
-bool phx_jobs_could(const struct phx_state *s, const struct phx_node *n)
-{
-	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
-	return role && role->runs_jobs && !phx_state_re(s, n->pool);
-}
-
 void phx_job_why(struct phx_job *j, const char *fmt, ...)
 {
 	char text[320];
@@ -297,18 +280,6 @@ int phx_apply_job_hold(struct phx_apply *a)
 
 /* ---- time limits ---- */
 
-static int64_t limit_ms(const struct phx_job *j)
-{
-	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 && !j->overdue && !j->cancel;
-	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
-}
-
-int64_t phx_job_due(const struct phx_job *j)
-{
-	int64_t limit = limit_ms(j), lease = phx_lease_due(j);
-	return limit < lease ? limit : lease;
-}
-
 static void say_limit(struct phx_job *j)
 {
 	phx_job_why(j, "it ran for the %lld s that it may", (long long)(j->estimate_ms / 1000));
@@ -320,7 +291,7 @@ void phx_jobs_tick(struct phx_apply *a)
 		return;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 	{
-		if (limit_ms(j) > a->s->now_ms)
+		if (phx_job_limit_due(j) > a->s->now_ms)
 			continue;
 		j->overdue = true;
 		a->out->changed = true;

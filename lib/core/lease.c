@@ -190,14 +190,3 @@ void phx_lease_tick(struct phx_apply *a)
 			phx_job_part_end(a, j, p, 255);
 		}
 }
-
-int64_t phx_lease_due(const struct phx_job *j)
-{
-	int64_t next = INT64_MAX;
-	if (j->state != PHX_JOB_RUNNING)
-		return next;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-		if (!p->ended && p->lost_ms && p->lost_ms < next)
-			next = p->lost_ms;
-	return next;
-}

@@ -218,10 +218,3 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, c
 	*ret_node = n ? n->name : "";
 	return n && n->state == PHX_NODE_QUARANTINED && !n->awaited ? PHX_BOOT_REFUSE : PHX_BOOT_DEPLOY;
 }
-
-bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
-{
-	(void)s;
-	return !phx_node_step(n) && n->system_digest[0] && n->system_disk[0] && !n->key_unread &&
-	       (n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY || n->state == PHX_NODE_MAINTENANCE);
-}

@@ -47,6 +47,17 @@ void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re, 
 	va_end(ap);
 }
 
+enum { OFF_AGAIN_MS = 300 * 1000 }; /* a BMC that did not do it is told again */
+
+void phx_power_off(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (act)
+		PHX_STR_SET(act->text, "off");
+	n->off_wanted = true;
+	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
+}
+
 int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 {
 	*ret = phx_state_node(a->s, a->ev->node);

@@ -300,7 +300,7 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 		phx_quarantine(a, n, "it came back without its installed system");
 		return;
 	}
-	if (phx_away_is_left(a->s, n)) /* for nobody: it is released at the end of this event */
+	if (phx_node_is_given_up(a->s, n)) /* for nobody: it is released at the end of this event */
 		return;
 	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
 		 n->role);
@@ -483,7 +483,7 @@ int phx_apply_resume(struct phx_apply *a)
 		return r;
 	if (!n->pool[0])
 		return resume_detached(a, n);
-	bool left = phx_away_is_left(a->s, n); /* it is released, at the end of this event or when it is heard */
+	bool left = phx_node_is_given_up(a->s, n); /* it is released, at the end of this event or when it is heard */
 	const struct phx_re *full = n->up && !left ? phx_share_full(a->s, n) : NULL;
 	if (full) {
 		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s",

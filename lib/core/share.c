@@ -42,11 +42,6 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 	return re && re->active && !strcmp(n->role, re->agreement.role);
 }
 
-bool phx_share_is_free(const struct phx_node *n)
-{
-	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !strcmp(n->pool, PHX_POOL_FREE);
-}
-
 static void set_outside(struct phx_apply *a, struct phx_node *n)
 {
 	phx_touch(a->s, n);
@@ -117,7 +112,7 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 			phx_share_lose(a, n); /* somebody gave it another way */
 		return;
 	}
-	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_share_is_free(n))
+	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_node_is_available(n))
 		arrive(a, n);
 	else
 		phx_share_lose(a, n);
@@ -145,7 +140,7 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	switch ((enum phx_node_share)n->share) {
 	case PHX_SHARE_OUTSIDE:
-		if (phx_node_step(n) || (!phx_share_is_free(n) && !serves_re(a->s, n)) || n->jobs_running)
+		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)) || n->jobs_running)
 			return;
 		n->share = PHX_SHARE_FREE;
 		phx_touch(a->s, n);
@@ -153,7 +148,7 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 		a->out->changed = true;
 		return;
 	case PHX_SHARE_FREE:
-		if (phx_node_step(n) || (!phx_share_is_free(n) && !serves_re(a->s, n)))
+		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)))
 			phx_share_lose(a, n);
 		return;
 	case PHX_SHARE_HELD:
@@ -335,44 +330,4 @@ void phx_share_settle(struct phx_apply *a)
 		release_strays(a);
 		agree(a);
 	} while (phx_res_drained(a));
-}
-
-/* ---- checking ---- */
-
-static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
-{
-	struct phx_ledger_counts c;
-	uint32_t held = 0, coming = 0, away = 0;
-	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		bool its = !strcmp(n->share_re, re->name);
-		held += n->share == PHX_SHARE_HELD && its;
-		coming += n->share == PHX_SHARE_COMING && its;
-		away += n->share == PHX_SHARE_AWAY && its;
-	}
-	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
-		return phx_err_set(err, -EPROTO,
-				   "RE %s holds %u nodes, %u are coming and %u away, the ledger says %u, %u and %u",
-				   re->name, held, coming, away, c.idle + c.busy, c.coming, c.away);
-	return 0;
-}
-
-int phx_share_check(const struct phx_state *s, struct phx_err *err)
-{
-	uint32_t n_free = 0;
-	if (!s->ledger)
-		return 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_free += n->share == PHX_SHARE_FREE;
-	if (n_free != phx_ledger_free_nodes(s->ledger))
-		return phx_err_set(err, -EPROTO, "%u nodes are free, the ledger says %u", n_free,
-				   phx_ledger_free_nodes(s->ledger));
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
-		int r = re->active ? check_re(s, re, err) : 0;
-		if (r < 0)
-			return r;
-	}
-	return phx_ledger_check(s->ledger, err);
 }

@@ -20,8 +20,8 @@ static void count_outside(struct phx_job_waits *w)
 		return;
 	w->counted = true;
 	for (uint32_t at = 0; (n = phx_index_candidate(s, PHX_SET_COULD, at)); at = phx_index_place(s, n) + 1) {
-		w->n_could += phx_jobs_could(s, n);
-		w->n_idle += phx_jobs_takes(s, n);
+		w->n_could += phx_node_could_take_jobs(s, n);
+		w->n_idle += phx_node_takes_jobs(s, n);
 	}
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
 		if (!w->first && j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held && !j->throttled)

@@ -204,7 +204,7 @@ static void test_pin_stays_in_place(void **state)
 	settle(w);
 	assert_string_equal(world_node(w, "n1")->pool, "queue");
 	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
-	assert_false(phx_jobs_takes(&w->s, world_node(w, "n1"))); /* it is the RE's all the same */
+	assert_false(phx_node_takes_jobs(&w->s, world_node(w, "n1"))); /* it is the RE's all the same */
 	tick(w, 60000);
 	settle(w);
 	assert_int_equal(held(w, "queue"), 3);

@@ -1,0 +1,142 @@
+/* What always holds of a state, after every event (faults.md). Called by tests, by the fault simulation and at the
+ * daemon's start. Changes nothing. Pure. */
+#include "core/index.h"
+
+#include <errno.h>
+#include <string.h>
+
+
+static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	if (n->pool[0] && !phx_state_pool(s, n->pool))
+		return phx_err_set(err, -EPROTO, "%s is in pool '%s', which does not exist", n->name, n->pool);
+	if (n->state == PHX_NODE_QUARANTINED && n->pool[0])
+		return phx_err_set(err, -EPROTO, "%s is quarantined and counted in pool '%s'", n->name, n->pool);
+	if (n->state == PHX_NODE_ACTIVE && (!n->pool[0] || !n->role[0]))
+		return phx_err_set(err, -EPROTO, "%s is active without a pool or a role", n->name);
+	return 0;
+}
+
+/* A transient state has a step, and the step has a live deadline. */
+static int check_deadline(const struct phx_node *n, struct phx_err *err)
+{
+	const struct phx_step *step = phx_node_step(n);
+	if (phx_node_state_transient((enum phx_node_state)n->state) && !step)
+		return phx_err_set(err, -EPROTO, "%s is %s and follows no plan", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state));
+	if (!step)
+		return 0;
+	if (n->state == PHX_NODE_QUARANTINED || n->state == PHX_NODE_NEW)
+		return phx_err_set(err, -EPROTO, "%s is %s and follows a plan", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state));
+	if (step->deadline_ms <= 0)
+		return phx_err_set(err, -EPROTO, "%s: step %s has no deadline", n->name,
+				   phx_enum_name(&phx_step_kind_names, step->kind));
+	return 0;
+}
+
+/* Nothing unwiped reaches another tenant where the agreement says wipe. */
+static int check_tenant(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	const struct phx_pool *to = phx_state_pool(s, n->pool);
+	if (!n->dirty || !to || !strcmp(n->tenant, to->owner))
+		return 0;
+	/* its key is gone, and nobody gets it before it is read back */
+	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
+	if (n->owes_wipe && !unread)
+		return phx_err_set(err, -EPROTO, "%s is in pool %s and holds data of %s that had to be erased", n->name,
+				   to->name, n->tenant);
+	if (n->state == PHX_NODE_ACTIVE)
+		return phx_err_set(err, -EPROTO, "%s serves '%s' and its data passes for that of '%s'", n->name, to->owner,
+				   n->tenant);
+	return 0;
+}
+
+static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err)
+{
+	const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+	PHX_LIST_EACH(struct phx_mac, m, &n->macs)
+		if (phx_state_node_by_mac(s, m->mac) != n)
+			return phx_err_set(err, -EPROTO, "MAC %s belongs to two nodes", m->mac);
+	return 0;
+}
+
+static int check_order(const struct phx_state *s, struct phx_err *err)
+{
+	for (uint32_t i = 1; i < s->jobs.n; i++)
+		if (PHX_LIST_AT(&s->jobs, struct phx_job, i - 1)->id >= PHX_LIST_AT(&s->jobs, struct phx_job, i)->id)
+			return phx_err_set(err, -EPROTO, "job %llu is not in its place",
+					   (unsigned long long)PHX_LIST_AT(&s->jobs, struct phx_job, i)->id);
+	return 0;
+}
+
+/* The parts that a node runs are the jobs' open parts on it. */
+static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+{
+	uint32_t open = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+			open += j->state == PHX_JOB_RUNNING && !p->ended && !strcmp(p->node, n->name);
+	if (open != n->jobs_running)
+		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name, open, n->jobs_running);
+	return 0;
+}
+
+/* ---- the ledger and the nodes say the same ---- */
+
+
+static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
+{
+	struct phx_ledger_counts c;
+	uint32_t held = 0, coming = 0, away = 0;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	{
+		bool its = !strcmp(n->share_re, re->name);
+		held += n->share == PHX_SHARE_HELD && its;
+		coming += n->share == PHX_SHARE_COMING && its;
+		away += n->share == PHX_SHARE_AWAY && its;
+	}
+	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
+		return phx_err_set(err, -EPROTO,
+				   "RE %s holds %u nodes, %u are coming and %u away, the ledger says %u, %u and %u",
+				   re->name, held, coming, away, c.idle + c.busy, c.coming, c.away);
+	return 0;
+}
+
+static int check_ledger(const struct phx_state *s, struct phx_err *err)
+{
+	uint32_t n_free = 0;
+	if (!s->ledger)
+		return 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		n_free += n->share == PHX_SHARE_FREE;
+	if (n_free != phx_ledger_free_nodes(s->ledger))
+		return phx_err_set(err, -EPROTO, "%u nodes are free, the ledger says %u", n_free,
+				   phx_ledger_free_nodes(s->ledger));
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+	{
+		int r = re->active ? check_re(s, re, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	return phx_ledger_check(s->ledger, err);
+}
+
+int phx_state_check(const struct phx_state *s, struct phx_err *err)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++) {
+		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+		r = check_place(s, n, err);
+		r = r ? r : check_deadline(n, err);
+		r = r ? r : check_tenant(s, n, err);
+		r = r ? r : check_macs(s, i, err);
+		r = r ? r : check_jobs(s, n, err);
+		if (!r && phx_state_node(s, n->name) != n)
+			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
+	}
+	r = r ? r : check_order(s, err);
+	r = r ? r : phx_index_check(s, err);
+	return r ? r : check_ledger(s, err);
+}

@@ -1,0 +1,76 @@
+/* Things of a state by name or number, in its lists; nodes by name are found by the index. Called by all of lib/core
+ * and by the API. Pure. */
+#include "core/state.h"
+
+#include <string.h>
+
+/* Every named item has its name first. */
+static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset, const char *name)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		char *item = (char *)l->items + (size_t)i * item_size;
+		if (!strcmp(item + name_offset, name))
+			return item;
+	}
+	return NULL;
+}
+
+#define FIND(list, type, name) find_named((list), sizeof(type), offsetof(type, name), name)
+
+struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->pools, struct phx_pool, name);
+}
+
+struct phx_role *phx_state_role(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->roles, struct phx_role, name);
+}
+
+struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (phx_node_has_mac(n, mac))
+			return n;
+	return NULL;
+}
+
+struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->res, struct phx_re, name);
+}
+
+const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial)
+{
+	PHX_LIST_EACH(struct phx_revoked, c, &s->revoked)
+		if (!strcmp(c->serial, serial))
+			return c;
+	return NULL;
+}
+
+static uint64_t number_of_job(const void *item)
+{
+	return ((const struct phx_job *)item)->id;
+}
+
+uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id)
+{
+	return phx_list_place(&s->jobs, sizeof(struct phx_job), number_of_job, id);
+}
+
+static uint64_t number_of_node(const void *item)
+{
+	return ((const struct phx_node *)item)->number;
+}
+
+uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number)
+{
+	return phx_list_place(&s->nodes, sizeof(struct phx_node), number_of_node, number);
+}
+
+struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
+{
+	uint32_t at = phx_state_job_place(s, id);
+	struct phx_job *j = at < s->jobs.n ? PHX_LIST_AT(&s->jobs, struct phx_job, at) : NULL;
+	return j && j->id == id ? j : NULL;
+}
