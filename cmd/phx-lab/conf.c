@@ -22,39 +22,10 @@ const struct phx_enum lab_firmware_names = {"firmware", firmware, PHX_ARRAY_SIZE
 const struct phx_enum lab_nic_names = {"network card", nic, PHX_ARRAY_SIZE(nic)};
 const struct phx_enum lab_bus_names = {"disk bus", bus, PHX_ARRAY_SIZE(bus)};
 
-static const struct phx_field disk_fields[] = {
-	PHX_ENUM(struct lab_disk, bus, &lab_bus_names),
-	PHX_U64(struct lab_disk, size_bytes),
-	PHX_STR(struct lab_disk, serial),
-	PHX_STR(struct lab_disk, wwn),
-};
-static const struct phx_record disk_record = PHX_RECORD("disk", struct lab_disk, disk_fields);
+PHX_RECORD_LOCAL(lab_disk, LAB_DISK_FIELDS);
 
-static const struct phx_field machine_fields[] = {
-	PHX_STR(struct lab_machine, name),
-	PHX_U32(struct lab_machine, index),
-	PHX_ENUM(struct lab_machine, firmware, &lab_firmware_names),
-	PHX_ENUM(struct lab_machine, nic, &lab_nic_names),
-	PHX_U64(struct lab_machine, memory_bytes),
-	PHX_U32(struct lab_machine, cpus),
-	PHX_BOOL(struct lab_machine, bmc),
-	PHX_STR(struct lab_machine, mac),
-	PHX_STR(struct lab_machine, serial),
-	PHX_STR(struct lab_machine, uuid),
-	PHX_STR(struct lab_machine, ip),
-	PHX_STR(struct lab_machine, bmc_ip),
-	PHX_LIST(struct lab_machine, disks, &disk_record),
-};
-const struct phx_record lab_machine_record = PHX_RECORD("machine", struct lab_machine, machine_fields);
-
-static const struct phx_field lab_fields[] = {
-	PHX_STR(struct lab, name),         PHX_STR(struct lab, subnet),
-	PHX_STR(struct lab, deploy_image), PHX_STR(struct lab, head_conf),
-	PHX_STR(struct lab, source),       PHX_STR(struct lab, images),
-	PHX_STR(struct lab, dir),          PHX_STR(struct lab, netns),
-	PHX_LIST(struct lab, machines, &lab_machine_record),
-};
-const struct phx_record lab_record = PHX_RECORD("lab", struct lab, lab_fields);
+PHX_RECORD_TABLE(lab_machine, LAB_MACHINE_FIELDS);
+PHX_RECORD_TABLE(lab, LAB_FIELDS);
 
 void lab_fini(struct lab *lab)
 {

@@ -22,42 +22,42 @@ enum lab_nic { LAB_NIC_VIRTIO, LAB_NIC_E1000 };
 enum lab_bus { LAB_DISK_VIRTIO, LAB_DISK_AHCI, LAB_DISK_NVME, LAB_DISK_IDE, LAB_DISK_SCSI };
 extern const struct phx_enum lab_firmware_names, lab_nic_names, lab_bus_names;
 
+#define LAB_DISK_FIELDS(F, S) \
+	F(S, bus, ENUM(lab_bus)) \
+	F(S, size_bytes, U64) \
+	F(S, serial, STR(21)) \
+	F(S, wwn, STR(19)) /* "0x" and 16 digits; "" = none; ahci, ide and scsi only */
 struct lab_disk {
-	int bus; /* enum lab_bus */
-	uint64_t size_bytes;
-	char serial[21];
-	char wwn[19]; /* "0x" and 16 digits; "" = none; ahci, ide and scsi only */
+	PHX_MEMBERS(lab_disk, LAB_DISK_FIELDS)
 };
 
-struct lab_machine {
-	char name[PHX_NAME_MAX];
-	uint32_t index; /* decides addresses, MAC and tap */
-	int firmware;   /* enum lab_firmware */
-	int nic;        /* enum lab_nic */
-	uint64_t memory_bytes;
-	uint32_t cpus;
-	bool bmc;
-	char mac[PHX_MAC_MAX];
-	char serial[PHX_NAME_MAX];
-	char uuid[37];
-	char ip[16];
-	char bmc_ip[16];       /* "" = no BMC */
-	struct phx_list disks; /* struct lab_disk */
-};
-extern const struct phx_record lab_machine_record;
+#define LAB_MACHINE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, index, U32) /* decides addresses, MAC and tap */ \
+	F(S, firmware, ENUM(lab_firmware)) \
+	F(S, nic, ENUM(lab_nic)) \
+	F(S, memory_bytes, U64) \
+	F(S, cpus, U32) \
+	F(S, bmc, BOOL) \
+	F(S, mac, STR(PHX_MAC_MAX)) \
+	F(S, serial, STR(PHX_NAME_MAX)) \
+	F(S, uuid, STR(37)) \
+	F(S, ip, STR(16)) \
+	F(S, bmc_ip, STR(16)) /* "" = no BMC */ \
+	F(S, disks, LIST(lab_disk))
+PHX_RECORD_STRUCT(lab_machine, LAB_MACHINE_FIELDS);
 
-struct lab {
-	char name[LAB_NAME_MAX];
-	char subnet[20]; /* "10.77.0.0/24" */
-	char deploy_image[PHX_NAME_MAX];
-	char head_conf[200];      /* file whose text becomes conf.d/lab.conf; "" = none */
-	char source[200];         /* where roles/ and pxe/ are */
-	char images[200];         /* where built images are, NAME each */
-	char dir[200];            /* LABS/NAME */
-	char netns[LAB_NAME_MAX + 8]; /* its namespace; "" = phx-NAME */
-	struct phx_list machines; /* struct lab_machine */
-};
-extern const struct phx_record lab_record;
+#define LAB_FIELDS(F, S) \
+	F(S, name, STR(LAB_NAME_MAX)) \
+	F(S, subnet, STR(20)) /* "10.77.0.0/24" */ \
+	F(S, deploy_image, STR(PHX_NAME_MAX)) \
+	F(S, head_conf, STR(200)) /* file whose text becomes conf.d/lab.conf; "" = none */ \
+	F(S, source, STR(200))    /* where roles/ and pxe/ are */ \
+	F(S, images, STR(200))    /* where built images are, NAME each */ \
+	F(S, dir, STR(200))       /* LABS/NAME */ \
+	F(S, netns, STR(LAB_NAME_MAX + 8)) /* its namespace; "" = phx-NAME */ \
+	F(S, machines, LIST(lab_machine))
+PHX_RECORD_STRUCT(lab, LAB_FIELDS);
 #define LAB_AUTO PHX_AUTO(lab_fini)
 void lab_fini(struct lab *lab);
 

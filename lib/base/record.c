@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct phx_field text_fields[] = { PHX_TEXT(struct phx_text, text) };
-const struct phx_record phx_text_record = PHX_RECORD("word", struct phx_text, text_fields);
+PHX_RECORD_TABLE(phx_text, PHX_TEXT_FIELDS);
 
 int phx_text_push(struct phx_list *l, const char *text)
 {

@@ -40,7 +40,6 @@ struct phx_field {
 };
 
 struct phx_record {
-	const char *name;
 	size_t size;
 	const struct phx_field *fields;
 	size_t n_fields;
@@ -57,6 +56,71 @@ struct phx_live {
 	void (*free)(void *live);
 };
 
+/* ---- the table of a record's fields ----
+ *
+ * A record is written down once, as a macro with a row for each member; the struct and the record both come from it:
+ *
+ *	#define PHX_CAT_FIELDS(F, S) \
+ *		F(S, name, STR(64)) \
+ *		F(S, age_s, U32) \
+ *		F(S, mood, ENUM(phx_mood)) \
+ *		F(S, kittens, LIST(phx_kitten))
+ *	PHX_RECORD_STRUCT(phx_cat, PHX_CAT_FIELDS);	in the header: struct phx_cat, extern phx_cat_record
+ *	PHX_RECORD_TABLE(phx_cat, PHX_CAT_FIELDS);	in one .c file
+ *
+ * The order of the rows is that of the members and of the JSON form. Kinds of members, and what they are in C:
+ *
+ *	STR(n)		char[n]
+ *	TEXT		char *, see PHX_F_TEXT
+ *	U32 U64 I64	uint32_t, uint64_t, int64_t
+ *	BOOL		bool
+ *	ENUM(e)		int, of the names e_names
+ *	REC(r)		struct r, of the record r_record
+ *	LIST(r)		struct phx_list of struct r, of the record r_record
+ *	LIVE(t, l)	t *, an object of the struct phx_live `l` */
+#define PHX_TYPE_STR(n) __typeof__(char[n])
+#define PHX_TYPE_TEXT __typeof__(char *)
+#define PHX_TYPE_U32 uint32_t
+#define PHX_TYPE_U64 uint64_t
+#define PHX_TYPE_I64 int64_t
+#define PHX_TYPE_BOOL bool
+#define PHX_TYPE_ENUM(e) int
+#define PHX_TYPE_REC(r) struct r
+#define PHX_TYPE_LIST(r) struct phx_list
+#define PHX_TYPE_LIVE(t, l) __typeof__(t *)
+
+#define PHX_KIND_STR(n) .type = PHX_F_STR
+#define PHX_KIND_TEXT .type = PHX_F_TEXT
+#define PHX_KIND_U32 .type = PHX_F_U32
+#define PHX_KIND_U64 .type = PHX_F_U64
+#define PHX_KIND_I64 .type = PHX_F_I64
+#define PHX_KIND_BOOL .type = PHX_F_BOOL
+#define PHX_KIND_ENUM(e) .type = PHX_F_ENUM, .names = &e##_names
+#define PHX_KIND_REC(r) .type = PHX_F_REC, .record = &r##_record
+#define PHX_KIND_LIST(r) .type = PHX_F_LIST, .record = &r##_record
+#define PHX_KIND_LIVE(t, l) .type = PHX_F_LIVE, .live = &l
+
+#define PHX_MEMBER_(S, m, type, ...) PHX_TYPE_##type m;
+#define PHX_ROW_(S, m, kind, ...) \
+	{ .name = #m, .offset = offsetof(struct S, m), .size = sizeof(((struct S *)0)->m), PHX_KIND_##kind },
+
+/** The members alone, for a struct that has others beside. */
+#define PHX_MEMBERS(tag, FIELDS) FIELDS(PHX_MEMBER_, tag)
+/** Declares the struct and its record. */
+#define PHX_RECORD_STRUCT(tag, FIELDS)        \
+	struct tag {                          \
+		PHX_MEMBERS(tag, FIELDS)      \
+	};                                    \
+	extern const struct phx_record tag##_record
+/** Defines the record of a struct that PHX_RECORD_STRUCT() declared. */
+#define PHX_RECORD_TABLE(tag, FIELDS)                                             \
+	static const struct phx_field tag##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
+	const struct phx_record tag##_record = { sizeof(struct tag), tag##_fields, PHX_ARRAY_SIZE(tag##_fields) }
+/** The same for one file alone, whose struct has its members by PHX_MEMBERS(). */
+#define PHX_RECORD_LOCAL(tag, FIELDS)                                             \
+	static const struct phx_field tag##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
+	static const struct phx_record tag##_record = { sizeof(struct tag), tag##_fields, PHX_ARRAY_SIZE(tag##_fields) }
+
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
 	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
@@ -70,14 +134,12 @@ struct phx_live {
 #define PHX_LIST(s, m, rec) PHX_FIELD_(PHX_F_LIST, s, m, NULL, rec)
 #define PHX_LIVE(s, m, live_) \
 	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_ }
-#define PHX_RECORD(name_, s, fields_) { name_, sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
+#define PHX_RECORD(name_, s, fields_) { sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
 
 /** An item of a list of words that may be long, such as those of a job. Lists of it: phx_record_fini(), never
  * phx_list_fini() alone. */
-struct phx_text {
-	char *text;
-};
-extern const struct phx_record phx_text_record;
+#define PHX_TEXT_FIELDS(F, S) F(S, text, TEXT)
+PHX_RECORD_STRUCT(phx_text, PHX_TEXT_FIELDS);
 /** Append a copy of `text` to a list of struct phx_text; -ENOMEM: the list is as before. */
 int phx_text_push(struct phx_list *l, const char *text);
 /** The text of item `i`, never NULL; borrowed. */

@@ -25,19 +25,22 @@ enum phx_batch_job_state {
 extern const struct phx_enum phx_batch_job_state_names;
 
 /** One job as the scheduler sees it. */
-struct phx_batch_job {
-	uint64_t id;	    /* unique in the RE; ties are broken by it */
-	int64_t submit_ms;  /* its place in the queue, kept when it is requeued (policies.md, reading 11) */
-	int64_t estimate_ms; /* wall time the user named, or run time where a study knows it; -1 unknown: never backfilled into a reservation, last under SJF */
-	int64_t start_ms;   /* of the present run; 0 while waiting */
-	uint32_t size;	    /* nodes, at least 1 */
-	uint32_t kills;	    /* how often it was killed */
-	uint32_t waits_for; /* parents not yet complete */
-	uint32_t lost;	    /* of size: nodes that broke under the present run, phx_batch_lose_busy() */
-	int state;	    /* enum phx_batch_job_state */
-	bool no_requeue;    /* a kill is its end */
-};
-extern const struct phx_record phx_batch_job_record;
+#define PHX_BATCH_JOB_FIELDS(F, S) \
+	F(S, id, U64) /* unique in the RE; ties are broken by it */ \
+	/* its place in the queue, kept when it is requeued (policies.md, reading 11) */ \
+	F(S, submit_ms, I64) \
+	/* wall time the user named, or run time where a study knows it; -1 unknown: never \
+	 * backfilled into a reservation, last under SJF */ \
+	F(S, estimate_ms, I64) \
+	F(S, start_ms, I64)  /* of the present run; 0 while waiting */ \
+	F(S, size, U32)      /* nodes, at least 1 */ \
+	F(S, kills, U32)     /* how often it was killed */ \
+	F(S, waits_for, U32) /* parents not yet complete */ \
+	/* of size: nodes that broke under the present run, phx_batch_lose_busy() */ \
+	F(S, lost, U32) \
+	F(S, state, ENUM(phx_batch_job_state)) \
+	F(S, no_requeue, BOOL) /* a kill is its end */
+PHX_RECORD_STRUCT(phx_batch_job, PHX_BATCH_JOB_FIELDS);
 
 /** One row a scheduler (scheduler.def): name, one line for people, pass. */
 enum phx_scheduler {

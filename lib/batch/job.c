@@ -6,15 +6,7 @@
 static const char *const job_states[] = {"blocked", "held", "waiting", "running", "killing"};
 const struct phx_enum phx_batch_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
 
-static const struct phx_field job_fields[] = {
-#define J struct phx_batch_job
-	PHX_U64(J, id),          PHX_I64(J, submit_ms), PHX_I64(J, estimate_ms),
-	PHX_I64(J, start_ms),    PHX_U32(J, size),      PHX_U32(J, kills),
-	PHX_U32(J, waits_for),   PHX_U32(J, lost),      PHX_ENUM(J, state, &phx_batch_job_state_names),
-	PHX_BOOL(J, no_requeue),
-#undef J
-};
-const struct phx_record phx_batch_job_record = PHX_RECORD("batch job", struct phx_batch_job, job_fields);
+PHX_RECORD_TABLE(phx_batch_job, PHX_BATCH_JOB_FIELDS);
 
 int64_t phx_batch_expected_end(const struct phx_batch_job *j)
 {

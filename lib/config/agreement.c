@@ -11,13 +11,7 @@
 #include "batch/batch.h"
 #include "config/agreement_internal.h"
 
-static const struct phx_field finding_fields[] = {
-	PHX_U32(struct phx_agreement_finding, line),
-	PHX_STR(struct phx_agreement_finding, field),
-	PHX_STR(struct phx_agreement_finding, text),
-};
-const struct phx_record phx_agreement_finding_record =
-	PHX_RECORD("finding", struct phx_agreement_finding, finding_fields);
+PHX_RECORD_TABLE(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 
 const struct item *phx_agreement_items(size_t *ret_n)
 {

@@ -9,12 +9,11 @@
 #define PHX_AGREEMENT_FINDINGS_MAX 100
 
 /** What is wrong with an agreement, and where. */
-struct phx_agreement_finding {
-	uint32_t line;
-	char field[PHX_NAME_MAX]; /* "" = the file as a whole */
-	char text[PHX_ERR_TEXT_MAX];
-};
-extern const struct phx_record phx_agreement_finding_record;
+#define PHX_AGREEMENT_FINDING_FIELDS(F, S) \
+	F(S, line, U32) \
+	F(S, field, STR(PHX_NAME_MAX)) /* "" = the file as a whole */ \
+	F(S, text, STR(PHX_ERR_TEXT_MAX))
+PHX_RECORD_STRUCT(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 
 /** Read NAME.conf (libconfig) or NAME.xml; which of them it is, its first character says ('<'). The RE is called as the file
  * where the agreement has no name; without a role its nodes run what its type of workload wants ("batch-compute",

@@ -274,12 +274,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 
 /* ---- showing ---- */
 
-static const struct phx_field line_fields[] = {
-	PHX_STR(struct phx_config_line, key),
-	PHX_STR(struct phx_config_line, value),
-	PHX_STR(struct phx_config_line, origin),
-};
-const struct phx_record phx_config_line_record = PHX_RECORD("configuration line", struct phx_config_line, line_fields);
+PHX_RECORD_TABLE(phx_config_line, PHX_CONFIG_LINE_FIELDS);
 
 static void format_origin(const struct phx_origin *o, char *buf, size_t size)
 {

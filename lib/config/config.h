@@ -108,12 +108,11 @@ int phx_config_check_ip(const struct phx_config *cfg, const char *ip, struct phx
 void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret);
 
 /** One line of `phx config show`; `origin` is "FILE:LINE" or "default". */
-struct phx_config_line {
-	char key[80];
-	char value[600];
-	char origin[PHX_CONFIG_TEXT_MAX + 12];
-};
-extern const struct phx_record phx_config_line_record;
+#define PHX_CONFIG_LINE_FIELDS(F, S) \
+	F(S, key, STR(80)) \
+	F(S, value, STR(600)) \
+	F(S, origin, STR(PHX_CONFIG_TEXT_MAX + 12))
+PHX_RECORD_STRUCT(phx_config_line, PHX_CONFIG_LINE_FIELDS);
 
 /** All keys in table order, then "pools.NAME" a pool. ret: struct phx_config_line, owned by the caller. */
 int phx_config_show(const struct phx_config *cfg, struct phx_list *ret_lines);

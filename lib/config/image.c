@@ -15,28 +15,8 @@ enum { FILES_MAX = 64 };
 static const char *const kinds[] = {"initramfs", "rootfs"};
 const struct phx_enum phx_image_kind_names = {"image kind", kinds, PHX_ARRAY_SIZE(kinds)};
 
-static const struct phx_field file_fields[] = {
-#define F struct phx_image_file
-	PHX_STR(F, name),
-	PHX_U64(F, size),
-	PHX_STR(F, sha256),
-	PHX_U64(F, raw_size),
-#undef F
-};
-const struct phx_record phx_image_file_record = PHX_RECORD("image file", struct phx_image_file, file_fields);
-
-static const struct phx_field image_fields[] = {
-#define I struct phx_image
-	PHX_STR(I, name),
-	PHX_STR(I, version),
-	PHX_ENUM(I, kind, &phx_image_kind_names),
-	PHX_STR(I, architecture),
-	PHX_STR(I, kernel_release),
-	PHX_STR(I, digest),
-	PHX_LIST(I, files, &phx_image_file_record),
-#undef I
-};
-const struct phx_record phx_image_record = PHX_RECORD("image", struct phx_image, image_fields);
+PHX_RECORD_TABLE(phx_image_file, PHX_IMAGE_FILE_FIELDS);
+PHX_RECORD_TABLE(phx_image, PHX_IMAGE_FIELDS);
 
 static const struct phx_conf_key manifest_keys[] = {
 #define I struct phx_image

@@ -15,24 +15,22 @@
 enum phx_image_kind { PHX_IMAGE_INITRAMFS, PHX_IMAGE_ROOTFS };
 extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 
-struct phx_image_file {
-	char name[PHX_NAME_MAX];
-	uint64_t size;     /* bytes of the file as it is */
-	char sha256[65];   /* of the file as it is */
-	uint64_t raw_size; /* bytes when decompressed; 0 = not compressed */
-};
-extern const struct phx_record phx_image_file_record;
+#define PHX_IMAGE_FILE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, size, U64)       /* bytes of the file as it is */ \
+	F(S, sha256, STR(65)) /* of the file as it is */ \
+	F(S, raw_size, U64)   /* bytes when decompressed; 0 = not compressed */
+PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 
-struct phx_image {
-	char name[PHX_NAME_MAX];
-	char version[PHX_NAME_MAX];
-	int kind; /* enum phx_image_kind */
-	char architecture[16];
-	char kernel_release[96];
-	char digest[65];       /* SHA-256 of manifest.conf: the image's identity */
-	struct phx_list files; /* struct phx_image_file */
-};
-extern const struct phx_record phx_image_record;
+#define PHX_IMAGE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, version, STR(PHX_NAME_MAX)) \
+	F(S, kind, ENUM(phx_image_kind)) \
+	F(S, architecture, STR(16)) \
+	F(S, kernel_release, STR(96)) \
+	F(S, digest, STR(65)) /* SHA-256 of manifest.conf: the image's identity */ \
+	F(S, files, LIST(phx_image_file))
+PHX_RECORD_STRUCT(phx_image, PHX_IMAGE_FIELDS);
 
 /** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is computed over the text.
  * -EINVAL: unknown key, bad name, size or digest, a file twice, a kind without its files. ret untouched on failure,

@@ -51,13 +51,7 @@ struct phx_children {
 	void *arg;
 };
 
-static const struct phx_field status_fields[] = {
-#define S struct phx_child_status
-	PHX_STR(S, name),     PHX_U64(S, pid),    PHX_BOOL(S, running),
-	PHX_U32(S, restarts), PHX_I64(S, status), PHX_STR(S, error),
-#undef S
-};
-const struct phx_record phx_child_status_record = PHX_RECORD("child", struct phx_child_status, status_fields);
+PHX_RECORD_TABLE(phx_child_status, PHX_CHILD_STATUS_FIELDS);
 
 static void child_free(struct child *ch)
 {

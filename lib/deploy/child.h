@@ -15,15 +15,14 @@ struct phx_child_spec {
 	const char *log_file; /* stdout and stderr are appended here, cut to the last MiB above 4; NULL = inherited */
 };
 
-struct phx_child_status {
-	char name[32];
-	uint64_t pid; /* 0 when not running */
-	bool running;
-	uint32_t restarts;
-	int64_t status;  /* of the last end: exit status, 128 + signal */
-	char error[160]; /* why it could not be started, "" */
-};
-extern const struct phx_record phx_child_status_record;
+#define PHX_CHILD_STATUS_FIELDS(F, S) \
+	F(S, name, STR(32)) \
+	F(S, pid, U64) /* 0 when not running */ \
+	F(S, running, BOOL) \
+	F(S, restarts, U32) \
+	F(S, status, I64)     /* of the last end: exit status, 128 + signal */ \
+	F(S, error, STR(160)) /* why it could not be started, "" */
+PHX_RECORD_STRUCT(phx_child_status, PHX_CHILD_STATUS_FIELDS);
 
 /** Called on the supervisor's thread whenever a child started or ended; may be NULL. Must not call phx_children_*(). */
 typedef void (*phx_child_fn)(void *arg, const struct phx_child_status *status);

@@ -30,16 +30,15 @@ struct phx_wipe_progress {
 typedef void (*phx_wipe_progress_fn)(void *arg, const struct phx_wipe_progress *p);
 
 /** What a finished wipe is known to have done; all of it goes into the erase record. */
-struct phx_wipe_result {
-	char disk_id[160];
-	int method; /* enum phx_wipe_method, as ordered */
-	uint64_t size_bytes;
-	uint64_t verified_bytes; /* read back after the wipe */
-	uint64_t seconds;
-	bool verified;
-	char detail[160]; /* "discard, reads zero"; key slots seen; ... */
-};
-extern const struct phx_record phx_wipe_result_record;
+#define PHX_WIPE_RESULT_FIELDS(F, S) \
+	F(S, disk_id, STR(160)) \
+	F(S, method, ENUM(phx_wipe_method)) /* as ordered */ \
+	F(S, size_bytes, U64) \
+	F(S, verified_bytes, U64) /* read back after the wipe */ \
+	F(S, seconds, U64) \
+	F(S, verified, BOOL) \
+	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */
+PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 
 /** Erase the whole disk by `method` and read it back. `path` must be free and,
  * if it is hardware, carry the id and size of `facts` (-EBUSY, -ESTALE, -EMEDIUMTYPE).

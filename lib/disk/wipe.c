@@ -28,15 +28,7 @@ struct wipe {
 	struct phx_err *err;
 };
 
-static const struct phx_field result_fields[] = {
-#define R struct phx_wipe_result
-	PHX_STR(R, disk_id),    PHX_ENUM(R, method, &phx_wipe_method_names),
-	PHX_U64(R, size_bytes), PHX_U64(R, verified_bytes),
-	PHX_U64(R, seconds),    PHX_BOOL(R, verified),
-	PHX_STR(R, detail),
-#undef R
-};
-const struct phx_record phx_wipe_result_record = PHX_RECORD("wipe result", struct phx_wipe_result, result_fields);
+PHX_RECORD_TABLE(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 
 static void tell(void *arg, uint64_t done_bytes)
 {

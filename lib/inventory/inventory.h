@@ -15,30 +15,33 @@
 int phx_inventory_read(const char *root, struct phx_facts *ret, struct phx_err *err);
 
 /** Monitor sample: cumulative counters and gauges of the running node. */
-struct phx_monitor {
-	uint32_t cpu_permille; /* busy share of all CPUs since the previous sample */
-	uint64_t memory_total_bytes, memory_available_bytes;
-	uint64_t swap_total_bytes, swap_used_bytes;
-	uint64_t disk_read_bytes, disk_written_bytes; /* whole disks, since boot */
-	uint64_t net_rx_bytes, net_tx_bytes;          /* hardware NICs, since boot */
-	uint64_t cpu_busy_ticks, cpu_total_ticks;     /* what cpu_permille is computed from */
-	uint32_t load1_centi;                         /* load average * 100 */
-	uint64_t uptime_s;
-};
-extern const struct phx_record phx_monitor_record;
+#define PHX_MONITOR_FIELDS(F, S) \
+	F(S, cpu_permille, U32) /* busy share of all CPUs since the previous sample */ \
+	F(S, memory_total_bytes, U64) \
+	F(S, memory_available_bytes, U64) \
+	F(S, swap_total_bytes, U64) \
+	F(S, swap_used_bytes, U64) \
+	F(S, disk_read_bytes, U64) \
+	F(S, disk_written_bytes, U64) /* whole disks, since boot */ \
+	F(S, net_rx_bytes, U64) \
+	F(S, net_tx_bytes, U64) /* hardware NICs, since boot */ \
+	F(S, cpu_busy_ticks, U64) \
+	F(S, cpu_total_ticks, U64) /* what cpu_permille is computed from */ \
+	F(S, load1_centi, U32)     /* load average * 100 */ \
+	F(S, uptime_s, U64)
+PHX_RECORD_STRUCT(phx_monitor, PHX_MONITOR_FIELDS);
 
 /** Sample below `root`; `last` is the previous sample or NULL (cpu_permille is
  * then since boot). Does not allocate: ready for a 2 s beat. */
 int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret, struct phx_err *err);
 
 /** Somebody who is logged in. */
-struct phx_session {
-	char user[64];
-	char tty[32];
-	char from[64]; /* the host it came from; "" = at the machine itself */
-	int64_t since_ms;
-};
-extern const struct phx_record phx_session_record;
+#define PHX_SESSION_FIELDS(F, S) \
+	F(S, user, STR(64)) \
+	F(S, tty, STR(32)) \
+	F(S, from, STR(64)) /* the host it came from; "" = at the machine itself */ \
+	F(S, since_ms, I64)
+PHX_RECORD_STRUCT(phx_session, PHX_SESSION_FIELDS);
 #define PHX_SESSIONS_MAX 64
 
 /** Those of the machine below `root`, appended to *ret (struct phx_session, at most PHX_SESSIONS_MAX; caller:

@@ -9,16 +9,7 @@
 
 enum { TEXT_MAX = 32 * 1024, SECTOR = 512 };
 
-static const struct phx_field monitor_fields[] = {
-#define M struct phx_monitor
-	PHX_U32(M, cpu_permille),       PHX_U64(M, memory_total_bytes), PHX_U64(M, memory_available_bytes),
-	PHX_U64(M, swap_total_bytes),   PHX_U64(M, swap_used_bytes),    PHX_U64(M, disk_read_bytes),
-	PHX_U64(M, disk_written_bytes), PHX_U64(M, net_rx_bytes),       PHX_U64(M, net_tx_bytes),
-	PHX_U64(M, cpu_busy_ticks),     PHX_U64(M, cpu_total_ticks),    PHX_U32(M, load1_centi),
-	PHX_U64(M, uptime_s),
-#undef M
-};
-const struct phx_record phx_monitor_record = PHX_RECORD("monitor", struct phx_monitor, monitor_fields);
+PHX_RECORD_TABLE(phx_monitor, PHX_MONITOR_FIELDS);
 
 /* user nice system idle iowait irq softirq steal; guest time is in user already */
 static int read_cpu(const char *root, struct phx_monitor *m)

@@ -14,13 +14,7 @@
 
 enum { FILE_MAX = 4096 };
 
-static const struct phx_field session_fields[] = {
-	PHX_STR(struct phx_session, user),
-	PHX_STR(struct phx_session, tty),
-	PHX_STR(struct phx_session, from),
-	PHX_I64(struct phx_session, since_ms),
-};
-const struct phx_record phx_session_record = PHX_RECORD("session", struct phx_session, session_fields);
+PHX_RECORD_TABLE(phx_session, PHX_SESSION_FIELDS);
 
 /* ---- systemd-logind: a file KEY=VALUE a session ---- */
 

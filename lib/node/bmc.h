@@ -6,20 +6,21 @@
 #include "base/record.h"
 
 /** One node's BMC; an empty driver means that there is none. */
-struct phx_bmc {
-	char driver[32];  /* "ipmi", "redfish", "wol", "script", "none" */
-	char address[128]; /* host[:port]; redfish: URL */
-	char user[64];
-	char password_file[256]; /* 0600, one line */
-	char workarounds[128];	 /* freeipmi -W list, e.g. "opensesspriv" (trap 8) */
-	char tool[16];		 /* ipmi: "ipmitool" (default) or "ipmipower" */
-	char mac[PHX_MAC_MAX];	 /* wol: the NIC to wake */
-	char interface[32];	 /* wol: outgoing interface */
-	char script[256];	 /* script: program called as SCRIPT OP NODE; prints "on"/"off" for status */
-	char node[PHX_NAME_MAX];
-	bool insecure;		 /* redfish: do not verify the certificate */
-	char system[128];	 /* redfish: path of the system; "" = the only member of /redfish/v1/Systems */
-};
-extern const struct phx_record phx_bmc_record;
+#define PHX_BMC_FIELDS(F, S) \
+	F(S, driver, STR(32))   /* "ipmi", "redfish", "wol", "script", "none" */ \
+	F(S, address, STR(128)) /* host[:port]; redfish: URL */ \
+	F(S, user, STR(64)) \
+	F(S, password_file, STR(256)) /* 0600, one line */ \
+	F(S, workarounds, STR(128))   /* freeipmi -W list, e.g. "opensesspriv" (trap 8) */ \
+	F(S, tool, STR(16))           /* ipmi: "ipmitool" (default) or "ipmipower" */ \
+	F(S, mac, STR(PHX_MAC_MAX))   /* wol: the NIC to wake */ \
+	F(S, interface, STR(32))      /* wol: outgoing interface */ \
+	/* script: program called as SCRIPT OP NODE; prints "on"/"off" for status */ \
+	F(S, script, STR(256)) \
+	F(S, node, STR(PHX_NAME_MAX)) \
+	F(S, insecure, BOOL) /* redfish: do not verify the certificate */ \
+	/* redfish: path of the system; "" = the only member of /redfish/v1/Systems */ \
+	F(S, system, STR(128))
+PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
 
 #endif

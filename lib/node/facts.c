@@ -7,34 +7,9 @@
 static const char *const boot_modes[] = { "unknown", "bios", "uefi" };
 const struct phx_enum phx_boot_mode_names = { "boot mode", boot_modes, PHX_ARRAY_SIZE(boot_modes) };
 
-static const struct phx_field disk_fields[] = {
-#define D struct phx_disk_facts
-	PHX_STR(D, id),		PHX_STR(D, wwn),	    PHX_STR(D, serial),
-	PHX_STR(D, model),	PHX_STR(D, bus),	    PHX_STR(D, dev),
-	PHX_U64(D, size_bytes), PHX_BOOL(D, rotational),    PHX_BOOL(D, removable),
-	PHX_BOOL(D, read_only), PHX_BOOL(D, can_discard),   PHX_BOOL(D, can_ata_secure_erase),
-	PHX_BOOL(D, can_ata_sanitize), PHX_BOOL(D, can_nvme_format), PHX_BOOL(D, can_nvme_sanitize),
-#undef D
-};
-const struct phx_record phx_disk_facts_record = PHX_RECORD("disk", struct phx_disk_facts, disk_fields);
-
-static const struct phx_field nic_fields[] = {
-#define N struct phx_nic_facts
-	PHX_STR(N, mac), PHX_STR(N, dev), PHX_STR(N, driver), PHX_BOOL(N, link), PHX_U32(N, speed_mbps),
-#undef N
-};
-const struct phx_record phx_nic_facts_record = PHX_RECORD("nic", struct phx_nic_facts, nic_fields);
-
-static const struct phx_field facts_fields[] = {
-#define F struct phx_facts
-	PHX_STR(F, arch),     PHX_U32(F, cpus),	     PHX_U32(F, cores),	  PHX_U32(F, sockets),
-	PHX_STR(F, cpu_model), PHX_U64(F, memory_bytes), PHX_STR(F, vendor), PHX_STR(F, product),
-	PHX_STR(F, serial),   PHX_STR(F, uuid),	     PHX_STR(F, firmware), PHX_ENUM(F, boot_mode, &phx_boot_mode_names),
-	PHX_STR(F, bmc_address), PHX_STR(F, os),     PHX_STR(F, kernel),
-	PHX_LIST(F, disks, &phx_disk_facts_record), PHX_LIST(F, nics, &phx_nic_facts_record),
-#undef F
-};
-const struct phx_record phx_facts_record = PHX_RECORD("facts", struct phx_facts, facts_fields);
+PHX_RECORD_TABLE(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
+PHX_RECORD_TABLE(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
+PHX_RECORD_TABLE(phx_facts, PHX_FACTS_FIELDS);
 
 static int check_nics(const struct phx_facts *f, struct phx_err *err)
 {

@@ -12,55 +12,52 @@ extern const struct phx_enum phx_boot_mode_names;
  * "serial-MODEL-SERIAL"; never a /dev name. A disk that names itself by neither has "" and is
  * nobody's target: it is neither installed on nor erased. Two disks with one id make the
  * target ambiguous and are refused (faults.md 12). */
-struct phx_disk_facts {
-	char id[160];
-	char wwn[64];
-	char serial[64];
-	char model[64];
-	char bus[16]; /* "virtio", "ata", "scsi", "nvme", "" */
-	char dev[32]; /* "vda" at this boot: for people, never for decisions */
-	uint64_t size_bytes;
-	bool rotational;
-	bool removable;
-	bool read_only;
-	/* what the disk says it can do */
-	bool can_discard;
-	bool can_ata_secure_erase;
-	bool can_ata_sanitize;
-	bool can_nvme_format;
-	bool can_nvme_sanitize;
-};
-extern const struct phx_record phx_disk_facts_record;
+#define PHX_DISK_FACTS_FIELDS(F, S) \
+	F(S, id, STR(160)) \
+	F(S, wwn, STR(64)) \
+	F(S, serial, STR(64)) \
+	F(S, model, STR(64)) \
+	F(S, bus, STR(16)) /* "virtio", "ata", "scsi", "nvme", "" */ \
+	F(S, dev, STR(32)) /* "vda" at this boot: for people, never for decisions */ \
+	F(S, size_bytes, U64) \
+	F(S, rotational, BOOL) \
+	F(S, removable, BOOL) \
+	F(S, read_only, BOOL) \
+	/* what the disk says it can do */ \
+	F(S, can_discard, BOOL) \
+	F(S, can_ata_secure_erase, BOOL) \
+	F(S, can_ata_sanitize, BOOL) \
+	F(S, can_nvme_format, BOOL) \
+	F(S, can_nvme_sanitize, BOOL)
+PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 
-struct phx_nic_facts {
-	char mac[PHX_MAC_MAX];
-	char dev[32];
-	char driver[32];
-	bool link;
-	uint32_t speed_mbps; /* 0 unknown */
-};
-extern const struct phx_record phx_nic_facts_record;
+#define PHX_NIC_FACTS_FIELDS(F, S) \
+	F(S, mac, STR(PHX_MAC_MAX)) \
+	F(S, dev, STR(32)) \
+	F(S, driver, STR(32)) \
+	F(S, link, BOOL) \
+	F(S, speed_mbps, U32) /* 0 unknown */
+PHX_RECORD_STRUCT(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 
-struct phx_facts {
-	char arch[16];
-	uint32_t cpus; /* logical */
-	uint32_t cores;
-	uint32_t sockets;
-	char cpu_model[96];
-	uint64_t memory_bytes;
-	char vendor[64];
-	char product[64];
-	char serial[64]; /* DMI system serial */
-	char uuid[40];	 /* DMI system UUID, lower case */
-	char firmware[96];
-	int boot_mode;		/* enum phx_boot_mode */
-	char bmc_address[64];	/* IPv4 of the in-band BMC, "" unknown */
-	char os[96];		/* PRETTY_NAME of the running system */
-	char kernel[96];
-	struct phx_list disks; /* struct phx_disk_facts */
-	struct phx_list nics;  /* struct phx_nic_facts */
-};
-extern const struct phx_record phx_facts_record;
+#define PHX_FACTS_FIELDS(F, S) \
+	F(S, arch, STR(16)) \
+	F(S, cpus, U32) /* logical */ \
+	F(S, cores, U32) \
+	F(S, sockets, U32) \
+	F(S, cpu_model, STR(96)) \
+	F(S, memory_bytes, U64) \
+	F(S, vendor, STR(64)) \
+	F(S, product, STR(64)) \
+	F(S, serial, STR(64)) /* DMI system serial */ \
+	F(S, uuid, STR(40))   /* DMI system UUID, lower case */ \
+	F(S, firmware, STR(96)) \
+	F(S, boot_mode, ENUM(phx_boot_mode)) \
+	F(S, bmc_address, STR(64)) /* IPv4 of the in-band BMC, "" unknown */ \
+	F(S, os, STR(96))          /* PRETTY_NAME of the running system */ \
+	F(S, kernel, STR(96)) \
+	F(S, disks, LIST(phx_disk_facts)) \
+	F(S, nics, LIST(phx_nic_facts))
+PHX_RECORD_STRUCT(phx_facts, PHX_FACTS_FIELDS);
 
 /** More than a machine has; what is above is refused. */
 #define PHX_FACTS_DISKS_MAX 512

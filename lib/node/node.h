@@ -67,54 +67,65 @@ enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STE
 extern const struct phx_enum phx_step_status_names;
 
 /** One idempotent act. `id` is unique in the journal's life; 0 in a plan that is only printed. */
-struct phx_step {
-	uint64_t id;
-	int kind;   /* enum phx_step_kind */
-	int status; /* enum phx_step_status */
-	uint32_t attempt;
-	uint32_t silences; /* attempts that ended because the node went silent: they do not count against it */
-	uint32_t expected_ms;
-	int64_t issued_ms, ended_ms, deadline_ms;
-	bool started; /* boot: the BMC has done its part; what registered before that was another start */
-	bool turned_up; /* boot: a new start has registered before the BMC was done; counts when it is heard afterwards */
-	char role[PHX_NAME_MAX]; /* the role it is about: the old one for drain..leave, else the new */
-	bool former; /* of that role, as it was before an update: plan.from_identity */
-	char disk[160];		 /* wipe, image: disk id */
-	int method;		 /* wipe: enum phx_wipe_method */
-	char key_id[PHX_NAME_MAX]; /* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */
-	char error[256];	 /* of the last failed attempt */
-};
-extern const struct phx_record phx_step_record;
+#define PHX_STEP_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, kind, ENUM(phx_step_kind)) \
+	F(S, status, ENUM(phx_step_status)) \
+	F(S, attempt, U32) \
+	/* attempts that ended because the node went silent: they do not count against it */ \
+	F(S, silences, U32) \
+	F(S, expected_ms, U32) \
+	F(S, issued_ms, I64) \
+	F(S, ended_ms, I64) \
+	F(S, deadline_ms, I64) \
+	/* boot: the BMC has done its part; what registered before that was another start */ \
+	F(S, started, BOOL) \
+	/* boot: a new start has registered before the BMC was done; counts when it is heard \
+	 * afterwards */ \
+	F(S, turned_up, BOOL) \
+	/* the role it is about: the old one for drain..leave, else the new */ \
+	F(S, role, STR(PHX_NAME_MAX)) \
+	F(S, former, BOOL)   /* of that role, as it was before an update: plan.from_identity */ \
+	F(S, disk, STR(160)) /* wipe, image: disk id */ \
+	F(S, method, ENUM(phx_wipe_method)) /* wipe */ \
+	/* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */ \
+	F(S, key_id, STR(PHX_NAME_MAX)) \
+	F(S, error, STR(256)) /* of the last failed attempt */
+PHX_RECORD_STRUCT(phx_step, PHX_STEP_FIELDS);
 
 /** Three tiers of a hand-over, the cheapest that satisfies the agreement is taken (design.md). */
 enum phx_tier { PHX_TIER_NONE, PHX_TIER_IN_PLACE, PHX_TIER_DEPLOY, PHX_TIER_KEXEC, PHX_TIER_POWER };
 extern const struct phx_enum phx_tier_names;
 
 /** What a node is doing and what for. No steps = idle. */
-struct phx_plan {
-	uint64_t epoch;
-	int tier;
-	int from_state; /* enum phx_node_state: where it was when the plan began */
-	int64_t started_ms;
-	uint32_t cursor;  /* steps before it are done */
-	uint32_t repairs; /* steps that were put in to bring the node back to where a step needs it */
-	uint32_t expected_ms;
-	char to_role[PHX_NAME_MAX]; /* "" = release */
-	char to_pool[PHX_NAME_MAX];
-	char from_pool[PHX_NAME_MAX];
-	char request[32]; /* "assign", "release", "rebuild", "wipe", "resume", "drain", "cancel" */
-	char reason[200]; /* why this tier */
-	char by[PHX_NAME_MAX]; /* who ordered it; "" = nobody, or before that was noted */
-	bool waits;	  /* the step drain begins when the node's job has ended: by itself, or at kill_at_ms */
-	bool has_grace;	  /* so long it is waited for, and then it is killed; without: until it has ended */
-	uint32_t grace_ms;
-	int64_t kill_at_ms; /* 0 = it is not waited for yet, or without an end */
-	char from_identity[200]; /* an update in place: the version that the role goes back to if it fails; "" none */
-	char back[200];	  /* it has failed, and goes back: why */
-	char cause[256];  /* who wants it, and whose agreement says erase */
-	struct phx_list steps; /* struct phx_step */
-};
-extern const struct phx_record phx_plan_record;
+#define PHX_PLAN_FIELDS(F, S) \
+	F(S, epoch, U64) \
+	F(S, tier, ENUM(phx_tier)) \
+	F(S, from_state, ENUM(phx_node_state)) /* where it was when the plan began */ \
+	F(S, started_ms, I64) \
+	F(S, cursor, U32) /* steps before it are done */ \
+	/* steps that were put in to bring the node back to where a step needs it */ \
+	F(S, repairs, U32) \
+	F(S, expected_ms, U32) \
+	F(S, to_role, STR(PHX_NAME_MAX)) /* "" = release */ \
+	F(S, to_pool, STR(PHX_NAME_MAX)) \
+	F(S, from_pool, STR(PHX_NAME_MAX)) \
+	/* "assign", "release", "rebuild", "wipe", "resume", "drain", "cancel" */ \
+	F(S, request, STR(32)) \
+	F(S, reason, STR(200))      /* why this tier */ \
+	F(S, by, STR(PHX_NAME_MAX)) /* who ordered it; "" = nobody, or before that was noted */ \
+	/* the step drain begins when the node's job has ended: by itself, or at kill_at_ms */ \
+	F(S, waits, BOOL) \
+	/* so long it is waited for, and then it is killed; without: until it has ended */ \
+	F(S, has_grace, BOOL) \
+	F(S, grace_ms, U32) \
+	F(S, kill_at_ms, I64) /* 0 = it is not waited for yet, or without an end */ \
+	/* an update in place: the version that the role goes back to if it fails; "" none */ \
+	F(S, from_identity, STR(200)) \
+	F(S, back, STR(200))  /* it has failed, and goes back: why */ \
+	F(S, cause, STR(256)) /* who wants it, and whose agreement says erase */ \
+	F(S, steps, LIST(phx_step))
+PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
 /** How the ledger of the runtime environments (ledger/ledger.h) counts a node. */
 enum phx_node_share {
@@ -126,95 +137,112 @@ enum phx_node_share {
 };
 extern const struct phx_enum phx_node_share_names;
 
-struct phx_mac {
-	char mac[PHX_MAC_MAX];
-};
-extern const struct phx_record phx_mac_record;
+#define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
+PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
 
 /** A word of people's about a node, such as rack=3. Both parts are names (phx_name_valid()), short enough that
  * "@KEY=VALUE" is a group of a node list. */
-struct phx_label {
-	char key[32];
-	char value[32];
-};
-extern const struct phx_record phx_label_record;
+#define PHX_LABEL_FIELDS(F, S) \
+	F(S, key, STR(32)) \
+	F(S, value, STR(32))
+PHX_RECORD_STRUCT(phx_label, PHX_LABEL_FIELDS);
 #define PHX_LABELS_MAX 32
 
 /** An RE that a node cannot be handed over to. (Two of one role may differ: in how they want it erased.) */
-struct phx_unfit {
-	char re[PHX_NAME_MAX];
-	char why[160];
-};
-extern const struct phx_record phx_unfit_record;
+#define PHX_UNFIT_FIELDS(F, S) \
+	F(S, re, STR(PHX_NAME_MAX)) \
+	F(S, why, STR(160))
+PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 
-struct phx_node {
-	char name[PHX_NAME_MAX];
-	uint32_t number; /* stable, counts from 1 */
-	int state;	 /* enum phx_node_state */
-	char reason[256]; /* why quarantined or in maintenance */
-	char pool[PHX_NAME_MAX]; /* "" while in none: new, quarantined */
-	char role[PHX_NAME_MAX]; /* wanted */
-	struct phx_list labels; /* struct phx_label, by key */
-	bool pinned;
-	bool accepted;
-	bool hold;	/* announced, but still wants `phx node accept` */
-	bool asked;	/* its agent has asked for a certificate */
-	char token_sha256[65];
-	/* identity */
-	struct phx_list macs; /* struct phx_mac; the first is the boot NIC */
-	char serial[64];
-	char uuid[40];
-	char ip[46];
-	char key_fp[72];  /* fingerprint of the enrolled key */
-	bool window;	  /* one new key will be certified: opened by our own power or kexec order */
-	int64_t window_until_ms; /* then it closes by itself */
-	int64_t refused_ms; /* when it was last told that somebody who is not it asked for its certificate; 0 = never */
-	bool unserved; /* out of maintenance while silent, and what it is to do did not run: begun as soon as it is heard */
-	bool awaited; /* resume was ordered, and somebody has to start it by hand: it may come while the window is open */
-	struct phx_bmc bmc;
-	/* liveness */
-	int env; /* enum phx_node_env */
-	bool up;
-	bool quiet; /* up, but not heard for long enough to be given no new requests by the balancers */
-	int64_t rests_until_ms; /* quiet: then they take it out; 0 = they have */
-	int64_t up_since_ms, missing_since_ms;
-	char boot_id[40];
-	char address[64];
-	int power; /* enum phx_power_known, as last observed */
-	bool off_wanted;	/* quarantined with a failed cleaning, or a director in the way of its successor: off, until it is seen off */
-	int64_t off_again_ms;	/* when it is told so again */
-	char cut_by[PHX_NAME_MAX]; /* who had its power switched under what it runs, until that is known to be gone; "" */
-	bool inspect; /* its facts were asked for again and have not come yet */
-	/* what it holds */
-	char system_image[PHX_NAME_MAX]; /* installed on disk */
-	char system_digest[65];
-	char system_disk[160];
-	char disk_key_id[PHX_NAME_MAX]; /* root is encrypted with it */
-	bool key_unread;	/* key destroyed while the node was dead: read back before use */
-	bool dirty;		/* disks hold a tenant's data */
-	char tenant[PHX_NAME_MAX]; /* owner of that data */
-	char tenant_pool[PHX_NAME_MAX]; /* the pool it was written in: whose setup policy counts */
-	bool mixed;	/* data of earlier tenants lies beneath, handed over without an erase */
-	bool owes_wipe; /* an agreement wants that data erased before another owner has the node */
-	bool plain;	/* part of it lies on the system disk outside any encryption: no key's end erases it */
-	char actual_role[PHX_NAME_MAX]; /* as reported */
-	char actual_identity[200]; /* phx_role_identity() as reported */
-	bool healthy;
-	char health_text[160];
-	uint32_t jobs_running;
-	int share; /* enum phx_node_share */
-	char share_re[PHX_NAME_MAX];   /* HELD, COMING, AWAY: the RE; "" = the free pool */
-	char share_from[PHX_NAME_MAX]; /* COMING: the RE it leaves; "" = the free pool */
-	uint64_t share_job; /* HELD: the RE's job it is counted busy with, also when its own part has ended; 0 = idle */
-	int64_t away_since_ms, away_until_ms; /* AWAY: then its RE gives it up; 0 = a plan brings it back */
-	char gave_up[200]; /* why its RE counts on it no more, until something is done with it; "" = nothing of the kind */
-	struct phx_list unfit_for; /* struct phx_unfit: REs that it cannot go to, until it or they tell news; by others it is counted on */
-	bool unfit; /* in snapshots of before it was so for all REs alike: read, and not asked for */
-	uint64_t epoch;
-	struct phx_facts facts;
-	struct phx_plan plan;
-};
-extern const struct phx_record phx_node_record;
+#define PHX_NODE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, number, U32) /* stable, counts from 1 */ \
+	F(S, state, ENUM(phx_node_state)) \
+	F(S, reason, STR(256))        /* why quarantined or in maintenance */ \
+	F(S, pool, STR(PHX_NAME_MAX)) /* "" while in none: new, quarantined */ \
+	F(S, role, STR(PHX_NAME_MAX)) /* wanted */ \
+	F(S, labels, LIST(phx_label)) /* by key */ \
+	F(S, pinned, BOOL) \
+	F(S, accepted, BOOL) \
+	F(S, hold, BOOL)  /* announced, but still wants `phx node accept` */ \
+	F(S, asked, BOOL) /* its agent has asked for a certificate */ \
+	F(S, token_sha256, STR(65)) \
+	/* identity */ \
+	F(S, macs, LIST(phx_mac)) /* the first is the boot NIC */ \
+	F(S, serial, STR(64)) \
+	F(S, uuid, STR(40)) \
+	F(S, ip, STR(46)) \
+	F(S, key_fp, STR(72)) /* fingerprint of the enrolled key */ \
+	/* one new key will be certified: opened by our own power or kexec order */ \
+	F(S, window, BOOL) \
+	F(S, window_until_ms, I64) /* then it closes by itself */ \
+	/* when it was last told that somebody who is not it asked for its certificate; 0 = \
+	 * never */ \
+	F(S, refused_ms, I64) \
+	/* out of maintenance while silent, and what it is to do did not run: begun as soon as \
+	 * it is heard */ \
+	F(S, unserved, BOOL) \
+	/* resume was ordered, and somebody has to start it by hand: it may come while the \
+	 * window is open */ \
+	F(S, awaited, BOOL) \
+	F(S, bmc, REC(phx_bmc)) \
+	/* liveness */ \
+	F(S, env, ENUM(phx_node_env)) \
+	F(S, up, BOOL) \
+	/* up, but not heard for long enough to be given no new requests by the balancers */ \
+	F(S, quiet, BOOL) \
+	F(S, rests_until_ms, I64) /* quiet: then they take it out; 0 = they have */ \
+	F(S, up_since_ms, I64) \
+	F(S, missing_since_ms, I64) \
+	F(S, boot_id, STR(40)) \
+	F(S, address, STR(64)) \
+	F(S, power, ENUM(phx_power)) /* enum phx_power_known, as last observed */ \
+	/* quarantined with a failed cleaning, or a director in the way of its successor: off, \
+	 * until it is seen off */ \
+	F(S, off_wanted, BOOL) \
+	F(S, off_again_ms, I64) /* when it is told so again */ \
+	/* who had its power switched under what it runs, until that is known to be gone; "" */ \
+	F(S, cut_by, STR(PHX_NAME_MAX)) \
+	F(S, inspect, BOOL) /* its facts were asked for again and have not come yet */ \
+	/* what it holds */ \
+	F(S, system_image, STR(PHX_NAME_MAX)) /* installed on disk */ \
+	F(S, system_digest, STR(65)) \
+	F(S, system_disk, STR(160)) \
+	F(S, disk_key_id, STR(PHX_NAME_MAX)) /* root is encrypted with it */ \
+	F(S, key_unread, BOOL) /* key destroyed while the node was dead: read back before use */ \
+	F(S, dirty, BOOL)      /* disks hold a tenant's data */ \
+	F(S, tenant, STR(PHX_NAME_MAX)) /* owner of that data */ \
+	/* the pool it was written in: whose setup policy counts */ \
+	F(S, tenant_pool, STR(PHX_NAME_MAX)) \
+	F(S, mixed, BOOL) /* data of earlier tenants lies beneath, handed over without an erase */ \
+	/* an agreement wants that data erased before another owner has the node */ \
+	F(S, owes_wipe, BOOL) \
+	/* part of it lies on the system disk outside any encryption: no key's end erases it */ \
+	F(S, plain, BOOL) \
+	F(S, actual_role, STR(PHX_NAME_MAX)) /* as reported */ \
+	F(S, actual_identity, STR(200))      /* phx_role_identity() as reported */ \
+	F(S, healthy, BOOL) \
+	F(S, health_text, STR(160)) \
+	F(S, jobs_running, U32) \
+	F(S, share, ENUM(phx_node_share)) \
+	F(S, share_re, STR(PHX_NAME_MAX))   /* HELD, COMING, AWAY: the RE; "" = the free pool */ \
+	F(S, share_from, STR(PHX_NAME_MAX)) /* COMING: the RE it leaves; "" = the free pool */ \
+	/* HELD: the RE's job it is counted busy with, also when its own part has ended; 0 = \
+	 * idle */ \
+	F(S, share_job, U64) \
+	F(S, away_since_ms, I64) \
+	F(S, away_until_ms, I64) /* AWAY: then its RE gives it up; 0 = a plan brings it back */ \
+	/* why its RE counts on it no more, until something is done with it; "" = nothing of the \
+	 * kind */ \
+	F(S, gave_up, STR(200)) \
+	/* REs that it cannot go to, until it or they tell news; by others it is counted on */ \
+	F(S, unfit_for, LIST(phx_unfit)) \
+	/* in snapshots of before it was so for all REs alike: read, and not asked for */ \
+	F(S, unfit, BOOL) \
+	F(S, epoch, U64) \
+	F(S, facts, REC(phx_facts)) \
+	F(S, plan, REC(phx_plan))
+PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);

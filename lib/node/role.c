@@ -20,69 +20,12 @@ const struct phx_enum phx_role_fence_names = { "fence", role_fences, PHX_ARRAY_S
 
 const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
 
-static const struct phx_field word_fields[] = { PHX_STR(struct phx_word, text) };
-const struct phx_record phx_word_record = PHX_RECORD("word", struct phx_word, word_fields);
-
-static const struct phx_field package_ref_fields[] = {
-	PHX_STR(struct phx_package_ref, name),
-	PHX_STR(struct phx_package_ref, version),
-	PHX_STR(struct phx_package_ref, sha256),
-	PHX_U64(struct phx_package_ref, size_bytes),
-};
-const struct phx_record phx_package_ref_record = PHX_RECORD("package", struct phx_package_ref, package_ref_fields);
-
-static const struct phx_field service_fields[] = {
-	PHX_STR(struct phx_service, name),
-	PHX_STR(struct phx_service, package),
-	PHX_STR(struct phx_service, user),
-	PHX_BOOL(struct phx_service, restart),
-	PHX_U32(struct phx_service, stop_grace_s),
-	PHX_U32(struct phx_service, settle_s),
-	PHX_ENUM(struct phx_service, drain_signal, &phx_drain_signal_names),
-	PHX_LIST(struct phx_service, argv, &phx_word_record),
-	PHX_LIST(struct phx_service, env, &phx_word_record),
-	PHX_LIST(struct phx_service, after, &phx_word_record),
-};
-const struct phx_record phx_service_record = PHX_RECORD("service", struct phx_service, service_fields);
-
-static const struct phx_field health_fields[] = {
-	PHX_ENUM(struct phx_health, kind, &phx_health_kind_names),
-	PHX_STR(struct phx_health, target),
-	PHX_LIST(struct phx_health, argv, &phx_word_record),
-	PHX_U32(struct phx_health, interval_s),
-	PHX_U32(struct phx_health, timeout_s),
-	PHX_U32(struct phx_health, failures),
-};
-const struct phx_record phx_health_record = PHX_RECORD("health", struct phx_health, health_fields);
-
-static const struct phx_field role_web_fields[] = {
-	PHX_STR(struct phx_role_web, address),
-	PHX_U32(struct phx_role_web, port),
-	PHX_STR(struct phx_role_web, scheduler),
-	PHX_U32(struct phx_role_web, cpu_milli),
-};
-const struct phx_record phx_role_web_record = PHX_RECORD("web", struct phx_role_web, role_web_fields);
-
-static const struct phx_field role_fields[] = {
-	PHX_STR(struct phx_role, name),
-	PHX_STR(struct phx_role, summary),
-	PHX_STR(struct phx_role, pool),
-	PHX_ENUM(struct phx_role, boot, &phx_role_boot_names),
-	PHX_STR(struct phx_role, image),
-	PHX_STR(struct phx_role, image_version),
-	PHX_STR(struct phx_role, image_digest),
-	PHX_BOOL(struct phx_role, runs_jobs),
-	PHX_U32(struct phx_role, drain_grace_s),
-	PHX_LIST(struct phx_role, packages, &phx_package_ref_record),
-	PHX_LIST(struct phx_role, services, &phx_service_record),
-	PHX_LIST(struct phx_role, leave_remove, &phx_word_record),
-	PHX_LIST(struct phx_role, ports, &phx_word_record),
-	PHX_REC(struct phx_role, health, &phx_health_record),
-	PHX_REC(struct phx_role, web, &phx_role_web_record),
-	PHX_BOOL(struct phx_role, director),
-	PHX_ENUM(struct phx_role, fence, &phx_role_fence_names),
-};
-const struct phx_record phx_role_record = PHX_RECORD("role", struct phx_role, role_fields);
+PHX_RECORD_TABLE(phx_word, PHX_WORD_FIELDS);
+PHX_RECORD_TABLE(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
+PHX_RECORD_TABLE(phx_service, PHX_SERVICE_FIELDS);
+PHX_RECORD_TABLE(phx_health, PHX_HEALTH_FIELDS);
+PHX_RECORD_TABLE(phx_role_web, PHX_ROLE_WEB_FIELDS);
+PHX_RECORD_TABLE(phx_role, PHX_ROLE_FIELDS);
 
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 {

@@ -10,19 +10,8 @@
 static const char *const rule_ops[] = { "==", "!=", ">=", "<=", "~" };
 const struct phx_enum phx_rule_op_names = { "comparison", rule_ops, PHX_ARRAY_SIZE(rule_ops) };
 
-static const struct phx_field term_fields[] = {
-	PHX_STR(struct phx_rule_term, fact),
-	PHX_ENUM(struct phx_rule_term, op, &phx_rule_op_names),
-	PHX_STR(struct phx_rule_term, value),
-};
-const struct phx_record phx_rule_term_record = PHX_RECORD("term", struct phx_rule_term, term_fields);
-
-static const struct phx_field rule_fields[] = {
-	PHX_STR(struct phx_rule, role),
-	PHX_U32(struct phx_rule, line),
-	PHX_LIST(struct phx_rule, terms, &phx_rule_term_record),
-};
-const struct phx_record phx_rule_record = PHX_RECORD("rule", struct phx_rule, rule_fields);
+PHX_RECORD_TABLE(phx_rule_term, PHX_RULE_TERM_FIELDS);
+PHX_RECORD_TABLE(phx_rule, PHX_RULE_FIELDS);
 
 static uint64_t largest_disk(const struct phx_facts *f)
 {

@@ -21,12 +21,11 @@ extern const struct phx_enum phx_wipe_method_names;
 enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
 extern const struct phx_enum phx_setup_when_names;
 
-struct phx_setup {
-	int mode;   /* enum phx_setup_mode */
-	int method; /* enum phx_wipe_method */
-	int when;   /* enum phx_setup_when */
-};
-extern const struct phx_record phx_setup_record;
+#define PHX_SETUP_FIELDS(F, S) \
+	F(S, mode, ENUM(phx_setup_mode)) \
+	F(S, method, ENUM(phx_wipe_method)) \
+	F(S, when, ENUM(phx_setup_when))
+PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
 /** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */
 bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment);

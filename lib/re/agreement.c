@@ -21,52 +21,8 @@ const struct phx_enum phx_re_coordination_names = {"coordination", coordinations
 static const char *const engines[] = {"builtin", "slurm"};
 const struct phx_enum phx_re_engine_names = {"engine", engines, PHX_ARRAY_SIZE(engines)};
 
-static const struct phx_field extension_fields[] = {
-	PHX_STR(struct phx_re_extension, key),
-	PHX_STR(struct phx_re_extension, value),
-};
-const struct phx_record phx_re_extension_record = PHX_RECORD("re_extension", struct phx_re_extension, extension_fields);
-
-static const struct phx_field agreement_fields[] = {
-#define A struct phx_agreement
-	PHX_STR(A, name),
-	PHX_STR(A, owner),
-	PHX_ENUM(A, relationship, &phx_re_relationship_names),
-	PHX_ENUM(A, type, &phx_re_type_names),
-	PHX_ENUM(A, coordination, &phx_re_coordination_names),
-	PHX_STR(A, partner),
-	PHX_STR(A, role),
-	PHX_STR(A, image),
-	PHX_STR(A, image_version),
-	PHX_ENUM(A, model, &phx_policy_names),
-	PHX_U32(A, lower),
-	PHX_U32(A, upper),
-	PHX_U32(A, replace_after_s),
-	PHX_U32(A, lease_s),
-	PHX_U32(A, cycle_s),
-	PHX_U32(A, u_milli),
-	PHX_U32(A, v_milli),
-	PHX_U32(A, g_milli),
-	PHX_U32(A, r_milli),
-	PHX_BOOL(A, release_own),
-	PHX_BOOL(A, obtain_by_idle),
-	PHX_BOOL(A, return_full),
-	PHX_ENUM(A, engine, &phx_re_engine_names),
-	PHX_STR(A, slurm_conf),
-	PHX_ENUM(A, scheduler, &phx_scheduler_names),
-	PHX_ENUM(A, kill_order, &phx_kill_order_names),
-	PHX_BOOL(A, no_requeue),
-	PHX_U32(A, kill_grace_s),
-	PHX_U32(A, window_s),
-	PHX_U32(A, threshold_milli),
-	PHX_STR(A, address),
-	PHX_U32(A, port),
-	PHX_REC(A, setup, &phx_setup_record),
-	PHX_BOOL(A, noop_between_owners),
-	PHX_LIST(A, extensions, &phx_re_extension_record),
-#undef A
-};
-const struct phx_record phx_agreement_record = PHX_RECORD("agreement", struct phx_agreement, agreement_fields);
+PHX_RECORD_TABLE(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
+PHX_RECORD_TABLE(phx_agreement, PHX_AGREEMENT_FIELDS);
 
 void phx_agreement_init(struct phx_agreement *a)
 {

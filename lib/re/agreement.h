@@ -18,50 +18,62 @@ extern const struct phx_enum phx_re_engine_names;
 #define PHX_SLURM_CONF_DEFAULT "/etc/slurm/slurm.conf"
 
 /** An extension field, kept as given. */
-struct phx_re_extension {
-	char key[PHX_NAME_MAX];
-	char value[256];
-};
-extern const struct phx_record phx_re_extension_record;
+#define PHX_RE_EXTENSION_FIELDS(F, S) \
+	F(S, key, STR(PHX_NAME_MAX)) \
+	F(S, value, STR(256))
+PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 
-struct phx_agreement {
-	char name[PHX_NAME_MAX];  /* of the RE */
-	char owner[PHX_NAME_MAX]; /* service provider */
-	int relationship, type, coordination;
-	char partner[PHX_NAME_MAX]; /* the coordinated RE; "" = none, or to be found */
-	char role[PHX_NAME_MAX];  /* what its nodes run */
-	char image[PHX_NAME_MAX]; /* OS image and version asked for; "" = the role's */
-	char image_version[PHX_NAME_MAX];
-	int model;		  /* enum phx_policy_id */
-	uint32_t lower;		  /* rigid: held or reserved as long as the RE is active */
-	uint32_t upper;		  /* flexible: between the bounds nodes are lent out while idle and come back on demand; 0 = none */
-	uint32_t replace_after_s; /* a node of it that is not heard for so long is replaced, and cleaned when it comes; 0 = at once */
-	/* policy parameters: phx_agreement_params() */
-	uint32_t lease_s;	  /* L, C */
-	uint32_t cycle_s;	  /* S */
-	uint32_t u_milli, v_milli, g_milli, r_milli;
-	bool release_own;	  /* DR: a lease releases idle nodes of its own only (reading 16) */
-	bool obtain_by_idle;	  /* DR: what is idle is subtracted from the queue, not what is owned (reading 16) */
-	bool return_full;	  /* FB: batch returns all that the web asks for, not the shortfall (reading 10) */
-	/* batch */
-	int engine;		  /* enum phx_re_engine */
-	char slurm_conf[200];	  /* engine slurm: NAME of what the resource provider has put on the head; "" = the default;
-				   * in agreements of before a path, of which the last part counts */
-	int scheduler;		  /* enum phx_scheduler */
-	int kill_order;		  /* enum phx_kill_order */
-	bool no_requeue;	  /* killed jobs are gone */
-	uint32_t kill_grace_s;	  /* from SIGTERM to SIGKILL, for jobs that ask for nothing else; 5 */
-	/* web */
-	uint32_t window_s;	  /* 20 */
-	uint32_t threshold_milli; /* 800 */
-	char address[16];	  /* virtual address of the service, IPv4; "" = the role's */
-	uint32_t port;		  /* 0 = 80; without an address the role's */
-	/* cleaning at grant and reclaim */
-	struct phx_setup setup;
-	bool noop_between_owners; /* consents to NOOP with REs of other owners that consent too */
-	struct phx_list extensions; /* struct phx_re_extension */
-};
-extern const struct phx_record phx_agreement_record;
+#define PHX_AGREEMENT_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX))  /* of the RE */ \
+	F(S, owner, STR(PHX_NAME_MAX)) /* service provider */ \
+	F(S, relationship, ENUM(phx_re_relationship)) \
+	F(S, type, ENUM(phx_re_type)) \
+	F(S, coordination, ENUM(phx_re_coordination)) \
+	F(S, partner, STR(PHX_NAME_MAX)) /* the coordinated RE; "" = none, or to be found */ \
+	F(S, role, STR(PHX_NAME_MAX))    /* what its nodes run */ \
+	F(S, image, STR(PHX_NAME_MAX))   /* OS image and version asked for; "" = the role's */ \
+	F(S, image_version, STR(PHX_NAME_MAX)) \
+	F(S, model, ENUM(phx_policy)) /* enum phx_policy_id */ \
+	F(S, lower, U32)              /* rigid: held or reserved as long as the RE is active */ \
+	/* flexible: between the bounds nodes are lent out while idle and come back on demand; 0 \
+	 * = none */ \
+	F(S, upper, U32) \
+	/* a node of it that is not heard for so long is replaced, and cleaned when it comes; 0 \
+	 * = at once */ \
+	F(S, replace_after_s, U32) \
+	/* policy parameters: phx_agreement_params() */ \
+	F(S, lease_s, U32) /* L, C */ \
+	F(S, cycle_s, U32) /* S */ \
+	F(S, u_milli, U32) \
+	F(S, v_milli, U32) \
+	F(S, g_milli, U32) \
+	F(S, r_milli, U32) \
+	F(S, release_own, BOOL) /* DR: a lease releases idle nodes of its own only (reading 16) */ \
+	/* DR: what is idle is subtracted from the queue, not what is owned (reading 16) */ \
+	F(S, obtain_by_idle, BOOL) \
+	/* FB: batch returns all that the web asks for, not the shortfall (reading 10) */ \
+	F(S, return_full, BOOL) \
+	/* batch */ \
+	F(S, engine, ENUM(phx_re_engine)) \
+	/* engine slurm: NAME of what the resource provider has put on the head; "" = the \
+	 * default; in agreements of before a path, of which the last part counts */ \
+	F(S, slurm_conf, STR(200)) \
+	F(S, scheduler, ENUM(phx_scheduler)) \
+	F(S, kill_order, ENUM(phx_kill_order)) \
+	F(S, no_requeue, BOOL) /* killed jobs are gone */ \
+	/* from SIGTERM to SIGKILL, for jobs that ask for nothing else; 5 */ \
+	F(S, kill_grace_s, U32) \
+	/* web */ \
+	F(S, window_s, U32)        /* 20 */ \
+	F(S, threshold_milli, U32) /* 800 */ \
+	F(S, address, STR(16))     /* virtual address of the service, IPv4; "" = the role's */ \
+	F(S, port, U32)            /* 0 = 80; without an address the role's */ \
+	/* cleaning at grant and reclaim */ \
+	F(S, setup, REC(phx_setup)) \
+	/* consents to NOOP with REs of other owners that consent too */ \
+	F(S, noop_between_owners, BOOL) \
+	F(S, extensions, LIST(phx_re_extension))
+PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 
 /** An agreement with every default in place (tables of the papers: L 3600 s, U 1.2, V 0.2, G 0.5, R 1.5, S 60 s, W 20 s,
  * T 0.8); batch, FB, not coordinated. Parameters that the model does not use have no effect while they have their default. */

@@ -11,13 +11,7 @@
 
 #include "base/json.h"
 
-static const struct phx_field package_fields[] = {
-#define P struct phx_package
-	PHX_STR(P, name),       PHX_STR(P, version),        PHX_STR(P, arch),      PHX_STR(P, summary),
-	PHX_U64(P, size_bytes), PHX_U64(P, unpacked_bytes), PHX_U32(P, n_entries), PHX_STR(P, sha256),
-#undef P
-};
-const struct phx_record phx_package_record = PHX_RECORD("package", struct phx_package, package_fields);
+PHX_RECORD_TABLE(phx_package, PHX_PACKAGE_FIELDS);
 
 bool phx_version_valid(const char *s)
 {

@@ -7,17 +7,16 @@
 #include "base/record.h"
 
 /** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx package list`. */
-struct phx_package {
-	char name[PHX_NAME_MAX];
-	char version[PHX_NAME_MAX];
-	char arch[16]; /* "amd64", "all" */
-	char summary[160];
-	uint64_t size_bytes; /* of the .tar.zst */
-	uint64_t unpacked_bytes;
-	uint32_t n_entries;
-	char sha256[65]; /* of the .tar.zst */
-};
-extern const struct phx_record phx_package_record;
+#define PHX_PACKAGE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, version, STR(PHX_NAME_MAX)) \
+	F(S, arch, STR(16)) /* "amd64", "all" */ \
+	F(S, summary, STR(160)) \
+	F(S, size_bytes, U64) /* of the .tar.zst */ \
+	F(S, unpacked_bytes, U64) \
+	F(S, n_entries, U32) \
+	F(S, sha256, STR(65)) /* of the .tar.zst */
+PHX_RECORD_STRUCT(phx_package, PHX_PACKAGE_FIELDS);
 
 /** Limits of unpacking; zero fields take the defaults (2 GiB, 100,000 entries, ratio 200). */
 struct phx_package_limits {

@@ -6,26 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct phx_field server_fields[] = {
-	PHX_STR(struct phx_web_server, address),
-	PHX_U32(struct phx_web_server, weight),
-	PHX_U32(struct phx_web_server, active),
-	PHX_U32(struct phx_web_server, inactive),
-};
-const struct phx_record phx_web_server_record = PHX_RECORD("server", struct phx_web_server, server_fields);
-
-static const struct phx_field service_fields[] = {
-	PHX_STR(struct phx_web_service, address),
-	PHX_U32(struct phx_web_service, port),
-	PHX_STR(struct phx_web_service, scheduler),
-	PHX_LIST(struct phx_web_service, servers, &phx_web_server_record),
-};
-const struct phx_record phx_web_service_record = PHX_RECORD("web_service", struct phx_web_service, service_fields);
-
-static const struct phx_field table_fields[] = {
-	PHX_LIST(struct phx_web_table, services, &phx_web_service_record),
-};
-const struct phx_record phx_web_table_record = PHX_RECORD("web_table", struct phx_web_table, table_fields);
+PHX_RECORD_TABLE(phx_web_server, PHX_WEB_SERVER_FIELDS);
+PHX_RECORD_TABLE(phx_web_service, PHX_WEB_SERVICE_FIELDS);
+PHX_RECORD_TABLE(phx_web_table, PHX_WEB_TABLE_FIELDS);
 
 static const char *const change_names[] = {"service_add", "service_edit",  "server_add",
 					   "server_edit", "server_remove", "service_remove"};

@@ -11,27 +11,24 @@
 enum { PHX_WEB_SERVICES_MAX = 64, PHX_WEB_SERVERS_MAX = 4096, PHX_WEB_WEIGHT_MAX = 65535 };
 
 /** One instance of a web service. */
-struct phx_web_server {
-	char address[PHX_WEB_ADDRESS_MAX];
-	uint32_t weight;           /* 0: what it has is served to its end, nothing new comes to it */
-	uint32_t active, inactive; /* connections, as read from a balancer; not compared */
-};
-extern const struct phx_record phx_web_server_record;
+#define PHX_WEB_SERVER_FIELDS(F, S) \
+	F(S, address, STR(PHX_WEB_ADDRESS_MAX)) \
+	F(S, weight, U32) /* 0: what it has is served to its end, nothing new comes to it */ \
+	F(S, active, U32) \
+	F(S, inactive, U32) /* connections, as read from a balancer; not compared */
+PHX_RECORD_STRUCT(phx_web_server, PHX_WEB_SERVER_FIELDS);
 
 /** One virtual service; `servers` by address, each once. Direct routing: they are reached on the same port. */
-struct phx_web_service {
-	char address[PHX_WEB_ADDRESS_MAX];
-	uint32_t port;
-	char scheduler[PHX_WEB_SCHEDULER_MAX];
-	struct phx_list servers; /* struct phx_web_server */
-};
-extern const struct phx_record phx_web_service_record;
+#define PHX_WEB_SERVICE_FIELDS(F, S) \
+	F(S, address, STR(PHX_WEB_ADDRESS_MAX)) \
+	F(S, port, U32) \
+	F(S, scheduler, STR(PHX_WEB_SCHEDULER_MAX)) \
+	F(S, servers, LIST(phx_web_server))
+PHX_RECORD_STRUCT(phx_web_service, PHX_WEB_SERVICE_FIELDS);
 
 /** `services` by address and port, each once. */
-struct phx_web_table {
-	struct phx_list services; /* struct phx_web_service */
-};
-extern const struct phx_record phx_web_table_record;
+#define PHX_WEB_TABLE_FIELDS(F, S) F(S, services, LIST(phx_web_service))
+PHX_RECORD_STRUCT(phx_web_table, PHX_WEB_TABLE_FIELDS);
 void phx_web_table_fini(struct phx_web_table *t);
 
 /** Is it a scheduler that the kernel has: rr, wrr, lc, wlc, sh, dh, sed, nq, mh? */

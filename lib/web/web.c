@@ -5,12 +5,7 @@
 
 #define WHOLE_PPM 1000000u
 
-static const struct phx_field window_fields[] = {
-	PHX_I64(struct phx_web_window, began_ms),
-	PHX_U64(struct phx_web_window, sum_ppm),
-	PHX_U32(struct phx_web_window, n_samples),
-};
-const struct phx_record phx_web_window_record = PHX_RECORD("web_window", struct phx_web_window, window_fields);
+PHX_RECORD_TABLE(phx_web_window, PHX_WEB_WINDOW_FIELDS);
 
 static uint32_t within(const struct phx_web_params *p, uint64_t n)
 {

@@ -18,12 +18,11 @@ struct phx_web_params {
 uint32_t phx_web_adjust(const struct phx_web_params *p, uint32_t n, uint32_t use_ppm);
 
 /** Mean use of a window: samples of several instances, taken as they come. Record: lives in core state. */
-struct phx_web_window {
-	int64_t began_ms;
-	uint64_t sum_ppm; /* of samples */
-	uint32_t n_samples;
-};
-extern const struct phx_record phx_web_window_record;
+#define PHX_WEB_WINDOW_FIELDS(F, S) \
+	F(S, began_ms, I64) \
+	F(S, sum_ppm, U64) /* of samples */ \
+	F(S, n_samples, U32)
+PHX_RECORD_STRUCT(phx_web_window, PHX_WEB_WINDOW_FIELDS);
 void phx_web_sample(struct phx_web_window *w, uint32_t use_ppm);
 /** The window is over at now_ms (at least W after it began): returns 1 and the mean (a window without samples gives
  * none: 0), and begins the next. */
