@@ -211,10 +211,6 @@ void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);    
 void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row); /* first 12 digits */
 /** "12 ms", "1.5 s", "3 min 12 s", "2 h 5 min". */
 void cli_put_duration(struct phx_buf *b, int64_t ms);
-/** Milliseconds since 1970. */
-int64_t cli_now_ms(void);
-/** Milliseconds of a clock that never goes back. */
-int64_t cli_clock_ms(void);
 
 /** Folded text of the "name" members, malloc'd. */
 char *cli_nodes_fold(const json_t *nodes);

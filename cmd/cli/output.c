@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/cli.h"
 
@@ -94,20 +95,6 @@ void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row)
 		cli_put_duration(b, json_integer_value(value));
 }
 
-int64_t cli_now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-int64_t cli_clock_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
@@ -125,7 +112,7 @@ void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row)
 void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
-	int64_t then = json_integer_value(value), now = cli_now_ms();
+	int64_t then = json_integer_value(value), now = phx_wall_ms();
 	if (then > 0 && now - then < 60000 && !plain_cells)
 		phx_buf_addf(b, "%lld s", now > then ? (long long)(now - then) / 1000 : 0);
 	else if (then > 0)

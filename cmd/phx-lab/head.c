@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
@@ -123,7 +124,7 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 	for (unsigned ms = 0; ms < READY_MS && lab_head_pid(lab); ms += STEP_MS) {
 		if (call(lab, "GET", "/v1/status", NULL, NULL) == 0)
 			return 0;
-		lab_sleep_ms(STEP_MS);
+		phx_sleep_ms(STEP_MS);
 	}
 	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO, "phxd does not serve; see %s/phxd.log",
 			   lab->dir);

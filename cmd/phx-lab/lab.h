@@ -100,7 +100,6 @@ int lab_pid(const char *pid_file);
 int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err);
 /** End a process that is not ours by pid file. */
 int lab_kill_pid(int pid, struct phx_err *err);
-void lab_sleep_ms(unsigned ms);
 
 /* ---- net.c ---- */
 

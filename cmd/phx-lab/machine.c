@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/spawn.h"
 #include "phx-lab/lab.h"
@@ -226,7 +227,7 @@ static int wait_started(const struct lab *lab, const struct lab_machine *m, cons
 			return 0;
 		if (!lab_machine_is_on(lab, m))
 			break;
-		lab_sleep_ms(STEP_MS);
+		phx_sleep_ms(STEP_MS);
 	}
 	return phx_err_set(err, -EIO, "%s: QEMU did not start; see %s/machines/%s/qemu.log", m->name, lab->dir,
 			   m->name);
@@ -290,6 +291,6 @@ int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struc
 	char answer[1024];
 	if (fd < 0 || phx_write_all(fd, talk, sizeof(talk) - 1) < 0 || read(fd, answer, sizeof(answer)) < 0)
 		return phx_err_set(err, -EIO, "%s: QEMU does not answer", m->name);
-	lab_sleep_ms(STEP_MS); /* it reads both before the socket closes */
+	phx_sleep_ms(STEP_MS); /* it reads both before the socket closes */
 	return 0;
 }

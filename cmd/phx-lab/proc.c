@@ -19,12 +19,6 @@
 
 enum { KILL_WAIT_MS = 10000, EXEC_FAILED = 127 };
 
-void lab_sleep_ms(unsigned ms)
-{
-	const struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-	nanosleep(&t, NULL);
-}
-
 /* When a process started (clock ticks since boot), 0 when there is none. */
 static uint64_t start_time(int pid)
 {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "phx-sim/sim.h"
 
 enum { PROGRESS_MS = 200 };
@@ -43,7 +44,7 @@ struct run {
 static int tell_progress(void *arg, int64_t now_ms, size_t n_ended)
 {
 	struct run *run = arg;
-	int64_t now = cli_clock_ms();
+	int64_t now = phx_clock_ms();
 	double done = run->window_ms ? (double)now_ms / (double)run->window_ms
 		      : run->n_jobs  ? (double)n_ended / (double)run->n_jobs
 				     : 0;

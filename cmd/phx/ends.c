@@ -2,6 +2,7 @@
  * logged in, as the dry run of phxd tells them. Orders nothing. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
 
@@ -113,7 +114,7 @@ static void put_job(struct phx_buf *b, const json_t *job)
 		return;
 	}
 	phx_buf_addf(b, ", for ");
-	cli_put_duration(b, cli_now_ms() > started ? cli_now_ms() - started : 0);
+	cli_put_duration(b, phx_wall_ms() > started ? phx_wall_ms() - started : 0);
 }
 
 /* "alice on node2 (pts/0 from 10.0.0.5)" */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
 #include "phx/job.h"
@@ -40,7 +41,7 @@ static void put_time(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)value;
 	int64_t begin = phx_json_int(row, "started_ms", 0), end = phx_json_int(row, "ended_ms", 0);
 	if (begin > 0)
-		cli_put_duration(b, (end > 0 ? end : cli_now_ms()) - begin);
+		cli_put_duration(b, (end > 0 ? end : phx_wall_ms()) - begin);
 }
 
 /* What the exit status of a command says: "exit status 3". */
@@ -374,7 +375,7 @@ int64_t cli_deadline_ms(const struct cli *cli)
 {
 	uint64_t seconds = 0;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
-	return seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+	return seconds ? phx_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
 }
 
 static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
@@ -392,9 +393,9 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 			*ret_job = json_incref(job);
 			return CLI_OK;
 		}
-		if (cli_clock_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT, "job %s: not ended in time; it goes on", id);
-		usleep(1000 * POLL_MS);
+		phx_sleep_ms(POLL_MS);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "phx/job.h"
@@ -79,11 +80,11 @@ static int wait_all(struct cli *cli, struct array *a)
 		int64_t open = next_open(a, a->first);
 		if (open > a->last)
 			return CLI_OK;
-		if (cli_clock_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT,
 					"job %lld: not ended in time; it goes on, and maybe others of its array",
 					(long long)open);
-		usleep(1000 * POLL_MS);
+		phx_sleep_ms(POLL_MS);
 	}
 }
 

@@ -2,6 +2,7 @@
  * of several nodes once. What a kind of step means comes from the step table. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "node/node.h"
 #include "phx/cli.h"
@@ -43,7 +44,7 @@ static void put_took(struct phx_buf *b, const json_t *value, const json_t *row)
 	int64_t begin = phx_json_int(row, "issued_ms", 0), end = phx_json_int(row, "ended_ms", 0);
 	bool running = phx_str_eq(phx_json_str(row, "status", ""), "issued");
 	if (begin > 0 && running)
-		end = cli_now_ms();
+		end = phx_wall_ms();
 	if (begin > 0 && end >= begin)
 		cli_put_duration(b, end - begin);
 }

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
@@ -215,12 +216,12 @@ static int wait_enrolled(struct cli *cli, const char *name, struct phx_err *err)
 {
 	uint64_t seconds = ENROL_SECONDS;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, ""), &seconds);
-	int64_t end = cli_clock_ms() + (int64_t)seconds * 1000;
+	int64_t end = phx_clock_ms() + (int64_t)seconds * 1000;
 	while (!node_up(cli, name)) {
-		if (cli_clock_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return phx_err_set(err, -ETIMEDOUT, "the agent is installed but has not enrolled in %llu s",
 					   (unsigned long long)seconds);
-		usleep(1000 * POLL_MS);
+		phx_sleep_ms(POLL_MS);
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "config/agreement.h"
@@ -225,7 +226,7 @@ static int wait_for(struct cli *cli, const char *name, bool (*reached)(const jso
 {
 	uint64_t seconds = 0;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
-	int64_t end = seconds ? cli_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+	int64_t end = seconds ? phx_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
 	for (;;) {
 		PHX_AUTO_JSON json_t *re = NULL;
 		int code = get_re(cli, name, &re);
@@ -233,9 +234,9 @@ static int wait_for(struct cli *cli, const char *name, bool (*reached)(const jso
 			return code;
 		if (re && reached(re))
 			return CLI_OK;
-		if (cli_clock_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT, "RE %s: not there in time; it goes on", name);
-		usleep(1000 * POLL_MS);
+		phx_sleep_ms(POLL_MS);
 	}
 }
 
@@ -260,8 +261,8 @@ static bool use_is_known(const json_t *re)
 static int get_with_use(struct cli *cli, const char *name, json_t **ret)
 {
 	int code = get_re(cli, name, ret);
-	for (int64_t end = cli_clock_ms() + USE_MS; code == CLI_OK && !use_is_known(*ret) && cli_clock_ms() < end;) {
-		usleep(1000 * POLL_MS);
+	for (int64_t end = phx_clock_ms() + USE_MS; code == CLI_OK && !use_is_known(*ret) && phx_clock_ms() < end;) {
+		phx_sleep_ms(POLL_MS);
 		json_decref(PHX_TAKE(*ret));
 		code = get_re(cli, name, ret);
 	}

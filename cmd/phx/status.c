@@ -1,6 +1,7 @@
 /* phx status, phx reload, phx config: the daemon itself. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
 
@@ -94,7 +95,7 @@ int cmd_status(struct cli *cli)
 		return code ? code : cli_print_value(cli, s);
 	const json_t *pools = json_object_get(s, "pools"), *children = json_object_get(s, "children");
 	print_head(s);
-	print_refused(json_object_get(s, "refused"), cli_now_ms());
+	print_refused(json_object_get(s, "refused"), phx_wall_ms());
 	if (json_array_size(pools))
 		putchar('\n');
 	code = cli_print_table(cli, pool_columns, PHX_ARRAY_SIZE(pool_columns), pools, 0);

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
 
@@ -30,7 +31,7 @@ struct waiting {
 	struct going *nodes;
 	size_t n, n_ended;
 	int64_t after;            /* last event seen */
-	int64_t begun_ms, end_ms; /* by cli_clock_ms(); end 0 = no limit */
+	int64_t begun_ms, end_ms; /* by phx_clock_ms(); end 0 = no limit */
 	bool away;                /* the daemon did not answer */
 };
 
@@ -190,7 +191,7 @@ static void show_progress(const struct waiting *w)
 		json_array_append_new(json_object_get(groups, g->now), json_string(g->name));
 	}
 	phx_buf_addf(&b, "%zu/%zu done, ", w->n_ended, w->n);
-	cli_put_duration(&b, cli_clock_ms() - w->begun_ms);
+	cli_put_duration(&b, phx_clock_ms() - w->begun_ms);
 	if (w->away)
 		phx_buf_addf(&b, "; phxd does not answer");
 	const char *now;
@@ -217,13 +218,13 @@ static int seconds_left(const struct waiting *w)
 {
 	if (!w->end_ms)
 		return POLL_SECONDS;
-	int64_t left = (w->end_ms - cli_clock_ms() + 999) / 1000;
+	int64_t left = (w->end_ms - phx_clock_ms() + 999) / 1000;
 	return left < 0 ? 0 : left < POLL_SECONDS ? (int)left : POLL_SECONDS;
 }
 
 static bool time_is_up(const struct waiting *w)
 {
-	return w->end_ms && cli_clock_ms() >= w->end_ms;
+	return w->end_ms && phx_clock_ms() >= w->end_ms;
 }
 
 static void told_away(struct waiting *w, int code, const struct phx_err *err)
@@ -258,7 +259,7 @@ static int follow(struct waiting *w)
 		show_progress(w);
 		if (w->n_ended < w->n && time_is_up(w))
 			break;
-		usleep(1000 * (code ? AWAY_PAUSE_MS : PAUSE_MS));
+		phx_sleep_ms(code ? AWAY_PAUSE_MS : PAUSE_MS);
 	}
 	end_progress(w);
 	return w->n_ended < w->n ? fail_timeout(w) : CLI_OK;
@@ -268,7 +269,7 @@ static void tell_done(const struct waiting *w)
 {
 	size_t n_good = w->n > w->report->n_failed ? w->n - w->report->n_failed : 0;
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	cli_put_duration(&b, cli_clock_ms() - w->begun_ms);
+	cli_put_duration(&b, phx_clock_ms() - w->begun_ms);
 	bool query = w->goal->power && phx_str_eq(w->goal->power, "status");
 	if (n_good && !query)
 		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n, b.data ? b.data : "?");
@@ -289,7 +290,7 @@ int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
 	w.nodes = nodes;
 	w.after = goal->after;
-	w.begun_ms = cli_clock_ms();
+	w.begun_ms = phx_clock_ms();
 	w.end_ms = seconds ? w.begun_ms + (int64_t)seconds * 1000 : 0;
 	unsigned failed_before = report->n_failed;
 	int code = follow(&w);

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/account.h"
+#include "base/clock.h"
 #include "slurm/slurm.h"
 
 enum {
@@ -55,15 +56,11 @@ struct slurm {
 int slurm_new(struct daemon *d, struct slurm **ret)
 {
 	struct slurm *s = calloc(1, sizeof(*s));
-	pthread_condattr_t attr;
 	if (!s)
 		return -ENOMEM;
 	s->d = d;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&s->changed);
 	*ret = s;
 	return 0;
 }
@@ -209,14 +206,7 @@ static bool has_orders(struct worker *w)
 /* False when all is to stop. */
 static bool wait_ms(struct slurm *s, int ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
+	struct timespec until = phx_clock_in(ms);
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
 		;

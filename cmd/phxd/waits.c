@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum {
 	TICK_MS = 100,
 	POLLS_MAX = 16,	      /* of one identity at once */
@@ -245,11 +247,7 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 
 static void pause_for_news(struct waits *w)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += TICK_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
+	struct timespec until = phx_clock_in(TICK_MS);
 	pthread_cond_timedwait(&w->news, &w->lock, &until);
 }
 
@@ -283,16 +281,12 @@ static int start_lane(struct waits *w, struct lane *l, struct phx_err *err)
 int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err)
 {
 	struct waits *w = calloc(1, sizeof(*w));
-	pthread_condattr_t attr;
 	if (!w)
 		return -ENOMEM;
 	w->d = d;
 	w->last = phx_store_last(engine_store(d->engine));
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->news, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&w->news);
 	*ret = w;
 	int r = 0;
 	for (size_t i = 0; i < LANES && r == 0; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "inventory/inventory.h"
@@ -27,9 +28,9 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 
 void agent_wait_ms(struct agent *a, uint32_t ms)
 {
-	int64_t end = agent_now_ms() + ms;
-	for (int64_t left; !agent_stopping(a) && (left = end - agent_now_ms()) > 0;)
-		agent_sleep_ms(left < PIECE_MS ? (uint32_t)left : PIECE_MS);
+	int64_t end = phx_clock_ms() + ms;
+	for (int64_t left; !agent_stopping(a) && (left = end - phx_clock_ms()) > 0;)
+		phx_sleep_ms(left < PIECE_MS ? (uint32_t)left : PIECE_MS);
 }
 
 void agent_end(struct agent *a)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/spawn.h"
 #include "http/http.h"
@@ -211,11 +212,9 @@ static void check_once(struct health *h)
 
 static void wait_interval(struct health *h)
 {
-	struct timespec until;
 	uint32_t interval_s = h->role.health.interval_s ? h->role.health.interval_s : DEFAULT_INTERVAL_S;
 	uint64_t generation = h->generation;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += interval_s;
+	struct timespec until = phx_clock_in((int64_t)interval_s * 1000);
 	while (!h->quit && generation == h->generation)
 		if (pthread_cond_timedwait(&h->changed, &h->lock, &until) == ETIMEDOUT)
 			return;
@@ -240,14 +239,10 @@ static void *run_thread(void *arg)
 int health_new(const char *pkg_root, struct health **ret, struct phx_err *err)
 {
 	struct health *h = calloc(1, sizeof(*h));
-	pthread_condattr_t attr;
 	if (!h)
 		return -ENOMEM;
 	pthread_mutex_init(&h->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&h->changed);
 	h->ok = true;
 	int r = PHX_STR_SET(h->pkg_root, pkg_root);
 	if (r == 0)

@@ -14,6 +14,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "agent/log.h"
 
@@ -127,7 +128,7 @@ void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run)
 	group_path(g, id, run, dir);
 	for (int i = 0; dir[0] && i < REMOVE_TRIES && rmdir(dir) < 0 && errno == EBUSY; i++) {
 		job_group_kill(dir);
-		agent_sleep_ms(10);
+		phx_sleep_ms(10);
 	}
 	if (!g->scopes)
 		rmdir(g->base); /* as long as none is in it */

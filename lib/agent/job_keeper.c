@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/job_group.h"
+#include "base/clock.h"
 
 enum { STATUS_NOT_STARTED = 126, DIE_AGAIN_MS = 1000 };
 
@@ -38,13 +39,6 @@ struct watch {
 	enum job_why why;
 	int status;
 };
-
-int64_t job_clock_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void close_from(unsigned from)
 {
@@ -170,7 +164,7 @@ static bool rest_lives(const struct watch *w)
 static void enter(struct watch *w, enum stage stage)
 {
 	const struct job_keeper *k = w->k;
-	int64_t now = job_clock_ms();
+	int64_t now = phx_clock_boot_ms();
 	w->stage = stage;
 	switch (stage) {
 	case RUNS:
@@ -209,13 +203,13 @@ static void look_at_lease(struct watch *w)
 	int64_t heard;
 	if (pread(w->contact, &heard, sizeof(heard), 0) == (ssize_t)sizeof(heard))
 		w->lease_ms = heard + w->k->lease_ms;
-	if (w->lease_ms <= job_clock_ms())
+	if (w->lease_ms <= phx_clock_boot_ms())
 		end_job(w, true, JOB_WHY_LEASE);
 }
 
 static void look_at_clock(struct watch *w)
 {
-	int64_t now = job_clock_ms();
+	int64_t now = phx_clock_boot_ms();
 	if (w->stage == RUNS && now >= w->limit_ms)
 		end_job(w, false, JOB_WHY_LIMIT);
 	if (w->stage == RUNS && now >= w->lease_ms)
@@ -229,7 +223,7 @@ static int time_left(const struct watch *w)
 	int64_t next = w->stage != RUNS ? w->due_ms : w->limit_ms < w->lease_ms ? w->limit_ms : w->lease_ms;
 	if (next == INT64_MAX)
 		return -1;
-	int64_t left = next - job_clock_ms();
+	int64_t left = next - phx_clock_boot_ms();
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
@@ -353,8 +347,8 @@ void job_keeper_run(struct job_keeper *k)
 	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		publish_end(k, NULL);
 	struct watch w = {.k = k, .left = k->output_max_mb ? (long long)k->output_max_mb << 20 : JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
-	w.limit_ms = k->limit_ms > 0 ? job_clock_ms() + k->limit_ms : INT64_MAX;
-	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? job_clock_ms() + k->lease_ms : INT64_MAX;
+	w.limit_ms = k->limit_ms > 0 ? phx_clock_boot_ms() + k->limit_ms : INT64_MAX;
+	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? phx_clock_boot_ms() + k->lease_ms : INT64_MAX;
 	w.job = fork();
 	if (w.job == 0)
 		job_exec(k, pipe_fds[1]);

@@ -36,15 +36,12 @@ struct job_keeper {
 	const char *group;    /* directory of its control group, "" none */
 	int go_fds[2];	      /* a pipe: '1' says that its group is there, anything else that there is none; -1 none to wait for */
 	int lock_fd;          /* locked (flock) as long as the keeper lives; gets "KEEPER SESSION\n" */
-	int contact_fd;       /* int64_t: when the head was last heard, on job_clock_ms(); -1 = no lease */
+	int contact_fd;       /* int64_t: when the head was last heard, on phx_clock_boot_ms(); -1 = no lease */
 	uint32_t lease_ms, grace_ms, checkpoint_ms;
 	int checkpoint_signal; /* 0 none */
 	int64_t limit_ms;      /* of its run; 0 none */
 	uint32_t output_max_mb; /* of its output are kept; 0 = JOB_OUTPUT_MAX */
 };
-
-/** Milliseconds since the machine started, sleep included. Async-signal-safe. */
-int64_t job_clock_ms(void);
 
 /** Runs in a fresh child of the agent, all signals blocked: starts the job in a session (and control group) of its own, copies its output,
  * waits, ends it as it is told, kills what it left, publishes its end. Never returns. Async-signal-safe calls only. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/beneath.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/fetch.h"
@@ -167,7 +168,7 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls, cons
 	for (int i = 0; i < TRIES && may_pass(r) && calls->awaited(calls->awaited_arg); i++) {
 		struct phx_http_client *c = NULL;
 		if (i)
-			agent_sleep_ms(AGAIN_MS);
+			phx_sleep_ms(AGAIN_MS);
 		phx_err_clear(err);
 		r = calls->client(calls->client_arg, &c, err);
 		r = r ? r : stage_in(stage, c, job, first, err);

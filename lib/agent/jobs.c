@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "agent/job_hosts.h"
 #include "agent/job_keeper.h"
@@ -135,7 +136,7 @@ static void *run_thread(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&j->lock);
-		agent_sleep_ms(POLL_MS);
+		phx_sleep_ms(POLL_MS);
 		pthread_mutex_lock(&j->lock);
 	}
 	pthread_mutex_unlock(&j->lock);
@@ -381,13 +382,13 @@ static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 
 static int wait_none(struct jobs *j, int64_t timeout_ms, bool (*cancelled)(void *), void *arg)
 {
-	int64_t end = agent_now_ms() + timeout_ms, goodbye_ms;
+	int64_t end = phx_clock_ms() + timeout_ms, goodbye_ms;
 	while (count_running(j, &goodbye_ms)) {
 		if (cancelled(arg))
 			return -ECANCELED;
-		if (agent_now_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return -ETIMEDOUT;
-		agent_sleep_ms(20);
+		phx_sleep_ms(20);
 	}
 	return 0;
 }

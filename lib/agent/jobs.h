@@ -55,7 +55,7 @@ void jobs_free(struct jobs *j);
  * as once. What is no file of it, or too large, is refused for good (-ENOENT, -EINVAL, -EFBIG); else as phx_http_upload(). */
 int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err);
 
-/** The head answered to what was sent at `clock_ms` (job_clock_ms()): leases count from there. Jobs whose lease ends are
+/** The head answered to what was sent at `clock_ms` (phx_clock_boot_ms()): leases count from there. Jobs whose lease ends are
  * killed by their keepers, whether or not there is an agent. */
 void jobs_heard(struct jobs *j, int64_t clock_ms);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "inventory/inventory.h"
 #include "agent/agent.h"
@@ -323,7 +324,7 @@ static void say_hello(struct link *l)
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = hello_body(l);
-	int64_t sent = job_clock_ms();
+	int64_t sent = phx_clock_boot_ms();
 	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
 	if (r == 0) {
 		jobs_heard(l->agent->jobs, sent);
@@ -450,7 +451,7 @@ static void beat(struct link *l)
 	long status = 0;
 	size_t i;
 	json_t *order;
-	int64_t began = agent_now_ms(), sent = job_clock_ms();
+	int64_t began = phx_clock_ms(), sent = phx_clock_boot_ms();
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = beat_body(l);
 	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer, &err);
@@ -465,7 +466,7 @@ static void beat(struct link *l)
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
 	/* an answer without orders before its time, or the same orders over and over, must not become a storm */
-	uint32_t pause_ms = agent_now_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
+	uint32_t pause_ms = phx_clock_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
 	agent_wait_ms(l->agent, pause_ms);
 }
 
@@ -474,9 +475,9 @@ static void beat(struct link *l)
 static void refresh_facts(struct link *l)
 {
 	struct phx_err err = {0};
-	if (agent_now_ms() < l->facts_due_ms)
+	if (phx_clock_ms() < l->facts_due_ms)
 		return;
-	l->facts_due_ms = agent_now_ms() + FACTS_EVERY_MS;
+	l->facts_due_ms = phx_clock_ms() + FACTS_EVERY_MS;
 	int r = agent_read_facts(l->agent, &err);
 	if (r < 0)
 		agent_log("inventory: %s", err.text);
@@ -488,9 +489,9 @@ static void refresh_facts(struct link *l)
 static void boot_local(struct link *l)
 {
 	struct phx_err err = {0};
-	if (!l->boot_local || agent_now_ms() < l->local_due_ms)
+	if (!l->boot_local || phx_clock_ms() < l->local_due_ms)
 		return;
-	l->local_due_ms = agent_now_ms() + LOCAL_RETRY_MS;
+	l->local_due_ms = phx_clock_ms() + LOCAL_RETRY_MS;
 	int r = root_open_installed(l->agent, l->client, &err);
 	if (r == 0)
 		r = root_enter(l->agent, &err);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/log.h"
@@ -115,11 +116,7 @@ static void finish(struct outbox *o, int r, const struct phx_err *err)
 
 static void wait_ms(struct outbox *o, uint32_t ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	struct timespec until = phx_clock_in(ms);
 	while (!o->quit)
 		if (pthread_cond_timedwait(&o->changed, &o->lock, &until) == ETIMEDOUT)
 			return;
@@ -127,9 +124,7 @@ static void wait_ms(struct outbox *o, uint32_t ms)
 
 static void wait_item(struct outbox *o)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += IDLE_CLOSE_S;
+	struct timespec until = phx_clock_in(IDLE_CLOSE_S * 1000);
 	while (!o->quit && (!o->items.n || !o->open)) {
 		if (!o->client) {
 			pthread_cond_wait(&o->changed, &o->lock);
@@ -171,16 +166,12 @@ static void *run_thread(void *arg)
 int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct phx_err *err)
 {
 	struct outbox *o = calloc(1, sizeof(*o));
-	pthread_condattr_t attr;
 	if (!o)
 		return -ENOMEM;
 	o->make_client = client;
 	o->client_arg = arg;
 	pthread_mutex_init(&o->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&o->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&o->changed);
 	int r = -pthread_create(&o->thread, NULL, run_thread, o);
 	if (r < 0) {
 		free(o);

@@ -17,6 +17,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "agent/config.h"
 #include "agent/log.h"
@@ -117,7 +118,7 @@ static int start_slot(struct services *s, struct slot *slot, struct phx_err *err
 				   slot->said);
 	}
 	slot->state = SLOT_UP;
-	slot->started_ms = agent_now_ms();
+	slot->started_ms = phx_clock_ms();
 	return 0;
 }
 
@@ -214,7 +215,7 @@ static void wait_event(struct services *s, int timeout_ms)
 	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
 	uint64_t count;
 	if (!fds) {
-		agent_sleep_ms(TICK_MS);
+		phx_sleep_ms(TICK_MS);
 		return;
 	}
 	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
@@ -232,7 +233,7 @@ static int await_life(struct services *s, bool settle, const struct fetch_stop *
 		int64_t left = 0;
 		for (uint32_t i = 0; i < s->n; i++) {
 			struct slot *slot = &s->slots[i];
-			int64_t missing = slot->started_ms + must_live_ms(slot, settle) - agent_now_ms();
+			int64_t missing = slot->started_ms + must_live_ms(slot, settle) - phx_clock_ms();
 			int r = check_alive(s, slot, err);
 			if (r < 0)
 				return r;
@@ -308,7 +309,7 @@ static void take_down_dependants(struct services *s, const char *name)
 
 static void bury(struct services *s, struct slot *slot)
 {
-	int64_t now = agent_now_ms();
+	int64_t now = phx_clock_ms();
 	if (!slot->svc->restart || slot->drained) {
 		slot->state = slot->status && !slot->drained ? SLOT_FAILED : SLOT_DONE;
 		agent_log("service %s: ended with status %d", slot->svc->name, slot->status);
@@ -340,7 +341,7 @@ static void restart_slot(struct services *s, struct slot *slot)
 	struct phx_err err = {0};
 	if (start_slot(s, slot, &err) < 0) {
 		agent_log("%s", err.text);
-		slot->next_start_ms = agent_now_ms() + BACKOFF_MAX_MS;
+		slot->next_start_ms = phx_clock_ms() + BACKOFF_MAX_MS;
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
@@ -368,7 +369,7 @@ static int supervise(struct services *s)
 	int64_t due = all_watched(s) ? CALM_MS : TICK_MS;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
-		int64_t wait = slot->next_start_ms - agent_now_ms();
+		int64_t wait = slot->next_start_ms - phx_clock_ms();
 		if (slot->state != SLOT_DOWN || !dependencies_up(s, slot))
 			continue;
 		if (wait <= 0)

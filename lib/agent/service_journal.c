@@ -8,6 +8,7 @@
 #include <systemd/sd-journal.h>
 
 #include "agent/log.h"
+#include "base/clock.h"
 
 /* One field must have this value; "" may be any. */
 static int match(sd_journal *j, const char *field, const char *value)
@@ -96,13 +97,13 @@ static int read_on(sd_journal *j, struct phx_buf *text, char ret_cursor[SERVICE_
 static int read_journal(sd_journal *j, const struct service_log_ask *ask, struct phx_buf *text,
 			char ret_cursor[SERVICE_CURSOR_MAX])
 {
-	int64_t end = agent_now_ms() + ask->wait_ms, left = ask->wait_ms;
+	int64_t end = phx_clock_ms() + ask->wait_ms, left = ask->wait_ms;
 	int r = seek(j, ask, ret_cursor);
 	if (r < 0)
 		return r;
 	while ((r = read_on(j, text, ret_cursor)) == 0 && left > 0) {
 		r = sd_journal_wait(j, (uint64_t)left * 1000);
-		left = end - agent_now_ms();
+		left = end - phx_clock_ms();
 		if (r < 0)
 			return r;
 	}

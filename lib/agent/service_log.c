@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "agent/log.h"
 
@@ -124,15 +125,9 @@ static void *run_thread(void *arg)
 static int prepare(struct service_logs *l)
 {
 	struct epoll_event quit = {.events = EPOLLIN};
-	struct timespec now;
-	pthread_condattr_t attr;
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->more, &attr);
-	pthread_condattr_destroy(&attr);
-	clock_gettime(CLOCK_REALTIME, &now);
-	l->mark = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	phx_cond_init(&l->more);
+	l->mark = (uint64_t)phx_wall_ms();
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->quit_fd = eventfd(0, EFD_CLOEXEC);
 	if (l->epoll_fd < 0 || l->quit_fd < 0 || epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->quit_fd, &quit) < 0)
@@ -232,19 +227,6 @@ static bool wait_more(struct service_logs *l, const struct timespec *until)
 	return !l->quit && pthread_cond_timedwait(&l->more, &l->lock, until) == 0;
 }
 
-static struct timespec in_ms(uint32_t ms)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
-
 /* Where its last lines begin. */
 static size_t last_lines(const struct stream *s, uint32_t lines)
 {
@@ -268,7 +250,7 @@ static size_t first_byte(const struct service_logs *l, const struct stream *s, c
 int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
 		      char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
 {
-	struct timespec until = in_ms(ask->wait_ms);
+	struct timespec until = phx_clock_in(ask->wait_ms);
 	pthread_mutex_lock(&l->lock);
 	struct stream *s = stream_of(l, name);
 	if (!s) {

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "agent/cpu_time.h"
 #include "agent/log.h"
@@ -108,7 +109,7 @@ static void kill_cgroup(const struct own *o, const char *name)
 	if (fd >= 0)
 		(void)!write(fd, "1", 1);
 	for (int i = 0; i < 50 && rmdir(dir) < 0 && errno == EBUSY; i++)
-		agent_sleep_ms(10);
+		phx_sleep_ms(10);
 }
 
 /* ---- what an earlier agent left ---- */
@@ -153,8 +154,8 @@ static void remove_pid(const struct own *o, const char *name)
 static bool wait_end(int pidfd, uint32_t timeout_ms)
 {
 	struct pollfd fd = {pidfd, POLLIN, 0};
-	int64_t end = agent_now_ms() + timeout_ms;
-	for (int64_t left = timeout_ms; left >= 0; left = end - agent_now_ms())
+	int64_t end = phx_clock_ms() + timeout_ms;
+	for (int64_t left = timeout_ms; left >= 0; left = end - phx_clock_ms())
 		if (poll(&fd, 1, (int)left) > 0)
 			return true;
 	return false;

@@ -1,4 +1,5 @@
 /* What all steps use: see step.h. Never carries out a step (step_table.c does). */
+#include "base/clock.h"
 #include "agent/step.h"
 
 #include "agent/log.h"
@@ -17,5 +18,5 @@ bool step_cancelled(void *step_run)
 	pthread_mutex_lock(&s->agent->lock);
 	bool newer = s->agent->journal.epoch > s->order->epoch;
 	pthread_mutex_unlock(&s->agent->lock);
-	return newer || agent_stopping(s->agent) || agent_now_ms() >= s->deadline_ms;
+	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
 }

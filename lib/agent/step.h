@@ -11,7 +11,7 @@ struct step_run {
 	const struct phx_order *order;
 	const json_t *extra;          /* what phxd added to the order: "deploy", "image" */
 	struct phx_http_client *http; /* step_http() */
-	int64_t deadline_ms;          /* on agent_now_ms()'s clock */
+	int64_t deadline_ms;          /* on phx_clock_ms()'s clock */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
 };

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "config/image.h"
 #include "agent/fetch.h"
@@ -78,9 +79,9 @@ static void forget_system(const struct agent *a, const char *path)
 static void show_progress(void *arg, const struct phx_wipe_progress *p)
 {
 	int64_t *next_ms = arg;
-	if (agent_now_ms() < *next_ms || !p->total_bytes)
+	if (phx_clock_ms() < *next_ms || !p->total_bytes)
 		return;
-	*next_ms = agent_now_ms() + PROGRESS_MS;
+	*next_ms = phx_clock_ms() + PROGRESS_MS;
 	agent_log("wipe: %" PRIu64 " %%", p->done_bytes * 100 / p->total_bytes);
 }
 
@@ -88,7 +89,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 {
 	struct phx_disk_facts facts;
 	char path[64];
-	int64_t next_ms = agent_now_ms() + PROGRESS_MS;
+	int64_t next_ms = phx_clock_ms() + PROGRESS_MS;
 	int r = find_disk(s, &facts, path, err);
 	if (r < 0)
 		return r;

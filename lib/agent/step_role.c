@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/spawn.h"
 #include "agent/guard.h"
@@ -222,12 +223,12 @@ static bool port_open(const char *port)
 
 static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 {
-	int64_t end = agent_now_ms() + PORT_WAIT_MS;
+	int64_t end = phx_clock_ms() + PORT_WAIT_MS;
 	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
 	while (port_open(port->text)) {
-		if (step_cancelled(s) || agent_now_ms() >= end)
+		if (step_cancelled(s) || phx_clock_ms() >= end)
 			return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
-		agent_sleep_ms(PORT_POLL_MS);
+		phx_sleep_ms(PORT_POLL_MS);
 	}
 	return 0;
 }
@@ -303,6 +304,6 @@ int step_health(struct step_run *s, struct phx_err *err)
 			bool more = said[0] && !strstr(why.text, "not running: ");
 			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text, more ? "; " : "", more ? said : "");
 		}
-		agent_sleep_ms(HEALTH_POLL_MS);
+		phx_sleep_ms(HEALTH_POLL_MS);
 	}
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/log.h"
@@ -35,7 +36,7 @@ struct stock {
 	struct phx_list gone;	 /* struct phx_package_ref: wanted before, to be removed */
 	uint32_t there;		 /* how many of them, when that was last looked at */
 	bool look;		 /* something may be missing */
-	int64_t due_ms;		 /* not before; on agent_now_ms()'s clock */
+	int64_t due_ms;		 /* not before; on phx_clock_ms()'s clock */
 	uint32_t paused;
 	bool quit, working;
 	struct phx_package_ref at;     /* what it works on */
@@ -127,12 +128,8 @@ static bool find_missing(struct stock *s, struct phx_package_ref *ret)
 
 static void wait_until(struct stock *s, int64_t due_ms)
 {
-	int64_t left_ms = due_ms - agent_now_ms();
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += left_ms % 1000 * 1000000;
-	until.tv_sec += left_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	int64_t left_ms = due_ms - phx_clock_ms();
+	struct timespec until = phx_clock_in(left_ms);
 	pthread_cond_timedwait(&s->changed, &s->lock, &until);
 }
 
@@ -150,7 +147,7 @@ static void work(struct stock *s)
 	pthread_mutex_lock(&s->lock);
 	s->working = false;
 	if (r < 0 && r != -ECANCELED)
-		s->due_ms = agent_now_ms() + AGAIN_MS;
+		s->due_ms = phx_clock_ms() + AGAIN_MS;
 	pthread_cond_broadcast(&s->changed);
 }
 
@@ -195,7 +192,7 @@ static void *run_thread(void *arg)
 			drop_gone(s);
 		if (!s->look || s->paused)
 			pthread_cond_wait(&s->changed, &s->lock);
-		else if (agent_now_ms() < s->due_ms)
+		else if (phx_clock_ms() < s->due_ms)
 			wait_until(s, s->due_ms);
 		else if (find_missing(s, &s->at))
 			work(s);
@@ -226,7 +223,7 @@ static void replace(struct stock *s, struct stock_state want)
 	phx_record_fini(&stock_state_record, &s->want);
 	s->want = want;
 	s->look = true;
-	s->due_ms = agent_now_ms() + QUIET_MS;
+	s->due_ms = phx_clock_ms() + QUIET_MS;
 	pthread_cond_broadcast(&s->changed);
 }
 
@@ -303,7 +300,7 @@ void stock_resume(struct stock *s)
 	pthread_mutex_lock(&s->lock);
 	s->paused--;
 	s->look = true;
-	s->due_ms = agent_now_ms() + QUIET_MS;
+	s->due_ms = phx_clock_ms() + QUIET_MS;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -313,16 +310,12 @@ void stock_resume(struct stock *s)
 int stock_new(const struct agent_config *cfg, stock_client_fn client, void *arg, struct stock **ret, struct phx_err *err)
 {
 	struct stock *s = calloc(1, sizeof(*s));
-	pthread_condattr_t attr;
 	if (!s)
 		return -ENOMEM;
 	*s = (struct stock){.cfg = cfg, .make_client = client, .client_arg = arg, .look = true};
-	s->due_ms = agent_now_ms() + QUIET_MS;
+	s->due_ms = phx_clock_ms() + QUIET_MS;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&s->changed);
 	if (stock_state_read(cfg->state_dir, &s->want, NULL) < 0)
 		s->want = (struct stock_state){0};
 	int r = -pthread_create(&s->thread, NULL, run_thread, s);

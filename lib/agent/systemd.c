@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/log.h"
+#include "base/clock.h"
 
 /* systemd's own socket, for root: an image need not bring a bus (a minimal Debian does not). */
 static int open_private(sd_bus **ret)
@@ -75,9 +76,9 @@ static int on_job_removed(sd_bus_message *m, void *arg, sd_bus_error *unused)
 
 static int wait_job(struct systemd *s, struct job_wait *w, uint32_t timeout_ms, struct phx_err *err)
 {
-	int64_t end = agent_now_ms() + timeout_ms;
+	int64_t end = phx_clock_ms() + timeout_ms;
 	while (!w->result[0]) {
-		int64_t left = end - agent_now_ms();
+		int64_t left = end - phx_clock_ms();
 		int r = sd_bus_process(s->bus, NULL);
 		if (r < 0)
 			return phx_err_set(err, r, "bus: %s", strerror(-r));

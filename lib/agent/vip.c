@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
 
@@ -41,7 +42,7 @@ int vip_new(struct vips **ret)
 	struct vips *v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	v->head = (struct phx_web_head){.heard_ms = agent_now_ms(), .beat_ms = BEAT_MS};
+	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
 	pthread_mutex_init(&v->lock, NULL);
 	*ret = v;
 	return 0;
@@ -97,7 +98,7 @@ static void look(struct vips *v, uint32_t i)
 	struct held *h = held_at(v, i);
 	struct phx_web_sight seen;
 	phx_ipvs_watch_read(h->watch, &seen, h->other);
-	struct phx_web_acts acts = phx_web_hold_look(&h->hold, &v->head, &seen, agent_now_ms());
+	struct phx_web_acts acts = phx_web_hold_look(&h->hold, &v->head, &seen, phx_clock_ms());
 	if (acts.probe)
 		phx_ipvs_watch_probe(h->watch, NULL);
 	if (acts.announce)
@@ -129,7 +130,7 @@ static void *watch_thread(void *arg)
 			look(v, i - 1);
 		stop = v->stop;
 		pthread_mutex_unlock(&v->lock);
-		agent_sleep_ms(PAUSE_MS); /* whatever comes in */
+		phx_sleep_ms(PAUSE_MS); /* whatever comes in */
 	}
 	return NULL;
 }
@@ -232,7 +233,7 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 void vip_heard(struct vips *v, uint32_t beat_ms)
 {
 	pthread_mutex_lock(&v->lock);
-	v->head = (struct phx_web_head){.heard_ms = agent_now_ms(), .beat_ms = beat_ms};
+	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = beat_ms};
 	pthread_mutex_unlock(&v->lock);
 }
 

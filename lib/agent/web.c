@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
@@ -161,17 +162,17 @@ int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, con
 {
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	int64_t now = agent_now_ms();
+	int64_t now = phx_clock_ms();
 	struct draining d = {
 		.began = now, .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), .quiet_since = now};
 	while (now < d.end && now - d.quiet_since < QUIET_MS) {
 		if (calls->cancelled(calls->arg))
 			return phx_err_set(err, -ECANCELED, "given up while requests were served");
-		now = agent_now_ms();
+		now = phx_clock_ms();
 		int r = look_again(&d, role, calls, now, err);
 		if (r < 0)
 			return r;
-		agent_sleep_ms(POLL_MS);
+		phx_sleep_ms(POLL_MS);
 	}
 	if (now >= d.end)
 		agent_log("requests are still under way after %u ms; their time is up", grace_ms);
@@ -187,13 +188,6 @@ uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_mill
 	return ppm < 1e6 ? (uint32_t)ppm : 1000000;
 }
 
-static int64_t now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * (int64_t)1000000 + t.tv_nsec / 1000;
-}
-
 /* 1 with the use since the last call; negative with a text when it cannot be known. */
 static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, struct phx_err *err)
 {
@@ -203,7 +197,7 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 	if (w->whole_milli)
 		measured = services_used(services, &used, err);
 	if (w->whole_milli && measured == 0) {
-		int64_t now = now_us();
+		int64_t now = phx_clock_us();
 		/* what was started again counts from zero */
 		if (w->read_us && now > w->read_us && used >= w->used_us) {
 			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us), w->whole_milli);

@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "agent/step_table.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 enum { QUEUE_MAX = 16, IDLE_CLOSE_S = 15, DEFAULT_DEADLINE_S = 600 };
@@ -109,9 +110,7 @@ static void task_fini(struct task *t)
 
 static void wait_task(struct worker *w)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += IDLE_CLOSE_S;
+	struct timespec until = phx_clock_in(IDLE_CLOSE_S * 1000);
 	while (!w->quit && !w->tasks.n) {
 		if (!w->http) {
 			pthread_cond_wait(&w->changed, &w->lock);
@@ -189,7 +188,7 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 		return -ENOMEM;
 	/* a little before the head gives up, so that it hears why */
 	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
-	*t = (struct task){*o, json_incref((json_t *)extra), agent_now_ms() + deadline_ms};
+	*t = (struct task){*o, json_incref((json_t *)extra), phx_clock_ms() + deadline_ms};
 	*o = (struct phx_order){0};
 	pthread_cond_broadcast(&w->changed);
 	return 0;
@@ -223,15 +222,11 @@ uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 int worker_new(struct agent *a, struct worker **ret, struct phx_err *err)
 {
 	struct worker *w = calloc(1, sizeof(*w));
-	pthread_condattr_t attr;
 	if (!w)
 		return -ENOMEM;
 	w->agent = a;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&w->changed);
 	int r = -pthread_create(&w->thread, NULL, run_thread, w);
 	if (r < 0) {
 		free(w);

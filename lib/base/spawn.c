@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 enum { DEFAULT_TIMEOUT_MS = 60000, DEFAULT_OUTPUT_MAX = 1 << 20 };
@@ -122,13 +123,6 @@ static void child_exec(const struct phx_run *run, char **env, const struct pipes
 	_exit(127);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Reads what is there; closes the descriptor at its end. */
 static void drain(int *fd, struct phx_buf *b, size_t max)
 {
@@ -179,7 +173,7 @@ static bool exchange(struct pipes *p, const struct phx_run *run, int64_t end, st
 	const char *input = run->input ? run->input : "";
 	size_t max = run->output_max ? run->output_max : DEFAULT_OUTPUT_MAX;
 	while (p->out[0] >= 0 || p->err[0] >= 0) {
-		int64_t left = end - now_ms();
+		int64_t left = end - phx_clock_ms();
 		struct pollfd fds[] = { { p->in[1], POLLOUT, 0 }, { p->out[0], POLLIN, 0 }, { p->err[0], POLLIN, 0 } };
 		if (left <= 0)
 			return false;
@@ -210,9 +204,9 @@ static bool await_exit(pid_t pid, int64_t end)
 		siginfo_t info = { 0 };
 		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
 			return true;
-		if (now_ms() >= end)
+		if (phx_clock_ms() >= end)
 			return false;
-		nanosleep(&(const struct timespec){ 0, ms * 1000000L }, NULL);
+		phx_sleep_ms((uint32_t)ms);
 	}
 }
 
@@ -240,7 +234,7 @@ static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, str
 	fcntl(p->in[1], F_SETFL, O_NONBLOCK);
 	PHX_AUTO(phx_buf_fini) struct phx_buf out = { 0 };
 	PHX_AUTO(phx_buf_fini) struct phx_buf errout = { 0 };
-	int64_t end = now_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
+	int64_t end = phx_clock_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
 	bool in_time = exchange(p, run, end, &out, &errout) && await_exit(pid, end);
 	if (!in_time)
 		kill(-pid, SIGKILL);

@@ -19,6 +19,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "deploy/process.h"
 
@@ -171,7 +172,7 @@ static void wait_for_something(struct phx_children *c, struct pollfd *fds)
 	fds[0] = (struct pollfd){c->wake, POLLIN, 0};
 	for (int i = 0; i < CHILDREN_MAX; i++)
 		fds[i + 1] = (struct pollfd){c->children[i] ? c->children[i]->pidfd : -1, POLLIN, 0};
-	int timeout = timeout_of(c, phx_process_now_ms());
+	int timeout = timeout_of(c, phx_clock_ms());
 	pthread_mutex_unlock(&c->lock);
 	poll(fds, CHILDREN_MAX + 1, timeout);
 	uint64_t n;
@@ -201,7 +202,7 @@ static void *supervise(void *arg)
 	pthread_mutex_lock(&c->lock);
 	for (int64_t trim_ms = 0; !c->quit;) {
 		wait_for_something(c, fds);
-		int64_t now = phx_process_now_ms();
+		int64_t now = phx_clock_ms();
 		trim_logs(c, now, &trim_ms);
 		for (int i = 0; i < CHILDREN_MAX; i++) {
 			struct child *ch = c->children[i];
@@ -314,11 +315,11 @@ static void ask_to_end(struct phx_children *c, struct child *ch)
 {
 	if (ch->pidfd >= 0) {
 		phx_process_signal(ch->pidfd, SIGTERM);
-		ch->due_ms = phx_process_now_ms() + STOP_GRACE_MS;
+		ch->due_ms = phx_clock_ms() + STOP_GRACE_MS;
 	} else if (ch->stopping) {
 		ch->gone = true;
 	} else {
-		ch->due_ms = phx_process_now_ms();
+		ch->due_ms = phx_clock_ms();
 	}
 	wake(c);
 }

@@ -19,13 +19,6 @@
 
 enum { CMDLINE_MAX = 65536 };
 
-int64_t phx_process_now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Between fork and exec: async-signal-safe calls only. */
 static void child_exec(char *const *argv, int null, int log, int report, pid_t parent)
 {

@@ -26,7 +26,5 @@ void phx_process_note(const char *pid_file, pid_t pid);
 /** End the process that `pid_file` names if its arguments are `argv` (left by a daemon that was killed): SIGTERM, after
  * grace_ms SIGKILL. No file, no such process, other arguments: 0. -ETIMEDOUT. */
 int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grace_ms, struct phx_err *err);
-/** Monotonic clock. */
-int64_t phx_process_now_ms(void);
 
 #endif

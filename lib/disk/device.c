@@ -8,7 +8,8 @@
 #include <scsi/sg.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum {
 	ATA_16 = 0x85,
@@ -113,8 +114,7 @@ static int linux_nvme_nsid(void *dev)
 static void linux_wait_ms(void *dev, uint32_t ms)
 {
 	(void)dev;
-	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
-	nanosleep(&ts, NULL);
+	phx_sleep_ms(ms);
 }
 
 const struct phx_device_ops phx_device_linux = {linux_ata, linux_nvme, linux_nvme_nsid, linux_wait_ms};

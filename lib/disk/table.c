@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/sysfs.h"
 #include "disk/internal.h"
@@ -220,7 +220,7 @@ static int wait_node(const char *node, struct phx_err *err)
 		struct stat st;
 		if (stat(node, &st) == 0 && S_ISBLK(st.st_mode))
 			return 0;
-		nanosleep(&(struct timespec){0, 20000000}, NULL);
+		phx_sleep_ms(20);
 	}
 	return phx_err_set(err, -ENODEV, "%s: the node did not appear within %d s", node, NODE_WAIT_MS / 1000);
 }

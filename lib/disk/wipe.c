@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "disk/identify.h"
 #include "disk/internal.h"
@@ -177,16 +177,9 @@ static void start_result(struct wipe *w, enum phx_wipe_method method)
 	w->result.size_bytes = w->block.size_bytes;
 }
 
-static uint64_t now_s(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec;
-}
-
 static int run(struct wipe *w, enum phx_wipe_method method, bool full_verify)
 {
-	uint64_t begin = now_s();
+	int64_t begin_ms = phx_clock_ms();
 	start_result(w, method);
 	int r = methods[method].prepare(w);
 	if (r == 0)
@@ -199,7 +192,7 @@ static int run(struct wipe *w, enum phx_wipe_method method, bool full_verify)
 		r = methods[method].verify(w);
 		w->result.verified = r == 0;
 	}
-	w->result.seconds = now_s() - begin;
+	w->result.seconds = (uint64_t)(phx_clock_ms() - begin_ms) / 1000;
 	return r;
 }
 

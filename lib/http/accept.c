@@ -10,19 +10,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 enum { TICK_MS = 1000, TURNED_AWAY = 64, PAUSE_MS = 20 };
-
-int64_t phx_http_now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Those who were refused, until they have read why: a socket that is closed with something
  * unread in it takes its last words with it. */
@@ -83,7 +76,7 @@ static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd
 	char key[PHX_HTTP_KEY_MAX];
 	struct phx_http_connection *c = phx_http_peer_new(l, fd, sa);
 	enum phx_http_rank rank = c ? phx_http_peer_rank(c, key) : PHX_HTTP_STRANGER;
-	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_http_now_ms()) : -EAGAIN;
+	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_clock_ms()) : -EAGAIN;
 	if (r == 0 && !phx_http_arrival_put(l, c))
 		r = -EAGAIN;
 	if (r < 0) {
@@ -106,7 +99,7 @@ static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			let_go(w);
 			phx_http_guard_refuse(l->guard, PHX_HTTP_LIMIT_FILES, "");
-			poll(NULL, 0, PAUSE_MS); /* others must close something first */
+			phx_sleep_ms(PAUSE_MS); /* others must close something first */
 			return;
 		} else if (errno != EINTR && errno != ECONNABORTED)
 			return;
@@ -120,13 +113,13 @@ static void *run(void *arg)
 	memset(leavers.fds, -1, sizeof(leavers.fds));
 	leavers.next = 0;
 	struct pollfd p[] = { { .fd = l->fd, .events = POLLIN }, { .fd = l->stop_fd, .events = POLLIN } };
-	int64_t tick_ms = phx_http_now_ms() + TICK_MS;
+	int64_t tick_ms = phx_clock_ms() + TICK_MS;
 	while (!p[1].revents) {
-		int64_t left = tick_ms - phx_http_now_ms();
+		int64_t left = tick_ms - phx_clock_ms();
 		poll(p, PHX_ARRAY_SIZE(p), left > 0 ? (int)left : 0);
 		if (p[0].revents)
 			accept_all(l, &leavers);
-		int64_t now = phx_http_now_ms();
+		int64_t now = phx_clock_ms();
 		if (now < tick_ms)
 			continue;
 		phx_http_guard_tick(l->guard, now);

@@ -113,7 +113,6 @@ int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, 
 int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err);
 /** No connection is taken from then on. Safe twice. */
 void phx_http_accept_stop(struct phx_http_listener_state *l);
-int64_t phx_http_now_ms(void);
 
 /* arrival.c: connections that were given to libmicrohttpd, and not heard of yet. */
 /** Noted by its descriptor: owned there until it is taken. False on ENOMEM: it stays the caller's. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #define DROP_MAX (1u << 20) /* bytes of a refused body that are read for courtesy */
@@ -142,7 +143,7 @@ void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request
 		q->next->prev = q->prev;
 	pthread_cond_signal(&s->drained);
 	pthread_mutex_unlock(&s->lock);
-	phx_http_guard_wait(l->guard, &q->connection->entry, PHX_HTTP_HEADER, 0, phx_http_now_ms());
+	phx_http_guard_wait(l->guard, &q->connection->entry, PHX_HTTP_HEADER, 0, phx_clock_ms());
 	free_request(q);
 }
 
@@ -247,7 +248,7 @@ static bool may_come(struct phx_http_request *q)
 	struct phx_http_connection *c = q->connection;
 	char text[160];
 	unsigned wait_s = q->route->via & PHX_HTTP_UNCOUNTED ?
-				  0 : phx_http_guard_request(c->listener->guard, &c->entry, phx_http_now_ms());
+				  0 : phx_http_guard_request(c->listener->guard, &c->entry, phx_clock_ms());
 	if (!wait_s)
 		return true;
 	snprintf(text, sizeof(text), "you have sent more requests in a short time than one may (requests_per_s): try again in %u s",
@@ -319,7 +320,7 @@ static enum MHD_Result begin(struct phx_http_listener_state *l, struct MHD_Conne
 		return MHD_NO;
 	*request_context = q;
 	uint64_t n = phx_http_body_announced(q);
-	phx_http_guard_wait(l->guard, &q->connection->entry, n ? PHX_HTTP_BODY : PHX_HTTP_NO_PAUSE, n, phx_http_now_ms());
+	phx_http_guard_wait(l->guard, &q->connection->entry, n ? PHX_HTTP_BODY : PHX_HTTP_NO_PAUSE, n, phx_clock_ms());
 	admit(q);
 	if (!q->response)
 		return MHD_YES;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 /* Request line and headers must fit, and bodies pass through it: 1,000 idle connections should
@@ -172,11 +173,7 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->admin_gid = config->admin_gid;
 	s->is_admin = config->is_admin;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->drained, &attr);
-	pthread_condattr_destroy(&attr);
+	phx_cond_init(&s->drained);
 	for (int i = 0; i < PHX_HTTP_LISTENERS; i++)
 		init_listener(s, (enum phx_http_listener)i);
 	if (config->spool_dir) {
@@ -205,9 +202,7 @@ void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener w
 /* Wait until no request is under way, at most so long. With the lock held. */
 static bool wait_drained(struct phx_http_server *s, int seconds)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
+	struct timespec until = phx_clock_in((int64_t)seconds * 1000);
 	int r = 0;
 	while (s->requests && r == 0)
 		r = pthread_cond_timedwait(&s->drained, &s->lock, &until);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "http/client.h"
 
@@ -155,13 +156,6 @@ static bool worth_retry(const struct fetch *f, int code)
 	       code == -ENETUNREACH;
 }
 
-static void sleep_ms(unsigned ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
-	while (nanosleep(&t, &t) < 0 && errno == EINTR)
-		continue;
-}
-
 /* After an answer came to its end. */
 static int judge(struct fetch *f, const char *path)
 {
@@ -183,7 +177,7 @@ int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn
 	struct phx_err last = { 0 };
 	int r = fetch_once(&f, path, &last);
 	for (unsigned i = 0; r < 0 && i < RETRIES_MAX && worth_retry(&f, r); i++) {
-		sleep_ms(RETRY_FIRST_MS << i);
+		phx_sleep_ms(RETRY_FIRST_MS << i);
 		phx_err_clear(&last);
 		r = fetch_once(&f, path, &last);
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "power/driver.h"
 
 enum {
@@ -129,27 +130,17 @@ struct run {
 	enum phx_power_state reported; /* by the last call that succeeded */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Time for one exchange; 0 when there is none left. */
 static uint32_t call_time(const struct run *run)
 {
-	int64_t left = run->end_ms - now_ms();
+	int64_t left = run->end_ms - phx_clock_ms();
 	return left <= 0 ? 0 : (uint32_t)(left < CALL_MS ? left : CALL_MS);
 }
 
 static void nap(const struct run *run, uint32_t ms)
 {
 	uint32_t left = call_time(run);
-	if (ms > left)
-		ms = left;
-	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
-	nanosleep(&ts, NULL);
+	phx_sleep_ms(ms < left ? ms : left);
 }
 
 static int read_state(struct run *run, struct phx_err *err)
@@ -214,7 +205,7 @@ static int not_observed(const struct run *run, enum phx_power_state goal, const 
 static int observe(struct run *run, enum phx_power_op op, enum phx_power_state goal, struct phx_err *err)
 {
 	uint32_t wait_ms = POLL_FIRST_MS;
-	int64_t ordered = now_ms();
+	int64_t ordered = phx_clock_ms();
 	bool seen_before = false;
 	struct phx_err why = { 0 };
 	while (call_time(run)) {
@@ -225,9 +216,9 @@ static int observe(struct run *run, enum phx_power_op op, enum phx_power_state g
 		bool seen = r == 0 && run->seen == goal;
 		if (seen && (goal == PHX_POWER_IS_ON || seen_before))
 			return 0;
-		if (!seen && now_ms() - ordered > RESEND_MS) {
+		if (!seen && phx_clock_ms() - ordered > RESEND_MS) {
 			(void)give_order(run, op, NULL);
-			ordered = now_ms();
+			ordered = phx_clock_ms();
 		}
 		nap(run, seen ? OFF_SETTLE_MS : wait_ms);
 		wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS;
@@ -265,7 +256,7 @@ static int do_sequence(struct run *run, enum phx_power_op op, struct phx_err *er
 int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, enum phx_power_state *ret_state,
 		 struct phx_err *err)
 {
-	struct run run = { .bmc = bmc, .end_ms = now_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS) };
+	struct run run = { .bmc = bmc, .end_ms = phx_clock_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS) };
 	struct phx_err why = { 0 };
 	int r = find_driver(bmc, &run.driver, &why);
 	if (r == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "sim/pool.h"
 
 enum { WORKERS_MAX = 1024, PROGRESS_MS = 100 };
@@ -54,11 +55,7 @@ static void wait_for_end(struct pool *p, phx_sim_pool_progress_fn progress)
 {
 	pthread_mutex_lock(&p->lock);
 	while (p->n_running) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += PROGRESS_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		struct timespec until = phx_clock_in(PROGRESS_MS);
 		pthread_cond_timedwait(&p->changed, &p->lock, &until);
 		if (progress)
 			progress(p->arg, p->n_done, p->n);
@@ -80,7 +77,7 @@ int phx_sim_pool_run(unsigned workers, size_t n, phx_sim_piece_fn piece, phx_sim
 	if (!threads)
 		return -ENOMEM;
 	pthread_mutex_init(&p.lock, NULL);
-	pthread_cond_init(&p.changed, NULL);
+	phx_cond_init(&p.changed);
 	pthread_mutex_lock(&p.lock);
 	while (started < wanted && !(r = pthread_create(&threads[started], NULL, work, &p)))
 		started++;

@@ -11,8 +11,9 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { MARK_SIZE = 256, SYNC_MS = 1000, HEX = 2 * PHX_CHAIN_HASH };
 
@@ -104,13 +105,6 @@ static int make_file(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err)
 {
 	struct phx_mark m = { .chain = s->end };
@@ -124,7 +118,7 @@ int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err)
 		return r;
 	if (pwrite(s->marks.fd, text, MARK_SIZE, 0) != MARK_SIZE)
 		return phx_err_set(err, errno ? -errno : -EIO, "%s.mark: %s", s->path, strerror(errno));
-	int64_t now = now_ms();
+	int64_t now = phx_clock_ms();
 	if (!sync && now < s->marks.synced_ms + SYNC_MS)
 		return 0;
 	s->marks.synced_ms = now;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "core/core.h"
 #include "agent/log.h"
 
@@ -279,9 +280,9 @@ static inline int fake_count(struct fake_head *h, const int *what)
 /* Waits until `cond` holds, at most 15 s. */
 #define HEAD_WAIT(h, cond)                                                                     \
 	do {                                                                                   \
-		int64_t end_ = agent_now_ms() + 15000;                                         \
-		while (!(cond) && agent_now_ms() < end_)                                       \
-			agent_sleep_ms(10);                                                    \
+		int64_t end_ = phx_clock_ms() + 15000;                                         \
+		while (!(cond) && phx_clock_ms() < end_)                                       \
+			phx_sleep_ms(10);                                                    \
 		if (!(cond)) {                                                                 \
 			char *log_ = NULL;                                                     \
 			phx_file_read(root_path(h, "log"), 1 << 20, &log_, NULL, NULL);        \

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "node/role.h"
 #include "agent/log.h"
@@ -71,9 +72,9 @@ static inline bool exists(const char *path)
 /* Waits until `cond` holds, at most 10 s. */
 #define WAIT_FOR(cond)                                                                                                 \
 	do {                                                                                                           \
-		int64_t end_ = agent_now_ms() + 10000;                                                                 \
-		while (!(cond) && agent_now_ms() < end_)                                                               \
-			agent_sleep_ms(10);                                                                            \
+		int64_t end_ = phx_clock_ms() + 10000;                                                                 \
+		while (!(cond) && phx_clock_ms() < end_)                                                               \
+			phx_sleep_ms(10);                                                                            \
 		assert_true(cond);                                                                                     \
 	} while (0)
 

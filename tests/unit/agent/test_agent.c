@@ -1,5 +1,6 @@
 /* The agent as a process against a head that answers as the test says: who it is, orders once, orders of the past,
  * what it never does. */
+#include "base/clock.h"
 #include "unit/agent/fake_head.h"
 
 #include "agent/process.h"
@@ -160,7 +161,7 @@ static void test_wrong_server(void **state)
 		 phx_http_server_port(h->world->server, PHX_HTTP_TLS), dir);
 	world_put(root_path(h, "etc/phoenix/agent.conf"), conf);
 	fake_agent_start(h);
-	agent_sleep_ms(1500);
+	phx_sleep_ms(1500);
 	assert_int_equal(fake_count(h, &h->n_enrols), 0);
 	assert_int_equal(fake_agent_end(h, SIGTERM), 0);
 }
@@ -604,9 +605,9 @@ static void test_ends_quickly(void **state)
 {
 	struct fake_head *h = *state;
 	start_registered(h);
-	int64_t began = agent_now_ms();
+	int64_t began = phx_clock_ms();
 	assert_int_equal(fake_agent_end(h, SIGTERM), 0);
-	assert_in_range(agent_now_ms() - began, 0, 1000);
+	assert_in_range(phx_clock_ms() - began, 0, 1000);
 }
 
 int main(void)

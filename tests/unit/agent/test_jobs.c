@@ -11,6 +11,7 @@
 #include "agent/job_keeper.h"
 #include "agent/jobs.h"
 #include "agent/process.h"
+#include "base/clock.h"
 
 enum { NOBODY = 65534 };
 
@@ -36,7 +37,7 @@ static void start_agent(struct world *w)
 				     scratch_path(w->scratch, "run"), scratch_path(w->scratch, "hosts"), false, on_end, w, NULL};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
-	jobs_heard(w->jobs, job_clock_ms());
+	jobs_heard(w->jobs, phx_clock_boot_ms());
 }
 
 static int setup(void **state)
@@ -336,7 +337,7 @@ static void test_never_twice(void **state)
 	uint32_t told = w->n_ends;
 	assert_int_equal(start(w, 9, script, NULL), 0); /* its end is on its way */
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){9, 0}, false, NULL), 0);
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_int_equal(w->n_ends, told);
 	jobs_reported(w->jobs, (struct job_run){9, 0});
 	assert_int_equal(jobs_list(w->jobs, NULL, 0), 0);
@@ -381,7 +382,7 @@ static void test_kill_of_unknown(void **state)
 	/* the order to start it came late: it is not started */
 	snprintf(script, sizeof(script), "touch %s/out/late", w->scratch->dir);
 	assert_int_equal(start(w, 11, script, NULL), 0);
-	agent_sleep_ms(300);
+	phx_sleep_ms(300);
 	assert_false(exists(scratch_path(w->scratch, "out/late")));
 }
 
@@ -390,7 +391,7 @@ static void test_goes_on_over_a_restart(void **state)
 	struct world *w = *state;
 	struct job_end end = {0};
 	assert_int_equal(start(w, 12, "echo begun; sleep 0.6; echo done; exit 3", NULL), 0);
-	agent_sleep_ms(100);
+	phx_sleep_ms(100);
 	jobs_free(w->jobs);
 	start_agent(w);
 	assert_int_equal(jobs_list(w->jobs, NULL, 0), 1);
@@ -405,7 +406,7 @@ static void test_ended_while_the_agent_was_away(void **state)
 	struct job_end end = {0};
 	assert_int_equal(start(w, 13, "sleep 0.1; exit 4", NULL), 0);
 	jobs_free(w->jobs);
-	agent_sleep_ms(400);
+	phx_sleep_ms(400);
 	start_agent(w);
 	WAIT_FOR(ended(w, 13, &end));
 	assert_int_equal(end.status, 4);
@@ -413,7 +414,7 @@ static void test_ended_while_the_agent_was_away(void **state)
 	w->n_ends = 0;
 	jobs_free(w->jobs);
 	start_agent(w); /* reported is reported */
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_int_equal(w->n_ends, 0);
 }
 
@@ -432,7 +433,7 @@ static void test_lost(void **state)
 	char script[200];
 	snprintf(script, sizeof(script), "touch %s/out/again", w->scratch->dir);
 	assert_int_equal(start(w, 14, script, NULL), 0);
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_false(exists(scratch_path(w->scratch, "out/again")));
 }
 
@@ -617,13 +618,13 @@ static void test_time_limit_without_a_head(void **state)
 	struct job_end end = {0};
 	struct phx_job job = make_job(22, "exec sleep 100");
 	job.estimate_ms = 300;
-	int64_t begin = agent_now_ms();
+	int64_t begin = phx_clock_ms();
 	assert_int_equal(start_as(w, &job), 0);
 	jobs_free(w->jobs); /* not even an agent is needed */
-	agent_sleep_ms(600);
+	phx_sleep_ms(600);
 	start_agent(w);
 	WAIT_FOR(ended(w, 22, &end));
-	assert_in_range(agent_now_ms() - begin, 300, 3000);
+	assert_in_range(phx_clock_ms() - begin, 300, 3000);
 	assert_int_equal(end.status, 143);
 	assert_false(end.forced);
 	assert_non_null(strstr(end.text, "as long as it may"));
@@ -638,16 +639,16 @@ static void test_lease_ends(void **state)
 	assert_int_equal(start_as(w, &job), 0);
 	/* as long as the head is heard it goes on */
 	for (int i = 0; i < 8; i++) {
-		jobs_heard(w->jobs, job_clock_ms());
-		agent_sleep_ms(150);
+		jobs_heard(w->jobs, phx_clock_boot_ms());
+		phx_sleep_ms(150);
 	}
 	assert_false(ended(w, 23, &end));
-	int64_t begin = agent_now_ms();
+	int64_t begin = phx_clock_ms();
 	jobs_free(w->jobs); /* the agent hangs, or is gone: the keeper sees to it */
-	agent_sleep_ms(900);
+	phx_sleep_ms(900);
 	start_agent(w);
 	WAIT_FOR(ended(w, 23, &end));
-	assert_in_range(agent_now_ms() - begin, 300, 3000);
+	assert_in_range(phx_clock_ms() - begin, 300, 3000);
 	assert_true(end.forced);
 	assert_non_null(strstr(end.text, "lease"));
 }
@@ -659,7 +660,7 @@ static void test_lease_is_over_before_it_starts(void **state)
 	struct job_end end = {0};
 	struct phx_job job = make_job(24, "sleep 100");
 	job.lease_ms = 1000;
-	jobs_heard(w->jobs, job_clock_ms() - 2000);
+	jobs_heard(w->jobs, phx_clock_boot_ms() - 2000);
 	assert_int_equal(start_as(w, &job), 0);
 	WAIT_FOR(ended(w, 24, &end));
 	assert_true(end.forced);
@@ -679,11 +680,11 @@ static void test_checkpoint_comes_first(void **state)
 		PHX_AUTO_FREE char *t = read_text(out);
 		*t;
 	}));
-	int64_t begin = agent_now_ms();
+	int64_t begin = phx_clock_ms();
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0);
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0); /* twice is once */
 	WAIT_FOR(ended(w, 25, &end));
-	assert_in_range(agent_now_ms() - begin, 0, 4000);
+	assert_in_range(phx_clock_ms() - begin, 0, 4000);
 	assert_int_equal(end.status, 75);
 	PHX_AUTO_FREE char *text = read_text(end.output);
 	assert_non_null(strstr(text, "saved\n")); /* beside what the shell says of its child */
@@ -705,10 +706,10 @@ static void test_checkpoint_and_grace_are_over(void **state)
 		PHX_AUTO_FREE char *t = read_text(out);
 		*t;
 	}));
-	int64_t begin = agent_now_ms();
+	int64_t begin = phx_clock_ms();
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){26, 0}, true, NULL), 0);
 	WAIT_FOR(ended(w, 26, &end));
-	assert_in_range(agent_now_ms() - begin, 750, 4000);
+	assert_in_range(phx_clock_ms() - begin, 750, 4000);
 	assert_int_equal(end.status, 137);
 	PHX_AUTO_FREE char *text = read_text(end.output);
 	assert_non_null(strstr(text, "saving\n"));
@@ -724,9 +725,9 @@ static void test_cancel_cuts_the_checkpoint(void **state)
 	job.checkpoint_signal = SIGUSR2;
 	job.checkpoint_ms = 60000;
 	assert_int_equal(start_as(w, &job), 0);
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){27, 0}, true, NULL), 0);
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_false(ended(w, 27, &end));
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){27, 0}, false, NULL), 0);
 	WAIT_FOR(ended(w, 27, &end));
@@ -764,7 +765,7 @@ static void test_keeper_is_killed(void **state)
 		keeper = atoi(t);
 		keeper > 0;
 	}));
-	agent_sleep_ms(200);
+	phx_sleep_ms(200);
 	assert_int_equal(kill(keeper, SIGKILL), 0);
 	WAIT_FOR(ended(w, 29, &end));
 	assert_int_equal(end.status, 255);
@@ -801,7 +802,7 @@ static void test_group_holds_all(void **state)
 		PHX_AUTO_FREE char *t = read_text(scratch_path(w->scratch, "out/daemon"));
 		*t;
 	}));
-	agent_sleep_ms(100);
+	phx_sleep_ms(100);
 	PHX_AUTO_FREE char *daemon = read_text(scratch_path(w->scratch, "out/daemon"));
 	assert_int_equal(kill(atoi(daemon), 0), 0);
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){32, 0}, false, NULL), 0);

@@ -9,6 +9,7 @@
 #include "agent/config.h"
 #include "agent/process.h"
 #include "agent/service.h"
+#include "base/clock.h"
 
 struct world {
 	struct scratch *scratch;
@@ -270,9 +271,9 @@ static void test_stubborn(void **state)
 	add_service(&w->role, "deaf", script, NULL)->stop_grace_s = 1;
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(pid_of(w, "deaf"));
-	int64_t began = agent_now_ms();
+	int64_t began = phx_clock_ms();
 	assert_int_equal(services_stop(w->services, NULL, NULL), 0);
-	assert_in_range(agent_now_ms() - began, 900, 5000);
+	assert_in_range(phx_clock_ms() - began, 900, 5000);
 	assert_true(gone(pid_of(w, "deaf")));
 }
 
@@ -348,7 +349,7 @@ static void test_leftovers_of_a_killed_agent(void **state)
 	}
 	WAIT_FOR(pid_of(w, "left"));
 	pid_t left = pid_of(w, "left");
-	agent_sleep_ms(100);
+	phx_sleep_ms(100);
 	kill(agent, SIGKILL);
 	waitpid(agent, NULL, 0);
 	assert_false(gone(left));

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "agent/service_journal.h"
+#include "base/clock.h"
 
 #define JOURNALD "/usr/lib/systemd/systemd-journald"
 #define SOCKET "/run/systemd/journal/stdout"
@@ -45,7 +46,7 @@ static int start(void **state)
 		_exit(127);
 	}
 	for (int i = 0; i < 200 && access(SOCKET, F_OK) < 0 && waitpid(journald, NULL, WNOHANG) == 0; i++)
-		agent_sleep_ms(50);
+		phx_sleep_ms(50);
 	if (access(SOCKET, F_OK) < 0) {
 		kill(journald, SIGKILL);
 		journald = 0;
@@ -78,7 +79,7 @@ static void write_as(const char *unit, const char *lines)
 	int n = snprintf(head, sizeof(head), "sh\n%s\n6\n0\n0\n0\n0\n", unit);
 	bool sent = connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 && write(fd, head, (size_t)n) == n &&
 		    write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines);
-	agent_sleep_ms(300); /* it is looked at while it lives */
+	phx_sleep_ms(300); /* it is looked at while it lives */
 	_exit(!sent);
 }
 
@@ -104,7 +105,7 @@ static bool says(const char *from, uint32_t lines, const char *expected, char cu
 
 static void *write_late(void *arg)
 {
-	agent_sleep_ms(500);
+	phx_sleep_ms(500);
 	write_as("phx-web.service", arg);
 	return NULL;
 }
@@ -122,7 +123,7 @@ static void test_journal(void **state)
 	write_as("phx-web.service", "one\ntwo\nthree\nfour\n");
 	write_as("phx-other.service", "not ours\n");
 	for (int i = 0; i < 100 && !says("", 3, "two\nthree\nfour\n", cursor); i++)
-		agent_sleep_ms(100);
+		phx_sleep_ms(100);
 	assert_true(says("", 3, "two\nthree\nfour\n", cursor));
 	assert_true(says(cursor, 3, "", after)); /* nothing behind the last */
 	assert_string_equal(after, cursor);
@@ -162,7 +163,7 @@ static void test_only_of_one_start(void **state)
 	write_as("phx-web.service", "of the second\n");
 	invocation = "";
 	for (int i = 0; i < 100 && !says("", 2, "of the first\nof the second\n", cursor); i++)
-		agent_sleep_ms(100);
+		phx_sleep_ms(100);
 	assert_true(says("", 2, "of the first\nof the second\n", cursor));
 	invocation = first;
 	assert_true(says("", 100, "of the first\n", cursor));

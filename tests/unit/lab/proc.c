@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "phx-lab/proc.c" /* part of a program, not of the library */
 
 static char dir[] = "/tmp/phx-lab-proc.XXXXXX";
@@ -58,7 +59,7 @@ static void deaf_programs_are_killed(void **state)
 	size_t n = 0;
 	for (int i = 0; i < 100 && !n; i++) {
 		free(PHX_TAKE(log));
-		lab_sleep_ms(20);
+		phx_sleep_ms(20);
 		assert_int_equal(phx_file_read(log_file, 1024, &log, &n, NULL), 0);
 	}
 	assert_int_equal(lab_stop(pid_file, 100, &err), 0);

@@ -1,0 +1,27 @@
+/* Clocks and waiting. Not for pure rooms, which are told the time. What reads a clock may be called in a signal handler. */
+#ifndef PHX_BASE_CLOCK_H
+#define PHX_BASE_CLOCK_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+/** Milliseconds of a clock that never goes back and stands while the machine is suspended. */
+int64_t phx_clock_ms(void);
+/** The same clock in microseconds. */
+int64_t phx_clock_us(void);
+/** Milliseconds since the machine started: it never goes back and counts suspended time, too. */
+int64_t phx_clock_boot_ms(void);
+/** Milliseconds since 1970, as the machine knows them. This clock may step either way. */
+int64_t phx_wall_ms(void);
+
+/** Sleep for `ms`; signals do not shorten it. */
+void phx_sleep_ms(uint32_t ms);
+
+/** A condition whose timed waits go by phx_clock_ms(), so that a step of the wall clock neither ends nor prolongs them.
+ * The caller destroys it. */
+void phx_cond_init(pthread_cond_t *c);
+/** The instant `ms` from now (in the past when negative), for pthread_cond_timedwait() on such a condition. */
+struct timespec phx_clock_in(int64_t ms);
+
+#endif
