@@ -56,7 +56,7 @@ static int post(struct cli *cli, const char *action, const json_t *body, bool dr
 static int find_ended(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, json_t *ret_destroyed,
 		      struct cli_ends *ret)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_JSON json_t *answer = NULL, *by_name = cli_nodes_by_name(nodes);
 	int code = post(cli, action, body, true, &answer);
 	size_t i;
 	json_t *result;
@@ -64,7 +64,7 @@ static int find_ended(struct cli *cli, const char *action, const json_t *nodes, 
 	{
 		const char *name = phx_json_str(result, "node", "");
 		cli_ends_add(ret, result);
-		if (cli_plan_destroys(json_object_get(result, "plan")) && in_use(cli_node_find(nodes, name)))
+		if (cli_plan_destroys(json_object_get(result, "plan")) && in_use(json_object_get(by_name, name)))
 			json_array_append_new(ret_destroyed, json_string(name));
 	}
 	return code;
@@ -299,7 +299,7 @@ int cli_act(struct cli *cli, const char *action, const char *list, json_t *body,
 	    const char *verb)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_select(cli, list, &nodes);
+	int code = cli_nodes_select(cli, list, "name,state,by_mac_alone", &nodes);
 	if (code)
 		return code;
 	if (!json_array_size(nodes)) {

@@ -59,11 +59,18 @@ const char *cli_head_dir(struct cli *cli, const char *key);
 
 /* ---- names.c: node lists against what phxd knows ---- */
 
-/** GET /v1/nodes, the array alone (new reference). */
-int cli_nodes_get(struct cli *cli, json_t **ret_nodes);
-/** The node records that `list` names (NULL: all), in a new array, sorted by name. Groups @all, @up, @missing, @role:X,
- * @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool X, or else the role). A name that does not exist: CLI_USAGE, message with the nearest one. */
-int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes);
+/** GET /v1/nodes, the array alone (new reference): the nodes of `names` that there are (NULL: all), and maybe more; of each
+ * the members `fields` ("name,state"; NULL: all). An exit code, the reason printed. */
+int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields, json_t **ret_nodes);
+/** The same, the reason in `err`. */
+int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields, int timeout_ms, json_t **ret_nodes,
+		  struct phx_err *err);
+/** The node records that `list` names (NULL: all), in a new array, sorted by name, with the members `fields` at least (NULL:
+ * all; "name" must be among them). Groups @all, @up, @missing, @role:X, @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool
+ * X, or else the role). A name that does not exist: CLI_USAGE, message with the nearest one. */
+int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json_t **ret_nodes);
+/** An object of nodes by their names, for whoever looks for many. New reference. */
+json_t *cli_nodes_by_name(const json_t *nodes);
 /** The names alone, of nodes that are gone too; the caller phx_nodeset_fini()s them. */
 int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret);
 /** Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */

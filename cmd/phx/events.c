@@ -183,10 +183,10 @@ static const struct cli_column columns[] = {
 };
 
 /* What kind of step ended, as far as the plan of its node still says; else "step 12". malloc'd. */
-static char *step_name(const json_t *nodes, const json_t *ev)
+static char *step_name(const json_t *by_name, const json_t *ev)
 {
 	int64_t id = phx_json_int(json_object_get(ev, "event"), "step_id", 0);
-	const json_t *plan = json_object_get(cli_node_find(nodes, phx_json_str(ev, "node", "")), "plan");
+	const json_t *plan = json_object_get(json_object_get(by_name, phx_json_str(ev, "node", "")), "plan");
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(plan, "steps"), i, step)
@@ -197,19 +197,29 @@ static char *step_name(const json_t *nodes, const json_t *ev)
 	return phx_path("step %lld", (long long)id);
 }
 
+static bool is_step_end(const json_t *ev)
+{
+	return phx_str_eq(phx_json_str(ev, "kind", ""), "step_result");
+}
+
 /* Give each end of a step the member "step". */
 static void name_steps(struct cli *cli, json_t *events)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	size_t i;
 	json_t *ev;
 	json_array_foreach(events, i, ev)
+		if (is_step_end(ev))
+			phx_nodeset_add(&names, phx_json_str(ev, "node", ""));
+	if (!names.n || cli_nodes_get(cli, &names, "name,plan", &nodes) != CLI_OK)
+		return;
+	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
+	json_array_foreach(events, i, ev)
 	{
-		if (!phx_str_eq(phx_json_str(ev, "kind", ""), "step_result"))
+		if (!is_step_end(ev))
 			continue;
-		if (!nodes && cli_nodes_get(cli, &nodes) != CLI_OK)
-			return;
-		PHX_AUTO_FREE char *name = step_name(nodes, ev);
+		PHX_AUTO_FREE char *name = step_name(by_name, ev);
 		json_object_set_new(ev, "step", json_string(name ? name : "?"));
 	}
 }

@@ -131,7 +131,7 @@ static int print_json(const json_t *j)
 static int print_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL, *vars = json_object(), *hosts = json_array(), *all = json_object();
-	int code = cli_nodes_select(cli, NULL, &nodes);
+	int code = cli_nodes_select(cli, NULL, NULL, &nodes);
 	size_t i;
 	json_t *node;
 	json_array_foreach(nodes, i, node)
@@ -152,7 +152,7 @@ static int print_list(struct cli *cli)
 static int print_host(struct cli *cli, const char *name)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_select(cli, name, &nodes);
+	int code = cli_nodes_select(cli, name, NULL, &nodes);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *vars = host_vars(json_array_get(nodes, 0));
@@ -164,7 +164,7 @@ static int print_host(struct cli *cli, const char *name)
 static int print_nodes(struct cli *cli, const char *list)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_select(cli, list, &nodes);
+	int code = cli_nodes_select(cli, list, "name", &nodes);
 	PHX_AUTO_FREE char *folded = code ? NULL : cli_nodes_fold(nodes);
 	if (folded)
 		puts(folded);
@@ -204,7 +204,7 @@ static int list_groups(struct cli *cli, const char *node, const char *kind)
 	PHX_AUTO_JSON json_t *nodes = NULL, *said = json_object();
 	if (kind && !find_kind(kind))
 		return cli_fail(CLI_USAGE, "inventory: '%s' is no kind of group: pool, role, label, state", kind);
-	int code = cli_nodes_select(cli, NULL, &nodes);
+	int code = cli_nodes_select(cli, NULL, NULL, &nodes);
 	if (!code && node && !cli_node_find(nodes, node))
 		return cli_fail(CLI_USAGE, "there is no node '%s'", node);
 	for (size_t k = 0; !code && k < PHX_ARRAY_SIZE(kinds); k++) {

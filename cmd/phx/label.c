@@ -27,7 +27,7 @@ static const struct cli_column label_columns[] = {
 static int show_labels(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL, *rows = json_array();
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), "name,labels", &nodes);
 	size_t i;
 	json_t *node;
 	json_array_foreach(nodes, i, node)

@@ -8,7 +8,8 @@
 #include "node/node.h"
 #include "phx/cli.h"
 
-enum { NAMES_TIMEOUT_MS = 10000 };
+enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 4000 };
+#define GROUP_FIELDS "name,state,pool,role,up,labels"
 
 static int unknown(const char *what, const char *name, const char *nearest)
 {
@@ -49,17 +50,52 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 
 /* ---- node lists ---- */
 
-int cli_nodes_get(struct cli *cli, json_t **ret_nodes)
+/* "/v1/nodes" with what is asked for; a list that would be too long for a request is left out: all nodes hold it. */
+static char *nodes_path(const struct phx_nodeset *names, const char *fields)
+{
+	struct phx_buf b = {0};
+	PHX_AUTO_FREE char *folded = names ? phx_nodeset_fold(names) : NULL;
+	PHX_AUTO_FREE char *escaped = folded ? cli_url_escape(folded) : NULL;
+	bool named = escaped && strlen(escaped) <= NAMES_URL_MAX;
+	phx_buf_addf(&b, "/v1/nodes");
+	if (named)
+		phx_buf_addf(&b, "?names=%s", escaped);
+	if (fields)
+		phx_buf_addf(&b, "%cfields=%s", named ? '&' : '?', fields);
+	return phx_buf_take(&b);
+}
+
+int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields, int timeout_ms, json_t **ret_nodes,
+		  struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cli_get(cli, "/v1/nodes", &answer);
+	PHX_AUTO_FREE char *path = nodes_path(names, fields);
+	int code = path ? cli_call_quiet(cli, "GET", path, NULL, timeout_ms, &answer, err) : CLI_PARTIAL;
 	if (code)
 		return code;
 	json_t *nodes = json_object_get(answer, "nodes");
-	if (!json_is_array(nodes))
-		return cli_fail(CLI_UNAVAILABLE, "phxd's answer holds no nodes");
+	if (!json_is_array(nodes)) {
+		phx_err_set(err, -EPROTO, "phxd's answer holds no nodes");
+		return CLI_UNAVAILABLE;
+	}
 	*ret_nodes = json_incref(nodes);
 	return CLI_OK;
+}
+
+int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields, json_t **ret_nodes)
+{
+	struct phx_err err = {0};
+	int code = cli_nodes_ask(cli, names, fields, NODES_TIMEOUT_MS, ret_nodes, &err);
+	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
+}
+
+json_t *cli_nodes_by_name(const json_t *nodes)
+{
+	json_t *by_name = json_object(), *node;
+	size_t i;
+	json_array_foreach((json_t *)nodes, i, node)
+		json_object_set(by_name, phx_json_str(node, "name", ""), node);
+	return by_name;
 }
 
 json_t *cli_node_find(const json_t *nodes, const char *name)
@@ -217,26 +253,25 @@ static json_t *sort_nodes(const json_t *nodes)
 	return sorted;
 }
 
-static int pick(const json_t *nodes, const struct phx_nodeset *names, json_t **ret)
+/* `nodes` holds those of `names` that there are, and maybe more. */
+static int pick(struct cli *cli, const json_t *nodes, const struct phx_nodeset *names, json_t **ret)
 {
-	PHX_AUTO_JSON json_t *picked = json_array();
-	struct phx_nodeset missing = {0};
+	PHX_AUTO_JSON json_t *picked = json_array(), *by_name = cli_nodes_by_name(nodes), *all = NULL;
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset missing = {0};
 	for (uint32_t i = 0; i < names->n; i++) {
-		json_t *node = cli_node_find(nodes, names->names[i]);
+		json_t *node = json_object_get(by_name, names->names[i]);
 		if (node)
 			json_array_append(picked, node);
 		else
 			phx_nodeset_add(&missing, names->names[i]);
 	}
-	int code = CLI_OK;
-	if (missing.n) {
-		PHX_AUTO_FREE char *folded = phx_nodeset_fold(&missing);
-		code = unknown("node", folded, cli_nearest(nodes, "name", missing.names[0]));
-	}
-	phx_nodeset_fini(&missing);
-	if (code == CLI_OK)
+	if (!missing.n) {
 		*ret = sort_nodes(picked);
-	return code;
+		return *ret ? CLI_OK : CLI_PARTIAL;
+	}
+	PHX_AUTO_FREE char *folded = phx_nodeset_fold(&missing);
+	int code = cli_nodes_get(cli, NULL, "name", &all);
+	return code ? code : unknown("node", folded, cli_nearest(all, "name", missing.names[0]));
 }
 
 /* The names in a list, whether there are such nodes or not. */
@@ -250,27 +285,33 @@ static int parse_list(struct cli *cli, const char *list, json_t *nodes, struct p
 	return r < 0 ? cli_fail(CLI_USAGE, "%s", err.text) : CLI_OK;
 }
 
+/* Who is in a group is seen on the nodes themselves. */
+static bool has_groups(const char *list)
+{
+	return strchr(list, '@');
+}
+
 int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_get(cli, &nodes);
+	int code = has_groups(list) ? cli_nodes_get(cli, NULL, GROUP_FIELDS, &nodes) : CLI_OK;
 	return code ? code : parse_list(cli, list, nodes, ret);
 }
 
-int cli_nodes_select(struct cli *cli, const char *list, json_t **ret_nodes)
+int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json_t **ret_nodes)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_get(cli, &nodes);
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
+	bool all = !list || has_groups(list);
+	PHX_AUTO_FREE char *with_groups = list && all && fields ? phx_path("%s," GROUP_FIELDS, fields) : NULL;
+	int code = all ? CLI_OK : parse_list(cli, list, NULL, &names);
+	code = code ? code : cli_nodes_get(cli, all ? NULL : &names, with_groups ? with_groups : fields, &nodes);
 	if (code)
 		return code;
 	if (!list) {
 		*ret_nodes = sort_nodes(nodes);
 		return *ret_nodes ? CLI_OK : CLI_PARTIAL;
 	}
-	struct phx_nodeset names = {0};
-	code = parse_list(cli, list, nodes, &names);
-	if (!code)
-		code = pick(nodes, &names, ret_nodes);
-	phx_nodeset_fini(&names);
-	return code;
+	code = all ? parse_list(cli, list, nodes, &names) : CLI_OK;
+	return code ? code : pick(cli, nodes, &names, ret_nodes);
 }

@@ -94,10 +94,15 @@ static const struct cli_column list_columns[] = {
 	{.head = "NOTE", .path = "", .put = put_note},
 };
 
+/* What the columns that are no wide ones are made of. */
+static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,share,drift,"
+				  "actual_identity,healthy,health_text,asked";
+
 int cmd_node_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	bool few = cli->format == CLI_TABLE || cli->format == CLI_NAME;
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), few ? list_fields : NULL, &nodes);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
@@ -184,7 +189,9 @@ static int check_announced(struct cli *cli, const json_t *body, bool *ret_same)
 {
 	static const char *const keys[] = {"macs", "serial", "uuid", "ip"};
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_get(cli, &nodes);
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
+	phx_nodeset_add(&names, cli_arg(cli, 0));
+	int code = cli_nodes_get(cli, names.n ? &names : NULL, NULL, &nodes);
 	const json_t *node = cli_node_find(nodes, cli_arg(cli, 0));
 	*ret_same = node != NULL;
 	for (size_t i = 0; node && i < PHX_ARRAY_SIZE(keys); i++) {
@@ -393,7 +400,7 @@ int cmd_node_power(struct cli *cli)
 		cli->format = CLI_TABLE;
 	int code = cli_act(cli, "power", cli_arg(cli, 0), body, query || on ? CLI_SAFE : CLI_BY_PLAN, verb ? verb : "switch");
 	cli->format = format;
-	if (!query || (code && code != CLI_PARTIAL) || cli_nodes_select(cli, cli_arg(cli, 0), &nodes) != CLI_OK)
+	if (!query || (code && code != CLI_PARTIAL) || cli_nodes_select(cli, cli_arg(cli, 0), NULL, &nodes) != CLI_OK)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
 	cli_print_rows(cli, power_columns, PHX_ARRAY_SIZE(power_columns), nodes, whole);
@@ -404,7 +411,7 @@ int cmd_node_power(struct cli *cli)
 static int show_plans(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL, *results = json_array();
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), "name,plan", &nodes);
 	size_t i;
 	json_t *node;
 	json_array_foreach(nodes, i, node)

@@ -291,7 +291,7 @@ static const struct cli_column plain_columns[] = {
 int cmd_node_show(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), NULL, &nodes);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes); /* the same shape however many there are */

@@ -252,8 +252,10 @@ static int announce(struct cli *cli, json_t *body, const char *token, struct phx
 {
 	const char *name = phx_json_str(body, "name", "?");
 	PHX_AUTO_JSON json_t *nodes = NULL;
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	int r = 0;
-	if (cli_nodes_get(cli, &nodes) != CLI_OK)
+	phx_nodeset_add(&names, name);
+	if (cli_nodes_get(cli, names.n ? &names : NULL, NULL, &nodes) != CLI_OK)
 		return phx_err_set(err, -EIO, "phxd does not say what nodes there are");
 	const json_t *node = cli_node_find(nodes, name);
 	if (node && *phx_json_str(node, "key_fp", ""))

@@ -135,7 +135,7 @@ static const struct cli_column match_columns[] = {
 int cmd_role_match(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *nodes = NULL, *rows = json_array();
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), &nodes);
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), "name", &nodes);
 	if (!code)
 		code = cli_get(cli, "/v1/rules/match", &answer);
 	if (code)

@@ -157,12 +157,18 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 
 static int poll_nodes(struct waiting *w, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cli_call_quiet(w->cli, "GET", "/v1/nodes", NULL, CALL_SLACK_MS, &answer, err);
-	const json_t *nodes = json_object_get(answer, "nodes");
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
+	for (size_t i = 0; i < w->n; i++)
+		if (!w->nodes[i].ended)
+			phx_nodeset_add(&names, w->nodes[i].name);
+	if (!names.n)
+		return CLI_OK;
+	int code = cli_nodes_ask(w->cli, &names, "name,state,role,plan,reason", CALL_SLACK_MS, &nodes, err);
+	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
 	for (size_t i = 0; !code && i < w->n; i++) {
 		struct going *g = &w->nodes[i];
-		const json_t *node = cli_node_find(nodes, g->name);
+		const json_t *node = json_object_get(by_name, g->name);
 		if (g->ended)
 			continue;
 		if (node)

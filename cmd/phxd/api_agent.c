@@ -229,9 +229,12 @@ void api_beat(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
-	const json_t *monitor = json_object_get(j, "monitor");
+	json_t *monitor = json_object_get(j, "monitor");
+	PHX_AUTO_JSON json_t *who = json_incref(json_object_get(monitor, "sessions"));
+	json_object_del(monitor, "sessions"); /* they are for other eyes than the rest */
 	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
-	if (text && strlen(text) > MONITOR_MAX) {
+	PHX_AUTO_FREE char *sessions = json_is_array(who) ? phx_json_text(who) : NULL;
+	if ((text ? strlen(text) : 0) + (sessions ? strlen(sessions) : 0) > MONITOR_MAX) {
 		phx_http_reply_error(q, -EINVAL, "monitor: longer than 32 KiB");
 		return;
 	}
@@ -242,7 +245,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 	}
 	if (live_heard(d->live, node) || down)
 		tell_back(d, node);
-	live_set_monitor(d->live, node, text, text ? monitor : NULL);
+	live_set_monitor(d->live, node, text, text ? monitor : NULL, sessions);
 	balance_sample(d->balance, node, monitor);
 	balance_heard(d->balance, node, json_object_get(j, "running"), monitor);
 	tell_report(d, node, j);

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/utf8.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
 
-enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, NODES_AT_ONCE = 64 };
+enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, PORTION_US = 1000 };
 
 void api_status(struct phx_http_request *q, void *arg)
 {
@@ -21,81 +22,146 @@ void api_status(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* A node as the asker may see it. */
-static json_t *shown_node(const struct phx_state *s, const struct phx_node *n, bool provider)
-{
-	json_t *j = view_node(s, n);
-	if (!provider)
-		view_hide_hardware(j);
-	return j;
-}
+/* ---- nodes ---- */
 
-/* Which nodes are listed, and for whom. */
+/* Which nodes are listed, and what of them. */
 struct node_list {
-	const struct phx_nodeset *names; /* NULL: all */
-	bool provider;
-	uint32_t number; /* of the last one that was looked at */
+	struct phx_list numbers; /* struct number: those that were named, in order; unless all are */
+	bool all;
+	uint32_t at;   /* the next of them */
+	uint64_t after; /* the last node that was looked at, by its number */
+	uint32_t left;	/* how many may still be shown */
+	struct view_members members;
 };
 
-/* The next nodes of a long list: the engine is let go in between. False: these were the last. */
-static bool add_nodes(struct daemon *d, struct node_list *of, json_t *list)
+struct number {
+	uint64_t n;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct number *x = a, *y = b;
+	return (x->n > y->n) - (x->n < y->n);
+}
+
+/* The nodes of a list that are there, as they follow each other in the state. */
+static void find_numbers(struct daemon *d, const struct phx_nodeset *names, struct node_list *of)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t at = phx_state_node_place(s, (uint64_t)of->number + 1), n_shown = 0;
-	for (; at < s->nodes.n && n_shown < NODES_AT_ONCE; at++) {
-		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, at);
-		of->number = n->number;
-		if (of->names && !phx_nodeset_has(of->names, n->name))
-			continue;
-		json_array_append_new(list, shown_node(s, n, of->provider));
-		n_shown++;
+	for (uint32_t i = 0; i < names->n; i++) {
+		const struct phx_node *n = phx_state_node(s, names->names[i]);
+		struct number *to = n && n->number > of->after ? phx_list_push(&of->numbers, sizeof(*to)) : NULL;
+		if (to)
+			to->n = n->number;
 	}
-	bool more = at < s->nodes.n;
 	engine_unlock(d->engine);
-	for (size_t n = json_array_size(list); n_shown; n_shown--)
-		view_add_monitor(d, json_array_get(list, n - n_shown));
+	if (of->numbers.n)
+		qsort(of->numbers.items, of->numbers.n, sizeof(struct number), compare_numbers);
+}
+
+/* The next node of those that were named; NULL: there is none. One that went in between is no mistake. */
+static const struct phx_node *next_named(const struct phx_state *s, struct node_list *of)
+{
+	while (of->at < of->numbers.n) {
+		uint64_t wanted = PHX_LIST_AT(&of->numbers, struct number, of->at++)->n;
+		uint32_t place = phx_state_node_place(s, wanted);
+		const struct phx_node *n = place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place) : NULL;
+		if (n && n->number == wanted)
+			return n;
+	}
+	return NULL;
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* The next nodes of a long list: the engine is let go in between. False: these were the last. */
+static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	int64_t until_us = now_us() + PORTION_US;
+	uint32_t place = phx_state_node_place(s, of->after + 1);
+	bool more = true;
+	while (more && now_us() < until_us) {
+		const struct phx_node *n = !of->all ? next_named(s, of) :
+					   place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place++) : NULL;
+		more = n && of->left;
+		if (!more)
+			break;
+		phx_buf_add(b, ",", b->data[b->n - 1] != '[');
+		view_node_put(d, s, n, &of->members, b);
+		of->after = n->number;
+		of->left--;
+	}
+	engine_unlock(d->engine);
 	return more;
+}
+
+/* False after answering. */
+static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct node_list *ret)
+{
+	struct phx_err err = { 0 };
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = { 0 };
+	const char *filter = phx_http_query(q, "names"), *fields = phx_http_query(q, "fields");
+	uint64_t limit;
+	if (!take_query_number(q, "after", UINT32_MAX, 0, &ret->after) ||
+	    !take_query_number(q, "limit", UINT32_MAX, UINT32_MAX, &limit))
+		return false;
+	ret->left = (uint32_t)limit;
+	ret->all = !filter;
+	int r = filter ? names_parse(d, filter, &names, &err) : 0;
+	r = r ? r : view_members(fields, person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &ret->members, &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		find_numbers(d, &names, ret);
+	return r == 0;
 }
 
 void api_nodes(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	struct phx_nodeset names = { 0 };
-	const char *filter = phx_http_query(q, "names");
-	int r = filter ? names_parse(d, filter, &names, &err) : 0;
-	if (r < 0) {
-		phx_http_reply_error(q, r, err.text);
-		return;
+	struct node_list of = { 0 };
+	struct phx_buf b = { 0 };
+	if (take_node_list(q, d, &of)) {
+		phx_buf_addf(&b, "{\"nodes\":[");
+		while (put_nodes(d, &of, &b))
+			reads_breathe();
+		phx_buf_addf(&b, "]");
+		if (phx_http_query(q, "limit"))
+			phx_buf_addf(&b, ",\"last\":%llu,\"more\":%s", (unsigned long long)of.after, of.left ? "false" : "true");
+		phx_buf_addf(&b, "}");
+		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
 	}
-	struct node_list of = { .names = filter ? &names : NULL,
-				.provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER };
-	PHX_AUTO_JSON json_t *list = json_array();
-	while (add_nodes(d, &of, list))
-		reads_breathe();
-	phx_nodeset_fini(&names);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "nodes", list);
-	phx_http_reply_json(q, 200, j);
+	phx_list_fini(&of.numbers);
 }
 
 void api_node(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
-	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
+	struct view_members members;
+	struct phx_err err = { 0 };
+	struct phx_buf b = { 0 };
+	int r = view_members(phx_http_query(q, "fields"), person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &members, &err);
 	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_node *n = phx_state_node(s, name);
-	PHX_AUTO_JSON json_t *j = n ? shown_node(s, n, provider) : NULL;
+	const struct phx_node *n = r < 0 ? NULL : phx_state_node(s, name);
+	if (n)
+		view_node_put(d, s, n, &members, &b);
 	engine_unlock(d->engine);
-	if (j) {
-		view_add_monitor(d, j);
-		phx_http_reply_json(q, 200, j);
-		return;
-	}
-	char text[128];
-	snprintf(text, sizeof(text), "there is no node '%s'", name);
-	phx_http_reply_error(q, -ENOENT, text);
+	if (r == 0 && !n)
+		r = phx_err_set(&err, -ENOENT, "there is no node '%s'", name);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
 }
+
+/* ---- roles, rules ---- */
 
 void api_roles(struct phx_http_request *q, void *arg)
 {

@@ -59,10 +59,14 @@ void live_forget_gone(struct live *l, const char *node);
 bool live_heard(struct live *l, const char *node);
 /** What a node last measured: new, or NULL. Not under the engine's lock: a node says how long reading it takes. */
 json_t *live_monitor(struct live *l, const char *node);
+/** The same as text, or "null", appended. Also under the engine's lock. */
+void live_put_monitor(struct live *l, const char *node, struct phx_buf *b);
+/** Who is logged in, as the node told it: a list, new; NULL: it tells nobody, or nothing. */
+json_t *live_sessions(struct live *l, const char *node);
 /** The use of a web RE that it measured, in ppm; -1 none, `ret_error` may say why. Also under the engine's lock. */
 int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX]);
-/** `text` and `monitor` are the same; NULL is none. */
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor);
+/** What a node measures, without its sessions: `text` and `monitor` are the same; NULL is none. `sessions`: as text. */
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor, const char *sessions);
 /** May this node have so many bytes journalled? False while it tells more than is kept of one node: ask again later. */
 bool live_may_tell(struct live *l, const char *node, size_t bytes);
 /** True when `report` (role, identity, health) differs from the last one of this node, and the node may tell; remembers
@@ -188,14 +192,25 @@ int refused_tick(struct refused *f);
 /** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
 json_t *refused_view(struct refused *f, bool whole);
 
+/* ---- view_node.c ---- */
+
+enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 4, VIEW_MEMBERS_MAX = 128 };
+
+/** The members of a node that are shown. */
+struct view_members {
+	bool shown[VIEW_MEMBERS_MAX]; /* of the record, and behind them what is added to it */
+	struct phx_json_less less;
+};
+
+/** `list`: names with commas, NULL for all. Who is not the resource provider is not shown by what a machine is known.
+ * -EINVAL: a node has no such member. */
+int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err);
+/** Append a node as the API shows it: record, expected identity, drift, what it measures. Under the engine's lock. */
+void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n, const struct view_members *m,
+		   struct phx_buf *b);
+
 /* ---- view.c ---- */
 
-/** A node as the API shows it: record, expected identity, drift. Under the engine's lock. */
-json_t *view_node(const struct phx_state *s, const struct phx_node *n);
-/** What it measures, beside the rest; without the engine's lock. */
-void view_add_monitor(struct daemon *d, json_t *node);
-/** Take out of it what only the resource provider is shown: by what its machine is known. */
-void view_hide_hardware(json_t *node);
 json_t *view_plan(const struct phx_plan *p);
 /** `whole`: also whom a limit kept away. */
 json_t *view_status(struct daemon *d, bool whole);

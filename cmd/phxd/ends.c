@@ -61,9 +61,8 @@ json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct
 {
 	if (!ends_sessions(ev) || (plan && !leaves_system(plan)))
 		return json_array();
-	PHX_AUTO_JSON json_t *monitor = live_monitor(d->live, ev->node);
-	json_t *sessions = json_object_get(monitor, "sessions");
-	return json_is_array(sessions) ? json_incref(sessions) : json_null();
+	json_t *sessions = live_sessions(d->live, ev->node);
+	return sessions ? sessions : json_null();
 }
 
 json_t *view_notes(const struct phx_outcome *out)

@@ -27,7 +27,7 @@ struct contact {
 	bool fresh;   /* since this daemon started it was not heard yet */
 	bool wake;    /* orders may have changed since the last answer */
 	int64_t looked_ms;
-	char *monitor;
+	char *monitor, *sessions;
 	int64_t use_ppm;		/* of the monitor: -1 none told */
 	char use_error[LIVE_ERROR_MAX]; /* and why */
 	char report[PHX_NAME_MAX + 200 + 200];
@@ -105,6 +105,15 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	return c;
 }
 
+static void free_contact(struct contact *c)
+{
+	if (!c)
+		return;
+	free(c->monitor);
+	free(c->sessions);
+	free(c);
+}
+
 bool live_heard(struct live *l, const char *node)
 {
 	int64_t now = engine_now(l->d->engine);
@@ -119,16 +128,34 @@ bool live_heard(struct live *l, const char *node)
 	return tell;
 }
 
+void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
+{
+	bool found;
+	pthread_mutex_lock(&l->lock);
+	size_t at = find(l, node, &found);
+	const char *text = found && l->contacts[at]->monitor ? l->contacts[at]->monitor : "null";
+	phx_buf_add(b, text, strlen(text));
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Reading it takes as long as a node likes. */
 json_t *live_monitor(struct live *l, const char *node)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	assert(!engine_is_locked(l->d->engine));
+	live_put_monitor(l, node, &b);
+	return b.failed ? NULL : json_loads(b.data, 0, NULL);
+}
+
+json_t *live_sessions(struct live *l, const char *node)
 {
 	bool found;
 	PHX_AUTO_FREE char *text = NULL;
-	/* reading it takes as long as a node likes */
 	assert(!engine_is_locked(l->d->engine));
 	pthread_mutex_lock(&l->lock);
 	size_t at = find(l, node, &found);
-	if (found && l->contacts[at]->monitor)
-		text = strdup(l->contacts[at]->monitor);
+	if (found && l->contacts[at]->sessions)
+		text = strdup(l->contacts[at]->sessions);
 	pthread_mutex_unlock(&l->lock);
 	return text ? json_loads(text, 0, NULL) : NULL;
 }
@@ -148,20 +175,23 @@ int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX
 	return ppm;
 }
 
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor)
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor, const char *sessions)
 {
-	char *copy = text ? strdup(text) : NULL;
+	char *copy = text ? strdup(text) : NULL, *who = sessions ? strdup(sessions) : NULL;
 	int64_t now = engine_now(l->d->engine);
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	if (c) {
 		free(c->monitor);
+		free(c->sessions);
 		c->monitor = PHX_TAKE(copy);
+		c->sessions = PHX_TAKE(who);
 		c->use_ppm = phx_json_int(monitor, "web_use_ppm", -1);
 		snprintf(c->use_error, sizeof(c->use_error), "%s", phx_json_str(monitor, "web_use_error", ""));
 	}
 	pthread_mutex_unlock(&l->lock);
 	free(copy);
+	free(who);
 }
 
 /* Under the lock. */
@@ -376,9 +406,7 @@ void live_forget_gone(struct live *l, const char *node)
 	}
 	pthread_mutex_unlock(&l->lock);
 	answer_empty(r);
-	if (gone)
-		free(gone->monitor);
-	free(gone);
+	free_contact(gone);
 }
 
 /* ---- time ---- */
@@ -486,8 +514,7 @@ void live_free(struct live *l)
 		return;
 	for (size_t i = 0; i < l->n; i++) {
 		answer_empty(take_held(l->contacts[i]));
-		free(l->contacts[i]->monitor);
-		free(l->contacts[i]);
+		free_contact(l->contacts[i]);
 	}
 	free(l->contacts);
 	pthread_mutex_destroy(&l->lock);

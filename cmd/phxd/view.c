@@ -1,5 +1,4 @@
-/* What the API shows: nodes with expectation and drift, plans, status, orders
- * with what an agent needs beside them, metrics. Reads only. */
+/* What the API shows: plans, status, orders with what an agent needs beside them, metrics. Reads only. */
 #include "phxd/daemon.h"
 
 #include <stdio.h>
@@ -7,67 +6,6 @@
 
 #include "base/nodeset.h"
 #include "deploy/store.h"
-
-static void expected_identity(const struct phx_state *s, const struct phx_node *n, char *ret, size_t ret_size)
-{
-	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
-	ret[0] = '\0';
-	if (role)
-		phx_role_identity(role, ret, ret_size);
-}
-
-/* Members by which a machine is known, or reached below its system: who knows them can claim to be it, or look for it.
- * A path leads into lists too. */
-static const char *const hardware[] = {
-	"macs", "serial", "uuid", "key_fp", "bmc", "disk_key_id", "system_disk", "facts.serial", "facts.uuid",
-	"facts.bmc_address", "facts.disks.id", "facts.disks.wwn", "facts.disks.serial", "facts.nics.mac",
-	"plan.steps.disk", "plan.steps.key_id", "by_mac_alone",
-};
-
-static void drop_member(json_t *j, const char *path)
-{
-	size_t n = strcspn(path, "."), i;
-	char key[32];
-	json_t *item;
-	json_array_foreach(j, i, item)
-		drop_member(item, path);
-	if (!json_is_object(j))
-		return;
-	snprintf(key, sizeof(key), "%.*s", (int)n, path);
-	if (path[n])
-		drop_member(json_object_get(j, key), path + n + 1);
-	else
-		json_object_del(j, key);
-}
-
-void view_hide_hardware(json_t *node)
-{
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(hardware); i++)
-		drop_member(node, hardware[i]);
-}
-
-json_t *view_node(const struct phx_state *s, const struct phx_node *n)
-{
-	char expected[200];
-	json_t *j = phx_json_from_record(&phx_node_record, n);
-	if (!j)
-		return NULL;
-	expected_identity(s, n, expected, sizeof(expected));
-	json_object_del(j, "token_sha256"); /* who sees it could try tokens on it */
-	bool settled = n->state == PHX_NODE_ACTIVE && n->up;
-	bool drift = settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected));
-	json_object_set_new(j, "expected", json_string(expected));
-	json_object_set_new(j, "drift", json_boolean(drift));
-	json_object_set_new(j, "by_mac_alone", json_boolean(phx_node_by_mac_alone(n)));
-	return j;
-}
-
-void view_add_monitor(struct daemon *d, json_t *node)
-{
-	json_t *m = live_monitor(d->live, phx_json_str(node, "name", ""));
-	json_object_del(m, "sessions"); /* who is logged in is for who orders something (ends.c) */
-	json_object_set_new(node, "monitor", m ? m : json_null());
-}
 
 json_t *view_plan(const struct phx_plan *p)
 {
@@ -85,18 +23,67 @@ json_t *view_plan(const struct phx_plan *p)
 
 /* ---- status ---- */
 
-static json_t *view_pool(const struct phx_state *s, const struct phx_pool *p)
+/* What is counted of all nodes in one walk under the engine's lock; told without it. */
+struct count {
+	int states[16], up;
+	struct phx_list pools; /* struct pool_count, as the state has them */
+};
+
+struct pool_count {
+	char name[PHX_NAME_MAX], owner[PHX_NAME_MAX];
+	struct phx_setup setup;
+	uint32_t n;
+	struct phx_nodeset set; /* filled where the names are wanted */
+};
+
+static struct pool_count *count_of(struct count *c, const char *pool, struct pool_count *last)
 {
-	struct phx_nodeset set = { 0 };
+	if (last && !strcmp(last->name, pool)) /* neighbours are mostly of one pool */
+		return last;
+	PHX_LIST_EACH(struct pool_count, p, &c->pools)
+		if (!strcmp(p->name, pool))
+			return p;
+	return NULL;
+}
+
+/* Under the engine's lock. */
+static void count_nodes(const struct phx_state *s, bool names, struct count *ret)
+{
+	struct pool_count *in = NULL;
+	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
+	{
+		struct pool_count *to = phx_list_push(&ret->pools, sizeof(*to));
+		if (!to)
+			continue;
+		PHX_STR_SET(to->name, p->name);
+		PHX_STR_SET(to->owner, p->owner);
+		to->setup = p->setup;
+	}
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (!strcmp(n->pool, p->name))
-			phx_nodeset_add(&set, n->name);
-	PHX_AUTO_FREE char *hosts = phx_nodeset_fold(&set);
-	json_t *j = json_pack("{s:s,s:s,s:o,s:I,s:s}", "name", p->name, "owner", p->owner, "setup",
-			      phx_json_from_record(&phx_setup_record, &p->setup), "nodes", (json_int_t)set.n, "hosts",
-			      hosts ? hosts : "");
-	phx_nodeset_fini(&set);
-	return j;
+	{
+		ret->states[n->state]++;
+		ret->up += n->up;
+		in = count_of(ret, n->pool, in);
+		if (in && names)
+			phx_nodeset_add(&in->set, n->name);
+		if (in)
+			in->n++;
+	}
+}
+
+static void count_fini(struct count *c)
+{
+	PHX_LIST_EACH(struct pool_count, p, &c->pools)
+		phx_nodeset_fini(&p->set);
+	phx_list_fini(&c->pools);
+}
+
+static json_t *view_pool(const struct pool_count *p)
+{
+	PHX_AUTO_FREE char *hosts = phx_nodeset_fold(&p->set);
+	return json_pack("{s:s,s:s,s:o,s:I,s:s}", "name", p->name, "owner", p->owner, "setup",
+			 phx_json_from_record(&phx_setup_record, &p->setup), "nodes", (json_int_t)p->n, "hosts",
+			 hosts ? hosts : "");
 }
 
 static json_t *view_children(struct daemon *d)
@@ -137,24 +124,21 @@ static void add_kernel(struct daemon *d, json_t *j)
 json_t *view_status(struct daemon *d, bool whole)
 {
 	struct phx_err readonly = { 0 };
+	PHX_AUTO(count_fini) struct count c = { 0 };
 	json_t *states = json_object(), *pools = json_array();
-	int counts[16] = { 0 }, up = 0;
 	engine_readonly(d->engine, &readonly);
 	int64_t uptime_s = (engine_now(d->engine) - d->started_ms) / 1000;
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		counts[n->state]++;
-		up += n->up;
-	}
-	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		json_object_set_new(states, phx_node_state_names.names[i], json_integer(counts[i]));
-	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
-		json_array_append_new(pools, view_pool(s, p));
-	json_t *j = json_pack("{s:s,s:I,s:I,s:s,s:I,s:i,s:o,s:o}", "version", PHX_VERSION, "uptime_s",
-			      (json_int_t)uptime_s, "seq", (json_int_t)s->seq, "readonly", readonly.text, "nodes",
-			      (json_int_t)s->nodes.n, "up", up, "states", states, "pools", pools);
+	count_nodes(s, true, &c);
+	json_int_t seq = (json_int_t)s->seq, n_nodes = s->nodes.n;
 	engine_unlock(d->engine);
+	for (int i = 0; i < phx_node_state_names.n_names; i++)
+		json_object_set_new(states, phx_node_state_names.names[i], json_integer(c.states[i]));
+	PHX_LIST_EACH(struct pool_count, p, &c.pools)
+		json_array_append_new(pools, view_pool(p));
+	json_t *j = json_pack("{s:s,s:I,s:I,s:s,s:I,s:i,s:o,s:o}", "version", PHX_VERSION, "uptime_s",
+			      (json_int_t)uptime_s, "seq", seq, "readonly", readonly.text, "nodes", n_nodes, "up", c.up,
+			      "states", states, "pools", pools);
 	json_object_set_new(j, "children", view_children(d));
 	json_object_set_new(j, "refused", refused_view(d->refused, whole));
 	add_first(d, j);
@@ -212,28 +196,19 @@ char *view_metrics(struct daemon *d)
 {
 	struct phx_buf b = { 0 };
 	struct phx_err readonly;
-	int counts[16] = { 0 }, up = 0;
+	PHX_AUTO(count_fini) struct count c = { 0 };
 	bool ro = engine_readonly(d->engine, &readonly);
 	const struct phx_state *s = engine_lock(d->engine);
+	count_nodes(s, false, &c);
 	metric(&b, "phx_pool_nodes", "Nodes a pool holds.", "gauge");
-	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
-	{
-		int n_pool = 0;
-		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-			n_pool += !strcmp(n->pool, p->name);
-		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %d\n", p->name, p->owner, n_pool);
-	}
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
-		counts[n->state]++;
-		up += n->up;
-	}
+	PHX_LIST_EACH(struct pool_count, p, &c.pools)
+		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name, p->owner, p->n);
 	view_re_metrics(&b, s);
 	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i], counts[i]);
+		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i], c.states[i]);
 	metric(&b, "phx_nodes_up", "Nodes heard of lately.", "gauge");
-	phx_buf_addf(&b, "phx_nodes_up %d\n", up);
+	phx_buf_addf(&b, "phx_nodes_up %d\n", c.up);
 	metric(&b, "phx_journal_events_total", "Events journalled.", "counter");
 	phx_buf_addf(&b, "phx_journal_events_total %llu\n", (unsigned long long)s->seq);
 	engine_unlock(d->engine);

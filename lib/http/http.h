@@ -48,6 +48,8 @@ const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
  * another thread. A handler that neither answers nor suspends is answered for with 500. `j` is borrowed;
  * NULL answers without a body. */
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
+/** The same of a text that is JSON already; takes it (malloc'd). NULL: 500. */
+void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
  * -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */

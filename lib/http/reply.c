@@ -63,10 +63,9 @@ static char *dump(const json_t *j)
 	return text;
 }
 
-/* With one more header, unless it has no name. */
-static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header, const char *value)
+/* `r`: NULL for want of memory. With one more header, unless it has no name. */
+static void give(struct phx_http_request *q, int status, struct MHD_Response *r, const char *header, const char *value)
 {
-	struct MHD_Response *r = j ? make_response(dump(j), "application/json") : empty_response();
 	if (!r) {
 		r = empty_response();
 		status = 500;
@@ -76,6 +75,16 @@ static void give_json(struct phx_http_request *q, int status, const json_t *j, c
 	phx_http_give(q, status, r);
 }
 
+static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header, const char *value)
+{
+	give(q, status, j ? make_response(dump(j), "application/json") : empty_response(), header, value);
+}
+
+void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text)
+{
+	give(q, status, make_response(text, "application/json"), NULL, NULL);
+}
+
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
 {
 	give_json(q, status, j, NULL, NULL);
@@ -83,11 +92,7 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
 {
-	struct MHD_Response *r = make_response(strdup(text), type);
-	if (r)
-		phx_http_give(q, status, r);
-	else
-		phx_http_give(q, 500, empty_response());
+	give(q, status, make_response(strdup(text), type), NULL, NULL);
 }
 
 /* A JSON string whatever the bytes: a path quoted in an error may be no UTF-8. */

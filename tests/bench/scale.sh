@@ -90,7 +90,7 @@ scale_reads() {
 	scale_runs "phx node list ONE" 10 20 phx node list swarm77
 	scale_one
 }
-scale_fields() { echo name,state,pool,role,up,reason; }
+scale_fields() { echo name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,share,drift,actual_identity,healthy,health_text,asked; }
 
 # scale_order NAME FROM TO HOW: orders for half of the nodes; one line a node's first order is in $WORK/orders
 scale_order() {

@@ -96,6 +96,27 @@ events() {
 	refused 400 'wait: must be a number' GET '/v1/events?wait=x' && refused 400 'after: must be' GET '/v1/events?after=-1' &&
 		refused 400 'limit: must be' GET '/v1/events?limit=9999999'
 }
+members_that_are_asked_for() {
+	[ "$(api '/v1/nodes?fields=state,name&names=c1,nobody')" = '{"nodes":[{"name":"c1","state":"'"$(api /v1/nodes/c1 | jq -r .state)"'"}]}' ] &&
+		[ "$(api '/v1/nodes/c1?fields=name')" = '{"name":"c1"}' ] &&
+		api /v1/nodes/c1 | jq -e 'keys_unsorted | .[-4:] == ["expected", "drift", "by_mac_alone", "monitor"]' >/dev/null &&
+		refused 400 "a node has no member 'nam'" GET '/v1/nodes?fields=state,nam' &&
+		refused 400 "no member 'token'" GET '/v1/nodes/c1?fields=token' || return 1
+	# nobody is shown it, whoever asks for it
+	[ "$(api '/v1/nodes/c1?fields=name,token_sha256')" = '{"name":"c1"}' ] || return 1
+	AS="setpriv --reuid=65534 --regid=65534 --clear-groups" req GET '/v1/nodes/c1?fields=name,serial,by_mac_alone,bmc'
+	[ "$(cat "$WORK/body")" = '{"name":"c1"}' ]
+}
+# page by page all nodes come, each once
+nodes_page_by_page() {
+	local after=0 names= more=true n=0
+	while [ "$more" = true ] && [ $n -lt 99 ]; do
+		api "/v1/nodes?fields=name&limit=1&after=$after" >"$WORK/page"
+		names="$names $(jq -r '.nodes[].name' "$WORK/page")"
+		after=$(jq .last "$WORK/page") more=$(jq .more "$WORK/page") n=$((n + 1))
+	done
+	[ "$(echo $names)" = "$(api /v1/nodes | jq -r '[.nodes[].name] | join(" ")')" ]
+}
 events_wait_for_news() {
 	local last
 	last=$(seq_now)
@@ -677,7 +698,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
 	dry_run_does_nothing assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware users_do_not_act users_see_their_own_jobs a_job_runs an_ended_jobs_output_stays \
+	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly

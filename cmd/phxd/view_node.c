@@ -1,0 +1,147 @@
+/* How the API shows nodes: each as text, written from its record, with what the asker may see and asked for. Called by
+ * the reading requests, under the engine's lock and for many nodes at once. Reads only. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Members by which a machine is known, or reached below its system: who knows them can claim to be it, or look for it.
+ */
+static const char *const hardware[] = {
+	"macs",
+	"serial",
+	"uuid",
+	"key_fp",
+	"bmc",
+	"disk_key_id",
+	"system_disk",
+	"facts.serial",
+	"facts.uuid",
+	"facts.bmc_address",
+	"facts.disks.id",
+	"facts.disks.wwn",
+	"facts.disks.serial",
+	"facts.nics.mac",
+	"plan.steps.disk",
+	"plan.steps.key_id",
+};
+
+/* ---- what is not in the record ---- */
+
+static void put_bool(struct phx_buf *b, bool value)
+{
+	phx_buf_addf(b, value ? "true" : "false");
+}
+
+static void expected_identity(const struct phx_state *s, const struct phx_node *n, char ret[VIEW_IDENTITY_MAX])
+{
+	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
+	ret[0] = '\0';
+	if (role)
+		phx_role_identity(role, ret, VIEW_IDENTITY_MAX);
+}
+
+static void put_expected(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+{
+	char expected[VIEW_IDENTITY_MAX];
+	(void)d;
+	expected_identity(s, n, expected);
+	phx_json_put_text(b, expected);
+}
+
+static void put_drift(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+{
+	char expected[VIEW_IDENTITY_MAX];
+	bool settled = n->state == PHX_NODE_ACTIVE && n->up;
+	(void)d;
+	if (settled)
+		expected_identity(s, n, expected);
+	put_bool(b, settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected)));
+}
+
+static void put_by_mac_alone(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+{
+	(void)d;
+	(void)s;
+	put_bool(b, phx_node_by_mac_alone(n));
+}
+
+/* Who is logged in is for who orders something (ends.c). */
+static void put_monitor(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+{
+	(void)s;
+	live_put_monitor(d->live, n->name, b);
+}
+
+static const struct {
+	const char *name;
+	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b);
+	bool hardware;
+} extras[] = {
+	{ "expected", put_expected, false },
+	{ "drift", put_drift, false },
+	{ "by_mac_alone", put_by_mac_alone, true },
+	{ "monitor", put_monitor, false },
+};
+_Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
+
+/* ---- which members ---- */
+
+/* Its place among the record's members and, behind them, the extras; -ENOENT. */
+static int find_member(const char *name, size_t n)
+{
+	for (size_t i = 0; i < phx_node_record.n_fields; i++)
+		if (strlen(phx_node_record.fields[i].name) == n && !memcmp(phx_node_record.fields[i].name, name, n))
+			return (int)i;
+	for (size_t i = 0; i < VIEW_EXTRAS; i++)
+		if (strlen(extras[i].name) == n && !memcmp(extras[i].name, name, n))
+			return (int)(phx_node_record.n_fields + i);
+	return -ENOENT;
+}
+
+static int pick_members(const char *list, struct view_members *ret, struct phx_err *err)
+{
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t n = strcspn(at, ",");
+		int i = find_member(at, n);
+		if (i < 0)
+			return phx_err_set(err, -EINVAL, "fields: a node has no member '%.*s'", (int)n, at);
+		ret->shown[i] = true;
+		at += n;
+	}
+	return 0;
+}
+
+int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err)
+{
+	*ret = (struct view_members){ 0 };
+	size_t n_all = phx_node_record.n_fields + VIEW_EXTRAS;
+	if (n_all > PHX_ARRAY_SIZE(ret->shown))
+		return phx_err_set(err, -E2BIG, "a node has more members than are counted on");
+	int r = list ? pick_members(list, ret, err) : 0;
+	for (size_t i = 0; !list && i < n_all; i++)
+		ret->shown[i] = true;
+	/* who sees it could try tokens on it */
+	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
+	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(hardware); i++)
+		r = phx_json_less_add(&ret->less, &phx_node_record, hardware[i]);
+	for (size_t i = 0; i < VIEW_EXTRAS; i++)
+		ret->shown[phx_node_record.n_fields + i] &= provider || !extras[i].hardware;
+	return r;
+}
+
+void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n, const struct view_members *m,
+		   struct phx_buf *b)
+{
+	phx_buf_add(b, "{", 1);
+	for (size_t i = 0; i < phx_node_record.n_fields; i++)
+		if (m->shown[i])
+			phx_json_put_field(b, &phx_node_record.fields[i], n, &m->less);
+	for (size_t i = 0; i < VIEW_EXTRAS; i++) {
+		if (!m->shown[phx_node_record.n_fields + i])
+			continue;
+		phx_json_put_member(b, extras[i].name);
+		extras[i].put(d, s, n, b);
+	}
+	phx_buf_add(b, "}", 1);
+}
