@@ -155,6 +155,24 @@ static int apply_rules_put(struct phx_apply *a)
 	return 0;
 }
 
+/* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this order. */
+static int apply_tick(struct phx_apply *a)
+{
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at)); at = phx_index_place(a->s, n) + 1) {
+		phx_node_tick(a, n);
+		phx_work_settle(a);
+	}
+	phx_keys_tick(a);
+	phx_jobs_tick(a);
+	phx_lease_tick(a);
+	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
+		a->out->changed = true; /* its timers go on, even where nothing moves */
+		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);
+	}
+	return 0;
+}
+
 typedef int (*handler)(struct phx_apply *a);
 
 static const handler handlers[] = {
@@ -190,7 +208,7 @@ static const handler handlers[] = {
 	[PHX_EV_balanced] = phx_apply_balanced,
 	[PHX_EV_power_result] = phx_apply_power_result,
 	[PHX_EV_key_result] = phx_apply_key_result,
-	[PHX_EV_tick] = phx_apply_tick,
+	[PHX_EV_tick] = apply_tick,
 	[PHX_EV_restart] = phx_apply_restart,
 	[PHX_EV_job_submit] = phx_apply_job_submit,
 	[PHX_EV_job_cancel] = phx_apply_job_cancel,
@@ -212,6 +230,29 @@ static const handler handlers[] = {
 	[PHX_EV_notice] = phx_apply_notice,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
+
+/* Ledger and nodes agree; what ends by itself with that has ended. Where nothing changed they agree already. */
+static void settle(struct phx_apply *a)
+{
+	if (!a->s->ledger || (!a->out->changed && !a->todo->n))
+		return;
+	do
+		phx_share_agree(a);
+	while (phx_res_drained(a));
+}
+
+static void engine_told(struct phx_apply *a, struct phx_node *n)
+{
+	(void)n;
+	settle(a);
+	phx_engine_count_runs(a);
+}
+
+static const phx_work_fn work[] = {
+	[PHX_WORK_NODE_READY] = phx_auto_assign,
+	[PHX_WORK_ENGINE_TOLD] = engine_told,
+};
+_Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_, "every kind of work has somebody who does it");
 
 /* Events after which any node may be counted another way. */
 static bool concerns_all(int kind)
@@ -249,8 +290,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		return -ENOMEM;
 	int64_t before = s->now_ms;
 	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
-	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 };
-	struct phx_apply a = { s, ev, ret, err, &todo };
+	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 }, left = { 0 };
+	struct phx_apply a = { s, ev, ret, err, &todo, &left, work };
 	s->now_ms = ev->now_ms;
 	if (s->ledger)
 		phx_ledger_of_before(s->ledger, phx_of_before(s));
@@ -262,9 +303,10 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		phx_index_settle(s);
 		return r;
 	}
+	phx_work_settle(&a);
 	touch(&a);
 	phx_jobs_start(&a);
-	phx_share_settle(&a);
+	settle(&a);
 	bool counts = ret->changed || ret->actions.n;
 	if (counts)
 		phx_director_settle(&a);

@@ -55,7 +55,8 @@ static int add_indices(struct phx_list *all, const struct phx_index_row *row, st
 
 static int parse_indices(char *text, struct phx_list *all, struct phx_err *err)
 {
-	static const char right[] = "array: must be indices or FROM-TO[:STEP], with commas between them, and maybe %AT_ONCE behind them";
+	static const char right[] =
+		"array: must be indices or FROM-TO[:STEP], with commas between them, and maybe %AT_ONCE behind them";
 	int r = 0;
 	for (char *comma, *word = text; r == 0 && word; word = comma) {
 		struct phx_index_row row;
@@ -193,29 +194,4 @@ int phx_array_make(struct phx_apply *a, const struct phx_event *ev)
 		PHX_LIST_AT(jobs, struct phx_job, at + i)->array_index = (uint32_t)index;
 	}
 	return 0;
-}
-
-static void let_go(struct phx_apply *a, struct phx_job *j)
-{
-	const struct phx_re *re = phx_state_re(a->s, j->re);
-	j->throttled = false;
-	if (re && re->active && !j->held)
-		phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, false, a->s->now_ms, a->todo);
-}
-
-void phx_array_ended(struct phx_apply *a, const struct phx_job *j)
-{
-	struct phx_job *first = phx_state_job(a->s, j->array);
-	if (!first)
-		return;
-	phx_job_count(a, first, -1u); /* the words that it keeps for the others count with it */
-	first->array_open -= first->array_open > 0;
-	phx_job_count(a, first, 1);
-	while (!j->throttled && first->array_next < first->array_n) {
-		struct phx_job *next = phx_state_job(a->s, first->id + first->array_next++);
-		if (next && next->throttled && phx_job_is_open(next)) {
-			let_go(a, next);
-			return;
-		}
-	}
 }

@@ -64,8 +64,8 @@ void phx_choose_again(struct phx_apply *a, struct phx_node *n)
 
 static void count(const struct phx_state *s, struct phx_list *barred, const struct phx_node *n, const struct phx_unfit *u)
 {
-	int from = n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_share_number(s, n->share_re);
-	int to = phx_share_number(s, u->re);
+	int from = n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_holding_number(s, n->share_re);
+	int to = phx_holding_number(s, u->re);
 	struct phx_ledger_barred *b = NULL;
 	if (to == PHX_LEDGER_FREE || from == to)
 		return;

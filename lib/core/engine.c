@@ -14,6 +14,7 @@
  * counts for its hand-over only if it was told after that began (sure), and
  * whoever asks the engine tells anew of what it had an order for. What somebody
  * else closed is left to him. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ static bool refuses(const struct phx_re *re)
 	return re->state == PHX_RE_STATE_SUSPENDED;
 }
 
-/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended, or was there since. */
+/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended, or was there since.
+ */
 static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told, const struct phx_engine_node *before)
 {
 	if (told->state == PHX_ENGINE_NODE_CLOSED)
@@ -152,6 +154,53 @@ bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re)
 	return j->engine_id[0] && j->state == PHX_JOB_RUNNING && !strcmp(j->re, re->name);
 }
 
+/* ---- hand-overs of its nodes ---- */
+
+int phx_engine_number(const struct phx_re *re)
+{
+	return re->active ? (int)re->number : -1;
+}
+
+/* Whose pool the node is in, if its engine is not ours. */
+static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
+{
+	if (!n->pool[0])
+		return NULL;
+	const struct phx_re *re = phx_state_re(s, n->pool);
+	return re && re->attached ? re : NULL;
+}
+
+void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n)
+{
+	if (j->killing)
+		return;
+	j->killing = true;
+	a->out->changed = true;
+	phx_note_re(a, n, re->name, NULL, "job %s of RE %s is killed%s: it runs on %s, which is taken away",
+		    phx_job_title(j).text, re->name, j->no_requeue ? "" : " and queued again", n->name);
+	phx_ledger_lost_busy(a->s->ledger, phx_engine_number(re), j->id, 0, a->s->now_ms, a->todo);
+}
+
+bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	if (!re)
+		return false;
+	struct phx_job *j = phx_index_job_on(a->s, n);
+	if (j && phx_engine_runs(j, re))
+		phx_engine_send_away(a, re, j, n);
+	const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
+	return n->jobs_running || re->trouble[0] || phx_engine_may_start(there);
+}
+
+void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_re *re = re_of(a->s, n);
+	struct phx_engine_node *there = re ? phx_engine_there(&re->engine_nodes, n->name) : NULL;
+	if (there)
+		there->sure = false;
+}
+
 /* ---- orders ---- */
 
 static int add_order(struct phx_list *ret, enum phx_engine_act kind, const char *target)
@@ -171,7 +220,8 @@ static bool kills_some(const struct phx_state *s, const struct phx_re *re)
 	return false;
 }
 
-static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum phx_engine_act kind, struct phx_list *ret)
+static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum phx_engine_act kind,
+		       struct phx_list *ret)
 {
 	bool kills = kills_some(s, re);
 	int r = 0;
@@ -181,8 +231,9 @@ static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum 
 		if (!there || r < 0)
 			continue;
 		bool open = may_open(s, re, n, kills);
-		if (kind == PHX_ENGINE_CLOSE ? !open && (there->state == PHX_ENGINE_NODE_OPEN || is_doubtful(re, n, there)) :
-					       open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
+		if (kind == PHX_ENGINE_CLOSE ?
+			    !open && (there->state == PHX_ENGINE_NODE_OPEN || is_doubtful(re, n, there)) :
+			    open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
 			r = add_order(ret, kind, n->name);
 	}
 	return r;

@@ -139,7 +139,7 @@ int phx_apply_node_remove(struct phx_apply *a)
 	if (a->ev->jobs != PHX_JOBS_UNSAID)
 		PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	phx_jobs_lost(a, n, 255);
-	phx_share_leave(a, n);
+	phx_holding_leave(a, n);
 	phx_act(a, PHX_ACT_DHCP, n);
 	phx_key_doom_unsure(a, n);
 	phx_key_doom(a, n->disk_key_id);

@@ -13,63 +13,6 @@
 
 enum { JOBS_MAX = 100000, HOSTS_MAX = 65536 };
 
-struct phx_job_title phx_job_title(const struct phx_job *j)
-{
-	struct phx_job_title t;
-	if (j->engine_id[0])
-		snprintf(t.text, sizeof(t.text), "%s", j->engine_id);
-	else
-		snprintf(t.text, sizeof(t.text), "%llu", (unsigned long long)j->id);
-	return t;
-}
-
-/* Its number in the ledger, which it leaves before its last node has left the engine. */
-static int number_of(const struct phx_re *re)
-{
-	return re->active ? (int)re->number : -1;
-}
-
-/* Whose pool the node is in, if its engine is not ours. */
-static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
-{
-	if (!n->pool[0])
-		return NULL;
-	const struct phx_re *re = phx_state_re(s, n->pool);
-	return re && re->attached ? re : NULL;
-}
-
-/* It ends there, to be queued again there, as the ledger hears. */
-static void send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n)
-{
-	if (j->killing)
-		return;
-	j->killing = true;
-	a->out->changed = true;
-	phx_note_re(a, n, re->name, NULL, "job %s of RE %s is killed%s: it runs on %s, which is taken away",
-		    phx_job_title(j).text, re->name, j->no_requeue ? "" : " and queued again", n->name);
-	phx_ledger_lost_busy(a->s->ledger, number_of(re), j->id, 0, a->s->now_ms, a->todo);
-}
-
-bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n)
-{
-	const struct phx_re *re = re_of(a->s, n);
-	if (!re)
-		return false;
-	struct phx_job *j = phx_index_job_on(a->s, n);
-	if (j && phx_engine_runs(j, re))
-		send_away(a, re, j, n);
-	const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
-	return n->jobs_running || re->trouble[0] || phx_engine_may_start(there);
-}
-
-void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n)
-{
-	const struct phx_re *re = re_of(a->s, n);
-	struct phx_engine_node *there = re ? phx_engine_there(&re->engine_nodes, n->name) : NULL;
-	if (there)
-		there->sure = false;
-}
-
 /* ---- its jobs ---- */
 
 /* One job that is told of, and what is known of it. */
@@ -158,11 +101,11 @@ static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job
 	bool runs = b && (b->state == PHX_BATCH_RUNNING || b->state == PHX_BATCH_KILLING);
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		end_part(a, p);
-	phx_share_job_over(a, j);
+	phx_job_left_nodes(a, j);
 	if (runs && waits && b->state == PHX_BATCH_KILLING)
-		phx_ledger_job_killed(a->s->ledger, number_of(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_killed(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
 	else if (runs)
-		phx_ledger_job_ended(a->s->ledger, number_of(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_ended(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
 	phx_list_fini(&j->parts);
 	phx_job_become(a, j, PHX_JOB_QUEUED);
 	j->killing = j->ending = false;
@@ -175,7 +118,7 @@ static void end_job(struct phx_apply *a, const struct phx_re *re, struct phx_job
 	if (j->state == PHX_JOB_RUNNING)
 		end_run(a, re, j, false);
 	else if (in_ledger(a, re, j))
-		phx_ledger_job_cancel(a->s->ledger, number_of(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
 	phx_job_become(a, j, state == PHX_ENGINE_JOB_FAILED    ? PHX_JOB_FAILED :
 			     state == PHX_ENGINE_JOB_CANCELLED ? PHX_JOB_CANCELLED :
 								 PHX_JOB_DONE);
@@ -242,9 +185,9 @@ static void queue_in_ledger(struct phx_apply *a, const struct phx_re *re, const 
 				   .state = j->held ? PHX_BATCH_HELD : PHX_BATCH_WAITING };
 	const struct phx_batch_job *now = in_ledger(a, re, j);
 	if (!now)
-		phx_ledger_submit(a->s->ledger, number_of(re), &b, a->s->now_ms, a->todo, &why);
+		phx_ledger_submit(a->s->ledger, phx_engine_number(re), &b, a->s->now_ms, a->todo, &why);
 	else if ((now->state == PHX_BATCH_HELD) != j->held)
-		phx_ledger_job_hold(a->s->ledger, number_of(re), j->id, j->held, a->s->now_ms, a->todo);
+		phx_ledger_job_hold(a->s->ledger, phx_engine_number(re), j->id, j->held, a->s->now_ms, a->todo);
 }
 
 static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_engine_job *t)
@@ -295,15 +238,15 @@ static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_j
 	const struct phx_node *taken;
 	uint32_t n_held = count_held(a, re, j, &taken);
 	if (taken) {
-		send_away(a, re, j, taken);
+		phx_engine_send_away(a, re, j, taken);
 		return;
 	}
 	queue_in_ledger(a, re, j);
 	if (!n_held) { /* on nodes that the policy does not count: no demand either */
-		phx_ledger_job_cancel(a->s->ledger, number_of(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
 		return;
 	}
-	if (phx_ledger_job_started(a->s->ledger, number_of(re), j->id, n_held, j->started_ms, a->s->now_ms, a->todo) < 0)
+	if (phx_ledger_job_started(a->s->ledger, phx_engine_number(re), j->id, n_held, j->started_ms, a->s->now_ms, a->todo) < 0)
 		return;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 	{
@@ -452,12 +395,17 @@ static int apply_report(struct phx_apply *a, struct phx_re *re, const struct rep
 	for (uint32_t i = 0; i < report->n; i++)
 		r = r ? r : look_at_new(a, re, &report->items[i]);
 	/* what came free goes where it was promised, rather not from under what began; then the rest is counted */
-	phx_share_settle(a);
+	phx_work_add(a, PHX_WORK_ENGINE_TOLD, NULL);
+	return r;
+}
+
+void phx_engine_count_runs(struct phx_apply *a)
+{
+	const struct phx_re *re = phx_state_re(a->s, a->ev->re);
 	if (re->attached)
 		count_runs(a, re);
 	advance_waiting(a, re);
 	phx_jobs_forget_old(a->s);
-	return r;
 }
 
 int phx_apply_re_queue(struct phx_apply *a)
@@ -491,7 +439,7 @@ static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 		}
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 			end_part(a, p);
-		phx_share_job_over(a, j);
+		phx_job_left_nodes(a, j);
 		phx_job_count(a, j, -1u);
 		phx_record_fini(&phx_job_record, j);
 	}

@@ -203,7 +203,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	phx_back_done(a, n);
 	phx_away_end(a, n);
 	if (!p->to_role[0])
-		phx_auto_assign(a, n);
+		phx_work_add(a, PHX_WORK_NODE_READY, n);
 }
 
 /* ---- repair ---- */
@@ -524,52 +524,4 @@ void phx_window_open(struct phx_apply *a, struct phx_node *n)
 {
 	n->window = true;
 	n->window_until_ms = a->s->now_ms + WINDOW_MS;
-}
-
-static void close_window(struct phx_apply *a, struct phx_node *n)
-{
-	if (!n->window || n->window_until_ms > a->s->now_ms)
-		return;
-	n->window = n->awaited = false;
-	a->out->changed = true;
-	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
-}
-
-static void tick_node(struct phx_apply *a, struct phx_node *n)
-{
-	phx_touch(a->s, n);
-	close_window(a, n);
-	phx_quiet_tick(a, n);
-	phx_away_tick(a, n);
-	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
-		phx_power_off(a, n);
-		a->out->changed = true;
-	}
-	struct phx_step *step = phx_node_step(n);
-	if (!step || step->deadline_ms > a->s->now_ms)
-		return;
-	if (step->status == PHX_STEP_ISSUED && info_of(step)->executor == PHX_EXEC_DIRECTOR) {
-		phx_note(a, n, "%s: no director has confirmed step %s in its time: it goes on without", n->name,
-			 info_of(step)->name);
-		phx_handover_done(a, n);
-	} else if (step->status == PHX_STEP_ISSUED)
-		phx_handover_failed(a, n, "no answer before the deadline");
-	else
-		phx_handover_advance(a, n);
-	a->out->changed = true;
-}
-
-int phx_apply_tick(struct phx_apply *a)
-{
-	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at)); at = phx_index_place(a->s, n) + 1)
-		tick_node(a, n);
-	phx_keys_tick(a);
-	phx_jobs_tick(a);
-	phx_lease_tick(a);
-	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
-		a->out->changed = true; /* its timers go on, even where nothing moves */
-		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);
-	}
-	return 0;
 }

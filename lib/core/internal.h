@@ -5,13 +5,26 @@
 #include "core/core.h"
 #include "core/counts.h"
 
+/** What a lower file leaves to an upper one within one event (work.c). */
+enum phx_work_kind {
+	PHX_WORK_NODE_READY,  /* its plan has ended in the free pool: rules may give it a role */
+	PHX_WORK_ENGINE_TOLD, /* an engine has told of its jobs: what came free is promised before what began is counted */
+	PHX_WORK_COUNT_
+};
+
+struct phx_apply;
+/** Does one entry of the worklist; `n`: its node. */
+typedef void (*phx_work_fn)(struct phx_apply *a, struct phx_node *n);
+
 /** One application of one event. */
 struct phx_apply {
 	struct phx_state *s;
 	const struct phx_event *ev;
 	struct phx_outcome *out;
 	struct phx_err *err;
-	struct phx_list *todo; /* struct phx_ledger_action: what the ledger wants done, done by phx_share_settle() */
+	struct phx_list *todo; /* struct phx_ledger_action: what the ledger wants done, done by share.c */
+	struct phx_list *work; /* the worklist */
+	const phx_work_fn *do_work; /* by kind */
 };
 
 /* outcome.c */
@@ -30,6 +43,12 @@ bool phx_node_is_of(const struct phx_node *n, const char *pool);
 bool phx_node_has_bmc(const struct phx_node *n);
 /** Off, and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
+
+/* work.c */
+/** Leave something to be done for `n` (may be NULL where the kind needs no node). */
+void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n);
+/** Do all that is left, and what that leaves. */
+void phx_work_settle(struct phx_apply *a);
 
 /* handover.c */
 /** Our own order starts the node: it may come back without its key, for a time. */
@@ -76,7 +95,6 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 /** The plan is dropped, and the node is what it was: its steps have changed nothing yet. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
-int phx_apply_tick(struct phx_apply *a);
 int phx_apply_restart(struct phx_apply *a);
 
 /* cancel.c */
@@ -87,9 +105,6 @@ int phx_apply_cancel(struct phx_apply *a);
 int phx_spare_node(struct phx_apply *a, const struct phx_node *n);
 /** The same of the open jobs of an RE. */
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
-/** Who ended the job's run, and why: kept with it. */
-void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
 /** What the event says of jobs becomes part of the plan that is made for `n`, which runs `from` (may be NULL): who
  * ordered it, how long its job is waited for, and how long that is expected to be. */
 void phx_spare_plan(const struct phx_apply *a, const struct phx_node *n, const struct phx_role *from,
@@ -173,16 +188,24 @@ void phx_memory_reset(struct phx_apply *a, struct phx_node *n);
 /** The plan had a system fetched into memory that is gone: it has to be fetched again before anything is entered. */
 bool phx_memory_lacks(const struct phx_node *n);
 
-/* live.c */
+/* facts.c */
+/** Another node that is let in and reports the same system UUID; NULL. */
+struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
+/** A machine does not change its UUID: are these of another one under the node's name (faults.md 10)? */
+bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts);
+/** A copy of them is the node's from now on. -ENOMEM: it has those of before. */
+int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
 /** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
+
+/* live.c */
+/** A deadline of the node has passed. */
+void phx_node_tick(struct phx_apply *a, struct phx_node *n);
 int phx_apply_hello(struct phx_apply *a);
 int phx_apply_missing(struct phx_apply *a);
 int phx_apply_quiet(struct phx_apply *a);
 /** The node is heard again, or known to be missing. */
 void phx_quiet_over(struct phx_node *n);
-/** It was quiet for so long that the balancers take it out. */
-void phx_quiet_tick(struct phx_apply *a, struct phx_node *n);
 int phx_apply_back(struct phx_apply *a);
 int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);
@@ -206,20 +229,7 @@ bool phx_res_drained(struct phx_apply *a);
 
 /* share.c */
 /** Does what the ledger wants, tells it what has become of its nodes, until both agree. At the end of every event. */
-void phx_share_settle(struct phx_apply *a);
-/** No run of `j` is on its nodes any more: the ledger is told so in the same event. */
-void phx_share_job_over(struct phx_apply *a, const struct phx_job *j);
-/** The ledger loses the node now: it is about to be forgotten, or broke under a job. */
-void phx_share_leave(struct phx_apply *a, struct phx_node *n);
-/** The RE in whose pool it is, out of service, that would not take it back as it is now: in service again it is released.
- * NULL: it would, or nothing takes it from there. Works on a copy of the ledger: for orders by hand. */
-const struct phx_re *phx_share_full(const struct phx_state *s, const struct phx_node *n);
-/** A job on it is lost with its node: that leaves the ledger, or is away. */
-void phx_share_job_lost(struct phx_apply *a, struct phx_node *n);
-/** The ledger counts it no more, whatever it was counted as. */
-void phx_share_lose(struct phx_apply *a, struct phx_node *n);
-/** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */
-int phx_share_number(const struct phx_state *s, const char *name);
+void phx_share_agree(struct phx_apply *a);
 
 /* choose.c: which nodes go */
 /** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the best first: appended to
@@ -238,7 +248,18 @@ bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
 void phx_say_cause(struct phx_apply *a, const struct phx_node *n, const char *request, const char *why_erase,
 		   struct phx_plan *plan);
 
-/* away.c: nodes of REs that are not heard */
+/* holding.c: what the ledger counts a node as */
+/** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */
+int phx_holding_number(const struct phx_state *s, const char *name);
+/** The ledger counts it no more, whatever it was counted as. */
+void phx_holding_lose(struct phx_apply *a, struct phx_node *n);
+/** The ledger loses the node now: it is about to be forgotten, or broke under a job. */
+void phx_holding_leave(struct phx_apply *a, struct phx_node *n);
+/** A job on it is lost with its node: that leaves the ledger, or is away. */
+void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n);
+/** The RE in whose pool it is, out of service, that would not take it back as it is now: in service again it is released.
+ * NULL: it would, or nothing takes it from there. Works on a copy of the ledger: for orders by hand. */
+const struct phx_re *phx_holding_full(const struct phx_state *s, const struct phx_node *n);
 /** Does its RE go on counting on it, though it does not serve just now? */
 bool phx_away_may(const struct phx_state *s, const struct phx_node *n);
 /** It is held, and does not serve: from now on it is away, with its job if it has one. */
@@ -260,10 +281,9 @@ void phx_away_detach(struct phx_apply *a, struct phx_node *n);
 
 /* foreign.c: engines that are not ours */
 int phx_apply_re_queue(struct phx_apply *a);
-/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs there are told to end. */
-bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
-/** The node is ordered away: what its engine said of it before does not count, since an order to open it may be on its way. */
-void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
+/** The second half of that: what came free has gone where it was promised; now the ledger hears what began, and hand-overs
+ * that wait for the engine look again. */
+void phx_engine_count_runs(struct phx_apply *a);
 /** The RE becomes active: until its engine has told of itself nothing is known of it. */
 void phx_engine_begin(struct phx_re *re);
 /** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its own again. */
@@ -282,14 +302,36 @@ bool phx_engine_may_start(const struct phx_engine_node *there);
 bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
 /** The RE is suspended from now on: what is open there we may close. */
 void phx_engine_suspended(struct phx_re *re);
+/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs there are told to end. */
+bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
+/** The node is ordered away: what its engine said of it before does not count, since an order to open it may be on its way. */
+void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
+/** The job of the RE is to end on its nodes, to be queued again there; the ledger is told. `n` is taken away. Twice is once. */
+void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n);
+/** The RE's number in the ledger, or PHX_LEDGER_FREE: the RE leaves the ledger before its last node leaves the engine. */
+int phx_engine_number(const struct phx_re *re);
 /** It takes no new jobs because we said so. */
 bool phx_engine_refuses(const struct phx_re *re);
 
+/* job.c */
 /** What people call the job. */
 struct phx_job_title {
 	char text[64];
 };
 struct phx_job_title phx_job_title(const struct phx_job *j);
+/** Say what ended the run; the first says it. */
+void phx_job_why(struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** Who ended the job's run, and why: kept with it. */
+void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** The job is queued, runs, has ended; the only way to say so. The end of a member of an array lets the next one go. */
+void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
+/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
+void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
+/** The agents of its open parts are to look at their orders. */
+void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
+/** No run of `j` is on its nodes any more: they count as idle; whoever calls tells the ledger in the same event. */
+void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
 
 /* submit.c */
 int phx_apply_job_submit(struct phx_apply *a);
@@ -300,8 +342,6 @@ int phx_array_check(const struct phx_event *ev, struct phx_err *err);
 /** The first of an array is the last job of the list, and queued: the others follow, copies without its words. They are put into
  * no queue. -ENOMEM: some may be there. */
 int phx_array_make(struct phx_apply *a, const struct phx_event *ev);
-/** A member has ended: another may go on in its place. */
-void phx_array_ended(struct phx_apply *a, const struct phx_job *j);
 
 /* jobs.c */
 /** The oldest jobs that have ended go, and not those that are open. */
@@ -311,12 +351,6 @@ int phx_apply_job_result(struct phx_apply *a);
 int phx_apply_job_hold(struct phx_apply *a);
 /** Jobs that run for longer than their time end, for good. */
 void phx_jobs_tick(struct phx_apply *a);
-/** Say what ended the run; the first says it. */
-void phx_job_why(struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** The job is queued, runs, has ended; the only way to say so. */
-void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
-/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
-void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
 /** Start a queued job on the idle nodes of its RE, as the ledger said. */
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Make it end, to be queued again: its RE returns nodes. */
@@ -325,8 +359,6 @@ void phx_job_kill(struct phx_apply *a, struct phx_job *j);
 void phx_jobs_start(struct phx_apply *a);
 /** A part of a running job ended with `status`: the others are told where that is bad news; the last one ends the job. */
 void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p, int64_t status);
-/** The agents of its open parts are to look at their orders. */
-void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
 
 /* lease.c */
 /** What ran on `n` is known to be gone (it started anew, it was seen off): its parts ended with `status`. */

@@ -6,11 +6,8 @@
 #include "core/internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/utf8.h"
 
 enum { JOBS_KEPT = 1000 }; /* with the ended ones that stay to be asked about */
 
@@ -20,38 +17,6 @@ static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 		if (!strcmp(p->node, node))
 			return p;
 	return NULL;
-}
-
-void phx_job_why(struct phx_job *j, const char *fmt, ...)
-{
-	char text[320];
-	va_list args;
-	if (j->why)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	phx_utf8_repair(text);
-	j->why = strdup(text);
-}
-
-void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
-{
-	struct phx_index_jobs *c = phx_index_jobs(a->s);
-	c->n_open += phx_job_is_open(j) ? by : 0;
-	c->n_foreign += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
-	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
-	phx_index_tally(a->s, j, by == 1);
-}
-
-void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
-{
-	phx_job_count(a, j, -1u);
-	bool ends = j->array && phx_job_is_open(j);
-	j->state = (int)state;
-	phx_job_count(a, j, 1);
-	if (ends && !phx_job_is_open(j))
-		phx_array_ended(a, j);
 }
 
 static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, uint32_t at)
@@ -85,18 +50,6 @@ void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j)
 {
 	start_job(a, j);
 	a->out->changed = true;
-}
-
-void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
-{
-	if (j->engine_id[0])
-		return;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
-		struct phx_node *n = phx_state_node(a->s, p->node);
-		if (!p->ended && n)
-			phx_act(a, PHX_ACT_ORDER, n);
-	}
 }
 
 void phx_job_kill(struct phx_apply *a, struct phx_job *j)
@@ -137,7 +90,7 @@ static void queue_again(struct phx_apply *a, struct phx_job *j)
 static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	phx_share_job_over(a, j);
+	phx_job_left_nodes(a, j);
 	if (!re || !re->active)
 		return false;
 	/* else it came to its own end first */

@@ -1,5 +1,6 @@
-/* What agents tell: registration, silence, reports. Decides what it means for
- * the node's plan. Pure. */
+/* What agents tell: registration, silence, reports; and what a deadline that
+ * passes does to a node. Decides what it means for the node's plan. Pure. */
+#include "core/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -9,46 +10,6 @@
  * network or a loaded machine is not a dead one (faults.md 22). */
 enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
 
-static struct phx_node *duplicate_of(const struct phx_state *s, const struct phx_node *n)
-{
-	PHX_LIST_EACH(struct phx_node, o, &s->nodes)
-	{
-		if (o == n || o->state == PHX_NODE_NEW)
-			continue;
-		if (n->facts.uuid[0] && !strcmp(o->facts.uuid, n->facts.uuid))
-			return o;
-	}
-	return NULL;
-}
-
-/* A machine does not change its UUID: this is another one under the same name (faults.md 10). */
-static bool another_machine(const struct phx_node *n, const struct phx_facts *facts)
-{
-	return n->state != PHX_NODE_QUARANTINED && n->facts.uuid[0] && facts->uuid[0] &&
-	       strcmp(n->facts.uuid, facts->uuid) != 0;
-}
-
-static int take_facts(struct phx_node *n, const struct phx_facts *facts)
-{
-	struct phx_facts copy;
-	int r = phx_record_copy(&phx_facts_record, &copy, facts);
-	if (r < 0)
-		return r;
-	phx_record_fini(&phx_facts_record, &n->facts);
-	n->facts = copy;
-	return 0;
-}
-
-bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why)
-{
-	const struct phx_node *twin = duplicate_of(a->s, n);
-	if (phx_facts_check(&n->facts, ret_why) < 0)
-		return true;
-	if (twin)
-		phx_err_set(ret_why, -ENOTUNIQ, "%s reports the same system UUID", twin->name);
-	return twin;
-}
-
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
 {
@@ -57,7 +18,7 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 		return;
 	a->out->changed = true;
 	if (phx_facts_unsound(a, n, &why)) {
-		struct phx_node *twin = duplicate_of(a->s, n);
+		struct phx_node *twin = phx_facts_twin(a->s, n);
 		if (twin && twin->state != PHX_NODE_QUARANTINED)
 			phx_quarantine(a, twin, "another node reports the same system UUID");
 		phx_quarantine(a, n, why.text);
@@ -147,8 +108,8 @@ int phx_apply_hello(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "hello: facts of more than %d disks or %d network interfaces",
 				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	a->out->changed = tells_news(n, ev);
-	bool another = another_machine(n, &ev->facts);
-	r = take_facts(n, &ev->facts);
+	bool another = phx_facts_of_another(n, &ev->facts);
+	r = phx_facts_take(n, &ev->facts);
 	if (r < 0)
 		return r;
 	bool new_boot = strcmp(n->boot_id, ev->boot_id) != 0;
@@ -240,7 +201,8 @@ int phx_apply_quiet(struct phx_apply *a)
 	return 0;
 }
 
-void phx_quiet_tick(struct phx_apply *a, struct phx_node *n)
+/* It was quiet for so long that the balancers take it out. */
+static void end_rest(struct phx_apply *a, struct phx_node *n)
 {
 	if (!n->rests_until_ms || n->rests_until_ms > a->s->now_ms)
 		return;
@@ -303,8 +265,8 @@ int phx_apply_inventory(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
-	bool another = another_machine(n, &a->ev->facts);
-	r = take_facts(n, &a->ev->facts);
+	bool another = phx_facts_of_another(n, &a->ev->facts);
+	r = phx_facts_take(n, &a->ev->facts);
 	if (r == 0)
 		n->inspect = false;
 	if (r == 0 && another)
@@ -326,4 +288,39 @@ int phx_apply_inspect(struct phx_apply *a)
 	n->inspect = true;
 	a->out->changed = true;
 	return phx_act(a, PHX_ACT_ORDER, n) ? 0 : -ENOMEM;
+}
+
+/* ---- time ---- */
+
+static void close_window(struct phx_apply *a, struct phx_node *n)
+{
+	if (!n->window || n->window_until_ms > a->s->now_ms)
+		return;
+	n->window = n->awaited = false;
+	a->out->changed = true;
+	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
+}
+
+void phx_node_tick(struct phx_apply *a, struct phx_node *n)
+{
+	phx_touch(a->s, n);
+	close_window(a, n);
+	end_rest(a, n);
+	phx_away_tick(a, n);
+	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
+		phx_power_off(a, n);
+		a->out->changed = true;
+	}
+	struct phx_step *step = phx_node_step(n);
+	if (!step || step->deadline_ms > a->s->now_ms)
+		return;
+	if (step->status == PHX_STEP_ISSUED && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR) {
+		phx_note(a, n, "%s: no director has confirmed step %s in its time: it goes on without", n->name,
+			 phx_step_info((enum phx_step_kind)step->kind)->name);
+		phx_handover_done(a, n);
+	} else if (step->status == PHX_STEP_ISSUED)
+		phx_handover_failed(a, n, "no answer before the deadline");
+	else
+		phx_handover_advance(a, n);
+	a->out->changed = true;
 }

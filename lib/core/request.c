@@ -204,7 +204,9 @@ static bool under_way(const struct phx_apply *a)
 static int begin_order(struct phx_apply *a, const struct order *o, struct phx_plan *plan)
 {
 	phx_say_cause(a, o->n, o->request, o->why.text, plan);
-	return phx_handover_begin(a, o->n, plan, o->request);
+	int r = phx_handover_begin(a, o->n, plan, o->request);
+	phx_work_settle(a); /* before a pin of this order counts */
+	return r;
 }
 
 static int start_order(struct phx_apply *a)
@@ -267,7 +269,7 @@ int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const str
 			const char *pool, const char *cause, struct phx_err *err)
 {
 	struct phx_event ev = { .kind = (int)kind, .now_ms = a->s->now_ms };
-	struct phx_apply sub = { a->s, &ev, a->out, err, a->todo };
+	struct phx_apply sub = { a->s, &ev, a->out, err, a->todo, a->work, a->do_work };
 	PHX_STR_SET(ev.node, n->name);
 	phx_str_copy(ev.role, sizeof(ev.role), role);
 	phx_str_copy(ev.pool, sizeof(ev.pool), pool);
@@ -424,7 +426,7 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_err why = { 0 };
 	struct phx_event ev = { .kind = PHX_EV_resume, .now_ms = a->s->now_ms };
-	struct phx_apply sub = { a->s, &ev, a->out, &why, a->todo };
+	struct phx_apply sub = { a->s, &ev, a->out, &why, a->todo, a->work, a->do_work };
 	if (!n->awaited || n->state != PHX_NODE_QUARANTINED || n->env != PHX_ENV_DEPLOY)
 		return;
 	PHX_STR_SET(ev.node, n->name);
@@ -484,7 +486,7 @@ int phx_apply_resume(struct phx_apply *a)
 	if (!n->pool[0])
 		return resume_detached(a, n);
 	bool left = phx_node_is_given_up(a->s, n); /* it is released, at the end of this event or when it is heard */
-	const struct phx_re *full = n->up && !left ? phx_share_full(a->s, n) : NULL;
+	const struct phx_re *full = n->up && !left ? phx_holding_full(a->s, n) : NULL;
 	if (full) {
 		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s",
 			 full->name, n->name, phx_release_words(a->s, n));
@@ -587,7 +589,7 @@ int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct 
 	struct phx_outcome unused = { 0 };
 	struct order o = { 0 };
 	/* plan_order() only reads: the cast lets one code path serve the daemon and --dry-run */
-	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err, NULL };
+	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err, NULL, NULL, NULL };
 	if (ev->kind != PHX_EV_drain)
 		return plan_order(&a, &o, ret);
 	int r = phx_need_node(&a, &o.n);

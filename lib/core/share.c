@@ -25,12 +25,6 @@ static const struct phx_re *re_by_number(const struct phx_state *s, int number)
 	return NULL;
 }
 
-int phx_share_number(const struct phx_state *s, const char *name)
-{
-	const struct phx_re *re = name[0] ? phx_state_re(s, name) : NULL;
-	return re && re->active ? (int)re->number : PHX_LEDGER_FREE;
-}
-
 /* ---- what a node is now ---- */
 
 /* Serves the RE whose pool it is in. */
@@ -42,61 +36,9 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 	return re && re->active && !strcmp(n->role, re->agreement.role);
 }
 
-static void set_outside(struct phx_apply *a, struct phx_node *n)
-{
-	phx_touch(a->s, n);
-	n->share = PHX_SHARE_OUTSIDE;
-	n->share_re[0] = n->share_from[0] = '\0';
-	n->share_job = 0;
-	n->away_since_ms = n->away_until_ms = 0;
-}
-
-void phx_share_lose(struct phx_apply *a, struct phx_node *n)
-{
-	int number = phx_share_number(a->s, n->share_re);
-	const struct phx_re *re = n->share == PHX_SHARE_COMING ? NULL : re_by_number(a->s, number);
-	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING :
-				      n->share == PHX_SHARE_AWAY   ? PHX_LEDGER_AWAY :
-								     PHX_LEDGER_THERE;
-	if (n->share_job)
-		phx_ledger_lost_busy(a->s->ledger, number, n->share_job, 1, a->s->now_ms, a->todo);
-	else
-		phx_ledger_lost(a->s->ledger, number, 1, place, a->s->now_ms, a->todo);
-	set_outside(a, n);
-	a->out->changed = true;
-	if (re && re->state == PHX_RE_STATE_DEACTIVATED && !phx_node_step(n))
-		phx_away_give_up(a, n, re);
-}
-
-void phx_share_leave(struct phx_apply *a, struct phx_node *n)
-{
-	if (n->share != PHX_SHARE_OUTSIDE)
-		phx_share_lose(a, n);
-}
-
-void phx_share_job_lost(struct phx_apply *a, struct phx_node *n)
-{
-	if (n->share == PHX_SHARE_HELD && phx_away_may(a->s, n))
-		phx_away_begin(a, n);
-	else if (n->share != PHX_SHARE_AWAY)
-		phx_share_leave(a, n);
-}
-
-void phx_share_job_over(struct phx_apply *a, const struct phx_job *j)
-{
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
-		struct phx_node *n = phx_state_node(a->s, p->node);
-		if (!n || n->share_job != j->id)
-			continue;
-		n->share_job = 0;
-		phx_touch(a->s, n);
-	}
-}
-
 static void arrive(struct phx_apply *a, struct phx_node *n)
 {
-	phx_ledger_arrived(a->s->ledger, phx_share_number(a->s, n->share_from), phx_share_number(a->s, n->share_re), 1, a->s->now_ms,
+	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->share_from), phx_holding_number(a->s, n->share_re), 1, a->s->now_ms,
 			   a->todo);
 	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
 	n->share_from[0] = n->gave_up[0] = '\0';
@@ -109,13 +51,13 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 	const char *to = n->share_re[0] ? n->share_re : PHX_POOL_FREE;
 	if (phx_node_step(n)) {
 		if (strcmp(n->plan.to_pool, to))
-			phx_share_lose(a, n); /* somebody gave it another way */
+			phx_holding_lose(a, n); /* somebody gave it another way */
 		return;
 	}
 	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_node_is_available(n))
 		arrive(a, n);
 	else
-		phx_share_lose(a, n);
+		phx_holding_lose(a, n);
 }
 
 static bool serves_where_held(const struct phx_state *s, const struct phx_node *n)
@@ -133,7 +75,7 @@ static void look_at_held(struct phx_apply *a, struct phx_node *n)
 	if (phx_away_may(a->s, n))
 		phx_away_begin(a, n);
 	else
-		phx_share_lose(a, n);
+		phx_holding_lose(a, n);
 }
 
 static void look_at(struct phx_apply *a, struct phx_node *n)
@@ -149,7 +91,7 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 		return;
 	case PHX_SHARE_FREE:
 		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)))
-			phx_share_lose(a, n);
+			phx_holding_lose(a, n);
 		return;
 	case PHX_SHARE_HELD:
 		look_at_held(a, n);
@@ -177,7 +119,7 @@ static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, con
 		phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
 	}
 	phx_touch(a->s, n);
-	phx_share_leave(a, n);
+	phx_holding_leave(a, n);
 }
 
 static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from, const struct phx_re *to,
@@ -191,7 +133,7 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
 	a->out->changed = true;
 	if (n->pinned) { /* it stays, and whoever was to have it has to look for another one */
-		phx_share_lose(a, n);
+		phx_holding_lose(a, n);
 		return;
 	}
 	phx_note_re(a, n, to ? to->name : from ? from->name : "", to && from ? from->name : NULL,
@@ -277,36 +219,7 @@ static void release_strays(struct phx_apply *a)
 	}
 }
 
-/* What the ledger would do with one more free node, tried on a copy. */
-static bool would_take(const struct phx_state *s, int number)
-{
-	struct phx_ledger_image image = { 0 };
-	struct phx_ledger *l = NULL;
-	struct phx_list todo = { 0 };
-	bool takes = false;
-	int r = phx_ledger_save(s->ledger, &image);
-	r = r ? r : phx_ledger_restore(&image, &l);
-	r = r ? r : phx_ledger_found(l, 1, s->now_ms, &todo);
-	if (r == 0)
-		r = phx_ledger_pass(l, s->now_ms, &todo);
-	PHX_LIST_EACH(struct phx_ledger_action, act, &todo)
-		takes = takes || (act->kind == PHX_LEDGER_MOVE && act->to == number);
-	phx_list_fini(&todo);
-	phx_ledger_free(l);
-	phx_record_fini(&phx_ledger_image_record, &image);
-	return takes || r < 0;
-}
-
-const struct phx_re *phx_share_full(const struct phx_state *s, const struct phx_node *n)
-{
-	const struct phx_re *re = phx_state_re(s, n->pool);
-	if (!s->ledger || !re || !re->active || n->share != PHX_SHARE_OUTSIDE || n->pinned ||
-	    strcmp(n->role, re->agreement.role))
-		return NULL;
-	return would_take(s, (int)re->number) ? NULL : re;
-}
-
-static void agree(struct phx_apply *a)
+static void settle(struct phx_apply *a)
 {
 	/* each round some node or job changes its place; nobody moves twice at one instant but by a defect */
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
@@ -320,14 +233,9 @@ static void agree(struct phx_apply *a)
 	}
 }
 
-void phx_share_settle(struct phx_apply *a)
+void phx_share_agree(struct phx_apply *a)
 {
-	/* where nothing changed they agree already */
-	if (!a->s->ledger || (!a->out->changed && !a->todo->n))
-		return;
-	do {
-		agree(a);
-		release_strays(a);
-		agree(a);
-	} while (phx_res_drained(a));
+	settle(a);
+	release_strays(a);
+	settle(a);
 }

@@ -13,7 +13,6 @@
 #include "core/internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,16 +107,6 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 }
 
 /* ---- ending one ---- */
-
-void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(j->killed_why, sizeof(j->killed_why), fmt, ap);
-	va_end(ap);
-	phx_str_copy(j->killed_by, sizeof(j->killed_by), by[0] ? by : "phxd");
-	j->killed_ms = a->s->now_ms;
-}
 
 /* What is done to the node, for people. */
 static void say_why(const struct phx_node *n, char *buf, size_t n_buf)

@@ -1,14 +1,15 @@
-/* Nodes of runtime environments that are not heard, or start again: what they
- * hold stays theirs, and they stay their RE's, for as long as the agreement says
- * (replace_after). Then the RE gives them up and gets others; those that come
- * later are cleaned as that agreement wants it, before anybody else has them:
+/* What the ledger counts a node as, and how it ceases to. A node that is not
+ * heard, or starts again, stays its RE's, with what it holds, for as long as the
+ * agreement says (replace_after). Then the RE gives it up and gets another one; a
+ * node that comes later is cleaned as that agreement wants it, before anybody
+ * else has it:
  *
  *          silent, off, started again            replace_after
  *   held ───────────────────────────────▶ away ───────────────▶ outside, given up
  *    ▲                                     │                          │ heard
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
- * Called by share.c, which says when; the ledger counts. Pure. */
+ * Called by whoever changes a node; share.c says when. Calls the ledger alone. Pure. */
 #include "core/index.h"
 #include "core/internal.h"
 
@@ -63,14 +64,63 @@ bool phx_away_may(const struct phx_state *s, const struct phx_node *n)
 	return !strcmp(n->plan.to_pool, re->name) && !strcmp(n->plan.to_role, n->role);
 }
 
+/* ---- lost to the ledger ---- */
+
+int phx_holding_number(const struct phx_state *s, const char *name)
+{
+	const struct phx_re *re = name[0] ? phx_state_re(s, name) : NULL;
+	return re && re->active ? (int)re->number : PHX_LEDGER_FREE;
+}
+
+static void set_outside(struct phx_apply *a, struct phx_node *n)
+{
+	phx_touch(a->s, n);
+	n->share = PHX_SHARE_OUTSIDE;
+	n->share_re[0] = n->share_from[0] = '\0';
+	n->share_job = 0;
+	n->away_since_ms = n->away_until_ms = 0;
+}
+
+void phx_holding_lose(struct phx_apply *a, struct phx_node *n)
+{
+	int number = phx_holding_number(a->s, n->share_re);
+	const struct phx_re *re =
+		number == PHX_LEDGER_FREE || n->share == PHX_SHARE_COMING ? NULL : phx_state_re(a->s, n->share_re);
+	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING :
+				      n->share == PHX_SHARE_AWAY   ? PHX_LEDGER_AWAY :
+								     PHX_LEDGER_THERE;
+	if (n->share_job)
+		phx_ledger_lost_busy(a->s->ledger, number, n->share_job, 1, a->s->now_ms, a->todo);
+	else
+		phx_ledger_lost(a->s->ledger, number, 1, place, a->s->now_ms, a->todo);
+	set_outside(a, n);
+	a->out->changed = true;
+	if (re && re->state == PHX_RE_STATE_DEACTIVATED && !phx_node_step(n))
+		phx_away_give_up(a, n, re);
+}
+
+void phx_holding_leave(struct phx_apply *a, struct phx_node *n)
+{
+	if (n->share != PHX_SHARE_OUTSIDE)
+		phx_holding_lose(a, n);
+}
+
+void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n)
+{
+	if (n->share == PHX_SHARE_HELD && phx_away_may(a->s, n))
+		phx_away_begin(a, n);
+	else if (n->share != PHX_SHARE_AWAY)
+		phx_holding_leave(a, n);
+}
+
 /* ---- given up ---- */
 
 static void say_why(struct phx_node *n, int64_t now)
 {
 	struct span since = span_of(now - n->away_since_ms);
 	if (!n->up)
-		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s", n->share_re, since.text,
-			 n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
+		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s", n->share_re,
+			 since.text, n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
 	else
 		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: not in service again for %s%s%.60s",
 			 n->share_re, since.text, n->health_text[0] ? ": " : "", n->health_text);
@@ -82,7 +132,7 @@ static void replace(struct phx_apply *a, struct phx_node *n, const struct phx_re
 	size_t said = strlen(n->gave_up);
 	snprintf(n->gave_up + said, sizeof(n->gave_up) - said, ", replace_after is %s", span_of(patience_ms(re)).text);
 	phx_note_re(a, n, re->name, NULL, "%s is replaced: %s", n->name, n->gave_up);
-	phx_share_lose(a, n);
+	phx_holding_lose(a, n);
 }
 
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
@@ -91,7 +141,9 @@ void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_
 	    (n->state != PHX_NODE_ACTIVE && n->state != PHX_NODE_MAINTENANCE))
 		return;
 	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s", re->name,
-		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance" : n->up ? "not counted on" : "away");
+		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance" :
+		 n->up				  ? "not counted on" :
+						    "away");
 	phx_touch(a->s, n);
 	phx_note_re(a, n, re->name, NULL, "%s is released when it %s: %s", n->name,
 		    n->state == PHX_NODE_MAINTENANCE ? "is resumed" : "is heard", n->gave_up);
@@ -102,7 +154,7 @@ void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
 	{
 		if (n->share == PHX_SHARE_AWAY && !strcmp(n->share_re, re->name))
-			phx_share_lose(a, n);
+			phx_holding_lose(a, n);
 		if (n->share == PHX_SHARE_OUTSIDE && !phx_node_step(n))
 			phx_away_give_up(a, n, re);
 	}
@@ -182,7 +234,7 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re = re_of(a->s, n);
 	if (!re || !phx_away_may(a->s, n)) {
-		phx_share_lose(a, n);
+		phx_holding_lose(a, n);
 		return;
 	}
 	if (serves_again(n)) {
@@ -203,4 +255,35 @@ void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 		return;
 	a->out->changed = true;
 	replace(a, n, re);
+}
+
+/* ---- would the ledger take it? ---- */
+
+/* What the ledger would do with one more free node, tried on a copy. */
+static bool would_take(const struct phx_state *s, int number)
+{
+	struct phx_ledger_image image = { 0 };
+	struct phx_ledger *l = NULL;
+	struct phx_list todo = { 0 };
+	bool takes = false;
+	int r = phx_ledger_save(s->ledger, &image);
+	r = r ? r : phx_ledger_restore(&image, &l);
+	r = r ? r : phx_ledger_found(l, 1, s->now_ms, &todo);
+	if (r == 0)
+		r = phx_ledger_pass(l, s->now_ms, &todo);
+	PHX_LIST_EACH(struct phx_ledger_action, act, &todo)
+		takes = takes || (act->kind == PHX_LEDGER_MOVE && act->to == number);
+	phx_list_fini(&todo);
+	phx_ledger_free(l);
+	phx_record_fini(&phx_ledger_image_record, &image);
+	return takes || r < 0;
+}
+
+const struct phx_re *phx_holding_full(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_re *re = phx_state_re(s, n->pool);
+	if (!s->ledger || !re || !re->active || n->share != PHX_SHARE_OUTSIDE || n->pinned ||
+	    strcmp(n->role, re->agreement.role))
+		return NULL;
+	return would_take(s, (int)re->number) ? NULL : re;
 }

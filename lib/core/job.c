@@ -1,0 +1,113 @@
+/* One job: its state and who counts it, what people call it, who ended it and
+ * why. Whatever starts or ends jobs (jobs.c, lease.c, foreign.c, spare.c, res.c)
+ * changes them through this file, which calls none of those. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+struct phx_job_title phx_job_title(const struct phx_job *j)
+{
+	struct phx_job_title t;
+	if (j->engine_id[0])
+		snprintf(t.text, sizeof(t.text), "%s", j->engine_id);
+	else
+		snprintf(t.text, sizeof(t.text), "%llu", (unsigned long long)j->id);
+	return t;
+}
+
+void phx_job_why(struct phx_job *j, const char *fmt, ...)
+{
+	char text[320];
+	va_list args;
+	if (j->why)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	phx_utf8_repair(text);
+	j->why = strdup(text);
+}
+
+void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(j->killed_why, sizeof(j->killed_why), fmt, ap);
+	va_end(ap);
+	phx_str_copy(j->killed_by, sizeof(j->killed_by), by[0] ? by : "phxd");
+	j->killed_ms = a->s->now_ms;
+}
+
+void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
+{
+	struct phx_index_jobs *c = phx_index_jobs(a->s);
+	c->n_open += phx_job_is_open(j) ? by : 0;
+	c->n_foreign += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
+	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
+	phx_index_tally(a->s, j, by == 1);
+}
+
+static void let_go(struct phx_apply *a, struct phx_job *j)
+{
+	const struct phx_re *re = phx_state_re(a->s, j->re);
+	j->throttled = false;
+	if (re && re->active && !j->held)
+		phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, false, a->s->now_ms, a->todo);
+}
+
+/* A member of an array has ended: another may go on in its place. */
+static void member_ended(struct phx_apply *a, const struct phx_job *j)
+{
+	struct phx_job *first = phx_state_job(a->s, j->array);
+	if (!first)
+		return;
+	phx_job_count(a, first, -1u); /* the words that it keeps for the others count with it */
+	first->array_open -= first->array_open > 0;
+	phx_job_count(a, first, 1);
+	while (!j->throttled && first->array_next < first->array_n) {
+		struct phx_job *next = phx_state_job(a->s, first->id + first->array_next++);
+		if (next && next->throttled && phx_job_is_open(next)) {
+			let_go(a, next);
+			return;
+		}
+	}
+}
+
+void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
+{
+	phx_job_count(a, j, -1u);
+	bool ends = j->array && phx_job_is_open(j);
+	j->state = (int)state;
+	phx_job_count(a, j, 1);
+	if (ends && !phx_job_is_open(j))
+		member_ended(a, j);
+}
+
+void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
+{
+	if (j->engine_id[0])
+		return;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+	{
+		struct phx_node *n = phx_state_node(a->s, p->node);
+		if (!p->ended && n)
+			phx_act(a, PHX_ACT_ORDER, n);
+	}
+}
+
+void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
+{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+	{
+		struct phx_node *n = phx_state_node(a->s, p->node);
+		if (!n || n->share_job != j->id)
+			continue;
+		n->share_job = 0;
+		phx_touch(a->s, n);
+	}
+}

@@ -1,0 +1,28 @@
+/* The worklist of one event: what a lower file leaves to be done by an upper one,
+ * which it does not call. The dispatcher holds the table of who does it (apply.c)
+ * and settles the list after the event's handler; where the order of actions asks
+ * for it, the list is settled sooner. Entries are done in the order in which they
+ * were made. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+struct work {
+	enum phx_work_kind kind;
+	uint32_t place; /* of the node */
+};
+
+void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n)
+{
+	struct work *w = phx_list_push(a->work, sizeof(*w));
+	if (w)
+		*w = (struct work){ kind, n ? phx_index_place(a->s, n) : 0 };
+}
+
+void phx_work_settle(struct phx_apply *a)
+{
+	while (a->work->n) {
+		struct work w = *PHX_LIST_AT(a->work, struct work, 0);
+		phx_list_remove(a->work, sizeof(w), 0);
+		a->do_work[w.kind](a, PHX_LIST_AT(&a->s->nodes, struct phx_node, w.place));
+	}
+}
