@@ -20,7 +20,8 @@ static struct phx_err err;
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int r = (int)syscall(SYS_clock_gettime, id, ts);
-	ts->tv_sec = fake_now_s && id == CLOCK_MONOTONIC ? fake_now_s : ts->tv_sec;
+	if (fake_now_s && id == CLOCK_MONOTONIC) /* whole seconds: a true fraction could make one second too short */
+		*ts = (struct timespec){ .tv_sec = fake_now_s };
 	return r;
 }
 
