@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "batch/nowait.h"
 
 enum { PART_BITS = 10 }; /* the clock of a node counts 1/1024 ms */
@@ -114,30 +115,7 @@ static bool earlier(const struct task *a, const struct task *b)
 {
 	return a->end != b->end ? a->end < b->end : a->seq < b->seq;
 }
-
-static void swap(struct task *a, struct task *b)
-{
-	struct task t = *a;
-	*a = *b;
-	*b = t;
-}
-
-static void sift_up(struct task *heap, uint32_t i)
-{
-	for (; i && earlier(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&heap[i], &heap[(i - 1) / 2]);
-}
-
-static void sift_down(struct task *heap, uint32_t n, uint32_t i)
-{
-	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && earlier(&heap[child + 1], &heap[child]))
-			child++;
-		if (!earlier(&heap[child], &heap[i]))
-			return;
-		swap(&heap[i], &heap[child]);
-	}
-}
+PHX_HEAP(task, struct task, earlier)
 
 /* Bring the clock of a node to now. */
 static void advance(struct node *n, int64_t now_ms)
@@ -150,53 +128,36 @@ static void advance(struct node *n, int64_t now_ms)
 /* When the first task of a node ends; its clock then shows at least the task's end. */
 static int64_t first_end_ms(const struct node *n)
 {
-	const struct task *first = n->heap.items;
+	const struct task *first = task_top(&n->heap);
 	int64_t left = (first->end - n->clock) * n->heap.n;
 	return n->at_ms + ((left + (1 << PART_BITS) - 1) >> PART_BITS);
 }
 
 /* ---- the busy nodes, by their next end ---- */
 
-static bool sooner(const struct phx_nowait *w, uint32_t a, uint32_t b)
+static bool sooner(const struct phx_nowait *w, const uint32_t *a, const uint32_t *b)
 {
-	int64_t at_a = PHX_LIST_AT(&w->nodes, struct node, a)->next_ms,
-		at_b = PHX_LIST_AT(&w->nodes, struct node, b)->next_ms;
-	return at_a != at_b ? at_a < at_b : a < b;
+	const struct node *nodes = w->nodes.items;
+	return nodes[*a].next_ms != nodes[*b].next_ms ? nodes[*a].next_ms < nodes[*b].next_ms : *a < *b;
 }
 
-static void put(struct phx_nowait *w, uint32_t rank, uint32_t node)
+static void note_rank(struct phx_nowait *w, const uint32_t *node, uint32_t rank)
 {
-	*PHX_LIST_AT(&w->busy, uint32_t, rank) = node;
-	PHX_LIST_AT(&w->nodes, struct node, node)->rank = rank;
+	PHX_LIST_AT(&w->nodes, struct node, *node)->rank = rank;
 }
-
-/* Find the place of `node` in the heap, from `rank` on. */
-static void settle(struct phx_nowait *w, uint32_t rank, uint32_t node)
-{
-	const uint32_t *heap = w->busy.items;
-	for (; rank && sooner(w, node, heap[(rank - 1) / 2]); rank = (rank - 1) / 2)
-		put(w, rank, heap[(rank - 1) / 2]);
-	for (uint32_t child; (child = 2 * rank + 1) < w->n_busy; rank = child) {
-		if (child + 1 < w->n_busy && sooner(w, heap[child + 1], heap[child]))
-			child++;
-		if (!sooner(w, heap[child], node))
-			break;
-		put(w, rank, heap[child]);
-	}
-	put(w, rank, node);
-}
+PHX_HEAP_SETTLE(busy, struct phx_nowait *, uint32_t, sooner, note_rank)
 
 /* The tasks of a node changed, of which there were `before`. */
 static void reorder(struct phx_nowait *w, uint32_t number, uint32_t before)
 {
 	struct node *n = PHX_LIST_AT(&w->nodes, struct node, number);
+	uint32_t *busy = w->busy.items;
 	if (n->heap.n) {
 		n->next_ms = first_end_ms(n);
-		settle(w, before ? n->rank : w->n_busy++, number);
-	} else if (before) {
-		uint32_t last = *PHX_LIST_AT(&w->busy, uint32_t, --w->n_busy);
-		if (last != number)
-			settle(w, n->rank, last);
+		w->n_busy += !before;
+		busy_settle(w, busy, w->n_busy, before ? n->rank : w->n_busy - 1, number);
+	} else if (before && n->rank < --w->n_busy) {
+		busy_settle(w, busy, w->n_busy, n->rank, busy[w->n_busy]);
 	}
 	set_free(w, number, n->there && !n->heap.n);
 }
@@ -238,13 +199,12 @@ static int place(struct phx_nowait *w, uint32_t number, const struct task *task,
 	if (n->heap.n >= PHX_NOWAIT_SHARE_MAX)
 		return -ENOSPC;
 	advance(n, now_ms);
-	struct task *t = phx_list_push(&n->heap, sizeof(*t));
-	if (!t)
+	struct task t = *task;
+	t.seq = w->seq;
+	t.end = n->clock + (task->work_ms << PART_BITS);
+	if (task_push(&n->heap, t) < 0)
 		return -ENOMEM;
-	*t = *task;
-	t->seq = w->seq++;
-	t->end = n->clock + (task->work_ms << PART_BITS);
-	sift_up(n->heap.items, n->heap.n - 1);
+	w->seq++;
 	reorder(w, number, n->heap.n - 1);
 	return 0;
 }
@@ -291,19 +251,16 @@ int64_t phx_nowait_next_ms(const struct phx_nowait *w)
 static int end_tasks(struct phx_nowait *w, uint32_t number, int64_t now_ms, struct phx_list *ret_ended)
 {
 	struct node *n = PHX_LIST_AT(&w->nodes, struct node, number);
-	struct task *heap = n->heap.items;
 	uint32_t before = n->heap.n;
 	int r = 0;
 	advance(n, now_ms);
-	while (n->heap.n && heap[0].end <= n->clock) {
+	while (n->heap.n && task_top(&n->heap)->end <= n->clock) {
 		struct phx_nowait_task *told = phx_list_push(ret_ended, sizeof(*told));
 		if (!told) {
 			r = -ENOMEM;
 			break;
 		}
-		*told = (struct phx_nowait_task){heap[0].id, number};
-		heap[0] = heap[--n->heap.n];
-		sift_down(heap, n->heap.n, 0);
+		*told = (struct phx_nowait_task){task_pop(&n->heap).id, number};
 	}
 	reorder(w, number, before);
 	return r;

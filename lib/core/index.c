@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "core/counts.h"
 
 enum { WORD = 64, LEAST = 64 };
@@ -212,44 +213,17 @@ int64_t phx_index_nodes_due(const struct phx_state *s)
 
 /* ---- jobs ---- */
 
-static struct due *due_at(const struct phx_index *x, uint32_t i)
+static bool sooner(const struct due *a, const struct due *b)
 {
-	return PHX_LIST_AT(&x->dues, struct due, i);
+	return a->at_ms < b->at_ms;
 }
-
-static void push_due(struct phx_index *x, struct due d)
-{
-	if (!phx_list_push(&x->dues, sizeof(d))) {
-		x->untrue = true;
-		return;
-	}
-	uint32_t i = x->dues.n - 1;
-	for (; i && due_at(x, (i - 1) / 2)->at_ms > d.at_ms; i = (i - 1) / 2)
-		*due_at(x, i) = *due_at(x, (i - 1) / 2);
-	*due_at(x, i) = d;
-}
-
-static void pop_due(struct phx_index *x)
-{
-	struct due last = *due_at(x, --x->dues.n);
-	uint32_t i = 0;
-	for (uint32_t k = 1; k < x->dues.n; k = 2 * i + 1) {
-		if (k + 1 < x->dues.n && due_at(x, k + 1)->at_ms < due_at(x, k)->at_ms)
-			k++;
-		if (due_at(x, k)->at_ms >= last.at_ms)
-			break;
-		*due_at(x, i) = *due_at(x, k);
-		i = k;
-	}
-	if (x->dues.n)
-		*due_at(x, i) = last;
-}
+PHX_HEAP(due, struct due, sooner)
 
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
 {
 	int64_t at_ms = phx_job_due(j);
-	if (at_ms != INT64_MAX)
-		push_due(s->index, (struct due){ at_ms, j->id });
+	if (at_ms != INT64_MAX && due_push(&s->index->dues, (struct due){ at_ms, j->id }) < 0)
+		s->index->untrue = true;
 }
 
 /* Entries of what is over, or put off, go. */
@@ -257,11 +231,11 @@ static void settle_dues(struct phx_state *s)
 {
 	struct phx_index *x = s->index;
 	while (x->dues.n) {
-		struct due d = *due_at(x, 0);
+		struct due d = *due_top(&x->dues);
 		const struct phx_job *j = phx_state_job(s, d.job);
 		if (j && phx_job_due(j) == d.at_ms)
 			return;
-		pop_due(x);
+		due_drop(&x->dues, 0);
 		if (j)
 			phx_index_job_due(s, j);
 	}
@@ -272,7 +246,7 @@ int64_t phx_index_jobs_due(const struct phx_state *s)
 	const struct phx_index *x = s->index;
 	int64_t next = INT64_MAX;
 	if (x && !x->untrue)
-		return x->dues.n ? due_at(x, 0)->at_ms : INT64_MAX;
+		return x->dues.n ? due_top(&x->dues)->at_ms : INT64_MAX;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
 		next = phx_job_due(j) < next ? phx_job_due(j) : next;
 	return next;

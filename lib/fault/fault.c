@@ -15,9 +15,10 @@ enum { HOURS = 24, NODES = 64, KEPT = 200, NODES_MAX = 999, REST_MOST = 14 * HOU
 void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m, uint32_t gen, uint64_t a)
 {
 	struct fault_item it = {
-		.at = f->now + (in_ms > 0 ? in_ms : 0), .what = (uint16_t)what, .m = (uint16_t)m, .gen = gen, .a = a
+		.at = f->now + (in_ms > 0 ? in_ms : 0), .order = ++f->orders, .what = (uint16_t)what, .m = (uint16_t)m,
+		.gen = gen, .a = a
 	};
-	if (phx_fault_queue_add(&f->q, &it) < 0)
+	if (phx_fault_item_push(&f->q, it) < 0)
 		phx_fault_violated(f, "model", "out of memory");
 }
 
@@ -244,8 +245,8 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 
 static void run_until(struct fault_sim *f, int64_t end)
 {
-	struct fault_item it;
-	while (!f->failed && f->q.n && f->q.items[0].at <= end && phx_fault_queue_take(&f->q, &it)) {
+	while (!f->failed && f->q.n && phx_fault_item_top(&f->q)->at <= end) {
+		struct fault_item it = phx_fault_item_pop(&f->q);
 		f->now = it.at;
 		happens(f, &it);
 	}
@@ -332,7 +333,7 @@ static int tell_lines(const struct fault_sim *f, struct phx_list *ret)
 static void finish(struct fault_sim *f)
 {
 	phx_fault_head_fini(f);
-	phx_fault_queue_fini(&f->q);
+	phx_list_fini(&f->q);
 	phx_list_fini(&f->messages);
 	phx_list_fini(&f->lates);
 	phx_list_fini(&f->engine.orders);

@@ -13,6 +13,7 @@
 #ifndef PHX_FAULT_WORLD_H
 #define PHX_FAULT_WORLD_H
 
+#include "base/heap.h"
 #include "base/rng.h"
 #include "core/core.h"
 #include "fault/fault.h"
@@ -70,11 +71,11 @@ struct fault_item {
 	uint64_t a;
 };
 
-struct fault_queue {
-	struct fault_item *items;
-	uint32_t n, cap;
-	uint64_t orders;
-};
+static inline bool phx_fault_before(const struct fault_item *a, const struct fault_item *b)
+{
+	return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+PHX_HEAP(phx_fault_item, struct fault_item, phx_fault_before)
 
 /* ---- machines ---- */
 
@@ -330,7 +331,8 @@ struct fault_sim {
 	struct phx_rng rng;
 	int64_t now, end; /* of the faults */
 	bool calm;	  /* faults and orders have stopped */
-	struct fault_queue q;
+	struct phx_list q; /* struct fault_item: a heap */
+	uint64_t orders;
 	struct fault_head head;
 	struct fault_engine engine;
 	struct fault_machine *m;
@@ -359,12 +361,6 @@ void phx_fault_note(struct fault_sim *f, int m, const char *fmt, ...) __attribut
 void phx_fault_mix(struct fault_sim *f, uint64_t x);
 int64_t phx_fault_between(struct fault_sim *f, int64_t low, int64_t high);
 bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille);
-
-/* queue.c */
-int phx_fault_queue_add(struct fault_queue *q, const struct fault_item *it);
-/** False when it is empty. */
-bool phx_fault_queue_take(struct fault_queue *q, struct fault_item *ret);
-void phx_fault_queue_fini(struct fault_queue *q);
 
 /* setup.c: the site */
 extern const char *const phx_fault_pool_names[FAULT_POOLS];

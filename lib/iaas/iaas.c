@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "batch/multiqueue.h"
 #include "batch/nowait.h"
 #include "iaas/iaas.h"
@@ -120,34 +121,12 @@ static bool before(const struct due *a, const struct due *b)
 {
 	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->seq < b->seq;
 }
+PHX_HEAP(due, struct due, before)
 
 static int push_due(struct model *m, struct due due)
 {
-	if (!phx_list_push(&m->dues, sizeof(due)))
-		return -ENOMEM;
-	struct due *heap = m->dues.items;
-	uint32_t i = m->dues.n - 1;
 	due.seq = m->seq++;
-	for (; i && before(&due, &heap[(i - 1) / 2]); i = (i - 1) / 2)
-		heap[i] = heap[(i - 1) / 2];
-	heap[i] = due;
-	return 0;
-}
-
-static struct due pop_due(struct model *m)
-{
-	struct due *heap = m->dues.items, top = heap[0], last = heap[--m->dues.n];
-	uint32_t i = 0, n = m->dues.n;
-	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!before(&heap[child], &last))
-			break;
-		heap[i] = heap[child];
-	}
-	if (n)
-		heap[i] = last;
-	return top;
+	return due_push(&m->dues, due);
 }
 
 /* ---- tasks ---- */
@@ -405,7 +384,7 @@ static int64_t next_instant_ms(const struct model *m)
 {
 	int64_t next = next_expiry_ms(m);
 	if (m->dues.n)
-		next = earliest(next, PHX_LIST_AT(&m->dues, struct due, 0)->at_ms);
+		next = earliest(next, due_top(&m->dues)->at_ms);
 	if (m->n_arrived < m->n_tasks)
 		next = earliest(next, m->tasks[m->n_arrived].submit_ms);
 	if (m->nowait)
@@ -418,8 +397,8 @@ static int64_t next_instant_ms(const struct model *m)
 static int step(struct model *m)
 {
 	int r = m->nowait ? end_shared(m) : 0;
-	while (!r && m->dues.n && PHX_LIST_AT(&m->dues, struct due, 0)->at_ms <= m->now_ms) {
-		struct due due = pop_due(m);
+	while (!r && m->dues.n && due_top(&m->dues)->at_ms <= m->now_ms) {
+		struct due due = due_pop(&m->dues);
 		r = happen(m, &due);
 	}
 	while (!r && m->n_arrived < m->n_tasks && m->tasks[m->n_arrived].submit_ms <= m->now_ms)

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/heap.h"
 #include "ledger/internal.h"
 
 static bool sooner(const struct phx_ledger_lease *a, const struct phx_ledger_lease *b)
@@ -10,52 +11,25 @@ static bool sooner(const struct phx_ledger_lease *a, const struct phx_ledger_lea
 	return a->end_ms < b->end_ms || (a->end_ms == b->end_ms && a->seq < b->seq);
 }
 
+PHX_HEAP(lease, struct phx_ledger_lease, sooner)
+
 static struct phx_ledger_lease *lease_at(const struct re *re, uint32_t k)
 {
 	return PHX_LIST_AT(&re->r.leases, struct phx_ledger_lease, k);
 }
 
-static void swap(struct re *re, uint32_t a, uint32_t b)
-{
-	struct phx_ledger_lease t = *lease_at(re, a);
-
-	*lease_at(re, a) = *lease_at(re, b);
-	*lease_at(re, b) = t;
-}
-
-static void sift_down(struct re *re, uint32_t k)
-{
-	for (uint32_t child; (child = 2 * k + 1) < re->r.leases.n; k = child) {
-		if (child + 1 < re->r.leases.n && sooner(lease_at(re, child + 1), lease_at(re, child)))
-			child++;
-		if (!sooner(lease_at(re, child), lease_at(re, k)))
-			return;
-		swap(re, k, child);
-	}
-}
-
-static void sift_up(struct re *re, uint32_t k)
-{
-	for (; k && sooner(lease_at(re, k), lease_at(re, (k - 1) / 2)); k = (k - 1) / 2)
-		swap(re, k, (k - 1) / 2);
-}
-
 void phx_ledger_lease_drop_first(struct re *re)
 {
 	re->r.leased -= lease_at(re, 0)->size;
-	*lease_at(re, 0) = *lease_at(re, --re->r.leases.n);
-	sift_down(re, 0);
+	lease_drop(&re->r.leases, 0);
 }
 
 void phx_ledger_lease_push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease)
 {
-	struct phx_ledger_lease *slot = phx_ledger_push(l, &re->r.leases, sizeof(*slot));
-
-	if (!slot)
-		return;
-	*slot = lease;
-	re->r.leased += lease.size;
-	sift_up(re, re->r.leases.n - 1);
+	if (lease_push(&re->r.leases, lease) < 0)
+		l->error = -ENOMEM;
+	else
+		re->r.leased += lease.size;
 }
 
 void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size)
@@ -138,18 +112,6 @@ static struct phx_ledger_lease *newest(const struct re *re)
 	return best;
 }
 
-static void drop(struct re *re, struct phx_ledger_lease *lease)
-{
-	uint32_t k = (uint32_t)(lease - lease_at(re, 0));
-
-	re->r.leased -= lease->size;
-	*lease = *lease_at(re, --re->r.leases.n);
-	if (k < re->r.leases.n) {
-		sift_up(re, k);
-		sift_down(re, k);
-	}
-}
-
 void phx_ledger_lease_trim(struct re *re)
 {
 	uint32_t has = phx_ledger_owned(re) + re->r.coming + re->r.owed_in, lower = re->r.agreement.lower;
@@ -162,7 +124,7 @@ void phx_ledger_lease_trim(struct re *re)
 		re->r.leased -= less;
 		lease->idle = re_min(lease->idle, lease->size);
 		if (!lease->size)
-			drop(re, lease);
+			lease_drop(&re->r.leases, (uint32_t)(lease - lease_at(re, 0)));
 	}
 }
 

@@ -1,10 +1,10 @@
-/* What will happen in a run at a known time: a binary heap, earliest first;
+/* What will happen in a run at a known time: a heap, earliest first;
  * entries of one time in the order of policies.md section 0, then by number,
  * so that no order of insertion shows. Used by run.c alone. */
 #ifndef PHX_SIM_DUE_H
 #define PHX_SIM_DUE_H
 
-#include "base/util.h"
+#include "base/heap.h"
 
 /** In the order in which they happen at one instant. */
 enum phx_sim_due_kind {
@@ -22,19 +22,20 @@ struct phx_sim_due {
 	uint32_t run; /* which run of the job this is about */
 };
 
-struct phx_sim_dues {
-	struct phx_sim_due *heap; /* owned */
-	size_t n, cap;
-};
-/** -ENOMEM. */
-int phx_sim_due_push(struct phx_sim_dues *d, struct phx_sim_due due);
-/** The earliest; NULL when there is none. Borrowed until the next call. */
-static inline const struct phx_sim_due *phx_sim_due_top(const struct phx_sim_dues *d)
+static inline bool phx_sim_due_before(const struct phx_sim_due *a, const struct phx_sim_due *b)
 {
-	return d->n ? &d->heap[0] : NULL;
+	if (a->at_ms != b->at_ms)
+		return a->at_ms < b->at_ms;
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	if (a->cluster != b->cluster)
+		return a->cluster < b->cluster;
+	if (a->to != b->to)
+		return a->to < b->to;
+	if (a->from != b->from)
+		return a->from < b->from;
+	return a->job != b->job ? a->job < b->job : a->run < b->run;
 }
-/** Take the earliest out; there is one. */
-struct phx_sim_due phx_sim_due_pop(struct phx_sim_dues *d);
-void phx_sim_due_fini(struct phx_sim_dues *d);
+PHX_HEAP(phx_sim_due, struct phx_sim_due, phx_sim_due_before)
 
 #endif

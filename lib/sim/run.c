@@ -41,7 +41,7 @@ struct sim {
 	struct phx_ledger *ledgers[PHX_SIM_CLUSTERS_MAX];
 	struct member *members;
 	struct member *by_number[PHX_SIM_CLUSTERS_MAX][PHX_SIM_RES_MAX];
-	struct phx_sim_dues due;
+	struct phx_list due;
 	struct phx_list actions;     /* struct phx_ledger_action */
 	int64_t now_ms, progress_ms; /* progress: the last instant at which something but a timer happened */
 	uint64_t n_instants, n_same, n_ended;
@@ -465,7 +465,7 @@ static void cleanup(struct sim *s)
 		phx_ledger_free(s->ledgers[i]);
 	free(s->members);
 	phx_list_fini(&s->actions);
-	phx_sim_due_fini(&s->due);
+	phx_list_fini(&s->due);
 }
 
 static void meter_add(struct phx_ledger_meter *t, const struct phx_ledger_meter *more)

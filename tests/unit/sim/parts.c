@@ -23,7 +23,7 @@ static void what_is_due_comes_in_order(void **state)
 {
 	enum { N = 3000 };
 	static struct phx_sim_due all[N];
-	struct phx_sim_dues d = {0};
+	struct phx_list d = {0};
 	uint64_t seed = 7;
 	(void)state;
 	for (size_t i = 0; i < N; i++) {
@@ -41,13 +41,13 @@ static void what_is_due_comes_in_order(void **state)
 	}
 	qsort(all, N, sizeof(all[0]), by_order);
 	for (size_t i = 0; i < N; i++) {
-		assert_ptr_equal(phx_sim_due_top(&d), &d.heap[0]);
+		assert_ptr_equal(phx_sim_due_top(&d), d.items);
 		struct phx_sim_due due = phx_sim_due_pop(&d);
 		assert_int_equal(by_order(&due, &all[i]), 0);
 	}
 	assert_null(phx_sim_due_top(&d));
-	phx_sim_due_fini(&d);
-	phx_sim_due_fini(&d);
+	phx_list_fini(&d);
+	phx_list_fini(&d);
 }
 
 /* ---- leases ---- */
