@@ -13,7 +13,7 @@
 #include "inventory/inventory.h"
 #include "agent/log.h"
 
-enum { FACTS_MAX = 1 << 20, PIECE_MS = 50 };
+enum { FACTS_MAX = 1 << 20 };
 
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 {
@@ -28,9 +28,22 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 
 void agent_wait_ms(struct agent *a, uint32_t ms)
 {
-	int64_t end = phx_clock_ms() + ms;
-	for (int64_t left; !agent_stopping(a) && (left = end - phx_clock_ms()) > 0;)
-		phx_sleep_ms(left < PIECE_MS ? (uint32_t)left : PIECE_MS);
+	int64_t due_ms = phx_clock_ms() + ms;
+	pthread_mutex_lock(&a->lock);
+	while (!agent_stopping(a) && phx_cond_until(&a->news, &a->lock, due_ms))
+		;
+	pthread_mutex_unlock(&a->lock);
+}
+
+void agent_news(struct agent *a)
+{
+	pthread_mutex_lock(&a->lock);
+	pthread_cond_broadcast(&a->news);
+	pthread_mutex_unlock(&a->lock);
+	if (a->services)
+		services_wake(a->services);
+	if (a->jobs)
+		jobs_wake(a->jobs);
 }
 
 void agent_end(struct agent *a)

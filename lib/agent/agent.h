@@ -41,6 +41,7 @@ struct agent {
 	pthread_t link;
 	atomic_bool stop;
 	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
+	pthread_cond_t news; /* of `lock`: the agent stops, or an order of a newer epoch is there */
 	/* by lock: */
 	pthread_mutex_t lock;
 	char node[PHX_NAME_MAX]; /* as the head calls us; "" before hello */
@@ -51,12 +52,15 @@ struct agent {
 /** A client with our certificate, to be used by one thread; caller frees it. */
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
 
+/** Wake every thread that waits for something: it looks again whether it is to give up. */
+void agent_news(struct agent *a);
+
 /** Stop watching and sleeping when this says so. */
 static inline bool agent_stopping(struct agent *a)
 {
 	return atomic_load(&a->stop);
 }
-/** Sleep in small pieces until `ms` passed or the agent stops. */
+/** Sleep until `ms` passed or the agent stops. */
 void agent_wait_ms(struct agent *a, uint32_t ms);
 
 /** Make the main thread end the agent. */

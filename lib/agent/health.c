@@ -214,10 +214,9 @@ static void wait_interval(struct health *h)
 {
 	uint32_t interval_s = h->role.health.interval_s ? h->role.health.interval_s : DEFAULT_INTERVAL_S;
 	uint64_t generation = h->generation;
-	struct timespec until = phx_clock_in((int64_t)interval_s * 1000);
-	while (!h->quit && generation == h->generation)
-		if (pthread_cond_timedwait(&h->changed, &h->lock, &until) == ETIMEDOUT)
-			return;
+	int64_t due_ms = phx_clock_ms() + (int64_t)interval_s * 1000;
+	while (!h->quit && generation == h->generation && phx_cond_until(&h->changed, &h->lock, due_ms))
+		;
 }
 
 static void *run_thread(void *arg)

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,12 +25,13 @@
 #include "agent/job_stage.h"
 #include "agent/log.h"
 
-enum { POLL_MS = 20, DIE_MS = JOB_DIE_MS, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
+enum { AGAIN_MS = 100, DIE_MS = JOB_DIE_MS, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
 struct running {
 	struct job_run run;
 	bool ended;         /* and told, but not reported yet */
 	pid_t keeper;       /* our child, to be reaped; 0 = an earlier agent's */
+	int pidfd;          /* of its keeper: it can be read when that has ended; -1 none yet */
 	int64_t goodbye_ms; /* how long it may take to end */
 	/* its files are being fetched, there is no keeper yet: */
 	bool staging;
@@ -40,9 +44,11 @@ struct jobs {
 	void *arg;
 	jobs_client_fn client;
 	uint32_t n_staging; /* threads that fetch files */
+	uint32_t n_telling; /* ends that are being told */
 	pthread_t thread;
+	int wake_fd; /* of the thread: the list has changed, or it is to end */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed; /* for those who wait for the end of jobs or of staging */
 	bool quit, closed;
 	struct phx_list list; /* struct running */
 };
@@ -66,22 +72,34 @@ static bool tracked(void *arg, uint64_t id)
 	return false;
 }
 
+static void wake_thread(struct jobs *j)
+{
+	uint64_t one = 1;
+	(void)!write(j->wake_fd, &one, sizeof(one));
+}
+
 static void untrack(struct jobs *j, struct job_run run)
 {
 	struct running *r = find(j, run);
-	if (r)
-		phx_list_remove(&j->list, sizeof(*r), (uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
+	if (!r)
+		return;
+	phx_close_fd(&r->pidfd);
+	phx_list_remove(&j->list, sizeof(*r), (uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
 }
 
 static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodbye_ms)
 {
 	struct running *r = find(j, run);
-	if (!r)
+	if (r)
+		phx_close_fd(&r->pidfd);
+	else
 		r = phx_list_push(&j->list, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	*r = (struct running){.run = run, .keeper = keeper, .goodbye_ms = goodbye_ms};
-	pthread_cond_broadcast(&j->changed);
+	*r = (struct running){.run = run, .keeper = keeper, .pidfd = -1, .goodbye_ms = goodbye_ms};
+	if (keeper > 0)
+		r->pidfd = pidfd_open(keeper, 0);
+	wake_thread(j);
 	return 0;
 }
 
@@ -93,16 +111,42 @@ static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 		kill(-session, SIGKILL);
 }
 
+/* The keeper of an earlier agent is known by its lock, and watched from when it has written its number. */
+static bool keeper_lives(struct jobs *j, struct running *r)
+{
+	pid_t keeper, session;
+	if (r->pidfd >= 0)
+		return poll(&(struct pollfd){r->pidfd, POLLIN, 0}, 1, 0) <= 0;
+	if (!job_store_alive(&j->at.store, r->run, &keeper, &session))
+		return false;
+	r->pidfd = keeper > 1 ? pidfd_open(keeper, 0) : -1;
+	/* it may have ended meanwhile, and its number be another's */
+	return r->pidfd < 0 || job_store_alive(&j->at.store, r->run, &keeper, &session);
+}
+
 static void look_after(struct jobs *j, struct running *r, struct job_end *ret_end)
 {
 	pid_t keeper, session;
-	if (job_store_alive(&j->at.store, r->run, &keeper, &session))
+	if (keeper_lives(j, r))
 		return;
+	phx_close_fd(&r->pidfd);
 	if (r->keeper > 0)
 		waitpid(r->keeper, NULL, 0);
+	job_store_alive(&j->at.store, r->run, &keeper, &session);
 	job_store_read_end(&j->at.store, r->run, ret_end);
 	clear_away(j, r->run, ret_end->status == 255 && ret_end->forced ? session : 0);
 	r->ended = true;
+}
+
+/* The lock is released meanwhile. Who waits for the end of jobs waits for this, too. */
+static void tell_end(struct jobs *j, const struct job_end *end)
+{
+	j->n_telling++;
+	pthread_mutex_unlock(&j->lock);
+	j->ended(j->arg, end);
+	pthread_mutex_lock(&j->lock);
+	j->n_telling--;
+	pthread_cond_broadcast(&j->changed);
 }
 
 static void look_after_all(struct jobs *j)
@@ -115,11 +159,31 @@ static void look_after_all(struct jobs *j)
 		look_after(j, r, &end);
 		if (!r->ended)
 			continue;
-		pthread_cond_broadcast(&j->changed);
-		pthread_mutex_unlock(&j->lock);
-		j->ended(j->arg, &end);
-		pthread_mutex_lock(&j->lock);
+		tell_end(j, &end);
 	}
+}
+
+/* Until a keeper ends or the list changes. Called with the lock, which is released meanwhile. */
+static void wait_event(struct jobs *j)
+{
+	nfds_t n = 0;
+	uint64_t count;
+	int timeout_ms = -1;
+	PHX_AUTO_FREE struct pollfd *fds = calloc(j->list.n + 1, sizeof(*fds));
+	PHX_LIST_EACH(struct running, r, &j->list)
+	{
+		if (fds && r->pidfd >= 0)
+			fds[++n] = (struct pollfd){r->pidfd, POLLIN, 0};
+		else if (!r->ended && !r->staging)
+			timeout_ms = AGAIN_MS;
+	}
+	if (fds)
+		fds[0] = (struct pollfd){j->wake_fd, POLLIN, 0};
+	pthread_mutex_unlock(&j->lock);
+	poll(fds, fds ? n + 1 : 0, fds ? timeout_ms : AGAIN_MS);
+	if (fds && fds[0].revents)
+		(void)!read(j->wake_fd, &count, sizeof(count));
+	pthread_mutex_lock(&j->lock);
 }
 
 static void *run_thread(void *arg)
@@ -127,17 +191,8 @@ static void *run_thread(void *arg)
 	struct jobs *j = arg;
 	pthread_mutex_lock(&j->lock);
 	while (!j->quit) {
-		bool busy = false;
 		look_after_all(j);
-		PHX_LIST_EACH(struct running, r, &j->list)
-		busy = busy || !r->ended;
-		if (!busy) {
-			pthread_cond_wait(&j->changed, &j->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&j->lock);
-		phx_sleep_ms(POLL_MS);
-		pthread_mutex_lock(&j->lock);
+		wait_event(j);
 	}
 	pthread_mutex_unlock(&j->lock);
 	return NULL;
@@ -190,9 +245,7 @@ static void end_unstarted(struct jobs *j, struct running *r, int status, const c
 	job_store_write_end(&j->at.store, r->run, status, NULL);
 	r->staging = false;
 	r->ended = true;
-	pthread_mutex_unlock(&j->lock);
-	j->ended(j->arg, &end);
-	pthread_mutex_lock(&j->lock);
+	tell_end(j, &end);
 }
 
 static void *stage_thread(void *arg)
@@ -364,48 +417,55 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 	return r;
 }
 
-/* How many run, and the longest that one of them may take to end. */
+/* How many run, and the longest that one of them may take to end. Called with the lock. */
 static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 {
-	uint32_t n = 0;
+	uint32_t n = j->n_telling;
 	*ret_goodbye_ms = 0;
-	pthread_mutex_lock(&j->lock);
 	PHX_LIST_EACH(struct running, r, &j->list)
 	{
 		n += !r->ended;
 		if (!r->ended && r->goodbye_ms > *ret_goodbye_ms)
 			*ret_goodbye_ms = r->goodbye_ms;
 	}
-	pthread_mutex_unlock(&j->lock);
 	return n;
 }
 
-static int wait_none(struct jobs *j, int64_t timeout_ms, bool (*cancelled)(void *), void *arg)
+/* Called with the lock. */
+static int wait_none(struct jobs *j, int64_t timeout_ms, const struct jobs_until *until)
 {
-	int64_t end = phx_clock_ms() + timeout_ms, goodbye_ms;
+	int64_t now = phx_clock_ms(), end = now + timeout_ms, goodbye_ms;
 	while (count_running(j, &goodbye_ms)) {
-		if (cancelled(arg))
+		if (until->cancelled(until->arg))
 			return -ECANCELED;
-		if (phx_clock_ms() >= end)
+		if (now >= end)
 			return -ETIMEDOUT;
-		phx_sleep_ms(20);
+		phx_cond_until(&j->changed, &j->lock, until->due_ms > now && until->due_ms < end ? until->due_ms : end);
+		now = phx_clock_ms();
 	}
 	return 0;
 }
 
-int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), void *arg, struct phx_err *err)
+void jobs_wake(struct jobs *j)
+{
+	pthread_mutex_lock(&j->lock);
+	pthread_cond_broadcast(&j->changed);
+	pthread_mutex_unlock(&j->lock);
+}
+
+int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until, struct phx_err *err)
 {
 	int64_t goodbye_ms;
-	int r = wait_none(j, grace_ms, cancelled, arg);
+	pthread_mutex_lock(&j->lock);
+	int r = wait_none(j, grace_ms, until);
 	if (r == -ETIMEDOUT) {
 		count_running(j, &goodbye_ms);
-		pthread_mutex_lock(&j->lock);
 		PHX_LIST_EACH(struct running, run, &j->list)
 		if (!run->ended)
 			tell_keeper(j, run, JOB_SIGNAL_RETURN);
-		pthread_mutex_unlock(&j->lock);
-		r = wait_none(j, goodbye_ms + DIE_MS, cancelled, arg);
+		r = wait_none(j, goodbye_ms + DIE_MS, until);
 	}
+	pthread_mutex_unlock(&j->lock);
 	return r < 0 ? phx_err_set(err, r, "jobs: %s", r == -ETIMEDOUT ? "some do not die" : strerror(-r)) : 0;
 }
 
@@ -475,6 +535,18 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 	return job_store_each(&j->at.store, take_up, j);
 }
 
+static void dispose(struct jobs *j)
+{
+	PHX_LIST_EACH(struct running, r, &j->list)
+	phx_close_fd(&r->pidfd);
+	phx_close_fd(&j->at.contact_fd);
+	phx_close_fd(&j->wake_fd);
+	phx_list_fini(&j->list);
+	pthread_mutex_destroy(&j->lock);
+	pthread_cond_destroy(&j->changed);
+	free(j);
+}
+
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)
 {
 	struct jobs *j = calloc(1, sizeof(*j));
@@ -485,15 +557,13 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 	j->client = config->client;
 	j->at.contact_fd = -1;
 	pthread_mutex_init(&j->lock, NULL);
-	pthread_cond_init(&j->changed, NULL);
-	int r = prepare(j, config, err);
+	phx_cond_init(&j->changed);
+	j->wake_fd = eventfd(0, EFD_CLOEXEC);
+	int r = j->wake_fd < 0 ? -errno : prepare(j, config, err);
 	if (r == 0)
 		r = -pthread_create(&j->thread, NULL, run_thread, j);
 	if (r < 0) {
-		if (j->at.contact_fd >= 0)
-			close(j->at.contact_fd);
-		phx_list_fini(&j->list);
-		free(j);
+		dispose(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
 	}
 	*ret = j;
@@ -513,14 +583,10 @@ void jobs_free(struct jobs *j)
 		return;
 	pthread_mutex_lock(&j->lock);
 	j->quit = true;
-	pthread_cond_broadcast(&j->changed);
+	wake_thread(j);
 	while (j->n_staging)
 		pthread_cond_wait(&j->changed, &j->lock);
 	pthread_mutex_unlock(&j->lock);
 	pthread_join(j->thread, NULL);
-	close(j->at.contact_fd);
-	phx_list_fini(&j->list);
-	pthread_mutex_destroy(&j->lock);
-	pthread_cond_destroy(&j->changed);
-	free(j);
+	dispose(j);
 }

@@ -73,8 +73,16 @@ void jobs_reported(struct jobs *j, struct job_run run);
 /** Runs that go on or whose end is not reported yet: up to `max`; returns how many there are. */
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
 
+/** When a wait is given up. */
+struct jobs_until {
+	bool (*cancelled)(void *arg); /* asked when a job has ended, after jobs_wake(), and at due_ms */
+	void *arg;
+	int64_t due_ms; /* on phx_clock_ms()'s clock */
+};
+/** Whoever waits here looks again whether he is to give up. */
+void jobs_wake(struct jobs *j);
 /** Wait until no job runs: `grace_ms` for them to end, then they are ended to run again. 0, -ETIMEDOUT when they do not die,
- * -ECANCELED when `cancelled(arg)` says so. */
-int jobs_drain(struct jobs *j, uint32_t grace_ms, bool (*cancelled)(void *), void *arg, struct phx_err *err);
+ * -ECANCELED when `until` says so. */
+int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until, struct phx_err *err);
 
 #endif

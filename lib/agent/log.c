@@ -1,10 +1,8 @@
 /* See log.h. Called from every thread of the agent. */
 #include "agent/log.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 void agent_log(const char *fmt, ...)
@@ -21,4 +19,3 @@ void agent_log(const char *fmt, ...)
 	line[n++] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)n);
 }
-

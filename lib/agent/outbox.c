@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,7 +13,7 @@
 #include "base/json.h"
 #include "agent/log.h"
 
-enum { TIMEOUT_MS = 10000, RETRY_MS = 500, RETRY_MAX_MS = 4000, IDLE_CLOSE_S = 15 };
+enum { TIMEOUT_MS = 10000, RETRY_MS = 500, RETRY_MAX_MS = 4000, IDLE_CLOSE_MS = 15000 };
 
 struct item {
 	struct outbox_subject about;
@@ -116,22 +115,19 @@ static void finish(struct outbox *o, int r, const struct phx_err *err)
 
 static void wait_ms(struct outbox *o, uint32_t ms)
 {
-	struct timespec until = phx_clock_in(ms);
-	while (!o->quit)
-		if (pthread_cond_timedwait(&o->changed, &o->lock, &until) == ETIMEDOUT)
-			return;
+	int64_t due_ms = phx_clock_ms() + ms;
+	while (!o->quit && phx_cond_until(&o->changed, &o->lock, due_ms))
+		;
 }
 
 static void wait_item(struct outbox *o)
 {
-	struct timespec until = phx_clock_in(IDLE_CLOSE_S * 1000);
+	int64_t close_ms = phx_clock_ms() + IDLE_CLOSE_MS;
 	while (!o->quit && (!o->items.n || !o->open)) {
-		if (!o->client) {
-			pthread_cond_wait(&o->changed, &o->lock);
-		} else if (pthread_cond_timedwait(&o->changed, &o->lock, &until) == ETIMEDOUT) {
-			phx_http_client_free(o->client);
-			o->client = NULL;
-		}
+		if (phx_cond_until(&o->changed, &o->lock, o->client ? close_ms : INT64_MAX))
+			continue;
+		phx_http_client_free(o->client);
+		o->client = NULL;
 	}
 }
 

@@ -222,9 +222,9 @@ static void drain_stream(struct service_logs *l, const struct stream *s)
 }
 
 /* False when the time is up. */
-static bool wait_more(struct service_logs *l, const struct timespec *until)
+static bool wait_more(struct service_logs *l, int64_t due_ms)
 {
-	return !l->quit && pthread_cond_timedwait(&l->more, &l->lock, until) == 0;
+	return !l->quit && phx_cond_until(&l->more, &l->lock, due_ms);
 }
 
 /* Where its last lines begin. */
@@ -250,7 +250,7 @@ static size_t first_byte(const struct service_logs *l, const struct stream *s, c
 int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
 		      char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
 {
-	struct timespec until = phx_clock_in(ask->wait_ms);
+	int64_t due_ms = phx_clock_ms() + ask->wait_ms;
 	pthread_mutex_lock(&l->lock);
 	struct stream *s = stream_of(l, name);
 	if (!s) {
@@ -259,7 +259,7 @@ int service_logs_read(struct service_logs *l, const char *name, const struct ser
 	}
 	drain_stream(l, s);
 	size_t from = first_byte(l, s, ask);
-	while (ask->cursor[0] && ask->wait_ms && from >= s->n && wait_more(l, &until))
+	while (ask->cursor[0] && ask->wait_ms && from >= s->n && wait_more(l, due_ms))
 		from = first_byte(l, s, ask);
 	size_t n = s->n - from < SERVICE_LOG_MAX ? s->n - from : SERVICE_LOG_MAX;
 	if (!ask->cursor[0])

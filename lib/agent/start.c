@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "inventory/inventory.h"
@@ -64,6 +65,8 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		r = stock_new(&a->cfg, agent_client, a, &a->stock, err);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : -pthread_create(&a->link, NULL, link_thread, a);
+	if (r == 0)
+		pthread_setname_np(a->link, "phx-link");
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;
 }
 
@@ -71,6 +74,7 @@ static int prepare(struct agent *a, struct phx_err *err)
 {
 	a->env = a->cfg.deploy ? PHX_ENV_DEPLOY : PHX_ENV_OS;
 	pthread_mutex_init(&a->lock, NULL);
+	phx_cond_init(&a->news);
 	int r = make_dirs(a, err);
 	if (r == 0 && a->cfg.boot_id[0])
 		r = PHX_STR_SET(a->boot_id, a->cfg.boot_id);
@@ -96,8 +100,7 @@ int agent_start(struct agent *a, struct phx_err *err)
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);
-	if (a->services)
-		services_wake(a->services);
+	agent_news(a);
 	if (a->worker)
 		worker_end(a->worker);
 	if (a->jobs)

@@ -12,11 +12,28 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 	return r;
 }
 
+/* With the lock of the agent. */
+static bool is_cancelled(const struct step_run *s)
+{
+	bool newer = s->agent->journal.epoch > s->order->epoch;
+	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
+}
+
 bool step_cancelled(void *step_run)
 {
-	struct step_run *s = step_run;
+	return step_wait_ms(step_run, 0);
+}
+
+bool step_wait_ms(void *step_run, uint32_t ms)
+{
+	const struct step_run *s = step_run;
+	int64_t due_ms = phx_clock_ms() + ms;
+	if (due_ms > s->deadline_ms)
+		due_ms = s->deadline_ms;
 	pthread_mutex_lock(&s->agent->lock);
-	bool newer = s->agent->journal.epoch > s->order->epoch;
+	while (!is_cancelled(s) && phx_clock_ms() < due_ms)
+		phx_cond_until(&s->agent->news, &s->agent->lock, due_ms);
+	bool cancelled = is_cancelled(s);
 	pthread_mutex_unlock(&s->agent->lock);
-	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
+	return cancelled;
 }

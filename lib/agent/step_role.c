@@ -19,7 +19,7 @@
 #include "agent/state.h"
 #include "repo/repo.h"
 
-enum { PORT_WAIT_MS = 5000, PORT_POLL_MS = 20, HEALTH_POLL_MS = 50, LEAVE_MS = 60000 };
+enum { PORT_WAIT_MS = 5000, PORT_AGAIN_MS = 20, HEALTH_AGAIN_MS = 50, LEAVE_MS = 60000 };
 
 /* ---- packages ---- */
 
@@ -203,10 +203,11 @@ static int let_clients_go(void *arg, struct phx_err *err)
 
 int step_drain(struct step_run *s, struct phx_err *err)
 {
-	struct web_drain_calls calls = {step_cancelled, let_clients_go, s};
+	struct web_drain_calls calls = {step_wait_ms, let_clients_go, s};
+	struct jobs_until until = {step_cancelled, s, s->deadline_ms};
 	struct agent *a = s->agent;
 	uint32_t grace_ms = s->order->role.drain_grace_s * 1000;
-	int r = jobs_drain(a->jobs, grace_ms, step_cancelled, s, err);
+	int r = jobs_drain(a->jobs, grace_ms, &until, err);
 	return r ? r : web_drain(a->web, &s->order->role, grace_ms, &calls, err);
 }
 
@@ -226,9 +227,8 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 	int64_t end = phx_clock_ms() + PORT_WAIT_MS;
 	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
 	while (port_open(port->text)) {
-		if (step_cancelled(s) || phx_clock_ms() >= end)
+		if (phx_clock_ms() >= end || step_wait_ms(s, PORT_AGAIN_MS))
 			return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
-		phx_sleep_ms(PORT_POLL_MS);
 	}
 	return 0;
 }
@@ -297,13 +297,12 @@ int step_health(struct step_run *s, struct phx_err *err)
 			health_passed(a->health);
 			return agent_limit(a, &s->order->role, err);
 		}
-		if (step_cancelled(s)) {
+		if (step_wait_ms(s, HEALTH_AGAIN_MS)) {
 			char said[SERVICE_TEXT_MAX];
 			services_said(a->services, said, sizeof(said));
 			/* a service that died has said so already */
 			bool more = said[0] && !strstr(why.text, "not running: ");
 			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text, more ? "; " : "", more ? said : "");
 		}
-		phx_sleep_ms(HEALTH_POLL_MS);
 	}
 }

@@ -126,13 +126,6 @@ static bool find_missing(struct stock *s, struct phx_package_ref *ret)
 	return found;
 }
 
-static void wait_until(struct stock *s, int64_t due_ms)
-{
-	int64_t left_ms = due_ms - phx_clock_ms();
-	struct timespec until = phx_clock_in(left_ms);
-	pthread_cond_timedwait(&s->changed, &s->lock, &until);
-}
-
 static void work(struct stock *s)
 {
 	struct phx_err err = {0};
@@ -193,7 +186,7 @@ static void *run_thread(void *arg)
 		if (!s->look || s->paused)
 			pthread_cond_wait(&s->changed, &s->lock);
 		else if (phx_clock_ms() < s->due_ms)
-			wait_until(s, s->due_ms);
+			phx_cond_until(&s->changed, &s->lock, s->due_ms);
 		else if (find_missing(s, &s->at))
 			work(s);
 		else

@@ -18,7 +18,7 @@
 #include "agent/vip.h"
 #include "agent/web_internal.h"
 
-enum { QUIET_MS = 1000, POLL_MS = 50, TCP_TEXT_MAX = 16 << 20 };
+enum { QUIET_MS = 1000, LOOK_MS = 50, TCP_TEXT_MAX = 16 << 20 };
 enum { TIME_WAIT_TICKS = 6000, TICK_MS = 10 };
 
 int web_new(bool touch, struct web **ret)
@@ -166,13 +166,12 @@ int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, con
 	struct draining d = {
 		.began = now, .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), .quiet_since = now};
 	while (now < d.end && now - d.quiet_since < QUIET_MS) {
-		if (calls->cancelled(calls->arg))
-			return phx_err_set(err, -ECANCELED, "given up while requests were served");
 		now = phx_clock_ms();
 		int r = look_again(&d, role, calls, now, err);
 		if (r < 0)
 			return r;
-		phx_sleep_ms(POLL_MS);
+		if (calls->wait_ms(calls->arg, LOOK_MS))
+			return phx_err_set(err, -ECANCELED, "given up while requests were served");
 	}
 	if (now >= d.end)
 		agent_log("requests are still under way after %u ms; their time is up", grace_ms);

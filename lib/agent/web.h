@@ -31,7 +31,7 @@ bool web_measures(struct web *w);
 
 /** What web_drain() asks of who calls it. */
 struct web_drain_calls {
-	bool (*cancelled)(void *arg); /* asked often */
+	bool (*wait_ms)(void *arg, uint32_t ms); /* sleeps; true when the drain is given up */
 	/* clients that had nothing to say for a second are still connected, and all that came is accepted: called once,
 	 * to have the services let them go */
 	int (*let_go)(void *arg, struct phx_err *err);

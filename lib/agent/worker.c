@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/agent.h"
 #include "agent/log.h"
@@ -14,7 +13,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-enum { QUEUE_MAX = 16, IDLE_CLOSE_S = 15, DEFAULT_DEADLINE_S = 600 };
+enum { QUEUE_MAX = 16, IDLE_CLOSE_MS = 15000, DEFAULT_DEADLINE_S = 600 };
 
 struct task {
 	struct phx_order order;
@@ -110,14 +109,12 @@ static void task_fini(struct task *t)
 
 static void wait_task(struct worker *w)
 {
-	struct timespec until = phx_clock_in(IDLE_CLOSE_S * 1000);
+	int64_t close_ms = phx_clock_ms() + IDLE_CLOSE_MS;
 	while (!w->quit && !w->tasks.n) {
-		if (!w->http) {
-			pthread_cond_wait(&w->changed, &w->lock);
-		} else if (pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT) {
-			phx_http_client_free(w->http);
-			w->http = NULL;
-		}
+		if (phx_cond_until(&w->changed, &w->lock, w->http ? close_ms : INT64_MAX))
+			continue;
+		phx_http_client_free(w->http);
+		w->http = NULL;
 	}
 }
 
@@ -201,7 +198,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 	if (!known(w, order->id) && !answered(w, order))
 		r = push(w, order, extra);
 	pthread_mutex_unlock(&w->lock);
-	services_wake(w->agent->services); /* a step that waits may be of the past now */
+	agent_news(w->agent); /* a step that waits may be of the past now */
 	return r;
 }
 

@@ -48,6 +48,14 @@ void phx_cond_init(pthread_cond_t *c)
 	pthread_condattr_destroy(&attr);
 }
 
+bool phx_cond_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t due_ms)
+{
+	const struct timespec until = { due_ms / 1000, due_ms % 1000 * NS_PER_MS };
+	if (due_ms == INT64_MAX)
+		return pthread_cond_wait(c, lock) == 0;
+	return pthread_cond_timedwait(c, lock, &until) != ETIMEDOUT;
+}
+
 struct timespec phx_clock_in(int64_t ms)
 {
 	int64_t at_us = phx_clock_us() + ms * 1000;

@@ -3,6 +3,7 @@
 #define PHX_BASE_CLOCK_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -21,6 +22,9 @@ void phx_sleep_ms(uint32_t ms);
 /** A condition whose timed waits go by phx_clock_ms(), so that a step of the wall clock neither ends nor prolongs them.
  * The caller destroys it. */
 void phx_cond_init(pthread_cond_t *c);
+/** Wait for such a condition, with its lock held, until `due_ms` of phx_clock_ms() at the latest; INT64_MAX: for ever. False
+ * when the time is up; true may have no cause. */
+bool phx_cond_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t due_ms);
 /** The instant `ms` from now (in the past when negative), for pthread_cond_timedwait() on such a condition. */
 struct timespec phx_clock_in(int64_t ms);
 

@@ -1,8 +1,10 @@
 /* Jobs with real programs as another user: once, whole, over a restart of the agent, run after run. */
 #include "unit/agent/scratch.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/wait.h>
@@ -449,18 +451,105 @@ static bool always(void *arg)
 	return true;
 }
 
+static bool is_late(void *arg)
+{
+	return phx_clock_ms() >= ((const struct jobs_until *)arg)->due_ms;
+}
+
+static bool is_set(void *arg)
+{
+	return atomic_load((atomic_bool *)arg);
+}
+
+struct giving_up {
+	struct jobs *jobs;
+	atomic_bool now;
+};
+
+static void *give_up_soon(void *arg)
+{
+	struct giving_up *g = arg;
+	phx_sleep_ms(100);
+	atomic_store(&g->now, true);
+	jobs_wake(g->jobs);
+	return NULL;
+}
+
+/* Nothing ends, and its time is far: who waits hears at once that he is to give up. */
+static void test_drain_given_up(void **state)
+{
+	struct world *w = *state;
+	pthread_t thread;
+	struct giving_up g = {.jobs = w->jobs};
+	struct jobs_until until = {is_set, &g.now, INT64_MAX};
+	assert_int_equal(start(w, 17, "exec sleep 100", NULL), 0);
+	int64_t began = phx_clock_ms();
+	assert_int_equal(pthread_create(&thread, NULL, give_up_soon, &g), 0);
+	assert_int_equal(jobs_drain(w->jobs, 60000, &until, NULL), -ECANCELED);
+	pthread_join(thread, NULL);
+	assert_in_range(phx_clock_ms() - began, 100, 10000);
+	/* and when its own time is up, though nobody wakes it */
+	until = (struct jobs_until){is_late, NULL, phx_clock_ms() + 200};
+	until.arg = &until;
+	assert_int_equal(jobs_drain(w->jobs, 60000, &until, NULL), -ECANCELED);
+}
+
+/* How often threads of this process went to sleep. */
+static unsigned long sleeps(void)
+{
+	unsigned long sum = 0, n;
+	char line[128];
+	DIR *d = opendir("/proc/self/task");
+	assert_non_null(d);
+	for (const struct dirent *e; (e = readdir(d));) {
+		char path[300];
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		FILE *f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			sum += sscanf(line, "voluntary_ctxt_switches: %lu", &n) == 1 ? n : 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return sum;
+}
+
+static void count_sleeps(unsigned most)
+{
+	phx_sleep_ms(300);
+	unsigned long before = sleeps();
+	phx_sleep_ms(1000);
+	assert_in_range(sleeps() - before, 0, most);
+}
+
+/* A job that runs wakes nobody, neither the agent that started it nor the next. */
+static void test_sleeps(void **state)
+{
+	struct world *w = *state;
+	struct job_end end = {0};
+	assert_int_equal(start(w, 18, "exec sleep 100", NULL), 0);
+	count_sleeps(3);
+	jobs_free(w->jobs);
+	start_agent(w);
+	count_sleeps(3);
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){18, 0}, false, NULL), 0);
+	WAIT_FOR(ended(w, 18, &end));
+	assert_int_equal(end.status, 128 + SIGTERM);
+}
+
 static void test_drain(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
-	assert_int_equal(jobs_drain(w->jobs, 0, never, NULL, NULL), 0);
+	const struct jobs_until never_ends = {never, NULL, INT64_MAX}, over = {always, NULL, INT64_MAX};
+	assert_int_equal(jobs_drain(w->jobs, 0, &never_ends, NULL), 0);
 	assert_int_equal(start(w, 15, "sleep 0.3; exit 0", NULL), 0);
-	assert_int_equal(jobs_drain(w->jobs, 5000, never, NULL, NULL), 0); /* ends by itself */
+	assert_int_equal(jobs_drain(w->jobs, 5000, &never_ends, NULL), 0); /* ends by itself */
 	assert_true(ended(w, 15, &end));
 	assert_int_equal(end.status, 0);
 	assert_int_equal(start(w, 16, "exec sleep 100", NULL), 0);
-	assert_int_equal(jobs_drain(w->jobs, 5000, always, NULL, NULL), -ECANCELED);
-	assert_int_equal(jobs_drain(w->jobs, 100, never, NULL, NULL), 0); /* is killed */
+	assert_int_equal(jobs_drain(w->jobs, 5000, &over, NULL), -ECANCELED);
+	assert_int_equal(jobs_drain(w->jobs, 100, &never_ends, NULL), 0); /* is killed */
 	WAIT_FOR(ended(w, 16, &end));
 	assert_int_equal(end.status, 128 + SIGTERM);
 }
@@ -850,6 +939,8 @@ int main(void)
 		TEST(test_ended_while_the_agent_was_away),
 		TEST(test_lost),
 		TEST(test_drain),
+		TEST(test_drain_given_up),
+		TEST(test_sleeps),
 		TEST(test_closed),
 		TEST(test_much_output),
 		TEST(test_output_is_cut),

@@ -40,6 +40,47 @@ static int order(const struct scratch *s, enum phx_step_kind kind, const char *e
 	return r;
 }
 
+struct newer_order {
+	struct agent *agent;
+	struct phx_err err;
+	int r;
+};
+
+static void *order_of_newer_epoch(void *arg)
+{
+	struct newer_order *n = arg;
+	phx_sleep_ms(100);
+	pthread_mutex_lock(&n->agent->lock);
+	n->r = journal_admit(&n->agent->journal, 2, &n->err);
+	pthread_mutex_unlock(&n->agent->lock);
+	agent_news(n->agent);
+	return NULL;
+}
+
+/* A step that waits sleeps for as long as it said, but hears of a newer order at once, and of its own deadline. */
+static void test_waits(void **state)
+{
+	struct agent a = in_deploy(*state);
+	struct phx_order o = {.id = 1, .epoch = 1};
+	struct step_run run = {.agent = &a, .order = &o, .deadline_ms = INT64_MAX};
+	struct newer_order newer = {.agent = &a};
+	pthread_t thread;
+	phx_cond_init(&a.news);
+	int64_t began = phx_clock_ms();
+	assert_false(step_wait_ms(&run, 50));
+	assert_in_range(phx_clock_ms() - began, 50, 10000);
+	run.deadline_ms = phx_clock_ms() + 50;
+	assert_true(step_wait_ms(&run, 60000));
+	run.deadline_ms = INT64_MAX;
+	assert_false(step_cancelled(&run));
+	assert_int_equal(pthread_create(&thread, NULL, order_of_newer_epoch, &newer), 0);
+	assert_true(step_wait_ms(&run, 60000));
+	pthread_join(thread, NULL);
+	assert_int_equal(newer.r, 0);
+	assert_in_range(phx_clock_ms() - began, 200, 30000);
+	assert_true(step_cancelled(&run));
+}
+
 static void test_a_system_on_a_disk_erases_none(void **state)
 {
 	struct phx_err err = {0};
@@ -68,6 +109,7 @@ static void test_nor_does_it_write_an_image(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_waits, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_nor_does_it_write_an_image, scratch_setup, scratch_teardown),
 	};

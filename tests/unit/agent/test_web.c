@@ -65,9 +65,10 @@ static void test_share(void **state)
 	assert_int_equal(web_share_ppm(10, 10, 0), 0);
 }
 
-static bool never(void *arg)
+static bool never(void *arg, uint32_t ms)
 {
 	(void)arg;
+	(void)ms;
 	return false;
 }
 
@@ -83,7 +84,7 @@ static void test_nothing_is_touched(void **state)
 	PHX_STR_SET(role.web.address, "10.77.0.250");
 	assert_int_equal(web_new(false, &w), 0);
 	assert_int_equal(web_enter(w, &role, &err), 0);
-	const struct web_drain_calls calls = {.cancelled = never};
+	const struct web_drain_calls calls = {.wait_ms = never};
 	assert_int_equal(web_drain(w, &role, 10000, &calls, &err), 0);
 	assert_false(web_measures(w));
 	web_monitor(w, NULL, monitor); /* what is not measured is not asked for */

@@ -53,6 +53,12 @@ static void test_timed_wait(void **state)
 	assert_int_equal(r, ETIMEDOUT);
 	/* by the wall clock it would have been over at once: that one is decades ahead of the one since the start */
 	assert_in_range(phx_clock_us() - from, 29000, 20000000);
+	from = phx_clock_ms();
+	pthread_mutex_lock(&lock);
+	while (phx_cond_until(&cond, &lock, from + 30))
+		;
+	pthread_mutex_unlock(&lock);
+	assert_in_range(phx_clock_ms() - from, 30, 20000);
 	pthread_cond_destroy(&cond);
 }
 
