@@ -96,12 +96,17 @@ room: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/$(ROOM)/*.c))
 $(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
 # what the system tests and those of the lab run beside the programs
 SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))
 LAB_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lab/*.c))
 DEPS_FILES += $(SYSTEM_BIN:%=%.d) $(LAB_BIN:%=%.d)
+
+# phxd itself, whose journal dies where it is told: no such word is in the one that is installed
+PHXD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phxd/*.c))
+$(BUILD)/tests/system/phxd_that_dies: $(PHXD_OBJ)
+$(BUILD)/tests/system/phxd_that_dies: TEST_OBJ := $(PHXD_OBJ) -Wl,--wrap=phx_journal_open
 
 # what tests the command line runs it
 $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin/phx-sim

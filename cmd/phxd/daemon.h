@@ -85,8 +85,8 @@ int live_tick(struct live *l);
 
 int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err);
 void exec_free(struct exec *x);
-/** Carry out an action (engine_act_fn's body); returns at once. */
-void exec_action(struct exec *x, const struct phx_action *act);
+/** Carry out an action (engine_act_fn's body); returns at once. -ENOMEM: it is not queued, and nothing of it is done. */
+int exec_action(struct exec *x, const struct phx_action *act);
 
 /* ---- reads.c ---- */
 

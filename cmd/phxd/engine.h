@@ -1,18 +1,18 @@
-/* The engine: the state, its journal, and the one door through which events
- * come in. Append, apply, commit, answer, then act. Decides nothing: that is
- * core_apply(). Thread-safe. */
+/* The engine: the one door through which events come in. Opens the journal of
+ * the daemon (lib/journal on SQLite, the clocks of this machine), tells people
+ * what it finds, and keeps what is to be told. Thread-safe. */
 #ifndef PHXD_ENGINE_H
 #define PHXD_ENGINE_H
 
 #include "core/core.h"
+#include "journal/journal.h"
 #include "pki/pki.h"
 #include "store/store.h"
 
 struct engine;
 
-/** Carries out one action after its commit, without the engine's lock: one at a time, in the order of the commits,
- * perhaps on another thread than the one that submitted. Must not block for long. */
-typedef void (*engine_act_fn)(void *arg, const struct phx_action *act);
+/** Carries out one action, as phx_journal_config.act. */
+typedef int (*engine_act_fn)(void *arg, const struct phx_action *act);
 /** Told after each commit; `seq` is the last event's. */
 typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
 
@@ -28,9 +28,12 @@ struct engine_config {
 	bool accept_clock;   /* however far it is ahead of the last event */
 };
 
+/** The clocks of this machine (clock.c). */
+extern const struct phx_clock_source engine_clock;
+
 /** Open the journal, verify it and bring the state back: newest snapshot, then the events after it, whose actions must
  * come out as they were recorded (-EPROTO otherwise, naming the event). -EBADMSG, -ENODATA: phx_store_verify(),
- * recall_state(). What is no reason to stop is told. */
+ * phx_journal_recall(). What is no reason to stop is told. */
 int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
 /** Takes a last snapshot. Safe on NULL. */
 void engine_close(struct engine *e);
@@ -38,14 +41,14 @@ void engine_close(struct engine *e);
 /** Tell people: on standard error now, and by an event (of RE `re`, or "") as soon as that can be. Not with the lock. */
 void engine_notice(struct engine *e, const char *re, const char *text);
 
-/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. */
-void engine_tell(struct engine *e);
+/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. What the journal refuses now is
+ * kept, and told by a later call; the first error. */
+int engine_tell(struct engine *e);
 
-/** Core time, milliseconds: see phxd/clock.h. */
+/** Core time, milliseconds: see journal/core_clock.h. */
 int64_t engine_now(struct engine *e);
 
-/** Apply one event: ev->now_ms is set here. 0 after the commit (or when nothing had to change), else a negative errno
- * with the state as it was; -EROFS while the journal cannot be written. ret (caller: phx_outcome_fini) may be NULL. */
+/** As phx_journal_submit(). */
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
 
 /** Issue again what was under way when the daemon ended. Call once, after everything stands. */
@@ -57,7 +60,8 @@ void engine_unlock(struct engine *e);
 /** Is this thread between the two? For asserts of what takes longer than everybody may be kept waiting. */
 bool engine_is_locked(const struct engine *e);
 
-/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. */
+/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. Negative: the journal has ended, and
+ * the daemon must. */
 int engine_tick(struct engine *e, int max_ms);
 
 struct phx_store *engine_store(struct engine *e);

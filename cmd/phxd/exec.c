@@ -87,15 +87,17 @@ static void queue_power(struct exec *x, const struct ticket *t)
 		power_failed(x, &mine, r, err.text);
 }
 
-static void put_ticket(struct exec *x, const struct ticket *t)
+static int put_ticket(struct exec *x, const struct ticket *t)
 {
 	pthread_mutex_lock(&x->lock);
 	struct ticket *to = phx_list_push(&x->tickets, sizeof(*to));
 	if (to)
 		*to = *t;
 	pthread_mutex_unlock(&x->lock);
-	if (to)
-		queue_power(x, t);
+	if (!to)
+		return -ENOMEM;
+	queue_power(x, t);
+	return 0;
 }
 
 static bool has_step_ticket(struct exec *x, uint64_t step_id)
@@ -108,17 +110,17 @@ static bool has_step_ticket(struct exec *x, uint64_t step_id)
 	return found;
 }
 
-static void start_power(struct exec *x, const struct phx_action *act)
+static int start_power(struct exec *x, const struct phx_action *act)
 {
 	struct ticket t = { .step_id = act->step_id, .epoch = act->epoch };
 	if (has_step_ticket(x, act->step_id))
-		return;
+		return 0;
 	pthread_mutex_lock(&x->lock);
 	t.ticket = HINT_BASE + ++x->hints;
 	pthread_mutex_unlock(&x->lock);
 	PHX_STR_SET(t.node, act->node);
 	phx_str_copy(t.op, sizeof(t.op), act->text);
-	put_ticket(x, &t);
+	return put_ticket(x, &t);
 }
 
 /* On a thread of the power queue. */
@@ -207,37 +209,37 @@ static bool asked_already(const struct exec *x, const struct phx_action *act)
 	return false;
 }
 
-static void enqueue(struct exec *x, const struct phx_action *act)
+static int enqueue(struct exec *x, const struct phx_action *act)
 {
 	pthread_mutex_lock(&x->lock);
-	struct phx_action *to = asked_already(x, act) ? NULL : phx_list_push(&x->todo, sizeof(*to));
+	bool asked = asked_already(x, act);
+	struct phx_action *to = asked ? NULL : phx_list_push(&x->todo, sizeof(*to));
 	if (to)
 		*to = *act;
 	pthread_cond_signal(&x->more);
 	pthread_mutex_unlock(&x->lock);
+	return to || asked ? 0 : -ENOMEM;
 }
 
-void exec_action(struct exec *x, const struct phx_action *act)
+int exec_action(struct exec *x, const struct phx_action *act)
 {
 	switch ((enum phx_action_kind)act->kind) {
 	case PHX_ACT_ORDER:
 		live_wake(x->d->live, act->node);
-		return;
+		return 0;
 	case PHX_ACT_POWER:
-		start_power(x, act);
-		return;
+		return start_power(x, act);
 	case PHX_ACT_DHCP:
 		live_forget_gone(x->d->live, act->node); /* removed or renamed */
-		enqueue(x, act);
-		return;
+		return enqueue(x, act);
 	case PHX_ACT_KEY_MAKE:
 	case PHX_ACT_KEY_DESTROY:
-		enqueue(x, act);
-		return;
+		return enqueue(x, act);
 	case PHX_ACT_ERASED: /* written with the commit */
 	case PHX_ACT_NOTE:   /* told by the journal */
-		return;
+		return 0;
 	}
+	return -EINVAL;
 }
 
 int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err)

@@ -25,10 +25,10 @@ enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024, N_LIS
 
 /* ---- what the engine calls ---- */
 
-static void act(void *arg, const struct phx_action *action)
+static int act(void *arg, const struct phx_action *action)
 {
 	struct daemon *d = arg;
-	exec_action(d->exec, action);
+	return exec_action(d->exec, action);
 }
 
 static void committed(void *arg, uint64_t seq)
@@ -54,6 +54,8 @@ static int min(int a, int b)
 static int turn(struct loop *l)
 {
 	int ms = engine_tick(l->d->engine, MAX_WAIT_MS);
+	if (ms < 0)
+		return sd_event_exit(l->event, ms);
 	ms = min(ms, live_tick(l->d->live));
 	ms = min(ms, balance_tick(l->d->balance));
 	ms = min(ms, logs_tick(l->d->logs));
@@ -266,10 +268,11 @@ static unsigned tell_missing(const struct daemon *d)
 }
 
 /* Nobody carries anything out: the next start does. */
-static void leave_it(void *arg, const struct phx_action *action)
+static int leave_it(void *arg, const struct phx_action *action)
 {
 	(void)arg;
 	(void)action;
+	return 0;
 }
 
 static void untold(void *arg, uint64_t seq)
@@ -350,8 +353,7 @@ static int accept_and_end(struct daemon *d, enum task task)
 	int r = begin(d, task, &err);
 	if (r == 0 && task == ACCEPT_CLOCK)
 		engine_notice(d->engine, "", "the clock was accepted as it is");
-	if (r == 0)
-		engine_tell(d->engine);
+	r = r ? r : engine_tell(d->engine);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
 	engine_close(d->engine);

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "core/core.h"
+#include "journal/replay.h"
 #include "sim/replay.h"
 #include "store/store.h"
 
@@ -47,19 +47,6 @@ static int differ(struct replay *rp, uint64_t seq, const char *kind, const char 
 	return o->recorded && o->now ? 1 : -ENOMEM;
 }
 
-static int compare(struct replay *rp, const struct phx_store_event *stored, const struct phx_outcome *out)
-{
-	PHX_AUTO_FREE char *now = phx_json_list_text(&phx_action_record, &out->actions);
-	if (!now)
-		return -ENOMEM;
-	rp->out->n_actions += out->actions.n;
-	if (strcmp(now, stored->actions))
-		return differ(rp, stored->seq, stored->kind, stored->actions, now, "the actions are others");
-	if (rp->state.seq != stored->seq)
-		return differ(rp, stored->seq, stored->kind, stored->actions, now, "the event changes nothing now");
-	return 0;
-}
-
 /* The first place where two values differ, as "nodes.3.state"; both values then stand there. */
 static void find_difference(const json_t **a, const json_t **b, char *path, size_t size)
 {
@@ -95,10 +82,8 @@ static char *text_or_nothing(const json_t *j)
 /* As this version writes it: an older one has no words for what was added since. */
 static int read_snapshot(struct replay *rp, json_t **ret)
 {
-	PHX_AUTO_JSON json_t *kept = NULL;
 	struct phx_state s = {0};
-	int r = phx_json_parse(rp->snapshot, strlen(rp->snapshot), &kept, rp->err);
-	r = r < 0 ? r : phx_json_to_record(&phx_state_record, kept, &s, rp->err);
+	int r = phx_journal_parse_state(rp->snapshot, &s, rp->err);
 	if (r < 0)
 		return r;
 	*ret = phx_json_from_record(&phx_state_record, &s);
@@ -135,23 +120,19 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 {
 	struct replay *rp = arg;
 	struct phx_sim_replay *o = rp->out;
-	PHX_AUTO_JSON json_t *j = NULL;
-	struct phx_event ev;
-	struct phx_outcome out = {0};
-	struct phx_err why = {0};
-	int r = phx_json_parse(stored->event, strlen(stored->event), &j, &why);
-	r = r ? r : phx_json_to_record(&phx_event_record, j, &ev, &why);
+	struct phx_replayed done;
+	int r = phx_journal_replay(&rp->state, stored, &done, rp->err);
 	if (r < 0)
-		return phx_err_set(rp->err, -EBADMSG, "event %llu: %s", (unsigned long long)stored->seq, why.text);
+		return r;
 	o->first = o->n_events ? o->first : stored->seq;
 	o->first_ms = o->n_events ? o->first_ms : stored->time_ms;
 	o->last = stored->seq;
 	o->last_ms = stored->time_ms;
 	o->n_events++;
-	r = phx_core_apply(&rp->state, &ev, &out, &why);
-	r = r < 0 ? differ(rp, stored->seq, stored->kind, stored->actions, "", why.text) : compare(rp, stored, &out);
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
+	o->n_actions += done.n_actions;
+	if (done.difference[0])
+		r = differ(rp, stored->seq, stored->kind, stored->actions, done.actions, done.difference);
+	free(done.actions);
 	if (r == 0 && rp->snapshot && stored->seq == rp->snapshot_seq)
 		r = compare_snapshot(rp);
 	return r;
@@ -159,9 +140,7 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 
 static int begin_from(struct replay *rp, uint64_t seq, const char *snapshot)
 {
-	PHX_AUTO_JSON json_t *j = NULL;
-	int r = phx_json_parse(snapshot, strlen(snapshot), &j, rp->err);
-	r = r < 0 ? r : phx_json_to_record(&phx_state_record, j, &rp->state, rp->err);
+	int r = phx_journal_parse_state(snapshot, &rp->state, rp->err);
 	if (r < 0)
 		return phx_err_prefix(rp->err, -EBADMSG, "snapshot %llu", (unsigned long long)seq);
 	rp->out->from_snapshot = seq;

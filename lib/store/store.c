@@ -270,6 +270,24 @@ int phx_store_watch(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
+int phx_store_probe(struct phx_store *s, struct phx_err *err)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "PRAGMA user_version=%d", SCHEMA);
+	pthread_mutex_lock(&s->lock);
+	int r = phx_store_execute(s, text, err);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* A disk without room takes no commit; after any other failure what was to be committed may lie in the log, whole, and
+ * the next start takes it for committed. */
+static int commit(struct phx_store *s, struct phx_err *err)
+{
+	int r = step_done(s, COMMIT, err);
+	return r == 0 || r == -ENOSPC ? r : PHX_STORE_DOUBT;
+}
+
 /* The event is on the disk: what is told of that is that it was acknowledged. */
 static void advance(struct phx_store *s, const struct phx_chain *to)
 {
@@ -294,8 +312,8 @@ static int append_locked(struct phx_store *s, const struct phx_store_event *ev, 
 	if (r == 0 && erasure)
 		r = insert_erasure(s, erasure, err);
 	r = r ? r : watch_locked(s, err);
-	r = r ? r : step_done(s, COMMIT, err);
-	if (r < 0) {
+	r = r ? r : commit(s, err);
+	if (r != 0) {
 		step_done(s, ROLLBACK, NULL);
 		return r;
 	}

@@ -45,6 +45,9 @@ int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json,
  * Every append asks too. */
 int phx_store_watch(struct phx_store *s, struct phx_err *err);
 
+/** Does it take events again? Found out by a small commit that changes nothing. */
+int phx_store_probe(struct phx_store *s, struct phx_err *err);
+
 /** The journal's identity, hexadecimal digits drawn when it was made; borrowed. */
 const char *phx_store_id(const struct phx_store *s);
 
@@ -56,8 +59,12 @@ struct phx_store_erasure {
 	const char *signature; /* hex */
 };
 
-/** Append event `seq` (must follow the last one: -EPROTO) with its actions. `erasure` may be NULL. -ENOSPC, -EIO,
- * -EROFS: nothing was written. */
+/** phx_store_append() cannot say whether the event lasts: the commit reported a failure that may leave it on the disk, where
+ * the next start finds it. The text says why. Nothing more is to be appended by this process. */
+#define PHX_STORE_DOUBT 1
+
+/** Append event `seq` (must follow the last one: -EPROTO) with its actions. `erasure` may be NULL. 0, or PHX_STORE_DOUBT;
+ * negative: nothing was written, but for -ESTALE, where it may lie in the file that was removed. */
 int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind, const char *node,
 		     const char *event_json, const char *actions_json, const struct phx_store_erasure *erasure,
 		     struct phx_err *err);

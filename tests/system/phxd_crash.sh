@@ -9,7 +9,7 @@ exec 2>"$WORK/noise"
 
 # A head that dies at STAGE:SEQ; nothing is waited for: it may die at once.
 head_that_dies() {
-	PHXD_TEST_CRASH_AT=$1 "$BUILD/bin/phxd" --config "$WORK/etc/phoenix.conf" >>"$WORK/phxd.log" 2>&1 &
+	PHXD_TEST_CRASH_AT=$1 "$BUILD/tests/system/phxd_that_dies" --config "$WORK/etc/phoenix.conf" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
 }
 head_died() { ! kill -0 "$HEAD" 2>/dev/null; }
@@ -191,6 +191,11 @@ erase_records_are_signed() {
 		>/dev/null
 }
 
+# the one that is installed does not know of such a thing; the one that dies does
+what_is_installed_has_no_crash_points() {
+	grep -q PHXD_TEST_CRASH_AT "$BUILD/tests/system/phxd_that_dies" && ! grep -q 'CRASH_AT' "$BUILD/bin/phxd"
+}
+
 head_conf
 head_start
 package tools 1.0 'echo tools'
@@ -211,6 +216,7 @@ for stage in apply commit act; do
 	check "wiped_$stage" wiped $stage
 	check "wiped_by_its_key_$stage" wiped_by_its_key $stage
 done
+check what_is_installed_has_no_crash_points what_is_installed_has_no_crash_points
 check comes_up_real comes_up_real
 check really_there_apply really apply web
 check really_back_commit really commit batch

@@ -168,7 +168,7 @@ what_was_ordered_is_carried_out_after_a_crash() {
 	re_create delta || return 1
 	head_stop
 	PHXD_TEST_CRASH_AT=commit:$(($(sqlite3 "$HEAD_DIR/journal.db" 'SELECT MAX(seq) FROM events') + 1)) \
-		"$BUILD/bin/phxd" --config "$PHX_CONFIG" >>"$WORK/phxd.log" 2>&1 &
+		"$BUILD/tests/system/phxd_that_dies" --config "$PHX_CONFIG" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
 	until_true 15 api /v1/status
 	phx re destroy delta --yes >/dev/null 2>&1

@@ -110,7 +110,7 @@ static void an_event_that_is_not_on_the_disk_is_not_acknowledged(void **state)
 	fake_disk_fails = true;
 	int r = append(2);
 	fake_disk_fails = false;
-	assert_int_equal(r, -EIO);
+	assert_int_equal(r, PHX_STORE_DOUBT);
 	assert_int_equal(phx_store_last(store), 1);
 	assert_int_equal(append(2), 0);
 }

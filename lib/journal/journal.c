@@ -1,0 +1,476 @@
+/* The one rule of a crash: see journal.h. */
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "journal/replay.h"
+
+enum { DAY_MS = 24 * 3600 * 1000 };
+enum { RETRY_MS = 2000 }; /* between two tries to write while the store refuses */
+
+/* The actions of one commit. */
+struct batch {
+	struct batch *next;
+	uint32_t n;
+	struct phx_action actions[];
+};
+
+struct phx_journal {
+	struct phx_journal_config config;
+	struct phx_journal_store store;
+	struct phx_state state;
+	struct phx_core_clock clock;
+	pthread_mutex_t lock;
+	struct batch *todo, **todo_end; /* of committed events, in their order */
+	bool acting;                    /* a thread is carrying them out */
+	uint64_t incarnation;           /* of this start; the next event that changes something brings it in */
+	uint64_t snapshot_seq;
+	int trouble; /* 0, -EROFS: the store refuses; -EAGAIN: ended */
+	struct phx_err why;
+	int64_t retry_ms;
+};
+
+static int64_t now_locked(const struct phx_journal *j)
+{
+	return phx_core_clock_now(&j->clock, j->state.now_ms);
+}
+
+int64_t phx_journal_now(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	int64_t now = now_locked(j);
+	pthread_mutex_unlock(&j->lock);
+	return now;
+}
+
+/* ---- what is wrong ---- */
+
+static int trouble_text(const struct phx_journal *j, struct phx_err *err)
+{
+	if (!j->trouble)
+		return 0;
+	return phx_err_set(err, j->trouble, j->trouble == -EROFS ? "read-only: %s" : "phxd ends and starts again: %s",
+			   j->why.text);
+}
+
+/* Memory is not to be believed any more: only a new start is. */
+static void end(struct phx_journal *j, const char *why)
+{
+	if (j->trouble == -EAGAIN)
+		return;
+	j->trouble = -EAGAIN;
+	phx_err_clear(&j->why);
+	phx_err_set(&j->why, 0, "%s", why);
+}
+
+static void begin_readonly(struct phx_journal *j, const struct phx_err *why)
+{
+	j->trouble = -EROFS;
+	j->why = *why;
+	j->retry_ms = now_locked(j) + RETRY_MS;
+}
+
+/* Back to what the store has; the old state is kept on failure. */
+static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_err *err)
+{
+	struct phx_recalled rc;
+	int r = phx_journal_recall(&j->store, &rc, err);
+	if (r < 0)
+		return r;
+	phx_state_fini(&j->state);
+	j->state = rc.state;
+	j->snapshot_seq = rc.snapshot_seq;
+	if (ret_damage)
+		*ret_damage = rc.damage;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+/* Above the last one, whatever the clock says; of the clock, so that a head that goes on from an older journal is above
+ * what it does not know of. */
+static uint64_t draw_incarnation(const struct phx_journal *j)
+{
+	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
+	uint32_t draw = j->config.draw(j->config.arg);
+	int64_t s = now_locked(j) / 1000 - YEAR_2026_S;
+	uint64_t of_clock = s > 0 ? (uint64_t)s << DRAW_BITS | (draw & ((1 << DRAW_BITS) - 1)) : 0;
+	uint64_t next = j->state.incarnation + 1 + (draw >> 12);
+	return of_clock > j->state.incarnation ? of_clock : next;
+}
+
+int phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret, struct phx_err *ret_damage,
+		     struct phx_err *err)
+{
+	struct phx_journal *j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->config = *config;
+	j->store = config->store;
+	j->todo_end = &j->todo;
+	pthread_mutex_init(&j->lock, NULL);
+	int r = reload(j, ret_damage, err);
+	if (r < 0) {
+		phx_journal_close(j, false);
+		return r;
+	}
+	phx_core_clock_begin(&j->clock, &config->clock, j->state.seq ? j->state.now_ms : 0, config->accept_clock);
+	j->incarnation = draw_incarnation(j);
+	*ret = j;
+	return 0;
+}
+
+/* ---- snapshots ---- */
+
+char *phx_journal_state_text(struct phx_journal *j, uint64_t *ret_seq)
+{
+	*ret_seq = j->state.seq;
+	return phx_json_record_text(&phx_state_record, &j->state);
+}
+
+void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)
+{
+	j->snapshot_seq = seq;
+}
+
+/* One that fails is tried again after the next event: the events are there. */
+static void snapshot(struct phx_journal *j)
+{
+	uint64_t seq;
+	PHX_AUTO_FREE char *text = phx_journal_state_text(j, &seq);
+	if (!text || j->store.snapshot(j->store.arg, seq, text, NULL) < 0)
+		return;
+	j->snapshot_seq = seq;
+	if (j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock))
+		j->store.forget(j->store.arg, j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS);
+}
+
+static void free_batches(struct batch *b)
+{
+	while (b) {
+		struct batch *next = b->next;
+		free(b);
+		b = next;
+	}
+}
+
+void phx_journal_close(struct phx_journal *j, bool last_snapshot)
+{
+	if (!j)
+		return;
+	if (last_snapshot && j->state.seq > j->snapshot_seq && !j->trouble)
+		snapshot(j);
+	phx_state_fini(&j->state);
+	free_batches(j->todo);
+	pthread_mutex_destroy(&j->lock);
+	free(j);
+}
+
+/* ---- committing ---- */
+
+static json_t *erasure_json(const struct phx_event *ev, const struct phx_action *act)
+{
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "time_ms", (json_int_t)ev->now_ms, "node",
+			 act->node, "disk", act->disk, "method", phx_enum_name(&phx_wipe_method_names, act->method),
+			 "key_id", act->key_id, "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
+			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id, "epoch",
+			 (json_int_t)act->epoch, "text", act->text);
+}
+
+/* What is written of one event; owns its texts. */
+struct entry {
+	char *event, *actions, *record;
+	char signature[PHX_JOURNAL_SIGNATURE_MAX];
+	struct phx_store_erasure erasure;
+	struct batch *batch;
+};
+
+static void entry_fini(struct entry *e)
+{
+	free(e->event);
+	free(e->actions);
+	free(e->record);
+	free(e->batch);
+}
+
+/* The signed record of the erase among the actions, if there is one. */
+static int make_erasure(const struct phx_journal *j, const struct phx_event *ev, const struct phx_list *actions,
+			struct entry *ret, struct phx_err *err)
+{
+	PHX_LIST_EACH(struct phx_action, act, actions)
+	{
+		if (act->kind != PHX_ACT_ERASED)
+			continue;
+		PHX_AUTO_JSON json_t *record = erasure_json(ev, act);
+		ret->record = record ? phx_json_text(record) : NULL;
+		if (!ret->record)
+			return -ENOMEM;
+		ret->erasure = (struct phx_store_erasure){act->step_id, act->node, ret->record, ret->signature};
+		return j->config.sign ? j->config.sign(j->config.arg, ret->record, ret->signature, err) : 0;
+	}
+	return 0;
+}
+
+/* The actions must not be lost for want of memory once the event is there. */
+static struct batch *make_batch(const struct phx_list *actions)
+{
+	struct batch *b = calloc(1, sizeof(*b) + actions->n * sizeof(b->actions[0]));
+	if (b && actions->n)
+		memcpy(b->actions, actions->items, actions->n * sizeof(b->actions[0]));
+	if (b)
+		b->n = actions->n;
+	return b;
+}
+
+static void link_actions(struct phx_journal *j, struct batch *b)
+{
+	*j->todo_end = b;
+	j->todo_end = &b->next;
+}
+
+static int make_entry(const struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out,
+		      struct entry *ret, struct phx_err *err)
+{
+	struct phx_event told = *ev; /* borrows */
+	if (ev->kind == PHX_EV_job_submit)
+		told.job = out->job; /* for people: the core numbers it again at a replay */
+	ret->event = phx_json_record_text_sparse(&phx_event_record, &told);
+	ret->actions = phx_json_list_text(&phx_action_record, &out->actions);
+	ret->batch = make_batch(&out->actions);
+	if (!ret->event || !ret->actions || !ret->batch)
+		return -ENOMEM;
+	return make_erasure(j, ev, &out->actions, ret, err);
+}
+
+static int commit(struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out, struct phx_err *err)
+{
+	struct entry e = {0};
+	int r = make_entry(j, ev, out, &e, err);
+	struct phx_store_event row = {j->state.seq,
+				      ev->now_ms,
+				      phx_enum_name(&phx_event_kind_names, ev->kind),
+				      ev->node[0] ? ev->node : out->node,
+				      e.event,
+				      e.actions};
+	if (r == 0)
+		r = j->store.append(j->store.arg, &row, e.record ? &e.erasure : NULL, err);
+	if (r == 0) {
+		link_actions(j, PHX_TAKE(e.batch));
+	}
+	entry_fini(&e);
+	return r;
+}
+
+/* What was applied is not to be believed. Nothing is acknowledged until the store takes events again. */
+static int refuse(struct phx_journal *j, int code, const struct phx_err *why, struct phx_err *err)
+{
+	struct phx_err lost = {0};
+	if (code == PHX_STORE_DOUBT) {
+		end(j, why->text);
+		return phx_err_set(
+			err, -EIO,
+			"it is not known whether this was done: %s; phxd ends and starts again: look what is "
+			"there before it is given again",
+			why->text);
+	}
+	begin_readonly(j, why);
+	if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
+		end(j, lost.text[0] ? lost.text : "out of memory");
+	if (j->trouble == -EAGAIN)
+		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s", j->why.text);
+	return phx_err_set(err, -EROFS,
+			   code == -ESTALE ? "it is not known whether this lasts: %s"
+					   : "nothing was done, the journal cannot be written: %s",
+			   why->text);
+}
+
+static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const struct phx_event *ev,
+		    const struct phx_outcome *out)
+{
+	if (!j->config.at || !j->config.at(j->config.arg, point, j->state.seq, ev, out))
+		return false;
+	end(j, "dead");
+	return true;
+}
+
+/* What was under way is issued again: each action is known by its id. */
+static int queue_pending(struct phx_journal *j)
+{
+	struct phx_list actions = {0};
+	int r = phx_core_pending(&j->state, &actions);
+	struct batch *b = r == 0 ? make_batch(&actions) : NULL;
+	if (b)
+		link_actions(j, b);
+	else
+		end(j, "out of memory");
+	phx_list_fini(&actions);
+	return b ? 0 : -ENOMEM;
+}
+
+/* After it refused, and not before a while. */
+static void try_again(struct phx_journal *j)
+{
+	struct phx_err why = {0};
+	int64_t now = now_locked(j);
+	if (j->trouble != -EROFS || now < j->retry_ms)
+		return;
+	if (j->store.ready(j->store.arg, true, &why) < 0) {
+		begin_readonly(j, &why);
+		return;
+	}
+	/* an event of which it was not known whether it lasts may be there: nothing of it was carried out */
+	j->trouble = 0;
+	if (j->state.seq != j->store.last(j->store.arg) && reload(j, NULL, &why) < 0)
+		end(j, why.text);
+	else
+		queue_pending(j);
+}
+
+static int apply_locked(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *out, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	try_again(j);
+	if (j->trouble)
+		return trouble_text(j, err);
+	ev->now_ms = now_locked(j);
+	ev->incarnation = j->state.incarnation == j->incarnation ? 0 : j->incarnation;
+	uint64_t before = j->state.seq;
+	int r = phx_core_apply(&j->state, ev, out, err);
+	if (r == -ENOMEM) {
+		phx_err_clear(err);
+		return refuse(j, r, &why, err);
+	}
+	if (r < 0 || j->state.seq == before)
+		return r;
+	if (dies_at(j, PHX_JOURNAL_APPLIED, ev, out))
+		return -EAGAIN;
+	r = commit(j, ev, out, &why);
+	if (r != 0)
+		return refuse(j, r, &why, err);
+	if (dies_at(j, PHX_JOURNAL_COMMITTED, ev, out))
+		return -EAGAIN;
+	if (j->state.seq - j->snapshot_seq >= j->config.snapshot_every)
+		snapshot(j);
+	return 1;
+}
+
+/* ---- carrying out ---- */
+
+static void act_on(struct phx_journal *j, const struct batch *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		int r = j->config.act(j->config.arg, &b->actions[i]);
+		if (r == 0)
+			continue;
+		pthread_mutex_lock(&j->lock);
+		end(j, "an action cannot be carried out: out of memory");
+		pthread_mutex_unlock(&j->lock);
+		return;
+	}
+}
+
+/* One thread at a time, in the order of the commits: an 'off' that follows a 'boot' must not come before it. An action
+ * that brings another event about finds the door open, its actions come after. */
+static void carry_out(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	bool mine = !j->acting;
+	j->acting = true;
+	while (mine && j->todo && j->trouble != -EAGAIN) {
+		struct batch *b = j->todo;
+		j->todo = b->next;
+		j->todo_end = j->todo ? j->todo_end : &j->todo;
+		pthread_mutex_unlock(&j->lock);
+		act_on(j, b);
+		free(b);
+		pthread_mutex_lock(&j->lock);
+	}
+	if (mine)
+		j->acting = false;
+	pthread_mutex_unlock(&j->lock);
+}
+
+int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+{
+	struct phx_outcome out = {0};
+	pthread_mutex_lock(&j->lock);
+	int r = apply_locked(j, ev, &out, err);
+	uint64_t seq = j->state.seq;
+	pthread_mutex_unlock(&j->lock);
+	if (r >= 0)
+		carry_out(j);
+	if (r == 1 && dies_at(j, PHX_JOURNAL_ACTED, ev, &out))
+		r = -EAGAIN;
+	if (r == 1 && j->config.committed)
+		j->config.committed(j->config.arg, seq);
+	if (ret && r >= 0)
+		*ret = out;
+	else
+		phx_outcome_fini(&out);
+	return r < 0 ? r : 0;
+}
+
+int phx_journal_resume(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	int r = queue_pending(j);
+	pthread_mutex_unlock(&j->lock);
+	carry_out(j);
+	return r;
+}
+
+void phx_journal_probe(struct phx_journal *j)
+{
+	struct phx_err why = {0};
+	pthread_mutex_lock(&j->lock);
+	if (!j->trouble && j->store.ready(j->store.arg, false, &why) < 0)
+		begin_readonly(j, &why);
+	try_again(j);
+	pthread_mutex_unlock(&j->lock);
+	carry_out(j);
+}
+
+int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why)
+{
+	pthread_mutex_lock(&j->lock);
+	int r = j->trouble;
+	if (ret_why)
+		*ret_why = r ? j->why : (struct phx_err){0};
+	pthread_mutex_unlock(&j->lock);
+	return r;
+}
+
+/* ---- looking ---- */
+
+const struct phx_state *phx_journal_lock(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	return &j->state;
+}
+
+void phx_journal_unlock(struct phx_journal *j)
+{
+	pthread_mutex_unlock(&j->lock);
+}
+
+const struct phx_state *phx_journal_state(const struct phx_journal *j)
+{
+	return &j->state;
+}
+
+int64_t phx_journal_clock_held(struct phx_journal *j)
+{
+	return j->clock.held_ms;
+}
+
+bool phx_journal_clock_believe(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	bool stepped = phx_core_clock_believe(&j->clock);
+	pthread_mutex_unlock(&j->lock);
+	return stepped;
+}

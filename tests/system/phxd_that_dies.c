@@ -1,0 +1,38 @@
+/* phxd, of the same objects as the one that is installed, with the points of death of lib/journal armed: by
+ * PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of event SEQ. Nothing else can
+ * hit that instant. Linked with --wrap=phx_journal_open (Makefile). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "journal/journal.h"
+
+static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
+		     const struct phx_outcome *out)
+{
+	static const char *const stages[] = { "apply", "commit", "act" };
+	const char *at = getenv("PHXD_TEST_CRASH_AT");
+	char here[64];
+	(void)arg;
+	(void)ev;
+	(void)out;
+	snprintf(here, sizeof(here), "%s:%llu", stages[point], (unsigned long long)seq);
+	if (at && !strcmp(here, at))
+		kill(getpid(), SIGKILL);
+	return false;
+}
+
+int __real_phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret,
+			    struct phx_err *ret_damage, struct phx_err *err);
+int __wrap_phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret,
+			    struct phx_err *ret_damage, struct phx_err *err);
+
+int __wrap_phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret,
+			    struct phx_err *ret_damage, struct phx_err *err)
+{
+	struct phx_journal_config armed = *config;
+	armed.at = die_here;
+	return __real_phx_journal_open(&armed, ret, ret_damage, err);
+}
