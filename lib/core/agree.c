@@ -1,7 +1,6 @@
 /* How a runtime environment comes to be: a service provider asks for it by an
  * agreement, which waits; the resource provider creates it, by that request or
- * by an agreement of his own. Also what two agreements say together when a node
- * passes from one owner to another. Pure. */
+ * by an agreement of his own. Pure. */
 #include "core/internal.h"
 
 #include <errno.h>
@@ -261,18 +260,4 @@ int phx_apply_re_create(struct phx_apply *a)
 	a->out->changed = true;
 	tell_created(a, re);
 	return 0;
-}
-
-/* ---- between two owners ---- */
-
-bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to)
-{
-	const struct phx_re *from = phx_state_re(s, n->tenant_pool), *re = phx_state_re(s, to->name);
-	if (!from || !re || !from->agreement.noop_between_owners || !re->agreement.noop_between_owners)
-		return false;
-	const struct phx_setup *mine = &from->agreement.setup;
-	if (mine->mode == PHX_SETUP_WIPE && re->agreement.setup.mode == PHX_SETUP_WIPE)
-		return false; /* nobody asks for it */
-	/* an erase that is owed since an earlier pool was never this agreement's to give up */
-	return !n->owes_wipe || phx_setup_wipes(mine, PHX_WHEN_RELEASE);
 }

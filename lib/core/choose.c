@@ -118,15 +118,14 @@ struct choice {
 /* Could it be handed over? What it says of itself, its BMC and the role decide that. */
 static bool fits(const struct choice *c, const struct phx_node *n, struct phx_err *why)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign };
+	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
 	struct phx_plan plan;
 	if (!c->to || phx_of_before(c->a->s))
 		return true;
 	++*phx_index_visits(c->a->s);
-	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.role, c->to->agreement.role);
-	PHX_STR_SET(ev.pool, c->to->name);
-	if (phx_core_plan(c->a->s, &ev, &plan, why) < 0)
+	o.role = c->to->agreement.role;
+	o.pool = c->to->name;
+	if (phx_order_plan(c->a->s, &o, &plan, why) < 0)
 		return false;
 	phx_record_fini(&phx_plan_record, &plan);
 	return true;

@@ -118,8 +118,9 @@ int phx_apply_node_add(struct phx_apply *a)
 
 int phx_apply_node_remove(struct phx_apply *a)
 {
+	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_node(a, &n);
+	int r = phx_need_order(a, &n, &o);
 	if (r < 0)
 		return r;
 	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY || n->state == PHX_NODE_QUARANTINED ||
@@ -133,7 +134,7 @@ int phx_apply_node_remove(struct phx_apply *a)
 	if (n->dirty && !a->ev->force)
 		return phx_err_set(a->err, -EPERM, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
 				   n->name, n->tenant);
-	r = phx_spare_node(a, n);
+	r = phx_spare_order(a, &o);
 	if (r < 0)
 		return r;
 	if (a->ev->jobs != PHX_JOBS_UNSAID)

@@ -22,6 +22,8 @@ struct phx_apply {
 	const struct phx_event *ev;
 	struct phx_outcome *out;
 	struct phx_err *err;
+	const char *by;		/* for whom: who sent the event; "" for what the core orders by itself */
+	enum phx_jobs_say jobs; /* may jobs end by that? */
 	struct phx_list *todo; /* struct phx_ledger_action: what the ledger wants done, done by share.c */
 	struct phx_list *work; /* the worklist */
 	const phx_work_fn *do_work; /* by kind */
@@ -43,6 +45,57 @@ bool phx_node_is_of(const struct phx_node *n, const char *pool);
 bool phx_node_has_bmc(const struct phx_node *n);
 /** Off, and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
+
+/** An order on one node, by an event or by the core itself. Borrows all of it. No text is NULL. */
+struct phx_node_order {
+	enum phx_event_kind kind; /* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
+	const struct phx_node *node;
+	const char *by;	  /* who; "" = the core */
+	const char *text; /* why, or what the event says beside */
+	const char *role;
+	const char *pool; /* "" = the role's */
+	bool has_setup;	  /* setup was asked for */
+	struct phx_setup setup;
+	bool encrypt, pin, power_cycle, force;
+	enum phx_jobs_say jobs;
+	const struct phx_list *may_end; /* struct phx_job_ref: NAMED */
+	bool has_grace;
+	uint32_t grace_ms;
+};
+
+/* order.c */
+/** What the event says of `n`, which may be NULL where the caller looks at that. */
+struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n);
+/** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and histories. */
+struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n, const char *why);
+/** The event's node, and what it orders of it; -ENOENT with a text. */
+int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret);
+
+/* setup.c */
+/** Who says that a node has to be erased. */
+struct phx_why_erase {
+	char text[160];
+};
+/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for NOOP, and both consent. */
+bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
+/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed", or that it is not erased. */
+const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
+/** What must be done to `n` on its way to pool `to`. An order may ask for more than the agreement (`asked`, NULL: it asks for
+ * nothing), and for less only inside one owner: -EPERM with a text otherwise. */
+int phx_setup_effective(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to,
+			const struct phx_setup *asked, struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
+
+/* planning.c */
+/** May a plan be made for the node as it is now? -EPERM, -EBUSY with a text. */
+int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err);
+/** The plan that the order would make now. Changes nothing. */
+int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret, struct phx_err *err);
+/** Plan it, and begin. 0 also where nothing is to be done, or the same is under way; an error has changed nothing. */
+int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o);
+/** The event as the core goes on by itself after it: for nobody. */
+struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
+/** Begin what nobody ordered now; `err` takes why it cannot be. */
+int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
 
 /* work.c */
 /** Leave something to be done for `n` (may be NULL where the kind needs no node). */
@@ -101,13 +154,13 @@ int phx_apply_restart(struct phx_apply *a);
 int phx_apply_cancel(struct phx_apply *a);
 
 /* spare.c: jobs that an order would end */
-/** -EBUSY and its name, if the event's order on `n` would end a job that the event does not allow to end. */
-int phx_spare_node(struct phx_apply *a, const struct phx_node *n);
+/** -EBUSY and its name, if the order would end a job that it does not allow to end. */
+int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
 /** The same of the open jobs of an RE. */
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
-/** What the event says of jobs becomes part of the plan that is made for `n`, which runs `from` (may be NULL): who
+/** What the order says of jobs becomes part of the plan that is made for its node, which runs `from` (may be NULL): who
  * ordered it, how long its job is waited for, and how long that is expected to be. */
-void phx_spare_plan(const struct phx_apply *a, const struct phx_node *n, const struct phx_role *from,
+void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o, const struct phx_role *from,
 		    struct phx_plan *plan);
 /** The hand-over of `n` begins: a job that nothing waits for ends now. */
 void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
@@ -151,10 +204,6 @@ int phx_apply_drain(struct phx_apply *a);
 int phx_apply_resume(struct phx_apply *a);
 int phx_apply_quarantine(struct phx_apply *a);
 int phx_apply_power(struct phx_apply *a);
-/** A hand-over that nobody ordered now: assign (or release, without a role) as by an event; empty `pool`: the role's.
- * cause: why it is done, for events and histories. */
-int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
-			const char *pool, const char *cause, struct phx_err *err);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 /** A serving node that waits in the deploy initramfs without a system: one in memory is brought there again, one that
@@ -211,14 +260,9 @@ int phx_apply_report(struct phx_apply *a);
 int phx_apply_inventory(struct phx_apply *a);
 int phx_apply_inspect(struct phx_apply *a);
 
-/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed", or that it is not erased. */
-const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
-
 /* agree.c */
 int phx_apply_re_request(struct phx_apply *a);
 int phx_apply_re_create(struct phx_apply *a);
-/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for NOOP, and both consent. */
-bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
 
 /* res.c */
 /** Every other operation of the life of an RE: re_refuse .. re_destroy. */
@@ -243,10 +287,9 @@ void phx_choose_again(struct phx_apply *a, struct phx_node *n);
 
 /* cause.c */
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
-/** The plan is about to begin, by the event (`text` says why where nobody ordered it): its cause, and where it erases or
- * installs a note that tells it. why_erase: whose agreement, or which order, wants an erase. */
-void phx_say_cause(struct phx_apply *a, const struct phx_node *n, const char *request, const char *why_erase,
-		   struct phx_plan *plan);
+/** The plan is about to begin by the order: its cause, and where it erases or installs a note that tells it. why_erase:
+ * whose agreement, or which order, wants an erase. */
+void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase, struct phx_plan *plan);
 
 /* holding.c: what the ledger counts a node as */
 /** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */

@@ -125,10 +125,10 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	if (!j)
 		return;
 	if (!j->killing && !j->cancel && !j->overdue)
-		phx_job_blame(a, j, a->ev->by, "%s left: %s", n->name, why);
+		phx_job_blame(a, j, a->by, "%s left: %s", n->name, why);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);
-	else if (a->ev->jobs != PHX_JOBS_UNSAID)
+	else if (a->jobs != PHX_JOBS_UNSAID)
 		j->killing = true;
 	else
 		j->broken = true;

@@ -1,5 +1,6 @@
-/* What people order: assign, release, rebuild, wipe, drain, resume, power.
- * Decides the setup policy that must hold and asks the planner. Pure. */
+/* What people order: assign, release, rebuild, wipe, drain, resume, quarantine,
+ * power; and what the core orders by itself when a node is ready or there again.
+ * planning.c makes the plans. Pure. */
 #include "core/index.h"
 #include "core/internal.h"
 
@@ -7,239 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which setup policy holds ---- */
-
-/* Who says that it has to be erased. */
-struct why_erase {
-	char text[160];
-};
-
-/* The stricter of what both pools' agreements say, for a node that holds data. */
-static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to, struct why_erase *ret_why)
-{
-	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
-	if (phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN)) {
-		setup = to->setup;
-		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on assign", to->name);
-	}
-	if (from && phx_setup_wipes(&from->setup, PHX_WHEN_RELEASE)) {
-		setup = from->setup;
-		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on release", from->name);
-	}
-	return setup;
-}
-
-const char *phx_release_words(const struct phx_state *s, const struct phx_node *n)
-{
-	struct why_erase why;
-	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool), *to = phx_state_pool(s, PHX_POOL_FREE);
-	bool erased = n->dirty && (n->owes_wipe || agreed_setup(from, to, &why).mode == PHX_SETUP_WIPE);
-	return erased ? "released, and erased as agreed" : "released, and not erased, as agreed";
-}
-
-/* What must be done to `n` on its way to `to_pool`. An order may ask for more than the agreement, and for
- * less only inside one owner. -EPERM otherwise. */
-static int effective_setup(struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to,
-			   struct phx_setup *ret, struct why_erase *ret_why)
-{
-	const struct phx_pool *from = phx_state_pool(a->s, n->tenant_pool);
-	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
-	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
-	if (n->dirty && from != to)
-		setup = agreed_setup(from, to, ret_why);
-	/* put off inside one owner, it is due when another one comes */
-	if (leaves && n->owes_wipe && setup.mode != PHX_SETUP_WIPE) {
-		setup.mode = PHX_SETUP_WIPE;
-		snprintf(ret_why->text, sizeof(ret_why->text), "it holds data of %.63s that is to be erased before others have it",
-			 n->tenant);
-	}
-	if (leaves && phx_noop_consented(a->s, n, to))
-		setup.mode = PHX_SETUP_NOOP;
-	if (a->ev->has_setup && a->ev->setup.mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
-	    (leaves || others))
-		return phx_err_set(a->err, -EPERM,
-				   "%s holds data of %s%s, and the agreement of pool %s or %s wants a wipe: noop is "
-				   "refused",
-				   n->name, n->tenant, others ? " and of others" : "", n->tenant_pool, to->name);
-	if (a->ev->has_setup) {
-		setup = a->ev->setup;
-		snprintf(ret_why->text, sizeof(ret_why->text), "the order says so");
-	}
-	if (n->key_unread) {
-		snprintf(ret_why->text, sizeof(ret_why->text), "its key was destroyed while it was away");
-		setup.mode = PHX_SETUP_WIPE;
-		setup.method = PHX_WIPE_AUTO;
-	}
-	*ret = setup;
-	return 0;
-}
-
-/* ---- from an order to a plan ---- */
-
-/* Everything the planner wants, from state and event. */
-struct order {
-	struct phx_node *n;
-	struct phx_plan_request q;
-	struct phx_role from; /* borrows from the role of its name */
-	const char *request;
-	struct why_erase why;
-};
-
-static int check_may_plan(struct phx_apply *a, const struct phx_node *n)
-{
-	if (n->state == PHX_NODE_QUARANTINED && a->ev->kind != PHX_EV_resume)
-		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): resume it first", n->name, n->reason);
-	if (n->state == PHX_NODE_NEW || n->state == PHX_NODE_COMMISSIONING)
-		return phx_err_set(a->err, n->accepted ? -EBUSY : -EPERM, "%s is %s: %s", n->name,
-				   phx_enum_name(&phx_node_state_names, n->state),
-				   n->accepted ? "it has not registered yet" : "accept it first");
-	if (phx_node_step(n))
-		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s (step %u of %u)", n->name,
-				   n->plan.request, n->plan.cursor + 1, n->plan.steps.n);
-	return 0;
-}
-
-static int order_role(struct phx_apply *a, struct order *o)
-{
-	const char *name = a->ev->kind == PHX_EV_rebuild ? o->n->role : a->ev->role;
-	if (a->ev->kind == PHX_EV_rebuild && !name[0])
-		return phx_err_set(a->err, -EINVAL, "%s has no role to be rebuilt with: assign one", o->n->name);
-	o->q.to = phx_state_role(a->s, name);
-	return o->q.to ? 0 : phx_err_set(a->err, -ENOENT, "there is no role '%s'", name);
-}
-
-static const struct phx_pool *order_pool(struct phx_apply *a, const struct order *o)
-{
-	if (!o->q.to)
-		return phx_state_pool(a->s, PHX_POOL_FREE);
-	if (a->ev->pool[0])
-		return phx_state_pool(a->s, a->ev->pool);
-	/* a rebuild stays where it is, and so does what is pinned in the role that it has */
-	bool stays = a->ev->kind == PHX_EV_rebuild || (a->ev->pin && !strcmp(o->n->role, a->ev->role));
-	if (stays && o->n->pool[0])
-		return phx_state_pool(a->s, o->n->pool);
-	return phx_state_pool(a->s, o->q.to->pool);
-}
-
-/* A root is encrypted where the agreement erases by destroying its key. */
-static bool wants_encryption(const struct phx_apply *a, const struct phx_pool *to, const struct order *o)
-{
-	if (!o->q.to || o->q.to->boot == PHX_ROLE_BOOT_RAM)
-		return false;
-	return a->ev->encrypt || (to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
-}
-
-static const char *request_name(enum phx_event_kind kind)
-{
-	return phx_enum_name(&phx_event_kind_names, (int)kind);
-}
-
-static int build_order(struct phx_apply *a, struct order *o)
-{
-	int r = phx_need_node(a, &o->n);
-	r = r ? r : check_may_plan(a, o->n);
-	if (r < 0)
-		return r;
-	bool to_role = a->ev->kind == PHX_EV_assign || a->ev->kind == PHX_EV_rebuild;
-	o->request = request_name((enum phx_event_kind)a->ev->kind);
-	o->q.node = o->n;
-	o->q.from = o->n->actual_role[0] ? phx_state_role(a->s, o->n->actual_role) : NULL;
-	if (!o->q.from && o->n->role[0])
-		o->q.from = phx_state_role(a->s, o->n->role);
-	if (o->q.from) {
-		o->from = *o->q.from;
-		o->from.web = phx_core_web_of(a->s, o->n, o->q.from);
-		o->q.from = &o->from;
-	}
-	r = to_role ? order_role(a, o) : 0;
-	if (r < 0)
-		return r;
-	const struct phx_pool *pool = order_pool(a, o);
-	if (!pool)
-		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'",
-				   a->ev->pool[0] ? a->ev->pool : o->q.to->pool);
-	o->q.to_pool = pool->name;
-	o->q.rebuild = a->ev->kind == PHX_EV_rebuild;
-	o->q.power_cycle = a->ev->power_cycle;
-	o->q.encrypt = wants_encryption(a, pool, o);
-	o->q.agreed = !a->ev->has_setup && a->ev->kind != PHX_EV_wipe;
-	return effective_setup(a, o->n, pool, &o->q.setup, &o->why);
-}
-
-static int plan_order(struct phx_apply *a, struct order *o, struct phx_plan *ret)
-{
-	int r = build_order(a, o);
-	if (r < 0)
-		return r;
-	if (a->ev->kind == PHX_EV_wipe) {
-		o->q.setup.mode = PHX_SETUP_WIPE;
-		o->q.setup.method = a->ev->setup.method;
-		snprintf(o->why.text, sizeof(o->why.text), "the order says so");
-	}
-	if (a->ev->kind == PHX_EV_resume) {
-		/* what it runs is not asked politely: it is taken from reset where that is possible */
-		o->q.from = NULL;
-		o->q.deploy_env_only = true;
-		o->q.power_cycle = phx_node_has_bmc(o->n);
-	}
-	r = phx_plan_handover(&o->q, ret, a->err);
-	if (r == 0)
-		phx_spare_plan(a, o->n, o->q.from, ret);
-	return r;
-}
-
-/* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
-static bool under_way(const struct phx_apply *a)
-{
-	const struct phx_node *n = phx_state_node(a->s, a->ev->node);
-	if (!n || !phx_node_step(n) ||
-	    strcmp(n->plan.request, request_name((enum phx_event_kind)a->ev->kind)))
-		return false;
-	if (a->ev->has_setup && (a->ev->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
-		return false;
-	return a->ev->kind != PHX_EV_assign ||
-	       (!strcmp(n->plan.to_role, a->ev->role) && (!a->ev->pool[0] || !strcmp(n->plan.to_pool, a->ev->pool)));
-}
-
-static int begin_order(struct phx_apply *a, const struct order *o, struct phx_plan *plan)
-{
-	phx_say_cause(a, o->n, o->request, o->why.text, plan);
-	int r = phx_handover_begin(a, o->n, plan, o->request);
-	phx_work_settle(a); /* before a pin of this order counts */
-	return r;
-}
-
-static int start_order(struct phx_apply *a)
-{
-	struct order o = { 0 };
-	struct phx_plan plan;
-	if (under_way(a))
-		return 0;
-	int r = plan_order(a, &o, &plan);
-	if (r < 0)
-		return r;
-	bool serves = o.n->state == PHX_NODE_ACTIVE || o.n->state == PHX_NODE_MAINTENANCE;
-	if (!plan.steps.n && (o.q.to || !serves)) {
-		/* it already is so */
-		phx_record_fini(&phx_plan_record, &plan);
-		return 0;
-	}
-	r = phx_spare_node(a, o.n);
-	if (r < 0) {
-		phx_record_fini(&phx_plan_record, &plan);
-		return r;
-	}
-	return begin_order(a, &o, &plan);
-}
-
 /* A pin is part of the order that put the node where it is: it lasts until the next one by hand. */
 static int order_and_pin(struct phx_apply *a)
 {
-	int r = start_order(a);
-	struct phx_node *n = phx_state_node(a->s, a->ev->node);
-	if (r < 0 || n->pinned == a->ev->pin)
+	struct phx_node_order o;
+	struct phx_node *n;
+	int r = phx_need_order(a, &n, &o);
+	r = r ? r : phx_order_begin(a, &o);
+	if (r < 0 || n->pinned == o.pin)
 		return r;
-	n->pinned = a->ev->pin;
+	n->pinned = o.pin;
 	a->out->changed = true;
 	phx_touch(a->s, n);
 	return 0;
@@ -257,25 +35,18 @@ int phx_apply_release(struct phx_apply *a)
 
 int phx_apply_rebuild(struct phx_apply *a)
 {
-	return start_order(a);
+	struct phx_node_order o;
+	struct phx_node *n;
+	int r = phx_need_order(a, &n, &o);
+	return r ? r : phx_order_begin(a, &o);
 }
 
 int phx_apply_wipe(struct phx_apply *a)
 {
-	return start_order(a);
+	return phx_apply_rebuild(a);
 }
 
-int phx_order_by_itself(struct phx_apply *a, enum phx_event_kind kind, const struct phx_node *n, const char *role,
-			const char *pool, const char *cause, struct phx_err *err)
-{
-	struct phx_event ev = { .kind = (int)kind, .now_ms = a->s->now_ms };
-	struct phx_apply sub = { a->s, &ev, a->out, err, a->todo, a->work, a->do_work };
-	PHX_STR_SET(ev.node, n->name);
-	phx_str_copy(ev.role, sizeof(ev.role), role);
-	phx_str_copy(ev.pool, sizeof(ev.pool), pool);
-	phx_str_copy(ev.text, sizeof(ev.text), cause);
-	return start_order(&sub);
-}
+/* ---- what the core orders by itself ---- */
 
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 {
@@ -287,8 +58,9 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 		return;
 	struct phx_err why = { 0 };
 	phx_note(a, n, "%s: %s", n->name, reason);
-	const char *role = PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role;
-	if (phx_order_by_itself(a, PHX_EV_assign, n, role, "", reason, &why) < 0)
+	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, reason);
+	o.role = PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role;
+	if (phx_order_by_itself(a, &o, &why) < 0)
 		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
 }
 
@@ -306,7 +78,10 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 		return;
 	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
 		 n->role);
-	if (phx_order_by_itself(a, PHX_EV_assign, n, n->role, n->pool, "its system in memory is gone with a reset", &why) < 0)
+	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "its system in memory is gone with a reset");
+	o.role = role->name;
+	o.pool = n->pool;
+	if (phx_order_by_itself(a, &o, &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
@@ -316,34 +91,12 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 	if (!n->key_unread || n->state != PHX_NODE_READY || !n->up || phx_node_step(n))
 		return;
 	phx_note(a, n, "%s is there again: its disks are erased and read back", n->name);
-	if (phx_order_by_itself(a, PHX_EV_wipe, n, "", "", "what was ordered while it was away", &why) < 0)
+	const struct phx_node_order o = phx_order_own(PHX_EV_wipe, n, "what was ordered while it was away");
+	if (phx_order_by_itself(a, &o, &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
 /* ---- out of service and back ---- */
-
-static int plan_drain(struct phx_apply *a, const struct phx_node *n, struct phx_plan *ret)
-{
-	const struct phx_role *role = n->role[0] ? phx_state_role(a->s, n->role) : NULL;
-	struct phx_plan plan = { 0 };
-	int r = check_may_plan(a, n);
-	if (r < 0)
-		return r;
-	PHX_STR_SET(plan.to_pool, n->pool);
-	PHX_STR_SET(plan.from_pool, n->pool);
-	if (role && n->up && n->state == PHX_NODE_ACTIVE) {
-		struct phx_role here = *role;
-		here.web = phx_core_web_of(a->s, n, role);
-		r = phx_plan_drain(&here, &plan);
-	}
-	if (r < 0) {
-		phx_record_fini(&phx_plan_record, &plan);
-		return r;
-	}
-	phx_spare_plan(a, n, role, &plan);
-	*ret = plan;
-	return 0;
-}
 
 /* The drain that is under way is given another time for its job: sooner, later, or for as long as it takes. */
 static int drain_anew(struct phx_apply *a, struct phx_node *n)
@@ -365,15 +118,16 @@ static int drain_anew(struct phx_apply *a, struct phx_node *n)
 
 int phx_apply_drain(struct phx_apply *a)
 {
+	struct phx_node_order o;
 	struct phx_node *n;
 	struct phx_plan plan;
-	int r = phx_need_node(a, &n);
+	int r = phx_need_order(a, &n, &o);
 	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
 		return r;
-	r = phx_spare_node(a, n);
+	r = phx_spare_order(a, &o);
 	if (r == 0 && phx_node_step(n) && !strcmp(n->plan.request, "drain") && n->plan.waits)
 		return drain_anew(a, n);
-	r = r ? r : plan_drain(a, n, &plan);
+	r = r ? r : phx_order_plan(a->s, &o, &plan, a->err);
 	if (r < 0)
 		return r;
 	r = phx_handover_begin(a, n, &plan, "drain");
@@ -393,16 +147,16 @@ static int await(struct phx_apply *a, struct phx_node *n)
 	n->off_wanted = false;
 	phx_window_open(a, n);
 	a->out->changed = true;
-	phx_note(a, n, act ? "%s is started, to be seen as it is now" :
-			     "%s has no BMC: start it by hand now, it is waited for", n->name);
+	phx_note(a, n,
+		 act ? "%s is started, to be seen as it is now" :
+		       "%s has no BMC: start it by hand now, it is waited for",
+		 n->name);
 	return 0;
 }
 
 /* Out of quarantine only through the deploy environment, erased where data of a tenant may be left. */
-static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
+static int resume_quarantined(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
-	struct order o = { 0 };
-	struct phx_plan plan;
 	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
 		n->state = PHX_NODE_NEW;
 		n->accepted = true;
@@ -413,25 +167,22 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n)
 	}
 	if (!n->up && !phx_node_has_bmc(n))
 		return await(a, n);
-	int r = plan_order(a, &o, &plan);
+	int r = phx_order_begin(a, o);
 	if (r < 0 && phx_facts_check(&n->facts, NULL) < 0)
 		return await(a, n);
-	if (r < 0)
-		return r;
-	n->awaited = false;
-	return begin_order(a, &o, &plan);
+	n->awaited = n->awaited && r < 0;
+	return r;
 }
 
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_err why = { 0 };
-	struct phx_event ev = { .kind = PHX_EV_resume, .now_ms = a->s->now_ms };
-	struct phx_apply sub = { a->s, &ev, a->out, &why, a->todo, a->work, a->do_work };
+	struct phx_apply own = phx_by_itself(a, &why);
+	const struct phx_node_order o = phx_order_own(PHX_EV_resume, n, "");
 	if (!n->awaited || n->state != PHX_NODE_QUARANTINED || n->env != PHX_ENV_DEPLOY)
 		return;
-	PHX_STR_SET(ev.node, n->name);
 	n->awaited = false;
-	if (phx_facts_check(&n->facts, &why) < 0 || resume_quarantined(&sub, n) < 0)
+	if (phx_facts_check(&n->facts, &why) < 0 || resume_quarantined(&own, n, &o) < 0)
 		phx_note(a, n, "%s: it is there, and stays quarantined: %s", n->name, why.text);
 }
 
@@ -466,21 +217,23 @@ int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
 /* Its RE is no more: there is no service to go back to. Where it is heard it is on its way already. */
 static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 {
-	return phx_err_set(a->err, -EHOSTUNREACH, "%s is %s, and its RE is no more: it is erased and released as soon as it is heard",
-			   n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
+	return phx_err_set(a->err, -EHOSTUNREACH,
+			   "%s is %s, and its RE is no more: it is erased and released as soon as it is heard", n->name,
+			   n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
 }
 
 int phx_apply_resume(struct phx_apply *a)
 {
+	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_node(a, &n);
-	if (r < 0 || (r = phx_spare_node(a, n)) < 0)
+	int r = phx_need_order(a, &n, &o);
+	if (r < 0 || (r = phx_spare_order(a, &o)) < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
-		return resume_quarantined(a, n);
+		return resume_quarantined(a, n, &o);
 	if (n->state != PHX_NODE_MAINTENANCE)
 		return 0;
-	r = check_may_plan(a, n); /* on its way out of maintenance already */
+	r = phx_plan_may(n, o.kind, a->err); /* on its way out of maintenance already */
 	if (r < 0)
 		return r;
 	if (!n->pool[0])
@@ -488,8 +241,8 @@ int phx_apply_resume(struct phx_apply *a)
 	bool left = phx_node_is_given_up(a->s, n); /* it is released, at the end of this event or when it is heard */
 	const struct phx_re *full = n->up && !left ? phx_holding_full(a->s, n) : NULL;
 	if (full) {
-		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s",
-			 full->name, n->name, phx_release_words(a->s, n));
+		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s", full->name,
+			 n->name, phx_release_words(a->s, n));
 		phx_note(a, n, "%s", a->out->text);
 	}
 	a->out->changed = true;
@@ -502,9 +255,12 @@ int phx_apply_resume(struct phx_apply *a)
 	if (n->up)
 		phx_restore_system(a, n);
 	else {
-		snprintf(a->out->text, sizeof(a->out->text), "%s is out of maintenance, and it is %s: it %s when it is heard",
-			 n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent",
-			 left ? "is released" : n->role[0] ? "serves" : "is free");
+		snprintf(a->out->text, sizeof(a->out->text),
+			 "%s is out of maintenance, and it is %s: it %s when it is heard", n->name,
+			 n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent",
+			 left	    ? "is released" :
+			 n->role[0] ? "serves" :
+				      "is free");
 		phx_note(a, n, "%s", a->out->text);
 	}
 	phx_read_back(a, n);
@@ -525,11 +281,12 @@ static void say_another_reason(struct phx_apply *a, struct phx_node *n)
 
 int phx_apply_quarantine(struct phx_apply *a)
 {
+	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_node(a, &n);
+	int r = phx_need_order(a, &n, &o);
 	if (r == 0 && n->state == PHX_NODE_QUARANTINED)
 		say_another_reason(a, n);
-	else if (r == 0 && (r = phx_spare_node(a, n)) == 0)
+	else if (r == 0 && (r = phx_spare_order(a, &o)) == 0)
 		phx_quarantine(a, n, a->ev->text[0] ? a->ev->text : "by hand");
 	return r;
 }
@@ -552,22 +309,23 @@ int phx_apply_power(struct phx_apply *a)
 {
 	static const char *const ops[] = { "on", "off", "cycle", "reset", "status" };
 	const char *op = a->ev->text;
+	struct phx_node_order o;
 	struct phx_node *n;
 	bool known = false;
-	int r = phx_need_node(a, &n);
+	int r = phx_need_order(a, &n, &o);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
 		known = known || !strcmp(op, ops[i]);
 	if (!known)
-		return phx_err_set(a->err, -EINVAL, "'%s' is no power operation; there are: on, off, cycle, reset, status",
-				   op);
+		return phx_err_set(a->err, -EINVAL,
+				   "'%s' is no power operation; there are: on, off, cycle, reset, status", op);
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
 	if (!query && phx_node_step(n) && !a->ev->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
-	r = phx_spare_node(a, n);
+	r = phx_spare_order(a, &o);
 	if (r < 0)
 		return r;
 	if (strcmp(op, "status"))
@@ -582,19 +340,4 @@ int phx_apply_power(struct phx_apply *a)
 		cut(a, n);
 	a->out->changed = true;
 	return 0;
-}
-
-int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
-{
-	struct phx_outcome unused = { 0 };
-	struct order o = { 0 };
-	/* plan_order() only reads: the cast lets one code path serve the daemon and --dry-run */
-	struct phx_apply a = { (struct phx_state *)s, ev, &unused, err, NULL, NULL, NULL };
-	if (ev->kind != PHX_EV_drain)
-		return plan_order(&a, &o, ret);
-	int r = phx_need_node(&a, &o.n);
-	if (r < 0)
-		return r;
-	*ret = (struct phx_plan){ 0 };
-	return o.n->state == PHX_NODE_MAINTENANCE ? 0 : plan_drain(&a, o.n, ret);
 }

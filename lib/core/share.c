@@ -139,10 +139,12 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	phx_note_re(a, n, to ? to->name : from ? from->name : "", to && from ? from->name : NULL,
 		    "%s goes from %s to %s: %s", n->name, from ? from->name : PHX_POOL_FREE, pool,
 		    phx_policy_reason_text(reason));
-	const char *cause = phx_policy_reason_text(reason);
-	int r = to ? phx_order_by_itself(a, PHX_EV_assign, n, to->agreement.role, pool, cause, &why) :
-		     phx_order_by_itself(a, PHX_EV_release, n, "", "", cause, &why);
-	if (r < 0)
+	struct phx_node_order o = phx_order_own(to ? PHX_EV_assign : PHX_EV_release, n, phx_policy_reason_text(reason));
+	if (to) {
+		o.role = to->agreement.role;
+		o.pool = pool;
+	}
+	if (phx_order_by_itself(a, &o, &why) < 0)
 		give_up(a, n, pool, why.text);
 }
 
@@ -214,7 +216,8 @@ static void release_strays(struct phx_apply *a)
 		struct phx_err why = { 0 };
 		char cause[200];
 		snprintf(cause, sizeof(cause), "%.190s", n->gave_up[0] ? n->gave_up : "no RE wants it where it serves");
-		if (phx_order_by_itself(a, PHX_EV_release, n, "", "", cause, &why) < 0)
+		const struct phx_node_order o = phx_order_own(PHX_EV_release, n, cause);
+		if (phx_order_by_itself(a, &o, &why) < 0)
 			give_up(a, n, PHX_POOL_FREE, why.text);
 	}
 }

@@ -24,9 +24,9 @@ enum {
 /* ---- which job, and may it end ---- */
 
 /* Would the order end what runs on its node, if it is carried out? */
-static bool ends_jobs(const struct phx_event *ev, const struct phx_node *n)
+static bool ends_jobs(const struct phx_node_order *o)
 {
-	switch (ev->kind) {
+	switch (o->kind) {
 	case PHX_EV_assign:
 	case PHX_EV_release:
 	case PHX_EV_rebuild:
@@ -34,13 +34,13 @@ static bool ends_jobs(const struct phx_event *ev, const struct phx_node *n)
 	case PHX_EV_quarantine:
 		return true;
 	case PHX_EV_drain:
-		return ev->has_grace;
+		return o->has_grace;
 	case PHX_EV_node_remove:
-		return ev->force;
+		return o->force;
 	case PHX_EV_resume:
-		return n->state == PHX_NODE_QUARANTINED;
+		return o->node->state == PHX_NODE_QUARANTINED;
 	case PHX_EV_power:
-		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") || !strcmp(ev->text, "reset");
+		return !strcmp(o->text, "off") || !strcmp(o->text, "cycle") || !strcmp(o->text, "reset");
 	default: /* the kinds of events are far more than those of orders on nodes */
 		return false;
 	}
@@ -51,17 +51,29 @@ static bool ends_anyway(const struct phx_job *j)
 	return j->killing || j->cancel || j->overdue || j->broken;
 }
 
+/* What runs on the node, and would not end by itself now. */
+static const struct phx_job *waited_for(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_job *j = phx_index_job_on(s, n);
+	return j && j->state == PHX_JOB_RUNNING && !ends_anyway(j) ? j : NULL;
+}
+
 const struct phx_job *phx_core_waits_for(const struct phx_state *s, const struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
-	const struct phx_job *j = n ? phx_index_job_on(s, n) : NULL;
-	return j && j->state == PHX_JOB_RUNNING && !ends_anyway(j) ? j : NULL;
+	return n ? waited_for(s, n) : NULL;
+}
+
+static const struct phx_job *ended_by(const struct phx_state *s, const struct phx_node_order *o)
+{
+	return ends_jobs(o) ? waited_for(s, o->node) : NULL;
 }
 
 const struct phx_job *phx_core_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
-	return n && ends_jobs(ev, n) ? phx_core_waits_for(s, ev) : NULL;
+	const struct phx_node_order o = phx_order_of(ev, n);
+	return n ? ended_by(s, &o) : NULL;
 }
 
 static int compare_ref(const void *id, const void *ref)
@@ -70,20 +82,20 @@ static int compare_ref(const void *id, const void *ref)
 	return a < b ? -1 : a > b;
 }
 
-static bool may_end(const struct phx_event *ev, const struct phx_job *j)
+static bool may_end(int jobs, const struct phx_list *named, const struct phx_job *j)
 {
-	if (ev->jobs == PHX_JOBS_NAMED && ev->may_end.n)
-		return bsearch(&j->id, ev->may_end.items, ev->may_end.n, sizeof(struct phx_job_ref), compare_ref);
-	return ev->jobs == PHX_JOBS_ANY || ev->jobs == PHX_JOBS_UNSAID;
+	if (jobs == PHX_JOBS_NAMED && named->n)
+		return bsearch(&j->id, named->items, named->n, sizeof(struct phx_job_ref), compare_ref);
+	return jobs == PHX_JOBS_ANY || jobs == PHX_JOBS_UNSAID;
 }
 
-int phx_spare_node(struct phx_apply *a, const struct phx_node *n)
+int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o)
 {
-	const struct phx_job *j = phx_core_ends(a->s, a->ev);
-	if (!j || may_end(a->ev, j))
+	const struct phx_job *j = ended_by(a->s, o);
+	if (!j || may_end(o->jobs, o->may_end, j))
 		return 0;
 	return phx_err_set(a->err, -EBUSY, "job %s of %s has run on %s for %lld s and would end: let it (drain), or say that it may",
-			   phx_job_title(j).text, j->user[0] ? j->user : "?", n->name,
+			   phx_job_title(j).text, j->user[0] ? j->user : "?", o->node->name,
 			   (long long)((a->s->now_ms - j->started_ms) / 1000));
 }
 
@@ -95,7 +107,7 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 		return 0;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 	{
-		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) || may_end(a->ev, j))
+		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) || may_end(a->ev->jobs, &a->ev->may_end, j))
 			continue;
 		first = first ? first : j;
 		n_open++;
@@ -158,21 +170,21 @@ static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j, c
 	return left == INT64_MAX || left < 0 ? 0 : left;
 }
 
-void phx_spare_plan(const struct phx_apply *a, const struct phx_node *n, const struct phx_role *from,
+void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o, const struct phx_role *from,
 		    struct phx_plan *plan)
 {
 	struct phx_step *drain = drain_of(plan);
-	const struct phx_job *j = phx_core_waits_for(a->s, a->ev);
-	PHX_STR_SET(plan->by, a->ev->by);
-	if (a->ev->jobs == PHX_JOBS_UNSAID)
+	const struct phx_job *j = waited_for(s, o->node);
+	PHX_STR_SET(plan->by, o->by);
+	if (o->jobs == PHX_JOBS_UNSAID)
 		return;
 	plan->waits = true;
-	plan->has_grace = a->ev->has_grace || a->ev->kind != PHX_EV_drain;
+	plan->has_grace = o->has_grace || o->kind != PHX_EV_drain;
 	if (plan->has_grace)
-		plan->grace_ms = a->ev->has_grace ? a->ev->grace_ms : from ? from->drain_grace_s * 1000 : 0;
-	if (!drain || !j || !n->up)
+		plan->grace_ms = o->has_grace ? o->grace_ms : from ? from->drain_grace_s * 1000 : 0;
+	if (!drain || !j || !o->node->up)
 		return;
-	int64_t more = expected_ms(a->s, j, plan);
+	int64_t more = expected_ms(s, j, plan);
 	drain->expected_ms += more < INT32_MAX ? (uint32_t)more : INT32_MAX;
 	plan->expected_ms += more < INT32_MAX ? (uint32_t)more : INT32_MAX;
 }

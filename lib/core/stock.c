@@ -30,14 +30,13 @@ static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const
 /* What is erased or installed anew on the way would take the packages with it. */
 static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign };
+	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
 	struct phx_plan plan = { 0 };
 	if (!strcmp(n->pool, re->name))
 		return true;
-	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.role, re->agreement.role);
-	PHX_STR_SET(ev.pool, re->name);
-	if (phx_core_plan(s, &ev, &plan, NULL) < 0)
+	o.role = re->agreement.role;
+	o.pool = re->name;
+	if (phx_order_plan(s, &o, &plan, NULL) < 0)
 		return false;
 	bool stays = plan.tier == PHX_TIER_IN_PLACE;
 	phx_record_fini(&phx_plan_record, &plan);

@@ -1,0 +1,235 @@
+/* From an order on one node, by somebody or by the core itself, to a plan that
+ * begins. Decides the setup policy that must hold, asks the planner, and says
+ * what a node of any other state cannot be ordered. Pure. */
+#include "core/index.h"
+#include "core/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Everything the planner wants, from state and order. */
+struct draft {
+	const struct phx_node_order *order;
+	struct phx_plan_request q;
+	struct phx_role from; /* borrows from the role of its name */
+	struct phx_why_erase why;
+};
+
+int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err)
+{
+	if (n->state == PHX_NODE_QUARANTINED && kind != PHX_EV_resume)
+		return phx_err_set(err, -EPERM, "%s is quarantined (%s): resume it first", n->name, n->reason);
+	if (n->state == PHX_NODE_NEW || n->state == PHX_NODE_COMMISSIONING)
+		return phx_err_set(err, n->accepted ? -EBUSY : -EPERM, "%s is %s: %s", n->name,
+				   phx_enum_name(&phx_node_state_names, n->state),
+				   n->accepted ? "it has not registered yet" : "accept it first");
+	if (phx_node_step(n))
+		return phx_err_set(err, -EBUSY, "%s is in the middle of %s (step %u of %u)", n->name, n->plan.request,
+				   n->plan.cursor + 1, n->plan.steps.n);
+	return 0;
+}
+
+static const char *request_name(const struct phx_node_order *o)
+{
+	return phx_enum_name(&phx_event_kind_names, (int)o->kind);
+}
+
+static int find_role(const struct phx_state *s, struct draft *d, struct phx_err *err)
+{
+	const struct phx_node *n = d->order->node;
+	bool rebuild = d->order->kind == PHX_EV_rebuild;
+	const char *name = rebuild ? n->role : d->order->role;
+	if (d->order->kind != PHX_EV_assign && !rebuild)
+		return 0;
+	if (rebuild && !name[0])
+		return phx_err_set(err, -EINVAL, "%s has no role to be rebuilt with: assign one", n->name);
+	d->q.to = phx_state_role(s, name);
+	return d->q.to ? 0 : phx_err_set(err, -ENOENT, "there is no role '%s'", name);
+}
+
+static const struct phx_pool *find_pool(const struct phx_state *s, const struct draft *d)
+{
+	const struct phx_node_order *o = d->order;
+	if (!d->q.to)
+		return phx_state_pool(s, PHX_POOL_FREE);
+	if (o->pool[0])
+		return phx_state_pool(s, o->pool);
+	/* a rebuild stays where it is, and so does what is pinned in the role that it has */
+	bool stays = o->kind == PHX_EV_rebuild || (o->pin && !strcmp(o->node->role, o->role));
+	if (stays && o->node->pool[0])
+		return phx_state_pool(s, o->node->pool);
+	return phx_state_pool(s, d->q.to->pool);
+}
+
+/* A root is encrypted where the agreement erases by destroying its key. */
+static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
+{
+	if (!d->q.to || d->q.to->boot == PHX_ROLE_BOOT_RAM)
+		return false;
+	return d->order->encrypt || (to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
+}
+
+/* What the node runs, or was given to run. */
+static void find_former_role(const struct phx_state *s, struct draft *d)
+{
+	const struct phx_node *n = d->order->node;
+	const struct phx_role *from = n->actual_role[0] ? phx_state_role(s, n->actual_role) : NULL;
+	if (!from && n->role[0])
+		from = phx_state_role(s, n->role);
+	if (!from)
+		return;
+	d->from = *from;
+	d->from.web = phx_core_web_of(s, n, from);
+	d->q.from = &d->from;
+}
+
+static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
+{
+	const struct phx_node_order *o = d->order;
+	int r = phx_plan_may(o->node, o->kind, err);
+	if (r < 0)
+		return r;
+	d->q.node = o->node;
+	find_former_role(s, d);
+	r = find_role(s, d, err);
+	if (r < 0)
+		return r;
+	const struct phx_pool *pool = find_pool(s, d);
+	if (!pool)
+		return phx_err_set(err, -ENOENT, "there is no pool '%s'", o->pool[0] ? o->pool : d->q.to->pool);
+	d->q.to_pool = pool->name;
+	d->q.rebuild = o->kind == PHX_EV_rebuild;
+	d->q.power_cycle = o->power_cycle;
+	d->q.encrypt = wants_encryption(d, pool);
+	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;
+	return phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup, &d->why, err);
+}
+
+static int make_drain(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
+		      struct phx_err *err)
+{
+	const struct phx_node *n = o->node;
+	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
+	struct phx_plan plan = { 0 };
+	int r = phx_plan_may(n, o->kind, err);
+	if (r < 0)
+		return r;
+	PHX_STR_SET(plan.to_pool, n->pool);
+	PHX_STR_SET(plan.from_pool, n->pool);
+	if (role && n->up && n->state == PHX_NODE_ACTIVE) {
+		struct phx_role here = *role;
+		here.web = phx_core_web_of(s, n, role);
+		r = phx_plan_drain(&here, &plan);
+	}
+	if (r < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return r;
+	}
+	phx_spare_plan(s, o, role, &plan);
+	*ret = plan;
+	return 0;
+}
+
+static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret, struct phx_err *err)
+{
+	const struct phx_node_order *o = d->order;
+	if (o->kind == PHX_EV_drain)
+		return make_drain(s, o, ret, err);
+	int r = fill(s, d, err);
+	if (r < 0)
+		return r;
+	if (o->kind == PHX_EV_wipe) {
+		d->q.setup.mode = PHX_SETUP_WIPE;
+		d->q.setup.method = o->setup.method;
+		snprintf(d->why.text, sizeof(d->why.text), "the order says so");
+	}
+	if (o->kind == PHX_EV_resume) {
+		/* what it runs is not asked politely: it is taken from reset where that is possible */
+		d->q.from = NULL;
+		d->q.deploy_env_only = true;
+		d->q.power_cycle = phx_node_has_bmc(o->node);
+	}
+	r = phx_plan_handover(&d->q, ret, err);
+	if (r == 0)
+		phx_spare_plan(s, o, d->q.from, ret);
+	return r;
+}
+
+int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret, struct phx_err *err)
+{
+	struct draft d = { .order = o };
+	return make(s, &d, ret, err);
+}
+
+int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
+{
+	const struct phx_node *n = phx_state_node(s, ev->node);
+	if (!n)
+		return phx_err_set(err, -ENOENT, "there is no node '%s'", ev->node);
+	const struct phx_node_order o = phx_order_of(ev, n);
+	if (o.kind != PHX_EV_drain || n->state != PHX_NODE_MAINTENANCE)
+		return phx_order_plan(s, &o, ret, err);
+	*ret = (struct phx_plan){ 0 };
+	return 0;
+}
+
+/* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
+static bool under_way(const struct phx_node_order *o)
+{
+	const struct phx_node *n = o->node;
+	if (!phx_node_step(n) || strcmp(n->plan.request, request_name(o)))
+		return false;
+	if (o->has_setup && (o->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
+		return false;
+	return o->kind != PHX_EV_assign ||
+	       (!strcmp(n->plan.to_role, o->role) && (!o->pool[0] || !strcmp(n->plan.to_pool, o->pool)));
+}
+
+static int begin_order(struct phx_apply *a, const struct draft *d, struct phx_plan *plan)
+{
+	const struct phx_node_order *o = d->order;
+	struct phx_node *n = PHX_LIST_AT(&a->s->nodes, struct phx_node, phx_index_place(a->s, o->node));
+	phx_say_cause(a, o, d->why.text, plan);
+	int r = phx_handover_begin(a, n, plan, request_name(o));
+	phx_work_settle(a); /* before a pin of this order counts */
+	return r;
+}
+
+/* There is nothing to be done for it: the node is as it is to be. */
+static bool is_so(const struct draft *d, const struct phx_plan *plan)
+{
+	const struct phx_node *n = d->order->node;
+	bool serves = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_MAINTENANCE;
+	return !plan->steps.n && d->order->kind != PHX_EV_resume && (d->q.to || !serves);
+}
+
+int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o)
+{
+	struct draft d = { .order = o };
+	struct phx_plan plan;
+	if (under_way(o))
+		return 0;
+	int r = make(a->s, &d, &plan, a->err);
+	if (r < 0)
+		return r;
+	if (!is_so(&d, &plan) && (r = phx_spare_order(a, o)) == 0)
+		return begin_order(a, &d, &plan);
+	phx_record_fini(&phx_plan_record, &plan);
+	return r;
+}
+
+struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err)
+{
+	struct phx_apply own = *a;
+	own.by = "";
+	own.jobs = PHX_JOBS_UNSAID;
+	own.err = err;
+	return own;
+}
+
+int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err)
+{
+	struct phx_apply own = phx_by_itself(a, err);
+	return phx_order_begin(&own, o);
+}
