@@ -246,8 +246,8 @@ void api_beat(struct phx_http_request *q, void *arg)
 	if (live_heard(d->live, node) || down)
 		tell_back(d, node);
 	live_set_monitor(d->live, node, text, text ? monitor : NULL, sessions);
-	balance_sample(d->balance, node, monitor);
-	balance_heard(d->balance, node, json_object_get(j, "running"), monitor);
+	directors_sample(d->directors, node, monitor);
+	directors_heard(d->directors, node, json_object_get(j, "running"), monitor);
 	tell_report(d, node, j);
 	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
 	live_hold(d->live, node, q, json_object_get(j, "running"), wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum {
 	HISTORY_MAX = 10000,
 	CHUNK = 1000, /* events looked at in one go */
@@ -80,7 +82,7 @@ static int read_history(struct phx_store_reader *reader, struct history *h, bool
 			*ret_more = false;
 			return 0;
 		}
-		reads_breathe();
+		reads_breathe(phx_clock_us());
 	}
 	return 0;
 }

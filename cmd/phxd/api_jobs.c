@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/nodeset.h"
+#include "base/clock.h"
 #include "phxd/take.h"
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
@@ -146,7 +147,7 @@ void api_jobs(struct phx_http_request *q, void *arg)
 			       .list = list };
 	bool more;
 	while ((more = add_jobs(d, &p)) && !is_full(&p))
-		reads_breathe();
+		reads_breathe(phx_clock_us());
 	/* the first page has nothing, and there is no more: is that a name at all? */
 	if (p.re && !after && !more && !json_array_size(list) && !re_is_known(d, p.re)) {
 		phx_http_reply_error(q, -ENOENT, "re: there is no such RE");

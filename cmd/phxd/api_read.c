@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
@@ -72,21 +72,14 @@ static const struct phx_node *next_named(const struct phx_state *s, struct node_
 	return NULL;
 }
 
-static int64_t now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* The next nodes of a long list: the engine is let go in between. False: these were the last. */
 static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	int64_t until_us = now_us() + PORTION_US;
+	int64_t until_us = phx_clock_us() + PORTION_US;
 	uint32_t place = phx_state_node_place(s, of->after + 1);
 	bool more = true;
-	while (more && now_us() < until_us) {
+	while (more && phx_clock_us() < until_us) {
 		const struct phx_node *n = !of->all ? next_named(s, of) :
 					   place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place++) : NULL;
 		more = n && of->left;
@@ -130,7 +123,7 @@ void api_nodes(struct phx_http_request *q, void *arg)
 	if (take_node_list(q, d, &of)) {
 		phx_buf_addf(&b, "{\"nodes\":[");
 		while (put_nodes(d, &of, &b))
-			reads_breathe();
+			reads_breathe(phx_clock_us());
 		phx_buf_addf(&b, "]");
 		if (phx_http_query(q, "limit"))
 			phx_buf_addf(&b, ",\"last\":%llu,\"more\":%s", (unsigned long long)of.after, of.left ? "false" : "true");

@@ -2,6 +2,8 @@
 #ifndef PHXD_DAEMON_H
 #define PHXD_DAEMON_H
 
+#include <limits.h>
+
 #include "config/config.h"
 #include "base/json.h"
 #include "deploy/child.h"
@@ -10,6 +12,7 @@
 #include "phxd/engine.h"
 #include "power/power.h"
 
+struct wake;  /* wake.c: when the loop turns next */
 struct live;  /* live.c: liveness and long polls */
 struct exec;  /* exec.c: actions to drivers */
 struct waits; /* waits.c: clients that wait for events */
@@ -18,7 +21,7 @@ struct quota; /* quota.c: what people have journalled */
 struct refused; /* refused.c: whom the listeners refused */
 struct slurm; /* slurm.c: REs whose jobs Slurm starts */
 struct logs;  /* logs.c: what services of nodes write */
-struct balance; /* balance.c: use of web instances, tables of directors */
+struct directors; /* directors.c: use of web instances, tables of directors */
 
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
 enum { LIVE_ERROR_MAX = 160 };
@@ -29,13 +32,14 @@ struct daemon {
 	int64_t started_ms;
 	struct phx_pki *pki;
 	struct engine *engine;
+	struct wake *wake;
 	struct live *live;
 	struct exec *exec;
 	struct waits *waits;
 	struct reads *reads;
 	struct quota *quota;
 	struct refused *refused;
-	struct balance *balance;
+	struct directors *directors;
 	struct logs *logs;
 	struct slurm *slurm;
 	struct phx_children *children;
@@ -46,9 +50,31 @@ struct daemon {
 	json_t *mistakes; /* what the catalogue's files had wrong when they were read last: texts; under the engine's lock */
 };
 
+/* ---- wake.c: when the loop turns next ---- */
+
+#define WAKE_NEVER INT_MAX /* as a number of milliseconds */
+
+int wake_new(struct wake **ret);
+/** Safe on NULL. */
+void wake_free(struct wake *w);
+/** Readable when the loop is to turn. Borrowed. */
+int wake_fd(const struct wake *w);
+/** The loop turns in `ms` (WAKE_NEVER: nothing is asked for), or before. On any thread, whatever it has locked. */
+void wake_in(struct wake *w, int ms);
+/** The loop turns: what was asked for until now is met by it. */
+void wake_begin(struct wake *w);
+
+/* ---- orders.c ---- */
+
+/** Orders of `node` that its agent does not run yet, and questions to it. New reference, NULL on ENOMEM. */
+json_t *orders_of(struct daemon *d, const char *node, const json_t *running);
+
 /* ---- live.c ---- */
 
-int live_new(struct daemon *d, struct live **ret);
+/** What the agent of a node is to be told that does not run `running` (json array) yet. New reference; NULL: nothing. */
+typedef json_t *(*live_orders_fn)(struct daemon *d, const char *node, const json_t *running);
+
+int live_new(struct daemon *d, live_orders_fn orders, struct live **ret);
 /** Answers all long polls; from then on none is held. Safe on NULL and twice. */
 void live_stop(struct live *l);
 /** After live_stop() and when nobody asks any more. Safe on NULL. */
@@ -78,7 +104,7 @@ void live_untold(struct live *l, const char *node);
 void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms);
 /** Orders of `node` may have changed. */
 void live_wake(struct live *l, const char *node);
-/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants to be called again. */
+/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants to be called again, or WAKE_NEVER. */
 int live_tick(struct live *l);
 
 /* ---- exec.c ---- */
@@ -94,8 +120,9 @@ int reads_new(struct daemon *d, struct reads **ret);
 /** Carries out `handler` on a thread that does nothing else, administrators' apart from others': suspends q. 429 where this
  * identity has enough of them under way. */
 void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler);
-/** Between two portions of a long list, without a lock: others get theirs. */
-void reads_breathe(void);
+/** Who reads much rests as long as he has worked since `since_us` (phx_clock_us(); a millisecond at least, a tenth of a
+ * second at most), without a lock: agents and others get theirs. */
+void reads_breathe(int64_t since_us);
 /** Answers what is still to be read with an error; from then on everything. Safe on NULL and twice. */
 void reads_stop(struct reads *r);
 /** After reads_stop() and when nobody asks any more. Safe on NULL. */
@@ -131,29 +158,29 @@ void logs_stop(struct logs *l);
 void logs_free(struct logs *l);
 /** Questions for the agent of `node` that it was not told yet, appended to its orders (json array). */
 void logs_orders(struct logs *l, const char *node, json_t *orders);
-/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called again. */
+/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called again, or WAKE_NEVER. */
 int logs_tick(struct logs *l);
 
-/* ---- balance.c ---- */
+/* ---- directors.c ---- */
 
-int balance_new(struct daemon *d, struct balance **ret);
+int directors_new(struct daemon *d, struct directors **ret);
 /** When nobody asks any more. Safe on NULL. */
-void balance_free(struct balance *b);
+void directors_free(struct directors *b);
 /** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is counted for its web RE. */
-void balance_sample(struct balance *b, const char *node, const json_t *monitor);
+void directors_sample(struct directors *b, const char *node, const json_t *monitor);
 /** What a director tells with its beat: the table in force (in `running`) and what its kernel has (member `balancer` of
  * the monitor). Steps that wait for it go on with the next tick. Of others: nothing. */
-void balance_heard(struct balance *b, const char *node, const json_t *running, const json_t *monitor);
+void directors_heard(struct directors *b, const char *node, const json_t *running, const json_t *monitor);
 /** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean use over the
- * instances of each web RE goes to the core. Returns ms until it wants to be called again. */
-int balance_tick(struct balance *b);
+ * instances of each web RE goes to the core. Returns ms until it wants to be called again, or WAKE_NEVER. */
+int directors_tick(struct directors *b);
 
 /* ---- slurm.c ---- */
 
 int slurm_new(struct daemon *d, struct slurm **ret);
 /** Waits for the commands that are running. Safe on NULL. */
 void slurm_free(struct slurm *s);
-/** Time passes: each RE with Slurm as its engine is looked after. Returns ms until it wants to be called again. */
+/** Something happened: each RE with Slurm as its engine is looked after. Returns ms until it wants to be called again, or WAKE_NEVER. */
 int slurm_tick(struct slurm *s);
 
 /* ---- catalog.c ---- */
@@ -187,7 +214,7 @@ void net_stop(struct daemon *d);
 int refused_new(struct daemon *d, struct refused **ret);
 void refused_free(struct refused *f);
 /** Says what was refused since it was said last, at most once a minute for each limit. Returns ms until it wants to be
- * called again. */
+ * called again, or WAKE_NEVER. */
 int refused_tick(struct refused *f);
 /** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
 json_t *refused_view(struct refused *f, bool whole);
@@ -319,7 +346,7 @@ HANDLER(api_packages);
 HANDLER(api_events);
 HANDLER(api_config);
 HANDLER(api_metrics);
-/* balance.c */
+/* directors.c */
 HANDLER(api_balance);
 /* logs.c */
 HANDLER(api_node_logs);

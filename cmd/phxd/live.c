@@ -2,8 +2,12 @@
  * brings nothing new never touches the core; silence and change do, as events.
  * Called by the API's threads and the loop.
  *
+ * Time is the monotonic clock's: how long a node was silent is nobody's to set. Each contact stands in the slot of a wheel
+ * at or before the moment at which something is due for it (a poll to be answered, silence to be told); the loop looks
+ * at the slots that have come, and sleeps until the next one that holds somebody.
+ *
  * Lock order: the engine's, then this one's (the API shows monitors under the engine's
- * lock). So nothing asks the engine, not even for the time, while it holds this lock. */
+ * lock). So nothing asks the engine while it holds this lock. */
 #include "phxd/daemon.h"
 
 #include <assert.h>
@@ -12,7 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, LOOK_AGAIN_MS = 5000 };
+#include "base/clock.h"
+
+enum { SLOT_MS = 50, SLOTS = 1024 /* what is due later stands in the last one, and is looked at again */, LOOK_AGAIN_MS = 5000 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps everything, and a
  * node gone mad (or bad) must not fill the head's disk. */
@@ -35,23 +41,30 @@ struct contact {
 	int64_t held_until_ms;
 	json_t *running;
 	int64_t told_bytes, told_ms; /* what it had journalled lately, and as of when */
+	int64_t slot;		     /* of the wheel, counted from the clock's beginning; 0 none */
+	struct contact *next, *prev; /* in that slot */
 };
 
 struct live {
 	struct daemon *d;
+	live_orders_fn orders;
 	pthread_mutex_t lock;
 	struct contact **contacts; /* sorted by name */
 	size_t n, cap;
+	struct contact *wheel[SLOTS];
+	int64_t turned; /* up to this slot everything was looked at */
 	bool adopted; /* by the loop's thread alone */
 	bool stopped; /* nothing is held any more */
 };
 
-int live_new(struct daemon *d, struct live **ret)
+int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
 {
 	struct live *l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	l->d = d;
+	l->orders = orders;
+	l->turned = phx_clock_ms() / SLOT_MS;
 	pthread_mutex_init(&l->lock, NULL);
 	*ret = l;
 	return 0;
@@ -76,6 +89,53 @@ static size_t find(const struct live *l, const char *node, bool *ret_found)
 	}
 	return lo;
 }
+
+/* ---- the wheel: all under the lock ---- */
+
+static void take_out(struct live *l, struct contact *c)
+{
+	if (!c->slot)
+		return;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		l->wheel[c->slot % SLOTS] = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->slot = 0;
+	c->next = c->prev = NULL;
+}
+
+/* When something is due for it; INT64_MAX. */
+static int64_t due_of(const struct live *l, const struct contact *c)
+{
+	const struct phx_config *cfg = &l->d->cfg;
+	int64_t quiet_ms = phx_config_quiet_ms(cfg), missing_ms = cfg->missing_after_ms;
+	int64_t after_ms = c->quiet || missing_ms < quiet_ms ? missing_ms : quiet_ms;
+	int64_t silent_ms = c->missing ? INT64_MAX : c->heard_ms + after_ms + 1;
+	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
+}
+
+/* Its place follows what is due; one that stands too early is looked at for nothing, and put where it belongs then. */
+static void put_in(struct live *l, struct contact *c)
+{
+	int64_t due_ms = due_of(l, c);
+	if (due_ms == INT64_MAX)
+		return;
+	int64_t slot = due_ms / SLOT_MS, last = l->turned + SLOTS - 1;
+	slot = slot > last ? last : slot <= l->turned ? l->turned + 1 : slot;
+	if (c->slot && c->slot <= slot)
+		return;
+	take_out(l, c);
+	c->slot = slot;
+	c->next = l->wheel[slot % SLOTS];
+	if (c->next)
+		c->next->prev = c;
+	l->wheel[slot % SLOTS] = c;
+	wake_in(l->d->wake, (int)((slot + 1) * SLOT_MS - phx_clock_ms()));
+}
+
+/* ---- contacts ---- */
 
 /* The contact of `node`, made when it is new; NULL on ENOMEM. */
 static struct contact *contact_of(struct live *l, const char *node, int64_t now)
@@ -102,6 +162,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
 	l->contacts[at] = c;
 	l->n++;
+	put_in(l, c);
 	return c;
 }
 
@@ -116,13 +177,14 @@ static void free_contact(struct contact *c)
 
 bool live_heard(struct live *l, const char *node)
 {
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	bool tell = c && (c->missing || c->fresh || c->quiet);
 	if (c) {
 		c->heard_ms = now;
 		c->missing = c->fresh = c->quiet = false;
+		put_in(l, c);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return tell;
@@ -178,7 +240,7 @@ int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX
 void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor, const char *sessions)
 {
 	char *copy = text ? strdup(text) : NULL, *who = sessions ? strdup(sessions) : NULL;
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	if (c) {
@@ -208,7 +270,7 @@ static bool may_tell(struct contact *c, size_t bytes, int64_t now)
 
 bool live_may_tell(struct live *l, const char *node, size_t bytes)
 {
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	bool may = !c || may_tell(c, bytes, now);
@@ -218,7 +280,7 @@ bool live_may_tell(struct live *l, const char *node, size_t bytes)
 
 bool live_report_changed(struct live *l, const char *node, const char *report)
 {
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	bool changed = c && strcmp(c->report, report) != 0 && may_tell(c, REPORT_BYTES, now);
@@ -237,58 +299,12 @@ void live_untold(struct live *l, const char *node)
 		l->contacts[at]->fresh = true;
 		l->contacts[at]->missing = l->contacts[at]->quiet = false;
 		l->contacts[at]->report[0] = '\0';
+		put_in(l, l->contacts[at]);
 	}
 	pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- long polls ---- */
-
-/* Beats list what runs: a step as its id, a run of a job as [ID, RUN], what stands by its kind: ["table", ID]. */
-static bool is_same(const json_t *it, const struct phx_order *o)
-{
-	const json_t *first = json_array_get(it, 0), *second = json_array_get(it, 1);
-	json_int_t id = (json_int_t)o->id;
-	if (json_is_string(first))
-		return !strcmp(json_string_value(first), o->kind) && json_integer_value(second) == id;
-	if (!strcmp(o->kind, "job"))
-		return json_is_integer(first) && json_integer_value(first) == id &&
-		       json_integer_value(second) == (json_int_t)o->run;
-	return json_is_integer(it) && json_integer_value(it) == id;
-}
-
-static bool is_running(const json_t *running, const struct phx_order *o)
-{
-	size_t i;
-	json_t *it;
-	/* a kill is for something that runs: it always goes out */
-	if (!strcmp(o->kind, "kill"))
-		return false;
-	json_array_foreach((json_t *)running, i, it)
-	{
-		if (is_same(it, o))
-			return true;
-	}
-	return false;
-}
-
-/* Orders of `node` that its agent does not run yet. New reference, NULL on ENOMEM. */
-static json_t *new_orders(struct live *l, const char *node, const json_t *running)
-{
-	struct phx_list orders = { 0 };
-	json_t *a = json_array();
-	const struct phx_state *s = engine_lock(l->d->engine);
-	phx_core_orders(s, node, &orders);
-	engine_unlock(l->d->engine);
-	PHX_LIST_EACH(struct phx_order, o, &orders)
-	{
-		if (!is_running(running, o))
-			json_array_append_new(a, view_order(l->d, o));
-		phx_record_fini(&phx_order_record, o);
-	}
-	phx_list_fini(&orders);
-	logs_orders(l->d->logs, node, a);
-	return a;
-}
 
 static void answer(struct phx_http_request *q, json_t *orders)
 {
@@ -346,6 +362,7 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 		c->held_until_ms = until;
 		c->running = json_deep_copy(running);
 		*ret_again = c->wake;
+		put_in(l, c);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return old;
@@ -353,9 +370,9 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 
 void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms)
 {
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	bool again;
-	json_t *orders = take_look(l, node, now) ? new_orders(l, node, running) : json_array();
+	json_t *orders = take_look(l, node, now) ? l->orders(l->d, node, running) : json_array();
 	if (json_array_size(orders) || wait_ms <= 0) {
 		answer(q, orders);
 		return;
@@ -369,7 +386,7 @@ void live_hold(struct live *l, const char *node, struct phx_http_request *q, con
 
 void live_wake(struct live *l, const char *node)
 {
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	struct release r = { 0 };
@@ -381,7 +398,7 @@ void live_wake(struct live *l, const char *node)
 	pthread_mutex_unlock(&l->lock);
 	if (!r.q)
 		return;
-	json_t *orders = new_orders(l, node, r.running);
+	json_t *orders = l->orders(l->d, node, r.running);
 	json_decref(r.running);
 	answer(r.q, orders);
 }
@@ -401,6 +418,7 @@ void live_forget_gone(struct live *l, const char *node)
 	if (found) {
 		gone = l->contacts[at];
 		r = take_held(gone);
+		take_out(l, gone);
 		l->n--;
 		memmove(&l->contacts[at], &l->contacts[at + 1], (l->n - at) * sizeof(struct contact *));
 	}
@@ -438,7 +456,7 @@ static void adopt_nodes(struct live *l)
 			PHX_STR_SET(w->text, n->name);
 	}
 	engine_unlock(l->d->engine);
-	int64_t now = engine_now(l->d->engine);
+	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		contact_of(l, w->text, now);
@@ -455,39 +473,62 @@ static void look_for_silence(const struct live *l, struct contact *c, int64_t no
 	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
 		return;
 	struct silence *s = phx_list_push(silences, sizeof(*s));
+	if (!s)
+		return; /* it is found silent again */
 	c->quiet = true;
 	c->missing = missing;
-	if (!s)
-		return;
 	s->kind = missing ? PHX_EV_missing : PHX_EV_quiet;
 	PHX_STR_SET(s->node, c->node);
 }
 
+/* Everybody in the slots that have come is looked at, and put where it belongs. Under the lock. */
+static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, struct phx_list *silences)
+{
+	int64_t to = now / SLOT_MS - 1, from = to - l->turned > SLOTS ? to - SLOTS : l->turned;
+	struct contact *come = NULL;
+	for (int64_t slot = from + 1; slot <= to; slot++)
+		for (struct contact *c; (c = l->wheel[slot % SLOTS]);) {
+			take_out(l, c);
+			c->next = come;
+			come = c;
+		}
+	l->turned = to > l->turned ? to : l->turned;
+	for (struct contact *c = come, *next; c; c = next) {
+		next = c->next;
+		c->next = NULL;
+		struct release *r = c->held && now >= c->held_until_ms ? phx_list_push(overdue, sizeof(*r)) : NULL;
+		if (r)
+			*r = take_held(c);
+		look_for_silence(l, c, now, silences);
+		put_in(l, c);
+	}
+}
+
+/* Milliseconds until somebody is to be looked at. Under the lock. */
+static int next_ms(const struct live *l, int64_t now)
+{
+	for (int64_t slot = l->turned + 1; slot < l->turned + SLOTS; slot++)
+		if (l->wheel[slot % SLOTS])
+			return (int)((slot + 1) * SLOT_MS - now);
+	return WAKE_NEVER;
+}
+
 int live_tick(struct live *l)
 {
-	struct phx_list silent = { 0 };
-	int64_t now = engine_now(l->d->engine);
+	PHX_AUTO(phx_list_fini) struct phx_list silent = { 0 }, overdue = { 0 };
 	if (!l->adopted)
 		adopt_nodes(l);
 	l->adopted = true;
-	for (size_t i = 0;; i++) {
-		struct release overdue = { 0 };
-		pthread_mutex_lock(&l->lock);
-		if (i >= l->n) {
-			pthread_mutex_unlock(&l->lock);
-			break;
-		}
-		struct contact *c = l->contacts[i];
-		if (c->held && (now >= c->held_until_ms || phx_http_gone(c->held)))
-			overdue = take_held(c);
-		look_for_silence(l, c, now, &silent);
-		pthread_mutex_unlock(&l->lock);
-		answer_empty(overdue);
-	}
+	int64_t now = phx_clock_ms();
+	pthread_mutex_lock(&l->lock);
+	turn_wheel(l, now, &overdue, &silent);
+	int ms = next_ms(l, now);
+	pthread_mutex_unlock(&l->lock);
+	PHX_LIST_EACH(struct release, r, &overdue)
+		answer_empty(*r);
 	PHX_LIST_EACH(struct silence, s, &silent)
 		tell_silence(l, s->kind, s->node);
-	phx_list_fini(&silent);
-	return TICK_MS;
+	return ms;
 }
 
 /* A poll that is held; nothing is held from now on. */

@@ -16,7 +16,7 @@
 #include "base/utf8.h"
 #include "phxd/take.h"
 
-enum { TICK_MS = 100, ASKS_MAX = 64, ASKS_OF_NODE_MAX = 8, ASKS_OF_PERSON_MAX = 16, LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };
+enum { GONE_MS = 500 /* so soon it is seen that who asked is gone */, ASKS_MAX = 64, ASKS_OF_NODE_MAX = 8, ASKS_OF_PERSON_MAX = 16, LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };
 enum { ANSWER_MS = 15000, CURSOR_MAX = 256 };
 
 struct ask {
@@ -149,6 +149,7 @@ void api_node_logs(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EBUSY, "too many ask for logs just now");
 	else
 		live_wake(d->live, a.node);
+	wake_in(d->wake, GONE_MS);
 }
 
 /* ---- from the agent ---- */
@@ -225,7 +226,10 @@ static void answer_due(struct logs *l, int64_t now)
 int logs_tick(struct logs *l)
 {
 	answer_due(l, engine_now(l->d->engine));
-	return TICK_MS;
+	pthread_mutex_lock(&l->lock);
+	bool waits = l->asks.n;
+	pthread_mutex_unlock(&l->lock);
+	return waits ? GONE_MS : WAKE_NEVER;
 }
 
 void logs_stop(struct logs *l)

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -21,7 +23,8 @@ enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
 /* What is done instead of serving: each is asked for once, by hand, and ends. */
 enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
-enum { MAX_WAIT_MS = 1000, TIMER_ACCURACY_US = 10000, FILES_BESIDE = 1024, N_LISTENERS = 3, UPLOADS = 4 /* of the largest size, of one identity at once */ };
+enum { LARGE_TEXT = 256 << 10 };
+enum { MAX_WAIT_MS = 2000 /* the journal is watched so often */, REFUSED_MS = 1000, GATHER_MS = 10 /* events that come together are one turn */, FILES_BESIDE = 1024, N_LISTENERS = 3, UPLOADS = 4 /* of the largest size, of one identity at once */ };
 
 /* ---- what the engine calls ---- */
 
@@ -36,6 +39,8 @@ static void committed(void *arg, uint64_t seq)
 	struct daemon *d = arg;
 	if (d->waits) /* before it is there, nobody waits */
 		waits_wake(d->waits, seq);
+	if (d->wake)
+		wake_in(d->wake, GATHER_MS);
 }
 
 /* ---- the loop ---- */
@@ -43,7 +48,7 @@ static void committed(void *arg, uint64_t seq)
 struct loop {
 	struct daemon *d;
 	sd_event *event;
-	sd_event_source *timer;
+	sd_event_source *wake;
 };
 
 static int min(int a, int b)
@@ -51,27 +56,25 @@ static int min(int a, int b)
 	return a < b ? a : b;
 }
 
-static int turn(struct loop *l)
+/* A moment has come, or an event has: who has something to do does it, and says when he wants the next turn. */
+static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 {
-	int ms = engine_tick(l->d->engine, MAX_WAIT_MS);
+	struct loop *l = arg;
+	struct daemon *d = l->d;
+	(void)s;
+	(void)fd;
+	(void)revents;
+	wake_begin(d->wake);
+	int ms = engine_tick(d->engine, MAX_WAIT_MS);
 	if (ms < 0)
 		return sd_event_exit(l->event, ms);
-	ms = min(ms, live_tick(l->d->live));
-	ms = min(ms, balance_tick(l->d->balance));
-	ms = min(ms, logs_tick(l->d->logs));
-	ms = min(ms, slurm_tick(l->d->slurm));
-	ms = min(ms, refused_tick(l->d->refused));
-	uint64_t now;
-	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
-	sd_event_source_set_time(l->timer, now + (uint64_t)ms * 1000);
-	return sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
-}
-
-static int on_timer(sd_event_source *s, uint64_t usec, void *arg)
-{
-	(void)s;
-	(void)usec;
-	return turn(arg);
+	ms = min(ms, live_tick(d->live));
+	ms = min(ms, directors_tick(d->directors));
+	ms = min(ms, logs_tick(d->logs));
+	ms = min(ms, slurm_tick(d->slurm));
+	ms = min(ms, refused_tick(d->refused));
+	wake_in(d->wake, ms);
+	return 0;
 }
 
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
@@ -91,17 +94,18 @@ static int run_loop(struct daemon *d)
 {
 	struct loop l = { .d = d };
 	int r = sd_event_default(&l.event);
-	r = r < 0 ? r : sd_event_add_time(l.event, &l.timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US, on_timer, &l);
+	r = r < 0 ? r : sd_event_add_io(l.event, &l.wake, wake_fd(d->wake), EPOLLIN, turn, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGTERM, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGINT, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGHUP, on_signal, &l);
 	r = r < 0 ? r : sd_event_set_watchdog(l.event, true);
 	if (r >= 0) {
+		wake_in(d->wake, 0);
 		sd_notify(0, "READY=1\nSTATUS=serving");
 		r = sd_event_loop(l.event);
 		sd_notify(0, "STOPPING=1");
 	}
-	sd_event_source_unref(l.timer);
+	sd_event_source_unref(l.wake);
 	sd_event_unref(l.event);
 	return r;
 }
@@ -156,6 +160,13 @@ static uint64_t spool_bytes_max(const struct daemon *d)
 	return (largest_mb << 20) * UPLOADS;
 }
 
+/* On any thread of a listener: the loop looks at it. */
+static void on_refused(void *arg)
+{
+	struct daemon *d = arg;
+	wake_in(d->wake, REFUSED_MS);
+}
+
 static int start_http(struct daemon *d, struct phx_err *err)
 {
 	struct phx_http_server_config config = {
@@ -178,6 +189,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.spool_bytes_max = spool_bytes_max(d),
 		.admin_gid = gid_of(d->cfg.socket_group),
 		.is_admin = is_admin,
+		.refused = on_refused,
 	};
 	int r = phx_http_server_start(&config, &d->http, err);
 	/* who may do what is decided by peer credentials: users submit jobs through the same socket */
@@ -208,13 +220,14 @@ static int start(struct daemon *d, struct phx_err *err)
 	begin_sweep(&d->cfg);
 	int r = open_pki(d, err);
 	r = r ? r : begin_anew(d, err);
-	r = r ? r : live_new(d, &d->live);
+	r = r ? r : wake_new(&d->wake);
+	r = r ? r : live_new(d, orders_of, &d->live);
 	r = r ? r : logs_new(d, &d->logs);
 	r = r ? r : waits_new(d, &d->waits, err);
 	r = r ? r : reads_new(d, &d->reads);
 	r = r ? r : quota_new(d, &d->quota);
 	r = r ? r : refused_new(d, &d->refused);
-	r = r ? r : balance_new(d, &d->balance);
+	r = r ? r : directors_new(d, &d->directors);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
 	if (r == 0)
@@ -240,7 +253,7 @@ static void stop(struct daemon *d)
 	slurm_free(d->slurm);
 	exec_free(d->exec);
 	net_stop(d);
-	balance_free(d->balance);
+	directors_free(d->directors);
 	waits_free(d->waits);
 	reads_free(d->reads);
 	logs_free(d->logs);
@@ -249,6 +262,7 @@ static void stop(struct daemon *d)
 	live_free(d->live);
 	engine_close(d->engine);
 	json_decref(d->mistakes);
+	wake_free(d->wake);
 	phx_pki_free(d->pki);
 	phx_config_fini(&d->cfg);
 }
@@ -340,6 +354,8 @@ static void prepare_process(const struct daemon *d)
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* a list of all nodes, or a snapshot, is given back to the system and leaves no hole between small things */
+	mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
 	/* a tenth more while others are cut (lib/http/guard.c) */
 	allow_files((rlim_t)d->cfg.connections_max * N_LISTENERS * 11 / 10 + FILES_BESIDE);
 }

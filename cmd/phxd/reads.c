@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { UNDER_WAY_MAX = 8, BREATH_NS = 1000000 };
+#include "base/clock.h"
+
+enum { UNDER_WAY_MAX = 8, BREATH_MIN_US = 1000, BREATH_MAX_US = 100000 };
 enum { ADMINS, OTHERS, LANES };
 
 struct task {
@@ -52,11 +54,12 @@ static void *run(void *arg)
 	struct lane *l = arg;
 	struct task t;
 	while (next_task(l, &t)) {
+		int64_t began_us = phx_clock_us();
 		if (phx_http_gone(t.q))
 			phx_http_reply_error(t.q, -EAGAIN, "nobody waits for this answer");
 		else
 			t.handler(t.q, l->reads->d);
-		reads_breathe();
+		reads_breathe(began_us);
 	}
 	return NULL;
 }
@@ -97,10 +100,12 @@ void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler ha
 		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
 }
 
-void reads_breathe(void)
+void reads_breathe(int64_t since_us)
 {
 	/* a mutex is not fair: who unlocks and locks again at once keeps it */
-	nanosleep(&(struct timespec){ .tv_nsec = BREATH_NS }, NULL);
+	int64_t us = phx_clock_us() - since_us;
+	us = us < BREATH_MIN_US ? BREATH_MIN_US : us > BREATH_MAX_US ? BREATH_MAX_US : us;
+	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
 
 void reads_stop(struct reads *r)

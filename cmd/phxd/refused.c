@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-enum { TICK_MS = 1000, TELL_AGAIN_MS = 60000 };
+enum { TELL_AGAIN_MS = 60000 };
 
 /* One limit of one listener. */
 struct row {
@@ -79,33 +79,39 @@ static const char *what_of(int limit)
 	return limit == PHX_HTTP_LIMIT_REQUESTS ? "requests" : "connections";
 }
 
-/* Under the lock. */
-static void look(struct refused *f, int which, int limit, int64_t now)
+/* Under the lock. When it wants to be looked at again. */
+static int look(struct refused *f, int which, int limit, int64_t now)
 {
 	struct row *row = &f->rows[which][limit];
 	uint64_t before = row->now.n;
 	phx_http_server_refused(f->d->http, (enum phx_http_listener)which, (enum phx_http_limit)limit, &row->now);
 	if (row->now.n != before)
 		row->last_ms = now;
-	if (row->now.n == row->n_told || (row->n_told && now - row->told_ms < TELL_AGAIN_MS))
-		return;
+	if (row->now.n == row->n_told)
+		return WAKE_NEVER;
+	if (row->n_told && now - row->told_ms < TELL_AGAIN_MS)
+		return (int)(row->told_ms + TELL_AGAIN_MS - now);
 	fprintf(stderr, "phxd: %llu %s over %s refused: %s = %llu is reached, last by %s\n",
 		(unsigned long long)(row->now.n - row->n_told), what_of(limit), listeners[which], limits[limit],
 		(unsigned long long)value_of(&f->d->cfg, (enum phx_http_limit)limit),
 		row->now.whom[0] ? row->now.whom : "all together");
 	row->n_told = row->now.n;
 	row->told_ms = now;
+	return WAKE_NEVER;
 }
 
 int refused_tick(struct refused *f)
 {
 	int64_t now = engine_now(f->d->engine);
+	int ms = WAKE_NEVER;
 	pthread_mutex_lock(&f->lock);
 	for (int which = 0; which < PHX_HTTP_LISTENERS; which++)
-		for (int limit = 0; limit < PHX_HTTP_LIMITS; limit++)
-			look(f, which, limit, now);
+		for (int limit = 0; limit < PHX_HTTP_LIMITS; limit++) {
+			int again_ms = look(f, which, limit, now);
+			ms = again_ms < ms ? again_ms : ms;
+		}
 	pthread_mutex_unlock(&f->lock);
-	return TICK_MS;
+	return ms;
 }
 
 json_t *refused_view(struct refused *f, bool whole)

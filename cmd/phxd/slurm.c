@@ -20,10 +20,9 @@
 #include "slurm/slurm.h"
 
 enum {
-	TICK_MS = 200,
+	RETRY_MS = 1000,  /* a worker that could not be started */
 	POLL_MS = 1000,	  /* without anything to do */
 	AGAIN_MS = 100,	  /* after something was done */
-	LOOK_MS = 100,	  /* for orders that other events brought */
 	COMMAND_MS = 10000, /* for one command */
 };
 
@@ -50,6 +49,7 @@ struct slurm {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct phx_list workers; /* struct slot */
+	uint64_t turns;		 /* of the loop: after each the state may be another */
 	bool stop;
 };
 
@@ -203,28 +203,24 @@ static bool has_orders(struct worker *w)
 	return !same && take_orders(w, &orders) == 0 && orders.n;
 }
 
-/* False when all is to stop. */
-static bool wait_ms(struct slurm *s, int ms)
+/* Until the time has come, or there is something to be done. False when all is to stop. */
+static bool rest(struct worker *w, int ms)
 {
+	struct slurm *s = w->owner;
 	struct timespec until = phx_clock_in(ms);
+	bool due = false;
 	pthread_mutex_lock(&s->lock);
-	while (!s->stop && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
-		;
+	while (!s->stop && !due) {
+		uint64_t seen = s->turns;
+		pthread_mutex_unlock(&s->lock);
+		due = !w->troubled && has_orders(w);
+		pthread_mutex_lock(&s->lock);
+		while (!s->stop && !due && s->turns == seen)
+			due = pthread_cond_timedwait(&s->changed, &s->lock, &until) != 0;
+	}
 	bool go_on = !s->stop;
 	pthread_mutex_unlock(&s->lock);
 	return go_on;
-}
-
-/* Until the time has come, or there is something to be done. */
-static bool rest(struct worker *w, int ms)
-{
-	for (; ms > 0; ms -= LOOK_MS) {
-		if (!wait_ms(w->owner, ms < LOOK_MS ? ms : LOOK_MS))
-			return false;
-		if (!w->troubled && has_orders(w))
-			return true;
-	}
-	return true;
 }
 
 static void *work(void *arg)
@@ -236,6 +232,7 @@ static void *work(void *arg)
 	pthread_mutex_lock(&w->owner->lock);
 	w->ended = true;
 	pthread_mutex_unlock(&w->owner->lock);
+	wake_in(w->owner->d->wake, 0);
 	return NULL;
 }
 
@@ -249,7 +246,7 @@ static bool has_worker(struct slurm *s, const char *re)
 	return false;
 }
 
-static void start_worker(struct slurm *s, const char *re)
+static bool start_worker(struct slurm *s, const char *re)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	struct slot *slot = phx_list_push(&s->workers, sizeof(*slot));
@@ -258,11 +255,12 @@ static void start_worker(struct slurm *s, const char *re)
 		PHX_STR_SET(w->re, re);
 		slot->worker = w;
 		if (pthread_create(&w->thread, NULL, work, w) == 0)
-			return;
+			return true;
 	}
 	if (slot)
-		s->workers.n--; /* again at the next tick */
+		s->workers.n--;
 	free(w);
+	return false;
 }
 
 static void join_ended(struct slurm *s, bool all)
@@ -292,10 +290,14 @@ int slurm_tick(struct slurm *s)
 	}
 	engine_unlock(s->d->engine);
 	join_ended(s, false);
+	bool all = true;
 	PHX_LIST_EACH(struct phx_word, name, &names)
-		if (!has_worker(s, name->text))
-			start_worker(s, name->text);
-	return TICK_MS;
+		all &= has_worker(s, name->text) || start_worker(s, name->text);
+	pthread_mutex_lock(&s->lock);
+	s->turns++;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return all ? WAKE_NEVER : RETRY_MS;
 }
 
 void slurm_free(struct slurm *s)

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 
 enum {
-	TICK_MS = 100,
+	GONE_MS = 500,	/* so soon it is seen that a client is gone */
 	POLLS_MAX = 16,	      /* of one identity at once */
 	LOOKED_MAX = 20000,   /* events, in one request */
 	BYTES_MAX = 4 << 20,  /* of events in one answer; one at least */
@@ -173,7 +173,7 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 			*ret_more = false;
 			return 0;
 		}
-		reads_breathe();
+		reads_breathe(phx_clock_us());
 	}
 	return 0;
 }
@@ -239,15 +239,27 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 	PHX_LIST_EACH(struct wait, x, due)
 	{
 		bool at_last = now >= x->until_ms || phx_http_gone(x->q);
+		int64_t began_us = phx_clock_us();
 		if (!answer(l, x, last, at_last) && !keep(l, x))
 			answer(l, x, last, true);
+		if (due->n > 1) /* many followers are no reason to keep an agent waiting */
+			reads_breathe(began_us);
 	}
 	phx_list_fini(due);
 }
 
-static void pause_for_news(struct waits *w)
+/* Until there is news, or the time of one has come; that a client is gone is seen now and then. With the lock held. */
+static void pause_for_news(struct lane *l, int64_t now)
 {
-	struct timespec until = phx_clock_in(TICK_MS);
+	struct waits *w = l->waits;
+	int64_t ms = GONE_MS;
+	if (!l->list.n) {
+		pthread_cond_wait(&w->news, &w->lock);
+		return;
+	}
+	PHX_LIST_EACH(struct wait, x, &l->list)
+		ms = x->until_ms - now < ms ? x->until_ms - now : ms;
+	struct timespec until = phx_clock_in(ms > 0 ? ms : 0);
 	pthread_cond_timedwait(&w->news, &w->lock, &until);
 }
 
@@ -256,13 +268,13 @@ static void *run(void *arg)
 	struct lane *l = arg;
 	struct waits *w = l->waits;
 	for (bool stopped = false; !stopped;) {
-		int64_t now = engine_now(w->d->engine);
 		pthread_mutex_lock(&w->lock);
+		int64_t now = phx_clock_ms();
 		stopped = w->stopped;
 		uint64_t last = w->last;
 		struct phx_list due = take_due(l, stopped ? UINT64_MAX : last, stopped ? INT64_MAX : now);
 		if (!due.n && !stopped)
-			pause_for_news(w);
+			pause_for_news(l, now);
 		pthread_mutex_unlock(&w->lock);
 		answer_all(l, &due, last, stopped ? INT64_MAX : now);
 	}
@@ -308,7 +320,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	struct wait x = { .q = q, .after = after, .limit = limit };
-	x.until_ms = wait_ms > 0 ? engine_now(w->d->engine) + wait_ms : 0;
+	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
 	x.all = person_of(w->d, peer) == PERSON_PROVIDER;
 	person_name(peer, x.by, sizeof(x.by));

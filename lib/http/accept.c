@@ -22,12 +22,14 @@ enum { TICK_MS = 1000, TURNED_AWAY = 64, PAUSE_MS = 20 };
 struct leavers {
 	int fds[TURNED_AWAY];
 	size_t next;
+	bool any;
 };
 
 static void let_go(struct leavers *w)
 {
 	for (size_t i = 0; i < TURNED_AWAY; i++)
 		phx_close_fd(&w->fds[i]);
+	w->any = false;
 }
 
 /* ---- refusing ---- */
@@ -57,6 +59,7 @@ static void turn_away(const struct phx_http_listener_state *l, struct leavers *w
 	phx_close_fd(&w->fds[w->next]);
 	w->fds[w->next] = fd;
 	w->next = (w->next + 1) % TURNED_AWAY;
+	w->any = true;
 }
 
 /* ---- arriving ---- */
@@ -112,14 +115,17 @@ static void *run(void *arg)
 	struct leavers leavers;
 	memset(leavers.fds, -1, sizeof(leavers.fds));
 	leavers.next = 0;
+	leavers.any = false;
 	struct pollfd p[] = { { .fd = l->fd, .events = POLLIN }, { .fd = l->stop_fd, .events = POLLIN } };
 	int64_t tick_ms = phx_clock_ms() + TICK_MS;
 	while (!p[1].revents) {
 		int64_t left = tick_ms - phx_clock_ms();
-		poll(p, PHX_ARRAY_SIZE(p), left > 0 ? (int)left : 0);
+		bool rests = !leavers.any && phx_http_guard_idle(l->guard); /* who comes next comes through here */
+		poll(p, PHX_ARRAY_SIZE(p), rests ? -1 : left > 0 ? (int)left : 0);
+		int64_t now = phx_clock_ms();
+		tick_ms = rests ? now + TICK_MS : tick_ms;
 		if (p[0].revents)
 			accept_all(l, &leavers);
-		int64_t now = phx_clock_ms();
 		if (now < tick_ms)
 			continue;
 		phx_http_guard_tick(l->guard, now);

@@ -157,6 +157,8 @@ static void refuse(struct phx_http_guard *g, enum phx_http_limit limit, const ch
 {
 	g->refused[limit].n++;
 	PHX_STR_SET(g->refused[limit].whom, whom);
+	if (g->limits.refused)
+		g->limits.refused(g->limits.arg);
 }
 
 void phx_http_guard_refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom)
@@ -297,6 +299,16 @@ unsigned phx_http_guard_tick(struct phx_http_guard *g, int64_t now_ms)
 		}
 	pthread_mutex_unlock(&g->lock);
 	return n;
+}
+
+bool phx_http_guard_idle(struct phx_http_guard *g)
+{
+	bool idle = true;
+	pthread_mutex_lock(&g->lock);
+	for (size_t i = 0; i < BUCKETS && idle; i++)
+		idle = !g->buckets[i];
+	pthread_mutex_unlock(&g->lock);
+	return idle;
 }
 
 /* ---- shares of requests ---- */

@@ -28,6 +28,8 @@ struct phx_http_guard_limits {
 	unsigned header_ms;
 	unsigned requests_per_s; /* 0 = no limit */
 	uint64_t spool_bytes_max; /* of one identity at once; 0 = no limit */
+	void (*refused)(void *arg); /* somebody was; under the guard's lock. May be NULL */
+	void *arg;
 };
 
 struct phx_http_guard;
@@ -62,6 +64,8 @@ void phx_http_guard_wait(struct phx_http_guard *g, struct phx_http_entry *e, enu
 			 int64_t now_ms);
 /** Cuts who kept the listener waiting for too long; how many. */
 unsigned phx_http_guard_tick(struct phx_http_guard *g, int64_t now_ms);
+/** Nobody is in the books: until somebody is admitted a tick has nothing to do. */
+bool phx_http_guard_idle(struct phx_http_guard *g);
 
 /** One more of these is under way for the identity behind `e`, for which at most `max` may be (0: no limit; of an
  * administrator any number). False: it has its share. To be given back. */

@@ -120,6 +120,8 @@ struct phx_http_server_config {
 	gid_t admin_gid;	   /* administrators on the Unix listener beside root; (gid_t)-1: none */
 	/* over TLS: asked once a connection, after the handshake. NULL: nobody is one */
 	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
+	/** Somebody was refused because of a limit: called on any thread, must return at once. May be NULL. */
+	void (*refused)(void *arg);
 	unsigned idle_timeout_s;   /* for a request's head to come, and for any silence; 0 = 60 */
 };
 struct phx_http_server;

@@ -12,9 +12,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* Request line and headers must fit, and bodies pass through it: 1,000 idle connections should
- * cost little. */
+/* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as many as agents: 10,000
+ * that are held should cost little. */
 #define CONNECTION_MEMORY (16u * 1024)
+#define TLS_CONNECTION_MEMORY (8u * 1024)
 #define DRAIN_SECONDS 5
 #define CONNECTIONS 4096
 #define RESERVE 64
@@ -48,7 +49,8 @@ static size_t make_options(const struct phx_http_server_config *config, struct p
 	/* who comes is limited before: here nobody is refused, since libmicrohttpd would stop listening for all */
 	unsigned limit = 2 * (config->connections_max ? config->connections_max : CONNECTIONS) +
 			 (config->reserve ? config->reserve : RESERVE);
-	o[n++] = int_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY);
+	o[n++] = int_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+			    l->which == PHX_HTTP_TLS ? TLS_CONNECTION_MEMORY : CONNECTION_MEMORY);
 	o[n++] = int_option(MHD_OPTION_CONNECTION_LIMIT, limit);
 	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS);
 	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)phx_http_on_completed, l };
@@ -98,6 +100,8 @@ static struct phx_http_guard *new_guard(const struct phx_http_server_config *con
 		.header_ms = (config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS) * 1000,
 		.requests_per_s = config->requests_per_s,
 		.spool_bytes_max = config->spool_bytes_max,
+		.refused = config->refused,
+		.arg = config->arg,
 	});
 }
 

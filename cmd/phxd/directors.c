@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
+enum { USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
 
 /* What was measured of one web RE since the last event. */
 struct use {
@@ -30,13 +30,13 @@ struct director {
 	struct phx_list active; /* struct phx_web_server: who has connections, over all services */
 };
 
-struct balance {
+struct directors {
 	struct daemon *d;
 	pthread_mutex_t lock;
 	struct phx_list uses;	   /* struct use */
 	struct phx_list directors; /* struct director */
+	int64_t due_ms;		   /* when uses are told; 0: none were measured */
 	/* of the loop's thread alone */
-	int64_t due_ms;
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	char acting[PHX_NAME_MAX];
@@ -45,9 +45,9 @@ struct balance {
 	int64_t ask_ms;	   /* when the director is asked again */
 };
 
-int balance_new(struct daemon *d, struct balance **ret)
+int directors_new(struct daemon *d, struct directors **ret)
 {
-	struct balance *b = calloc(1, sizeof(*b));
+	struct directors *b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	b->d = d;
@@ -56,7 +56,7 @@ int balance_new(struct daemon *d, struct balance **ret)
 	return 0;
 }
 
-void balance_free(struct balance *b)
+void directors_free(struct directors *b)
 {
 	if (!b)
 		return;
@@ -89,7 +89,7 @@ static bool re_of(struct daemon *d, const char *node, char ret[PHX_NAME_MAX])
 	return counts;
 }
 
-static struct use *use_of(struct balance *b, const char *re)
+static struct use *use_of(struct directors *b, const char *re)
 {
 	PHX_LIST_EACH(struct use, u, &b->uses)
 		if (!strcmp(u->re, re))
@@ -100,32 +100,39 @@ static struct use *use_of(struct balance *b, const char *re)
 	return u;
 }
 
-void balance_sample(struct balance *b, const char *node, const json_t *monitor)
+void directors_sample(struct directors *b, const char *node, const json_t *monitor)
 {
 	char re[PHX_NAME_MAX];
 	int64_t ppm = phx_json_int(monitor, "web_use_ppm", -1);
 	if (ppm < 0 || !b->d->cfg.measure_web_use || !re_of(b->d, node, re))
 		return;
+	int64_t now = engine_now(b->d->engine);
 	pthread_mutex_lock(&b->lock);
 	struct use *u = use_of(b, re);
 	if (u) {
 		u->sum_ppm += ppm < USE_MAX_PPM ? (uint64_t)ppm : USE_MAX_PPM;
 		u->n++;
 	}
+	bool first = u && !b->due_ms;
+	if (first)
+		b->due_ms = now + b->d->cfg.heartbeat_ms;
 	pthread_mutex_unlock(&b->lock);
+	if (first)
+		wake_in(b->d->wake, (int)b->d->cfg.heartbeat_ms);
 }
 
-static struct phx_list take_uses(struct balance *b)
+static struct phx_list take_uses(struct directors *b)
 {
 	pthread_mutex_lock(&b->lock);
 	struct phx_list taken = b->uses;
 	b->uses = (struct phx_list){ 0 };
+	b->due_ms = 0;
 	pthread_mutex_unlock(&b->lock);
 	return taken;
 }
 
 /* An RE that ended meanwhile refuses its sample, and that is that. */
-static void tell_uses(struct balance *b)
+static void tell_uses(struct directors *b)
 {
 	struct phx_list uses = take_uses(b);
 	PHX_LIST_EACH(struct use, u, &uses)
@@ -141,7 +148,7 @@ static void tell_uses(struct balance *b)
 /* ---- tables ---- */
 
 /* Is the table another one than when this was last asked, or the director? */
-static bool changed(struct balance *b, const struct phx_state *s)
+static bool changed(struct directors *b, const struct phx_state *s)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
 	const struct phx_node *n = phx_core_acting_director(s);
@@ -157,7 +164,7 @@ static bool changed(struct balance *b, const struct phx_state *s)
 }
 
 /* Names of the directors that have to hear of it. */
-static void changed_for(struct balance *b, struct phx_list *ret_names)
+static void changed_for(struct directors *b, struct phx_list *ret_names)
 {
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (changed(b, s))
@@ -169,7 +176,7 @@ static void changed_for(struct balance *b, struct phx_list *ret_names)
 	engine_unlock(b->d->engine);
 }
 
-static void wake_directors(struct balance *b)
+static void wake_directors(struct directors *b)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list names = { 0 };
 	changed_for(b, &names);
@@ -179,7 +186,7 @@ static void wake_directors(struct balance *b)
 
 /* ---- what directors tell ---- */
 
-static struct director *director_of(struct balance *b, const char *node, bool make)
+static struct director *director_of(struct directors *b, const char *node, bool make)
 {
 	PHX_LIST_EACH(struct director, d, &b->directors)
 		if (!strcmp(d->node, node))
@@ -220,7 +227,7 @@ static void take_active(const json_t *services, struct phx_list *ret)
 	}
 }
 
-void balance_heard(struct balance *b, const char *node, const json_t *running, const json_t *monitor)
+void directors_heard(struct directors *b, const char *node, const json_t *running, const json_t *monitor)
 {
 	uint64_t id = table_in(running);
 	int64_t now = engine_now(b->d->engine);
@@ -231,7 +238,10 @@ void balance_heard(struct balance *b, const char *node, const json_t *running, c
 		d->table_id = id;
 		take_active(json_object_get(json_object_get(monitor, "balancer"), "services"), &d->active);
 	}
+	bool is = d;
 	pthread_mutex_unlock(&b->lock);
+	if (is)
+		wake_in(b->d->wake, 0);
 }
 
 /* A node whose step waits for the acting director. */
@@ -258,7 +268,7 @@ static void add_wait(const struct phx_node *n, struct phx_list *waits)
 }
 
 /* Who waits, for which director, to have which table; nothing where nobody waits. */
-static void find_waits(struct balance *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX], uint64_t *ret_table)
+static void find_waits(struct directors *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX], uint64_t *ret_table)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
 	const struct phx_state *s = engine_lock(b->d->engine);
@@ -287,7 +297,7 @@ static bool is_met(const struct wait *w, const struct director *d, uint64_t tabl
 	return true;
 }
 
-static void tell_balanced(struct balance *b, const struct wait *w, const char *director)
+static void tell_balanced(struct directors *b, const struct wait *w, const char *director)
 {
 	struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = w->step_id, .epoch = w->epoch };
 	PHX_STR_SET(ev.by, "phxd");
@@ -297,8 +307,8 @@ static void tell_balanced(struct balance *b, const struct wait *w, const char *d
 	engine_submit(b->d->engine, &ev, NULL, NULL);
 }
 
-/* Leaving nodes go on when their director has confirmed it; it is asked until then. */
-static void serve_waits(struct balance *b, int64_t now)
+/* Leaving nodes go on when their director has confirmed it; it is asked until then. How long it is to be waited for. */
+static int serve_waits(struct directors *b, int64_t now)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list waits = { 0 };
 	char acting[PHX_NAME_MAX] = "";
@@ -306,7 +316,7 @@ static void serve_waits(struct balance *b, int64_t now)
 	uint32_t n_met = 0;
 	find_waits(b, &waits, acting, &table);
 	if (!acting[0])
-		return;
+		return WAKE_NEVER;
 	PHX_LIST_EACH(struct wait, w, &waits)
 	{
 		pthread_mutex_lock(&b->lock);
@@ -317,20 +327,32 @@ static void serve_waits(struct balance *b, int64_t now)
 			tell_balanced(b, w, acting);
 		n_met += met;
 	}
-	if (n_met == waits.n || now < b->ask_ms)
-		return;
-	b->ask_ms = now + ASK_AGAIN_MS;
-	live_wake(b->d->live, acting);
+	if (n_met == waits.n)
+		return WAKE_NEVER;
+	if (now >= b->ask_ms) {
+		b->ask_ms = now + ASK_AGAIN_MS;
+		live_wake(b->d->live, acting);
+	}
+	return (int)(b->ask_ms - now);
 }
 
-int balance_tick(struct balance *b)
+/* When the uses are told; WAKE_NEVER: there are none. */
+static int uses_due(struct directors *b, int64_t now)
+{
+	pthread_mutex_lock(&b->lock);
+	int ms = !b->due_ms ? WAKE_NEVER : b->due_ms > now ? (int)(b->due_ms - now) : 0;
+	pthread_mutex_unlock(&b->lock);
+	return ms;
+}
+
+int directors_tick(struct directors *b)
 {
 	int64_t now = engine_now(b->d->engine);
 	wake_directors(b);
-	serve_waits(b, now);
-	if (now >= b->due_ms) {
-		b->due_ms = now + b->d->cfg.heartbeat_ms;
+	int ms = serve_waits(b, now), uses_ms = uses_due(b, now);
+	if (uses_ms == 0) {
 		tell_uses(b);
+		uses_ms = WAKE_NEVER;
 	}
-	return TICK_MS;
+	return ms < uses_ms ? ms : uses_ms;
 }
