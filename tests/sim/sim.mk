@@ -1,4 +1,4 @@
-# The fault simulation: 200 seeds (part of make check), and planted bugs that it must find (tests/planted/README.md).
+# The fault simulation: 200 seeds (part of make check), and planted bugs that it, or a unit program, must find (tests/planted/README.md).
 
 SIM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/*.c))
 DEPS_FILES += $(SIM_BIN:%=%.d)
@@ -7,5 +7,5 @@ DEPS_FILES += $(SIM_BIN:%=%.d)
 check-sim: $(SIM_BIN)
 	$(Q)tests/run $(SIM_BIN)
 check-planted: $(BUILD)/libphx.a
-	$(Q)BUILD=$(BUILD) CC="$(CC)" FLAGS="-std=gnu17 -D_GNU_SOURCE $(OPT) -Ilib -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
+	$(Q)BUILD=$(BUILD) CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
 		tests/run tests/planted/run

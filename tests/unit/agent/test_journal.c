@@ -87,6 +87,9 @@ static void test_old_epoch_is_refused(void **state)
 	assert_int_equal(j.epoch, 5);
 	assert_int_equal(journal_admit(&j, 4, NULL), -ESTALE);
 	assert_int_equal(journal_admit(&j, 6, NULL), 0);
+	open_journal(state, &j); /* nor is a later one */
+	assert_int_equal(j.epoch, 6);
+	assert_int_equal(journal_admit(&j, 5, NULL), -ESTALE);
 }
 
 static void test_epoch_that_cannot_be_kept(void **state)

@@ -187,7 +187,8 @@ static inline int fake_nvme(void *dev, struct phx_nvme_command *c)
 		if (d->refuses_sanitize)
 			return 0x4001; /* invalid opcode, do not retry */
 		fake_drive_fill(d);
-		d->sanitizing = d->sanitized = true;
+		d->sanitizing = true;
+		d->sanitized = !d->sanitize_stops;
 		return 0;
 	case 0x80:
 		d->last_cdw10 = c->cdw10;

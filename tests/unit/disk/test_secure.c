@@ -336,6 +336,14 @@ static void test_nvme_sanitize_fails(void **state)
 	assert_text(b->err, "failed in the drive");
 }
 
+static void test_nvme_sanitize_never_begins(void **state)
+{
+	struct bench *b = *state;
+	b->drive.nvme = b->drive.san_block = b->drive.sanitize_stops = true;
+	assert_int_equal(wipe(b), -EIO);
+	assert_text(b->err, "was never begun by the drive");
+}
+
 static void test_nvme_other_namespaces_are_spared(void **state)
 {
 	struct bench *b = *state;
@@ -433,6 +441,7 @@ int main(void)
 		T(test_nvme_sanitize),
 		T(test_nvme_sanitize_unsupported_falls_to_format),
 		T(test_nvme_sanitize_fails),
+		T(test_nvme_sanitize_never_begins),
 		T(test_nvme_other_namespaces_are_spared),
 		T(test_no_drive_at_all),
 		T(test_abilities),
