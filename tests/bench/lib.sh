@@ -18,10 +18,11 @@ say() { printf '  %s\n' "$*" >&2; }
 # row NAME TARGET UNIT SEED VALUES...: one line of the table. TARGET or SEED "-": there is none.
 # VALUES: one a run; the worst is the largest, smaller is better in all of them.
 row() {
-	jq -nc --arg name "$1" --arg target "$2" --arg unit "$3" --arg seed "$4" --arg load "$(cut -d' ' -f1 /proc/loadavg)" '
+	jq -nc --arg name "$1" --arg target "$2" --arg unit "$3" --arg seed "$4" --arg load "$(cut -d' ' -f1 /proc/loadavg)" \
+		--arg command "make bench BENCH=$PART" '
 		def number: if . == "-" then null else tonumber end;
 		($ARGS.positional | map(tonumber) | sort) as $v | ($v | length) as $n |
-		{name: $name, target: ($target | number), unit: $unit, seed: ($seed | number), load: ($load | tonumber),
+		{command: $command, name: $name, target: ($target | number), unit: $unit, seed: ($seed | number), load: ($load | tonumber),
 		 median: (if $n == 0 then null elif $n % 2 == 1 then $v[($n - 1) / 2] else ($v[$n / 2 - 1] + $v[$n / 2]) / 2 end),
 		 worst: $v[-1], runs: $n, values: ($ARGS.positional | map(tonumber))}
 		| .met = (if .target == null or .median == null then null else .median <= .target end)' \
