@@ -14,7 +14,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
-#include "unit/fake_disk.h"
+#include "fake/disk.h"
 
 static char dir[64];
 static struct phx_err err;

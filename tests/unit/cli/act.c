@@ -3,7 +3,7 @@
 #include <pty.h>
 #include <sys/wait.h>
 
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #define N(name, state, role, more) "{'name':'" name "','state':'" state "','role':'" role "'" more "}"
 #define ROLES "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}"

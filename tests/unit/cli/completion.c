@@ -1,6 +1,6 @@
 /* Help and completion, made from the command table: bash and zsh really
  * complete with it. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #include <poll.h>
 #include <pty.h>

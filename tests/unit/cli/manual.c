@@ -1,6 +1,6 @@
 /* The manual pages: what is made from tables is as the tables say, scdoc takes
  * every page, and no page lacks its final newline (then tables would vanish). */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx-sim/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
 				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd",

@@ -1,6 +1,6 @@
 /* phx node list, show, add: what is printed in each format, and what is said of
  * names that do not exist. The daemon is a fake; phx is the real program. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #define NODE(name, state, pool, role, more)                                                                            \
 	"{'name':'" name "','state':'" state "','pool':'" pool "','role':'" role "','up':true,'power':'on'" more "}"

@@ -1,6 +1,6 @@
 /* phx re and the queue's side of phx job: what is sent, what is printed, which exit codes. The daemon is a fake; phx is the
  * real program. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 static const char right[] = "lower_bound_size = 3;\nextensions = { floor = 2; };\n";
 static const char wrong[] = "lower_bound_size = 3;\nupper_bound_size = 2;\n";

@@ -1,5 +1,5 @@
 /* phx sim iaas: what it prints in each form, job logs and pictures, and what it refuses. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #include <math.h>
 

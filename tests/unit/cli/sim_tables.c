@@ -1,5 +1,5 @@
 /* phx sim tables: what it prints in each form, and what it does without traces. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #include "base/json.h"
 

@@ -1,6 +1,6 @@
 /* phx image and phx package on real directories, with real keys: what is made,
  * refused, listed and removed. Only phxd is a fake. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #include "pki/pki.h"
 

@@ -1,5 +1,5 @@
 /* What depends on the terminal's width, in a pseudo-terminal; and formats for programs, which depend on nothing. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 #include <poll.h>
 #include <pty.h>

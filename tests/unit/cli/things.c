@@ -1,6 +1,6 @@
 /* phx role, job, events, status, config, reload: what is printed and asked.
  * The daemon is a fake; phx is the real program. */
-#include "unit/cli/fake_phxd.h"
+#include "fake/phxd.h"
 
 /* ---- roles ---- */
 

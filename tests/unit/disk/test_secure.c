@@ -1,5 +1,5 @@
 /* Erase by the drive: honest drives, and those that abort, lie, freeze, hang. */
-#include "unit/disk/fake_drive.h"
+#include "fake/drive.h"
 
 #include "disk/identify.h"
 

@@ -1,5 +1,5 @@
 /* The Redfish driver against a fake service (fake_redfish.h) on loopback. */
-#include "unit/power/fake_redfish.h"
+#include "fake/redfish.h"
 
 static struct fake_redfish fake;
 static struct phx_bmc bmc;

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "store/store.h"
-#include "unit/fake_disk.h"
+#include "fake/disk.h"
 
 static char dir[64], path[96], wal[112], mark[112];
 static int64_t fake_now_s; /* 0: as it is */

@@ -2,8 +2,8 @@
  * PowerState, the Reset action and the boot override, HTTP basic authentication
  * (admin, secret), and faults that a test can switch on. The paths, names and
  * answers are those of DMTF's Redfish schema; there is no machine behind it. */
-#ifndef TESTS_UNIT_POWER_FAKE_REDFISH_H
-#define TESTS_UNIT_POWER_FAKE_REDFISH_H
+#ifndef TESTS_FAKE_REDFISH_H
+#define TESTS_FAKE_REDFISH_H
 
 #include <jansson.h>
 #include <microhttpd.h>

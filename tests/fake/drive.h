@@ -1,7 +1,7 @@
 /* A fake drive for unit tests: a regular file with ATA and NVMe commands
  * before it, which can lie, hang, freeze and refuse as real ones do. */
-#ifndef PHX_TESTS_FAKE_DRIVE_H
-#define PHX_TESTS_FAKE_DRIVE_H
+#ifndef TESTS_FAKE_DRIVE_H
+#define TESTS_FAKE_DRIVE_H
 
 #include "unit/disk/help.h"
 
