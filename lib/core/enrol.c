@@ -79,7 +79,6 @@ static struct phx_node *new_node(struct phx_apply *a, const char *name)
 	n->number = ++a->s->last_node_number;
 	/* above every epoch of a removed node of this name: neither its orders nor its keys come back */
 	n->epoch = a->s->last_step_id;
-	n->state = PHX_NODE_NEW;
 	if (copy_macs(&n->macs, &a->ev->macs) < 0 || phx_index_ready(a->s) < 0) {
 		phx_record_fini(&phx_node_record, n);
 		a->s->nodes.n--;
@@ -364,7 +363,7 @@ static void certify(struct phx_apply *a, struct phx_node *n)
 	copy_macs(&n->macs, &ev->macs);
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
-		n->state = PHX_NODE_COMMISSIONING;
+		phx_node_must_become(n, PHX_NODE_COMMISSIONING);
 	a->out->changed = true;
 	phx_act(a, PHX_ACT_DHCP, n);
 }

@@ -38,7 +38,7 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	phx_jobs_leave(a, n, why);
-	n->state = PHX_NODE_QUARANTINED;
+	phx_node_must_become(n, PHX_NODE_QUARANTINED);
 	n->pool[0] = n->role[0] = n->gave_up[0] = '\0';
 	n->window = n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
@@ -90,8 +90,8 @@ static const struct phx_pool *enters(const struct phx_apply *a, const struct phx
 static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
-	if (info->on_fail != PHX_ON_FAIL_ABORT && phx_node_state_may((enum phx_node_state)n->state, info->phase))
-		n->state = (int)info->phase;
+	if (info->on_fail != PHX_ON_FAIL_ABORT)
+		phx_node_become(n, info->phase); /* or it stays quarantined, until it is clean */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		phx_window_open(a, n);
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
@@ -175,16 +175,16 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	struct phx_plan *p = &n->plan;
 	phx_away_settle(a->s, n);
 	if (!strcmp(p->request, "drain")) {
-		n->state = PHX_NODE_MAINTENANCE;
+		phx_node_must_become(n, PHX_NODE_MAINTENANCE);
 		phx_away_end(a, n);
 		return;
 	}
 	if (p->to_role[0]) {
-		n->state = PHX_NODE_ACTIVE;
+		phx_node_must_become(n, PHX_NODE_ACTIVE);
 		PHX_STR_SET(n->pool, p->to_pool);
 		PHX_STR_SET(n->role, p->to_role);
 	} else {
-		n->state = PHX_NODE_READY;
+		phx_node_must_become(n, PHX_NODE_READY);
 		PHX_STR_SET(n->pool, PHX_POOL_FREE);
 		n->role[0] = '\0';
 	}
@@ -471,7 +471,7 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	if (phx_node_state_transient((enum phx_node_state)n->state))
-		n->state = n->plan.from_state; /* it had to be brought up again for the step */
+		phx_node_must_become(n, (enum phx_node_state)n->plan.from_state); /* it had to be brought up again for the step */
 	a->out->changed = true;
 }
 

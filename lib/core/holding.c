@@ -185,7 +185,7 @@ void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 void phx_away_detach(struct phx_apply *a, struct phx_node *n)
 {
 	n->pool[0] = '\0';
-	n->state = PHX_NODE_MAINTENANCE;
+	phx_node_must_become(n, PHX_NODE_MAINTENANCE);
 	snprintf(n->reason, sizeof(n->reason), "it is released when it is heard: %.200s", n->gave_up);
 	phx_touch(a->s, n);
 	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);

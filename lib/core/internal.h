@@ -2,6 +2,8 @@
 #ifndef PHX_CORE_INTERNAL_H
 #define PHX_CORE_INTERNAL_H
 
+#include <assert.h>
+
 #include "core/core.h"
 #include "core/counts.h"
 
@@ -96,6 +98,14 @@ int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o);
 struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
 /** Begin what nobody ordered now; `err` takes why it cannot be. */
 int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
+
+/** The handler has seen to it that this may follow (node/life.def). */
+static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
+{
+	int r = phx_node_become(n, to);
+	assert(r == 0);
+	(void)r;
+}
 
 /* work.c */
 /** Leave something to be done for `n` (may be NULL where the kind needs no node). */
@@ -369,6 +379,8 @@ void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const
 	__attribute__((format(printf, 4, 5)));
 /** The job is queued, runs, has ended; the only way to say so. The end of a member of an array lets the next one go. */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
+/** Whether `to` may follow `from` (job_life.def). */
+bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to);
 /** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
 void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
 /** The agents of its open parts are to look at their orders. */

@@ -78,8 +78,24 @@ static void member_ended(struct phx_apply *a, const struct phx_job *j)
 	}
 }
 
+bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
+{
+	static const struct {
+		enum phx_job_state from, to;
+	} rows[] = {
+#define JOB_LIFE(from, to) { PHX_JOB_##from, PHX_JOB_##to },
+#include "core/job_life.def"
+#undef JOB_LIFE
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		if (rows[i].from == from && rows[i].to == to)
+			return true;
+	return false;
+}
+
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
+	assert(phx_job_state_may((enum phx_job_state)j->state, state));
 	phx_job_count(a, j, -1u);
 	bool ends = j->array && phx_job_is_open(j);
 	j->state = (int)state;

@@ -158,7 +158,7 @@ static int await(struct phx_apply *a, struct phx_node *n)
 static int resume_quarantined(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
-		n->state = PHX_NODE_NEW;
+		phx_node_must_become(n, PHX_NODE_NEW);
 		n->accepted = true;
 		n->hold = false;
 		n->reason[0] = '\0';
@@ -250,7 +250,7 @@ int phx_apply_resume(struct phx_apply *a)
 	if (unserved && n->up)
 		return serve_again(a, n);
 	n->unserved = unserved && !phx_of_before(a->s);
-	n->state = n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY;
+	phx_node_must_become(n, n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY);
 	n->reason[0] = '\0';
 	if (n->up)
 		phx_restore_system(a, n);

@@ -2,6 +2,7 @@
  * Called by the core, the API and the CLI. Pure. */
 #include "node/node.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const char *const node_states[] = { "new",      "commissioning", "ready",       "deploying",	"active",
@@ -50,24 +51,33 @@ const struct phx_enum phx_power_names = { "power state", powers, PHX_ARRAY_SIZE(
 static const char *const shares[] = { "outside", "free", "held", "coming", "away" };
 const struct phx_enum phx_node_share_names = { "share", shares, PHX_ARRAY_SIZE(shares) };
 
-#define BIT(state) (1u << PHX_NODE_##state)
-
-/* From a state (index) to the states that may follow. Quarantined is added to all. */
-static const unsigned successors[] = {
-	[PHX_NODE_NEW] = BIT(COMMISSIONING),
-	[PHX_NODE_COMMISSIONING] = BIT(READY),
-	[PHX_NODE_READY] = BIT(DRAINING) | BIT(CLEANING) | BIT(DEPLOYING) | BIT(MAINTENANCE),
-	[PHX_NODE_DEPLOYING] = BIT(ACTIVE) | BIT(READY) | BIT(DRAINING) | BIT(CLEANING),
-	[PHX_NODE_ACTIVE] = BIT(DRAINING) | BIT(CLEANING) | BIT(DEPLOYING) | BIT(MAINTENANCE) | BIT(READY),
-	[PHX_NODE_DRAINING] = BIT(CLEANING) | BIT(DEPLOYING) | BIT(READY) | BIT(MAINTENANCE) | BIT(ACTIVE),
-	[PHX_NODE_CLEANING] = BIT(DEPLOYING) | BIT(READY) | BIT(DRAINING) | BIT(ACTIVE),
-	[PHX_NODE_QUARANTINED] = BIT(CLEANING) | BIT(READY) | BIT(COMMISSIONING),
-	[PHX_NODE_MAINTENANCE] = BIT(ACTIVE) | BIT(READY) | BIT(DRAINING) | BIT(CLEANING) | BIT(DEPLOYING),
-};
+/* The states that may follow `from`, as bits. */
+static unsigned successors(enum phx_node_state from)
+{
+	static const struct {
+		enum phx_node_state from, to;
+	} rows[] = {
+#define LIFE(from, to) { PHX_NODE_##from, PHX_NODE_##to },
+#include "node/life.def"
+#undef LIFE
+	};
+	unsigned bits = 1u << from | 1u << PHX_NODE_QUARANTINED;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		bits |= rows[i].from == from ? 1u << rows[i].to : 0;
+	return bits;
+}
 
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to)
 {
-	return from == to || to == PHX_NODE_QUARANTINED || (successors[from] & (1u << to));
+	return successors(from) & 1u << to;
+}
+
+int phx_node_become(struct phx_node *n, enum phx_node_state to)
+{
+	if (!phx_node_state_may((enum phx_node_state)n->state, to))
+		return -EPROTO;
+	n->state = (int)to;
+	return 0;
 }
 
 bool phx_node_state_transient(enum phx_node_state s)

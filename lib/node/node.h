@@ -246,8 +246,10 @@ PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);
-/** Whether `to` may follow `from` (table of design.md); quarantined may follow any. */
+/** Whether `to` may follow `from` (life.def); quarantined may follow any. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
+/** The node is in state `to` from now on; the only way to say so. -EPROTO where that may not follow: it stays what it is. */
+int phx_node_become(struct phx_node *n, enum phx_node_state to);
 /** Current step, NULL when idle. */
 struct phx_step *phx_node_step(const struct phx_node *n);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);

@@ -319,10 +319,27 @@ static void state_survives_json(void **state)
 	phx_state_fini(&back);
 }
 
+/* Quarantined before it ever had a certificate: whoever resumes it lets it in. */
+static void what_was_never_let_in_begins_anew(void **state)
+{
+	struct world *w = *state;
+	struct phx_node *n;
+	world_add(w, "n1", true);
+	assert_int_equal(world_order(w, PHX_EV_quarantine, "n1", ""), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", ""), 0);
+	n = world_node(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_NEW);
+	assert_true(n->accepted);
+	assert_int_equal(world_enrol(w, 1, "key-1"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_COMMISSIONING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(unknown_machine_waits),
+		WORLD_TEST(what_was_never_let_in_begins_anew),
 		WORLD_TEST(unknown_machine_has_the_name_that_was_drawn),
 		WORLD_TEST(announced_on_hold_waits_too),
 		WORLD_TEST(same_key_again_is_no_question),

@@ -1,5 +1,6 @@
 /* Jobs as their users meet them: what may be submitted, why one waits, how its end is told, and arrays. */
 #include "base/json.h"
+#include "core/internal.h"
 #include "unit/core/world.h"
 
 static int submit_ev(struct world *w, struct phx_event *ev, uint64_t *ret_id, struct phx_err *err)
@@ -525,6 +526,22 @@ static void ten_thousand_members(void **state)
 	assert_ptr_equal(phx_job_words(&w->s, job(w, id + 5000)), job(w, id));
 }
 
+/* Row: from; column: to, in the order of enum phx_job_state. */
+static void all_pairs_of_states(void **state)
+{
+	static const char *const may[] = {
+		/*                  q r d f c t */
+		/* queued */ ". x x x x .",  /* running */ "x . x x x x",   /* done */ ". . . . . .",
+		/* failed */ ". . . . . .",  /* cancelled */ ". . . . . .", /* timeout */ ". . . . . .",
+	};
+	(void)state;
+	assert_int_equal(PHX_ARRAY_SIZE(may), phx_job_state_names.n_names);
+	for (int from = 0; from < phx_job_state_names.n_names; from++)
+		for (int to = 0; to < phx_job_state_names.n_names; to++)
+			if (phx_job_state_may((enum phx_job_state)from, (enum phx_job_state)to) != (may[from][to * 2] == 'x'))
+				fail_msg("%s -> %s", phx_job_state_names.names[from], phx_job_state_names.names[to]);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
@@ -546,6 +563,7 @@ int main(void)
 		TEST(members_are_held_and_cancelled),
 		TEST(members_are_held_in_an_re),
 		TEST(ten_thousand_members),
+		TEST(all_pairs_of_states),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,12 +135,12 @@ static const char *const may[] = {
 	/*                   n c r d a D C q m */
 	/* new */ "x x . . . . . x .",
 	/* commissioning */ ". x x . . . . x .",
-	/* ready */ ". . x x . x x x x",
-	/* deploying */ ". . x x x x x x .",
+	/* ready */ ". . x x x x x x x",
+	/* deploying */ ". . x x x x x x x",
 	/* active */ ". . x x x x x x x",
 	/* draining */ ". . x x x x x x x",
-	/* cleaning */ ". . x x x x x x .",
-	/* quarantined */ ". x x . . . x x .",
+	/* cleaning */ ". . x x x x x x x",
+	/* quarantined */ "x . x . . . x x .",
 	/* maintenance */ ". . x x x x x x x",
 };
 
@@ -153,6 +153,18 @@ static void all_pairs_of_states(void **state)
 			if (phx_node_state_may((enum phx_node_state)from, (enum phx_node_state)to) !=
 			    (may[from][to * 2] == 'x'))
 				fail_msg("%s -> %s", phx_node_state_names.names[from], phx_node_state_names.names[to]);
+}
+
+static void what_may_not_follow_is_refused(void **state)
+{
+	struct phx_node n = { .state = PHX_NODE_QUARANTINED };
+	(void)state;
+	assert_int_equal(phx_node_become(&n, PHX_NODE_ACTIVE), -EPROTO);
+	assert_int_equal(n.state, PHX_NODE_QUARANTINED);
+	assert_int_equal(phx_node_become(&n, PHX_NODE_READY), 0);
+	assert_int_equal(n.state, PHX_NODE_READY);
+	assert_int_equal(phx_node_become(&n, PHX_NODE_COMMISSIONING), -EPROTO);
+	assert_int_equal(n.state, PHX_NODE_READY);
 }
 
 /* A quarantined node serves nobody before it was looked at again: no way leads straight into service. */
@@ -279,6 +291,7 @@ int main(void)
 		NODE_TEST(sound_facts),		 NODE_TEST(macs),
 		NODE_TEST(disks),		 NODE_TEST(facts_as_json),
 		NODE_TEST(all_pairs_of_states),	 NODE_TEST(quarantine_fails_closed),
+		NODE_TEST(what_may_not_follow_is_refused),
 		NODE_TEST(transient_states),	 NODE_TEST(every_step_has_an_end),
 		NODE_TEST(current_step),	 NODE_TEST(a_node_as_json_and_back),
 		NODE_TEST(a_text_cut_within_a_character), NODE_TEST(an_agreement_wipes_at_its_moment),
