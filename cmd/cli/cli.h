@@ -222,8 +222,6 @@ void cli_yaml(struct phx_buf *b, const json_t *value);
 
 /** Help: of phx, of a noun, or of one command. */
 void cli_help(FILE *out, const char *const *words, unsigned n_words);
-/** "phx node assign NODES ROLE [options]". */
-void cli_usage_line(FILE *out, const struct cli_command *c);
 
 /* ---- the commands, each in the program that does it ---- */
 #define COMMAND(id, ...) int cmd_##id(struct cli *cli);

@@ -22,7 +22,8 @@ static bool own_option(const struct cli_command *c, enum cli_option_id id)
 	return id != CLI_OPT_help && !is_connection(cli_option_info(id)) && cli_command_takes(c, id);
 }
 
-void cli_usage_line(FILE *out, const struct cli_command *c)
+/* "phx node assign NODES ROLE [options]". */
+static void usage_line(FILE *out, const struct cli_command *c)
 {
 	bool options = false;
 	for (int id = 0; id < CLI_OPT_COUNT_; id++)
@@ -46,7 +47,7 @@ static void print_option(FILE *out, const struct cli_option *o)
 static void help_command(FILE *out, const struct cli_command *c)
 {
 	fputs("usage: ", out);
-	cli_usage_line(out, c);
+	usage_line(out, c);
 	fprintf(out, "\n\n%s%s%s\n", c->summary, *c->manual ? " " : "", c->manual);
 	bool any = false;
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {

@@ -73,8 +73,6 @@ int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json
 json_t *cli_nodes_by_name(const json_t *nodes);
 /** The names alone, of nodes that are gone too; the caller phx_nodeset_fini()s them. */
 int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret);
-/** Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */
-const char *cli_label(const json_t *node, const char *key, size_t n_key);
 /** The node called `name` in an array of nodes; borrowed, NULL when there is none. */
 json_t *cli_node_find(const json_t *nodes, const char *name);
 /** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE 'x'; did you mean

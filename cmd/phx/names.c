@@ -110,7 +110,8 @@ json_t *cli_node_find(const json_t *nodes, const char *name)
 	return NULL;
 }
 
-const char *cli_label(const json_t *node, const char *key, size_t n_key)
+/* Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */
+static const char *label_of(const json_t *node, const char *key, size_t n_key)
 {
 	size_t i;
 	json_t *label;
@@ -128,7 +129,7 @@ static bool in_group(const json_t *node, const char *key, const char *value)
 {
 	size_t n_key = strcspn(key, "=");
 	if (key[n_key])
-		return phx_str_eq(cli_label(node, key, n_key), key + n_key + 1);
+		return phx_str_eq(label_of(node, key, n_key), key + n_key + 1);
 	if (value)
 		return phx_str_eq(phx_json_str(node, key, ""), value);
 	if (phx_str_eq(key, "all"))
@@ -195,7 +196,7 @@ static bool is_label(const struct known *k, const char *group)
 	json_t *node;
 	json_array_foreach(k->nodes, i, node)
 	{
-		if (cli_label(node, group, n_key))
+		if (label_of(node, group, n_key))
 			return true;
 	}
 	return false;

@@ -185,24 +185,6 @@ void outbox_open(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-void outbox_free(struct outbox *o)
-{
-	if (!o)
-		return;
-	pthread_mutex_lock(&o->lock);
-	o->quit = true;
-	pthread_cond_broadcast(&o->changed);
-	pthread_mutex_unlock(&o->lock);
-	pthread_join(o->thread, NULL);
-	PHX_LIST_EACH(struct item, it, &o->items)
-	item_fini(it);
-	phx_list_fini(&o->items);
-	phx_http_client_free(o->client);
-	pthread_mutex_destroy(&o->lock);
-	pthread_cond_destroy(&o->changed);
-	free(o);
-}
-
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
 	       outbox_before_fn before, outbox_done_fn done, void *arg)
 {

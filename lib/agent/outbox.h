@@ -16,8 +16,6 @@ int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct p
 /** Messages go out from here on: not before the head knows of this boot, or what ended with the one before would be
  * counted twice. Calling it again changes nothing. */
 void outbox_open(struct outbox *o);
-/** What is not delivered yet is dropped: its files are still there, the head will ask again. */
-void outbox_free(struct outbox *o);
 
 /** What is called, from the outbox thread, once the message was taken or refused. */
 typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);

@@ -19,16 +19,6 @@ static const struct phx_batch_scheduler schedulers[] = {
 #undef SCHEDULER
 };
 
-const char *phx_scheduler_text(enum phx_scheduler s)
-{
-	static const char *const texts[] = {
-#define SCHEDULER(name, label, order, pass, source, text) text,
-#include "batch/scheduler.def"
-#undef SCHEDULER
-	};
-	return texts[s];
-}
-
 int phx_batch_new(const struct phx_batch_config *config, struct phx_batch **ret)
 {
 	if (config->scheduler < 0 || config->scheduler >= PHX_SCHEDULER_COUNT_ || config->kill_order < 0 ||

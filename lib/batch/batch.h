@@ -50,7 +50,6 @@ enum phx_scheduler {
 	PHX_SCHEDULER_COUNT_
 };
 extern const struct phx_enum phx_scheduler_names; /* "first-fit", "fcfs", "sjf", "easy" */
-const char *phx_scheduler_text(enum phx_scheduler s);
 
 /** Order in which running jobs are killed for a forced return. */
 enum phx_kill_order {

@@ -72,8 +72,6 @@ static inline uint32_t phx_batch_class(const struct phx_batch *b, uint32_t size)
 	uint32_t octave = 31 - (uint32_t)__builtin_clz(n), class = 4 * (octave - 1) + (n >> (octave - 2) & 3);
 	return class < PHX_BATCH_CLASSES ? class : PHX_BATCH_CLASSES - 1;
 }
-/** When a running job should end by its estimate: at most INT64_MAX - 1; INT64_MAX when unknown. */
-int64_t phx_batch_expected_end(const struct phx_batch_job *j);
 
 /** The job of slot i is in `state` from now on: counts and trees know it. Before it is another, it leaves the one it is
  * in; what trees and counts know it by (size, lost, start) changes between the two. */

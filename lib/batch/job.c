@@ -8,7 +8,8 @@ const struct phx_enum phx_batch_job_state_names = {"job state", job_states, PHX_
 
 PHX_RECORD_TABLE(phx_batch_job, PHX_BATCH_JOB_FIELDS);
 
-int64_t phx_batch_expected_end(const struct phx_batch_job *j)
+/* When a running job should end by its estimate: at most INT64_MAX - 1; INT64_MAX when unknown. */
+static int64_t expected_end(const struct phx_batch_job *j)
 {
 	int64_t end;
 	if (j->estimate_ms < 0)
@@ -46,7 +47,7 @@ static void enter_running(struct phx_batch *b, uint32_t i)
 	phx_batch_tree_insert(&b->running, i);
 	if (b->end_nodes && j->estimate_ms >= 0) {
 		struct phx_batch_node *n = &b->end_nodes[i];
-		n->a = phx_batch_expected_end(j);
+		n->a = expected_end(j);
 		n->b = 0;
 		n->c = j->id;
 		n->size = phx_batch_held(j);

@@ -32,7 +32,8 @@ static int copy_bytes(int in, int out)
 	return r;
 }
 
-int phx_copy_file(const char *from, const char *to, struct phx_err *err)
+/* Copy one file, synced. */
+static int copy_file(const char *from, const char *to, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0)
@@ -125,7 +126,7 @@ static int copy_image(const char *src, const char *tmp, const struct phx_image *
 			i < im->files.n ? PHX_LIST_AT(&im->files, struct phx_image_file, i)->name : PHX_IMAGE_MANIFEST;
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", src, name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", tmp, name);
-		r = from && to ? phx_copy_file(from, to, err) : -ENOMEM;
+		r = from && to ? copy_file(from, to, err) : -ENOMEM;
 	}
 	return r;
 }

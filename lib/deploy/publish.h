@@ -13,7 +13,5 @@ int phx_image_dir_verify(const char *path, struct phx_image *ret, struct phx_err
 /** Give the verified image in `tmp` (on the file system of `dir`) its name DIR/NAME/VERSION: synced, then one rename.
  * When that image is there already: 0 with the same digest, -EEXIST else; `tmp` then stays for the caller to remove. */
 int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *im, struct phx_err *err);
-/** Copy one file, synced. */
-int phx_copy_file(const char *from, const char *to, struct phx_err *err);
 
 #endif

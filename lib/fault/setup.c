@@ -59,7 +59,7 @@ int phx_fault_role_index(const char *name)
 	return find(phx_fault_role_names, FAULT_ROLES, name);
 }
 
-void phx_fault_pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
+static void pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
 {
 	ret->kind = PHX_EV_pool_put;
 	PHX_STR_SET(ret->pool_put.name, phx_fault_pool_names[pool]);
@@ -92,7 +92,7 @@ static int configure(struct fault_sim *f)
 	memcpy(f->pool_setup, setups, sizeof(setups));
 	for (int i = 1; r == 0 && i < FAULT_PUT_POOLS; i++) {
 		struct phx_event ev = { 0 };
-		phx_fault_pool_event(f, i, &ev);
+		pool_event(f, i, &ev);
 		r = phx_fault_submit(f, &ev, NULL);
 		phx_event_fini(&ev);
 	}

@@ -370,7 +370,6 @@ extern const char *const phx_fault_role_names[FAULT_ROLES];
 int phx_fault_pool_index(const char *name);
 int phx_fault_role_index(const char *name);
 void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event *ret);
-void phx_fault_pool_event(const struct fault_sim *f, int pool, struct phx_event *ret);
 int phx_fault_setup(struct fault_sim *f);
 /** The machine of a node name; NULL for strangers. */
 struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node);

@@ -165,7 +165,8 @@ static bool is_so(const struct phx_web_change *c, int code)
 	return (add && code == -EEXIST) || (take && code == -ENOENT);
 }
 
-int phx_ipvs_change(struct phx_ipvs *v, const struct phx_web_change *c, struct phx_err *err)
+/* One change. What already is so is no error. */
+static int apply_change(struct phx_ipvs *v, const struct phx_web_change *c, struct phx_err *err)
 {
 	struct nl_msg *m;
 	int r = ipvs_build_change(v->family, c, &m);
@@ -185,9 +186,9 @@ static int replace(struct phx_ipvs *v, const struct phx_web_change *c, struct ph
 {
 	struct phx_web_change again = *c;
 	again.kind = PHX_WEB_SERVER_REMOVE;
-	int r = phx_ipvs_change(v, &again, err);
+	int r = apply_change(v, &again, err);
 	again.kind = PHX_WEB_SERVER_ADD;
-	return r < 0 ? r : phx_ipvs_change(v, &again, err);
+	return r < 0 ? r : apply_change(v, &again, err);
 }
 
 static bool forwards_otherwise(const struct phx_web_table *have, const struct phx_web_change *c)
@@ -209,7 +210,7 @@ int phx_ipvs_apply(struct phx_ipvs *v, const struct phx_web_table *want, uint32_
 	PHX_LIST_EACH(struct phx_web_change, c, &changes)
 	{
 		if (r == 0)
-			r = forwards_otherwise(&have, c) ? replace(v, c, err) : phx_ipvs_change(v, c, err);
+			r = forwards_otherwise(&have, c) ? replace(v, c, err) : apply_change(v, c, err);
 	}
 	if (r == 0 && ret_changes)
 		*ret_changes = changes.n;

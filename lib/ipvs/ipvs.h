@@ -21,8 +21,6 @@ void phx_ipvs_close(struct phx_ipvs *v);
  * routing is given weight UINT32_MAX, so that it differs from every wanted one. */
 int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err *err);
 
-/** One change. What already is so is no error. */
-int phx_ipvs_change(struct phx_ipvs *v, const struct phx_web_change *c, struct phx_err *err);
 
 /** Make the kernel's table the wanted one: only what differs is touched, so that connections stay. ret_changes (may be
  * NULL): how many changes that took, 0 when it was so already. Stops at the first failure; to be called again then. */

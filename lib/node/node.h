@@ -287,8 +287,5 @@ int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, st
  * no balancer. Added to plan->steps, and their time. -ENOMEM. */
 int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
 
-/** Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
- * least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
-const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n);
 
 #endif

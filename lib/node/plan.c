@@ -12,7 +12,9 @@ static bool erasable(const struct phx_disk_facts *d)
 	return !d->removable;
 }
 
-const struct phx_disk_facts *phx_plan_system_disk(const struct phx_node *n)
+/* Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
+ * least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
+static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 {
 	const struct phx_disk_facts *best = NULL;
 	if (n->system_disk[0])
@@ -217,7 +219,7 @@ static void add_image(struct builder *b)
 		add(b, PHX_STEP_ram, q->to);
 		return;
 	}
-	const struct phx_disk_facts *d = phx_plan_system_disk(q->node);
+	const struct phx_disk_facts *d = disk_for_system(q->node);
 	if (!d) {
 		b->code = phx_err_set(b->err, -ENODEV,
 				      "role %s is deployed to disk, and the node has no fixed, writable disk of 1 GiB",

@@ -48,7 +48,9 @@ static uint32_t take(const struct phx_iaas_group *g, uint32_t want, int64_t *sum
 	return n;
 }
 
-int64_t phx_iaas_nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s, uint64_t input)
+/* Mean run time of the `neighbours` ended tasks nearest to `input`, guess_ms before the first. Of two sizes equally
+ * near the smaller one first; of tasks of one size the latest first. */
+static int64_t nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s, uint64_t input)
 {
 	const struct phx_iaas_group *groups = s->groups.items;
 	uint32_t right = lower_bound(&s->groups, input), left = right, n = 0;
@@ -66,7 +68,7 @@ static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view
 		     const struct phx_iaas_task *task)
 {
 	(void)v;
-	return phx_iaas_nearest_mean(p, s, task->input);
+	return nearest_mean(p, s, task->input);
 }
 
 static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,

@@ -29,8 +29,5 @@ void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_v
 
 /** Note an ended task in s->groups. -ENOMEM. */
 int phx_iaas_remember(struct phx_iaas_state *s, uint64_t input, int64_t run_ms);
-/** Mean run time of the `neighbours` ended tasks nearest to `input`, guess_ms before the first. Of two sizes equally
- * near the smaller one first; of tasks of one size the latest first. */
-int64_t phx_iaas_nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s, uint64_t input);
 
 #endif

@@ -77,12 +77,6 @@ static const struct phx_power_driver *const drivers[] = {
 static const char *const driver_names[] = { "ipmi", "redfish", "wol", "script", "none" };
 _Static_assert(PHX_ARRAY_SIZE(drivers) == PHX_ARRAY_SIZE(driver_names), "one name a driver");
 
-size_t phx_power_drivers(const char *const **ret_names)
-{
-	*ret_names = driver_names;
-	return PHX_ARRAY_SIZE(driver_names);
-}
-
 static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret, struct phx_err *err)
 {
 	static const struct phx_enum names = { "power driver", driver_names, PHX_ARRAY_SIZE(driver_names) };

@@ -41,8 +41,6 @@ int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err);
  * password file, script. -EINVAL names field and file; -EOPNOTSUPP there is no BMC. Talks to nobody. */
 int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err);
 
-/** Names of all drivers, for the manual and errors. */
-size_t phx_power_drivers(const char *const **ret_names);
 
 /* ---- queue: worker threads, bounded per BMC (one at a time) and in all ---- */
 

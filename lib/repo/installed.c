@@ -126,26 +126,6 @@ int phx_package_activate(const char *root, const char *name, const char *version
 	return r < 0 ? phx_err_set(err, r, "%s/%s: %s", root, name, strerror(-r)) : 0;
 }
 
-int phx_package_revert(const char *root, const char *name, struct phx_err *err)
-{
-	PHX_AUTO_CLOSE int lock = -1, dir = -1;
-	char version[PHX_NAME_MAX];
-	struct stat st;
-	int r = check_names(name, NULL, err);
-	if (r == 0)
-		r = open_package_dir(root, name, &lock, &dir, err);
-	if (r < 0)
-		return r;
-	r = read_link(dir, PREVIOUS, version);
-	if (r == 0 && fstatat(dir, version, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		r = -errno;
-	if (r == -ENOENT)
-		return phx_err_set(err, r, "%s/%s: no earlier version to go back to", root, name);
-	if (r == 0 && (renameat(dir, PREVIOUS, dir, CURRENT) < 0 || fsync(dir) < 0))
-		r = -errno;
-	return r < 0 ? phx_err_set(err, r, "%s/%s: %s", root, name, strerror(-r)) : 0;
-}
-
 int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err)
 {
 	int r = check_names(name, NULL, err);

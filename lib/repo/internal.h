@@ -69,8 +69,6 @@ void phx_walk_close(struct phx_package_walk *w);
 
 /* ---- verify.c ---- */
 
-/** SHA-256 of `fd` from its beginning, and its size. */
-int phx_fd_digest(int fd, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err);
 /** Open `path` and check PATH.sig: the descriptor and the digest it was checked with. */
 int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd, char ret_hex[PHX_SHA256_HEX],
 			    uint64_t *ret_size, struct phx_err *err);

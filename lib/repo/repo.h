@@ -51,8 +51,6 @@ int phx_package_unpack(const char *path, const char *pub_pem_path, const char *r
 int phx_package_unpacked(const char *root, const char *name, const char *version, char ret_sha256[65]);
 /** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what was. */
 int phx_package_activate(const char *root, const char *name, const char *version, struct phx_err *err);
-/** Go back to `previous` by one rename. -ENOENT when there is none. */
-int phx_package_revert(const char *root, const char *name, struct phx_err *err);
 /** Version that is current; -ENOENT none. */
 int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err);
 /** Remove one version (-EBUSY when it is the current one), or all and the links when version is NULL. Missing is no

@@ -38,7 +38,8 @@ static int digest_rest(int fd, struct phx_sha256 *d, uint64_t *ret_size)
 	}
 }
 
-int phx_fd_digest(int fd, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err)
+/* SHA-256 of `fd` from its beginning, and its size. */
+static int digest_fd(int fd, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err)
 {
 	struct phx_sha256 *d;
 	if (lseek(fd, 0, SEEK_SET) < 0)
@@ -102,7 +103,7 @@ int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret
 	uint64_t size;
 	int r = open_package(path, &fd, err);
 	if (r == 0)
-		r = phx_fd_digest(fd, hex, &size, err);
+		r = digest_fd(fd, hex, &size, err);
 	if (r == 0)
 		r = check_signature(path, pub_pem_path, hex, err);
 	if (r < 0)
@@ -122,7 +123,7 @@ int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err 
 	uint8_t sig[PHX_SIG_SIZE];
 	int r = open_package(path, &fd, err);
 	if (r == 0)
-		r = phx_fd_digest(fd, hex, &size, err);
+		r = digest_fd(fd, hex, &size, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);
 	signed_text(hex, text, sizeof(text));
@@ -170,7 +171,7 @@ int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_er
 	uint64_t size;
 	int r = open_package(path, &fd, err);
 	if (r == 0)
-		r = phx_fd_digest(fd, hex, &size, err);
+		r = digest_fd(fd, hex, &size, err);
 	if (r == 0)
 		r = read_package(fd, true, hex, ret, err);
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;

@@ -151,11 +151,6 @@ uint32_t phx_papers_per_node(int input)
 	return inputs[input].per_node;
 }
 
-const char *phx_papers_input_text(int input)
-{
-	return inputs[input].text;
-}
-
 /* ---- web demand ---- */
 
 /* The manager looks every 20 s of its own time; where the log is replayed faster, more of the log passes in them. */

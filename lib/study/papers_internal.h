@@ -95,7 +95,6 @@ int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs
 /** Nodes of the machine that it is of; its processors a node; what it is. */
 uint32_t phx_papers_machine(int input);
 uint32_t phx_papers_per_node(int input);
-const char *phx_papers_input_text(int input);
 /** The web demand with that peak (PRC_ws). */
 int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret, struct phx_err *err);
 /** The rule by which it is made, without its capacity. */

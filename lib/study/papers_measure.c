@@ -36,7 +36,6 @@ MEASURE(hours, OF_BATCH, m->node_hours)
 MEASURE(tasks_per_s, OF_BATCH, m->tasks_per_s)
 MEASURE(total_hours, OF_ALL, m->node_hours)
 MEASURE(peak, OF_ALL, m->peak_nodes)
-MEASURE(adjustments, OF_ALL, m->adjustments)
 MEASURE(moved, OF_ALL, m->nodes_moved)
 
 /* 100 (1 - x(a) / x(b)) */

@@ -74,11 +74,6 @@ static const char *const form_names[] = {
 };
 const struct phx_enum phx_gen_form_names = {"form of a workload", form_names, PHX_ARRAY_SIZE(form_names)};
 
-const char *phx_gen_form_text(enum phx_gen_form form)
-{
-	return forms[form].text;
-}
-
 double phx_gen_rate(const struct phx_gen_rate *r, int64_t at_ms)
 {
 	return forms[r->form].rate(r, at_ms);

@@ -16,7 +16,6 @@ enum phx_gen_form {
 	PHX_GEN_FORM_COUNT_
 };
 extern const struct phx_enum phx_gen_form_names; /* "poisson", "increasing", "bursty", "periodic" */
-const char *phx_gen_form_text(enum phx_gen_form form);
 
 /** What the four forms share. */
 struct phx_gen_rate {

@@ -21,7 +21,7 @@ void phx_web_table_fini(struct phx_web_table *t)
 
 /* ---- checking ---- */
 
-bool phx_web_scheduler_valid(const char *name)
+static bool scheduler_is_known(const char *name)
 {
 	static const char *const names[] = {"rr", "wrr", "lc", "wlc", "sh", "dh", "sed", "nq", "mh"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
@@ -56,7 +56,7 @@ int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err)
 		return phx_err_set(err, -EINVAL, "address: '%s' must be an IPv4 address", s->address);
 	if (!s->port || s->port > 65535)
 		return phx_err_set(err, -EINVAL, "port: %u must be from 1 to 65535", s->port);
-	if (!phx_web_scheduler_valid(s->scheduler))
+	if (!scheduler_is_known(s->scheduler))
 		return phx_err_set(err, -EINVAL, "scheduler: '%s' must be one of rr, wrr, lc, wlc, sh, dh, sed, nq, mh",
 				   s->scheduler);
 	return 0;

@@ -31,8 +31,6 @@ PHX_RECORD_STRUCT(phx_web_service, PHX_WEB_SERVICE_FIELDS);
 PHX_RECORD_STRUCT(phx_web_table, PHX_WEB_TABLE_FIELDS);
 void phx_web_table_fini(struct phx_web_table *t);
 
-/** Is it a scheduler that the kernel has: rr, wrr, lc, wlc, sh, dh, sed, nq, mh? */
-bool phx_web_scheduler_valid(const char *name);
 /** "10.77.0.250" into its four bytes. -EINVAL for anything else, leading zeros too. */
 int phx_web_address_parse(const char *text, uint8_t ret[4]);
 /** ADDRESS, port and scheduler of a virtual service; -EINVAL with a text that names the field. */

@@ -67,18 +67,3 @@ uint32_t phx_web_use(uint64_t load_milli, uint64_t capacity_milli, uint32_t n)
 	/* rounded up: a use of exactly T (n - 1) / n must not seem less */
 	return (uint32_t)(scaled / whole) + (scaled % whole > 0);
 }
-
-uint32_t phx_web_settled(const struct phx_web_params *p, uint64_t load_milli, uint64_t capacity_milli)
-{
-	uint64_t each, load;
-
-	if (__builtin_mul_overflow(capacity_milli, (uint64_t)p->threshold_milli, &each))
-		each = UINT64_MAX;
-	if (__builtin_mul_overflow(load_milli, (uint64_t)1000, &load))
-		load = UINT64_MAX;
-	if (!load)
-		return within(p, 0);
-	if (!each)
-		return p->upper;
-	return within(p, load / each + (load % each > 0));
-}

@@ -32,7 +32,5 @@ int phx_web_window_end(struct phx_web_window *w, const struct phx_web_params *p,
  * thousandths): min(1, load/(n·capacity)), rounded up. */
 uint32_t phx_web_use(uint64_t load_milli, uint64_t capacity_milli, uint32_t n);
 
-/** Where the demand settles: ceil(load / (T·capacity)), within the bounds. */
-uint32_t phx_web_settled(const struct phx_web_params *p, uint64_t load_milli, uint64_t capacity_milli);
 
 #endif

@@ -143,9 +143,8 @@ static void test_bad_records(void **state)
 static void test_driver_names(void **state)
 {
 	(void)state;
-	const char *const *names = NULL;
-	assert_int_equal(phx_power_drivers(&names), 5);
-	for (size_t i = 0; i < 5; i++) {
+	static const char *const names[] = { "ipmi", "redfish", "wol", "script", "none" };
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
 		struct phx_bmc bmc = { 0 };
 		struct phx_err err = { 0 };
 		PHX_STR_SET(bmc.driver, names[i]);
