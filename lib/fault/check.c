@@ -115,7 +115,7 @@ static bool plan_has(const struct phx_node *n, enum phx_step_kind kind)
  * ordered erase that is read back. Nothing else may destroy anything. */
 static bool may_begin_itself(const struct fault_sim *f, const struct fault_seen *seen, const struct phx_node *n)
 {
-	if (f->head.s.settings.auto_assign || phx_fault_re_moves(n))
+	if (f->head.s->settings.auto_assign || phx_fault_re_moves(n))
 		return true;
 	if (seen->unread && !plan_has(n, PHX_STEP_image))
 		return true;
@@ -181,7 +181,7 @@ static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m)
 {
 	if (m->twins || m->hung || m->stage == STAGE_DEAD || strcmp(m->shown_uuid, m->uuid))
 		return true;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (strcmp(o->name, m->node) && !strcmp(o->facts.uuid, m->shown_uuid))
 			return true;
 	return false;
@@ -223,7 +223,7 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 		phx_fault_cause(f, m);
 	if (n->state != PHX_NODE_READY || seen->state != PHX_NODE_COMMISSIONING || !n->facts.uuid[0])
 		return;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (o != n && o->state != PHX_NODE_NEW && o->state != PHX_NODE_QUARANTINED &&
 		    !strcmp(o->facts.uuid, n->facts.uuid))
 			phx_fault_violated(f, "identity", "%s is let in with the UUID of %s", m->node, o->name);
@@ -293,7 +293,7 @@ static void look(struct fault_sim *f, const char *node, const struct phx_event *
 /* Each node is in one pool that exists, or in none. */
 static void check_ledger(struct fault_sim *f)
 {
-	const struct phx_state *s = &f->head.s;
+	const struct phx_state *s = f->head.s;
 	uint32_t count = 0, none = 0;
 	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
 		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
@@ -314,7 +314,7 @@ void phx_fault_check_all(struct fault_sim *f)
 {
 	struct phx_err why = { 0 };
 	f->full_check_in = f->o.whole_every ? f->o.whole_every - 1 : FULL_EVERY;
-	if (phx_state_check(&f->head.s, &why) < 0)
+	if (phx_state_check(f->head.s, &why) < 0)
 		phx_fault_violated(f, "state", "%s", why.text);
 	look_at_all(f);
 	check_ledger(f);
@@ -340,7 +340,7 @@ void phx_fault_check_reset(struct fault_sim *f)
 void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev, struct fault_before *ret)
 {
 	struct fault_machine *m = phx_fault_machine(f, ev->node);
-	*ret = (struct fault_before){ .seq = f->head.s.seq, .kind = ev->kind };
+	*ret = (struct fault_before){ .seq = f->head.s->seq, .kind = ev->kind };
 	ret->is_current = m && m->seen.plan && ev->step_id == m->seen.step_id && ev->epoch == m->seen.epoch;
 }
 
@@ -360,7 +360,7 @@ static void check_stale(struct fault_sim *f, const struct phx_event *ev, int r, 
 	if (!ev->step_id || b->is_current)
 		return;
 	bool answers = ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result;
-	if (answers && (r == 0 || f->head.s.seq != b->seq))
+	if (answers && (r == 0 || f->head.s->seq != b->seq))
 		phx_fault_violated(f, "stale", "%s: the answer to step %llu of epoch %llu is of the past, and counts",
 				   ev->node, (unsigned long long)ev->step_id, (unsigned long long)ev->epoch);
 }
@@ -393,7 +393,7 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 {
 	note_event(f, ev, r);
 	check_stale(f, ev, r, b);
-	if (r < 0 && f->head.s.seq != b->seq)
+	if (r < 0 && f->head.s->seq != b->seq)
 		phx_fault_violated(f, "refused", "%s is refused and changes the state",
 				   phx_enum_name(&phx_event_kind_names, ev->kind));
 	if (r < 0)

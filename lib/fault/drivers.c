@@ -121,7 +121,7 @@ static void start_key(struct fault_sim *f, const struct phx_action *act)
 	if (!op)
 		return;
 	*op = (struct fault_key_op){ .used = true, .make = act->kind == PHX_ACT_KEY_MAKE, .act = *act };
-	phx_fault_later(f, phx_fault_between(f, 1, 200), WHAT_KEY, 0, f->head.incarnation, i);
+	phx_fault_later(f, phx_fault_between(f, 1, 200), WHAT_KEY, 0, f->head.starts, i);
 }
 
 static void change_key(struct fault_sim *f, const struct fault_key_op *op)

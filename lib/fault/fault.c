@@ -96,9 +96,11 @@ static void inject(struct fault_sim *f, uint64_t row)
 	if (f->calm)
 		return;
 	phx_fault_later(f, until_next(f, rows[row].every_ms, f->o.rate_percent), WHAT_FAULT, 0, 0, row);
-	f->ret->injected[row]++;
+	f->row = (uint32_t)row;
+	f->armed = false;
 	phx_fault_note(f, -1, "fault %s", rows[row].name);
 	phx_fault_injections[row](f);
+	f->ret->injected[row] += !f->armed;
 }
 
 static void served(struct fault_sim *f, struct fault_machine *m)
@@ -204,14 +206,14 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		phx_fault_power(f, m, it->gen);
 		return;
 	case WHAT_KEY:
-		if (f->head.up && it->gen == f->head.incarnation)
+		if (f->head.up && it->gen == f->head.starts)
 			phx_fault_key_done(f, it->a);
 		return;
 	case WHAT_TICK:
 		phx_fault_head_tick(f, it->gen);
 		return;
 	case WHAT_HEAD_UP:
-		if (it->gen == f->head.incarnation)
+		if (it->gen == f->head.starts)
 			phx_fault_head_up(f);
 		return;
 	case WHAT_LOAD:

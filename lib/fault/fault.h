@@ -46,8 +46,8 @@ struct phx_fault_result {
 	uint64_t hash;	     /* of every event, its answer and its actions */
 	uint64_t events, journalled, refused;
 	uint64_t checks; /* invariants looked at */
-	uint64_t plans, erasures, jobs, crashes, replays_json, quarantines;
-	uint64_t injected[PHX_FAULTS_MAX]; /* by row of the table */
+	uint64_t plans, erasures, jobs, crashes, quarantines;
+	uint64_t injected[PHX_FAULTS_MAX]; /* by row of the table; what waits for its instant counts when it happens */
 	struct phx_list lines; /* struct phx_fault_line: the last events, oldest first; none when ok */
 };
 

@@ -33,7 +33,7 @@ static void again(struct fault_sim *f, int64_t low_ms, int64_t high_ms, enum pha
 
 static const struct phx_re *attached(const struct fault_sim *f)
 {
-	const struct phx_re *re = phx_state_re(&f->head.s, the_re);
+	const struct phx_re *re = phx_state_re(f->head.s, the_re);
 	return re && re->attached ? re : NULL;
 }
 
@@ -395,7 +395,7 @@ static void tell(struct fault_sim *f)
 	e->troubled = e->troubled && r < 0;
 	e->orders.n = e->obeyed = 0;
 	if (f->head.up && r == 0 && attached(f))
-		phx_core_engine_orders(&f->head.s, the_re, &e->orders);
+		phx_core_engine_orders(f->head.s, the_re, &e->orders);
 	if (e->orders.n)
 		again(f, 1, SECOND, PHASE_OBEY);
 	else

@@ -1,21 +1,20 @@
-/* The head: phxd as far as its state is concerned, on a store in memory. An
- * event is applied, checked by the observer, appended, and only then answered
- * and acted on, as the daemon's engine does it; what was not committed is lost
- * with the process, what was is read back through JSON or record copies and
- * applied again. Called by everything that tells the core. Never decides. */
+/* The head: phxd as far as its state is concerned, which is lib/journal, as in
+ * the daemon itself, on a store in memory. Here are its clocks, the fates of
+ * what it writes, the instants at which it dies, and the observer, who looks at
+ * each event between its application and its commit. Called by everything that
+ * tells the core. Never decides. */
 #include "fault/world.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/json.h"
+enum { SNAPSHOT_EVERY = 256, RETRY_MS = 2000, TICK_LATE_MS = 10 };
 
-enum { SNAPSHOT_EVERY = 256, RETRY_MS = 5000, TICK_LATE_MS = 10, JSON_PER_MILLE = 150 };
-
+/* The observer asks while the journal has its lock. */
 int64_t phx_fault_core_now(const struct fault_sim *f)
 {
-	int64_t now = f->now + f->head.offset_ms;
-	return now > f->head.s.now_ms ? now : f->head.s.now_ms;
+	int64_t now = f->now + f->head.core_ahead_ms;
+	return now > f->head.s->now_ms ? now : f->head.s->now_ms;
 }
 
 /* ---- digests ---- */
@@ -43,102 +42,71 @@ static uint64_t digest_actions(const struct phx_list *actions)
 	return h;
 }
 
-/* ---- the store ---- */
-
-static void drop_journal(struct fault_head *h)
+static void mix_event(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out)
 {
-	for (uint32_t i = 0; i < h->n_journal; i++)
-		phx_event_fini(&h->journal[i].ev);
-	h->n_journal = 0;
+	phx_fault_mix(f, (uint64_t)f->now);
+	phx_fault_mix(f, (uint64_t)ev->kind << 32 | (uint32_t)r);
+	phx_fault_mix(f, mix_text(f->head.s->seq, ev->node));
+	if (r == 0 && out->actions.n)
+		phx_fault_mix(f, digest_actions(&out->actions));
 }
 
-int phx_fault_snapshot(struct fault_sim *f)
+/* ---- clocks ---- */
+
+static int64_t wall_ms(void *arg)
 {
+	const struct fault_sim *f = arg;
+	return f->now + f->head.wall_ahead_ms;
+}
+
+static int64_t mono_ms(void *arg)
+{
+	const struct fault_sim *f = arg;
+	return f->now;
+}
+
+static bool is_synchronised(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static uint32_t draw(void *arg)
+{
+	struct fault_sim *f = arg;
+	return (uint32_t)phx_rng_below(&f->rng, UINT32_MAX);
+}
+
+/* ---- what the journal writes, and what it has done ---- */
+
+static enum phx_memory_fate fate_of(void *arg, enum phx_memory_write write)
+{
+	struct fault_sim *f = arg;
 	struct fault_head *h = &f->head;
-	struct phx_state copy;
-	int r = phx_record_copy(&phx_state_record, &copy, &h->s);
-	if (r == 0 && !h->journal)
-		h->journal = calloc(SNAPSHOT_EVERY, sizeof(*h->journal));
-	if (r < 0 || !h->journal)
+	if (f->now < h->full_until && h->full_in-- <= 0)
+		return PHX_MEMORY_FULL;
+	if (h->fate == PHX_MEMORY_WRITTEN || !(h->fate_writes & 1u << write) || h->fate_in-- > 0)
+		return PHX_MEMORY_WRITTEN;
+	f->ret->injected[h->fate_row]++;
+	f->head_cause_at = f->now;
+	phx_fault_note(f, -1, "the store: write %d has fate %d", (int)write, (int)h->fate);
+	enum phx_memory_fate fate = h->fate;
+	h->fate = PHX_MEMORY_WRITTEN;
+	return fate;
+}
+
+static int act(void *arg, const struct phx_action *action)
+{
+	struct fault_sim *f = arg;
+	bool matters = action->kind != PHX_ACT_NOTE && action->kind != PHX_ACT_ERASED && action->kind != PHX_ACT_DHCP;
+	if (f->head.lose_action && matters) {
+		f->head.lose_action = false;
+		f->ret->injected[f->head.lose_row]++;
+		phx_fault_note(f, -1, "an action for %s cannot be queued", action->node);
 		return -ENOMEM;
-	phx_state_fini(&h->snapshot);
-	h->snapshot = copy;
-	drop_journal(h);
+	}
+	phx_fault_act(f, action);
 	return 0;
-}
-
-static int append(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
-{
-	struct fault_head *h = &f->head;
-	struct fault_entry *e = &h->journal[h->n_journal];
-	int r = phx_record_copy(&phx_event_record, &e->ev, ev);
-	if (r < 0)
-		return r;
-	e->actions = digest_actions(&out->actions);
-	h->n_journal++;
-	h->committed = h->s.seq;
-	return h->n_journal < SNAPSHOT_EVERY ? 0 : phx_fault_snapshot(f);
-}
-
-/* What comes back of a record that was written as JSON text. */
-static int through_json(const struct phx_record *rec, const void *src, bool sparse, void *ret, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *text = sparse ? phx_json_record_text_sparse(rec, src) : phx_json_record_text(rec, src);
-	PHX_AUTO_JSON json_t *back = NULL;
-	int r = text ? phx_json_parse(text, strlen(text), &back, err) : -ENOMEM;
-	return r ? r : phx_json_to_record(rec, back, ret, err);
-}
-
-static int replay_one(struct phx_state *s, const struct fault_entry *e, bool json, struct phx_err *err)
-{
-	struct phx_event ev;
-	struct phx_outcome out = { 0 };
-	int r = json ? through_json(&phx_event_record, &e->ev, true, &ev, err) :
-		       phx_record_copy(&phx_event_record, &ev, &e->ev);
-	if (r < 0)
-		return r;
-	r = phx_core_apply(s, &ev, &out, err);
-	if (r == 0 && digest_actions(&out.actions) != e->actions)
-		r = phx_err_set(err, -EPROTO, "its actions are not those that were recorded");
-	if (r < 0)
-		phx_err_prefix(err, r, "replay of %s of %s", phx_enum_name(&phx_event_kind_names, ev.kind), ev.node);
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return r;
-}
-
-/* The state that the store has; through JSON now and then, since that costs the most. */
-static int read_store(struct fault_sim *f, bool json, struct phx_state *ret, struct phx_err *err)
-{
-	struct fault_head *h = &f->head;
-	int r = json ? through_json(&phx_state_record, &h->snapshot, false, ret, err) :
-		       phx_record_copy(&phx_state_record, ret, &h->snapshot);
-	for (uint32_t i = 0; r == 0 && i < h->n_journal; i++)
-		r = replay_one(ret, &h->journal[i], json, err);
-	f->ret->replays_json += json;
-	return r;
-}
-
-/* Back to what was committed. What was answered must be in it: `same` says that nothing else was in memory. */
-static void reload(struct fault_sim *f, bool same)
-{
-	struct fault_head *h = &f->head;
-	struct phx_state fresh = { 0 };
-	struct phx_err err = { 0 };
-	int r = read_store(f, !f->head.readonly && phx_fault_chance(f, JSON_PER_MILLE), &fresh, &err);
-	if (r < 0)
-		phx_fault_violated(f, "replay", "the store cannot be read back: %s", err.text);
-	fresh.now_ms = same ? h->s.now_ms : fresh.now_ms;
-	if (r == 0 && fresh.seq < f->last_ok_seq)
-		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
-				   (unsigned long long)f->last_ok_seq, (unsigned long long)fresh.seq);
-	if (r == 0 && same && !phx_record_equal(&phx_state_record, &fresh, &h->s))
-		phx_fault_violated(f, "replay", "the state that comes back is not the one that was left");
-	if (r == 0 && phx_state_check(&fresh, &err) < 0)
-		phx_fault_violated(f, "state", "after a start: %s", err.text);
-	phx_state_fini(&h->s);
-	h->s = fresh;
-	phx_fault_check_reset(f);
 }
 
 /* ---- one event ---- */
@@ -148,82 +116,88 @@ static bool crashes_here(struct fault_sim *f, const struct phx_event *ev)
 	struct fault_head *h = &f->head;
 	if (h->crash == CRASH_NONE)
 		return false;
-	const struct phx_node *n = h->crash_in_plan ? phx_state_node(&h->s, ev->node) : NULL;
+	const struct phx_node *n = h->crash_in_plan ? phx_state_node(h->s, ev->node) : NULL;
 	if (h->crash_in_plan && (!n || n->plan.cursor >= n->plan.steps.n))
 		return false;
 	return h->crash_in-- <= 0;
 }
 
-static int die(struct fault_sim *f)
-{
-	phx_fault_head_crash(f, phx_fault_between(f, SECOND, phx_fault_chance(f, 200) ? 10 * MINUTE : 30 * SECOND));
-	return -ENOTCONN;
-}
-
-/* The journal refuses: what was applied is not to be believed. */
-static int refuse(struct fault_sim *f)
-{
-	f->head.readonly = true;
-	f->head.retry_at = f->now + RETRY_MS;
-	reload(f, false);
-	return -EROFS;
-}
-
-static int commit(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
+/* The observer sees what was applied before it is committed. */
+static void observe(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
 {
 	struct fault_head *h = &f->head;
-	if (f->now < h->full_until)
-		return refuse(f);
-	h->readonly = false;
-	enum fault_crash crash = crashes_here(f, ev) ? h->crash : CRASH_NONE;
-	if (crash != CRASH_NONE)
-		h->crash = CRASH_NONE;
-	if (crash == CRASH_APPLY)
-		return die(f);
-	int r = append(f, ev, out);
-	if (r < 0)
-		return r;
-	f->ret->journalled++;
-	if (crash == CRASH_COMMIT)
-		return die(f);
-	PHX_LIST_EACH(struct phx_action, act, &out->actions)
-		phx_fault_act(f, act);
-	return crash == CRASH_ACT ? die(f) : 0;
+	mix_event(f, ev, 0, out);
+	phx_fault_check_after(f, ev, 0, out, &h->before);
+	h->observed = true;
+	if (ev->now_ms < h->time_ms)
+		phx_fault_violated(f, "time", "an event is of %lld ms, and one before it was of %lld ms",
+				   (long long)ev->now_ms, (long long)h->time_ms);
+	h->crash_now = crashes_here(f, ev) ? h->crash : CRASH_NONE;
 }
 
-static void mix_event(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out)
+static bool at(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
+	       const struct phx_outcome *out)
 {
-	phx_fault_mix(f, (uint64_t)f->now);
-	phx_fault_mix(f, (uint64_t)ev->kind << 32 | (uint32_t)r);
-	phx_fault_mix(f, mix_text(f->head.s.seq, ev->node));
-	if (r == 0 && out->actions.n)
-		phx_fault_mix(f, digest_actions(&out->actions));
+	static const enum fault_crash crash_at[] = { CRASH_APPLY, CRASH_COMMIT, CRASH_ACT };
+	struct fault_sim *f = arg;
+	(void)seq;
+	if (point == PHX_JOURNAL_APPLIED)
+		observe(f, ev, out);
+	if (point == PHX_JOURNAL_COMMITTED) {
+		f->ret->journalled++;
+		f->head.time_ms = ev->now_ms;
+	}
+	if (f->head.crash_now != crash_at[point])
+		return false;
+	f->ret->injected[f->head.crash_row]++;
+	f->head.crash = f->head.crash_now = CRASH_NONE;
+	return true;
+}
+
+/* The journal has ended, and with it the process; whoever starts it again does so soon. */
+static void die(struct fault_sim *f, int r)
+{
+	bool killed = r == -EAGAIN;
+	int64_t most = killed && phx_fault_chance(f, 200) ? 10 * MINUTE : 30 * SECOND;
+	phx_fault_head_crash(f, phx_fault_between(f, SECOND, killed ? most : 5 * SECOND));
+}
+
+/* What came of it, where the observer did not see it yet: it was refused, or changed nothing. */
+static void look_back(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out)
+{
+	if (f->head.observed)
+		return;
+	mix_event(f, ev, r, out);
+	phx_fault_check_after(f, ev, r, out, &f->head.before);
 }
 
 int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret)
 {
 	struct fault_head *h = &f->head;
 	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
-	struct fault_before before;
 	if (!h->up)
 		return -ENOTCONN;
-	if (h->readonly && f->now < h->retry_at)
-		return -EROFS;
-	ev->now_ms = phx_fault_core_now(f);
-	ev->incarnation = h->s.incarnation == h->incarnation ? 0 : h->incarnation;
-	phx_fault_check_before(f, ev, &before);
-	int r = phx_core_apply(&h->s, ev, &out, &err);
-	f->ret->events++;
-	f->ret->refused += r < 0;
-	mix_event(f, ev, r, &out);
-	phx_fault_check_after(f, ev, r, &out, &before);
-	if (r == 0 && h->s.seq != before.seq)
-		r = commit(f, ev, &out);
-	if (h->up && r == 0) {
-		f->last_ok_seq = h->s.seq;
-		phx_fault_head_plan_tick(f);
+	h->observed = false;
+	phx_fault_check_before(f, ev, &h->before);
+	int r = phx_journal_submit(h->journal, ev, &out, NULL);
+	int status = phx_journal_status(h->journal, NULL);
+	bool refused_by_store = r == -EROFS && !h->observed;
+	h->readonly = status == -EROFS;
+	if (!refused_by_store) {
+		f->ret->events++;
+		f->ret->refused += r < 0;
+		look_back(f, ev, r, &out);
 	}
+	if (r == -EROFS && h->observed) /* it went back to what was committed */
+		phx_fault_check_reset(f);
+	if (r == 0)
+		f->last_ok_seq = h->s->seq;
+	if (status == -EAGAIN)
+		die(f, r);
+	else if (r == 0)
+		phx_fault_head_plan_tick(f);
+	if (r == -EAGAIN || r == -EIO)
+		r = -ENOTCONN;
 	if (ret && r == 0)
 		*ret = out;
 	else
@@ -236,14 +210,11 @@ int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outco
 void phx_fault_head_plan_tick(struct fault_sim *f)
 {
 	struct fault_head *h = &f->head;
-	int64_t next = phx_core_next_deadline(&h->s);
+	int64_t next = phx_core_next_deadline(h->s);
 	if (next == INT64_MAX)
 		return;
-	int64_t at = next - h->offset_ms + TICK_LATE_MS;
-	if (at < f->now + TICK_LATE_MS)
-		at = f->now + TICK_LATE_MS;
-	if (h->readonly && at < h->retry_at)
-		at = h->retry_at;
+	int64_t left = next - phx_fault_core_now(f), least = h->readonly ? RETRY_MS : 0;
+	int64_t at = f->now + (left > least ? left : least) + TICK_LATE_MS;
 	if (at >= h->tick_at)
 		return;
 	h->tick_at = at;
@@ -257,7 +228,7 @@ void phx_fault_head_tick(struct fault_sim *f, uint32_t gen)
 	if (!h->up || gen != h->tick_gen)
 		return;
 	h->tick_at = INT64_MAX;
-	if (phx_core_next_deadline(&h->s) <= phx_fault_core_now(f))
+	if (phx_core_next_deadline(h->s) <= phx_fault_core_now(f))
 		phx_fault_submit(f, &ev, NULL);
 	if (h->up)
 		phx_fault_head_plan_tick(f);
@@ -270,8 +241,8 @@ void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms)
 	struct fault_head *h = &f->head;
 	if (!h->up)
 		return;
-	h->up = h->readonly = false;
-	h->incarnation++;
+	h->up = h->readonly = h->lose_action = false;
+	h->starts++;
 	h->crash = CRASH_NONE;
 	h->tick_gen++;
 	h->tick_at = INT64_MAX;
@@ -282,7 +253,7 @@ void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms)
 	phx_fault_engine_head_died(f);
 	for (uint32_t i = 0; i < f->n; i++)
 		phx_fault_link(f, &f->m[i]);
-	phx_fault_later(f, down_ms, WHAT_HEAD_UP, 0, h->incarnation, 0);
+	phx_fault_later(f, down_ms, WHAT_HEAD_UP, 0, h->starts, 0);
 }
 
 /* What a daemon that starts believes of its nodes: nothing was heard yet. */
@@ -297,28 +268,67 @@ static void adopt(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, ++m->link_gen, 0);
 }
 
+int phx_fault_head_open(struct fault_sim *f)
+{
+	struct fault_head *h = &f->head;
+	struct phx_err err = { 0 }, damage = { 0 };
+	struct phx_journal_config config = { .store = phx_journal_on_memory(&h->memory),
+					     .clock = { wall_ms, mono_ms, is_synchronised, f },
+					     .snapshot_every = SNAPSHOT_EVERY,
+					     .draw = draw,
+					     .act = act,
+					     .at = at,
+					     .arg = f };
+	h->memory.fate = fate_of;
+	h->memory.fate_arg = f;
+	int r = phx_journal_open(&config, &h->journal, &damage, &err);
+	if (r < 0) {
+		phx_fault_violated(f, "replay", "the store cannot be read back: %s", err.text);
+		return r;
+	}
+	h->s = phx_journal_state(h->journal);
+	h->core_ahead_ms = phx_journal_now(h->journal) - f->now;
+	h->up = true;
+	h->up_at = f->now;
+	h->tick_at = INT64_MAX;
+	return 0;
+}
+
+/* What was answered is in what came back; where nothing else was in memory, it is what was left. The clock is no part of
+ * it: events that change nothing move it and are not journalled. */
+static void check_came_back(struct fault_sim *f, const struct phx_state *left)
+{
+	const struct phx_state *s = f->head.s;
+	struct phx_state then = *left; /* borrows */
+	struct phx_err err = { 0 };
+	then.now_ms = s->now_ms;
+	if (s->seq < f->last_ok_seq)
+		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
+				   (unsigned long long)f->last_ok_seq, (unsigned long long)s->seq);
+	if (s->seq == left->seq && !phx_record_equal(&phx_state_record, s, &then))
+		phx_fault_violated(f, "replay", "the state that comes back is not the one that was left");
+	if (phx_state_check(s, &err) < 0)
+		phx_fault_violated(f, "state", "after a start: %s", err.text);
+}
+
 void phx_fault_head_up(struct fault_sim *f)
 {
 	struct fault_head *h = &f->head;
-	struct phx_list pending = { 0 };
-	bool lost = h->s.seq != h->committed;
+	struct phx_journal *dead = h->journal;
+	const struct phx_state *left = h->s;
 	if (h->up)
 		return;
-	reload(f, !lost);
-	int64_t wall = f->now + h->offset_ms + h->clock_step_ms;
-	h->clock_step_ms = 0;
-	h->offset_ms = (wall > h->s.now_ms ? wall : h->s.now_ms) - f->now;
-	h->up = true;
-	h->up_at = f->now;
-	f->last_ok_seq = h->s.seq;
-	phx_fault_note(f, -1, "phxd starts with event %llu", (unsigned long long)h->s.seq);
+	if (phx_fault_head_open(f) == 0)
+		check_came_back(f, left);
+	if (h->journal != dead)
+		phx_journal_close(dead, false);
+	phx_fault_check_reset(f);
+	f->last_ok_seq = h->s->seq;
+	phx_fault_note(f, -1, "phxd starts with event %llu", (unsigned long long)h->s->seq);
 	phx_fault_cause(f, NULL);
 	for (uint32_t i = 0; i < f->n; i++)
 		adopt(f, &f->m[i]);
-	phx_core_pending(&h->s, &pending);
-	PHX_LIST_EACH(struct phx_action, act, &pending)
-		phx_fault_act(f, act);
-	phx_list_fini(&pending);
+	phx_journal_resume(h->journal);
 	phx_fault_head_plan_tick(f);
 	phx_fault_check_all(f);
 }
@@ -326,10 +336,8 @@ void phx_fault_head_up(struct fault_sim *f)
 void phx_fault_head_fini(struct fault_sim *f)
 {
 	struct fault_head *h = &f->head;
-	drop_journal(h);
-	free(h->journal);
-	phx_state_fini(&h->s);
-	phx_state_fini(&h->snapshot);
+	phx_journal_close(h->journal, false);
+	phx_memory_fini(&h->memory);
 	phx_list_fini(&h->keys);
 	phx_list_fini(&h->key_ops);
 }

@@ -328,16 +328,40 @@ static void inject_hasty_move(struct fault_sim *f)
 
 /* ---- the head ---- */
 
+/* It happens at a later instant, and is counted then. */
+static uint32_t arm(struct fault_sim *f)
+{
+	f->armed = true;
+	return f->row;
+}
+
+static void fate(struct fault_sim *f, enum phx_memory_fate fate, uint32_t writes)
+{
+	f->head.fate = fate;
+	f->head.fate_writes = writes;
+	f->head.fate_in = (int32_t)phx_fault_between(f, 0, 20);
+	f->head.fate_row = arm(f);
+}
+
 static void inject_crash_in_step(struct fault_sim *f)
 {
 	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
 	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 5);
 	f->head.crash_in_plan = true;
+	f->head.crash_row = arm(f);
 }
 
+/* By hours, forward or back; or by months, until somebody sets it right: that is not believed. */
 static void inject_clock_step(struct fault_sim *f)
 {
-	f->head.clock_step_ms = phx_fault_between(f, -2 * HOUR, phx_fault_chance(f, 300) ? 8 * HOUR : 10 * MINUTE);
+	const int64_t day = 24 * (int64_t)HOUR;
+	if (f->head.wall_wrong)
+		f->head.wall_ahead_ms -= f->head.wall_wrong_ms;
+	f->head.wall_wrong = !f->head.wall_wrong && phx_fault_chance(f, 300);
+	f->head.wall_wrong_ms = f->head.wall_wrong ? phx_fault_between(f, 30 * day, 400 * day) : 0;
+	f->head.wall_ahead_ms += f->head.wall_wrong_ms;
+	if (!f->head.wall_wrong)
+		f->head.wall_ahead_ms += phx_fault_between(f, -2 * HOUR, phx_fault_chance(f, 300) ? 8 * HOUR : 10 * MINUTE);
 	phx_fault_head_crash(f, phx_fault_between(f, SECOND, MINUTE));
 }
 
@@ -349,12 +373,42 @@ static void inject_shutdown(struct fault_sim *f)
 	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
 	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 3);
 	f->head.crash_in_plan = false;
+	f->head.crash_row = arm(f);
 }
 
 static void inject_disk_full(struct fault_sim *f)
 {
 	f->head.full_until = f->now + phx_fault_between(f, SECOND, 3 * MINUTE);
 	f->head_cause_at = f->head.full_until;
+	f->head.full_in = (int32_t)phx_fault_between(f, 0, 5);
+}
+
+/* Between the row of an event and its commit, and nowhere else. */
+static void inject_full_between(struct fault_sim *f)
+{
+	fate(f, PHX_MEMORY_FULL, 1u << PHX_MEMORY_COMMIT);
+}
+
+static void inject_commit_lasts(struct fault_sim *f)
+{
+	fate(f, PHX_MEMORY_LASTS, 1u << PHX_MEMORY_COMMIT);
+}
+
+static void inject_failed_fsync(struct fault_sim *f)
+{
+	fate(f, PHX_MEMORY_LOST, 1u << PHX_MEMORY_COMMIT);
+}
+
+static void inject_short_write(struct fault_sim *f)
+{
+	static const enum phx_memory_write writes[] = { PHX_MEMORY_ROW, PHX_MEMORY_RECORD, PHX_MEMORY_COMMIT };
+	fate(f, PHX_MEMORY_CUT, 1u << writes[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(writes))]);
+}
+
+static void inject_lost_action(struct fault_sim *f)
+{
+	f->head.lose_action = true;
+	f->head.lose_row = arm(f);
 }
 
 void (*const phx_fault_injections[])(struct fault_sim *f) = {

@@ -9,7 +9,7 @@
 
 struct phx_node *phx_fault_node(const struct fault_sim *f, const struct fault_machine *m)
 {
-	return m->node[0] ? phx_state_node(&f->head.s, m->node) : NULL;
+	return m->node[0] ? phx_state_node(f->head.s, m->node) : NULL;
 }
 
 struct fault_machine *phx_fault_any(struct fault_sim *f)
@@ -212,7 +212,7 @@ static void submit_job(struct fault_sim *f)
 static void cancel_job(struct fault_sim *f)
 {
 	struct phx_event ev = { .kind = PHX_EV_job_cancel };
-	uint64_t last = f->head.s.last_job_id;
+	uint64_t last = f->head.s->last_job_id;
 	ev.job = last > 8 ? last - phx_rng_below(&f->rng, 8) : last;
 	phx_fault_submit(f, &ev, NULL);
 }
@@ -232,7 +232,7 @@ static void new_version(struct fault_sim *f)
 
 static void settings(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_settings, .settings = f->head.s.settings };
+	struct phx_event ev = { .kind = PHX_EV_settings, .settings = f->head.s->settings };
 	ev.settings.auto_assign = !ev.settings.auto_assign && phx_fault_chance(f, 300);
 	phx_fault_submit(f, &ev, NULL);
 }

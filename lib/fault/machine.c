@@ -143,7 +143,7 @@ static void fetch(struct fault_sim *f, struct fault_machine *m)
 	}
 	if (!reached && phx_fault_chance(f, 300) && start_from_disk(f, m))
 		return;
-	if (!reached || phx_core_boot(&f->head.s, m->mac, &node) == PHX_BOOT_REFUSE) {
+	if (!reached || phx_core_boot(f->head.s, m->mac, &node) == PHX_BOOT_REFUSE) {
 		phx_fault_later(f, reached ? MINUTE : 15 * SECOND, WHAT_STAGE, m->i, m->gen, 0);
 		return;
 	}

@@ -115,7 +115,7 @@ static void take_answer(struct fault_sim *f, struct fault_machine *m)
 	if (!n)
 		return;
 	if (phx_fault_env(m) == PHX_ENV_DEPLOY) {
-		m->boot_local = phx_core_boot_local(&f->head.s, n);
+		m->boot_local = phx_core_boot_local(f->head.s, n);
 		if (m->boot_local)
 			phx_fault_later(f, phx_fault_between(f, SECOND, 3 * SECOND), WHAT_ENTER, m->i, m->gen, 0);
 		return;
@@ -302,7 +302,7 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
 	struct phx_list orders = { 0 };
 	if (!m->linked)
 		return;
-	phx_core_orders(&f->head.s, m->node, &orders);
+	phx_core_orders(f->head.s, m->node, &orders);
 	PHX_LIST_EACH(struct phx_order, o, &orders)
 	{
 		if (m->linked && !f->failed)

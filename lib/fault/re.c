@@ -72,7 +72,7 @@ void phx_fault_re_live(struct fault_sim *f)
 	static const int whims[] = { PHX_EV_re_suspend, PHX_EV_re_resume, PHX_EV_re_deactivate, PHX_EV_re_safe_deactivate,
 				     PHX_EV_re_destroy };
 	const struct site_re *r = &res[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(res))];
-	const struct phx_re *re = phx_state_re(&f->head.s, name_of(r));
+	const struct phx_re *re = phx_state_re(f->head.s, name_of(r));
 	if (!re)
 		create(f, r);
 	else if (re->state != PHX_RE_STATE_RUNNING && phx_fault_chance(f, 700))
@@ -115,9 +115,9 @@ static bool in_pair(const char *re)
 static bool pair_runs(const struct fault_sim *f)
 {
 	for (int i = 0; i < 2; i++) {
-		const struct phx_re *re = phx_state_re(&f->head.s, name_of(&res[i]));
+		const struct phx_re *re = phx_state_re(f->head.s, name_of(&res[i]));
 		if (!re || !re->active || re->state != PHX_RE_STATE_RUNNING ||
-		    phx_ledger_partner(f->head.s.ledger, (int)re->number) < 0)
+		    phx_ledger_partner(f->head.s->ledger, (int)re->number) < 0)
 			return false;
 	}
 	return true;
@@ -133,7 +133,7 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 	seen->in_pair = is;
 	if (!taken || !pair_runs(f))
 		return;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		count += (o->share == PHX_SHARE_HELD || o->share == PHX_SHARE_COMING) && in_pair(o->share_re);
 	if (count < lower)
 		phx_fault_violated(f, "bounds", "%s is taken from the pair of REs, which keeps %u nodes of %u", m->node, count,
@@ -143,7 +143,7 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 /* In the RE's pool, in its role, and wanted there by both. */
 static bool belongs(const struct fault_sim *f, const struct phx_node *n, const char *re_name)
 {
-	const struct phx_re *re = re_name[0] ? phx_state_re(&f->head.s, re_name) : NULL;
+	const struct phx_re *re = re_name[0] ? phx_state_re(f->head.s, re_name) : NULL;
 	bool lives = re && re->active && (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 	return lives && n->state == PHX_NODE_ACTIVE && !n->pinned && !strcmp(n->pool, re_name) &&
 	       !strcmp(n->role, re->agreement.role) && n->plan.cursor >= n->plan.steps.n;
@@ -169,7 +169,7 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 	bool was = seen->its_re[0] && !ordered && belongs(f, n, seen->its_re);
 	bool moved = n->share == PHX_SHARE_COMING && !strcmp(n->share_from, seen->its_re);
 	if (was && !is_its(n, seen->its_re) && !moved) {
-		const struct phx_re *re = phx_state_re(&f->head.s, seen->its_re);
+		const struct phx_re *re = phx_state_re(f->head.s, seen->its_re);
 		int64_t waits = (int64_t)re->agreement.replace_after_s * SECOND;
 		if (!seen->gone_at || now - seen->gone_at < waits)
 			phx_fault_violated(f, "kept", "%s serves RE %s, was away for %lld ms of %lld, and is counted there no more",

@@ -31,8 +31,8 @@ static void heal(struct fault_sim *f, struct fault_machine *m)
 /* A full queue would keep the cluster busy for a day. */
 static void end_jobs(struct fault_sim *f)
 {
-	for (uint32_t i = 0; i < f->head.s.jobs.n; i++) {
-		const struct phx_job *j = PHX_LIST_AT(&f->head.s.jobs, struct phx_job, i);
+	for (uint32_t i = 0; i < f->head.s->jobs.n; i++) {
+		const struct phx_job *j = PHX_LIST_AT(&f->head.s->jobs, struct phx_job, i);
 		struct phx_event ev = { .kind = PHX_EV_job_cancel, .job = j->id };
 		int r = j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING ? phx_fault_submit(f, &ev, NULL) : 0;
 		/* with a job left the cluster may work for a day, and rest would be missed for no fault of the core's */
@@ -47,9 +47,12 @@ void phx_fault_calm(struct fault_sim *f)
 	f->calm = true;
 	phx_fault_note(f, -1, "faults and orders stop");
 	f->head.crash = CRASH_NONE;
-	if (f->head.full_until > f->now) /* there is room again, and the next event finds it */
+	f->head.fate = PHX_MEMORY_WRITTEN;
+	f->head.lose_action = false;
+	if (f->head.full_until > f->now) /* somebody makes room, and starts phxd anew to be heard at once */
 		f->head.full_until = f->now;
-	f->head.retry_at = 0;
+	if (f->head.readonly)
+		phx_fault_head_crash(f, SECOND);
 	phx_fault_cause(f, NULL);
 	for (uint32_t i = 0; i < f->n; i++)
 		heal(f, &f->m[i]);
@@ -65,7 +68,7 @@ void phx_fault_calm(struct fault_sim *f)
 /* Parts on machines that are off end when they are on again. */
 static bool runs_jobs(const struct fault_sim *f)
 {
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
 		if (n->jobs_running && n->up)
 			return true;
 	return false;
@@ -73,12 +76,12 @@ static bool runs_jobs(const struct fault_sim *f)
 
 static void tell_unrest(struct fault_sim *f)
 {
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
 		if (n->plan.cursor < n->plan.steps.n || n->state == PHX_NODE_COMMISSIONING || n->off_wanted)
 			phx_fault_note(f, -1, "%s is %s, up %d, off wanted %d, step %u of %u: %.40s", n->name,
 				       phx_enum_name(&phx_node_state_names, n->state), n->up, n->off_wanted,
 				       n->plan.cursor, n->plan.steps.n, n->reason);
-	PHX_LIST_EACH(struct phx_job, j, &f->head.s.jobs)
+	PHX_LIST_EACH(struct phx_job, j, &f->head.s->jobs)
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 			if (j->state == PHX_JOB_RUNNING && !p->ended)
 				phx_fault_note(f, -1, "job %llu runs on %s", (unsigned long long)j->id, p->node);
@@ -95,7 +98,7 @@ bool phx_fault_at_rest(struct fault_sim *f)
 {
 	if (!f->head.up || f->head.readonly)
 		return false;
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s.nodes)
+	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
 		if (n->plan.cursor < n->plan.steps.n || n->state == PHX_NODE_COMMISSIONING || n->off_wanted)
 			return false;
 	return !runs_jobs(f);
@@ -204,7 +207,7 @@ static void check_keys(struct fault_sim *f)
 	PHX_LIST_EACH(struct fault_key, k, &f->head.keys)
 	{
 		bool held = false;
-		PHX_LIST_EACH(struct phx_node, n, &f->head.s.nodes)
+		PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
 			held = held || !strcmp(n->disk_key_id, k->id);
 		if (!held)
 			phx_fault_violated(f, "keys", "disk key %s belongs to no node and is still there", k->id);

@@ -154,12 +154,8 @@ static int announce(struct fault_sim *f, struct fault_machine *m)
 int phx_fault_setup(struct fault_sim *f)
 {
 	f->m = calloc(f->n, sizeof(*f->m));
-	int r = f->m ? phx_state_init(&f->head.s) : -ENOMEM;
-	f->head.offset_ms = 1000000;
-	f->head.up = true;
-	f->head.incarnation = 1; /* 0 is of journals of before */
-	f->head.tick_at = INT64_MAX;
-	r = r ? r : phx_fault_snapshot(f);
+	f->head.wall_ahead_ms = 1000000;
+	int r = f->m ? phx_fault_head_open(f) : -ENOMEM;
 	r = r ? r : configure(f);
 	for (uint32_t i = 0; r == 0 && i < f->n; i++) {
 		make_machine(f, &f->m[i], i);

@@ -3,7 +3,7 @@
  * people who give orders, and the observer who checks. Nobody else includes this.
  *
  *   queue ─▶ fault.c ─┬▶ machine.c (power, boot)   ┐
- *                     ├▶ agent.c (steps, jobs)     ├─▶ head.c: submit ─▶ core_apply ─▶ commit ─▶ actions
+ *                     ├▶ agent.c (steps, jobs)     ├─▶ head.c: lib/journal: apply ─▶ commit ─▶ actions
  *                     ├▶ net.c (link, messages)    │        │
  *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
  *                     ├▶ foreign.c (an engine)     │
@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "core/core.h"
 #include "fault/fault.h"
+#include "journal/journal.h"
 
 enum {
 	SECOND = 1000,
@@ -229,11 +230,6 @@ struct fault_machine {
 
 enum fault_crash { CRASH_NONE, CRASH_APPLY, CRASH_COMMIT, CRASH_ACT };
 
-struct fault_entry {
-	struct phx_event ev;
-	uint64_t actions; /* digest */
-};
-
 struct fault_key {
 	char id[PHX_NAME_MAX];
 };
@@ -243,24 +239,43 @@ struct fault_key_op {
 	struct phx_action act;
 };
 
+/** What the observer notes before the core sees an event. */
+struct fault_before {
+	uint64_t seq;
+	bool is_current; /* a result: of the step that is current */
+	int kind;
+};
+
 struct fault_head {
-	struct phx_state s;
-	bool up, live; /* live: s is that of a running daemon */
-	uint32_t incarnation;
+	struct phx_memory memory; /* the store */
+	struct phx_journal *journal; /* of the running daemon; of a dead one until the next starts */
+	const struct phx_state *s;   /* of it; borrowed */
+	bool up;
+	uint32_t starts;
 	int64_t up_at;
-	int64_t offset_ms; /* core time - simulated time */
-	struct phx_state snapshot;
-	uint64_t committed; /* last event in the store */
-	struct fault_entry *journal; /* since the snapshot */
-	uint32_t n_journal;
+	int64_t core_ahead_ms; /* core time - simulated time, of this process */
+	int64_t wall_ahead_ms; /* the wall clock - simulated time */
+	bool wall_wrong;       /* it is months ahead, */
+	int64_t wall_wrong_ms; /* by so much */
+	int64_t time_ms;       /* of the last event that was committed */
 	int64_t tick_at; /* of the tick that is in the queue */
 	uint32_t tick_gen;
-	int64_t full_until, retry_at; /* the store refuses */
 	bool readonly;
+	/* the event that is submitted now */
+	struct fault_before before;
+	bool observed;
+	enum fault_crash crash_now;
+	/* faults */
+	int64_t full_until; /* the store has no room, */
+	int32_t full_in;    /* but for so many writes */
+	enum phx_memory_fate fate; /* of one of the next writes, */
+	uint32_t fate_writes;	   /* of these kinds (bits by enum phx_memory_write), */
+	int32_t fate_in;	   /* after so many of them */
+	bool lose_action;	   /* the next one cannot be queued */
 	enum fault_crash crash;	 /* at the next commit that fits */
 	int32_t crash_in;	 /* so many commits later */
 	bool crash_in_plan;	 /* only at an event of a node with a plan */
-	int64_t clock_step_ms;	 /* at the next start */
+	uint32_t fate_row, lose_row, crash_row; /* of the table: counted when it happens */
 	struct phx_list keys;	 /* struct fault_key: the store of disk keys */
 	struct phx_list key_ops; /* struct fault_key_op */
 };
@@ -333,6 +348,8 @@ struct fault_sim {
 	bool calm;	  /* faults and orders have stopped */
 	struct phx_list q; /* struct fault_item: a heap */
 	uint64_t orders;
+	uint32_t row;	  /* of the fault that is injected now */
+	bool armed;	  /* it is counted when it happens */
 	struct fault_head head;
 	struct fault_engine engine;
 	struct fault_machine *m;
@@ -377,7 +394,7 @@ void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
 
 /* head.c */
 int64_t phx_fault_core_now(const struct fault_sim *f);
-/** As engine_submit(): applied, checked, committed, acted. -ENOTCONN the head is down, or died before it could answer;
+/** phx_journal_submit(), observed. -ENOTCONN the head is down, or died before it could answer;
  * -EROFS the journal refuses. ret may be NULL; else the caller frees it. */
 int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret);
 void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms);
@@ -385,7 +402,8 @@ void phx_fault_head_up(struct fault_sim *f);
 void phx_fault_head_tick(struct fault_sim *f, uint32_t gen);
 void phx_fault_head_plan_tick(struct fault_sim *f);
 void phx_fault_head_fini(struct fault_sim *f);
-int phx_fault_snapshot(struct fault_sim *f);
+/** A process begins on the store. */
+int phx_fault_head_open(struct fault_sim *f);
 
 /* drivers.c: actions, keys, BMCs */
 void phx_fault_act(struct fault_sim *f, const struct phx_action *act);
@@ -491,12 +509,6 @@ extern void (*const phx_fault_injections[])(struct fault_sim *f);
 /* check.c */
 /** A pool's owner as a bit. */
 uint16_t phx_fault_owner_bit(int pool);
-/** Before the core sees an event; after it has. */
-struct fault_before {
-	uint64_t seq;
-	bool is_current; /* a result: of the step that is current */
-	int kind;
-};
 void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev, struct fault_before *ret);
 void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out,
 			   const struct fault_before *b);

@@ -1,0 +1,390 @@
+/* The rule of a crash, on SQLite whose disk fails at any write, and on the store in memory: what is answered lasts, what is
+ * in doubt is called so, and whoever starts next finds one whole state. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "fake/failing_vfs.h"
+#include "journal/journal.h"
+#include "journal/replay.h"
+
+enum { FILE_SIZE_MAX = 1 << 24, HOUR_MS = 3600 * 1000, WRITES = 12 };
+
+static char dir[64], path[96], copied[96];
+static struct phx_err err;
+static struct phx_memory memory;
+static struct phx_journal *journal;
+static struct phx_store *store;
+static int64_t wall, mono;
+static bool synchronised;
+static int n_acts, acts_fail, added;
+
+static int64_t wall_ms(void *arg)
+{
+	(void)arg;
+	return wall;
+}
+
+static int64_t mono_ms(void *arg)
+{
+	(void)arg;
+	return mono;
+}
+
+static bool is_synchronised(void *arg)
+{
+	(void)arg;
+	return synchronised;
+}
+
+static uint32_t draw(void *arg)
+{
+	(void)arg;
+	return 4711;
+}
+
+static int act(void *arg, const struct phx_action *action)
+{
+	(void)arg;
+	(void)action;
+	n_acts++;
+	return acts_fail-- > 0 ? -ENOMEM : 0;
+}
+
+static int begin(struct phx_journal_store of)
+{
+	struct phx_journal_config config = { .store = of,
+					     .clock = { wall_ms, mono_ms, is_synchronised, NULL },
+					     .snapshot_every = 1000,
+					     .draw = draw,
+					     .act = act };
+	phx_err_clear(&err);
+	return phx_journal_open(&config, &journal, NULL, &err);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/phx-journal.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/journal.db", dir);
+	snprintf(copied, sizeof(copied), "%s/copied.db", dir);
+	failing_vfs_register();
+	failing_vfs_fail(FAKE_VFS_SOUND, 0);
+	wall = 1800000000000;
+	mono = 5000;
+	synchronised = false;
+	n_acts = acts_fail = added = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	failing_vfs_fail(FAKE_VFS_SOUND, 0);
+	phx_journal_close(PHX_TAKE(journal), false);
+	phx_store_close(PHX_TAKE(store));
+	phx_memory_fini(&memory);
+	return phx_dir_remove(dir, NULL);
+}
+
+static int add(const char *node)
+{
+	struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
+	added++;
+	PHX_STR_SET(ev.node, node);
+	phx_err_clear(&err);
+	int r = phx_journal_submit(journal, &ev, NULL, &err);
+	phx_event_fini(&ev);
+	return r;
+}
+
+static bool knows(const char *node)
+{
+	return phx_state_node(phx_journal_state(journal), node) != NULL;
+}
+
+static void on_sqlite(void)
+{
+	assert_int_equal(phx_store_open(path, &store, &err), 0);
+	assert_int_equal(begin(phx_journal_on_sqlite(store)), 0);
+}
+
+static void copy(const char *suffix)
+{
+	PHX_AUTO_FREE char *data = NULL;
+	PHX_AUTO_FREE char *from = phx_path("%s%s", path, suffix);
+	PHX_AUTO_FREE char *to = phx_path("%s%s", copied, suffix);
+	size_t n;
+	assert_int_equal(phx_file_read(from, FILE_SIZE_MAX, &data, &n, &err), 0);
+	assert_int_equal(phx_file_write(to, data, n, 0640, &err), 0);
+}
+
+/* What a process that is killed now leaves behind, and another finds: its files as they are. */
+static void recall(struct phx_recalled *ret)
+{
+	struct phx_store *of_copy = NULL;
+	struct phx_store_findings found;
+	failing_vfs_fail(FAKE_VFS_SOUND, 0);
+	copy("");
+	copy("-wal");
+	assert_int_equal(phx_store_open(copied, &of_copy, &err), 0);
+	assert_int_equal(phx_store_verify(of_copy, &found, &err), 0);
+	struct phx_journal_store ops = phx_journal_on_sqlite(of_copy);
+	assert_int_equal(phx_journal_recall(&ops, ret, &err), 0);
+	phx_store_close(of_copy);
+}
+
+static bool is_recalled(const char *node)
+{
+	struct phx_recalled rc;
+	recall(&rc);
+	bool there = phx_state_node(&rc.state, node) != NULL;
+	assert_non_null(phx_state_node(&rc.state, "answered"));
+	phx_state_fini(&rc.state);
+	return there;
+}
+
+static void has_ended(void)
+{
+	assert_int_equal(phx_journal_status(journal, NULL), -EAGAIN);
+	assert_int_equal(add("later"), -EAGAIN);
+	assert_non_null(strstr(err.text, "phxd ends and starts again"));
+}
+
+/* ---- a disk that fails ---- */
+
+/* SQLite takes it for undone, and the next start for committed. */
+static void a_failed_fsync_is_in_doubt_and_may_last(void **state)
+{
+	(void)state;
+	on_sqlite();
+	assert_int_equal(add("answered"), 0);
+	failing_vfs_fail(FAKE_VFS_SYNC, 0);
+	assert_int_equal(add("doubtful"), -EIO);
+	assert_true(failing_vfs.n_failed > 0);
+	assert_non_null(strstr(err.text, "it is not known whether this was done"));
+	assert_true(is_recalled("doubtful"));
+	has_ended();
+}
+
+static void a_short_write_is_in_doubt_and_leaves_nothing_half(void **state)
+{
+	(void)state;
+	on_sqlite();
+	assert_int_equal(add("answered"), 0);
+	failing_vfs_fail(FAKE_VFS_SHORT, 1);
+	assert_int_equal(add("doubtful"), -EIO);
+	assert_true(failing_vfs.n_failed > 0);
+	assert_false(is_recalled("doubtful"));
+	has_ended();
+}
+
+/* From the first write of a commit to the last one; with room again it goes on. */
+static void a_disk_that_is_full_between_any_two_writes(void **state)
+{
+	int refused = 0;
+	(void)state;
+	on_sqlite();
+	assert_int_equal(add("answered"), 0);
+	for (int i = 0; i < WRITES; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "full%d", i);
+		failing_vfs_fail(FAKE_VFS_FULL, i);
+		int r = add(name);
+		assert_true(r == 0 || r == -EROFS);
+		refused += r == -EROFS;
+		assert_int_equal(knows(name), r == 0);
+		if (r == -EROFS)
+			assert_non_null(strstr(err.text, "nothing was done, the journal cannot be written"));
+		phx_journal_probe(journal);
+		assert_int_equal(phx_journal_status(journal, NULL), r);
+		assert_int_equal(is_recalled(name), r == 0);
+		mono += 5000;
+		phx_journal_probe(journal);
+		assert_int_equal(phx_journal_status(journal, NULL), 0);
+	}
+	assert_true(refused > 2 && refused < WRITES);
+	assert_int_equal(add("after"), 0);
+}
+
+/* It is found out by writing: as long as that fails nothing is even applied. */
+static void a_full_disk_is_probed(void **state)
+{
+	(void)state;
+	on_sqlite();
+	assert_int_equal(add("answered"), 0);
+	failing_vfs_fail(FAKE_VFS_FULL, 0);
+	assert_int_equal(add("full"), -EROFS);
+	mono += 5000;
+	phx_journal_probe(journal);
+	assert_int_equal(phx_journal_status(journal, NULL), -EROFS);
+	failing_vfs_fail(FAKE_VFS_SOUND, 0);
+	mono += 5000;
+	assert_int_equal(add("room"), 0);
+}
+
+/* ---- a store that lies, and memory that runs out ---- */
+
+static enum phx_memory_fate next_fate;
+
+static enum phx_memory_fate fate_of(void *arg, enum phx_memory_write write)
+{
+	(void)arg;
+	return write == PHX_MEMORY_COMMIT ? next_fate : PHX_MEMORY_WRITTEN;
+}
+
+static void restart(void)
+{
+	phx_journal_close(PHX_TAKE(journal), false);
+	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+	assert_int_equal(phx_journal_resume(journal), 0);
+}
+
+static void a_commit_that_fails_and_lasts_is_there_afterwards(void **state)
+{
+	(void)state;
+	memory.fate = fate_of;
+	next_fate = PHX_MEMORY_WRITTEN;
+	restart();
+	assert_int_equal(add("answered"), 0);
+	int acts = n_acts;
+	next_fate = PHX_MEMORY_LASTS;
+	assert_int_equal(add("doubtful"), -EIO);
+	assert_int_equal(n_acts, acts); /* what is in doubt is not carried out */
+	has_ended();
+	next_fate = PHX_MEMORY_LOST;
+	restart();
+	assert_true(knows("answered") && knows("doubtful"));
+	assert_int_equal(add("lost"), -EIO);
+	next_fate = PHX_MEMORY_WRITTEN;
+	restart();
+	assert_false(knows("lost"));
+	assert_int_equal(add("lost"), 0);
+}
+
+static int out_of_memory(void *arg, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
+			 struct phx_err *why)
+{
+	(void)arg;
+	(void)ev;
+	(void)erasure;
+	(void)why;
+	return -ENOMEM;
+}
+
+static void out_of_memory_ends_it_and_nothing_was_done(void **state)
+{
+	struct phx_journal_store ops = phx_journal_on_memory(&memory);
+	(void)state;
+	ops.append = out_of_memory;
+	assert_int_equal(begin(ops), 0);
+	assert_int_equal(add("n1"), -EAGAIN);
+	assert_non_null(strstr(err.text, "nothing was done, phxd ends and starts again"));
+	has_ended();
+	restart();
+	assert_false(knows("n1"));
+}
+
+static int unreadable(void *arg, uint64_t *ret_seq, struct phx_err *why)
+{
+	(void)arg;
+	*ret_seq = 0;
+	return added > 1 ? phx_err_set(why, -EIO, "it cannot be read") : 0;
+}
+
+/* What was applied is not to be believed, and there is no way back to what was. */
+static void a_store_that_cannot_be_read_again_ends_it(void **state)
+{
+	struct phx_journal_store ops = phx_journal_on_memory(&memory);
+	(void)state;
+	memory.fate = fate_of;
+	next_fate = PHX_MEMORY_WRITTEN;
+	ops.first = unreadable;
+	assert_int_equal(begin(ops), 0);
+	assert_int_equal(add("n1"), 0);
+	next_fate = PHX_MEMORY_FULL;
+	assert_int_equal(add("n2"), -EAGAIN);
+	has_ended();
+}
+
+static void an_action_that_cannot_be_queued_ends_it(void **state)
+{
+	(void)state;
+	restart();
+	acts_fail = 1;
+	assert_int_equal(add("n1"), 0); /* it is committed, and answered so */
+	assert_true(n_acts > 0);
+	has_ended();
+	restart();
+	assert_true(knows("n1"));
+}
+
+/* ---- clocks ---- */
+
+static int64_t last_time(void)
+{
+	return PHX_LIST_AT(&memory.events, struct phx_store_event, memory.events.n - 1)->time_ms;
+}
+
+static void time_never_goes_back_over_starts(void **state)
+{
+	static const int64_t steps[] = { -2 * HOUR_MS, 0, 3 * HOUR_MS, -400LL * 24 * HOUR_MS, 400LL * 24 * HOUR_MS, HOUR_MS };
+	int64_t last = 0;
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "n%zu", i);
+		wall += steps[i];
+		restart();
+		assert_int_equal(add(name), 0);
+		assert_true(last_time() >= last);
+		last = last_time();
+		mono += 1000;
+	}
+}
+
+static void a_clock_that_is_months_ahead_is_not_believed(void **state)
+{
+	(void)state;
+	restart();
+	assert_int_equal(add("n1"), 0);
+	int64_t last = last_time();
+	wall += 60LL * 24 * HOUR_MS;
+	restart();
+	assert_true(phx_journal_clock_held(journal) > 0);
+	assert_int_equal(add("n2"), 0);
+	assert_true(last_time() - last < HOUR_MS);
+	synchronised = true;
+	mono += 5000;
+	assert_true(phx_journal_clock_believe(journal));
+	assert_int_equal(add("n3"), 0);
+	assert_true(last_time() - last > 59LL * 24 * HOUR_MS);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_failed_fsync_is_in_doubt_and_may_last),
+		T(a_short_write_is_in_doubt_and_leaves_nothing_half),
+		T(a_disk_that_is_full_between_any_two_writes),
+		T(a_full_disk_is_probed),
+		T(a_commit_that_fails_and_lasts_is_there_afterwards),
+		T(out_of_memory_ends_it_and_nothing_was_done),
+		T(a_store_that_cannot_be_read_again_ends_it),
+		T(an_action_that_cannot_be_queued_ends_it),
+		T(time_never_goes_back_over_starts),
+		T(a_clock_that_is_months_ahead_is_not_believed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* Actions to drivers: what cannot be queued is said to be so, and nothing of it is done. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/util.h"
+
+static bool no_memory;
+
+static void *list_push(struct phx_list *l, size_t size)
+{
+	return no_memory ? NULL : phx_list_push(l, size);
+}
+
+#define phx_list_push list_push
+#include "phxd/exec.c" /* parts of a program, not of the library */
+#undef phx_list_push
+
+static int n_synced, n_woken;
+
+/* what of the daemon it calls */
+void live_wake(struct live *l, const char *node)
+{
+	(void)l;
+	(void)node;
+	n_woken++;
+}
+
+void live_forget_gone(struct live *l, const char *node)
+{
+	(void)l;
+	(void)node;
+}
+
+void net_sync_hosts(struct daemon *d)
+{
+	(void)d;
+	__atomic_add_fetch(&n_synced, 1, __ATOMIC_SEQ_CST);
+}
+
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+{
+	(void)e;
+	(void)ev;
+	(void)ret;
+	(void)err;
+	return 0;
+}
+
+const struct phx_state *engine_lock(struct engine *e)
+{
+	static struct phx_state none;
+	(void)e;
+	return &none;
+}
+
+void engine_unlock(struct engine *e)
+{
+	(void)e;
+}
+
+static void what_cannot_be_queued_is_an_error(void **state)
+{
+	static const int kinds[] = { PHX_ACT_POWER, PHX_ACT_KEY_MAKE, PHX_ACT_KEY_DESTROY, PHX_ACT_DHCP };
+	struct daemon d = { .cfg = { .power_threads = 1, .key_dir = "/nonexistent" } };
+	struct phx_err err = { 0 };
+	struct exec *x = NULL;
+	(void)state;
+	assert_int_equal(exec_new(&d, &x, &err), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		struct phx_action a = { .kind = kinds[i], .node = "n1", .key_id = "k1", .step_id = i + 1, .text = "off" };
+		no_memory = true;
+		assert_int_equal(exec_action(x, &a), -ENOMEM);
+		assert_false(has_step_ticket(x, a.step_id));
+		assert_int_equal(x->todo.n, 0);
+		no_memory = false;
+		assert_int_equal(exec_action(x, &a), 0);
+		while (x->todo.n) /* the worker takes it before the next may not be queued */
+			sched_yield();
+	}
+	struct phx_action order = { .kind = PHX_ACT_ORDER, .node = "n1" };
+	assert_int_equal(exec_action(x, &order), 0);
+	assert_int_equal(n_woken, 1);
+	exec_free(x);
+	assert_int_equal(__atomic_load_n(&n_synced, __ATOMIC_SEQ_CST), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(what_cannot_be_queued_is_an_error) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
