@@ -1,0 +1,211 @@
+/* What an event of one node looks at does not grow with the cluster: the list of nodes is hidden from the core while it
+ * applies an event, and each page of it that is read nevertheless is counted. So a walk is found wherever it is made, and
+ * nobody has to count by hand. Twice the pages for a hundred times the nodes is a binary search. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit/core/pair.h"
+
+enum { FEW = 100, MANY = 10000, PAGES_MAX = 120, RE_NODES = 20 };
+
+/* The list of nodes while it is watched. */
+static struct {
+	char *base;
+	size_t n, page;
+	volatile unsigned touched;
+} hidden;
+
+static void on_touch(int signo, siginfo_t *si, void *context)
+{
+	char *at = si->si_addr;
+	(void)context;
+	if (!hidden.base || at < hidden.base || at >= hidden.base + hidden.n) {
+		signal(signo, SIG_DFL); /* a mistake like any other */
+		return;
+	}
+	hidden.touched++;
+	mprotect(hidden.base + (size_t)(at - hidden.base) / hidden.page * hidden.page, hidden.page, PROT_READ | PROT_WRITE);
+}
+
+static void many_ready(struct world *w, uint32_t n)
+{
+	world_ready(w, "n1", true);
+	for (uint32_t i = 2; i <= n; i++) {
+		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
+		assert_int_equal(phx_record_copy(&phx_node_record, twin, PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)), 0);
+		twin->number = i;
+		snprintf(twin->name, sizeof(twin->name), "n%u", i);
+		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
+		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
+		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
+		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x",
+			 i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32, "serial-disk%u", i);
+	}
+	w->s.last_node_number = n;
+}
+
+/* The list moves to pages of its own; it must not grow there. */
+static void hide(struct world *w)
+{
+	struct phx_list *l = &w->s.nodes;
+	hidden.page = (size_t)sysconf(_SC_PAGESIZE);
+	hidden.n = (l->n * sizeof(struct phx_node) / hidden.page + 1) * hidden.page;
+	hidden.base = mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(hidden.base != MAP_FAILED);
+	memcpy(hidden.base, l->items, l->n * sizeof(struct phx_node));
+	free(l->items);
+	l->items = hidden.base;
+	l->cap = l->n;
+}
+
+static void show(struct world *w)
+{
+	struct phx_list *l = &w->s.nodes;
+	void *items = malloc(l->n * sizeof(struct phx_node));
+	assert_non_null(items);
+	memcpy(items, l->items, l->n * sizeof(struct phx_node));
+	l->items = items;
+	munmap(hidden.base, hidden.n);
+	hidden.base = NULL;
+}
+
+/* The pages that the event looked at. */
+static unsigned pages_of(struct world *w, struct phx_event *ev)
+{
+	struct phx_outcome out = { 0 };
+	w->now += 10;
+	ev->now_ms = w->now;
+	hidden.touched = 0;
+	mprotect(hidden.base, hidden.n, PROT_NONE);
+	int r = phx_core_apply(&w->s, ev, &out, &w->err);
+	mprotect(hidden.base, hidden.n, PROT_READ | PROT_WRITE);
+	if (r < 0)
+		fail_msg("%s: %s", phx_enum_name(&phx_event_kind_names, ev->kind), w->err.text);
+	phx_outcome_fini(&out);
+	return hidden.touched;
+}
+
+/* ---- events of one node ---- */
+
+enum { REPORT, QUIET, MISSING, BACK, HELLO, INVENTORY, LABEL, POWER, ASSIGN, STEP, STEP_2, TICK, QUARANTINE, KINDS };
+
+static void set_label(struct phx_event *ev)
+{
+	struct phx_label *l = phx_list_push(&ev->labels, sizeof(*l));
+	PHX_STR_SET(l->key, "rack");
+	PHX_STR_SET(l->value, "7");
+}
+
+static void set_step(struct world *w, struct phx_event *ev)
+{
+	const struct phx_node *n = world_node(w, ev->node);
+	const struct phx_step *step = phx_node_step(n);
+	assert_non_null(step);
+	ev->step_id = step->id;
+	ev->epoch = n->plan.epoch;
+}
+
+static void make(struct world *w, int which, const char *node, struct phx_event *ev)
+{
+	static const int kinds[] = {
+		[REPORT] = PHX_EV_report, [QUIET] = PHX_EV_quiet,   [MISSING] = PHX_EV_missing, [BACK] = PHX_EV_back,
+		[HELLO] = PHX_EV_hello,	  [INVENTORY] = PHX_EV_inventory, [LABEL] = PHX_EV_node_label,
+		[POWER] = PHX_EV_power,	  [ASSIGN] = PHX_EV_assign, [STEP] = PHX_EV_step_result,
+		[STEP_2] = PHX_EV_step_result, [TICK] = PHX_EV_tick, [QUARANTINE] = PHX_EV_quarantine,
+	};
+	const struct phx_node *n = world_node(w, node);
+	*ev = (struct phx_event){ .kind = kinds[which], .env = PHX_ENV_DEPLOY, .healthy = true };
+	PHX_STR_SET(ev->node, which == TICK ? "" : node);
+	if (which == HELLO)
+		PHX_STR_SET(ev->boot_id, n->boot_id);
+	if (which == HELLO || which == INVENTORY)
+		world_facts(&ev->facts, world_index(node));
+	if (which == LABEL)
+		set_label(ev);
+	if (which == POWER || which == QUARANTINE)
+		PHX_STR_SET(ev->text, which == POWER ? "status" : "it smells");
+	if (which == ASSIGN)
+		PHX_STR_SET(ev->role, "compute");
+	if (which == STEP || which == STEP_2)
+		set_step(w, ev);
+}
+
+/* An RE of some of the nodes: the first ones are on their way to it. */
+static void make_re(struct world *w)
+{
+	struct phx_agreement a = agreement("queue", PHX_RE_BATCH, RE_NODES);
+	a.coordination = PHX_RE_COORDINATED_NONE;
+	a.partner[0] = '\0';
+	PHX_STR_SET(a.role, "compute");
+	assert_int_equal(create(w, &a), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+}
+
+/* Pages of each kind of event about one node in a cluster of `n`: of an RE, or of nobody. */
+static void count(struct world *w, uint32_t n, bool re, unsigned ret[KINDS])
+{
+	struct phx_event first;
+	many_ready(w, n);
+	if (re)
+		make_re(w);
+	hide(w);
+	/* what is derived of all nodes is made once */
+	make(w, REPORT, "n7", &first);
+	pages_of(w, &first);
+	phx_event_fini(&first);
+	for (int i = 0; i < KINDS; i++) {
+		struct phx_event ev;
+		ret[i] = 0;
+		if (re && i == ASSIGN)
+			continue;
+		make(w, i, re ? "n5" : "n50", &ev);
+		ret[i] = pages_of(w, &ev);
+		phx_event_fini(&ev);
+	}
+	show(w);
+}
+
+static void compare(struct world *w, bool re)
+{
+	static const char *const names[KINDS] = { "report", "quiet", "missing", "back", "hello", "inventory", "label",
+						  "power", "assign", "step", "second step", "tick", "quarantine" };
+	unsigned few[KINDS], many[KINDS], all = 0;
+	struct sigaction touch = { .sa_sigaction = on_touch, .sa_flags = SA_SIGINFO }, before;
+	void *other = NULL;
+	assert_int_equal(sigaction(SIGSEGV, &touch, &before), 0);
+	count(w, FEW, re, few);
+	world_setup(&other);
+	count(other, MANY, re, many);
+	world_teardown(&other);
+	sigaction(SIGSEGV, &before, NULL);
+	for (int i = 0; i < KINDS; i++) {
+		print_message("%s: %u pages of %u nodes, %u of %u\n", names[i], few[i], FEW, many[i], MANY);
+		all += few[i];
+		if (many[i] > 2 * few[i] + 4 || many[i] > PAGES_MAX)
+			fail_msg("%s: %u pages of nodes are looked at where there are %u, %u where there are %u", names[i],
+				 few[i], FEW, many[i], MANY);
+	}
+	assert_true(all >= KINDS); /* it is seen that they look at all */
+}
+
+static void visits_do_not_grow_with_the_cluster(void **state)
+{
+	compare(*state, false);
+}
+
+static void nor_do_those_of_an_res_node(void **state)
+{
+	compare(*state, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup, world_teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
