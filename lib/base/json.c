@@ -276,7 +276,7 @@ static int list_from_json(const struct phx_record *rec, const json_t *j, struct 
 	if (!json_is_array(j))
 		return bad(p, err, "must be a list");
 	for (size_t i = 0; i < json_array_size(j); i++) {
-		struct path here = { p, NULL, (uint32_t)i };
+		struct path here = { p, NULL, l->n };
 		void *item = phx_list_push(l, rec->size);
 		if (!item)
 			return -ENOMEM;
@@ -425,6 +425,106 @@ int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_
 {
 	memset(ret_obj, 0, rec->size);
 	int r = record_from_json(rec, j, ret_obj, NULL, err);
+	if (r < 0)
+		phx_record_fini(rec, ret_obj);
+	return r;
+}
+
+/* ---- a large record, part by part: the tree of one part is there at a time ---- */
+
+struct parts {
+	const char *text, *at, *end;
+	const struct phx_record *rec;
+	uint64_t seen; /* bit i: field i was there */
+	struct phx_err *err;
+};
+
+static bool take(struct parts *p, char c)
+{
+	while (p->at < p->end && strchr(" \t\r\n", *p->at))
+		p->at++;
+	if (p->at == p->end || *p->at != c)
+		return false;
+	p->at++;
+	return true;
+}
+
+static int malformed(const struct parts *p, const char *want)
+{
+	return phx_err_set(p->err, -EINVAL, "JSON, byte %zu: %s", (size_t)(p->at - p->text), want);
+}
+
+/* One value, whatever it is. */
+static int take_part(struct parts *p, json_t **ret)
+{
+	json_error_t why;
+	size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK;
+	*ret = json_loadb(p->at, (size_t)(p->end - p->at), flags, &why);
+	if (!*ret)
+		return malformed(p, why.text);
+	p->at += why.position;
+	return 0;
+}
+
+static int take_items(struct parts *p, const struct phx_field *f, struct phx_list *l, const struct path *path)
+{
+	if (take(p, ']'))
+		return 0;
+	do {
+		PHX_AUTO_JSON json_t *item = NULL, *one = json_array();
+		int r = take_part(p, &item);
+		r = r ? r : json_array_append(one, item) ? -ENOMEM : list_from_json(f->record, one, l, path, p->err);
+		if (r < 0)
+			return r;
+	} while (take(p, ','));
+	return take(p, ']') ? 0 : malformed(p, "',' or ']' is expected");
+}
+
+static int take_member(struct parts *p, void *obj)
+{
+	PHX_AUTO_JSON json_t *key = NULL, *value = NULL;
+	int r = take_part(p, &key);
+	if (r < 0)
+		return r;
+	if (!json_is_string(key) || !take(p, ':'))
+		return malformed(p, "a member is expected");
+	struct path path = { NULL, json_string_value(key), 0 };
+	const struct phx_field *f = find_field(p->rec, path.name, strlen(path.name));
+	if (!f)
+		return bad(&path, p->err, "is not known here");
+	uint64_t bit = 1ULL << (f - p->rec->fields);
+	if (p->seen & bit)
+		return bad(&path, p->err, "is there twice");
+	p->seen |= bit;
+	void *at = (char *)obj + f->offset;
+	if (f->type == PHX_F_LIST && take(p, '['))
+		return take_items(p, f, at, &path);
+	r = take_part(p, &value);
+	return r ? r : field_from_json(f, value, at, &path, p->err);
+}
+
+static int take_members(struct parts *p, void *obj)
+{
+	if (!take(p, '{'))
+		return malformed(p, "an object is expected");
+	if (!take(p, '}')) {
+		do {
+			int r = take_member(p, obj);
+			if (r < 0)
+				return r;
+		} while (take(p, ','));
+		if (!take(p, '}'))
+			return malformed(p, "',' or '}' is expected");
+	}
+	take(p, '\0'); /* blanks */
+	return p->at == p->end ? 0 : malformed(p, "the end is expected");
+}
+
+int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj, struct phx_err *err)
+{
+	struct parts p = { .text = text, .at = text, .end = text + strlen(text), .rec = rec, .err = err };
+	memset(ret_obj, 0, rec->size);
+	int r = rec->n_fields > 64 ? -E2BIG : take_members(&p, ret_obj);
 	if (r < 0)
 		phx_record_fini(rec, ret_obj);
 	return r;

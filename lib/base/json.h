@@ -43,6 +43,10 @@ void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void
  * zero. The caller owns ret_obj: phx_record_fini(). */
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj, struct phx_err *err);
 
+/** The same of a text, for a record of at most 64 fields that may be large: of its lists one item at a time is taken apart,
+ * so that memory is needed for the record alone. Duplicate keys and trailing text are errors, too. */
+int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj, struct phx_err *err);
+
 /** Before a text that somebody else wrote is parsed: -EINVAL when it is nested deeper than `depth_max`, -E2BIG when it
  * has more than `containers_max` objects and lists. Whether it is JSON is not looked at. */
 int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max, struct phx_err *err);

@@ -70,9 +70,7 @@ static int recall_event(void *arg, const struct phx_store_event *stored)
 
 int phx_journal_parse_state(const char *text, struct phx_state *ret, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = NULL;
-	int r = phx_json_parse(text, strlen(text), &j, err);
-	return r ? r : phx_json_to_record(&phx_state_record, j, ret, err);
+	return phx_json_text_to_record(&phx_state_record, text, ret, err);
 }
 
 /* The newest snapshot below `seq`, or the state before the first event. -EBADMSG: it is damaged. */

@@ -295,6 +295,46 @@ static void test_members_that_are_left_out(void **state)
 	assert_null(strstr(b.data, "speed"));
 }
 
+static void assert_no_record(const char *text, const char *why)
+{
+	AUTO_BOX b;
+	struct phx_err err = { 0 };
+	assert_int_equal(phx_json_text_to_record(&box_record, text, &b, &err), -EINVAL);
+	if (!strstr(err.text, why))
+		fail_msg("'%s' is not in '%s'", why, err.text);
+	assert_null(b.cards.items);
+}
+
+/* Part by part it comes to the same as in one piece, and says the same of what is wrong. */
+static void test_a_record_part_by_part(void **state)
+{
+	(void)state;
+	AUTO_BOX a = make_box();
+	AUTO_BOX b;
+	struct phx_err err = { 0 };
+	PHX_AUTO_FREE char *text = phx_json_record_text(&box_record, &a);
+	assert_int_equal(phx_json_text_to_record(&box_record, text, &b, &err), 0);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	box_fini(&b);
+	assert_int_equal(phx_json_text_to_record(&box_record, " { \"weight\" : 7 ,\n\"cards\" : [ ] } ", &b, &err), 0);
+	assert_int_equal(b.weight, 7);
+	box_fini(&b);
+	assert_int_equal(phx_json_text_to_record(&box_record, "{}", &b, &err), 0);
+	assert_no_record("", "an object is expected");
+	assert_no_record("[]", "an object is expected");
+	assert_no_record("{\"weight\":7", "'}' is expected");
+	assert_no_record("{\"weight\":7}}", "the end is expected");
+	assert_no_record("{\"weight\":7,\"weight\":8}", "weight: is there twice");
+	assert_no_record("{\"weight\" 7}", "a member is expected");
+	assert_no_record("{7:7}", "a member is expected");
+	assert_no_record("{\"weight\":-7}", "weight: must not be negative");
+	assert_no_record("{\"wieght\":7}", "wieght: is not known here");
+	assert_no_record("{\"cards\":[{\"slot\":\"a\"},{\"slot\":1}]}", "cards[1].slot: must be a string");
+	assert_no_record("{\"cards\":[{\"slot\":\"a\"}", "']' is expected");
+	assert_no_record("{\"cards\":[{\"slot\":\"a\",\"slot\":\"b\"}]}", "duplicate");
+	assert_no_record("{\"cards\":7}", "cards: must be a list");
+}
+
 static void test_absent_fields_are_zero(void **state)
 {
 	(void)state;
@@ -465,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_text_is_canonical),
 		cmocka_unit_test(test_sparse_text_leaves_out_what_is_nothing),
 		cmocka_unit_test(test_members_that_are_left_out),
+		cmocka_unit_test(test_a_record_part_by_part),
 		cmocka_unit_test(test_absent_fields_are_zero),
 		cmocka_unit_test(test_wrong_documents),
 		cmocka_unit_test(test_parse_refuses),
