@@ -22,43 +22,19 @@ static const char OPERATORS[] = ",!&^";
 
 /* ---- sets of names ---- */
 
-static uint32_t hash_name(const char *name)
+/* Place of `name`; -1: it is not in the set. */
+static int64_t find(const struct phx_nodeset *s, const char *name)
 {
-	uint32_t h = 2166136261u;
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
-	return h;
-}
-
-/* The slot that holds `name`, or the empty one where it belongs. A slot whose
- * name was removed stays taken, so that probing goes on beyond it. */
-static uint32_t *find_slot(const struct phx_nodeset *s, const char *name)
-{
-	for (uint32_t i = hash_name(name);; i++) {
-		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
-		const char *have = *slot ? s->names[*slot - 1] : NULL;
-		if (!*slot || (have && !strcmp(have, name)))
-			return slot;
-	}
+	uint32_t hash = phx_hash_text(name), i;
+	for (uint32_t at = hash; phx_hash_next(&s->index, hash, &at, &i);)
+		if (!strcmp(s->names[i], name))
+			return i;
+	return -1;
 }
 
 bool phx_nodeset_has(const struct phx_nodeset *s, const char *name)
 {
-	return s->n_slots && *find_slot(s, name);
-}
-
-static int index_names(struct phx_nodeset *s, uint32_t n_slots)
-{
-	uint32_t *slots = calloc(n_slots, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = n_slots;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->names[i])
-			*find_slot(s, s->names[i]) = i + 1;
-	return 0;
+	return find(s, name) >= 0;
 }
 
 static int make_room(struct phx_nodeset *s)
@@ -71,22 +47,21 @@ static int make_room(struct phx_nodeset *s)
 		s->names = names;
 		s->cap = cap;
 	}
-	return (s->n + 1) * 2 > s->n_slots ? index_names(s, s->n_slots ? s->n_slots * 2 : 16) : 0;
+	return phx_hash_reserve(&s->index, s->n + 1);
 }
 
 /* 1: it was absent. */
 static int append(struct phx_nodeset *s, const char *name)
 {
+	if (phx_nodeset_has(s, name))
+		return 0;
 	if (make_room(s) < 0)
 		return -ENOMEM;
-	uint32_t *slot = find_slot(s, name);
-	if (*slot)
-		return 0;
 	char *copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
+	phx_hash_put(&s->index, phx_hash_text(name), s->n); /* there is room */
 	s->names[s->n++] = copy;
-	*slot = s->n;
 	return 1;
 }
 
@@ -105,7 +80,7 @@ void phx_nodeset_fini(struct phx_nodeset *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		free(s->names[i]);
 	free(s->names);
-	free(s->slots);
+	phx_hash_fini(&s->index);
 	*s = (struct phx_nodeset){ 0 };
 }
 
@@ -133,29 +108,29 @@ static int work_add(struct work *w, const char *name)
 
 static void work_remove(struct work *w, const char *name)
 {
-	uint32_t *slot = w->s.n_slots ? find_slot(&w->s, name) : NULL;
-	if (!slot || !*slot)
+	int64_t i = find(&w->s, name);
+	if (i < 0)
 		return;
-	char **have = &w->s.names[*slot - 1];
-	free(*have);
-	*have = NULL;
+	phx_hash_drop(&w->s.index, phx_hash_text(name), (uint32_t)i);
+	free(w->s.names[i]);
+	w->s.names[i] = NULL;
 	w->n_live--;
 }
 
-/* Give the set away, without the holes. -ENOMEM: it is as before. */
-static int work_take(struct work *w, struct phx_nodeset *ret)
+/* Give the set away, without the holes. */
+static void work_take(struct work *w, struct phx_nodeset *ret)
 {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < w->s.n; i++)
-		if (w->s.names[i])
-			w->s.names[n++] = w->s.names[i];
-	bool holes = n < w->s.n;
+	phx_hash_clear(&w->s.index);
+	for (uint32_t i = 0; i < w->s.n; i++) {
+		if (!w->s.names[i])
+			continue;
+		phx_hash_put(&w->s.index, phx_hash_text(w->s.names[i]), n); /* there was room for more */
+		w->s.names[n++] = w->s.names[i];
+	}
 	w->s.n = n;
-	if (holes && index_names(&w->s, w->s.n_slots) < 0)
-		return -ENOMEM;
 	*ret = w->s;
 	*w = (struct work){ 0 };
-	return 0;
 }
 
 static int add_all(struct work *w, const struct work *other)
@@ -487,12 +462,10 @@ int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, s
 	PHX_AUTO(work_fini) struct work w = { 0 };
 	int r = parse_list(&p, &w);
 	forget_segments(&p);
-	struct phx_nodeset taken;
-	r = r < 0 ? r : work_take(&w, &taken);
 	if (r < 0)
 		return r;
 	phx_nodeset_fini(ret);
-	*ret = taken;
+	work_take(&w, ret);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #ifndef PHX_BASE_NODESET_H
 #define PHX_BASE_NODESET_H
 
+#include "base/hash.h"
 #include "base/util.h"
 
 /** More names than this in one list is refused (-E2BIG). */
@@ -13,8 +14,7 @@
 struct phx_nodeset {
 	char **names; /* owned */
 	uint32_t n, cap;
-	uint32_t *slots;  /* hash index: of a name, plus 1; 0 = empty */
-	uint32_t n_slots; /* a power of two */
+	struct phx_hash index; /* of names */
 };
 
 /** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is none. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "core/counts.h"
 
@@ -19,8 +20,7 @@ struct due {
 struct phx_index {
 	uint32_t n, cap; /* nodes: indexed, and room for (a multiple of WORD) */
 	uint64_t *sets[PHX_SET_COUNT_];
-	uint32_t n_slots; /* of names, a power of two */
-	uint32_t *slots;  /* place + 1; 0 = nobody */
+	struct phx_hash names; /* of nodes: their places; room for `cap` */
 	uint32_t *groups; /* of IDLE nodes: hash of their RE's name */
 	int64_t *due;	  /* of nodes */
 	uint64_t *runs;	  /* the job whose open part is on the node */
@@ -31,14 +31,6 @@ struct phx_index {
 	struct phx_index_jobs jobs;
 	struct phx_list tallies; /* struct phx_tally, of users */
 };
-
-static uint32_t hash_name(const char *name)
-{
-	uint32_t h = 2166136261u;
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 16777619u;
-	return h ^ h >> 15;
-}
 
 static struct phx_node *node_at(const struct phx_state *s, uint32_t i)
 {
@@ -73,14 +65,6 @@ static uint32_t next_of(const struct phx_index *x, enum phx_node_set set, uint32
 
 /* ---- names ---- */
 
-static void put_name(struct phx_index *x, const char *name, uint32_t i)
-{
-	uint32_t at = hash_name(name) & (x->n_slots - 1);
-	while (x->slots[at])
-		at = (at + 1) & (x->n_slots - 1);
-	x->slots[at] = i + 1;
-}
-
 static struct phx_node *walk_to(const struct phx_state *s, const char *name)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
@@ -94,9 +78,10 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n)
 		return walk_to(s, name);
-	for (uint32_t at = hash_name(name) & (x->n_slots - 1); x->slots[at]; at = (at + 1) & (x->n_slots - 1))
-		if (!strcmp(node_at(s, x->slots[at] - 1)->name, name))
-			return node_at(s, x->slots[at] - 1);
+	uint32_t hash = phx_hash_text(name), i;
+	for (uint32_t at = hash; phx_hash_next(&x->names, hash, &at, &i);)
+		if (!strcmp(node_at(s, i)->name, name))
+			return node_at(s, i);
 	return NULL;
 }
 
@@ -115,7 +100,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	const struct phx_node *n = node_at(s, i);
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		put(x->sets[k], i, predicates[k](s, n));
-	x->groups[i] = phx_node_is_idle(s, n) ? hash_name(n->share_re) : 0;
+	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->share_re) : 0;
 	x->due[i] = phx_node_due(n);
 }
 
@@ -167,7 +152,7 @@ struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_se
 
 struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at)
 {
-	uint32_t group = hash_name(re), i = at;
+	uint32_t group = phx_hash_text(re), i = at;
 	refresh(s);
 	for (; (i = next_of(s->index, PHX_SET_IDLE, i)) < s->index->n; i++)
 		if (s->index->groups[i] == group && !strcmp(node_at(s, i)->share_re, re))
@@ -327,7 +312,7 @@ static void free_index(struct phx_index *x)
 		return;
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		free(x->sets[k]);
-	free(x->slots);
+	phx_hash_fini(&x->names);
 	free(x->groups);
 	free(x->due);
 	free(x->runs);
@@ -349,15 +334,13 @@ static struct phx_index *new_index(uint32_t n)
 		return NULL;
 	for (x->cap = LEAST; x->cap <= n; x->cap *= 2)
 		;
-	x->n_slots = 2 * x->cap;
-	bool failed = false;
+	bool failed = phx_hash_reserve(&x->names, x->cap) < 0;
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		failed = !(x->sets[k] = calloc(x->cap / WORD, sizeof(uint64_t))) || failed;
-	x->slots = calloc(x->n_slots, sizeof(*x->slots));
 	x->groups = calloc(x->cap, sizeof(*x->groups));
 	x->due = calloc(x->cap, sizeof(*x->due));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
-	if (!failed && x->slots && x->groups && x->due && x->runs)
+	if (!failed && x->groups && x->due && x->runs)
 		return x;
 	free_index(x);
 	return NULL;
@@ -366,7 +349,7 @@ static struct phx_index *new_index(uint32_t n)
 static void add_node(struct phx_state *s)
 {
 	uint32_t i = s->index->n++;
-	put_name(s->index, node_at(s, i)->name, i);
+	phx_hash_put(&s->index->names, phx_hash_text(node_at(s, i)->name), i); /* there is room */
 	s->index->runs[i] = 0;
 	phx_touch(s, node_at(s, i));
 }
@@ -384,7 +367,7 @@ void phx_index_renew(struct phx_state *s)
 	struct phx_index *x = s->index;
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
-	memset(x->slots, 0, x->n_slots * sizeof(*x->slots));
+	phx_hash_clear(&x->names);
 	x->n = x->dues.n = x->tallies.n = 0;
 	x->jobs = (struct phx_index_jobs){ 0 };
 	fill(s);

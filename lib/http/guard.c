@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/hash.h"
+
 enum {
 	BUCKETS = 4096,
 	BODY_MS = 60000,	/* for any body */
@@ -69,10 +71,7 @@ void phx_http_guard_free(struct phx_http_guard *g)
 
 static struct phx_http_party **place_of(struct phx_http_guard *g, const char *key)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
-	for (const char *c = key; *c; c++)
-		h = (h ^ (uint8_t)*c) * 0x100000001b3ULL;
-	struct phx_http_party **at = &g->buckets[h % BUCKETS];
+	struct phx_http_party **at = &g->buckets[phx_hash_text(key) % BUCKETS];
 	while (*at && strcmp((*at)->key, key) != 0)
 		at = &(*at)->next;
 	return at;
