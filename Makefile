@@ -2,7 +2,8 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      all tests, a real lab boot included
+#   make check      what every change must pass: all tests, a real lab boot included, and planted bugs that they must find
+#   make check-all  that and most of what follows, for a release; hours
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
@@ -160,9 +161,16 @@ check-pure: $(BUILD)/libphx.a
 check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 
+# what every change must pass; one that fails does not hide the others
 check: deps
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted
+.PHONY: check-tests check-all
+check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+# what is too long for every change; its last line stands in CHANGES.md at a release
+check-all:
+	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint
 
 # the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
 .PHONY: check-lab

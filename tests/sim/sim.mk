@@ -7,5 +7,5 @@ DEPS_FILES += $(SIM_BIN:%=%.d)
 check-sim: $(SIM_BIN)
 	$(Q)tests/run $(SIM_BIN)
 check-planted: $(BUILD)/libphx.a
-	$(Q)BUILD=$(BUILD) CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
 		tests/run tests/planted/run

@@ -104,8 +104,16 @@ golden_tables_are_not_written() {
 	done
 }
 
+# a target that fails hides none behind it, and the end names each
+each_target_is_made() {
+	printf 'good:\n\t@echo made good\nbad:\n\t@false\nlast:\n\t@echo made last\n' >"$WORK/Makefile"
+	! tests/each "make -s -f $WORK/Makefile" good bad last >"$WORK/out" 2>&1 && grep -q '^bad FAILED, ' "$WORK/out" &&
+		grep -q 'made last' "$WORK/out" && tail -n 1 "$WORK/out" | grep -q ': FAILED, ' || return 1
+	tests/each "make -s -f $WORK/Makefile" good last >"$WORK/out" 2>&1 && tail -n 1 "$WORK/out" | grep -qE '^20[0-9-]+, commit .*: all passed, [0-9]+ s$'
+}
+
 for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
-	second_try_is_told programs_run_together golden_tables_are_not_written; do
+	second_try_is_told programs_run_together each_target_is_made golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
