@@ -65,7 +65,7 @@ void engine_unlock(struct engine *e)
 static void what_cannot_be_queued_is_an_error(void **state)
 {
 	static const int kinds[] = { PHX_ACT_POWER, PHX_ACT_KEY_MAKE, PHX_ACT_KEY_DESTROY, PHX_ACT_DHCP };
-	struct daemon d = { .cfg = { .power_threads = 1, .key_dir = "/nonexistent" } };
+	struct daemon d = { .cfg = { .power_threads = 1, .key_dir = "/proc/nonexistent" } };
 	struct phx_err err = { 0 };
 	struct exec *x = NULL;
 	(void)state;
