@@ -171,6 +171,14 @@ static void look_back(struct fault_sim *f, const struct phx_event *ev, int r, co
 	phx_fault_check_after(f, ev, r, out, &f->head.before);
 }
 
+/* What was answered is in what came back from the store. */
+static void check_answered(struct fault_sim *f)
+{
+	if (f->head.s->seq < f->last_ok_seq)
+		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
+				   (unsigned long long)f->last_ok_seq, (unsigned long long)f->head.s->seq);
+}
+
 int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret)
 {
 	struct fault_head *h = &f->head;
@@ -188,8 +196,10 @@ int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outco
 		f->ret->refused += r < 0;
 		look_back(f, ev, r, &out);
 	}
-	if (r == -EROFS && h->observed) /* it went back to what was committed */
+	if (r == -EROFS && h->observed) { /* it went back to what was committed */
+		check_answered(f);
 		phx_fault_check_reset(f);
+	}
 	if (r == 0)
 		f->last_ok_seq = h->s->seq;
 	if (status == -EAGAIN)
@@ -294,17 +304,14 @@ int phx_fault_head_open(struct fault_sim *f)
 	return 0;
 }
 
-/* What was answered is in what came back; where nothing else was in memory, it is what was left. The clock is no part of
- * it: events that change nothing move it and are not journalled. */
+/* What came back is what was left, where nothing else was in memory. The clock is no part of it: events that change nothing move it and are not journalled. */
 static void check_came_back(struct fault_sim *f, const struct phx_state *left)
 {
 	const struct phx_state *s = f->head.s;
 	struct phx_state then = *left; /* borrows */
 	struct phx_err err = { 0 };
 	then.now_ms = s->now_ms;
-	if (s->seq < f->last_ok_seq)
-		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
-				   (unsigned long long)f->last_ok_seq, (unsigned long long)s->seq);
+	check_answered(f);
 	if (s->seq == left->seq && !phx_record_equal(&phx_state_record, s, &then))
 		phx_fault_violated(f, "replay", "the state that comes back is not the one that was left");
 	if (phx_state_check(s, &err) < 0)

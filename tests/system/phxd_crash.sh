@@ -191,6 +191,24 @@ erase_records_are_signed() {
 		>/dev/null
 }
 
+# The disk does not say whether the event lasts: who ordered it is told so, phxd ends with a failure, nothing is lost that
+# was answered, and the next one goes on with what there is.
+a_commit_in_doubt_ends_it() {
+	local status answer
+	head_stop
+	head_that_dies fsync
+	answers_or_dies || return 1
+	answer=$(post /v1/nodes '{"name": "doubtful", "macs": ["02:00:00:00:00:99"]}')
+	until_true 10 head_died || { echo "it did not end; answer: $answer"; return 1; }
+	wait "$HEAD"
+	status=$?
+	[ $status = 1 ] || { echo "it ended with $status; answer: $answer"; return 1; }
+	grep -q 'it is not known whether this was done' <<<"$answer" || { echo "$answer"; return 1; }
+	grep -q 'it ends, to be started again' "$WORK/phxd.log" || return 1
+	head_start
+	is c1 .state active || is c1 .state ready
+}
+
 # the one that is installed does not know of such a thing; the one that dies does
 what_is_installed_has_no_crash_points() {
 	grep -q PHXD_TEST_CRASH_AT "$BUILD/tests/system/phxd_that_dies" && ! grep -q 'CRASH_AT' "$BUILD/bin/phxd"
@@ -217,6 +235,7 @@ for stage in apply commit act; do
 	check "wiped_by_its_key_$stage" wiped_by_its_key $stage
 done
 check what_is_installed_has_no_crash_points what_is_installed_has_no_crash_points
+check a_commit_in_doubt_ends_it a_commit_in_doubt_ends_it
 check comes_up_real comes_up_real
 check really_there_apply really apply web
 check really_back_commit really commit batch

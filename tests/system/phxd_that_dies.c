@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fake/failing_vfs.h"
 #include "journal/journal.h"
 
 static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
@@ -16,11 +17,12 @@ static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq, cons
 	const char *at = getenv("PHXD_TEST_CRASH_AT");
 	char here[64];
 	(void)arg;
-	(void)ev;
 	(void)out;
 	snprintf(here, sizeof(here), "%s:%llu", stages[point], (unsigned long long)seq);
 	if (at && !strcmp(here, at))
 		kill(getpid(), SIGKILL);
+	if (at && !strcmp(at, "fsync") && point == PHX_JOURNAL_APPLIED && ev->kind == PHX_EV_node_add)
+		failing_vfs_fail(FAKE_VFS_SYNC, 0);
 	return false;
 }
 
@@ -35,4 +37,10 @@ int __wrap_phx_journal_open(const struct phx_journal_config *config, struct phx_
 	struct phx_journal_config armed = *config;
 	armed.at = die_here;
 	return __real_phx_journal_open(&armed, ret, ret_damage, err);
+}
+
+/* before the store is opened */
+__attribute__((constructor)) static void fail_later(void)
+{
+	failing_vfs_register();
 }
