@@ -6,7 +6,7 @@
 
 /** The sections COMMANDS and OPTIONS of phx(1) in scdoc, made from the tables. */
 void cli_manual(FILE *out);
-/** The section KEYS of phoenix.conf(5), made from lib/config/option.def. */
+/** The section KEYS of phoenix.conf(5), made from the rows of lib/config/config.h. */
 void cli_manual_config(FILE *out);
 
 /** The sections POLICIES, SCHEDULERS and METRICS of phx-sim(1), made from the tables of the simulator. */

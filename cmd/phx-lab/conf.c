@@ -13,7 +13,7 @@
 #include "config/conf.h"
 #include "phx-lab/lab.h"
 
-enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128, CPUS_MAX = 16 };
+enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128 };
 
 static const char *const firmware[] = {"bios", "uefi"};
 static const char *const nic[] = {"virtio", "e1000"};
@@ -22,7 +22,7 @@ const struct phx_enum lab_firmware_names = {"firmware", firmware, PHX_ARRAY_SIZE
 const struct phx_enum lab_nic_names = {"network card", nic, PHX_ARRAY_SIZE(nic)};
 const struct phx_enum lab_bus_names = {"disk bus", bus, PHX_ARRAY_SIZE(bus)};
 
-PHX_RECORD_LOCAL(lab_disk, LAB_DISK_FIELDS);
+PHX_RECORD_TABLE(lab_disk, LAB_DISK_FIELDS);
 
 PHX_RECORD_TABLE(lab_machine, LAB_MACHINE_FIELDS);
 PHX_RECORD_TABLE(lab, LAB_FIELDS);
@@ -112,20 +112,9 @@ static void complete_machine(const struct lab *lab, uint32_t net, struct lab_mac
 
 /* ---- reading ---- */
 
-#define KEY(s, m, type, ...)                                                                                           \
-	{                                                                                                              \
-#m, PHX_CONF_##type, offsetof(s, m), sizeof(((s *)0)->m), __VA_ARGS__                                  \
-	}
-
 static int read_disk(const struct phx_conf *c, const config_setting_t *s, struct lab_disk *d, struct phx_err *err)
 {
-	static const struct phx_conf_key keys[] = {
-		KEY(struct lab_disk, bus, ENUM, true, 0, 0, &lab_bus_names),
-		{"size", PHX_CONF_SIZE, offsetof(struct lab_disk, size_bytes), sizeof(uint64_t), true, 0, 0, NULL},
-		KEY(struct lab_disk, serial, STR, false, 0, 0, NULL),
-		KEY(struct lab_disk, wwn, STR, false, 0, 0, NULL),
-	};
-	int r = phx_conf_group(c, s, keys, PHX_ARRAY_SIZE(keys), d, err);
+	int r = phx_conf_group(c, s, &lab_disk_record, d, err);
 	if (r == 0 && (d->size_bytes < 16 * MIB || d->size_bytes % 4096))
 		r = phx_conf_fail(c, s, -EINVAL, err, "size must be at least 16 MiB and a multiple of 4096");
 	if (r == 0 && strpbrk(d->serial, ", ="))
@@ -154,22 +143,7 @@ static int read_disks(const struct phx_conf *c, const config_setting_t *group, s
 
 static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m, struct phx_err *err)
 {
-	static const struct phx_conf_key keys[] = {
-		KEY(struct lab_machine, name, NAME, true, 0, 0, NULL),
-		KEY(struct lab_machine, firmware, ENUM, false, 0, 0, &lab_firmware_names),
-		KEY(struct lab_machine, nic, ENUM, false, 0, 0, &lab_nic_names),
-		{"memory", PHX_CONF_SIZE, offsetof(struct lab_machine, memory_bytes), sizeof(uint64_t), false, 0, 0,
-		 NULL},
-		KEY(struct lab_machine, cpus, U32, false, 1, CPUS_MAX, NULL),
-		KEY(struct lab_machine, bmc, BOOL, false, 0, 0, NULL),
-		KEY(struct lab_machine, mac, STR, false, 0, 0, NULL),
-		KEY(struct lab_machine, serial, NAME, false, 0, 0, NULL),
-		{"disks", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-	};
-	m->cpus = 1;
-	m->memory_bytes = 384ULL * MIB;
-	m->bmc = true;
-	int r = phx_conf_group(c, s, keys, PHX_ARRAY_SIZE(keys), m, err);
+	int r = phx_conf_group(c, s, &lab_machine_record, m, err);
 	char mac[PHX_MAC_MAX];
 	if (r == 0 && m->mac[0] && phx_mac_parse(m->mac, mac) < 0)
 		return phx_conf_fail(c, s, -EINVAL, err, "mac = \"%s\" is no MAC address", m->mac);
@@ -218,18 +192,8 @@ static int read_machines(const struct phx_conf *c, const config_setting_t *root,
 
 static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab, struct phx_err *err)
 {
-	static const struct phx_conf_key keys[] = {
-		KEY(struct lab, name, NAME, false, 0, 0, NULL),
-		KEY(struct lab, subnet, STR, false, 0, 0, NULL),
-		KEY(struct lab, deploy_image, NAME, false, 0, 0, NULL),
-		KEY(struct lab, head_conf, STR, false, 0, 0, NULL),
-		{"machines", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
-	};
 	const config_setting_t *root = config_root_setting(&c->cfg);
-	PHX_STR_SET(lab->name, "phoenix");
-	PHX_STR_SET(lab->subnet, "10.77.0.0/24");
-	PHX_STR_SET(lab->deploy_image, "deploy");
-	int r = phx_conf_group(c, root, keys, PHX_ARRAY_SIZE(keys), lab, err);
+	int r = phx_conf_group(c, root, &lab_record, lab, err);
 	if (r == 0 && name && (!phx_name_valid(name) || PHX_STR_SET(lab->name, name) < 0))
 		r = phx_err_set(err, -EINVAL, "'%s' is no name of a lab: at most %d letters, digits, '-'", name,
 				LAB_NAME_MAX - 1);

@@ -4,128 +4,40 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <libconfig.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "config/conf.h"
 
 static const char *const supervisor_names[] = {"auto", "own", "systemd"};
 const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names, PHX_ARRAY_SIZE(supervisor_names)};
 
-enum key_type { KEY_PATH, KEY_ADDRESS, KEY_SUPERVISOR, KEY_YES };
+static const char *const yes_names[] = {"no", "yes"};
+const struct phx_enum agent_yes_names = {"answer", yes_names, PHX_ARRAY_SIZE(yes_names)};
 
-/* One row a key of agent.conf; `below_root` is the default below --root, NULL = none. */
-static const struct key {
-	const char *name;
-	enum key_type type;
-	size_t offset, size;
-	const char *below_root;
-} keys[] = {
-#define KEY(name, type, fallback)                                                                                      \
-	{                                                                                                              \
-#name, type, offsetof(struct agent_config, name), sizeof(((struct agent_config *)0)->name), fallback   \
+PHX_RECORD_LOCAL(agent_config, agent_config, AGENT_CONFIG_FIELDS);
+
+static int read_settings(struct agent_config *c, const struct phx_conf *conf, struct phx_err *err)
+{
+	const config_setting_t *top = config_root_setting(&conf->cfg);
+	int r = 0;
+	for (int i = 0; r == 0 && i < config_setting_length(top); i++) {
+		const config_setting_t *s = config_setting_get_elem(top, (unsigned)i);
+		const struct phx_field *f = phx_key_find(&agent_config_record, config_setting_name(s));
+		r = f ? phx_conf_value(conf, s, f, (char *)c + f->offset, err)
+		      : phx_conf_fail(conf, s, -EINVAL, err, "unknown key \"%s\"", config_setting_name(s));
 	}
-	KEY(server, KEY_ADDRESS, NULL),
-	KEY(http, KEY_ADDRESS, NULL),
-	KEY(run_dir, KEY_PATH, "/run/phoenix"),
-	KEY(state_dir, KEY_PATH, "/var/lib/phoenix"),
-	KEY(cache_dir, KEY_PATH, "/var/cache/phoenix"),
-	KEY(pkg_root, KEY_PATH, "/opt/phoenix/pkg"),
-	KEY(ca, KEY_PATH, "/etc/phoenix/ca.pem"),
-	KEY(site_pub, KEY_PATH, "/etc/phoenix/site.pub"),
-	KEY(token_file, KEY_PATH, "/etc/phoenix/token"),
-	KEY(hosts_file, KEY_PATH, "/etc/hosts"),
-	KEY(supervisor, KEY_SUPERVISOR, NULL),
-	KEY(job_scopes, KEY_YES, NULL),
-#undef KEY
-};
-
-static char *member(struct agent_config *c, const struct key *k)
-{
-	return (char *)c + k->offset;
-}
-
-/* HOST:PORT of letters, digits, dots, dashes; IPv6 in brackets. */
-static bool address_valid(const char *s)
-{
-	const char *colon = strrchr(s, ':');
-	uint64_t port;
-	if (!colon || colon == s || phx_u64_parse(colon + 1, 1, 65535, &port) < 0)
-		return false;
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-[]:");
-	return n == strlen(s);
-}
-
-static int set_key(struct agent_config *c, const struct key *k, const char *value, struct phx_err *err)
-{
-	switch (k->type) {
-	case KEY_ADDRESS:
-		if (!address_valid(value))
-			return phx_err_set(err, -EINVAL, "%s = \"%s\": expected ADDRESS:PORT", k->name, value);
-		break;
-	case KEY_PATH:
-		if (value[0] != '/')
-			return phx_err_set(err, -EINVAL, "%s = \"%s\": expected an absolute path", k->name, value);
-		break;
-	case KEY_SUPERVISOR:
-		return phx_enum_parse(&agent_supervisor_names, value, &c->supervisor, err);
-	case KEY_YES:
-		*(bool *)member(c, k) = phx_str_eq(value, "yes");
-		return phx_str_eq(value, "yes") || phx_str_eq(value, "no")
-			       ? 0
-			       : phx_err_set(err, -EINVAL, "%s: must be yes or no", k->name);
-	}
-	if (phx_str_copy(member(c, k), k->size, value) < 0)
-		return phx_err_set(err, -EINVAL, "%s: longer than %zu characters", k->name, k->size - 1);
-	return 0;
-}
-
-static const struct key *find_key(const char *name)
-{
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++)
-		if (phx_str_eq(keys[i].name, name))
-			return &keys[i];
-	return NULL;
-}
-
-static int read_setting(struct agent_config *c, const config_setting_t *s, struct phx_err *err)
-{
-	const char *name = config_setting_name(s), *value = config_setting_get_string(s);
-	const struct key *k = find_key(name);
-	if (!k)
-		return phx_err_set(err, -EINVAL, "unknown key \"%s\"", name);
-	if (!value)
-		return phx_err_set(err, -EINVAL, "%s: expected a string in double quotes", name);
-	return set_key(c, k, value, err);
-}
-
-static int read_settings(struct agent_config *c, config_t *conf, const char *path, struct phx_err *err)
-{
-	config_setting_t *top = config_root_setting(conf);
-	for (int i = 0; i < config_setting_length(top); i++) {
-		config_setting_t *s = config_setting_get_elem(top, (unsigned)i);
-		int r = read_setting(c, s, err);
-		if (r < 0)
-			return phx_err_prefix(err, r, "%s:%d", path, (int)config_setting_source_line(s));
-	}
-	return 0;
+	return r;
 }
 
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *text = NULL;
-	int r = phx_file_read(path, 65536, &text, NULL, err);
-	if (r < 0)
-		return r;
-	config_t conf;
-	config_init(&conf);
+	PHX_AUTO(phx_conf_fini) struct phx_conf conf = {0};
 	struct agent_config copy = *c;
-	if (!config_read_string(&conf, text))
-		r = phx_err_set(err, -EINVAL, "%s:%d: %s", path, config_error_line(&conf), config_error_text(&conf));
-	else
-		r = read_settings(&copy, &conf, path, err);
-	config_destroy(&conf);
+	int r = phx_conf_read(path, &conf, err);
+	if (r == 0)
+		r = read_settings(&copy, &conf, err);
 	if (r == 0)
 		*c = copy;
 	return r;
@@ -156,7 +68,8 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 		if (!value && words[i].needed)
 			return phx_err_set(err, -EINVAL, "kernel command line: %s=ADDRESS:PORT is missing",
 					   words[i].word);
-		int r = value ? set_key(&copy, find_key(words[i].key), value, err) : 0;
+		const struct phx_field *f = phx_key_find(&agent_config_record, words[i].key);
+		int r = value ? phx_key_parse(f, value, (char *)&copy + f->offset, err) : 0;
 		if (r < 0)
 			return phx_err_prefix(err, r, "kernel command line: %s", words[i].word);
 	}
@@ -235,13 +148,13 @@ static int read_options(struct agent_config *c, int argc, char **argv, struct ph
 
 static int set_defaults(struct agent_config *c, struct phx_err *err)
 {
-	int n = 0;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++) {
-		const struct key *k = &keys[i];
-		if (!k->below_root || *member(c, k))
+	for (size_t i = 0; i < agent_config_record.n_fields; i++) {
+		const struct phx_field *f = &agent_config_record.fields[i];
+		char *member = (char *)c + f->offset;
+		if (!f->key || f->key->form != PHX_KEY_PATH || *member)
 			continue;
-		n = snprintf(member(c, k), k->size, "%s%s", c->root, k->below_root);
-		if (n < 0 || (size_t)n >= k->size)
+		int n = snprintf(member, f->size, "%s%s", c->root, f->key->fallback);
+		if (n < 0 || (size_t)n >= f->size)
 			return phx_err_set(err, -EINVAL, "--root %s: too long", c->root);
 	}
 	if (!*c->config &&
@@ -267,8 +180,10 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err)
 {
-	struct agent_config c = {.job_scopes = true};
-	int r = read_options(&c, argc, argv, err);
+	struct agent_config c = {0};
+	int r = phx_key_default(phx_key_find(&agent_config_record, "job_scopes"), &c.job_scopes, err);
+	if (r == 0)
+		r = read_options(&c, argc, argv, err);
 	if (r != 0)
 		return r;
 	c.whole_machine = !c.root[0];

@@ -3,33 +3,55 @@
 #ifndef PHX_AGENT_CONFIG_H
 #define PHX_AGENT_CONFIG_H
 
-#include "base/util.h"
+#include "base/key.h"
 
 #define AGENT_PATH_MAX 256
 
 enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPERVISOR_SYSTEMD };
-extern const struct phx_enum agent_supervisor_names;
+extern const struct phx_enum agent_supervisor_names, agent_yes_names;
 
+/** Rows with a key are those of agent.conf; default paths lie below --root. */
+#define AGENT_CONFIG_FIELDS(F, S) \
+	F(S, deploy, BOOL)        /* --deploy: child of the deploy initramfs' /init */ \
+	F(S, whole_machine, BOOL) /* no --root: may mount, partition, reboot */ \
+	F(S, server, STR(128), KEY(server, PEER, "", "Where phxd is: ADDRESS:PORT.")) \
+	F(S, http, STR(128), \
+	  KEY(http, PEER, "", \
+	      "Where images are without TLS: ADDRESS:PORT; empty: they come over TLS too.")) \
+	F(S, root, \
+	  STR(AGENT_PATH_MAX)) /* "" or the directory below which this agent lives (tests) */ \
+	F(S, config, STR(AGENT_PATH_MAX)) \
+	F(S, run_dir, STR(AGENT_PATH_MAX), \
+	  KEY(run_dir, PATH(1, 255), "/run/phoenix", "What may vanish at a reboot.")) \
+	F(S, state_dir, STR(AGENT_PATH_MAX), \
+	  KEY(state_dir, PATH(1, 255), "/var/lib/phoenix", \
+	      "Key, certificate, journal: small, on phx-state.")) \
+	F(S, cache_dir, STR(AGENT_PATH_MAX), \
+	  KEY(cache_dir, PATH(1, 255), "/var/cache/phoenix", \
+	      "Packages, output of jobs: on the root file system.")) \
+	F(S, pkg_root, STR(AGENT_PATH_MAX), \
+	  KEY(pkg_root, PATH(1, 255), "/opt/phoenix/pkg", "Where packages are unpacked.")) \
+	F(S, ca, STR(AGENT_PATH_MAX), \
+	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", "Certificate of the site.")) \
+	F(S, site_pub, STR(AGENT_PATH_MAX), \
+	  KEY(site_pub, PATH(1, 255), "/etc/phoenix/site.pub", \
+	      "Public key that packages are signed with.")) \
+	F(S, token_file, STR(AGENT_PATH_MAX), \
+	  KEY(token_file, PATH(1, 255), "/etc/phoenix/token", \
+	      "By which it was announced; may be absent.")) \
+	F(S, hosts_file, STR(AGENT_PATH_MAX), \
+	  KEY(hosts_file, PATH(1, 255), "/etc/hosts", \
+	      "Where programs look names up: nodes of running jobs are put there.")) \
+	F(S, fact_root, STR(AGENT_PATH_MAX))  /* read facts below this directory */ \
+	F(S, facts_file, STR(AGENT_PATH_MAX)) /* or take them from this JSON file */ \
+	F(S, boot_id, STR(40))                /* "" = the kernel's */ \
+	F(S, supervisor, ENUM(agent_supervisor), \
+	  KEY(supervisor, CHOICE, "auto", "Who keeps the services of roles running.")) \
+	F(S, job_scopes, ENUM(agent_yes), \
+	  KEY(job_scopes, CHOICE, "yes", \
+	      "Whether systemd is asked for a scope for each run of a job."))
 struct agent_config {
-	bool deploy;               /* --deploy: child of the deploy initramfs' /init */
-	bool whole_machine;        /* no --root: may mount, partition, reboot */
-	char server[128];          /* "10.77.0.1:8443" */
-	char http[128];            /* "10.77.0.1:8080"; "" = images come over TLS too */
-	char root[AGENT_PATH_MAX]; /* "" or the directory below which this agent lives (tests) */
-	char config[AGENT_PATH_MAX];
-	char run_dir[AGENT_PATH_MAX];
-	char state_dir[AGENT_PATH_MAX]; /* key, certificate, journal: small, on phx-state */
-	char cache_dir[AGENT_PATH_MAX]; /* packages, output of jobs: on the root file system */
-	char pkg_root[AGENT_PATH_MAX];
-	char ca[AGENT_PATH_MAX];
-	char site_pub[AGENT_PATH_MAX];
-	char token_file[AGENT_PATH_MAX]; /* may be absent */
-	char hosts_file[AGENT_PATH_MAX]; /* where programs look names up: nodes of running jobs are put there */
-	char fact_root[AGENT_PATH_MAX];  /* read facts below this directory */
-	char facts_file[AGENT_PATH_MAX]; /* or take them from this JSON file */
-	char boot_id[40];                /* "" = the kernel's */
-	int supervisor;                  /* enum agent_supervisor */
-	bool job_scopes;                 /* systemd is asked for a scope for each run of a job */
+	PHX_MEMBERS(agent_config, AGENT_CONFIG_FIELDS)
 };
 
 /** Read options, then the file or the kernel command line. Defaults lie below --root; what the file or

@@ -28,6 +28,7 @@ enum phx_field_type {
 #define PHX_TEXT_MAX (128u << 10)
 
 struct phx_record;
+struct phx_key;
 
 struct phx_field {
 	const char *name;
@@ -37,6 +38,7 @@ struct phx_field {
 	const struct phx_enum *names;   /* PHX_F_ENUM */
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
 	const struct phx_live *live;	/* PHX_F_LIVE */
+	const struct phx_key *key;	/* how configuration files have it (base/key.h); NULL: they do not */
 };
 
 struct phx_record {
@@ -77,7 +79,9 @@ struct phx_live {
  *	ENUM(e)		int, of the names e_names
  *	REC(r)		struct r, of the record r_record
  *	LIST(r)		struct phx_list of struct r, of the record r_record
- *	LIVE(t, l)	t *, an object of the struct phx_live `l` */
+ *	LIVE(t, l)	t *, an object of the struct phx_live `l`
+ *
+ * A row may have a fourth word, KEY(...): how configuration files have the member, see base/key.h. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -102,7 +106,9 @@ struct phx_live {
 
 #define PHX_MEMBER_(S, m, type, ...) PHX_TYPE_##type m;
 #define PHX_ROW_(S, m, kind, ...) \
-	{ .name = #m, .offset = offsetof(struct S, m), .size = sizeof(((struct S *)0)->m), PHX_KIND_##kind },
+	{ .name = #m, .offset = offsetof(struct S, m), .size = sizeof(((struct S *)0)->m), PHX_KIND_##kind, \
+	  PHX_HAS_##__VA_ARGS__ },
+#define PHX_HAS_
 
 /** The members alone, for a struct that has others beside. */
 #define PHX_MEMBERS(tag, FIELDS) FIELDS(PHX_MEMBER_, tag)
@@ -116,13 +122,14 @@ struct phx_live {
 #define PHX_RECORD_TABLE(tag, FIELDS)                                             \
 	static const struct phx_field tag##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
 	const struct phx_record tag##_record = { sizeof(struct tag), tag##_fields, PHX_ARRAY_SIZE(tag##_fields) }
-/** The same for one file alone, whose struct has its members by PHX_MEMBERS(). */
-#define PHX_RECORD_LOCAL(tag, FIELDS)                                             \
-	static const struct phx_field tag##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
-	static const struct phx_record tag##_record = { sizeof(struct tag), tag##_fields, PHX_ARRAY_SIZE(tag##_fields) }
+/** The same for one file alone. The struct may have its members by PHX_MEMBERS(), or of its own: then rows may name
+ * members of members, and `name` tells several tables of one struct apart. */
+#define PHX_RECORD_LOCAL(name, tag, FIELDS)                                        \
+	static const struct phx_field name##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
+	static const struct phx_record name##_record = { sizeof(struct tag), name##_fields, PHX_ARRAY_SIZE(name##_fields) }
 
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
-	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL }
+	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
 #define PHX_TEXT(s, m) PHX_FIELD_(PHX_F_TEXT, s, m, NULL, NULL)
 #define PHX_U32(s, m) PHX_FIELD_(PHX_F_U32, s, m, NULL, NULL)
@@ -133,7 +140,7 @@ struct phx_live {
 #define PHX_REC(s, m, rec) PHX_FIELD_(PHX_F_REC, s, m, NULL, rec)
 #define PHX_LIST(s, m, rec) PHX_FIELD_(PHX_F_LIST, s, m, NULL, rec)
 #define PHX_LIVE(s, m, live_) \
-	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_ }
+	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_, NULL }
 #define PHX_RECORD(name_, s, fields_) { sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
 
 /** An item of a list of words that may be long, such as those of a job. Lists of it: phx_record_fini(), never

@@ -13,25 +13,45 @@
 
 PHX_RECORD_TABLE(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 
-const struct item *phx_agreement_items(size_t *ret_n)
+/* What a file has instead of the member `setup`, and a word that is kept nowhere. */
+#define SETUP_ROWS(F, S) \
+	F(S, setup.mode, ENUM(phx_setup_mode), KEY(setup_policy, CHOICE, "noop", "")) \
+	F(S, setup.method, ENUM(phx_wipe_method), KEY(setup_method, CHOICE, "auto", "")) \
+	F(S, setup.when, ENUM(phx_setup_when), KEY(setup_moment, CHOICE, "release", ""))
+#define UNIT_ROWS(F, S) F(S, name, STR(PHX_NAME_MAX), KEY(granularity, OTHER, "node", ""))
+static const struct phx_field setup_rows[] = {SETUP_ROWS(PHX_ROW_, phx_agreement)};
+static const struct phx_field unit_rows[] = {UNIT_ROWS(PHX_ROW_, phx_agreement)};
+
+const struct phx_field *phx_agreement_row(size_t i)
 {
-	static const struct item items[] = {
-#define ITEM(key, kind, member, names)                                                                                 \
-	{#key, ITEM_##kind, offsetof(struct phx_agreement, member), sizeof(((struct phx_agreement *)0)->member), names},
-#include "config/agreement.def"
-#undef ITEM
+	static const struct {
+		size_t behind, n; /* which member they stand */
+		const struct phx_field *rows;
+	} others[] = {
+		{offsetof(struct phx_agreement, type), PHX_ARRAY_SIZE(unit_rows), unit_rows},
+		{offsetof(struct phx_agreement, setup), PHX_ARRAY_SIZE(setup_rows), setup_rows},
 	};
-	*ret_n = PHX_ARRAY_SIZE(items);
-	return items;
+	for (size_t k = 0; k < phx_agreement_record.n_fields; k++) {
+		const struct phx_field *f = &phx_agreement_record.fields[k];
+		if (f->key && i-- == 0)
+			return f;
+		for (size_t o = 0; o < PHX_ARRAY_SIZE(others); o++) {
+			if (others[o].behind != f->offset)
+				continue;
+			if (i < others[o].n)
+				return &others[o].rows[i];
+			i -= others[o].n;
+		}
+	}
+	return NULL;
 }
 
-static const struct item *find_item(const char *key)
+static const struct phx_field *find_row(const char *key)
 {
-	size_t n;
-	const struct item *items = phx_agreement_items(&n);
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(items[i].key, key))
-			return &items[i];
+	const struct phx_field *f;
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++)
+		if (!strcmp(f->key->name, key))
+			return f;
 	return NULL;
 }
 
@@ -120,76 +140,6 @@ static bool get_granularity(const char *value, struct phx_err *err)
 	return false;
 }
 
-static bool get_count(const char *value, uint32_t *ret, struct phx_err *err)
-{
-	uint64_t v;
-	if (phx_u64_parse(value, 0, 65536, &v) < 0) {
-		phx_err_set(err, -EINVAL, "'%.60s' must be a whole number of nodes from 0 to 65536", value);
-		return false;
-	}
-	*ret = (uint32_t)v;
-	return true;
-}
-
-static bool get_port(const char *value, uint32_t *ret, struct phx_err *err)
-{
-	uint64_t v;
-	if (phx_u64_parse(value, 1, 65535, &v) < 0) {
-		phx_err_set(err, -EINVAL, "'%.60s' must be a port, a whole number from 1 to 65535", value);
-		return false;
-	}
-	*ret = (uint32_t)v;
-	return true;
-}
-
-static bool get_count_or_none(const char *value, uint32_t *ret, struct phx_err *err)
-{
-	if (same_word(value, "none") || same_word(value, "null")) {
-		*ret = 0;
-		return true;
-	}
-	if (!get_count(value, ret, err))
-		return false;
-	if (*ret)
-		return true;
-	phx_err_set(err, -EINVAL, "'0' is no bound: write none, or at least 1");
-	return false;
-}
-
-static bool get_duration(const char *value, uint32_t *ret, struct phx_err *err)
-{
-	uint64_t v;
-	if (phx_duration_parse(value, &v) < 0 || v > UINT32_MAX) {
-		phx_err_set(err, -EINVAL, "'%.60s' must be a time, like \"30s\", \"5m\", \"1h\"", value);
-		return false;
-	}
-	*ret = (uint32_t)v;
-	return true;
-}
-
-/* "1.25" is 1250; the whole part and three decimals, zeros behind them. */
-static bool get_milli(const char *value, uint32_t *ret, struct phx_err *err)
-{
-	uint64_t v = 0;
-	unsigned whole = 0, decimals = 0;
-	const char *p = value;
-	for (; isdigit((unsigned char)*p) && whole < 6; p++, whole++)
-		v = v * 10 + (uint64_t)(*p - '0');
-	if (*p == '.')
-		for (p++; isdigit((unsigned char)*p) && decimals < 3; p++, decimals++)
-			v = v * 10 + (uint64_t)(*p - '0');
-	while (decimals && *p == '0')
-		p++;
-	if (!whole || *p) {
-		phx_err_set(err, -EINVAL, "'%.60s' must be a number like 1.2, of at most three decimals", value);
-		return false;
-	}
-	for (; decimals < 3; decimals++)
-		v *= 10;
-	*ret = (uint32_t)v;
-	return v <= UINT32_MAX;
-}
-
 static bool get_bool(const char *value, bool *ret, struct phx_err *err)
 {
 	*ret = same_word(value, "true") || same_word(value, "yes");
@@ -199,52 +149,26 @@ static bool get_bool(const char *value, bool *ret, struct phx_err *err)
 	return false;
 }
 
-static bool get_name(const char *value, char *ret, size_t size, struct phx_err *err)
+/* What people write more freely here than in other files; the rest is as everywhere. */
+static bool get_value(const struct phx_field *f, const char *value, void *member, struct phx_err *err)
 {
-	if (!phx_name_valid(value) || phx_str_copy(ret, size, value) < 0) {
-		phx_err_set(err, -EINVAL,
-			    "'%.60s' is no name: a letter or digit, then letters, digits, '-', '_', '.', at most %d",
-			    value, PHX_NAME_MAX - 1);
-		return false;
-	}
-	return true;
-}
-
-static bool get_text(const char *value, char *ret, size_t size, struct phx_err *err)
-{
-	if (value[0] && phx_str_copy(ret, size, value) == 0)
-		return true;
-	phx_err_set(err, -EINVAL, "must have from 1 to %zu characters", size - 1);
-	return false;
-}
-
-static bool get_value(const struct item *it, const char *value, void *member, struct phx_err *err)
-{
-	switch (it->kind) {
-	case ITEM_NAME:
-		return get_name(value, member, it->size, err);
-	case ITEM_TEXT:
-		return get_text(value, member, it->size, err);
-	case ITEM_ENUM:
-		return get_enum(it->names, value, member, err);
-	case ITEM_GRANULARITY:
+	struct phx_err why = {0};
+	if (f->key->form == PHX_KEY_OTHER)
 		return get_granularity(value, err);
-	case ITEM_COORDINATION:
+	if (f->names == &phx_re_coordination_names)
 		return get_coordination(value, member, err);
-	case ITEM_COUNT:
-		return get_count(value, member, err);
-	case ITEM_COUNT_OR_NONE:
-		return get_count_or_none(value, member, err);
-	case ITEM_PORT:
-		return get_port(value, member, err);
-	case ITEM_DURATION:
-		return get_duration(value, member, err);
-	case ITEM_MILLI:
-		return get_milli(value, member, err);
-	case ITEM_BOOL:
+	if (f->key->form == PHX_KEY_CHOICE)
+		return get_enum(f->names, value, member, err);
+	if (f->key->form == PHX_KEY_YES)
 		return get_bool(value, member, err);
-	}
-	return false;
+	if (f->key->form == PHX_KEY_BOUND && (same_word(value, "none") || same_word(value, "null")))
+		value = "none";
+	int r = phx_key_parse(f, value, member, &why);
+	if (r == -ENAMETOOLONG)
+		phx_err_set(err, -EINVAL, "%s", why.text);
+	else if (r < 0)
+		phx_err_set(err, -EINVAL, "'%.60s' %s", value, why.text);
+	return r == 0;
 }
 
 /* Notes where `key` is; false when it was given before. */
@@ -274,10 +198,10 @@ static void unknown_key(struct agreement_reading *rd, const char *key, uint32_t 
 void phx_agreement_put(struct agreement_reading *rd, const char *key, const char *value, uint32_t line)
 {
 	struct phx_err why = {0};
-	const struct item *it = find_item(key);
-	if (!it)
+	const struct phx_field *f = find_row(key);
+	if (!f)
 		unknown_key(rd, key, line);
-	else if (note_place(rd, key, line) && !get_value(it, value, (char *)&rd->a + it->offset, &why))
+	else if (note_place(rd, key, line) && !get_value(f, value, (char *)&rd->a + f->offset, &why))
 		phx_agreement_find(rd, line, key, "%s", why.text);
 }
 

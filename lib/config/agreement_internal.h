@@ -1,32 +1,13 @@
 /* What the files of agreements share: both formats become a list of (key, text,
- * line), which one table turns into the struct. Used by agreement*.c only. */
+ * line), which the rows of the agreement turn into the struct. Used by agreement*.c only. */
 #ifndef PHX_CONFIG_AGREEMENT_INTERNAL_H
 #define PHX_CONFIG_AGREEMENT_INTERNAL_H
 
 #include "config/agreement.h"
 
-enum item_kind {
-	ITEM_NAME,
-	ITEM_TEXT,	    /* checked by lib/re */
-	ITEM_ENUM,	    /* case and '-' or '_' do not matter */
-	ITEM_GRANULARITY,   /* "node", kept nowhere */
-	ITEM_COORDINATION,  /* none or no; own or yes (Fig. 3); other */
-	ITEM_COUNT,
-	ITEM_COUNT_OR_NONE, /* 0, "none", "null" (Fig. 3) */
-	ITEM_PORT,
-	ITEM_DURATION,	    /* 30, "30s", "5m" */
-	ITEM_MILLI,	    /* 1.2, of at most three decimals */
-	ITEM_BOOL,
-};
-
-struct item {
-	const char *key;
-	enum item_kind kind;
-	size_t offset, size;
-	const struct phx_enum *names;
-};
-/** The table; ret_n its length. */
-const struct item *phx_agreement_items(size_t *ret_n);
+/** Row `i` of what a file may have, in the order of its keys: those of the agreement, and those that are not members
+ * of it. NULL behind the last. */
+const struct phx_field *phx_agreement_row(size_t i);
 
 /** A file being read. */
 struct agreement_reading {

@@ -45,59 +45,17 @@ static const struct writer conf_writer = {"", "", put_conf, "extensions = {\n", 
 static const struct writer xml_writer = {"<RE_agreement>\n", "</RE_agreement>\n", put_xml, "  <extensions>\n",
 					 "  </extensions>\n"};
 
-static void milli_text(uint32_t v, char *ret, size_t size)
+/* Numbers and true or false are written without quotes; that there is no bound is a word. */
+static bool is_quoted(const struct phx_field *f, const void *member)
 {
-	snprintf(ret, size, "%u.%03u", v / 1000, v % 1000);
-	size_t n = strlen(ret);
-	while (ret[n - 1] == '0' && ret[n - 2] != '.')
-		ret[--n] = '\0';
-}
-
-static void value_text(const struct item *it, const void *member, char *ret, size_t size, bool *ret_quoted)
-{
-	*ret_quoted = false;
-	switch (it->kind) {
-	case ITEM_NAME:
-	case ITEM_TEXT:
-		*ret_quoted = true;
-		snprintf(ret, size, "%s", (const char *)member);
-		return;
-	case ITEM_ENUM:
-	case ITEM_COORDINATION:
-		*ret_quoted = true;
-		snprintf(ret, size, "%s", phx_enum_name(it->names, *(const int *)member));
-		return;
-	case ITEM_GRANULARITY:
-		*ret_quoted = true;
-		snprintf(ret, size, "node");
-		return;
-	case ITEM_COUNT_OR_NONE:
-		*ret_quoted = !*(const uint32_t *)member;
-		if (*ret_quoted) {
-			snprintf(ret, size, "null");
-			return;
-		}
-		snprintf(ret, size, "%u", *(const uint32_t *)member);
-		return;
-	case ITEM_COUNT:
-	case ITEM_PORT:
-		snprintf(ret, size, "%u", *(const uint32_t *)member);
-		return;
-	case ITEM_DURATION:
-		*ret_quoted = true;
-		snprintf(ret, size, "%us", *(const uint32_t *)member);
-		return;
-	case ITEM_MILLI:
-		milli_text(*(const uint32_t *)member, ret, size);
-		return;
-	case ITEM_BOOL:
-		snprintf(ret, size, "%s", *(const bool *)member ? "true" : "false");
-		return;
-	}
+	enum phx_key_form form = f->key->form;
+	if (form == PHX_KEY_BOUND)
+		return !*(const uint32_t *)member;
+	return form != PHX_KEY_NUMBER && form != PHX_KEY_FRACTION && form != PHX_KEY_YES;
 }
 
 /* What Fig. 3 has stands there in any case; a word that is empty never does. */
-static bool is_told(const struct item *it, const void *member, const void *fallback)
+static bool is_told(const struct phx_field *f, const void *member, const void *fallback)
 {
 	static const char *const always[] = {"name",
 					     "relationship",
@@ -108,30 +66,29 @@ static bool is_told(const struct item *it, const void *member, const void *fallb
 					     "lower_bound_size",
 					     "upper_bound_size",
 					     "setup_policy"};
-	bool text = it->kind == ITEM_NAME || it->kind == ITEM_TEXT;
+	bool text = f->type == PHX_F_STR;
 	if (text && !*(const char *)member)
 		return false;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(always); i++)
-		if (!strcmp(always[i], it->key))
+		if (!strcmp(always[i], f->key->name))
 			return true;
-	return memcmp(member, fallback, text ? 1 : it->size) != 0;
+	return memcmp(member, fallback, text ? 1 : f->size) != 0;
 }
 
 static int write_agreement(const struct writer *w, const struct phx_agreement *a, struct phx_buf *b)
 {
 	struct phx_agreement fallback;
 	char value[256];
-	bool quoted;
-	size_t n;
-	const struct item *items = phx_agreement_items(&n);
+	const struct phx_field *f;
 	phx_agreement_init(&fallback);
 	phx_buf_addf(b, "%s", w->begin);
-	for (size_t i = 0; i < n; i++) {
-		const void *member = (const char *)a + items[i].offset;
-		if (!is_told(&items[i], member, (const char *)&fallback + items[i].offset))
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++) {
+		const void *member = (const char *)a + f->offset;
+		if (!is_told(f, member, (const char *)&fallback + f->offset))
 			continue;
-		value_text(&items[i], member, value, sizeof(value), &quoted);
-		w->field(b, items[i].key, value, quoted, 0);
+		phx_key_format(f, member, value, sizeof(value));
+		w->field(b, f->key->name, f->key->form == PHX_KEY_OTHER ? f->key->fallback : value,
+			 is_quoted(f, member), 0);
 	}
 	if (a->extensions.n)
 		phx_buf_addf(b, "%s", w->extensions_begin);

@@ -168,7 +168,7 @@ int phx_config_check(const struct phx_config *cfg, const char *main_file, struct
 		const struct phx_origin *o = own->line ? own : &cfg->origins[checks[i].beside];
 		if (!wrong)
 			continue;
-		phx_err_set(err, -EINVAL, "%s %s", phx_option_info(checks[i].id)->key, wrong);
+		phx_err_set(err, -EINVAL, "%s %s", phx_option(checks[i].id)->key->name, wrong);
 		return o->line ? phx_err_prefix(err, -EINVAL, "%s:%u", o->file, o->line)
 			       : phx_err_prefix(err, -EINVAL, "%s", main_file);
 	}

@@ -126,159 +126,170 @@ int phx_conf_number(const struct phx_conf *c, const config_setting_t *s, uint64_
 	return 0;
 }
 
-static int get_str(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
-		   struct phx_err *err)
-{
-	const char *text;
-	int r = phx_conf_text(c, s, &text, err);
-	if (r == 0 && phx_str_copy(member, key->size, text) < 0)
-		r = phx_conf_fail(c, s, -EINVAL, err, "%s has %zu bytes; at most %zu fit", name_of(s), strlen(text),
-				  key->size - 1);
-	return r;
-}
-
-static int get_name(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
+/* Text into the member; errors tell the key and what it is. */
+static int get_text(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
 		    struct phx_err *err)
 {
+	struct phx_err why = {0};
 	const char *text;
 	int r = phx_conf_text(c, s, &text, err);
-	if (r == 0 && !phx_name_valid(text))
-		r = phx_conf_fail(
-			c, s, -EINVAL, err,
-			"%s = \"%s\" is no name: a letter or digit, then letters, digits, '-', '_', '.', at most %d",
-			name_of(s), text, PHX_NAME_MAX - 1);
-	return r < 0 ? r : get_str(c, s, key, member, err);
+	if (r < 0)
+		return r;
+	r = phx_key_parse(f, text, member, &why);
+	if (r == 0)
+		return 0;
+	if (f->key->form == PHX_KEY_CHOICE)
+		return phx_conf_fail(c, s, -EINVAL, err, "%s: %s", name_of(s), why.text);
+	if (r == -ENAMETOOLONG)
+		return phx_conf_fail(c, s, -EINVAL, err, "%s %s", name_of(s), why.text);
+	return phx_conf_fail(c, s, -EINVAL, err, "%s = \"%s\" %s", name_of(s), text, why.text);
 }
 
-static int get_u32(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
-		   struct phx_err *err)
+static int get_number(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		      struct phx_err *err)
 {
+	bool text = config_setting_type(s) == CONFIG_TYPE_STRING;
 	uint64_t v;
-	int r = phx_conf_number(c, s, key->min, key->max, &v, err);
+	if (text && f->key->form != PHX_KEY_NUMBER)
+		return get_text(c, s, f, member, err);
+	int r = phx_conf_number(c, s, f->key->min, f->key->max, &v, err);
 	if (r == 0)
 		*(uint32_t *)member = (uint32_t)v;
 	return r;
 }
 
-static int get_duration(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key,
-			void *member, struct phx_err *err)
+static int get_size(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		    struct phx_err *err)
 {
-	if (config_setting_type(s) != CONFIG_TYPE_STRING)
-		return get_u32(c, s, key, member, err);
-	const char *text = config_setting_get_string(s);
-	uint64_t v;
-	if (phx_duration_parse(text, &v) < 0 || v < key->min || v > key->max)
-		return phx_conf_fail(c, s, -EINVAL, err,
-				     "%s = \"%s\" must be a time from %us to %us, like \"30s\", \"5m\", \"1h\"",
-				     name_of(s), text, key->min, key->max);
-	*(uint32_t *)member = (uint32_t)v;
+	if (config_setting_type(s) == CONFIG_TYPE_STRING)
+		return get_text(c, s, f, member, err);
+	return phx_conf_number(c, s, 0, INT64_MAX, member, err);
+}
+
+/* Numbers that libconfig has in three types, into thousandths. */
+static int get_milli(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		     struct phx_err *err)
+{
+	int type = config_setting_type(s);
+	double v = type == CONFIG_TYPE_FLOAT ? config_setting_get_float(s) : -1;
+	double max = f->key->form == PHX_KEY_FRACTION ? 1000000 : 1e9;
+	struct phx_err why = {0};
+	if (type == CONFIG_TYPE_STRING && f->key->form == PHX_KEY_SPAN)
+		return get_text(c, s, f, member, err);
+	if (type == CONFIG_TYPE_INT)
+		v = config_setting_get_int(s);
+	else if (type == CONFIG_TYPE_INT64)
+		v = (double)config_setting_get_int64(s);
+	if (!(v >= 0 && v <= max))
+		return phx_conf_fail(c, s, -EINVAL, err, "%s must be a number from 0 to %.0f, like 1.5", name_of(s),
+				     max);
+	if (phx_key_put_milli(f, (uint64_t)(v * 1000 + 0.5), member, &why) < 0)
+		return phx_conf_fail(c, s, -EINVAL, err, "%s %s", name_of(s), why.text);
 	return 0;
 }
 
-static int get_size(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
-		    struct phx_err *err)
+static int get_yes(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		   struct phx_err *err)
 {
-	(void)key;
-	if (config_setting_type(s) != CONFIG_TYPE_STRING)
-		return phx_conf_number(c, s, 0, INT64_MAX, member, err);
-	const char *text = config_setting_get_string(s);
-	uint64_t v;
-	if (phx_size_parse(text, &v) < 0 || v > INT64_MAX)
-		return phx_conf_fail(c, s, -EINVAL, err, "%s = \"%s\" must be a size, like \"5 GiB\" or 4096",
-				     name_of(s), text);
-	*(uint64_t *)member = v;
-	return 0;
-}
-
-static int get_bool(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
-		    struct phx_err *err)
-{
-	(void)key;
+	(void)f;
 	if (config_setting_type(s) != CONFIG_TYPE_BOOL)
 		return wrong_type(c, s, "true or false", err);
 	*(bool *)member = config_setting_get_bool(s);
 	return 0;
 }
 
-static int get_enum(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
-		    struct phx_err *err)
-{
-	const char *text;
-	int r = phx_conf_text(c, s, &text, err);
-	if (r < 0)
-		return r;
-	r = phx_enum_parse(key->names, text, member, err);
-	return r < 0 ? phx_conf_place(c, s, r, err) : 0;
-}
-
-static int get_words(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
+static int get_words(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
 		     struct phx_err *err)
 {
-	struct phx_conf_key word = {.key = key->key, .type = PHX_CONF_STR, .size = key->size};
-	int type = config_setting_type(s);
+	const struct phx_key key = {.name = f->key->name, .form = PHX_KEY_TEXT};
+	const struct phx_field word = {.size = f->record->size, .key = &key};
+	int type = config_setting_type(s), n = config_setting_length(s);
 	if (type != CONFIG_TYPE_ARRAY && type != CONFIG_TYPE_LIST)
 		return wrong_type(c, s, "a list of texts: [ \"...\", \"...\" ]", err);
-	for (int i = 0; i < config_setting_length(s); i++) {
-		void *item = phx_list_push(member, key->size);
+	if (f->key->max && (uint32_t)n > f->key->max)
+		return phx_conf_fail(c, s, -EINVAL, err, "%s has more than %u items", f->key->name, f->key->max);
+	phx_list_fini(member);
+	for (int i = 0; i < n; i++) {
+		void *item = phx_list_push(member, word.size);
 		if (!item)
 			return -ENOMEM;
-		int r = get_str(c, config_setting_get_elem(s, (unsigned)i), &word, item, err);
+		int r = get_text(c, config_setting_get_elem(s, (unsigned)i), &word, item, err);
 		if (r < 0)
-			return phx_err_prefix(err, r, "%s", key->key);
+			return r;
 	}
 	return 0;
 }
 
-typedef int (*get_fn)(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
+static int get_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		     struct phx_err *err)
+{
+	return phx_conf_group(c, s, f->record, member, err);
+}
+
+static int get_other(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
+		     struct phx_err *err)
+{
+	(void)c, (void)s, (void)f, (void)member, (void)err;
+	return 0;
+}
+
+typedef int (*get_fn)(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
 		      struct phx_err *err);
 
-int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
+int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
 		   struct phx_err *err)
 {
 	static const get_fn getters[] = {
-		[PHX_CONF_STR] = get_str,           [PHX_CONF_NAME] = get_name,   [PHX_CONF_U32] = get_u32,
-		[PHX_CONF_DURATION] = get_duration, [PHX_CONF_SIZE] = get_size,   [PHX_CONF_BOOL] = get_bool,
-		[PHX_CONF_ENUM] = get_enum,         [PHX_CONF_WORDS] = get_words, [PHX_CONF_OTHER] = NULL,
+		[PHX_KEY_TEXT] = get_text,     [PHX_KEY_NAME] = get_text,      [PHX_KEY_PATH] = get_text,
+		[PHX_KEY_PLACE] = get_text,    [PHX_KEY_ADDRESS] = get_text,   [PHX_KEY_PEER] = get_text,
+		[PHX_KEY_RANGE] = get_text,    [PHX_KEY_NUMBER] = get_number,  [PHX_KEY_BOUND] = get_number,
+		[PHX_KEY_TIME] = get_number,   [PHX_KEY_SPAN] = get_milli,     [PHX_KEY_FRACTION] = get_milli,
+		[PHX_KEY_SIZE] = get_size,     [PHX_KEY_YES] = get_yes,        [PHX_KEY_CHOICE] = get_text,
+		[PHX_KEY_WORDS] = get_words,   [PHX_KEY_GROUP] = get_group,    [PHX_KEY_OTHER] = get_other,
 	};
-	return getters[key->type] ? getters[key->type](c, s, key, member, err) : 0;
+	return getters[f->key->form](c, s, f, member, err);
 }
 
-static const struct phx_conf_key *find_key(const struct phx_conf_key *keys, size_t n_keys, const char *name)
-{
-	for (size_t i = 0; i < n_keys; i++)
-		if (!strcmp(keys[i].key, name))
-			return &keys[i];
-	return NULL;
-}
-
-static int unknown_key(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *keys,
-		       size_t n_keys, struct phx_err *err)
+static int unknown_key(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec,
+		       struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	for (size_t i = 0; i < n_keys; i++)
-		phx_buf_addf(&b, "%s%s", i ? ", " : "", keys[i].key);
+	for (size_t i = 0; i < rec->n_fields; i++)
+		if (rec->fields[i].key)
+			phx_buf_addf(&b, "%s%s", b.n ? ", " : "", rec->fields[i].key->name);
 	return phx_conf_fail(c, s, -EINVAL, err, "unknown key '%s'; known here: %s", name_of(s),
 			     b.data ? b.data : "none");
 }
 
-int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *keys, size_t n_keys,
-		   void *obj, struct phx_err *err)
+int phx_conf_some(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
+		  struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; i < rec->n_fields && r == 0; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		void *member = (char *)obj + f->offset;
+		const config_setting_t *m = f->key ? config_setting_get_member(s, f->key->name) : NULL;
+		if (m)
+			r = phx_conf_value(c, m, f, member, err);
+		else if (f->key && !f->key->fallback)
+			r = phx_conf_fail(c, s, -EINVAL, err, "%s is missing", f->key->name);
+		else
+			r = phx_key_default(f, member, err);
+	}
+	return r;
+}
+
+int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
+		   struct phx_err *err)
 {
 	if (config_setting_type(s) != CONFIG_TYPE_GROUP)
 		return wrong_type(c, s, "a group: { key = value; ... }", err);
 	for (int i = 0; i < config_setting_length(s); i++) {
 		const config_setting_t *m = config_setting_get_elem(s, (unsigned)i);
-		const struct phx_conf_key *key = find_key(keys, n_keys, config_setting_name(m));
-		if (!key)
-			return unknown_key(c, m, keys, n_keys, err);
-		int r = phx_conf_value(c, m, key, (char *)obj + key->offset, err);
-		if (r < 0)
-			return r;
+		if (!phx_key_find(rec, config_setting_name(m)))
+			return unknown_key(c, m, rec, err);
 	}
-	for (size_t i = 0; i < n_keys; i++)
-		if (keys[i].required && !config_setting_get_member(s, keys[i].key))
-			return phx_conf_fail(c, s, -EINVAL, err, "%s is missing", keys[i].key);
-	return 0;
+	return phx_conf_some(c, s, rec, obj, err);
 }
 
 int phx_conf_list(const struct phx_conf *c, const config_setting_t *group, const char *key, config_setting_t **ret,

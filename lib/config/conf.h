@@ -7,7 +7,7 @@
 
 #include <libconfig.h>
 
-#include "base/record.h"
+#include "base/key.h"
 
 #define PHX_CONF_FILE_MAX (1U << 20)
 
@@ -32,34 +32,16 @@ int phx_conf_fail(const struct phx_conf *c, const config_setting_t *s, int code,
 int phx_conf_place(const struct phx_conf *c, const config_setting_t *s, int code, struct phx_err *err);
 uint32_t phx_conf_line(const config_setting_t *s);
 
-enum phx_conf_type {
-	PHX_CONF_STR,      /* char[size], printable, one line */
-	PHX_CONF_NAME,     /* char[size], phx_name_valid() */
-	PHX_CONF_U32,      /* uint32_t in [min, max] */
-	PHX_CONF_DURATION, /* uint32_t seconds in [min, max]: 30 or "30s", "5m" */
-	PHX_CONF_SIZE,     /* uint64_t bytes: 5000L or "5 GiB" */
-	PHX_CONF_BOOL,     /* bool */
-	PHX_CONF_ENUM,     /* int, by name */
-	PHX_CONF_WORDS,    /* struct phx_list of char[word_size] items: [ "a", "b" ] */
-	PHX_CONF_OTHER,    /* known, read by the caller */
-};
-
-/** One key of a group. Absent keys leave the member as it is, unless required. */
-struct phx_conf_key {
-	const char *key;
-	enum phx_conf_type type;
-	size_t offset, size;
-	bool required;
-	uint32_t min, max;            /* U32, DURATION */
-	const struct phx_enum *names; /* ENUM */
-};
-
-/** Fill `obj` from the group `s`. Unknown keys are refused with the list of known ones. On failure obj may be half
- * filled: fill one of your own and give it away at the end. */
-int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *keys, size_t n_keys,
-		   void *obj, struct phx_err *err);
-/** One setting into one member, as phx_conf_group() does. */
-int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_conf_key *key, void *member,
+/** Fill `obj` from the group `s`: the keys of the rows of `rec` (base/key.h), defaults where they are absent, groups
+ * within it likewise. Unknown keys are refused with the list of known ones. On failure obj may be half filled: fill one
+ * of your own and give it away at the end. */
+int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
+		   struct phx_err *err);
+/** The same of the keys of `rec` that are there; others are passed over. */
+int phx_conf_some(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
+		  struct phx_err *err);
+/** One setting into the member of one row, which has a key. */
+int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
 		   struct phx_err *err);
 
 /** The text of a setting, checked to be one printable line. Borrowed from `c`. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "config/conf.h"
 #include "config/option.h"
 #include "node/role.h"
 
@@ -16,24 +17,9 @@ enum { CONF_FILES_MAX = 1000 };
 
 void phx_config_fini(struct phx_config *cfg)
 {
-	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
-		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
-		if (o->type == PHX_OPTION_WORDS)
-			phx_list_fini((struct phx_list *)((char *)cfg + o->offset));
-	}
 	phx_list_fini(&cfg->pools);
 	phx_list_fini(&cfg->pool_origins);
-	memset(cfg, 0, sizeof(*cfg));
-}
-
-static int fill_defaults(struct phx_config *cfg, struct phx_err *err)
-{
-	int r = 0;
-	for (int i = 0; r == 0 && i < PHX_OPT_COUNT_; i++) {
-		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
-		r = phx_option_from_text(o, o->fallback, cfg, err);
-	}
-	return r;
+	phx_record_fini(&phx_options_record, cfg);
 }
 
 static void set_origin(struct phx_origin *o, const struct phx_conf *c, const config_setting_t *s)
@@ -42,26 +28,7 @@ static void set_origin(struct phx_origin *o, const struct phx_conf *c, const con
 	o->line = phx_conf_line(s);
 }
 
-static int option_by_key(const char *key)
-{
-	for (int i = 0; i < PHX_OPT_COUNT_; i++)
-		if (!strcmp(phx_option_info((enum phx_option_id)i)->key, key))
-			return i;
-	return -ENOENT;
-}
-
 /* ---- pools ---- */
-
-static const struct phx_conf_key setup_keys[] = {
-	{"mode", PHX_CONF_ENUM, offsetof(struct phx_setup, mode), 0, true, 0, 0, &phx_setup_mode_names},
-	{"method", PHX_CONF_ENUM, offsetof(struct phx_setup, method), 0, false, 0, 0, &phx_wipe_method_names},
-	{"when", PHX_CONF_ENUM, offsetof(struct phx_setup, when), 0, false, 0, 0, &phx_setup_when_names},
-};
-static const struct phx_conf_key pool_keys[] = {
-	{"name", PHX_CONF_NAME, offsetof(struct phx_pool, name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"owner", PHX_CONF_NAME, offsetof(struct phx_pool, owner), PHX_NAME_MAX, false, 0, 0, NULL},
-	{"setup", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-};
 
 static int find_pool(const struct phx_config *cfg, const char *name)
 {
@@ -75,9 +42,7 @@ static int find_pool(const struct phx_config *cfg, const char *name)
 static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret, struct phx_err *err)
 {
 	*ret = (struct phx_pool){.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE}};
-	int r = phx_conf_group(c, s, pool_keys, PHX_ARRAY_SIZE(pool_keys), ret, err);
-	config_setting_t *setup = r == 0 ? config_setting_get_member(s, "setup") : NULL;
-	return setup ? phx_conf_group(c, setup, setup_keys, PHX_ARRAY_SIZE(setup_keys), &ret->setup, err) : r;
+	return phx_conf_group(c, s, &phx_pool_record, ret, err);
 }
 
 static int add_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_config *cfg, struct phx_err *err)
@@ -118,7 +83,7 @@ static int unknown_option(const struct phx_conf *c, const config_setting_t *s, s
 	const char *name = config_setting_name(s);
 	const char *close = NULL;
 	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
-		const char *key = phx_option_info((enum phx_option_id)i)->key;
+		const char *key = phx_option((enum phx_option_id)i)->key->name;
 		if (!close && (strstr(key, name) || strstr(name, key) || !strncmp(key, name, 4)))
 			close = key;
 	}
@@ -133,13 +98,13 @@ static int merge_file(const char *path, struct phx_config *cfg, struct phx_err *
 	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
 	for (int i = 0; r == 0 && i < config_setting_length(root); i++) {
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned)i);
-		int id = option_by_key(config_setting_name(s));
-		if (id < 0 && strcmp(config_setting_name(s), "pools"))
+		const struct phx_field *o = phx_key_find(&phx_options_record, config_setting_name(s));
+		if (!o && strcmp(config_setting_name(s), "pools"))
 			return unknown_option(&c, s, err);
-		if (id < 0)
+		if (!o)
 			continue;
-		r = phx_option_from_setting(phx_option_info((enum phx_option_id)id), &c, s, cfg, err);
-		set_origin(&cfg->origins[id], &c, s);
+		r = phx_conf_value(&c, s, o, (char *)cfg + o->offset, err);
+		set_origin(&cfg->origins[o - phx_options_record.fields], &c, s);
 	}
 	return r < 0 ? r : read_pools(&c, cfg, err);
 }
@@ -174,7 +139,7 @@ static int merge_directory(const char *dir, struct phx_config *cfg, struct phx_e
 
 /* ---- paths that begin with another ---- */
 
-static int expand_one(const struct phx_option *o, const char *word, const char *dir, struct phx_config *cfg,
+static int expand_one(const struct phx_field *o, const char *word, const char *dir, struct phx_config *cfg,
 		      struct phx_err *err)
 {
 	char *member = (char *)cfg + o->offset;
@@ -182,9 +147,9 @@ static int expand_one(const struct phx_option *o, const char *word, const char *
 	if (!phx_str_starts(member, word))
 		return 0;
 	snprintf(text, sizeof(text), "%s%s", dir, member + strlen(word));
-	if (strlen(text) > o->max)
-		return phx_err_set(err, -EINVAL, "%s = \"%s\" has more than %u characters", o->key, text, o->max);
-	return phx_str_copy(member, PHX_CONFIG_TEXT_MAX, text);
+	if (strlen(text) > o->key->max)
+		return phx_err_set(err, -EINVAL, "%s = \"%s\" has more than %u characters", o->name, text, o->key->max);
+	return phx_str_copy(member, o->size, text);
 }
 
 static int expand_paths(const char *config_dir, struct phx_config *cfg, struct phx_err *err)
@@ -195,8 +160,8 @@ static int expand_paths(const char *config_dir, struct phx_config *cfg, struct p
 	int r = 0;
 	for (size_t w = 0; r == 0 && w < PHX_ARRAY_SIZE(words); w++)
 		for (int i = 0; r == 0 && i < PHX_OPT_COUNT_; i++) {
-			const struct phx_option *o = phx_option_info((enum phx_option_id)i);
-			if (o->type == PHX_OPTION_PATH)
+			const struct phx_field *o = phx_option((enum phx_option_id)i);
+			if (o->key->form == PHX_KEY_PLACE)
 				r = expand_one(o, words[w].word, words[w].dir, cfg, err);
 		}
 	if (r == 0 && (cfg->state_dir[0] != '/' || cfg->run_dir[0] != '/'))
@@ -207,7 +172,7 @@ static int expand_paths(const char *config_dir, struct phx_config *cfg, struct p
 int phx_config_defaults(const char *config_dir, struct phx_config *ret, struct phx_err *err)
 {
 	struct phx_config cfg = {0};
-	int r = fill_defaults(&cfg, err);
+	int r = phx_key_defaults(&phx_options_record, &cfg, err);
 	if (r == 0)
 		r = expand_paths(config_dir, &cfg, err);
 	if (r < 0)
@@ -225,7 +190,7 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	const char *dir = dirname(copy);
 	PHX_AUTO_FREE char *conf_d = phx_path("%s/conf.d", dir);
 	struct phx_config cfg = {0};
-	int r = conf_d ? fill_defaults(&cfg, err) : -ENOMEM;
+	int r = conf_d ? phx_key_defaults(&phx_options_record, &cfg, err) : -ENOMEM;
 	if (r == 0)
 		r = merge_file(path, &cfg, err);
 	if (r == 0)
@@ -305,14 +270,14 @@ int phx_config_show(const struct phx_config *cfg, struct phx_list *ret_lines)
 {
 	struct phx_list lines = {0};
 	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
-		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+		const struct phx_field *o = phx_option((enum phx_option_id)i);
 		struct phx_config_line *l = phx_list_push(&lines, sizeof(*l));
 		if (!l) {
 			phx_list_fini(&lines);
 			return -ENOMEM;
 		}
-		PHX_STR_SET(l->key, o->key);
-		phx_option_format(o, cfg, l->value, sizeof(l->value));
+		PHX_STR_SET(l->key, o->key->name);
+		phx_key_format(o, (const char *)cfg + o->offset, l->value, sizeof(l->value));
 		format_origin(&cfg->origins[i], l->origin, sizeof(l->origin));
 	}
 	if (show_pools(cfg, &lines) < 0) {

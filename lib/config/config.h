@@ -1,8 +1,9 @@
 /* Daemon configuration: phoenix.conf and conf.d/NAME.conf (libconfig), parsed one by one and merged;
- * later files win key by key. One table (option.def) says what there is. Reads files, keeps nothing. */
+ * later files win key by key. One table says what there is. Reads files, keeps nothing. */
 #ifndef PHX_CONFIG_CONFIG_H
 #define PHX_CONFIG_CONFIG_H
 
+#include "base/key.h"
 #include "core/state.h"
 
 #define PHX_CONFIG_PATH "/etc/phoenix/phoenix.conf"
@@ -16,53 +17,211 @@ extern const struct phx_enum phx_dhcp_mode_names;
 enum phx_tftp_mode { PHX_TFTP_INTFTPD, PHX_TFTP_DNSMASQ, PHX_TFTP_NONE };
 extern const struct phx_enum phx_tftp_mode_names;
 
-/** First and last address, both inclusive; empty strings = none. */
-struct phx_ip_range {
-	char first[46], last[46];
-};
+/** One row an option of phoenix.conf; reader, defaults, origins and manual come from them. Defaults may begin with
+ * {config_dir} (where phoenix.conf is), {state_dir} or {run_dir}. */
+#define PHX_CONFIG_FIELDS(F, S) \
+	F(S, state_dir, STR(256), \
+	  KEY(state_dir, PLACE(1, 200), "/var/lib/phoenix", \
+	      "What must survive: journal, keys, images, packages.")) \
+	F(S, run_dir, STR(256), \
+	  KEY(run_dir, PLACE(1, 200), "/run/phoenix", \
+	      "What may vanish at a reboot: socket, files of the child programs.")) \
+	F(S, journal, STR(256), \
+	  KEY(journal, PLACE(1, 255), "{state_dir}/journal.db", "The journal (SQLite).")) \
+	F(S, pki_dir, STR(256), \
+	  KEY(pki_dir, PLACE(1, 255), "{state_dir}/pki", \
+	      "Certificates and keys of the site; mode 0700.")) \
+	F(S, key_dir, STR(256), \
+	  KEY(key_dir, PLACE(1, 255), "{state_dir}/keys", \
+	      "Disk keys, outside the journal; never back it up.")) \
+	F(S, image_dir, STR(256), \
+	  KEY(image_dir, PLACE(1, 255), "{state_dir}/images", "Images, as NAME/VERSION/.")) \
+	F(S, package_dir, STR(256), \
+	  KEY(package_dir, PLACE(1, 255), "{state_dir}/packages", "Signed packages.")) \
+	F(S, output_dir, STR(256), \
+	  KEY(output_dir, PLACE(1, 255), "{state_dir}/output", "Output of jobs.")) \
+	F(S, re_dir, STR(256), \
+	  KEY(re_dir, PLACE(1, 255), "{state_dir}/re", \
+	      "Data of runtime environments, one directory each; kept until the RE is " \
+	      "destroyed.")) \
+	F(S, role_dir, STR(256), \
+	  KEY(role_dir, PLACE(1, 255), "{config_dir}/roles", "Roles, one NAME.conf each.")) \
+	F(S, rules_file, STR(256), \
+	  KEY(rules_file, PLACE(1, 255), "{config_dir}/roles/rules.conf", \
+	      "Rules that map inventory facts to a role.")) \
+	F(S, pxe_dir, STR(256), \
+	  KEY(pxe_dir, PLACE(1, 255), "/usr/share/phoenix/pxe", "Templates of the iPXE scripts.")) \
+	F(S, socket, STR(256), \
+	  KEY(socket, PLACE(1, 107), "{run_dir}/phxd.sock", \
+	      "Where administrators reach phxd on this machine.")) \
+	F(S, socket_group, STR(256), \
+	  KEY(socket_group, TEXT(0, 31), "", \
+	      "Members of this group are resource providers beside root.")) \
+	F(S, service_group, STR(256), \
+	  KEY(service_group, TEXT(0, 31), "", \
+	      "Members of this group are service providers on this machine, each by the name of " \
+	      "its user.")) \
+	F(S, server_names, LIST(phx_word), \
+	  KEY(server_names, WORDS(32), "", \
+	      "Names and addresses of this head, for its certificate, beside address.")) \
+	F(S, interface, STR(256), \
+	  KEY(interface, TEXT(0, 15), "", "Network interface of the provisioning network.")) \
+	F(S, address, STR(46), \
+	  KEY(address, ADDRESS, "", \
+	      "IPv4 address of this head on the provisioning network. Required.")) \
+	F(S, prefix, U32, \
+	  KEY(prefix, NUMBER(8, 30, "bits"), "24", \
+	      "Length of the provisioning network's prefix.")) \
+	F(S, gateway, STR(46), KEY(gateway, ADDRESS, "", "Router told to nodes; empty: none.")) \
+	F(S, dns, STR(46), KEY(dns, ADDRESS, "", "Name server told to nodes; empty: none.")) \
+	F(S, domain, STR(256), KEY(domain, TEXT(0, 253), "", "Domain told to nodes.")) \
+	F(S, http_port, U32, \
+	  KEY(http_port, NUMBER(1, 65535), "8080", \
+	      "Plain HTTP on the provisioning network: boot scripts and images.")) \
+	F(S, https_port, U32, \
+	  KEY(https_port, NUMBER(1, 65535), "8443", "HTTPS for agents and remote command lines.")) \
+	F(S, dhcp_mode, ENUM(phx_dhcp_mode), \
+	  KEY(dhcp_mode, CHOICE, "dhcp", \
+	      "dhcp: phxd's dnsmasq gives addresses; proxy: it only answers network boots beside " \
+	      "the site's own DHCP server; none: the site's DHCP server does both.")) \
+	F(S, dhcp_range, REC(phx_ip_range), \
+	  KEY(dhcp_range, RANGE, "", \
+	      "\"FIRST,LAST\": addresses for machines not yet known; empty: only known nodes get " \
+	      "one.")) \
+	F(S, dhcp_lease_s, U32, \
+	  KEY(dhcp_lease_s, NUMBER(120, 604800, "s"), "3600", "How long an address is lent.")) \
+	F(S, dhcp_ra, BOOL, \
+	  KEY(dhcp_ra, YES, "true", \
+	      "Answer iPXE's search for an IPv6 router, which it else waits 13 s for. The " \
+	      "interface needs fd77::1/64. Not in proxy mode.")) \
+	F(S, dnsmasq, STR(256), KEY(dnsmasq, PLACE(1, 255), "/usr/sbin/dnsmasq", "The program.")) \
+	F(S, dnsmasq_user, STR(256), \
+	  KEY(dnsmasq_user, TEXT(1, 31), "dnsmasq", "The user that dnsmasq becomes.")) \
+	F(S, tftp, ENUM(phx_tftp_mode), \
+	  KEY(tftp, CHOICE, "in.tftpd", \
+	      "Who serves the iPXE programs by TFTP: in.tftpd or dnsmasq as a child of phxd, or " \
+	      "none (the site's).")) \
+	F(S, tftp_server, STR(46), \
+	  KEY(tftp_server, ADDRESS, "", \
+	      "Where nodes fetch the iPXE programs by TFTP; empty: from this head.")) \
+	F(S, tftp_dir, STR(256), \
+	  KEY(tftp_dir, PLACE(1, 255), "{run_dir}/tftp", "What is served by TFTP.")) \
+	F(S, in_tftpd, STR(256), \
+	  KEY(in_tftpd, PLACE(1, 255), "/usr/sbin/in.tftpd", "The program.")) \
+	F(S, tftp_user, STR(256), \
+	  KEY(tftp_user, TEXT(1, 31), "nobody", "The user that in.tftpd becomes.")) \
+	F(S, ipxe_dir, STR(256), \
+	  KEY(ipxe_dir, PLACE(1, 255), "/usr/lib/ipxe", \
+	      "Where the iPXE programs undionly.kpxe and snponly.efi come from.")) \
+	F(S, ipxe_fast, BOOL, \
+	  KEY(ipxe_fast, YES, "true", \
+	      "Tell iPXE not to wait 3 s for a proxyDHCP answer. Has no effect in proxy mode.")) \
+	F(S, deploy_image, STR(PHX_NAME_MAX), \
+	  KEY(deploy_image, NAME, "deploy", "The image every node boots over the network.")) \
+	F(S, kernel_args, STR(256), \
+	  KEY(kernel_args, TEXT(0, 255), "console=tty0 console=ttyS0,115200 quiet", \
+	      "More words for the deploy kernel's command line. Everybody on the network can " \
+	      "read them.")) \
+	F(S, auto_assign, BOOL, \
+	  KEY(auto_assign, YES, "false", "Accepted nodes deploy themselves by the rules.")) \
+	F(S, enrol_over_loopback, BOOL, \
+	  KEY(enrol_over_loopback, YES, "false", \
+	      "Let machines enrol from this head itself, over loopback or from one of its " \
+	      "addresses: for trying Phoenix with agents as processes. Every user of the head " \
+	      "can then take the place of a node that is about to be started.")) \
+	F(S, heartbeat_ms, U32, \
+	  KEY(heartbeat_ms, NUMBER(100, 60000, "ms"), "2000", "How often an agent reports.")) \
+	F(S, missing_after_ms, U32, \
+	  KEY(missing_after_ms, NUMBER(200, 600000, "ms"), "6000", \
+	      "Silence after which a node counts as missing; at least twice heartbeat_ms.")) \
+	F(S, measure_web_use, BOOL, \
+	  KEY(measure_web_use, YES, "true", \
+	      "Whether the use of a web RE is what its nodes measure. false: only what POST " \
+	      "/v1/res/NAME/use says counts, for sites whose own monitoring knows better.")) \
+	F(S, balance_after_ms, U32, \
+	  KEY(balance_after_ms, NUMBER(200, 600000, "ms"), "3500", \
+	      "Silence after which a node of a web service is taken out of the balancers, and " \
+	      "clients connected to it are told so; often before it counts as missing. At half " \
+	      "of it (never sooner than half a second more than heartbeat_ms) the node gets no " \
+	      "new connections, and those it has go on; between the two lies a second at least. " \
+	      "Who is the only one left stays.")) \
+	F(S, job_lease_s, U32, \
+	  KEY(job_lease_s, NUMBER(10, 86400, "s"), "60", \
+	      "How long an agent that cannot reach phxd goes on with its jobs: then it ends " \
+	      "them. A job of a silent node is queued again after that, not before.")) \
+	F(S, jobs_per_user, U32, \
+	  KEY(jobs_per_user, NUMBER(1, 10000), "4000", \
+	      "Jobs of one user queued or running at once, of 10000 in all; the last 1000 are " \
+	      "for users with less than 100. More are refused with 429.")) \
+	F(S, job_mb_per_user, U32, \
+	  KEY(job_mb_per_user, NUMBER(1, 4096, "MiB"), "64", \
+	      "What the words, scripts and environments of these jobs may take.")) \
+	F(S, job_output_max_mb, U32, \
+	  KEY(job_output_max_mb, NUMBER(1, 60, "MiB"), "60", \
+	      "What is kept of what a job writes on a node; the rest is lost, and told as lost. " \
+	      "For jobs that start from then on.")) \
+	F(S, stage_max_mb, U32, \
+	  KEY(stage_max_mb, NUMBER(1, 16384, "MiB"), "1024", \
+	      "Largest file that is carried to a job or back from one (stage-in, stage-out), or " \
+	      "put into the data directory of an RE.")) \
+	F(S, slurm_dir, STR(256), \
+	  KEY(slurm_dir, PLACE(1, 255), "{config_dir}/slurm", \
+	      "Where the resource provider puts the slurm.conf of each Slurm that runs the jobs " \
+	      "of an RE, as NAME.conf; only root may be able to change it, and what is above " \
+	      "it.")) \
+	F(S, engine_user, STR(256), \
+	  KEY(engine_user, TEXT(1, 31), "phx-engine", \
+	      "The user that Slurm's commands run as; never root. Its Slurm must let it manage " \
+	      "nodes and jobs (phoenix-agreement(5), SLURM).")) \
+	F(S, repairs_max, U32, \
+	  KEY(repairs_max, NUMBER(0, 100), "3", \
+	      "How often one plan may bring a node back to where its step needs it.")) \
+	F(S, power_threads, U32, \
+	  KEY(power_threads, NUMBER(1, 256), "16", "Power operations at once, over all BMCs.")) \
+	F(S, power_timeout_ms, U32, \
+	  KEY(power_timeout_ms, NUMBER(1000, 600000, "ms"), "60000", \
+	      "How long a power state may take to be observed.")) \
+	F(S, power_off_quarantined, BOOL, \
+	  KEY(power_off_quarantined, YES, "false", "Switch a node off when it is quarantined.")) \
+	F(S, journal_keep_days, U32, \
+	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
+	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \
+	      "records are kept in any case.")) \
+	F(S, journal_mb_per_user, U32, \
+	  KEY(journal_mb_per_user, NUMBER(1, 4096, "MiB"), "32", \
+	      "What one user or service provider may have journalled at once; in 17 minutes all " \
+	      "of it is forgotten. More is refused with 429.")) \
+	F(S, snapshot_every, U32, \
+	  KEY(snapshot_every, NUMBER(100, 10000000, "events"), "10000", \
+	      "A snapshot of the state after so many events.")) \
+	F(S, http_threads, U32, KEY(http_threads, NUMBER(1, 64), "4", "Threads that serve HTTP.")) \
+	F(S, connections_max, U32, \
+	  KEY(connections_max, NUMBER(64, 262144), "32768", \
+	      "HTTP connections at once, on each listener; administrators have 64 more. An agent " \
+	      "has one or two. phxd may open as many files as three full listeners need, if " \
+	      "LimitNOFILE of its unit allows it.")) \
+	F(S, connections_per_address, U32, \
+	  KEY(connections_per_address, NUMBER(8, 65536), "256", \
+	      "Of these from one address over the network, without a certificate: nobody takes " \
+	      "them all.")) \
+	F(S, requests_per_s, U32, \
+	  KEY(requests_per_s, NUMBER(0, 1000000), "200", \
+	      "HTTP requests a second of one user of the socket who is no administrator, one " \
+	      "certificate, or one address over the network; what 20 s allow may come at once. " \
+	      "More are answered with 429 and when to come again. Beats of agents are not " \
+	      "counted. 0: no limit.")) \
+	F(S, connections_per_user, U32, \
+	  KEY(connections_per_user, NUMBER(8, 65536), "64", \
+	      "Of these by one user of the socket who is no administrator, or with one " \
+	      "certificate: more are answered with 429."))
 
-enum phx_option_type {
-	PHX_OPTION_PATH,    /* absolute path */
-	PHX_OPTION_TEXT,    /* one line of text */
-	PHX_OPTION_NAME,    /* phx_name_valid() */
-	PHX_OPTION_ADDRESS, /* IPv4 */
-	PHX_OPTION_RANGE,   /* "FIRST,LAST" */
-	PHX_OPTION_U32,
-	PHX_OPTION_BOOL,
-	PHX_OPTION_WORDS, /* [ "a", "b" ]; default: words divided by blanks */
-	PHX_OPTION_DHCP_MODE,
-	PHX_OPTION_TFTP_MODE,
-};
-
-#define PHX_OPTION_MEMBER_PATH(key) char key[PHX_CONFIG_TEXT_MAX];
-#define PHX_OPTION_MEMBER_TEXT(key) char key[PHX_CONFIG_TEXT_MAX];
-#define PHX_OPTION_MEMBER_NAME(key) char key[PHX_NAME_MAX];
-#define PHX_OPTION_MEMBER_ADDRESS(key) char key[46];
-#define PHX_OPTION_MEMBER_RANGE(key) struct phx_ip_range key;
-#define PHX_OPTION_MEMBER_U32(key) uint32_t key;
-#define PHX_OPTION_MEMBER_BOOL(key) bool key;
-#define PHX_OPTION_MEMBER_WORDS(key) struct phx_list key; /* struct phx_word */
-#define PHX_OPTION_MEMBER_DHCP_MODE(key) int key;
-#define PHX_OPTION_MEMBER_TFTP_MODE(key) int key;
-
+/** PHX_OPT_http_port: the place of the option among the rows. */
 enum phx_option_id {
-#define OPTION(key, ...) PHX_OPT_##key,
-#include "config/option.def"
-#undef OPTION
-	PHX_OPT_COUNT_
-};
-
-/** One row of option.def, for the parser and the manual. */
-struct phx_option {
-	const char *key;
-	enum phx_option_type type;
-	const char *fallback; /* the default, as text */
-	uint32_t min, max;
-	const char *unit, *prose;
-	size_t offset; /* into struct phx_config */
+#define PHX_OPTION_ID_(S, m, ...) PHX_OPT_##m,
+	PHX_CONFIG_FIELDS(PHX_OPTION_ID_, phx_config) PHX_OPT_COUNT_
 };
 /** The row of an option; `id` below PHX_OPT_COUNT_. */
-const struct phx_option *phx_option_info(enum phx_option_id id);
+const struct phx_field *phx_option(enum phx_option_id id);
 
 /** Where a value comes from; line 0 = "default". */
 struct phx_origin {
@@ -70,12 +229,10 @@ struct phx_origin {
 	uint32_t line;
 };
 
-/** All there is to configure: one member a row of option.def (cfg.http_port, cfg.state_dir ...), pools beside.
- * Zero-initialise; owned lists: phx_config_fini(). */
+/** All there is to configure: the options (cfg.http_port, cfg.state_dir ...), pools beside. Zero-initialise; owned lists:
+ * phx_config_fini(). */
 struct phx_config {
-#define OPTION(key, type, ...) PHX_OPTION_MEMBER_##type(key)
-#include "config/option.def"
-#undef OPTION
+	PHX_MEMBERS(phx_config, PHX_CONFIG_FIELDS)
 	struct phx_list pools;        /* struct phx_pool */
 	struct phx_list pool_origins; /* struct phx_origin, one a pool */
 	struct phx_origin origins[PHX_OPT_COUNT_];

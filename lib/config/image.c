@@ -16,28 +16,8 @@ static const char *const kinds[] = {"initramfs", "rootfs"};
 const struct phx_enum phx_image_kind_names = {"image kind", kinds, PHX_ARRAY_SIZE(kinds)};
 
 PHX_RECORD_TABLE(phx_image_file, PHX_IMAGE_FILE_FIELDS);
+PHX_RECORD_TABLE(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 PHX_RECORD_TABLE(phx_image, PHX_IMAGE_FIELDS);
-
-static const struct phx_conf_key manifest_keys[] = {
-#define I struct phx_image
-	{"name", PHX_CONF_NAME, offsetof(I, name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"version", PHX_CONF_NAME, offsetof(I, version), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"kind", PHX_CONF_ENUM, offsetof(I, kind), 0, true, 0, 0, &phx_image_kind_names},
-	{"architecture", PHX_CONF_NAME, offsetof(I, architecture), sizeof(((I *)0)->architecture), true, 0, 0, NULL},
-	{"kernel_release", PHX_CONF_STR, offsetof(I, kernel_release), sizeof(((I *)0)->kernel_release), true, 0, 0,
-	 NULL},
-	{"files", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
-#undef I
-};
-
-static const struct phx_conf_key file_keys[] = {
-#define F struct phx_image_file
-	{"name", PHX_CONF_NAME, offsetof(F, name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"size", PHX_CONF_SIZE, offsetof(F, size), 0, true, 0, 0, NULL},
-	{"sha256", PHX_CONF_STR, offsetof(F, sha256), 65, true, 0, 0, NULL},
-	{"raw_size", PHX_CONF_SIZE, offsetof(F, raw_size), 0, false, 0, 0, NULL},
-#undef F
-};
 
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name)
 {
@@ -55,7 +35,7 @@ static bool is_digest(const char *s)
 static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im, struct phx_err *err)
 {
 	struct phx_image_file file = {0};
-	int r = phx_conf_group(c, s, file_keys, PHX_ARRAY_SIZE(file_keys), &file, err);
+	int r = phx_conf_group(c, s, &phx_image_file_record, &file, err);
 	if (r < 0)
 		return r;
 	if (!is_digest(file.sha256))
@@ -128,8 +108,7 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 	PHX_AUTO(image_fini) struct phx_image im = {0};
 	int r = phx_conf_parse(text, n, what, &c, err);
 	if (r == 0)
-		r = phx_conf_group(&c, config_root_setting(&c.cfg), manifest_keys, PHX_ARRAY_SIZE(manifest_keys), &im,
-				   err);
+		r = phx_conf_group(&c, config_root_setting(&c.cfg), &phx_image_record, &im, err);
 	if (r == 0)
 		r = read_files(&c, &im, err);
 	if (r == 0)
@@ -174,27 +153,13 @@ bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image
 	return true;
 }
 
-static const struct phx_conf_key conf_keys[] = {
-#define I struct phx_image_conf
-	{"name", PHX_CONF_NAME, offsetof(I, name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"version", PHX_CONF_NAME, offsetof(I, version), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"kind", PHX_CONF_ENUM, offsetof(I, kind), 0, true, 0, 0, &phx_image_kind_names},
-	{"architecture", PHX_CONF_NAME, offsetof(I, architecture), sizeof(((I *)0)->architecture), true, 0, 0, NULL},
-#undef I
-};
-
 int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	struct phx_image_conf ic = {0};
 	int r = phx_conf_read(path, &c, err);
-	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(conf_keys); i++) {
-		const config_setting_t *s = config_setting_get_member(root, conf_keys[i].key);
-		if (!s)
-			return phx_conf_fail(&c, root, -EINVAL, err, "%s is missing", conf_keys[i].key);
-		r = phx_conf_value(&c, s, &conf_keys[i], (char *)&ic + conf_keys[i].offset, err);
-	}
+	if (r == 0)
+		r = phx_conf_some(&c, config_root_setting(&c.cfg), &phx_image_conf_record, &ic, err);
 	if (r == 0)
 		*ret = ic;
 	return r;

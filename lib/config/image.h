@@ -3,7 +3,7 @@
 #ifndef PHX_CONFIG_IMAGE_H
 #define PHX_CONFIG_IMAGE_H
 
-#include "base/record.h"
+#include "base/key.h"
 
 #define PHX_IMAGE_MANIFEST "manifest.conf"
 /* names of the files an image may have */
@@ -16,20 +16,27 @@ enum phx_image_kind { PHX_IMAGE_INITRAMFS, PHX_IMAGE_ROOTFS };
 extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 
 #define PHX_IMAGE_FILE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, size, U64)       /* bytes of the file as it is */ \
-	F(S, sha256, STR(65)) /* of the file as it is */ \
-	F(S, raw_size, U64)   /* bytes when decompressed; 0 = not compressed */
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Its name.")) \
+	F(S, size, U64, KEY(size, SIZE, PHX_REQUIRED, "Bytes of the file as it is.")) \
+	F(S, sha256, STR(65), KEY(sha256, LINE, PHX_REQUIRED, "Digest of the file as it is.")) \
+	F(S, raw_size, U64, KEY(raw_size, SIZE, "0", "Bytes when decompressed; 0: not compressed."))
 PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 
+/** What of image.conf the programs need; the recipe reads the rest itself. */
+#define PHX_IMAGE_CONF_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the image.")) \
+	F(S, version, STR(PHX_NAME_MAX), KEY(version, NAME, PHX_REQUIRED, "Of the image.")) \
+	F(S, kind, ENUM(phx_image_kind), KEY(kind, CHOICE, PHX_REQUIRED, "What it is for.")) \
+	F(S, architecture, STR(16), KEY(architecture, NAME, PHX_REQUIRED, "Of the machines."))
+PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
+
+/** What manifest.conf says: the above, and the files. */
 #define PHX_IMAGE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, version, STR(PHX_NAME_MAX)) \
-	F(S, kind, ENUM(phx_image_kind)) \
-	F(S, architecture, STR(16)) \
-	F(S, kernel_release, STR(96)) \
+	PHX_IMAGE_CONF_FIELDS(F, S) \
+	F(S, kernel_release, STR(96), \
+	  KEY(kernel_release, LINE, PHX_REQUIRED, "Of the kernel in it.")) \
 	F(S, digest, STR(65)) /* SHA-256 of manifest.conf: the image's identity */ \
-	F(S, files, LIST(phx_image_file))
+	F(S, files, LIST(phx_image_file), KEY(files, OTHER, PHX_REQUIRED, "A group for each file."))
 PHX_RECORD_STRUCT(phx_image, PHX_IMAGE_FIELDS);
 
 /** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is computed over the text.
@@ -48,13 +55,6 @@ const struct phx_image_file *phx_image_file(const struct phx_image *im, const ch
  * system. */
 bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy, char *ret_why, size_t n_why);
 
-/** What of image.conf the programs need; the recipe reads the rest itself. */
-struct phx_image_conf {
-	char name[PHX_NAME_MAX];
-	char version[PHX_NAME_MAX];
-	int kind; /* enum phx_image_kind */
-	char architecture[16];
-};
 /** Read images/NAME/image.conf; further keys belong to the recipe. "FILE:LINE: ..." in err. */
 int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx_err *err);
 

@@ -10,75 +10,11 @@
 #include "base/file.h"
 #include "config/conf.h"
 
-enum { SETTLE_DEFAULT_S = 1, SETTLE_MAX_S = 60, SERVICES_MAX = 64, PACKAGES_MAX = 64, DAY_S = 86400 };
+enum { SETTLE_DEFAULT_S = 1, SERVICES_MAX = 64, PACKAGES_MAX = 64 };
 
-#define KEY(key, type, s, m, required)                                                                                 \
-	{                                                                                                              \
-		key, type, offsetof(s, m), sizeof(((s *)0)->m), required, 0, 0, NULL                                   \
-	}
-#define KEY_TIME(key, s, m, min, max)                                                                                  \
-	{                                                                                                              \
-		key, PHX_CONF_DURATION, offsetof(s, m), 0, false, min, max, NULL                                       \
-	}
-#define KEY_ENUM(key, s, m, required, names)                                                                           \
-	{                                                                                                              \
-		key, PHX_CONF_ENUM, offsetof(s, m), 0, required, 0, 0, names                                           \
-	}
-#define KEY_WORDS(key, s, m, required)                                                                                 \
-	{                                                                                                              \
-		key, PHX_CONF_WORDS, offsetof(s, m), sizeof(struct phx_word), required, 0, 0, NULL                     \
-	}
-#define KEY_OTHER(key)                                                                                                 \
-	{                                                                                                              \
-		key, PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL                                                           \
-	}
-
-static const struct phx_conf_key role_keys[] = {
-	KEY("summary", PHX_CONF_STR, struct phx_role, summary, false),
-	KEY("pool", PHX_CONF_NAME, struct phx_role, pool, true),
-	KEY("image", PHX_CONF_NAME, struct phx_role, image, true),
-	KEY("image_version", PHX_CONF_NAME, struct phx_role, image_version, false),
-	KEY_ENUM("boot", struct phx_role, boot, false, &phx_role_boot_names),
-	KEY("runs_jobs", PHX_CONF_BOOL, struct phx_role, runs_jobs, false),
-	KEY_TIME("drain_grace", struct phx_role, drain_grace_s, 0, 7 * DAY_S),
-	KEY_OTHER("packages"),
-	KEY_OTHER("services"),
-	KEY_OTHER("health"),
-	KEY_OTHER("web"),
-	KEY("director", PHX_CONF_BOOL, struct phx_role, director, false),
-	KEY_ENUM("fence", struct phx_role, fence, false, &phx_role_fence_names),
-	KEY_OTHER("leave"),
-	KEY_OTHER("ports"),
-};
-static const struct phx_conf_key service_keys[] = {
-	KEY("name", PHX_CONF_NAME, struct phx_service, name, true),
-	KEY("package", PHX_CONF_NAME, struct phx_service, package, false),
-	KEY("user", PHX_CONF_STR, struct phx_service, user, false),
-	KEY("restart", PHX_CONF_BOOL, struct phx_service, restart, false),
-	KEY_TIME("stop_grace", struct phx_service, stop_grace_s, 1, 3600),
-	KEY_TIME("settle", struct phx_service, settle_s, 0, SETTLE_MAX_S),
-	KEY_ENUM("drain_signal", struct phx_service, drain_signal, false, &phx_drain_signal_names),
-	KEY_WORDS("exec", struct phx_service, argv, true),
-	KEY_WORDS("env", struct phx_service, env, false),
-	KEY_WORDS("after", struct phx_service, after, false),
-};
-static const struct phx_conf_key health_keys[] = {
-	KEY_ENUM("kind", struct phx_health, kind, true, &phx_health_kind_names),
-	KEY("target", PHX_CONF_STR, struct phx_health, target, false),
-	KEY_WORDS("exec", struct phx_health, argv, false),
-	KEY_TIME("interval", struct phx_health, interval_s, 1, DAY_S),
-	KEY_TIME("timeout", struct phx_health, timeout_s, 1, 3600),
-	{"failures", PHX_CONF_U32, offsetof(struct phx_health, failures), 0, false, 1, 1000, NULL},
-};
-static const struct phx_conf_key web_keys[] = {
-	KEY("address", PHX_CONF_STR, struct phx_role_web, address, false),
-	{"port", PHX_CONF_U32, offsetof(struct phx_role_web, port), 0, false, 1, 65535, NULL},
-	KEY("scheduler", PHX_CONF_STR, struct phx_role_web, scheduler, false),
-	{"cpu_milli", PHX_CONF_U32, offsetof(struct phx_role_web, cpu_milli), 0, false, 10, 256000, NULL},
-};
-static const struct phx_conf_key leave_keys[] = {
-	KEY_WORDS("remove", struct phx_role, leave_remove, false),
-};
+/* leave = { remove = [ "PATH" ]; } */
+#define LEAVE_FIELDS(F, S) F(S, leave_remove, LIST(phx_word), KEY(remove, WORDS(0), "", "Paths that go with the role."))
+PHX_RECORD_LOCAL(leave, phx_role, LEAVE_FIELDS);
 
 struct reading {
 	struct phx_conf c;
@@ -102,10 +38,7 @@ static int read_services(struct reading *rd)
 		struct phx_service *s = phx_list_push(&rd->role.services, sizeof(*s));
 		if (!s)
 			return -ENOMEM;
-		s->restart = true;
-		s->stop_grace_s = 10;
-		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i), service_keys,
-				   PHX_ARRAY_SIZE(service_keys), s, rd->err);
+		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i), &phx_service_record, s, rd->err);
 	}
 	return r;
 }
@@ -140,19 +73,14 @@ static int check_target(struct reading *rd, const config_setting_t *s)
 	return phx_conf_fail(&rd->c, target, -EINVAL, rd->err, "target: port '%s' must be a number from 1 to 65535", text);
 }
 
-static int read_health(struct reading *rd)
+static int check_health(struct reading *rd)
 {
-	struct phx_health *h = &rd->role.health;
-	config_setting_t *s = member(rd, "health");
-	h->interval_s = 5;
-	h->timeout_s = 2;
-	h->failures = 3;
-	int r = s ? phx_conf_group(&rd->c, s, health_keys, PHX_ARRAY_SIZE(health_keys), h, rd->err) : 0;
-	return r || !s ? r : check_target(rd, s);
+	const config_setting_t *s = member(rd, "health");
+	return s ? check_target(rd, s) : 0;
 }
 
 /* Where nothing asks whether a service works, that it goes on running must do. Called behind read_services() and
- * read_health(). */
+ * check_health(). */
 static int default_settle(struct reading *rd)
 {
 	config_setting_t *list = member(rd, "services");
@@ -162,21 +90,10 @@ static int default_settle(struct reading *rd)
 	return 0;
 }
 
-static int read_web(struct reading *rd)
-{
-	struct phx_role_web *w = &rd->role.web;
-	config_setting_t *s = member(rd, "web");
-	if (!s)
-		return 0;
-	w->port = 80;
-	PHX_STR_SET(w->scheduler, "wlc");
-	return phx_conf_group(&rd->c, s, web_keys, PHX_ARRAY_SIZE(web_keys), w, rd->err);
-}
-
 static int read_leave(struct reading *rd)
 {
 	config_setting_t *s = member(rd, "leave");
-	int r = s ? phx_conf_group(&rd->c, s, leave_keys, PHX_ARRAY_SIZE(leave_keys), &rd->role, rd->err) : 0;
+	int r = s ? phx_conf_group(&rd->c, s, &leave_record, &rd->role, rd->err) : 0;
 	const config_setting_t *list = r == 0 && s ? config_setting_get_member(s, "remove") : NULL;
 	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
 		struct phx_err why = {0};
@@ -261,12 +178,13 @@ static int find_package(const struct phx_role_lookup *l, const char *text, struc
 
 static int read_package(struct reading *rd, const config_setting_t *s)
 {
-	static const struct phx_conf_key key = {"packages", PHX_CONF_NAME, 0, PHX_NAME_MAX, true, 0, 0, NULL};
+	static const struct phx_key key = {.name = "packages", .form = PHX_KEY_NAME};
+	static const struct phx_field name = {.type = PHX_F_STR, .size = PHX_NAME_MAX, .key = &key};
 	struct phx_package_ref *ref = phx_list_push(&rd->role.packages, sizeof(*ref));
 	char text[PHX_NAME_MAX];
 	if (!ref)
 		return -ENOMEM;
-	int r = phx_conf_value(&rd->c, s, &key, text, rd->err);
+	int r = phx_conf_value(&rd->c, s, &name, text, rd->err);
 	if (r < 0)
 		return r;
 	if (!rd->lookup || !rd->lookup->package)
@@ -394,12 +312,10 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, read_health, default_settle, read_web,      read_leave,  read_ports,
-		find_pool,     find_image,  read_packages, check_names, check_order, check_role,
+		read_services, check_health, default_settle, read_leave,  read_ports, find_pool,
+		find_image,    read_packages, check_names,   check_order, check_role,
 	};
-	rd->role.drain_grace_s = 30;
-	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), role_keys, PHX_ARRAY_SIZE(role_keys), &rd->role,
-			       rd->err);
+	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), &phx_role_record, &rd->role, rd->err);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(parts); i++)
 		r = parts[i](rd);
 	return r;

@@ -9,11 +9,11 @@
 
 enum { RULES_MAX = 1000, TERMS_MAX = 32 };
 
-static const struct phx_conf_key file_keys[] = {{"rules", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL}};
-static const struct phx_conf_key rule_keys[] = {
-	{"role", PHX_CONF_NAME, offsetof(struct phx_rule, role), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"when", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
+#define FILE_FIELDS(F, S) F(S, rules, LIST(phx_rule), KEY(rules, OTHER, PHX_REQUIRED, "The rules, in order."))
+struct rules_file {
+	PHX_MEMBERS(rules_file, FILE_FIELDS)
 };
+PHX_RECORD_LOCAL(rules_file, rules_file, FILE_FIELDS);
 
 /* "FACT OP VALUE", divided by blanks; the value is the rest of the line. */
 static int split_term(const char *text, struct phx_rule_term *ret, struct phx_err *err)
@@ -80,7 +80,7 @@ static int read_rule(const struct phx_conf *c, const config_setting_t *s, const 
 	struct phx_rule *rule = phx_list_push(rules, sizeof(*rule));
 	if (!rule)
 		return -ENOMEM;
-	int r = phx_conf_group(c, s, rule_keys, PHX_ARRAY_SIZE(rule_keys), rule, err);
+	int r = phx_conf_group(c, s, &phx_rule_record, rule, err);
 	if (r < 0)
 		return r;
 	const config_setting_t *role = config_setting_get_member(s, "role");
@@ -94,7 +94,8 @@ static int read_rules(const struct phx_conf *c, const struct phx_list *roles, st
 		      struct phx_err *err)
 {
 	config_setting_t *root = config_root_setting(&c->cfg), *list;
-	int r = phx_conf_group(c, root, file_keys, PHX_ARRAY_SIZE(file_keys), rules, err);
+	struct rules_file file = {0};
+	int r = phx_conf_group(c, root, &rules_file_record, &file, err);
 	if (r == 0)
 		r = phx_conf_list(c, root, "rules", &list, err);
 	if (r == 0 && config_setting_length(list) > RULES_MAX)

@@ -104,14 +104,14 @@ int phx_config_check_system(const struct phx_config *cfg, const char *main_file,
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(rows); i++) {
-		const struct phx_option *option = phx_option_info(rows[i].id);
+		const struct phx_field *option = phx_option(rows[i].id);
 		const struct phx_origin *o = &cfg->origins[rows[i].id];
 		const char *name = (const char *)cfg + option->offset;
 		const char *why = name[0] && rows[i].used(cfg) ? missing(rows[i].kind, name) : NULL;
 		struct phx_err err = {0};
 		if (!why)
 			continue;
-		phx_err_set(&err, -ENOENT, "%s = \"%s\": %s", option->key, name, why);
+		phx_err_set(&err, -ENOENT, "%s = \"%s\": %s", option->key->name, name, why);
 		if (o->line)
 			phx_err_prefix(&err, -ENOENT, "%s:%u", o->file, o->line);
 		else

@@ -5,12 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct phx_field pool_fields[] = {
-	PHX_STR(struct phx_pool, name),
-	PHX_STR(struct phx_pool, owner),
-	PHX_REC(struct phx_pool, setup, &phx_setup_record),
-};
-const struct phx_record phx_pool_record = PHX_RECORD("pool", struct phx_pool, pool_fields);
+PHX_RECORD_TABLE(phx_pool, PHX_POOL_FIELDS);
 
 static const struct phx_field settings_fields[] = {
 	PHX_BOOL(struct phx_settings, auto_assign),

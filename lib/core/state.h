@@ -10,12 +10,11 @@
 
 #define PHX_POOL_FREE "free"
 
-struct phx_pool {
-	char name[PHX_NAME_MAX];
-	char owner[PHX_NAME_MAX];
-	struct phx_setup setup;
-};
-extern const struct phx_record phx_pool_record;
+#define PHX_POOL_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the pool.")) \
+	F(S, owner, STR(PHX_NAME_MAX), KEY(owner, NAME, "", "The service provider.")) \
+	F(S, setup, REC(phx_setup), KEY(setup, GROUP, "", "What is done to a node at a hand-over."))
+PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 
 /** How long an agent that hears nothing of the head goes on with its jobs, if nothing else is set. */
 #define PHX_JOB_LEASE_MS 60000

@@ -20,7 +20,6 @@ const struct phx_enum phx_role_fence_names = { "fence", role_fences, PHX_ARRAY_S
 
 const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
 
-PHX_RECORD_TABLE(phx_word, PHX_WORD_FIELDS);
 PHX_RECORD_TABLE(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
 PHX_RECORD_TABLE(phx_service, PHX_SERVICE_FIELDS);
 PHX_RECORD_TABLE(phx_health, PHX_HEALTH_FIELDS);

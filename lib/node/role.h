@@ -3,12 +3,9 @@
 #ifndef PHX_NODE_ROLE_H
 #define PHX_NODE_ROLE_H
 
+#include "base/key.h"
 #include "node/facts.h"
 #include "node/setup.h"
-
-/** A word of an argument vector, a service name, a path. */
-#define PHX_WORD_FIELDS(F, S) F(S, text, STR(256))
-PHX_RECORD_STRUCT(phx_word, PHX_WORD_FIELDS);
 
 /** A package as a role wants it; version and digest are resolved against the
  * repository when the role is loaded, so that a node's state can be compared. */
@@ -25,18 +22,31 @@ extern const struct phx_enum phx_drain_signal_names;
 
 /** One supervised program. argv[0] relative = inside the package `package`. */
 #define PHX_SERVICE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, package, STR(PHX_NAME_MAX)) \
-	F(S, user, STR(32))     /* "" = root */ \
-	F(S, restart, BOOL)     /* restart when it dies, with those that depend on it */ \
-	F(S, stop_grace_s, U32) /* SIGTERM to SIGKILL */ \
-	/* it must run so long before its start counts as done; resolved at load */ \
-	F(S, settle_s, U32) \
-	/* to its main process, if clients stay connected while it drains */ \
-	F(S, drain_signal, ENUM(phx_drain_signal)) \
-	F(S, argv, LIST(phx_word)) \
-	F(S, env, LIST(phx_word))   /* "NAME=value" */ \
-	F(S, after, LIST(phx_word)) /* services that must run before */
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Its name in the role.")) \
+	F(S, package, STR(PHX_NAME_MAX), \
+	  KEY(package, NAME, "", \
+	      "One of the role's packages, by its name without version: where the service " \
+	      "starts.")) \
+	F(S, user, STR(32), KEY(user, LINE, "", "Whom it runs as; empty: root.")) \
+	F(S, restart, BOOL, \
+	  KEY(restart, YES, "true", \
+	      "Started again when it ends, and with it the services that come after it.")) \
+	F(S, stop_grace_s, U32, KEY(stop_grace, TIME(1, 3600), "10s", "From SIGTERM to SIGKILL.")) \
+	/* resolved at load: without a default of its own it depends on the role's health check */ \
+	F(S, settle_s, U32, \
+	  KEY(settle, TIME(0, 60), "", \
+	      "How long it must have run before its start counts as done.")) \
+	F(S, drain_signal, ENUM(phx_drain_signal), \
+	  KEY(drain_signal, CHOICE, "none", \
+	      "Sent to its main process when clients stay connected while the node drains.")) \
+	F(S, argv, LIST(phx_word), \
+	  KEY(exec, WORDS(0), PHX_REQUIRED, \
+	      "The words of its command line; no shell reads them.")) \
+	F(S, env, LIST(phx_word), \
+	  KEY(env, WORDS(0), "", \
+	      "NAME=value of each variable, beside those that every service has.")) \
+	F(S, after, LIST(phx_word), \
+	  KEY(after, WORDS(0), "", "Services of the role that must run before."))
 PHX_RECORD_STRUCT(phx_service, PHX_SERVICE_FIELDS);
 
 enum phx_health_kind { PHX_HEALTH_NONE, PHX_HEALTH_HTTP, PHX_HEALTH_TCP, PHX_HEALTH_EXEC };
@@ -44,12 +54,17 @@ extern const struct phx_enum phx_health_kind_names;
 
 /** Healthy = one success; unhealthy = `failures` failures in a row. */
 #define PHX_HEALTH_FIELDS(F, S) \
-	F(S, kind, ENUM(phx_health_kind)) \
-	F(S, target, STR(256))     /* http: "http://127.0.0.1:80/health"; tcp: "127.0.0.1:80" */ \
-	F(S, argv, LIST(phx_word)) /* exec */ \
-	F(S, interval_s, U32) \
-	F(S, timeout_s, U32) \
-	F(S, failures, U32)
+	F(S, kind, ENUM(phx_health_kind), \
+	  KEY(kind, CHOICE, PHX_REQUIRED, "How the node is checked.")) \
+	F(S, target, STR(256), \
+	  KEY(target, LINE, "", \
+	      "http: a URL, like http://127.0.0.1:80/health; tcp: ADDRESS:PORT.")) \
+	F(S, argv, LIST(phx_word), KEY(exec, WORDS(0), "", "exec: the words of a command line.")) \
+	F(S, interval_s, U32, KEY(interval, TIME(1, 86400), "5s", "How often it is checked.")) \
+	F(S, timeout_s, U32, KEY(timeout, TIME(1, 3600), "2s", "How long one check may take.")) \
+	F(S, failures, U32, \
+	  KEY(failures, NUMBER(1, 1000), "3", \
+	      "After so many failures in a row the node is unhealthy."))
 PHX_RECORD_STRUCT(phx_health, PHX_HEALTH_FIELDS);
 
 enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
@@ -57,13 +72,17 @@ extern const struct phx_enum phx_role_boot_names;
 
 /** What an instance of a web service is to its balancer. No address, and none of its RE = it is behind none. */
 #define PHX_ROLE_WEB_FIELDS(F, S) \
-	/* virtual address, IPv4; the node takes it for its own and answers no ARP for it */ \
-	F(S, address, STR(16)) \
-	F(S, port, U32) \
-	F(S, scheduler, STR(16)) /* "wlc": web/table.h */ \
-	/* share of one CPU that its services get, thousandths, and of which their use is told; \
-	 * 0 = all CPUs of the node */ \
-	F(S, cpu_milli, U32)
+	/* the node takes it for its own and answers no ARP for it */ \
+	F(S, address, STR(16), \
+	  KEY(address, LINE, "", "The virtual address of the service, IPv4.")) \
+	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Its port.")) \
+	F(S, scheduler, STR(16), \
+	  KEY(scheduler, LINE, "wlc", \
+	      "How the kernel's balancer chooses (web/table.h has the names).")) \
+	F(S, cpu_milli, U32, \
+	  KEY(cpu_milli, NUMBER(10, 256000), "", \
+	      "What its services get of one CPU, in thousandths, and of which their use is told; " \
+	      "0: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 
 /** What is done to a director that is not heard, before another one takes its place: nothing, or off by its BMC. */
@@ -71,24 +90,39 @@ enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
 extern const struct phx_enum phx_role_fence_names;
 
 #define PHX_ROLE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, summary, STR(160)) \
-	F(S, pool, STR(PHX_NAME_MAX)) /* where nodes of this role land unless told otherwise */ \
-	F(S, boot, ENUM(phx_role_boot)) \
-	F(S, image, STR(PHX_NAME_MAX)) \
-	F(S, image_version, STR(PHX_NAME_MAX)) /* resolved at load */ \
-	F(S, image_digest, STR(65))            /* resolved: SHA-256 of the image's manifest */ \
-	F(S, runs_jobs, BOOL)                  /* the agent takes jobs while the role is active */ \
-	F(S, drain_grace_s, U32)               /* jobs get this long before they are killed */ \
-	F(S, packages, LIST(phx_package_ref)) \
-	F(S, services, LIST(phx_service)) \
-	/* paths removed on leave, see phx_role_removal_check() */ \
-	F(S, leave_remove, LIST(phx_word)) \
-	F(S, ports, LIST(phx_word)) /* TCP ports that must be closed after stop ("80") */ \
-	F(S, health, REC(phx_health)) \
-	F(S, web, REC(phx_role_web)) \
-	F(S, director, BOOL) /* its nodes balance the load of all roles that have a `web` */ \
-	F(S, fence, ENUM(phx_role_fence)) /* of a director */
+	F(S, name, STR(PHX_NAME_MAX)) /* of its file */ \
+	F(S, summary, STR(160), KEY(summary, LINE, "", "One line for people.")) \
+	F(S, pool, STR(PHX_NAME_MAX), \
+	  KEY(pool, NAME, PHX_REQUIRED, "Where nodes of this role land unless told otherwise.")) \
+	F(S, boot, ENUM(phx_role_boot), \
+	  KEY(boot, CHOICE, "disk", "Whether the system lies on a disk or in memory.")) \
+	F(S, image, STR(PHX_NAME_MAX), KEY(image, NAME, PHX_REQUIRED, "The system.")) \
+	/* resolved at load */ \
+	F(S, image_version, STR(PHX_NAME_MAX), \
+	  KEY(image_version, NAME, "", "The version of the image; empty: the newest.")) \
+	F(S, image_digest, STR(65)) /* resolved: SHA-256 of the image's manifest */ \
+	F(S, runs_jobs, BOOL, \
+	  KEY(runs_jobs, YES, "false", "The agent takes jobs of users while the role is active.")) \
+	F(S, drain_grace_s, U32, \
+	  KEY(drain_grace, TIME(0, 604800), "30s", \
+	      "How long jobs, or requests, may go on when the node is called back.")) \
+	F(S, packages, LIST(phx_package_ref), \
+	  KEY(packages, OTHER, "", "NAME or NAME-VERSION of each package.")) \
+	F(S, services, LIST(phx_service), KEY(services, OTHER, "", "What runs.")) \
+	/* see phx_role_removal_check() */ \
+	F(S, leave_remove, LIST(phx_word), \
+	  KEY(leave, OTHER, "", "Paths that are removed on leave.")) \
+	F(S, ports, LIST(phx_word), \
+	  KEY(ports, OTHER, "", "TCP ports that must be closed after the services have stopped.")) \
+	F(S, health, REC(phx_health), KEY(health, GROUP, "{}", "How one sees that it works.")) \
+	F(S, web, REC(phx_role_web), \
+	  KEY(web, GROUP, "", "Its nodes are instances of a web service.")) \
+	F(S, director, BOOL, \
+	  KEY(director, YES, "false", "Its nodes balance the load of all roles that have a web.")) \
+	F(S, fence, ENUM(phx_role_fence), \
+	  KEY(fence, CHOICE, "none", \
+	      "What is done to a director that is not heard, before another one takes its " \
+	      "place."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
 /** Digest-like identity of what a node should run: "IMAGE@VERSION NAME-VERSION …" truncated into `ret`;
@@ -121,9 +155,12 @@ extern const struct phx_enum phx_rule_op_names; /* "==", "!=", ">=", "<=", "~" (
 PHX_RECORD_STRUCT(phx_rule_term, PHX_RULE_TERM_FIELDS);
 
 #define PHX_RULE_FIELDS(F, S) \
-	F(S, role, STR(PHX_NAME_MAX)) \
-	F(S, line, U32)                  /* of rules.conf, for reasons */ \
-	F(S, terms, LIST(phx_rule_term)) /* all must hold; none = always */
+	F(S, role, STR(PHX_NAME_MAX), \
+	  KEY(role, NAME, PHX_REQUIRED, "The role of machines of which all terms hold.")) \
+	F(S, line, U32) /* of rules.conf, for reasons */ \
+	/* all must hold; none = always */ \
+	F(S, terms, LIST(phx_rule_term), \
+	  KEY(when, OTHER, "", "The terms; without any the rule always holds."))
 PHX_RECORD_STRUCT(phx_rule, PHX_RULE_FIELDS);
 
 /** First rule that holds for `name`/`facts`. Returns its index, or -ENOENT. `ret_reason` says why, e.g.

@@ -3,7 +3,7 @@
 #ifndef PHX_NODE_SETUP_H
 #define PHX_NODE_SETUP_H
 
-#include "base/record.h"
+#include "base/key.h"
 
 enum phx_setup_mode { PHX_SETUP_NOOP, PHX_SETUP_WIPE };
 extern const struct phx_enum phx_setup_mode_names;
@@ -22,9 +22,11 @@ enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
 extern const struct phx_enum phx_setup_when_names;
 
 #define PHX_SETUP_FIELDS(F, S) \
-	F(S, mode, ENUM(phx_setup_mode)) \
-	F(S, method, ENUM(phx_wipe_method)) \
-	F(S, when, ENUM(phx_setup_when))
+	F(S, mode, ENUM(phx_setup_mode), \
+	  KEY(mode, CHOICE, PHX_REQUIRED, "Whether disks are erased.")) \
+	F(S, method, ENUM(phx_wipe_method), KEY(method, CHOICE, "auto", "How.")) \
+	F(S, when, ENUM(phx_setup_when), \
+	  KEY(when, CHOICE, "release", "As nodes leave, as they come, or both."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
 /** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */

@@ -26,23 +26,8 @@ PHX_RECORD_TABLE(phx_agreement, PHX_AGREEMENT_FIELDS);
 
 void phx_agreement_init(struct phx_agreement *a)
 {
-	*a = (struct phx_agreement){
-		.type = PHX_RE_BATCH,
-		.coordination = PHX_RE_COORDINATED_NONE,
-		.model = PHX_POLICY_fb,
-		.replace_after_s = 300,
-		.lease_s = 3600,
-		.cycle_s = 60,
-		.kill_grace_s = 5,
-		.u_milli = 1200,
-		.v_milli = 200,
-		.g_milli = 500,
-		.r_milli = 1500,
-		.scheduler = PHX_SCHEDULER_first_fit,
-		.kill_order = PHX_KILL_ORDER_smallest_latest,
-		.window_s = 20,
-		.threshold_milli = 800,
-	};
+	*a = (struct phx_agreement){.model = PHX_POLICY_fb};
+	phx_key_defaults(&phx_agreement_record, a, NULL); /* of a table that is right */
 }
 
 uint32_t phx_agreement_port(const struct phx_agreement *a)

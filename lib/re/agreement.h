@@ -4,6 +4,7 @@
 #ifndef PHX_RE_AGREEMENT_H
 #define PHX_RE_AGREEMENT_H
 
+#include "base/key.h"
 #include "node/setup.h"
 #include "policy/policy.h"
 
@@ -24,54 +25,90 @@ extern const struct phx_enum phx_re_engine_names;
 PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 
 #define PHX_AGREEMENT_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX))  /* of the RE */ \
-	F(S, owner, STR(PHX_NAME_MAX)) /* service provider */ \
-	F(S, relationship, ENUM(phx_re_relationship)) \
-	F(S, type, ENUM(phx_re_type)) \
-	F(S, coordination, ENUM(phx_re_coordination)) \
-	F(S, partner, STR(PHX_NAME_MAX)) /* the coordinated RE; "" = none, or to be found */ \
-	F(S, role, STR(PHX_NAME_MAX))    /* what its nodes run */ \
-	F(S, image, STR(PHX_NAME_MAX))   /* OS image and version asked for; "" = the role's */ \
-	F(S, image_version, STR(PHX_NAME_MAX)) \
-	F(S, model, ENUM(phx_policy)) /* enum phx_policy_id */ \
-	F(S, lower, U32)              /* rigid: held or reserved as long as the RE is active */ \
-	/* flexible: between the bounds nodes are lent out while idle and come back on demand; 0 \
-	 * = none */ \
-	F(S, upper, U32) \
-	/* a node of it that is not heard for so long is replaced, and cleaned when it comes; 0 \
-	 * = at once */ \
-	F(S, replace_after_s, U32) \
+	F(S, name, STR(PHX_NAME_MAX), \
+	  KEY(name, NAME, "", "Of the RE; its pool has that name too. Default: the file's name.")) \
+	F(S, owner, STR(PHX_NAME_MAX), \
+	  KEY(owner, NAME, "", "The service provider. Default: whoever asks for the RE.")) \
+	F(S, relationship, ENUM(phx_re_relationship), \
+	  KEY(relationship, CHOICE, "same", "Of the service provider to the resource provider.")) \
+	F(S, type, ENUM(phx_re_type), KEY(type, CHOICE, "parallel_batch_jobs", "Its workload.")) \
+	F(S, coordination, ENUM(phx_re_coordination), \
+	  KEY(coordinated_RE, CHOICE, "none", \
+	      "Whether it shares nodes with an RE of its own owner, or of any that consents " \
+	      "likewise.")) \
+	F(S, partner, STR(PHX_NAME_MAX), \
+	  KEY(partner, NAME, "", "The RE to share with; empty: to be found at the activation.")) \
+	F(S, role, STR(PHX_NAME_MAX), \
+	  KEY(role, NAME, "", "What its nodes run. Default: what its type of workload wants.")) \
+	F(S, image, STR(PHX_NAME_MAX), \
+	  KEY(image, NAME, "", "The operating system asked for. Default: the role's.")) \
+	F(S, image_version, STR(PHX_NAME_MAX), KEY(image_version, NAME, "", "And its version.")) \
+	/* enum phx_policy_id */ \
+	F(S, model, ENUM(phx_policy), \
+	  KEY(resource_coordination_model, CHOICE, "fb", \
+	      "The rule by which it gets and returns nodes; partners have one.")) \
+	/* rigid: held or reserved as long as the RE is active */ \
+	F(S, lower, U32, \
+	  KEY(lower_bound_size, NUMBER(0, 65536, "nodes"), "", \
+	      "Nodes that are guaranteed, to it or its partner.")) \
+	/* flexible: between the bounds nodes are lent out while idle and come back on demand */ \
+	F(S, upper, U32, \
+	  KEY(upper_bound_size, BOUND(65536), "", "Nodes that it may have; 0: no limit.")) \
+	F(S, replace_after_s, U32, \
+	  KEY(replace_after, TIME(0, UINT32_MAX), "5m", \
+	      "A node that is not heard for so long is replaced, and cleaned when it comes; 0: " \
+	      "at once.")) \
 	/* policy parameters: phx_agreement_params() */ \
-	F(S, lease_s, U32) /* L, C */ \
-	F(S, cycle_s, U32) /* S */ \
-	F(S, u_milli, U32) \
-	F(S, v_milli, U32) \
-	F(S, g_milli, U32) \
-	F(S, r_milli, U32) \
-	F(S, release_own, BOOL) /* DR: a lease releases idle nodes of its own only (reading 16) */ \
-	/* DR: what is idle is subtracted from the queue, not what is owned (reading 16) */ \
-	F(S, obtain_by_idle, BOOL) \
-	/* FB: batch returns all that the web asks for, not the shortfall (reading 10) */ \
-	F(S, return_full, BOOL) \
+	F(S, lease_s, U32, KEY(lease, TIME(0, UINT32_MAX), "1h", "L, C: time unit of leasing.")) \
+	F(S, cycle_s, U32, \
+	  KEY(cycle, TIME(0, UINT32_MAX), "60s", \
+	      "S of dr: how often the manager checks and schedules.")) \
+	F(S, u_milli, U32, KEY(request_threshold, FRACTION, "1.2", "U of flb-nub.")) \
+	F(S, v_milli, U32, KEY(release_threshold, FRACTION, "0.2", "V of flb-nub.")) \
+	F(S, g_milli, U32, KEY(elastic_factor, FRACTION, "0.5", "G of flb-nub.")) \
+	F(S, r_milli, U32, KEY(obtain_threshold, FRACTION, "1.5", "R of dr.")) \
+	/* reading 16 */ \
+	F(S, release_own, BOOL, \
+	  KEY(release_own, YES, "false", "dr: a lease releases idle nodes of its own only.")) \
+	/* reading 16 */ \
+	F(S, obtain_by_idle, BOOL, \
+	  KEY(obtain_by_idle, YES, "false", \
+	      "dr: what is idle is subtracted from the queue, not what is owned.")) \
+	/* reading 10 */ \
+	F(S, return_full, BOOL, \
+	  KEY(return_full, YES, "false", \
+	      "fb, coop2008: batch returns all that the web asks for, not the shortfall.")) \
 	/* batch */ \
-	F(S, engine, ENUM(phx_re_engine)) \
-	/* engine slurm: NAME of what the resource provider has put on the head; "" = the \
-	 * default; in agreements of before a path, of which the last part counts */ \
-	F(S, slurm_conf, STR(200)) \
-	F(S, scheduler, ENUM(phx_scheduler)) \
-	F(S, kill_order, ENUM(phx_kill_order)) \
-	F(S, no_requeue, BOOL) /* killed jobs are gone */ \
-	/* from SIGTERM to SIGKILL, for jobs that ask for nothing else; 5 */ \
-	F(S, kill_grace_s, U32) \
+	F(S, engine, ENUM(phx_re_engine), KEY(engine, CHOICE, "builtin", "Who runs its jobs.")) \
+	/* in agreements of before a path, of which the last part counts */ \
+	F(S, slurm_conf, STR(200), \
+	  KEY(slurm_conf, TEXT(1, 199), "", \
+	      "Engine slurm: the name of what the resource provider has put on the head.")) \
+	F(S, scheduler, ENUM(phx_scheduler), \
+	  KEY(scheduler, CHOICE, "first-fit", "In which order jobs start.")) \
+	F(S, kill_order, ENUM(phx_kill_order), \
+	  KEY(kill_order, CHOICE, "smallest-latest", \
+	      "Whose job ends first when nodes must be returned.")) \
+	F(S, no_requeue, BOOL, KEY(no_requeue, YES, "false", "Killed jobs are not queued again.")) \
+	F(S, kill_grace_s, U32, \
+	  KEY(kill_grace, TIME(0, UINT32_MAX), "5s", \
+	      "From SIGTERM to SIGKILL, for jobs that ask for nothing else.")) \
 	/* web */ \
-	F(S, window_s, U32)        /* 20 */ \
-	F(S, threshold_milli, U32) /* 800 */ \
-	F(S, address, STR(16))     /* virtual address of the service, IPv4; "" = the role's */ \
-	F(S, port, U32)            /* 0 = 80; without an address the role's */ \
-	/* cleaning at grant and reclaim */ \
+	F(S, window_s, U32, \
+	  KEY(window, TIME(0, UINT32_MAX), "20s", \
+	      "W: over which the use of its instances is measured.")) \
+	F(S, threshold_milli, U32, \
+	  KEY(threshold, FRACTION, "0.8", "T: the use above which one is added.")) \
+	F(S, address, STR(16), \
+	  KEY(address, NAME, "", \
+	      "The virtual address of its service, IPv4. Default: the role's.")) \
+	/* 0: 80; without an address the role's */ \
+	F(S, port, U32, KEY(port, NUMBER(1, 65535), "", "The port at that address.")) \
+	/* cleaning at grant and reclaim; in files three keys: config/agreement.c */ \
 	F(S, setup, REC(phx_setup)) \
-	/* consents to NOOP with REs of other owners that consent too */ \
-	F(S, noop_between_owners, BOOL) \
+	F(S, noop_between_owners, BOOL, \
+	  KEY(noop_between_owners, YES, "false", \
+	      "Consents to noop with REs of other owners that consent too.")) \
 	F(S, extensions, LIST(phx_re_extension))
 PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 

@@ -8,106 +8,52 @@
 
 enum { LIST_MAX = PHX_SIM_RES_MAX };
 
-static const struct phx_conf_key file_keys[] = {
-	{"name", PHX_CONF_STR, offsetof(struct phx_sim_scenario, name), sizeof(((struct phx_sim_scenario *)0)->name),
-	 false, 0, 0, NULL},
-	{"window", PHX_CONF_DURATION, offsetof(struct phx_sim_scenario, window_s), sizeof(uint32_t), false, 0,
-	 1000000000, NULL},
-	{"estimates", PHX_CONF_ENUM, offsetof(struct phx_sim_scenario, estimates), sizeof(int), false, 0, 0,
-	 &phx_sim_estimates_names},
-	{"delays", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-	{"clusters", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
-	{"traces", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
-	{"res", PHX_CONF_OTHER, 0, 0, true, 0, 0, NULL},
+#define FILE_ROWS(F, S) \
+	F(S, name, STR(128), KEY(name, LINE, "", "")) \
+	F(S, window_s, U32, KEY(window, TIME(0, 1000000000), "", "")) \
+	F(S, estimates, ENUM(phx_sim_estimates), KEY(estimates, CHOICE, "", "")) \
+	F(S, delays, REC(delays), KEY(delays, GROUP, "", "")) \
+	F(S, clusters, LIST(cluster), KEY(clusters, OTHER, PHX_REQUIRED, "")) \
+	F(S, traces, LIST(cluster), KEY(traces, OTHER, PHX_REQUIRED, "")) \
+	F(S, res, LIST(cluster), KEY(res, OTHER, PHX_REQUIRED, ""))
+/* clang-format off: a key holds a '-' */
+#define DELAY_ROWS(F, S) \
+	F(S, handover_ms, U32, KEY(handover, SPAN, "", "")) \
+	F(S, kill_ms, U32, KEY(kill, SPAN, "", "")) \
+	F(S, wipe_ms[PHX_WIPE_AUTO], U32, KEY(auto, SPAN, "", "")) \
+	F(S, wipe_ms[PHX_WIPE_CRYPTO], U32, KEY(crypto, SPAN, "", "")) \
+	F(S, wipe_ms[PHX_WIPE_DISCARD], U32, KEY(discard, SPAN, "", "")) \
+	F(S, wipe_ms[PHX_WIPE_OVERWRITE], U32, KEY(overwrite, SPAN, "", "")) \
+	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure-erase, SPAN, "", ""))
+/* clang-format on */
+#define CLUSTER_ROWS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "")) \
+	F(S, nodes, U32, KEY(nodes, NUMBER(1, 1000000), "", "")) \
+	F(S, unlimited, BOOL, KEY(unlimited, YES, "", ""))
+PHX_RECORD_LOCAL(cluster, phx_sim_scenario_cluster, CLUSTER_ROWS);
+PHX_RECORD_LOCAL(delays, phx_sim_delays, DELAY_ROWS);
+PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
+
+/* An RE has these keys, and those of its agreement that the simulator knows how to use: their rows are the agreement's
+ * own. */
+#define RE_ROWS(F, S) \
+	F(S, cluster, STR(PHX_NAME_MAX), KEY(cluster, NAME, "", "")) \
+	F(S, jobs, STR(PHX_NAME_MAX), KEY(jobs, NAME, "", "")) \
+	F(S, demand, STR(PHX_NAME_MAX), KEY(demand, NAME, "", "")) \
+	F(S, agreement.setup, REC(phx_setup), KEY(setup_policy, GROUP, "", ""))
+static const struct phx_field re_fields[] = {RE_ROWS(PHX_ROW_, phx_sim_scenario_re)};
+static const char *const agreed[] = {
+	"name", "type", "partner", "resource_coordination_model", "lower_bound_size", "upper_bound_size", "lease",
+	"cycle", "scheduler", "kill_order", "no_requeue", "request_threshold", "release_threshold", "elastic_factor",
+	"obtain_threshold", "release_own", "obtain_by_idle", "return_full",
 };
-
-static const struct phx_conf_key cluster_keys[] = {
-	{"name", PHX_CONF_NAME, offsetof(struct phx_sim_scenario_cluster, name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"nodes", PHX_CONF_U32, offsetof(struct phx_sim_scenario_cluster, nodes), sizeof(uint32_t), false, 1, 1000000,
-	 NULL},
-	{"unlimited", PHX_CONF_BOOL, offsetof(struct phx_sim_scenario_cluster, unlimited), sizeof(bool), false, 0, 0,
-	 NULL},
-};
-
-#define RE(key, type, member, min, max, names)                                                                         \
-	{                                                                                                              \
-		key, type, offsetof(struct phx_sim_scenario_re, member),                                               \
-			sizeof(((struct phx_sim_scenario_re *)0)->member), false, min, max, names                      \
-	}
-static const struct phx_conf_key re_keys[] = {
-	{"name", PHX_CONF_NAME, offsetof(struct phx_sim_scenario_re, agreement.name), PHX_NAME_MAX, true, 0, 0, NULL},
-	{"type", PHX_CONF_ENUM, offsetof(struct phx_sim_scenario_re, agreement.type), sizeof(int), true, 0, 0,
-	 &phx_re_type_names},
-	RE("cluster", PHX_CONF_NAME, cluster, 0, 0, NULL),
-	RE("jobs", PHX_CONF_NAME, jobs, 0, 0, NULL),
-	RE("demand", PHX_CONF_NAME, demand, 0, 0, NULL),
-	RE("partner", PHX_CONF_NAME, agreement.partner, 0, 0, NULL),
-	RE("resource_coordination_model", PHX_CONF_ENUM, agreement.model, 0, 0, &phx_policy_names),
-	RE("lower_bound_size", PHX_CONF_U32, agreement.lower, 0, 1000000, NULL),
-	RE("upper_bound_size", PHX_CONF_U32, agreement.upper, 0, 1000000, NULL),
-	RE("lease", PHX_CONF_DURATION, agreement.lease_s, 0, 1000000000, NULL),
-	RE("cycle", PHX_CONF_DURATION, agreement.cycle_s, 0, 1000000000, NULL),
-	RE("scheduler", PHX_CONF_ENUM, agreement.scheduler, 0, 0, &phx_scheduler_names),
-	RE("kill_order", PHX_CONF_ENUM, agreement.kill_order, 0, 0, &phx_kill_order_names),
-	RE("no_requeue", PHX_CONF_BOOL, agreement.no_requeue, 0, 0, NULL),
-	RE("request_threshold", PHX_CONF_OTHER, agreement.u_milli, 0, 0, NULL),
-	RE("release_threshold", PHX_CONF_OTHER, agreement.v_milli, 0, 0, NULL),
-	RE("elastic_factor", PHX_CONF_OTHER, agreement.g_milli, 0, 0, NULL),
-	RE("obtain_threshold", PHX_CONF_OTHER, agreement.r_milli, 0, 0, NULL),
-	RE("release_own", PHX_CONF_BOOL, agreement.release_own, 0, 0, NULL),
-	RE("obtain_by_idle", PHX_CONF_BOOL, agreement.obtain_by_idle, 0, 0, NULL),
-	RE("return_full", PHX_CONF_BOOL, agreement.return_full, 0, 0, NULL),
-	RE("setup_policy", PHX_CONF_OTHER, agreement.setup, 0, 0, NULL),
-};
-
-static const struct phx_conf_key setup_keys[] = {
-	{"mode", PHX_CONF_ENUM, offsetof(struct phx_setup, mode), sizeof(int), true, 0, 0, &phx_setup_mode_names},
-	{"method", PHX_CONF_ENUM, offsetof(struct phx_setup, method), sizeof(int), false, 0, 0, &phx_wipe_method_names},
-	{"when", PHX_CONF_ENUM, offsetof(struct phx_setup, when), sizeof(int), false, 0, 0, &phx_setup_when_names},
-};
-
-/* ---- delays ---- */
-
-static int read_delay(const struct phx_conf *c, const config_setting_t *s, const char *key, uint32_t *ret,
-		      struct phx_err *err)
-{
-	int64_t ms = *ret;
-	int r = phx_sim_scenario_ms(c, s, key, &ms, err);
-	if (r == 0 && ms > UINT32_MAX)
-		r = phx_conf_fail(c, config_setting_get_member(s, key), -EINVAL, err, "%s is longer than 49 days", key);
-	if (r == 0)
-		*ret = (uint32_t)ms;
-	return r;
-}
-
-static int read_delays(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_delays *ret,
-		       struct phx_err *err)
-{
-	static const struct phx_conf_key keys[] = {
-		{"handover", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"kill", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"auto", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"crypto", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"discard", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"overwrite", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-		{"secure-erase", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
-	};
-	if (!s)
-		return 0;
-	int r = phx_conf_group(c, s, keys, PHX_ARRAY_SIZE(keys), ret, err);
-	r = r < 0 ? r : read_delay(c, s, "handover", &ret->handover_ms, err);
-	r = r < 0 ? r : read_delay(c, s, "kill", &ret->kill_ms, err);
-	for (int method = 0; r == 0 && method < (int)PHX_ARRAY_SIZE(ret->wipe_ms); method++)
-		r = read_delay(c, s, phx_enum_name(&phx_wipe_method_names, method), &ret->wipe_ms[method], err);
-	return r;
-}
 
 /* ---- clusters, REs, traces ---- */
 
 static int read_cluster(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
 {
 	struct phx_sim_scenario_cluster *cluster = item;
-	int r = phx_conf_group(c, s, cluster_keys, PHX_ARRAY_SIZE(cluster_keys), cluster, err);
+	int r = phx_conf_group(c, s, &cluster_record, cluster, err);
 	if (r == 0 && !cluster->nodes == !cluster->unlimited)
 		r = phx_conf_fail(c, s, -EINVAL, err, "cluster %s wants either nodes = COUNT or unlimited = true",
 				  cluster->name);
@@ -130,18 +76,21 @@ static void found(void *arg, const char *field, const char *text)
 		f->r = phx_conf_fail(f->c, at ? at : f->s, -EINVAL, f->err, "%s: %s", field, text);
 }
 
-static int read_re_rest(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_scenario_re *re,
-			struct phx_err *err)
+/* The group of an RE by both tables as one. The agreement stands first in the struct: offsets into it are the same. */
+static int read_agreed(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_scenario_re *re,
+		       struct phx_err *err)
 {
-	struct phx_agreement *a = &re->agreement;
-	const config_setting_t *setup = config_setting_get_member(s, "setup_policy");
-	int r = phx_sim_scenario_milli(c, s, "request_threshold", &a->u_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "release_threshold", &a->v_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "elastic_factor", &a->g_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "obtain_threshold", &a->r_milli, err);
-	if (r == 0 && setup)
-		r = phx_conf_group(c, setup, setup_keys, PHX_ARRAY_SIZE(setup_keys), &a->setup, err);
-	return r;
+	static const char *const needed[] = {"name", "type"};
+	_Static_assert(offsetof(struct phx_sim_scenario_re, agreement) == 0, "its rows are used as they are");
+	struct phx_field rows[PHX_ARRAY_SIZE(agreed) + PHX_ARRAY_SIZE(re_fields)];
+	struct phx_record both = {sizeof(*re), rows, PHX_ARRAY_SIZE(rows)};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(agreed); i++)
+		rows[i] = *phx_key_find(&phx_agreement_record, agreed[i]);
+	memcpy(rows + PHX_ARRAY_SIZE(agreed), re_fields, sizeof(re_fields));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(needed); i++)
+		if (!config_setting_get_member(s, needed[i]))
+			return phx_conf_fail(c, s, -EINVAL, err, "%s is missing", needed[i]);
+	return phx_conf_group(c, s, &both, re, err);
 }
 
 static int read_re(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
@@ -150,8 +99,7 @@ static int read_re(const struct phx_conf *c, const config_setting_t *s, void *it
 	struct finding finding = {c, s, err, 0};
 	phx_agreement_init(&re->agreement);
 	re->line = phx_conf_line(s);
-	int r = phx_conf_group(c, s, re_keys, PHX_ARRAY_SIZE(re_keys), re, err);
-	r = r < 0 ? r : read_re_rest(c, s, re, err);
+	int r = read_agreed(c, s, re, err);
 	if (r < 0)
 		return r;
 	if (re->agreement.partner[0])
@@ -263,8 +211,7 @@ static int give_rest(struct phx_sim_scenario *s, struct phx_sim_scenario_re *re,
 static int read_tree(const struct phx_conf *c, struct phx_sim_scenario *s, struct phx_err *err)
 {
 	config_setting_t *root = config_root_setting(&c->cfg);
-	int r = phx_conf_group(c, root, file_keys, PHX_ARRAY_SIZE(file_keys), s, err);
-	r = r < 0 ? r : read_delays(c, config_setting_get_member(root, "delays"), &s->delays, err);
+	int r = phx_conf_group(c, root, &file_record, s, err);
 	r = r < 0 ? r
 		  : read_list(c, "clusters", sizeof(struct phx_sim_scenario_cluster), 0, read_cluster, &s->clusters,
 			      err);

@@ -8,13 +8,6 @@
 /** Apply "PATH=VALUE" to the tree. -EINVAL with a text that names PATH and what is there. */
 int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *err);
 
-/** A member of `group` that is a number, with a fraction or not, in thousandths; absent leaves *ret. */
-int phx_sim_scenario_milli(const struct phx_conf *c, const config_setting_t *group, const char *key, uint32_t *ret,
-			   struct phx_err *err);
-/** A member that is a time: a number of seconds (0.25 too) or "15m"; absent leaves *ret. */
-int phx_sim_scenario_ms(const struct phx_conf *c, const config_setting_t *group, const char *key, int64_t *ret,
-			struct phx_err *err);
-
 /** One group of `traces` into `ret` (zeroed). */
 int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
 			   struct phx_err *err);

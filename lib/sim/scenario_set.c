@@ -1,6 +1,6 @@
 /* Overrides of a scenario: "res.batch.lease=30m" on the tree of settings, before
  * anything is checked, so that a value by option and a value in the file are
- * checked alike. Called by scenario.c; also reads numbers with a fraction. */
+ * checked alike. Called by scenario.c. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -78,56 +78,4 @@ int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *er
 	if (!config_setting_is_group(s) || put_value(s, word, eq + 1) < 0)
 		return phx_err_set(err, -EINVAL, "%s: \"%s\": '%s' cannot be set there", c->file, set, word);
 	return 0;
-}
-
-/* ---- numbers that libconfig has in two types ---- */
-
-static int get_double(const struct phx_conf *c, const config_setting_t *s, double max, double *ret, struct phx_err *err)
-{
-	int type = config_setting_type(s);
-	double v = type == CONFIG_TYPE_FLOAT ? config_setting_get_float(s) : -1;
-	if (type == CONFIG_TYPE_INT)
-		v = config_setting_get_int(s);
-	else if (type == CONFIG_TYPE_INT64)
-		v = (double)config_setting_get_int64(s);
-	if (!(v >= 0 && v <= max))
-		return phx_conf_fail(c, s, -EINVAL, err, "%s must be a number from 0 to %.0f, like 1.5",
-				     config_setting_name(s), max);
-	*ret = v;
-	return 0;
-}
-
-int phx_sim_scenario_milli(const struct phx_conf *c, const config_setting_t *group, const char *key, uint32_t *ret,
-			   struct phx_err *err)
-{
-	const config_setting_t *s = config_setting_get_member(group, key);
-	double v;
-	if (!s)
-		return 0;
-	int r = get_double(c, s, 1000000, &v, err);
-	if (r == 0)
-		*ret = (uint32_t)(v * 1000 + 0.5);
-	return r;
-}
-
-int phx_sim_scenario_ms(const struct phx_conf *c, const config_setting_t *group, const char *key, int64_t *ret,
-			struct phx_err *err)
-{
-	const config_setting_t *s = config_setting_get_member(group, key);
-	uint64_t seconds;
-	double v;
-	if (!s)
-		return 0;
-	if (config_setting_type(s) == CONFIG_TYPE_STRING) {
-		const char *text = config_setting_get_string(s);
-		if (phx_duration_parse(text, &seconds) < 0 || seconds > 1000000000)
-			return phx_conf_fail(c, s, -EINVAL, err,
-					     "%s = \"%s\" must be a time, like \"90s\", \"15m\", \"14d\"", key, text);
-		*ret = (int64_t)seconds * 1000;
-		return 0;
-	}
-	int r = get_double(c, s, 1e9, &v, err);
-	if (r == 0)
-		*ret = (int64_t)(v * 1000 + 0.5);
-	return r;
 }

@@ -5,99 +5,90 @@
 
 #include "sim/scenario_internal.h"
 
-#define MEMBER(key, type, member, names)                                                                               \
-	{                                                                                                              \
-		key, type, offsetof(struct phx_trace, member), sizeof(((struct phx_trace *)0)->member), false, 0,      \
-			UINT32_MAX, names                                                                              \
-	}
-#define OTHER(key)                                                                                                     \
-	{                                                                                                              \
-		key, PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL                                                           \
-	}
-#define NAME                                                                                                           \
-	{                                                                                                              \
-		"name", PHX_CONF_NAME, offsetof(struct phx_trace, name), PHX_NAME_MAX, true, 0, 0, NULL                \
-	}
+#define NAME_ROW(F, S) F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, ""))
 
 /* how requests become a demand */
-#define RULE                                                                                                           \
-	MEMBER("peak", PHX_CONF_U32, peak, NULL), MEMBER("scale_to", PHX_CONF_U32, scale_to, NULL),                    \
-		MEMBER("start", PHX_CONF_U32, rule.start, NULL), MEMBER("lower", PHX_CONF_U32, rule.web.lower, NULL),  \
-		MEMBER("upper", PHX_CONF_U32, rule.web.upper, NULL), OTHER("capacity"), OTHER("factor"),               \
-		OTHER("threshold"), OTHER("window")
-/* what drawn workloads share; MEMBER is gen_jobs or gen_load */
-#define RATE(member)                                                                                                   \
-	MEMBER("periods", PHX_CONF_U32, member.rate.periods, NULL), MEMBER("seed", PHX_CONF_SIZE, member.seed, NULL),  \
-		OTHER("length"), OTHER("swing"), OTHER("burst")
+#define RULE_ROWS(F, S) \
+	F(S, peak, U32, KEY(peak, COUNT, "", "")) \
+	F(S, scale_to, U32, KEY(scale_to, COUNT, "", "")) \
+	F(S, rule.start, U32, KEY(start, COUNT, "", "")) \
+	F(S, rule.web.lower, U32, KEY(lower, COUNT, "", "")) \
+	F(S, rule.web.upper, U32, KEY(upper, COUNT, "", "")) \
+	F(S, rule.capacity_milli, U64, KEY(capacity, FRACTION, "", "")) \
+	F(S, rule.factor_milli, U32, KEY(factor, FRACTION, "", "")) \
+	F(S, rule.web.threshold_milli, U32, KEY(threshold, FRACTION, "0.8", "")) \
+	F(S, rule.web.window_ms, I64, KEY(window, SPAN, "20s", ""))
+/* what drawn workloads share; `gen` is gen_jobs or gen_load */
+#define RATE_ROWS(F, S, gen) \
+	F(S, gen.rate.periods, U32, KEY(periods, COUNT, "", "")) \
+	F(S, gen.seed, U64, KEY(seed, SIZE, "", "")) \
+	F(S, gen.rate.length_ms, I64, KEY(length, SPAN, "", "")) \
+	F(S, gen.rate.swing_milli, U32, KEY(swing, FRACTION, "", "")) \
+	F(S, gen.rate.burst_milli, U32, KEY(burst, FRACTION, "", ""))
+/* of files with times; `begin` is read by read_series() */
+#define SERIES_ROWS(F, S) \
+	F(S, series.lenient, BOOL, KEY(lenient, YES, "", "")) \
+	F(S, series.period_ms, I64, KEY(period, SPAN, "", "")) \
+	F(S, series.begin_s, I64, KEY(begin, OTHER, "", "")) \
+	F(S, series.length_ms, I64, KEY(length, SPAN, "", ""))
 
-static const struct phx_conf_key swf_keys[] = {
-	NAME,
-	MEMBER("swf", PHX_CONF_STR, file, NULL),
-	MEMBER("processors_per_node", PHX_CONF_U32, swf.per_node, NULL),
-	MEMBER("nodes", PHX_CONF_U32, swf.nodes, NULL),
-	MEMBER("sizes", PHX_CONF_ENUM, swf.sizes, &phx_swf_sizes_names),
-	MEMBER("wide", PHX_CONF_ENUM, swf.wide, &phx_swf_wide_names),
-	MEMBER("from_first", PHX_CONF_BOOL, swf.from_first, NULL),
-	MEMBER("lenient", PHX_CONF_BOOL, swf.lenient, NULL),
-	OTHER("size_factor"),
-	OTHER("gap_factor"),
-	OTHER("from"),
-	OTHER("length"),
-};
+#define SWF_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, file, STR(PHX_TRACE_PATH_MAX), KEY(swf, LINE, "", "")) \
+	F(S, swf.per_node, U32, KEY(processors_per_node, COUNT, "", "")) \
+	F(S, swf.nodes, U32, KEY(nodes, COUNT, "", "")) \
+	F(S, swf.sizes, ENUM(phx_swf_sizes), KEY(sizes, CHOICE, "", "")) \
+	F(S, swf.wide, ENUM(phx_swf_wide), KEY(wide, CHOICE, "", "")) \
+	F(S, swf.from_first, BOOL, KEY(from_first, YES, "", "")) \
+	F(S, swf.lenient, BOOL, KEY(lenient, YES, "", "")) \
+	F(S, swf.size_milli, U32, KEY(size_factor, FRACTION, "", "")) \
+	F(S, swf.gap_milli, U32, KEY(gap_factor, FRACTION, "", "")) \
+	F(S, swf.from_ms, I64, KEY(from, SPAN, "", "")) \
+	F(S, swf.length_ms, I64, KEY(length, SPAN, "", ""))
+#define REQUESTS_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, file, STR(PHX_TRACE_PATH_MAX), KEY(requests, LINE, "", "")) \
+	RULE_ROWS(F, S) SERIES_ROWS(F, S)
+#define DEMAND_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, file, STR(PHX_TRACE_PATH_MAX), KEY(demand, LINE, "", "")) \
+	F(S, scale_to, U32, KEY(scale_to, COUNT, "", "")) \
+	SERIES_ROWS(F, S)
+#define DAX_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, file, STR(PHX_TRACE_PATH_MAX), KEY(dax, LINE, "", "")) \
+	F(S, copies, U32, KEY(copies, COUNT, "", "")) \
+	F(S, every_ms, I64, KEY(every, SPAN, "", ""))
+#define JOBS_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, gen_jobs.rate.form, ENUM(phx_gen_form), KEY(draw_jobs, CHOICE, "", "")) \
+	F(S, gen_jobs.n, U32, KEY(count, COUNT, "", "")) \
+	F(S, gen_jobs.law, ENUM(phx_gen_law), KEY(law, CHOICE, "", "")) \
+	F(S, gen_jobs.nodes_max, U32, KEY(widest, COUNT, "", "")) \
+	F(S, gen_jobs.users, U32, KEY(users, COUNT, "", "")) \
+	RATE_ROWS(F, S, gen_jobs) \
+	F(S, gen_jobs.run_ms, I64, KEY(run, SPAN, "", "")) \
+	F(S, gen_jobs.sd_ms, I64, KEY(deviation, SPAN, "", "")) \
+	F(S, gen_jobs.estimate_milli, U32, KEY(estimate, FRACTION, "", ""))
+#define LOAD_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, gen_load.rate.form, ENUM(phx_gen_form), KEY(draw_requests, CHOICE, "", "")) \
+	RATE_ROWS(F, S, gen_load) \
+	F(S, gen_load.period_ms, I64, KEY(period, SPAN, "", "")) \
+	F(S, gen_load.mean_milli, U64, KEY(mean, FRACTION, "", "")) \
+	F(S, gen_load.noise_milli, U32, KEY(noise, FRACTION, "", "")) \
+	RULE_ROWS(F, S)
+PHX_RECORD_LOCAL(swf, phx_trace, SWF_ROWS);
+PHX_RECORD_LOCAL(requests, phx_trace, REQUESTS_ROWS);
+PHX_RECORD_LOCAL(demand, phx_trace, DEMAND_ROWS);
+PHX_RECORD_LOCAL(dax, phx_trace, DAX_ROWS);
+PHX_RECORD_LOCAL(jobs, phx_trace, JOBS_ROWS);
+PHX_RECORD_LOCAL(load, phx_trace, LOAD_ROWS);
 
-static const struct phx_conf_key requests_keys[] = {
-	NAME,
-	MEMBER("requests", PHX_CONF_STR, file, NULL),
-	MEMBER("lenient", PHX_CONF_BOOL, series.lenient, NULL),
-	RULE,
-	OTHER("period"),
-	OTHER("begin"),
-	OTHER("length"),
-};
-
-static const struct phx_conf_key demand_keys[] = {
-	NAME,
-	MEMBER("demand", PHX_CONF_STR, file, NULL),
-	MEMBER("scale_to", PHX_CONF_U32, scale_to, NULL),
-	MEMBER("lenient", PHX_CONF_BOOL, series.lenient, NULL),
-	OTHER("period"),
-	OTHER("begin"),
-	OTHER("length"),
-};
-
-static const struct phx_conf_key dax_keys[] = {
-	NAME,
-	MEMBER("dax", PHX_CONF_STR, file, NULL),
-	MEMBER("copies", PHX_CONF_U32, copies, NULL),
-	OTHER("every"),
-};
-
-static const struct phx_conf_key jobs_keys[] = {
-	NAME,
-	MEMBER("draw_jobs", PHX_CONF_ENUM, gen_jobs.rate.form, &phx_gen_form_names),
-	MEMBER("count", PHX_CONF_U32, gen_jobs.n, NULL),
-	MEMBER("law", PHX_CONF_ENUM, gen_jobs.law, &phx_gen_law_names),
-	MEMBER("widest", PHX_CONF_U32, gen_jobs.nodes_max, NULL),
-	MEMBER("users", PHX_CONF_U32, gen_jobs.users, NULL),
-	RATE(gen_jobs),
-	OTHER("run"),
-	OTHER("deviation"),
-	OTHER("estimate"),
-};
-
-static const struct phx_conf_key load_keys[] = {
-	NAME,           MEMBER("draw_requests", PHX_CONF_ENUM, gen_load.rate.form, &phx_gen_form_names),
-	RATE(gen_load), OTHER("period"),
-	OTHER("mean"),  OTHER("noise"),
-	RULE,
-};
-
-static int read_swf(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_nothing(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
-	int r = phx_sim_scenario_milli(c, s, "size_factor", &t->swf.size_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "gap_factor", &t->swf.gap_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "from", &t->swf.from_ms, err);
-	return r < 0 ? r : phx_sim_scenario_ms(c, s, "length", &t->swf.length_ms, err);
+	(void)c, (void)s, (void)t, (void)err;
+	return 0;
 }
 
 static int read_series(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
@@ -111,8 +102,7 @@ static int read_series(const struct phx_conf *c, const config_setting_t *s, stru
 				  "begin = \"%s\" must be a time, like \"1998-06-07\" or "
 				  "\"1998-06-07 12:00:00\" (GMT)",
 				  text);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "period", &t->series.period_ms, err);
-	return r < 0 ? r : phx_sim_scenario_ms(c, s, "length", &t->series.length_ms, err);
+	return r;
 }
 
 static int read_demand(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
@@ -123,22 +113,15 @@ static int read_demand(const struct phx_conf *c, const config_setting_t *s, stru
 
 static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
 {
-	uint32_t capacity = 0;
-	t->rule.web.window_ms = 20000;
-	t->rule.web.threshold_milli = 800;
-	t->rule.web.lower = t->rule.web.lower ? t->rule.web.lower : 1;
-	t->rule.web.upper = t->rule.web.upper ? t->rule.web.upper : UINT32_MAX;
-	t->rule.start = t->rule.start ? t->rule.start : 2;
-	int r = phx_sim_scenario_milli(c, s, "capacity", &capacity, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "factor", &t->rule.factor_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "threshold", &t->rule.web.threshold_milli, err);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "window", &t->rule.web.window_ms, err);
-	t->rule.capacity_milli = capacity;
-	if (r == 0 && !t->peak == !capacity)
-		r = phx_conf_fail(c, s, -EINVAL, err,
-				  "a trace of requests wants either capacity (requests a second that keep "
-				  "one instance fully used) or peak (instances at the busiest time)");
-	return r;
+	struct phx_series_rule *rule = &t->rule;
+	rule->web.lower = rule->web.lower ? rule->web.lower : 1;
+	rule->web.upper = rule->web.upper ? rule->web.upper : UINT32_MAX;
+	rule->start = rule->start ? rule->start : 2;
+	if (!t->peak == !rule->capacity_milli)
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "a trace of requests wants either capacity (requests a second that keep "
+				     "one instance fully used) or peak (instances at the busiest time)");
+	return 0;
 }
 
 static int read_requests(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
@@ -148,49 +131,17 @@ static int read_requests(const struct phx_conf *c, const config_setting_t *s, st
 	return r < 0 ? r : read_rule(c, s, t, err);
 }
 
-static int read_dax(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
-{
-	return phx_sim_scenario_ms(c, s, "every", &t->every_ms, err);
-}
-
-static int read_rate(const struct phx_conf *c, const config_setting_t *s, struct phx_gen_rate *rate,
-		     struct phx_err *err)
-{
-	int r = phx_sim_scenario_ms(c, s, "length", &rate->length_ms, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "swing", &rate->swing_milli, err);
-	return r < 0 ? r : phx_sim_scenario_milli(c, s, "burst", &rate->burst_milli, err);
-}
-
-static int read_jobs(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
-{
-	int r = read_rate(c, s, &t->gen_jobs.rate, err);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "run", &t->gen_jobs.run_ms, err);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "deviation", &t->gen_jobs.sd_ms, err);
-	return r < 0 ? r : phx_sim_scenario_milli(c, s, "estimate", &t->gen_jobs.estimate_milli, err);
-}
-
-static int read_load(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
-{
-	uint32_t mean = 0;
-	int r = read_rate(c, s, &t->gen_load.rate, err);
-	r = r < 0 ? r : phx_sim_scenario_ms(c, s, "period", &t->gen_load.period_ms, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "mean", &mean, err);
-	r = r < 0 ? r : phx_sim_scenario_milli(c, s, "noise", &t->gen_load.noise_milli, err);
-	t->gen_load.mean_milli = mean;
-	return r < 0 ? r : read_rule(c, s, t, err);
-}
 static const struct {
 	const char *key; /* that names the file */
-	const struct phx_conf_key *keys;
-	size_t n_keys;
-	int (*read)(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err);
+	const struct phx_record *rows;
+	int (*check)(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err);
 } kinds[] = {
-	[PHX_TRACE_SWF] = {"swf", swf_keys, PHX_ARRAY_SIZE(swf_keys), read_swf},
-	[PHX_TRACE_REQUESTS] = {"requests", requests_keys, PHX_ARRAY_SIZE(requests_keys), read_requests},
-	[PHX_TRACE_DEMAND] = {"demand", demand_keys, PHX_ARRAY_SIZE(demand_keys), read_demand},
-	[PHX_TRACE_DAX] = {"dax", dax_keys, PHX_ARRAY_SIZE(dax_keys), read_dax},
-	[PHX_TRACE_JOBS] = {"draw_jobs", jobs_keys, PHX_ARRAY_SIZE(jobs_keys), read_jobs},
-	[PHX_TRACE_LOAD] = {"draw_requests", load_keys, PHX_ARRAY_SIZE(load_keys), read_load},
+	[PHX_TRACE_SWF] = {"swf", &swf_record, read_nothing},
+	[PHX_TRACE_REQUESTS] = {"requests", &requests_record, read_requests},
+	[PHX_TRACE_DEMAND] = {"demand", &demand_record, read_demand},
+	[PHX_TRACE_DAX] = {"dax", &dax_record, read_nothing},
+	[PHX_TRACE_JOBS] = {"draw_jobs", &jobs_record, read_nothing},
+	[PHX_TRACE_LOAD] = {"draw_requests", &load_record, read_rule},
 };
 
 int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
@@ -205,6 +156,6 @@ int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, 
 			"a trace is one of swf, requests, demand, dax, draw_jobs, draw_requests: like swf = "
 			"\"jobs.swf\"");
 	ret->kind = (int)kind;
-	int r = phx_conf_group(c, s, kinds[kind].keys, kinds[kind].n_keys, ret, err);
-	return r < 0 ? r : kinds[kind].read(c, s, ret, err);
+	int r = phx_conf_group(c, s, kinds[kind].rows, ret, err);
+	return r < 0 ? r : kinds[kind].check(c, s, ret, err);
 }

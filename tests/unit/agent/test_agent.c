@@ -177,7 +177,7 @@ static void test_bad_configuration(void **state)
 	h->agent = 0;
 	assert_int_equal(WEXITSTATUS(status), 78);
 	assert_int_equal(phx_file_read(root_path(h, "log"), 1 << 16, &log, NULL, NULL), 0);
-	assert_non_null(strstr(log, "agent.conf:1: server = \"nowhere\": expected ADDRESS:PORT"));
+	assert_non_null(strstr(log, "agent.conf:1: server = \"nowhere\" must be ADDRESS:PORT"));
 	free(log);
 }
 

@@ -36,11 +36,11 @@ static void test_file(void **state)
 static void test_bad_files(void **state)
 {
 	check_bad(state, "server = \"10.77.0.1:8443\";\n\nsever = \"x\";\n", "agent.conf:3: unknown key \"sever\"");
-	check_bad(state, "server = 5;\n", "agent.conf:1: server: expected a string");
-	check_bad(state, "\nserver = \"10.77.0.1\";\n", "agent.conf:2: server = \"10.77.0.1\": expected ADDRESS:PORT");
-	check_bad(state, "server = \"10.77.0.1:99999\";\n", "expected ADDRESS:PORT");
-	check_bad(state, "server = \"a b:1\";\n", "expected ADDRESS:PORT");
-	check_bad(state, "ca = \"ca.pem\";\n", "agent.conf:1: ca = \"ca.pem\": expected an absolute path");
+	check_bad(state, "server = 5;\n", "agent.conf:1: server is a number; it must be a text");
+	check_bad(state, "\nserver = \"10.77.0.1\";\n", "agent.conf:2: server = \"10.77.0.1\" must be ADDRESS:PORT");
+	check_bad(state, "server = \"10.77.0.1:99999\";\n", "must be ADDRESS:PORT");
+	check_bad(state, "server = \"a b:1\";\n", "must be ADDRESS:PORT");
+	check_bad(state, "ca = \"ca.pem\";\n", "agent.conf:1: ca = \"ca.pem\" must be an absolute path");
 	check_bad(state, "supervisor = \"runit\";\n", "agent.conf:1: ");
 	check_bad(state, "job_scopes = \"perhaps\";\n", "agent.conf:1: ");
 	check_bad(state, "server = \"x:1\"\nserver = \n", "agent.conf:");

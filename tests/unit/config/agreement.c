@@ -309,21 +309,20 @@ static void test_examples(void **state)
 static void test_manual(void **state)
 {
 	PHX_AUTO_FREE char *page = NULL;
-	size_t n_items;
-	const struct item *items = phx_agreement_items(&n_items);
+	const struct phx_field *f;
 	(void)state;
 	assert_int_equal(phx_file_read(TEST_DIR "/../etc/phoenix-agreement.5.scd", 1 << 20, &page, NULL, NULL), 0);
-	for (size_t i = 0; i < n_items; i++) {
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		phx_buf_addf(&b, "*");
-		for (const char *p = items[i].key; *p; p++)
+		for (const char *p = f->key->name; *p; p++)
 			phx_buf_addf(&b, "%s%c", *p == '_' ? "\\" : "", *p);
 		phx_buf_addf(&b, "*");
 		if (!strstr(page, b.data))
 			fail_msg("%s is not in the manual", b.data);
-		for (int v = 0; items[i].names && v < items[i].names->n_names; v++)
-			if (!strchr(items[i].names->names[v], '_') && !strstr(page, items[i].names->names[v]))
-				fail_msg("%s of %s is not in the manual", items[i].names->names[v], items[i].key);
+		for (int v = 0; f->names && v < f->names->n_names; v++)
+			if (!strchr(f->names->names[v], '_') && !strstr(page, f->names->names[v]))
+				fail_msg("%s of %s is not in the manual", f->names->names[v], f->key->name);
 	}
 }
 

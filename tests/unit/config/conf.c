@@ -6,30 +6,33 @@
 #include "config/image.h"
 #include "config/role.h"
 
-struct sample {
-	char text[8];
-	char name[PHX_NAME_MAX];
-	uint32_t number, seconds;
-	uint64_t bytes;
-	bool flag;
-	int kind;
-	struct phx_list words; /* char[6] */
-};
-
 static const char *const kinds[] = {"red", "green"};
-static const struct phx_enum kind_names = {"colour", kinds, 2};
+static const struct phx_enum colour_names = {"colour", kinds, 2};
 
-static const struct phx_conf_key keys[] = {
-	{"text", PHX_CONF_STR, offsetof(struct sample, text), 8, true, 0, 0, NULL},
-	{"name", PHX_CONF_NAME, offsetof(struct sample, name), PHX_NAME_MAX, false, 0, 0, NULL},
-	{"number", PHX_CONF_U32, offsetof(struct sample, number), 0, false, 3, UINT32_MAX, NULL},
-	{"time", PHX_CONF_DURATION, offsetof(struct sample, seconds), 0, false, 2, 7200, NULL},
-	{"bytes", PHX_CONF_SIZE, offsetof(struct sample, bytes), 0, false, 0, 0, NULL},
-	{"flag", PHX_CONF_BOOL, offsetof(struct sample, flag), 0, false, 0, 0, NULL},
-	{"kind", PHX_CONF_ENUM, offsetof(struct sample, kind), 0, false, 0, 0, &kind_names},
-	{"words", PHX_CONF_WORDS, offsetof(struct sample, words), 6, false, 0, 0, NULL},
-	{"other", PHX_CONF_OTHER, 0, 0, false, 0, 0, NULL},
+#define SHORT_FIELDS(F, S) F(S, text, STR(6))
+struct short_word {
+	PHX_MEMBERS(short_word, SHORT_FIELDS)
 };
+PHX_RECORD_LOCAL(short_word, short_word, SHORT_FIELDS);
+
+#define SAMPLE_FIELDS(F, S) \
+	F(S, text, STR(8), KEY(text, LINE, PHX_REQUIRED, "")) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, "", "")) \
+	F(S, number, U32, KEY(number, NUMBER(3, UINT32_MAX), "", "")) \
+	F(S, seconds, U32, KEY(time, TIME(2, 7200), "", "")) \
+	F(S, bytes, U64, KEY(bytes, SIZE, "", "")) \
+	F(S, flag, BOOL, KEY(flag, YES, "", "")) \
+	F(S, kind, ENUM(colour), KEY(kind, CHOICE, "", "")) \
+	F(S, words, LIST(short_word), KEY(words, WORDS(0), "", "")) \
+	F(S, other, U32, KEY(other, OTHER, "", "")) \
+	F(S, share, U32, KEY(share, FRACTION, "0.25", "")) \
+	F(S, wait_ms, I64, KEY(wait, SPAN, "90s", "")) \
+	F(S, most, U32, KEY(most, BOUND(9), "", "")) \
+	F(S, peer, STR(20), KEY(peer, PEER, "", ""))
+struct sample {
+	PHX_MEMBERS(sample, SAMPLE_FIELDS)
+};
+PHX_RECORD_LOCAL(sample, sample, SAMPLE_FIELDS);
 
 static int read_sample(const char *text, struct sample *s, struct phx_err *err)
 {
@@ -37,7 +40,7 @@ static int read_sample(const char *text, struct sample *s, struct phx_err *err)
 	*s = (struct sample){.number = 99, .seconds = 99};
 	int r = phx_conf_parse(text, strlen(text), "s.conf", &c, err);
 	if (r == 0)
-		r = phx_conf_group(&c, config_root_setting(&c.cfg), keys, PHX_ARRAY_SIZE(keys), s, err);
+		r = phx_conf_group(&c, config_root_setting(&c.cfg), &sample_record, s, err);
 	return r;
 }
 
@@ -82,6 +85,23 @@ static void test_other_spellings(void **state)
 	assert_int_equal(s.seconds, 90);
 }
 
+static void test_defaults(void **state)
+{
+	(void)state;
+	struct sample s;
+	assert_int_equal(read_sample("text = \"\"", &s, NULL), 0);
+	assert_int_equal(s.share, 250);
+	assert_int_equal(s.wait_ms, 90000);
+	assert_int_equal(read_sample("text = \"\"; share = 2; wait = 0.5; most = 9; peer = \"[::1]:80\"", &s, NULL), 0);
+	assert_int_equal(s.share, 2000);
+	assert_int_equal(s.wait_ms, 500);
+	assert_int_equal(s.most, 9);
+	assert_int_equal(read_sample("text = \"\"; share = 1.5; wait = \"2m\"; most = \"none\"", &s, NULL), 0);
+	assert_int_equal(s.share, 1500);
+	assert_int_equal(s.wait_ms, 120000);
+	assert_int_equal(s.most, 0);
+}
+
 static const struct bad {
 	const char *text, *says;
 } bads[] = {
@@ -117,6 +137,13 @@ static const struct bad {
 	{"text = \"\"; words = \"a\";", "it must be a list of texts"},
 	{"text = \"\"; words = [ \"sixsix\" ];", "words"},
 	{"text = \"\"; words = ( \"a\", 5 );", "words"},
+	{"text = \"\"; share = -1;", "share must be a number from 0 to 1000000, like 1.5"},
+	{"text = \"\"; share = \"1\";", "share must be a number"},
+	{"text = \"\"; wait = \"soon\";", "wait = \"soon\" must be a time, like"},
+	{"text = \"\"; most = 0;", "most is 0; it must be a whole number from 1 to 9"},
+	{"text = \"\"; peer = \"host\";", "peer = \"host\" must be ADDRESS:PORT"},
+	{"text = \"\"; peer = \"host:0\";", "must be ADDRESS:PORT"},
+	{"text = \"\"; peer = \"a-name-of-16.long:8080\";", "peer has 22 bytes; at most 19 fit"},
 	{"text = \"\";\n\nsurprise = 1;", "s.conf:3: unknown key 'surprise'; known here: text, name, number"},
 	{"text = \"\"; text = \"\";", "s.conf:1: duplicate"},
 	{"text = \"\xc0\xaf\";", "s.conf:1: not UTF-8 text"},
@@ -289,7 +316,8 @@ static void test_damaged_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),       cmocka_unit_test(test_other_spellings),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_other_spellings),
 		cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_deep_nesting),
 		cmocka_unit_test(test_utf8_is_fine), RUN(test_damaged_files),
 	};

@@ -37,12 +37,12 @@ static void test_table_is_sound(void **state)
 {
 	(void)state;
 	for (int i = 0; i < PHX_OPT_COUNT_; i++) {
-		const struct phx_option *o = phx_option_info((enum phx_option_id)i);
+		const struct phx_key *o = phx_option((enum phx_option_id)i)->key;
 		assert_true(o->min <= o->max);
 		assert_true(strlen(o->prose) > 10);
 		assert_int_equal(o->prose[strlen(o->prose) - 1], '.');
 		for (int k = 0; k < i; k++)
-			assert_string_not_equal(o->key, phx_option_info((enum phx_option_id)k)->key);
+			assert_string_not_equal(o->name, phx_option((enum phx_option_id)k)->key->name);
 	}
 }
 

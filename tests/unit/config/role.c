@@ -179,7 +179,7 @@ static const struct bad {
 	{HEAD "packages = [ \"../x\" ];\n", -EINVAL, "web.conf:3", "is no name"},
 	{"pool = \"web\";\n", -EINVAL, "web.conf", "image is missing"},
 	{"image = \"debian-12\";\n", -EINVAL, "web.conf", "pool is missing"},
-	{HEAD "imgae = \"x\";\n", -EINVAL, "web.conf:3", "unknown key 'imgae'; known here: summary, pool, image"},
+	{HEAD "imgae = \"x\";\n", -EINVAL, "web.conf:3", "unknown key 'imgae'; known here: summary, pool, boot, image"},
 	{HEAD "boot = \"floppy\";\n", -EINVAL, "web.conf:3", "disk, ram"},
 	{HEAD "runs_jobs = \"yes\";\n", -EINVAL, "web.conf:3", "it must be true or false"},
 	{HEAD "drain_grace = \"soon\";\n", -EINVAL, "web.conf:3", "must be a time from"},
@@ -284,7 +284,7 @@ static void test_a_bad_role_does_not_hide_the_others(void **state)
 	phx_list_fini(&bad);
 	assert_int_equal(phx_roles_load(p->dir, &fake_lookup, &roles, NULL, &err), -EINVAL);
 	phx_err_clear(&err);
-	assert_int_equal(phx_roles_load("/nonexistent", &fake_lookup, &roles, &bad, &err), -ENOENT);
+	assert_int_equal(phx_roles_load("/nonexistent/roles", &fake_lookup, &roles, &bad, &err), -ENOENT);
 }
 
 /* ---- rules ---- */

@@ -67,7 +67,7 @@ static void mistakes_have_file_and_line(void **state)
 	       "} );",
 	       "there are two called c");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "color = 1; } );", ":3: unknown key 'color'");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "resource_coordination_model = \"best\"; } );", ":3: 'best' is no");
+	refuse(CLUSTER TRACES "res = ( { " BATCH "resource_coordination_model = \"best\"; } );", ":3: resource_coordination_model: 'best' is no");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "scheduler = \"best\"; } );", "there are: first-fit");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "\nelastic_factor = 0.7; } );",
 	       ":4: elastic_factor: is not used by this model");
