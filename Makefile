@@ -99,6 +99,19 @@ $(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
+# the tests of the core once more, each allocation failing in turn: the library is the static one, its calls are wrapped
+# not replay, which repeats itself for long, nor visits, which counts what is read
+ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard tests/unit/core/*.c))
+ALLOC_OBJ := $(ALLOC_SRC:tests/unit/core/%.c=$(BUILD)/tests/alloc/%.o)
+ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
+DEPS_FILES += $(ALLOC_OBJ:.o=.d)
+$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/core/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$* -Wno-missing-prototypes -MMD -MP -c $< -o $@
+$(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
+$(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(patsubst tests/unit/core/%.c,PROGRAM(%),$(ALLOC_SRC))"
+$(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)
+
 # what the system tests and those of the lab run beside the programs
 SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))
 LAB_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lab/*.c))

@@ -127,9 +127,9 @@ int phx_batch_pass(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids
 bool phx_batch_pass_due(const struct phx_batch *b);
 
 /** Choose whole running jobs, in the kill order, until their nodes reach `nodes` (or none is left); appended to ret_ids.
- * Chooses only; returns the nodes they hold together (fewer than asked also when ret_ids cannot grow). Jobs that are being
- * killed already are not chosen: what they hold is in counts.killing. O(chosen + log running). */
-uint32_t phx_batch_victims(const struct phx_batch *b, uint32_t nodes, struct phx_list *ret_ids);
+ * Chooses only; returns the nodes they hold together; -ENOMEM: ret_ids cannot grow. Jobs that are being killed already are
+ * not chosen: what they hold is in counts.killing. O(chosen + log running). */
+int64_t phx_batch_victims(const struct phx_batch *b, uint32_t nodes, struct phx_list *ret_ids);
 
 /** The waiting job that the scheduler looks at first; 0 when none waits. */
 uint64_t phx_batch_first(const struct phx_batch *b);

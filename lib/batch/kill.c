@@ -2,6 +2,8 @@
  * killorder.def. Chooses only; called by whoever carries out a forced return. */
 #include "batch/internal.h"
 
+#include <errno.h>
+
 static const char *const labels[] = {
 #define KILL_ORDER(name, label, ...) label,
 #include "batch/killorder.def"
@@ -39,14 +41,14 @@ void phx_batch_order_kill(enum phx_kill_order order, const struct phx_batch_job 
 	ret_key->c = ~j->id;
 }
 
-uint32_t phx_batch_victims(const struct phx_batch *b, uint32_t nodes, struct phx_list *ret_ids)
+int64_t phx_batch_victims(const struct phx_batch *b, uint32_t nodes, struct phx_list *ret_ids)
 {
 	uint32_t sum = 0;
 	for (uint32_t i = b->running.first; i && sum < nodes; i = phx_batch_tree_next(&b->running, i)) {
 		uint32_t held = phx_batch_held(&b->jobs[i]);
 		uint64_t *id = held ? phx_list_push(ret_ids, sizeof(*id)) : NULL;
 		if (held && !id)
-			break;
+			return -ENOMEM;
 		if (held)
 			*id = b->jobs[i].id;
 		sum += held;

@@ -113,7 +113,7 @@ static int check_name_free(struct phx_apply *a, const char *name)
 
 static int add_re(struct phx_apply *a, const struct phx_agreement *g, struct phx_re **ret)
 {
-	struct phx_re *re = phx_list_push(&a->s->res, sizeof(*re));
+	struct phx_re *re = phx_grow(a, &a->s->res, sizeof(*re));
 	if (!re)
 		return -ENOMEM;
 	int r = phx_record_copy(&phx_agreement_record, &re->agreement, g);
@@ -182,7 +182,7 @@ static void tell_created(struct phx_apply *a, const struct phx_re *re)
 
 static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
 {
-	struct phx_pool *p = phx_list_push(&a->s->pools, sizeof(*p));
+	struct phx_pool *p = phx_grow(a, &a->s->pools, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	PHX_STR_SET(p->name, g->name);

@@ -46,7 +46,7 @@ static int apply_pool_put(struct phx_apply *a)
 				   "pool '%s' cannot pass from owner '%s' to '%s': node %s holds data of it, or serves it",
 				   p->name, p->owner, put->owner, n->name);
 	if (!p)
-		p = phx_list_push(&a->s->pools, sizeof(*p));
+		p = phx_grow(a, &a->s->pools, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	*p = *put;
@@ -92,7 +92,7 @@ static int apply_role_put(struct phx_apply *a)
 	if (role)
 		phx_record_fini(&phx_role_record, role);
 	else
-		role = phx_list_push(&a->s->roles, sizeof(*role));
+		role = phx_grow(a, &a->s->roles, sizeof(*role));
 	if (!role) {
 		phx_record_fini(&phx_role_record, &copy);
 		return -ENOMEM;
@@ -278,6 +278,22 @@ static void touch(struct phx_apply *a)
 		phx_choose_again(a, any);
 }
 
+/* What follows from what the handler did. */
+static void follow_up(struct phx_apply *a)
+{
+	phx_work_settle(a);
+	touch(a);
+	phx_jobs_start(a);
+	settle(a);
+	if (a->out->changed || a->out->actions.n)
+		phx_director_settle(a);
+}
+
+static bool lacked(const struct phx_apply *a)
+{
+	return a->out->error || !phx_index_is_whole(a->s) || (a->s->ledger && phx_ledger_error(a->s->ledger));
+}
+
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
 {
 	*ret = (struct phx_outcome){ 0 };
@@ -296,25 +312,19 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	if (s->ledger)
 		phx_ledger_of_before(s->ledger, phx_of_before(s));
 	int r = handlers[ev->kind](&a);
-	if (r < 0) {
+	if (r == 0)
+		follow_up(&a);
+	r = lacked(&a) ? -ENOMEM : r;
+	bool counts = r == 0 && (ret->changed || ret->actions.n);
+	if (r < 0)
 		s->now_ms = before;
-		phx_incarnation_undo(s, was);
+	if (r < 0)
 		phx_outcome_fini(ret);
-		phx_index_settle(s);
-		return r;
-	}
-	phx_work_settle(&a);
-	touch(&a);
-	phx_jobs_start(&a);
-	settle(&a);
-	bool counts = ret->changed || ret->actions.n;
-	if (counts)
-		phx_director_settle(&a);
-	else
+	if (!counts)
 		phx_incarnation_undo(s, was);
 	phx_index_settle(s);
 	s->seq += counts;
-	return 0;
+	return r;
 }
 
 int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)

@@ -72,7 +72,7 @@ int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struc
 	int r = phx_record_copy(&phx_role_record, &copy, old);
 	if (r < 0)
 		return r;
-	struct phx_role *kept = phx_list_push(&a->s->formers, sizeof(*kept));
+	struct phx_role *kept = phx_grow(a, &a->s->formers, sizeof(*kept));
 	if (kept)
 		*kept = copy;
 	else
@@ -93,7 +93,7 @@ void phx_back_prepare(struct phx_apply *a, struct phx_node *n)
 
 static bool add_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind, bool former)
 {
-	struct phx_step *s = phx_list_push(&n->plan.steps, sizeof(*s));
+	struct phx_step *s = phx_grow(a, &n->plan.steps, sizeof(*s));
 	if (!s)
 		return false;
 	*s = (struct phx_step){ .id = ++a->s->last_step_id,

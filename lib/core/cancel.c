@@ -54,7 +54,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 {
 	const struct phx_plan *p = &n->plan;
 	const struct phx_step *done = point_of_no_return(p);
-	const struct phx_re *full = p->from_state == PHX_NODE_ACTIVE ? phx_holding_full(a->s, n) : NULL;
+	const struct phx_re *full = p->from_state == PHX_NODE_ACTIVE ? phx_holding_full(a, n) : NULL;
 	if (!strcmp(p->request, "resume") || !strcmp(p->request, "cancel"))
 		return phx_err_set(a->err, -EPERM, "%s is being brought back: nothing of that can be cancelled; drain or quarantine it", n->name);
 	if (n->share == PHX_SHARE_COMING)

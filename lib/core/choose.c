@@ -33,7 +33,7 @@ static struct reason reason_of(const struct phx_unfit *u)
 
 static void pass_over(struct phx_apply *a, struct phx_node *n, const struct phx_re *to, const char *why)
 {
-	struct phx_unfit *u = phx_list_push(&n->unfit_for, sizeof(*u));
+	struct phx_unfit *u = phx_grow(a, &n->unfit_for, sizeof(*u));
 	phx_touch(a->s, n);
 	a->out->changed = true;
 	if (!u)
@@ -62,8 +62,9 @@ void phx_choose_again(struct phx_apply *a, struct phx_node *n)
 
 /* ---- what the ledger knows of them ---- */
 
-static void count(const struct phx_state *s, struct phx_list *barred, const struct phx_node *n, const struct phx_unfit *u)
+static void count(struct phx_apply *a, struct phx_list *barred, const struct phx_node *n, const struct phx_unfit *u)
 {
+	const struct phx_state *s = a->s;
 	int from = n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_holding_number(s, n->share_re);
 	int to = phx_holding_number(s, u->re);
 	struct phx_ledger_barred *b = NULL;
@@ -71,7 +72,7 @@ static void count(const struct phx_state *s, struct phx_list *barred, const stru
 		return;
 	PHX_LIST_EACH(struct phx_ledger_barred, other, barred)
 		b = other->from == from && other->to == to ? other : b;
-	if (!b && (b = phx_list_push(barred, sizeof(*b))))
+	if (!b && (b = phx_grow(a, barred, sizeof(*b))))
 		*b = (struct phx_ledger_barred){ .from = from, .to = to };
 	if (!b)
 		return;
@@ -87,7 +88,7 @@ void phx_choose_tell(struct phx_apply *a)
 		if (n->share != PHX_SHARE_FREE && n->share != PHX_SHARE_HELD)
 			continue;
 		PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
-			count(a->s, &barred, n, u);
+			count(a, &barred, n, u);
 	}
 	phx_ledger_barred(a->s->ledger, &barred, a->s->now_ms, a->todo);
 }
@@ -125,7 +126,7 @@ static bool fits(const struct choice *c, const struct phx_node *n, struct phx_er
 	++*phx_index_visits(c->a->s);
 	o.role = c->to->agreement.role;
 	o.pool = c->to->name;
-	if (phx_order_plan(c->a->s, &o, &plan, why) < 0)
+	if (phx_stick(c->a, phx_order_plan(c->a->s, &o, &plan, why)) < 0)
 		return false;
 	phx_record_fini(&phx_plan_record, &plan);
 	return true;
@@ -141,7 +142,7 @@ static void try(struct choice *c, uint32_t place)
 		pass_over(c->a, n, c->to, why.text);
 		return;
 	}
-	uint32_t *slot = phx_list_push(c->chosen, sizeof(*slot));
+	uint32_t *slot = phx_grow(c->a, c->chosen, sizeof(*slot));
 	if (slot)
 		*slot = place;
 }
@@ -163,9 +164,9 @@ static void try_all(struct choice *c, struct phx_list *candidates)
 	candidates->n = 0;
 }
 
-static void put_off(struct phx_list *candidates, int r, uint32_t place)
+static void put_off(struct phx_apply *a, struct phx_list *candidates, int r, uint32_t place)
 {
-	struct candidate *it = phx_list_push(candidates, sizeof(*it));
+	struct candidate *it = phx_grow(a, candidates, sizeof(*it));
 	if (it)
 		*it = (struct candidate){ r, place };
 }
@@ -186,7 +187,7 @@ static void try_odd(struct choice *c, const char *to_pool, struct phx_list *cand
 		bool there = c->from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, c->from->name) :
 				       n->share == PHX_SHARE_FREE;
 		if (there && rank(n, to_pool) < PLAIN)
-			put_off(candidates, rank(n, to_pool), phx_index_place(s, n));
+			put_off(c->a, candidates, rank(n, to_pool), phx_index_place(s, n));
 	}
 	try_all(c, candidates);
 }
@@ -206,7 +207,7 @@ void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx
 		if (r == PLAIN)
 			try(&c, at);
 		else if (r > PLAIN)
-			put_off(&later, r, at);
+			put_off(a, &later, r, at);
 	}
 	try_all(&c, &later);
 }

@@ -214,11 +214,14 @@ struct phx_outcome {
 	uint64_t job;		 /* job_submit: its id */
 	bool changed;		 /* false: nothing to do, it already was so */
 	char text[256];
+	int error;		 /* -ENOMEM as soon as something could not be stored; never seen by the caller */
 };
 void phx_outcome_fini(struct phx_outcome *o);
 
-/** Apply one event. When s->seq has advanced the event must be journalled; when not, it changed nothing. 0, or a negative errno with a text; the state is then as before and the event must not be
- * journalled. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -E2BIG, -EBUSY the node follows a plan,
+/** Apply one event. When s->seq has advanced the event must be journalled; when not, it changed nothing. 0, or a negative
+ * errno with a text; the state is then as before and the event must not be journalled. But -ENOMEM: something could not be
+ * stored, half of the event may be in the state, and only phx_state_fini() may be done with it; the journal replayed brings
+ * it back. An event has all its actions, or ends so. ret is zeroed first. -ENOENT unknown node/role/pool, -EINVAL, -E2BIG, -EBUSY the node follows a plan,
  * -ESTALE older epoch or ended step (an order of the past), -EEXIST, -EPERM, -EOPNOTSUPP, -EHOSTUNREACH. */
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
 

@@ -72,7 +72,7 @@ static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 
 static struct phx_node *new_node(struct phx_apply *a, const char *name)
 {
-	struct phx_node *n = phx_list_push(&a->s->nodes, sizeof(*n));
+	struct phx_node *n = phx_grow(a, &a->s->nodes, sizeof(*n));
 	if (!n)
 		return NULL;
 	PHX_STR_SET(n->name, name);

@@ -195,7 +195,7 @@ static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_en
 	PHX_LIST_EACH(struct phx_engine_host, h, &t->hosts)
 	{
 		struct phx_node *n = phx_state_node(a->s, h->node);
-		struct phx_job_part *p = phx_list_push(&j->parts, sizeof(*p));
+		struct phx_job_part *p = phx_grow(a, &j->parts, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		PHX_STR_SET(p->node, h->node);
@@ -273,12 +273,12 @@ static void count_runs(struct phx_apply *a, const struct phx_re *re)
 
 static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re, const struct phx_engine_job *t)
 {
-	struct phx_job *j = phx_list_push(&a->s->jobs, sizeof(*j));
+	struct phx_job *j = phx_grow(a, &a->s->jobs, sizeof(*j));
 	if (!j)
 		return NULL;
 	char name[64];
 	snprintf(name, sizeof(name), "(Slurm's job %s)", t->id);
-	phx_text_push(&j->argv, name); /* what it runs is not told */
+	phx_stick(a, phx_text_push(&j->argv, name)); /* what it runs is not told */
 	j->id = ++a->s->last_job_id;
 	PHX_STR_SET(j->re, re->name);
 	PHX_STR_SET(j->engine_id, t->id);

@@ -211,7 +211,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uint32_t at, enum phx_step_kind kind)
 {
 	struct phx_list *l = &n->plan.steps;
-	if (!phx_list_push(l, sizeof(struct phx_step)))
+	if (!phx_grow(a, l, sizeof(struct phx_step)))
 		return NULL;
 	struct phx_step *steps = l->items;
 	memmove(&steps[at + 1], &steps[at], (l->n - 1 - at) * sizeof(*steps));

@@ -260,8 +260,9 @@ void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 /* ---- would the ledger take it? ---- */
 
 /* What the ledger would do with one more free node, tried on a copy. */
-static bool would_take(const struct phx_state *s, int number)
+static bool would_take(struct phx_apply *a, int number)
 {
+	const struct phx_state *s = a->s;
 	struct phx_ledger_image image = { 0 };
 	struct phx_ledger *l = NULL;
 	struct phx_list todo = { 0 };
@@ -276,14 +277,16 @@ static bool would_take(const struct phx_state *s, int number)
 	phx_list_fini(&todo);
 	phx_ledger_free(l);
 	phx_record_fini(&phx_ledger_image_record, &image);
+	phx_stick(a, r);
 	return takes || r < 0;
 }
 
-const struct phx_re *phx_holding_full(const struct phx_state *s, const struct phx_node *n)
+const struct phx_re *phx_holding_full(struct phx_apply *a, const struct phx_node *n)
 {
+	const struct phx_state *s = a->s;
 	const struct phx_re *re = phx_state_re(s, n->pool);
 	if (!s->ledger || !re || !re->active || n->share != PHX_SHARE_OUTSIDE || n->pinned ||
 	    strcmp(n->role, re->agreement.role))
 		return NULL;
-	return would_take(s, (int)re->number) ? NULL : re;
+	return would_take(a, (int)re->number) ? NULL : re;
 }

@@ -390,6 +390,11 @@ int phx_index_ready(struct phx_state *s)
 	return 0;
 }
 
+bool phx_index_is_whole(const struct phx_state *s)
+{
+	return !s->index->untrue;
+}
+
 void phx_index_settle(struct phx_state *s)
 {
 	refresh(s);

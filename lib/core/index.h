@@ -77,6 +77,8 @@ uint64_t *phx_index_visits(struct phx_state *s);
 
 /** The end of an event: whoever asks between events finds all of it right. */
 void phx_index_settle(struct phx_state *s);
+/** Is nothing missing in it? Where memory was lacking it is built anew with the next event. */
+bool phx_index_is_whole(const struct phx_state *s);
 /** Is it what would be built now? -EPROTO with the first difference; 0 also where there is none. */
 int phx_index_check(const struct phx_state *s, struct phx_err *err);
 

@@ -32,7 +32,11 @@ struct phx_apply {
 };
 
 /* outcome.c */
-/** Append an action for `n` (may be NULL); NULL on ENOMEM. */
+/** Returns `r`. If that is -ENOMEM it sticks: whatever else is done, and whoever drops the result, the event ends with it. */
+int phx_stick(struct phx_apply *a, int r);
+/** An item more in a list of the state, zeroed; NULL: memory is lacking, and that sticks. */
+void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size);
+/** Append an action for `n` (may be NULL); NULL: the same. */
 struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n);
 /** Append a note: a sentence about `n` for `phx events`. */
 void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
@@ -312,7 +316,7 @@ void phx_holding_leave(struct phx_apply *a, struct phx_node *n);
 void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n);
 /** The RE in whose pool it is, out of service, that would not take it back as it is now: in service again it is released.
  * NULL: it would, or nothing takes it from there. Works on a copy of the ledger: for orders by hand. */
-const struct phx_re *phx_holding_full(const struct phx_state *s, const struct phx_node *n);
+const struct phx_re *phx_holding_full(struct phx_apply *a, const struct phx_node *n);
 /** Does its RE go on counting on it, though it does not serve just now? */
 bool phx_away_may(const struct phx_state *s, const struct phx_node *n);
 /** It is held, and does not serve: from now on it is away, with its job if it has one. */
@@ -373,7 +377,7 @@ struct phx_job_title {
 };
 struct phx_job_title phx_job_title(const struct phx_job *j);
 /** Say what ended the run; the first says it. */
-void phx_job_why(struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /** Who ended the job's run, and why: kept with it. */
 void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

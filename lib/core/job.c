@@ -4,6 +4,7 @@
 #include "core/index.h"
 #include "core/internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct phx_job_title phx_job_title(const struct phx_job *j)
 	return t;
 }
 
-void phx_job_why(struct phx_job *j, const char *fmt, ...)
+void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
 {
 	char text[320];
 	va_list args;
@@ -31,6 +32,7 @@ void phx_job_why(struct phx_job *j, const char *fmt, ...)
 	va_end(args);
 	phx_utf8_repair(text);
 	j->why = strdup(text);
+	phx_stick(a, j->why ? 0 : -ENOMEM);
 }
 
 void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)

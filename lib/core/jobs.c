@@ -24,13 +24,13 @@ static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, u
 	return j->re[0] ? phx_index_next_idle(s, j->re, at) : phx_index_next(s, PHX_SET_TAKES, at);
 }
 
-static int start_job(struct phx_apply *a, struct phx_job *j)
+static void start_job(struct phx_apply *a, struct phx_job *j)
 {
 	struct phx_node *n;
 	for (uint32_t at = 0; j->parts.n < j->nodes && (n = next_for(a->s, j, at)); at = phx_index_place(a->s, n) + 1) {
-		struct phx_job_part *p = phx_list_push(&j->parts, sizeof(*p));
+		struct phx_job_part *p = phx_grow(a, &j->parts, sizeof(*p));
 		if (!p)
-			return -ENOMEM;
+			return;
 		PHX_STR_SET(p->node, n->name);
 		n->jobs_running++;
 		n->share_job = j->re[0] ? j->id : 0;
@@ -43,7 +43,6 @@ static int start_job(struct phx_apply *a, struct phx_job *j)
 	j->lease_ms = a->s->settings.job_lease_ms;
 	j->output_max_mb = a->s->settings.job_output_max_mb;
 	phx_index_job_due(a->s, j);
-	return 0;
 }
 
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j)
@@ -233,9 +232,9 @@ int phx_apply_job_hold(struct phx_apply *a)
 
 /* ---- time limits ---- */
 
-static void say_limit(struct phx_job *j)
+static void say_limit(struct phx_apply *a, struct phx_job *j)
 {
-	phx_job_why(j, "it ran for the %lld s that it may", (long long)(j->estimate_ms / 1000));
+	phx_job_why(a, j, "it ran for the %lld s that it may", (long long)(j->estimate_ms / 1000));
 }
 
 void phx_jobs_tick(struct phx_apply *a)
@@ -248,7 +247,7 @@ void phx_jobs_tick(struct phx_apply *a)
 			continue;
 		j->overdue = true;
 		a->out->changed = true;
-		say_limit(j);
+		say_limit(a, j);
 		const struct phx_re *re = phx_state_re(a->s, j->re);
 		if (re && re->active)
 			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
@@ -270,14 +269,15 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 }
 
 /* What its agent says of its end; the first bad news is what ended it. */
-static void judge_end(const struct phx_event *ev, struct phx_job *j)
+static void judge_end(struct phx_apply *a, struct phx_job *j)
 {
+	const struct phx_event *ev = a->ev;
 	bool limit = ev->ended_by == PHX_ENDED_LIMIT;
 	j->timed_out = j->timed_out || limit || (j->overdue && (ev->result || ev->ended_by == PHX_ENDED_TOLD));
 	if (limit)
-		say_limit(j);
+		say_limit(a, j);
 	else if (ev->result && ev->text[0])
-		phx_job_why(j, "%s: %s", ev->node, ev->text);
+		phx_job_why(a, j, "%s: %s", ev->node, ev->text);
 }
 
 int phx_apply_job_result(struct phx_apply *a)
@@ -295,7 +295,7 @@ int phx_apply_job_result(struct phx_apply *a)
 				   a->ev->node);
 	if (a->ev->forced && a->ev->result && j->re[0])
 		end_by_force(a, j);
-	judge_end(a->ev, j);
+	judge_end(a, j);
 	p->cpu_ms = a->ev->cpu_ms;
 	p->memory_peak_bytes = a->ev->memory_peak_bytes;
 	p->output_cut_bytes = a->ev->output_cut_bytes;

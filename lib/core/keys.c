@@ -38,7 +38,7 @@ void phx_key_doom(struct phx_apply *a, const char *key_id)
 {
 	if (!key_id[0] || doomed(a->s, key_id))
 		return;
-	struct phx_doomed_key *k = phx_list_push(&a->s->doomed_keys, sizeof(*k));
+	struct phx_doomed_key *k = phx_grow(a, &a->s->doomed_keys, sizeof(*k));
 	if (!k)
 		return;
 	PHX_STR_SET(k->key_id, key_id);

@@ -112,7 +112,7 @@ void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 	n->cut_by[0] = '\0';
 	if (!j)
 		return;
-	phx_job_why(j, "%s was lost while it ran", n->name);
+	phx_job_why(a, j, "%s was lost while it ran", n->name);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);
 	phx_job_part_end(a, j, p, status);
@@ -184,7 +184,7 @@ void phx_lease_tick(struct phx_apply *a)
 			say_silence(a, j, p, n);
 			if (n)
 				blame_loss(a, j, n);
-			phx_job_why(j, "%s was lost while it ran", p->node);
+			phx_job_why(a, j, "%s was lost while it ran", p->node);
 			if (n && j->re[0])
 				lose_in_ledger(a, j, n);
 			phx_job_part_end(a, j, p, 255);

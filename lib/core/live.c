@@ -287,7 +287,8 @@ int phx_apply_inspect(struct phx_apply *a)
 		return 0;
 	n->inspect = true;
 	a->out->changed = true;
-	return phx_act(a, PHX_ACT_ORDER, n) ? 0 : -ENOMEM;
+	phx_act(a, PHX_ACT_ORDER, n);
+	return 0;
 }
 
 /* ---- time ---- */

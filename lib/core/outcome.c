@@ -8,9 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
+int phx_stick(struct phx_apply *a, int r)
+{
+	if (r == -ENOMEM)
+		a->out->error = r;
+	return r;
+}
+
+void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size)
+{
+	void *item = phx_list_push(list, item_size);
+	if (!item)
+		phx_stick(a, -ENOMEM);
+	return item;
+}
+
 struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n)
 {
-	struct phx_action *act = phx_list_push(&a->out->actions, sizeof(*act));
+	struct phx_action *act = phx_grow(a, &a->out->actions, sizeof(*act));
 	if (!act)
 		return NULL;
 	act->kind = kind;

@@ -25,7 +25,7 @@ int phx_apply_cert_revoke(struct phx_apply *a)
 		return 0;
 	if (a->s->revoked.n >= REVOKED_MAX)
 		return phx_err_set(a->err, -ENOSPC, "%d certificates are revoked: make a new CA", REVOKED_MAX);
-	struct phx_revoked *c = phx_list_push(&a->s->revoked, sizeof(*c));
+	struct phx_revoked *c = phx_grow(a, &a->s->revoked, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	PHX_STR_SET(c->serial, ev->serial);

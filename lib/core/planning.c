@@ -210,7 +210,7 @@ int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o)
 	struct phx_plan plan;
 	if (under_way(o))
 		return 0;
-	int r = make(a->s, &d, &plan, a->err);
+	int r = phx_stick(a, make(a->s, &d, &plan, a->err));
 	if (r < 0)
 		return r;
 	if (!is_so(&d, &plan) && (r = phx_spare_order(a, o)) == 0)

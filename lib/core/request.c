@@ -53,7 +53,7 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 	char reason[256];
 	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned || n->key_unread || phx_node_step(n))
 		return;
-	int i = phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason));
+	int i = phx_stick(a, phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason)));
 	if (i < 0)
 		return;
 	struct phx_err why = { 0 };
@@ -195,7 +195,7 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
-		struct phx_step *step = phx_list_push(&plan.steps, sizeof(*step));
+		struct phx_step *step = phx_grow(a, &plan.steps, sizeof(*step));
 		if (!step) {
 			phx_record_fini(&phx_plan_record, &plan);
 			return -ENOMEM;
@@ -239,7 +239,7 @@ int phx_apply_resume(struct phx_apply *a)
 	if (!n->pool[0])
 		return resume_detached(a, n);
 	bool left = phx_node_is_given_up(a->s, n); /* it is released, at the end of this event or when it is heard */
-	const struct phx_re *full = n->up && !left ? phx_holding_full(a->s, n) : NULL;
+	const struct phx_re *full = n->up && !left ? phx_holding_full(a, n) : NULL;
 	if (full) {
 		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s", full->name,
 			 n->name, phx_release_words(a->s, n));
@@ -333,9 +333,8 @@ int phx_apply_power(struct phx_apply *a)
 	if (strcmp(op, "status") && strcmp(op, "off"))
 		phx_window_open(a, n);
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (!act)
-		return -ENOMEM;
-	PHX_STR_SET(act->text, op);
+	if (act)
+		PHX_STR_SET(act->text, op);
 	if (strcmp(op, "status"))
 		cut(a, n);
 	a->out->changed = true;

@@ -256,7 +256,7 @@ int phx_apply_job_submit(struct phx_apply *a)
 	const struct phx_re *re = NULL;
 	uint32_t at = a->s->jobs.n;
 	int r = check(a, &re);
-	struct phx_job *j = r == 0 ? phx_list_push(&a->s->jobs, sizeof(*j)) : NULL;
+	struct phx_job *j = r == 0 ? phx_grow(a, &a->s->jobs, sizeof(*j)) : NULL;
 	if (!j)
 		return r ? r : -ENOMEM;
 	j->id = a->s->last_job_id + 1;

@@ -13,7 +13,7 @@ struct work {
 
 void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n)
 {
-	struct work *w = phx_list_push(a->work, sizeof(*w));
+	struct work *w = phx_grow(a, a->work, sizeof(*w));
 	if (w)
 		*w = (struct work){ kind, n ? phx_index_place(a->s, n) : 0 };
 }

@@ -393,7 +393,6 @@ void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out
 {
 	phx_ledger_advance(l, now_ms);
 	l->out = out;
-	l->error = 0;
 }
 
 int phx_ledger_finish(struct phx_ledger *l)

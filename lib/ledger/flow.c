@@ -216,7 +216,8 @@ static void kill_jobs(struct phx_ledger *l, uint32_t i, uint32_t nodes, int reas
 	struct re *re = re_at(l, i);
 
 	l->ids.n = 0;
-	phx_batch_victims(re->batch, nodes, &l->ids);
+	if (phx_batch_victims(re->batch, nodes, &l->ids) < 0)
+		l->error = -ENOMEM;
 	PHX_LIST_EACH(uint64_t, id, &l->ids)
 	{
 		const struct phx_batch_job *job = phx_batch_job(re->batch, *id);

@@ -90,7 +90,9 @@ int phx_ledger_restore(const struct phx_ledger_image *image, struct phx_ledger *
 		if (r < 0)
 			break;
 	}
-	if (r == 0 && phx_ledger_check(l, NULL) < 0)
+	if (r == 0)
+		r = phx_ledger_check(l, NULL);
+	if (r == -EPROTO)
 		r = -EINVAL;
 	if (r < 0)
 		phx_ledger_free(l);

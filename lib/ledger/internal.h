@@ -116,7 +116,7 @@ struct phx_ledger {
 	int64_t now_ms;
 	struct phx_list *out; /* struct phx_ledger_action */
 	struct phx_list ids;  /* scratch of uint64_t */
-	int error;
+	int error;	      /* -ENOMEM from the first time that memory lacked: this call and all that follow */
 };
 
 static inline struct re *re_at(const struct phx_ledger *l, uint32_t i)

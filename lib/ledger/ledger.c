@@ -135,6 +135,7 @@ int phx_ledger_activate(struct phx_ledger *l, const struct phx_agreement *a, int
 		return r;
 	phx_ledger_begin(l, now_ms, ret_actions);
 	r = install(l, a, partner, &i);
+	l->error = r;
 	if (r < 0)
 		return r;
 	*ret_re = (int)i;
@@ -304,6 +305,8 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 	struct phx_batch_job mine = *job;
 	mine.no_requeue = job->no_requeue || it->r.agreement.no_requeue;
 	r = phx_batch_submit(it->batch, &mine);
+	if (r == -ENOMEM)
+		l->error = r;
 	if (r < 0)
 		return phx_err_set(err, r, "job %llu is refused%s", (unsigned long long)job->id,
 				   r == -EEXIST ? ": its number is taken" : "");

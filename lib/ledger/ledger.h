@@ -80,6 +80,8 @@ int phx_ledger_suspend(struct phx_ledger *l, int re, bool suspended);
 int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct phx_list *ret_actions);
 
 /* ---- events: -EINVAL and no change for what cannot be, -ENOMEM (the ledger is of no use any more: restore it) ---- */
+/** -ENOMEM when any call so far has ended with that; 0. */
+int phx_ledger_error(const struct phx_ledger *l);
 /** -ESHUTDOWN suspended (jobs of another engine are taken: it let them in), -E2BIG wider than the cluster or than the upper bounds of the RE and its partner, and as
  * phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms, struct phx_list *ret_actions,

@@ -46,6 +46,11 @@ int phx_ledger_new(const struct phx_ledger_config *config, struct phx_ledger **r
 	return 0;
 }
 
+int phx_ledger_error(const struct phx_ledger *l)
+{
+	return l->error;
+}
+
 void phx_ledger_free(struct phx_ledger *l)
 {
 	if (!l)

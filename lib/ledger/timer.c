@@ -210,34 +210,29 @@ static void started(struct phx_ledger *l, uint32_t i, uint64_t id, uint32_t *idl
 			   .kind = PHX_LEDGER_START, .re = (int)i, .to = PHX_LEDGER_FREE, .job = id, .nodes = size});
 }
 
-static int pass(struct phx_ledger *l, uint32_t i)
+static void pass(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
 	struct phx_batch_counts c;
 
 	if (re->params.cycle_ms && !re->r.cycle_open)
-		return 0;
+		return;
 	re->r.cycle_open = false;
 	if (!phx_batch_pass_due(re->batch))
-		return 0;
+		return;
 	phx_batch_counts(re->batch, &c);
 	l->ids.n = 0;
-	int r = phx_batch_pass(re->batch, l->now_ms, &l->ids);
-	if (r < 0)
-		return r;
+	if (phx_batch_pass(re->batch, l->now_ms, &l->ids) < 0)
+		l->error = -ENOMEM;
 	for (uint32_t k = 0; k < l->ids.n; k++)
 		started(l, i, *PHX_LIST_AT(&l->ids, uint64_t, k), &c.idle);
-	return 0;
 }
 
 int phx_ledger_pass(struct phx_ledger *l, int64_t now_ms, struct phx_list *ret_actions)
 {
-	int r = 0;
-
 	phx_ledger_begin(l, now_ms, ret_actions);
-	for (uint32_t i = 0; i < l->res.n && r == 0; i++)
+	for (uint32_t i = 0; i < l->res.n && !l->error; i++)
 		if (active(re_at(l, i)) && re_at(l, i)->batch)
-			r = pass(l, i);
-	int finished = phx_ledger_finish(l);
-	return r < 0 ? r : finished;
+			pass(l, i);
+	return phx_ledger_finish(l);
 }

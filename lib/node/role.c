@@ -28,11 +28,11 @@ PHX_RECORD_TABLE(phx_role, PHX_ROLE_FIELDS);
 
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
-	phx_buf_addf(&b, "%s@%s", r->image, r->image_version);
-	PHX_LIST_EACH(struct phx_package_ref, p, &r->packages)
-		phx_buf_addf(&b, " %s-%s", p->name, p->version);
-	snprintf(ret, ret_size, "%s", b.data ? b.data : "");
+	size_t n = (size_t)snprintf(ret, ret_size, "%s@%s", r->image, r->image_version);
+	for (uint32_t i = 0; i < r->packages.n && n < ret_size; i++) {
+		const struct phx_package_ref *p = PHX_LIST_AT(&r->packages, struct phx_package_ref, i);
+		n += (size_t)snprintf(ret + n, ret_size - n, " %s-%s", p->name, p->version);
+	}
 }
 
 static int find_service(const struct phx_role *r, const char *name)

@@ -163,7 +163,7 @@ PHX_RECORD_STRUCT(phx_rule_term, PHX_RULE_TERM_FIELDS);
 	  KEY(when, OTHER, "", "The terms; without any the rule always holds."))
 PHX_RECORD_STRUCT(phx_rule, PHX_RULE_FIELDS);
 
-/** First rule that holds for `name`/`facts`. Returns its index, or -ENOENT. `ret_reason` says why, e.g.
+/** First rule that holds for `name`/`facts`. Returns its index, -ENOENT or -ENOMEM. `ret_reason` says why, e.g.
  * "rules.conf:12: memory_bytes 8589934592 >= 4 GiB -> batch-compute", or which term failed in each rule. */
 int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts, char *ret_reason,
 		    size_t ret_reason_size);

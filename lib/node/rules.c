@@ -239,10 +239,14 @@ int phx_rules_match(const struct phx_list *rules, const char *name, const struct
 		    size_t ret_reason_size)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf missed = { 0 };
+	snprintf(ret_reason, ret_reason_size, "out of memory");
 	for (uint32_t i = 0; i < rules->n; i++) {
 		const struct phx_rule *r = PHX_LIST_AT(rules, struct phx_rule, i);
 		PHX_AUTO(phx_buf_fini) struct phx_buf why = { 0 };
-		if (rule_holds(r, name, facts, &why)) {
+		bool holds = rule_holds(r, name, facts, &why);
+		if (why.failed)
+			return -ENOMEM;
+		if (holds) {
 			snprintf(ret_reason, ret_reason_size, "rules.conf:%u: %s -> %s", r->line,
 				 why.data ? why.data : "", r->role);
 			return (int)i;
@@ -250,6 +254,8 @@ int phx_rules_match(const struct phx_list *rules, const char *name, const struct
 		phx_buf_addf(&missed, "%srules.conf:%u: not %s", missed.n ? "; " : "", r->line,
 			     why.data ? why.data : "");
 	}
+	if (missed.failed)
+		return -ENOMEM;
 	snprintf(ret_reason, ret_reason_size, "%s", missed.n ? missed.data : "there are no rules");
 	return -ENOENT;
 }

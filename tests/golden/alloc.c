@@ -1,0 +1,155 @@
+/* The core without memory: whatever the tests of tests/unit/core let happen, happens here with each allocation of the
+ * event failing in turn, on a copy of the state. Either the event ends with -ENOMEM (the state is of no use then), or its
+ * actions and the state are those of a run in which nothing failed: an error that is dropped makes a difference. Those
+ * tests are compiled once more, each with its own name of main(), and linked with phx_core_apply() and the functions that
+ * allocate wrapped; PROGRAMS lists them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "core/index.h"
+
+/* Of one kind of event: looked at, and of those with so many allocations tried. The tests repeat themselves. */
+enum { TRIES = 12, ALLOCS_MAX = 400, LOOKED_AT = 400, FAILED_LEAST = 3500 };
+
+static struct {
+	bool on;
+	unsigned n, fail_at; /* fail_at: 0 = none */
+} memory;
+
+static struct {
+	uint8_t tried[PHX_EV_COUNT_][ALLOCS_MAX];
+	unsigned long n_failed, n_ended; /* allocations that failed; events that ended by that */
+	unsigned n_kinds[PHX_EV_COUNT_];
+} did;
+
+static bool lacks(void)
+{
+	if (!memory.on || ++memory.n != memory.fail_at)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+#define WRAP(type, name, params, args)       \
+	type __real_##name params;           \
+	type __wrap_##name params;           \
+	type __wrap_##name params            \
+	{                                    \
+		return lacks() ? NULL : __real_##name args; \
+	}
+WRAP(void *, malloc, (size_t size), (size))
+WRAP(void *, calloc, (size_t n, size_t size), (n, size))
+WRAP(void *, realloc, (void *old, size_t size), (old, size))
+WRAP(void *, reallocarray, (void *old, size_t n, size_t size), (old, n, size))
+WRAP(char *, strdup, (const char *text), (text))
+WRAP(char *, strndup, (const char *text, size_t size), (text, size))
+
+int __real_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+
+/* What became of a copy of the state. */
+struct run {
+	struct phx_state s;
+	struct phx_outcome out;
+	int r;
+	unsigned n_allocs;
+};
+
+static void run_on_copy(const struct phx_state *s, const struct phx_event *ev, unsigned fail_at, struct run *ret)
+{
+	struct phx_err err = { 0 };
+	assert_int_equal(phx_record_copy(&phx_state_record, &ret->s, s), 0);
+	assert_int_equal(phx_index_ready(&ret->s), 0);
+	memory.n = 0;
+	memory.fail_at = fail_at;
+	memory.on = true;
+	ret->r = __real_phx_core_apply(&ret->s, ev, &ret->out, &err);
+	memory.on = false;
+	ret->n_allocs = memory.n;
+}
+
+static void end_run(struct run *run)
+{
+	phx_outcome_fini(&run->out);
+	phx_state_fini(&run->s);
+}
+
+static bool same_actions(const struct phx_list *a, const struct phx_list *b)
+{
+	bool same = a->n == b->n;
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = phx_record_equal(&phx_action_record, PHX_LIST_AT(a, struct phx_action, i),
+					PHX_LIST_AT(b, struct phx_action, i));
+	return same;
+}
+
+static void compare(const struct run *sound, const struct run *poor, const struct phx_event *ev, unsigned k)
+{
+	const char *kind = phx_enum_name(&phx_event_kind_names, ev->kind);
+	const char *what = poor->r != sound->r			       ? "another answer" :
+			   !same_actions(&sound->out.actions, &poor->out.actions) ? "other actions" :
+			   !phx_record_equal(&phx_state_record, &sound->s, &poor->s) ? "another state" :
+										      NULL;
+	if (poor->r == -ENOMEM && poor->out.actions.n)
+		fail_msg("%s ends without memory, and has actions", kind);
+	if (poor->r != -ENOMEM && what)
+		fail_msg("%s without allocation %u of %u ends with %d and %s", kind, k, sound->n_allocs, poor->r, what);
+}
+
+static void try_all(const struct phx_state *s, const struct phx_event *ev)
+{
+	struct run sound;
+	run_on_copy(s, ev, 0, &sound);
+	unsigned n = sound.n_allocs;
+	bool enough = n >= ALLOCS_MAX || did.tried[ev->kind][n]++ >= TRIES;
+	if (enough)
+		did.tried[ev->kind][n < ALLOCS_MAX ? n : 0]--;
+	for (unsigned k = 1; k <= n && !enough; k++) {
+		struct run poor;
+		run_on_copy(s, ev, k, &poor);
+		compare(&sound, &poor, ev, k);
+		did.n_ended += poor.r == -ENOMEM;
+		did.n_failed++;
+		end_run(&poor);
+	}
+	end_run(&sound);
+}
+
+int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+{
+	bool known = ev->kind >= 0 && ev->kind < PHX_EV_COUNT_;
+	if (known && !memory.on && did.n_kinds[ev->kind]++ < LOOKED_AT)
+		try_all(s, ev);
+	return __real_phx_core_apply(s, ev, ret, err);
+}
+
+static void every_kind_was_tried(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < PHX_EV_COUNT_; kind++)
+		if (!did.n_kinds[kind])
+			fail_msg("no %s was tried", phx_enum_name(&phx_event_kind_names, kind));
+	print_message("%lu allocations failed, %lu events ended by that\n", did.n_failed, did.n_ended);
+	assert_true(did.n_failed >= FAILED_LEAST);
+}
+
+#define PROGRAM(name) int main_of_##name(void);
+PROGRAMS
+#undef PROGRAM
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_kind_was_tried) };
+	int failed = 0;
+#define PROGRAM(name) failed += main_of_##name();
+	PROGRAMS
+#undef PROGRAM
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
+}
