@@ -180,8 +180,6 @@ void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o, c
 void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
 /** The step drain of `n` has to wait, for a job or for an engine that is not ours; it is looked at again then. */
 bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
-/** A part ended on `n`: what waits for that goes on with the next tick. */
-void phx_spare_ended(struct phx_apply *a, struct phx_node *n);
 
 /* result.c */
 int phx_apply_step_result(struct phx_apply *a);

@@ -131,7 +131,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	if (n && n->jobs_running) {
 		n->jobs_running--;
 		phx_touch(a->s, n);
-		phx_spare_ended(a, n);
+		phx_node_job_ended(n, a->s->now_ms);
 	}
 	/* all of a job or none: what is left of it is told to end */
 	j->broken = j->broken || status;

@@ -237,10 +237,3 @@ bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *s
 	step->deadline_ms = a->s->now_ms + ENGINE_AGAIN_MS;
 	return true;
 }
-
-void phx_spare_ended(struct phx_apply *a, struct phx_node *n)
-{
-	struct phx_step *step = phx_node_step(n);
-	if (step && n->plan.waits && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !step->attempt)
-		step->deadline_ms = a->s->now_ms;
-}

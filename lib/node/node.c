@@ -92,6 +92,13 @@ struct phx_step *phx_node_step(const struct phx_node *n)
 	return PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor);
 }
 
+void phx_node_job_ended(struct phx_node *n, int64_t now_ms)
+{
+	struct phx_step *step = phx_node_step(n);
+	if (step && n->plan.waits && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !step->attempt)
+		step->deadline_ms = now_ms;
+}
+
 bool phx_node_has_mac(const struct phx_node *n, const char *mac)
 {
 	PHX_LIST_EACH(struct phx_mac, m, &n->macs)

@@ -252,6 +252,8 @@ bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 int phx_node_become(struct phx_node *n, enum phx_node_state to);
 /** Current step, NULL when idle. */
 struct phx_step *phx_node_step(const struct phx_node *n);
+/** A job ended on it: a step drain that waits for that in front of it goes on with the next tick. */
+void phx_node_job_ended(struct phx_node *n, int64_t now_ms);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
 /** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of the machine: no token,
  * no address of its own, no serial number, and no key yet. */
