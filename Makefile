@@ -2,7 +2,7 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      what every change must pass: all tests, a real lab boot included, and planted bugs that they must find
+#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find, seeds of the fuzzers
 #   make check-all  that and most of what follows, for a release; hours
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
@@ -176,7 +176,7 @@ check-size:
 
 # what every change must pass; one that fails does not hide the others
 check: deps
-	+$(Q)tests/each "$(MAKE)" check-tests check-planted
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
