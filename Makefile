@@ -180,7 +180,7 @@ check: deps
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-walks tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint
