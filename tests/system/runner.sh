@@ -104,12 +104,15 @@ golden_tables_are_not_written() {
 	done
 }
 
-# a target that fails hides none behind it, and the end names each
+# a target that fails hides none behind it, and the end names each and counts all
 each_target_is_made() {
-	printf 'good:\n\t@echo made good\nbad:\n\t@false\nlast:\n\t@echo made last\n' >"$WORK/Makefile"
+	printf '#!/bin/bash\necho "ok one"; echo "skip two"\n' >"$WORK/counted.sh"
+	chmod +x "$WORK/counted.sh"
+	printf 'good:\n\t@%s/run %s/counted.sh\nbad:\n\t@false\nlast:\n\t@echo made last\n' "$PWD/tests" "$WORK" >"$WORK/Makefile"
 	! tests/each "make -s -f $WORK/Makefile" good bad last >"$WORK/out" 2>&1 && grep -q '^bad FAILED, ' "$WORK/out" &&
-		grep -q 'made last' "$WORK/out" && tail -n 1 "$WORK/out" | grep -q ': FAILED, ' || return 1
-	tests/each "make -s -f $WORK/Makefile" good last >"$WORK/out" 2>&1 && tail -n 1 "$WORK/out" | grep -qE '^20[0-9-]+, commit .*: all passed, [0-9]+ s$'
+		grep -q 'made last' "$WORK/out" && grep -q '^20.*: FAILED, ' "$WORK/out" && last_line_is '1 passed, 1 failed, 1 skipped' || return 1
+	tests/each "make -s -f $WORK/Makefile" good good last >"$WORK/out" 2>&1 &&
+		grep -qE '^20[0-9-]+, commit .*: all passed, [0-9]+ s$' "$WORK/out" && last_line_is '2 passed, 0 failed, 2 skipped'
 }
 
 for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
