@@ -121,7 +121,10 @@ static bool keeper_lives(struct jobs *j, struct running *r)
 		return false;
 	r->pidfd = keeper > 1 ? pidfd_open(keeper, 0) : -1;
 	/* it may have ended meanwhile, and its number be another's */
-	return r->pidfd < 0 || job_store_alive(&j->at.store, r->run, &keeper, &session);
+	bool lives = r->pidfd < 0 || job_store_alive(&j->at.store, r->run, &keeper, &session);
+	if (lives && r->pidfd >= 0 && r->told)
+		kill(keeper, r->told);
+	return lives;
 }
 
 static void look_after(struct jobs *j, struct running *r, struct job_end *ret_end)
@@ -384,6 +387,8 @@ static void tell_keeper(struct jobs *j, struct running *r, int sig)
 		kill(r->keeper, sig);
 	else if (job_store_alive(&j->at.store, r->run, &keeper, &session) && keeper > 1)
 		kill(keeper, sig);
+	else
+		r->told = sig; /* it is told when it has written its number */
 }
 
 /* A run that never began, and never will. */
