@@ -137,7 +137,7 @@ scale_against() {
 scale_readers() {
 	local i
 	for ((i = 0; i < 50; i++)); do
-		phx events -f >/dev/null 2>&1 &
+		"$PHX" events -f >/dev/null 2>&1 &
 		SCALE_READERS+=($!)
 	done
 	scale_against "50 phx events -f"

@@ -38,7 +38,7 @@ enum {
 	ANSWER_MAX = 16384,
 	SETTLE_MS = 6000,
 	LOOK_MS = 100, /* for a signal */
-	GIVE_UP_MS = 300000,
+	GIVE_UP_MS = 1500000,
 };
 
 /*   CLOSED ──▶ HANDSHAKE ──▶ IDLE ◀──▶ ASKED     IDLE: something is due at due_ms */
