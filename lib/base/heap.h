@@ -18,22 +18,22 @@
  * is free; what stands in its way moves. placed(context, item, place) is told of each that is put anywhere. For heaps whose
  * items know their place; before(context, a, b). */
 #define PHX_HEAP_SETTLE(name, context, type, before, placed)                                       \
-	static inline void name##_settle(context c, type *items, uint32_t n, uint32_t i, type item) \
-	{                                                                                          \
-		for (; i && before(c, &item, &items[(i - 1) / 2]); i = (i - 1) / 2) {              \
-			items[i] = items[(i - 1) / 2];                                             \
-			placed(c, &items[i], i);                                                   \
-		}                                                                                  \
-		for (uint32_t child; (child = 2 * i + 1) < n; i = child) {                         \
-			if (child + 1 < n && before(c, &items[child + 1], &items[child]))          \
-				child++;                                                           \
-			if (!before(c, &items[child], &item))                                      \
-				break;                                                             \
-			items[i] = items[child];                                                   \
-			placed(c, &items[i], i);                                                   \
-		}                                                                                  \
-		items[i] = item;                                                                   \
-		placed(c, &items[i], i);                                                           \
+	static inline void name##_settle(context c, type *items, uint32_t n, uint32_t i, type item)                  \
+	{                                                                                                            \
+		for (; i && before(c, &item, &items[(i - 1) / 2]); i = (i - 1) / 2) {                                \
+			items[i] = items[(i - 1) / 2];                                                               \
+			placed(c, &items[i], i);                                                                     \
+		}                                                                                                    \
+		for (uint32_t child; (child = 2 * i + 1) < n; i = child) {                                           \
+			if (child + 1 < n && before(c, &items[child + 1], &items[child]))                            \
+				child++;                                                                             \
+			if (!before(c, &items[child], &item))                                                        \
+				break;                                                                               \
+			items[i] = items[child];                                                                     \
+			placed(c, &items[i], i);                                                                     \
+		}                                                                                                    \
+		items[i] = item;                                                                                     \
+		placed(c, &items[i], i);                                                                             \
 	}
 
 /** Functions of a struct phx_list of `type`, which `before(const type *a, const type *b)` orders:
@@ -42,21 +42,21 @@
  *   type name_pop(list)            take the first out; there is one
  *   void name_drop(list, i)        take out the one at place `i` */
 #define PHX_HEAP(name, type, before)                                                                                 \
-	static inline bool name##_before_(int none, const type *a, const type *b)                                    \
+	static inline bool name##_before_(const struct phx_list *l, const type *a, const type *b)                    \
 	{                                                                                                            \
-		(void)none;                                                                                          \
+		(void)l;                                                                                             \
 		return before(a, b);                                                                                 \
 	}                                                                                                            \
-	static inline void name##_placed_(int none, const type *item, uint32_t place)                                \
+	static inline void name##_placed_(const struct phx_list *l, const type *item, uint32_t place)                \
 	{                                                                                                            \
-		(void)none, (void)item, (void)place;                                                                 \
+		(void)l, (void)item, (void)place;                                                                    \
 	}                                                                                                            \
-	PHX_HEAP_SETTLE(name, int, type, name##_before_, name##_placed_)                                             \
+	PHX_HEAP_SETTLE(name, const struct phx_list *, type, name##_before_, name##_placed_)                         \
 	__attribute__((unused)) static inline int name##_push(struct phx_list *l, type item)                         \
 	{                                                                                                            \
 		if (!phx_list_push(l, sizeof(item)))                                                                 \
 			return -ENOMEM;                                                                              \
-		name##_settle(0, l->items, l->n, l->n - 1, item);                                                    \
+		name##_settle(l, l->items, l->n, l->n - 1, item);                                                    \
 		return 0;                                                                                            \
 	}                                                                                                            \
 	__attribute__((unused)) static inline const type *name##_top(const struct phx_list *l)                       \
@@ -67,12 +67,13 @@
 	{                                                                                                            \
 		type *items = l->items;                                                                              \
 		if (i < --l->n)                                                                                      \
-			name##_settle(0, items, l->n, i, items[l->n]);                                               \
+			name##_settle(l, items, l->n, i, items[l->n]);                                               \
 	}                                                                                                            \
 	__attribute__((unused)) static inline type name##_pop(struct phx_list *l)                                    \
 	{                                                                                                            \
-		type top = *(type *)l->items;                                                                        \
-		name##_drop(l, 0);                                                                                   \
+		type *items = l->items, top = items[0];                                                              \
+		l->n--;                                                                                              \
+		name##_settle(l, items, l->n, 0, items[l->n]);                                                       \
 		return top;                                                                                          \
 	}
 

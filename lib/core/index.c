@@ -220,7 +220,7 @@ static void settle_dues(struct phx_state *s)
 		const struct phx_job *j = phx_state_job(s, d.job);
 		if (j && phx_job_due(j) == d.at_ms)
 			return;
-		due_drop(&x->dues, 0);
+		due_pop(&x->dues);
 		if (j)
 			phx_index_job_due(s, j);
 	}

@@ -20,8 +20,7 @@ static struct phx_ledger_lease *lease_at(const struct re *re, uint32_t k)
 
 void phx_ledger_lease_drop_first(struct re *re)
 {
-	re->r.leased -= lease_at(re, 0)->size;
-	lease_drop(&re->r.leases, 0);
+	re->r.leased -= lease_pop(&re->r.leases).size;
 }
 
 void phx_ledger_lease_push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease)
