@@ -148,7 +148,7 @@ DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-asan check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-asan check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -173,6 +173,8 @@ check-pure: $(BUILD)/libphx.a
 	$(Q)BUILD=$(BUILD) tests/check-pure
 check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
+check-layout:
+	$(Q)tests/check-layout
 
 # what every change must pass; one that fails does not hide the others
 check: deps
@@ -180,7 +182,7 @@ check: deps
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-walks tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(UNIT_BIN) $(SIM_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint

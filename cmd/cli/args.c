@@ -30,7 +30,8 @@ static void make_tables(const struct cli_command *c, struct getopt_tables *t)
 		static const struct cli_command connection = {.options = "version"};
 		if (!cli_command_takes(c ? c : &connection, id))
 			continue;
-		t->longs[n++] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, FIRST_ID + id};
+		t->longs[n++] = (struct option){o->name, o->arg ? required_argument : no_argument,
+						NULL, FIRST_ID + id};
 		if (!o->letter)
 			continue;
 		t->by_letter[(unsigned char)o->letter] = FIRST_ID + id;
@@ -56,13 +57,15 @@ static int take_option(struct cli_args *args, int id, const char *value, struct 
 	if (r < 0)
 		return phx_err_prefix(err, CLI_USAGE, "--%s", o->name);
 	if (v->n == CLI_REPEAT_MAX)
-		return phx_err_set(err, CLI_USAGE, "--%s: given more than %d times", o->name, CLI_REPEAT_MAX);
+		return phx_err_set(err, CLI_USAGE, "--%s: given more than %d times", o->name,
+				   CLI_REPEAT_MAX);
 	v->v[v->n++] = value;
 	return 0;
 }
 
 /* One that is not there, or the beginning of several. */
-static int no_option(const struct option *longs, const char *word, const char *where, struct phx_err *err)
+static int no_option(const struct option *longs, const char *word, const char *where,
+		     struct phx_err *err)
 {
 	PHX_AUTO_FREE char *bare = strndup(word, strcspn(word, "="));
 	PHX_AUTO_JSON json_t *names = json_array();
@@ -75,13 +78,16 @@ static int no_option(const struct option *longs, const char *word, const char *w
 	if (!bare)
 		return phx_err_set(err, CLI_USAGE, "out of memory");
 	if (begins > 1)
-		return phx_err_set(err, CLI_USAGE, "%s is short for several options%s", bare, where);
+		return phx_err_set(err, CLI_USAGE, "%s is short for several options%s", bare,
+				   where);
 	const char *nearest = cli_nearest(names, NULL, bare);
-	return phx_err_set(err, CLI_USAGE, "there is no option %s%s%s%s%s", bare, where, nearest ? "; did you mean '" : "",
-			   nearest ? nearest : "", nearest ? "'?" : "");
+	return phx_err_set(err, CLI_USAGE, "there is no option %s%s%s%s%s", bare, where,
+			   nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			   nearest ? "'?" : "");
 }
 
-static int bad_option(int got, char *const *argv, const struct cli_command *c, const struct option *longs, struct phx_err *err)
+static int bad_option(int got, char *const *argv, const struct cli_command *c,
+		      const struct option *longs, struct phx_err *err)
 {
 	const char *word = optind > 0 ? argv[optind - 1] : "";
 	const char *where = c ? "" : " before the command";
@@ -95,16 +101,18 @@ static int bad_option(int got, char *const *argv, const struct cli_command *c, c
 	return no_option(longs, word, where, err);
 }
 
-/* A command line of others from its first word on: its options are not ours, wherever they stand. */
+/* A command line of others from its first word on: its options are not ours, wherever they
+ * stand. */
 static bool all_foreign(int argc, char **argv, const struct cli_command *c)
 {
 	bool help = argc > 1 && (phx_str_eq(argv[1], "--help") || phx_str_eq(argv[1], "-h"));
 	return c && !help && phx_str_starts(c->grammar, "-- ") && !c->options[0];
 }
 
-/* Options of `c` from argv[1..argc); other words are moved to `rest`. Returns their number or -1 with a text. */
-static int read_options(int argc, char **argv, const struct cli_command *c, struct cli_args *args, const char **rest,
-			struct phx_err *err)
+/* Options of `c` from argv[1..argc); other words are moved to `rest`. Returns their number or -1
+ * with a text. */
+static int read_options(int argc, char **argv, const struct cli_command *c, struct cli_args *args,
+			const char **rest, struct phx_err *err)
 {
 	struct getopt_tables t;
 	int n = 0;
@@ -133,7 +141,8 @@ static int read_options(int argc, char **argv, const struct cli_command *c, stru
 			return -1;
 	}
 	/* a "--" that is no option's value ended them */
-	args->foreign = !n && optind > 1 && optind < argc && phx_str_eq(argv[optind - 1], "--") && optarg != argv[optind - 1];
+	args->foreign = !n && optind > 1 && optind < argc && phx_str_eq(argv[optind - 1], "--") &&
+		optarg != argv[optind - 1];
 	while (optind < argc)
 		rest[n++] = argv[optind++];
 	return n;
@@ -180,7 +189,8 @@ static bool is_noun(const char *word)
 	return false;
 }
 
-/* The words that may stand behind the noun (NULL: in front of all), as a list of strings. New reference. */
+/* The words that may stand behind the noun (NULL: in front of all), as a list of strings. New
+ * reference. */
 static json_t *next_words(const char *noun)
 {
 	const struct cli_command *all;
@@ -200,15 +210,19 @@ int cli_no_command(int argc, const char *const *argv, struct phx_err *err)
 {
 	bool noun = is_noun(argv[0]);
 	if (noun && argc < 2)
-		return phx_err_set(err, CLI_USAGE, "%s: what to do with it? See phx help %s", argv[0], argv[0]);
+		return phx_err_set(err, CLI_USAGE, "%s: what to do with it? See phx help %s",
+				   argv[0], argv[0]);
 	PHX_AUTO_JSON json_t *words = next_words(noun ? argv[0] : NULL);
 	const char *nearest = cli_nearest(words, NULL, argv[noun]);
 	char meant[160] = "";
 	if (nearest)
-		snprintf(meant, sizeof(meant), "did you mean '%s%s%s'? ", noun ? argv[0] : "", noun ? " " : "", nearest);
+		snprintf(meant, sizeof(meant), "did you mean '%s%s%s'? ", noun ? argv[0] : "",
+			 noun ? " " : "", nearest);
 	if (!noun)
-		return phx_err_set(err, CLI_USAGE, "there is no command '%s'; %ssee phx help", argv[0], meant);
-	return phx_err_set(err, CLI_USAGE, "there is no command '%s %s'; %ssee phx help %s", argv[0], argv[1], meant, argv[0]);
+		return phx_err_set(err, CLI_USAGE, "there is no command '%s'; %ssee phx help",
+				   argv[0], meant);
+	return phx_err_set(err, CLI_USAGE, "there is no command '%s %s'; %ssee phx help %s",
+			   argv[0], argv[1], meant, argv[0]);
 }
 
 /* ---- positional arguments ---- */
@@ -258,11 +272,15 @@ static int check_words(const struct cli_args *args, struct phx_err *err)
 		spare -= w.optional ? last - i : 0;
 		for (; i < last; i++)
 			if (check_word(&w, args->arg[i], err) < 0) /* choices are in the text */
-				return strchr(w.type, '|') ? CLI_USAGE : phx_err_prefix(err, CLI_USAGE, "%s", w.type);
+				return strchr(w.type, '|')
+					? CLI_USAGE
+					: phx_err_prefix(err, CLI_USAGE, "%s", w.type);
 	}
 	if (i < args->n_args && i && phx_str_eq(last_type, "NODES"))
-		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many: a list of nodes is one word, like %s,%s", args->arg[i],
-				   args->arg[i - 1], args->arg[i]);
+		return phx_err_set(
+			err, CLI_USAGE,
+			"'%s' is one word too many: a list of nodes is one word, like %s,%s",
+			args->arg[i], args->arg[i - 1], args->arg[i]);
 	if (i < args->n_args)
 		return phx_err_set(err, CLI_USAGE, "'%s' is one word too many", args->arg[i]);
 	return 0;
@@ -274,7 +292,8 @@ static int stand_in(struct cli_args *args, struct phx_err *err)
 	const struct cli_values *selector = &args->opt[CLI_OPT_selector];
 	if (!selector->n)
 		return 0;
-	if (cli_selector_list(selector, args->selector, sizeof(args->selector)) < 0 || args->n_args >= CLI_WORDS_MAX)
+	if (cli_selector_list(selector, args->selector, sizeof(args->selector)) < 0 ||
+	    args->n_args >= CLI_WORDS_MAX)
 		return phx_err_set(err, CLI_USAGE, "--selector: too long");
 	args->selected[0] = args->selector;
 	for (unsigned i = 0; i < args->n_args; i++)
@@ -290,9 +309,12 @@ static int check_options(const struct cli_args *args, struct phx_err *err)
 {
 	bool waits = cli_command_takes(args->command, CLI_OPT_wait);
 	if (waits && args->opt[CLI_OPT_timeout].n && !args->opt[CLI_OPT_wait].n)
-		return phx_err_set(err, CLI_USAGE, "--timeout: nothing is waited for without --wait");
+		return phx_err_set(err, CLI_USAGE,
+				   "--timeout: nothing is waited for without --wait");
 	if (args->opt[CLI_OPT_checkpoint_time].n && !args->opt[CLI_OPT_checkpoint_signal].n)
-		return phx_err_set(err, CLI_USAGE, "--checkpoint-time: nothing is sent without --checkpoint-signal");
+		return phx_err_set(
+			err, CLI_USAGE,
+			"--checkpoint-time: nothing is sent without --checkpoint-signal");
 	return 0;
 }
 
@@ -301,11 +323,13 @@ int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_er
 	struct cli_args more = {.command = args->command};
 	int n = read_options(n_words, words, args->command, &more, (const char **)words, err);
 	if (n != 0)
-		return n < 0 ? CLI_USAGE : phx_err_set(err, CLI_USAGE, "'%s' is no option", words[0]);
+		return n < 0 ? CLI_USAGE
+			     : phx_err_set(err, CLI_USAGE, "'%s' is no option", words[0]);
 	static const struct cli_command none = {.options = ""};
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		if (more.opt[id].n && cli_command_takes(&none, id))
-			return phx_err_set(err, CLI_USAGE, "--%s stands on the command line only", cli_option_info(id)->name);
+			return phx_err_set(err, CLI_USAGE, "--%s stands on the command line only",
+					   cli_option_info(id)->name);
 		if (!args->opt[id].n)
 			args->opt[id] = more.opt[id];
 	}
@@ -313,7 +337,8 @@ int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_er
 	struct cli_values *env = &more.opt[CLI_OPT_env], *own = &args->opt[CLI_OPT_env];
 	if (env->n && env->v[0] != own->v[0]) {
 		if (env->n + own->n > CLI_REPEAT_MAX)
-			return phx_err_set(err, CLI_USAGE, "--env: given more than %d times", CLI_REPEAT_MAX);
+			return phx_err_set(err, CLI_USAGE, "--env: given more than %d times",
+					   CLI_REPEAT_MAX);
 		memcpy(&env->v[env->n], own->v, own->n * sizeof(own->v[0]));
 		env->n += own->n;
 		*own = *env;
@@ -338,7 +363,7 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 	if (!words) {
 		static const char *const help_words[] = {"-h", "--help"};
 		bool help = n > 1 && is_noun(argv[0]) &&
-			    (phx_str_eq(argv[1], help_words[0]) || phx_str_eq(argv[1], help_words[1]));
+			(phx_str_eq(argv[1], help_words[0]) || phx_str_eq(argv[1], help_words[1]));
 		if (!help)
 			return cli_no_command(n, (const char *const *)argv, err);
 		args.opt[CLI_OPT_help].n = 1;
@@ -348,7 +373,8 @@ int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *
 		return 0;
 	}
 	char **from = argv + words - 1; /* getopt skips the first */
-	int n_rest = read_options(n - words + 1, from, args.command, &args, (const char **)from, err);
+	int n_rest =
+		read_options(n - words + 1, from, args.command, &args, (const char **)from, err);
 	if (n_rest < 0)
 		return phx_err_prefix(err, CLI_USAGE, "%s", args.command->path);
 	args.arg = (const char *const *)from;

@@ -53,8 +53,9 @@ struct cli;
 /** Does a command and returns what phx exits with; has printed what there is to say. */
 typedef int (*cli_run_fn)(struct cli *cli);
 
-/** One row of commands.def. Grammar: words like NODES, [NODES], FILE..., [FILE...], on|off, and "--" before words of a
- * foreign command. Options: long names; those of the connection are always there. */
+/** One row of commands.def. Grammar: words like NODES, [NODES], FILE..., [FILE...], on|off, and
+ * "--" before words of a foreign command. Options: long names; those of the connection are always
+ * there. */
 struct cli_command {
 	enum cli_command_id id;
 	const char *path; /* "node list" */
@@ -78,8 +79,9 @@ bool cli_grammar_next(const char **at, struct cli_word *ret);
 /** A type of argument. */
 struct cli_type {
 	const char *name;
-	const char *what;     /* "a node list" */
-	const char *complete; /* completion: "nodes", "roles", "files", "dirs", a list of words in '(', or "" */
+	const char *what; /* "a node list" */
+	/* completion: "nodes", "roles", "files", "dirs", a list of words in '(', or "" */
+	const char *complete;
 	int (*check)(const char *text, struct phx_err *err); /* NULL: anything but "" */
 };
 /** Type of a name; NULL for choices ("on|off"). */
@@ -101,21 +103,23 @@ struct cli_args {
 	const char *const *arg; /* positional, n_args of them; borrowed from argv */
 	unsigned n_args;
 	bool foreign; /* they stood behind "--" */
-	/* --selector stands in place of the node list: as a list of groups, in front of the words of argv */
+	/* --selector stands in place of the node list: as a list of groups, in front of the words
+	 * of argv */
 	char selector[512];
 	const char *selected[CLI_WORDS_MAX];
 };
 
-/** Parse options before the command, the command, its options and arguments; every value is checked by its type.
- * argv is permuted. 0, or CLI_USAGE with a text. With --help or without a command, `command` may be NULL.
- * ret->arg points into argv, or with --selector into *ret, which then must not be copied. */
+/** Parse options before the command, the command, its options and arguments; every value is checked
+ * by its type. argv is permuted. 0, or CLI_USAGE with a text. With --help or without a command,
+ * `command` may be NULL. ret->arg points into argv, or with --selector into *ret, which then must
+ * not be copied. */
 int cli_args_parse(int argc, char **argv, struct cli_args *ret, struct phx_err *err);
 
 /** CLI_USAGE with a text for words that begin no command, and the one that was meant. */
 int cli_no_command(int argc, const char *const *argv, struct phx_err *err);
 
-/** Options from other words (words[0] is skipped) that the command itself takes, where `args` has them not yet. They are
- * borrowed; words are permuted. 0, or CLI_USAGE with a text. */
+/** Options from other words (words[0] is skipped) that the command itself takes, where `args` has
+ * them not yet. They are borrowed; words are permuted. 0, or CLI_USAGE with a text. */
 int cli_args_add(struct cli_args *args, int n_words, char **words, struct phx_err *err);
 
 /* ---- words.c: what words of arguments mean ---- */
@@ -128,12 +132,22 @@ int cli_selector_list(const struct cli_values *values, char *ret, size_t ret_siz
 struct cli_job_row {
 	uint64_t from, to;
 };
-/** Rows of numbers ("10-20,25") appended to a list of struct cli_job_row, or only judged where `ret` is NULL. -EINVAL. */
+/** Rows of numbers ("10-20,25") appended to a list of struct cli_job_row, or only judged where
+ * `ret` is NULL. -EINVAL. */
 int cli_job_rows(const char *text, struct phx_list *ret);
 
 /* ---- one run ---- */
 
-enum cli_format { CLI_TABLE, CLI_WIDE, CLI_JSON, CLI_YAML, CLI_NAME, CLI_TSV, CLI_CSV, CLI_MARKDOWN };
+enum cli_format {
+	CLI_TABLE,
+	CLI_WIDE,
+	CLI_JSON,
+	CLI_YAML,
+	CLI_NAME,
+	CLI_TSV,
+	CLI_CSV,
+	CLI_MARKDOWN
+};
 extern const struct phx_enum cli_format_names;
 
 struct cli {
@@ -148,17 +162,21 @@ struct cli {
 	bool has_config;
 	struct phx_http_client *http;
 	bool remote; /* by HTTPS, not by the socket of this machine */
-	json_t *head; /* {"config": [{key, value}]} of the head (head.c), NULL before it was wanted */
+	/* {"config": [{key, value}]} of the head (head.c), NULL before it was wanted */
+	json_t *head;
 	bool head_answers; /* phxd told it */
-	int head_code;     /* what to exit with where cli_head_value() or cli_head_dir() gave NULL */
+	/* what to exit with where cli_head_value() or cli_head_dir() gave NULL */
+	int head_code;
 };
 
 /** One of the programs. */
 struct cli_program {
-	cli_run_fn run[CLI_COMMAND_COUNT_]; /* by the rows of the table; NULL: another program does that */
-	void (*fini)(struct cli *cli);      /* at the end, or NULL */
+	/* by the rows of the table; NULL: another program does that */
+	cli_run_fn run[CLI_COMMAND_COUNT_];
+	void (*fini)(struct cli *cli); /* at the end, or NULL */
 };
-/** All of a program: parses, runs the command, tells when standard output did not take everything. What to exit with. */
+/** All of a program: parses, runs the command, tells when standard output did not take everything.
+ * What to exit with. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /** Value of an option (the last one given), or `fallback`. */
@@ -184,11 +202,11 @@ struct cli_column {
 	bool wide, right;
 };
 /** Print `rows` as the format says; JSON and YAML print `whole` instead, NAME the first column. */
-int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
-		   const json_t *whole);
+int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns,
+		   const json_t *rows, const json_t *whole);
 /** A table on stdout whatever the format, indented by `indent` blanks. */
-int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
-		    unsigned indent);
+int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns,
+		    const json_t *rows, unsigned indent);
 /** "  Label        value" a line for each column that has something to say. */
 void cli_print_lines(const struct cli_column *columns, size_t n_columns, const json_t *row);
 /** JSON or YAML of anything. */
@@ -197,18 +215,22 @@ int cli_print_value(struct cli *cli, const json_t *value);
 bool cli_structured(const struct cli *cli);
 /** Member by path ("facts.cpus"); NULL when absent. Borrowed. */
 const json_t *cli_member(const json_t *j, const char *path);
-/** Copy without control characters other than the newline into the buffer: nothing a node says may steer the terminal.
+/** Copy without control characters other than the newline into the buffer: nothing a node says may
+ * steer the terminal.
  */
 void cli_put_clean(struct phx_buf *b, const char *text);
-/** Are cells for programs now (tsv, csv)? Then numbers stand without units: bytes, seconds, shares of one. */
+/** Are cells for programs now (tsv, csv)? Then numbers stand without units: bytes, seconds, shares
+ * of one. */
 bool cli_plain(void);
 /* formats of columns */
-void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row);   /* bytes */
-void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);     /* a duration in milliseconds */
-void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row);   /* local time */
-void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row);  /* age of a time */
-void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);    /* yes or no */
-void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row); /* first 12 digits */
+void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row); /* bytes */
+/* a duration in milliseconds */
+void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);
+void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row);  /* local time */
+void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row); /* age of a time */
+void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);   /* yes or no */
+/* first 12 digits */
+void cli_put_digest(struct phx_buf *b, const json_t *value, const json_t *row);
 /** "12 ms", "1.5 s", "3 min 12 s", "2 h 5 min". */
 void cli_put_duration(struct phx_buf *b, int64_t ms);
 

@@ -22,12 +22,14 @@ int cli_exit_of(int error)
 	static const struct {
 		int error, code;
 	} map[] = {
-		{-EACCES, CLI_NOT_PERMITTED}, {-EPERM, CLI_NOT_PERMITTED},      {-EAGAIN, CLI_TRY_AGAIN},
-		{-EBUSY, CLI_TRY_AGAIN},      {-ENOSPC, CLI_TRY_AGAIN},         {-EROFS, CLI_TRY_AGAIN},
-		{-ETIMEDOUT, CLI_TIMEOUT},    {-ECONNREFUSED, CLI_UNAVAILABLE}, {-EINVAL, CLI_USAGE},
-		{-ENOENT, CLI_USAGE},	      {-EEXIST, CLI_USAGE},		{-ENOTUNIQ, CLI_USAGE},
-		{-E2BIG, CLI_USAGE},	      {-EFBIG, CLI_USAGE},		{-EOPNOTSUPP, CLI_USAGE},
-		{-EDQUOT, CLI_TRY_AGAIN}, /* so much at once */
+		{-EACCES, CLI_NOT_PERMITTED}, {-EPERM, CLI_NOT_PERMITTED},
+		{-EAGAIN, CLI_TRY_AGAIN},     {-EBUSY, CLI_TRY_AGAIN},
+		{-ENOSPC, CLI_TRY_AGAIN},     {-EROFS, CLI_TRY_AGAIN},
+		{-ETIMEDOUT, CLI_TIMEOUT},    {-ECONNREFUSED, CLI_UNAVAILABLE},
+		{-EINVAL, CLI_USAGE},         {-ENOENT, CLI_USAGE},
+		{-EEXIST, CLI_USAGE},         {-ENOTUNIQ, CLI_USAGE},
+		{-E2BIG, CLI_USAGE},          {-EFBIG, CLI_USAGE},
+		{-EOPNOTSUPP, CLI_USAGE},     {-EDQUOT, CLI_TRY_AGAIN}, /* so much at once */
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(map); i++)
 		if (map[i].error == error)

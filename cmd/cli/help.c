@@ -19,7 +19,8 @@ static bool is_connection(const struct cli_option *o)
 /* Does the command list the option as its own? */
 static bool own_option(const struct cli_command *c, enum cli_option_id id)
 {
-	return id != CLI_OPT_help && !is_connection(cli_option_info(id)) && cli_command_takes(c, id);
+	return id != CLI_OPT_help && !is_connection(cli_option_info(id)) &&
+		cli_command_takes(c, id);
 }
 
 /* "phx node assign NODES ROLE [options]". */
@@ -30,8 +31,8 @@ static void usage_line(FILE *out, const struct cli_command *c)
 		options |= own_option(c, (enum cli_option_id)id);
 	const char *words = strstr(c->grammar, "--");
 	/* a foreign command line ends ours: options stand before it */
-	fprintf(out, "phx %s%s%s%s%s", c->path, words && options ? " [options]" : "", *c->grammar ? " " : "",
-		c->grammar, !words && options ? " [options]" : "");
+	fprintf(out, "phx %s%s%s%s%s", c->path, words && options ? " [options]" : "",
+		*c->grammar ? " " : "", c->grammar, !words && options ? " [options]" : "");
 }
 
 static void print_option(FILE *out, const struct cli_option *o)
@@ -40,7 +41,8 @@ static void print_option(FILE *out, const struct cli_option *o)
 	char letter[5] = "    ";
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-	snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+	snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->arg ? " " : "",
+		 o->arg ? o->arg : "");
 	fprintf(out, "  %-28s %s\n", left, o->text);
 }
 
@@ -91,8 +93,10 @@ static void help_all(FILE *out, const char *const *words, unsigned n_words)
 		if (id == CLI_OPT_help || id == CLI_OPT_version ||
 		    is_connection(cli_option_info((enum cli_option_id)id)))
 			print_option(out, cli_option_info((enum cli_option_id)id));
-	fputs("\nNODES is a node list: node[001-016], a,b, @all, @up, @missing, @role:ROLE, @pool:POOL, @state:STATE; "
-	      "',' joins, '!' takes away, '&' intersects.\nphx help COMMAND says more; phx(1) says all.\n",
+	fputs("\nNODES is a node list: node[001-016], a,b, @all, @up, @missing, @role:ROLE, "
+	      "@pool:POOL, @state:STATE; "
+	      "',' joins, '!' takes away, '&' intersects.\nphx help COMMAND says more; phx(1) says "
+	      "all.\n",
 	      out);
 }
 
@@ -123,7 +127,8 @@ int cmd_help(struct cli *cli)
 		known |= path_begins(all[i].path, cli->args.arg, cli->args.n_args);
 	struct phx_err err = {0};
 	if (!known)
-		return cli_fail(cli_no_command((int)cli->args.n_args, cli->args.arg, &err), "%s", err.text);
+		return cli_fail(cli_no_command((int)cli->args.n_args, cli->args.arg, &err), "%s",
+				err.text);
 	cli_help(stdout, cli->args.arg, cli->args.n_args);
 	return CLI_OK;
 }
@@ -147,7 +152,8 @@ static void put_grammar(FILE *out, const char *grammar)
 		bool literal = !isupper((unsigned char)w.type[0]);
 		fprintf(out, " %s%s", w.optional ? "[" : "", literal ? "*" : "_");
 		cli_scd(out, w.type);
-		fprintf(out, "%s%s%s", literal ? "*" : "_", w.repeated ? "..." : "", w.optional ? "]" : "");
+		fprintf(out, "%s%s%s", literal ? "*" : "_", w.repeated ? "..." : "",
+			w.optional ? "]" : "");
 	}
 }
 
@@ -202,7 +208,8 @@ void cli_manual(FILE *out)
 static void put_bounds(FILE *out, const struct phx_key *k)
 {
 	if (k->form == PHX_KEY_NUMBER)
-		fprintf(out, " A number from %u to %u%s%s.", k->min, k->max, *k->unit ? ", unit " : "", k->unit);
+		fprintf(out, " A number from %u to %u%s%s.", k->min, k->max,
+			*k->unit ? ", unit " : "", k->unit);
 }
 
 void cli_manual_config(FILE *out)

@@ -32,7 +32,8 @@ bool cli_structured(const struct cli *cli)
 
 /* ---- values ---- */
 
-/* Cells are for programs (tsv, csv): bytes, seconds and shares as plain numbers. Set while rows are printed. */
+/* Cells are for programs (tsv, csv): bytes, seconds and shares as plain numbers. Set while rows are
+ * printed. */
 static bool plain_cells;
 
 bool cli_plain(void)
@@ -68,7 +69,9 @@ void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row)
 	if (plain_cells && json_is_integer(value))
 		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
 	else if (json_integer_value(value) > 0)
-		phx_buf_addf(b, "%s", phx_size_format((uint64_t)json_integer_value(value), text, sizeof(text)));
+		phx_buf_addf(
+			b, "%s",
+			phx_size_format((uint64_t)json_integer_value(value), text, sizeof(text)));
 }
 
 void cli_put_duration(struct phx_buf *b, int64_t ms)
@@ -152,9 +155,10 @@ static const char *color_of(const char *text)
 	static const struct {
 		const char *text, *color;
 	} colors[] = {
-		{"active", "green"},          {"ready", "cyan"},      {"quarantined", "red"}, {"maintenance", "brown"},
-		{"deploying", "yellow"},      {"draining", "yellow"}, {"cleaning", "yellow"}, {"new", "magenta"},
-		{"commissioning", "magenta"}, {"failed", "red"},      {"running", "green"},   {"missing", "red"},
+		{"active", "green"},      {"ready", "cyan"},       {"quarantined", "red"},
+		{"maintenance", "brown"}, {"deploying", "yellow"}, {"draining", "yellow"},
+		{"cleaning", "yellow"},   {"new", "magenta"},      {"commissioning", "magenta"},
+		{"failed", "red"},        {"running", "green"},    {"missing", "red"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(colors); i++)
 		if (phx_str_eq(text, colors[i].text))
@@ -167,8 +171,8 @@ static bool column_shown(const struct cli *cli, const struct cli_column *c)
 	return !c->wide || cli->format == CLI_WIDE || cli->format >= CLI_TSV;
 }
 
-static int add_row(struct libscols_table *t, const struct cli *cli, const struct cli_column *columns, size_t n,
-		   const json_t *row)
+static int add_row(struct libscols_table *t, const struct cli *cli,
+		   const struct cli_column *columns, size_t n, const json_t *row)
 {
 	struct libscols_line *line = scols_table_new_line(t, NULL);
 	size_t at = 0;
@@ -188,7 +192,8 @@ static int add_row(struct libscols_table *t, const struct cli *cli, const struct
 	return line ? 0 : -ENOMEM;
 }
 
-static int add_columns(struct libscols_table *t, const struct cli *cli, const struct cli_column *columns, size_t n)
+static int add_columns(struct libscols_table *t, const struct cli *cli,
+		       const struct cli_column *columns, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!column_shown(cli, &columns[i]))
@@ -222,8 +227,8 @@ static size_t n_shown(const struct cli *cli, const struct cli_column *columns, s
 	return shown;
 }
 
-/* Only the last column may be cut to what the terminal is wide. Where the others alone are wider, the terminal breaks the
- * lines: a name in pieces over several rows is no name. */
+/* Only the last column may be cut to what the terminal is wide. Where the others alone are wider,
+ * the terminal breaks the lines: a name in pieces over several rows is no name. */
 static int print_fitting(struct libscols_table *t, size_t n, char **ret_text)
 {
 	enum { GAP = 2, LAST_MIN = 10 };
@@ -242,8 +247,8 @@ static int print_fitting(struct libscols_table *t, size_t n, char **ret_text)
 	return scols_print_table_to_string(t, ret_text);
 }
 
-int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
-		    unsigned indent)
+int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_columns,
+		    const json_t *rows, unsigned indent)
 {
 	struct libscols_table *t = scols_new_table();
 	if (!t || !json_array_size(rows)) {
@@ -256,8 +261,7 @@ int cli_print_table(struct cli *cli, const struct cli_column *columns, size_t n_
 	int r = add_columns(t, cli, columns, n_columns);
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-	{
+	json_array_foreach((json_t *)rows, i, row) {
 		if (r == 0)
 			r = add_row(t, cli, columns, n_columns, row);
 	}
@@ -282,13 +286,15 @@ void cli_print_lines(const struct cli_column *columns, size_t n_columns, const j
 
 /* ---- the other formats ---- */
 
-static void print_tsv_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+static void print_tsv_line(const struct cli *cli, const struct cli_column *columns, size_t n,
+			   const json_t *row)
 {
 	const char *separator = "";
 	for (size_t i = 0; i < n; i++) {
 		if (!column_shown(cli, &columns[i]))
 			continue;
-		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		PHX_AUTO_FREE char *text =
+			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
 		for (char *p = text; p && *p; p++)
 			if (*p == '\t' || *p == '\n')
 				*p = ' ';
@@ -314,13 +320,15 @@ static void print_csv_cell(const char *text)
 	putchar('"');
 }
 
-static void print_csv_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+static void print_csv_line(const struct cli *cli, const struct cli_column *columns, size_t n,
+			   const json_t *row)
 {
 	const char *separator = "";
 	for (size_t i = 0; i < n; i++) {
 		if (!column_shown(cli, &columns[i]))
 			continue;
-		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		PHX_AUTO_FREE char *text =
+			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
 		fputs(separator, stdout);
 		print_csv_cell(text ? text : "");
 		separator = ",";
@@ -328,21 +336,25 @@ static void print_csv_line(const struct cli *cli, const struct cli_column *colum
 	putchar('\n');
 }
 
-static void print_csv(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+static void print_csv(const struct cli *cli, const struct cli_column *columns, size_t n,
+		      const json_t *rows)
 {
 	if (!cli_has(cli, CLI_OPT_no_header))
 		print_csv_line(cli, columns, n, NULL);
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row) print_csv_line(cli, columns, n, row);
+	json_array_foreach((json_t *)rows, i, row)
+		print_csv_line(cli, columns, n, row);
 }
 
-static void print_markdown_line(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *row)
+static void print_markdown_line(const struct cli *cli, const struct cli_column *columns, size_t n,
+				const json_t *row)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!column_shown(cli, &columns[i]))
 			continue;
-		PHX_AUTO_FREE char *text = row ? cell_text(&columns[i], row) : strdup(columns[i].head);
+		PHX_AUTO_FREE char *text =
+			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
 		fputs("| ", stdout);
 		for (const char *p = text ? text : ""; *p; p++)
 			printf(*p == '|' ? "\\|" : "%c", *p == '\n' ? ' ' : *p);
@@ -351,7 +363,8 @@ static void print_markdown_line(const struct cli *cli, const struct cli_column *
 	puts("|");
 }
 
-static void print_markdown(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+static void print_markdown(const struct cli *cli, const struct cli_column *columns, size_t n,
+			   const json_t *rows)
 {
 	print_markdown_line(cli, columns, n, NULL);
 	for (size_t i = 0; i < n; i++)
@@ -360,16 +373,19 @@ static void print_markdown(const struct cli *cli, const struct cli_column *colum
 	puts("|");
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row) print_markdown_line(cli, columns, n, row);
+	json_array_foreach((json_t *)rows, i, row)
+		print_markdown_line(cli, columns, n, row);
 }
 
-static void print_tsv(const struct cli *cli, const struct cli_column *columns, size_t n, const json_t *rows)
+static void print_tsv(const struct cli *cli, const struct cli_column *columns, size_t n,
+		      const json_t *rows)
 {
 	if (!cli_has(cli, CLI_OPT_no_header))
 		print_tsv_line(cli, columns, n, NULL);
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row) print_tsv_line(cli, columns, n, row);
+	json_array_foreach((json_t *)rows, i, row)
+		print_tsv_line(cli, columns, n, row);
 }
 
 static void print_names(const struct cli *cli, const struct cli_column *first, const json_t *rows)
@@ -381,20 +397,19 @@ static void print_names(const struct cli *cli, const struct cli_column *first, c
 	}
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-	{
+	json_array_foreach((json_t *)rows, i, row) {
 		PHX_AUTO_FREE char *text = cell_text(first, row);
 		printf("%s\n", text ? text : "");
 	}
 }
 
-/* A list of {"text": WORD} is how records keep words: for people and programs it is a list of strings. */
+/* A list of {"text": WORD} is how records keep words: for people and programs it is a list of
+ * strings. */
 static json_t *words_of(const json_t *list)
 {
 	json_t *words = json_array(), *it;
 	size_t i;
-	json_array_foreach((json_t *)list, i, it)
-	{
+	json_array_foreach((json_t *)list, i, it) {
 		const json_t *text = json_object_size(it) == 1 ? json_object_get(it, "text") : NULL;
 		if (!json_is_string(text)) {
 			json_decref(words);
@@ -411,9 +426,9 @@ static void flatten_words(json_t *value)
 	json_t *it;
 	void *next;
 	size_t i;
-	json_array_foreach(value, i, it) flatten_words(it);
-	json_object_foreach_safe(value, next, key, it)
-	{
+	json_array_foreach(value, i, it)
+		flatten_words(it);
+	json_object_foreach_safe(value, next, key, it) {
 		json_t *words = json_array_size(it) ? words_of(it) : NULL;
 		if (words)
 			json_object_set_new(value, key, words);
@@ -430,8 +445,8 @@ int cli_print_value(struct cli *cli, const json_t *given)
 	if (cli->format == CLI_YAML) {
 		cli_yaml(&b, value);
 	} else {
-		PHX_AUTO_FREE char *text =
-			json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+		PHX_AUTO_FREE char *text = json_dumps(
+			value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 		phx_buf_addf(&b, "%s\n", text ? text : "");
 	}
 	if (b.failed)
@@ -440,8 +455,8 @@ int cli_print_value(struct cli *cli, const json_t *given)
 	return CLI_OK;
 }
 
-int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns, const json_t *rows,
-		   const json_t *whole)
+int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns,
+		   const json_t *rows, const json_t *whole)
 {
 	plain_cells = cli->format == CLI_TSV || cli->format == CLI_CSV;
 	switch (cli->format) {
@@ -473,7 +488,9 @@ char *cli_nodes_fold(const json_t *nodes)
 	size_t i;
 	json_t *node;
 	json_array_foreach((json_t *)nodes, i, node)
-		phx_nodeset_add(&s, json_is_string(node) ? json_string_value(node) : phx_json_str(node, "name", ""));
+		phx_nodeset_add(&s,
+				json_is_string(node) ? json_string_value(node)
+						     : phx_json_str(node, "name", ""));
 	char *folded = phx_nodeset_fold(&s);
 	phx_nodeset_fini(&s);
 	return folded;

@@ -44,8 +44,9 @@ static int check_format(const struct cli *cli)
 	bool rows = cli->format == CLI_NAME || cli->format >= CLI_TSV;
 	if (!rows || cli_command_takes(c, CLI_OPT_no_header))
 		return CLI_OK;
-	return cli_fail(CLI_USAGE, "%s: --output: %s is for lists; there are: table, wide, json, yaml", c->path,
-			phx_enum_name(&cli_format_names, (int)cli->format));
+	return cli_fail(CLI_USAGE,
+			"%s: --output: %s is for lists; there are: table, wide, json, yaml",
+			c->path, phx_enum_name(&cli_format_names, (int)cli->format));
 }
 
 static int run(const struct cli_program *program, struct cli *cli)
@@ -74,7 +75,8 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
 	struct phx_err err = {0};
-	PHX_AUTO_FREE char **given = calloc((size_t)argc + 1, sizeof(*given)); /* parsing moves the words */
+	/* parsing moves the words */
+	PHX_AUTO_FREE char **given = calloc((size_t)argc + 1, sizeof(*given));
 	if (!given)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	memcpy(given, argv, (size_t)argc * sizeof(*given));
@@ -86,6 +88,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
 		program->fini(&cli);
 	/* what did not fit the buffer was refused earlier */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK)
-		code = cli_fail(CLI_PARTIAL, "standard output: %s", errno ? strerror(errno) : "cannot be written");
+		code = cli_fail(CLI_PARTIAL, "standard output: %s",
+				errno ? strerror(errno) : "cannot be written");
 	return code;
 }

@@ -16,7 +16,8 @@ const struct cli_option *cli_option_info(enum cli_option_id id)
 }
 
 static const struct cli_command commands[] = {
-#define COMMAND(id, path, grammar, opts, summary, manual) {CLI_COMMAND_##id, path, grammar, opts, summary, manual},
+#define COMMAND(id, path, grammar, opts, summary, manual) \
+	{CLI_COMMAND_##id, path, grammar, opts, summary, manual},
 #include "cli/commands.def"
 #undef COMMAND
 };
@@ -38,8 +39,9 @@ static bool list_has(const char *list, const char *name)
 
 bool cli_command_takes(const struct cli_command *c, enum cli_option_id id)
 {
-	return id == CLI_OPT_help || list_has("config socket server cert key ca", options[id].name) ||
-	       list_has(c->options, options[id].name);
+	return id == CLI_OPT_help ||
+		list_has("config socket server cert key ca", options[id].name) ||
+		list_has(c->options, options[id].name);
 }
 
 bool cli_grammar_next(const char **at, struct cli_word *ret)
@@ -63,5 +65,7 @@ bool cli_grammar_next(const char **at, struct cli_word *ret)
 	return true;
 }
 
-static const char *const format_names[] = {"table", "wide", "json", "yaml", "name", "tsv", "csv", "markdown"};
-const struct phx_enum cli_format_names = {"output format", format_names, PHX_ARRAY_SIZE(format_names)};
+static const char *const format_names[] = {"table", "wide", "json", "yaml",
+					   "name",  "tsv",  "csv",  "markdown"};
+const struct phx_enum cli_format_names = {"output format", format_names,
+					  PHX_ARRAY_SIZE(format_names)};

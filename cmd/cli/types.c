@@ -30,10 +30,10 @@ static int check_name(const char *text, struct phx_err *err)
 {
 	if (phx_name_valid(text))
 		return 0;
-	return phx_err_set(
-		err, -EINVAL,
-		"\"%s\" is not a name: letters, digits, '-', '_' and '.', at most %d, a letter or digit first", text,
-		PHX_NAME_MAX - 1);
+	return phx_err_set(err, -EINVAL,
+			   "\"%s\" is not a name: letters, digits, '-', '_' and '.', at most %d, a "
+			   "letter or digit first",
+			   text, PHX_NAME_MAX - 1);
 }
 
 static int check_format(const char *text, struct phx_err *err)
@@ -55,7 +55,8 @@ static int check_kind(const char *text, struct phx_err *err)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++)
 		if (phx_str_eq(text, kinds[i]))
 			return 0;
-	return phx_err_set(err, -EINVAL, "\"%s\" is none of provider, service-provider, user", text);
+	return phx_err_set(err, -EINVAL, "\"%s\" is none of provider, service-provider, user",
+			   text);
 }
 
 static int check_setup(const char *text, struct phx_err *err)
@@ -130,7 +131,8 @@ static int check_label(const char *text, struct phx_err *err)
 	if (phx_name_valid(key) && (off || (text[n_key] && phx_name_valid(text + n_key + 1))))
 		return 0;
 	return phx_err_set(err, -EINVAL,
-			   "\"%s\": expected KEY=VALUE or KEY-, of letters, digits, '-', '_' and '.', a letter or digit first",
+			   "\"%s\": expected KEY=VALUE or KEY-, of letters, digits, '-', '_' and "
+			   "'.', a letter or digit first",
 			   text);
 }
 
@@ -141,9 +143,11 @@ static int check_labels(const char *text, struct phx_err *err)
 		char term[2 * PHX_NAME_MAX];
 		size_t n = strcspn(p, ","), n_key = strcspn(p, "!=,");
 		bool not = p[n_key] == '!';
-		snprintf(term, sizeof(term), "%.*s%.*s", (int)n_key, p, (int)(n - n_key - not), p + n_key + not);
+		snprintf(term, sizeof(term), "%.*s%.*s", (int)n_key, p, (int)(n - n_key - not ),
+			 p + n_key + not );
 		if (!strchr(term, '=') || check_label(term, NULL) < 0)
-			return phx_err_set(err, -EINVAL, "\"%s\": expected labels, such as rack=3,zone!=a", text);
+			return phx_err_set(err, -EINVAL,
+					   "\"%s\": expected labels, such as rack=3,zone!=a", text);
 		p += n;
 		if (!*p)
 			return 0;
@@ -199,7 +203,9 @@ static int check_allocation(const char *text, struct phx_err *err)
 
 static int check_signal(const char *text, struct phx_err *err)
 {
-	return cli_signal(text) ? 0 : phx_err_set(err, -EINVAL, "\"%s\": expected a signal, such as USR1 or 10", text);
+	return cli_signal(text)
+		? 0
+		: phx_err_set(err, -EINVAL, "\"%s\": expected a signal, such as USR1 or 10", text);
 }
 
 int cli_signal(const char *text)
@@ -207,7 +213,11 @@ int cli_signal(const char *text)
 	static const struct {
 		const char *name;
 		int number;
-	} signals[] = {{"HUP", SIGHUP}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}};
+	} signals[] = {{"HUP", SIGHUP},
+		       {"INT", SIGINT},
+		       {"USR1", SIGUSR1},
+		       {"USR2", SIGUSR2},
+		       {"TERM", SIGTERM}};
 	uint64_t n;
 	if (phx_str_starts(text, "SIG"))
 		text += 3;
@@ -244,7 +254,8 @@ static const struct cli_type types[] = {
 	{"SIGNAL", "a signal", "(HUP INT USR1 USR2 TERM)", check_signal},
 	{"SIZE", "a size", "", check_size},
 	{"FORMAT", "a format", "(table wide json yaml name tsv csv markdown)", check_format},
-	{"SETUP", "a setup policy", "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
+	{"SETUP", "a setup policy",
+	 "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
 	 check_setup},
 	{"KIND", "a kind", "(provider service-provider user)", check_kind},
 	{"SCHEDULER", "a scheduler", "(first-fit fcfs easy sjf)", check_scheduler},

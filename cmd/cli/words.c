@@ -25,7 +25,8 @@ static unsigned distance(const char *a, const char *b)
 		unsigned diagonal = row[0];
 		row[0] = i;
 		for (unsigned j = 1; j <= n; j++) {
-			unsigned here = min3(row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			unsigned here =
+				min3(row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = row[j];
 			row[j] = here;
 		}
@@ -39,8 +40,7 @@ const char *cli_nearest(const json_t *items, const char *key, const char *name)
 	unsigned limit = strlen(name) < 4 ? 1 : 2, best_distance = limit + 1;
 	size_t i;
 	json_t *item;
-	json_array_foreach((json_t *)items, i, item)
-	{
+	json_array_foreach((json_t *)items, i, item) {
 		const char *have = key ? phx_json_str(item, key, "") : json_string_value(item);
 		unsigned d = distance(name, have);
 		/* "web" for "web-server": the beginning of exactly one thing */
@@ -56,7 +56,8 @@ const char *cli_nearest(const json_t *items, const char *key, const char *name)
 
 /* ---- labels ---- */
 
-/* One "KEY=VALUE" or "KEY!=VALUE" as an operand of a node list; the first of a list stands for itself. */
+/* One "KEY=VALUE" or "KEY!=VALUE" as an operand of a node list; the first of a list stands for
+ * itself. */
 static int add_term(char *list, size_t size, const char *term, size_t n, bool negative)
 {
 	const char *bang = memchr(term, '!', n);
@@ -65,8 +66,8 @@ static int add_term(char *list, size_t size, const char *term, size_t n, bool ne
 		return 0;
 	const char *joint = negative ? "!" : at ? "&" : "";
 	const char *value = bang ? bang + 1 : term + n;
-	int w = snprintf(list + at, size - at, "%s@%.*s%.*s", at || !negative ? joint : "@all!", (int)n_key, term,
-			 (int)(term + n - value), value);
+	int w = snprintf(list + at, size - at, "%s@%.*s%.*s", at || !negative ? joint : "@all!",
+			 (int)n_key, term, (int)(term + n - value), value);
 	return (size_t)w < size - at ? 0 : -1;
 }
 
@@ -90,7 +91,8 @@ int cli_job_rows(const char *text, struct phx_list *ret)
 {
 	PHX_AUTO_FREE char *copy = strdup(text);
 	char *rest = NULL;
-	for (char *word = strtok_r(copy ? copy : NULL, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+	for (char *word = strtok_r(copy ? copy : NULL, ",", &rest); word;
+	     word = strtok_r(NULL, ",", &rest)) {
 		struct cli_job_row row = {0};
 		char *dash = strchr(word, '-');
 		if (dash)

@@ -18,7 +18,8 @@ static bool plain(const char *s)
 	size_t n = strlen(s);
 	bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '/';
 	return letter && s[n - 1] != ' ' &&
-	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./ ") == n;
+		strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./ ") ==
+		n;
 }
 
 static void put_scalar(struct phx_buf *b, const json_t *value)
@@ -33,15 +34,15 @@ static void put_scalar(struct phx_buf *b, const json_t *value)
 
 static bool is_nested(const json_t *value)
 {
-	return (json_is_object(value) && json_object_size(value)) || (json_is_array(value) && json_array_size(value));
+	return (json_is_object(value) && json_object_size(value)) ||
+		(json_is_array(value) && json_array_size(value));
 }
 
 static void put_object(struct phx_buf *b, const json_t *value, unsigned depth, bool in_list)
 {
 	const char *key;
 	json_t *item;
-	json_object_foreach((json_t *)value, key, item)
-	{
+	json_object_foreach((json_t *)value, key, item) {
 		/* the first key of a list item stands behind its dash */
 		phx_buf_addf(b, "%*s", in_list ? 0 : (int)depth * 2, "");
 		in_list = false;
@@ -57,8 +58,7 @@ static void put_array(struct phx_buf *b, const json_t *value, unsigned depth)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach((json_t *)value, i, item)
-	{
+	json_array_foreach((json_t *)value, i, item) {
 		phx_buf_addf(b, "%*s- ", (int)depth * 2, "");
 		if (json_is_array(item) && json_array_size(item))
 			phx_buf_addf(b, "\n");

@@ -49,28 +49,30 @@ static int password_read(const struct lab *lab, char **ret, struct phx_err *err)
 
 /* ---- ipmi_sim ---- */
 
-static int write_lan_conf(const struct lab *lab, const struct lab_machine *m, const char *path, struct phx_err *err)
+static int write_lan_conf(const struct lab *lab, const struct lab_machine *m, const char *path,
+			  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *password = NULL;
 	PHX_AUTO_FREE char *self = phx_run_beside("phx-lab");
 	int r = self ? password_read(lab, &password, err) : -errno;
 	if (r < 0)
 		return r;
-	PHX_AUTO_FREE char *text = phx_path("name \"%s\"\n"
-					    "set_working_mc 0x20\n"
-					    "  startlan 1\n"
-					    "    addr %s %d\n"
-					    "    priv_limit admin\n"
-					    "    allowed_auths_admin md5\n"
-					    "    guid \"%.15s\"\n"
-					    "  endlan\n"
-					    "  chassis_control \"%s bmc %s %s\"\n"
-					    "  serial kcs 127.0.0.1 %u codec VM\n"
-					    "  startnow false\n"
-					    "  user 1 false \"\" \"\" user 10 none\n"
-					    "  user 2 true \"" LAB_BMC_USER "\" \"%s\" admin 10 md5\n",
-					    m->name, m->bmc_ip, IPMI_PORT, m->name, self, lab->dir, m->name,
-					    SERIAL_PORT + m->index, password);
+	PHX_AUTO_FREE char *text =
+		phx_path("name \"%s\"\n"
+			 "set_working_mc 0x20\n"
+			 "  startlan 1\n"
+			 "    addr %s %d\n"
+			 "    priv_limit admin\n"
+			 "    allowed_auths_admin md5\n"
+			 "    guid \"%.15s\"\n"
+			 "  endlan\n"
+			 "  chassis_control \"%s bmc %s %s\"\n"
+			 "  serial kcs 127.0.0.1 %u codec VM\n"
+			 "  startnow false\n"
+			 "  user 1 false \"\" \"\" user 10 none\n"
+			 "  user 2 true \"" LAB_BMC_USER "\" \"%s\" admin 10 md5\n",
+			 m->name, m->bmc_ip, IPMI_PORT, m->name, self, lab->dir, m->name,
+			 SERIAL_PORT + m->index, password);
 	r = text ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
 	if (text)
 		explicit_bzero(text, strlen(text));
@@ -88,7 +90,8 @@ static int write_emulation(const char *path, struct phx_err *err)
 	return phx_file_write(path, text, sizeof(text) - 1, 0644, err);
 }
 
-static int start(const struct lab *lab, const struct lab_machine *m, const char *dir, struct phx_err *err)
+static int start(const struct lab *lab, const struct lab_machine *m, const char *dir,
+		 struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8];
 	PHX_AUTO_FREE char *lan = phx_path("%s/lan.conf", dir);
@@ -103,8 +106,11 @@ static int start(const struct lab *lab, const struct lab_machine *m, const char 
 	if (r < 0)
 		return r;
 	const char *const argv[] = {"ipmi_sim", "-c", lan, "-f", emu, "-s", dir, "-n", NULL};
-	const struct lab_program p = {
-		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = dir};
+	const struct lab_program p = {.argv = argv,
+				      .netns = lab_netns(lab, ns),
+				      .pid_file = pid,
+				      .log_file = log,
+				      .work_dir = dir};
 	return lab_start(&p, err);
 }
 
@@ -134,14 +140,16 @@ int lab_bmc_stop(const struct lab *lab, const struct lab_machine *m, struct phx_
 
 /* ---- what ipmi_sim asks for ---- */
 
-static int get_power(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int get_power(const struct lab *lab, const struct lab_machine *m, const char *value,
+		     struct phx_err *err)
 {
 	(void)value, (void)err;
 	printf("power:%d\n", lab_machine_is_on(lab, m));
 	return 0;
 }
 
-static int get_boot(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int get_boot(const struct lab *lab, const struct lab_machine *m, const char *value,
+		    struct phx_err *err)
 {
 	char device[16];
 	(void)value, (void)err;
@@ -150,13 +158,15 @@ static int get_boot(const struct lab *lab, const struct lab_machine *m, const ch
 	return 0;
 }
 
-static int set_power(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int set_power(const struct lab *lab, const struct lab_machine *m, const char *value,
+		     struct phx_err *err)
 {
 	return strcmp(value, "0") ? lab_machine_on(lab, m, err) : lab_machine_off(lab, m, err);
 }
 
 /* A new process: the boot device is chosen when QEMU starts. */
-static int set_reset(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int set_reset(const struct lab *lab, const struct lab_machine *m, const char *value,
+		     struct phx_err *err)
 {
 	(void)value;
 	if (!lab_machine_is_on(lab, m))
@@ -165,12 +175,14 @@ static int set_reset(const struct lab *lab, const struct lab_machine *m, const c
 	return r < 0 ? r : lab_machine_on(lab, m, err);
 }
 
-static int set_boot(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int set_boot(const struct lab *lab, const struct lab_machine *m, const char *value,
+		    struct phx_err *err)
 {
 	return lab_machine_boot_set(lab, m, value, err);
 }
 
-static int set_shutdown(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err)
+static int set_shutdown(const struct lab *lab, const struct lab_machine *m, const char *value,
+			struct phx_err *err)
 {
 	(void)value;
 	return lab_machine_button(lab, m, err);
@@ -178,8 +190,10 @@ static int set_shutdown(const struct lab *lab, const struct lab_machine *m, cons
 
 static const struct chassis_key {
 	const char *key;
-	int (*get)(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err);
-	int (*set)(const struct lab *lab, const struct lab_machine *m, const char *value, struct phx_err *err);
+	int (*get)(const struct lab *lab, const struct lab_machine *m, const char *value,
+		   struct phx_err *err);
+	int (*set)(const struct lab *lab, const struct lab_machine *m, const char *value,
+		   struct phx_err *err);
 } chassis_keys[] = {
 	{"power", get_power, set_power},
 	{"boot", get_boot, set_boot},
@@ -212,6 +226,7 @@ int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_wo
 			r = k->get ? k->get(lab, m, NULL, &err) : -EOPNOTSUPP;
 	}
 	if (r < 0)
-		fprintf(stderr, "phx lab bmc %s: %s\n", m->name, err.text[0] ? err.text : strerror(-r));
+		fprintf(stderr, "phx lab bmc %s: %s\n", m->name,
+			err.text[0] ? err.text : strerror(-r));
 	return r < 0;
 }

@@ -34,15 +34,16 @@ void lab_fini(struct lab *lab)
 
 const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8])
 {
-	snprintf(buf, LAB_NAME_MAX + 8, "%s%s", lab->netns[0] ? "" : "phx-", lab->netns[0] ? lab->netns : lab->name);
+	snprintf(buf, LAB_NAME_MAX + 8, "%s%s", lab->netns[0] ? "" : "phx-",
+		 lab->netns[0] ? lab->netns : lab->name);
 	return buf;
 }
 
 struct lab_machine *lab_machine_find(const struct lab *lab, const char *name)
 {
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-	if (!strcmp(m->name, name))
-		return m;
+		if (!strcmp(m->name, name))
+			return m;
 	return NULL;
 }
 
@@ -62,8 +63,10 @@ static int network_of(const struct lab *lab, uint32_t *ret_net, struct phx_err *
 	struct in_addr a;
 	if (slash)
 		*slash = '\0';
-	if (!slash || strcmp(slash + 1, "24") || inet_pton(AF_INET, text, &a) != 1 || (ntohl(a.s_addr) & 0xff))
-		return phx_err_set(err, -EINVAL, "subnet = \"%s\" must be a network like \"10.77.0.0/24\"",
+	if (!slash || strcmp(slash + 1, "24") || inet_pton(AF_INET, text, &a) != 1 ||
+	    (ntohl(a.s_addr) & 0xff))
+		return phx_err_set(err, -EINVAL,
+				   "subnet = \"%s\" must be a network like \"10.77.0.0/24\"",
 				   lab->subnet);
 	*ret_net = ntohl(a.s_addr);
 	return 0;
@@ -101,31 +104,36 @@ static void complete_machine(const struct lab *lab, uint32_t net, struct lab_mac
 	if (!m->serial[0])
 		snprintf(m->serial, sizeof(m->serial), "PHX-%.20s-%.30s", lab->name, m->name);
 	if (!m->uuid[0])
-		snprintf(m->uuid, sizeof(m->uuid), "70687800-6c61-4000-8000-0000%04x%04x", byte, m->index + 1);
+		snprintf(m->uuid, sizeof(m->uuid), "70687800-6c61-4000-8000-0000%04x%04x", byte,
+			 m->index + 1);
 	put_address(net, LAB_HOST_NODES + 1 + m->index, m->ip);
 	if (m->bmc)
 		put_address(net, LAB_HOST_BMCS + 1 + m->index, m->bmc_ip);
 	uint32_t i = 0;
 	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
-	complete_disk(m, i++, d);
+		complete_disk(m, i++, d);
 }
 
 /* ---- reading ---- */
 
-static int read_disk(const struct phx_conf *c, const config_setting_t *s, struct lab_disk *d, struct phx_err *err)
+static int read_disk(const struct phx_conf *c, const config_setting_t *s, struct lab_disk *d,
+		     struct phx_err *err)
 {
 	int r = phx_conf_group(c, s, &lab_disk_record, d, err);
 	if (r == 0 && (d->size_bytes < 16 * MIB || d->size_bytes % 4096))
-		r = phx_conf_fail(c, s, -EINVAL, err, "size must be at least 16 MiB and a multiple of 4096");
+		r = phx_conf_fail(c, s, -EINVAL, err,
+				  "size must be at least 16 MiB and a multiple of 4096");
 	if (r == 0 && strpbrk(d->serial, ", ="))
 		r = phx_conf_fail(c, s, -EINVAL, err, "serial must not hold a blank, ',' or '='");
-	if (r == 0 && d->wwn[0] && (strlen(d->wwn) != 18 || strspn(d->wwn + 2, "0123456789abcdef") != 16))
-		r = phx_conf_fail(c, s, -EINVAL, err, "wwn must be \"0x\" and 16 small hexadecimal digits");
+	if (r == 0 && d->wwn[0] &&
+	    (strlen(d->wwn) != 18 || strspn(d->wwn + 2, "0123456789abcdef") != 16))
+		r = phx_conf_fail(c, s, -EINVAL, err,
+				  "wwn must be \"0x\" and 16 small hexadecimal digits");
 	return r;
 }
 
-static int read_disks(const struct phx_conf *c, const config_setting_t *group, struct lab_machine *m,
-		      struct phx_err *err)
+static int read_disks(const struct phx_conf *c, const config_setting_t *group,
+		      struct lab_machine *m, struct phx_err *err)
 {
 	config_setting_t *list;
 	int r = phx_conf_list(c, group, "disks", &list, err);
@@ -136,12 +144,14 @@ static int read_disks(const struct phx_conf *c, const config_setting_t *group, s
 		struct lab_disk *d = phx_list_push(&m->disks, sizeof(*d));
 		r = d ? read_disk(c, config_setting_get_elem(list, (unsigned)i), d, err) : -ENOMEM;
 		if (r == 0 && d->bus == LAB_DISK_IDE && m->firmware == LAB_UEFI)
-			r = phx_conf_fail(c, list, -EINVAL, err, "the UEFI machine has no IDE; use bus = \"ahci\"");
+			r = phx_conf_fail(c, list, -EINVAL, err,
+					  "the UEFI machine has no IDE; use bus = \"ahci\"");
 	}
 	return r;
 }
 
-static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m, struct phx_err *err)
+static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m,
+			struct phx_err *err)
 {
 	int r = phx_conf_group(c, s, &lab_machine_record, m, err);
 	char mac[PHX_MAC_MAX];
@@ -150,25 +160,29 @@ static int read_machine(const struct phx_conf *c, const config_setting_t *s, str
 	if (r == 0 && m->mac[0])
 		PHX_STR_SET(m->mac, mac);
 	if (r == 0 && (m->memory_bytes < MEMORY_MIN_MIB * (uint64_t)MIB || m->memory_bytes % MIB))
-		r = phx_conf_fail(c, s, -EINVAL, err, "memory must be at least %d MiB, in whole MiB", MEMORY_MIN_MIB);
+		r = phx_conf_fail(c, s, -EINVAL, err,
+				  "memory must be at least %d MiB, in whole MiB", MEMORY_MIN_MIB);
 	return r < 0 ? r : read_disks(c, s, m, err);
 }
 
-static int check_unique(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab, struct phx_err *err)
+static int check_unique(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab,
+			struct phx_err *err)
 {
 	PHX_LIST_EACH(struct lab_machine, a, &lab->machines)
-	for (struct lab_machine *b = a + 1; b < a_end_; b++) {
-		if (!strcmp(a->name, b->name))
-			return phx_conf_fail(c, s, -EINVAL, err, "two machines are called '%s'", a->name);
-		if (!strcmp(a->mac, b->mac))
-			return phx_conf_fail(c, s, -EINVAL, err, "%s and %s have the same MAC %s", a->name, b->name,
-					     a->mac);
-	}
+		for (struct lab_machine *b = a + 1; b < a_end_; b++) {
+			if (!strcmp(a->name, b->name))
+				return phx_conf_fail(c, s, -EINVAL, err,
+						     "two machines are called '%s'", a->name);
+			if (!strcmp(a->mac, b->mac))
+				return phx_conf_fail(c, s, -EINVAL, err,
+						     "%s and %s have the same MAC %s", a->name,
+						     b->name, a->mac);
+		}
 	return 0;
 }
 
-static int read_machines(const struct phx_conf *c, const config_setting_t *root, uint32_t net, struct lab *lab,
-			 struct phx_err *err)
+static int read_machines(const struct phx_conf *c, const config_setting_t *root, uint32_t net,
+			 struct lab *lab, struct phx_err *err)
 {
 	config_setting_t *list;
 	int r = phx_conf_list(c, root, "machines", &list, err);
@@ -176,8 +190,8 @@ static int read_machines(const struct phx_conf *c, const config_setting_t *root,
 		return r;
 	int n = list ? config_setting_length(list) : 0;
 	if (n < 1 || n > LAB_MACHINES_MAX)
-		return phx_conf_fail(c, list ? list : root, -EINVAL, err, "machines must list 1 to %d machines",
-				     LAB_MACHINES_MAX);
+		return phx_conf_fail(c, list ? list : root, -EINVAL, err,
+				     "machines must list 1 to %d machines", LAB_MACHINES_MAX);
 	for (int i = 0; r == 0 && i < n; i++) {
 		struct lab_machine *m = phx_list_push(&lab->machines, sizeof(*m));
 		if (!m)
@@ -190,12 +204,14 @@ static int read_machines(const struct phx_conf *c, const config_setting_t *root,
 	return r < 0 ? r : check_unique(c, list, lab, err);
 }
 
-static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab, struct phx_err *err)
+static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab,
+		    struct phx_err *err)
 {
 	const config_setting_t *root = config_root_setting(&c->cfg);
 	int r = phx_conf_group(c, root, &lab_record, lab, err);
 	if (r == 0 && name && (!phx_name_valid(name) || PHX_STR_SET(lab->name, name) < 0))
-		r = phx_err_set(err, -EINVAL, "'%s' is no name of a lab: at most %d letters, digits, '-'", name,
+		r = phx_err_set(err, -EINVAL,
+				"'%s' is no name of a lab: at most %d letters, digits, '-'", name,
 				LAB_NAME_MAX - 1);
 	uint32_t net = 0;
 	if (r == 0)
@@ -225,14 +241,15 @@ static uint32_t free_index(const struct lab *lab)
 	for (uint32_t i = 0; i < LAB_MACHINES_MAX; i++) {
 		bool taken = false;
 		PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-		taken |= m->index == i;
+			taken |= m->index == i;
 		if (!taken)
 			return i;
 	}
 	return LAB_MACHINES_MAX;
 }
 
-static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like, struct phx_err *err)
+static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like,
+		   struct phx_err *err)
 {
 	uint32_t index = free_index(lab);
 	if (lab_machine_find(lab, name))
@@ -249,7 +266,7 @@ static int add_one(struct lab *lab, uint32_t net, const char *name, const struct
 	m.index = index;
 	m.mac[0] = m.serial[0] = m.uuid[0] = '\0';
 	PHX_LIST_EACH(struct lab_disk, d, &m.disks)
-	d->serial[0] = d->wwn[0] = '\0';
+		d->serial[0] = d->wwn[0] = '\0';
 	complete_machine(lab, net, &m);
 	struct lab_machine *place = phx_list_push(&lab->machines, sizeof(m));
 	if (!place)
@@ -259,7 +276,8 @@ static int add_one(struct lab *lab, uint32_t net, const char *name, const struct
 	return place ? 0 : -ENOMEM;
 }
 
-int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like, struct phx_err *err)
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
+		 struct phx_err *err)
 {
 	struct lab_machine model;
 	uint32_t net;
@@ -309,9 +327,11 @@ int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *
 	}
 	free(all);
 	if (n == 0)
-		return phx_err_set(err, -ENOENT, "there is no lab in %s; make one with: phx lab up", labs_dir);
+		return phx_err_set(err, -ENOENT, "there is no lab in %s; make one with: phx lab up",
+				   labs_dir);
 	if (n > 1)
-		return phx_err_set(err, -EINVAL, "which lab? In %s there are %s: say --name", labs_dir, names.data);
+		return phx_err_set(err, -EINVAL, "which lab? In %s there are %s: say --name",
+				   labs_dir, names.data);
 	return phx_str_copy(ret_name, LAB_NAME_MAX, last);
 }
 
@@ -325,7 +345,8 @@ int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx
 		return -ENOMEM;
 	int r = phx_file_read(path, LAB_JSON_MAX, &text, &n, NULL);
 	if (r == -ENOENT)
-		return phx_err_set(err, r, "there is no lab '%s' in %s; make it with: phx lab up", name, labs_dir);
+		return phx_err_set(err, r, "there is no lab '%s' in %s; make it with: phx lab up",
+				   name, labs_dir);
 	if (r == 0)
 		r = phx_json_parse(text, n, &j, err);
 	if (r == 0)

@@ -23,23 +23,24 @@ static int write_conf(const struct lab *lab, struct phx_err *err)
 {
 	int net = (int)(strrchr(lab->subnet, '.') - lab->subnet);
 	PHX_AUTO_FREE char *path = phx_path("%s/etc/phoenix.conf", lab->dir);
-	PHX_AUTO_FREE char *text = phx_path("# the head of lab %s; made by phx lab up\n"
-					    "state_dir = \"%s/state\";\n"
-					    "run_dir = \"%s/run\";\n"
-					    "socket = \"%s/phxd.sock\";\n"
-					    "role_dir = \"%s/roles\";\n"
-					    "rules_file = \"%s/roles/rules.conf\";\n"
-					    "pxe_dir = \"%s/pxe\";\n"
-					    "interface = \"" LAB_BRIDGE "\";\n"
-					    "address = \"%.*s.%d\";\n"
-					    "dhcp_range = \"%.*s.%d,%.*s.%d\";\n"
-					    "deploy_image = \"%s\";\n"
-					    "kernel_args = \"console=ttyS0,115200 quiet\";\n"
-					    "dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
-					    "tftp_user = \"root\";\n",
-					    lab->name, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
-					    lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet,
-					    LAB_HOST_RANGE, net, lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
+	PHX_AUTO_FREE char *text =
+		phx_path("# the head of lab %s; made by phx lab up\n"
+			 "state_dir = \"%s/state\";\n"
+			 "run_dir = \"%s/run\";\n"
+			 "socket = \"%s/phxd.sock\";\n"
+			 "role_dir = \"%s/roles\";\n"
+			 "rules_file = \"%s/roles/rules.conf\";\n"
+			 "pxe_dir = \"%s/pxe\";\n"
+			 "interface = \"" LAB_BRIDGE "\";\n"
+			 "address = \"%.*s.%d\";\n"
+			 "dhcp_range = \"%.*s.%d,%.*s.%d\";\n"
+			 "deploy_image = \"%s\";\n"
+			 "kernel_args = \"console=ttyS0,115200 quiet\";\n"
+			 "dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
+			 "tftp_user = \"root\";\n",
+			 lab->name, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
+			 lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet,
+			 LAB_HOST_RANGE, net, lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
 	return path && text ? phx_file_write(path, text, strlen(text), 0644, err) : -ENOMEM;
 }
 
@@ -80,10 +81,12 @@ static int add_image(const struct lab *lab, const char *name, struct phx_err *er
 /* All images that are built; the deploy image must be among them. */
 static int add_images(const struct lab *lab, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *need = phx_path("%s/%s/" PHX_IMAGE_MANIFEST, lab->images, lab->deploy_image);
+	PHX_AUTO_FREE char *need =
+		phx_path("%s/%s/" PHX_IMAGE_MANIFEST, lab->images, lab->deploy_image);
 	DIR *d = need && access(need, F_OK) == 0 ? opendir(lab->images) : NULL;
 	if (!d)
-		return phx_err_set(err, -ENOENT, "image %s is not built in %s; build it with: make images",
+		return phx_err_set(err, -ENOENT,
+				   "image %s is not built in %s; build it with: make images",
 				   lab->deploy_image, lab->images);
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));)
@@ -106,7 +109,8 @@ int lab_head_pid(const struct lab *lab)
 	return pid ? lab_pid(pid) : 0;
 }
 
-static int call(const struct lab *lab, const char *method, const char *path, const json_t *body, struct phx_err *err)
+static int call(const struct lab *lab, const char *method, const char *path, const json_t *body,
+		struct phx_err *err)
 {
 	PHX_AUTO_FREE char *sock = phx_path("%s/phxd.sock", lab->dir);
 	struct phx_http_client_config config = {.unix_path = sock, .base_url = "http://phxd"};
@@ -126,13 +130,14 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 			return 0;
 		phx_sleep_ms(STEP_MS);
 	}
-	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO, "phxd does not serve; see %s/phxd.log",
-			   lab->dir);
+	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO,
+			   "phxd does not serve; see %s/phxd.log", lab->dir);
 }
 
-/* The images of a new lab are there before its first start, which phxd does not take for one. Of a lab that had a journal
- * (its mark says so) phxd says itself that it is missing. */
-static int begin_journal(const struct lab *lab, const char *phxd, const char *conf, struct phx_err *err)
+/* The images of a new lab are there before its first start, which phxd does not take for one. Of a
+ * lab that had a journal (its mark says so) phxd says itself that it is missing. */
+static int begin_journal(const struct lab *lab, const char *phxd, const char *conf,
+			 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *journal = phx_path("%s/state/journal.db", lab->dir);
 	const char *const argv[] = {phxd, "-c", conf, "--new-journal", NULL};
@@ -140,7 +145,9 @@ static int begin_journal(const struct lab *lab, const char *phxd, const char *co
 	PHX_AUTO_FREE char *mark = phx_path("%s/state/journal.db.mark", lab->dir);
 	if (!journal || !mark)
 		return -ENOMEM;
-	return access(journal, F_OK) == 0 || access(mark, F_OK) == 0 ? 0 : phx_run_check(&run, NULL, err);
+	return access(journal, F_OK) == 0 || access(mark, F_OK) == 0
+		? 0
+		: phx_run_check(&run, NULL, err);
 }
 
 /* Beside us in the tree; in an installation we are in libexec/phoenix. */
@@ -163,8 +170,11 @@ static int start_phxd(const struct lab *lab, struct phx_err *err)
 	if (!phxd || !conf || !log || !pid)
 		return -ENOMEM;
 	const char *const argv[] = {phxd, "-c", conf, NULL};
-	const struct lab_program p = {
-		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log, .work_dir = lab->dir};
+	const struct lab_program p = {.argv = argv,
+				      .netns = lab_netns(lab, ns),
+				      .pid_file = pid,
+				      .log_file = log,
+				      .work_dir = lab->dir};
 	int r = begin_journal(lab, phxd, conf, err);
 	return r < 0 ? r : lab_start(&p, err);
 }
@@ -194,14 +204,16 @@ int lab_head_stop(const struct lab *lab, struct phx_err *err)
 static json_t *bmc_json(const struct lab *lab, const struct lab_machine *m)
 {
 	PHX_AUTO_FREE char *password = lab_bmc_password_path(lab);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", "ipmi", "address", m->bmc_ip, "user", LAB_BMC_USER,
-			 "password_file", password ? password : "", "workarounds", "opensesspriv");
+	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", "ipmi", "address", m->bmc_ip,
+			 "user", LAB_BMC_USER, "password_file", password ? password : "",
+			 "workarounds", "opensesspriv");
 }
 
 int lab_head_announce(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s, s:[s], s:s, s:s, s:s, s:b}", "name", m->name, "macs", m->mac,
-					    "serial", m->serial, "uuid", m->uuid, "ip", m->ip, "hold", 1);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s, s:[s], s:s, s:s, s:s, s:b}", "name", m->name, "macs", m->mac,
+			  "serial", m->serial, "uuid", m->uuid, "ip", m->ip, "hold", 1);
 	if (!j || (m->bmc && json_object_set_new(j, "bmc", bmc_json(lab, m)) < 0))
 		return -ENOMEM;
 	int r = call(lab, "POST", "/v1/nodes", j, err);

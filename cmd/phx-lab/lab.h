@@ -63,7 +63,8 @@ PHX_RECORD_STRUCT(lab, LAB_FIELDS);
 #define LAB_AUTO PHX_AUTO(lab_fini)
 void lab_fini(struct lab *lab);
 
-/** Name of the namespace: "phx-NAME", or with a number behind it where a lab of another directory has that. */
+/** Name of the namespace: "phx-NAME", or with a number behind it where a lab of another directory
+ * has that. */
 const char *lab_netns(const struct lab *lab, char buf[LAB_NAME_MAX + 8]);
 #define LAB_BRIDGE "phxbr0"
 /** Machine by name; NULL when there is none. Borrowed. */
@@ -73,13 +74,16 @@ char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const
 
 /* ---- conf.c: lab.conf, and the lab as it was made (LABS/NAME/lab.json) ---- */
 
-/** Read lab.conf, fill in what it leaves out and check it. "FILE:LINE: ..." in err. `name` replaces the file's
- * unless NULL. ret untouched on failure. The members source, images and dir stay empty. */
+/** Read lab.conf, fill in what it leaves out and check it. "FILE:LINE: ..." in err. `name` replaces
+ * the file's unless NULL. ret untouched on failure. The members source, images and dir stay
+ * empty. */
 int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err);
 /** Append machines like `like`, named by the list. -EEXIST, -E2BIG. */
-int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like, struct phx_err *err);
+int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
+		 struct phx_err *err);
 int lab_save(const struct lab *lab, struct phx_err *err);
-/** Name of the only lab that was made in this directory. -ENOENT none, -EINVAL several, with their names. */
+/** Name of the only lab that was made in this directory. -ENOENT none, -EINVAL several, with their
+ * names. */
 int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *err);
 /** -ENOENT: there is no such lab. */
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err);
@@ -97,8 +101,8 @@ struct lab_program {
 int lab_start(const struct lab_program *p, struct phx_err *err);
 /** pid of the running program that wrote the file, 0 when it does not run. */
 int lab_pid(const char *pid_file);
-/** SIGTERM, after `patience_ms` SIGKILL; waits for the end and removes the file. patience_ms 0 = SIGKILL at once.
- * Not running: 0. */
+/** SIGTERM, after `patience_ms` SIGKILL; waits for the end and removes the file. patience_ms 0 =
+ * SIGKILL at once. Not running: 0. */
 int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err);
 /** End a process that is not ours by pid file. */
 int lab_kill_pid(int pid, struct phx_err *err);
@@ -110,7 +114,8 @@ int lab_net_up(const struct lab *lab, struct phx_err *err);
 /** Tap and BMC address of one more machine. */
 int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 bool lab_net_exists(const struct lab *lab);
-/** End what still runs in the namespace, then remove it with all that is in it. A missing one is no error. */
+/** End what still runs in the namespace, then remove it with all that is in it. A missing one is no
+ * error. */
 int lab_net_down(const struct lab *lab, struct phx_err *err);
 /** Enter the namespace with the calling process. */
 int lab_net_enter(const struct lab *lab, struct phx_err *err);
@@ -129,7 +134,8 @@ int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struc
 /* what it boots next, in ipmi_sim's words; kept in a file */
 #define LAB_BOOT_NONE "none"    /* no override: network, then disk */
 #define LAB_BOOT_DISK "default" /* "default hard drive" */
-int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device, struct phx_err *err);
+int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device,
+			 struct phx_err *err);
 void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, char ret_device[16]);
 
 /* ---- bmc.c: a virtual BMC a machine (ipmi_sim) ---- */
@@ -142,8 +148,8 @@ int lab_bmc_password_make(const struct lab *lab, struct phx_err *err);
 int lab_bmc_start(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 int lab_bmc_stop(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 bool lab_bmc_runs(const struct lab *lab, const struct lab_machine *m);
-/** Called by ipmi_sim as `phx-lab bmc LAB_DIR MACHINE get|set|check WORD...`; answers on stdout as it expects.
- * Returns an exit status. */
+/** Called by ipmi_sim as `phx-lab bmc LAB_DIR MACHINE get|set|check WORD...`; answers on stdout as
+ * it expects. Returns an exit status. */
 int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_words, char **words);
 
 /* ---- head.c: phxd ---- */

@@ -29,12 +29,14 @@ enum {
 
 /* ---- files ---- */
 
-static int make_disk(const struct lab *lab, const struct lab_machine *m, uint32_t i, uint64_t size, struct phx_err *err)
+static int make_disk(const struct lab *lab, const struct lab_machine *m, uint32_t i, uint64_t size,
+		     struct phx_err *err)
 {
 	char name[16];
 	snprintf(name, sizeof(name), "disk%u.raw", i);
 	PHX_AUTO_FREE char *path = lab_machine_path(lab, m, name);
-	PHX_AUTO_CLOSE int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	PHX_AUTO_CLOSE int fd =
+		path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path ? path : name, strerror(errno));
 	return 0;
@@ -56,8 +58,8 @@ int lab_machine_make(const struct lab *lab, const struct lab_machine *m, struct 
 	uint32_t i = 0;
 	int r = dir ? phx_dir_make(dir, 0755, err) : -ENOMEM;
 	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
-	if (r == 0)
-		r = make_disk(lab, m, i++, d->size_bytes, err);
+		if (r == 0)
+			r = make_disk(lab, m, i++, d->size_bytes, err);
 	if (r == 0 && m->firmware == LAB_UEFI)
 		r = make_vars(lab, m, err);
 	return r;
@@ -65,7 +67,8 @@ int lab_machine_make(const struct lab *lab, const struct lab_machine *m, struct 
 
 /* ---- the next boot ---- */
 
-int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device, struct phx_err *err)
+int lab_machine_boot_set(const struct lab *lab, const struct lab_machine *m, const char *device,
+			 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = lab_machine_path(lab, m, "bootdev");
 	return path ? phx_file_write(path, device, strlen(device), 0644, err) : -ENOMEM;
@@ -76,7 +79,8 @@ void lab_machine_boot_get(const struct lab *lab, const struct lab_machine *m, ch
 	PHX_AUTO_FREE char *path = lab_machine_path(lab, m, "bootdev");
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n;
-	if (!path || phx_file_read(path, 15, &text, &n, NULL) < 0 || phx_str_copy(ret_device, 16, text) < 0)
+	if (!path || phx_file_read(path, 15, &text, &n, NULL) < 0 ||
+	    phx_str_copy(ret_device, 16, text) < 0)
 		strcpy(ret_device, LAB_BOOT_NONE);
 }
 
@@ -106,7 +110,8 @@ static void add(struct args *a, const char *word)
 }
 
 /* An option and its value, made by printf. */
-static void addf(struct args *a, const char *option, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void addf(struct args *a, const char *option, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static void addf(struct args *a, const char *option, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -130,14 +135,18 @@ static void add_board(struct args *a, const struct lab *lab, const struct lab_ma
 	addf(a, "-smp", "%u", m->cpus);
 	addf(a, "-m", "%llu", (unsigned long long)(m->memory_bytes >> 20));
 	addf(a, "-uuid", "%s", m->uuid);
-	addf(a, "-smbios", "type=1,manufacturer=Phoenix,product=Lab,serial=%s,uuid=%s", m->serial, m->uuid);
-	for (const char *const *w = (const char *const[]){"-nodefaults", "-display", "none", NULL}; *w; w++)
+	addf(a, "-smbios", "type=1,manufacturer=Phoenix,product=Lab,serial=%s,uuid=%s", m->serial,
+	     m->uuid);
+	for (const char *const *w = (const char *const[]){"-nodefaults", "-display", "none", NULL};
+	     *w; w++)
 		add(a, *w);
 	if (m->firmware == LAB_UEFI) {
 		addf(a, "-drive", "if=pflash,format=raw,unit=0,readonly=on,file=" OVMF_CODE);
-		addf(a, "-drive", "if=pflash,format=raw,unit=1,file=%s/machines/%s/vars.fd", lab->dir, m->name);
+		addf(a, "-drive", "if=pflash,format=raw,unit=1,file=%s/machines/%s/vars.fd",
+		     lab->dir, m->name);
 	}
-	addf(a, "-chardev", "file,id=console,append=on,path=%s/machines/%s/console.log", lab->dir, m->name);
+	addf(a, "-chardev", "file,id=console,append=on,path=%s/machines/%s/console.log", lab->dir,
+	     m->name);
 	addf(a, "-serial", "chardev:console");
 	addf(a, "-qmp", "unix:%s/machines/%s/qmp.sock,server=on,wait=off", lab->dir, m->name);
 	/* UEFI network boot refuses to work without a source of randomness */
@@ -148,22 +157,23 @@ static void add_board(struct args *a, const struct lab *lab, const struct lab_ma
  * machine has no option ROM, so that its firmware itself does PXE. */
 static void add_nic(struct args *a, const struct lab_machine *m, bool disk_first)
 {
-	static const char *const models[] = {[LAB_NIC_VIRTIO] = "virtio-net-pci", [LAB_NIC_E1000] = "e1000"};
+	static const char *const models[] = {
+		[LAB_NIC_VIRTIO] = "virtio-net-pci", [LAB_NIC_E1000] = "e1000"};
 	addf(a, "-netdev", "tap,id=net0,ifname=tap%u,script=no,downscript=no", m->index);
-	addf(a, "-device", "%s,netdev=net0,mac=%s,bootindex=%d%s", models[m->nic], m->mac, disk_first ? 50 : 1,
-	     m->firmware == LAB_UEFI ? ",romfile=" : "");
+	addf(a, "-device", "%s,netdev=net0,mac=%s,bootindex=%d%s", models[m->nic], m->mac,
+	     disk_first ? 50 : 1, m->firmware == LAB_UEFI ? ",romfile=" : "");
 }
 
 static bool has_bus(const struct lab_machine *m, enum lab_bus bus)
 {
 	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
-	if (d->bus == (int)bus)
-		return true;
+		if (d->bus == (int)bus)
+			return true;
 	return false;
 }
 
-static void add_disk(struct args *a, const struct lab *lab, const struct lab_machine *m, const struct lab_disk *d,
-		     uint32_t i)
+static void add_disk(struct args *a, const struct lab *lab, const struct lab_machine *m,
+		     const struct lab_disk *d, uint32_t i)
 {
 	static const char *const devices[] = {
 		[LAB_DISK_VIRTIO] = "virtio-blk-pci",
@@ -177,10 +187,14 @@ static void add_disk(struct args *a, const struct lab *lab, const struct lab_mac
 		snprintf(place, sizeof(place), ",bus=ahci0.%u", i % 6);
 	else if (d->bus == LAB_DISK_SCSI)
 		snprintf(place, sizeof(place), ",bus=scsi0.0");
-	/* the host does not crash in a power cut of the lab: what the guest wrote is in its page cache */
-	addf(a, "-drive", "file=%s/machines/%s/disk%u.raw,if=none,id=disk%u,format=raw,cache=unsafe,discard=unmap",
+	/* the host does not crash in a power cut of the lab: what the guest wrote is in its page
+	 * cache */
+	addf(a, "-drive",
+	     "file=%s/machines/%s/"
+	     "disk%u.raw,if=none,id=disk%u,format=raw,cache=unsafe,discard=unmap",
 	     lab->dir, m->name, i, i);
-	addf(a, "-device", "%s,drive=disk%u,serial=%s%s%s%s,bootindex=%u", devices[d->bus], i, d->serial,
+	addf(a, "-device", "%s,drive=disk%u,serial=%s%s%s%s,bootindex=%u", devices[d->bus], i,
+	     d->serial,
 	     d->wwn[0] && d->bus != LAB_DISK_VIRTIO && d->bus != LAB_DISK_NVME ? ",wwn=" : "",
 	     d->bus != LAB_DISK_VIRTIO && d->bus != LAB_DISK_NVME ? d->wwn : "", place, 2 + i);
 }
@@ -193,7 +207,7 @@ static void add_disks(struct args *a, const struct lab *lab, const struct lab_ma
 	if (has_bus(m, LAB_DISK_SCSI))
 		addf(a, "-device", "virtio-scsi-pci,id=scsi0");
 	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
-	add_disk(a, lab, m, d, i++);
+		add_disk(a, lab, m, d, i++);
 }
 
 /* The guest's own way to its BMC: /dev/ipmi0. */
@@ -201,7 +215,8 @@ static void add_bmc(struct args *a, const struct lab_machine *m)
 {
 	if (!m->bmc)
 		return;
-	addf(a, "-chardev", "socket,id=ipmi0,host=127.0.0.1,port=%u,reconnect=10", BMC_SERIAL_PORT + m->index);
+	addf(a, "-chardev", "socket,id=ipmi0,host=127.0.0.1,port=%u,reconnect=10",
+	     BMC_SERIAL_PORT + m->index);
 	addf(a, "-device", "ipmi-bmc-extern,id=bmc0,chardev=ipmi0");
 	addf(a, "-device", "isa-ipmi-kcs,bmc=bmc0,irq=5");
 }
@@ -220,7 +235,8 @@ bool lab_machine_is_on(const struct lab *lab, const struct lab_machine *m)
 }
 
 /* Ready is when the QMP socket can be reached; QEMU tells in its log why it is not. */
-static int wait_started(const struct lab *lab, const struct lab_machine *m, const char *sock, struct phx_err *err)
+static int wait_started(const struct lab *lab, const struct lab_machine *m, const char *sock,
+			struct phx_err *err)
 {
 	for (unsigned ms = 0; ms < START_WAIT_MS; ms += STEP_MS) {
 		if (access(sock, F_OK) == 0)
@@ -229,11 +245,12 @@ static int wait_started(const struct lab *lab, const struct lab_machine *m, cons
 			break;
 		phx_sleep_ms(STEP_MS);
 	}
-	return phx_err_set(err, -EIO, "%s: QEMU did not start; see %s/machines/%s/qemu.log", m->name, lab->dir,
-			   m->name);
+	return phx_err_set(err, -EIO, "%s: QEMU did not start; see %s/machines/%s/qemu.log",
+			   m->name, lab->dir, m->name);
 }
 
-static int start(const struct lab *lab, const struct lab_machine *m, const struct args *a, struct phx_err *err)
+static int start(const struct lab *lab, const struct lab_machine *m, const struct args *a,
+		 struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8];
 	PHX_AUTO_FREE char *pid = pid_file(lab, m);
@@ -241,7 +258,8 @@ static int start(const struct lab *lab, const struct lab_machine *m, const struc
 	PHX_AUTO_FREE char *sock = lab_machine_path(lab, m, "qmp.sock");
 	if (!pid || !log || !sock || a->failed)
 		return phx_err_set(err, -ENOMEM, "%s: too many devices", m->name);
-	const struct lab_program p = {.argv = a->v, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log};
+	const struct lab_program p = {
+		.argv = a->v, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log};
 	unlink(sock);
 	int r = lab_start(&p, err);
 	return r < 0 ? r : wait_started(lab, m, sock, err);
@@ -285,11 +303,13 @@ static int qmp_open(const char *sock)
 
 int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
-	static const char talk[] = "{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_powerdown\"}\n";
+	static const char talk[] =
+		"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_powerdown\"}\n";
 	PHX_AUTO_FREE char *sock = lab_machine_path(lab, m, "qmp.sock");
 	PHX_AUTO_CLOSE int fd = sock ? qmp_open(sock) : -ENOMEM;
 	char answer[1024];
-	if (fd < 0 || phx_write_all(fd, talk, sizeof(talk) - 1) < 0 || read(fd, answer, sizeof(answer)) < 0)
+	if (fd < 0 || phx_write_all(fd, talk, sizeof(talk) - 1) < 0 ||
+	    read(fd, answer, sizeof(answer)) < 0)
 		return phx_err_set(err, -EIO, "%s: QEMU does not answer", m->name);
 	phx_sleep_ms(STEP_MS); /* it reads both before the socket closes */
 	return 0;

@@ -46,8 +46,7 @@ static int usage(const char *text)
 static int take_down(const struct lab *lab, struct phx_err *err)
 {
 	int r = lab_head_stop(lab, err);
-	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-	{
+	PHX_LIST_EACH(struct lab_machine, m, &lab->machines) {
 		int a = lab_bmc_stop(lab, m, err);
 		int b = lab_machine_off(lab, m, err);
 		r = r < 0 ? r : a < 0 ? a : b;
@@ -86,12 +85,16 @@ static int absolute(const char *path, char *ret, size_t size, struct phx_err *er
 	if (!realpath(path, full))
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (strpbrk(full, " ,\"\\")) /* QEMU's and ipmi_sim's option syntax */
-		return phx_err_set(err, -EINVAL, "%s: a lab cannot live under a path with a blank, ',' or quotes",
+		return phx_err_set(err, -EINVAL,
+				   "%s: a lab cannot live under a path with a blank, ',' or quotes",
 				   full);
-	return phx_str_copy(ret, size, full) < 0 ? phx_err_set(err, -ENAMETOOLONG, "%s: path too long", full) : 0;
+	return phx_str_copy(ret, size, full) < 0
+		? phx_err_set(err, -ENAMETOOLONG, "%s: path too long", full)
+		: 0;
 }
 
-/* Directories: what the lab is made of, and its own. Nothing of an earlier lab of that name stays. */
+/* Directories: what the lab is made of, and its own. Nothing of an earlier lab of that name
+ * stays. */
 static int set_dirs(const struct request *q, struct lab *lab, struct phx_err *err)
 {
 	char labs[sizeof(lab->dir)] = "";
@@ -104,7 +107,8 @@ static int set_dirs(const struct request *q, struct lab *lab, struct phx_err *er
 		r = absolute(q->images, lab->images, sizeof(lab->images), err);
 	if (r == 0 && lab->head_conf[0])
 		r = absolute(lab->head_conf, lab->head_conf, sizeof(lab->head_conf), err);
-	if (r == 0 && snprintf(lab->dir, sizeof(lab->dir), "%s/%s", labs, lab->name) >= (int)sizeof(lab->dir))
+	if (r == 0 &&
+	    snprintf(lab->dir, sizeof(lab->dir), "%s/%s", labs, lab->name) >= (int)sizeof(lab->dir))
 		r = phx_err_set(err, -ENAMETOOLONG, "%s: path too long", labs);
 	return r;
 }
@@ -120,8 +124,8 @@ static int make_place(const struct lab *lab, struct phx_err *err)
 	return r < 0 ? r : lab_save(lab, err);
 }
 
-static int start_machine(const struct request *q, const struct lab *lab, const struct lab_machine *m,
-			 struct phx_err *err)
+static int start_machine(const struct request *q, const struct lab *lab,
+			 const struct lab_machine *m, struct phx_err *err)
 {
 	int r = lab_machine_make(lab, m, err);
 	if (r == 0)
@@ -137,8 +141,8 @@ static int bring_up(const struct request *q, const struct lab *lab, struct phx_e
 	if (r == 0 && !q->no_head)
 		r = lab_head_start(lab, err);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-	if (r == 0)
-		r = start_machine(q, lab, m, err);
+		if (r == 0)
+			r = start_machine(q, lab, m, err);
 	if (r < 0)
 		take_down(lab, NULL);
 	return r;
@@ -155,12 +159,17 @@ static int name_netns(struct lab *lab, struct phx_err *err)
 {
 	enum { NUMBERS = 100 };
 	for (int i = 2; lab_net_exists(lab) && i < NUMBERS; i++)
-		snprintf(lab->netns, sizeof(lab->netns), "phx-%.*s-%d", LAB_NAME_MAX - 1, lab->name, i);
+		snprintf(lab->netns, sizeof(lab->netns), "phx-%.*s-%d", LAB_NAME_MAX - 1, lab->name,
+			 i);
 	if (lab_net_exists(lab))
-		return phx_err_set(err, -EEXIST, "namespaces phx-%s to %s exist: end the labs of other directories",
-				   lab->name, lab->netns);
+		return phx_err_set(
+			err, -EEXIST,
+			"namespaces phx-%s to %s exist: end the labs of other directories",
+			lab->name, lab->netns);
 	if (lab->netns[0])
-		fprintf(stderr, "phx lab: a lab of another directory has the namespace phx-%s; this one gets %s\n",
+		fprintf(stderr,
+			"phx lab: a lab of another directory has the namespace phx-%s; this one "
+			"gets %s\n",
 			lab->name, lab->netns);
 	return 0;
 }
@@ -220,13 +229,15 @@ static int add_machines(const struct request *q, struct lab *lab, struct phx_err
 typedef int (*machine_fn)(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
 
 /* Do it to each machine the list names; all are checked first. */
-static int each_machine(const struct request *q, const struct lab *lab, machine_fn fn, struct phx_err *err)
+static int each_machine(const struct request *q, const struct lab *lab, machine_fn fn,
+			struct phx_err *err)
 {
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	int r = phx_nodeset_parse(q->argv[0], NULL, NULL, &names, err);
 	for (uint32_t i = 0; r == 0 && i < names.n; i++)
 		if (!lab_machine_find(lab, names.names[i]))
-			r = phx_err_set(err, -ENOENT, "there is no machine '%s' in lab %s", names.names[i], lab->name);
+			r = phx_err_set(err, -ENOENT, "there is no machine '%s' in lab %s",
+					names.names[i], lab->name);
 	for (uint32_t i = 0; r == 0 && i < names.n; i++)
 		r = fn(lab, lab_machine_find(lab, names.names[i]), err);
 	return r;
@@ -271,8 +282,11 @@ static int status_json(const struct lab *lab)
 	json_object_set_new(j, "bmc_password_file", json_string(password));
 	size_t i;
 	json_t *m;
-	json_array_foreach(json_object_get(j, "machines"), i, m) json_object_set_new(
-		m, "on", json_boolean(lab_machine_is_on(lab, PHX_LIST_AT(&lab->machines, struct lab_machine, i))));
+	json_array_foreach(json_object_get(j, "machines"), i, m)
+		json_object_set_new(
+			m, "on",
+			json_boolean(lab_machine_is_on(
+				lab, PHX_LIST_AT(&lab->machines, struct lab_machine, i))));
 	PHX_AUTO_FREE char *text = phx_json_text(j);
 	return text && puts(text) >= 0 ? 0 : -ENOMEM;
 }
@@ -284,15 +298,17 @@ static int show_status(const struct request *q, struct lab *lab, struct phx_err 
 	if (q->json)
 		return status_json(lab);
 	int pid = lab_head_pid(lab);
-	printf("lab %s in %s\nhead: %s", lab->name, lab->dir, pid ? "phxd runs" : "phxd does not run");
+	printf("lab %s in %s\nhead: %s", lab->name, lab->dir,
+	       pid ? "phxd runs" : "phxd does not run");
 	printf(pid ? " (pid %d)\n" : "\n", pid);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-	printf("%-12s %-4s %-4s %-18s %-13s %-14s %u CPU %s, %u disks\n", m->name,
-	       lab_machine_is_on(lab, m) ? "on" : "off", phx_enum_name(&lab_firmware_names, m->firmware), m->mac, m->ip,
-	       !m->bmc                ? "no BMC"
-	       : lab_bmc_runs(lab, m) ? m->bmc_ip
-				      : "BMC is down",
-	       m->cpus, phx_size_format(m->memory_bytes, size, sizeof(size)), m->disks.n);
+		printf("%-12s %-4s %-4s %-18s %-13s %-14s %u CPU %s, %u disks\n", m->name,
+		       lab_machine_is_on(lab, m) ? "on" : "off",
+		       phx_enum_name(&lab_firmware_names, m->firmware), m->mac, m->ip,
+		       !m->bmc                        ? "no BMC"
+			       : lab_bmc_runs(lab, m) ? m->bmc_ip
+						      : "BMC is down",
+		       m->cpus, phx_size_format(m->memory_bytes, size, sizeof(size)), m->disks.n);
 	return 0;
 }
 
@@ -316,9 +332,11 @@ static const struct lab_word {
 	int (*run)(const struct request *q, struct lab *lab, struct phx_err *err);
 } lab_words[] = {
 	{"up", "", "make the lab of the configuration file; machines are off", 0, 0, lab_up, NULL},
-	{"down", "", "end it: head, BMCs, machines, network; logs and disks stay", 0, 0, lab_down, NULL},
+	{"down", "", "end it: head, BMCs, machines, network; logs and disks stay", 0, 0, lab_down,
+	 NULL},
 	{"status", "", "what runs; --json: everything there is to know", 0, 0, NULL, show_status},
-	{"add", "MACHINES", "more machines like the first one or --like MACHINE", 1, 1, NULL, add_machines},
+	{"add", "MACHINES", "more machines like the first one or --like MACHINE", 1, 1, NULL,
+	 add_machines},
 	{"on", "MACHINES", "switch machines on by hand", 1, 1, NULL, start_machines},
 	{"kill", "MACHINES", "power cut", 1, 1, NULL, kill_machines},
 	{"console", "MACHINES", "paths of the console logs", 1, 1, NULL, consoles},
@@ -330,18 +348,21 @@ static int help(FILE *out, int code)
 {
 	fprintf(out, "usage: phx lab [options] WORD [options] [ARGUMENTS]\n\n");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(lab_words); i++)
-		fprintf(out, "  %-8s %-9s %s\n", lab_words[i].word, lab_words[i].arguments, lab_words[i].text);
-	fprintf(out, "\n"
-		     "  -f, --file FILE     lab.conf; default etc/lab.conf\n"
-		     "  -n, --name NAME     name of the lab; default: the only one there is; up: what lab.conf says, "
-		     "else phoenix\n"
-		     "  -d, --dir DIR       where labs live; default $PHX_LAB_DIR, else build/lab\n"
-		     "  -s, --source DIR    where roles/ and pxe/ are; default: here\n"
-		     "  -i, --images DIR    built images; default build/images\n"
-		     "  -l, --like MACHINE  add: the machine to copy\n"
-		     "      --no-head       up: network, BMCs and machines without phxd\n"
-		     "      --no-announce   up, add: do not tell phxd of the machines\n"
-		     "      --json          status: as JSON\n");
+		fprintf(out, "  %-8s %-9s %s\n", lab_words[i].word, lab_words[i].arguments,
+			lab_words[i].text);
+	fprintf(out,
+		"\n"
+		"  -f, --file FILE     lab.conf; default etc/lab.conf\n"
+		"  -n, --name NAME     name of the lab; default: the only one there is; up: what "
+		"lab.conf says, "
+		"else phoenix\n"
+		"  -d, --dir DIR       where labs live; default $PHX_LAB_DIR, else build/lab\n"
+		"  -s, --source DIR    where roles/ and pxe/ are; default: here\n"
+		"  -i, --images DIR    built images; default build/images\n"
+		"  -l, --like MACHINE  add: the machine to copy\n"
+		"      --no-head       up: network, BMCs and machines without phxd\n"
+		"      --no-announce   up, add: do not tell phxd of the machines\n"
+		"      --json          status: as JSON\n");
 	return code;
 }
 
@@ -350,7 +371,8 @@ static int run_word(const struct lab_word *w, struct request *q)
 	LAB_AUTO struct lab lab = {0};
 	struct phx_err err = {0};
 	if (q->argc < w->min || q->argc > w->max)
-		return usage(w->min ? "a list of machines or a command is missing" : "too many words");
+		return usage(w->min ? "a list of machines or a command is missing"
+				    : "too many words");
 	if (w->special)
 		return w->special(q);
 	int r = find_lab(q, &lab, &err);
@@ -389,7 +411,8 @@ static int parse_options(struct request *q, bool foreign, int argc, char **argv)
 				['s'] = &q->source, ['i'] = &q->images, ['l'] = &q->like};
 	bool *flags[] = {['H'] = &q->no_head, ['A'] = &q->no_announce, ['j'] = &q->json};
 	optind = 0;
-	for (int c; (c = getopt_long(argc, argv, foreign ? "+f:n:d:s:i:l:" : "f:n:d:s:i:l:", options, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, foreign ? "+f:n:d:s:i:l:" : "f:n:d:s:i:l:",
+				     options, NULL)) != -1;) {
 		if (c == '?')
 			return EXIT_USAGE_;
 		if (optarg)
@@ -411,7 +434,9 @@ static int run(int argc, char **argv)
 			    .images = "build/images"};
 	if (argc > 1 && !strcmp(argv[1], "bmc"))
 		return run_bmc(argc - 2, argv + 2);
-	int r = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--help") ? parse_options(&q, true, argc, argv) : 0;
+	int r = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--help")
+		? parse_options(&q, true, argc, argv)
+		: 0;
 	if (r)
 		return r;
 	/* options may stand in front of the word too */
@@ -436,7 +461,9 @@ int main(int argc, char **argv)
 	int code = run(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
 		struct phx_err err = {0};
-		return fail(phx_err_set(&err, -EIO, "standard output: %s", strerror(errno ? errno : EIO)), &err);
+		return fail(phx_err_set(&err, -EIO, "standard output: %s",
+					strerror(errno ? errno : EIO)),
+			    &err);
 	}
 	return code;
 }

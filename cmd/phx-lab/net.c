@@ -14,8 +14,10 @@
 
 enum { WORDS_MAX = 24 };
 
-/* ip -n NETNS WORD...: the words of one command line, divided by blanks; none of them comes from a user unchecked. */
-static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* ip -n NETNS WORD...: the words of one command line, divided by blanks; none of them comes from a
+ * user unchecked. */
+static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 {
 	char line[256], ns[LAB_NAME_MAX + 8];
@@ -30,7 +32,8 @@ static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 		argv[n++] = lab_netns(lab, ns);
 	}
 	char *save = NULL;
-	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1; w = strtok_r(NULL, " ", &save))
+	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1;
+	     w = strtok_r(NULL, " ", &save))
 		argv[n++] = w;
 	const struct phx_run run = {.argv = argv};
 	return phx_run_check(&run, NULL, err);
@@ -53,14 +56,14 @@ int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_e
 	return r;
 }
 
-/* The head's addresses; the IPv6 ones so that iPXE need not wait for a router. The link-local one is given by us and
- * not doubted: the kernel's own would be checked for a double for 2 s after the first machine is switched on, and the
- * router's answer to that machine be lost. */
+/* The head's addresses; the IPv6 ones so that iPXE need not wait for a router. The link-local one
+ * is given by us and not doubted: the kernel's own would be checked for a double for 2 s after the
+ * first machine is switched on, and the router's answer to that machine be lost. */
 static int make_bridge(const struct lab *lab, struct phx_err *err)
 {
 	char head[32];
-	snprintf(head, sizeof(head), "%.*s.%d", (int)(strrchr(lab->subnet, '.') - lab->subnet), lab->subnet,
-		 LAB_HOST_HEAD);
+	snprintf(head, sizeof(head), "%.*s.%d", (int)(strrchr(lab->subnet, '.') - lab->subnet),
+		 lab->subnet, LAB_HOST_HEAD);
 	int r = ip(lab, err, "link set lo up");
 	if (r == 0)
 		r = ip(lab, err, "link add " LAB_BRIDGE " type bridge forward_delay 0 stp_state 0");
@@ -85,8 +88,8 @@ int lab_net_up(const struct lab *lab, struct phx_err *err)
 		return r;
 	r = make_bridge(lab, err);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
-	if (r == 0)
-		r = lab_net_add(lab, m, err);
+		if (r == 0)
+			r = lab_net_add(lab, m, err);
 	if (r < 0)
 		lab_net_down(lab, NULL);
 	return r;

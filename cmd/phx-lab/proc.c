@@ -32,8 +32,11 @@ static uint64_t start_time(int pid)
 	char *p = strrchr(text, ')'); /* the name may hold anything */
 	unsigned long long ticks = 0;
 	char state = 'Z';
-	if (!p || sscanf(p + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			 &state, &ticks) != 2)
+	if (!p ||
+	    sscanf(p + 2,
+		   "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &state, &ticks) != 2)
 		return 0;
 	return state == 'Z' ? 0 : ticks;
 }
@@ -51,7 +54,8 @@ int lab_pid(const char *pid_file)
 	size_t n;
 	int pid;
 	unsigned long long started;
-	if (phx_file_read(pid_file, 128, &text, &n, NULL) < 0 || sscanf(text, "%d %llu", &pid, &started) != 2)
+	if (phx_file_read(pid_file, 128, &text, &n, NULL) < 0 ||
+	    sscanf(text, "%d %llu", &pid, &started) != 2)
 		return 0;
 	return pid > 0 && started && start_time(pid) == started ? pid : 0;
 }
@@ -139,10 +143,14 @@ int lab_kill_pid(int pid, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = pidfd_open(pid, 0);
 	if (fd < 0)
-		return errno == ESRCH ? 0 : phx_err_set(err, -errno, "process %d: %s", pid, strerror(errno));
+		return errno == ESRCH
+			? 0
+			: phx_err_set(err, -errno, "process %d: %s", pid, strerror(errno));
 	if (pidfd_send_signal(fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
 		return phx_err_set(err, -errno, "kill %d: %s", pid, strerror(errno));
-	return wait_end(fd, KILL_WAIT_MS) ? 0 : phx_err_set(err, -ETIMEDOUT, "process %d does not end", pid);
+	return wait_end(fd, KILL_WAIT_MS)
+		? 0
+		: phx_err_set(err, -ETIMEDOUT, "process %d does not end", pid);
 }
 
 int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err)

@@ -38,8 +38,8 @@ static int run_one(const char *path, const struct cli_values *set, struct phx_tr
 }
 
 /* What ends in .json is a result, anything else a scenario. */
-static int get_report(struct cli *cli, const char *path, struct phx_trace_store *store, struct phx_sim_report *ret,
-		      struct phx_err *err)
+static int get_report(struct cli *cli, const char *path, struct phx_trace_store *store,
+		      struct phx_sim_report *ret, struct phx_err *err)
 {
 	size_t n = strlen(path);
 	if (n > 5 && !strcmp(path + n - 5, ".json"))
@@ -49,15 +49,15 @@ static int get_report(struct cli *cli, const char *path, struct phx_trace_store 
 
 static const struct phx_sim_report_row *find_row(const struct phx_sim_report *r, const char *name)
 {
-	PHX_LIST_EACH(const struct phx_sim_report_row, row, &r->rows)
-	{
+	PHX_LIST_EACH(const struct phx_sim_report_row, row, &r->rows) {
 		if (!strcmp(row->name, name))
 			return row;
 	}
 	return NULL;
 }
 
-static int print_pair(struct cli *cli, const struct phx_sim_report *a, const struct phx_sim_report *b, const char *name)
+static int print_pair(struct cli *cli, const struct phx_sim_report *a,
+		      const struct phx_sim_report *b, const char *name)
 {
 	const struct phx_sim_report_row *of_a = find_row(a, name), *of_b = find_row(b, name);
 	struct phx_sim_report_row rows[2];
@@ -69,12 +69,12 @@ static int print_pair(struct cli *cli, const struct phx_sim_report *a, const str
 }
 
 /* Each RE that both have, then the total. */
-static int print_both(struct cli *cli, const struct phx_sim_report *a, const struct phx_sim_report *b)
+static int print_both(struct cli *cli, const struct phx_sim_report *a,
+		      const struct phx_sim_report *b)
 {
 	int code = CLI_OK;
 	bool people = cli->format == CLI_TABLE || cli->format == CLI_WIDE;
-	PHX_LIST_EACH(const struct phx_sim_report_row, row, &a->rows)
-	{
+	PHX_LIST_EACH(const struct phx_sim_report_row, row, &a->rows) {
 		bool total = row + 1 == row_end_;
 		if (!people || total || code || !find_row(b, row->name))
 			continue;
@@ -87,9 +87,11 @@ static int print_both(struct cli *cli, const struct phx_sim_report *a, const str
 	return code ? code : print_pair(cli, a, b, "total");
 }
 
-static int print_json(struct cli *cli, const struct phx_sim_report *a, const struct phx_sim_report *b)
+static int print_json(struct cli *cli, const struct phx_sim_report *a,
+		      const struct phx_sim_report *b)
 {
-	json_t *j = json_pack("{s:o, s:o}", "a", phx_sim_report_json(a), "b", phx_sim_report_json(b));
+	json_t *j =
+		json_pack("{s:o, s:o}", "a", phx_sim_report_json(a), "b", phx_sim_report_json(b));
 	int code = j ? cli_print_value(cli, j) : cli_fail(CLI_PARTIAL, "out of memory");
 	json_decref(j);
 	return code;
@@ -103,7 +105,9 @@ int cmd_sim_compare(struct cli *cli)
 	int r = phx_trace_store_new(sim_traces(cli), &store);
 	r = r < 0 ? r : get_report(cli, cli_arg(cli, 0), store, &a, &err);
 	r = r < 0 ? r : get_report(cli, cli_arg(cli, 1), store, &b, &err);
-	int code = r < 0 ? sim_fail(r, &err) : cli_structured(cli) ? print_json(cli, &a, &b) : print_both(cli, &a, &b);
+	int code = r < 0              ? sim_fail(r, &err)
+		: cli_structured(cli) ? print_json(cli, &a, &b)
+				      : print_both(cli, &a, &b);
 	phx_sim_report_fini(&a);
 	phx_sim_report_fini(&b);
 	phx_trace_store_free(store);

@@ -25,7 +25,8 @@ struct iaas {
 	struct phx_trace_workload input;
 	struct iaas_run runs[PHX_PROVISIONING_COUNT_];
 	size_t n_runs;
-	double startup_utility; /* of the same workload and allocation; what utility is measured by */
+	/* of the same workload and allocation; what utility is measured by */
+	double startup_utility;
 };
 
 /* ---- options ---- */
@@ -33,7 +34,8 @@ struct iaas {
 static int64_t time_ms(const struct cli *cli, enum cli_option_id id, int64_t fallback_ms)
 {
 	uint64_t seconds;
-	if (!cli_has(cli, id) || phx_duration_parse(cli_opt(cli, id, ""), &seconds) < 0 || seconds > INT64_MAX / 1000)
+	if (!cli_has(cli, id) || phx_duration_parse(cli_opt(cli, id, ""), &seconds) < 0 ||
+	    seconds > INT64_MAX / 1000)
 		return fallback_ms;
 	return (int64_t)seconds * 1000;
 }
@@ -49,7 +51,8 @@ static void take_times(struct iaas *s)
 	p->adaptive = cli_has(s->cli, CLI_OPT_adaptive);
 }
 
-/* The workload by its name or file, and as many nodes as the command or, without it, the workload says. */
+/* The workload by its name or file, and as many nodes as the command or, without it, the workload
+ * says. */
 static int take_workload(struct iaas *s, struct phx_err *err)
 {
 	uint64_t nodes = 0, seed = 1;
@@ -61,8 +64,8 @@ static int take_workload(struct iaas *s, struct phx_err *err)
 	if (phx_enum_parse(&phx_iaas_workload_names, s->workload, &named, NULL) == 0) {
 		uint32_t own = phx_iaas_workload_nodes((enum phx_iaas_workload)named);
 		s->config.max = nodes ? (uint32_t)nodes : own ? own : s->config.max;
-		return phx_iaas_workload_draw((enum phx_iaas_workload)named, s->config.max, seed, PHX_IAAS_SPREAD_NONE,
-					      &s->input.jobs);
+		return phx_iaas_workload_draw((enum phx_iaas_workload)named, s->config.max, seed,
+					      PHX_IAAS_SPREAD_NONE, &s->input.jobs);
 	}
 	struct phx_trace trace = {.kind = PHX_TRACE_SWF};
 	if (PHX_STR_SET(trace.file, s->workload) < 0)
@@ -77,9 +80,11 @@ static int take_workload(struct iaas *s, struct phx_err *err)
 	if (r < 0)
 		return r;
 	s->config.max = nodes ? (uint32_t)nodes : s->input.jobs.max_nodes;
-	return s->config.max ? 0
-			     : phx_err_set(err, -EINVAL, "%s does not say how many nodes there were; say --nodes COUNT",
-					   s->workload);
+	return s->config.max
+		? 0
+		: phx_err_set(err, -EINVAL,
+			      "%s does not say how many nodes there were; say --nodes COUNT",
+			      s->workload);
 }
 
 /* The policies asked for, each with an allocation that goes with it. */
@@ -97,13 +102,14 @@ static int take_policies(struct iaas *s, struct phx_err *err)
 		if (only >= 0 && p != only)
 			continue;
 		c.provisioning = p;
-		c.allocation = wanted >= 0                   ? wanted
-			       : p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q
-							     : PHX_ALLOCATION_fcfs;
+		c.allocation = wanted >= 0            ? wanted
+			: p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q
+						      : PHX_ALLOCATION_fcfs;
 		/* one that was named must go with the allocation; of all, those that do are run */
 		int r = phx_iaas_config_check(&c, only >= 0 ? err : NULL);
 		if (r == 0)
-			s->runs[s->n_runs++] = (struct iaas_run){.policy = p, .allocation = c.allocation};
+			s->runs[s->n_runs++] =
+				(struct iaas_run){.policy = p, .allocation = c.allocation};
 		else if (only >= 0)
 			return r;
 	}
@@ -112,8 +118,8 @@ static int take_policies(struct iaas *s, struct phx_err *err)
 
 /* ---- running ---- */
 
-static int run_one(struct iaas *s, int policy, int allocation, struct phx_iaas_result *ret, struct phx_list *samples,
-		   struct phx_err *err)
+static int run_one(struct iaas *s, int policy, int allocation, struct phx_iaas_result *ret,
+		   struct phx_list *samples, struct phx_err *err)
 {
 	struct phx_iaas_config c = s->config;
 	c.provisioning = policy;
@@ -146,22 +152,31 @@ static json_t *run_json(const struct iaas *s, const struct iaas_run *run)
 {
 	const struct phx_iaas_result *r = &run->result;
 	double relative = s->startup_utility > 0 ? r->utility / s->startup_utility : 0;
-	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I}",
-			 "policy", phx_enum_name(&phx_provisioning_names, run->policy), "allocation",
-			 phx_enum_name(&phx_allocation_names, run->allocation), "jobs", (json_int_t)r->n_tasks,
-			 "makespan_s", real((double)r->makespan_ms / 1000), "mean_wait_s", real(r->mean_wait_s),
-			 "mean_slowdown", real(r->slowdown), "speedup", real(r->speedup), "speedup_inf",
-			 real(r->speedup_inf), "actual_cost_h", real(r->actual_h), "charged_cost_h", real(r->charged_h),
-			 "cost_efficiency", real(r->efficiency), "utility", real(r->utility), "utility_vs_startup",
-			 real(relative), "leases", (json_int_t)r->n_leases, "cancelled", (json_int_t)r->n_cancelled,
-			 "peak_nodes", (json_int_t)r->peak_nodes, "peak_waiting", (json_int_t)r->peak_queue);
+	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
+			 "s:I, s:I, s:I}",
+			 "policy", phx_enum_name(&phx_provisioning_names, run->policy),
+			 "allocation", phx_enum_name(&phx_allocation_names, run->allocation),
+			 "jobs", (json_int_t)r->n_tasks, "makespan_s",
+			 real((double)r->makespan_ms / 1000), "mean_wait_s", real(r->mean_wait_s),
+			 "mean_slowdown", real(r->slowdown), "speedup", real(r->speedup),
+			 "speedup_inf", real(r->speedup_inf), "actual_cost_h", real(r->actual_h),
+			 "charged_cost_h", real(r->charged_h), "cost_efficiency",
+			 real(r->efficiency), "utility", real(r->utility), "utility_vs_startup",
+			 real(relative), "leases", (json_int_t)r->n_leases, "cancelled",
+			 (json_int_t)r->n_cancelled, "peak_nodes", (json_int_t)r->peak_nodes,
+			 "peak_waiting", (json_int_t)r->peak_queue);
 }
 
 static void put_number(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	double v = json_number_value(value);
 	(void)row;
-	phx_buf_addf(b, "%.*f", fabs(v) >= 1000 ? 0 : fabs(v) >= 10 ? 1 : fabs(v) >= 0.1 ? 2 : 4, v);
+	phx_buf_addf(b, "%.*f",
+		     fabs(v) >= 1000          ? 0
+			     : fabs(v) >= 10  ? 1
+			     : fabs(v) >= 0.1 ? 2
+					      : 4,
+		     v);
 }
 
 static const struct cli_column columns[] = {
@@ -189,8 +204,9 @@ static int print_all(const struct iaas *s)
 	json_t *rows = json_array();
 	for (size_t i = 0; i < s->n_runs; i++)
 		json_array_append_new(rows, run_json(s, &s->runs[i]));
-	PHX_AUTO_JSON json_t *whole = json_pack("{s:s, s:I, s:I, s:o}", "workload", s->workload, "nodes",
-						(json_int_t)s->config.max, "seed", (json_int_t)s->seed, "runs", rows);
+	PHX_AUTO_JSON json_t *whole =
+		json_pack("{s:s, s:I, s:I, s:o}", "workload", s->workload, "nodes",
+			  (json_int_t)s->config.max, "seed", (json_int_t)s->seed, "runs", rows);
 	return whole ? cli_print_rows(s->cli, columns, PHX_ARRAY_SIZE(columns), rows, whole)
 		     : cli_fail(CLI_PARTIAL, "out of memory");
 }
@@ -222,7 +238,8 @@ static int panel_make(const struct iaas_run *run, struct panel_data *d, struct p
 	if (failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		const struct phx_iaas_sample *s = PHX_LIST_AT(&run->samples, struct phx_iaas_sample, i);
+		const struct phx_iaas_sample *s =
+			PHX_LIST_AT(&run->samples, struct phx_iaas_sample, i);
 		d->x[i] = (double)s->at_ms / 1000;
 		d->y[0][i] = s->leased;
 		d->y[1][i] = s->ready;
@@ -230,7 +247,8 @@ static int panel_make(const struct iaas_run *run, struct panel_data *d, struct p
 	}
 	for (int k = 0; k < LINES; k++)
 		d->series[k] = (struct phx_svg_series){names[k], d->x, d->y[k], n, PHX_SVG_STEP};
-	snprintf(d->title, sizeof(d->title), "%s, %s", phx_enum_name(&phx_provisioning_names, run->policy),
+	snprintf(d->title, sizeof(d->title), "%s, %s",
+		 phx_enum_name(&phx_provisioning_names, run->policy),
 		 phx_enum_name(&phx_allocation_names, run->allocation));
 	*ret = (struct phx_svg_panel){.title = d->title,
 				      .x_label = "time",
@@ -275,7 +293,9 @@ int cmd_sim_iaas(struct cli *cli)
 	}
 	if (r == 0)
 		r = run_all(&s, &err);
-	int code = usage ? cli_fail(CLI_USAGE, "sim iaas: %s", err.text) : r < 0 ? sim_fail(r, &err) : print_all(&s);
+	int code = usage ? cli_fail(CLI_USAGE, "sim iaas: %s", err.text)
+		: r < 0  ? sim_fail(r, &err)
+			 : print_all(&s);
 	if (!code)
 		code = draw_all(&s);
 	for (size_t i = 0; i < s.n_runs; i++)

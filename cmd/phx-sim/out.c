@@ -24,7 +24,8 @@ void sim_prepare_heap(void)
 	begin = (begin + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 	end = end / HUGE_PAGE * HUGE_PAGE;
 	if (grown && begin < end)
-		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a kernel without them does without */
+		/* a kernel without them does without */
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 const char *sim_traces(const struct cli *cli)
@@ -71,9 +72,11 @@ static int digits_of(double v)
 	return v >= 1000 ? 0 : v >= 10 ? 1 : v >= 1 ? 2 : 4;
 }
 
-static void put_change(json_t *row, const struct phx_sim_metric *m, const struct phx_sim_report_row *rows)
+static void put_change(json_t *row, const struct phx_sim_metric *m,
+		       const struct phx_sim_report_row *rows)
 {
-	double a = phx_sim_metric_value(m, &rows[0].metrics), b = phx_sim_metric_value(m, &rows[1].metrics);
+	double a = phx_sim_metric_value(m, &rows[0].metrics),
+	       b = phx_sim_metric_value(m, &rows[1].metrics);
 	char text[48] = "";
 	if (!isnan(a) && !isnan(b))
 		snprintf(text, sizeof(text), "%+.*f", m->count ? 0 : digits_of(b - a), b - a);
@@ -82,7 +85,8 @@ static void put_change(json_t *row, const struct phx_sim_metric *m, const struct
 	json_object_set_new(row, "percent", json_string(isfinite((b - a) / a) ? text : ""));
 }
 
-static json_t *column_rows(const struct phx_sim_report_row *rows, size_t n, bool all, bool with_change)
+static json_t *column_rows(const struct phx_sim_report_row *rows, size_t n, bool all,
+			   bool with_change)
 {
 	const struct phx_sim_metric *table;
 	size_t n_metrics = phx_sim_metric_table(&table);
@@ -91,11 +95,13 @@ static json_t *column_rows(const struct phx_sim_report_row *rows, size_t n, bool
 		char text[64], key[16];
 		if (!all && is_idle(&table[k], rows, n))
 			continue;
-		json_t *row = json_pack("{s:s, s:s}", "metric", table[k].name, "unit", table[k].unit);
+		json_t *row =
+			json_pack("{s:s, s:s}", "metric", table[k].name, "unit", table[k].unit);
 		for (size_t i = 0; i < n; i++) {
 			double v = phx_sim_metric_value(&table[k], &rows[i].metrics);
 			snprintf(key, sizeof(key), "c%zu", i);
-			phx_sim_metric_format(&table[k], &rows[i].metrics, digits_of(v), text, sizeof(text));
+			phx_sim_metric_format(&table[k], &rows[i].metrics, digits_of(v), text,
+					      sizeof(text));
 			json_object_set_new(row, key, json_string(text));
 		}
 		if (with_change)
@@ -105,8 +111,8 @@ static json_t *column_rows(const struct phx_sim_report_row *rows, size_t n, bool
 	return out;
 }
 
-int sim_print_columns(struct cli *cli, const struct phx_sim_report_row *rows, const char *const *heads, size_t n,
-		      bool with_change)
+int sim_print_columns(struct cli *cli, const struct phx_sim_report_row *rows,
+		      const char *const *heads, size_t n, bool with_change)
 {
 	enum { COLUMNS_MAX = PHX_SIM_RES_MAX + 5 };
 	struct cli_column columns[COLUMNS_MAX] = {{.head = "METRIC", .path = "metric"}};
@@ -115,11 +121,14 @@ int sim_print_columns(struct cli *cli, const struct phx_sim_report_row *rows, co
 	json_t *out = column_rows(rows, n, cli->format != CLI_TABLE, with_change);
 	for (size_t i = 0; i < n && i < PHX_SIM_RES_MAX + 1; i++) {
 		snprintf(keys[i], sizeof(keys[i]), "c%zu", i);
-		columns[c++] = (struct cli_column){.head = heads[i], .path = keys[i], .right = true};
+		columns[c++] =
+			(struct cli_column){.head = heads[i], .path = keys[i], .right = true};
 	}
 	if (with_change) {
-		columns[c++] = (struct cli_column){.head = "DIFFERENCE", .path = "difference", .right = true};
-		columns[c++] = (struct cli_column){.head = "PERCENT", .path = "percent", .right = true};
+		columns[c++] = (struct cli_column){
+			.head = "DIFFERENCE", .path = "difference", .right = true};
+		columns[c++] =
+			(struct cli_column){.head = "PERCENT", .path = "percent", .right = true};
 	}
 	columns[c++] = (struct cli_column){.head = "UNIT", .path = "unit"};
 	int code = cli_print_rows(cli, columns, c, out, out);
@@ -147,8 +156,8 @@ int sim_print_report(struct cli *cli, const struct phx_sim_report *r)
 	/* one RE alone is the total */
 	uint32_t from = r->rows.n == 2 ? 1 : 0;
 	heads[from] = from ? "VALUE" : heads[from];
-	return sim_print_columns(cli, PHX_LIST_AT(&r->rows, struct phx_sim_report_row, from), heads + from,
-				 r->rows.n - from, false);
+	return sim_print_columns(cli, PHX_LIST_AT(&r->rows, struct phx_sim_report_row, from),
+				 heads + from, r->rows.n - from, false);
 }
 
 /* ---- pictures ---- */

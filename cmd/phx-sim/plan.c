@@ -23,7 +23,8 @@ static uint32_t number_option(const struct cli *cli, enum cli_option_id id)
 }
 
 /* "5" or "5%" or "2.5%" in thousandths. */
-static int percent_option(const struct cli *cli, enum cli_option_id id, uint32_t *ret, struct phx_err *err)
+static int percent_option(const struct cli *cli, enum cli_option_id id, uint32_t *ret,
+			  struct phx_err *err)
 {
 	const char *text = cli_opt(cli, id, NULL);
 	char *end;
@@ -31,7 +32,8 @@ static int percent_option(const struct cli *cli, enum cli_option_id id, uint32_t
 		return 0;
 	double v = strtod(text, &end);
 	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 10000))
-		return phx_err_set(err, -EINVAL, "--%s: \"%s\": percent are wanted, like 5 or 2.5%%",
+		return phx_err_set(err, -EINVAL,
+				   "--%s: \"%s\": percent are wanted, like 5 or 2.5%%",
 				   cli_option_info(id)->name, text);
 	*ret = (uint32_t)(v * 10 + 0.5);
 	return 0;
@@ -51,8 +53,10 @@ static int set_window(struct plan_run *p, struct phx_err *err)
 static int set_batch(struct plan_run *p, struct phx_err *err)
 {
 	struct cli *cli = p->cli;
-	if (!cli_has(cli, CLI_OPT_swf) || PHX_STR_SET(p->batch.file, cli_opt(cli, CLI_OPT_swf, "")) < 0)
-		return phx_err_set(err, -EINVAL, "--swf FILE is wanted: the log of the batch cluster");
+	if (!cli_has(cli, CLI_OPT_swf) ||
+	    PHX_STR_SET(p->batch.file, cli_opt(cli, CLI_OPT_swf, "")) < 0)
+		return phx_err_set(err, -EINVAL,
+				   "--swf FILE is wanted: the log of the batch cluster");
 	p->batch.kind = PHX_TRACE_SWF;
 	p->batch.swf.per_node = number_option(cli, CLI_OPT_processors_per_node);
 	p->batch.swf.nodes = number_option(cli, CLI_OPT_nodes);
@@ -69,23 +73,27 @@ static int set_web(struct plan_run *p, struct phx_err *err)
 		   *begin = cli_opt(cli, CLI_OPT_begin, NULL);
 	if (!file || requests == cli_has(cli, CLI_OPT_demand) || PHX_STR_SET(p->web.file, file) < 0)
 		return phx_err_set(err, -EINVAL,
-				   "either --requests FILE (a count a period) or --demand FILE (instances) is wanted");
+				   "either --requests FILE (a count a period) or --demand FILE "
+				   "(instances) is wanted");
 	p->web.kind = requests ? PHX_TRACE_REQUESTS : PHX_TRACE_DEMAND;
-	p->web.series = (struct phx_series_options){.kind = requests ? PHX_SERIES_COUNTS : PHX_SERIES_DEMAND,
+	p->web.series = (struct phx_series_options){.kind = requests ? PHX_SERIES_COUNTS
+								     : PHX_SERIES_DEMAND,
 						    .begin_s = INT64_MIN,
 						    .length_ms = p->config.window_ms,
 						    .lenient = cli_has(cli, CLI_OPT_lenient)};
 	if (begin && phx_series_time(begin, &p->web.series.begin_s) < 0)
 		return phx_err_set(err, -EINVAL,
-				   "--begin: \"%s\": a time is wanted, like 1998-06-07 or \"1998-06-07 12:00:00\"",
+				   "--begin: \"%s\": a time is wanted, like 1998-06-07 or "
+				   "\"1998-06-07 12:00:00\"",
 				   begin);
 	p->web.rule = (struct phx_series_rule){.web = {20000, 800, 1, UINT32_MAX}, .start = 2};
 	p->web.peak = number_option(cli, CLI_OPT_peak);
 	p->web.rule.capacity_milli = (uint64_t)number_option(cli, CLI_OPT_capacity) * 1000;
 	if (requests && !p->web.peak == !p->web.rule.capacity_milli)
-		return phx_err_set(err, -EINVAL,
-				   "--requests wants either --capacity (requests a second that keep one node "
-				   "fully used) or --peak (nodes at the busiest time)");
+		return phx_err_set(
+			err, -EINVAL,
+			"--requests wants either --capacity (requests a second that keep one node "
+			"fully used) or --peak (nodes at the busiest time)");
 	return 0;
 }
 
@@ -104,12 +112,14 @@ static int set_limits(struct plan_run *p, struct phx_err *err)
 	int r = percent_option(p->cli, CLI_OPT_lost, &c->lost_milli, err);
 	r = r < 0 ? r : percent_option(p->cli, CLI_OPT_slower, &c->slower_milli, err);
 	if (r == 0 && cli_has(p->cli, CLI_OPT_model))
-		r = phx_enum_parse(&phx_policy_names, cli_opt(p->cli, CLI_OPT_model, ""), &c->model, err);
-	if (r == 0 && cli_has(p->cli, CLI_OPT_scheduler))
-		r = phx_enum_parse(&phx_scheduler_names, cli_opt(p->cli, CLI_OPT_scheduler, ""), &c->scheduler, err);
-	if (r == 0 && cli_has(p->cli, CLI_OPT_estimates))
-		r = phx_enum_parse(&phx_sim_estimates_names, cli_opt(p->cli, CLI_OPT_estimates, ""), &c->estimates,
+		r = phx_enum_parse(&phx_policy_names, cli_opt(p->cli, CLI_OPT_model, ""), &c->model,
 				   err);
+	if (r == 0 && cli_has(p->cli, CLI_OPT_scheduler))
+		r = phx_enum_parse(&phx_scheduler_names, cli_opt(p->cli, CLI_OPT_scheduler, ""),
+				   &c->scheduler, err);
+	if (r == 0 && cli_has(p->cli, CLI_OPT_estimates))
+		r = phx_enum_parse(&phx_sim_estimates_names, cli_opt(p->cli, CLI_OPT_estimates, ""),
+				   &c->estimates, err);
 	return r;
 }
 
@@ -130,9 +140,10 @@ static int load(struct plan_run *p, struct phx_err *err)
 	p->config.demand = &p->demand.demand;
 	p->config.batch_nodes = p->batch.swf.nodes ? p->batch.swf.nodes : p->jobs.jobs.max_nodes;
 	if (r == 0 && !p->config.batch_nodes)
-		r = phx_err_set(err, -EINVAL,
-				"%s: its header does not say how many nodes there were; say --nodes COUNT",
-				p->batch.file);
+		r = phx_err_set(
+			err, -EINVAL,
+			"%s: its header does not say how many nodes there were; say --nodes COUNT",
+			p->batch.file);
 	return r;
 }
 
@@ -150,8 +161,7 @@ static void put_point(json_t *j, const struct phx_sim_plan_point *p)
 static json_t *whole_json(const struct plan_run *p)
 {
 	json_t *points = json_array(), *before = json_object();
-	PHX_LIST_EACH(const struct phx_sim_plan_point, point, &p->plan.points)
-	{
+	PHX_LIST_EACH(const struct phx_sim_plan_point, point, &p->plan.points) {
 		json_t *j = json_object();
 		put_point(j, point);
 		json_array_append_new(points, j);
@@ -159,30 +169,35 @@ static json_t *whole_json(const struct plan_run *p)
 	put_point(before, &p->plan.before);
 	json_t *j = json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:o}", "model",
 			      phx_enum_name(&phx_policy_names, p->config.model), "batch_nodes",
-			      (json_int_t)p->config.batch_nodes, "web_nodes", (json_int_t)p->plan.web_nodes,
-			      "lost_percent", p->config.lost_milli / 10.0, "slower_percent",
+			      (json_int_t)p->config.batch_nodes, "web_nodes",
+			      (json_int_t)p->plan.web_nodes, "lost_percent",
+			      p->config.lost_milli / 10.0, "slower_percent",
 			      p->config.slower_milli / 10.0, "before", before, "points", points);
 	json_object_set_new(
 		j, "answer_nodes",
-		p->plan.best < 0
-			? json_null()
-			: json_integer(PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, p->plan.best)->nodes));
+		p->plan.best < 0 ? json_null()
+				 : json_integer(PHX_LIST_AT(&p->plan.points,
+							    struct phx_sim_plan_point, p->plan.best)
+							->nodes));
 	return j;
 }
 
-static json_t *point_row(const struct plan_run *p, const struct phx_sim_plan_point *point, const char *note)
+static json_t *point_row(const struct plan_run *p, const struct phx_sim_plan_point *point,
+			 const char *note)
 {
 	char text[4][32];
-	double before = p->plan.before.batch.mean_turnaround_s, saved = 1 - (double)point->nodes / p->plan.before.nodes;
+	double before = p->plan.before.batch.mean_turnaround_s,
+	       saved = 1 - (double)point->nodes / p->plan.before.nodes;
 	double slower = point->batch.mean_turnaround_s / before - 1;
 	snprintf(text[0], sizeof(text[0]), "%.0f", saved * 100);
 	snprintf(text[1], sizeof(text[1]), "%.0f", point->batch.mean_turnaround_s);
 	snprintf(text[2], sizeof(text[2]), "%+.1f", slower * 100);
 	snprintf(text[3], sizeof(text[3]), "%.1f", point->web.unmet_node_hours);
-	return json_pack("{s:I, s:s, s:I, s:s, s:s, s:I, s:s, s:s}", "nodes", (json_int_t)point->nodes, "saved",
-			 text[0], "completed", (json_int_t)point->batch.completed, "turnaround",
-			 isfinite(slower) ? text[1] : "", "slower", isfinite(slower) ? text[2] : "", "killed",
-			 (json_int_t)point->batch.killed, "unmet", text[3], "note", note);
+	return json_pack("{s:I, s:s, s:I, s:s, s:s, s:I, s:s, s:s}", "nodes",
+			 (json_int_t)point->nodes, "saved", text[0], "completed",
+			 (json_int_t)point->batch.completed, "turnaround",
+			 isfinite(slower) ? text[1] : "", "slower", isfinite(slower) ? text[2] : "",
+			 "killed", (json_int_t)point->batch.killed, "unmet", text[3], "note", note);
 }
 
 static const struct cli_column columns[] = {
@@ -200,12 +215,14 @@ static json_t *curve_rows(const struct plan_run *p)
 {
 	json_t *rows = json_array();
 	for (uint32_t i = 0; i < p->plan.points.n; i++) {
-		const struct phx_sim_plan_point *point = PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, i);
+		const struct phx_sim_plan_point *point =
+			PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, i);
 		bool best = (int)i == p->plan.best;
-		json_array_append_new(rows, point_row(p, point,
-						      best            ? "<- smallest that is enough"
-						      : point->enough ? "enough"
-								      : ""));
+		json_array_append_new(rows,
+				      point_row(p, point,
+						best ? "<- smallest that is enough"
+							: point->enough ? "enough"
+									: ""));
 	}
 	json_array_append_new(rows, point_row(p, &p->plan.before, "two dedicated clusters"));
 	return rows;
@@ -215,26 +232,34 @@ static void print_answer(const struct plan_run *p)
 {
 	const struct phx_sim_plan_config *c = &p->config;
 	const struct phx_sim_plan_point *before = &p->plan.before;
-	printf("Dedicated: %u nodes for batch and %u for the web, %u together; %llu of %llu jobs completed, mean "
+	printf("Dedicated: %u nodes for batch and %u for the web, %u together; %llu of %llu jobs "
+	       "completed, mean "
 	       "turnaround %.0f s.\n",
-	       c->batch_nodes, p->plan.web_nodes, before->nodes, (unsigned long long)before->batch.completed,
-	       (unsigned long long)before->batch.jobs, before->batch.mean_turnaround_s);
+	       c->batch_nodes, p->plan.web_nodes, before->nodes,
+	       (unsigned long long)before->batch.completed, (unsigned long long)before->batch.jobs,
+	       before->batch.mean_turnaround_s);
 	if (p->plan.best < 0) {
-		printf("No shared cluster of up to %u nodes completes as many jobs (less %.1f %%) with a turnaround at "
+		printf("No shared cluster of up to %u nodes completes as many jobs (less %.1f %%) "
+		       "with a turnaround at "
 		       "most %.1f %% "
 		       "longer.\n",
-		       PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, p->plan.points.n - 1)->nodes,
+		       PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, p->plan.points.n - 1)
+			       ->nodes,
 		       c->lost_milli / 10.0, c->slower_milli / 10.0);
 		return;
 	}
-	const struct phx_sim_plan_point *best = PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, p->plan.best);
-	printf("Shared (%s): %u nodes are enough, %.0f %% fewer; %llu jobs completed, mean turnaround %.0f s (%+.1f "
+	const struct phx_sim_plan_point *best =
+		PHX_LIST_AT(&p->plan.points, struct phx_sim_plan_point, p->plan.best);
+	printf("Shared (%s): %u nodes are enough, %.0f %% fewer; %llu jobs completed, mean "
+	       "turnaround %.0f s (%+.1f "
 	       "%%), %llu runs "
 	       "killed and requeued, web demand met%s.\n\n",
-	       phx_enum_name(&phx_policy_names, c->model), best->nodes, (1 - (double)best->nodes / before->nodes) * 100,
+	       phx_enum_name(&phx_policy_names, c->model), best->nodes,
+	       (1 - (double)best->nodes / before->nodes) * 100,
 	       (unsigned long long)best->batch.completed, best->batch.mean_turnaround_s,
 	       (best->batch.mean_turnaround_s / before->batch.mean_turnaround_s - 1) * 100,
-	       (unsigned long long)best->batch.killed, best->web.unmet_node_hours > 0 ? " as before" : " at all times");
+	       (unsigned long long)best->batch.killed,
+	       best->web.unmet_node_hours > 0 ? " as before" : " at all times");
 }
 
 static int print_plan(struct plan_run *p)
@@ -259,7 +284,8 @@ static int draw_plan(struct plan_run *p)
 	char title[256];
 	if (!cli_has(p->cli, CLI_OPT_svg))
 		return CLI_OK;
-	snprintf(title, sizeof(title), "Consolidating %s and %s", basename(p->batch.file), basename(p->web.file));
+	snprintf(title, sizeof(title), "Consolidating %s and %s", basename(p->batch.file),
+		 basename(p->web.file));
 	if (phx_sim_plan_svg(&p->config, &p->plan, title, &svg) < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	return sim_write_svg(p->cli, &svg);
@@ -291,7 +317,8 @@ int cmd_sim_plan(struct cli *cli)
 	struct plan_run p = {.cli = cli};
 	struct phx_err err = {0};
 	sim_prepare_heap();
-	int code = read_options(&p, &err) < 0 ? cli_fail(CLI_USAGE, "sim plan: %s", err.text) : run_plan(&p);
+	int code = read_options(&p, &err) < 0 ? cli_fail(CLI_USAGE, "sim plan: %s", err.text)
+					      : run_plan(&p);
 	phx_trace_workload_fini(&p.jobs);
 	phx_trace_workload_fini(&p.demand);
 	phx_sim_plan_fini(&p.plan);

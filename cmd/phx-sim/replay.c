@@ -7,15 +7,17 @@
 
 static int print_json(struct cli *cli, const struct phx_sim_replay *r)
 {
-	json_t *j = json_pack("{s:b, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "identical", r->identical, "events",
-			      (json_int_t)r->n_events, "actions", (json_int_t)r->n_actions, "first",
-			      (json_int_t)r->first, "last", (json_int_t)r->last, "hours",
-			      (double)(r->last_ms - r->first_ms) / 3600000, "from_snapshot",
-			      (json_int_t)r->from_snapshot, "checked_snapshot", (json_int_t)r->checked_snapshot);
+	json_t *j = json_pack(
+		"{s:b, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "identical", r->identical, "events",
+		(json_int_t)r->n_events, "actions", (json_int_t)r->n_actions, "first",
+		(json_int_t)r->first, "last", (json_int_t)r->last, "hours",
+		(double)(r->last_ms - r->first_ms) / 3600000, "from_snapshot",
+		(json_int_t)r->from_snapshot, "checked_snapshot", (json_int_t)r->checked_snapshot);
 	if (!r->identical)
 		json_object_set_new(j, "difference",
-				    json_pack("{s:I, s:s, s:s, s:s?, s:s?}", "event", (json_int_t)r->seq, "kind",
-					      r->kind, "reason", r->reason, "recorded", r->recorded, "now", r->now));
+				    json_pack("{s:I, s:s, s:s, s:s?, s:s?}", "event",
+					      (json_int_t)r->seq, "kind", r->kind, "reason",
+					      r->reason, "recorded", r->recorded, "now", r->now));
 	int code = cli_print_value(cli, j);
 	json_decref(j);
 	return code;
@@ -32,16 +34,17 @@ static void print_text(const char *label, const char *text)
 
 static void print_lines(const char *path, const struct phx_sim_replay *r)
 {
-	printf("%s: %llu events (%llu to %llu), %llu actions", path, (unsigned long long)r->n_events,
-	       (unsigned long long)r->first, (unsigned long long)r->last, (unsigned long long)r->n_actions);
+	printf("%s: %llu events (%llu to %llu), %llu actions", path,
+	       (unsigned long long)r->n_events, (unsigned long long)r->first,
+	       (unsigned long long)r->last, (unsigned long long)r->n_actions);
 	if (r->from_snapshot)
 		printf(", from the snapshot of event %llu", (unsigned long long)r->from_snapshot);
 	if (r->identical) {
 		printf(": identical%s\n", r->checked_snapshot ? ", the newest snapshot too" : "");
 		return;
 	}
-	printf(": different\nfirst difference at event %llu (%s): %s\n", (unsigned long long)r->seq, r->kind,
-	       r->reason);
+	printf(": different\nfirst difference at event %llu (%s): %s\n", (unsigned long long)r->seq,
+	       r->kind, r->reason);
 	print_text("recorded", r->recorded);
 	print_text("now", r->now);
 }

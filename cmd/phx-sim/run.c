@@ -12,15 +12,17 @@ enum { PROGRESS_MS = 200 };
 /* Options of the other form of the command are a mistake, not something to be passed over. */
 static int check_form(struct cli *cli)
 {
-	static const enum cli_option_id quick[] = {CLI_OPT_nodes, CLI_OPT_scheduler, CLI_OPT_processors_per_node,
-						   CLI_OPT_lenient};
+	static const enum cli_option_id quick[] = {CLI_OPT_nodes, CLI_OPT_scheduler,
+						   CLI_OPT_processors_per_node, CLI_OPT_lenient};
 	bool file = cli_arg(cli, 0) != NULL, swf = cli_has(cli, CLI_OPT_swf);
 	if (file == swf)
-		return cli_fail(CLI_USAGE, "sim run: either a scenario file or --swf FILE is wanted");
+		return cli_fail(CLI_USAGE,
+				"sim run: either a scenario file or --swf FILE is wanted");
 	for (size_t i = 0; file && i < PHX_ARRAY_SIZE(quick); i++)
 		if (cli_has(cli, quick[i]))
 			return cli_fail(CLI_USAGE,
-					"sim run: --%s goes with --swf; a scenario says it itself (--set changes it)",
+					"sim run: --%s goes with --swf; a scenario says it itself "
+					"(--set changes it)",
 					cli_option_info(quick[i])->name);
 	if (swf && cli_has(cli, CLI_OPT_set))
 		return cli_fail(CLI_USAGE, "sim run: --set goes with a scenario file");
@@ -46,7 +48,7 @@ static int tell_progress(void *arg, int64_t now_ms, size_t n_ended)
 	struct run *run = arg;
 	int64_t now = phx_clock_ms();
 	double done = run->window_ms ? (double)now_ms / (double)run->window_ms
-		      : run->n_jobs  ? (double)n_ended / (double)run->n_jobs
+		: run->n_jobs        ? (double)n_ended / (double)run->n_jobs
 				     : 0;
 	if (now - run->told_ms >= PROGRESS_MS)
 		sim_progress(run->cli, run->title, done);
@@ -63,8 +65,9 @@ static void take_point(void *arg, int64_t now_ms, unsigned re, const struct phx_
 static int watch_run(struct run *run)
 {
 	bool svg = cli_has(run->cli, CLI_OPT_svg);
-	run->watch = (struct phx_sim_watch){
-		.arg = run, .point = svg ? take_point : NULL, .progress = run->cli->progress ? tell_progress : NULL};
+	run->watch = (struct phx_sim_watch){.arg = run,
+					    .point = svg ? take_point : NULL,
+					    .progress = run->cli->progress ? tell_progress : NULL};
 	return svg ? phx_sim_timeline_init(&run->timeline, run->n_res) : 0;
 }
 
@@ -120,11 +123,13 @@ static int take_options(struct cli *cli, uint32_t *window_s, int *estimates, str
 	uint64_t weeks;
 	if (cli_has(cli, CLI_OPT_weeks)) {
 		if (phx_u64_parse(cli_opt(cli, CLI_OPT_weeks, ""), 1, 1000, &weeks) < 0)
-			return phx_err_set(err, CLI_USAGE, "--weeks: a number from 1 to 1000 is wanted");
+			return phx_err_set(err, CLI_USAGE,
+					   "--weeks: a number from 1 to 1000 is wanted");
 		*window_s = (uint32_t)weeks * 7 * 86400;
 	}
 	if (cli_has(cli, CLI_OPT_estimates) &&
-	    phx_enum_parse(&phx_sim_estimates_names, cli_opt(cli, CLI_OPT_estimates, ""), estimates, err) < 0)
+	    phx_enum_parse(&phx_sim_estimates_names, cli_opt(cli, CLI_OPT_estimates, ""), estimates,
+			   err) < 0)
 		return phx_err_prefix(err, CLI_USAGE, "--estimates");
 	return CLI_OK;
 }
@@ -182,8 +187,8 @@ static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 	PHX_STR_SET(q->agreement.name, "batch");
 	q->agreement.type = PHX_RE_BATCH;
 	q->agreement.model = PHX_POLICY_dcs;
-	if (phx_enum_parse(&phx_scheduler_names, cli_opt(cli, CLI_OPT_scheduler, "first-fit"), &q->agreement.scheduler,
-			   err) < 0)
+	if (phx_enum_parse(&phx_scheduler_names, cli_opt(cli, CLI_OPT_scheduler, "first-fit"),
+			   &q->agreement.scheduler, err) < 0)
 		return phx_err_prefix(err, CLI_USAGE, "--scheduler");
 	return CLI_OK;
 }
@@ -196,9 +201,10 @@ static int load_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 	const struct phx_trace_jobs *jobs = &q->workload.jobs;
 	q->nodes = q->trace.swf.nodes ? q->trace.swf.nodes : jobs->max_nodes;
 	if (!q->nodes)
-		return phx_err_set(err, -EINVAL,
-				   "%s: its header does not say how many nodes there were; say --nodes COUNT",
-				   q->trace.file);
+		return phx_err_set(
+			err, -EINVAL,
+			"%s: its header does not say how many nodes there were; say --nodes COUNT",
+			q->trace.file);
 	q->agreement.lower = q->nodes;
 	return 0;
 }
@@ -208,14 +214,15 @@ static int print_quick_json(struct cli *cli, const struct quick *q, const struct
 {
 	const struct phx_trace_jobs *w = &q->workload.jobs;
 	json_t *j = phx_sim_metrics_json(m);
-	json_t *more =
-		json_pack("{s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "swf", q->trace.file, "nodes",
-			  (json_int_t)q->nodes, "scheduler",
-			  phx_enum_name(&phx_scheduler_names, q->agreement.scheduler), "estimates",
-			  phx_enum_name(&phx_sim_estimates_names, q->estimates), "input", "rows", (json_int_t)w->n_rows,
-			  "too_wide", (json_int_t)w->n_too_wide, "skipped_size", (json_int_t)w->n_skipped_size,
-			  "negative_run", (json_int_t)w->n_negative_run, "zero_run", (json_int_t)w->n_zero_run,
-			  "unsorted", (json_int_t)w->n_unsorted, "malformed", (json_int_t)w->n_malformed);
+	json_t *more = json_pack(
+		"{s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "swf", q->trace.file,
+		"nodes", (json_int_t)q->nodes, "scheduler",
+		phx_enum_name(&phx_scheduler_names, q->agreement.scheduler), "estimates",
+		phx_enum_name(&phx_sim_estimates_names, q->estimates), "input", "rows",
+		(json_int_t)w->n_rows, "too_wide", (json_int_t)w->n_too_wide, "skipped_size",
+		(json_int_t)w->n_skipped_size, "negative_run", (json_int_t)w->n_negative_run,
+		"zero_run", (json_int_t)w->n_zero_run, "unsorted", (json_int_t)w->n_unsorted,
+		"malformed", (json_int_t)w->n_malformed);
 	int code = CLI_PARTIAL;
 	if (j && more && json_object_update(j, more) == 0)
 		code = cli_print_value(cli, j);

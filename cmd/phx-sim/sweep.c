@@ -30,10 +30,12 @@ static json_t *point_json(const struct sweep_run *s, size_t i)
 	json_t *set = json_object();
 	for (size_t k = 0; k < s->n_varied; k++)
 		json_object_set_new(set, s->varied[k].path, json_string(s->points[i].value[k]));
-	return json_pack("{s:o, s:o}", "set", set, "total", phx_sim_metrics_json(&s->points[i].result.total));
+	return json_pack("{s:o, s:o}", "set", set, "total",
+			 phx_sim_metrics_json(&s->points[i].result.total));
 }
 
-static json_t *table_row(const struct sweep_run *s, size_t i, const struct phx_sim_metric *const *metrics, size_t n)
+static json_t *table_row(const struct sweep_run *s, size_t i,
+			 const struct phx_sim_metric *const *metrics, size_t n)
 {
 	json_t *row = json_object();
 	char key[16], text[64];
@@ -44,7 +46,8 @@ static json_t *table_row(const struct sweep_run *s, size_t i, const struct phx_s
 	for (size_t k = 0; k < n; k++) {
 		bool plain = s->cli->format == CLI_TABLE || s->cli->format == CLI_WIDE;
 		snprintf(key, sizeof(key), "m%zu", k);
-		phx_sim_metric_format(metrics[k], &s->points[i].result.total, plain ? 1 : 6, text, sizeof(text));
+		phx_sim_metric_format(metrics[k], &s->points[i].result.total, plain ? 1 : 6, text,
+				      sizeof(text));
 		json_object_set_new(row, key, json_string(text));
 	}
 	return row;
@@ -75,12 +78,15 @@ static int print_table(const struct sweep_run *s)
 	bool people = s->cli->format == CLI_TABLE || s->cli->format == CLI_WIDE;
 	for (size_t k = 0; k < s->n_varied; k++, c++) {
 		snprintf(keys[c], sizeof(keys[c]), "v%zu", k);
-		columns[c] = (struct cli_column){.head = s->varied[k].path, .path = keys[c], .right = true};
+		columns[c] = (struct cli_column){
+			.head = s->varied[k].path, .path = keys[c], .right = true};
 	}
 	for (size_t k = 0; k < n; k++, c++) {
 		snprintf(keys[c], sizeof(keys[c]), "m%zu", k);
-		columns[c] = (struct cli_column){
-			.head = people ? metrics[k]->head : metrics[k]->name, .path = keys[c], .right = true};
+		columns[c] =
+			(struct cli_column){.head = people ? metrics[k]->head : metrics[k]->name,
+					    .path = keys[c],
+					    .right = true};
 	}
 	json_t *rows = json_array();
 	for (size_t i = 0; i < s->n_points; i++)
@@ -103,7 +109,8 @@ static int print_sweep(const struct sweep_run *s)
 	return code;
 }
 
-/* ---- the picture: one panel a metric, one line for each combination of the settings but the last ---- */
+/* ---- the picture: one panel a metric, one line for each combination of the settings but the last
+ * ---- */
 
 enum { PANELS = 4, LINES_MAX = 7 };
 static const char *const drawn[PANELS] = {"mean_turnaround_s", "completed", "node_hours", "killed"};
@@ -138,8 +145,8 @@ static void name_line(const struct sweep_run *s, size_t i, char *ret, size_t siz
 	size_t n = 0;
 	ret[0] = '\0';
 	for (size_t k = 0; k + 1 < s->n_varied && n < size; k++)
-		n += (size_t)snprintf(ret + n, size - n, "%s%s = %s", k ? ", " : "", s->varied[k].path,
-				      s->points[i].value[k]);
+		n += (size_t)snprintf(ret + n, size - n, "%s%s = %s", k ? ", " : "",
+				      s->varied[k].path, s->points[i].value[k]);
 }
 
 static int fill_picture(const struct sweep_run *s, struct picture *p, size_t n_last, size_t n_lines)
@@ -237,7 +244,8 @@ int cmd_sim_sweep(struct cli *cli)
 {
 	struct sweep_run s = {.cli = cli};
 	struct phx_err err = {0};
-	int code = read_varied(&s, &err) < 0 ? cli_fail(CLI_USAGE, "sim sweep: %s", err.text) : run_sweep(&s);
+	int code = read_varied(&s, &err) < 0 ? cli_fail(CLI_USAGE, "sim sweep: %s", err.text)
+					     : run_sweep(&s);
 	for (size_t k = 0; k < s.n_varied; k++)
 		phx_sim_varied_fini(&s.varied[k]);
 	phx_sim_sweep_free(s.points, s.n_points);

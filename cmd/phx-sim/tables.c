@@ -21,14 +21,16 @@ static json_t *row_json(const struct phx_paper_row *row, const struct phx_paper_
 	char difference[32] = "";
 	if (!isnan(v->difference) && v->near != PHX_PAPER_EXACT)
 		snprintf(difference, sizeof(difference), "%+.2f %%", v->difference * 100);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "experiment", row->experiment, "config",
-			 row->config, "metric", row->metric, "published", row->published, "ours", v->ours, "difference",
-			 difference, "near", *row->published ? phx_enum_name(&phx_paper_near_names, v->near) : "",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "experiment", row->experiment,
+			 "config", row->config, "metric", row->metric, "published", row->published,
+			 "ours", v->ours, "difference", difference, "near",
+			 *row->published ? phx_enum_name(&phx_paper_near_names, v->near) : "",
 			 "note", v->near == PHX_PAPER_EXACT ? "" : row->note);
 }
 
 /* Rows that want a trace which is not there stay, without a figure. */
-static int collect(struct cli *cli, struct phx_papers *p, json_t *rows, size_t *ret_missing, struct phx_err *err)
+static int collect(struct cli *cli, struct phx_papers *p, json_t *rows, size_t *ret_missing,
+		   struct phx_err *err)
 {
 	*ret_missing = 0;
 	for (size_t i = 0; i < phx_papers_rows(p); i++) {
@@ -50,7 +52,8 @@ static int collect(struct cli *cli, struct phx_papers *p, json_t *rows, size_t *
 
 static int print_rows(struct cli *cli, const json_t *rows)
 {
-	bool people = cli->format == CLI_TABLE || cli->format == CLI_WIDE || cli->format == CLI_MARKDOWN;
+	bool people =
+		cli->format == CLI_TABLE || cli->format == CLI_WIDE || cli->format == CLI_MARKDOWN;
 	const struct cli_column columns[] = {
 		{.head = people ? "EXPERIMENT" : "experiment", .path = "experiment"},
 		{.head = people ? "CONFIG" : "config", .path = "config"},
@@ -87,9 +90,9 @@ static int print_tables(struct cli *cli, struct phx_papers *p)
 	json_t *rows = json_array();
 	r = collect(cli, p, rows, &missing, &err);
 	int code = r < 0 ? sim_fail(r, &err)
-		   : !json_array_size(rows)
-			   ? cli_fail(CLI_USAGE, "sim tables: no experiment begins with %s", cli_arg(cli, 0))
-			   : print_rows(cli, rows);
+		: !json_array_size(rows)
+		? cli_fail(CLI_USAGE, "sim tables: no experiment begins with %s", cli_arg(cli, 0))
+		: print_rows(cli, rows);
 	json_decref(rows);
 	if (code == CLI_OK && missing)
 		code = cli_fail(CLI_PARTIAL, "%zu rows have no figure: %s", missing, err.text);

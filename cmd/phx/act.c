@@ -17,16 +17,19 @@ enum { FORCE_ABOVE = 16 };
 int cli_confirm(struct cli *cli, const char *question, size_t n)
 {
 	if (n > FORCE_ABOVE && !cli_has(cli, CLI_OPT_force))
-		return cli_fail(CLI_USAGE, "%s: %zu nodes are more than %d; that needs --force", question, n,
-				FORCE_ABOVE);
+		return cli_fail(CLI_USAGE, "%s: %zu nodes are more than %d; that needs --force",
+				question, n, FORCE_ABOVE);
 	if (cli_has(cli, CLI_OPT_yes))
 		return CLI_OK;
 	if (!cli->ask)
-		return cli_fail(CLI_USAGE, "%s: this cannot be undone and needs --yes where there is no terminal",
-				question);
+		return cli_fail(
+			CLI_USAGE,
+			"%s: this cannot be undone and needs --yes where there is no terminal",
+			question);
 	fprintf(stderr, "phx: %s? Type yes to go on: ", question);
 	char line[16] = "";
-	if (fgets(line, sizeof(line), stdin) && (phx_str_eq(line, "yes\n") || phx_str_eq(line, "y\n")))
+	if (fgets(line, sizeof(line), stdin) &&
+	    (phx_str_eq(line, "yes\n") || phx_str_eq(line, "y\n")))
 		return CLI_OK;
 	return cli_fail(CLI_USAGE, "nothing was done");
 }
@@ -53,26 +56,26 @@ static int post(struct cli *cli, const char *action, const json_t *body, bool dr
 }
 
 /* Names of nodes in use whose disk the order would erase or rewrite, and what else ends by it. */
-static int find_ended(struct cli *cli, const char *action, const json_t *nodes, const json_t *body, json_t *ret_destroyed,
-		      struct cli_ends *ret)
+static int find_ended(struct cli *cli, const char *action, const json_t *nodes, const json_t *body,
+		      json_t *ret_destroyed, struct cli_ends *ret)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *by_name = cli_nodes_by_name(nodes);
 	int code = post(cli, action, body, true, &answer);
 	size_t i;
 	json_t *result;
-	json_array_foreach(json_object_get(answer, "results"), i, result)
-	{
+	json_array_foreach(json_object_get(answer, "results"), i, result) {
 		const char *name = phx_json_str(result, "node", "");
 		cli_ends_add(ret, result);
-		if (cli_plan_destroys(json_object_get(result, "plan")) && in_use(json_object_get(by_name, name)))
+		if (cli_plan_destroys(json_object_get(result, "plan")) &&
+		    in_use(json_object_get(by_name, name)))
 			json_array_append_new(ret_destroyed, json_string(name));
 	}
 	return code;
 }
 
 /* "rebuild n1: job 12 of alice ends"; what is asked, as one sentence. */
-static void put_question(struct phx_buf *b, const char *verb, const json_t *nodes, const json_t *destroyed,
-			 const struct cli_ends *ends)
+static void put_question(struct phx_buf *b, const char *verb, const json_t *nodes,
+			 const json_t *destroyed, const struct cli_ends *ends)
 {
 	phx_buf_addf(b, "%s", verb);
 	if (nodes) {
@@ -81,16 +84,18 @@ static void put_question(struct phx_buf *b, const char *verb, const json_t *node
 	}
 	if (json_array_size(destroyed) && !nodes) {
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(destroyed);
-		phx_buf_addf(b, ": the disks of %s are in use and will be erased", folded ? folded : "?");
+		phx_buf_addf(b, ": the disks of %s are in use and will be erased",
+			     folded ? folded : "?");
 	}
 	if (cli_ends_any(ends))
 		phx_buf_addf(b, json_array_size(destroyed) && !nodes ? "; " : ": ");
 	cli_ends_put(b, ends);
 }
 
-/* May it be done? What was agreed to goes with the order: phxd refuses where something else would end by now. */
-static int permit(struct cli *cli, const char *action, const json_t *nodes, json_t *body, enum cli_danger danger,
-		  const char *verb)
+/* May it be done? What was agreed to goes with the order: phxd refuses where something else would
+ * end by now. */
+static int permit(struct cli *cli, const char *action, const json_t *nodes, json_t *body,
+		  enum cli_danger danger, const char *verb)
 {
 	PHX_AUTO_JSON json_t *destroyed = json_array();
 	PHX_AUTO(cli_ends_fini) struct cli_ends ends;
@@ -106,21 +111,23 @@ static int permit(struct cli *cli, const char *action, const json_t *nodes, json
 	if (!always && !json_array_size(destroyed) && !cli_ends_any(&ends))
 		return CLI_OK;
 	put_question(&question, verb, always ? nodes : NULL, destroyed, &ends);
-	size_t n = json_array_size(destroyed) > ends.n_nodes ? json_array_size(destroyed) : ends.n_nodes;
-	return cli_confirm(cli, question.data ? question.data : verb, always ? json_array_size(nodes) : n);
+	size_t n = json_array_size(destroyed) > ends.n_nodes ? json_array_size(destroyed)
+							     : ends.n_nodes;
+	return cli_confirm(cli, question.data ? question.data : verb,
+			   always ? json_array_size(nodes) : n);
 }
 
 /* ---- results ---- */
 
-/* Sort results into failures and what goes on; say what was ordered. Returns the number of nodes told to try again. */
+/* Sort results into failures and what goes on; say what was ordered. Returns the number of nodes
+ * told to try again. */
 static unsigned sort_results(const json_t *results, struct cli_report *report, json_t *ret_going)
 {
 	unsigned busy = 0;
 	PHX_AUTO_JSON json_t *already = json_array();
 	size_t i;
 	json_t *result;
-	json_array_foreach((json_t *)results, i, result)
-	{
+	json_array_foreach((json_t *)results, i, result) {
 		int64_t code = phx_json_int(result, "code", 0);
 		const char *node = phx_json_str(result, "node", "?");
 		const char *text = phx_json_str(result, "error", "");
@@ -148,8 +155,7 @@ static void print_at_once(const json_t *results, const char *verb)
 	PHX_AUTO_JSON json_t *would = json_array(), *already = json_array();
 	size_t i;
 	json_t *result;
-	json_array_foreach((json_t *)results, i, result)
-	{
+	json_array_foreach((json_t *)results, i, result) {
 		if (phx_json_int(result, "code", 0) >= 0)
 			json_array_append(phx_json_bool(result, "changed", true) ? would : already,
 					  json_object_get(result, "node"));
@@ -161,20 +167,20 @@ static void print_at_once(const json_t *results, const char *verb)
 		printf("%s: already so\n", so ? so : "?");
 }
 
-/* What an order comes to that was tried on a copy: the plans that it begins, what is done at once, and what is told of it. */
+/* What an order comes to that was tried on a copy: the plans that it begins, what is done at once,
+ * and what is told of it. */
 static int print_tried(struct cli *cli, const json_t *results, const char *verb)
 {
 	PHX_AUTO_JSON json_t *planned = json_array(), *rest = json_array();
 	size_t i, k;
 	json_t *result, *note;
 	json_array_foreach((json_t *)results, i, result)
-		json_array_append(json_is_object(json_object_get(result, "plan")) ? planned : rest, result);
+		json_array_append(json_is_object(json_object_get(result, "plan")) ? planned : rest,
+				  result);
 	print_at_once(rest, verb);
 	int code = cli_plan_print(cli, planned);
-	json_array_foreach((json_t *)results, i, result)
-	{
-		json_array_foreach(json_object_get(result, "notes"), k, note)
-		{
+	json_array_foreach((json_t *)results, i, result) {
+		json_array_foreach(json_object_get(result, "notes"), k, note) {
 			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 			cli_put_clean(&b, json_string_value(note));
 			printf("  %s\n", b.data ? b.data : "");
@@ -193,7 +199,8 @@ static bool has_plan(const char *action)
 	return false;
 }
 
-static int print_dry_run(struct cli *cli, const char *action, const json_t *answer, const char *verb)
+static int print_dry_run(struct cli *cli, const char *action, const json_t *answer,
+			 const char *verb)
 {
 	const json_t *results = json_object_get(answer, "results");
 	if (cli_structured(cli))
@@ -211,8 +218,7 @@ static int dry_run(struct cli *cli, const char *action, const json_t *body, cons
 	const json_t *results = json_object_get(answer, "results");
 	size_t i;
 	json_t *result;
-	json_array_foreach((json_t *)results, i, result)
-	{
+	json_array_foreach((json_t *)results, i, result) {
 		if (phx_json_int(result, "code", 0) < 0)
 			cli_report_add(&report, phx_json_str(result, "node", "?"),
 				       phx_json_str(result, "error", "refused"));
@@ -238,7 +244,8 @@ static bool waits(const struct cli *cli, const json_t *body)
 	return cli_has(cli, CLI_OPT_wait) || phx_str_eq(phx_json_str(body, "op", ""), "status");
 }
 
-static int finish(struct cli *cli, const json_t *answer, const json_t *body, const char *action, int64_t after)
+static int finish(struct cli *cli, const json_t *answer, const json_t *body, const char *action,
+		  int64_t after)
 {
 	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	PHX_AUTO_JSON json_t *going = json_array();
@@ -250,7 +257,8 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 		cli_print_value(cli, answer);
 	if (waits(cli, body) && json_array_size(going)) {
 		struct cli_goal goal = {
-			.role = phx_str_eq(action, "assign") ? phx_json_str(body, "role", NULL) : NULL,
+			.role = phx_str_eq(action, "assign") ? phx_json_str(body, "role", NULL)
+							     : NULL,
 			.power = phx_json_str(body, "op", NULL),
 			.after = after,
 			.gone = phx_str_eq(action, "rm"),
@@ -279,8 +287,10 @@ static int order(struct cli *cli, const char *action, const json_t *body)
 void cli_warn_by_mac(const char *node)
 {
 	fprintf(stderr,
-		"phx: warning: %s is known by its MAC address alone, which any machine of its network can take on: the first that "
-		"asks with it is given the node's certificate. --ip or --token-file of phx node add keep others away, see phxd(8)\n",
+		"phx: warning: %s is known by its MAC address alone, which any machine of its "
+		"network can take on: the first that "
+		"asks with it is given the node's certificate. --ip or --token-file of phx node "
+		"add keep others away, see phxd(8)\n",
 		node);
 }
 
@@ -288,15 +298,14 @@ static void warn_of_accepted(const json_t *nodes)
 {
 	size_t i;
 	json_t *node;
-	json_array_foreach((json_t *)nodes, i, node)
-	{
+	json_array_foreach((json_t *)nodes, i, node) {
 		if (phx_json_bool(node, "by_mac_alone", false))
 			cli_warn_by_mac(phx_json_str(node, "name", "?"));
 	}
 }
 
-int cli_act(struct cli *cli, const char *action, const char *list, json_t *body, enum cli_danger danger,
-	    const char *verb)
+int cli_act(struct cli *cli, const char *action, const char *list, json_t *body,
+	    enum cli_danger danger, const char *verb)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
 	int code = cli_nodes_select(cli, list, "name,state,by_mac_alone", &nodes);

@@ -39,7 +39,9 @@ static int write_files(const char *dir, const struct issued *i, const char *ca, 
 	int r = phx_dir_make(dir, 0700, err);
 	for (size_t k = 0; r == 0 && k < PHX_ARRAY_SIZE(files); k++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, files[k].name);
-		r = path ? phx_file_write(path, files[k].text, strlen(files[k].text), files[k].mode, err) : -ENOMEM;
+		r = path ? phx_file_write(path, files[k].text, strlen(files[k].text), files[k].mode,
+					  err)
+			 : -ENOMEM;
 	}
 	return r;
 }
@@ -66,14 +68,16 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 	uint64_t days = 365;
 	int kind = PHX_CERT_USER;
 	phx_u64_parse(cli_opt(cli, CLI_OPT_days, ""), 1, DAYS_MAX, &days);
-	int r = phx_enum_parse(&phx_cert_kind_names, cli_opt(cli, CLI_OPT_kind, "user"), &kind, err);
+	int r = phx_enum_parse(&phx_cert_kind_names, cli_opt(cli, CLI_OPT_kind, "user"), &kind,
+			       err);
 	/* without names the server's certificate is left alone */
 	if (r == 0)
 		r = phx_pki_open(pki_dir, NULL, 0, &pki, err);
 	if (r == 0)
 		r = phx_csr_make(name, &i.key, &i.csr, err);
 	if (r == 0)
-		r = phx_cert_issue(pki, i.csr, (enum phx_cert_kind)kind, name, (uint32_t)days, &i.cert, err);
+		r = phx_cert_issue(pki, i.csr, (enum phx_cert_kind)kind, name, (uint32_t)days,
+				   &i.cert, err);
 	/* first the copy: none is given away that could not be revoked */
 	if (r == 0)
 		r = keep_copy(pki_dir, &i, err);
@@ -85,7 +89,8 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 
 int cmd_cert_issue(struct cli *cli)
 {
-	const char *pki_dir = cli_head_dir(cli, "pki_dir"), *dir = cli_opt(cli, CLI_OPT_out, cli_arg(cli, 0));
+	const char *pki_dir = cli_head_dir(cli, "pki_dir"),
+		   *dir = cli_opt(cli, CLI_OPT_out, cli_arg(cli, 0));
 	struct phx_err err = {0};
 	if (!pki_dir)
 		return cli->head_code;
@@ -93,8 +98,8 @@ int cmd_cert_issue(struct cli *cli)
 	if (!ca || !key)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (access(ca, R_OK) < 0)
-		return cli_fail(cli_exit_of(-errno), "%s: %s; certificates are issued on the head", ca,
-				strerror(errno));
+		return cli_fail(cli_exit_of(-errno), "%s: %s; certificates are issued on the head",
+				ca, strerror(errno));
 	if (access(key, F_OK) == 0)
 		return cli_fail(CLI_USAGE, "%s is there already; it is not overwritten", key);
 	int r = issue(cli, pki_dir, dir, &err);
@@ -108,17 +113,16 @@ int cmd_cert_issue(struct cli *cli)
 
 static json_t *row_of(const struct phx_cert_info *info)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:b}", "serial", info->serial, "name", info->name, "kind",
-			 phx_enum_name(&phx_cert_kind_names, (int)info->kind), "expires_s", (json_int_t)info->expires_s,
-			 "revoked", 0);
+	return json_pack("{s:s, s:s, s:s, s:I, s:b}", "serial", info->serial, "name", info->name,
+			 "kind", phx_enum_name(&phx_cert_kind_names, (int)info->kind), "expires_s",
+			 (json_int_t)info->expires_s, "revoked", 0);
 }
 
 static json_t *find_row(const json_t *rows, const char *serial)
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-	{
+	json_array_foreach((json_t *)rows, i, row) {
 		if (phx_str_eq(phx_json_str(row, "serial", ""), serial))
 			return row;
 	}
@@ -135,7 +139,8 @@ static json_t *rows_issued(const char *pki_dir)
 	for (int i = 0; i < n; i++) {
 		struct phx_cert_info info;
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, found[i]->d_name), *pem = NULL;
-		if (path && found[i]->d_name[0] != '.' && phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, NULL) == 0 &&
+		if (path && found[i]->d_name[0] != '.' &&
+		    phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, NULL) == 0 &&
 		    phx_cert_info_pem(pem, path, &info, NULL) == 0)
 			json_array_append_new(rows, row_of(&info));
 		free(found[i]);
@@ -149,7 +154,8 @@ static int all_rows(struct cli *cli, json_t **ret)
 {
 	/* from elsewhere only what is revoked can be seen: the copies lie on the head */
 	const char *pki_dir = cli_head_value(cli, "pki_dir");
-	PHX_AUTO_JSON json_t *answer = NULL, *rows = pki_dir && !cli->remote ? rows_issued(pki_dir) : json_array();
+	PHX_AUTO_JSON json_t *answer = NULL,
+			     *rows = pki_dir && !cli->remote ? rows_issued(pki_dir) : json_array();
 	size_t i;
 	json_t *gone;
 	if (!pki_dir)
@@ -157,11 +163,11 @@ static int all_rows(struct cli *cli, json_t **ret)
 	int code = cli_get(cli, "/v1/certs", &answer);
 	if (code)
 		return code;
-	json_array_foreach(json_object_get(answer, "revoked"), i, gone)
-	{
+	json_array_foreach(json_object_get(answer, "revoked"), i, gone) {
 		json_t *row = find_row(rows, phx_json_str(gone, "serial", ""));
 		if (!row) {
-			row = json_pack("{s:O, s:O, s:s}", "serial", json_object_get(gone, "serial"), "name",
+			row = json_pack("{s:O, s:O, s:s}", "serial",
+					json_object_get(gone, "serial"), "name",
 					json_object_get(gone, "name"), "kind", "");
 			json_array_append_new(rows, row);
 		}
@@ -175,7 +181,10 @@ static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)value;
 	int64_t expires = phx_json_int(row, "expires_s", INT64_MAX);
-	phx_buf_addf(b, "%s", phx_json_bool(row, "revoked", false) ? "revoked" : expires < time(NULL) ? "expired" : "good");
+	phx_buf_addf(b, "%s",
+		     phx_json_bool(row, "revoked", false) ? "revoked"
+			     : expires < time(NULL)       ? "expired"
+							  : "good");
 }
 
 static void put_day(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -210,20 +219,21 @@ static int revoke_one(struct cli *cli, const json_t *row)
 {
 	PHX_AUTO_FREE char *path = phx_path("/v1/certs/%s/revoke", phx_json_str(row, "serial", ""));
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:s}", "name", phx_json_str(row, "name", ""), "reason",
-					       cli_opt(cli, CLI_OPT_reason, ""));
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:s}", "name", phx_json_str(row, "name", ""),
+					       "reason", cli_opt(cli, CLI_OPT_reason, ""));
 	if (!path || !body)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	int code = cli_call(cli, "POST", path, body, &answer);
 	if (!code)
 		fprintf(stderr, "phx: certificate %s of %s %s\n", phx_json_str(row, "serial", ""),
 			phx_json_str(row, "name", ""),
-			phx_json_bool(answer, "changed", true) ? "is revoked" : "was revoked already");
+			phx_json_bool(answer, "changed", true) ? "is revoked"
+							       : "was revoked already");
 	return code;
 }
 
-/* A file that is there; -ENOENT: it is not, or it is the directory that cert issue made for NAME. The row is a new
- * reference. */
+/* A file that is there; -ENOENT: it is not, or it is the directory that cert issue made for NAME.
+ * The row is a new reference. */
 static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 {
 	struct phx_cert_info info;
@@ -234,7 +244,9 @@ static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 	int r = phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, err);
 	r = r < 0 ? r : phx_cert_info_pem(pem, path, &info, err);
 	if (r == 0 && (info.kind == PHX_CERT_NODE || info.kind == PHX_CERT_SERVER))
-		r = phx_err_set(err, -EINVAL, "%s: it is that of a %s; only people's are revoked (a node's ends with phx node rm)",
+		r = phx_err_set(err, -EINVAL,
+				"%s: it is that of a %s; only people's are revoked (a node's ends "
+				"with phx node rm)",
 				path, phx_enum_name(&phx_cert_kind_names, (int)info.kind));
 	if (r == 0)
 		*ret = row_of(&info);
@@ -248,15 +260,18 @@ static int revoke_known(struct cli *cli, const char *word)
 	int code = all_rows(cli, &rows), n = 0;
 	size_t i;
 	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
-		bool its = phx_str_eq(phx_json_str(row, "serial", ""), word) || phx_str_eq(phx_json_str(row, "name", ""), word);
+	json_array_foreach(rows, i, row) {
+		bool its = phx_str_eq(phx_json_str(row, "serial", ""), word) ||
+			phx_str_eq(phx_json_str(row, "name", ""), word);
 		n += its;
 		if (!code && its)
 			code = revoke_one(cli, row);
 	}
 	if (!code && !n)
-		code = cli_fail(CLI_USAGE, "'%s' is no file, and no certificate of that name or number was issued here", word);
+		code = cli_fail(CLI_USAGE,
+				"'%s' is no file, and no certificate of that name or number was "
+				"issued here",
+				word);
 	return code;
 }
 

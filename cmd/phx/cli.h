@@ -7,8 +7,8 @@
 
 /* ---- config.c ---- */
 
-/** The configuration of this head (--config, $PHX_CONFIG, or the default path; without a file the defaults). NULL: the
- * message was printed, exit with CLI_CONFIG. Borrowed. */
+/** The configuration of this head (--config, $PHX_CONFIG, or the default path; without a file the
+ * defaults). NULL: the message was printed, exit with CLI_CONFIG. Borrowed. */
 const struct phx_config *cli_config(struct cli *cli);
 
 /* ---- other.c ---- */
@@ -18,17 +18,19 @@ int cli_become_sim(struct cli *cli);
 
 /* ---- client.c ---- */
 
-/** One call to phxd. Returns an exit code; other than 0 leaves the reason in err (never printed here).
- * ret_json may be NULL. */
-int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
-		   json_t **ret_json, struct phx_err *err);
+/** One call to phxd. Returns an exit code; other than 0 leaves the reason in err (never printed
+ * here). ret_json may be NULL. */
+int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body,
+		   uint32_t timeout_ms, json_t **ret_json, struct phx_err *err);
 /** The same, with the reason printed. */
-int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json);
+int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body,
+	     json_t **ret_json);
 /** The same for GET. */
 int cli_get(struct cli *cli, const char *path, json_t **ret_json);
 /** GET of what is no JSON: *ret_n bytes in *ret_text (malloc'd). */
 int cli_get_text(struct cli *cli, const char *path, char **ret_text, size_t *ret_n);
-/** Send a file as the body of PUT; fetch one into `file`, which is there whole or not at all. An exit code, the reason printed. */
+/** Send a file as the body of PUT; fetch one into `file`, which is there whole or not at all. An
+ * exit code, the reason printed. */
 int cli_upload(struct cli *cli, const char *path, const char *file);
 int cli_download(struct cli *cli, const char *path, const char *file);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
@@ -39,35 +41,42 @@ void cli_client_close(struct cli *cli);
 
 /** An exit code that passes by itself: who follows goes on. */
 bool cli_passes(int code);
-/** "TEXT; still waiting" on stderr where `code` is the first in a row that is not 0; `*away`: whether it was one. */
+/** "TEXT; still waiting" on stderr where `code` is the first in a row that is not 0; `*away`:
+ * whether it was one. */
 void cli_tell_away(bool *away, int code, const struct phx_err *err);
-/** Whoever read the pipe is gone ("phx events -f | head -1"): told by the pipe itself, since nothing may happen that would be
- * written. Flushes standard output. */
+/** Whoever read the pipe is gone ("phx events -f | head -1"): told by the pipe itself, since
+ * nothing may happen that would be written. Flushes standard output. */
 bool cli_nobody_reads(void);
-/** For how long to wait for news at once, at most `seconds`: of a pipe it is to be seen soon that its reader is gone. */
+/** For how long to wait for news at once, at most `seconds`: of a pipe it is to be seen soon that
+ * its reader is gone. */
 int cli_patience(int seconds);
 
 /* ---- head.c: the head's own files ---- */
 
-/** Ask phxd for its configuration, once; where it does not answer and no socket or server was named (or a configuration was
- * too), that of this machine is taken. An exit code, the reason printed. */
+/** Ask phxd for its configuration, once; where it does not answer and no socket or server was named
+ * (or a configuration was too), that of this machine is taken. An exit code, the reason printed. */
 int cli_head(struct cli *cli);
-/** Value of a key of that configuration, as text; NULL: told, cli->head_code says what to exit with. Borrowed. */
+/** Value of a key of that configuration, as text; NULL: told, cli->head_code says what to exit
+ * with. Borrowed. */
 const char *cli_head_value(struct cli *cli, const char *key);
-/** The same of a path that is worked on here: NULL, and told, when the head is another machine (--server). */
+/** The same of a path that is worked on here: NULL, and told, when the head is another machine
+ * (--server). */
 const char *cli_head_dir(struct cli *cli, const char *key);
 
 /* ---- names.c: node lists against what phxd knows ---- */
 
-/** GET /v1/nodes, the array alone (new reference): the nodes of `names` that there are (NULL: all), and maybe more; of each
- * the members `fields` ("name,state"; NULL: all). An exit code, the reason printed. */
-int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields, json_t **ret_nodes);
+/** GET /v1/nodes, the array alone (new reference): the nodes of `names` that there are (NULL: all),
+ * and maybe more; of each the members `fields` ("name,state"; NULL: all). An exit code, the reason
+ * printed. */
+int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields,
+		  json_t **ret_nodes);
 /** The same, the reason in `err`. */
-int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields, int timeout_ms, json_t **ret_nodes,
-		  struct phx_err *err);
-/** The node records that `list` names (NULL: all), in a new array, sorted by name, with the members `fields` at least (NULL:
- * all; "name" must be among them). Groups @all, @up, @missing, @role:X, @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool
- * X, or else the role). A name that does not exist: CLI_USAGE, message with the nearest one. */
+int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields,
+		  int timeout_ms, json_t **ret_nodes, struct phx_err *err);
+/** The node records that `list` names (NULL: all), in a new array, sorted by name, with the members
+ * `fields` at least (NULL: all; "name" must be among them). Groups @all, @up, @missing, @role:X,
+ * @pool:X, @state:X, @KEY=VALUE (a label), @X (the pool X, or else the role). A name that does not
+ * exist: CLI_USAGE, message with the nearest one. */
 int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json_t **ret_nodes);
 /** An object of nodes by their names, for whoever looks for many. New reference. */
 json_t *cli_nodes_by_name(const json_t *nodes);
@@ -75,9 +84,10 @@ json_t *cli_nodes_by_name(const json_t *nodes);
 int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret);
 /** The node called `name` in an array of nodes; borrowed, NULL when there is none. */
 json_t *cli_node_find(const json_t *nodes, const char *name);
-/** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE 'x'; did you mean
- * 'y'?"). */
-int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name);
+/** 0 when GET `path` lists `name` under `list`; else CLI_USAGE with a message ("there is no ROLE
+ * 'x'; did you mean 'y'?"). */
+int cli_known(struct cli *cli, const char *what, const char *path, const char *list,
+	      const char *name);
 
 /* ---- label.c ---- */
 
@@ -87,14 +97,17 @@ void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 /* ---- act.c, wait.c, plan.c: commands that change nodes ---- */
 
 enum cli_danger {
-	CLI_SAFE,    /* never asks */
-	CLI_BY_PLAN, /* asks when it erases or rewrites a disk of a node in use, ends a job, or logs somebody out */
-	CLI_ALWAYS,  /* always asks */
+	CLI_SAFE, /* never asks */
+	/* asks when it erases or rewrites a disk of a node in use, ends a job, or logs somebody
+	 * out */
+	CLI_BY_PLAN,
+	CLI_ALWAYS, /* always asks */
 };
-/** POST /v1/actions/ACTION for `list` with the members of `body` (borrowed): dry run, confirmation, waiting and the
- * report are done here. `verb` is what the question and the report say ("assign web-server to"). */
-int cli_act(struct cli *cli, const char *action, const char *list, json_t *body, enum cli_danger danger,
-	    const char *verb);
+/** POST /v1/actions/ACTION for `list` with the members of `body` (borrowed): dry run, confirmation,
+ * waiting and the report are done here. `verb` is what the question and the report say ("assign
+ * web-server to"). */
+int cli_act(struct cli *cli, const char *action, const char *list, json_t *body,
+	    enum cli_danger danger, const char *verb);
 /** Warn of a node that its MAC address alone tells from other machines. */
 void cli_warn_by_mac(const char *node);
 /** Ask on a terminal, or want --yes (and --force above 16). 0 = go on. */
@@ -105,7 +118,8 @@ struct cli_report {
 	json_t *reasons; /* reason → array of names */
 	unsigned n_failed;
 };
-/** Add one; where the reason begins with the node's name, that is left out, so that equal reasons meet. */
+/** Add one; where the reason begins with the node's name, that is left out, so that equal reasons
+ * meet. */
 void cli_report_add(struct cli_report *r, const char *node, const char *reason);
 /** What of `text` stands behind "NODE: ", "NODE " or "node NODE "; borrowed. */
 const char *cli_without_name(const char *text, const char *node);
@@ -120,15 +134,18 @@ struct cli_goal {
 	int64_t after;     /* events after this one count */
 	bool gone;         /* the node is to be forgotten */
 	bool accepted;     /* the node is new until it has enrolled */
-	bool follows;      /* what begins by itself afterwards (automatic assignment) is waited for too */
+	/* what begins by itself afterwards (automatic assignment) is waited for too */
+	bool follows;
 };
-/** Follow the nodes of `results` (members node, epoch) until their plans ended. Failures are added to the report.
- * Returns CLI_OK or CLI_TIMEOUT (told). A daemon that is away is waited for. */
-int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report);
+/** Follow the nodes of `results` (members node, epoch) until their plans ended. Failures are added
+ * to the report. Returns CLI_OK or CLI_TIMEOUT (told). A daemon that is away is waited for. */
+int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal,
+	     struct cli_report *report);
 
-/** The head's store of images or packages has changed: phxd reads it again. What it finds wrong in its catalogue is told
- * as warnings; the change was made all the same. `warn`: also what it takes
- * and may surprise, as kernels that are not an image's own. Prints nothing on stdout. CLI_OK, or why phxd could not be told. */
+/** The head's store of images or packages has changed: phxd reads it again. What it finds wrong in
+ * its catalogue is told as warnings; the change was made all the same. `warn`: also what it takes
+ * and may surprise, as kernels that are not an image's own. Prints nothing on stdout. CLI_OK, or
+ * why phxd could not be told. */
 int cli_tell_changed(struct cli *cli, bool warn);
 
 /** What an order ends that somebody uses, gathered from the results of its dry run: ends.c. */

@@ -13,7 +13,8 @@
 
 enum { CALL_TIMEOUT_MS = 60000, TRIES = 5, TRY_AGAIN_MAX_S = 10 };
 
-/* Path of a file of this person's certificate: the option, else ~/.config/phoenix/NAME. malloc'd. */
+/* Path of a file of this person's certificate: the option, else ~/.config/phoenix/NAME.
+ * malloc'd. */
 static char *own_file(const struct cli *cli, enum cli_option_id id, const char *name)
 {
 	const char *home = getenv("HOME"), *given = cli_opt(cli, id, NULL);
@@ -26,19 +27,22 @@ static int open_remote(struct cli *cli, const char *url, struct phx_err *err)
 	PHX_AUTO_FREE char *key = own_file(cli, CLI_OPT_key, "key.pem");
 	PHX_AUTO_FREE char *ca = own_file(cli, CLI_OPT_ca, "ca.pem");
 	cli->remote = true;
-	return phx_http_client_new(
-		&(struct phx_http_client_config){
-			.base_url = url, .ca_pem_path = ca, .cert_pem_path = cert, .key_pem_path = key},
-		&cli->http, err);
+	return phx_http_client_new(&(struct phx_http_client_config){.base_url = url,
+								    .ca_pem_path = ca,
+								    .cert_pem_path = cert,
+								    .key_pem_path = key},
+				   &cli->http, err);
 }
 
 static int open_local(struct cli *cli, const char *path, struct phx_err *err)
 {
-	return phx_http_client_new(&(struct phx_http_client_config){.unix_path = path, .base_url = "http://unix"},
-				   &cli->http, err);
+	return phx_http_client_new(
+		&(struct phx_http_client_config){.unix_path = path, .base_url = "http://unix"},
+		&cli->http, err);
 }
 
-/* Where phxd is: what was said here wins over the environment, that over the configuration. 0 or an exit code. */
+/* Where phxd is: what was said here wins over the environment, that over the configuration. 0 or an
+ * exit code. */
 static int open_client(struct cli *cli, struct phx_err *err)
 {
 	if (cli->http)
@@ -54,7 +58,9 @@ static int open_client(struct cli *cli, struct phx_err *err)
 		socket = cfg->socket;
 	}
 	int r = server ? open_remote(cli, server, err) : open_local(cli, socket, err);
-	return r < 0 ? phx_err_set(err, CLI_CONFIG, "cannot prepare the connection: %s", strerror(-r)) : CLI_OK;
+	return r < 0
+		? phx_err_set(err, CLI_CONFIG, "cannot prepare the connection: %s", strerror(-r))
+		: CLI_OK;
 }
 
 /* An exit code for a call that got no answer. */
@@ -62,24 +68,27 @@ static int no_answer(int r, struct phx_err *err)
 {
 	switch (r) {
 	case -EACCES:
-		return phx_err_prefix(err, CLI_NOT_PERMITTED,
-				      "phxd's socket may be used by root and the members of socket_group");
+		return phx_err_prefix(
+			err, CLI_NOT_PERMITTED,
+			"phxd's socket may be used by root and the members of socket_group");
 	case -ENOENT:
 	case -ECONNREFUSED:
-		return phx_err_prefix(err, CLI_UNAVAILABLE, "phxd cannot be reached (does it run?)");
+		return phx_err_prefix(err, CLI_UNAVAILABLE,
+				      "phxd cannot be reached (does it run?)");
 	default:
 		return phx_err_prefix(err, CLI_UNAVAILABLE, "phxd cannot be reached");
 	}
 }
 
-/* What an answer that is no good one means: by the error's name; by the status alone where it has none. Try again is only
- * what passes by itself. */
+/* What an answer that is no good one means: by the error's name; by the status alone where it has
+ * none. Try again is only what passes by itself. */
 static int exit_of_answer(long status, const char *name)
 {
 	int code = phx_http_code_of(status, name);
 	if (status == 502)
 		return CLI_UNAVAILABLE;
-	return code == -ETIMEDOUT ? CLI_PARTIAL : cli_exit_of(code); /* it was phxd's time, not ours */
+	/* it was phxd's time, not ours */
+	return code == -ETIMEDOUT ? CLI_PARTIAL : cli_exit_of(code);
 }
 
 static int refused(const struct phx_http_response *a, struct phx_err *err)
@@ -95,15 +104,17 @@ static int refused(const struct phx_http_response *a, struct phx_err *err)
 		    : phx_err_set(err, code, "phxd answered with status %ld", a->status);
 }
 
-static int call(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
-		struct phx_http_response *ret, struct phx_err *err)
+static int call(struct cli *cli, const char *method, const char *path, const json_t *body,
+		uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err)
 {
 	int code = open_client(cli, err);
 	if (code)
 		return code;
 	int r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
 	/* nothing was done yet, and phxd says when to come again */
-	for (int i = 1; i < TRIES && r == 0 && ret->status == 429 && ret->retry_after_s && ret->retry_after_s <= TRY_AGAIN_MAX_S; i++) {
+	for (int i = 1; i < TRIES && r == 0 && ret->status == 429 && ret->retry_after_s &&
+	     ret->retry_after_s <= TRY_AGAIN_MAX_S;
+	     i++) {
 		sleep(ret->retry_after_s);
 		phx_http_response_fini(ret);
 		r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
@@ -113,8 +124,8 @@ static int call(struct cli *cli, const char *method, const char *path, const jso
 	return ret->status / 100 == 2 ? CLI_OK : refused(ret, err);
 }
 
-int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body, uint32_t timeout_ms,
-		   json_t **ret_json, struct phx_err *err)
+int cli_call_quiet(struct cli *cli, const char *method, const char *path, const json_t *body,
+		   uint32_t timeout_ms, json_t **ret_json, struct phx_err *err)
 {
 	PHX_AUTO(phx_http_response_fini) struct phx_http_response a = {0};
 	int code = call(cli, method, path, body, timeout_ms, &a, err);
@@ -158,7 +169,8 @@ int cli_download(struct cli *cli, const char *path, const char *file)
 	int code = open_client(cli, &err);
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
-	PHX_AUTO_CLOSE int fd = temp ? open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+	PHX_AUTO_CLOSE int fd =
+		temp ? open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
 	int r = fd < 0 ? phx_err_set(&err, -errno, "%s: %s", file, strerror(errno))
 		       : phx_http_fetch(cli->http, path, write_all, &fd, NULL, &err);
 	if (r == 0 && (fsync(fd) < 0 || rename(temp, file) < 0))
@@ -170,7 +182,8 @@ int cli_download(struct cli *cli, const char *path, const char *file)
 
 /* ---- calls ---- */
 
-int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body, json_t **ret_json)
+int cli_call(struct cli *cli, const char *method, const char *path, const json_t *body,
+	     json_t **ret_json)
 {
 	struct phx_err err = {0};
 	int code = cli_call_quiet(cli, method, path, body, CALL_TIMEOUT_MS, ret_json, &err);
@@ -199,8 +212,8 @@ char *cli_url_escape(const char *text)
 {
 	struct phx_buf b = {0};
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-		    strchr("-._~", *p))
+		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		    (*p >= '0' && *p <= '9') || strchr("-._~", *p))
 			phx_buf_add(&b, p, 1);
 		else
 			phx_buf_addf(&b, "%%%02X", *p);

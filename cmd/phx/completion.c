@@ -74,17 +74,19 @@ static void put_table(void)
 	puts("'\n");
 }
 
-/* Shared by both shells; fills _phx_reply with candidates for the last of its arguments. The words before it choose the
- * command; an option that wants a value takes the next word. */
+/* Shared by both shells; fills _phx_reply with candidates for the last of its arguments. The words
+ * before it choose the command; an option that wants a value takes the next word. */
 static const char engine[] =
 	"_phx_kind() {\n"
 	"\tcase $1 in\n"
-	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing @role: @pool: @state:\" "
+	"\t@nodes) _phx_reply=\"$(command phx node list -o name 2>/dev/null) @all @up @missing "
+	"@role: @pool: @state:\" "
 	";;\n"
 	"\t@roles) _phx_reply=$(command phx role list -o name 2>/dev/null) ;;\n"
 	"\t@res) _phx_reply=$(command phx re list -o name 2>/dev/null) ;;\n"
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
-	"\t@packages) _phx_reply=$(command phx package list -o tsv --no-header 2>/dev/null | cut -f 1,2 | tr '\\t' -) ;;\n"
+	"\t@packages) _phx_reply=$(command phx package list -o tsv --no-header 2>/dev/null | cut "
+	"-f 1,2 | tr '\\t' -) ;;\n"
 	"\t@jobs) _phx_reply=$(command phx job list -o name 2>/dev/null) ;;\n"
 	"\t@labels) _phx_reply=$(command phx inventory --groups list label 2>/dev/null) ;;\n"
 	"\t@files|@dirs) _phx_reply=$1 ;;\n"
@@ -100,13 +102,15 @@ static const char engine[] =
 	"\t\tname=${row%%;*}\n"
 	"\t\tcase \"${given:+$name }\" in\n"
 	"\t\t\"\") printf '%s\\n' \"${name%% *}\" ;;\n"
-	"\t\t\"$given \"*) name=${name#\"$given\"}; name=${name# }; printf '%s\\n' \"${name%% *}\" ;;\n"
+	"\t\t\"$given \"*) name=${name#\"$given\"}; name=${name# }; printf '%s\\n' \"${name%% *}\" "
+	";;\n"
 	"\t\tesac\n"
 	"\tdone | sort -u\n"
 	"}\n"
 	"\n"
 	"_phx_complete() {\n"
-	"\tlocal cur=\"\" given=\"\" found=\"\" row o pending=\"\" n=0 w rest kinds=\"\" opts=$_phx_options\n"
+	"\tlocal cur=\"\" given=\"\" found=\"\" row o pending=\"\" n=0 w rest kinds=\"\" "
+	"opts=$_phx_options\n"
 	"\t_phx_reply=\n"
 	"\twhile [ $# -gt 1 ]; do\n"
 	"\t\tw=$1; shift\n"
@@ -129,53 +133,64 @@ static const char engine[] =
 	"\tcase $cur in\n"
 	"\t--*=*)\n"
 	"\t\tw=${cur%%=*}\n"
-	"\t\tcase \" $opts \" in *\" $w=\"*) rest=${opts#*\"$w=\"}; _phx_kind \"${rest%% *}\" ;; esac\n"
+	"\t\tcase \" $opts \" in *\" $w=\"*) rest=${opts#*\"$w=\"}; _phx_kind \"${rest%% *}\" ;; "
+	"esac\n"
 	"\t\treturn ;;\n"
 	"\t-*)\n"
-	"\t\t_phx_reply=$(for o in $(printf '%s' \"$opts\"); do printf '%s\\n' \"${o%%=*}\"; done)\n"
+	"\t\t_phx_reply=$(for o in $(printf '%s' \"$opts\"); do printf '%s\\n' \"${o%%=*}\"; "
+	"done)\n"
 	"\t\treturn ;;\n"
 	"\tesac\n"
 	"\tif [ -z \"$found\" ]; then _phx_reply=$(_phx_next $given); return; fi\n"
 	"\trest=$kinds\n"
-	"\twhile [ $n -gt 0 ] && [ \"${rest%% *}\" != \"$rest\" ]; do rest=${rest#* }; n=$((n - 1)); done\n"
+	"\twhile [ $n -gt 0 ] && [ \"${rest%% *}\" != \"$rest\" ]; do rest=${rest#* }; n=$((n - "
+	"1)); done\n"
 	"\tw=${rest%% *}\n"
 	"\tif [ $n -gt 0 ] && [ \"${w%+}\" = \"$w\" ]; then return; fi\n"
 	"\t_phx_kind \"${w%+}\"\n"
 	"}\n"
 	"\n";
 
-/* Readline cuts words at = : and @ (and would quote what looks like a file): the words are read from the line itself, of a
- * list with commas, and of --option=value, the last part is completed, and what readline keeps is left out of the answer.
- * A file's name is quoted, other words are not, and no blank comes behind what goes on. */
-static const char bash_tail[] = "_phx() {\n"
-				"\tlocal line=${COMP_LINE:0:COMP_POINT} cur before=\"\" kept=\"\" tail IFS=$' \\t\\n' w\n"
-				"\tlocal -a words\n"
-				"\tset -o noglob\n"
-				"\twords=($line)\n"
-				"\tset +o noglob\n"
-				"\tcase $line in *[[:space:]]) words+=(\"\") ;; esac\n"
-				"\tcur=${words[${#words[@]}-1]}\n"
-				"\t_phx_complete \"${words[@]:1}\"\n"
-				"\tCOMPREPLY=()\n"
-				"\tcase $cur in --*=*) before=${cur%%=*}= ;; esac\n"
-				"\tcase $_phx_reply in\n"
-				"\t@files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"${cur#\"$before\"}\")) ;;\n"
-				"\t@dirs) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"${cur#\"$before\"}\")) ;;\n"
-				"\t*)\n"
-				"\t\ttail=${cur#\"$before\"}\n"
-				"\t\tcase $tail in *,*) before=$before${tail%,*}, ;; esac\n"
-				"\t\tCOMPREPLY=($(compgen -P \"$before\" -W \"$_phx_reply\" -- \"${cur#\"$before\"}\")) ;;\n"
-				"\tesac\n"
-				"\tcase $_phx_reply in @files | @dirs) COMPREPLY=(\"${COMPREPLY[@]/#/$before}\") ;; esac\n"
-				"\tcase $COMP_WORDBREAKS in *=*) case $cur in *=*) kept=${cur%\"${cur##*=}\"} ;; esac ;; esac\n"
-				"\ttail=${cur#\"$kept\"}\n"
-				"\tcase $COMP_WORDBREAKS in *:*) case $tail in *:*) kept=$kept${tail%\"${tail##*:}\"} ;; esac ;; esac\n"
-				"\ttail=${cur#\"$kept\"}\n"
-				"\tcase $COMP_WORDBREAKS in *@*) case $tail in *@*) kept=$kept${tail%@*} ;; esac ;; esac\n"
-				"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$kept\"}\")\n"
-				"\tcase ${COMPREPLY[0]} in *: | *=) [ ${#COMPREPLY[@]} -gt 1 ] || compopt -o nospace 2>/dev/null ;; esac\n"
-				"}\n"
-				"complete -F _phx phx\n";
+/* Readline cuts words at = : and @ (and would quote what looks like a file): the words are read
+ * from the line itself, of a list with commas, and of --option=value, the last part is completed,
+ * and what readline keeps is left out of the answer. A file's name is quoted, other words are not,
+ * and no blank comes behind what goes on. */
+static const char bash_tail[] =
+	"_phx() {\n"
+	"\tlocal line=${COMP_LINE:0:COMP_POINT} cur before=\"\" kept=\"\" tail IFS=$' \\t\\n' w\n"
+	"\tlocal -a words\n"
+	"\tset -o noglob\n"
+	"\twords=($line)\n"
+	"\tset +o noglob\n"
+	"\tcase $line in *[[:space:]]) words+=(\"\") ;; esac\n"
+	"\tcur=${words[${#words[@]}-1]}\n"
+	"\t_phx_complete \"${words[@]:1}\"\n"
+	"\tCOMPREPLY=()\n"
+	"\tcase $cur in --*=*) before=${cur%%=*}= ;; esac\n"
+	"\tcase $_phx_reply in\n"
+	"\t@files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "
+	"\"${cur#\"$before\"}\")) ;;\n"
+	"\t@dirs) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "
+	"\"${cur#\"$before\"}\")) ;;\n"
+	"\t*)\n"
+	"\t\ttail=${cur#\"$before\"}\n"
+	"\t\tcase $tail in *,*) before=$before${tail%,*}, ;; esac\n"
+	"\t\tCOMPREPLY=($(compgen -P \"$before\" -W \"$_phx_reply\" -- \"${cur#\"$before\"}\")) "
+	";;\n"
+	"\tesac\n"
+	"\tcase $_phx_reply in @files | @dirs) COMPREPLY=(\"${COMPREPLY[@]/#/$before}\") ;; esac\n"
+	"\tcase $COMP_WORDBREAKS in *=*) case $cur in *=*) kept=${cur%\"${cur##*=}\"} ;; esac ;; "
+	"esac\n"
+	"\ttail=${cur#\"$kept\"}\n"
+	"\tcase $COMP_WORDBREAKS in *:*) case $tail in *:*) kept=$kept${tail%\"${tail##*:}\"} ;; "
+	"esac ;; esac\n"
+	"\ttail=${cur#\"$kept\"}\n"
+	"\tcase $COMP_WORDBREAKS in *@*) case $tail in *@*) kept=$kept${tail%@*} ;; esac ;; esac\n"
+	"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$kept\"}\")\n"
+	"\tcase ${COMPREPLY[0]} in *: | *=) [ ${#COMPREPLY[@]} -gt 1 ] || compopt -o nospace "
+	"2>/dev/null ;; esac\n"
+	"}\n"
+	"complete -F _phx phx\n";
 
 static const char zsh_tail[] = "_phx() {\n"
 			       "\temulate -L zsh\n"
@@ -195,7 +210,9 @@ int cmd_completion(struct cli *cli)
 	static const struct {
 		const char *word;
 		void (*print)(FILE *out);
-	} manuals[] = {{"manual", cli_manual}, {"conf-manual", cli_manual_config}, {"sim-manual", sim_manual}};
+	} manuals[] = {{"manual", cli_manual},
+		       {"conf-manual", cli_manual_config},
+		       {"sim-manual", sim_manual}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(manuals); i++)
 		if (phx_str_eq(what, manuals[i].word)) {
 			manuals[i].print(stdout);

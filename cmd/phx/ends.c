@@ -12,8 +12,7 @@ static bool has_job(const json_t *jobs, int64_t id)
 {
 	size_t i;
 	json_t *job;
-	json_array_foreach((json_t *)jobs, i, job)
-	{
+	json_array_foreach((json_t *)jobs, i, job) {
 		if (phx_json_int(job, "id", 0) == id)
 			return true;
 	}
@@ -25,8 +24,7 @@ static void add_jobs(struct cli_ends *e, const json_t *jobs, const char *node)
 {
 	size_t i;
 	json_t *job;
-	json_array_foreach((json_t *)jobs, i, job)
-	{
+	json_array_foreach((json_t *)jobs, i, job) {
 		json_t *list = phx_json_bool(job, "ends", false) ? e->jobs : e->waits;
 		if (has_job(list, phx_json_int(job, "id", 0)))
 			continue;
@@ -43,8 +41,7 @@ static void add_sessions(struct cli_ends *e, const json_t *sessions, const char 
 	json_t *session;
 	if (json_is_null(sessions))
 		json_array_append_new(e->unknown, json_string(node));
-	json_array_foreach((json_t *)sessions, i, session)
-	{
+	json_array_foreach((json_t *)sessions, i, session) {
 		json_t *copy = json_copy(session);
 		json_object_set_new(copy, "on", json_string(node));
 		json_array_append_new(e->sessions, copy);
@@ -86,14 +83,16 @@ json_t *cli_ends_ids(const struct cli_ends *e)
 	json_t *ids = json_array();
 	size_t i;
 	json_t *job;
-	json_array_foreach(e->jobs, i, job) json_array_append(ids, json_object_get(job, "id"));
+	json_array_foreach(e->jobs, i, job)
+		json_array_append(ids, json_object_get(job, "id"));
 	return ids;
 }
 
 /* "job 12 of alice (sleep) on node2, for 2 min 5 s" */
 static void put_job(struct phx_buf *b, const json_t *job)
 {
-	const char *engine = phx_json_str(job, "engine_id", ""), *user = phx_json_str(job, "user", "");
+	const char *engine = phx_json_str(job, "engine_id", ""),
+		   *user = phx_json_str(job, "user", "");
 	const char *command = phx_json_str(job, "command", ""), *on = phx_json_str(job, "on", "");
 	int64_t started = phx_json_int(job, "started_ms", 0);
 	if (*engine)
@@ -120,7 +119,8 @@ static void put_job(struct phx_buf *b, const json_t *job)
 /* "alice on node2 (pts/0 from 10.0.0.5)" */
 static void put_session(struct phx_buf *b, const json_t *session)
 {
-	const char *tty = phx_json_str(session, "tty", ""), *from = phx_json_str(session, "from", "");
+	const char *tty = phx_json_str(session, "tty", ""),
+		   *from = phx_json_str(session, "from", "");
 	cli_put_clean(b, phx_json_str(session, "user", "?"));
 	phx_buf_addf(b, " on %s", phx_json_str(session, "on", "?"));
 	if (!*tty && !*from)
@@ -137,8 +137,7 @@ static void put_list(struct phx_buf *b, const json_t *list, const char *more,
 {
 	size_t n = json_array_size(list), i;
 	json_t *item;
-	json_array_foreach((json_t *)list, i, item)
-	{
+	json_array_foreach((json_t *)list, i, item) {
 		if (i == NAMED_MAX) {
 			phx_buf_addf(b, " and %zu more %s", n - i, more);
 			return;
@@ -171,7 +170,8 @@ static void print_job(const json_t *job, bool ends, const char *grace)
 		printf("waited for until it has ended\n");
 	else
 		printf("ends%s%s; %s\n", *grace ? " after " : "", grace,
-		       phx_json_bool(job, "requeue", false) ? "it is queued again" : "it does not run again");
+		       phx_json_bool(job, "requeue", false) ? "it is queued again"
+							    : "it does not run again");
 }
 
 void cli_ends_print(const json_t *results, const json_t *plan)
@@ -181,13 +181,15 @@ void cli_ends_print(const json_t *results, const json_t *plan)
 	size_t i;
 	json_t *item;
 	cli_ends_init(&e);
-	json_array_foreach((json_t *)results, i, item) cli_ends_add(&e, item);
+	json_array_foreach((json_t *)results, i, item)
+		cli_ends_add(&e, item);
 	if (phx_json_bool(plan, "has_grace", false))
 		cli_put_duration(&grace, phx_json_int(plan, "grace_ms", 0));
-	json_array_foreach(e.jobs, i, item) print_job(item, true, grace.data ? grace.data : "");
-	json_array_foreach(e.waits, i, item) print_job(item, false, "");
-	json_array_foreach(e.sessions, i, item)
-	{
+	json_array_foreach(e.jobs, i, item)
+		print_job(item, true, grace.data ? grace.data : "");
+	json_array_foreach(e.waits, i, item)
+		print_job(item, false, "");
+	json_array_foreach(e.sessions, i, item) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		put_session(&b, item);
 		printf("  %s: logged out\n", b.data ? b.data : "?");

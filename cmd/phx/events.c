@@ -61,7 +61,8 @@ static bool nothing(const json_t *value)
 	return !json_is_true(value) && json_integer_value(value) == 0;
 }
 
-static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *event, const char **separator)
+static void put_detail(struct phx_buf *b, const struct detail *d, const json_t *event,
+		       const char **separator)
 {
 	const json_t *value = cli_member(event, d->key);
 	if (phx_str_starts(d->key, "setup.") && !phx_json_bool(event, "has_setup", false))
@@ -146,13 +147,14 @@ static void print_line(const json_t *ev, const char *node, const char *note)
 		put_sentence(&b, NULL, ev);
 	if (note && phx_str_eq(node, phx_json_str(ev, "node", "")))
 		put_role(&b, ev, note);
-	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:") && !(b.data && names_whom(b.data, by)))
+	if (*by && !phx_str_eq(by, "phxd") && !phx_str_starts(by, "node:") &&
+	    !(b.data && names_whom(b.data, by)))
 		phx_buf_addf(&b, " (by %s)", by);
 	printf("%s\n", b.data ? b.data : "");
 }
 
-/* All that came of it, a line each under the node that it came to: what caused it stands above. An event without a word
- * about its own node says first what it is. */
+/* All that came of it, a line each under the node that it came to: what caused it stands above. An
+ * event without a word about its own node says first what it is. */
 static void print_event(const json_t *ev)
 {
 	const json_t *notes = json_object_get(ev, "notes");
@@ -160,7 +162,8 @@ static void print_event(const json_t *ev)
 	size_t i;
 	json_t *note;
 	bool own = false;
-	json_array_foreach((json_t *)notes, i, note) own |= phx_str_eq(phx_json_str(note, "node", ""), node);
+	json_array_foreach((json_t *)notes, i, note)
+		own |= phx_str_eq(phx_json_str(note, "node", ""), node);
 	if (!own)
 		print_line(ev, node, NULL);
 	json_array_foreach((json_t *)notes, i, note)
@@ -186,11 +189,11 @@ static const struct cli_column columns[] = {
 static char *step_name(const json_t *by_name, const json_t *ev)
 {
 	int64_t id = phx_json_int(json_object_get(ev, "event"), "step_id", 0);
-	const json_t *plan = json_object_get(json_object_get(by_name, phx_json_str(ev, "node", "")), "plan");
+	const json_t *plan =
+		json_object_get(json_object_get(by_name, phx_json_str(ev, "node", "")), "plan");
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
 		if (phx_json_int(step, "id", 0) == id)
 			return strdup(phx_json_str(step, "kind", "?"));
 	}
@@ -215,8 +218,7 @@ static void name_steps(struct cli *cli, json_t *events)
 	if (!names.n || cli_nodes_get(cli, &names, "name,plan", &nodes) != CLI_OK)
 		return;
 	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
-	json_array_foreach(events, i, ev)
-	{
+	json_array_foreach(events, i, ev) {
 		if (!is_step_end(ev))
 			continue;
 		PHX_AUTO_FREE char *name = step_name(by_name, ev);
@@ -224,14 +226,16 @@ static void name_steps(struct cli *cli, json_t *events)
 	}
 }
 
-/* A look at the clock after which nothing was decided. People are not told; programs get every event. */
+/* A look at the clock after which nothing was decided. People are not told; programs get every
+ * event. */
 static void drop_idle_ticks(const struct cli *cli, json_t *events)
 {
 	const char *phrase = phx_event_text(PHX_EV_tick);
 	for (size_t i = json_array_size(events); cli->format == CLI_TABLE && i-- > 0;) {
 		const json_t *ev = json_array_get(events, i);
 		const char *text = phx_json_str(ev, "text", "");
-		if (phx_str_eq(phx_json_str(ev, "kind", ""), "tick") && (!*text || phx_str_eq(text, phrase)))
+		if (phx_str_eq(phx_json_str(ev, "kind", ""), "tick") &&
+		    (!*text || phx_str_eq(text, phrase)))
 			json_array_remove(events, i);
 	}
 }
@@ -241,13 +245,11 @@ static void turn_to(const char *name, json_t *events)
 {
 	size_t i, k;
 	json_t *ev, *note;
-	json_array_foreach(events, i, ev)
-	{
+	json_array_foreach(events, i, ev) {
 		if (phx_str_eq(phx_json_str(ev, "node", ""), name))
 			continue;
 		json_t *own = json_array();
-		json_array_foreach(json_object_get(ev, "notes"), k, note)
-		{
+		json_array_foreach(json_object_get(ev, "notes"), k, note) {
 			if (!phx_str_eq(phx_json_str(note, "node", ""), name))
 				continue;
 			json_array_append(own, note);
@@ -258,7 +260,8 @@ static void turn_to(const char *name, json_t *events)
 	}
 }
 
-/* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be read). */
+/* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be
+ * read). */
 static int print_batch(struct cli *cli, json_t *events)
 {
 	size_t i;
@@ -275,8 +278,7 @@ static int print_batch(struct cli *cli, json_t *events)
 	}
 	if (cli->format == CLI_YAML && json_array_size(events))
 		return cli_print_value(cli, events);
-	json_array_foreach(events, i, ev)
-	{
+	json_array_foreach(events, i, ev) {
 		PHX_AUTO_FREE char *line = cli->format == CLI_JSON ? phx_json_text(ev) : NULL;
 		if (line)
 			printf("%s\n", line);
@@ -290,8 +292,8 @@ static int get_batch(struct cli *cli, int64_t after, int seconds, json_t **ret, 
 {
 	PHX_AUTO_FREE char *path = NULL;
 	const char *node = cli_opt(cli, CLI_OPT_node, NULL);
-	if (asprintf(&path, "/v1/events?after=%lld&wait=%d&limit=%d%s%s", (long long)after, seconds, BATCH,
-		     node ? "&node=" : "", node ? node : "") < 0)
+	if (asprintf(&path, "/v1/events?after=%lld&wait=%d&limit=%d%s%s", (long long)after, seconds,
+		     BATCH, node ? "&node=" : "", node ? node : "") < 0)
 		return CLI_PARTIAL;
 	return cli_call_quiet(cli, "GET", path, NULL, (uint32_t)seconds * 1000 + 10000, ret, err);
 }
@@ -301,7 +303,8 @@ static int64_t last_seq(const json_t *answer, int64_t fallback)
 {
 	const json_t *events = json_object_get(answer, "events");
 	size_t n = json_array_size(events);
-	int64_t listed = n ? phx_json_int(json_array_get(events, n - 1), "seq", fallback) : fallback;
+	int64_t listed =
+		n ? phx_json_int(json_array_get(events, n - 1), "seq", fallback) : fallback;
 	int64_t last = phx_json_int(answer, "last", listed);
 	return last > listed ? last : listed;
 }
@@ -354,8 +357,9 @@ static void tell_first(const json_t *status, int64_t after)
 	if (first <= after + 1)
 		return;
 	put_clock(&when, phx_json_int(status, "first_ms", 0));
-	fprintf(stderr, "phx: the journal begins with event %lld of %s; older events are not kept\n", (long long)first,
-		when.data ? when.data : "?");
+	fprintf(stderr,
+		"phx: the journal begins with event %lld of %s; older events are not kept\n",
+		(long long)first, when.data ? when.data : "?");
 }
 
 int cmd_events(struct cli *cli)

@@ -1,5 +1,6 @@
-/* What all that follow have in common (events -f, node logs -f, job submit --wait): a head that is away for a moment is
- * waited for and told once, and nothing is followed for a reader who is gone. Decides nothing else. */
+/* What all that follow have in common (events -f, node logs -f, job submit --wait): a head that is
+ * away for a moment is waited for and told once, and nothing is followed for a reader who is gone.
+ * Decides nothing else. */
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -24,12 +25,14 @@ void cli_tell_away(bool *away, int code, const struct phx_err *err)
 bool cli_nobody_reads(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};
-	return fflush(stdout) != 0 || ferror(stdout) || (poll(&p, 1, 0) > 0 && (p.revents & POLLERR));
+	return fflush(stdout) != 0 || ferror(stdout) ||
+		(poll(&p, 1, 0) > 0 && (p.revents & POLLERR));
 }
 
 int cli_patience(int seconds)
 {
 	struct stat st;
-	bool is_pipe = fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+	bool is_pipe =
+		fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 	return is_pipe ? PIPE_SECONDS : seconds;
 }

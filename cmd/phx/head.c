@@ -25,7 +25,7 @@ static int local_config(struct cli *cli, json_t **ret)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	json_t *rows = json_array();
 	PHX_LIST_EACH(struct phx_config_line, line, &lines)
-	json_array_append_new(rows, phx_json_from_record(&phx_config_line_record, line));
+		json_array_append_new(rows, phx_json_from_record(&phx_config_line_record, line));
 	phx_list_fini(&lines);
 	*ret = json_pack("{s:o}", "config", rows);
 	return CLI_OK;
@@ -41,7 +41,8 @@ int cli_head(struct cli *cli)
 	if (code == CLI_OK)
 		return CLI_OK;
 	/* one was named: what lies elsewhere is not what is meant */
-	bool named = said(cli, CLI_OPT_socket, "PHX_SOCKET") || said(cli, CLI_OPT_server, "PHX_SERVER");
+	bool named =
+		said(cli, CLI_OPT_socket, "PHX_SOCKET") || said(cli, CLI_OPT_server, "PHX_SERVER");
 	if (named && !said(cli, CLI_OPT_config, "PHX_CONFIG"))
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	return local_config(cli, &cli->head);
@@ -54,8 +55,7 @@ const char *cli_head_value(struct cli *cli, const char *key)
 	cli->head_code = cli_head(cli);
 	if (cli->head_code)
 		return NULL;
-	json_array_foreach(json_object_get(cli->head, "config"), i, row)
-	{
+	json_array_foreach(json_object_get(cli->head, "config"), i, row) {
 		if (phx_str_eq(phx_json_str(row, "key", ""), key))
 			return phx_json_str(row, "value", "");
 	}
@@ -68,6 +68,7 @@ const char *cli_head_dir(struct cli *cli, const char *key)
 	const char *dir = cli_head_value(cli, key);
 	if (!dir || !cli->remote)
 		return dir;
-	cli->head_code = cli_fail(CLI_USAGE, "%s is a directory of the head's (%s): run this there", dir, key);
+	cli->head_code = cli_fail(CLI_USAGE, "%s is a directory of the head's (%s): run this there",
+				  dir, key);
 	return NULL;
 }

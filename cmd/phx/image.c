@@ -32,7 +32,8 @@ static void put_bytes(struct phx_buf *b, const json_t *value, const json_t *row)
 	json_int_t sum = 0;
 	size_t i;
 	json_t *file;
-	json_array_foreach((json_t *)value, i, file) sum += phx_json_int(file, "size", 0);
+	json_array_foreach((json_t *)value, i, file)
+		sum += phx_json_int(file, "size", 0);
 	PHX_AUTO_JSON json_t *n = json_integer(sum);
 	cli_put_size(b, n, row);
 }
@@ -51,7 +52,8 @@ static const struct cli_column image_columns[] = {
 /* {"images", "bad"} of --dir, else what phxd tells. */
 static int get_images(struct cli *cli, json_t **ret)
 {
-	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL), *deploy = dir ? cli_head_value(cli, "deploy_image") : "";
+	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL),
+		   *deploy = dir ? cli_head_value(cli, "deploy_image") : "";
 	struct phx_err err = {0};
 	if (!dir)
 		return cli_get(cli, "/v1/images", ret);
@@ -67,7 +69,8 @@ static int tell_bad(const json_t *answer)
 	size_t i;
 	json_t *bad;
 	json_array_foreach(json_object_get(answer, "bad"), i, bad)
-		cli_fail(CLI_PARTIAL, "%s: %s", phx_json_str(bad, "path", "?"), phx_json_str(bad, "reason", "?"));
+		cli_fail(CLI_PARTIAL, "%s: %s", phx_json_str(bad, "path", "?"),
+			 phx_json_str(bad, "reason", "?"));
 	return json_array_size(json_object_get(answer, "bad")) ? CLI_PARTIAL : CLI_OK;
 }
 
@@ -78,8 +81,8 @@ int cmd_image_list(struct cli *cli)
 	if (code)
 		return code;
 	int bad = tell_bad(answer);
-	code = cli_print_rows(cli, image_columns, PHX_ARRAY_SIZE(image_columns), json_object_get(answer, "images"),
-			      answer);
+	code = cli_print_rows(cli, image_columns, PHX_ARRAY_SIZE(image_columns),
+			      json_object_get(answer, "images"), answer);
 	return code ? code : bad;
 }
 
@@ -106,8 +109,7 @@ static const json_t *find_image(struct cli *cli, const json_t *answer, const cha
 	const json_t *images = json_object_get(answer, "images"), *found = NULL;
 	size_t i;
 	json_t *im;
-	json_array_foreach((json_t *)images, i, im)
-	{
+	json_array_foreach((json_t *)images, i, im) {
 		if (phx_str_eq(phx_json_str(im, "name", ""), name) &&
 		    (!version || phx_str_eq(phx_json_str(im, "version", ""), version)))
 			found = im;
@@ -116,8 +118,8 @@ static const json_t *find_image(struct cli *cli, const json_t *answer, const cha
 	if (!found && near && !phx_str_eq(near, name))
 		cli_fail(CLI_USAGE, "there is no image '%s'; did you mean '%s'?", name, near);
 	else if (!found)
-		cli_fail(CLI_USAGE, "there is no image '%s'%s%s", name, version ? " of version " : "",
-			 version ? version : "");
+		cli_fail(CLI_USAGE, "there is no image '%s'%s%s", name,
+			 version ? " of version " : "", version ? version : "");
 	return found;
 }
 
@@ -144,7 +146,8 @@ int cmd_image_show(struct cli *cli)
 	printf("%s\n", name);
 	cli_print_lines(image_lines, PHX_ARRAY_SIZE(image_lines), im);
 	putchar('\n');
-	code = cli_print_table(cli, file_columns, PHX_ARRAY_SIZE(file_columns), json_object_get(im, "files"), 2);
+	code = cli_print_table(cli, file_columns, PHX_ARRAY_SIZE(file_columns),
+			       json_object_get(im, "files"), 2);
 	fflush(stdout);
 	warn_kernel(im);
 	return code;
@@ -170,8 +173,7 @@ static int verify_all(const char *dir, const char *name)
 		return cli_fail_err(r, &err);
 	int code = CLI_OK;
 	unsigned n = 0;
-	PHX_LIST_EACH(struct phx_image, im, &images)
-	{
+	PHX_LIST_EACH(struct phx_image, im, &images) {
 		if (name && !phx_str_eq(im->name, name))
 			continue;
 		int c = verify_version(dir, im);
@@ -179,8 +181,8 @@ static int verify_all(const char *dir, const char *name)
 		n++;
 	}
 	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-	if (!name || strstr(b->path, name))
-		code = cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
+		if (!name || strstr(b->path, name))
+			code = cli_fail(CLI_PARTIAL, "%s: %s", b->path, b->reason);
 	phx_images_fini(&images);
 	phx_list_fini(&bad);
 	if (name && !n && code == CLI_OK)
@@ -212,8 +214,7 @@ static void tell_kernel(struct cli *cli, const struct phx_image *im)
 	json_t *j;
 	if (!cli_has(cli, CLI_OPT_dir))
 		cli_call_quiet(cli, "GET", "/v1/images", NULL, IMAGES_TIMEOUT_MS, &answer, &err);
-	json_array_foreach(json_object_get(answer, "images"), i, j)
-	{
+	json_array_foreach(json_object_get(answer, "images"), i, j) {
 		if (phx_str_eq(phx_json_str(j, "digest", ""), im->digest))
 			warn_kernel(j);
 	}
@@ -272,7 +273,8 @@ static int add_built(struct cli *cli, const char *src)
 int cmd_image_build(struct cli *cli)
 {
 	const char *src = cli_arg(cli, 0), *out = cli_opt(cli, CLI_OPT_out, NULL);
-	PHX_AUTO_FREE char *conf_path = phx_path("%s/image.conf", src), *recipe = phx_path("%s/build", src);
+	PHX_AUTO_FREE char *conf_path = phx_path("%s/image.conf", src),
+			   *recipe = phx_path("%s/build", src);
 	char temporary[] = "/var/tmp/phx-image.XXXXXX";
 	struct phx_image_conf conf;
 	struct phx_err err = {0};
@@ -283,7 +285,8 @@ int cmd_image_build(struct cli *cli)
 		return cli_fail(CLI_CONFIG, "%s: %s", recipe, strerror(errno));
 	if (!out && !mkdtemp(temporary))
 		return cli_fail(CLI_TRY_AGAIN, "%s: %s", temporary, strerror(errno));
-	int code = run_recipe(recipe, out ? out : temporary, cli_opt(cli, CLI_OPT_agent_bundle, NULL));
+	int code =
+		run_recipe(recipe, out ? out : temporary, cli_opt(cli, CLI_OPT_agent_bundle, NULL));
 	if (out)
 		return code;
 	if (!code)
@@ -330,10 +333,10 @@ static int check_unused(struct cli *cli, const char *name)
 	int code = deploy ? cli_get(cli, "/v1/roles", &answer) : cli->head_code;
 	size_t i;
 	json_t *role;
-	json_array_foreach(json_object_get(answer, "roles"), i, role)
-	{
+	json_array_foreach(json_object_get(answer, "roles"), i, role) {
 		if (phx_str_eq(phx_json_str(role, "image", ""), name))
-			return cli_fail(CLI_USAGE, "%s is the image of role %s", name, phx_json_str(role, "name", "?"));
+			return cli_fail(CLI_USAGE, "%s is the image of role %s", name,
+					phx_json_str(role, "name", "?"));
 	}
 	return code;
 }
@@ -344,9 +347,9 @@ static int remove_versions(const char *dir, const char *name, const char *versio
 	struct phx_err err = {0};
 	int r = phx_images_list(dir, &images, NULL, &err);
 	unsigned n = 0;
-	PHX_LIST_EACH(struct phx_image, im, &images)
-	{
-		if (r < 0 || !phx_str_eq(im->name, name) || (version && !phx_str_eq(im->version, version)))
+	PHX_LIST_EACH(struct phx_image, im, &images) {
+		if (r < 0 || !phx_str_eq(im->name, name) ||
+		    (version && !phx_str_eq(im->version, version)))
 			continue;
 		n++;
 		r = phx_images_remove(dir, name, im->version, &err);
@@ -355,7 +358,8 @@ static int remove_versions(const char *dir, const char *name, const char *versio
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	if (!n)
-		fprintf(stderr, "phx: %s%s%s is not there\n", name, version ? " " : "", version ? version : "");
+		fprintf(stderr, "phx: %s%s%s is not there\n", name, version ? " " : "",
+			version ? version : "");
 	return CLI_OK;
 }
 
@@ -369,7 +373,8 @@ int cmd_image_rm(struct cli *cli)
 	PHX_AUTO_FREE char *question = NULL;
 	if (code)
 		return code;
-	if (asprintf(&question, "remove image %s%s%s", name, version ? " " : "", version ? version : "") < 0)
+	if (asprintf(&question, "remove image %s%s%s", name, version ? " " : "",
+		     version ? version : "") < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	code = cli_confirm(cli, question, 1);
 	if (!code)

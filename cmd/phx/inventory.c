@@ -10,7 +10,7 @@
 /* ---- groups of one kind ---- */
 
 static const struct kind {
-	const char *name; /* also the node's member, save for labels */
+	const char *name;        /* also the node's member, save for labels */
 	const char *path, *list; /* where phxd tells those that hold no node; NULL: nowhere */
 } kinds[] = {
 	{"pool", "/v1/status", "pools"},
@@ -41,8 +41,7 @@ static void put_labels(json_t *groups, const json_t *node)
 {
 	size_t i;
 	json_t *label;
-	json_array_foreach(json_object_get(node, "labels"), i, label)
-	{
+	json_array_foreach(json_object_get(node, "labels"), i, label) {
 		char group[2 * PHX_NAME_MAX];
 		snprintf(group, sizeof(group), "%s=%s", phx_json_str(label, "key", ""),
 			 phx_json_str(label, "value", ""));
@@ -59,12 +58,12 @@ static int read_groups(struct cli *cli, const struct kind *k, const json_t *node
 	json_t *item;
 	json_array_foreach(json_object_get(answer, k->list ? k->list : ""), i, item)
 		put_in(ret, phx_json_str(item, "name", ""), NULL);
-	json_array_foreach((json_t *)nodes, i, item)
-	{
+	json_array_foreach((json_t *)nodes, i, item) {
 		if (phx_str_eq(k->name, "label"))
 			put_labels(ret, item);
 		else
-			put_in(ret, phx_json_str(item, k->name, ""), phx_json_str(item, "name", ""));
+			put_in(ret, phx_json_str(item, k->name, ""),
+			       phx_json_str(item, "name", ""));
 	}
 	return code;
 }
@@ -98,7 +97,8 @@ static json_t *host_vars(const json_t *node)
 	size_t i;
 	json_t *label;
 	json_array_foreach(json_object_get(node, "labels"), i, label)
-		json_object_set(labels, phx_json_str(label, "key", ""), json_object_get(label, "value"));
+		json_object_set(labels, phx_json_str(label, "key", ""),
+				json_object_get(label, "value"));
 	json_object_set_new(vars, "phx_labels", labels);
 	return vars;
 }
@@ -107,8 +107,7 @@ static void put_ansible_groups(json_t *ret, const char *kind, json_t *groups)
 {
 	const char *group;
 	json_t *hosts;
-	json_object_foreach(groups, group, hosts)
-	{
+	json_object_foreach(groups, group, hosts) {
 		char name[3 * PHX_NAME_MAX];
 		ansible_name(kind, group, name, sizeof(name));
 		json_t *same = json_object_get(json_object_get(ret, name), "hosts");
@@ -130,12 +129,12 @@ static int print_json(const json_t *j)
 
 static int print_list(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *nodes = NULL, *vars = json_object(), *hosts = json_array(), *all = json_object();
+	PHX_AUTO_JSON json_t *nodes = NULL, *vars = json_object(), *hosts = json_array(),
+			     *all = json_object();
 	int code = cli_nodes_select(cli, NULL, NULL, &nodes);
 	size_t i;
 	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
+	json_array_foreach(nodes, i, node) {
 		json_object_set_new(vars, phx_json_str(node, "name", ""), host_vars(node));
 		json_array_append(hosts, json_object_get(node, "name"));
 	}
@@ -181,13 +180,13 @@ static int map_group(struct cli *cli)
 	return print_nodes(cli, list);
 }
 
-/* Names of groups, a line each, those that hold `node` (NULL: all); what `said` has already is left out. */
+/* Names of groups, a line each, those that hold `node` (NULL: all); what `said` has already is left
+ * out. */
 static void print_groups(json_t *groups, const char *node, json_t *said)
 {
 	const char *group;
 	json_t *names;
-	json_object_foreach(groups, group, names)
-	{
+	json_object_foreach(groups, group, names) {
 		bool holds = !node;
 		for (size_t i = 0; !holds && i < json_array_size(names); i++)
 			holds = phx_str_eq(json_string_value(json_array_get(names, i)), node);
@@ -198,12 +197,15 @@ static void print_groups(json_t *groups, const char *node, json_t *said)
 	}
 }
 
-/* Of one kind, or all whose bare name is a group: states are not, and a pool goes before the role of its name. */
+/* Of one kind, or all whose bare name is a group: states are not, and a pool goes before the role
+ * of its name. */
 static int list_groups(struct cli *cli, const char *node, const char *kind)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL, *said = json_object();
 	if (kind && !find_kind(kind))
-		return cli_fail(CLI_USAGE, "inventory: '%s' is no kind of group: pool, role, label, state", kind);
+		return cli_fail(CLI_USAGE,
+				"inventory: '%s' is no kind of group: pool, role, label, state",
+				kind);
 	int code = cli_nodes_select(cli, NULL, NULL, &nodes);
 	if (!code && node && !cli_node_find(nodes, node))
 		return cli_fail(CLI_USAGE, "there is no node '%s'", node);
@@ -232,7 +234,8 @@ static int answer_upcall(struct cli *cli, const char *call)
 
 int cmd_inventory(struct cli *cli)
 {
-	const char *host = cli_opt(cli, CLI_OPT_host, NULL), *call = cli_opt(cli, CLI_OPT_groups, NULL);
+	const char *host = cli_opt(cli, CLI_OPT_host, NULL),
+		   *call = cli_opt(cli, CLI_OPT_groups, NULL);
 	bool list = cli_has(cli, CLI_OPT_list);
 	if (list + !!host + !!call != 1)
 		return cli_fail(CLI_USAGE, "inventory: one of --list, --host and --groups");

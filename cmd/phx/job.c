@@ -17,10 +17,11 @@ static void put_argv(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)row;
 	size_t i;
 	json_t *word;
-	json_array_foreach((json_t *)value, i, word)
-	{
+	json_array_foreach((json_t *)value, i, word) {
 		phx_buf_addf(b, "%s", i ? " " : "");
-		cli_put_clean(b, json_is_string(word) ? json_string_value(word) : phx_json_str(word, "text", ""));
+		cli_put_clean(b,
+			      json_is_string(word) ? json_string_value(word)
+						   : phx_json_str(word, "text", ""));
 	}
 }
 
@@ -30,7 +31,8 @@ static void put_nodes(struct phx_buf *b, const json_t *value, const json_t *row)
 	PHX_AUTO_JSON json_t *names = json_array();
 	size_t i;
 	json_t *part;
-	json_array_foreach((json_t *)value, i, part) json_array_append(names, json_object_get(part, "node"));
+	json_array_foreach((json_t *)value, i, part)
+		json_array_append(names, json_object_get(part, "node"));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 	phx_buf_addf(b, "%s", folded ? folded : "");
 }
@@ -60,7 +62,8 @@ static void put_reason(struct phx_buf *b, const json_t *value, const json_t *row
 	const char *reason = json_string_value(value);
 	if (reason && *reason)
 		cli_put_clean(b, reason);
-	else if (phx_str_eq(phx_json_str(row, "state", ""), "failed") && phx_json_int(row, "status", 0) > 0)
+	else if (phx_str_eq(phx_json_str(row, "state", ""), "failed") &&
+		 phx_json_int(row, "status", 0) > 0)
 		put_status(b, phx_json_int(row, "status", 0));
 }
 
@@ -71,7 +74,10 @@ static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 	if (queued && phx_json_bool(row, "held", false))
 		phx_buf_addf(b, "held");
 	else
-		phx_buf_addf(b, "%s", ends && phx_str_eq(json_string_value(value), "running") ? "ending" : json_string_value(value));
+		phx_buf_addf(b, "%s",
+			     ends && phx_str_eq(json_string_value(value), "running")
+				     ? "ending"
+				     : json_string_value(value));
 }
 
 /* A time limit; nothing when there is none. */
@@ -91,7 +97,7 @@ static bool is_alike(const json_t *a, const json_t *b)
 		if (!phx_str_eq(phx_json_str(a, texts[i], ""), phx_json_str(b, texts[i], "")))
 			return false;
 	return phx_json_bool(a, "held", false) == phx_json_bool(b, "held", false) &&
-	       phx_json_int(a, "status", 0) == phx_json_int(b, "status", 0);
+		phx_json_int(a, "status", 0) == phx_json_int(b, "status", 0);
 }
 
 static int64_t step_to(const json_t *last, const json_t *row)
@@ -99,13 +105,15 @@ static int64_t step_to(const json_t *last, const json_t *row)
 	return phx_json_int(row, "array_index", 0) - phx_json_int(last, "array_index", 0);
 }
 
-/* Members of an array in a row that wait, or have ended, alike, and whose indices are equally far apart. */
+/* Members of an array in a row that wait, or have ended, alike, and whose indices are equally far
+ * apart. */
 static bool goes_with(const json_t *first, const json_t *last, const json_t *row)
 {
 	int64_t array = phx_json_int(first, "array", 0);
-	return array && array == phx_json_int(row, "array", 0) && phx_json_int(row, "id", 0) == phx_json_int(last, "id", 0) + 1 &&
-	       !phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row) &&
-	       phx_json_int(first, "index_step", step_to(last, row)) == step_to(last, row);
+	return array && array == phx_json_int(row, "array", 0) &&
+		phx_json_int(row, "id", 0) == phx_json_int(last, "id", 0) + 1 &&
+		!phx_str_eq(phx_json_str(first, "state", ""), "running") && is_alike(first, row) &&
+		phx_json_int(first, "index_step", step_to(last, row)) == step_to(last, row);
 }
 
 /* The row of several has the nodes of all; how long one of them ran says nothing of the others. */
@@ -120,13 +128,13 @@ static void add_member(json_t *first, const json_t *row, int64_t step)
 	json_object_del(first, "started_ms");
 }
 
-/* One row for each such row of members: the first one, with number and index of the last. New reference. */
+/* One row for each such row of members: the first one, with number and index of the last. New
+ * reference. */
 static json_t *fold_arrays(const json_t *jobs)
 {
 	json_t *rows = json_array(), *first = NULL, *last = NULL, *row;
 	size_t i;
-	json_array_foreach((json_t *)jobs, i, row)
-	{
+	json_array_foreach((json_t *)jobs, i, row) {
 		if (first && goes_with(first, last, row)) {
 			add_member(first, row, step_to(last, row));
 		} else {
@@ -149,7 +157,8 @@ static void put_id(struct phx_buf *b, const json_t *value, const json_t *row)
 /* "100[2-40:2]": the members of array 100 with these indices. */
 static void put_array(struct phx_buf *b, const json_t *value, const json_t *row)
 {
-	int64_t index = phx_json_int(row, "array_index", 0), last = phx_json_int(row, "last_index", index);
+	int64_t index = phx_json_int(row, "array_index", 0),
+		last = phx_json_int(row, "last_index", index);
 	if (json_integer_value(value) <= 0)
 		return;
 	phx_buf_addf(b, "%lld[%lld", (long long)json_integer_value(value), (long long)index);
@@ -162,7 +171,8 @@ static void put_array(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column job_columns[] = {
-	{.head = "ARRAY", .path = "array", .put = put_array}, /* stands second, or is left out: first here */
+	/* stands second, or is left out: first here */
+	{.head = "ARRAY", .path = "array", .put = put_array},
 	{.head = "JOB", .path = "id", .put = put_id, .right = true},
 	{.head = "STATE", .path = "state", .put = put_state},
 	{.head = "USER", .path = "user"},
@@ -185,7 +195,8 @@ int cli_jobs(struct cli *cli, const char *re, json_t *jobs)
 	for (bool more = true; more;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		PHX_AUTO_FREE char *path = NULL;
-		if (asprintf(&path, "/v1/jobs?after=%lld%s%s", (long long)after, re ? "&re=" : "", re ? re : "") < 0)
+		if (asprintf(&path, "/v1/jobs?after=%lld%s%s", (long long)after, re ? "&re=" : "",
+			     re ? re : "") < 0)
 			return cli_fail(CLI_PARTIAL, "out of memory");
 		int code = cli_get(cli, path, &answer);
 		if (code)
@@ -202,8 +213,8 @@ static bool has_arrays(const json_t *jobs)
 	size_t i;
 	json_t *job;
 	json_array_foreach((json_t *)jobs, i, job)
-	if (phx_json_int(job, "array", 0))
-		return true;
+		if (phx_json_int(job, "array", 0))
+			return true;
 	return false;
 }
 
@@ -237,14 +248,17 @@ static int get_job(struct cli *cli, const char *id, json_t **ret)
 {
 	struct phx_err err = {0};
 	int code = ask_job(cli, id, ret, &err);
-	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code; /* a bad configuration has been told already */
+	/* a bad configuration has been told already */
+	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
 }
 
 /* With the run that is being killed now, or was and is not run again. */
 static void put_kills(struct phx_buf *b, const json_t *value, const json_t *row)
 {
-	int64_t started = phx_json_int(row, "started_ms", 0), killed = phx_json_int(row, "killed_ms", 0);
-	phx_buf_addf(b, "%lld", (long long)json_integer_value(value) + (started > 0 && killed >= started));
+	int64_t started = phx_json_int(row, "started_ms", 0),
+		killed = phx_json_int(row, "killed_ms", 0);
+	phx_buf_addf(b, "%lld",
+		     (long long)json_integer_value(value) + (started > 0 && killed >= started));
 }
 
 /* What ended the run before, of a job that is to run again. */
@@ -321,8 +335,12 @@ static int print_output(struct cli *cli, const char *id, const char *node, const
 {
 	PHX_AUTO_FREE char *path = NULL, *text = NULL;
 	size_t n = 0;
-	if (asprintf(&path, "/v1/jobs/%s/output%s%s%s%s", id, node ? "?node=" : "", node ? node : "",
-		     !run ? "" : node ? "&run=" : "?run=", run ? run : "") < 0)
+	if (asprintf(&path, "/v1/jobs/%s/output%s%s%s%s", id, node ? "?node=" : "",
+		     node ? node : "",
+		     !run           ? ""
+			     : node ? "&run="
+				    : "?run=",
+		     run ? run : "") < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	int code = cli_get_text(cli, path, &text, &n);
 	if (!code)
@@ -336,14 +354,15 @@ static int report_cut(const json_t *job, const char *node)
 	int code = CLI_OK;
 	size_t i;
 	json_t *part;
-	json_array_foreach(json_object_get(job, "parts"), i, part)
-	{
+	json_array_foreach(json_object_get(job, "parts"), i, part) {
 		char size[32];
 		int64_t cut = phx_json_int(part, "output_cut_bytes", 0);
 		const char *name = phx_json_str(part, "node", "?");
 		if (cut > 0 && (!node || phx_str_eq(node, name)))
-			code = cli_fail(CLI_PARTIAL, "%s: the output was cut: %s behind it are lost (job_output_max_mb)", name,
-					phx_size_format((uint64_t)cut, size, sizeof(size)));
+			code = cli_fail(
+				CLI_PARTIAL,
+				"%s: the output was cut: %s behind it are lost (job_output_max_mb)",
+				name, phx_size_format((uint64_t)cut, size, sizeof(size)));
 	}
 	return code;
 }
@@ -351,7 +370,8 @@ static int report_cut(const json_t *job, const char *node)
 int cmd_job_output(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *job = NULL;
-	const char *id = cli_arg(cli, 0), *node = cli_opt(cli, CLI_OPT_node, NULL), *run = cli_opt(cli, CLI_OPT_run, NULL);
+	const char *id = cli_arg(cli, 0), *node = cli_opt(cli, CLI_OPT_node, NULL),
+		   *run = cli_opt(cli, CLI_OPT_run, NULL);
 	int code = print_output(cli, id, node, run);
 	if (code)
 		return code;
@@ -359,7 +379,9 @@ int cmd_job_output(struct cli *cli)
 	/* of a run that is over only its end says it */
 	code = get_job(cli, id, &job);
 	uint64_t number = 0;
-	bool last = !run || (phx_u64_parse(run, 0, UINT32_MAX, &number) == 0 && (int64_t)number == phx_json_int(job, "kills", 0));
+	bool last = !run ||
+		(phx_u64_parse(run, 0, UINT32_MAX, &number) == 0 &&
+		 (int64_t)number == phx_json_int(job, "kills", 0));
 	return code || !last ? code : report_cut(job, node);
 }
 
@@ -399,28 +421,31 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 	}
 }
 
-/* What ended it, or, where that is nothing but statuses, the parts that ended badly, folded by status. */
+/* What ended it, or, where that is nothing but statuses, the parts that ended badly, folded by
+ * status. */
 static int report_job(const json_t *job)
 {
 	const char *reason = phx_json_str(job, "reason", "");
 	if (*reason)
-		return cli_fail(CLI_PARTIAL, "job %lld: %s: %s", (long long)phx_json_int(job, "id", 0), phx_json_str(job, "state", ""),
-				reason);
+		return cli_fail(CLI_PARTIAL, "job %lld: %s: %s",
+				(long long)phx_json_int(job, "id", 0),
+				phx_json_str(job, "state", ""), reason);
 	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
 	size_t i;
 	json_t *part;
-	json_array_foreach(json_object_get(job, "parts"), i, part)
-	{
+	json_array_foreach(json_object_get(job, "parts"), i, part) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		int64_t status = phx_json_int(part, "status", 0);
 		put_status(&b, status);
 		if (status)
-			cli_report_add(&report, phx_json_str(part, "node", "?"), b.data ? b.data : "?");
+			cli_report_add(&report, phx_json_str(part, "node", "?"),
+				       b.data ? b.data : "?");
 	}
 	cli_report_print(&report);
 	if (phx_str_eq(phx_json_str(job, "state", ""), "cancelled"))
 		return cli_fail(CLI_PARTIAL, "the job was cancelled");
-	return report.n_failed || !phx_str_eq(phx_json_str(job, "state", ""), "done") ? CLI_PARTIAL : CLI_OK;
+	return report.n_failed || !phx_str_eq(phx_json_str(job, "state", ""), "done") ? CLI_PARTIAL
+										      : CLI_OK;
 }
 
 int cli_job_follow(struct cli *cli, const char *id)

@@ -4,7 +4,8 @@
 
 #include "phx/cli.h"
 
-/** Wait until the job has ended, print what it wrote and what went wrong; returns what phx exits with. */
+/** Wait until the job has ended, print what it wrote and what went wrong; returns what phx exits
+ * with. */
 int cli_job_follow(struct cli *cli, const char *id);
 
 /** The same of all members of an array, by their numbers: nothing of what they wrote is printed. */
@@ -13,7 +14,8 @@ int cli_job_follow_array(struct cli *cli, int64_t first, int64_t last);
 int64_t cli_deadline_ms(const struct cli *cli);
 bool cli_job_ended(const json_t *job);
 
-/** All jobs that one sees, of one RE or of all (NULL), appended to `jobs`; returns an exit code, with the reason printed. */
+/** All jobs that one sees, of one RE or of all (NULL), appended to `jobs`; returns an exit code,
+ * with the reason printed. */
 int cli_jobs(struct cli *cli, const char *re, json_t *jobs);
 
 /** A program text on this machine that is sent with the job; cli_script_fini(). */
@@ -23,8 +25,9 @@ struct cli_script {
 	char **words; /* into it */
 	int n_words;
 };
-/** Read it, and take the options of its #PHX lines into cli->args, where the command line has not given them: they
- * borrow from `ret` for as long as they are used. Returns an exit code, with the reason printed. */
+/** Read it, and take the options of its #PHX lines into cli->args, where the command line has not
+ * given them: they borrow from `ret` for as long as they are used. Returns an exit code, with the
+ * reason printed. */
 int cli_script_read(struct cli *cli, const char *path, struct cli_script *ret);
 void cli_script_fini(struct cli_script *s);
 

@@ -28,9 +28,9 @@ static void keep_forgotten(struct array *a, int64_t from, int64_t to)
 {
 	for (int64_t id = from; id < to && id <= a->last; id++)
 		if (!a->ended[id - a->first])
-			a->ended[id - a->first] =
-				json_pack("{s:I,s:s,s:s}", "id", (json_int_t)id, "state", "unknown", "reason",
-					  "phxd has forgotten how it ended: see phx events");
+			a->ended[id - a->first] = json_pack(
+				"{s:I,s:s,s:s}", "id", (json_int_t)id, "state", "unknown", "reason",
+				"phxd has forgotten how it ended: see phx events");
 }
 
 static void keep_ended(struct array *a, const json_t *jobs, int64_t from, bool more)
@@ -38,12 +38,12 @@ static void keep_ended(struct array *a, const json_t *jobs, int64_t from, bool m
 	int64_t next = from;
 	size_t i;
 	json_t *job;
-	json_array_foreach((json_t *)jobs, i, job)
-	{
+	json_array_foreach((json_t *)jobs, i, job) {
 		int64_t id = phx_json_int(job, "id", 0);
 		keep_forgotten(a, next, id);
 		next = id + 1;
-		if (id >= a->first && id <= a->last && cli_job_ended(job) && !a->ended[id - a->first])
+		if (id >= a->first && id <= a->last && cli_job_ended(job) &&
+		    !a->ended[id - a->first])
 			a->ended[id - a->first] = json_incref(job);
 	}
 	if (!more)
@@ -82,7 +82,8 @@ static int wait_all(struct cli *cli, struct array *a)
 			return CLI_OK;
 		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT,
-					"job %lld: not ended in time; it goes on, and maybe others of its array",
+					"job %lld: not ended in time; it goes on, and maybe others "
+					"of its array",
 					(long long)open);
 		phx_sleep_ms(POLL_MS);
 	}
@@ -124,7 +125,8 @@ int cli_job_follow_array(struct cli *cli, int64_t first, int64_t last)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	int code = wait_all(cli, &a);
 	if (!code && cli_structured(cli)) {
-		PHX_AUTO_JSON json_t *jobs = json_array(), *whole = json_pack("{s:O}", "jobs", jobs);
+		PHX_AUTO_JSON json_t *jobs = json_array(),
+				     *whole = json_pack("{s:O}", "jobs", jobs);
 		for (int64_t id = first; id <= last; id++)
 			json_array_append(jobs, a.ended[id - first]);
 		code = cli_print_value(cli, whole);

@@ -10,7 +10,7 @@
 
 struct order {
 	const char *name, *unchanged; /* "cancel", "had already ended" */
-	bool rows;		      /* phxd takes a row of them at once */
+	bool rows;                    /* phxd takes a row of them at once */
 };
 
 static int send(struct cli *cli, const struct order *o, struct cli_job_row row)
@@ -33,10 +33,12 @@ static bool is_wanted(const struct cli *cli, const struct phx_list *rows, const 
 	uint64_t id = (uint64_t)phx_json_int(job, "id", 0);
 	bool named = !rows->n;
 	PHX_LIST_EACH(struct cli_job_row, row, rows)
-	named = named || (id >= row->from && id <= row->to);
+		named = named || (id >= row->from && id <= row->to);
 	return named && (phx_str_eq(state, "queued") || phx_str_eq(state, "running")) &&
-	       phx_str_eq(cli_opt(cli, CLI_OPT_user, phx_json_str(job, "user", "")), phx_json_str(job, "user", "")) &&
-	       phx_str_eq(cli_opt(cli, CLI_OPT_re, phx_json_str(job, "re", "")), phx_json_str(job, "re", ""));
+		phx_str_eq(cli_opt(cli, CLI_OPT_user, phx_json_str(job, "user", "")),
+			   phx_json_str(job, "user", "")) &&
+		phx_str_eq(cli_opt(cli, CLI_OPT_re, phx_json_str(job, "re", "")),
+			   phx_json_str(job, "re", ""));
 }
 
 /* Those of them that are there and have not ended, as rows. */
@@ -48,12 +50,12 @@ static int look_up(struct cli *cli, bool joined, struct phx_list *rows, size_t *
 	size_t i;
 	json_t *job;
 	*ret_n = 0;
-	json_array_foreach(jobs, i, job)
-	{
+	json_array_foreach(jobs, i, job) {
 		uint64_t id = (uint64_t)phx_json_int(job, "id", 0);
 		if (!is_wanted(cli, rows, job))
 			continue;
-		struct cli_job_row *last = found.n ? PHX_LIST_AT(&found, struct cli_job_row, found.n - 1) : NULL;
+		struct cli_job_row *last =
+			found.n ? PHX_LIST_AT(&found, struct cli_job_row, found.n - 1) : NULL;
 		if (joined && last && last->to + 1 == id)
 			last->to = id;
 		else if ((last = phx_list_push(&found, sizeof(*last))))
@@ -69,9 +71,10 @@ static int look_up(struct cli *cli, bool joined, struct phx_list *rows, size_t *
 /* Rows of numbers are looked up, and what says more than numbers. */
 static bool is_looked_up(const struct cli *cli, const struct phx_list *rows)
 {
-	bool more = cli_has(cli, CLI_OPT_user) || cli_has(cli, CLI_OPT_re) || cli_has(cli, CLI_OPT_all);
+	bool more =
+		cli_has(cli, CLI_OPT_user) || cli_has(cli, CLI_OPT_re) || cli_has(cli, CLI_OPT_all);
 	PHX_LIST_EACH(struct cli_job_row, row, rows)
-	more = more || row->to > row->from;
+		more = more || row->to > row->from;
 	return more;
 }
 
@@ -93,10 +96,10 @@ static int order_jobs(struct cli *cli, const struct order *o)
 		if (worst || !n)
 			return worst;
 	} else if (!rows.n) {
-		return cli_fail(CLI_USAGE, "job %s: which? Numbers of jobs, --user, --re or --all", o->name);
+		return cli_fail(CLI_USAGE, "job %s: which? Numbers of jobs, --user, --re or --all",
+				o->name);
 	}
-	PHX_LIST_EACH(struct cli_job_row, row, &rows)
-	{
+	PHX_LIST_EACH(struct cli_job_row, row, &rows) {
 		int code = send(cli, o, *row);
 		worst = code > worst ? code : worst;
 	}

@@ -17,7 +17,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cuts the next word out of the line, quotes taken off; NULL at its end. -EINVAL: a quote is not closed. */
+/* Cuts the next word out of the line, quotes taken off; NULL at its end. -EINVAL: a quote is not
+ * closed. */
 static int next_word(char **at, char **ret)
 {
 	char *p = *at, quote = 0;
@@ -63,7 +64,8 @@ static int collect(struct cli_script *s, const char *path)
 	if (!s->lines || !s->words)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	s->words[s->n_words++] = s->lines; /* getopt skips the first */
-	for (char *line = s->lines; line && (*line == '#' || *line == '\n' || *line == '\r'); number++) {
+	for (char *line = s->lines; line && (*line == '#' || *line == '\n' || *line == '\r');
+	     number++) {
 		char *end = strchr(line, '\n');
 		if (end)
 			*end = '\0';
@@ -81,14 +83,21 @@ int cli_script_read(struct cli *cli, const char *path, struct cli_script *ret)
 	size_t n = 0;
 	int r = phx_file_read(path, PHX_TEXT_MAX, &ret->text, &n, &err);
 	if (r == -ENOENT || r == -EISDIR)
-		return cli_fail(CLI_USAGE, "%s: there is no such script here; a command for the nodes stands behind --", path);
+		return cli_fail(CLI_USAGE,
+				"%s: there is no such script here; a command for the nodes stands "
+				"behind --",
+				path);
 	if (r == -EFBIG)
-		return cli_fail(CLI_USAGE, "%s: a script has at most %u KiB", path, PHX_TEXT_MAX >> 10);
+		return cli_fail(CLI_USAGE, "%s: a script has at most %u KiB", path,
+				PHX_TEXT_MAX >> 10);
 	if (r < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
 	if (strlen(ret->text) != n || !phx_str_starts(ret->text, "#!"))
-		return cli_fail(CLI_USAGE, "%s: is no script: its first line must name its interpreter (#!/bin/sh); a command for "
-			"the nodes stands behind --", path);
+		return cli_fail(CLI_USAGE,
+				"%s: is no script: its first line must name its interpreter "
+				"(#!/bin/sh); a command for "
+				"the nodes stands behind --",
+				path);
 	int code = collect(ret, path);
 	if (code)
 		return code;

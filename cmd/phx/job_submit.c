@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "phx/job.h"
 
-static void add_seconds(struct cli *cli, enum cli_option_id option, const char *fallback, json_t *body, const char *key)
+static void add_seconds(struct cli *cli, enum cli_option_id option, const char *fallback,
+			json_t *body, const char *key)
 {
 	uint64_t seconds = 0;
 	if (phx_duration_parse(cli_opt(cli, option, fallback), &seconds) == 0)
@@ -22,7 +23,8 @@ static void add_paths(struct cli *cli, enum cli_option_id option, json_t *body, 
 	json_t *list = json_array();
 	PHX_AUTO_FREE char *text = strdup(cli_opt(cli, option, ""));
 	char *rest = NULL;
-	for (char *path = strtok_r(text ? text : NULL, ",", &rest); path; path = strtok_r(NULL, ",", &rest))
+	for (char *path = strtok_r(text ? text : NULL, ",", &rest); path;
+	     path = strtok_r(NULL, ",", &rest))
 		json_array_append_new(list, json_string(path));
 	json_object_set_new(body, key, list);
 }
@@ -34,8 +36,9 @@ static void add_queue_options(struct cli *cli, json_t *body)
 	add_seconds(cli, CLI_OPT_time, "", body, "time_s");
 	add_seconds(cli, CLI_OPT_grace, "", body, "grace_s");
 	if (cli_has(cli, CLI_OPT_checkpoint_signal)) {
-		json_object_set_new(body, "checkpoint_signal",
-				    json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
+		json_object_set_new(
+			body, "checkpoint_signal",
+			json_integer(cli_signal(cli_opt(cli, CLI_OPT_checkpoint_signal, ""))));
 		add_seconds(cli, CLI_OPT_checkpoint_time, "10s", body, "checkpoint_s");
 	}
 	if (cli_has(cli, CLI_OPT_chdir))
@@ -61,7 +64,8 @@ static int add_env(struct cli *cli, json_t *body)
 		const char *word = given->v[i], *value = strchr(word, '=') ? "" : getenv(word);
 		if (!value)
 			return cli_fail(CLI_USAGE, "job submit: --env: %s is not set here", word);
-		json_t *text = strchr(word, '=') ? json_string(word) : json_sprintf("%s=%s", word, value);
+		json_t *text =
+			strchr(word, '=') ? json_string(word) : json_sprintf("%s=%s", word, value);
 		if (!text)
 			return cli_fail(CLI_USAGE, "job submit: --env: %s is no UTF-8 text", word);
 		json_array_append_new(list, text);

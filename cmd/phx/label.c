@@ -12,8 +12,7 @@ void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)row;
 	size_t i;
 	json_t *label;
-	json_array_foreach((json_t *)value, i, label)
-	{
+	json_array_foreach((json_t *)value, i, label) {
 		phx_buf_addf(b, "%s%s=%s", i ? "," : "", phx_json_str(label, "key", ""),
 			     phx_json_str(label, "value", ""));
 	}
@@ -30,10 +29,11 @@ static int show_labels(struct cli *cli)
 	int code = cli_nodes_select(cli, cli_arg(cli, 0), "name,labels", &nodes);
 	size_t i;
 	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
-		json_array_append_new(rows, json_pack("{s:O?, s:O?}", "name", json_object_get(node, "name"), "labels",
-						      json_object_get(node, "labels")));
+	json_array_foreach(nodes, i, node) {
+		json_array_append_new(rows,
+				      json_pack("{s:O?, s:O?}", "name",
+						json_object_get(node, "name"), "labels",
+						json_object_get(node, "labels")));
 	}
 	if (code)
 		return code;
@@ -51,7 +51,8 @@ int cmd_node_label(struct cli *cli)
 		return show_labels(cli);
 	for (unsigned i = 1; i < cli->args.n_args; i++) {
 		const char *word = cli_arg(cli, i), *eq = strchr(word, '=');
-		PHX_AUTO_FREE char *key = strndup(word, eq ? (size_t)(eq - word) : strlen(word) - 1);
+		PHX_AUTO_FREE char *key =
+			strndup(word, eq ? (size_t)(eq - word) : strlen(word) - 1);
 		if (!key)
 			return cli_fail(CLI_PARTIAL, "out of memory");
 		if (json_object_get(labels, key))

@@ -27,16 +27,17 @@ static void *find(const char *library, const char *name)
 	return function;
 }
 
-/* The function `name` of `library` as `type`, looked up once; two threads may find it at the same time. */
-#define FOUND(library, type, name)                                                                                     \
-	({                                                                                                             \
-		static _Atomic(__typeof__(type)) known_;                                                               \
-		__typeof__(type) function_ = atomic_load(&known_);                                                     \
-		if (!function_) {                                                                                      \
-			function_ = (__typeof__(type))find(library, name);                                             \
-			atomic_store(&known_, function_);                                                              \
-		}                                                                                                      \
-		function_;                                                                                             \
+/* The function `name` of `library` as `type`, looked up once; two threads may find it at the same
+ * time. */
+#define FOUND(library, type, name) \
+	({ \
+		static _Atomic(__typeof__(type)) known_; \
+		__typeof__(type) function_ = atomic_load(&known_); \
+		if (!function_) { \
+			function_ = (__typeof__(type))find(library, name); \
+			atomic_store(&known_, function_); \
+		} \
+		function_; \
 	})
 
 /* ---- libcurl ---- */
@@ -68,8 +69,10 @@ LATE void curl_easy_reset(CURL *curl)
 	CURL_FOUND("curl_easy_reset", void, CURL *)(curl);
 }
 
-/* The one value is a long, an offset or a pointer: all of them eight bytes where phx is built for. */
-_Static_assert(sizeof(void *) == sizeof(curl_off_t) && sizeof(void *) == sizeof(long), "values of curl_easy_setopt()");
+/* The one value is a long, an offset or a pointer: all of them eight bytes where phx is built
+ * for. */
+_Static_assert(sizeof(void *) == sizeof(curl_off_t) && sizeof(void *) == sizeof(long),
+	       "values of curl_easy_setopt()");
 
 LATE CURLcode(curl_easy_setopt)(CURL *curl, CURLoption option, ...)
 {
@@ -77,7 +80,8 @@ LATE CURLcode(curl_easy_setopt)(CURL *curl, CURLoption option, ...)
 	va_start(ap, option);
 	void *value = va_arg(ap, void *);
 	va_end(ap);
-	return CURL_FOUND("curl_easy_setopt", CURLcode, CURL *, CURLoption, ...)(curl, option, value);
+	return CURL_FOUND("curl_easy_setopt", CURLcode, CURL *, CURLoption, ...)(curl, option,
+										 value);
 }
 
 LATE CURLcode(curl_easy_getinfo)(CURL *curl, CURLINFO info, ...)
@@ -101,7 +105,8 @@ LATE const char *curl_easy_strerror(CURLcode code)
 
 LATE struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text)
 {
-	return CURL_FOUND("curl_slist_append", struct curl_slist *, struct curl_slist *, const char *)(list, text);
+	return CURL_FOUND("curl_slist_append", struct curl_slist *, struct curl_slist *,
+			  const char *)(list, text);
 }
 
 LATE void curl_slist_free_all(struct curl_slist *list)
@@ -129,8 +134,8 @@ LATE void xmlFreeParserCtxt(xmlParserCtxtPtr ctxt)
 LATE xmlDocPtr xmlCtxtReadMemory(xmlParserCtxtPtr ctxt, const char *text, int size, const char *url,
 				 const char *encoding, int options)
 {
-	return XML_FOUND("xmlCtxtReadMemory", xmlDocPtr, xmlParserCtxtPtr, const char *, int, const char *,
-			 const char *, int)(ctxt, text, size, url, encoding, options);
+	return XML_FOUND("xmlCtxtReadMemory", xmlDocPtr, xmlParserCtxtPtr, const char *, int,
+			 const char *, const char *, int)(ctxt, text, size, url, encoding, options);
 }
 
 LATE xmlErrorPtr xmlCtxtGetLastError(void *ctxt)

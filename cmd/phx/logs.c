@@ -15,13 +15,14 @@ static char *path_of(struct cli *cli, const char *cursor, int seconds)
 	PHX_AUTO_FREE char *after = cli_url_escape(cursor);
 	char *path = NULL;
 	if (!node || !service || !after ||
-	    asprintf(&path, "/v1/nodes/%s/logs?service=%s&after=%s&lines=%s&wait=%d", node, service, after,
-		     cli_opt(cli, CLI_OPT_lines, "50"), seconds) < 0)
+	    asprintf(&path, "/v1/nodes/%s/logs?service=%s&after=%s&lines=%s&wait=%d", node, service,
+		     after, cli_opt(cli, CLI_OPT_lines, "50"), seconds) < 0)
 		return NULL;
 	return path;
 }
 
-static int get_logs(struct cli *cli, const char *cursor, int seconds, json_t **ret, struct phx_err *err)
+static int get_logs(struct cli *cli, const char *cursor, int seconds, json_t **ret,
+		    struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = path_of(cli, cursor, seconds);
 	if (!path)
@@ -42,7 +43,8 @@ static int print_answer(struct cli *cli, const json_t *answer)
 	return CLI_OK;
 }
 
-/* What is written from now on. Who follows stays: the head is away for a moment, or too many ask just now. */
+/* What is written from now on. Who follows stays: the head is away for a moment, or too many ask
+ * just now. */
 static int follow(struct cli *cli, char cursor[CURSOR_MAX])
 {
 	bool away = false;
@@ -74,7 +76,8 @@ int cmd_node_logs(struct cli *cli)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = get_logs(cli, cursor, 0, &answer, &err);
 	if (code)
-		return err.text[0] ? cli_fail(code, "%s", err.text) : code; /* a bad configuration has been told already */
+		/* a bad configuration has been told already */
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	code = print_answer(cli, answer);
 	if (code || !cli_has(cli, CLI_OPT_follow))
 		return code;

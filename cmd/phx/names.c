@@ -14,12 +14,14 @@ enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 4000 
 static int unknown(const char *what, const char *name, const char *nearest)
 {
 	if (nearest)
-		return cli_fail(CLI_USAGE, "there is no %s '%s'; did you mean '%s'?", what, name, nearest);
+		return cli_fail(CLI_USAGE, "there is no %s '%s'; did you mean '%s'?", what, name,
+				nearest);
 	return cli_fail(CLI_USAGE, "there is no %s '%s'", what, name);
 }
 
 /* phxd may know more of it than that it is not there (a role whose file has a mistake). */
-static int tell_unknown(struct cli *cli, const char *what, const char *path, const char *name, const char *nearest)
+static int tell_unknown(struct cli *cli, const char *what, const char *path, const char *name,
+			const char *nearest)
 {
 	struct phx_err err = {0}, plain = {0};
 	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
@@ -31,7 +33,8 @@ static int tell_unknown(struct cli *cli, const char *what, const char *path, con
 	return unknown(what, name, nearest);
 }
 
-int cli_known(struct cli *cli, const char *what, const char *path, const char *list, const char *name)
+int cli_known(struct cli *cli, const char *what, const char *path, const char *list,
+	      const char *name)
 {
 	PHX_AUTO_JSON json_t *all = NULL;
 	int code = cli_get(cli, path, &all);
@@ -40,8 +43,7 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 	const json_t *items = json_object_get(all, list);
 	size_t i;
 	json_t *item;
-	json_array_foreach((json_t *)items, i, item)
-	{
+	json_array_foreach((json_t *)items, i, item) {
 		if (phx_str_eq(phx_json_str(item, "name", ""), name))
 			return CLI_OK;
 	}
@@ -50,7 +52,8 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 
 /* ---- node lists ---- */
 
-/* "/v1/nodes" with what is asked for; a list that would be too long for a request is left out: all nodes hold it. */
+/* "/v1/nodes" with what is asked for; a list that would be too long for a request is left out: all
+ * nodes hold it. */
 static char *nodes_path(const struct phx_nodeset *names, const char *fields)
 {
 	struct phx_buf b = {0};
@@ -65,12 +68,13 @@ static char *nodes_path(const struct phx_nodeset *names, const char *fields)
 	return phx_buf_take(&b);
 }
 
-int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields, int timeout_ms, json_t **ret_nodes,
-		  struct phx_err *err)
+int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields,
+		  int timeout_ms, json_t **ret_nodes, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_FREE char *path = nodes_path(names, fields);
-	int code = path ? cli_call_quiet(cli, "GET", path, NULL, timeout_ms, &answer, err) : CLI_PARTIAL;
+	int code = path ? cli_call_quiet(cli, "GET", path, NULL, timeout_ms, &answer, err)
+			: CLI_PARTIAL;
 	if (code)
 		return code;
 	json_t *nodes = json_object_get(answer, "nodes");
@@ -82,7 +86,8 @@ int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *
 	return CLI_OK;
 }
 
-int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields, json_t **ret_nodes)
+int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields,
+		  json_t **ret_nodes)
 {
 	struct phx_err err = {0};
 	int code = cli_nodes_ask(cli, names, fields, NODES_TIMEOUT_MS, ret_nodes, &err);
@@ -102,8 +107,7 @@ json_t *cli_node_find(const json_t *nodes, const char *name)
 {
 	size_t i;
 	json_t *node;
-	json_array_foreach((json_t *)nodes, i, node)
-	{
+	json_array_foreach((json_t *)nodes, i, node) {
 		if (phx_str_eq(phx_json_str(node, "name", ""), name))
 			return node;
 	}
@@ -115,8 +119,7 @@ static const char *label_of(const json_t *node, const char *key, size_t n_key)
 {
 	size_t i;
 	json_t *label;
-	json_array_foreach(json_object_get(node, "labels"), i, label)
-	{
+	json_array_foreach(json_object_get(node, "labels"), i, label) {
 		const char *have = phx_json_str(label, "key", "");
 		if (strlen(have) == n_key && !memcmp(have, key, n_key))
 			return phx_json_str(label, "value", "");
@@ -124,7 +127,8 @@ static const char *label_of(const json_t *node, const char *key, size_t n_key)
 	return NULL;
 }
 
-/* Does a node belong to the group? `value` is what stands behind the colon; a label is "KEY=VALUE" in `key`. */
+/* Does a node belong to the group? `value` is what stands behind the colon; a label is "KEY=VALUE"
+ * in `key`. */
 static bool in_group(const json_t *node, const char *key, const char *value)
 {
 	size_t n_key = strcspn(key, "=");
@@ -144,28 +148,28 @@ struct known {
 	json_t *pools, *roles; /* asked for when a group wants it */
 };
 
-static bool has_name(struct known *k, json_t **all, const char *path, const char *list, const char *name)
+static bool has_name(struct known *k, json_t **all, const char *path, const char *list,
+		     const char *name)
 {
 	struct phx_err err = {0};
 	size_t i;
 	json_t *item;
 	if (!*all)
 		cli_call_quiet(k->cli, "GET", path, NULL, NAMES_TIMEOUT_MS, all, &err);
-	json_array_foreach(json_object_get(*all, list), i, item)
-	{
+	json_array_foreach(json_object_get(*all, list), i, item) {
 		if (phx_str_eq(phx_json_str(item, "name", ""), name))
 			return true;
 	}
 	return false;
 }
 
-static int add_group(const struct known *k, const char *key, const char *value, struct phx_nodeset *ret)
+static int add_group(const struct known *k, const char *key, const char *value,
+		     struct phx_nodeset *ret)
 {
 	int r = 0;
 	size_t i;
 	json_t *node;
-	json_array_foreach(k->nodes, i, node)
-	{
+	json_array_foreach(k->nodes, i, node) {
 		if (r == 0 && in_group(node, key, value))
 			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
 	}
@@ -194,16 +198,16 @@ static bool is_label(const struct known *k, const char *group)
 {
 	size_t i, n_key = strcspn(group, "=");
 	json_t *node;
-	json_array_foreach(k->nodes, i, node)
-	{
+	json_array_foreach(k->nodes, i, node) {
 		if (label_of(node, group, n_key))
 			return true;
 	}
 	return false;
 }
 
-/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME", "@KEY=VALUE"; "@NAME" is the pool of that name,
- * or else the role. A NAME that does not exist is none: "@all!@role:web-sever" must not mean all. */
+/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME", "@KEY=VALUE"; "@NAME" is
+ * the pool of that name, or else the role. A NAME that does not exist is none:
+ * "@all!@role:web-sever" must not mean all. */
 static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 {
 	static const struct {
@@ -215,7 +219,8 @@ static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
 	const char *colon = strchr(group, ':');
 	size_t n = colon ? (size_t)(colon - group) : strlen(group);
 	for (size_t at = 0; at < PHX_ARRAY_SIZE(groups); at++) {
-		if (strlen(groups[at].key) != n || memcmp(group, groups[at].key, n) != 0 || !groups[at].exists != !colon)
+		if (strlen(groups[at].key) != n || memcmp(group, groups[at].key, n) != 0 ||
+		    !groups[at].exists != !colon)
 			continue;
 		if (colon && !groups[at].exists(k, colon + 1))
 			return -ENOENT;
@@ -257,7 +262,8 @@ static json_t *sort_nodes(const json_t *nodes)
 /* `nodes` holds those of `names` that there are, and maybe more. */
 static int pick(struct cli *cli, const json_t *nodes, const struct phx_nodeset *names, json_t **ret)
 {
-	PHX_AUTO_JSON json_t *picked = json_array(), *by_name = cli_nodes_by_name(nodes), *all = NULL;
+	PHX_AUTO_JSON json_t *picked = json_array(), *by_name = cli_nodes_by_name(nodes),
+			     *all = NULL;
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset missing = {0};
 	for (uint32_t i = 0; i < names->n; i++) {
 		json_t *node = json_object_get(by_name, names->names[i]);
@@ -304,9 +310,12 @@ int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json
 	PHX_AUTO_JSON json_t *nodes = NULL;
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	bool all = !list || has_groups(list);
-	PHX_AUTO_FREE char *with_groups = list && all && fields ? phx_path("%s," GROUP_FIELDS, fields) : NULL;
+	PHX_AUTO_FREE char *with_groups =
+		list && all && fields ? phx_path("%s," GROUP_FIELDS, fields) : NULL;
 	int code = all ? CLI_OK : parse_list(cli, list, NULL, &names);
-	code = code ? code : cli_nodes_get(cli, all ? NULL : &names, with_groups ? with_groups : fields, &nodes);
+	code = code ? code
+		    : cli_nodes_get(cli, all ? NULL : &names, with_groups ? with_groups : fields,
+				    &nodes);
 	if (code)
 		return code;
 	if (!list) {

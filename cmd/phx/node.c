@@ -23,12 +23,13 @@ static void put_age(struct phx_buf *b, const json_t *value, const json_t *row)
 static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)value;
-	const char *state = phx_json_str(row, "state", ""), *reason = phx_json_str(row, "reason", "");
+	const char *state = phx_json_str(row, "state", ""),
+		   *reason = phx_json_str(row, "reason", "");
 	const json_t *plan = json_object_get(row, "plan");
 	if (cli_plan_active(plan)) {
 		cli_plan_short(b, plan);
-		const json_t *step =
-			json_array_get(json_object_get(plan, "steps"), (size_t)phx_json_int(plan, "cursor", 0));
+		const json_t *step = json_array_get(json_object_get(plan, "steps"),
+						    (size_t)phx_json_int(plan, "cursor", 0));
 		const char *error = phx_json_str(step, "error", "");
 		if (!*error && phx_str_eq(phx_json_str(plan, "request", ""), "drain"))
 			error = reason; /* what it goes into maintenance for */
@@ -41,8 +42,12 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	} else if (*phx_json_str(row, "gave_up", "")) {
 		cli_put_clean(b, phx_json_str(row, "gave_up", ""));
 	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", true)) {
-		phx_buf_addf(b, "%s%s", phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off" : "is not heard",
-			     phx_str_eq(phx_json_str(row, "share", ""), "away") ? ", its RE waits for it" : "");
+		phx_buf_addf(b, "%s%s",
+			     phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off"
+									       : "is not heard",
+			     phx_str_eq(phx_json_str(row, "share", ""), "away")
+				     ? ", its RE waits for it"
+				     : "");
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
@@ -66,8 +71,7 @@ static void put_disks(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	size_t i;
 	json_t *disk;
-	json_array_foreach((json_t *)value, i, disk)
-	{
+	json_array_foreach((json_t *)value, i, disk) {
 		phx_buf_addf(b, "%s", i ? ", " : "");
 		cli_put_size(b, json_object_get(disk, "size_bytes"), row);
 	}
@@ -85,7 +89,11 @@ static const struct cli_column list_columns[] = {
 	{.head = "ADDRESS", .path = "address", .wide = true},
 	{.head = "MAC", .path = "macs", .put = put_mac, .wide = true},
 	{.head = "CPUS", .path = "facts.cpus", .wide = true, .right = true},
-	{.head = "MEMORY", .path = "facts.memory_bytes", .put = cli_put_size, .wide = true, .right = true},
+	{.head = "MEMORY",
+	 .path = "facts.memory_bytes",
+	 .put = cli_put_size,
+	 .wide = true,
+	 .right = true},
 	{.head = "DISKS", .path = "facts.disks", .put = put_disks, .wide = true},
 	{.head = "IMAGE", .path = "system_image", .wide = true},
 	{.head = "BOOT", .path = "facts.boot_mode", .wide = true},
@@ -95,7 +103,8 @@ static const struct cli_column list_columns[] = {
 };
 
 /* What the columns that are no wide ones are made of. */
-static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,share,drift,"
+static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
+				  "reason,gave_up,share,drift,"
 				  "actual_identity,healthy,health_text,asked";
 
 int cmd_node_list(struct cli *cli)
@@ -114,7 +123,8 @@ int cmd_node_list(struct cli *cli)
 static const struct phx_field *find_bmc_field(const char *name, size_t n)
 {
 	for (size_t i = 0; i < phx_bmc_record.n_fields; i++)
-		if (strlen(phx_bmc_record.fields[i].name) == n && !memcmp(phx_bmc_record.fields[i].name, name, n))
+		if (strlen(phx_bmc_record.fields[i].name) == n &&
+		    !memcmp(phx_bmc_record.fields[i].name, name, n))
 			return &phx_bmc_record.fields[i];
 	return NULL;
 }
@@ -125,14 +135,16 @@ static int set_bmc(json_t *bmc, const char *word, size_t n)
 	const char *eq = memchr(word, '=', n);
 	const struct phx_field *f = eq ? find_bmc_field(word, (size_t)(eq - word)) : NULL;
 	if (!f)
-		return cli_fail(CLI_USAGE, "BMC: there is no key '%.*s'", (int)(eq ? eq - word : (long)n), word);
+		return cli_fail(CLI_USAGE, "BMC: there is no key '%.*s'",
+				(int)(eq ? eq - word : (long)n), word);
 	PHX_AUTO_FREE char *value = strndup(eq + 1, n - (size_t)(eq + 1 - word));
 	if (!value)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (f->type == PHX_F_BOOL && !phx_str_eq(value, "true") && !phx_str_eq(value, "false"))
 		return cli_fail(CLI_USAGE, "BMC: %s is true or false, not '%s'", f->name, value);
 	json_object_set_new(bmc, f->name,
-			    f->type == PHX_F_BOOL ? json_boolean(phx_str_eq(value, "true")) : json_string(value));
+			    f->type == PHX_F_BOOL ? json_boolean(phx_str_eq(value, "true"))
+						  : json_string(value));
 	return CLI_OK;
 }
 
@@ -176,11 +188,13 @@ static void set_identity(const struct cli *cli, json_t *body)
 	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
 		if (cli_has(cli, texts[i].id))
-			json_object_set_new(body, texts[i].key, json_string(cli_opt(cli, texts[i].id, "")));
+			json_object_set_new(body, texts[i].key,
+					    json_string(cli_opt(cli, texts[i].id, "")));
 	for (unsigned i = 0; i < macs->n; i++) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(macs->v[i], mac) == 0)
-			json_array_append_new(json_object_get(body, "macs"), json_pack("{s:s}", "mac", mac));
+			json_array_append_new(json_object_get(body, "macs"),
+					      json_pack("{s:s}", "mac", mac));
 	}
 }
 
@@ -208,7 +222,8 @@ static void flatten_macs(json_t *body)
 	json_t *flat = json_array();
 	size_t i;
 	json_t *mac;
-	json_array_foreach(json_object_get(body, "macs"), i, mac) json_array_append(flat, json_object_get(mac, "mac"));
+	json_array_foreach(json_object_get(body, "macs"), i, mac)
+		json_array_append(flat, json_object_get(mac, "mac"));
 	json_object_set_new(body, "macs", flat);
 }
 
@@ -239,14 +254,18 @@ static int add_node(struct cli *cli, json_t *body)
 
 int cmd_node_add(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
-	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac], *bmc = &cli->args.opt[CLI_OPT_bmc];
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
+	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac],
+				*bmc = &cli->args.opt[CLI_OPT_bmc];
 	set_identity(cli, body);
 	if (cli_has(cli, CLI_OPT_hold))
 		json_object_set_new(body, "hold", json_true());
 	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_token_file))
-		return cli_fail(CLI_USAGE, "node add: how is %s recognised? One of --mac, --serial, --token-file",
-				cli_arg(cli, 0));
+		return cli_fail(
+			CLI_USAGE,
+			"node add: how is %s recognised? One of --mac, --serial, --token-file",
+			cli_arg(cli, 0));
 	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
 	if (!bmc->n)
 		json_object_del(body, "bmc");
@@ -267,11 +286,13 @@ int cmd_node_bmc(struct cli *cli)
 /* --setup MODE[:METHOD] as {mode, method}. */
 static void set_setup(const struct cli *cli, json_t *body)
 {
-	const char *text = cli_opt(cli, CLI_OPT_setup, NULL), *colon = text ? strchr(text, ':') : NULL;
+	const char *text = cli_opt(cli, CLI_OPT_setup, NULL),
+		   *colon = text ? strchr(text, ':') : NULL;
 	if (!text)
 		return;
 	json_t *setup = json_object();
-	json_object_set_new(setup, "mode", json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
+	json_object_set_new(setup, "mode",
+			    json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
 	json_object_set_new(setup, "method", json_string(colon ? colon + 1 : "auto"));
 	json_object_set_new(body, "setup", setup);
 }
@@ -297,10 +318,13 @@ static json_t *make_body(const struct cli *cli)
 		if (!cli_has(cli, members[i].id))
 			continue;
 		json_object_set_new(body, members[i].key,
-				    members[i].is_switch ? json_true() : json_string(cli_opt(cli, members[i].id, "")));
+				    members[i].is_switch
+					    ? json_true()
+					    : json_string(cli_opt(cli, members[i].id, "")));
 	}
 	uint64_t seconds = 0;
-	if (cli_has(cli, CLI_OPT_grace) && phx_duration_parse(cli_opt(cli, CLI_OPT_grace, ""), &seconds) == 0)
+	if (cli_has(cli, CLI_OPT_grace) &&
+	    phx_duration_parse(cli_opt(cli, CLI_OPT_grace, ""), &seconds) == 0)
 		json_object_set_new(body, "grace_s", json_integer((json_int_t)seconds));
 	set_setup(cli, body);
 	return body;
@@ -398,9 +422,11 @@ int cmd_node_power(struct cli *cli)
 	enum cli_format format = cli->format;
 	if (query) /* what is printed is the state, not the order */
 		cli->format = CLI_TABLE;
-	int code = cli_act(cli, "power", cli_arg(cli, 0), body, query || on ? CLI_SAFE : CLI_BY_PLAN, verb ? verb : "switch");
+	int code = cli_act(cli, "power", cli_arg(cli, 0), body,
+			   query || on ? CLI_SAFE : CLI_BY_PLAN, verb ? verb : "switch");
 	cli->format = format;
-	if (!query || (code && code != CLI_PARTIAL) || cli_nodes_select(cli, cli_arg(cli, 0), NULL, &nodes) != CLI_OK)
+	if (!query || (code && code != CLI_PARTIAL) ||
+	    cli_nodes_select(cli, cli_arg(cli, 0), NULL, &nodes) != CLI_OK)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
 	cli_print_rows(cli, power_columns, PHX_ARRAY_SIZE(power_columns), nodes, whole);
@@ -414,11 +440,12 @@ static int show_plans(struct cli *cli)
 	int code = cli_nodes_select(cli, cli_arg(cli, 0), "name,plan", &nodes);
 	size_t i;
 	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
+	json_array_foreach(nodes, i, node) {
 		json_t *plan = json_object_get(node, "plan");
-		json_array_append_new(results, json_pack("{s:O, s:O?}", "node", json_object_get(node, "name"), "plan",
-							 cli_plan_active(plan) ? plan : NULL));
+		json_array_append_new(results,
+				      json_pack("{s:O, s:O?}", "node",
+						json_object_get(node, "name"), "plan",
+						cli_plan_active(plan) ? plan : NULL));
 	}
 	if (code)
 		return code;

@@ -12,8 +12,7 @@ static void put_macs(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)row;
 	size_t i;
 	json_t *mac;
-	json_array_foreach((json_t *)value, i, mac)
-	{
+	json_array_foreach((json_t *)value, i, mac) {
 		phx_buf_addf(b, "%s", i ? ", " : "");
 		cli_put_clean(b, phx_json_str(mac, "mac", ""));
 	}
@@ -53,14 +52,16 @@ static void put_up(struct phx_buf *b, const json_t *value, const json_t *row)
 static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	const json_t *bmc = json_object_get(row, "bmc");
-	const char *driver = phx_json_str(bmc, "driver", ""), *address = phx_json_str(bmc, "address", "");
+	const char *driver = phx_json_str(bmc, "driver", ""),
+		   *address = phx_json_str(bmc, "address", "");
 	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "?");
 	if (*driver) {
 		phx_buf_addf(b, " (%s%s", driver, *address ? " " : "");
 		cli_put_clean(b, address);
 		phx_buf_addf(b, ")");
 	} else if (bmc) {
-		phx_buf_addf(b, " (no BMC)"); /* who may not see it is not told that there is none */
+		/* who may not see it is not told that there is none */
+		phx_buf_addf(b, " (no BMC)");
 	}
 }
 
@@ -92,7 +93,10 @@ static void put_tenant(struct phx_buf *b, const json_t *value, const json_t *row
 {
 	if (!phx_json_bool(row, "dirty", false))
 		return;
-	cli_put_clean(b, json_string_value(value) && *json_string_value(value) ? json_string_value(value) : "yes");
+	cli_put_clean(b,
+		      json_string_value(value) && *json_string_value(value)
+			      ? json_string_value(value)
+			      : "yes");
 	phx_buf_addf(b, ", pool %s", phx_json_str(row, "tenant_pool", "?"));
 }
 
@@ -136,7 +140,8 @@ static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
 	int64_t all = phx_json_int(value, "memory_total_bytes", 0);
 	int64_t left = phx_json_int(value, "memory_available_bytes", 0);
 	(void)row;
-	phx_buf_addf(b, "CPU %.1f %%, load %.2f, memory %s of %s", (double)phx_json_int(value, "cpu_permille", 0) / 10,
+	phx_buf_addf(b, "CPU %.1f %%, load %.2f, memory %s of %s",
+		     (double)phx_json_int(value, "cpu_permille", 0) / 10,
 		     (double)phx_json_int(value, "load1_centi", 0) / 100,
 		     phx_size_format((uint64_t)(all > left ? all - left : 0), used, sizeof(used)),
 		     phx_size_format((uint64_t)all, total, sizeof(total)));
@@ -227,8 +232,9 @@ static int print_plan(struct cli *cli, const json_t *plan)
 	phx_buf_addf(&b, "%sabout ", b.n ? " of " : "");
 	cli_put_duration(&b, phx_json_int(plan, "expected_ms", 0));
 	printf("\n  %s %lld: %s%s%s, %s: %s; %s\n", active ? "Plan" : "Last plan",
-	       (long long)phx_json_int(plan, "epoch", 0), phx_json_str(plan, "request", "?"), *role ? " " : "", role,
-	       phx_json_str(plan, "tier", "?"), phx_json_str(plan, "reason", ""), b.data ? b.data : "");
+	       (long long)phx_json_int(plan, "epoch", 0), phx_json_str(plan, "request", "?"),
+	       *role ? " " : "", role, phx_json_str(plan, "tier", "?"),
+	       phx_json_str(plan, "reason", ""), b.data ? b.data : "");
 	const char *cause = phx_json_str(plan, "cause", "");
 	if (*cause)
 		printf("  Because: %s\n", cause);
@@ -239,7 +245,8 @@ static int print_node(struct cli *cli, const json_t *node)
 {
 	printf("%s\n", phx_json_str(node, "name", "?"));
 	cli_print_lines(lines, PHX_ARRAY_SIZE(lines), node);
-	const json_t *disks = cli_member(node, "facts.disks"), *nics = cli_member(node, "facts.nics");
+	const json_t *disks = cli_member(node, "facts.disks"),
+		     *nics = cli_member(node, "facts.nics");
 	if (json_array_size(disks))
 		putchar('\n');
 	int code = cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
@@ -294,13 +301,14 @@ int cmd_node_show(struct cli *cli)
 	int code = cli_nodes_select(cli, cli_arg(cli, 0), NULL, &nodes);
 	if (code)
 		return code;
-	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes); /* the same shape however many there are */
+	/* the same shape however many there are */
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);
 	if (cli->format != CLI_TABLE && cli->format != CLI_WIDE)
-		return cli_print_rows(cli, plain_columns, PHX_ARRAY_SIZE(plain_columns), nodes, whole);
+		return cli_print_rows(cli, plain_columns, PHX_ARRAY_SIZE(plain_columns), nodes,
+				      whole);
 	size_t i;
 	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
+	json_array_foreach(nodes, i, node) {
 		if (i)
 			putchar('\n');
 		if (!code)

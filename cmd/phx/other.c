@@ -13,15 +13,16 @@
 static int become(const char *program, char *const *argv)
 {
 	PHX_AUTO_FREE char *away = phx_path("../libexec/phoenix/%s", program);
-	PHX_AUTO_FREE char *beside = phx_run_beside(program), *installed = away ? phx_run_beside(away) : NULL;
+	PHX_AUTO_FREE char *beside = phx_run_beside(program),
+			   *installed = away ? phx_run_beside(away) : NULL;
 	if (!beside || !installed)
 		return cli_fail(CLI_PARTIAL, "%s: %s", program, strerror(errno));
 	execv(beside, argv);
 	if (errno == ENOENT)
 		execv(installed, argv);
 	if (errno == ENOENT)
-		return cli_fail(CLI_PARTIAL, "%s is not installed: neither %s nor %s is there", program, beside,
-				installed);
+		return cli_fail(CLI_PARTIAL, "%s is not installed: neither %s nor %s is there",
+				program, beside, installed);
 	return cli_fail(CLI_PARTIAL, "%s: %s", program, strerror(errno));
 }
 

@@ -33,21 +33,25 @@ static int changed(struct cli *cli)
 
 /* ---- build, sign, verify ---- */
 
-/* The key to sign with, looked at before anything is built: NULL in *ret_key with --unsigned. 0 or an exit code, told. */
+/* The key to sign with, looked at before anything is built: NULL in *ret_key with --unsigned. 0 or
+ * an exit code, told. */
 static int build_key(struct cli *cli, char **ret_key)
 {
 	*ret_key = NULL;
 	if (cli_has(cli, CLI_OPT_unsigned)) {
 		return cli_has(cli, CLI_OPT_sign_key)
-			       ? cli_fail(CLI_USAGE, "package build: --unsigned and --sign-key exclude each other")
-			       : CLI_OK;
+			? cli_fail(CLI_USAGE,
+				   "package build: --unsigned and --sign-key exclude each other")
+			: CLI_OK;
 	}
 	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
 	if (!key)
 		return cli->head_code;
 	if (access(key, R_OK) < 0)
-		return cli_fail(CLI_CONFIG, "%s: %s; name the key to sign with (--sign-key FILE), or build --unsigned", key,
-				strerror(errno));
+		return cli_fail(
+			CLI_CONFIG,
+			"%s: %s; name the key to sign with (--sign-key FILE), or build --unsigned",
+			key, strerror(errno));
 	*ret_key = PHX_TAKE(key);
 	return CLI_OK;
 }
@@ -97,7 +101,8 @@ static int verify(const char *path, const char *pub)
 	int r = phx_package_verify(path, pub, &p, &err);
 	if (r < 0)
 		return cli_fail(CLI_PARTIAL, "%s", err.text);
-	printf("%s: %s-%s, %u entries, signature and contents are right\n", path, p.name, p.version, p.n_entries);
+	printf("%s: %s-%s, %u entries, signature and contents are right\n", path, p.name, p.version,
+	       p.n_entries);
 	return CLI_OK;
 }
 
@@ -135,10 +140,12 @@ static int list_dir(struct cli *cli, const char *dir, json_t **ret)
 		return cli_fail_err(r, &err);
 	*ret = json_pack("{s:[], s:[]}", "packages", "bad");
 	PHX_LIST_EACH(struct phx_package, p, &packages)
-	json_array_append_new(json_object_get(*ret, "packages"), phx_json_from_record(&phx_package_record, p));
+		json_array_append_new(json_object_get(*ret, "packages"),
+				      phx_json_from_record(&phx_package_record, p));
 	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
-	json_array_append_new(json_object_get(*ret, "bad"),
-			      json_pack("{s:s, s:s}", "file", b->file, "reason", b->reason));
+		json_array_append_new(
+			json_object_get(*ret, "bad"),
+			json_pack("{s:s, s:s}", "file", b->file, "reason", b->reason));
 	phx_list_fini(&packages);
 	phx_list_fini(&bad);
 	return CLI_OK;
@@ -155,7 +162,8 @@ int cmd_package_list(struct cli *cli)
 	size_t i;
 	json_t *b;
 	json_array_foreach((json_t *)bad, i, b)
-		cli_fail(CLI_PARTIAL, "%s: %s", phx_json_str(b, "file", "?"), phx_json_str(b, "reason", "?"));
+		cli_fail(CLI_PARTIAL, "%s: %s", phx_json_str(b, "file", "?"),
+			 phx_json_str(b, "reason", "?"));
 	code = cli_print_rows(cli, package_columns, PHX_ARRAY_SIZE(package_columns),
 			      json_object_get(answer, "packages"), answer);
 	return code || !json_array_size(bad) ? code : CLI_PARTIAL;
@@ -182,14 +190,12 @@ static int check_unused(struct cli *cli, const char *name, const char *version)
 	int code = cli_has(cli, CLI_OPT_dir) ? CLI_OK : cli_get(cli, "/v1/roles", &answer);
 	size_t i, k;
 	json_t *role, *p;
-	json_array_foreach(json_object_get(answer, "roles"), i, role)
-	{
-		json_array_foreach(json_object_get(role, "packages"), k, p)
-		{
+	json_array_foreach(json_object_get(answer, "roles"), i, role) {
+		json_array_foreach(json_object_get(role, "packages"), k, p) {
 			if (phx_str_eq(phx_json_str(p, "name", ""), name) &&
 			    phx_str_eq(phx_json_str(p, "version", ""), version))
-				return cli_fail(CLI_USAGE, "%s-%s is a package of role %s", name, version,
-						phx_json_str(role, "name", "?"));
+				return cli_fail(CLI_USAGE, "%s-%s is a package of role %s", name,
+						version, phx_json_str(role, "name", "?"));
 		}
 	}
 	return code;
@@ -263,8 +269,10 @@ static char *find_package(struct cli *cli, const char *text, const char *pub)
 	char *path = NULL;
 	if (access(text, F_OK) == 0 || strchr(text, '/'))
 		return strdup(text);
-	if (split(text, name, &version) < 0 || phx_repo_find(repo_dir(cli), pub, name, version, &path, &p, &err) < 0) {
-		cli_fail(CLI_USAGE, "'%s' is neither a file nor a package of the repository: %s", text, err.text);
+	if (split(text, name, &version) < 0 ||
+	    phx_repo_find(repo_dir(cli), pub, name, version, &path, &p, &err) < 0) {
+		cli_fail(CLI_USAGE, "'%s' is neither a file nor a package of the repository: %s",
+			 text, err.text);
 		return NULL;
 	}
 	return path;

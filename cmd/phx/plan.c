@@ -69,8 +69,8 @@ static const struct cli_column progress_columns[] = {
 
 int cli_plan_steps(struct cli *cli, const json_t *plan)
 {
-	return cli_print_table(cli, progress_columns, PHX_ARRAY_SIZE(progress_columns), json_object_get(plan, "steps"),
-			       2);
+	return cli_print_table(cli, progress_columns, PHX_ARRAY_SIZE(progress_columns),
+			       json_object_get(plan, "steps"), 2);
 }
 
 bool cli_plan_destroys(const json_t *plan)
@@ -78,8 +78,7 @@ bool cli_plan_destroys(const json_t *plan)
 	static const char *const kinds[] = {"wipe", "destroy_key", "image"};
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(plan, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(plan, "steps"), i, step) {
 		for (size_t k = 0; k < PHX_ARRAY_SIZE(kinds); k++)
 			if (phx_str_eq(phx_json_str(step, "kind", ""), kinds[k]))
 				return true;
@@ -90,7 +89,8 @@ bool cli_plan_destroys(const json_t *plan)
 bool cli_plan_active(const json_t *plan)
 {
 	/* what a node has done stays to be seen, with the cursor behind the last step */
-	return (size_t)phx_json_int(plan, "cursor", 0) < json_array_size(json_object_get(plan, "steps"));
+	return (size_t)phx_json_int(plan, "cursor", 0) <
+		json_array_size(json_object_get(plan, "steps"));
 }
 
 void cli_plan_short(struct phx_buf *b, const json_t *plan)
@@ -113,8 +113,7 @@ static char *plan_key(const json_t *plan)
 	json_object_del(copy, "epoch");
 	size_t i;
 	json_t *step;
-	json_array_foreach(json_object_get(copy, "steps"), i, step)
-	{
+	json_array_foreach(json_object_get(copy, "steps"), i, step) {
 		json_object_del(step, "disk");
 		json_object_del(step, "id");
 	}
@@ -129,8 +128,7 @@ static void put_expected(struct phx_buf *b, const json_t *plan, const json_t *re
 	cli_put_duration(b, phx_json_int(plan, "expected_ms", 0));
 	if (phx_json_bool(plan, "has_grace", false))
 		return;
-	json_array_foreach((json_t *)results, i, result)
-	{
+	json_array_foreach((json_t *)results, i, result) {
 		const json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
 		if (!job || phx_json_int(job, "limit_ms", 0) > 0)
 			continue;
@@ -145,8 +143,7 @@ static json_t *steps_of_all(const json_t *plan, size_t n)
 	json_t *steps = json_deep_copy(json_object_get(plan, "steps"));
 	size_t i;
 	json_t *step;
-	json_array_foreach(steps, i, step)
-	{
+	json_array_foreach(steps, i, step) {
 		if (n > 1)
 			json_object_del(step, "disk");
 	}
@@ -160,10 +157,9 @@ static void print_disks(const json_t *results)
 	json_t *result, *step;
 	if (json_array_size(results) < 2)
 		return;
-	json_array_foreach((json_t *)results, i, result)
-	{
-		json_array_foreach(json_object_get(json_object_get(result, "plan"), "steps"), k, step)
-		{
+	json_array_foreach((json_t *)results, i, result) {
+		json_array_foreach(json_object_get(json_object_get(result, "plan"), "steps"), k,
+				   step) {
 			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 			cli_put_clean(&b, phx_json_str(step, "disk", ""));
 			if (b.n)
@@ -178,10 +174,10 @@ static void print_left(const json_t *steps)
 {
 	size_t i;
 	json_t *step;
-	json_array_foreach((json_t *)steps, i, step)
-	{
+	json_array_foreach((json_t *)steps, i, step) {
 		if (phx_str_eq(phx_json_str(step, "kind", ""), "leave"))
-			printf("  not undone: what the services changed outside of their packages (users, interfaces, mounts, "
+			printf("  not undone: what the services changed outside of their packages "
+			       "(users, interfaces, mounts, "
 			       "settings), unless a leave program does; a wipe would\n");
 	}
 }
@@ -197,10 +193,12 @@ static void print_empty(const json_t *results, const char *names)
 	cli_ends_print(results, plan);
 }
 
-/* Where it leads, and by which tier: "batch -> web, role web-server; in-place: ...". A drain leads out of service. */
+/* Where it leads, and by which tier: "batch -> web, role web-server; in-place: ...". A drain leads
+ * out of service. */
 static void put_way(struct phx_buf *b, const json_t *plan)
 {
-	const char *to_role = phx_json_str(plan, "to_role", ""), *reason = phx_json_str(plan, "reason", "");
+	const char *to_role = phx_json_str(plan, "to_role", ""),
+		   *reason = phx_json_str(plan, "reason", "");
 	const char *from = phx_json_str(plan, "from_pool", "");
 	if (phx_str_eq(phx_json_str(plan, "request", ""), "drain")) {
 		phx_buf_addf(b, "into maintenance");
@@ -218,7 +216,8 @@ static int print_group(struct cli *cli, const json_t *results)
 	PHX_AUTO_JSON json_t *names = json_array();
 	size_t i;
 	json_t *result;
-	json_array_foreach((json_t *)results, i, result) json_array_append(names, json_object_get(result, "node"));
+	json_array_foreach((json_t *)results, i, result)
+		json_array_append(names, json_object_get(result, "node"));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 	const json_t *plan = json_object_get(json_array_get(results, 0), "plan");
 	PHX_AUTO_JSON json_t *steps = steps_of_all(plan, json_array_size(results));
@@ -232,7 +231,8 @@ static int print_group(struct cli *cli, const json_t *results)
 	phx_buf_addf(&head, "; about ");
 	put_expected(&head, plan, results);
 	printf("%s\n", head.data ? head.data : "");
-	const char *kernel = phx_json_str(plan, "runs_kernel", ""), *warning = phx_json_str(plan, "kernel_warning", "");
+	const char *kernel = phx_json_str(plan, "runs_kernel", ""),
+		   *warning = phx_json_str(plan, "kernel_warning", "");
 	if (*kernel)
 		printf("  kernel: %s\n", kernel);
 	if (*warning)
@@ -249,8 +249,7 @@ int cli_plan_print(struct cli *cli, const json_t *results)
 	PHX_AUTO_JSON json_t *groups = json_object(); /* key → results */
 	size_t i;
 	json_t *result;
-	json_array_foreach((json_t *)results, i, result)
-	{
+	json_array_foreach((json_t *)results, i, result) {
 		json_t *plan = json_object_get(result, "plan");
 		if (phx_json_int(result, "code", 0) < 0)
 			continue;
@@ -264,6 +263,7 @@ int cli_plan_print(struct cli *cli, const json_t *results)
 	}
 	const char *key;
 	json_t *group;
-	json_object_foreach(groups, key, group) print_group(cli, group);
+	json_object_foreach(groups, key, group)
+		print_group(cli, group);
 	return CLI_OK;
 }

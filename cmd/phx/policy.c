@@ -12,9 +12,10 @@ static int add_row(json_t *rows, const char *kind, const struct policy_row *row)
 {
 	if (kind && strcmp(kind, row->kind))
 		return 0;
-	return json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s}", "kind", row->kind, "name", row->name,
-						     "parameters", row->params, "source", row->source, "text",
-						     row->text));
+	return json_array_append_new(rows,
+				     json_pack("{s:s, s:s, s:s, s:s, s:s}", "kind", row->kind,
+					       "name", row->name, "parameters", row->params,
+					       "source", row->source, "text", row->text));
 }
 
 static int add_models(json_t *rows, const char *kind)
@@ -22,7 +23,9 @@ static int add_models(json_t *rows, const char *kind)
 	int r = 0;
 	for (int id = 0; r == 0 && id < PHX_POLICY_COUNT_; id++) {
 		const struct phx_policy *p = phx_policy((enum phx_policy_id)id);
-		r = add_row(rows, kind, &(struct policy_row){"coordination", p->name, p->params, p->text, p->source, NULL});
+		r = add_row(rows, kind,
+			    &(struct policy_row){"coordination", p->name, p->params, p->text,
+						 p->source, NULL});
 	}
 	return r;
 }
@@ -32,8 +35,9 @@ static int add_kill_orders(json_t *rows, const char *kind)
 	int r = 0;
 	for (int id = 0; r == 0 && id < PHX_KILL_ORDER_COUNT_; id++)
 		r = add_row(rows, kind,
-			    &(struct policy_row){"kill-order", phx_enum_name(&phx_kill_order_names, id), "",
-					  phx_kill_order_text((enum phx_kill_order)id), "", NULL});
+			    &(struct policy_row){
+				    "kill-order", phx_enum_name(&phx_kill_order_names, id), "",
+				    phx_kill_order_text((enum phx_kill_order)id), "", NULL});
 	return r;
 }
 
@@ -60,7 +64,8 @@ int cmd_policy_list(struct cli *cli)
 	const char *kind = cli_arg(cli, 0);
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:[]}", "policies");
 	json_t *rows = json_object_get(whole, "policies");
-	if (!rows || add_models(rows, kind) || add_kill_orders(rows, kind) || add_tables(rows, kind))
+	if (!rows || add_models(rows, kind) || add_kill_orders(rows, kind) ||
+	    add_tables(rows, kind))
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	return cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, whole);
 }

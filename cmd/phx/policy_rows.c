@@ -5,13 +5,16 @@
 #include "base/util.h"
 
 static const struct policy_row rows[] = {
-#define SCHEDULER(name, label, order, pass, source, text) {"scheduler", label, "", text, source, NULL},
+#define SCHEDULER(name, label, order, pass, source, text) \
+	{"scheduler", label, "", text, source, NULL},
 #include "batch/scheduler.def"
 #undef SCHEDULER
-#define PROVISIONING(id, name, params, pools, knows, trigger, text, source) {"provisioning", name, "", text, source, trigger},
+#define PROVISIONING(id, name, params, pools, knows, trigger, text, source) \
+	{"provisioning", name, "", text, source, trigger},
 #include "policy/provisioning.def"
 #undef PROVISIONING
-#define ALLOCATION(id, name, scheduler, pools, text, source) {"allocation", name, "", text, source, NULL},
+#define ALLOCATION(id, name, scheduler, pools, text, source) \
+	{"allocation", name, "", text, source, NULL},
 #include "iaas/allocation.def"
 #undef ALLOCATION
 };

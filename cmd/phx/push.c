@@ -1,6 +1,7 @@
 /* The agent onto machines that run and have no agent yet, over SSH.
  *
- *   verify, unpack ─▶ one tar ─▶ per host: who is it? ─▶ announce ─▶ copy, configure ─▶ start ─▶ wait: enrolled
+ *   verify, unpack ─▶ one tar ─▶ per host: who is it? ─▶ announce ─▶ copy, configure ─▶ start
+ *   ─▶ wait: enrolled
  *
  * The host key vouches for the machine, so the machine is announced by its MACs
  * and a token that is made here and goes nowhere else. Nothing of a package is
@@ -68,7 +69,8 @@ static int check_bundle(const struct push *p, const char *package, struct phx_er
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", p->tree, needed[i]);
 		if (!path || access(path, F_OK) < 0)
 			return phx_err_set(err, -EINVAL,
-					   "%s: is not the agent's package (%s is missing); a machine without an agent "
+					   "%s: is not the agent's package (%s is missing); a "
+					   "machine without an agent "
 					   "needs that one first",
 					   package, needed[i]);
 	}
@@ -83,8 +85,9 @@ static int read_site(struct push *p, const char *pub, struct phx_err *err)
 		r = phx_file_read(pub, PEM_MAX, &p->site_pub, NULL, err);
 	if (r == 0 && !p->address[0])
 		r = phx_err_set(err, -EINVAL, "the configuration has no address of this head");
-	p->conf = phx_path("# written by phx package push\nserver = \"%s:%s\";\nhttp = \"%s:%s\";\n", p->address,
-			   p->https_port, p->address, p->http_port);
+	p->conf =
+		phx_path("# written by phx package push\nserver = \"%s:%s\";\nhttp = \"%s:%s\";\n",
+			 p->address, p->https_port, p->address, p->http_port);
 	return r ? r : p->conf ? 0 : -ENOMEM;
 }
 
@@ -121,7 +124,8 @@ static int remote(struct phx_ssh *s, const char *command, char **ret_out, struct
 	if (r < 0)
 		return r;
 	if (status != 0)
-		return phx_err_set(err, -EIO, "the machine answered with status %d: %.200s", status, out ? out : "");
+		return phx_err_set(err, -EIO, "the machine answered with status %d: %.200s", status,
+				   out ? out : "");
 	if (ret_out)
 		*ret_out = PHX_TAKE(out);
 	return 0;
@@ -161,7 +165,8 @@ static int make_token(char ret[2 * TOKEN_BYTES + 1], struct phx_err *err)
 	return 0;
 }
 
-static int copy_files(const struct push *p, struct phx_ssh *s, const char *token, struct phx_err *err)
+static int copy_files(const struct push *p, struct phx_ssh *s, const char *token,
+		      struct phx_err *err)
 {
 	PHX_AUTO_FREE char *unit = phx_path("%s/" AGENT_UNIT, p->tree);
 	const struct {
@@ -175,23 +180,27 @@ static int copy_files(const struct push *p, struct phx_ssh *s, const char *token
 	};
 	int r = unit ? phx_ssh_put(s, p->tar, "/opt/phoenix/agent.tar", 0600, err) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(files); i++)
-		r = phx_ssh_put_data(s, files[i].text, strlen(files[i].text), files[i].path, files[i].mode, err);
+		r = phx_ssh_put_data(s, files[i].text, strlen(files[i].text), files[i].path,
+				     files[i].mode, err);
 	return r;
 }
 
 static int install(const struct push *p, struct phx_ssh *s, const char *token, struct phx_err *err)
 {
-	static const char make_dirs[] = "umask 022 && mkdir -p /opt/phoenix/pkg /etc/phoenix /var/lib/phoenix";
+	static const char make_dirs[] =
+		"umask 022 && mkdir -p /opt/phoenix/pkg /etc/phoenix /var/lib/phoenix";
 	static const char unpack[] =
 		"umask 022 && cd /opt/phoenix && rm -rf agent.new agent.old && mkdir agent.new && "
 		"tar -xf agent.tar -C agent.new && rm -f agent.tar && "
-		"{ [ ! -e agent ] || mv agent agent.old; } && mv agent.new agent && rm -rf agent.old";
-	static const char start[] = "if [ -d /run/systemd/system ]; then "
-				    "cp /opt/phoenix/agent/" AGENT_UNIT " /etc/systemd/system/phx-agent.service && "
-				    "systemctl daemon-reload && systemctl enable --quiet phx-agent.service && "
-				    "systemctl restart phx-agent.service; "
-				    "else setsid /opt/phoenix/agent/bin/phx-agent </dev/null "
-				    ">>/var/log/phx-agent.log 2>&1 & fi";
+		"{ [ ! -e agent ] || mv agent agent.old; } && mv agent.new agent && rm -rf "
+		"agent.old";
+	static const char start[] =
+		"if [ -d /run/systemd/system ]; then "
+		"cp /opt/phoenix/agent/" AGENT_UNIT " /etc/systemd/system/phx-agent.service && "
+		"systemctl daemon-reload && systemctl enable --quiet phx-agent.service && "
+		"systemctl restart phx-agent.service; "
+		"else setsid /opt/phoenix/agent/bin/phx-agent </dev/null "
+		">>/var/log/phx-agent.log 2>&1 & fi";
 	int r = remote(s, make_dirs, NULL, err);
 	if (r == 0)
 		r = copy_files(p, s, token, err);
@@ -207,7 +216,8 @@ static bool node_up(struct cli *cli, const char *name)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_FREE char *path = phx_path("/v1/nodes/%s", name);
 	struct phx_err err = {0};
-	if (!path || cli_call_quiet(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &answer, &err) != CLI_OK)
+	if (!path ||
+	    cli_call_quiet(cli, "GET", path, NULL, CALL_TIMEOUT_MS, &answer, &err) != CLI_OK)
 		return false;
 	return phx_json_bool(answer, "up", false) && *phx_json_str(answer, "key_fp", "");
 }
@@ -219,7 +229,8 @@ static int wait_enrolled(struct cli *cli, const char *name, struct phx_err *err)
 	int64_t end = phx_clock_ms() + (int64_t)seconds * 1000;
 	while (!node_up(cli, name)) {
 		if (phx_clock_ms() >= end)
-			return phx_err_set(err, -ETIMEDOUT, "the agent is installed but has not enrolled in %llu s",
+			return phx_err_set(err, -ETIMEDOUT,
+					   "the agent is installed but has not enrolled in %llu s",
 					   (unsigned long long)seconds);
 		phx_sleep_ms(POLL_MS);
 	}
@@ -246,8 +257,8 @@ static bool same_machine(const json_t *node, const json_t *body)
 	return true;
 }
 
-/* Announce it with the token. One that has enrolled before still has its key and needs none; one that was announced and
- * never came is announced anew. */
+/* Announce it with the token. One that has enrolled before still has its key and needs none; one
+ * that was announced and never came is announced anew. */
 static int announce(struct cli *cli, json_t *body, const char *token, struct phx_err *err)
 {
 	const char *name = phx_json_str(body, "name", "?");
@@ -327,7 +338,8 @@ static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 			fprintf(stderr, "phx: %s ...\n", hosts->names[i]);
 		int r = push_host(p, hosts->names[i], &err);
 		if (r < 0)
-			cli_report_add(&report, hosts->names[i], err.text[0] ? err.text : strerror(-r));
+			cli_report_add(&report, hosts->names[i],
+				       err.text[0] ? err.text : strerror(-r));
 		timed_out |= r == -ETIMEDOUT;
 	}
 	cli_report_print(&report);
@@ -338,11 +350,12 @@ static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 
 int cli_push(struct cli *cli, const char *hosts, const char *package, const char *pub)
 {
-	PHX_AUTO(push_fini) struct push p = {.cli = cli,
-					     .pki_dir = cli_head_dir(cli, "pki_dir"),
-					     .address = cli_head_value(cli, "address"),
-					     .https_port = cli_head_value(cli, "https_port"),
-					     .http_port = cli_head_value(cli, "http_port")};
+	PHX_AUTO(push_fini)
+	struct push p = {.cli = cli,
+			 .pki_dir = cli_head_dir(cli, "pki_dir"),
+			 .address = cli_head_value(cli, "address"),
+			 .https_port = cli_head_value(cli, "https_port"),
+			 .http_port = cli_head_value(cli, "http_port")};
 	struct phx_nodeset names = {0};
 	struct phx_err err = {0};
 	if (!p.pki_dir || !p.address || !p.https_port || !p.http_port)
@@ -350,9 +363,10 @@ int cli_push(struct cli *cli, const char *hosts, const char *package, const char
 	if (phx_nodeset_parse(hosts, NULL, NULL, &names, &err) < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
 	int r = prepare(&p, package, pub, &err);
-	int code = r < 0 ? cli_fail(r == -EKEYREJECTED || r == -EBADMSG ? CLI_PARTIAL : cli_exit_of(r), "%s",
-				    err.text[0] ? err.text : strerror(-r))
-			 : push_all(&p, &names);
+	int code = r < 0
+		? cli_fail(r == -EKEYREJECTED || r == -EBADMSG ? CLI_PARTIAL : cli_exit_of(r), "%s",
+			   err.text[0] ? err.text : strerror(-r))
+		: push_all(&p, &names);
 	phx_nodeset_fini(&names);
 	return code;
 }

@@ -23,8 +23,7 @@ static const struct cli_column finding_columns[] = {
 
 static void add_findings(json_t *rows, const char *path, const struct phx_list *findings)
 {
-	PHX_LIST_EACH(struct phx_agreement_finding, f, findings)
-	{
+	PHX_LIST_EACH(struct phx_agreement_finding, f, findings) {
 		json_t *row = phx_json_from_record(&phx_agreement_finding_record, f);
 		json_object_set_new(row, "file", json_string(path));
 		json_array_append_new(rows, row);
@@ -34,8 +33,7 @@ static void add_findings(json_t *rows, const char *path, const struct phx_list *
 /* For people: a line a finding, as compilers write them. */
 static void print_findings(const char *path, const struct phx_list *findings)
 {
-	PHX_LIST_EACH(struct phx_agreement_finding, f, findings)
-	{
+	PHX_LIST_EACH(struct phx_agreement_finding, f, findings) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		phx_buf_addf(&b, "%s", path);
 		if (f->line)
@@ -104,8 +102,7 @@ static int print_done(struct cli *cli, const json_t *answer)
 		return cli_print_value(cli, answer);
 	if (phx_json_bool(answer, "dry_run", false))
 		printf("it would come to this; nothing was done\n");
-	json_array_foreach(json_object_get(answer, "notes"), i, note)
-	{
+	json_array_foreach(json_object_get(answer, "notes"), i, note) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		cli_put_clean(&b, json_string_value(note));
 		printf("%s\n", b.data ? b.data : "");
@@ -159,7 +156,8 @@ static int ask_with_file(struct cli *cli, const char *file, bool create)
 	if (r < 0)
 		return CLI_CONFIG;
 	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:o,s:b}", "agreement", phx_json_from_record(&phx_agreement_record, &a), "create", create);
+		json_pack("{s:o,s:b}", "agreement", phx_json_from_record(&phx_agreement_record, &a),
+			  "create", create);
 	phx_record_fini(&phx_agreement_record, &a);
 	return post(cli, "/v1/res", body);
 }
@@ -206,7 +204,8 @@ static int get_re(struct cli *cli, const char *name, json_t **ret)
 	return cli_get(cli, path, ret);
 }
 
-/* All nodes that its lower bound guarantees are there, or have been lent to its partner; nothing is on its way. */
+/* All nodes that its lower bound guarantees are there, or have been lent to its partner; nothing is
+ * on its way. */
 static bool serves(const json_t *re)
 {
 	const json_t *nodes = json_object_get(re, "nodes");
@@ -218,8 +217,8 @@ static bool gave_back(const json_t *re)
 {
 	const json_t *nodes = json_object_get(re, "nodes");
 	int64_t pinned = phx_json_int(nodes, "pinned", 0); /* an administrator's: they stay */
-	return phx_str_eq(phx_json_str(re, "state", ""), "deactivated") && !phx_json_bool(re, "active", false) &&
-	       phx_json_int(nodes, "in_pool", 0) <= pinned;
+	return phx_str_eq(phx_json_str(re, "state", ""), "deactivated") &&
+		!phx_json_bool(re, "active", false) && phx_json_int(nodes, "in_pool", 0) <= pinned;
 }
 
 static int wait_for(struct cli *cli, const char *name, bool (*reached)(const json_t *re))
@@ -240,28 +239,31 @@ static int wait_for(struct cli *cli, const char *name, bool (*reached)(const jso
 	}
 }
 
-static int order_and_wait(struct cli *cli, const char *what, json_t *body, bool (*reached)(const json_t *re))
+static int order_and_wait(struct cli *cli, const char *what, json_t *body,
+			  bool (*reached)(const json_t *re))
 {
 	int code = order_with(cli, what, cli_arg(cli, 0), body);
 	bool wait = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
 	return code || !wait ? code : wait_for(cli, cli_arg(cli, 0), reached);
 }
 
-/* Has every node of a web RE told its use, or why there is none? They do so with a beat or two after they serve. */
+/* Has every node of a web RE told its use, or why there is none? They do so with a beat or two
+ * after they serve. */
 static bool use_is_known(const json_t *re)
 {
 	size_t i;
 	json_t *it;
 	json_array_foreach(json_object_get(json_object_get(re, "use"), "unknown"), i, it)
-	if (phx_json_bool(it, "waits", false))
-		return false;
+		if (phx_json_bool(it, "waits", false))
+			return false;
 	return true;
 }
 
 static int get_with_use(struct cli *cli, const char *name, json_t **ret)
 {
 	int code = get_re(cli, name, ret);
-	for (int64_t end = phx_clock_ms() + USE_MS; code == CLI_OK && !use_is_known(*ret) && phx_clock_ms() < end;) {
+	for (int64_t end = phx_clock_ms() + USE_MS;
+	     code == CLI_OK && !use_is_known(*ret) && phx_clock_ms() < end;) {
 		phx_sleep_ms(POLL_MS);
 		json_decref(PHX_TAKE(*ret));
 		code = get_re(cli, name, ret);
@@ -276,14 +278,15 @@ static int print_unmeasured(struct cli *cli)
 	size_t i;
 	json_t *it;
 	int code = get_with_use(cli, cli_arg(cli, 0), &re);
-	json_array_foreach(json_object_get(json_object_get(re, "use"), "unknown"), i, it)
-	{
+	json_array_foreach(json_object_get(json_object_get(re, "use"), "unknown"), i, it) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		const char *node = phx_json_str(it, "node", "");
 		if (phx_json_bool(it, "waits", false) || !node[0])
 			continue; /* a role's is said at once */
 		cli_put_clean(&b, phx_json_str(it, "reason", ""));
-		fprintf(stderr, "phx: the RE cannot follow its load: use of %s cannot be measured: %s\n", node, b.data ? b.data : "");
+		fprintf(stderr,
+			"phx: the RE cannot follow its load: use of %s cannot be measured: %s\n",
+			node, b.data ? b.data : "");
 	}
 	return code;
 }
@@ -328,7 +331,8 @@ static int permit_end(struct cli *cli, json_t *body)
 		json_object_set_new(body, "kill_jobs", json_true());
 		return CLI_OK;
 	}
-	int code = path ? cli_call(cli, "POST", path, dry, &answer) : cli_fail(CLI_PARTIAL, "out of memory");
+	int code = path ? cli_call(cli, "POST", path, dry, &answer)
+			: cli_fail(CLI_PARTIAL, "out of memory");
 	if (code)
 		return code;
 	cli_ends_add(&ends, answer);
@@ -347,7 +351,8 @@ int cmd_re_deactivate(struct cli *cli)
 	bool safe = cli_has(cli, CLI_OPT_safe);
 	PHX_AUTO_JSON json_t *body = json_object();
 	int code = safe ? CLI_OK : permit_end(cli, body);
-	return code ? code : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", body, gave_back);
+	return code ? code
+		    : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", body, gave_back);
 }
 
 int cmd_re_destroy(struct cli *cli)
@@ -405,10 +410,11 @@ int cmd_re_list(struct cli *cli)
 	int code = cli_get(cli, "/v1/res", &answer);
 	const json_t *first = json_array_get(json_object_get(answer, "res"), 0);
 	if (!code && first && !json_object_get(first, "agreement"))
-		return cli_print_rows(cli, brief_columns, PHX_ARRAY_SIZE(brief_columns), json_object_get(answer, "res"), answer);
+		return cli_print_rows(cli, brief_columns, PHX_ARRAY_SIZE(brief_columns),
+				      json_object_get(answer, "res"), answer);
 	return code ? code
-		    : cli_print_rows(cli, re_columns, PHX_ARRAY_SIZE(re_columns), json_object_get(answer, "res"),
-				     answer);
+		    : cli_print_rows(cli, re_columns, PHX_ARRAY_SIZE(re_columns),
+				     json_object_get(answer, "res"), answer);
 }
 
 /* "43.1 % of 2 nodes; n3 unknown: why"; a batch RE has none */
@@ -420,9 +426,9 @@ static void put_use(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)row;
 	if (json_is_integer(ppm))
 		phx_buf_addf(b, "%.1f %% of %d node%s", (double)json_integer_value(ppm) / 10000,
-			     (int)phx_json_int(value, "nodes", 0), phx_json_int(value, "nodes", 0) == 1 ? "" : "s");
-	json_array_foreach(json_object_get(value, "unknown"), i, it)
-	{
+			     (int)phx_json_int(value, "nodes", 0),
+			     phx_json_int(value, "nodes", 0) == 1 ? "" : "s");
+	json_array_foreach(json_object_get(value, "unknown"), i, it) {
 		const char *node = phx_json_str(it, "node", "");
 		phx_buf_addf(b, "%s%s%s unknown: ", b->n ? "; " : "", node[0] ? "" : "role ",
 			     node[0] ? node : phx_json_str(it, "role", "?"));
@@ -455,7 +461,8 @@ static int print_agreement(const json_t *re, bool xml)
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	struct phx_agreement a;
 	struct phx_err err = {0};
-	int r = phx_json_to_record(&phx_agreement_record, json_object_get(re, "agreement"), &a, &err);
+	int r = phx_json_to_record(&phx_agreement_record, json_object_get(re, "agreement"), &a,
+				   &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	r = xml ? phx_agreement_write_xml(&a, &b) : phx_agreement_write_conf(&a, &b);
@@ -497,7 +504,8 @@ static int get_history(struct cli *cli, const char *name, json_t *rows)
 	for (bool more = true; more;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		PHX_AUTO_FREE char *path = NULL;
-		if (!escaped || asprintf(&path, "/v1/res/%s/history?after=%lld", escaped, (long long)after) < 0)
+		if (!escaped ||
+		    asprintf(&path, "/v1/res/%s/history?after=%lld", escaped, (long long)after) < 0)
 			return cli_fail(CLI_PARTIAL, "out of memory");
 		int code = cli_get(cli, path, &answer);
 		if (code)
@@ -517,7 +525,10 @@ int cmd_re_history(struct cli *cli)
 	PHX_AUTO_JSON json_t *answer = json_pack("{s:O}", "history", rows);
 	PHX_AUTO_JSON json_t *re = NULL;
 	int code = get_history(cli, cli_arg(cli, 0), rows);
-	if (!code && !json_array_size(rows)) /* nothing is kept of one that is gone: then it is a name that does not exist */
+	/* nothing is kept of one that is gone: then it is a name that does not exist */
+	if (!code && !json_array_size(rows))
 		code = get_re(cli, cli_arg(cli, 0), &re);
-	return code ? code : cli_print_rows(cli, history_columns, PHX_ARRAY_SIZE(history_columns), rows, answer);
+	return code ? code
+		    : cli_print_rows(cli, history_columns, PHX_ARRAY_SIZE(history_columns), rows,
+				     answer);
 }

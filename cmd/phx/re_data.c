@@ -8,7 +8,8 @@
 #include "base/util.h"
 #include "phx/cli.h"
 
-/* "/v1/res/RE/data/PATH", each part of it escaped; without a path the directory. malloc'd, NULL on ENOMEM. */
+/* "/v1/res/RE/data/PATH", each part of it escaped; without a path the directory. malloc'd, NULL on
+ * ENOMEM. */
 static char *url_of(const char *re, const char *path)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -71,6 +72,6 @@ int cmd_re_ls(struct cli *cli)
 	PHX_AUTO_FREE char *url = url_of(cli_arg(cli, 0), "");
 	int code = url ? cli_get(cli, url, &answer) : cli_fail(CLI_PARTIAL, "out of memory");
 	return code ? code
-		    : cli_print_rows(cli, file_columns, PHX_ARRAY_SIZE(file_columns), json_object_get(answer, "files"),
-				     answer);
+		    : cli_print_rows(cli, file_columns, PHX_ARRAY_SIZE(file_columns),
+				     json_object_get(answer, "files"), answer);
 }

@@ -32,12 +32,12 @@ void cli_report_print(const struct cli_report *r)
 {
 	const char *reason;
 	json_t *names;
-	json_object_foreach(r->reasons, reason, names)
-	{
+	json_object_foreach(r->reasons, reason, names) {
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 		PHX_AUTO(phx_buf_fini) struct phx_buf clean = {0};
 		cli_put_clean(&clean, reason);
-		cli_fail(CLI_PARTIAL, "%s: %s", folded ? folded : "?", clean.data ? clean.data : "failed");
+		cli_fail(CLI_PARTIAL, "%s: %s", folded ? folded : "?",
+			 clean.data ? clean.data : "failed");
 	}
 }
 

@@ -11,18 +11,20 @@ static void put_packages(struct phx_buf *b, const json_t *value, const json_t *r
 	(void)row;
 	size_t i;
 	json_t *package;
-	json_array_foreach((json_t *)value, i, package) phx_buf_addf(
-		b, "%s%s-%s", i ? " " : "", phx_json_str(package, "name", ""), phx_json_str(package, "version", ""));
+	json_array_foreach((json_t *)value, i, package)
+		phx_buf_addf(b, "%s%s-%s", i ? " " : "", phx_json_str(package, "name", ""),
+			     phx_json_str(package, "version", ""));
 }
 
 static void put_words(struct phx_buf *b, const json_t *value)
 {
 	size_t i;
 	json_t *word;
-	json_array_foreach((json_t *)value, i, word)
-	{
+	json_array_foreach((json_t *)value, i, word) {
 		phx_buf_addf(b, "%s", i ? " " : "");
-		cli_put_clean(b, json_is_string(word) ? json_string_value(word) : phx_json_str(word, "text", ""));
+		cli_put_clean(b,
+			      json_is_string(word) ? json_string_value(word)
+						   : phx_json_str(word, "text", ""));
 	}
 }
 
@@ -43,8 +45,8 @@ static void put_seconds(struct phx_buf *b, const json_t *value, const json_t *ro
 static void put_image(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	const char *version = phx_json_str(row, "image_version", "");
-	phx_buf_addf(b, "%s%s%s", json_string_value(value) ? json_string_value(value) : "", *version ? " " : "",
-		     version);
+	phx_buf_addf(b, "%s%s%s", json_string_value(value) ? json_string_value(value) : "",
+		     *version ? " " : "", version);
 }
 
 static void put_health(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -56,7 +58,8 @@ static void put_health(struct phx_buf *b, const json_t *value, const json_t *row
 		return;
 	phx_buf_addf(b, " %s", phx_json_str(value, "target", ""));
 	put_words(b, json_object_get(value, "argv"));
-	phx_buf_addf(b, " every %lld s, %lld failures", (long long)phx_json_int(value, "interval_s", 0),
+	phx_buf_addf(b, " every %lld s, %lld failures",
+		     (long long)phx_json_int(value, "interval_s", 0),
 		     (long long)phx_json_int(value, "failures", 0));
 }
 
@@ -76,8 +79,8 @@ int cmd_role_list(struct cli *cli)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int code = cli_get(cli, "/v1/roles", &answer);
 	return code ? code
-		    : cli_print_rows(cli, role_columns, PHX_ARRAY_SIZE(role_columns), json_object_get(answer, "roles"),
-				     answer);
+		    : cli_print_rows(cli, role_columns, PHX_ARRAY_SIZE(role_columns),
+				     json_object_get(answer, "roles"), answer);
 }
 
 static const struct cli_column service_columns[] = {
@@ -142,8 +145,7 @@ int cmd_role_match(struct cli *cli)
 		return code;
 	size_t i;
 	json_t *match;
-	json_array_foreach(json_object_get(answer, "matches"), i, match)
-	{
+	json_array_foreach(json_object_get(answer, "matches"), i, match) {
 		if (cli_node_find(nodes, phx_json_str(match, "node", "")))
 			json_array_append(rows, match);
 	}

@@ -14,7 +14,8 @@
 /* What names are looked up in: as the API gives it. */
 struct known {
 	struct cli *cli;
-	json_t *images, *packages, *pools; /* {"images": [..], "bad": [..]}, {"packages": [..]}, [{"name"}] */
+	/* {"images": [..], "bad": [..]}, {"packages": [..]}, [{"name"}] */
+	json_t *images, *packages, *pools;
 	unsigned n_warnings;
 };
 
@@ -49,7 +50,7 @@ static int read_packages(struct cli *cli, json_t **ret, struct phx_err *err)
 		return r;
 	json_t *list = json_array();
 	PHX_LIST_EACH(struct phx_package, p, &packages)
-	json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
+		json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
 	phx_list_fini(&packages);
 	*ret = json_pack("{s:o}", "packages", list);
 	return 0;
@@ -70,7 +71,7 @@ static int read_here(struct known *k)
 		return cli_fail_err(r, &err);
 	k->pools = json_pack("[{s:s}]", "name", "free");
 	PHX_LIST_EACH(struct phx_pool, p, &cfg->pools)
-	json_array_append_new(k->pools, json_pack("{s:s}", "name", p->name));
+		json_array_append_new(k->pools, json_pack("{s:s}", "name", p->name));
 	return CLI_OK;
 }
 
@@ -90,8 +91,7 @@ static const json_t *newest(const json_t *items, const char *name, const char *v
 	const json_t *found = NULL;
 	size_t i;
 	json_t *item;
-	json_array_foreach((json_t *)items, i, item)
-	{
+	json_array_foreach((json_t *)items, i, item) {
 		if (phx_str_eq(phx_json_str(item, "name", ""), name) &&
 		    (!version || phx_str_eq(phx_json_str(item, "version", ""), version)))
 			found = item;
@@ -99,31 +99,35 @@ static const json_t *newest(const json_t *items, const char *name, const char *v
 	return found;
 }
 
-/* An image that is there and cannot be used, newer than `good` (NULL: any): what phxd would take, and refuse. */
-static const char *why_bad(const json_t *bads, const char *name, const char *version, const char *good)
+/* An image that is there and cannot be used, newer than `good` (NULL: any): what phxd would take,
+ * and refuse. */
+static const char *why_bad(const json_t *bads, const char *name, const char *version,
+			   const char *good)
 {
 	PHX_AUTO_FREE char *middle = phx_path("/%s/", name);
 	const char *why = NULL;
 	size_t i;
 	json_t *bad;
-	json_array_foreach((json_t *)bads, i, bad)
-	{
+	json_array_foreach((json_t *)bads, i, bad) {
 		const char *path = phx_json_str(bad, "path", ""), *slash = strrchr(path, '/');
 		const char *its = slash ? slash + 1 : "";
 		size_t n = middle ? strlen(middle) : 0;
-		bool of_name = n && slash && slash - path + 1 >= (ptrdiff_t)n && !strncmp(slash + 1 - n, middle, n);
-		if (of_name && (version ? phx_str_eq(its, version) : !good || strverscmp(its, good) > 0))
+		bool of_name = n && slash && slash - path + 1 >= (ptrdiff_t)n &&
+			!strncmp(slash + 1 - n, middle, n);
+		if (of_name &&
+		    (version ? phx_str_eq(its, version) : !good || strverscmp(its, good) > 0))
 			why = phx_json_str(bad, "reason", "");
 	}
 	return why;
 }
 
-static int lookup_image(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
-			char ret_digest[65], struct phx_err *err)
+static int lookup_image(void *arg, const char *name, const char *version,
+			char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
 {
 	struct known *k = arg;
 	const json_t *im = newest(json_object_get(k->images, "images"), name, version);
-	const char *why = why_bad(json_object_get(k->images, "bad"), name, version, phx_json_str(im, "version", NULL));
+	const char *why = why_bad(json_object_get(k->images, "bad"), name, version,
+				  phx_json_str(im, "version", NULL));
 	if (why)
 		return phx_err_set(err, -EBADMSG, "%s", why);
 	if (!im)
@@ -139,8 +143,8 @@ static int lookup_image(void *arg, const char *name, const char *version, char r
 	return 0;
 }
 
-static int lookup_package(void *arg, const char *name, const char *version, struct phx_package_ref *ret,
-			  struct phx_err *err)
+static int lookup_package(void *arg, const char *name, const char *version,
+			  struct phx_package_ref *ret, struct phx_err *err)
 {
 	struct known *k = arg;
 	const json_t *p = newest(json_object_get(k->packages, "packages"), name, version);
@@ -160,7 +164,9 @@ static int lookup_pool(void *arg, const char *name, struct phx_err *err)
 	if (k->cli->head_answers)
 		return -ENOENT;
 	(void)err;
-	fprintf(stderr, "phx: warning: pool '%s' is none of the configuration; whether a runtime environment has it, phxd knows\n",
+	fprintf(stderr,
+		"phx: warning: pool '%s' is none of the configuration; whether a runtime "
+		"environment has it, phxd knows\n",
 		name);
 	k->n_warnings++;
 	return 0;
@@ -194,7 +200,8 @@ static int check_rules(const char *path, const struct phx_list *roles)
 
 static int check_all(struct cli *cli, const struct phx_role_lookup *lookup)
 {
-	const char *dir = cli_head_dir(cli, "role_dir"), *rules_file = cli_head_dir(cli, "rules_file");
+	const char *dir = cli_head_dir(cli, "role_dir"),
+		   *rules_file = cli_head_dir(cli, "rules_file");
 	struct phx_err err = {0};
 	struct phx_list roles = {0}, bad = {0};
 	if (!dir || !rules_file)
@@ -204,9 +211,9 @@ static int check_all(struct cli *cli, const struct phx_role_lookup *lookup)
 		return cli_fail(CLI_CONFIG, "%s", err.text);
 	int code = bad.n ? CLI_CONFIG : CLI_OK;
 	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
-	cli_fail(CLI_CONFIG, "%s", b->reason);
-	printf("%s: %u %s right, %u %s not\n", dir, roles.n, roles.n == 1 ? "role is" : "roles are", bad.n,
-	       bad.n == 1 ? "is" : "are");
+		cli_fail(CLI_CONFIG, "%s", b->reason);
+	printf("%s: %u %s right, %u %s not\n", dir, roles.n, roles.n == 1 ? "role is" : "roles are",
+	       bad.n, bad.n == 1 ? "is" : "are");
 	int rules_code = check_rules(rules_file, &roles);
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);

@@ -32,8 +32,8 @@ static void put_row(FILE *out, const struct policy_row *row)
 {
 	char text[512];
 	bool tells = row->looks_at && *row->looks_at;
-	snprintf(text, sizeof(text), "%s%s%s%s", row->text, tells ? " Looks at: " : "", tells ? row->looks_at : "",
-		 tells ? "." : "");
+	snprintf(text, sizeof(text), "%s%s%s%s", row->text, tells ? " Looks at: " : "",
+		 tells ? row->looks_at : "", tells ? "." : "");
 	put_entry(out, row->name, text, row->source);
 }
 
@@ -68,7 +68,8 @@ void sim_manual(FILE *out)
 	put_kind(out, "PROVISIONING POLICIES", "provisioning");
 	put_kind(out, "ALLOCATION POLICIES", "allocation");
 	put_workloads(out);
-	fputs("# METRICS\n\nMeans are over completed jobs. What has no value (a mean over no job) is empty, in JSON "
+	fputs("# METRICS\n\nMeans are over completed jobs. What has no value (a mean over no job) "
+	      "is empty, in JSON "
 	      "null.\n\n",
 	      out);
 	for (size_t i = 0; i < n; i++)

@@ -13,7 +13,8 @@ static void put_setup(struct phx_buf *b, const json_t *value, const json_t *row)
 	const char *mode = phx_json_str(value, "mode", "?");
 	phx_buf_addf(b, "%s", mode);
 	if (phx_str_eq(mode, "wipe"))
-		phx_buf_addf(b, " %s on %s", phx_json_str(value, "method", "?"), phx_json_str(value, "when", "?"));
+		phx_buf_addf(b, " %s on %s", phx_json_str(value, "method", "?"),
+			     phx_json_str(value, "when", "?"));
 }
 
 static const struct cli_column pool_columns[] = {
@@ -35,8 +36,7 @@ static void print_mistakes(const json_t *mistakes)
 {
 	size_t i;
 	json_t *text;
-	json_array_foreach((json_t *)mistakes, i, text)
-	{
+	json_array_foreach((json_t *)mistakes, i, text) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		cli_put_clean(&b, json_string_value(text));
 		printf("not taken: %s\n", b.data ? b.data : "?");
@@ -47,27 +47,28 @@ static void print_head(const json_t *s)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	cli_put_duration(&b, phx_json_int(s, "uptime_s", 0) * 1000);
-	printf("phxd %s, up %s, event %lld\n", phx_json_str(s, "version", "?"), b.data ? b.data : "?",
-	       (long long)phx_json_int(s, "seq", 0));
+	printf("phxd %s, up %s, event %lld\n", phx_json_str(s, "version", "?"),
+	       b.data ? b.data : "?", (long long)phx_json_int(s, "seq", 0));
 	const char *readonly = phx_json_str(s, "readonly", "");
 	if (*readonly)
 		printf("READ-ONLY, nothing can be ordered: %s\n", readonly);
-	printf("%lld nodes, %lld up", (long long)phx_json_int(s, "nodes", 0), (long long)phx_json_int(s, "up", 0));
+	printf("%lld nodes, %lld up", (long long)phx_json_int(s, "nodes", 0),
+	       (long long)phx_json_int(s, "up", 0));
 	const char *state;
 	json_t *n;
-	json_object_foreach(json_object_get(s, "states"), state, n)
-	{
+	json_object_foreach(json_object_get(s, "states"), state, n) {
 		if (json_integer_value(n) > 0)
 			printf(", %lld %s", (long long)json_integer_value(n), state);
 	}
 	printf("\n");
 	const json_t *deploy = json_object_get(s, "deploy");
 	if (*phx_json_str(deploy, "kernel", ""))
-		printf("nodes run kernel %s, that of deploy image %s %s\n", phx_json_str(deploy, "kernel", ""),
-		       phx_json_str(deploy, "image", "?"), phx_json_str(deploy, "version", "?"));
+		printf("nodes run kernel %s, that of deploy image %s %s\n",
+		       phx_json_str(deploy, "kernel", ""), phx_json_str(deploy, "image", "?"),
+		       phx_json_str(deploy, "version", "?"));
 	else if (deploy)
-		printf("no node can boot: deploy image %s: %s\n", phx_json_str(deploy, "image", "?"),
-		       phx_json_str(deploy, "error", "?"));
+		printf("no node can boot: deploy image %s: %s\n",
+		       phx_json_str(deploy, "image", "?"), phx_json_str(deploy, "error", "?"));
 	print_mistakes(json_object_get(s, "mistakes"));
 }
 
@@ -76,14 +77,15 @@ static void print_refused(const json_t *refused, int64_t now_ms)
 {
 	size_t i;
 	json_t *it;
-	json_array_foreach((json_t *)refused, i, it)
-	{
+	json_array_foreach((json_t *)refused, i, it) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		const char *whom = phx_json_str(it, "whom", "");
 		cli_put_duration(&b, now_ms - phx_json_int(it, "last_ms", now_ms));
-		printf("%lld %s over %s refused, by %s = %lld; the last %s%s%s ago\n", (long long)phx_json_int(it, "n", 0),
-		       phx_json_str(it, "what", "?"), phx_json_str(it, "over", "?"), phx_json_str(it, "limit", "?"),
-		       (long long)phx_json_int(it, "value", 0), whom, *whom ? " " : "", b.data ? b.data : "?");
+		printf("%lld %s over %s refused, by %s = %lld; the last %s%s%s ago\n",
+		       (long long)phx_json_int(it, "n", 0), phx_json_str(it, "what", "?"),
+		       phx_json_str(it, "over", "?"), phx_json_str(it, "limit", "?"),
+		       (long long)phx_json_int(it, "value", 0), whom, *whom ? " " : "",
+		       b.data ? b.data : "?");
 	}
 }
 
@@ -93,7 +95,8 @@ int cmd_status(struct cli *cli)
 	int code = cli_get(cli, "/v1/status", &s);
 	if (code || cli_structured(cli))
 		return code ? code : cli_print_value(cli, s);
-	const json_t *pools = json_object_get(s, "pools"), *children = json_object_get(s, "children");
+	const json_t *pools = json_object_get(s, "pools"),
+		     *children = json_object_get(s, "children");
 	print_head(s);
 	print_refused(json_object_get(s, "refused"), phx_wall_ms());
 	if (json_array_size(pools))
@@ -101,7 +104,9 @@ int cmd_status(struct cli *cli)
 	code = cli_print_table(cli, pool_columns, PHX_ARRAY_SIZE(pool_columns), pools, 0);
 	if (json_array_size(children))
 		putchar('\n');
-	return code ? code : cli_print_table(cli, child_columns, PHX_ARRAY_SIZE(child_columns), children, 0);
+	return code
+		? code
+		: cli_print_table(cli, child_columns, PHX_ARRAY_SIZE(child_columns), children, 0);
 }
 
 /* ---- reload ---- */
@@ -111,10 +116,12 @@ static void tell(const json_t *texts, const char *mark)
 	size_t i;
 	json_t *text;
 	json_array_foreach((json_t *)texts, i, text)
-		fprintf(stderr, "phx: %s%s\n", mark, json_string_value(text) ? json_string_value(text) : "?");
+		fprintf(stderr, "phx: %s%s\n", mark,
+			json_string_value(text) ? json_string_value(text) : "?");
 }
 
-/* What phxd refused goes to stderr, each text after `mark`; what it took and may surprise is a warning, if `warn`. */
+/* What phxd refused goes to stderr, each text after `mark`; what it took and may surprise is a
+ * warning, if `warn`. */
 static int reload(struct cli *cli, const char *mark, bool warn, json_t **ret)
 {
 	PHX_AUTO_JSON json_t *body = json_object();
@@ -198,7 +205,8 @@ int cmd_config_check(struct cli *cli)
 {
 	const char *path = cli_arg(cli, 0);
 	path = path ? path : cli_opt(cli, CLI_OPT_config, getenv("PHX_CONFIG"));
-	path = path ? path : PHX_CONFIG_PATH; /* that must be there, to be checked: defaults need none */
+	/* that must be there, to be checked: defaults need none */
+	path = path ? path : PHX_CONFIG_PATH;
 	cli->args.opt[CLI_OPT_config] = (struct cli_values){.v = {path}, .n = 1};
 	const struct phx_config *cfg = cli_config(cli);
 	struct phx_list lines = {0};
@@ -211,7 +219,8 @@ int cmd_config_check(struct cli *cli)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:[]}", "config");
 	PHX_LIST_EACH(struct phx_config_line, line, &lines)
-	json_array_append_new(json_object_get(whole, "config"), phx_json_from_record(&phx_config_line_record, line));
+		json_array_append_new(json_object_get(whole, "config"),
+				      phx_json_from_record(&phx_config_line_record, line));
 	phx_list_fini(&lines);
 	return print_config(cli, whole);
 }

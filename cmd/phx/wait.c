@@ -54,7 +54,8 @@ static void end_node(struct waiting *w, struct going *g, const char *error)
 /* ---- events: why a step failed ---- */
 
 /* Is it the end of a step of this order, or of the power operation ordered by hand? */
-static bool is_result(const struct waiting *w, const struct going *g, const char *kind, const json_t *details)
+static bool is_result(const struct waiting *w, const struct going *g, const char *kind,
+		      const json_t *details)
 {
 	static const char *const kinds[] = {"step_result", "power_result", "key_result"};
 	const char *text = phx_json_str(details, "text", ""), *op = w->goal->power;
@@ -65,7 +66,8 @@ static bool is_result(const struct waiting *w, const struct going *g, const char
 		return false;
 	if (op)
 		return phx_json_int(details, "step_id", 0) == 0 && phx_str_starts(text, op);
-	return phx_json_int(details, "step_id", 1) != 0 && phx_json_int(details, "epoch", g->epoch) == g->epoch;
+	return phx_json_int(details, "step_id", 1) != 0 &&
+		phx_json_int(details, "epoch", g->epoch) == g->epoch;
 }
 
 static void take_event(struct waiting *w, const json_t *ev)
@@ -89,12 +91,15 @@ static void take_event(struct waiting *w, const json_t *ev)
 static int poll_events(struct waiting *w, int seconds, struct phx_err *err)
 {
 	char path[96];
-	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000", (long long)w->after, seconds);
+	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000",
+		 (long long)w->after, seconds);
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cli_call_quiet(w->cli, "GET", path, NULL, (uint32_t)seconds * 1000 + CALL_SLACK_MS, &answer, err);
+	int code = cli_call_quiet(w->cli, "GET", path, NULL,
+				  (uint32_t)seconds * 1000 + CALL_SLACK_MS, &answer, err);
 	size_t i;
 	json_t *ev;
-	json_array_foreach(json_object_get(answer, "events"), i, ev) take_event(w, ev);
+	json_array_foreach(json_object_get(answer, "events"), i, ev)
+		take_event(w, ev);
 	int64_t last = phx_json_int(answer, "last", w->after); /* beyond what is not for us */
 	w->after = last > w->after ? last : w->after;
 	return code;
@@ -107,7 +112,8 @@ static bool is_over(const struct waiting *w, const struct going *g, const char *
 {
 	if (w->goal->power)
 		return g->heard;
-	bool enrols = phx_str_eq(state, "commissioning") || (w->goal->accepted && phx_str_eq(state, "new"));
+	bool enrols = phx_str_eq(state, "commissioning") ||
+		(w->goal->accepted && phx_str_eq(state, "new"));
 	return !busy && !enrols;
 }
 
@@ -117,12 +123,14 @@ static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
 	const char *back = phx_json_str(json_object_get(node, "plan"), "back", "");
 	char text[400];
 	if (*back) {
-		snprintf(text, sizeof(text), "went back to %s: %s",
-			 phx_json_str(json_object_get(node, "plan"), "from_identity", "what it ran"), back);
+		snprintf(
+			text, sizeof(text), "went back to %s: %s",
+			phx_json_str(json_object_get(node, "plan"), "from_identity", "what it ran"),
+			back);
 		end_node(w, g, text);
 	} else if (w->goal->role && !phx_str_eq(role, w->goal->role)) {
-		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role", g->error[0] ? ": " : "",
-			 g->error);
+		snprintf(text, sizeof(text), "went back to %s%s%s", *role ? role : "no role",
+			 g->error[0] ? ": " : "", g->error);
 		end_node(w, g, text);
 	} else {
 		end_node(w, g, g->error[0] ? g->error : NULL);
@@ -134,7 +142,8 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 	const char *state = phx_json_str(node, "state", "");
 	const json_t *plan = json_object_get(node, "plan");
 	/* a plan that has ended stays to be read, its cursor behind the last step */
-	bool busy = json_array_size(json_object_get(plan, "steps")) > (size_t)phx_json_int(plan, "cursor", 0);
+	bool busy = json_array_size(json_object_get(plan, "steps")) >
+		(size_t)phx_json_int(plan, "cursor", 0);
 	int64_t epoch = phx_json_int(plan, "epoch", 0);
 	PHX_AUTO(phx_buf_fini) struct phx_buf now = {0};
 	if (busy)
@@ -164,7 +173,8 @@ static int poll_nodes(struct waiting *w, struct phx_err *err)
 			phx_nodeset_add(&names, w->nodes[i].name);
 	if (!names.n)
 		return CLI_OK;
-	int code = cli_nodes_ask(w->cli, &names, "name,state,role,plan,reason", CALL_SLACK_MS, &nodes, err);
+	int code = cli_nodes_ask(w->cli, &names, "name,state,role,plan,reason", CALL_SLACK_MS,
+				 &nodes, err);
 	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
 	for (size_t i = 0; !code && i < w->n; i++) {
 		struct going *g = &w->nodes[i];
@@ -202,13 +212,14 @@ static void show_progress(const struct waiting *w)
 		phx_buf_addf(&b, "; phxd does not answer");
 	const char *now;
 	json_t *names;
-	json_object_foreach(groups, now, names)
-	{
+	json_object_foreach(groups, now, names) {
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
 		phx_buf_addf(&b, "; %s: %s", now, folded ? folded : "?");
 	}
 	struct winsize size = {0};
-	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1 : 79;
+	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20
+		? size.ws_col - 1
+		: 79;
 	fprintf(stderr, "\r\033[K%.*s", width, b.data ? b.data : "");
 }
 
@@ -278,12 +289,15 @@ static void tell_done(const struct waiting *w)
 	cli_put_duration(&b, phx_clock_ms() - w->begun_ms);
 	bool query = w->goal->power && phx_str_eq(w->goal->power, "status");
 	if (n_good && !query)
-		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n, b.data ? b.data : "?");
+		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n,
+			b.data ? b.data : "?");
 }
 
-int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal, struct cli_report *report)
+int cli_wait(struct cli *cli, const json_t *results, const struct cli_goal *goal,
+	     struct cli_report *report)
 {
-	struct waiting w = {.cli = cli, .goal = goal, .report = report, .n = json_array_size(results)};
+	struct waiting w = {
+		.cli = cli, .goal = goal, .report = report, .n = json_array_size(results)};
 	struct going *nodes = calloc(w.n ? w.n : 1, sizeof(*nodes));
 	if (!nodes)
 		return cli_fail(CLI_PARTIAL, "out of memory");

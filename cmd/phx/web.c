@@ -13,10 +13,14 @@ static void put_use(struct phx_buf *b, const json_t *value, const json_t *row)
 }
 
 static const struct cli_column columns[] = {
-	{.head = "SERVICE", .path = "service"},	  {.head = "SCHEDULER", .path = "scheduler"},
-	{.head = "NODE", .path = "node"},	  {.head = "ADDRESS", .path = "address"},
-	{.head = "POOL", .path = "pool"},	  {.head = "WEIGHT", .path = "weight", .right = true},
-	{.head = "ACTIVE", .path = "active", .right = true}, {.head = "INACTIVE", .path = "inactive", .right = true},
+	{.head = "SERVICE", .path = "service"},
+	{.head = "SCHEDULER", .path = "scheduler"},
+	{.head = "NODE", .path = "node"},
+	{.head = "ADDRESS", .path = "address"},
+	{.head = "POOL", .path = "pool"},
+	{.head = "WEIGHT", .path = "weight", .right = true},
+	{.head = "ACTIVE", .path = "active", .right = true},
+	{.head = "INACTIVE", .path = "inactive", .right = true},
 	{.head = "USE", .path = "use_ppm", .put = put_use, .right = true},
 };
 
@@ -54,14 +58,14 @@ static void print_unknown(const json_t *rows)
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-	{
+	json_array_foreach((json_t *)rows, i, row) {
 		const char *reason = phx_json_str(row, "use_reason", "");
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		if (!reason[0])
 			continue;
 		cli_put_clean(&b, reason);
-		fprintf(stderr, "use of %s is unknown: %s\n", phx_json_str(row, "node", "?"), b.data ? b.data : "");
+		fprintf(stderr, "use of %s is unknown: %s\n", phx_json_str(row, "node", "?"),
+			b.data ? b.data : "");
 	}
 }
 
@@ -73,7 +77,8 @@ int cmd_web_list(struct cli *cli)
 	int code = cli_get(cli, "/v1/balance", &answer);
 	if (code)
 		return code;
-	json_array_foreach(json_object_get(answer, "services"), i, service) add_rows(rows, service);
+	json_array_foreach(json_object_get(answer, "services"), i, service)
+		add_rows(rows, service);
 	code = cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, answer);
 	if (cli->format == CLI_TABLE && json_array_size(rows))
 		print_director(answer);

@@ -16,21 +16,23 @@ enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 
 /* ---- enrolment ---- */
 
-static void reply_certified(struct daemon *d, struct phx_http_request *q, const char *csr, const char *node)
+static void reply_certified(struct daemon *d, struct phx_http_request *q, const char *csr,
+			    const char *node)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *cert = NULL;
 	int r = phx_cert_issue(d->pki, csr, PHX_CERT_NODE, node, CERT_DAYS, &cert, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", phx_pki_ca_pem(d->pki));
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca",
+					    phx_pki_ca_pem(d->pki));
 	phx_http_reply_json(q, 200, j);
 }
 
-static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char *csr, const struct phx_outcome *out)
+static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char *csr,
+			const struct phx_outcome *out)
 {
 	switch ((enum phx_enrol_answer)out->enrol) {
 	case PHX_ENROL_CERTIFY:
@@ -47,12 +49,14 @@ static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char
 	}
 }
 
-/* Does who asks sit on this machine? Any user here can take one of its addresses for his end of a connection. */
+/* Does who asks sit on this machine? Any user here can take one of its addresses for his end of a
+ * connection. */
 static bool is_own_address(const char *address)
 {
 	struct in_addr ours, theirs;
 	struct ifaddrs *all = NULL;
-	bool own = inet_pton(AF_INET, address, &theirs) != 1 || (ntohl(theirs.s_addr) >> 24) == IN_LOOPBACKNET;
+	bool own = inet_pton(AF_INET, address, &theirs) != 1 ||
+		(ntohl(theirs.s_addr) >> 24) == IN_LOOPBACKNET;
 	if (own || getifaddrs(&all) < 0)
 		return true;
 	for (const struct ifaddrs *i = all; i && !own; i = i->ifa_next) {
@@ -66,7 +70,8 @@ static bool is_own_address(const char *address)
 }
 
 /* Where it comes from is not for the machine to say. */
-static void set_origin(const struct daemon *d, const struct phx_http_request *q, struct phx_event *ev)
+static void set_origin(const struct daemon *d, const struct phx_http_request *q,
+		       struct phx_event *ev)
 {
 	PHX_STR_SET(ev->address, phx_http_peer(q)->address);
 	ev->local = is_own_address(ev->address);
@@ -84,9 +89,9 @@ static void draw_name(char ret[PHX_NAME_MAX])
 void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_enrol };
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
@@ -99,8 +104,9 @@ void api_enrol(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EINVAL, err.text);
 		return;
 	}
-	if (take_macs(q, j, &ev.macs) && TAKE(q, j, "serial", ev.serial) && TAKE(q, j, "uuid", ev.uuid) &&
-	    TAKE(q, j, "boot_id", ev.boot_id) && take_token(q, j, ev.token_sha256) &&
+	if (take_macs(q, j, &ev.macs) && TAKE(q, j, "serial", ev.serial) &&
+	    TAKE(q, j, "uuid", ev.uuid) && TAKE(q, j, "boot_id", ev.boot_id) &&
+	    take_token(q, j, ev.token_sha256) &&
 	    take_enum(q, j, "env", &phx_node_env_names, &ev.env)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		if (r < 0)
@@ -112,14 +118,16 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	phx_event_fini(&ev);
 }
 
-/* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as after any 503. */
+/* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as
+ * after any 503. */
 static bool take_told(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	size_t n = 0;
 	phx_http_body(q, &n);
 	if (live_may_tell(d->live, node, n))
 		return true;
-	phx_http_reply_error(q, -EAGAIN, "this node tells more than is kept of one: ask again later");
+	phx_http_reply_error(q, -EAGAIN,
+			     "this node tells more than is kept of one: ask again later");
 	return false;
 }
 
@@ -135,10 +143,11 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	const struct phx_role *role = serves ? phx_state_role(s, n->role) : NULL;
 	if (role)
 		role_json = phx_json_from_record(&phx_role_record, role);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s,s:I,s:o,s:s}", "node", node, "boot", local ? "local" : "wait",
-					    "disk_key_id", n ? n->disk_key_id : "", "beat_ms",
-					    (json_int_t)d->cfg.heartbeat_ms, "role", role_json ? role_json : json_null(),
-					    "state", n ? phx_enum_name(&phx_node_state_names, n->state) : "");
+	PHX_AUTO_JSON json_t *j = json_pack(
+		"{s:s,s:s,s:s,s:I,s:o,s:s}", "node", node, "boot", local ? "local" : "wait",
+		"disk_key_id", n ? n->disk_key_id : "", "beat_ms", (json_int_t)d->cfg.heartbeat_ms,
+		"role", role_json ? role_json : json_null(), "state",
+		n ? phx_enum_name(&phx_node_state_names, n->state) : "");
 	engine_unlock(d->engine);
 	phx_http_reply_json(q, 200, j);
 }
@@ -147,17 +156,18 @@ static bool take_hello(struct phx_http_request *q, const json_t *j, struct phx_e
 {
 	ev->healthy = phx_json_bool(j, "healthy", false);
 	return TAKE(q, j, "boot_id", ev->boot_id) && TAKE(q, j, "actual_role", ev->actual_role) &&
-	       TAKE(q, j, "actual_identity", ev->actual_identity) && TAKE(q, j, "system_image", ev->system_image) &&
-	       TAKE(q, j, "system_digest", ev->system_digest) &&
-	       take_enum(q, j, "env", &phx_node_env_names, &ev->env) &&
-	       take_record(q, j, "facts", &phx_facts_record, &ev->facts);
+		TAKE(q, j, "actual_identity", ev->actual_identity) &&
+		TAKE(q, j, "system_image", ev->system_image) &&
+		TAKE(q, j, "system_digest", ev->system_digest) &&
+		take_enum(q, j, "env", &phx_node_env_names, &ev->env) &&
+		take_record(q, j, "facts", &phx_facts_record, &ev->facts);
 }
 
 void api_hello(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_hello };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_hello};
+	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -182,11 +192,13 @@ void api_hello(struct phx_http_request *q, void *arg)
 /* ---- beats ---- */
 
 /* ret_down: the core takes the node for down (its BMC said off, wrongly). */
-static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env, bool *ret_down)
+static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env,
+		      bool *ret_down)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool same = n && !strcmp(n->boot_id, boot_id) && !strcmp(phx_enum_name(&phx_node_env_names, n->env), env);
+	bool same = n && !strcmp(n->boot_id, boot_id) &&
+		!strcmp(phx_enum_name(&phx_node_env_names, n->env), env);
 	*ret_down = n && !n->up;
 	engine_unlock(d->engine);
 	return same;
@@ -194,7 +206,7 @@ static bool same_boot(struct daemon *d, const char *node, const char *boot_id, c
 
 static void tell_back(struct daemon *d, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_back };
+	struct phx_event ev = {.kind = PHX_EV_back};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
@@ -204,9 +216,11 @@ static void tell_back(struct daemon *d, const char *node)
 /* Role, identity and health go to the core when they change, and only then. */
 static void tell_report(struct daemon *d, const char *node, const json_t *j)
 {
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = phx_json_bool(j, "healthy", false) };
+	struct phx_event ev = {.kind = PHX_EV_report,
+			       .healthy = phx_json_bool(j, "healthy", false)};
 	char key[PHX_NAME_MAX + 400];
-	const char *role = phx_json_str(j, "actual_role", ""), *identity = phx_json_str(j, "actual_identity", "");
+	const char *role = phx_json_str(j, "actual_role", ""),
+		   *identity = phx_json_str(j, "actual_identity", "");
 	const char *text = phx_json_str(j, "health_text", "");
 	snprintf(key, sizeof(key), "%s|%s|%d|%.150s", role, identity, ev.healthy, text);
 	if (!live_report_changed(d->live, node, key))
@@ -239,7 +253,8 @@ void api_beat(struct phx_http_request *q, void *arg)
 		return;
 	}
 	bool down;
-	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""), &down)) {
+	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""),
+		       &down)) {
 		phx_http_reply_error(q, -ESTALE, "say hello first");
 		return;
 	}
@@ -250,7 +265,8 @@ void api_beat(struct phx_http_request *q, void *arg)
 	directors_heard(d->directors, node, json_object_get(j, "running"), monitor);
 	tell_report(d, node, j);
 	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
-	live_hold(d->live, node, q, json_object_get(j, "running"), wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
+	live_hold(d->live, node, q, json_object_get(j, "running"),
+		  wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
 }
 
 /* ---- results ---- */
@@ -260,19 +276,23 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 	const json_t *wipe = json_object_get(j, "wipe");
 	if (!json_is_object(wipe))
 		return true;
-	int64_t size = phx_json_int(wipe, "size_bytes", 0), verified = phx_json_int(wipe, "verified_bytes", 0);
+	int64_t size = phx_json_int(wipe, "size_bytes", 0),
+		verified = phx_json_int(wipe, "verified_bytes", 0);
 	ev->erased_bytes = size > 0 ? (uint64_t)size : 0;
-	ev->verified_bytes = verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
+	ev->verified_bytes =
+		verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
 	if (phx_json_str(wipe, "detail", "")[0])
 		take_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
 	return TAKE(q, wipe, "disk_id", ev->erased_disk) &&
-	       take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
+		take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
 }
 
-static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id, struct phx_event *ev)
+static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
+			    struct phx_event *ev)
 {
 	int64_t run = 0, cpu_ms = 0, memory = 0, cut = 0;
-	if (!take_number(q, j, "run", 0, UINT32_MAX, &run) || !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
+	if (!take_number(q, j, "run", 0, UINT32_MAX, &run) ||
+	    !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
 	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
 	    !take_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
 	    !take_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->ended_by))
@@ -309,8 +329,8 @@ static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_
 void api_result(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {0};
+	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -330,8 +350,8 @@ void api_result(struct phx_http_request *q, void *arg)
 void api_inventory(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_inventory };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_inventory};
+	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -355,7 +375,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	char node[PHX_NAME_MAX], hex[PHX_DISK_KEY_SIZE * 2 + 1];
 	uint8_t key[PHX_DISK_KEY_SIZE];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!person_agent(d, q, node))
 		return;
 	const char *key_id = phx_http_param(q, 0);

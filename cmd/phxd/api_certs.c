@@ -20,18 +20,19 @@ void api_certs(struct phx_http_request *q, void *arg)
 
 void api_cert_revoke(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = { "name", "reason" };
+	static const char *const members[] = {"name", "reason"};
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	struct phx_outcome out = { 0 };
-	struct phx_event ev = { .kind = PHX_EV_cert_revoke };
+	struct phx_err err = {0};
+	struct phx_outcome out = {0};
+	struct phx_event ev = {.kind = PHX_EV_cert_revoke};
 	PHX_AUTO_JSON json_t *body = body_json(q);
-	if (!body || !take_only(q, body, members, PHX_ARRAY_SIZE(members)) || !TAKE(q, body, "name", ev.name) ||
-	    !TAKE(q, body, "reason", ev.text))
+	if (!body || !take_only(q, body, members, PHX_ARRAY_SIZE(members)) ||
+	    !TAKE(q, body, "name", ev.name) || !TAKE(q, body, "reason", ev.text))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (PHX_STR_SET(ev.serial, phx_http_param(q, 0)) < 0) {
-		phx_http_reply_error(q, -EINVAL, "serial: that is longer than the number of a certificate");
+		phx_http_reply_error(q, -EINVAL,
+				     "serial: that is longer than the number of a certificate");
 		return;
 	}
 	int r = engine_submit(d->engine, &ev, &out, &err);

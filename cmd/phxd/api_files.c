@@ -22,7 +22,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX], reason[256] = "";
 	const char *node = "";
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char *text = NULL;
 	if (phx_mac_parse(phx_http_param(q, 0), mac) < 0) {
 		phx_http_reply_error(q, -EINVAL, "boot/MAC: that is no MAC address");
@@ -43,7 +43,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 	struct phx_image im;
 	int r = phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, &im, &err);
 	if (r == 0) {
-		struct phx_ipxe_boot boot = { &d->cfg, &im, mac, name };
+		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name};
 		r = phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
 	} else {
@@ -56,12 +56,12 @@ void api_boot(struct phx_http_request *q, void *arg)
 void api_image_file(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char digest[65] = "";
 	PHX_AUTO_FREE char *path = NULL;
 	const char *file = strrchr(phx_http_path(q), '/');
-	int r = phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1), file ? file + 1 : "",
-				&path, digest, &err);
+	int r = phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1),
+				file ? file + 1 : "", &path, digest, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else

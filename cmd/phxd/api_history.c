@@ -11,7 +11,7 @@
 
 enum {
 	HISTORY_MAX = 10000,
-	CHUNK = 1000, /* events looked at in one go */
+	CHUNK = 1000,       /* events looked at in one go */
 	LOOKED_MAX = 50000, /* in one request */
 };
 
@@ -25,7 +25,8 @@ struct history {
 static bool is_about(const json_t *act, const char *re)
 {
 	return !strcmp(phx_json_str(act, "kind", ""), "note") &&
-	       (!strcmp(phx_json_str(act, "re", ""), re) || !strcmp(phx_json_str(act, "other_re", ""), re));
+		(!strcmp(phx_json_str(act, "re", ""), re) ||
+		 !strcmp(phx_json_str(act, "other_re", ""), re));
 }
 
 static int add_notes(void *arg, const struct phx_store_event *ev)
@@ -38,15 +39,16 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
 	size_t i;
 	json_t *act;
-	json_array_foreach(actions, i, act)
-	{
+	json_array_foreach(actions, i, act) {
 		if (!is_about(act, h->re))
 			continue;
-		json_array_append_new(h->rows, json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq", (json_int_t)ev->seq, "time_ms",
-							 (json_int_t)ev->time_ms, "kind", ev->kind, "text",
-							 phx_json_str(act, "text", ""), "node",
-							 phx_json_str(act, "node", ""), "by",
-							 phx_json_str(event, "by", "")));
+		json_array_append_new(h->rows,
+				      json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq",
+						(json_int_t)ev->seq, "time_ms",
+						(json_int_t)ev->time_ms, "kind", ev->kind, "text",
+						phx_json_str(act, "text", ""), "node",
+						phx_json_str(act, "node", ""), "by",
+						phx_json_str(event, "by", "")));
 	}
 	/* the newest are kept */
 	while (json_array_size(h->rows) > HISTORY_MAX)
@@ -54,13 +56,15 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 	return 0;
 }
 
-/* From which event on the asker may know: the whole life of an RE its owner; of others of that name, before it or gone,
- * only the resource provider. False: nothing. */
-static bool may_know(struct daemon *d, const struct phx_http_request *q, const char *name, uint64_t *ret_after)
+/* From which event on the asker may know: the whole life of an RE its owner; of others of that
+ * name, before it or gone, only the resource provider. False: nothing. */
+static bool may_know(struct daemon *d, const struct phx_http_request *q, const char *name,
+		     uint64_t *ret_after)
 {
 	char account[PHX_NAME_MAX];
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	bool provider = person_of(d, peer) == PERSON_PROVIDER, known = person_account(peer, account);
+	bool provider = person_of(d, peer) == PERSON_PROVIDER,
+	     known = person_account(peer, account);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
 	bool own = re && known && !strcmp(re->agreement.owner, account);
@@ -70,7 +74,8 @@ static bool may_know(struct daemon *d, const struct phx_http_request *q, const c
 }
 
 /* True in `ret_more`: it ended before the journal's end. */
-static int read_history(struct phx_store_reader *reader, struct history *h, bool *ret_more, struct phx_err *err)
+static int read_history(struct phx_store_reader *reader, struct history *h, bool *ret_more,
+			struct phx_err *err)
 {
 	*ret_more = true;
 	for (uint32_t n_looked = 0; n_looked < LOOKED_MAX; n_looked += CHUNK) {
@@ -98,7 +103,7 @@ static bool re_is_there(struct daemon *d, const char *name)
 void api_re_history(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_store_reader *reader = NULL;
 	bool more = false;
 	uint64_t first = 0, after = 0;
@@ -112,7 +117,7 @@ void api_re_history(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EINVAL, "after: must be the number of an event");
 		return;
 	}
-	struct history h = { .re = name, .rows = rows, .last = after > first ? after : first };
+	struct history h = {.re = name, .rows = rows, .last = after > first ? after : first};
 	snprintf(h.quoted, sizeof(h.quoted), "\"%.63s\"", name);
 	int r = phx_store_reader_open(d->cfg.journal, &reader, &err);
 	r = r ? r : read_history(reader, &h, &more, &err);
@@ -125,6 +130,7 @@ void api_re_history(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -ENOENT, "there is no such RE, and no history of one");
 		return;
 	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "history", rows, "last", (json_int_t)h.last, "more", more);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "history", rows, "last",
+					    (json_int_t)h.last, "more", more);
 	phx_http_reply_json(q, 200, j);
 }

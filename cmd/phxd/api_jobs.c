@@ -16,12 +16,20 @@
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
 
 /* Of a list: jobs of one page, of one hold of the engine; what is shown of each. */
-enum { LIST_MAX = 1000, LOOKED_AT_ONCE = 1000, SHOWN_AT_ONCE = 64, PARTS_SHOWN = 20000, WORDS_SHOWN = 8, WORD_SHOWN = 80 };
+enum {
+	LIST_MAX = 1000,
+	LOOKED_AT_ONCE = 1000,
+	SHOWN_AT_ONCE = 64,
+	PARTS_SHOWN = 20000,
+	WORDS_SHOWN = 8,
+	WORD_SHOWN = 80
+};
 
-/* Whose jobs the asker sees: found out before the engine's lock is taken, since it may ask the user database. */
+/* Whose jobs the asker sees: found out before the engine's lock is taken, since it may ask the user
+ * database. */
 struct viewer {
 	const struct phx_http_peer *peer;
-	bool all;			/* the resource provider */
+	bool all;                   /* the resource provider */
 	char account[PHX_NAME_MAX]; /* whose REs' jobs it sees too */
 };
 
@@ -29,7 +37,7 @@ static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	enum person person = person_of(d, peer);
-	struct viewer v = { .peer = peer, .all = person == PERSON_PROVIDER };
+	struct viewer v = {.peer = peer, .all = person == PERSON_PROVIDER};
 	if (person == PERSON_SERVICE_PROVIDER)
 		person_account(peer, v.account);
 	return v;
@@ -39,7 +47,8 @@ static bool is_own(const struct viewer *v, const struct phx_job *job)
 {
 	if (v->all)
 		return true;
-	return v->peer->via == PHX_HTTP_UNIX ? job->uid == v->peer->uid : !strcmp(job->user, v->peer->cert.name);
+	return v->peer->via == PHX_HTTP_UNIX ? job->uid == v->peer->uid
+					     : !strcmp(job->user, v->peer->cert.name);
 }
 
 /* A service provider sees and cancels what runs in its REs; what a job wrote is its user's. */
@@ -48,7 +57,8 @@ static bool may_see(const struct phx_state *s, const struct viewer *v, const str
 	const struct phx_re *re = job->re[0] && v->account[0] ? phx_state_re(s, job->re) : NULL;
 	/* jobs of an RE that had this name before were somebody else's */
 	return is_own(v, job) ||
-	       (re && !strcmp(re->agreement.owner, v->account) && job->submitted_ms >= re->created_ms);
+		(re && !strcmp(re->agreement.owner, v->account) &&
+		 job->submitted_ms >= re->created_ms);
 }
 
 /* The job with the reason of its state: why it waits, or what ended it. */
@@ -58,13 +68,17 @@ static json_t *job_json(struct phx_job_waits *waits, const struct phx_job *job)
 	json_t *j = phx_json_from_record(&phx_job_record, job);
 	phx_core_job_waits(waits, job, text, sizeof(text));
 	if (j)
-		json_object_set_new(j, "reason", json_string(text[0] || phx_job_is_open(job) || !job->why ? text : job->why));
+		json_object_set_new(j, "reason",
+				    json_string(text[0] || phx_job_is_open(job) || !job->why
+							? text
+							: job->why));
 	return j;
 }
 
 /* ---- lists ---- */
 
-/* A job as a list shows it: the first words of its command, each cut, and nothing else of what its user wrote. */
+/* A job as a list shows it: the first words of its command, each cut, and nothing else of what its
+ * user wrote. */
 struct brief {
 	struct phx_job job; /* borrows */
 	struct phx_text words[WORDS_SHOWN];
@@ -75,7 +89,7 @@ static void make_brief(const struct phx_job *job, const struct phx_job *words, s
 {
 	uint32_t n = words->argv.n < WORDS_SHOWN ? words->argv.n : WORDS_SHOWN;
 	ret->job = *job;
-	ret->job.argv = (struct phx_list){ .items = ret->words, .n = n };
+	ret->job.argv = (struct phx_list){.items = ret->words, .n = n};
 	ret->job.env.n = ret->job.stage_in.n = ret->job.stage_out.n = 0;
 	ret->job.script = NULL;
 	for (uint32_t i = 0; i < n; i++) {
@@ -83,9 +97,11 @@ static void make_brief(const struct phx_job *job, const struct phx_job *words, s
 		size_t fits = strnlen(word, WORD_SHOWN + 1);
 		bool cut = fits > WORD_SHOWN;
 		fits = cut ? WORD_SHOWN : fits;
-		while (cut && fits && ((unsigned char)word[fits] & 0xc0) == 0x80) /* not within a character */
+		while (cut && fits &&
+		       ((unsigned char)word[fits] & 0xc0) == 0x80) /* not within a character */
 			fits--;
-		snprintf(ret->texts[i], sizeof(ret->texts[i]), "%.*s%s", (int)fits, word, cut ? "..." : "");
+		snprintf(ret->texts[i], sizeof(ret->texts[i]), "%.*s%s", (int)fits, word,
+			 cut ? "..." : "");
 		ret->words[i].text = ret->texts[i];
 	}
 }
@@ -93,7 +109,7 @@ static void make_brief(const struct phx_job *job, const struct phx_job *words, s
 struct jobs_page {
 	struct viewer viewer;
 	const char *re; /* NULL: of all */
-	uint64_t last;	/* job looked at */
+	uint64_t last;  /* job looked at */
 	uint32_t limit, n_parts;
 	json_t *list;
 };
@@ -107,9 +123,11 @@ static bool is_full(const struct jobs_page *p)
 static bool add_jobs(struct daemon *d, struct jobs_page *p)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	struct phx_job_waits waits = { .s = s };
+	struct phx_job_waits waits = {.s = s};
 	uint32_t at = phx_state_job_place(s, p->last + 1), n_looked = 0, n_shown = 0;
-	for (; at < s->jobs.n && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE; at++, n_looked++) {
+	for (;
+	     at < s->jobs.n && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE;
+	     at++, n_looked++) {
 		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
 		struct brief brief;
 		p->last = job->id;
@@ -138,13 +156,18 @@ void api_jobs(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t after = 0, limit = LIST_MAX;
 	const char *from = phx_http_query(q, "after"), *most = phx_http_query(q, "limit");
-	if ((from && phx_u64_parse(from, 0, INT64_MAX, &after) < 0) || (most && phx_u64_parse(most, 1, LIST_MAX, &limit) < 0)) {
-		phx_http_reply_error(q, -EINVAL, "after: must be a job's number; limit: from 1 to 1000");
+	if ((from && phx_u64_parse(from, 0, INT64_MAX, &after) < 0) ||
+	    (most && phx_u64_parse(most, 1, LIST_MAX, &limit) < 0)) {
+		phx_http_reply_error(q, -EINVAL,
+				     "after: must be a job's number; limit: from 1 to 1000");
 		return;
 	}
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct jobs_page p = { .viewer = viewer_of(d, q), .re = phx_http_query(q, "re"), .last = after, .limit = (uint32_t)limit,
-			       .list = list };
+	struct jobs_page p = {.viewer = viewer_of(d, q),
+			      .re = phx_http_query(q, "re"),
+			      .last = after,
+			      .limit = (uint32_t)limit,
+			      .list = list};
 	bool more;
 	while ((more = add_jobs(d, &p)) && !is_full(&p))
 		reads_breathe(phx_clock_us());
@@ -153,13 +176,14 @@ void api_jobs(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -ENOENT, "re: there is no such RE");
 		return;
 	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "jobs", list, "last", (json_int_t)p.last, "more", more);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:O,s:I,s:b}", "jobs", list, "last", (json_int_t)p.last, "more", more);
 	phx_http_reply_json(q, 200, j);
 }
 
 static json_t *words_json(const struct phx_job *job)
 {
-	static const char *const members[] = { "argv", "env", "script", "stage_in", "stage_out" };
+	static const char *const members[] = {"argv", "env", "script", "stage_in", "stage_out"};
 	PHX_AUTO_JSON json_t *whole = phx_json_from_record(&phx_job_record, job);
 	json_t *j = json_object();
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++)
@@ -167,7 +191,8 @@ static json_t *words_json(const struct phx_job *job)
 	return j;
 }
 
-/* The job of the path, copied as JSON, if there is one that the asker may see (own: that is his). New reference; NULL after answering. */
+/* The job of the path, copied as JSON, if there is one that the asker may see (own: that is his).
+ * New reference; NULL after answering. */
 static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, bool own, uint64_t *ret_id)
 {
 	json_t *j = NULL;
@@ -175,7 +200,7 @@ static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, bool ow
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, *ret_id);
-		struct phx_job_waits waits = { .s = s };
+		struct phx_job_waits waits = {.s = s};
 		if (job && (own ? is_own(&viewer, job) : may_see(s, &viewer, job)))
 			j = job_json(&waits, job);
 		if (j && phx_job_words(s, job) != job) /* of an array: they are the first one's */
@@ -196,10 +221,11 @@ void api_job(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 }
 
-/* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after answering. */
+/* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after
+ * answering. */
 static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
-	static const char *const members[] = { "last" };
+	static const char *const members[] = {"last"};
 	int64_t last = 0;
 	bool all = true;
 	PHX_AUTO_JSON json_t *body = body_json(q);
@@ -223,17 +249,19 @@ static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_e
 	return all;
 }
 
-static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_event_kind kind, bool hold)
+static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_event_kind kind,
+		      bool hold)
 {
-	struct phx_event ev = { .kind = (int)kind, .hold = hold };
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = (int)kind, .hold = hold};
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job);
 	if (!j || !take_last(d, q, &ev))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);
-	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:b}", "id", (json_int_t)ev.job, "changed", out.changed);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:I,s:b}", "id", (json_int_t)ev.job, "changed", out.changed);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -266,18 +294,19 @@ struct output_of {
 
 static char *output_path(const struct daemon *d, struct output_of of, const char *node)
 {
-	return phx_path("%s/%llu.%u.%s", d->cfg.output_dir, (unsigned long long)of.id, of.run, node);
+	return phx_path("%s/%llu.%u.%s", d->cfg.output_dir, (unsigned long long)of.id, of.run,
+			node);
 }
 
 /* What all nodes of the job wrote, each under its name; a job of one node stands alone. */
-static void reply_all_output(struct daemon *d, struct phx_http_request *q, struct output_of of, const json_t *nodes)
+static void reply_all_output(struct daemon *d, struct phx_http_request *q, struct output_of of,
+			     const json_t *nodes)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf all = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf all = {0};
 	bool several = json_array_size(nodes) > 1;
 	size_t i;
 	json_t *name;
-	json_array_foreach((json_t *)nodes, i, name)
-	{
+	json_array_foreach((json_t *)nodes, i, name) {
 		const char *node = json_string_value(name);
 		PHX_AUTO_FREE char *path = output_path(d, of, node);
 		PHX_AUTO_FREE char *text = NULL;
@@ -287,7 +316,9 @@ static void reply_all_output(struct daemon *d, struct phx_http_request *q, struc
 		if (path && phx_file_read(path, OUTPUT_SHOWN_MAX, &text, &n, NULL) == 0)
 			phx_buf_add(&all, text, n);
 		else if (path && access(path, R_OK) == 0)
-			phx_buf_addf(&all, "(too long to be shown with the others: ask for this node alone)\n");
+			phx_buf_addf(&all,
+				     "(too long to be shown with the others: ask for this node "
+				     "alone)\n");
 	}
 	PHX_AUTO_FREE char *text = phx_buf_take(&all);
 	phx_http_reply_text(q, 200, "text/plain", text ? text : "");
@@ -320,34 +351,41 @@ static json_t *nodes_of_files(const struct daemon *d, struct output_of of)
 	return list;
 }
 
-/* The run that is asked for, without a word the last that was started; its nodes (new reference), NULL after answering. */
-static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, const json_t *job, struct output_of *of)
+/* The run that is asked for, without a word the last that was started; its nodes (new reference),
+ * NULL after answering. */
+static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, const json_t *job,
+			    struct output_of *of)
 {
 	const char *asked = phx_http_query(q, "run");
 	bool started = json_array_size(json_object_get(job, "parts"));
 	int64_t kills = phx_json_int(job, "kills", 0), last = started ? kills : kills - 1;
 	uint64_t run = 0;
-	if (last < 0 && phx_str_eq(phx_json_str(job, "state", ""), phx_enum_name(&phx_job_state_names, PHX_JOB_QUEUED))) {
+	if (last < 0 &&
+	    phx_str_eq(phx_json_str(job, "state", ""),
+		       phx_enum_name(&phx_job_state_names, PHX_JOB_QUEUED))) {
 		phx_http_reply_error(q, -EAGAIN, "the job has not started yet: it has no output");
 		return NULL;
 	}
 	if (last < 0) {
-		phx_http_reply_error(q, -ENOENT, "the job ended before it was started: it has no output");
+		phx_http_reply_error(q, -ENOENT,
+				     "the job ended before it was started: it has no output");
 		return NULL;
 	}
 	if (asked && phx_u64_parse(asked, 0, (uint64_t)last, &run) < 0) {
-		phx_http_reply_error(q, -ENOENT, "run: the job has had no such run: they count from 0");
+		phx_http_reply_error(q, -ENOENT,
+				     "run: the job has had no such run: they count from 0");
 		return NULL;
 	}
 	of->run = asked ? (uint32_t)run : (uint32_t)last;
 	return of->run == kills ? nodes_of_parts(job) : nodes_of_files(d, *of);
 }
 
-/* The one node of a job of one, when it has written: told as it is, whatever its length. NULL: there are more, or nothing
- * is there yet. */
+/* The one node of a job of one, when it has written: told as it is, whatever its length. NULL:
+ * there are more, or nothing is there yet. */
 static const char *only_writer(const struct daemon *d, struct output_of of, const json_t *nodes)
 {
-	const char *node = json_array_size(nodes) == 1 ? json_string_value(json_array_get(nodes, 0)) : NULL;
+	const char *node =
+		json_array_size(nodes) == 1 ? json_string_value(json_array_get(nodes, 0)) : NULL;
 	PHX_AUTO_FREE char *path = node ? output_path(d, of, node) : NULL;
 	return path && access(path, R_OK) == 0 ? node : NULL;
 }
@@ -387,12 +425,15 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	if (path && access(path, R_OK) == 0)
 		phx_http_reply_file(q, path, NULL, "text/plain");
 	else
-		phx_http_reply_error(q, -ENOENT, is_of(nodes, node) ? "the job has written nothing on this node yet"
-								    : "node: the job has no part on this node");
+		phx_http_reply_error(q, -ENOENT,
+				     is_of(nodes, node)
+					     ? "the job has written nothing on this node yet"
+					     : "node: the job has no part on this node");
 }
 
-/* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the past, or has ended there
- * and its output is kept: what a job wrote, its node does not write anew. */
+/* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the
+ * past, or has ended there and its output is kept: what a job wrote, its node does not write
+ * anew. */
 static int check_part(struct daemon *d, struct output_of of, const char *node, const char *kept)
 {
 	bool ended = false;
@@ -409,7 +450,8 @@ static int check_part(struct daemon *d, struct output_of of, const char *node, c
 }
 
 /* The run that a node puts output of; false after answering. */
-static bool find_output(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX], struct output_of *ret)
+static bool find_output(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX],
+			struct output_of *ret)
 {
 	uint64_t run = 0;
 	const char *asked = phx_http_query(q, "run");
@@ -421,13 +463,15 @@ static bool find_output(struct daemon *d, struct phx_http_request *q, char ret_n
 	PHX_AUTO_FREE char *path = output_path(d, *ret, ret_node);
 	r = r < 0 ? -ENOENT : path ? check_part(d, *ret, ret_node, path) : -ENOMEM;
 	if (r < 0)
-		phx_http_reply_error(q, r, r == -ESTALE ? "this run of the job is of the past, or over" : "this node has no part of such a job");
+		phx_http_reply_error(q, r,
+				     r == -ESTALE ? "this run of the job is of the past, or over"
+						  : "this node has no part of such a job");
 	return r == 0;
 }
 
 bool job_output_may_put(struct phx_http_request *q, void *arg)
 {
-	struct output_of of = { 0 };
+	struct output_of of = {0};
 	char node[PHX_NAME_MAX];
 	return find_output(arg, q, node, &of);
 }
@@ -435,7 +479,7 @@ bool job_output_may_put(struct phx_http_request *q, void *arg)
 void api_job_output_put(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct output_of of = { 0 };
+	struct output_of of = {0};
 	char node[PHX_NAME_MAX];
 	if (!find_output(d, q, node, &of))
 		return;

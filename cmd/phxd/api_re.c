@@ -18,7 +18,7 @@ struct asker {
 static struct asker asker_of(struct daemon *d, const struct phx_http_request *q)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct asker a = { .provider = person_of(d, peer) == PERSON_PROVIDER };
+	struct asker a = {.provider = person_of(d, peer) == PERSON_PROVIDER};
 	person_account(peer, a.account);
 	return a;
 }
@@ -26,7 +26,8 @@ static struct asker asker_of(struct daemon *d, const struct phx_http_request *q)
 /* One who is both says so in the agreement (000 4.2: the relationship 'same'). */
 static bool is_service_provider(const struct asker *a, const struct phx_agreement *g)
 {
-	return (a->account[0] && !strcmp(a->account, g->owner)) || (a->provider && g->relationship == PHX_RE_SAME);
+	return (a->account[0] && !strcmp(a->account, g->owner)) ||
+		(a->provider && g->relationship == PHX_RE_SAME);
 }
 
 static bool may_see(const struct asker *a, const struct phx_agreement *g)
@@ -53,12 +54,14 @@ static bool takes_jobs(const struct phx_re *re)
 	return re->active && re->state == PHX_RE_STATE_RUNNING && has_users(re);
 }
 
-bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX], bool *ret_all)
+bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
+		bool *ret_all)
 {
 	struct asker asker = asker_of(d, q);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
-	bool there = re && re->state != PHX_RE_STATE_NONE, all = there && may_see(&asker, &re->agreement);
+	bool there = re && re->state != PHX_RE_STATE_NONE,
+	     all = there && may_see(&asker, &re->agreement);
 	/* what he has there he can still fetch when it takes no more */
 	bool may = all || (there && (take ? takes_jobs(re) : has_users(re)));
 	if (may)
@@ -77,9 +80,11 @@ static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)
 {
 	struct phx_ledger_counts c;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	return json_pack("{s:s,s:s,s:s,s:{s:I,s:I,s:I}}", "name", re->name, "state", phx_enum_name(&phx_re_state_names, re->state),
-			 "type", phx_enum_name(&phx_re_type_names, re->agreement.type), "nodes", "idle", (json_int_t)c.batch.idle,
-			 "busy", (json_int_t)c.batch.busy, "most", (json_int_t)phx_ledger_widest(s->ledger, (int)re->number));
+	return json_pack("{s:s,s:s,s:s,s:{s:I,s:I,s:I}}", "name", re->name, "state",
+			 phx_enum_name(&phx_re_state_names, re->state), "type",
+			 phx_enum_name(&phx_re_type_names, re->agreement.type), "nodes", "idle",
+			 (json_int_t)c.batch.idle, "busy", (json_int_t)c.batch.busy, "most",
+			 (json_int_t)phx_ledger_widest(s->ledger, (int)re->number));
 }
 
 void api_res(struct phx_http_request *q, void *arg)
@@ -108,7 +113,8 @@ void api_re(struct phx_http_request *q, void *arg)
 	const char *name = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	PHX_AUTO_JSON json_t *j = re && may_see(&asker, &re->agreement) ? view_re(d, s, re, now_ms) : NULL;
+	PHX_AUTO_JSON json_t *j =
+		re && may_see(&asker, &re->agreement) ? view_re(d, s, re, now_ms) : NULL;
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);
@@ -128,7 +134,8 @@ static void add_use_notes(struct daemon *d, const char *name, json_t *notes)
 }
 
 /* What the core says of it; and who starts a web RE hears where its load cannot be seen. */
-static json_t *notes_json(struct daemon *d, const struct phx_event *ev, const struct phx_outcome *out)
+static json_t *notes_json(struct daemon *d, const struct phx_event *ev,
+			  const struct phx_outcome *out)
 {
 	json_t *notes = view_notes(out);
 	if (ev->kind == PHX_EV_re_activate || ev->kind == PHX_EV_re_resume)
@@ -137,8 +144,8 @@ static json_t *notes_json(struct daemon *d, const struct phx_event *ev, const st
 }
 
 /* On a copy of the state. Jobs that end are told: the question is what else stands against it. */
-static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome *ret, json_t **ret_jobs,
-		     struct phx_err *err)
+static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome *ret,
+		     json_t **ret_jobs, struct phx_err *err)
 {
 	bool ends = ev->kind == PHX_EV_re_deactivate;
 	ev->now_ms = engine_now(d->engine);
@@ -153,19 +160,22 @@ static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome 
 }
 
 /* Done, or tried, and answered. */
-static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev, const char *name, bool dry_run)
+static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
+		      const char *name, bool dry_run)
 {
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *jobs = NULL;
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	int r = dry_run ? try_order(d, ev, &out, &jobs, &err) : engine_submit(d->engine, ev, &out, &err);
+	int r = dry_run ? try_order(d, ev, &out, &jobs, &err)
+			: engine_submit(d->engine, ev, &out, &err);
 	bool moved = ev->kind == PHX_EV_re_create || ev->kind == PHX_EV_re_destroy;
 	if (r == 0 && !dry_run && moved)
 		re_dirs_sync(d);
-	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
-			  "changed", out.changed, "dry_run", dry_run, "notes", notes_json(d, ev, &out), "jobs", jobs);
+	PHX_AUTO_JSON json_t *answer = json_pack(
+		"{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq",
+		(json_int_t)phx_store_last(engine_store(d->engine)), "re", name, "changed",
+		out.changed, "dry_run", dry_run, "notes", notes_json(d, ev, &out), "jobs", jobs);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -189,19 +199,20 @@ static void keep_first(void *arg, const char *field, const char *text)
 /* What is asked for now, and not taken over from a journal, may not hold what was allowed once. */
 static int check_new(const struct phx_agreement *g, struct phx_err *err)
 {
-	struct first_finding first = { .err = err };
+	struct first_finding first = {.err = err};
 	return phx_agreement_check_new(g, keep_first, &first) ? -EINVAL : 0;
 }
 
 /* The members that are given, over an agreement's defaults. */
 static bool take_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_agreement fallback;
 	json_t *given = json_object_get(j, "agreement");
 	phx_agreement_init(&fallback);
 	PHX_AUTO_JSON json_t *whole = phx_json_from_record(&phx_agreement_record, &fallback);
-	int r = json_is_object(given) ? 0 : phx_err_set(&err, -EINVAL, "agreement: must be an object");
+	int r = json_is_object(given) ? 0
+				      : phx_err_set(&err, -EINVAL, "agreement: must be an object");
 	if (r == 0 && json_object_update(whole, given))
 		r = -ENOMEM;
 	r = r ? r : phx_json_to_record(&phx_agreement_record, whole, ret, &err);
@@ -216,15 +227,19 @@ static bool take_agreement(struct phx_http_request *q, const json_t *j, struct p
 	return false;
 }
 
-/* A service provider's own, whatever it says; the resource provider names whose it is, unless it is his own. */
-static bool settle_owner(struct phx_http_request *q, const struct asker *asker, struct phx_agreement *g)
+/* A service provider's own, whatever it says; the resource provider names whose it is, unless it is
+ * his own. */
+static bool settle_owner(struct phx_http_request *q, const struct asker *asker,
+			 struct phx_agreement *g)
 {
 	bool own = !asker->provider || g->relationship == PHX_RE_SAME;
 	if (!g->owner[0] && own)
 		PHX_STR_SET(g->owner, asker->account);
 	if (!g->owner[0]) {
-		phx_http_reply_error(q, -EINVAL, "owner: whose RE is it? Name its service provider in the agreement, "
-						 "or ask for it as that user; relationship = \"same\" where you are both");
+		phx_http_reply_error(
+			q, -EINVAL,
+			"owner: whose RE is it? Name its service provider in the agreement, "
+			"or ask for it as that user; relationship = \"same\" where you are both");
 		return false;
 	}
 	if (asker->provider || !strcmp(g->owner, asker->account))
@@ -235,18 +250,20 @@ static bool settle_owner(struct phx_http_request *q, const struct asker *asker, 
 
 void api_re_ask(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = { "agreement", "create", "dry_run" };
+	static const char *const members[] = {"agreement", "create", "dry_run"};
 	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q);
-	struct phx_event ev = { 0 };
+	struct phx_event ev = {0};
 	bool create, dry_run;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "create", &create) ||
-	    !take_bool(q, j, "dry_run", &dry_run) || !take_agreement(q, j, &ev.agreement))
+	if (!j || !take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !take_bool(q, j, "create", &create) || !take_bool(q, j, "dry_run", &dry_run) ||
+	    !take_agreement(q, j, &ev.agreement))
 		return;
 	ev.kind = create ? PHX_EV_re_create : PHX_EV_re_request;
 	if (settle_owner(q, &asker, &ev.agreement)) {
-		bool as_provider = create ? asker.provider : !is_service_provider(&asker, &ev.agreement);
+		bool as_provider =
+			create ? asker.provider : !is_service_provider(&asker, &ev.agreement);
 		ev.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
 		carry_out(d, q, &ev, ev.agreement.name, dry_run);
 	}
@@ -258,20 +275,21 @@ static const struct {
 	enum phx_event_kind kind;
 	bool provider; /* the resource provider's */
 } orders[] = {
-	{ "create", PHX_EV_re_create, true },
-	{ "refuse", PHX_EV_re_refuse, true },
-	{ "withdraw", PHX_EV_re_withdraw, false },
-	{ "activate", PHX_EV_re_activate, false },
-	{ "suspend", PHX_EV_re_suspend, false },
-	{ "resume", PHX_EV_re_resume, false },
-	{ "deactivate", PHX_EV_re_deactivate, false },
-	{ "safe-deactivate", PHX_EV_re_safe_deactivate, false },
-	{ "destroy", PHX_EV_re_destroy, true },
-	{ "use", PHX_EV_re_use, true },
+	{"create", PHX_EV_re_create, true},
+	{"refuse", PHX_EV_re_refuse, true},
+	{"withdraw", PHX_EV_re_withdraw, false},
+	{"activate", PHX_EV_re_activate, false},
+	{"suspend", PHX_EV_re_suspend, false},
+	{"resume", PHX_EV_re_resume, false},
+	{"deactivate", PHX_EV_re_deactivate, false},
+	{"safe-deactivate", PHX_EV_re_safe_deactivate, false},
+	{"destroy", PHX_EV_re_destroy, true},
+	{"use", PHX_EV_re_use, true},
 };
 
 /* What the asker is to the RE, for this order; false: nothing that may know of it. */
-static bool find_who(struct daemon *d, const struct asker *asker, const char *name, bool provider_s, int *ret_who)
+static bool find_who(struct daemon *d, const struct asker *asker, const char *name, bool provider_s,
+		     int *ret_who)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
@@ -283,19 +301,23 @@ static bool find_who(struct daemon *d, const struct asker *asker, const char *na
 	return seen;
 }
 
-static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev, bool *ret_dry_run)
+static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,
+		       bool *ret_dry_run)
 {
-	static const char *const members[] = { "dry_run", "text", "use_ppm", "kill_jobs" };
+	static const char *const members[] = {"dry_run", "text", "use_ppm", "kill_jobs"};
 	int64_t use_ppm = 0;
-	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "dry_run", ret_dry_run) ||
-	    !TAKE(q, j, "text", ev->text) || !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
+	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !take_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
+	    !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
 		return false;
 	ev->use_ppm = (uint32_t)use_ppm;
 	if (ev->kind == PHX_EV_re_deactivate && !take_kill_jobs(q, j, ev))
 		return false;
 	if (ev->kind != PHX_EV_re_use || json_object_get(j, "use_ppm"))
 		return true;
-	phx_http_reply_error(q, -EINVAL, "use_ppm: is missing: CPU use of one instance, millionths of its share");
+	phx_http_reply_error(
+		q, -EINVAL,
+		"use_ppm: is missing: CPU use of one instance, millionths of its share");
 	return false;
 }
 
@@ -304,7 +326,7 @@ void api_re_order(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q);
 	const char *name = phx_http_param(q, 0), *order = phx_http_param(q, 1);
-	struct phx_event ev = { 0 };
+	struct phx_event ev = {0};
 	bool dry_run;
 	size_t i = 0;
 	while (i < PHX_ARRAY_SIZE(orders) && strcmp(orders[i].name, order))
@@ -314,12 +336,14 @@ void api_re_order(struct phx_http_request *q, void *arg)
 		return;
 	}
 	ev.kind = (int)orders[i].kind;
-	if (!find_who(d, &asker, name, orders[i].provider, &ev.who) || phx_str_copy(ev.re, sizeof(ev.re), name) < 0) {
+	if (!find_who(d, &asker, name, orders[i].provider, &ev.who) ||
+	    phx_str_copy(ev.re, sizeof(ev.re), name) < 0) {
 		reply_no_re(q, name);
 		return;
 	}
 	if (ev.kind == PHX_EV_re_use && ev.who != PHX_RE_WHO_PROVIDER) {
-		phx_http_reply_error(q, -EPERM, "measurements are taken from the resource provider only");
+		phx_http_reply_error(q, -EPERM,
+				     "measurements are taken from the resource provider only");
 		return;
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);

@@ -26,11 +26,12 @@ void api_status(struct phx_http_request *q, void *arg)
 
 /* Which nodes are listed, and what of them. */
 struct node_list {
-	struct phx_list numbers; /* struct number: those that were named, in order; unless all are */
+	/* struct number: those that were named, in order; unless all are */
+	struct phx_list numbers;
 	bool all;
-	uint32_t at;   /* the next of them */
+	uint32_t at;    /* the next of them */
 	uint64_t after; /* the last node that was looked at, by its number */
-	uint32_t left;	/* how many may still be shown */
+	uint32_t left;  /* how many may still be shown */
 	struct view_members members;
 };
 
@@ -50,7 +51,9 @@ static void find_numbers(struct daemon *d, const struct phx_nodeset *names, stru
 	const struct phx_state *s = engine_lock(d->engine);
 	for (uint32_t i = 0; i < names->n; i++) {
 		const struct phx_node *n = phx_state_node(s, names->names[i]);
-		struct number *to = n && n->number > of->after ? phx_list_push(&of->numbers, sizeof(*to)) : NULL;
+		struct number *to = n && n->number > of->after
+			? phx_list_push(&of->numbers, sizeof(*to))
+			: NULL;
 		if (to)
 			to->n = n->number;
 	}
@@ -59,13 +62,15 @@ static void find_numbers(struct daemon *d, const struct phx_nodeset *names, stru
 		qsort(of->numbers.items, of->numbers.n, sizeof(struct number), compare_numbers);
 }
 
-/* The next node of those that were named; NULL: there is none. One that went in between is no mistake. */
+/* The next node of those that were named; NULL: there is none. One that went in between is no
+ * mistake. */
 static const struct phx_node *next_named(const struct phx_state *s, struct node_list *of)
 {
 	while (of->at < of->numbers.n) {
 		uint64_t wanted = PHX_LIST_AT(&of->numbers, struct number, of->at++)->n;
 		uint32_t place = phx_state_node_place(s, wanted);
-		const struct phx_node *n = place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place) : NULL;
+		const struct phx_node *n =
+			place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place) : NULL;
 		if (n && n->number == wanted)
 			return n;
 	}
@@ -80,8 +85,9 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 	uint32_t place = phx_state_node_place(s, of->after + 1);
 	bool more = true;
 	while (more && phx_clock_us() < until_us) {
-		const struct phx_node *n = !of->all ? next_named(s, of) :
-					   place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place++) : NULL;
+		const struct phx_node *n = !of->all ? next_named(s, of)
+			: place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place++)
+					     : NULL;
 		more = n && of->left;
 		if (!more)
 			break;
@@ -97,8 +103,8 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 /* False after answering. */
 static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct node_list *ret)
 {
-	struct phx_err err = { 0 };
-	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = { 0 };
+	struct phx_err err = {0};
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	const char *filter = phx_http_query(q, "names"), *fields = phx_http_query(q, "fields");
 	uint64_t limit;
 	if (!take_query_number(q, "after", UINT32_MAX, 0, &ret->after) ||
@@ -107,7 +113,9 @@ static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct 
 	ret->left = (uint32_t)limit;
 	ret->all = !filter;
 	int r = filter ? names_parse(d, filter, &names, &err) : 0;
-	r = r ? r : view_members(fields, person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &ret->members, &err);
+	r = r ? r
+	      : view_members(fields, person_of(d, phx_http_peer(q)) == PERSON_PROVIDER,
+			     &ret->members, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -118,15 +126,16 @@ static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct 
 void api_nodes(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct node_list of = { 0 };
-	struct phx_buf b = { 0 };
+	struct node_list of = {0};
+	struct phx_buf b = {0};
 	if (take_node_list(q, d, &of)) {
 		phx_buf_addf(&b, "{\"nodes\":[");
 		while (put_nodes(d, &of, &b))
 			reads_breathe(phx_clock_us());
 		phx_buf_addf(&b, "]");
 		if (phx_http_query(q, "limit"))
-			phx_buf_addf(&b, ",\"last\":%llu,\"more\":%s", (unsigned long long)of.after, of.left ? "false" : "true");
+			phx_buf_addf(&b, ",\"last\":%llu,\"more\":%s", (unsigned long long)of.after,
+				     of.left ? "false" : "true");
 		phx_buf_addf(&b, "}");
 		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
 	}
@@ -138,9 +147,10 @@ void api_node(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
 	struct view_members members;
-	struct phx_err err = { 0 };
-	struct phx_buf b = { 0 };
-	int r = view_members(phx_http_query(q, "fields"), person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &members, &err);
+	struct phx_err err = {0};
+	struct phx_buf b = {0};
+	int r = view_members(phx_http_query(q, "fields"),
+			     person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &members, &err);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = r < 0 ? NULL : phx_state_node(s, name);
 	if (n)
@@ -180,7 +190,7 @@ void api_role(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 		return;
 	}
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
 }
 
@@ -196,8 +206,8 @@ static json_t *match_of(const struct phx_state *s, const struct phx_node *n)
 void api_rules_match(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	struct phx_nodeset names = { 0 };
+	struct phx_err err = {0};
+	struct phx_nodeset names = {0};
 	const char *filter = phx_http_query(q, "nodes");
 	int r = names_parse(d, filter ? filter : "@all", &names, &err);
 	if (r < 0) {
@@ -239,7 +249,7 @@ static int count_one(void *arg, const struct phx_store_event *ev)
 /* A node that is there, or was: its events are kept. Else 404 is answered. */
 static bool node_is_known(struct daemon *d, struct phx_http_request *q, const char *node)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const struct phx_state *s = engine_lock(d->engine);
 	bool known = phx_state_node(s, node) != NULL;
 	engine_unlock(d->engine);
@@ -277,13 +287,15 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 	return json_array_append_new(to->list, j) ? -ENOMEM : 0;
 }
 
-/* The resource provider, and the service provider who holds the node: to others a machine is a name. */
+/* The resource provider, and the service provider who holds the node: to others a machine is a
+ * name. */
 static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, const char *node)
 {
 	char account[PHX_NAME_MAX] = "";
 	if (person_of(d, peer) == PERSON_PROVIDER)
 		return true;
-	person_account(peer, account); /* before the engine is taken: it may ask the user database */
+	/* before the engine is taken: it may ask the user database */
+	person_account(peer, account);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool sees = n && person_holds(s, account, n);
@@ -294,10 +306,11 @@ static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, co
 void api_erasures(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct erasures to = { list, sees_hardware(d, phx_http_peer(q), phx_http_param(q, 0)) };
-	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, &to, &err);
+	struct erasures to = {list, sees_hardware(d, phx_http_peer(q), phx_http_param(q, 0))};
+	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, &to,
+				   &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
@@ -314,7 +327,8 @@ void api_events(struct phx_http_request *q, void *arg)
 	uint64_t after, wait_s, limit;
 	const char *node = phx_http_query(q, "node");
 	if (!take_query_number(q, "after", INT64_MAX, 0, &after) ||
-	    !take_query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) || !take_query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
+	    !take_query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) ||
+	    !take_query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
 		return;
 	if (node && !node_is_known(d, q, node))
 		return;
@@ -325,7 +339,7 @@ void api_events(struct phx_http_request *q, void *arg)
 void api_config(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_list lines = { 0 };
+	struct phx_list lines = {0};
 	PHX_AUTO_JSON json_t *list = json_array();
 	int r = phx_config_show(&d->cfg, &lines);
 	PHX_LIST_EACH(struct phx_config_line, line, &lines)

@@ -12,14 +12,16 @@
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
 /* As whom the job runs; false after answering. */
-static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		      struct phx_event *ev)
 {
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
 	if (!TAKE(q, j, "user", asked))
 		return false;
 	if (asked[0] && person_of(d, phx_http_peer(q)) != PERSON_PROVIDER) {
-		phx_http_reply_error(q, -EPERM, "user: only the resource provider submits for somebody else");
+		phx_http_reply_error(q, -EPERM,
+				     "user: only the resource provider submits for somebody else");
 		return false;
 	}
 	if (!person_login(q, asked[0] ? asked : NULL, &login))
@@ -33,7 +35,7 @@ static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t
 /* -EINVAL: it is too long for a struct phx_word. */
 static int push_word(struct phx_list *to, const char *text)
 {
-	struct phx_word w = { 0 }, *at;
+	struct phx_word w = {0}, *at;
 	int r = PHX_STR_SET(w.text, text);
 	if (r < 0)
 		return r;
@@ -49,11 +51,13 @@ struct words {
 	const char *what;
 	int (*push)(struct phx_list *to, const char *text);
 };
-static const struct words paths = { 256, "words of at most 255 characters", push_word };
-static const struct words texts = { 4096, "words", phx_text_push }; /* the core says how long all of them may be */
+static const struct words paths = {256, "words of at most 255 characters", push_word};
+/* the core says how long all of them may be */
+static const struct words texts = {4096, "words", phx_text_push};
 
 /* A member that is a list of words; none when it is not there. */
-static bool take_words_of(struct phx_http_request *q, const json_t *j, const char *key, const struct words *of, struct phx_list *ret)
+static bool take_words_of(struct phx_http_request *q, const json_t *j, const char *key,
+			  const struct words *of, struct phx_list *ret)
 {
 	size_t i;
 	json_t *v;
@@ -62,7 +66,8 @@ static bool take_words_of(struct phx_http_request *q, const json_t *j, const cha
 	bool good = (!list || json_is_array(list)) && json_array_size(list) <= of->max;
 	json_array_foreach((json_t *)list, i, v)
 		good = good && json_is_string(v) && of->push(ret, json_string_value(v)) == 0;
-	snprintf(text, sizeof(text), "%s: must be a list of at most %zu %s", key, of->max, of->what);
+	snprintf(text, sizeof(text), "%s: must be a list of at most %zu %s", key, of->max,
+		 of->what);
 	if (!good)
 		phx_http_reply_error(q, -EINVAL, text);
 	return good;
@@ -71,12 +76,13 @@ static bool take_words_of(struct phx_http_request *q, const json_t *j, const cha
 /* "1,5,9", "1-10:2%3": any length that a body may have. */
 static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, "array");
 	if (!v || json_is_null(v))
 		return true;
-	int r = json_is_string(v) ? phx_array_parse(json_string_value(v), &ev->array_rows, &ev->array_at_once, &err) :
-				    phx_err_set(&err, -EINVAL, "array: must be a text");
+	int r = json_is_string(v)
+		? phx_array_parse(json_string_value(v), &ev->array_rows, &ev->array_at_once, &err)
+		: phx_err_set(&err, -EINVAL, "array: must be a text");
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	return r == 0;
@@ -99,8 +105,10 @@ static bool take_queueing(struct phx_http_request *q, const json_t *j, struct ph
 {
 	int64_t nodes = 1, time_s = 0, grace_s = 0, signal = 0, checkpoint_s = 0;
 	if (!TAKE(q, j, "re", ev->re) || !take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
-	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) || !take_bool(q, j, "no_requeue", &ev->no_requeue) ||
-	    !take_bool(q, j, "hold", &ev->hold) || !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) ||
+	    !take_bool(q, j, "no_requeue", &ev->no_requeue) ||
+	    !take_bool(q, j, "hold", &ev->hold) ||
+	    !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
 	    !take_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
 	    !take_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
 		return false;
@@ -117,27 +125,33 @@ static json_t *submitted_json(const struct phx_event *ev, uint64_t id)
 {
 	json_t *j = json_pack("{s:I}", "id", (json_int_t)id);
 	if (phx_array_is(ev))
-		json_object_set_new(j, "last", json_integer((json_int_t)(id + phx_array_size(ev) - 1)));
+		json_object_set_new(j, "last",
+				    json_integer((json_int_t)(id + phx_array_size(ev) - 1)));
 	return j;
 }
 
 void api_job_submit(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = { "nodes", "argv", "user", "re", "time_s", "no_requeue", "hold",
-						"grace_s", "checkpoint_signal", "checkpoint_s", "chdir", "stage_in", "stage_out", "env",
-						"script", "array" };
+	static const char *const members[] = {"nodes",        "argv",    "user",
+					      "re",           "time_s",  "no_requeue",
+					      "hold",         "grace_s", "checkpoint_signal",
+					      "checkpoint_s", "chdir",   "stage_in",
+					      "stage_out",    "env",     "script",
+					      "array"};
 	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_job_submit };
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit};
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
 	ev.must_fit = true;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) && take_array(q, j, &ev) && take_user(d, q, j, &ev) &&
-	    TAKE(q, j, "chdir", ev.chdir) && take_words_of(q, j, "argv", &texts, &ev.argv) && take_words_of(q, j, "env", &texts, &ev.job_env) &&
-	    take_script(q, j, &ev.script) && take_words_of(q, j, "stage_in", &paths, &ev.stage_in) &&
+	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) &&
+	    take_array(q, j, &ev) && take_user(d, q, j, &ev) && TAKE(q, j, "chdir", ev.chdir) &&
+	    take_words_of(q, j, "argv", &texts, &ev.argv) &&
+	    take_words_of(q, j, "env", &texts, &ev.job_env) && take_script(q, j, &ev.script) &&
+	    take_words_of(q, j, "stage_in", &paths, &ev.stage_in) &&
 	    take_words_of(q, j, "stage_out", &paths, &ev.stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = submitted_json(&ev, out.job);

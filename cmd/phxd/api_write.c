@@ -14,14 +14,15 @@
 /* What cannot work is refused now, and not when the power of a node is wanted. */
 static bool take_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const json_t *bmc = json_object_get(j, "bmc");
 	if (!take_record(q, j, "bmc", &phx_bmc_record, ret))
 		return false;
 	struct phx_bmc whole = *ret;
 	PHX_STR_SET(whole.node, "its-node"); /* the core fills it in */
-	int r = json_object_size(bmc) && !ret->driver[0] ? phx_err_set(&err, -EINVAL, "driver: is missing") :
-							   phx_power_check(&whole, &err);
+	int r = json_object_size(bmc) && !ret->driver[0]
+		? phx_err_set(&err, -EINVAL, "driver: is missing")
+		: phx_power_check(&whole, &err);
 	if (r < 0) {
 		phx_err_prefix(&err, r, "bmc");
 		phx_http_reply_error(q, -EINVAL, err.text);
@@ -31,26 +32,29 @@ static bool take_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc
 
 void api_node_add(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = { "name", "macs", "serial", "uuid", "token", "ip", "hold", "bmc" };
+	static const char *const members[] = {"name",  "macs", "serial", "uuid",
+					      "token", "ip",   "hold",   "bmc"};
 	struct daemon *d = arg;
-	struct phx_event ev = { .kind = PHX_EV_node_add };
-	struct phx_outcome out = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_node_add};
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) || !take_bool(q, j, "hold", &ev.hold) ||
-	    !TAKE(q, j, "name", ev.node) || !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
-	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) || !take_macs(q, j, &ev.macs) ||
-	    !take_bmc(q, j, &ev.bmc)) {
+	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !take_bool(q, j, "hold", &ev.hold) || !TAKE(q, j, "name", ev.node) ||
+	    !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
+	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) ||
+	    !take_macs(q, j, &ev.macs) || !take_bmc(q, j, &ev.bmc)) {
 		phx_event_fini(&ev);
 		return;
 	}
 	int r = ev.ip[0] ? phx_config_check_ip(&d->cfg, ev.ip, &err) : 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
-	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:s}", "seq",
-						 (json_int_t)phx_store_last(engine_store(d->engine)), "node", ev.node);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:I,s:s}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
+			  "node", ev.node);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -66,16 +70,24 @@ enum { GRACE_MAX_S = 30 * 24 * 3600 };
 static const struct {
 	const char *name;
 	enum phx_event_kind kind;
-	bool plans; /* has a plan that --dry-run can show; the others are tried on a copy of the state */
-	bool ends;  /* may end jobs: says which */
+	/* has a plan that --dry-run can show; the others are tried on a copy of the state */
+	bool plans;
+	bool ends; /* may end jobs: says which */
 } actions[] = {
-	{ "accept", PHX_EV_node_accept, false, false }, { "assign", PHX_EV_assign, true, true },
-	{ "release", PHX_EV_release, true, true },	{ "rebuild", PHX_EV_rebuild, true, true },
-	{ "wipe", PHX_EV_wipe, true, true },		{ "drain", PHX_EV_drain, true, true },
-	{ "resume", PHX_EV_resume, false, true },	{ "quarantine", PHX_EV_quarantine, false, true },
-	{ "power", PHX_EV_power, false, true },		{ "rm", PHX_EV_node_remove, false, true },
-	{ "bmc", PHX_EV_node_bmc, false, false },	{ "inspect", PHX_EV_inspect, false, false },
-	{ "label", PHX_EV_node_label, false, false },	{ "cancel", PHX_EV_cancel, false, false },
+	{"accept", PHX_EV_node_accept, false, false},
+	{"assign", PHX_EV_assign, true, true},
+	{"release", PHX_EV_release, true, true},
+	{"rebuild", PHX_EV_rebuild, true, true},
+	{"wipe", PHX_EV_wipe, true, true},
+	{"drain", PHX_EV_drain, true, true},
+	{"resume", PHX_EV_resume, false, true},
+	{"quarantine", PHX_EV_quarantine, false, true},
+	{"power", PHX_EV_power, false, true},
+	{"rm", PHX_EV_node_remove, false, true},
+	{"bmc", PHX_EV_node_bmc, false, false},
+	{"inspect", PHX_EV_inspect, false, false},
+	{"label", PHX_EV_node_label, false, false},
+	{"cancel", PHX_EV_cancel, false, false},
 };
 
 static int find_action(const char *name)
@@ -90,7 +102,7 @@ static bool take_setup(struct phx_http_request *q, const json_t *j, struct phx_e
 {
 	ev->has_setup = json_is_object(json_object_get(j, "setup"));
 	return take_record(q, j, "setup", &phx_setup_record, &ev->setup) &&
-	       take_enum(q, j, "method", &phx_wipe_method_names, &ev->setup.method);
+		take_enum(q, j, "method", &phx_wipe_method_names, &ev->setup.method);
 }
 
 /* "labels": {KEY: VALUE, or null to take it off} */
@@ -99,42 +111,50 @@ static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_
 	json_t *labels = json_object_get(j, "labels"), *value;
 	const char *key;
 	bool ok = !labels || (json_is_object(labels) && json_object_size(labels) <= PHX_LABELS_MAX);
-	json_object_foreach(labels, key, value)
-	{
-		struct phx_label *l = ok && json_is_string(value) ? phx_list_push(&ev->labels, sizeof(*l)) : NULL;
-		struct phx_word *w = ok && json_is_null(value) ? phx_list_push(&ev->unlabel, sizeof(*w)) : NULL;
-		ok = (l && PHX_STR_SET(l->key, key) == 0 && PHX_STR_SET(l->value, json_string_value(value)) == 0) ||
-		     (w && PHX_STR_SET(w->text, key) == 0);
+	json_object_foreach(labels, key, value) {
+		struct phx_label *l =
+			ok && json_is_string(value) ? phx_list_push(&ev->labels, sizeof(*l)) : NULL;
+		struct phx_word *w =
+			ok && json_is_null(value) ? phx_list_push(&ev->unlabel, sizeof(*w)) : NULL;
+		ok = (l && PHX_STR_SET(l->key, key) == 0 &&
+		      PHX_STR_SET(l->value, json_string_value(value)) == 0) ||
+			(w && PHX_STR_SET(w->text, key) == 0);
 	}
 	if (ok)
 		return true;
-	phx_http_reply_error(q, -EINVAL, "labels: expected an object of at most 32 short texts, or null to take one off");
+	phx_http_reply_error(
+		q, -EINVAL,
+		"labels: expected an object of at most 32 short texts, or null to take one off");
 	return false;
 }
 
 /* What all nodes of the request have in common; false after answering. */
 static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, struct phx_event *ev)
 {
-	static const char *const members[] = { "nodes", "dry_run", "role", "pool",  "name",  "op",     "text",
-					       "setup", "method",  "bmc",  "encrypt", "pin", "power_cycle", "force",
-					       "labels", "kill_jobs", "grace_s" };
+	static const char *const members[] = {
+		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
+		"text",        "setup",   "method", "bmc",       "encrypt", "pin",
+		"power_cycle", "force",   "labels", "kill_jobs", "grace_s"};
 	int64_t grace_s = -1;
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) || (ends && !take_kill_jobs(q, j, ev)))
+	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    (ends && !take_kill_jobs(q, j, ev)))
 		return false;
 	ev->has_grace = ends && grace_s >= 0;
 	ev->grace_ms = ev->has_grace ? (uint32_t)grace_s * 1000 : 0;
-	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_bool(q, j, "encrypt", &ev->encrypt) &&
-	       take_bool(q, j, "pin", &ev->pin) && take_bool(q, j, "power_cycle", &ev->power_cycle) &&
-	       take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) && TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
-	       TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) && take_setup(q, j, ev) &&
-	       take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
+	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) &&
+		take_bool(q, j, "encrypt", &ev->encrypt) && take_bool(q, j, "pin", &ev->pin) &&
+		take_bool(q, j, "power_cycle", &ev->power_cycle) &&
+		take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) &&
+		TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
+		TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) &&
+		take_setup(q, j, ev) && take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
 }
 
-/* The plan of an order, and whether it can begin: the image it writes (ret_image, empty without one) must be there whole,
- * or a node would be taken down for nothing. */
-static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret, struct phx_image *ret_image,
-		    struct phx_err *err)
+/* The plan of an order, and whether it can begin: the image it writes (ret_image, empty without
+ * one) must be there whole, or a node would be taken down for nothing. */
+static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret,
+		    struct phx_image *ret_image, struct phx_err *err)
 {
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
 	const struct phx_state *s = engine_lock(d->engine);
@@ -172,16 +192,17 @@ static void add_kernel(struct daemon *d, json_t *plan, const struct phx_image *i
 
 static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 {
-	struct phx_err err = { 0 };
-	struct phx_plan plan = { 0 };
-	struct phx_image im = { 0 };
+	struct phx_err err = {0};
+	struct phx_plan plan = {0};
+	struct phx_image im = {0};
 	int r = try_plan(d, ev, &plan, &im, &err);
 	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
 	const struct phx_state *s = engine_lock(d->engine);
 	json_t *jobs = moves ? view_ends(s, ev) : json_array();
 	engine_unlock(d->engine);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
-			      plan.steps.n > 0, "epoch", (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:o,s:o}", "node", ev->node, "code", r,
+			      "error", err.text, "changed", plan.steps.n > 0, "epoch",
+			      (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
 			      "jobs", jobs, "sessions", view_sessions(d, ev, &plan));
 	add_kernel(d, json_object_get(j, "plan"), &im);
 	phx_record_fini(&phx_image_record, &im);
@@ -190,7 +211,8 @@ static json_t *plan_node(struct daemon *d, struct phx_event *ev)
 	return j;
 }
 
-/* The BMC that a power operation asks; false: it is another order, or what is wrong with it the core says. */
+/* The BMC that a power operation asks; false: it is another order, or what is wrong with it the
+ * core says. */
 static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct phx_bmc *ret)
 {
 	const struct phx_node *n = ev->kind == PHX_EV_power ? phx_state_node(s, ev->node) : NULL;
@@ -208,31 +230,35 @@ static int check_power(struct daemon *d, const struct phx_event *ev, struct phx_
 	return asks ? phx_power_ready(&bmc, err) : 0;
 }
 
-/* The plan that was begun on the copy by an order that need not begin one (resume, cancel); null: none. */
+/* The plan that was begun on the copy by an order that need not begin one (resume, cancel); null:
+ * none. */
 static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64_t epoch)
 {
 	const struct phx_node *n = phx_state_node(copy, name);
 	return n && n->epoch != epoch && n->plan.steps.n ? view_plan(&n->plan) : json_null();
 }
 
-/* What decides for itself whether it takes steps, done to a copy of the state: is it refused, and what would it come to? */
+/* What decides for itself whether it takes steps, done to a copy of the state: is it refused, and
+ * what would it come to? */
 static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_event *ev)
 {
-	struct phx_err err = { 0 };
-	struct phx_outcome out = { 0 };
+	struct phx_err err = {0};
+	struct phx_outcome out = {0};
 	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
 	ev->now_ms = copy->now_ms;
 	if (json_array_size(jobs))
-		ev->jobs = PHX_JOBS_ANY; /* they are told: the question is what else stands against it */
+		/* they are told: the question is what else stands against it */
+		ev->jobs = PHX_JOBS_ANY;
 	struct phx_bmc bmc;
 	const struct phx_node *n = phx_state_node(copy, ev->node);
 	uint64_t epoch = n ? n->epoch : 0;
 	int r = bmc_of(copy, ev, &bmc) ? phx_power_ready(&bmc, &err) : 0;
 	r = r ? r : phx_core_apply(copy, ev, &out, &err);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error", err.text, "changed",
-			      out.changed, "epoch", (json_int_t)0, "plan",
-			      r == 0 ? plan_begun(copy, out.node[0] ? out.node : ev->node, epoch) : json_null(), "jobs", jobs,
-			      "sessions", view_sessions(d, ev, NULL), "notes", view_notes(&out));
+	json_t *j = json_pack(
+		"{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error",
+		err.text, "changed", out.changed, "epoch", (json_int_t)0, "plan",
+		r == 0 ? plan_begun(copy, out.node[0] ? out.node : ev->node, epoch) : json_null(),
+		"jobs", jobs, "sessions", view_sessions(d, ev, NULL), "notes", view_notes(&out));
 	phx_outcome_fini(&out);
 	return j;
 }
@@ -240,9 +266,9 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_eve
 /* What the core says of an order stays the core's to say: only the image counts here. */
 static int check_image(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
 {
-	struct phx_plan plan = { 0 };
-	struct phx_image im = { 0 };
-	struct phx_err why = { 0 };
+	struct phx_plan plan = {0};
+	struct phx_image im = {0};
+	struct phx_err why = {0};
 	if (ev->kind != PHX_EV_assign && ev->kind != PHX_EV_rebuild)
 		return 0;
 	int r = try_plan(d, ev, &plan, &im, &why);
@@ -254,13 +280,14 @@ static int check_image(struct daemon *d, const struct phx_event *ev, struct phx_
 
 static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 {
-	struct phx_err err = { 0 };
-	struct phx_outcome out = { 0 };
+	struct phx_err err = {0};
+	struct phx_outcome out = {0};
 	int r = check_image(d, ev, &err);
 	r = r ? r : check_power(d, ev, &err);
 	r = r ? r : engine_submit(d->engine, ev, &out, &err);
 	uint64_t epoch = 0;
-	bool under_way = false; /* asked for before and not finished: there is something to wait for */
+	/* asked for before and not finished: there is something to wait for */
+	bool under_way = false;
 	const struct phx_state *s = engine_lock(d->engine);
 	json_t *jobs = r == -EBUSY ? view_ends(s, ev) : json_array();
 	const struct phx_node *n = phx_state_node(s, out.node[0] ? out.node : ev->node);
@@ -269,9 +296,10 @@ static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 		under_way = n->plan.cursor < n->plan.steps.n;
 	}
 	engine_unlock(d->engine);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:o}", "node", out.node[0] ? out.node : ev->node, "code", r,
-			      "error", err.text, "changed", r == 0 && (out.changed || under_way), "epoch", (json_int_t)epoch, "plan",
-			      "jobs", jobs);
+	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:o}", "node",
+			      out.node[0] ? out.node : ev->node, "code", r, "error", err.text,
+			      "changed", r == 0 && (out.changed || under_way), "epoch",
+			      (json_int_t)epoch, "plan", "jobs", jobs);
 	if (r == 0 && out.text[0])
 		json_object_set_new(j, "text", json_string(out.text));
 	phx_outcome_fini(&out);
@@ -279,8 +307,8 @@ static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
 }
 
 /* A mistake that concerns the whole request is answered as such, before any node is touched. */
-static int check_request(struct daemon *d, const struct phx_event *ev, const struct phx_nodeset *names,
-			 struct phx_err *err)
+static int check_request(struct daemon *d, const struct phx_event *ev,
+			 const struct phx_nodeset *names, struct phx_err *err)
 {
 	int r = 0;
 	if (!names->n)
@@ -297,13 +325,15 @@ static int check_request(struct daemon *d, const struct phx_event *ev, const str
 
 static void reply_results(struct daemon *d, struct phx_http_request *q, const json_t *results)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
-					    "results", results);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:I,s:O}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
+			  "results", results);
 	phx_http_reply_json(q, 200, j);
 }
 
 static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
-		       const struct phx_nodeset *names, json_t *(*act)(struct daemon *d, struct phx_event *ev))
+		       const struct phx_nodeset *names,
+		       json_t *(*act)(struct daemon *d, struct phx_event *ev))
 {
 	PHX_AUTO_JSON json_t *results = json_array();
 	for (uint32_t i = 0; i < names->n; i++) {
@@ -314,7 +344,8 @@ static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_
 }
 
 /* On one copy, one after the other, as they would be done. */
-static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev, const struct phx_nodeset *names)
+static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
+		    const struct phx_nodeset *names)
 {
 	struct phx_state copy;
 	int jobs = ev->jobs;
@@ -338,23 +369,25 @@ static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_eve
 void api_action(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	struct phx_nodeset names = { 0 };
+	struct phx_err err = {0};
+	struct phx_nodeset names = {0};
 	int which = find_action(phx_http_param(q, 0));
 	if (which < 0) {
 		phx_http_reply_error(q, -ENOENT, "there is no such action");
 		return;
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	struct phx_event ev = { .kind = (int)actions[which].kind };
+	struct phx_event ev = {.kind = (int)actions[which].kind};
 	bool dry_run;
-	if (!j || !take_event(q, j, actions[which].ends, &ev) || !take_bool(q, j, "dry_run", &dry_run)) {
+	if (!j || !take_event(q, j, actions[which].ends, &ev) ||
+	    !take_bool(q, j, "dry_run", &dry_run)) {
 		phx_event_fini(&ev);
 		return;
 	}
 	const char *list = phx_json_str(j, "nodes", "");
-	int r = list[0] ? names_parse(d, list, &names, &err) :
-			  phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
+	int r = list[0]
+		? names_parse(d, list, &names, &err)
+		: phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
 	r = r ? r : check_request(d, &ev, &names, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
@@ -369,7 +402,7 @@ void api_action(struct phx_http_request *q, void *arg)
 void api_reload(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *errors = json_array(), *warnings = json_array();
 	int r = catalog_load(d, errors, warnings, &err);
 	if (r < 0) {
@@ -381,10 +414,10 @@ void api_reload(struct phx_http_request *q, void *arg)
 	const struct phx_state *s = engine_lock(d->engine);
 	json_int_t n_roles = s->roles.n;
 	engine_unlock(d->engine);
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:I,s:I,s:I,s:O,s:O}", "roles", n_roles, "images",
-			  (json_int_t)json_array_size(json_object_get(images, "images")), "packages",
-			  (json_int_t)json_array_size(json_object_get(packages, "packages")), "errors", errors,
-			  "warnings", warnings);
+	PHX_AUTO_JSON json_t *j = json_pack(
+		"{s:I,s:I,s:I,s:O,s:O}", "roles", n_roles, "images",
+		(json_int_t)json_array_size(json_object_get(images, "images")), "packages",
+		(json_int_t)json_array_size(json_object_get(packages, "packages")), "errors",
+		errors, "warnings", warnings);
 	phx_http_reply_json(q, 200, j);
 }

@@ -39,12 +39,12 @@ static const char *left_by_another(const struct phx_config *cfg, const char **re
 	const struct {
 		const char *path, *what;
 	} places[] = {
-		{ cfg->key_dir, "keys of encrypted disks" },
-		{ cfg->re_dir, "data of runtime environments" },
-		{ cfg->output_dir, "output of jobs" },
-		{ cfg->image_dir, "images" },
-		{ cfg->package_dir, "packages" },
-		{ cfg->pki_dir, "keys of the site" },
+		{cfg->key_dir, "keys of encrypted disks"},
+		{cfg->re_dir, "data of runtime environments"},
+		{cfg->output_dir, "output of jobs"},
+		{cfg->image_dir, "images"},
+		{cfg->package_dir, "packages"},
+		{cfg->pki_dir, "keys of the site"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(places); i++)
 		if (holds_something(places[i].path)) {
@@ -63,10 +63,14 @@ static int check_dir(const struct phx_config *cfg, bool new_journal, struct phx_
 	if (code != ENOENT)
 		return phx_err_set(err, -code, "state_dir %s: %s", cfg->state_dir, strerror(code));
 	if (!new_journal)
-		return phx_err_set(err, -ENOENT, "state_dir %s is not there: mount or restore it; if this is the first start, make "
-				   "it by mkdir or phxd --new-journal", cfg->state_dir);
-	return mkdir(cfg->state_dir, MODE_SEEN) < 0 ?
-		       phx_err_set(err, -errno, "state_dir %s: %s", cfg->state_dir, strerror(errno)) : 0;
+		return phx_err_set(err, -ENOENT,
+				   "state_dir %s is not there: mount or restore it; if this is the "
+				   "first start, make "
+				   "it by mkdir or phxd --new-journal",
+				   cfg->state_dir);
+	return mkdir(cfg->state_dir, MODE_SEEN) < 0
+		? phx_err_set(err, -errno, "state_dir %s: %s", cfg->state_dir, strerror(errno))
+		: 0;
 }
 
 /* Who asks for a new journal does not mean to lose one. */
@@ -75,8 +79,9 @@ static int check_none(const struct phx_config *cfg, struct phx_err *err)
 	struct phx_store *store = NULL;
 	int r = phx_store_open_read(cfg->journal, &store, err);
 	if (r == 0 && phx_store_last(store))
-		r = phx_err_set(err, -EEXIST, "%s holds %llu events: move it away before a new one begins", cfg->journal,
-				(unsigned long long)phx_store_last(store));
+		r = phx_err_set(err, -EEXIST,
+				"%s holds %llu events: move it away before a new one begins",
+				cfg->journal, (unsigned long long)phx_store_last(store));
 	phx_store_close(store);
 	return r;
 }
@@ -93,11 +98,14 @@ int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *
 		return new_journal ? check_none(cfg, err) : 0;
 	what = left_by_another(cfg, &where);
 	if (what && !new_journal)
-		return phx_err_set(err, -ENOENT, "%s is %s, but %s holds %s: mount or restore the journal; to begin a new one beside "
-				   "what is there, run phxd --new-journal", cfg->journal, there ? "empty" : "not there", where,
-				   what);
+		return phx_err_set(err, -ENOENT,
+				   "%s is %s, but %s holds %s: mount or restore the journal; to "
+				   "begin a new one beside "
+				   "what is there, run phxd --new-journal",
+				   cfg->journal, there ? "empty" : "not there", where, what);
 	fprintf(stderr, "phxd: %s: a new journal%s\n", cfg->journal,
-		what ? ", beside what is there" : "; this is the first start: the keys of the site are made");
+		what ? ", beside what is there"
+		     : "; this is the first start: the keys of the site are made");
 	return 0;
 }
 
@@ -107,8 +115,9 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err)
 		const char *path;
 		mode_t mode;
 	} dirs[] = {
-		{ cfg->run_dir, MODE_SEEN },	 { cfg->pki_dir, MODE_KEPT },	  { cfg->key_dir, MODE_KEPT },
-		{ cfg->image_dir, MODE_SEEN }, { cfg->package_dir, MODE_SEEN }, { cfg->output_dir, MODE_OUTPUT },
+		{cfg->run_dir, MODE_SEEN},     {cfg->pki_dir, MODE_KEPT},
+		{cfg->key_dir, MODE_KEPT},     {cfg->image_dir, MODE_SEEN},
+		{cfg->package_dir, MODE_SEEN}, {cfg->output_dir, MODE_OUTPUT},
 	};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++)
@@ -119,7 +128,8 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err)
 void begin_sweep(const struct phx_config *cfg)
 {
 	PHX_AUTO_FREE char *dnsmasq = phx_path("%s/dnsmasq", cfg->run_dir);
-	const char *const dirs[] = { cfg->run_dir, cfg->tftp_dir, cfg->pki_dir, cfg->re_dir, dnsmasq };
+	const char *const dirs[] = {cfg->run_dir, cfg->tftp_dir, cfg->pki_dir, cfg->re_dir,
+				    dnsmasq};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
 		if (dirs[i])
 			phx_file_sweep(dirs[i]);

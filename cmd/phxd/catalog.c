@@ -32,8 +32,8 @@ static char *site_pub(const struct daemon *d)
 
 /* ---- look-ups for roles ---- */
 
-static int lookup_image(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
-			char ret_digest[65], struct phx_err *err)
+static int lookup_image(void *arg, const char *name, const char *version,
+			char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
 {
 	struct daemon *d = arg;
 	struct phx_image im;
@@ -46,14 +46,15 @@ static int lookup_image(void *arg, const char *name, const char *version, char r
 	return 0;
 }
 
-static int lookup_package(void *arg, const char *name, const char *version, struct phx_package_ref *ret,
-			  struct phx_err *err)
+static int lookup_package(void *arg, const char *name, const char *version,
+			  struct phx_package_ref *ret, struct phx_err *err)
 {
 	struct daemon *d = arg;
 	struct phx_package p;
 	PHX_AUTO_FREE char *pub = site_pub(d);
 	PHX_AUTO_FREE char *path = NULL;
-	int r = pub ? phx_repo_find(d->cfg.package_dir, pub, name, version, &path, &p, err) : -ENOMEM;
+	int r = pub ? phx_repo_find(d->cfg.package_dir, pub, name, version, &path, &p, err)
+		    : -ENOMEM;
 	if (r < 0)
 		return r;
 	PHX_STR_SET(ret->name, p.name);
@@ -69,7 +70,9 @@ static int lookup_pool(void *arg, const char *name, struct phx_err *err)
 	const struct phx_state *s = engine_lock(d->engine);
 	bool there = phx_state_pool(s, name);
 	engine_unlock(d->engine);
-	return there ? 0 : phx_err_set(err, -ENOENT, "there is no pool '%s' in the configuration", name);
+	return there
+		? 0
+		: phx_err_set(err, -ENOENT, "there is no pool '%s' in the configuration", name);
 }
 
 /* ---- events ---- */
@@ -82,18 +85,17 @@ static int submit(struct daemon *d, struct phx_event *ev, struct phx_err *err)
 
 static int put_settings(struct daemon *d, struct phx_err *err)
 {
-	struct phx_event ev = { .kind = PHX_EV_settings };
+	struct phx_event ev = {.kind = PHX_EV_settings};
 	phx_config_settings(&d->cfg, &ev.settings);
 	return submit(d, &ev, err);
 }
 
-/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one that has the name of an
- * RE is not made. */
+/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one
+ * that has the name of an RE is not made. */
 static int put_pools(struct daemon *d, json_t *errors, struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools)
-	{
-		struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = *p };
+	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
+		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = *p};
 		int r = submit(d, &ev, err);
 		if (r == -EBUSY || r == -EEXIST)
 			complain(errors, "%s", err->text);
@@ -121,17 +123,19 @@ static bool named(const struct phx_list *roles, const char *name)
 	return false;
 }
 
-/* Names of the core's pools (or roles) that configuration no longer has; the pool of an RE never was there. */
+/* Names of the core's pools (or roles) that configuration no longer has; the pool of an RE never
+ * was there. */
 static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles)
 {
-	struct phx_list names = { 0 };
+	struct phx_list names = {0};
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_list *have = roles ? &s->roles : &s->pools;
 	for (uint32_t i = 0; i < have->n; i++) {
-		const char *name = roles ? PHX_LIST_AT(have, struct phx_role, i)->name :
-					   PHX_LIST_AT(have, struct phx_pool, i)->name;
+		const char *name = roles ? PHX_LIST_AT(have, struct phx_role, i)->name
+					 : PHX_LIST_AT(have, struct phx_pool, i)->name;
 		struct phx_word *w;
-		bool kept = roles ? named(roles, name) : configured_pool(d, name) || phx_state_re(s, name);
+		bool kept = roles ? named(roles, name)
+				  : configured_pool(d, name) || phx_state_re(s, name);
 		if (!kept && (w = phx_list_push(&names, sizeof(*w))))
 			PHX_STR_SET(w->text, name);
 	}
@@ -139,14 +143,14 @@ static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles
 	return names;
 }
 
-/* What is gone from the files goes from the core, unless a node still needs it: then it stays and is told. */
+/* What is gone from the files goes from the core, unless a node still needs it: then it stays and
+ * is told. */
 static void remove_gone(struct daemon *d, const struct phx_list *roles, json_t *errors)
 {
 	struct phx_list names = gone_names(d, roles);
-	PHX_LIST_EACH(struct phx_word, w, &names)
-	{
-		struct phx_err why = { 0 };
-		struct phx_event ev = { .kind = roles ? PHX_EV_role_remove : PHX_EV_pool_remove };
+	PHX_LIST_EACH(struct phx_word, w, &names) {
+		struct phx_err why = {0};
+		struct phx_event ev = {.kind = roles ? PHX_EV_role_remove : PHX_EV_pool_remove};
 		phx_str_copy(ev.name, sizeof(ev.name), w->text);
 		if (submit(d, &ev, &why) < 0)
 			complain(errors, "%s", why.text);
@@ -156,23 +160,23 @@ static void remove_gone(struct daemon *d, const struct phx_list *roles, json_t *
 
 static void put_roles(struct daemon *d, const struct phx_list *roles, json_t *errors)
 {
-	PHX_LIST_EACH(struct phx_role, role, roles)
-	{
-		struct phx_err why = { 0 };
-		struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = *role };
+	PHX_LIST_EACH(struct phx_role, role, roles) {
+		struct phx_err why = {0};
+		struct phx_event ev = {.kind = PHX_EV_role_put, .role_put = *role};
 		if (submit(d, &ev, &why) < 0)
 			complain(errors, "role %s: %s", role->name, why.text);
 	}
 }
 
-/* The roles that rules name are the core's: one whose file has just gone bad is still among them. */
+/* The roles that rules name are the core's: one whose file has just gone bad is still among
+ * them. */
 static void put_rules(struct daemon *d, json_t *errors)
 {
-	struct phx_err why = { 0 };
-	struct phx_event ev = { .kind = PHX_EV_rules_put };
+	struct phx_err why = {0};
+	struct phx_event ev = {.kind = PHX_EV_rules_put};
 	static const char core_name[] = "rules.conf:"; /* the core knows of no files */
-	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) == 0 && submit(d, &ev, &why) < 0 &&
-	    phx_str_starts(why.text, core_name))
+	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) == 0 &&
+	    submit(d, &ev, &why) < 0 && phx_str_starts(why.text, core_name))
 		complain(errors, "%s:%s", d->cfg.rules_file, why.text + strlen(core_name));
 	else if (why.text[0])
 		complain(errors, "%s", why.text);
@@ -193,9 +197,9 @@ static void warn_kernels(const struct daemon *d, const struct phx_list *roles, j
 	char why[PHX_ERR_TEXT_MAX], text[PHX_ERR_TEXT_MAX + PHX_NAME_MAX + 8];
 	if (catalog_deploy(d, &deploy, NULL) < 0)
 		return;
-	PHX_LIST_EACH(struct phx_role, role, roles)
-	{
-		if (phx_images_find(d->cfg.image_dir, role->image, role->image_version, &im, NULL) < 0)
+	PHX_LIST_EACH(struct phx_role, role, roles) {
+		if (phx_images_find(d->cfg.image_dir, role->image, role->image_version, &im, NULL) <
+		    0)
 			continue;
 		if (phx_image_kernel_differs(&im, &deploy, why, sizeof(why))) {
 			snprintf(text, sizeof(text), "role %s: %s", role->name, why);
@@ -210,8 +214,8 @@ static void warn_kernels(const struct daemon *d, const struct phx_list *roles, j
 
 static int load_roles(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
 {
-	struct phx_role_lookup lookup = { d, lookup_image, lookup_package, lookup_pool };
-	struct phx_list roles = { 0 }, bad = { 0 };
+	struct phx_role_lookup lookup = {d, lookup_image, lookup_package, lookup_pool};
+	struct phx_list roles = {0}, bad = {0};
 	int r = phx_roles_load(d->cfg.role_dir, &lookup, &roles, &bad, err);
 	if (r < 0)
 		return r;
@@ -265,8 +269,9 @@ int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err)
 	json_t *text;
 	json_array_foreach(mistakes, i, text)
 		if (file && phx_str_starts(json_string_value(text), file))
-			return phx_err_set(err, -ENOENT, "there is no role '%s', as its file was not taken: %s", name,
-					   json_string_value(text));
+			return phx_err_set(err, -ENOENT,
+					   "there is no role '%s', as its file was not taken: %s",
+					   name, json_string_value(text));
 	return phx_err_set(err, -ENOENT, "there is no role '%s'", name);
 }
 
@@ -280,7 +285,7 @@ json_t *catalog_images(struct daemon *d)
 
 json_t *catalog_packages(struct daemon *d)
 {
-	struct phx_list packages = { 0 }, bad = { 0 };
+	struct phx_list packages = {0}, bad = {0};
 	json_t *list = json_array(), *bads = json_array();
 	PHX_AUTO_FREE char *pub = site_pub(d);
 	if (pub)
@@ -288,7 +293,8 @@ json_t *catalog_packages(struct daemon *d)
 	PHX_LIST_EACH(struct phx_package, p, &packages)
 		json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
 	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
-		json_array_append_new(bads, json_pack("{s:s,s:s}", "file", b->file, "reason", b->reason));
+		json_array_append_new(bads,
+				      json_pack("{s:s,s:s}", "file", b->file, "reason", b->reason));
 	phx_list_fini(&packages);
 	phx_list_fini(&bad);
 	return json_pack("{s:o,s:o}", "packages", list, "bad", bads);

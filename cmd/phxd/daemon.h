@@ -12,15 +12,15 @@
 #include "phxd/engine.h"
 #include "power/power.h"
 
-struct wake;  /* wake.c: when the loop turns next */
-struct live;  /* live.c: liveness and long polls */
-struct exec;  /* exec.c: actions to drivers */
-struct waits; /* waits.c: clients that wait for events */
-struct reads; /* reads.c: requests that read much */
-struct quota; /* quota.c: what people have journalled */
-struct refused; /* refused.c: whom the listeners refused */
-struct slurm; /* slurm.c: REs whose jobs Slurm starts */
-struct logs;  /* logs.c: what services of nodes write */
+struct wake;      /* wake.c: when the loop turns next */
+struct live;      /* live.c: liveness and long polls */
+struct exec;      /* exec.c: actions to drivers */
+struct waits;     /* waits.c: clients that wait for events */
+struct reads;     /* reads.c: requests that read much */
+struct quota;     /* quota.c: what people have journalled */
+struct refused;   /* refused.c: whom the listeners refused */
+struct slurm;     /* slurm.c: REs whose jobs Slurm starts */
+struct logs;      /* logs.c: what services of nodes write */
 struct directors; /* directors.c: use of web instances, tables of directors */
 
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
@@ -44,10 +44,12 @@ struct daemon {
 	struct slurm *slurm;
 	struct phx_children *children;
 	struct phx_http_server *http;
-	engine_act_fn act;	   /* what the engine calls */
+	engine_act_fn act; /* what the engine calls */
 	engine_commit_fn committed;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
-	json_t *mistakes; /* what the catalogue's files had wrong when they were read last: texts; under the engine's lock */
+	/* what the catalogue's files had wrong when they were read last: texts; under the engine's
+	 * lock */
+	json_t *mistakes;
 };
 
 /* ---- wake.c: when the loop turns next ---- */
@@ -59,19 +61,22 @@ int wake_new(struct wake **ret);
 void wake_free(struct wake *w);
 /** Readable when the loop is to turn. Borrowed. */
 int wake_fd(const struct wake *w);
-/** The loop turns in `ms` (WAKE_NEVER: nothing is asked for), or before. On any thread, whatever it has locked. */
+/** The loop turns in `ms` (WAKE_NEVER: nothing is asked for), or before. On any thread, whatever it
+ * has locked. */
 void wake_in(struct wake *w, int ms);
 /** The loop turns: what was asked for until now is met by it. */
 void wake_begin(struct wake *w);
 
 /* ---- orders.c ---- */
 
-/** Orders of `node` that its agent does not run yet, and questions to it. New reference, NULL on ENOMEM. */
+/** Orders of `node` that its agent does not run yet, and questions to it. New reference, NULL on
+ * ENOMEM. */
 json_t *orders_of(struct daemon *d, const char *node, const json_t *running);
 
 /* ---- live.c ---- */
 
-/** What the agent of a node is to be told that does not run `running` (json array) yet. New reference; NULL: nothing. */
+/** What the agent of a node is to be told that does not run `running` (json array) yet. New
+ * reference; NULL: nothing. */
 typedef json_t *(*live_orders_fn)(struct daemon *d, const char *node, const json_t *running);
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret);
@@ -79,51 +84,63 @@ int live_new(struct daemon *d, live_orders_fn orders, struct live **ret);
 void live_stop(struct live *l);
 /** After live_stop() and when nobody asks any more. Safe on NULL. */
 void live_free(struct live *l);
-/** If the core knows no node `node`: its contact goes, and a poll that its agent still holds is answered. */
+/** If the core knows no node `node`: its contact goes, and a poll that its agent still holds is
+ * answered. */
 void live_forget_gone(struct live *l, const char *node);
-/** A node was heard: returns true when the core must hear of it (it had been missing, or is new here). */
+/** A node was heard: returns true when the core must hear of it (it had been missing, or is new
+ * here). */
 bool live_heard(struct live *l, const char *node);
-/** What a node last measured: new, or NULL. Not under the engine's lock: a node says how long reading it takes. */
+/** What a node last measured: new, or NULL. Not under the engine's lock: a node says how long
+ * reading it takes. */
 json_t *live_monitor(struct live *l, const char *node);
 /** The same as text, or "null", appended. Also under the engine's lock. */
 void live_put_monitor(struct live *l, const char *node, struct phx_buf *b);
 /** Who is logged in, as the node told it: a list, new; NULL: it tells nobody, or nothing. */
 json_t *live_sessions(struct live *l, const char *node);
-/** The use of a web RE that it measured, in ppm; -1 none, `ret_error` may say why. Also under the engine's lock. */
+/** The use of a web RE that it measured, in ppm; -1 none, `ret_error` may say why. Also under the
+ * engine's lock. */
 int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX]);
-/** What a node measures, without its sessions: `text` and `monitor` are the same; NULL is none. `sessions`: as text. */
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor, const char *sessions);
-/** May this node have so many bytes journalled? False while it tells more than is kept of one node: ask again later. */
+/** What a node measures, without its sessions: `text` and `monitor` are the same; NULL is none.
+ * `sessions`: as text. */
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor,
+		      const char *sessions);
+/** May this node have so many bytes journalled? False while it tells more than is kept of one node:
+ * ask again later. */
 bool live_may_tell(struct live *l, const char *node, size_t bytes);
-/** True when `report` (role, identity, health) differs from the last one of this node, and the node may tell; remembers
- * it. */
+/** True when `report` (role, identity, health) differs from the last one of this node, and the node
+ * may tell; remembers it. */
 bool live_report_changed(struct live *l, const char *node, const char *report);
 /** What is known of a node did not reach the core, or is of before: its next beat is told whole. */
 void live_untold(struct live *l, const char *node);
-/** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed. Answers at once if there is one. */
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms);
+/** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed.
+ * Answers at once if there is one. */
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
+	       int64_t wait_ms);
 /** Orders of `node` may have changed. */
 void live_wake(struct live *l, const char *node);
-/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants to be called again, or WAKE_NEVER. */
+/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants
+ * to be called again, or WAKE_NEVER. */
 int live_tick(struct live *l);
 
 /* ---- exec.c ---- */
 
 int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err);
 void exec_free(struct exec *x);
-/** Carry out an action (engine_act_fn's body); returns at once. -ENOMEM: it is not queued, and nothing of it is done. */
+/** Carry out an action (engine_act_fn's body); returns at once. -ENOMEM: it is not queued, and
+ * nothing of it is done. */
 int exec_action(struct exec *x, const struct phx_action *act);
 
 /* ---- reads.c ---- */
 
 int reads_new(struct daemon *d, struct reads **ret);
-/** Carries out `handler` on a thread that does nothing else, administrators' apart from others': suspends q. 429 where this
- * identity has enough of them under way. */
+/** Carries out `handler` on a thread that does nothing else, administrators' apart from others':
+ * suspends q. 429 where this identity has enough of them under way. */
 void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler);
-/** Who reads much rests as long as he has worked since `since_us` (phx_clock_us(); a millisecond at least, a tenth of a
- * second at most), without a lock: agents and others get theirs. */
+/** Who reads much rests as long as he has worked since `since_us` (phx_clock_us(); a millisecond at
+ * least, a tenth of a second at most), without a lock: agents and others get theirs. */
 void reads_breathe(int64_t since_us);
-/** Answers what is still to be read with an error; from then on everything. Safe on NULL and twice. */
+/** Answers what is still to be read with an error; from then on everything. Safe on NULL and
+ * twice. */
 void reads_stop(struct reads *r);
 /** After reads_stop() and when nobody asks any more. Safe on NULL. */
 void reads_free(struct reads *r);
@@ -143,9 +160,10 @@ int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err);
 void waits_stop(struct waits *w);
 /** After waits_stop() and when nobody asks any more. Safe on NULL. */
 void waits_free(struct waits *w);
-/** Answer `q` with events after `after`, now or when one is there or `wait_ms` passed; on another thread. */
-void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,
-		int64_t wait_ms);
+/** Answer `q` with events after `after`, now or when one is there or `wait_ms` passed; on another
+ * thread. */
+void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit,
+		const char *node, int64_t wait_ms);
 /** The journal has grown to event `seq`: returns at once. */
 void waits_wake(struct waits *w, uint64_t seq);
 
@@ -156,9 +174,11 @@ int logs_new(struct daemon *d, struct logs **ret);
 void logs_stop(struct logs *l);
 /** After logs_stop() and when nobody asks any more. Safe on NULL. */
 void logs_free(struct logs *l);
-/** Questions for the agent of `node` that it was not told yet, appended to its orders (json array). */
+/** Questions for the agent of `node` that it was not told yet, appended to its orders (json
+ * array). */
 void logs_orders(struct logs *l, const char *node, json_t *orders);
-/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called again, or WAKE_NEVER. */
+/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called
+ * again, or WAKE_NEVER. */
 int logs_tick(struct logs *l);
 
 /* ---- directors.c ---- */
@@ -166,13 +186,17 @@ int logs_tick(struct logs *l);
 int directors_new(struct daemon *d, struct directors **ret);
 /** When nobody asks any more. Safe on NULL. */
 void directors_free(struct directors *b);
-/** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is counted for its web RE. */
+/** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is
+ * counted for its web RE. */
 void directors_sample(struct directors *b, const char *node, const json_t *monitor);
-/** What a director tells with its beat: the table in force (in `running`) and what its kernel has (member `balancer` of
- * the monitor). Steps that wait for it go on with the next tick. Of others: nothing. */
-void directors_heard(struct directors *b, const char *node, const json_t *running, const json_t *monitor);
-/** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean use over the
- * instances of each web RE goes to the core. Returns ms until it wants to be called again, or WAKE_NEVER. */
+/** What a director tells with its beat: the table in force (in `running`) and what its kernel has
+ * (member `balancer` of the monitor). Steps that wait for it go on with the next tick. Of others:
+ * nothing. */
+void directors_heard(struct directors *b, const char *node, const json_t *running,
+		     const json_t *monitor);
+/** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean
+ * use over the instances of each web RE goes to the core. Returns ms until it wants to be called
+ * again, or WAKE_NEVER. */
 int directors_tick(struct directors *b);
 
 /* ---- slurm.c ---- */
@@ -180,20 +204,23 @@ int directors_tick(struct directors *b);
 int slurm_new(struct daemon *d, struct slurm **ret);
 /** Waits for the commands that are running. Safe on NULL. */
 void slurm_free(struct slurm *s);
-/** Something happened: each RE with Slurm as its engine is looked after. Returns ms until it wants to be called again, or WAKE_NEVER. */
+/** Something happened: each RE with Slurm as its engine is looked after. Returns ms until it wants
+ * to be called again, or WAKE_NEVER. */
 int slurm_tick(struct slurm *s);
 
 /* ---- catalog.c ---- */
 
-/** Read pools, settings, roles and rules into the core; `errors` (json array, may be NULL) gets what was refused,
- * `warnings` (the same) what was taken and may surprise: roles whose image brings another kernel than the one that runs.
- * Returns 0 or the first hard failure. */
+/** Read pools, settings, roles and rules into the core; `errors` (json array, may be NULL) gets
+ * what was refused, `warnings` (the same) what was taken and may surprise: roles whose image brings
+ * another kernel than the one that runs. Returns 0 or the first hard failure. */
 int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err);
 /** What it told in `errors` last, as long as that is not mended. New reference. */
 json_t *catalog_mistakes(struct daemon *d);
-/** -ENOENT: there is no role of this name; with what is wrong with its file, if that was not taken. */
+/** -ENOENT: there is no role of this name; with what is wrong with its file, if that was not
+ * taken. */
 int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err);
-/** Remove what a phx that was killed has left in the stores of images and packages. At the start. */
+/** Remove what a phx that was killed has left in the stores of images and packages. At the
+ * start. */
 void catalog_sweep(const struct daemon *d);
 /** The image that every node boots, and whose kernel it runs; owned. */
 int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err);
@@ -213,8 +240,8 @@ void net_stop(struct daemon *d);
 
 int refused_new(struct daemon *d, struct refused **ret);
 void refused_free(struct refused *f);
-/** Says what was refused since it was said last, at most once a minute for each limit. Returns ms until it wants to be
- * called again, or WAKE_NEVER. */
+/** Says what was refused since it was said last, at most once a minute for each limit. Returns ms
+ * until it wants to be called again, or WAKE_NEVER. */
 int refused_tick(struct refused *f);
 /** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
 json_t *refused_view(struct refused *f, bool whole);
@@ -229,12 +256,13 @@ struct view_members {
 	struct phx_json_less less;
 };
 
-/** `list`: names with commas, NULL for all. Who is not the resource provider is not shown by what a machine is known.
- * -EINVAL: a node has no such member. */
+/** `list`: names with commas, NULL for all. Who is not the resource provider is not shown by what a
+ * machine is known. -EINVAL: a node has no such member. */
 int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err);
-/** Append a node as the API shows it: record, expected identity, drift, what it measures. Under the engine's lock. */
-void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n, const struct view_members *m,
-		   struct phx_buf *b);
+/** Append a node as the API shows it: record, expected identity, drift, what it measures. Under the
+ * engine's lock. */
+void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		   const struct view_members *m, struct phx_buf *b);
 
 /* ---- view.c ---- */
 
@@ -246,56 +274,64 @@ char *view_metrics(struct daemon *d);
 
 /* ---- ends.c ---- */
 
-/** Jobs that the order on its node would end, or (drain) waits for: id, engine_id, user, re, started_ms, limit_ms, requeue,
- * ends. The lock is held. */
+/** Jobs that the order on its node would end, or (drain) waits for: id, engine_id, user, re,
+ * started_ms, limit_ms, requeue, ends. The lock is held. */
 json_t *view_ends(const struct phx_state *s, const struct phx_event *ev);
 /** The same of the open jobs of an RE. */
 json_t *view_ends_re(const struct phx_state *s, const char *re);
 /** The sentences of what came of an order. */
 json_t *view_notes(const struct phx_outcome *out);
-/** Who is logged in on the node and would not be any more: {user, tty, from, since_ms}; null: its agent does not tell.
- * plan: of the order, NULL where it has none. */
+/** Who is logged in on the node and would not be any more: {user, tty, from, since_ms}; null: its
+ * agent does not tell. plan: of the order, NULL where it has none. */
 json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct phx_plan *plan);
 
 /* ---- view_re.c ---- */
 
-/** An RE as the API shows it: record, what it holds, jobs, partner. Under the engine's lock. New reference. */
-json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re, int64_t now_ms);
+/** An RE as the API shows it: record, what it holds, jobs, partner. Under the engine's lock. New
+ * reference. */
+json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		int64_t now_ms);
 
 /** What each active RE holds and wants, as metrics. Under the engine's lock. */
 void view_re_metrics(struct phx_buf *b, const struct phx_state *s);
 
 /* ---- view_use.c: all under the engine's lock ---- */
 
-/** Use of a web RE's instances: {ppm (mean; null: none told), nodes (that tell it), unknown: [{node, role, reason, waits}]};
- * `waits`: only not yet. New reference. */
+/** Use of a web RE's instances: {ppm (mean; null: none told), nodes (that tell it), unknown:
+ * [{node, role, reason, waits}]}; `waits`: only not yet. New reference. */
 json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_re *re);
-/** What a web RE's provider should hear: a sentence for each node, or the role, whose use cannot be measured. */
-void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re, json_t *notes);
+/** What a web RE's provider should hear: a sentence for each node, or the role, whose use cannot be
+ * measured. */
+void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		    json_t *notes);
 /** Members use_ppm (null: none) and use_reason (why) of one node. */
 void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to);
 
 /* ---- re_dir.c ---- */
 
-/** Make the data directories of all REs that are there, remove those of REs that are destroyed. At start, and whenever one
- * came or went. What cannot be done is told on stderr and tried again the next time. */
+/** Make the data directories of all REs that are there, remove those of REs that are destroyed. At
+ * start, and whenever one came or went. What cannot be done is told on stderr and tried again the
+ * next time. */
 void re_dirs_sync(struct daemon *d);
 /** The same at the start: what is missing or not known is told. */
 void re_dirs_begin(struct daemon *d);
 
 /* ---- begin.c ---- */
 
-/** May a start go on with what there is? -ENOENT with a text that says what is missing, and what to do. `new_journal`:
- * one is asked for; -EEXIST when one is there. */
+/** May a start go on with what there is? -ENOENT with a text that says what is missing, and what to
+ * do. `new_journal`: one is asked for; -EEXIST when one is there. */
 int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *err);
 /** The directories below state_dir, which must be there. */
 int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
-/** Removes what a phxd that was killed was writing; when the journal is open, so that no other one runs. */
+/** Removes what a phxd that was killed was writing; when the journal is open, so that no other one
+ * runs. */
 void begin_sweep(const struct phx_config *cfg);
 
-/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all of it, or a user who
- * submits jobs to it, who has his own. `take`: it must take jobs now. False after answering. */
-bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX], bool *ret_all);
+/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all
+ * of it, or a user who submits jobs to it, who has his own. `take`: it must take jobs now. False
+ * after answering. */
+bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
+		bool *ret_all);
 
 /* ---- people ---- */
 
@@ -303,7 +339,8 @@ enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, 
 enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
 /** "uid:1000", "node:n1", "cert:NAME" into an event's `by`. */
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
-/** The name by which REs are owned: that of the certificate, or of the user on this machine. False: it has none. */
+/** The name by which REs are owned: that of the certificate, or of the user on this machine. False:
+ * it has none. */
 bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX]);
 /** Is `account` the service provider whose RE has the node now? */
 bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n);
@@ -313,12 +350,13 @@ struct person_login {
 	uid_t uid;
 	gid_t gid;
 };
-/** The user `name`, or, by NULL, the one who asks: of the socket, or whom his certificate names. False after answering. */
+/** The user `name`, or, by NULL, the one who asks: of the socket, or whom his certificate names.
+ * False after answering. */
 bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret);
 /** False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
-/** The node that a request of a node's certificate speaks for: the certificate must still be the enrolled one (a newer
- * key, or a removal, makes it worthless). False after answering 403. */
+/** The node that a request of a node's certificate speaks for: the certificate must still be the
+ * enrolled one (a newer key, or a removal, makes it worthless). False after answering 403. */
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX]);
 /** Parse the body as a JSON object, or answer 400. New reference. */
 json_t *body_json(struct phx_http_request *q);

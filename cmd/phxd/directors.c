@@ -26,23 +26,23 @@ struct use {
 struct director {
 	char node[PHX_NAME_MAX];
 	int64_t heard_ms;
-	uint64_t table_id;	/* in force; 0 none */
+	uint64_t table_id;      /* in force; 0 none */
 	struct phx_list active; /* struct phx_web_server: who has connections, over all services */
 };
 
 struct directors {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	struct phx_list uses;	   /* struct use */
+	struct phx_list uses;      /* struct use */
 	struct phx_list directors; /* struct director */
-	int64_t due_ms;		   /* when uses are told; 0: none were measured */
+	int64_t due_ms;            /* when uses are told; 0: none were measured */
 	/* of the loop's thread alone */
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	char acting[PHX_NAME_MAX];
-	bool waited;	   /* some step waited for a director when that was last looked at */
+	bool waited;       /* some step waited for a director when that was last looked at */
 	uint64_t wait_seq; /* of the state then */
-	int64_t ask_ms;	   /* when the director is asked again */
+	int64_t ask_ms;    /* when the director is asked again */
 };
 
 int directors_new(struct daemon *d, struct directors **ret)
@@ -73,7 +73,7 @@ void directors_free(struct directors *b)
 static bool counts_use(const struct phx_re *re)
 {
 	return re->agreement.type == PHX_RE_WEB &&
-	       (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
+		(re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 }
 
 /* The web RE that the node serves now. */
@@ -81,7 +81,8 @@ static bool re_of(struct daemon *d, const char *node, char ret[PHX_NAME_MAX])
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	const struct phx_re *re = n && n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
+	const struct phx_re *re =
+		n && n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
 	bool counts = re && counts_use(re);
 	if (counts)
 		phx_str_copy(ret, PHX_NAME_MAX, re->name);
@@ -125,7 +126,7 @@ static struct phx_list take_uses(struct directors *b)
 {
 	pthread_mutex_lock(&b->lock);
 	struct phx_list taken = b->uses;
-	b->uses = (struct phx_list){ 0 };
+	b->uses = (struct phx_list){0};
 	b->due_ms = 0;
 	pthread_mutex_unlock(&b->lock);
 	return taken;
@@ -135,9 +136,9 @@ static struct phx_list take_uses(struct directors *b)
 static void tell_uses(struct directors *b)
 {
 	struct phx_list uses = take_uses(b);
-	PHX_LIST_EACH(struct use, u, &uses)
-	{
-		struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = (uint32_t)(u->sum_ppm / u->n) };
+	PHX_LIST_EACH(struct use, u, &uses) {
+		struct phx_event ev = {.kind = PHX_EV_re_use,
+				       .use_ppm = (uint32_t)(u->sum_ppm / u->n)};
 		PHX_STR_SET(ev.by, "phxd");
 		PHX_STR_SET(ev.re, u->re);
 		engine_submit(b->d->engine, &ev, NULL, NULL);
@@ -150,7 +151,7 @@ static void tell_uses(struct directors *b)
 /* Is the table another one than when this was last asked, or the director? */
 static bool changed(struct directors *b, const struct phx_state *s)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
 	const struct phx_node *n = phx_core_acting_director(s);
 	const char *acting = n ? n->name : "";
 	if (s->seq == b->seq || phx_core_web_table(s, &t) < 0)
@@ -178,7 +179,7 @@ static void changed_for(struct directors *b, struct phx_list *ret_names)
 
 static void wake_directors(struct directors *b)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list names = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
 	changed_for(b, &names);
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		live_wake(b->d->live, w->text);
@@ -201,8 +202,7 @@ static uint64_t table_in(const json_t *running)
 {
 	size_t i;
 	json_t *it;
-	json_array_foreach((json_t *)running, i, it)
-	{
+	json_array_foreach((json_t *)running, i, it) {
 		const char *what = json_string_value(json_array_get(it, 0));
 		if (what && !strcmp(what, "table"))
 			return (uint64_t)json_integer_value(json_array_get(it, 1));
@@ -216,18 +216,19 @@ static void take_active(const json_t *services, struct phx_list *ret)
 	json_t *service, *server;
 	ret->n = 0;
 	json_array_foreach((json_t *)services, i, service)
-	json_array_foreach(json_object_get(service, "servers"), k, server)
-	{
-		int64_t active = phx_json_int(server, "active", 0);
-		struct phx_web_server *s = active > 0 ? phx_list_push(ret, sizeof(*s)) : NULL;
-		if (!s)
-			continue;
-		PHX_STR_SET(s->address, phx_json_str(server, "address", ""));
-		s->active = (uint32_t)active;
-	}
+		json_array_foreach(json_object_get(service, "servers"), k, server) {
+			int64_t active = phx_json_int(server, "active", 0);
+			struct phx_web_server *s =
+				active > 0 ? phx_list_push(ret, sizeof(*s)) : NULL;
+			if (!s)
+				continue;
+			PHX_STR_SET(s->address, phx_json_str(server, "address", ""));
+			s->active = (uint32_t)active;
+		}
 }
 
-void directors_heard(struct directors *b, const char *node, const json_t *running, const json_t *monitor)
+void directors_heard(struct directors *b, const char *node, const json_t *running,
+		     const json_t *monitor)
 {
 	uint64_t id = table_in(running);
 	int64_t now = engine_now(b->d->engine);
@@ -236,7 +237,8 @@ void directors_heard(struct directors *b, const char *node, const json_t *runnin
 	if (d) {
 		d->heard_ms = now;
 		d->table_id = id;
-		take_active(json_object_get(json_object_get(monitor, "balancer"), "services"), &d->active);
+		take_active(json_object_get(json_object_get(monitor, "balancer"), "services"),
+			    &d->active);
 	}
 	bool is = d;
 	pthread_mutex_unlock(&b->lock);
@@ -259,18 +261,19 @@ static void add_wait(const struct phx_node *n, struct phx_list *waits)
 	struct wait *w = phx_list_push(waits, sizeof(*w));
 	if (!w)
 		return;
-	*w = (struct wait){ .kind = step->kind,
-			    .step_id = step->id,
-			    .epoch = n->plan.epoch,
-			    .since_ms = step->issued_ms };
+	*w = (struct wait){.kind = step->kind,
+			   .step_id = step->id,
+			   .epoch = n->plan.epoch,
+			   .since_ms = step->issued_ms};
 	PHX_STR_SET(w->node, n->name);
 	snprintf(w->address, sizeof(w->address), "%s", phx_core_web_address(n));
 }
 
 /* Who waits, for which director, to have which table; nothing where nobody waits. */
-static void find_waits(struct directors *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX], uint64_t *ret_table)
+static void find_waits(struct directors *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX],
+		       uint64_t *ret_table)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (b->waited || s->seq != b->wait_seq)
 		for (const struct phx_node *n = NULL; (n = phx_core_next_leaving(s, n));)
@@ -285,7 +288,8 @@ static void find_waits(struct directors *b, struct phx_list *waits, char ret_act
 	engine_unlock(b->d->engine);
 }
 
-/* The director has told since the step began, and what it told is what the step waits for. Under the lock. */
+/* The director has told since the step began, and what it told is what the step waits for. Under
+ * the lock. */
 static bool is_met(const struct wait *w, const struct director *d, uint64_t table)
 {
 	if (d->heard_ms <= w->since_ms || d->table_id != table)
@@ -299,26 +303,27 @@ static bool is_met(const struct wait *w, const struct director *d, uint64_t tabl
 
 static void tell_balanced(struct directors *b, const struct wait *w, const char *director)
 {
-	struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = w->step_id, .epoch = w->epoch };
+	struct phx_event ev = {.kind = PHX_EV_balanced, .step_id = w->step_id, .epoch = w->epoch};
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, w->node);
 	snprintf(ev.text, sizeof(ev.text), "%s %s", director,
-		 w->kind == PHX_STEP_settle ? "counts no connection to it" : "sends it nothing new");
+		 w->kind == PHX_STEP_settle ? "counts no connection to it"
+					    : "sends it nothing new");
 	engine_submit(b->d->engine, &ev, NULL, NULL);
 }
 
-/* Leaving nodes go on when their director has confirmed it; it is asked until then. How long it is to be waited for. */
+/* Leaving nodes go on when their director has confirmed it; it is asked until then. How long it is
+ * to be waited for. */
 static int serve_waits(struct directors *b, int64_t now)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list waits = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list waits = {0};
 	char acting[PHX_NAME_MAX] = "";
 	uint64_t table = 0;
 	uint32_t n_met = 0;
 	find_waits(b, &waits, acting, &table);
 	if (!acting[0])
 		return WAKE_NEVER;
-	PHX_LIST_EACH(struct wait, w, &waits)
-	{
+	PHX_LIST_EACH(struct wait, w, &waits) {
 		pthread_mutex_lock(&b->lock);
 		const struct director *d = director_of(b, acting, false);
 		bool met = d && is_met(w, d, table);

@@ -12,11 +12,13 @@ static json_t *view_job(const struct phx_job *j, bool ends, bool again)
 {
 	const struct phx_text *first = j->argv.n ? PHX_LIST_AT(&j->argv, struct phx_text, 0) : NULL;
 	bool runs = j->state == PHX_JOB_RUNNING;
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:b,s:s}", "id", (json_int_t)j->id, "engine_id",
-			 j->engine_id, "state", phx_enum_name(&phx_job_state_names, j->state), "user", j->user, "re",
-			 j->re, "uid", (json_int_t)j->uid, "nodes", (json_int_t)j->nodes, "started_ms",
-			 (json_int_t)(runs ? j->started_ms : 0), "limit_ms", (json_int_t)j->estimate_ms, "requeue",
-			 again && !j->no_requeue, "ends", ends, "command", first && first->text ? first->text : "");
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:b,s:s}", "id",
+			 (json_int_t)j->id, "engine_id", j->engine_id, "state",
+			 phx_enum_name(&phx_job_state_names, j->state), "user", j->user, "re",
+			 j->re, "uid", (json_int_t)j->uid, "nodes", (json_int_t)j->nodes,
+			 "started_ms", (json_int_t)(runs ? j->started_ms : 0), "limit_ms",
+			 (json_int_t)j->estimate_ms, "requeue", again && !j->no_requeue, "ends",
+			 ends, "command", first && first->text ? first->text : "");
 }
 
 json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
@@ -34,7 +36,8 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 {
 	json_t *list = json_array();
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (phx_job_is_open(j) && !j->cancel && !strcmp(j->re, re) && json_array_size(list) < JOBS_MAX)
+		if (phx_job_is_open(j) && !j->cancel && !strcmp(j->re, re) &&
+		    json_array_size(list) < JOBS_MAX)
 			json_array_append_new(list, view_job(j, true, false));
 	return list;
 }
@@ -43,9 +46,10 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 static bool ends_sessions(const struct phx_event *ev)
 {
 	if (ev->kind == PHX_EV_power)
-		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") || !strcmp(ev->text, "reset");
-	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release || ev->kind == PHX_EV_rebuild ||
-	       ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
+		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") ||
+			!strcmp(ev->text, "reset");
+	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release ||
+		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
 }
 
 /* A hand-over in place leaves the system, and who is logged in there, as it is. */

@@ -18,7 +18,8 @@ struct engine {
 	struct phx_store *store;
 	struct phx_journal *journal;
 	_Atomic(pthread_t) looker;
-	pthread_mutex_t lock;	 /* of what follows; the journal has its own, which may be taken before this one */
+	/* of what follows; the journal has its own, which may be taken before this one */
+	pthread_mutex_t lock;
 	struct phx_list notices; /* struct notice: to be told by an event when that can be */
 	bool telling, resumed;
 	int trouble; /* of the journal, as it was told last */
@@ -41,7 +42,7 @@ static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const ch
 	__attribute__((format(printf, 4, 5)));
 static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const char *fmt, ...)
 {
-	struct notice n = { .skip_jobs = skip_jobs };
+	struct notice n = {.skip_jobs = skip_jobs};
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(n.text, sizeof(n.text), fmt, ap);
@@ -57,7 +58,8 @@ static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const ch
 	return to ? 0 : -ENOMEM;
 }
 
-/* The first that waits; kept until it is in the journal. Never two threads at once: each would tell it. */
+/* The first that waits; kept until it is in the journal. Never two threads at once: each would tell
+ * it. */
 static bool begin_telling(struct engine *e, struct notice *ret)
 {
 	pthread_mutex_lock(&e->lock);
@@ -84,7 +86,8 @@ int engine_tell(struct engine *e)
 	bool later = false;
 	int r = 0;
 	while (!later && begin_telling(e, &n)) {
-		struct phx_event ev = { .kind = PHX_EV_notice, .by = "phxd", .skip_jobs = n.skip_jobs };
+		struct phx_event ev = {
+			.kind = PHX_EV_notice, .by = "phxd", .skip_jobs = n.skip_jobs};
 		PHX_STR_SET(ev.re, n.re);
 		PHX_STR_SET(ev.text, n.text);
 		r = engine_submit(e, &ev, NULL, NULL);
@@ -103,34 +106,42 @@ void engine_notice(struct engine *e, const char *re, const char *text)
 
 /* ---- opening ---- */
 
-/* What is damaged and holds no event is made anew, once; where that fails it is told, and tried at the next start. */
+/* What is damaged and holds no event is made anew, once; where that fails it is told, and tried at
+ * the next start. */
 static void mend(struct engine *e, const char *what)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	uint64_t seq;
 	PHX_AUTO_FREE char *text = phx_journal_state_text(e->journal, &seq);
 	int r = text ? phx_store_rebuild(e->store, seq, text, &err) : -ENOMEM;
 	if (r == 0)
 		phx_journal_snapshotted(e->journal, seq);
 	notice(e, "", 0, "%s: damaged (%.100s); all events are whole: %s%.60s", "journal", what,
-	       r < 0 ? "it could not be made anew: " : "going on with a new snapshot", r < 0 ? err.text : "");
+	       r < 0 ? "it could not be made anew: " : "going on with a new snapshot",
+	       r < 0 ? err.text : "");
 }
 
 /* What a start found out that is no reason to stop. */
-static void tell_findings(struct engine *e, const struct phx_store_findings *f, const struct phx_err *damage)
+static void tell_findings(struct engine *e, const struct phx_store_findings *f,
+			  const struct phx_err *damage)
 {
 	if (damage->text[0] || f->damage[0])
 		mend(e, damage->text[0] ? damage->text : f->damage);
 	if (f->mark_trouble[0])
-		notice(e, "", 0, "%.120s: whether events are missing at the end is not known", f->mark_trouble);
+		notice(e, "", 0, "%.120s: whether events are missing at the end is not known",
+		       f->mark_trouble);
 	else if (f->no_mark && phx_store_last(e->store) > f->uncovered)
-		notice(e, "", 0, "%.150s.mark is not there: whether events are missing at the end is not known",
+		notice(e, "", 0,
+		       "%.150s.mark is not there: whether events are missing at the end is not "
+		       "known",
 		       e->config.journal);
 	int64_t held_ms = phx_journal_clock_held(e->journal);
 	if (held_ms)
 		notice(e, "", 0,
-		       "the clock is %lld days ahead of the last event and nobody keeps it synchronised: time goes on "
-		       "from the last event, nothing is forgotten; when it is right, end phxd and run phxd "
+		       "the clock is %lld days ahead of the last event and nobody keeps it "
+		       "synchronised: time goes on "
+		       "from the last event, nothing is forgotten; when it is right, end phxd and "
+		       "run phxd "
 		       "--accept-clock",
 		       (long long)held_ms / DAY_MS);
 }
@@ -141,16 +152,19 @@ static int accept_journal(struct engine *e, struct phx_err *err)
 	int r = phx_store_accept(e->store, &missing, err);
 	if (r == 0 && (missing || phx_store_last(e->store))) /* no more jobs are lost than events */
 		r = notice(e, "", missing,
-			   "the journal was accepted as it is, up to event %llu; %llu acknowledged events are missing",
-			   (unsigned long long)phx_store_last(e->store), (unsigned long long)missing);
+			   "the journal was accepted as it is, up to event %llu; %llu acknowledged "
+			   "events are missing",
+			   (unsigned long long)phx_store_last(e->store),
+			   (unsigned long long)missing);
 	return r;
 }
 
-static const char damaged_advice[] = "restore it, or go on with what is there: phxd --accept-journal";
+static const char damaged_advice[] =
+	"restore it, or go on with what is there: phxd --accept-journal";
 /* a clean end leaves a snapshot of everything: the version after it has nothing to decide again */
-static const char replay_advice[] =
-	"if phxd was upgraded without a clean end: start the version that wrote the journal, end it "
-	"with systemctl stop phxd, then upgrade";
+static const char replay_advice[] = "if phxd was upgraded without a clean end: start the version "
+				    "that wrote the journal, end it "
+				    "with systemctl stop phxd, then upgrade";
 
 static void add_advice(const struct engine *e, int code, const char *advice, struct phx_err *err)
 {
@@ -181,7 +195,8 @@ static void committed(void *arg, uint64_t seq)
 	e->config.committed(e->config.arg, seq);
 }
 
-static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX], struct phx_err *err)
+static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
+		struct phx_err *err)
 {
 	const struct engine *e = arg;
 	uint8_t sig[PHX_SIG_SIZE];
@@ -194,23 +209,23 @@ static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MA
 
 static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_err *err)
 {
-	struct phx_journal_config config = { .store = phx_journal_on_sqlite(e->store),
-					     .clock = engine_clock,
-					     .accept_clock = e->config.accept_clock,
-					     .snapshot_every = e->config.snapshot_every,
-					     .keep_days = e->config.keep_days,
-					     .draw = draw,
-					     .act = act,
-					     .sign = sign,
-					     .committed = committed,
-					     .arg = e };
+	struct phx_journal_config config = {.store = phx_journal_on_sqlite(e->store),
+					    .clock = engine_clock,
+					    .accept_clock = e->config.accept_clock,
+					    .snapshot_every = e->config.snapshot_every,
+					    .keep_days = e->config.keep_days,
+					    .draw = draw,
+					    .act = act,
+					    .sign = sign,
+					    .committed = committed,
+					    .arg = e};
 	return phx_journal_open(&config, &e->journal, ret_damage, err);
 }
 
 static int open_journal(struct engine *e, struct phx_err *err)
 {
 	struct phx_store_findings found;
-	struct phx_err damage = { 0 };
+	struct phx_err damage = {0};
 	int r = phx_store_open(e->config.journal, &e->store, err);
 	if (r == 0 && e->config.accept_journal)
 		r = accept_journal(e, err);
@@ -259,7 +274,7 @@ void engine_close(struct engine *e)
 /* On standard error when it begins and when it ends, once each. Returns what it is. */
 static int tell_trouble(struct engine *e)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	int trouble = phx_journal_status(e->journal, &why);
 	pthread_mutex_lock(&e->lock);
 	bool news = trouble != e->trouble;
@@ -267,14 +282,16 @@ static int tell_trouble(struct engine *e)
 	pthread_mutex_unlock(&e->lock);
 	if (news && trouble)
 		fprintf(stderr, "phxd: %s: %s\n",
-			trouble == -EROFS ? "read-only, nothing is acknowledged" : "it ends, to be started again",
+			trouble == -EROFS ? "read-only, nothing is acknowledged"
+					  : "it ends, to be started again",
 			why.text);
 	else if (news)
 		fprintf(stderr, "phxd: the journal takes events again\n");
 	return trouble;
 }
 
-int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
+		  struct phx_err *err)
 {
 	int r = phx_journal_submit(e->journal, ev, ret, err);
 	if (r < 0)
@@ -314,7 +331,9 @@ int engine_tick(struct engine *e, int max_ms)
 	if (trouble == -EAGAIN)
 		return -EIO;
 	if (phx_journal_clock_believe(e->journal))
-		engine_notice(e, "", "the clock is kept synchronised: it is believed again, and time is what it says");
+		engine_notice(e, "",
+			      "the clock is kept synchronised: it is believed again, and time is "
+			      "what it says");
 	if (!trouble && e->resumed)
 		engine_tell(e);
 	int64_t next = phx_core_next_deadline(engine_lock(e));
@@ -322,7 +341,7 @@ int engine_tick(struct engine *e, int max_ms)
 	int64_t left = next - engine_now(e);
 	if (left > 0)
 		return left < max_ms ? (int)left : max_ms;
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	PHX_STR_SET(ev.by, "phxd");
 	engine_submit(e, &ev, NULL, NULL);
 	return 10;

@@ -19,7 +19,7 @@ typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
 struct engine_config {
 	const char *journal;
 	uint32_t snapshot_every;
-	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
+	uint32_t keep_days;        /* older events go after a snapshot; 0 = none */
 	const char *site_key_path; /* signs erase records */
 	engine_act_fn act;
 	engine_commit_fn committed;
@@ -31,25 +31,28 @@ struct engine_config {
 /** The clocks of this machine (clock.c). */
 extern const struct phx_clock_source engine_clock;
 
-/** Open the journal, verify it and bring the state back: newest snapshot, then the events after it, whose actions must
- * come out as they were recorded (-EPROTO otherwise, naming the event). -EBADMSG, -ENODATA: phx_store_verify(),
- * phx_journal_recall(). What is no reason to stop is told. */
+/** Open the journal, verify it and bring the state back: newest snapshot, then the events after it,
+ * whose actions must come out as they were recorded (-EPROTO otherwise, naming the event).
+ * -EBADMSG, -ENODATA: phx_store_verify(), phx_journal_recall(). What is no reason to stop is
+ * told. */
 int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
 /** Takes a last snapshot. Safe on NULL. */
 void engine_close(struct engine *e);
 
-/** Tell people: on standard error now, and by an event (of RE `re`, or "") as soon as that can be. Not with the lock. */
+/** Tell people: on standard error now, and by an event (of RE `re`, or "") as soon as that can be.
+ * Not with the lock. */
 void engine_notice(struct engine *e, const char *re, const char *text);
 
-/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. What the journal refuses now is
- * kept, and told by a later call; the first error. */
+/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. What
+ * the journal refuses now is kept, and told by a later call; the first error. */
 int engine_tell(struct engine *e);
 
 /** Core time, milliseconds: see journal/core_clock.h. */
 int64_t engine_now(struct engine *e);
 
 /** As phx_journal_submit(). */
-int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
+		  struct phx_err *err);
 
 /** Issue again what was under way when the daemon ended. Call once, after everything stands. */
 void engine_resume(struct engine *e);
@@ -57,11 +60,12 @@ void engine_resume(struct engine *e);
 /** Look at the state under the lock. */
 const struct phx_state *engine_lock(struct engine *e);
 void engine_unlock(struct engine *e);
-/** Is this thread between the two? For asserts of what takes longer than everybody may be kept waiting. */
+/** Is this thread between the two? For asserts of what takes longer than everybody may be kept
+ * waiting. */
 bool engine_is_locked(const struct engine *e);
 
-/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. Negative: the journal has ended, and
- * the daemon must. */
+/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. Negative:
+ * the journal has ended, and the daemon must. */
 int engine_tick(struct engine *e, int max_ms);
 
 struct phx_store *engine_store(struct engine *e);

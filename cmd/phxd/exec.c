@@ -17,7 +17,7 @@ struct exec {
 	pthread_cond_t more;
 	struct phx_list todo; /* struct phx_action */
 	bool stop;
-	uint64_t hints; /* tickets of power operations without a step */
+	uint64_t hints;          /* tickets of power operations without a step */
 	struct phx_list tickets; /* struct ticket: which power ticket belongs to whom */
 };
 
@@ -51,7 +51,10 @@ static int bmc_of(struct exec *x, const char *node, struct phx_bmc *ret)
 
 static void power_failed(struct exec *x, const struct ticket *t, int code, const char *text)
 {
-	struct phx_event ev = { .kind = PHX_EV_power_result, .step_id = t->step_id, .epoch = t->epoch, .result = code };
+	struct phx_event ev = {.kind = PHX_EV_power_result,
+			       .step_id = t->step_id,
+			       .epoch = t->epoch,
+			       .result = code};
 	PHX_STR_SET(ev.node, t->node);
 	snprintf(ev.text, sizeof(ev.text), "%s", text);
 	submit(x, &ev);
@@ -75,14 +78,17 @@ static bool take_ticket(struct exec *x, uint64_t id, struct ticket *ret)
 
 static void queue_power(struct exec *x, const struct ticket *t)
 {
-	struct phx_bmc bmc = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_bmc bmc = {0};
+	struct phx_err err = {0};
 	int op = PHX_POWER_STATUS;
 	int r = bmc_of(x, t->node, &bmc);
 	r = r ? r : phx_enum_parse(&phx_power_op_names, t->op, &op, &err);
-	r = r ? r : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op, x->d->cfg.power_timeout_ms, t->ticket, &err);
+	r = r ? r
+	      : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op,
+				    x->d->cfg.power_timeout_ms, t->ticket, &err);
 	struct ticket mine;
-	/* a ticket that stayed behind would pass for an operation under way when the step is tried again */
+	/* a ticket that stayed behind would pass for an operation under way when the step is tried
+	 * again */
 	if (r < 0 && take_ticket(x, t->ticket, &mine))
 		power_failed(x, &mine, r, err.text);
 }
@@ -112,7 +118,7 @@ static bool has_step_ticket(struct exec *x, uint64_t step_id)
 
 static int start_power(struct exec *x, const struct phx_action *act)
 {
-	struct ticket t = { .step_id = act->step_id, .epoch = act->epoch };
+	struct ticket t = {.step_id = act->step_id, .epoch = act->epoch};
 	if (has_step_ticket(x, act->step_id))
 		return 0;
 	pthread_mutex_lock(&x->lock);
@@ -124,17 +130,21 @@ static int start_power(struct exec *x, const struct phx_action *act)
 }
 
 /* On a thread of the power queue. */
-static void power_done(void *arg, uint64_t id, int result, enum phx_power_state state, const char *text)
+static void power_done(void *arg, uint64_t id, int result, enum phx_power_state state,
+		       const char *text)
 {
 	struct exec *x = arg;
 	struct ticket t;
 	if (!take_ticket(x, id, &t))
 		return;
-	struct phx_event ev = { .kind = PHX_EV_power_result, .step_id = t.step_id, .epoch = t.epoch, .result = result };
+	struct phx_event ev = {.kind = PHX_EV_power_result,
+			       .step_id = t.step_id,
+			       .epoch = t.epoch,
+			       .result = result};
 	PHX_STR_SET(ev.node, t.node);
-	ev.power = state == PHX_POWER_IS_ON  ? PHX_POWER_KNOWN_ON :
-		   state == PHX_POWER_IS_OFF ? PHX_POWER_KNOWN_OFF :
-					       PHX_POWER_KNOWN_NOT;
+	ev.power = state == PHX_POWER_IS_ON ? PHX_POWER_KNOWN_ON
+		: state == PHX_POWER_IS_OFF ? PHX_POWER_KNOWN_OFF
+					    : PHX_POWER_KNOWN_NOT;
 	snprintf(ev.text, sizeof(ev.text), "%s: %s", t.op, text && text[0] ? text : "done");
 	submit(x, &ev);
 }
@@ -143,7 +153,7 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 
 static void do_key(struct exec *x, const struct phx_action *act)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r;
 	if (act->kind == PHX_ACT_KEY_MAKE) {
 		r = phx_diskkey_make(x->d->cfg.key_dir, act->key_id, &err);
@@ -152,9 +162,10 @@ static void do_key(struct exec *x, const struct phx_action *act)
 	} else {
 		r = phx_diskkey_destroy(x->d->cfg.key_dir, act->key_id, &err);
 	}
-	struct phx_event ev = {
-		.kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch, .result = r
-	};
+	struct phx_event ev = {.kind = PHX_EV_key_result,
+			       .step_id = act->step_id,
+			       .epoch = act->epoch,
+			       .result = r};
 	PHX_STR_SET(ev.node, act->node);
 	if (!act->step_id)
 		PHX_STR_SET(ev.name, act->key_id);

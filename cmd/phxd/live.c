@@ -2,9 +2,10 @@
  * brings nothing new never touches the core; silence and change do, as events.
  * Called by the API's threads and the loop.
  *
- * Time is the monotonic clock's: how long a node was silent is nobody's to set. Each contact stands in the slot of a wheel
- * at or before the moment at which something is due for it (a poll to be answered, silence to be told); the loop looks
- * at the slots that have come, and sleeps until the next one that holds somebody.
+ * Time is the monotonic clock's: how long a node was silent is nobody's to set. Each contact stands
+ * in the slot of a wheel at or before the moment at which something is due for it (a poll to be
+ * answered, silence to be told); the loop looks at the slots that have come, and sleeps until the
+ * next one that holds somebody.
  *
  * Lock order: the engine's, then this one's (the API shows monitors under the engine's
  * lock). So nothing asks the engine while it holds this lock. */
@@ -18,10 +19,14 @@
 
 #include "base/clock.h"
 
-enum { SLOT_MS = 50, SLOTS = 1024 /* what is due later stands in the last one, and is looked at again */, LOOK_AGAIN_MS = 5000 };
+enum {
+	SLOT_MS = 50,
+	SLOTS = 1024 /* what is due later stands in the last one, and is looked at again */,
+	LOOK_AGAIN_MS = 5000
+};
 
-/* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps everything, and a
- * node gone mad (or bad) must not fill the head's disk. */
+/* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps
+ * everything, and a node gone mad (or bad) must not fill the head's disk. */
 enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
 
 /* One node as it is heard now. */
@@ -34,14 +39,14 @@ struct contact {
 	bool wake;    /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor, *sessions;
-	int64_t use_ppm;		/* of the monitor: -1 none told */
+	int64_t use_ppm;                /* of the monitor: -1 none told */
 	char use_error[LIVE_ERROR_MAX]; /* and why */
 	char report[PHX_NAME_MAX + 200 + 200];
 	struct phx_http_request *held;
 	int64_t held_until_ms;
 	json_t *running;
 	int64_t told_bytes, told_ms; /* what it had journalled lately, and as of when */
-	int64_t slot;		     /* of the wheel, counted from the clock's beginning; 0 none */
+	int64_t slot;                /* of the wheel, counted from the clock's beginning; 0 none */
 	struct contact *next, *prev; /* in that slot */
 };
 
@@ -53,8 +58,8 @@ struct live {
 	size_t n, cap;
 	struct contact *wheel[SLOTS];
 	int64_t turned; /* up to this slot everything was looked at */
-	bool adopted; /* by the loop's thread alone */
-	bool stopped; /* nothing is held any more */
+	bool adopted;   /* by the loop's thread alone */
+	bool stopped;   /* nothing is held any more */
 };
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
@@ -116,7 +121,8 @@ static int64_t due_of(const struct live *l, const struct contact *c)
 	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
 }
 
-/* Its place follows what is due; one that stands too early is looked at for nothing, and put where it belongs then. */
+/* Its place follows what is due; one that stands too early is looked at for nothing, and put where
+ * it belongs then. */
 static void put_in(struct live *l, struct contact *c)
 {
 	int64_t due_ms = due_of(l, c);
@@ -203,7 +209,7 @@ void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
 /* Reading it takes as long as a node likes. */
 json_t *live_monitor(struct live *l, const char *node)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	assert(!engine_is_locked(l->d->engine));
 	live_put_monitor(l, node, &b);
 	return b.failed ? NULL : json_loads(b.data, 0, NULL);
@@ -237,7 +243,8 @@ int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX
 	return ppm;
 }
 
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor, const char *sessions)
+void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor,
+		      const char *sessions)
 {
 	char *copy = text ? strdup(text) : NULL, *who = sessions ? strdup(sessions) : NULL;
 	int64_t now = phx_clock_ms();
@@ -249,7 +256,8 @@ void live_set_monitor(struct live *l, const char *node, const char *text, const 
 		c->monitor = PHX_TAKE(copy);
 		c->sessions = PHX_TAKE(who);
 		c->use_ppm = phx_json_int(monitor, "web_use_ppm", -1);
-		snprintf(c->use_error, sizeof(c->use_error), "%s", phx_json_str(monitor, "web_use_error", ""));
+		snprintf(c->use_error, sizeof(c->use_error), "%s",
+			 phx_json_str(monitor, "web_use_error", ""));
 	}
 	pthread_mutex_unlock(&l->lock);
 	free(copy);
@@ -320,7 +328,7 @@ struct release {
 
 static struct release take_held(struct contact *c)
 {
-	struct release r = { c->held, c->running };
+	struct release r = {c->held, c->running};
 	c->held = NULL;
 	c->running = NULL;
 	return r;
@@ -347,15 +355,15 @@ static bool take_look(struct live *l, const char *node, int64_t now)
 	return look;
 }
 
-/* Puts the suspended `q` where live_wake() finds it. What has to be answered instead, at once, is returned:
- * the poll that was held before, or `q` itself when nothing can be held. */
-static struct release hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
-			   int64_t now, int64_t until, bool *ret_again)
+/* Puts the suspended `q` where live_wake() finds it. What has to be answered instead, at once, is
+ * returned: the poll that was held before, or `q` itself when nothing can be held. */
+static struct release hold(struct live *l, const char *node, struct phx_http_request *q,
+			   const json_t *running, int64_t now, int64_t until, bool *ret_again)
 {
 	*ret_again = false;
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = l->stopped ? NULL : contact_of(l, node, now);
-	struct release old = { q, NULL };
+	struct release old = {q, NULL};
 	if (c) {
 		old = take_held(c);
 		c->held = q;
@@ -368,7 +376,8 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 	return old;
 }
 
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running, int64_t wait_ms)
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
+	       int64_t wait_ms)
 {
 	int64_t now = phx_clock_ms();
 	bool again;
@@ -389,7 +398,7 @@ void live_wake(struct live *l, const char *node)
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
-	struct release r = { 0 };
+	struct release r = {0};
 	if (c) {
 		r = take_held(c);
 		c->wake = !r.q;
@@ -405,7 +414,7 @@ void live_wake(struct live *l, const char *node)
 
 void live_forget_gone(struct live *l, const char *node)
 {
-	struct release r = { 0 };
+	struct release r = {0};
 	struct contact *gone = NULL;
 	const struct phx_state *s = engine_lock(l->d->engine);
 	bool there = phx_state_node(s, node);
@@ -420,7 +429,8 @@ void live_forget_gone(struct live *l, const char *node)
 		r = take_held(gone);
 		take_out(l, gone);
 		l->n--;
-		memmove(&l->contacts[at], &l->contacts[at + 1], (l->n - at) * sizeof(struct contact *));
+		memmove(&l->contacts[at], &l->contacts[at + 1],
+			(l->n - at) * sizeof(struct contact *));
 	}
 	pthread_mutex_unlock(&l->lock);
 	answer_empty(r);
@@ -437,20 +447,20 @@ struct silence {
 
 static void tell_silence(struct live *l, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, node);
 	if (engine_submit(l->d->engine, &ev, NULL, NULL) < 0)
 		live_untold(l, node); /* a full disk: its silence is noticed again */
 }
 
-/* Nodes that the core believes up and that this daemon never heard: their silence counts from its start. */
+/* Nodes that the core believes up and that this daemon never heard: their silence counts from its
+ * start. */
 static void adopt_nodes(struct live *l)
 {
 	const struct phx_state *s = engine_lock(l->d->engine);
-	struct phx_list names = { 0 };
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	struct phx_list names = {0};
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		struct phx_word *w = n->up ? phx_list_push(&names, sizeof(*w)) : NULL;
 		if (w)
 			PHX_STR_SET(w->text, n->name);
@@ -465,11 +475,13 @@ static void adopt_nodes(struct live *l)
 }
 
 /* Quiet first; who is missing is that too. Under the lock. */
-static void look_for_silence(const struct live *l, struct contact *c, int64_t now, struct phx_list *silences)
+static void look_for_silence(const struct live *l, struct contact *c, int64_t now,
+			     struct phx_list *silences)
 {
 	const struct phx_config *cfg = &l->d->cfg;
 	int64_t silent_ms = now - c->heard_ms;
-	bool missing = silent_ms > cfg->missing_after_ms, quiet = silent_ms > phx_config_quiet_ms(cfg);
+	bool missing = silent_ms > cfg->missing_after_ms,
+	     quiet = silent_ms > phx_config_quiet_ms(cfg);
 	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
 		return;
 	struct silence *s = phx_list_push(silences, sizeof(*s));
@@ -482,7 +494,8 @@ static void look_for_silence(const struct live *l, struct contact *c, int64_t no
 }
 
 /* Everybody in the slots that have come is looked at, and put where it belongs. Under the lock. */
-static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, struct phx_list *silences)
+static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue,
+		       struct phx_list *silences)
 {
 	int64_t to = now / SLOT_MS - 1, from = to - l->turned > SLOTS ? to - SLOTS : l->turned;
 	struct contact *come = NULL;
@@ -496,7 +509,9 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, st
 	for (struct contact *c = come, *next; c; c = next) {
 		next = c->next;
 		c->next = NULL;
-		struct release *r = c->held && now >= c->held_until_ms ? phx_list_push(overdue, sizeof(*r)) : NULL;
+		struct release *r = c->held && now >= c->held_until_ms
+			? phx_list_push(overdue, sizeof(*r))
+			: NULL;
 		if (r)
 			*r = take_held(c);
 		look_for_silence(l, c, now, silences);
@@ -515,7 +530,7 @@ static int next_ms(const struct live *l, int64_t now)
 
 int live_tick(struct live *l)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list silent = { 0 }, overdue = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list silent = {0}, overdue = {0};
 	if (!l->adopted)
 		adopt_nodes(l);
 	l->adopted = true;
@@ -534,7 +549,7 @@ int live_tick(struct live *l)
 /* A poll that is held; nothing is held from now on. */
 static struct release take_any(struct live *l)
 {
-	struct release r = { 0 };
+	struct release r = {0};
 	pthread_mutex_lock(&l->lock);
 	l->stopped = true;
 	for (size_t i = 0; i < l->n && !r.q; i++)

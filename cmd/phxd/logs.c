@@ -16,7 +16,15 @@
 #include "base/utf8.h"
 #include "phxd/take.h"
 
-enum { GONE_MS = 500 /* so soon it is seen that who asked is gone */, ASKS_MAX = 64, ASKS_OF_NODE_MAX = 8, ASKS_OF_PERSON_MAX = 16, LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };
+enum {
+	GONE_MS = 500 /* so soon it is seen that who asked is gone */,
+	ASKS_MAX = 64,
+	ASKS_OF_NODE_MAX = 8,
+	ASKS_OF_PERSON_MAX = 16,
+	LINES_MAX = 10000,
+	LINES = 50,
+	WAIT_MAX_S = 25
+};
 enum { ANSWER_MS = 15000, CURSOR_MAX = 256 };
 
 struct ask {
@@ -42,7 +50,8 @@ int logs_new(struct daemon *d, struct logs **ret)
 	if (!l)
 		return -ENOMEM;
 	l->d = d;
-	l->last_id = (uint64_t)d->started_ms; /* answers to an earlier daemon are not taken for ours */
+	/* answers to an earlier daemon are not taken for ours */
+	l->last_id = (uint64_t)d->started_ms;
 	pthread_mutex_init(&l->lock, NULL);
 	*ret = l;
 	return 0;
@@ -62,37 +71,45 @@ void logs_free(struct logs *l)
 void logs_orders(struct logs *l, const char *node, json_t *orders)
 {
 	pthread_mutex_lock(&l->lock);
-	PHX_LIST_EACH(struct ask, a, &l->asks)
-	{
+	PHX_LIST_EACH(struct ask, a, &l->asks) {
 		if (a->sent || strcmp(a->node, node))
 			continue;
 		a->sent = true;
-		json_array_append_new(orders, json_pack("{s:s,s:I,s:{s:s,s:s,s:I,s:I}}", "kind", "logs", "id", (json_int_t)a->id,
-							"logs", "service", a->service, "cursor", a->cursor, "lines",
-							(json_int_t)a->lines, "wait_ms", (json_int_t)a->wait_s * 1000));
+		json_array_append_new(orders,
+				      json_pack("{s:s,s:I,s:{s:s,s:s,s:I,s:I}}", "kind", "logs",
+						"id", (json_int_t)a->id, "logs", "service",
+						a->service, "cursor", a->cursor, "lines",
+						(json_int_t)a->lines, "wait_ms",
+						(json_int_t)a->wait_s * 1000));
 	}
 	pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- from people ---- */
 
-static int check_node(struct daemon *d, struct phx_http_request *q, const char *node, struct phx_err *err)
+static int check_node(struct daemon *d, struct phx_http_request *q, const char *node,
+		      struct phx_err *err)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	bool provider = person_of(d, peer) == PERSON_PROVIDER;
 	char account[PHX_NAME_MAX] = "";
-	person_account(peer, account); /* before the engine is taken: it may ask the user database */
+	/* before the engine is taken: it may ask the user database */
+	person_account(peer, account);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	int r = 0;
 	if (!n)
 		r = phx_err_set(err, -ENOENT, "there is no node '%s'", node);
 	else if (!provider && !person_holds(s, account, n))
-		r = phx_err_set(err, -EACCES, "%s: what its services write is for the resource provider and the owner of the RE that has it", node);
+		r = phx_err_set(err, -EACCES,
+				"%s: what its services write is for the resource provider and the "
+				"owner of the RE that has it",
+				node);
 	else if (!n->up)
 		r = phx_err_set(err, -EAGAIN, "%s is not heard: its agent cannot be asked", node);
 	else if (n->env != PHX_ENV_OS)
-		r = phx_err_set(err, -EBUSY, "%s is not in its system: no services run there", node);
+		r = phx_err_set(err, -EBUSY, "%s is not in its system: no services run there",
+				node);
 	engine_unlock(d->engine);
 	return r;
 }
@@ -110,7 +127,8 @@ static bool take_ask(struct phx_http_request *q, struct ask *a)
 	}
 	PHX_STR_SET(a->service, service ? service : "");
 	PHX_STR_SET(a->cursor, after ? after : "");
-	return take_query_number(q, "lines", LINES_MAX, LINES, &a->lines) && take_query_number(q, "wait", WAIT_MAX_S, 0, &a->wait_s);
+	return take_query_number(q, "lines", LINES_MAX, LINES, &a->lines) &&
+		take_query_number(q, "wait", WAIT_MAX_S, 0, &a->wait_s);
 }
 
 /* Kept; -EBUSY when there are too many. */
@@ -133,8 +151,8 @@ static int keep(struct logs *l, struct ask *a)
 void api_node_logs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_err err = { 0 };
-	struct ask a = { .q = q };
+	struct phx_err err = {0};
+	struct ask a = {.q = q};
 	PHX_STR_SET(a.node, phx_http_param(q, 0));
 	int r = check_node(d, q, a.node, &err);
 	if (r < 0) {
@@ -181,9 +199,9 @@ void api_agent_logs(struct phx_http_request *q, void *arg)
 		return;
 	struct phx_http_request *asked = take(d->logs, node, (uint64_t)phx_json_int(j, "id", 0));
 	const char *error = phx_json_str(j, "error", "");
-	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:s,s:s,s:s,s:s}", "node", node, "service", phx_json_str(j, "service", ""), "text",
-			  phx_json_str(j, "text", ""), "cursor", phx_json_str(j, "cursor", ""));
+	PHX_AUTO_JSON json_t *answer = json_pack(
+		"{s:s,s:s,s:s,s:s}", "node", node, "service", phx_json_str(j, "service", ""),
+		"text", phx_json_str(j, "text", ""), "cursor", phx_json_str(j, "cursor", ""));
 	char text[400];
 	snprintf(text, sizeof(text), "%s: %.300s", node, error);
 	phx_utf8_repair(text);

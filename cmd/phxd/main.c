@@ -24,7 +24,14 @@ enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 /* What is done instead of serving: each is asked for once, by hand, and ends. */
 enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
 enum { LARGE_TEXT = 256 << 10 };
-enum { MAX_WAIT_MS = 2000 /* the journal is watched so often */, REFUSED_MS = 1000, GATHER_MS = 10 /* events that come together are one turn */, FILES_BESIDE = 1024, N_LISTENERS = 3, UPLOADS = 4 /* of the largest size, of one identity at once */ };
+enum {
+	MAX_WAIT_MS = 2000 /* the journal is watched so often */,
+	REFUSED_MS = 1000,
+	GATHER_MS = 10 /* events that come together are one turn */,
+	FILES_BESIDE = 1024,
+	N_LISTENERS = 3,
+	UPLOADS = 4 /* of the largest size, of one identity at once */
+};
 
 /* ---- what the engine calls ---- */
 
@@ -56,7 +63,8 @@ static int min(int a, int b)
 	return a < b ? a : b;
 }
 
-/* A moment has come, or an event has: who has something to do does it, and says when he wants the next turn. */
+/* A moment has come, or an event has: who has something to do does it, and says when he wants the
+ * next turn. */
 static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 {
 	struct loop *l = arg;
@@ -80,7 +88,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
 {
 	struct loop *l = arg;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	(void)s;
 	if (si->ssi_signo != SIGHUP)
 		return sd_event_exit(l->event, 0);
@@ -92,7 +100,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 
 static int run_loop(struct daemon *d)
 {
-	struct loop l = { .d = d };
+	struct loop l = {.d = d};
 	int r = sd_event_default(&l.event);
 	r = r < 0 ? r : sd_event_add_io(l.event, &l.wake, wake_fd(d->wake), EPOLLIN, turn, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGTERM, on_signal, &l);
@@ -114,7 +122,7 @@ static int run_loop(struct daemon *d)
 
 static int open_pki(struct daemon *d, struct phx_err *err)
 {
-	const char *names[40] = { d->cfg.address };
+	const char *names[40] = {d->cfg.address};
 	size_t n = 1;
 	PHX_LIST_EACH(struct phx_word, w, &d->cfg.server_names)
 		if (n < PHX_ARRAY_SIZE(names))
@@ -124,15 +132,16 @@ static int open_pki(struct daemon *d, struct phx_err *err)
 
 static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 {
-	struct engine_config config = { .journal = d->cfg.journal,
-					.snapshot_every = d->cfg.snapshot_every,
-					.keep_days = task == SERVE ? d->cfg.journal_keep_days : 0,
-					.site_key_path = d->site_key_path,
-					.act = d->act,
-					.committed = d->committed,
-					.arg = d,
-					.accept_journal = task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
-					.accept_clock = task == ACCEPT_CLOCK };
+	struct engine_config config = {.journal = d->cfg.journal,
+				       .snapshot_every = d->cfg.snapshot_every,
+				       .keep_days = task == SERVE ? d->cfg.journal_keep_days : 0,
+				       .site_key_path = d->site_key_path,
+				       .act = d->act,
+				       .committed = d->committed,
+				       .arg = d,
+				       .accept_journal =
+					       task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
+				       .accept_clock = task == ACCEPT_CLOCK};
 	snprintf(d->site_key_path, sizeof(d->site_key_path), "%s/site.key", d->cfg.pki_dir);
 	int r = engine_open(&config, &d->engine, err);
 	if (r == 0)
@@ -153,10 +162,12 @@ static gid_t gid_of(const char *name)
 	return name[0] && phx_group_named(name, &gid) == 0 ? gid : (gid_t)-1;
 }
 
-/* The largest upload is a staged file or the output of a job: what may come at all must not be refused for ever. */
+/* The largest upload is a staged file or the output of a job: what may come at all must not be
+ * refused for ever. */
 static uint64_t spool_bytes_max(const struct daemon *d)
 {
-	uint64_t largest_mb = d->cfg.stage_max_mb > JOB_OUTPUT_MAX_MB ? d->cfg.stage_max_mb : JOB_OUTPUT_MAX_MB;
+	uint64_t largest_mb =
+		d->cfg.stage_max_mb > JOB_OUTPUT_MAX_MB ? d->cfg.stage_max_mb : JOB_OUTPUT_MAX_MB;
 	return (largest_mb << 20) * UPLOADS;
 }
 
@@ -192,7 +203,8 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.refused = on_refused,
 	};
 	int r = phx_http_server_start(&config, &d->http, err);
-	/* who may do what is decided by peer credentials: users submit jobs through the same socket */
+	/* who may do what is decided by peer credentials: users submit jobs through the same
+	 * socket */
 	if (r == 0 && chmod(d->cfg.socket, 0666) < 0)
 		r = phx_err_set(err, -errno, "%s: %s", d->cfg.socket, strerror(errno));
 	return r;
@@ -201,13 +213,13 @@ static int start_http(struct daemon *d, struct phx_err *err)
 /* Before anything that could let time pass. */
 static int begin_anew(struct daemon *d, struct phx_err *err)
 {
-	struct phx_event ev = { .kind = PHX_EV_restart, .by = "phxd" };
+	struct phx_event ev = {.kind = PHX_EV_restart, .by = "phxd"};
 	int r = engine_submit(d->engine, &ev, NULL, err);
 	return r == -EROFS ? 0 : r; /* it shows what there is, and changes nothing */
 }
 
-/* What a start needs to be sure of before it makes or changes anything; the journal before the keys of the site, so that
- * none are there without it. */
+/* What a start needs to be sure of before it makes or changes anything; the journal before the keys
+ * of the site, so that none are there without it. */
 static int begin(struct daemon *d, enum task task, struct phx_err *err)
 {
 	int r = begin_check(&d->cfg, task == NEW_JOURNAL, err);
@@ -267,10 +279,11 @@ static void stop(struct daemon *d)
 	phx_config_fini(&d->cfg);
 }
 
-/* What the configuration names and is not here; phxd serves all the same, as far as it can. How many. */
+/* What the configuration names and is not here; phxd serves all the same, as far as it can. How
+ * many. */
 static unsigned tell_missing(const struct daemon *d)
 {
-	struct phx_list missing = { 0 };
+	struct phx_list missing = {0};
 	phx_config_check_system(&d->cfg, d->config_path, &missing);
 	for (uint32_t i = 0; i < missing.n; i++) {
 		fprintf(stderr, "phxd: %s\n", phx_text_at(&missing, i));
@@ -304,32 +317,41 @@ static void allow_files(rlim_t n)
 	files.rlim_cur = n < files.rlim_max ? n : files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (files.rlim_cur < n)
-		fprintf(stderr, "phxd: it may open %llu files, and connections_max wants %llu: raise LimitNOFILE of its unit, or lower "
-			"connections_max\n", (unsigned long long)files.rlim_cur, (unsigned long long)n);
+		fprintf(stderr,
+			"phxd: it may open %llu files, and connections_max wants %llu: raise "
+			"LimitNOFILE of its unit, or lower "
+			"connections_max\n",
+			(unsigned long long)files.rlim_cur, (unsigned long long)n);
 }
 
 static void usage(FILE *to)
 {
-	fprintf(to, "usage: phxd [-c FILE] [--check | --new-journal | --accept-journal | --accept-clock] [--version]\n"
-		    "  -c, --config FILE     configuration (default %s)\n"
-		    "      --check           read the configuration, say what is wrong or not there, and end\n"
-		    "      --new-journal     begin a new journal where one is missing, and end\n"
-		    "      --accept-journal  take the journal as it is, whatever is missing in it, and end\n"
-		    "      --accept-clock    take the clock as it is, however far it is ahead, and end\n",
+	fprintf(to,
+		"usage: phxd [-c FILE] [--check | --new-journal | --accept-journal | "
+		"--accept-clock] [--version]\n"
+		"  -c, --config FILE     configuration (default %s)\n"
+		"      --check           read the configuration, say what is wrong or not there, "
+		"and end\n"
+		"      --new-journal     begin a new journal where one is missing, and end\n"
+		"      --accept-journal  take the journal as it is, whatever is missing in it, and "
+		"end\n"
+		"      --accept-clock    take the clock as it is, however far it is ahead, and "
+		"end\n",
 		PHX_CONFIG_PATH);
 }
 
 /* 0, or how to end at once: -1 with a good exit status. */
 static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task)
 {
-	static const struct option options[] = { { "config", required_argument, NULL, 'c' },
-						 { "check", no_argument, NULL, CHECK },
-						 { "new-journal", no_argument, NULL, NEW_JOURNAL },
-						 { "accept-journal", no_argument, NULL, ACCEPT_JOURNAL },
-						 { "accept-clock", no_argument, NULL, ACCEPT_CLOCK },
-						 { "version", no_argument, NULL, 'v' },
-						 { "help", no_argument, NULL, 'h' },
-						 { 0 } };
+	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"check", no_argument, NULL, CHECK},
+		{"new-journal", no_argument, NULL, NEW_JOURNAL},
+		{"accept-journal", no_argument, NULL, ACCEPT_JOURNAL},
+		{"accept-clock", no_argument, NULL, ACCEPT_CLOCK},
+		{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{0}};
 	for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
 		if (c == 'c') {
 			*ret_config = optarg;
@@ -354,7 +376,8 @@ static void prepare_process(const struct daemon *d)
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* a list of all nodes, or a snapshot, is given back to the system and leaves no hole between small things */
+	/* a list of all nodes, or a snapshot, is given back to the system and leaves no hole
+	 * between small things */
 	mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
 	/* a tenth more while others are cut (lib/http/guard.c) */
 	allow_files((rlim_t)d->cfg.connections_max * N_LISTENERS * 11 / 10 + FILES_BESIDE);
@@ -363,7 +386,7 @@ static void prepare_process(const struct daemon *d)
 /* By hand, once: what is accepted is in the journal when it ends. */
 static int accept_and_end(struct daemon *d, enum task task)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	d->act = leave_it;
 	d->committed = untold;
 	int r = begin(d, task, &err);
@@ -379,7 +402,7 @@ static int accept_and_end(struct daemon *d, enum task task)
 /* What passes by itself is tried again; for the rest a person must look. */
 static int status_of(int r)
 {
-	static const int passes[] = { -EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS };
+	static const int passes[] = {-EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(passes); i++)
 		if (r == passes[i])
 			return EXIT_FAILURE;
@@ -388,7 +411,7 @@ static int status_of(int r)
 
 static int serve(struct daemon *d)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	prepare_process(d);
 	int r = begin(d, SERVE, &err);
 	int code = r < 0 ? status_of(r) : EXIT_FAILURE;
@@ -402,8 +425,8 @@ static int serve(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .config_path = PHX_CONFIG_PATH, .act = act, .committed = committed };
-	struct phx_err err = { 0 };
+	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};
+	struct phx_err err = {0};
 	enum task task = SERVE;
 	int code = read_options(argc, argv, &d.config_path, &task);
 	if (code)

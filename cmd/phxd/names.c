@@ -46,7 +46,8 @@ static bool has_label(const struct phx_node *n, const char *value)
 {
 	size_t n_key = strcspn(value, "=");
 	PHX_LIST_EACH(struct phx_label, l, &n->labels)
-		if (strlen(l->key) == n_key && !memcmp(l->key, value, n_key) && !strcmp(l->value, value + n_key + 1))
+		if (strlen(l->key) == n_key && !memcmp(l->key, value, n_key) &&
+		    !strcmp(l->value, value + n_key + 1))
 			return true;
 	return false;
 }
@@ -80,23 +81,21 @@ static bool is_state(const struct phx_state *s, const char *value)
 }
 
 static const struct group groups[] = {
-	{ "all", any, NULL },
-	{ "role:", of_role, is_role },
-	{ "pool:", of_pool, is_pool },
-	{ "state:", of_state, is_state },
-	{ "up", is_up, NULL },
-	{ "missing", is_missing, NULL },
+	{"all", any, NULL},          {"role:", of_role, is_role},
+	{"pool:", of_pool, is_pool}, {"state:", of_state, is_state},
+	{"up", is_up, NULL},         {"missing", is_missing, NULL},
 };
 
-static const struct group of_label = { "", has_label, is_label }, of_bare_pool = { "", of_pool, NULL },
-			  of_bare_role = { "", of_role, NULL };
+static const struct group of_label = {"", has_label, is_label}, of_bare_pool = {"", of_pool, NULL},
+			  of_bare_role = {"", of_role, NULL};
 
 /* Which group a name means: one of the list, a label, else the pool, else the role of that name. */
 static const struct group *find_group(const struct phx_state *s, const char *name)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(groups); i++) {
 		size_t n = strlen(groups[i].prefix);
-		if (phx_str_starts(name, groups[i].prefix) && (groups[i].prefix[n - 1] == ':' || !name[n]))
+		if (phx_str_starts(name, groups[i].prefix) &&
+		    (groups[i].prefix[n - 1] == ':' || !name[n]))
 			return &groups[i];
 	}
 	if (strchr(name, '='))

@@ -5,7 +5,8 @@
 #include "base/nodeset.h"
 #include "phxd/daemon.h"
 
-/** Parse `text` with the groups @all, @role:R, @pool:P, @state:S, @up, @missing. -EINVAL, -ENOENT (no such group). */
+/** Parse `text` with the groups @all, @role:R, @pool:P, @state:S, @up, @missing. -EINVAL, -ENOENT
+ * (no such group). */
 int names_parse(struct daemon *d, const char *text, struct phx_nodeset *ret, struct phx_err *err);
 
 #endif

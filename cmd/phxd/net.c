@@ -13,9 +13,10 @@ static int add_child(struct daemon *d, const char *name, struct phx_argv *argv, 
 {
 	PHX_AUTO_FREE char *pid = phx_path("%s/%s.pid", d->cfg.run_dir, name);
 	PHX_AUTO_FREE char *log = phx_path("%s/%s.log", d->cfg.run_dir, name);
-	struct phx_child_spec spec = {
-		.name = name, .argv = (const char *const *)argv->v, .pid_file = pid, .log_file = log
-	};
+	struct phx_child_spec spec = {.name = name,
+				      .argv = (const char *const *)argv->v,
+				      .pid_file = pid,
+				      .log_file = log};
 	int r = pid && log ? phx_children_add(d->children, &spec, err) : -ENOMEM;
 	phx_argv_fini(argv);
 	return r;
@@ -23,7 +24,7 @@ static int add_child(struct daemon *d, const char *name, struct phx_argv *argv, 
 
 static int start_dnsmasq(struct daemon *d, struct phx_err *err)
 {
-	struct phx_argv argv = { 0 };
+	struct phx_argv argv = {0};
 	if (d->cfg.dhcp_mode == PHX_DHCP_NONE && d->cfg.tftp != PHX_TFTP_DNSMASQ)
 		return 0;
 	const struct phx_state *s = engine_lock(d->engine);
@@ -37,7 +38,7 @@ static int start_dnsmasq(struct daemon *d, struct phx_err *err)
 
 static int start_tftpd(struct daemon *d, struct phx_err *err)
 {
-	struct phx_argv argv = { 0 };
+	struct phx_argv argv = {0};
 	if (d->cfg.tftp == PHX_TFTP_NONE)
 		return 0;
 	int r = phx_tftp_prepare(&d->cfg, err);
@@ -52,7 +53,8 @@ int net_start(struct daemon *d, struct phx_err *err)
 	PHX_AUTO_FREE char *cpio = phx_path("%s/site.cpio", d->cfg.run_dir);
 	if (!cpio)
 		return -ENOMEM;
-	int r = phx_site_cpio_write(cpio, phx_pki_ca_pem(d->pki), phx_pki_site_pub_pem(d->pki), err);
+	int r = phx_site_cpio_write(cpio, phx_pki_ca_pem(d->pki), phx_pki_site_pub_pem(d->pki),
+				    err);
 	r = r ? r : phx_children_new(NULL, NULL, &d->children, err);
 	r = r ? r : start_tftpd(d, err);
 	return r ? r : start_dnsmasq(d, err);
@@ -73,8 +75,8 @@ static int add_host(struct phx_list *hosts, const struct phx_node *n)
 
 void net_sync_hosts(struct daemon *d)
 {
-	struct phx_list hosts = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list hosts = {0};
+	struct phx_err err = {0};
 	if (d->cfg.dhcp_mode != PHX_DHCP_SERVE)
 		return;
 	const struct phx_state *s = engine_lock(d->engine);

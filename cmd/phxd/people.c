@@ -35,7 +35,8 @@ static enum person of_certificate(enum phx_cert_kind kind)
 	return PERSON_NOBODY;
 }
 
-/* A certificate that was revoked is none, from the event on. Those of nodes are told by their keys. */
+/* A certificate that was revoked is none, from the event on. Those of nodes are told by their
+ * keys. */
 static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 {
 	if (peer->via == PHX_HTTP_UNIX || !peer->has_cert || peer->cert.kind == PHX_CERT_NODE)
@@ -51,9 +52,12 @@ enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
 	if (peer->via == PHX_HTTP_UNIX) {
 		if (peer->uid == 0 || in_group(peer->uid, peer->gid, d->cfg.socket_group))
 			return PERSON_PROVIDER;
-		return in_group(peer->uid, peer->gid, d->cfg.service_group) ? PERSON_SERVICE_PROVIDER : PERSON_USER;
+		return in_group(peer->uid, peer->gid, d->cfg.service_group)
+			? PERSON_SERVICE_PROVIDER
+			: PERSON_USER;
 	}
-	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind) : PERSON_NOBODY;
+	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind)
+						      : PERSON_NOBODY;
 }
 
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
@@ -61,7 +65,8 @@ void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 	if (peer->via == PHX_HTTP_UNIX)
 		snprintf(ret, ret_size, "uid:%u", (unsigned)peer->uid);
 	else if (peer->has_cert)
-		snprintf(ret, ret_size, "%s:%.40s", phx_enum_name(&phx_cert_kind_names, (int)peer->cert.kind),
+		snprintf(ret, ret_size, "%s:%.40s",
+			 phx_enum_name(&phx_cert_kind_names, (int)peer->cert.kind),
 			 peer->cert.name);
 	else
 		snprintf(ret, ret_size, "%.46s", peer->address);
@@ -74,13 +79,15 @@ bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
 	ret[0] = '\0';
 	if (peer->via != PHX_HTTP_UNIX)
 		return peer->has_cert && phx_str_copy(ret, PHX_NAME_MAX, peer->cert.name) == 0;
-	return phx_user_numbered(peer->uid, &pw, &texts) == 0 && phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
+	return phx_user_numbered(peer->uid, &pw, &texts) == 0 &&
+		phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
 bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n)
 {
 	const struct phx_re *re = phx_state_re(s, n->pool);
-	return re && re->state != PHX_RE_STATE_NONE && account[0] && !strcmp(re->agreement.owner, account);
+	return re && re->state != PHX_RE_STATE_NONE && account[0] &&
+		!strcmp(re->agreement.owner, account);
 }
 
 bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
@@ -90,7 +97,8 @@ bool person_login(struct phx_http_request *q, const char *name, struct person_lo
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	if (!name && peer->via == PHX_HTTP_TLS)
 		name = peer->cert.name;
-	int r = name ? phx_user_named(name, &pw, &texts) : phx_user_numbered(peer->uid, &pw, &texts);
+	int r = name ? phx_user_named(name, &pw, &texts)
+		     : phx_user_numbered(peer->uid, &pw, &texts);
 	if (r < 0) {
 		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
 		return false;
@@ -103,16 +111,18 @@ bool person_login(struct phx_http_request *q, const char *name, struct person_lo
 
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)
 {
-	static const char *const names[] = { "nobody", "a node", "a user", "a service provider",
-					     "the resource provider" };
+	static const char *const names[] = {"nobody", "a node", "a user", "a service provider",
+					    "the resource provider"};
 	enum person p = person_of(d, phx_http_peer(q));
 	if (least == PERSON_NODE ? p == PERSON_NODE : p >= least)
 		return true;
 	char text[200];
 	if (is_revoked(d, phx_http_peer(q)))
-		snprintf(text, sizeof(text), "not permitted: your certificate %s is revoked", phx_http_peer(q)->cert.serial);
+		snprintf(text, sizeof(text), "not permitted: your certificate %s is revoked",
+			 phx_http_peer(q)->cert.serial);
 	else
-		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s", names[least], names[p]);
+		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
+			 names[least], names[p]);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
 }
@@ -132,12 +142,13 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 	return true;
 }
 
-/* What is kept of a body, and shown to others, must be what they can read; and a MiB of "{}" is 200 MB of records. */
+/* What is kept of a body, and shown to others, must be what they can read; and a MiB of "{}" is 200
+ * MB of records. */
 enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
 
 json_t *body_json(struct phx_http_request *q)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	size_t n = 0;
 	json_t *j = NULL;
 	const char *body = phx_http_body(q, &n);

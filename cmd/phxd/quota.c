@@ -1,6 +1,6 @@
-/* What people have journalled: the journal keeps everything, and one user who submits and cancels without end must not
- * fill the head's disk. Each has a bucket that empties with time. Asked by routes.c before a request that changes
- * something; administrators are never asked. */
+/* What people have journalled: the journal keeps everything, and one user who submits and cancels
+ * without end must not fill the head's disk. Each has a bucket that empties with time. Asked by
+ * routes.c before a request that changes something; administrators are never asked. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -97,8 +97,11 @@ bool quota_may_write(struct quota *u, struct phx_http_request *q)
 	int64_t wait_s = take(u, who, (int64_t)n + BESIDE_BYTES);
 	if (!wait_s)
 		return true;
-	snprintf(text, sizeof(text), "you had %u MiB journalled in a short time, as much as one may (journal_mb_per_user): try again "
-		 "in %lld s", u->d->cfg.journal_mb_per_user, (long long)wait_s);
+	snprintf(text, sizeof(text),
+		 "you had %u MiB journalled in a short time, as much as one may "
+		 "(journal_mb_per_user): try again "
+		 "in %lld s",
+		 u->d->cfg.journal_mb_per_user, (long long)wait_s);
 	phx_http_reply_error(q, -EDQUOT, text);
 	return false;
 }

@@ -26,7 +26,7 @@ static int area_of(int dir, struct re_area *ret)
 		close(dir);
 		return -EIO;
 	}
-	*ret = (struct re_area){ .dir = dir, .uid = st.st_uid, .gid = st.st_gid };
+	*ret = (struct re_area){.dir = dir, .uid = st.st_uid, .gid = st.st_gid};
 	return 0;
 }
 
@@ -64,14 +64,19 @@ static int open_users(const struct daemon *d, const char *re, bool make, struct 
 	int fd = open_dir(all.dir, RE_USERS);
 	re_area_fini(&all);
 	if (fd < 0)
-		return phx_err_set(err, fd, "the directories of users in RE %s: %s", re, strerror(-fd));
-	/* the owner of the RE may have put another one there meanwhile: what is opened is looked at, and no name */
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) && (!made || fchmod(fd, 0711) == 0))
+		return phx_err_set(err, fd, "the directories of users in RE %s: %s", re,
+				   strerror(-fd));
+	/* the owner of the RE may have put another one there meanwhile: what is opened is looked
+	 * at, and no name */
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) &&
+	    (!made || fchmod(fd, 0711) == 0))
 		return fd;
 	close(fd);
-	return phx_err_set(err, -EPERM,
-			   RE_USERS " in the data directory of RE %s was not made by phxd: its owner must move it away",
-			   re);
+	return phx_err_set(
+		err, -EPERM,
+		RE_USERS
+		" in the data directory of RE %s was not made by phxd: its owner must move it away",
+		re);
 }
 
 /* One that a crash left is still ours: only we write in `users`. */
@@ -93,23 +98,27 @@ static bool is_one_name(const char *name)
 	return phx_beneath_check(name, NULL) == 0 && !strchr(name, '/');
 }
 
-int re_area_open_user(const struct daemon *d, const char *re, const struct person_login *who, bool make,
-		      struct re_area *ret, struct phx_err *err)
+int re_area_open_user(const struct daemon *d, const char *re, const struct person_login *who,
+		      bool make, struct re_area *ret, struct phx_err *err)
 {
 	if (!who->uid || !phx_id_valid(who->uid) || !is_one_name(who->name))
-		return phx_err_set(err, -EPERM, "user %s can have no directory in an RE", who->name);
+		return phx_err_set(err, -EPERM, "user %s can have no directory in an RE",
+				   who->name);
 	PHX_AUTO_CLOSE int users = open_users(d, re, make, err);
 	if (users < 0)
 		return users;
-	struct re_area own = { .dir = -1 };
+	struct re_area own = {.dir = -1};
 	int r = make ? make_own(users, who->name, who) : 0;
 	r = r ? r : area_of(open_dir(users, who->name), &own);
 	if (r < 0)
-		return phx_err_set(err, r, "the directory of %s in RE %s: %s", who->name, re, strerror(-r));
+		return phx_err_set(err, r, "the directory of %s in RE %s: %s", who->name, re,
+				   strerror(-r));
 	if (own.uid != who->uid) {
 		re_area_fini(&own);
-		return phx_err_set(err, -EPERM, "the directory of %s in RE %s is not this user's, who has uid %u",
-				   who->name, re, who->uid);
+		return phx_err_set(
+			err, -EPERM,
+			"the directory of %s in RE %s is not this user's, who has uid %u",
+			who->name, re, who->uid);
 	}
 	*ret = own;
 	return 0;
@@ -122,8 +131,8 @@ bool re_area_is_users(const char *path)
 }
 
 /* "users/NAME/REST" */
-static int find_user_s(const struct daemon *d, const char *re, const char *path, struct re_area *ret,
-		       const char **ret_rest, struct phx_err *err)
+static int find_user_s(const struct daemon *d, const char *re, const char *path,
+		       struct re_area *ret, const char **ret_rest, struct phx_err *err)
 {
 	char name[PATH_TEXT];
 	const char *from = path + strlen(RE_USERS), *slash = *from ? strchr(from + 1, '/') : NULL;
@@ -136,8 +145,8 @@ static int find_user_s(const struct daemon *d, const char *re, const char *path,
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
-int re_area_find(const struct daemon *d, const char *re, const char *path, struct re_area *ret, const char **ret_rest,
-		 struct phx_err *err)
+int re_area_find(const struct daemon *d, const char *re, const char *path, struct re_area *ret,
+		 const char **ret_rest, struct phx_err *err)
 {
 	int r = phx_beneath_check(path, err);
 	if (r < 0)
@@ -160,11 +169,14 @@ int re_area_open_file(const struct re_area *a, const char *path, uint64_t max, s
 	return r;
 }
 
-int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max, struct phx_err *err)
+int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max,
+		    struct phx_err *err)
 {
 	struct phx_rights was;
 	int r = phx_rights_take(a->uid, a->gid, &was, err);
-	r = r ? r : phx_beneath_publish(a->dir, path, from, max, (struct phx_beneath_owner){ a->uid, a->gid }, err);
+	r = r ? r
+	      : phx_beneath_publish(a->dir, path, from, max,
+				    (struct phx_beneath_owner){a->uid, a->gid}, err);
 	phx_rights_give_back(&was);
 	return r;
 }
@@ -182,8 +194,9 @@ static void list_entry(int dir, const char *prefix, const char *name, unsigned d
 		return;
 	if (S_ISREG(st.st_mode)) {
 		json_array_append_new(ret,
-				      json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes", (json_int_t)st.st_size,
-						"modified_ms", (json_int_t)st.st_mtime * 1000));
+				      json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes",
+						(json_int_t)st.st_size, "modified_ms",
+						(json_int_t)st.st_mtime * 1000));
 		return;
 	}
 	int below = S_ISDIR(st.st_mode) && strcmp(path, RE_USERS) != 0 ? open_dir(dir, name) : -1;
@@ -200,7 +213,8 @@ static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
 		close(dir);
 		return;
 	}
-	for (struct dirent *e; depth < DEPTH_MAX && json_array_size(ret) < LIST_MAX && (e = readdir(d));)
+	for (struct dirent *e;
+	     depth < DEPTH_MAX && json_array_size(ret) < LIST_MAX && (e = readdir(d));)
 		list_entry(dirfd(d), prefix, e->d_name, depth, ret);
 	closedir(d);
 }

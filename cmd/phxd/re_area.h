@@ -1,5 +1,6 @@
-/* The directories within the data of runtime environments, and whose each is. Below them others may write and put links
- * of any kind: so phxd touches what is there with the rights of the directory's owner, never with its own. */
+/* The directories within the data of runtime environments, and whose each is. Below them others may
+ * write and put links of any kind: so phxd touches what is there with the rights of the directory's
+ * owner, never with its own. */
 #ifndef PHXD_RE_AREA_H
 #define PHXD_RE_AREA_H
 
@@ -17,13 +18,15 @@ struct re_area {
 
 /** All of an RE, its owner's. */
 int re_area_open(const struct daemon *d, const char *re, struct re_area *ret, struct phx_err *err);
-/** A user's own (users/NAME); `make`: made when he has none. -ENOENT: he has none; -EPERM: what is there is not his. */
-int re_area_open_user(const struct daemon *d, const char *re, const struct person_login *who, bool make,
-		      struct re_area *ret, struct phx_err *err);
-/** Where `path`, from the RE's directory on, leads: what is below users/NAME/ is that user's. *ret_rest: within `path`.
+/** A user's own (users/NAME); `make`: made when he has none. -ENOENT: he has none; -EPERM: what is
+ * there is not his. */
+int re_area_open_user(const struct daemon *d, const char *re, const struct person_login *who,
+		      bool make, struct re_area *ret, struct phx_err *err);
+/** Where `path`, from the RE's directory on, leads: what is below users/NAME/ is that user's.
+ * *ret_rest: within `path`.
  */
-int re_area_find(const struct daemon *d, const char *re, const char *path, struct re_area *ret, const char **ret_rest,
-		 struct phx_err *err);
+int re_area_find(const struct daemon *d, const char *re, const char *path, struct re_area *ret,
+		 const char **ret_rest, struct phx_err *err);
 void re_area_fini(struct re_area *a);
 /** Is it, or does it lie below, the directory of users' directories? */
 bool re_area_is_users(const char *path);
@@ -31,9 +34,10 @@ bool re_area_is_users(const char *path);
 /** phx_beneath_open() with the rights of the area's owner. */
 int re_area_open_file(const struct re_area *a, const char *path, uint64_t max, struct phx_err *err);
 /** phx_beneath_publish() with his rights, as his file, of what `from` has to read. */
-int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max, struct phx_err *err);
-/** Files that do not begin with a dot as {path, size_bytes, modified_ms}, `prefix` before each path, looked at with his
- * rights; what is below RE_USERS is left out. */
+int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max,
+		    struct phx_err *err);
+/** Files that do not begin with a dot as {path, size_bytes, modified_ms}, `prefix` before each
+ * path, looked at with his rights; what is below RE_USERS is left out. */
 void re_area_list(const struct re_area *a, const char *prefix, json_t *ret);
 /** All directories of users, each as re_area_list() with its path. */
 void re_area_list_users(const struct daemon *d, const char *re, json_t *ret);

@@ -20,7 +20,10 @@ static uint64_t size_limit(const struct daemon *d)
 /* What is wrong with the path is so for good. */
 static int plain(int r)
 {
-	return r == -ELOOP || r == -ENOTDIR || r == -EISDIR || r == -ENAMETOOLONG || r == -EEXIST || r == -ENOTEMPTY ? -EINVAL : r;
+	return r == -ELOOP || r == -ENOTDIR || r == -EISDIR || r == -ENAMETOOLONG || r == -EEXIST ||
+			r == -ENOTEMPTY
+		? -EINVAL
+		: r;
 }
 
 /* `fd`: a file, or a negative errno with the reason. Takes it. */
@@ -47,7 +50,8 @@ static int open_file_in(struct daemon *d, const char *re, const char *path, stru
 	return fd;
 }
 
-static int open_file_of(struct daemon *d, const char *re, const struct person_login *who, const char *path, struct phx_err *err)
+static int open_file_of(struct daemon *d, const char *re, const struct person_login *who,
+			const char *path, struct phx_err *err)
 {
 	struct re_area own;
 	int fd = re_area_open_user(d, re, who, false, &own, err);
@@ -59,27 +63,32 @@ static int open_file_of(struct daemon *d, const char *re, const struct person_lo
 }
 
 /* Takes `area`. */
-static int publish(struct daemon *d, const char *body, struct re_area *area, const char *path, struct phx_err *err)
+static int publish(struct daemon *d, const char *body, struct re_area *area, const char *path,
+		   struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int from = body ? open(body, O_RDONLY | O_CLOEXEC) : -1;
-	int r = from < 0 ? phx_err_set(err, -EIO, "%s: the upload cannot be read", path) :
-			   re_area_publish(area, path, from, size_limit(d), err);
+	int r = from < 0 ? phx_err_set(err, -EIO, "%s: the upload cannot be read", path)
+			 : re_area_publish(area, path, from, size_limit(d), err);
 	re_area_fini(area);
 	return r;
 }
 
 /* Of the RE's owner; those of users are their own to write. */
-static int publish_in(struct daemon *d, const char *body, const char *re, const char *path, struct phx_err *err)
+static int publish_in(struct daemon *d, const char *body, const char *re, const char *path,
+		      struct phx_err *err)
 {
 	struct re_area area;
 	if (re_area_is_users(path))
-		return phx_err_set(err, -EPERM, "%s: below " RE_USERS "/ are the directories of users: they alone put files there", path);
+		return phx_err_set(err, -EPERM,
+				   "%s: below " RE_USERS
+				   "/ are the directories of users: they alone put files there",
+				   path);
 	int r = re_area_open(d, re, &area, err);
 	return r ? r : publish(d, body, &area, path, err);
 }
 
-static int publish_of(struct daemon *d, const char *body, const char *re, const struct person_login *who, const char *path,
-		      struct phx_err *err)
+static int publish_of(struct daemon *d, const char *body, const char *re,
+		      const struct person_login *who, const char *path, struct phx_err *err)
 {
 	struct re_area own;
 	int r = re_area_open_user(d, re, who, true, &own, err);
@@ -104,7 +113,8 @@ struct staged {
 	struct phx_word path;
 };
 
-/* Has the node a part of the job's present run that is not over? Files come from its first node alone. */
+/* Has the node a part of the job's present run that is not over? Files come from its first node
+ * alone. */
 static bool has_part(const struct phx_job *j, const char *node, uint64_t run, bool first_only)
 {
 	if (!j || j->state != PHX_JOB_RUNNING || j->kills != run)
@@ -126,8 +136,8 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	if (!person_agent(d, q, node))
 		return false;
 	bool good = phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0 &&
-		    phx_u64_parse(phx_http_param(q, 1), 0, UINT32_MAX, &i) == 0 && asked &&
-		    phx_u64_parse(asked, 0, UINT32_MAX, &run) == 0;
+		phx_u64_parse(phx_http_param(q, 1), 0, UINT32_MAX, &i) == 0 && asked &&
+		phx_u64_parse(asked, 0, UINT32_MAX, &run) == 0;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_job *j = good ? phx_state_job(s, id) : NULL;
 	const struct phx_job *words = j ? phx_job_words(s, j) : NULL;
@@ -144,7 +154,8 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	}
 	engine_unlock(d->engine);
 	if (!good)
-		phx_http_reply_error(q, -ESTALE, "this node has no part of such a run, or the run no such file");
+		phx_http_reply_error(
+			q, -ESTALE, "this node has no part of such a run, or the run no such file");
 	return good;
 }
 
@@ -161,7 +172,7 @@ static int open_staged(struct daemon *d, const struct staged *s, struct phx_err 
 void api_stage_in(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (find_staged(arg, q, false, &s))
 		reply_file(q, open_staged(arg, &s, &err), &err);
 }
@@ -169,11 +180,13 @@ void api_stage_in(struct phx_http_request *q, void *arg)
 void api_stage_out(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const char *body = phx_http_body_path(q);
 	if (find_staged(arg, q, true, &s))
-		reply_published(q, s.owns ? publish_in(arg, body, s.re, s.path.text, &err) :
-					    publish_of(arg, body, s.re, &s.user, s.path.text, &err), &err);
+		reply_published(q,
+				s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
+				       : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
+				&err);
 }
 
 /* Before its first byte is taken. */
@@ -183,7 +196,8 @@ static bool is_short_enough(const struct daemon *d, struct phx_http_request *q)
 	uint64_t n = phx_http_body_announced(q);
 	if (n <= size_limit(d) || n == UINT64_MAX) /* not told: refused for that */
 		return true;
-	snprintf(text, sizeof(text), "the file is larger than %u MiB (stage_max_mb)", d->cfg.stage_max_mb);
+	snprintf(text, sizeof(text), "the file is larger than %u MiB (stage_max_mb)",
+		 d->cfg.stage_max_mb);
 	phx_http_reply_error(q, -EFBIG, text);
 	return false;
 }
@@ -206,7 +220,8 @@ struct asked {
 /* False after answering. */
 static bool find_asked(struct daemon *d, struct phx_http_request *q, bool put, struct asked *ret)
 {
-	return re_of_user(d, q, put, ret->re, &ret->all) && (ret->all || person_login(q, NULL, &ret->who));
+	return re_of_user(d, q, put, ret->re, &ret->all) &&
+		(ret->all || person_login(q, NULL, &ret->who));
 }
 
 /* The rest of /v1/res/NAME/data/PATH. */
@@ -218,9 +233,12 @@ static const char *path_of(const struct phx_http_request *q)
 void api_re_data_get(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (find_asked(arg, q, false, &a))
-		reply_file(q, a.all ? open_file_in(arg, a.re, path_of(q), &err) : open_file_of(arg, a.re, &a.who, path_of(q), &err), &err);
+		reply_file(q,
+			   a.all ? open_file_in(arg, a.re, path_of(q), &err)
+				 : open_file_of(arg, a.re, &a.who, path_of(q), &err),
+			   &err);
 }
 
 bool re_data_may_put(struct phx_http_request *q, void *arg)
@@ -232,18 +250,21 @@ bool re_data_may_put(struct phx_http_request *q, void *arg)
 void api_re_data_put(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const char *body = phx_http_body_path(q);
 	if (find_asked(arg, q, true, &a))
-		reply_published(q, a.all ? publish_in(arg, body, a.re, path_of(q), &err) :
-					   publish_of(arg, body, a.re, &a.who, path_of(q), &err), &err);
+		reply_published(q,
+				a.all ? publish_in(arg, body, a.re, path_of(q), &err)
+				      : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
+				&err);
 }
 
 /* 0 also where a user has no directory yet. */
 static int list_files(struct daemon *d, const struct asked *a, json_t *files, struct phx_err *err)
 {
 	struct re_area area;
-	int r = a->all ? re_area_open(d, a->re, &area, err) : re_area_open_user(d, a->re, &a->who, false, &area, err);
+	int r = a->all ? re_area_open(d, a->re, &area, err)
+		       : re_area_open_user(d, a->re, &a->who, false, &area, err);
 	if (r < 0)
 		return r == -ENOENT && !a->all ? 0 : r;
 	re_area_list(&area, "", files);
@@ -256,7 +277,7 @@ static int list_files(struct daemon *d, const struct asked *a, json_t *files, st
 void api_re_data_list(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *files = json_array();
 	int r = find_asked(arg, q, false, &a) ? list_files(arg, &a, files, &err) : 1;
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "files", files);

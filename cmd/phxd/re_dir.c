@@ -30,11 +30,11 @@ struct dir {
 
 static struct phx_list wanted_dirs(struct daemon *d)
 {
-	struct phx_list dirs = { 0 };
+	struct phx_list dirs = {0};
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
-		struct dir *to = re->state == PHX_RE_STATE_NONE ? NULL : phx_list_push(&dirs, sizeof(*to));
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		struct dir *to =
+			re->state == PHX_RE_STATE_NONE ? NULL : phx_list_push(&dirs, sizeof(*to));
 		if (!to)
 			continue;
 		PHX_STR_SET(to->name, re->name);
@@ -58,7 +58,7 @@ static int read_marker(const char *base, const char *name, struct dir *ret)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/.%s", base, name);
 	PHX_AUTO_FREE char *text = NULL;
-	struct dir m = { 0 };
+	struct dir m = {0};
 	long long ms;
 	if (!path || phx_file_read(path, MARKER_MAX, &text, NULL, NULL) < 0 ||
 	    sscanf(text, "created %lld\nsite %39s", &ms, m.site) < 1)
@@ -73,8 +73,8 @@ static int write_marker(const char *base, const struct dir *dir, struct phx_err 
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/.%s", base, dir->name);
 	char text[MARKER_MAX];
-	int n = snprintf(text, sizeof(text), "created %lld\nsite %s\nname %s\n", (long long)dir->created_ms, dir->site,
-			 dir->name);
+	int n = snprintf(text, sizeof(text), "created %lld\nsite %s\nname %s\n",
+			 (long long)dir->created_ms, dir->site, dir->name);
 	return path ? phx_file_write(path, text, (size_t)n, 0444, err) : -ENOMEM;
 }
 
@@ -93,18 +93,23 @@ static void drop_marker(const char *base, const char *name)
 /* ---- what is not known ---- */
 
 /* A place of its own in `lost`; -EXDEV: that is another file system. */
-static int move_into(const char *lost, const char *from, const struct dir *what, char **ret_to, struct phx_err *err)
+static int move_into(const char *lost, const char *from, const struct dir *what, char **ret_to,
+		     struct phx_err *err)
 {
 	int r = phx_dir_make(lost, 0700, err);
 	for (int i = 0; r == 0 && i < TRIES; i++) {
-		PHX_AUTO_FREE char *to = i ? phx_path("%s/%s-%lld.%d", lost, what->name, (long long)what->created_ms, i) :
-					     phx_path("%s/%s-%lld", lost, what->name, (long long)what->created_ms);
+		PHX_AUTO_FREE char *to = i
+			? phx_path("%s/%s-%lld.%d", lost, what->name, (long long)what->created_ms,
+				   i)
+			: phx_path("%s/%s-%lld", lost, what->name, (long long)what->created_ms);
 		if (!to)
 			return -ENOMEM;
 		if (access(to, F_OK) == 0)
 			continue;
 		if (rename(from, to) < 0)
-			return errno == EXDEV ? -EXDEV : phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
+			return errno == EXDEV
+				? -EXDEV
+				: phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
 		*ret_to = PHX_TAKE(to);
 		return 0;
 	}
@@ -114,7 +119,7 @@ static int move_into(const char *lost, const char *from, const struct dir *what,
 /* To lost+found of the state directory, or of the file system that it is on. */
 static int set_aside(struct daemon *d, const struct dir *what, const char *why)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char text[256];
 	PHX_AUTO_FREE char *from = phx_path("%s/%s", d->cfg.re_dir, what->name);
 	PHX_AUTO_FREE char *lost = phx_path("%s/lost+found", d->cfg.state_dir);
@@ -132,7 +137,8 @@ static int set_aside(struct daemon *d, const struct dir *what, const char *why)
 	drop_marker(d->cfg.re_dir, what->name);
 	if (r == -ENOENT)
 		return 0;
-	snprintf(text, sizeof(text), "data of RE %.40s, %s, was moved to %.120s", what->name, why, to);
+	snprintf(text, sizeof(text), "data of RE %.40s, %s, was moved to %.120s", what->name, why,
+		 to);
 	engine_notice(d->engine, what->name, text);
 	return 0;
 }
@@ -156,12 +162,13 @@ static bool was_destroyed(struct daemon *d, const struct dir *what)
 	struct phx_store *store = engine_store(d->engine);
 	struct dir copy = *what;
 	return of_this_site(what, phx_store_id(store)) &&
-	       phx_store_events_of(store, phx_enum_name(&phx_event_kind_names, PHX_EV_re_destroy), is_its_end, &copy, NULL) > 0;
+		phx_store_events_of(store, phx_enum_name(&phx_event_kind_names, PHX_EV_re_destroy),
+				    is_its_end, &copy, NULL) > 0;
 }
 
 static void remove_dir(const char *base, const char *name)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", base, name);
 	if (!path)
 		return;
@@ -186,7 +193,8 @@ static int make_dir(const char *path, const char *owner, struct phx_err *err)
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
 	int r = phx_dir_make(path, 0750, err);
-	if (r == 0 && phx_user_named(owner, &pw, &texts) == 0 && chown(path, pw.pw_uid, pw.pw_gid) < 0)
+	if (r == 0 && phx_user_named(owner, &pw, &texts) == 0 &&
+	    chown(path, pw.pw_uid, pw.pw_gid) < 0)
 		r = phx_err_set(err, -errno, "%s", strerror(errno));
 	return r;
 }
@@ -194,21 +202,25 @@ static int make_dir(const char *path, const char *owner, struct phx_err *err)
 static void tell_missing(struct daemon *d, const struct dir *dir)
 {
 	char text[256];
-	snprintf(text, sizeof(text), "data of RE %.40s is not there: %.120s/%.40s was made anew, empty (is it mounted?)", dir->name,
-		 d->cfg.re_dir, dir->name);
+	snprintf(
+		text, sizeof(text),
+		"data of RE %.40s is not there: %.120s/%.40s was made anew, empty (is it mounted?)",
+		dir->name, d->cfg.re_dir, dir->name);
 	engine_notice(d->engine, dir->name, text);
 }
 
 /* There, and of this creation: a name that is used again begins with nothing. */
 static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 {
-	struct phx_err err = { 0 };
-	struct dir marker = { 0 };
+	struct phx_err err = {0};
+	struct dir marker = {0};
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", d->cfg.re_dir, dir->name);
 	if (!path)
 		return;
-	bool there = access(path, F_OK) == 0, ours = read_marker(d->cfg.re_dir, dir->name, &marker) == 0;
-	bool of_this = ours && marker.created_ms == dir->created_ms && of_this_site(&marker, dir->site);
+	bool there = access(path, F_OK) == 0,
+	     ours = read_marker(d->cfg.re_dir, dir->name, &marker) == 0;
+	bool of_this =
+		ours && marker.created_ms == dir->created_ms && of_this_site(&marker, dir->site);
 	int r = 0;
 	if (there && of_this && marker.site[0])
 		return;
@@ -241,7 +253,8 @@ static void end_others(struct daemon *d, const struct phx_list *dirs)
 	if (!dir)
 		return;
 	for (struct dirent *e; (e = readdir(dir));)
-		if (e->d_name[0] == '.' && phx_name_valid(e->d_name + 1) && !is_wanted(dirs, e->d_name + 1) &&
+		if (e->d_name[0] == '.' && phx_name_valid(e->d_name + 1) &&
+		    !is_wanted(dirs, e->d_name + 1) &&
 		    read_marker(d->cfg.re_dir, e->d_name + 1, &marker) == 0)
 			end_dir(d, &marker);
 	closedir(dir);
@@ -250,7 +263,7 @@ static void end_others(struct daemon *d, const struct phx_list *dirs)
 static void sync_dirs(struct daemon *d, bool starting)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	pthread_mutex_lock(&one_at_a_time);
 	struct phx_list dirs = wanted_dirs(d);
 	if (dirs.n && phx_dir_make(d->cfg.re_dir, 0755, &err) < 0)

@@ -93,7 +93,7 @@ void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler ha
 	pthread_mutex_lock(&r->lock);
 	struct task *t = r->stopped ? NULL : phx_list_push(&l->tasks, sizeof(*t));
 	if (t)
-		*t = (struct task){ q, handler };
+		*t = (struct task){q, handler};
 	pthread_cond_signal(&l->filled);
 	pthread_mutex_unlock(&r->lock);
 	if (!t)
@@ -105,7 +105,7 @@ void reads_breathe(int64_t since_us)
 	/* a mutex is not fair: who unlocks and locks again at once keeps it */
 	int64_t us = phx_clock_us() - since_us;
 	us = us < BREATH_MIN_US ? BREATH_MIN_US : us > BREATH_MAX_US ? BREATH_MAX_US : us;
-	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
 void reads_stop(struct reads *r)

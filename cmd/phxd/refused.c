@@ -13,7 +13,7 @@ enum { TELL_AGAIN_MS = 60000 };
 /* One limit of one listener. */
 struct row {
 	struct phx_http_refused now; /* as it was looked at last */
-	int64_t last_ms;	     /* when more of them were seen */
+	int64_t last_ms;             /* when more of them were seen */
 	uint64_t n_told;
 	int64_t told_ms;
 };
@@ -44,18 +44,19 @@ void refused_free(struct refused *f)
 }
 
 static const char *const listeners[] = {
-	[PHX_HTTP_UNIX] = "the socket", [PHX_HTTP_TLS] = "HTTPS", [PHX_HTTP_PLAIN] = "HTTP"
-};
+	[PHX_HTTP_UNIX] = "the socket", [PHX_HTTP_TLS] = "HTTPS", [PHX_HTTP_PLAIN] = "HTTP"};
 
 static const char *const limits[] = {
-	[PHX_HTTP_LIMIT_CONNECTIONS] = "connections_max", [PHX_HTTP_LIMIT_ADDRESS] = "connections_per_address",
-	[PHX_HTTP_LIMIT_PERSON] = "connections_per_user", [PHX_HTTP_LIMIT_FILES] = "LimitNOFILE",
+	[PHX_HTTP_LIMIT_CONNECTIONS] = "connections_max",
+	[PHX_HTTP_LIMIT_ADDRESS] = "connections_per_address",
+	[PHX_HTTP_LIMIT_PERSON] = "connections_per_user",
+	[PHX_HTTP_LIMIT_FILES] = "LimitNOFILE",
 	[PHX_HTTP_LIMIT_REQUESTS] = "requests_per_s",
 };
 
 static uint64_t value_of(const struct phx_config *cfg, enum phx_http_limit limit)
 {
-	struct rlimit files = { 0 };
+	struct rlimit files = {0};
 	switch (limit) {
 	case PHX_HTTP_LIMIT_CONNECTIONS:
 		return cfg->connections_max;
@@ -84,7 +85,8 @@ static int look(struct refused *f, int which, int limit, int64_t now)
 {
 	struct row *row = &f->rows[which][limit];
 	uint64_t before = row->now.n;
-	phx_http_server_refused(f->d->http, (enum phx_http_listener)which, (enum phx_http_limit)limit, &row->now);
+	phx_http_server_refused(f->d->http, (enum phx_http_listener)which,
+				(enum phx_http_limit)limit, &row->now);
 	if (row->now.n != before)
 		row->last_ms = now;
 	if (row->now.n == row->n_told)
@@ -92,8 +94,8 @@ static int look(struct refused *f, int which, int limit, int64_t now)
 	if (row->n_told && now - row->told_ms < TELL_AGAIN_MS)
 		return (int)(row->told_ms + TELL_AGAIN_MS - now);
 	fprintf(stderr, "phxd: %llu %s over %s refused: %s = %llu is reached, last by %s\n",
-		(unsigned long long)(row->now.n - row->n_told), what_of(limit), listeners[which], limits[limit],
-		(unsigned long long)value_of(&f->d->cfg, (enum phx_http_limit)limit),
+		(unsigned long long)(row->now.n - row->n_told), what_of(limit), listeners[which],
+		limits[limit], (unsigned long long)value_of(&f->d->cfg, (enum phx_http_limit)limit),
 		row->now.whom[0] ? row->now.whom : "all together");
 	row->n_told = row->now.n;
 	row->told_ms = now;
@@ -123,11 +125,15 @@ json_t *refused_view(struct refused *f, bool whole)
 			const struct row *row = &f->rows[which][limit];
 			if (row->now.n)
 				json_array_append_new(
-					a, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:s}", "what", what_of(limit), "over",
-						     listeners[which], "limit", limits[limit], "value",
-						     (json_int_t)value_of(&f->d->cfg, (enum phx_http_limit)limit), "n",
-						     (json_int_t)row->now.n, "last_ms", (json_int_t)row->last_ms,
-						     "whom", whole ? row->now.whom : ""));
+					a,
+					json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:s}", "what",
+						  what_of(limit), "over", listeners[which], "limit",
+						  limits[limit], "value",
+						  (json_int_t)value_of(&f->d->cfg,
+								       (enum phx_http_limit)limit),
+						  "n", (json_int_t)row->now.n, "last_ms",
+						  (json_int_t)row->last_ms, "whom",
+						  whole ? row->now.whom : ""));
 		}
 	pthread_mutex_unlock(&f->lock);
 	return a;

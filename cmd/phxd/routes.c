@@ -5,7 +5,13 @@
 
 #include <errno.h>
 
-enum { U = 1u << PHX_HTTP_UNIX, T = 1u << PHX_HTTP_TLS, P = 1u << PHX_HTTP_PLAIN, R = 1u << 16, B = PHX_HTTP_UNCOUNTED };
+enum {
+	U = 1u << PHX_HTTP_UNIX,
+	T = 1u << PHX_HTTP_TLS,
+	P = 1u << PHX_HTTP_PLAIN,
+	R = 1u << 16,
+	B = PHX_HTTP_UNCOUNTED
+};
 enum { SMALL = 64 << 10, LARGE = 1 << 20, STAGE_MAX_MB = 16384 };
 
 /* Who spools, and who says whether that may come. */
@@ -13,9 +19,9 @@ static const struct {
 	phx_http_handler handler;
 	phx_http_gate gate;
 } uploads[] = {
-	{ api_re_data_put, re_data_may_put },
-	{ api_stage_out, stage_out_may_put },
-	{ api_job_output_put, job_output_may_put },
+	{api_re_data_put, re_data_may_put},
+	{api_stage_out, stage_out_may_put},
+	{api_job_output_put, job_output_may_put},
 };
 
 static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void *arg)
@@ -28,33 +34,42 @@ static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void
 }
 
 /* What people order is journalled: its amount has a limit. */
-static bool may_write(const char *method, enum person least, struct phx_http_request *q, struct daemon *d)
+static bool may_write(const char *method, enum person least, struct phx_http_request *q,
+		      struct daemon *d)
 {
-	bool writes = method[0] != 'G' && (least == PERSON_USER || least == PERSON_SERVICE_PROVIDER);
+	bool writes =
+		method[0] != 'G' && (least == PERSON_USER || least == PERSON_SERVICE_PROVIDER);
 	return !writes || quota_may_write(d->quota, q);
 }
 
-#define ROUTE(method, path, via, handler, person, body_max, body_file)                                             \
-	static bool gate_##handler(struct phx_http_request *q, void *arg)                                          \
-	{                                                                                                          \
-		return (PERSON_##person == PERSON_NOBODY || person_require(arg, q, PERSON_##person)) &&            \
-		       (!(body_file) || may_spool(handler, q, arg));                                               \
-	}                                                                                                          \
-	static void guarded_##handler(struct phx_http_request *q, void *arg)                                       \
-	{                                                                                                          \
-		if (((via) & R) != 0)                                                                              \
-			reads_take(((struct daemon *)arg)->reads, q, handler);                                     \
-		else if ((!(body_file) || person_require(arg, q, PERSON_##person)) /* it may have taken long */ && \
-			 may_write(method, PERSON_##person, q, arg))                                               \
-			handler(q, arg);                                                                           \
+#define ROUTE(method, path, via, handler, person, body_max, body_file) \
+	static bool gate_##handler(struct phx_http_request *q, void *arg) \
+	{ \
+		return (PERSON_##person == PERSON_NOBODY || \
+			person_require(arg, q, PERSON_##person)) && \
+			(!(body_file) || may_spool(handler, q, arg)); \
+	} \
+	static void guarded_##handler(struct phx_http_request *q, void *arg) \
+	{ \
+		if (((via)&R) != 0) \
+			reads_take(((struct daemon *)arg)->reads, q, handler); \
+		else if ((!(body_file) || \
+			  person_require(arg, q, PERSON_##person)) /* it may have taken long */ \
+			 && may_write(method, PERSON_##person, q, arg)) \
+			handler(q, arg); \
 	}
 #include "phxd/routes.def"
 #undef ROUTE
 
 const struct phx_http_route routes[] = {
-#define ROUTE(method, path, via, handler, person, body_max, body_file)                                                  \
-	{ method, path, ((via) & (U | T | P | B)) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0),                 \
-	  guarded_##handler, body_max, body_file, gate_##handler },
+#define ROUTE(method, path, via, handler, person, body_max, body_file) \
+	{method, \
+	 path, \
+	 ((via) & (U | T | P | B)) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0), \
+	 guarded_##handler, \
+	 body_max, \
+	 body_file, \
+	 gate_##handler},
 #include "phxd/routes.def"
 #undef ROUTE
 };

@@ -20,9 +20,9 @@
 #include "slurm/slurm.h"
 
 enum {
-	RETRY_MS = 1000,  /* a worker that could not be started */
-	POLL_MS = 1000,	  /* without anything to do */
-	AGAIN_MS = 100,	  /* after something was done */
+	RETRY_MS = 1000,    /* a worker that could not be started */
+	POLL_MS = 1000,     /* without anything to do */
+	AGAIN_MS = 100,     /* after something was done */
 	COMMAND_MS = 10000, /* for one command */
 };
 
@@ -35,9 +35,9 @@ struct worker {
 	bool ended; /* to be joined; under the lock */
 	/* of its thread alone */
 	struct phx_slurm_report known; /* what the core was told */
-	bool told;		       /* there is such */
-	bool troubled;		       /* the core was told that there is no answer */
-	uint64_t seq;		       /* the state in which there was nothing to do */
+	bool told;                     /* there is such */
+	bool troubled;                 /* the core was told that there is no answer */
+	uint64_t seq;                  /* the state in which there was nothing to do */
 };
 
 struct slot {
@@ -49,7 +49,7 @@ struct slurm {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct phx_list workers; /* struct slot */
-	uint64_t turns;		 /* of the loop: after each the state may be another */
+	uint64_t turns;          /* of the loop: after each the state may be another */
 	bool stop;
 };
 
@@ -81,7 +81,7 @@ static bool attached(struct worker *w)
 
 static int submit(struct worker *w, struct phx_event *ev)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	ev->kind = PHX_EV_re_queue;
 	PHX_STR_SET(ev->by, "phxd");
 	PHX_STR_SET(ev->re, w->re);
@@ -93,7 +93,7 @@ static int submit(struct worker *w, struct phx_event *ev)
 
 static void tell_trouble(struct worker *w, const char *why)
 {
-	struct phx_event ev = { 0 };
+	struct phx_event ev = {0};
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
 	submit(w, &ev);
 	if (!w->troubled)
@@ -101,11 +101,12 @@ static void tell_trouble(struct worker *w, const char *why)
 	w->troubled = true;
 }
 
-/* From now on `now` is what the core knows (taken); nothing, when it did not take it: the next is told whole. */
+/* From now on `now` is what the core knows (taken); nothing, when it did not take it: the next is
+ * told whole. */
 static void remember(struct worker *w, struct phx_slurm_report *now, bool told)
 {
 	phx_slurm_report_fini(&w->known);
-	w->known = (struct phx_slurm_report){ 0 };
+	w->known = (struct phx_slurm_report){0};
 	if (told)
 		w->known = *now;
 	else
@@ -113,7 +114,8 @@ static void remember(struct worker *w, struct phx_slurm_report *now, bool told)
 	w->told = told;
 }
 
-static int tell_changes(struct worker *w, const struct phx_slurm *slurm, struct phx_slurm_report *now)
+static int tell_changes(struct worker *w, const struct phx_slurm *slurm,
+			struct phx_slurm_report *now)
 {
 	struct phx_event ev;
 	int r = phx_slurm_changes(w->told ? &w->known : NULL, now, &ev);
@@ -121,8 +123,10 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm, struct 
 		phx_slurm_report_fini(now);
 		return r;
 	}
-	phx_slurm_ask_ends(slurm, &ev.engine_jobs, NULL); /* what it does not know any more has ended somehow */
-	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n || ev.engine_partitions.n)
+	/* what it does not know any more has ended somehow */
+	phx_slurm_ask_ends(slurm, &ev.engine_jobs, NULL);
+	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n ||
+	    ev.engine_partitions.n)
 		r = submit(w, &ev);
 	phx_event_fini(&ev);
 	remember(w, now, r == 0);
@@ -139,36 +143,44 @@ static int take_orders(struct worker *w, struct phx_list *ret)
 	return r;
 }
 
-/* Returns how many there were. One that fails ends the round: what follows it may rely on it, and all are derived anew. */
+/* Returns how many there were. One that fails ends the round: what follows it may rely on it, and
+ * all are derived anew. */
 static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
-	struct phx_err err = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
+	struct phx_err err = {0};
 	take_orders(w, &orders);
-	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
-	{
+	PHX_LIST_EACH(struct phx_engine_order, o, &orders) {
 		phx_slurm_forget(&w->known, o);
 		if (phx_slurm_tell(slurm, o, &err) < 0) {
-			fprintf(stderr, "phxd: Slurm of RE %s: %s %s: %s\n", w->re, phx_enum_name(&phx_engine_act_names, o->kind),
-				o->target, err.text);
+			fprintf(stderr, "phxd: Slurm of RE %s: %s %s: %s\n", w->re,
+				phx_enum_name(&phx_engine_act_names, o->kind), o->target, err.text);
 			break;
 		}
 	}
 	return orders.n;
 }
 
-/* Whom the commands run as. Looked up each time: it may be made, and groups be changed, while we run. */
+/* Whom the commands run as. Looked up each time: it may be made, and groups be changed, while we
+ * run. */
 static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
 	if (phx_user_named(name, &pw, &texts) < 0)
-		return phx_err_set(err, -ENOENT, "engine_user: there is no user '%s' on this head, and Slurm's commands do not run as root: "
-				   "make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)", name);
-	if (pw.pw_uid == 0 || pw.pw_gid == 0 || !phx_id_valid(pw.pw_uid) || !phx_id_valid(pw.pw_gid))
-		return phx_err_set(err, -EPERM, "engine_user: '%s' is root or of root's group, and Slurm's commands do not run so",
+		return phx_err_set(
+			err, -ENOENT,
+			"engine_user: there is no user '%s' on this head, and Slurm's commands do "
+			"not run as root: "
+			"make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)",
+			name);
+	if (pw.pw_uid == 0 || pw.pw_gid == 0 || !phx_id_valid(pw.pw_uid) ||
+	    !phx_id_valid(pw.pw_gid))
+		return phx_err_set(err, -EPERM,
+				   "engine_user: '%s' is root or of root's group, and Slurm's "
+				   "commands do not run so",
 				   name);
-	*ret = (struct phx_run_as){ pw.pw_uid, pw.pw_gid };
+	*ret = (struct phx_run_as){pw.pw_uid, pw.pw_gid};
 	return 0;
 }
 
@@ -176,9 +188,9 @@ static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *e
 static int do_round(struct worker *w)
 {
 	char conf[PATH_MAX];
-	struct phx_slurm slurm = { .conf = conf, .timeout_ms = COMMAND_MS };
-	struct phx_slurm_report now = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_slurm slurm = {.conf = conf, .timeout_ms = COMMAND_MS};
+	struct phx_slurm_report now = {0};
+	struct phx_err err = {0};
 	int r = find_user(w->owner->d->cfg.engine_user, &slurm.as, &err);
 	r = r ? r : phx_slurm_conf_find(w->conf, conf, &err);
 	r = r ? r : phx_slurm_ask(&slurm, &now, &err);
@@ -195,7 +207,7 @@ static int do_round(struct worker *w)
 
 static bool has_orders(struct worker *w)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	uint64_t before = w->seq;
 	const struct phx_state *s = engine_lock(w->owner->d->engine);
 	bool same = s->seq == before;
@@ -280,10 +292,9 @@ static void join_ended(struct slurm *s, bool all)
 
 int slurm_tick(struct slurm *s)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list names = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
 	const struct phx_state *state = engine_lock(s->d->engine);
-	PHX_LIST_EACH(struct phx_re, re, &state->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &state->res) {
 		struct phx_word *name = re->attached ? phx_list_push(&names, sizeof(*name)) : NULL;
 		if (name)
 			PHX_STR_SET(name->text, re->name);

@@ -16,7 +16,8 @@ static bool refuse(struct phx_http_request *q, const char *key, const char *why)
 	return false;
 }
 
-bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst, size_t dst_size)
+bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
+	       size_t dst_size)
 {
 	char why[80];
 	const json_t *v = json_object_get(j, key);
@@ -50,7 +51,8 @@ bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, boo
 	return true;
 }
 
-bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min, int64_t max, int64_t *ret)
+bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
+		 int64_t max, int64_t *ret)
 {
 	char why[100];
 	const json_t *v = json_object_get(j, key);
@@ -60,7 +62,8 @@ bool take_number(struct phx_http_request *q, const json_t *j, const char *key, i
 		*ret = json_integer_value(v);
 		return true;
 	}
-	snprintf(why, sizeof(why), "must be a whole number from %lld to %lld", (long long)min, (long long)max);
+	snprintf(why, sizeof(why), "must be a whole number from %lld to %lld", (long long)min,
+		 (long long)max);
 	return refuse(q, key, why);
 }
 
@@ -76,9 +79,10 @@ bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_even
 	size_t i;
 	json_t *id;
 	bool ok = !v || json_is_null(v) || json_is_boolean(v) || json_is_array(v);
-	json_array_foreach((json_t *)v, i, id)
-	{
-		struct phx_job_ref *ref = ok && json_is_integer(id) ? phx_list_push(&ev->may_end, sizeof(*ref)) : NULL;
+	json_array_foreach((json_t *)v, i, id) {
+		struct phx_job_ref *ref = ok && json_is_integer(id)
+			? phx_list_push(&ev->may_end, sizeof(*ref))
+			: NULL;
 		ok = ref && json_integer_value(id) > 0;
 		if (ok)
 			ref->id = (uint64_t)json_integer_value(id);
@@ -87,16 +91,18 @@ bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_even
 		return refuse(q, "kill_jobs", "must be true, or a list of numbers of jobs");
 	if (ev->may_end.n)
 		qsort(ev->may_end.items, ev->may_end.n, sizeof(struct phx_job_ref), compare_refs);
-	ev->jobs = json_is_true(v) ? PHX_JOBS_ANY : json_is_array(v) ? PHX_JOBS_NAMED : PHX_JOBS_SPARE;
+	ev->jobs = json_is_true(v) ? PHX_JOBS_ANY
+		: json_is_array(v) ? PHX_JOBS_NAMED
+				   : PHX_JOBS_SPARE;
 	return true;
 }
 
-bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known, size_t n_known)
+bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known,
+	       size_t n_known)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)j, key, v)
-	{
+	json_object_foreach((json_t *)j, key, v) {
 		bool found = false;
 		for (size_t i = 0; i < n_known; i++)
 			found = found || !strcmp(key, known[i]);
@@ -113,11 +119,11 @@ bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *mac
 	const json_t *list = json_object_get(j, "macs");
 	if (list && !json_is_array(list))
 		return refuse(q, "macs", "must be a list of MAC addresses");
-	json_array_foreach((json_t *)list, i, v)
-	{
-		struct phx_mac m = { 0 }, *to;
+	json_array_foreach((json_t *)list, i, v) {
+		struct phx_mac m = {0}, *to;
 		char why[120];
-		if (phx_mac_parse(json_string_value(v), m.mac) == 0 && (to = phx_list_push(macs, sizeof(*to)))) {
+		if (phx_mac_parse(json_string_value(v), m.mac) == 0 &&
+		    (to = phx_list_push(macs, sizeof(*to)))) {
 			*to = m;
 			continue;
 		}
@@ -128,19 +134,20 @@ bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *mac
 	return true;
 }
 
-bool take_enum(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_enum *names, int *ret)
+bool take_enum(struct phx_http_request *q, const json_t *j, const char *key,
+	       const struct phx_enum *names, int *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, key);
 	if (!v || json_is_null(v) || phx_enum_parse(names, json_string_value(v), ret, &err) == 0)
 		return true;
 	return refuse(q, key, err.text);
 }
 
-bool take_record(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_record *rec,
-		 void *ret)
+bool take_record(struct phx_http_request *q, const json_t *j, const char *key,
+		 const struct phx_record *rec, void *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, key);
 	if (!v || json_is_null(v) || phx_json_to_record(rec, v, ret, &err) == 0)
 		return true;
@@ -164,15 +171,16 @@ bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX
 	return true;
 }
 
-bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max, uint64_t fallback,
-			 uint64_t *ret)
+bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max,
+		       uint64_t fallback, uint64_t *ret)
 {
 	const char *text = phx_http_query(q, name);
 	*ret = fallback;
 	if (!text || phx_u64_parse(text, 0, max, ret) == 0)
 		return true;
 	char why[160];
-	snprintf(why, sizeof(why), "%s: must be a number from 0 to %llu", name, (unsigned long long)max);
+	snprintf(why, sizeof(why), "%s: must be a number from 0 to %llu", name,
+		 (unsigned long long)max);
 	phx_http_reply_error(q, -EINVAL, why);
 	return false;
 }

@@ -6,27 +6,33 @@
 #include "phxd/daemon.h"
 
 /** String member into dst, without control characters; an absent or null one leaves it. */
-bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst, size_t dst_size);
+bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
+	       size_t dst_size);
 #define TAKE(q, j, key, dst) take_text((q), (j), (key), (dst), sizeof(dst))
-/** Words of an agent for people, cut to what fits: no lines and no escapes of terminals are left in them. */
+/** Words of an agent for people, cut to what fits: no lines and no escapes of terminals are left in
+ * them. */
 void take_words(char *dst, size_t dst_size, const char *src);
 /** true or false; an absent one is false. */
 bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret);
 /** A whole number from min to max; an absent one leaves it. */
-bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min, int64_t max, int64_t *ret);
+bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
+		 int64_t max, int64_t *ret);
 /** "kill_jobs": true, or a list of the jobs that may end; absent or false: none. */
 bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_event *ev);
 /** No member but those of `known`: a misspelt "dry_run" must not be acted upon. */
-bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known, size_t n_known);
+bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known,
+	       size_t n_known);
 /** "macs": list of MAC addresses, normalised, appended as struct phx_mac. */
 bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs);
 /** Member `key` as a value of `names`; absent leaves it. */
-bool take_enum(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_enum *names, int *ret);
+bool take_enum(struct phx_http_request *q, const json_t *j, const char *key,
+	       const struct phx_enum *names, int *ret);
 /** Member `key` as a record; absent leaves it zeroed. */
-bool take_record(struct phx_http_request *q, const json_t *j, const char *key, const struct phx_record *rec,
-		 void *ret);
+bool take_record(struct phx_http_request *q, const json_t *j, const char *key,
+		 const struct phx_record *rec, void *ret);
 /** A number of the query string, from 0 to max; an absent one is `fallback`. */
-bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max, uint64_t fallback, uint64_t *ret);
+bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max,
+		       uint64_t fallback, uint64_t *ret);
 /** Digest of a token; tokens themselves are never kept. "" gives "". */
 bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX]);
 

@@ -1,4 +1,5 @@
-/* What the API shows: plans, status, orders with what an agent needs beside them, metrics. Reads only. */
+/* What the API shows: plans, status, orders with what an agent needs beside them, metrics. Reads
+ * only. */
 #include "phxd/daemon.h"
 
 #include <stdio.h>
@@ -15,7 +16,9 @@ json_t *view_plan(const struct phx_plan *p)
 		const struct phx_step *step = PHX_LIST_AT(&p->steps, struct phx_step, i);
 		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
 		json_t *s = json_array_get(steps, i);
-		json_object_set_new(s, "phase", json_string(phx_enum_name(&phx_node_state_names, (int)info->phase)));
+		json_object_set_new(
+			s, "phase",
+			json_string(phx_enum_name(&phx_node_state_names, (int)info->phase)));
 		json_object_set_new(s, "text", json_string(info->text));
 	}
 	return j;
@@ -50,8 +53,7 @@ static struct pool_count *count_of(struct count *c, const char *pool, struct poo
 static void count_nodes(const struct phx_state *s, bool names, struct count *ret)
 {
 	struct pool_count *in = NULL;
-	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
-	{
+	PHX_LIST_EACH(struct phx_pool, p, &s->pools) {
 		struct pool_count *to = phx_list_push(&ret->pools, sizeof(*to));
 		if (!to)
 			continue;
@@ -59,8 +61,7 @@ static void count_nodes(const struct phx_state *s, bool names, struct count *ret
 		PHX_STR_SET(to->owner, p->owner);
 		to->setup = p->setup;
 	}
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		ret->states[n->state]++;
 		ret->up += n->up;
 		in = count_of(ret, n->pool, in);
@@ -82,13 +83,13 @@ static json_t *view_pool(const struct pool_count *p)
 {
 	PHX_AUTO_FREE char *hosts = phx_nodeset_fold(&p->set);
 	return json_pack("{s:s,s:s,s:o,s:I,s:s}", "name", p->name, "owner", p->owner, "setup",
-			 phx_json_from_record(&phx_setup_record, &p->setup), "nodes", (json_int_t)p->n, "hosts",
-			 hosts ? hosts : "");
+			 phx_json_from_record(&phx_setup_record, &p->setup), "nodes",
+			 (json_int_t)p->n, "hosts", hosts ? hosts : "");
 }
 
 static json_t *view_children(struct daemon *d)
 {
-	struct phx_list list = { 0 };
+	struct phx_list list = {0};
 	json_t *a = json_array();
 	if (d->children)
 		phx_children_status(d->children, &list);
@@ -112,19 +113,20 @@ static void add_first(struct daemon *d, json_t *j)
 /* The kernel that nodes run, whatever their image brings. */
 static void add_kernel(struct daemon *d, json_t *j)
 {
-	struct phx_err why = { 0 };
-	struct phx_image deploy = { 0 };
+	struct phx_err why = {0};
+	struct phx_image deploy = {0};
 	catalog_deploy(d, &deploy, &why);
 	json_object_set_new(j, "deploy",
-			    json_pack("{s:s,s:s,s:s,s:s}", "image", d->cfg.deploy_image, "version", deploy.version,
-				      "kernel", deploy.kernel_release, "error", why.text));
+			    json_pack("{s:s,s:s,s:s,s:s}", "image", d->cfg.deploy_image, "version",
+				      deploy.version, "kernel", deploy.kernel_release, "error",
+				      why.text));
 	phx_record_fini(&phx_image_record, &deploy);
 }
 
 json_t *view_status(struct daemon *d, bool whole)
 {
-	struct phx_err readonly = { 0 };
-	PHX_AUTO(count_fini) struct count c = { 0 };
+	struct phx_err readonly = {0};
+	PHX_AUTO(count_fini) struct count c = {0};
 	json_t *states = json_object(), *pools = json_array();
 	engine_readonly(d->engine, &readonly);
 	int64_t uptime_s = (engine_now(d->engine) - d->started_ms) / 1000;
@@ -133,12 +135,14 @@ json_t *view_status(struct daemon *d, bool whole)
 	json_int_t seq = (json_int_t)s->seq, n_nodes = s->nodes.n;
 	engine_unlock(d->engine);
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		json_object_set_new(states, phx_node_state_names.names[i], json_integer(c.states[i]));
+		json_object_set_new(states, phx_node_state_names.names[i],
+				    json_integer(c.states[i]));
 	PHX_LIST_EACH(struct pool_count, p, &c.pools)
 		json_array_append_new(pools, view_pool(p));
-	json_t *j = json_pack("{s:s,s:I,s:I,s:s,s:I,s:i,s:o,s:o}", "version", PHX_VERSION, "uptime_s",
-			      (json_int_t)uptime_s, "seq", seq, "readonly", readonly.text, "nodes", n_nodes, "up", c.up,
-			      "states", states, "pools", pools);
+	json_t *j =
+		json_pack("{s:s,s:I,s:I,s:s,s:I,s:i,s:o,s:o}", "version", PHX_VERSION, "uptime_s",
+			  (json_int_t)uptime_s, "seq", seq, "readonly", readonly.text, "nodes",
+			  n_nodes, "up", c.up, "states", states, "pools", pools);
 	json_object_set_new(j, "children", view_children(d));
 	json_object_set_new(j, "refused", refused_view(d->refused, whole));
 	add_first(d, j);
@@ -149,7 +153,8 @@ json_t *view_status(struct daemon *d, bool whole)
 /* ---- orders ---- */
 
 /* Null when there is none that can be used; `why` then says so. */
-static json_t *image_json(struct daemon *d, const char *name, const char *version, struct phx_err *why)
+static json_t *image_json(struct daemon *d, const char *name, const char *version,
+			  struct phx_err *why)
 {
 	struct phx_image im;
 	if (phx_images_find(d->cfg.image_dir, name, version, &im, why) < 0)
@@ -163,8 +168,8 @@ static json_t *deploy_json(struct daemon *d, struct phx_err *why)
 {
 	char cmdline[PHX_CONFIG_TEXT_MAX + 200];
 	json_t *j = image_json(d, d->cfg.deploy_image, NULL, why);
-	snprintf(cmdline, sizeof(cmdline), "%s phx.server=%s:%u phx.http=%s:%u", d->cfg.kernel_args, d->cfg.address,
-		 d->cfg.https_port, d->cfg.address, d->cfg.http_port);
+	snprintf(cmdline, sizeof(cmdline), "%s phx.server=%s:%u phx.http=%s:%u", d->cfg.kernel_args,
+		 d->cfg.address, d->cfg.https_port, d->cfg.address, d->cfg.http_port);
 	if (json_is_object(j))
 		json_object_set_new(j, "cmdline", json_string(cmdline));
 	return j;
@@ -172,14 +177,15 @@ static json_t *deploy_json(struct daemon *d, struct phx_err *why)
 
 json_t *view_order(struct daemon *d, const struct phx_order *o)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	json_t *j = phx_json_from_record(&phx_order_record, o);
 	if (!j || strcmp(o->kind, "step"))
 		return j;
 	if (o->step.kind == PHX_STEP_kexec)
 		json_object_set_new(j, "deploy", deploy_json(d, &why));
 	if (o->step.kind == PHX_STEP_image || o->step.kind == PHX_STEP_ram)
-		json_object_set_new(j, "image", image_json(d, o->role.image, o->role.image_version, &why));
+		json_object_set_new(j, "image",
+				    image_json(d, o->role.image, o->role.image_version, &why));
 	if (why.text[0])
 		json_object_set_new(j, "image_error", json_string(why.text));
 	return j;
@@ -194,19 +200,21 @@ static void metric(struct phx_buf *b, const char *name, const char *help, const 
 
 char *view_metrics(struct daemon *d)
 {
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	struct phx_err readonly;
-	PHX_AUTO(count_fini) struct count c = { 0 };
+	PHX_AUTO(count_fini) struct count c = {0};
 	bool ro = engine_readonly(d->engine, &readonly);
 	const struct phx_state *s = engine_lock(d->engine);
 	count_nodes(s, false, &c);
 	metric(&b, "phx_pool_nodes", "Nodes a pool holds.", "gauge");
 	PHX_LIST_EACH(struct pool_count, p, &c.pools)
-		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name, p->owner, p->n);
+		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name, p->owner,
+			     p->n);
 	view_re_metrics(&b, s);
 	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i], c.states[i]);
+		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i],
+			     c.states[i]);
 	metric(&b, "phx_nodes_up", "Nodes heard of lately.", "gauge");
 	phx_buf_addf(&b, "phx_nodes_up %d\n", c.up);
 	metric(&b, "phx_journal_events_total", "Events journalled.", "counter");

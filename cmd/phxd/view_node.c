@@ -1,11 +1,13 @@
-/* How the API shows nodes: each as text, written from its record, with what the asker may see and asked for. Called by
- * the reading requests, under the engine's lock and for many nodes at once. Reads only. */
+/* How the API shows nodes: each as text, written from its record, with what the asker may see and
+ * asked for. Called by the reading requests, under the engine's lock and for many nodes at once.
+ * Reads only. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Members by which a machine is known, or reached below its system: who knows them can claim to be it, or look for it.
+/* Members by which a machine is known, or reached below its system: who knows them can claim to be
+ * it, or look for it.
  */
 static const char *const hardware[] = {
 	"macs",
@@ -33,7 +35,8 @@ static void put_bool(struct phx_buf *b, bool value)
 	phx_buf_addf(b, value ? "true" : "false");
 }
 
-static void expected_identity(const struct phx_state *s, const struct phx_node *n, char ret[VIEW_IDENTITY_MAX])
+static void expected_identity(const struct phx_state *s, const struct phx_node *n,
+			      char ret[VIEW_IDENTITY_MAX])
 {
 	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
 	ret[0] = '\0';
@@ -41,7 +44,8 @@ static void expected_identity(const struct phx_state *s, const struct phx_node *
 		phx_role_identity(role, ret, VIEW_IDENTITY_MAX);
 }
 
-static void put_expected(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+static void put_expected(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+			 struct phx_buf *b)
 {
 	char expected[VIEW_IDENTITY_MAX];
 	(void)d;
@@ -49,17 +53,21 @@ static void put_expected(struct daemon *d, const struct phx_state *s, const stru
 	phx_json_put_text(b, expected);
 }
 
-static void put_drift(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+static void put_drift(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		      struct phx_buf *b)
 {
 	char expected[VIEW_IDENTITY_MAX];
 	bool settled = n->state == PHX_NODE_ACTIVE && n->up;
 	(void)d;
 	if (settled)
 		expected_identity(s, n, expected);
-	put_bool(b, settled && (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected)));
+	put_bool(b,
+		 settled &&
+			 (strcmp(n->actual_role, n->role) || strcmp(n->actual_identity, expected)));
 }
 
-static void put_by_mac_alone(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+static void put_by_mac_alone(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+			     struct phx_buf *b)
 {
 	(void)d;
 	(void)s;
@@ -67,7 +75,8 @@ static void put_by_mac_alone(struct daemon *d, const struct phx_state *s, const 
 }
 
 /* Who is logged in is for who orders something (ends.c). */
-static void put_monitor(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b)
+static void put_monitor(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+			struct phx_buf *b)
 {
 	(void)s;
 	live_put_monitor(d->live, n->name, b);
@@ -75,13 +84,14 @@ static void put_monitor(struct daemon *d, const struct phx_state *s, const struc
 
 static const struct {
 	const char *name;
-	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n, struct phx_buf *b);
+	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		    struct phx_buf *b);
 	bool hardware;
 } extras[] = {
-	{ "expected", put_expected, false },
-	{ "drift", put_drift, false },
-	{ "by_mac_alone", put_by_mac_alone, true },
-	{ "monitor", put_monitor, false },
+	{"expected", put_expected, false},
+	{"drift", put_drift, false},
+	{"by_mac_alone", put_by_mac_alone, true},
+	{"monitor", put_monitor, false},
 };
 _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 
@@ -91,7 +101,8 @@ _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 static int find_member(const char *name, size_t n)
 {
 	for (size_t i = 0; i < phx_node_record.n_fields; i++)
-		if (strlen(phx_node_record.fields[i].name) == n && !memcmp(phx_node_record.fields[i].name, name, n))
+		if (strlen(phx_node_record.fields[i].name) == n &&
+		    !memcmp(phx_node_record.fields[i].name, name, n))
 			return (int)i;
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
 		if (strlen(extras[i].name) == n && !memcmp(extras[i].name, name, n))
@@ -105,7 +116,8 @@ static int pick_members(const char *list, struct view_members *ret, struct phx_e
 		size_t n = strcspn(at, ",");
 		int i = find_member(at, n);
 		if (i < 0)
-			return phx_err_set(err, -EINVAL, "fields: a node has no member '%.*s'", (int)n, at);
+			return phx_err_set(err, -EINVAL, "fields: a node has no member '%.*s'",
+					   (int)n, at);
 		ret->shown[i] = true;
 		at += n;
 	}
@@ -114,7 +126,7 @@ static int pick_members(const char *list, struct view_members *ret, struct phx_e
 
 int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err)
 {
-	*ret = (struct view_members){ 0 };
+	*ret = (struct view_members){0};
 	size_t n_all = phx_node_record.n_fields + VIEW_EXTRAS;
 	if (n_all > PHX_ARRAY_SIZE(ret->shown))
 		return phx_err_set(err, -E2BIG, "a node has more members than are counted on");
@@ -130,8 +142,8 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
 	return r;
 }
 
-void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n, const struct view_members *m,
-		   struct phx_buf *b)
+void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		   const struct view_members *m, struct phx_buf *b)
 {
 	phx_buf_add(b, "{", 1);
 	for (size_t i = 0; i < phx_node_record.n_fields; i++)

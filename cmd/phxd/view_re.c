@@ -6,7 +6,7 @@
 
 static json_t *nodes_json(const struct phx_state *s, const struct phx_re *re, int share)
 {
-	struct phx_nodeset set = { 0 };
+	struct phx_nodeset set = {0};
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 		if (n->share == share && !strcmp(n->share_re, re->name))
 			phx_nodeset_add(&set, n->name);
@@ -24,7 +24,8 @@ static uint32_t count_pinned(const struct phx_state *s, const struct phx_re *re)
 	return n_pinned;
 }
 
-/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows when they come. */
+/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows
+ * when they come. */
 static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re)
 {
 	uint32_t n_in = 0;
@@ -50,23 +51,28 @@ static json_t *meter_json(const struct phx_ledger_meter *m)
 }
 
 /* What only an active RE has. */
-static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_re *re, int64_t now_ms)
+static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_re *re,
+			 int64_t now_ms)
 {
-	struct phx_ledger_counts c = { 0 };
-	struct phx_ledger_meter m = { 0 };
+	struct phx_ledger_counts c = {0};
+	struct phx_ledger_meter m = {0};
 	if (re->active) {
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		phx_ledger_meter(s->ledger, (int)re->number, now_ms, &m);
 	}
-	json_object_set_new(j, "nodes", json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
-						  (json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
-						  (json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
-						  (json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
-						  (json_int_t)c.want, "pinned", (json_int_t)count_pinned(s, re), "in_pool",
-						  (json_int_t)count_in_pool(s, re)));
-	json_object_set_new(j, "jobs", json_pack("{s:I,s:I,s:I,s:I}", "waiting", (json_int_t)c.batch.n_waiting, "running",
-						 (json_int_t)c.batch.n_running, "held", (json_int_t)c.batch.n_held,
-						 "waiting_nodes", (json_int_t)c.batch.waiting_nodes));
+	json_object_set_new(j, "nodes",
+			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
+				      (json_int_t)c.idle + c.busy + c.away, "away",
+				      (json_int_t)c.away, "idle", (json_int_t)c.idle, "busy",
+				      (json_int_t)c.busy, "coming", (json_int_t)c.coming, "owed",
+				      (json_int_t)c.owed, "want", (json_int_t)c.want, "pinned",
+				      (json_int_t)count_pinned(s, re), "in_pool",
+				      (json_int_t)count_in_pool(s, re)));
+	json_object_set_new(j, "jobs",
+			    json_pack("{s:I,s:I,s:I,s:I}", "waiting", (json_int_t)c.batch.n_waiting,
+				      "running", (json_int_t)c.batch.n_running, "held",
+				      (json_int_t)c.batch.n_held, "waiting_nodes",
+				      (json_int_t)c.batch.waiting_nodes));
 	json_object_set_new(j, "hosts", nodes_json(s, re, PHX_SHARE_HELD));
 	json_object_set_new(j, "coming_hosts", nodes_json(s, re, PHX_SHARE_COMING));
 	json_object_set_new(j, "away_hosts", nodes_json(s, re, PHX_SHARE_AWAY));
@@ -74,14 +80,16 @@ static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_
 	json_object_set_new(j, "meter", meter_json(&m));
 }
 
-json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re, int64_t now_ms)
+json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		int64_t now_ms)
 {
 	json_t *j = phx_json_from_record(&phx_re_record, re);
 	if (!j)
 		return NULL;
 	json_object_del(j, "number");
 	json_object_del(j, "engine_partitions");
-	json_object_del(j, "engine_nodes"); /* what Slurm says of its nodes: sinfo tells it better */
+	/* what Slurm says of its nodes: sinfo tells it better */
+	json_object_del(j, "engine_nodes");
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));
 	add_holdings(j, s, re, now_ms);
@@ -93,8 +101,7 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
 {
 	phx_buf_addf(b, "# HELP phx_re_nodes Nodes of an RE.\n# TYPE phx_re_nodes gauge\n");
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		struct phx_ledger_counts c;
 		if (!re->active)
 			continue;
@@ -102,18 +109,21 @@ void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
 		const struct {
 			const char *kind;
 			uint32_t n;
-		} rows[] = {{"idle", c.idle}, {"busy", c.busy}, {"away", c.away}, {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
+		} rows[] = {{"idle", c.idle},     {"busy", c.busy}, {"away", c.away},
+			    {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
-			phx_buf_addf(b, "phx_re_nodes{re=\"%s\",kind=\"%s\"} %u\n", re->name, rows[i].kind, rows[i].n);
+			phx_buf_addf(b, "phx_re_nodes{re=\"%s\",kind=\"%s\"} %u\n", re->name,
+				     rows[i].kind, rows[i].n);
 	}
 	phx_buf_addf(b, "# HELP phx_re_jobs Jobs of an RE.\n# TYPE phx_re_jobs gauge\n");
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		struct phx_ledger_counts c;
 		if (!re->active || re->agreement.type != PHX_RE_BATCH)
 			continue;
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
-		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"running\"} %u\n", re->name, c.batch.n_running);
-		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"waiting\"} %u\n", re->name, c.batch.n_waiting);
+		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"running\"} %u\n", re->name,
+			     c.batch.n_running);
+		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"waiting\"} %u\n", re->name,
+			     c.batch.n_waiting);
 	}
 }

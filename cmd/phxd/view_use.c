@@ -7,7 +7,8 @@
 #include "phxd/daemon.h"
 
 /* ppm, or -1 with a reason; nothing told yet is no reason to worry: `*ret_waits`. */
-static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[LIVE_ERROR_MAX], bool *ret_waits)
+static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[LIVE_ERROR_MAX],
+		      bool *ret_waits)
 {
 	int64_t ppm = live_use(d->live, n->name, ret_reason);
 	*ret_waits = !n->up || !ret_reason[0];
@@ -27,10 +28,12 @@ void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to)
 	json_object_set_new(to, "use_reason", json_string(ppm < 0 ? reason : ""));
 }
 
-static void add_reason(json_t *unknown, const char *node, const char *role, const char *reason, bool waits)
+static void add_reason(json_t *unknown, const char *node, const char *role, const char *reason,
+		       bool waits)
 {
-	json_array_append_new(unknown, json_pack("{s:s,s:s,s:s,s:b}", "node", node, "role", role, "reason", reason,
-						 "waits", waits));
+	json_array_append_new(unknown,
+			      json_pack("{s:s,s:s,s:s,s:b}", "node", node, "role", role, "reason",
+					reason, "waits", waits));
 }
 
 /* What keeps its use from being measured on any node. */
@@ -50,8 +53,7 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 	const char *never = why_never(s, re);
 	if (never)
 		add_reason(unknown, "", re->agreement.role, never, false);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		char reason[LIVE_ERROR_MAX];
 		bool waits;
 		if (never || n->share != PHX_SHARE_HELD || strcmp(n->share_re, re->name))
@@ -63,24 +65,28 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 			sum += (uint64_t)ppm;
 		n_told += ppm >= 0;
 	}
-	return json_pack("{s:o,s:I,s:o}", "ppm", n_told ? json_integer((json_int_t)(sum / n_told)) : json_null(), "nodes",
+	return json_pack("{s:o,s:I,s:o}", "ppm",
+			 n_told ? json_integer((json_int_t)(sum / n_told)) : json_null(), "nodes",
 			 (json_int_t)n_told, "unknown", unknown);
 }
 
-void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re, json_t *notes)
+void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		    json_t *notes)
 {
 	if (re->agreement.type != PHX_RE_WEB || !d->cfg.measure_web_use)
 		return;
 	PHX_AUTO_JSON json_t *use = view_use(d, s, re);
 	size_t i;
 	json_t *it;
-	json_array_foreach(json_object_get(use, "unknown"), i, it)
-	{
+	json_array_foreach(json_object_get(use, "unknown"), i, it) {
 		const char *node = phx_json_str(it, "node", "");
 		if (phx_json_bool(it, "waits", false))
 			continue;
-		json_array_append_new(notes, json_sprintf("RE %s cannot follow its load: use of role %s cannot be measured%s%s: %s",
-							  re->name, phx_json_str(it, "role", "?"), node[0] ? " on " : "", node,
-							  phx_json_str(it, "reason", "?")));
+		json_array_append_new(notes,
+				      json_sprintf("RE %s cannot follow its load: use of role %s "
+						   "cannot be measured%s%s: %s",
+						   re->name, phx_json_str(it, "role", "?"),
+						   node[0] ? " on " : "", node,
+						   phx_json_str(it, "reason", "?")));
 	}
 }

@@ -10,13 +10,14 @@ static void told_table(struct daemon *d, const char *director, struct phx_web_ta
 {
 	PHX_AUTO_JSON json_t *monitor = live_monitor(d->live, director);
 	json_t *table = json_object_get(monitor, "balancer");
-	json_object_del(table, "id"); /* the agent's own word for it; ours is made of what it says */
+	/* the agent's own word for it; ours is made of what it says */
+	json_object_del(table, "id");
 	if (!table || phx_json_to_record(&phx_web_table_record, table, ret, NULL) < 0)
-		*ret = (struct phx_web_table){ 0 };
+		*ret = (struct phx_web_table){0};
 }
 
-static const struct phx_web_server *server_at(const struct phx_web_table *t, const struct phx_web_service *service,
-					      const char *address)
+static const struct phx_web_server *
+server_at(const struct phx_web_table *t, const struct phx_web_service *service, const char *address)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
 		if (!strcmp(s->address, service->address) && s->port == service->port)
@@ -26,8 +27,8 @@ static const struct phx_web_server *server_at(const struct phx_web_table *t, con
 	return NULL;
 }
 
-static json_t *server_json(struct daemon *d, const struct phx_state *s, const struct phx_web_server *wanted,
-			   const struct phx_web_server *told)
+static json_t *server_json(struct daemon *d, const struct phx_state *s,
+			   const struct phx_web_server *wanted, const struct phx_web_server *told)
 {
 	json_t *j = phx_json_from_record(&phx_web_server_record, wanted);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
@@ -42,12 +43,13 @@ static json_t *server_json(struct daemon *d, const struct phx_state *s, const st
 	return j;
 }
 
-static json_t *service_json(struct daemon *d, const struct phx_state *s, const struct phx_web_service *service,
-			    const struct phx_web_table *told)
+static json_t *service_json(struct daemon *d, const struct phx_state *s,
+			    const struct phx_web_service *service, const struct phx_web_table *told)
 {
 	json_t *j = phx_json_from_record(&phx_web_service_record, service), *servers = json_array();
 	PHX_LIST_EACH(struct phx_web_server, v, &service->servers)
-		json_array_append_new(servers, server_json(d, s, v, server_at(told, service, v->address)));
+		json_array_append_new(servers,
+				      server_json(d, s, v, server_at(told, service, v->address)));
 	json_object_set_new(j, "servers", servers);
 	return j;
 }
@@ -63,23 +65,24 @@ static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 static json_t *table_json(struct daemon *d, const struct phx_state *s, const char *director,
 			  const struct phx_web_table *told)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = {0};
 	const struct phx_node *acting = phx_core_acting_director(s);
 	if (phx_core_web_table(s, &wanted) < 0)
 		return NULL;
 	bool is_told = acting && !strcmp(acting->name, director);
-	const struct phx_web_table none = { 0 }, *of = is_told ? told : &none;
+	const struct phx_web_table none = {0}, *of = is_told ? told : &none;
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
 		json_array_append_new(services, service_json(d, s, service, of));
 	return json_pack("{s:s,s:b,s:o}", "director", acting ? acting->name : "", "in_force",
-			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services", services);
+			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services",
+			 services);
 }
 
 void api_balance(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table told = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table told = {0};
 	char director[PHX_NAME_MAX];
 	acting_director(d, director);
 	told_table(d, director, &told);

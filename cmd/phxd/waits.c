@@ -17,11 +17,11 @@
 #include "base/clock.h"
 
 enum {
-	GONE_MS = 500,	/* so soon it is seen that a client is gone */
-	POLLS_MAX = 16,	      /* of one identity at once */
-	LOOKED_MAX = 20000,   /* events, in one request */
-	BYTES_MAX = 4 << 20,  /* of events in one answer; one at least */
-	PAGE = 1000,	      /* events looked at in one go */
+	GONE_MS = 500,       /* so soon it is seen that a client is gone */
+	POLLS_MAX = 16,      /* of one identity at once */
+	LOOKED_MAX = 20000,  /* events, in one request */
+	BYTES_MAX = 4 << 20, /* of events in one answer; one at least */
+	PAGE = 1000,         /* events looked at in one go */
 };
 enum { ADMINS, OTHERS, LANES };
 
@@ -30,8 +30,8 @@ struct wait {
 	uint64_t after; /* nothing for it up to here */
 	uint32_t limit;
 	char node[PHX_NAME_MAX];
-	bool all;		/* sees whole events, of everybody */
-	char by[PHX_NAME_MAX];	/* else: who it is */
+	bool all;              /* sees whole events, of everybody */
+	char by[PHX_NAME_MAX]; /* else: who it is */
 	int64_t until_ms;
 	bool looked; /* at least once */
 };
@@ -53,30 +53,32 @@ struct waits {
 	struct lane lanes[LANES];
 };
 
-/* Sentences of what came of the event, each with the node that it is about: {node, text}. What concerns an RE is for the
- * resource provider; its owner asks for its history. */
+/* Sentences of what came of the event, each with the node that it is about: {node, text}. What
+ * concerns an RE is for the resource provider; its owner asks for its history. */
 static json_t *notes_of(const json_t *actions, bool all)
 {
 	json_t *notes = json_array();
 	size_t i;
 	json_t *act;
-	json_array_foreach((json_t *)actions, i, act)
-	{
-		if (!strcmp(phx_json_str(act, "kind", ""), "note") && (all || !*phx_json_str(act, "re", "")))
-			json_array_append_new(notes, json_pack("{s:s,s:s}", "node", phx_json_str(act, "node", ""), "text",
-							       phx_json_str(act, "text", "")));
+	json_array_foreach((json_t *)actions, i, act) {
+		if (!strcmp(phx_json_str(act, "kind", ""), "note") &&
+		    (all || !*phx_json_str(act, "re", "")))
+			json_array_append_new(notes,
+					      json_pack("{s:s,s:s}", "node",
+							phx_json_str(act, "node", ""), "text",
+							phx_json_str(act, "text", "")));
 	}
 	return notes;
 }
 
-/* The last of them that is about the event's own node (or about none, where it has none) is what it came to. */
+/* The last of them that is about the event's own node (or about none, where it has none) is what it
+ * came to. */
 static const char *text_of(const json_t *notes, const char *node)
 {
 	const char *text = NULL;
 	size_t i;
 	json_t *note;
-	json_array_foreach((json_t *)notes, i, note)
-	{
+	json_array_foreach((json_t *)notes, i, note) {
 		if (!*node || !strcmp(phx_json_str(note, "node", ""), node))
 			text = phx_json_str(note, "text", "");
 	}
@@ -102,7 +104,8 @@ static bool hidden(const struct wait *x, const char *kind, const char *by)
 	return !x->all && is_private(kind) && strcmp(by, x->by) != 0;
 }
 
-/* May it be about the node that is asked for? Told by the text alone: most of a journal is about others. */
+/* May it be about the node that is asked for? Told by the text alone: most of a journal is about
+ * others. */
 static bool may_concern(const struct wait *x, const struct phx_store_event *ev)
 {
 	char word[PHX_NAME_MAX + 2];
@@ -116,15 +119,16 @@ static bool concerns(const struct wait *x, const struct phx_store_event *ev, con
 	return !x->node[0] || !strcmp(ev->node, x->node) || text_of(notes, x->node);
 }
 
-static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json_t *event, json_t *actions, json_t *notes)
+static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json_t *event,
+		    json_t *actions, json_t *notes)
 {
 	int kind = 0;
 	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
 	const char *note = text_of(notes, ev->node);
-	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:O}", "seq", (json_int_t)ev->seq, "time_ms",
-			      (json_int_t)ev->time_ms, "kind", ev->kind, "text",
-			      note ? note : phx_event_text((enum phx_event_kind)kind), "node", ev->node, "by",
-			      phx_json_str(event, "by", ""), "notes", notes);
+	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:O}", "seq", (json_int_t)ev->seq,
+			      "time_ms", (json_int_t)ev->time_ms, "kind", ev->kind, "text",
+			      note ? note : phx_event_text((enum phx_event_kind)kind), "node",
+			      ev->node, "by", phx_json_str(event, "by", ""), "notes", notes);
 	if (x->all || is_private(ev->kind)) /* of those he is shown his own alone */
 		json_object_set(j, "event", event);
 	if (x->all)
@@ -160,7 +164,8 @@ static int collect(void *arg, const struct phx_store_event *ev)
 	return c->full; /* ends the walk */
 }
 
-/* Page by page, until the answer is full, enough was looked at or nothing is left. True: something may be left. */
+/* Page by page, until the answer is full, enough was looked at or nothing is left. True: something
+ * may be left. */
 static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_err *err)
 {
 	*ret_more = true;
@@ -182,8 +187,8 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct collector c = { .x = x, .list = list, .looked = x->after };
-	struct phx_err err = { 0 };
+	struct collector c = {.x = x, .list = list, .looked = x->after};
+	struct phx_err err = {0};
 	bool more = false;
 	int r = look(l, &c, &more, &err);
 	x->looked = true;
@@ -195,7 +200,8 @@ static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 	x->after = told > x->after ? told : x->after;
 	if (!json_array_size(list) && !more && !at_last)
 		return false;
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I,s:b}", "events", list, "last", (json_int_t)told, "more", more);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:O,s:I,s:b}", "events", list, "last", (json_int_t)told, "more", more);
 	phx_http_reply_json(x->q, 200, j);
 	return true;
 }
@@ -209,7 +215,7 @@ static bool is_due(const struct wait *x, uint64_t last, int64_t now)
 /* Takes the waits out that are due. With the lock held. */
 static struct phx_list take_due(struct lane *l, uint64_t last, int64_t now)
 {
-	struct phx_list due = { 0 };
+	struct phx_list due = {0};
 	for (uint32_t i = 0; i < l->list.n;) {
 		struct wait *x = PHX_LIST_AT(&l->list, struct wait, i), *to;
 		if (!is_due(x, last, now) || !(to = phx_list_push(&due, sizeof(*to)))) {
@@ -236,8 +242,7 @@ static bool keep(struct lane *l, const struct wait *x)
 
 static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int64_t now)
 {
-	PHX_LIST_EACH(struct wait, x, due)
-	{
+	PHX_LIST_EACH(struct wait, x, due) {
 		bool at_last = now >= x->until_ms || phx_http_gone(x->q);
 		int64_t began_us = phx_clock_us();
 		if (!answer(l, x, last, at_last) && !keep(l, x))
@@ -248,7 +253,8 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 	phx_list_fini(due);
 }
 
-/* Until there is news, or the time of one has come; that a client is gone is seen now and then. With the lock held. */
+/* Until there is news, or the time of one has come; that a client is gone is seen now and then.
+ * With the lock held. */
 static void pause_for_news(struct lane *l, int64_t now)
 {
 	struct waits *w = l->waits;
@@ -272,7 +278,8 @@ static void *run(void *arg)
 		int64_t now = phx_clock_ms();
 		stopped = w->stopped;
 		uint64_t last = w->last;
-		struct phx_list due = take_due(l, stopped ? UINT64_MAX : last, stopped ? INT64_MAX : now);
+		struct phx_list due =
+			take_due(l, stopped ? UINT64_MAX : last, stopped ? INT64_MAX : now);
 		if (!due.n && !stopped)
 			pause_for_news(l, now);
 		pthread_mutex_unlock(&w->lock);
@@ -315,11 +322,11 @@ void waits_wake(struct waits *w, uint64_t seq)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit, const char *node,
-		int64_t wait_ms)
+void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit,
+		const char *node, int64_t wait_ms)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct wait x = { .q = q, .after = after, .limit = limit };
+	struct wait x = {.q = q, .after = after, .limit = limit};
 	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
 	x.all = person_of(w->d, peer) == PERSON_PROVIDER;

@@ -1,5 +1,5 @@
-/* When the loop turns next: the earliest moment that anybody asked for, on any thread. Nobody asks: it sleeps. Called
- * by the loop, the API's threads and the drivers' callbacks. */
+/* When the loop turns next: the earliest moment that anybody asked for, on any thread. Nobody asks:
+ * it sleeps. Called by the loop, the API's threads and the drivers' callbacks. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -53,7 +53,8 @@ void wake_in(struct wake *w, int ms)
 	int64_t due_ms = phx_clock_ms() + (ms > 0 ? ms : 1);
 	pthread_mutex_lock(&w->lock);
 	if (due_ms < w->due_ms) {
-		struct itimerspec t = { .it_value = { .tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000 } };
+		struct itimerspec t = {
+			.it_value = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000}};
 		w->due_ms = due_ms;
 		timerfd_settime(w->fd, TFD_TIMER_ABSTIME, &t, NULL);
 	}

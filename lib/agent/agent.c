@@ -21,8 +21,10 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 	PHX_AUTO_FREE char *url = phx_path("https://%s", a->cfg.server);
 	PHX_AUTO_FREE char *cert = phx_path("%s/agent.pem", a->cfg.state_dir);
 	PHX_AUTO_FREE char *key = phx_path("%s/agent.key", a->cfg.state_dir);
-	struct phx_http_client_config config = {
-		.base_url = url, .ca_pem_path = a->cfg.ca, .cert_pem_path = cert, .key_pem_path = key};
+	struct phx_http_client_config config = {.base_url = url,
+						.ca_pem_path = a->cfg.ca,
+						.cert_pem_path = cert,
+						.key_pem_path = key};
 	return url && cert && key ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 

@@ -40,7 +40,7 @@ struct agent {
 	struct worker *worker;
 	pthread_t link;
 	atomic_bool stop;
-	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
+	atomic_bool leave;   /* deploy: /run/phoenix/next is written, end with status 0 */
 	pthread_cond_t news; /* of `lock`: the agent stops, or an order of a newer epoch is there */
 	/* by lock: */
 	pthread_mutex_t lock;
@@ -71,11 +71,13 @@ void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
 /** What keeps this node from its system, told with each beat; NULL = nothing. */
 void agent_set_trouble(struct agent *a, const char *text);
 
-/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli), and what they use of it
- * (without one: of all CPUs of the node) is measured. Again, or without services: nothing. */
+/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli),
+ * and what they use of it (without one: of all CPUs of the node) is measured. Again, or without
+ * services: nothing. */
 int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
 
-/** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when not. */
+/** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when
+ * not. */
 int agent_read_facts(struct agent *a, struct phx_err *err);
 
 #endif

@@ -11,7 +11,8 @@
 #include "config/conf.h"
 
 static const char *const supervisor_names[] = {"auto", "own", "systemd"};
-const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names, PHX_ARRAY_SIZE(supervisor_names)};
+const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names,
+						PHX_ARRAY_SIZE(supervisor_names)};
 
 static const char *const yes_names[] = {"no", "yes"};
 const struct phx_enum agent_yes_names = {"answer", yes_names, PHX_ARRAY_SIZE(yes_names)};
@@ -24,9 +25,11 @@ static int read_settings(struct agent_config *c, const struct phx_conf *conf, st
 	int r = 0;
 	for (int i = 0; r == 0 && i < config_setting_length(top); i++) {
 		const config_setting_t *s = config_setting_get_elem(top, (unsigned)i);
-		const struct phx_field *f = phx_key_find(&agent_config_record, config_setting_name(s));
+		const struct phx_field *f =
+			phx_key_find(&agent_config_record, config_setting_name(s));
 		r = f ? phx_conf_value(conf, s, f, (char *)c + f->offset, err)
-		      : phx_conf_fail(conf, s, -EINVAL, err, "unknown key \"%s\"", config_setting_name(s));
+		      : phx_conf_fail(conf, s, -EINVAL, err, "unknown key \"%s\"",
+				      config_setting_name(s));
 	}
 	return r;
 }
@@ -43,7 +46,8 @@ int agent_config_read(struct agent_config *c, const char *path, struct phx_err *
 	return r;
 }
 
-/* The value of the last NAME= among the blank-separated words; malloc'd, NULL when there is none. */
+/* The value of the last NAME= among the blank-separated words; malloc'd, NULL when there is
+ * none. */
 static char *find_word(const char *cmdline, const char *name)
 {
 	size_t n = strlen(name);
@@ -66,7 +70,8 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
 		PHX_AUTO_FREE char *value = find_word(cmdline, words[i].word);
 		if (!value && words[i].needed)
-			return phx_err_set(err, -EINVAL, "kernel command line: %s=ADDRESS:PORT is missing",
+			return phx_err_set(err, -EINVAL,
+					   "kernel command line: %s=ADDRESS:PORT is missing",
 					   words[i].word);
 		const struct phx_field *f = phx_key_find(&agent_config_record, words[i].key);
 		int r = value ? phx_key_parse(f, value, (char *)&copy + f->offset, err) : 0;
@@ -77,10 +82,11 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	return 0;
 }
 
-static const char usage[] = "usage: phx-agent [--config FILE] [--root DIR] [--run-dir DIR] [--fact-root DIR | --facts "
-			    "FILE] [--boot-id ID]\n"
-			    "       phx-agent --deploy\n"
-			    "       phx-agent --help | --version\n";
+static const char usage[] =
+	"usage: phx-agent [--config FILE] [--root DIR] [--run-dir DIR] [--fact-root DIR | --facts "
+	"FILE] [--boot-id ID]\n"
+	"       phx-agent --deploy\n"
+	"       phx-agent --help | --version\n";
 
 enum option_id {
 	OPT_DEPLOY = 1,
@@ -142,7 +148,8 @@ static int read_options(struct agent_config *c, int argc, char **argv, struct ph
 			return r;
 	}
 	if (optind < argc)
-		return phx_err_set(err, -EINVAL, "unexpected argument \"%s\"\n%s", argv[optind], usage);
+		return phx_err_set(err, -EINVAL, "unexpected argument \"%s\"\n%s", argv[optind],
+				   usage);
 	return 0;
 }
 
@@ -158,7 +165,8 @@ static int set_defaults(struct agent_config *c, struct phx_err *err)
 			return phx_err_set(err, -EINVAL, "--root %s: too long", c->root);
 	}
 	if (!*c->config &&
-	    snprintf(c->config, sizeof(c->config), "%s/etc/phoenix/agent.conf", c->root) >= (int)sizeof(c->config))
+	    snprintf(c->config, sizeof(c->config), "%s/etc/phoenix/agent.conf", c->root) >=
+		    (int)sizeof(c->config))
 		return phx_err_set(err, -EINVAL, "--root %s: too long", c->root);
 	return 0;
 }
@@ -181,7 +189,8 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err)
 {
 	struct agent_config c = {0};
-	int r = phx_key_default(phx_key_find(&agent_config_record, "job_scopes"), &c.job_scopes, err);
+	int r = phx_key_default(phx_key_find(&agent_config_record, "job_scopes"), &c.job_scopes,
+				err);
 	if (r == 0)
 		r = read_options(&c, argc, argv, err);
 	if (r != 0)
@@ -198,7 +207,8 @@ int agent_config_init(int argc, char **argv, struct agent_config *ret, struct ph
 	if (r == 0)
 		r = set_defaults(&c, err);
 	if (r == 0 && !c.server[0])
-		r = phx_err_set(err, -EINVAL, "%s: server = \"ADDRESS:PORT\"; is missing", c.config);
+		r = phx_err_set(err, -EINVAL, "%s: server = \"ADDRESS:PORT\"; is missing",
+				c.config);
 	if (r == 0)
 		*ret = c;
 	return r;

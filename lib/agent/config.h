@@ -54,9 +54,9 @@ struct agent_config {
 	PHX_MEMBERS(agent_config, AGENT_CONFIG_FIELDS)
 };
 
-/** Read options, then the file or the kernel command line. Defaults lie below --root; what the file or
- * an option names is taken as it stands. 0; 1 when --help or --version was answered; -EINVAL with the
- * option, "FILE:LINE: ..." or the missing word of the command line. */
+/** Read options, then the file or the kernel command line. Defaults lie below --root; what the file
+ * or an option names is taken as it stands. 0; 1 when --help or --version was answered; -EINVAL
+ * with the option, "FILE:LINE: ..." or the missing word of the command line. */
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err);
 
 /** agent.conf alone into `c` (keys present override). -EINVAL "FILE:LINE: reason", -ENOENT. */

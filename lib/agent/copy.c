@@ -33,7 +33,8 @@ static int copy_open(int from, const char *to, bool sync_it, struct phx_err *err
 	struct stat st;
 	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return phx_err_set(err, -EINVAL, "%s: its source is no regular file", to);
-	PHX_AUTO_CLOSE int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, st.st_mode & 0777);
+	PHX_AUTO_CLOSE int fd =
+		open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, st.st_mode & 0777);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
 	int r = copy_bytes(from, fd, st.st_size);

@@ -42,8 +42,10 @@ static bool read_process(const char *proc, const char *pid, struct process *ret)
 	/* the name may hold blanks and brackets: fields count from the last one */
 	const char *p = strrchr(text, ')');
 	*ret = (struct process){.pid = (pid_t)atoi(pid)};
-	if (!p || sscanf(p + 1, " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &ret->parent,
-			 &ret->session, &user, &system, &children_user, &children_system) != 6)
+	if (!p ||
+	    sscanf(p + 1, " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+		   &ret->parent, &ret->session, &user, &system, &children_user,
+		   &children_system) != 6)
 		return false;
 	ret->ticks = user + system + children_user + children_system;
 	return true;
@@ -91,14 +93,13 @@ static bool parent_counts(const struct phx_list *all, const struct process *p)
 	return parent && parent->counts;
 }
 
-/* Children are mostly younger than their parents, and have greater numbers: one round does, but where numbers have
- * begun again. */
+/* Children are mostly younger than their parents, and have greater numbers: one round does, but
+ * where numbers have begun again. */
 static void mark(struct phx_list *all, const pid_t *leaders, uint32_t n)
 {
 	for (bool more = true; more;) {
 		more = false;
-		PHX_LIST_EACH(struct process, p, all)
-		{
+		PHX_LIST_EACH(struct process, p, all) {
 			if (p->counts || (!is_led(p, leaders, n) && !parent_counts(all, p)))
 				continue;
 			p->counts = more = true;
@@ -106,7 +107,8 @@ static void mark(struct phx_list *all, const pid_t *leaders, uint32_t n)
 	}
 }
 
-int cpu_time_of_sessions(const char *proc, const pid_t *leaders, uint32_t n, uint64_t *ret_us, struct phx_err *err)
+int cpu_time_of_sessions(const char *proc, const pid_t *leaders, uint32_t n, uint64_t *ret_us,
+			 struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list all = {0};
 	uint64_t ticks = 0, per_s = (uint64_t)sysconf(_SC_CLK_TCK);

@@ -36,7 +36,7 @@ static int put_table(struct web *w, const struct phx_web_table *table, struct ph
 	int r = open_balancer(&v, err);
 	r = r ? r : phx_ipvs_apply(v, table, &changes, err);
 	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
-	r = r ? r : vip_take(w->vips, s->address, err);
+		r = r ? r : vip_take(w->vips, s->address, err);
 	r = r ? r : vip_keep_only(w->vips, table, err);
 	phx_ipvs_close(v);
 	if (changes)
@@ -44,7 +44,8 @@ static int put_table(struct web *w, const struct phx_web_table *table, struct ph
 	return r;
 }
 
-int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table, struct phx_err *err)
+int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table,
+		   struct phx_err *err)
 {
 	int r = phx_web_table_check(table, err);
 	if (r < 0)
@@ -104,7 +105,7 @@ static uint32_t count_servers(const struct phx_web_table *t)
 {
 	uint32_t n = 0;
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	n += s->servers.n;
+		n += s->servers.n;
 	return n;
 }
 
@@ -119,7 +120,9 @@ json_t *director_view(struct web *w)
 	phx_ipvs_close(v);
 	/* a beat has its limits */
 	bool all = r == 0 && count_servers(&t) <= VIEW_SERVERS_MAX;
-	json_t *j = all ? phx_json_from_record(&phx_web_table_record, &t) : r == 0 ? json_object() : NULL;
+	json_t *j = all  ? phx_json_from_record(&phx_web_table_record, &t)
+		: r == 0 ? json_object()
+			 : NULL;
 	if (j)
 		json_object_set_new(j, "id", json_integer((json_int_t)phx_web_table_id(&t)));
 	return j;

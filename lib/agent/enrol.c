@@ -11,14 +11,21 @@
 #include "agent/log.h"
 #include "pki/pki.h"
 
-enum { TIMEOUT_MS = 10000, WAIT_FIRST_MS = 500, WAIT_MAX_MS = 2000, REFUSED_WAIT_MS = 10000, PEM_MAX = 65536 };
+enum {
+	TIMEOUT_MS = 10000,
+	WAIT_FIRST_MS = 500,
+	WAIT_MAX_MS = 2000,
+	REFUSED_WAIT_MS = 10000,
+	PEM_MAX = 65536
+};
 
 static char *state_path(const struct agent *a, const char *name)
 {
 	return phx_path("%s/%s", a->cfg.state_dir, name);
 }
 
-static int write_state(const struct agent *a, const char *name, const char *text, struct phx_err *err)
+static int write_state(const struct agent *a, const char *name, const char *text,
+		       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = state_path(a, name);
 	return path ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
@@ -51,7 +58,7 @@ static json_t *macs_of(const struct phx_facts *facts)
 {
 	json_t *macs = json_array();
 	PHX_LIST_EACH(struct phx_nic_facts, nic, &facts->nics)
-	json_array_append_new(macs, json_string(nic->mac));
+		json_array_append_new(macs, json_string(nic->mac));
 	return macs;
 }
 
@@ -71,9 +78,10 @@ static json_t *make_body(struct agent *a, const char *csr)
 	char token[256];
 	read_token(a, token);
 	pthread_mutex_lock(&a->lock);
-	json_t *body = json_pack("{s:s,s:o,s:s,s:s,s:s,s:s}", "csr", csr, "macs", macs_of(&a->facts), "serial",
-				 a->facts.serial, "uuid", a->facts.uuid, "boot_id", a->boot_id, "env",
-				 phx_enum_name(&phx_node_env_names, (int)a->env));
+	json_t *body =
+		json_pack("{s:s,s:o,s:s,s:s,s:s,s:s}", "csr", csr, "macs", macs_of(&a->facts),
+			  "serial", a->facts.serial, "uuid", a->facts.uuid, "boot_id", a->boot_id,
+			  "env", phx_enum_name(&phx_node_env_names, (int)a->env));
 	pthread_mutex_unlock(&a->lock);
 	if (body && token[0])
 		json_object_set_new(body, "token", json_string(token));
@@ -102,7 +110,8 @@ static int check_certificate(const struct agent *a, const char *cert, struct phx
 	return r;
 }
 
-static int take_certificate(struct agent *a, const struct phx_http_response *response, struct phx_err *err)
+static int take_certificate(struct agent *a, const struct phx_http_response *response,
+			    struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int r = phx_json_parse(response->body, response->n, &answer, err);
@@ -110,7 +119,8 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 	if (r == 0 && !cert[0])
 		r = phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
 	if (r == 0 && check_certificate(a, cert, err) < 0)
-		r = phx_err_prefix(err, -EBADMSG, "enrol: the certificate that was given cannot be used");
+		r = phx_err_prefix(err, -EBADMSG,
+				   "enrol: the certificate that was given cannot be used");
 	if (r == 0)
 		r = write_state(a, "agent.pem", cert, err);
 	if (r < 0)
@@ -121,7 +131,8 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 }
 
 /* 0 certified; -EAGAIN wait; -EPERM refused; -EBADMSG what was given is no use; others: trouble. */
-static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr, struct phx_err *err)
+static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
+		    struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *body = make_body(a, csr);
 	struct phx_http_response response = {0};
@@ -131,8 +142,9 @@ static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 	if (r == 0 && response.status == 202)
 		r = phx_err_set(err, -EAGAIN, "waiting to be accepted");
 	else if (r == 0 && response.status != 200)
-		r = phx_err_set(err, response.status == 403 ? -EPERM : -EIO, "enrol: status %ld: %.200s",
-				response.status, response.body ? response.body : "");
+		r = phx_err_set(err, response.status == 403 ? -EPERM : -EIO,
+				"enrol: status %ld: %.200s", response.status,
+				response.body ? response.body : "");
 	else if (r == 0)
 		r = take_certificate(a, &response, err);
 	phx_http_response_fini(&response);

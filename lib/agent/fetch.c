@@ -23,7 +23,8 @@ static int take(void *arg, const void *data, size_t n, struct phx_err *err)
 	if (s->stop && s->stop->wanted && s->stop->wanted(s->stop->arg))
 		return phx_err_set(err, -ECANCELED, "given up while it came in");
 	if (n > s->max - s->n)
-		return phx_err_set(err, -EFBIG, "longer than the %" PRIu64 " bytes expected", s->max);
+		return phx_err_set(err, -EFBIG, "longer than the %" PRIu64 " bytes expected",
+				   s->max);
 	int r = phx_sha256_add(s->digest, data, n);
 	if (r == 0)
 		r = phx_write_all(s->fd, data, n);
@@ -33,17 +34,19 @@ static int take(void *arg, const void *data, size_t n, struct phx_err *err)
 	return 0;
 }
 
-static int check(const struct sink *s, uint64_t size, const char *sha256, const char *found, struct phx_err *err)
+static int check(const struct sink *s, uint64_t size, const char *sha256, const char *found,
+		 struct phx_err *err)
 {
 	if (size && s->n != size)
-		return phx_err_set(err, -EBADMSG, "%" PRIu64 " bytes instead of %" PRIu64, s->n, size);
+		return phx_err_set(err, -EBADMSG, "%" PRIu64 " bytes instead of %" PRIu64, s->n,
+				   size);
 	if (sha256[0] && !phx_str_eq(found, sha256))
 		return phx_err_set(err, -EBADMSG, "SHA-256 is %s instead of %s", found, sha256);
 	return 0;
 }
 
-static int append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
-		  const struct fetch_stop *stop, struct phx_err *err)
+static int append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max,
+		  const char *sha256, const struct fetch_stop *stop, struct phx_err *err)
 {
 	struct sink s = {.fd = fd, .max = size ? size : max, .stop = stop};
 	char found[PHX_SHA256_HEX];
@@ -61,8 +64,8 @@ static int append(struct phx_http_client *c, const char *path, int fd, uint64_t 
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
 }
 
-int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max, const char *sha256,
-		 struct phx_err *err)
+int fetch_append(struct phx_http_client *c, const char *path, int fd, uint64_t size, uint64_t max,
+		 const char *sha256, struct phx_err *err)
 {
 	return append(c, path, fd, size, max, sha256, NULL, err);
 }
@@ -71,12 +74,12 @@ static bool already_right(const char *dest, uint64_t size, const char *sha256)
 {
 	char found[PHX_SHA256_HEX];
 	uint64_t n = 0;
-	return sha256[0] && phx_sha256_file(dest, found, &n, NULL) == 0 && phx_str_eq(found, sha256) &&
-	       (!size || n == size);
+	return sha256[0] && phx_sha256_file(dest, found, &n, NULL) == 0 &&
+		phx_str_eq(found, sha256) && (!size || n == size);
 }
 
-int fetch_file(struct phx_http_client *c, const char *path, const char *dest, uint64_t size, uint64_t max,
-	       const char *sha256, const struct fetch_stop *stop, struct phx_err *err)
+int fetch_file(struct phx_http_client *c, const char *path, const char *dest, uint64_t size,
+	       uint64_t max, const char *sha256, const struct fetch_stop *stop, struct phx_err *err)
 {
 	if (already_right(dest, size, sha256))
 		return 0;

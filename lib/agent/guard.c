@@ -30,11 +30,14 @@ static int check_parents(const char *root, const char *path, struct phx_err *err
 		int next = openat(dir, rest, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
 		if (next < 0)
-			return errno == ENOENT ? -ENOENT : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+			return errno == ENOENT
+				? -ENOENT
+				: phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 		close(dir);
 		dir = next;
 		if (fstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-			return phx_err_set(err, -EPERM, "%s: \"%s\" on the way is no directory", path, rest);
+			return phx_err_set(err, -EPERM, "%s: \"%s\" on the way is no directory",
+					   path, rest);
 	}
 	return 0;
 }

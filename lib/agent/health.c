@@ -47,14 +47,16 @@ static int check_http(const struct phx_role *role, const char *pkg_root, struct 
 		return phx_err_set(err, -EINVAL, "%s: not a URL", url);
 	const char *path = strchr(host + 3, '/');
 	PHX_AUTO_FREE char *base = path ? strndup(url, (size_t)(path - url)) : strdup(url);
-	struct phx_http_client_config config = {.base_url = base, .connect_timeout_ms = timeout_ms(role)};
+	struct phx_http_client_config config = {.base_url = base,
+						.connect_timeout_ms = timeout_ms(role)};
 	struct phx_http_client *client = NULL;
 	struct phx_http_response response = {0};
 	if (!base)
 		return -ENOMEM;
 	int r = phx_http_client_new(&config, &client, err);
 	if (r == 0)
-		r = phx_http_call(client, "GET", path ? path : "/", NULL, timeout_ms(role), &response, err);
+		r = phx_http_call(client, "GET", path ? path : "/", NULL, timeout_ms(role),
+				  &response, err);
 	if (r == 0 && (response.status < 200 || response.status > 299))
 		r = phx_err_set(err, -EIO, "%s: status %ld", url, response.status);
 	phx_http_response_fini(&response);
@@ -84,7 +86,9 @@ static int connect_within(const struct addrinfo *a, uint32_t ms)
 static int connect_to(const char *target, uint32_t ms, struct phx_err *err)
 {
 	const char *colon = strrchr(target, ':');
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found;
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
+			*found;
 	if (!colon)
 		return phx_err_set(err, -EINVAL, "%s: expected ADDRESS:PORT", target);
 	PHX_AUTO_FREE char *host = strndup(target, (size_t)(colon - target));
@@ -125,8 +129,7 @@ int health_listens(const struct phx_role *role, struct phx_err *err)
 static char *find_program(const struct phx_role *role, const char *pkg_root, const char *word)
 {
 	if (word[0] != '/')
-		PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-		{
+		PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
 			char *path = phx_path("%s/%s/%s/%s", pkg_root, p->name, p->version, word);
 			if (path && access(path, X_OK) == 0)
 				return path;
@@ -212,10 +215,12 @@ static void check_once(struct health *h)
 
 static void wait_interval(struct health *h)
 {
-	uint32_t interval_s = h->role.health.interval_s ? h->role.health.interval_s : DEFAULT_INTERVAL_S;
+	uint32_t interval_s =
+		h->role.health.interval_s ? h->role.health.interval_s : DEFAULT_INTERVAL_S;
 	uint64_t generation = h->generation;
 	int64_t due_ms = phx_clock_ms() + (int64_t)interval_s * 1000;
-	while (!h->quit && generation == h->generation && phx_cond_until(&h->changed, &h->lock, due_ms))
+	while (!h->quit && generation == h->generation &&
+	       phx_cond_until(&h->changed, &h->lock, due_ms))
 		;
 }
 

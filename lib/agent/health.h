@@ -4,12 +4,13 @@
 
 #include "node/role.h"
 
-/** Run the check of `role` once, within its timeout. 0 healthy, negative with a text that says why not.
- * Kind none is healthy. A relative program is looked for in the role's packages below `pkg_root`. */
+/** Run the check of `role` once, within its timeout. 0 healthy, negative with a text that says why
+ * not. Kind none is healthy. A relative program is looked for in the role's packages below
+ * `pkg_root`. */
 int health_check(const struct phx_role *role, const char *pkg_root, struct phx_err *err);
 
-/** Does anybody accept connections where the check of `role` would ask? Cheap, for who waits for that. 0 also where the
- * check asks nobody. */
+/** Does anybody accept connections where the check of `role` would ask? Cheap, for who waits for
+ * that. 0 also where the check asks nobody. */
 int health_listens(const struct phx_role *role, struct phx_err *err);
 
 struct health;
@@ -18,11 +19,12 @@ struct health;
 int health_new(const char *pkg_root, struct health **ret, struct phx_err *err);
 void health_free(struct health *h);
 
-/** From now on check this role (copied); NULL = none, which counts as healthy. The verdict starts unknown (not
- * healthy). */
+/** From now on check this role (copied); NULL = none, which counts as healthy. The verdict starts
+ * unknown (not healthy). */
 int health_watch(struct health *h, const struct phx_role *role, struct phx_err *err);
 
-/** The verdict: one success makes healthy, `failures` in a row unhealthy. Text of the last failure. */
+/** The verdict: one success makes healthy, `failures` in a row unhealthy. Text of the last
+ * failure. */
 bool health_ok(struct health *h, char *ret_text, size_t ret_size);
 
 /** Take a success from elsewhere (the health step) for the watched role. */

@@ -29,13 +29,15 @@ static int find_bundle(char ret[PATH_MAX], struct phx_err *err)
 	*bin = '\0';
 	PHX_AUTO_FREE char *unit = phx_path("%s/share/phx-agent.service", ret);
 	if (!unit || access(unit, R_OK) < 0)
-		return phx_err_set(err, -ENOENT, "%s/share/phx-agent.service: missing in the bundle", ret);
+		return phx_err_set(err, -ENOENT,
+				   "%s/share/phx-agent.service: missing in the bundle", ret);
 	return 0;
 }
 
 static int make_dirs(const char *root, struct phx_err *err)
 {
-	static const char *const dirs[] = {"/opt/phoenix/pkg", "/etc/phoenix", "/var/lib/phoenix", WANTS};
+	static const char *const dirs[] = {"/opt/phoenix/pkg", "/etc/phoenix", "/var/lib/phoenix",
+					   WANTS};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++) {
 		PHX_AUTO_FREE char *dir = phx_path("%s%s", root, dirs[i]);
@@ -53,7 +55,8 @@ static int write_text(const char *root, const char *path, const char *text, stru
 static int write_config(struct agent *a, const char *root, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	phx_buf_addf(&b, "# written by the agent in the deploy initramfs\nserver = \"%s\";\n", a->cfg.server);
+	phx_buf_addf(&b, "# written by the agent in the deploy initramfs\nserver = \"%s\";\n",
+		     a->cfg.server);
 	if (a->cfg.http[0])
 		phx_buf_addf(&b, "http = \"%s\";\n", a->cfg.http);
 	return b.failed ? -ENOMEM : write_text(root, "/etc/phoenix/agent.conf", b.data, err);
@@ -66,7 +69,8 @@ static int write_name(struct agent *a, const char *root, struct phx_err *err)
 	if (!phx_name_valid(name))
 		return phx_err_set(err, -EINVAL, "the head has not told this node's name");
 	snprintf(line, sizeof(line), "%s\n", name);
-	snprintf(hosts, sizeof(hosts), "127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost\n", name);
+	snprintf(hosts, sizeof(hosts),
+		 "127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost\n", name);
 	int r = write_text(root, "/etc/hostname", line, err);
 	return r ? r : write_text(root, "/etc/hosts", hosts, err);
 }
@@ -95,7 +99,7 @@ static bool same_bundle(const char *a, const char *b)
 	PHX_AUTO_FREE char *id_a = NULL;
 	PHX_AUTO_FREE char *id_b = NULL;
 	return path_a && path_b && phx_file_read(path_a, 256, &id_a, NULL, NULL) == 0 &&
-	       phx_file_read(path_b, 256, &id_b, NULL, NULL) == 0 && phx_str_eq(id_a, id_b);
+		phx_file_read(path_b, 256, &id_b, NULL, NULL) == 0 && phx_str_eq(id_a, id_b);
 }
 
 int install_agent(struct agent *a, const char *root, struct phx_err *err)

@@ -12,8 +12,9 @@
 #include "base/nodeset.h"
 
 /* What launchers of MPI programs read: Hydra (MPICH, Intel MPI), Open MPI up to 4 and from 5 on. */
-static const char *const hostfile_names[] = {"PHX_JOB_NODEFILE", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
-					     "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
+static const char *const hostfile_names[] = {
+	"PHX_JOB_NODEFILE", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
+	"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
 
 static void add_word(struct job_env *e, const char *name, const char *value)
 {
@@ -26,13 +27,15 @@ static bool is_set(const struct phx_job *job, uint32_t from, const char *name)
 {
 	size_t n = strcspn(name, "=");
 	for (uint32_t i = from; i < job->env.n; i++)
-		if (!strncmp(phx_text_at(&job->env, i), name, n) && phx_text_at(&job->env, i)[n] == '=')
+		if (!strncmp(phx_text_at(&job->env, i), name, n) &&
+		    phx_text_at(&job->env, i)[n] == '=')
 			return true;
 	return false;
 }
 
 /* What is ours unless he has. */
-static void add_default(struct job_env *e, const struct phx_job *job, const char *name, const char *value)
+static void add_default(struct job_env *e, const struct phx_job *job, const char *name,
+			const char *value)
 {
 	if (!is_set(job, 0, name))
 		add_word(e, name, value);
@@ -50,8 +53,7 @@ static int fold_nodes(const struct phx_job *job, char **ret_folded, char **ret_l
 	struct phx_nodeset set = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf lines = {0};
 	int r = 0;
-	PHX_LIST_EACH(struct phx_job_part, p, &job->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &job->parts) {
 		r = r ? r : phx_nodeset_add(&set, p->node);
 		phx_buf_addf(&lines, "%s\n", p->node);
 	}
@@ -82,7 +84,8 @@ static int rank_of(const struct phx_job *job, const char *node)
 static int make_list(struct job_env *e)
 {
 	size_t n = 0;
-	for (const char *p = e->words.data; !e->words.failed && p < e->words.data + e->words.n; p += strlen(p) + 1)
+	for (const char *p = e->words.data; !e->words.failed && p < e->words.data + e->words.n;
+	     p += strlen(p) + 1)
 		n++;
 	e->list = e->words.failed ? NULL : calloc(n + 1, sizeof(*e->list));
 	if (!e->list)
@@ -93,14 +96,15 @@ static int make_list(struct job_env *e)
 	return 0;
 }
 
-int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir, struct job_env *ret,
-		 struct phx_err *err)
+int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir,
+		 struct job_env *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *folded = NULL;
 	PHX_AUTO_FREE char *lines = NULL;
 	int rank = rank_of(job, node);
 	if (rank < 0)
-		return phx_err_set(err, rank, "job %" PRIu64 ": no part of it is for %s", job->id, node);
+		return phx_err_set(err, rank, "job %" PRIu64 ": no part of it is for %s", job->id,
+				   node);
 	int r = fold_nodes(job, &folded, &lines);
 	r = r ? r : phx_file_write(file, lines, strlen(lines), 0644, err);
 	if (r < 0)
@@ -122,7 +126,8 @@ int job_env_make(const struct phx_job *job, const char *node, const char *file, 
 		add_default(ret, job, hostfile_names[i], file);
 	for (uint32_t i = 0; i < job->env.n; i++)
 		if (!is_set(job, i + 1, phx_text_at(&job->env, i)))
-			phx_buf_add(&ret->words, phx_text_at(&job->env, i), strlen(phx_text_at(&job->env, i)) + 1);
+			phx_buf_add(&ret->words, phx_text_at(&job->env, i),
+				    strlen(phx_text_at(&job->env, i)) + 1);
 	return make_list(ret);
 }
 

@@ -39,7 +39,8 @@ static int own_group(char *ret, size_t size)
 	return -ENOENT;
 }
 
-/* What the kernel counts for groups below `dir`, if it lets us say so: only where `dir` holds groups alone. */
+/* What the kernel counts for groups below `dir`, if it lets us say so: only where `dir` holds
+ * groups alone. */
 static void count_all(const char *dir)
 {
 	static const char *const controllers[] = {"+memory", "+cpu", "+pids"};
@@ -66,7 +67,8 @@ static void find_own(struct job_groups *ret)
 			continue;
 		snprintf(parent, sizeof(parent), "%s%s", mounts[i], own);
 		if (access(parent, W_OK) == 0)
-			snprintf(ret->base, sizeof(ret->base), "%s%s/phx-jobs-%lx", mounts[i], own, ret->apart);
+			snprintf(ret->base, sizeof(ret->base), "%s%s/phx-jobs-%lx", mounts[i], own,
+				 ret->apart);
 		return;
 	}
 }
@@ -95,12 +97,14 @@ void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret
 	else if (find_scopes(may_ask, &why) == 0)
 		PHX_STR_SET(ret->base, "/sys/fs/cgroup/phx.slice/phx-jobs.slice");
 	if (ret->base[0])
-		snprintf(ret->how, sizeof(ret->how), "%s", ret->scopes ? "a scope of systemd" : "a control group of its own");
+		snprintf(ret->how, sizeof(ret->how), "%s",
+			 ret->scopes ? "a scope of systemd" : "a control group of its own");
 	else
 		snprintf(ret->how, sizeof(ret->how), "a session alone: %.160s", why.text);
 }
 
-static void group_path(const struct job_groups *g, uint64_t id, uint32_t run, char ret[JOB_GROUP_MAX])
+static void group_path(const struct job_groups *g, uint64_t id, uint32_t run,
+		       char ret[JOB_GROUP_MAX])
 {
 	char scope[96];
 	job_scope_name(g, id, run, scope);
@@ -110,7 +114,8 @@ static void group_path(const struct job_groups *g, uint64_t id, uint32_t run, ch
 		ret[0] = '\0';
 }
 
-void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run, char ret_dir[JOB_GROUP_MAX])
+void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run,
+		    char ret_dir[JOB_GROUP_MAX])
 {
 	group_path(g, id, run, ret_dir);
 	job_group_remove(g, id, run);
@@ -203,13 +208,16 @@ int job_group_kill(const char *dir)
 bool job_group_populated(const char *dir)
 {
 	char text[256];
-	return read_file(dir, "cgroup.events", text, sizeof(text)) > 0 && strstr(text, "populated 1");
+	return read_file(dir, "cgroup.events", text, sizeof(text)) > 0 &&
+		strstr(text, "populated 1");
 }
 
 void job_group_usage(const char *dir, uint64_t *ret_cpu_ms, uint64_t *ret_memory_peak_bytes)
 {
 	char text[1024];
-	const char *usage = read_file(dir, "cpu.stat", text, sizeof(text)) > 0 ? strstr(text, "usage_usec ") : NULL;
+	const char *usage = read_file(dir, "cpu.stat", text, sizeof(text)) > 0
+		? strstr(text, "usage_usec ")
+		: NULL;
 	if (usage)
 		*ret_cpu_ms = number_at(usage + strlen("usage_usec ")) / 1000;
 	if (read_file(dir, "memory.peak", text, sizeof(text)) > 0)

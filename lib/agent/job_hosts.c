@@ -55,7 +55,9 @@ static void collect(const char *dir, struct phx_buf *block)
 	int n = scandir(dir, &found, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
 		const char *dot = strrchr(found[i]->d_name, '.');
-		PHX_AUTO_FREE char *path = dot && phx_str_eq(dot, ".hosts") ? phx_path("%s/%s", dir, found[i]->d_name) : NULL;
+		PHX_AUTO_FREE char *path = dot && phx_str_eq(dot, ".hosts")
+			? phx_path("%s/%s", dir, found[i]->d_name)
+			: NULL;
 		PHX_AUTO_FREE char *text = NULL;
 		if (path && phx_file_read(path, HOSTS_MAX, &text, NULL, NULL) == 0) {
 			if (block->n)
@@ -83,7 +85,8 @@ static void put_restored(struct phx_buf *b, const char *text, size_t n)
 	for (size_t length; n; text += length, n -= length) {
 		length = line_length(text) < n ? line_length(text) : n;
 		const char *ours = memmem(text, length, instead, sizeof(instead) - 1);
-		bool was_hidden = length >= sizeof(hidden) && !memcmp(text, hidden, sizeof(hidden) - 1);
+		bool was_hidden =
+			length >= sizeof(hidden) && !memcmp(text, hidden, sizeof(hidden) - 1);
 		size_t skip = was_hidden ? sizeof(hidden) - 1 : 0;
 		if (!ours || was_hidden)
 			phx_buf_add(b, text + skip, length - skip);
@@ -113,13 +116,15 @@ static bool has_address(const char *block, const char *name)
 	for (const char *line = block; *line; line += line_length(line)) {
 		size_t length = line_length(line);
 		const char *tab = memchr(line, '\t', length);
-		if (tab && !is_loopback(line) && length - (size_t)(tab - line) == n + 2 && !strncasecmp(tab + 1, name, n))
+		if (tab && !is_loopback(line) && length - (size_t)(tab - line) == n + 2 &&
+		    !strncasecmp(tab + 1, name, n))
 			return true;
 	}
 	return false;
 }
 
-/* What is left of a line when the names of nodes are taken out: without a name "". False: there is none in it. */
+/* What is left of a line when the names of nodes are taken out: without a name "". False: there is
+ * none in it. */
 static bool take_out(const char *block, const char *line, size_t n, struct phx_buf *rest)
 {
 	PHX_AUTO_FREE char *copy = strndup(line, n);
@@ -155,7 +160,8 @@ static void put_hiding(struct phx_buf *b, const char *text, const char *block)
 			phx_buf_addf(b, "%s", hidden);
 		phx_buf_add(b, line, n);
 		if (hide && rest.n)
-			phx_buf_addf(b, "%s%s%s\n", line[n - 1] == '\n' ? "" : "\n", rest.data, instead);
+			phx_buf_addf(b, "%s%s%s\n", line[n - 1] == '\n' ? "" : "\n", rest.data,
+				     instead);
 	}
 }
 
@@ -199,8 +205,8 @@ void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job
 	PHX_AUTO_FREE char *path = list_path(dir, job->id);
 	struct phx_err err = {0};
 	PHX_LIST_EACH(struct phx_job_part, p, &job->parts)
-	if (address_valid(p->address) && phx_name_valid(p->node))
-		phx_buf_addf(&lines, "%s\t%s\n", p->address, p->node);
+		if (address_valid(p->address) && phx_name_valid(p->node))
+			phx_buf_addf(&lines, "%s\t%s\n", p->address, p->node);
 	if (!hosts_file[0] || !path || !lines.n || lines.failed)
 		return;
 	if (phx_file_write(path, lines.data, lines.n, 0644, &err) < 0)

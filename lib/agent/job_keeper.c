@@ -86,7 +86,8 @@ static void job_exec(const struct job_keeper *k, int out)
 	_exit(STATUS_NOT_STARTED);
 }
 
-/* Moves what is there; returns false at the end of the stream. What is beyond the bound is counted: *left is below 0 then. */
+/* Moves what is there; returns false at the end of the stream. What is beyond the bound is counted:
+ * *left is below 0 then. */
 static bool copy_output(int from, int to, long long *left)
 {
 	static const char cut[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
@@ -138,7 +139,8 @@ static void signal_children(int sig)
 	}
 }
 
-/* All of the job: its control group; where there is none its process group, and what has fled to us. */
+/* All of the job: its control group; where there is none its process group, and what has fled to
+ * us. */
 static void signal_all(const struct watch *w, int sig)
 {
 	if (job_group_signal(w->k->group, sig) > 0)
@@ -220,7 +222,9 @@ static void look_at_clock(struct watch *w)
 
 static int time_left(const struct watch *w)
 {
-	int64_t next = w->stage != RUNS ? w->due_ms : w->limit_ms < w->lease_ms ? w->limit_ms : w->lease_ms;
+	int64_t next = w->stage != RUNS     ? w->due_ms
+		: w->limit_ms < w->lease_ms ? w->limit_ms
+					    : w->lease_ms;
 	if (next == INT64_MAX)
 		return -1;
 	int64_t left = next - phx_clock_boot_ms();
@@ -256,7 +260,7 @@ static void read_usage(const struct watch *w, uint64_t *ret_cpu_ms, uint64_t *re
 	struct rusage u = {0};
 	getrusage(RUSAGE_CHILDREN, &u);
 	*ret_cpu_ms = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
-		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+		(uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 	*ret_memory = (uint64_t)u.ru_maxrss * 1024;
 	job_group_usage(w->k->group, ret_cpu_ms, ret_memory);
 }
@@ -268,22 +272,26 @@ static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, co
 	if (w)
 		read_usage(w, &cpu_ms, &memory);
 	rmdir(k->group);
-	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d %lld\n", w ? w->status : STATUS_NOT_STARTED,
-			 w && w->forced, (unsigned long long)cpu_ms, (unsigned long long)memory,
+	int n = snprintf(text, sizeof(text), "%d %d %llu %llu %d %lld\n",
+			 w ? w->status : STATUS_NOT_STARTED, w && w->forced,
+			 (unsigned long long)cpu_ms, (unsigned long long)memory,
 			 w ? (int)w->why : JOB_WHY_NOTHING, w && w->left < 0 ? -w->left : 0);
 	int fd = open(k->end_tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, text, (size_t)n) != n || fsync(fd) < 0 || rename(k->end_tmp, k->end_path) < 0)
+	if (fd < 0 || write(fd, text, (size_t)n) != n || fsync(fd) < 0 ||
+	    rename(k->end_tmp, k->end_path) < 0)
 		_exit(1);
 	close(fd);
 	_exit(0);
 }
 
-/* Until the job has ended, and, when it was told to, all that belongs to it, or its time for that is over. */
+/* Until the job has ended, and, when it was told to, all that belongs to it, or its time for that
+ * is over. */
 static void watch_job(struct watch *w)
 {
 	bool open_stream = true;
 	while (!w->ended || (w->stage != RUNS && w->stage != DIES && rest_lives(w))) {
-		struct pollfd fds[] = {{w->sig, POLLIN, 0}, {open_stream ? w->from : -1, POLLIN, 0}};
+		struct pollfd fds[] = {{w->sig, POLLIN, 0},
+				       {open_stream ? w->from : -1, POLLIN, 0}};
 		poll(fds, 2, time_left(w));
 		take_signals(w);
 		reap(w);
@@ -346,16 +354,23 @@ void job_keeper_run(struct job_keeper *k)
 	wait_for_group(k);
 	if (out < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		publish_end(k, NULL);
-	struct watch w = {.k = k, .left = k->output_max_mb ? (long long)k->output_max_mb << 20 : JOB_OUTPUT_MAX, .due_ms = INT64_MAX, .status = 255};
+	struct watch w = {.k = k,
+			  .left = k->output_max_mb ? (long long)k->output_max_mb << 20
+						   : JOB_OUTPUT_MAX,
+			  .due_ms = INT64_MAX,
+			  .status = 255};
 	w.limit_ms = k->limit_ms > 0 ? phx_clock_boot_ms() + k->limit_ms : INT64_MAX;
-	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? phx_clock_boot_ms() + k->lease_ms : INT64_MAX;
+	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? phx_clock_boot_ms() + k->lease_ms
+							   : INT64_MAX;
 	w.job = fork();
 	if (w.job == 0)
 		job_exec(k, pipe_fds[1]);
 	if (w.job < 0)
 		publish_end(k, NULL);
 	char text[32];
-	(void)!pwrite(k->lock_fd, text, (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)getpid(), (int)w.job), 0);
+	(void)!pwrite(k->lock_fd, text,
+		      (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)getpid(), (int)w.job),
+		      0);
 	int fds[4] = {out, pipe_fds[0], k->lock_fd, k->contact_fd};
 	keep_four(fds);
 	w.to = fds[0];

@@ -33,7 +33,8 @@ static void let_go(struct job_place *at, struct job_run run, struct job_keeper *
 {
 	struct phx_err err = {0};
 	uint32_t stop_ms = k->checkpoint_ms + k->grace_ms + JOB_DIE_MS;
-	int r = keeper > 0 ? job_scope_start(&at->groups, run.id, run.run, keeper, stop_ms, &err) : -ESRCH;
+	int r = keeper > 0 ? job_scope_start(&at->groups, run.id, run.run, keeper, stop_ms, &err)
+			   : -ESRCH;
 	if (keeper > 0 && r < 0)
 		agent_log("job %" PRIu64 ": no control group: %s", run.id, err.text);
 	if (r == -ETIMEDOUT) /* a systemd that does not answer is not waited for at every job */
@@ -43,7 +44,8 @@ static void let_go(struct job_place *at, struct job_run run, struct job_keeper *
 	phx_close_fd(&k->go_fds[1]);
 }
 
-static int fork_keeper(struct job_place *at, struct job_run run, struct job_keeper *k, struct phx_err *err)
+static int fork_keeper(struct job_place *at, struct job_run run, struct job_keeper *k,
+		       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *output = job_store_output(&at->store, run);
 	PHX_AUTO_FREE char *end = job_store_path(&at->store, run, "end");
@@ -67,7 +69,9 @@ static int fork_keeper(struct job_place *at, struct job_run run, struct job_keep
 	pid_t pid = fork_blocked();
 	if (pid == 0)
 		job_keeper_run(k);
-	int r = pid > 0 ? pid : phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
+	int r = pid > 0
+		? pid
+		: phx_err_set(err, -errno, "job %" PRIu64 ": fork: %s", run.id, strerror(errno));
 	if (k->go_fds[0] >= 0)
 		let_go(at, run, k, r);
 	return r;
@@ -81,7 +85,8 @@ static void take_back(struct job_place *at, struct job_run run, const char *node
 	job_stage_drop(at->stage, run);
 }
 
-pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node, struct phx_err *err)
+pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node,
+		    struct phx_err *err)
 {
 	struct job_run run = {job->id, job->kills};
 	struct job_env env = {0};

@@ -13,14 +13,15 @@ enum { JOB_DIE_MS = 10000 };
 struct job_place {
 	struct job_store store;
 	char node_dir[AGENT_PATH_MAX + 8]; /* files of nodes, for all to read */
-	char stage[AGENT_PATH_MAX + 8];	   /* directories and scripts of runs */
+	char stage[AGENT_PATH_MAX + 8];    /* directories and scripts of runs */
 	struct job_groups groups;
 	char hosts_file[AGENT_PATH_MAX]; /* "": names of nodes are not put anywhere */
-	int contact_fd; /* says when the head was last heard */
+	int contact_fd;                  /* says when the head was last heard */
 };
 
-/** Start the run `job->kills` on this `node`: the process of its keeper, a child of ours. Files to be fetched have been. On
- * failure nothing of it is left. */
-pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node, struct phx_err *err);
+/** Start the run `job->kills` on this `node`: the process of its keeper, a child of ours. Files to
+ * be fetched have been. On failure nothing of it is left. */
+pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node,
+		    struct phx_err *err);
 
 #endif

@@ -32,16 +32,19 @@ int job_scope_check(struct phx_err *err)
 	return r;
 }
 
-static int append_scope(sd_bus_message *m, const char *unit, const char *description, pid_t keeper, uint32_t stop_ms)
+static int append_scope(sd_bus_message *m, const char *unit, const char *description, pid_t keeper,
+			uint32_t stop_ms)
 {
 	int r = sd_bus_message_append(m, "ss", unit, "fail");
 	if (r >= 0)
 		r = sd_bus_message_open_container(m, 'a', "(sv)");
 	if (r >= 0)
-		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s", description, "Slice", "s",
-					  "phx-jobs.slice", "Delegate", "b", 1, "CPUAccounting", "b", 1,
-					  "MemoryAccounting", "b", 1, "TasksAccounting", "b", 1, "TimeoutStopUSec", "t",
-					  (uint64_t)stop_ms * 1000, "KillSignal", "i", (int32_t)JOB_SIGNAL_RETURN);
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s",
+					  description, "Slice", "s", "phx-jobs.slice", "Delegate",
+					  "b", 1, "CPUAccounting", "b", 1, "MemoryAccounting", "b",
+					  1, "TasksAccounting", "b", 1, "TimeoutStopUSec", "t",
+					  (uint64_t)stop_ms * 1000, "KillSignal", "i",
+					  (int32_t)JOB_SIGNAL_RETURN);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sv)", "PIDs", "au", 1, (uint32_t)keeper);
 	if (r >= 0)
@@ -49,7 +52,8 @@ static int append_scope(sd_bus_message *m, const char *unit, const char *descrip
 	return r < 0 ? r : sd_bus_message_append(m, "a(sa(sv))", 0);
 }
 
-static int ask_systemd(const char *unit, const char *description, pid_t keeper, uint32_t stop_ms, struct phx_err *err)
+static int ask_systemd(const char *unit, const char *description, pid_t keeper, uint32_t stop_ms,
+		       struct phx_err *err)
 {
 	struct systemd s;
 	sd_bus_message *m = NULL;
@@ -58,7 +62,8 @@ static int ask_systemd(const char *unit, const char *description, pid_t keeper, 
 		return r;
 	sd_bus_set_method_call_timeout(s.bus, SCOPE_MS * 1000ull);
 	/* one that failed keeps its name until it is reset */
-	sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
+	sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s",
+			   unit);
 	r = systemd_new_call(&s, "StartTransientUnit", &m);
 	if (r >= 0)
 		r = append_scope(m, unit, description, keeper, stop_ms);
@@ -81,7 +86,8 @@ static int write_text(const char *dir, const char *name, const char *text, struc
 	return 0;
 }
 
-/* A group that counts what is below it has no process of its own: the keeper moves into one beside the job's. */
+/* A group that counts what is below it has no process of its own: the keeper moves into one beside
+ * the job's. */
 static int divide(const char *scope, pid_t keeper, struct phx_err *err)
 {
 	static const char *const controllers[] = {"+memory", "+cpu", "+pids"};
@@ -105,12 +111,13 @@ void job_scope_name(const struct job_groups *g, uint64_t id, uint32_t run, char 
 	snprintf(ret, 96, "phx-job-%lx-%" PRIu64 ".%u.scope", g->apart, id, run);
 }
 
-int job_scope_start(const struct job_groups *g, uint64_t id, uint32_t run, pid_t keeper, uint32_t stop_ms,
-		    struct phx_err *err)
+int job_scope_start(const struct job_groups *g, uint64_t id, uint32_t run, pid_t keeper,
+		    uint32_t stop_ms, struct phx_err *err)
 {
 	char unit[96], description[96];
 	job_scope_name(g, id, run, unit);
-	snprintf(description, sizeof(description), "Phoenix job %llu, run %u", (unsigned long long)id, run);
+	snprintf(description, sizeof(description), "Phoenix job %llu, run %u",
+		 (unsigned long long)id, run);
 	PHX_AUTO_FREE char *scope = phx_path("%s/%s", g->base, unit);
 	int r = scope ? ask_systemd(unit, description, keeper, stop_ms, err) : -ENOMEM;
 	return r ? r : divide(scope, keeper, err);

@@ -54,20 +54,22 @@ void job_stage_drop(const char *stage, struct job_run run)
 /* ---- in ---- */
 
 /* Fetched where only root reaches, then put where it belongs. */
-static int fetch_one(const char *stage, int dir, struct phx_http_client *c, const struct phx_job *job, uint32_t i,
-		     struct phx_err *err)
+static int fetch_one(const char *stage, int dir, struct phx_http_client *c,
+		     const struct phx_job *job, uint32_t i, struct phx_err *err)
 {
 	const struct phx_word *path = PHX_LIST_AT(&job->stage_in, struct phx_word, i);
-	PHX_AUTO_FREE char *url = phx_path("/v1/agent/jobs/%" PRIu64 "/in/%u?run=%u", job->id, i, job->kills);
+	PHX_AUTO_FREE char *url =
+		phx_path("/v1/agent/jobs/%" PRIu64 "/in/%u?run=%u", job->id, i, job->kills);
 	PHX_AUTO_FREE char *temp = phx_path("%s/%" PRIu64 ".%u.in", stage, job->id, job->kills);
 	if (!url || !temp)
 		return -ENOMEM;
 	int r = fetch_file(c, url, temp, 0, JOB_STAGE_MAX, "", NULL, err);
 	PHX_AUTO_CLOSE int from = r == 0 ? open(temp, O_RDONLY | O_CLOEXEC) : -1;
 	if (r == 0)
-		r = from < 0 ? -errno
-			     : phx_beneath_publish(dir, path->text, from, JOB_STAGE_MAX,
-						   (struct phx_beneath_owner){job->uid, job->gid}, err);
+		r = from < 0
+			? -errno
+			: phx_beneath_publish(dir, path->text, from, JOB_STAGE_MAX,
+					      (struct phx_beneath_owner){job->uid, job->gid}, err);
 	unlink(temp);
 	return r < 0 ? phx_err_prefix(err, r, "stage-in %s", path->text) : 0;
 }
@@ -77,7 +79,7 @@ static int note_out(const char *stage, const struct phx_job *job, struct phx_err
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	PHX_AUTO_FREE char *list = list_path(stage, (struct job_run){job->id, job->kills});
 	PHX_LIST_EACH(struct phx_word, w, &job->stage_out)
-	phx_buf_addf(&b, "%s\n", w->text);
+		phx_buf_addf(&b, "%s\n", w->text);
 	if (!list || b.failed)
 		return -ENOMEM;
 	return b.n ? phx_file_write(list, b.data, b.n, 0600, err) : 0;
@@ -87,15 +89,16 @@ static int check_paths(const struct phx_list *paths, struct phx_err *err)
 {
 	int r = 0;
 	PHX_LIST_EACH(struct phx_word, w, paths)
-	r = r ? r : phx_beneath_check(w->text, err);
+		r = r ? r : phx_beneath_check(w->text, err);
 	return r;
 }
 
-static int fill(const char *stage, const char *path, struct phx_http_client *c, const struct phx_job *job,
-		struct phx_err *err)
+static int fill(const char *stage, const char *path, struct phx_http_client *c,
+		const struct phx_job *job, struct phx_err *err)
 {
 	int r = phx_dir_make(path, 0700, err);
-	PHX_AUTO_CLOSE int dir = r == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	PHX_AUTO_CLOSE int dir =
+		r == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (r == 0 && dir < 0)
 		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	for (uint32_t i = 0; r == 0 && i < job->stage_in.n; i++)
@@ -106,8 +109,8 @@ static int fill(const char *stage, const char *path, struct phx_http_client *c, 
 	return r;
 }
 
-static int stage_in(const char *stage, struct phx_http_client *c, const struct phx_job *job, bool first_node,
-		    struct phx_err *err)
+static int stage_in(const char *stage, struct phx_http_client *c, const struct phx_job *job,
+		    bool first_node, struct phx_err *err)
 {
 	struct job_run run = {job->id, job->kills};
 	PHX_AUTO_FREE char *path = job_stage_dir(stage, run);
@@ -141,7 +144,8 @@ int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err 
 	return r;
 }
 
-int job_stage_script(const char *stage, const struct phx_job *job, char **ret_path, struct phx_err *err)
+int job_stage_script(const char *stage, const struct phx_job *job, char **ret_path,
+		     struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = script_path(stage, (struct job_run){job->id, job->kills});
 	if (!path)
@@ -157,11 +161,12 @@ int job_stage_script(const char *stage, const struct phx_job *job, char **ret_pa
 /* The head may be away for a moment; what it says of a file counts at once. */
 static bool may_pass(int r)
 {
-	return r == -ECONNREFUSED || r == -ECONNRESET || r == -ETIMEDOUT || r == -EAGAIN || r == -EPROTO;
+	return r == -ECONNREFUSED || r == -ECONNRESET || r == -ETIMEDOUT || r == -EAGAIN ||
+		r == -EPROTO;
 }
 
-int job_stage_fetch(const char *stage, const struct job_stage_calls *calls, const struct phx_job *job, const char *node,
-		    struct phx_err *err)
+int job_stage_fetch(const char *stage, const struct job_stage_calls *calls,
+		    const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	bool first = phx_str_eq(PHX_LIST_AT(&job->parts, struct phx_job_part, 0)->node, node);
 	int r = -EAGAIN;
@@ -179,20 +184,23 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls, cons
 
 /* ---- out ---- */
 
-static int bring_one(int dir, struct phx_http_client *c, struct job_run run, uint32_t i, const char *path,
-		     struct phx_err *err)
+static int bring_one(int dir, struct phx_http_client *c, struct job_run run, uint32_t i,
+		     const char *path, struct phx_err *err)
 {
 	char opened[64];
 	uint64_t size;
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *url = phx_path("/v1/agent/jobs/%" PRIu64 "/out/%u?run=%u", run.id, i, run.run);
-	PHX_AUTO_CLOSE int fd = url ? phx_beneath_open(dir, path, JOB_STAGE_MAX, &size, err) : -ENOMEM;
+	PHX_AUTO_FREE char *url =
+		phx_path("/v1/agent/jobs/%" PRIu64 "/out/%u?run=%u", run.id, i, run.run);
+	PHX_AUTO_CLOSE int fd =
+		url ? phx_beneath_open(dir, path, JOB_STAGE_MAX, &size, err) : -ENOMEM;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
 	int r = fd < 0 ? fd : phx_http_upload(c, url, opened, &answer, err);
 	return r < 0 ? phx_err_prefix(err, r, "stage-out %s", path) : 0;
 }
 
-int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run, struct phx_err *err)
+int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run,
+		  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *list = list_path(stage, run);
 	PHX_AUTO_FREE char *path = job_stage_dir(stage, run);
@@ -202,10 +210,13 @@ int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run r
 	if (phx_file_read(list, LIST_BYTES_MAX, &text, NULL, NULL) < 0)
 		return 0;
 	PHX_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int r = dir < 0 ? phx_err_set(err, -errno, "stage-out: the job's directory: %s", strerror(errno)) : 0;
+	int r = dir < 0
+		? phx_err_set(err, -errno, "stage-out: the job's directory: %s", strerror(errno))
+		: 0;
 	char *rest = NULL;
 	uint32_t i = 0;
-	for (char *name = strtok_r(text, "\n", &rest); r == 0 && name; name = strtok_r(NULL, "\n", &rest))
+	for (char *name = strtok_r(text, "\n", &rest); r == 0 && name;
+	     name = strtok_r(NULL, "\n", &rest))
 		r = bring_one(dir, c, run, i++, name, err);
 	return r;
 }

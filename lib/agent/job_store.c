@@ -17,13 +17,14 @@
 
 enum { RECORDS_KEPT = 256, STATUS_LOST = 255, RECORD_MAX = 4096 };
 
-static const struct phx_field job_fields[] = {PHX_U64(struct job_record, id), PHX_U32(struct job_record, run),
-					      PHX_BOOL(struct job_record, reported),
-					      PHX_I64(struct job_record, goodbye_ms),
-					      PHX_I64(struct job_record, submitted_ms)};
+static const struct phx_field job_fields[] = {
+	PHX_U64(struct job_record, id), PHX_U32(struct job_record, run),
+	PHX_BOOL(struct job_record, reported), PHX_I64(struct job_record, goodbye_ms),
+	PHX_I64(struct job_record, submitted_ms)};
 static const struct phx_record job_record = PHX_RECORD("job", struct job_record, job_fields);
 
-int job_store_init(struct job_store *s, const char *state_dir, const char *cache_dir, struct phx_err *err)
+int job_store_init(struct job_store *s, const char *state_dir, const char *cache_dir,
+		   struct phx_err *err)
 {
 	snprintf(s->dir, sizeof(s->dir), "%s/jobs", state_dir);
 	snprintf(s->out_dir, sizeof(s->out_dir), "%s/jobs", cache_dir);
@@ -68,7 +69,8 @@ int job_store_write(const struct job_store *s, const struct job_record *rec, str
 	return phx_file_write(path, text, strlen(text), 0600, err);
 }
 
-int job_store_write_end(const struct job_store *s, struct job_run run, int status, struct phx_err *err)
+int job_store_write_end(const struct job_store *s, struct job_run run, int status,
+			struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = job_store_path(s, run, "end");
 	char text[32];
@@ -91,9 +93,11 @@ static bool parse_end(const char *text, struct job_end *ret)
 		[JOB_WHY_LEASE] = PHX_ENDED_LEASE,
 	};
 	unsigned status, forced, why;
-	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u %" SCNu64, &status, &forced, &ret->cpu_ms, &ret->memory_peak_bytes,
-		   &why, &ret->output_cut_bytes) < 5 || /* without the last: of a keeper from before */
-	    status > 255 || why >= PHX_ARRAY_SIZE(whys))
+	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u %" SCNu64, &status, &forced,
+		   &ret->cpu_ms, &ret->memory_peak_bytes, &why,
+		   &ret->output_cut_bytes) < 5 || /* without the last: of a keeper from before */
+	    status > 255 ||
+	    why >= PHX_ARRAY_SIZE(whys))
 		return false;
 	ret->status = status;
 	ret->forced = forced;
@@ -120,7 +124,8 @@ int job_store_lock(const struct job_store *s, struct job_run run, struct phx_err
 	PHX_AUTO_FREE char *path = job_store_path(s, run, "run");
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 	if (fd < 0)
-		return phx_err_set(err, path ? -errno : -ENOMEM, "job %" PRIu64 ": lock: %s", run.id, strerror(errno));
+		return phx_err_set(err, path ? -errno : -ENOMEM, "job %" PRIu64 ": lock: %s",
+				   run.id, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || ftruncate(fd, 0) < 0) {
 		close(fd);
 		return phx_err_set(err, -EBUSY, "job %" PRIu64 ": runs already", run.id);
@@ -128,14 +133,16 @@ int job_store_lock(const struct job_store *s, struct job_run run, struct phx_err
 	return fd;
 }
 
-bool job_store_alive(const struct job_store *s, struct job_run run, pid_t *ret_keeper, pid_t *ret_session)
+bool job_store_alive(const struct job_store *s, struct job_run run, pid_t *ret_keeper,
+		     pid_t *ret_session)
 {
 	PHX_AUTO_FREE char *path = job_store_path(s, run, "run");
 	char text[32] = "";
 	int keeper = 0, session = 0;
 	PHX_AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	bool alive = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 || sscanf(text, "%d %d", &keeper, &session) != 2)
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%d %d", &keeper, &session) != 2)
 		keeper = session = 0;
 	*ret_keeper = keeper;
 	*ret_session = session;
@@ -176,7 +183,8 @@ static uint64_t id_of(const char *name)
 	return phx_u64_parse(digits, 1, UINT64_MAX, &id) == 0 ? id : 0;
 }
 
-int job_store_each(const struct job_store *s, void (*fn)(void *arg, const struct job_record *rec), void *arg)
+int job_store_each(const struct job_store *s, void (*fn)(void *arg, const struct job_record *rec),
+		   void *arg)
 {
 	DIR *d = opendir(s->dir);
 	if (!d)

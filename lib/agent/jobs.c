@@ -23,43 +23,18 @@
 #include "agent/job_keeper.h"
 #include "agent/job_run.h"
 #include "agent/job_stage.h"
+#include "agent/jobs_internal.h"
 #include "agent/log.h"
 
-enum { AGAIN_MS = 100, DIE_MS = JOB_DIE_MS, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
-
-struct running {
-	struct job_run run;
-	bool ended;         /* and told, but not reported yet */
-	pid_t keeper;       /* our child, to be reaped; 0 = an earlier agent's */
-	int pidfd;          /* of its keeper: it can be read when that has ended; -1 none yet */
-	int64_t goodbye_ms; /* how long it may take to end */
-	/* its files are being fetched, there is no keeper yet: */
-	bool staging;
-	int told; /* the signal that a keeper would have got; 0 none */
-};
-
-struct jobs {
-	struct job_place at;
-	jobs_ended_fn ended;
-	void *arg;
-	jobs_client_fn client;
-	uint32_t n_staging; /* threads that fetch files */
-	uint32_t n_telling; /* ends that are being told */
-	pthread_t thread;
-	int wake_fd; /* of the thread: the list has changed, or it is to end */
-	pthread_mutex_t lock;
-	pthread_cond_t changed; /* for those who wait for the end of jobs or of staging */
-	bool quit, closed;
-	struct phx_list list; /* struct running */
-};
+enum { AGAIN_MS = 100, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
 /* ---- the list; all with the lock held ---- */
 
 static struct running *find(struct jobs *j, struct job_run run)
 {
 	PHX_LIST_EACH(struct running, r, &j->list)
-	if (r->run.id == run.id && r->run.run == run.run)
-		return r;
+		if (r->run.id == run.id && r->run.run == run.run)
+			return r;
 	return NULL;
 }
 
@@ -67,8 +42,8 @@ static bool tracked(void *arg, uint64_t id)
 {
 	struct jobs *j = arg;
 	PHX_LIST_EACH(struct running, r, &j->list)
-	if (r->run.id == id)
-		return true;
+		if (r->run.id == id)
+			return true;
 	return false;
 }
 
@@ -84,7 +59,8 @@ static void untrack(struct jobs *j, struct job_run run)
 	if (!r)
 		return;
 	phx_close_fd(&r->pidfd);
-	phx_list_remove(&j->list, sizeof(*r), (uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
+	phx_list_remove(&j->list, sizeof(*r),
+			(uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
 }
 
 static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodbye_ms)
@@ -111,7 +87,8 @@ static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 		kill(-session, SIGKILL);
 }
 
-/* The keeper of an earlier agent is known by its lock, and watched from when it has written its number. */
+/* The keeper of an earlier agent is known by its lock, and watched from when it has written its
+ * number. */
 static bool keeper_lives(struct jobs *j, struct running *r)
 {
 	pid_t keeper, session;
@@ -173,8 +150,7 @@ static void wait_event(struct jobs *j)
 	uint64_t count;
 	int timeout_ms = -1;
 	PHX_AUTO_FREE struct pollfd *fds = calloc(j->list.n + 1, sizeof(*fds));
-	PHX_LIST_EACH(struct running, r, &j->list)
-	{
+	PHX_LIST_EACH(struct running, r, &j->list) {
 		if (fds && r->pidfd >= 0)
 			fds[++n] = (struct pollfd){r->pidfd, POLLIN, 0};
 		else if (!r->ended && !r->staging)
@@ -214,10 +190,13 @@ static int64_t goodbye_of(const struct phx_job *job)
 }
 
 /* It runs from here on, under its keeper. */
-static int start_run(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+static int start_run(struct jobs *j, const struct phx_job *job, const char *node,
+		     struct phx_err *err)
 {
 	pid_t keeper = job_run_start(&j->at, job, node, err);
-	return keeper < 0 ? keeper : track(j, (struct job_run){job->id, job->kills}, keeper, goodbye_of(job));
+	return keeper < 0
+		? keeper
+		: track(j, (struct job_run){job->id, job->kills}, keeper, goodbye_of(job));
 }
 
 /* ---- files ---- */
@@ -243,7 +222,8 @@ static bool is_awaited(void *arg)
 /* It ends without having begun. Called with the lock, which is released for telling. */
 static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
 {
-	struct job_end end = {.run = r->run, .status = status, .forced = r->told == JOB_SIGNAL_RETURN};
+	struct job_end end = {
+		.run = r->run, .status = status, .forced = r->told == JOB_SIGNAL_RETURN};
 	PHX_STR_SET(end.text, r->told ? "" : text);
 	job_store_write_end(&j->at.store, r->run, status, NULL);
 	r->staging = false;
@@ -266,7 +246,8 @@ static void *stage_thread(void *arg)
 		r = start_run(j, &s->job, s->node, &err);
 	known = find(j, run);
 	if (known && known->staging && !j->closed && (r < 0 || !go))
-		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED, err.text);
+		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED,
+			      err.text);
 	j->n_staging--;
 	pthread_cond_broadcast(&j->changed);
 	pthread_mutex_unlock(&j->lock);
@@ -275,12 +256,15 @@ static void *stage_thread(void *arg)
 	return NULL;
 }
 
-static int begin_staging(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+static int begin_staging(struct jobs *j, const struct phx_job *job, const char *node,
+			 struct phx_err *err)
 {
 	struct job_run run = {job->id, job->kills};
 	struct staging *s = calloc(1, sizeof(*s));
 	pthread_t thread;
-	int r = !s ? -ENOMEM : !j->client ? -EOPNOTSUPP : phx_record_copy(&phx_job_record, &s->job, job);
+	int r = !s           ? -ENOMEM
+		: !j->client ? -EOPNOTSUPP
+			     : phx_record_copy(&phx_job_record, &s->job, job);
 	r = r ? r : track(j, run, 0, goodbye_of(job));
 	if (r == 0) {
 		s->jobs = j;
@@ -303,14 +287,19 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 /* Known from here on, so that whatever happens it is never started again. */
 static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct job_record rec = {.id = job->id, .run = job->kills, .goodbye_ms = goodbye_of(job), .submitted_ms = job->submitted_ms};
+	struct job_record rec = {.id = job->id,
+				 .run = job->kills,
+				 .goodbye_ms = goodbye_of(job),
+				 .submitted_ms = job->submitted_ms};
 	int r = job_store_write(&j->at.store, &rec, err);
 	if (r < 0)
 		return r;
-	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err) : start_run(j, job, node, err);
+	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err)
+						     : start_run(j, job, node, err);
 }
 
-int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run, struct phx_err *err)
+int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run,
+		    struct phx_err *err)
 {
 	struct job_end end = {0};
 	job_store_read_end(&j->at.store, run, &end);
@@ -323,16 +312,18 @@ static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
 	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
 }
 
-/* An older run of the job, or another job of its number, is here: it goes at once, since the head has given it up. */
-static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job, const char *node,
-		   struct phx_err *err)
+/* An older run of the job, or another job of its number, is here: it goes at once, since the head
+ * has given it up. */
+static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job,
+		   const char *node, struct phx_err *err)
 {
 	struct job_run old = {rec->id, rec->run};
 	pid_t keeper, session;
 	if (job_store_alive(&j->at.store, old, &keeper, &session)) {
 		if (keeper > 1)
 			kill(keeper, JOB_SIGNAL_END);
-		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id, old.run);
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id,
+				   old.run);
 	}
 	clear_away(j, old, session);
 	untrack(j, old);
@@ -343,7 +334,8 @@ static int replace(struct jobs *j, const struct job_record *rec, const struct ph
 
 static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err)
 {
-	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known", rec->id, run, rec->run);
+	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known",
+			   rec->id, run, rec->run);
 }
 
 static bool another_job(const struct job_record *rec, const struct phx_job *job)
@@ -357,7 +349,9 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 	if (job->uid == 0 || job->gid == 0)
 		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
 	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
-		return phx_err_set(err, -EPERM, "job %" PRIu64 ": %u is no number of a user or group", job->id, UINT32_MAX);
+		return phx_err_set(err, -EPERM,
+				   "job %" PRIu64 ": %u is no number of a user or group", job->id,
+				   UINT32_MAX);
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
 	pthread_mutex_lock(&j->lock);
@@ -378,7 +372,7 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 
 /* ---- ending ---- */
 
-static void tell_keeper(struct jobs *j, struct running *r, int sig)
+void jobs_tell_keeper(struct jobs *j, struct running *r, int sig)
 {
 	pid_t keeper, session;
 	if (r->staging)
@@ -392,12 +386,17 @@ static void tell_keeper(struct jobs *j, struct running *r, int sig)
 }
 
 /* A run that never began, and never will. */
-static int bar(struct jobs *j, struct job_run run, const struct job_record *older, struct phx_err *err)
+static int bar(struct jobs *j, struct job_run run, const struct job_record *older,
+	       struct phx_err *err)
 {
 	pid_t keeper, session;
-	if (older && job_store_alive(&j->at.store, (struct job_run){older->id, older->run}, &keeper, &session))
-		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id, older->run);
-	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run}, err);
+	if (older &&
+	    job_store_alive(&j->at.store, (struct job_run){older->id, older->run}, &keeper,
+			    &session))
+		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id,
+				   older->run);
+	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run},
+				err);
 	r = r ? r : job_store_write_end(&j->at.store, run, STATUS_NEVER_RAN, err);
 	return r ? r : track(j, run, 0, 0);
 }
@@ -409,7 +408,7 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 	struct running *known = find(j, run);
 	int r = known ? 0 : job_store_read(&j->at.store, run.id, &rec);
 	if (known && !known->ended)
-		tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
+		jobs_tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
 	else if (!known && r == -ENOENT)
 		r = bar(j, run, NULL, err);
 	else if (!known && r == 0 && rec.run > run.run)
@@ -420,58 +419,6 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 		r = track(j, run, 0, 0);
 	pthread_mutex_unlock(&j->lock);
 	return r;
-}
-
-/* How many run, and the longest that one of them may take to end. Called with the lock. */
-static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
-{
-	uint32_t n = j->n_telling;
-	*ret_goodbye_ms = 0;
-	PHX_LIST_EACH(struct running, r, &j->list)
-	{
-		n += !r->ended;
-		if (!r->ended && r->goodbye_ms > *ret_goodbye_ms)
-			*ret_goodbye_ms = r->goodbye_ms;
-	}
-	return n;
-}
-
-/* Called with the lock. */
-static int wait_none(struct jobs *j, int64_t timeout_ms, const struct jobs_until *until)
-{
-	int64_t now = phx_clock_ms(), end = now + timeout_ms, goodbye_ms;
-	while (count_running(j, &goodbye_ms)) {
-		if (until->cancelled(until->arg))
-			return -ECANCELED;
-		if (now >= end)
-			return -ETIMEDOUT;
-		phx_cond_until(&j->changed, &j->lock, until->due_ms > now && until->due_ms < end ? until->due_ms : end);
-		now = phx_clock_ms();
-	}
-	return 0;
-}
-
-void jobs_wake(struct jobs *j)
-{
-	pthread_mutex_lock(&j->lock);
-	pthread_cond_broadcast(&j->changed);
-	pthread_mutex_unlock(&j->lock);
-}
-
-int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until, struct phx_err *err)
-{
-	int64_t goodbye_ms;
-	pthread_mutex_lock(&j->lock);
-	int r = wait_none(j, grace_ms, until);
-	if (r == -ETIMEDOUT) {
-		count_running(j, &goodbye_ms);
-		PHX_LIST_EACH(struct running, run, &j->list)
-		if (!run->ended)
-			tell_keeper(j, run, JOB_SIGNAL_RETURN);
-		r = wait_none(j, goodbye_ms + DIE_MS, until);
-	}
-	pthread_mutex_unlock(&j->lock);
-	return r < 0 ? phx_err_set(err, r, "jobs: %s", r == -ETIMEDOUT ? "some do not die" : strerror(-r)) : 0;
 }
 
 /* ---- reported ---- */
@@ -487,7 +434,8 @@ void jobs_reported(struct jobs *j, struct job_run run)
 		rec.reported = true;
 		if (job_store_write(&j->at.store, &rec, &err) < 0)
 			agent_log("job %" PRIu64 ": %s", run.id, err.text);
-		PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", j->at.node_dir, run.id);
+		PHX_AUTO_FREE char *nodes =
+			phx_path("%s/%" PRIu64 ".nodes", j->at.node_dir, run.id);
 		if (nodes)
 			unlink(nodes);
 		job_hosts_drop(j->at.node_dir, j->at.hosts_file, run.id);
@@ -521,7 +469,9 @@ static int open_contact(struct jobs *j, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->at.node_dir);
 	j->at.contact_fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-	return j->at.contact_fd < 0 ? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno)) : 0;
+	return j->at.contact_fd < 0
+		? phx_err_set(err, path ? -errno : -ENOMEM, "%s: %s", path, strerror(errno))
+		: 0;
 }
 
 static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
@@ -543,7 +493,7 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 static void dispose(struct jobs *j)
 {
 	PHX_LIST_EACH(struct running, r, &j->list)
-	phx_close_fd(&r->pidfd);
+		phx_close_fd(&r->pidfd);
 	phx_close_fd(&j->at.contact_fd);
 	phx_close_fd(&j->wake_fd);
 	phx_list_fini(&j->list);

@@ -15,12 +15,17 @@
 enum { ENTRY_MAX = 65536 };
 
 static const struct phx_field entry_fields[] = {
-	PHX_U64(struct journal_entry, id),        PHX_U64(struct journal_entry, epoch),
-	PHX_U32(struct journal_entry, attempt),   PHX_STR(struct journal_entry, kind),
-	PHX_I64(struct journal_entry, result),    PHX_STR(struct journal_entry, text),
-	PHX_BOOL(struct journal_entry, has_wipe), PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
+	PHX_U64(struct journal_entry, id),
+	PHX_U64(struct journal_entry, epoch),
+	PHX_U32(struct journal_entry, attempt),
+	PHX_STR(struct journal_entry, kind),
+	PHX_I64(struct journal_entry, result),
+	PHX_STR(struct journal_entry, text),
+	PHX_BOOL(struct journal_entry, has_wipe),
+	PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
 };
-const struct phx_record journal_entry_record = PHX_RECORD("step result", struct journal_entry, entry_fields);
+const struct phx_record journal_entry_record =
+	PHX_RECORD("step result", struct journal_entry, entry_fields);
 
 static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err *err)
 {
@@ -37,7 +42,8 @@ static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err
 		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
 	text[strcspn(text, "\n")] = '\0';
 	if (phx_u64_parse(text, 0, INT64_MAX, ret_epoch) < 0)
-		return phx_err_set(err, -EBADMSG, "%s: expected a number, found \"%.20s\"", path, text);
+		return phx_err_set(err, -EBADMSG, "%s: expected a number, found \"%.20s\"", path,
+				   text);
 	return 0;
 }
 
@@ -68,7 +74,8 @@ int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err)
 {
 	if (epoch < j->epoch)
-		return phx_err_set(err, -ESTALE, "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch,
+		return phx_err_set(err, -ESTALE,
+				   "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch,
 				   j->epoch);
 	if (epoch == j->epoch)
 		return 0;
@@ -83,7 +90,8 @@ static char *entry_path(const char *state_dir, uint64_t id)
 	return phx_path("%s/steps/%" PRIu64 ".json", state_dir, id);
 }
 
-int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err)
+int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
+		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = entry_path(j->dir, id);
 	PHX_AUTO_FREE char *text = NULL;
@@ -161,7 +169,8 @@ static int write_entry(const char *state_dir, const struct journal_entry *e, str
 	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
 	PHX_AUTO_FREE char *path = entry_path(state_dir, e->id);
 	if (!text || !path)
-		return phx_err_set(err, -ENOMEM, "step %" PRIu64 ": result cannot be written as JSON", e->id);
+		return phx_err_set(err, -ENOMEM,
+				   "step %" PRIu64 ": result cannot be written as JSON", e->id);
 	return phx_file_write(path, text, strlen(text), 0600, err);
 }
 

@@ -29,15 +29,18 @@ struct journal {
  * not go on, it could no longer refuse orders of the past. */
 int journal_open(struct journal *j, const char *state_dir, struct phx_err *err);
 
-/** May an order of this epoch be followed? A newer one is written down first. -ESTALE for an older one. */
+/** May an order of this epoch be followed? A newer one is written down first. -ESTALE for an older
+ * one. */
 int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
 
-/** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing then). */
-int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret, struct phx_err *err);
+/** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing
+ * then). */
+int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
+		 struct phx_err *err);
 
-/** Does `e` answer an order of this epoch with this attempt number? A success always; a failure unless the order is a newer
- * attempt. A step of another epoch that has the same id is another step: a head that goes on from an older journal may give
- * ids again. */
+/** Does `e` answer an order of this epoch with this attempt number? A success always; a failure
+ * unless the order is a newer attempt. A step of another epoch that has the same id is another
+ * step: a head that goes on from an older journal may give ids again. */
 bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt);
 
 /** Publish a result; on return it is on the disk. */

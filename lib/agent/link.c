@@ -59,7 +59,8 @@ struct link {
 static const struct role_state *read_role(struct link *l)
 {
 	static const struct role_state none;
-	return l->agent->env == PHX_ENV_OS ? role_view_look(&l->role, l->agent->cfg.state_dir) : &none;
+	return l->agent->env == PHX_ENV_OS ? role_view_look(&l->role, l->agent->cfg.state_dir)
+					   : &none;
 }
 
 static void add_role(struct link *l, json_t *j)
@@ -67,8 +68,8 @@ static void add_role(struct link *l, json_t *j)
 	const struct agent *a = l->agent;
 	const struct role_state *role = read_role(l);
 	char identity[200];
-	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, identity,
-		       sizeof(identity));
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL,
+		       identity, sizeof(identity));
 	json_object_set_new(j, "actual_role", json_string(role->run ? role->role.name : ""));
 	json_object_set_new(j, "actual_identity", json_string(role->run ? identity : ""));
 }
@@ -128,8 +129,8 @@ static void add_standing(json_t *list, const char *kind, uint64_t id)
 		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
 }
 
-/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in force and the stock
- * that is wanted as [KIND, ID]. */
+/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in
+ * force and the stock that is wanted as [KIND, ID]. */
 static void add_running(struct link *l, json_t *j)
 {
 	json_t *list = json_array();
@@ -148,14 +149,15 @@ static void add_sessions(struct link *l, json_t *monitor)
 		return;
 	json_t *sessions = json_array();
 	PHX_LIST_EACH(struct phx_session, s, &list)
-	json_array_append_new(sessions, phx_json_from_record(&phx_session_record, s));
+		json_array_append_new(sessions, phx_json_from_record(&phx_session_record, s));
 	json_object_set_new(monitor, "sessions", sessions);
 }
 
 static void add_monitor(struct link *l, json_t *j)
 {
 	struct phx_monitor now;
-	if (phx_monitor_read(l->agent->cfg.fact_root, l->has_sample ? &l->sample : NULL, &now, NULL) < 0)
+	if (phx_monitor_read(l->agent->cfg.fact_root, l->has_sample ? &l->sample : NULL, &now,
+			     NULL) < 0)
 		return;
 	l->sample = now;
 	l->has_sample = true;
@@ -176,7 +178,8 @@ static void add_waiting(const struct link *l, json_t *j)
 	json_object_set_new(j, "health_text", json_string("not started yet"));
 }
 
-/* A role that was taken up again after a start has no health step: its quota comes with the first good verdict. */
+/* A role that was taken up again after a start has no health step: its quota comes with the first
+ * good verdict. */
 static void limit_when_healthy(struct link *l, const json_t *j)
 {
 	struct phx_err err = {0};
@@ -222,8 +225,8 @@ static json_t *beat_body(struct link *l)
 /* ---- calls ---- */
 
 /* 0 with the parsed answer; a status other than 2xx is left in *ret_status and is -EPROTO. */
-static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms, long *ret_status, json_t **ret,
-		struct phx_err *err)
+static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms,
+		long *ret_status, json_t **ret, struct phx_err *err)
 {
 	struct phx_http_response response = {0};
 	int r = phx_http_call(l->client, "POST", path, body, timeout_ms, &response, err);
@@ -280,14 +283,17 @@ static void resume_role(struct link *l, const json_t *wanted)
 	struct phx_role want = {0};
 	struct phx_err err = {0};
 	char is[200], should[200];
-	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL, is, sizeof(is));
-	if (!role->run || !json_is_object(wanted) || phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
+	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL,
+		       is, sizeof(is));
+	if (!role->run || !json_is_object(wanted) ||
+	    phx_json_to_record(&phx_role_record, wanted, &want, &err) < 0)
 		goto out;
 	phx_role_identity(&want, should, sizeof(should));
 	if (!phx_str_eq(want.name, role->role.name) || !phx_str_eq(is, should))
-		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started", want.name, should,
-			  role->role.name, is);
-	else if (web_enter(a->web, &role->role, &err) == 0 && services_start(a->services, &role->role, &err) == 0)
+		agent_log("the head wants role %s (%s), here is %s (%s): nothing is started",
+			  want.name, should, role->role.name, is);
+	else if (web_enter(a->web, &role->role, &err) == 0 &&
+		 services_start(a->services, &role->role, &err) == 0)
 		health_watch(a->health, &role->role, &err);
 out:
 	if (err.text[0])
@@ -301,7 +307,8 @@ static void take_hello(struct link *l, const json_t *answer)
 	struct agent *a = l->agent;
 	int64_t beat_ms = phx_json_int(answer, "beat_ms", BEAT_DEFAULT_MS);
 	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
-	l->boot_local = a->env == PHX_ENV_DEPLOY && phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
+	l->boot_local = a->env == PHX_ENV_DEPLOY &&
+		phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
 	pthread_mutex_lock(&a->lock);
 	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
 	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
@@ -372,7 +379,8 @@ static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, s
 }
 
 /* The facts again, whether or not they changed: the order stands until they have arrived. */
-static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra,
+			struct phx_err *err)
 {
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
@@ -384,7 +392,8 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 	pthread_mutex_lock(&l->agent->lock);
 	PHX_AUTO_JSON json_t *facts = phx_json_from_record(&phx_facts_record, &l->agent->facts);
 	pthread_mutex_unlock(&l->agent->lock);
-	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err) : -ENOMEM;
+	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err)
+		     : -ENOMEM;
 }
 
 static int take_table(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
@@ -407,16 +416,19 @@ static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, s
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step}, {"job", take_job}, {"kill", take_kill}, {"inspect", take_inspect},
-		 {"table", take_table}, {"stock", take_stock}, {"logs", take_logs}};
+} order_kinds[] = {{"step", take_step},       {"job", take_job},     {"kill", take_kill},
+		   {"inspect", take_inspect}, {"table", take_table}, {"stock", take_stock},
+		   {"logs", take_logs}};
 
 /* Jobs that could not be started end at once; 126 is what a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id, "run",
-					    (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id,
+			  "run", (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
 	if (j)
-		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL, NULL, NULL);
+		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL,
+			   NULL, NULL);
 }
 
 static void take_order(struct link *l, const json_t *j)
@@ -435,7 +447,8 @@ static void take_order(struct link *l, const json_t *j)
 			r = order_kinds[i].take(l, &o, j, &err);
 		}
 	if (r < 0) {
-		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id, err.text[0] ? err.text : strerror(-r));
+		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id,
+			  err.text[0] ? err.text : strerror(-r));
 		/* an order of the past is nobody's; what still ends is asked for again */
 		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
 			refuse_job(l->agent, &o, err.text);
@@ -454,7 +467,8 @@ static void beat(struct link *l)
 	int64_t began = phx_clock_ms(), sent = phx_clock_boot_ms();
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body = beat_body(l);
-	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer, &err);
+	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer,
+		     &err);
 	if (r < 0) {
 		recover(l, status, &err);
 		return;
@@ -464,9 +478,13 @@ static void beat(struct link *l)
 	director_heard(l->agent->web, l->beat_ms);
 	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
 	const json_t *orders = json_object_get(answer, "orders");
-	json_array_foreach((json_t *)orders, i, order) take_order(l, order);
-	/* an answer without orders before its time, or the same orders over and over, must not become a storm */
-	uint32_t pause_ms = phx_clock_ms() - began >= BRAKE_MS ? 0 : json_array_size(orders) ? 20 : BRAKE_MS;
+	json_array_foreach((json_t *)orders, i, order)
+		take_order(l, order);
+	/* an answer without orders before its time, or the same orders over and over, must not
+	 * become a storm */
+	uint32_t pause_ms = phx_clock_ms() - began >= BRAKE_MS ? 0
+		: json_array_size(orders)                      ? 20
+							       : BRAKE_MS;
 	agent_wait_ms(l->agent, pause_ms);
 }
 
@@ -485,7 +503,8 @@ static void refresh_facts(struct link *l)
 		l->registered = false;
 }
 
-/* The head says that this node has its system: enter it. What is in the way is told, and tried again. */
+/* The head says that this node has its system: enter it. What is in the way is told, and tried
+ * again. */
 static void boot_local(struct link *l)
 {
 	struct phx_err err = {0};

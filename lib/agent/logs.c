@@ -39,9 +39,10 @@ static json_t *answer_of(struct logs *l, struct question *q)
 	if (r == 0 && text.failed)
 		r = phx_err_set(&err, -ENOMEM, "out of memory");
 	if (r < 0)
-		return json_pack("{s:I,s:s}", "id", (json_int_t)q->id, "error", err.text[0] ? err.text : strerror(-r));
-	return json_pack("{s:I,s:s,s:s,s:s}", "id", (json_int_t)q->id, "service", q->service, "text",
-			 text.data ? text.data : "", "cursor", cursor);
+		return json_pack("{s:I,s:s}", "id", (json_int_t)q->id, "error",
+				 err.text[0] ? err.text : strerror(-r));
+	return json_pack("{s:I,s:s,s:s,s:s}", "id", (json_int_t)q->id, "service", q->service,
+			 "text", text.data ? text.data : "", "cursor", cursor);
 }
 
 static void tell(struct logs *l, const json_t *answer)
@@ -50,7 +51,8 @@ static void tell(struct logs *l, const json_t *answer)
 	struct phx_http_response response = {0};
 	struct phx_err err = {0};
 	int r = l->client(l->arg, &client, &err);
-	r = r ? r : phx_http_call(client, "POST", "/v1/agent/logs", answer, CALL_MS, &response, &err);
+	r = r ? r
+	      : phx_http_call(client, "POST", "/v1/agent/logs", answer, CALL_MS, &response, &err);
 	if (r < 0)
 		agent_log("logs: %s", err.text);
 	phx_http_response_fini(&response);
@@ -74,7 +76,8 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-int logs_new(struct services *services, logs_client_fn client, void *arg, struct logs **ret, struct phx_err *err)
+int logs_new(struct services *services, logs_client_fn client, void *arg, struct logs **ret,
+	     struct phx_err *err)
 {
 	struct logs *l = calloc(1, sizeof(*l));
 	pthread_t thread;
@@ -100,14 +103,16 @@ int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err
 {
 	int64_t lines = phx_json_int(ask, "lines", 0), wait_ms = phx_json_int(ask, "wait_ms", 0);
 	struct question q = {.id = id};
-	bool fits = phx_str_copy(q.service, sizeof(q.service), phx_json_str(ask, "service", "")) == 0 &&
-		    PHX_STR_SET(q.ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
+	bool fits =
+		phx_str_copy(q.service, sizeof(q.service), phx_json_str(ask, "service", "")) == 0 &&
+		PHX_STR_SET(q.ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
 	if (!json_is_object(ask) || !fits || (q.service[0] && !phx_name_valid(q.service)))
 		return phx_err_set(err, -EINVAL, "a question for logs that is none");
 	q.ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
 	q.ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
 	pthread_mutex_lock(&l->lock);
-	struct question *to = l->questions.n < QUESTIONS_MAX ? phx_list_push(&l->questions, sizeof(*to)) : NULL;
+	struct question *to =
+		l->questions.n < QUESTIONS_MAX ? phx_list_push(&l->questions, sizeof(*to)) : NULL;
 	if (to)
 		*to = q;
 	pthread_cond_signal(&l->more);

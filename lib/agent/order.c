@@ -29,8 +29,10 @@ static int check_image(const struct phx_image *image, struct phx_err *err)
 	if (!phx_name_valid(image->name) || !phx_name_valid(image->version))
 		return phx_err_set(err, -EINVAL, "needs a valid name and version");
 	PHX_LIST_EACH(struct phx_image_file, f, &image->files)
-	if (!phx_name_valid(f->name) || !f->size || !digest_valid(f->sha256))
-		return phx_err_set(err, -EINVAL, "file \"%s\": needs a valid name, size and sha256", f->name);
+		if (!phx_name_valid(f->name) || !f->size || !digest_valid(f->sha256))
+			return phx_err_set(err, -EINVAL,
+					   "file \"%s\": needs a valid name, size and sha256",
+					   f->name);
 	return 0;
 }
 
@@ -40,8 +42,8 @@ int order_image(const json_t *order, const char *member, struct phx_image *ret, 
 	struct phx_image image;
 	PHX_AUTO_JSON json_t *copy = json_is_object(j) ? json_copy((json_t *)j) : NULL;
 	if (!copy)
-		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): %s", member,
-				   phx_json_str(order, "image_error", "the head has none"));
+		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): %s",
+				   member, phx_json_str(order, "image_error", "the head has none"));
 	json_object_del(copy, "cmdline");
 	int r = phx_json_to_record(&phx_image_record, copy, &image, err);
 	if (r == 0 && (r = check_image(&image, err)) < 0)

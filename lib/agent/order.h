@@ -6,12 +6,14 @@
 #include "config/image.h"
 #include "core/core.h"
 
-/** Parse one order. Members "deploy" and "image" are left for the functions below. -EINVAL with the path in the JSON.
- * Caller owns *ret: phx_record_fini(&phx_order_record, ret). */
+/** Parse one order. Members "deploy" and "image" are left for the functions below. -EINVAL with the
+ * path in the JSON. Caller owns *ret: phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
-/** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT without one,
- * -EINVAL. Caller owns *ret: phx_record_fini(&phx_image_record, ret); it is left alone on failure. */
-int order_image(const json_t *order, const char *member, struct phx_image *ret, struct phx_err *err);
+/** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT
+ * without one, -EINVAL. Caller owns *ret: phx_record_fini(&phx_image_record, ret); it is left alone
+ * on failure. */
+int order_image(const json_t *order, const char *member, struct phx_image *ret,
+		struct phx_err *err);
 
 #endif

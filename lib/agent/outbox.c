@@ -38,7 +38,8 @@ struct outbox {
 /* The head cannot be reached, or is in trouble itself: worth trying again. */
 static bool temporary(int r)
 {
-	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY, -ESTALE, -E2BIG, -EFBIG, -ELOOP};
+	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,
+				    -ESTALE, -E2BIG, -EFBIG,  -ELOOP};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
 		if (r == final[i])
 			return false;
@@ -47,7 +48,8 @@ static bool temporary(int r)
 
 static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("/v1/agent/jobs/%" PRIu64 "/output?run=%u", it->about.id, it->about.run);
+	PHX_AUTO_FREE char *path =
+		phx_path("/v1/agent/jobs/%" PRIu64 "/output?run=%u", it->about.id, it->about.run);
 	PHX_AUTO_JSON json_t *answer = NULL;
 	if (!it->upload || access(it->upload, R_OK) < 0)
 		return 0;
@@ -90,7 +92,8 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 	if (r < 0)
 		return r;
 	phx_err_clear(err);
-	return phx_http_call_json(o->client, "POST", "/v1/agent/result", it->message, TIMEOUT_MS, &answer, err);
+	return phx_http_call_json(o->client, "POST", "/v1/agent/result", it->message, TIMEOUT_MS,
+				  &answer, err);
 }
 
 static void item_fini(struct item *it)
@@ -104,7 +107,8 @@ static void finish(struct outbox *o, int r, const struct phx_err *err)
 {
 	struct item it = *PHX_LIST_AT(&o->items, struct item, 0);
 	if (r < 0)
-		agent_log("%s %" PRIu64 ": result refused: %s", it.about.is_job ? "job" : "step", it.about.id, err->text);
+		agent_log("%s %" PRIu64 ": result refused: %s", it.about.is_job ? "job" : "step",
+			  it.about.id, err->text);
 	pthread_mutex_unlock(&o->lock);
 	if (it.done)
 		it.done(it.arg, it.about.id, it.about.run);
@@ -205,8 +209,7 @@ uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, ui
 {
 	uint32_t n = 0;
 	pthread_mutex_lock(&o->lock);
-	PHX_LIST_EACH(struct item, it, &o->items)
-	{
+	PHX_LIST_EACH(struct item, it, &o->items) {
 		if (it->about.is_job != jobs)
 			continue;
 		if (n < max)

@@ -23,7 +23,8 @@ static char *archive_path(const struct agent_config *cfg, const struct phx_packa
 static int check_ref(const struct phx_package_ref *p, struct phx_err *err)
 {
 	if (!phx_name_valid(p->name) || !phx_name_valid(p->version))
-		return phx_err_set(err, -EINVAL, "package \"%s-%s\": not a valid name", p->name, p->version);
+		return phx_err_set(err, -EINVAL, "package \"%s-%s\": not a valid name", p->name,
+				   p->version);
 	return 0;
 }
 
@@ -31,30 +32,33 @@ bool package_unpacked(const struct agent_config *cfg, const struct phx_package_r
 {
 	char sha256[65];
 	return p->sha256[0] && check_ref(p, NULL) == 0 &&
-	       phx_package_unpacked(cfg->pkg_root, p->name, p->version, sha256) == 0 && phx_str_eq(sha256, p->sha256);
+		phx_package_unpacked(cfg->pkg_root, p->name, p->version, sha256) == 0 &&
+		phx_str_eq(sha256, p->sha256);
 }
 
 /* ---- the archive ---- */
 
-static int check_meant(const struct phx_package_ref *p, const struct phx_package *found, const char *path,
-		       struct phx_err *err)
+static int check_meant(const struct phx_package_ref *p, const struct phx_package *found,
+		       const char *path, struct phx_err *err)
 {
 	if (phx_str_eq(found->name, p->name) && phx_str_eq(found->version, p->version) &&
 	    (!p->sha256[0] || phx_str_eq(found->sha256, p->sha256)))
 		return 0;
-	return phx_err_set(err, -EBADMSG, "%s: holds %s-%s, SHA-256 %s", path, found->name, found->version,
-			   found->sha256);
+	return phx_err_set(err, -EBADMSG, "%s: holds %s-%s, SHA-256 %s", path, found->name,
+			   found->version, found->sha256);
 }
 
 /* Signed, and what the role means by it. */
-static int verify(const struct agent_config *cfg, const struct phx_package_ref *p, const char *path, struct phx_err *err)
+static int verify(const struct agent_config *cfg, const struct phx_package_ref *p, const char *path,
+		  struct phx_err *err)
 {
 	struct phx_package found;
 	int r = phx_package_verify(path, cfg->site_pub, &found, err);
 	return r < 0 ? r : check_meant(p, &found, path, err);
 }
 
-static int fetch(const struct phx_package_ref *p, const char *path, const struct package_from *from, struct phx_err *err)
+static int fetch(const struct phx_package_ref *p, const char *path, const struct package_from *from,
+		 struct phx_err *err)
 {
 	struct phx_http_client *http;
 	PHX_AUTO_FREE char *url = phx_path("/packages/%s-%s.tar.zst", p->name, p->version);
@@ -64,7 +68,8 @@ static int fetch(const struct phx_package_ref *p, const char *path, const struct
 		return -ENOMEM;
 	int r = from->client(from->arg, &http, err);
 	if (r == 0)
-		r = fetch_file(http, url, path, p->size_bytes, PACKAGE_MAX, p->sha256, &from->stop, err);
+		r = fetch_file(http, url, path, p->size_bytes, PACKAGE_MAX, p->sha256, &from->stop,
+			       err);
 	return r ? r : fetch_file(http, sig_url, sig, 0, SIG_MAX, "", &from->stop, err);
 }
 
@@ -84,8 +89,8 @@ static int make_cache(const struct agent_config *cfg, struct phx_err *err)
 	return dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
 }
 
-int package_need(const struct agent_config *cfg, const struct phx_package_ref *p, const struct package_from *from,
-		 struct phx_err *err)
+int package_need(const struct agent_config *cfg, const struct phx_package_ref *p,
+		 const struct package_from *from, struct phx_err *err)
 {
 	int r = check_ref(p, err);
 	PHX_AUTO_FREE char *path = r == 0 ? archive_path(cfg, p) : NULL;
@@ -103,16 +108,18 @@ int package_need(const struct agent_config *cfg, const struct phx_package_ref *p
 
 /* ---- unpacked ---- */
 
-static int unpack(const struct agent_config *cfg, const struct phx_package_ref *p, struct phx_err *err)
+static int unpack(const struct agent_config *cfg, const struct phx_package_ref *p,
+		  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = archive_path(cfg, p);
 	struct phx_package found;
-	int r = path ? phx_package_unpack(path, cfg->site_pub, cfg->pkg_root, NULL, &found, err) : -ENOMEM;
+	int r = path ? phx_package_unpack(path, cfg->site_pub, cfg->pkg_root, NULL, &found, err)
+		     : -ENOMEM;
 	return r < 0 ? r : check_meant(p, &found, path, err);
 }
 
-int package_unpack(const struct agent_config *cfg, const struct phx_package_ref *p, const struct package_from *from,
-		   struct phx_err *err)
+int package_unpack(const struct agent_config *cfg, const struct phx_package_ref *p,
+		   const struct package_from *from, struct phx_err *err)
 {
 	if (package_unpacked(cfg, p))
 		return 0;
@@ -126,9 +133,11 @@ int package_room(const char *path, uint64_t bytes, struct phx_err *err)
 	struct statvfs st;
 	if (statvfs(path, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	uint64_t all = (uint64_t)st.f_blocks * st.f_frsize, free_bytes = (uint64_t)st.f_bavail * st.f_frsize;
+	uint64_t all = (uint64_t)st.f_blocks * st.f_frsize,
+		 free_bytes = (uint64_t)st.f_bavail * st.f_frsize;
 	if (free_bytes >= bytes && free_bytes - bytes >= all / 10)
 		return 0;
-	return phx_err_set(err, -ENOSPC, "%s: %" PRIu64 " MiB more would leave less than a tenth of it free", path,
-			   bytes >> 20);
+	return phx_err_set(err, -ENOSPC,
+			   "%s: %" PRIu64 " MiB more would leave less than a tenth of it free",
+			   path, bytes >> 20);
 }

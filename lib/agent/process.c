@@ -24,7 +24,8 @@ int process_find_user(const char *name, struct process_user *ret, struct phx_err
 		u.gid = pw.pw_gid;
 		u.n_groups = PROCESS_GROUPS_MAX;
 		if (getgrouplist(name, pw.pw_gid, u.groups, &u.n_groups) < 0)
-			return phx_err_set(err, -E2BIG, "user %s: in more than %d groups", name, PROCESS_GROUPS_MAX);
+			return phx_err_set(err, -E2BIG, "user %s: in more than %d groups", name,
+					   PROCESS_GROUPS_MAX);
 	}
 	*ret = u;
 	return 0;
@@ -36,8 +37,8 @@ int process_become(const struct process_user *u)
 		return -EPERM; /* the calls below would leave what it is: root */
 	if (u->uid == getuid() && u->gid == getgid() && u->uid == geteuid())
 		return 0;
-	if (setgroups((size_t)u->n_groups, u->groups) < 0 || setresgid(u->gid, u->gid, u->gid) < 0 ||
-	    setresuid(u->uid, u->uid, u->uid) < 0)
+	if (setgroups((size_t)u->n_groups, u->groups) < 0 ||
+	    setresgid(u->gid, u->gid, u->gid) < 0 || setresuid(u->uid, u->uid, u->uid) < 0)
 		return -errno;
 	return getuid() == u->uid && geteuid() == u->uid && getegid() == u->gid ? 0 : -EPERM;
 }
@@ -62,8 +63,11 @@ uint64_t process_start_time(pid_t pid)
 	/* the name may hold blanks and brackets: fields count from the last one */
 	const char *p = strrchr(text, ')');
 	char state = 'Z';
-	if (!p || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			 &state, &start) != 2)
+	if (!p ||
+	    sscanf(p + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &state, &start) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : start;
 }

@@ -26,7 +26,8 @@ int process_become(const struct process_user *u);
 /** In the child: no signal blocked, none ignored. Async-signal-safe. */
 void process_reset_signals(void);
 
-/** Start time in clock ticks since boot: with the pid it names a process for ever. 0 when there is none. */
+/** Start time in clock ticks since boot: with the pid it names a process for ever. 0 when there is
+ * none. */
 uint64_t process_start_time(pid_t pid);
 
 #endif

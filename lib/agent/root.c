@@ -51,7 +51,8 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 {
 	int r = mount_ext4(device, ROOT_DIR, MS_NOATIME, err);
 	if (r == 0)
-		r = mount_ext4(state_device, ROOT_STATE_DIR, MS_NOATIME | MS_NOSUID | MS_NODEV | MS_NOEXEC, err);
+		r = mount_ext4(state_device, ROOT_STATE_DIR,
+			       MS_NOATIME | MS_NOSUID | MS_NODEV | MS_NOEXEC, err);
 	if (r < 0)
 		root_unmount(NULL);
 	return r;
@@ -106,7 +107,8 @@ int root_keep_state(struct agent *a, const char *state_device, struct phx_err *e
 		return r;
 	r = install_state(a, OLD_STATE, err);
 	if (umount2(OLD_STATE, 0) < 0 && r == 0)
-		r = phx_err_set(err, -errno, "%s: cannot be unmounted: %s", state_device, strerror(errno));
+		r = phx_err_set(err, -errno, "%s: cannot be unmounted: %s", state_device,
+				strerror(errno));
 	return r;
 }
 
@@ -139,7 +141,8 @@ int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key
 	return r < 0 ? phx_err_prefix(err, r, "disk key %s", key_id) : 0;
 }
 
-static int unlock(struct phx_http_client *c, const struct phx_disk_system *sys, char ret_root[64], struct phx_err *err)
+static int unlock(struct phx_http_client *c, const struct phx_disk_system *sys, char ret_root[64],
+		  struct phx_err *err)
 {
 	uint8_t key[PHX_DISK_KEY_SIZE];
 	int r = root_disk_key(c, sys->luks_key_id, key, err);

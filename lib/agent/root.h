@@ -10,21 +10,24 @@
 #define ROOT_DIR "/newroot"
 #define ROOT_STATE_DIR ROOT_DIR "/var/lib/phoenix"
 
-/** Take over key, certificate, journal and system.json from the installed system's state partition into RAM. No system,
- * or none with a key: nothing, 0. */
+/** Take over key, certificate, journal and system.json from the installed system's state partition
+ * into RAM. No system, or none with a key: nothing, 0. */
 int root_adopt(struct agent *a, struct phx_err *err);
 
 /** Get the disk key `key_id` from the head. Cleanse `ret_key` after use. */
 int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
 		  struct phx_err *err);
 
-/** Mount the root (`device`) and its state partition at ROOT_DIR; what was mounted there is unmounted first. */
+/** Mount the root (`device`) and its state partition at ROOT_DIR; what was mounted there is
+ * unmounted first. */
 int root_mount(const char *device, const char *state_device, struct phx_err *err);
 
-/** Unmount everything at and below ROOT_DIR and close the encrypted root. Nothing there is no error. */
+/** Unmount everything at and below ROOT_DIR and close the encrypted root. Nothing there is no
+ * error. */
 int root_unmount(struct phx_err *err);
 
-/** Put key, certificate and journal on a state partition that is not mounted, so that a reset does not lose them. */
+/** Put key, certificate and journal on a state partition that is not mounted, so that a reset does
+ * not lose them. */
 int root_keep_state(struct agent *a, const char *state_device, struct phx_err *err);
 
 /** Is a system mounted at ROOT_DIR? */
@@ -33,7 +36,8 @@ bool root_mounted(void);
 /** Find, unlock (key from the head) and mount the installed system. */
 int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err);
 
-/** Refresh the agent and its state in the mounted root, and write /run/phoenix/next; then the agent may end. */
+/** Refresh the agent and its state in the mounted root, and write /run/phoenix/next; then the agent
+ * may end. */
 int root_enter(struct agent *a, struct phx_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* Supervision: see service.h. One thread owns the slots and talks to the
  * backend; others hand it a command and wait.
  *
- *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants go down with it)
+ *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants too)
  *	                up ──dies──▶ done (status 0) or failed, when it is not to be restarted
  *
  * Never decides which role runs. */
@@ -23,7 +23,14 @@
 #include "agent/log.h"
 #include "agent/service_internal.h"
 
-enum { BACKOFF_FIRST_MS = 100, BACKOFF_MAX_MS = 10000, GOOD_RUN_MS = 30000, GLANCE_MS = 50, TICK_MS = 500, CALM_MS = 10000 };
+enum {
+	BACKOFF_FIRST_MS = 100,
+	BACKOFF_MAX_MS = 10000,
+	GOOD_RUN_MS = 30000,
+	GLANCE_MS = 50,
+	TICK_MS = 500,
+	CALM_MS = 10000
+};
 
 enum command_op { CMD_START, CMD_SETTLE, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
 
@@ -41,16 +48,16 @@ struct command {
 static bool after(const struct phx_service *svc, const char *name)
 {
 	PHX_LIST_EACH(struct phx_word, w, &svc->after)
-	if (phx_str_eq(w->text, name))
-		return true;
+		if (phx_str_eq(w->text, name))
+			return true;
 	return false;
 }
 
 static const char *package_version(const struct phx_role *role, const char *package)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-	if (phx_str_eq(p->name, package))
-		return p->version;
+		if (phx_str_eq(p->name, package))
+			return p->version;
 	return NULL;
 }
 
@@ -67,7 +74,7 @@ static char **word_vector(const struct phx_list *words, size_t extra)
 	size_t i = 0;
 	if (v)
 		PHX_LIST_EACH(struct phx_word, w, words)
-	v[i++] = w->text;
+			v[i++] = w->text;
 	return v;
 }
 
@@ -81,7 +88,8 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 		return -ENOMEM;
 	const char *word = argv[0] ? argv[0] : "";
 	if (word[0] != '/' && !*dir)
-		return phx_err_set(err, -EINVAL, "\"%s\": a relative program needs a package of the role", word);
+		return phx_err_set(err, -EINVAL,
+				   "\"%s\": a relative program needs a package of the role", word);
 	PHX_AUTO_FREE char *program = word[0] == '/' ? strdup(word) : phx_path("%s/%s", dir, word);
 	PHX_AUTO_FREE char *env_package = phx_path("PHX_PACKAGE=%s", dir);
 	PHX_AUTO_FREE char *env_role = phx_path("PHX_ROLE=%s", s->role.name);
@@ -90,7 +98,8 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 	argv[0] = program;
 	env[svc->env.n] = env_package;
 	env[svc->env.n + 1] = env_role;
-	env[svc->env.n + 2] = (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	env[svc->env.n + 2] =
+		(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	PHX_AUTO(phx_buf_fini) struct phx_buf what = {0};
 	phx_buf_addf(&what, "Phoenix %s of role %s:", svc->name, s->role.name);
 	for (char **a = argv; *a; a++)
@@ -114,8 +123,8 @@ static int start_slot(struct services *s, struct slot *slot, struct phx_err *err
 	int r = run_service(s, slot, &why);
 	if (r < 0) {
 		slot_log_end(s, slot);
-		return phx_err_set(err, r, "service %s: %.200s%s%s", slot->svc->name, why.text, slot->said[0] ? ": " : "",
-				   slot->said);
+		return phx_err_set(err, r, "service %s: %.200s%s%s", slot->svc->name, why.text,
+				   slot->said[0] ? ": " : "", slot->said);
 	}
 	slot->state = SLOT_UP;
 	slot->started_ms = phx_clock_ms();
@@ -126,7 +135,8 @@ static void stop_slot(struct services *s, struct slot *slot)
 {
 	struct phx_err err = {0};
 	if (slot->state == SLOT_UP &&
-	    s->backend->stop(s->self, slot->svc->name, &slot->proc, slot->svc->stop_grace_s, &err) < 0)
+	    s->backend->stop(s->self, slot->svc->name, &slot->proc, slot->svc->stop_grace_s, &err) <
+		    0)
 		agent_log("service %s: %s", slot->svc->name, err.text);
 	slot->state = SLOT_DOWN;
 }
@@ -134,7 +144,8 @@ static void stop_slot(struct services *s, struct slot *slot)
 /* Has an up service died since? */
 static bool slot_died(struct services *s, struct slot *slot)
 {
-	if (slot->state != SLOT_UP || s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status))
+	if (slot->state != SLOT_UP ||
+	    s->backend->running(s->self, slot->svc->name, &slot->proc, &slot->status))
 		return false;
 	slot_log_end(s, slot);
 	return true;
@@ -183,15 +194,16 @@ static bool all_up(struct services *s, const struct phx_role *role)
 	if (!phx_record_equal(&phx_role_record, &s->role, role))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED || slot_died(s, &s->slots[i]))
+		if (s->slots[i].state == SLOT_DOWN || s->slots[i].state == SLOT_FAILED ||
+		    slot_died(s, &s->slots[i]))
 			return false;
 	return true;
 }
 
 /* ---- do they live? ---- */
 
-/* How long one must have lived before its start counts: the settle time of its role, or only as long as those need that
- * cannot live at all. */
+/* How long one must have lived before its start counts: the settle time of its role, or only as
+ * long as those need that cannot live at all. */
 static uint32_t must_live_ms(const struct slot *slot, bool settle)
 {
 	return settle ? slot->svc->settle_s * 1000 : GLANCE_MS;
@@ -205,9 +217,10 @@ static int check_alive(struct services *s, struct slot *slot, struct phx_err *er
 	if (slot->state == SLOT_UP || slot->state == SLOT_DONE)
 		return 0;
 	if (slot->svc->settle_s)
-		snprintf(within, sizeof(within), "within its settle time of %u s", slot->svc->settle_s);
-	return phx_err_set(err, -EIO, "service %s ended %s with status %d%s%s", slot->svc->name, within, slot->status,
-			   slot->said[0] ? ": " : "", slot->said);
+		snprintf(within, sizeof(within), "within its settle time of %u s",
+			 slot->svc->settle_s);
+	return phx_err_set(err, -EIO, "service %s ended %s with status %d%s%s", slot->svc->name,
+			   within, slot->status, slot->said[0] ? ": " : "", slot->said);
 }
 
 static void wait_event(struct services *s, int timeout_ms)
@@ -220,20 +233,23 @@ static void wait_event(struct services *s, int timeout_ms)
 	}
 	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
 	for (uint32_t i = 0; i < s->n; i++)
-		fds[i + 1] = (struct pollfd){s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
+		fds[i + 1] = (struct pollfd){
+			s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
 	poll(fds, s->n + 1, timeout_ms);
 	if (fds[0].revents)
 		(void)!read(s->wake_fd, &count, sizeof(count));
 }
 
 /* Wakes when one dies; those whose end wakes nobody are looked at when the time is over. */
-static int await_life(struct services *s, bool settle, const struct fetch_stop *stop, struct phx_err *err)
+static int await_life(struct services *s, bool settle, const struct fetch_stop *stop,
+		      struct phx_err *err)
 {
 	for (;;) {
 		int64_t left = 0;
 		for (uint32_t i = 0; i < s->n; i++) {
 			struct slot *slot = &s->slots[i];
-			int64_t missing = slot->started_ms + must_live_ms(slot, settle) - phx_clock_ms();
+			int64_t missing =
+				slot->started_ms + must_live_ms(slot, settle) - phx_clock_ms();
 			int r = check_alive(s, slot, err);
 			if (r < 0)
 				return r;
@@ -243,7 +259,9 @@ static int await_life(struct services *s, bool settle, const struct fetch_stop *
 		if (left <= 0)
 			return 0;
 		if (stop && stop->wanted(stop->arg))
-			return phx_err_set(err, -ECANCELED, "given up before the services had run for their settle time");
+			return phx_err_set(
+				err, -ECANCELED,
+				"given up before the services had run for their settle time");
 		wait_event(s, (int)left);
 	}
 }
@@ -276,7 +294,8 @@ static int stop_leftovers(struct services *s, const struct phx_role *role, struc
 {
 	int r = 0;
 	for (uint32_t i = role ? role->services.n : 0; r == 0 && i > 0; i--) {
-		const struct phx_service *svc = PHX_LIST_AT(&role->services, struct phx_service, i - 1);
+		const struct phx_service *svc =
+			PHX_LIST_AT(&role->services, struct phx_service, i - 1);
 		r = s->backend->stop(s->self, svc->name, NULL, svc->stop_grace_s, err);
 		if (r < 0)
 			phx_err_prefix(err, r, "service %s", svc->name);
@@ -320,8 +339,8 @@ static void bury(struct services *s, struct slot *slot)
 	if (slot->backoff_ms > BACKOFF_MAX_MS)
 		slot->backoff_ms = BACKOFF_MAX_MS;
 	slot->next_start_ms = now + slot->backoff_ms;
-	agent_log("service %s: ended with status %d, starting again in %u ms", slot->svc->name, slot->status,
-		  slot->backoff_ms);
+	agent_log("service %s: ended with status %d, starting again in %u ms", slot->svc->name,
+		  slot->status, slot->backoff_ms);
 	slot->state = SLOT_DOWN;
 	take_down_dependants(s, slot->svc->name);
 }
@@ -330,7 +349,8 @@ static bool dependencies_up(const struct services *s, const struct slot *slot)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct slot *other = &s->slots[i];
-		if (after(slot->svc, other->svc->name) && other->state != SLOT_UP && other->state != SLOT_DONE)
+		if (after(slot->svc, other->svc->name) && other->state != SLOT_UP &&
+		    other->state != SLOT_DONE)
 			return false;
 	}
 	return true;
@@ -393,7 +413,8 @@ static int drain_all(struct services *s, struct phx_err *err)
 	for (uint32_t i = 0; r == 0 && i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
 		unsigned sig = (unsigned)slot->svc->drain_signal;
-		if (slot->state != SLOT_UP || sig == PHX_DRAIN_NONE || sig >= PHX_ARRAY_SIZE(signals))
+		if (slot->state != SLOT_UP || sig == PHX_DRAIN_NONE ||
+		    sig >= PHX_ARRAY_SIZE(signals))
 			continue;
 		slot->drained = true;
 		r = s->backend->signal(s->self, slot->svc->name, &slot->proc, signals[sig], err);
@@ -473,10 +494,11 @@ static int command(struct services *s, struct command c, struct phx_err *err)
 	return c.r < 0 ? phx_err_set(err, c.r, "%s", c.err.text) : 0;
 }
 
-static int open_backend(struct services *s, const struct services_config *config, struct phx_err *err)
+static int open_backend(struct services *s, const struct services_config *config,
+			struct phx_err *err)
 {
 	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
-		       (config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
+		(config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
 	return systemd ? service_systemd_new(&s->backend, &s->self, err)
 		       : service_own_new(config->run_dir, &s->backend, &s->self, err);
 }

@@ -62,7 +62,8 @@ static int seek_tail(sd_journal *j, uint32_t lines, char ret_cursor[SERVICE_CURS
 }
 
 /* Before the first entry that is asked for. */
-static int seek(sd_journal *j, const struct service_log_ask *ask, char ret_cursor[SERVICE_CURSOR_MAX])
+static int seek(sd_journal *j, const struct service_log_ask *ask,
+		char ret_cursor[SERVICE_CURSOR_MAX])
 {
 	if (!ask->cursor[0])
 		return seek_tail(j, ask->lines, ret_cursor);
@@ -110,8 +111,9 @@ static int read_journal(sd_journal *j, const struct service_log_ask *ask, struct
 	return r < 0 ? r : 0;
 }
 
-int service_journal_read(const char *unit, const struct service_log_ask *ask, struct phx_buf *ret_text,
-			 char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+int service_journal_read(const char *unit, const struct service_log_ask *ask,
+			 struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
+			 struct phx_err *err)
 {
 	sd_journal *j = NULL;
 	char cursor[SERVICE_CURSOR_MAX];

@@ -4,8 +4,10 @@
 
 #include "agent/service_backend.h"
 
-/** As service_backend.log, of a unit. With `lines` 0 and no cursor: only the cursor of the newest entry. */
-int service_journal_read(const char *unit, const struct service_log_ask *ask, struct phx_buf *ret_text,
-			 char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err);
+/** As service_backend.log, of a unit. With `lines` 0 and no cursor: only the cursor of the newest
+ * entry. */
+int service_journal_read(const char *unit, const struct service_log_ask *ask,
+			 struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
+			 struct phx_err *err);
 
 #endif

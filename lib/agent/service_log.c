@@ -39,7 +39,7 @@ struct service_logs {
 	pthread_cond_t more;
 	int epoll_fd, quit_fd;
 	bool quit;
-	uint64_t mark;		/* tells our cursors from those of an earlier agent */
+	uint64_t mark; /* tells our cursors from those of an earlier agent */
 	struct stream *streams;
 	struct source *sources;
 };
@@ -130,7 +130,8 @@ static int prepare(struct service_logs *l)
 	l->mark = (uint64_t)phx_wall_ms();
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->quit_fd = eventfd(0, EFD_CLOEXEC);
-	if (l->epoll_fd < 0 || l->quit_fd < 0 || epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->quit_fd, &quit) < 0)
+	if (l->epoll_fd < 0 || l->quit_fd < 0 ||
+	    epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->quit_fd, &quit) < 0)
 		return -errno;
 	return -pthread_create(&l->thread, NULL, run_thread, l);
 }
@@ -237,18 +238,22 @@ static size_t last_lines(const struct stream *s, uint32_t lines)
 	return lines ? at : s->n;
 }
 
-/* Where what comes behind the cursor begins; what is no longer kept is skipped, and a cursor of another agent is none. */
-static size_t first_byte(const struct service_logs *l, const struct stream *s, const struct service_log_ask *ask)
+/* Where what comes behind the cursor begins; what is no longer kept is skipped, and a cursor of
+ * another agent is none. */
+static size_t first_byte(const struct service_logs *l, const struct stream *s,
+			 const struct service_log_ask *ask)
 {
 	uint64_t mark, at;
-	if (sscanf(ask->cursor, "%" SCNu64 ":%" SCNu64, &mark, &at) != 2 || mark != l->mark || at > s->end)
+	if (sscanf(ask->cursor, "%" SCNu64 ":%" SCNu64, &mark, &at) != 2 || mark != l->mark ||
+	    at > s->end)
 		return last_lines(s, ask->lines);
 	uint64_t kept_from = s->end - s->n;
 	return at < kept_from ? 0 : (size_t)(at - kept_from);
 }
 
-int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
-		      char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask,
+		      struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
+		      struct phx_err *err)
 {
 	int64_t due_ms = phx_clock_ms() + ask->wait_ms;
 	pthread_mutex_lock(&l->lock);
@@ -265,7 +270,8 @@ int service_logs_read(struct service_logs *l, const char *name, const struct ser
 	if (!ask->cursor[0])
 		from = s->n - n; /* the end of it; who follows misses nothing in between */
 	phx_buf_add(ret_text, s->data + from, n);
-	snprintf(ret_cursor, SERVICE_CURSOR_MAX, "%" PRIu64 ":%" PRIu64, l->mark, s->end - s->n + from + n);
+	snprintf(ret_cursor, SERVICE_CURSOR_MAX, "%" PRIu64 ":%" PRIu64, l->mark,
+		 s->end - s->n + from + n);
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }

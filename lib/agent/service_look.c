@@ -48,8 +48,10 @@ void services_publish(struct services *s)
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_dead(&s->slots[i]))
-			phx_buf_addf(&b, "%s%s (status %d%s%s)", b.n ? ", " : "not running: ", s->slots[i].svc->name,
-				     s->slots[i].status, s->slots[i].said[0] ? ": " : "", s->slots[i].said);
+			phx_buf_addf(&b, "%s%s (status %d%s%s)",
+				     b.n ? ", " : "not running: ", s->slots[i].svc->name,
+				     s->slots[i].status, s->slots[i].said[0] ? ": " : "",
+				     s->slots[i].said);
 	pthread_mutex_lock(&s->lock);
 	s->ok = b.n == 0;
 	snprintf(s->text, sizeof(s->text), "%s", b.data ? b.data : "");
@@ -120,8 +122,9 @@ static const char *without_unit(const char *line)
 /* What systemd says of every unit that fails: nothing of why. */
 static bool says_nothing(const char *line)
 {
-	static const char *const begins[] = {"Starting ", "Started ", "Failed with result ", "Failed to start ", "Stopped ",
-					     "Scheduled restart job"};
+	static const char *const begins[] = {
+		"Starting ",        "Started ", "Failed with result ",
+		"Failed to start ", "Stopped ", "Scheduled restart job"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(begins); i++)
 		if (phx_str_starts(line, begins[i]))
 			return true;
@@ -160,11 +163,12 @@ void slot_log_begin(struct services *s, struct slot *slot)
 	s->backend->log(s->self, slot->svc->name, &end, &text, slot->log_from, NULL);
 }
 
-/* What it wrote since its last start on one line. A line that its journal could not tell the start of still came behind
- * those before it. */
+/* What it wrote since its last start on one line. A line that its journal could not tell the start
+ * of still came behind those before it. */
 static void read_said(struct services *s, const struct service_id *id, char *ret, size_t size)
 {
-	struct service_log_ask ask = {.lines = SAID_LINES, .words = true, .wait_ms = s->backend->log_lag_ms};
+	struct service_log_ask ask = {
+		.lines = SAID_LINES, .words = true, .wait_ms = s->backend->log_lag_ms};
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	char end[SERVICE_CURSOR_MAX];
 	ret[0] = '\0';
@@ -210,8 +214,8 @@ void services_said(struct services *s, char *ret_text, size_t ret_size)
 }
 
 /* Which service is meant. */
-static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_MAX], const struct service_id **ret,
-		  struct phx_err *err)
+static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_MAX],
+		  const struct service_id **ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf names = {0};
 	for (uint32_t i = 0; i < n; i++) {
@@ -223,12 +227,13 @@ static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_M
 	}
 	if (!n)
 		return phx_err_set(err, -ENOENT, "no service has run here since its agent began");
-	return name[0] ? phx_err_set(err, -ENOENT, "no service '%s' here, but: %.200s", name, names.data)
-		       : phx_err_set(err, -EINVAL, "which service? It has: %.200s", names.data);
+	return name[0]
+		? phx_err_set(err, -ENOENT, "no service '%s' here, but: %.200s", name, names.data)
+		: phx_err_set(err, -EINVAL, "which service? It has: %.200s", names.data);
 }
 
-int services_log(struct services *s, char name[PHX_NAME_MAX], const struct service_log_ask *ask, struct phx_buf *ret_text,
-		 char *ret_cursor, struct phx_err *err)
+int services_log(struct services *s, char name[PHX_NAME_MAX], const struct service_log_ask *ask,
+		 struct phx_buf *ret_text, char *ret_cursor, struct phx_err *err)
 {
 	uint32_t n;
 	PHX_AUTO_FREE struct service_id *ids = copy_ids(s, &n);
@@ -246,8 +251,8 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 void slot_tell_end(struct services *s, const struct slot *slot)
 {
 	pthread_mutex_lock(&s->lock);
-	snprintf(s->last_end, sizeof(s->last_end), "%s ended with status %d%s%s", slot->svc->name, slot->status,
-		 slot->said[0] ? ": " : "", slot->said);
+	snprintf(s->last_end, sizeof(s->last_end), "%s ended with status %d%s%s", slot->svc->name,
+		 slot->status, slot->said[0] ? ": " : "", slot->said);
 	phx_utf8_repair(s->last_end);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -82,10 +82,12 @@ static void find_cgroup(struct own *o)
 		return;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(mounts); i++) {
 		struct statfs fs;
-		if (statfs(mounts[i], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC || access(mounts[i], W_OK) < 0)
+		if (statfs(mounts[i], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC ||
+		    access(mounts[i], W_OK) < 0)
 			continue;
 		/* the directory's inode tells agents on one host apart */
-		snprintf(o->cgroup, sizeof(o->cgroup), "%s/phx-%lx-", mounts[i], (unsigned long)st.st_ino);
+		snprintf(o->cgroup, sizeof(o->cgroup), "%s/phx-%lx-", mounts[i],
+			 (unsigned long)st.st_ino);
 		return;
 	}
 }
@@ -176,7 +178,8 @@ static int end_group(pid_t pid, uint32_t grace_s, struct phx_err *err)
 	return 0;
 }
 
-static int own_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s, struct phx_err *err)
+static int own_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s,
+		    struct phx_err *err)
 {
 	struct own *o = self;
 	pid_t pid = p ? p->pid : read_pid(o, name);
@@ -217,7 +220,8 @@ static int launch(struct own *o, struct launch *l, struct service_proc *ret, str
 	return r;
 }
 
-static int own_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
+static int own_start(void *self, const struct service_command *c, struct service_proc *ret,
+		     struct phx_err *err)
 {
 	struct own *o = self;
 	struct launch l = {.c = c, .cgroup_fd = -1, .log_fd = -1, .agent = getpid()};
@@ -252,24 +256,29 @@ static int own_running(void *self, const char *name, struct service_proc *p, int
 	return 0;
 }
 
-static int own_signal(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err)
+static int own_signal(void *self, const char *name, struct service_proc *p, int sig,
+		      struct phx_err *err)
 {
 	(void)self;
 	if (p->pid > 0 && kill(p->pid, sig) < 0 && errno != ESRCH)
-		return phx_err_set(err, -errno, "service %s: signal %d: %s", name, sig, strerror(errno));
+		return phx_err_set(err, -errno, "service %s: signal %d: %s", name, sig,
+				   strerror(errno));
 	return 0;
 }
 
-static int own_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us, struct phx_err *err)
+static int own_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us,
+		    struct phx_err *err)
 {
 	const struct own *o = self;
 	uint64_t sum = 0, rest = 0;
-	PHX_AUTO_FREE pid_t *leaders = calloc(n, sizeof(*leaders)); /* those without a group of their own */
+	/* those without a group of their own */
+	PHX_AUTO_FREE pid_t *leaders = calloc(n, sizeof(*leaders));
 	uint32_t n_leaders = 0;
 	if (!leaders)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < n; i++) {
-		PHX_AUTO_FREE char *dir = o->cgroup[0] ? phx_path("%s%s", o->cgroup, ids[i].name) : NULL;
+		PHX_AUTO_FREE char *dir =
+			o->cgroup[0] ? phx_path("%s%s", o->cgroup, ids[i].name) : NULL;
 		uint64_t used;
 		if (dir && cpu_time_of_cgroup(dir, &used) == 0)
 			sum += used;
@@ -282,8 +291,9 @@ static int own_used(void *self, const struct service_id *ids, uint32_t n, uint64
 	return r;
 }
 
-static int own_log(void *self, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
-		   char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+static int own_log(void *self, const char *name, const struct service_log_ask *ask,
+		   struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
+		   struct phx_err *err)
 {
 	const struct own *o = self;
 	return service_logs_read(o->logs, name, ask, ret_text, ret_cursor, err);
@@ -307,7 +317,8 @@ static const struct service_backend own_backend = {
 	.outlives_agent = false,
 };
 
-int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self, struct phx_err *err)
+int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self,
+		    struct phx_err *err)
 {
 	struct own *o = calloc(1, sizeof(*o));
 	if (!o)

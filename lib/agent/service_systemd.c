@@ -29,17 +29,19 @@ static void unit_name(const char *service, char ret[128])
 /* ---- units ---- */
 
 /* malloc'd property of a unit; -ENOENT when the unit is not loaded */
-static int unit_property(struct systemd *s, const char *unit, const char *interface, const char *name, const char *type,
-			 void *ret)
+static int unit_property(struct systemd *s, const char *unit, const char *interface,
+			 const char *name, const char *type, void *ret)
 {
 	char *path = NULL;
 	int r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path);
 	if (r < 0)
 		return r;
 	if (type[0] == 's')
-		r = sd_bus_get_property_string(s->bus, SYSTEMD_DEST, path, interface, name, NULL, ret);
+		r = sd_bus_get_property_string(s->bus, SYSTEMD_DEST, path, interface, name, NULL,
+					       ret);
 	else
-		r = sd_bus_get_property_trivial(s->bus, SYSTEMD_DEST, path, interface, name, NULL, type[0], ret);
+		r = sd_bus_get_property_trivial(s->bus, SYSTEMD_DEST, path, interface, name, NULL,
+						type[0], ret);
 	free(path);
 	return r < 0 ? -ENOENT : 0;
 }
@@ -48,15 +50,16 @@ static bool unit_active(struct systemd *s, const char *unit)
 {
 	PHX_AUTO_FREE char *state = NULL;
 	return unit_property(s, unit, SYSTEMD_DEST ".Unit", "ActiveState", "s", &state) == 0 &&
-	       (phx_str_eq(state, "active") || phx_str_eq(state, "activating") || phx_str_eq(state, "reloading") ||
-		phx_str_eq(state, "deactivating"));
+		(phx_str_eq(state, "active") || phx_str_eq(state, "activating") ||
+		 phx_str_eq(state, "reloading") || phx_str_eq(state, "deactivating"));
 }
 
 static bool already_runs(struct systemd *s, const char *unit, const char *description)
 {
 	PHX_AUTO_FREE char *text = NULL;
-	return unit_active(s, unit) && unit_property(s, unit, SYSTEMD_DEST ".Unit", "Description", "s", &text) == 0 &&
-	       phx_str_eq(text, description);
+	return unit_active(s, unit) &&
+		unit_property(s, unit, SYSTEMD_DEST ".Unit", "Description", "s", &text) == 0 &&
+		phx_str_eq(text, description);
 }
 
 static int append_exec(sd_bus_message *m, char *const *argv)
@@ -97,12 +100,14 @@ static int append_env(sd_bus_message *m, char *const *env)
 
 static int append_properties(sd_bus_message *m, const struct service_command *c)
 {
-	uint64_t grace_us = (uint64_t)(c->stop_grace_s ? c->stop_grace_s : DEFAULT_GRACE_S) * 1000000;
+	uint64_t grace_us =
+		(uint64_t)(c->stop_grace_s ? c->stop_grace_s : DEFAULT_GRACE_S) * 1000000;
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 	if (r >= 0)
-		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", c->description, "Slice", "s",
-					  c->cpu_milli ? SERVICE_WEB_SLICE : "phx.slice", "Type", "s", "exec", "WorkingDirectory", "s", c->cwd,
-					  "TimeoutStopUSec", "t", grace_us);
+		r = sd_bus_message_append(
+			m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", c->description, "Slice", "s",
+			c->cpu_milli ? SERVICE_WEB_SLICE : "phx.slice", "Type", "s", "exec",
+			"WorkingDirectory", "s", c->cwd, "TimeoutStopUSec", "t", grace_us);
 	if (r >= 0 && c->user[0])
 		r = sd_bus_message_append(m, "(sv)", "User", "s", c->user);
 	if (r >= 0)
@@ -112,7 +117,8 @@ static int append_properties(sd_bus_message *m, const struct service_command *c)
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
-static int start_unit(struct systemd *s, const char *unit, const struct service_command *c, struct phx_err *err)
+static int start_unit(struct systemd *s, const char *unit, const struct service_command *c,
+		      struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
 	int r = systemd_new_call(s, "StartTransientUnit", &m);
@@ -132,17 +138,20 @@ static int start_unit(struct systemd *s, const char *unit, const struct service_
 /* A failed unit keeps its name until it is reset. */
 static void reset_unit(struct systemd *s, const char *unit)
 {
-	sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s", unit);
+	sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL,
+			   "s", unit);
 }
 
-/* The quota is that of all services together; UINT64_MAX: none. The slice keeps it, whatever runs in it. */
+/* The quota is that of all services together; UINT64_MAX: none. The slice keeps it, whatever runs
+ * in it. */
 static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	int r = systemd_new_call(s, "SetUnitProperties", &m);
 	if (r >= 0)
-		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1, "CPUQuotaPerSecUSec", "t", us_per_s);
+		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1,
+					  "CPUQuotaPerSecUSec", "t", us_per_s);
 	if (r >= 0)
 		r = sd_bus_call(s->bus, m, 0, &e, NULL);
 	sd_bus_message_unref(m);
@@ -151,7 +160,8 @@ static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
 
 /* ---- the contract ---- */
 
-static int systemd_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s, struct phx_err *err)
+static int systemd_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s,
+			struct phx_err *err)
 {
 	struct systemd *s = self;
 	sd_bus_message *m = NULL;
@@ -166,7 +176,8 @@ static int systemd_stop(void *self, const char *name, struct service_proc *p, ui
 		sd_bus_message_unref(m);
 		return phx_err_set(err, r, "bus message: %s", strerror(-r));
 	}
-	r = systemd_call_job(s, m, (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000 + SYSTEMD_JOB_MS, err);
+	r = systemd_call_job(s, m, (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000 + SYSTEMD_JOB_MS,
+			     err);
 	reset_unit(s, unit);
 	return r;
 }
@@ -186,7 +197,8 @@ static bool main_ended(const struct service_proc *p)
 	return p->pidfd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
-/* 32 hexadecimal digits; "" where systemd does not tell. A unit that failed keeps it until it is reset. */
+/* 32 hexadecimal digits; "" where systemd does not tell. A unit that failed keeps it until it is
+ * reset. */
 static void read_invocation(struct systemd *s, const char *unit, char ret[SERVICE_INVOCATION_MAX])
 {
 	sd_bus_message *m = NULL;
@@ -195,15 +207,18 @@ static void read_invocation(struct systemd *s, const char *unit, char ret[SERVIC
 	char *path = NULL;
 	ret[0] = '\0';
 	if (sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path) >= 0 &&
-	    sd_bus_get_property(s->bus, SYSTEMD_DEST, path, SYSTEMD_DEST ".Unit", "InvocationID", NULL, &m, "ay") >= 0 &&
-	    sd_bus_message_read_array(m, 'y', (const void **)&id, &n) >= 0 && n == SERVICE_INVOCATION_MAX / 2)
+	    sd_bus_get_property(s->bus, SYSTEMD_DEST, path, SYSTEMD_DEST ".Unit", "InvocationID",
+				NULL, &m, "ay") >= 0 &&
+	    sd_bus_message_read_array(m, 'y', (const void **)&id, &n) >= 0 &&
+	    n == SERVICE_INVOCATION_MAX / 2)
 		for (size_t i = 0; i < n; i++)
 			snprintf(ret + 2 * i, 3, "%02x", id[i]);
 	sd_bus_message_unref(m);
 	free(path);
 }
 
-static int systemd_start(void *self, const struct service_command *c, struct service_proc *ret, struct phx_err *err)
+static int systemd_start(void *self, const struct service_command *c, struct service_proc *ret,
+			 struct phx_err *err)
 {
 	struct systemd *s = self;
 	char unit[128];
@@ -246,14 +261,16 @@ static int systemd_running(void *self, const char *name, struct service_proc *p,
 	return 0;
 }
 
-static int systemd_signal(void *self, const char *name, struct service_proc *p, int sig, struct phx_err *err)
+static int systemd_signal(void *self, const char *name, struct service_proc *p, int sig,
+			  struct phx_err *err)
 {
 	struct systemd *s = self;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	char unit[128];
 	(void)p;
 	unit_name(name, unit);
-	int r = sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "KillUnit", &e, NULL, "ssi", unit, "main", (int32_t)sig);
+	int r = sd_bus_call_method(s->bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "KillUnit", &e, NULL,
+				   "ssi", unit, "main", (int32_t)sig);
 	return r < 0 ? systemd_fail(&e, r, unit, err) : 0;
 }
 
@@ -263,14 +280,16 @@ static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
 }
 
 /* Each unit's own group; in which slice it is, is not asked of systemd: this is another thread. */
-static int systemd_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us, struct phx_err *err)
+static int systemd_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us,
+			struct phx_err *err)
 {
 	uint64_t sum = 0, used;
 	uint32_t n_told = 0;
 	(void)self;
 	for (uint32_t i = 0; i < n; i++) {
 		PHX_AUTO_FREE char *dir = phx_path(CGROUPS "phx-%s.service", ids[i].name);
-		PHX_AUTO_FREE char *in_slice = phx_path(CGROUPS SERVICE_WEB_SLICE "/phx-%s.service", ids[i].name);
+		PHX_AUTO_FREE char *in_slice =
+			phx_path(CGROUPS SERVICE_WEB_SLICE "/phx-%s.service", ids[i].name);
 		if (!dir || !in_slice)
 			return phx_err_set(err, -ENOMEM, "out of memory");
 		if (cpu_time_of_cgroup(dir, &used) < 0 && cpu_time_of_cgroup(in_slice, &used) < 0)
@@ -279,13 +298,16 @@ static int systemd_used(void *self, const struct service_id *ids, uint32_t n, ui
 		n_told++;
 	}
 	if (!n_told)
-		return phx_err_set(err, -ENOENT, "no cgroup of version 2 tells the CPU time of phx-%s.service", ids[0].name);
+		return phx_err_set(err, -ENOENT,
+				   "no cgroup of version 2 tells the CPU time of phx-%s.service",
+				   ids[0].name);
 	*ret_us = sum;
 	return 0;
 }
 
-static int systemd_log(void *self, const char *name, const struct service_log_ask *ask, struct phx_buf *ret_text,
-		       char ret_cursor[SERVICE_CURSOR_MAX], struct phx_err *err)
+static int systemd_log(void *self, const char *name, const struct service_log_ask *ask,
+		       struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
+		       struct phx_err *err)
 {
 	char unit[128];
 	(void)self;

@@ -20,7 +20,8 @@ static void job_reported(void *arg, uint64_t id, uint32_t run)
 	jobs_reported(a->jobs, (struct job_run){id, run});
 }
 
-static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run, struct phx_err *err)
+static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run,
+		     struct phx_err *err)
 {
 	struct agent *a = arg;
 	return jobs_bring_back(a->jobs, c, (struct job_run){id, run}, err);
@@ -29,14 +30,17 @@ static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t
 static void job_ended(void *arg, const struct job_end *end)
 {
 	struct agent *a = arg;
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:I,s:s,s:s}", "kind", "job", "id", (json_int_t)end->run.id, "run",
-			  (json_int_t)end->run.run, "epoch", 0, "result", (json_int_t)end->status, "forced",
-			  end->forced, "cpu_ms", (json_int_t)end->cpu_ms, "memory_peak_bytes",
-			  (json_int_t)end->memory_peak_bytes, "output_cut_bytes", (json_int_t)end->output_cut_bytes, "text", end->text, "ended_by", phx_enum_name(&phx_job_ended_by_names, end->ended_by));
+	PHX_AUTO_JSON json_t *j = json_pack(
+		"{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:I,s:s,s:s}", "kind", "job", "id",
+		(json_int_t)end->run.id, "run", (json_int_t)end->run.run, "epoch", 0, "result",
+		(json_int_t)end->status, "forced", end->forced, "cpu_ms", (json_int_t)end->cpu_ms,
+		"memory_peak_bytes", (json_int_t)end->memory_peak_bytes, "output_cut_bytes",
+		(json_int_t)end->output_cut_bytes, "text", end->text, "ended_by",
+		phx_enum_name(&phx_job_ended_by_names, end->ended_by));
 	struct outbox_subject about = {true, end->run.id, end->run.run};
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
-		agent_log("job %llu: out of memory for its result", (unsigned long long)end->run.id);
+		agent_log("job %llu: out of memory for its result",
+			  (unsigned long long)end->run.id);
 }
 
 /* ---- start and end ---- */
@@ -51,9 +55,14 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
-	struct jobs_config jobs = {a->cfg.state_dir, a->cfg.cache_dir, a->cfg.run_dir, a->cfg.hosts_file,
+	struct jobs_config jobs = {a->cfg.state_dir,
+				   a->cfg.cache_dir,
+				   a->cfg.run_dir,
+				   a->cfg.hosts_file,
 				   a->cfg.whole_machine && a->cfg.job_scopes,
-				   job_ended, a, agent_client};
+				   job_ended,
+				   a,
+				   agent_client};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
@@ -95,8 +104,9 @@ int agent_start(struct agent *a, struct phx_err *err)
 	return r ? r : start_parts(a, err);
 }
 
-/* The step under way ends, nothing is half started, our own services stop. The other threads hold nothing that is not
- * in a file: they go with the process, so that a call held by the head delays nothing. */
+/* The step under way ends, nothing is half started, our own services stop. The other threads hold
+ * nothing that is not in a file: they go with the process, so that a call held by the head delays
+ * nothing. */
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);

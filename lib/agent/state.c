@@ -16,14 +16,16 @@ static const struct phx_field role_fields[] = {
 	PHX_BOOL(struct role_state, run),
 	PHX_REC(struct role_state, role, &phx_role_record),
 };
-const struct phx_record role_state_record = PHX_RECORD("active role", struct role_state, role_fields);
+const struct phx_record role_state_record =
+	PHX_RECORD("active role", struct role_state, role_fields);
 
 static const struct phx_field system_fields[] = {
 	PHX_STR(struct system_state, image),
 	PHX_STR(struct system_state, version),
 	PHX_STR(struct system_state, digest),
 };
-const struct phx_record system_state_record = PHX_RECORD("system", struct system_state, system_fields);
+const struct phx_record system_state_record =
+	PHX_RECORD("system", struct system_state, system_fields);
 
 static const struct phx_field stock_fields[] = {
 	PHX_U64(struct stock_state, id),
@@ -31,7 +33,8 @@ static const struct phx_field stock_fields[] = {
 };
 const struct phx_record stock_state_record = PHX_RECORD("stock", struct stock_state, stock_fields);
 
-static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret, struct phx_err *err)
+static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret,
+		       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	PHX_AUTO_FREE char *text = NULL;
@@ -48,8 +51,8 @@ static int read_record(const char *dir, const char *name, const struct phx_recor
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
 }
 
-static int write_record(const char *dir, const char *name, const struct phx_record *rec, const void *obj,
-			struct phx_err *err)
+static int write_record(const char *dir, const char *name, const struct phx_record *rec,
+			const void *obj, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	PHX_AUTO_JSON json_t *json = phx_json_from_record(rec, obj);
@@ -67,9 +70,10 @@ int role_state_read(const char *state_dir, struct role_state *ret, struct phx_er
 /* Files are replaced by a rename: another one has another inode or was changed at another time. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+		a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+		a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 const struct role_state *role_view_look(struct role_view *v, const char *state_dir)
@@ -144,8 +148,8 @@ int stock_state_write(const char *state_dir, const struct stock_state *s, struct
 	return write_record(state_dir, "stock.json", &stock_state_record, s, err);
 }
 
-void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,
-		    size_t ret_size)
+void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role,
+		    char *ret, size_t ret_size)
 {
 	struct phx_role actual;
 	struct system_state system;
@@ -158,8 +162,8 @@ void state_identity(const char *state_dir, const char *pkg_root, const struct ph
 		PHX_STR_SET(actual.image_digest, system.digest);
 	}
 	PHX_LIST_EACH(struct phx_package_ref, p, &actual.packages)
-	if (phx_package_current(pkg_root, p->name, p->version, NULL) < 0)
-		PHX_STR_SET(p->version, "none");
+		if (phx_package_current(pkg_root, p->name, p->version, NULL) < 0)
+			PHX_STR_SET(p->version, "none");
 	phx_role_identity(&actual, ret, ret_size);
 	phx_record_fini(&phx_role_record, &actual);
 }

@@ -31,8 +31,8 @@ extern const struct phx_record stock_state_record;
 
 /** -ENOENT none. Caller owns *ret: phx_record_fini(&role_state_record, ret). */
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err);
-/** The same for who looks again and again: parsed only when the file is another one than last time. Zeroed `role` where
- * there is none. Begins zeroed; valid until the next look. */
+/** The same for who looks again and again: parsed only when the file is another one than last time.
+ * Zeroed `role` where there is none. Begins zeroed; valid until the next look. */
 struct role_view {
 	struct role_state role;
 	struct stat file;
@@ -53,9 +53,10 @@ int stock_state_read(const char *state_dir, struct stock_state *ret, struct phx_
 int stock_state_write(const char *state_dir, const struct stock_state *s, struct phx_err *err);
 
 /** phx_role_identity() of what is really here: the role's packages at the versions that are current
- * below `pkg_root` ("none" where there is none), on the system's own image. `ret` is "" without a role. A machine
- * without system.json (it was not deployed by Phoenix) counts as having the role's image. */
-void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role, char *ret,
-		    size_t ret_size);
+ * below `pkg_root` ("none" where there is none), on the system's own image. `ret` is "" without a
+ * role. A machine without system.json (it was not deployed by Phoenix) counts as having the role's
+ * image. */
+void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role,
+		    char *ret, size_t ret_size);
 
 #endif

@@ -16,15 +16,18 @@ struct step_run {
 	struct phx_wipe_result wipe;
 };
 
-/** Positive result of a step: the machine leaves for another system, whose registration is the answer. */
+/** Positive result of a step: the machine leaves for another system, whose registration is the
+ * answer. */
 #define STEP_LEAVES 1
 
 /** The client of this step, made when first asked for; borrowed. */
 int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *err);
 
-/** Given up: a newer order is there, the agent ends, or time is up. Steps that wait ask this; arg is the step_run. */
+/** Given up: a newer order is there, the agent ends, or time is up. Steps that wait ask this; arg
+ * is the step_run. */
 bool step_cancelled(void *step_run);
-/** Sleep for `ms`, less if the step is given up meanwhile. True when it is. For what tells nobody of its change. */
+/** Sleep for `ms`, less if the step is given up meanwhile. True when it is. For what tells nobody
+ * of its change. */
 bool step_wait_ms(void *step_run, uint32_t ms);
 
 /* the functions of the table */

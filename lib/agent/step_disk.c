@@ -42,8 +42,10 @@ static int check_runs_from_ram(struct phx_err *err)
 	return phx_err_set(err, -EPERM, "this system runs from a disk: no disk is touched");
 }
 
-/* The disk of the order, free and as it was reported. ret_facts: phx_record has nothing to free in it. */
-static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64], struct phx_err *err)
+/* The disk of the order, free and as it was reported. ret_facts: phx_record has nothing to free in
+ * it. */
+static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
+		     struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	const char *id = s->order->step.disk;
@@ -58,7 +60,8 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 		*ret_facts = *d;
 	pthread_mutex_unlock(&a->lock);
 	if (!d)
-		return phx_err_set(err, -ENODEV, "disk %s: not on this machine, or there twice", id);
+		return phx_err_set(err, -ENODEV, "disk %s: not on this machine, or there twice",
+				   id);
 	r = root_unmount(err);
 	if (r == 0)
 		r = phx_disk_find(ret_facts, ret_path, err);
@@ -102,17 +105,20 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 
 /* ---- image ---- */
 
-static int need_file(struct step_run *s, const char *name, struct phx_image *image, const struct phx_image_file **ret,
-		     struct phx_err *err)
+static int need_file(struct step_run *s, const char *name, struct phx_image *image,
+		     const struct phx_image_file **ret, struct phx_err *err)
 {
 	int r = order_image(s->extra, "image", image, err);
 	if (r < 0)
 		return r;
 	*ret = phx_image_file(image, name);
-	return *ret ? 0 : phx_err_set(err, -ENOENT, "image %s %s has no %s", image->name, image->version, name);
+	return *ret ? 0
+		    : phx_err_set(err, -ENOENT, "image %s %s has no %s", image->name,
+				  image->version, name);
 }
 
-/* The plain listener when there is one: images are public and their digest came over TLS with the order. */
+/* The plain listener when there is one: images are public and their digest came over TLS with the
+ * order. */
 static int image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("http://%s", s->agent->cfg.http);
@@ -122,13 +128,14 @@ static int image_client(struct step_run *s, struct phx_http_client **ret, struct
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
-/* Makes the whole device read zero if the disk can do that by itself; then zero blocks need not be written. */
+/* Makes the whole device read zero if the disk can do that by itself; then zero blocks need not be
+ * written. */
 static bool zero_device(const char *device)
 {
 	PHX_AUTO_CLOSE int fd = open(device, O_RDWR | O_CLOEXEC);
 	uint64_t size = 0;
 	return fd >= 0 && ioctl(fd, BLKGETSIZE64, &size) == 0 &&
-	       fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)size) == 0;
+		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)size) == 0;
 }
 
 static int sink_write(void *arg, const void *data, size_t n, struct phx_err *err)
@@ -136,10 +143,11 @@ static int sink_write(void *arg, const void *data, size_t n, struct phx_err *err
 	return phx_image_sink_write(arg, data, n, err);
 }
 
-static int stream_image(struct step_run *s, const struct phx_image *image, const struct phx_image_file *file,
-			const char *device, struct phx_err *err)
+static int stream_image(struct step_run *s, const struct phx_image *image,
+			const struct phx_image_file *file, const char *device, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("/images/%s/%s/%s", image->name, image->version, file->name);
+	PHX_AUTO_FREE char *path =
+		phx_path("/images/%s/%s/%s", image->name, image->version, file->name);
 	struct phx_http_client *c = NULL;
 	struct phx_image_sink *sink = NULL;
 	bool encrypted = s->order->step.key_id[0];
@@ -149,13 +157,17 @@ static int stream_image(struct step_run *s, const struct phx_image *image, const
 	if (r == 0)
 		r = phx_http_fetch(c, path, sink_write, sink, NULL, err);
 	if (r == 0)
-		r = phx_image_sink_finish(PHX_TAKE(sink), file->sha256, file->size, file->raw_size, err);
+		r = phx_image_sink_finish(PHX_TAKE(sink), file->sha256, file->size, file->raw_size,
+					  err);
 	phx_image_sink_free(sink);
 	phx_http_client_free(c);
-	return r < 0 ? phx_err_prefix(err, r, "image %s %s, %s", image->name, image->version, file->name) : r;
+	return r < 0
+		? phx_err_prefix(err, r, "image %s %s, %s", image->name, image->version, file->name)
+		: r;
 }
 
-static int make_partitions(struct step_run *s, const char *disk, char ret_root[64], struct phx_err *err)
+static int make_partitions(struct step_run *s, const char *disk, char ret_root[64],
+			   struct phx_err *err)
 {
 	const char *key_id = s->order->step.key_id;
 	uint8_t key[PHX_DISK_KEY_SIZE];
@@ -193,8 +205,8 @@ static int write_system(const struct phx_image *image, const char *state_dir, st
 	return system_state_write(state_dir, &sys, err);
 }
 
-/* Into the root that was just written: all that makes it this node's. The system identity comes last: it says that all
- * is there. */
+/* Into the root that was just written: all that makes it this node's. The system identity comes
+ * last: it says that all is there. */
 static int personalise(struct step_run *s, const struct phx_image *image, struct phx_err *err)
 {
 	int r = install_agent(s->agent, ROOT_DIR, err);
@@ -256,8 +268,10 @@ static int mount_ram(const char *squashfs, struct phx_err *err)
 		r = phx_dir_make(ROOT_DIR, 0755, err);
 	if (r == 0 && mount(loop, RAM_DIR "/lower", "squashfs", MS_RDONLY, "") < 0)
 		r = phx_err_set(err, -errno, "squashfs: %s", strerror(errno));
-	if (r == 0 && mount("overlay", ROOT_DIR, "overlay", 0,
-			    "lowerdir=" RAM_DIR "/lower,upperdir=" RAM_DIR "/upper,workdir=" RAM_DIR "/work") < 0)
+	if (r == 0 &&
+	    mount("overlay", ROOT_DIR, "overlay", 0,
+		  "lowerdir=" RAM_DIR "/lower,upperdir=" RAM_DIR "/upper,workdir=" RAM_DIR
+		  "/work") < 0)
 		r = phx_err_set(err, -errno, "overlay: %s", strerror(errno));
 	return r;
 }
@@ -287,7 +301,8 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	const struct phx_image_file *file;
 	struct phx_http_client *c = NULL;
 	int r = need_file(s, PHX_IMAGE_ROOT_RAM, &image, &file, err);
-	PHX_AUTO_FREE char *path = r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
+	PHX_AUTO_FREE char *path =
+		r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
 	if (r == 0)
 		r = check_runs_from_ram(err);
 	if (r == 0)
@@ -295,7 +310,8 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	if (r == 0)
 		r = path ? image_client(s, &c, err) : -ENOMEM;
 	if (r == 0)
-		r = fetch_file(c, path, RAM_DIR "/root.squashfs", file->size, RAM_MAX, file->sha256, NULL, err);
+		r = fetch_file(c, path, RAM_DIR "/root.squashfs", file->size, RAM_MAX, file->sha256,
+			       NULL, err);
 	if (r == 0)
 		r = mount_ram(RAM_DIR "/root.squashfs", err);
 	if (r == 0)

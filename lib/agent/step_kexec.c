@@ -24,23 +24,26 @@
 #define FILE_SIZE_MAX (512ull << 20)
 enum { SITE_MAX = 1 << 20, SYSTEMD_WAIT_MS = 20000, CMDLINE_MAX = 2048 };
 
-/* An unnamed file on the disk, so that memory holds it once only. A system in memory is an overlay, which has no
- * unnamed files, and no disk: there it is one of memory. */
+/* An unnamed file on the disk, so that memory holds it once only. A system in memory is an overlay,
+ * which has no unnamed files, and no disk: there it is one of memory. */
 static int open_scratch(const struct agent *a, struct phx_err *err)
 {
 	int r = phx_dir_make(a->cfg.cache_dir, 0755, err);
 	int fd = r == 0 ? open(a->cfg.cache_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : r;
 	if (fd < 0 && r == 0 && errno == EOPNOTSUPP)
 		fd = memfd_create("phx-kexec", MFD_CLOEXEC);
-	return fd < 0 && r == 0 ? phx_err_set(err, -errno, "%s: %s", a->cfg.cache_dir, strerror(errno)) : fd;
+	return fd < 0 && r == 0
+		? phx_err_set(err, -errno, "%s: %s", a->cfg.cache_dir, strerror(errno))
+		: fd;
 }
 
-static int fetch_part(struct phx_http_client *c, const struct phx_image *image, const char *name, int fd,
-		      struct phx_err *err)
+static int fetch_part(struct phx_http_client *c, const struct phx_image *image, const char *name,
+		      int fd, struct phx_err *err)
 {
 	const struct phx_image_file *f = phx_image_file(image, name);
 	if (!f)
-		return phx_err_set(err, -ENOENT, "image %s %s has no %s", image->name, image->version, name);
+		return phx_err_set(err, -ENOENT, "image %s %s has no %s", image->name,
+				   image->version, name);
 	PHX_AUTO_FREE char *path = phx_path("/images/%s/%s/%s", image->name, image->version, name);
 	return path ? fetch_append(c, path, fd, f->size, FILE_SIZE_MAX, f->sha256, err) : -ENOMEM;
 }
@@ -52,7 +55,8 @@ static int pad_to_four(int fd)
 	return n < 0 || ftruncate(fd, (n + 3) & ~3) < 0 ? -errno : 0;
 }
 
-static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image, int fd, struct phx_err *err)
+static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image, int fd,
+			struct phx_err *err)
 {
 	int r = fetch_part(c, image, PHX_IMAGE_INITRD, fd, err);
 	if (r == 0)
@@ -60,7 +64,8 @@ static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image
 	return r ? r : fetch_append(c, "/site.cpio", fd, 0, SITE_MAX, "", err);
 }
 
-/* The kernel loads no file that somebody may still write: go on with a descriptor that only reads. */
+/* The kernel loads no file that somebody may still write: go on with a descriptor that only
+ * reads. */
 static int seal(int *fd, struct phx_err *err)
 {
 	char path[32];
@@ -80,7 +85,8 @@ static int load_kernel(int kernel, int initrd, const char *cmdline, struct phx_e
 	return phx_err_set(err, -errno, "kexec_file_load: %s", strerror(errno));
 }
 
-static int load_image(struct step_run *s, const struct phx_image *image, const char *cmdline, struct phx_err *err)
+static int load_image(struct step_run *s, const struct phx_image *image, const char *cmdline,
+		      struct phx_err *err)
 {
 	struct phx_http_client *c;
 	PHX_AUTO_CLOSE int kernel = open_scratch(s->agent, err);
@@ -97,7 +103,8 @@ static int load_image(struct step_run *s, const struct phx_image *image, const c
 	return r ? r : load_kernel(kernel, initrd, cmdline, err);
 }
 
-/* systemd ends everything in order, this agent too; if that takes too long, or there is none, we do it. */
+/* systemd ends everything in order, this agent too; if that takes too long, or there is none, we do
+ * it. */
 static int reboot_into_it(struct agent *a, struct phx_err *err)
 {
 	const char *argv[] = {"systemctl", "--no-block", "kexec", NULL};

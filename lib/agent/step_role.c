@@ -40,8 +40,7 @@ static int each_package(struct step_run *s,
 {
 	struct package_from from = from_head(s);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
-	{
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages) {
 		if (r == 0 && step_cancelled(s))
 			r = phx_err_set(err, -ECANCELED, "given up before it came to %s", p->name);
 		r = r ? r : act(&s->agent->cfg, p, &from, err);
@@ -50,8 +49,8 @@ static int each_package(struct step_run *s,
 }
 
 /* What the stock has unpacked already need not be there as an archive too. */
-static int need_in_time(const struct agent_config *cfg, const struct phx_package_ref *p, const struct package_from *from,
-			struct phx_err *err)
+static int need_in_time(const struct agent_config *cfg, const struct phx_package_ref *p,
+			const struct package_from *from, struct phx_err *err)
 {
 	return package_unpacked(cfg, p) ? 0 : package_need(cfg, p, from, err);
 }
@@ -64,14 +63,16 @@ int step_prefetch(struct step_run *s, struct phx_err *err)
 static bool wants_package(const struct phx_role *role, const char *name)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-	if (phx_str_eq(p->name, name))
-		return true;
+		if (phx_str_eq(p->name, name))
+			return true;
 	return false;
 }
 
-/* What the services changed outside of their packages only the package knows: its program "leave" takes it back, that of
- * the version which ran. It must be there in full and end well, or the node is not handed on. */
-static int run_leave(const struct agent *a, const struct phx_role *role, const char *package, struct phx_err *err)
+/* What the services changed outside of their packages only the package knows: its program "leave"
+ * takes it back, that of the version which ran. It must be there in full and end well, or the node
+ * is not handed on. */
+static int run_leave(const struct agent *a, const struct phx_role *role, const char *package,
+		     struct phx_err *err)
 {
 	char version[PHX_NAME_MAX], name[PHX_NAME_MAX + sizeof("PHX_ROLE=")];
 	struct phx_err why = {0};
@@ -86,28 +87,30 @@ static int run_leave(const struct agent *a, const struct phx_role *role, const c
 		return 0;
 	snprintf(name, sizeof(name), "PHX_ROLE=%s", role->name);
 	const char *const argv[] = {program, NULL}, *const env[] = {name, where, NULL};
-	struct phx_run run = {.argv = argv, .env_add = env, .timeout_ms = LEAVE_MS, .output_max = 4096};
+	struct phx_run run = {
+		.argv = argv, .env_add = env, .timeout_ms = LEAVE_MS, .output_max = 4096};
 	int r = phx_run_check(&run, NULL, &why);
 	return r < 0 ? phx_err_set(err, r, "leave of %s-%s: %s", package, version, why.text) : 0;
 }
 
 /* In the opposite order of their start: the last one first. */
-static int run_leaves(const struct agent *a, const struct phx_role *role, const struct phx_role *keep, struct phx_err *err)
+static int run_leaves(const struct agent *a, const struct phx_role *role,
+		      const struct phx_role *keep, struct phx_err *err)
 {
 	int r = 0;
 	for (uint32_t i = role->packages.n; r == 0 && i-- > 0;) {
-		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, i);
+		const struct phx_package_ref *p =
+			PHX_LIST_AT(&role->packages, struct phx_package_ref, i);
 		r = keep && wants_package(keep, p->name) ? 0 : run_leave(a, role, p->name, err);
 	}
 	return r;
 }
 
 /* Packages and files of a role, without what `keep` (may be NULL) needs too. */
-static int remove_role(const struct agent *a, const struct phx_role *role, const struct phx_role *keep,
-		       struct phx_err *err)
+static int remove_role(const struct agent *a, const struct phx_role *role,
+		       const struct phx_role *keep, struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove)
-	{
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
 		int r = guard_check(w->text, err);
 		if (r < 0)
 			return r;
@@ -115,16 +118,14 @@ static int remove_role(const struct agent *a, const struct phx_role *role, const
 	int left = run_leaves(a, role, keep, err);
 	if (left < 0)
 		return left;
-	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-	{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
 		if (keep && wants_package(keep, p->name))
 			continue;
 		int r = phx_package_remove(a->cfg.pkg_root, p->name, NULL, err);
 		if (r < 0)
 			return r;
 	}
-	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove)
-	{
+	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
 		int r = guard_remove(a->cfg.root, w->text, err);
 		if (r < 0)
 			return r;
@@ -161,13 +162,15 @@ static int switch_all(const struct agent *a, const struct phx_role *role, struct
 	uint32_t done = 0;
 	int r = before ? 0 : -ENOMEM;
 	for (; r == 0 && done < role->packages.n; done++) {
-		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, done);
+		const struct phx_package_ref *p =
+			PHX_LIST_AT(&role->packages, struct phx_package_ref, done);
 		phx_package_current(a->cfg.pkg_root, p->name, before[done], NULL);
 		if (!phx_str_eq(before[done], p->version))
 			r = phx_package_activate(a->cfg.pkg_root, p->name, p->version, err);
 	}
 	for (uint32_t i = done; r < 0 && i > 0; i--) {
-		const struct phx_package_ref *p = PHX_LIST_AT(&role->packages, struct phx_package_ref, i - 1);
+		const struct phx_package_ref *p =
+			PHX_LIST_AT(&role->packages, struct phx_package_ref, i - 1);
 		if (!before[i - 1][0])
 			phx_package_remove(a->cfg.pkg_root, p->name, NULL, NULL);
 		else if (!phx_str_eq(before[i - 1], p->version))
@@ -181,7 +184,8 @@ int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	struct role_state state = {.run = false};
-	int r = each_package(s, package_unpack, err); /* the wipe path comes here without a prefetch */
+	/* the wipe path comes here without a prefetch */
+	int r = each_package(s, package_unpack, err);
 	if (r == 0)
 		r = switch_all(a, &s->order->role, err);
 	if (r == 0)
@@ -226,10 +230,11 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 {
 	int64_t end = phx_clock_ms() + PORT_WAIT_MS;
 	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
-	while (port_open(port->text)) {
-		if (phx_clock_ms() >= end || step_wait_ms(s, PORT_AGAIN_MS))
-			return phx_err_set(err, -EBUSY, "port %s is still open", port->text);
-	}
+		while (port_open(port->text)) {
+			if (phx_clock_ms() >= end || step_wait_ms(s, PORT_AGAIN_MS))
+				return phx_err_set(err, -EBUSY, "port %s is still open",
+						   port->text);
+		}
 	return 0;
 }
 
@@ -278,12 +283,14 @@ int step_start(struct step_run *s, struct phx_err *err)
 	return r ? r : health_watch(a->health, &s->order->role, err);
 }
 
-/* Who starts needs the processor more than who asks: only when somebody listens is the whole question asked. */
+/* Who starts needs the processor more than who asks: only when somebody listens is the whole
+ * question asked. */
 static int ask_health(struct step_run *s, struct phx_err *why)
 {
 	char text[SERVICE_TEXT_MAX];
 	struct agent *a = s->agent;
-	int r = services_ok(a->services, text, sizeof(text)) ? 0 : phx_err_set(why, -EIO, "%s", text);
+	int r = services_ok(a->services, text, sizeof(text)) ? 0
+							     : phx_err_set(why, -EIO, "%s", text);
 	r = r ? r : health_listens(&s->order->role, why);
 	return r ? r : health_check(&s->order->role, a->cfg.pkg_root, why);
 }
@@ -302,7 +309,8 @@ int step_health(struct step_run *s, struct phx_err *err)
 			services_said(a->services, said, sizeof(said));
 			/* a service that died has said so already */
 			bool more = said[0] && !strstr(why.text, "not running: ");
-			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text, more ? "; " : "", more ? said : "");
+			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text,
+					   more ? "; " : "", more ? said : "");
 		}
 	}
 }

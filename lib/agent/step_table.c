@@ -39,6 +39,7 @@ int step_run(struct step_run *s, struct phx_err *err)
 		return phx_err_set(err, -EPERM, "step %s is not done in environment %s", name,
 				   phx_enum_name(&phx_node_env_names, (int)s->agent->env));
 	if (table[kind].whole_machine && !s->agent->cfg.whole_machine)
-		return phx_err_set(err, -EOPNOTSUPP, "step %s: this agent has no machine of its own (--root)", name);
+		return phx_err_set(err, -EOPNOTSUPP,
+				   "step %s: this agent has no machine of its own (--root)", name);
 	return table[kind].run(s, err);
 }

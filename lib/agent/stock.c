@@ -33,10 +33,10 @@ struct stock {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct stock_state want; /* as it is written down */
-	struct phx_list gone;	 /* struct phx_package_ref: wanted before, to be removed */
-	uint32_t there;		 /* how many of them, when that was last looked at */
-	bool look;		 /* something may be missing */
-	int64_t due_ms;		 /* not before; on phx_clock_ms()'s clock */
+	struct phx_list gone;    /* struct phx_package_ref: wanted before, to be removed */
+	uint32_t there;          /* how many of them, when that was last looked at */
+	bool look;               /* something may be missing */
+	int64_t due_ms;          /* not before; on phx_clock_ms()'s clock */
 	uint32_t paused;
 	bool quit, working;
 	struct phx_package_ref at;     /* what it works on */
@@ -65,7 +65,7 @@ static bool must_let_go(void *arg)
 	struct stock *s = arg;
 	pthread_mutex_lock(&s->lock);
 	bool stop = s->quit || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
-		    !holds(&s->want.packages, &s->at);
+		!holds(&s->want.packages, &s->at);
 	pthread_mutex_unlock(&s->lock);
 	return stop;
 }
@@ -85,7 +85,8 @@ static int lend_client(void *arg, struct phx_http_client **ret, struct phx_err *
 }
 
 /* Where it is kept must not be filled for what may never be needed. */
-static int check_room(const struct agent_config *cfg, const struct phx_package_ref *p, struct phx_err *err)
+static int check_room(const struct agent_config *cfg, const struct phx_package_ref *p,
+		      struct phx_err *err)
 {
 	int r = phx_dir_make(cfg->pkg_root, 0755, err);
 	r = r ? r : package_room(cfg->cache_dir, p->size_bytes, err);
@@ -114,8 +115,7 @@ static bool find_missing(struct stock *s, struct phx_package_ref *ret)
 {
 	uint32_t there = 0;
 	bool found = false;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages)
-	{
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages) {
 		bool is = package_unpacked(s->cfg, p);
 		there += is;
 		if (!is && !found)
@@ -135,7 +135,8 @@ static void work(struct stock *s)
 	if (r == 0)
 		agent_log("stock: %s-%s is at hand", s->at.name, s->at.version);
 	else if (r != -ECANCELED)
-		agent_log("stock: %s-%s: %s", s->at.name, s->at.version, err.text[0] ? err.text : strerror(-r));
+		agent_log("stock: %s-%s: %s", s->at.name, s->at.version,
+			  err.text[0] ? err.text : strerror(-r));
 	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
 	pthread_mutex_lock(&s->lock);
 	s->working = false;
@@ -154,15 +155,17 @@ static bool in_use(const struct stock *s, const struct phx_package_ref *p)
 		of_role = holds(&role.role.packages, p);
 		phx_record_fini(&role_state_record, &role);
 	}
-	return of_role || (phx_package_current(s->cfg->pkg_root, p->name, current, NULL) == 0 &&
-			   phx_str_eq(current, p->version));
+	return of_role ||
+		(phx_package_current(s->cfg->pkg_root, p->name, current, NULL) == 0 &&
+		 phx_str_eq(current, p->version));
 }
 
 /* With the lock: no step begins meanwhile. What still runs goes when it does not any more. */
 static void drop_gone(struct stock *s)
 {
 	for (uint32_t i = s->gone.n; i > 0; i--) {
-		const struct phx_package_ref *p = PHX_LIST_AT(&s->gone, struct phx_package_ref, i - 1);
+		const struct phx_package_ref *p =
+			PHX_LIST_AT(&s->gone, struct phx_package_ref, i - 1);
 		bool wanted = holds(&s->want.packages, p);
 		if (!wanted && in_use(s, p))
 			continue;
@@ -207,9 +210,9 @@ static int copy_of(uint64_t id, const struct phx_list *packages, struct stock_st
 /* With the lock; takes `want`. */
 static void replace(struct stock *s, struct stock_state want)
 {
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages)
-	{
-		struct phx_package_ref *gone = holds(&want.packages, p) ? NULL : phx_list_push(&s->gone, sizeof(*gone));
+	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages) {
+		struct phx_package_ref *gone =
+			holds(&want.packages, p) ? NULL : phx_list_push(&s->gone, sizeof(*gone));
 		if (gone)
 			*gone = *p;
 	}
@@ -300,7 +303,8 @@ void stock_resume(struct stock *s)
 
 /* ---- life ---- */
 
-int stock_new(const struct agent_config *cfg, stock_client_fn client, void *arg, struct stock **ret, struct phx_err *err)
+int stock_new(const struct agent_config *cfg, stock_client_fn client, void *arg, struct stock **ret,
+	      struct phx_err *err)
 {
 	struct stock *s = calloc(1, sizeof(*s));
 	if (!s)

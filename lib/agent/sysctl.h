@@ -4,7 +4,8 @@
 
 #include "base/util.h"
 
-/** Write `value` to /proc/sys/NAME ("net/ipv4/vs/expire_nodest_conn"). Negative errno with a text. */
+/** Write `value` to /proc/sys/NAME ("net/ipv4/vs/expire_nodest_conn"). Negative errno with a
+ * text. */
 int sysctl_write(const char *name, const char *value, struct phx_err *err);
 
 #endif

@@ -30,7 +30,8 @@ int systemd_open(struct systemd *ret, struct phx_err *err)
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		r = open_private(&s.bus);
 	if (r >= 0)
-		r = sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "Subscribe", NULL, NULL, "");
+		r = sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "Subscribe", NULL,
+				       NULL, "");
 	if (r < 0) {
 		systemd_close(&s);
 		return phx_err_set(err, r, "system bus: %s", strerror(-r));
@@ -69,7 +70,8 @@ static int on_job_removed(sd_bus_message *m, void *arg, sd_bus_error *unused)
 	uint32_t id;
 	const char *path, *unit, *result;
 	(void)unused;
-	if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) >= 0 && phx_str_eq(path, w->path))
+	if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) >= 0 &&
+	    phx_str_eq(path, w->path))
 		PHX_STR_SET(w->result, result);
 	return 0;
 }
@@ -93,7 +95,8 @@ static int wait_job(struct systemd *s, struct job_wait *w, uint32_t timeout_ms, 
 	return phx_str_eq(w->result, "done") ? 0 : phx_err_set(err, -EIO, "systemd: %s", w->result);
 }
 
-int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_ms, struct phx_err *err)
+int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_ms,
+		     struct phx_err *err)
 {
 	struct job_wait w = {0};
 	sd_bus_slot *slot = NULL;
@@ -102,7 +105,8 @@ int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_m
 	const char *path;
 	/* without a bus between them systemd has no name: who speaks can be nobody else */
 	const char *sender = sd_bus_is_bus_client(s->bus) > 0 ? SYSTEMD_DEST : NULL;
-	int r = sd_bus_match_signal(s->bus, &slot, sender, SYSTEMD_MANAGER, "JobRemoved", on_job_removed, &w);
+	int r = sd_bus_match_signal(s->bus, &slot, sender, SYSTEMD_MANAGER, "JobRemoved",
+				    on_job_removed, &w);
 	if (r >= 0)
 		r = sd_bus_call(s->bus, call, 0, &e, &reply);
 	sd_bus_message_unref(call);
@@ -112,7 +116,9 @@ int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_m
 		r = PHX_STR_SET(w.path, path);
 	/* not loaded = not running */
 	bool gone = sd_bus_error_has_name(&e, "org.freedesktop.systemd1.NoSuchUnit");
-	r = gone ? 0 : r < 0 ? systemd_fail(&e, r, "systemd", err) : wait_job(s, &w, timeout_ms, err);
+	r = gone        ? 0
+		: r < 0 ? systemd_fail(&e, r, "systemd", err)
+			: wait_job(s, &w, timeout_ms, err);
 	if (gone)
 		sd_bus_error_free(&e);
 	sd_bus_message_unref(reply);

@@ -63,7 +63,7 @@ void vip_free(struct vips *v)
 	if (v->watched)
 		pthread_join(v->thread, NULL);
 	PHX_LIST_EACH(struct held, h, &v->held)
-	phx_ipvs_watch_close(h->watch);
+		phx_ipvs_watch_close(h->watch);
 	phx_list_fini(&v->held);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
@@ -86,7 +86,8 @@ static void give_up(struct vips *v, uint32_t i)
 		agent_log("%s", err.text);
 		return;
 	}
-	snprintf(v->note, sizeof(v->note), "%s was given up to %s: the head was not heard", h->address, h->other);
+	snprintf(v->note, sizeof(v->note), "%s was given up to %s: the head was not heard",
+		 h->address, h->other);
 	agent_log("%s", v->note);
 	v->given_up = true;
 	forget(v, i);
@@ -107,15 +108,17 @@ static void look(struct vips *v, uint32_t i)
 		give_up(v, i);
 }
 
-/* Until something is seen, or for a moment. A socket that is closed meanwhile only ends the wait. */
+/* Until something is seen, or for a moment. A socket that is closed meanwhile only ends the
+ * wait. */
 static void wait_for_sight(struct vips *v)
 {
 	struct pollfd fds[PHX_WEB_SERVICES_MAX];
 	nfds_t n = 0;
 	pthread_mutex_lock(&v->lock);
 	PHX_LIST_EACH(struct held, h, &v->held)
-	if (n < PHX_WEB_SERVICES_MAX)
-		fds[n++] = (struct pollfd){.fd = phx_ipvs_watch_fd(h->watch), .events = POLLIN};
+		if (n < PHX_WEB_SERVICES_MAX)
+			fds[n++] = (struct pollfd){.fd = phx_ipvs_watch_fd(h->watch),
+						   .events = POLLIN};
 	pthread_mutex_unlock(&v->lock);
 	poll(fds, n, LOOK_MS);
 }
@@ -165,14 +168,16 @@ static int find_interface(const char *address, char ret[16], struct phx_err *err
 			r = phx_str_copy(ret, 16, a->ifa_name);
 	}
 	freeifaddrs(all);
-	return r < 0 ? phx_err_set(err, r, "no network card of this node is in the network of %s", address) : 0;
+	return r < 0 ? phx_err_set(err, r, "no network card of this node is in the network of %s",
+				   address)
+		     : 0;
 }
 
 static bool holds(const struct vips *v, const char *address)
 {
 	PHX_LIST_EACH(struct held, h, &v->held)
-	if (phx_str_eq(h->address, address))
-		return true;
+		if (phx_str_eq(h->address, address))
+			return true;
 	return false;
 }
 
@@ -207,8 +212,8 @@ int vip_take(struct vips *v, const char *address, struct phx_err *err)
 static bool in_table(const struct phx_web_table *t, const char *address)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	if (phx_str_eq(s->address, address))
-		return true;
+		if (phx_str_eq(s->address, address))
+			return true;
 	return false;
 }
 

@@ -90,7 +90,8 @@ int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
 
 /* ---- draining ---- */
 
-void web_connections(const char *proc_net_tcp, const char *address, uint32_t port, struct web_connections *ret)
+void web_connections(const char *proc_net_tcp, const char *address, uint32_t port,
+		     struct web_connections *ret)
 {
 	enum { TIME_WAIT = 6, LISTEN = 10 };
 	uint8_t b[4] = {0};
@@ -98,18 +99,20 @@ void web_connections(const char *proc_net_tcp, const char *address, uint32_t por
 	phx_web_address_parse(address, b);
 	memcpy(&local_address, b, sizeof(local_address));
 	*ret = (struct web_connections){.closed_ms = UINT32_MAX};
-	for (const char *line = proc_net_tcp; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+	for (const char *line = proc_net_tcp; line;
+	     line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
 		unsigned local, local_port, state, queue, timer;
 		unsigned long left;
-		if (sscanf(line, " %*u: %8X:%4X %*8X:%*4X %2X %*8X:%8X %2X:%8lX", &local, &local_port, &state, &queue,
-			   &timer, &left) != 6 ||
+		if (sscanf(line, " %*u: %8X:%4X %*8X:%*4X %2X %*8X:%8X %2X:%8lX", &local,
+			   &local_port, &state, &queue, &timer, &left) != 6 ||
 		    local_port != port)
 			continue;
 		if (state == LISTEN)
 			ret->unaccepted += queue;
 		if (local != local_address || state == LISTEN)
 			continue;
-		uint32_t closed_ms = left < TIME_WAIT_TICKS ? (uint32_t)(TIME_WAIT_TICKS - left) * TICK_MS : 0;
+		uint32_t closed_ms =
+			left < TIME_WAIT_TICKS ? (uint32_t)(TIME_WAIT_TICKS - left) * TICK_MS : 0;
 		if (state != TIME_WAIT)
 			++ret->open;
 		else if (closed_ms < ret->closed_ms)
@@ -134,8 +137,8 @@ struct draining {
 };
 
 /* Whoever is connected after a while may be one who only keeps his connection for later. */
-static int let_go(struct draining *d, const struct web_connections *c, int64_t now, const struct web_drain_calls *calls,
-		  struct phx_err *err)
+static int let_go(struct draining *d, const struct web_connections *c, int64_t now,
+		  const struct web_drain_calls *calls, struct phx_err *err)
 {
 	if (d->let_go || !c->open || c->unaccepted || now - d->began < QUIET_MS)
 		return 0;
@@ -143,8 +146,8 @@ static int let_go(struct draining *d, const struct web_connections *c, int64_t n
 	return calls->let_go(calls->arg, err);
 }
 
-static int look_again(struct draining *d, const struct phx_role *role, const struct web_drain_calls *calls, int64_t now,
-		      struct phx_err *err)
+static int look_again(struct draining *d, const struct phx_role *role,
+		      const struct web_drain_calls *calls, int64_t now, struct phx_err *err)
 {
 	struct web_connections c;
 	int r = look(role, &c, err);
@@ -157,14 +160,15 @@ static int look_again(struct draining *d, const struct phx_role *role, const str
 	return let_go(d, &c, now, calls, err);
 }
 
-int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms, const struct web_drain_calls *calls,
-	      struct phx_err *err)
+int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms,
+	      const struct web_drain_calls *calls, struct phx_err *err)
 {
 	if (!role->web.address[0] || !w->touch)
 		return 0;
 	int64_t now = phx_clock_ms();
-	struct draining d = {
-		.began = now, .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS), .quiet_since = now};
+	struct draining d = {.began = now,
+			     .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS),
+			     .quiet_since = now};
 	while (now < d.end && now - d.quiet_since < QUIET_MS) {
 		now = phx_clock_ms();
 		int r = look_again(&d, role, calls, now, err);
@@ -199,7 +203,8 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 		int64_t now = phx_clock_us();
 		/* what was started again counts from zero */
 		if (w->read_us && now > w->read_us && used >= w->used_us) {
-			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us), w->whole_milli);
+			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us),
+						 w->whole_milli);
 			measured = 1;
 		}
 		w->used_us = used;

@@ -35,24 +35,28 @@ struct worker {
 
 static json_t *result_message(const struct journal_entry *e)
 {
-	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id, "epoch",
-			      (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "result",
-			      (json_int_t)e->result, "text", e->text);
+	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
+			      "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt,
+			      "result", (json_int_t)e->result, "text", e->text);
 	if (j && e->has_wipe)
-		json_object_set_new(j, "wipe", phx_json_from_record(&phx_wipe_result_record, &e->wipe));
+		json_object_set_new(j, "wipe",
+				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
 	return j;
 }
 
 static void send_result(struct worker *w, const struct journal_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
-	if (!message || outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL, NULL, NULL) < 0)
+	if (!message ||
+	    outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL,
+		       NULL, NULL) < 0)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
 
 static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = {.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
+	struct journal_entry e = {
+		.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	phx_utf8_repair(e.text); /* it may have been cut, and services put what they like into it */
@@ -67,13 +71,16 @@ static void answer(struct worker *w, const struct phx_order *o, int64_t result, 
 
 /* ---- one step ---- */
 
-static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r, struct phx_err *err)
+static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r,
+		   struct phx_err *err)
 {
-	struct journal_entry e = entry_of(&t->order, r, r < 0 ? (err->text[0] ? err->text : strerror(-r)) : "");
+	struct journal_entry e =
+		entry_of(&t->order, r, r < 0 ? (err->text[0] ? err->text : strerror(-r)) : "");
 	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
-	/* a result that is not on the disk may be forgotten, so that the step would be done twice: say so instead */
+	/* a result that is not on the disk may be forgotten, so that the step would be done twice:
+	 * say so instead */
 	if (journal_put(&w->agent->journal, &e, &disk) < 0) {
 		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
 		e.result = e.result < 0 ? e.result : -EIO;
@@ -94,7 +101,8 @@ static void run_task(struct worker *w, struct task *t)
 	agent_log("step %" PRIu64 " %s of epoch %" PRIu64, t->order.id,
 		  phx_enum_name(&phx_step_kind_names, t->order.step.kind), t->order.epoch);
 	stock_pause(w->agent->stock, &t->order.role);
-	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began") : step_run(&s, &err);
+	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began")
+				   : step_run(&s, &err);
 	stock_resume(w->agent->stock);
 	w->http = s.http;
 	if (r != STEP_LEAVES)
@@ -147,7 +155,7 @@ static bool known(struct worker *w, uint64_t id)
 	for (uint32_t i = 0; i < n && i < QUEUE_MAX; i++)
 		found = found || waiting[i].id == id;
 	PHX_LIST_EACH(struct task, t, &w->tasks)
-	found = found || t->order.id == id;
+		found = found || t->order.id == id;
 	return found;
 }
 
@@ -206,8 +214,7 @@ uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 {
 	uint32_t n = 0;
 	pthread_mutex_lock(&w->lock);
-	PHX_LIST_EACH(struct task, t, &w->tasks)
-	{
+	PHX_LIST_EACH(struct task, t, &w->tasks) {
 		if (n < max)
 			ret_ids[n] = t->order.id;
 		n++;

@@ -10,12 +10,13 @@ struct agent;
 struct worker;
 
 int worker_new(struct agent *a, struct worker **ret, struct phx_err *err);
-/** Waits for the step under way, which is told to end; what waits is not begun. The head will ask again. */
+/** Waits for the step under way, which is told to end; what waits is not begun. The head will ask
+ * again. */
 void worker_end(struct worker *w);
 
-/** An order of kind "step" (taken when 0 is returned, zeroed then) with what phxd adds to it (`extra`, borrowed).
- * Refuses the past, repeats known answers, ignores what waits or runs already. Whatever it finds is answered through
- * the outbox. */
+/** An order of kind "step" (taken when 0 is returned, zeroed then) with what phxd adds to it
+ * (`extra`, borrowed). Refuses the past, repeats known answers, ignores what waits or runs already.
+ * Whatever it finds is answered through the outbox. */
 int worker_order(struct worker *w, struct phx_order *order, const json_t *extra);
 
 /** Ids of the steps that wait or run; returns how many there are. */

@@ -7,7 +7,8 @@
 
 #include "base/util.h"
 
-/* A group of a whole university is a MiB; what says that it needs more than SIZE_MAX_BYTES is broken. */
+/* A group of a whole university is a MiB; what says that it needs more than SIZE_MAX_BYTES is
+ * broken. */
 enum { SIZE_BYTES = 4096, SIZE_MAX_BYTES = 64 << 20, GROUPS = 64, GROUPS_MAX = 65536 };
 
 /* One look-up: 0, or a positive errno; ret_found tells whether there is such. */

@@ -1,6 +1,7 @@
-/* Users and groups of this machine, however large their entries are: what getpwnam_r() and its like need is found out,
- * not guessed. Called by the daemon, the agent and lib/config. Remembers nothing: an account may be made or changed
- * while we run. Blocks where the site's name service does. */
+/* Users and groups of this machine, however large their entries are: what getpwnam_r() and its like
+ * need is found out, not guessed. Called by the daemon, the agent and lib/config. Remembers
+ * nothing: an account may be made or changed while we run. Blocks where the site's name service
+ * does. */
 #ifndef PHX_BASE_ACCOUNT_H
 #define PHX_BASE_ACCOUNT_H
 
@@ -8,8 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** The user of that name; his texts are in `ret_texts`, which the caller frees. -ENOENT: there is none; another
- * negative errno: nobody can tell. */
+/** The user of that name; his texts are in `ret_texts`, which the caller frees. -ENOENT: there is
+ * none; another negative errno: nobody can tell. */
 int phx_user_named(const char *name, struct passwd *ret, char **ret_texts);
 /** The user of that number, likewise. */
 int phx_user_numbered(uid_t uid, struct passwd *ret, char **ret_texts);

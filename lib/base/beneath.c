@@ -18,15 +18,17 @@ enum { PATH_BYTES_MAX = 255, BLOCK = 65536, TEMP_MAX = 40 };
 
 static int enter(int dir, const char *name, const struct phx_beneath_owner *make)
 {
-	if (make && mkdirat(dir, name, 0755) == 0 && fchownat(dir, name, make->uid, make->gid, AT_SYMLINK_NOFOLLOW) < 0)
+	if (make && mkdirat(dir, name, 0755) == 0 &&
+	    fchownat(dir, name, make->uid, make->gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd >= 0 ? fd : errno == ENOTDIR ? -ELOOP : -errno;
 }
 
-/* The directory that `path` is in, and its last part. Directories are made for `make`, if it is given. */
-static int open_parent(int dir, const char *path, const struct phx_beneath_owner *make, const char **ret_name,
-		       struct phx_err *err)
+/* The directory that `path` is in, and its last part. Directories are made for `make`, if it is
+ * given. */
+static int open_parent(int dir, const char *path, const struct phx_beneath_owner *make,
+		       const char **ret_name, struct phx_err *err)
 {
 	char part[PATH_BYTES_MAX + 1];
 	int r = phx_beneath_check(path, err);
@@ -45,7 +47,8 @@ static int open_parent(int dir, const char *path, const struct phx_beneath_owner
 	return r >= 0 ? fd : phx_err_set(err, r, "%s: %s", path, strerror(-r));
 }
 
-int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size, struct phx_err *err)
+int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size,
+		     struct phx_err *err)
 {
 	const char *name;
 	struct stat st;
@@ -53,7 +56,8 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	if (parent < 0)
 		return parent;
 	/* to open a device is to touch it already, and a socket cannot be opened at all */
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+	    !S_ISLNK(st.st_mode))
 		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
 	int fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -62,8 +66,8 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	if (r < 0 || !S_ISREG(st.st_mode))
 		r = phx_err_set(err, r ? r : -EINVAL, "%s: is no regular file", path);
 	else if ((uint64_t)st.st_size > max)
-		r = phx_err_set(err, -EFBIG, "%s: %llu bytes, at most %llu are carried", path, (unsigned long long)st.st_size,
-				(unsigned long long)max);
+		r = phx_err_set(err, -EFBIG, "%s: %llu bytes, at most %llu are carried", path,
+				(unsigned long long)st.st_size, (unsigned long long)max);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -103,18 +107,21 @@ static int copy(int from, int to, uint64_t max)
 static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
 {
 	int r = copy(from, to, max);
-	if (r == 0 && (fchown(to, owner.uid, owner.gid) < 0 || fchmod(to, 0644) < 0 || fsync(to) < 0))
+	if (r == 0 &&
+	    (fchown(to, owner.uid, owner.gid) < 0 || fchmod(to, 0644) < 0 || fsync(to) < 0))
 		r = -errno;
 	return r;
 }
 
-/* A file without a name where the file system has such: who is killed meanwhile leaves nothing. Else one named `temp`. */
+/* A file without a name where the file system has such: who is killed meanwhile leaves nothing.
+ * Else one named `temp`. */
 static int open_temporary(int parent, const char *temp, bool *ret_named)
 {
 	int fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	*ret_named = fd < 0;
 	if (fd < 0)
-		fd = openat(parent, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = openat(parent, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -125,7 +132,8 @@ static int link_to(int fd, int parent, const char *name)
 	return linkat(AT_FDCWD, opened, parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* Gives the filled file its name. What is there already is replaced whole, which needs a second name for a moment. */
+/* Gives the filled file its name. What is there already is replaced whole, which needs a second
+ * name for a moment. */
 static int take_name(int fd, int parent, const char *temp, const char *name, bool named)
 {
 	int r = named ? 0 : link_to(fd, parent, name);
@@ -136,15 +144,16 @@ static int take_name(int fd, int parent, const char *temp, const char *name, boo
 	return r == 0 && named && renameat(parent, temp, parent, name) < 0 ? -errno : r;
 }
 
-int phx_beneath_publish(int dir, const char *path, int from, uint64_t max, struct phx_beneath_owner owner,
-			struct phx_err *err)
+int phx_beneath_publish(int dir, const char *path, int from, uint64_t max,
+			struct phx_beneath_owner owner, struct phx_err *err)
 {
 	const char *name;
 	char temp[TEMP_MAX];
 	uint64_t draw = 0;
 	bool named = false;
 	if (!phx_id_valid(owner.uid) || !phx_id_valid(owner.gid))
-		return phx_err_set(err, -EINVAL, "%s: %u is no number of a user or group", path, UINT32_MAX);
+		return phx_err_set(err, -EINVAL, "%s: %u is no number of a user or group", path,
+				   UINT32_MAX);
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &owner, &name, err);
 	if (parent < 0)
 		return parent;
@@ -158,5 +167,7 @@ int phx_beneath_publish(int dir, const char *path, int from, uint64_t max, struc
 		r = -errno;
 	if (r < 0 && to >= 0)
 		unlinkat(parent, temp, 0);
-	return r < 0 ? phx_err_set(err, r, "%s: %s", path, r == -EFBIG ? "is larger than may be carried" : strerror(-r)) : 0;
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path,
+				   r == -EFBIG ? "is larger than may be carried" : strerror(-r))
+		     : 0;
 }

@@ -34,7 +34,7 @@ int64_t phx_wall_ms(void)
 
 void phx_sleep_ms(uint32_t ms)
 {
-	struct timespec left = { ms / 1000, (long)(ms % 1000) * NS_PER_MS };
+	struct timespec left = {ms / 1000, (long)(ms % 1000) * NS_PER_MS};
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
 }
@@ -50,7 +50,7 @@ void phx_cond_init(pthread_cond_t *c)
 
 bool phx_cond_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t due_ms)
 {
-	const struct timespec until = { due_ms / 1000, due_ms % 1000 * NS_PER_MS };
+	const struct timespec until = {due_ms / 1000, due_ms % 1000 * NS_PER_MS};
 	if (due_ms == INT64_MAX)
 		return pthread_cond_wait(c, lock) == 0;
 	return pthread_cond_timedwait(c, lock, &until) != ETIMEDOUT;
@@ -60,5 +60,5 @@ struct timespec phx_clock_in(int64_t ms)
 {
 	int64_t at_us = phx_clock_us() + ms * 1000;
 	at_us = at_us > 0 ? at_us : 0;
-	return (struct timespec){ at_us / 1000000, at_us % 1000000 * 1000 };
+	return (struct timespec){at_us / 1000000, at_us % 1000000 * 1000};
 }

@@ -1,4 +1,5 @@
-/* Clocks and waiting. Not for pure rooms, which are told the time. What reads a clock may be called in a signal handler. */
+/* Clocks and waiting. Not for pure rooms, which are told the time. What reads a clock may be called
+ * in a signal handler. */
 #ifndef PHX_BASE_CLOCK_H
 #define PHX_BASE_CLOCK_H
 
@@ -19,13 +20,14 @@ int64_t phx_wall_ms(void);
 /** Sleep for `ms`; signals do not shorten it. */
 void phx_sleep_ms(uint32_t ms);
 
-/** A condition whose timed waits go by phx_clock_ms(), so that a step of the wall clock neither ends nor prolongs them.
- * The caller destroys it. */
+/** A condition whose timed waits go by phx_clock_ms(), so that a step of the wall clock neither
+ * ends nor prolongs them. The caller destroys it. */
 void phx_cond_init(pthread_cond_t *c);
-/** Wait for such a condition, with its lock held, until `due_ms` of phx_clock_ms() at the latest; INT64_MAX: for ever. False
- * when the time is up; true may have no cause. */
+/** Wait for such a condition, with its lock held, until `due_ms` of phx_clock_ms() at the latest;
+ * INT64_MAX: for ever. False when the time is up; true may have no cause. */
 bool phx_cond_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t due_ms);
-/** The instant `ms` from now (in the past when negative), for pthread_cond_timedwait() on such a condition. */
+/** The instant `ms` from now (in the past when negative), for pthread_cond_timedwait() on such a
+ * condition. */
 struct timespec phx_clock_in(int64_t ms);
 
 #endif

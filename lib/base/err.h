@@ -24,10 +24,12 @@ void phx_err_clear(struct phx_err *err);
 /** Set the text if none is set yet and return `code`, so that a failing
  * function ends in `return phx_err_set(err, -EINVAL, "...", ...)`.
  * Truncates to PHX_ERR_TEXT_MAX - 1. `err` may be NULL. */
-int phx_err_set(struct phx_err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int phx_err_set(struct phx_err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** Put "PREFIX: " before the text already there (a file name, a node name) and
  * return `code`. Without a text yet, the prefix itself becomes the text. */
-int phx_err_prefix(struct phx_err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int phx_err_prefix(struct phx_err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

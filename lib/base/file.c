@@ -55,10 +55,11 @@ int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n, 
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	int r = read_all(fd, max, &b);
 	if (r < 0)
-		return phx_err_set(err, r, "%s: %s", path, r == -EFBIG ? "larger than expected" : strerror(-r));
+		return phx_err_set(err, r, "%s: %s", path,
+				   r == -EFBIG ? "larger than expected" : strerror(-r));
 	size_t n = b.n;
 	char *data = phx_buf_take(&b);
 	if (!data)
@@ -82,7 +83,8 @@ static int sync_parent(const char *path)
 
 static int write_temporary(const char *tmp, const void *data, size_t n, mode_t mode)
 {
-	PHX_AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	PHX_AUTO_CLOSE int fd =
+		open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
 	if (fchmod(fd, mode) < 0)
@@ -119,7 +121,8 @@ bool phx_file_is_temporary(const char *name, pid_t *ret_tid)
 		return false;
 	n -= strlen(suffix);
 	const char *dot = memrchr(name, '.', n);
-	snprintf(digits, sizeof(digits), "%.*s", dot ? (int)(name + n - dot - 1) : 0, dot ? dot + 1 : "");
+	snprintf(digits, sizeof(digits), "%.*s", dot ? (int)(name + n - dot - 1) : 0,
+		 dot ? dot + 1 : "");
 	if (dot == name || phx_u64_parse(digits, 1, INT32_MAX, &tid) < 0)
 		return false;
 	*ret_tid = (pid_t)tid;
@@ -188,7 +191,8 @@ static int remove_entries(int fd, dev_t dev)
 		} else if (st.st_dev != dev) {
 			r = -EXDEV;
 		} else {
-			int sub = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			int sub = openat(dirfd(d), e->d_name,
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			r = sub < 0 ? -errno : remove_entries(sub, dev);
 			if (r == 0 && unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) < 0)
 				r = -errno;
@@ -202,7 +206,8 @@ int phx_dir_remove(const char *path, struct phx_err *err)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	int r = 0;
 	if (S_ISDIR(st.st_mode)) {
 		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

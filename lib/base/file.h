@@ -7,20 +7,23 @@
 #include "base/util.h"
 
 /** Whole file into malloc'd, NUL-terminated `*ret_data`. -EFBIG above `max`. */
-int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n, struct phx_err *err);
+int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n,
+		  struct phx_err *err);
 
-/** Publish `data` at `path`: temporary beside it, fsync, rename, fsync of the
- * directory. On failure the old file stays and no temporary remains; who is killed leaves one, NAME.TID.tmp. */
+/** Publish `data` at `path`: temporary beside it, fsync, rename, fsync of the directory. On failure
+ * the old file stays and no temporary remains; who is killed leaves one, NAME.TID.tmp. */
 int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err);
 
 /** Is this the name of such a temporary, and of which thread? */
 bool phx_file_is_temporary(const char *name, pid_t *ret_tid);
 
-/** Removes the temporaries in `dir`, if it is there: for whoever alone writes in it, before he does. */
+/** Removes the temporaries in `dir`, if it is there: for whoever alone writes in it, before he
+ * does. */
 void phx_file_sweep(const char *dir);
 
-/** Publish the file `from`, which somebody wrote, at `to` of the same file system: fsync, rename, fsync of the directory. On
- * failure it stays where it was, except where only the last of these failed. */
+/** Publish the file `from`, which somebody wrote, at `to` of the same file system: fsync, rename,
+ * fsync of the directory. On failure it stays where it was, except where only the last of these
+ * failed. */
 int phx_file_publish(const char *from, const char *to, struct phx_err *err);
 
 /** mkdir -p. An existing directory is no error. */

@@ -27,7 +27,7 @@ static void place(struct phx_hash *h, struct phx_hash_slot slot)
 
 int phx_hash_reserve(struct phx_hash *h, uint32_t n)
 {
-	struct phx_hash grown = { .n_slots = h->n_slots ? h->n_slots : LEAST };
+	struct phx_hash grown = {.n_slots = h->n_slots ? h->n_slots : LEAST};
 	if (n > MOST)
 		return -ENOMEM;
 	while (grown.n_slots / 2 < n)
@@ -49,7 +49,7 @@ int phx_hash_put(struct phx_hash *h, uint32_t hash, uint32_t value)
 {
 	int r = phx_hash_reserve(h, h->n + 1);
 	if (r == 0)
-		place(h, (struct phx_hash_slot){ hash, value + 1 });
+		place(h, (struct phx_hash_slot){hash, value + 1});
 	return r;
 }
 
@@ -58,13 +58,14 @@ void phx_hash_drop(struct phx_hash *h, uint32_t hash, uint32_t value)
 	uint32_t mask = h->n_slots - 1, hole = hash & mask;
 	while (h->slots[hole].hash != hash || h->slots[hole].value != value + 1)
 		hole = (hole + 1) & mask;
-	/* whoever may stand in the hole, since it is not before his own place, moves there and leaves another */
+	/* whoever may stand in the hole, since it is not before his own place, moves there and
+	 * leaves another */
 	for (uint32_t at = (hole + 1) & mask; h->slots[at].value; at = (at + 1) & mask)
 		if (((at - h->slots[at].hash) & mask) >= ((at - hole) & mask)) {
 			h->slots[hole] = h->slots[at];
 			hole = at;
 		}
-	h->slots[hole] = (struct phx_hash_slot){ 0 };
+	h->slots[hole] = (struct phx_hash_slot){0};
 	h->n--;
 }
 
@@ -78,5 +79,5 @@ void phx_hash_clear(struct phx_hash *h)
 void phx_hash_fini(struct phx_hash *h)
 {
 	free(h->slots);
-	*h = (struct phx_hash){ 0 };
+	*h = (struct phx_hash){0};
 }

@@ -26,7 +26,7 @@ static void put_escaped(struct phx_buf *b, unsigned char c)
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
 	const char *at = strchr(from, c);
 	if (at)
-		phx_buf_add(b, (char[]){ '\\', to[at - from] }, 2);
+		phx_buf_add(b, (char[]){'\\', to[at - from]}, 2);
 	else
 		phx_buf_addf(b, "\\u%04X", c);
 }
@@ -87,9 +87,11 @@ static void put_word(struct phx_buf *b, const char *word)
 	phx_buf_add(b, word, strlen(word));
 }
 
-static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj, struct style style);
+static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj,
+		       struct style style);
 
-static void put_list(struct phx_buf *b, const struct phx_record *rec, const struct phx_list *l, struct style style)
+static void put_list(struct phx_buf *b, const struct phx_record *rec, const struct phx_list *l,
+		     struct style style)
 {
 	phx_buf_add(b, "[", 1);
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -99,7 +101,8 @@ static void put_list(struct phx_buf *b, const struct phx_record *rec, const stru
 	phx_buf_add(b, "]", 1);
 }
 
-static void put_live(struct phx_buf *b, const struct phx_live *live, void *const *object, struct style style)
+static void put_live(struct phx_buf *b, const struct phx_live *live, void *const *object,
+		     struct style style)
 {
 	if (!*object) {
 		put_word(b, "null");
@@ -112,9 +115,10 @@ static void put_live(struct phx_buf *b, const struct phx_live *live, void *const
 	phx_live_image_free(live, image);
 }
 
-static void put_value(struct phx_buf *b, const struct phx_field *f, const void *at, struct style style)
+static void put_value(struct phx_buf *b, const struct phx_field *f, const void *at,
+		      struct style style)
 {
-	struct style whole = { .less = style.less };
+	struct style whole = {.less = style.less};
 	switch (f->type) {
 	case PHX_F_STR:
 		phx_json_put_text(b, at);
@@ -149,7 +153,8 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 	}
 }
 
-/* A number that is not 0, a list or text that is not empty, true. Whether a record is, is seen when it is written. */
+/* A number that is not 0, a list or text that is not empty, true. Whether a record is, is seen when
+ * it is written. */
 static bool worth_writing(const struct phx_field *f, const void *at)
 {
 	switch (f->type) {
@@ -194,7 +199,8 @@ void phx_json_put_member(struct phx_buf *b, const char *name)
 	phx_buf_add(b, "\":", 2);
 }
 
-static void put_field(struct phx_buf *b, const struct phx_field *f, const void *obj, struct style style)
+static void put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,
+		      struct style style)
 {
 	const void *at = (const char *)obj + f->offset;
 	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at)))
@@ -207,7 +213,8 @@ static void put_field(struct phx_buf *b, const struct phx_field *f, const void *
 		b->n = before;
 }
 
-static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj, struct style style)
+static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj,
+		       struct style style)
 {
 	phx_buf_add(b, "{", 1);
 	for (size_t i = 0; i < rec->n_fields; i++)
@@ -215,29 +222,30 @@ static void put_record(struct phx_buf *b, const struct phx_record *rec, const vo
 	phx_buf_add(b, "}", 1);
 }
 
-void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void *obj, const struct phx_json_less *less)
+void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,
+			const struct phx_json_less *less)
 {
-	put_field(b, f, obj, (struct style){ .less = less });
+	put_field(b, f, obj, (struct style){.less = less});
 }
 
 char *phx_json_record_text(const struct phx_record *rec, const void *obj)
 {
-	struct phx_buf b = { 0 };
-	put_record(&b, rec, obj, (struct style){ 0 });
+	struct phx_buf b = {0};
+	put_record(&b, rec, obj, (struct style){0});
 	return phx_buf_take(&b);
 }
 
 char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj)
 {
-	struct phx_buf b = { 0 };
-	put_record(&b, rec, obj, (struct style){ .sparse = true });
+	struct phx_buf b = {0};
+	put_record(&b, rec, obj, (struct style){.sparse = true});
 	return phx_buf_take(&b);
 }
 
 char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list)
 {
-	struct phx_buf b = { 0 };
-	put_list(&b, rec, list, (struct style){ .sparse = true });
+	struct phx_buf b = {0};
+	put_list(&b, rec, list, (struct style){.sparse = true});
 	return phx_buf_take(&b);
 }
 
@@ -262,21 +270,21 @@ static void path_text(const struct path *p, struct phx_buf *b)
 
 static int bad(const struct path *p, struct phx_err *err, const char *want)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	path_text(p, &b);
 	return phx_err_set(err, -EINVAL, "%s: %s", b.data ? b.data : "document", want);
 }
 
-static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj, const struct path *up,
-			    struct phx_err *err);
+static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
+			    const struct path *up, struct phx_err *err);
 
-static int list_from_json(const struct phx_record *rec, const json_t *j, struct phx_list *l, const struct path *p,
-			  struct phx_err *err)
+static int list_from_json(const struct phx_record *rec, const json_t *j, struct phx_list *l,
+			  const struct path *p, struct phx_err *err)
 {
 	if (!json_is_array(j))
 		return bad(p, err, "must be a list");
 	for (size_t i = 0; i < json_array_size(j); i++) {
-		struct path here = { p, NULL, l->n };
+		struct path here = {p, NULL, l->n};
 		void *item = phx_list_push(l, rec->size);
 		if (!item)
 			return -ENOMEM;
@@ -287,8 +295,8 @@ static int list_from_json(const struct phx_record *rec, const json_t *j, struct 
 	return 0;
 }
 
-static int integer_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
-			     struct phx_err *err)
+static int integer_from_json(const struct phx_field *f, const json_t *j, void *at,
+			     const struct path *p, struct phx_err *err)
 {
 	if (!json_is_integer(j))
 		return bad(p, err, "must be a whole number");
@@ -304,8 +312,8 @@ static int integer_from_json(const struct phx_field *f, const json_t *j, void *a
 	return 0;
 }
 
-static int string_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
-			    struct phx_err *err)
+static int string_from_json(const struct phx_field *f, const json_t *j, void *at,
+			    const struct path *p, struct phx_err *err)
 {
 	if (!json_is_string(j))
 		return bad(p, err, "must be a string");
@@ -325,17 +333,17 @@ static int text_from_json(const json_t *j, char **at, const struct path *p, stru
 	return json_string_length(j) && !*at ? -ENOMEM : 0;
 }
 
-static int enum_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
-			  struct phx_err *err)
+static int enum_from_json(const struct phx_field *f, const json_t *j, void *at,
+			  const struct path *p, struct phx_err *err)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (phx_enum_parse(f->names, json_string_value(j), at, &why) < 0)
 		return bad(p, err, why.text);
 	return 0;
 }
 
-static int live_from_json(const struct phx_live *live, const json_t *j, void **object, const struct path *p,
-			  struct phx_err *err)
+static int live_from_json(const struct phx_live *live, const json_t *j, void **object,
+			  const struct path *p, struct phx_err *err)
 {
 	if (json_is_null(j))
 		return 0;
@@ -352,8 +360,8 @@ static int live_from_json(const struct phx_live *live, const json_t *j, void **o
 	return r;
 }
 
-static int field_from_json(const struct phx_field *f, const json_t *j, void *at, const struct path *p,
-			   struct phx_err *err)
+static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
+			   const struct path *p, struct phx_err *err)
 {
 	switch (f->type) {
 	case PHX_F_STR:
@@ -401,16 +409,15 @@ int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, 
 	return 0;
 }
 
-static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj, const struct path *up,
-			    struct phx_err *err)
+static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
+			    const struct path *up, struct phx_err *err)
 {
 	if (!json_is_object(j))
 		return bad(up, err, "must be an object");
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)j, key, value)
-	{
-		struct path here = { up, key, 0 };
+	json_object_foreach((json_t *)j, key, value) {
+		struct path here = {up, key, 0};
 		const struct phx_field *f = find_field(rec, key, strlen(key));
 		if (!f)
 			return bad(&here, err, "is not known here");
@@ -421,7 +428,8 @@ static int record_from_json(const struct phx_record *rec, const json_t *j, void 
 	return 0;
 }
 
-int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj, struct phx_err *err)
+int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
+		       struct phx_err *err)
 {
 	memset(ret_obj, 0, rec->size);
 	int r = record_from_json(rec, j, ret_obj, NULL, err);
@@ -466,14 +474,18 @@ static int take_part(struct parts *p, json_t **ret)
 	return 0;
 }
 
-static int take_items(struct parts *p, const struct phx_field *f, struct phx_list *l, const struct path *path)
+static int take_items(struct parts *p, const struct phx_field *f, struct phx_list *l,
+		      const struct path *path)
 {
 	if (take(p, ']'))
 		return 0;
 	do {
 		PHX_AUTO_JSON json_t *item = NULL, *one = json_array();
 		int r = take_part(p, &item);
-		r = r ? r : json_array_append(one, item) ? -ENOMEM : list_from_json(f->record, one, l, path, p->err);
+		r = r ? r
+			: json_array_append(one, item)
+			? -ENOMEM
+			: list_from_json(f->record, one, l, path, p->err);
 		if (r < 0)
 			return r;
 	} while (take(p, ','));
@@ -488,7 +500,7 @@ static int take_member(struct parts *p, void *obj)
 		return r;
 	if (!json_is_string(key) || !take(p, ':'))
 		return malformed(p, "a member is expected");
-	struct path path = { NULL, json_string_value(key), 0 };
+	struct path path = {NULL, json_string_value(key), 0};
 	const struct phx_field *f = find_field(p->rec, path.name, strlen(path.name));
 	if (!f)
 		return bad(&path, p->err, "is not known here");
@@ -520,72 +532,14 @@ static int take_members(struct parts *p, void *obj)
 	return p->at == p->end ? 0 : malformed(p, "the end is expected");
 }
 
-int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj, struct phx_err *err)
+int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
+			    struct phx_err *err)
 {
-	struct parts p = { .text = text, .at = text, .end = text + strlen(text), .rec = rec, .err = err };
+	struct parts p = {
+		.text = text, .at = text, .end = text + strlen(text), .rec = rec, .err = err};
 	memset(ret_obj, 0, rec->size);
 	int r = rec->n_fields > 64 ? -E2BIG : take_members(&p, ret_obj);
 	if (r < 0)
 		phx_record_fini(rec, ret_obj);
 	return r;
-}
-
-int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max, struct phx_err *err)
-{
-	unsigned depth = 0, n_containers = 0;
-	bool quoted = false;
-	for (size_t i = 0; i < n; i++) {
-		char c = text[i];
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (!quoted && (c == '{' || c == '[')) {
-			n_containers++;
-			if (++depth > depth_max)
-				return phx_err_set(err, -EINVAL, "JSON: nested deeper than %u", depth_max);
-			if (n_containers > containers_max)
-				return phx_err_set(err, -E2BIG, "JSON: more than %u objects and lists", containers_max);
-		} else if (!quoted && depth && (c == '}' || c == ']'))
-			depth--;
-	}
-	return 0;
-}
-
-int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err)
-{
-	json_error_t why;
-	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-	if (!j)
-		return phx_err_set(err, -EINVAL, "JSON line %d, column %d: %s", why.line, why.column, why.text);
-	*ret_json = j;
-	return 0;
-}
-
-char *phx_json_text(const json_t *j)
-{
-	return json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY);
-}
-
-const char *phx_json_str(const json_t *j, const char *key, const char *fallback)
-{
-	const char *s = json_string_value(json_object_get(j, key));
-	return s ? s : fallback;
-}
-
-int64_t phx_json_int(const json_t *j, const char *key, int64_t fallback)
-{
-	const json_t *v = json_object_get(j, key);
-	return json_is_integer(v) ? json_integer_value(v) : fallback;
-}
-
-bool phx_json_bool(const json_t *j, const char *key, bool fallback)
-{
-	const json_t *v = json_object_get(j, key);
-	return json_is_boolean(v) ? json_is_true(v) : fallback;
-}
-
-void phx_json_unref(json_t **j)
-{
-	json_decref(*j);
 }

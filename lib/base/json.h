@@ -7,15 +7,16 @@
 
 #include "base/record.h"
 
-/** The JSON object of `obj` as compact text, malloc'd: every field, in table order. NULL on ENOMEM. Bytes of a string
- * that are not valid UTF-8 become '?': fixed arrays hold texts that were cut. */
+/** The JSON object of `obj` as compact text, malloc'd: every field, in table order. NULL on ENOMEM.
+ * Bytes of a string that are not valid UTF-8 become '?': fixed arrays hold texts that were cut. */
 char *phx_json_record_text(const struct phx_record *rec, const void *obj);
 
-/** As phx_json_record_text(), leaving out what is zero, empty or false (but in lists all is kept): for the journal,
- * whose events use few of their fields. Reads back to the same record. */
+/** As phx_json_record_text(), leaving out what is zero, empty or false (but in lists all is kept):
+ * for the journal, whose events use few of their fields. Reads back to the same record. */
 char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj);
 
-/** A list of records as text, each sparse: as the journal keeps the actions of an event. malloc'd, NULL on ENOMEM. */
+/** A list of records as text, each sparse: as the journal keeps the actions of an event. malloc'd,
+ * NULL on ENOMEM. */
 char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list);
 
 /** What phx_json_record_text() gives, as an object: a new reference, NULL on ENOMEM. */
@@ -26,10 +27,12 @@ struct phx_json_less {
 	const struct phx_field *fields[24];
 	size_t n;
 };
-/** Add the field at `path` ("facts.disks.serial") below `rec`. -EINVAL: there is none, or there are too many. */
+/** Add the field at `path` ("facts.disks.serial") below `rec`. -EINVAL: there is none, or there are
+ * too many. */
 int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, const char *path);
 
-/** Append `"name":` to an object that is being written, and a comma before it where it is not the first member. */
+/** Append `"name":` to an object that is being written, and a comma before it where it is not the
+ * first member. */
 void phx_json_put_member(struct phx_buf *b, const char *name);
 /** Append a string, quoted; as phx_json_record_text() for what is not UTF-8. */
 void phx_json_put_text(struct phx_buf *b, const char *text);
@@ -41,15 +44,20 @@ void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void
  * keys, wrong types, over-long strings and unknown enum names are -EINVAL with
  * a text that names the path ("disks[1].size_bytes: ..."); ret_obj is then
  * zero. The caller owns ret_obj: phx_record_fini(). */
-int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj, struct phx_err *err);
+int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
+		       struct phx_err *err);
 
-/** The same of a text, for a record of at most 64 fields that may be large: of its lists one item at a time is taken apart,
- * so that memory is needed for the record alone. Duplicate keys and trailing text are errors, too. */
-int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj, struct phx_err *err);
+/** The same of a text, for a record of at most 64 fields that may be large: of its lists one item
+ * at a time is taken apart, so that memory is needed for the record alone. Duplicate keys and
+ * trailing text are errors, too. */
+int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
+			    struct phx_err *err);
 
-/** Before a text that somebody else wrote is parsed: -EINVAL when it is nested deeper than `depth_max`, -E2BIG when it
- * has more than `containers_max` objects and lists. Whether it is JSON is not looked at. */
-int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max, struct phx_err *err);
+/** Before a text that somebody else wrote is parsed: -EINVAL when it is nested deeper than
+ * `depth_max`, -E2BIG when it has more than `containers_max` objects and lists. Whether it is JSON
+ * is not looked at. */
+int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
+			 struct phx_err *err);
 /** Parse text of at most `n` bytes; duplicate keys and trailing text are
  * errors (-EINVAL with line and column). Caller owns the reference. */
 int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err);

@@ -1,5 +1,5 @@
-/* Values of configuration files as text, and text as values: see key.h. Called by the readers of files, by whoever
- * shows a configuration, and by lib/re for the defaults of an agreement. Pure. */
+/* Values of configuration files as text, and text as values: see key.h. Called by the readers of
+ * files, by whoever shows a configuration, and by lib/re for the defaults of an agreement. Pure. */
 #include "base/key.h"
 
 #include <errno.h>
@@ -45,63 +45,74 @@ static bool is_ipv4(const char *text)
 /* HOST:PORT of letters, digits, dots, dashes; IPv6 in brackets. */
 static bool is_peer(const char *text)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-[]:";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-[]:";
 	const char *colon = strrchr(text, ':');
 	uint64_t port;
 	return colon && colon != text && phx_u64_parse(colon + 1, 1, 65535, &port) == 0 &&
-	       strspn(text, allowed) == strlen(text);
+		strspn(text, allowed) == strlen(text);
 }
 
 static int copy_text(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
 {
 	if (phx_str_copy(member, f->size, text) < 0)
-		return phx_err_set(err, -ENAMETOOLONG, "has %zu bytes; at most %zu fit", strlen(text), f->size - 1);
+		return phx_err_set(err, -ENAMETOOLONG, "has %zu bytes; at most %zu fit",
+				   strlen(text), f->size - 1);
 	return 0;
 }
 
-static int parse_name(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_name(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	if (!phx_name_valid(text))
 		return phx_err_set(err, -EINVAL,
-				   "is no name: a letter or digit, then letters, digits, '-', '_', '.', at most %d",
+				   "is no name: a letter or digit, then letters, digits, '-', '_', "
+				   "'.', at most %d",
 				   PHX_NAME_MAX - 1);
 	return copy_text(f, text, member, err);
 }
 
-static int parse_path(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_path(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	if (text[0] != '/')
 		return phx_err_set(err, -EINVAL, "must be an absolute path");
 	return copy_text(f, text, member, err);
 }
 
-static int parse_place(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_place(const struct phx_field *f, const char *text, void *member,
+		       struct phx_err *err)
 {
-	if (text[0] != '/' && !phx_str_starts(text, "{config_dir}/") && !phx_str_starts(text, "{state_dir}/") &&
-	    !phx_str_starts(text, "{run_dir}/"))
+	if (text[0] != '/' && !phx_str_starts(text, "{config_dir}/") &&
+	    !phx_str_starts(text, "{state_dir}/") && !phx_str_starts(text, "{run_dir}/"))
 		return phx_err_set(err, -EINVAL,
-				   "must be an absolute path (it may begin with {config_dir}/, {state_dir}/ or "
+				   "must be an absolute path (it may begin with {config_dir}/, "
+				   "{state_dir}/ or "
 				   "{run_dir}/)");
 	const char *bad = strpbrk(text, " \t\"\\,#");
-	return bad ? phx_err_set(err, -EINVAL, "must not hold '%c'", *bad) : copy_text(f, text, member, err);
+	return bad ? phx_err_set(err, -EINVAL, "must not hold '%c'", *bad)
+		   : copy_text(f, text, member, err);
 }
 
-static int parse_address(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_address(const struct phx_field *f, const char *text, void *member,
+			 struct phx_err *err)
 {
 	if (*text && !is_ipv4(text))
 		return phx_err_set(err, -EINVAL, "must be an IPv4 address, like \"192.168.1.1\"");
 	return copy_text(f, text, member, err);
 }
 
-static int parse_peer(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_peer(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	return is_peer(text) ? copy_text(f, text, member, err)
 			     : phx_err_set(err, -EINVAL, "must be ADDRESS:PORT");
 }
 
-static int parse_range(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_range(const struct phx_field *f, const char *text, void *member,
+		       struct phx_err *err)
 {
-	struct phx_ip_range range = { 0 };
+	struct phx_ip_range range = {0};
 	const char *comma = strchr(text, ',');
 	(void)f;
 	if (comma && (size_t)(comma - text) < sizeof(range.first)) {
@@ -110,37 +121,42 @@ static int parse_range(const struct phx_field *f, const char *text, void *member
 		PHX_STR_SET(range.last, comma);
 	}
 	if (*text && (!is_ipv4(range.first) || !is_ipv4(range.last)))
-		return phx_err_set(err, -EINVAL,
-				   "must be two IPv4 addresses, like \"192.168.1.100,192.168.1.199\"");
+		return phx_err_set(
+			err, -EINVAL,
+			"must be two IPv4 addresses, like \"192.168.1.100,192.168.1.199\"");
 	*(struct phx_ip_range *)member = range;
 	return 0;
 }
 
-static int parse_number(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_number(const struct phx_field *f, const char *text, void *member,
+			struct phx_err *err)
 {
 	const struct phx_key *k = f->key;
 	bool unit = k->unit && *k->unit;
 	uint64_t v;
 	if (phx_u64_parse(text, k->min, k->max, &v) < 0)
-		return phx_err_set(err, -EINVAL, "must be a whole number%s%s from %u to %u", unit ? " of " : "",
-				   unit ? k->unit : "", k->min, k->max);
+		return phx_err_set(err, -EINVAL, "must be a whole number%s%s from %u to %u",
+				   unit ? " of " : "", unit ? k->unit : "", k->min, k->max);
 	*(uint32_t *)member = (uint32_t)v;
 	return 0;
 }
 
-static int parse_bound(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_bound(const struct phx_field *f, const char *text, void *member,
+		       struct phx_err *err)
 {
 	bool none = phx_str_eq(text, "none") || phx_str_eq(text, "null");
 	uint64_t v = 0;
 	if (!none && phx_u64_parse(text, 0, f->key->max, &v) < 0)
-		return phx_err_set(err, -EINVAL, "must be a whole number from 1 to %u, or none", f->key->max);
+		return phx_err_set(err, -EINVAL, "must be a whole number from 1 to %u, or none",
+				   f->key->max);
 	if (!none && !v)
 		return phx_err_set(err, -EINVAL, "is no bound: write none, or at least 1");
 	*(uint32_t *)member = (uint32_t)v;
 	return 0;
 }
 
-static int parse_time(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_time(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	const struct phx_key *k = f->key;
 	char bounds[48] = "";
@@ -148,7 +164,8 @@ static int parse_time(const struct phx_field *f, const char *text, void *member,
 	if (k->min || k->max != UINT32_MAX)
 		snprintf(bounds, sizeof(bounds), " from %us to %us", k->min, k->max);
 	if (phx_duration_parse(text, &v) < 0 || v < k->min || v > k->max)
-		return phx_err_set(err, -EINVAL, "must be a time%s, like \"30s\", \"5m\", \"1h\"", bounds);
+		return phx_err_set(err, -EINVAL, "must be a time%s, like \"30s\", \"5m\", \"1h\"",
+				   bounds);
 	*(uint32_t *)member = (uint32_t)v;
 	return 0;
 }
@@ -156,7 +173,9 @@ static int parse_time(const struct phx_field *f, const char *text, void *member,
 int phx_key_put_milli(const struct phx_field *f, uint64_t v, void *member, struct phx_err *err)
 {
 	if (f->type == PHX_F_U32 && v > UINT32_MAX)
-		return phx_err_set(err, -EINVAL, "is %s", f->key->form == PHX_KEY_SPAN ? "longer than 49 days" : "too large");
+		return phx_err_set(err, -EINVAL, "is %s",
+				   f->key->form == PHX_KEY_SPAN ? "longer than 49 days"
+								: "too large");
 	if (f->type == PHX_F_U32)
 		*(uint32_t *)member = (uint32_t)v;
 	else
@@ -164,7 +183,8 @@ int phx_key_put_milli(const struct phx_field *f, uint64_t v, void *member, struc
 	return 0;
 }
 
-static int parse_span(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_span(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	uint64_t seconds;
 	if (phx_duration_parse(text, &seconds) < 0 || seconds > 1000000000)
@@ -173,7 +193,8 @@ static int parse_span(const struct phx_field *f, const char *text, void *member,
 }
 
 /* "1.25" is 1250; the whole part and three decimals, zeros behind them. */
-static int parse_fraction(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_fraction(const struct phx_field *f, const char *text, void *member,
+			  struct phx_err *err)
 {
 	uint64_t v = 0;
 	unsigned whole = 0, decimals = 0;
@@ -186,13 +207,15 @@ static int parse_fraction(const struct phx_field *f, const char *text, void *mem
 	while (decimals && *p == '0')
 		p++;
 	if (!whole || *p)
-		return phx_err_set(err, -EINVAL, "must be a number like 1.2, of at most three decimals");
+		return phx_err_set(err, -EINVAL,
+				   "must be a number like 1.2, of at most three decimals");
 	for (; decimals < 3; decimals++)
 		v *= 10;
 	return phx_key_put_milli(f, v, member, err);
 }
 
-static int parse_size(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_size(const struct phx_field *f, const char *text, void *member,
+		      struct phx_err *err)
 {
 	uint64_t v;
 	(void)f;
@@ -212,34 +235,41 @@ static int parse_yes(const struct phx_field *f, const char *text, void *member, 
 	return 0;
 }
 
-static int parse_choice(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_choice(const struct phx_field *f, const char *text, void *member,
+			struct phx_err *err)
 {
 	return phx_enum_parse(f->names, text, member, err);
 }
 
-static int parse_nothing(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
+static int parse_nothing(const struct phx_field *f, const char *text, void *member,
+			 struct phx_err *err)
 {
 	(void)f;
 	(void)member;
 	return *text ? phx_err_set(err, -EINVAL, "has no text") : 0;
 }
 
-typedef int (*parse_fn)(const struct phx_field *f, const char *text, void *member, struct phx_err *err);
+typedef int (*parse_fn)(const struct phx_field *f, const char *text, void *member,
+			struct phx_err *err);
 
 int phx_key_parse(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
 {
 	static const parse_fn parsers[] = {
-		[PHX_KEY_TEXT] = copy_text,	    [PHX_KEY_NAME] = parse_name,   [PHX_KEY_PATH] = parse_path,
-		[PHX_KEY_PLACE] = parse_place,	    [PHX_KEY_ADDRESS] = parse_address, [PHX_KEY_PEER] = parse_peer,
-		[PHX_KEY_RANGE] = parse_range,	    [PHX_KEY_NUMBER] = parse_number, [PHX_KEY_BOUND] = parse_bound,
-		[PHX_KEY_TIME] = parse_time,	    [PHX_KEY_SPAN] = parse_span,   [PHX_KEY_FRACTION] = parse_fraction,
-		[PHX_KEY_SIZE] = parse_size,	    [PHX_KEY_YES] = parse_yes,	   [PHX_KEY_CHOICE] = parse_choice,
-		[PHX_KEY_WORDS] = parse_nothing,    [PHX_KEY_GROUP] = parse_nothing, [PHX_KEY_OTHER] = parse_nothing,
+		[PHX_KEY_TEXT] = copy_text,        [PHX_KEY_NAME] = parse_name,
+		[PHX_KEY_PATH] = parse_path,       [PHX_KEY_PLACE] = parse_place,
+		[PHX_KEY_ADDRESS] = parse_address, [PHX_KEY_PEER] = parse_peer,
+		[PHX_KEY_RANGE] = parse_range,     [PHX_KEY_NUMBER] = parse_number,
+		[PHX_KEY_BOUND] = parse_bound,     [PHX_KEY_TIME] = parse_time,
+		[PHX_KEY_SPAN] = parse_span,       [PHX_KEY_FRACTION] = parse_fraction,
+		[PHX_KEY_SIZE] = parse_size,       [PHX_KEY_YES] = parse_yes,
+		[PHX_KEY_CHOICE] = parse_choice,   [PHX_KEY_WORDS] = parse_nothing,
+		[PHX_KEY_GROUP] = parse_nothing,   [PHX_KEY_OTHER] = parse_nothing,
 	};
 	const struct phx_key *k = f->key;
 	size_t n = strlen(text);
 	if (f->type == PHX_F_STR && k->max && (n < k->min || n > k->max))
-		return phx_err_set(err, -ENAMETOOLONG, "has %zu characters; it must have %u to %u", n, k->min, k->max);
+		return phx_err_set(err, -ENAMETOOLONG, "has %zu characters; it must have %u to %u",
+				   n, k->min, k->max);
 	return parsers[k->form](f, text, member, err);
 }
 
@@ -267,8 +297,7 @@ int phx_key_defaults(const struct phx_record *rec, void *obj, struct phx_err *er
 static void format_words(const struct phx_list *words, char *buf, size_t size)
 {
 	size_t n = 0;
-	PHX_LIST_EACH(struct phx_word, w, words)
-	{
+	PHX_LIST_EACH(struct phx_word, w, words) {
 		int k = snprintf(buf + n, size - n, "%s%s", n ? " " : "", w->text);
 		if (k < 0 || (size_t)k >= size - n)
 			return;
@@ -304,7 +333,8 @@ void phx_key_format(const struct phx_field *f, const void *member, char *buf, si
 		snprintf(buf, size, "%s", (const char *)member);
 		return;
 	case PHX_KEY_RANGE:
-		snprintf(buf, size, "%s%s%s", range->first, range->first[0] ? "," : "", range->last);
+		snprintf(buf, size, "%s%s%s", range->first, range->first[0] ? "," : "",
+			 range->last);
 		return;
 	case PHX_KEY_BOUND:
 		if (!*(const uint32_t *)member) {

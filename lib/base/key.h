@@ -1,11 +1,12 @@
-/* Keys of configuration files: what a row of a record's table (base/record.h) says of how people write its member.
- * From it come the reader (config/conf.h), the default, the text that is shown, and the manual. Pure.
+/* Keys of configuration files: what a row of a record's table (base/record.h) says of how people
+ * write its member. From it come the reader (config/conf.h), the default, the text that is shown,
+ * and the manual. Pure.
  *
  *	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Where it listens."))
  *
- * is the member `port`, in files the key `port`, a number within these bounds, 80 where the file does not have it.
- * The default is written as in a file; PHX_REQUIRED: there is none, and a file without the key is refused; "": the
- * member stays as it is. The last text is for the manual. */
+ * is the member `port`, in files the key `port`, a number within these bounds, 80 where the file
+ * does not have it. The default is written as in a file; PHX_REQUIRED: there is none, and a file
+ * without the key is refused; "": the member stays as it is. The last text is for the manual. */
 #ifndef PHX_BASE_KEY_H
 #define PHX_BASE_KEY_H
 
@@ -13,10 +14,11 @@
 
 /** How a value is written, and of what kind the member is. */
 enum phx_key_form {
-	PHX_KEY_TEXT,     /* STR: one printable line of min to max bytes; max 0: what fits */
-	PHX_KEY_NAME,     /* STR: phx_name_valid() */
-	PHX_KEY_PATH,     /* STR: an absolute path of min to max bytes */
-	PHX_KEY_PLACE,    /* STR: the same, or one that begins with {config_dir}/, {state_dir}/ or {run_dir}/ */
+	PHX_KEY_TEXT, /* STR: one printable line of min to max bytes; max 0: what fits */
+	PHX_KEY_NAME, /* STR: phx_name_valid() */
+	PHX_KEY_PATH, /* STR: an absolute path of min to max bytes */
+	/* STR: the same, or one that begins with {config_dir}/, {state_dir}/ or {run_dir}/ */
+	PHX_KEY_PLACE,
 	PHX_KEY_ADDRESS,  /* STR: IPv4, or nothing */
 	PHX_KEY_PEER,     /* STR: ADDRESS:PORT */
 	PHX_KEY_RANGE,    /* REC(phx_ip_range): "FIRST,LAST", or nothing */
@@ -29,8 +31,9 @@ enum phx_key_form {
 	PHX_KEY_YES,      /* BOOL: true or false */
 	PHX_KEY_CHOICE,   /* ENUM: one of its names */
 	PHX_KEY_WORDS,    /* LIST(phx_word): [ "a", "b" ], at most max; 0: any number */
-	PHX_KEY_GROUP,    /* REC(r): { ... }, the keys of its record. Default "{}": its defaults, else all is zero */
-	PHX_KEY_OTHER,    /* a key that its reader reads by itself */
+	/* REC(r): { ... }, the keys of its record. Default "{}": its defaults, else all is zero */
+	PHX_KEY_GROUP,
+	PHX_KEY_OTHER, /* a key that its reader reads by itself */
 };
 #define PHX_FORM_TEXT(min_, max_) .form = PHX_KEY_TEXT, .min = min_, .max = max_
 #define PHX_FORM_LINE .form = PHX_KEY_TEXT
@@ -40,7 +43,8 @@ enum phx_key_form {
 #define PHX_FORM_ADDRESS .form = PHX_KEY_ADDRESS
 #define PHX_FORM_PEER .form = PHX_KEY_PEER
 #define PHX_FORM_RANGE .form = PHX_KEY_RANGE
-#define PHX_FORM_NUMBER(min_, max_, ...) .form = PHX_KEY_NUMBER, .min = min_, .max = max_, .unit = "" __VA_ARGS__
+#define PHX_FORM_NUMBER(min_, max_, ...) \
+	.form = PHX_KEY_NUMBER, .min = min_, .max = max_, .unit = "" __VA_ARGS__
 #define PHX_FORM_COUNT .form = PHX_KEY_NUMBER, .max = UINT32_MAX
 #define PHX_FORM_BOUND(max_) .form = PHX_KEY_BOUND, .min = 1, .max = max_
 #define PHX_FORM_TIME(min_, max_) .form = PHX_KEY_TIME, .min = min_, .max = max_
@@ -65,7 +69,10 @@ struct phx_key {
 
 /* what PHX_ROW_() makes of the fourth word of a row */
 #define PHX_HAS_KEY(name_, form_, fallback_, prose_) \
-	.key = &(const struct phx_key){ .name = #name_, PHX_FORM_##form_, .fallback = fallback_, .prose = prose_ }
+	.key = &(const struct phx_key) \
+	{ \
+		.name = #name_, PHX_FORM_##form_, .fallback = fallback_, .prose = prose_ \
+	}
 
 /** A word of an argument vector, a service name, a path. */
 #define PHX_WORD_FIELDS(F, S) F(S, text, STR(256))
@@ -80,17 +87,20 @@ PHX_RECORD_STRUCT(phx_ip_range, PHX_IP_RANGE_FIELDS);
 /** The row of a key; NULL when the record has none such. */
 const struct phx_field *phx_key_find(const struct phx_record *rec, const char *name);
 
-/** A value as text into the member of a row that has a key. Not for WORDS, GROUP and OTHER, which have no text but "".
- * -EINVAL, -ENAMETOOLONG: `err` says what would be right, as it follows upon the value: "must be true or false". */
+/** A value as text into the member of a row that has a key. Not for WORDS, GROUP and OTHER, which
+ * have no text but "". -EINVAL, -ENAMETOOLONG: `err` says what would be right, as it follows upon
+ * the value: "must be true or false". */
 int phx_key_parse(const struct phx_field *f, const char *text, void *member, struct phx_err *err);
 
 /** Thousandths into the member of a row of the form SPAN or FRACTION; errors as phx_key_parse(). */
 int phx_key_put_milli(const struct phx_field *f, uint64_t milli, void *member, struct phx_err *err);
 
-/** The member as text, cut to size: what phx_key_parse() takes; words with blanks between them, of a group nothing. */
+/** The member as text, cut to size: what phx_key_parse() takes; words with blanks between them, of
+ * a group nothing. */
 void phx_key_format(const struct phx_field *f, const void *member, char *buf, size_t size);
 
-/** The default of one row into its member, unless it is "" or required. -EINVAL: the table is wrong. */
+/** The default of one row into its member, unless it is "" or required. -EINVAL: the table is
+ * wrong. */
 int phx_key_default(const struct phx_field *f, void *member, struct phx_err *err);
 
 /** The defaults of all rows into `obj`. */

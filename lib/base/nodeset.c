@@ -3,8 +3,9 @@
  *
  * text ──▶ operand (segments) ──▶ expand() ──▶ struct work ──▶ combine() by operator
  *
- * A set has a hash index, so that a list of 65,536 names costs no quadratic time. A `struct work` is a set in which
- * names were removed: there are holes in its array until work_take() closes them. */
+ * A set has a hash index, so that a list of 65,536 names costs no quadratic time. A `struct work`
+ * is a set in which names were removed: there are holes in its array until work_take() closes
+ * them. */
 #include "base/nodeset.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ void phx_nodeset_fini(struct phx_nodeset *s)
 		free(s->names[i]);
 	free(s->names);
 	phx_hash_fini(&s->index);
-	*s = (struct phx_nodeset){ 0 };
+	*s = (struct phx_nodeset){0};
 }
 
 /* ---- the set while it is being built ---- */
@@ -125,12 +126,13 @@ static void work_take(struct work *w, struct phx_nodeset *ret)
 	for (uint32_t i = 0; i < w->s.n; i++) {
 		if (!w->s.names[i])
 			continue;
-		phx_hash_put(&w->s.index, phx_hash_text(w->s.names[i]), n); /* there was room for more */
+		/* there was room for more */
+		phx_hash_put(&w->s.index, phx_hash_text(w->s.names[i]), n);
 		w->s.names[n++] = w->s.names[i];
 	}
 	w->s.n = n;
 	*ret = w->s;
-	*w = (struct work){ 0 };
+	*w = (struct work){0};
 }
 
 static int add_all(struct work *w, const struct work *other)
@@ -215,8 +217,8 @@ struct parse {
 
 static int bad(const struct parse *p, const char *at, const char *what)
 {
-	return phx_err_set(p->err, -EINVAL, "node list, column %zu: %s: %s", (size_t)(at - p->text) + 1, what,
-			   *at ? at : "(the list ends)");
+	return phx_err_set(p->err, -EINVAL, "node list, column %zu: %s: %s",
+			   (size_t)(at - p->text) + 1, what, *at ? at : "(the list ends)");
 }
 
 static int too_big(const struct parse *p)
@@ -282,7 +284,7 @@ static int parse_range(struct parse *p, struct range *ret)
 	uint64_t n = (last - first) / step + 1;
 	if (n > PHX_NODESET_MAX)
 		return too_big(p);
-	*ret = (struct range){ first, step, (uint32_t)n, width };
+	*ret = (struct range){first, step, (uint32_t)n, width};
 	return 0;
 }
 
@@ -290,7 +292,7 @@ static int parse_bracket(struct parse *p, struct segment *seg)
 {
 	const char *open = p->at++;
 	for (;;) {
-		struct range one = { 0 };
+		struct range one = {0};
 		int r = parse_range(p, &one);
 		if (r < 0)
 			return r;
@@ -315,7 +317,7 @@ static int parse_segment(struct parse *p)
 	if (p->n_segments == SEGMENTS_MAX)
 		return bad(p, p->at, "too many brackets in one name");
 	struct segment *seg = &p->segments[p->n_segments++];
-	*seg = (struct segment){ p->at, 0, { 0 } };
+	*seg = (struct segment){p->at, 0, {0}};
 	if (*p->at == '[')
 		return parse_bracket(p, seg);
 	if (*p->at == ']')
@@ -332,7 +334,7 @@ static uint64_t count_names(const struct parse *p)
 	for (uint32_t i = 0; i < p->n_segments && total <= PHX_NODESET_MAX; i++) {
 		uint64_t n = p->segments[i].ranges.n ? 0 : 1;
 		PHX_LIST_EACH(struct range, range, &p->segments[i].ranges)
-		n += range->n;
+			n += range->n;
 		total *= n;
 	}
 	return total;
@@ -342,7 +344,7 @@ static int add_group(struct parse *p, const char *name, struct work *ret)
 {
 	if (!p->group)
 		return bad(p, p->operand, "groups are not known here");
-	struct phx_nodeset s = { 0 };
+	struct phx_nodeset s = {0};
 	int r = p->group(p->arg, name, &s);
 	if (r == -ENOENT)
 		phx_err_set(p->err, r, "node list, column %zu: there is no group '@%s'",
@@ -357,7 +359,8 @@ static bool group_valid(const char *name)
 {
 	const char *colon = strpbrk(name, ":="); /* as in "role:web-server", "rack=3" */
 	PHX_AUTO_FREE char *key = colon ? strndup(name, (size_t)(colon - name)) : NULL;
-	return colon ? key && phx_name_valid(key) && phx_name_valid(colon + 1) : phx_name_valid(name);
+	return colon ? key && phx_name_valid(key) && phx_name_valid(colon + 1)
+		     : phx_name_valid(name);
 }
 
 static int add_expanded(struct parse *p, const char *name, struct work *ret)
@@ -384,8 +387,7 @@ static int expand(struct parse *p, uint32_t i, char *name, size_t n, struct work
 		return expand(p, i + 1, name, n + (size_t)w, ret);
 	}
 	int r = 0;
-	PHX_LIST_EACH(struct range, range, &seg->ranges)
-	{
+	PHX_LIST_EACH(struct range, range, &seg->ranges) {
 		for (uint32_t k = 0; r == 0 && k < range->n; k++) {
 			unsigned long long value = range->first + k * range->step;
 			int w = snprintf(name + n, ROOM - n, "%0*llu", range->width, value);
@@ -441,7 +443,7 @@ static int parse_list(struct parse *p, struct work *ret)
 	char op = ',';
 	p->at += strspn(p->at, BLANKS);
 	do {
-		PHX_AUTO(work_fini) struct work operand = { 0 };
+		PHX_AUTO(work_fini) struct work operand = {0};
 		int r = parse_operand(p, &operand);
 		if (r == 0)
 			r = combine(ret, op, &operand);
@@ -453,13 +455,17 @@ static int parse_list(struct parse *p, struct work *ret)
 	return 0;
 }
 
-int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, struct phx_nodeset *ret,
-		      struct phx_err *err)
+int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg,
+		      struct phx_nodeset *ret, struct phx_err *err)
 {
-	struct parse p = {
-		.text = text, .at = text, .group = group, .arg = arg, .budget = BUDGET, .operand = text, .err = err
-	};
-	PHX_AUTO(work_fini) struct work w = { 0 };
+	struct parse p = {.text = text,
+			  .at = text,
+			  .group = group,
+			  .arg = arg,
+			  .budget = BUDGET,
+			  .operand = text,
+			  .err = err};
+	PHX_AUTO(work_fini) struct work w = {0};
 	int r = parse_list(&p, &w);
 	forget_segments(&p);
 	if (r < 0)
@@ -486,8 +492,8 @@ static struct part split_name(const char *name)
 	while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
 		n--;
 	if (n == 0 || n == len || len - n > DIGITS_MAX)
-		return (struct part){ name, len, 0, 0 };
-	struct part part = { name, n, (int)(len - n), 0 };
+		return (struct part){name, len, 0, 0};
+	struct part part = {name, n, (int)(len - n), 0};
 	for (; n < len; n++)
 		part.value = part.value * 10 + (uint64_t)(name[n] - '0');
 	return part;
@@ -529,7 +535,8 @@ static bool continues(const struct part *first, const struct part *a, const stru
 static void fold_numbers(const struct part *parts, size_t n, struct phx_buf *b)
 {
 	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && continues(&parts[i], &parts[end - 1], &parts[end]); end++)
+		for (end = i + 1; end < n && continues(&parts[i], &parts[end - 1], &parts[end]);
+		     end++)
 			;
 		const struct part *first = &parts[i], *last = &parts[end - 1];
 		phx_buf_addf(b, "%s%s", i ? "," : "", first->name + first->prefix_n);
@@ -558,10 +565,11 @@ char *phx_nodeset_fold(const struct phx_nodeset *s)
 	}
 	if (!sorted)
 		qsort(parts, s->n, sizeof(*parts), compare_parts);
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (size_t i = 0, n; i < s->n; i += n) {
 		n = count_same_prefix(&parts[i], s->n - i);
-		phx_buf_addf(&b, "%s%.*s", i ? "," : "", n > 1 ? (int)parts[i].prefix_n : -1, parts[i].name);
+		phx_buf_addf(&b, "%s%.*s", i ? "," : "", n > 1 ? (int)parts[i].prefix_n : -1,
+			     parts[i].name);
 		if (n > 1) {
 			phx_buf_addf(&b, "[");
 			fold_numbers(&parts[i], n, &b);

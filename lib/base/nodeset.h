@@ -17,7 +17,8 @@ struct phx_nodeset {
 	struct phx_hash index; /* of names */
 };
 
-/** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is none. */
+/** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is
+ * none. */
 typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nodeset *ret);
 
 /** Parse `text`. Operators, left to right without precedence: ',' union,
@@ -26,10 +27,11 @@ typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nod
  * in one name multiply. -EINVAL with the column and what would be right,
  * -E2BIG above PHX_NODESET_MAX. `group` may be NULL (groups are then refused).
  * `ret` (initialised by the caller, replaced) is untouched on failure. */
-int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg, struct phx_nodeset *ret,
-		      struct phx_err *err);
+int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg,
+		      struct phx_nodeset *ret, struct phx_err *err);
 
-/** Add one plain name if absent. -EINVAL: it is none; -E2BIG, -ENOMEM. Constant time, as is phx_nodeset_has(). */
+/** Add one plain name if absent. -EINVAL: it is none; -E2BIG, -ENOMEM. Constant time, as is
+ * phx_nodeset_has(). */
 int phx_nodeset_add(struct phx_nodeset *s, const char *name);
 bool phx_nodeset_has(const struct phx_nodeset *s, const char *name);
 

@@ -114,7 +114,8 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 	dst->cap = src->n;
 	for (uint32_t i = 0; i < src->n; i++) {
 		size_t at = (size_t)i * rec->size;
-		int r = phx_record_copy(rec, (char *)dst->items + at, (const char *)src->items + at);
+		int r = phx_record_copy(rec, (char *)dst->items + at,
+					(const char *)src->items + at);
 		if (r < 0)
 			return r;
 		dst->n++;
@@ -124,7 +125,8 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 
 static bool is_plain(const struct phx_field *f)
 {
-	return f->type != PHX_F_TEXT && f->type != PHX_F_LIST && f->type != PHX_F_REC && f->type != PHX_F_LIVE;
+	return f->type != PHX_F_TEXT && f->type != PHX_F_LIST && f->type != PHX_F_REC &&
+		f->type != PHX_F_LIVE;
 }
 
 static int text_copy(char **dst, char *const *src)
@@ -173,13 +175,15 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 	return 0;
 }
 
-static bool list_equal(const struct phx_record *rec, const struct phx_list *a, const struct phx_list *b)
+static bool list_equal(const struct phx_record *rec, const struct phx_list *a,
+		       const struct phx_list *b)
 {
 	if (a->n != b->n)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++) {
 		size_t at = (size_t)i * rec->size;
-		if (!phx_record_equal(rec, (const char *)a->items + at, (const char *)b->items + at))
+		if (!phx_record_equal(rec, (const char *)a->items + at,
+				      (const char *)b->items + at))
 			return false;
 	}
 	return true;

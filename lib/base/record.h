@@ -34,11 +34,12 @@ struct phx_field {
 	const char *name;
 	enum phx_field_type type;
 	size_t offset;
-	size_t size; /* of the member */
-	const struct phx_enum *names;   /* PHX_F_ENUM */
+	size_t size;                     /* of the member */
+	const struct phx_enum *names;    /* PHX_F_ENUM */
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
-	const struct phx_live *live;	/* PHX_F_LIVE */
-	const struct phx_key *key;	/* how configuration files have it (base/key.h); NULL: they do not */
+	const struct phx_live *live;     /* PHX_F_LIVE */
+	/* how configuration files have it (base/key.h); NULL: they do not */
+	const struct phx_key *key;
 };
 
 struct phx_record {
@@ -47,11 +48,13 @@ struct phx_record {
 	size_t n_fields;
 };
 
-/** An object that is more than a record, because it must be fast: kept whole in memory, copied, compared and written as
- * its image, a plain record. An object restored from an image must behave as the one it was saved from. */
+/** An object that is more than a record, because it must be fast: kept whole in memory, copied,
+ * compared and written as its image, a plain record. An object restored from an image must behave
+ * as the one it was saved from. */
 struct phx_live {
 	const struct phx_record *image;
-	/** Deep copy of what `live` knows (ret_image is zeroed memory of image->size). -ENOMEM: ret_image is zeroed again. */
+	/** Deep copy of what `live` knows (ret_image is zeroed memory of image->size). -ENOMEM:
+	 * ret_image is zeroed again. */
 	int (*save)(const void *live, void *ret_image);
 	/** -EINVAL for an image that contradicts itself, -ENOMEM. */
 	int (*restore)(const void *image, void **ret_live);
@@ -60,17 +63,19 @@ struct phx_live {
 
 /* ---- the table of a record's fields ----
  *
- * A record is written down once, as a macro with a row for each member; the struct and the record both come from it:
+ * A record is written down once, as a macro with a row for each member; the struct and the record
+ * both come from it:
  *
  *	#define PHX_CAT_FIELDS(F, S) \
  *		F(S, name, STR(64)) \
  *		F(S, age_s, U32) \
  *		F(S, mood, ENUM(phx_mood)) \
  *		F(S, kittens, LIST(phx_kitten))
- *	PHX_RECORD_STRUCT(phx_cat, PHX_CAT_FIELDS);	in the header: struct phx_cat, extern phx_cat_record
+ *	PHX_RECORD_STRUCT(phx_cat, PHX_CAT_FIELDS);	in the header: its struct and its record
  *	PHX_RECORD_TABLE(phx_cat, PHX_CAT_FIELDS);	in one .c file
  *
- * The order of the rows is that of the members and of the JSON form. Kinds of members, and what they are in C:
+ * The order of the rows is that of the members and of the JSON form. Kinds of members, and what
+ * they are in C:
  *
  *	STR(n)		char[n]
  *	TEXT		char *, see PHX_F_TEXT
@@ -81,7 +86,8 @@ struct phx_live {
  *	LIST(r)		struct phx_list of struct r, of the record r_record
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
- * A row may have a fourth word, KEY(...): how configuration files have the member, see base/key.h. */
+ * A row may have a fourth word, KEY(...): how configuration files have the member, see
+ * base/key.h. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -106,28 +112,34 @@ struct phx_live {
 
 #define PHX_MEMBER_(S, m, type, ...) PHX_TYPE_##type m;
 #define PHX_ROW_(S, m, kind, ...) \
-	{ .name = #m, .offset = offsetof(struct S, m), .size = sizeof(((struct S *)0)->m), PHX_KIND_##kind, \
-	  PHX_HAS_##__VA_ARGS__ },
+	{.name = #m, \
+	 .offset = offsetof(struct S, m), \
+	 .size = sizeof(((struct S *)0)->m), \
+	 PHX_KIND_##kind, \
+	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
 
 /** The members alone, for a struct that has others beside. */
 #define PHX_MEMBERS(tag, FIELDS) FIELDS(PHX_MEMBER_, tag)
 /** Declares the struct and its record. */
-#define PHX_RECORD_STRUCT(tag, FIELDS)        \
-	struct tag {                          \
-		PHX_MEMBERS(tag, FIELDS)      \
-	};                                    \
+#define PHX_RECORD_STRUCT(tag, FIELDS) \
+	struct tag { \
+		PHX_MEMBERS(tag, FIELDS) \
+	}; \
 	extern const struct phx_record tag##_record
 /** Defines the record of a struct that PHX_RECORD_STRUCT() declared. */
-#define PHX_RECORD_TABLE(tag, FIELDS)                                             \
-	static const struct phx_field tag##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
-	const struct phx_record tag##_record = { sizeof(struct tag), tag##_fields, PHX_ARRAY_SIZE(tag##_fields) }
-/** The same for one file alone. The struct may have its members by PHX_MEMBERS(), or of its own: then rows may name
- * members of members, and `name` tells several tables of one struct apart. */
-#define PHX_RECORD_LOCAL(name, tag, FIELDS)                                        \
-	static const struct phx_field name##_fields[] = { FIELDS(PHX_ROW_, tag) }; \
-	static const struct phx_record name##_record = { sizeof(struct tag), name##_fields, PHX_ARRAY_SIZE(name##_fields) }
+#define PHX_RECORD_TABLE(tag, FIELDS) \
+	static const struct phx_field tag##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
+	const struct phx_record tag##_record = {sizeof(struct tag), tag##_fields, \
+						PHX_ARRAY_SIZE(tag##_fields)}
+/** The same for one file alone. The struct may have its members by PHX_MEMBERS(), or of its own:
+ * then rows may name members of members, and `name` tells several tables of one struct apart. */
+#define PHX_RECORD_LOCAL(name, tag, FIELDS) \
+	static const struct phx_field name##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
+	static const struct phx_record name##_record = {sizeof(struct tag), name##_fields, \
+							PHX_ARRAY_SIZE(name##_fields)}
 
+/* clang-format off */
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
 	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
@@ -142,9 +154,10 @@ struct phx_live {
 #define PHX_LIVE(s, m, live_) \
 	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_, NULL }
 #define PHX_RECORD(name_, s, fields_) { sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
+/* clang-format on */
 
-/** An item of a list of words that may be long, such as those of a job. Lists of it: phx_record_fini(), never
- * phx_list_fini() alone. */
+/** An item of a list of words that may be long, such as those of a job. Lists of it:
+ * phx_record_fini(), never phx_list_fini() alone. */
 #define PHX_TEXT_FIELDS(F, S) F(S, text, TEXT)
 PHX_RECORD_STRUCT(phx_text, PHX_TEXT_FIELDS);
 /** Append a copy of `text` to a list of struct phx_text; -ENOMEM: the list is as before. */
@@ -159,10 +172,12 @@ void phx_record_fini(const struct phx_record *rec, void *obj);
  * -ENOMEM leaves ret_dst zeroed. */
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src);
 
-/** Same contents, field by field; false also when a live object could not be saved for want of memory. */
+/** Same contents, field by field; false also when a live object could not be saved for want of
+ * memory. */
 bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b);
 
-/** The image of a live object, malloc'd: phx_record_fini(live->image) and free() it. NULL on ENOMEM. */
+/** The image of a live object, malloc'd: phx_record_fini(live->image) and free() it. NULL on
+ * ENOMEM. */
 void *phx_live_image(const struct phx_live *live, const void *object);
 /** Frees what phx_live_image() gave. NULL is fine. */
 void phx_live_image_free(const struct phx_live *live, void *image);

@@ -19,7 +19,8 @@ static bool becomes(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
 	setfsuid(uid);
-	/* they tell what it was, and never an error: for the number of nobody they change nothing */
+	/* they tell what it was, and never an error: for the number of nobody they change
+	 * nothing */
 	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
 }
 
@@ -35,17 +36,19 @@ static int keep_groups(struct phx_rights *was)
 
 int phx_rights_take(uid_t uid, gid_t gid, struct phx_rights *ret_was, struct phx_err *err)
 {
-	struct phx_rights was = { .uid = geteuid(), .gid = getegid() };
-	*ret_was = (struct phx_rights){ 0 };
+	struct phx_rights was = {.uid = geteuid(), .gid = getegid()};
+	*ret_was = (struct phx_rights){0};
 	if (uid == was.uid)
 		return 0;
 	if (was.uid != 0 || !phx_id_valid(uid) || !phx_id_valid(gid))
-		return phx_err_set(err, -EPERM, "files of uid %u cannot be touched with its rights", uid);
+		return phx_err_set(err, -EPERM, "files of uid %u cannot be touched with its rights",
+				   uid);
 	int r = keep_groups(&was);
 	r = r ? r : set_groups(0, NULL);
 	if (r < 0) {
 		free(was.groups);
-		return phx_err_set(err, r, "files of uid %u cannot be touched with its rights", uid);
+		return phx_err_set(err, r, "files of uid %u cannot be touched with its rights",
+				   uid);
 	}
 	was.taken = true;
 	*ret_was = was;
@@ -57,8 +60,9 @@ int phx_rights_take(uid_t uid, gid_t gid, struct phx_rights *ret_was, struct phx
 
 void phx_rights_give_back(struct phx_rights *was)
 {
-	if (was->taken && (!becomes(was->uid, was->gid) || set_groups(was->n_groups, was->groups) < 0))
+	if (was->taken &&
+	    (!becomes(was->uid, was->gid) || set_groups(was->n_groups, was->groups) < 0))
 		abort(); /* nobody works on as somebody else */
 	free(was->groups);
-	*was = (struct phx_rights){ 0 };
+	*was = (struct phx_rights){0};
 }

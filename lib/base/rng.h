@@ -1,5 +1,5 @@
-/* The one source of chance of the simulators: 64 bits of state, given by a seed, drawn in a fixed order. The same seed
- * gives the same numbers on every machine. Pure; not for secrets. */
+/* The one source of chance of the simulators: 64 bits of state, given by a seed, drawn in a fixed
+ * order. The same seed gives the same numbers on every machine. Pure; not for secrets. */
 #ifndef PHX_BASE_RNG_H
 #define PHX_BASE_RNG_H
 

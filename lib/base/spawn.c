@@ -41,9 +41,9 @@ static void pipes_close(struct pipes *p)
 
 static int pipes_open(struct pipes *p)
 {
-	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	if (pipe2(p->in, O_CLOEXEC) < 0 || pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->err, O_CLOEXEC) < 0 ||
-	    pipe2(p->exec, O_CLOEXEC) < 0) {
+	*p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+	if (pipe2(p->in, O_CLOEXEC) < 0 || pipe2(p->out, O_CLOEXEC) < 0 ||
+	    pipe2(p->err, O_CLOEXEC) < 0 || pipe2(p->exec, O_CLOEXEC) < 0) {
 		int r = -errno;
 		pipes_close(p);
 		return r;
@@ -87,10 +87,11 @@ static char **merged_env(const struct phx_run *run)
 	return env;
 }
 
-/* The system calls themselves: those of the C library would ask our other threads, which are not in the child. */
+/* The system calls themselves: those of the C library would ask our other threads, which are not in
+ * the child. */
 static bool become(const struct phx_run_as *as)
 {
-	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit no_core = {0, 0};
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (!phx_id_valid(as->uid) || !phx_id_valid(as->gid)) {
 		errno = EPERM; /* the calls below would leave what we are */
@@ -101,7 +102,7 @@ static bool become(const struct phx_run_as *as)
 	if (geteuid() == 0 && syscall(SYS_setgroups, 0, NULL) < 0)
 		return false;
 	return syscall(SYS_setresgid, as->gid, as->gid, as->gid) == 0 &&
-	       syscall(SYS_setresuid, as->uid, as->uid, as->uid) == 0;
+		syscall(SYS_setresuid, as->uid, as->uid, as->uid) == 0;
 }
 
 /* Between fork and exec: async-signal-safe calls only. */
@@ -115,7 +116,8 @@ static void child_exec(const struct phx_run *run, char **env, const struct pipes
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* also what others opened carelessly */
+	/* also what others opened carelessly */
+	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (!run->as || become(run->as))
 		execvpe(run->argv[0], (char *const *)run->argv, env);
 	int e = errno;
@@ -148,7 +150,7 @@ static ssize_t write_pipe(int fd, const char *data, size_t n)
 	ssize_t w = write(fd, data, n);
 	int e = errno;
 	if (w < 0 && e == EPIPE && !sigismember(&old, SIGPIPE))
-		sigtimedwait(&pipe_only, NULL, &(const struct timespec){ 0 });
+		sigtimedwait(&pipe_only, NULL, &(const struct timespec){0});
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = e;
 	return w;
@@ -174,7 +176,8 @@ static bool exchange(struct pipes *p, const struct phx_run *run, int64_t end, st
 	size_t max = run->output_max ? run->output_max : DEFAULT_OUTPUT_MAX;
 	while (p->out[0] >= 0 || p->err[0] >= 0) {
 		int64_t left = end - phx_clock_ms();
-		struct pollfd fds[] = { { p->in[1], POLLOUT, 0 }, { p->out[0], POLLIN, 0 }, { p->err[0], POLLIN, 0 } };
+		struct pollfd fds[] = {
+			{p->in[1], POLLOUT, 0}, {p->out[0], POLLIN, 0}, {p->err[0], POLLIN, 0}};
 		if (left <= 0)
 			return false;
 		if (poll(fds, PHX_ARRAY_SIZE(fds), (int)left) <= 0)
@@ -201,8 +204,9 @@ static int wait_status(pid_t pid)
 static bool await_exit(pid_t pid, int64_t end)
 {
 	for (int ms = 1;; ms = ms < 16 ? ms * 2 : 16) {
-		siginfo_t info = { 0 };
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
+		siginfo_t info = {0};
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+		    info.si_pid == pid)
 			return true;
 		if (phx_clock_ms() >= end)
 			return false;
@@ -220,7 +224,8 @@ static int exec_error(int fd)
 }
 
 /* The parent's side, from fork to the collected result. */
-static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, struct phx_run_result *ret)
+static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run,
+		      struct phx_run_result *ret)
 {
 	phx_close_fd(&p->in[0]);
 	phx_close_fd(&p->out[1]);
@@ -232,8 +237,8 @@ static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, str
 		return -e;
 	}
 	fcntl(p->in[1], F_SETFL, O_NONBLOCK);
-	PHX_AUTO(phx_buf_fini) struct phx_buf out = { 0 };
-	PHX_AUTO(phx_buf_fini) struct phx_buf errout = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf out = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf errout = {0};
 	int64_t end = phx_clock_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
 	bool in_time = exchange(p, run, end, &out, &errout) && await_exit(pid, end);
 	if (!in_time)
@@ -241,7 +246,7 @@ static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run, str
 	int status = wait_status(pid);
 	if (!in_time)
 		return -ETIMEDOUT;
-	*ret = (struct phx_run_result){ status, phx_buf_take(&out), phx_buf_take(&errout) };
+	*ret = (struct phx_run_result){status, phx_buf_take(&out), phx_buf_take(&errout)};
 	if (ret->out && ret->errout)
 		return 0;
 	phx_run_result_fini(ret);
@@ -272,8 +277,8 @@ int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct 
 		return r;
 	if (res.status) {
 		int n = (int)strcspn(res.errout, "\n");
-		phx_err_set(err, -EIO, "%s: exit status %d%s%.*s", run->argv[0], res.status, n ? ": " : "", n,
-			    res.errout);
+		phx_err_set(err, -EIO, "%s: exit status %d%s%.*s", run->argv[0], res.status,
+			    n ? ": " : "", n, res.errout);
 		phx_run_result_fini(&res);
 		return -EIO;
 	}
@@ -298,5 +303,5 @@ void phx_run_result_fini(struct phx_run_result *r)
 {
 	free(r->out);
 	free(r->errout);
-	*r = (struct phx_run_result){ 0 };
+	*r = (struct phx_run_result){0};
 }

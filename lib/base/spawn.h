@@ -6,20 +6,21 @@
 
 #include "base/util.h"
 
-/** Whom a program runs as that must not have what we have: this user and group and no others, no way back by set-uid
- * programs, the environment PATH and env_add alone, working directory "/". Who is not root can only give himself. */
+/** Whom a program runs as that must not have what we have: this user and group and no others, no
+ * way back by set-uid programs, the environment PATH and env_add alone, working directory "/". Who
+ * is not root can only give himself. */
 struct phx_run_as {
 	uid_t uid;
 	gid_t gid;
 };
 
 struct phx_run {
-	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *const *env_add; /* "NAME=value" added to the environment, or NULL */
+	const char *const *argv;     /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *const *env_add;  /* "NAME=value" added to the environment, or NULL */
 	const struct phx_run_as *as; /* NULL: as ourselves */
-	const char *input;   /* fed to stdin, or NULL for /dev/null */
-	uint32_t timeout_ms; /* 0 = 60 s; the process group is killed when it passes */
-	size_t output_max;   /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
+	const char *input;           /* fed to stdin, or NULL for /dev/null */
+	uint32_t timeout_ms;         /* 0 = 60 s; the process group is killed when it passes */
+	size_t output_max;           /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
 };
 
 struct phx_run_result {
@@ -38,7 +39,8 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
  * stderr in the text. ret may be NULL. */
 int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err);
 
-/** Path of the file `name` in the folder of the program that runs, whether it is there or not; malloc'd. NULL: errno. */
+/** Path of the file `name` in the folder of the program that runs, whether it is there or not;
+ * malloc'd. NULL: errno. */
 char *phx_run_beside(const char *name);
 
 #endif

@@ -125,7 +125,8 @@ static int visible(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-int phx_sys_each(const char *root, const char *path, int (*fn)(void *arg, const char *name), void *arg)
+int phx_sys_each(const char *root, const char *path, int (*fn)(void *arg, const char *name),
+		 void *arg)
 {
 	PHX_AUTO_FREE char *dir = phx_path("%s/%s", root, path);
 	struct dirent **names;

@@ -10,10 +10,12 @@
 /** First `size - 1` bytes of ROOT/PATH as text: cut at the first NUL, blanks
  * at both ends removed, bytes that are not printable ASCII become '?' (what
  * firmware says must survive as JSON; newlines stay). -errno leaves ret "". */
-int phx_sys_text(const char *root, char *ret, size_t size, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int phx_sys_text(const char *root, char *ret, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /** The unsigned decimal number in ROOT/PATH, or `fallback` when there is none. */
-uint64_t phx_sys_u64(const char *root, uint64_t fallback, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+uint64_t phx_sys_u64(const char *root, uint64_t fallback, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** Raw bytes: how many were read (at most `size`), or -errno. */
 ssize_t phx_sys_bytes(const char *root, void *ret, size_t size, const char *fmt, ...)
@@ -30,7 +32,8 @@ int phx_sys_target(const char *root, char *ret, size_t size, const char *fmt, ..
 /** Names in the directory ROOT/PATH, sorted, without dot files; `fn` is called
  * with each and may stop the walk with a result other than 0, which is returned.
  * A directory that cannot be read is -errno. */
-int phx_sys_each(const char *root, const char *path, int (*fn)(void *arg, const char *name), void *arg);
+int phx_sys_each(const char *root, const char *path, int (*fn)(void *arg, const char *name),
+		 void *arg);
 
 /** Trim and clean as phx_sys_text() does, in place. */
 void phx_sys_clean(char *text);

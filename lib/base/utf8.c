@@ -7,7 +7,7 @@
 /* Bytes of the character that `s` begins with; 0 when there is none. */
 static size_t utf8_length(const unsigned char *s)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
 	uint32_t v = s[0] & (0xffu >> (n + 1));
 	if (s[0] < 0x80)

@@ -78,7 +78,8 @@ struct unit {
 };
 
 /* "NUMBER [UNIT]" with the units of a table. */
-static int parse_with_unit(const char *s, const struct unit *units, size_t n_units, uint64_t *ret_value)
+static int parse_with_unit(const char *s, const struct unit *units, size_t n_units,
+			   uint64_t *ret_value)
 {
 	uint64_t v = 0;
 	int n = s ? scan_digits(s, &v) : 0;
@@ -103,27 +104,27 @@ static int parse_with_unit(const char *s, const struct unit *units, size_t n_uni
 int phx_size_parse(const char *s, uint64_t *ret_bytes)
 {
 	static const struct unit units[] = {
-		{ "", 1 },
-		{ "B", 1 },
-		{ "K", 1ULL << 10 },
-		{ "KiB", 1ULL << 10 },
-		{ "KB", 1000ULL },
-		{ "M", 1ULL << 20 },
-		{ "MiB", 1ULL << 20 },
-		{ "MB", 1000000ULL },
-		{ "G", 1ULL << 30 },
-		{ "GiB", 1ULL << 30 },
-		{ "GB", 1000000000ULL },
-		{ "T", 1ULL << 40 },
-		{ "TiB", 1ULL << 40 },
-		{ "TB", 1000000000000ULL },
+		{"", 1},
+		{"B", 1},
+		{"K", 1ULL << 10},
+		{"KiB", 1ULL << 10},
+		{"KB", 1000ULL},
+		{"M", 1ULL << 20},
+		{"MiB", 1ULL << 20},
+		{"MB", 1000000ULL},
+		{"G", 1ULL << 30},
+		{"GiB", 1ULL << 30},
+		{"GB", 1000000000ULL},
+		{"T", 1ULL << 40},
+		{"TiB", 1ULL << 40},
+		{"TB", 1000000000000ULL},
 	};
 	return parse_with_unit(s, units, PHX_ARRAY_SIZE(units), ret_bytes);
 }
 
 const char *phx_size_format(uint64_t bytes, char *buf, size_t buf_size)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double v = (double)bytes;
 	size_t u = 0;
 	for (; v >= 1024 && u + 1 < PHX_ARRAY_SIZE(units); u++)
@@ -134,7 +135,8 @@ const char *phx_size_format(uint64_t bytes, char *buf, size_t buf_size)
 
 int phx_duration_parse(const char *s, uint64_t *ret_seconds)
 {
-	static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	static const struct unit units[] = {
+		{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 	return parse_with_unit(s, units, PHX_ARRAY_SIZE(units), ret_seconds);
 }
 
@@ -171,7 +173,7 @@ int phx_enum_parse(const struct phx_enum *e, const char *name, int *ret_value, s
 			*ret_value = i;
 			return 0;
 		}
-	PHX_AUTO(phx_buf_fini) struct phx_buf list = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf list = {0};
 	for (int i = 0; i < e->n_names; i++)
 		phx_buf_addf(&list, "%s%s", i ? ", " : "", e->names[i]);
 	return phx_err_set(err, -EINVAL, "'%s' is no %s; there are: %s", name ? name : "", e->what,
@@ -200,7 +202,8 @@ void phx_list_remove(struct phx_list *l, size_t item_size, uint32_t i)
 	l->n--;
 }
 
-uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of, uint64_t key)
+uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of,
+			uint64_t key)
 {
 	uint32_t low = 0, high = l->n;
 	while (low < high) {
@@ -216,7 +219,7 @@ uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key
 void phx_list_fini(struct phx_list *l)
 {
 	free(l->items);
-	*l = (struct phx_list){ 0 };
+	*l = (struct phx_list){0};
 }
 
 static bool buf_reserve(struct phx_buf *b, size_t n)
@@ -267,7 +270,7 @@ void phx_buf_addf(struct phx_buf *b, const char *fmt, ...)
 void phx_buf_fini(struct phx_buf *b)
 {
 	free(b->data);
-	*b = (struct phx_buf){ 0 };
+	*b = (struct phx_buf){0};
 }
 
 char *phx_buf_take(struct phx_buf *b)
@@ -301,5 +304,7 @@ int phx_beneath_check(const char *path, struct phx_err *err)
 	}
 	return good ? 0
 		    : phx_err_set(err, -EINVAL,
-				  "'%.80s' must be a path within the data directory: relative, printable, without '.' and '..'", path);
+				  "'%.80s' must be a path within the data directory: relative, "
+				  "printable, without '.' and '..'",
+				  path);
 }

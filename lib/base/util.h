@@ -13,11 +13,11 @@
 #define PHX_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /** Move a pointer out of a variable, leaving NULL: for _cleanup_ variables. */
-#define PHX_TAKE(p)                         \
-	({                                  \
+#define PHX_TAKE(p) \
+	({ \
 		__typeof__(p) taken_ = (p); \
-		(p) = NULL;                 \
-		taken_;                     \
+		(p) = NULL; \
+		taken_; \
 	})
 
 static inline void phx_free_ptr(void *p)
@@ -38,7 +38,8 @@ int phx_str_copy(char *dst, size_t dst_size, const char *src);
 bool phx_str_eq(const char *a, const char *b);
 bool phx_str_starts(const char *s, const char *prefix);
 
-/** A number that a user or group can have: the greatest is none, the system's calls take it for "leave it as it is". */
+/** A number that a user or group can have: the greatest is none, the system's calls take it for
+ * "leave it as it is". */
 static inline bool phx_id_valid(uint32_t id)
 {
 	return id != UINT32_MAX;
@@ -90,14 +91,16 @@ void phx_list_remove(struct phx_list *l, size_t item_size, uint32_t i);
 /** What the items of a list stand by, ascending. */
 typedef uint64_t phx_list_key(const void *item);
 /** Place of the first item whose key is `key` or above; the list's length where there is none. */
-uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of, uint64_t key);
+uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of,
+			uint64_t key);
 /** Free the items (not what they point to). Safe twice. */
 void phx_list_fini(struct phx_list *l);
 /** Typed item access: PHX_LIST_AT(&l, struct x, i). */
 #define PHX_LIST_AT(l, type, i) (&((type *)(l)->items)[i])
 /** Iterate: PHX_LIST_EACH(struct x, it, &list) { ... } */
 #define PHX_LIST_EACH(type, it, l) \
-	for (type *it = (type *)(l)->items, *it##_end_ = it ? it + (l)->n : it; it < it##_end_; it++)
+	for (type *it = (type *)(l)->items, *it##_end_ = it ? it + (l)->n : it; it < it##_end_; \
+	     it++)
 
 /** Growing text buffer; zero-initialise, phx_buf_fini() frees. After a failed
  * allocation `failed` is set and later appends do nothing. */
@@ -112,8 +115,9 @@ void phx_buf_fini(struct phx_buf *b);
 /** Give the text away (malloc'd, "" when nothing was added); NULL if failed. */
 char *phx_buf_take(struct phx_buf *b);
 
-/** Is it a path that stays below the directory that it is taken in: relative, printable, of at most 255 bytes, no part of
- * it empty, "." or ".."? -EINVAL with a text that names it. Links are not its matter: base/beneath.h. */
+/** Is it a path that stays below the directory that it is taken in: relative, printable, of at most
+ * 255 bytes, no part of it empty, "." or ".."? -EINVAL with a text that names it. Links are not its
+ * matter: base/beneath.h. */
 int phx_beneath_check(const char *path, struct phx_err *err);
 
 #endif

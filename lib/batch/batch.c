@@ -11,7 +11,8 @@ static const char *const scheduler_labels[] = {
 #include "batch/scheduler.def"
 #undef SCHEDULER
 };
-const struct phx_enum phx_scheduler_names = {"scheduler", scheduler_labels, PHX_ARRAY_SIZE(scheduler_labels)};
+const struct phx_enum phx_scheduler_names = {"scheduler", scheduler_labels,
+					     PHX_ARRAY_SIZE(scheduler_labels)};
 
 static const struct phx_batch_scheduler schedulers[] = {
 #define SCHEDULER(name, label, order, pass, ...) {phx_batch_order_##order, phx_batch_pass_##pass},
@@ -21,8 +22,8 @@ static const struct phx_batch_scheduler schedulers[] = {
 
 int phx_batch_new(const struct phx_batch_config *config, struct phx_batch **ret)
 {
-	if (config->scheduler < 0 || config->scheduler >= PHX_SCHEDULER_COUNT_ || config->kill_order < 0 ||
-	    config->kill_order >= PHX_KILL_ORDER_COUNT_)
+	if (config->scheduler < 0 || config->scheduler >= PHX_SCHEDULER_COUNT_ ||
+	    config->kill_order < 0 || config->kill_order >= PHX_KILL_ORDER_COUNT_)
 		return -EINVAL;
 	struct phx_batch *b = calloc(1, sizeof(*b));
 	if (!b)
@@ -119,8 +120,10 @@ int phx_batch_submit(struct phx_batch *b, const struct phx_batch_job *job)
 int phx_batch_restore(struct phx_batch *b, const struct phx_batch_job *job)
 {
 	bool running = job->state == PHX_BATCH_RUNNING || job->state == PHX_BATCH_KILLING;
-	if (!job->size || job->state < 0 || job->state > PHX_BATCH_KILLING || job->lost > (running ? job->size : 0) ||
-	    (job->state != PHX_BATCH_HELD && (job->state == PHX_BATCH_BLOCKED) != (job->waits_for > 0)))
+	if (!job->size || job->state < 0 || job->state > PHX_BATCH_KILLING ||
+	    job->lost > (running ? job->size : 0) ||
+	    (job->state != PHX_BATCH_HELD &&
+	     (job->state == PHX_BATCH_BLOCKED) != (job->waits_for > 0)))
 		return -EINVAL;
 	return take_in(b, job);
 }
@@ -296,7 +299,8 @@ static bool make_room(struct phx_list *ids, uint32_t more)
 
 int phx_batch_pass(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids)
 {
-	uint32_t root = b->classes ? b->waiting[__builtin_ctzll(b->classes)].root : 0, idle = b->counts.idle;
+	uint32_t root = b->classes ? b->waiting[__builtin_ctzll(b->classes)].root : 0,
+		 idle = b->counts.idle;
 	b->due = false;
 	if (b->config.foreign || !root || b->nodes[root].min_size > idle)
 		return 0;
@@ -318,7 +322,8 @@ bool phx_batch_pass_due(const struct phx_batch *b)
 
 static int by_id(const void *a, const void *b)
 {
-	uint64_t x = ((const struct phx_batch_job *)a)->id, y = ((const struct phx_batch_job *)b)->id;
+	uint64_t x = ((const struct phx_batch_job *)a)->id,
+		 y = ((const struct phx_batch_job *)b)->id;
 	return x < y ? -1 : x > y;
 }
 
@@ -335,7 +340,7 @@ int phx_batch_jobs(const struct phx_batch *b, struct phx_list *ret_jobs)
 			*j = b->jobs[i];
 		}
 	if (ret_jobs->n > n)
-		qsort(PHX_LIST_AT(ret_jobs, struct phx_batch_job, n), ret_jobs->n - n, sizeof(struct phx_batch_job),
-		      by_id);
+		qsort(PHX_LIST_AT(ret_jobs, struct phx_batch_job, n), ret_jobs->n - n,
+		      sizeof(struct phx_batch_job), by_id);
 	return 0;
 }

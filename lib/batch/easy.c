@@ -75,7 +75,8 @@ static inline bool suits(const struct backfill *f, uint32_t size, int64_t estima
 }
 
 /* The first job in a subtree that suits. A subtree is passed over when its smallest job and its
- * shortest one together would not suit: of classes that fit as a whole nothing is looked at in vain. */
+ * shortest one together would not suit: of classes that fit as a whole nothing is looked at in
+ * vain. */
 static uint32_t first_in(const struct backfill *f, uint32_t i)
 {
 	const struct phx_batch_node *n = f->b->nodes;
@@ -132,7 +133,7 @@ static uint32_t start_heads(struct phx_batch *b, int64_t now_ms, struct phx_list
 void phx_batch_pass_easy(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids)
 {
 	uint32_t head = start_heads(b, now_ms, ret_ids), next[PHX_BATCH_CLASSES];
-	struct backfill f = { .b = b, .idle = b->counts.idle };
+	struct backfill f = {.b = b, .idle = b->counts.idle};
 	if (!head || !f.idle)
 		return;
 	reserve(&f, head, now_ms);
@@ -146,7 +147,8 @@ void phx_batch_pass_easy(struct phx_batch *b, int64_t now_ms, struct phx_list *r
 	while (open) {
 		uint32_t i = earliest(b, next, open), class = phx_batch_class(b, b->nodes[i].size);
 		const struct phx_batch_node *n = &b->nodes[i];
-		bool start = suits(&f, n->size, n->estimate); /* it did before others were started */
+		/* it did before others were started */
+		bool start = suits(&f, n->size, n->estimate);
 		if (start) {
 			f.idle -= n->size;
 			f.extra -= n->estimate <= f.limit ? 0 : n->size;

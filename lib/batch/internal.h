@@ -30,13 +30,14 @@ struct phx_batch {
 	uint32_t *buckets;  /* hash of the id to slot */
 	uint32_t n_buckets; /* a power of two, or 0 */
 
-	/* Waiting jobs in the scheduler's order. EASY looks for jobs that are small and short at once, and has one tree
-	 * a class of sizes: where the whole class fits, the shortest of a subtree says all. The others have all jobs in
-	 * class 0. */
+	/* Waiting jobs in the scheduler's order. EASY looks for jobs that are small and short at
+	 * once, and has one tree a class of sizes: where the whole class fits, the shortest of a
+	 * subtree says all. The others have all jobs in class 0. */
 	struct phx_batch_tree waiting[PHX_BATCH_CLASSES];
 	uint64_t classes;              /* bit k: there are jobs in class k */
 	struct phx_batch_tree running; /* in the kill order; without killing jobs */
-	struct phx_batch_tree ends;    /* the same by expected end, sizes are nodes held; empty unless EASY */
+	/* the same by expected end, sizes are nodes held; empty unless EASY */
+	struct phx_batch_tree ends;
 };
 
 /** Slot of a job, 0 when there is none. */
@@ -60,7 +61,8 @@ static inline int64_t phx_batch_estimate(const struct phx_batch_job *j)
 		return INT64_MAX;
 	return j->estimate_ms < INT64_MAX ? j->estimate_ms : INT64_MAX - 1;
 }
-/** Class of a size: 1 to 8 nodes one each, then four to the octave, the larger the higher; above 2^17 all in the last.
+/** Class of a size: 1 to 8 nodes one each, then four to the octave, the larger the higher; above
+ * 2^17 all in the last.
  */
 static inline uint32_t phx_batch_class(const struct phx_batch *b, uint32_t size)
 {
@@ -69,12 +71,14 @@ static inline uint32_t phx_batch_class(const struct phx_batch *b, uint32_t size)
 		return 0;
 	if (n < 4)
 		return n;
-	uint32_t octave = 31 - (uint32_t)__builtin_clz(n), class = 4 * (octave - 1) + (n >> (octave - 2) & 3);
+	uint32_t octave = 31 - (uint32_t)__builtin_clz(n),
+		 class = 4 * (octave - 1) + (n >> (octave - 2) & 3);
 	return class < PHX_BATCH_CLASSES ? class : PHX_BATCH_CLASSES - 1;
 }
 
-/** The job of slot i is in `state` from now on: counts and trees know it. Before it is another, it leaves the one it is
- * in; what trees and counts know it by (size, lost, start) changes between the two. */
+/** The job of slot i is in `state` from now on: counts and trees know it. Before it is another, it
+ * leaves the one it is in; what trees and counts know it by (size, lost, start) changes between the
+ * two. */
 void phx_batch_enter(struct phx_batch *b, uint32_t i, enum phx_batch_job_state state);
 void phx_batch_leave(struct phx_batch *b, uint32_t i);
 /** The waiting job of slot i, which fits, runs from now on. ret_ids has room for it. */
@@ -85,7 +89,8 @@ void phx_batch_order_submit(const struct phx_batch_job *j, struct phx_batch_node
 /** (estimate, submit, id). */
 void phx_batch_order_estimate(const struct phx_batch_job *j, struct phx_batch_node *ret_key);
 /** Key of a running job under a kill order. */
-void phx_batch_order_kill(enum phx_kill_order order, const struct phx_batch_job *j, struct phx_batch_node *ret_key);
+void phx_batch_order_kill(enum phx_kill_order order, const struct phx_batch_job *j,
+			  struct phx_batch_node *ret_key);
 
 /** Whatever fits. */
 void phx_batch_pass_first_fit(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids);

@@ -4,7 +4,8 @@
 #include "batch/internal.h"
 
 static const char *const job_states[] = {"blocked", "held", "waiting", "running", "killing"};
-const struct phx_enum phx_batch_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
+const struct phx_enum phx_batch_job_state_names = {"job state", job_states,
+						   PHX_ARRAY_SIZE(job_states)};
 
 PHX_RECORD_TABLE(phx_batch_job, PHX_BATCH_JOB_FIELDS);
 
@@ -14,7 +15,9 @@ static int64_t expected_end(const struct phx_batch_job *j)
 	int64_t end;
 	if (j->estimate_ms < 0)
 		return INT64_MAX;
-	return __builtin_add_overflow(j->start_ms, j->estimate_ms, &end) || end == INT64_MAX ? INT64_MAX - 1 : end;
+	return __builtin_add_overflow(j->start_ms, j->estimate_ms, &end) || end == INT64_MAX
+		? INT64_MAX - 1
+		: end;
 }
 
 static void enter_waiting(struct phx_batch *b, uint32_t i)

@@ -12,15 +12,18 @@ struct phx_multiqueue {
 static int check(const struct phx_multiqueue_config *config, struct phx_err *err)
 {
 	if (!config->n || config->n > PHX_MULTIQUEUE_MAX)
-		return phx_err_set(err, -EINVAL, "%u queues: from 1 to %d are possible", config->n, PHX_MULTIQUEUE_MAX);
+		return phx_err_set(err, -EINVAL, "%u queues: from 1 to %d are possible", config->n,
+				   PHX_MULTIQUEUE_MAX);
 	for (uint32_t i = 0; i + 1 < config->n; i++)
 		if (config->cut_ms[i] < 0 || (i && config->cut_ms[i] <= config->cut_ms[i - 1]))
-			return phx_err_set(err, -EINVAL, "cut %u between queues, %lld ms: cuts rise from 0 on", i + 1,
-					   (long long)config->cut_ms[i]);
+			return phx_err_set(err, -EINVAL,
+					   "cut %u between queues, %lld ms: cuts rise from 0 on",
+					   i + 1, (long long)config->cut_ms[i]);
 	return 0;
 }
 
-int phx_multiqueue_new(const struct phx_multiqueue_config *config, struct phx_multiqueue **ret, struct phx_err *err)
+int phx_multiqueue_new(const struct phx_multiqueue_config *config, struct phx_multiqueue **ret,
+		       struct phx_err *err)
 {
 	int r = check(config, err);
 	if (r)

@@ -13,16 +13,19 @@ struct phx_multiqueue_config {
 	int scheduler; /* enum phx_scheduler, of every range */
 	uint32_t n;    /* ranges, 1 to PHX_MULTIQUEUE_MAX */
 	int64_t cut_ms[PHX_MULTIQUEUE_MAX -
-		       1]; /* rising: range i holds jobs of at most cut_ms[i], the last all others */
+		       /* rising: range i holds jobs of at most cut_ms[i], the last all others */
+		       1];
 };
 
 struct phx_multiqueue; /* owned by whoever made it */
 
 /** -EINVAL with a text: number of ranges, cuts that do not rise. -ENOMEM. */
-int phx_multiqueue_new(const struct phx_multiqueue_config *config, struct phx_multiqueue **ret, struct phx_err *err);
+int phx_multiqueue_new(const struct phx_multiqueue_config *config, struct phx_multiqueue **ret,
+		       struct phx_err *err);
 void phx_multiqueue_free(struct phx_multiqueue *q);
 
-/** Range of a job by its estimate; an unknown one (-1) is in the last, where it holds up only long ones. */
+/** Range of a job by its estimate; an unknown one (-1) is in the last, where it holds up only long
+ * ones. */
 uint32_t phx_multiqueue_range(const struct phx_multiqueue *q, int64_t estimate_ms);
 /** Manager of one range, for its nodes and counts; borrowed. */
 struct phx_batch *phx_multiqueue_part(const struct phx_multiqueue *q, uint32_t range);
@@ -31,8 +34,8 @@ struct phx_batch *phx_multiqueue_part(const struct phx_multiqueue *q, uint32_t r
 int phx_multiqueue_submit(struct phx_multiqueue *q, const struct phx_batch_job *job);
 /** As phx_batch_ended(). */
 int phx_multiqueue_ended(struct phx_multiqueue *q, uint64_t id);
-/** One pass of each range, the shortest first: ids of started jobs are appended (uint64_t). -ENOMEM: those appended
- * run. */
+/** One pass of each range, the shortest first: ids of started jobs are appended (uint64_t).
+ * -ENOMEM: those appended run. */
 int phx_multiqueue_pass(struct phx_multiqueue *q, int64_t now_ms, struct phx_list *ret_ids);
 
 #endif

@@ -32,7 +32,9 @@ struct phx_nowait {
 	struct phx_list nodes; /* by number */
 	struct phx_list free;  /* a bit a node, 64 a word: there and without a task */
 	struct phx_list
-		busy; /* uint32_t: heap of the n_busy nodes with tasks, the next to end one on top; room for all */
+		/* uint32_t: heap of the n_busy nodes with tasks, the next to end one on top; room
+		 * for all */
+		busy;
 	uint32_t n_busy;
 	struct phx_list unplaced; /* tasks */
 	uint64_t seq;
@@ -52,8 +54,7 @@ void phx_nowait_free(struct phx_nowait *w)
 {
 	if (!w)
 		return;
-	PHX_LIST_EACH(struct node, n, &w->nodes)
-	{
+	PHX_LIST_EACH(struct node, n, &w->nodes) {
 		phx_list_fini(&n->heap);
 	}
 	phx_list_fini(&w->nodes);
@@ -138,7 +139,8 @@ static int64_t first_end_ms(const struct node *n)
 static bool sooner(const struct phx_nowait *w, const uint32_t *a, const uint32_t *b)
 {
 	const struct node *nodes = w->nodes.items;
-	return nodes[*a].next_ms != nodes[*b].next_ms ? nodes[*a].next_ms < nodes[*b].next_ms : *a < *b;
+	return nodes[*a].next_ms != nodes[*b].next_ms ? nodes[*a].next_ms < nodes[*b].next_ms
+						      : *a < *b;
 }
 
 static void note_rank(struct phx_nowait *w, const uint32_t *node, uint32_t rank)
@@ -175,7 +177,8 @@ int phx_nowait_submit(struct phx_nowait *w, uint64_t id, int64_t work_ms)
 	return 0;
 }
 
-/* The free node with the lowest number, else the next in the round; UINT32_MAX: there is no node. */
+/* The free node with the lowest number, else the next in the round; UINT32_MAX: there is no
+ * node. */
 static uint32_t choose(struct phx_nowait *w)
 {
 	const struct node *nodes = w->nodes.items;
@@ -248,7 +251,8 @@ int64_t phx_nowait_next_ms(const struct phx_nowait *w)
 }
 
 /* Take off a node what its clock says has ended. */
-static int end_tasks(struct phx_nowait *w, uint32_t number, int64_t now_ms, struct phx_list *ret_ended)
+static int end_tasks(struct phx_nowait *w, uint32_t number, int64_t now_ms,
+		     struct phx_list *ret_ended)
 {
 	struct node *n = PHX_LIST_AT(&w->nodes, struct node, number);
 	uint32_t before = n->heap.n;

@@ -32,19 +32,20 @@ int phx_nowait_give(struct phx_nowait *w, uint32_t node);
 /** A free node goes. -EBUSY when it runs tasks, -ENOENT. */
 int phx_nowait_take(struct phx_nowait *w, uint32_t node);
 
-/** A task comes; phx_nowait_pass() places it. work_ms is what it takes alone on a node. -EINVAL beyond
- * PHX_NOWAIT_WORK_MAX_MS or negative, -ENOMEM. */
+/** A task comes; phx_nowait_pass() places it. work_ms is what it takes alone on a node. -EINVAL
+ * beyond PHX_NOWAIT_WORK_MAX_MS or negative, -ENOMEM. */
 int phx_nowait_submit(struct phx_nowait *w, uint64_t id, int64_t work_ms);
-/** Place what has come, in order of submission: the free node with the lowest number, else the next after the last that
- * was shared. Where there is no node, tasks stay. Appends struct phx_nowait_task.
- * -ENOMEM, or -ENOSPC where a node has PHX_NOWAIT_SHARE_MAX tasks: those that were appended were placed, no others. */
+/** Place what has come, in order of submission: the free node with the lowest number, else the next
+ * after the last that was shared. Where there is no node, tasks stay. Appends struct
+ * phx_nowait_task. -ENOMEM, or -ENOSPC where a node has PHX_NOWAIT_SHARE_MAX tasks: those that were
+ * appended were placed, no others. */
 int phx_nowait_pass(struct phx_nowait *w, int64_t now_ms, struct phx_list *ret_placed);
 
 /** When the next task ends if nothing comes before; INT64_MAX: none runs. */
 int64_t phx_nowait_next_ms(const struct phx_nowait *w);
-/** Tasks that have ended by now_ms, by time, then node, then order of arrival: appends struct phx_nowait_task. To be
- * called at every phx_nowait_next_ms(), or ends are told late. O(ended · log nodes). -ENOMEM: what was appended has
- * ended, the rest is told by the next call.
+/** Tasks that have ended by now_ms, by time, then node, then order of arrival: appends struct
+ * phx_nowait_task. To be called at every phx_nowait_next_ms(), or ends are told late. O(ended · log
+ * nodes). -ENOMEM: what was appended has ended, the rest is told by the next call.
  */
 int phx_nowait_ended(struct phx_nowait *w, int64_t now_ms, struct phx_list *ret_ended);
 

@@ -7,7 +7,8 @@
 
 #define SLOTS_MIN 64u
 
-/* Ids come one after the other: sixteen neighbours share a cache line, and the lines are scattered. */
+/* Ids come one after the other: sixteen neighbours share a cache line, and the lines are
+ * scattered. */
 static uint32_t *bucket(const struct phx_batch *b, uint64_t id)
 {
 	return &b->buckets[(phx_batch_mix(id / 16) * 16 + id % 16) & (b->n_buckets - 1)];
@@ -59,7 +60,8 @@ static bool grow_slots(struct phx_batch *b)
 	uint32_t cap = b->cap ? b->cap * 2 : SLOTS_MIN;
 	bool easy = b->config.scheduler == PHX_SCHEDULER_easy;
 	if (cap <= b->cap || !grow_array(&b->jobs, cap, sizeof(*b->jobs)) ||
-	    !grow_array(&b->nodes, cap, sizeof(*b->nodes)) || !grow_array(&b->chain, cap, sizeof(*b->chain)) ||
+	    !grow_array(&b->nodes, cap, sizeof(*b->nodes)) ||
+	    !grow_array(&b->chain, cap, sizeof(*b->chain)) ||
 	    (easy && !grow_array(&b->end_nodes, cap, sizeof(*b->end_nodes))))
 		return false;
 	b->cap = cap;
@@ -82,7 +84,7 @@ uint32_t phx_batch_slot_take(struct phx_batch *b, uint64_t id)
 		return 0;
 	uint32_t i = b->free ? b->free : b->used++;
 	b->free = i == b->free ? b->chain[i] : b->free;
-	b->jobs[i] = (struct phx_batch_job){ .id = id };
+	b->jobs[i] = (struct phx_batch_job){.id = id};
 	uint32_t *head = bucket(b, id);
 	b->chain[i] = *head;
 	*head = i;

@@ -2,9 +2,10 @@
  * neither jobs nor schedulers, and allocates nothing. */
 #include "batch/tree.h"
 
-const struct phx_batch_node phx_batch_nil = { .min_size = UINT32_MAX, .min_estimate = INT64_MAX };
+const struct phx_batch_node phx_batch_nil = {.min_size = UINT32_MAX, .min_estimate = INT64_MAX};
 
-static bool pull_fit(struct phx_batch_node *n, const struct phx_batch_node *l, const struct phx_batch_node *r)
+static bool pull_fit(struct phx_batch_node *n, const struct phx_batch_node *l,
+		     const struct phx_batch_node *r)
 {
 	uint32_t min = l->min_size < r->min_size ? l->min_size : r->min_size;
 	uint32_t max = l->max_size > r->max_size ? l->max_size : r->max_size;
@@ -36,14 +37,17 @@ static bool pull(struct phx_batch_tree *t, uint32_t i)
 	return false;
 }
 
-/* Node x is new in the subtree of n; true when that changed what n knows. Unlike pull(), looks at no other node. */
-static bool add(enum phx_batch_tree_knows knows, struct phx_batch_node *n, const struct phx_batch_node *x)
+/* Node x is new in the subtree of n; true when that changed what n knows. Unlike pull(), looks at
+ * no other node. */
+static bool add(enum phx_batch_tree_knows knows, struct phx_batch_node *n,
+		const struct phx_batch_node *x)
 {
 	switch (knows) {
 	case PHX_BATCH_KNOWS_NOTHING:
 		return false;
 	case PHX_BATCH_KNOWS_FIT:
-		if (n->min_size <= x->size && n->max_size >= x->size && n->min_estimate <= x->estimate)
+		if (n->min_size <= x->size && n->max_size >= x->size &&
+		    n->min_estimate <= x->estimate)
 			return false;
 		n->min_size = n->min_size < x->size ? n->min_size : x->size;
 		n->max_size = n->max_size > x->size ? n->max_size : x->size;

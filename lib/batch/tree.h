@@ -26,7 +26,8 @@ _Static_assert(sizeof(struct phx_batch_node) == 64, "a node is one cache line");
 /** What a tree knows of its subtrees. */
 enum phx_batch_tree_knows {
 	PHX_BATCH_KNOWS_NOTHING,
-	PHX_BATCH_KNOWS_FIT, /* min_size, max_size, min_estimate: to be searched for jobs that fit */
+	/* min_size, max_size, min_estimate: to be searched for jobs that fit */
+	PHX_BATCH_KNOWS_FIT,
 	PHX_BATCH_KNOWS_SUM, /* sum */
 };
 
@@ -44,7 +45,8 @@ void phx_batch_tree_insert(struct phx_batch_tree *t, uint32_t i);
 /** Take slot `i`, which is in the tree, out of it. */
 void phx_batch_tree_erase(struct phx_batch_tree *t, uint32_t i);
 /** Does the key of x come before that of y? */
-static inline bool phx_batch_node_before(const struct phx_batch_node *x, const struct phx_batch_node *y)
+static inline bool phx_batch_node_before(const struct phx_batch_node *x,
+					 const struct phx_batch_node *y)
 {
 	if (x->a != y->a)
 		return x->a < y->a;

@@ -57,7 +57,8 @@ static const struct phx_field *find_row(const char *key)
 
 /* ---- findings ---- */
 
-void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char *field, const char *fmt, ...)
+void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char *field,
+			const char *fmt, ...)
 {
 	if (rd->findings.n >= PHX_AGREEMENT_FINDINGS_MAX)
 		return;
@@ -77,8 +78,8 @@ void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char 
 uint32_t phx_agreement_line(const struct agreement_reading *rd, const char *key)
 {
 	PHX_LIST_EACH(struct agreement_place, p, &rd->lines)
-	if (!strcmp(p->key, key))
-		return p->line;
+		if (!strcmp(p->key, key))
+			return p->line;
 	return 0;
 }
 
@@ -112,19 +113,20 @@ static bool get_coordination(const char *value, int *ret, struct phx_err *err)
 		const char *word;
 		int value;
 	} words[] = {
-		{"none", PHX_RE_COORDINATED_NONE}, {"no", PHX_RE_COORDINATED_NONE},     {"own", PHX_RE_COORDINATED_OWN},
-		{"yes", PHX_RE_COORDINATED_OWN},   {"other", PHX_RE_COORDINATED_OTHER},
+		{"none", PHX_RE_COORDINATED_NONE},   {"no", PHX_RE_COORDINATED_NONE},
+		{"own", PHX_RE_COORDINATED_OWN},     {"yes", PHX_RE_COORDINATED_OWN},
+		{"other", PHX_RE_COORDINATED_OTHER},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++)
 		if (same_word(words[i].word, value)) {
 			*ret = words[i].value;
 			return true;
 		}
-	phx_err_set(
-		err, -EINVAL,
-		"'%.60s' must be none (or no), own (or yes: with an RE of the same service provider), or other (with "
-		"an RE of any service provider that consents)",
-		value);
+	phx_err_set(err, -EINVAL,
+		    "'%.60s' must be none (or no), own (or yes: with an RE of the same service "
+		    "provider), or other (with "
+		    "an RE of any service provider that consents)",
+		    value);
 	return false;
 }
 
@@ -132,11 +134,11 @@ static bool get_granularity(const char *value, struct phx_err *err)
 {
 	if (same_word(value, "node") || same_word(value, "nodes"))
 		return true;
-	phx_err_set(
-		err, -EINVAL,
-		"'%.60s' is refused: the unit here is the physical node; there is no virtual machine to give, since "
-		"nothing is virtualised; write node",
-		value);
+	phx_err_set(err, -EINVAL,
+		    "'%.60s' is refused: the unit here is the physical node; there is no virtual "
+		    "machine to give, since "
+		    "nothing is virtualised; write node",
+		    value);
 	return false;
 }
 
@@ -150,7 +152,8 @@ static bool get_bool(const char *value, bool *ret, struct phx_err *err)
 }
 
 /* What people write more freely here than in other files; the rest is as everywhere. */
-static bool get_value(const struct phx_field *f, const char *value, void *member, struct phx_err *err)
+static bool get_value(const struct phx_field *f, const char *value, void *member,
+		      struct phx_err *err)
 {
 	struct phx_err why = {0};
 	if (f->key->form == PHX_KEY_OTHER)
@@ -191,31 +194,37 @@ static bool note_place(struct agreement_reading *rd, const char *key, uint32_t l
 static void unknown_key(struct agreement_reading *rd, const char *key, uint32_t line)
 {
 	phx_agreement_find(rd, line, key,
-			   "is no field of an agreement (phoenix-agreement(5) has them all); what is yours goes into "
+			   "is no field of an agreement (phoenix-agreement(5) has them all); what "
+			   "is yours goes into "
 			   "extensions");
 }
 
-void phx_agreement_put(struct agreement_reading *rd, const char *key, const char *value, uint32_t line)
+void phx_agreement_put(struct agreement_reading *rd, const char *key, const char *value,
+		       uint32_t line)
 {
 	struct phx_err why = {0};
 	const struct phx_field *f = find_row(key);
 	if (!f)
 		unknown_key(rd, key, line);
-	else if (note_place(rd, key, line) && !get_value(f, value, (char *)&rd->a + f->offset, &why))
+	else if (note_place(rd, key, line) &&
+		 !get_value(f, value, (char *)&rd->a + f->offset, &why))
 		phx_agreement_find(rd, line, key, "%s", why.text);
 }
 
-void phx_agreement_extend(struct agreement_reading *rd, const char *key, const char *value, uint32_t line)
+void phx_agreement_extend(struct agreement_reading *rd, const char *key, const char *value,
+			  uint32_t line)
 {
 	PHX_LIST_EACH(struct phx_re_extension, e, &rd->a.extensions)
-	if (!strcmp(e->key, key))
-		phx_agreement_find(rd, line, "extensions", "'%.60s' is given twice", key);
+		if (!strcmp(e->key, key))
+			phx_agreement_find(rd, line, "extensions", "'%.60s' is given twice", key);
 	struct phx_re_extension *e = phx_list_push(&rd->a.extensions, sizeof(*e));
 	if (!e)
 		rd->error = -ENOMEM;
-	else if (!phx_name_valid(key) || PHX_STR_SET(e->key, key) < 0 || PHX_STR_SET(e->value, value) < 0)
-		phx_agreement_find(rd, line, "extensions", "'%.60s' must be a name, its value at most %zu characters",
-				   key, sizeof(e->value) - 1);
+	else if (!phx_name_valid(key) || PHX_STR_SET(e->key, key) < 0 ||
+		 PHX_STR_SET(e->value, value) < 0)
+		phx_agreement_find(rd, line, "extensions",
+				   "'%.60s' must be a name, its value at most %zu characters", key,
+				   sizeof(e->value) - 1);
 }
 
 /* ---- the whole ---- */

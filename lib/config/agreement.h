@@ -15,19 +15,23 @@
 	F(S, text, STR(PHX_ERR_TEXT_MAX))
 PHX_RECORD_STRUCT(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 
-/** Read NAME.conf (libconfig) or NAME.xml; which of them it is, its first character says ('<'). The RE is called as the file
- * where the agreement has no name; without a role its nodes run what its type of workload wants ("batch-compute",
- * "web-server"). All findings, those of phx_agreement_check() too, go to ret_findings (struct phx_agreement_finding, owned by
- * the caller: phx_list_fini(); NULL: not wanted). With any: -EINVAL, and err is the first as "FILE:LINE: FIELD: TEXT".
- * -ENOENT, -EFBIG, -ENOMEM. ret (owned: phx_record_fini()) is untouched on failure. No external entity and no DTD of an XML
- * file is ever read. */
-int phx_agreement_load(const char *path, struct phx_agreement *ret, struct phx_list *ret_findings, struct phx_err *err);
-/** The same of text at hand; `what` stands for the file, `name` is the RE's where the text has none ("" = it must). */
-int phx_agreement_parse(const char *text, size_t n, const char *what, const char *name, struct phx_agreement *ret,
-			struct phx_list *ret_findings, struct phx_err *err);
+/** Read NAME.conf (libconfig) or NAME.xml; which of them it is, its first character says ('<'). The
+ * RE is called as the file where the agreement has no name; without a role its nodes run what its
+ * type of workload wants ("batch-compute", "web-server"). All findings, those of
+ * phx_agreement_check() too, go to ret_findings (struct phx_agreement_finding, owned by the caller:
+ * phx_list_fini(); NULL: not wanted). With any: -EINVAL, and err is the first as "FILE:LINE: FIELD:
+ * TEXT". -ENOENT, -EFBIG, -ENOMEM. ret (owned: phx_record_fini()) is untouched on failure. No
+ * external entity and no DTD of an XML file is ever read. */
+int phx_agreement_load(const char *path, struct phx_agreement *ret, struct phx_list *ret_findings,
+		       struct phx_err *err);
+/** The same of text at hand; `what` stands for the file, `name` is the RE's where the text has none
+ * ("" = it must). */
+int phx_agreement_parse(const char *text, size_t n, const char *what, const char *name,
+			struct phx_agreement *ret, struct phx_list *ret_findings,
+			struct phx_err *err);
 
-/** Append the agreement as a file; what has its default is left out where the papers do not name it. Reading it back gives
- * the same agreement. -ENOMEM. */
+/** Append the agreement as a file; what has its default is left out where the papers do not name
+ * it. Reading it back gives the same agreement. -ENOMEM. */
 int phx_agreement_write_conf(const struct phx_agreement *a, struct phx_buf *buf);
 int phx_agreement_write_xml(const struct phx_agreement *a, struct phx_buf *buf);
 

@@ -45,8 +45,9 @@ static void put_setting(struct agreement_reading *rd, const config_setting_t *s,
 	const char *name = config_setting_name(s);
 	uint32_t line = phx_conf_line(s);
 	if (!scalar_text(s, text, sizeof(text)) || !is_line(text))
-		phx_agreement_find(rd, line, name,
-				   "must be one value of one printable line, of at most 255 characters");
+		phx_agreement_find(
+			rd, line, name,
+			"must be one value of one printable line, of at most 255 characters");
 	else if (extension)
 		phx_agreement_extend(rd, name, text, line);
 	else
@@ -56,7 +57,8 @@ static void put_setting(struct agreement_reading *rd, const config_setting_t *s,
 static void read_extensions(struct agreement_reading *rd, const config_setting_t *s)
 {
 	if (config_setting_type(s) != CONFIG_TYPE_GROUP) {
-		phx_agreement_find(rd, phx_conf_line(s), "extensions", "must be a group: { key = \"value\"; }");
+		phx_agreement_find(rd, phx_conf_line(s), "extensions",
+				   "must be a group: { key = \"value\"; }");
 		return;
 	}
 	for (int i = 0; i < config_setting_length(s); i++)
@@ -103,25 +105,30 @@ static void found(void *arg, const char *field, const char *text)
 /* What is not said: the name is the file's, the role that of its workload. */
 static void complete(struct agreement_reading *rd, const char *name)
 {
-	static const char *const roles[] = {[PHX_RE_BATCH] = "batch-compute", [PHX_RE_WEB] = "web-server"};
+	static const char *const roles[] = {
+		[PHX_RE_BATCH] = "batch-compute", [PHX_RE_WEB] = "web-server"};
 	if (!rd->a.name[0])
 		phx_str_copy(rd->a.name, sizeof(rd->a.name), name);
 	if (!rd->a.role[0])
 		phx_str_copy(rd->a.role, sizeof(rd->a.role),
-			     rd->a.engine == PHX_RE_ENGINE_SLURM ? "slurm-compute" : roles[rd->a.type]);
+			     rd->a.engine == PHX_RE_ENGINE_SLURM ? "slurm-compute"
+								 : roles[rd->a.type]);
 }
 
-/* Everything has a default but how many nodes it is about: a file that says nothing asks for nothing. */
+/* Everything has a default but how many nodes it is about: a file that says nothing asks for
+ * nothing. */
 static void need_lower(struct agreement_reading *rd)
 {
 	bool leases = phx_policy((enum phx_policy_id)rd->a.model)->per_job_lease;
 	if (!rd->findings.n && !leases && !phx_agreement_line(rd, "lower_bound_size"))
-		phx_agreement_find(rd, rd->line, "lower_bound_size", "is missing: how many nodes are guaranteed");
+		phx_agreement_find(rd, rd->line, "lower_bound_size",
+				   "is missing: how many nodes are guaranteed");
 }
 
 static int first_finding(const struct agreement_reading *rd, const char *what, struct phx_err *err)
 {
-	const struct phx_agreement_finding *f = PHX_LIST_AT(&rd->findings, struct phx_agreement_finding, 0);
+	const struct phx_agreement_finding *f =
+		PHX_LIST_AT(&rd->findings, struct phx_agreement_finding, 0);
 	const char *field = f->field, *between = *field ? ": " : "";
 	if (!f->line)
 		return phx_err_set(err, -EINVAL, "%s: %s%s%s", what, field, between, f->text);
@@ -136,12 +143,14 @@ static bool is_xml(const char *text, size_t n)
 	return i < n && text[i] == '<';
 }
 
-int phx_agreement_parse(const char *text, size_t n, const char *what, const char *name, struct phx_agreement *ret,
-			struct phx_list *ret_findings, struct phx_err *err)
+int phx_agreement_parse(const char *text, size_t n, const char *what, const char *name,
+			struct phx_agreement *ret, struct phx_list *ret_findings,
+			struct phx_err *err)
 {
 	struct agreement_reading rd = {.line = 1};
 	if (n > PHX_AGREEMENT_FILE_MAX)
-		return phx_err_set(err, -EFBIG, "%s: an agreement has at most %u bytes", what, PHX_AGREEMENT_FILE_MAX);
+		return phx_err_set(err, -EFBIG, "%s: an agreement has at most %u bytes", what,
+				   PHX_AGREEMENT_FILE_MAX);
 	phx_agreement_init(&rd.a);
 	if (is_xml(text, n))
 		phx_agreement_read_xml(&rd, text, n);
@@ -176,7 +185,8 @@ static void name_of_file(const char *path, char ret[PHX_NAME_MAX])
 		ret[0] = '\0';
 }
 
-int phx_agreement_load(const char *path, struct phx_agreement *ret, struct phx_list *ret_findings, struct phx_err *err)
+int phx_agreement_load(const char *path, struct phx_agreement *ret, struct phx_list *ret_findings,
+		       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	char name[PHX_NAME_MAX];

@@ -9,11 +9,13 @@
 /* How each format writes; what is between is the same. */
 struct writer {
 	const char *begin, *end;
-	void (*field)(struct phx_buf *b, const char *key, const char *value, bool quoted, unsigned depth);
+	void (*field)(struct phx_buf *b, const char *key, const char *value, bool quoted,
+		      unsigned depth);
 	const char *extensions_begin, *extensions_end;
 };
 
-static void put_escaped(struct phx_buf *b, const char *text, const char *chars, const char *const *instead)
+static void put_escaped(struct phx_buf *b, const char *text, const char *chars,
+			const char *const *instead)
 {
 	for (; *text; text++) {
 		const char *at = strchr(chars, *text);
@@ -24,7 +26,8 @@ static void put_escaped(struct phx_buf *b, const char *text, const char *chars, 
 	}
 }
 
-static void put_conf(struct phx_buf *b, const char *key, const char *value, bool quoted, unsigned depth)
+static void put_conf(struct phx_buf *b, const char *key, const char *value, bool quoted,
+		     unsigned depth)
 {
 	static const char *const instead[] = {"\\\"", "\\\\"};
 	phx_buf_addf(b, "%*s%s = %s", (int)depth * 2, "", key, quoted ? "\"" : "");
@@ -32,7 +35,8 @@ static void put_conf(struct phx_buf *b, const char *key, const char *value, bool
 	phx_buf_addf(b, "%s;\n", quoted ? "\"" : "");
 }
 
-static void put_xml(struct phx_buf *b, const char *key, const char *value, bool quoted, unsigned depth)
+static void put_xml(struct phx_buf *b, const char *key, const char *value, bool quoted,
+		    unsigned depth)
 {
 	static const char *const instead[] = {"&amp;", "&lt;", "&gt;"};
 	(void)quoted;
@@ -42,8 +46,8 @@ static void put_xml(struct phx_buf *b, const char *key, const char *value, bool 
 }
 
 static const struct writer conf_writer = {"", "", put_conf, "extensions = {\n", "};\n"};
-static const struct writer xml_writer = {"<RE_agreement>\n", "</RE_agreement>\n", put_xml, "  <extensions>\n",
-					 "  </extensions>\n"};
+static const struct writer xml_writer = {"<RE_agreement>\n", "</RE_agreement>\n", put_xml,
+					 "  <extensions>\n", "  </extensions>\n"};
 
 /* Numbers and true or false are written without quotes; that there is no bound is a word. */
 static bool is_quoted(const struct phx_field *f, const void *member)
@@ -93,7 +97,7 @@ static int write_agreement(const struct writer *w, const struct phx_agreement *a
 	if (a->extensions.n)
 		phx_buf_addf(b, "%s", w->extensions_begin);
 	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions)
-	w->field(b, e->key, e->value, true, 1);
+		w->field(b, e->key, e->value, true, 1);
 	if (a->extensions.n)
 		phx_buf_addf(b, "%s", w->extensions_end);
 	phx_buf_addf(b, "%s", w->end);

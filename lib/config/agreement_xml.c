@@ -30,7 +30,8 @@ static size_t quote_length(const char *p)
 	return 0;
 }
 
-/* After '<': "name=", blanks anywhere ("coordinated_ RE="); what follows, NULL when it is something else. */
+/* After '<': "name=", blanks anywhere ("coordinated_ RE="); what follows, NULL when it is something
+ * else. */
 static const char *take_name(const char *p, char ret[PHX_NAME_MAX])
 {
 	size_t n = 0;
@@ -63,7 +64,8 @@ static void take_value(const char *p, char ret[VALUE_MAX])
 	ret[n] = '\0';
 }
 
-/* An element written as an attribute without a name; one with a name has a blank between words: <a b="c">. */
+/* An element written as an attribute without a name; one with a name has a blank between words: <a
+ * b="c">. */
 static bool find_nameless(struct agreement_reading *rd, const char *p, uint32_t line)
 {
 	char name[PHX_NAME_MAX], value[VALUE_MAX];
@@ -73,10 +75,11 @@ static bool find_nameless(struct agreement_reading *rd, const char *p, uint32_t 
 	if (!rest || (blank && *blank != '=' && !split_word))
 		return false;
 	take_value(rest, value);
-	phx_agreement_find(rd, line, name,
-			   "is written as in the paper's figure, which is not well-formed XML (a value "
-			   "without the name of an attribute); write <%s>%s</%s>",
-			   name, value, name);
+	phx_agreement_find(
+		rd, line, name,
+		"is written as in the paper's figure, which is not well-formed XML (a value "
+		"without the name of an attribute); write <%s>%s</%s>",
+		name, value, name);
 	return true;
 }
 
@@ -97,7 +100,8 @@ static void find_syntax(struct agreement_reading *rd, const xmlError *e)
 	char text[200];
 	snprintf(text, sizeof(text), "%s", e && e->message ? e->message : "cannot be parsed");
 	text[strcspn(text, "\n")] = '\0';
-	phx_agreement_find(rd, e && e->line > 0 ? (uint32_t)e->line : 1, "", "not well-formed XML: %s", text);
+	phx_agreement_find(rd, e && e->line > 0 ? (uint32_t)e->line : 1, "",
+			   "not well-formed XML: %s", text);
 }
 
 /* ---- what is well-formed ---- */
@@ -120,7 +124,8 @@ static size_t trim(const char **text)
 }
 
 /* The text, or the attribute; an extension's as it is. False after a finding. */
-static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension, char ret[VALUE_MAX])
+static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension,
+		     char ret[VALUE_MAX])
 {
 	const char *name = (const char *)node->name;
 	xmlChar *attribute = xmlGetNoNsProp(node, (const xmlChar *)"value");
@@ -149,7 +154,8 @@ static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension
 		return true;
 	}
 	phx_agreement_find(rd, line_of(node), name,
-			   "must hold one printable line of at most 255 characters and nothing else: <%s>...</%s>",
+			   "must hold one printable line of at most 255 characters and nothing "
+			   "else: <%s>...</%s>",
 			   name, name);
 	return false;
 }
@@ -158,7 +164,8 @@ static bool value_of(struct agreement_reading *rd, xmlNode *node, bool extension
 static void no_attributes(struct agreement_reading *rd, const xmlNode *node)
 {
 	if (node->properties)
-		phx_agreement_find(rd, line_of(node), (const char *)node->name, "has no attributes: its fields are elements");
+		phx_agreement_find(rd, line_of(node), (const char *)node->name,
+				   "has no attributes: its fields are elements");
 }
 
 static void read_fields(struct agreement_reading *rd, xmlNode *parent, bool extensions)
@@ -171,7 +178,8 @@ static void read_fields(struct agreement_reading *rd, xmlNode *parent, bool exte
 		if (n->type == XML_COMMENT_NODE || n->type == XML_PI_NODE || is_text)
 			continue;
 		if (n->type != XML_ELEMENT_NODE)
-			phx_agreement_find(rd, line_of(n), "", "something stands here that is no element");
+			phx_agreement_find(rd, line_of(n), "",
+					   "something stands here that is no element");
 		else if (!extensions && !strcmp(name, "extensions"))
 			read_fields(rd, n, true);
 		else if (!value_of(rd, n, extensions, value))
@@ -187,11 +195,13 @@ static void read_document(struct agreement_reading *rd, xmlDoc *doc)
 {
 	xmlNode *root = xmlDocGetRootElement(doc);
 	if (doc->intSubset) {
-		phx_agreement_find(rd, 1, "", "a document type (<!DOCTYPE>) is not taken here: leave it out");
+		phx_agreement_find(rd, 1, "",
+				   "a document type (<!DOCTYPE>) is not taken here: leave it out");
 		return;
 	}
 	if (!root || strcmp((const char *)root->name, "RE_agreement")) {
-		phx_agreement_find(rd, root ? line_of(root) : 1, "", "the outermost element must be <RE_agreement>");
+		phx_agreement_find(rd, root ? line_of(root) : 1, "",
+				   "the outermost element must be <RE_agreement>");
 		return;
 	}
 	rd->line = line_of(root);

@@ -31,9 +31,11 @@ static bool only(const char *text, const char *extra)
 /* Neither this network, nor of a group, nor the network's own first and last. */
 static bool is_of_a_machine(const struct phx_config *cfg, const char *address)
 {
-	uint32_t host = ip(address) & ~(~0U << (32 - cfg->prefix)), all = ~(~0U << (32 - cfg->prefix));
+	uint32_t host = ip(address) & ~(~0U << (32 - cfg->prefix)),
+		 all = ~(~0U << (32 - cfg->prefix));
 	uint32_t first = ip(address) >> 24;
-	return first != 0 && first < 224 && (!same_network(cfg, address, cfg->address) || (host != 0 && host != all));
+	return first != 0 && first < 224 &&
+		(!same_network(cfg, address, cfg->address) || (host != 0 && host != all));
 }
 
 int phx_config_check_ip(const struct phx_config *cfg, const char *address, struct phx_err *err)
@@ -47,9 +49,12 @@ int phx_config_check_ip(const struct phx_config *cfg, const char *address, struc
 	if (cfg->gateway[0] && !strcmp(address, cfg->gateway))
 		return phx_err_set(err, -EINVAL, "ip: %s is the router's (gateway)", address);
 	if (!is_of_a_machine(cfg, address) || (ip(address) >> 24 == 127 && !loopback))
-		return phx_err_set(err, -EINVAL, "ip: %s is no address that a machine can have", address);
+		return phx_err_set(err, -EINVAL, "ip: %s is no address that a machine can have",
+				   address);
 	if (cfg->dhcp_mode == PHX_DHCP_SERVE && !same_network(cfg, address, cfg->address))
-		return phx_err_set(err, -EINVAL, "ip: %s is outside of the provisioning network, %s/%u: nodes get addresses of that",
+		return phx_err_set(err, -EINVAL,
+				   "ip: %s is outside of the provisioning network, %s/%u: nodes "
+				   "get addresses of that",
 				   address, cfg->address, cfg->prefix);
 	return 0;
 }
@@ -57,7 +62,9 @@ int phx_config_check_ip(const struct phx_config *cfg, const char *address, struc
 /* Each returns what is wrong, or NULL. */
 static const char *check_address(const struct phx_config *cfg)
 {
-	return cfg->address[0] ? NULL : "is missing; write the head's own address: address = \"192.168.1.1\";";
+	return cfg->address[0]
+		? NULL
+		: "is missing; write the head's own address: address = \"192.168.1.1\";";
 }
 
 static const char *check_interface(const struct phx_config *cfg)
@@ -65,7 +72,8 @@ static const char *check_interface(const struct phx_config *cfg)
 	if (!only(cfg->interface, "-_.:@"))
 		return "must be the name of a network interface, like \"eth1\"";
 	if (!cfg->interface[0] && cfg->dhcp_mode != PHX_DHCP_NONE)
-		return "is missing; name the interface of the provisioning network (interface = \"eth1\";) or set "
+		return "is missing; name the interface of the provisioning network (interface = "
+		       "\"eth1\";) or set "
 		       "dhcp_mode = \"none\"";
 	return NULL;
 }
@@ -87,8 +95,8 @@ static const char *check_range(const struct phx_config *cfg)
 static const char *check_gateway(const struct phx_config *cfg)
 {
 	return cfg->gateway[0] && !same_network(cfg, cfg->gateway, cfg->address)
-		       ? "must lie in the network of address and prefix"
-		       : NULL;
+		? "must lie in the network of address and prefix"
+		: NULL;
 }
 
 static const char *check_domain(const struct phx_config *cfg)
@@ -103,7 +111,8 @@ static const char *check_ports(const struct phx_config *cfg)
 
 static const char *check_missing(const struct phx_config *cfg)
 {
-	return cfg->missing_after_ms < 2 * cfg->heartbeat_ms ? "must be at least twice heartbeat_ms" : NULL;
+	return cfg->missing_after_ms < 2 * cfg->heartbeat_ms ? "must be at least twice heartbeat_ms"
+							     : NULL;
 }
 
 static const char *check_group(const struct phx_config *cfg)
@@ -136,14 +145,15 @@ static const char *check_tftp_user(const struct phx_config *cfg)
 static const char *check_tftp(const struct phx_config *cfg)
 {
 	return cfg->tftp == PHX_TFTP_DNSMASQ && cfg->dhcp_mode == PHX_DHCP_NONE
-		       ? "= \"dnsmasq\" needs dnsmasq, which does not run with dhcp_mode = \"none\""
-		       : NULL;
+		? "= \"dnsmasq\" needs dnsmasq, which does not run with dhcp_mode = \"none\""
+		: NULL;
 }
 
 static const struct check {
 	enum phx_option_id id;
 	const char *(*wrong)(const struct phx_config *cfg);
-	enum phx_option_id beside; /* what it must fit to: told with its line where the option itself has its default */
+	/* what it must fit to: told with its line where the option itself has its default */
+	enum phx_option_id beside;
 } checks[] = {
 	{PHX_OPT_address, check_address, PHX_OPT_address},
 	{PHX_OPT_interface, check_interface, PHX_OPT_dhcp_mode},

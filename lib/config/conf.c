@@ -10,10 +10,12 @@
 
 #include "base/file.h"
 
-int phx_conf_parse(const char *text, size_t n, const char *what, struct phx_conf *ret, struct phx_err *err)
+int phx_conf_parse(const char *text, size_t n, const char *what, struct phx_conf *ret,
+		   struct phx_err *err)
 {
 	if (n > PHX_CONF_FILE_MAX)
-		return phx_err_set(err, -EFBIG, "%s: larger than %u bytes", what, PHX_CONF_FILE_MAX);
+		return phx_err_set(err, -EFBIG, "%s: larger than %u bytes", what,
+				   PHX_CONF_FILE_MAX);
 	/* with one NUL beyond the end, whatever the caller has there */
 	PHX_AUTO_FREE char *copy = malloc(n + 1);
 	struct phx_conf c = {.file = strdup(what)};
@@ -26,7 +28,8 @@ int phx_conf_parse(const char *text, size_t n, const char *what, struct phx_conf
 	int r = phx_conf_scan(copy, n, what, err);
 	config_init(&c.cfg);
 	if (r == 0 && !config_read_string(&c.cfg, copy))
-		r = phx_err_set(err, -EINVAL, "%s:%d: %s", what, config_error_line(&c.cfg), config_error_text(&c.cfg));
+		r = phx_err_set(err, -EINVAL, "%s:%d: %s", what, config_error_line(&c.cfg),
+				config_error_text(&c.cfg));
 	if (r < 0)
 		phx_conf_fini(&c);
 	else
@@ -56,14 +59,16 @@ uint32_t phx_conf_line(const config_setting_t *s)
 	return config_setting_source_line(s);
 }
 
-int phx_conf_place(const struct phx_conf *c, const config_setting_t *s, int code, struct phx_err *err)
+int phx_conf_place(const struct phx_conf *c, const config_setting_t *s, int code,
+		   struct phx_err *err)
 {
 	uint32_t line = phx_conf_line(s);
-	return line ? phx_err_prefix(err, code, "%s:%u", c->file, line) : phx_err_prefix(err, code, "%s", c->file);
+	return line ? phx_err_prefix(err, code, "%s:%u", c->file, line)
+		    : phx_err_prefix(err, code, "%s", c->file);
 }
 
-int phx_conf_fail(const struct phx_conf *c, const config_setting_t *s, int code, struct phx_err *err, const char *fmt,
-		  ...)
+int phx_conf_fail(const struct phx_conf *c, const config_setting_t *s, int code,
+		  struct phx_err *err, const char *fmt, ...)
 {
 	char text[PHX_ERR_TEXT_MAX];
 	va_list ap;
@@ -86,18 +91,22 @@ static const char *name_of(const config_setting_t *s)
 
 static const char *type_of(const config_setting_t *s)
 {
-	static const char *const names[] = {"nothing", "a group",   "a number", "a number", "a fraction",
-					    "a text",  "a boolean", "an array", "a list"};
+	static const char *const names[] = {"nothing",   "a group",    "a number",
+					    "a number",  "a fraction", "a text",
+					    "a boolean", "an array",   "a list"};
 	size_t t = (size_t)config_setting_type(s);
 	return t < PHX_ARRAY_SIZE(names) ? names[t] : "unknown";
 }
 
-static int wrong_type(const struct phx_conf *c, const config_setting_t *s, const char *wanted, struct phx_err *err)
+static int wrong_type(const struct phx_conf *c, const config_setting_t *s, const char *wanted,
+		      struct phx_err *err)
 {
-	return phx_conf_fail(c, s, -EINVAL, err, "%s is %s; it must be %s", name_of(s), type_of(s), wanted);
+	return phx_conf_fail(c, s, -EINVAL, err, "%s is %s; it must be %s", name_of(s), type_of(s),
+			     wanted);
 }
 
-int phx_conf_text(const struct phx_conf *c, const config_setting_t *s, const char **ret, struct phx_err *err)
+int phx_conf_text(const struct phx_conf *c, const config_setting_t *s, const char **ret,
+		  struct phx_err *err)
 {
 	if (config_setting_type(s) != CONFIG_TYPE_STRING)
 		return wrong_type(c, s, "a text: \"...\"", err);
@@ -105,30 +114,33 @@ int phx_conf_text(const struct phx_conf *c, const config_setting_t *s, const cha
 	for (const char *p = text; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return phx_conf_fail(c, s, -EINVAL, err,
-					     "%s holds a control character (\\x%02x); it must be one printable line",
+					     "%s holds a control character (\\x%02x); it must be "
+					     "one printable line",
 					     name_of(s), (unsigned char)*p);
 	*ret = text;
 	return 0;
 }
 
-int phx_conf_number(const struct phx_conf *c, const config_setting_t *s, uint64_t min, uint64_t max, uint64_t *ret,
-		    struct phx_err *err)
+int phx_conf_number(const struct phx_conf *c, const config_setting_t *s, uint64_t min, uint64_t max,
+		    uint64_t *ret, struct phx_err *err)
 {
 	int type = config_setting_type(s);
 	char wanted[96];
 	snprintf(wanted, sizeof(wanted), "a whole number from %" PRIu64 " to %" PRIu64, min, max);
 	if (type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64)
 		return wrong_type(c, s, wanted, err);
-	long long v = type == CONFIG_TYPE_INT ? config_setting_get_int(s) : config_setting_get_int64(s);
+	long long v =
+		type == CONFIG_TYPE_INT ? config_setting_get_int(s) : config_setting_get_int64(s);
 	if (v < 0 || (uint64_t)v < min || (uint64_t)v > max)
-		return phx_conf_fail(c, s, -EINVAL, err, "%s is %lld; it must be %s", name_of(s), v, wanted);
+		return phx_conf_fail(c, s, -EINVAL, err, "%s is %lld; it must be %s", name_of(s), v,
+				     wanted);
 	*ret = (uint64_t)v;
 	return 0;
 }
 
 /* Text into the member; errors tell the key and what it is. */
-static int get_text(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		    struct phx_err *err)
+static int get_text(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		    void *member, struct phx_err *err)
 {
 	struct phx_err why = {0};
 	const char *text;
@@ -145,8 +157,8 @@ static int get_text(const struct phx_conf *c, const config_setting_t *s, const s
 	return phx_conf_fail(c, s, -EINVAL, err, "%s = \"%s\" %s", name_of(s), text, why.text);
 }
 
-static int get_number(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		      struct phx_err *err)
+static int get_number(const struct phx_conf *c, const config_setting_t *s,
+		      const struct phx_field *f, void *member, struct phx_err *err)
 {
 	bool text = config_setting_type(s) == CONFIG_TYPE_STRING;
 	uint64_t v;
@@ -158,8 +170,8 @@ static int get_number(const struct phx_conf *c, const config_setting_t *s, const
 	return r;
 }
 
-static int get_size(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		    struct phx_err *err)
+static int get_size(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		    void *member, struct phx_err *err)
 {
 	if (config_setting_type(s) == CONFIG_TYPE_STRING)
 		return get_text(c, s, f, member, err);
@@ -167,8 +179,8 @@ static int get_size(const struct phx_conf *c, const config_setting_t *s, const s
 }
 
 /* Numbers that libconfig has in three types, into thousandths. */
-static int get_milli(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		     struct phx_err *err)
+static int get_milli(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		     void *member, struct phx_err *err)
 {
 	int type = config_setting_type(s);
 	double v = type == CONFIG_TYPE_FLOAT ? config_setting_get_float(s) : -1;
@@ -181,15 +193,16 @@ static int get_milli(const struct phx_conf *c, const config_setting_t *s, const 
 	else if (type == CONFIG_TYPE_INT64)
 		v = (double)config_setting_get_int64(s);
 	if (!(v >= 0 && v <= max))
-		return phx_conf_fail(c, s, -EINVAL, err, "%s must be a number from 0 to %.0f, like 1.5", name_of(s),
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "%s must be a number from 0 to %.0f, like 1.5", name_of(s),
 				     max);
 	if (phx_key_put_milli(f, (uint64_t)(v * 1000 + 0.5), member, &why) < 0)
 		return phx_conf_fail(c, s, -EINVAL, err, "%s %s", name_of(s), why.text);
 	return 0;
 }
 
-static int get_yes(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		   struct phx_err *err)
+static int get_yes(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		   void *member, struct phx_err *err)
 {
 	(void)f;
 	if (config_setting_type(s) != CONFIG_TYPE_BOOL)
@@ -198,8 +211,8 @@ static int get_yes(const struct phx_conf *c, const config_setting_t *s, const st
 	return 0;
 }
 
-static int get_words(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		     struct phx_err *err)
+static int get_words(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		     void *member, struct phx_err *err)
 {
 	const struct phx_key key = {.name = f->key->name, .form = PHX_KEY_TEXT};
 	const struct phx_field word = {.size = f->record->size, .key = &key};
@@ -207,7 +220,8 @@ static int get_words(const struct phx_conf *c, const config_setting_t *s, const 
 	if (type != CONFIG_TYPE_ARRAY && type != CONFIG_TYPE_LIST)
 		return wrong_type(c, s, "a list of texts: [ \"...\", \"...\" ]", err);
 	if (f->key->max && (uint32_t)n > f->key->max)
-		return phx_conf_fail(c, s, -EINVAL, err, "%s has more than %u items", f->key->name, f->key->max);
+		return phx_conf_fail(c, s, -EINVAL, err, "%s has more than %u items", f->key->name,
+				     f->key->max);
 	phx_list_fini(member);
 	for (int i = 0; i < n; i++) {
 		void *item = phx_list_push(member, word.size);
@@ -220,38 +234,41 @@ static int get_words(const struct phx_conf *c, const config_setting_t *s, const 
 	return 0;
 }
 
-static int get_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		     struct phx_err *err)
+static int get_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		     void *member, struct phx_err *err)
 {
 	return phx_conf_group(c, s, f->record, member, err);
 }
 
-static int get_other(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		     struct phx_err *err)
+static int get_other(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		     void *member, struct phx_err *err)
 {
 	(void)c, (void)s, (void)f, (void)member, (void)err;
 	return 0;
 }
 
-typedef int (*get_fn)(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		      struct phx_err *err);
+typedef int (*get_fn)(const struct phx_conf *c, const config_setting_t *s,
+		      const struct phx_field *f, void *member, struct phx_err *err);
 
-int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f, void *member,
-		   struct phx_err *err)
+int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const struct phx_field *f,
+		   void *member, struct phx_err *err)
 {
 	static const get_fn getters[] = {
-		[PHX_KEY_TEXT] = get_text,     [PHX_KEY_NAME] = get_text,      [PHX_KEY_PATH] = get_text,
-		[PHX_KEY_PLACE] = get_text,    [PHX_KEY_ADDRESS] = get_text,   [PHX_KEY_PEER] = get_text,
-		[PHX_KEY_RANGE] = get_text,    [PHX_KEY_NUMBER] = get_number,  [PHX_KEY_BOUND] = get_number,
-		[PHX_KEY_TIME] = get_number,   [PHX_KEY_SPAN] = get_milli,     [PHX_KEY_FRACTION] = get_milli,
-		[PHX_KEY_SIZE] = get_size,     [PHX_KEY_YES] = get_yes,        [PHX_KEY_CHOICE] = get_text,
-		[PHX_KEY_WORDS] = get_words,   [PHX_KEY_GROUP] = get_group,    [PHX_KEY_OTHER] = get_other,
+		[PHX_KEY_TEXT] = get_text,    [PHX_KEY_NAME] = get_text,
+		[PHX_KEY_PATH] = get_text,    [PHX_KEY_PLACE] = get_text,
+		[PHX_KEY_ADDRESS] = get_text, [PHX_KEY_PEER] = get_text,
+		[PHX_KEY_RANGE] = get_text,   [PHX_KEY_NUMBER] = get_number,
+		[PHX_KEY_BOUND] = get_number, [PHX_KEY_TIME] = get_number,
+		[PHX_KEY_SPAN] = get_milli,   [PHX_KEY_FRACTION] = get_milli,
+		[PHX_KEY_SIZE] = get_size,    [PHX_KEY_YES] = get_yes,
+		[PHX_KEY_CHOICE] = get_text,  [PHX_KEY_WORDS] = get_words,
+		[PHX_KEY_GROUP] = get_group,  [PHX_KEY_OTHER] = get_other,
 	};
 	return getters[f->key->form](c, s, f, member, err);
 }
 
-static int unknown_key(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec,
-		       struct phx_err *err)
+static int unknown_key(const struct phx_conf *c, const config_setting_t *s,
+		       const struct phx_record *rec, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (size_t i = 0; i < rec->n_fields; i++)
@@ -261,14 +278,15 @@ static int unknown_key(const struct phx_conf *c, const config_setting_t *s, cons
 			     b.data ? b.data : "none");
 }
 
-int phx_conf_some(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
-		  struct phx_err *err)
+int phx_conf_some(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec,
+		  void *obj, struct phx_err *err)
 {
 	int r = 0;
 	for (size_t i = 0; i < rec->n_fields && r == 0; i++) {
 		const struct phx_field *f = &rec->fields[i];
 		void *member = (char *)obj + f->offset;
-		const config_setting_t *m = f->key ? config_setting_get_member(s, f->key->name) : NULL;
+		const config_setting_t *m =
+			f->key ? config_setting_get_member(s, f->key->name) : NULL;
 		if (m)
 			r = phx_conf_value(c, m, f, member, err);
 		else if (f->key && !f->key->fallback)
@@ -279,8 +297,8 @@ int phx_conf_some(const struct phx_conf *c, const config_setting_t *s, const str
 	return r;
 }
 
-int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const struct phx_record *rec, void *obj,
-		   struct phx_err *err)
+int phx_conf_group(const struct phx_conf *c, const config_setting_t *s,
+		   const struct phx_record *rec, void *obj, struct phx_err *err)
 {
 	if (config_setting_type(s) != CONFIG_TYPE_GROUP)
 		return wrong_type(c, s, "a group: { key = value; ... }", err);
@@ -292,8 +310,8 @@ int phx_conf_group(const struct phx_conf *c, const config_setting_t *s, const st
 	return phx_conf_some(c, s, rec, obj, err);
 }
 
-int phx_conf_list(const struct phx_conf *c, const config_setting_t *group, const char *key, config_setting_t **ret,
-		  struct phx_err *err)
+int phx_conf_list(const struct phx_conf *c, const config_setting_t *group, const char *key,
+		  config_setting_t **ret, struct phx_err *err)
 {
 	config_setting_t *s = config_setting_get_member(group, key);
 	if (s && config_setting_type(s) != CONFIG_TYPE_LIST)

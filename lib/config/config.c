@@ -39,13 +39,15 @@ static int find_pool(const struct phx_config *cfg, const char *name)
 }
 
 /* Without a word about it, a pool's nodes are wiped when they leave it. */
-static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret, struct phx_err *err)
+static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret,
+		     struct phx_err *err)
 {
 	*ret = (struct phx_pool){.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE}};
 	return phx_conf_group(c, s, &phx_pool_record, ret, err);
 }
 
-static int add_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_config *cfg, struct phx_err *err)
+static int add_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_config *cfg,
+		    struct phx_err *err)
 {
 	struct phx_pool pool;
 	int r = read_pool(c, s, &pool, err);
@@ -53,10 +55,12 @@ static int add_pool(const struct phx_conf *c, const config_setting_t *s, struct 
 		return r;
 	int had = find_pool(cfg, pool.name);
 	if (had >= 0) {
-		const struct phx_origin *o = PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, had);
-		return phx_conf_fail(c, s, -EINVAL, err,
-				     "pool '%s' is already at %s:%u; each pool belongs in one place", pool.name,
-				     o->file, o->line);
+		const struct phx_origin *o =
+			PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, had);
+		return phx_conf_fail(
+			c, s, -EINVAL, err,
+			"pool '%s' is already at %s:%u; each pool belongs in one place", pool.name,
+			o->file, o->line);
 	}
 	struct phx_pool *p = phx_list_push(&cfg->pools, sizeof(*p));
 	struct phx_origin *o = phx_list_push(&cfg->pool_origins, sizeof(*o));
@@ -87,7 +91,8 @@ static int unknown_option(const struct phx_conf *c, const config_setting_t *s, s
 		if (!close && (strstr(key, name) || strstr(name, key) || !strncmp(key, name, 4)))
 			close = key;
 	}
-	return phx_conf_fail(c, s, -EINVAL, err, "unknown key '%s'; %s%s%sphoenix.conf(5) lists the keys", name,
+	return phx_conf_fail(c, s, -EINVAL, err,
+			     "unknown key '%s'; %s%s%sphoenix.conf(5) lists the keys", name,
 			     close ? "is '" : "", close ? close : "", close ? "' meant? " : "");
 }
 
@@ -98,7 +103,8 @@ static int merge_file(const char *path, struct phx_config *cfg, struct phx_err *
 	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
 	for (int i = 0; r == 0 && i < config_setting_length(root); i++) {
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned)i);
-		const struct phx_field *o = phx_key_find(&phx_options_record, config_setting_name(s));
+		const struct phx_field *o =
+			phx_key_find(&phx_options_record, config_setting_name(s));
 		if (!o && strcmp(config_setting_name(s), "pools"))
 			return unknown_option(&c, s, err);
 		if (!o)
@@ -125,8 +131,11 @@ static int merge_directory(const char *dir, struct phx_config *cfg, struct phx_e
 	struct dirent **names = NULL;
 	int n = scandir(dir, &names, is_conf, by_bytes);
 	if (n < 0)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	int r = n > CONF_FILES_MAX ? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, CONF_FILES_MAX) : 0;
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	int r = n > CONF_FILES_MAX
+		? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, CONF_FILES_MAX)
+		: 0;
 	for (int i = 0; i < n; i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
 		if (r == 0)
@@ -139,8 +148,8 @@ static int merge_directory(const char *dir, struct phx_config *cfg, struct phx_e
 
 /* ---- paths that begin with another ---- */
 
-static int expand_one(const struct phx_field *o, const char *word, const char *dir, struct phx_config *cfg,
-		      struct phx_err *err)
+static int expand_one(const struct phx_field *o, const char *word, const char *dir,
+		      struct phx_config *cfg, struct phx_err *err)
 {
 	char *member = (char *)cfg + o->offset;
 	char text[PHX_CONFIG_TEXT_MAX * 2];
@@ -148,7 +157,8 @@ static int expand_one(const struct phx_field *o, const char *word, const char *d
 		return 0;
 	snprintf(text, sizeof(text), "%s%s", dir, member + strlen(word));
 	if (strlen(text) > o->key->max)
-		return phx_err_set(err, -EINVAL, "%s = \"%s\" has more than %u characters", o->name, text, o->key->max);
+		return phx_err_set(err, -EINVAL, "%s = \"%s\" has more than %u characters", o->name,
+				   text, o->key->max);
 	return phx_str_copy(member, o->size, text);
 }
 
@@ -156,7 +166,9 @@ static int expand_paths(const char *config_dir, struct phx_config *cfg, struct p
 {
 	const struct {
 		const char *word, *dir;
-	} words[] = {{"{config_dir}", config_dir}, {"{state_dir}", cfg->state_dir}, {"{run_dir}", cfg->run_dir}};
+	} words[] = {{"{config_dir}", config_dir},
+		     {"{state_dir}", cfg->state_dir},
+		     {"{run_dir}", cfg->run_dir}};
 	int r = 0;
 	for (size_t w = 0; r == 0 && w < PHX_ARRAY_SIZE(words); w++)
 		for (int i = 0; r == 0 && i < PHX_OPT_COUNT_; i++) {
@@ -165,7 +177,8 @@ static int expand_paths(const char *config_dir, struct phx_config *cfg, struct p
 				r = expand_one(o, words[w].word, words[w].dir, cfg, err);
 		}
 	if (r == 0 && (cfg->state_dir[0] != '/' || cfg->run_dir[0] != '/'))
-		r = phx_err_set(err, -EINVAL, "state_dir and run_dir may not begin with each other");
+		r = phx_err_set(err, -EINVAL,
+				"state_dir and run_dir may not begin with each other");
 	return r;
 }
 
@@ -206,7 +219,8 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	return r;
 }
 
-/* A beat may be half a second late; and whoever is quiet has a second at least to be heard again. */
+/* A beat may be half a second late; and whoever is quiet has a second at least to be heard
+ * again. */
 enum { LATE_MS = 500, REST_MIN_MS = 1000 };
 
 uint32_t phx_config_quiet_ms(const struct phx_config *cfg)
@@ -257,11 +271,12 @@ static int show_pools(const struct phx_config *cfg, struct phx_list *lines)
 		if (!l)
 			return -ENOMEM;
 		snprintf(l->key, sizeof(l->key), "pools.%s", p->name);
-		snprintf(l->value, sizeof(l->value), "owner=%s setup=%s method=%s when=%s", p->owner,
-			 phx_enum_name(&phx_setup_mode_names, p->setup.mode),
+		snprintf(l->value, sizeof(l->value), "owner=%s setup=%s method=%s when=%s",
+			 p->owner, phx_enum_name(&phx_setup_mode_names, p->setup.mode),
 			 phx_enum_name(&phx_wipe_method_names, p->setup.method),
 			 phx_enum_name(&phx_setup_when_names, p->setup.when));
-		format_origin(PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, i), l->origin, sizeof(l->origin));
+		format_origin(PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, i), l->origin,
+			      sizeof(l->origin));
 	}
 	return 0;
 }

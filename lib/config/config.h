@@ -1,5 +1,5 @@
-/* Daemon configuration: phoenix.conf and conf.d/NAME.conf (libconfig), parsed one by one and merged;
- * later files win key by key. One table says what there is. Reads files, keeps nothing. */
+/* Daemon configuration: phoenix.conf and conf.d/NAME.conf (libconfig), parsed one by one and
+ * merged; later files win key by key. One table says what there is. Reads files, keeps nothing. */
 #ifndef PHX_CONFIG_CONFIG_H
 #define PHX_CONFIG_CONFIG_H
 
@@ -17,8 +17,8 @@ extern const struct phx_enum phx_dhcp_mode_names;
 enum phx_tftp_mode { PHX_TFTP_INTFTPD, PHX_TFTP_DNSMASQ, PHX_TFTP_NONE };
 extern const struct phx_enum phx_tftp_mode_names;
 
-/** One row an option of phoenix.conf; reader, defaults, origins and manual come from them. Defaults may begin with
- * {config_dir} (where phoenix.conf is), {state_dir} or {run_dir}. */
+/** One row an option of phoenix.conf; reader, defaults, origins and manual come from them. Defaults
+ * may begin with {config_dir} (where phoenix.conf is), {state_dir} or {run_dir}. */
 #define PHX_CONFIG_FIELDS(F, S) \
 	F(S, state_dir, STR(256), \
 	  KEY(state_dir, PLACE(1, 200), "/var/lib/phoenix", \
@@ -229,8 +229,8 @@ struct phx_origin {
 	uint32_t line;
 };
 
-/** All there is to configure: the options (cfg.http_port, cfg.state_dir ...), pools beside. Zero-initialise; owned lists:
- * phx_config_fini(). */
+/** All there is to configure: the options (cfg.http_port, cfg.state_dir ...), pools beside.
+ * Zero-initialise; owned lists: phx_config_fini(). */
 struct phx_config {
 	PHX_MEMBERS(phx_config, PHX_CONFIG_FIELDS)
 	struct phx_list pools;        /* struct phx_pool */
@@ -238,27 +238,31 @@ struct phx_config {
 	struct phx_origin origins[PHX_OPT_COUNT_];
 };
 
-/** Read `path` (normally PHX_CONFIG_PATH) and DIR/conf.d/NAME.conf (DIR = that of `path`; byte order of the names),
- * check each value and how they fit together. Error text begins with "FILE:LINE: " and says what would be right.
- * -ENOENT no such file, -EINVAL, -errno. `ret` (uninitialised or zeroed is fine) is untouched on failure. */
+/** Read `path` (normally PHX_CONFIG_PATH) and DIR/conf.d/NAME.conf (DIR = that of `path`; byte
+ * order of the names), check each value and how they fit together. Error text begins with
+ * "FILE:LINE: " and says what would be right. -ENOENT no such file, -EINVAL, -errno. `ret`
+ * (uninitialised or zeroed is fine) is untouched on failure. */
 int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *err);
 
-/** What a loaded configuration names and this machine does not have: interface, groups, users, programs, directories. Each
- * becomes a text of `ret` (struct phx_text, owned by the caller), beginning with its place, or with `main_file` where it
- * is a default. 0 or -ENOMEM. */
-int phx_config_check_system(const struct phx_config *cfg, const char *main_file, struct phx_list *ret);
+/** What a loaded configuration names and this machine does not have: interface, groups, users,
+ * programs, directories. Each becomes a text of `ret` (struct phx_text, owned by the caller),
+ * beginning with its place, or with `main_file` where it is a default. 0 or -ENOMEM. */
+int phx_config_check_system(const struct phx_config *cfg, const char *main_file,
+			    struct phx_list *ret);
 
-/** The defaults alone, {config_dir} being `config_dir`: what a command line uses that has no file. */
+/** The defaults alone, {config_dir} being `config_dir`: what a command line uses that has no
+ * file. */
 int phx_config_defaults(const char *config_dir, struct phx_config *ret, struct phx_err *err);
 
 void phx_config_fini(struct phx_config *cfg);
 
-/** Silence after which a web node gets no new connections; it is taken out the settings' balance_rest_ms later. */
+/** Silence after which a web node gets no new connections; it is taken out the settings'
+ * balance_rest_ms later. */
 uint32_t phx_config_quiet_ms(const struct phx_config *cfg);
 
-/** May `ip` be reserved for a node: an IPv4 address of a machine, not the head's own or the router's, and of the
- * provisioning network where phxd gives the addresses (elsewhere a site's own DHCP server may know other networks).
- * -EINVAL says what would be right. */
+/** May `ip` be reserved for a node: an IPv4 address of a machine, not the head's own or the
+ * router's, and of the provisioning network where phxd gives the addresses (elsewhere a site's own
+ * DHCP server may know other networks). -EINVAL says what would be right. */
 int phx_config_check_ip(const struct phx_config *cfg, const char *ip, struct phx_err *err);
 
 /** What the core wants to know. */
@@ -271,7 +275,8 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 	F(S, origin, STR(PHX_CONFIG_TEXT_MAX + 12))
 PHX_RECORD_STRUCT(phx_config_line, PHX_CONFIG_LINE_FIELDS);
 
-/** All keys in table order, then "pools.NAME" a pool. ret: struct phx_config_line, owned by the caller. */
+/** All keys in table order, then "pools.NAME" a pool. ret: struct phx_config_line, owned by the
+ * caller. */
 int phx_config_show(const struct phx_config *cfg, struct phx_list *ret_lines);
 
 #endif

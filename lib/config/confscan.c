@@ -22,7 +22,11 @@ static int fail(const struct scan *s, const char *text)
 static size_t utf8_length(const char *p, const char *end)
 {
 	unsigned char c = (unsigned char)*p;
-	size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+	size_t n = c < 0x80             ? 1
+		: c >= 0xc2 && c < 0xe0 ? 2
+		: c >= 0xe0 && c < 0xf0 ? 3
+		: c >= 0xf0 && c < 0xf5 ? 4
+					: 0;
 	if (!n || (size_t)(end - p) < n)
 		return 0;
 	for (size_t i = 1; i < n; i++)
@@ -30,7 +34,8 @@ static size_t utf8_length(const char *p, const char *end)
 			return 0;
 	/* overlong forms, surrogates, beyond U+10FFFF */
 	unsigned char d = n > 1 ? (unsigned char)p[1] : 0;
-	if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) || (c == 0xf4 && d > 0x8f))
+	if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
+	    (c == 0xf4 && d > 0x8f))
 		return 0;
 	return n;
 }
@@ -93,8 +98,10 @@ static int check_number(struct scan *s)
 	if (errno || v > INT64_MAX)
 		return fail(s, "a number beyond 64 bits");
 	if (!wide && v > INT32_MAX)
-		return fail(s, "a number above 2147483647 needs an L behind it (5000000000L), or write a size as text: "
-			       "\"5 GiB\"");
+		return fail(s,
+			    "a number above 2147483647 needs an L behind it (5000000000L), or "
+			    "write a size as text: "
+			    "\"5 GiB\"");
 	return 0;
 }
 

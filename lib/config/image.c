@@ -22,8 +22,8 @@ PHX_RECORD_TABLE(phx_image, PHX_IMAGE_FIELDS);
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name)
 {
 	PHX_LIST_EACH(struct phx_image_file, f, &im->files)
-	if (!strcmp(f->name, name))
-		return f;
+		if (!strcmp(f->name, name))
+			return f;
 	return NULL;
 }
 
@@ -32,17 +32,20 @@ static bool is_digest(const char *s)
 	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im, struct phx_err *err)
+static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im,
+		     struct phx_err *err)
 {
 	struct phx_image_file file = {0};
 	int r = phx_conf_group(c, s, &phx_image_file_record, &file, err);
 	if (r < 0)
 		return r;
 	if (!is_digest(file.sha256))
-		return phx_conf_fail(c, s, -EINVAL, err, "sha256 of '%s' must be 64 hexadecimal digits in lower case",
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "sha256 of '%s' must be 64 hexadecimal digits in lower case",
 				     file.name);
 	if (!file.size)
-		return phx_conf_fail(c, s, -EINVAL, err, "size of '%s' is 0; an image has no empty files", file.name);
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "size of '%s' is 0; an image has no empty files", file.name);
 	if (phx_image_file(im, file.name) || !strcmp(file.name, PHX_IMAGE_MANIFEST))
 		return phx_conf_fail(c, s, -EINVAL, err, "file '%s' is listed twice", file.name);
 	struct phx_image_file *f = phx_list_push(&im->files, sizeof(*f));
@@ -79,7 +82,8 @@ static int check_files(const struct phx_image *im, const char *what, struct phx_
 				   phx_enum_name(&phx_image_kind_names, im->kind), missing);
 	const struct phx_image_file *disk = phx_image_file(im, PHX_IMAGE_ROOT_DISK);
 	if (disk && !disk->raw_size)
-		return phx_err_set(err, -EINVAL, "%s: %s needs raw_size, its size when decompressed", what,
+		return phx_err_set(err, -EINVAL,
+				   "%s: %s needs raw_size, its size when decompressed", what,
 				   PHX_IMAGE_ROOT_DISK);
 	return 0;
 }
@@ -102,7 +106,8 @@ static void image_fini(struct phx_image *im)
 	phx_record_fini(&phx_image_record, im);
 }
 
-int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret, struct phx_err *err)
+int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret,
+		    struct phx_err *err)
 {
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	PHX_AUTO(image_fini) struct phx_image im = {0};
@@ -126,14 +131,14 @@ char *phx_image_format(const struct phx_image *im)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	phx_buf_addf(&b, "# sizes in bytes, digests of the files as they are\n");
-	phx_buf_addf(&b, "name = \"%s\";\nversion = \"%s\";\nkind = \"%s\";\n", im->name, im->version,
-		     phx_enum_name(&phx_image_kind_names, im->kind));
-	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\nfiles = (\n", im->architecture,
-		     im->kernel_release);
+	phx_buf_addf(&b, "name = \"%s\";\nversion = \"%s\";\nkind = \"%s\";\n", im->name,
+		     im->version, phx_enum_name(&phx_image_kind_names, im->kind));
+	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\nfiles = (\n",
+		     im->architecture, im->kernel_release);
 	for (uint32_t i = 0; i < im->files.n; i++) {
 		const struct phx_image_file *f = PHX_LIST_AT(&im->files, struct phx_image_file, i);
-		phx_buf_addf(&b, "%s\t{ name = \"%s\"; size = %" PRIu64 "L; sha256 = \"%s\";", i ? ",\n" : "", f->name,
-			     f->size, f->sha256);
+		phx_buf_addf(&b, "%s\t{ name = \"%s\"; size = %" PRIu64 "L; sha256 = \"%s\";",
+			     i ? ",\n" : "", f->name, f->size, f->sha256);
 		if (f->raw_size)
 			phx_buf_addf(&b, " raw_size = %" PRIu64 "L;", f->raw_size);
 		phx_buf_addf(&b, " }");
@@ -142,14 +147,17 @@ char *phx_image_format(const struct phx_image *im)
 	return phx_buf_take(&b);
 }
 
-bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy, char *ret_why, size_t n_why)
+bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,
+			      char *ret_why, size_t n_why)
 {
 	if (im->kind != PHX_IMAGE_ROOTFS || !strcmp(im->kernel_release, deploy->kernel_release))
 		return false;
 	snprintf(ret_why, n_why,
-		 "image %s %s brings kernel %s, but nodes run %s, that of deploy image %s %s: of its modules they have only those "
+		 "image %s %s brings kernel %s, but nodes run %s, that of deploy image %s %s: of "
+		 "its modules they have only those "
 		 "that the deploy image brings",
-		 im->name, im->version, im->kernel_release, deploy->kernel_release, deploy->name, deploy->version);
+		 im->name, im->version, im->kernel_release, deploy->kernel_release, deploy->name,
+		 deploy->version);
 	return true;
 }
 
@@ -159,7 +167,8 @@ int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx
 	struct phx_image_conf ic = {0};
 	int r = phx_conf_read(path, &c, err);
 	if (r == 0)
-		r = phx_conf_some(&c, config_root_setting(&c.cfg), &phx_image_conf_record, &ic, err);
+		r = phx_conf_some(&c, config_root_setting(&c.cfg), &phx_image_conf_record, &ic,
+				  err);
 	if (r == 0)
 		*ret = ic;
 	return r;

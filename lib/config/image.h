@@ -1,5 +1,6 @@
-/* image.conf (how an image is made) and manifest.conf (what it is) as typed structs. Used by lib/deploy (the store on
- * the head) and by the agent (which gets the manifest over TLS together with its digest). */
+/* image.conf (how an image is made) and manifest.conf (what it is) as typed structs. Used by
+ * lib/deploy (the store on the head) and by the agent (which gets the manifest over TLS together
+ * with its digest). */
 #ifndef PHX_CONFIG_IMAGE_H
 #define PHX_CONFIG_IMAGE_H
 
@@ -39,10 +40,12 @@ PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 	F(S, files, LIST(phx_image_file), KEY(files, OTHER, PHX_REQUIRED, "A group for each file."))
 PHX_RECORD_STRUCT(phx_image, PHX_IMAGE_FIELDS);
 
-/** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is computed over the text.
- * -EINVAL: unknown key, bad name, size or digest, a file twice, a kind without its files. ret untouched on failure,
- * else owned: phx_record_fini(&phx_image_record, ret). */
-int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret, struct phx_err *err);
+/** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is
+ * computed over the text. -EINVAL: unknown key, bad name, size or digest, a file twice, a kind
+ * without its files. ret untouched on failure, else owned: phx_record_fini(&phx_image_record,
+ * ret). */
+int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret,
+		    struct phx_err *err);
 
 /** The text of a manifest for `im`, malloc'd; what phx_image_parse() reads. NULL on ENOMEM. */
 char *phx_image_format(const struct phx_image *im);
@@ -50,10 +53,11 @@ char *phx_image_format(const struct phx_image *im);
 /** The file `name` of an image; NULL when it has none such. */
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name);
 
-/** Does a node with the system `im` run another kernel than the one in it? Nodes run that of the deploy image (`deploy`), which
- * brings the modules of that kernel. Then true and, in ret_why, a sentence with both. False for what is no root file
- * system. */
-bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy, char *ret_why, size_t n_why);
+/** Does a node with the system `im` run another kernel than the one in it? Nodes run that of the
+ * deploy image (`deploy`), which brings the modules of that kernel. Then true and, in ret_why, a
+ * sentence with both. False for what is no root file system. */
+bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,
+			      char *ret_why, size_t n_why);
 
 /** Read images/NAME/image.conf; further keys belong to the recipe. "FILE:LINE: ..." in err. */
 int phx_image_conf_load(const char *path, struct phx_image_conf *ret, struct phx_err *err);

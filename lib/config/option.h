@@ -6,7 +6,8 @@
 
 /** The options of a struct phx_config, pools and origins left out. */
 extern const struct phx_record phx_options_record;
-/** How the values fit together; texts name the place of the option at fault. `main_file` stands for what is missing. */
+/** How the values fit together; texts name the place of the option at fault. `main_file` stands for
+ * what is missing. */
 int phx_config_check(const struct phx_config *cfg, const char *main_file, struct phx_err *err);
 
 #endif

@@ -13,7 +13,9 @@
 enum { SETTLE_DEFAULT_S = 1, SERVICES_MAX = 64, PACKAGES_MAX = 64 };
 
 /* leave = { remove = [ "PATH" ]; } */
-#define LEAVE_FIELDS(F, S) F(S, leave_remove, LIST(phx_word), KEY(remove, WORDS(0), "", "Paths that go with the role."))
+#define LEAVE_FIELDS(F, S) \
+	F(S, leave_remove, LIST(phx_word), \
+	  KEY(remove, WORDS(0), "", "Paths that go with the role."))
 PHX_RECORD_LOCAL(leave, phx_role, LEAVE_FIELDS);
 
 struct reading {
@@ -33,22 +35,26 @@ static int read_services(struct reading *rd)
 	config_setting_t *list;
 	int r = phx_conf_list(&rd->c, config_root_setting(&rd->c.cfg), "services", &list, rd->err);
 	if (r == 0 && list && config_setting_length(list) > SERVICES_MAX)
-		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "more than %d services", SERVICES_MAX);
+		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "more than %d services",
+				  SERVICES_MAX);
 	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
 		struct phx_service *s = phx_list_push(&rd->role.services, sizeof(*s));
 		if (!s)
 			return -ENOMEM;
-		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i), &phx_service_record, s, rd->err);
+		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i),
+				   &phx_service_record, s, rd->err);
 	}
 	return r;
 }
 
-/* The port in "http://HOST:PORT/..." or "ADDRESS:PORT"; NULL where there is none, or the kind has no target. */
+/* The port in "http://HOST:PORT/..." or "ADDRESS:PORT"; NULL where there is none, or the kind has
+ * no target. */
 static const char *target_port(const struct phx_health *h)
 {
 	static const char scheme[] = "http://";
 	bool http = h->kind == PHX_HEALTH_HTTP && phx_str_starts(h->target, scheme);
-	const char *host = h->target + (http ? strlen(scheme) : 0), *end = host + strcspn(host, http ? "/?#" : "");
+	const char *host = h->target + (http ? strlen(scheme) : 0),
+		   *end = host + strcspn(host, http ? "/?#" : "");
 	const char *port = NULL;
 	for (const char *p = host; p < end; p++)
 		port = *p == ':' ? p + 1 : *p == ']' ? NULL : port;
@@ -63,14 +69,15 @@ static int check_target(struct reading *rd, const config_setting_t *s)
 	char text[PHX_NAME_MAX];
 	uint64_t v;
 	if (!port && rd->role.health.kind == PHX_HEALTH_TCP)
-		return phx_conf_fail(&rd->c, target ? target : s, -EINVAL, rd->err, "target: '%s' must be ADDRESS:PORT",
-				     rd->role.health.target);
+		return phx_conf_fail(&rd->c, target ? target : s, -EINVAL, rd->err,
+				     "target: '%s' must be ADDRESS:PORT", rd->role.health.target);
 	if (!port)
 		return 0;
 	snprintf(text, sizeof(text), "%.*s", (int)strcspn(port, "/?#"), port);
 	if (phx_u64_parse(text, 1, 65535, &v) == 0)
 		return 0;
-	return phx_conf_fail(&rd->c, target, -EINVAL, rd->err, "target: port '%s' must be a number from 1 to 65535", text);
+	return phx_conf_fail(&rd->c, target, -EINVAL, rd->err,
+			     "target: port '%s' must be a number from 1 to 65535", text);
 }
 
 static int check_health(struct reading *rd)
@@ -79,14 +86,16 @@ static int check_health(struct reading *rd)
 	return s ? check_target(rd, s) : 0;
 }
 
-/* Where nothing asks whether a service works, that it goes on running must do. Called behind read_services() and
- * check_health(). */
+/* Where nothing asks whether a service works, that it goes on running must do. Called behind
+ * read_services() and check_health(). */
 static int default_settle(struct reading *rd)
 {
 	config_setting_t *list = member(rd, "services");
-	for (uint32_t i = 0; rd->role.health.kind == PHX_HEALTH_NONE && i < rd->role.services.n; i++)
+	for (uint32_t i = 0; rd->role.health.kind == PHX_HEALTH_NONE && i < rd->role.services.n;
+	     i++)
 		if (!config_setting_get_member(config_setting_get_elem(list, i), "settle"))
-			PHX_LIST_AT(&rd->role.services, struct phx_service, i)->settle_s = SETTLE_DEFAULT_S;
+			PHX_LIST_AT(&rd->role.services, struct phx_service, i)->settle_s =
+				SETTLE_DEFAULT_S;
 	return 0;
 }
 
@@ -99,7 +108,8 @@ static int read_leave(struct reading *rd)
 		struct phx_err why = {0};
 		const config_setting_t *path = config_setting_get_elem(list, (unsigned)i);
 		if (phx_role_removal_check(config_setting_get_string(path), &why) < 0)
-			r = phx_conf_fail(&rd->c, path, -EINVAL, rd->err, "leave.remove: %s", why.text);
+			r = phx_conf_fail(&rd->c, path, -EINVAL, rd->err, "leave.remove: %s",
+					  why.text);
 	}
 	return r;
 }
@@ -111,10 +121,12 @@ static int read_ports(struct reading *rd)
 	if (!s)
 		return 0;
 	if (config_setting_type(s) != CONFIG_TYPE_ARRAY)
-		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "ports must be an array of numbers: [ 80, 443 ]");
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err,
+				     "ports must be an array of numbers: [ 80, 443 ]");
 	for (int i = 0; i < config_setting_length(s); i++) {
 		uint64_t port;
-		int r = phx_conf_number(&rd->c, config_setting_get_elem(s, (unsigned)i), 1, 65535, &port, rd->err);
+		int r = phx_conf_number(&rd->c, config_setting_get_elem(s, (unsigned)i), 1, 65535,
+					&port, rd->err);
 		if (r < 0)
 			return r;
 		struct phx_word *w = phx_list_push(&rd->role.ports, sizeof(*w));
@@ -128,12 +140,14 @@ static int read_ports(struct reading *rd)
 /* ---- names that must be known ---- */
 
 /* The lookup's own words come before its code; the place before both. */
-static int unknown(struct reading *rd, const config_setting_t *s, int code, const char *what, const char *name)
+static int unknown(struct reading *rd, const config_setting_t *s, int code, const char *what,
+		   const char *name)
 {
 	if (code == -ENOENT)
 		phx_err_clear(rd->err);
-	phx_err_set(rd->err, code, code == -ENOENT ? "%s '%s' does not exist" : "%s '%s' cannot be looked up", what,
-		    name);
+	phx_err_set(rd->err, code,
+		    code == -ENOENT ? "%s '%s' does not exist" : "%s '%s' cannot be looked up",
+		    what, name);
 	return phx_conf_place(&rd->c, s, code, rd->err);
 }
 
@@ -144,10 +158,13 @@ static int find_image(struct reading *rd)
 		return 0;
 	const char *wanted = role->image_version[0] ? role->image_version : NULL;
 	char version[PHX_NAME_MAX] = "", name[2 * PHX_NAME_MAX];
-	int r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest, rd->err);
+	int r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest,
+				  rd->err);
 	if (r < 0) {
-		snprintf(name, sizeof(name), "%s%s%s", role->image, wanted ? " " : "", wanted ? wanted : "");
-		return unknown(rd, member(rd, wanted ? "image_version" : "image"), r, "image", name);
+		snprintf(name, sizeof(name), "%s%s%s", role->image, wanted ? " " : "",
+			 wanted ? wanted : "");
+		return unknown(rd, member(rd, wanted ? "image_version" : "image"), r, "image",
+			       name);
 	}
 	return PHX_STR_SET(role->image_version, version);
 }
@@ -161,8 +178,8 @@ static int find_pool(struct reading *rd)
 }
 
 /* "a-b-1.0": as a name, then "a-b" + "1.0", then "a" + "b-1.0". */
-static int find_package(const struct phx_role_lookup *l, const char *text, struct phx_package_ref *ret,
-			struct phx_err *err)
+static int find_package(const struct phx_role_lookup *l, const char *text,
+			struct phx_package_ref *ret, struct phx_err *err)
 {
 	char name[PHX_NAME_MAX];
 	int r = l->package(l->arg, text, NULL, ret, err);
@@ -203,7 +220,8 @@ static int read_packages(struct reading *rd)
 		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err,
 				     "packages must be a list of names: [ \"web-nginx\" ]");
 	if (n > PACKAGES_MAX)
-		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "more than %d packages", PACKAGES_MAX);
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "more than %d packages",
+				     PACKAGES_MAX);
 	int r = 0;
 	for (int i = 0; r == 0 && i < n; i++)
 		r = read_package(rd, config_setting_get_elem(s, (unsigned)i));
@@ -215,16 +233,16 @@ static int read_packages(struct reading *rd)
 static bool has_service(const struct phx_role *role, const char *name)
 {
 	PHX_LIST_EACH(struct phx_service, s, &role->services)
-	if (!strcmp(s->name, name))
-		return true;
+		if (!strcmp(s->name, name))
+			return true;
 	return false;
 }
 
 static bool has_package(const struct phx_role *role, const char *name)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-	if (!strcmp(p->name, name))
-		return true;
+		if (!strcmp(p->name, name))
+			return true;
 	return false;
 }
 
@@ -234,12 +252,14 @@ static int check_service_names(struct reading *rd, const config_setting_t *s)
 	const config_setting_t *package = config_setting_get_member(s, "package");
 	const config_setting_t *after = config_setting_get_member(s, "after");
 	if (package && !has_package(&rd->role, config_setting_get_string(package)))
-		return phx_conf_fail(&rd->c, package, -ENOENT, rd->err, "package '%s' is not among the role's packages",
+		return phx_conf_fail(&rd->c, package, -ENOENT, rd->err,
+				     "package '%s' is not among the role's packages",
 				     config_setting_get_string(package));
 	for (int i = 0; after && i < config_setting_length(after); i++) {
 		const config_setting_t *word = config_setting_get_elem(after, (unsigned)i);
 		if (!has_service(&rd->role, config_setting_get_string(word)))
-			return phx_conf_fail(&rd->c, word, -ENOENT, rd->err, "service '%s' is not in this role",
+			return phx_conf_fail(&rd->c, word, -ENOENT, rd->err,
+					     "service '%s' is not in this role",
 					     config_setting_get_string(word));
 	}
 	return 0;
@@ -254,13 +274,15 @@ static int check_names(struct reading *rd)
 	return r;
 }
 
-/* Where in the file lib/node, which knows no lines, has found something: its text begins with the name of the key. */
+/* Where in the file lib/node, which knows no lines, has found something: its text begins with the
+ * name of the key. */
 static const config_setting_t *place_of(struct reading *rd, const char *why)
 {
 	static const char *const keys[] = {"health", "web", "fence", "director"};
 	for (uint32_t i = 0; i < rd->role.services.n; i++) {
 		char says[PHX_NAME_MAX + 16];
-		snprintf(says, sizeof(says), "service '%s'", PHX_LIST_AT(&rd->role.services, struct phx_service, i)->name);
+		snprintf(says, sizeof(says), "service '%s'",
+			 PHX_LIST_AT(&rd->role.services, struct phx_service, i)->name);
 		if (phx_str_starts(why, says))
 			return config_setting_get_elem(member(rd, "services"), i);
 	}
@@ -279,7 +301,8 @@ static int check_order(struct reading *rd)
 		return -ENOMEM;
 	int r = phx_role_order(&rd->role, order, &why);
 	if (r == -ELOOP)
-		return phx_conf_fail(&rd->c, place_of(rd, why.text), r, rd->err, "after: %s", why.text);
+		return phx_conf_fail(&rd->c, place_of(rd, why.text), r, rd->err, "after: %s",
+				     why.text);
 	return 0; /* what else is wrong is found by phx_role_check() */
 }
 
@@ -295,8 +318,9 @@ static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct 
 	memcpy(ret_name, base, n - 5);
 	ret_name[n - 5] = '\0';
 	if (!phx_name_valid(ret_name))
-		return phx_err_set(err, -EINVAL, "%s: '%s' is no name for a role: letters, digits, '-', '_', '.'", path,
-				   ret_name);
+		return phx_err_set(err, -EINVAL,
+				   "%s: '%s' is no name for a role: letters, digits, '-', '_', '.'",
+				   path, ret_name);
 	return 0;
 }
 
@@ -312,16 +336,18 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, check_health, default_settle, read_leave,  read_ports, find_pool,
-		find_image,    read_packages, check_names,   check_order, check_role,
+		read_services, check_health,  default_settle, read_leave,  read_ports, find_pool,
+		find_image,    read_packages, check_names,    check_order, check_role,
 	};
-	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), &phx_role_record, &rd->role, rd->err);
+	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), &phx_role_record, &rd->role,
+			       rd->err);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(parts); i++)
 		r = parts[i](rd);
 	return r;
 }
 
-int phx_role_load(const char *path, const struct phx_role_lookup *lookup, struct phx_role *ret, struct phx_err *err)
+int phx_role_load(const char *path, const struct phx_role_lookup *lookup, struct phx_role *ret,
+		  struct phx_err *err)
 {
 	struct phx_err local = {0};
 	struct reading rd = {.lookup = lookup, .err = err ? err : &local};
@@ -341,14 +367,15 @@ int phx_role_load(const char *path, const struct phx_role_lookup *lookup, struct
 void phx_roles_fini(struct phx_list *roles)
 {
 	PHX_LIST_EACH(struct phx_role, role, roles)
-	phx_record_fini(&phx_role_record, role);
+		phx_record_fini(&phx_role_record, role);
 	phx_list_fini(roles);
 }
 
 static int is_role(const struct dirent *e)
 {
 	size_t n = strlen(e->d_name);
-	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf") && strcmp(e->d_name, "rules.conf");
+	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf") &&
+		strcmp(e->d_name, "rules.conf");
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
@@ -381,8 +408,8 @@ static int add_role(const char *path, const struct phx_role_lookup *lookup, stru
 	return 0;
 }
 
-int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup, struct phx_list *ret_roles,
-		   struct phx_list *ret_bad, struct phx_err *err)
+int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup,
+		   struct phx_list *ret_roles, struct phx_list *ret_bad, struct phx_err *err)
 {
 	struct dirent **names = NULL;
 	struct phx_list roles = {0}, bad = {0};
@@ -391,7 +418,8 @@ int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup, struct
 	for (int i = 0; i < n; i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
 		if (r == 0)
-			r = path ? add_role(path, lookup, &roles, ret_bad ? &bad : NULL, err) : -ENOMEM;
+			r = path ? add_role(path, lookup, &roles, ret_bad ? &bad : NULL, err)
+				 : -ENOMEM;
 		free(names[i]);
 	}
 	free(names);

@@ -9,7 +9,8 @@
 
 enum { RULES_MAX = 1000, TERMS_MAX = 32 };
 
-#define FILE_FIELDS(F, S) F(S, rules, LIST(phx_rule), KEY(rules, OTHER, PHX_REQUIRED, "The rules, in order."))
+#define FILE_FIELDS(F, S) \
+	F(S, rules, LIST(phx_rule), KEY(rules, OTHER, PHX_REQUIRED, "The rules, in order."))
 struct rules_file {
 	PHX_MEMBERS(rules_file, FILE_FIELDS)
 };
@@ -24,8 +25,10 @@ static int split_term(const char *text, struct phx_rule_term *ret, struct phx_er
 	size_t n_op = strcspn(p, " \t");
 	const char *value = p + n_op + strspn(p + n_op, " \t");
 	if (!n_fact || !n_op || !*value || n_op >= sizeof(op))
-		return phx_err_set(err, -EINVAL,
-				   "\"%s\" must be \"FACT OPERATOR VALUE\", like \"memory_bytes >= 4 GiB\"", text);
+		return phx_err_set(
+			err, -EINVAL,
+			"\"%s\" must be \"FACT OPERATOR VALUE\", like \"memory_bytes >= 4 GiB\"",
+			text);
 	memcpy(op, p, n_op);
 	op[n_op] = '\0';
 	if (n_fact >= sizeof(ret->fact) || strlen(value) >= sizeof(ret->value))
@@ -35,7 +38,8 @@ static int split_term(const char *text, struct phx_rule_term *ret, struct phx_er
 	return phx_enum_parse(&phx_rule_op_names, op, &ret->op, err);
 }
 
-static int read_term(const struct phx_conf *c, const config_setting_t *s, struct phx_rule *rule, struct phx_err *err)
+static int read_term(const struct phx_conf *c, const config_setting_t *s, struct phx_rule *rule,
+		     struct phx_err *err)
 {
 	const char *text;
 	int r = phx_conf_text(c, s, &text, err);
@@ -50,14 +54,16 @@ static int read_term(const struct phx_conf *c, const config_setting_t *s, struct
 	return r < 0 ? phx_conf_place(c, s, r, err) : 0;
 }
 
-static int read_terms(const struct phx_conf *c, const config_setting_t *s, struct phx_rule *rule, struct phx_err *err)
+static int read_terms(const struct phx_conf *c, const config_setting_t *s, struct phx_rule *rule,
+		      struct phx_err *err)
 {
 	if (!s)
 		return 0;
 	int type = config_setting_type(s), n = config_setting_length(s);
 	if (type != CONFIG_TYPE_ARRAY && type != CONFIG_TYPE_LIST)
-		return phx_conf_fail(c, s, -EINVAL, err,
-				     "when must be a list of texts: [ \"cpus >= 2\", \"arch == x86_64\" ]");
+		return phx_conf_fail(
+			c, s, -EINVAL, err,
+			"when must be a list of texts: [ \"cpus >= 2\", \"arch == x86_64\" ]");
 	if (n > TERMS_MAX)
 		return phx_conf_fail(c, s, -EINVAL, err, "more than %d terms", TERMS_MAX);
 	int r = 0;
@@ -69,13 +75,13 @@ static int read_terms(const struct phx_conf *c, const config_setting_t *s, struc
 static bool known_role(const struct phx_list *roles, const char *name)
 {
 	PHX_LIST_EACH(struct phx_role, role, roles)
-	if (!strcmp(role->name, name))
-		return true;
+		if (!strcmp(role->name, name))
+			return true;
 	return false;
 }
 
-static int read_rule(const struct phx_conf *c, const config_setting_t *s, const struct phx_list *roles,
-		     struct phx_list *rules, struct phx_err *err)
+static int read_rule(const struct phx_conf *c, const config_setting_t *s,
+		     const struct phx_list *roles, struct phx_list *rules, struct phx_err *err)
 {
 	struct phx_rule *rule = phx_list_push(rules, sizeof(*rule));
 	if (!rule)
@@ -90,8 +96,8 @@ static int read_rule(const struct phx_conf *c, const config_setting_t *s, const 
 	return read_terms(c, config_setting_get_member(s, "when"), rule, err);
 }
 
-static int read_rules(const struct phx_conf *c, const struct phx_list *roles, struct phx_list *rules,
-		      struct phx_err *err)
+static int read_rules(const struct phx_conf *c, const struct phx_list *roles,
+		      struct phx_list *rules, struct phx_err *err)
 {
 	config_setting_t *root = config_root_setting(&c->cfg), *list;
 	struct rules_file file = {0};
@@ -105,7 +111,8 @@ static int read_rules(const struct phx_conf *c, const struct phx_list *roles, st
 	return r;
 }
 
-int phx_rules_load(const char *path, const struct phx_list *roles, struct phx_list *ret_rules, struct phx_err *err)
+int phx_rules_load(const char *path, const struct phx_list *roles, struct phx_list *ret_rules,
+		   struct phx_err *err)
 {
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	struct phx_list rules = {0};
@@ -126,6 +133,6 @@ int phx_rules_load(const char *path, const struct phx_list *roles, struct phx_li
 void phx_rules_fini(struct phx_list *rules)
 {
 	PHX_LIST_EACH(struct phx_rule, rule, rules)
-	phx_record_fini(&phx_rule_record, rule);
+		phx_record_fini(&phx_rule_record, rule);
 	phx_list_fini(rules);
 }

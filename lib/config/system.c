@@ -1,6 +1,7 @@
-/* Has this machine what a configuration names: the interface, groups, users, programs and directories? Called by
- * `phx config check`, by phxd --check, and by phxd at its start, after all files are merged and fit together (check.c).
- * A table of checks, each about one option; what is not used under the other options is not asked for. */
+/* Has this machine what a configuration names: the interface, groups, users, programs and
+ * directories? Called by `phx config check`, by phxd --check, and by phxd at its start, after all
+ * files are merged and fit together (check.c). A table of checks, each about one option; what is
+ * not used under the other options is not asked for. */
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -45,16 +46,11 @@ static const struct row {
 	enum kind kind;
 	bool (*used)(const struct phx_config *cfg);
 } rows[] = {
-	{PHX_OPT_interface, INTERFACE, always},
-	{PHX_OPT_socket_group, GROUP, always},
-	{PHX_OPT_service_group, GROUP, always},
-	{PHX_OPT_dnsmasq, PROGRAM, runs_dnsmasq},
-	{PHX_OPT_dnsmasq_user, USER, runs_dnsmasq},
-	{PHX_OPT_in_tftpd, PROGRAM, runs_tftpd},
-	{PHX_OPT_tftp_user, USER, runs_tftpd},
-	{PHX_OPT_ipxe_dir, DIRECTORY, serves_tftp},
-	{PHX_OPT_pxe_dir, DIRECTORY, always},
-	{PHX_OPT_engine_user, USER, names_engine_user},
+	{PHX_OPT_interface, INTERFACE, always},     {PHX_OPT_socket_group, GROUP, always},
+	{PHX_OPT_service_group, GROUP, always},     {PHX_OPT_dnsmasq, PROGRAM, runs_dnsmasq},
+	{PHX_OPT_dnsmasq_user, USER, runs_dnsmasq}, {PHX_OPT_in_tftpd, PROGRAM, runs_tftpd},
+	{PHX_OPT_tftp_user, USER, runs_tftpd},      {PHX_OPT_ipxe_dir, DIRECTORY, serves_tftp},
+	{PHX_OPT_pxe_dir, DIRECTORY, always},       {PHX_OPT_engine_user, USER, names_engine_user},
 };
 
 static bool has_group(const char *name)
@@ -87,7 +83,9 @@ static const char *missing(enum kind kind, const char *name)
 {
 	switch (kind) {
 	case INTERFACE:
-		return if_nametoindex(name) ? NULL : "this machine has no network interface of that name (ip link shows them)";
+		return if_nametoindex(name)
+			? NULL
+			: "this machine has no network interface of that name (ip link shows them)";
 	case GROUP:
 		return has_group(name) ? NULL : "there is no such group";
 	case USER:
@@ -100,7 +98,8 @@ static const char *missing(enum kind kind, const char *name)
 	return NULL;
 }
 
-int phx_config_check_system(const struct phx_config *cfg, const char *main_file, struct phx_list *ret)
+int phx_config_check_system(const struct phx_config *cfg, const char *main_file,
+			    struct phx_list *ret)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(rows); i++) {

@@ -30,27 +30,33 @@ static int check_role(struct phx_apply *a, const struct phx_agreement *g)
 	if (!role)
 		return phx_err_set(a->err, -ENOENT, "role: there is no role '%s'", g->role);
 	if (role->runs_jobs != (g->type == PHX_RE_BATCH))
-		return phx_err_set(a->err, -EINVAL, "role: '%s' %s jobs: an RE of type %s wants one that %s", g->role,
-				   role->runs_jobs ? "runs" : "runs no", phx_enum_name(&phx_re_type_names, g->type),
+		return phx_err_set(a->err, -EINVAL,
+				   "role: '%s' %s jobs: an RE of type %s wants one that %s",
+				   g->role, role->runs_jobs ? "runs" : "runs no",
+				   phx_enum_name(&phx_re_type_names, g->type),
 				   role->runs_jobs ? "does not" : "does");
 	if (g->image[0] && strcmp(g->image, role->image))
-		return phx_err_set(a->err, -EINVAL, "image: role '%s' is deployed with image '%s', not '%s'", g->role,
-				   role->image, g->image);
+		return phx_err_set(a->err, -EINVAL,
+				   "image: role '%s' is deployed with image '%s', not '%s'",
+				   g->role, role->image, g->image);
 	if (g->image_version[0] && strcmp(g->image_version, role->image_version))
-		return phx_err_set(a->err, -EINVAL, "image_version: role '%s' has version '%s' of its image, not '%s'",
-				   g->role, role->image_version, g->image_version);
+		return phx_err_set(
+			a->err, -EINVAL,
+			"image_version: role '%s' has version '%s' of its image, not '%s'", g->role,
+			role->image_version, g->image_version);
 	return 0;
 }
 
 /* The partner that it names, or that names it, as far as it is there. */
-static const struct phx_agreement *named_partner(const struct phx_state *s, const struct phx_agreement *g)
+static const struct phx_agreement *named_partner(const struct phx_state *s,
+						 const struct phx_agreement *g)
 {
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		const struct phx_agreement *other = &re->agreement;
 		if (re->state == PHX_RE_STATE_NONE || !strcmp(other->name, g->name))
 			continue;
-		if (!strcmp(g->partner, other->name) || (g->coordination && !strcmp(other->partner, g->name)))
+		if (!strcmp(g->partner, other->name) ||
+		    (g->coordination && !strcmp(other->partner, g->name)))
 			return other;
 	}
 	return NULL;
@@ -69,20 +75,22 @@ static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
 /* Each has a Slurm of its own: two would open and close the same nodes. */
 static int check_engine(struct phx_apply *a, const struct phx_agreement *g)
 {
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
 		const struct phx_agreement *other = &re->agreement;
-		if (strcmp(re->name, g->name) && other->engine == PHX_RE_ENGINE_SLURM && g->engine == other->engine &&
-		    re->state != PHX_RE_STATE_NONE && phx_agreement_same_slurm(other, g))
-			return phx_err_set(a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'",
-					   g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT, re->name);
+		if (strcmp(re->name, g->name) && other->engine == PHX_RE_ENGINE_SLURM &&
+		    g->engine == other->engine && re->state != PHX_RE_STATE_NONE &&
+		    phx_agreement_same_slurm(other, g))
+			return phx_err_set(
+				a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'",
+				g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT,
+				re->name);
 	}
 	return 0;
 }
 
 static int check_agreement(struct phx_apply *a, const struct phx_agreement *g)
 {
-	struct findings f = { 0 };
+	struct findings f = {0};
 	if (!phx_name_valid(g->name))
 		return phx_err_set(a->err, -EINVAL, "name: '%s' is no name", g->name);
 	if (phx_agreement_check(g, keep_first, &f))
@@ -93,7 +101,8 @@ static int check_agreement(struct phx_apply *a, const struct phx_agreement *g)
 	if (r < 0)
 		return r;
 	if (phx_state_pool(a->s, g->name))
-		return phx_err_set(a->err, -EEXIST, "there is a pool '%s' already, and an RE has a pool of its name",
+		return phx_err_set(a->err, -EEXIST,
+				   "there is a pool '%s' already, and an RE has a pool of its name",
 				   g->name);
 	return 0;
 }
@@ -102,8 +111,10 @@ static int check_name_free(struct phx_apply *a, const char *name)
 {
 	const struct phx_re *re = phx_state_re(a->s, name);
 	if (re && re->state == PHX_RE_STATE_NONE)
-		return phx_err_set(a->err, -EEXIST, "RE '%s' is asked for already: it is created by its name, or refused",
-				   name);
+		return phx_err_set(
+			a->err, -EEXIST,
+			"RE '%s' is asked for already: it is created by its name, or refused",
+			name);
 	if (re)
 		return phx_err_set(a->err, -EEXIST, "there is an RE '%s' already", name);
 	if (a->s->res.n >= RES_MAX)
@@ -139,7 +150,9 @@ static int check_waiting(struct phx_apply *a, const char *owner)
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
 		n += re->state == PHX_RE_STATE_NONE && !strcmp(re->agreement.owner, owner);
 	if (n >= REQUESTS_MAX)
-		return phx_err_set(a->err, -EAGAIN, "%d requests of %s wait to be answered: no more are taken", n, owner);
+		return phx_err_set(a->err, -EAGAIN,
+				   "%d requests of %s wait to be answered: no more are taken", n,
+				   owner);
 	return 0;
 }
 
@@ -148,7 +161,8 @@ int phx_apply_re_request(struct phx_apply *a)
 	const struct phx_agreement *g = &a->ev->agreement;
 	enum phx_re_state state;
 	struct phx_re *re;
-	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, (enum phx_re_who)a->ev->who, &state, a->err);
+	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, (enum phx_re_who)a->ev->who,
+				  &state, a->err);
 	r = r ? r : check_agreement(a, g);
 	r = r ? r : check_name_free(a, g->name);
 	r = r ? r : check_waiting(a, g->owner);
@@ -164,20 +178,24 @@ int phx_apply_re_request(struct phx_apply *a)
 
 /* ---- create ---- */
 
-/* Nodes may still come: it is created, and whoever creates it is told that activation will have to wait for them. */
+/* Nodes may still come: it is created, and whoever creates it is told that activation will have to
+ * wait for them. */
 static void tell_created(struct phx_apply *a, const struct phx_re *re)
 {
 	const struct phx_agreement *g = &re->agreement, *other = named_partner(a->s, g);
 	uint64_t sum = (uint64_t)g->lower + (other ? other->lower : 0);
 	const char *state = phx_enum_name(&phx_re_state_names, re->state);
 	if (sum <= a->s->nodes.n)
-		phx_note_re(a, NULL, re->name, NULL, "RE %s of %s is %s", re->name, g->owner, state);
+		phx_note_re(a, NULL, re->name, NULL, "RE %s of %s is %s", re->name, g->owner,
+			    state);
 	else
 		phx_note_re(a, NULL, re->name, NULL,
-			    "RE %s of %s is %s; it can be activated when there are %llu nodes to be guaranteed%s%s, and the "
+			    "RE %s of %s is %s; it can be activated when there are %llu nodes to "
+			    "be guaranteed%s%s, and the "
 			    "cluster has %u",
-			    re->name, g->owner, state, (unsigned long long)sum, other ? ", with those of " : "",
-			    other ? other->name : "", a->s->nodes.n);
+			    re->name, g->owner, state, (unsigned long long)sum,
+			    other ? ", with those of " : "", other ? other->name : "",
+			    a->s->nodes.n);
 }
 
 static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
@@ -193,12 +211,14 @@ static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
 
 static int need_ledger(struct phx_apply *a)
 {
-	static const struct phx_ledger_config empty = { 0 }; /* its nodes are found as they become free */
+	/* its nodes are found as they become free */
+	static const struct phx_ledger_config empty = {0};
 	return a->s->ledger ? 0 : phx_ledger_new(&empty, &a->s->ledger);
 }
 
 /* The agreement to create by: the event's, or that of the request which the event names. */
-static int find_agreement(struct phx_apply *a, struct phx_re **ret_request, const struct phx_agreement **ret)
+static int find_agreement(struct phx_apply *a, struct phx_re **ret_request,
+			  const struct phx_agreement **ret)
 {
 	*ret_request = NULL;
 	*ret = &a->ev->agreement;
@@ -206,7 +226,8 @@ static int find_agreement(struct phx_apply *a, struct phx_re **ret_request, cons
 		return 0;
 	*ret_request = phx_state_re(a->s, a->ev->re);
 	if (!*ret_request)
-		return phx_err_set(a->err, -ENOENT, "there is no request for an RE '%s'", a->ev->re);
+		return phx_err_set(a->err, -ENOENT, "there is no request for an RE '%s'",
+				   a->ev->re);
 	*ret = &(*ret_request)->agreement;
 	return 0;
 }
@@ -214,22 +235,23 @@ static int find_agreement(struct phx_apply *a, struct phx_re **ret_request, cons
 /* Two services cannot have one virtual address and port. */
 static int check_address_free(struct phx_apply *a, const struct phx_agreement *g)
 {
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
 		bool there = re->state != PHX_RE_STATE_NONE && re->state != PHX_RE_STATE_DESTROYED;
 		if (there && g->address[0] && !strcmp(re->agreement.address, g->address) &&
 		    phx_agreement_port(&re->agreement) == phx_agreement_port(g))
-			return phx_err_set(a->err, -EEXIST, "address %s, port %u is that of RE '%s'", g->address,
+			return phx_err_set(a->err, -EEXIST,
+					   "address %s, port %u is that of RE '%s'", g->address,
 					   phx_agreement_port(g), re->name);
 	}
 	return 0;
 }
 
-static int check_create(struct phx_apply *a, const struct phx_re *request, const struct phx_agreement *g,
-			enum phx_re_state *ret_state)
+static int check_create(struct phx_apply *a, const struct phx_re *request,
+			const struct phx_agreement *g, enum phx_re_state *ret_state)
 {
 	enum phx_re_state from = request ? (enum phx_re_state)request->state : PHX_RE_STATE_NONE;
-	int r = phx_re_life_apply(from, PHX_RE_OP_create, (enum phx_re_who)a->ev->who, ret_state, a->err);
+	int r = phx_re_life_apply(from, PHX_RE_OP_create, (enum phx_re_who)a->ev->who, ret_state,
+				  a->err);
 	if (r < 0 && request)
 		return phx_err_prefix(a->err, r, "RE '%s'", request->name);
 	if (r == 0 && !request)
@@ -254,7 +276,8 @@ int phx_apply_re_create(struct phx_apply *a)
 		return r;
 	}
 	re->created_ms = re->changed_ms = a->s->now_ms;
-	/* a thin RE needs nothing on the head: its manager is this state, its packages go to nodes as they are granted */
+	/* a thin RE needs nothing on the head: its manager is this state, its packages go to nodes
+	 * as they are granted */
 	phx_re_life_apply(state, PHX_RE_OP_deployed, PHX_RE_WHO_PHXD, &state, a->err);
 	re->state = (int)state;
 	a->out->changed = true;

@@ -35,15 +35,18 @@ static int apply_pool_put(struct phx_apply *a)
 		return phx_err_set(a->err, -EINVAL, "pool: '%s' is no name", put->name);
 	const struct phx_re *re = phx_state_re(a->s, put->name);
 	if (re && re->state != PHX_RE_STATE_NONE)
-		return phx_err_set(a->err, -EEXIST, "pool '%s' is that of an RE: its agreement says how it is set up",
-				   put->name);
+		return phx_err_set(
+			a->err, -EEXIST,
+			"pool '%s' is that of an RE: its agreement says how it is set up",
+			put->name);
 	struct phx_pool *p = phx_state_pool(a->s, put->name);
 	if (p && phx_record_equal(&phx_pool_record, p, put))
 		return 0;
 	const struct phx_node *n = p && strcmp(p->owner, put->owner) ? user_of(a->s, p) : NULL;
 	if (n)
 		return phx_err_set(a->err, -EBUSY,
-				   "pool '%s' cannot pass from owner '%s' to '%s': node %s holds data of it, or serves it",
+				   "pool '%s' cannot pass from owner '%s' to '%s': node %s holds "
+				   "data of it, or serves it",
 				   p->name, p->owner, put->owner, n->name);
 	if (!p)
 		p = phx_grow(a, &a->s->pools, sizeof(*p));
@@ -63,10 +66,12 @@ static int apply_pool_remove(struct phx_apply *a)
 		return phx_err_set(a->err, -EPERM, "the pool '%s' is always there", PHX_POOL_FREE);
 	const struct phx_re *re = phx_state_re(a->s, p->name);
 	if (re && re->state != PHX_RE_STATE_NONE)
-		return phx_err_set(a->err, -EBUSY, "pool '%s' is that of an RE: destroy the RE", p->name);
+		return phx_err_set(a->err, -EBUSY, "pool '%s' is that of an RE: destroy the RE",
+				   p->name);
 	const struct phx_node *n = user_of(a->s, p);
 	if (n)
-		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name, n->name);
+		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name,
+				   n->name);
 	phx_list_remove(&a->s->pools, sizeof(*p),
 			(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 	a->out->changed = true;
@@ -80,7 +85,8 @@ static int apply_role_put(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (!phx_state_pool(a->s, put->pool))
-		return phx_err_set(a->err, -ENOENT, "role %s: there is no pool '%s'", put->name, put->pool);
+		return phx_err_set(a->err, -ENOENT, "role %s: there is no pool '%s'", put->name,
+				   put->pool);
 	struct phx_role copy;
 	struct phx_role *role = phx_state_role(a->s, put->name);
 	if (role && phx_record_equal(&phx_role_record, role, put))
@@ -110,10 +116,12 @@ static int apply_role_remove(struct phx_apply *a)
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
 		if (!strcmp(n->role, role->name) || !strcmp(n->plan.to_role, role->name) ||
 		    !strcmp(n->actual_role, role->name))
-			return phx_err_set(a->err, -EBUSY, "role '%s' is still used by node %s", role->name, n->name);
+			return phx_err_set(a->err, -EBUSY, "role '%s' is still used by node %s",
+					   role->name, n->name);
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
 		if (re->state != PHX_RE_STATE_NONE && !strcmp(re->agreement.role, role->name))
-			return phx_err_set(a->err, -EBUSY, "role '%s' is that of RE %s", role->name, re->name);
+			return phx_err_set(a->err, -EBUSY, "role '%s' is that of RE %s", role->name,
+					   re->name);
 	phx_record_fini(&phx_role_record, role);
 	phx_list_remove(&a->s->roles, sizeof(*role),
 			(uint32_t)(role - PHX_LIST_AT(&a->s->roles, struct phx_role, 0)));
@@ -123,11 +131,10 @@ static int apply_role_remove(struct phx_apply *a)
 
 static int check_rules(struct phx_apply *a)
 {
-	PHX_LIST_EACH(struct phx_rule, rule, &a->ev->rules)
-	{
+	PHX_LIST_EACH(struct phx_rule, rule, &a->ev->rules) {
 		if (!phx_state_role(a->s, rule->role))
-			return phx_err_set(a->err, -ENOENT, "rules.conf:%u: there is no role '%s'", rule->line,
-					   rule->role);
+			return phx_err_set(a->err, -ENOENT, "rules.conf:%u: there is no role '%s'",
+					   rule->line, rule->role);
 		PHX_LIST_EACH(struct phx_rule_term, t, &rule->terms)
 			if (phx_rule_term_check(t, a->err) < 0)
 				return phx_err_prefix(a->err, -EINVAL, "rules.conf:%u", rule->line);
@@ -137,8 +144,10 @@ static int check_rules(struct phx_apply *a)
 
 static int apply_rules_put(struct phx_apply *a)
 {
-	static const struct phx_field rules_field[] = { PHX_LIST(struct phx_event, rules, &phx_rule_record) };
-	static const struct phx_record rules_of_event = PHX_RECORD("rules", struct phx_event, rules_field);
+	static const struct phx_field rules_field[] = {
+		PHX_LIST(struct phx_event, rules, &phx_rule_record)};
+	static const struct phx_record rules_of_event =
+		PHX_RECORD("rules", struct phx_event, rules_field);
 	int r = check_rules(a);
 	if (r < 0)
 		return r;
@@ -146,7 +155,7 @@ static int apply_rules_put(struct phx_apply *a)
 	r = phx_record_copy(&rules_of_event, &copy, a->ev);
 	if (r < 0)
 		return r;
-	struct phx_event old = { .rules = a->s->rules };
+	struct phx_event old = {.rules = a->s->rules};
 	a->out->changed = !phx_record_equal(&rules_of_event, &old, &copy);
 	phx_record_fini(&rules_of_event, &old);
 	a->s->rules = copy.rules;
@@ -155,11 +164,13 @@ static int apply_rules_put(struct phx_apply *a)
 	return 0;
 }
 
-/* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this order. */
+/* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this
+ * order. */
 static int apply_tick(struct phx_apply *a)
 {
 	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at)); at = phx_index_place(a->s, n) + 1) {
+	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at));
+	     at = phx_index_place(a->s, n) + 1) {
 		phx_node_tick(a, n);
 		phx_work_settle(a);
 	}
@@ -231,7 +242,8 @@ static const handler handlers[] = {
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 
-/* Ledger and nodes agree; what ends by itself with that has ended. Where nothing changed they agree already. */
+/* Ledger and nodes agree; what ends by itself with that has ended. Where nothing changed they agree
+ * already. */
 static void settle(struct phx_apply *a)
 {
 	if (!a->s->ledger || (!a->out->changed && !a->todo->n))
@@ -252,13 +264,14 @@ static const phx_work_fn work[] = {
 	[PHX_WORK_NODE_READY] = phx_auto_assign,
 	[PHX_WORK_ENGINE_TOLD] = engine_told,
 };
-_Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_, "every kind of work has somebody who does it");
+_Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_,
+	       "every kind of work has somebody who does it");
 
 /* Events after which any node may be counted another way. */
 static bool concerns_all(int kind)
 {
 	return kind == PHX_EV_role_put || kind == PHX_EV_role_remove ||
-	       (kind >= PHX_EV_re_request && kind <= PHX_EV_re_destroy);
+		(kind >= PHX_EV_re_request && kind <= PHX_EV_re_destroy);
 }
 
 /* Handlers change their event's node as they like; of others they say so. */
@@ -266,7 +279,8 @@ static void touch(struct phx_apply *a)
 {
 	const char *name = a->ev->node[0] ? a->ev->node : a->out->node;
 	struct phx_node *n = name[0] ? phx_state_node(a->s, name) : NULL;
-	bool news = a->ev->kind == PHX_EV_hello || a->ev->kind == PHX_EV_inventory || a->ev->kind == PHX_EV_node_bmc;
+	bool news = a->ev->kind == PHX_EV_hello || a->ev->kind == PHX_EV_inventory ||
+		a->ev->kind == PHX_EV_node_bmc;
 	if (n)
 		phx_touch(a->s, n);
 	if (n && news)
@@ -291,23 +305,27 @@ static void follow_up(struct phx_apply *a)
 
 static bool lacked(const struct phx_apply *a)
 {
-	return a->out->error || !phx_index_is_whole(a->s) || (a->s->ledger && phx_ledger_error(a->s->ledger));
+	return a->out->error || !phx_index_is_whole(a->s) ||
+		(a->s->ledger && phx_ledger_error(a->s->ledger));
 }
 
-int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+		   struct phx_err *err)
 {
-	*ret = (struct phx_outcome){ 0 };
+	*ret = (struct phx_outcome){0};
 	if (ev->kind < 0 || ev->kind >= PHX_EV_COUNT_)
 		return phx_err_set(err, -EINVAL, "%d is no kind of event", ev->kind);
 	if (ev->now_ms < s->now_ms)
-		return phx_err_set(err, -EINVAL, "event time %lld lies before the last event's %lld",
+		return phx_err_set(err, -EINVAL,
+				   "event time %lld lies before the last event's %lld",
 				   (long long)ev->now_ms, (long long)s->now_ms);
 	if (phx_index_ready(s) < 0)
 		return -ENOMEM;
 	int64_t before = s->now_ms;
 	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
-	PHX_AUTO(phx_list_fini) struct phx_list todo = { 0 }, left = { 0 };
-	struct phx_apply a = { s, ev, ret, err, ev->by, (enum phx_jobs_say)ev->jobs, &todo, &left, work };
+	PHX_AUTO(phx_list_fini) struct phx_list todo = {0}, left = {0};
+	struct phx_apply a = {s,     ev,    ret, err, ev->by, (enum phx_jobs_say)ev->jobs,
+			      &todo, &left, work};
 	s->now_ms = ev->now_ms;
 	if (s->ledger)
 		phx_ledger_of_before(s->ledger, phx_of_before(s));
@@ -327,7 +345,8 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	return r;
 }
 
-int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+		 struct phx_err *err)
 {
 	struct phx_state copy;
 	int r = phx_record_copy(&phx_state_record, &copy, s);

@@ -12,7 +12,8 @@ enum { INDEX_MAX = 1000000000, MEMBERS_MAX = 10000 };
 
 const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_job *j)
 {
-	const struct phx_job *first = j->array && j->array != j->id ? phx_state_job(s, j->array) : NULL;
+	const struct phx_job *first =
+		j->array && j->array != j->id ? phx_state_job(s, j->array) : NULL;
 	return first ? first : j;
 }
 
@@ -30,8 +31,8 @@ static int parse_row(char *text, struct phx_index_row *ret)
 	bool good = phx_u64_parse(text, 0, INDEX_MAX, &from) == 0;
 	to = from;
 	good = good && (!dash || phx_u64_parse(dash + 1, from, INDEX_MAX, &to) == 0) &&
-	       (!colon || phx_u64_parse(colon + 1, 1, INDEX_MAX, &step) == 0);
-	*ret = (struct phx_index_row){ (uint32_t)from, (uint32_t)to, (uint32_t)step };
+		(!colon || phx_u64_parse(colon + 1, 1, INDEX_MAX, &step) == 0);
+	*ret = (struct phx_index_row){(uint32_t)from, (uint32_t)to, (uint32_t)step};
 	return good ? 0 : -EINVAL;
 }
 
@@ -55,8 +56,8 @@ static int add_indices(struct phx_list *all, const struct phx_index_row *row, st
 
 static int parse_indices(char *text, struct phx_list *all, struct phx_err *err)
 {
-	static const char right[] =
-		"array: must be indices or FROM-TO[:STEP], with commas between them, and maybe %AT_ONCE behind them";
+	static const char right[] = "array: must be indices or FROM-TO[:STEP], with commas between "
+				    "them, and maybe %AT_ONCE behind them";
 	int r = 0;
 	for (char *comma, *word = text; r == 0 && word; word = comma) {
 		struct phx_index_row row;
@@ -64,7 +65,8 @@ static int parse_indices(char *text, struct phx_list *all, struct phx_err *err)
 		if (comma)
 			*comma++ = '\0';
 		if (parse_row(word, &row) < 0)
-			return phx_err_set(err, -EINVAL, "%s (an index is at most %d)", right, INDEX_MAX);
+			return phx_err_set(err, -EINVAL, "%s (an index is at most %d)", right,
+					   INDEX_MAX);
 		r = add_indices(all, &row, err);
 	}
 	return r;
@@ -92,22 +94,24 @@ static int make_rows(const struct phx_list *all, struct phx_list *rows)
 		row = phx_list_push(rows, sizeof(*row));
 		if (!row)
 			return -ENOMEM;
-		*row = (struct phx_index_row){ index, index, 1 };
+		*row = (struct phx_index_row){index, index, 1};
 	}
 	return 0;
 }
 
-int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_at_once, struct phx_err *err)
+int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_at_once,
+		    struct phx_err *err)
 {
 	PHX_AUTO_FREE char *copy = strdup(text);
-	PHX_AUTO(phx_list_fini) struct phx_list all = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list all = {0};
 	uint64_t at_once = 0;
 	if (!copy)
 		return -ENOMEM;
 	char *percent = strchrnul(copy, '%');
 	int r = 0;
 	if (*percent && phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) < 0)
-		r = phx_err_set(err, -EINVAL, "array: behind %% must be a number, of how many run at a time");
+		r = phx_err_set(err, -EINVAL,
+				"array: behind %% must be a number, of how many run at a time");
 	*percent = '\0';
 	r = r ? r : parse_indices(copy, &all, err);
 	if (r < 0)
@@ -120,8 +124,9 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 /* Those of the event; of one of before the one it has, put into `one`. */
 static struct phx_list rows_of(const struct phx_event *ev, struct phx_index_row *one)
 {
-	*one = (struct phx_index_row){ ev->array_from, ev->array_to, ev->array_step };
-	return ev->array_rows.n ? ev->array_rows : (struct phx_list){ .items = one, .n = ev->array_step != 0 };
+	*one = (struct phx_index_row){ev->array_from, ev->array_to, ev->array_step};
+	return ev->array_rows.n ? ev->array_rows
+				: (struct phx_list){.items = one, .n = ev->array_step != 0};
 }
 
 bool phx_array_is(const struct phx_event *ev)
@@ -134,14 +139,16 @@ int phx_array_check(const struct phx_event *ev, struct phx_err *err)
 	struct phx_index_row one;
 	struct phx_list rows = rows_of(ev, &one);
 	const struct phx_index_row *last = NULL;
-	PHX_LIST_EACH(struct phx_index_row, row, &rows)
-	{
+	PHX_LIST_EACH(struct phx_index_row, row, &rows) {
 		if (row->to < row->from || !row->step)
-			return phx_err_set(err, -EINVAL, "array: its last index lies before the first");
+			return phx_err_set(err, -EINVAL,
+					   "array: its last index lies before the first");
 		if (row->to > INDEX_MAX)
-			return phx_err_set(err, -EINVAL, "array: an index is at most %d", INDEX_MAX);
+			return phx_err_set(err, -EINVAL, "array: an index is at most %d",
+					   INDEX_MAX);
 		if (last && row->from <= last->to)
-			return phx_err_set(err, -EINVAL, "array: its rows must stand one behind the other");
+			return phx_err_set(err, -EINVAL,
+					   "array: its rows must stand one behind the other");
 		last = row;
 	}
 	return 0;
@@ -166,7 +173,7 @@ static int add_member(struct phx_list *jobs, uint32_t at, uint32_t i)
 	if (!j)
 		return -ENOMEM;
 	*j = *PHX_LIST_AT(jobs, struct phx_job, at);
-	j->argv = j->env = j->stage_in = j->stage_out = j->parts = (struct phx_list){ 0 };
+	j->argv = j->env = j->stage_in = j->stage_out = j->parts = (struct phx_list){0};
 	j->script = j->why = NULL;
 	j->throttled = i >= j->array_next;
 	j->array_n = j->array_open = j->array_next = 0;
@@ -188,10 +195,10 @@ int phx_array_make(struct phx_apply *a, const struct phx_event *ev)
 	/* in journals of before the first one took them with it: so they are replayed */
 	first->words_stay = ev->array_rows.n > 0;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows)
-	for (uint64_t index = row->from; index <= row->to; index += row->step, i++) {
-		if (i && add_member(jobs, at, i) < 0)
-			return -ENOMEM;
-		PHX_LIST_AT(jobs, struct phx_job, at + i)->array_index = (uint32_t)index;
-	}
+		for (uint64_t index = row->from; index <= row->to; index += row->step, i++) {
+			if (i && add_member(jobs, at, i) < 0)
+				return -ENOMEM;
+			PHX_LIST_AT(jobs, struct phx_job, at + i)->array_index = (uint32_t)index;
+		}
 	return 0;
 }

@@ -18,7 +18,8 @@ static bool is_version(const struct phx_role *r, const char *name, const char *i
 	return !strcmp(its, identity);
 }
 
-static const struct phx_role *former_of(const struct phx_state *s, const char *name, const char *identity)
+static const struct phx_role *former_of(const struct phx_state *s, const char *name,
+					const char *identity)
 {
 	PHX_LIST_EACH(struct phx_role, r, &s->formers)
 		if (is_version(r, name, identity))
@@ -26,9 +27,11 @@ static const struct phx_role *former_of(const struct phx_state *s, const char *n
 	return NULL;
 }
 
-const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step)
+const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
+				     const struct phx_step *step)
 {
-	return step->former ? former_of(s, step->role, n->plan.from_identity) : phx_state_role(s, step->role);
+	return step->former ? former_of(s, step->role, n->plan.from_identity)
+			    : phx_state_role(s, step->role);
 }
 
 /* ---- keeping what was replaced ---- */
@@ -85,8 +88,8 @@ int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struc
 void phx_back_prepare(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
-	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE && p->to_role[0] &&
-		      !strcmp(n->actual_role, p->to_role);
+	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE &&
+		p->to_role[0] && !strcmp(n->actual_role, p->to_role);
 	if (update && !phx_of_before(a->s) && former_of(a->s, n->actual_role, n->actual_identity))
 		PHX_STR_SET(p->from_identity, n->actual_identity);
 }
@@ -96,31 +99,34 @@ static bool add_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind
 	struct phx_step *s = phx_grow(a, &n->plan.steps, sizeof(*s));
 	if (!s)
 		return false;
-	*s = (struct phx_step){ .id = ++a->s->last_step_id,
-				.kind = (int)kind,
-				.former = former,
-				.expected_ms = phx_step_info(kind)->expected_ms,
-				.deadline_ms = a->s->now_ms };
+	*s = (struct phx_step){.id = ++a->s->last_step_id,
+			       .kind = (int)kind,
+			       .former = former,
+			       .expected_ms = phx_step_info(kind)->expected_ms,
+			       .deadline_ms = a->s->now_ms};
 	PHX_STR_SET(s->role, n->plan.to_role);
 	return true;
 }
 
-bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed, const char *why)
+bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
+		    const char *why)
 {
 	struct phx_plan *p = &n->plan;
-	bool ours = failed->kind == PHX_STEP_activate || failed->kind == PHX_STEP_start || failed->kind == PHX_STEP_health;
-	if (!ours || !n->up || p->back[0] || !p->from_identity[0] || !former_of(a->s, p->to_role, p->from_identity))
+	bool ours = failed->kind == PHX_STEP_activate || failed->kind == PHX_STEP_start ||
+		failed->kind == PHX_STEP_health;
+	if (!ours || !n->up || p->back[0] || !p->from_identity[0] ||
+	    !former_of(a->s, p->to_role, p->from_identity))
 		return false;
 	snprintf(p->back, sizeof(p->back), "%s", why);
-	phx_note(a, n, "%s: the update of role %s failed: %.200s; it goes back to %.100s", n->name, p->to_role, why,
-		 p->from_identity);
+	phx_note(a, n, "%s: the update of role %s failed: %.200s; it goes back to %.100s", n->name,
+		 p->to_role, why, p->from_identity);
 	failed->status = PHX_STEP_FAILED;
 	failed->ended_ms = a->s->now_ms;
 	p->steps.n = ++p->cursor; /* nothing that follows is done */
 	/* what was started of the new version is stopped as such */
-	bool all = add_step(a, n, PHX_STEP_stop, false) && add_step(a, n, PHX_STEP_activate, true) &&
-		   add_step(a, n, PHX_STEP_start, true) && add_step(a, n, PHX_STEP_health, true) &&
-		   add_step(a, n, PHX_STEP_join, true);
+	bool all = add_step(a, n, PHX_STEP_stop, false) &&
+		add_step(a, n, PHX_STEP_activate, true) && add_step(a, n, PHX_STEP_start, true) &&
+		add_step(a, n, PHX_STEP_health, true) && add_step(a, n, PHX_STEP_join, true);
 	return all;
 }
 
@@ -129,6 +135,8 @@ void phx_back_done(struct phx_apply *a, struct phx_node *n)
 	const struct phx_plan *p = &n->plan;
 	if (!p->back[0])
 		return;
-	snprintf(n->reason, sizeof(n->reason), "update failed, runs %.80s again: %.140s", p->from_identity, p->back);
-	phx_note(a, n, "%s runs %.100s again: the update of role %s failed", n->name, p->from_identity, p->to_role);
+	snprintf(n->reason, sizeof(n->reason), "update failed, runs %.80s again: %.140s",
+		 p->from_identity, p->back);
+	phx_note(a, n, "%s runs %.100s again: the update of role %s failed", n->name,
+		 p->from_identity, p->to_role);
 }

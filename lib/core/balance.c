@@ -9,16 +9,19 @@
 
 bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
 {
-	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) && phx_node_is_to_direct(s, n);
+	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) &&
+		phx_node_is_to_direct(s, n);
 }
 
 /* The first node of `set` behind `after`, or of all. */
-static const struct phx_node *next_of(const struct phx_state *s, enum phx_node_set set, const struct phx_node *after)
+static const struct phx_node *next_of(const struct phx_state *s, enum phx_node_set set,
+				      const struct phx_node *after)
 {
 	return phx_index_candidate(s, set, after ? phx_index_place(s, after) + 1 : 0);
 }
 
-const struct phx_node *phx_core_next_director(const struct phx_state *s, const struct phx_node *after)
+const struct phx_node *phx_core_next_director(const struct phx_state *s,
+					      const struct phx_node *after)
 {
 	const struct phx_node *n = after;
 	while ((n = next_of(s, PHX_SET_DIRECTOR, n)) && !phx_core_is_director(s, n))
@@ -37,11 +40,13 @@ static struct phx_node *last_director(const struct phx_state *s)
 	return n && phx_core_is_director(s, n) ? n : NULL;
 }
 
-/* The last one is not heard, and may still have the addresses: nobody gets them before it was seen off. */
+/* The last one is not heard, and may still have the addresses: nobody gets them before it was seen
+ * off. */
 static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
-	return role && role->fence == PHX_ROLE_FENCE_POWER && phx_node_has_bmc(n) && n->power != PHX_POWER_KNOWN_OFF;
+	return role && role->fence == PHX_ROLE_FENCE_POWER && phx_node_has_bmc(n) &&
+		n->power != PHX_POWER_KNOWN_OFF;
 }
 
 static const struct phx_node *first_heard(const struct phx_state *s)
@@ -69,7 +74,8 @@ static void fence(struct phx_apply *a)
 		return;
 	phx_touch(a->s, last);
 	phx_power_off(a, last);
-	phx_note(a, last, "%s is not heard: it is switched off before %s takes its place", last->name, next->name);
+	phx_note(a, last, "%s is not heard: it is switched off before %s takes its place",
+		 last->name, next->name);
 }
 
 void phx_director_settle(struct phx_apply *a)
@@ -89,7 +95,8 @@ void phx_fence_over(struct phx_apply *a, struct phx_node *n)
 	}
 }
 
-const struct phx_node *phx_core_next_leaving(const struct phx_state *s, const struct phx_node *after)
+const struct phx_node *phx_core_next_leaving(const struct phx_state *s,
+					     const struct phx_node *after)
 {
 	const struct phx_node *n = after;
 	while ((n = next_of(s, PHX_SET_LEAVES, n)) && !phx_node_waits_for_director(s, n))
@@ -107,8 +114,9 @@ static bool serves(const struct phx_node *n, const struct phx_step *step)
 
 static bool stops(const struct phx_step *step, const struct phx_role *role)
 {
-	bool leaves = step && (step->kind == PHX_STEP_divert || step->kind == PHX_STEP_drain ||
-			       step->kind == PHX_STEP_settle || step->kind == PHX_STEP_stop);
+	bool leaves = step &&
+		(step->kind == PHX_STEP_divert || step->kind == PHX_STEP_drain ||
+		 step->kind == PHX_STEP_settle || step->kind == PHX_STEP_stop);
 	return leaves && !strcmp(step->role, role->name);
 }
 
@@ -124,7 +132,8 @@ static struct phx_web_service *service_of(struct phx_web_table *t, const struct 
 	return phx_web_table_service(t, web->address, web->port, web->scheduler);
 }
 
-/* How silent a node is: a service takes those of the least silence with which somebody serves it. */
+/* How silent a node is: a service takes those of the least silence with which somebody serves
+ * it. */
 enum silence { HEARD, RESTING, OUT, SILENCES };
 
 static enum silence silence_of(const struct phx_node *n)
@@ -132,7 +141,8 @@ static enum silence silence_of(const struct phx_node *n)
 	return !n->quiet ? HEARD : n->rests_until_ms ? RESTING : OUT;
 }
 
-static int put(struct phx_web_table *t, const struct phx_state *s, const struct phx_node *n, enum silence allowed)
+static int put(struct phx_web_table *t, const struct phx_state *s, const struct phx_node *n,
+	       enum silence allowed)
 {
 	const struct phx_role *role = phx_state_role(s, n->actual_role);
 	if (!role)
@@ -167,11 +177,13 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 	PHX_LIST_EACH(struct phx_role, role, &s->roles)
 		if (role->web.address[0] && !service_of(t, &role->web))
 			return -ENOMEM;
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
-		bool has_address = re->active && re->agreement.type == PHX_RE_WEB && re->agreement.address[0];
-		const struct phx_role *role = has_address ? phx_state_role(s, re->agreement.role) : NULL;
-		struct phx_role_web web = role ? phx_web_of_pool(s, re->name, role) : (struct phx_role_web){ 0 };
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		bool has_address =
+			re->active && re->agreement.type == PHX_RE_WEB && re->agreement.address[0];
+		const struct phx_role *role =
+			has_address ? phx_state_role(s, re->agreement.role) : NULL;
+		struct phx_role_web web =
+			role ? phx_web_of_pool(s, re->name, role) : (struct phx_role_web){0};
 		if (role && !service_of(t, &web))
 			return -ENOMEM;
 	}
@@ -180,7 +192,7 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 
 static int make_table(const struct phx_state *s, enum silence allowed, struct phx_web_table *ret)
 {
-	struct phx_web_table t = { 0 };
+	struct phx_web_table t = {0};
 	int r = put_services(&t, s);
 	for (const struct phx_node *n = NULL; r == 0 && (n = next_of(s, PHX_SET_BALANCED, n));)
 		r = put(&t, s, n, allowed);
@@ -207,18 +219,21 @@ static bool any_quiet(const struct phx_state *s)
 	return false;
 }
 
-/* A service that would have nobody keeps those that are only quiet: it may be the head that did not listen. */
+/* A service that would have nobody keeps those that are only quiet: it may be the head that did not
+ * listen. */
 static int keep_the_last(const struct phx_state *s, enum silence allowed, struct phx_web_table *t)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table all = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table all = {0};
 	int r = make_table(s, allowed, &all);
 	/* the same services, in the same order */
 	for (uint32_t i = 0; r == 0 && i < t->services.n; i++) {
-		struct phx_web_service *service = PHX_LIST_AT(&t->services, struct phx_web_service, i);
+		struct phx_web_service *service =
+			PHX_LIST_AT(&t->services, struct phx_web_service, i);
 		if (serves_somebody(service))
 			continue;
 		struct phx_list none = service->servers;
-		struct phx_web_service *with = PHX_LIST_AT(&all.services, struct phx_web_service, i);
+		struct phx_web_service *with =
+			PHX_LIST_AT(&all.services, struct phx_web_service, i);
 		service->servers = with->servers;
 		with->servers = none;
 	}
@@ -227,7 +242,7 @@ static int keep_the_last(const struct phx_state *s, enum silence allowed, struct
 
 int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret)
 {
-	struct phx_web_table t = { 0 };
+	struct phx_web_table t = {0};
 	int r = make_table(s, HEARD, &t);
 	bool quiet = any_quiet(s);
 	for (enum silence allowed = RESTING; r == 0 && quiet && allowed < SILENCES; allowed++)

@@ -38,15 +38,16 @@ static const struct phx_step *last_begun(const struct phx_plan *p, const enum ph
 
 static bool has_begun(const struct phx_plan *p, enum phx_step_kind kind)
 {
-	const enum phx_step_kind kinds[] = { kind, PHX_STEP_COUNT_ };
+	const enum phx_step_kind kinds[] = {kind, PHX_STEP_COUNT_};
 	return last_begun(p, kinds) != NULL;
 }
 
 /* What cannot be taken back, in the words of the step; NULL: nothing. */
 static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 {
-	static const enum phx_step_kind kinds[] = { PHX_STEP_destroy_key, PHX_STEP_wipe, PHX_STEP_make_key, PHX_STEP_image,
-						    PHX_STEP_ram,	  PHX_STEP_enter, PHX_STEP_activate, PHX_STEP_COUNT_ };
+	static const enum phx_step_kind kinds[] = {
+		PHX_STEP_destroy_key, PHX_STEP_wipe,  PHX_STEP_make_key, PHX_STEP_image,
+		PHX_STEP_ram,         PHX_STEP_enter, PHX_STEP_activate, PHX_STEP_COUNT_};
 	return last_begun(p, kinds);
 }
 
@@ -54,28 +55,41 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 {
 	const struct phx_plan *p = &n->plan;
 	const struct phx_step *done = point_of_no_return(p);
-	const struct phx_re *full = p->from_state == PHX_NODE_ACTIVE ? phx_holding_full(a, n) : NULL;
+	const struct phx_re *full =
+		p->from_state == PHX_NODE_ACTIVE ? phx_holding_full(a, n) : NULL;
 	if (!strcmp(p->request, "resume") || !strcmp(p->request, "cancel"))
-		return phx_err_set(a->err, -EPERM, "%s is being brought back: nothing of that can be cancelled; drain or quarantine it", n->name);
+		return phx_err_set(a->err, -EPERM,
+				   "%s is being brought back: nothing of that can be cancelled; "
+				   "drain or quarantine it",
+				   n->name);
 	if (n->share == PHX_SHARE_COMING)
-		return phx_err_set(a->err, -EPERM, "%s goes to %s by the policy of an RE, which would send it again: pin it, or suspend the RE",
+		return phx_err_set(a->err, -EPERM,
+				   "%s goes to %s by the policy of an RE, which would send it "
+				   "again: pin it, or suspend the RE",
 				   n->name, p->to_pool);
 	if (phx_node_is_given_up(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
-		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s", n->name, n->gave_up);
+		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s",
+				   n->name, n->gave_up);
 	if (full && !done)
-		return phx_err_set(a->err, -EPERM, "%s: RE %s has others in its place: in service again it would be %s; %s goes on to its end",
+		return phx_err_set(a->err, -EPERM,
+				   "%s: RE %s has others in its place: in service again it would "
+				   "be %s; %s goes on to its end",
 				   n->name, full->name, phx_release_words(a->s, n), p->request);
 	if (done)
-		return phx_err_set(a->err, -EPERM, "%s: %s is past step %s, which cannot be taken back: it goes on to its end, or into quarantine",
-				   n->name, p->request, phx_step_info((enum phx_step_kind)done->kind)->name);
+		return phx_err_set(a->err, -EPERM,
+				   "%s: %s is past step %s, which cannot be taken back: it goes on "
+				   "to its end, or into quarantine",
+				   n->name, p->request,
+				   phx_step_info((enum phx_step_kind)done->kind)->name);
 	return 0;
 }
 
-/* Nothing on the node has been touched for the plan yet: packages were fetched at most, the balancer told. */
+/* Nothing on the node has been touched for the plan yet: packages were fetched at most, the
+ * balancer told. */
 static bool untouched(const struct phx_plan *p)
 {
-	static const enum phx_step_kind kinds[] = { PHX_STEP_drain, PHX_STEP_stop, PHX_STEP_leave,
-						    PHX_STEP_kexec, PHX_STEP_boot, PHX_STEP_COUNT_ };
+	static const enum phx_step_kind kinds[] = {PHX_STEP_drain, PHX_STEP_stop, PHX_STEP_leave,
+						   PHX_STEP_kexec, PHX_STEP_boot, PHX_STEP_COUNT_};
 	return !last_begun(p, kinds);
 }
 
@@ -96,7 +110,7 @@ static struct way way_back(const struct phx_node *n)
 {
 	bool left = has_begun(&n->plan, PHX_STEP_kexec) || has_begun(&n->plan, PHX_STEP_boot);
 	bool in_memory = !n->system_disk[0];
-	struct way w = { .n = 0 };
+	struct way w = {.n = 0};
 	if (!n->role[0])
 		return w;
 	if (left && in_memory)
@@ -125,11 +139,11 @@ static int add_steps(struct phx_plan *plan, const struct way *w, const char *rol
 	return 0;
 }
 
-/* A plan of its own: what the agent is at is of the past. Where its first step needs the node is where a node that is on
- * its way into the deploy initramfs arrives, or is brought by a repair. */
+/* A plan of its own: what the agent is at is of the past. Where its first step needs the node is
+ * where a node that is on its way into the deploy initramfs arrives, or is brought by a repair. */
 static int go_back(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_plan plan = { .tier = n->plan.tier };
+	struct phx_plan plan = {.tier = n->plan.tier};
 	struct way w = way_back(n);
 	bool rests = n->plan.from_state == PHX_NODE_MAINTENANCE;
 	PHX_STR_SET(plan.to_role, n->role);

@@ -12,18 +12,20 @@ bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)
 	return false;
 }
 
-void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase, struct phx_plan *plan)
+void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,
+		   struct phx_plan *plan)
 {
 	const char *request = phx_enum_name(&phx_event_kind_names, (int)o->kind);
 	bool by_itself = !o->by[0] && o->text[0];
 	bool erases = phx_plan_has(plan, PHX_STEP_wipe) || phx_plan_has(plan, PHX_STEP_destroy_key);
 	const char *why = erases ? why_erase : "";
 	if (by_itself)
-		snprintf(plan->cause, sizeof(plan->cause), "%.120s%s%.110s", o->text, why[0] ? "; " : "", why);
-	else
-		snprintf(plan->cause, sizeof(plan->cause), "%s ordered%s%.100s%s%.110s", request, o->by[0] ? " by " : "", o->by,
+		snprintf(plan->cause, sizeof(plan->cause), "%.120s%s%.110s", o->text,
 			 why[0] ? "; " : "", why);
+	else
+		snprintf(plan->cause, sizeof(plan->cause), "%s ordered%s%.100s%s%.110s", request,
+			 o->by[0] ? " by " : "", o->by, why[0] ? "; " : "", why);
 	if (!phx_of_before(a->s) && (erases || phx_plan_has(plan, PHX_STEP_image)))
-		phx_note_re(a, o->node, o->node->tenant_pool, plan->to_pool, "%s is %s: %.200s", o->node->name,
-			    erases ? "erased" : "installed anew", plan->cause);
+		phx_note_re(a, o->node, o->node->tenant_pool, plan->to_pool, "%s is %s: %.200s",
+			    o->node->name, erases ? "erased" : "installed anew", plan->cause);
 }

@@ -1,17 +1,18 @@
-/* What always holds of a state, after every event (faults.md). Called by tests, by the fault simulation and at the
- * daemon's start. Changes nothing. Pure. */
+/* What always holds of a state, after every event (faults.md). Called by tests, by the fault
+ * simulation and at the daemon's start. Changes nothing. Pure. */
 #include "core/index.h"
 
 #include <errno.h>
 #include <string.h>
 
-
 static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	if (n->pool[0] && !phx_state_pool(s, n->pool))
-		return phx_err_set(err, -EPROTO, "%s is in pool '%s', which does not exist", n->name, n->pool);
+		return phx_err_set(err, -EPROTO, "%s is in pool '%s', which does not exist",
+				   n->name, n->pool);
 	if (n->state == PHX_NODE_QUARANTINED && n->pool[0])
-		return phx_err_set(err, -EPROTO, "%s is quarantined and counted in pool '%s'", n->name, n->pool);
+		return phx_err_set(err, -EPROTO, "%s is quarantined and counted in pool '%s'",
+				   n->name, n->pool);
 	if (n->state == PHX_NODE_ACTIVE && (!n->pool[0] || !n->role[0]))
 		return phx_err_set(err, -EPROTO, "%s is active without a pool or a role", n->name);
 	return 0;
@@ -44,11 +45,13 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 	/* its key is gone, and nobody gets it before it is read back */
 	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
 	if (n->owes_wipe && !unread)
-		return phx_err_set(err, -EPROTO, "%s is in pool %s and holds data of %s that had to be erased", n->name,
-				   to->name, n->tenant);
+		return phx_err_set(err, -EPROTO,
+				   "%s is in pool %s and holds data of %s that had to be erased",
+				   n->name, to->name, n->tenant);
 	if (n->state == PHX_NODE_ACTIVE)
-		return phx_err_set(err, -EPROTO, "%s serves '%s' and its data passes for that of '%s'", n->name, to->owner,
-				   n->tenant);
+		return phx_err_set(err, -EPROTO,
+				   "%s serves '%s' and its data passes for that of '%s'", n->name,
+				   to->owner, n->tenant);
 	return 0;
 }
 
@@ -64,9 +67,11 @@ static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err
 static int check_order(const struct phx_state *s, struct phx_err *err)
 {
 	for (uint32_t i = 1; i < s->jobs.n; i++)
-		if (PHX_LIST_AT(&s->jobs, struct phx_job, i - 1)->id >= PHX_LIST_AT(&s->jobs, struct phx_job, i)->id)
-			return phx_err_set(err, -EPROTO, "job %llu is not in its place",
-					   (unsigned long long)PHX_LIST_AT(&s->jobs, struct phx_job, i)->id);
+		if (PHX_LIST_AT(&s->jobs, struct phx_job, i - 1)->id >=
+		    PHX_LIST_AT(&s->jobs, struct phx_job, i)->id)
+			return phx_err_set(
+				err, -EPROTO, "job %llu is not in its place",
+				(unsigned long long)PHX_LIST_AT(&s->jobs, struct phx_job, i)->id);
 	return 0;
 }
 
@@ -76,22 +81,22 @@ static int check_jobs(const struct phx_state *s, const struct phx_node *n, struc
 	uint32_t open = 0;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-			open += j->state == PHX_JOB_RUNNING && !p->ended && !strcmp(p->node, n->name);
+			open += j->state == PHX_JOB_RUNNING && !p->ended &&
+				!strcmp(p->node, n->name);
 	if (open != n->jobs_running)
-		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name, open, n->jobs_running);
+		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name,
+				   open, n->jobs_running);
 	return 0;
 }
 
 /* ---- the ledger and the nodes say the same ---- */
-
 
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
 {
 	struct phx_ledger_counts c;
 	uint32_t held = 0, coming = 0, away = 0;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		bool its = !strcmp(n->share_re, re->name);
 		held += n->share == PHX_SHARE_HELD && its;
 		coming += n->share == PHX_SHARE_COMING && its;
@@ -99,7 +104,8 @@ static int check_re(const struct phx_state *s, const struct phx_re *re, struct p
 	}
 	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
 		return phx_err_set(err, -EPROTO,
-				   "RE %s holds %u nodes, %u are coming and %u away, the ledger says %u, %u and %u",
+				   "RE %s holds %u nodes, %u are coming and %u away, the ledger "
+				   "says %u, %u and %u",
 				   re->name, held, coming, away, c.idle + c.busy, c.coming, c.away);
 	return 0;
 }
@@ -114,8 +120,7 @@ static int check_ledger(const struct phx_state *s, struct phx_err *err)
 	if (n_free != phx_ledger_free_nodes(s->ledger))
 		return phx_err_set(err, -EPROTO, "%u nodes are free, the ledger says %u", n_free,
 				   phx_ledger_free_nodes(s->ledger));
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		int r = re->active ? check_re(s, re, err) : 0;
 		if (r < 0)
 			return r;

@@ -31,7 +31,8 @@ static struct reason reason_of(const struct phx_unfit *u)
 	return r;
 }
 
-static void pass_over(struct phx_apply *a, struct phx_node *n, const struct phx_re *to, const char *why)
+static void pass_over(struct phx_apply *a, struct phx_node *n, const struct phx_re *to,
+		      const char *why)
 {
 	struct phx_unfit *u = phx_grow(a, &n->unfit_for, sizeof(*u));
 	phx_touch(a->s, n);
@@ -62,10 +63,12 @@ void phx_choose_again(struct phx_apply *a, struct phx_node *n)
 
 /* ---- what the ledger knows of them ---- */
 
-static void count(struct phx_apply *a, struct phx_list *barred, const struct phx_node *n, const struct phx_unfit *u)
+static void count(struct phx_apply *a, struct phx_list *barred, const struct phx_node *n,
+		  const struct phx_unfit *u)
 {
 	const struct phx_state *s = a->s;
-	int from = n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_holding_number(s, n->share_re);
+	int from =
+		n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_holding_number(s, n->share_re);
 	int to = phx_holding_number(s, u->re);
 	struct phx_ledger_barred *b = NULL;
 	if (to == PHX_LEDGER_FREE || from == to)
@@ -73,7 +76,7 @@ static void count(struct phx_apply *a, struct phx_list *barred, const struct phx
 	PHX_LIST_EACH(struct phx_ledger_barred, other, barred)
 		b = other->from == from && other->to == to ? other : b;
 	if (!b && (b = phx_grow(a, barred, sizeof(*b))))
-		*b = (struct phx_ledger_barred){ .from = from, .to = to };
+		*b = (struct phx_ledger_barred){.from = from, .to = to};
 	if (!b)
 		return;
 	b->nodes++;
@@ -82,9 +85,10 @@ static void count(struct phx_apply *a, struct phx_list *barred, const struct phx
 
 void phx_choose_tell(struct phx_apply *a)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list barred = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list barred = {0};
 	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_UNFIT, at)); at = phx_index_place(a->s, n) + 1) {
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_UNFIT, at));
+	     at = phx_index_place(a->s, n) + 1) {
 		if (n->share != PHX_SHARE_FREE && n->share != PHX_SHARE_HELD)
 			continue;
 		PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
@@ -95,14 +99,17 @@ void phx_choose_tell(struct phx_apply *a)
 
 /* ---- choosing ---- */
 
-/* Least comes first: a node that is there already, one that never gave trouble; last of all one on which an engine that
- * is not ours began something just now, and one that was pinned while a job was on it. */
+/* Least comes first: a node that is there already, one that never gave trouble; last of all one on
+ * which an engine that is not ours began something just now, and one that was pinned while a job
+ * was on it. */
 static int rank(const struct phx_node *n, const char *to_pool)
 {
-	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) + (strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
+	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) +
+		(strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
-enum { PLAIN = 2 }; /* the rank of a node in the pool that it is counted in, without a mark: of nearly all */
+/* the rank of a node in the pool that it is counted in, without a mark: of nearly all */
+enum { PLAIN = 2 };
 
 struct candidate {
 	int rank;
@@ -135,7 +142,7 @@ static bool fits(const struct choice *c, const struct phx_node *n, struct phx_er
 static void try(struct choice *c, uint32_t place)
 {
 	struct phx_node *n = PHX_LIST_AT(&c->a->s->nodes, struct phx_node, place);
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (c->chosen->n == c->wanted || (c->to && mark_of(n, c->to)))
 		return;
 	if (!fits(c, n, &why)) {
@@ -168,14 +175,15 @@ static void put_off(struct phx_apply *a, struct phx_list *candidates, int r, uin
 {
 	struct candidate *it = phx_grow(a, candidates, sizeof(*it));
 	if (it)
-		*it = (struct candidate){ r, place };
+		*it = (struct candidate){r, place};
 }
 
 /* The first of those that may go, from `at` on. */
 static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
 {
 	struct phx_state *s = c->a->s;
-	return c->from ? phx_index_next_idle(s, c->from->name, at) : phx_index_next(s, PHX_SET_FREE, at);
+	return c->from ? phx_index_next_idle(s, c->from->name, at)
+		       : phx_index_next(s, PHX_SET_FREE, at);
 }
 
 /* Those that are counted where they are not: few, and some need nothing to be done. */
@@ -183,21 +191,24 @@ static void try_odd(struct choice *c, const char *to_pool, struct phx_list *cand
 {
 	struct phx_state *s = c->a->s;
 	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at)); at = phx_index_place(s, n) + 1) {
-		bool there = c->from ? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, c->from->name) :
-				       n->share == PHX_SHARE_FREE;
+	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at));
+	     at = phx_index_place(s, n) + 1) {
+		bool there = c->from
+			? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, c->from->name)
+			: n->share == PHX_SHARE_FREE;
 		if (there && rank(n, to_pool) < PLAIN)
 			put_off(c->a, candidates, rank(n, to_pool), phx_index_place(s, n));
 	}
 	try_all(c, candidates);
 }
 
-/* By rank, and of one rank by place; the plain ones as they come, so that no more are looked at than are needed. */
+/* By rank, and of one rank by place; the plain ones as they come, so that no more are looked at
+ * than are needed. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places)
 {
-	struct choice c = { a, from, to, n, ret_places };
-	PHX_AUTO(phx_list_fini) struct phx_list later = { 0 };
+	struct choice c = {a, from, to, n, ret_places};
+	PHX_AUTO(phx_list_fini) struct phx_list later = {0};
 	const char *to_pool = to ? to->name : PHX_POOL_FREE;
 	const struct phx_node *it;
 	try_odd(&c, to_pool, &later);

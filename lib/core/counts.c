@@ -1,5 +1,5 @@
-/* What a node counts as: see counts.h. Called by index.c for the nodes that were touched, and by whoever asks for one
- * node. Changes nothing. Pure. */
+/* What a node counts as: see counts.h. Called by index.c for the nodes that were touched, and by
+ * whoever asks for one node. Changes nothing. Pure. */
 #include "core/counts.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ bool phx_node_is_unfit(const struct phx_state *s, const struct phx_node *n)
 
 bool phx_node_is_available(const struct phx_node *n)
 {
-	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread && !strcmp(n->pool, PHX_POOL_FREE);
+	return n->state == PHX_NODE_READY && n->up && !n->pinned && !n->key_unread &&
+		!strcmp(n->pool, PHX_POOL_FREE);
 }
 
 /* ---- given up by its RE ---- */
@@ -52,9 +53,10 @@ bool phx_node_is_given_up(const struct phx_state *s, const struct phx_node *n)
 /* Given up, and nothing keeps it from being released now. */
 static bool is_releasable(const struct phx_state *s, const struct phx_node *n)
 {
-	bool waits = n->state == PHX_NODE_ACTIVE || (n->state == PHX_NODE_MAINTENANCE && !n->pool[0]);
-	return phx_node_is_given_up(s, n) && waits && n->up && !n->jobs_running && !phx_node_step(n) &&
-	       n->share == PHX_SHARE_OUTSIDE;
+	bool waits =
+		n->state == PHX_NODE_ACTIVE || (n->state == PHX_NODE_MAINTENANCE && !n->pool[0]);
+	return phx_node_is_given_up(s, n) && waits && n->up && !n->jobs_running &&
+		!phx_node_step(n) && n->share == PHX_SHARE_OUTSIDE;
 }
 
 bool phx_node_is_stray(const struct phx_state *s, const struct phx_node *n)
@@ -66,8 +68,9 @@ bool phx_node_is_stray(const struct phx_state *s, const struct phx_node *n)
 
 bool phx_node_takes_jobs(const struct phx_state *s, const struct phx_node *n)
 {
-	if (n->state != PHX_NODE_ACTIVE || !n->up || n->env != PHX_ENV_OS || phx_node_step(n) || n->jobs_running ||
-	    !n->healthy || n->share != PHX_SHARE_OUTSIDE || strcmp(n->actual_role, n->role))
+	if (n->state != PHX_NODE_ACTIVE || !n->up || n->env != PHX_ENV_OS || phx_node_step(n) ||
+	    n->jobs_running || !n->healthy || n->share != PHX_SHARE_OUTSIDE ||
+	    strcmp(n->actual_role, n->role))
 		return false;
 	/* last: it is searched for by name, and most nodes of a full cluster are busy */
 	return phx_node_could_take_jobs(s, n);
@@ -82,7 +85,8 @@ bool phx_node_could_take_jobs(const struct phx_state *s, const struct phx_node *
 
 /* ---- behind a balancer ---- */
 
-struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool, const struct phx_role *role)
+struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
+				    const struct phx_role *role)
 {
 	const struct phx_re *re = phx_state_re(s, pool);
 	const struct phx_agreement *g = re ? &re->agreement : NULL;
@@ -96,7 +100,8 @@ struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 	return web;
 }
 
-struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n, const struct phx_role *role)
+struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n,
+				    const struct phx_role *role)
 {
 	return phx_web_of_pool(s, n->pool, role);
 }
@@ -128,14 +133,15 @@ bool phx_node_waits_for_director(const struct phx_state *s, const struct phx_nod
 	const struct phx_step *step = phx_node_step(n);
 	(void)s;
 	return step && step->status == PHX_STEP_ISSUED &&
-	       phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR;
+		phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR;
 }
 
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
 {
 	(void)s;
 	return !phx_node_step(n) && n->system_digest[0] && n->system_disk[0] && !n->key_unread &&
-	       (n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY || n->state == PHX_NODE_MAINTENANCE);
+		(n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY ||
+		 n->state == PHX_NODE_MAINTENANCE);
 }
 
 /* ---- what is due ---- */
@@ -157,7 +163,8 @@ int64_t phx_node_due(const struct phx_node *n)
 
 int64_t phx_job_limit_due(const struct phx_job *j)
 {
-	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 && !j->overdue && !j->cancel;
+	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 &&
+		!j->overdue && !j->cancel;
 	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
 }
 

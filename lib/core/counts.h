@@ -1,5 +1,5 @@
-/* What a node counts as, and when a node or job wants a tick: predicates of the state, of which the index keeps the
- * results (sets.def). Within lib/core only. Pure. */
+/* What a node counts as, and when a node or job wants a tick: predicates of the state, of which the
+ * index keeps the results (sets.def). Within lib/core only. Pure. */
 #ifndef PHX_CORE_COUNTS_H
 #define PHX_CORE_COUNTS_H
 
@@ -7,7 +7,8 @@
 
 /** Counted free by the ledger. */
 bool phx_node_counts_free(const struct phx_state *s, const struct phx_node *n);
-/** Counted free, and yet not in the free pool or not to be given away; or given up by an RE that is no more. */
+/** Counted free, and yet not in the free pool or not to be given away; or given up by an RE that is
+ * no more. */
 bool phx_node_is_stray(const struct phx_state *s, const struct phx_node *n);
 /** Held by an RE, without a job of it. */
 bool phx_node_is_idle(const struct phx_state *s, const struct phx_node *n);
@@ -28,7 +29,8 @@ bool phx_node_waits_for_director(const struct phx_state *s, const struct phx_nod
 
 /** In the free pool, and to be given away. */
 bool phx_node_is_available(const struct phx_node *n);
-/** An RE that is no more gave it up, and it is in that pool still: nobody counts on it, whatever is done with it there. */
+/** An RE that is no more gave it up, and it is in that pool still: nobody counts on it, whatever is
+ * done with it there. */
 bool phx_node_is_given_up(const struct phx_state *s, const struct phx_node *n);
 /** Nobody counts on what stays in this pool: its RE was deactivated, and may be no more. */
 bool phx_pool_is_deserted(const struct phx_state *s, const char *pool);
@@ -43,7 +45,9 @@ int64_t phx_job_limit_due(const struct phx_job *j);
 /** When the job wants a tick, for its time or for the lease of a part; INT64_MAX: never. */
 int64_t phx_job_due(const struct phx_job *j);
 
-/** The web entry of `role` on nodes of `pool`: with the address of the pool's web RE, if the role is that RE's. */
-struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool, const struct phx_role *role);
+/** The web entry of `role` on nodes of `pool`: with the address of the pool's web RE, if the role
+ * is that RE's. */
+struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
+				    const struct phx_role *role);
 
 #endif

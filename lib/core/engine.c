@@ -4,7 +4,7 @@
  *
  *   node serves the RE           ──▶ open:    it may start jobs there
  *   anything else                ──▶ close:   it starts no more; then
- *   job must go                  ──▶ requeue: it is queued again there (or cancel, where it cannot be)
+ *   job must go                  ──▶ requeue: it is queued again there (or cancel, if it cannot)
  *   job was, and waits for that  ──▶ hurry:   it need not wait for its time
  *   RE is suspended              ──▶ refuse:  a partition takes no new job, those it has may start
  *   anything else                ──▶ admit
@@ -71,9 +71,11 @@ static bool refuses(const struct phx_re *re)
 	return re->state == PHX_RE_STATE_SUSPENDED;
 }
 
-/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended, or was there since.
+/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended,
+ * or was there since.
  */
-static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told, const struct phx_engine_node *before)
+static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told,
+		    const struct phx_engine_node *before)
 {
 	if (told->state == PHX_ENGINE_NODE_CLOSED)
 		return told->ours && before && before->ours;
@@ -82,11 +84,10 @@ static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told,
 
 static int put_partitions(const struct phx_apply *a, struct phx_re *re)
 {
-	struct phx_list before = re->engine_partitions, now = { 0 };
+	struct phx_list before = re->engine_partitions, now = {0};
 	struct phx_list *to = a->ev->whole ? &now : &before;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_partitions)
-	{
+	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_partitions) {
 		struct phx_engine_node p = *told;
 		p.ours = is_ours(re, told, phx_engine_there(&before, told->name));
 		r = r ? r : put(to, &p);
@@ -124,24 +125,29 @@ bool phx_engine_refuses(const struct phx_re *re)
 
 bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n)
 {
-	return re->state != PHX_RE_STATE_DEACTIVATED && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
-	       !strcmp(n->pool, re->name) && !strcmp(n->role, re->agreement.role);
+	return re->state != PHX_RE_STATE_DEACTIVATED && n->state == PHX_NODE_ACTIVE &&
+		!phx_node_step(n) && !strcmp(n->pool, re->name) &&
+		!strcmp(n->role, re->agreement.role);
 }
 
 bool phx_engine_may_start(const struct phx_engine_node *there)
 {
-	return there && (there->state == PHX_ENGINE_NODE_OPEN ||
-			 (there->state == PHX_ENGINE_NODE_CLOSED && there->ours && !there->sure));
+	return there &&
+		(there->state == PHX_ENGINE_NODE_OPEN ||
+		 (there->state == PHX_ENGINE_NODE_CLOSED && there->ours && !there->sure));
 }
 
 /* It is closed, and yet closed again: it was to be opened a moment ago. */
-static bool is_doubtful(const struct phx_re *re, const struct phx_node *n, const struct phx_engine_node *there)
+static bool is_doubtful(const struct phx_re *re, const struct phx_node *n,
+			const struct phx_engine_node *there)
 {
 	return phx_node_step(n) && !strcmp(n->pool, re->name) && phx_engine_may_start(there);
 }
 
-/* May jobs start there? Where one is told to go (kills: there are such), no other may come in its place. */
-static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n, bool kills)
+/* May jobs start there? Where one is told to go (kills: there are such), no other may come in its
+ * place. */
+static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n,
+		     bool kills)
 {
 	if (!phx_engine_serves(re, n) || !n->up || (n->share != PHX_SHARE_HELD && !n->pinned))
 		return false;
@@ -170,14 +176,17 @@ static const struct phx_re *re_of(const struct phx_state *s, const struct phx_no
 	return re && re->attached ? re : NULL;
 }
 
-void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n)
+void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
+			  const struct phx_node *n)
 {
 	if (j->killing)
 		return;
 	j->killing = true;
 	a->out->changed = true;
-	phx_note_re(a, n, re->name, NULL, "job %s of RE %s is killed%s: it runs on %s, which is taken away",
-		    phx_job_title(j).text, re->name, j->no_requeue ? "" : " and queued again", n->name);
+	phx_note_re(a, n, re->name, NULL,
+		    "job %s of RE %s is killed%s: it runs on %s, which is taken away",
+		    phx_job_title(j).text, re->name, j->no_requeue ? "" : " and queued again",
+		    n->name);
 	phx_ledger_lost_busy(a->s->ledger, phx_engine_number(re), j->id, 0, a->s->now_ms, a->todo);
 }
 
@@ -225,15 +234,16 @@ static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum 
 {
 	bool kills = kills_some(s, re);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
 		if (!there || r < 0)
 			continue;
 		bool open = may_open(s, re, n, kills);
-		if (kind == PHX_ENGINE_CLOSE ?
-			    !open && (there->state == PHX_ENGINE_NODE_OPEN || is_doubtful(re, n, there)) :
-			    open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
+		if (kind == PHX_ENGINE_CLOSE
+			    ? !open &&
+				    (there->state == PHX_ENGINE_NODE_OPEN ||
+				     is_doubtful(re, n, there))
+			    : open && there->state == PHX_ENGINE_NODE_CLOSED && there->ours)
 			r = add_order(ret, kind, n->name);
 	}
 	return r;
@@ -244,7 +254,8 @@ static int order_jobs(const struct phx_state *s, const struct phx_re *re, struct
 	int r = 0;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
 		if (r == 0 && phx_engine_runs(j, re) && j->killing && !j->ending)
-			r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE, j->engine_id);
+			r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE,
+				      j->engine_id);
 	return r;
 }
 
@@ -252,7 +263,8 @@ static int order_hurry(const struct phx_state *s, const struct phx_re *re, struc
 {
 	int r = 0;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (r == 0 && j->hurry && j->begin_ms && j->state == PHX_JOB_QUEUED && !strcmp(j->re, re->name))
+		if (r == 0 && j->hurry && j->begin_ms && j->state == PHX_JOB_QUEUED &&
+		    !strcmp(j->re, re->name))
 			r = add_order(ret, PHX_ENGINE_HURRY, j->engine_id);
 	return r;
 }
@@ -260,8 +272,7 @@ static int order_hurry(const struct phx_state *s, const struct phx_re *re, struc
 static int order_partitions(const struct phx_re *re, struct phx_list *ret)
 {
 	int r = 0;
-	PHX_LIST_EACH(struct phx_engine_node, p, &re->engine_partitions)
-	{
+	PHX_LIST_EACH(struct phx_engine_node, p, &re->engine_partitions) {
 		bool closed = p->state == PHX_ENGINE_NODE_CLOSED;
 		if (r == 0 && refuses(re) && p->state == PHX_ENGINE_NODE_OPEN)
 			r = add_order(ret, PHX_ENGINE_REFUSE, p->name);

@@ -11,11 +11,11 @@
 
 enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
-	MACS_MAX = 64,	      /* of one machine */
+	MACS_MAX = 64,        /* of one machine */
 };
 /* Anybody can be refused as often as he likes: so much of it is told. */
 #define TOLD_AGAIN_MS (10 * 60 * 1000) /* of one node */
-#define TOLD_NEXT_MS  (10 * 1000)      /* of any */
+#define TOLD_NEXT_MS (10 * 1000)       /* of any */
 
 /* ---- announcing ---- */
 
@@ -23,26 +23,32 @@ static int check_add(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
 	if (!phx_name_valid(ev->node))
-		return phx_err_set(a->err, -EINVAL, "'%s' is no node name: letters, digits, '-', '_', '.', at most %d",
-				   ev->node, PHX_NAME_MAX - 1);
+		return phx_err_set(
+			a->err, -EINVAL,
+			"'%s' is no node name: letters, digits, '-', '_', '.', at most %d",
+			ev->node, PHX_NAME_MAX - 1);
 	if (!ev->macs.n && !ev->serial[0] && !ev->token_sha256[0])
 		return phx_err_set(a->err, -EINVAL,
-				   "%s: give a MAC address, a serial number or a token by which it will be known",
+				   "%s: give a MAC address, a serial number or a token by which it "
+				   "will be known",
 				   ev->node);
 	if (ev->macs.n > MACS_MAX)
-		return phx_err_set(a->err, -EINVAL, "macs: a machine has at most %d MAC addresses here", MACS_MAX);
-	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
-	{
+		return phx_err_set(a->err, -EINVAL,
+				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
+	PHX_LIST_EACH(struct phx_mac, m, &ev->macs) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
-			return phx_err_set(a->err, -EINVAL, "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
+			return phx_err_set(a->err, -EINVAL,
+					   "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
 		const struct phx_node *owner = phx_state_node_by_mac(a->s, m->mac);
 		if (owner && strcmp(owner->name, ev->node))
-			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already", m->mac, owner->name);
+			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already",
+					   m->mac, owner->name);
 	}
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
 		if (ev->ip[0] && !strcmp(n->ip, ev->ip) && strcmp(n->name, ev->node))
-			return phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already", ev->ip, n->name);
+			return phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already",
+					   ev->ip, n->name);
 	return 0;
 }
 
@@ -56,12 +62,12 @@ static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
 
 static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 {
-	PHX_LIST_EACH(struct phx_mac, m, src)
-	{
+	PHX_LIST_EACH(struct phx_mac, m, src) {
 		bool twice = false;
 		PHX_LIST_EACH(struct phx_mac, have, dst)
 			twice = twice || !strcmp(have->mac, m->mac);
-		struct phx_mac *to = twice || dst->n >= MACS_MAX ? NULL : phx_list_push(dst, sizeof(*to));
+		struct phx_mac *to =
+			twice || dst->n >= MACS_MAX ? NULL : phx_list_push(dst, sizeof(*to));
 		if (!to && !twice)
 			return -ENOMEM;
 		if (to)
@@ -77,7 +83,8 @@ static struct phx_node *new_node(struct phx_apply *a, const char *name)
 		return NULL;
 	PHX_STR_SET(n->name, name);
 	n->number = ++a->s->last_node_number;
-	/* above every epoch of a removed node of this name: neither its orders nor its keys come back */
+	/* above every epoch of a removed node of this name: neither its orders nor its keys come
+	 * back */
 	n->epoch = a->s->last_step_id;
 	if (copy_macs(&n->macs, &a->ev->macs) < 0 || phx_index_ready(a->s) < 0) {
 		phx_record_fini(&phx_node_record, n);
@@ -97,7 +104,8 @@ int phx_apply_node_add(struct phx_apply *a)
 		return r;
 	struct phx_node *n = phx_state_node(a->s, ev->node);
 	if (n && !same_macs(n, &ev->macs))
-		return phx_err_set(a->err, -EEXIST, "node %s is there already, with other MAC addresses", ev->node);
+		return phx_err_set(a->err, -EEXIST,
+				   "node %s is there already, with other MAC addresses", ev->node);
 	if (n)
 		return 0;
 	n = new_node(a, ev->node);
@@ -122,16 +130,20 @@ int phx_apply_node_remove(struct phx_apply *a)
 	int r = phx_need_order(a, &n, &o);
 	if (r < 0)
 		return r;
-	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY || n->state == PHX_NODE_QUARANTINED ||
-		    n->state == PHX_NODE_COMMISSIONING;
+	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY ||
+		n->state == PHX_NODE_QUARANTINED || n->state == PHX_NODE_COMMISSIONING;
 	if (!idle && !a->ev->force)
-		return phx_err_set(a->err, -EPERM, "%s is %s: release it first, or use force", n->name,
-				   phx_enum_name(&phx_node_state_names, n->state));
+		return phx_err_set(a->err, -EPERM, "%s is %s: release it first, or use force",
+				   n->name, phx_enum_name(&phx_node_state_names, n->state));
 	if (n->jobs_running && !a->ev->force)
-		return phx_err_set(a->err, -EBUSY, "%s runs jobs, which would be started elsewhere too: switch it off, or use force if it is off",
+		return phx_err_set(a->err, -EBUSY,
+				   "%s runs jobs, which would be started elsewhere too: switch it "
+				   "off, or use force if it is off",
 				   n->name);
 	if (n->dirty && !a->ev->force)
-		return phx_err_set(a->err, -EPERM, "%s holds data of %s, which would be forgotten: wipe it first, or use force",
+		return phx_err_set(a->err, -EPERM,
+				   "%s holds data of %s, which would be forgotten: wipe it first, "
+				   "or use force",
 				   n->name, n->tenant);
 	r = phx_spare_order(a, &o);
 	if (r < 0)
@@ -186,11 +198,14 @@ int phx_apply_node_accept(struct phx_apply *a)
 		if (phx_state_node(a->s, name))
 			return phx_err_set(a->err, -EEXIST, "there is a node '%s' already", name);
 		if (n->state != PHX_NODE_NEW)
-			return phx_err_set(a->err, -EPERM, "%s has a certificate under its name: it cannot be renamed",
-					   n->name);
+			return phx_err_set(
+				a->err, -EPERM,
+				"%s has a certificate under its name: it cannot be renamed",
+				n->name);
 	}
 	if (n->state == PHX_NODE_QUARANTINED)
-		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): use resume", n->name, n->reason);
+		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): use resume", n->name,
+				   n->reason);
 	if (n->state != PHX_NODE_NEW && n->accepted)
 		return 0;
 	a->out->changed = !n->accepted || n->hold || (name[0] && strcmp(name, n->name));
@@ -211,16 +226,15 @@ static int find_enrolling(struct phx_apply *a, struct phx_node **ret)
 {
 	const struct phx_event *ev = a->ev;
 	struct phx_node *found = NULL;
-	PHX_LIST_EACH(struct phx_mac, m, &ev->macs)
-	{
+	PHX_LIST_EACH(struct phx_mac, m, &ev->macs) {
 		struct phx_node *n = phx_state_node_by_mac(a->s, m->mac);
 		if (n && found && n != found)
-			return phx_err_set(a->err, -ENOTUNIQ, "its MAC addresses belong to %s and to %s", found->name,
+			return phx_err_set(a->err, -ENOTUNIQ,
+					   "its MAC addresses belong to %s and to %s", found->name,
 					   n->name);
 		found = n ? n : found;
 	}
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
 		if (found)
 			break;
 		bool serial = ev->serial[0] && !n->macs.n && !strcmp(n->serial, ev->serial);
@@ -240,8 +254,8 @@ static unsigned count_strangers(const struct phx_state *s)
 	return count;
 }
 
-/* Drawn by who submits the event: every user sees names, and a MAC address is for nobody but the resource provider. In
- * journals of before the name was made of the boot MAC. */
+/* Drawn by who submits the event: every user sees names, and a MAC address is for nobody but the
+ * resource provider. In journals of before the name was made of the boot MAC. */
 static void name_stranger(const struct phx_event *ev, char ret[PHX_NAME_MAX])
 {
 	const char *mac = PHX_LIST_AT(&ev->macs, struct phx_mac, 0)->mac;
@@ -255,22 +269,26 @@ static void name_stranger(const struct phx_event *ev, char ret[PHX_NAME_MAX])
 	ret[at] = '\0';
 }
 
-/* A machine that nobody announced: it gets a name and waits. Whoever makes machines up fills nothing but this waiting
- * room. */
+/* A machine that nobody announced: it gets a name and waits. Whoever makes machines up fills
+ * nothing but this waiting room. */
 static int stranger(struct phx_apply *a, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
 	if (count_strangers(a->s) >= STRANGERS_MAX)
-		return phx_err_set(a->err, -EAGAIN, "%d unknown machines wait to be accepted already: no more are taken",
-				   STRANGERS_MAX);
+		return phx_err_set(
+			a->err, -EAGAIN,
+			"%d unknown machines wait to be accepted already: no more are taken",
+			STRANGERS_MAX);
 	name_stranger(a->ev, name);
 	if (phx_state_node(a->s, name))
-		return phx_err_set(a->err, -EEXIST, "a node of another MAC address is called %s", name);
+		return phx_err_set(a->err, -EEXIST, "a node of another MAC address is called %s",
+				   name);
 	*ret = new_node(a, name);
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Since when an enrolment says where it came from, it counts for more than before; a journal of before has none. */
+/* Since when an enrolment says where it came from, it counts for more than before; a journal of
+ * before has none. */
 static bool says_from(const struct phx_event *ev)
 {
 	return ev->address[0];
@@ -285,7 +303,8 @@ static void tell_refusal(struct phx_apply *a, struct phx_node *n, const char *wh
 		return;
 	n->refused_ms = a->s->refused_ms = now;
 	a->out->changed = true;
-	phx_note(a, n, "%s: a certificate is refused to who asks for it from %.60s: %s", n->name, a->ev->address, why);
+	phx_note(a, n, "%s: a certificate is refused to who asks for it from %.60s: %s", n->name,
+		 a->ev->address, why);
 }
 
 static int answer_refused(struct phx_apply *a, const char *why)
@@ -305,10 +324,12 @@ static int refuse_stranger(struct phx_apply *a, struct phx_node *n, const char *
 /* What asks is the machine by all that is known of it, or so it was in journals of before. */
 static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
 {
-	/* a machine without a serial number on record is known by its MAC address alone, which anybody can have */
+	/* a machine without a serial number on record is known by its MAC address alone, which
+	 * anybody can have */
 	if (says_from(a->ev) && !n->serial[0])
 		return refuse_stranger(a, n, why);
-	/* A node that is up with its own key is not disturbed by somebody who borrows its address. */
+	/* A node that is up with its own key is not disturbed by somebody who borrows its
+	 * address. */
 	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	else if (says_from(a->ev))
@@ -316,14 +337,16 @@ static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
 	return answer_refused(a, why);
 }
 
-/* What is wrong with where it asks from, or NULL. A reserved address is the node's alone; a machine without one may ask
- * from any but the head's own, at which every user of the head is. */
+/* What is wrong with where it asks from, or NULL. A reserved address is the node's alone; a machine
+ * without one may ask from any but the head's own, at which every user of the head is. */
 static const char *wrong_place(const struct phx_node *n, const struct phx_event *ev)
 {
 	if (!says_from(ev) || (ev->local && ev->local_ok))
 		return NULL;
 	if (n->ip[0])
-		return strcmp(n->ip, ev->address) ? "it asks from another address than the one reserved for the node" : NULL;
+		return strcmp(n->ip, ev->address)
+			? "it asks from another address than the one reserved for the node"
+			: NULL;
 	return ev->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
 }
 
@@ -343,8 +366,8 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 static bool certify_changes(const struct phx_node *n, const struct phx_event *ev)
 {
 	return strcmp(n->key_fp, ev->key_fp) || n->window || !n->asked || n->token_sha256[0] ||
-	       n->state == PHX_NODE_NEW || (!n->serial[0] && ev->serial[0]) || (!n->uuid[0] && ev->uuid[0]) ||
-	       (!same_macs(n, &ev->macs) && n->macs.n < MACS_MAX);
+		n->state == PHX_NODE_NEW || (!n->serial[0] && ev->serial[0]) ||
+		(!n->uuid[0] && ev->uuid[0]) || (!same_macs(n, &ev->macs) && n->macs.n < MACS_MAX);
 }
 
 static void certify(struct phx_apply *a, struct phx_node *n)
@@ -373,11 +396,12 @@ static int check_enrol(struct phx_apply *a)
 	if (!a->ev->key_fp[0])
 		return phx_err_set(a->err, -EINVAL, "key_fp: an enrolment names its key");
 	if (!a->ev->macs.n)
-		return phx_err_set(a->err, -EINVAL, "macs: an enrolment names at least one MAC address");
+		return phx_err_set(a->err, -EINVAL,
+				   "macs: an enrolment names at least one MAC address");
 	if (a->ev->macs.n > MACS_MAX)
-		return phx_err_set(a->err, -EINVAL, "macs: a machine has at most %d MAC addresses here", MACS_MAX);
-	PHX_LIST_EACH(struct phx_mac, m, &a->ev->macs)
-	{
+		return phx_err_set(a->err, -EINVAL,
+				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
+	PHX_LIST_EACH(struct phx_mac, m, &a->ev->macs) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
 			return phx_err_set(a->err, -EINVAL, "macs: '%s' is no MAC address", m->mac);
@@ -394,7 +418,8 @@ int phx_apply_enrol(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (!n && says_from(ev) && ev->local && !ev->local_ok)
-		return answer_refused(a, "machines do not enrol on the head itself (enrol_over_loopback is off)");
+		return answer_refused(
+			a, "machines do not enrol on the head itself (enrol_over_loopback is off)");
 	if (!n)
 		r = stranger(a, &n);
 	if (r < 0)

@@ -6,7 +6,7 @@ static const char *const event_names[] = {
 #include "core/event.def"
 #undef EVENT
 };
-const struct phx_enum phx_event_kind_names = { "event", event_names, PHX_ARRAY_SIZE(event_names) };
+const struct phx_enum phx_event_kind_names = {"event", event_names, PHX_ARRAY_SIZE(event_names)};
 
 const char *phx_event_text(enum phx_event_kind kind)
 {
@@ -18,17 +18,21 @@ const char *phx_event_text(enum phx_event_kind kind)
 	return (unsigned)kind < PHX_ARRAY_SIZE(texts) ? texts[kind] : "?";
 }
 
-static const char *const ended_bys[] = { "unknown", "itself", "told", "limit", "lease" };
-const struct phx_enum phx_job_ended_by_names = { "end", ended_bys, PHX_ARRAY_SIZE(ended_bys) };
+static const char *const ended_bys[] = {"unknown", "itself", "told", "limit", "lease"};
+const struct phx_enum phx_job_ended_by_names = {"end", ended_bys, PHX_ARRAY_SIZE(ended_bys)};
 
-static const char *const engine_job_states[] = { "waiting", "held", "running", "ending", "done", "failed", "cancelled" };
-const struct phx_enum phx_engine_job_state_names = { "job state", engine_job_states, PHX_ARRAY_SIZE(engine_job_states) };
+static const char *const engine_job_states[] = {"waiting", "held",   "running",  "ending",
+						"done",    "failed", "cancelled"};
+const struct phx_enum phx_engine_job_state_names = {"job state", engine_job_states,
+						    PHX_ARRAY_SIZE(engine_job_states)};
 
-static const char *const engine_acts[] = { "close", "open", "requeue", "cancel", "hurry", "refuse", "admit" };
-const struct phx_enum phx_engine_act_names = { "order", engine_acts, PHX_ARRAY_SIZE(engine_acts) };
+static const char *const engine_acts[] = {"close", "open",   "requeue", "cancel",
+					  "hurry", "refuse", "admit"};
+const struct phx_enum phx_engine_act_names = {"order", engine_acts, PHX_ARRAY_SIZE(engine_acts)};
 
-static const struct phx_field engine_host_fields[] = { PHX_STR(struct phx_engine_host, node) };
-const struct phx_record phx_engine_host_record = PHX_RECORD("host", struct phx_engine_host, engine_host_fields);
+static const struct phx_field engine_host_fields[] = {PHX_STR(struct phx_engine_host, node)};
+const struct phx_record phx_engine_host_record =
+	PHX_RECORD("host", struct phx_engine_host, engine_host_fields);
 
 static const struct phx_field engine_job_fields[] = {
 #define J struct phx_engine_job
@@ -47,16 +51,19 @@ static const struct phx_field engine_job_fields[] = {
 	PHX_LIST(J, hosts, &phx_engine_host_record),
 #undef J
 };
-const struct phx_record phx_engine_job_record = PHX_RECORD("engine job", struct phx_engine_job, engine_job_fields);
+const struct phx_record phx_engine_job_record =
+	PHX_RECORD("engine job", struct phx_engine_job, engine_job_fields);
 
-static const char *const jobs_says[] = { "unsaid", "spare", "named", "any" };
-const struct phx_enum phx_jobs_say_names = { "word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says) };
+static const char *const jobs_says[] = {"unsaid", "spare", "named", "any"};
+const struct phx_enum phx_jobs_say_names = {"word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says)};
 
-static const struct phx_field index_row_fields[] = { PHX_U32(struct phx_index_row, from), PHX_U32(struct phx_index_row, to),
-						     PHX_U32(struct phx_index_row, step) };
-const struct phx_record phx_index_row_record = PHX_RECORD("row of indices", struct phx_index_row, index_row_fields);
+static const struct phx_field index_row_fields[] = {PHX_U32(struct phx_index_row, from),
+						    PHX_U32(struct phx_index_row, to),
+						    PHX_U32(struct phx_index_row, step)};
+const struct phx_record phx_index_row_record =
+	PHX_RECORD("row of indices", struct phx_index_row, index_row_fields);
 
-static const struct phx_field job_ref_fields[] = { PHX_U64(struct phx_job_ref, id) };
+static const struct phx_field job_ref_fields[] = {PHX_U64(struct phx_job_ref, id)};
 const struct phx_record phx_job_ref_record = PHX_RECORD("job", struct phx_job_ref, job_ref_fields);
 
 static const struct phx_field event_fields[] = {
@@ -159,8 +166,10 @@ void phx_event_fini(struct phx_event *ev)
 	phx_record_fini(&phx_event_record, ev);
 }
 
-static const char *const action_names[] = { "order", "power", "key_make", "key_destroy", "erased", "dhcp", "note" };
-const struct phx_enum phx_action_kind_names = { "action", action_names, PHX_ARRAY_SIZE(action_names) };
+static const char *const action_names[] = {"order",  "power", "key_make", "key_destroy",
+					   "erased", "dhcp",  "note"};
+const struct phx_enum phx_action_kind_names = {"action", action_names,
+					       PHX_ARRAY_SIZE(action_names)};
 
 static const struct phx_field action_fields[] = {
 #define A struct phx_action
@@ -183,7 +192,7 @@ const struct phx_record phx_action_record = PHX_RECORD("action", struct phx_acti
 void phx_outcome_fini(struct phx_outcome *o)
 {
 	phx_list_fini(&o->actions);
-	*o = (struct phx_outcome){ 0 };
+	*o = (struct phx_outcome){0};
 }
 
 static const struct phx_field order_fields[] = {

@@ -8,8 +8,7 @@
 
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n)
 {
-	PHX_LIST_EACH(struct phx_node, o, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, o, &s->nodes) {
 		if (o == n || o->state == PHX_NODE_NEW)
 			continue;
 		if (n->facts.uuid[0] && !strcmp(o->facts.uuid, n->facts.uuid))
@@ -21,7 +20,7 @@ struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts)
 {
 	return n->state != PHX_NODE_QUARANTINED && n->facts.uuid[0] && facts->uuid[0] &&
-	       strcmp(n->facts.uuid, facts->uuid) != 0;
+		strcmp(n->facts.uuid, facts->uuid) != 0;
 }
 
 int phx_facts_take(struct phx_node *n, const struct phx_facts *facts)

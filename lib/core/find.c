@@ -1,11 +1,12 @@
-/* Things of a state by name or number, in its lists; nodes by name are found by the index. Called by all of lib/core
- * and by the API. Pure. */
+/* Things of a state by name or number, in its lists; nodes by name are found by the index. Called
+ * by all of lib/core and by the API. Pure. */
 #include "core/state.h"
 
 #include <string.h>
 
 /* Every named item has its name first. */
-static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset, const char *name)
+static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset,
+			const char *name)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
 		char *item = (char *)l->items + (size_t)i * item_size;

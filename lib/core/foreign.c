@@ -46,14 +46,16 @@ static int compare_id(const void *id, const void *b)
 
 static struct told *told_of(const struct report *r, const char *id)
 {
-	struct told **found = r->n ? bsearch(id, r->by_id, r->n, sizeof(*r->by_id), compare_id) : NULL;
+	struct told **found =
+		r->n ? bsearch(id, r->by_id, r->n, sizeof(*r->by_id), compare_id) : NULL;
 	return found ? *found : NULL;
 }
 
 static int report_init(struct phx_apply *a, struct report *ret)
 {
 	const struct phx_list *jobs = &a->ev->engine_jobs;
-	struct report r = { calloc(jobs->n + 1u, sizeof(*r.items)), calloc(jobs->n + 1u, sizeof(*r.by_id)), jobs->n };
+	struct report r = {calloc(jobs->n + 1u, sizeof(*r.items)),
+			   calloc(jobs->n + 1u, sizeof(*r.by_id)), jobs->n};
 	*ret = r;
 	if (!r.items || !r.by_id)
 		return -ENOMEM;
@@ -64,13 +66,16 @@ static int report_init(struct phx_apply *a, struct report *ret)
 	qsort(r.by_id, r.n, sizeof(*r.by_id), compare_told);
 	for (uint32_t i = 1; i < r.n; i++)
 		if (!compare_told(&r.by_id[i - 1], &r.by_id[i]))
-			return phx_err_set(a->err, -EINVAL, "job '%s' is told of twice", r.by_id[i]->job->id);
+			return phx_err_set(a->err, -EINVAL, "job '%s' is told of twice",
+					   r.by_id[i]->job->id);
 	return 0;
 }
 
-static const struct phx_batch_job *in_ledger(const struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
+static const struct phx_batch_job *in_ledger(const struct phx_apply *a, const struct phx_re *re,
+					     const struct phx_job *j)
 {
-	return re->active ? phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id) : NULL;
+	return re->active ? phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id)
+			  : NULL;
 }
 
 static bool is_there(int state)
@@ -103,9 +108,11 @@ static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job
 		end_part(a, p);
 	phx_job_left_nodes(a, j);
 	if (runs && waits && b->state == PHX_BATCH_KILLING)
-		phx_ledger_job_killed(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_killed(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
+				      a->todo);
 	else if (runs)
-		phx_ledger_job_ended(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_ended(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
+				     a->todo);
 	phx_list_fini(&j->parts);
 	phx_job_become(a, j, PHX_JOB_QUEUED);
 	j->killing = j->ending = false;
@@ -113,15 +120,18 @@ static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job
 }
 
 /* It is over for good. */
-static void end_job(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, int state, int64_t status)
+static void end_job(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, int state,
+		    int64_t status)
 {
 	if (j->state == PHX_JOB_RUNNING)
 		end_run(a, re, j, false);
 	else if (in_ledger(a, re, j))
-		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
-	phx_job_become(a, j, state == PHX_ENGINE_JOB_FAILED    ? PHX_JOB_FAILED :
-			     state == PHX_ENGINE_JOB_CANCELLED ? PHX_JOB_CANCELLED :
-								 PHX_JOB_DONE);
+		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
+				      a->todo);
+	phx_job_become(a, j,
+		       state == PHX_ENGINE_JOB_FAILED              ? PHX_JOB_FAILED
+			       : state == PHX_ENGINE_JOB_CANCELLED ? PHX_JOB_CANCELLED
+								   : PHX_JOB_DONE);
 	j->status = status;
 	j->ended_ms = a->s->now_ms;
 	a->out->changed = true;
@@ -135,20 +145,24 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 	return false;
 }
 
-/* Where it was us who ended it, it is told to begin as soon as it can; once, until it says another time (look_at_new). */
-static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_engine_job *t)
+/* Where it was us who ended it, it is told to begin as soon as it can; once, until it says another
+ * time (look_at_new). */
+static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
+		      const struct phx_engine_job *t)
 {
 	j->hurry = j->killing && !is_there(t->state);
 	j->begin_ms = 0;
 	end_run(a, re, j, true);
 }
 
-static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_engine_job *t)
+static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
+			const struct phx_engine_job *t)
 {
 	if (is_over(t->state))
 		end_job(a, re, j, t->state, t->status);
 	else if (j->state == PHX_JOB_RUNNING &&
-		 (!is_there(t->state) || (t->state == PHX_ENGINE_JOB_RUNNING && t->started_ms != j->started_ms)))
+		 (!is_there(t->state) ||
+		  (t->state == PHX_ENGINE_JOB_RUNNING && t->started_ms != j->started_ms)))
 		run_again(a, re, j, t);
 	else if (j->state == PHX_JOB_RUNNING)
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
@@ -156,7 +170,8 @@ static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx
 				end_part(a, p);
 }
 
-/* Runs that are over, before others that began on their nodes. Those that are open and told of are found for what follows. */
+/* Runs that are over, before others that began on their nodes. Those that are open and told of are
+ * found for what follows. */
 static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
 {
 	for (uint32_t i = 0; i < a->s->jobs.n; i++) {
@@ -173,27 +188,29 @@ static void look_at_old(struct phx_apply *a, const struct phx_re *re, const stru
 	}
 }
 
-/* It waits in the ledger too, as far as that takes it: one that is wider than the RE can be only waits there. */
+/* It waits in the ledger too, as far as that takes it: one that is wider than the RE can be only
+ * waits there. */
 static void queue_in_ledger(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
 {
-	struct phx_err why = { 0 };
-	struct phx_batch_job b = { .id = j->id,
-				   .submit_ms = j->submitted_ms,
-				   .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
-				   .size = j->nodes,
-				   .no_requeue = j->no_requeue,
-				   .state = j->held ? PHX_BATCH_HELD : PHX_BATCH_WAITING };
+	struct phx_err why = {0};
+	struct phx_batch_job b = {.id = j->id,
+				  .submit_ms = j->submitted_ms,
+				  .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
+				  .size = j->nodes,
+				  .no_requeue = j->no_requeue,
+				  .state = j->held ? PHX_BATCH_HELD : PHX_BATCH_WAITING};
 	const struct phx_batch_job *now = in_ledger(a, re, j);
 	if (!now)
-		phx_ledger_submit(a->s->ledger, phx_engine_number(re), &b, a->s->now_ms, a->todo, &why);
+		phx_ledger_submit(a->s->ledger, phx_engine_number(re), &b, a->s->now_ms, a->todo,
+				  &why);
 	else if ((now->state == PHX_BATCH_HELD) != j->held)
-		phx_ledger_job_hold(a->s->ledger, phx_engine_number(re), j->id, j->held, a->s->now_ms, a->todo);
+		phx_ledger_job_hold(a->s->ledger, phx_engine_number(re), j->id, j->held,
+				    a->s->now_ms, a->todo);
 }
 
 static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_engine_job *t)
 {
-	PHX_LIST_EACH(struct phx_engine_host, h, &t->hosts)
-	{
+	PHX_LIST_EACH(struct phx_engine_host, h, &t->hosts) {
 		struct phx_node *n = phx_state_node(a->s, h->node);
 		struct phx_job_part *p = phx_grow(a, &j->parts, sizeof(*p));
 		if (!p)
@@ -215,14 +232,14 @@ static bool counts_idle(const struct phx_re *re, const struct phx_node *n)
 	return n && n->share == PHX_SHARE_HELD && !n->share_job && !strcmp(n->share_re, re->name);
 }
 
-/* Of its nodes those that the ledger counts in the RE; ret_taken: one that is on its way out of it. */
-static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re, const struct phx_job *j,
-			   const struct phx_node **ret_taken)
+/* Of its nodes those that the ledger counts in the RE; ret_taken: one that is on its way out of
+ * it. */
+static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re,
+			   const struct phx_job *j, const struct phx_node **ret_taken)
 {
 	uint32_t n_held = 0;
 	*ret_taken = NULL;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		const struct phx_node *n = phx_state_node(a->s, p->node);
 		n_held += !p->ended && counts_idle(re, n);
 		if (n && !phx_engine_serves(re, n))
@@ -231,8 +248,8 @@ static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re, c
 	return n_held;
 }
 
-/* It runs there: the ledger hears of it. Where a node of it was promised away a moment before, it goes back to the queue
- * at once, and the ledger need not know that it ran. */
+/* It runs there: the ledger hears of it. Where a node of it was promised away a moment before, it
+ * goes back to the queue at once, and the ledger need not know that it ran. */
 static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 {
 	const struct phx_node *taken;
@@ -243,13 +260,14 @@ static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_j
 	}
 	queue_in_ledger(a, re, j);
 	if (!n_held) { /* on nodes that the policy does not count: no demand either */
-		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms, a->todo);
+		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
+				      a->todo);
 		return;
 	}
-	if (phx_ledger_job_started(a->s->ledger, phx_engine_number(re), j->id, n_held, j->started_ms, a->s->now_ms, a->todo) < 0)
+	if (phx_ledger_job_started(a->s->ledger, phx_engine_number(re), j->id, n_held,
+				   j->started_ms, a->s->now_ms, a->todo) < 0)
 		return;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		struct phx_node *n = phx_state_node(a->s, p->node);
 		if (!counts_idle(re, n) || p->ended)
 			continue;
@@ -271,7 +289,8 @@ static void count_runs(struct phx_apply *a, const struct phx_re *re)
 			count_run(a, re, j);
 }
 
-static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re, const struct phx_engine_job *t)
+static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
+			       const struct phx_engine_job *t)
 {
 	struct phx_job *j = phx_grow(a, &a->s->jobs, sizeof(*j));
 	if (!j)
@@ -292,7 +311,8 @@ static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struc
 	const struct phx_engine_job *t = told->job;
 	if (is_over(t->state))
 		return 0;
-	struct phx_job *j = told->at ? PHX_LIST_AT(&a->s->jobs, struct phx_job, told->at - 1) : add_job(a, re, t);
+	struct phx_job *j = told->at ? PHX_LIST_AT(&a->s->jobs, struct phx_job, told->at - 1)
+				     : add_job(a, re, t);
 	if (!j)
 		return -ENOMEM;
 	j->nodes = t->nodes;
@@ -320,11 +340,12 @@ static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struc
 
 static int check_job(struct phx_apply *a, const struct phx_engine_job *t)
 {
-	if (!t->id[0] || !t->nodes || t->nodes > HOSTS_MAX || t->hosts.n > HOSTS_MAX || t->state < 0 ||
-	    t->state > PHX_ENGINE_JOB_CANCELLED || t->limit_ms < 0)
+	if (!t->id[0] || !t->nodes || t->nodes > HOSTS_MAX || t->hosts.n > HOSTS_MAX ||
+	    t->state < 0 || t->state > PHX_ENGINE_JOB_CANCELLED || t->limit_ms < 0)
 		return phx_err_set(a->err, -EINVAL, "job '%s': cannot be as it is told", t->id);
 	if (is_there(t->state) == !t->hosts.n)
-		return phx_err_set(a->err, -EINVAL, "job '%s': runs on %u nodes and is %s", t->id, t->hosts.n,
+		return phx_err_set(a->err, -EINVAL, "job '%s': runs on %u nodes and is %s", t->id,
+				   t->hosts.n,
 				   phx_enum_name(&phx_engine_job_state_names, t->state));
 	return 0;
 }
@@ -337,10 +358,12 @@ static int check_event(struct phx_apply *a, struct phx_re **ret)
 	if (!*ret)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", ev->re);
 	if (!(*ret)->attached)
-		return phx_err_set(a->err, -EINVAL, "RE '%s' is not active with an engine of its own", ev->re);
+		return phx_err_set(a->err, -EINVAL,
+				   "RE '%s' is not active with an engine of its own", ev->re);
 	if (ev->engine_jobs.n > JOBS_MAX || ev->engine_nodes.n > HOSTS_MAX ||
 	    ev->engine_partitions.n > HOSTS_MAX)
-		return phx_err_set(a->err, -E2BIG, "RE '%s': more jobs or nodes than are looked after", ev->re);
+		return phx_err_set(a->err, -E2BIG,
+				   "RE '%s': more jobs or nodes than are looked after", ev->re);
 	PHX_LIST_EACH(struct phx_engine_job, t, &ev->engine_jobs)
 		r = r ? r : check_job(a, t);
 	PHX_LIST_EACH(struct phx_engine_node, n, &ev->engine_nodes)
@@ -348,7 +371,8 @@ static int check_event(struct phx_apply *a, struct phx_re **ret)
 			r = phx_err_set(a->err, -EINVAL, "RE '%s': a node has no name", ev->re);
 	PHX_LIST_EACH(struct phx_engine_node, p, &ev->engine_partitions)
 		if (!p->name[0] && !r)
-			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name", ev->re);
+			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name",
+					ev->re);
 	return r;
 }
 
@@ -360,8 +384,10 @@ static int apply_trouble(struct phx_apply *a, struct phx_re *re)
 		return 0;
 	PHX_STR_SET(re->trouble, why);
 	a->out->changed = true;
-	phx_note_re(a, NULL, re->name, NULL, "%s of RE %s cannot be asked, and nothing is taken from it until it can: %.150s",
-		    phx_enum_name(&phx_re_engine_names, re->agreement.engine), re->name, why);
+	phx_note_re(
+		a, NULL, re->name, NULL,
+		"%s of RE %s cannot be asked, and nothing is taken from it until it can: %.150s",
+		phx_enum_name(&phx_re_engine_names, re->agreement.engine), re->name, why);
 	return 0;
 }
 
@@ -388,13 +414,14 @@ static int apply_report(struct phx_apply *a, struct phx_re *re, const struct rep
 		phx_note_re(a, NULL, re->name, NULL, "%s of RE %s answers",
 			    phx_enum_name(&phx_re_engine_names, re->agreement.engine), re->name);
 	a->out->changed = a->out->changed || re->trouble[0] || a->ev->engine_nodes.n ||
-			  a->ev->engine_partitions.n || a->ev->whole;
+		a->ev->engine_partitions.n || a->ev->whole;
 	re->trouble[0] = '\0';
 	int r = phx_engine_put(a, re);
 	look_at_old(a, re, report);
 	for (uint32_t i = 0; i < report->n; i++)
 		r = r ? r : look_at_new(a, re, &report->items[i]);
-	/* what came free goes where it was promised, rather not from under what began; then the rest is counted */
+	/* what came free goes where it was promised, rather not from under what began; then the
+	 * rest is counted */
 	phx_work_add(a, PHX_WORK_ENGINE_TOLD, NULL);
 	return r;
 }
@@ -411,7 +438,7 @@ void phx_engine_count_runs(struct phx_apply *a)
 int phx_apply_re_queue(struct phx_apply *a)
 {
 	struct phx_re *re;
-	PHX_AUTO(report_fini) struct report report = { 0 };
+	PHX_AUTO(report_fini) struct report report = {0};
 	int r = check_event(a, &re);
 	if (r < 0 || a->ev->text[0])
 		return r < 0 ? r : apply_trouble(a, re);

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
-	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
+	BACKOFF_MS = 2000,       /* before the second attempt; doubled for the third */
+	WAIT_MS = 300 * 1000,    /* for a node without BMC to come back by itself */
 	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
 };
 
@@ -51,9 +51,11 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 
 /* ---- what holds when a step begins, and when it is done ---- */
 
-/* The node is about to serve `to`: would unerased data come where an agreement does not want it? The plan has seen
- * to it; this is what holds if it ever has not, or if the agreement has changed meanwhile. */
-static bool would_leak(const struct phx_apply *a, const struct phx_node *n, const struct phx_pool *to)
+/* The node is about to serve `to`: would unerased data come where an agreement does not want it?
+ * The plan has seen to it; this is what holds if it ever has not, or if the agreement has changed
+ * meanwhile. */
+static bool would_leak(const struct phx_apply *a, const struct phx_node *n,
+		       const struct phx_pool *to)
 {
 	if (!n->dirty || !strcmp(n->tenant, to->owner) || phx_noop_consented(a->s, n, to))
 		return false;
@@ -66,7 +68,8 @@ static void move_in(struct phx_node *n, const struct phx_pool *to, const struct 
 	bool stays = n->dirty && !strcmp(n->tenant, to->owner);
 	bool unlocked = step->kind == PHX_STEP_image ? !step->key_id[0] : !n->disk_key_id[0];
 	n->owes_wipe = (stays && n->owes_wipe) || phx_setup_wipes(&to->setup, PHX_WHEN_RELEASE);
-	if (step->kind == PHX_STEP_ram || ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_activate) && unlocked))
+	if (step->kind == PHX_STEP_ram ||
+	    ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_activate) && unlocked))
 		n->plain = true;
 	n->mixed = n->mixed || (n->dirty && !stays);
 	n->dirty = true;
@@ -75,14 +78,16 @@ static void move_in(struct phx_node *n, const struct phx_pool *to, const struct 
 	PHX_STR_SET(n->tenant_pool, to->name);
 }
 
-/* The pool that the node enters with this step; NULL while the old tenant's part of the plan is not over: a repair in
- * front of it brings the node up again, and no further. */
-static const struct phx_pool *enters(const struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
+/* The pool that the node enters with this step; NULL while the old tenant's part of the plan is not
+ * over: a repair in front of it brings the node up again, and no further. */
+static const struct phx_pool *enters(const struct phx_apply *a, const struct phx_node *n,
+				     const struct phx_step *step)
 {
 	if (info_of(step)->phase != PHX_NODE_DEPLOYING || !n->plan.to_role[0])
 		return NULL;
 	for (uint32_t i = n->plan.cursor + 1; i < n->plan.steps.n; i++)
-		if (info_of(PHX_LIST_AT(&n->plan.steps, struct phx_step, i))->phase != PHX_NODE_DEPLOYING)
+		if (info_of(PHX_LIST_AT(&n->plan.steps, struct phx_step, i))->phase !=
+		    PHX_NODE_DEPLOYING)
 			return NULL;
 	return phx_state_pool(a->s, n->plan.to_pool);
 }
@@ -115,7 +120,8 @@ static bool wipes_left(const struct phx_node *n)
 
 static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 {
-	/* again: a registration that was repeated after the wipe was ordered may have told of them */
+	/* again: a registration that was repeated after the wipe was ordered may have told of
+	 * them */
 	n->system_image[0] = n->system_digest[0] = '\0';
 	if (!strcmp(n->system_disk, step->disk)) {
 		n->system_disk[0] = '\0';
@@ -123,7 +129,8 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	}
 	if (wipes_left(n))
 		return;
-	n->disk_key_id[0] = '\0'; /* a restart within the wipe makes it forget which disk the key was of */
+	/* a restart within the wipe makes it forget which disk the key was of */
+	n->disk_key_id[0] = '\0';
 	n->dirty = n->mixed = n->owes_wipe = n->plain = false;
 	n->key_unread = false;
 	n->tenant[0] = n->tenant_pool[0] = '\0';
@@ -143,7 +150,8 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 	n->key_unread = false; /* what it was of is overwritten */
 }
 
-/* What the agent has done with the role counts at once: its next beat says the same, and balancers need not wait for it. */
+/* What the agent has done with the role counts at once: its next beat says the same, and balancers
+ * need not wait for it. */
 static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
 	const struct phx_role *role = phx_step_role(a->s, n, step);
@@ -162,12 +170,14 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 		wipe_effects(n, step);
 	else if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
 		image_effects(a, n, step);
-	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave || step->kind == PHX_STEP_health)
+	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave ||
+		 step->kind == PHX_STEP_health)
 		role_effects(a, n, step);
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
-		PHX_STR_SET(n->disk_key_id, step->key_id); /* from now on it is to be destroyed, whatever happens */
+		/* from now on it is to be destroyed, whatever happens */
+		PHX_STR_SET(n->disk_key_id, step->key_id);
 }
 
 static void finish_plan(struct phx_apply *a, struct phx_node *n)
@@ -188,18 +198,20 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 		PHX_STR_SET(n->pool, PHX_POOL_FREE);
 		n->role[0] = '\0';
 	}
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (!strcmp(p->request, "resume") && phx_facts_unsound(a, n, &why)) {
 		phx_quarantine(a, n, why.text);
 		return;
 	}
 	n->reason[0] = '\0';
-	if (n->key_unread) { /* it was told nothing of this: whatever it ran is not counted on any more */
+	if (n->key_unread) {
+		/* it was told nothing of this: whatever it ran is not counted on any more */
 		PHX_STR_SET(n->reason, "key destroyed, unread");
 		phx_jobs_leave(a, n, n->reason);
 	}
-	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name, phx_enum_name(&phx_node_state_names, n->state),
-		 n->pool, n->role[0] ? " as " : "", n->role, (long long)(a->s->now_ms - p->started_ms));
+	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name,
+		 phx_enum_name(&phx_node_state_names, n->state), n->pool, n->role[0] ? " as " : "",
+		 n->role, (long long)(a->s->now_ms - p->started_ms));
 	phx_back_done(a, n);
 	phx_away_end(a, n);
 	if (!p->to_role[0])
@@ -208,17 +220,18 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 
 /* ---- repair ---- */
 
-static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uint32_t at, enum phx_step_kind kind)
+static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uint32_t at,
+				    enum phx_step_kind kind)
 {
 	struct phx_list *l = &n->plan.steps;
 	if (!phx_grow(a, l, sizeof(struct phx_step)))
 		return NULL;
 	struct phx_step *steps = l->items;
 	memmove(&steps[at + 1], &steps[at], (l->n - 1 - at) * sizeof(*steps));
-	steps[at] = (struct phx_step){ .id = ++a->s->last_step_id,
-				       .kind = (int)kind,
-				       .expected_ms = phx_step_info(kind)->expected_ms,
-				       .deadline_ms = a->s->now_ms };
+	steps[at] = (struct phx_step){.id = ++a->s->last_step_id,
+				      .kind = (int)kind,
+				      .expected_ms = phx_step_info(kind)->expected_ms,
+				      .deadline_ms = a->s->now_ms};
 	PHX_STR_SET(steps[at].role, n->plan.to_role);
 	return &steps[at];
 }
@@ -254,9 +267,12 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 	if (step->deadline_ms > a->s->now_ms)
 		return;
 	a->out->changed = true;
-	if (n->plan.repairs++ >= a->s->settings.repairs_max || (n->up && n->env == PHX_ENV_DEPLOY)) {
-		phx_quarantine(a, n, n->up ? "there is no system on it to enter" :
-					     "it went silent in the middle of a hand-over and has no BMC");
+	if (n->plan.repairs++ >= a->s->settings.repairs_max ||
+	    (n->up && n->env == PHX_ENV_DEPLOY)) {
+		phx_quarantine(
+			a, n,
+			n->up ? "there is no system on it to enter"
+			      : "it went silent in the middle of a hand-over and has no BMC");
 		return;
 	}
 	step->deadline_ms = a->s->now_ms + WAIT_MS;
@@ -272,8 +288,8 @@ static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *ste
 	}
 	if (n->plan.repairs >= a->s->settings.repairs_max) {
 		char why[200];
-		snprintf(why, sizeof(why), "step %s: the node had to be brought back %u times", info_of(step)->name,
-			 n->plan.repairs);
+		snprintf(why, sizeof(why), "step %s: the node had to be brought back %u times",
+			 info_of(step)->name, n->plan.repairs);
 		phx_quarantine(a, n, why);
 		return false;
 	}
@@ -287,7 +303,8 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 	uint32_t at = n->plan.cursor;
 	if (step && step->kind == PHX_STEP_enter)
 		at++;
-	if (!step || at >= n->plan.steps.n || PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
+	if (!step || at >= n->plan.steps.n ||
+	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
 		return;
 	if (at == n->plan.cursor) /* it is asked again after the start */
 		step->status = PHX_STEP_PENDING;
@@ -300,8 +317,8 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 
 static void issue_key(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
-	struct phx_action *act =
-		phx_act(a, step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY, n);
+	struct phx_action *act = phx_act(
+		a, step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY, n);
 	if (!act)
 		return;
 	act->step_id = step->id;
@@ -317,10 +334,12 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 	PHX_STR_SET(act->text, "boot");
 }
 
-/* The disk that a step destroys is one, whatever the machine has come to report since it was planned (faults.md 12). */
+/* The disk that a step destroys is one, whatever the machine has come to report since it was
+ * planned (faults.md 12). */
 static bool names_one_disk(const struct phx_node *n, const struct phx_step *step)
 {
-	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) || phx_facts_disk(&n->facts, step->disk);
+	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) ||
+		phx_facts_disk(&n->facts, step->disk);
 }
 
 /* A director is waited for as long as the role gives its requests to end. */
@@ -346,12 +365,14 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	const struct phx_step_info *info = info_of(step);
 	const struct phx_pool *pool = enters(a, n, step);
 	if (pool && would_leak(a, n, pool)) {
-		phx_quarantine(a, n, "it holds data that has to be erased before its new owner has it");
+		phx_quarantine(a, n,
+			       "it holds data that has to be erased before its new owner has it");
 		return false;
 	}
 	if (!names_one_disk(n, step)) {
 		char why[200];
-		snprintf(why, sizeof(why), "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
+		snprintf(why, sizeof(why),
+			 "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
 		phx_quarantine(a, n, why);
 		return false;
 	}
@@ -402,7 +423,8 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return; /* backing off */
 		if (phx_spare_waits(a, n, step))
 			return;
-		bool ready = node_fits(n, info_of(step)->needs) && !(step->kind == PHX_STEP_enter && phx_memory_lacks(n));
+		bool ready = node_fits(n, info_of(step)->needs) &&
+			!(step->kind == PHX_STEP_enter && phx_memory_lacks(n));
 		if (!ready) {
 			if (!repair(a, n, step))
 				return;
@@ -422,7 +444,8 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_step *step = phx_node_step(n);
 	phx_note(a, n, "%s: step %s done after %lld ms%s%.150s", n->name, info_of(step)->name,
-		 (long long)(a->s->now_ms - step->issued_ms), a->ev->text[0] ? ": " : "", a->ev->text);
+		 (long long)(a->s->now_ms - step->issued_ms), a->ev->text[0] ? ": " : "",
+		 a->ev->text);
 	complete(a, n, step);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
@@ -430,12 +453,13 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 		finish_plan(a, n);
 }
 
-int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request)
+int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
+		       const char *request)
 {
 	phx_touch(a->s, n);
 	phx_record_fini(&phx_plan_record, &n->plan);
 	n->plan = *plan;
-	*plan = (struct phx_plan){ 0 };
+	*plan = (struct phx_plan){0};
 	n->plan.epoch = n->epoch = phx_next_epoch(a->s, n);
 	if (!n->plan.steps.n)
 		a->s->last_step_id++; /* epochs never run ahead of step ids: see new_node() */
@@ -443,8 +467,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->plan.from_state = n->state;
 	PHX_STR_SET(n->plan.request, request);
 	phx_back_prepare(a, n);
-	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps)
-	{
+	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
 		s->id = ++a->s->last_step_id;
 		s->deadline_ms = a->s->now_ms + WAIT_MS;
 		phx_key_name(n, s);
@@ -471,14 +494,16 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	if (phx_node_state_transient((enum phx_node_state)n->state))
-		phx_node_must_become(n, (enum phx_node_state)n->plan.from_state); /* it had to be brought up again for the step */
+		/* it had to be brought up again for the step */
+		phx_node_must_become(n, (enum phx_node_state)n->plan.from_state);
 	a->out->changed = true;
 }
 
 static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	char why[300];
-	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name, step->attempt, step->error);
+	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name,
+		 step->attempt, step->error);
 	switch (info_of(step)->on_fail) {
 	case PHX_ON_FAIL_ABORT:
 		phx_handover_abort(a, n, why);
@@ -486,10 +511,11 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	case PHX_ON_FAIL_FALLBACK:
 		if (phx_node_has_bmc(n)) {
 			phx_note(a, n, "%s: %s; power cycle instead", n->name, why);
-			*step = (struct phx_step){ .id = ++a->s->last_step_id,
-						   .kind = PHX_STEP_boot,
-						   .expected_ms = phx_step_info(PHX_STEP_boot)->expected_ms,
-						   .deadline_ms = a->s->now_ms };
+			*step = (struct phx_step){.id = ++a->s->last_step_id,
+						  .kind = PHX_STEP_boot,
+						  .expected_ms =
+							  phx_step_info(PHX_STEP_boot)->expected_ms,
+						  .deadline_ms = a->s->now_ms};
 			phx_handover_advance(a, n);
 			return;
 		}
@@ -509,7 +535,8 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 	struct phx_step *step = phx_node_step(n);
 	snprintf(step->error, sizeof(step->error), "%s", why);
 	a->out->changed = true;
-	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name, step->attempt, why);
+	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name,
+		 step->attempt, why);
 	if (step->attempt >= info_of(step)->attempts + step->silences) {
 		give_up(a, n, step);
 		return;

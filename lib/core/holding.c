@@ -26,17 +26,18 @@ static struct span span_of(int64_t ms)
 	static const struct {
 		const char *name;
 		int64_t s;
-	} units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 }, { "s", 1 } };
-	struct span ret = { "0 s" };
+	} units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+	struct span ret = {"0 s"};
 	int64_t s = ms / 1000;
 	size_t i = 0;
 	while (i < PHX_ARRAY_SIZE(units) - 1 && s < units[i].s)
 		i++;
-	int n = snprintf(ret.text, sizeof(ret.text), "%lld %s", (long long)(s / units[i].s), units[i].name);
+	int n = snprintf(ret.text, sizeof(ret.text), "%lld %s", (long long)(s / units[i].s),
+			 units[i].name);
 	s %= units[i].s;
 	if (n > 0 && i + 1 < PHX_ARRAY_SIZE(units) && s >= units[i + 1].s)
-		snprintf(ret.text + n, sizeof(ret.text) - (size_t)n, " %lld %s", (long long)(s / units[i + 1].s),
-			 units[i + 1].name);
+		snprintf(ret.text + n, sizeof(ret.text) - (size_t)n, " %lld %s",
+			 (long long)(s / units[i + 1].s), units[i + 1].name);
 	return ret;
 }
 
@@ -44,7 +45,8 @@ static struct span span_of(int64_t ms)
 static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_re *re = n->share_re[0] ? phx_state_re(s, n->share_re) : NULL;
-	bool lives = re && re->active && (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
+	bool lives = re && re->active &&
+		(re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 	return lives ? re : NULL;
 }
 
@@ -56,7 +58,8 @@ static int64_t patience_ms(const struct phx_re *re)
 bool phx_away_may(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_re *re = re_of(s, n);
-	if (!re || !patience_ms(re) || n->pinned || strcmp(n->pool, re->name) || strcmp(n->role, re->agreement.role))
+	if (!re || !patience_ms(re) || n->pinned || strcmp(n->pool, re->name) ||
+	    strcmp(n->role, re->agreement.role))
 		return false;
 	if (!phx_node_step(n))
 		return n->state == PHX_NODE_ACTIVE;
@@ -84,11 +87,12 @@ static void set_outside(struct phx_apply *a, struct phx_node *n)
 void phx_holding_lose(struct phx_apply *a, struct phx_node *n)
 {
 	int number = phx_holding_number(a->s, n->share_re);
-	const struct phx_re *re =
-		number == PHX_LEDGER_FREE || n->share == PHX_SHARE_COMING ? NULL : phx_state_re(a->s, n->share_re);
-	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING :
-				      n->share == PHX_SHARE_AWAY   ? PHX_LEDGER_AWAY :
-								     PHX_LEDGER_THERE;
+	const struct phx_re *re = number == PHX_LEDGER_FREE || n->share == PHX_SHARE_COMING
+		? NULL
+		: phx_state_re(a->s, n->share_re);
+	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING
+		: n->share == PHX_SHARE_AWAY                       ? PHX_LEDGER_AWAY
+								   : PHX_LEDGER_THERE;
 	if (n->share_job)
 		phx_ledger_lost_busy(a->s->ledger, number, n->share_job, 1, a->s->now_ms, a->todo);
 	else
@@ -119,18 +123,21 @@ static void say_why(struct phx_node *n, int64_t now)
 {
 	struct span since = span_of(now - n->away_since_ms);
 	if (!n->up)
-		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s", n->share_re,
-			 since.text, n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
+		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s",
+			 n->share_re, since.text,
+			 n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
 	else
-		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: not in service again for %s%s%.60s",
-			 n->share_re, since.text, n->health_text[0] ? ": " : "", n->health_text);
+		snprintf(n->gave_up, sizeof(n->gave_up),
+			 "RE %.63s gave it up: not in service again for %s%s%.60s", n->share_re,
+			 since.text, n->health_text[0] ? ": " : "", n->health_text);
 }
 
 static void replace(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
 {
 	say_why(n, a->s->now_ms);
 	size_t said = strlen(n->gave_up);
-	snprintf(n->gave_up + said, sizeof(n->gave_up) - said, ", replace_after is %s", span_of(patience_ms(re)).text);
+	snprintf(n->gave_up + said, sizeof(n->gave_up) - said, ", replace_after is %s",
+		 span_of(patience_ms(re)).text);
 	phx_note_re(a, n, re->name, NULL, "%s is replaced: %s", n->name, n->gave_up);
 	phx_holding_lose(a, n);
 }
@@ -140,10 +147,11 @@ void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_
 	if (phx_of_before(a->s) || n->pinned || n->gave_up[0] || strcmp(n->pool, re->name) ||
 	    (n->state != PHX_NODE_ACTIVE && n->state != PHX_NODE_MAINTENANCE))
 		return;
-	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s", re->name,
-		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance" :
-		 n->up				  ? "not counted on" :
-						    "away");
+	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s",
+		 re->name,
+		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance"
+			 : n->up                  ? "not counted on"
+						  : "away");
 	phx_touch(a->s, n);
 	phx_note_re(a, n, re->name, NULL, "%s is released when it %s: %s", n->name,
 		    n->state == PHX_NODE_MAINTENANCE ? "is resumed" : "is heard", n->gave_up);
@@ -151,8 +159,7 @@ void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_
 
 void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 {
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
 		if (n->share == PHX_SHARE_AWAY && !strcmp(n->share_re, re->name))
 			phx_holding_lose(a, n);
 		if (n->share == PHX_SHARE_OUTSIDE && !phx_node_step(n))
@@ -169,7 +176,8 @@ void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
 
 void phx_away_end(struct phx_apply *a, struct phx_node *n)
 {
-	const struct phx_re *re = n->share == PHX_SHARE_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
+	const struct phx_re *re =
+		n->share == PHX_SHARE_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
 	/* a plan that was made for that pool later is meant so */
 	if (re && re->state == PHX_RE_STATE_DEACTIVATED && re->changed_ms >= n->plan.started_ms)
 		phx_away_give_up(a, n, re);
@@ -186,7 +194,8 @@ void phx_away_detach(struct phx_apply *a, struct phx_node *n)
 {
 	n->pool[0] = '\0';
 	phx_node_must_become(n, PHX_NODE_MAINTENANCE);
-	snprintf(n->reason, sizeof(n->reason), "it is released when it is heard: %.200s", n->gave_up);
+	snprintf(n->reason, sizeof(n->reason), "it is released when it is heard: %.200s",
+		 n->gave_up);
 	phx_touch(a->s, n);
 	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
 }
@@ -201,22 +210,25 @@ void phx_away_begin(struct phx_apply *a, struct phx_node *n)
 	n->away_until_ms = phx_node_step(n) ? 0 : n->away_since_ms + patience_ms(re);
 	phx_touch(a->s, n);
 	a->out->changed = true;
-	if (n->away_until_ms && n->away_until_ms <= now) { /* a job was on it for so long: it is lost with that */
+	if (n->away_until_ms && n->away_until_ms <= now) {
+		/* a job was on it for so long: it is lost with that */
 		replace(a, n, re);
 		return;
 	}
 	phx_ledger_away(a->s->ledger, (int)re->number, n->share_job, 1, now, a->todo);
 	n->share = PHX_SHARE_AWAY;
 	n->share_job = 0;
-	phx_note_re(a, n, re->name, NULL, "%s of RE %s is away, with its role and its data: %s", n->name, re->name,
-		    phx_node_step(n) ? "it is set up again" :
-		    n->up	     ? "it starts again" :
-				       "it is not heard");
+	phx_note_re(a, n, re->name, NULL, "%s of RE %s is away, with its role and its data: %s",
+		    n->name, re->name,
+		    phx_node_step(n) ? "it is set up again"
+			    : n->up  ? "it starts again"
+				     : "it is not heard");
 }
 
 static bool serves_again(const struct phx_node *n)
 {
-	return !phx_node_step(n) && n->up && n->env == PHX_ENV_OS && n->healthy && !strcmp(n->actual_role, n->role);
+	return !phx_node_step(n) && n->up && n->env == PHX_ENV_OS && n->healthy &&
+		!strcmp(n->actual_role, n->role);
 }
 
 static void come_back(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
@@ -242,7 +254,9 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 		return;
 	}
 	/* a plan ends by itself, well or badly; after that the time runs again */
-	int64_t until = phx_node_step(n) ? 0 : n->away_until_ms ? n->away_until_ms : a->s->now_ms + patience_ms(re);
+	int64_t until = phx_node_step(n) ? 0
+		: n->away_until_ms       ? n->away_until_ms
+					 : a->s->now_ms + patience_ms(re);
 	a->out->changed = a->out->changed || until != n->away_until_ms;
 	n->away_until_ms = until;
 	phx_touch(a->s, n);
@@ -251,7 +265,8 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re = re_of(a->s, n);
-	if (n->share != PHX_SHARE_AWAY || !n->away_until_ms || n->away_until_ms > a->s->now_ms || !re)
+	if (n->share != PHX_SHARE_AWAY || !n->away_until_ms || n->away_until_ms > a->s->now_ms ||
+	    !re)
 		return;
 	a->out->changed = true;
 	replace(a, n, re);
@@ -263,9 +278,9 @@ void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 static bool would_take(struct phx_apply *a, int number)
 {
 	const struct phx_state *s = a->s;
-	struct phx_ledger_image image = { 0 };
+	struct phx_ledger_image image = {0};
 	struct phx_ledger *l = NULL;
-	struct phx_list todo = { 0 };
+	struct phx_list todo = {0};
 	bool takes = false;
 	int r = phx_ledger_save(s->ledger, &image);
 	r = r ? r : phx_ledger_restore(&image, &l);

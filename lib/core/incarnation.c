@@ -8,7 +8,8 @@
  * theirs is 0. Called by apply.c and handover.c. Pure. */
 #include "core/internal.h"
 
-enum { ID_BITS = 16 }; /* room for 65,536 steps; more run on into the next number, which is as good */
+/* room for 65,536 steps; more run on into the next number, which is as good */
+enum { ID_BITS = 16 };
 
 static uint64_t first_id(const struct phx_state *s)
 {
@@ -17,7 +18,7 @@ static uint64_t first_id(const struct phx_state *s)
 
 struct phx_incarnation phx_incarnation_begin(struct phx_state *s, uint64_t number)
 {
-	struct phx_incarnation was = { s->incarnation, s->last_step_id };
+	struct phx_incarnation was = {s->incarnation, s->last_step_id};
 	if (number <= s->incarnation || number > INT64_MAX >> ID_BITS)
 		return was;
 	s->incarnation = number;

@@ -21,12 +21,14 @@ struct phx_index {
 	uint32_t n, cap; /* nodes: indexed, and room for (a multiple of WORD) */
 	uint64_t *sets[PHX_SET_COUNT_];
 	struct phx_hash names; /* of nodes: their places; room for `cap` */
-	uint32_t *groups; /* of IDLE nodes: hash of their RE's name */
-	int64_t *due;	  /* of nodes */
-	uint64_t *runs;	  /* the job whose open part is on the node */
-	struct phx_list dues; /* struct due: a heap, the earliest first; of each job that has one, one entry is no later */
-	bool touched;	      /* a node is */
-	bool untrue;	      /* memory was lacking: build it anew */
+	uint32_t *groups;      /* of IDLE nodes: hash of their RE's name */
+	int64_t *due;          /* of nodes */
+	uint64_t *runs;        /* the job whose open part is on the node */
+	/* struct due: a heap, the earliest first; of each job that has one, one entry is no
+	 * later */
+	struct phx_list dues;
+	bool touched; /* a node is */
+	bool untrue;  /* memory was lacking: build it anew */
 	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_list tallies; /* struct phx_tally, of users */
@@ -145,7 +147,8 @@ struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_se
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n)
 		return at < s->nodes.n ? node_at(s, at) : NULL;
-	uint32_t i = next_of(x, set, at), touched = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+	uint32_t i = next_of(x, set, at),
+		 touched = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
 	i = touched < i ? touched : i;
 	return i < x->n ? node_at(s, i) : NULL;
 }
@@ -207,7 +210,7 @@ PHX_HEAP(due, struct due, sooner)
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
 {
 	int64_t at_ms = phx_job_due(j);
-	if (at_ms != INT64_MAX && due_push(&s->index->dues, (struct due){ at_ms, j->id }) < 0)
+	if (at_ms != INT64_MAX && due_push(&s->index->dues, (struct due){at_ms, j->id}) < 0)
 		s->index->untrue = true;
 }
 
@@ -296,8 +299,7 @@ static void add_job(struct phx_state *s, const struct phx_job *j)
 	phx_index_job_due(s, j);
 	if (j->state != PHX_JOB_RUNNING)
 		return;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		const struct phx_node *n = p->ended ? NULL : phx_state_node(s, p->node);
 		if (n)
 			phx_index_runs(s, n, j->id);
@@ -369,13 +371,14 @@ void phx_index_renew(struct phx_state *s)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
 	phx_hash_clear(&x->names);
 	x->n = x->dues.n = x->tallies.n = 0;
-	x->jobs = (struct phx_index_jobs){ 0 };
+	x->jobs = (struct phx_index_jobs){0};
 	fill(s);
 }
 
 int phx_index_ready(struct phx_state *s)
 {
-	bool kept = s->index && !s->index->untrue && s->nodes.n >= s->index->n && s->nodes.n <= s->index->cap;
+	bool kept = s->index && !s->index->untrue && s->nodes.n >= s->index->n &&
+		s->nodes.n <= s->index->cap;
 	if (kept) {
 		while (s->index->n < s->nodes.n)
 			add_node(s);
@@ -403,20 +406,24 @@ void phx_index_settle(struct phx_state *s)
 
 /* ---- checking ---- */
 
-static int check_node(const struct phx_state *s, const struct phx_index *fresh, uint32_t i, struct phx_err *err)
+static int check_node(const struct phx_state *s, const struct phx_index *fresh, uint32_t i,
+		      struct phx_err *err)
 {
 	const struct phx_index *x = s->index;
 	const struct phx_node *n = node_at(s, i);
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		if (has(x->sets[k], i) != has(fresh->sets[k], i))
-			return phx_err_set(err, -EPROTO, "%s was changed and not touched: its place in set %d is of the past",
+			return phx_err_set(err, -EPROTO,
+					   "%s was changed and not touched: its place in set %d is "
+					   "of the past",
 					   n->name, k);
 	if (x->due[i] != fresh->due[i])
 		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
 				   (long long)fresh->due[i], (long long)x->due[i]);
 	if (n->jobs_running && x->runs[i] != fresh->runs[i])
 		return phx_err_set(err, -EPROTO, "%s runs job %llu, the index says %llu", n->name,
-				   (unsigned long long)fresh->runs[i], (unsigned long long)x->runs[i]);
+				   (unsigned long long)fresh->runs[i],
+				   (unsigned long long)x->runs[i]);
 	return 0;
 }
 
@@ -426,10 +433,14 @@ static int compare(const struct phx_state *s, const struct phx_index *fresh, str
 	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
 		r = check_node(s, fresh, i, err);
 	if (r == 0 && memcmp(&s->index->jobs, &fresh->jobs, sizeof(fresh->jobs)))
-		r = phx_err_set(err, -EPROTO, "%u jobs are open, %u of them queued outside; the index says %u and %u",
-				fresh->jobs.n_open, fresh->jobs.n_queued, s->index->jobs.n_open, s->index->jobs.n_queued);
+		r = phx_err_set(
+			err, -EPROTO,
+			"%u jobs are open, %u of them queued outside; the index says %u and %u",
+			fresh->jobs.n_open, fresh->jobs.n_queued, s->index->jobs.n_open,
+			s->index->jobs.n_queued);
 	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
-		r = phx_err_set(err, -EPROTO, "the index counts other jobs of users than there are");
+		r = phx_err_set(err, -EPROTO,
+				"the index counts other jobs of users than there are");
 	return r;
 }
 
@@ -446,7 +457,8 @@ int phx_index_check(const struct phx_state *s, struct phx_err *err)
 	r = compare(s, twin.index, err);
 	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(&twin))
 		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
-				(long long)phx_index_jobs_due(&twin), (long long)phx_index_jobs_due(s));
+				(long long)phx_index_jobs_due(&twin),
+				(long long)phx_index_jobs_due(s));
 	free_index(twin.index);
 	return r;
 }

@@ -9,8 +9,10 @@
 
 /** What a lower file leaves to an upper one within one event (work.c). */
 enum phx_work_kind {
-	PHX_WORK_NODE_READY,  /* its plan has ended in the free pool: rules may give it a role */
-	PHX_WORK_ENGINE_TOLD, /* an engine has told of its jobs: what came free is promised before what began is counted */
+	PHX_WORK_NODE_READY, /* its plan has ended in the free pool: rules may give it a role */
+	/* an engine has told of its jobs: what came free is promised before what began is
+	 * counted */
+	PHX_WORK_ENGINE_TOLD,
 	PHX_WORK_COUNT_
 };
 
@@ -24,26 +26,30 @@ struct phx_apply {
 	const struct phx_event *ev;
 	struct phx_outcome *out;
 	struct phx_err *err;
-	const char *by;		/* for whom: who sent the event; "" for what the core orders by itself */
+	/* for whom: who sent the event; "" for what the core orders by itself */
+	const char *by;
 	enum phx_jobs_say jobs; /* may jobs end by that? */
-	struct phx_list *todo; /* struct phx_ledger_action: what the ledger wants done, done by share.c */
-	struct phx_list *work; /* the worklist */
+	/* struct phx_ledger_action: what the ledger wants done, done by share.c */
+	struct phx_list *todo;
+	struct phx_list *work;      /* the worklist */
 	const phx_work_fn *do_work; /* by kind */
 };
 
 /* outcome.c */
-/** Returns `r`. If that is -ENOMEM it sticks: whatever else is done, and whoever drops the result, the event ends with it. */
+/** Returns `r`. If that is -ENOMEM it sticks: whatever else is done, and whoever drops the result,
+ * the event ends with it. */
 int phx_stick(struct phx_apply *a, int r);
 /** An item more in a list of the state, zeroed; NULL: memory is lacking, and that sticks. */
 void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size);
 /** Append an action for `n` (may be NULL); NULL: the same. */
-struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const struct phx_node *n);
+struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind,
+			   const struct phx_node *n);
 /** Append a note: a sentence about `n` for `phx events`. */
 void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /** The same about an RE, and one more (may be NULL): their histories. */
-void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re, const char *other_re, const char *fmt,
-		 ...) __attribute__((format(printf, 5, 6)));
+void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
+		 const char *other_re, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /** The event's node; -ENOENT with a text. */
 int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 /** The pool holds the node, or the node is on its way to it. */
@@ -54,13 +60,14 @@ void phx_power_off(struct phx_apply *a, struct phx_node *n);
 
 /** An order on one node, by an event or by the core itself. Borrows all of it. No text is NULL. */
 struct phx_node_order {
-	enum phx_event_kind kind; /* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
+	/* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
+	enum phx_event_kind kind;
 	const struct phx_node *node;
-	const char *by;	  /* who; "" = the core */
+	const char *by;   /* who; "" = the core */
 	const char *text; /* why, or what the event says beside */
 	const char *role;
 	const char *pool; /* "" = the role's */
-	bool has_setup;	  /* setup was asked for */
+	bool has_setup;   /* setup was asked for */
 	struct phx_setup setup;
 	bool encrypt, pin, power_cycle, force;
 	enum phx_jobs_say jobs;
@@ -72,8 +79,10 @@ struct phx_node_order {
 /* order.c */
 /** What the event says of `n`, which may be NULL where the caller looks at that. */
 struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n);
-/** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and histories. */
-struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n, const char *why);
+/** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and
+ * histories. */
+struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
+				    const char *why);
 /** The event's node, and what it orders of it; -ENOENT with a text. */
 int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret);
 
@@ -82,21 +91,28 @@ int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_n
 struct phx_why_erase {
 	char text[160];
 };
-/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for NOOP, and both consent. */
-bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
-/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed", or that it is not erased. */
+/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for
+ * NOOP, and both consent. */
+bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
+			const struct phx_pool *to);
+/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed",
+ * or that it is not erased. */
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
-/** What must be done to `n` on its way to pool `to`. An order may ask for more than the agreement (`asked`, NULL: it asks for
- * nothing), and for less only inside one owner: -EPERM with a text otherwise. */
-int phx_setup_effective(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to,
-			const struct phx_setup *asked, struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
+/** What must be done to `n` on its way to pool `to`. An order may ask for more than the agreement
+ * (`asked`, NULL: it asks for nothing), and for less only inside one owner: -EPERM with a text
+ * otherwise. */
+int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
+			const struct phx_pool *to, const struct phx_setup *asked,
+			struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
 
 /* planning.c */
 /** May a plan be made for the node as it is now? -EPERM, -EBUSY with a text. */
 int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err);
 /** The plan that the order would make now. Changes nothing. */
-int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret, struct phx_err *err);
-/** Plan it, and begin. 0 also where nothing is to be done, or the same is under way; an error has changed nothing. */
+int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
+		   struct phx_err *err);
+/** Plan it, and begin. 0 also where nothing is to be done, or the same is under way; an error has
+ * changed nothing. */
 int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o);
 /** The event as the core goes on by itself after it: for nobody. */
 struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
@@ -120,7 +136,8 @@ void phx_work_settle(struct phx_apply *a);
 /* handover.c */
 /** Our own order starts the node: it may come back without its key, for a time. */
 void phx_window_open(struct phx_apply *a, struct phx_node *n);
-int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan, const char *request);
+int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
+		       const char *request);
 /** Issue what can be issued, finish what is finished. Safe to call at any time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
 /** What phx_incarnation_begin() found. */
@@ -133,28 +150,34 @@ struct phx_incarnation phx_incarnation_begin(struct phx_state *s, uint64_t numbe
 void phx_incarnation_undo(struct phx_state *s, struct phx_incarnation was);
 /** The epoch of the node's next plan: above its last one, and of this incarnation. */
 uint64_t phx_next_epoch(const struct phx_state *s, const struct phx_node *n);
-/** The event is of a journal from before incarnations: it is replayed, and has to come out as it did then. */
+/** The event is of a journal from before incarnations: it is replayed, and has to come out as it
+ * did then. */
 static inline bool phx_of_before(const struct phx_state *s)
 {
 	return !s->incarnation;
 }
 int phx_apply_notice(struct phx_apply *a);
 
-/** The node is in its system after a restart. If its health is what the plan waits for: the services that were started
- * are gone, and are started again. */
+/** The node is in its system after a restart. If its health is what the plan waits for: the
+ * services that were started are gone, and are started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
 /* back.c: an update that failed */
-/** Before a role is replaced: its old definition stays known for as long as nodes run it. -ENOMEM. */
+/** Before a role is replaced: its old definition stays known for as long as nodes run it.
+ * -ENOMEM. */
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
-/** A plan begins: if it updates the node's role in place, the version that it may go back to is written into it. */
+/** A plan begins: if it updates the node's role in place, the version that it may go back to is
+ * written into it. */
 void phx_back_prepare(struct phx_apply *a, struct phx_node *n);
-/** The step has failed for good: true when the node goes back to the version that it ran; its plan then goes on. */
-bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed, const char *why);
+/** The step has failed for good: true when the node goes back to the version that it ran; its plan
+ * then goes on. */
+bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
+		    const char *why);
 /** The plan has ended: says so if it went back. */
 void phx_back_done(struct phx_apply *a, struct phx_node *n);
 /** The role that a step is about, in the version that it is about; NULL: none, or gone. */
-const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step);
+const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
+				     const struct phx_step *step);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
@@ -172,13 +195,15 @@ int phx_apply_cancel(struct phx_apply *a);
 int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
 /** The same of the open jobs of an RE. */
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
-/** What the order says of jobs becomes part of the plan that is made for its node, which runs `from` (may be NULL): who
- * ordered it, how long its job is waited for, and how long that is expected to be. */
-void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o, const struct phx_role *from,
-		    struct phx_plan *plan);
+/** What the order says of jobs becomes part of the plan that is made for its node, which runs
+ * `from` (may be NULL): who ordered it, how long its job is waited for, and how long that is
+ * expected to be. */
+void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o,
+		    const struct phx_role *from, struct phx_plan *plan);
 /** The hand-over of `n` begins: a job that nothing waits for ends now. */
 void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
-/** The step drain of `n` has to wait, for a job or for an engine that is not ours; it is looked at again then. */
+/** The step drain of `n` has to wait, for a job or for an engine that is not ours; it is looked at
+ * again then. */
 bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
 
 /* result.c */
@@ -190,7 +215,8 @@ int phx_apply_key_result(struct phx_apply *a);
 /* keys.c */
 /** The step of a plan that begins: a key that is to be made gets its name. */
 void phx_key_name(const struct phx_node *n, struct phx_step *step);
-/** A key that no node has any more: destroyed, and told so again until it is. Twice is once; "" is none. */
+/** A key that no node has any more: destroyed, and told so again until it is. Twice is once; "" is
+ * none. */
 void phx_key_doom(struct phx_apply *a, const char *key_id);
 /** The plan is given up while its key is being made: it may be there. */
 void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
@@ -201,8 +227,8 @@ void phx_keys_tick(struct phx_apply *a);
 /* balance.c */
 /** Is there a director that serves, heard or not? */
 bool phx_director_there(const struct phx_state *s);
-/** Another director takes over where the acting one is not heard any more; that one is switched off first if its role
- * says so. At the end of an event that changed something. */
+/** Another director takes over where the acting one is not heard any more; that one is switched off
+ * first if its role says so. At the end of an event that changed something. */
 void phx_director_settle(struct phx_apply *a);
 /** A node is heard: if it is a director it need not be switched off any more. */
 void phx_fence_over(struct phx_apply *a, struct phx_node *n);
@@ -218,14 +244,15 @@ int phx_apply_quarantine(struct phx_apply *a);
 int phx_apply_power(struct phx_apply *a);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
-/** A serving node that waits in the deploy initramfs without a system: one in memory is brought there again, one that
- * was on a disk is missing (quarantine). Others: nothing. */
+/** A serving node that waits in the deploy initramfs without a system: one in memory is brought
+ * there again, one that was on a disk is missing (quarantine). Others: nothing. */
 void phx_restore_system(struct phx_apply *a, struct phx_node *n);
-/** A node whose key was destroyed while nobody could reach it is there again: the erase that was ordered is finished
- * and read back. Others: nothing. */
+/** A node whose key was destroyed while nobody could reach it is there again: the erase that was
+ * ordered is finished and read back. Others: nothing. */
 void phx_read_back(struct phx_apply *a, struct phx_node *n);
 
-/** A quarantined node that somebody had to start by hand is there: its resume goes on. Others: nothing. */
+/** A quarantined node that somebody had to start by hand is there: its resume goes on. Others:
+ * nothing. */
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
 /** The node is heard: if it was resumed while it was silent and did not serve, it begins now. */
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n);
@@ -246,17 +273,20 @@ int phx_apply_cert_revoke(struct phx_apply *a);
 /* memory.c */
 /** The machine has started anew: what its plan had fetched into its memory counts no more. */
 void phx_memory_reset(struct phx_apply *a, struct phx_node *n);
-/** The plan had a system fetched into memory that is gone: it has to be fetched again before anything is entered. */
+/** The plan had a system fetched into memory that is gone: it has to be fetched again before
+ * anything is entered. */
 bool phx_memory_lacks(const struct phx_node *n);
 
 /* facts.c */
 /** Another node that is let in and reports the same system UUID; NULL. */
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
-/** A machine does not change its UUID: are these of another one under the node's name (faults.md 10)? */
+/** A machine does not change its UUID: are these of another one under the node's name (faults.md
+ * 10)? */
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts);
 /** A copy of them is the node's from now on. -ENOMEM: it has those of before. */
 int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
-/** May the node not be let in as it describes itself (disks or addresses that are ambiguous, another node's UUID)? */
+/** May the node not be let in as it describes itself (disks or addresses that are ambiguous,
+ * another node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 
 /* live.c */
@@ -284,24 +314,28 @@ int phx_apply_re_use(struct phx_apply *a);
 bool phx_res_drained(struct phx_apply *a);
 
 /* share.c */
-/** Does what the ledger wants, tells it what has become of its nodes, until both agree. At the end of every event. */
+/** Does what the ledger wants, tells it what has become of its nodes, until both agree. At the end
+ * of every event. */
 void phx_share_agree(struct phx_apply *a);
 
 /* choose.c: which nodes go */
-/** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the best first: appended to
- * ret_places (uint32_t, by phx_index_place()). Fewer: there are no more, and those that cannot are marked. */
+/** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the
+ * best first: appended to ret_places (uint32_t, by phx_index_place()). Fewer: there are no more,
+ * and those that cannot are marked. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places);
 /** The ledger knows which nodes are marked, and where. */
 void phx_choose_tell(struct phx_apply *a);
-/** The node has told news, or something has changed for all: it may be chosen by everybody again. */
+/** The node has told news, or something has changed for all: it may be chosen by everybody
+ * again. */
 void phx_choose_again(struct phx_apply *a, struct phx_node *n);
 
 /* cause.c */
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
-/** The plan is about to begin by the order: its cause, and where it erases or installs a note that tells it. why_erase:
- * whose agreement, or which order, wants an erase. */
-void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase, struct phx_plan *plan);
+/** The plan is about to begin by the order: its cause, and where it erases or installs a note that
+ * tells it. why_erase: whose agreement, or which order, wants an erase. */
+void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,
+		   struct phx_plan *plan);
 
 /* holding.c: what the ledger counts a node as */
 /** The ledger's number of an RE by name, or PHX_LEDGER_FREE: "" and those that are not active. */
@@ -312,8 +346,9 @@ void phx_holding_lose(struct phx_apply *a, struct phx_node *n);
 void phx_holding_leave(struct phx_apply *a, struct phx_node *n);
 /** A job on it is lost with its node: that leaves the ledger, or is away. */
 void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n);
-/** The RE in whose pool it is, out of service, that would not take it back as it is now: in service again it is released.
- * NULL: it would, or nothing takes it from there. Works on a copy of the ledger: for orders by hand. */
+/** The RE in whose pool it is, out of service, that would not take it back as it is now: in service
+ * again it is released. NULL: it would, or nothing takes it from there. Works on a copy of the
+ * ledger: for orders by hand. */
 const struct phx_re *phx_holding_full(struct phx_apply *a, const struct phx_node *n);
 /** Does its RE go on counting on it, though it does not serve just now? */
 bool phx_away_may(const struct phx_state *s, const struct phx_node *n);
@@ -322,26 +357,30 @@ void phx_away_begin(struct phx_apply *a, struct phx_node *n);
 /** It is away: back, lost, or as it was. */
 void phx_away_look(struct phx_apply *a, struct phx_node *n);
 void phx_away_tick(struct phx_apply *a, struct phx_node *n);
-/** The RE is deactivated: those that are not there to be released are when they come. Activated again: they are not. */
+/** The RE is deactivated: those that are not there to be released are when they come. Activated
+ * again: they are not. */
 void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re);
 void phx_away_activated(struct phx_apply *a, const struct phx_re *re);
-/** The deactivated RE counts on it no more: it is released as soon as that can be done. Twice is once. */
+/** The deactivated RE counts on it no more: it is released as soon as that can be done. Twice is
+ * once. */
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re);
 /** Its plan is at its end, in the pool of an RE that was deactivated meanwhile: the same. */
 void phx_away_end(struct phx_apply *a, struct phx_node *n);
-/** Its plan is at its end: where that brought it out of the pool, or its RE is there again, it is given up no more. */
+/** Its plan is at its end: where that brought it out of the pool, or its RE is there again, it is
+ * given up no more. */
 void phx_away_settle(const struct phx_state *s, struct phx_node *n);
 /** Its pool goes while it is away: it waits for its release in no pool. */
 void phx_away_detach(struct phx_apply *a, struct phx_node *n);
 
 /* foreign.c: engines that are not ours */
 int phx_apply_re_queue(struct phx_apply *a);
-/** The second half of that: what came free has gone where it was promised; now the ledger hears what began, and hand-overs
- * that wait for the engine look again. */
+/** The second half of that: what came free has gone where it was promised; now the ledger hears
+ * what began, and hand-overs that wait for the engine look again. */
 void phx_engine_count_runs(struct phx_apply *a);
 /** The RE becomes active: until its engine has told of itself nothing is known of it. */
 void phx_engine_begin(struct phx_re *re);
-/** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its own again. */
+/** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its
+ * own again. */
 void phx_engine_end(struct phx_apply *a, struct phx_re *re);
 
 /* engine.c: what they are to be told */
@@ -357,13 +396,18 @@ bool phx_engine_may_start(const struct phx_engine_node *there);
 bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
 /** The RE is suspended from now on: what is open there we may close. */
 void phx_engine_suspended(struct phx_re *re);
-/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs there are told to end. */
+/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs
+ * there are told to end. */
 bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
-/** The node is ordered away: what its engine said of it before does not count, since an order to open it may be on its way. */
+/** The node is ordered away: what its engine said of it before does not count, since an order to
+ * open it may be on its way. */
 void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
-/** The job of the RE is to end on its nodes, to be queued again there; the ledger is told. `n` is taken away. Twice is once. */
-void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const struct phx_node *n);
-/** The RE's number in the ledger, or PHX_LEDGER_FREE: the RE leaves the ledger before its last node leaves the engine. */
+/** The job of the RE is to end on its nodes, to be queued again there; the ledger is told. `n` is
+ * taken away. Twice is once. */
+void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
+			  const struct phx_node *n);
+/** The RE's number in the ledger, or PHX_LEDGER_FREE: the RE leaves the ledger before its last node
+ * leaves the engine. */
 int phx_engine_number(const struct phx_re *re);
 /** It takes no new jobs because we said so. */
 bool phx_engine_refuses(const struct phx_re *re);
@@ -375,19 +419,23 @@ struct phx_job_title {
 };
 struct phx_job_title phx_job_title(const struct phx_job *j);
 /** Say what ended the run; the first says it. */
-void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /** Who ended the job's run, and why: kept with it. */
 void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/** The job is queued, runs, has ended; the only way to say so. The end of a member of an array lets the next one go. */
+/** The job is queued, runs, has ended; the only way to say so. The end of a member of an array lets
+ * the next one go. */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
 /** Whether `to` may follow `from` (job_life.def). */
 bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to);
-/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it goes. */
+/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it
+ * goes. */
 void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
 /** The agents of its open parts are to look at their orders. */
 void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
-/** No run of `j` is on its nodes any more: they count as idle; whoever calls tells the ledger in the same event. */
+/** No run of `j` is on its nodes any more: they count as idle; whoever calls tells the ledger in
+ * the same event. */
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
 
 /* submit.c */
@@ -396,8 +444,8 @@ int phx_apply_job_submit(struct phx_apply *a);
 /* array.c */
 /** Rows that are none, or not one behind the other: -EINVAL. */
 int phx_array_check(const struct phx_event *ev, struct phx_err *err);
-/** The first of an array is the last job of the list, and queued: the others follow, copies without its words. They are put into
- * no queue. -ENOMEM: some may be there. */
+/** The first of an array is the last job of the list, and queued: the others follow, copies without
+ * its words. They are put into no queue. -ENOMEM: some may be there. */
 int phx_array_make(struct phx_apply *a, const struct phx_event *ev);
 
 /* jobs.c */
@@ -414,20 +462,25 @@ void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 void phx_job_kill(struct phx_apply *a, struct phx_job *j);
 /** Start queued jobs that fit, of those that belong to no RE. */
 void phx_jobs_start(struct phx_apply *a);
-/** A part of a running job ended with `status`: the others are told where that is bad news; the last one ends the job. */
-void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p, int64_t status);
+/** A part of a running job ended with `status`: the others are told where that is bad news; the
+ * last one ends the job. */
+void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p,
+		      int64_t status);
 
 /* lease.c */
-/** What ran on `n` is known to be gone (it started anew, it was seen off): its parts ended with `status`. */
+/** What ran on `n` is known to be gone (it started anew, it was seen off): its parts ended with
+ * `status`. */
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
-/** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is once. */
+/** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is
+ * once. */
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
-/** A BMC says that `n` is off, which was heard a moment ago: one of both errs. If it is not heard for as long as a node may be
- * silent, its parts do not run. */
+/** A BMC says that `n` is off, which was heard a moment ago: one of both errs. If it is not heard
+ * for as long as a node may be silent, its parts do not run. */
 void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n);
 /** `n` is heard, and is the same start of the machine: its parts go on. */
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
-/** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says so or their lease ends. */
+/** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says
+ * so or their lease ends. */
 void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Parts whose lease has ended are lost. */
 void phx_lease_tick(struct phx_apply *a);

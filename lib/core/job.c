@@ -59,7 +59,8 @@ static void let_go(struct phx_apply *a, struct phx_job *j)
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	j->throttled = false;
 	if (re && re->active && !j->held)
-		phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, false, a->s->now_ms, a->todo);
+		phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, false, a->s->now_ms,
+				    a->todo);
 }
 
 /* A member of an array has ended: another may go on in its place. */
@@ -85,7 +86,7 @@ bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
 	static const struct {
 		enum phx_job_state from, to;
 	} rows[] = {
-#define JOB_LIFE(from, to) { PHX_JOB_##from, PHX_JOB_##to },
+#define JOB_LIFE(from, to) {PHX_JOB_##from, PHX_JOB_##to},
 #include "core/job_life.def"
 #undef JOB_LIFE
 	};
@@ -110,8 +111,7 @@ void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
 {
 	if (j->engine_id[0])
 		return;
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		struct phx_node *n = phx_state_node(a->s, p->node);
 		if (!p->ended && n)
 			phx_act(a, PHX_ACT_ORDER, n);
@@ -120,8 +120,7 @@ void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
 
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
 {
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		struct phx_node *n = phx_state_node(a->s, p->node);
 		if (!n || n->share_job != j->id)
 			continue;

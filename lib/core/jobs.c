@@ -27,7 +27,8 @@ static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, u
 static void start_job(struct phx_apply *a, struct phx_job *j)
 {
 	struct phx_node *n;
-	for (uint32_t at = 0; j->parts.n < j->nodes && (n = next_for(a->s, j, at)); at = phx_index_place(a->s, n) + 1) {
+	for (uint32_t at = 0; j->parts.n < j->nodes && (n = next_for(a->s, j, at));
+	     at = phx_index_place(a->s, n) + 1) {
 		struct phx_job_part *p = phx_grow(a, &j->parts, sizeof(*p));
 		if (!p)
 			return;
@@ -65,9 +66,9 @@ void phx_jobs_start(struct phx_apply *a)
 	uint32_t n_free = phx_index_jobs(a->s)->n_queued ? phx_index_count(a->s, PHX_SET_TAKES) : 0;
 	if (!n_free)
 		return;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
-		if (j->state != PHX_JOB_QUEUED || j->re[0] || j->held || j->throttled || j->nodes > n_free)
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
+		if (j->state != PHX_JOB_QUEUED || j->re[0] || j->held || j->throttled ||
+		    j->nodes > n_free)
 			continue;
 		start_job(a, j);
 		n_free -= j->nodes;
@@ -104,8 +105,7 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 
 static void finish_job(struct phx_apply *a, struct phx_job *j)
 {
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		if (!p->ended)
 			return;
 		if (p->status)
@@ -116,13 +116,18 @@ static void finish_job(struct phx_apply *a, struct phx_job *j)
 		queue_again(a, j);
 		return;
 	}
-	phx_job_become(a, j, j->cancel ? PHX_JOB_CANCELLED : j->timed_out ? PHX_JOB_TIMEOUT : j->status ? PHX_JOB_FAILED : PHX_JOB_DONE);
+	phx_job_become(a, j,
+		       j->cancel              ? PHX_JOB_CANCELLED
+			       : j->timed_out ? PHX_JOB_TIMEOUT
+			       : j->status    ? PHX_JOB_FAILED
+					      : PHX_JOB_DONE);
 	if (j->state == PHX_JOB_DONE)
 		free(PHX_TAKE(j->why));
 	j->ended_ms = a->s->now_ms;
 }
 
-void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p, int64_t status)
+void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p,
+		      int64_t status)
 {
 	struct phx_node *n = phx_state_node(a->s, p->node);
 	p->ended = true;
@@ -135,8 +140,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	}
 	/* all of a job or none: what is left of it is told to end */
 	j->broken = j->broken || status;
-	PHX_LIST_EACH(struct phx_job_part, o, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, o, &j->parts) {
 		struct phx_node *other = phx_state_node(a->s, o->node);
 		if (!o->ended && j->broken && other)
 			phx_act(a, PHX_ACT_ORDER, other);
@@ -145,7 +149,8 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	a->out->changed = true;
 }
 
-/* The oldest that have ended go; one that never starts keeps none of them. The first of an array has the others' words. */
+/* The oldest that have ended go; one that never starts keeps none of them. The first of an array
+ * has the others' words. */
 void phx_jobs_forget_old(struct phx_state *s)
 {
 	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open, i = 0, kept = 0;
@@ -161,8 +166,8 @@ void phx_jobs_forget_old(struct phx_state *s)
 		phx_record_fini(&phx_job_record, j);
 		n_old--;
 	}
-	memmove(PHX_LIST_AT(&s->jobs, struct phx_job, kept), PHX_LIST_AT(&s->jobs, struct phx_job, i),
-		(s->jobs.n - i) * sizeof(struct phx_job));
+	memmove(PHX_LIST_AT(&s->jobs, struct phx_job, kept),
+		PHX_LIST_AT(&s->jobs, struct phx_job, i), (s->jobs.n - i) * sizeof(struct phx_job));
 	s->jobs.n -= i - kept;
 }
 
@@ -170,9 +175,11 @@ static int need_job(struct phx_apply *a, struct phx_job **ret)
 {
 	*ret = phx_state_job(a->s, a->ev->job);
 	if (!*ret)
-		return phx_err_set(a->err, -ENOENT, "there is no job %llu", (unsigned long long)a->ev->job);
+		return phx_err_set(a->err, -ENOENT, "there is no job %llu",
+				   (unsigned long long)a->ev->job);
 	if ((*ret)->engine_id[0])
-		return phx_err_set(a->err, -EOPNOTSUPP, "job %llu is run by Slurm as %s: tell Slurm (scancel, scontrol)",
+		return phx_err_set(a->err, -EOPNOTSUPP,
+				   "job %llu is run by Slurm as %s: tell Slurm (scancel, scontrol)",
 				   (unsigned long long)a->ev->job, (*ret)->engine_id);
 	return 0;
 }
@@ -193,7 +200,8 @@ static void cancel(struct phx_apply *a, struct phx_job *j)
 	phx_job_tell(a, j);
 }
 
-/* Of a row those that are there, from the end: none that was throttled goes on before it is cancelled itself. */
+/* Of a row those that are there, from the end: none that was throttled goes on before it is
+ * cancelled itself. */
 int phx_apply_job_cancel(struct phx_apply *a)
 {
 	struct phx_job *j;
@@ -201,7 +209,8 @@ int phx_apply_job_cancel(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	uint32_t first = (uint32_t)(j - PHX_LIST_AT(&a->s->jobs, struct phx_job, 0)), n = first + 1;
-	while (n < a->s->jobs.n && PHX_LIST_AT(&a->s->jobs, struct phx_job, n)->id <= a->ev->job_last)
+	while (n < a->s->jobs.n &&
+	       PHX_LIST_AT(&a->s->jobs, struct phx_job, n)->id <= a->ev->job_last)
 		n++;
 	for (uint32_t i = n; i-- > first;)
 		if (!PHX_LIST_AT(&a->s->jobs, struct phx_job, i)->engine_id[0])
@@ -216,15 +225,18 @@ int phx_apply_job_hold(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (j->state != PHX_JOB_QUEUED)
-		return phx_err_set(a->err, -EINVAL, "job %llu is %s: only a queued job is held back or let go",
-				   (unsigned long long)j->id, phx_enum_name(&phx_job_state_names, j->state));
+		return phx_err_set(
+			a->err, -EINVAL, "job %llu is %s: only a queued job is held back or let go",
+			(unsigned long long)j->id, phx_enum_name(&phx_job_state_names, j->state));
 	if (j->held == a->ev->hold)
 		return 0;
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	if (re && re->active && !j->throttled)
-		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, a->ev->hold, a->s->now_ms, a->todo);
+		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, a->ev->hold,
+					a->s->now_ms, a->todo);
 	if (r < 0)
-		return phx_err_set(a->err, r, "job %llu cannot be held back or let go now", (unsigned long long)j->id);
+		return phx_err_set(a->err, r, "job %llu cannot be held back or let go now",
+				   (unsigned long long)j->id);
 	j->held = a->ev->hold;
 	a->out->changed = true;
 	return 0;
@@ -241,8 +253,7 @@ void phx_jobs_tick(struct phx_apply *a)
 {
 	if (phx_index_jobs_due(a->s) > a->s->now_ms)
 		return;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
 		if (phx_job_limit_due(j) > a->s->now_ms)
 			continue;
 		j->overdue = true;
@@ -250,8 +261,10 @@ void phx_jobs_tick(struct phx_apply *a)
 		say_limit(a, j);
 		const struct phx_re *re = phx_state_re(a->s, j->re);
 		if (re && re->active)
-			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
-		phx_note_re(a, NULL, j->re, NULL, "job %llu ends: it has run for the %lld s that it may",
+			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms,
+					      a->todo);
+		phx_note_re(a, NULL, j->re, NULL,
+			    "job %llu ends: it has run for the %lld s that it may",
 			    (unsigned long long)j->id, (long long)(j->estimate_ms / 1000));
 		phx_job_tell(a, j);
 	}
@@ -263,7 +276,9 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	if (j->killing || !re || !re->active)
 		return;
-	phx_job_blame(a, j, "phxd", "the agent of %s ended it: its lease was over, or its node drained", a->ev->node);
+	phx_job_blame(a, j, "phxd",
+		      "the agent of %s ended it: its lease was over, or its node drained",
+		      a->ev->node);
 	j->killing = true;
 	phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
 }
@@ -273,7 +288,8 @@ static void judge_end(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_event *ev = a->ev;
 	bool limit = ev->ended_by == PHX_ENDED_LIMIT;
-	j->timed_out = j->timed_out || limit || (j->overdue && (ev->result || ev->ended_by == PHX_ENDED_TOLD));
+	j->timed_out = j->timed_out || limit ||
+		(j->overdue && (ev->result || ev->ended_by == PHX_ENDED_TOLD));
 	if (limit)
 		say_limit(a, j);
 	else if (ev->result && ev->text[0])
@@ -291,8 +307,8 @@ int phx_apply_job_result(struct phx_apply *a)
 				   (unsigned long long)j->id, j->kills, a->ev->run);
 	struct phx_job_part *p = part_of(j, a->ev->node);
 	if (!p || p->ended)
-		return phx_err_set(a->err, -ESTALE, "job %llu has no open part on %s", (unsigned long long)j->id,
-				   a->ev->node);
+		return phx_err_set(a->err, -ESTALE, "job %llu has no open part on %s",
+				   (unsigned long long)j->id, a->ev->node);
 	if (a->ev->forced && a->ev->result && j->re[0])
 		end_by_force(a, j);
 	judge_end(a, j);

@@ -31,7 +31,8 @@ void phx_key_name(const struct phx_node *n, struct phx_step *step)
 {
 	if (strcmp(step->key_id, "new"))
 		return;
-	snprintf(step->key_id, sizeof(step->key_id), "%.40s-%llu", n->name, (unsigned long long)n->plan.epoch);
+	snprintf(step->key_id, sizeof(step->key_id), "%.40s-%llu", n->name,
+		 (unsigned long long)n->plan.epoch);
 }
 
 void phx_key_doom(struct phx_apply *a, const char *key_id)
@@ -60,7 +61,8 @@ int phx_key_gone(struct phx_apply *a)
 		if (strcmp(k->key_id, a->ev->name))
 			continue;
 		if (a->ev->result < 0) {
-			phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id, a->ev->text);
+			phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id,
+				 a->ev->text);
 			return 0;
 		}
 		phx_list_remove(l, sizeof(*k), i);
@@ -84,7 +86,8 @@ bool phx_core_may_have_key(const struct phx_node *n, const char *key_id)
 	if (!strcmp(n->disk_key_id, key_id))
 		return true;
 	PHX_LIST_EACH(struct phx_step, step, &n->plan.steps)
-		if (step->kind == PHX_STEP_image && step->status == PHX_STEP_ISSUED && !strcmp(step->key_id, key_id))
+		if (step->kind == PHX_STEP_image && step->status == PHX_STEP_ISSUED &&
+		    !strcmp(step->key_id, key_id))
 			return true;
 	return false;
 }

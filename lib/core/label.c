@@ -10,8 +10,9 @@ static int check_word(struct phx_apply *a, const char *what, const char *text, s
 	if (phx_name_valid(text) && strlen(text) < size)
 		return 0;
 	return phx_err_set(a->err, -EINVAL,
-			   "labels: '%s' is no %s: letters, digits, '-', '_', '.', a letter or digit first, at most %zu", text,
-			   what, size - 1);
+			   "labels: '%s' is no %s: letters, digits, '-', '_', '.', a letter or "
+			   "digit first, at most %zu",
+			   text, what, size - 1);
 }
 
 static struct phx_label *find(const struct phx_node *n, const char *key)
@@ -26,8 +27,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 {
 	uint32_t more = 0;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_label, l, &a->ev->labels)
-	{
+	PHX_LIST_EACH(struct phx_label, l, &a->ev->labels) {
 		r = r ? r : check_word(a, "key", l->key, sizeof(l->key));
 		r = r ? r : check_word(a, "value", l->value, sizeof(l->value));
 		more += !find(n, l->key);
@@ -35,7 +35,8 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 	PHX_LIST_EACH(struct phx_word, key, &a->ev->unlabel)
 		r = r ? r : check_word(a, "key", key->text, sizeof(((struct phx_label *)0)->key));
 	if (r == 0 && (more > PHX_LABELS_MAX || n->labels.n + more > PHX_LABELS_MAX))
-		return phx_err_set(a->err, -E2BIG, "%s: a node has at most %d labels", n->name, PHX_LABELS_MAX);
+		return phx_err_set(a->err, -E2BIG, "%s: a node has at most %d labels", n->name,
+				   PHX_LABELS_MAX);
 	return r;
 }
 
@@ -44,7 +45,8 @@ static void take_off(struct phx_apply *a, struct phx_node *n, const char *key)
 	struct phx_label *l = find(n, key);
 	if (!l)
 		return;
-	phx_list_remove(&n->labels, sizeof(*l), (uint32_t)(l - PHX_LIST_AT(&n->labels, struct phx_label, 0)));
+	phx_list_remove(&n->labels, sizeof(*l),
+			(uint32_t)(l - PHX_LIST_AT(&n->labels, struct phx_label, 0)));
 	a->out->changed = true;
 }
 
@@ -57,7 +59,7 @@ static struct phx_label *insert(struct phx_node *n, const char *key)
 	uint32_t at = n->labels.n - 1;
 	for (; at > 0 && strcmp(all[at - 1].key, key) > 0; at--)
 		all[at] = all[at - 1];
-	all[at] = (struct phx_label){ 0 };
+	all[at] = (struct phx_label){0};
 	PHX_STR_SET(all[at].key, key);
 	return &all[at];
 }
@@ -71,8 +73,7 @@ int phx_apply_node_label(struct phx_apply *a)
 		return r;
 	PHX_LIST_EACH(struct phx_word, key, &a->ev->unlabel)
 		take_off(a, n, key->text);
-	PHX_LIST_EACH(struct phx_label, want, &a->ev->labels)
-	{
+	PHX_LIST_EACH(struct phx_label, want, &a->ev->labels) {
 		struct phx_label *l = find(n, want->key);
 		if (l && !strcmp(l->value, want->value))
 			continue;

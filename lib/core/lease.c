@@ -28,22 +28,26 @@ static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 }
 
 /* The job that has an open part on `n`, and there is no other; NULL when there is none. */
-static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *n, struct phx_job_part **ret_part)
+static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *n,
+			      struct phx_job_part **ret_part)
 {
 	struct phx_job *j = phx_index_job_on(a->s, n);
 	*ret_part = j ? open_part(j, n->name) : NULL;
 	return *ret_part ? j : NULL;
 }
 
-/* What is silent or started anew: a job of another engine is that one's business, which looks after its nodes itself. */
-static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_node *n, struct phx_job_part **ret_part)
+/* What is silent or started anew: a job of another engine is that one's business, which looks after
+ * its nodes itself. */
+static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_node *n,
+				  struct phx_job_part **ret_part)
 {
 	struct phx_job *j = job_on(a, n, ret_part);
 	return j && !j->engine_id[0] ? j : NULL;
 }
 
 /* It may run there for so long from now on, or from when it was silent first. */
-static void count_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p, int64_t wait_ms)
+static void count_silence(const struct phx_apply *a, const struct phx_job *j,
+			  struct phx_job_part *p, int64_t wait_ms)
 {
 	int64_t end = a->s->now_ms + wait_ms;
 	if (!p->lost_ms || p->lost_ms > end)
@@ -52,7 +56,8 @@ static void count_silence(const struct phx_apply *a, const struct phx_job *j, st
 }
 
 /* The agent begins to end it when the lease is over, as gently as the job has asked for. */
-static void begin_silence(const struct phx_apply *a, const struct phx_job *j, struct phx_job_part *p)
+static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
+			  struct phx_job_part *p)
 {
 	count_silence(a, j, p, (int64_t)j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS);
 }
@@ -81,7 +86,8 @@ void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 		p->lost_ms = 0;
 }
 
-/* The node of a running job is lost to its RE: the ledger loses it, and the job ends everywhere to run again. */
+/* The node of a running job is lost to its RE: the ledger loses it, and the job ends everywhere to
+ * run again. */
 static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
@@ -90,7 +96,8 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 		phx_holding_job_lost(a, n);
 }
 
-/* Why it ends: its node was lost; or somebody switched that, and then it runs again outside of an RE too. */
+/* Why it ends: its node was lost; or somebody switched that, and then it runs again outside of an
+ * RE too. */
 static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	if (!n->cut_by[0]) {
@@ -99,7 +106,8 @@ static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *
 		return;
 	}
 	phx_job_blame(a, j, n->cut_by, "%s was %s", n->name,
-		      a->ev->kind == PHX_EV_node_remove ? "removed" : "switched off or started anew");
+		      a->ev->kind == PHX_EV_node_remove ? "removed"
+							: "switched off or started anew");
 	j->killing = true;
 }
 
@@ -138,12 +146,12 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	a->out->changed = true;
 }
 
-/* The clock may have been set while nobody looked: the agents' own have not, so silence is counted from now on. */
+/* The clock may have been set while nobody looked: the agents' own have not, so silence is counted
+ * from now on. */
 int phx_apply_restart(struct phx_apply *a)
 {
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-		{
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 			if (j->state != PHX_JOB_RUNNING || p->ended || !p->lost_ms)
 				continue;
 			p->lost_ms = 0;
@@ -169,8 +177,9 @@ static void say_silence(struct phx_apply *a, const struct phx_job *j, const stru
 {
 	bool off = n && n->power == PHX_POWER_KNOWN_OFF && !phx_of_before(a->s);
 	phx_note_re(a, n, j->re, NULL,
-		    off ? "%s is silent and was seen off: job %llu does not run there any more" :
-			  "%s is silent and the lease of job %llu has ended: it does not run there any more",
+		    off ? "%s is silent and was seen off: job %llu does not run there any more"
+			: "%s is silent and the lease of job %llu has ended: it does not run there "
+			  "any more",
 		    p->node, (unsigned long long)j->id);
 }
 

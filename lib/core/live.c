@@ -13,7 +13,7 @@ enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (n->state != PHX_NODE_COMMISSIONING)
 		return;
 	a->out->changed = true;
@@ -29,8 +29,8 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	phx_auto_assign(a, n);
 }
 
-/* Did this registration end the step that was waiting for it? A machine that started by itself while the BMC is about
- * to switch it off has not arrived: the power goes once more. */
+/* Did this registration end the step that was waiting for it? A machine that started by itself
+ * while the BMC is about to switch it off has not arrived: the power goes once more. */
 static bool step_arrived(struct phx_step *step, int env, bool new_boot)
 {
 	bool new_deploy = env == PHX_ENV_DEPLOY && new_boot;
@@ -56,7 +56,8 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 		phx_handover_failed(a, n, "the node started again in the middle of the step");
 		return;
 	}
-	if (step->status == PHX_STEP_PENDING && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT) {
+	if (step->status == PHX_STEP_PENDING &&
+	    phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT) {
 		step->deadline_ms = a->s->now_ms; /* it waited for the node: here it is */
 		a->out->changed = true;
 	}
@@ -75,22 +76,25 @@ static void note_system(struct phx_node *n, const struct phx_event *ev)
 	n->unserved = false; /* a start is told what it is to do */
 }
 
-/* It was started past us, from a disk with an older system on it: what it was given is not what runs. */
+/* It was started past us, from a disk with an older system on it: what it was given is not what
+ * runs. */
 static bool came_as_another(const struct phx_node *n, bool new_boot)
 {
-	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
-	       strcmp(n->actual_role, n->role) != 0;
+	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE &&
+		!phx_node_step(n) && strcmp(n->actual_role, n->role) != 0;
 }
 
 /* An agent whose answer was lost registers again: that is no event. */
 static bool tells_news(const struct phx_node *n, const struct phx_event *ev)
 {
 	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != ev->env ||
-	       n->healthy != ev->healthy || strcmp(n->boot_id, ev->boot_id) || strcmp(n->address, ev->address) ||
-	       strcmp(n->actual_role, ev->actual_role) || strcmp(n->actual_identity, ev->actual_identity) ||
-	       strcmp(n->system_image, ev->system_image) || strcmp(n->system_digest, ev->system_digest) ||
-	       (n->system_disk[0] && !ev->system_digest[0]) ||
-	       !phx_record_equal(&phx_facts_record, &n->facts, &ev->facts);
+		n->healthy != ev->healthy || strcmp(n->boot_id, ev->boot_id) ||
+		strcmp(n->address, ev->address) || strcmp(n->actual_role, ev->actual_role) ||
+		strcmp(n->actual_identity, ev->actual_identity) ||
+		strcmp(n->system_image, ev->system_image) ||
+		strcmp(n->system_digest, ev->system_digest) ||
+		(n->system_disk[0] && !ev->system_digest[0]) ||
+		!phx_record_equal(&phx_facts_record, &n->facts, &ev->facts);
 }
 
 int phx_apply_hello(struct phx_apply *a)
@@ -105,7 +109,8 @@ int phx_apply_hello(struct phx_apply *a)
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
 	if (ev->facts.disks.n > PHX_FACTS_DISKS_MAX || ev->facts.nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(a->err, -EINVAL, "hello: facts of more than %d disks or %d network interfaces",
+		return phx_err_set(a->err, -EINVAL,
+				   "hello: facts of more than %d disks or %d network interfaces",
 				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	a->out->changed = tells_news(n, ev);
 	bool another = phx_facts_of_another(n, &ev->facts);
@@ -135,8 +140,11 @@ int phx_apply_hello(struct phx_apply *a)
 	if (new_boot)
 		phx_memory_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {
-		phx_quarantine(a, n, another ? "it reports another system UUID than before: is this another machine?" :
-					       "it came back with another system than the one it serves by");
+		phx_quarantine(
+			a, n,
+			another ? "it reports another system UUID than before: is this another "
+				  "machine?"
+				: "it came back with another system than the one it serves by");
 		return 0;
 	}
 	if (n->env == PHX_ENV_OS && (new_boot || new_env))
@@ -197,7 +205,8 @@ int phx_apply_quiet(struct phx_apply *a)
 	if (r < 0 || !n->up || n->quiet || !phx_node_is_balanced(a->s, n))
 		return r;
 	n->quiet = a->out->changed = true;
-	n->rests_until_ms = a->s->settings.balance_rest_ms ? a->s->now_ms + a->s->settings.balance_rest_ms : 0;
+	n->rests_until_ms =
+		a->s->settings.balance_rest_ms ? a->s->now_ms + a->s->settings.balance_rest_ms : 0;
 	return 0;
 }
 
@@ -228,7 +237,8 @@ int phx_apply_back(struct phx_apply *a)
 	phx_jobs_heard(a, n);
 	struct phx_step *step = phx_node_step(n);
 	/* it is heard after the BMC was done: this is the start that was ordered */
-	if (step && step->status == PHX_STEP_ISSUED && step->started && step->turned_up && n->env == PHX_ENV_DEPLOY) {
+	if (step && step->status == PHX_STEP_ISSUED && step->started && step->turned_up &&
+	    n->env == PHX_ENV_DEPLOY) {
 		phx_handover_done(a, n);
 		phx_read_back(a, n);
 		return 0;
@@ -248,8 +258,8 @@ int phx_apply_report(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	a->out->changed = strcmp(n->actual_role, a->ev->actual_role) ||
-			  strcmp(n->actual_identity, a->ev->actual_identity) || n->healthy != a->ev->healthy ||
-			  strcmp(n->health_text, a->ev->text) != 0;
+		strcmp(n->actual_identity, a->ev->actual_identity) ||
+		n->healthy != a->ev->healthy || strcmp(n->health_text, a->ev->text) != 0;
 	PHX_STR_SET(n->actual_role, a->ev->actual_role);
 	PHX_STR_SET(n->actual_identity, a->ev->actual_identity);
 	PHX_STR_SET(n->health_text, a->ev->text);
@@ -264,13 +274,16 @@ int phx_apply_inventory(struct phx_apply *a)
 	r = r ? r : phx_facts_check(&a->ev->facts, a->err);
 	if (r < 0)
 		return r;
-	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
+	a->out->changed =
+		n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
 	bool another = phx_facts_of_another(n, &a->ev->facts);
 	r = phx_facts_take(n, &a->ev->facts);
 	if (r == 0)
 		n->inspect = false;
 	if (r == 0 && another)
-		phx_quarantine(a, n, "it reports another system UUID than before: is this another machine?");
+		phx_quarantine(
+			a, n,
+			"it reports another system UUID than before: is this another machine?");
 	return r;
 }
 
@@ -282,7 +295,8 @@ int phx_apply_inspect(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (!n->up)
-		return phx_err_set(a->err, -EHOSTUNREACH, "%s is not up: it reports its facts when it boots", n->name);
+		return phx_err_set(a->err, -EHOSTUNREACH,
+				   "%s is not up: it reports its facts when it boots", n->name);
 	if (n->inspect)
 		return 0;
 	n->inspect = true;
@@ -299,7 +313,8 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 		return;
 	n->window = n->awaited = false;
 	a->out->changed = true;
-	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible", n->name);
+	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible",
+		 n->name);
 }
 
 void phx_node_tick(struct phx_apply *a, struct phx_node *n)
@@ -315,9 +330,11 @@ void phx_node_tick(struct phx_apply *a, struct phx_node *n)
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;
-	if (step->status == PHX_STEP_ISSUED && phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR) {
-		phx_note(a, n, "%s: no director has confirmed step %s in its time: it goes on without", n->name,
-			 phx_step_info((enum phx_step_kind)step->kind)->name);
+	if (step->status == PHX_STEP_ISSUED &&
+	    phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR) {
+		phx_note(a, n,
+			 "%s: no director has confirmed step %s in its time: it goes on without",
+			 n->name, phx_step_info((enum phx_step_kind)step->kind)->name);
 		phx_handover_done(a, n);
 	} else if (step->status == PHX_STEP_ISSUED)
 		phx_handover_failed(a, n, "no answer before the deadline");

@@ -15,8 +15,11 @@ void phx_memory_reset(struct phx_apply *a, struct phx_node *n)
 		if (step->kind != PHX_STEP_ram || step->status != PHX_STEP_DONE)
 			continue;
 		step->status = PHX_STEP_FAILED;
-		snprintf(step->error, sizeof(step->error), "the node started again: what was in its memory is gone");
-		phx_note(a, n, "%s: the system in its memory is gone with a reset: it is fetched again", n->name);
+		snprintf(step->error, sizeof(step->error),
+			 "the node started again: what was in its memory is gone");
+		phx_note(a, n,
+			 "%s: the system in its memory is gone with a reset: it is fetched again",
+			 n->name);
 	}
 }
 

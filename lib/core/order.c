@@ -6,35 +6,36 @@
 
 struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n)
 {
-	return (struct phx_node_order){ .kind = (enum phx_event_kind)ev->kind,
-					.node = n,
-					.by = ev->by,
-					.text = ev->text,
-					.role = ev->role,
-					.pool = ev->pool,
-					.has_setup = ev->has_setup,
-					.setup = ev->setup,
-					.encrypt = ev->encrypt,
-					.pin = ev->pin,
-					.power_cycle = ev->power_cycle,
-					.force = ev->force,
-					.jobs = (enum phx_jobs_say)ev->jobs,
-					.may_end = &ev->may_end,
-					.has_grace = ev->has_grace,
-					.grace_ms = ev->grace_ms };
+	return (struct phx_node_order){.kind = (enum phx_event_kind)ev->kind,
+				       .node = n,
+				       .by = ev->by,
+				       .text = ev->text,
+				       .role = ev->role,
+				       .pool = ev->pool,
+				       .has_setup = ev->has_setup,
+				       .setup = ev->setup,
+				       .encrypt = ev->encrypt,
+				       .pin = ev->pin,
+				       .power_cycle = ev->power_cycle,
+				       .force = ev->force,
+				       .jobs = (enum phx_jobs_say)ev->jobs,
+				       .may_end = &ev->may_end,
+				       .has_grace = ev->has_grace,
+				       .grace_ms = ev->grace_ms};
 }
 
-struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n, const char *why)
+struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
+				    const char *why)
 {
-	static const struct phx_list none = { 0 };
-	return (struct phx_node_order){ .kind = kind,
-					.node = n,
-					.by = "",
-					.text = why,
-					.role = "",
-					.pool = "",
-					.jobs = PHX_JOBS_UNSAID,
-					.may_end = &none };
+	static const struct phx_list none = {0};
+	return (struct phx_node_order){.kind = kind,
+				       .node = n,
+				       .by = "",
+				       .text = why,
+				       .role = "",
+				       .pool = "",
+				       .jobs = PHX_JOBS_UNSAID,
+				       .may_end = &none};
 }
 
 int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret)

@@ -11,11 +11,11 @@ static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 {
 	const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
 	return step->status == PHX_STEP_ISSUED && info->executor == PHX_EXEC_AGENT &&
-	       n->env == (info->needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
+		n->env == (info->needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
 }
 
-static int add_step_order(const struct phx_state *s, const struct phx_node *n, const struct phx_step *step,
-			  struct phx_list *ret)
+static int add_step_order(const struct phx_state *s, const struct phx_node *n,
+			  const struct phx_step *step, struct phx_list *ret)
 {
 	const struct phx_role *role = phx_step_role(s, n, step);
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
@@ -36,8 +36,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n, c
 /* Where programs of the job on one node find the others. */
 static void put_addresses(const struct phx_state *s, struct phx_job *j)
 {
-	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-	{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		const struct phx_node *n = phx_state_node(s, p->node);
 		if (n)
 			PHX_STR_SET(p->address, n->address[0] ? n->address : n->ip);
@@ -59,7 +58,7 @@ static int take_words(const struct phx_state *s, struct phx_job *j)
 	j->script = PHX_TAKE(copy.script);
 	j->stage_in = copy.stage_in;
 	j->stage_out = copy.stage_out;
-	copy.argv = copy.env = copy.stage_in = copy.stage_out = (struct phx_list){ 0 };
+	copy.argv = copy.env = copy.stage_in = copy.stage_out = (struct phx_list){0};
 	phx_record_fini(&phx_job_record, &copy);
 	return 0;
 }
@@ -85,7 +84,8 @@ static int add_inspect_order(struct phx_list *ret)
 	return o ? PHX_STR_SET(o->kind, "inspect") : -ENOMEM;
 }
 
-static int add_table_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+static int add_table_order(const struct phx_state *s, const struct phx_node *n,
+			   struct phx_list *ret)
 {
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	bool acts = phx_core_acting_director(s) == n;
@@ -97,9 +97,10 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n, 
 	return 0;
 }
 
-static int add_stock_order(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+static int add_stock_order(const struct phx_state *s, const struct phx_node *n,
+			   struct phx_list *ret)
 {
-	struct phx_list packages = { 0 };
+	struct phx_list packages = {0};
 	uint64_t id;
 	int r = phx_core_stock(s, n, &packages, &id);
 	struct phx_order *o = r == 0 ? phx_list_push(ret, sizeof(*o)) : NULL;
@@ -112,7 +113,8 @@ static int add_stock_order(const struct phx_state *s, const struct phx_node *n, 
 	return PHX_STR_SET(o->kind, "stock");
 }
 
-/* It balances, and is not to (it was quarantined, it is on its way to another role): its successor has the addresses. */
+/* It balances, and is not to (it was quarantined, it is on its way to another role): its successor
+ * has the addresses. */
 static bool directs_still(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = phx_state_role(s, n->actual_role);
@@ -158,7 +160,8 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 		PHX_STR_SET(act->text, "boot");
 		break;
 	case PHX_EXEC_KEY:
-		act->kind = step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY;
+		act->kind =
+			step->kind == PHX_STEP_make_key ? PHX_ACT_KEY_MAKE : PHX_ACT_KEY_DESTROY;
 		break;
 	}
 	return 0;
@@ -177,8 +180,7 @@ static int add_off(const struct phx_node *n, struct phx_list *ret)
 
 static int add_keys(const struct phx_state *s, struct phx_list *ret)
 {
-	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
-	{
+	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys) {
 		struct phx_action *act = phx_list_push(ret, sizeof(*act));
 		if (!act)
 			return -ENOMEM;
@@ -190,10 +192,10 @@ static int add_keys(const struct phx_state *s, struct phx_list *ret)
 
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-	{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		const struct phx_step *step = phx_node_step(n);
-		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions) : 0;
+		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions)
+								: 0;
 		r = r == 0 && n->off_wanted ? add_off(n, ret_actions) : r;
 		if (r < 0)
 			return r;
@@ -212,9 +214,11 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 	return next;
 }
 
-enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac, const char **ret_node)
+enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
+				   const char **ret_node)
 {
 	const struct phx_node *n = phx_state_node_by_mac(s, mac);
 	*ret_node = n ? n->name : "";
-	return n && n->state == PHX_NODE_QUARANTINED && !n->awaited ? PHX_BOOT_REFUSE : PHX_BOOT_DEPLOY;
+	return n && n->state == PHX_NODE_QUARANTINED && !n->awaited ? PHX_BOOT_REFUSE
+								    : PHX_BOOT_DEPLOY;
 }

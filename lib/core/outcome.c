@@ -48,8 +48,8 @@ void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ..
 	va_end(ap);
 }
 
-void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re, const char *other_re, const char *fmt,
-		 ...)
+void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
+		 const char *other_re, const char *fmt, ...)
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_NOTE, n);
 	if (!act)

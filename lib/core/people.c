@@ -17,14 +17,17 @@ int phx_apply_cert_revoke(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
 	if (!is_serial(ev->serial))
-		return phx_err_set(a->err, -EINVAL, "serial: '%s' is no number of a certificate: pairs of hexadecimal digits",
-				   ev->serial);
+		return phx_err_set(
+			a->err, -EINVAL,
+			"serial: '%s' is no number of a certificate: pairs of hexadecimal digits",
+			ev->serial);
 	if (ev->name[0] && !phx_name_valid(ev->name))
 		return phx_err_set(a->err, -EINVAL, "name: '%s' is no name", ev->name);
 	if (phx_state_revoked(a->s, ev->serial))
 		return 0;
 	if (a->s->revoked.n >= REVOKED_MAX)
-		return phx_err_set(a->err, -ENOSPC, "%d certificates are revoked: make a new CA", REVOKED_MAX);
+		return phx_err_set(a->err, -ENOSPC, "%d certificates are revoked: make a new CA",
+				   REVOKED_MAX);
 	struct phx_revoked *c = phx_grow(a, &a->s->revoked, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -32,7 +35,7 @@ int phx_apply_cert_revoke(struct phx_apply *a)
 	PHX_STR_SET(c->name, ev->name);
 	c->at_ms = a->s->now_ms;
 	a->out->changed = true;
-	phx_note(a, NULL, "certificate %s%s%s is revoked%s%.120s", c->serial, c->name[0] ? " of " : "", c->name,
-		 ev->text[0] ? ": " : "", ev->text);
+	phx_note(a, NULL, "certificate %s%s%s is revoked%s%.120s", c->serial,
+		 c->name[0] ? " of " : "", c->name, ev->text[0] ? ": " : "", ev->text);
 	return 0;
 }

@@ -19,14 +19,15 @@ struct draft {
 int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err)
 {
 	if (n->state == PHX_NODE_QUARANTINED && kind != PHX_EV_resume)
-		return phx_err_set(err, -EPERM, "%s is quarantined (%s): resume it first", n->name, n->reason);
+		return phx_err_set(err, -EPERM, "%s is quarantined (%s): resume it first", n->name,
+				   n->reason);
 	if (n->state == PHX_NODE_NEW || n->state == PHX_NODE_COMMISSIONING)
 		return phx_err_set(err, n->accepted ? -EBUSY : -EPERM, "%s is %s: %s", n->name,
 				   phx_enum_name(&phx_node_state_names, n->state),
 				   n->accepted ? "it has not registered yet" : "accept it first");
 	if (phx_node_step(n))
-		return phx_err_set(err, -EBUSY, "%s is in the middle of %s (step %u of %u)", n->name, n->plan.request,
-				   n->plan.cursor + 1, n->plan.steps.n);
+		return phx_err_set(err, -EBUSY, "%s is in the middle of %s (step %u of %u)",
+				   n->name, n->plan.request, n->plan.cursor + 1, n->plan.steps.n);
 	return 0;
 }
 
@@ -43,7 +44,8 @@ static int find_role(const struct phx_state *s, struct draft *d, struct phx_err 
 	if (d->order->kind != PHX_EV_assign && !rebuild)
 		return 0;
 	if (rebuild && !name[0])
-		return phx_err_set(err, -EINVAL, "%s has no role to be rebuilt with: assign one", n->name);
+		return phx_err_set(err, -EINVAL, "%s has no role to be rebuilt with: assign one",
+				   n->name);
 	d->q.to = phx_state_role(s, name);
 	return d->q.to ? 0 : phx_err_set(err, -ENOENT, "there is no role '%s'", name);
 }
@@ -67,7 +69,8 @@ static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 {
 	if (!d->q.to || d->q.to->boot == PHX_ROLE_BOOT_RAM)
 		return false;
-	return d->order->encrypt || (to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
+	return d->order->encrypt ||
+		(to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
 }
 
 /* What the node runs, or was given to run. */
@@ -97,21 +100,23 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 		return r;
 	const struct phx_pool *pool = find_pool(s, d);
 	if (!pool)
-		return phx_err_set(err, -ENOENT, "there is no pool '%s'", o->pool[0] ? o->pool : d->q.to->pool);
+		return phx_err_set(err, -ENOENT, "there is no pool '%s'",
+				   o->pool[0] ? o->pool : d->q.to->pool);
 	d->q.to_pool = pool->name;
 	d->q.rebuild = o->kind == PHX_EV_rebuild;
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
 	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;
-	return phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup, &d->why, err);
+	return phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup,
+				   &d->why, err);
 }
 
-static int make_drain(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
-		      struct phx_err *err)
+static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
+		      struct phx_plan *ret, struct phx_err *err)
 {
 	const struct phx_node *n = o->node;
 	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
-	struct phx_plan plan = { 0 };
+	struct phx_plan plan = {0};
 	int r = phx_plan_may(n, o->kind, err);
 	if (r < 0)
 		return r;
@@ -131,7 +136,8 @@ static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
 	return 0;
 }
 
-static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret, struct phx_err *err)
+static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret,
+		struct phx_err *err)
 {
 	const struct phx_node_order *o = d->order;
 	if (o->kind == PHX_EV_drain)
@@ -145,7 +151,8 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 		snprintf(d->why.text, sizeof(d->why.text), "the order says so");
 	}
 	if (o->kind == PHX_EV_resume) {
-		/* what it runs is not asked politely: it is taken from reset where that is possible */
+		/* what it runs is not asked politely: it is taken from reset where that is
+		 * possible */
 		d->q.from = NULL;
 		d->q.deploy_env_only = true;
 		d->q.power_cycle = phx_node_has_bmc(o->node);
@@ -156,13 +163,15 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 	return r;
 }
 
-int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret, struct phx_err *err)
+int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
+		   struct phx_err *err)
 {
-	struct draft d = { .order = o };
+	struct draft d = {.order = o};
 	return make(s, &d, ret, err);
 }
 
-int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret, struct phx_err *err)
+int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
+		  struct phx_err *err)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
 	if (!n)
@@ -170,7 +179,7 @@ int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct 
 	const struct phx_node_order o = phx_order_of(ev, n);
 	if (o.kind != PHX_EV_drain || n->state != PHX_NODE_MAINTENANCE)
 		return phx_order_plan(s, &o, ret, err);
-	*ret = (struct phx_plan){ 0 };
+	*ret = (struct phx_plan){0};
 	return 0;
 }
 
@@ -180,16 +189,19 @@ static bool under_way(const struct phx_node_order *o)
 	const struct phx_node *n = o->node;
 	if (!phx_node_step(n) || strcmp(n->plan.request, request_name(o)))
 		return false;
-	if (o->has_setup && (o->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
+	if (o->has_setup &&
+	    (o->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
 		return false;
 	return o->kind != PHX_EV_assign ||
-	       (!strcmp(n->plan.to_role, o->role) && (!o->pool[0] || !strcmp(n->plan.to_pool, o->pool)));
+		(!strcmp(n->plan.to_role, o->role) &&
+		 (!o->pool[0] || !strcmp(n->plan.to_pool, o->pool)));
 }
 
 static int begin_order(struct phx_apply *a, const struct draft *d, struct phx_plan *plan)
 {
 	const struct phx_node_order *o = d->order;
-	struct phx_node *n = PHX_LIST_AT(&a->s->nodes, struct phx_node, phx_index_place(a->s, o->node));
+	struct phx_node *n =
+		PHX_LIST_AT(&a->s->nodes, struct phx_node, phx_index_place(a->s, o->node));
 	phx_say_cause(a, o, d->why.text, plan);
 	int r = phx_handover_begin(a, n, plan, request_name(o));
 	phx_work_settle(a); /* before a pin of this order counts */
@@ -206,7 +218,7 @@ static bool is_so(const struct draft *d, const struct phx_plan *plan)
 
 int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o)
 {
-	struct draft d = { .order = o };
+	struct draft d = {.order = o};
 	struct phx_plan plan;
 	if (under_way(o))
 		return 0;

@@ -51,12 +51,14 @@ int phx_apply_wipe(struct phx_apply *a)
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 {
 	char reason[256];
-	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned || n->key_unread || phx_node_step(n))
+	if (!a->s->settings.auto_assign || n->state != PHX_NODE_READY || n->pinned ||
+	    n->key_unread || phx_node_step(n))
 		return;
-	int i = phx_stick(a, phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason)));
+	int i = phx_stick(
+		a, phx_rules_match(&a->s->rules, n->name, &n->facts, reason, sizeof(reason)));
 	if (i < 0)
 		return;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	phx_note(a, n, "%s: %s", n->name, reason);
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, reason);
 	o.role = PHX_LIST_AT(&a->s->rules, struct phx_rule, (uint32_t)i)->role;
@@ -66,8 +68,9 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 
 void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_err why = { 0 };
-	if (n->state != PHX_NODE_ACTIVE || n->env != PHX_ENV_DEPLOY || phx_node_step(n) || phx_core_boot_local(a->s, n))
+	struct phx_err why = {0};
+	if (n->state != PHX_NODE_ACTIVE || n->env != PHX_ENV_DEPLOY || phx_node_step(n) ||
+	    phx_core_boot_local(a->s, n))
 		return;
 	const struct phx_role *role = phx_state_role(a->s, n->role);
 	if (!role || role->boot != PHX_ROLE_BOOT_RAM) {
@@ -76,9 +79,11 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 	}
 	if (phx_node_is_given_up(a->s, n)) /* for nobody: it is released at the end of this event */
 		return;
-	phx_note(a, n, "%s: its system in memory is gone with the reset: role %s is brought there again", n->name,
-		 n->role);
-	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "its system in memory is gone with a reset");
+	phx_note(a, n,
+		 "%s: its system in memory is gone with the reset: role %s is brought there again",
+		 n->name, n->role);
+	struct phx_node_order o =
+		phx_order_own(PHX_EV_assign, n, "its system in memory is gone with a reset");
 	o.role = role->name;
 	o.pool = n->pool;
 	if (phx_order_by_itself(a, &o, &why) < 0)
@@ -87,18 +92,20 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 
 void phx_read_back(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	if (!n->key_unread || n->state != PHX_NODE_READY || !n->up || phx_node_step(n))
 		return;
 	phx_note(a, n, "%s is there again: its disks are erased and read back", n->name);
-	const struct phx_node_order o = phx_order_own(PHX_EV_wipe, n, "what was ordered while it was away");
+	const struct phx_node_order o =
+		phx_order_own(PHX_EV_wipe, n, "what was ordered while it was away");
 	if (phx_order_by_itself(a, &o, &why) < 0)
 		phx_quarantine(a, n, why.text);
 }
 
 /* ---- out of service and back ---- */
 
-/* The drain that is under way is given another time for its job: sooner, later, or for as long as it takes. */
+/* The drain that is under way is given another time for its job: sooner, later, or for as long as
+ * it takes. */
 static int drain_anew(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
@@ -135,9 +142,10 @@ int phx_apply_drain(struct phx_apply *a)
 	return r;
 }
 
-/* It has to be seen before anything can be planned: because nobody can start it but somebody who goes there, or because
- * what it said of its disks last cannot be planned on. It is let boot and certified, and the resume goes on when it is
- * heard; refused until then, it would never be heard. */
+/* It has to be seen before anything can be planned: because nobody can start it but somebody who
+ * goes there, or because what it said of its disks last cannot be planned on. It is let boot and
+ * certified, and the resume goes on when it is heard; refused until then, it would never be
+ * heard. */
 static int await(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_action *act = phx_node_has_bmc(n) ? phx_act(a, PHX_ACT_POWER, n) : NULL;
@@ -148,14 +156,16 @@ static int await(struct phx_apply *a, struct phx_node *n)
 	phx_window_open(a, n);
 	a->out->changed = true;
 	phx_note(a, n,
-		 act ? "%s is started, to be seen as it is now" :
-		       "%s has no BMC: start it by hand now, it is waited for",
+		 act ? "%s is started, to be seen as it is now"
+		     : "%s has no BMC: start it by hand now, it is waited for",
 		 n->name);
 	return 0;
 }
 
-/* Out of quarantine only through the deploy environment, erased where data of a tenant may be left. */
-static int resume_quarantined(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
+/* Out of quarantine only through the deploy environment, erased where data of a tenant may be
+ * left. */
+static int resume_quarantined(struct phx_apply *a, struct phx_node *n,
+			      const struct phx_node_order *o)
 {
 	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
 		phx_node_must_become(n, PHX_NODE_NEW);
@@ -176,7 +186,7 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n, const str
 
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	struct phx_apply own = phx_by_itself(a, &why);
 	const struct phx_node_order o = phx_order_own(PHX_EV_resume, n, "");
 	if (!n->awaited || n->state != PHX_NODE_QUARANTINED || n->env != PHX_ENV_DEPLOY)
@@ -189,8 +199,8 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 /* It was restarted while it was out of service, and nobody has told it to start its role. */
 static int serve_again(struct phx_apply *a, struct phx_node *n)
 {
-	static const enum phx_step_kind kinds[] = { PHX_STEP_start, PHX_STEP_health, PHX_STEP_join };
-	struct phx_plan plan = { .tier = PHX_TIER_IN_PLACE };
+	static const enum phx_step_kind kinds[] = {PHX_STEP_start, PHX_STEP_health, PHX_STEP_join};
+	struct phx_plan plan = {.tier = PHX_TIER_IN_PLACE};
 	PHX_STR_SET(plan.to_role, n->role);
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
@@ -209,17 +219,20 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
 {
-	bool unserved = n->unserved && n->state == PHX_NODE_ACTIVE && !n->healthy && !phx_node_step(n);
+	bool unserved =
+		n->unserved && n->state == PHX_NODE_ACTIVE && !n->healthy && !phx_node_step(n);
 	n->unserved = false;
 	return unserved ? serve_again(a, n) : 0;
 }
 
-/* Its RE is no more: there is no service to go back to. Where it is heard it is on its way already. */
+/* Its RE is no more: there is no service to go back to. Where it is heard it is on its way
+ * already. */
 static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 {
-	return phx_err_set(a->err, -EHOSTUNREACH,
-			   "%s is %s, and its RE is no more: it is erased and released as soon as it is heard", n->name,
-			   n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
+	return phx_err_set(
+		a->err, -EHOSTUNREACH,
+		"%s is %s, and its RE is no more: it is erased and released as soon as it is heard",
+		n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
 }
 
 int phx_apply_resume(struct phx_apply *a)
@@ -238,11 +251,13 @@ int phx_apply_resume(struct phx_apply *a)
 		return r;
 	if (!n->pool[0])
 		return resume_detached(a, n);
-	bool left = phx_node_is_given_up(a->s, n); /* it is released, at the end of this event or when it is heard */
+	/* it is released, at the end of this event or when it is heard */
+	bool left = phx_node_is_given_up(a->s, n);
 	const struct phx_re *full = n->up && !left ? phx_holding_full(a, n) : NULL;
 	if (full) {
-		snprintf(a->out->text, sizeof(a->out->text), "RE %s has others in its place: %s is %s", full->name,
-			 n->name, phx_release_words(a->s, n));
+		snprintf(a->out->text, sizeof(a->out->text),
+			 "RE %s has others in its place: %s is %s", full->name, n->name,
+			 phx_release_words(a->s, n));
 		phx_note(a, n, "%s", a->out->text);
 	}
 	a->out->changed = true;
@@ -258,9 +273,9 @@ int phx_apply_resume(struct phx_apply *a)
 		snprintf(a->out->text, sizeof(a->out->text),
 			 "%s is out of maintenance, and it is %s: it %s when it is heard", n->name,
 			 n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent",
-			 left	    ? "is released" :
-			 n->role[0] ? "serves" :
-				      "is free");
+			 left                 ? "is released"
+				 : n->role[0] ? "serves"
+					      : "is free");
 		phx_note(a, n, "%s", a->out->text);
 	}
 	phx_read_back(a, n);
@@ -300,14 +315,15 @@ static void cut(struct phx_apply *a, struct phx_node *n)
 		return;
 	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	if (j)
-		phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
-			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again", j->kills + 1, n->name,
-			    a->ev->text, n->cut_by);
+		phx_note_re(a, n, j->re, NULL,
+			    "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
+			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again",
+			    j->kills + 1, n->name, a->ev->text, n->cut_by);
 }
 
 int phx_apply_power(struct phx_apply *a)
 {
-	static const char *const ops[] = { "on", "off", "cycle", "reset", "status" };
+	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
 	const char *op = a->ev->text;
 	struct phx_node_order o;
 	struct phx_node *n;
@@ -318,13 +334,15 @@ int phx_apply_power(struct phx_apply *a)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
 		known = known || !strcmp(op, ops[i]);
 	if (!known)
-		return phx_err_set(a->err, -EINVAL,
-				   "'%s' is no power operation; there are: on, off, cycle, reset, status", op);
+		return phx_err_set(
+			a->err, -EINVAL,
+			"'%s' is no power operation; there are: on, off, cycle, reset, status", op);
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
 	if (!query && phx_node_step(n) && !a->ev->force)
-		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name, n->plan.request);
+		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name,
+				   n->plan.request);
 	r = phx_spare_order(a, &o);
 	if (r < 0)
 		return r;

@@ -25,8 +25,8 @@ static void tell_pair(struct phx_apply *a, const struct phx_re *re)
 	if (!other)
 		return;
 	bool named = re->agreement.partner[0] || other->agreement.partner[0];
-	phx_note_re(a, NULL, re->name, other->name, "RE %s shares its nodes with %s, %u together%s", re->name, other->name,
-		    re->agreement.lower + other->agreement.lower,
+	phx_note_re(a, NULL, re->name, other->name, "RE %s shares its nodes with %s, %u together%s",
+		    re->name, other->name, re->agreement.lower + other->agreement.lower,
 		    named ? "" : ": no partner was named, and both allow it");
 }
 
@@ -35,7 +35,8 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	int number;
 	if (re->active)
 		return phx_err_set(a->err, -EBUSY, "RE '%s' still gives back its nodes", re->name);
-	int r = phx_ledger_activate(a->s->ledger, &re->agreement, a->s->now_ms, &number, a->todo, a->err);
+	int r = phx_ledger_activate(a->s->ledger, &re->agreement, a->s->now_ms, &number, a->todo,
+				    a->err);
 	if (r < 0)
 		return r;
 	re->active = true;
@@ -60,12 +61,13 @@ static int resume(struct phx_apply *a, struct phx_re *re)
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
 }
 
-/* What waits will never run; what runs is killed for good. Jobs of another engine wait there for the RE's next time. */
+/* What waits will never run; what runs is killed for good. Jobs of another engine wait there for
+ * the RE's next time. */
 static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 {
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
-		if (strcmp(j->re, re->name) || j->engine_id[0] || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
+		if (strcmp(j->re, re->name) || j->engine_id[0] ||
+		    (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
 			continue;
 		j->cancel = true;
 		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);
@@ -91,10 +93,12 @@ static int deactivate(struct phx_apply *a, struct phx_re *re)
 static void forget(struct phx_apply *a, struct phx_re *re)
 {
 	phx_record_fini(&phx_re_record, re);
-	phx_list_remove(&a->s->res, sizeof(*re), (uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
+	phx_list_remove(&a->s->res, sizeof(*re),
+			(uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
 }
 
-/* Free nodes that it left unerased, as agreed, stay its owner's; of a later pool of its name they know nothing. */
+/* Free nodes that it left unerased, as agreed, stay its owner's; of a later pool of its name they
+ * know nothing. */
 static void forget_pool(struct phx_apply *a, const char *name)
 {
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
@@ -106,10 +110,12 @@ static void forget_pool(struct phx_apply *a, const char *name)
 				(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 }
 
-/* Given up, and nobody can reach it: it is released when it comes, whatever has become of the RE. */
+/* Given up, and nobody can reach it: it is released when it comes, whatever has become of the
+ * RE. */
 static bool is_gone(const struct phx_node *n, const char *pool)
 {
-	return n->gave_up[0] && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) && !strcmp(n->pool, pool);
+	return n->gave_up[0] && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
+		!strcmp(n->pool, pool);
 }
 
 /* The first node that is in the way of the RE's end; NULL. */
@@ -127,12 +133,16 @@ static int refuse_destroy(struct phx_apply *a, const struct phx_re *re, const st
 	char what[160] = "";
 	if (step)
 		snprintf(what, sizeof(what), ": %.60s, at step %s (%u of %u)", n->name,
-			 phx_enum_name(&phx_step_kind_names, step->kind), n->plan.cursor + 1, n->plan.steps.n);
+			 phx_enum_name(&phx_step_kind_names, step->kind), n->plan.cursor + 1,
+			 n->plan.steps.n);
 	else if (n)
-		snprintf(what, sizeof(what), ": %.60s, which is %s: phx node release %.60s", n->name,
-			 n->pinned ? "pinned" : phx_enum_name(&phx_node_state_names, n->state), n->name);
+		snprintf(what, sizeof(what), ": %.60s, which is %s: phx node release %.60s",
+			 n->name,
+			 n->pinned ? "pinned" : phx_enum_name(&phx_node_state_names, n->state),
+			 n->name);
 	/* what only a person can end is no "try again" */
-	return phx_err_set(a->err, n && !step ? -EINVAL : -EBUSY, "RE '%s' still gives back its nodes%s", re->name, what);
+	return phx_err_set(a->err, n && !step ? -EINVAL : -EBUSY,
+			   "RE '%s' still gives back its nodes%s", re->name, what);
 }
 
 static int destroy(struct phx_apply *a, struct phx_re *re)
@@ -141,7 +151,8 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 	if (re->active || n)
 		return refuse_destroy(a, re, n);
 	if (re->attached)
-		return phx_err_set(a->err, -EBUSY, "RE '%s' still tells %s to take jobs again", re->name,
+		return phx_err_set(a->err, -EBUSY, "RE '%s' still tells %s to take jobs again",
+				   re->name,
 				   phx_enum_name(&phx_re_engine_names, re->agreement.engine));
 	PHX_LIST_EACH(struct phx_node, gone, &a->s->nodes)
 		if (is_gone(gone, re->name))
@@ -154,8 +165,8 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 
 static int refuse(struct phx_apply *a, struct phx_re *re)
 {
-	phx_note_re(a, NULL, re->name, NULL, "the request for RE %s is refused%s%s", re->name, a->ev->text[0] ? ": " : "",
-		    a->ev->text);
+	phx_note_re(a, NULL, re->name, NULL, "the request for RE %s is refused%s%s", re->name,
+		    a->ev->text[0] ? ": " : "", a->ev->text);
 	forget(a, re);
 	return 0;
 }
@@ -172,23 +183,27 @@ static const struct {
 	enum phx_re_op op;
 	int (*act)(struct phx_apply *a, struct phx_re *re);
 } operations[] = {
-	{ PHX_EV_re_activate, PHX_RE_OP_activate, activate },
-	{ PHX_EV_re_suspend, PHX_RE_OP_suspend, suspend },
-	{ PHX_EV_re_resume, PHX_RE_OP_resume, resume },
-	{ PHX_EV_re_deactivate, PHX_RE_OP_deactivate, deactivate },
-	{ PHX_EV_re_safe_deactivate, PHX_RE_OP_safe_deactivate, suspend },
-	{ PHX_EV_re_destroy, PHX_RE_OP_destroy, destroy },
-	{ PHX_EV_re_refuse, PHX_RE_OP_refuse, refuse },
-	{ PHX_EV_re_withdraw, PHX_RE_OP_withdraw, withdraw },
+	{PHX_EV_re_activate, PHX_RE_OP_activate, activate},
+	{PHX_EV_re_suspend, PHX_RE_OP_suspend, suspend},
+	{PHX_EV_re_resume, PHX_RE_OP_resume, resume},
+	{PHX_EV_re_deactivate, PHX_RE_OP_deactivate, deactivate},
+	{PHX_EV_re_safe_deactivate, PHX_RE_OP_safe_deactivate, suspend},
+	{PHX_EV_re_destroy, PHX_RE_OP_destroy, destroy},
+	{PHX_EV_re_refuse, PHX_RE_OP_refuse, refuse},
+	{PHX_EV_re_withdraw, PHX_RE_OP_withdraw, withdraw},
 };
 
 static int operate(struct phx_apply *a, struct phx_re *re, size_t i)
 {
 	enum phx_re_state state;
-	struct phx_err why = { 0 };
-	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op, (enum phx_re_who)a->ev->who, &state, &why);
+	struct phx_err why = {0};
+	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op,
+				  (enum phx_re_who)a->ev->who, &state, &why);
 	if (r == -EINVAL && re->state == PHX_RE_STATE_NONE)
-		return phx_err_set(a->err, r, "RE '%s' is only asked for: the resource provider has not created it", re->name);
+		return phx_err_set(
+			a->err, r,
+			"RE '%s' is only asked for: the resource provider has not created it",
+			re->name);
 	if (r < 0)
 		return phx_err_set(a->err, r, "RE '%s': %s", re->name, why.text);
 	r = operations[i].act(a, re);
@@ -199,7 +214,8 @@ static int operate(struct phx_apply *a, struct phx_re *re, size_t i)
 		return 0;
 	re->state = (int)state;
 	re->changed_ms = a->s->now_ms;
-	phx_note_re(a, NULL, re->name, NULL, "RE %s is %s", re->name, phx_enum_name(&phx_re_state_names, re->state));
+	phx_note_re(a, NULL, re->name, NULL, "RE %s is %s", re->name,
+		    phx_enum_name(&phx_re_state_names, re->state));
 	return 0;
 }
 
@@ -250,29 +266,31 @@ static bool has_jobs(const struct phx_state *s, const struct phx_re *re)
 {
 	struct phx_ledger_counts c;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	return c.batch.n_waiting || c.batch.n_running || c.batch.n_held || c.batch.n_blocked || c.batch.killing;
+	return c.batch.n_waiting || c.batch.n_running || c.batch.n_held || c.batch.n_blocked ||
+		c.batch.killing;
 }
 
 bool phx_res_drained(struct phx_apply *a)
 {
 	bool ended = false;
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
-	{
+	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
 		enum phx_re_state state;
-		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED && holds_nothing(a->s, re)) {
+		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED &&
+		    holds_nothing(a->s, re)) {
 			re->active = false;
 			phx_touch_all(a->s);
 		}
 		phx_engine_end(a, re);
 		if (!re->leaving || has_jobs(a->s, re) ||
-		    phx_re_life_apply((enum phx_re_state)re->state, PHX_RE_OP_drained, PHX_RE_WHO_PHXD, &state, a->err) < 0)
+		    phx_re_life_apply((enum phx_re_state)re->state, PHX_RE_OP_drained,
+				      PHX_RE_WHO_PHXD, &state, a->err) < 0)
 			continue;
 		deactivate(a, re);
 		re->state = (int)state;
 		re->changed_ms = a->s->now_ms;
 		a->out->changed = true;
-		phx_note_re(a, NULL, re->name, NULL, "RE %s is %s: its last job has ended", re->name,
-			 phx_enum_name(&phx_re_state_names, re->state));
+		phx_note_re(a, NULL, re->name, NULL, "RE %s is %s: its last job has ended",
+			    re->name, phx_enum_name(&phx_re_state_names, re->state));
 		ended = true;
 	}
 	return ended;

@@ -11,7 +11,8 @@ static const struct phx_step_info *info_of(const struct phx_step *s)
 	return phx_step_info((enum phx_step_kind)s->kind);
 }
 
-static bool is_current(const struct phx_event *ev, const struct phx_node *n, const struct phx_step *step)
+static bool is_current(const struct phx_event *ev, const struct phx_node *n,
+		       const struct phx_step *step)
 {
 	return step && step->id == ev->step_id && n->plan.epoch == ev->epoch;
 }
@@ -25,8 +26,9 @@ static int need_current(struct phx_apply *a, struct phx_node **ret_node, struct 
 		return r;
 	struct phx_step *step = phx_node_step(n);
 	if (!is_current(a->ev, n, step))
-		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past", n->name,
-				   (unsigned long long)a->ev->step_id, (unsigned long long)a->ev->epoch);
+		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past",
+				   n->name, (unsigned long long)a->ev->step_id,
+				   (unsigned long long)a->ev->epoch);
 	*ret_node = n;
 	*ret = step;
 	return 0;
@@ -45,7 +47,8 @@ static const char *wipe_fault(const struct phx_event *ev, const struct phx_step 
 }
 
 /* A node that is not there cannot read back: what is known is that its key is gone. */
-static void record_unread(struct phx_apply *a, const struct phx_node *n, const struct phx_step *step)
+static void record_unread(struct phx_apply *a, const struct phx_node *n,
+			  const struct phx_step *step)
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
 	if (!act)
@@ -71,7 +74,8 @@ static void record_erase(struct phx_apply *a, struct phx_node *n, const struct p
 	PHX_STR_SET(act->text, a->ev->text);
 }
 
-/* Who answers is there, though its beats were missed: it is not to be brought back (faults.md 22). */
+/* Who answers is there, though its beats were missed: it is not to be brought back (faults.md
+ * 22). */
 static void heard(struct phx_apply *a, struct phx_node *n)
 {
 	a->out->changed = a->out->changed || !n->up || n->quiet;
@@ -90,14 +94,17 @@ int phx_apply_step_result(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_AGENT)
-		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name, info_of(step)->name);
+		return phx_err_set(a->err, -EINVAL, "%s: step %s is not the agent's", n->name,
+				   info_of(step)->name);
 	if (!step->attempt)
-		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name, info_of(step)->name);
+		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name,
+				   info_of(step)->name);
 	if (a->ev->result < 0 && a->ev->attempt && a->ev->attempt != step->attempt)
-		return phx_err_set(a->err, -ESTALE, "%s: step %s is in attempt %u, not %u", n->name, info_of(step)->name,
-				   step->attempt, a->ev->attempt);
+		return phx_err_set(a->err, -ESTALE, "%s: step %s is in attempt %u, not %u", n->name,
+				   info_of(step)->name, step->attempt, a->ev->attempt);
 	heard(a, n);
-	const char *fault = step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
+	const char *fault =
+		step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
 	if (a->ev->result < 0 || fault) {
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
@@ -121,15 +128,17 @@ int phx_apply_balanced(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_DIRECTOR)
-		return phx_err_set(a->err, -EINVAL, "%s: step %s waits for no director", n->name, info_of(step)->name);
+		return phx_err_set(a->err, -EINVAL, "%s: step %s waits for no director", n->name,
+				   info_of(step)->name);
 	if (step->status != PHX_STEP_ISSUED)
-		return phx_err_set(a->err, -ESTALE, "%s: step %s has not begun", n->name, info_of(step)->name);
+		return phx_err_set(a->err, -ESTALE, "%s: step %s has not begun", n->name,
+				   info_of(step)->name);
 	phx_handover_done(a, n);
 	return 0;
 }
 
-/* The machine was off and is on again: what was heard of it before says nothing any more, and it may have to ask for a
- * certificate (again, if its start before this one has done so). */
+/* The machine was off and is on again: what was heard of it before says nothing any more, and it
+ * may have to ask for a certificate (again, if its start before this one has done so). */
 static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	step->started = true;
@@ -141,7 +150,8 @@ static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	n->missing_since_ms = a->s->now_ms;
 }
 
-/* A BMC that says so of a node that speaks may err: its jobs count as running until its silence says the same. */
+/* A BMC that says so of a node that speaks may err: its jobs count as running until its silence
+ * says the same. */
 static void seen_off(struct phx_apply *a, struct phx_node *n)
 {
 	if (n->off_wanted || !n->up)
@@ -203,8 +213,8 @@ int phx_apply_key_result(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_KEY)
-		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys", n->name,
-				   info_of(step)->name);
+		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys",
+				   n->name, info_of(step)->name);
 	if (a->ev->result < 0) {
 		phx_handover_failed(a, n, a->ev->text);
 		return 0;

@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to)
+bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
+			const struct phx_pool *to)
 {
-	const struct phx_re *from = phx_state_re(s, n->tenant_pool), *re = phx_state_re(s, to->name);
-	if (!from || !re || !from->agreement.noop_between_owners || !re->agreement.noop_between_owners)
+	const struct phx_re *from = phx_state_re(s, n->tenant_pool),
+			    *re = phx_state_re(s, to->name);
+	if (!from || !re || !from->agreement.noop_between_owners ||
+	    !re->agreement.noop_between_owners)
 		return false;
 	const struct phx_setup *mine = &from->agreement.setup;
 	if (mine->mode == PHX_SETUP_WIPE && re->agreement.setup.mode == PHX_SETUP_WIPE)
@@ -24,15 +27,16 @@ bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n, con
 static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to,
 				     struct phx_why_erase *ret_why)
 {
-	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
+	struct phx_setup setup = {.mode = PHX_SETUP_NOOP};
 	if (phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN)) {
 		setup = to->setup;
-		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on assign", to->name);
+		snprintf(ret_why->text, sizeof(ret_why->text),
+			 "the agreement of %.63s says wipe on assign", to->name);
 	}
 	if (from && phx_setup_wipes(&from->setup, PHX_WHEN_RELEASE)) {
 		setup = from->setup;
-		snprintf(ret_why->text, sizeof(ret_why->text), "the agreement of %.63s says wipe on release",
-			 from->name);
+		snprintf(ret_why->text, sizeof(ret_why->text),
+			 "the agreement of %.63s says wipe on release", from->name);
 	}
 	return setup;
 }
@@ -40,17 +44,19 @@ static struct phx_setup agreed_setup(const struct phx_pool *from, const struct p
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n)
 {
 	struct phx_why_erase why;
-	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool), *to = phx_state_pool(s, PHX_POOL_FREE);
-	bool erased = n->dirty && (n->owes_wipe || agreed_setup(from, to, &why).mode == PHX_SETUP_WIPE);
+	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool),
+			      *to = phx_state_pool(s, PHX_POOL_FREE);
+	bool erased =
+		n->dirty && (n->owes_wipe || agreed_setup(from, to, &why).mode == PHX_SETUP_WIPE);
 	return erased ? "released, and erased as agreed" : "released, and not erased, as agreed";
 }
 
-int phx_setup_effective(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to,
-			const struct phx_setup *asked, struct phx_setup *ret, struct phx_why_erase *ret_why,
-			struct phx_err *err)
+int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
+			const struct phx_pool *to, const struct phx_setup *asked,
+			struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err)
 {
 	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool);
-	struct phx_setup setup = { .mode = PHX_SETUP_NOOP };
+	struct phx_setup setup = {.mode = PHX_SETUP_NOOP};
 	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
 	if (n->dirty && from != to)
 		setup = agreed_setup(from, to, ret_why);
@@ -58,21 +64,25 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n, con
 	if (leaves && n->owes_wipe && setup.mode != PHX_SETUP_WIPE) {
 		setup.mode = PHX_SETUP_WIPE;
 		snprintf(ret_why->text, sizeof(ret_why->text),
-			 "it holds data of %.63s that is to be erased before others have it", n->tenant);
+			 "it holds data of %.63s that is to be erased before others have it",
+			 n->tenant);
 	}
 	if (leaves && phx_noop_consented(s, n, to))
 		setup.mode = PHX_SETUP_NOOP;
-	if (asked && asked->mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE && (leaves || others))
-		return phx_err_set(
-			err, -EPERM,
-			"%s holds data of %s%s, and the agreement of pool %s or %s wants a wipe: noop is refused",
-			n->name, n->tenant, others ? " and of others" : "", n->tenant_pool, to->name);
+	if (asked && asked->mode == PHX_SETUP_NOOP && setup.mode == PHX_SETUP_WIPE &&
+	    (leaves || others))
+		return phx_err_set(err, -EPERM,
+				   "%s holds data of %s%s, and the agreement of pool %s or %s "
+				   "wants a wipe: noop is refused",
+				   n->name, n->tenant, others ? " and of others" : "",
+				   n->tenant_pool, to->name);
 	if (asked) {
 		setup = *asked;
 		snprintf(ret_why->text, sizeof(ret_why->text), "the order says so");
 	}
 	if (n->key_unread) {
-		snprintf(ret_why->text, sizeof(ret_why->text), "its key was destroyed while it was away");
+		snprintf(ret_why->text, sizeof(ret_why->text),
+			 "its key was destroyed while it was away");
 		setup.mode = PHX_SETUP_WIPE;
 		setup.method = PHX_WIPE_AUTO;
 	}

@@ -31,15 +31,16 @@ static const struct phx_re *re_by_number(const struct phx_state *s, int number)
 static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 {
 	if (n->state != PHX_NODE_ACTIVE || !n->up || n->pinned)
-		return false; /* what its agent says of its health comes later than the end of its hand-over */
+		/* what its agent says of its health comes later than the end of its hand-over */
+		return false;
 	const struct phx_re *re = phx_state_re(s, n->pool);
 	return re && re->active && !strcmp(n->role, re->agreement.role);
 }
 
 static void arrive(struct phx_apply *a, struct phx_node *n)
 {
-	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->share_from), phx_holding_number(a->s, n->share_re), 1, a->s->now_ms,
-			   a->todo);
+	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->share_from),
+			   phx_holding_number(a->s, n->share_re), 1, a->s->now_ms, a->todo);
 	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
 	n->share_from[0] = n->gave_up[0] = '\0';
 	phx_touch(a->s, n);
@@ -62,7 +63,8 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 
 static bool serves_where_held(const struct phx_state *s, const struct phx_node *n)
 {
-	/* in the deploy initramfs it is on its way only; REs that count on nobody who is away never asked */
+	/* in the deploy initramfs it is on its way only; REs that count on nobody who is away never
+	 * asked */
 	bool there = n->env == PHX_ENV_OS || !phx_away_may(s, n);
 	return !phx_node_step(n) && there && serves_re(s, n) && !strcmp(n->pool, n->share_re);
 }
@@ -82,7 +84,8 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	switch ((enum phx_node_share)n->share) {
 	case PHX_SHARE_OUTSIDE:
-		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)) || n->jobs_running)
+		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)) ||
+		    n->jobs_running)
 			return;
 		n->share = PHX_SHARE_FREE;
 		phx_touch(a->s, n);
@@ -107,10 +110,12 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 
 /* ---- doing what the ledger wants ---- */
 
-/* It cannot be handed over, though it seemed that it could: whoever looks after it must see to it. */
+/* It cannot be handed over, though it seemed that it could: whoever looks after it must see to
+ * it. */
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
-	/* in no pool and in maintenance: for an RE that is no more it would be tried at every event */
+	/* in no pool and in maintenance: for an RE that is no more it would be tried at every
+	 * event */
 	if (!n->pool[0] && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	if (n->state != PHX_NODE_QUARANTINED) { /* that says why already */
@@ -122,11 +127,11 @@ static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, con
 	phx_holding_leave(a, n);
 }
 
-static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from, const struct phx_re *to,
-		 enum phx_policy_reason reason)
+static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from,
+		 const struct phx_re *to, enum phx_policy_reason reason)
 {
 	const char *pool = to ? to->name : PHX_POOL_FREE;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	n->share = PHX_SHARE_COMING;
 	phx_touch(a->s, n);
 	phx_str_copy(n->share_re, sizeof(n->share_re), to ? to->name : "");
@@ -136,10 +141,14 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 		phx_holding_lose(a, n);
 		return;
 	}
-	phx_note_re(a, n, to ? to->name : from ? from->name : "", to && from ? from->name : NULL,
-		    "%s goes from %s to %s: %s", n->name, from ? from->name : PHX_POOL_FREE, pool,
-		    phx_policy_reason_text(reason));
-	struct phx_node_order o = phx_order_own(to ? PHX_EV_assign : PHX_EV_release, n, phx_policy_reason_text(reason));
+	phx_note_re(a, n,
+		    to             ? to->name
+			    : from ? from->name
+				   : "",
+		    to && from ? from->name : NULL, "%s goes from %s to %s: %s", n->name,
+		    from ? from->name : PHX_POOL_FREE, pool, phx_policy_reason_text(reason));
+	struct phx_node_order o = phx_order_own(to ? PHX_EV_assign : PHX_EV_release, n,
+						phx_policy_reason_text(reason));
 	if (to) {
 		o.role = to->agreement.role;
 		o.pool = pool;
@@ -151,7 +160,7 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 {
 	const struct phx_re *from = re_by_number(a->s, act->re), *to = re_by_number(a->s, act->to);
-	PHX_AUTO(phx_list_fini) struct phx_list chosen = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list chosen = {0};
 	phx_choose(a, from, to, act->nodes, &chosen);
 	PHX_LIST_EACH(uint32_t, place, &chosen)
 		send(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, *place), from, to,
@@ -159,7 +168,8 @@ static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 	if (chosen.n == act->nodes || !to)
 		return;
 	phx_choose_tell(a); /* first, or the same are wanted again */
-	phx_ledger_refused(a->s->ledger, act->re, act->to, act->nodes - chosen.n, a->s->now_ms, a->todo);
+	phx_ledger_refused(a->s->ledger, act->re, act->to, act->nodes - chosen.n, a->s->now_ms,
+			   a->todo);
 }
 
 static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
@@ -174,7 +184,8 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 		if (!j || j->killing)
 			return;
 		if (!j->cancel && !j->overdue)
-			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s", phx_job_title(j).text, j->re,
+			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s",
+				    phx_job_title(j).text, j->re,
 				    j->no_requeue ? "" : " and queued again",
 				    phx_policy_reason_text((enum phx_policy_reason)act->reason));
 		if (!j->cancel && !j->overdue)
@@ -202,7 +213,8 @@ static void do_all(struct phx_apply *a)
 static void look_at_touched(struct phx_apply *a)
 {
 	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_LOOK, at)); at = phx_index_place(a->s, n) + 1) {
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_LOOK, at));
+	     at = phx_index_place(a->s, n) + 1) {
 		phx_index_looked(a->s, n);
 		look_at(a, n);
 	}
@@ -212,10 +224,12 @@ static void look_at_touched(struct phx_apply *a)
 static void release_strays(struct phx_apply *a)
 {
 	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_STRAY, at)); at = phx_index_place(a->s, n) + 1) {
-		struct phx_err why = { 0 };
+	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_STRAY, at));
+	     at = phx_index_place(a->s, n) + 1) {
+		struct phx_err why = {0};
 		char cause[200];
-		snprintf(cause, sizeof(cause), "%.190s", n->gave_up[0] ? n->gave_up : "no RE wants it where it serves");
+		snprintf(cause, sizeof(cause), "%.190s",
+			 n->gave_up[0] ? n->gave_up : "no RE wants it where it serves");
 		const struct phx_node_order o = phx_order_own(PHX_EV_release, n, cause);
 		if (phx_order_by_itself(a, &o, &why) < 0)
 			give_up(a, n, PHX_POOL_FREE, why.text);
@@ -224,7 +238,8 @@ static void release_strays(struct phx_apply *a)
 
 static void settle(struct phx_apply *a)
 {
-	/* each round some node or job changes its place; nobody moves twice at one instant but by a defect */
+	/* each round some node or job changes its place; nobody moves twice at one instant but by a
+	 * defect */
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
 		do_all(a);
 		look_at_touched(a);

@@ -40,7 +40,8 @@ static bool ends_jobs(const struct phx_node_order *o)
 	case PHX_EV_resume:
 		return o->node->state == PHX_NODE_QUARANTINED;
 	case PHX_EV_power:
-		return !strcmp(o->text, "off") || !strcmp(o->text, "cycle") || !strcmp(o->text, "reset");
+		return !strcmp(o->text, "off") || !strcmp(o->text, "cycle") ||
+			!strcmp(o->text, "reset");
 	default: /* the kinds of events are far more than those of orders on nodes */
 		return false;
 	}
@@ -85,7 +86,8 @@ static int compare_ref(const void *id, const void *ref)
 static bool may_end(int jobs, const struct phx_list *named, const struct phx_job *j)
 {
 	if (jobs == PHX_JOBS_NAMED && named->n)
-		return bsearch(&j->id, named->items, named->n, sizeof(struct phx_job_ref), compare_ref);
+		return bsearch(&j->id, named->items, named->n, sizeof(struct phx_job_ref),
+			       compare_ref);
 	return jobs == PHX_JOBS_ANY || jobs == PHX_JOBS_UNSAID;
 }
 
@@ -94,7 +96,9 @@ int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o)
 	const struct phx_job *j = ended_by(a->s, o);
 	if (!j || may_end(o->jobs, o->may_end, j))
 		return 0;
-	return phx_err_set(a->err, -EBUSY, "job %s of %s has run on %s for %lld s and would end: let it (drain), or say that it may",
+	return phx_err_set(a->err, -EBUSY,
+			   "job %s of %s has run on %s for %lld s and would end: let it (drain), "
+			   "or say that it may",
 			   phx_job_title(j).text, j->user[0] ? j->user : "?", o->node->name,
 			   (long long)((a->s->now_ms - j->started_ms) / 1000));
 }
@@ -105,17 +109,20 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 	uint32_t n_open = 0;
 	if (a->ev->jobs == PHX_JOBS_UNSAID || a->ev->jobs == PHX_JOBS_ANY)
 		return 0;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-	{
-		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) || may_end(a->ev->jobs, &a->ev->may_end, j))
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
+		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) ||
+		    may_end(a->ev->jobs, &a->ev->may_end, j))
 			continue;
 		first = first ? first : j;
 		n_open++;
 	}
 	if (!n_open)
 		return 0;
-	return phx_err_set(a->err, -EBUSY, "RE '%s' has %u jobs that would end, such as %s of %s: wait for them (safe), or say that they may",
-			   re->name, n_open, phx_job_title(first).text, first->user[0] ? first->user : "?");
+	return phx_err_set(a->err, -EBUSY,
+			   "RE '%s' has %u jobs that would end, such as %s of %s: wait for them "
+			   "(safe), or say that they may",
+			   re->name, n_open, phx_job_title(first).text,
+			   first->user[0] ? first->user : "?");
 }
 
 /* ---- ending one ---- */
@@ -140,11 +147,13 @@ static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_nod
 		return;
 	say_why(n, why, sizeof(why));
 	phx_job_blame(a, j, by, "%s", why);
-	phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s, by order of %s", phx_job_title(j).text,
-		    j->no_requeue ? "" : " and queued again", j->kills + 1, why, by[0] ? by : "phxd");
+	phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s, by order of %s",
+		    phx_job_title(j).text, j->no_requeue ? "" : " and queued again", j->kills + 1,
+		    why, by[0] ? by : "phxd");
 	j->killing = true;
 	if (re && re->active)
-		phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
+		phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms,
+				     a->todo);
 	phx_job_tell(a, j);
 	a->out->changed = true;
 }
@@ -162,7 +171,8 @@ static struct phx_step *drain_of(struct phx_plan *p)
 }
 
 /* By its time limit, or by the end of the grace; 0 where nobody knows. */
-static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j, const struct phx_plan *p)
+static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j,
+			   const struct phx_plan *p)
 {
 	int64_t left = j->estimate_ms > 0 ? j->started_ms + j->estimate_ms - s->now_ms : INT64_MAX;
 	if (p->has_grace && p->grace_ms < left)
@@ -170,8 +180,8 @@ static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j, c
 	return left == INT64_MAX || left < 0 ? 0 : left;
 }
 
-void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o, const struct phx_role *from,
-		    struct phx_plan *plan)
+void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o,
+		    const struct phx_role *from, struct phx_plan *plan)
 {
 	struct phx_step *drain = drain_of(plan);
 	const struct phx_job *j = waited_for(s, o->node);
@@ -206,8 +216,8 @@ static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct 
 	n->plan.kill_at_ms = n->plan.has_grace ? a->s->now_ms + n->plan.grace_ms : INT64_MAX;
 	phx_node_must_become(n, PHX_NODE_DRAINING);
 	a->out->changed = true;
-	phx_note(a, n, "%s waits for job %s of %s to end%s", n->name, phx_job_title(j).text, j->user[0] ? j->user : "?",
-		 at_most);
+	phx_note(a, n, "%s waits for job %s of %s to end%s", n->name, phx_job_title(j).text,
+		 j->user[0] ? j->user : "?", at_most);
 }
 
 /* Its job runs; it has time until its grace is over, if that is ever. */

@@ -14,8 +14,8 @@ static bool is_stocked(const struct phx_node *n)
 {
 	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
 	bool counted = n->share == PHX_SHARE_FREE || n->share == PHX_SHARE_HELD;
-	return counted && at_rest && !phx_node_step(n) && n->up && !n->quiet && n->env == PHX_ENV_OS && !n->pinned &&
-	       !n->key_unread;
+	return counted && at_rest && !phx_node_step(n) && n->up && !n->quiet &&
+		n->env == PHX_ENV_OS && !n->pinned && !n->key_unread;
 }
 
 /* A pair shares its nodes; what is free may go to anybody. */
@@ -24,14 +24,15 @@ static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const
 	const struct phx_re *at = n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
 	if (!re->active || n->share == PHX_SHARE_FREE)
 		return re->active;
-	return at && at->active && (at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
+	return at && at->active &&
+		(at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
 }
 
 /* What is erased or installed anew on the way would take the packages with it. */
 static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
-	struct phx_plan plan = { 0 };
+	struct phx_plan plan = {0};
 	if (!strcmp(n->pool, re->name))
 		return true;
 	o.role = re->agreement.role;
@@ -53,8 +54,7 @@ static bool has(const struct phx_list *packages, const struct phx_package_ref *p
 
 static int add_packages(const struct phx_role *role, struct phx_list *ret)
 {
-	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-	{
+	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages) {
 		struct phx_package_ref *to = has(ret, p) ? NULL : phx_list_push(ret, sizeof(*to));
 		if (to)
 			*to = *p;
@@ -83,15 +83,16 @@ static uint64_t id_of(const struct phx_list *packages)
 	return h ? h : 1;
 }
 
-int phx_core_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages, uint64_t *ret_id)
+int phx_core_stock(const struct phx_state *s, const struct phx_node *n,
+		   struct phx_list *ret_packages, uint64_t *ret_id)
 {
-	struct phx_list packages = { 0 };
+	struct phx_list packages = {0};
 	int r = 0;
 	if (!is_stocked(n))
 		return -ENOENT;
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-	{
-		const struct phx_role *role = may_go_to(s, n, re) ? phx_state_role(s, re->agreement.role) : NULL;
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		const struct phx_role *role =
+			may_go_to(s, n, re) ? phx_state_role(s, re->agreement.role) : NULL;
 		if (r == 0 && role && would_stay(s, n, re))
 			r = add_packages(role, &packages);
 	}

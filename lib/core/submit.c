@@ -18,8 +18,7 @@ enum {
 
 static int copy_words(struct phx_list *dst, const struct phx_list *src)
 {
-	PHX_LIST_EACH(struct phx_word, w, src)
-	{
+	PHX_LIST_EACH(struct phx_word, w, src) {
 		struct phx_word *to = phx_list_push(dst, sizeof(*to));
 		if (!to)
 			return -ENOMEM;
@@ -45,32 +44,38 @@ static int need_re(struct phx_apply *a, const struct phx_re **ret)
 	if (!*ret)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 	if ((*ret)->agreement.type != PHX_RE_BATCH)
-		return phx_err_set(a->err, -EINVAL, "RE '%s' serves the web: jobs are for a batch RE", a->ev->re);
+		return phx_err_set(a->err, -EINVAL,
+				   "RE '%s' serves the web: jobs are for a batch RE", a->ev->re);
 	if ((*ret)->agreement.engine != PHX_RE_ENGINE_BUILTIN)
-		return phx_err_set(a->err, -EOPNOTSUPP, "jobs of RE '%s' are run by Slurm: submit them with sbatch",
+		return phx_err_set(a->err, -EOPNOTSUPP,
+				   "jobs of RE '%s' are run by Slurm: submit them with sbatch",
 				   a->ev->re);
 	if ((*ret)->state != PHX_RE_STATE_RUNNING)
-		return phx_err_set(a->err, -EBUSY, "RE '%s' is %s: it takes jobs while it is running", a->ev->re,
-				   (*ret)->state == PHX_RE_STATE_NONE ? "only asked for" :
-									phx_enum_name(&phx_re_state_names, (*ret)->state));
+		return phx_err_set(a->err, -EBUSY,
+				   "RE '%s' is %s: it takes jobs while it is running", a->ev->re,
+				   (*ret)->state == PHX_RE_STATE_NONE
+					   ? "only asked for"
+					   : phx_enum_name(&phx_re_state_names, (*ret)->state));
 	return 0;
 }
 
 static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
 {
-	struct phx_batch_job b = { .id = j->id,
-				   .submit_ms = j->submitted_ms,
-				   .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
-				   .size = j->nodes,
-				   .no_requeue = j->no_requeue,
-				   .state = PHX_BATCH_WAITING };
+	struct phx_batch_job b = {.id = j->id,
+				  .submit_ms = j->submitted_ms,
+				  .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
+				  .size = j->nodes,
+				  .no_requeue = j->no_requeue,
+				  .state = PHX_BATCH_WAITING};
 	uint32_t widest = phx_ledger_widest(a->s->ledger, (int)re->number);
 	if (j->nodes > widest)
-		return phx_err_set(a->err, -E2BIG, "the job wants %u nodes, and %s can never have more than %u", j->nodes,
-				   re->name, widest);
+		return phx_err_set(a->err, -E2BIG,
+				   "the job wants %u nodes, and %s can never have more than %u",
+				   j->nodes, re->name, widest);
 	int r = phx_ledger_submit(a->s->ledger, (int)re->number, &b, a->s->now_ms, a->todo, a->err);
 	if (r == 0 && (j->held || j->throttled))
-		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, true, a->s->now_ms, a->todo);
+		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, true, a->s->now_ms,
+					a->todo);
 	return r;
 }
 
@@ -80,19 +85,21 @@ static int check_kill(const struct phx_event *ev, struct phx_err *err)
 	if (ev->grace_ms > GRACE_MAX_MS || ev->checkpoint_ms > GRACE_MAX_MS)
 		return phx_err_set(err, -EINVAL, "grace: at most an hour");
 	if (ev->checkpoint_signal > SIGNAL_MAX)
-		return phx_err_set(err, -EINVAL, "checkpoint signal: must be from 1 to %d", SIGNAL_MAX);
+		return phx_err_set(err, -EINVAL, "checkpoint signal: must be from 1 to %d",
+				   SIGNAL_MAX);
 	return 0;
 }
 
 /* Files it wants from its RE's data directory, or brings there. */
-static int check_stage(const struct phx_event *ev, const char *what, const struct phx_list *paths, struct phx_err *err)
+static int check_stage(const struct phx_event *ev, const char *what, const struct phx_list *paths,
+		       struct phx_err *err)
 {
 	if (paths->n && !ev->re[0])
-		return phx_err_set(err, -EINVAL, "%s: only an RE has a data directory: submit to one", what);
+		return phx_err_set(err, -EINVAL,
+				   "%s: only an RE has a data directory: submit to one", what);
 	if (paths->n > STAGE_MAX)
 		return phx_err_set(err, -E2BIG, "%s: at most %d files", what, STAGE_MAX);
-	PHX_LIST_EACH(struct phx_word, w, paths)
-	{
+	PHX_LIST_EACH(struct phx_word, w, paths) {
 		int r = phx_beneath_check(w->text, err);
 		if (r < 0)
 			return phx_err_prefix(err, r, "%s", what);
@@ -103,7 +110,8 @@ static int check_stage(const struct phx_event *ev, const char *what, const struc
 static int check_chdir(const struct phx_event *ev, struct phx_err *err)
 {
 	if (ev->chdir[0] && ev->chdir[0] != '/')
-		return phx_err_set(err, -EINVAL, "chdir: must be an absolute path on the job's nodes");
+		return phx_err_set(err, -EINVAL,
+				   "chdir: must be an absolute path on the job's nodes");
 	return 0;
 }
 
@@ -113,11 +121,15 @@ static int check_env(const struct phx_list *env, struct phx_err *err)
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 	for (uint32_t i = 0; i < env->n; i++) {
 		const char *word = phx_text_at(env, i);
-		size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+		size_t n = strspn(
+			word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
 		if (!n || !strchr(first, word[0]) || word[n] != '=')
 			return phx_err_set(err, -EINVAL, "env: '%.40s' is not NAME=value", word);
 		if (!strncmp(word, "PHX_", 4))
-			return phx_err_set(err, -EINVAL, "env: names that begin with PHX_ are given by Phoenix, not by '%.40s'", word);
+			return phx_err_set(err, -EINVAL,
+					   "env: names that begin with PHX_ are given by Phoenix, "
+					   "not by '%.40s'",
+					   word);
 	}
 	return 0;
 }
@@ -131,9 +143,12 @@ static int check_size(const struct phx_event *ev, struct phx_err *err)
 	for (uint32_t i = 0; i < ev->job_env.n; i++)
 		n += strlen(phx_text_at(&ev->job_env, i)) + 1;
 	if (n > PHX_TEXT_MAX)
-		return phx_err_set(err, -E2BIG, "words, script and environment of a job: at most %u KiB in all", PHX_TEXT_MAX >> 10);
+		return phx_err_set(err, -E2BIG,
+				   "words, script and environment of a job: at most %u KiB in all",
+				   PHX_TEXT_MAX >> 10);
 	if (ev->script && ev->script[0] && (ev->script[0] != '#' || ev->script[1] != '!'))
-		return phx_err_set(err, -EINVAL, "script: the first line must name its interpreter (#!/bin/sh)");
+		return phx_err_set(err, -EINVAL,
+				   "script: the first line must name its interpreter (#!/bin/sh)");
 	return 0;
 }
 
@@ -142,24 +157,40 @@ static int check_room(struct phx_apply *a)
 {
 	const struct phx_event *ev = a->ev;
 	const struct phx_settings *set = &a->s->settings;
-	uint32_t n_more = phx_array_size(ev), n_open = phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_foreign;
+	uint32_t n_more = phx_array_size(ev),
+		 n_open = phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_foreign;
 	struct phx_tally t = phx_index_tally_of(a->s, ev->uid);
 	uint64_t size = phx_tally_size(&ev->argv, &ev->job_env, ev->script);
 	if (n_more > 1 && set->jobs_per_user && t.n_open + n_more > set->jobs_per_user)
-		return phx_err_set(a->err, -EDQUOT, "array: it has %u members, and user %s, who has %u jobs queued or running, may have "
-				   "%u (jobs_per_user)", n_more, ev->user, t.n_open, set->jobs_per_user);
+		return phx_err_set(a->err, -EDQUOT,
+				   "array: it has %u members, and user %s, who has %u jobs queued "
+				   "or running, may have "
+				   "%u (jobs_per_user)",
+				   n_more, ev->user, t.n_open, set->jobs_per_user);
 	if (set->jobs_per_user && t.n_open + n_more > set->jobs_per_user)
-		return phx_err_set(a->err, -EDQUOT, "user %s has %u jobs queued or running, as many as one may have "
-				   "(jobs_per_user): submit more when some have ended", ev->user, t.n_open);
+		return phx_err_set(a->err, -EDQUOT,
+				   "user %s has %u jobs queued or running, as many as one may have "
+				   "(jobs_per_user): submit more when some have ended",
+				   ev->user, t.n_open);
 	if (set->job_mb_per_user && t.size_bytes + size > (uint64_t)set->job_mb_per_user << 20)
-		return phx_err_set(a->err, -EDQUOT, "the words, scripts and environments of user %s's %u jobs take %llu KiB, and "
-				   "%u MiB is what one user may take (job_mb_per_user): submit more when some have ended",
-				   ev->user, t.n_open, (unsigned long long)(t.size_bytes >> 10), set->job_mb_per_user);
+		return phx_err_set(a->err, -EDQUOT,
+				   "the words, scripts and environments of user %s's %u jobs take "
+				   "%llu KiB, and "
+				   "%u MiB is what one user may take (job_mb_per_user): submit "
+				   "more when some have ended",
+				   ev->user, t.n_open, (unsigned long long)(t.size_bytes >> 10),
+				   set->job_mb_per_user);
 	if (n_open + n_more > JOBS_OPEN_MAX)
-		return phx_err_set(a->err, -EAGAIN, "%d jobs are queued or running: no more are taken", JOBS_OPEN_MAX);
-	if (set->jobs_per_user && n_open + n_more > JOBS_OPEN_MAX - JOBS_LAST && t.n_open + n_more > FEW)
-		return phx_err_set(a->err, -EDQUOT, "%u jobs are queued or running: only who has less than %d is let in, and user %s "
-				   "has %u: submit more when some have ended", n_open, FEW, ev->user, t.n_open);
+		return phx_err_set(a->err, -EAGAIN,
+				   "%d jobs are queued or running: no more are taken",
+				   JOBS_OPEN_MAX);
+	if (set->jobs_per_user && n_open + n_more > JOBS_OPEN_MAX - JOBS_LAST &&
+	    t.n_open + n_more > FEW)
+		return phx_err_set(a->err, -EDQUOT,
+				   "%u jobs are queued or running: only who has less than %d is "
+				   "let in, and user %s "
+				   "has %u: submit more when some have ended",
+				   n_open, FEW, ev->user, t.n_open);
 	return 0;
 }
 
@@ -170,10 +201,15 @@ static int check_fit(struct phx_apply *a, const struct phx_re *re)
 		return 0;
 	uint32_t n = phx_index_count(a->s, PHX_SET_COULD);
 	if (!n)
-		return phx_err_set(a->err, -EINVAL, "no node outside of the REs runs jobs: submit it to an RE (--re)");
+		return phx_err_set(
+			a->err, -EINVAL,
+			"no node outside of the REs runs jobs: submit it to an RE (--re)");
 	if (n < a->ev->job_nodes)
-		return phx_err_set(a->err, -EINVAL, "the job wants %u nodes, and %u outside of the REs run%s jobs: ask for fewer, or "
-				   "submit it to an RE (--re)", a->ev->job_nodes, n, n == 1 ? "s" : "");
+		return phx_err_set(a->err, -EINVAL,
+				   "the job wants %u nodes, and %u outside of the REs run%s jobs: "
+				   "ask for fewer, or "
+				   "submit it to an RE (--re)",
+				   a->ev->job_nodes, n, n == 1 ? "s" : "");
 	return 0;
 }
 
@@ -183,9 +219,13 @@ static int check(struct phx_apply *a, const struct phx_re **ret_re)
 	if (!ev->argv.n)
 		return phx_err_set(a->err, -EINVAL, "argv: a job needs a command");
 	if (!ev->uid || !ev->gid)
-		return phx_err_set(a->err, -EPERM, "jobs never run as root: submit as the user, or name one");
+		return phx_err_set(a->err, -EPERM,
+				   "jobs never run as root: submit as the user, or name one");
 	if (!phx_id_valid(ev->uid) || !phx_id_valid(ev->gid))
-		return phx_err_set(a->err, -EPERM, "%u is no number of a user or group: a job would run as root with it", UINT32_MAX);
+		return phx_err_set(
+			a->err, -EPERM,
+			"%u is no number of a user or group: a job would run as root with it",
+			UINT32_MAX);
 	if (!ev->job_nodes || ev->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
 	int r = phx_array_check(ev, a->err);
@@ -212,7 +252,9 @@ static int fill(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 	PHX_STR_SET(j->chdir, ev->chdir);
 	j->estimate_ms = ev->estimate_ms;
 	j->no_requeue = ev->no_requeue || (re && re->agreement.no_requeue);
-	j->grace_ms = ev->grace_ms ? ev->grace_ms : re ? re->agreement.kill_grace_s * 1000 : GRACE_MS;
+	j->grace_ms = ev->grace_ms ? ev->grace_ms
+		: re               ? re->agreement.kill_grace_s * 1000
+				   : GRACE_MS;
 	j->checkpoint_signal = ev->checkpoint_signal;
 	j->checkpoint_ms = ev->checkpoint_signal ? ev->checkpoint_ms : 0;
 	j->submitted_ms = a->s->now_ms;
@@ -231,7 +273,8 @@ static void undo(struct phx_apply *a, const struct phx_re *re, uint32_t at, uint
 	for (uint32_t i = a->s->jobs.n; i-- > at;) {
 		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
 		if (re && i < at + n_queued)
-			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
+			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms,
+					      a->todo);
 		phx_record_fini(&phx_job_record, j);
 	}
 	a->s->jobs.n = at;

@@ -38,7 +38,7 @@ static int insert(struct phx_list *tallies, uint32_t at, uint32_t uid)
 		return -ENOMEM;
 	struct phx_tally *t = PHX_LIST_AT(tallies, struct phx_tally, at);
 	memmove(t + 1, t, (tallies->n - 1 - at) * sizeof(*t));
-	*t = (struct phx_tally){ .uid = uid };
+	*t = (struct phx_tally){.uid = uid};
 	return 0;
 }
 
@@ -63,15 +63,18 @@ int phx_tally_job(struct phx_list *tallies, const struct phx_job *j, bool in)
 struct phx_tally phx_tally_of(const struct phx_list *tallies, uint32_t uid)
 {
 	uint32_t at = place_of(tallies, uid);
-	return stands_at(tallies, at, uid) ? *PHX_LIST_AT(tallies, struct phx_tally, at) : (struct phx_tally){ .uid = uid };
+	return stands_at(tallies, at, uid) ? *PHX_LIST_AT(tallies, struct phx_tally, at)
+					   : (struct phx_tally){.uid = uid};
 }
 
 bool phx_tally_equal(const struct phx_list *a, const struct phx_list *b)
 {
 	bool equal = a->n == b->n;
 	for (uint32_t i = 0; equal && i < a->n; i++) {
-		const struct phx_tally *x = PHX_LIST_AT(a, struct phx_tally, i), *y = PHX_LIST_AT(b, struct phx_tally, i);
-		equal = x->uid == y->uid && x->n_open == y->n_open && x->size_bytes == y->size_bytes;
+		const struct phx_tally *x = PHX_LIST_AT(a, struct phx_tally, i),
+				       *y = PHX_LIST_AT(b, struct phx_tally, i);
+		equal = x->uid == y->uid && x->n_open == y->n_open &&
+			x->size_bytes == y->size_bytes;
 	}
 	return equal;
 }

@@ -19,12 +19,14 @@ static void count_outside(struct phx_job_waits *w)
 	if (w->counted)
 		return;
 	w->counted = true;
-	for (uint32_t at = 0; (n = phx_index_candidate(s, PHX_SET_COULD, at)); at = phx_index_place(s, n) + 1) {
+	for (uint32_t at = 0; (n = phx_index_candidate(s, PHX_SET_COULD, at));
+	     at = phx_index_place(s, n) + 1) {
 		w->n_could += phx_node_could_take_jobs(s, n);
 		w->n_idle += phx_node_takes_jobs(s, n);
 	}
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (!w->first && j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held && !j->throttled)
+		if (!w->first && j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held &&
+		    !j->throttled)
 			w->first = j->id;
 }
 
@@ -42,41 +44,47 @@ static void wait_outside(struct phx_job_waits *w, const struct phx_job *j, char 
 	if (!w->n_could)
 		snprintf(ret, size, "cannot run: no node outside of the REs runs jobs");
 	else if (j->nodes > w->n_could)
-		snprintf(ret, size, "cannot run: wants %u nodes, %u outside of the REs run%s jobs", j->nodes, w->n_could,
-			 w->n_could == 1 ? "s" : "");
+		snprintf(ret, size, "cannot run: wants %u nodes, %u outside of the REs run%s jobs",
+			 j->nodes, w->n_could, w->n_could == 1 ? "s" : "");
 	else if (j->nodes > w->n_idle)
-		snprintf(ret, size, "waits for %u node%s: %u of the %u outside of the REs idle", j->nodes, plural(j->nodes),
-			 w->n_idle, w->n_could);
+		snprintf(ret, size, "waits for %u node%s: %u of the %u outside of the REs idle",
+			 j->nodes, plural(j->nodes), w->n_idle, w->n_could);
 	else
 		put_behind(w->first, j, ret, size);
 }
 
-static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const struct phx_job *j, char *ret, size_t size)
+static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const struct phx_job *j,
+		       char *ret, size_t size)
 {
 	struct phx_ledger_counts c;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	uint32_t idle = c.batch.idle, held = idle + c.batch.busy, most = phx_ledger_widest(s->ledger, (int)re->number);
+	uint32_t idle = c.batch.idle, held = idle + c.batch.busy,
+		 most = phx_ledger_widest(s->ledger, (int)re->number);
 	char coming[40] = "";
 	if (c.coming)
 		snprintf(coming, sizeof(coming), ", %u on the way", c.coming);
 	if (j->nodes > most)
-		snprintf(ret, size, "cannot run: wants %u nodes, %s can have %u", j->nodes, re->name, most);
+		snprintf(ret, size, "cannot run: wants %u nodes, %s can have %u", j->nodes,
+			 re->name, most);
 	else if (j->nodes > held)
-		snprintf(ret, size, "waits for %u node%s: %s has %u%s, at most %u", j->nodes, plural(j->nodes), re->name, held,
-			 coming, most);
+		snprintf(ret, size, "waits for %u node%s: %s has %u%s, at most %u", j->nodes,
+			 plural(j->nodes), re->name, held, coming, most);
 	else if (j->nodes > idle)
-		snprintf(ret, size, "waits for %u node%s: %u of the %u of %s idle%s", j->nodes, plural(j->nodes), idle, held,
-			 re->name, coming);
+		snprintf(ret, size, "waits for %u node%s: %u of the %u of %s idle%s", j->nodes,
+			 plural(j->nodes), idle, held, re->name, coming);
 	else
-		put_behind(phx_batch_first(phx_ledger_batch(s->ledger, (int)re->number)), j, ret, size);
+		put_behind(phx_batch_first(phx_ledger_batch(s->ledger, (int)re->number)), j, ret,
+			   size);
 }
 
-/* A running job of which a node is not heard: there it counts as running until that is over (lease.c). */
+/* A running job of which a node is not heard: there it counts as running until that is over
+ * (lease.c). */
 static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		if (!p->ended && p->lost_ms) {
-			snprintf(ret, size, "%s is not heard: it may run there until its lease ends", p->node);
+			snprintf(ret, size,
+				 "%s is not heard: it may run there until its lease ends", p->node);
 			return;
 		}
 }

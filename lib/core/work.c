@@ -15,7 +15,7 @@ void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx
 {
 	struct work *w = phx_grow(a, a->work, sizeof(*w));
 	if (w)
-		*w = (struct work){ kind, n ? phx_index_place(a->s, n) : 0 };
+		*w = (struct work){kind, n ? phx_index_place(a->s, n) : 0};
 }
 
 void phx_work_settle(struct phx_apply *a)

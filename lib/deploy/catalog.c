@@ -8,7 +8,8 @@ static json_t *image_json(const struct phx_image *im, const struct phx_image *de
 {
 	char why[PHX_ERR_TEXT_MAX];
 	json_t *j = phx_json_from_record(&phx_image_record, im);
-	const char *runs = im->kind == PHX_IMAGE_ROOTFS ? deploy->kernel_release : im->kernel_release;
+	const char *runs =
+		im->kind == PHX_IMAGE_ROOTFS ? deploy->kernel_release : im->kernel_release;
 	json_object_set_new(j, "runs_kernel", json_string(runs));
 	if (runs[0] && phx_image_kernel_differs(im, deploy, why, sizeof(why)))
 		json_object_set_new(j, "kernel_warning", json_string(why));
@@ -24,9 +25,10 @@ json_t *phx_images_json(const char *dir, const char *deploy_image, struct phx_er
 	phx_images_find(dir, deploy_image, NULL, &deploy, NULL);
 	json_t *list = json_array(), *bads = json_array();
 	PHX_LIST_EACH(struct phx_image, im, &images)
-	json_array_append_new(list, image_json(im, &deploy));
+		json_array_append_new(list, image_json(im, &deploy));
 	PHX_LIST_EACH(struct phx_image_bad, b, &bad)
-	json_array_append_new(bads, json_pack("{s:s, s:s}", "path", b->path, "reason", b->reason));
+		json_array_append_new(
+			bads, json_pack("{s:s, s:s}", "path", b->path, "reason", b->reason));
 	phx_record_fini(&phx_image_record, &deploy);
 	phx_images_fini(&images);
 	phx_list_fini(&bad);

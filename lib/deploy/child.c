@@ -23,7 +23,13 @@
 #include "base/file.h"
 #include "deploy/process.h"
 
-enum { CHILDREN_MAX = 16, STOP_GRACE_MS = 3000, STEADY_MS = 10000, BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 30000 };
+enum {
+	CHILDREN_MAX = 16,
+	STOP_GRACE_MS = 3000,
+	STEADY_MS = 10000,
+	BACKOFF_MIN_MS = 100,
+	BACKOFF_MAX_MS = 30000
+};
 enum { LOG_CHECK_MS = 60000, LOG_MAX = 4 << 20, LOG_KEEP = 1 << 20 };
 
 struct child {
@@ -84,9 +90,9 @@ static void wake(struct phx_children *c)
 static void schedule(struct child *ch, int64_t now)
 {
 	bool steady = ch->started_ms && now - ch->started_ms >= STEADY_MS;
-	ch->backoff_ms = steady || !ch->backoff_ms             ? BACKOFF_MIN_MS
-			 : ch->backoff_ms * 2 < BACKOFF_MAX_MS ? ch->backoff_ms * 2
-							       : BACKOFF_MAX_MS;
+	ch->backoff_ms = steady || !ch->backoff_ms    ? BACKOFF_MIN_MS
+		: ch->backoff_ms * 2 < BACKOFF_MAX_MS ? ch->backoff_ms * 2
+						      : BACKOFF_MAX_MS;
 	ch->due_ms = now + ch->backoff_ms;
 }
 
@@ -94,14 +100,17 @@ static void start(struct phx_children *c, struct child *ch, int64_t now)
 {
 	struct phx_err err = {0};
 	struct phx_process p = {.pidfd = -1};
-	int r = ch->first && ch->pid_file ? phx_process_end_stale(ch->pid_file, ch->argv, STOP_GRACE_MS, &err) : 0;
+	int r = ch->first && ch->pid_file
+		? phx_process_end_stale(ch->pid_file, ch->argv, STOP_GRACE_MS, &err)
+		: 0;
 	if (r == 0)
 		r = phx_process_start(ch->argv, ch->log_file, &p, &err);
 	ch->started_ms = now;
 	ch->status.running = r == 0;
 	ch->status.pid = r == 0 ? (uint64_t)p.pid : 0;
 	ch->pidfd = p.pidfd;
-	snprintf(ch->status.error, sizeof(ch->status.error), "%.*s", (int)sizeof(ch->status.error) - 1, err.text);
+	snprintf(ch->status.error, sizeof(ch->status.error), "%.*s",
+		 (int)sizeof(ch->status.error) - 1, err.text);
 	if (r == 0 && ch->pid_file)
 		phx_process_note(ch->pid_file, p.pid);
 	if (r == 0)
@@ -171,7 +180,8 @@ static void wait_for_something(struct phx_children *c, struct pollfd *fds)
 {
 	fds[0] = (struct pollfd){c->wake, POLLIN, 0};
 	for (int i = 0; i < CHILDREN_MAX; i++)
-		fds[i + 1] = (struct pollfd){c->children[i] ? c->children[i]->pidfd : -1, POLLIN, 0};
+		fds[i + 1] =
+			(struct pollfd){c->children[i] ? c->children[i]->pidfd : -1, POLLIN, 0};
 	int timeout = timeout_of(c, phx_clock_ms());
 	pthread_mutex_unlock(&c->lock);
 	poll(fds, CHILDREN_MAX + 1, timeout);
@@ -223,12 +233,14 @@ static void *supervise(void *arg)
 static int find(const struct phx_children *c, const char *name)
 {
 	for (int i = 0; i < CHILDREN_MAX; i++)
-		if (c->children[i] && !c->children[i]->stopping && !strcmp(c->children[i]->name, name))
+		if (c->children[i] && !c->children[i]->stopping &&
+		    !strcmp(c->children[i]->name, name))
 			return i;
 	return -ENOENT;
 }
 
-int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret, struct phx_err *err)
+int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret,
+		     struct phx_err *err)
 {
 	struct phx_children *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -260,7 +272,8 @@ static struct child *child_new(const struct phx_child_spec *spec)
 		return NULL;
 	ch->pidfd = -1;
 	ch->first = true;
-	bool ok = PHX_STR_SET(ch->name, spec->name) == 0 && (ch->argv = calloc(n + 1, sizeof(*ch->argv)));
+	bool ok = PHX_STR_SET(ch->name, spec->name) == 0 &&
+		(ch->argv = calloc(n + 1, sizeof(*ch->argv)));
 	for (size_t i = 0; ok && i < n; i++)
 		ok = (ch->argv[i] = strdup(spec->argv[i]));
 	if (ok && spec->pid_file)
@@ -282,8 +295,9 @@ static int add_locked(struct phx_children *c, struct child *ch, struct phx_err *
 	while (slot < CHILDREN_MAX && c->children[slot])
 		slot++;
 	int r = find(c, ch->name) >= 0 ? phx_err_set(err, -EEXIST, "%s: runs already", ch->name)
-		: slot == CHILDREN_MAX ? phx_err_set(err, -E2BIG, "more than %d child programs", CHILDREN_MAX)
-				       : 0;
+		: slot == CHILDREN_MAX
+		? phx_err_set(err, -E2BIG, "more than %d child programs", CHILDREN_MAX)
+		: 0;
 	if (r == 0) {
 		c->children[slot] = ch;
 		wake(c);
@@ -353,7 +367,8 @@ int phx_children_signal(struct phx_children *c, const char *name, int sig, struc
 		: c->children[slot]->pidfd < 0 ? -ESRCH
 					       : phx_process_signal(c->children[slot]->pidfd, sig);
 	pthread_mutex_unlock(&c->lock);
-	return r < 0 ? phx_err_set(err, r, "%s: %s", name, r == -ENOENT ? "no such child program" : "does not run now")
+	return r < 0 ? phx_err_set(err, r, "%s: %s", name,
+				   r == -ENOENT ? "no such child program" : "does not run now")
 		     : 0;
 }
 

@@ -1,5 +1,5 @@
-/* Child programs of the daemon: started, watched by pidfd (no SIGCHLD), restarted with back-off, stopped. One thread of
- * its own does it all; the caller's loop never waits. */
+/* Child programs of the daemon: started, watched by pidfd (no SIGCHLD), restarted with back-off,
+ * stopped. One thread of its own does it all; the caller's loop never waits. */
 #ifndef PHX_DEPLOY_CHILD_H
 #define PHX_DEPLOY_CHILD_H
 
@@ -11,8 +11,11 @@ struct phx_child_spec {
 	const char *name;        /* "dnsmasq" */
 	const char *const *argv; /* NULL-terminated, argv[0] absolute; copied */
 	const char
-		*pid_file; /* so that one left by a killed daemon (same argv) is found and ended first; NULL = none */
-	const char *log_file; /* stdout and stderr are appended here, cut to the last MiB above 4; NULL = inherited */
+		/* so that one left by a killed daemon (same argv) is found and ended first; NULL =
+		 * none */
+		*pid_file;
+	/* stdout and stderr are appended here, cut to the last MiB above 4; NULL = inherited */
+	const char *log_file;
 };
 
 #define PHX_CHILD_STATUS_FIELDS(F, S) \
@@ -24,18 +27,22 @@ struct phx_child_spec {
 	F(S, error, STR(160)) /* why it could not be started, "" */
 PHX_RECORD_STRUCT(phx_child_status, PHX_CHILD_STATUS_FIELDS);
 
-/** Called on the supervisor's thread whenever a child started or ended; may be NULL. Must not call phx_children_*(). */
+/** Called on the supervisor's thread whenever a child started or ended; may be NULL. Must not call
+ * phx_children_*(). */
 typedef void (*phx_child_fn)(void *arg, const struct phx_child_status *status);
 
 struct phx_children;
-int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret, struct phx_err *err);
+int phx_children_new(phx_child_fn changed, void *arg, struct phx_children **ret,
+		     struct phx_err *err);
 /** Stops all (SIGTERM, after 3 s SIGKILL) and frees. Safe on NULL. */
 void phx_children_free(struct phx_children *c);
 
-/** Start a program and keep it running: a restart comes after 100 ms, doubled up to 30 s while it ends within 10 s.
- * -EEXIST name taken; -ENOENT, -EACCES no such program (it is not kept then). Children die with the daemon (PDEATHSIG).
+/** Start a program and keep it running: a restart comes after 100 ms, doubled up to 30 s while it
+ * ends within 10 s. -EEXIST name taken; -ENOENT, -EACCES no such program (it is not kept then).
+ * Children die with the daemon (PDEATHSIG).
  */
-int phx_children_add(struct phx_children *c, const struct phx_child_spec *spec, struct phx_err *err);
+int phx_children_add(struct phx_children *c, const struct phx_child_spec *spec,
+		     struct phx_err *err);
 /** Stop and forget. -ENOENT. */
 int phx_children_remove(struct phx_children *c, const char *name, struct phx_err *err);
 /** Send a signal to the running program, by its pidfd. -ENOENT, -ESRCH when it does not run now. */

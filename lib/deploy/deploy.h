@@ -1,5 +1,5 @@
-/* Network boot: what dnsmasq, in.tftpd and iPXE are told. Makes texts and files; runs and decides nothing
- * (child.h runs the programs, core_apply() decides who boots what). */
+/* Network boot: what dnsmasq, in.tftpd and iPXE are told. Makes texts and files; runs and decides
+ * nothing (child.h runs the programs, core_apply() decides who boots what). */
 #ifndef PHX_DEPLOY_DEPLOY_H
 #define PHX_DEPLOY_DEPLOY_H
 
@@ -17,9 +17,10 @@ void phx_argv_fini(struct phx_argv *a);
 
 /** The text of dnsmasq.conf for `n_nodes` known nodes, malloc'd. Limits are sized from the number
  * of nodes in steps of two, so that the text seldom changes. */
-int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text, struct phx_err *err);
-/** Make the directories and publish dnsmasq.conf. Returns 1 when the file changed (dnsmasq must be restarted), 0 when
- * it is as it was. */
+int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text,
+		     struct phx_err *err);
+/** Make the directories and publish dnsmasq.conf. Returns 1 when the file changed (dnsmasq must be
+ * restarted), 0 when it is as it was. */
 int phx_dnsmasq_write(const struct phx_config *cfg, uint32_t n_nodes, struct phx_err *err);
 /** Arguments to run it in the foreground. */
 int phx_dnsmasq_argv(const struct phx_config *cfg, struct phx_argv *ret);
@@ -36,15 +37,16 @@ struct phx_dhcp_host {
 #define PHX_DHCP_SIGHUP 2 /* something changed or went: dnsmasq needs SIGHUP */
 
 /** Make the host files (one a node, named after it) say `hosts`; files of other nodes go. Returns
- * PHX_DHCP_SAME, _LIVE or _SIGHUP, or -EINVAL (bad MAC, IP or name; a MAC or IP twice: both named) with nothing
- * touched. */
-int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts, size_t n_hosts,
-			struct phx_err *err);
+ * PHX_DHCP_SAME, _LIVE or _SIGHUP, or -EINVAL (bad MAC, IP or name; a MAC or IP twice: both named)
+ * with nothing touched. */
+int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts,
+			size_t n_hosts, struct phx_err *err);
 
 /* ---- TFTP (TFTP_DIR holds iPXE for BIOS and UEFI and nothing that changes) ---- */
 
-/** Fill TFTP_DIR from IPXE_DIR (undionly.kpxe, snponly.efi). -ENOENT names the package to install. Idempotent. phxd
- * serves the same files as GET /ipxe/FILE (P) for UEFI HTTP boot: phx_tftp_path(). */
+/** Fill TFTP_DIR from IPXE_DIR (undionly.kpxe, snponly.efi). -ENOENT names the package to install.
+ * Idempotent. phxd serves the same files as GET /ipxe/FILE (P) for UEFI HTTP boot:
+ * phx_tftp_path(). */
 int phx_tftp_prepare(const struct phx_config *cfg, struct phx_err *err);
 int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret);
 /** Path of a file that TFTP serves, malloc'd; NULL when `file` is none of them. */
@@ -58,16 +60,18 @@ struct phx_ipxe_boot {
 	const char *mac;               /* normalised */
 	const char *node;              /* name, or "" when unknown */
 };
-/** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. No secret in it. */
+/** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. No secret in
+ * it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);
 /** Script that shows `reason`, waits and asks again; malloc'd. */
-int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac, const char *reason, char **ret_text,
-			   struct phx_err *err);
+int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac, const char *reason,
+			   char **ret_text, struct phx_err *err);
 
 /* ---- site.cpio ---- */
 
-/** Publish at `path` a newc archive holding etc/phoenix/{ca.pem,site.pub}, padded to 512 bytes; the same input gives
- * the same bytes. */
-int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem, struct phx_err *err);
+/** Publish at `path` a newc archive holding etc/phoenix/{ca.pem,site.pub}, padded to 512 bytes; the
+ * same input gives the same bytes. */
+int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem,
+			struct phx_err *err);
 
 #endif

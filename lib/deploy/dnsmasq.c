@@ -48,7 +48,8 @@ static uint32_t round_up(uint32_t n, uint32_t min)
 	return v;
 }
 
-static void network_of(const struct phx_config *cfg, char ret_net[INET_ADDRSTRLEN], char ret_mask[INET_ADDRSTRLEN])
+static void network_of(const struct phx_config *cfg, char ret_net[INET_ADDRSTRLEN],
+		       char ret_mask[INET_ADDRSTRLEN])
 {
 	struct in_addr a = {0}, mask = {htonl(~0U << (32 - cfg->prefix))};
 	inet_pton(AF_INET, cfg->address, &a);
@@ -63,17 +64,19 @@ static void add_general(struct phx_buf *b, const struct phx_config *cfg)
 	/* DHCP (and TFTP) only: names are not ours to serve */
 	phx_buf_addf(b, "port=0\nno-resolv\nno-hosts\n");
 	phx_buf_addf(b, "interface=%s\nexcept-interface=lo\nbind-dynamic\n", cfg->interface);
-	phx_buf_addf(b, "user=%s\npid-file=%s/dnsmasq/dnsmasq.pid\nlog-facility=-\n", cfg->dnsmasq_user, cfg->run_dir);
+	phx_buf_addf(b, "user=%s\npid-file=%s/dnsmasq/dnsmasq.pid\nlog-facility=-\n",
+		     cfg->dnsmasq_user, cfg->run_dir);
 	if (cfg->tftp == PHX_TFTP_DNSMASQ)
 		phx_buf_addf(b, "enable-tftp\ntftp-root=%s\n", cfg->tftp_dir);
 }
 
 static void add_matches(struct phx_buf *b)
 {
-	phx_buf_addf(b, "dhcp-match=set:ipxe,175\n"
-			"dhcp-match=set:efi,option:client-arch,7\n"
-			"dhcp-match=set:efi,option:client-arch,9\n"
-			"dhcp-match=set:efihttp,option:client-arch,16\n");
+	phx_buf_addf(b,
+		     "dhcp-match=set:ipxe,175\n"
+		     "dhcp-match=set:efi,option:client-arch,7\n"
+		     "dhcp-match=set:efi,option:client-arch,9\n"
+		     "dhcp-match=set:efihttp,option:client-arch,16\n");
 }
 
 /* An option without a value is one that is not sent. */
@@ -87,11 +90,12 @@ static void add_addresses(struct phx_buf *b, const struct phx_config *cfg, uint3
 	char net[INET_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
 	network_of(cfg, net, mask);
 	if (cfg->dhcp_range.first[0])
-		phx_buf_addf(b, "dhcp-range=%s,%s,%s,%u\n", cfg->dhcp_range.first, cfg->dhcp_range.last, mask,
-			     cfg->dhcp_lease_s);
+		phx_buf_addf(b, "dhcp-range=%s,%s,%s,%u\n", cfg->dhcp_range.first,
+			     cfg->dhcp_range.last, mask, cfg->dhcp_lease_s);
 	else
 		phx_buf_addf(b, "dhcp-range=%s,static,%s,%u\n", net, mask, cfg->dhcp_lease_s);
-	/* a machine is known by its card: firmware, iPXE and the systems each send another client id */
+	/* a machine is known by its card: firmware, iPXE and the systems each send another client
+	 * id */
 	phx_buf_addf(b, "dhcp-authoritative\nno-ping\ndhcp-ignore-clid\n");
 	phx_buf_addf(b, "dhcp-lease-max=%u\n", round_up(2 * n_nodes, LEASES_MIN));
 	phx_buf_addf(b, "dhcp-leasefile=%s/dnsmasq.leases\n", cfg->state_dir);
@@ -112,7 +116,8 @@ static void add_boot(struct phx_buf *b, const struct phx_config *cfg)
 	const char *tftp = tftp_server(cfg);
 	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tftp);
 	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tftp);
-	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efihttp," IPXE_URL "\n", cfg->address, cfg->http_port);
+	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efihttp," IPXE_URL "\n", cfg->address,
+		     cfg->http_port);
 	phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
 	phx_buf_addf(b, "dhcp-boot=tag:ipxe," BOOT_URL "\n", cfg->address, cfg->http_port);
 }
@@ -122,7 +127,8 @@ static void add_speed(struct phx_buf *b, const struct phx_config *cfg)
 	if (cfg->ipxe_fast)
 		phx_buf_addf(b, "dhcp-option=tag:ipxe,encap:175,176,1b\n");
 	if (cfg->dhcp_ra)
-		phx_buf_addf(b, "enable-ra\ndhcp-range=fd77::,ra-only\nra-param=%s,high,4\n", cfg->interface);
+		phx_buf_addf(b, "enable-ra\ndhcp-range=fd77::,ra-only\nra-param=%s,high,4\n",
+			     cfg->interface);
 }
 
 /* Beside a site's own DHCP server: no address, only what to boot. */
@@ -134,21 +140,26 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 	network_of(cfg, net, mask);
 	phx_buf_addf(b, "dhcp-range=%s,proxy,%s\n", net, mask);
 	phx_buf_addf(b, "pxe-service=tag:!ipxe,x86PC,\"Phoenix\"," PHX_TFTP_BIOS ",%s\n", tftp);
-	phx_buf_addf(b, "pxe-service=tag:ipxe,x86PC,\"Phoenix\"," BOOT_URL "\n", cfg->address, cfg->http_port);
+	phx_buf_addf(b, "pxe-service=tag:ipxe,x86PC,\"Phoenix\"," BOOT_URL "\n", cfg->address,
+		     cfg->http_port);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(efi); i++) {
-		phx_buf_addf(b, "pxe-service=tag:!ipxe,%s,\"Phoenix\"," PHX_TFTP_UEFI ",%s\n", efi[i], tftp);
-		phx_buf_addf(b, "pxe-service=tag:ipxe,%s,\"Phoenix\"," BOOT_URL "\n", efi[i], cfg->address,
-			     cfg->http_port);
+		phx_buf_addf(b, "pxe-service=tag:!ipxe,%s,\"Phoenix\"," PHX_TFTP_UEFI ",%s\n",
+			     efi[i], tftp);
+		phx_buf_addf(b, "pxe-service=tag:ipxe,%s,\"Phoenix\"," BOOT_URL "\n", efi[i],
+			     cfg->address, cfg->http_port);
 	}
 }
 
-int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text, struct phx_err *err)
+int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text,
+		     struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	if (n_nodes > NODES_MAX)
-		return phx_err_set(err, -E2BIG, "more than %d nodes for one DHCP server", NODES_MAX);
+		return phx_err_set(err, -E2BIG, "more than %d nodes for one DHCP server",
+				   NODES_MAX);
 	if (cfg->dhcp_mode == PHX_DHCP_NONE)
-		return phx_err_set(err, -EINVAL, "dhcp_mode = \"none\": there is no dnsmasq to configure");
+		return phx_err_set(err, -EINVAL,
+				   "dhcp_mode = \"none\": there is no dnsmasq to configure");
 	add_general(&b, cfg);
 	if (cfg->tftp == PHX_TFTP_DNSMASQ)
 		phx_buf_addf(&b, "tftp-max=%u\n", round_up(n_nodes, TRANSFERS_MIN));

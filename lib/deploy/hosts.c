@@ -22,24 +22,29 @@ static int check_host(const struct phx_dhcp_host *h, struct phx_err *err)
 	if (!phx_name_valid(h->name))
 		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", h->name);
 	if (phx_mac_parse(h->mac, mac) < 0 || strcmp(mac, h->mac))
-		return phx_err_set(err, -EINVAL, "node %s: '%s' is no MAC address like 52:54:00:00:00:01", h->name,
-				   h->mac);
+		return phx_err_set(err, -EINVAL,
+				   "node %s: '%s' is no MAC address like 52:54:00:00:00:01",
+				   h->name, h->mac);
 	if (h->ip[0] && inet_pton(AF_INET, h->ip, &a) != 1)
-		return phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", h->name, h->ip);
+		return phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", h->name,
+				   h->ip);
 	return 0;
 }
 
 static int by_mac(const void *a, const void *b)
 {
-	return strcmp((*(const struct phx_dhcp_host *const *)a)->mac, (*(const struct phx_dhcp_host *const *)b)->mac);
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->mac,
+		      (*(const struct phx_dhcp_host *const *)b)->mac);
 }
 static int by_ip(const void *a, const void *b)
 {
-	return strcmp((*(const struct phx_dhcp_host *const *)a)->ip, (*(const struct phx_dhcp_host *const *)b)->ip);
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->ip,
+		      (*(const struct phx_dhcp_host *const *)b)->ip);
 }
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(const struct phx_dhcp_host *const *)a)->name, (*(const struct phx_dhcp_host *const *)b)->name);
+	return strcmp((*(const struct phx_dhcp_host *const *)a)->name,
+		      (*(const struct phx_dhcp_host *const *)b)->name);
 }
 
 /* What may be there once only. */
@@ -53,21 +58,22 @@ static const struct unique {
 	{"name", by_name, offsetof(struct phx_dhcp_host, name)},
 };
 
-static int check_unique(const struct phx_dhcp_host **sorted, size_t n, const struct unique *u, struct phx_err *err)
+static int check_unique(const struct phx_dhcp_host **sorted, size_t n, const struct unique *u,
+			struct phx_err *err)
 {
 	qsort(sorted, n, sizeof(*sorted), u->compare);
 	for (size_t i = 1; i < n; i++) {
 		const char *value = (const char *)sorted[i] + u->offset;
 		if (*value && !u->compare(&sorted[i - 1], &sorted[i]))
-			return phx_err_set(err, -EINVAL, "nodes %s and %s have the same %s %s", sorted[i - 1]->name,
-					   sorted[i]->name, u->what, value);
+			return phx_err_set(err, -EINVAL, "nodes %s and %s have the same %s %s",
+					   sorted[i - 1]->name, sorted[i]->name, u->what, value);
 	}
 	return 0;
 }
 
 /* Checked, and at the end sorted by name. */
-static int check_hosts(const struct phx_dhcp_host *hosts, size_t n, const struct phx_dhcp_host **sorted,
-		       struct phx_err *err)
+static int check_hosts(const struct phx_dhcp_host *hosts, size_t n,
+		       const struct phx_dhcp_host **sorted, struct phx_err *err)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -144,14 +150,16 @@ static bool wanted(const char *name, const struct phx_dhcp_host **sorted, size_t
 	return PHX_STR_SET(key.name, name) == 0 && bsearch(&p, sorted, n, sizeof(*sorted), by_name);
 }
 
-static int remove_others(const char *path, int dir, const struct phx_dhcp_host **sorted, size_t n, int *change)
+static int remove_others(const char *path, int dir, const struct phx_dhcp_host **sorted, size_t n,
+			 int *change)
 {
 	DIR *d = opendir(path);
 	if (!d)
 		return -errno;
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || wanted(e->d_name, sorted, n))
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    wanted(e->d_name, sorted, n))
 			continue;
 		*change = PHX_DHCP_SIGHUP;
 		r = unlinkat(dir, e->d_name, 0) < 0 ? -errno : 0;
@@ -168,10 +176,10 @@ static bool mac_in_use(const char *mac, const struct phx_dhcp_host **hosts, size
 	return false;
 }
 
-/* What the file is to say. A card that the node had before stays behind the new one: dnsmasq takes a lease away
- * from a card only for another card of the same entry. */
-static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had, const struct phx_dhcp_host **hosts,
-			 size_t n, struct entry *ret)
+/* What the file is to say. A card that the node had before stays behind the new one: dnsmasq takes
+ * a lease away from a card only for another card of the same entry. */
+static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had,
+			 const struct phx_dhcp_host **hosts, size_t n, struct entry *ret)
 {
 	*ret = (struct entry){.n_macs = 1};
 	PHX_STR_SET(ret->macs[0], h->mac);
@@ -182,8 +190,8 @@ static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had,
 			strcpy(ret->macs[ret->n_macs++], had->macs[i]);
 }
 
-static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h, const struct phx_dhcp_host **hosts,
-		    size_t n, int *change)
+static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h,
+		    const struct phx_dhcp_host **hosts, size_t n, int *change)
 {
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
@@ -204,8 +212,8 @@ static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h, con
 	return write_host(dir, tmp, h->name, line);
 }
 
-int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts, size_t n_hosts,
-			struct phx_err *err)
+int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts,
+			size_t n_hosts, struct phx_err *err)
 {
 	PHX_AUTO_FREE const struct phx_dhcp_host **sorted = calloc(n_hosts + 1, sizeof(*sorted));
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/hosts", cfg->run_dir);

@@ -71,18 +71,24 @@ static int check_init(struct importing *w, struct phx_err *err)
 	PHX_AUTO_CLOSE int merged = open_inside(w->root, "usr/lib/systemd/systemd", O_PATH);
 	PHX_AUTO_CLOSE int split = open_inside(w->root, "lib/systemd/systemd", O_PATH);
 	if (fd < 0)
-		return phx_err_set(err, -EINVAL, "%s: no /sbin/init in it; is it a whole root file system?", w->im->tar);
+		return phx_err_set(err, -EINVAL,
+				   "%s: no /sbin/init in it; is it a whole root file system?",
+				   w->im->tar);
 	if (merged < 0 && split < 0)
-		return phx_err_set(err, -EINVAL, "%s: no systemd in it, which is what runs the agent on a node", w->im->tar);
+		return phx_err_set(err, -EINVAL,
+				   "%s: no systemd in it, which is what runs the agent on a node",
+				   w->im->tar);
 	return 0;
 }
 
-/* The deploy image puts the modules of the kernel that runs beside those of the image: it wants the place for them. */
+/* The deploy image puts the modules of the kernel that runs beside those of the image: it wants the
+ * place for them. */
 static int have_modules_dir(struct importing *w, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int lib = open_inside(w->root, "lib", O_PATH | O_DIRECTORY);
 	if (lib >= 0 && mkdirat(lib, "modules", 0755) < 0 && errno != EEXIST)
-		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->tar, strerror(errno));
+		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->tar,
+				   strerror(errno));
 	return 0;
 }
 
@@ -103,8 +109,10 @@ static int find_kernel(struct importing *w, struct phx_err *err)
 		closedir(d);
 	if (r == 0 && n == 1 && release[0] && !strpbrk(release, "\"\\"))
 		return 0;
-	return phx_err_set(err, -EINVAL, "%s: %d kernels in its /boot (vmlinuz-RELEASE); an image has exactly one",
-			   w->im->tar, n);
+	return phx_err_set(
+		err, -EINVAL,
+		"%s: %d kernels in its /boot (vmlinuz-RELEASE); an image has exactly one",
+		w->im->tar, n);
 }
 
 static int copy_kernel(struct importing *w, struct phx_err *err)
@@ -137,7 +145,8 @@ static int measure(struct importing *w, struct phx_err *err)
 	fts_close(walk);
 	w->n_files = files + files / 4 + 1024;
 	uint64_t bytes = used + used / 4 + w->n_files * 256 + DISK_SPARE;
-	w->disk_bytes = w->im->disk_bytes ? w->im->disk_bytes : (bytes + DISK_ALIGN - 1) / DISK_ALIGN * DISK_ALIGN;
+	w->disk_bytes = w->im->disk_bytes ? w->im->disk_bytes
+					  : (bytes + DISK_ALIGN - 1) / DISK_ALIGN * DISK_ALIGN;
 	return 0;
 }
 
@@ -147,12 +156,26 @@ static int make_disk(struct importing *w, struct phx_err *err)
 	PHX_AUTO_FREE char *packed = phx_path("%s/" PHX_IMAGE_ROOT_DISK, w->out);
 	PHX_AUTO_FREE char *blocks = phx_path("%lluk", (unsigned long long)(w->disk_bytes / 1024));
 	PHX_AUTO_FREE char *inodes = phx_path("%llu", (unsigned long long)w->n_files);
-	PHX_AUTO_FREE char *level = phx_path("-%d", w->im->zstd_level ? w->im->zstd_level : ZSTD_LEVEL);
+	PHX_AUTO_FREE char *level =
+		phx_path("-%d", w->im->zstd_level ? w->im->zstd_level : ZSTD_LEVEL);
 	if (!raw || !packed || !blocks || !inodes || !level)
 		return -ENOMEM;
-	const char *const mkfs[] = {
-		"mkfs.ext4", "-q",   "-F", "-m",    "1", "-L",   PHX_DISK_ROOT_LABEL, "-E", "lazy_itable_init=1,lazy_journal_init=1",
-		"-N",        inodes, "-d", w->root, raw, blocks, NULL};
+	const char *const mkfs[] = {"mkfs.ext4",
+				    "-q",
+				    "-F",
+				    "-m",
+				    "1",
+				    "-L",
+				    PHX_DISK_ROOT_LABEL,
+				    "-E",
+				    "lazy_itable_init=1,lazy_journal_init=1",
+				    "-N",
+				    inodes,
+				    "-d",
+				    w->root,
+				    raw,
+				    blocks,
+				    NULL};
 	const char *const zstd[] = {"zstd", "-q", "-T0", level, raw, "-o", packed, NULL};
 	int r = run(mkfs, err);
 	if (r == 0)
@@ -191,7 +214,8 @@ static int make_manifest(struct importing *w, struct phx_err *err)
 	PHX_STR_SET(w->image.name, w->im->name);
 	PHX_STR_SET(w->image.version, w->im->version);
 	w->image.kind = PHX_IMAGE_ROOTFS;
-	int r = PHX_STR_SET(w->image.architecture, strcmp(u.machine, "x86_64") ? u.machine : "amd64");
+	int r = PHX_STR_SET(w->image.architecture,
+			    strcmp(u.machine, "x86_64") ? u.machine : "amd64");
 	if (r == 0)
 		r = add_file(w, PHX_IMAGE_KERNEL, 0, err);
 	if (r == 0)
@@ -209,22 +233,25 @@ static int check_request(const char *dir, const struct phx_image_import *im, str
 {
 	struct phx_image had;
 	if (!phx_name_valid(im->name) || !phx_name_valid(im->version))
-		return phx_err_set(err, -EINVAL,
-				   "'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'", im->name,
-				   im->version);
+		return phx_err_set(
+			err, -EINVAL,
+			"'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'",
+			im->name, im->version);
 	if (im->zstd_level < 0 || im->zstd_level > ZSTD_LEVEL_MAX)
-		return phx_err_set(err, -EINVAL, "compression level %d: it must be 1 to %d", im->zstd_level,
-				   ZSTD_LEVEL_MAX);
+		return phx_err_set(err, -EINVAL, "compression level %d: it must be 1 to %d",
+				   im->zstd_level, ZSTD_LEVEL_MAX);
 	if (access(im->tar, R_OK) < 0)
 		return phx_err_set(err, -errno, "%s: %s", im->tar, strerror(errno));
 	if (geteuid() != 0)
-		return phx_err_set(err, -EPERM, "importing an image needs root: owners and devices are kept");
+		return phx_err_set(err, -EPERM,
+				   "importing an image needs root: owners and devices are kept");
 	struct phx_err none = {0};
 	int r = phx_images_find(dir, im->name, im->version, &had, &none);
 	if (r < 0)
 		return r == -ENOENT ? 0 : phx_err_set(err, r, "%s", none.text);
 	phx_record_fini(&phx_image_record, &had);
-	return phx_err_set(err, -EEXIST, "image '%s' of version '%s' is there already", im->name, im->version);
+	return phx_err_set(err, -EEXIST, "image '%s' of version '%s' is there already", im->name,
+			   im->version);
 }
 
 static int prepare(struct importing *w, const char *dir, struct phx_err *err)
@@ -254,10 +281,11 @@ static void finish(struct importing *w)
 	phx_record_fini(&phx_image_record, &w->image);
 }
 
-int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret, struct phx_err *err)
+int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
+		      struct phx_err *err)
 {
 	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
-		unpack,	 check_init, have_modules_dir, find_kernel,   copy_kernel,
+		unpack,  check_init, have_modules_dir, find_kernel,   copy_kernel,
 		measure, make_disk,  make_squashfs,    make_manifest,
 	};
 	PHX_AUTO(finish) struct importing w = {.im = im};

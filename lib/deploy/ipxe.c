@@ -40,8 +40,8 @@ static unsigned line_of(const char *text, const char *p)
 }
 
 /* Replace each @WORD@; another '@' stays. */
-static int fill_in(const char *path, const char *text, const struct word *words, size_t n, char **ret_text,
-		   struct phx_err *err)
+static int fill_in(const char *path, const char *text, const struct word *words, size_t n,
+		   char **ret_text, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (const char *p = text; *p;) {
@@ -52,11 +52,13 @@ static int fill_in(const char *path, const char *text, const struct word *words,
 		}
 		const char *value = value_of(words, n, p + 1, k);
 		if (!value)
-			return phx_err_set(err, -EINVAL, "%s:%u: @%.*s@ is not known here", path, line_of(text, p),
-					   (int)k, p + 1);
+			return phx_err_set(err, -EINVAL, "%s:%u: @%.*s@ is not known here", path,
+					   line_of(text, p), (int)k, p + 1);
 		if (!plain(value))
-			return phx_err_set(err, -EINVAL, "%s:%u: the value of @%.*s@ cannot stand in an iPXE script",
-					   path, line_of(text, p), (int)k, p + 1);
+			return phx_err_set(
+				err, -EINVAL,
+				"%s:%u: the value of @%.*s@ cannot stand in an iPXE script", path,
+				line_of(text, p), (int)k, p + 1);
 		phx_buf_addf(&b, "%s", value);
 		p += k + 2;
 	}
@@ -67,8 +69,8 @@ static int fill_in(const char *path, const char *text, const struct word *words,
 	return 0;
 }
 
-static int render(const struct phx_config *cfg, const char *template, const struct word *words, size_t n,
-		  char **ret_text, struct phx_err *err)
+static int render(const struct phx_config *cfg, const char *template, const struct word *words,
+		  size_t n, char **ret_text, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->pxe_dir, template);
 	PHX_AUTO_FREE char *text = NULL;
@@ -94,8 +96,10 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 {
 	char url[96], https[80], http[80], mac[PHX_MAC_MAX];
 	if (b->image->kind != PHX_IMAGE_INITRAMFS)
-		return phx_err_set(err, -EINVAL, "image %s is no initramfs: nodes cannot boot it over the network",
-				   b->image->name);
+		return phx_err_set(
+			err, -EINVAL,
+			"image %s is no initramfs: nodes cannot boot it over the network",
+			b->image->name);
 	url_of(b->cfg, url, sizeof(url));
 	snprintf(https, sizeof(https), "%s:%u", b->cfg->address, b->cfg->https_port);
 	snprintf(http, sizeof(http), "%s:%u", b->cfg->address, b->cfg->http_port);
@@ -115,8 +119,8 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 	return render(b->cfg, "boot.ipxe", words, PHX_ARRAY_SIZE(words), ret_text, err);
 }
 
-int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac_text, const char *reason, char **ret_text,
-			   struct phx_err *err)
+int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac_text, const char *reason,
+			   char **ret_text, struct phx_err *err)
 {
 	char url[96], mac[PHX_MAC_MAX];
 	url_of(cfg, url, sizeof(url));

@@ -51,7 +51,9 @@ static int read_report(int fd)
 
 static int open_log(const char *log_file)
 {
-	return log_file ? open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640) : -1;
+	return log_file
+		? open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640)
+		: -1;
 }
 
 /* The parent's side: a pidfd once exec has succeeded. */
@@ -72,12 +74,14 @@ static int adopt(pid_t pid, int report, struct phx_process *ret)
 	return r;
 }
 
-int phx_process_start(char *const *argv, const char *log_file, struct phx_process *ret, struct phx_err *err)
+int phx_process_start(char *const *argv, const char *log_file, struct phx_process *ret,
+		      struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	PHX_AUTO_CLOSE int log = open_log(log_file);
 	if (null < 0 || (log_file && log < 0))
-		return phx_err_set(err, -errno, "%s: %s", null < 0 ? "/dev/null" : log_file, strerror(errno));
+		return phx_err_set(err, -errno, "%s: %s", null < 0 ? "/dev/null" : log_file,
+				   strerror(errno));
 	int report[2];
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return phx_err_set(err, -errno, "%s: pipe: %s", argv[0], strerror(errno));
@@ -126,7 +130,8 @@ void phx_process_note(const char *pid_file, pid_t pid)
 {
 	char text[16];
 	int n = snprintf(text, sizeof(text), "%d\n", (int)pid);
-	PHX_AUTO_CLOSE int fd = open(pid_file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	PHX_AUTO_CLOSE int fd =
+		open(pid_file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd >= 0)
 		(void)phx_write_all(fd, text, (size_t)n);
 }
@@ -158,7 +163,8 @@ static int wait_end(int pidfd, uint32_t timeout_ms)
 	return r > 0 ? 0 : -ETIMEDOUT;
 }
 
-int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grace_ms, struct phx_err *err)
+int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grace_ms,
+			  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	uint64_t pid;
@@ -175,7 +181,8 @@ int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grac
 		return 0;
 	phx_process_signal(pidfd, SIGKILL);
 	return wait_end(pidfd, grace_ms) < 0
-		       ? phx_err_set(err, -ETIMEDOUT, "%s: process %d left by an earlier daemon does not end", argv[0],
-				     (int)pid)
-		       : 0;
+		? phx_err_set(err, -ETIMEDOUT,
+			      "%s: process %d left by an earlier daemon does not end", argv[0],
+			      (int)pid)
+		: 0;
 }

@@ -11,11 +11,13 @@ struct phx_process {
 	int pidfd; /* owned */
 };
 
-/** Fork and exec; stdout and stderr are appended to `log_file` (NULL: inherited), stdin is /dev/null. The child gets
- * SIGTERM when the calling thread dies. Returns when exec has happened or failed (-errno). */
-int phx_process_start(char *const *argv, const char *log_file, struct phx_process *ret, struct phx_err *err);
-/** Cut a log of more than `max` bytes down to its last `keep` (from a whole line on); a program that appends to it goes
- * on. */
+/** Fork and exec; stdout and stderr are appended to `log_file` (NULL: inherited), stdin is
+ * /dev/null. The child gets SIGTERM when the calling thread dies. Returns when exec has happened or
+ * failed (-errno). */
+int phx_process_start(char *const *argv, const char *log_file, struct phx_process *ret,
+		      struct phx_err *err);
+/** Cut a log of more than `max` bytes down to its last `keep` (from a whole line on); a program
+ * that appends to it goes on. */
 int phx_process_trim_log(const char *log_file, size_t max, size_t keep);
 /** -ESRCH when it has ended. */
 int phx_process_signal(int pidfd, int sig);
@@ -23,8 +25,10 @@ int phx_process_signal(int pidfd, int sig);
 int64_t phx_process_status(int pidfd);
 /** Note the pid in `pid_file`; best effort. */
 void phx_process_note(const char *pid_file, pid_t pid);
-/** End the process that `pid_file` names if its arguments are `argv` (left by a daemon that was killed): SIGTERM, after
- * grace_ms SIGKILL. No file, no such process, other arguments: 0. -ETIMEDOUT. */
-int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grace_ms, struct phx_err *err);
+/** End the process that `pid_file` names if its arguments are `argv` (left by a daemon that was
+ * killed): SIGTERM, after grace_ms SIGKILL. No file, no such process, other arguments: 0.
+ * -ETIMEDOUT. */
+int phx_process_end_stale(const char *pid_file, char *const *argv, uint32_t grace_ms,
+			  struct phx_err *err);
 
 #endif

@@ -19,7 +19,8 @@ static int copy_bytes(int in, int out)
 		ssize_t n = copy_file_range(in, NULL, out, NULL, 1 << 30, 0);
 		if (n == 0)
 			return 0;
-		if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS))
+		if (n < 0 &&
+		    (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS))
 			break;
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -38,7 +39,8 @@ static int copy_file(const char *from, const char *to, struct phx_err *err)
 	PHX_AUTO_CLOSE int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0)
 		return phx_err_set(err, -errno, "%s: %s", from, strerror(errno));
-	PHX_AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	PHX_AUTO_CLOSE int out =
+		open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (out < 0)
 		return phx_err_set(err, -errno, "%s: %s", to, strerror(errno));
 	int r = copy_bytes(in, out);
@@ -70,12 +72,14 @@ static int compare_with_present(const char *dir, const struct phx_image *im, str
 	phx_record_fini(&phx_image_record, &had);
 	return same ? 1
 		    : phx_err_set(err, -EEXIST,
-				  "image '%s' of version '%s' is there with other contents; give the new one another "
+				  "image '%s' of version '%s' is there with other contents; give "
+				  "the new one another "
 				  "version",
 				  im->name, im->version);
 }
 
-int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *im, struct phx_err *err)
+int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *im,
+		      struct phx_err *err)
 {
 	PHX_AUTO_FREE char *parent = phx_path("%s/%s", dir, im->name);
 	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, im->name, im->version);
@@ -110,7 +114,8 @@ void phx_images_sweep(const char *dir)
 {
 	DIR *d = opendir(dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		PHX_AUTO_FREE char *path = is_abandoned(e->d_name) ? phx_path("%s/%s", dir, e->d_name) : NULL;
+		PHX_AUTO_FREE char *path =
+			is_abandoned(e->d_name) ? phx_path("%s/%s", dir, e->d_name) : NULL;
 		if (path)
 			phx_dir_remove(path, NULL);
 	}
@@ -118,12 +123,14 @@ void phx_images_sweep(const char *dir)
 		closedir(d);
 }
 
-static int copy_image(const char *src, const char *tmp, const struct phx_image *im, struct phx_err *err)
+static int copy_image(const char *src, const char *tmp, const struct phx_image *im,
+		      struct phx_err *err)
 {
 	int r = phx_dir_make(tmp, 0755, err);
 	for (uint32_t i = 0; r == 0 && i <= im->files.n; i++) {
-		const char *name =
-			i < im->files.n ? PHX_LIST_AT(&im->files, struct phx_image_file, i)->name : PHX_IMAGE_MANIFEST;
+		const char *name = i < im->files.n
+			? PHX_LIST_AT(&im->files, struct phx_image_file, i)->name
+			: PHX_IMAGE_MANIFEST;
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", src, name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", tmp, name);
 		r = from && to ? copy_file(from, to, err) : -ENOMEM;
@@ -170,8 +177,9 @@ int phx_images_remove(const char *dir, const char *name, const char *version, st
 	phx_dir_remove(gone, NULL);
 	if (rename(path, gone) < 0)
 		return errno == ENOENT
-			       ? phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name, version)
-			       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+			? phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name,
+				      version)
+			: phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	r = phx_dir_remove(gone, err);
 	/* stays when it holds other versions */
 	rmdir(parent);

@@ -10,8 +10,10 @@ int phx_image_names_check(const char *name, const char *version, struct phx_err 
 int phx_image_dir_read(const char *path, struct phx_image *ret, struct phx_err *err);
 /** As phx_image_dir_read() and every digest. -EBADMSG. */
 int phx_image_dir_verify(const char *path, struct phx_image *ret, struct phx_err *err);
-/** Give the verified image in `tmp` (on the file system of `dir`) its name DIR/NAME/VERSION: synced, then one rename.
- * When that image is there already: 0 with the same digest, -EEXIST else; `tmp` then stays for the caller to remove. */
-int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *im, struct phx_err *err);
+/** Give the verified image in `tmp` (on the file system of `dir`) its name DIR/NAME/VERSION:
+ * synced, then one rename. When that image is there already: 0 with the same digest, -EEXIST else;
+ * `tmp` then stays for the caller to remove. */
+int phx_image_publish(const char *dir, const char *tmp, const struct phx_image *im,
+		      struct phx_err *err);
 
 #endif

@@ -27,12 +27,13 @@ static int add_item(struct archive *a, const struct item *item)
 	archive_entry_set_size(e, (la_int64_t)n);
 	archive_entry_set_mtime(e, 0, 0);
 	bool ok = archive_write_header(a, e) >= ARCHIVE_WARN &&
-		  (!n || archive_write_data(a, item->text, n) == (la_ssize_t)n);
+		(!n || archive_write_data(a, item->text, n) == (la_ssize_t)n);
 	archive_entry_free(e);
 	return ok ? 0 : -EIO;
 }
 
-static int write_items(struct archive *a, const struct item *items, size_t n, void *buf, size_t *used)
+static int write_items(struct archive *a, const struct item *items, size_t n, void *buf,
+		       size_t *used)
 {
 	if (archive_write_set_format_cpio_newc(a) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(a, CPIO_BLOCK) != ARCHIVE_OK ||
@@ -45,7 +46,8 @@ static int write_items(struct archive *a, const struct item *items, size_t n, vo
 	return r == 0 && archive_write_close(a) != ARCHIVE_OK ? -EIO : r;
 }
 
-int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem, struct phx_err *err)
+int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem,
+			struct phx_err *err)
 {
 	const struct item items[] = {
 		{"etc", NULL},
@@ -62,7 +64,8 @@ int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_p
 	size_t used = 0;
 	int r = write_items(a, items, PHX_ARRAY_SIZE(items), buf, &used);
 	if (r < 0)
-		phx_err_set(err, r, "%s: %s", path, archive_error_string(a) ? archive_error_string(a) : strerror(-r));
+		phx_err_set(err, r, "%s: %s", path,
+			    archive_error_string(a) ? archive_error_string(a) : strerror(-r));
 	archive_write_free(a);
 	return r < 0 ? r : phx_file_write(path, buf, used, 0644, err);
 }

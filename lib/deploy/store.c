@@ -24,33 +24,35 @@ static void image_fini(struct phx_image *im)
 void phx_images_fini(struct phx_list *images)
 {
 	PHX_LIST_EACH(struct phx_image, im, images)
-	image_fini(im);
+		image_fini(im);
 	phx_list_fini(images);
 }
 
 int phx_image_names_check(const char *name, const char *version, struct phx_err *err)
 {
 	if (!phx_name_valid(name) || !phx_name_valid(version))
-		return phx_err_set(err, -EINVAL,
-				   "'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'", name,
-				   version);
+		return phx_err_set(
+			err, -EINVAL,
+			"'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'",
+			name, version);
 	return 0;
 }
 
 static int check_sizes(const char *path, const struct phx_image *im, struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_image_file, f, &im->files)
-	{
+	PHX_LIST_EACH(struct phx_image_file, f, &im->files) {
 		PHX_AUTO_FREE char *file = phx_path("%s/%s", path, f->name);
 		struct stat st;
 		if (!file)
 			return -ENOMEM;
 		if (lstat(file, &st) < 0 || !S_ISREG(st.st_mode))
-			return phx_err_set(err, -EBADMSG, "%s: no such file, but the manifest names it", file);
-		if ((uint64_t)st.st_size != f->size)
 			return phx_err_set(err, -EBADMSG,
-					   "%s has %lld bytes; the manifest says %llu: cut short or altered", file,
-					   (long long)st.st_size, (unsigned long long)f->size);
+					   "%s: no such file, but the manifest names it", file);
+		if ((uint64_t)st.st_size != f->size)
+			return phx_err_set(
+				err, -EBADMSG,
+				"%s has %lld bytes; the manifest says %llu: cut short or altered",
+				file, (long long)st.st_size, (unsigned long long)f->size);
 	}
 	return 0;
 }
@@ -80,16 +82,16 @@ int phx_image_dir_verify(const char *path, struct phx_image *ret, struct phx_err
 	int r = phx_image_dir_read(path, &im, err);
 	if (r < 0)
 		return r;
-	PHX_LIST_EACH(struct phx_image_file, f, &im.files)
-	{
+	PHX_LIST_EACH(struct phx_image_file, f, &im.files) {
 		PHX_AUTO_FREE char *file = phx_path("%s/%s", path, f->name);
 		char hex[PHX_SHA256_HEX];
 		r = file ? phx_sha256_file(file, hex, NULL, err) : -ENOMEM;
 		if (r < 0)
 			return r;
 		if (strcmp(hex, f->sha256))
-			return phx_err_set(err, -EBADMSG, "%s: its digest is %s; the manifest says %s: altered", file,
-					   hex, f->sha256);
+			return phx_err_set(err, -EBADMSG,
+					   "%s: its digest is %s; the manifest says %s: altered",
+					   file, hex, f->sha256);
 	}
 	*ret = im;
 	memset(&im, 0, sizeof(im));
@@ -97,21 +99,22 @@ int phx_image_dir_verify(const char *path, struct phx_image *ret, struct phx_err
 }
 
 /* The image at its place; its manifest must say the same name. */
-static int load(const char *dir, const char *name, const char *version, bool verify, struct phx_image *ret,
-		struct phx_err *err)
+static int load(const char *dir, const char *name, const char *version, bool verify,
+		struct phx_image *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, name, version);
 	struct phx_image im;
 	if (!path)
 		return -ENOMEM;
 	if (access(path, F_OK) < 0)
-		return phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name, version);
+		return phx_err_set(err, -ENOENT, "there is no image '%s' of version '%s'", name,
+				   version);
 	int r = verify ? phx_image_dir_verify(path, &im, err) : phx_image_dir_read(path, &im, err);
 	if (r < 0)
 		return r == -ENOENT ? -EBADMSG : r;
 	if (strcmp(im.name, name) || strcmp(im.version, version)) {
-		phx_err_set(err, -EBADMSG, "%s: its manifest is that of image '%s' version '%s'", path, im.name,
-			    im.version);
+		phx_err_set(err, -EBADMSG, "%s: its manifest is that of image '%s' version '%s'",
+			    path, im.name, im.version);
 		image_fini(&im);
 		return -EBADMSG;
 	}
@@ -137,7 +140,8 @@ static int read_names(const char *path, struct dirent ***ret_names, struct phx_e
 	*ret_names = NULL;
 	int n = scandir(path, ret_names, is_name, by_version);
 	if (n < 0)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return n;
 }
 
@@ -148,8 +152,8 @@ static void free_names(struct dirent **names, int n)
 	free(names);
 }
 
-static int add_bad(const char *dir, const char *name, const char *version, const struct phx_err *why,
-		   struct phx_list *bad)
+static int add_bad(const char *dir, const char *name, const char *version,
+		   const struct phx_err *why, struct phx_list *bad)
 {
 	if (!bad)
 		return 0;
@@ -160,8 +164,8 @@ static int add_bad(const char *dir, const char *name, const char *version, const
 	return PHX_STR_SET(b->reason, why->text);
 }
 
-static int list_version(const char *dir, const char *name, const char *version, struct phx_list *images,
-			struct phx_list *bad)
+static int list_version(const char *dir, const char *name, const char *version,
+			struct phx_list *images, struct phx_list *bad)
 {
 	struct phx_err why = {0};
 	struct phx_image im;
@@ -179,8 +183,8 @@ static int list_version(const char *dir, const char *name, const char *version, 
 	return 0;
 }
 
-static int list_versions(const char *dir, const char *name, struct phx_list *images, struct phx_list *bad,
-			 struct phx_err *err)
+static int list_versions(const char *dir, const char *name, struct phx_list *images,
+			 struct phx_list *bad, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	struct dirent **names;
@@ -196,7 +200,8 @@ static int list_versions(const char *dir, const char *name, struct phx_list *ima
 	return r;
 }
 
-int phx_images_list(const char *dir, struct phx_list *ret_images, struct phx_list *ret_bad, struct phx_err *err)
+int phx_images_list(const char *dir, struct phx_list *ret_images, struct phx_list *ret_bad,
+		    struct phx_err *err)
 {
 	struct phx_list images = {0}, bad = {0};
 	struct dirent **names;
@@ -215,7 +220,8 @@ int phx_images_list(const char *dir, struct phx_list *ret_images, struct phx_lis
 	return 0;
 }
 
-static int newest(const char *dir, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err)
+static int newest(const char *dir, const char *name, char ret_version[PHX_NAME_MAX],
+		  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	struct dirent **names;
@@ -229,16 +235,18 @@ static int newest(const char *dir, const char *name, char ret_version[PHX_NAME_M
 }
 
 /* `version` or the newest one. */
-static int resolve(const char *dir, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
-		   struct phx_err *err)
+static int resolve(const char *dir, const char *name, const char *version,
+		   char ret_version[PHX_NAME_MAX], struct phx_err *err)
 {
 	int r = phx_image_names_check(name, version ? version : "0", err);
 	if (r < 0)
 		return r;
-	return version ? phx_str_copy(ret_version, PHX_NAME_MAX, version) : newest(dir, name, ret_version, err);
+	return version ? phx_str_copy(ret_version, PHX_NAME_MAX, version)
+		       : newest(dir, name, ret_version, err);
 }
 
-int phx_images_find(const char *dir, const char *name, const char *version, struct phx_image *ret, struct phx_err *err)
+int phx_images_find(const char *dir, const char *name, const char *version, struct phx_image *ret,
+		    struct phx_err *err)
 {
 	char v[PHX_NAME_MAX];
 	int r = resolve(dir, name, version, v, err);
@@ -253,8 +261,8 @@ int phx_images_verify(const char *dir, const char *name, const char *version, st
 	return r < 0 ? r : load(dir, name, v, true, &im, err);
 }
 
-int phx_images_file(const char *dir, const char *name, const char *version, const char *file, char **ret_path,
-		    char ret_sha256[65], struct phx_err *err)
+int phx_images_file(const char *dir, const char *name, const char *version, const char *file,
+		    char **ret_path, char ret_sha256[65], struct phx_err *err)
 {
 	PHX_AUTO(image_fini) struct phx_image im = {0};
 	int r = phx_images_find(dir, name, version, &im, err);

@@ -1,5 +1,6 @@
-/* The head's images: IMAGE_DIR/NAME/VERSION/ with manifest.conf and the files it names. An image exists when its
- * directory has a valid manifest, and a directory gets its name last, by one rename. */
+/* The head's images: IMAGE_DIR/NAME/VERSION/ with manifest.conf and the files it names. An image
+ * exists when its directory has a valid manifest, and a directory gets its name last, by one
+ * rename. */
 #ifndef PHX_DEPLOY_STORE_H
 #define PHX_DEPLOY_STORE_H
 
@@ -11,26 +12,30 @@ struct phx_image_bad {
 	char reason[PHX_ERR_TEXT_MAX];
 };
 
-/** All images, by name, then version; ret_images: struct phx_image. The sizes of the files are checked, their digests
- * not (phx_images_verify()). Bad ones are skipped and named in ret_bad (struct phx_image_bad, may be NULL). A missing
- * dir is empty. */
-int phx_images_list(const char *dir, struct phx_list *ret_images, struct phx_list *ret_bad, struct phx_err *err);
+/** All images, by name, then version; ret_images: struct phx_image. The sizes of the files are
+ * checked, their digests not (phx_images_verify()). Bad ones are skipped and named in ret_bad
+ * (struct phx_image_bad, may be NULL). A missing dir is empty. */
+int phx_images_list(const char *dir, struct phx_list *ret_images, struct phx_list *ret_bad,
+		    struct phx_err *err);
 /** Free a list of struct phx_image with what they own. */
 void phx_images_fini(struct phx_list *images);
 
-/** One image; version NULL = newest. -ENOENT; -EBADMSG its files do not have the sizes of the manifest. */
-int phx_images_find(const char *dir, const char *name, const char *version, struct phx_image *ret, struct phx_err *err);
+/** One image; version NULL = newest. -ENOENT; -EBADMSG its files do not have the sizes of the
+ * manifest. */
+int phx_images_find(const char *dir, const char *name, const char *version, struct phx_image *ret,
+		    struct phx_err *err);
 
 /** Read every byte and compare digests. -EBADMSG names the file and what is wrong. */
 int phx_images_verify(const char *dir, const char *name, const char *version, struct phx_err *err);
 
-/** Path of a file that the image's manifest names, malloc'd. -ENOENT. For GET /images/NAME/VERSION/FILE (manifest.conf
- * included); ret_sha256 is its ETag. */
-int phx_images_file(const char *dir, const char *name, const char *version, const char *file, char **ret_path,
-		    char ret_sha256[65], struct phx_err *err);
+/** Path of a file that the image's manifest names, malloc'd. -ENOENT. For GET
+ * /images/NAME/VERSION/FILE (manifest.conf included); ret_sha256 is its ETag. */
+int phx_images_file(const char *dir, const char *name, const char *version, const char *file,
+		    char **ret_path, char ret_sha256[65], struct phx_err *err);
 
-/** Take in an image made by its recipe (`src` holds manifest.conf and files): copied, verified, published. -EEXIST when
- * the same name and version is there with another digest; the same digest: 0, nothing done. */
+/** Take in an image made by its recipe (`src` holds manifest.conf and files): copied, verified,
+ * published. -EEXIST when the same name and version is there with another digest; the same digest:
+ * 0, nothing done. */
 int phx_images_add(const char *dir, const char *src, struct phx_image *ret, struct phx_err *err);
 
 struct phx_image_import {
@@ -40,17 +45,18 @@ struct phx_image_import {
 	bool no_squashfs;    /* only for disks */
 	int zstd_level;      /* 0 = 6 */
 };
-/** Make an image of a tar: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), and the kernel found in its
- * /boot. Needs root (owners, devices). Blocks; minutes. -EINVAL when there is no kernel or several in the tar, no
- * /sbin/init or no systemd; -EEXIST. */
-int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret, struct phx_err *err);
+/** Make an image of a tar: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), and the
+ * kernel found in its /boot. Needs root (owners, devices). Blocks; minutes. -EINVAL when there is
+ * no kernel or several in the tar, no /sbin/init or no systemd; -EEXIST. */
+int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
+		      struct phx_err *err);
 
-/** Remove what imports, builds and removals that were killed have left in the store: ".WORD.TID" whose thread is gone. Best
- * effort; each of them does it too. */
+/** Remove what imports, builds and removals that were killed have left in the store: ".WORD.TID"
+ * whose thread is gone. Best effort; each of them does it too. */
 void phx_images_sweep(const char *dir);
 
-/** Remove one version; the caller has checked that nothing refers to it. First renamed away, so that it is there whole
- * or not at all. -ENOENT. */
+/** Remove one version; the caller has checked that nothing refers to it. First renamed away, so
+ * that it is there whole or not at all. -ENOENT. */
 int phx_images_remove(const char *dir, const char *name, const char *version, struct phx_err *err);
 
 #endif

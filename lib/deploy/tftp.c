@@ -12,7 +12,8 @@ enum { PROGRAM_MAX = 4 << 20 };
 
 static const char *const programs[] = {PHX_TFTP_BIOS, PHX_TFTP_UEFI};
 
-static int copy_program(const char *from_dir, const char *to_dir, const char *name, struct phx_err *err)
+static int copy_program(const char *from_dir, const char *to_dir, const char *name,
+			struct phx_err *err)
 {
 	PHX_AUTO_FREE char *from = phx_path("%s/%s", from_dir, name);
 	PHX_AUTO_FREE char *to = phx_path("%s/%s", to_dir, name);
@@ -22,12 +23,14 @@ static int copy_program(const char *from_dir, const char *to_dir, const char *na
 	if (!from || !to)
 		return -ENOMEM;
 	if (access(from, R_OK) < 0)
-		return phx_err_set(err, -errno, "%s: %s; install the package 'ipxe' or set ipxe_dir", from,
+		return phx_err_set(err, -errno,
+				   "%s: %s; install the package 'ipxe' or set ipxe_dir", from,
 				   strerror(errno));
 	int r = phx_file_read(from, PROGRAM_MAX, &data, &n, err);
 	if (r < 0)
 		return r;
-	if (phx_file_read(to, PROGRAM_MAX, &had, &n_had, NULL) == 0 && n == n_had && !memcmp(data, had, n))
+	if (phx_file_read(to, PROGRAM_MAX, &had, &n_had, NULL) == 0 && n == n_had &&
+	    !memcmp(data, had, n))
 		return 0;
 	return phx_file_write(to, data, n, 0644, err);
 }
@@ -53,7 +56,8 @@ int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret)
 	PHX_AUTO_FREE char *address = phx_path("%s:69", cfg->address);
 	if (!address)
 		return -ENOMEM;
-	const char *const words[] = {cfg->in_tftpd, "--foreground", "--address", address,      "--secure",
-				     "--user",      cfg->tftp_user, "--verbose", cfg->tftp_dir};
+	const char *const words[] = {cfg->in_tftpd,  "--foreground", "--address",
+				     address,        "--secure",     "--user",
+				     cfg->tftp_user, "--verbose",    cfg->tftp_dir};
 	return phx_argv_make(ret, words, PHX_ARRAY_SIZE(words));
 }

@@ -21,7 +21,8 @@ typedef void (*phx_block_step_fn)(void *arg, uint64_t done_bytes);
 
 /** Open; `exclusive` claims a block device (O_EXCL), so that -EBUSY says the
  * kernel uses it. Caller closes. */
-int phx_block_open(const char *path, bool writable, bool exclusive, struct phx_block *ret, struct phx_err *err);
+int phx_block_open(const char *path, bool writable, bool exclusive, struct phx_block *ret,
+		   struct phx_err *err);
 /** Safe on a zeroed or closed one (fd < 0). */
 void phx_block_close(struct phx_block *b);
 
@@ -30,16 +31,18 @@ void *phx_block_buffer(size_t n);
 
 /** Read or write all of [offset, offset + n), n and offset multiples of the
  * sector, data from phx_block_buffer(). Errors name the offset. */
-int phx_block_read(const struct phx_block *b, uint64_t offset, void *ret, size_t n, struct phx_err *err);
-int phx_block_write(const struct phx_block *b, uint64_t offset, const void *data, size_t n, struct phx_err *err);
+int phx_block_read(const struct phx_block *b, uint64_t offset, void *ret, size_t n,
+		   struct phx_err *err);
+int phx_block_write(const struct phx_block *b, uint64_t offset, const void *data, size_t n,
+		    struct phx_err *err);
 
 /** Write zeros over a range with large direct writes. */
-int phx_block_zero(const struct phx_block *b, uint64_t offset, uint64_t n, phx_block_step_fn step, void *arg,
-		   struct phx_err *err);
+int phx_block_zero(const struct phx_block *b, uint64_t offset, uint64_t n, phx_block_step_fn step,
+		   void *arg, struct phx_err *err);
 
 /** Discard a range; -EOPNOTSUPP when the device cannot. */
-int phx_block_discard(const struct phx_block *b, uint64_t offset, uint64_t n, phx_block_step_fn step, void *arg,
-		      struct phx_err *err);
+int phx_block_discard(const struct phx_block *b, uint64_t offset, uint64_t n,
+		      phx_block_step_fn step, void *arg, struct phx_err *err);
 
 /** Flush what was written to the medium and forget what is cached of it. */
 int phx_block_flush(const struct phx_block *b, struct phx_err *err);

@@ -44,7 +44,9 @@ static int check_zero(const struct phx_block *b, uint64_t offset, uint64_t n, st
 		if (r < 0)
 			return r;
 		if (!phx_block_is_all(data, now, 0))
-			return phx_err_set(err, -EUCLEAN, "%s: data remains between bytes %" PRIu64 " and %" PRIu64,
+			return phx_err_set(err, -EUCLEAN,
+					   "%s: data remains between bytes %" PRIu64
+					   " and %" PRIu64,
 					   b->path, offset, offset + now);
 		offset += now;
 	}
@@ -62,9 +64,10 @@ static int check_part(const struct phx_block *b, const struct phx_part *p, struc
 	/* destroyed before the power went away */
 	if (is_root(p) && check_zero(b, p->start_bytes, destroyed_bytes(p), NULL) == 0)
 		return 0;
-	return phx_err_set(err, -EOPNOTSUPP,
-			   "%s: partition %u (%s) is not encrypted: a crypto wipe would leave what it holds", b->path,
-			   p->number, type[0] ? type : "unknown contents");
+	return phx_err_set(
+		err, -EOPNOTSUPP,
+		"%s: partition %u (%s) is not encrypted: a crypto wipe would leave what it holds",
+		b->path, p->number, type[0] ? type : "unknown contents");
 }
 
 /* No table: either the wipe came to its end and was not reported, or this never was ours. */
@@ -72,13 +75,16 @@ static int check_blank(const struct phx_block *b, struct phx_err *err)
 {
 	uint64_t head = b->size_bytes < BLANK_BYTES ? b->size_bytes : BLANK_BYTES;
 	uint64_t tail = b->size_bytes < TABLE_BYTES ? 0 : b->size_bytes - TABLE_BYTES;
-	if (check_zero(b, 0, head, NULL) == 0 && check_zero(b, tail, b->size_bytes - tail, NULL) == 0)
+	if (check_zero(b, 0, head, NULL) == 0 &&
+	    check_zero(b, tail, b->size_bytes - tail, NULL) == 0)
 		return 0;
-	return phx_err_set(err, -EOPNOTSUPP, "%s: holds no encrypted partition: a crypto wipe would erase nothing",
+	return phx_err_set(err, -EOPNOTSUPP,
+			   "%s: holds no encrypted partition: a crypto wipe would erase nothing",
 			   b->path);
 }
 
-int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *table, struct phx_err *err)
+int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *table,
+		     struct phx_err *err)
 {
 	bool encrypted = false;
 	if (!table->n)
@@ -89,9 +95,11 @@ int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *tab
 			return r;
 		encrypted |= !is_state(&table->parts[i]);
 	}
-	return encrypted ? 0
-			 : phx_err_set(err, -EOPNOTSUPP,
-				       "%s: holds no encrypted partition: a crypto wipe would erase nothing", b->path);
+	return encrypted
+		? 0
+		: phx_err_set(err, -EOPNOTSUPP,
+			      "%s: holds no encrypted partition: a crypto wipe would erase nothing",
+			      b->path);
 }
 
 /* Through the format first, where the kernel shows the partition: it knows where its slots are. */
@@ -105,8 +113,8 @@ static int destroy_slots(const struct phx_block *b, const struct phx_part *p)
 	return n > 0 ? n : 0;
 }
 
-/* What says that it is encrypted goes last: cut off before, it is still known for what it is, and the wipe can be done
- * again. */
+/* What says that it is encrypted goes last: cut off before, it is still known for what it is, and
+ * the wipe can be done again. */
 static int zero_header(const struct phx_block *b, const struct phx_part *p, struct phx_err *err)
 {
 	uint64_t n = destroyed_bytes(p), magic = n < MAGIC_BYTES ? n : MAGIC_BYTES;
@@ -116,7 +124,8 @@ static int zero_header(const struct phx_block *b, const struct phx_part *p, stru
 	return r < 0 ? r : phx_block_zero(b, p->start_bytes, magic, NULL, NULL, err);
 }
 
-static int zero_parts(const struct phx_block *b, const struct phx_part_table *table, bool state, struct phx_err *err)
+static int zero_parts(const struct phx_block *b, const struct phx_part_table *table, bool state,
+		      struct phx_err *err)
 {
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct phx_part *p = &table->parts[i];
@@ -141,7 +150,8 @@ static int zero_table(const struct phx_block *b, struct phx_err *err)
 	return r < 0 ? r : phx_block_flush(b, err);
 }
 
-int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *table, int *ret_slots, struct phx_err *err)
+int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *table, int *ret_slots,
+		    struct phx_err *err)
 {
 	int slots = 0;
 	for (uint32_t i = 0; i < table->n; i++)
@@ -157,8 +167,8 @@ int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *tabl
 	return r;
 }
 
-int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table, uint64_t *ret_bytes,
-		      struct phx_err *err)
+int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table,
+		      uint64_t *ret_bytes, struct phx_err *err)
 {
 	uint64_t n = b->size_bytes < TABLE_BYTES ? b->size_bytes : TABLE_BYTES;
 	int r = check_zero(b, 0, n, err);

@@ -32,8 +32,10 @@ static void fill_cdb(uint8_t cdb[16], const struct phx_ata_command *c)
 	static const uint8_t protocols[] = {PROTOCOL_NON_DATA, PROTOCOL_PIO_IN, PROTOCOL_PIO_OUT};
 	cdb[0] = ATA_16;
 	cdb[1] = (uint8_t)(protocols[c->direction] << 1 | (c->ext ? 1 : 0));
-	/* SCSI's own status says enough of a data transfer; some adapters cannot give registers for one */
-	cdb[2] = c->direction == PHX_ATA_NO_DATA ? FLAGS_CK_COND : FLAGS_BLOCKS | FLAGS_LENGTH_IN_COUNT;
+	/* SCSI's own status says enough of a data transfer; some adapters cannot give registers for
+	 * one */
+	cdb[2] = c->direction == PHX_ATA_NO_DATA ? FLAGS_CK_COND
+						 : FLAGS_BLOCKS | FLAGS_LENGTH_IN_COUNT;
 	if (c->direction == PHX_ATA_READ)
 		cdb[2] |= FLAGS_FROM_DEVICE;
 	cdb[3] = (uint8_t)(c->feature >> 8);
@@ -57,8 +59,8 @@ static int read_registers(const uint8_t *sense, size_t n, struct phx_ata_command
 		return -EIO;
 	c->error = d[3];
 	c->count = (uint16_t)(d[4] << 8 | d[5]);
-	c->lba = (uint64_t)d[10] << 40 | (uint64_t)d[8] << 32 | (uint64_t)d[6] << 24 | (uint64_t)d[11] << 16 |
-		 (uint64_t)d[9] << 8 | d[7];
+	c->lba = (uint64_t)d[10] << 40 | (uint64_t)d[8] << 32 | (uint64_t)d[6] << 24 |
+		(uint64_t)d[11] << 16 | (uint64_t)d[9] << 8 | d[7];
 	c->status = d[13];
 	return c->status & (STATUS_ERROR | STATUS_FAULT) ? -EIO : 0;
 }
@@ -117,4 +119,5 @@ static void linux_wait_ms(void *dev, uint32_t ms)
 	phx_sleep_ms(ms);
 }
 
-const struct phx_device_ops phx_device_linux = {linux_ata, linux_nvme, linux_nvme_nsid, linux_wait_ms};
+const struct phx_device_ops phx_device_linux = {linux_ata, linux_nvme, linux_nvme_nsid,
+						linux_wait_ms};

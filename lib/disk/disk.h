@@ -56,22 +56,24 @@ PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
  * -EOPNOTSUPP when the disk cannot do the method (nothing was touched), -EUCLEAN when
  * the read-back finds data (ret is filled, verified = false); other errors: the disk
  * is in an unknown state. `ret` holds nothing to free. */
-int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method, bool full_verify,
-		  phx_wipe_progress_fn progress, void *arg, struct phx_wipe_result *ret, struct phx_err *err);
+int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method,
+		  bool full_verify, phx_wipe_progress_fn progress, void *arg,
+		  struct phx_wipe_result *ret, struct phx_err *err);
 
 /* ---- layout and image ---- */
 
 #define PHX_DISK_STATE_LABEL "phx-state"
 #define PHX_DISK_ROOT_LABEL "phx-root"
 
-/** Refuses a disk in use. Write a new GPT: partition 1 "phx-state" (64 MiB, formatted ext4), partition 2 "phx-root"
- * (the rest). The kernel's view is updated and the nodes are awaited (mdev/devtmpfs). Everything on the disk is lost.
- * With `key` (n_key bytes, binary) the disk is discarded where it can (a later crypto wipe must leave no
- * older plain data), and partition 2 is formatted LUKS2 (PBKDF2, minimal iterations: the key is random)
- * with `key_id` in a token and opened as /dev/mapper/phx-root; without, it stays plain.
- * ret_root: device to write the image to. Runs mkfs.ext4. */
-int phx_disk_layout(const char *path, const void *key, size_t n_key, const char *key_id, char ret_root[64],
-		    struct phx_err *err);
+/** Refuses a disk in use. Write a new GPT: partition 1 "phx-state" (64 MiB, formatted ext4),
+ * partition 2 "phx-root" (the rest). The kernel's view is updated and the nodes are awaited
+ * (mdev/devtmpfs). Everything on the disk is lost. With `key` (n_key bytes, binary) the disk is
+ * discarded where it can (a later crypto wipe must leave no older plain data), and partition 2 is
+ * formatted LUKS2 (PBKDF2, minimal iterations: the key is random) with `key_id` in a token and
+ * opened as /dev/mapper/phx-root; without, it stays plain. ret_root: device to write the image to.
+ * Runs mkfs.ext4. */
+int phx_disk_layout(const char *path, const void *key, size_t n_key, const char *key_id,
+		    char ret_root[64], struct phx_err *err);
 
 /** Sink of an image stream: compressed bytes in, file system out. SHA-256 of
  * the compressed bytes, zstd decoding and writing run as a pipeline of three
@@ -80,14 +82,15 @@ int phx_disk_layout(const char *path, const void *key, size_t n_key, const char 
  * refused). The first MiB of the device is zeroed at once and written last, after
  * every check and fsync: until then, and after a power cut, nothing mounts (faults.md 30). */
 struct phx_image_sink;
-int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink **ret, struct phx_err *err);
+int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink **ret,
+			struct phx_err *err);
 /** Feed bytes, from one thread; blocks while the device is slower. -EIO, -EBADMSG (not
  * zstd), -ENOSPC, at the latest in finish. Shaped so that a curl write callback can call it. */
 int phx_image_sink_write(struct phx_image_sink *s, const void *data, size_t n, struct phx_err *err);
 /** End of stream: compares the digest (hex) and both sizes, fsyncs, frees the sink in
  * any case. On any mismatch or cut stream -EBADMSG, and the first MiB stays zero. */
-int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes, uint64_t plain_bytes,
-			  struct phx_err *err);
+int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes,
+			  uint64_t plain_bytes, struct phx_err *err);
 /** Instead of finish: gives up; the device stays un-mountable. Safe on NULL. */
 void phx_image_sink_free(struct phx_image_sink *s);
 
@@ -105,8 +108,8 @@ int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err);
 
 /** Open the LUKS root with `key` as /dev/mapper/phx-root into ret_root; -EPERM when the
  * key does not fit. Open already: no error if the key fits. */
-int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n_key, char ret_root[64],
-		    struct phx_err *err);
+int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n_key,
+		    char ret_root[64], struct phx_err *err);
 /** Close /dev/mapper/phx-root; not open is no error. */
 int phx_disk_lock(struct phx_err *err);
 

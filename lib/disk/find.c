@@ -15,10 +15,13 @@
 
 enum { PROC_MAX = 1 << 20 };
 
-static int check_facts(const struct phx_disk_facts *d, const struct phx_disk_facts *facts, struct phx_err *err)
+static int check_facts(const struct phx_disk_facts *d, const struct phx_disk_facts *facts,
+		       struct phx_err *err)
 {
 	if (d->size_bytes != facts->size_bytes)
-		return phx_err_set(err, -EMEDIUMTYPE, "disk %s (/dev/%s) has %" PRIu64 " bytes, expected were %" PRIu64,
+		return phx_err_set(err, -EMEDIUMTYPE,
+				   "disk %s (/dev/%s) has %" PRIu64
+				   " bytes, expected were %" PRIu64,
 				   d->id, d->dev, d->size_bytes, facts->size_bytes);
 	if (d->read_only)
 		return phx_err_set(err, -EROFS, "disk %s (/dev/%s) is read-only", d->id, d->dev);
@@ -26,27 +29,29 @@ static int check_facts(const struct phx_disk_facts *d, const struct phx_disk_fac
 }
 
 /* The one disk with the id; 0, -ENOENT, -ENOTUNIQ. */
-static int pick(const struct phx_list *disks, const char *id, const struct phx_disk_facts **ret, struct phx_err *err)
+static int pick(const struct phx_list *disks, const char *id, const struct phx_disk_facts **ret,
+		struct phx_err *err)
 {
 	const struct phx_disk_facts *found = NULL;
-	PHX_LIST_EACH(struct phx_disk_facts, d, disks)
-	{
+	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
 		if (strcmp(d->id, id))
 			continue;
 		if (found)
-			return phx_err_set(
-				err, -ENOTUNIQ,
-				"/dev/%s and /dev/%s both call themselves %s; the target must be unambiguous",
-				found->dev, d->dev, id);
+			return phx_err_set(err, -ENOTUNIQ,
+					   "/dev/%s and /dev/%s both call themselves %s; the "
+					   "target must be unambiguous",
+					   found->dev, d->dev, id);
 		found = d;
 	}
 	if (!found)
-		return phx_err_set(err, -ENOENT, "this machine has no disk %s (it has %u others)", id, disks->n);
+		return phx_err_set(err, -ENOENT, "this machine has no disk %s (it has %u others)",
+				   id, disks->n);
 	*ret = found;
 	return 0;
 }
 
-int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, char ret_path[64], struct phx_err *err)
+int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, char ret_path[64],
+			struct phx_err *err)
 {
 	struct phx_list disks;
 	const struct phx_disk_facts *found = NULL;
@@ -69,17 +74,20 @@ int phx_disk_find(const struct phx_disk_facts *facts, char ret_path[64], struct 
 	return phx_disk_find_below("", facts, ret_path, err);
 }
 
-int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts, struct phx_err *err)
+int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts,
+			struct phx_err *err)
 {
 	struct phx_disk_facts now;
 	if (b->size_bytes != facts->size_bytes)
-		return phx_err_set(err, -EMEDIUMTYPE, "%s has %" PRIu64 " bytes, disk %s has %" PRIu64, b->path,
+		return phx_err_set(err, -EMEDIUMTYPE,
+				   "%s has %" PRIu64 " bytes, disk %s has %" PRIu64, b->path,
 				   b->size_bytes, facts->id, facts->size_bytes);
-	if (b->is_file || !phx_str_starts(b->path, "/dev/") || phx_disk_facts_read("", b->path + 5, &now) < 0)
+	if (b->is_file || !phx_str_starts(b->path, "/dev/") ||
+	    phx_disk_facts_read("", b->path + 5, &now) < 0)
 		return 0;
 	if (strcmp(now.id, facts->id))
-		return phx_err_set(err, -ESTALE, "%s is disk '%s', not '%s'; nothing was touched", b->path, now.id,
-				   facts->id);
+		return phx_err_set(err, -ESTALE, "%s is disk '%s', not '%s'; nothing was touched",
+				   b->path, now.id, facts->id);
 	return 0;
 }
 
@@ -110,11 +118,14 @@ static int check_mounts(const struct user *u)
 	int r = phx_file_read("/proc/self/mountinfo", PROC_MAX, &text, &n, u->err);
 	if (r < 0)
 		return r;
-	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *save, *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		unsigned int maj, min;
 		char where[256];
-		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &maj, &min, where) == 3 && belongs(u, maj, min))
-			return phx_err_set(u->err, -EBUSY, "%s is in use: mounted on %s", u->path, where);
+		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &maj, &min, where) == 3 &&
+		    belongs(u, maj, min))
+			return phx_err_set(u->err, -EBUSY, "%s is in use: mounted on %s", u->path,
+					   where);
 	}
 	return 0;
 }
@@ -125,11 +136,14 @@ static int check_swaps(const struct user *u)
 	size_t n;
 	if (phx_file_read("/proc/swaps", PROC_MAX, &text, &n, NULL) < 0)
 		return 0;
-	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *save, *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		struct stat st;
 		line[strcspn(line, " \t")] = '\0';
-		if (stat(line, &st) == 0 && S_ISBLK(st.st_mode) && belongs(u, major(st.st_rdev), minor(st.st_rdev)))
-			return phx_err_set(u->err, -EBUSY, "%s is in use: %s is swap space", u->path, line);
+		if (stat(line, &st) == 0 && S_ISBLK(st.st_mode) &&
+		    belongs(u, major(st.st_rdev), minor(st.st_rdev)))
+			return phx_err_set(u->err, -EBUSY, "%s is in use: %s is swap space",
+					   u->path, line);
 	}
 	return 0;
 }
@@ -137,7 +151,8 @@ static int check_swaps(const struct user *u)
 static int tell_holder(void *arg, const char *name)
 {
 	const struct user *u = arg;
-	return phx_err_set(u->err, -EBUSY, "%s is in use: held by %s (device mapper, RAID or LVM)", u->path, name);
+	return phx_err_set(u->err, -EBUSY, "%s is in use: held by %s (device mapper, RAID or LVM)",
+			   u->path, name);
 }
 
 /* A directory of the disk in sysfs: a partition has holders of its own. */

@@ -51,8 +51,11 @@ int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct
 	uint32_t word0 = le16(data), sets = le16(data + 82 * 2), security = le16(data + 128 * 2);
 	uint32_t sanitize = le16(data + 59 * 2);
 	if (bit(word0, 15) || checksum_bad(data))
-		return phx_err_set(err, -EBADMSG, "the drive's IDENTIFY data is no ATA disk's or has a wrong checksum");
-	uint32_t normal = erase_minutes(le16(data + 89 * 2)), enhanced = erase_minutes(le16(data + 90 * 2));
+		return phx_err_set(
+			err, -EBADMSG,
+			"the drive's IDENTIFY data is no ATA disk's or has a wrong checksum");
+	uint32_t normal = erase_minutes(le16(data + 89 * 2)),
+		 enhanced = erase_minutes(le16(data + 90 * 2));
 	*ret = (struct phx_ata_identity){
 		.security = bit(sets, 1) && bit(security, 0),
 		.security_enabled = bit(security, 1),
@@ -67,19 +70,24 @@ int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct
 	return 0;
 }
 
-int phx_ata_identify(const struct phx_device *dev, struct phx_ata_identity *ret, struct phx_err *err)
+int phx_ata_identify(const struct phx_device *dev, struct phx_ata_identity *ret,
+		     struct phx_err *err)
 {
 	uint8_t data[512] = {0};
-	struct phx_ata_command c = {
-		.command = ATA_IDENTIFY, .count = 1, .direction = PHX_ATA_READ, .data = data, .timeout_ms = ASK_MS};
+	struct phx_ata_command c = {.command = ATA_IDENTIFY,
+				    .count = 1,
+				    .direction = PHX_ATA_READ,
+				    .data = data,
+				    .timeout_ms = ASK_MS};
 	int r = dev->ops->ata(dev->ctx, &c);
 	if (r < 0)
-		return phx_err_set(err, r, "the drive does not answer IDENTIFY DEVICE: %s", strerror(-r));
+		return phx_err_set(err, r, "the drive does not answer IDENTIFY DEVICE: %s",
+				   strerror(-r));
 	return phx_ata_decode(data, ret, err);
 }
 
-static int ask_nvme(const struct phx_device *dev, uint32_t nsid, uint32_t cns, uint8_t page[NVME_PAGE],
-		    struct phx_err *err)
+static int ask_nvme(const struct phx_device *dev, uint32_t nsid, uint32_t cns,
+		    uint8_t page[NVME_PAGE], struct phx_err *err)
 {
 	memset(page, 0, NVME_PAGE);
 	struct phx_nvme_command c = {.opcode = NVME_IDENTIFY,
@@ -91,7 +99,9 @@ static int ask_nvme(const struct phx_device *dev, uint32_t nsid, uint32_t cns, u
 	int r = dev->ops->nvme(dev->ctx, &c);
 	if (r > 0)
 		return phx_err_set(err, -EIO, "the drive refuses NVMe Identify (status 0x%x)", r);
-	return r < 0 ? phx_err_set(err, r, "the drive does not answer NVMe Identify: %s", strerror(-r)) : 0;
+	return r < 0
+		? phx_err_set(err, r, "the drive does not answer NVMe Identify: %s", strerror(-r))
+		: 0;
 }
 
 static uint32_t count_namespaces(const uint8_t page[NVME_PAGE])
@@ -120,7 +130,8 @@ static void decode_controller(const uint8_t page[NVME_PAGE], struct phx_nvme_ide
 	ret->sanitize_overwrite = bit(sanicap, 2);
 }
 
-int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *ret, struct phx_err *err)
+int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *ret,
+		      struct phx_err *err)
 {
 	struct phx_nvme_identity id = {0};
 	int nsid = dev->ops->nvme_nsid(dev->ctx);
@@ -153,11 +164,12 @@ void phx_disk_ask_abilities(const struct phx_device *dev, struct phx_disk_facts 
 	if (phx_str_eq(d->bus, "nvme") && phx_nvme_identify(dev, &nvme, NULL) == 0) {
 		bool alone = nvme.n_namespaces <= 1;
 		d->can_nvme_format = nvme.format && (alone || !nvme.format_is_global);
-		d->can_nvme_sanitize =
-			alone && (nvme.sanitize_block || nvme.sanitize_crypto || nvme.sanitize_overwrite);
+		d->can_nvme_sanitize = alone &&
+			(nvme.sanitize_block || nvme.sanitize_crypto || nvme.sanitize_overwrite);
 	}
 	if (phx_str_eq(d->bus, "ata") && phx_ata_identify(dev, &ata, NULL) == 0) {
-		d->can_ata_sanitize = ata.sanitize_block || ata.sanitize_crypto || ata.sanitize_overwrite;
+		d->can_ata_sanitize =
+			ata.sanitize_block || ata.sanitize_crypto || ata.sanitize_overwrite;
 		d->can_ata_secure_erase = ata.security && !ata.frozen;
 	}
 }

@@ -26,13 +26,15 @@ struct phx_nvme_identity {
 };
 
 /** Ask an ATA drive. -EOPNOTSUPP: no ATA drive. */
-int phx_ata_identify(const struct phx_device *dev, struct phx_ata_identity *ret, struct phx_err *err);
+int phx_ata_identify(const struct phx_device *dev, struct phx_ata_identity *ret,
+		     struct phx_err *err);
 
 /** Decode the 512 bytes of IDENTIFY DEVICE. -EBADMSG when they cannot be one. */
 int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct phx_err *err);
 
 /** Ask an NVMe drive: controller, namespace, list of namespaces. */
-int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *ret, struct phx_err *err);
+int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *ret,
+		      struct phx_err *err);
 
 /** Set the can_ata_* and can_nvme_* members of a disk by asking the drive; what
  * cannot be asked stays false. Opens nothing, changes nothing on the drive. */

@@ -155,7 +155,8 @@ struct outlet {
 };
 
 /* Decode one chunk; *ret_rest is 0 where a zstd frame just ended. False when the sink failed. */
-static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct outlet *o, size_t *ret_rest)
+static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct outlet *o,
+			 size_t *ret_rest)
 {
 	bool full;
 	do {
@@ -167,9 +168,10 @@ static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct out
 		*ret_rest = ZSTD_decompressStream(s->zstd, &out, in);
 		if (ZSTD_isError(*ret_rest)) {
 			char text[160];
-			snprintf(text, sizeof(text),
-				 "the image is no intact zstd stream with a window up to 32 MiB: %s",
-				 ZSTD_getErrorName(*ret_rest));
+			snprintf(
+				text, sizeof(text),
+				"the image is no intact zstd stream with a window up to 32 MiB: %s",
+				ZSTD_getErrorName(*ret_rest));
 			fail(s, -EBADMSG, text);
 			return false;
 		}
@@ -179,7 +181,8 @@ static bool decode_chunk(struct phx_image_sink *s, ZSTD_inBuffer *in, struct out
 			end_put(s, &s->blocks, o->n);
 			*o = (struct outlet){0};
 		}
-		/* a full block may have left decoded bytes inside zstd, unless its frame just ended */
+		/* a full block may have left decoded bytes inside zstd, unless its frame just
+		 * ended */
 	} while (in->pos < in->size || (full && *ret_rest));
 	return true;
 }
@@ -197,7 +200,8 @@ static void *decode_stage(void *arg)
 		end_take(s, &s->chunks, DECODE);
 	}
 	if (rest)
-		fail(s, -EBADMSG, "the image ends in the middle of its zstd stream: it was cut short");
+		fail(s, -EBADMSG,
+		     "the image ends in the middle of its zstd stream: it was cut short");
 	if (o.n)
 		end_put(s, &s->blocks, o.n);
 	close_queue(s, &s->blocks);
@@ -264,7 +268,8 @@ static void *write_stage(void *arg)
 
 /* ---- the sink ---- */
 
-static int make_queue(struct queue *q, uint32_t n_slots, size_t size, enum reader first, enum reader last)
+static int make_queue(struct queue *q, uint32_t n_slots, size_t size, enum reader first,
+		      enum reader last)
 {
 	*q = (struct queue){.n_slots = n_slots, .first = first, .last = last};
 	for (uint32_t i = 0; i < n_slots; i++)
@@ -329,7 +334,8 @@ static void free_all(struct phx_image_sink *s)
 	free(s);
 }
 
-int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink **ret, struct phx_err *err)
+int phx_image_sink_open(const char *device, bool sparse, struct phx_image_sink **ret,
+			struct phx_err *err)
 {
 	struct phx_image_sink *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -404,17 +410,23 @@ static int check_digest(struct phx_image_sink *s, const char *sha256, struct phx
 	for (unsigned int i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 	if (strcasecmp(hex, sha256))
-		return phx_err_set(err, -EBADMSG, "the image's SHA-256 is %s, the manifest says %s", hex, sha256);
+		return phx_err_set(err, -EBADMSG, "the image's SHA-256 is %s, the manifest says %s",
+				   hex, sha256);
 	return 0;
 }
 
-static int check_sizes(const struct phx_image_sink *s, uint64_t compressed, uint64_t plain, struct phx_err *err)
+static int check_sizes(const struct phx_image_sink *s, uint64_t compressed, uint64_t plain,
+		       struct phx_err *err)
 {
 	if (s->compressed_bytes != compressed)
-		return phx_err_set(err, -EBADMSG, "the image came with %" PRIu64 " bytes, the manifest says %" PRIu64,
+		return phx_err_set(err, -EBADMSG,
+				   "the image came with %" PRIu64
+				   " bytes, the manifest says %" PRIu64,
 				   s->compressed_bytes, compressed);
 	if (s->written_bytes != plain)
-		return phx_err_set(err, -EBADMSG, "the image unpacks to %" PRIu64 " bytes, the manifest says %" PRIu64,
+		return phx_err_set(err, -EBADMSG,
+				   "the image unpacks to %" PRIu64
+				   " bytes, the manifest says %" PRIu64,
 				   s->written_bytes, plain);
 	return 0;
 }
@@ -430,8 +442,8 @@ static int write_head(struct phx_image_sink *s, struct phx_err *err)
 	return phx_block_flush(&s->block, err);
 }
 
-int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes, uint64_t plain_bytes,
-			  struct phx_err *err)
+int phx_image_sink_finish(struct phx_image_sink *s, const char *sha256, uint64_t compressed_bytes,
+			  uint64_t plain_bytes, struct phx_err *err)
 {
 	flush_fill(s);
 	close_queue(s, &s->chunks);

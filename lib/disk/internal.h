@@ -12,10 +12,13 @@
 int phx_disk_facts_read(const char *root, const char *name, struct phx_disk_facts *ret);
 
 /** phx_disk_find() below `root`. */
-int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, char ret_path[64], struct phx_err *err);
+int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, char ret_path[64],
+			struct phx_err *err);
 
-/** -ESTALE when `path` is by now a hardware disk with another id than `facts`; -EMEDIUMTYPE when its size differs. */
-int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts, struct phx_err *err);
+/** -ESTALE when `path` is by now a hardware disk with another id than `facts`; -EMEDIUMTYPE when
+ * its size differs. */
+int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts,
+			struct phx_err *err);
 
 /* ---- table.c: the partition table ---- */
 
@@ -44,19 +47,23 @@ int phx_table_announce(const char *path, struct phx_err *err);
 int phx_table_forget(const char *path, struct phx_err *err);
 /** "/dev/vda" 2 → "/dev/vda2"; "/dev/nvme0n1" 2 → "/dev/nvme0n1p2". */
 int phx_part_path(const char *disk, uint32_t number, char ret[64]);
-/** Type of what a device (or `size` bytes at `offset`; 0 = all) holds: "ext4", "crypto_LUKS", "linux_raid_member"…; ""
- * = nothing known. */
-int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32], struct phx_err *err);
+/** Type of what a device (or `size` bytes at `offset`; 0 = all) holds: "ext4", "crypto_LUKS",
+ * "linux_raid_member"…; "" = nothing known. */
+int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32],
+		       struct phx_err *err);
 
 /* ---- luks.c ---- */
 
-/** Format as LUKS2 with one key slot (PBKDF2, lowest cost: the key is random) and the key's id in a token. */
-int phx_luks_format(const char *device, const void *key, size_t n_key, const char *key_id, struct phx_err *err);
+/** Format as LUKS2 with one key slot (PBKDF2, lowest cost: the key is random) and the key's id in a
+ * token. */
+int phx_luks_format(const char *device, const void *key, size_t n_key, const char *key_id,
+		    struct phx_err *err);
 /** Key id of a LUKS2 device, "" when it has none. -ENOENT when the device is no LUKS2. */
 int phx_luks_key_id(const char *device, char ret[64], struct phx_err *err);
 /** 0 when `key` opens a slot, -EPERM when it does not. Needs no device mapper. */
 int phx_luks_check_key(const char *device, const void *key, size_t n_key, struct phx_err *err);
-int phx_luks_open(const char *device, const void *key, size_t n_key, char ret_root[64], struct phx_err *err);
+int phx_luks_open(const char *device, const void *key, size_t n_key, char ret_root[64],
+		  struct phx_err *err);
 /** Destroy every key slot; positive: how many there were. -ENOENT when it is no LUKS2. */
 int phx_luks_destroy(const char *device, struct phx_err *err);
 
@@ -68,7 +75,8 @@ enum { PHX_SAMPLE_BYTES = PHX_MIB, PHX_SAMPLE_PIECES = 16 };
 struct phx_sample {
 	uint64_t offset;
 	uint32_t n_bytes; /* at most PHX_SAMPLE_BYTES */
-	uint64_t prints[PHX_SAMPLE_PIECES]; /* fingerprints of its parts as phx_samples_mark() left them, without the mark */
+	/* fingerprints of its parts as phx_samples_mark() left them, without the mark */
+	uint64_t prints[PHX_SAMPLE_PIECES];
 };
 struct phx_samples {
 	struct phx_list list; /* struct phx_sample */
@@ -77,18 +85,19 @@ struct phx_samples {
 
 /** Both ends (16 MiB), the first MiB of each old partition, and even samples of
  * 1 % (of everything up to 1 GiB when `full`). Free: phx_list_fini(&list). */
-int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full, struct phx_samples *ret,
-		     struct phx_err *err);
-/** All samples must read zero; -EUCLEAN names the first byte that does not. Counts into *ret_bytes what was read. */
-int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s, uint64_t *ret_bytes,
-			  struct phx_err *err);
+int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full,
+		     struct phx_samples *ret, struct phx_err *err);
+/** All samples must read zero; -EUCLEAN names the first byte that does not. Counts into *ret_bytes
+ * what was read. */
+int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s,
+			  uint64_t *ret_bytes, struct phx_err *err);
 /** Before an erase that may leave another pattern than zero: mark every sample
  * and remember what it holds. Overwrites data: only once the erase is certain to be tried. */
 int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct phx_err *err);
-/** After it: no sample holds its mark, and each part of one is of one byte value or differs from what was remembered;
- * -EUCLEAN otherwise. */
-int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s, bool *ret_all_zero,
-			     uint64_t *ret_bytes, struct phx_err *err);
+/** After it: no sample holds its mark, and each part of one is of one byte value or differs from
+ * what was remembered; -EUCLEAN otherwise. */
+int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s,
+			     bool *ret_all_zero, uint64_t *ret_bytes, struct phx_err *err);
 
 /* ---- secure.c ---- */
 
@@ -102,11 +111,12 @@ struct phx_secure {
 };
 
 /** Ask the drive and choose. -EOPNOTSUPP (nothing was touched) says why it cannot. */
-int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret, struct phx_err *err);
+int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret,
+		    struct phx_err *err);
 /** Carry it out and wait for its end, best way first; what the drive refuses at
  * once is followed by the next way. `step` gets done bytes of `size_bytes`. */
-int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes, phx_block_step_fn step,
-		     void *arg, struct phx_err *err);
+int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes,
+		     phx_block_step_fn step, void *arg, struct phx_err *err);
 /** "ATA sanitize, block erase": the way taken, for the erase record. Static text. */
 const char *phx_secure_name(const struct phx_secure *how);
 
@@ -114,18 +124,21 @@ const char *phx_secure_name(const struct phx_secure *how);
 
 /** -EOPNOTSUPP unless all data of the disk lies in LUKS partitions (or was already
  * destroyed by a crypto wipe that was cut off). */
-int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *table, struct phx_err *err);
+int phx_crypto_check(const struct phx_block *b, const struct phx_part_table *table,
+		     struct phx_err *err);
 /** Key slots, headers, the state partition, last the table. ret_slots: key slots destroyed. */
-int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *table, int *ret_slots, struct phx_err *err);
+int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *table, int *ret_slots,
+		    struct phx_err *err);
 /** Where the headers, the state partition and the table were reads zero. */
-int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table, uint64_t *ret_bytes,
-		      struct phx_err *err);
+int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table,
+		      uint64_t *ret_bytes, struct phx_err *err);
 
 /* ---- wipe.c ---- */
 
 /** phx_disk_wipe() with the drive behind `dev`; NULL = the kernel's ioctls on `path`. */
-int phx_disk_wipe_with(const struct phx_device *dev, const char *path, const struct phx_disk_facts *facts,
-		       enum phx_wipe_method method, bool full_verify, phx_wipe_progress_fn progress, void *arg,
+int phx_disk_wipe_with(const struct phx_device *dev, const char *path,
+		       const struct phx_disk_facts *facts, enum phx_wipe_method method,
+		       bool full_verify, phx_wipe_progress_fn progress, void *arg,
 		       struct phx_wipe_result *ret, struct phx_err *err);
 
 /* ---- system.c ---- */

@@ -21,7 +21,8 @@ struct listing {
 	struct phx_err *err;
 };
 
-/* Hardware stands behind it: not loop, ram, dm, md, zram; not a CD, floppy, eMMC boot area or hidden path. */
+/* Hardware stands behind it: not loop, ram, dm, md, zram; not a CD, floppy, eMMC boot area or
+ * hidden path. */
 static bool is_disk(const char *root, const char *name)
 {
 	char where[PATH_MAX];
@@ -76,7 +77,8 @@ static bool is_worldwide(const char *wwid)
 static void read_vpd_serial(const char *root, const char *name, struct phx_disk_facts *d)
 {
 	uint8_t page[4 + sizeof(d->serial)] = {0};
-	ssize_t n = phx_sys_bytes(root, page, sizeof(page) - 1, "sys/block/%s/device/vpd_pg80", name);
+	ssize_t n =
+		phx_sys_bytes(root, page, sizeof(page) - 1, "sys/block/%s/device/vpd_pg80", name);
 	if (n <= 4)
 		return;
 	size_t told = (size_t)page[2] << 8 | page[3], there = (size_t)n - 4;
@@ -90,7 +92,9 @@ static void read_names(const char *root, const char *name, struct phx_disk_facts
 	char wwid[128];
 	static const char *const wwids[] = {"wwid", "device/wwid"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wwids); i++)
-		if (!d->wwn[0] && phx_sys_text(root, wwid, sizeof(wwid), "sys/block/%s/%s", name, wwids[i]) == 0 &&
+		if (!d->wwn[0] &&
+		    phx_sys_text(root, wwid, sizeof(wwid), "sys/block/%s/%s", name, wwids[i]) ==
+			    0 &&
 		    is_worldwide(wwid))
 			snprintf(d->wwn, sizeof(d->wwn), "0x%s", wwid + 4);
 	phx_sys_text(root, d->model, sizeof(d->model), "sys/block/%s/device/model", name);
@@ -98,7 +102,8 @@ static void read_names(const char *root, const char *name, struct phx_disk_facts
 		phx_sys_text(root, d->model, sizeof(d->model), "sys/block/%s/device/name", name);
 	phx_sys_text(root, d->serial, sizeof(d->serial), "sys/block/%s/serial", name);
 	if (!d->serial[0])
-		phx_sys_text(root, d->serial, sizeof(d->serial), "sys/block/%s/device/serial", name);
+		phx_sys_text(root, d->serial, sizeof(d->serial), "sys/block/%s/device/serial",
+			     name);
 	if (!d->serial[0])
 		read_vpd_serial(root, name, d);
 }
@@ -107,7 +112,8 @@ static void read_names(const char *root, const char *name, struct phx_disk_facts
 static void clean_id(char *id)
 {
 	for (char *p = id; *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.+_", *p))
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.+_",
+			    *p))
 			*p = '_';
 }
 
@@ -117,7 +123,8 @@ static void make_id(const char *root, const char *name, struct phx_disk_facts *d
 	if (d->wwn[0])
 		snprintf(d->id, sizeof(d->id), "wwn-%s", d->wwn);
 	else if (d->serial[0])
-		snprintf(d->id, sizeof(d->id), "serial-%s-%s", d->model[0] ? d->model : d->bus, d->serial);
+		snprintf(d->id, sizeof(d->id), "serial-%s-%s", d->model[0] ? d->model : d->bus,
+			 d->serial);
 	else
 		return;
 	/* namespaces of one controller share its serial */
@@ -155,12 +162,14 @@ int phx_disk_facts_read(const char *root, const char *name, struct phx_disk_fact
 	return 0;
 }
 
-/* One entry of /sys/block. No medium (size 0), or a removable one without a name: nothing to decide on. */
+/* One entry of /sys/block. No medium (size 0), or a removable one without a name: nothing to decide
+ * on. */
 static int add_disk(void *arg, const char *name)
 {
 	struct listing *l = arg;
 	struct phx_disk_facts d;
-	if (phx_disk_facts_read(l->root, name, &d) < 0 || !d.size_bytes || (d.removable && !d.id[0]))
+	if (phx_disk_facts_read(l->root, name, &d) < 0 || !d.size_bytes ||
+	    (d.removable && !d.id[0]))
 		return 0;
 	if (!*l->root)
 		ask_drive(&d);

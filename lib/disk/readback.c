@@ -51,8 +51,7 @@ static int cut(struct phx_list *ranges, struct phx_list *ret_samples)
 {
 	uint64_t at = 0;
 	qsort(ranges->items, ranges->n, sizeof(struct range), by_begin);
-	PHX_LIST_EACH(struct range, r, ranges)
-	{
+	PHX_LIST_EACH(struct range, r, ranges) {
 		at = r->begin > at ? r->begin : at;
 		while (at < r->end) {
 			struct phx_sample *s = phx_list_push(ret_samples, sizeof(*s));
@@ -66,12 +65,14 @@ static int cut(struct phx_list *ranges, struct phx_list *ret_samples)
 	return 0;
 }
 
-static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part_table *table, bool full)
+static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part_table *table,
+		   bool full)
 {
 	uint64_t budget = full ? FULL_MAX : size / 100;
 	int r = add_range(ranges, 0, END_BYTES, size);
 	if (r == 0)
-		r = add_range(ranges, size > END_BYTES ? size - END_BYTES : 0, END_BYTES + PHX_BLOCK_ALIGN, size);
+		r = add_range(ranges, size > END_BYTES ? size - END_BYTES : 0,
+			      END_BYTES + PHX_BLOCK_ALIGN, size);
 	for (uint32_t i = 0; r == 0 && i < table->n; i++)
 		r = add_range(ranges, table->parts[i].start_bytes, CHUNK, size);
 	if (r < 0)
@@ -79,8 +80,8 @@ static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part
 	return budget >= size ? add_range(ranges, 0, size, size) : add_even(ranges, size, budget);
 }
 
-int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full, struct phx_samples *ret,
-		     struct phx_err *err)
+int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full,
+		     struct phx_samples *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list ranges = {0};
 	struct phx_samples s = {0};
@@ -95,24 +96,25 @@ int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bo
 	return 0;
 }
 
-static int dirty(const struct phx_block *b, const struct phx_sample *s, const uint8_t *data, struct phx_err *err)
+static int dirty(const struct phx_block *b, const struct phx_sample *s, const uint8_t *data,
+		 struct phx_err *err)
 {
 	uint32_t i = 0;
 	while (i < s->n_bytes - 1 && !data[i])
 		i++;
-	return phx_err_set(err, -EUCLEAN, "%s: byte %" PRIu64 " reads 0x%02x after the wipe, not zero", b->path,
+	return phx_err_set(err, -EUCLEAN,
+			   "%s: byte %" PRIu64 " reads 0x%02x after the wipe, not zero", b->path,
 			   s->offset + i, data[i]);
 }
 
-int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s, uint64_t *ret_bytes,
-			  struct phx_err *err)
+int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s,
+			  uint64_t *ret_bytes, struct phx_err *err)
 {
 	PHX_AUTO_FREE uint8_t *data = phx_block_buffer(CHUNK);
 	if (!data)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	*ret_bytes = 0;
-	PHX_LIST_EACH(struct phx_sample, p, &s->list)
-	{
+	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
 		int r = phx_block_read(b, p->offset, data, p->n_bytes, err);
 		if (r < 0)
 			return r;
@@ -145,8 +147,8 @@ static size_t piece(const struct phx_sample *p, uint32_t i, size_t *ret_begin)
 	return begin < end ? end - begin : 0;
 }
 
-static int mark_one(const struct phx_block *b, const struct phx_samples *s, struct phx_sample *p, uint8_t *data,
-		    struct phx_err *err)
+static int mark_one(const struct phx_block *b, const struct phx_samples *s, struct phx_sample *p,
+		    uint8_t *data, struct phx_err *err)
 {
 	size_t n = p->n_bytes < MARK_BYTES ? p->n_bytes : MARK_BYTES;
 	int r = phx_block_read(b, p->offset, data, p->n_bytes, err);
@@ -168,8 +170,7 @@ int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct ph
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	if (getrandom(s->mark, sizeof(s->mark), 0) != (ssize_t)sizeof(s->mark))
 		return phx_err_set(err, -EIO, "no random bytes");
-	PHX_LIST_EACH(struct phx_sample, p, &s->list)
-	{
+	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
 		int r = mark_one(b, s, p, data, err);
 		if (r < 0)
 			return r;
@@ -177,29 +178,30 @@ int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct ph
 	return phx_block_flush(b, err);
 }
 
-/* Does it hold anything that was there before the erase? What is of one byte value says nothing: the mark does. */
+/* Does it hold anything that was there before the erase? What is of one byte value says nothing:
+ * the mark does. */
 static bool holds_old(const struct phx_samples *s, const struct phx_sample *p, const uint8_t *data)
 {
 	if (!memcmp(data, s->mark, sizeof(s->mark)))
 		return true;
 	for (uint32_t i = 0; i < PHX_SAMPLE_PIECES; i++) {
 		size_t begin, n = piece(p, i, &begin);
-		if (n && !phx_block_is_all(data + begin, n, data[begin]) && fingerprint(data + begin, n) == p->prints[i])
+		if (n && !phx_block_is_all(data + begin, n, data[begin]) &&
+		    fingerprint(data + begin, n) == p->prints[i])
 			return true;
 	}
 	return false;
 }
 
-int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s, bool *ret_all_zero,
-			     uint64_t *ret_bytes, struct phx_err *err)
+int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s,
+			     bool *ret_all_zero, uint64_t *ret_bytes, struct phx_err *err)
 {
 	PHX_AUTO_FREE uint8_t *data = phx_block_buffer(CHUNK);
 	if (!data)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	*ret_bytes = 0;
 	*ret_all_zero = true;
-	PHX_LIST_EACH(struct phx_sample, p, &s->list)
-	{
+	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
 		int r = phx_block_read(b, p->offset, data, p->n_bytes, err);
 		if (r < 0)
 			return r;
@@ -208,7 +210,8 @@ int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples
 			*ret_all_zero = false;
 		if (holds_old(s, p, data))
 			return phx_err_set(err, -EUCLEAN,
-					   "%s: byte %" PRIu64 " still reads what was there before the erase that the "
+					   "%s: byte %" PRIu64
+					   " still reads what was there before the erase that the "
 					   "drive reported as done",
 					   b->path, p->offset);
 	}

@@ -80,21 +80,27 @@ static void tell(const struct erase *e, uint64_t part, uint64_t whole)
 static int poll_ata(const struct erase *e, uint32_t limit_ms)
 {
 	for (uint64_t ms = 0; ms < limit_ms; ms += POLL_MS) {
-		struct phx_ata_command c = {
-			.command = SANITIZE_DEVICE, .feature = SANITIZE_STATUS, .ext = true, .timeout_ms = COMMAND_MS};
+		struct phx_ata_command c = {.command = SANITIZE_DEVICE,
+					    .feature = SANITIZE_STATUS,
+					    .ext = true,
+					    .timeout_ms = COMMAND_MS};
 		int r = e->dev->ops->ata(e->dev->ctx, &c);
 		if (r < 0)
-			return phx_err_set(e->err, -EIO, "ATA sanitize failed in the drive (error register 0x%02x)",
-					   c.error);
+			return phx_err_set(
+				e->err, -EIO,
+				"ATA sanitize failed in the drive (error register 0x%02x)",
+				c.error);
 		if (!(c.count & SANITIZE_RUNNING))
-			return c.count & SANITIZE_DONE ? 0
-						       : phx_err_set(e->err, -EIO,
-								     "ATA sanitize ended without the drive calling it "
-								     "complete");
+			return c.count & SANITIZE_DONE
+				? 0
+				: phx_err_set(e->err, -EIO,
+					      "ATA sanitize ended without the drive calling it "
+					      "complete");
 		tell(e, c.lba & 0xffff, 0x10000);
 		e->dev->ops->wait_ms(e->dev->ctx, POLL_MS);
 	}
-	return phx_err_set(e->err, -ETIMEDOUT, "ATA sanitize did not end within %u minutes", limit_ms / 60000);
+	return phx_err_set(e->err, -ETIMEDOUT, "ATA sanitize did not end within %u minutes",
+			   limit_ms / 60000);
 }
 
 static int ata_sanitize(const struct erase *e, enum way way)
@@ -117,17 +123,22 @@ static int ata_sanitize(const struct erase *e, enum way way)
 	int r = e->dev->ops->ata(e->dev->ctx, &c);
 	if (r == -EIO)
 		return REFUSED;
-	return r < 0 ? phx_err_set(e->err, r, "ATA sanitize: %s", strerror(-r)) : poll_ata(e, acts[way].limit_ms);
+	return r < 0 ? phx_err_set(e->err, r, "ATA sanitize: %s", strerror(-r))
+		     : poll_ata(e, acts[way].limit_ms);
 }
 
 /* ---- ATA security erase ---- */
 
-static int send_password(const struct erase *e, uint8_t command, uint16_t word0, uint32_t timeout_ms)
+static int send_password(const struct erase *e, uint8_t command, uint16_t word0,
+			 uint32_t timeout_ms)
 {
 	uint8_t data[512] = {(uint8_t)word0, (uint8_t)(word0 >> 8)};
 	memcpy(data + 2, password, sizeof(password));
-	struct phx_ata_command c = {
-		.command = command, .count = 1, .direction = PHX_ATA_WRITE, .data = data, .timeout_ms = timeout_ms};
+	struct phx_ata_command c = {.command = command,
+				    .count = 1,
+				    .direction = PHX_ATA_WRITE,
+				    .data = data,
+				    .timeout_ms = timeout_ms};
 	return e->dev->ops->ata(e->dev->ctx, &c);
 }
 
@@ -141,15 +152,17 @@ static int arm(const struct erase *e)
 	if (id.frozen)
 		return REFUSED;
 	if (id.locked && send_password(e, SECURITY_UNLOCK, 0, COMMAND_MS) < 0)
-		return phx_err_set(e->err, -EACCES, "the drive is locked by a password that is not ours");
+		return phx_err_set(e->err, -EACCES,
+				   "the drive is locked by a password that is not ours");
 	if (send_password(e, SECURITY_SET_PASSWORD, 0, COMMAND_MS) < 0)
 		return phx_err_set(e->err, -EIO, "the drive refuses a security password");
 	r = phx_ata_identify(e->dev, &id, e->err);
 	if (r < 0)
 		return r;
 	return id.security_enabled
-		       ? 0
-		       : phx_err_set(e->err, -EIO, "the drive took a security password and does not show it");
+		? 0
+		: phx_err_set(e->err, -EIO,
+			      "the drive took a security password and does not show it");
 }
 
 /* Leave no password behind, whatever happened. */
@@ -174,7 +187,9 @@ static int ata_security(const struct erase *e, enum way way)
 	if (r == 0)
 		r = send_password(e, SECURITY_ERASE_UNIT, way == ATA_ENHANCED ? 2 : 0, limit_ms);
 	disarm(e);
-	return r < 0 ? phx_err_set(e->err, r, "the drive aborted the ATA security erase: %s", strerror(-r)) : 0;
+	return r < 0 ? phx_err_set(e->err, r, "the drive aborted the ATA security erase: %s",
+				   strerror(-r))
+		     : 0;
 }
 
 /* ---- NVMe ---- */
@@ -185,24 +200,28 @@ static int poll_nvme(const struct erase *e, uint32_t limit_ms)
 	for (uint64_t ms = 0; ms < limit_ms; ms += POLL_MS) {
 		struct phx_nvme_command c = {.opcode = NVME_GET_LOG_PAGE,
 					     .nsid = 0xffffffff,
-					     .cdw10 = NVME_LOG_SANITIZE | (sizeof(log) / 4 - 1) << 16,
+					     .cdw10 = NVME_LOG_SANITIZE |
+						     (sizeof(log) / 4 - 1) << 16,
 					     .data = log,
 					     .n_data = sizeof(log),
 					     .timeout_ms = COMMAND_MS};
 		memset(log, 0, sizeof(log));
 		int r = e->dev->ops->nvme(e->dev->ctx, &c);
 		if (r)
-			return phx_err_set(e->err, -EIO, "NVMe sanitize: its progress cannot be read (%d)", r);
+			return phx_err_set(e->err, -EIO,
+					   "NVMe sanitize: its progress cannot be read (%d)", r);
 		int state = log[2] & 7;
 		if (state == 1 || state == 4)
 			return 0;
 		if (state != 2)
 			return phx_err_set(e->err, -EIO, "NVMe sanitize %s",
-					   state == 3 ? "failed in the drive" : "was never begun by the drive");
+					   state == 3 ? "failed in the drive"
+						      : "was never begun by the drive");
 		tell(e, (uint32_t)(log[0] | log[1] << 8), 0x10000);
 		e->dev->ops->wait_ms(e->dev->ctx, POLL_MS);
 	}
-	return phx_err_set(e->err, -ETIMEDOUT, "NVMe sanitize did not end within %u minutes", limit_ms / 60000);
+	return phx_err_set(e->err, -ETIMEDOUT, "NVMe sanitize did not end within %u minutes",
+			   limit_ms / 60000);
 }
 
 /* Status without its "do not retry" and "more" bits. */
@@ -217,15 +236,18 @@ static int nvme_result(const struct erase *e, const char *what, int r)
 	if (r > 0 && is_refusal(r))
 		return REFUSED;
 	if (r > 0)
-		return phx_err_set(e->err, -EIO, "%s: the drive answers status 0x%x", what, (unsigned)r);
+		return phx_err_set(e->err, -EIO, "%s: the drive answers status 0x%x", what,
+				   (unsigned)r);
 	return r < 0 ? phx_err_set(e->err, r, "%s: %s", what, strerror(-r)) : 0;
 }
 
 static int nvme_sanitize(const struct erase *e, enum way way)
 {
 	/* SANACT; one pass for overwrite (bits 7:4), whose pattern is cdw11 */
-	static const uint32_t acts[] = {[NVME_BLOCK] = 2, [NVME_CRYPTO] = 4, [NVME_OVERWRITE] = 3 | 1 << 4};
-	struct phx_nvme_command c = {.opcode = NVME_SANITIZE, .cdw10 = acts[way], .timeout_ms = COMMAND_MS};
+	static const uint32_t acts[] = {
+		[NVME_BLOCK] = 2, [NVME_CRYPTO] = 4, [NVME_OVERWRITE] = 3 | 1 << 4};
+	struct phx_nvme_command c = {
+		.opcode = NVME_SANITIZE, .cdw10 = acts[way], .timeout_ms = COMMAND_MS};
 	int r = nvme_result(e, "NVMe sanitize", e->dev->ops->nvme(e->dev->ctx, &c));
 	return r ? r : poll_nvme(e, way == NVME_OVERWRITE ? SLOW_LIMIT_MS : FAST_LIMIT_MS);
 }
@@ -269,13 +291,14 @@ static int plan_ata(const struct phx_device *dev, struct phx_secure *ret, struct
 	if (r < 0)
 		return r;
 	ret->ways = way_if(id.sanitize_block, ATA_BLOCK) | way_if(id.sanitize_crypto, ATA_CRYPTO) |
-		    way_if(id.sanitize_overwrite, ATA_OVERWRITE) |
-		    way_if(id.security && !id.frozen && id.enhanced, ATA_ENHANCED) |
-		    way_if(id.security && !id.frozen, ATA_SECURITY);
+		way_if(id.sanitize_overwrite, ATA_OVERWRITE) |
+		way_if(id.security && !id.frozen && id.enhanced, ATA_ENHANCED) |
+		way_if(id.security && !id.frozen, ATA_SECURITY);
 	ret->erase_minutes = id.erase_minutes;
 	if (!ret->ways && id.security && id.frozen)
 		return phx_err_set(err, -EOPNOTSUPP,
-				   "the firmware froze the drive's security commands; only a power cycle of the drive "
+				   "the firmware froze the drive's security commands; only a power "
+				   "cycle of the drive "
 				   "ends that");
 	return 0;
 }
@@ -287,19 +310,22 @@ static int plan_nvme(const struct phx_device *dev, struct phx_secure *ret, struc
 	if (r < 0)
 		return r;
 	bool alone = id.n_namespaces <= 1;
-	ret->ways = way_if(alone && id.sanitize_block, NVME_BLOCK) | way_if(alone && id.sanitize_crypto, NVME_CRYPTO) |
-		    way_if(id.format && (alone || !id.format_is_global), NVME_FORMAT) |
-		    way_if(alone && id.sanitize_overwrite, NVME_OVERWRITE);
+	ret->ways = way_if(alone && id.sanitize_block, NVME_BLOCK) |
+		way_if(alone && id.sanitize_crypto, NVME_CRYPTO) |
+		way_if(id.format && (alone || !id.format_is_global), NVME_FORMAT) |
+		way_if(alone && id.sanitize_overwrite, NVME_OVERWRITE);
 	ret->nsid = id.nsid;
 	ret->format_flags = id.format_flags;
 	if (!ret->ways && !alone)
-		return phx_err_set(err, -EOPNOTSUPP,
-				   "erasing this namespace would erase the other %u of its controller as well",
-				   id.n_namespaces - 1);
+		return phx_err_set(
+			err, -EOPNOTSUPP,
+			"erasing this namespace would erase the other %u of its controller as well",
+			id.n_namespaces - 1);
 	return 0;
 }
 
-int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret, struct phx_err *err)
+int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_secure *ret,
+		    struct phx_err *err)
 {
 	struct phx_secure how = {0};
 	int r = 0;
@@ -310,13 +336,14 @@ int phx_secure_plan(const struct phx_device *dev, const char *bus, struct phx_se
 	if (r < 0)
 		return r;
 	if (!how.ways)
-		return phx_err_set(err, -EOPNOTSUPP, "the drive (%s) offers no erase command", *bus ? bus : "no bus");
+		return phx_err_set(err, -EOPNOTSUPP, "the drive (%s) offers no erase command",
+				   *bus ? bus : "no bus");
 	*ret = how;
 	return 0;
 }
 
-int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes, phx_block_step_fn step,
-		     void *arg, struct phx_err *err)
+int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint64_t size_bytes,
+		     phx_block_step_fn step, void *arg, struct phx_err *err)
 {
 	struct erase e = {dev, how, size_bytes, step, arg, err};
 	for (enum way w = 0; w < PHX_ARRAY_SIZE(ways); w++) {
@@ -329,7 +356,8 @@ int phx_secure_erase(const struct phx_device *dev, struct phx_secure *how, uint6
 		if (r != REFUSED)
 			return r;
 	}
-	return phx_err_set(err, -EIO, "the drive refused every erase command that it claims to know");
+	return phx_err_set(err, -EIO,
+			   "the drive refused every erase command that it claims to know");
 }
 
 const char *phx_secure_name(const struct phx_secure *how)

@@ -35,9 +35,17 @@ static int clear_old(const char *path, bool encrypted, struct phx_err *err)
 
 static int make_state(const char *node, struct phx_err *err)
 {
-	const char *const argv[] = {
-		"mkfs.ext4",          "-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1", "-L",
-		PHX_DISK_STATE_LABEL, node, NULL};
+	const char *const argv[] = {"mkfs.ext4",
+				    "-q",
+				    "-F",
+				    "-m",
+				    "0",
+				    "-E",
+				    "nodiscard,lazy_itable_init=1",
+				    "-L",
+				    PHX_DISK_STATE_LABEL,
+				    node,
+				    NULL};
 	return phx_run_check(&(struct phx_run){.argv = argv, .timeout_ms = MKFS_MS}, NULL, err);
 }
 
@@ -51,8 +59,8 @@ static int clear_head(const char *node, struct phx_err *err)
 }
 
 /* Partition 2 made ready; ret_root is what the image goes to. */
-static int make_root(const char *node, const void *key, size_t n_key, const char *key_id, char ret_root[64],
-		     struct phx_err *err)
+static int make_root(const char *node, const void *key, size_t n_key, const char *key_id,
+		     char ret_root[64], struct phx_err *err)
 {
 	int r = clear_head(node, err);
 	if (r < 0 || !key)
@@ -61,12 +69,13 @@ static int make_root(const char *node, const void *key, size_t n_key, const char
 	return r < 0 ? r : phx_luks_open(node, key, n_key, ret_root, err);
 }
 
-int phx_disk_layout(const char *path, const void *key, size_t n_key, const char *key_id, char ret_root[64],
-		    struct phx_err *err)
+int phx_disk_layout(const char *path, const void *key, size_t n_key, const char *key_id,
+		    char ret_root[64], struct phx_err *err)
 {
 	char state[64], root[64];
 	if (key && (!n_key || !key_id || !key_id[0]))
-		return phx_err_set(err, -EINVAL, "%s: an encrypted layout needs a key and the key's id", path);
+		return phx_err_set(err, -EINVAL,
+				   "%s: an encrypted layout needs a key and the key's id", path);
 	int r = phx_disk_check_free(path, err);
 	if (r == 0)
 		r = clear_old(path, key != NULL, err);
@@ -99,10 +108,13 @@ int phx_disk_system_on(const char *path, struct phx_disk_system *ret, struct phx
 	int r = phx_table_read(path, &t, err);
 	if (r < 0)
 		return r;
-	const struct phx_part *state = labelled(&t, PHX_DISK_STATE_LABEL), *root = labelled(&t, PHX_DISK_ROOT_LABEL);
+	const struct phx_part *state = labelled(&t, PHX_DISK_STATE_LABEL),
+			      *root = labelled(&t, PHX_DISK_ROOT_LABEL);
 	if (!state || !root)
 		return phx_err_set(err, -ENOENT,
-				   "%s: has no partitions " PHX_DISK_STATE_LABEL " and " PHX_DISK_ROOT_LABEL, path);
+				   "%s: has no partitions " PHX_DISK_STATE_LABEL
+				   " and " PHX_DISK_ROOT_LABEL,
+				   path);
 	r = PHX_STR_SET(s.disk, path);
 	if (r == 0)
 		r = phx_part_path(path, state->number, s.state);
@@ -124,28 +136,30 @@ int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err)
 	int r = phx_disk_list("", &disks, err);
 	if (r < 0)
 		return r;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &disks)
-	{
+	PHX_LIST_EACH(struct phx_disk_facts, d, &disks) {
 		struct phx_disk_system s;
 		char path[64];
 		snprintf(path, sizeof(path), "/dev/%s", d->dev);
 		if (phx_disk_system_on(path, &s, NULL) < 0)
 			continue;
 		if (found.disk[0])
-			r = phx_err_set(err, -ENOTUNIQ, "%s and %s both hold a system; which one is meant is unclear",
-					found.disk, s.disk);
+			r = phx_err_set(
+				err, -ENOTUNIQ,
+				"%s and %s both hold a system; which one is meant is unclear",
+				found.disk, s.disk);
 		found = s;
 	}
 	if (r == 0 && !found.disk[0])
-		r = phx_err_set(err, -ENOENT, "none of the %u disks holds an installed system", disks.n);
+		r = phx_err_set(err, -ENOENT, "none of the %u disks holds an installed system",
+				disks.n);
 	phx_list_fini(&disks);
 	if (r == 0)
 		*ret = found;
 	return r;
 }
 
-int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n_key, char ret_root[64],
-		    struct phx_err *err)
+int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n_key,
+		    char ret_root[64], struct phx_err *err)
 {
 	if (!sys->luks_key_id[0])
 		return phx_err_set(err, -EINVAL, "%s: is not encrypted by us", sys->root);
@@ -162,7 +176,8 @@ static int run_tool(const char *const *argv, int *ret_status, struct phx_err *er
 		return r;
 	*ret_status = res.status;
 	if (res.status)
-		phx_err_set(err, 0, "%s %s: %.*s", argv[0], argv[1], (int)strcspn(res.errout, "\n"), res.errout);
+		phx_err_set(err, 0, "%s %s: %.*s", argv[0], argv[1], (int)strcspn(res.errout, "\n"),
+			    res.errout);
 	phx_run_result_fini(&res);
 	return 0;
 }
@@ -178,8 +193,11 @@ static int resize(const char *device, struct phx_err *err)
 		return 0;
 	r = run_tool(check_argv, &status, err);
 	if (r < 0 || status > 1) /* 1: repaired */
-		return r < 0 ? r : phx_err_set(err, -EUCLEAN, "%s: e2fsck ends with status %d", device, status);
-	return phx_run_check(&(struct phx_run){.argv = resize_argv, .timeout_ms = RESIZE_MS}, NULL, err);
+		return r < 0 ? r
+			     : phx_err_set(err, -EUCLEAN, "%s: e2fsck ends with status %d", device,
+					   status);
+	return phx_run_check(&(struct phx_run){.argv = resize_argv, .timeout_ms = RESIZE_MS}, NULL,
+			     err);
 }
 
 static bool has_label(const char *device, const char *label)
@@ -196,10 +214,12 @@ int phx_disk_grow(const char *device, struct phx_err *err)
 	char type[32];
 	int r = phx_signature_read(device, 0, 0, type, err);
 	if (r == 0 && strcmp(type, "ext4"))
-		r = phx_err_set(err, -EMEDIUMTYPE, "%s: holds %s, not ext4", device, type[0] ? type : "nothing known");
+		r = phx_err_set(err, -EMEDIUMTYPE, "%s: holds %s, not ext4", device,
+				type[0] ? type : "nothing known");
 	if (r == 0)
 		r = resize(device, err);
 	if (r < 0 || has_label(device, PHX_DISK_ROOT_LABEL))
 		return r;
-	return phx_run_check(&(struct phx_run){.argv = label_argv, .timeout_ms = RESIZE_MS}, NULL, err);
+	return phx_run_check(&(struct phx_run){.argv = label_argv, .timeout_ms = RESIZE_MS}, NULL,
+			     err);
 }

@@ -57,9 +57,10 @@ static void copy_table(blkid_partlist list, struct phx_part_table *ret)
 	}
 }
 
-/* A probe of `size` bytes at `offset` of a device or file; *ret_fd stays open as long as the probe. */
-static int open_probe(const char *path, uint64_t offset, uint64_t size, blkid_probe *ret, int *ret_fd,
-		      struct phx_err *err)
+/* A probe of `size` bytes at `offset` of a device or file; *ret_fd stays open as long as the
+ * probe. */
+static int open_probe(const char *path, uint64_t offset, uint64_t size, blkid_probe *ret,
+		      int *ret_fd, struct phx_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -91,7 +92,8 @@ int phx_table_read(const char *path, struct phx_part_table *ret, struct phx_err 
 	return 0;
 }
 
-int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32], struct phx_err *err)
+int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32],
+		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
 	PHX_AUTO(free_probe) blkid_probe p = NULL;
@@ -119,10 +121,12 @@ static void unref_context(struct fdisk_context **c)
 	fdisk_unref_context(*c);
 }
 
-static int add_partition(struct fdisk_context *c, size_t number, uint64_t size_sectors, const char *label)
+static int add_partition(struct fdisk_context *c, size_t number, uint64_t size_sectors,
+			 const char *label)
 {
 	struct fdisk_partition *p = fdisk_new_partition();
-	struct fdisk_parttype *type = fdisk_label_parse_parttype(fdisk_get_label(c, NULL), TYPE_LINUX);
+	struct fdisk_parttype *type =
+		fdisk_label_parse_parttype(fdisk_get_label(c, NULL), TYPE_LINUX);
 	int r = p && type ? 0 : -ENOMEM;
 	if (r == 0)
 		r = fdisk_partition_set_partno(p, number - 1);
@@ -133,7 +137,8 @@ static int add_partition(struct fdisk_context *c, size_t number, uint64_t size_s
 	if (r == 0)
 		r = fdisk_partition_start_follow_default(p, 1);
 	if (r == 0)
-		r = size_sectors ? fdisk_partition_set_size(p, size_sectors) : fdisk_partition_end_follow_default(p, 1);
+		r = size_sectors ? fdisk_partition_set_size(p, size_sectors)
+				 : fdisk_partition_end_follow_default(p, 1);
 	if (r == 0)
 		r = fdisk_add_partition(c, p, NULL);
 	fdisk_unref_partition(p);
@@ -145,7 +150,8 @@ static int fill_table(struct fdisk_context *c)
 {
 	int r = fdisk_create_disklabel(c, "gpt");
 	if (r == 0)
-		r = add_partition(c, 1, STATE_BYTES / fdisk_get_sector_size(c), PHX_DISK_STATE_LABEL);
+		r = add_partition(c, 1, STATE_BYTES / fdisk_get_sector_size(c),
+				  PHX_DISK_STATE_LABEL);
 	if (r == 0)
 		r = add_partition(c, 2, 0, PHX_DISK_ROOT_LABEL);
 	if (r == 0)
@@ -162,10 +168,12 @@ int phx_table_write(const char *path, struct phx_err *err)
 	if (r == 0)
 		r = fill_table(c);
 	if (r < 0)
-		return phx_err_set(err, r, "%s: writing the partition table: %s", path, strerror(-r));
+		return phx_err_set(err, r, "%s: writing the partition table: %s", path,
+				   strerror(-r));
 	r = fdisk_deassign_device(c, 0);
 	if (r < 0)
-		return phx_err_set(err, r, "%s: flushing the partition table: %s", path, strerror(-r));
+		return phx_err_set(err, r, "%s: flushing the partition table: %s", path,
+				   strerror(-r));
 	return phx_table_announce(path, err);
 }
 
@@ -181,8 +189,9 @@ int phx_part_path(const char *disk, uint32_t number, char ret[64])
 
 static int tell_kernel(int fd, int op, const struct phx_part *p)
 {
-	struct blkpg_partition part = {
-		.start = (long long)p->start_bytes, .length = (long long)p->size_bytes, .pno = (int)p->number};
+	struct blkpg_partition part = {.start = (long long)p->start_bytes,
+				       .length = (long long)p->size_bytes,
+				       .pno = (int)p->number};
 	struct blkpg_ioctl_arg arg = {.op = op, .datalen = sizeof(part), .data = &part};
 	return ioctl(fd, BLKPG, &arg) < 0 ? -errno : 0;
 }
@@ -209,7 +218,8 @@ int phx_table_forget(const char *path, struct phx_err *err)
 	for (uint32_t i = 1; i <= PHX_PART_MAX; i++) {
 		int r = tell_kernel(fd, BLKPG_DEL_PARTITION, &(struct phx_part){.number = i});
 		if (r == -EBUSY)
-			return phx_err_set(err, r, "%s: the kernel still uses partition %u", path, i);
+			return phx_err_set(err, r, "%s: the kernel still uses partition %u", path,
+					   i);
 	}
 	return 0;
 }
@@ -222,7 +232,8 @@ static int wait_node(const char *node, struct phx_err *err)
 			return 0;
 		phx_sleep_ms(20);
 	}
-	return phx_err_set(err, -ENODEV, "%s: the node did not appear within %d s", node, NODE_WAIT_MS / 1000);
+	return phx_err_set(err, -ENODEV, "%s: the node did not appear within %d s", node,
+			   NODE_WAIT_MS / 1000);
 }
 
 /* The kernel may have read the table by itself just before. */
@@ -230,7 +241,7 @@ static bool is_known(const char *node, const struct phx_part *p)
 {
 	const char *name = strrchr(node, '/') + 1;
 	return phx_sys_u64("", 0, "sys/class/block/%s/start", name) * 512 == p->start_bytes &&
-	       phx_sys_u64("", 0, "sys/class/block/%s/size", name) * 512 == p->size_bytes;
+		phx_sys_u64("", 0, "sys/class/block/%s/size", name) * 512 == p->size_bytes;
 }
 
 static int announce_part(int fd, const char *path, const struct phx_part *p, struct phx_err *err)
@@ -240,7 +251,8 @@ static int announce_part(int fd, const char *path, const struct phx_part *p, str
 		return phx_err_set(err, -ENAMETOOLONG, "%s: too long a name", path);
 	int r = tell_kernel(fd, BLKPG_ADD_PARTITION, p);
 	if (r < 0 && !(r == -EBUSY && is_known(node, p)))
-		return phx_err_set(err, r, "%s: adding partition %u: %s", path, p->number, strerror(-r));
+		return phx_err_set(err, r, "%s: adding partition %u: %s", path, p->number,
+				   strerror(-r));
 	return wait_node(node, err);
 }
 

@@ -63,7 +63,9 @@ static int verify_discard(struct wipe *w)
 {
 	int r = phx_samples_read_zero(&w->block, &w->samples, &w->result.verified_bytes, NULL);
 	if (r != -EUCLEAN)
-		return r < 0 ? phx_err_set(w->err, r, "%s: reading back: %s", w->block.path, strerror(-r)) : 0;
+		return r < 0 ? phx_err_set(w->err, r, "%s: reading back: %s", w->block.path,
+					   strerror(-r))
+			     : 0;
 	PHX_STR_SET(w->result.detail, "discard does not read zero: zeros written as well");
 	r = phx_block_zero(&w->block, 0, w->block.size_bytes, tell, w, w->err);
 	if (r == 0)
@@ -105,11 +107,13 @@ static int erase_secure(struct wipe *w)
 static int verify_secure(struct wipe *w)
 {
 	bool zero;
-	int r = phx_samples_read_changed(&w->block, &w->samples, &zero, &w->result.verified_bytes, w->err);
-	snprintf(w->result.detail, sizeof(w->result.detail), "%s, reads %s", phx_secure_name(&w->secure),
-		 r < 0  ? "old data"
-		 : zero ? "zero"
-			: "otherwise than before");
+	int r = phx_samples_read_changed(&w->block, &w->samples, &zero, &w->result.verified_bytes,
+					 w->err);
+	snprintf(w->result.detail, sizeof(w->result.detail), "%s, reads %s",
+		 phx_secure_name(&w->secure),
+		 r < 0          ? "old data"
+			 : zero ? "zero"
+				: "otherwise than before");
 	if (r < 0 || zero)
 		return r;
 	uint64_t n = w->block.size_bytes < PHX_MIB ? w->block.size_bytes : PHX_MIB;
@@ -183,7 +187,8 @@ static int run(struct wipe *w, enum phx_wipe_method method, bool full_verify)
 	start_result(w, method);
 	int r = methods[method].prepare(w);
 	if (r == 0)
-		r = phx_samples_plan(w->block.size_bytes, &w->table, full_verify, &w->samples, w->err);
+		r = phx_samples_plan(w->block.size_bytes, &w->table, full_verify, &w->samples,
+				     w->err);
 	if (r == 0)
 		r = methods[method].erase(w);
 	if (r == 0)
@@ -196,16 +201,19 @@ static int run(struct wipe *w, enum phx_wipe_method method, bool full_verify)
 	return r;
 }
 
-int phx_disk_wipe_with(const struct phx_device *dev, const char *path, const struct phx_disk_facts *facts,
-		       enum phx_wipe_method method, bool full_verify, phx_wipe_progress_fn progress, void *arg,
+int phx_disk_wipe_with(const struct phx_device *dev, const char *path,
+		       const struct phx_disk_facts *facts, enum phx_wipe_method method,
+		       bool full_verify, phx_wipe_progress_fn progress, void *arg,
 		       struct phx_wipe_result *ret, struct phx_err *err)
 {
 	if (method == PHX_WIPE_AUTO)
-		return phx_err_set(err, -EINVAL, "a wipe needs a method; 'auto' is for the plan to resolve");
+		return phx_err_set(err, -EINVAL,
+				   "a wipe needs a method; 'auto' is for the plan to resolve");
 	PHX_AUTO_FREE struct wipe *w = calloc(1, sizeof(*w));
 	if (!w)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	*w = (struct wipe){.block = {.fd = -1}, .facts = facts, .progress = progress, .arg = arg, .err = err};
+	*w = (struct wipe){
+		.block = {.fd = -1}, .facts = facts, .progress = progress, .arg = arg, .err = err};
 	int r = open_disk(w, path);
 	if (r == 0) {
 		w->device = dev ? *dev : (struct phx_device){&phx_device_linux, &w->block.fd};
@@ -218,8 +226,9 @@ int phx_disk_wipe_with(const struct phx_device *dev, const char *path, const str
 	return r;
 }
 
-int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method, bool full_verify,
-		  phx_wipe_progress_fn progress, void *arg, struct phx_wipe_result *ret, struct phx_err *err)
+int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method,
+		  bool full_verify, phx_wipe_progress_fn progress, void *arg,
+		  struct phx_wipe_result *ret, struct phx_err *err)
 {
 	return phx_disk_wipe_with(NULL, path, facts, method, full_verify, progress, arg, ret, err);
 }

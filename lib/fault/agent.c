@@ -42,9 +42,10 @@ static void set_role(struct fault_machine *m, int role, uint32_t version, bool r
 	d->role_run = run;
 }
 
-void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret, size_t size)
+void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret,
+			size_t size)
 {
-	struct phx_event ev = { 0 };
+	struct phx_event ev = {0};
 	uint32_t version;
 	bool run;
 	int role = phx_fault_role_of(m, &version, &run);
@@ -74,7 +75,8 @@ static void drop_unreadable(const struct fault_sim *f, struct fault_disk *d)
 	d->n_residues = kept;
 }
 
-static void write_residue(struct fault_sim *f, struct fault_machine *m, struct fault_disk *d, int pool, const char *key)
+static void write_residue(struct fault_sim *f, struct fault_machine *m, struct fault_disk *d,
+			  int pool, const char *key)
 {
 	bool must = phx_setup_wipes(&f->pool_setup[pool], PHX_WHEN_RELEASE);
 	for (uint32_t i = 0; i < d->n_residues; i++) {
@@ -87,11 +89,13 @@ static void write_residue(struct fault_sim *f, struct fault_machine *m, struct f
 	if (d->n_residues == FAULT_RESIDUES)
 		drop_unreadable(f, d);
 	if (d->n_residues == FAULT_RESIDUES) {
-		phx_fault_violated(f, "model", "%s: a disk with data of more tenants than there can be", m->node);
+		phx_fault_violated(f, "model",
+				   "%s: a disk with data of more tenants than there can be",
+				   m->node);
 		return;
 	}
 	struct fault_residue *r = &d->residues[d->n_residues++];
-	*r = (struct fault_residue){ .pool = (int8_t)pool, .must_wipe = must };
+	*r = (struct fault_residue){.pool = (int8_t)pool, .must_wipe = must};
 	phx_str_copy(r->key_id, sizeof(r->key_id), key);
 }
 
@@ -169,10 +173,12 @@ static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_do
 	return 0;
 }
 
-static bool may_have_key(const struct fault_sim *f, const struct fault_machine *m, const char *key_id)
+static bool may_have_key(const struct fault_sim *f, const struct fault_machine *m,
+			 const char *key_id)
 {
 	const struct phx_node *n = phx_fault_node(f, m);
-	return phx_fault_path(f, m) && n && n->state != PHX_NODE_QUARANTINED && phx_fault_key_there(f, key_id);
+	return phx_fault_path(f, m) && n && n->state != PHX_NODE_QUARANTINED &&
+		phx_fault_key_there(f, key_id);
 }
 
 static int do_image(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
@@ -211,8 +217,8 @@ static int do_ram(struct fault_machine *m, const struct fault_task *t)
 static bool waits_for_key(struct fault_sim *f, struct fault_machine *m)
 {
 	int disk = m->ram ? -1 : phx_fault_installed(f, m);
-	if (m->task.kind != PHX_STEP_enter || disk < 0 || !m->disks[disk].key_id[0] || phx_fault_path(f, m) ||
-	    m->asked >= 5)
+	if (m->task.kind != PHX_STEP_enter || disk < 0 || !m->disks[disk].key_id[0] ||
+	    phx_fault_path(f, m) || m->asked >= 5)
 		return false;
 	m->asked++;
 	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->task.id);
@@ -223,7 +229,9 @@ static bool waits_for_key(struct fault_sim *f, struct fault_machine *m)
 static bool do_enter(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
 {
 	int disk = m->ram ? -1 : phx_fault_installed(f, m);
-	if (!m->ram && (disk < 0 || (m->disks[disk].key_id[0] && !may_have_key(f, m, m->disks[disk].key_id)))) {
+	if (!m->ram &&
+	    (disk < 0 ||
+	     (m->disks[disk].key_id[0] && !may_have_key(f, m, m->disks[disk].key_id)))) {
 		done->result = -ENOENT;
 		return false;
 	}
@@ -332,7 +340,8 @@ static bool where_it_belongs(const struct fault_machine *m, const struct fault_t
 {
 	enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
 	int env = phx_fault_env(m);
-	return needs == PHX_NEEDS_NOWHERE || env == (needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
+	return needs == PHX_NEEDS_NOWHERE ||
+		env == (needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
 }
 
 static void remember(struct fault_machine *m, const struct fault_done *d)
@@ -346,7 +355,7 @@ static void remember(struct fault_machine *m, const struct fault_done *d)
 
 static void begin(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
-	struct fault_done no = { .id = t->id, .attempt = t->attempt, .result = -EPERM, .task = *t };
+	struct fault_done no = {.id = t->id, .attempt = t->attempt, .result = -EPERM, .task = *t};
 	if (!where_it_belongs(m, t)) {
 		phx_fault_send_result(f, m, &no);
 		return;
@@ -372,7 +381,8 @@ static void begin(struct fault_sim *f, struct fault_machine *m, const struct fau
 
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
-	struct fault_done past = { .id = t->id, .attempt = t->attempt, .result = -ESTALE, .task = *t };
+	struct fault_done past = {
+		.id = t->id, .attempt = t->attempt, .result = -ESTALE, .task = *t};
 	if (t->epoch < m->epoch) {
 		phx_fault_send_result(f, m, &past);
 		return;
@@ -408,7 +418,7 @@ static void next_task(struct fault_sim *f, struct fault_machine *m)
 
 void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 {
-	struct fault_done done = { .id = m->task.id, .attempt = m->task.attempt, .task = m->task };
+	struct fault_done done = {.id = m->task.id, .attempt = m->task.attempt, .task = m->task};
 	if (!m->busy || m->hung || waits_for_key(f, m))
 		return;
 	m->busy = false;
@@ -426,7 +436,8 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 		return;
 	if (done.result < 0 && !fails)
 		phx_fault_note(f, m->i, "%s: step %s fails: %s", m->node,
-			       phx_enum_name(&phx_step_kind_names, done.task.kind), strerrorname_np(-done.result));
+			       phx_enum_name(&phx_step_kind_names, done.task.kind),
+			       strerrorname_np(-done.result));
 	remember(m, &done);
 	phx_fault_send_result(f, m, &done);
 	phx_fault_tells(f, m);
@@ -465,7 +476,8 @@ void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t j
 	}
 	phx_fault_engine_started(f, m);
 	free_part->job = job;
-	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen, job);
+	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen,
+			job);
 }
 
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job)

@@ -8,8 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FULL_EVERY = 256, LATE_MS = 15 * SECOND, DEADLINE_MOST_MS = 3 * HOUR, CAUSE_MS = 40 * MINUTE,
-       HEAD_CAUSE_MS = 10 * MINUTE };
+enum {
+	FULL_EVERY = 256,
+	LATE_MS = 15 * SECOND,
+	DEADLINE_MOST_MS = 3 * HOUR,
+	CAUSE_MS = 40 * MINUTE,
+	HEAD_CAUSE_MS = 10 * MINUTE
+};
 
 static bool same_owner(int a, int b)
 {
@@ -26,7 +31,9 @@ uint16_t phx_fault_owner_bit(int pool)
 
 static const struct phx_step *step_of(const struct phx_node *n)
 {
-	return n->plan.cursor < n->plan.steps.n ? PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor) : NULL;
+	return n->plan.cursor < n->plan.steps.n
+		? PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.cursor)
+		: NULL;
 }
 
 void phx_fault_cause(struct fault_sim *f, struct fault_machine *m)
@@ -39,7 +46,8 @@ void phx_fault_cause(struct fault_sim *f, struct fault_machine *m)
 /* ---- whose data, whose services ---- */
 
 /* Nothing unwiped reaches another tenant where the agreement says wipe. */
-static void check_tenants(struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n, int pool)
+static void check_tenants(struct fault_sim *f, const struct fault_machine *m,
+			  const struct phx_node *n, int pool)
 {
 	/* its key is gone, and it waits for its read-back */
 	if (pool < 0 || (pool == 0 && n->key_unread))
@@ -54,17 +62,22 @@ static void check_tenants(struct fault_sim *f, const struct fault_machine *m, co
 			if (same_owner(r->pool, pool) || (!r->must_wipe && (!on_entry || known)) ||
 			    (r->key_id[0] && !phx_fault_key_there(f, r->key_id)))
 				continue;
-			phx_fault_violated(f, "tenant", "%s is in pool %s, and %s holds unerased data of pool %s", m->node,
-					   n->pool, d->id, phx_fault_pool_names[r->pool]);
+			phx_fault_violated(
+				f, "tenant",
+				"%s is in pool %s, and %s holds unerased data of pool %s", m->node,
+				n->pool, d->id, phx_fault_pool_names[r->pool]);
 		}
 	}
 }
 
 /* A node is in one pool at most: nobody has it while another's services run on it. */
-static void check_one_pool(struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n, int pool)
+static void check_one_pool(struct fault_sim *f, const struct fault_machine *m,
+			   const struct phx_node *n, int pool)
 {
-	bool counted = n->state == PHX_NODE_READY || n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_DEPLOYING;
-	if (!m->serves || m->serves_pool < 0 || pool < 0 || !counted || (pool == 0 && n->key_unread))
+	bool counted = n->state == PHX_NODE_READY || n->state == PHX_NODE_ACTIVE ||
+		n->state == PHX_NODE_DEPLOYING;
+	if (!m->serves || m->serves_pool < 0 || pool < 0 || !counted ||
+	    (pool == 0 && n->key_unread))
 		return;
 	if (!same_owner(m->serves_pool, pool))
 		phx_fault_violated(f, "pools", "%s is %s in pool %s, and still serves %s", m->node,
@@ -74,22 +87,29 @@ static void check_one_pool(struct fault_sim *f, const struct fault_machine *m, c
 
 /* ---- deadlines ---- */
 
-static void check_deadlines(struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n)
+static void check_deadlines(struct fault_sim *f, const struct fault_machine *m,
+			    const struct phx_node *n)
 {
 	int64_t now = phx_fault_core_now(f);
 	const struct phx_step *step = step_of(n);
-	if (!f->head.up || f->head.readonly || f->now < f->head.full_until + LATE_MS || f->now < f->head.up_at + LATE_MS)
+	if (!f->head.up || f->head.readonly || f->now < f->head.full_until + LATE_MS ||
+	    f->now < f->head.up_at + LATE_MS)
 		return;
-	if (step && (step->deadline_ms + LATE_MS < now || step->deadline_ms > now + DEADLINE_MOST_MS))
-		phx_fault_violated(f, "deadline", "%s: step %s has a deadline %lld ms from now, and nothing happens",
-				   m->node, phx_enum_name(&phx_step_kind_names, step->kind),
-				   (long long)(step->deadline_ms - now));
+	if (step &&
+	    (step->deadline_ms + LATE_MS < now || step->deadline_ms > now + DEADLINE_MOST_MS))
+		phx_fault_violated(
+			f, "deadline",
+			"%s: step %s has a deadline %lld ms from now, and nothing happens", m->node,
+			phx_enum_name(&phx_step_kind_names, step->kind),
+			(long long)(step->deadline_ms - now));
 	if (n->window && n->window_until_ms + LATE_MS < now)
-		phx_fault_violated(f, "deadline", "%s: the window for a new certificate does not close", m->node);
+		phx_fault_violated(f, "deadline",
+				   "%s: the window for a new certificate does not close", m->node);
 	if (n->off_wanted && n->off_again_ms + LATE_MS < now)
-		phx_fault_violated(f, "deadline", "%s: it is to be off, and nobody tells it again", m->node);
+		phx_fault_violated(f, "deadline", "%s: it is to be off, and nobody tells it again",
+				   m->node);
 	bool transient = n->state == PHX_NODE_DRAINING || n->state == PHX_NODE_CLEANING ||
-			 n->state == PHX_NODE_DEPLOYING;
+		n->state == PHX_NODE_DEPLOYING;
 	if (transient && !step)
 		phx_fault_violated(f, "deadline", "%s is %s without a step", m->node,
 				   phx_enum_name(&phx_node_state_names, n->state));
@@ -99,8 +119,9 @@ static void check_deadlines(struct fault_sim *f, const struct fault_machine *m, 
 
 static bool is_order(int kind)
 {
-	return kind == PHX_EV_assign || kind == PHX_EV_release || kind == PHX_EV_rebuild || kind == PHX_EV_wipe ||
-	       kind == PHX_EV_drain || kind == PHX_EV_resume || kind == PHX_EV_cancel;
+	return kind == PHX_EV_assign || kind == PHX_EV_release || kind == PHX_EV_rebuild ||
+		kind == PHX_EV_wipe || kind == PHX_EV_drain || kind == PHX_EV_resume ||
+		kind == PHX_EV_cancel;
 }
 
 static bool plan_has(const struct phx_node *n, enum phx_step_kind kind)
@@ -111,27 +132,33 @@ static bool plan_has(const struct phx_node *n, enum phx_step_kind kind)
 	return false;
 }
 
-/* A plan that nobody ordered just now: rules of automatic assignment, a system in memory that is brought again, an
- * ordered erase that is read back. Nothing else may destroy anything. */
-static bool may_begin_itself(const struct fault_sim *f, const struct fault_seen *seen, const struct phx_node *n)
+/* A plan that nobody ordered just now: rules of automatic assignment, a system in memory that is
+ * brought again, an ordered erase that is read back. Nothing else may destroy anything. */
+static bool may_begin_itself(const struct fault_sim *f, const struct fault_seen *seen,
+			     const struct phx_node *n)
 {
 	if (f->head.s->settings.auto_assign || phx_fault_re_moves(n))
 		return true;
 	if (seen->unread && !plan_has(n, PHX_STEP_image))
 		return true;
-	return !plan_has(n, PHX_STEP_image) && !plan_has(n, PHX_STEP_wipe) && !plan_has(n, PHX_STEP_destroy_key);
+	return !plan_has(n, PHX_STEP_image) && !plan_has(n, PHX_STEP_wipe) &&
+		!plan_has(n, PHX_STEP_destroy_key);
 }
 
-static void see_plan(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, int kind)
+static void see_plan(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
+		     int kind)
 {
 	struct fault_seen *seen = &m->seen;
 	if (n->plan.epoch == seen->epoch)
 		return;
 	if (n->plan.epoch < seen->epoch)
 		phx_fault_violated(f, "epoch", "%s: epoch %llu comes after %llu", m->node,
-				   (unsigned long long)n->plan.epoch, (unsigned long long)seen->epoch);
+				   (unsigned long long)n->plan.epoch,
+				   (unsigned long long)seen->epoch);
 	if (seen->plan && is_order(kind) && kind != PHX_EV_cancel)
-		phx_fault_violated(f, "owner", "%s: an order takes it out of the middle of another plan", m->node);
+		phx_fault_violated(f, "owner",
+				   "%s: an order takes it out of the middle of another plan",
+				   m->node);
 	seen->told_epoch = seen->told ? n->plan.epoch : seen->told_epoch;
 	if (is_order(kind) || seen->awaited || may_begin_itself(f, seen, n))
 		seen->granted = n->plan.epoch;
@@ -146,8 +173,10 @@ static void check_disk(struct fault_sim *f, const struct fault_machine *m, const
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
 		n_same += !strcmp(d->id, step->disk);
 	if (n_same > 1)
-		phx_fault_violated(f, "disk", "%s: step %s is ordered for %s, and %d disks call themselves so", m->node,
-				   phx_enum_name(&phx_step_kind_names, step->kind), step->disk, n_same);
+		phx_fault_violated(f, "disk",
+				   "%s: step %s is ordered for %s, and %d disks call themselves so",
+				   m->node, phx_enum_name(&phx_step_kind_names, step->kind),
+				   step->disk, n_same);
 }
 
 static void check_grant(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n)
@@ -158,14 +187,19 @@ static void check_grant(struct fault_sim *f, struct fault_machine *m, const stru
 		return;
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image)
 		check_disk(f, m, n, step);
-	if (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image && step->kind != PHX_STEP_destroy_key)
+	if (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image &&
+	    step->kind != PHX_STEP_destroy_key)
 		return;
 	if (n->plan.epoch != seen->told_epoch)
-		phx_fault_violated(f, "named", "%s: step %s of epoch %llu begins, and no event says who or what wants it", m->node,
-				   phx_enum_name(&phx_step_kind_names, step->kind), (unsigned long long)n->plan.epoch);
+		phx_fault_violated(
+			f, "named",
+			"%s: step %s of epoch %llu begins, and no event says who or what wants it",
+			m->node, phx_enum_name(&phx_step_kind_names, step->kind),
+			(unsigned long long)n->plan.epoch);
 	if (n->plan.epoch != seen->granted)
-		phx_fault_violated(f, "grant", "%s: step %s of epoch %llu, which nobody ordered", m->node,
-				   phx_enum_name(&phx_step_kind_names, step->kind), (unsigned long long)n->plan.epoch);
+		phx_fault_violated(f, "grant", "%s: step %s of epoch %llu, which nobody ordered",
+				   m->node, phx_enum_name(&phx_step_kind_names, step->kind),
+				   (unsigned long long)n->plan.epoch);
 	if (step->kind != PHX_STEP_image)
 		return;
 	if (seen->image_epoch == n->plan.epoch && seen->image_step != step->id)
@@ -187,7 +221,8 @@ static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m)
 	return false;
 }
 
-static void check_quarantine(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, int kind)
+static void check_quarantine(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
+			     int kind)
 {
 	struct fault_seen *seen = &m->seen;
 	bool was = seen->state == PHX_NODE_QUARANTINED, is = n->state == PHX_NODE_QUARANTINED;
@@ -195,16 +230,22 @@ static void check_quarantine(struct fault_sim *f, struct fault_machine *m, const
 		phx_fault_violated(f, "quarantine", "%s leaves quarantine by event %s", m->node,
 				   phx_enum_name(&phx_event_kind_names, kind));
 	if (is && n->pool[0])
-		phx_fault_violated(f, "quarantine", "%s is quarantined and counted in pool %s", m->node, n->pool);
+		phx_fault_violated(f, "quarantine", "%s is quarantined and counted in pool %s",
+				   m->node, n->pool);
 	if (was || !is)
 		return;
 	f->ret->quarantines++;
-	int64_t since = seen->plan && seen->plan_since < f->now - CAUSE_MS ? seen->plan_since : f->now - CAUSE_MS;
+	int64_t since = seen->plan && seen->plan_since < f->now - CAUSE_MS ? seen->plan_since
+									   : f->now - CAUSE_MS;
 	/* the head's death explains what was under way then, not what comes half an hour later */
 	int64_t since_head = (seen->plan ? seen->plan_since : f->now) - HEAD_CAUSE_MS;
-	if (kind != PHX_EV_quarantine && seen->cause_at < since && f->head_cause_at < since_head && !stays_sick(f, m))
-		phx_fault_violated(f, "cause", "%s is quarantined, and nothing had happened to it: %s", m->node, n->reason);
-	seen->cleaning_failed = seen->state == PHX_NODE_CLEANING && n->plan.steps.n < seen->n_steps && n->bmc.driver[0];
+	if (kind != PHX_EV_quarantine && seen->cause_at < since && f->head_cause_at < since_head &&
+	    !stays_sick(f, m))
+		phx_fault_violated(f, "cause",
+				   "%s is quarantined, and nothing had happened to it: %s", m->node,
+				   n->reason);
+	seen->cleaning_failed = seen->state == PHX_NODE_CLEANING &&
+		n->plan.steps.n < seen->n_steps && n->bmc.driver[0];
 }
 
 /* A machine does not change its UUID, and no two have the same. */
@@ -216,17 +257,20 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 		return;
 	bool changed = seen->uuid[0] && ev->facts.uuid[0] && strcmp(seen->uuid, ev->facts.uuid);
 	if (changed && seen->state != PHX_NODE_QUARANTINED && n->state != PHX_NODE_QUARANTINED)
-		phx_fault_violated(f, "identity", "%s reports another UUID than before and stays %s", m->node,
+		phx_fault_violated(f, "identity",
+				   "%s reports another UUID than before and stays %s", m->node,
 				   phx_enum_name(&phx_node_state_names, n->state));
 	PHX_STR_SET(seen->uuid, ev->facts.uuid);
 	if (changed)
 		phx_fault_cause(f, m);
-	if (n->state != PHX_NODE_READY || seen->state != PHX_NODE_COMMISSIONING || !n->facts.uuid[0])
+	if (n->state != PHX_NODE_READY || seen->state != PHX_NODE_COMMISSIONING ||
+	    !n->facts.uuid[0])
 		return;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (o != n && o->state != PHX_NODE_NEW && o->state != PHX_NODE_QUARANTINED &&
 		    !strcmp(o->facts.uuid, n->facts.uuid))
-			phx_fault_violated(f, "identity", "%s is let in with the UUID of %s", m->node, o->name);
+			phx_fault_violated(f, "identity", "%s is let in with the UUID of %s",
+					   m->node, o->name);
 }
 
 /* The key that a node is known by is one of this very machine. */
@@ -235,7 +279,8 @@ static void check_key(struct fault_sim *f, const struct fault_machine *m, const 
 	if (!n->key_fp[0] || !phx_str_starts(n->key_fp, "key-"))
 		return;
 	if (strtoul(n->key_fp + 4, NULL, 10) != m->i)
-		phx_fault_violated(f, "identity", "%s passes for another machine's: its key is %s", m->node, n->key_fp);
+		phx_fault_violated(f, "identity", "%s passes for another machine's: its key is %s",
+				   m->node, n->key_fp);
 }
 
 /* ---- one node ---- */
@@ -255,7 +300,8 @@ static void remember(struct fault_machine *m, const struct phx_node *n)
 		seen->uuid[0] = '\0';
 }
 
-static void look_at(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, const struct phx_event *ev)
+static void look_at(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
+		    const struct phx_event *ev)
 {
 	int kind = ev ? ev->kind : PHX_EV_COUNT_;
 	int pool = phx_fault_pool_index(n->pool);
@@ -270,7 +316,9 @@ static void look_at(struct fault_sim *f, struct fault_machine *m, const struct p
 	check_one_pool(f, m, n, pool);
 	check_deadlines(f, m, n);
 	phx_fault_re_check(f, m, n);
-	phx_fault_re_check_away(f, m, n, ev && !strcmp(ev->node, m->node) && (is_order(kind) || kind == PHX_EV_quarantine));
+	phx_fault_re_check_away(f, m, n,
+				ev && !strcmp(ev->node, m->node) &&
+					(is_order(kind) || kind == PHX_EV_quarantine));
 	m->seen.told = false;
 	/* from then on somebody wants it on */
 	if (kind == PHX_EV_resume || (kind == PHX_EV_power && strcmp(ev->text, "status")))
@@ -301,7 +349,8 @@ static void check_ledger(struct fault_sim *f)
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 		none += !n->pool[0];
 	if (count + none != s->nodes.n)
-		phx_fault_violated(f, "ledger", "%u nodes in pools and %u in none are not %u", count, none, s->nodes.n);
+		phx_fault_violated(f, "ledger", "%u nodes in pools and %u in none are not %u",
+				   count, none, s->nodes.n);
 }
 
 static void look_at_all(struct fault_sim *f)
@@ -312,7 +361,7 @@ static void look_at_all(struct fault_sim *f)
 
 void phx_fault_check_all(struct fault_sim *f)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	f->full_check_in = f->o.whole_every ? f->o.whole_every - 1 : FULL_EVERY;
 	if (phx_state_check(f->head.s, &why) < 0)
 		phx_fault_violated(f, "state", "%s", why.text);
@@ -337,41 +386,47 @@ void phx_fault_check_reset(struct fault_sim *f)
 
 /* ---- around an event ---- */
 
-void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev, struct fault_before *ret)
+void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev,
+			    struct fault_before *ret)
 {
 	struct fault_machine *m = phx_fault_machine(f, ev->node);
-	*ret = (struct fault_before){ .seq = f->head.s->seq, .kind = ev->kind };
-	ret->is_current = m && m->seen.plan && ev->step_id == m->seen.step_id && ev->epoch == m->seen.epoch;
+	*ret = (struct fault_before){.seq = f->head.s->seq, .kind = ev->kind};
+	ret->is_current =
+		m && m->seen.plan && ev->step_id == m->seen.step_id && ev->epoch == m->seen.epoch;
 }
 
 static void note_event(struct fault_sim *f, const struct phx_event *ev, int r)
 {
 	struct fault_machine *m = phx_fault_machine(f, ev->node);
 	if (f->notes_cap)
-		phx_fault_note(f, m ? (int)m->i : -1, "%s %s %s%s%s step %llu.%llu result %lld -> %d",
-			       phx_enum_name(&phx_event_kind_names, ev->kind), ev->node, ev->role, ev->role[0] ? " " : "",
-			       ev->text, (unsigned long long)ev->epoch, (unsigned long long)ev->step_id,
-			       (long long)ev->result, r);
+		phx_fault_note(f, m ? (int)m->i : -1,
+			       "%s %s %s%s%s step %llu.%llu result %lld -> %d",
+			       phx_enum_name(&phx_event_kind_names, ev->kind), ev->node, ev->role,
+			       ev->role[0] ? " " : "", ev->text, (unsigned long long)ev->epoch,
+			       (unsigned long long)ev->step_id, (long long)ev->result, r);
 }
 
 /* An answer of the past is refused and changes nothing. */
-static void check_stale(struct fault_sim *f, const struct phx_event *ev, int r, const struct fault_before *b)
+static void check_stale(struct fault_sim *f, const struct phx_event *ev, int r,
+			const struct fault_before *b)
 {
 	if (!ev->step_id || b->is_current)
 		return;
 	bool answers = ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result;
 	if (answers && (r == 0 || f->head.s->seq != b->seq))
-		phx_fault_violated(f, "stale", "%s: the answer to step %llu of epoch %llu is of the past, and counts",
-				   ev->node, (unsigned long long)ev->step_id, (unsigned long long)ev->epoch);
+		phx_fault_violated(
+			f, "stale",
+			"%s: the answer to step %llu of epoch %llu is of the past, and counts",
+			ev->node, (unsigned long long)ev->step_id, (unsigned long long)ev->epoch);
 }
 
 /* "n1 is erased: WHY", and whoever reads it knows who or what wanted it. */
 static void hear_why(struct fault_sim *f, const struct phx_outcome *out)
 {
-	static const char *const says[] = { " is erased: ", " is installed anew: " };
-	PHX_LIST_EACH(struct phx_action, act, &out->actions)
-	{
-		struct fault_machine *m = act->kind == PHX_ACT_NOTE ? phx_fault_machine(f, act->node) : NULL;
+	static const char *const says[] = {" is erased: ", " is installed anew: "};
+	PHX_LIST_EACH(struct phx_action, act, &out->actions) {
+		struct fault_machine *m =
+			act->kind == PHX_ACT_NOTE ? phx_fault_machine(f, act->node) : NULL;
 		for (size_t i = 0; m && i < PHX_ARRAY_SIZE(says); i++) {
 			const char *at = strstr(act->text, says[i]);
 			m->seen.told = m->seen.told || (at && at[strlen(says[i])]);
@@ -380,16 +435,19 @@ static void hear_why(struct fault_sim *f, const struct phx_outcome *out)
 }
 
 /* An erase without proof does not count. */
-static void check_proof(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
+static void check_proof(struct fault_sim *f, const struct phx_event *ev,
+			const struct phx_outcome *out)
 {
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->kind == PHX_ACT_ERASED && ev->kind == PHX_EV_step_result &&
-		    (!ev->verified_bytes || strcmp(ev->erased_disk, act->disk) || ev->setup.method != act->method))
-			phx_fault_violated(f, "proof", "%s: an erase counts that was not proven", ev->node);
+		    (!ev->verified_bytes || strcmp(ev->erased_disk, act->disk) ||
+		     ev->setup.method != act->method))
+			phx_fault_violated(f, "proof", "%s: an erase counts that was not proven",
+					   ev->node);
 }
 
-void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out,
-			   const struct fault_before *b)
+void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r,
+			   const struct phx_outcome *out, const struct fault_before *b)
 {
 	note_event(f, ev, r);
 	check_stale(f, ev, r, b);
@@ -404,21 +462,27 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->node[0] && strcmp(act->node, ev->node))
 			look(f, act->node, ev);
-	/* a tick may be about any; and now and then everything, as the daemon does it at its start */
+	/* a tick may be about any; and now and then everything, as the daemon does it at its
+	 * start */
 	if (ev->kind == PHX_EV_tick)
 		look_at_all(f);
 	if (!f->full_check_in--)
 		phx_fault_check_all(f);
 }
 
-void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m,
+			      const struct fault_task *t)
 {
 	const struct phx_node *n = phx_fault_node(f, m);
 	if ((t->kind != PHX_STEP_wipe && t->kind != PHX_STEP_image) || !n)
 		return;
-	bool idle = n->state == PHX_NODE_READY || n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_MAINTENANCE;
+	bool idle = n->state == PHX_NODE_READY || n->state == PHX_NODE_ACTIVE ||
+		n->state == PHX_NODE_MAINTENANCE;
 	if (idle && !step_of(n))
-		phx_fault_violated(f, "destroy", "%s: step %s of epoch %llu begins, and the node is %s and follows no plan",
-				   m->node, phx_enum_name(&phx_step_kind_names, t->kind), (unsigned long long)t->epoch,
-				   phx_enum_name(&phx_node_state_names, n->state));
+		phx_fault_violated(
+			f, "destroy",
+			"%s: step %s of epoch %llu begins, and the node is %s and follows no plan",
+			m->node, phx_enum_name(&phx_step_kind_names, t->kind),
+			(unsigned long long)t->epoch,
+			phx_enum_name(&phx_node_state_names, n->state));
 }

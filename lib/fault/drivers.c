@@ -15,7 +15,8 @@ enum { BMC_TIMEOUT_MS = 60 * SECOND, BMC_STAGE_MS = 2 * SECOND };
 static void next_op(struct fault_sim *f, struct fault_machine *m)
 {
 	if (m->n_ops)
-		phx_fault_later(f, phx_fault_between(f, 300, BMC_STAGE_MS), WHAT_POWER, m->i, m->op_gen, 0);
+		phx_fault_later(f, phx_fault_between(f, 300, BMC_STAGE_MS), WHAT_POWER, m->i,
+				m->op_gen, 0);
 }
 
 static void start_power(struct fault_sim *f, const struct phx_action *act)
@@ -27,7 +28,7 @@ static void start_power(struct fault_sim *f, const struct phx_action *act)
 		if (m->ops[i].step_id == act->step_id)
 			return;
 	struct fault_op *op = &m->ops[m->n_ops++];
-	*op = (struct fault_op){ .step_id = act->step_id, .epoch = act->epoch };
+	*op = (struct fault_op){.step_id = act->step_id, .epoch = act->epoch};
 	phx_str_copy(op->op, sizeof(op->op), act->text);
 	if (m->n_ops == 1)
 		next_op(f, m);
@@ -36,9 +37,10 @@ static void start_power(struct fault_sim *f, const struct phx_action *act)
 static void op_result(struct fault_sim *f, struct fault_machine *m, int result, const char *text)
 {
 	struct fault_op op = m->ops[0];
-	struct phx_event ev = {
-		.kind = PHX_EV_power_result, .step_id = op.step_id, .epoch = op.epoch, .result = result
-	};
+	struct phx_event ev = {.kind = PHX_EV_power_result,
+			       .step_id = op.step_id,
+			       .epoch = op.epoch,
+			       .result = result};
 	m->n_ops--;
 	m->op_gen++;
 	memmove(&m->ops[0], &m->ops[1], m->n_ops * sizeof(m->ops[0]));
@@ -55,7 +57,8 @@ static void op_result(struct fault_sim *f, struct fault_machine *m, int result, 
 static void tell_off(struct fault_sim *f, struct fault_machine *m)
 {
 	if (f->now < m->early_off_until) {
-		phx_fault_later(f, phx_fault_between(f, 5 * SECOND, 30 * SECOND), WHAT_GOES_OFF, m->i, m->gen, 0);
+		phx_fault_later(f, phx_fault_between(f, 5 * SECOND, 30 * SECOND), WHAT_GOES_OFF,
+				m->i, m->gen, 0);
 		return;
 	}
 	phx_fault_power_off(f, m);
@@ -91,7 +94,8 @@ void phx_fault_power(struct fault_sim *f, struct fault_machine *m, uint32_t gen)
 		return;
 	}
 	if (do_stage(f, m, op))
-		phx_fault_later(f, phx_fault_between(f, 500, BMC_STAGE_MS), WHAT_POWER, m->i, m->op_gen, 0);
+		phx_fault_later(f, phx_fault_between(f, 500, BMC_STAGE_MS), WHAT_POWER, m->i,
+				m->op_gen, 0);
 	else
 		op_result(f, m, 0, "done");
 }
@@ -117,10 +121,12 @@ static void start_key(struct fault_sim *f, const struct phx_action *act)
 	uint32_t i = 0;
 	while (i < l->n && PHX_LIST_AT(l, struct fault_key_op, i)->used)
 		i++;
-	struct fault_key_op *op = i < l->n ? PHX_LIST_AT(l, struct fault_key_op, i) : phx_list_push(l, sizeof(*op));
+	struct fault_key_op *op =
+		i < l->n ? PHX_LIST_AT(l, struct fault_key_op, i) : phx_list_push(l, sizeof(*op));
 	if (!op)
 		return;
-	*op = (struct fault_key_op){ .used = true, .make = act->kind == PHX_ACT_KEY_MAKE, .act = *act };
+	*op = (struct fault_key_op){
+		.used = true, .make = act->kind == PHX_ACT_KEY_MAKE, .act = *act};
 	phx_fault_later(f, phx_fault_between(f, 1, 200), WHAT_KEY, 0, f->head.starts, i);
 }
 
@@ -140,7 +146,8 @@ static void change_key(struct fault_sim *f, const struct fault_key_op *op)
 void phx_fault_key_done(struct fault_sim *f, uint64_t slot)
 {
 	struct fault_key_op op = *PHX_LIST_AT(&f->head.key_ops, struct fault_key_op, slot);
-	struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = op.act.step_id, .epoch = op.act.epoch };
+	struct phx_event ev = {
+		.kind = PHX_EV_key_result, .step_id = op.act.step_id, .epoch = op.act.epoch};
 	PHX_LIST_AT(&f->head.key_ops, struct fault_key_op, slot)->used = false;
 	if (!f->calm && phx_fault_chance(f, 10)) {
 		struct fault_machine *m = phx_fault_machine(f, op.act.node);
@@ -164,7 +171,8 @@ static void order(struct fault_sim *f, const char *node)
 	if (!m || !m->linked)
 		return; /* its next beat brings them */
 	/* an answer that is lost is looked for again after a while */
-	int64_t in_ms = !f->calm && phx_fault_chance(f, 30) ? 5 * SECOND : phx_fault_between(f, 1, 50);
+	int64_t in_ms =
+		!f->calm && phx_fault_chance(f, 30) ? 5 * SECOND : phx_fault_between(f, 1, 50);
 	phx_fault_later(f, in_ms, WHAT_ORDERS, m->i, m->gen, 0);
 }
 
@@ -180,10 +188,13 @@ static void check_record(struct fault_sim *f, const struct phx_action *act)
 		if (strcmp(d->id, act->disk))
 			continue;
 		for (uint32_t k = 0; k < d->n_residues; k++)
-			if (!d->residues[k].key_id[0] || phx_fault_key_there(f, d->residues[k].key_id))
-				phx_fault_violated(f, "record", "%s: a signed record says that %s is erased, and data of "
-						   "pool %s is on it", m->node, d->id,
-						   phx_fault_pool_names[d->residues[k].pool]);
+			if (!d->residues[k].key_id[0] ||
+			    phx_fault_key_there(f, d->residues[k].key_id))
+				phx_fault_violated(
+					f, "record",
+					"%s: a signed record says that %s is erased, and data of "
+					"pool %s is on it",
+					m->node, d->id, phx_fault_pool_names[d->residues[k].pool]);
 	}
 }
 

@@ -8,16 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HOURS = 24, NODES = 64, KEPT = 200, NODES_MAX = 999, REST_MOST = 14 * HOUR, LOOK_MS = 5 * MINUTE, TURNS = 8 };
+enum {
+	HOURS = 24,
+	NODES = 64,
+	KEPT = 200,
+	NODES_MAX = 999,
+	REST_MOST = 14 * HOUR,
+	LOOK_MS = 5 * MINUTE,
+	TURNS = 8
+};
 
 /* ---- what all use ---- */
 
-void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m, uint32_t gen, uint64_t a)
+void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m,
+		     uint32_t gen, uint64_t a)
 {
-	struct fault_item it = {
-		.at = f->now + (in_ms > 0 ? in_ms : 0), .order = ++f->orders, .what = (uint16_t)what, .m = (uint16_t)m,
-		.gen = gen, .a = a
-	};
+	struct fault_item it = {.at = f->now + (in_ms > 0 ? in_ms : 0),
+				.order = ++f->orders,
+				.what = (uint16_t)what,
+				.m = (uint16_t)m,
+				.gen = gen,
+				.a = a};
 	if (phx_fault_item_push(&f->q, it) < 0)
 		phx_fault_violated(f, "model", "out of memory");
 }
@@ -71,7 +82,7 @@ struct fault_row {
 };
 
 static const struct fault_row rows[] = {
-#define FAULT(number, name, every_s, what, holds) { #name, (int64_t)(every_s) * SECOND },
+#define FAULT(number, name, every_s, what, holds) {#name, (int64_t)(every_s)*SECOND},
 #include "fault/fault.def"
 #undef FAULT
 };
@@ -95,7 +106,8 @@ static void inject(struct fault_sim *f, uint64_t row)
 {
 	if (f->calm)
 		return;
-	phx_fault_later(f, until_next(f, rows[row].every_ms, f->o.rate_percent), WHAT_FAULT, 0, 0, row);
+	phx_fault_later(f, until_next(f, rows[row].every_ms, f->o.rate_percent), WHAT_FAULT, 0, 0,
+			row);
 	f->row = (uint32_t)row;
 	f->armed = false;
 	phx_fault_note(f, -1, "fault %s", rows[row].name);
@@ -132,7 +144,8 @@ static void enter_local(struct fault_sim *f, struct fault_machine *m)
 }
 
 /* What belongs to a boot happens in that boot only. */
-static void happens_to_boot(struct fault_sim *f, struct fault_machine *m, const struct fault_item *it)
+static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
+			    const struct fault_item *it)
 {
 	if (it->gen != m->gen)
 		return;
@@ -262,19 +275,21 @@ static void plan_sources(struct fault_sim *f)
 {
 	for (uint32_t i = 0; i < phx_fault_n_loads; i++)
 		if (f->o.res || !phx_fault_loads[i].of_res)
-			phx_fault_later(f, until_next(f, phx_fault_loads[i].every_ms, 100), WHAT_LOAD, 0, 0, i);
+			phx_fault_later(f, until_next(f, phx_fault_loads[i].every_ms, 100),
+					WHAT_LOAD, 0, 0, i);
 	for (uint32_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		uint32_t n;
 		if (!f->o.only || phx_fault_infos(&n)[i].number == f->o.only)
-			phx_fault_later(f, until_next(f, rows[i].every_ms, f->o.rate_percent), WHAT_FAULT, 0, 0, i);
+			phx_fault_later(f, until_next(f, rows[i].every_ms, f->o.rate_percent),
+					WHAT_FAULT, 0, 0, i);
 	}
 	for (uint32_t i = 0; i < f->n; i++)
 		phx_fault_power_on(f, &f->m[i]);
 	phx_fault_engine_begin(f);
 }
 
-/* Until nothing is under way any more, twice in a row, or for the time that everything may take. Between two looks
- * the timers of runtime environments move nodes as they always do. */
+/* Until nothing is under way any more, twice in a row, or for the time that everything may take.
+ * Between two looks the timers of runtime environments move nodes as they always do. */
 static void come_to_rest(struct fault_sim *f)
 {
 	int64_t most = f->now + REST_MOST;
@@ -314,7 +329,8 @@ static int check_options(const struct phx_fault_options *o, struct phx_err *err)
 	if (o->nodes > NODES_MAX)
 		return phx_err_set(err, -EINVAL, "nodes: must be from 1 to %d", NODES_MAX);
 	if (o->hours > 1000000 || o->rate_percent > 10000 || o->events_kept > 10000000)
-		return phx_err_set(err, -EINVAL, "hours, rate or events kept: too much to be lived through");
+		return phx_err_set(err, -EINVAL,
+				   "hours, rate or events kept: too much to be lived through");
 	return 0;
 }
 
@@ -343,11 +359,14 @@ static void finish(struct fault_sim *f)
 	free(f->notes);
 }
 
-static int live_once(const struct phx_fault_options *options, uint32_t notes_cap, struct phx_fault_result *ret,
-		     struct phx_err *err)
+static int live_once(const struct phx_fault_options *options, uint32_t notes_cap,
+		     struct phx_fault_result *ret, struct phx_err *err)
 {
-	struct phx_fault_result result = { .seed = options->seed };
-	struct fault_sim f = { .o = *options, .ret = &result, .rng = { options->seed }, .hash = 0xcbf29ce484222325ULL };
+	struct phx_fault_result result = {.seed = options->seed};
+	struct fault_sim f = {.o = *options,
+			      .ret = &result,
+			      .rng = {options->seed},
+			      .hash = 0xcbf29ce484222325ULL};
 	f.n = options->nodes ? options->nodes : NODES;
 	f.end = (int64_t)(options->hours ? options->hours : HOURS) * HOUR;
 	f.notes_cap = notes_cap;
@@ -370,8 +389,10 @@ static int live_once(const struct phx_fault_options *options, uint32_t notes_cap
 	return r;
 }
 
-/* The event list costs time and is wanted of lives that end badly: those are lived again, and are the same. */
-int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret, struct phx_err *err)
+/* The event list costs time and is wanted of lives that end badly: those are lived again, and are
+ * the same. */
+int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret,
+		  struct phx_err *err)
 {
 	struct phx_fault_result first;
 	int r = check_options(options, err);
@@ -395,5 +416,5 @@ int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_resu
 void phx_fault_result_fini(struct phx_fault_result *r)
 {
 	phx_list_fini(&r->lines);
-	*r = (struct phx_fault_result){ 0 };
+	*r = (struct phx_fault_result){0};
 }

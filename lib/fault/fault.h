@@ -22,14 +22,18 @@ const struct phx_fault_info *phx_fault_infos(uint32_t *ret_n);
 
 struct phx_fault_options {
 	uint64_t seed;
-	uint32_t hours; /* simulated, with faults; 0 = 24 */
-	uint32_t nodes; /* 1 to 999; 0 = 64 */
+	uint32_t hours;        /* simulated, with faults; 0 = 24 */
+	uint32_t nodes;        /* 1 to 999; 0 = 64 */
 	uint32_t rate_percent; /* of the usual rate of faults; 0 = 100 */
-	uint32_t only;	       /* number of the only fault injected; 0 = all */
-	bool res;	       /* runtime environments too: a coordinated pair and one alone */
-	bool foreign;	       /* with res: the batch RE of the pair has an engine of its own, a fake of Slurm with its faults */
-	uint32_t events_kept;  /* lines of the event list; 0 = 200 */
-	uint32_t whole_every;  /* events between two checks of everything (what an event touches is always checked); 0 = 256 */
+	uint32_t only;         /* number of the only fault injected; 0 = all */
+	bool res;              /* runtime environments too: a coordinated pair and one alone */
+	/* with res: the batch RE of the pair has an engine of its own, a fake of Slurm with its
+	 * faults */
+	bool foreign;
+	uint32_t events_kept; /* lines of the event list; 0 = 200 */
+	/* events between two checks of everything (what an event touches is always checked); 0 =
+	 * 256 */
+	uint32_t whole_every;
 };
 
 struct phx_fault_line {
@@ -43,17 +47,20 @@ struct phx_fault_result {
 	char violation[400]; /* of the first invariant that did not hold; "" when ok */
 	char invariant[32];  /* its name */
 	int64_t time_ms;     /* simulated, at the end */
-	uint64_t hash;	     /* of every event, its answer and its actions */
+	uint64_t hash;       /* of every event, its answer and its actions */
 	uint64_t events, journalled, refused;
 	uint64_t checks; /* invariants looked at */
 	uint64_t plans, erasures, jobs, crashes, quarantines;
-	uint64_t injected[PHX_FAULTS_MAX]; /* by row of the table; what waits for its instant counts when it happens */
-	struct phx_list lines; /* struct phx_fault_line: the last events, oldest first; none when ok */
+	/* by row of the table; what waits for its instant counts when it happens */
+	uint64_t injected[PHX_FAULTS_MAX];
+	/* struct phx_fault_line: the last events, oldest first; none when ok */
+	struct phx_list lines;
 };
 
-/** Lives through one seed. 0 also when an invariant was violated (ret->ok tells); -EINVAL impossible options with a
- * text, -ENOMEM. The caller owns ret: phx_fault_result_fini(). */
-int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret, struct phx_err *err);
+/** Lives through one seed. 0 also when an invariant was violated (ret->ok tells); -EINVAL
+ * impossible options with a text, -ENOMEM. The caller owns ret: phx_fault_result_fini(). */
+int phx_fault_run(const struct phx_fault_options *options, struct phx_fault_result *ret,
+		  struct phx_err *err);
 void phx_fault_result_fini(struct phx_fault_result *r);
 
 #endif

@@ -17,9 +17,10 @@
 #include <string.h>
 
 enum {
-	BEGIN_MS = HOUR,	   /* a job that was queued again is not started before, unless it is told to hurry */
+	/* a job that was queued again is not started before, unless it is told to hurry */
+	BEGIN_MS = HOUR,
 	PATIENCE_MS = 20 * MINUTE, /* for what must go on when all is well */
-	QUIET_MS = 15 * SECOND,	   /* between two questions, at most */
+	QUIET_MS = 15 * SECOND,    /* between two questions, at most */
 };
 
 static const char *const the_re = "queue";
@@ -28,7 +29,8 @@ enum phase { PHASE_LIVE, PHASE_NODES, PHASE_JOBS, PHASE_TELL, PHASE_OBEY };
 
 static void again(struct fault_sim *f, int64_t low_ms, int64_t high_ms, enum phase phase)
 {
-	phx_fault_later(f, phx_fault_between(f, low_ms, high_ms), WHAT_ENGINE, 0, f->engine.gen, phase);
+	phx_fault_later(f, phx_fault_between(f, low_ms, high_ms), WHAT_ENGINE, 0, f->engine.gen,
+			phase);
 }
 
 static const struct phx_re *attached(const struct fault_sim *f)
@@ -43,7 +45,7 @@ static const struct phx_re *attached(const struct fault_sim *f)
 static bool has_service(const struct fault_machine *m)
 {
 	return phx_fault_env(m) == PHX_ENV_OS && m->serves && m->serves_pool >= 0 &&
-	       !strcmp(phx_fault_pool_names[m->serves_pool], the_re);
+		!strcmp(phx_fault_pool_names[m->serves_pool], the_re);
 }
 
 static bool is_there(const struct fault_engine_job *j)
@@ -79,11 +81,11 @@ void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes)
 	for (uint32_t i = 0; i < FAULT_ENGINE_JOBS && !e->refuses; i++) {
 		if (e->jobs[i].id)
 			continue;
-		e->jobs[i] = (struct fault_engine_job){ .id = ++e->last_id,
-							.nodes = nodes,
-							.state = PHX_ENGINE_JOB_WAITING,
-							.no_requeue = phx_fault_chance(f, 100),
-							.submitted = f->now };
+		e->jobs[i] = (struct fault_engine_job){.id = ++e->last_id,
+						       .nodes = nodes,
+						       .state = PHX_ENGINE_JOB_WAITING,
+						       .no_requeue = phx_fault_chance(f, 100),
+						       .submitted = f->now};
 		return;
 	}
 }
@@ -91,7 +93,7 @@ void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes)
 static void queue_again(struct fault_sim *f, struct fault_engine_job *j)
 {
 	if (j->cancelled || j->no_requeue) {
-		*j = (struct fault_engine_job){ 0 };
+		*j = (struct fault_engine_job){0};
 		return;
 	}
 	j->state = PHX_ENGINE_JOB_WAITING;
@@ -120,7 +122,9 @@ static void start(struct fault_sim *f, struct fault_engine_job *j)
 		return;
 	for (uint32_t i = 0; i < f->n; i++)
 		if (lives_on(j, &f->m[i]))
-			phx_fault_violated(f, "twice", "job %u of the engine starts and still runs on %s", j->id, f->m[i].node);
+			phx_fault_violated(f, "twice",
+					   "job %u of the engine starts and still runs on %s",
+					   j->id, f->m[i].node);
 	for (uint32_t i = 0; i < n; i++) {
 		j->on[i] = on[i];
 		j->on_gen[i] = f->m[on[i]].gen;
@@ -150,7 +154,7 @@ static void live_job(struct fault_sim *f, struct fault_engine_job *j)
 	else if (j->state == PHX_ENGINE_JOB_RUNNING && lost_a_node(f, j))
 		end_run(f, j, false);
 	else if (j->state == PHX_ENGINE_JOB_RUNNING && j->ends <= f->now)
-		*j = (struct fault_engine_job){ 0 };
+		*j = (struct fault_engine_job){0};
 }
 
 /* What it was told since it was asked last was not written down yet. */
@@ -167,15 +171,18 @@ static void have_trouble(struct fault_sim *f)
 	struct fault_engine *e = &f->engine;
 	if (f->calm || f->now < e->silent_until || !phx_fault_chance(f, 8))
 		return;
-	e->silent_until = f->now + phx_fault_between(f, SECOND, phx_fault_chance(f, 200) ? 20 * MINUTE : MINUTE);
-	phx_fault_note(f, -1, "the engine is silent for %lld ms", (long long)(e->silent_until - f->now));
+	e->silent_until = f->now +
+		phx_fault_between(f, SECOND, phx_fault_chance(f, 200) ? 20 * MINUTE : MINUTE);
+	phx_fault_note(f, -1, "the engine is silent for %lld ms",
+		       (long long)(e->silent_until - f->now));
 	e->starts_anew = phx_fault_chance(f, 500);
 }
 
 /* ---- what must hold of it ---- */
 
 /* A job that is to be let run to its end, or to that of its grace, takes the time it takes. */
-static bool waits_for_job(const struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n)
+static bool waits_for_job(const struct fault_sim *f, const struct fault_machine *m,
+			  const struct phx_node *n)
 {
 	return n->plan.waits && n->plan.kill_at_ms > f->now && is_busy(f, m);
 }
@@ -186,7 +193,7 @@ static bool waits_for_it(const struct fault_sim *f, const struct fault_machine *
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
 	/* one that is not heard waits for itself */
 	return step && n->up && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING &&
-	       !strcmp(n->pool, the_re) && !waits_for_job(f, m, n);
+		!strcmp(n->pool, the_re) && !waits_for_job(f, m, n);
 }
 
 static int64_t latest(int64_t a, int64_t b)
@@ -207,34 +214,42 @@ static void check_progress(struct fault_sim *f)
 		else if (!m->engine_waits)
 			m->engine_waits = f->now;
 		else if (f->now - latest(m->engine_waits, e->well_since) > PATIENCE_MS)
-			phx_fault_violated(f, "reclaim", "%s waits for an engine that answers", m->node);
+			phx_fault_violated(f, "reclaim", "%s waits for an engine that answers",
+					   m->node);
 	}
 	for (uint32_t i = 0; i < FAULT_ENGINE_JOBS; i++) {
 		struct fault_engine_job *j = &e->jobs[i];
 		if (!attached(f)) /* of a deactivated RE: its own again, as long as it may wait */
 			j->begin = 0;
-		if (j->id && j->begin > f->now && f->now - latest(j->since, e->well_since) > PATIENCE_MS)
-			phx_fault_violated(f, "hurry", "job %u was killed for the head and waits for its time", j->id);
+		if (j->id && j->begin > f->now &&
+		    f->now - latest(j->since, e->well_since) > PATIENCE_MS)
+			phx_fault_violated(f, "hurry",
+					   "job %u was killed for the head and waits for its time",
+					   j->id);
 	}
 }
 
-void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m, const struct fault_task *t)
+void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
+			    const struct fault_task *t)
 {
 	const struct phx_node *n = phx_fault_node(f, m);
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
-	if (!f->o.foreign || t->kind != PHX_STEP_drain || !step || step->id != t->id || !has_service(m) ||
-	    strcmp(n->pool, the_re))
+	if (!f->o.foreign || t->kind != PHX_STEP_drain || !step || step->id != t->id ||
+	    !has_service(m) || strcmp(n->pool, the_re))
 		return;
 	if (is_busy(f, m))
-		phx_fault_violated(f, "under", "%s is taken from under a job of the engine", m->node);
+		phx_fault_violated(f, "under", "%s is taken from under a job of the engine",
+				   m->node);
 	else if (!m->engine_closed)
-		phx_fault_violated(f, "under", "%s is taken, and the engine may start jobs there", m->node);
+		phx_fault_violated(f, "under", "%s is taken, and the engine may start jobs there",
+				   m->node);
 }
 
 void phx_fault_engine_started(struct fault_sim *f, const struct fault_machine *m)
 {
 	if (f->o.foreign && has_service(m))
-		phx_fault_violated(f, "under", "%s is the engine's, and is told to start a job", m->node);
+		phx_fault_violated(f, "under", "%s is the engine's, and is told to start a job",
+				   m->node);
 }
 
 void phx_fault_engine_check_rest(struct fault_sim *f)
@@ -245,15 +260,18 @@ void phx_fault_engine_check_rest(struct fault_sim *f)
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct fault_machine *m = &f->m[i];
 		const struct phx_node *n = phx_fault_node(f, m);
-		bool serves = n && n->state == PHX_NODE_ACTIVE && n->up && n->share == PHX_SHARE_HELD &&
-			      !strcmp(n->share_re, the_re);
+		bool serves = n && n->state == PHX_NODE_ACTIVE && n->up &&
+			n->share == PHX_SHARE_HELD && !strcmp(n->share_re, the_re);
 		if (n && serves == m->engine_closed && !(n->pinned && !strcmp(n->pool, the_re)))
-			phx_fault_violated(f, "rest", "%s is %s, and the engine %s start jobs there", m->node,
-					   serves ? "the RE's" : "not the RE's", m->engine_closed ? "may not" : "may");
+			phx_fault_violated(f, "rest",
+					   "%s is %s, and the engine %s start jobs there", m->node,
+					   serves ? "the RE's" : "not the RE's",
+					   m->engine_closed ? "may not" : "may");
 	}
 	if (f->engine.refuses != (re->state == PHX_RE_STATE_SUSPENDED))
 		phx_fault_violated(f, "rest", "RE %s is %s, and its engine %s new jobs", the_re,
-				   phx_enum_name(&phx_re_state_names, re->state), f->engine.refuses ? "refuses" : "takes");
+				   phx_enum_name(&phx_re_state_names, re->state),
+				   f->engine.refuses ? "refuses" : "takes");
 }
 
 void phx_fault_engine_calm(struct fault_sim *f)
@@ -263,7 +281,7 @@ void phx_fault_engine_calm(struct fault_sim *f)
 		struct fault_engine_job *j = &f->engine.jobs[i];
 		j->cancelled = true;
 		if (j->id && j->state == PHX_ENGINE_JOB_WAITING)
-			*j = (struct fault_engine_job){ 0 };
+			*j = (struct fault_engine_job){0};
 		else if (j->id && j->state == PHX_ENGINE_JOB_RUNNING)
 			end_run(f, j, false);
 	}
@@ -278,7 +296,7 @@ static bool answers(struct fault_sim *f)
 
 static void tell_trouble(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_queue };
+	struct phx_event ev = {.kind = PHX_EV_re_queue};
 	PHX_STR_SET(ev.re, the_re);
 	PHX_STR_SET(ev.text, "it does not answer");
 	phx_fault_submit(f, &ev, NULL);
@@ -326,7 +344,8 @@ static void add_node(struct phx_list *list, const char *name, bool closed)
 	n->ours = closed;
 }
 
-static void add_job(const struct fault_sim *f, struct phx_event *ev, const struct fault_engine_job *j, bool gone)
+static void add_job(const struct fault_sim *f, struct phx_event *ev,
+		    const struct fault_engine_job *j, bool gone)
 {
 	struct phx_engine_job *t = phx_list_push(&ev->engine_jobs, sizeof(*t));
 	if (!t)
@@ -353,7 +372,8 @@ static void make_event(const struct fault_sim *f, struct phx_event *ev)
 	ev->whole = !e->told;
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct fault_machine *m = &f->m[i];
-		if (ev->whole || m->engine_news || m->engine_asked != m->engine_told || strcmp(m->engine_name, m->node))
+		if (ev->whole || m->engine_news || m->engine_asked != m->engine_told ||
+		    strcmp(m->engine_name, m->node))
 			add_node(&ev->engine_nodes, m->node, m->engine_asked);
 	}
 	if (ev->whole || e->news || e->asked_refuses != e->told_refuses)
@@ -384,11 +404,12 @@ static void remember(struct fault_sim *f, bool told)
 static void tell(struct fault_sim *f)
 {
 	struct fault_engine *e = &f->engine;
-	struct phx_event ev = { .kind = PHX_EV_re_queue };
+	struct phx_event ev = {.kind = PHX_EV_re_queue};
 	int r = 0;
 	PHX_STR_SET(ev.re, the_re);
 	make_event(f, &ev);
-	if (ev.whole || e->troubled || ev.engine_jobs.n || ev.engine_nodes.n || ev.engine_partitions.n)
+	if (ev.whole || e->troubled || ev.engine_jobs.n || ev.engine_nodes.n ||
+	    ev.engine_partitions.n)
 		r = phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
 	remember(f, r == 0);
@@ -407,7 +428,8 @@ static void tell(struct fault_sim *f)
 static struct fault_engine_job *job_named(struct fault_sim *f, const char *id)
 {
 	uint64_t n;
-	for (uint32_t i = 0; phx_u64_parse(id, 1, UINT32_MAX, &n) == 0 && i < FAULT_ENGINE_JOBS; i++)
+	for (uint32_t i = 0; phx_u64_parse(id, 1, UINT32_MAX, &n) == 0 && i < FAULT_ENGINE_JOBS;
+	     i++)
 		if (f->engine.jobs[i].id == n)
 			return &f->engine.jobs[i];
 	return NULL;
@@ -447,7 +469,8 @@ static void obey_next(struct fault_sim *f)
 	struct fault_engine *e = &f->engine;
 	bool lost = !answers(f) || (!f->calm && phx_fault_chance(f, 40));
 	bool answer_lost = lost || (!f->calm && phx_fault_chance(f, 40));
-	const struct phx_engine_order *o = PHX_LIST_AT(&e->orders, struct phx_engine_order, e->obeyed);
+	const struct phx_engine_order *o =
+		PHX_LIST_AT(&e->orders, struct phx_engine_order, e->obeyed);
 	struct fault_machine *m = phx_fault_machine(f, o->target);
 	if (m && (o->kind == PHX_ENGINE_CLOSE || o->kind == PHX_ENGINE_OPEN))
 		m->engine_news = true;
@@ -466,7 +489,8 @@ static void obey_next(struct fault_sim *f)
 static void live(struct fault_sim *f)
 {
 	struct fault_engine *e = &f->engine;
-	phx_fault_later(f, phx_fault_between(f, SECOND, 10 * SECOND), WHAT_ENGINE, 0, 0, PHASE_LIVE);
+	phx_fault_later(f, phx_fault_between(f, SECOND, 10 * SECOND), WHAT_ENGINE, 0, 0,
+			PHASE_LIVE);
 	have_trouble(f);
 	check_progress(f);
 	if (!answers(f))

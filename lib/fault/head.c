@@ -29,8 +29,7 @@ static uint64_t mix_text(uint64_t h, const char *s)
 static uint64_t digest_actions(const struct phx_list *actions)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
-	PHX_LIST_EACH(struct phx_action, act, actions)
-	{
+	PHX_LIST_EACH(struct phx_action, act, actions) {
 		h = mix_text(h, act->node);
 		h = mix_text(h, act->key_id);
 		h = mix_text(h, act->text);
@@ -42,7 +41,8 @@ static uint64_t digest_actions(const struct phx_list *actions)
 	return h;
 }
 
-static void mix_event(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out)
+static void mix_event(struct fault_sim *f, const struct phx_event *ev, int r,
+		      const struct phx_outcome *out)
 {
 	phx_fault_mix(f, (uint64_t)f->now);
 	phx_fault_mix(f, (uint64_t)ev->kind << 32 | (uint32_t)r);
@@ -98,7 +98,8 @@ static enum phx_memory_fate fate_of(void *arg, enum phx_memory_write write)
 static int act(void *arg, const struct phx_action *action)
 {
 	struct fault_sim *f = arg;
-	bool matters = action->kind != PHX_ACT_NOTE && action->kind != PHX_ACT_ERASED && action->kind != PHX_ACT_DHCP;
+	bool matters = action->kind != PHX_ACT_NOTE && action->kind != PHX_ACT_ERASED &&
+		action->kind != PHX_ACT_DHCP;
 	if (f->head.lose_action && matters) {
 		f->head.lose_action = false;
 		f->ret->injected[f->head.lose_row]++;
@@ -130,7 +131,8 @@ static void observe(struct fault_sim *f, const struct phx_event *ev, const struc
 	phx_fault_check_after(f, ev, 0, out, &h->before);
 	h->observed = true;
 	if (ev->now_ms < h->time_ms)
-		phx_fault_violated(f, "time", "an event is of %lld ms, and one before it was of %lld ms",
+		phx_fault_violated(f, "time",
+				   "an event is of %lld ms, and one before it was of %lld ms",
 				   (long long)ev->now_ms, (long long)h->time_ms);
 	h->crash_now = crashes_here(f, ev) ? h->crash : CRASH_NONE;
 }
@@ -138,7 +140,7 @@ static void observe(struct fault_sim *f, const struct phx_event *ev, const struc
 static bool at(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
 	       const struct phx_outcome *out)
 {
-	static const enum fault_crash crash_at[] = { CRASH_APPLY, CRASH_COMMIT, CRASH_ACT };
+	static const enum fault_crash crash_at[] = {CRASH_APPLY, CRASH_COMMIT, CRASH_ACT};
 	struct fault_sim *f = arg;
 	(void)seq;
 	if (point == PHX_JOURNAL_APPLIED)
@@ -163,7 +165,8 @@ static void die(struct fault_sim *f, int r)
 }
 
 /* What came of it, where the observer did not see it yet: it was refused, or changed nothing. */
-static void look_back(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out)
+static void look_back(struct fault_sim *f, const struct phx_event *ev, int r,
+		      const struct phx_outcome *out)
 {
 	if (f->head.observed)
 		return;
@@ -176,13 +179,14 @@ static void check_answered(struct fault_sim *f)
 {
 	if (f->head.s->seq < f->last_ok_seq)
 		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
-				   (unsigned long long)f->last_ok_seq, (unsigned long long)f->head.s->seq);
+				   (unsigned long long)f->last_ok_seq,
+				   (unsigned long long)f->head.s->seq);
 }
 
 int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret)
 {
 	struct fault_head *h = &f->head;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	if (!h->up)
 		return -ENOTCONN;
 	h->observed = false;
@@ -234,7 +238,7 @@ void phx_fault_head_plan_tick(struct fault_sim *f)
 void phx_fault_head_tick(struct fault_sim *f, uint32_t gen)
 {
 	struct fault_head *h = &f->head;
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	if (!h->up || gen != h->tick_gen)
 		return;
 	h->tick_at = INT64_MAX;
@@ -281,14 +285,14 @@ static void adopt(struct fault_sim *f, struct fault_machine *m)
 int phx_fault_head_open(struct fault_sim *f)
 {
 	struct fault_head *h = &f->head;
-	struct phx_err err = { 0 }, damage = { 0 };
-	struct phx_journal_config config = { .store = phx_journal_on_memory(&h->memory),
-					     .clock = { wall_ms, mono_ms, is_synchronised, f },
-					     .snapshot_every = SNAPSHOT_EVERY,
-					     .draw = draw,
-					     .act = act,
-					     .at = at,
-					     .arg = f };
+	struct phx_err err = {0}, damage = {0};
+	struct phx_journal_config config = {.store = phx_journal_on_memory(&h->memory),
+					    .clock = {wall_ms, mono_ms, is_synchronised, f},
+					    .snapshot_every = SNAPSHOT_EVERY,
+					    .draw = draw,
+					    .act = act,
+					    .at = at,
+					    .arg = f};
 	h->memory.fate = fate_of;
 	h->memory.fate_arg = f;
 	int r = phx_journal_open(&config, &h->journal, &damage, &err);
@@ -304,16 +308,18 @@ int phx_fault_head_open(struct fault_sim *f)
 	return 0;
 }
 
-/* What came back is what was left, where nothing else was in memory. The clock is no part of it: events that change nothing move it and are not journalled. */
+/* What came back is what was left, where nothing else was in memory. The clock is no part of it:
+ * events that change nothing move it and are not journalled. */
 static void check_came_back(struct fault_sim *f, const struct phx_state *left)
 {
 	const struct phx_state *s = f->head.s;
 	struct phx_state then = *left; /* borrows */
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	then.now_ms = s->now_ms;
 	check_answered(f);
 	if (s->seq == left->seq && !phx_record_equal(&phx_state_record, s, &then))
-		phx_fault_violated(f, "replay", "the state that comes back is not the one that was left");
+		phx_fault_violated(f, "replay",
+				   "the state that comes back is not the one that was left");
 	if (phx_state_check(s, &err) < 0)
 		phx_fault_violated(f, "state", "after a start: %s", err.text);
 }

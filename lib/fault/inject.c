@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct phx_fault_info infos[] = {
-#define FAULT(number, name, every_s, what, holds) { number, #name, what, holds },
+#define FAULT(number, name, every_s, what, holds) {number, #name, what, holds},
 #include "fault/fault.def"
 #undef FAULT
 };
@@ -106,11 +106,13 @@ static void inject_bad_uuid(struct fault_sim *f)
 		phx_fault_order(f, PHX_EV_inspect, m, NULL, NULL, NULL);
 }
 
-/* Anybody can say a node's MAC address; without its serial number, or from elsewhere, nothing happens to it. */
+/* Anybody can say a node's MAC address; without its serial number, or from elsewhere, nothing
+ * happens to it. */
 static void claim_to_be(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol, .key_fp = "key-of-a-claimant", .address = "10.10.10.10" };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {
+		.kind = PHX_EV_enrol, .key_fp = "key-of-a-claimant", .address = "10.10.10.10"};
+	struct phx_outcome out = {0};
 	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
 	const struct phx_node *n = phx_fault_node(f, m);
 	int before = n ? n->state : -1;
@@ -121,8 +123,11 @@ static void claim_to_be(struct fault_sim *f, struct fault_machine *m)
 	PHX_STR_SET(ev.serial, reserved ? m->serial : "serial-of-a-claimant");
 	int r = phx_fault_submit(f, &ev, &out);
 	n = phx_fault_node(f, m);
-	if (r == 0 && (!n || n->state != before || out.enrol != PHX_ENROL_REFUSED || !strcmp(n->key_fp, ev.key_fp)))
-		phx_fault_violated(f, "identity", "somebody with the MAC address of %s changed it", m->node);
+	if (r == 0 &&
+	    (!n || n->state != before || out.enrol != PHX_ENROL_REFUSED ||
+	     !strcmp(n->key_fp, ev.key_fp)))
+		phx_fault_violated(f, "identity", "somebody with the MAC address of %s changed it",
+				   m->node);
 out:
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
@@ -133,8 +138,8 @@ static void inject_shared_mac(struct fault_sim *f)
 	claim_to_be(f, phx_fault_any(f));
 	struct fault_machine *a = with_window(f), *b = phx_fault_any(f);
 	bool announce = phx_fault_chance(f, 300);
-	struct phx_event ev = { .kind = announce ? PHX_EV_node_add : PHX_EV_enrol };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = announce ? PHX_EV_node_add : PHX_EV_enrol};
+	struct phx_outcome out = {0};
 	struct phx_mac *mac = phx_list_push(&ev.macs, 2 * sizeof(*mac));
 	if (!mac)
 		return;
@@ -146,13 +151,16 @@ static void inject_shared_mac(struct fault_sim *f)
 	PHX_STR_SET(ev.node, announce ? "intruder" : "");
 	PHX_STR_SET(ev.key_fp, announce ? "" : "key-of-a-stranger");
 	PHX_STR_SET(ev.address, announce ? "" : "10.10.10.11");
-	PHX_STR_SET(ev.serial, known && phx_fault_chance(f, 700) ? a->serial : "serial-of-a-stranger");
+	PHX_STR_SET(ev.serial,
+		    known && phx_fault_chance(f, 700) ? a->serial : "serial-of-a-stranger");
 	phx_fault_cause(f, a);
 	phx_fault_cause(f, b);
 	int r = phx_fault_submit(f, &ev, &out);
 	if (r == 0 && known && (announce || out.enrol == PHX_ENROL_CERTIFY))
-		phx_fault_violated(f, "identity", "a stranger with the MAC addresses of %s and %s is taken for one of them",
-				   a->node, b->node);
+		phx_fault_violated(
+			f, "identity",
+			"a stranger with the MAC addresses of %s and %s is taken for one of them",
+			a->node, b->node);
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
 }
@@ -188,7 +196,8 @@ static void inject_hung_agent(struct fault_sim *f)
 static void inject_failed_cleaning(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
-	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_fails = (uint8_t)phx_fault_between(f, 1, 3);
+	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_fails =
+		(uint8_t)phx_fault_between(f, 1, 3);
 	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
 }
 
@@ -214,7 +223,8 @@ static void inject_net_boot_loop(struct fault_sim *f)
 static void inject_erase_ignored(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
-	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_ignored = (uint8_t)phx_fault_between(f, 1, 2);
+	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_ignored =
+		(uint8_t)phx_fault_between(f, 1, 2);
 	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
 }
 
@@ -223,7 +233,8 @@ static void inject_erase_ignored(struct fault_sim *f)
 static void inject_dead_bmc(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_chance(f, 500) ? in_plan(f) : phx_fault_any(f);
-	int64_t for_ms = phx_fault_between(f, MINUTE, phx_fault_chance(f, 300) ? 3 * HOUR : 15 * MINUTE);
+	int64_t for_ms =
+		phx_fault_between(f, MINUTE, phx_fault_chance(f, 300) ? 3 * HOUR : 15 * MINUTE);
 	if (m->bmc_dead_until < f->now + for_ms)
 		m->bmc_dead_until = f->now + for_ms;
 	sick_until(m, f->now + for_ms);
@@ -234,7 +245,7 @@ static void inject_early_off(struct fault_sim *f)
 	struct fault_machine *m = phx_fault_any(f);
 	m->early_off_until = f->now + phx_fault_between(f, MINUTE, 20 * MINUTE);
 	sick_until(m, m->early_off_until);
-	struct phx_event ev = { .kind = PHX_EV_assign, .power_cycle = true };
+	struct phx_event ev = {.kind = PHX_EV_assign, .power_cycle = true};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.role, phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)]);
 	phx_fault_submit(f, &ev, NULL);
@@ -280,7 +291,8 @@ static void inject_short_off(struct fault_sim *f)
 	struct fault_machine *m = of_an_re(f);
 	phx_fault_cause(f, m);
 	phx_fault_power_off(f, m);
-	phx_fault_later(f, phx_fault_between(f, 2 * SECOND, MINUTE), WHAT_COMES_ON, m->i, m->gen, 0);
+	phx_fault_later(f, phx_fault_between(f, 2 * SECOND, MINUTE), WHAT_COMES_ON, m->i, m->gen,
+			0);
 }
 
 static void inject_stale_answer(struct fault_sim *f)
@@ -292,7 +304,8 @@ static void inject_stale_answer(struct fault_sim *f)
 
 static void inject_two_orders(struct fault_sim *f)
 {
-	static const int kinds[] = { PHX_EV_resume, PHX_EV_assign, PHX_EV_release, PHX_EV_wipe, PHX_EV_drain };
+	static const int kinds[] = {PHX_EV_resume, PHX_EV_assign, PHX_EV_release, PHX_EV_wipe,
+				    PHX_EV_drain};
 	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
 	struct fault_machine *m = &f->m[at];
 	for (uint32_t i = 0; i < f->n && m->seen.state != PHX_NODE_QUARANTINED; i++)
@@ -300,7 +313,8 @@ static void inject_two_orders(struct fault_sim *f)
 	phx_fault_order(f, PHX_EV_resume, m, NULL, NULL, NULL);
 	for (int i = 0; i < 3; i++)
 		phx_fault_order(f, kinds[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(kinds))], m,
-				phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], NULL, NULL);
+				phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], NULL,
+				NULL);
 }
 
 static void inject_role_in_use(struct fault_sim *f)
@@ -308,22 +322,24 @@ static void inject_role_in_use(struct fault_sim *f)
 	struct fault_machine *m = phx_fault_chance(f, 500) ? in_plan(f) : serving(f);
 	const struct phx_node *n = phx_fault_node(f, m);
 	bool role = phx_fault_chance(f, 500);
-	struct phx_event ev = { .kind = role ? PHX_EV_role_remove : PHX_EV_pool_remove };
+	struct phx_event ev = {.kind = role ? PHX_EV_role_remove : PHX_EV_pool_remove};
 	if (!n || !n->role[0] || !n->pool[0])
 		return;
 	PHX_STR_SET(ev.name, role ? n->role : n->pool);
 	if (phx_fault_submit(f, &ev, NULL) == 0)
-		phx_fault_violated(f, "in_use", "%s '%s' is deleted, and %s uses it", role ? "role" : "pool", ev.name,
-				   m->node);
+		phx_fault_violated(f, "in_use", "%s '%s' is deleted, and %s uses it",
+				   role ? "role" : "pool", ev.name, m->node);
 }
 
 static void inject_hasty_move(struct fault_sim *f)
 {
-	static const struct phx_setup noop = { 0 };
-	static const char *const strict[] = { "guest", "vault", "secure", "intake" };
+	static const struct phx_setup noop = {0};
+	static const char *const strict[] = {"guest", "vault", "secure", "intake"};
 	struct fault_machine *m = serving(f);
-	phx_fault_order(f, PHX_EV_assign, m, strict[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(strict))], NULL, &noop);
-	phx_fault_order(f, PHX_EV_assign, m, phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], "batch", NULL);
+	phx_fault_order(f, PHX_EV_assign, m, strict[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(strict))],
+			NULL, &noop);
+	phx_fault_order(f, PHX_EV_assign, m,
+			phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], "batch", NULL);
 }
 
 /* ---- the head ---- */
@@ -361,7 +377,8 @@ static void inject_clock_step(struct fault_sim *f)
 	f->head.wall_wrong_ms = f->head.wall_wrong ? phx_fault_between(f, 30 * day, 400 * day) : 0;
 	f->head.wall_ahead_ms += f->head.wall_wrong_ms;
 	if (!f->head.wall_wrong)
-		f->head.wall_ahead_ms += phx_fault_between(f, -2 * HOUR, phx_fault_chance(f, 300) ? 8 * HOUR : 10 * MINUTE);
+		f->head.wall_ahead_ms += phx_fault_between(
+			f, -2 * HOUR, phx_fault_chance(f, 300) ? 8 * HOUR : 10 * MINUTE);
 	phx_fault_head_crash(f, phx_fault_between(f, SECOND, MINUTE));
 }
 
@@ -369,7 +386,8 @@ static void inject_shutdown(struct fault_sim *f)
 {
 	for (int i = 0; i < 5; i++)
 		phx_fault_order(f, PHX_EV_assign, phx_fault_any(f),
-				phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], NULL, NULL);
+				phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)], NULL,
+				NULL);
 	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
 	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 3);
 	f->head.crash_in_plan = false;
@@ -401,7 +419,8 @@ static void inject_failed_fsync(struct fault_sim *f)
 
 static void inject_short_write(struct fault_sim *f)
 {
-	static const enum phx_memory_write writes[] = { PHX_MEMORY_ROW, PHX_MEMORY_RECORD, PHX_MEMORY_COMMIT };
+	static const enum phx_memory_write writes[] = {PHX_MEMORY_ROW, PHX_MEMORY_RECORD,
+						       PHX_MEMORY_COMMIT};
 	fate(f, PHX_MEMORY_CUT, 1u << writes[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(writes))]);
 }
 

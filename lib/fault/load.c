@@ -20,16 +20,17 @@ struct fault_machine *phx_fault_any(struct fault_sim *f)
 /* Most say that jobs may end, some spare them, some are from before that was asked. */
 static void say_of_jobs(struct fault_sim *f, struct phx_event *ev)
 {
-	static const int says[] = { PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_SPARE, PHX_JOBS_UNSAID };
+	static const int says[] = {PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_SPARE,
+				   PHX_JOBS_UNSAID};
 	ev->jobs = says[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(says))];
 	ev->has_grace = phx_fault_chance(f, 500);
 	ev->grace_ms = ev->has_grace ? (uint32_t)phx_rng_below(&f->rng, 600 * SECOND) : 0;
 }
 
-int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role, const char *pool,
-		    const struct phx_setup *setup)
+int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role,
+		    const char *pool, const struct phx_setup *setup)
 {
-	struct phx_event ev = { .kind = kind, .has_setup = setup };
+	struct phx_event ev = {.kind = kind, .has_setup = setup};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.role, role ? role : "");
@@ -57,11 +58,11 @@ void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m)
 static void assign(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
-	struct phx_event ev = { .kind = PHX_EV_assign,
-				.has_setup = phx_fault_chance(f, 150),
-				.encrypt = phx_fault_chance(f, 150),
-				.power_cycle = phx_fault_chance(f, 100),
-				.setup = { phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0 } };
+	struct phx_event ev = {.kind = PHX_EV_assign,
+			       .has_setup = phx_fault_chance(f, 150),
+			       .encrypt = phx_fault_chance(f, 150),
+			       .power_cycle = phx_fault_chance(f, 100),
+			       .setup = {phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0}};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.role, any_role(f));
 	phx_fault_submit(f, &ev, NULL);
@@ -79,7 +80,7 @@ static void rebuild(struct fault_sim *f)
 
 static void wipe(struct fault_sim *f)
 {
-	struct phx_setup setup = { PHX_SETUP_WIPE, (int)phx_rng_below(&f->rng, 5), 0 };
+	struct phx_setup setup = {PHX_SETUP_WIPE, (int)phx_rng_below(&f->rng, 5), 0};
 	phx_fault_order(f, PHX_EV_wipe, phx_fault_any(f), NULL, NULL, &setup);
 }
 
@@ -120,9 +121,9 @@ static void resume(struct fault_sim *f)
 
 static void power(struct fault_sim *f)
 {
-	static const char *const ops[] = { "on", "off", "cycle", "reset", "status" };
+	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
 	struct fault_machine *m = phx_fault_any(f);
-	struct phx_event ev = { .kind = PHX_EV_power, .force = phx_fault_chance(f, 100) };
+	struct phx_event ev = {.kind = PHX_EV_power, .force = phx_fault_chance(f, 100)};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.text, ops[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ops))]);
 	say_of_jobs(f, &ev);
@@ -136,7 +137,7 @@ static void switch_on(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
 	const struct phx_node *n = phx_fault_node(f, m);
-	struct phx_event ev = { .kind = PHX_EV_power };
+	struct phx_event ev = {.kind = PHX_EV_power};
 	if (m->stage != STAGE_OFF && m->stage != STAGE_DEAD)
 		return;
 	if (!m->bmc) {
@@ -162,7 +163,7 @@ static void inspect(struct fault_sim *f)
 
 static void tell_bmc(struct fault_sim *f, const struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_bmc };
+	struct phx_event ev = {.kind = PHX_EV_node_bmc};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.bmc.driver, "ipmi");
 	phx_fault_submit(f, &ev, NULL);
@@ -184,7 +185,7 @@ void phx_fault_accept_all(struct fault_sim *f)
 static void forget(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
-	struct phx_event ev = { .kind = PHX_EV_node_remove };
+	struct phx_event ev = {.kind = PHX_EV_node_remove};
 	PHX_STR_SET(ev.node, m->node);
 	if (phx_fault_submit(f, &ev, NULL) < 0)
 		return;
@@ -202,7 +203,7 @@ static void forget(struct fault_sim *f)
 
 static void submit_job(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000};
 	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
 	phx_text_push(&ev.argv, "true");
 	phx_fault_submit(f, &ev, NULL);
@@ -211,7 +212,7 @@ static void submit_job(struct fault_sim *f)
 
 static void cancel_job(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_cancel };
+	struct phx_event ev = {.kind = PHX_EV_job_cancel};
 	uint64_t last = f->head.s->last_job_id;
 	ev.job = last > 8 ? last - phx_rng_below(&f->rng, 8) : last;
 	phx_fault_submit(f, &ev, NULL);
@@ -221,7 +222,7 @@ static void cancel_job(struct fault_sim *f)
 
 static void new_version(struct fault_sim *f)
 {
-	struct phx_event ev = { 0 };
+	struct phx_event ev = {0};
 	int role = (int)phx_rng_below(&f->rng, FAULT_ROLES);
 	f->role_version[role]++;
 	phx_fault_role_event(f, role, &ev);
@@ -232,14 +233,14 @@ static void new_version(struct fault_sim *f)
 
 static void settings(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_settings, .settings = f->head.s->settings };
+	struct phx_event ev = {.kind = PHX_EV_settings, .settings = f->head.s->settings};
 	ev.settings.auto_assign = !ev.settings.auto_assign && phx_fault_chance(f, 300);
 	phx_fault_submit(f, &ev, NULL);
 }
 
 static void rules(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_rules_put };
+	struct phx_event ev = {.kind = PHX_EV_rules_put};
 	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
 	if (rule)
 		PHX_STR_SET(rule->role, any_role(f));
@@ -250,26 +251,26 @@ static void rules(struct fault_sim *f)
 /* ---- the table ---- */
 
 const struct fault_load phx_fault_loads[] = {
-	{ "assign", 50 * SECOND, false, assign },
-	{ "release", 3 * MINUTE, false, release },
-	{ "rebuild", 15 * MINUTE, false, rebuild },
-	{ "wipe", 15 * MINUTE, false, wipe },
-	{ "drain", 10 * MINUTE, false, drain },
-	{ "cancel", 7 * MINUTE, false, cancel },
-	{ "resume", 90 * SECOND, false, resume },
-	{ "power", 15 * MINUTE, false, power },
-	{ "switch_on", MINUTE, false, switch_on },
-	{ "quarantine", 2 * HOUR, false, quarantine },
-	{ "inspect", 20 * MINUTE, false, inspect },
-	{ "accept", 30 * MINUTE, false, phx_fault_accept_all },
-	{ "forget", HOUR, false, forget },
-	{ "submit_job", 3 * MINUTE, false, submit_job },
-	{ "cancel_job", 20 * MINUTE, false, cancel_job },
-	{ "new_version", 2 * HOUR, false, new_version },
-	{ "settings", 3 * HOUR, false, settings },
-	{ "rules", 4 * HOUR, false, rules },
-	{ "re_live", 15 * MINUTE, true, phx_fault_re_live },
-	{ "re_job", 3 * MINUTE, true, phx_fault_re_job },
-	{ "re_use", 45 * SECOND, true, phx_fault_re_use },
+	{"assign", 50 * SECOND, false, assign},
+	{"release", 3 * MINUTE, false, release},
+	{"rebuild", 15 * MINUTE, false, rebuild},
+	{"wipe", 15 * MINUTE, false, wipe},
+	{"drain", 10 * MINUTE, false, drain},
+	{"cancel", 7 * MINUTE, false, cancel},
+	{"resume", 90 * SECOND, false, resume},
+	{"power", 15 * MINUTE, false, power},
+	{"switch_on", MINUTE, false, switch_on},
+	{"quarantine", 2 * HOUR, false, quarantine},
+	{"inspect", 20 * MINUTE, false, inspect},
+	{"accept", 30 * MINUTE, false, phx_fault_accept_all},
+	{"forget", HOUR, false, forget},
+	{"submit_job", 3 * MINUTE, false, submit_job},
+	{"cancel_job", 20 * MINUTE, false, cancel_job},
+	{"new_version", 2 * HOUR, false, new_version},
+	{"settings", 3 * HOUR, false, settings},
+	{"rules", 4 * HOUR, false, rules},
+	{"re_live", 15 * MINUTE, true, phx_fault_re_live},
+	{"re_job", 3 * MINUTE, true, phx_fault_re_job},
+	{"re_use", 45 * SECOND, true, phx_fault_re_use},
 };
 const uint32_t phx_fault_n_loads = PHX_ARRAY_SIZE(phx_fault_loads);

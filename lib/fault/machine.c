@@ -12,7 +12,9 @@ bool phx_fault_on(const struct fault_machine *m)
 
 int phx_fault_env(const struct fault_machine *m)
 {
-	return m->stage == STAGE_DEPLOY ? PHX_ENV_DEPLOY : m->stage == STAGE_OS ? PHX_ENV_OS : PHX_ENV_NONE;
+	return m->stage == STAGE_DEPLOY ? PHX_ENV_DEPLOY
+		: m->stage == STAGE_OS  ? PHX_ENV_OS
+					: PHX_ENV_NONE;
 }
 
 static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum fault_stage to)
@@ -50,7 +52,8 @@ void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m)
 	if (m->stage != STAGE_OFF)
 		return;
 	leave_environment(f, m, STAGE_POST);
-	phx_fault_later(f, phx_fault_between(f, 10 * SECOND, 40 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
+	phx_fault_later(f, phx_fault_between(f, 10 * SECOND, 40 * SECOND), WHAT_STAGE, m->i, m->gen,
+			0);
 }
 
 void phx_fault_reset(struct fault_sim *f, struct fault_machine *m)
@@ -82,8 +85,8 @@ static void agent_starts(struct fault_sim *f, struct fault_machine *m)
 {
 	m->registered = false;
 	phx_fault_link(f, m);
-	phx_fault_later(f, phx_fault_between(f, 100, 2 * SECOND), m->certified ? WHAT_HELLO : WHAT_ENROL, m->i, m->gen,
-			0);
+	phx_fault_later(f, phx_fault_between(f, 100, 2 * SECOND),
+			m->certified ? WHAT_HELLO : WHAT_ENROL, m->i, m->gen, 0);
 }
 
 static void into_deploy(struct fault_sim *f, struct fault_machine *m)
@@ -105,7 +108,8 @@ void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	m->stage = STAGE_KEXEC;
-	phx_fault_later(f, phx_fault_between(f, 4 * SECOND, 15 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
+	phx_fault_later(f, phx_fault_between(f, 4 * SECOND, 15 * SECOND), WHAT_STAGE, m->i, m->gen,
+			0);
 }
 
 void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m)

@@ -24,10 +24,11 @@ void phx_fault_link(struct fault_sim *f, struct fault_machine *m)
 	m->linked = linked;
 	m->link_gen++;
 	if (linked)
-		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen, 0);
+		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen,
+				0);
 	else if (f->head.up)
-		phx_fault_later(f, phx_fault_between(f, SILENT_MS - BEAT_MS, SILENT_MS), WHAT_SILENCE, m->i,
-				m->link_gen, 0);
+		phx_fault_later(f, phx_fault_between(f, SILENT_MS - BEAT_MS, SILENT_MS),
+				WHAT_SILENCE, m->i, m->link_gen, 0);
 }
 
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms)
@@ -46,15 +47,16 @@ static void key_name(const struct fault_machine *m, char *ret, size_t size)
 	snprintf(ret, size, "key-%u-%u", m->i, m->key);
 }
 
-static void again(struct fault_sim *f, struct fault_machine *m, enum fault_what what, int64_t most_ms)
+static void again(struct fault_sim *f, struct fault_machine *m, enum fault_what what,
+		  int64_t most_ms)
 {
 	phx_fault_later(f, phx_fault_between(f, most_ms / 4, most_ms), what, m->i, m->gen, 0);
 }
 
 void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_outcome out = {0};
 	if (!phx_fault_path(f, m)) {
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 		return;
@@ -87,7 +89,8 @@ static bool certificate_holds(const struct fault_sim *f, const struct fault_mach
 	return n && !strcmp(n->key_fp, key);
 }
 
-static void make_hello(const struct fault_sim *f, const struct fault_machine *m, struct phx_event *ev)
+static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
+		       struct phx_event *ev)
 {
 	uint32_t version;
 	bool run;
@@ -101,7 +104,10 @@ static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
 		phx_fault_identity(f, m, ev->actual_identity, sizeof(ev->actual_identity));
 	}
 	PHX_STR_SET(ev->system_digest, m->system_digest);
-	PHX_STR_SET(ev->system_image, !m->system_digest[0] ? "" : m->system_digest[0] == 'd' ? "debian-12" : "hardened");
+	PHX_STR_SET(ev->system_image,
+		    !m->system_digest[0]                 ? ""
+			    : m->system_digest[0] == 'd' ? "debian-12"
+							 : "hardened");
 	phx_fault_facts(m, &ev->facts);
 }
 
@@ -117,18 +123,20 @@ static void take_answer(struct fault_sim *f, struct fault_machine *m)
 	if (phx_fault_env(m) == PHX_ENV_DEPLOY) {
 		m->boot_local = phx_core_boot_local(f->head.s, n);
 		if (m->boot_local)
-			phx_fault_later(f, phx_fault_between(f, SECOND, 3 * SECOND), WHAT_ENTER, m->i, m->gen, 0);
+			phx_fault_later(f, phx_fault_between(f, SECOND, 3 * SECOND), WHAT_ENTER,
+					m->i, m->gen, 0);
 		return;
 	}
 	/* the head wants a role: here it is, and it is the same */
-	if (n->state == PHX_NODE_ACTIVE && role >= 0 && run && !m->serves && !strcmp(n->role, phx_fault_role_names[role]) &&
-	    version == f->role_version[role])
-		phx_fault_later(f, phx_fault_between(f, SECOND, 4 * SECOND), WHAT_SERVED, m->i, m->gen, 0);
+	if (n->state == PHX_NODE_ACTIVE && role >= 0 && run && !m->serves &&
+	    !strcmp(n->role, phx_fault_role_names[role]) && version == f->role_version[role])
+		phx_fault_later(f, phx_fault_between(f, SECOND, 4 * SECOND), WHAT_SERVED, m->i,
+				m->gen, 0);
 }
 
 void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello };
+	struct phx_event ev = {.kind = PHX_EV_hello};
 	if (!phx_fault_path(f, m)) {
 		again(f, m, WHAT_HELLO, AGAIN_MS);
 		return;
@@ -159,12 +167,13 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 void phx_fault_tells(struct fault_sim *f, struct fault_machine *m)
 {
 	if (m->linked)
-		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen, 0);
+		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen,
+				0);
 }
 
 static void tell_report(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = m->serves };
+	struct phx_event ev = {.kind = PHX_EV_report, .healthy = m->serves};
 	char report[200];
 	uint32_t version;
 	bool run;
@@ -189,14 +198,15 @@ void phx_fault_beat(struct fault_sim *f, struct fault_machine *m)
 	if (!m->linked)
 		return;
 	snprintf(boot, sizeof(boot), "boot-%u-%u", m->i, m->boots);
-	if (!n || !certificate_holds(f, m) || strcmp(n->boot_id, boot) || n->env != phx_fault_env(m)) {
+	if (!n || !certificate_holds(f, m) || strcmp(n->boot_id, boot) ||
+	    n->env != phx_fault_env(m)) {
 		m->registered = false;
 		phx_fault_link(f, m);
 		again(f, m, WHAT_HELLO, 2 * SECOND);
 		return;
 	}
 	if (m->missing_told || m->fresh || !n->up) {
-		struct phx_event ev = { .kind = PHX_EV_back };
+		struct phx_event ev = {.kind = PHX_EV_back};
 		PHX_STR_SET(ev.node, m->node);
 		m->missing_told = m->fresh = false;
 		if (phx_fault_submit(f, &ev, NULL) < 0)
@@ -213,7 +223,7 @@ void phx_fault_beat(struct fault_sim *f, struct fault_machine *m)
 
 void phx_fault_silence(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	if (!f->head.up || m->linked || m->missing_told)
 		return;
 	PHX_STR_SET(ev.node, m->node);
@@ -228,20 +238,20 @@ void phx_fault_silence(struct fault_sim *f, struct fault_machine *m)
 
 static void task_of(const struct phx_order *o, struct fault_task *ret)
 {
-	*ret = (struct fault_task){ .id = o->id,
-				    .epoch = o->epoch,
-				    .attempt = o->step.attempt,
-				    .kind = o->step.kind,
-				    .method = o->step.method,
-				    .role_ram = o->role.boot == PHX_ROLE_BOOT_RAM };
+	*ret = (struct fault_task){.id = o->id,
+				   .epoch = o->epoch,
+				   .attempt = o->step.attempt,
+				   .kind = o->step.kind,
+				   .method = o->step.method,
+				   .role_ram = o->role.boot == PHX_ROLE_BOOT_RAM};
 	ret->role = (int8_t)phx_fault_role_index(o->role.name);
 	phx_str_copy(ret->disk, sizeof(ret->disk), o->step.disk);
 	PHX_STR_SET(ret->key_id, o->step.key_id);
 	phx_str_copy(ret->digest, sizeof(ret->digest), o->role.image_digest);
 	uint64_t version = 0;
 	if (o->role.packages.n)
-		phx_u64_parse(PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version, 0, UINT32_MAX,
-			      &version);
+		phx_u64_parse(PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version, 0,
+			      UINT32_MAX, &version);
 	ret->role_version = (uint32_t)version;
 }
 
@@ -251,11 +261,11 @@ static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct f
 	uint32_t i = 0;
 	while (i < f->lates.n && PHX_LIST_AT(&f->lates, struct fault_late, i)->used)
 		i++;
-	struct fault_late *l = i < f->lates.n ? PHX_LIST_AT(&f->lates, struct fault_late, i) :
-						phx_list_push(&f->lates, sizeof(*l));
+	struct fault_late *l = i < f->lates.n ? PHX_LIST_AT(&f->lates, struct fault_late, i)
+					      : phx_list_push(&f->lates, sizeof(*l));
 	if (!l)
 		return;
-	*l = (struct fault_late){ true, *t };
+	*l = (struct fault_late){true, *t};
 	phx_fault_later(f, phx_fault_between(f, SECOND, 10 * MINUTE), WHAT_LATE, m->i, m->gen, i);
 }
 
@@ -269,7 +279,7 @@ void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot)
 
 static void answer_inspect(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_inventory };
+	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, m->node);
 	phx_fault_facts(m, &ev.facts);
 	if (phx_fault_submit(f, &ev, NULL) == -EROFS)
@@ -289,8 +299,11 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 	} else {
 		task_of(o, &t);
 		if (o->step.role[0] && t.role < 0)
-			phx_fault_violated(f, "order", "%s: step %s is about role '%s', and the order does not carry it",
-					   m->node, phx_enum_name(&phx_step_kind_names, o->step.kind), o->step.role);
+			phx_fault_violated(
+				f, "order",
+				"%s: step %s is about role '%s', and the order does not carry it",
+				m->node, phx_enum_name(&phx_step_kind_names, o->step.kind),
+				o->step.role);
 		if (!f->calm && f->now < m->lose_answers_until)
 			hold_up(f, m, &t);
 		phx_fault_take_order(f, m, &t);
@@ -299,12 +312,11 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 
 void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	if (!m->linked)
 		return;
 	phx_core_orders(f->head.s, m->node, &orders);
-	PHX_LIST_EACH(struct phx_order, o, &orders)
-	{
+	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (m->linked && !f->failed)
 			take_one(f, m, o);
 		phx_record_fini(&phx_order_record, o);
@@ -314,20 +326,23 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- results ---- */
 
-static struct fault_message *new_message(struct fault_sim *f, const struct fault_machine *m, uint64_t *ret_slot)
+static struct fault_message *new_message(struct fault_sim *f, const struct fault_machine *m,
+					 uint64_t *ret_slot)
 {
 	uint32_t i = 0;
 	while (i < f->messages.n && PHX_LIST_AT(&f->messages, struct fault_message, i)->used)
 		i++;
-	struct fault_message *msg = i < f->messages.n ? PHX_LIST_AT(&f->messages, struct fault_message, i) :
-							phx_list_push(&f->messages, sizeof(*msg));
+	struct fault_message *msg = i < f->messages.n
+		? PHX_LIST_AT(&f->messages, struct fault_message, i)
+		: phx_list_push(&f->messages, sizeof(*msg));
 	*ret_slot = i;
 	if (msg)
-		*msg = (struct fault_message){ .used = true, .gen = m->gen, .m = m->i };
+		*msg = (struct fault_message){.used = true, .gen = m->gen, .m = m->i};
 	return msg;
 }
 
-static void send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot, int64_t in_ms)
+static void send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot,
+		    int64_t in_ms)
 {
 	phx_fault_later(f, in_ms, WHAT_MESSAGE, msg->m, 0, slot);
 }
@@ -369,13 +384,13 @@ static void heard(struct fault_sim *f, struct fault_machine *m)
 
 static int deliver(struct fault_sim *f, const struct fault_message *msg)
 {
-	struct phx_event ev = { .kind = msg->job ? PHX_EV_job_result : PHX_EV_step_result,
-				.job = msg->job ? FAULT_RUN_JOB(msg->id) : 0,
-				.run = msg->job ? FAULT_RUN_RUN(msg->id) : 0,
-				.step_id = msg->job ? 0 : msg->id,
-				.epoch = msg->epoch,
-				.attempt = msg->job ? 0 : msg->done.attempt,
-				.result = msg->result };
+	struct phx_event ev = {.kind = msg->job ? PHX_EV_job_result : PHX_EV_step_result,
+			       .job = msg->job ? FAULT_RUN_JOB(msg->id) : 0,
+			       .run = msg->job ? FAULT_RUN_RUN(msg->id) : 0,
+			       .step_id = msg->job ? 0 : msg->id,
+			       .epoch = msg->epoch,
+			       .attempt = msg->job ? 0 : msg->done.attempt,
+			       .result = msg->result};
 	const struct fault_done *d = &msg->done;
 	PHX_STR_SET(ev.node, f->m[msg->m].node);
 	PHX_STR_SET(ev.text, msg->result && !msg->job ? "it did not work" : "");
@@ -389,7 +404,8 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 	return phx_fault_submit(f, &ev, NULL);
 }
 
-/* Copies of what was answered, or of what will be said again: the network gives them out when it likes. */
+/* Copies of what was answered, or of what will be said again: the network gives them out when it
+ * likes. */
 static void copy_by_chance(struct fault_sim *f, const struct fault_message *msg)
 {
 	uint64_t slot;

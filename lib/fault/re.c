@@ -15,9 +15,9 @@ struct site_re {
 };
 
 static const struct site_re res[] = {
-	{ 8, PHX_RE_BATCH, PHX_POLICY_fb, "compute", "shop", 14 },
-	{ 9, PHX_RE_WEB, PHX_POLICY_fb, "web", "queue", 8 },
-	{ 10, PHX_RE_BATCH, PHX_POLICY_dr, "lab", "", 5 },
+	{8, PHX_RE_BATCH, PHX_POLICY_fb, "compute", "shop", 14},
+	{9, PHX_RE_WEB, PHX_POLICY_fb, "web", "queue", 8},
+	{10, PHX_RE_BATCH, PHX_POLICY_dr, "lab", "", 5},
 };
 
 static const char *name_of(const struct site_re *r)
@@ -34,7 +34,7 @@ static uint32_t lower_of(const struct fault_sim *f, const struct site_re *r)
 
 static void create(struct fault_sim *f, const struct site_re *r)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
 	struct phx_agreement *a = &ev.agreement;
 	phx_agreement_init(a);
 	phx_str_copy(a->name, sizeof(a->name), name_of(r));
@@ -58,7 +58,7 @@ static void create(struct fault_sim *f, const struct site_re *r)
 
 static void operate(struct fault_sim *f, int kind, const struct site_re *r)
 {
-	struct phx_event ev = { .kind = kind, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = kind, .who = PHX_RE_WHO_SERVICE};
 	if (kind == PHX_EV_re_destroy)
 		ev.who = PHX_RE_WHO_PROVIDER;
 	if (kind == PHX_EV_re_deactivate)
@@ -69,21 +69,23 @@ static void operate(struct fault_sim *f, int kind, const struct site_re *r)
 
 void phx_fault_re_live(struct fault_sim *f)
 {
-	static const int whims[] = { PHX_EV_re_suspend, PHX_EV_re_resume, PHX_EV_re_deactivate, PHX_EV_re_safe_deactivate,
-				     PHX_EV_re_destroy };
+	static const int whims[] = {PHX_EV_re_suspend, PHX_EV_re_resume, PHX_EV_re_deactivate,
+				    PHX_EV_re_safe_deactivate, PHX_EV_re_destroy};
 	const struct site_re *r = &res[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(res))];
 	const struct phx_re *re = phx_state_re(f->head.s, name_of(r));
 	if (!re)
 		create(f, r);
 	else if (re->state != PHX_RE_STATE_RUNNING && phx_fault_chance(f, 700))
-		operate(f, re->state == PHX_RE_STATE_SUSPENDED ? PHX_EV_re_resume : PHX_EV_re_activate, r);
+		operate(f,
+			re->state == PHX_RE_STATE_SUSPENDED ? PHX_EV_re_resume : PHX_EV_re_activate,
+			r);
 	else if (phx_fault_chance(f, 250))
 		operate(f, whims[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(whims))], r);
 }
 
 void phx_fault_re_job(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000};
 	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
 	bool paired = phx_fault_chance(f, 700);
 	phx_str_copy(ev.re, sizeof(ev.re), name_of(&res[paired ? 0 : 2]));
@@ -98,9 +100,10 @@ void phx_fault_re_job(struct fault_sim *f)
 /* The load of the web comes and goes with the hours. */
 void phx_fault_re_use(struct fault_sim *f)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_use };
+	struct phx_event ev = {.kind = PHX_EV_re_use};
 	bool busy = f->now / HOUR % 3 == 1;
-	ev.use_ppm = (uint32_t)(busy ? phx_fault_between(f, 800000, 1000000) : phx_fault_between(f, 50000, 700000));
+	ev.use_ppm = (uint32_t)(busy ? phx_fault_between(f, 800000, 1000000)
+				     : phx_fault_between(f, 50000, 700000));
 	phx_str_copy(ev.re, sizeof(ev.re), name_of(&res[1]));
 	phx_fault_submit(f, &ev, NULL);
 }
@@ -126,32 +129,39 @@ static bool pair_runs(const struct fault_sim *f)
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n)
 {
 	struct fault_seen *seen = &m->seen;
-	bool is = (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_COMING) && in_pair(n->share_re);
-	/* to the free pool is no reclaim: while the pair lacks nodes they are reserved for it there; and from there none */
-	bool taken = seen->in_pair && !is && n->share == PHX_SHARE_COMING && n->share_re[0] && in_pair(n->share_from);
+	bool is = (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_COMING) &&
+		in_pair(n->share_re);
+	/* to the free pool is no reclaim: while the pair lacks nodes they are reserved for it
+	 * there; and from there none */
+	bool taken = seen->in_pair && !is && n->share == PHX_SHARE_COMING && n->share_re[0] &&
+		in_pair(n->share_from);
 	uint32_t count = 0, lower = lower_of(f, &res[0]) + lower_of(f, &res[1]);
 	seen->in_pair = is;
 	if (!taken || !pair_runs(f))
 		return;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
-		count += (o->share == PHX_SHARE_HELD || o->share == PHX_SHARE_COMING) && in_pair(o->share_re);
+		count += (o->share == PHX_SHARE_HELD || o->share == PHX_SHARE_COMING) &&
+			in_pair(o->share_re);
 	if (count < lower)
-		phx_fault_violated(f, "bounds", "%s is taken from the pair of REs, which keeps %u nodes of %u", m->node, count,
-				   lower);
+		phx_fault_violated(f, "bounds",
+				   "%s is taken from the pair of REs, which keeps %u nodes of %u",
+				   m->node, count, lower);
 }
 
 /* In the RE's pool, in its role, and wanted there by both. */
 static bool belongs(const struct fault_sim *f, const struct phx_node *n, const char *re_name)
 {
 	const struct phx_re *re = re_name[0] ? phx_state_re(f->head.s, re_name) : NULL;
-	bool lives = re && re->active && (re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
+	bool lives = re && re->active &&
+		(re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 	return lives && n->state == PHX_NODE_ACTIVE && !n->pinned && !strcmp(n->pool, re_name) &&
-	       !strcmp(n->role, re->agreement.role) && n->plan.cursor >= n->plan.steps.n;
+		!strcmp(n->role, re->agreement.role) && n->plan.cursor >= n->plan.steps.n;
 }
 
 static bool is_its(const struct phx_node *n, const char *re)
 {
-	return (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY) && !strcmp(n->share_re, re);
+	return (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY) &&
+		!strcmp(n->share_re, re);
 }
 
 void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n)
@@ -162,7 +172,8 @@ void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n)
 	seen->gone_at = !its ? 0 : n->away_since_ms ? n->away_since_ms : n->missing_since_ms;
 }
 
-void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, bool ordered)
+void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
+			     bool ordered)
 {
 	struct fault_seen *seen = &m->seen;
 	int64_t now = phx_fault_core_now(f);
@@ -172,8 +183,11 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 		const struct phx_re *re = phx_state_re(f->head.s, seen->its_re);
 		int64_t waits = (int64_t)re->agreement.replace_after_s * SECOND;
 		if (!seen->gone_at || now - seen->gone_at < waits)
-			phx_fault_violated(f, "kept", "%s serves RE %s, was away for %lld ms of %lld, and is counted there no more",
-					   m->node, seen->its_re, (long long)(seen->gone_at ? now - seen->gone_at : 0),
+			phx_fault_violated(f, "kept",
+					   "%s serves RE %s, was away for %lld ms of %lld, and is "
+					   "counted there no more",
+					   m->node, seen->its_re,
+					   (long long)(seen->gone_at ? now - seen->gone_at : 0),
 					   (long long)waits);
 	}
 	int64_t gone_at = seen->gone_at;
@@ -187,5 +201,6 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 bool phx_fault_re_moves(const struct phx_node *n)
 {
 	int to = phx_fault_pool_index(n->plan.to_pool), from = phx_fault_pool_index(n->tenant_pool);
-	return n->share == PHX_SHARE_COMING || to >= FAULT_PUT_POOLS || (to == 0 && from >= FAULT_PUT_POOLS);
+	return n->share == PHX_SHARE_COMING || to >= FAULT_PUT_POOLS ||
+		(to == 0 && from >= FAULT_PUT_POOLS);
 }

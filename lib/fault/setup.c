@@ -7,18 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const phx_fault_pool_names[FAULT_POOLS] = { "free",   "batch",  "web",   "guest", "vault", "lab",
-							"intake", "secure", "queue", "shop",  "alone" };
-const char *const phx_fault_pool_owners[FAULT_POOLS] = { "",	"hpc",	"hpc",	"other", "bank", "uni",
-							 "uni", "army", "corp", "mall",  "uni" };
+const char *const phx_fault_pool_names[FAULT_POOLS] = {"free",  "batch", "web",    "guest",
+						       "vault", "lab",   "intake", "secure",
+						       "queue", "shop",  "alone"};
+const char *const phx_fault_pool_owners[FAULT_POOLS] = {
+	"", "hpc", "hpc", "other", "bank", "uni", "uni", "army", "corp", "mall", "uni"};
 
 static const struct phx_setup setups[FAULT_POOLS] = {
-	[3] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH },
-	[4] = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE },
-	[6] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN },
-	[7] = { PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE },
-	[9] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH },
-	[10] = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE },
+	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH},
+	[4] = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE},
+	[6] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN},
+	[7] = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE},
+	[9] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH},
+	[10] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE},
 };
 
 struct site_role {
@@ -28,18 +29,18 @@ struct site_role {
 };
 
 static const struct site_role roles[FAULT_ROLES] = {
-	{ "compute", "batch", "debian-12", true, PHX_ROLE_BOOT_DISK },
-	{ "web", "web", "debian-12", false, PHX_ROLE_BOOT_DISK },
-	{ "ramweb", "web", "debian-12", false, PHX_ROLE_BOOT_RAM },
-	{ "guest", "guest", "debian-12", false, PHX_ROLE_BOOT_DISK },
-	{ "vault", "vault", "debian-12", false, PHX_ROLE_BOOT_DISK },
-	{ "lab", "lab", "debian-12", true, PHX_ROLE_BOOT_DISK },
-	{ "intake", "intake", "debian-12", false, PHX_ROLE_BOOT_RAM },
-	{ "secure", "secure", "hardened", false, PHX_ROLE_BOOT_DISK },
+	{"compute", "batch", "debian-12", true, PHX_ROLE_BOOT_DISK},
+	{"web", "web", "debian-12", false, PHX_ROLE_BOOT_DISK},
+	{"ramweb", "web", "debian-12", false, PHX_ROLE_BOOT_RAM},
+	{"guest", "guest", "debian-12", false, PHX_ROLE_BOOT_DISK},
+	{"vault", "vault", "debian-12", false, PHX_ROLE_BOOT_DISK},
+	{"lab", "lab", "debian-12", true, PHX_ROLE_BOOT_DISK},
+	{"intake", "intake", "debian-12", false, PHX_ROLE_BOOT_RAM},
+	{"secure", "secure", "hardened", false, PHX_ROLE_BOOT_DISK},
 };
 
-const char *const phx_fault_role_names[FAULT_ROLES] = { "compute", "web",   "ramweb", "guest",
-							"vault",   "lab",   "intake", "secure" };
+const char *const phx_fault_role_names[FAULT_ROLES] = {"compute", "web", "ramweb", "guest",
+						       "vault",   "lab", "intake", "secure"};
 
 static int find(const char *const *names, int n, const char *name)
 {
@@ -91,13 +92,13 @@ static int configure(struct fault_sim *f)
 	int r = 0;
 	memcpy(f->pool_setup, setups, sizeof(setups));
 	for (int i = 1; r == 0 && i < FAULT_PUT_POOLS; i++) {
-		struct phx_event ev = { 0 };
+		struct phx_event ev = {0};
 		pool_event(f, i, &ev);
 		r = phx_fault_submit(f, &ev, NULL);
 		phx_event_fini(&ev);
 	}
 	for (int i = 0; r == 0 && i < FAULT_ROLES; i++) {
-		struct phx_event ev = { 0 };
+		struct phx_event ev = {0};
 		f->role_version[i] = 1;
 		phx_fault_role_event(f, i, &ev);
 		r = phx_fault_submit(f, &ev, NULL);
@@ -139,7 +140,7 @@ static void make_machine(struct fault_sim *f, struct fault_machine *m, uint32_t 
 
 static int announce(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add, .hold = phx_fault_chance(f, 100) };
+	struct phx_event ev = {.kind = PHX_EV_node_add, .hold = phx_fault_chance(f, 100)};
 	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.bmc.driver, m->bmc ? "ipmi" : "");
@@ -167,7 +168,8 @@ int phx_fault_setup(struct fault_sim *f)
 struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node)
 {
 	uint64_t i;
-	if (node[0] == 'n' && phx_u64_parse(node + 1, 0, f->n - 1, &i) == 0 && !strcmp(f->m[i].node, node))
+	if (node[0] == 'n' && phx_u64_parse(node + 1, 0, f->n - 1, &i) == 0 &&
+	    !strcmp(f->m[i].node, node))
 		return &f->m[i];
 	for (i = 0; node[0] && i < f->n; i++)
 		if (!strcmp(f->m[i].node, node))

@@ -3,7 +3,7 @@
  * people who give orders, and the observer who checks. Nobody else includes this.
  *
  *   queue ─▶ fault.c ─┬▶ machine.c (power, boot)   ┐
- *                     ├▶ agent.c (steps, jobs)     ├─▶ head.c: lib/journal: apply ─▶ commit ─▶ actions
+ *                     ├▶ agent.c (steps, jobs)     ├─▶ head.c: lib/journal: apply, commit, act
  *                     ├▶ net.c (link, messages)    │        │
  *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
  *                     ├▶ foreign.c (an engine)     │
@@ -25,13 +25,13 @@ enum {
 	HOUR = 60 * MINUTE,
 	FAULT_DISKS = 3,
 	FAULT_RESIDUES = 10,
-	FAULT_DONE = 16,  /* results an agent remembers */
-	FAULT_PARTS = 4,  /* of jobs on one machine */
-	FAULT_POWER = 8,  /* operations that wait for one BMC */
+	FAULT_DONE = 16, /* results an agent remembers */
+	FAULT_PARTS = 4, /* of jobs on one machine */
+	FAULT_POWER = 8, /* operations that wait for one BMC */
 	FAULT_ENGINE_JOBS = 48,
 	FAULT_ENGINE_HOSTS = 4,
 	FAULT_ROLES = 8,
-	FAULT_PUT_POOLS = 8,  /* pools of the site; behind them those of REs */
+	FAULT_PUT_POOLS = 8, /* pools of the site; behind them those of REs */
 	FAULT_POOLS = 11,
 	SILENT_MS = 6000, /* after which a node is missing */
 };
@@ -39,28 +39,28 @@ enum {
 /* ---- the queue of what is going to happen ---- */
 
 enum fault_what {
-	WHAT_STAGE,	/* machine: the next stage of its start */
-	WHAT_ENROL,	/* agent asks for a certificate */
-	WHAT_HELLO,	/* agent registers */
-	WHAT_ENTER,	/* agent has entered the installed system */
-	WHAT_STEP_END,	/* agent ends its step */
-	WHAT_JOB_END,	/* a: job */
-	WHAT_SERVED,	/* services of the role run again after a start */
-	WHAT_BEAT,	/* first beat after a change */
-	WHAT_SILENCE,	/* head notices that an agent is silent */
-	WHAT_ORDERS,	/* orders reach the agent */
-	WHAT_LATE,	/* a: slot of an order that was held up */
-	WHAT_MESSAGE,	/* a: slot of a result on its way */
-	WHAT_POWER,	/* BMC: the operation at the head of its queue goes on */
-	WHAT_COMES_ON,	/* a machine whose plug was pulled has its power back */
-	WHAT_GOES_OFF,	/* a machine that was told 'off' a while ago is off now */
-	WHAT_KEY,	/* a: slot of a disk-key operation */
-	WHAT_TICK,	/* head: a deadline */
-	WHAT_HEAD_UP,	/* head starts again */
-	WHAT_LOAD,	/* a: row of the table of loads */
-	WHAT_FAULT,	/* a: row of fault.def */
-	WHAT_HEAL,	/* a cut line is whole again */
-	WHAT_ENGINE,	/* a: what the engine that is not ours, or who asks it, does next */
+	WHAT_STAGE,    /* machine: the next stage of its start */
+	WHAT_ENROL,    /* agent asks for a certificate */
+	WHAT_HELLO,    /* agent registers */
+	WHAT_ENTER,    /* agent has entered the installed system */
+	WHAT_STEP_END, /* agent ends its step */
+	WHAT_JOB_END,  /* a: job */
+	WHAT_SERVED,   /* services of the role run again after a start */
+	WHAT_BEAT,     /* first beat after a change */
+	WHAT_SILENCE,  /* head notices that an agent is silent */
+	WHAT_ORDERS,   /* orders reach the agent */
+	WHAT_LATE,     /* a: slot of an order that was held up */
+	WHAT_MESSAGE,  /* a: slot of a result on its way */
+	WHAT_POWER,    /* BMC: the operation at the head of its queue goes on */
+	WHAT_COMES_ON, /* a machine whose plug was pulled has its power back */
+	WHAT_GOES_OFF, /* a machine that was told 'off' a while ago is off now */
+	WHAT_KEY,      /* a: slot of a disk-key operation */
+	WHAT_TICK,     /* head: a deadline */
+	WHAT_HEAD_UP,  /* head starts again */
+	WHAT_LOAD,     /* a: row of the table of loads */
+	WHAT_FAULT,    /* a: row of fault.def */
+	WHAT_HEAL,     /* a cut line is whole again */
+	WHAT_ENGINE,   /* a: what the engine that is not ours, or who asks it, does next */
 	WHAT_COUNT_
 };
 
@@ -82,9 +82,9 @@ PHX_HEAP(phx_fault_item, struct fault_item, phx_fault_before)
 
 /** Data of somebody on a disk: true until it is overwritten or its key is gone. */
 struct fault_residue {
-	int8_t pool;	/* it was written in; its owner's it is */
-	uint16_t known; /* owners that have had it by an agreement without wipe */
-	bool must_wipe; /* the agreement at that time wants it erased on release */
+	int8_t pool;               /* it was written in; its owner's it is */
+	uint16_t known;            /* owners that have had it by an agreement without wipe */
+	bool must_wipe;            /* the agreement at that time wants it erased on release */
 	char key_id[PHX_NAME_MAX]; /* "" = plain */
 };
 
@@ -97,9 +97,9 @@ struct fault_disk {
 	bool has_state; /* the partition with the agent's key and memory */
 	uint32_t state_key;
 	bool state_certified;
-	char digest[16];  /* installed image, "" none */
+	char digest[16];           /* installed image, "" none */
 	char key_id[PHX_NAME_MAX]; /* its root is encrypted with */
-	int8_t role;	  /* active role in the installed system, -1 none */
+	int8_t role;               /* active role in the installed system, -1 none */
 	uint32_t role_version;
 	bool role_run;
 	struct fault_residue residues[FAULT_RESIDUES];
@@ -130,7 +130,16 @@ struct fault_done {
 	uint64_t bytes, verified;
 };
 
-enum fault_stage { STAGE_OFF, STAGE_POST, STAGE_FETCH, STAGE_KEXEC, STAGE_DEPLOY, STAGE_ENTERING, STAGE_OS, STAGE_DEAD };
+enum fault_stage {
+	STAGE_OFF,
+	STAGE_POST,
+	STAGE_FETCH,
+	STAGE_KEXEC,
+	STAGE_DEPLOY,
+	STAGE_ENTERING,
+	STAGE_OS,
+	STAGE_DEAD
+};
 
 struct fault_op {
 	char op[8];
@@ -142,7 +151,8 @@ struct fault_part {
 	uint64_t job; /* FAULT_RUN(): a run of a job; 0 = none */
 };
 
-/** One run of a job as machines and messages carry it: jobs are numbered from 1, and none is killed 65,536 times. */
+/** One run of a job as machines and messages carry it: jobs are numbered from 1, and none is killed
+ * 65,536 times. */
 #define FAULT_RUN(job, run) ((job) | (uint64_t)(run) << 48)
 #define FAULT_RUN_JOB(key) ((key) & ((1ULL << 48) - 1))
 #define FAULT_RUN_RUN(key) ((uint32_t)((key) >> 48))
@@ -152,21 +162,21 @@ struct fault_seen {
 	int state;
 	bool plan;
 	uint64_t epoch;
-	uint64_t granted;     /* the epoch that somebody ordered */
-	uint64_t step_id;     /* of the current step */
+	uint64_t granted; /* the epoch that somebody ordered */
+	uint64_t step_id; /* of the current step */
 	uint32_t n_steps;
-	char uuid[40];	      /* last reported and taken */
+	char uuid[40]; /* last reported and taken */
 	bool unread, awaited;
-	bool told;	      /* an event said that it is erased or installed anew, and why */
-	uint64_t told_epoch;  /* the plan that this was said of */
+	bool told;                 /* an event said that it is erased or installed anew, and why */
+	uint64_t told_epoch;       /* the plan that this was said of */
 	char its_re[PHX_NAME_MAX]; /* held by it, or away from it */
-	int64_t gone_at;      /* that: since when it was not there, core time; 0 = it is */
-	bool in_pair; /* held by, or on its way to, one of the coordinated REs */
-	bool cleaning_failed; /* must be off until somebody wants otherwise */
+	int64_t gone_at;           /* that: since when it was not there, core time; 0 = it is */
+	bool in_pair;              /* held by, or on its way to, one of the coordinated REs */
+	bool cleaning_failed;      /* must be off until somebody wants otherwise */
 	int64_t plan_since;
-	int64_t cause_at;     /* of the last fault that explains a quarantine */
+	int64_t cause_at;                 /* of the last fault that explains a quarantine */
 	uint64_t image_epoch, image_step; /* of the last installation */
-	int64_t stale_at; /* its answers are doubled until then */
+	int64_t stale_at;                 /* its answers are doubled until then */
 };
 
 struct fault_machine {
@@ -183,25 +193,26 @@ struct fault_machine {
 	bool twins; /* two disks show one id */
 	/* now */
 	enum fault_stage stage;
-	uint32_t gen; /* of the boot or environment: what was planned for an older one does not happen */
+	/* of the boot or environment: what was planned for an older one does not happen */
+	uint32_t gen;
 	uint32_t boots;
 	uint32_t key, keys; /* of the agent, 0 = none; made so far */
 	bool certified, registered, boot_local;
 	char system_digest[16]; /* what the agent in the deploy environment knows to be installed */
-	bool ram;	     /* a system in memory: its image */
+	bool ram;               /* a system in memory: its image */
 	char ram_digest[16];
 	int8_t ram_role;
 	uint32_t ram_role_version;
 	bool ram_run;
-	int8_t entered; /* disk whose system runs, -1 memory or none */
-	bool serves;	/* services of the role run */
+	int8_t entered;     /* disk whose system runs, -1 memory or none */
+	bool serves;        /* services of the role run */
 	int8_t serves_pool; /* for whom */
 	uint64_t epoch;
 	struct fault_done done[FAULT_DONE];
 	uint32_t n_done;
 	struct fault_task task, waiting;
 	bool busy, hung, has_waiting;
-	uint32_t asked; /* for a disk key, in this step */
+	uint32_t asked;    /* for a disk key, in this step */
 	int64_t hang_next; /* the next step begun before this time hangs */
 	struct fault_part parts[FAULT_PARTS];
 	/* line */
@@ -218,11 +229,12 @@ struct fault_machine {
 	/* faults */
 	int64_t lose_answers_until;
 	int64_t loop_until; /* restarts from the network until then */
-	/* in the engine that is not ours: it may start no jobs there; and as that was saved, asked for, told */
+	/* in the engine that is not ours: it may start no jobs there; and as that was saved, asked
+	 * for, told */
 	bool engine_closed, engine_saved, engine_asked, engine_told;
-	bool engine_news; /* there was an order for it: it is told of anew */
+	bool engine_news;               /* there was an order for it: it is told of anew */
 	char engine_name[PHX_NAME_MAX]; /* by which it was told of */
-	int64_t engine_waits; /* since when its hand-over waits for that engine */
+	int64_t engine_waits;           /* since when its hand-over waits for that engine */
 	struct fault_seen seen;
 };
 
@@ -248,8 +260,9 @@ struct fault_before {
 
 struct fault_head {
 	struct phx_memory memory; /* the store */
-	struct phx_journal *journal; /* of the running daemon; of a dead one until the next starts */
-	const struct phx_state *s;   /* of it; borrowed */
+	/* of the running daemon; of a dead one until the next starts */
+	struct phx_journal *journal;
+	const struct phx_state *s; /* of it; borrowed */
 	bool up;
 	uint32_t starts;
 	int64_t up_at;
@@ -258,7 +271,7 @@ struct fault_head {
 	bool wall_wrong;       /* it is months ahead, */
 	int64_t wall_wrong_ms; /* by so much */
 	int64_t time_ms;       /* of the last event that was committed */
-	int64_t tick_at; /* of the tick that is in the queue */
+	int64_t tick_at;       /* of the tick that is in the queue */
 	uint32_t tick_gen;
 	bool readonly;
 	/* the event that is submitted now */
@@ -266,18 +279,18 @@ struct fault_head {
 	bool observed;
 	enum fault_crash crash_now;
 	/* faults */
-	int64_t full_until; /* the store has no room, */
-	int32_t full_in;    /* but for so many writes */
+	int64_t full_until;        /* the store has no room, */
+	int32_t full_in;           /* but for so many writes */
 	enum phx_memory_fate fate; /* of one of the next writes, */
-	uint32_t fate_writes;	   /* of these kinds (bits by enum phx_memory_write), */
-	int32_t fate_in;	   /* after so many of them */
-	bool lose_action;	   /* the next one cannot be queued */
-	enum fault_crash crash;	 /* at the next commit that fits */
-	int32_t crash_in;	 /* so many commits later */
-	bool crash_in_plan;	 /* only at an event of a node with a plan */
+	uint32_t fate_writes;      /* of these kinds (bits by enum phx_memory_write), */
+	int32_t fate_in;           /* after so many of them */
+	bool lose_action;          /* the next one cannot be queued */
+	enum fault_crash crash;    /* at the next commit that fits */
+	int32_t crash_in;          /* so many commits later */
+	bool crash_in_plan;        /* only at an event of a node with a plan */
 	uint32_t fate_row, lose_row, crash_row; /* of the table: counted when it happens */
-	struct phx_list keys;	 /* struct fault_key: the store of disk keys */
-	struct phx_list key_ops; /* struct fault_key_op */
+	struct phx_list keys;                   /* struct fault_key: the store of disk keys */
+	struct phx_list key_ops;                /* struct fault_key_op */
 };
 
 /* ---- an engine that is not ours (foreign.c) ---- */
@@ -344,21 +357,21 @@ struct fault_sim {
 	struct phx_fault_options o;
 	struct phx_fault_result *ret;
 	struct phx_rng rng;
-	int64_t now, end; /* of the faults */
-	bool calm;	  /* faults and orders have stopped */
+	int64_t now, end;  /* of the faults */
+	bool calm;         /* faults and orders have stopped */
 	struct phx_list q; /* struct fault_item: a heap */
 	uint64_t orders;
-	uint32_t row;	  /* of the fault that is injected now */
-	bool armed;	  /* it is counted when it happens */
+	uint32_t row; /* of the fault that is injected now */
+	bool armed;   /* it is counted when it happens */
 	struct fault_head head;
 	struct fault_engine engine;
 	struct fault_machine *m;
 	uint32_t n;
 	struct phx_list messages; /* struct fault_message */
-	struct phx_list lates;	  /* struct fault_late */
+	struct phx_list lates;    /* struct fault_late */
 	uint32_t role_version[FAULT_ROLES];
 	struct phx_setup pool_setup[FAULT_POOLS];
-	uint64_t last_ok_seq; /* of the last answered command */
+	uint64_t last_ok_seq;  /* of the last answered command */
 	int64_t head_cause_at; /* of the last fault of the head */
 	uint32_t full_check_in;
 	struct fault_note *notes;
@@ -369,12 +382,14 @@ struct fault_sim {
 
 /* fault.c */
 /** Something will happen `in_ms` from now. */
-void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m, uint32_t gen, uint64_t a);
+void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m,
+		     uint32_t gen, uint64_t a);
 /** An invariant does not hold: kept with its name, the first one counts; the run ends. */
 void phx_fault_violated(struct fault_sim *f, const char *invariant, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /** A line of the event list; m < 0: of no machine. */
-void phx_fault_note(struct fault_sim *f, int m, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void phx_fault_note(struct fault_sim *f, int m, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void phx_fault_mix(struct fault_sim *f, uint64_t x);
 int64_t phx_fault_between(struct fault_sim *f, int64_t low, int64_t high);
 bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille);
@@ -439,7 +454,8 @@ void phx_fault_silence(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
 /** The agent has news of its role: its next beat tells. */
 void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
-void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d);
+void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m,
+			   const struct fault_done *d);
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
 void phx_fault_message(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
@@ -454,7 +470,8 @@ void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t jo
 void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m);
 /** What the running system has as its role: index or -1; version and run are set. */
 int phx_fault_role_of(const struct fault_machine *m, uint32_t *ret_version, bool *ret_run);
-void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret, size_t size);
+void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret,
+			size_t size);
 /** The tenant of the pool that the node is in writes on the machine's disks. */
 void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
 
@@ -462,14 +479,14 @@ void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
 struct fault_load {
 	const char *name;
 	int64_t every_ms; /* mean, for 64 nodes */
-	bool of_res;	  /* only with runtime environments */
+	bool of_res;      /* only with runtime environments */
 	void (*act)(struct fault_sim *f);
 };
 extern const struct fault_load phx_fault_loads[];
 extern const uint32_t phx_fault_n_loads;
 /** One order of an administrator; pool and setup may be NULL. */
-int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role, const char *pool,
-		    const struct phx_setup *setup);
+int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role,
+		    const char *pool, const struct phx_setup *setup);
 /** Strangers are let in, and their BMCs made known. */
 void phx_fault_accept_all(struct fault_sim *f);
 /** Somebody goes there and presses the button. */
@@ -483,22 +500,27 @@ void phx_fault_re_job(struct fault_sim *f);
 void phx_fault_re_use(struct fault_sim *f);
 /** A reclaim never takes a coordinated pair below the sum of its lower bounds. */
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
-/** A node that is away for less than its RE waits stays with it. `ordered`: somebody has just told it otherwise. */
-void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n, bool ordered);
+/** A node that is away for less than its RE waits stays with it. `ordered`: somebody has just told
+ * it otherwise. */
+void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
+			     bool ordered);
 /** What is known of that without having seen it. */
 void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
 
-/* foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that option */
+/* foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that
+ * option */
 void phx_fault_engine_begin(struct fault_sim *f);
 void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
 void phx_fault_engine_head_died(struct fault_sim *f);
 /** It answers, and its jobs are cancelled. */
 void phx_fault_engine_calm(struct fault_sim *f);
-/** An agent begins a step: no node is taken from under a job of the engine, or while that may start more. */
-void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m, const struct fault_task *t);
+/** An agent begins a step: no node is taken from under a job of the engine, or while that may start
+ * more. */
+void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
+			    const struct fault_task *t);
 /** An agent is told to start a part of a job of ours: not where that engine starts jobs. */
 void phx_fault_engine_started(struct fault_sim *f, const struct fault_machine *m);
 void phx_fault_engine_check_rest(struct fault_sim *f);
@@ -509,15 +531,17 @@ extern void (*const phx_fault_injections[])(struct fault_sim *f);
 /* check.c */
 /** A pool's owner as a bit. */
 uint16_t phx_fault_owner_bit(int pool);
-void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev, struct fault_before *ret);
-void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r, const struct phx_outcome *out,
-			   const struct fault_before *b);
+void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev,
+			    struct fault_before *ret);
+void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int r,
+			   const struct phx_outcome *out, const struct fault_before *b);
 /** The head has gone back to its store: what was seen of nodes since is forgotten. */
 void phx_fault_check_reset(struct fault_sim *f);
 /** Everything, of every node. */
 void phx_fault_check_all(struct fault_sim *f);
 /** The agent begins or ends a destructive step. */
-void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m,
+			      const struct fault_task *t);
 /** A fault that explains a quarantine of this machine; m NULL: of all. */
 void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
 

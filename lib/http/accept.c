@@ -36,14 +36,17 @@ static void let_go(struct leavers *w)
 
 static void say_why(int fd, int code)
 {
-	const char *text = code == -EDQUOT ?
-				   "you have as many connections open as one may: close some, or try again when they have ended" :
-				   "all connections are taken: try again in some seconds";
+	const char *text = code == -EDQUOT ? "you have as many connections open as one may: close "
+					     "some, or try again when they have ended"
+					   : "all connections are taken: try again in some seconds";
 	char body[256], answer[512];
-	int n = snprintf(body, sizeof(body), "{\"error\": \"%s\", \"code\": \"%s\"}", text, phx_http_code_name(code));
-	n = snprintf(answer, sizeof(answer), "HTTP/1.1 %s\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
-		     "Connection: close\r\nContent-Length: %d\r\n\r\n%s", code == -EDQUOT ? "429 Too Many Requests" :
-		     "503 Service Unavailable", n, body);
+	int n = snprintf(body, sizeof(body), "{\"error\": \"%s\", \"code\": \"%s\"}", text,
+			 phx_http_code_name(code));
+	n = snprintf(answer, sizeof(answer),
+		     "HTTP/1.1 %s\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+		     "Connection: close\r\nContent-Length: %d\r\n\r\n%s",
+		     code == -EDQUOT ? "429 Too Many Requests" : "503 Service Unavailable", n,
+		     body);
 	(void)!send(fd, answer, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	shutdown(fd, SHUT_WR);
 }
@@ -64,8 +67,10 @@ static void turn_away(const struct phx_http_listener_state *l, struct leavers *w
 
 /* ---- arriving ---- */
 
-/* Administrators of this machine have threads of their own: no request of a user is ever before theirs. */
-static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l, const struct phx_http_connection *c)
+/* Administrators of this machine have threads of their own: no request of a user is ever before
+ * theirs. */
+static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l,
+				     const struct phx_http_connection *c)
 {
 	bool shared = l->which != PHX_HTTP_UNIX;
 	unsigned n = shared ? l->n_daemons : l->n_daemons / 2;
@@ -74,12 +79,14 @@ static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l, const st
 }
 
 /* Takes `fd`. */
-static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd, const struct sockaddr *sa, socklen_t n)
+static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd,
+		    const struct sockaddr *sa, socklen_t n)
 {
 	char key[PHX_HTTP_KEY_MAX];
 	struct phx_http_connection *c = phx_http_peer_new(l, fd, sa);
 	enum phx_http_rank rank = c ? phx_http_peer_rank(c, key) : PHX_HTTP_STRANGER;
-	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_clock_ms()) : -EAGAIN;
+	int r = c ? phx_http_guard_admit(l->guard, &c->entry, fd, key, rank, phx_clock_ms())
+		  : -EAGAIN;
 	if (r == 0 && !phx_http_arrival_put(l, c))
 		r = -EAGAIN;
 	if (r < 0) {
@@ -94,12 +101,13 @@ static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd
 static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
 {
 	for (;;) {
-		struct sockaddr_storage ss = { 0 };
+		struct sockaddr_storage ss = {0};
 		socklen_t n = sizeof(ss);
 		int fd = accept4(l->fd, (struct sockaddr *)&ss, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
 			welcome(l, w, fd, (const struct sockaddr *)&ss, n);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			 errno == ENOMEM) {
 			let_go(w);
 			phx_http_guard_refuse(l->guard, PHX_HTTP_LIMIT_FILES, "");
 			phx_sleep_ms(PAUSE_MS); /* others must close something first */
@@ -116,11 +124,12 @@ static void *run(void *arg)
 	memset(leavers.fds, -1, sizeof(leavers.fds));
 	leavers.next = 0;
 	leavers.any = false;
-	struct pollfd p[] = { { .fd = l->fd, .events = POLLIN }, { .fd = l->stop_fd, .events = POLLIN } };
+	struct pollfd p[] = {{.fd = l->fd, .events = POLLIN}, {.fd = l->stop_fd, .events = POLLIN}};
 	int64_t tick_ms = phx_clock_ms() + TICK_MS;
 	while (!p[1].revents) {
 		int64_t left = tick_ms - phx_clock_ms();
-		bool rests = !leavers.any && phx_http_guard_idle(l->guard); /* who comes next comes through here */
+		/* who comes next comes through here */
+		bool rests = !leavers.any && phx_http_guard_idle(l->guard);
 		poll(p, PHX_ARRAY_SIZE(p), rests ? -1 : left > 0 ? (int)left : 0);
 		int64_t now = phx_clock_ms();
 		tick_ms = rests ? now + TICK_MS : tick_ms;

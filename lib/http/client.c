@@ -24,14 +24,18 @@ static int copy_text(char **dst, const char *src)
 
 static int copy_config(struct phx_http_client *c, const struct phx_http_client_config *config)
 {
-	c->connect_timeout_ms = config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+	c->connect_timeout_ms =
+		config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	c->insecure = config->insecure;
-	return copy_text(&c->unix_path, config->unix_path) || copy_text(&c->base_url, config->base_url) ||
-			       copy_text(&c->ca, config->ca_pem_path) || copy_text(&c->cert, config->cert_pem_path) ||
-			       copy_text(&c->key, config->key_pem_path) || copy_text(&c->user, config->user) ||
-			       copy_text(&c->password, config->password) ?
-		       -ENOMEM :
-		       0;
+	return copy_text(&c->unix_path, config->unix_path) ||
+			copy_text(&c->base_url, config->base_url) ||
+			copy_text(&c->ca, config->ca_pem_path) ||
+			copy_text(&c->cert, config->cert_pem_path) ||
+			copy_text(&c->key, config->key_pem_path) ||
+			copy_text(&c->user, config->user) ||
+			copy_text(&c->password, config->password)
+		? -ENOMEM
+		: 0;
 }
 
 static void free_client(struct phx_http_client **c)
@@ -39,11 +43,14 @@ static void free_client(struct phx_http_client **c)
 	phx_http_client_free(*c);
 }
 
-int phx_http_client_new(const struct phx_http_client_config *config, struct phx_http_client **ret, struct phx_err *err)
+int phx_http_client_new(const struct phx_http_client_config *config, struct phx_http_client **ret,
+			struct phx_err *err)
 {
 	const char *url = config->base_url;
 	if (!url || (!phx_str_starts(url, "https://") && !phx_str_starts(url, "http://")))
-		return phx_err_set(err, -EINVAL, "'%s' is no address; 'https://HOST:PORT' is expected", url ? url : "");
+		return phx_err_set(err, -EINVAL,
+				   "'%s' is no address; 'https://HOST:PORT' is expected",
+				   url ? url : "");
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return phx_err_set(err, -EIO, "libcurl cannot be started");
 	PHX_AUTO(free_client) struct phx_http_client *c = calloc(1, sizeof(*c));
@@ -84,7 +91,7 @@ void phx_http_client_free(struct phx_http_client *c)
 void phx_http_response_fini(struct phx_http_response *r)
 {
 	free(r->body);
-	*r = (struct phx_http_response){ 0 };
+	*r = (struct phx_http_response){0};
 }
 
 /* ---- one request ---- */
@@ -172,7 +179,7 @@ void phx_http_client_header(struct phx_http_client *c, const char *name, const c
 static CURLcode perform_quietly(CURL *easy)
 {
 	sigset_t pipe, before, pending;
-	const struct timespec no_wait = { 0 };
+	const struct timespec no_wait = {0};
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigpending(&pending);
@@ -191,21 +198,21 @@ static const struct {
 	CURLcode curl;
 	int code;
 } curl_codes[] = {
-	{ CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT },
-	{ CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH },
-	{ CURLE_URL_MALFORMAT, -EINVAL },
-	{ CURLE_SSL_CONNECT_ERROR, -EPROTO },
-	{ CURLE_PEER_FAILED_VERIFICATION, -EPROTO },
-	{ CURLE_SSL_CERTPROBLEM, -EPROTO },
-	{ CURLE_SSL_CIPHER, -EPROTO },
-	{ CURLE_SSL_CACERT_BADFILE, -EPROTO },
-	{ CURLE_SSL_ISSUER_ERROR, -EPROTO },
-	{ CURLE_WEIRD_SERVER_REPLY, -EPROTO },
-	{ CURLE_GOT_NOTHING, -ECONNRESET },
-	{ CURLE_RECV_ERROR, -ECONNRESET },
-	{ CURLE_SEND_ERROR, -ECONNRESET },
-	{ CURLE_PARTIAL_FILE, -ECONNRESET },
-	{ CURLE_OUT_OF_MEMORY, -ENOMEM },
+	{CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT},
+	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH},
+	{CURLE_URL_MALFORMAT, -EINVAL},
+	{CURLE_SSL_CONNECT_ERROR, -EPROTO},
+	{CURLE_PEER_FAILED_VERIFICATION, -EPROTO},
+	{CURLE_SSL_CERTPROBLEM, -EPROTO},
+	{CURLE_SSL_CIPHER, -EPROTO},
+	{CURLE_SSL_CACERT_BADFILE, -EPROTO},
+	{CURLE_SSL_ISSUER_ERROR, -EPROTO},
+	{CURLE_WEIRD_SERVER_REPLY, -EPROTO},
+	{CURLE_GOT_NOTHING, -ECONNRESET},
+	{CURLE_RECV_ERROR, -ECONNRESET},
+	{CURLE_SEND_ERROR, -ECONNRESET},
+	{CURLE_PARTIAL_FILE, -ECONNRESET},
+	{CURLE_OUT_OF_MEMORY, -ENOMEM},
 };
 
 static int connect_code(CURL *easy)
@@ -226,7 +233,8 @@ static int code_of(CURL *easy, CURLcode curl)
 	return -EIO;
 }
 
-int phx_http_client_perform(struct phx_http_client *c, const char *path, const int *receiver_code, struct phx_err *err)
+int phx_http_client_perform(struct phx_http_client *c, const char *path, const int *receiver_code,
+			    struct phx_err *err)
 {
 	CURLcode curl = perform_quietly(c->easy);
 	if (receiver_code && *receiver_code < 0)
@@ -238,10 +246,11 @@ int phx_http_client_perform(struct phx_http_client *c, const char *path, const i
 	long os_error = 0;
 	curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &os_error);
 	if (curl == CURLE_COULDNT_CONNECT && c->unix_path && os_error > 0)
-		return phx_err_set(err, connect_code(c->easy), "%s: %s", c->unix_path, strerror((int)os_error));
+		return phx_err_set(err, connect_code(c->easy), "%s: %s", c->unix_path,
+				   strerror((int)os_error));
 	const char *text = c->error[0] ? c->error : curl_easy_strerror(curl);
-	return phx_err_set(err, code_of(c->easy, curl), "%s%s: %s", c->unix_path ? c->unix_path : c->base_url, path,
-			   text);
+	return phx_err_set(err, code_of(c->easy, curl), "%s%s: %s",
+			   c->unix_path ? c->unix_path : c->base_url, path, text);
 }
 
 /* ---- calls ---- */
@@ -256,7 +265,8 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 {
 	struct receiver *r = arg;
 	if (r->body.n + size * n > PHX_HTTP_BODY_MAX) {
-		r->code = phx_err_set(r->err, -EFBIG, "the answer is larger than %u bytes", PHX_HTTP_BODY_MAX);
+		r->code = phx_err_set(r->err, -EFBIG, "the answer is larger than %u bytes",
+				      PHX_HTTP_BODY_MAX);
 		return 0;
 	}
 	phx_buf_add(&r->body, data, size * n);
@@ -265,11 +275,11 @@ static size_t receive(char *data, size_t size, size_t n, void *arg)
 	return r->body.failed ? 0 : size * n;
 }
 
-int phx_http_client_receive(struct phx_http_client *c, const char *path, struct phx_http_response *ret,
-			    struct phx_err *err)
+int phx_http_client_receive(struct phx_http_client *c, const char *path,
+			    struct phx_http_response *ret, struct phx_err *err)
 {
-	struct receiver got = { .err = err };
-	struct phx_http_response response = { 0 };
+	struct receiver got = {.err = err};
+	struct phx_http_response response = {0};
 	curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, receive);
 	curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, &got);
 	int r = phx_http_client_perform(c, path, &got.code, err);
@@ -283,8 +293,10 @@ int phx_http_client_receive(struct phx_http_client *c, const char *path, struct 
 		return -ENOMEM;
 	curl_off_t retry_after_s = 0;
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &response.status);
-	if (curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK && retry_after_s > 0)
-		response.retry_after_s = retry_after_s < UINT32_MAX ? (uint32_t)retry_after_s : UINT32_MAX;
+	if (curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK &&
+	    retry_after_s > 0)
+		response.retry_after_s =
+			retry_after_s < UINT32_MAX ? (uint32_t)retry_after_s : UINT32_MAX;
 	*ret = response;
 	return 0;
 }
@@ -308,8 +320,9 @@ static void free_secret(char **text)
 	free(*text);
 }
 
-int phx_http_call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
-		  uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err)
+int phx_http_call(struct phx_http_client *c, const char *method, const char *path,
+		  const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
+		  struct phx_err *err)
 {
 	PHX_AUTO(free_secret) char *text = json ? phx_json_text(json) : NULL;
 	if (json && !text)
@@ -322,24 +335,26 @@ int phx_http_call(struct phx_http_client *c, const char *method, const char *pat
 		phx_http_client_header(c, "Expect", ""); /* no round trip before the body */
 	}
 	set_method(easy, method, text);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(timeout_ms ? timeout_ms : CALL_TIMEOUT_MS));
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
+			 (long)(timeout_ms ? timeout_ms : CALL_TIMEOUT_MS));
 	return phx_http_client_receive(c, path, ret, err);
 }
 
 /* The server's own words for a status that is no success. */
-static int fail_as_told(const char *path, const struct phx_http_response *response, struct phx_err *err)
+static int fail_as_told(const char *path, const struct phx_http_response *response,
+			struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *j = NULL;
 	if (phx_json_parse(response->body, response->n, &j, NULL) < 0)
 		j = NULL;
 	const char *text = phx_json_str(j, "error", NULL);
 	int code = phx_http_code_of(response->status, phx_json_str(j, "code", NULL));
-	return text ? phx_err_set(err, code, "%s", text) :
-		      phx_err_set(err, code, "%s: status %ld", path, response->status);
+	return text ? phx_err_set(err, code, "%s", text)
+		    : phx_err_set(err, code, "%s: status %ld", path, response->status);
 }
 
-int phx_http_answer_json(const char *path, const struct phx_http_response *response, json_t **ret_json,
-			 struct phx_err *err)
+int phx_http_answer_json(const char *path, const struct phx_http_response *response,
+			 json_t **ret_json, struct phx_err *err)
 {
 	if (response->status < 200 || response->status > 299)
 		return fail_as_told(path, response, err);
@@ -347,18 +362,20 @@ int phx_http_answer_json(const char *path, const struct phx_http_response *respo
 		return 0;
 	json_t *j = NULL;
 	if (response->n) {
-		struct phx_err why = { 0 };
+		struct phx_err why = {0};
 		if (phx_json_parse(response->body, response->n, &j, &why) < 0)
-			return phx_err_set(err, -EBADMSG, "%s: the answer is not JSON: %s", path, why.text);
+			return phx_err_set(err, -EBADMSG, "%s: the answer is not JSON: %s", path,
+					   why.text);
 	}
 	*ret_json = j;
 	return 0;
 }
 
-int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
-		       uint32_t timeout_ms, json_t **ret_json, struct phx_err *err)
+int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path,
+		       const json_t *json, uint32_t timeout_ms, json_t **ret_json,
+		       struct phx_err *err)
 {
-	PHX_AUTO(phx_http_response_fini) struct phx_http_response response = { 0 };
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response response = {0};
 	int r = phx_http_call(c, method, path, json, timeout_ms, &response, err);
 	if (r == 0)
 		r = phx_http_answer_json(path, &response, ret_json, err);

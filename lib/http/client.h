@@ -24,15 +24,15 @@ struct phx_http_client {
 CURL *phx_http_client_begin(struct phx_http_client *c, const char *path, struct phx_err *err);
 /** Add a header to the request under way. */
 void phx_http_client_header(struct phx_http_client *c, const char *name, const char *value);
-/** Perform it. `receiver_code` (or NULL) points to what the body's receiver failed with: that wins over what
- * libcurl makes of it. */
+/** Perform it. `receiver_code` (or NULL) points to what the body's receiver failed with: that wins
+ * over what libcurl makes of it. */
 int phx_http_client_perform(struct phx_http_client *c, const char *path, const int *receiver_code,
 			    struct phx_err *err);
 /** Perform it and take the body into memory. */
-int phx_http_client_receive(struct phx_http_client *c, const char *path, struct phx_http_response *ret,
-			    struct phx_err *err);
+int phx_http_client_receive(struct phx_http_client *c, const char *path,
+			    struct phx_http_response *ret, struct phx_err *err);
 /** What phx_http_call_json() makes of an answer. */
-int phx_http_answer_json(const char *path, const struct phx_http_response *response, json_t **ret_json,
-			 struct phx_err *err);
+int phx_http_answer_json(const char *path, const struct phx_http_response *response,
+			 json_t **ret_json, struct phx_err *err);
 
 #endif

@@ -37,7 +37,8 @@ static int take_number(const char **s, uint64_t *ret)
 
 /* "bytes=a-b", "bytes=a-", "bytes=-n" of a file of `size` bytes. What is not understood, several
  * ranges among it, is ignored as the standard allows: the whole file is the answer. */
-static enum range_kind parse_range(const char *s, uint64_t size, uint64_t *ret_from, uint64_t *ret_n)
+static enum range_kind parse_range(const char *s, uint64_t size, uint64_t *ret_from,
+				   uint64_t *ret_n)
 {
 	uint64_t first = 0, last = UINT64_MAX, n = 0;
 	if (!s || !phx_str_starts(s, "bytes="))
@@ -52,8 +53,8 @@ static enum range_kind parse_range(const char *s, uint64_t size, uint64_t *ret_f
 		if (n == 0)
 			return RANGE_BAD;
 	} else {
-		if (take_number(&s, &first) < 0 || *s++ != '-' || (*s && take_number(&s, &last) < 0) || *s ||
-		    last < first)
+		if (take_number(&s, &first) < 0 || *s++ != '-' ||
+		    (*s && take_number(&s, &last) < 0) || *s || last < first)
 			return RANGE_NONE;
 	}
 	if (first >= size)
@@ -101,7 +102,8 @@ struct part {
 	uint64_t from;
 };
 
-/* A file that got shorter ends the connection: the peer sees that something is missing, and is not kept waiting. */
+/* A file that got shorter ends the connection: the peer sees that something is missing, and is not
+ * kept waiting. */
 static ssize_t read_part(void *cls, uint64_t pos, char *buf, size_t max)
 {
 	const struct part *p = cls;
@@ -125,15 +127,18 @@ static struct MHD_Response *read_response(int fd, uint64_t from, uint64_t n)
 	struct part *p = malloc(sizeof(*p));
 	if (!p)
 		return NULL;
-	*p = (struct part){ fd, from };
-	struct MHD_Response *r = MHD_create_response_from_callback(n, READ_BYTES, read_part, p, free_part);
+	*p = (struct part){fd, from};
+	struct MHD_Response *r =
+		MHD_create_response_from_callback(n, READ_BYTES, read_part, p, free_part);
 	if (!r)
 		free(p);
 	return r;
 }
 
-/* Takes `fd`. On the provisioning network images are sent by the kernel; who may change the file that is sent is not there. */
-static struct MHD_Response *part_response(const struct phx_http_request *q, int fd, uint64_t from, uint64_t n)
+/* Takes `fd`. On the provisioning network images are sent by the kernel; who may change the file
+ * that is sent is not there. */
+static struct MHD_Response *part_response(const struct phx_http_request *q, int fd, uint64_t from,
+					  uint64_t n)
 {
 	struct MHD_Response *r = NULL;
 	if (!n)
@@ -151,10 +156,12 @@ static void add_headers(struct MHD_Response *r, const char *etag, const char *ty
 {
 	MHD_add_response_header(r, MHD_HTTP_HEADER_ETAG, etag);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type ? type : "application/octet-stream");
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+				type ? type : "application/octet-stream");
 }
 
-static void add_content_range(struct MHD_Response *r, enum range_kind kind, uint64_t from, uint64_t n, uint64_t size)
+static void add_content_range(struct MHD_Response *r, enum range_kind kind, uint64_t from,
+			      uint64_t n, uint64_t size)
 {
 	char text[96];
 	if (kind == RANGE_BAD)
@@ -166,8 +173,8 @@ static void add_content_range(struct MHD_Response *r, enum range_kind kind, uint
 }
 
 /* The range asked for, if it is to be honoured: of GET only, and of the file the asker knows. */
-static enum range_kind wanted_range(const struct phx_http_request *q, const char *etag, uint64_t size,
-				    uint64_t *ret_from, uint64_t *ret_n)
+static enum range_kind wanted_range(const struct phx_http_request *q, const char *etag,
+				    uint64_t size, uint64_t *ret_from, uint64_t *ret_n)
 {
 	const char *if_range = header(q, MHD_HTTP_HEADER_IF_RANGE);
 	if (strcmp(q->method, "GET") || (if_range && strcmp(if_range, etag)))
@@ -175,7 +182,8 @@ static enum range_kind wanted_range(const struct phx_http_request *q, const char
 	return parse_range(header(q, MHD_HTTP_HEADER_RANGE), size, ret_from, ret_n);
 }
 
-static void give_file(struct phx_http_request *q, int fd, const struct stat *st, const char *etag, const char *type)
+static void give_file(struct phx_http_request *q, int fd, const struct stat *st, const char *etag,
+		      const char *type)
 {
 	uint64_t size = (uint64_t)st->st_size, from = 0, n = size;
 	const char *known = header(q, MHD_HTTP_HEADER_IF_NONE_MATCH);
@@ -199,7 +207,8 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 	phx_http_give(q, status, r);
 }
 
-void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag, const char *type)
+void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag,
+			 const char *type)
 {
 	struct stat st;
 	char tag[ETAG_MAX];

@@ -12,7 +12,7 @@
 
 enum {
 	BUCKETS = 4096,
-	BODY_MS = 60000,	/* for any body */
+	BODY_MS = 60000,        /* for any body */
 	BODY_BYTES_PER_MS = 16, /* and as much longer as a line of 16 KB/s needs */
 	SECOND_US = 1000000,
 	BURST_US = 20 * SECOND_US, /* so much of its requests may come at once */
@@ -23,7 +23,8 @@ struct phx_http_party {
 	unsigned n_connections;
 	unsigned claims[PHX_HTTP_CLAIMS];
 	uint64_t spooled;
-	int64_t due_us; /* when its requests would have come, one after the other; kept until then */
+	/* when its requests would have come, one after the other; kept until then */
+	int64_t due_us;
 	struct phx_http_party *next; /* of its bucket */
 };
 
@@ -133,7 +134,8 @@ static void unlink_entry(struct phx_http_guard *g, struct phx_http_entry *e)
 	e->pause = PHX_HTTP_NO_PAUSE;
 }
 
-static void link_entry(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_pause pause, int64_t until_ms)
+static void link_entry(struct phx_http_guard *g, struct phx_http_entry *e,
+		       enum phx_http_pause pause, int64_t until_ms)
 {
 	struct queue *w = queue_of(g, e);
 	e->pause = pause;
@@ -167,7 +169,8 @@ void phx_http_guard_refuse(struct phx_http_guard *g, enum phx_http_limit limit, 
 	pthread_mutex_unlock(&g->lock);
 }
 
-void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit, struct phx_http_refused *ret)
+void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit,
+			    struct phx_http_refused *ret)
 {
 	pthread_mutex_lock(&g->lock);
 	*ret = g->refused[limit];
@@ -178,7 +181,8 @@ void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit,
 
 static bool is_full(const struct phx_http_guard *g, enum phx_http_rank rank)
 {
-	unsigned left = g->n_rest < g->limits.connections_max ? g->limits.connections_max - g->n_rest : 0;
+	unsigned left =
+		g->n_rest < g->limits.connections_max ? g->limits.connections_max - g->n_rest : 0;
 	/* what others leave is the administrators' too */
 	return rank == PHX_HTTP_ADMIN ? g->n_admins >= g->limits.reserve + left : !left;
 }
@@ -198,12 +202,15 @@ static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
 }
 
 /* His share is looked at first: who is over it makes nobody go. */
-static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char *key, enum phx_http_rank rank)
+static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char *key,
+		 enum phx_http_rank rank)
 {
 	unsigned share = share_of(g, rank);
 	struct phx_http_party *p = *place_of(g, key);
 	if (share && p && p->n_connections >= share) {
-		refuse(g, rank == PHX_HTTP_STRANGER ? PHX_HTTP_LIMIT_ADDRESS : PHX_HTTP_LIMIT_PERSON, key);
+		refuse(g,
+		       rank == PHX_HTTP_STRANGER ? PHX_HTTP_LIMIT_ADDRESS : PHX_HTTP_LIMIT_PERSON,
+		       key);
 		return -EDQUOT;
 	}
 	int r = make_room(g, rank);
@@ -220,8 +227,8 @@ static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char 
 	return 0;
 }
 
-int phx_http_guard_admit(struct phx_http_guard *g, struct phx_http_entry *e, int fd, const char *key,
-			 enum phx_http_rank rank, int64_t now_ms)
+int phx_http_guard_admit(struct phx_http_guard *g, struct phx_http_entry *e, int fd,
+			 const char *key, enum phx_http_rank rank, int64_t now_ms)
 {
 	pthread_mutex_lock(&g->lock);
 	int r = enter(g, e, key, rank);
@@ -233,7 +240,8 @@ int phx_http_guard_admit(struct phx_http_guard *g, struct phx_http_entry *e, int
 	return r;
 }
 
-int phx_http_guard_know(struct phx_http_guard *g, struct phx_http_entry *e, const char *key, enum phx_http_rank rank)
+int phx_http_guard_know(struct phx_http_guard *g, struct phx_http_entry *e, const char *key,
+			enum phx_http_rank rank)
 {
 	pthread_mutex_lock(&g->lock);
 	unlink_entry(g, e);
@@ -260,15 +268,17 @@ void phx_http_guard_leave(struct phx_http_guard *g, struct phx_http_entry *e)
 	pthread_mutex_unlock(&g->lock);
 }
 
-void phx_http_guard_wait(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_pause pause, uint64_t n,
-			 int64_t now_ms)
+void phx_http_guard_wait(struct phx_http_guard *g, struct phx_http_entry *e,
+			 enum phx_http_pause pause, uint64_t n, int64_t now_ms)
 {
 	int64_t body_ms = BODY_MS + (int64_t)(n / BODY_BYTES_PER_MS);
 	pthread_mutex_lock(&g->lock);
 	if (e->party) {
 		unlink_entry(g, e);
 		if (pause != PHX_HTTP_NO_PAUSE)
-			link_entry(g, e, pause, now_ms + (pause == PHX_HTTP_BODY ? body_ms : g->limits.header_ms));
+			link_entry(
+				g, e, pause,
+				now_ms + (pause == PHX_HTTP_BODY ? body_ms : g->limits.header_ms));
 	}
 	pthread_mutex_unlock(&g->lock);
 }
@@ -312,7 +322,8 @@ bool phx_http_guard_idle(struct phx_http_guard *g)
 
 /* ---- shares of requests ---- */
 
-bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e, enum phx_http_claim what, unsigned max)
+bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e,
+			  enum phx_http_claim what, unsigned max)
 {
 	pthread_mutex_lock(&g->lock);
 	bool may = e->party && (!max || e->rank == PHX_HTTP_ADMIN || e->party->claims[what] < max);
@@ -322,12 +333,14 @@ bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e, en
 	return may;
 }
 
-/* Each request is as long as its share of a second; whose requests reach too far ahead of the time waits. */
+/* Each request is as long as its share of a second; whose requests reach too far ahead of the time
+ * waits. */
 unsigned phx_http_guard_request(struct phx_http_guard *g, struct phx_http_entry *e, int64_t now_ms)
 {
 	int64_t now_us = now_ms * 1000, wait_us = 0;
 	pthread_mutex_lock(&g->lock);
-	struct phx_http_party *p = g->limits.requests_per_s && e->rank != PHX_HTTP_ADMIN ? e->party : NULL;
+	struct phx_http_party *p =
+		g->limits.requests_per_s && e->rank != PHX_HTTP_ADMIN ? e->party : NULL;
 	if (p) {
 		p->due_us = p->due_us > now_us ? p->due_us : now_us;
 		int64_t due_us = p->due_us + SECOND_US / g->limits.requests_per_s;
@@ -345,8 +358,8 @@ bool phx_http_guard_spool(struct phx_http_guard *g, struct phx_http_entry *e, ui
 {
 	uint64_t max = g->limits.spool_bytes_max;
 	pthread_mutex_lock(&g->lock);
-	bool may = e->party && (!max || e->rank == PHX_HTTP_ADMIN ||
-				(n <= max && e->party->spooled <= max - n));
+	bool may = e->party &&
+		(!max || e->rank == PHX_HTTP_ADMIN || (n <= max && e->party->spooled <= max - n));
 	if (may) {
 		e->party->spooled += n;
 		g->spooled += n;

@@ -14,8 +14,9 @@
 /* ---- server ---- */
 
 enum phx_http_listener {
-	PHX_HTTP_UNIX,	/* administrators and users of this machine: identified by peer credentials */
-	PHX_HTTP_TLS,	/* agents and remote CLIs: client certificate, or none (enrolment) */
+	/* administrators and users of this machine: identified by peer credentials */
+	PHX_HTTP_UNIX,
+	PHX_HTTP_TLS,   /* agents and remote CLIs: client certificate, or none (enrolment) */
 	PHX_HTTP_PLAIN, /* provisioning network: boot scripts, images; trusts nobody */
 };
 
@@ -36,8 +37,9 @@ const char *phx_http_method(const struct phx_http_request *q);
 /** As sent: without the query, not decoded. */
 const char *phx_http_path(const struct phx_http_request *q);
 const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q);
-/** Part of the path that stood for '*' in the route, decoded; "" if none. Up to 2: index 0, 1. Never empty for a
- * '*' that matched; never holds '/' (but "**" does), control characters or NUL, and is never "." or "..". */
+/** Part of the path that stood for '*' in the route, decoded; "" if none. Up to 2: index 0, 1.
+ * Never empty for a '*' that matched; never holds '/' (but "**" does), control characters or NUL,
+ * and is never "." or "..". */
 const char *phx_http_param(const struct phx_http_request *q, int index);
 /** Query argument, decoded; NULL when absent, "" without a value. */
 const char *phx_http_query(const struct phx_http_request *q, const char *name);
@@ -45,110 +47,127 @@ const char *phx_http_query(const struct phx_http_request *q, const char *name);
 const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 
 /** Answers; each ends the request, exactly one per request. Do not touch `q` after one given from
- * another thread. A handler that neither answers nor suspends is answered for with 500. `j` is borrowed;
- * NULL answers without a body. */
+ * another thread. A handler that neither answers nor suspends is answered for with 500. `j` is
+ * borrowed; NULL answers without a body. */
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
 /** The same of a text that is JSON already; takes it (malloc'd). NULL: 500. */
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);
-void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text);
-/** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400, -EPERM/-EACCES 403, -ENOENT 404,
- * -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+void phx_http_reply_text(struct phx_http_request *q, int status, const char *type,
+			 const char *text);
+/** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
+ * -EPERM/-EACCES 403, -ENOENT 404, -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT
+ * 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
-/** A regular file, with Range (single range), ETag (sha256 given, or
- * NULL: made from inode, size and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
-void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag, const char *type);
+/** A regular file, with Range (single range), ETag (sha256 given, or NULL: made from inode, size
+ * and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
+void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag,
+			 const char *type);
 /** Leave the request open; another thread (or the same) later calls one of the reply functions,
  * which resumes it. The caller keeps `q`; it stays valid until then even if the peer hangs up
- * (phx_http_gone() tells, and the reply must still be called). Returns from the handler after this. */
+ * (phx_http_gone() tells, and the reply must still be called). Returns from the handler after
+ * this. */
 void phx_http_suspend(struct phx_http_request *q);
 bool phx_http_gone(const struct phx_http_request *q);
 
-/** What one identity may have under way only so often, from the claim to the last byte of the answer. */
+/** What one identity may have under way only so often, from the claim to the last byte of the
+ * answer. */
 enum phx_http_claim {
 	PHX_HTTP_HEAVY, /* reads much, or answers with much */
-	PHX_HTTP_POLL,	/* is held until something happens */
+	PHX_HTTP_POLL,  /* is held until something happens */
 	PHX_HTTP_CLAIMS,
 };
-/** Count this request among those of its identity. False after answering 429, when there are `max` already; an
- * administrator may have any number. Twice counts twice. */
+/** Count this request among those of its identity. False after answering 429, when there are `max`
+ * already; an administrator may have any number. Twice counts twice. */
 bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsigned max);
-/** What Content-Length says; 0 when there is no body, UINT64_MAX when its sender does not tell (chunked): then it is refused. */
+/** What Content-Length says; 0 when there is no body, UINT64_MAX when its sender does not tell
+ * (chunked): then it is refused. */
 uint64_t phx_http_body_announced(const struct phx_http_request *q);
 
 typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
-/** May this request come? Asked when its head is there, before any byte of its body is taken. False after answering. */
+/** May this request come? Asked when its head is there, before any byte of its body is taken. False
+ * after answering. */
 typedef bool (*phx_http_gate)(struct phx_http_request *q, void *arg);
 
-/** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their body is taken. */
+/** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their
+ * body is taken. */
 #define PHX_HTTP_CERT (1u << 8)
 /** In `via`: not counted against requests_per_s. */
 #define PHX_HTTP_UNCOUNTED (1u << 9)
 
-/** One row a route: the table is also what API documentation is made from. The first row that fits is
- * taken. HEAD is served by GET rows. */
+/** One row a route: the table is also what API documentation is made from. The first row that fits
+ * is taken. HEAD is served by GET rows. */
 struct phx_http_route {
 	const char *method;
-	const char *path; /* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
-	unsigned via;	  /* bits 1u << enum phx_http_listener, and those above */
+	/* "/v1/nodes/" "*": a star stands for one segment; a final "**" for the rest */
+	const char *path;
+	unsigned via; /* bits 1u << enum phx_http_listener, and those above */
 	phx_http_handler handler;
-	size_t body_max; /* bytes; 0 = no body taken; streaming uploads: see body_file */
-	bool body_file;	 /* body is spooled to a temporary file (phx_http_body_path) */
+	size_t body_max;    /* bytes; 0 = no body taken; streaming uploads: see body_file */
+	bool body_file;     /* body is spooled to a temporary file (phx_http_body_path) */
 	phx_http_gate gate; /* NULL: whoever comes */
 };
-/** Path of the spooled upload; unlinked when the request ends unless renamed away by the handler. */
+/** Path of the spooled upload; unlinked when the request ends unless renamed away by the
+ * handler. */
 const char *phx_http_body_path(const struct phx_http_request *q);
 
 struct phx_http_server_config {
 	const struct phx_http_route *routes;
 	size_t n_routes;
-	void *arg;		  /* given to every handler */
-	const char *unix_path;	  /* NULL: no Unix listener. Mode 0660, group unix_gid */
+	void *arg;             /* given to every handler */
+	const char *unix_path; /* NULL: no Unix listener. Mode 0660, group unix_gid */
 	gid_t unix_gid;
 	const char *tls_address; /* "10.77.0.1" or "0.0.0.0"; NULL: no TLS listener */
-	uint16_t tls_port;	  /* 0: any; phx_http_server_port() tells */
+	uint16_t tls_port;       /* 0: any; phx_http_server_port() tells */
 	const char *plain_address;
 	uint16_t plain_port;
 	const struct phx_pki *pki; /* for TLS */
-	const char *spool_dir;	   /* for body_file */
-	unsigned threads;	   /* per listener; 0 = 1 */
+	const char *spool_dir;     /* for body_file */
+	unsigned threads;          /* per listener; 0 = 1 */
 	unsigned connections_max;  /* per listener, of all but administrators; 0 = 4096 */
-	unsigned reserve;	   /* beside these, for administrators; 0 = 64 */
-	unsigned per_address_max;  /* of these, from one address without a certificate; 0 = no limit. More are refused */
-	unsigned per_person_max;   /* of these, by one user of this machine, or one certificate; 0 = no limit */
-	unsigned requests_per_s;   /* of one identity that is no administrator, over some time; 0 = no limit. More get 429 */
-	uint64_t spool_bytes_max;  /* of body_file, of one identity at once; 0 = no limit */
-	gid_t admin_gid;	   /* administrators on the Unix listener beside root; (gid_t)-1: none */
+	unsigned reserve;          /* beside these, for administrators; 0 = 64 */
+	/* of these, from one address without a certificate; 0 = no limit. More are refused */
+	unsigned per_address_max;
+	/* of these, by one user of this machine, or one certificate; 0 = no limit */
+	unsigned per_person_max;
+	/* of one identity that is no administrator, over some time; 0 = no limit. More get 429 */
+	unsigned requests_per_s;
+	uint64_t spool_bytes_max; /* of body_file, of one identity at once; 0 = no limit */
+	/* administrators on the Unix listener beside root; (gid_t)-1: none */
+	gid_t admin_gid;
 	/* over TLS: asked once a connection, after the handshake. NULL: nobody is one */
 	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
-	/** Somebody was refused because of a limit: called on any thread, must return at once. May be NULL. */
+	/** Somebody was refused because of a limit: called on any thread, must return at once. May
+	 * be NULL. */
 	void (*refused)(void *arg);
-	unsigned idle_timeout_s;   /* for a request's head to come, and for any silence; 0 = 60 */
+	unsigned idle_timeout_s; /* for a request's head to come, and for any silence; 0 = 60 */
 };
 struct phx_http_server;
 
 /** What a listener refuses for. */
 enum phx_http_limit {
 	PHX_HTTP_LIMIT_CONNECTIONS, /* connections_max */
-	PHX_HTTP_LIMIT_ADDRESS,	    /* per_address_max */
-	PHX_HTTP_LIMIT_PERSON,	    /* per_person_max */
-	PHX_HTTP_LIMIT_FILES,	    /* of the process or the system */
+	PHX_HTTP_LIMIT_ADDRESS,     /* per_address_max */
+	PHX_HTTP_LIMIT_PERSON,      /* per_person_max */
+	PHX_HTTP_LIMIT_FILES,       /* of the process or the system */
 	PHX_HTTP_LIMIT_REQUESTS,    /* requests_per_s */
 	PHX_HTTP_LIMITS
 };
 enum { PHX_HTTP_KEY_MAX = 80, PHX_HTTP_LISTENERS = 3 };
-/** How often it did since the start, and whom last: "uid:1000", "addr:10.0.0.9", "cert:FINGERPRINT"; "" it was not known. */
+/** How often it did since the start, and whom last: "uid:1000", "addr:10.0.0.9",
+ * "cert:FINGERPRINT"; "" it was not known. */
 struct phx_http_refused {
 	uint64_t n;
 	char whom[PHX_HTTP_KEY_MAX];
 };
-void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which, enum phx_http_limit limit,
-			     struct phx_http_refused *ret);
+void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which,
+			     enum phx_http_limit limit, struct phx_http_refused *ret);
 
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
 			  struct phx_err *err);
 uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which);
-/** Stops listening, waits (5 s at most) for requests under way, cuts what is left. Suspended requests must have
- * been answered before, or their owner may no longer touch them: they are dropped. */
+/** Stops listening, waits (5 s at most) for requests under way, cuts what is left. Suspended
+ * requests must have been answered before, or their owner may no longer touch them: they are
+ * dropped. */
 void phx_http_server_free(struct phx_http_server *s);
 
 /* ---- client ---- */
@@ -159,7 +178,8 @@ struct phx_http_client_config {
 	const char *ca_pem_path, *cert_pem_path, *key_pem_path; /* may be NULL */
 	const char *user, *password; /* HTTP basic authentication (Redfish); NULL none */
 	uint32_t connect_timeout_ms; /* 0 = 5000 */
-	bool insecure;		     /* skip server verification: only for BMCs, per BMC, by configuration */
+	/* skip server verification: only for BMCs, per BMC, by configuration */
+	bool insecure;
 };
 /** One client = one kept-alive connection; used by one thread at a time. */
 struct phx_http_client;
@@ -175,27 +195,32 @@ struct phx_http_response {
 };
 void phx_http_response_fini(struct phx_http_response *r);
 
-/** The code of an error answer: by the name the server gave (member "code"; may be NULL), else by the status. */
+/** The code of an error answer: by the name the server gave (member "code"; may be NULL), else by
+ * the status. */
 int phx_http_code_of(long status, const char *name);
 
-/** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status; -ECONNREFUSED (no
- * socket file too: -ENOENT is for a 404 alone), -EACCES, -ETIMEDOUT, -EPROTO (TLS), -ECONNRESET. timeout_ms: 0 = 30 s. */
-int phx_http_call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
-		  uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err);
-/** As above and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there is no body); other statuses: the
- * server's {"error"} becomes err text and the code is the inverse of phx_http_reply_error(). 405 is
- * -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */
-int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
-		       uint32_t timeout_ms, json_t **ret_json, struct phx_err *err);
+/** One request. `json` (borrowed) may be NULL. Body limited to 64 MiB. 0 whatever the status;
+ * -ECONNREFUSED (no socket file too: -ENOENT is for a 404 alone), -EACCES, -ETIMEDOUT, -EPROTO
+ * (TLS), -ECONNRESET. timeout_ms: 0 = 30 s. */
+int phx_http_call(struct phx_http_client *c, const char *method, const char *path,
+		  const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
+		  struct phx_err *err);
+/** As above and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there is no
+ * body); other statuses: the server's {"error"} becomes err text and the code is the inverse of
+ * phx_http_reply_error(). 405 is -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */
+int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path,
+		       const json_t *json, uint32_t timeout_ms, json_t **ret_json,
+		       struct phx_err *err);
 
 /** Body consumer: 0 to go on, negative to abort with that code. */
 typedef int (*phx_http_sink_fn)(void *arg, const void *data, size_t n, struct phx_err *err);
-/** Stream a file's bytes to `sink`. A stalled or cut transfer (under 1 KiB/s for 10 s) is resumed by Range up to 5
- * times; a changed ETag in between is -ESTALE. total may be NULL. A refused first connection is not retried. */
+/** Stream a file's bytes to `sink`. A stalled or cut transfer (under 1 KiB/s for 10 s) is resumed
+ * by Range up to 5 times; a changed ETag in between is -ESTALE. total may be NULL. A refused first
+ * connection is not retried. */
 int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg,
 		   uint64_t *ret_total, struct phx_err *err);
 /** Upload a file as the body of PUT; answer as phx_http_call_json. */
-int phx_http_upload(struct phx_http_client *c, const char *path, const char *file, json_t **ret_json,
-		    struct phx_err *err);
+int phx_http_upload(struct phx_http_client *c, const char *path, const char *file,
+		    json_t **ret_json, struct phx_err *err);
 
 #endif

@@ -20,12 +20,14 @@ struct phx_http_path {
 	char *segments[PHX_HTTP_SEGMENTS_MAX]; /* owned */
 	size_t n;
 };
-/** -EINVAL for what no route may see: bad escapes, control characters, "%2f", "." and "..", too many segments. */
+/** -EINVAL for what no route may see: bad escapes, control characters, "%2f", "." and "..", too
+ * many segments. */
 int phx_http_path_parse(const char *raw, struct phx_http_path *ret, struct phx_err *err);
 void phx_http_path_fini(struct phx_http_path *p);
-/** Does a route's pattern stand for this path? ret_params (malloc'd, NULL where unused) only when true.
- * False too on ENOMEM. */
-bool phx_http_path_match(const char *pattern, const struct phx_http_path *p, char *ret_params[PHX_HTTP_PARAMS_MAX]);
+/** Does a route's pattern stand for this path? ret_params (malloc'd, NULL where unused) only when
+ * true. False too on ENOMEM. */
+bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
+			 char *ret_params[PHX_HTTP_PARAMS_MAX]);
 /** Percent-decode; malloc'd. -EINVAL for bad escapes and control characters, NUL included. */
 int phx_http_decode(const char *s, size_t n, char **ret_text);
 
@@ -41,7 +43,8 @@ struct phx_http_arg {
 	char *name, *value;
 };
 
-/** One TCP or Unix connection; made when it is accepted, freed by libmicrohttpd's notification of its end. */
+/** One TCP or Unix connection; made when it is accepted, freed by libmicrohttpd's notification of
+ * its end. */
 struct phx_http_connection {
 	struct phx_http_listener_state *listener;
 	struct phx_http_peer peer;
@@ -81,14 +84,17 @@ struct phx_http_listener_state {
 	int fd;
 	uint16_t port;
 	struct phx_http_guard *guard;
-	struct MHD_Daemon **daemons; /* each with a thread of its own; of the Unix listener the second half is the administrators' */
+	/* each with a thread of its own; of the Unix listener the second half is the
+	 * administrators' */
+	struct MHD_Daemon **daemons;
 	unsigned n_daemons, next_daemon;
 	/* accept.c */
 	pthread_t acceptor;
 	bool accepting;
 	int stop_fd;
 	pthread_mutex_t lock; /* of the next two */
-	struct phx_http_connection **arrivals; /* by descriptor: given to libmicrohttpd, not heard of yet */
+	/* by descriptor: given to libmicrohttpd, not heard of yet */
+	struct phx_http_connection **arrivals;
 	size_t n_arrivals;
 };
 
@@ -100,14 +106,16 @@ struct phx_http_server {
 	gid_t admin_gid;
 	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
-	pthread_mutex_t lock; /* the hand-over of answers between threads, and the list of requests */
+	/* the hand-over of answers between threads, and the list of requests */
+	pthread_mutex_t lock;
 	pthread_cond_t drained;
 	struct phx_http_request *requests;
 };
 
 /* listen.c: bound, listening sockets. */
 int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err);
-int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct phx_err *err);
+int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port,
+			struct phx_err *err);
 
 /* accept.c: takes connections, and gives them to libmicrohttpd when the books allow it. */
 int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err);
@@ -115,7 +123,8 @@ int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err
 void phx_http_accept_stop(struct phx_http_listener_state *l);
 
 /* arrival.c: connections that were given to libmicrohttpd, and not heard of yet. */
-/** Noted by its descriptor: owned there until it is taken. False on ENOMEM: it stays the caller's. */
+/** Noted by its descriptor: owned there until it is taken. False on ENOMEM: it stays the
+ * caller's. */
 bool phx_http_arrival_put(struct phx_http_listener_state *l, struct phx_http_connection *c);
 /** The connection of this number, which is the caller's now; NULL: none. */
 struct phx_http_connection *phx_http_arrival_take(struct phx_http_listener_state *l, int fd);
@@ -124,9 +133,11 @@ void phx_http_connection_free(struct phx_http_connection *c);
 
 /* peer.c: who asks. */
 /** The peer of a connection just accepted; malloc'd, or NULL. */
-struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd, const struct sockaddr *sa);
+struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd,
+					      const struct sockaddr *sa);
 /** Its identity, and what that is to the listener. */
-enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c, char ret_key[PHX_HTTP_KEY_MAX]);
+enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c,
+				      char ret_key[PHX_HTTP_KEY_MAX]);
 /* called by libmicrohttpd at both ends of a connection */
 void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
 			    enum MHD_ConnectionNotificationCode code);
@@ -134,15 +145,16 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *mhd);
 
 /* request.c: called by libmicrohttpd for each request. */
-enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
-				    const char *version, const char *upload_data, size_t *upload_data_size,
+enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const char *url,
+				    const char *method, const char *version,
+				    const char *upload_data, size_t *upload_data_size,
 				    void **request_context);
 void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request_context,
 			   enum MHD_RequestTerminationCode code);
 
 /* upload.c: the body on its way in. */
-/** May this body come at all, and where to? 0, -EFBIG, -EDQUOT (its sender has as much on the way as one may), -ENOSPC,
- * -EDESTADDRREQ (its length is not told), or another negative errno. */
+/** May this body come at all, and where to? 0, -EFBIG, -EDQUOT (its sender has as much on the way
+ * as one may), -ENOSPC, -EDESTADDRREQ (its length is not told), or another negative errno. */
 int phx_http_body_begin(struct phx_http_request *q);
 void phx_http_body_take(struct phx_http_request *q, const char *data, size_t n);
 void phx_http_body_end(struct phx_http_request *q);
@@ -154,7 +166,8 @@ void phx_http_spool_clean(const char *dir);
 /** Give `response` (taken) as the answer; from any thread. */
 void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response);
 /** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
-void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow);
+void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text,
+		     const char *allow);
 /** 429, with the time after which it may be tried again. */
 void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char *text);
 

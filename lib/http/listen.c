@@ -16,11 +16,11 @@
 
 #define BACKLOG 1024
 /* Out of the care of PHX_AUTO_CLOSE. */
-#define TAKE_FD(fd)              \
-	({                           \
-		int taken_ = (fd);   \
-		(fd) = -1;           \
-		taken_;              \
+#define TAKE_FD(fd) \
+	({ \
+		int taken_ = (fd); \
+		(fd) = -1; \
+		taken_; \
 	})
 
 /* A socket file is left behind by a crash; one that answers belongs to somebody alive. */
@@ -28,29 +28,34 @@ static int remove_stale(const struct sockaddr_un *sa, struct phx_err *err)
 {
 	struct stat st;
 	if (lstat(sa->sun_path, &st) < 0)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", sa->sun_path, strerror(errno));
+		return errno == ENOENT
+			? 0
+			: phx_err_set(err, -errno, "%s: %s", sa->sun_path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
 		return phx_err_set(err, -EEXIST, "%s: exists and is not a socket", sa->sun_path);
 	PHX_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 || errno != ECONNREFUSED)
-		return phx_err_set(err, -EADDRINUSE, "%s: another program is serving it", sa->sun_path);
+		return phx_err_set(err, -EADDRINUSE, "%s: another program is serving it",
+				   sa->sun_path);
 	return unlink(sa->sun_path) < 0 ? -errno : 0;
 }
 
 int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	if (phx_str_copy(sa.sun_path, sizeof(sa.sun_path), path) < 0)
-		return phx_err_set(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu characters", path,
+		return phx_err_set(err, -ENAMETOOLONG,
+				   "%s: a socket's path has at most %zu characters", path,
 				   sizeof(sa.sun_path) - 1);
 	int r = remove_stale(&sa, err);
 	if (r < 0)
 		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
 	PHX_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* the mode of the descriptor becomes that of the file: closed until the group is set */
-	if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
+	if (fd < 0 || fchmod(fd, 0600) < 0 ||
+	    bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (chown(path, (uid_t)-1, gid) < 0 || chmod(path, 0660) < 0 || listen(fd, BACKLOG) < 0) {
 		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -61,10 +66,11 @@ int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err)
 }
 
 /* "10.77.0.1" or "fd77::1" and a port as a socket address. */
-static int parse_address(const char *address, uint16_t port, struct sockaddr_storage *ret, socklen_t *ret_n)
+static int parse_address(const char *address, uint16_t port, struct sockaddr_storage *ret,
+			 socklen_t *ret_n)
 {
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	if (inet_pton(AF_INET, address, &v4.sin_addr) == 1) {
 		memcpy(ret, &v4, sizeof(v4));
 		*ret_n = sizeof(v4);
@@ -80,7 +86,7 @@ static int parse_address(const char *address, uint16_t port, struct sockaddr_sto
 
 static uint16_t bound_port(int fd)
 {
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	socklen_t n = sizeof(ss);
 	if (getsockname(fd, (struct sockaddr *)&ss, &n) < 0)
 		return 0;
@@ -90,7 +96,7 @@ static uint16_t bound_port(int fd)
 
 int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct phx_err *err)
 {
-	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_storage ss = {0};
 	socklen_t n = 0;
 	const int on = 1, idle = 60, interval = 15, count = 4;
 	if (parse_address(address, port, &ss, &n) < 0)
@@ -107,7 +113,8 @@ int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, 
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 	if (bind(fd, (const struct sockaddr *)&ss, n) < 0 || listen(fd, BACKLOG) < 0)
-		return phx_err_set(err, -errno, "cannot listen on %s port %u: %s", address, port, strerror(errno));
+		return phx_err_set(err, -errno, "cannot listen on %s port %u: %s", address, port,
+				   strerror(errno));
 	*ret_port = bound_port(fd);
 	return TAKE_FD(fd);
 }

@@ -16,7 +16,8 @@
 
 static int connection_fd(struct MHD_Connection *mhd)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 	return info ? info->connect_fd : -1;
 }
 
@@ -28,7 +29,8 @@ static void format_address(const struct sockaddr *sa, char *ret, socklen_t ret_s
 		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)sa)->sin6_addr, ret, ret_size);
 }
 
-struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd, const struct sockaddr *sa)
+struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l, int fd,
+					      const struct sockaddr *sa)
 {
 	struct phx_http_connection *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -54,7 +56,8 @@ struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l,
 	return c;
 }
 
-/* As the kernel knew it when the peer connected: no database of users is asked, that may be slow. */
+/* As the kernel knew it when the peer connected: no database of users is asked, that may be
+ * slow. */
 static bool in_group(int fd, gid_t gid)
 {
 	gid_t groups[256];
@@ -67,12 +70,14 @@ static bool in_group(int fd, gid_t gid)
 	return false;
 }
 
-enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c, char ret_key[PHX_HTTP_KEY_MAX])
+enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c,
+				      char ret_key[PHX_HTTP_KEY_MAX])
 {
 	const struct phx_http_server *s = c->listener->server;
 	const struct phx_http_peer *p = &c->peer;
 	if (p->via == PHX_HTTP_UNIX) {
-		bool grouped = s->admin_gid != (gid_t)-1 && (p->gid == s->admin_gid || in_group(c->fd, s->admin_gid));
+		bool grouped = s->admin_gid != (gid_t)-1 &&
+			(p->gid == s->admin_gid || in_group(c->fd, s->admin_gid));
 		snprintf(ret_key, PHX_HTTP_KEY_MAX, "uid:%u", (unsigned)p->uid);
 		return p->uid == 0 || grouped ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
 	}
@@ -104,9 +109,10 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 static bool verifies(gnutls_session_t session)
 {
 	unsigned char usage[] = GNUTLS_KP_TLS_WWW_CLIENT;
-	gnutls_typed_vdata_st data = { .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = usage };
+	gnutls_typed_vdata_st data = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = usage};
 	unsigned status = 0;
-	return gnutls_certificate_verify_peers(session, &data, 1, &status) == GNUTLS_E_SUCCESS && status == 0;
+	return gnutls_certificate_verify_peers(session, &data, 1, &status) == GNUTLS_E_SUCCESS &&
+		status == 0;
 }
 
 void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *mhd)
@@ -114,7 +120,8 @@ void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *m
 	if (c->cert_checked || c->peer.via != PHX_HTTP_TLS)
 		return;
 	c->cert_checked = true;
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	gnutls_session_t session = info ? info->tls_session : NULL;
 	unsigned n = 0;
 	const gnutls_datum_t *certs = session ? gnutls_certificate_get_peers(session, &n) : NULL;

@@ -35,8 +35,9 @@ static void wipe_text(void *text)
 /* Takes `text`. */
 static struct MHD_Response *make_response(char *text, const char *type)
 {
-	struct MHD_Response *r =
-		text ? MHD_create_response_from_buffer_with_free_callback(strlen(text), text, wipe_text) : NULL;
+	struct MHD_Response *r = text
+		? MHD_create_response_from_buffer_with_free_callback(strlen(text), text, wipe_text)
+		: NULL;
 	if (!r)
 		free(text);
 	else if (type)
@@ -64,7 +65,8 @@ static char *dump(const json_t *j)
 }
 
 /* `r`: NULL for want of memory. With one more header, unless it has no name. */
-static void give(struct phx_http_request *q, int status, struct MHD_Response *r, const char *header, const char *value)
+static void give(struct phx_http_request *q, int status, struct MHD_Response *r, const char *header,
+		 const char *value)
 {
 	if (!r) {
 		r = empty_response();
@@ -75,9 +77,11 @@ static void give(struct phx_http_request *q, int status, struct MHD_Response *r,
 	phx_http_give(q, status, r);
 }
 
-static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header, const char *value)
+static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header,
+		      const char *value)
 {
-	give(q, status, j ? make_response(dump(j), "application/json") : empty_response(), header, value);
+	give(q, status, j ? make_response(dump(j), "application/json") : empty_response(), header,
+	     value);
 }
 
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text)
@@ -112,10 +116,12 @@ static json_t *safe_string(const char *text)
 
 static json_t *error_json(int code, const char *text)
 {
-	return json_pack("{s:o, s:s}", "error", safe_string(text), "code", phx_http_code_name(code));
+	return json_pack("{s:o, s:s}", "error", safe_string(text), "code",
+			 phx_http_code_name(code));
 }
 
-void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text, const char *allow)
+void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text,
+		     const char *allow)
 {
 	PHX_AUTO_JSON json_t *j = error_json(code, text);
 	give_json(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
@@ -131,5 +137,6 @@ void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char
 
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
 {
-	phx_http_refuse(q, phx_http_status_of(code), code, text && text[0] ? text : strerror(-code), NULL);
+	phx_http_refuse(q, phx_http_status_of(code), code, text && text[0] ? text : strerror(-code),
+			NULL);
 }

@@ -84,15 +84,17 @@ bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsign
 		q->claims[what]++;
 		return true;
 	}
-	snprintf(text, sizeof(text), "you have %u %s under way, as many as one may: try again when one of them has ended", max,
-		 names[what]);
+	snprintf(text, sizeof(text),
+		 "you have %u %s under way, as many as one may: try again when one of them has "
+		 "ended",
+		 max, names[what]);
 	phx_http_reply_error(q, -EDQUOT, text);
 	return false;
 }
 
 bool phx_http_gone(const struct phx_http_request *q)
 {
-	struct pollfd p = { .fd = q->connection->fd, .events = POLLRDHUP };
+	struct pollfd p = {.fd = q->connection->fd, .events = POLLRDHUP};
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
@@ -147,10 +149,11 @@ void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request
 	free_request(q);
 }
 
-static struct phx_http_request *new_request(struct phx_http_server *s, struct MHD_Connection *mhd, const char *url,
-					    const char *method)
+static struct phx_http_request *new_request(struct phx_http_server *s, struct MHD_Connection *mhd,
+					    const char *url, const char *method)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct phx_http_request *q = info && info->socket_context ? calloc(1, sizeof(*q)) : NULL;
 	if (!q)
 		return NULL;
@@ -170,12 +173,14 @@ static struct phx_http_request *new_request(struct phx_http_server *s, struct MH
 
 /* ---- query and route ---- */
 
-static enum MHD_Result take_argument(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result take_argument(void *cls, enum MHD_ValueKind kind, const char *name,
+				     const char *value)
 {
 	struct phx_http_request *q = cls;
 	(void)kind;
-	struct phx_http_arg *a =
-		q->args.n < PHX_HTTP_QUERY_MAX ? phx_list_push(&q->args, sizeof(struct phx_http_arg)) : NULL;
+	struct phx_http_arg *a = q->args.n < PHX_HTTP_QUERY_MAX
+		? phx_list_push(&q->args, sizeof(struct phx_http_arg))
+		: NULL;
 	if (!a || phx_http_decode(name, strlen(name), &a->name) < 0 ||
 	    phx_http_decode(value ? value : "", value ? strlen(value) : 0, &a->value) < 0)
 		q->body_error = -EINVAL;
@@ -185,11 +190,13 @@ static enum MHD_Result take_argument(void *cls, enum MHD_ValueKind kind, const c
 /* Does the route's method serve the request's? HEAD is GET without the body. */
 static bool method_fits(const char *route_method, const char *method)
 {
-	return !strcmp(route_method, method) || (!strcmp(route_method, "GET") && !strcmp(method, "HEAD"));
+	return !strcmp(route_method, method) ||
+		(!strcmp(route_method, "GET") && !strcmp(method, "HEAD"));
 }
 
 /* Find q->route; "" in `ret_allow` when the path itself is unknown here. */
-static void find_route(struct phx_http_request *q, const struct phx_http_path *path, char *ret_allow, size_t n_allow)
+static void find_route(struct phx_http_request *q, const struct phx_http_path *path,
+		       char *ret_allow, size_t n_allow)
 {
 	const struct phx_http_server *s = q->server;
 	size_t n = 0;
@@ -208,7 +215,8 @@ static void find_route(struct phx_http_request *q, const struct phx_http_path *p
 		for (size_t k = 0; k < PHX_HTTP_PARAMS_MAX; k++)
 			free(params[k]);
 		if (n < n_allow)
-			n += (size_t)snprintf(ret_allow + n, n_allow - n, "%s%s", n ? ", " : "", s->routes[i].method);
+			n += (size_t)snprintf(ret_allow + n, n_allow - n, "%s%s", n ? ", " : "",
+					      s->routes[i].method);
 	}
 }
 
@@ -216,7 +224,8 @@ static void refuse_route(struct phx_http_request *q, const char *allow)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	if (allow[0]) {
-		text = phx_path("%s is not possible on %s; possible: %s", q->method, q->path, allow);
+		text = phx_path("%s is not possible on %s; possible: %s", q->method, q->path,
+				allow);
 		phx_http_refuse(q, 405, -EOPNOTSUPP, text ? text : "method not possible", allow);
 	} else {
 		text = phx_path("no such resource: %s", q->path);
@@ -228,11 +237,14 @@ static void refuse_body(struct phx_http_request *q, int code)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	if (code == -EDESTADDRREQ) {
-		phx_http_refuse(q, 411, -EINVAL, "the request must tell the length of its body (Content-Length)", NULL);
+		phx_http_refuse(q, 411, -EINVAL,
+				"the request must tell the length of its body (Content-Length)",
+				NULL);
 		return;
 	}
 	if (code == -EDQUOT)
-		text = phx_path("what you are sending at once is more than one may: try again when an upload has ended");
+		text = phx_path("what you are sending at once is more than one may: try again when "
+				"an upload has ended");
 	else if (code != -EFBIG)
 		text = phx_path("the request's body cannot be stored: %s", strerror(-code));
 	else if (q->route->body_max)
@@ -247,11 +259,14 @@ static bool may_come(struct phx_http_request *q)
 {
 	struct phx_http_connection *c = q->connection;
 	char text[160];
-	unsigned wait_s = q->route->via & PHX_HTTP_UNCOUNTED ?
-				  0 : phx_http_guard_request(c->listener->guard, &c->entry, phx_clock_ms());
+	unsigned wait_s = q->route->via & PHX_HTTP_UNCOUNTED
+		? 0
+		: phx_http_guard_request(c->listener->guard, &c->entry, phx_clock_ms());
 	if (!wait_s)
 		return true;
-	snprintf(text, sizeof(text), "you have sent more requests in a short time than one may (requests_per_s): try again in %u s",
+	snprintf(text, sizeof(text),
+		 "you have sent more requests in a short time than one may (requests_per_s): try "
+		 "again in %u s",
 		 wait_s);
 	phx_http_refuse_for(q, wait_s, text);
 	return false;
@@ -260,8 +275,8 @@ static bool may_come(struct phx_http_request *q)
 /* Route, query and announced body: q->route to go on, or an answer in place. */
 static void admit(struct phx_http_request *q)
 {
-	PHX_AUTO(phx_http_path_fini) struct phx_http_path path = { 0 };
-	struct phx_err err = { 0 };
+	PHX_AUTO(phx_http_path_fini) struct phx_http_path path = {0};
+	struct phx_err err = {0};
 	char allow[128];
 	if (phx_http_path_parse(q->path, &path, &err) < 0) {
 		phx_http_refuse(q, 400, -EINVAL, err.text, NULL);
@@ -274,19 +289,25 @@ static void admit(struct phx_http_request *q)
 	}
 	const struct phx_http_peer *peer = &q->connection->peer;
 	if (q->connection->refused < 0) {
-		phx_http_refuse(q, 429, -EDQUOT, "your certificate has as many connections open as one may: close some, or try "
-				"again when they have ended", NULL);
+		phx_http_refuse(q, 429, -EDQUOT,
+				"your certificate has as many connections open as one may: close "
+				"some, or try "
+				"again when they have ended",
+				NULL);
 		return;
 	}
 	if (!may_come(q))
 		return;
 	if ((q->route->via & PHX_HTTP_CERT) && peer->via == PHX_HTTP_TLS && !peer->has_cert) {
-		phx_http_refuse(q, 403, -EPERM, "not permitted: a client certificate of this site is wanted here", NULL);
+		phx_http_refuse(q, 403, -EPERM,
+				"not permitted: a client certificate of this site is wanted here",
+				NULL);
 		return;
 	}
 	MHD_get_connection_values(q->mhd, MHD_GET_ARGUMENT_KIND, take_argument, q);
 	if (q->body_error < 0) {
-		phx_http_refuse(q, 400, -EINVAL, "query: a bad escape, a control character, or too many arguments",
+		phx_http_refuse(q, 400, -EINVAL,
+				"query: a bad escape, a control character, or too many arguments",
 				NULL);
 		return;
 	}
@@ -312,15 +333,16 @@ static enum MHD_Result queue(struct phx_http_request *q)
 	return r;
 }
 
-static enum MHD_Result begin(struct phx_http_listener_state *l, struct MHD_Connection *mhd, const char *url,
-			     const char *method, void **request_context)
+static enum MHD_Result begin(struct phx_http_listener_state *l, struct MHD_Connection *mhd,
+			     const char *url, const char *method, void **request_context)
 {
 	struct phx_http_request *q = new_request(l->server, mhd, url, method);
 	if (!q)
 		return MHD_NO;
 	*request_context = q;
 	uint64_t n = phx_http_body_announced(q);
-	phx_http_guard_wait(l->guard, &q->connection->entry, n ? PHX_HTTP_BODY : PHX_HTTP_NO_PAUSE, n, phx_clock_ms());
+	phx_http_guard_wait(l->guard, &q->connection->entry, n ? PHX_HTTP_BODY : PHX_HTTP_NO_PAUSE,
+			    n, phx_clock_ms());
 	admit(q);
 	if (!q->response)
 		return MHD_YES;
@@ -344,7 +366,8 @@ static enum MHD_Result take_body(struct phx_http_request *q, const char *data, s
 static enum MHD_Result handle(struct phx_http_request *q)
 {
 	q->handled = true;
-	phx_http_guard_wait(q->connection->listener->guard, &q->connection->entry, PHX_HTTP_NO_PAUSE, 0, 0);
+	phx_http_guard_wait(q->connection->listener->guard, &q->connection->entry,
+			    PHX_HTTP_NO_PAUSE, 0, 0);
 	phx_http_body_end(q);
 	if (q->response)
 		return queue(q);
@@ -362,8 +385,9 @@ static enum MHD_Result handle(struct phx_http_request *q)
 	return queue(q);
 }
 
-enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
-				    const char *version, const char *upload_data, size_t *upload_data_size,
+enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const char *url,
+				    const char *method, const char *version,
+				    const char *upload_data, size_t *upload_data_size,
 				    void **request_context)
 {
 	struct phx_http_request *q = *request_context;

@@ -42,26 +42,30 @@ void phx_http_path_fini(struct phx_http_path *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->segments[i]);
-	*p = (struct phx_http_path){ 0 };
+	*p = (struct phx_http_path){0};
 }
 
 static int add_segment(struct phx_http_path *p, const char *s, size_t n, struct phx_err *err)
 {
 	if (p->n == PHX_HTTP_SEGMENTS_MAX)
-		return phx_err_set(err, -EINVAL, "path: more than %d segments", PHX_HTTP_SEGMENTS_MAX);
+		return phx_err_set(err, -EINVAL, "path: more than %d segments",
+				   PHX_HTTP_SEGMENTS_MAX);
 	char *text = NULL;
 	int r = phx_http_decode(s, n, &text);
 	if (r < 0)
-		return phx_err_set(err, r, "path: segment %zu has a bad escape or a control character", p->n + 1);
+		return phx_err_set(err, r,
+				   "path: segment %zu has a bad escape or a control character",
+				   p->n + 1);
 	p->segments[p->n++] = text;
 	if (strchr(text, '/') || !strcmp(text, ".") || !strcmp(text, ".."))
-		return phx_err_set(err, -EINVAL, "path: segment %zu may not be '.' or '..' or hold a '/'", p->n);
+		return phx_err_set(err, -EINVAL,
+				   "path: segment %zu may not be '.' or '..' or hold a '/'", p->n);
 	return 0;
 }
 
 int phx_http_path_parse(const char *raw, struct phx_http_path *ret, struct phx_err *err)
 {
-	PHX_AUTO(phx_http_path_fini) struct phx_http_path p = { 0 };
+	PHX_AUTO(phx_http_path_fini) struct phx_http_path p = {0};
 	if (raw[0] != '/')
 		return phx_err_set(err, -EINVAL, "path: must begin with '/'");
 	for (const char *s = raw + 1; raw[1];) {
@@ -74,14 +78,14 @@ int phx_http_path_parse(const char *raw, struct phx_http_path *ret, struct phx_e
 		s += n + 1;
 	}
 	*ret = p;
-	p = (struct phx_http_path){ 0 };
+	p = (struct phx_http_path){0};
 	return 0;
 }
 
 /* Segments from `from` on, joined again; NULL when one is empty or memory is out. */
 static char *join_rest(const struct phx_http_path *p, size_t from)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (size_t i = from; i < p->n; i++) {
 		if (!p->segments[i][0])
 			return NULL;
@@ -92,7 +96,8 @@ static char *join_rest(const struct phx_http_path *p, size_t from)
 
 /* The text that pattern piece `at` of length `n` takes from segment `i`: malloc'd for a wildcard,
  * NULL for a literal. False when it does not fit. */
-static bool match_piece(const char *at, size_t n, const struct phx_http_path *p, size_t i, char **ret_param)
+static bool match_piece(const char *at, size_t n, const struct phx_http_path *p, size_t i,
+			char **ret_param)
 {
 	*ret_param = NULL;
 	if (i >= p->n)
@@ -106,9 +111,10 @@ static bool match_piece(const char *at, size_t n, const struct phx_http_path *p,
 	return *ret_param != NULL;
 }
 
-bool phx_http_path_match(const char *pattern, const struct phx_http_path *p, char *ret_params[PHX_HTTP_PARAMS_MAX])
+bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
+			 char *ret_params[PHX_HTTP_PARAMS_MAX])
 {
-	char *params[PHX_HTTP_PARAMS_MAX] = { 0 };
+	char *params[PHX_HTTP_PARAMS_MAX] = {0};
 	size_t n_params = 0, i = 0;
 	bool fits = true, rest = false;
 	for (const char *at = pattern + 1; fits && *at; i++) {

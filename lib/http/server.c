@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as many as agents: 10,000
- * that are held should cost little. */
+/* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as
+ * many as agents: 10,000 that are held should cost little. */
 #define CONNECTION_MEMORY (16u * 1024)
 #define TLS_CONNECTION_MEMORY (8u * 1024)
 #define DRAIN_SECONDS 5
@@ -22,7 +22,9 @@
 #define IDLE_SECONDS 60
 
 /* Node clocks and TLS stacks are ours: nothing older than 1.2 is ever needed. */
-#define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+CHACHA20-POLY1305:+AES-256-GCM"
+#define PRIORITIES \
+	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+CHACHA20-POLY1305:+" \
+	"AES-256-GCM"
 
 /* Paths and arguments come undecoded: an encoded '/' must not become one. */
 static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *s)
@@ -33,60 +35,68 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *s)
 
 static struct MHD_OptionItem int_option(enum MHD_OPTION option, unsigned value)
 {
-	return (struct MHD_OptionItem){ option, (intptr_t)value, NULL };
+	return (struct MHD_OptionItem){option, (intptr_t)value, NULL};
 }
 
 static struct MHD_OptionItem text_option(enum MHD_OPTION option, const char *text)
 {
-	return (struct MHD_OptionItem){ option, 0, (void *)(uintptr_t)text };
+	return (struct MHD_OptionItem){option, 0, (void *)(uintptr_t)text};
 }
 
 /* Fills `o`; returns how many. */
-static size_t make_options(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
-			   struct MHD_OptionItem *o)
+static size_t make_options(const struct phx_http_server_config *config,
+			   struct phx_http_listener_state *l, struct MHD_OptionItem *o)
 {
 	size_t n = 0;
-	/* who comes is limited before: here nobody is refused, since libmicrohttpd would stop listening for all */
+	/* who comes is limited before: here nobody is refused, since libmicrohttpd would stop
+	 * listening for all */
 	unsigned limit = 2 * (config->connections_max ? config->connections_max : CONNECTIONS) +
-			 (config->reserve ? config->reserve : RESERVE);
+		(config->reserve ? config->reserve : RESERVE);
 	o[n++] = int_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 			    l->which == PHX_HTTP_TLS ? TLS_CONNECTION_MEMORY : CONNECTION_MEMORY);
 	o[n++] = int_option(MHD_OPTION_CONNECTION_LIMIT, limit);
-	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS);
-	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)phx_http_on_completed, l };
-	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)phx_http_on_connection, l };
-	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL };
+	o[n++] = int_option(MHD_OPTION_CONNECTION_TIMEOUT,
+			    config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS);
+	o[n++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_COMPLETED,
+					 (intptr_t)phx_http_on_completed, l};
+	o[n++] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_CONNECTION,
+					 (intptr_t)phx_http_on_connection, l};
+	o[n++] =
+		(struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL};
 	if (l->which == PHX_HTTP_TLS) {
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_KEY, phx_pki_server_key_pem(config->pki));
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_CERT, phx_pki_server_pem(config->pki));
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_TRUST, phx_pki_ca_pem(config->pki));
 		o[n++] = text_option(MHD_OPTION_HTTPS_PRIORITIES, PRIORITIES);
 	}
-	o[n++] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	o[n++] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 	return n;
 }
 
-static const char *const listener_names[] = { "Unix", "TLS", "plain" };
+static const char *const listener_names[] = {"Unix", "TLS", "plain"};
 
-static int start_daemons(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
-			 struct phx_err *err)
+static int start_daemons(const struct phx_http_server_config *config,
+			 struct phx_http_listener_state *l, struct phx_err *err)
 {
 	struct MHD_OptionItem options[16];
 	make_options(config, l, options);
 	unsigned n = (config->threads ? config->threads : 1) * (l->which == PHX_HTTP_UNIX ? 2 : 1);
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+		MHD_USE_NO_LISTEN_SOCKET;
 	if (l->which == PHX_HTTP_TLS)
 		flags |= MHD_USE_TLS;
 	l->daemons = calloc(n, sizeof(struct MHD_Daemon *));
 	for (; l->daemons && l->n_daemons < n; l->n_daemons++) {
-		struct MHD_Daemon *d = MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l, MHD_OPTION_ARRAY, options,
-							MHD_OPTION_END);
+		struct MHD_Daemon *d =
+			MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l,
+					 MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 		if (!d)
 			break;
 		l->daemons[l->n_daemons] = d;
 	}
 	if (l->n_daemons < n)
-		return phx_err_set(err, -EIO, "the %s listener cannot be started", listener_names[l->which]);
+		return phx_err_set(err, -EIO, "the %s listener cannot be started",
+				   listener_names[l->which]);
 	return 0;
 }
 
@@ -97,7 +107,8 @@ static struct phx_http_guard *new_guard(const struct phx_http_server_config *con
 		.reserve = config->reserve ? config->reserve : RESERVE,
 		.per_known_max = config->per_person_max,
 		.per_stranger_max = config->per_address_max,
-		.header_ms = (config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS) * 1000,
+		.header_ms =
+			(config->idle_timeout_s ? config->idle_timeout_s : IDLE_SECONDS) * 1000,
 		.requests_per_s = config->requests_per_s,
 		.spool_bytes_max = config->spool_bytes_max,
 		.refused = config->refused,
@@ -105,8 +116,8 @@ static struct phx_http_guard *new_guard(const struct phx_http_server_config *con
 	});
 }
 
-static int open_listener(const struct phx_http_server_config *config, struct phx_http_listener_state *l,
-			 struct phx_err *err)
+static int open_listener(const struct phx_http_server_config *config,
+			 struct phx_http_listener_state *l, struct phx_err *err)
 {
 	switch (l->which) {
 	case PHX_HTTP_UNIX:
@@ -114,11 +125,13 @@ static int open_listener(const struct phx_http_server_config *config, struct phx
 		break;
 	case PHX_HTTP_TLS:
 		if (!config->pki || !phx_pki_server_pem(config->pki))
-			return phx_err_set(err, -EINVAL, "the TLS listener needs a server certificate");
+			return phx_err_set(err, -EINVAL,
+					   "the TLS listener needs a server certificate");
 		l->fd = phx_http_listen_tcp(config->tls_address, config->tls_port, &l->port, err);
 		break;
 	case PHX_HTTP_PLAIN:
-		l->fd = phx_http_listen_tcp(config->plain_address, config->plain_port, &l->port, err);
+		l->fd = phx_http_listen_tcp(config->plain_address, config->plain_port, &l->port,
+					    err);
 		break;
 	}
 	if (l->fd < 0)
@@ -128,9 +141,11 @@ static int open_listener(const struct phx_http_server_config *config, struct phx
 	return r < 0 ? r : phx_http_accept_start(l, err);
 }
 
-static int open_listeners(const struct phx_http_server_config *config, struct phx_http_server *s, struct phx_err *err)
+static int open_listeners(const struct phx_http_server_config *config, struct phx_http_server *s,
+			  struct phx_err *err)
 {
-	const char *const places[] = { config->unix_path, config->tls_address, config->plain_address };
+	const char *const places[] = {config->unix_path, config->tls_address,
+				      config->plain_address};
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++) {
 		int r = places[i] ? open_listener(config, &s->listeners[i], err) : 0;
 		if (r < 0)
@@ -145,8 +160,10 @@ static int check_routes(const struct phx_http_server_config *config, struct phx_
 {
 	for (size_t i = 0; i < config->n_routes; i++)
 		if (config->routes[i].body_file && !config->spool_dir)
-			return phx_err_set(err, -EINVAL, "route %s spools its body, but there is no spool directory",
-					   config->routes[i].path);
+			return phx_err_set(
+				err, -EINVAL,
+				"route %s spools its body, but there is no spool directory",
+				config->routes[i].path);
 	return 0;
 }
 
@@ -158,7 +175,7 @@ static void free_server(struct phx_http_server **s)
 static void init_listener(struct phx_http_server *s, enum phx_http_listener which)
 {
 	struct phx_http_listener_state *l = &s->listeners[which];
-	*l = (struct phx_http_listener_state){ .server = s, .which = which, .fd = -1, .stop_fd = -1 };
+	*l = (struct phx_http_listener_state){.server = s, .which = which, .fd = -1, .stop_fd = -1};
 	pthread_mutex_init(&l->lock, NULL);
 }
 
@@ -195,10 +212,10 @@ uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_lis
 	return s->listeners[which].port;
 }
 
-void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which, enum phx_http_limit limit,
-			     struct phx_http_refused *ret)
+void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which,
+			     enum phx_http_limit limit, struct phx_http_refused *ret)
 {
-	*ret = (struct phx_http_refused){ 0 };
+	*ret = (struct phx_http_refused){0};
 	if (s->listeners[which].guard)
 		phx_http_guard_refused(s->listeners[which].guard, limit, ret);
 }

@@ -28,8 +28,8 @@ struct fetch {
 	phx_http_sink_fn sink;
 	void *arg;
 	struct phx_err *err;
-	uint64_t done;	 /* bytes given to the sink */
-	uint64_t skip;	 /* of this answer: a server that ignored Range sends them again */
+	uint64_t done; /* bytes given to the sink */
+	uint64_t skip; /* of this answer: a server that ignored Range sends them again */
 	char etag[ETAG_MAX], new_etag[ETAG_MAX];
 	uint64_t range_from; /* of Content-Range, UINT64_MAX when there was none */
 	struct phx_buf refusal;
@@ -61,7 +61,8 @@ static void take_header(void *arg, const char *line, size_t n)
 	struct fetch *f = arg;
 	char text[64];
 	header_value(line, n, "ETag", f->new_etag, sizeof(f->new_etag));
-	if (header_value(line, n, "Content-Range", text, sizeof(text)) && phx_str_starts(text, "bytes ")) {
+	if (header_value(line, n, "Content-Range", text, sizeof(text)) &&
+	    phx_str_starts(text, "bytes ")) {
 		text[strcspn(text, "-")] = '\0';
 		if (phx_u64_parse(text + strlen("bytes "), 0, INT64_MAX, &f->range_from) < 0)
 			f->range_from = UINT64_MAX;
@@ -77,9 +78,11 @@ static int check_answer(struct fetch *f, long status)
 		return 0;
 	}
 	if (strcmp(f->etag, f->new_etag))
-		return phx_err_set(f->err, -ESTALE, "the file changed on the server while it was fetched");
+		return phx_err_set(f->err, -ESTALE,
+				   "the file changed on the server while it was fetched");
 	if (status == 206 && f->range_from != f->done)
-		return phx_err_set(f->err, -EPROTO, "the server sent another range than the one asked for");
+		return phx_err_set(f->err, -EPROTO,
+				   "the server sent another range than the one asked for");
 	f->skip = status == 206 ? 0 : f->done;
 	return 0;
 }
@@ -152,17 +155,19 @@ static bool worth_retry(const struct fetch *f, int code)
 		return false;
 	if (f->done && !f->etag[0]) /* nothing to tell us that it still is the same file */
 		return false;
-	return code == -ECONNRESET || code == -ETIMEDOUT || code == -ECONNREFUSED || code == -EHOSTUNREACH ||
-	       code == -ENETUNREACH;
+	return code == -ECONNRESET || code == -ETIMEDOUT || code == -ECONNREFUSED ||
+		code == -EHOSTUNREACH || code == -ENETUNREACH;
 }
 
 /* After an answer came to its end. */
 static int judge(struct fetch *f, const char *path)
 {
-	struct phx_http_response response = { 0 };
+	struct phx_http_response response = {0};
 	curl_easy_getinfo(f->c->easy, CURLINFO_RESPONSE_CODE, &response.status);
 	if (response.status == 200 || response.status == 206)
-		return f->skip ? phx_err_set(f->err, -ESTALE, "%s: shorter than what was fetched already", path) : 0;
+		return f->skip ? phx_err_set(f->err, -ESTALE,
+					     "%s: shorter than what was fetched already", path)
+			       : 0;
 	response.body = phx_buf_take(&f->refusal);
 	response.n = response.body ? strlen(response.body) : 0;
 	int r = response.body ? phx_http_answer_json(path, &response, NULL, f->err) : -ENOMEM;
@@ -170,11 +175,11 @@ static int judge(struct fetch *f, const char *path)
 	return r < 0 ? r : phx_err_set(f->err, -EPROTO, "%s: unexpected status", path);
 }
 
-int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg, uint64_t *ret_total,
-		   struct phx_err *err)
+int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg,
+		   uint64_t *ret_total, struct phx_err *err)
 {
-	struct fetch f = { .c = c, .sink = sink, .arg = arg, .err = err };
-	struct phx_err last = { 0 };
+	struct fetch f = {.c = c, .sink = sink, .arg = arg, .err = err};
+	struct phx_err last = {0};
 	int r = fetch_once(&f, path, &last);
 	for (unsigned i = 0; r < 0 && i < RETRIES_MAX && worth_retry(&f, r); i++) {
 		phx_sleep_ms(RETRY_FIRST_MS << i);
@@ -226,8 +231,8 @@ static int open_upload(const char *file, struct stat *ret_st, struct phx_err *er
 	return phx_err_set(err, -EINVAL, "%s: not a regular file", file);
 }
 
-int phx_http_upload(struct phx_http_client *c, const char *path, const char *file, json_t **ret_json,
-		    struct phx_err *err)
+int phx_http_upload(struct phx_http_client *c, const char *path, const char *file,
+		    json_t **ret_json, struct phx_err *err)
 {
 	struct stat st;
 	PHX_AUTO_CLOSE int fd = open_upload(file, &st, err);
@@ -236,7 +241,7 @@ int phx_http_upload(struct phx_http_client *c, const char *path, const char *fil
 	CURL *easy = phx_http_client_begin(c, path, err);
 	if (!easy)
 		return -EINVAL;
-	struct upload u = { .fd = fd };
+	struct upload u = {.fd = fd};
 	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
 	curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)st.st_size);
 	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_data);
@@ -248,7 +253,7 @@ int phx_http_upload(struct phx_http_client *c, const char *path, const char *fil
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, UPLOAD_SILENT_SECONDS);
 	/* a refusal comes before the file is sent */
 	phx_http_client_header(c, "Expect", "100-continue");
-	PHX_AUTO(phx_http_response_fini) struct phx_http_response response = { 0 };
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response response = {0};
 	int r = phx_http_client_receive(c, path, &response, err);
 	if (u.code < 0)
 		return phx_err_set(err, u.code, "%s: %s", file, strerror(-u.code));

@@ -17,7 +17,8 @@
 
 #define SPOOL_PREFIX "phx-upload-"
 
-/* What an upload leaves free of the file system that the journal may share: a twentieth, but no more than this. */
+/* What an upload leaves free of the file system that the journal may share: a twentieth, but no
+ * more than this. */
 #define ROOM_BYTES (1ull << 30)
 
 uint64_t phx_http_body_announced(const struct phx_http_request *q)
@@ -25,7 +26,8 @@ uint64_t phx_http_body_announced(const struct phx_http_request *q)
 	if (MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Transfer-Encoding"))
 		return UINT64_MAX;
 	const char *text = MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Content-Length");
-	uint64_t n = 0; /* chunks would have to be parsed by libmicrohttpd, whose refusals are not ours */
+	/* chunks would have to be parsed by libmicrohttpd, whose refusals are not ours */
+	uint64_t n = 0;
 	if (text && phx_u64_parse(text, 0, UINT64_MAX - 1, &n) < 0)
 		return UINT64_MAX;
 	return n;
@@ -43,13 +45,15 @@ static int open_spool(struct phx_http_request *q)
 	return 0;
 }
 
-/* Beside what others have on the way; what of that is written already counts twice, on the safe side. */
+/* Beside what others have on the way; what of that is written already counts twice, on the safe
+ * side. */
 static bool has_room(struct phx_http_request *q, uint64_t n)
 {
 	struct statvfs fs;
 	if (statvfs(q->server->spool_dir, &fs) < 0)
 		return true; /* opening the file tells why */
-	uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize, left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize,
+		 left = (uint64_t)fs.f_bavail * fs.f_frsize;
 	uint64_t room = size / 20 < ROOM_BYTES ? size / 20 : ROOM_BYTES;
 	uint64_t others = phx_http_guard_spooled(q->connection->listener->guard);
 	return left >= room && left - room >= others && left - room - others >= n;

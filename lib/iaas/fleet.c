@@ -13,7 +13,8 @@ static const uint32_t none = UINT32_MAX;
 int phx_fleet_init(struct phx_fleet *f, uint32_t max, int64_t charge_ms)
 {
 	bool failed;
-	*f = (struct phx_fleet){.node = calloc(max, sizeof(*f->node)), .max = max, .charge_ms = charge_ms};
+	*f = (struct phx_fleet){
+		.node = calloc(max, sizeof(*f->node)), .max = max, .charge_ms = charge_ms};
 	failed = !f->node;
 	for (int c = 0; c < PHX_IAAS_CLASS_COUNT_; c++) {
 		f->pool[c].first = f->pool[c].last = none;
@@ -176,7 +177,8 @@ void phx_fleet_release_all(struct phx_fleet *f, int64_t now_ms)
 uint32_t phx_fleet_idle_since(const struct phx_fleet *f, int class, int64_t since_ms)
 {
 	uint32_t n = 0;
-	for (uint32_t i = f->pool[class].first; i != none && f->node[i].idle_ms <= since_ms; i = f->node[i].next)
+	for (uint32_t i = f->pool[class].first; i != none && f->node[i].idle_ms <= since_ms;
+	     i = f->node[i].next)
 		n++;
 	return n;
 }

@@ -8,11 +8,13 @@
 enum phx_fleet_state { PHX_FLEET_GONE, PHX_FLEET_BOOTING, PHX_FLEET_IDLE, PHX_FLEET_BUSY };
 
 struct phx_fleet_node {
-	int state;      /* enum phx_fleet_state */
-	int class;      /* pool: enum phx_iaas_class */
-	uint32_t lease; /* number of the lease: a boot that was cancelled is told from the next one */
+	int state; /* enum phx_fleet_state */
+	int class; /* pool: enum phx_iaas_class */
+	/* number of the lease: a boot that was cancelled is told from the next one */
+	uint32_t lease;
 	int64_t asked_ms, ready_ms, idle_ms; /* since when it is booting, ready, idle */
-	uint32_t next, prev;                 /* among the idle ones of its pool, longest idle first; UINT32_MAX: none */
+	/* among the idle ones of its pool, longest idle first; UINT32_MAX: none */
+	uint32_t next, prev;
 };
 
 struct phx_fleet_pool {

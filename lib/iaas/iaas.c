@@ -81,36 +81,46 @@ void phx_iaas_config_default(struct phx_iaas_config *ret)
 
 static int check_pair(const struct phx_iaas_config *c, struct phx_err *err)
 {
-	const struct phx_iaas_policy *policy = phx_iaas_policy((enum phx_provisioning)c->provisioning);
+	const struct phx_iaas_policy *policy =
+		phx_iaas_policy((enum phx_provisioning)c->provisioning);
 	const struct row *row = &rows[c->allocation];
 
 	if (row->scheduler < 0 && c->provisioning != PHX_PROVISIONING_startup)
 		return phx_err_set(err, -EINVAL,
-				   "%s keeps no queue, and the queue is what %s looks at: it goes with startup only",
+				   "%s keeps no queue, and the queue is what %s looks at: it goes "
+				   "with startup only",
 				   names[c->allocation], policy->name);
 	if (row->n_pools != policy->n_pools)
-		return phx_err_set(err, -EINVAL, "%s serves %u pool%s, %s leases for %u: fcfs-2q and od-2q go together",
-				   names[c->allocation], row->n_pools, row->n_pools > 1 ? "s" : "", policy->name,
-				   policy->n_pools);
+		return phx_err_set(
+			err, -EINVAL,
+			"%s serves %u pool%s, %s leases for %u: fcfs-2q and od-2q go together",
+			names[c->allocation], row->n_pools, row->n_pools > 1 ? "s" : "",
+			policy->name, policy->n_pools);
 	return 0;
 }
 
 int phx_iaas_config_check(const struct phx_iaas_config *c, struct phx_err *err)
 {
 	if (!c->max || c->max > PHX_IAAS_NODES_MAX)
-		return phx_err_set(err, -EINVAL, "%u nodes: from 1 to %d are possible", c->max, PHX_IAAS_NODES_MAX);
+		return phx_err_set(err, -EINVAL, "%u nodes: from 1 to %d are possible", c->max,
+				   PHX_IAAS_NODES_MAX);
 	if (c->boot_ms < 0 || c->boot_ms > PHX_IAAS_TIME_MAX_MS)
-		return phx_err_set(err, -EINVAL, "boot time %lld ms: from 0 to 366 days are possible",
+		return phx_err_set(err, -EINVAL,
+				   "boot time %lld ms: from 0 to 366 days are possible",
 				   (long long)c->boot_ms);
 	if (c->period_ms < 1 || c->period_ms > PHX_IAAS_TIME_MAX_MS)
-		return phx_err_set(err, -EINVAL, "control period %lld ms: from 1 ms to 366 days are possible",
+		return phx_err_set(err, -EINVAL,
+				   "control period %lld ms: from 1 ms to 366 days are possible",
 				   (long long)c->period_ms);
 	if (c->charge_ms < 1 || c->charge_ms > PHX_IAAS_TIME_MAX_MS)
-		return phx_err_set(err, -EINVAL, "charge unit %lld ms: from 1 ms to 366 days are possible",
+		return phx_err_set(err, -EINVAL,
+				   "charge unit %lld ms: from 1 ms to 366 days are possible",
 				   (long long)c->charge_ms);
 	if (c->cut_ms < 0)
-		return phx_err_set(err, -EINVAL, "cut between short and long tasks %lld ms: 0 or more is possible",
-				   (long long)c->cut_ms);
+		return phx_err_set(
+			err, -EINVAL,
+			"cut between short and long tasks %lld ms: 0 or more is possible",
+			(long long)c->cut_ms);
 	int r = phx_iaas_params_check(&c->params, err);
 	return r ? r : check_pair(c, err);
 }
@@ -180,7 +190,8 @@ static int start(struct model *m, uint32_t task)
 	leave_waiting(&m->waiting[class], task);
 	note_start(m, task);
 	uint32_t node = phx_fleet_occupy(&m->fleet, class);
-	return push_due(m, (struct due){.at_ms = m->now_ms + m->run_ms[task], .node = node, .task = task});
+	return push_due(
+		m, (struct due){.at_ms = m->now_ms + m->run_ms[task], .node = node, .task = task});
 }
 
 static int end(struct model *m, uint32_t task)
@@ -192,7 +203,8 @@ static int end(struct model *m, uint32_t task)
 	}
 	m->n_ended++;
 	m->last_end_ms = m->now_ms;
-	return phx_iaas_ended((enum phx_provisioning)m->config->provisioning, &m->state, m->tasks[task].input, run);
+	return phx_iaas_ended((enum phx_provisioning)m->config->provisioning, &m->state,
+			      m->tasks[task].input, run);
 }
 
 /* ---- one instant, step by step ---- */
@@ -226,7 +238,8 @@ static int end_shared(struct model *m)
 	int r = phx_nowait_ended(m->nowait, m->now_ms, &m->ids);
 	for (uint32_t i = 0; !r && i < m->ids.n; i++) {
 		const struct phx_nowait_task *t = PHX_LIST_AT(&m->ids, struct phx_nowait_task, i);
-		if (m->fleet.node[t->node].state == PHX_FLEET_BUSY && !phx_nowait_load(m->nowait, t->node))
+		if (m->fleet.node[t->node].state == PHX_FLEET_BUSY &&
+		    !phx_nowait_load(m->nowait, t->node))
 			phx_fleet_vacate(&m->fleet, t->node, m->now_ms);
 		r = end(m, (uint32_t)t->id);
 	}
@@ -237,8 +250,7 @@ static int allocate_shared(struct model *m)
 {
 	m->ids.n = 0;
 	int r = phx_nowait_pass(m->nowait, m->now_ms, &m->ids);
-	PHX_LIST_EACH(const struct phx_nowait_task, t, &m->ids)
-	{
+	PHX_LIST_EACH(const struct phx_nowait_task, t, &m->ids) {
 		if (m->fleet.node[t->node].state == PHX_FLEET_IDLE)
 			phx_fleet_occupy_node(&m->fleet, t->node);
 		note_start(m, (uint32_t)t->id);
@@ -259,7 +271,8 @@ static int allocate(struct model *m)
 
 static void look(const struct model *m, struct phx_iaas_view *ret)
 {
-	*ret = (struct phx_iaas_view){.now_ms = m->now_ms, .max = m->config->max, .tasks = m->tasks};
+	*ret = (struct phx_iaas_view){
+		.now_ms = m->now_ms, .max = m->config->max, .tasks = m->tasks};
 	for (int c = 0; c < PHX_IAAS_CLASS_COUNT_; c++) {
 		const struct phx_fleet_pool *pool = &m->fleet.pool[c];
 		const struct waiting *w = &m->waiting[c];
@@ -267,7 +280,8 @@ static void look(const struct model *m, struct phx_iaas_view *ret)
 			.booting = pool->booting,
 			.busy = pool->busy,
 			.idle = pool->idle,
-			.expired = phx_fleet_idle_since(&m->fleet, c, m->now_ms - m->config->params.idle_ms[c]),
+			.expired = phx_fleet_idle_since(&m->fleet, c,
+							m->now_ms - m->config->params.idle_ms[c]),
 			.queue = w->task ? w->task + w->first : NULL,
 			.n_queued = w->n,
 		};
@@ -276,10 +290,13 @@ static void look(const struct model *m, struct phx_iaas_view *ret)
 
 static int lease(struct model *m, int class, bool at_once)
 {
-	uint32_t node = phx_fleet_lease(&m->fleet, class, m->now_ms), number = m->fleet.node[node].lease;
+	uint32_t node = phx_fleet_lease(&m->fleet, class, m->now_ms),
+		 number = m->fleet.node[node].lease;
 	if (!at_once)
 		return push_due(m,
-				(struct due){.at_ms = m->now_ms + m->config->boot_ms, .node = node, .lease = number});
+				(struct due){.at_ms = m->now_ms + m->config->boot_ms,
+					     .node = node,
+					     .lease = number});
 	phx_fleet_ready(&m->fleet, node, number, m->now_ms);
 	return give(m, node);
 }
@@ -331,20 +348,23 @@ static int decide_change(struct model *m)
 
 static int sample(struct model *m)
 {
-	const struct phx_fleet_pool *a = &m->fleet.pool[PHX_IAAS_SHORT], *b = &m->fleet.pool[PHX_IAAS_LONG];
+	const struct phx_fleet_pool *a = &m->fleet.pool[PHX_IAAS_SHORT],
+				    *b = &m->fleet.pool[PHX_IAAS_LONG];
 	struct phx_iaas_sample now = {
 		.at_ms = m->now_ms,
 		.leased = m->fleet.leased,
 		.ready = a->idle + a->busy + b->idle + b->busy,
 		.busy = a->busy + b->busy,
-		.queued = m->waiting[0].n + m->waiting[1].n + (m->nowait ? phx_nowait_unplaced(m->nowait) : 0),
+		.queued = m->waiting[0].n + m->waiting[1].n +
+			(m->nowait ? phx_nowait_unplaced(m->nowait) : 0),
 	};
 	if (now.queued > m->result.peak_queue)
 		m->result.peak_queue = now.queued;
 	if (!m->samples)
 		return 0;
 	if (m->samples->n) {
-		struct phx_iaas_sample *last = PHX_LIST_AT(m->samples, struct phx_iaas_sample, m->samples->n - 1);
+		struct phx_iaas_sample *last =
+			PHX_LIST_AT(m->samples, struct phx_iaas_sample, m->samples->n - 1);
 		struct phx_iaas_sample same = *last;
 		same.at_ms = now.at_ms;
 		if (!memcmp(&same, &now, sizeof(now)))
@@ -368,7 +388,8 @@ static int64_t earliest(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* When a node will have been idle for its pool's idle time; later than now, for those were decided on. */
+/* When a node will have been idle for its pool's idle time; later than now, for those were decided
+ * on. */
 static int64_t next_expiry_ms(const struct model *m)
 {
 	int64_t next = INT64_MAX;
@@ -420,12 +441,15 @@ static int run(struct model *m, struct phx_err *err)
 	while (!r && m->n_ended < m->n_tasks) {
 		m->now_ms = next_instant_ms(m);
 		if (m->now_ms == INT64_MAX)
-			return phx_err_set(err, -EINVAL, "%u tasks wait for nodes that nobody leases",
+			return phx_err_set(err, -EINVAL,
+					   "%u tasks wait for nodes that nobody leases",
 					   m->n_tasks - m->n_ended);
 		r = step(m);
 	}
 	if (r)
-		return phx_err_set(err, r, "%s", r == -ENOMEM ? "out of memory" : "too many tasks share one node");
+		return phx_err_set(err, r, "%s",
+				   r == -ENOMEM ? "out of memory"
+						: "too many tasks share one node");
 	phx_fleet_release_all(&m->fleet, m->now_ms);
 	return sample(m);
 }
@@ -439,19 +463,22 @@ static int take_tasks(struct model *m, const struct phx_trace_jobs *jobs, struct
 	for (size_t i = 0; i < jobs->n; i++) {
 		const struct phx_trace_job *job = &jobs->jobs[i];
 		if (job->n_parents)
-			return phx_err_set(err, -EINVAL,
-					   "job %llu waits for another: the IaaS study has independent tasks",
-					   (unsigned long long)job->id);
+			return phx_err_set(
+				err, -EINVAL,
+				"job %llu waits for another: the IaaS study has independent tasks",
+				(unsigned long long)job->id);
 		if (job->run_ms < 0 || job->run_ms > PHX_IAAS_TIME_MAX_MS || job->submit_ms < 0 ||
 		    job->submit_ms > 100 * PHX_IAAS_TIME_MAX_MS)
-			return phx_err_set(err, -EINVAL, "job %llu: run time or submission out of range",
+			return phx_err_set(err, -EINVAL,
+					   "job %llu: run time or submission out of range",
 					   (unsigned long long)job->id);
 		n += job->size;
 	}
 	if (!n)
 		return phx_err_set(err, -EINVAL, "the workload has no task");
 	if (n > PHX_IAAS_TASKS_MAX)
-		return phx_err_set(err, -E2BIG, "the workload has %llu tasks, at most %d are possible",
+		return phx_err_set(err, -E2BIG,
+				   "the workload has %llu tasks, at most %d are possible",
 				   (unsigned long long)n, PHX_IAAS_TASKS_MAX);
 	m->tasks = calloc(n, sizeof(*m->tasks));
 	m->run_ms = calloc(n, sizeof(*m->run_ms));
@@ -538,8 +565,8 @@ static void summarise(const struct model *m, struct phx_iaas_result *ret)
 	ret->peak_nodes = m->fleet.peak;
 }
 
-int phx_iaas_run(const struct phx_iaas_config *config, const struct phx_trace_jobs *jobs, struct phx_iaas_result *ret,
-		 struct phx_list *ret_samples, struct phx_err *err)
+int phx_iaas_run(const struct phx_iaas_config *config, const struct phx_trace_jobs *jobs,
+		 struct phx_iaas_result *ret, struct phx_list *ret_samples, struct phx_err *err)
 {
 	PHX_AUTO(tear_down) struct model m = {.config = config, .samples = ret_samples};
 	int r = phx_iaas_config_check(config, err);

@@ -60,17 +60,21 @@ struct stretch {
 };
 
 static const struct stretch uniform[] = {{3600, 0.70}};
-static const struct stretch increasing[] = {{720, 0.1}, {1440, 0.3}, {2160, 0.5}, {2880, 0.7}, {3600, 0.9}};
-/* two spikes of 120 s at 1.7 are 0.1133 of the mean 0.15; the rest is spread over the other 3360 s */
+static const struct stretch increasing[] = {
+	{720, 0.1}, {1440, 0.3}, {2160, 0.5}, {2880, 0.7}, {3600, 0.9}};
+/* two spikes of 120 s at 1.7 are 0.1133 of the mean 0.15; the rest is spread over the other 3360
+ * s */
 #define MILD ((0.15 * 3600 - 1.7 * 240) / 3360)
-static const struct stretch bursty[] = {{900, MILD}, {1020, 1.7}, {2400, MILD}, {2520, 1.7}, {3600, MILD}};
+static const struct stretch bursty[] = {
+	{900, MILD}, {1020, 1.7}, {2400, MILD}, {2520, 1.7}, {3600, MILD}};
 
 /* Poisson: a gap that reaches beyond a stretch goes on with the next one's rate. */
 static int draw_hour(struct maker *m, const struct stretch *stretches, size_t n, uint32_t nodes)
 {
 	double at = 0, gap = phx_draw_exponential(&m->rng, 1);
 	for (size_t i = 0; i < n;) {
-		double rate = stretches[i].load * nodes / task_mean_s, left = stretches[i].until_s - at;
+		double rate = stretches[i].load * nodes / task_mean_s,
+		       left = stretches[i].until_s - at;
 		if (gap > left * rate) {
 			gap -= left * rate;
 			at = stretches[i++].until_s;
@@ -170,8 +174,8 @@ static int draw(struct maker *m, enum phx_iaas_workload w, uint32_t nodes)
 	return -EINVAL;
 }
 
-int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, enum phx_iaas_spread spread,
-			   struct phx_trace_jobs *ret)
+int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed,
+			   enum phx_iaas_spread spread, struct phx_trace_jobs *ret)
 {
 	struct maker m = {.rng = {seed}, .spread = spread};
 	int r = nodes ? draw(&m, w, nodes) : -EINVAL;

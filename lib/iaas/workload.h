@@ -28,9 +28,9 @@ enum phx_iaas_spread {
 	PHX_IAAS_SPREAD_EXPONENTIAL,
 };
 
-/** Draw a workload. `nodes` (M, at least 1) scales the arrivals of those that are given by load. Caller owns:
- * phx_trace_jobs_fini(). -ENOMEM, -EINVAL nodes 0. */
-int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, enum phx_iaas_spread spread,
-			   struct phx_trace_jobs *ret);
+/** Draw a workload. `nodes` (M, at least 1) scales the arrivals of those that are given by load.
+ * Caller owns: phx_trace_jobs_fini(). -ENOMEM, -EINVAL nodes 0. */
+int phx_iaas_workload_draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed,
+			   enum phx_iaas_spread spread, struct phx_trace_jobs *ret);
 
 #endif

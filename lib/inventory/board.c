@@ -13,9 +13,15 @@ enum { DMI_MAX = 256 * 1024, TYPE_MEMORY_DEVICE = 17, TYPE_END = 127, MEMINFO_MA
 
 static bool is_placeholder(const char *s)
 {
-	static const char *const known[] = {
-		"To Be Filled By O.E.M.", "Default string", "Not Specified", "None", "System Serial Number",
-		"Not Available",          "0123456789",     "Unknown",       "N/A"};
+	static const char *const known[] = {"To Be Filled By O.E.M.",
+					    "Default string",
+					    "Not Specified",
+					    "None",
+					    "System Serial Number",
+					    "Not Available",
+					    "0123456789",
+					    "Unknown",
+					    "N/A"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(known); i++)
 		if (!strcasecmp(s, known[i]))
 			return true;
@@ -44,7 +50,8 @@ static int boot_mode(const char *root, const char *arch)
 {
 	if (phx_sys_has(root, "sys/firmware/efi"))
 		return PHX_BOOT_UEFI;
-	return phx_str_eq(arch, "x86_64") || phx_str_eq(arch, "i686") ? PHX_BOOT_BIOS : PHX_BOOT_UNKNOWN;
+	return phx_str_eq(arch, "x86_64") || phx_str_eq(arch, "i686") ? PHX_BOOT_BIOS
+								      : PHX_BOOT_UNKNOWN;
 }
 
 void phx_inventory_read_board(const char *root, struct phx_facts *f)
@@ -55,7 +62,8 @@ void phx_inventory_read_board(const char *root, struct phx_facts *f)
 	read_dmi(root, "product_serial", f->serial, sizeof(f->serial));
 	read_dmi(root, "bios_vendor", vendor, sizeof(vendor));
 	read_dmi(root, "bios_version", version, sizeof(version));
-	snprintf(f->firmware, sizeof(f->firmware), "%s%s%s", vendor, vendor[0] && version[0] ? " " : "", version);
+	snprintf(f->firmware, sizeof(f->firmware), "%s%s%s", vendor,
+		 vendor[0] && version[0] ? " " : "", version);
 	read_uuid(root, f);
 	f->boot_mode = boot_mode(root, f->arch);
 }

@@ -32,7 +32,8 @@ static void load(const char *xml, struct phx_facts *f)
 	if (hwloc_topology_init(&t) < 0)
 		return;
 	if ((!xml || hwloc_topology_set_xml(t, xml) == 0) &&
-	    hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 && hwloc_topology_load(t) == 0)
+	    hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 &&
+	    hwloc_topology_load(t) == 0)
 		read_topology(t, f);
 	hwloc_topology_destroy(t);
 }

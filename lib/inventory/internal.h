@@ -13,13 +13,15 @@ void phx_inventory_read_memory(const char *root, struct phx_facts *f);
 /** vendor, product, serial, uuid, firmware, boot_mode. */
 void phx_inventory_read_board(const char *root, struct phx_facts *f);
 
-/** Installed memory in an SMBIOS table (structures of type 17); 0 when it names none or is damaged. */
+/** Installed memory in an SMBIOS table (structures of type 17); 0 when it names none or is
+ * damaged. */
 uint64_t phx_dmi_memory_bytes(const uint8_t *table, size_t n);
 
 /** Hardware NICs, sorted by MAC, into f->nics. -ENOMEM. */
 int phx_inventory_read_nics(const char *root, struct phx_facts *f, struct phx_err *err);
 
-/** bmc_address, by `ipmitool lan print`; only on the running machine, and only where there is /dev/ipmi0. */
+/** bmc_address, by `ipmitool lan print`; only on the running machine, and only where there is
+ * /dev/ipmi0. */
 void phx_inventory_read_bmc(const char *root, struct phx_facts *f);
 
 /** The IPv4 address in the output of `ipmitool lan print`, "" when it has none. */

@@ -17,7 +17,8 @@ static void read_system(const char *root, struct phx_facts *f)
 	struct utsname u;
 	phx_sys_text(root, f->kernel, sizeof(f->kernel), "proc/sys/kernel/osrelease");
 	/* the file is newer than the kernels of some fixtures and machines */
-	if (phx_sys_text(root, f->arch, sizeof(f->arch), "proc/sys/kernel/arch") < 0 && !*root && uname(&u) == 0)
+	if (phx_sys_text(root, f->arch, sizeof(f->arch), "proc/sys/kernel/arch") < 0 && !*root &&
+	    uname(&u) == 0)
 		snprintf(f->arch, sizeof(f->arch), "%.*s", (int)sizeof(f->arch) - 1, u.machine);
 	if (phx_sys_text(root, text, sizeof(text), "etc/os-release") == 0)
 		phx_line_value(text, "PRETTY_NAME", '=', f->os, sizeof(f->os));
@@ -36,7 +37,9 @@ int phx_inventory_read(const char *root, struct phx_facts *ret, struct phx_err *
 {
 	struct phx_facts f = {0};
 	if (!phx_sys_has(root, "sys") || !phx_sys_has(root, "proc"))
-		return phx_err_set(err, -ENOENT, "%s/sys and %s/proc are not both there: mount them first", root, root);
+		return phx_err_set(err, -ENOENT,
+				   "%s/sys and %s/proc are not both there: mount them first", root,
+				   root);
 	read_system(root, &f);
 	phx_inventory_read_cpu(root, &f);
 	phx_inventory_read_memory(root, &f);
@@ -60,6 +63,7 @@ int phx_boot_id_read(const char *root, char ret[40], struct phx_err *err)
 	if (r == 0 && strlen(text) != 36)
 		r = -EBADMSG;
 	if (r < 0)
-		return phx_err_set(err, r, "%s/proc/sys/kernel/random/boot_id: %s", root, strerror(-r));
+		return phx_err_set(err, r, "%s/proc/sys/kernel/random/boot_id: %s", root,
+				   strerror(-r));
 	return phx_str_copy(ret, 40, text);
 }

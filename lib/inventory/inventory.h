@@ -33,7 +33,8 @@ PHX_RECORD_STRUCT(phx_monitor, PHX_MONITOR_FIELDS);
 
 /** Sample below `root`; `last` is the previous sample or NULL (cpu_permille is
  * then since boot). Does not allocate: ready for a 2 s beat. */
-int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret, struct phx_err *err);
+int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret,
+		     struct phx_err *err);
 
 /** Somebody who is logged in. */
 #define PHX_SESSION_FIELDS(F, S) \
@@ -44,8 +45,9 @@ int phx_monitor_read(const char *root, const struct phx_monitor *last, struct ph
 PHX_RECORD_STRUCT(phx_session, PHX_SESSION_FIELDS);
 #define PHX_SESSIONS_MAX 64
 
-/** Those of the machine below `root`, appended to *ret (struct phx_session, at most PHX_SESSIONS_MAX; caller:
- * phx_list_fini()). Negative: neither logind nor utmp is there, nobody knows. */
+/** Those of the machine below `root`, appended to *ret (struct phx_session, at most
+ * PHX_SESSIONS_MAX; caller: phx_list_fini()). Negative: neither logind nor utmp is there, nobody
+ * knows. */
 int phx_sessions_read(const char *root, struct phx_list *ret);
 
 /** Boot id (/proc/sys/kernel/random/boot_id) into `ret`. */

@@ -19,8 +19,8 @@ static int read_cpu(const char *root, struct phx_monitor *m)
 	int r = phx_sys_text(root, text, sizeof(text), "proc/stat");
 	if (r < 0)
 		return r;
-	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
-		   &v[7]) < 4)
+	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
+		   &v[4], &v[5], &v[6], &v[7]) < 4)
 		return -EBADMSG;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(v); i++)
 		m->cpu_total_ticks += v[i];
@@ -60,7 +60,8 @@ static int read_memory(const char *root, struct phx_monitor *m)
 	m->memory_available_bytes = kib_of(text, "MemAvailable");
 	m->swap_total_bytes = kib_of(text, "SwapTotal");
 	uint64_t free_bytes = kib_of(text, "SwapFree");
-	m->swap_used_bytes = m->swap_total_bytes > free_bytes ? m->swap_total_bytes - free_bytes : 0;
+	m->swap_used_bytes =
+		m->swap_total_bytes > free_bytes ? m->swap_total_bytes - free_bytes : 0;
 	return m->memory_total_bytes ? 0 : -EBADMSG;
 }
 
@@ -70,7 +71,8 @@ static void add_disk(const char *root, const char *line, struct phx_monitor *m)
 {
 	char name[32];
 	unsigned long long read, written;
-	if (sscanf(line, "%*u %*u %31s %*u %*u %llu %*u %*u %*u %llu", name, &read, &written) == 3 &&
+	if (sscanf(line, "%*u %*u %31s %*u %*u %llu %*u %*u %*u %llu", name, &read, &written) ==
+		    3 &&
 	    phx_sys_has(root, "sys/block/%s/device", name)) {
 		m->disk_read_bytes += read * SECTOR;
 		m->disk_written_bytes += written * SECTOR;
@@ -90,12 +92,14 @@ static void add_nic(const char *root, const char *line, struct phx_monitor *m)
 }
 
 static void each_line(const char *root, const char *path,
-		      void (*fn)(const char *root, const char *line, struct phx_monitor *m), struct phx_monitor *m)
+		      void (*fn)(const char *root, const char *line, struct phx_monitor *m),
+		      struct phx_monitor *m)
 {
 	char text[TEXT_MAX];
 	if (phx_sys_text(root, text, sizeof(text), "%s", path) < 0)
 		return;
-	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (char *save, *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
 		fn(root, line, m);
 }
 
@@ -103,7 +107,8 @@ static void read_times(const char *root, struct phx_monitor *m)
 {
 	char text[128];
 	unsigned int whole, centi;
-	if (phx_sys_text(root, text, sizeof(text), "proc/loadavg") == 0 && sscanf(text, "%u.%2u", &whole, &centi) == 2)
+	if (phx_sys_text(root, text, sizeof(text), "proc/loadavg") == 0 &&
+	    sscanf(text, "%u.%2u", &whole, &centi) == 2)
 		m->load1_centi = whole * 100 + centi;
 	if (phx_sys_text(root, text, sizeof(text), "proc/uptime") == 0) {
 		text[strcspn(text, ".")] = '\0';
@@ -112,7 +117,8 @@ static void read_times(const char *root, struct phx_monitor *m)
 	}
 }
 
-int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret, struct phx_err *err)
+int phx_monitor_read(const char *root, const struct phx_monitor *last, struct phx_monitor *ret,
+		     struct phx_err *err)
 {
 	struct phx_monitor m = {0};
 	int r = read_cpu(root, &m);

@@ -19,15 +19,16 @@ struct listing {
 static bool is_hardware(const char *root, const char *name)
 {
 	return phx_sys_has(root, "sys/class/net/%s/device", name) &&
-	       !phx_sys_has(root, "sys/class/net/%s/device/physfn", name) &&
-	       phx_sys_u64(root, 0, "sys/class/net/%s/type", name) == TYPE_ETHERNET;
+		!phx_sys_has(root, "sys/class/net/%s/device/physfn", name) &&
+		phx_sys_u64(root, 0, "sys/class/net/%s/type", name) == TYPE_ETHERNET;
 }
 
 /* The card's own address, also while it is part of a bond and shows the bond's. */
 static int read_mac(const char *root, const char *name, char ret[PHX_MAC_MAX])
 {
 	char text[64];
-	if (phx_sys_text(root, text, sizeof(text), "sys/class/net/%s/bonding_slave/perm_hwaddr", name) < 0 &&
+	if (phx_sys_text(root, text, sizeof(text), "sys/class/net/%s/bonding_slave/perm_hwaddr",
+			 name) < 0 &&
 	    phx_sys_text(root, text, sizeof(text), "sys/class/net/%s/address", name) < 0)
 		return -ENOENT;
 	return phx_mac_parse(text, ret);
@@ -44,7 +45,8 @@ static int add_nic(void *arg, const char *name)
 {
 	struct listing *l = arg;
 	struct phx_nic_facts nic = {0};
-	if (!is_hardware(l->root, name) || read_mac(l->root, name, nic.mac) < 0 || PHX_STR_SET(nic.dev, name) < 0)
+	if (!is_hardware(l->root, name) || read_mac(l->root, name, nic.mac) < 0 ||
+	    PHX_STR_SET(nic.dev, name) < 0)
 		return 0;
 	read_driver(l->root, name, nic.driver, sizeof(nic.driver));
 	/* unreadable while the interface is down */

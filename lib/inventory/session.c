@@ -71,7 +71,8 @@ static int add_utmp(const char *root, struct phx_list *ret)
 {
 	struct utmp u;
 	PHX_AUTO_FREE char *path = phx_path("%s/run/utmp", root);
-	PHX_AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	PHX_AUTO_CLOSE int fd =
+		path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return path ? -errno : -ENOMEM;
 	while (read(fd, &u, sizeof(u)) == (ssize_t)sizeof(u))

@@ -13,13 +13,14 @@
 
 static int build(int type, unsigned interface, const uint8_t bytes[4], struct nl_msg **ret)
 {
-	struct ifaddrmsg head = {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = interface};
+	struct ifaddrmsg head = {
+		.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = interface};
 	int flags = type == RTM_NEWADDR ? NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL : NLM_F_ACK;
 	struct nl_msg *m = nlmsg_alloc_simple(type, flags);
 	if (!m)
 		return -ENOMEM;
-	if (nlmsg_append(m, &head, sizeof(head), NLMSG_ALIGNTO) < 0 || nla_put(m, IFA_LOCAL, 4, bytes) < 0 ||
-	    nla_put(m, IFA_ADDRESS, 4, bytes) < 0) {
+	if (nlmsg_append(m, &head, sizeof(head), NLMSG_ALIGNTO) < 0 ||
+	    nla_put(m, IFA_LOCAL, 4, bytes) < 0 || nla_put(m, IFA_ADDRESS, 4, bytes) < 0) {
 		nlmsg_free(m);
 		return -ENOMEM;
 	}
@@ -28,7 +29,8 @@ static int build(int type, unsigned interface, const uint8_t bytes[4], struct nl
 }
 
 /* `is_so`: libnl's code for what was so already. */
-static int change(int type, const char *interface, const char *address, int is_so, struct phx_err *err)
+static int change(int type, const char *interface, const char *address, int is_so,
+		  struct phx_err *err)
 {
 	uint8_t bytes[4];
 	struct nl_msg *m;
@@ -46,8 +48,8 @@ static int change(int type, const char *interface, const char *address, int is_s
 	nl_socket_free(sock);
 	if (r >= 0 || r == -is_so)
 		return 0;
-	return phx_err_set(err, r == -NLE_PERM ? -EPERM : -EIO, "address %s of %s: %s", address, interface,
-			   nl_geterror(r));
+	return phx_err_set(err, r == -NLE_PERM ? -EPERM : -EIO, "address %s of %s: %s", address,
+			   interface, nl_geterror(r));
 }
 
 int phx_ipvs_address_add(const char *interface, const char *address, struct phx_err *err)

@@ -12,7 +12,8 @@
 int ipvs_build_change(int family, const struct phx_web_change *c, struct nl_msg **ret);
 /** The request for all services, or (service given) for all servers of one. */
 int ipvs_build_list(int family, const struct phx_web_service *service, struct nl_msg **ret);
-/** A service out of an answer. 1 with ret filled; 0: it is none of ours (UDP, IPv6, a mark); -EBADMSG. */
+/** A service out of an answer. 1 with ret filled; 0: it is none of ours (UDP, IPv6, a mark);
+ * -EBADMSG. */
 int ipvs_parse_service(struct nlmsghdr *h, struct phx_web_service *ret);
 /** A server out of an answer. As ipvs_parse_service(). */
 int ipvs_parse_server(struct nlmsghdr *h, struct phx_web_server *ret);

@@ -55,11 +55,13 @@ static int connect_kernel(struct phx_ipvs *v, struct phx_err *err)
 	int r = genl_connect(v->sock);
 	if (r < 0)
 		return fail(r, "netlink", err);
-	if (setsockopt(nl_socket_get_fd(v->sock), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
+	if (setsockopt(nl_socket_get_fd(v->sock), SOL_SOCKET, SO_RCVTIMEO, &patience,
+		       sizeof(patience)) < 0)
 		return phx_err_set(err, -errno, "netlink: %s", strerror(errno));
 	v->family = genl_ctrl_resolve(v->sock, IPVS_GENL_NAME);
 	if (v->family < 0)
-		return phx_err_set(err, -EOPNOTSUPP, "this kernel has no IPVS: ip_vs is not loaded");
+		return phx_err_set(err, -EOPNOTSUPP,
+				   "this kernel has no IPVS: ip_vs is not loaded");
 	return 0;
 }
 
@@ -103,8 +105,8 @@ static int add_server(struct listing *l, struct nlmsghdr *h)
 	if (r < 0)
 		return r;
 	PHX_LIST_EACH(struct phx_web_server, v, &l->service->servers)
-	if (!strcmp(v->address, s.address))
-		*v = s;
+		if (!strcmp(v->address, s.address))
+			*v = s;
 	return 0;
 }
 
@@ -135,7 +137,9 @@ static int list(struct phx_ipvs *v, struct listing *l, struct phx_err *err)
 	nl_cb_put(cb);
 	if (r < 0)
 		return fail(r, "reading the balancer's table", err);
-	return l->r < 0 ? phx_err_set(err, l->r, "reading the balancer's table: %s", strerror(-l->r)) : 0;
+	return l->r < 0
+		? phx_err_set(err, l->r, "reading the balancer's table: %s", strerror(-l->r))
+		: 0;
 }
 
 int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err *err)
@@ -143,8 +147,7 @@ int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err 
 	struct phx_web_table t = {0};
 	struct listing services = {.table = &t};
 	int r = list(v, &services, err);
-	PHX_LIST_EACH(struct phx_web_service, s, &t.services)
-	{
+	PHX_LIST_EACH(struct phx_web_service, s, &t.services) {
 		struct listing servers = {.table = &t, .service = s};
 		r = r ? r : list(v, &servers, err);
 	}
@@ -171,13 +174,14 @@ static int apply_change(struct phx_ipvs *v, const struct phx_web_change *c, stru
 	struct nl_msg *m;
 	int r = ipvs_build_change(v->family, c, &m);
 	if (r < 0)
-		return phx_err_set(err, r, "service %s:%u, server %s: %s", c->address, c->port, c->server.address,
-				   strerror(-r));
+		return phx_err_set(err, r, "service %s:%u, server %s: %s", c->address, c->port,
+				   c->server.address, strerror(-r));
 	r = nl_send_sync(v->sock, m); /* frees it */
 	if (r >= 0 || is_so(c, code_of(r)))
 		return 0;
-	phx_err_set(err, code_of(r), "%s %s:%u %s: %s", phx_enum_name(&phx_web_change_names, c->kind), c->address,
-		    c->port, c->server.address, nl_geterror(r));
+	phx_err_set(err, code_of(r), "%s %s:%u %s: %s",
+		    phx_enum_name(&phx_web_change_names, c->kind), c->address, c->port,
+		    c->server.address, nl_geterror(r));
 	return code_of(r);
 }
 
@@ -194,23 +198,25 @@ static int replace(struct phx_ipvs *v, const struct phx_web_change *c, struct ph
 static bool forwards_otherwise(const struct phx_web_table *have, const struct phx_web_change *c)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &have->services)
-	PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
-	if (c->kind == PHX_WEB_SERVER_EDIT && s->port == c->port && !strcmp(s->address, c->address) &&
-	    !strcmp(v->address, c->server.address))
-		return v->weight == UINT32_MAX;
+		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
+			if (c->kind == PHX_WEB_SERVER_EDIT && s->port == c->port &&
+			    !strcmp(s->address, c->address) &&
+			    !strcmp(v->address, c->server.address))
+				return v->weight == UINT32_MAX;
 	return false;
 }
 
-int phx_ipvs_apply(struct phx_ipvs *v, const struct phx_web_table *want, uint32_t *ret_changes, struct phx_err *err)
+int phx_ipvs_apply(struct phx_ipvs *v, const struct phx_web_table *want, uint32_t *ret_changes,
+		   struct phx_err *err)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table have = {0};
 	PHX_AUTO(phx_list_fini) struct phx_list changes = {0};
 	int r = phx_ipvs_read(v, &have, err);
 	r = r ? r : phx_web_table_diff(&have, want, &changes);
-	PHX_LIST_EACH(struct phx_web_change, c, &changes)
-	{
+	PHX_LIST_EACH(struct phx_web_change, c, &changes) {
 		if (r == 0)
-			r = forwards_otherwise(&have, c) ? replace(v, c, err) : apply_change(v, c, err);
+			r = forwards_otherwise(&have, c) ? replace(v, c, err)
+							 : apply_change(v, c, err);
 	}
 	if (r == 0 && ret_changes)
 		*ret_changes = changes.n;

@@ -74,7 +74,9 @@ static int put_server(struct nl_msg *m, const struct phx_web_server *s, uint32_t
 static struct nl_msg *begin(int family, int flags, uint8_t command)
 {
 	struct nl_msg *m = nlmsg_alloc();
-	if (m && !genlmsg_put(m, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, command, IPVS_GENL_VERSION)) {
+	if (m &&
+	    !genlmsg_put(m, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, command,
+			 IPVS_GENL_VERSION)) {
 		nlmsg_free(m);
 		m = NULL;
 	}
@@ -103,7 +105,8 @@ int ipvs_build_change(int family, const struct phx_web_change *c, struct nl_msg 
 
 int ipvs_build_list(int family, const struct phx_web_service *service, struct nl_msg **ret)
 {
-	struct nl_msg *m = begin(family, NLM_F_DUMP, service ? IPVS_CMD_GET_DEST : IPVS_CMD_GET_SERVICE);
+	struct nl_msg *m =
+		begin(family, NLM_F_DUMP, service ? IPVS_CMD_GET_DEST : IPVS_CMD_GET_SERVICE);
 	if (!m)
 		return -ENOMEM;
 	return finish(m, service ? put_service(m, service->address, service->port, NULL) : 0, ret);
@@ -111,7 +114,8 @@ int ipvs_build_list(int family, const struct phx_web_service *service, struct nl
 
 /* ---- taking apart ---- */
 
-static int open_nest(struct nlmsghdr *h, int attr, struct nlattr **ret, int max, const struct nla_policy *policy)
+static int open_nest(struct nlmsghdr *h, int attr, struct nlattr **ret, int max,
+		     const struct nla_policy *policy)
 {
 	struct nlattr *outer[IPVS_CMD_ATTR_MAX + 1];
 	if (genlmsg_parse(h, 0, outer, IPVS_CMD_ATTR_MAX, NULL) < 0 || !outer[attr] ||
@@ -172,7 +176,8 @@ int ipvs_parse_server(struct nlmsghdr *h, struct phx_web_server *ret)
 	if (!a[IPVS_DEST_ATTR_ADDR] || !a[IPVS_DEST_ATTR_FWD_METHOD] || !a[IPVS_DEST_ATTR_WEIGHT])
 		return -EBADMSG;
 	format_address(a[IPVS_DEST_ATTR_ADDR], s.address);
-	bool direct = (nla_get_u32(a[IPVS_DEST_ATTR_FWD_METHOD]) & IP_VS_CONN_F_FWD_MASK) == IP_VS_CONN_F_DROUTE;
+	bool direct = (nla_get_u32(a[IPVS_DEST_ATTR_FWD_METHOD]) & IP_VS_CONN_F_FWD_MASK) ==
+		IP_VS_CONN_F_DROUTE;
 	s.weight = direct ? nla_get_u32(a[IPVS_DEST_ATTR_WEIGHT]) : UINT32_MAX;
 	s.active = a[IPVS_DEST_ATTR_ACTIVE_CONNS] ? nla_get_u32(a[IPVS_DEST_ATTR_ACTIVE_CONNS]) : 0;
 	s.inactive = a[IPVS_DEST_ATTR_INACT_CONNS] ? nla_get_u32(a[IPVS_DEST_ATTR_INACT_CONNS]) : 0;

@@ -15,11 +15,11 @@ int phx_ipvs_load(struct phx_err *err)
 	int r = kmod_module_new_from_lookup(ctx, "ip_vs", &found);
 	if (r == 0 && !found)
 		r = -ENOENT;
-	kmod_list_foreach(it, found)
-	{
+	kmod_list_foreach(it, found) {
 		struct kmod_module *mod = kmod_module_get_module(it);
 		if (r == 0)
-			r = kmod_module_probe_insert_module(mod, KMOD_PROBE_APPLY_BLACKLIST, NULL, NULL, NULL, NULL);
+			r = kmod_module_probe_insert_module(mod, KMOD_PROBE_APPLY_BLACKLIST, NULL,
+							    NULL, NULL, NULL);
 		kmod_module_unref(mod);
 	}
 	kmod_module_unref_list(found);

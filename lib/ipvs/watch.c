@@ -38,7 +38,8 @@ static int hardware_address(int fd, const char *interface, uint8_t ret[ETH_ALEN]
 	return 0;
 }
 
-/* What says that the sender has the address, and what asks for it without one: all other ARP stays in the kernel. */
+/* What says that the sender has the address, and what asks for it without one: all other ARP stays
+ * in the kernel. */
 static int filter(int fd, const uint8_t address[4])
 {
 	uint32_t bytes;
@@ -55,7 +56,8 @@ static int filter(int fd, const uint8_t address[4])
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
 	const struct sock_fprog program = {PHX_ARRAY_SIZE(code), code};
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno
+											   : 0;
 }
 
 /* Nothing is received before the filter is there. */
@@ -71,7 +73,8 @@ static int open_socket(struct phx_ipvs_watch *w, const char *interface)
 	return r == 0 && bind(w->fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : r;
 }
 
-int phx_ipvs_watch_open(const char *interface, const char *address, struct phx_ipvs_watch **ret, struct phx_err *err)
+int phx_ipvs_watch_open(const char *interface, const char *address, struct phx_ipvs_watch **ret,
+			struct phx_err *err)
 {
 	struct phx_ipvs_watch *w = calloc(1, sizeof(*w));
 	if (!w)
@@ -82,7 +85,8 @@ int phx_ipvs_watch_open(const char *interface, const char *address, struct phx_i
 	r = r ? r : open_socket(w, interface);
 	if (r < 0) {
 		phx_ipvs_watch_close(w);
-		return phx_err_set(err, r, "watching %s on %s: %s", address, interface, strerror(-r));
+		return phx_err_set(err, r, "watching %s on %s: %s", address, interface,
+				   strerror(-r));
 	}
 	*ret = w;
 	return 0;
@@ -102,7 +106,8 @@ int phx_ipvs_watch_fd(const struct phx_ipvs_watch *w)
 
 /* ---- telling and asking ---- */
 
-/* A request for the address: from one who has it everybody learns from it; from nobody it is only answered. */
+/* A request for the address: from one who has it everybody learns from it; from nobody it is only
+ * answered. */
 static int send_request(const struct phx_ipvs_watch *w, bool ours, struct phx_err *err)
 {
 	struct sockaddr_ll to = {.sll_family = AF_PACKET,
@@ -119,7 +124,8 @@ static int send_request(const struct phx_ipvs_watch *w, bool ours, struct phx_er
 	if (ours)
 		memcpy(arp.arp_spa, w->address, 4);
 	if (sendto(w->fd, &arp, sizeof(arp), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
-		return phx_err_set(err, -errno, "%s %s: %s", ours ? "announcing" : "asking for", w->text, strerror(errno));
+		return phx_err_set(err, -errno, "%s %s: %s", ours ? "announcing" : "asking for",
+				   w->text, strerror(errno));
 	return 0;
 }
 
@@ -135,25 +141,28 @@ int phx_ipvs_watch_probe(const struct phx_ipvs_watch *w, struct phx_err *err)
 
 /* ---- seeing ---- */
 
-static void add_sight(const struct phx_ipvs_watch *w, const struct ether_arp *arp, struct phx_web_sight *seen,
-		      char other[18])
+static void add_sight(const struct phx_ipvs_watch *w, const struct ether_arp *arp,
+		      struct phx_web_sight *seen, char other[18])
 {
 	static const uint8_t nobody[4];
 	const uint8_t *m = arp->arp_sha;
 	int above = memcmp(m, w->mac, ETH_ALEN);
-	bool ethernet = arp->arp_pln == 4 && arp->arp_hln == ETH_ALEN && arp->arp_pro == htons(ETHERTYPE_IP);
+	bool ethernet = arp->arp_pln == 4 && arp->arp_hln == ETH_ALEN &&
+		arp->arp_pro == htons(ETHERTYPE_IP);
 	if (!ethernet || above == 0)
 		return;
 	if (!memcmp(arp->arp_spa, w->address, 4)) {
 		seen->holds = true;
-		snprintf(other, 18, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+		snprintf(other, 18, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4],
+			 m[5]);
 	} else if (arp->arp_op == htons(ARPOP_REQUEST) && !memcmp(arp->arp_spa, nobody, 4)) {
 		seen->asks = true;
 		seen->lower = above < 0;
 	}
 }
 
-void phx_ipvs_watch_read(const struct phx_ipvs_watch *w, struct phx_web_sight *ret, char ret_other[18])
+void phx_ipvs_watch_read(const struct phx_ipvs_watch *w, struct phx_web_sight *ret,
+			 char ret_other[18])
 {
 	*ret = (struct phx_web_sight){0};
 	for (int i = 0; i < FRAMES_MAX; i++) {

@@ -18,7 +18,8 @@ static bool is_synchronised(const struct phx_core_clock *c)
 	return c->source.synchronised(c->source.arg);
 }
 
-void phx_core_clock_begin(struct phx_core_clock *c, const struct phx_clock_source *source, int64_t last_ms, bool accept)
+void phx_core_clock_begin(struct phx_core_clock *c, const struct phx_clock_source *source,
+			  int64_t last_ms, bool accept)
 {
 	*c = (struct phx_core_clock){.source = *source};
 	int64_t wall = wall_of(c), mono = mono_of(c);

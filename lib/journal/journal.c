@@ -27,7 +27,8 @@ struct phx_journal {
 	pthread_mutex_t lock;
 	struct batch *todo, **todo_end; /* of committed events, in their order */
 	bool acting;                    /* a thread is carrying them out */
-	uint64_t incarnation;           /* of this start; the next event that changes something brings it in */
+	/* of this start; the next event that changes something brings it in */
+	uint64_t incarnation;
 	uint64_t snapshot_seq;
 	int trouble; /* 0, -EROFS: the store refuses; -EAGAIN: ended */
 	struct phx_err why;
@@ -53,7 +54,9 @@ static int trouble_text(const struct phx_journal *j, struct phx_err *err)
 {
 	if (!j->trouble)
 		return 0;
-	return phx_err_set(err, j->trouble, j->trouble == -EROFS ? "read-only: %s" : "phxd ends and starts again: %s",
+	return phx_err_set(err, j->trouble,
+			   j->trouble == -EROFS ? "read-only: %s"
+						: "phxd ends and starts again: %s",
 			   j->why.text);
 }
 
@@ -91,8 +94,8 @@ static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_
 
 /* ---- opening ---- */
 
-/* Above the last one, whatever the clock says; of the clock, so that a head that goes on from an older journal is above
- * what it does not know of. */
+/* Above the last one, whatever the clock says; of the clock, so that a head that goes on from an
+ * older journal is above what it does not know of. */
 static uint64_t draw_incarnation(const struct phx_journal *j)
 {
 	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
@@ -103,8 +106,8 @@ static uint64_t draw_incarnation(const struct phx_journal *j)
 	return of_clock > j->state.incarnation ? of_clock : next;
 }
 
-int phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret, struct phx_err *ret_damage,
-		     struct phx_err *err)
+int phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret,
+		     struct phx_err *ret_damage, struct phx_err *err)
 {
 	struct phx_journal *j = calloc(1, sizeof(*j));
 	if (!j)
@@ -118,7 +121,8 @@ int phx_journal_open(const struct phx_journal_config *config, struct phx_journal
 		phx_journal_close(j, false);
 		return r;
 	}
-	phx_core_clock_begin(&j->clock, &config->clock, j->state.seq ? j->state.now_ms : 0, config->accept_clock);
+	phx_core_clock_begin(&j->clock, &config->clock, j->state.seq ? j->state.now_ms : 0,
+			     config->accept_clock);
 	j->incarnation = draw_incarnation(j);
 	*ret = j;
 	return 0;
@@ -146,7 +150,8 @@ static void snapshot(struct phx_journal *j)
 		return;
 	j->snapshot_seq = seq;
 	if (j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock))
-		j->store.forget(j->store.arg, j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS);
+		j->store.forget(j->store.arg,
+				j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS);
 }
 
 static void free_batches(struct batch *b)
@@ -174,11 +179,12 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 
 static json_t *erasure_json(const struct phx_event *ev, const struct phx_action *act)
 {
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "time_ms", (json_int_t)ev->now_ms, "node",
-			 act->node, "disk", act->disk, "method", phx_enum_name(&phx_wipe_method_names, act->method),
-			 "key_id", act->key_id, "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
-			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id, "epoch",
-			 (json_int_t)act->epoch, "text", act->text);
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "time_ms",
+			 (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk, "method",
+			 phx_enum_name(&phx_wipe_method_names, act->method), "key_id", act->key_id,
+			 "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
+			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id,
+			 "epoch", (json_int_t)act->epoch, "text", act->text);
 }
 
 /* What is written of one event; owns its texts. */
@@ -198,19 +204,21 @@ static void entry_fini(struct entry *e)
 }
 
 /* The signed record of the erase among the actions, if there is one. */
-static int make_erasure(const struct phx_journal *j, const struct phx_event *ev, const struct phx_list *actions,
-			struct entry *ret, struct phx_err *err)
+static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
+			const struct phx_list *actions, struct entry *ret, struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_action, act, actions)
-	{
+	PHX_LIST_EACH(struct phx_action, act, actions) {
 		if (act->kind != PHX_ACT_ERASED)
 			continue;
 		PHX_AUTO_JSON json_t *record = erasure_json(ev, act);
 		ret->record = record ? phx_json_text(record) : NULL;
 		if (!ret->record)
 			return -ENOMEM;
-		ret->erasure = (struct phx_store_erasure){act->step_id, act->node, ret->record, ret->signature};
-		return j->config.sign ? j->config.sign(j->config.arg, ret->record, ret->signature, err) : 0;
+		ret->erasure = (struct phx_store_erasure){act->step_id, act->node, ret->record,
+							  ret->signature};
+		return j->config.sign
+			? j->config.sign(j->config.arg, ret->record, ret->signature, err)
+			: 0;
 	}
 	return 0;
 }
@@ -232,8 +240,8 @@ static void link_actions(struct phx_journal *j, struct batch *b)
 	j->todo_end = &b->next;
 }
 
-static int make_entry(const struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out,
-		      struct entry *ret, struct phx_err *err)
+static int make_entry(const struct phx_journal *j, const struct phx_event *ev,
+		      const struct phx_outcome *out, struct entry *ret, struct phx_err *err)
 {
 	struct phx_event told = *ev; /* borrows */
 	if (ev->kind == PHX_EV_job_submit)
@@ -246,7 +254,8 @@ static int make_entry(const struct phx_journal *j, const struct phx_event *ev, c
 	return make_erasure(j, ev, &out->actions, ret, err);
 }
 
-static int commit(struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out, struct phx_err *err)
+static int commit(struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out,
+		  struct phx_err *err)
 {
 	struct entry e = {0};
 	int r = make_entry(j, ev, out, &e, err);
@@ -265,23 +274,25 @@ static int commit(struct phx_journal *j, const struct phx_event *ev, const struc
 	return r;
 }
 
-/* What was applied is not to be believed. Nothing is acknowledged until the store takes events again. */
+/* What was applied is not to be believed. Nothing is acknowledged until the store takes events
+ * again. */
 static int refuse(struct phx_journal *j, int code, const struct phx_err *why, struct phx_err *err)
 {
 	struct phx_err lost = {0};
 	if (code == PHX_STORE_DOUBT) {
 		end(j, why->text);
-		return phx_err_set(
-			err, -EIO,
-			"it is not known whether this was done: %s; phxd ends and starts again: look what is "
-			"there before it is given again",
-			why->text);
+		return phx_err_set(err, -EIO,
+				   "it is not known whether this was done: %s; phxd ends and "
+				   "starts again: look what is "
+				   "there before it is given again",
+				   why->text);
 	}
 	begin_readonly(j, why);
 	if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
 		end(j, lost.text[0] ? lost.text : "out of memory");
 	if (j->trouble == -EAGAIN)
-		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s", j->why.text);
+		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s",
+				   j->why.text);
 	return phx_err_set(err, -EROFS,
 			   code == -ESTALE ? "it is not known whether this lasts: %s"
 					   : "nothing was done, the journal cannot be written: %s",
@@ -322,7 +333,8 @@ static void try_again(struct phx_journal *j)
 		begin_readonly(j, &why);
 		return;
 	}
-	/* an event of which it was not known whether it lasts may be there: nothing of it was carried out */
+	/* an event of which it was not known whether it lasts may be there: nothing of it was
+	 * carried out */
 	j->trouble = 0;
 	if (j->state.seq != j->store.last(j->store.arg) && reload(j, NULL, &why) < 0)
 		end(j, why.text);
@@ -330,7 +342,8 @@ static void try_again(struct phx_journal *j)
 		queue_pending(j);
 }
 
-static int apply_locked(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *out, struct phx_err *err)
+static int apply_locked(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *out,
+			struct phx_err *err)
 {
 	struct phx_err why = {0};
 	try_again(j);
@@ -373,8 +386,9 @@ static void act_on(struct phx_journal *j, const struct batch *b)
 	}
 }
 
-/* One thread at a time, in the order of the commits: an 'off' that follows a 'boot' must not come before it. An action
- * that brings another event about finds the door open, its actions come after. */
+/* One thread at a time, in the order of the commits: an 'off' that follows a 'boot' must not come
+ * before it. An action that brings another event about finds the door open, its actions come
+ * after. */
 static void carry_out(struct phx_journal *j)
 {
 	pthread_mutex_lock(&j->lock);
@@ -394,7 +408,8 @@ static void carry_out(struct phx_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
-int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
+		       struct phx_err *err)
 {
 	struct phx_outcome out = {0};
 	pthread_mutex_lock(&j->lock);

@@ -35,40 +35,48 @@ struct phx_journal_config {
 	uint32_t snapshot_every;     /* events */
 	uint32_t keep_days;          /* older events go after a snapshot; 0 = none */
 	uint32_t (*draw)(void *arg); /* a random number */
-	/** Carries out one action after its commit, without the lock: one at a time, in the order of the commits,
-	 * perhaps on another thread than the one that submitted. Must not block for long. Negative: it could not be
-	 * queued, and the journal ends: the next start issues it again. */
+	/** Carries out one action after its commit, without the lock: one at a time, in the order
+	 * of the commits, perhaps on another thread than the one that submitted. Must not block for
+	 * long. Negative: it could not be queued, and the journal ends: the next start issues it
+	 * again. */
 	int (*act)(void *arg, const struct phx_action *act);
 	/** The signature of an erase record, hexadecimal digits. NULL: none are signed. */
-	int (*sign)(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX], struct phx_err *err);
+	int (*sign)(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
+		    struct phx_err *err);
 	/** Told after the actions of each commit; `seq` is the last event's. */
 	void (*committed)(void *arg, uint64_t seq);
-	/** True: the process is dead from here on, and every call fails. With the lock at APPLIED and COMMITTED. For
-	 * tests. */
-	bool (*at)(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
-		   const struct phx_outcome *out);
+	/** True: the process is dead from here on, and every call fails. With the lock at APPLIED
+	 * and COMMITTED. For tests. */
+	bool (*at)(void *arg, enum phx_journal_point point, uint64_t seq,
+		   const struct phx_event *ev, const struct phx_outcome *out);
 	void *arg;
 };
 
-/** Bring the state back (phx_journal_recall(): its errors) and begin an incarnation. `ret_damage`: its text says which
- * snapshot could not be used. Nothing is written until an event is submitted. */
-int phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret, struct phx_err *ret_damage,
-		     struct phx_err *err);
+/** Bring the state back (phx_journal_recall(): its errors) and begin an incarnation. `ret_damage`:
+ * its text says which snapshot could not be used. Nothing is written until an event is
+ * submitted. */
+int phx_journal_open(const struct phx_journal_config *config, struct phx_journal **ret,
+		     struct phx_err *ret_damage, struct phx_err *err);
 /** Takes a last snapshot, if `snapshot`. The store stays. Safe on NULL. */
 void phx_journal_close(struct phx_journal *j, bool snapshot);
 
-/** Apply one event; ev->now_ms is set here. 0 after the commit (or when nothing had to change). Negative: the event is
- * not journalled and the state is as it was, but for: -EIO    it is not known whether it is journalled; the journal has
- * ended -EROFS  the store refuses events now -EAGAIN the journal has ended ret (caller: phx_outcome_fini) may be NULL.
+/** Apply one event; ev->now_ms is set here. 0 after the commit (or when nothing had to change).
+ * Negative: the event is not journalled and the state is as it was, but for: -EIO    it is not
+ * known whether it is journalled; the journal has ended -EROFS  the store refuses events now
+ * -EAGAIN the journal has ended ret (caller: phx_outcome_fini) may be NULL.
  */
-int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
+		       struct phx_err *err);
 
-/** Issue again what was under way when the last process ended. Call once, after everything stands. */
+/** Issue again what was under way when the last process ended. Call once, after everything
+ * stands. */
 int phx_journal_resume(struct phx_journal *j);
 
-/** Ask the store whether it still is what it was, and, after it refused, whether it takes events again. */
+/** Ask the store whether it still is what it was, and, after it refused, whether it takes events
+ * again. */
 void phx_journal_probe(struct phx_journal *j);
-/** 0: it takes events; -EROFS: the store refuses them now; -EAGAIN: the journal has ended. `ret_why` may be NULL. */
+/** 0: it takes events; -EROFS: the store refuses them now; -EAGAIN: the journal has ended.
+ * `ret_why` may be NULL. */
 int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why);
 
 /** The state under the lock. */
@@ -84,7 +92,8 @@ int64_t phx_journal_clock_held(struct phx_journal *j);
 /** True once, when a clock that was not believed now is. */
 bool phx_journal_clock_believe(struct phx_journal *j);
 
-/** The state as the text of a snapshot, under the lock. malloc'd; *ret_seq: of which event. NULL: out of memory. */
+/** The state as the text of a snapshot, under the lock. malloc'd; *ret_seq: of which event. NULL:
+ * out of memory. */
 char *phx_journal_state_text(struct phx_journal *j, uint64_t *ret_seq);
 /** A snapshot of event `seq` was written by somebody else. */
 void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq);

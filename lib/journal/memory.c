@@ -11,7 +11,8 @@ static enum phx_memory_fate fate_of(struct phx_memory *m, enum phx_memory_write 
 }
 
 /* 0: it is written. PHX_STORE_DOUBT: nobody can say, and *ret_there tells. */
-static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *ret_there, struct phx_err *err)
+static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *ret_there,
+		     struct phx_err *err)
 {
 	enum phx_memory_fate fate = fate_of(m, write);
 	*ret_there = fate == PHX_MEMORY_WRITTEN || fate == PHX_MEMORY_LASTS;
@@ -32,8 +33,10 @@ static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *re
 
 static int keep(struct phx_memory *m, const struct phx_store_event *ev)
 {
-	struct phx_store_event copy = {ev->seq, ev->time_ms, ev->kind, "", strdup(ev->event), strdup(ev->actions)};
-	struct phx_store_event *to = copy.event && copy.actions ? phx_list_push(&m->events, sizeof(*to)) : NULL;
+	struct phx_store_event copy = {ev->seq, ev->time_ms,       ev->kind,
+				       "",      strdup(ev->event), strdup(ev->actions)};
+	struct phx_store_event *to =
+		copy.event && copy.actions ? phx_list_push(&m->events, sizeof(*to)) : NULL;
 	if (!to) {
 		free((char *)copy.event);
 		free((char *)copy.actions);
@@ -44,14 +47,14 @@ static int keep(struct phx_memory *m, const struct phx_store_event *ev)
 	return 0;
 }
 
-static int append(void *arg, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
-		  struct phx_err *err)
+static int append(void *arg, const struct phx_store_event *ev,
+		  const struct phx_store_erasure *erasure, struct phx_err *err)
 {
 	struct phx_memory *m = arg;
 	bool there;
 	if (ev->seq != m->last + 1)
-		return phx_err_set(err, -EPROTO, "event %llu does not follow %llu", (unsigned long long)ev->seq,
-				   (unsigned long long)m->last);
+		return phx_err_set(err, -EPROTO, "event %llu does not follow %llu",
+				   (unsigned long long)ev->seq, (unsigned long long)m->last);
 	int r = write_one(m, PHX_MEMORY_ROW, &there, err);
 	if (r == 0 && erasure)
 		r = write_one(m, PHX_MEMORY_RECORD, &there, err);
@@ -67,7 +70,8 @@ static int append(void *arg, const struct phx_store_event *ev, const struct phx_
 static void drop_events(struct phx_memory *m, uint64_t up_to)
 {
 	uint32_t n = 0;
-	while (n < m->events.n && PHX_LIST_AT(&m->events, struct phx_store_event, n)->seq <= up_to) {
+	while (n < m->events.n &&
+	       PHX_LIST_AT(&m->events, struct phx_store_event, n)->seq <= up_to) {
 		struct phx_store_event *ev = PHX_LIST_AT(&m->events, struct phx_store_event, n++);
 		free((char *)ev->event);
 		free((char *)ev->actions);
@@ -97,10 +101,12 @@ static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_
 		m->snapshots[0].state = text;
 		drop_events(m, m->snapshots[1].seq);
 	}
-	return r < 0 || fate == PHX_MEMORY_WRITTEN ? r : phx_err_set(err, -EIO, "a write has failed");
+	return r < 0 || fate == PHX_MEMORY_WRITTEN ? r
+						   : phx_err_set(err, -EIO, "a write has failed");
 }
 
-static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json, struct phx_err *err)
+static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			 struct phx_err *err)
 {
 	struct phx_memory *m = arg;
 	(void)err;
@@ -116,7 +122,8 @@ static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_
 	return 0;
 }
 
-static int events(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg, struct phx_err *err)
+static int events(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg,
+		  struct phx_err *err)
 {
 	struct phx_memory *m = arg;
 	int r = 0;
@@ -158,5 +165,6 @@ void phx_memory_fini(struct phx_memory *m)
 
 struct phx_journal_store phx_journal_on_memory(struct phx_memory *m)
 {
-	return (struct phx_journal_store){append, snapshot, latest_before, events, first, last, ready, NULL, m};
+	return (struct phx_journal_store){append, snapshot, latest_before, events, first,
+					  last,   ready,    NULL,          m};
 }

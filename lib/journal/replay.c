@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 
-static int compare(const struct phx_state *s, const struct phx_store_event *stored, const struct phx_outcome *out,
-		   struct phx_replayed *ret)
+static int compare(const struct phx_state *s, const struct phx_store_event *stored,
+		   const struct phx_outcome *out, struct phx_replayed *ret)
 {
 	ret->actions = phx_json_list_text(&phx_action_record, &out->actions);
 	ret->n_actions = out->actions.n;
@@ -22,8 +22,8 @@ static int compare(const struct phx_state *s, const struct phx_store_event *stor
 	return 0;
 }
 
-int phx_journal_replay(struct phx_state *s, const struct phx_store_event *stored, struct phx_replayed *ret,
-		       struct phx_err *err)
+int phx_journal_replay(struct phx_state *s, const struct phx_store_event *stored,
+		       struct phx_replayed *ret, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *j = NULL;
 	struct phx_event ev;
@@ -33,8 +33,8 @@ int phx_journal_replay(struct phx_state *s, const struct phx_store_event *stored
 	int r = phx_json_parse(stored->event, strlen(stored->event), &j, &why);
 	r = r ? r : phx_json_to_record(&phx_event_record, j, &ev, &why);
 	if (r < 0)
-		return phx_err_set(err, r == -ENOMEM ? r : -EBADMSG, "event %llu: %s", (unsigned long long)stored->seq,
-				   why.text);
+		return phx_err_set(err, r == -ENOMEM ? r : -EBADMSG, "event %llu: %s",
+				   (unsigned long long)stored->seq, why.text);
 	r = phx_core_apply(s, &ev, &out, &why);
 	if (r == 0) {
 		r = compare(s, stored, &out, &done);
@@ -74,8 +74,8 @@ int phx_journal_parse_state(const char *text, struct phx_state *ret, struct phx_
 }
 
 /* The newest snapshot below `seq`, or the state before the first event. -EBADMSG: it is damaged. */
-static int load_snapshot(const struct phx_journal_store *store, uint64_t seq, uint64_t *ret_seq, struct phx_state *ret,
-			 struct phx_err *err)
+static int load_snapshot(const struct phx_journal_store *store, uint64_t seq, uint64_t *ret_seq,
+			 struct phx_state *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	int r = store->latest_before(store->arg, seq, ret_seq, &text, err);
@@ -87,8 +87,10 @@ static int load_snapshot(const struct phx_journal_store *store, uint64_t seq, ui
 	return phx_err_prefix(err, -EBADMSG, "snapshot %llu", (unsigned long long)*ret_seq);
 }
 
-/* A snapshot only saves time: where one is damaged the events lead there from the one before, or from the first. */
-static int load_state(const struct phx_journal_store *store, struct phx_recalled *ret, struct phx_err *err)
+/* A snapshot only saves time: where one is damaged the events lead there from the one before, or
+ * from the first. */
+static int load_state(const struct phx_journal_store *store, struct phx_recalled *ret,
+		      struct phx_err *err)
 {
 	uint64_t below = INT64_MAX;
 	for (;;) {
@@ -106,18 +108,22 @@ static int load_state(const struct phx_journal_store *store, struct phx_recalled
 }
 
 /* Events that were forgotten are in the snapshots; without those nothing leads to what is there. */
-static int check_reach(const struct phx_journal_store *store, const struct phx_recalled *rc, struct phx_err *err)
+static int check_reach(const struct phx_journal_store *store, const struct phx_recalled *rc,
+		       struct phx_err *err)
 {
 	uint64_t first, last = store->last(store->arg);
 	int r = store->first(store->arg, &first, err);
 	if (r == 0 && (first > rc->state.seq + 1 || (!first && last > rc->state.seq)))
 		r = phx_err_set(err, -ENODATA,
-				"the journal begins with event %llu, and no sound snapshot reaches there%s%s",
-				(unsigned long long)first, rc->damage.text[0] ? ": " : "", rc->damage.text);
+				"the journal begins with event %llu, and no sound snapshot reaches "
+				"there%s%s",
+				(unsigned long long)first, rc->damage.text[0] ? ": " : "",
+				rc->damage.text);
 	return r;
 }
 
-int phx_journal_recall(const struct phx_journal_store *store, struct phx_recalled *ret, struct phx_err *err)
+int phx_journal_recall(const struct phx_journal_store *store, struct phx_recalled *ret,
+		       struct phx_err *err)
 {
 	struct phx_recalled rc = {0};
 	int r = load_state(store, &rc, err);

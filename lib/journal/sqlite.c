@@ -1,10 +1,11 @@
 /* The journal on SQLite: the calls of journal/store.h on lib/store. */
 #include "journal/store.h"
 
-static int append(void *arg, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
-		  struct phx_err *err)
+static int append(void *arg, const struct phx_store_event *ev,
+		  const struct phx_store_erasure *erasure, struct phx_err *err)
 {
-	return phx_store_append(arg, ev->seq, ev->time_ms, ev->kind, ev->node, ev->event, ev->actions, erasure, err);
+	return phx_store_append(arg, ev->seq, ev->time_ms, ev->kind, ev->node, ev->event,
+				ev->actions, erasure, err);
 }
 
 static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_err *err)
@@ -12,12 +13,14 @@ static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_
 	return phx_store_snapshot(arg, seq, state_json, err);
 }
 
-static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json, struct phx_err *err)
+static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			 struct phx_err *err)
 {
 	return phx_store_latest_before(arg, seq, ret_seq, ret_json, err);
 }
 
-static int events(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg, struct phx_err *err)
+static int events(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg,
+		  struct phx_err *err)
 {
 	return phx_store_events(arg, after, 0, NULL, fn, fn_arg, err);
 }
@@ -47,5 +50,6 @@ static void forget(void *arg, int64_t before_ms)
 
 struct phx_journal_store phx_journal_on_sqlite(struct phx_store *store)
 {
-	return (struct phx_journal_store){append, snapshot, latest_before, events, first, last, ready, forget, store};
+	return (struct phx_journal_store){append, snapshot, latest_before, events, first,
+					  last,   ready,    forget,        store};
 }

@@ -8,11 +8,13 @@
 /** The calls of a store; each is as the function of store/store.h with its name, and gets `arg`. */
 struct phx_journal_store {
 	/** The event and, unless NULL, its erase record: both or none. */
-	int (*append)(void *arg, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
-		      struct phx_err *err);
+	int (*append)(void *arg, const struct phx_store_event *ev,
+		      const struct phx_store_erasure *erasure, struct phx_err *err);
 	int (*snapshot)(void *arg, uint64_t seq, const char *state_json, struct phx_err *err);
-	int (*latest_before)(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json, struct phx_err *err);
-	int (*events)(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg, struct phx_err *err);
+	int (*latest_before)(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			     struct phx_err *err);
+	int (*events)(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg,
+		      struct phx_err *err);
 	int (*first)(void *arg, uint64_t *ret_seq, struct phx_err *err);
 	uint64_t (*last)(void *arg);
 	/** Does it take events again? 0, or why not; `probe`: found out by writing. */
@@ -34,13 +36,21 @@ enum phx_memory_fate {
 	PHX_MEMORY_LASTS, /* it cannot be said whether it is there; it is */
 };
 /** The writes of an append are a row, perhaps a record, and the commit. */
-enum phx_memory_write { PHX_MEMORY_ROW, PHX_MEMORY_RECORD, PHX_MEMORY_COMMIT, PHX_MEMORY_SNAPSHOT, PHX_MEMORY_PROBE };
+enum phx_memory_write {
+	PHX_MEMORY_ROW,
+	PHX_MEMORY_RECORD,
+	PHX_MEMORY_COMMIT,
+	PHX_MEMORY_SNAPSHOT,
+	PHX_MEMORY_PROBE
+};
 
-/** A store in memory: outlives the journals that use it. Zero-initialise. Keeps two snapshots, and the events that lead
- * from the older one. Not thread-safe. */
+/** A store in memory: outlives the journals that use it. Zero-initialise. Keeps two snapshots, and
+ * the events that lead from the older one. Not thread-safe. */
 struct phx_memory {
 	struct phx_list
-		events; /* struct phx_store_event; owns event and actions, kind is borrowed from the core's table */
+		/* struct phx_store_event; owns event and actions, kind is borrowed from the core's
+		 * table */
+		events;
 	struct {
 		uint64_t seq;
 		char *state;

@@ -22,7 +22,8 @@ static void view_side(const struct re *re, struct phx_policy_side *ret)
 	*ret = (struct phx_policy_side){
 		.there = true,
 		.owned = phx_ledger_owned(re),
-		.idle = re->batch ? c.idle + re->r.kept : re->r.idle - re_min(re->r.idle, re->r.want),
+		.idle = re->batch ? c.idle + re->r.kept
+				  : re->r.idle - re_min(re->r.idle, re->r.want),
 		.coming = re->r.coming + re->r.owed_in,
 		.owed = re->r.owed,
 		.lower = a->lower,
@@ -86,18 +87,21 @@ static void do_move(struct phx_ledger *l, uint32_t i, const struct phx_policy_mo
 {
 	int64_t from = place(l, i, m->from), to = place(l, i, m->to);
 
-	if (from == to || (m->from != PHX_PLACE_FREE && from < 0) || (m->to != PHX_PLACE_FREE && to < 0))
+	if (from == to || (m->from != PHX_PLACE_FREE && from < 0) ||
+	    (m->to != PHX_PLACE_FREE && to < 0))
 		return;
 	if (from < 0) {
 		do_grant(l, (uint32_t)to, m);
 		return;
 	}
-	struct re *giver = re_at(l, (uint32_t)from), *taker = to >= 0 ? re_at(l, (uint32_t)to) : NULL;
+	struct re *giver = re_at(l, (uint32_t)from),
+		  *taker = to >= 0 ? re_at(l, (uint32_t)to) : NULL;
 	uint32_t n = m->n;
 	if (m->forced)
 		n = phx_ledger_reclaim(l, (uint32_t)from, to, n, m->reason);
 	else
-		phx_ledger_move(l, from, to, n = re_min(n, phx_ledger_idle_for(l, from, to)), m->reason);
+		phx_ledger_move(l, from, to, n = re_min(n, phx_ledger_idle_for(l, from, to)),
+				m->reason);
 	if (n)
 		count(l, giver, taker);
 }
@@ -143,7 +147,8 @@ static void consult_web(struct phx_ledger *l, uint32_t i, web_fn occasion, uint3
 	do_wishes(l, i, &moves);
 }
 
-/* The manager looks anew: what it asked for before counts no more, but its place among those who ask. */
+/* The manager looks anew: what it asked for before counts no more, but its place among those who
+ * ask. */
 static void ask_anew(struct phx_ledger *l, uint32_t i, occasion_fn occasion)
 {
 	struct re *re = re_at(l, i);
@@ -181,18 +186,20 @@ static uint32_t web_lacks(const struct re *re)
 	return re->r.want > has ? re->r.want - (uint32_t)has : 0;
 }
 
-/* What strangers owe to RE i: `n` nodes are cancelled, or go to the free pool where the pair's lower bounds need them.
+/* What strangers owe to RE i: `n` nodes are cancelled, or go to the free pool where the pair's
+ * lower bounds need them.
  */
 static uint32_t let_go(struct phx_ledger *l, uint32_t j, uint32_t i, uint32_t n)
 {
 	int64_t spare = phx_ledger_spare(l, i);
-	uint32_t cancelled = phx_ledger_cancel_debts(l, j, i, spare > 0 ? re_min(n, (uint64_t)spare) : 0);
+	uint32_t cancelled =
+		phx_ledger_cancel_debts(l, j, i, spare > 0 ? re_min(n, (uint64_t)spare) : 0);
 
 	return cancelled + phx_ledger_redirect_debts(l, j, i, n - cancelled);
 }
 
-/* The web wants less than it is promised: what is still owed is cancelled, its lenders' before its partner's; jobs that
- * are being killed for it end all the same, their nodes stay. */
+/* The web wants less than it is promised: what is still owed is cancelled, its lenders' before its
+ * partner's; jobs that are being killed for it end all the same, their nodes stay. */
 static void cancel_promises(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -242,7 +249,8 @@ static void replace(struct phx_ledger *l, uint32_t i)
 	if (!re->policy->keeps_lower)
 		replace_lost(l, i);
 	else if (has < re->r.agreement.lower)
-		phx_ledger_obtain(l, i, re->r.agreement.lower - (uint32_t)has, PHX_REASON_replace, false);
+		phx_ledger_obtain(l, i, re->r.agreement.lower - (uint32_t)has, PHX_REASON_replace,
+				  false);
 }
 
 /* Jobs that lease their own nodes: in order, each all or nothing. */
@@ -254,13 +262,16 @@ static void serve_asks(struct phx_ledger *l, uint32_t i)
 	if (!re->policy->per_job_lease)
 		return;
 	phx_batch_counts(re->batch, &c);
-	/* what jobs with a lease lack (nodes were lost), or do not need any more (they were cancelled) */
+	/* what jobs with a lease lack (nodes were lost), or do not need any more (they were
+	 * cancelled) */
 	uint64_t has = (uint64_t)c.idle + re->r.coming + re->r.owed_in;
 	uint64_t needs = c.waiting_nodes > re->r.unleased ? c.waiting_nodes - re->r.unleased : 0;
 	if (has < needs)
-		phx_ledger_obtain(l, i, re_min(UINT32_MAX, needs - has), PHX_REASON_job_lease, false);
+		phx_ledger_obtain(l, i, re_min(UINT32_MAX, needs - has), PHX_REASON_job_lease,
+				  false);
 	else if (c.idle && has > needs)
-		phx_ledger_move(l, i, PHX_LEDGER_FREE, re_min(c.idle, has - needs), PHX_REASON_job_lease_end);
+		phx_ledger_move(l, i, PHX_LEDGER_FREE, re_min(c.idle, has - needs),
+				PHX_REASON_job_lease_end);
 	while (re->r.asks.n && !l->error) {
 		struct phx_ledger_ask ask = *PHX_LIST_AT(&re->r.asks, struct phx_ledger_ask, 0);
 		if (phx_ledger_available(l, i, l->free) < ask.nodes)
@@ -275,7 +286,8 @@ static void serve_batch(struct phx_ledger *l, uint32_t i)
 	struct re *re = re_at(l, i);
 
 	if (re->r.asked)
-		re->r.asked -= phx_ledger_obtain(l, i, re->r.asked, re->r.asked_reason, re->r.asked_lease);
+		re->r.asked -=
+			phx_ledger_obtain(l, i, re->r.asked, re->r.asked_reason, re->r.asked_lease);
 	serve_asks(l, i);
 	if (!re->r.asked && !re->r.asks.n)
 		re->r.asked_seq = 0;

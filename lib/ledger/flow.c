@@ -11,8 +11,8 @@ static struct phx_ledger_unfit unfit(const struct phx_ledger *l, int64_t from, i
 {
 	if (to >= 0)
 		PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)to)->r.unfit)
-	if (u->from == from)
-		return *u;
+			if (u->from == from)
+				return *u;
 	return (struct phx_ledger_unfit){.from = from};
 }
 
@@ -93,9 +93,9 @@ static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, ui
 	return re_min(re_min(free - re_min(free, reserved), can), room);
 }
 
-/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where nodes are missing and
- * there is not enough for all, a free node that each left to the other would serve nobody. They are asked in their
- * order. */
+/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where
+ * nodes are missing and there is not enough for all, a free node that each left to the other would
+ * serve nobody. They are asked in their order. */
 uint32_t phx_ledger_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -114,7 +114,7 @@ uint32_t phx_ledger_returning(const struct phx_ledger *l)
 		if (re->r.state == RE_LEAVING)
 			sum += phx_ledger_free_to_owe(re);
 		PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
-		sum += d->to < 0 ? d->nodes : 0;
+			sum += d->to < 0 ? d->nodes : 0;
 	}
 	return sum;
 }
@@ -161,8 +161,11 @@ void phx_ledger_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n,
 		taker->r.meter.nodes_moved += n;
 	l->total.nodes_moved += (giver ? n : 0) + (taker ? n : 0);
 	phx_ledger_act(l,
-		       (struct phx_ledger_action){
-			       .kind = PHX_LEDGER_MOVE, .re = (int)from, .to = (int)to, .nodes = n, .reason = reason});
+		       (struct phx_ledger_action){.kind = PHX_LEDGER_MOVE,
+						  .re = (int)from,
+						  .to = (int)to,
+						  .nodes = n,
+						  .reason = reason});
 }
 
 void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n)
@@ -218,18 +221,18 @@ static void kill_jobs(struct phx_ledger *l, uint32_t i, uint32_t nodes, int reas
 	l->ids.n = 0;
 	if (phx_batch_victims(re->batch, nodes, &l->ids) < 0)
 		l->error = -ENOMEM;
-	PHX_LIST_EACH(uint64_t, id, &l->ids)
-	{
+	PHX_LIST_EACH(uint64_t, id, &l->ids) {
 		const struct phx_batch_job *job = phx_batch_job(re->batch, *id);
 		uint32_t size = job->size - job->lost;
 		if (phx_batch_kill(re->batch, *id) < 0)
 			continue;
-		phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-							     .re = (int)i,
-							     .to = PHX_LEDGER_FREE,
-							     .job = *id,
-							     .nodes = size,
-							     .reason = reason});
+		phx_ledger_act(l,
+			       (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+							  .re = (int)i,
+							  .to = PHX_LEDGER_FREE,
+							  .job = *id,
+							  .nodes = size,
+							  .reason = reason});
 	}
 }
 
@@ -252,14 +255,16 @@ void phx_ledger_settle(struct phx_ledger *l, uint32_t i)
 	uint32_t soon = about_to_come(re);
 	if (re->r.owed > soon && re->batch) {
 		kill_jobs(l, i, re->r.owed - soon,
-			  PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, re->r.debts.n - 1)->reason);
+			  PHX_LIST_AT(&re->r.debts, struct phx_ledger_debt, re->r.debts.n - 1)
+				  ->reason);
 		soon = about_to_come(re);
 	}
 	if (re->r.owed > soon) /* nodes were lost: nothing is left to pay with */
 		phx_ledger_cancel_debts(l, i, RE_ANYBODY, re->r.owed - soon);
 }
 
-static bool cancels(const struct phx_ledger *l, uint32_t i, const struct phx_ledger_debt *d, int64_t to)
+static bool cancels(const struct phx_ledger *l, uint32_t i, const struct phx_ledger_debt *d,
+		    int64_t to)
 {
 	if (to == RE_OUTSIDE)
 		return d->to < 0 || !same_pair(l, i, (uint32_t)d->to);
@@ -296,7 +301,8 @@ uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to,
 			continue;
 		struct phx_ledger_debt free_debt = {PHX_LEDGER_FREE, part, d->reason};
 		if (part < d->nodes) {
-			struct phx_ledger_debt *slot = phx_ledger_push(l, &re->r.debts, sizeof(*slot));
+			struct phx_ledger_debt *slot =
+				phx_ledger_push(l, &re->r.debts, sizeof(*slot));
 			if (!slot)
 				return n - left;
 			*slot = free_debt;
@@ -315,10 +321,11 @@ uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to,
 static uint32_t may_owe(const struct phx_ledger *l, uint32_t from, int64_t to)
 {
 	const struct re *re = re_at(l, from);
-	uint32_t has = phx_ledger_owned(re) - re->r.away + re->r.coming, never = unfit(l, from, to).nodes;
+	uint32_t has = phx_ledger_owned(re) - re->r.away + re->r.coming,
+		 never = unfit(l, from, to).nodes;
 
 	PHX_LIST_EACH(struct phx_ledger_debt, d, &re->r.debts)
-	never += d->to == to ? d->nodes : 0;
+		never += d->to == to ? d->nodes : 0;
 	return re_min(has - re_min(has, never), phx_ledger_free_to_owe(re));
 }
 
@@ -359,8 +366,9 @@ static uint32_t round_limit(const struct re *re, int round)
 	return round == 0 ? re_min(can, at_once) : can;
 }
 
-/* Claim up to n nodes from those who hold more than is theirs: than their lower bounds where the claim is rigid (a
- * lower bound), than they are entitled to where it is not. The latest activated first. */
+/* Claim up to n nodes from those who hold more than is theirs: than their lower bounds where the
+ * claim is rigid (a lower bound), than they are entitled to where it is not. The latest activated
+ * first. */
 static uint32_t claim(struct phx_ledger *l, uint32_t i, uint32_t n, bool rigid)
 {
 	uint32_t left = n;
@@ -413,8 +421,8 @@ uint32_t phx_ledger_lent(const struct phx_ledger *l, uint32_t i)
 	return rigid > lent ? rigid : lent;
 }
 
-/* What is lent out comes back on demand (000 4.2 (5), Fig. 2). A web service gets it at once; batch jobs can wait for
- * what is on its way to the free pool. */
+/* What is lent out comes back on demand (000 4.2 (5), Fig. 2). A web service gets it at once; batch
+ * jobs can wait for what is on its way to the free pool. */
 static uint32_t claim_lent(struct phx_ledger *l, uint32_t i, uint32_t n)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -454,7 +462,8 @@ int64_t phx_ledger_spare(const struct phx_ledger *l, uint32_t i)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint32_t covered =
-		beyond(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_ledger_returning(l)), reserved_from(l, i));
+		beyond(l, i, re_min(UINT32_MAX, (uint64_t)l->free + phx_ledger_returning(l)),
+		       reserved_from(l, i));
 
 	return (int64_t)covered + (int64_t)pair.net - (int64_t)pair.lower;
 }
@@ -466,6 +475,7 @@ void phx_ledger_obtain_lower(struct phx_ledger *l, uint32_t i)
 
 	if (!l->unlimited && spare < 0)
 		claimed = claim(l, i, re_min(lower, (uint64_t)-spare), true);
-	phx_ledger_move(l, PHX_LEDGER_FREE, i, re_min(lower - claimed, phx_ledger_available(l, i, l->free)),
+	phx_ledger_move(l, PHX_LEDGER_FREE, i,
+			re_min(lower - claimed, phx_ledger_available(l, i, l->free)),
 			PHX_REASON_start);
 }

@@ -49,8 +49,8 @@ static int restore_jobs(struct re *re)
 	int r = 0;
 
 	PHX_LIST_EACH(struct phx_batch_job, job, &re->r.jobs)
-	if (r == 0)
-		r = phx_batch_restore(re->batch, job);
+		if (r == 0)
+			r = phx_batch_restore(re->batch, job);
 	phx_list_fini(&re->r.jobs);
 	phx_batch_give(re->batch, re->r.idle);
 	re->r.idle = 0;
@@ -61,7 +61,8 @@ static int restore_re(const struct phx_ledger_re *from, struct re *re)
 {
 	const struct phx_agreement *a = &from->agreement;
 
-	if (a->model < 0 || a->model >= PHX_POLICY_COUNT_ || from->state < RE_GONE || from->state > RE_LEAVING)
+	if (a->model < 0 || a->model >= PHX_POLICY_COUNT_ || from->state < RE_GONE ||
+	    from->state > RE_LEAVING)
 		return -EINVAL;
 	int r = phx_record_copy(&phx_ledger_re_record, &re->r, from);
 	if (r == 0)
@@ -83,8 +84,7 @@ int phx_ledger_restore(const struct phx_ledger_image *image, struct phx_ledger *
 	l->seq = image->seq;
 	l->now_ms = image->now_ms;
 	l->total = image->total;
-	PHX_LIST_EACH(struct phx_ledger_re, from, &image->res)
-	{
+	PHX_LIST_EACH(struct phx_ledger_re, from, &image->res) {
 		struct re *re = phx_list_push(&l->res, sizeof(*re));
 		r = re ? restore_re(from, re) : -ENOMEM;
 		if (r < 0)

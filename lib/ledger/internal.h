@@ -6,7 +6,8 @@
  *
  * A pair is a batch and a web RE that are each other's partner; an RE without
  * one is a pair by itself. Of a pair, in nodes:
- *   net      what it holds (also away), what is coming and what is owed to it, less what it owes to others
+ *   net      what it holds (also away), what is coming and what is owed to it, less what it owes to
+ *            others
  *   lower    sum of lower bounds. Of `free`, lower - net is its reserve: nobody else's
  *   entitled sum of its upper bounds (lower where there is none): up to that it may claim
  *            what is lent out; above it, it holds by grace and gives back on demand
@@ -29,8 +30,8 @@ struct phx_ledger_debt {
 	int reason; /* enum phx_policy_reason */
 };
 
-/** Under DR: dynamic nodes obtained together (003 3.5). Under job leases: nodes that a finished job has paid for. A heap by
- * (end_ms, seq). */
+/** Under DR: dynamic nodes obtained together (003 3.5). Under job leases: nodes that a finished job
+ * has paid for. A heap by (end_ms, seq). */
 struct phx_ledger_lease {
 	int64_t end_ms;
 	uint64_t seq;
@@ -62,7 +63,8 @@ struct phx_ledger_gone {
 	uint64_t job;
 };
 
-/** One RE, all of it but the indexes of its jobs. Fields without a word are policies' or timers'. */
+/** One RE, all of it but the indexes of its jobs. Fields without a word are policies' or
+ * timers'. */
 struct phx_ledger_re {
 	int state; /* enum re_state */
 	struct phx_agreement agreement;
@@ -70,30 +72,32 @@ struct phx_ledger_re {
 	bool suspended;
 	uint32_t idle; /* web: held; batch: in images only */
 	uint32_t coming, owed, owed_in;
-	uint32_t kept;	   /* idle nodes of job leases: nobody else's until the lease ends */
-	uint32_t away;	   /* not heard, and counted on still: held, neither idle nor busy, and nobody else's */
-	uint32_t lack;	   /* nodes that it lost and that are replaced at once, as far as its lower bound wants them */
-	uint32_t want;	   /* web */
-	uint32_t asked;	   /* batch: requested by its policy and not granted */
+	uint32_t kept; /* idle nodes of job leases: nobody else's until the lease ends */
+	/* not heard, and counted on still: held, neither idle nor busy, and nobody else's */
+	uint32_t away;
+	/* nodes that it lost and that are replaced at once, as far as its lower bound wants them */
+	uint32_t lack;
+	uint32_t want;      /* web */
+	uint32_t asked;     /* batch: requested by its policy and not granted */
 	uint64_t asked_seq; /* who asked first is served first; 0 = asks for nothing */
 	bool asked_lease;
 	int asked_reason;
-	bool cycle_open; /* a pass may start jobs: it is the cycle's instant */
+	bool cycle_open;       /* a pass may start jobs: it is the cycle's instant */
 	int64_t began_ms;      /* activation */
 	int64_t last_cycle_ms; /* when the cycle was used last */
 	int64_t next_cycle_ms; /* INT64_MAX while no job waits: then a cycle changes nothing */
 	int64_t next_unit_ms;
 	struct phx_web_window window;
 	struct phx_ledger_meter meter;
-	uint32_t leased; /* sum of the sizes of leases */
-	uint32_t unleased; /* sum of asks */
+	uint32_t leased;        /* sum of the sizes of leases */
+	uint32_t unleased;      /* sum of asks */
 	struct phx_list leases; /* struct phx_ledger_lease */
-	struct phx_list parts;	/* struct phx_ledger_part */
-	struct phx_list debts;	/* struct phx_ledger_debt */
-	struct phx_list asks;	/* struct phx_ledger_ask */
-	struct phx_list gone;	/* struct phx_ledger_gone */
-	struct phx_list unfit;	/* struct phx_ledger_unfit, none of no nodes */
-	struct phx_list jobs;	/* struct phx_batch_job; in images only */
+	struct phx_list parts;  /* struct phx_ledger_part */
+	struct phx_list debts;  /* struct phx_ledger_debt */
+	struct phx_list asks;   /* struct phx_ledger_ask */
+	struct phx_list gone;   /* struct phx_ledger_gone */
+	struct phx_list unfit;  /* struct phx_ledger_unfit, none of no nodes */
+	struct phx_list jobs;   /* struct phx_batch_job; in images only */
 };
 extern const struct phx_record phx_ledger_re_record;
 
@@ -116,7 +120,8 @@ struct phx_ledger {
 	int64_t now_ms;
 	struct phx_list *out; /* struct phx_ledger_action */
 	struct phx_list ids;  /* scratch of uint64_t */
-	int error;	      /* -ENOMEM from the first time that memory lacked: this call and all that follow */
+	/* -ENOMEM from the first time that memory lacked: this call and all that follow */
+	int error;
 };
 
 static inline struct re *re_at(const struct phx_ledger *l, uint32_t i)
@@ -162,8 +167,8 @@ void phx_ledger_advance(struct phx_ledger *l, int64_t now_ms);
 
 /* ---- lease.c ---- */
 void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size);
-/** A job of `size` nodes that started at start_ms is over: its nodes stay for the time that is paid for. False: none is, and
- * the caller gives them back. */
+/** A job of `size` nodes that started at start_ms is over: its nodes stay for the time that is paid
+ * for. False: none is, and the caller gives them back. */
 bool phx_ledger_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms);
 /** Take `n` of the kept nodes out of their leases, those that end soonest first. */
 void phx_ledger_lease_unkeep(struct re *re, uint32_t n);
@@ -172,7 +177,8 @@ void phx_ledger_lease_trim(struct re *re);
 /** A lease into the heap; the one that ends first out of it. */
 void phx_ledger_lease_push(struct phx_ledger *l, struct re *re, struct phx_ledger_lease lease);
 void phx_ledger_lease_drop_first(struct re *re);
-void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before);
+void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes,
+			   uint32_t idle_before);
 void phx_ledger_parts_give(struct re *re, uint64_t job);
 /** Jobs without a lease. */
 void phx_ledger_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes);
@@ -189,10 +195,12 @@ uint32_t phx_ledger_available(const struct phx_ledger *l, uint32_t i, uint32_t f
 uint32_t phx_ledger_idle_for(const struct phx_ledger *l, int64_t from, int64_t to);
 /** Nodes that others hold by grace and the pair of `i` may claim, beyond what is free. */
 uint32_t phx_ledger_lent(const struct phx_ledger *l, uint32_t i);
-/** Nodes that will be free without anybody being asked: on their way, owed, or of REs that leave. */
+/** Nodes that will be free without anybody being asked: on their way, owed, or of REs that
+ * leave. */
 uint32_t phx_ledger_returning(const struct phx_ledger *l);
 void phx_ledger_act(struct phx_ledger *l, struct phx_ledger_action a);
-/** Send `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller knows that there are so many. */
+/** Send `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller knows that
+ * there are so many. */
 void phx_ledger_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason);
 /** What phx_ledger_move() sent does not go after all. */
 void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n);
@@ -200,23 +208,27 @@ void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint3
 uint32_t phx_ledger_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease);
 /** At activation: its lower bound, so that what its partner has reserved stays covered. */
 void phx_ledger_obtain_lower(struct phx_ledger *l, uint32_t i);
-/** `from` must return up to `n` nodes to `to`: idle ones at once, the others as its jobs are killed. Returns how many. */
-uint32_t phx_ledger_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n, int reason);
+/** `from` must return up to `n` nodes to `to`: idle ones at once, the others as its jobs are
+ * killed. Returns how many. */
+uint32_t phx_ledger_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uint32_t n,
+			    int reason);
 /** Pay debts from what is idle, see that enough jobs are killed, cancel what can never be paid. */
 void phx_ledger_settle(struct phx_ledger *l, uint32_t i);
-/** Cancel up to `n` nodes of what `i` owes: to `to`, or (to == RE_ANYBODY) to anybody, or to others than its pair. */
+/** Cancel up to `n` nodes of what `i` owes: to `to`, or (to == RE_ANYBODY) to anybody, or to others
+ * than its pair. */
 #define RE_ANYBODY (-2)
 #define RE_OUTSIDE (-3)
 uint32_t phx_ledger_cancel_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
 
 /** What `i` owes to `to`, up to `n` nodes, goes to the free pool instead. */
 uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to, uint32_t n);
-/** How many nodes more than its lower bounds the pair of `i` has or will have, what is free for it and what is on its way
- * to the free pool counted; negative: how many it lacks. */
+/** How many nodes more than its lower bounds the pair of `i` has or will have, what is free for it
+ * and what is on its way to the free pool counted; negative: how many it lacks. */
 int64_t phx_ledger_spare(const struct phx_ledger *l, uint32_t i);
 
 /* ---- allocate.c ---- */
-/** Every call that changes something: sums first, then the event, then everybody is served. finish: 0 or -ENOMEM. */
+/** Every call that changes something: sums first, then the event, then everybody is served. finish:
+ * 0 or -ENOMEM. */
 void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out);
 int phx_ledger_finish(struct phx_ledger *l);
 /** Everybody is served in between: debts, the web, requests in their order, what is idle. */

@@ -1,5 +1,5 @@
-/* Leases: of dynamic nodes (003 3.5), and of the nodes of single jobs (000
- * 6.6.1): the heap of those of one RE. Called by the ledger's events, by grants and by the timers. Moves no node. Pure.
+/* Leases: of dynamic nodes (003 3.5), and of the nodes of single jobs (000 6.6.1): the heap of
+ * those of one RE. Called by the ledger's events, by grants and by the timers. Moves no node. Pure.
  */
 #include <errno.h>
 
@@ -35,7 +35,9 @@ void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size)
 {
 	struct re *re = re_at(l, i);
 
-	phx_ledger_lease_push(l, re, (struct phx_ledger_lease){l->now_ms + re->params.lease_ms, ++l->seq, size, size});
+	phx_ledger_lease_push(
+		l, re,
+		(struct phx_ledger_lease){l->now_ms + re->params.lease_ms, ++l->seq, size, size});
 }
 
 /* ---- leases of jobs ---- */
@@ -106,14 +108,15 @@ static struct phx_ledger_lease *newest(const struct re *re)
 	struct phx_ledger_lease *best = lease_at(re, 0);
 
 	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
-	if (lease->seq > best->seq)
-		best = lease;
+		if (lease->seq > best->seq)
+			best = lease;
 	return best;
 }
 
 void phx_ledger_lease_trim(struct re *re)
 {
-	uint32_t has = phx_ledger_owned(re) + re->r.coming + re->r.owed_in, lower = re->r.agreement.lower;
+	uint32_t has = phx_ledger_owned(re) + re->r.coming + re->r.owed_in,
+		 lower = re->r.agreement.lower;
 	uint32_t dynamic = has > lower ? has - lower : 0;
 
 	while (re->r.leased > dynamic) {
@@ -134,7 +137,7 @@ static uint32_t idle_of_leases(const struct re *re)
 	uint32_t sum = 0;
 
 	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
-	sum += lease->idle;
+		sum += lease->idle;
 	return sum;
 }
 
@@ -144,12 +147,13 @@ static struct phx_ledger_lease *oldest_idle(const struct re *re)
 	struct phx_ledger_lease *best = NULL;
 
 	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
-	if (lease->idle && (!best || lease->seq < best->seq))
-		best = lease;
+		if (lease->idle && (!best || lease->seq < best->seq))
+			best = lease;
 	return best;
 }
 
-void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes, uint32_t idle_before)
+void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, uint32_t nodes,
+			   uint32_t idle_before)
 {
 	uint32_t dynamic = idle_of_leases(re);
 	uint32_t initial = idle_before > dynamic ? idle_before - dynamic : 0;
@@ -157,7 +161,8 @@ void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, ui
 	nodes -= re_min(nodes, initial);
 	while (nodes) {
 		struct phx_ledger_lease *lease = oldest_idle(re);
-		struct phx_ledger_part *part = lease ? phx_ledger_push(l, &re->r.parts, sizeof(*part)) : NULL;
+		struct phx_ledger_part *part =
+			lease ? phx_ledger_push(l, &re->r.parts, sizeof(*part)) : NULL;
 		if (!part)
 			return;
 		*part = (struct phx_ledger_part){job, lease->seq, re_min(nodes, lease->idle)};
@@ -169,8 +174,8 @@ void phx_ledger_parts_take(struct phx_ledger *l, struct re *re, uint64_t job, ui
 static void give_back(struct re *re, const struct phx_ledger_part *part)
 {
 	PHX_LIST_EACH(struct phx_ledger_lease, lease, &re->r.leases)
-	if (lease->seq == part->lease)
-		lease->idle = re_min(lease->size, (uint64_t)lease->idle + part->nodes);
+		if (lease->seq == part->lease)
+			lease->idle = re_min(lease->size, (uint64_t)lease->idle + part->nodes);
 }
 
 void phx_ledger_parts_give(struct re *re, uint64_t job)

@@ -20,7 +20,8 @@ static void note_finding(void *arg, const char *field, const char *text)
 	phx_err_set(f->err, -EINVAL, "agreement of %s: %s %s", f->name, field, text);
 }
 
-static int check_bounds(const struct phx_ledger *l, const struct phx_agreement *a, struct phx_err *err)
+static int check_bounds(const struct phx_ledger *l, const struct phx_agreement *a,
+			struct phx_err *err)
 {
 	uint64_t sum = a->lower;
 
@@ -28,10 +29,10 @@ static int check_bounds(const struct phx_ledger *l, const struct phx_agreement *
 		sum += re_lower(re_at(l, i));
 	if (l->unlimited || sum <= l->nodes)
 		return 0;
-	return phx_err_set(
-		err, -ENOSPC,
-		"the lower bounds of all active REs would be %llu nodes with %s, and %u nodes are free or held by REs",
-		(unsigned long long)sum, a->name, l->nodes);
+	return phx_err_set(err, -ENOSPC,
+			   "the lower bounds of all active REs would be %llu nodes with %s, and %u "
+			   "nodes are free or held by REs",
+			   (unsigned long long)sum, a->name, l->nodes);
 }
 
 static int check_new(const struct phx_ledger *l, const struct phx_agreement *a, struct phx_err *err)
@@ -41,19 +42,22 @@ static int check_new(const struct phx_ledger *l, const struct phx_agreement *a, 
 	if (phx_agreement_check(a, note_finding, &f))
 		return -EINVAL;
 	for (uint32_t i = 0; i < l->res.n; i++)
-		if (re_at(l, i)->r.state == RE_ACTIVE && !strcmp(re_at(l, i)->r.agreement.name, a->name))
+		if (re_at(l, i)->r.state == RE_ACTIVE &&
+		    !strcmp(re_at(l, i)->r.agreement.name, a->name))
 			return phx_err_set(err, -EEXIST, "RE %s is active already", a->name);
 	return check_bounds(l, a, err);
 }
 
-static int check_pair(const struct phx_agreement *a, const struct phx_agreement *b, struct phx_err *err)
+static int check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
+		      struct phx_err *err)
 {
-	return a->type == PHX_RE_BATCH ? phx_agreement_check_pair(a, b, err) : phx_agreement_check_pair(b, a, err);
+	return a->type == PHX_RE_BATCH ? phx_agreement_check_pair(a, b, err)
+				       : phx_agreement_check_pair(b, a, err);
 }
 
 /* ret_partner: number + 1, 0 none. -EINVAL: the RE that it names does not fit. */
-static int find_partner(const struct phx_ledger *l, const struct phx_agreement *a, uint32_t *ret_partner,
-			struct phx_err *err)
+static int find_partner(const struct phx_ledger *l, const struct phx_agreement *a,
+			uint32_t *ret_partner, struct phx_err *err)
 {
 	*ret_partner = 0;
 	if (a->coordination == PHX_RE_COORDINATED_NONE)
@@ -98,7 +102,8 @@ static void set_timers(struct phx_ledger *l, struct re *re)
 	re->r.meter.at_ms = l->now_ms;
 }
 
-static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t partner, uint32_t *ret_i)
+static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t partner,
+		   uint32_t *ret_i)
 {
 	uint32_t i;
 	int r = slot_for(l, &i);
@@ -123,8 +128,8 @@ static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t
 	return 0;
 }
 
-int phx_ledger_activate(struct phx_ledger *l, const struct phx_agreement *a, int64_t now_ms, int *ret_re,
-			struct phx_list *ret_actions, struct phx_err *err)
+int phx_ledger_activate(struct phx_ledger *l, const struct phx_agreement *a, int64_t now_ms,
+			int *ret_re, struct phx_list *ret_actions, struct phx_err *err)
 {
 	uint32_t i, partner = 0;
 	int r = check_new(l, a, err);
@@ -180,12 +185,13 @@ static void kill_for_good(struct phx_ledger *l, uint32_t i, uint64_t id, int rea
 		gone->job = id;
 	if (!running || phx_batch_kill(re->batch, id) < 0)
 		return;
-	phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-						     .re = (int)i,
-						     .to = PHX_LEDGER_FREE,
-						     .job = id,
-						     .nodes = nodes,
-						     .reason = reason});
+	phx_ledger_act(l,
+		       (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+						  .re = (int)i,
+						  .to = PHX_LEDGER_FREE,
+						  .job = id,
+						  .nodes = nodes,
+						  .reason = reason});
 }
 
 static void end_jobs(struct phx_ledger *l, uint32_t i)
@@ -195,8 +201,7 @@ static void end_jobs(struct phx_ledger *l, uint32_t i)
 
 	if (phx_batch_jobs(re->batch, &jobs) < 0)
 		l->error = -ENOMEM;
-	PHX_LIST_EACH(struct phx_batch_job, job, &jobs)
-	{
+	PHX_LIST_EACH(struct phx_batch_job, job, &jobs) {
 		if (job->state == PHX_BATCH_RUNNING || job->state == PHX_BATCH_KILLING)
 			kill_for_good(l, i, job->id, PHX_REASON_deactivate);
 		else
@@ -205,7 +210,8 @@ static void end_jobs(struct phx_ledger *l, uint32_t i)
 	phx_list_fini(&jobs);
 }
 
-/* What is owed to an RE that leaves: cancelled, but for what its partner needs of its own lower bound. */
+/* What is owed to an RE that leaves: cancelled, but for what its partner needs of its own lower
+ * bound. */
 static void let_debtors_go(struct phx_ledger *l, uint32_t i, uint32_t partner)
 {
 	for (uint32_t j = 0; j < l->res.n; j++) {
@@ -235,7 +241,8 @@ static void leave(struct phx_ledger *l, uint32_t i)
 		end_jobs(l, i);
 }
 
-int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms,
+			  struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get(l, re);
 
@@ -248,13 +255,16 @@ int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms, struct p
 
 /* ---- jobs ---- */
 
-/* The cluster as it was planned, and the bounds of the RE and its partner, unless one may still come. */
+/* The cluster as it was planned, and the bounds of the RE and its partner, unless one may still
+ * come. */
 static uint64_t most_nodes(const struct phx_ledger *l, uint32_t i)
 {
 	const struct re *re = re_at(l, i);
 	uint64_t most = l->unlimited ? UINT32_MAX : (uint64_t)l->nodes + l->missing;
 	bool alone = !re->r.partner && re->r.agreement.coordination != PHX_RE_COORDINATED_NONE;
-	uint64_t cap = re->policy->fixed ? re->r.agreement.lower : alone ? UINT32_MAX : phx_ledger_pair(l, i).cap;
+	uint64_t cap = re->policy->fixed ? re->r.agreement.lower
+		: alone                  ? UINT32_MAX
+					 : phx_ledger_pair(l, i).cap;
 
 	return cap < most ? cap : most;
 }
@@ -277,7 +287,8 @@ static int check_width(const struct phx_ledger *l, uint32_t i, uint32_t size, st
 
 	if (size <= most)
 		return 0;
-	return phx_err_set(err, -E2BIG, "the job wants %u nodes, and %s can never have more than %llu", size,
+	return phx_err_set(err, -E2BIG,
+			   "the job wants %u nodes, and %s can never have more than %llu", size,
 			   re->r.agreement.name, (unsigned long long)most);
 }
 
@@ -298,7 +309,8 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 	if (!it || it->r.state != RE_ACTIVE)
 		return phx_err_set(err, -ENOENT, "there is no such active RE for batch jobs");
 	if (it->r.suspended && it->r.agreement.engine == PHX_RE_ENGINE_BUILTIN)
-		return phx_err_set(err, -ESHUTDOWN, "RE %s is suspended: it takes no new jobs", it->r.agreement.name);
+		return phx_err_set(err, -ESHUTDOWN, "RE %s is suspended: it takes no new jobs",
+				   it->r.agreement.name);
 	int r = check_width(l, (uint32_t)re, job->size, err);
 	if (r < 0)
 		return r;
@@ -315,8 +327,8 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size, int64_t start_ms, int64_t now_ms,
-			   struct phx_list *ret_actions)
+int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size,
+			   int64_t start_ms, int64_t now_ms, struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get_batch(l, re);
 	struct phx_batch_counts c;
@@ -334,7 +346,8 @@ int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t 
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_job_ended(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_job_ended(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms,
+			 struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
@@ -370,7 +383,8 @@ static void count_kill(struct phx_ledger *l, struct re *re, const struct phx_bat
 	l->total.lost_node_ms += lost;
 }
 
-int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms,
+			  struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
@@ -392,7 +406,8 @@ int phx_ledger_job_killed(struct phx_ledger *l, int re, uint64_t job, int64_t no
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_job_cancel(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_job_cancel(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms,
+			  struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get_batch(l, re);
 	const struct phx_batch_job *j = it ? phx_batch_job(it->batch, job) : NULL;
@@ -409,7 +424,8 @@ int phx_ledger_job_cancel(struct phx_ledger *l, int re, uint64_t job, int64_t no
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_job_unblock(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_job_unblock(struct phx_ledger *l, int re, uint64_t job, int64_t now_ms,
+			   struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get_batch(l, re);
 	int r = it ? phx_batch_unblock(it->batch, job) : -ENOENT;
@@ -440,7 +456,8 @@ int phx_ledger_job_hold(struct phx_ledger *l, int re, uint64_t job, bool hold, i
 
 /* ---- demand ---- */
 
-int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t now_ms,
+		      struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get(l, re);
 

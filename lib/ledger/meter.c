@@ -17,11 +17,11 @@ static struct level level_of(const struct re *re)
 	if (re->r.state == RE_GONE)
 		return (struct level){0};
 	if (!re->batch)
-		return (struct level){(uint64_t)idle + re->r.away + re->r.coming, re_min(idle, want),
-				      want > idle ? want - idle : 0};
+		return (struct level){(uint64_t)idle + re->r.away + re->r.coming,
+				      re_min(idle, want), want > idle ? want - idle : 0};
 	phx_batch_counts(re->batch, &c);
-	return (struct level){(uint64_t)c.idle + c.busy + re->r.kept + re->r.away + re->r.coming, c.busy,
-			      (uint64_t)re->r.asked + re->r.unleased};
+	return (struct level){(uint64_t)c.idle + c.busy + re->r.kept + re->r.away + re->r.coming,
+			      c.busy, (uint64_t)re->r.asked + re->r.unleased};
 }
 
 static void add_up(struct phx_ledger_meter *m, struct level level, int64_t now_ms)
@@ -38,7 +38,8 @@ static void add_up(struct phx_ledger_meter *m, struct level level, int64_t now_m
 		m->peak = re_min(UINT32_MAX, level.held);
 }
 
-/* All REs together; nodes that a pair's lower bounds reserve count as held (000 6.6: idle coordinated nodes). */
+/* All REs together; nodes that a pair's lower bounds reserve count as held (000 6.6: idle
+ * coordinated nodes). */
 static struct level level_of_all(const struct phx_ledger *l)
 {
 	struct level sum = {0};
@@ -114,7 +115,8 @@ uint32_t phx_ledger_free_nodes(const struct phx_ledger *l)
 	return l->free;
 }
 
-void phx_ledger_meter(const struct phx_ledger *l, int re, int64_t now_ms, struct phx_ledger_meter *ret)
+void phx_ledger_meter(const struct phx_ledger *l, int re, int64_t now_ms,
+		      struct phx_ledger_meter *ret)
 {
 	const struct re *it = at(l, re);
 

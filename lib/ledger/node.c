@@ -33,7 +33,8 @@ int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, i
 	return phx_ledger_finish(l);
 }
 
-/* A reclaim does not take a pair below its lower bounds: what was promised to others while it had more is cancelled. */
+/* A reclaim does not take a pair below its lower bounds: what was promised to others while it had
+ * more is cancelled. */
 static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -91,11 +92,13 @@ static uint32_t *lost_from(struct phx_ledger *l, struct re *it, enum phx_ledger_
 {
 	if (!it)
 		return place == PHX_LEDGER_COMING ? &l->returning : &l->free;
-	return place == PHX_LEDGER_COMING ? &it->r.coming : place == PHX_LEDGER_AWAY ? &it->r.away : NULL;
+	return place == PHX_LEDGER_COMING  ? &it->r.coming
+		: place == PHX_LEDGER_AWAY ? &it->r.away
+					   : NULL;
 }
 
-int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place, int64_t now_ms,
-		    struct phx_list *ret_actions)
+int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledger_place place,
+		    int64_t now_ms, struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get(l, re);
 
@@ -134,12 +137,13 @@ static int break_job(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes,
 	phx_ledger_begin(l, now_ms, ret_actions);
 	uint32_t left = j->size - j->lost;
 	if (running && phx_batch_kill(it->batch, job) == 0)
-		phx_ledger_act(l, (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
-							     .re = re,
-							     .to = PHX_LEDGER_FREE,
-							     .job = job,
-							     .nodes = left,
-							     .reason = PHX_REASON_node_lost});
+		phx_ledger_act(l,
+			       (struct phx_ledger_action){.kind = PHX_LEDGER_KILL,
+							  .re = re,
+							  .to = PHX_LEDGER_FREE,
+							  .job = job,
+							  .nodes = left,
+							  .reason = PHX_REASON_node_lost});
 	return 0;
 }
 
@@ -175,7 +179,8 @@ int phx_ledger_away(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, 
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms,
+		    struct phx_list *ret_actions)
 {
 	struct re *it = phx_ledger_get(l, re);
 
@@ -192,7 +197,8 @@ int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms
 	return phx_ledger_finish(l);
 }
 
-int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms,
+		     struct phx_list *ret_actions)
 {
 	if (l->unlimited)
 		return 0;
@@ -210,8 +216,8 @@ int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms, struc
 static bool known(const struct phx_ledger *l, const struct phx_ledger_barred *b)
 {
 	PHX_LIST_EACH(struct phx_ledger_unfit, u, &re_at(l, (uint32_t)b->to)->r.unfit)
-	if (u->from == b->from)
-		return u->nodes == b->nodes && u->idle == b->idle;
+		if (u->from == b->from)
+			return u->nodes == b->nodes && u->idle == b->idle;
 	return false;
 }
 
@@ -222,23 +228,24 @@ static bool all_known(const struct phx_ledger *l, const struct phx_list *barred)
 	for (uint32_t i = 0; i < l->res.n; i++)
 		n += re_at(l, i)->r.unfit.n;
 	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
-	if (!known(l, b))
-		return false;
+		if (!known(l, b))
+			return false;
 	return n == barred->n;
 }
 
-int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms, struct phx_list *ret_actions)
+int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms,
+		      struct phx_list *ret_actions)
 {
 	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
-	if (!phx_ledger_get(l, b->to) || (b->from != PHX_LEDGER_FREE && !phx_ledger_get(l, b->from)) || !b->nodes)
-		return -EINVAL;
+		if (!phx_ledger_get(l, b->to) ||
+		    (b->from != PHX_LEDGER_FREE && !phx_ledger_get(l, b->from)) || !b->nodes)
+			return -EINVAL;
 	if (all_known(l, barred))
 		return 0;
 	phx_ledger_begin(l, now_ms, ret_actions);
 	for (uint32_t i = 0; i < l->res.n; i++)
 		re_at(l, i)->r.unfit.n = 0;
-	PHX_LIST_EACH(struct phx_ledger_barred, b, barred)
-	{
+	PHX_LIST_EACH(struct phx_ledger_barred, b, barred) {
 		struct re *re = re_at(l, (uint32_t)b->to);
 		struct phx_ledger_unfit *slot = phx_ledger_push(l, &re->r.unfit, sizeof(*slot));
 		if (slot)

@@ -1,5 +1,5 @@
-/* The ledger as a thing: made, freed; an RE in it: found, made ready by its agreement, what it holds.
- * Called by every other file of the room. Decides nothing. Pure. */
+/* The ledger as a thing: made, freed; an RE in it: found, made ready by its agreement, what it
+ * holds. Called by every other file of the room. Decides nothing. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,8 +17,9 @@ void *phx_ledger_push(struct phx_ledger *l, struct phx_list *list, size_t item_s
 int phx_ledger_equip(struct re *re)
 {
 	const struct phx_agreement *a = &re->r.agreement;
-	struct phx_batch_config config = {
-		.scheduler = a->scheduler, .kill_order = a->kill_order, .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
+	struct phx_batch_config config = {.scheduler = a->scheduler,
+					  .kill_order = a->kill_order,
+					  .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
 
 	re->policy = phx_policy((enum phx_policy_id)a->model);
 	re->params = phx_agreement_params(a);

@@ -13,7 +13,8 @@ static const struct phx_field debt_fields[] = {
 	PHX_U32(struct phx_ledger_debt, nodes),
 	PHX_ENUM(struct phx_ledger_debt, reason, &phx_policy_reason_names),
 };
-static const struct phx_record debt_record = PHX_RECORD("ledger_debt", struct phx_ledger_debt, debt_fields);
+static const struct phx_record debt_record =
+	PHX_RECORD("ledger_debt", struct phx_ledger_debt, debt_fields);
 
 static const struct phx_field lease_fields[] = {
 	PHX_I64(struct phx_ledger_lease, end_ms),
@@ -21,30 +22,35 @@ static const struct phx_field lease_fields[] = {
 	PHX_U32(struct phx_ledger_lease, size),
 	PHX_U32(struct phx_ledger_lease, idle),
 };
-static const struct phx_record lease_record = PHX_RECORD("ledger_lease", struct phx_ledger_lease, lease_fields);
+static const struct phx_record lease_record =
+	PHX_RECORD("ledger_lease", struct phx_ledger_lease, lease_fields);
 
 static const struct phx_field part_fields[] = {
 	PHX_U64(struct phx_ledger_part, job),
 	PHX_U64(struct phx_ledger_part, lease),
 	PHX_U32(struct phx_ledger_part, nodes),
 };
-static const struct phx_record part_record = PHX_RECORD("ledger_part", struct phx_ledger_part, part_fields);
+static const struct phx_record part_record =
+	PHX_RECORD("ledger_part", struct phx_ledger_part, part_fields);
 
 static const struct phx_field ask_fields[] = {
 	PHX_U64(struct phx_ledger_ask, job),
 	PHX_U32(struct phx_ledger_ask, nodes),
 };
-static const struct phx_record ask_record = PHX_RECORD("ledger_ask", struct phx_ledger_ask, ask_fields);
+static const struct phx_record ask_record =
+	PHX_RECORD("ledger_ask", struct phx_ledger_ask, ask_fields);
 
 static const struct phx_field gone_fields[] = {PHX_U64(struct phx_ledger_gone, job)};
-static const struct phx_record gone_record = PHX_RECORD("ledger_gone", struct phx_ledger_gone, gone_fields);
+static const struct phx_record gone_record =
+	PHX_RECORD("ledger_gone", struct phx_ledger_gone, gone_fields);
 
 static const struct phx_field unfit_fields[] = {
 	PHX_I64(struct phx_ledger_unfit, from),
 	PHX_U32(struct phx_ledger_unfit, nodes),
 	PHX_U32(struct phx_ledger_unfit, idle),
 };
-static const struct phx_record unfit_record = PHX_RECORD("ledger_unfit", struct phx_ledger_unfit, unfit_fields);
+static const struct phx_record unfit_record =
+	PHX_RECORD("ledger_unfit", struct phx_ledger_unfit, unfit_fields);
 
 static const struct phx_field meter_fields[] = {
 #define M struct phx_ledger_meter
@@ -53,7 +59,8 @@ static const struct phx_field meter_fields[] = {
 	PHX_U64(M, n_adjusted),    PHX_U64(M, nodes_moved),  PHX_U64(M, n_kills),
 #undef M
 };
-const struct phx_record phx_ledger_meter_record = PHX_RECORD("ledger_meter", struct phx_ledger_meter, meter_fields);
+const struct phx_record phx_ledger_meter_record =
+	PHX_RECORD("ledger_meter", struct phx_ledger_meter, meter_fields);
 
 static const struct phx_field re_fields[] = {
 #define R struct phx_ledger_re
@@ -91,7 +98,8 @@ static const struct phx_field re_fields[] = {
 	PHX_LIST(R, jobs, &phx_batch_job_record),
 #undef R
 };
-const struct phx_record phx_ledger_re_record = PHX_RECORD("ledger_re", struct phx_ledger_re, re_fields);
+const struct phx_record phx_ledger_re_record =
+	PHX_RECORD("ledger_re", struct phx_ledger_re, re_fields);
 
 static const struct phx_field image_fields[] = {
 #define I struct phx_ledger_image
@@ -106,4 +114,5 @@ static const struct phx_field image_fields[] = {
 	PHX_REC(I, total, &phx_ledger_meter_record),
 #undef I
 };
-const struct phx_record phx_ledger_image_record = PHX_RECORD("ledger_image", struct phx_ledger_image, image_fields);
+const struct phx_record phx_ledger_image_record =
+	PHX_RECORD("ledger_image", struct phx_ledger_image, image_fields);

@@ -27,7 +27,9 @@ static struct phx_web_params web_params(const struct re *re)
 
 static int64_t window_ends(const struct re *re)
 {
-	return re->r.window.n_samples ? re->r.window.began_ms + (int64_t)re->r.agreement.window_s * 1000 : INT64_MAX;
+	return re->r.window.n_samples
+		? re->r.window.began_ms + (int64_t)re->r.agreement.window_s * 1000
+		: INT64_MAX;
 }
 
 int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t now_ms)
@@ -205,9 +207,12 @@ static void started(struct phx_ledger *l, uint32_t i, uint64_t id, uint32_t *idl
 	if (re->scoped)
 		phx_ledger_parts_take(l, re, id, size, *idle);
 	*idle -= size;
-	phx_ledger_act(
-		l, (struct phx_ledger_action){
-			   .kind = PHX_LEDGER_START, .re = (int)i, .to = PHX_LEDGER_FREE, .job = id, .nodes = size});
+	phx_ledger_act(l,
+		       (struct phx_ledger_action){.kind = PHX_LEDGER_START,
+						  .re = (int)i,
+						  .to = PHX_LEDGER_FREE,
+						  .job = id,
+						  .nodes = size});
 }
 
 static void pass(struct phx_ledger *l, uint32_t i)

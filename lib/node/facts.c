@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const boot_modes[] = { "unknown", "bios", "uefi" };
-const struct phx_enum phx_boot_mode_names = { "boot mode", boot_modes, PHX_ARRAY_SIZE(boot_modes) };
+static const char *const boot_modes[] = {"unknown", "bios", "uefi"};
+const struct phx_enum phx_boot_mode_names = {"boot mode", boot_modes, PHX_ARRAY_SIZE(boot_modes)};
 
 PHX_RECORD_TABLE(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
@@ -17,11 +17,14 @@ static int check_nics(const struct phx_facts *f, struct phx_err *err)
 		const struct phx_nic_facts *nic = PHX_LIST_AT(&f->nics, struct phx_nic_facts, i);
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(nic->mac, mac) < 0 || strcmp(mac, nic->mac))
-			return phx_err_set(err, -EINVAL, "nics[%u].mac: '%s' is no MAC address (aa:bb:cc:dd:ee:ff)", i,
-					   nic->mac);
+			return phx_err_set(
+				err, -EINVAL,
+				"nics[%u].mac: '%s' is no MAC address (aa:bb:cc:dd:ee:ff)", i,
+				nic->mac);
 		for (uint32_t k = 0; k < i; k++)
 			if (!strcmp(PHX_LIST_AT(&f->nics, struct phx_nic_facts, k)->mac, mac))
-				return phx_err_set(err, -EINVAL, "nics[%u].mac: %s is there twice", i, mac);
+				return phx_err_set(err, -EINVAL, "nics[%u].mac: %s is there twice",
+						   i, mac);
 	}
 	return 0;
 }
@@ -34,8 +37,9 @@ static int check_disks(const struct phx_facts *f, struct phx_err *err)
 			return phx_err_set(err, -EINVAL, "disks[%u]: has no size", i);
 		if (d->id[0] && !phx_facts_disk(f, d->id))
 			return phx_err_set(err, -EINVAL,
-					   "disks[%u].id: two disks call themselves %s; a target must be unambiguous", i,
-					   d->id);
+					   "disks[%u].id: two disks call themselves %s; a target "
+					   "must be unambiguous",
+					   i, d->id);
 	}
 	return 0;
 }
@@ -43,7 +47,8 @@ static int check_disks(const struct phx_facts *f, struct phx_err *err)
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err)
 {
 	if (f->disks.n > PHX_FACTS_DISKS_MAX || f->nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(err, -EINVAL, "the report has more than %d disks or %d network interfaces",
+		return phx_err_set(err, -EINVAL,
+				   "the report has more than %d disks or %d network interfaces",
 				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	if (!f->nics.n)
 		return phx_err_set(err, -EINVAL, "nics: the report names no network interface");
@@ -54,8 +59,7 @@ int phx_facts_check(const struct phx_facts *f, struct phx_err *err)
 const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const char *id)
 {
 	const struct phx_disk_facts *found = NULL;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &f->disks)
-	{
+	PHX_LIST_EACH(struct phx_disk_facts, d, &f->disks) {
 		if (strcmp(d->id, id))
 			continue;
 		if (found)

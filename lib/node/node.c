@@ -5,30 +5,40 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const node_states[] = { "new",      "commissioning", "ready",       "deploying",	"active",
-					   "draining", "cleaning",	"quarantined", "maintenance" };
-const struct phx_enum phx_node_state_names = { "node state", node_states, PHX_ARRAY_SIZE(node_states) };
+static const char *const node_states[] = {"new",       "commissioning", "ready",
+					  "deploying", "active",        "draining",
+					  "cleaning",  "quarantined",   "maintenance"};
+const struct phx_enum phx_node_state_names = {"node state", node_states,
+					      PHX_ARRAY_SIZE(node_states)};
 
-static const char *const node_envs[] = { "none", "deploy", "os" };
-const struct phx_enum phx_node_env_names = { "environment", node_envs, PHX_ARRAY_SIZE(node_envs) };
+static const char *const node_envs[] = {"none", "deploy", "os"};
+const struct phx_enum phx_node_env_names = {"environment", node_envs, PHX_ARRAY_SIZE(node_envs)};
 
 static const char *const step_names[] = {
 #define STEP(name, ...) #name,
 #include "node/step.def"
 #undef STEP
 };
-const struct phx_enum phx_step_kind_names = { "step", step_names, PHX_ARRAY_SIZE(step_names) };
+const struct phx_enum phx_step_kind_names = {"step", step_names, PHX_ARRAY_SIZE(step_names)};
 
-static const char *const step_statuses[] = { "pending", "issued", "done", "failed" };
-const struct phx_enum phx_step_status_names = { "step status", step_statuses, PHX_ARRAY_SIZE(step_statuses) };
+static const char *const step_statuses[] = {"pending", "issued", "done", "failed"};
+const struct phx_enum phx_step_status_names = {"step status", step_statuses,
+					       PHX_ARRAY_SIZE(step_statuses)};
 
-static const char *const tiers[] = { "none", "in-place", "deploy", "kexec", "power" };
-const struct phx_enum phx_tier_names = { "tier", tiers, PHX_ARRAY_SIZE(tiers) };
+static const char *const tiers[] = {"none", "in-place", "deploy", "kexec", "power"};
+const struct phx_enum phx_tier_names = {"tier", tiers, PHX_ARRAY_SIZE(tiers)};
 
 static const struct phx_step_info step_infos[] = {
-#define STEP(name, phase, executor, needs, deadline, attempts, expected, on_fail, text)                        \
-	{ #name,    PHX_NODE_##phase, PHX_EXEC_##executor, PHX_NEEDS_##needs, deadline, attempts, expected, \
-	  PHX_ON_FAIL_##on_fail, text },
+#define STEP(name, phase, executor, needs, deadline, attempts, expected, on_fail, text) \
+	{#name, \
+	 PHX_NODE_##phase, \
+	 PHX_EXEC_##executor, \
+	 PHX_NEEDS_##needs, \
+	 deadline, \
+	 attempts, \
+	 expected, \
+	 PHX_ON_FAIL_##on_fail, \
+	 text},
 #include "node/step.def"
 #undef STEP
 };
@@ -45,11 +55,11 @@ PHX_RECORD_TABLE(phx_label, PHX_LABEL_FIELDS);
 PHX_RECORD_TABLE(phx_unfit, PHX_UNFIT_FIELDS);
 PHX_RECORD_TABLE(phx_node, PHX_NODE_FIELDS);
 
-static const char *const powers[] = { "unknown", "on", "off" };
-const struct phx_enum phx_power_names = { "power state", powers, PHX_ARRAY_SIZE(powers) };
+static const char *const powers[] = {"unknown", "on", "off"};
+const struct phx_enum phx_power_names = {"power state", powers, PHX_ARRAY_SIZE(powers)};
 
-static const char *const shares[] = { "outside", "free", "held", "coming", "away" };
-const struct phx_enum phx_node_share_names = { "share", shares, PHX_ARRAY_SIZE(shares) };
+static const char *const shares[] = {"outside", "free", "held", "coming", "away"};
+const struct phx_enum phx_node_share_names = {"share", shares, PHX_ARRAY_SIZE(shares)};
 
 /* The states that may follow `from`, as bits. */
 static unsigned successors(enum phx_node_state from)
@@ -57,7 +67,7 @@ static unsigned successors(enum phx_node_state from)
 	static const struct {
 		enum phx_node_state from, to;
 	} rows[] = {
-#define LIFE(from, to) { PHX_NODE_##from, PHX_NODE_##to },
+#define LIFE(from, to) {PHX_NODE_##from, PHX_NODE_##to},
 #include "node/life.def"
 #undef LIFE
 	};
@@ -95,7 +105,8 @@ struct phx_step *phx_node_step(const struct phx_node *n)
 void phx_node_job_ended(struct phx_node *n, int64_t now_ms)
 {
 	struct phx_step *step = phx_node_step(n);
-	if (step && n->plan.waits && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING && !step->attempt)
+	if (step && n->plan.waits && step->kind == PHX_STEP_drain &&
+	    step->status == PHX_STEP_PENDING && !step->attempt)
 		step->deadline_ms = now_ms;
 }
 

@@ -44,7 +44,13 @@ enum phx_step_kind {
 };
 extern const struct phx_enum phx_step_kind_names;
 
-enum phx_step_executor { PHX_EXEC_AGENT, PHX_EXEC_POWER, PHX_EXEC_KEY, PHX_EXEC_CORE, PHX_EXEC_DIRECTOR };
+enum phx_step_executor {
+	PHX_EXEC_AGENT,
+	PHX_EXEC_POWER,
+	PHX_EXEC_KEY,
+	PHX_EXEC_CORE,
+	PHX_EXEC_DIRECTOR
+};
 enum phx_step_needs { PHX_NEEDS_NOWHERE, PHX_NEEDS_OS, PHX_NEEDS_DEPLOY };
 enum phx_step_on_fail { PHX_ON_FAIL_ABORT, PHX_ON_FAIL_FALLBACK, PHX_ON_FAIL_QUARANTINE };
 
@@ -131,24 +137,26 @@ PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 enum phx_node_share {
 	PHX_SHARE_OUTSIDE, /* not at all: given by hand, pinned, broken, silent */
 	PHX_SHARE_FREE,
-	PHX_SHARE_HELD,	   /* by an RE */
-	PHX_SHARE_COMING,  /* on its way to an RE, or to the free pool */
-	PHX_SHARE_AWAY,	   /* held by an RE that counts on it, though it is not heard or starts again */
+	PHX_SHARE_HELD,   /* by an RE */
+	PHX_SHARE_COMING, /* on its way to an RE, or to the free pool */
+	/* held by an RE that counts on it, though it is not heard or starts again */
+	PHX_SHARE_AWAY,
 };
 extern const struct phx_enum phx_node_share_names;
 
 #define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
 PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
 
-/** A word of people's about a node, such as rack=3. Both parts are names (phx_name_valid()), short enough that
- * "@KEY=VALUE" is a group of a node list. */
+/** A word of people's about a node, such as rack=3. Both parts are names (phx_name_valid()), short
+ * enough that "@KEY=VALUE" is a group of a node list. */
 #define PHX_LABEL_FIELDS(F, S) \
 	F(S, key, STR(32)) \
 	F(S, value, STR(32))
 PHX_RECORD_STRUCT(phx_label, PHX_LABEL_FIELDS);
 #define PHX_LABELS_MAX 32
 
-/** An RE that a node cannot be handed over to. (Two of one role may differ: in how they want it erased.) */
+/** An RE that a node cannot be handed over to. (Two of one role may differ: in how they want it
+ * erased.) */
 #define PHX_UNFIT_FIELDS(F, S) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, why, STR(160))
@@ -248,15 +256,17 @@ PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 bool phx_node_state_transient(enum phx_node_state s);
 /** Whether `to` may follow `from` (life.def); quarantined may follow any. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
-/** The node is in state `to` from now on; the only way to say so. -EPROTO where that may not follow: it stays what it is. */
+/** The node is in state `to` from now on; the only way to say so. -EPROTO where that may not
+ * follow: it stays what it is. */
 int phx_node_become(struct phx_node *n, enum phx_node_state to);
 /** Current step, NULL when idle. */
 struct phx_step *phx_node_step(const struct phx_node *n);
-/** A job ended on it: a step drain that waits for that in front of it goes on with the next tick. */
+/** A job ended on it: a step drain that waits for that in front of it goes on with the next
+ * tick. */
 void phx_node_job_ended(struct phx_node *n, int64_t now_ms);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
-/** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of the machine: no token,
- * no address of its own, no serial number, and no key yet. */
+/** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of
+ * the machine: no token, no address of its own, no serial number, and no key yet. */
 bool phx_node_by_mac_alone(const struct phx_node *n);
 
 /* ---- planning ---- */
@@ -269,25 +279,26 @@ struct phx_plan_request {
 	const struct phx_role *to;   /* NULL = release to the free pool */
 	const char *to_pool;
 	struct phx_setup setup; /* effective: what must be done now; method AUTO is resolved here */
-	bool agreed;		/* the method is an agreement's, nobody ordered it for this node: where `crypto` has no key
-				 * to destroy, a plain disk gets the best method it can do */
-	bool encrypt;		/* deploy the root encrypted */
-	bool rebuild;		/* write the image even if it is there */
-	bool power_cycle;	/* prove clean from reset: no kexec */
-	bool deploy_env_only;	/* resume from quarantine: end in the deploy initramfs */
+	/* the method is an agreement's, nobody ordered it for this node: where `crypto` has no key
+	 * to destroy, a plain disk gets the best method it can do */
+	bool agreed;
+	bool encrypt;         /* deploy the root encrypted */
+	bool rebuild;         /* write the image even if it is there */
+	bool power_cycle;     /* prove clean from reset: no kexec */
+	bool deploy_env_only; /* resume from quarantine: end in the deploy initramfs */
 };
 
-/** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and the daemon.
- * ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0.
- * An encrypted node that is down and has no BMC, to be erased and given no role: the plan is `destroy_key` alone, tier
- * none; it leaves key_unread behind, and no further step when that is so already.
- * -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH the node must be
- * booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk. Zero steps = nothing to do. */
+/** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and
+ * the daemon. ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0. An
+ * encrypted node that is down and has no BMC, to be erased and given no role: the plan is
+ * `destroy_key` alone, tier none; it leaves key_unread behind, and no further step when that is so
+ * already. -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH
+ * the node must be booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id),
+ * -ENODEV no disk. Zero steps = nothing to do. */
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
 
-/** The steps that take `role`'s work off a node that goes on running it (maintenance): none where it has no jobs and
- * no balancer. Added to plan->steps, and their time. -ENOMEM. */
+/** The steps that take `role`'s work off a node that goes on running it (maintenance): none where
+ * it has no jobs and no balancer. Added to plan->steps, and their time. -ENOMEM. */
 int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
-
 
 #endif

@@ -12,8 +12,8 @@ static bool erasable(const struct phx_disk_facts *d)
 	return !d->removable;
 }
 
-/* Which disk a system is installed on: the one that holds it already, else the smallest fixed, writable disk of at
- * least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
+/* Which disk a system is installed on: the one that holds it already, else the smallest fixed,
+ * writable disk of at least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
 static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 {
 	const struct phx_disk_facts *best = NULL;
@@ -21,9 +21,9 @@ static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 		best = phx_facts_disk(&n->facts, n->system_disk);
 	if (best)
 		return best;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
-	{
-		if (!d->id[0] || !erasable(d) || d->read_only || d->size_bytes < PHX_SYSTEM_DISK_MIN)
+	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks) {
+		if (!d->id[0] || !erasable(d) || d->read_only ||
+		    d->size_bytes < PHX_SYSTEM_DISK_MIN)
 			continue;
 		if (!best || d->size_bytes < best->size_bytes ||
 		    (d->size_bytes == best->size_bytes && strcmp(d->id, best->id) < 0))
@@ -34,7 +34,8 @@ static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 
 static bool secure_erase_able(const struct phx_disk_facts *d)
 {
-	return d->can_ata_sanitize || d->can_ata_secure_erase || d->can_nvme_format || d->can_nvme_sanitize;
+	return d->can_ata_sanitize || d->can_ata_secure_erase || d->can_nvme_format ||
+		d->can_nvme_sanitize;
 }
 
 static bool encrypted(const struct phx_node *n, const struct phx_disk_facts *d)
@@ -42,7 +43,8 @@ static bool encrypted(const struct phx_node *n, const struct phx_disk_facts *d)
 	return n->disk_key_id[0] && !n->plain && !strcmp(n->system_disk, d->id);
 }
 
-static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d, enum phx_wipe_method m)
+static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d,
+		     enum phx_wipe_method m)
 {
 	switch (m) {
 	case PHX_WIPE_AUTO:
@@ -59,38 +61,46 @@ static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d, e
 	return false;
 }
 
-/* The cheapest method that erases the whole disk. Crypto first: it takes no time whatever the size. */
+/* The cheapest method that erases the whole disk. Crypto first: it takes no time whatever the
+ * size. */
 static enum phx_wipe_method best_method(const struct phx_node *n, const struct phx_disk_facts *d)
 {
-	static const enum phx_wipe_method order[] = { PHX_WIPE_CRYPTO, PHX_WIPE_DISCARD, PHX_WIPE_SECURE_ERASE };
+	static const enum phx_wipe_method order[] = {PHX_WIPE_CRYPTO, PHX_WIPE_DISCARD,
+						     PHX_WIPE_SECURE_ERASE};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(order); i++)
 		if (disk_can(n, d, order[i]))
 			return order[i];
 	return PHX_WIPE_OVERWRITE;
 }
 
-/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best method. An
- * agreement's 'crypto' wants an erase: on a node that was never encrypted no key's end is one. */
-static int disk_method(const struct phx_plan_request *q, const struct phx_disk_facts *d, enum phx_wipe_method *ret,
-		       struct phx_err *err)
+/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best
+ * method. An agreement's 'crypto' wants an erase: on a node that was never encrypted no key's end
+ * is one. */
+static int disk_method(const struct phx_plan_request *q, const struct phx_disk_facts *d,
+		       enum phx_wipe_method *ret, struct phx_err *err)
 {
 	const struct phx_node *n = q->node;
 	enum phx_wipe_method asked = (enum phx_wipe_method)q->setup.method;
 	if (!d->id[0])
 		return phx_err_set(err, -EOPNOTSUPP,
-				   "disk %s has neither serial number nor WWN: it cannot be named, so it cannot be "
+				   "disk %s has neither serial number nor WWN: it cannot be named, "
+				   "so it cannot be "
 				   "erased safely",
 				   d->dev);
 	if (d->read_only)
-		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased", d->id);
-	if (asked == PHX_WIPE_AUTO || (asked == PHX_WIPE_CRYPTO && (n->disk_key_id[0] || q->agreed))) {
+		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased",
+				   d->id);
+	if (asked == PHX_WIPE_AUTO ||
+	    (asked == PHX_WIPE_CRYPTO && (n->disk_key_id[0] || q->agreed))) {
 		*ret = best_method(n, d);
 		return 0;
 	}
 	if (!disk_can(n, d, asked))
-		return phx_err_set(err, -EOPNOTSUPP, "disk %s cannot be erased by %s; it can: %s%s%soverwrite", d->id,
-				   phx_enum_name(&phx_wipe_method_names, asked), encrypted(n, d) ? "crypto, " : "",
-				   d->can_discard ? "discard, " : "", secure_erase_able(d) ? "secure-erase, " : "");
+		return phx_err_set(
+			err, -EOPNOTSUPP, "disk %s cannot be erased by %s; it can: %s%s%soverwrite",
+			d->id, phx_enum_name(&phx_wipe_method_names, asked),
+			encrypted(n, d) ? "crypto, " : "", d->can_discard ? "discard, " : "",
+			secure_erase_able(d) ? "secure-erase, " : "");
 	*ret = asked;
 	return 0;
 }
@@ -133,7 +143,7 @@ static void add_drain(struct builder *b, const struct phx_role *from)
 
 int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan)
 {
-	struct builder b = { .plan = plan };
+	struct builder b = {.plan = plan};
 	add_drain(&b, role);
 	return b.code;
 }
@@ -172,8 +182,8 @@ static void add_serve(struct builder *b)
 	add(b, PHX_STEP_join, b->q->to);
 }
 
-/* The key goes first, before the node is brought down or waked: from then on the data is gone whatever happens to the
- * machine. */
+/* The key goes first, before the node is brought down or waked: from then on the data is gone
+ * whatever happens to the machine. */
 static void add_destroy_key(struct builder *b)
 {
 	const struct phx_node *n = b->q->node;
@@ -209,7 +219,8 @@ static void add_wipes(struct builder *b)
 		if (erasable(d))
 			add_wipe(b, d);
 	if (!b->code && b->plan->steps.n == before)
-		b->code = phx_err_set(b->err, -ENODEV, "the node reports no disk that could be erased");
+		b->code = phx_err_set(b->err, -ENODEV,
+				      "the node reports no disk that could be erased");
 }
 
 static void add_image(struct builder *b)
@@ -222,7 +233,8 @@ static void add_image(struct builder *b)
 	const struct phx_disk_facts *d = disk_for_system(q->node);
 	if (!d) {
 		b->code = phx_err_set(b->err, -ENODEV,
-				      "role %s is deployed to disk, and the node has no fixed, writable disk of 1 GiB",
+				      "role %s is deployed to disk, and the node has no fixed, "
+				      "writable disk of 1 GiB",
 				      q->to->name);
 		return;
 	}
@@ -250,8 +262,8 @@ static bool system_fits(const struct phx_plan_request *q)
 		return false;
 	if (!q->to)
 		return true;
-	return !strcmp(n->system_digest, q->to->image_digest) && in_ram == (q->to->boot == PHX_ROLE_BOOT_RAM) &&
-	       (!q->encrypt || n->disk_key_id[0]);
+	return !strcmp(n->system_digest, q->to->image_digest) &&
+		in_ram == (q->to->boot == PHX_ROLE_BOOT_RAM) && (!q->encrypt || n->disk_key_id[0]);
 }
 
 static bool runs_already(const struct phx_plan_request *q)
@@ -260,8 +272,9 @@ static bool runs_already(const struct phx_plan_request *q)
 	if (!q->to || !q->from || strcmp(q->to->name, q->from->name))
 		return false;
 	phx_role_identity(q->to, want, sizeof(want));
-	return q->node->state == PHX_NODE_ACTIVE && q->node->env == PHX_ENV_OS && !strcmp(q->node->pool, q->to_pool) &&
-	       !strcmp(q->node->actual_role, q->to->name) && !strcmp(q->node->actual_identity, want);
+	return q->node->state == PHX_NODE_ACTIVE && q->node->env == PHX_ENV_OS &&
+		!strcmp(q->node->pool, q->to_pool) && !strcmp(q->node->actual_role, q->to->name) &&
+		!strcmp(q->node->actual_identity, want);
 }
 
 static bool has_bmc(const struct phx_node *n)
@@ -274,7 +287,8 @@ static void plan_in_place(struct builder *b)
 	const struct phx_plan_request *q = b->q;
 	b->plan->tier = PHX_TIER_IN_PLACE;
 	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s",
-		 q->to ? "the installed system serves the new role too" : "nothing has to be erased");
+		 q->to ? "the installed system serves the new role too"
+		       : "nothing has to be erased");
 	if (q->to)
 		add(b, PHX_STEP_prefetch, q->to);
 	add_leave(b, true);
@@ -297,19 +311,22 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 	return "; not in place: the role's disk is encrypted, this one is not";
 }
 
-/* Nobody can reach the machine, and its key is here: destroying that erases now. The rest waits until it comes back. */
+/* Nobody can reach the machine, and its key is here: destroying that erases now. The rest waits
+ * until it comes back. */
 static bool key_alone(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
 	int method = q->setup.method;
-	return q->setup.mode == PHX_SETUP_WIPE && !q->to && !q->deploy_env_only && !n->up && !has_bmc(n) &&
-	       n->disk_key_id[0] && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+	return q->setup.mode == PHX_SETUP_WIPE && !q->to && !q->deploy_env_only && !n->up &&
+		!has_bmc(n) && n->disk_key_id[0] &&
+		(method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
 }
 
 static void plan_key_alone(struct builder *b)
 {
 	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s",
-		 "the node is off or silent and has no BMC: its key goes now, its disks are erased and read back when it "
+		 "the node is off or silent and has no BMC: its key goes now, its disks are erased "
+		 "and read back when it "
 		 "comes");
 	if (!b->q->node->key_unread)
 		add_destroy_key(b);
@@ -325,13 +342,15 @@ static void add_way_down(struct builder *b)
 	if (n->up && n->env == PHX_ENV_OS) {
 		add_leave(b, false);
 		b->plan->tier = q->power_cycle ? PHX_TIER_POWER : PHX_TIER_KEXEC;
-		why = q->power_cycle ? "a start from reset was asked for" : "the node is up: no firmware start needed";
+		why = q->power_cycle ? "a start from reset was asked for"
+				     : "the node is up: no firmware start needed";
 	} else if (!n->up || n->env != PHX_ENV_DEPLOY || q->power_cycle) {
 		b->plan->tier = PHX_TIER_POWER;
 		why = n->up ? "a start from reset was asked for" : "the node is off or silent";
 	}
 	if (b->plan->tier == PHX_TIER_POWER && !has_bmc(n)) {
-		b->code = phx_err_set(b->err, -EHOSTUNREACH, "%s must be power cycled (%s), and it has no BMC", n->name,
+		b->code = phx_err_set(b->err, -EHOSTUNREACH,
+				      "%s must be power cycled (%s), and it has no BMC", n->name,
 				      why);
 		return;
 	}
@@ -339,7 +358,8 @@ static void add_way_down(struct builder *b)
 		add_destroy_key(b);
 	if (b->plan->tier != PHX_TIER_DEPLOY)
 		add(b, b->plan->tier == PHX_TIER_KEXEC ? PHX_STEP_kexec : PHX_STEP_boot, NULL);
-	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s", why, q->to ? why_not_in_place(q) : "");
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s", why,
+		 q->to ? why_not_in_place(q) : "");
 }
 
 /* Was an agreement's 'crypto' met by another method? */
@@ -350,12 +370,14 @@ static const char *why_not_crypto(const struct phx_plan_request *q, const struct
 		other = other || (s->kind == PHX_STEP_wipe && s->method != PHX_WIPE_CRYPTO);
 	if (!other || !q->agreed || q->setup.method != PHX_WIPE_CRYPTO)
 		return "";
-	return q->encrypt ? "; crypto cannot erase a plain disk: the best it can do instead, encrypted from now on" :
-			    "; crypto cannot erase a plain disk: the best it can do instead";
+	return q->encrypt ? "; crypto cannot erase a plain disk: the best it can do instead, "
+			    "encrypted from now on"
+			  : "; crypto cannot erase a plain disk: the best it can do instead";
 }
 
-/* A system in memory does not outlive the way down. A node that waits in the deploy initramfs has come that way before: what
- * it says of a system is of one on a disk, which an earlier role left there. */
+/* A system in memory does not outlive the way down. A node that waits in the deploy initramfs has
+ * come that way before: what it says of a system is of one on a disk, which an earlier role left
+ * there. */
 static bool gone_from_memory(const struct phx_plan_request *q)
 {
 	return q->to->boot == PHX_ROLE_BOOT_RAM;
@@ -369,7 +391,8 @@ static void plan_deploy(struct builder *b)
 	if (wipe && !b->code)
 		add_wipes(b);
 	size_t said = strlen(b->plan->reason);
-	snprintf(b->plan->reason + said, sizeof(b->plan->reason) - said, "%s", why_not_crypto(q, b->plan));
+	snprintf(b->plan->reason + said, sizeof(b->plan->reason) - said, "%s",
+		 why_not_crypto(q, b->plan));
 	if (!q->to || b->code)
 		return;
 	if (wipe || !system_fits(q) || gone_from_memory(q))
@@ -401,9 +424,10 @@ static bool may_stay(const struct phx_plan_request *q)
 
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err)
 {
-	struct phx_plan plan = { 0 };
-	struct builder b = { q, &plan, err, 0 };
-	if (phx_facts_check(&q->node->facts, NULL) < 0 && (q->setup.mode == PHX_SETUP_WIPE || q->to))
+	struct phx_plan plan = {0};
+	struct builder b = {q, &plan, err, 0};
+	if (phx_facts_check(&q->node->facts, NULL) < 0 &&
+	    (q->setup.mode == PHX_SETUP_WIPE || q->to))
 		b.code = phx_facts_check(&q->node->facts, err);
 	PHX_STR_SET(plan.to_pool, q->to_pool);
 	PHX_STR_SET(plan.from_pool, q->node->pool);
@@ -418,7 +442,8 @@ int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, st
 		plan_deploy(&b);
 	}
 	if (!b.code && needs_node(&plan) && !q->node->up && !has_bmc(q->node))
-		b.code = phx_err_set(err, -EHOSTUNREACH, "%s is not up, and it has no BMC to start it with",
+		b.code = phx_err_set(err, -EHOSTUNREACH,
+				     "%s is not up, and it has no BMC to start it with",
 				     q->node->name);
 	if (b.code < 0) {
 		phx_record_fini(&phx_plan_record, &plan);

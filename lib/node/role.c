@@ -8,17 +8,19 @@
 
 #include "web/table.h"
 
-static const char *const health_kinds[] = { "none", "http", "tcp", "exec" };
-const struct phx_enum phx_health_kind_names = { "health check", health_kinds, PHX_ARRAY_SIZE(health_kinds) };
+static const char *const health_kinds[] = {"none", "http", "tcp", "exec"};
+const struct phx_enum phx_health_kind_names = {"health check", health_kinds,
+					       PHX_ARRAY_SIZE(health_kinds)};
 
-static const char *const drain_signals[] = { "none", "HUP", "QUIT", "USR1", "USR2", "WINCH" };
-const struct phx_enum phx_drain_signal_names = { "signal", drain_signals, PHX_ARRAY_SIZE(drain_signals) };
+static const char *const drain_signals[] = {"none", "HUP", "QUIT", "USR1", "USR2", "WINCH"};
+const struct phx_enum phx_drain_signal_names = {"signal", drain_signals,
+						PHX_ARRAY_SIZE(drain_signals)};
 
-static const char *const role_boots[] = { "disk", "ram" };
-static const char *const role_fences[] = { "none", "power" };
-const struct phx_enum phx_role_fence_names = { "fence", role_fences, PHX_ARRAY_SIZE(role_fences) };
+static const char *const role_boots[] = {"disk", "ram"};
+static const char *const role_fences[] = {"none", "power"};
+const struct phx_enum phx_role_fence_names = {"fence", role_fences, PHX_ARRAY_SIZE(role_fences)};
 
-const struct phx_enum phx_role_boot_names = { "boot target", role_boots, PHX_ARRAY_SIZE(role_boots) };
+const struct phx_enum phx_role_boot_names = {"boot target", role_boots, PHX_ARRAY_SIZE(role_boots)};
 
 PHX_RECORD_TABLE(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
 PHX_RECORD_TABLE(phx_service, PHX_SERVICE_FIELDS);
@@ -30,7 +32,8 @@ void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 {
 	size_t n = (size_t)snprintf(ret, ret_size, "%s@%s", r->image, r->image_version);
 	for (uint32_t i = 0; i < r->packages.n && n < ret_size; i++) {
-		const struct phx_package_ref *p = PHX_LIST_AT(&r->packages, struct phx_package_ref, i);
+		const struct phx_package_ref *p =
+			PHX_LIST_AT(&r->packages, struct phx_package_ref, i);
 		n += (size_t)snprintf(ret + n, ret_size - n, " %s-%s", p->name, p->version);
 	}
 }
@@ -44,8 +47,8 @@ static int find_service(const struct phx_role *r, const char *name)
 }
 
 /* Depth-first walk: mark 1 = on the way down (meeting it again is a cycle), 2 = placed. */
-static int place_service(const struct phx_role *r, uint32_t i, unsigned char *mark, uint32_t *order, uint32_t *n,
-			 struct phx_err *err)
+static int place_service(const struct phx_role *r, uint32_t i, unsigned char *mark, uint32_t *order,
+			 uint32_t *n, struct phx_err *err)
 {
 	const struct phx_service *s = PHX_LIST_AT(&r->services, struct phx_service, i);
 	if (mark[i] == 2)
@@ -53,12 +56,13 @@ static int place_service(const struct phx_role *r, uint32_t i, unsigned char *ma
 	if (mark[i] == 1)
 		return phx_err_set(err, -ELOOP, "service '%s' waits for itself", s->name);
 	mark[i] = 1;
-	PHX_LIST_EACH(struct phx_word, dep, &s->after)
-	{
+	PHX_LIST_EACH(struct phx_word, dep, &s->after) {
 		int k = find_service(r, dep->text);
 		if (k < 0)
-			return phx_err_set(err, -ENOENT, "service '%s' comes after '%s', which is not in the role",
-					   s->name, dep->text);
+			return phx_err_set(
+				err, -ENOENT,
+				"service '%s' comes after '%s', which is not in the role", s->name,
+				dep->text);
 		int rc = place_service(r, (uint32_t)k, mark, order, n, err);
 		if (rc < 0)
 			return rc;
@@ -104,21 +108,25 @@ static int check_service(const struct phx_role *r, uint32_t i, struct phx_err *e
 	if (!s->argv.n || !PHX_LIST_AT(&s->argv, struct phx_word, 0)->text[0])
 		return phx_err_set(err, -EINVAL, "service '%s' has no command", s->name);
 	if (s->package[0] && !has_package(r, s->package))
-		return phx_err_set(err, -EINVAL, "service '%s' runs from package '%s', which the role does not list",
-				   s->name, s->package);
+		return phx_err_set(
+			err, -EINVAL,
+			"service '%s' runs from package '%s', which the role does not list",
+			s->name, s->package);
 	if (!s->package[0] && PHX_LIST_AT(&s->argv, struct phx_word, 0)->text[0] != '/')
 		return phx_err_set(err, -EINVAL,
-				   "service '%s': '%s' must be an absolute path, or the service must name a package",
+				   "service '%s': '%s' must be an absolute path, or the service "
+				   "must name a package",
 				   s->name, PHX_LIST_AT(&s->argv, struct phx_word, 0)->text);
 	return 0;
 }
 
 /* Only what is below these may a role remove when it leaves a node... */
-static const char *const removable[] = { "/var/lib/", "/var/cache/", "/var/log/", "/srv/", "/etc/opt/" };
+static const char *const removable[] = {"/var/lib/", "/var/cache/", "/var/log/", "/srv/",
+					"/etc/opt/"};
 
 /* ...but not this: the system or Phoenix lives by these and by all that is in them. */
 static const char *const kept[] = {
-	"/var/lib/phoenix", "/var/lib/dpkg",	  "/var/lib/apt",     "/var/lib/systemd",
+	"/var/lib/phoenix", "/var/lib/dpkg",      "/var/lib/apt",     "/var/lib/systemd",
 	"/var/lib/dbus",    "/var/cache/phoenix", "/var/log/journal",
 };
 
@@ -147,11 +155,13 @@ int phx_role_removal_check(const char *path, struct phx_err *err)
 		ok = ok || (phx_str_starts(path, removable[i]) && path[strlen(removable[i])]);
 	if (!ok || winds(path))
 		return phx_err_set(err, -EINVAL,
-				   "'%s' must be a plain path below /var/lib, /var/cache, /var/log, /srv or /etc/opt",
+				   "'%s' must be a plain path below /var/lib, /var/cache, "
+				   "/var/log, /srv or /etc/opt",
 				   path);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kept); i++)
 		if (inside(path, kept[i]))
-			return phx_err_set(err, -EINVAL, "'%s' belongs to the system (%s)", path, kept[i]);
+			return phx_err_set(err, -EINVAL, "'%s' belongs to the system (%s)", path,
+					   kept[i]);
 	return 0;
 }
 
@@ -168,15 +178,19 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 		return 0;
 	case PHX_HEALTH_HTTP:
 		if (!phx_str_starts(h->target, "http://"))
-			return phx_err_set(err, -EINVAL, "health.target: '%s' must begin with http://", h->target);
+			return phx_err_set(err, -EINVAL,
+					   "health.target: '%s' must begin with http://",
+					   h->target);
 		return 0;
 	case PHX_HEALTH_TCP:
 		if (!strrchr(h->target, ':'))
-			return phx_err_set(err, -EINVAL, "health.target: '%s' must be ADDRESS:PORT", h->target);
+			return phx_err_set(err, -EINVAL, "health.target: '%s' must be ADDRESS:PORT",
+					   h->target);
 		return 0;
 	case PHX_HEALTH_EXEC:
 		if (!h->argv.n)
-			return phx_err_set(err, -EINVAL, "health.exec: an exec check needs a command");
+			return phx_err_set(err, -EINVAL,
+					   "health.exec: an exec check needs a command");
 		return 0;
 	}
 	return phx_err_set(err, -EINVAL, "health.kind: %d is no health check", h->kind);
@@ -184,12 +198,14 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 
 static int check_web(const struct phx_role *r, struct phx_err *err)
 {
-	struct phx_web_service s = { .port = r->web.port };
+	struct phx_web_service s = {.port = r->web.port};
 	bool any = r->web.address[0] || r->web.cpu_milli;
 	if (any && r->director)
-		return phx_err_set(err, -EINVAL, "director: a balancer cannot be an instance too (web)");
+		return phx_err_set(err, -EINVAL,
+				   "director: a balancer cannot be an instance too (web)");
 	if (r->fence != PHX_ROLE_FENCE_NONE && !r->director)
-		return phx_err_set(err, -EINVAL, "fence: only a director has a successor to be kept apart from");
+		return phx_err_set(err, -EINVAL,
+				   "fence: only a director has a successor to be kept apart from");
 	if (!any)
 		return 0;
 	/* without an address that of the RE counts */
@@ -212,11 +228,12 @@ int phx_role_check(const struct phx_role *r, struct phx_err *err)
 		rc = check_service(r, i, err);
 	PHX_LIST_EACH(struct phx_word, path, &r->leave_remove)
 		rc = rc ? rc : check_leave_path(path->text, err);
-	PHX_LIST_EACH(struct phx_word, port, &r->ports)
-	{
+	PHX_LIST_EACH(struct phx_word, port, &r->ports) {
 		uint64_t v;
 		if (rc == 0 && phx_u64_parse(port->text, 1, 65535, &v) < 0)
-			rc = phx_err_set(err, -EINVAL, "ports: '%s' must be a number from 1 to 65535", port->text);
+			rc = phx_err_set(err, -EINVAL,
+					 "ports: '%s' must be a number from 1 to 65535",
+					 port->text);
 	}
 	rc = rc ? rc : check_health(&r->health, err);
 	rc = rc ? rc : check_web(r, err);

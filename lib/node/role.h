@@ -17,7 +17,14 @@
 PHX_RECORD_STRUCT(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
 
 /** What a service is sent when the requests of its node are to end. */
-enum phx_drain_signal { PHX_DRAIN_NONE, PHX_DRAIN_HUP, PHX_DRAIN_QUIT, PHX_DRAIN_USR1, PHX_DRAIN_USR2, PHX_DRAIN_WINCH };
+enum phx_drain_signal {
+	PHX_DRAIN_NONE,
+	PHX_DRAIN_HUP,
+	PHX_DRAIN_QUIT,
+	PHX_DRAIN_USR1,
+	PHX_DRAIN_USR2,
+	PHX_DRAIN_WINCH
+};
 extern const struct phx_enum phx_drain_signal_names;
 
 /** One supervised program. argv[0] relative = inside the package `package`. */
@@ -70,7 +77,8 @@ PHX_RECORD_STRUCT(phx_health, PHX_HEALTH_FIELDS);
 enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
 extern const struct phx_enum phx_role_boot_names;
 
-/** What an instance of a web service is to its balancer. No address, and none of its RE = it is behind none. */
+/** What an instance of a web service is to its balancer. No address, and none of its RE = it is
+ * behind none. */
 #define PHX_ROLE_WEB_FIELDS(F, S) \
 	/* the node takes it for its own and answers no ARP for it */ \
 	F(S, address, STR(16), \
@@ -85,7 +93,8 @@ extern const struct phx_enum phx_role_boot_names;
 	      "0: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 
-/** What is done to a director that is not heard, before another one takes its place: nothing, or off by its BMC. */
+/** What is done to a director that is not heard, before another one takes its place: nothing, or
+ * off by its BMC. */
 enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
 extern const struct phx_enum phx_role_fence_names;
 
@@ -125,8 +134,8 @@ extern const struct phx_enum phx_role_fence_names;
 	      "place."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
-/** Digest-like identity of what a node should run: "IMAGE@VERSION NAME-VERSION …" truncated into `ret`;
- * equal strings mean nothing to do. */
+/** Digest-like identity of what a node should run: "IMAGE@VERSION NAME-VERSION …" truncated into
+ * `ret`; equal strings mean nothing to do. */
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size);
 
 /** Order in which services start: dependencies first, otherwise as written.
@@ -137,9 +146,10 @@ int phx_role_order(const struct phx_role *r, uint32_t *ret_order, struct phx_err
  * Existence of image, packages and pool is checked by the loader. */
 int phx_role_check(const struct phx_role *r, struct phx_err *err);
 
-/** May a role have `path` removed when it leaves a node? It must be a plain path (no "//", ".", "..", final "/") below
- * /var/lib, /var/cache, /var/log, /srv or /etc/opt, and none of what the system or Phoenix itself lives by. -EINVAL
- * with a text names it. Asked when the role is loaded and again by the agent before it removes anything. */
+/** May a role have `path` removed when it leaves a node? It must be a plain path (no "//", ".",
+ * "..", final "/") below /var/lib, /var/cache, /var/log, /srv or /etc/opt, and none of what the
+ * system or Phoenix itself lives by. -EINVAL with a text names it. Asked when the role is loaded
+ * and again by the agent before it removes anything. */
 int phx_role_removal_check(const char *path, struct phx_err *err);
 
 /* ---- automatic role assignment (roles/rules.conf) ---- */
@@ -147,7 +157,8 @@ int phx_role_removal_check(const char *path, struct phx_err *err);
 enum phx_rule_op { PHX_RULE_EQ, PHX_RULE_NE, PHX_RULE_GE, PHX_RULE_LE, PHX_RULE_MATCH };
 extern const struct phx_enum phx_rule_op_names; /* "==", "!=", ">=", "<=", "~" (shell pattern) */
 
-/** fact: cpus cores sockets memory_bytes disks disk_bytes (largest) nics arch vendor product serial boot_mode name mac */
+/** fact: cpus cores sockets memory_bytes disks disk_bytes (largest) nics arch vendor product serial
+ * boot_mode name mac */
 #define PHX_RULE_TERM_FIELDS(F, S) \
 	F(S, fact, STR(32)) \
 	F(S, op, ENUM(phx_rule_op)) \
@@ -163,10 +174,11 @@ PHX_RECORD_STRUCT(phx_rule_term, PHX_RULE_TERM_FIELDS);
 	  KEY(when, OTHER, "", "The terms; without any the rule always holds."))
 PHX_RECORD_STRUCT(phx_rule, PHX_RULE_FIELDS);
 
-/** First rule that holds for `name`/`facts`. Returns its index, -ENOENT or -ENOMEM. `ret_reason` says why, e.g.
- * "rules.conf:12: memory_bytes 8589934592 >= 4 GiB -> batch-compute", or which term failed in each rule. */
-int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts, char *ret_reason,
-		    size_t ret_reason_size);
+/** First rule that holds for `name`/`facts`. Returns its index, -ENOENT or -ENOMEM. `ret_reason`
+ * says why, e.g. "rules.conf:12: memory_bytes 8589934592 >= 4 GiB -> batch-compute", or which term
+ * failed in each rule. */
+int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts,
+		    char *ret_reason, size_t ret_reason_size);
 /** Check one term's fact name, operator and value. */
 int phx_rule_term_check(const struct phx_rule_term *t, struct phx_err *err);
 

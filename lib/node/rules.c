@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const rule_ops[] = { "==", "!=", ">=", "<=", "~" };
-const struct phx_enum phx_rule_op_names = { "comparison", rule_ops, PHX_ARRAY_SIZE(rule_ops) };
+static const char *const rule_ops[] = {"==", "!=", ">=", "<=", "~"};
+const struct phx_enum phx_rule_op_names = {"comparison", rule_ops, PHX_ARRAY_SIZE(rule_ops)};
 
 PHX_RECORD_TABLE(phx_rule_term, PHX_RULE_TERM_FIELDS);
 PHX_RECORD_TABLE(phx_rule, PHX_RULE_FIELDS);
@@ -89,20 +89,13 @@ static const char *fact_mac(const char *node, const struct phx_facts *f)
 }
 
 static const struct fact facts_table[] = {
-	{ "cpus", fact_cpus, NULL },
-	{ "cores", fact_cores, NULL },
-	{ "sockets", fact_sockets, NULL },
-	{ "memory_bytes", fact_memory, NULL },
-	{ "disks", fact_disks, NULL },
-	{ "disk_bytes", largest_disk, NULL },
-	{ "nics", fact_nics, NULL },
-	{ "arch", NULL, fact_arch },
-	{ "vendor", NULL, fact_vendor },
-	{ "product", NULL, fact_product },
-	{ "serial", NULL, fact_serial },
-	{ "boot_mode", NULL, fact_boot_mode },
-	{ "name", NULL, fact_name },
-	{ "mac", NULL, fact_mac },
+	{"cpus", fact_cpus, NULL},       {"cores", fact_cores, NULL},
+	{"sockets", fact_sockets, NULL}, {"memory_bytes", fact_memory, NULL},
+	{"disks", fact_disks, NULL},     {"disk_bytes", largest_disk, NULL},
+	{"nics", fact_nics, NULL},       {"arch", NULL, fact_arch},
+	{"vendor", NULL, fact_vendor},   {"product", NULL, fact_product},
+	{"serial", NULL, fact_serial},   {"boot_mode", NULL, fact_boot_mode},
+	{"name", NULL, fact_name},       {"mac", NULL, fact_mac},
 };
 
 static const struct fact *find_fact(const char *name)
@@ -141,19 +134,22 @@ int phx_rule_term_check(const struct phx_rule_term *t, struct phx_err *err)
 	const struct fact *f = find_fact(t->fact);
 	uint64_t v;
 	if (!f) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf names = { 0 };
+		PHX_AUTO(phx_buf_fini) struct phx_buf names = {0};
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(facts_table); i++)
 			phx_buf_addf(&names, "%s%s", i ? ", " : "", facts_table[i].name);
 		return phx_err_set(err, -EINVAL, "'%s' is no fact; there are: %s", t->fact,
 				   names.data ? names.data : "");
 	}
 	if (f->number && t->op == PHX_RULE_MATCH)
-		return phx_err_set(err, -EINVAL, "'%s' is a number: compare it with ==, !=, >= or <=", t->fact);
+		return phx_err_set(err, -EINVAL,
+				   "'%s' is a number: compare it with ==, !=, >= or <=", t->fact);
 	if (f->number && phx_size_parse(t->value, &v) < 0)
-		return phx_err_set(err, -EINVAL, "'%s' is a number: '%s' must be one, such as 4 or \"4 GiB\"", t->fact,
-				   t->value);
+		return phx_err_set(err, -EINVAL,
+				   "'%s' is a number: '%s' must be one, such as 4 or \"4 GiB\"",
+				   t->fact, t->value);
 	if (f->text && (t->op == PHX_RULE_GE || t->op == PHX_RULE_LE))
-		return phx_err_set(err, -EINVAL, "'%s' is a text: compare it with ==, != or ~", t->fact);
+		return phx_err_set(err, -EINVAL, "'%s' is a text: compare it with ==, != or ~",
+				   t->fact);
 	return 0;
 }
 
@@ -191,8 +187,8 @@ static bool text_holds(const char *have, int op, const char *want)
 }
 
 /* Does one term hold? Adds "fact VALUE op value" to `why`. */
-static bool term_holds(const struct phx_rule_term *t, const char *name, const struct phx_facts *facts,
-		       struct phx_buf *why)
+static bool term_holds(const struct phx_rule_term *t, const char *name,
+		       const struct phx_facts *facts, struct phx_buf *why)
 {
 	const struct fact *f = find_fact(t->fact);
 	uint64_t want = 0;
@@ -206,17 +202,17 @@ static bool term_holds(const struct phx_rule_term *t, const char *name, const st
 			     phx_enum_name(&phx_rule_op_names, t->op), t->value);
 		return phx_size_parse(t->value, &want) == 0 && number_holds(have, t->op, want);
 	}
-	phx_buf_addf(why, "%s '%s' %s '%s'", t->fact, f->text(name, facts), phx_enum_name(&phx_rule_op_names, t->op),
-		     t->value);
+	phx_buf_addf(why, "%s '%s' %s '%s'", t->fact, f->text(name, facts),
+		     phx_enum_name(&phx_rule_op_names, t->op), t->value);
 	return text_holds(f->text(name, facts), t->op, t->value);
 }
 
 /* Appends why the rule holds, or the first term that does not. */
-static bool rule_holds(const struct phx_rule *r, const char *name, const struct phx_facts *facts, struct phx_buf *why)
+static bool rule_holds(const struct phx_rule *r, const char *name, const struct phx_facts *facts,
+		       struct phx_buf *why)
 {
 	size_t begin = why->n;
-	PHX_LIST_EACH(struct phx_rule_term, t, &r->terms)
-	{
+	PHX_LIST_EACH(struct phx_rule_term, t, &r->terms) {
 		size_t here = why->n;
 		if (here > begin)
 			phx_buf_addf(why, " and ");
@@ -235,14 +231,14 @@ static bool rule_holds(const struct phx_rule *r, const char *name, const struct 
 	return true;
 }
 
-int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts, char *ret_reason,
-		    size_t ret_reason_size)
+int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts,
+		    char *ret_reason, size_t ret_reason_size)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf missed = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf missed = {0};
 	snprintf(ret_reason, ret_reason_size, "out of memory");
 	for (uint32_t i = 0; i < rules->n; i++) {
 		const struct phx_rule *r = PHX_LIST_AT(rules, struct phx_rule, i);
-		PHX_AUTO(phx_buf_fini) struct phx_buf why = { 0 };
+		PHX_AUTO(phx_buf_fini) struct phx_buf why = {0};
 		bool holds = rule_holds(r, name, facts, &why);
 		if (why.failed)
 			return -ENOMEM;

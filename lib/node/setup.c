@@ -1,14 +1,15 @@
 /* Tables of setup policies: see setup.h. Pure. */
 #include "node/setup.h"
 
-static const char *const modes[] = { "noop", "wipe" };
-const struct phx_enum phx_setup_mode_names = { "setup policy", modes, PHX_ARRAY_SIZE(modes) };
+static const char *const modes[] = {"noop", "wipe"};
+const struct phx_enum phx_setup_mode_names = {"setup policy", modes, PHX_ARRAY_SIZE(modes)};
 
-static const char *const methods[] = { "auto", "crypto", "discard", "overwrite", "secure-erase" };
-const struct phx_enum phx_wipe_method_names = { "wipe method", methods, PHX_ARRAY_SIZE(methods) };
+static const char *const methods[] = {"auto", "crypto", "discard", "overwrite", "secure-erase"};
+const struct phx_enum phx_wipe_method_names = {"wipe method", methods, PHX_ARRAY_SIZE(methods)};
 
-static const char *const whens[] = { "release", "assign", "both" };
-const struct phx_enum phx_setup_when_names = { "moment of a setup policy", whens, PHX_ARRAY_SIZE(whens) };
+static const char *const whens[] = {"release", "assign", "both"};
+const struct phx_enum phx_setup_when_names = {"moment of a setup policy", whens,
+					      PHX_ARRAY_SIZE(whens)};
 
 PHX_RECORD_TABLE(phx_setup, PHX_SETUP_FIELDS);
 

@@ -15,8 +15,9 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-static const char *const kind_names[] = { "server", "node", "provider", "service-provider", "user" };
-const struct phx_enum phx_cert_kind_names = { "certificate kind", kind_names, PHX_ARRAY_SIZE(kind_names) };
+static const char *const kind_names[] = {"server", "node", "provider", "service-provider", "user"};
+const struct phx_enum phx_cert_kind_names = {"certificate kind", kind_names,
+					     PHX_ARRAY_SIZE(kind_names)};
 
 static bool set_serial(X509 *x)
 {
@@ -41,13 +42,14 @@ static bool set_validity(X509 *x, uint32_t days)
 
 static bool add_entry(X509_NAME *name, const char *field, const char *text)
 {
-	return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0) == 1;
+	return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)text,
+					  -1, -1, 0) == 1;
 }
 
 bool phx_cert_set_subject(X509_NAME *name, const char *unit, const char *common_name)
 {
 	return add_entry(name, "O", "phoenix") && (!unit || add_entry(name, "OU", unit)) &&
-	       add_entry(name, "CN", common_name);
+		add_entry(name, "CN", common_name);
 }
 
 static bool add_extension(X509 *x, X509V3_CTX *ctx, int nid, const char *value)
@@ -66,12 +68,12 @@ static bool add_extensions(X509 *x, const struct phx_cert_spec *spec)
 	bool ca = !spec->issuer;
 	return add_extension(x, &ctx, NID_basic_constraints,
 			     ca ? "critical,CA:TRUE,pathlen:0" : "critical,CA:FALSE") &&
-	       add_extension(x, &ctx, NID_key_usage,
-			     ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") &&
-	       add_extension(x, &ctx, NID_subject_key_identifier, "hash") &&
-	       (ca || add_extension(x, &ctx, NID_authority_key_identifier, "keyid:always")) &&
-	       (!spec->usage || add_extension(x, &ctx, NID_ext_key_usage, spec->usage)) &&
-	       (!spec->san || add_extension(x, &ctx, NID_subject_alt_name, spec->san));
+		add_extension(x, &ctx, NID_key_usage,
+			      ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") &&
+		add_extension(x, &ctx, NID_subject_key_identifier, "hash") &&
+		(ca || add_extension(x, &ctx, NID_authority_key_identifier, "keyid:always")) &&
+		(!spec->usage || add_extension(x, &ctx, NID_ext_key_usage, spec->usage)) &&
+		(!spec->san || add_extension(x, &ctx, NID_subject_alt_name, spec->san));
 }
 
 /* Ed25519 brings its own digest. */
@@ -83,11 +85,12 @@ const EVP_MD *phx_cert_digest(EVP_PKEY *key)
 X509 *phx_cert_make(const struct phx_cert_spec *spec, struct phx_err *err)
 {
 	PHX_AUTO_CERT X509 *x = X509_new();
-	bool ok = x && X509_set_version(x, X509_VERSION_3) && set_serial(x) && set_validity(x, spec->days) &&
-		  phx_cert_set_subject(X509_get_subject_name(x), spec->unit, spec->name) &&
-		  X509_set_issuer_name(x, X509_get_subject_name(spec->issuer ? spec->issuer : x)) &&
-		  X509_set_pubkey(x, spec->subject_key) && add_extensions(x, spec) &&
-		  X509_sign(x, spec->issuer_key, phx_cert_digest(spec->issuer_key)) > 0;
+	bool ok = x && X509_set_version(x, X509_VERSION_3) && set_serial(x) &&
+		set_validity(x, spec->days) &&
+		phx_cert_set_subject(X509_get_subject_name(x), spec->unit, spec->name) &&
+		X509_set_issuer_name(x, X509_get_subject_name(spec->issuer ? spec->issuer : x)) &&
+		X509_set_pubkey(x, spec->subject_key) && add_extensions(x, spec) &&
+		X509_sign(x, spec->issuer_key, phx_cert_digest(spec->issuer_key)) > 0;
 	if (!ok) {
 		phx_pki_fail(err, -EINVAL, "cannot make a certificate for '%s'", spec->name);
 		return NULL;
@@ -112,7 +115,8 @@ X509 *phx_cert_parse(const char *pem, const char *what, struct phx_err *err)
 
 /* ---- reading ---- */
 
-/* The one entry `nid` of a subject, "" when there is none; -EINVAL when there are several or it does not fit. */
+/* The one entry `nid` of a subject, "" when there is none; -EINVAL when there are several or it
+ * does not fit. */
 static int subject_text(const X509_NAME *subject, int nid, char *ret, size_t ret_size)
 {
 	int i = X509_NAME_get_index_by_NID(subject, nid, -1);
@@ -122,7 +126,8 @@ static int subject_text(const X509_NAME *subject, int nid, char *ret, size_t ret
 	if (X509_NAME_get_index_by_NID(subject, nid, i) >= 0)
 		return -EINVAL;
 	unsigned char *text = NULL;
-	int n = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)));
+	int n = ASN1_STRING_to_UTF8(&text,
+				    X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)));
 	if (n < 0)
 		return -EINVAL;
 	bool fits = (size_t)n < ret_size && !memchr(text, '\0', (size_t)n);
@@ -155,22 +160,27 @@ static int64_t expiry_of(const X509 *x)
 
 static int info_of(X509 *x, struct phx_cert_info *ret, struct phx_err *err)
 {
-	struct phx_cert_info info = { .expires_s = expiry_of(x) };
+	struct phx_cert_info info = {.expires_s = expiry_of(x)};
 	char organisation[16], unit[32];
 	const X509_NAME *subject = X509_get_subject_name(x);
 	if (subject_text(subject, NID_organizationName, organisation, sizeof(organisation)) < 0 ||
 	    subject_text(subject, NID_organizationalUnitName, unit, sizeof(unit)) < 0 ||
 	    subject_text(subject, NID_commonName, info.name, sizeof(info.name)) < 0)
-		return phx_err_set(err, -EINVAL, "certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
+		return phx_err_set(
+			err, -EINVAL,
+			"certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
 	if (strcmp(organisation, "phoenix") || !phx_name_valid(info.name))
-		return phx_err_set(err, -EINVAL, "certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
+		return phx_err_set(
+			err, -EINVAL,
+			"certificate: subject is not of the form O=phoenix, OU=KIND, CN=NAME");
 	int kind = 0;
 	int r = phx_enum_parse(&phx_cert_kind_names, unit, &kind, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "certificate of '%s'", info.name);
 	info.kind = (enum phx_cert_kind)kind;
 	if (serial_text(x, info.serial, sizeof(info.serial)) < 0)
-		return phx_err_set(err, -EINVAL, "certificate of '%s': its number is none", info.name);
+		return phx_err_set(err, -EINVAL, "certificate of '%s': its number is none",
+				   info.name);
 	EVP_PKEY *key = X509_get0_pubkey(x);
 	if (!key)
 		return phx_pki_fail(err, -EINVAL, "certificate of '%s': no usable key", info.name);
@@ -189,13 +199,15 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 	return info_of(x, ret, err);
 }
 
-int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret, struct phx_err *err)
+int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret,
+		      struct phx_err *err)
 {
 	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, what, err);
 	return x ? info_of(x, ret, err) : -EINVAL;
 }
 
-int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem, const char *ca_pem, struct phx_err *err)
+int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem,
+		   const char *ca_pem, struct phx_err *err)
 {
 	struct phx_cert_info info;
 	PHX_AUTO_CERT X509 *x = phx_cert_parse(cert_pem, "certificate", err);
@@ -207,7 +219,8 @@ int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *ke
 	if (r < 0)
 		return r;
 	if (info.kind != kind)
-		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s", phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s",
+				   phx_enum_name(&phx_cert_kind_names, (int)info.kind));
 	if (X509_check_private_key(x, key) != 1)
 		return phx_pki_fail(err, -EKEYREJECTED, "it is the certificate of another key");
 	if (X509_verify(x, X509_get0_pubkey(ca)) != 1)

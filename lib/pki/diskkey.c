@@ -24,7 +24,9 @@ static int open_dir(const char *dir, struct phx_err *err)
 
 static int check_id(const char *key_id, struct phx_err *err)
 {
-	return phx_name_valid(key_id) ? 0 : phx_err_set(err, -EINVAL, "'%s' is not a key id", key_id ? key_id : "");
+	return phx_name_valid(key_id)
+		? 0
+		: phx_err_set(err, -EINVAL, "'%s' is not a key id", key_id ? key_id : "");
 }
 
 static int read_key(int fd, uint8_t ret_key[PHX_DISK_KEY_SIZE])
@@ -77,7 +79,8 @@ static int open_locked(int dir_fd, const char *key_id, int flags)
 			close(fd);
 			return r;
 		}
-		if (fstatat(dir_fd, key_id, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == held.st_ino)
+		if (fstatat(dir_fd, key_id, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    named.st_ino == held.st_ino)
 			return fd;
 		close(fd);
 	}
@@ -102,7 +105,8 @@ int phx_diskkey_make(const char *dir, const char *key_id, struct phx_err *err)
 	return r < 0 ? phx_err_set(err, r, "disk key '%s': %s", key_id, strerror(-r)) : 0;
 }
 
-int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err)
+int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		     struct phx_err *err)
 {
 	int r = check_id(key_id, err);
 	if (r < 0)
@@ -115,9 +119,11 @@ int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DI
 		memcpy(ret_key, key, sizeof(key));
 	explicit_bzero(key, sizeof(key));
 	if (r == -ENOENT)
-		return phx_err_set(err, r, "disk key '%s': there is none (never made, or destroyed)", key_id);
+		return phx_err_set(
+			err, r, "disk key '%s': there is none (never made, or destroyed)", key_id);
 	if (r == -EBADMSG)
-		return phx_err_set(err, r, "disk key '%s': not %d bytes long", key_id, PHX_DISK_KEY_SIZE);
+		return phx_err_set(err, r, "disk key '%s': not %d bytes long", key_id,
+				   PHX_DISK_KEY_SIZE);
 	return r < 0 ? phx_err_set(err, r, "disk key '%s': %s", key_id, strerror(-r)) : 0;
 }
 
@@ -151,5 +157,7 @@ int phx_diskkey_destroy(const char *dir, const char *key_id, struct phx_err *err
 	/* A missing key too: it may have been unlinked just before a crash. */
 	if ((r == 0 || r == -ENOENT) && fsync(dir_fd) < 0)
 		r = -errno;
-	return r < 0 && r != -ENOENT ? phx_err_set(err, r, "disk key '%s': %s", key_id, strerror(-r)) : 0;
+	return r < 0 && r != -ENOENT
+		? phx_err_set(err, r, "disk key '%s': %s", key_id, strerror(-r))
+		: 0;
 }

@@ -1,4 +1,5 @@
-/* What the files of this room share: OpenSSL's errors as text, PEM in memory, pointers freed at scope exit. */
+/* What the files of this room share: OpenSSL's errors as text, PEM in memory, pointers freed at
+ * scope exit. */
 #ifndef PHX_PKI_INTERNAL_H
 #define PHX_PKI_INTERNAL_H
 
@@ -8,14 +9,16 @@
 
 #include "pki/pki.h"
 
-/* ECDSA on P-256. Measured with 1,000 mutual handshakes, libcurl against our server: 1.2 to 1.6 ms of the
- * server's CPU each, with Ed25519 1.2: no difference that counts, and browsers take only the former from a
- * server. Packages and records, which no browser reads, are signed with Ed25519. */
+/* ECDSA on P-256. Measured with 1,000 mutual handshakes, libcurl against our server: 1.2 to 1.6 ms
+ * of the server's CPU each, with Ed25519 1.2: no difference that counts, and browsers take only the
+ * former from a server. Packages and records, which no browser reads, are signed with Ed25519. */
 #define PHX_TLS_KEY_TYPE "EC"
 #define PHX_PEM_MAX 16384 /* bytes of any PEM text taken from a file or a peer */
 
-/** Set the text, followed by OpenSSL's reason for the last failure, empty OpenSSL's queue, return `code`. */
-int phx_pki_fail(struct phx_err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/** Set the text, followed by OpenSSL's reason for the last failure, empty OpenSSL's queue, return
+ * `code`. */
+int phx_pki_fail(struct phx_err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** New key: "EC" (P-256) or "ED25519". NULL with a text on failure. */
 EVP_PKEY *phx_pki_key_new(const char *type, struct phx_err *err);
@@ -37,9 +40,9 @@ struct phx_cert_spec {
 	const X509 *issuer; /* NULL: signed by itself, a CA */
 	EVP_PKEY *issuer_key;
 	const char *unit, *name; /* OU (may be NULL) and CN */
-	const char *usage;	 /* extended key usage, or NULL */
-	const char *san;	 /* subjectAltName in OpenSSL's notation, or NULL */
-	uint32_t days;		 /* from now; 0: never expires */
+	const char *usage;       /* extended key usage, or NULL */
+	const char *san;         /* subjectAltName in OpenSSL's notation, or NULL */
+	uint32_t days;           /* from now; 0: never expires */
 };
 /** O=phoenix, OU=`unit` (may be NULL), CN=`common_name`. False when OpenSSL refuses. */
 bool phx_cert_set_subject(X509_NAME *name, const char *unit, const char *common_name);

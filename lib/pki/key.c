@@ -20,13 +20,14 @@ int phx_pki_fail(struct phx_err *err, int code, const char *fmt, ...)
 	unsigned long e = ERR_peek_last_error();
 	const char *reason = e ? ERR_reason_error_string(e) : NULL;
 	ERR_clear_error();
-	return reason ? phx_err_set(err, code, "%s (%s)", text, reason) : phx_err_set(err, code, "%s", text);
+	return reason ? phx_err_set(err, code, "%s (%s)", text, reason)
+		      : phx_err_set(err, code, "%s", text);
 }
 
 EVP_PKEY *phx_pki_key_new(const char *type, struct phx_err *err)
 {
-	EVP_PKEY *key = strcmp(type, "EC") ? EVP_PKEY_Q_keygen(NULL, NULL, type) :
-					     EVP_PKEY_Q_keygen(NULL, NULL, type, "P-256");
+	EVP_PKEY *key = strcmp(type, "EC") ? EVP_PKEY_Q_keygen(NULL, NULL, type)
+					   : EVP_PKEY_Q_keygen(NULL, NULL, type, "P-256");
 	if (!key)
 		phx_pki_fail(err, -EIO, "cannot make a key");
 	return key;

@@ -9,17 +9,24 @@
 #define PHX_FINGERPRINT_MAX 72 /* "sha256:" + 64 hex digits + NUL */
 
 /** What a certificate says about its holder: the subject is O=phoenix, OU=KIND, CN=NAME. */
-enum phx_cert_kind { PHX_CERT_SERVER, PHX_CERT_NODE, PHX_CERT_PROVIDER, PHX_CERT_SERVICE_PROVIDER, PHX_CERT_USER };
-extern const struct phx_enum phx_cert_kind_names; /* "server","node","provider","service-provider","user" */
+enum phx_cert_kind {
+	PHX_CERT_SERVER,
+	PHX_CERT_NODE,
+	PHX_CERT_PROVIDER,
+	PHX_CERT_SERVICE_PROVIDER,
+	PHX_CERT_USER
+};
+/* "server","node","provider","service-provider","user" */
+extern const struct phx_enum phx_cert_kind_names;
 
-/** Open DIR as the site's PKI, making what is missing: ca.key (0600), ca.pem,
- * server.key/server.pem (SANs: the addresses and names given; re-issued when they change or expire within 30 days;
- * without names none is made and phx_pki_server_pem() is NULL),
- * site.key/site.pub (Ed25519, signs packages, images and erase records). Keys 0600, dir 0700.
- * A lost ca.key or site.key whose public half is still there is an error, never replaced. */
+/** Open DIR as the site's PKI, making what is missing: ca.key (0600), ca.pem, server.key/server.pem
+ * (SANs: the addresses and names given; re-issued when they change or expire within 30 days;
+ * without names none is made and phx_pki_server_pem() is NULL), site.key/site.pub (Ed25519, signs
+ * packages, images and erase records). Keys 0600, dir 0700. A lost ca.key or site.key whose public
+ * half is still there is an error, never replaced. */
 struct phx_pki;
-int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names, struct phx_pki **ret,
-		 struct phx_err *err);
+int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names,
+		 struct phx_pki **ret, struct phx_err *err);
 /** Wipes the keys. NULL is fine. */
 void phx_pki_free(struct phx_pki *p);
 /** PEM texts, borrowed until phx_pki_free(). */
@@ -31,36 +38,41 @@ const char *phx_pki_site_pub_pem(const struct phx_pki *p);
 /** New private key (PEM) and certificate request (PEM) for `name`; malloc'd. */
 int phx_csr_make(const char *name, char **ret_key_pem, char **ret_csr_pem, struct phx_err *err);
 /** As phx_csr_make() with an existing key. */
-int phx_csr_from_key(const char *key_pem, const char *name, char **ret_csr_pem, struct phx_err *err);
+int phx_csr_from_key(const char *key_pem, const char *name, char **ret_csr_pem,
+		     struct phx_err *err);
 /** Check the request's self-signature and give the fingerprint of its public key. */
 int phx_csr_fingerprint(const char *csr_pem, char ret_fp[PHX_FINGERPRINT_MAX], struct phx_err *err);
 /** Issue a certificate for the request's key under OUR choice of kind and name (what the
  * request asks for is ignored). Thread-safe. malloc'd PEM. */
-int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind, const char *name, uint32_t days,
-		   char **ret_cert_pem, struct phx_err *err);
+int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind,
+		   const char *name, uint32_t days, char **ret_cert_pem, struct phx_err *err);
 /** Read kind, name and public-key fingerprint of a certificate (verified against nothing). */
 struct phx_cert_info {
 	enum phx_cert_kind kind;
 	char name[PHX_NAME_MAX];
 	char fingerprint[PHX_FINGERPRINT_MAX];
 	char serial[PHX_SERIAL_MAX]; /* lower-case hexadecimal digits, in pairs */
-	int64_t expires_s; /* since 1970 */
+	int64_t expires_s;           /* since 1970 */
 };
 int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, struct phx_err *err);
 /** The same of a certificate in PEM; `what` names it in errors. */
-int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret, struct phx_err *err);
+int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret,
+		      struct phx_err *err);
 
-/** Can it be used as what was asked for: of this kind, for this private key, signed by this CA. -EKEYREJECTED says which
- * it is not, -EINVAL that it is no certificate. Looks at no clock. */
-int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem, const char *ca_pem, struct phx_err *err);
+/** Can it be used as what was asked for: of this kind, for this private key, signed by this CA.
+ * -EKEYREJECTED says which it is not, -EINVAL that it is no certificate. Looks at no clock. */
+int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem,
+		   const char *ca_pem, struct phx_err *err);
 
 /* ---- signatures (Ed25519) and digests ---- */
 #define PHX_SIG_SIZE 64
 /** Sign with the Ed25519 key of a PEM file. */
-int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
-/** 0, or -EKEYREJECTED when the signature is not of this key; other errors are about the key's file. */
-int phx_verify(const char *pub_pem_path, const void *data, size_t n, const uint8_t sig[PHX_SIG_SIZE],
-	       struct phx_err *err);
+int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_sig[PHX_SIG_SIZE],
+	     struct phx_err *err);
+/** 0, or -EKEYREJECTED when the signature is not of this key; other errors are about the key's
+ * file. */
+int phx_verify(const char *pub_pem_path, const void *data, size_t n,
+	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err);
 
 #define PHX_SHA256_HEX 65
 /** A digest that takes its data in pieces. */
@@ -72,16 +84,20 @@ int phx_sha256_add(struct phx_sha256 *d, const void *data, size_t n);
 void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX]);
 void phx_sha256_free(struct phx_sha256 *d);
 /** Digest and size (may be NULL) of a whole file. */
-int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err);
+int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size,
+		    struct phx_err *err);
 
 /* ---- disk keys: one file a key below DIR (0700), outside journal, snapshots and backups ---- */
 #define PHX_DISK_KEY_SIZE 64
-/** New random key under `key_id` (a valid name). -EEXIST when there is one: idempotent makers read instead. */
+/** New random key under `key_id` (a valid name). -EEXIST when there is one: idempotent makers read
+ * instead. */
 int phx_diskkey_make(const char *dir, const char *key_id, struct phx_err *err);
 /** -ENOENT when it was never made or is destroyed. The caller wipes ret_key (explicit_bzero). */
-int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err);
-/** Overwrite in place, sync, unlink, sync the directory. A missing key is no error (already destroyed). The keys are themselves
- * stored so that their bytes are nowhere else on the head (no temporary copies, O_SYNC, memory cleansed). */
+int phx_diskkey_read(const char *dir, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		     struct phx_err *err);
+/** Overwrite in place, sync, unlink, sync the directory. A missing key is no error (already
+ * destroyed). The keys are themselves stored so that their bytes are nowhere else on the head (no
+ * temporary copies, O_SYNC, memory cleansed). */
 int phx_diskkey_destroy(const char *dir, const char *key_id, struct phx_err *err);
 
 #endif

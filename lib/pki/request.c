@@ -14,11 +14,14 @@ static int make_request(EVP_PKEY *key, const char *name, char **ret_pem, struct 
 	PHX_AUTO_REQ X509_REQ *req = X509_REQ_new();
 	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
 	bool ok = req && bio && X509_REQ_set_version(req, X509_REQ_VERSION_1) &&
-		  phx_cert_set_subject(X509_REQ_get_subject_name(req), NULL, name) && X509_REQ_set_pubkey(req, key) &&
-		  X509_REQ_sign(req, key, phx_cert_digest(key)) > 0 && PEM_write_bio_X509_REQ(bio, req);
+		phx_cert_set_subject(X509_REQ_get_subject_name(req), NULL, name) &&
+		X509_REQ_set_pubkey(req, key) &&
+		X509_REQ_sign(req, key, phx_cert_digest(key)) > 0 &&
+		PEM_write_bio_X509_REQ(bio, req);
 	char *pem = ok ? phx_pki_bio_text(bio) : NULL;
 	if (!pem)
-		return phx_pki_fail(err, -EINVAL, "cannot make a certificate request for '%s'", name);
+		return phx_pki_fail(err, -EINVAL, "cannot make a certificate request for '%s'",
+				    name);
 	*ret_pem = pem;
 	return 0;
 }
@@ -28,7 +31,8 @@ static int check_name(const char *name, struct phx_err *err)
 	if (phx_name_valid(name))
 		return 0;
 	return phx_err_set(err, -EINVAL,
-			   "'%s' is not a name: letters, digits, '-', '_', '.', at most %d, beginning with a letter or digit",
+			   "'%s' is not a name: letters, digits, '-', '_', '.', at most %d, "
+			   "beginning with a letter or digit",
 			   name ? name : "", PHX_NAME_MAX - 1);
 }
 
@@ -63,10 +67,12 @@ static int check_key(EVP_PKEY *key, struct phx_err *err)
 {
 	if (!key)
 		return phx_pki_fail(err, -EINVAL, "certificate request: no usable key");
-	bool known = EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "EC") || EVP_PKEY_is_a(key, "RSA");
+	bool known = EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "EC") ||
+		EVP_PKEY_is_a(key, "RSA");
 	if (!known || EVP_PKEY_get_security_bits(key) < 112 || EVP_PKEY_get_bits(key) > 4096)
 		return phx_err_set(err, -EINVAL,
-				   "certificate request: key refused; use P-256, Ed25519, or RSA of 2048 to 4096 bits");
+				   "certificate request: key refused; use P-256, Ed25519, or RSA "
+				   "of 2048 to 4096 bits");
 	return 0;
 }
 
@@ -74,7 +80,8 @@ static int check_key(EVP_PKEY *key, struct phx_err *err)
 static X509_REQ *parse_request(const char *pem, struct phx_err *err)
 {
 	if (!pem || strnlen(pem, PHX_PEM_MAX) == PHX_PEM_MAX) {
-		phx_err_set(err, -EINVAL, "certificate request: missing or larger than %d bytes", PHX_PEM_MAX);
+		phx_err_set(err, -EINVAL, "certificate request: missing or larger than %d bytes",
+			    PHX_PEM_MAX);
 		return NULL;
 	}
 	PHX_AUTO_BIO BIO *bio = BIO_new_mem_buf(pem, -1);
@@ -99,14 +106,15 @@ int phx_csr_fingerprint(const char *csr_pem, char ret_fp[PHX_FINGERPRINT_MAX], s
 	return req ? phx_pki_fingerprint(X509_REQ_get0_pubkey(req), ret_fp, err) : -EINVAL;
 }
 
-int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind, const char *name, uint32_t days,
-		   char **ret_cert_pem, struct phx_err *err)
+int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind,
+		   const char *name, uint32_t days, char **ret_cert_pem, struct phx_err *err)
 {
 	int r = check_name(name, err);
 	if (r < 0)
 		return r;
 	if (days == 0 || days > CERT_DAYS_MAX)
-		return phx_err_set(err, -EINVAL, "certificate of '%s': %u days; 1 to %u are possible", name, days,
+		return phx_err_set(err, -EINVAL,
+				   "certificate of '%s': %u days; 1 to %u are possible", name, days,
 				   CERT_DAYS_MAX);
 	PHX_AUTO_REQ X509_REQ *req = parse_request(csr_pem, err);
 	if (!req)

@@ -14,7 +14,8 @@
 
 #define FILE_CHUNK (256u * 1024)
 
-int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err)
+int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_sig[PHX_SIG_SIZE],
+	     struct phx_err *err)
 {
 	PHX_AUTO_SECRET char *pem = NULL;
 	int r = phx_file_read(key_pem_path, PHX_PEM_MAX, &pem, NULL, err);
@@ -35,8 +36,8 @@ int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_s
 	return 0;
 }
 
-int phx_verify(const char *pub_pem_path, const void *data, size_t n, const uint8_t sig[PHX_SIG_SIZE],
-	       struct phx_err *err)
+int phx_verify(const char *pub_pem_path, const void *data, size_t n,
+	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pem = NULL;
 	int r = phx_file_read(pub_pem_path, PHX_PEM_MAX, &pem, NULL, err);
@@ -45,12 +46,14 @@ int phx_verify(const char *pub_pem_path, const void *data, size_t n, const uint8
 	PHX_AUTO_BIO BIO *bio = BIO_new_mem_buf(pem, -1);
 	PHX_AUTO_KEY EVP_PKEY *key = bio ? PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL) : NULL;
 	if (!key || !EVP_PKEY_is_a(key, "ED25519"))
-		return phx_pki_fail(err, -EINVAL, "%s: not an Ed25519 public key in PEM", pub_pem_path);
+		return phx_pki_fail(err, -EINVAL, "%s: not an Ed25519 public key in PEM",
+				    pub_pem_path);
 	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	if (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) != 1)
 		return phx_pki_fail(err, -EIO, "%s: cannot verify", pub_pem_path);
 	if (EVP_DigestVerify(ctx, sig, PHX_SIG_SIZE, data, n) != 1)
-		return phx_pki_fail(err, -EKEYREJECTED, "signature is wrong: not made with the key of %s",
+		return phx_pki_fail(err, -EKEYREJECTED,
+				    "signature is wrong: not made with the key of %s",
 				    pub_pem_path);
 	return 0;
 }
@@ -81,7 +84,7 @@ int phx_sha256_add(struct phx_sha256 *d, const void *data, size_t n)
 
 void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX])
 {
-	unsigned char digest[32] = { 0 };
+	unsigned char digest[32] = {0};
 	unsigned n = 0;
 	/* A second call gives an empty text, which equals no digest. */
 	ret_hex[0] = '\0';
@@ -128,7 +131,8 @@ static int digest_fd(int fd, struct phx_sha256 *d, uint64_t *ret_size)
 	return 0;
 }
 
-int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err)
+int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size,
+		    struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

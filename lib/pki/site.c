@@ -87,7 +87,8 @@ static int read_pem(const char *dir, const char *name, char **ret_pem, struct ph
 	return phx_file_read(path, PHX_PEM_MAX, ret_pem, NULL, err);
 }
 
-static int write_pem(const char *dir, const char *name, const char *pem, mode_t mode, struct phx_err *err)
+static int write_pem(const char *dir, const char *name, const char *pem, mode_t mode,
+		     struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	if (!path || !pem)
@@ -96,15 +97,16 @@ static int write_pem(const char *dir, const char *name, const char *pem, mode_t 
 }
 
 /* The key in DIR/NAME; a new one is made and stored only when `may_make`. */
-static int open_key(const char *dir, const char *name, const char *type, bool may_make, EVP_PKEY **ret_key,
-		    struct phx_err *err)
+static int open_key(const char *dir, const char *name, const char *type, bool may_make,
+		    EVP_PKEY **ret_key, struct phx_err *err)
 {
 	PHX_AUTO_SECRET char *pem = NULL;
 	int r = read_pem(dir, name, &pem, err);
 	if (r < 0)
 		return r;
 	if (r == 1 && !may_make)
-		return phx_err_set(err, -ENOENT, "%s/%s: missing, but what was made with it is there; restore it",
+		return phx_err_set(err, -ENOENT,
+				   "%s/%s: missing, but what was made with it is there; restore it",
 				   dir, name);
 	PHX_AUTO_KEY EVP_PKEY *key = NULL;
 	if (r == 0) {
@@ -126,7 +128,8 @@ static int open_key(const char *dir, const char *name, const char *type, bool ma
 
 static int make_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
 {
-	struct phx_cert_spec spec = { .subject_key = p->ca_key, .issuer_key = p->ca_key, .name = "Phoenix site CA" };
+	struct phx_cert_spec spec = {
+		.subject_key = p->ca_key, .issuer_key = p->ca_key, .name = "Phoenix site CA"};
 	p->ca = phx_cert_make(&spec, err);
 	p->ca_pem = p->ca ? phx_cert_pem(p->ca) : NULL;
 	return p->ca_pem ? write_pem(dir, "ca.pem", p->ca_pem, 0644, err) : -EIO;
@@ -146,7 +149,8 @@ static int open_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
 	if (!p->ca)
 		return phx_err_prefix(err, -EINVAL, "%s", dir);
 	if (X509_check_private_key(p->ca, p->ca_key) != 1)
-		return phx_pki_fail(err, -EINVAL, "%s: ca.pem and ca.key do not belong together", dir);
+		return phx_pki_fail(err, -EINVAL, "%s: ca.pem and ca.key do not belong together",
+				    dir);
 	return 0;
 }
 
@@ -168,7 +172,8 @@ static int open_site_key(const char *dir, struct phx_pki *p, struct phx_err *err
 	if (missing)
 		return write_pem(dir, "site.pub", p->site_pub_pem, 0644, err);
 	if (strcmp(had, p->site_pub_pem))
-		return phx_err_set(err, -EINVAL, "%s: site.pub and site.key do not belong together", dir);
+		return phx_err_set(err, -EINVAL, "%s: site.pub and site.key do not belong together",
+				   dir);
 	return 0;
 }
 
@@ -183,15 +188,20 @@ static bool is_address(const char *name)
 /* "IP:10.77.0.1,DNS:head": only what cannot be mistaken for more of the notation. */
 static int format_san(const char *const *names, size_t n_names, char **ret_san, struct phx_err *err)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	if (n_names > SERVER_NAMES_MAX)
-		return phx_err_set(err, -E2BIG, "%zu names for the server; at most %d", n_names, SERVER_NAMES_MAX);
+		return phx_err_set(err, -E2BIG, "%zu names for the server; at most %d", n_names,
+				   SERVER_NAMES_MAX);
 	for (size_t i = 0; i < n_names; i++) {
 		bool address = is_address(names[i]);
-		if (!address && (strlen(names[i]) > 253 || !names[i][0] ||
-				 strspn(names[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") !=
-					 strlen(names[i])))
-			return phx_err_set(err, -EINVAL, "'%s' is neither an IP address nor a DNS name", names[i]);
+		if (!address &&
+		    (strlen(names[i]) > 253 || !names[i][0] ||
+		     strspn(names[i],
+			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") !=
+			     strlen(names[i])))
+			return phx_err_set(err, -EINVAL,
+					   "'%s' is neither an IP address nor a DNS name",
+					   names[i]);
 		phx_buf_addf(&b, "%s%s:%s", i ? "," : "", address ? "IP" : "DNS", names[i]);
 	}
 	char *san = phx_buf_take(&b);
@@ -203,7 +213,8 @@ static int format_san(const char *const *names, size_t n_names, char **ret_san, 
 
 static bool has_name(X509 *x, const char *name)
 {
-	return is_address(name) ? X509_check_ip_asc(x, name, 0) == 1 : X509_check_host(x, name, 0, 0, NULL) == 1;
+	return is_address(name) ? X509_check_ip_asc(x, name, 0) == 1
+				: X509_check_host(x, name, 0, 0, NULL) == 1;
 }
 
 /* Does the certificate say exactly these names? */
@@ -220,15 +231,16 @@ static bool same_names(X509 *x, const char *const *names, size_t n_names)
 	return true;
 }
 
-static bool server_cert_good(const struct phx_pki *p, X509 *x, EVP_PKEY *key, const char *const *names,
-			     size_t n_names)
+static bool server_cert_good(const struct phx_pki *p, X509 *x, EVP_PKEY *key,
+			     const char *const *names, size_t n_names)
 {
 	time_t soon = time(NULL) + RENEW_SECONDS;
 	return X509_check_private_key(x, key) == 1 && X509_verify(x, p->ca_key) == 1 &&
-	       X509_cmp_time(X509_get0_notAfter(x), &soon) > 0 && same_names(x, names, n_names);
+		X509_cmp_time(X509_get0_notAfter(x), &soon) > 0 && same_names(x, names, n_names);
 }
 
-static int issue_server(const char *dir, struct phx_pki *p, EVP_PKEY *key, const char *san, struct phx_err *err)
+static int issue_server(const char *dir, struct phx_pki *p, EVP_PKEY *key, const char *san,
+			struct phx_err *err)
 {
 	struct phx_cert_spec spec = {
 		.subject_key = key,
@@ -269,8 +281,8 @@ static int open_server(const char *dir, const char *const *names, size_t n_names
 	return issue_server(dir, p, key, san, err);
 }
 
-int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names, struct phx_pki **ret,
-		 struct phx_err *err)
+int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names,
+		 struct phx_pki **ret, struct phx_err *err)
 {
 	int r = phx_dir_make(dir, 0700, err);
 	if (r < 0)

@@ -10,9 +10,11 @@ static uint32_t least(uint32_t a, uint64_t b)
 	return b < a ? (uint32_t)b : a;
 }
 
-static void cycle(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret)
+static void cycle(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		  struct phx_policy_moves *ret)
 {
-	uint64_t owned = phx_policy_hers(&v->batch), idle = (uint64_t)v->batch.idle + v->batch.coming;
+	uint64_t owned = phx_policy_hers(&v->batch),
+		 idle = (uint64_t)v->batch.idle + v->batch.coming;
 	uint64_t waiting = v->batch.waiting_nodes, has = p->release_by_idle ? idle : owned;
 	bool ratio = waiting * 1000 > p->r_milli * owned;
 
@@ -23,8 +25,8 @@ static void cycle(const struct phx_policy_params *p, const struct phx_policy_vie
 	ret->move[ret->n - 1].lease = true;
 }
 
-static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t size,
-			  uint32_t idle_of_lease)
+static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			  uint32_t size, uint32_t idle_of_lease)
 {
 	uint32_t owned = v->batch.owned, lower = v->batch.lower;
 	uint32_t dynamic = least(owned > lower ? owned - lower : 0, v->batch.idle);
@@ -33,8 +35,8 @@ static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_po
 }
 
 /* a web RE keeps its initial nodes too */
-static void web_release(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			struct phx_policy_moves *ret)
+static void web_release(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			uint32_t k, struct phx_policy_moves *ret)
 {
 	uint32_t owned = v->web.owned, lower = v->web.lower;
 

@@ -5,7 +5,8 @@
 
 const struct phx_policy phx_policy_evangelinos = {
 	.name = "evangelinos",
-	.text = "a cluster of fixed size is leased for the whole time, jobs are scheduled once a cycle",
+	.text = "a cluster of fixed size is leased for the whole time, jobs are scheduled once a "
+		"cycle",
 	.source = "003 4.4",
 	.params = "S",
 	.fixed = true,

@@ -5,7 +5,8 @@
 #include "policy/internal.h"
 
 /* L = 0: no timer, idle nodes go to batch at once (reading 8) */
-static void freed(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret)
+static void freed(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		  struct phx_policy_moves *ret)
 {
 	if (!p->lease_ms)
 		phx_policy_all_to_batch(p, v, ret);
@@ -13,7 +14,8 @@ static void freed(const struct phx_policy_params *p, const struct phx_policy_vie
 
 const struct phx_policy phx_policy_fb = {
 	.name = "fb",
-	.text = "fixed bounds, private cluster: the web takes nodes from batch, idle ones go back once a lease unit",
+	.text = "fixed bounds, private cluster: the web takes nodes from batch, idle ones go back "
+		"once a lease unit",
 	.source = "000 5.1",
 	.params = "L",
 	.web_request = phx_policy_web_force,

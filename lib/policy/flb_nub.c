@@ -10,7 +10,8 @@ static uint32_t least(uint32_t a, uint64_t b)
 }
 
 /* RSS = G · idle, rounded down (reading 13), never below the pair's lower bounds (reading 12) */
-static uint32_t releasing_size(const struct phx_policy_params *p, const struct phx_policy_view *v, uint64_t pair)
+static uint32_t releasing_size(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			       uint64_t pair)
 {
 	uint64_t bound = (uint64_t)v->batch.lower + v->web.lower;
 	uint64_t size = (uint64_t)v->batch.idle * p->g_milli / 1000;
@@ -18,8 +19,8 @@ static uint32_t releasing_size(const struct phx_policy_params *p, const struct p
 	return pair > bound ? least((uint32_t)size, pair - bound) : 0;
 }
 
-static void adjust(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t provided,
-		   struct phx_policy_moves *ret)
+static void adjust(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		   uint32_t provided, struct phx_policy_moves *ret)
 {
 	uint64_t owned = (uint64_t)phx_policy_hers(&v->batch) + provided;
 	uint64_t idle = (uint64_t)v->batch.idle + v->batch.coming + provided;
@@ -33,11 +34,13 @@ static void adjust(const struct phx_policy_params *p, const struct phx_policy_vi
 		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, n, PHX_REASON_biggest_job);
 	} else if (waiting * 1000 < p->v_milli * owned) {
 		phx_policy_wish(ret, PHX_PLACE_BATCH, PHX_PLACE_FREE,
-				releasing_size(p, v, owned + phx_policy_hers(&v->web)), PHX_REASON_batch_release);
+				releasing_size(p, v, owned + phx_policy_hers(&v->web)),
+				PHX_REASON_batch_release);
 	}
 }
 
-static void lease_unit(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret)
+static void lease_unit(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		       struct phx_policy_moves *ret)
 {
 	uint64_t bound = (uint64_t)v->batch.lower + v->web.lower;
 	uint64_t pair = (uint64_t)phx_policy_hers(&v->batch) + phx_policy_hers(&v->web);
@@ -51,7 +54,8 @@ static void lease_unit(const struct phx_policy_params *p, const struct phx_polic
 
 const struct phx_policy phx_policy_flb_nub = {
 	.name = "flb-nub",
-	.text = "fixed lower bound, no upper bound: batch requests and releases by what waits, once a lease unit",
+	.text = "fixed lower bound, no upper bound: batch requests and releases by what waits, "
+		"once a lease unit",
 	.source = "000 5.2",
 	.params = "U V G L",
 	.web_request = phx_policy_web_take,

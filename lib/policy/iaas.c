@@ -10,10 +10,11 @@ static const char *const names[] = {
 #include "policy/provisioning.def"
 #undef PROVISIONING
 };
-const struct phx_enum phx_provisioning_names = {"provisioning policy", names, PHX_PROVISIONING_COUNT_};
+const struct phx_enum phx_provisioning_names = {"provisioning policy", names,
+						PHX_PROVISIONING_COUNT_};
 
 static const struct phx_iaas_policy policies[] = {
-#define PROVISIONING(id, name, params, pools, knows, trigger, text, source)                                            \
+#define PROVISIONING(id, name, params, pools, knows, trigger, text, source) \
 	{name, params, pools, knows, trigger, text, source, &phx_iaas_rules_##id},
 #include "policy/provisioning.def"
 #undef PROVISIONING
@@ -38,20 +39,25 @@ void phx_iaas_params_default(struct phx_iaas_params *ret)
 
 int phx_iaas_params_check(const struct phx_iaas_params *p, struct phx_err *err)
 {
-	const int64_t times[] = {p->idle_ms[PHX_IAAS_SHORT], p->idle_ms[PHX_IAAS_LONG], p->boot_ms, p->guess_ms};
-	static const char *const what[] = {"idle time", "idle time of long tasks", "boot time", "guessed run time"};
+	const int64_t times[] = {p->idle_ms[PHX_IAAS_SHORT], p->idle_ms[PHX_IAAS_LONG], p->boot_ms,
+				 p->guess_ms};
+	static const char *const what[] = {"idle time", "idle time of long tasks", "boot time",
+					   "guessed run time"};
 
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(times); i++)
 		if (times[i] < 0 || times[i] > PHX_IAAS_TIME_MAX_MS)
-			return phx_err_set(err, -EINVAL, "%s %lld ms: from 0 to 366 days are possible", what[i],
+			return phx_err_set(err, -EINVAL,
+					   "%s %lld ms: from 0 to 366 days are possible", what[i],
 					   (long long)times[i]);
 	if (p->growth < 2 || p->growth > 1000)
-		return phx_err_set(err, -EINVAL, "growth %u: from 2 to 1000 are possible", p->growth);
+		return phx_err_set(err, -EINVAL, "growth %u: from 2 to 1000 are possible",
+				   p->growth);
 	if (p->factor > 1000000)
-		return phx_err_set(err, -EINVAL, "factor %u: from 0 to 1000000 are possible", p->factor);
+		return phx_err_set(err, -EINVAL, "factor %u: from 0 to 1000000 are possible",
+				   p->factor);
 	if (!p->neighbours || p->neighbours > PHX_IAAS_NEIGHBOURS_MAX)
-		return phx_err_set(err, -EINVAL, "neighbours %u: from 1 to %d are possible", p->neighbours,
-				   PHX_IAAS_NEIGHBOURS_MAX);
+		return phx_err_set(err, -EINVAL, "neighbours %u: from 1 to %d are possible",
+				   p->neighbours, PHX_IAAS_NEIGHBOURS_MAX);
 	return 0;
 }
 
@@ -67,7 +73,8 @@ void phx_iaas_booted(struct phx_iaas_state *s, int64_t boot_ms)
 	s->boot_sum_ms += boot_ms;
 }
 
-int phx_iaas_ended(enum phx_provisioning policy, struct phx_iaas_state *s, uint64_t input, int64_t run_ms)
+int phx_iaas_ended(enum phx_provisioning policy, struct phx_iaas_state *s, uint64_t input,
+		   int64_t run_ms)
 {
 	int r = policy == PHX_PROVISIONING_od_execkn ? phx_iaas_remember(s, input, run_ms) : 0;
 	if (r)

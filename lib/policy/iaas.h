@@ -21,7 +21,8 @@ enum phx_provisioning {
 };
 extern const struct phx_enum phx_provisioning_names; /* "startup", "od-s", ... */
 
-/** Class of a task, and of the pool of nodes that serves it (002 3.2, FCFS-2Q). With one pool everything is short. */
+/** Class of a task, and of the pool of nodes that serves it (002 3.2, FCFS-2Q). With one pool
+ * everything is short. */
 enum phx_iaas_class { PHX_IAAS_SHORT, PHX_IAAS_LONG, PHX_IAAS_CLASS_COUNT_ };
 
 enum { PHX_IAAS_NEIGHBOURS_MAX = 16 };
@@ -30,15 +31,22 @@ enum { PHX_IAAS_NEIGHBOURS_MAX = 16 };
 
 /** Parameters; which count is in the policy's row. */
 struct phx_iaas_params {
-	int64_t idle_ms[PHX_IAAS_CLASS_COUNT_]; /* a node idle for so long is released, by pool; 0 = at once */
-	int64_t boot_ms;                        /* time to lease and boot a node, until one was observed */
-	int64_t guess_ms;                       /* run time of a task before one has ended (od-execavg, od-execkn) */
-	uint32_t growth;                        /* n of od-g, at least 2 */
-	uint32_t factor;                        /* of boots that queued work must exceed; 5 in 002 */
-	uint32_t neighbours; /* k of od-execkn, 1 to PHX_IAAS_NEIGHBOURS_MAX; 002 gives none, we take 5 */
-	bool adaptive;       /* od-g as in 002 5.4: the number grows and shrinks; otherwise as in 3.1: it starts anew */
+	/* a node idle for so long is released, by pool; 0 = at once */
+	int64_t idle_ms[PHX_IAAS_CLASS_COUNT_];
+	/* time to lease and boot a node, until one was observed */
+	int64_t boot_ms;
+	/* run time of a task before one has ended (od-execavg, od-execkn) */
+	int64_t guess_ms;
+	uint32_t growth; /* n of od-g, at least 2 */
+	/* of boots that queued work must exceed; 5 in 002 */
+	uint32_t factor;
+	/* k of od-execkn, 1 to PHX_IAAS_NEIGHBOURS_MAX; 002 gives none, we take 5 */
+	uint32_t neighbours;
+	/* od-g as in 002 5.4: the number grows and shrinks; otherwise as in 3.1: it starts anew */
+	bool adaptive;
 };
-/** The parameters of 002, where it gives any: idle 600 s and 30 s (5.3), factor 5, growth 2, boot 600 s. */
+/** The parameters of 002, where it gives any: idle 600 s and 30 s (5.3), factor 5, growth 2, boot
+ * 600 s. */
 void phx_iaas_params_default(struct phx_iaas_params *ret);
 /** -EINVAL with a text that names the parameter. */
 int phx_iaas_params_check(const struct phx_iaas_params *p, struct phx_err *err);
@@ -67,8 +75,9 @@ struct phx_iaas_view {
 /** Nodes leased now, booting ones included. */
 uint32_t phx_iaas_leased(const struct phx_iaas_view *v);
 
-/** What a policy wants, by pool. The sum of `lease` is never above max - leased, release never above idle (those idle
- * longest go first), cancel never above booting (those asked for last go first). */
+/** What a policy wants, by pool. The sum of `lease` is never above max - leased, release never
+ * above idle (those idle longest go first), cancel never above booting (those asked for last go
+ * first). */
 struct phx_iaas_wish {
 	uint32_t lease[PHX_IAAS_CLASS_COUNT_];
 	uint32_t release[PHX_IAAS_CLASS_COUNT_];
@@ -78,7 +87,9 @@ struct phx_iaas_wish {
 /** What a policy remembers; zero-initialise. */
 struct phx_iaas_state {
 	uint32_t grow,
-		shrink; /* od-g: how often it leased or released in a row; with `adaptive`, grow is the number itself */
+		/* od-g: how often it leased or released in a row; with `adaptive`, grow is the
+		 * number itself */
+		shrink;
 	uint32_t n_boots, n_ended;
 	int64_t boot_sum_ms, run_sum_ms;
 	struct phx_list groups; /* of phx_iaas_group, by input: od-execkn only */
@@ -94,7 +105,8 @@ void phx_iaas_state_fini(struct phx_iaas_state *s);
 /** A node became ready `boot_ms` after it was asked for. */
 void phx_iaas_booted(struct phx_iaas_state *s, int64_t boot_ms);
 /** A task ended after running for run_ms. -ENOMEM: nothing was noted. */
-int phx_iaas_ended(enum phx_provisioning policy, struct phx_iaas_state *s, uint64_t input, int64_t run_ms);
+int phx_iaas_ended(enum phx_provisioning policy, struct phx_iaas_state *s, uint64_t input,
+		   int64_t run_ms);
 /** Mean of the boots observed, or boot_ms of the parameters. */
 int64_t phx_iaas_boot_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s);
 

@@ -3,21 +3,24 @@
  * 23). A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-/* the first task of a pool that no node will serve, counting what is wished already; UINT32_MAX: none */
-static uint32_t first_uncovered(const struct phx_iaas_view *v, const struct phx_iaas_wish *wish, int class)
+/* the first task of a pool that no node will serve, counting what is wished already; UINT32_MAX:
+ * none */
+static uint32_t first_uncovered(const struct phx_iaas_view *v, const struct phx_iaas_wish *wish,
+				int class)
 {
 	const struct phx_iaas_pool_view *pool = &v->pool[class];
 	uint32_t wished = wish->lease[class];
 	return wished < phx_iaas_uncovered(pool) ? pool->queue[pool->booting + wished] : UINT32_MAX;
 }
 
-static void change(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		   struct phx_iaas_wish *ret)
+static void change(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		   struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	(void)s;
 	for (uint32_t room = phx_iaas_room(v); room > 0; room--) {
 		/* tasks are numbered in order of submission */
-		uint32_t a = first_uncovered(v, ret, PHX_IAAS_SHORT), b = first_uncovered(v, ret, PHX_IAAS_LONG);
+		uint32_t a = first_uncovered(v, ret, PHX_IAAS_SHORT),
+			 b = first_uncovered(v, ret, PHX_IAAS_LONG);
 		if (a == UINT32_MAX && b == UINT32_MAX)
 			break;
 		ret->lease[a < b ? PHX_IAAS_SHORT : PHX_IAAS_LONG]++;

@@ -3,16 +3,16 @@
  * A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-		     const struct phx_iaas_task *task)
+static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		     const struct phx_iaas_state *s, const struct phx_iaas_task *task)
 {
 	(void)v;
 	(void)task;
 	return s->n_ended ? s->run_sum_ms / s->n_ended : p->guess_ms;
 }
 
-static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		 struct phx_iaas_wish *ret)
+static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		 struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	phx_iaas_threshold(p, v, s, weigh, ret);
 }

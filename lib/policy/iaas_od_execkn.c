@@ -48,9 +48,10 @@ static uint32_t take(const struct phx_iaas_group *g, uint32_t want, int64_t *sum
 	return n;
 }
 
-/* Mean run time of the `neighbours` ended tasks nearest to `input`, guess_ms before the first. Of two sizes equally
- * near the smaller one first; of tasks of one size the latest first. */
-static int64_t nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s, uint64_t input)
+/* Mean run time of the `neighbours` ended tasks nearest to `input`, guess_ms before the first. Of
+ * two sizes equally near the smaller one first; of tasks of one size the latest first. */
+static int64_t nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s,
+			    uint64_t input)
 {
 	const struct phx_iaas_group *groups = s->groups.items;
 	uint32_t right = lower_bound(&s->groups, input), left = right, n = 0;
@@ -58,21 +59,22 @@ static int64_t nearest_mean(const struct phx_iaas_params *p, const struct phx_ia
 
 	while (n < p->neighbours && (left > 0 || right < s->groups.n)) {
 		bool go_left = left > 0 &&
-			       (right == s->groups.n || input - groups[left - 1].input <= groups[right].input - input);
+			(right == s->groups.n ||
+			 input - groups[left - 1].input <= groups[right].input - input);
 		n += take(go_left ? &groups[--left] : &groups[right++], p->neighbours - n, &sum);
 	}
 	return n ? sum / n : p->guess_ms;
 }
 
-static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-		     const struct phx_iaas_task *task)
+static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		     const struct phx_iaas_state *s, const struct phx_iaas_task *task)
 {
 	(void)v;
 	return nearest_mean(p, s, task->input);
 }
 
-static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		 struct phx_iaas_wish *ret)
+static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		 struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	phx_iaas_threshold(p, v, s, weigh, ret);
 }

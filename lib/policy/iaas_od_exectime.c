@@ -2,8 +2,8 @@
  * up. A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-		     const struct phx_iaas_task *task)
+static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		     const struct phx_iaas_state *s, const struct phx_iaas_task *task)
 {
 	(void)p;
 	(void)v;
@@ -11,8 +11,8 @@ static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view
 	return task->run_ms;
 }
 
-static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		 struct phx_iaas_wish *ret)
+static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		 struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	phx_iaas_threshold(p, v, s, weigh, ret);
 }

@@ -16,8 +16,8 @@ static uint32_t power_within(uint32_t n, uint32_t step, uint32_t limit)
 	return value < limit ? (uint32_t)value : limit;
 }
 
-static void tick_anew(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		      struct phx_iaas_wish *ret)
+static void tick_anew(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		      struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	const struct phx_iaas_pool_view *pool = &v->pool[PHX_IAAS_SHORT];
 
@@ -31,11 +31,12 @@ static void tick_anew(const struct phx_iaas_params *p, const struct phx_iaas_vie
 		ret->release[PHX_IAAS_SHORT] = power_within(p->growth, s->shrink++, pool->expired);
 }
 
-static void tick_adaptive(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-			  struct phx_iaas_wish *ret)
+static void tick_adaptive(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+			  struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	const struct phx_iaas_pool_view *pool = &v->pool[PHX_IAAS_SHORT];
-	uint32_t room = phx_iaas_room(v), wanting = phx_iaas_uncovered(pool), most = wanting < room ? wanting : room;
+	uint32_t room = phx_iaas_room(v), wanting = phx_iaas_uncovered(pool),
+		 most = wanting < room ? wanting : room;
 
 	if (most) {
 		s->grow = s->grow ? s->grow : 1;
@@ -48,8 +49,8 @@ static void tick_adaptive(const struct phx_iaas_params *p, const struct phx_iaas
 	}
 }
 
-static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		 struct phx_iaas_wish *ret)
+static void tick(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		 struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	if (p->adaptive)
 		tick_adaptive(p, v, s, ret);

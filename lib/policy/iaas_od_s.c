@@ -4,8 +4,8 @@
  * provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-static void change(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		   struct phx_iaas_wish *ret)
+static void change(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		   struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	(void)s;
 	uint32_t want = phx_iaas_uncovered(&v->pool[PHX_IAAS_SHORT]), room = phx_iaas_room(v);

@@ -36,8 +36,8 @@ void phx_iaas_let_go(const struct phx_iaas_params *p, const struct phx_iaas_view
 }
 
 /* stops adding as soon as the answer is known: queues are long, thresholds short */
-static bool exceeds(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-		    phx_iaas_weigh_fn weigh)
+static bool exceeds(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		    const struct phx_iaas_state *s, phx_iaas_weigh_fn weigh)
 {
 	const struct phx_iaas_pool_view *pool = &v->pool[PHX_IAAS_SHORT];
 	int64_t limit = phx_iaas_boot_mean(p, s) * p->factor, sum = 0;
@@ -50,8 +50,9 @@ static bool exceeds(const struct phx_iaas_params *p, const struct phx_iaas_view 
 	return false;
 }
 
-void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-			phx_iaas_weigh_fn weigh, struct phx_iaas_wish *ret)
+void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+			const struct phx_iaas_state *s, phx_iaas_weigh_fn weigh,
+			struct phx_iaas_wish *ret)
 {
 	const struct phx_iaas_pool_view *pool = &v->pool[PHX_IAAS_SHORT];
 

@@ -11,21 +11,25 @@
 
 /** Nodes that may still be leased. */
 uint32_t phx_iaas_room(const struct phx_iaas_view *v);
-/** Waiting tasks of a pool that no booting node will serve: pending boots count as capacity (policies.md, reading 19).
+/** Waiting tasks of a pool that no booting node will serve: pending boots count as capacity
+ * (policies.md, reading 19).
  */
 uint32_t phx_iaas_uncovered(const struct phx_iaas_pool_view *pool);
-/** What of a pool goes as under od-s: idle nodes whose time is over and, where the idle time is 0, boots that nobody
- * waits for any more. */
+/** What of a pool goes as under od-s: idle nodes whose time is over and, where the idle time is 0,
+ * boots that nobody waits for any more. */
 void phx_iaas_let_go(const struct phx_iaas_params *p, const struct phx_iaas_view *v, int class,
 		     struct phx_iaas_wish *ret);
 
 /** What one queued task adds to the sum, in milliseconds. */
 typedef int64_t (*phx_iaas_weigh_fn)(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
-				     const struct phx_iaas_state *s, const struct phx_iaas_task *task);
-/** The rule of od-exectime and its kin: lease one node when the queued tasks together weigh more than `factor` mean
- * boots, or when there is no node at all; otherwise release those idle for long. */
-void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_view *v, const struct phx_iaas_state *s,
-			phx_iaas_weigh_fn weigh, struct phx_iaas_wish *ret);
+				     const struct phx_iaas_state *s,
+				     const struct phx_iaas_task *task);
+/** The rule of od-exectime and its kin: lease one node when the queued tasks together weigh more
+ * than `factor` mean boots, or when there is no node at all; otherwise release those idle for
+ * long. */
+void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+			const struct phx_iaas_state *s, phx_iaas_weigh_fn weigh,
+			struct phx_iaas_wish *ret);
 
 /** Note an ended task in s->groups. -ENOMEM. */
 int phx_iaas_remember(struct phx_iaas_state *s, uint64_t input, int64_t run_ms);

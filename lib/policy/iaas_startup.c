@@ -2,8 +2,8 @@
  * provisioning.def; called through phx_iaas_policy(), never acts. */
 #include "policy/iaas_rules.h"
 
-static void start(const struct phx_iaas_params *p, const struct phx_iaas_view *v, struct phx_iaas_state *s,
-		  struct phx_iaas_wish *ret)
+static void start(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
+		  struct phx_iaas_state *s, struct phx_iaas_wish *ret)
 {
 	(void)p;
 	(void)s;

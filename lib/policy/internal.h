@@ -10,22 +10,22 @@
 #undef POLICY
 
 /** Note a wish; one of no nodes is none. A move from batch to web is a forced return. */
-void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from, enum phx_policy_place to, uint64_t n,
-		     enum phx_policy_reason reason);
+void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from,
+		     enum phx_policy_place to, uint64_t n, enum phx_policy_reason reason);
 
 /** Nodes that the side has or will have: held and coming, less what is promised away. */
 uint32_t phx_policy_hers(const struct phx_policy_side *s);
 
 /** web_request of a provider that grants: all k from the free pool (000 5.2, 6.6.2). */
-void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			 struct phx_policy_moves *ret);
-/** web_request of a private cluster (000 5.1, 001 II-B): what is free, what the batch partner has idle, what is lent out,
- * and the shortfall the partner must return. */
-void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			  struct phx_policy_moves *ret);
+void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			 uint32_t k, struct phx_policy_moves *ret);
+/** web_request of a private cluster (000 5.1, 001 II-B): what is free, what the batch partner has
+ * idle, what is lent out, and the shortfall the partner must return. */
+void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			  uint32_t k, struct phx_policy_moves *ret);
 /** web_release: to the free pool. */
-void phx_policy_web_give(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			 struct phx_policy_moves *ret);
+void phx_policy_web_give(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			 uint32_t k, struct phx_policy_moves *ret);
 /** All that is free goes to the batch RE. */
 void phx_policy_all_to_batch(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			     struct phx_policy_moves *ret);

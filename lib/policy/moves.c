@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from, enum phx_policy_place to, uint64_t n,
-		     enum phx_policy_reason reason)
+void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from,
+		     enum phx_policy_place to, uint64_t n, enum phx_policy_reason reason)
 {
 	if (!n)
 		return;
@@ -30,20 +30,21 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			 struct phx_policy_moves *ret)
+void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			 uint32_t k, struct phx_policy_moves *ret)
 {
 	(void)p;
 	(void)v;
 	phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_WEB, k, PHX_REASON_web_demand);
 }
 
-void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			  struct phx_policy_moves *ret)
+void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			  uint32_t k, struct phx_policy_moves *ret)
 {
 	uint32_t can = v->batch.there ? phx_policy_hers(&v->batch) : 0;
 	uint32_t granted = p->return_full ? 0 : least(k, v->free);
-	uint32_t returned = p->return_full ? least(k, can) : least(k - granted, least(v->batch.idle, can));
+	uint32_t returned =
+		p->return_full ? least(k, can) : least(k - granted, least(v->batch.idle, can));
 
 	if (p->return_full)
 		granted = least(k - returned, v->free);
@@ -54,11 +55,12 @@ void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_po
 	phx_policy_wish(ret, PHX_PLACE_BATCH, PHX_PLACE_WEB, returned, PHX_REASON_web_reclaim);
 }
 
-void phx_policy_web_give(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k,
-			 struct phx_policy_moves *ret)
+void phx_policy_web_give(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			 uint32_t k, struct phx_policy_moves *ret)
 {
 	(void)p;
-	phx_policy_wish(ret, PHX_PLACE_WEB, PHX_PLACE_FREE, least(k, v->web.owned), PHX_REASON_web_release);
+	phx_policy_wish(ret, PHX_PLACE_WEB, PHX_PLACE_FREE, least(k, v->web.owned),
+			PHX_REASON_web_release);
 }
 
 void phx_policy_all_to_batch(const struct phx_policy_params *p, const struct phx_policy_view *v,
@@ -66,5 +68,6 @@ void phx_policy_all_to_batch(const struct phx_policy_params *p, const struct phx
 {
 	(void)p;
 	if (v->batch.there && !v->unlimited)
-		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, v->free, PHX_REASON_idle_to_batch);
+		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, v->free,
+				PHX_REASON_idle_to_batch);
 }

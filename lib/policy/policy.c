@@ -7,7 +7,8 @@ static const char *const names[] = {
 #include "policy/policy.def"
 #undef POLICY
 };
-const struct phx_enum phx_policy_names = {"resource coordination model", names, PHX_ARRAY_SIZE(names)};
+const struct phx_enum phx_policy_names = {"resource coordination model", names,
+					  PHX_ARRAY_SIZE(names)};
 
 static const char *const reasons[] = {
 #define REASON(name, text, sentence) text,

@@ -15,31 +15,34 @@ enum phx_policy_id {
 #undef POLICY
 	PHX_POLICY_COUNT_
 };
-extern const struct phx_enum phx_policy_names; /* "dcs", "fb", "flb-nub", "coop2008", "dr", "ec2-rightscale", "deelman", "evangelinos" */
+/* "dcs", "fb", "flb-nub", "coop2008", "dr", "ec2-rightscale", "deelman", "evangelinos" */
+extern const struct phx_enum phx_policy_names;
 
 /** Parameters by the papers' letters; which count is in the policy's row. */
 struct phx_policy_params {
-	int64_t lease_ms;    /* L (000), C (003): lease time unit; 0 = at once */
-	int64_t cycle_ms;    /* S (003): check and scheduling cycle; 0 = event-driven */
-	uint32_t u_milli;    /* U: request threshold */
-	uint32_t v_milli;    /* V: release threshold */
-	uint32_t g_milli;    /* G: elastic factor */
-	uint32_t r_milli;    /* R: threshold ratio of obtaining */
-	bool release_pool;   /* DR: a lease may release any idle dynamic node, not its own only (policies.md, reading 16) */
+	int64_t lease_ms; /* L (000), C (003): lease time unit; 0 = at once */
+	int64_t cycle_ms; /* S (003): check and scheduling cycle; 0 = event-driven */
+	uint32_t u_milli; /* U: request threshold */
+	uint32_t v_milli; /* V: release threshold */
+	uint32_t g_milli; /* G: elastic factor */
+	uint32_t r_milli; /* R: threshold ratio of obtaining */
+	/* DR: a lease may release any idle dynamic node, not its own only (policies.md, reading
+	 * 16) */
+	bool release_pool;
 	bool release_by_idle; /* DR: obtain Q - idle, not Q - owned (reading 16) */
-	bool return_full;    /* FB: reclaim the whole request, not the shortfall (reading 10) */
+	bool return_full;     /* FB: reclaim the whole request, not the shortfall (reading 10) */
 };
 
 /** One side of a coordinated pair as a policy sees it. */
 struct phx_policy_side {
-	bool there;	 /* the RE exists and is active */
-	uint32_t owned;	 /* idle + busy */
+	bool there;     /* the RE exists and is active */
+	uint32_t owned; /* idle + busy */
 	uint32_t idle;
-	uint32_t coming; /* granted, on the way */
-	uint32_t owed;	 /* must be given back, not free yet */
-	uint32_t lower, upper; /* bounds; upper UINT32_MAX = none */
-	uint32_t want;	 /* web: instances wanted now */
-	uint64_t waiting_nodes; /* batch: Q */
+	uint32_t coming;          /* granted, on the way */
+	uint32_t owed;            /* must be given back, not free yet */
+	uint32_t lower, upper;    /* bounds; upper UINT32_MAX = none */
+	uint32_t want;            /* web: instances wanted now */
+	uint64_t waiting_nodes;   /* batch: Q */
 	uint32_t waiting_biggest; /* batch: big */
 	uint32_t n_waiting;
 };
@@ -47,8 +50,10 @@ struct phx_policy_side {
 struct phx_policy_view {
 	int64_t now_ms;
 	bool unlimited; /* the provider grants whatever is asked (public cloud) */
-	uint32_t free;	/* nodes this pair could be granted now without another's reservation */
-	uint32_t lent;	/* and that others hold by grace within this pair's bounds: they come back on demand (000 Fig. 2) */
+	uint32_t free;  /* nodes this pair could be granted now without another's reservation */
+	/* and that others hold by grace within this pair's bounds: they come back on demand (000
+	 * Fig. 2) */
+	uint32_t lent;
 	struct phx_policy_side batch, web;
 };
 
@@ -64,11 +69,12 @@ extern const struct phx_enum phx_policy_reason_names;
 /** The sentence of a reason; "?" outside the table. */
 const char *phx_policy_reason_text(int reason);
 
-/** "Move n nodes from here to there." BATCH → WEB is a forced return: idle nodes first, then jobs are killed. */
+/** "Move n nodes from here to there." BATCH → WEB is a forced return: idle nodes first, then jobs
+ * are killed. */
 struct phx_policy_move {
 	int from, to; /* enum phx_policy_place */
 	uint32_t n;
-	int reason; /* enum phx_policy_reason */
+	int reason;  /* enum phx_policy_reason */
 	bool forced; /* jobs may be killed for it */
 	bool lease;  /* open a lease of n nodes, which ends lease_ms later (003 3.5) */
 };
@@ -81,24 +87,35 @@ struct phx_policy_moves {
 /** What a policy does at each occasion; NULL = nothing. Moves are wishes, in order. */
 struct phx_policy {
 	const char *name, *text, *source; /* source: paper and section */
-	const char *params;		  /* letters that count: "L", "U V G L", "R S C" */
-	bool per_job_lease;		  /* each job leases its own nodes for whole units (000 6.6.1; Deelman) and none waits */
-	bool fixed;			  /* nodes never move (DCS, Evangelinos) */
-	bool keeps_lower;		  /* each RE holds its own lower bound: what is missing of it is replaced as nodes come free.
-					   * Otherwise the pair holds the sum, and the policy's timers or the web's wishes refill it. */
-	void (*start)(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret);
+	const char *params;               /* letters that count: "L", "U V G L", "R S C" */
+	/* each job leases its own nodes for whole units (000 6.6.1; Deelman) and none waits */
+	bool per_job_lease;
+	bool fixed; /* nodes never move (DCS, Evangelinos) */
+	/* each RE holds its own lower bound: what is missing of it is replaced as nodes come free.
+	 * Otherwise the pair holds the sum, and the policy's timers or the web's wishes refill
+	 * it. */
+	bool keeps_lower;
+	void (*start)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		      struct phx_policy_moves *ret);
 	/** The web RE wants k more. */
-	void (*web_request)(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k, struct phx_policy_moves *ret);
+	void (*web_request)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			    uint32_t k, struct phx_policy_moves *ret);
 	/** The web RE gives k back. */
-	void (*web_release)(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t k, struct phx_policy_moves *ret);
+	void (*web_release)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			    uint32_t k, struct phx_policy_moves *ret);
 	/** Nodes became free outside the timers (2008: to batch at once). */
-	void (*freed)(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret);
+	void (*freed)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		      struct phx_policy_moves *ret);
 	/** Every lease_ms (RPS timer and PBJ adjust timer of 000, in this order). */
-	void (*lease_unit)(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret);
+	void (*lease_unit)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			   struct phx_policy_moves *ret);
 	/** Every cycle_ms, before the scheduling pass (003 3.5). */
-	void (*cycle)(const struct phx_policy_params *p, const struct phx_policy_view *v, struct phx_policy_moves *ret);
-	/** A lease of `size` nodes ends, `idle_of_lease` of its own are idle: how many to release now; the rest is leased again. */
-	uint32_t (*lease_end)(const struct phx_policy_params *p, const struct phx_policy_view *v, uint32_t size, uint32_t idle_of_lease);
+	void (*cycle)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+		      struct phx_policy_moves *ret);
+	/** A lease of `size` nodes ends, `idle_of_lease` of its own are idle: how many to release
+	 * now; the rest is leased again. */
+	uint32_t (*lease_end)(const struct phx_policy_params *p, const struct phx_policy_view *v,
+			      uint32_t size, uint32_t idle_of_lease);
 };
 const struct phx_policy *phx_policy(enum phx_policy_id id);
 

@@ -26,7 +26,9 @@ static int check_private(const char *path, struct phx_err *err)
 	if (!S_ISREG(st.st_mode))
 		return phx_err_set(err, -EINVAL, "password_file %s: not a regular file", path);
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
-		return phx_err_set(err, -EINVAL, "password_file %s: readable by others; its mode must be 0600", path);
+		return phx_err_set(err, -EINVAL,
+				   "password_file %s: readable by others; its mode must be 0600",
+				   path);
 	return 0;
 }
 
@@ -41,10 +43,13 @@ int phx_power_secret_read(const char *path, size_t max, char **ret_secret, struc
 		return phx_err_prefix(err, -EINVAL, "password_file");
 	size_t line = strcspn(text, "\r\n");
 	if (line == 0 || line + strspn(text + line, "\r\n") != n)
-		return phx_err_set(err, -EINVAL, "password_file %s: must hold the password as its only line", path);
+		return phx_err_set(err, -EINVAL,
+				   "password_file %s: must hold the password as its only line",
+				   path);
 	if (line > max)
-		return phx_err_set(err, -EINVAL, "password_file %s: a password has at most %zu characters here", path,
-				   max);
+		return phx_err_set(err, -EINVAL,
+				   "password_file %s: a password has at most %zu characters here",
+				   path, max);
 	text[line] = '\0';
 	*ret_secret = PHX_TAKE(text);
 	return 0;
@@ -54,13 +59,15 @@ int phx_power_secret_read(const char *path, size_t max, char **ret_secret, struc
  * program could take for an option or a host range. */
 static bool host_valid(const char *s)
 {
-	static const char CHARS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+	static const char CHARS[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
 	return s[0] && s[0] != '-' && !s[strspn(s, CHARS)];
 }
 
-int phx_power_host_parse(const char *text, uint16_t default_port, struct phx_power_host *ret, struct phx_err *err)
+int phx_power_host_parse(const char *text, uint16_t default_port, struct phx_power_host *ret,
+			 struct phx_err *err)
 {
-	struct phx_power_host host = { .port = default_port };
+	struct phx_power_host host = {.port = default_port};
 	const char *begin = text, *end = strchr(text, ':'), *port = end;
 	bool v6 = false;
 	if (*text == '[') {
@@ -78,9 +85,11 @@ int phx_power_host_parse(const char *text, uint16_t default_port, struct phx_pow
 	memcpy(host.name, begin, n);
 	uint64_t value = default_port;
 	if (port && *port && (*port != ':' || phx_u64_parse(port + 1, 1, UINT16_MAX, &value) < 0))
-		return phx_err_set(err, -EINVAL, "address '%s': HOST or HOST:PORT is expected", text);
+		return phx_err_set(err, -EINVAL, "address '%s': HOST or HOST:PORT is expected",
+				   text);
 	if (!host_valid(host.name) || (*text == '[' && !end) || (!v6 && strchr(host.name, ':')))
-		return phx_err_set(err, -EINVAL, "address '%s': HOST or HOST:PORT is expected", text);
+		return phx_err_set(err, -EINVAL, "address '%s': HOST or HOST:PORT is expected",
+				   text);
 	host.port = (uint16_t)value;
 	*ret = host;
 	return 0;

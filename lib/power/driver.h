@@ -12,11 +12,12 @@ struct phx_power_driver {
 	/** Fields of the record that the driver needs; -EINVAL names one. */
 	int (*check)(const struct phx_bmc *bmc, struct phx_err *err);
 	/** What the BMC reports now. Errors as phx_power_do(). */
-	int (*status)(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
-		      struct phx_err *err);
+	int (*status)(const struct phx_bmc *bmc, uint32_t timeout_ms,
+		      enum phx_power_state *ret_state, struct phx_err *err);
 	/** Give the order for ON, OFF, RESET, BOOT_PXE or BOOT_DISK and return
 	 * when the BMC took it. -EBUSY: worth repeating. */
-	int (*order)(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err);
+	int (*order)(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		     struct phx_err *err);
 };
 
 extern const struct phx_power_driver phx_power_ipmi;
@@ -37,6 +38,7 @@ struct phx_power_host {
 	char name[128];
 	uint16_t port;
 };
-int phx_power_host_parse(const char *text, uint16_t default_port, struct phx_power_host *ret, struct phx_err *err);
+int phx_power_host_parse(const char *text, uint16_t default_port, struct phx_power_host *ret,
+			 struct phx_err *err);
 
 #endif

@@ -2,8 +2,10 @@
  * them. */
 #include "power/power.h"
 
-static const char *const op_names[] = { "status", "on", "off", "cycle", "reset", "boot-pxe", "boot-disk", "boot" };
-const struct phx_enum phx_power_op_names = { "power operation", op_names, PHX_ARRAY_SIZE(op_names) };
+static const char *const op_names[] = {"status", "on",       "off",       "cycle",
+				       "reset",  "boot-pxe", "boot-disk", "boot"};
+const struct phx_enum phx_power_op_names = {"power operation", op_names, PHX_ARRAY_SIZE(op_names)};
 
-static const char *const state_names[] = { "unknown", "on", "off" };
-const struct phx_enum phx_power_state_names = { "power state", state_names, PHX_ARRAY_SIZE(state_names) };
+static const char *const state_names[] = {"unknown", "on", "off"};
+const struct phx_enum phx_power_state_names = {"power state", state_names,
+					       PHX_ARRAY_SIZE(state_names)};

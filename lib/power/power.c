@@ -21,11 +21,11 @@
 
 enum {
 	DEFAULT_TIMEOUT_MS = 60000,
-	CALL_MS = 20000,	/* one exchange with a BMC */
-	RESEND_MS = 10000,	/* a BMC may take an order and forget it */
+	CALL_MS = 20000,   /* one exchange with a BMC */
+	RESEND_MS = 10000, /* a BMC may take an order and forget it */
 	POLL_FIRST_MS = 100,
 	POLL_MOST_MS = 1000,
-	OFF_SETTLE_MS = 500,	/* 'off' counts when it is still so after this */
+	OFF_SETTLE_MS = 500, /* 'off' counts when it is still so after this */
 	STEPS_MAX = 3,
 };
 
@@ -35,14 +35,14 @@ struct sequence {
 };
 
 static const struct sequence sequences[] = {
-	[PHX_POWER_STATUS] = { 1, { PHX_POWER_STATUS } },
-	[PHX_POWER_ON] = { 1, { PHX_POWER_ON } },
-	[PHX_POWER_OFF] = { 1, { PHX_POWER_OFF } },
-	[PHX_POWER_CYCLE] = { 2, { PHX_POWER_OFF, PHX_POWER_ON } },
-	[PHX_POWER_RESET] = { 1, { PHX_POWER_RESET } },
-	[PHX_POWER_BOOT_PXE] = { 1, { PHX_POWER_BOOT_PXE } },
-	[PHX_POWER_BOOT_DISK] = { 1, { PHX_POWER_BOOT_DISK } },
-	[PHX_POWER_BOOT] = { 3, { PHX_POWER_OFF, PHX_POWER_BOOT_PXE, PHX_POWER_ON } },
+	[PHX_POWER_STATUS] = {1, {PHX_POWER_STATUS}},
+	[PHX_POWER_ON] = {1, {PHX_POWER_ON}},
+	[PHX_POWER_OFF] = {1, {PHX_POWER_OFF}},
+	[PHX_POWER_CYCLE] = {2, {PHX_POWER_OFF, PHX_POWER_ON}},
+	[PHX_POWER_RESET] = {1, {PHX_POWER_RESET}},
+	[PHX_POWER_BOOT_PXE] = {1, {PHX_POWER_BOOT_PXE}},
+	[PHX_POWER_BOOT_DISK] = {1, {PHX_POWER_BOOT_DISK}},
+	[PHX_POWER_BOOT] = {3, {PHX_POWER_OFF, PHX_POWER_BOOT_PXE, PHX_POWER_ON}},
 };
 
 /* ---- the driver 'none' ---- */
@@ -54,8 +54,8 @@ static int none_check(const struct phx_bmc *bmc, struct phx_err *err)
 	return 0;
 }
 
-static int none_status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
-		       struct phx_err *err)
+static int none_status(const struct phx_bmc *bmc, uint32_t timeout_ms,
+		       enum phx_power_state *ret_state, struct phx_err *err)
 {
 	(void)bmc;
 	(void)timeout_ms;
@@ -63,23 +63,27 @@ static int none_status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_
 	return phx_err_set(err, -EOPNOTSUPP, "the node has no BMC; its power is switched by hand");
 }
 
-static int none_order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err)
+static int none_order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		      struct phx_err *err)
 {
 	(void)op;
 	return none_status(bmc, timeout_ms, NULL, err);
 }
 
-static const struct phx_power_driver driver_none = { "none", true, none_check, none_status, none_order };
+static const struct phx_power_driver driver_none = {"none", true, none_check, none_status,
+						    none_order};
 
 static const struct phx_power_driver *const drivers[] = {
 	&phx_power_ipmi, &phx_power_redfish, &phx_power_wol, &phx_power_script, &driver_none,
 };
-static const char *const driver_names[] = { "ipmi", "redfish", "wol", "script", "none" };
+static const char *const driver_names[] = {"ipmi", "redfish", "wol", "script", "none"};
 _Static_assert(PHX_ARRAY_SIZE(drivers) == PHX_ARRAY_SIZE(driver_names), "one name a driver");
 
-static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret, struct phx_err *err)
+static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret,
+		       struct phx_err *err)
 {
-	static const struct phx_enum names = { "power driver", driver_names, PHX_ARRAY_SIZE(driver_names) };
+	static const struct phx_enum names = {"power driver", driver_names,
+					      PHX_ARRAY_SIZE(driver_names)};
 	int i;
 	int r = phx_enum_parse(&names, bmc->driver[0] ? bmc->driver : "none", &i, err);
 	if (r == 0)
@@ -97,7 +101,9 @@ int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err)
 static int check_password(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	PHX_AUTO_SECRET char *secret = NULL;
-	return bmc->password_file[0] ? phx_power_secret_read(bmc->password_file, SIZE_MAX, &secret, err) : 0;
+	return bmc->password_file[0]
+		? phx_power_secret_read(bmc->password_file, SIZE_MAX, &secret, err)
+		: 0;
 }
 
 int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err)
@@ -111,7 +117,8 @@ int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err)
 		return none_status(bmc, 0, NULL, err);
 	if (driver == &phx_power_script && access(bmc->script, X_OK) < 0)
 		return phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno));
-	return driver == &phx_power_ipmi || driver == &phx_power_redfish ? check_password(bmc, err) : 0;
+	return driver == &phx_power_ipmi || driver == &phx_power_redfish ? check_password(bmc, err)
+									 : 0;
 }
 
 /* ---- one operation ---- */
@@ -120,7 +127,7 @@ struct run {
 	const struct phx_bmc *bmc;
 	const struct phx_power_driver *driver;
 	int64_t end_ms;
-	enum phx_power_state seen; /* by the last call, UNKNOWN if it failed */
+	enum phx_power_state seen;     /* by the last call, UNKNOWN if it failed */
 	enum phx_power_state reported; /* by the last call that succeeded */
 };
 
@@ -152,7 +159,9 @@ static int read_state(struct run *run, struct phx_err *err)
 
 static enum phx_power_state goal_of(enum phx_power_op op)
 {
-	return op == PHX_POWER_ON ? PHX_POWER_IS_ON : op == PHX_POWER_OFF ? PHX_POWER_IS_OFF : PHX_POWER_UNKNOWN;
+	return op == PHX_POWER_ON     ? PHX_POWER_IS_ON
+		: op == PHX_POWER_OFF ? PHX_POWER_IS_OFF
+				      : PHX_POWER_UNKNOWN;
 }
 
 /* Give the order; while the BMC is busy, reread and repeat (somebody else's
@@ -160,8 +169,9 @@ static enum phx_power_state goal_of(enum phx_power_op op)
 static int give_order(struct run *run, enum phx_power_op op, struct phx_err *err)
 {
 	enum phx_power_state goal = goal_of(op);
-	for (uint32_t wait_ms = POLL_FIRST_MS;; wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS) {
-		struct phx_err why = { 0 };
+	for (uint32_t wait_ms = POLL_FIRST_MS;;
+	     wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS) {
+		struct phx_err why = {0};
 		uint32_t timeout_ms = call_time(run);
 		if (!timeout_ms)
 			return phx_err_set(err, -ETIMEDOUT, "no time left to give the order");
@@ -188,20 +198,24 @@ static int not_observed(const struct run *run, enum phx_power_state goal, const 
 	const char *goal_name = phx_enum_name(&phx_power_state_names, (int)goal);
 	const char *reported = phx_enum_name(&phx_power_state_names, (int)run->reported);
 	if (!why->text[0])
-		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'", goal_name, reported);
+		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s'",
+				   goal_name, reported);
 	if (run->reported == PHX_POWER_UNKNOWN)
-		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: %s", goal_name, why->text);
-	return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: the BMC reports '%s', and at last: %s", goal_name, reported,
-			   why->text);
+		return phx_err_set(err, -ETIMEDOUT, "was not seen %s in time: %s", goal_name,
+				   why->text);
+	return phx_err_set(err, -ETIMEDOUT,
+			   "was not seen %s in time: the BMC reports '%s', and at last: %s",
+			   goal_name, reported, why->text);
 }
 
 /* Poll until the BMC reports `goal` (off: twice, OFF_SETTLE_MS apart). */
-static int observe(struct run *run, enum phx_power_op op, enum phx_power_state goal, struct phx_err *err)
+static int observe(struct run *run, enum phx_power_op op, enum phx_power_state goal,
+		   struct phx_err *err)
 {
 	uint32_t wait_ms = POLL_FIRST_MS;
 	int64_t ordered = phx_clock_ms();
 	bool seen_before = false;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	while (call_time(run)) {
 		phx_err_clear(&why);
 		int r = read_state(run, &why);
@@ -239,7 +253,8 @@ static int do_sequence(struct run *run, enum phx_power_op op, struct phx_err *er
 	for (int i = 0; r == 0 && i < seq->n_steps; i++) {
 		r = do_step(run, seq->steps[i], err);
 		/* Who cannot choose the boot device has firmware that tries the network first. */
-		if (r == -EOPNOTSUPP && op == PHX_POWER_BOOT && seq->steps[i] == PHX_POWER_BOOT_PXE) {
+		if (r == -EOPNOTSUPP && op == PHX_POWER_BOOT &&
+		    seq->steps[i] == PHX_POWER_BOOT_PXE) {
 			phx_err_clear(err);
 			r = 0;
 		}
@@ -247,20 +262,25 @@ static int do_sequence(struct run *run, enum phx_power_op op, struct phx_err *er
 	return r;
 }
 
-int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, enum phx_power_state *ret_state,
-		 struct phx_err *err)
+int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		 enum phx_power_state *ret_state, struct phx_err *err)
 {
-	struct run run = { .bmc = bmc, .end_ms = phx_clock_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS) };
-	struct phx_err why = { 0 };
+	struct run run = {.bmc = bmc,
+			  .end_ms =
+				  phx_clock_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS)};
+	struct phx_err why = {0};
 	int r = find_driver(bmc, &run.driver, &why);
 	if (r == 0)
 		r = run.driver->check(bmc, &why);
 	if (r == 0)
 		r = do_sequence(&run, op, &why);
 	if (r < 0)
-		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s", phx_enum_name(&phx_power_op_names, (int)op), bmc->node[0] ? " of " : "",
-				   bmc->node, bmc->driver[0] ? bmc->driver : "none", bmc->address[0] ? " " : "",
-				   bmc->address, why.text[0] ? why.text : strerror(-r));
+		return phx_err_set(err, r, "power %s%s%s (%s%s%s): %s",
+				   phx_enum_name(&phx_power_op_names, (int)op),
+				   bmc->node[0] ? " of " : "", bmc->node,
+				   bmc->driver[0] ? bmc->driver : "none",
+				   bmc->address[0] ? " " : "", bmc->address,
+				   why.text[0] ? why.text : strerror(-r));
 	if (ret_state)
 		*ret_state = run.seen;
 	return 0;

@@ -51,8 +51,9 @@ struct phx_power_queue {
 static void make_key(const struct phx_bmc *bmc, char *ret, size_t size)
 {
 	const char *where = bmc->address[0] ? bmc->address : bmc->mac[0] ? bmc->mac : bmc->node;
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
-	phx_buf_addf(&b, "%s %s %s", bmc->driver, where, bmc->driver[0] == 's' ? bmc->node : bmc->system);
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	phx_buf_addf(&b, "%s %s %s", bmc->driver, where,
+		     bmc->driver[0] == 's' ? bmc->node : bmc->system);
 	phx_str_copy(ret, size, b.data);
 }
 
@@ -140,7 +141,7 @@ static void run_job(struct phx_power_queue *q, struct job *job)
 	start_job(q, job);
 	pthread_mutex_unlock(&q->lock);
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_power_do(&job->bmc, job->op, job->timeout_ms, &state, &err);
 	q->done(q->arg, job->ticket, r, state, r < 0 ? err.text : "");
 	pthread_mutex_lock(&q->lock);
@@ -162,11 +163,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg, struct phx_power_queue **ret,
-			struct phx_err *err)
+int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg,
+			struct phx_power_queue **ret, struct phx_err *err)
 {
 	if (threads < 1 || threads > THREADS_MAX)
-		return phx_err_set(err, -EINVAL, "power queue: 1 to %d threads are possible", THREADS_MAX);
+		return phx_err_set(err, -EINVAL, "power queue: 1 to %d threads are possible",
+				   THREADS_MAX);
 	struct phx_power_queue *q = calloc(1, sizeof(*q) + threads * sizeof(q->threads[0]));
 	if (!q)
 		return -ENOMEM;
@@ -190,7 +192,8 @@ int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg, str
 	return 0;
 }
 
-/* How many jobs of the list go to the BMC of `job`; -EALREADY when one of them is the job itself. */
+/* How many jobs of the list go to the BMC of `job`; -EALREADY when one of them is the job
+ * itself. */
 static int count_same(const struct job *list, const struct job *job)
 {
 	int n = 0;
@@ -210,19 +213,20 @@ static int admit(const struct phx_power_queue *q, const struct job *job, struct 
 		return phx_err_set(err, -EALREADY, "power operation %llu is under way",
 				   (unsigned long long)job->ticket);
 	if (n_waiting >= PER_BMC_MAX)
-		return phx_err_set(err, -EBUSY, "%d operations wait for this BMC already", PER_BMC_MAX);
+		return phx_err_set(err, -EBUSY, "%d operations wait for this BMC already",
+				   PER_BMC_MAX);
 	if (q->n_waiting >= WAITING_MAX)
 		return phx_err_set(err, -EBUSY, "%d power operations wait already", WAITING_MAX);
 	return 0;
 }
 
-int phx_power_queue_add(struct phx_power_queue *q, const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
-			uint64_t ticket, struct phx_err *err)
+int phx_power_queue_add(struct phx_power_queue *q, const struct phx_bmc *bmc, enum phx_power_op op,
+			uint32_t timeout_ms, uint64_t ticket, struct phx_err *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){ .bmc = *bmc, .op = op, .timeout_ms = timeout_ms, .ticket = ticket };
+	*job = (struct job){.bmc = *bmc, .op = op, .timeout_ms = timeout_ms, .ticket = ticket};
 	make_key(bmc, job->key, sizeof(job->key));
 	pthread_mutex_lock(&q->lock);
 	int r = admit(q, job, err);

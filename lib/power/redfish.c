@@ -24,20 +24,25 @@ struct session {
 static void session_fini(struct session *s)
 {
 	phx_http_client_free(s->client);
-	*s = (struct session){ 0 };
+	*s = (struct session){0};
 }
 
 static int check(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	if (!bmc->address[0])
-		return phx_err_set(err, -EINVAL, "address: the driver redfish needs the BMC's HOST or URL");
+		return phx_err_set(err, -EINVAL,
+				   "address: the driver redfish needs the BMC's HOST or URL");
 	if (!bmc->user[0] || !bmc->password_file[0])
-		return phx_err_set(err, -EINVAL, "user, password_file: the driver redfish needs both");
+		return phx_err_set(err, -EINVAL,
+				   "user, password_file: the driver redfish needs both");
 	if (bmc->system[0] && bmc->system[0] != '/')
-		return phx_err_set(err, -EINVAL, "system '%s': a path is expected, as in %s/1", bmc->system, SYSTEMS);
+		return phx_err_set(err, -EINVAL, "system '%s': a path is expected, as in %s/1",
+				   bmc->system, SYSTEMS);
 	if (strstr(bmc->address, "://") && !phx_str_starts(bmc->address, "https://") &&
 	    !phx_str_starts(bmc->address, "http://"))
-		return phx_err_set(err, -EINVAL, "address '%s': https://HOST or http://HOST is expected", bmc->address);
+		return phx_err_set(err, -EINVAL,
+				   "address '%s': https://HOST or http://HOST is expected",
+				   bmc->address);
 	return 0;
 }
 
@@ -57,8 +62,8 @@ static int code_of(long status)
 		long status;
 		int code;
 	} rows[] = {
-		{ 401, -EACCES }, { 403, -EACCES }, { 404, -EIO },     { 405, -EOPNOTSUPP }, { 409, -EBUSY },
-		{ 429, -EBUSY },  { 501, -EOPNOTSUPP }, { 503, -EBUSY },
+		{401, -EACCES}, {403, -EACCES}, {404, -EIO},        {405, -EOPNOTSUPP},
+		{409, -EBUSY},  {429, -EBUSY},  {501, -EOPNOTSUPP}, {503, -EBUSY},
 	};
 	if (status >= 200 && status < 300)
 		return 0;
@@ -70,27 +75,32 @@ static int code_of(long status)
 
 static int transport_code(int r)
 {
-	return r == -ECONNREFUSED || r == -ETIMEDOUT || r == -ENOENT || r == -ENETUNREACH ? -EHOSTUNREACH : r;
+	return r == -ECONNREFUSED || r == -ETIMEDOUT || r == -ENOENT || r == -ENETUNREACH
+		? -EHOSTUNREACH
+		: r;
 }
 
 /* One call; *ret_json (may be NULL) is the answer's object, NULL when it has none. */
-static int call(struct session *s, const char *method, const char *path, const json_t *body, json_t **ret_json,
-		struct phx_err *err)
+static int call(struct session *s, const char *method, const char *path, const json_t *body,
+		json_t **ret_json, struct phx_err *err)
 {
-	PHX_AUTO(phx_http_response_fini) struct phx_http_response res = { 0 };
+	PHX_AUTO(phx_http_response_fini) struct phx_http_response res = {0};
 	int r = phx_http_call(s->client, method, path, body, s->timeout_ms, &res, err);
 	if (r < 0)
 		return transport_code(r);
 	if (res.n > ANSWER_MAX)
-		return phx_err_set(err, -EIO, "%s %s: an answer of %zu bytes is not Redfish", method, path, res.n);
+		return phx_err_set(err, -EIO, "%s %s: an answer of %zu bytes is not Redfish",
+				   method, path, res.n);
 	PHX_AUTO_JSON json_t *j = NULL;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	bool parsed = res.n && phx_json_parse(res.body, res.n, &j, &why) == 0;
 	r = code_of(res.status);
 	if (r < 0)
-		return phx_err_set(err, r, "%s %s: the BMC answers %ld %s", method, path, res.status, message_of(j));
+		return phx_err_set(err, r, "%s %s: the BMC answers %ld %s", method, path,
+				   res.status, message_of(j));
 	if (ret_json && !parsed)
-		return phx_err_set(err, -EIO, "%s %s: %s", method, path, res.n ? why.text : "an empty answer");
+		return phx_err_set(err, -EIO, "%s %s: %s", method, path,
+				   res.n ? why.text : "an empty answer");
 	if (ret_json)
 		*ret_json = PHX_TAKE(j);
 	return 0;
@@ -108,25 +118,27 @@ static int find_system(struct session *s, struct phx_err *err)
 	const json_t *members = json_object_get(j, "Members");
 	const char *path = phx_json_str(json_array_get(members, 0), "@odata.id", "");
 	if (json_array_size(members) != 1)
-		return phx_err_set(err, -EINVAL, "system: the BMC has %zu systems; name one, such as '%s'",
+		return phx_err_set(err, -EINVAL,
+				   "system: the BMC has %zu systems; name one, such as '%s'",
 				   json_array_size(members), path);
 	if (path[0] != '/' || PHX_STR_SET(s->system, path) < 0)
 		return phx_err_set(err, -EIO, "%s: its member '%s' is no path", SYSTEMS, path);
 	return 0;
 }
 
-static int open_session(const struct phx_bmc *bmc, uint32_t timeout_ms, struct session *ret, struct phx_err *err)
+static int open_session(const struct phx_bmc *bmc, uint32_t timeout_ms, struct session *ret,
+			struct phx_err *err)
 {
 	PHX_AUTO_SECRET char *secret = NULL;
 	int r = phx_power_secret_read(bmc->password_file, PASSWORD_MAX, &secret, err);
 	if (r < 0)
 		return r;
 	char url[160];
-	snprintf(url, sizeof(url), "%s%s", strstr(bmc->address, "://") ? "" : "https://", bmc->address);
+	snprintf(url, sizeof(url), "%s%s", strstr(bmc->address, "://") ? "" : "https://",
+		 bmc->address);
 	const struct phx_http_client_config config = {
-		.base_url = url, .user = bmc->user, .password = secret, .insecure = bmc->insecure
-	};
-	PHX_AUTO(session_fini) struct session s = { .timeout_ms = timeout_ms };
+		.base_url = url, .user = bmc->user, .password = secret, .insecure = bmc->insecure};
+	PHX_AUTO(session_fini) struct session s = {.timeout_ms = timeout_ms};
 	r = phx_http_client_new(&config, &s.client, err);
 	if (r == 0 && bmc->system[0])
 		r = PHX_STR_SET(s.system, bmc->system);
@@ -145,12 +157,15 @@ static enum phx_power_state state_of(const json_t *system)
 {
 	const char *text = phx_json_str(system, "PowerState", "");
 	/* PoweringOn and PoweringOff are neither yet. */
-	return !strcmp(text, "On") ? PHX_POWER_IS_ON : !strcmp(text, "Off") ? PHX_POWER_IS_OFF : PHX_POWER_UNKNOWN;
+	return !strcmp(text, "On")     ? PHX_POWER_IS_ON
+		: !strcmp(text, "Off") ? PHX_POWER_IS_OFF
+				       : PHX_POWER_UNKNOWN;
 }
 
-static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state, struct phx_err *err)
+static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
+		  struct phx_err *err)
 {
-	PHX_AUTO(session_fini) struct session s = { 0 };
+	PHX_AUTO(session_fini) struct session s = {0};
 	PHX_AUTO_JSON json_t *system = NULL;
 	int r = open_session(bmc, timeout_ms, &s, err);
 	if (r == 0)
@@ -165,11 +180,11 @@ static const struct act {
 	const char *boot_target;       /* or boot override */
 	enum phx_power_state is_so_if; /* a refusal in this state means: already so */
 } acts[] = {
-	[PHX_POWER_ON] = { { "On", "ForceOn" }, NULL, PHX_POWER_IS_ON },
-	[PHX_POWER_OFF] = { { "ForceOff" }, NULL, PHX_POWER_IS_OFF },
-	[PHX_POWER_RESET] = { { "ForceRestart", "PowerCycle" }, NULL, PHX_POWER_UNKNOWN },
-	[PHX_POWER_BOOT_PXE] = { { NULL }, "Pxe", PHX_POWER_UNKNOWN },
-	[PHX_POWER_BOOT_DISK] = { { NULL }, "Hdd", PHX_POWER_UNKNOWN },
+	[PHX_POWER_ON] = {{"On", "ForceOn"}, NULL, PHX_POWER_IS_ON},
+	[PHX_POWER_OFF] = {{"ForceOff"}, NULL, PHX_POWER_IS_OFF},
+	[PHX_POWER_RESET] = {{"ForceRestart", "PowerCycle"}, NULL, PHX_POWER_UNKNOWN},
+	[PHX_POWER_BOOT_PXE] = {{NULL}, "Pxe", PHX_POWER_UNKNOWN},
+	[PHX_POWER_BOOT_DISK] = {{NULL}, "Hdd", PHX_POWER_UNKNOWN},
 };
 
 static bool list_has(const json_t *list, const char *text)
@@ -196,33 +211,39 @@ static int reset_system(struct session *s, const struct act *act, struct phx_err
 	int r = call(s, "GET", s->system, NULL, &system, err);
 	if (r < 0)
 		return r;
-	const json_t *reset = json_object_get(json_object_get(system, "Actions"), "#ComputerSystem.Reset");
+	const json_t *reset =
+		json_object_get(json_object_get(system, "Actions"), "#ComputerSystem.Reset");
 	const char *type = choose_type(act, reset);
 	if (!type)
-		return phx_err_set(err, -EOPNOTSUPP, "the BMC does not offer ResetType %s", act->reset_types[0]);
+		return phx_err_set(err, -EOPNOTSUPP, "the BMC does not offer ResetType %s",
+				   act->reset_types[0]);
 	char target[PATH_SIZE + 40];
 	snprintf(target, sizeof(target), "%s/Actions/ComputerSystem.Reset", s->system);
 	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "ResetType", type);
 	if (!body)
 		return -ENOMEM;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	r = call(s, "POST", phx_json_str(reset, "target", target), body, NULL, &why);
-	/* Many refuse what is so already. The report may lag behind: observing decides, not this. */
-	if ((r == -EBUSY || r == -EIO) && act->is_so_if != PHX_POWER_UNKNOWN && state_of(system) == act->is_so_if)
+	/* Many refuse what is so already. The report may lag behind: observing decides, not
+	 * this. */
+	if ((r == -EBUSY || r == -EIO) && act->is_so_if != PHX_POWER_UNKNOWN &&
+	    state_of(system) == act->is_so_if)
 		return 0;
 	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
 static int set_boot(struct session *s, const struct act *act, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:{s:s,s:s}}", "Boot", "BootSourceOverrideEnabled", "Once",
-					       "BootSourceOverrideTarget", act->boot_target);
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:{s:s,s:s}}", "Boot", "BootSourceOverrideEnabled", "Once",
+			  "BootSourceOverrideTarget", act->boot_target);
 	return body ? call(s, "PATCH", s->system, body, NULL, err) : -ENOMEM;
 }
 
-static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err)
+static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		 struct phx_err *err)
 {
-	PHX_AUTO(session_fini) struct session s = { 0 };
+	PHX_AUTO(session_fini) struct session s = {0};
 	int r = open_session(bmc, timeout_ms, &s, err);
 	if (r < 0)
 		return r;
@@ -230,4 +251,4 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	return act->boot_target ? set_boot(&s, act, err) : reset_system(&s, act, err);
 }
 
-const struct phx_power_driver phx_power_redfish = { "redfish", true, check, status, order };
+const struct phx_power_driver phx_power_redfish = {"redfish", true, check, status, order};

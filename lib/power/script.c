@@ -13,7 +13,8 @@
 static int check(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	if (bmc->script[0] != '/')
-		return phx_err_set(err, -EINVAL, "script: the driver script needs the full path of a program");
+		return phx_err_set(err, -EINVAL,
+				   "script: the driver script needs the full path of a program");
 	if (!phx_name_valid(bmc->node))
 		return phx_err_set(err, -EINVAL, "node: the driver script needs the node's name");
 	return 0;
@@ -24,11 +25,11 @@ static int code_of(int status)
 	static const struct {
 		int status, code;
 	} rows[] = {
-		{ 0, 0 },
-		{ EX_USAGE, -EOPNOTSUPP },
-		{ EX_UNAVAILABLE, -EHOSTUNREACH },
-		{ EX_TEMPFAIL, -EBUSY },
-		{ EX_NOPERM, -EACCES },
+		{0, 0},
+		{EX_USAGE, -EOPNOTSUPP},
+		{EX_UNAVAILABLE, -EHOSTUNREACH},
+		{EX_TEMPFAIL, -EBUSY},
+		{EX_NOPERM, -EACCES},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
 		if (rows[i].status == status)
@@ -36,11 +37,12 @@ static int code_of(int status)
 	return -EIO;
 }
 
-static int call(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_run_result *ret,
-		struct phx_err *err)
+static int call(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		struct phx_run_result *ret, struct phx_err *err)
 {
-	const char *const argv[] = { bmc->script, phx_enum_name(&phx_power_op_names, (int)op), bmc->node, NULL };
-	const struct phx_run run = { .argv = argv, .timeout_ms = timeout_ms, .output_max = 65536 };
+	const char *const argv[] = {bmc->script, phx_enum_name(&phx_power_op_names, (int)op),
+				    bmc->node, NULL};
+	const struct phx_run run = {.argv = argv, .timeout_ms = timeout_ms, .output_max = 65536};
 	int r = phx_run(&run, ret, err);
 	if (r == -ETIMEDOUT)
 		return -EHOSTUNREACH;
@@ -48,14 +50,15 @@ static int call(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeou
 		return r == -ENOENT || r == -EACCES ? -EINVAL : r;
 	r = code_of(ret->status);
 	if (r < 0)
-		phx_err_set(err, r, "%s %s %s: exit status %d: %.*s", bmc->script, argv[1], bmc->node, ret->status,
-			    (int)strcspn(ret->errout, "\n"), ret->errout);
+		phx_err_set(err, r, "%s %s %s: exit status %d: %.*s", bmc->script, argv[1],
+			    bmc->node, ret->status, (int)strcspn(ret->errout, "\n"), ret->errout);
 	return r;
 }
 
-static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state, struct phx_err *err)
+static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
+		  struct phx_err *err)
 {
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result res = { 0 };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result res = {0};
 	int r = call(bmc, PHX_POWER_STATUS, timeout_ms, &res, err);
 	if (r < 0)
 		return r;
@@ -68,10 +71,11 @@ static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power
 	return 0;
 }
 
-static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err)
+static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		 struct phx_err *err)
 {
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result res = { 0 };
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result res = {0};
 	return call(bmc, op, timeout_ms, &res, err);
 }
 
-const struct phx_power_driver phx_power_script = { "script", true, check, status, order };
+const struct phx_power_driver phx_power_script = {"script", true, check, status, order};

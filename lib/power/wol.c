@@ -24,7 +24,7 @@ enum {
 
 static void parse_mac(const char *text, uint8_t ret[MAC_N])
 {
-	unsigned b[MAC_N] = { 0 };
+	unsigned b[MAC_N] = {0};
 	sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]);
 	for (int i = 0; i < MAC_N; i++)
 		ret[i] = (uint8_t)b[i];
@@ -43,13 +43,16 @@ static int check(const struct phx_bmc *bmc, struct phx_err *err)
 	struct phx_power_host host;
 	struct in_addr ip;
 	if (phx_mac_parse(bmc->mac, mac) < 0)
-		return phx_err_set(err, -EINVAL, "mac: '%s' is no MAC; the driver wol needs the one of the NIC to wake",
-				   bmc->mac);
+		return phx_err_set(
+			err, -EINVAL,
+			"mac: '%s' is no MAC; the driver wol needs the one of the NIC to wake",
+			bmc->mac);
 	if (!bmc->address[0])
 		return 0;
 	int r = phx_power_host_parse(bmc->address, WOL_PORT, &host, err);
 	if (r == 0 && inet_pton(AF_INET, host.name, &ip) != 1)
-		return phx_err_set(err, -EINVAL, "address '%s': wol needs an IPv4 broadcast address or nothing",
+		return phx_err_set(err, -EINVAL,
+				   "address '%s': wol needs an IPv4 broadcast address or nothing",
 				   bmc->address);
 	return r;
 }
@@ -64,25 +67,28 @@ static int send_all(int fd, const void *data, size_t n, const void *to, socklen_
 
 static int send_frame(const char *interface, const uint8_t magic[MAGIC_N], struct phx_err *err)
 {
-	struct sockaddr_ll to = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons(ETHERTYPE_WOL),
-				  .sll_ifindex = (int)if_nametoindex(interface),
-				  .sll_halen = MAC_N };
+	struct sockaddr_ll to = {.sll_family = AF_PACKET,
+				 .sll_protocol = htons(ETHERTYPE_WOL),
+				 .sll_ifindex = (int)if_nametoindex(interface),
+				 .sll_halen = MAC_N};
 	if (!to.sll_ifindex)
 		return phx_err_set(err, -EINVAL, "interface: there is no '%s' here", interface);
 	memset(to.sll_addr, 0xff, MAC_N);
 	PHX_AUTO_CLOSE int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int r = fd < 0 ? -errno : send_all(fd, magic, MAGIC_N, &to, sizeof(to));
-	return r < 0 ? phx_err_set(err, r == -EPERM ? -EACCES : r, "interface %s: %s", interface, strerror(-r)) : 0;
+	return r < 0 ? phx_err_set(err, r == -EPERM ? -EACCES : r, "interface %s: %s", interface,
+				   strerror(-r))
+		     : 0;
 }
 
-static int send_datagram(const struct phx_bmc *bmc, const uint8_t magic[MAGIC_N], struct phx_err *err)
+static int send_datagram(const struct phx_bmc *bmc, const uint8_t magic[MAGIC_N],
+			 struct phx_err *err)
 {
-	struct phx_power_host host = { "255.255.255.255", WOL_PORT };
+	struct phx_power_host host = {"255.255.255.255", WOL_PORT};
 	int r = bmc->address[0] ? phx_power_host_parse(bmc->address, WOL_PORT, &host, err) : 0;
 	if (r < 0)
 		return r;
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(host.port) };
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(host.port)};
 	inet_pton(AF_INET, host.name, &to.sin_addr);
 	const int on = 1;
 	PHX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -90,10 +96,12 @@ static int send_datagram(const struct phx_bmc *bmc, const uint8_t magic[MAGIC_N]
 		r = -errno;
 	else
 		r = send_all(fd, magic, MAGIC_N, &to, sizeof(to));
-	return r < 0 ? phx_err_set(err, r, "%s port %u: %s", host.name, host.port, strerror(-r)) : 0;
+	return r < 0 ? phx_err_set(err, r, "%s port %u: %s", host.name, host.port, strerror(-r))
+		     : 0;
 }
 
-static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state, struct phx_err *err)
+static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power_state *ret_state,
+		  struct phx_err *err)
 {
 	(void)bmc;
 	(void)timeout_ms;
@@ -102,7 +110,8 @@ static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power
 	return 0;
 }
 
-static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms, struct phx_err *err)
+static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		 struct phx_err *err)
 {
 	(void)timeout_ms;
 	if (op != PHX_POWER_ON)
@@ -113,7 +122,8 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 		return phx_err_set(err, -EINVAL, "mac: '%s' is no MAC", bmc->mac);
 	parse_mac(text, mac);
 	make_magic(mac, magic);
-	return bmc->interface[0] ? send_frame(bmc->interface, magic, err) : send_datagram(bmc, magic, err);
+	return bmc->interface[0] ? send_frame(bmc->interface, magic, err)
+				 : send_datagram(bmc, magic, err);
 }
 
-const struct phx_power_driver phx_power_wol = { "wol", false, check, status, order };
+const struct phx_power_driver phx_power_wol = {"wol", false, check, status, order};

@@ -12,11 +12,13 @@
 #define LEASE_S_MAX (366u * 86400u)
 
 static const char *const relationships[] = {"same", "affiliated", "business"};
-const struct phx_enum phx_re_relationship_names = {"relationship", relationships, PHX_ARRAY_SIZE(relationships)};
+const struct phx_enum phx_re_relationship_names = {"relationship", relationships,
+						   PHX_ARRAY_SIZE(relationships)};
 static const char *const types[] = {"parallel_batch_jobs", "web_service"};
 const struct phx_enum phx_re_type_names = {"workload type", types, PHX_ARRAY_SIZE(types)};
 static const char *const coordinations[] = {"none", "own", "other"};
-const struct phx_enum phx_re_coordination_names = {"coordination", coordinations, PHX_ARRAY_SIZE(coordinations)};
+const struct phx_enum phx_re_coordination_names = {"coordination", coordinations,
+						   PHX_ARRAY_SIZE(coordinations)};
 
 static const char *const engines[] = {"builtin", "slurm"};
 const struct phx_enum phx_re_engine_names = {"engine", engines, PHX_ARRAY_SIZE(engines)};
@@ -69,11 +71,12 @@ static bool uses(const struct phx_policy *policy, const char *letters)
 /* A key that both formats of agreement files can have, a value of one printable line. */
 static bool extension_fits(const struct phx_re_extension *e)
 {
-	bool fits = (e->key[0] >= 'a' && e->key[0] <= 'z') || (e->key[0] >= 'A' && e->key[0] <= 'Z');
+	bool fits =
+		(e->key[0] >= 'a' && e->key[0] <= 'z') || (e->key[0] >= 'A' && e->key[0] <= 'Z');
 
 	for (const char *p = e->value; *p; p++)
-		fits = fits && (unsigned char)*p >= 0x20 && *p != 0x7f && strncmp(p, "\xef\xbf\xbe", 3) &&
-		       strncmp(p, "\xef\xbf\xbf", 3);
+		fits = fits && (unsigned char)*p >= 0x20 && *p != 0x7f &&
+			strncmp(p, "\xef\xbf\xbe", 3) && strncmp(p, "\xef\xbf\xbf", 3);
 	return fits && phx_name_valid(e->key) && !strchr(e->key, '.');
 }
 
@@ -85,20 +88,26 @@ static void check_names(struct findings *f)
 	find_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
 	find_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
 	find_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
-	find_if(f, !a->image[0] && a->image_version[0], "image_version", "is given without an image");
-	find_if(f, a->partner[0] && !phx_name_valid(a->partner), "coordinated_RE", "names no valid partner");
-	find_if(f, a->partner[0] && !strcmp(a->partner, a->name), "coordinated_RE", "names the RE itself");
+	find_if(f, !a->image[0] && a->image_version[0], "image_version",
+		"is given without an image");
+	find_if(f, a->partner[0] && !phx_name_valid(a->partner), "coordinated_RE",
+		"names no valid partner");
+	find_if(f, a->partner[0] && !strcmp(a->partner, a->name), "coordinated_RE",
+		"names the RE itself");
 	find_if(f, a->partner[0] && a->coordination == PHX_RE_COORDINATED_NONE, "coordinated_RE",
 		"names a partner, but the RE is not to be coordinated");
 	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions)
-	find_if(f, !extension_fits(e), "extensions",
-		"has a key that is not a letter and letters, digits, '-', '_' behind it, or a value that is not "
-		"printable");
+		find_if(f, !extension_fits(e), "extensions",
+			"has a key that is not a letter and letters, digits, '-', '_' behind it, "
+			"or a value that is not "
+			"printable");
 }
 
-static void check_range(struct findings *f, const char *field, const struct phx_enum *names, int value)
+static void check_range(struct findings *f, const char *field, const struct phx_enum *names,
+			int value)
 {
-	find_if(f, value < 0 || value >= names->n_names, field, "has a value that is not in its table");
+	find_if(f, value < 0 || value >= names->n_names, field,
+		"has a value that is not in its table");
 }
 
 static void check_enums(struct findings *f)
@@ -122,15 +131,16 @@ static void check_bounds(struct findings *f)
 	const struct phx_agreement *a = f->a;
 	bool same = f->policy && (f->policy->fixed || a->model == PHX_POLICY_fb);
 
-	find_if(f, a->upper && a->upper < a->lower, "upper_bound_size", "is less than lower_bound_size");
+	find_if(f, a->upper && a->upper < a->lower, "upper_bound_size",
+		"is less than lower_bound_size");
 	find_if(f, same && a->upper > a->lower, "upper_bound_size",
 		"must be lower_bound_size or none: under this model both bounds are the same");
 	find_if(f, a->model == PHX_POLICY_flb_nub && a->upper, "upper_bound_size",
 		"must be none: FLB_NUB has no upper bound");
 	find_if(f, f->policy && f->policy->fixed && !a->lower, "lower_bound_size",
 		"must be at least 1: under this model nodes never come later");
-	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower, "lower_bound_size",
-		"must be 0: under this model jobs lease their own nodes");
+	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower,
+		"lower_bound_size", "must be 0: under this model jobs lease their own nodes");
 	find_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
@@ -141,11 +151,14 @@ static void check_setup(struct findings *f)
 	const struct phx_setup *s = &f->a->setup;
 	bool noop = s->mode == PHX_SETUP_NOOP;
 
-	find_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE, "setup_method", unused);
-	find_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH), "setup_moment", unused);
+	find_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE,
+		"setup_method", unused);
+	find_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH), "setup_moment",
+		unused);
 }
 
-/* Parameters by their letters: in range where the model uses them, at their default where it does not. */
+/* Parameters by their letters: in range where the model uses them, at their default where it does
+ * not. */
 static void check_params(struct findings *f)
 {
 	static const char unused[] = "is not used by this model";
@@ -155,20 +168,22 @@ static void check_params(struct findings *f)
 
 	phx_agreement_init(&def);
 	find_if(f, lease && a->lease_s > LEASE_S_MAX, "lease", "is longer than 366 days");
-	find_if(f, lease && !a->lease_s && a->model != PHX_POLICY_fb, "lease", "must be at least 1 s");
+	find_if(f, lease && !a->lease_s && a->model != PHX_POLICY_fb, "lease",
+		"must be at least 1 s");
 	find_if(f, !lease && a->lease_s != def.lease_s, "lease", unused);
 	find_if(f, cycle && (!a->cycle_s || a->cycle_s > 86400), "cycle", "must be 1 s to 1 day");
 	find_if(f, !cycle && a->cycle_s != def.cycle_s, "cycle", unused);
 	find_if(f, !uses(f->policy, "U") && a->u_milli != def.u_milli, "request_threshold", unused);
 	find_if(f, !uses(f->policy, "V") && a->v_milli != def.v_milli, "release_threshold", unused);
-	find_if(f, uses(f->policy, "V") && a->v_milli > a->u_milli, "release_threshold", "is above request_threshold");
+	find_if(f, uses(f->policy, "V") && a->v_milli > a->u_milli, "release_threshold",
+		"is above request_threshold");
 	find_if(f, !uses(f->policy, "G") && a->g_milli != def.g_milli, "elastic_factor", unused);
 	find_if(f, uses(f->policy, "G") && (!a->g_milli || a->g_milli >= 1000), "elastic_factor",
 		"must be more than 0 and less than 1");
 	find_if(f, !dr && a->r_milli != def.r_milli, "obtain_threshold", unused);
 	find_if(f, !dr && (a->release_own || a->obtain_by_idle), "release_own", unused);
-	find_if(f, a->return_full && a->model != PHX_POLICY_fb && a->model != PHX_POLICY_coop2008, "return_full",
-		unused);
+	find_if(f, a->return_full && a->model != PHX_POLICY_fb && a->model != PHX_POLICY_coop2008,
+		"return_full", unused);
 }
 
 static void check_address(struct findings *f)
@@ -181,7 +196,8 @@ static void check_address(struct findings *f)
 		find_if(f, a->port, "port", "is for a web service, not for batch jobs");
 		return;
 	}
-	find_if(f, a->address[0] && phx_web_address_parse(a->address, bytes) < 0, "address", "must be an IPv4 address");
+	find_if(f, a->address[0] && phx_web_address_parse(a->address, bytes) < 0, "address",
+		"must be an IPv4 address");
 	find_if(f, a->port && !a->address[0], "port", "is given without an address");
 	find_if(f, a->port > 65535, "port", "must be at most 65535");
 }
@@ -205,11 +221,14 @@ static void check_engine(struct findings *f)
 
 	phx_agreement_init(&def);
 	find_if(f, a->slurm_conf[0] && !slurm, "slurm_conf", "is for engine slurm");
-	find_if(f, a->slurm_conf[0] && !phx_name_valid(a->slurm_conf) && !path_fits(a->slurm_conf), "slurm_conf",
-		"must be the name of a Slurm that the resource provider has set up");
-	find_if(f, slurm && a->type == PHX_RE_WEB, "engine", "is for batch jobs, not for a web service");
-	find_if(f, slurm && a->type == PHX_RE_BATCH && a->scheduler != def.scheduler, "scheduler", its);
-	find_if(f, slurm && a->type == PHX_RE_BATCH && a->kill_grace_s != def.kill_grace_s, "kill_grace", its);
+	find_if(f, a->slurm_conf[0] && !phx_name_valid(a->slurm_conf) && !path_fits(a->slurm_conf),
+		"slurm_conf", "must be the name of a Slurm that the resource provider has set up");
+	find_if(f, slurm && a->type == PHX_RE_WEB, "engine",
+		"is for batch jobs, not for a web service");
+	find_if(f, slurm && a->type == PHX_RE_BATCH && a->scheduler != def.scheduler, "scheduler",
+		its);
+	find_if(f, slurm && a->type == PHX_RE_BATCH && a->kill_grace_s != def.kill_grace_s,
+		"kill_grace", its);
 	find_if(f, slurm && f->policy && f->policy->per_job_lease, "engine",
 		"must be builtin: under this model each job leases its own nodes");
 }
@@ -221,16 +240,20 @@ static void check_type(struct findings *f)
 
 	phx_agreement_init(&def);
 	if (a->type == PHX_RE_WEB) {
-		find_if(f, a->scheduler != def.scheduler, "scheduler", "is for batch jobs, not for a web service");
-		find_if(f, a->kill_order != def.kill_order, "kill_order", "is for batch jobs, not for a web service");
+		find_if(f, a->scheduler != def.scheduler, "scheduler",
+			"is for batch jobs, not for a web service");
+		find_if(f, a->kill_order != def.kill_order, "kill_order",
+			"is for batch jobs, not for a web service");
 		find_if(f, a->no_requeue, "no_requeue", "is for batch jobs, not for a web service");
-		find_if(f, a->kill_grace_s != def.kill_grace_s, "kill_grace", "is for batch jobs, not for a web service");
+		find_if(f, a->kill_grace_s != def.kill_grace_s, "kill_grace",
+			"is for batch jobs, not for a web service");
 		find_if(f, !a->window_s || a->window_s > 86400, "window", "must be 1 s to 1 day");
 		find_if(f, !a->threshold_milli || a->threshold_milli >= 1000, "threshold",
 			"must be more than 0 and less than 1");
 	} else {
 		find_if(f, a->kill_grace_s > 3600, "kill_grace", "must be at most 1 h");
-		find_if(f, a->window_s != def.window_s, "window", "is for a web service, not for batch jobs");
+		find_if(f, a->window_s != def.window_s, "window",
+			"is for a web service, not for batch jobs");
 		find_if(f, a->threshold_milli != def.threshold_milli, "threshold",
 			"is for a web service, not for batch jobs");
 	}
@@ -254,12 +277,14 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	return f.n;
 }
 
-unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg)
+unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found,
+				 void *arg)
 {
 	struct findings f = {.a = a, .found = found, .arg = arg};
 
 	find_if(&f, strchr(a->slurm_conf, '/'), "slurm_conf",
-		"is a path, and must be a name: ask the resource provider to put the file into his slurm_dir "
+		"is a path, and must be a name: ask the resource provider to put the file into his "
+		"slurm_dir "
 		"(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
 	return f.n ? f.n : phx_agreement_check(a, found, arg);
 }
@@ -273,39 +298,47 @@ bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_ag
 	size_t n = strlen(name);
 
 	if (!one[0] || !other[0] || name[0] == '/' || !last)
-		return !strcmp(one[0] ? one : PHX_SLURM_CONF_DEFAULT, other[0] ? other : PHX_SLURM_CONF_DEFAULT);
+		return !strcmp(one[0] ? one : PHX_SLURM_CONF_DEFAULT,
+			       other[0] ? other : PHX_SLURM_CONF_DEFAULT);
 	return !strncmp(last + 1, name, n) && !strcmp(last + 1 + n, ".conf");
 }
 
 /* Is `a` to be coordinated, and not with an RE of another name than `with`'s? */
-static int check_partner(const struct phx_agreement *a, const struct phx_agreement *with, struct phx_err *err)
+static int check_partner(const struct phx_agreement *a, const struct phx_agreement *with,
+			 struct phx_err *err)
 {
 	if (a->coordination == PHX_RE_COORDINATED_NONE)
 		return phx_err_set(err, -EINVAL, "RE %s is not to be coordinated", a->name);
 	if (a->partner[0] && strcmp(a->partner, with->name))
-		return phx_err_set(err, -EINVAL, "RE %s names %s as its partner, not %s", a->name, a->partner,
-				   with->name);
+		return phx_err_set(err, -EINVAL, "RE %s names %s as its partner, not %s", a->name,
+				   a->partner, with->name);
 	if (a->coordination == PHX_RE_COORDINATED_OWN && strcmp(a->owner, with->owner))
-		return phx_err_set(err, -EINVAL, "RE %s shares nodes with REs of %s only, and %s is of %s", a->name,
-				   a->owner[0] ? a->owner : "its own service provider", with->name,
-				   with->owner[0] ? with->owner : "another");
+		return phx_err_set(err, -EINVAL,
+				   "RE %s shares nodes with REs of %s only, and %s is of %s",
+				   a->name, a->owner[0] ? a->owner : "its own service provider",
+				   with->name, with->owner[0] ? with->owner : "another");
 	return 0;
 }
 
-int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web, struct phx_err *err)
+int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
+			     struct phx_err *err)
 {
 	if (batch->type != PHX_RE_BATCH || web->type != PHX_RE_WEB)
-		return phx_err_set(err, -EINVAL, "%s and %s: a pair is one RE for batch jobs and one for a web service",
-				   batch->name, web->name);
+		return phx_err_set(
+			err, -EINVAL,
+			"%s and %s: a pair is one RE for batch jobs and one for a web service",
+			batch->name, web->name);
 	int r = check_partner(batch, web, err);
 	if (r == 0)
 		r = check_partner(web, batch, err);
 	if (r < 0)
 		return r;
 	if (batch->model != web->model)
-		return phx_err_set(err, -EINVAL, "coordinated REs have one model: that of %s is %s, that of %s is %s",
-				   batch->name, phx_enum_name(&phx_policy_names, batch->model), web->name,
-				   phx_enum_name(&phx_policy_names, web->model));
+		return phx_err_set(
+			err, -EINVAL,
+			"coordinated REs have one model: that of %s is %s, that of %s is %s",
+			batch->name, phx_enum_name(&phx_policy_names, batch->model), web->name,
+			phx_enum_name(&phx_policy_names, web->model));
 	return 0;
 }
 

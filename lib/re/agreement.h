@@ -10,8 +10,13 @@
 
 enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };
 enum phx_re_type { PHX_RE_BATCH, PHX_RE_WEB };
-enum phx_re_coordination { PHX_RE_COORDINATED_NONE, PHX_RE_COORDINATED_OWN, PHX_RE_COORDINATED_OTHER };
-extern const struct phx_enum phx_re_relationship_names, phx_re_type_names, phx_re_coordination_names;
+enum phx_re_coordination {
+	PHX_RE_COORDINATED_NONE,
+	PHX_RE_COORDINATED_OWN,
+	PHX_RE_COORDINATED_OTHER
+};
+extern const struct phx_enum phx_re_relationship_names, phx_re_type_names,
+	phx_re_coordination_names;
 
 /** Who runs the jobs of a batch RE: we, or Slurm on its nodes. */
 enum phx_re_engine { PHX_RE_ENGINE_BUILTIN, PHX_RE_ENGINE_SLURM };
@@ -112,27 +117,34 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	F(S, extensions, LIST(phx_re_extension))
 PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 
-/** An agreement with every default in place (tables of the papers: L 3600 s, U 1.2, V 0.2, G 0.5, R 1.5, S 60 s, W 20 s,
- * T 0.8); batch, FB, not coordinated. Parameters that the model does not use have no effect while they have their default. */
+/** An agreement with every default in place (tables of the papers: L 3600 s, U 1.2, V 0.2, G 0.5, R
+ * 1.5, S 60 s, W 20 s, T 0.8); batch, FB, not coordinated. Parameters that the model does not use
+ * have no effect while they have their default. */
 void phx_agreement_init(struct phx_agreement *a);
 /** Port of its virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
-/** Nodes that it may have by itself; 0 = no bound. Where both bounds are the same by its model, that one. */
+/** Nodes that it may have by itself; 0 = no bound. Where both bounds are the same by its model,
+ * that one. */
 uint32_t phx_agreement_upper(const struct phx_agreement *a);
-/** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many. Bounds, values out of range,
- * fields that the model or the type does not use. */
+/** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many.
+ * Bounds, values out of range, fields that the model or the type does not use. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);
-unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg);
-/** As phx_agreement_check(), for an agreement that is asked for now: what one of before may still hold (a path of the
- * service provider's own as slurm_conf) is a finding too. */
-unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg);
+unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found,
+			     void *arg);
+/** As phx_agreement_check(), for an agreement that is asked for now: what one of before may still
+ * hold (a path of the service provider's own as slurm_conf) is a finding too. */
+unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found,
+				 void *arg);
 /** Do they mean the same Slurm? Both have engine slurm. */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
-/** Of a coordinated pair: one batch and one web RE that both want it, name each other or nobody, have one owner where one
- * of them insists on it, and agree on the model; 0 or -EINVAL with a text. */
-int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web, struct phx_err *err);
-/** Parameters as its policy takes them; those that the model does not use are 0 (so that only DR and Evangelinos have a
- * scheduling cycle, and all others schedule by events: reading 5). Of a pair those of the batch RE count. */
+/** Of a coordinated pair: one batch and one web RE that both want it, name each other or nobody,
+ * have one owner where one of them insists on it, and agree on the model; 0 or -EINVAL with a
+ * text. */
+int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
+			     struct phx_err *err);
+/** Parameters as its policy takes them; those that the model does not use are 0 (so that only DR
+ * and Evangelinos have a scheduling cycle, and all others schedule by events: reading 5). Of a pair
+ * those of the batch RE count. */
 struct phx_policy_params phx_agreement_params(const struct phx_agreement *a);
 
 #endif

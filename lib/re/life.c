@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const states[] = {"none", "initial", "deployed", "running", "suspended", "deactivated", "destroyed"};
+static const char *const states[] = {"none",      "initial",     "deployed", "running",
+				     "suspended", "deactivated", "destroyed"};
 const struct phx_enum phx_re_state_names = {"RE state", states, PHX_ARRAY_SIZE(states)};
 
-static const char *const ops[] = {"create",          "deployed", "activate", "suspend", "resume", "deactivate",
-				  "safe-deactivate", "drained",  "destroy",  "request", "refuse", "withdraw"};
+static const char *const ops[] = {"create",  "deployed",   "activate",        "suspend",
+				  "resume",  "deactivate", "safe-deactivate", "drained",
+				  "destroy", "request",    "refuse",          "withdraw"};
 const struct phx_enum phx_re_op_names = {"operation on an RE", ops, PHX_ARRAY_SIZE(ops)};
 
 static const char *const whos[] = {"resource provider", "service provider", "phxd"};
@@ -25,7 +27,8 @@ static const struct {
 	enum phx_re_state from, to;
 	enum phx_re_who who;
 } rows[] = {
-#define LIFE(op, from, to, who) {PHX_RE_OP_##op, PHX_RE_STATE_##from, PHX_RE_STATE_##to, PHX_RE_WHO_##who},
+#define LIFE(op, from, to, who) \
+	{PHX_RE_OP_##op, PHX_RE_STATE_##from, PHX_RE_STATE_##to, PHX_RE_WHO_##who},
 #include "re/life.def"
 #undef LIFE
 };
@@ -50,15 +53,16 @@ static void list_states(enum phx_re_op op, char *ret_text, size_t size)
 	}
 }
 
-int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_who who, enum phx_re_state *ret_state,
-		      struct phx_err *err)
+int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_who who,
+		      enum phx_re_state *ret_state, struct phx_err *err)
 {
 	char text[128];
 
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
 		if (rows[i].op == op && rows[i].who != who)
 			return phx_err_set(err, -EPERM, "to %s an RE is for the %s, not for the %s",
-					   phx_enum_name(&phx_re_op_names, (int)op), whos[rows[i].who],
+					   phx_enum_name(&phx_re_op_names, (int)op),
+					   whos[rows[i].who],
 					   phx_enum_name(&phx_re_who_names, (int)who));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
 		if (rows[i].op == op && rows[i].from == state) {

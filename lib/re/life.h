@@ -6,9 +6,9 @@
  *    ⟲       create          deployed           activate            suspend
  *   (none) ────────▶ initial ────────▶ deployed ────────▶ running ◀─────────▶ suspended
  *                                        │                │  ▲      resume       │
- *                                destroy │     deactivate │  │ activate          │ deactivate, drained
+ *                                destroy │     deactivate │  │ activate          │ deactivate
  *                                        ▼                ▼  │                   │
- *                                     destroyed ◀──── deactivated ◀──────────────┘
+ *                                     destroyed ◀──── deactivated ◀──────────────┘ (drained)
  *                                              destroy
  */
 #ifndef PHX_RE_LIFE_H
@@ -35,7 +35,7 @@ enum phx_re_op {
 	PHX_RE_OP_resume,
 	PHX_RE_OP_deactivate,
 	PHX_RE_OP_safe_deactivate, /* suspended first; deactivated by `drained` */
-	PHX_RE_OP_drained, /* a safe deactivation: no job waits or runs any more */
+	PHX_RE_OP_drained,         /* a safe deactivation: no job waits or runs any more */
 	PHX_RE_OP_destroy,
 	PHX_RE_OP_request,  /* an agreement is asked for; it waits in state none */
 	PHX_RE_OP_refuse,   /* the end of a request, by the one */
@@ -47,9 +47,9 @@ extern const struct phx_enum phx_re_op_names;
 enum phx_re_who { PHX_RE_WHO_PROVIDER, PHX_RE_WHO_SERVICE, PHX_RE_WHO_PHXD };
 extern const struct phx_enum phx_re_who_names;
 
-/** The state after `op`. -EPERM it is not for `who` to order; -EINVAL not from this state; the text says who may, or from
- * which states. ret_state is untouched then. */
-int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_who who, enum phx_re_state *ret_state,
-		      struct phx_err *err);
+/** The state after `op`. -EPERM it is not for `who` to order; -EINVAL not from this state; the text
+ * says who may, or from which states. ret_state is untouched then. */
+int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_who who,
+		      enum phx_re_state *ret_state, struct phx_err *err);
 
 #endif

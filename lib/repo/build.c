@@ -37,7 +37,8 @@ static int not_packed(struct build *b, const char *path, struct phx_err *err)
 	char shown[200];
 	const char *text = archive_error_string(b->a);
 	int code = archive_errno(b->a);
-	return phx_err_set(err, code > 0 ? -code : -EIO, "%s: %s", phx_entry_show(path, shown, sizeof(shown)),
+	return phx_err_set(err, code > 0 ? -code : -EIO, "%s: %s",
+			   phx_entry_show(path, shown, sizeof(shown)),
 			   text ? text : "cannot be packed");
 }
 
@@ -60,7 +61,8 @@ static int read_epoch(time_t *ret_time, struct phx_err *err)
 	const char *text = getenv("SOURCE_DATE_EPOCH");
 	uint64_t value = 0;
 	if (text && phx_u64_parse(text, 0, INT32_MAX, &value) < 0)
-		return phx_err_set(err, -EINVAL, "SOURCE_DATE_EPOCH: \"%s\" is no number of seconds", text);
+		return phx_err_set(err, -EINVAL,
+				   "SOURCE_DATE_EPOCH: \"%s\" is no number of seconds", text);
 	*ret_time = (time_t)value;
 	return 0;
 }
@@ -72,7 +74,8 @@ static int open_archive(struct build *b, int fd)
 		return -ENOMEM;
 	/* gnutar: names are bytes, whatever the locale */
 	if (archive_write_add_filter_zstd(b->a) < ARCHIVE_WARN ||
-	    archive_write_set_filter_option(b->a, "zstd", "compression-level", "12") < ARCHIVE_WARN ||
+	    archive_write_set_filter_option(b->a, "zstd", "compression-level", "12") <
+		    ARCHIVE_WARN ||
 	    archive_write_set_format_gnutar(b->a) < ARCHIVE_WARN ||
 	    archive_write_set_bytes_in_last_block(b->a, 1) < ARCHIVE_WARN ||
 	    archive_write_open_fd(b->a, fd) < ARCHIVE_WARN)
@@ -80,14 +83,15 @@ static int open_archive(struct build *b, int fd)
 	return 0;
 }
 
-static int write_header(struct build *b, const char *path, mode_t type, uint64_t size, const char *target, bool runs,
-			struct phx_err *err)
+static int write_header(struct build *b, const char *path, mode_t type, uint64_t size,
+			const char *target, bool runs, struct phx_err *err)
 {
 	struct archive_entry *e = archive_entry_new();
 	if (!e)
 		return -ENOMEM;
 	archive_entry_copy_pathname(e, path);
-	archive_entry_set_mode(e, type | (S_ISLNK(type) ? 0777 : phx_entry_mode(type | (runs ? 0111 : 0))));
+	archive_entry_set_mode(
+		e, type | (S_ISLNK(type) ? 0777 : phx_entry_mode(type | (runs ? 0111 : 0))));
 	archive_entry_set_size(e, (int64_t)size);
 	archive_entry_set_mtime(e, b->mtime, 0);
 	archive_entry_set_uid(e, 0);
@@ -111,7 +115,8 @@ static int write_manifest(struct build *b, struct phx_err *err)
 	return r;
 }
 
-static int write_content(struct build *b, int dir_fd, const struct phx_tree_node *node, struct phx_err *err)
+static int write_content(struct build *b, int dir_fd, const struct phx_tree_node *node,
+			 struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = openat(dir_fd, node->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -124,7 +129,8 @@ static int write_content(struct build *b, int dir_fd, const struct phx_tree_node
 			continue;
 		if (n <= 0)
 			return phx_err_set(err, n < 0 ? -errno : -EIO, "%s: %s", node->path,
-					   n < 0 ? strerror(errno) : "became shorter while it was read");
+					   n < 0 ? strerror(errno)
+						 : "became shorter while it was read");
 		if (archive_write_data(b->a, chunk, (size_t)n) != n)
 			return not_packed(b, node->path, err);
 		left -= (uint64_t)n;
@@ -138,10 +144,9 @@ static int write_tree(struct build *b, const char *root, struct phx_err *err)
 	if (dir_fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", root, strerror(errno));
 	int r = 0;
-	PHX_LIST_EACH(struct phx_tree_node, node, &b->tree)
-	{
-		r = write_header(b, node->path, node->mode & S_IFMT, node->size_bytes, node->target, node->mode & 0111,
-				 err);
+	PHX_LIST_EACH(struct phx_tree_node, node, &b->tree) {
+		r = write_header(b, node->path, node->mode & S_IFMT, node->size_bytes, node->target,
+				 node->mode & 0111, err);
 		if (r == 0 && node->size_bytes)
 			r = write_content(b, dir_fd, node, err);
 		if (r < 0)
@@ -154,12 +159,13 @@ static void count_tree(struct build *b)
 {
 	b->package.n_entries = b->tree.n;
 	PHX_LIST_EACH(struct phx_tree_node, node, &b->tree)
-	b->package.unpacked_bytes += node->size_bytes;
+		b->package.unpacked_bytes += node->size_bytes;
 }
 
 static int write_package(struct build *b, const char *root, const char *path, struct phx_err *err)
 {
-	PHX_AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	PHX_AUTO_CLOSE int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	int r = open_archive(b, fd);
@@ -214,9 +220,11 @@ static int pack(struct build *b, const char *root, const char *path, struct phx_
 	return r;
 }
 
-static int build_from(struct build *b, const char *src_dir, const char *out_dir, const char *path, struct phx_err *err)
+static int build_from(struct build *b, const char *src_dir, const char *out_dir, const char *path,
+		      struct phx_err *err)
 {
-	PHX_AUTO_FREE char *made = phx_path("%s/.%s.%d.files", out_dir, b->package.name, (int)getpid());
+	PHX_AUTO_FREE char *made =
+		phx_path("%s/.%s.%d.files", out_dir, b->package.name, (int)getpid());
 	PHX_AUTO_FREE char *files = phx_path("%s/files", src_dir);
 	if (!made || !files)
 		return -ENOMEM;
@@ -227,7 +235,8 @@ static int build_from(struct build *b, const char *src_dir, const char *out_dir,
 	return r;
 }
 
-int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path, struct phx_err *err)
+int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path,
+		      struct phx_err *err)
 {
 	PHX_AUTO(close_build) struct build b = {0};
 	int r = read_conf(src_dir, &b.package, err);
@@ -237,7 +246,8 @@ int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path,
 		r = phx_dir_make(out_dir, 0755, err);
 	if (r < 0)
 		return r;
-	char *path = phx_path("%s/%s-%s" PHX_PACKAGE_SUFFIX, out_dir, b.package.name, b.package.version);
+	char *path =
+		phx_path("%s/%s-%s" PHX_PACKAGE_SUFFIX, out_dir, b.package.name, b.package.version);
 	if (!path)
 		return -ENOMEM;
 	r = build_from(&b, src_dir, out_dir, path, err);

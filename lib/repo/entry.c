@@ -102,7 +102,8 @@ int phx_entry_check(const struct phx_package_entry *e, struct phx_err *err)
 	if (!why && (e->mode & (S_ISUID | S_ISGID | S_ISVTX)) && !S_ISLNK(e->mode))
 		why = "set-id or sticky bit";
 	size_t n = strlen(PHX_PACKAGE_RESERVED);
-	if (!why && !strncmp(e->path, PHX_PACKAGE_RESERVED, n) && (!e->path[n] || e->path[n] == '/'))
+	if (!why && !strncmp(e->path, PHX_PACKAGE_RESERVED, n) &&
+	    (!e->path[n] || e->path[n] == '/'))
 		why = "the name " PHX_PACKAGE_RESERVED " is reserved";
 	return why ? refuse(err, e->path, why) : 0;
 }

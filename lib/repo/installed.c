@@ -38,7 +38,8 @@ static int check_names(const char *name, const char *version, struct phx_err *er
 }
 
 /* Open ROOT/NAME with ROOT locked; -ENOENT when nothing of NAME is there. */
-static int open_package_dir(const char *root, const char *name, int *ret_lock, int *ret_dir, struct phx_err *err)
+static int open_package_dir(const char *root, const char *name, int *ret_lock, int *ret_dir,
+			    struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int lock = -1;
 	int r = phx_package_lock(root, &lock, err);
@@ -54,10 +55,12 @@ static int open_package_dir(const char *root, const char *name, int *ret_lock, i
 	return 0;
 }
 
-int phx_package_unpacked(const char *root, const char *name, const char *version, char ret_sha256[65])
+int phx_package_unpacked(const char *root, const char *name, const char *version,
+			 char ret_sha256[65])
 {
 	int r = check_names(name, version, NULL);
-	PHX_AUTO_FREE char *path = r == 0 ? phx_path("%s/%s/%s/" PHX_PACKAGE_DIGEST, root, name, version) : NULL;
+	PHX_AUTO_FREE char *path =
+		r == 0 ? phx_path("%s/%s/%s/" PHX_PACKAGE_DIGEST, root, name, version) : NULL;
 	PHX_AUTO_FREE char *hex = NULL;
 	size_t n = 0;
 	if (r < 0 || !path)
@@ -88,7 +91,8 @@ static int write_link(int dir, const char *which, const char *version)
 	static const char tmp[] = ".link.tmp";
 	if (unlinkat(dir, tmp, 0) < 0 && errno != ENOENT)
 		return -errno;
-	if (symlinkat(version, dir, tmp) < 0 || renameat(dir, tmp, dir, which) < 0 || fsync(dir) < 0)
+	if (symlinkat(version, dir, tmp) < 0 || renameat(dir, tmp, dir, which) < 0 ||
+	    fsync(dir) < 0)
 		return -errno;
 	return 0;
 }
@@ -111,7 +115,8 @@ static int activate(int dir, const char *version)
 	return r < 0 ? r : write_link(dir, CURRENT, version);
 }
 
-int phx_package_activate(const char *root, const char *name, const char *version, struct phx_err *err)
+int phx_package_activate(const char *root, const char *name, const char *version,
+			 struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int lock = -1, dir = -1;
 	int r = check_names(name, version, err);
@@ -121,12 +126,14 @@ int phx_package_activate(const char *root, const char *name, const char *version
 		return r;
 	struct stat st;
 	if (fstatat(dir, version, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return phx_err_set(err, -ENOENT, "%s/%s: version %s is not unpacked here", root, name, version);
+		return phx_err_set(err, -ENOENT, "%s/%s: version %s is not unpacked here", root,
+				   name, version);
 	r = activate(dir, version);
 	return r < 0 ? phx_err_set(err, r, "%s/%s: %s", root, name, strerror(-r)) : 0;
 }
 
-int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err)
+int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX],
+			struct phx_err *err)
 {
 	int r = check_names(name, NULL, err);
 	if (r < 0)
@@ -152,7 +159,8 @@ static int remove_tree(int dir, const char *dir_path, const char *what, struct p
 	return r < 0 ? r : phx_dir_remove(path, err);
 }
 
-static int remove_version(const char *root, const char *name, const char *version, int dir, struct phx_err *err)
+static int remove_version(const char *root, const char *name, const char *version, int dir,
+			  struct phx_err *err)
 {
 	char linked[PHX_NAME_MAX];
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", root, name);
@@ -163,7 +171,8 @@ static int remove_version(const char *root, const char *name, const char *versio
 	int r = 0;
 	if (read_link(dir, PREVIOUS, linked) == 0 && phx_str_eq(linked, version))
 		r = drop_link(dir, PREVIOUS);
-	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : remove_tree(dir, path, version, err);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r))
+		     : remove_tree(dir, path, version, err);
 }
 
 int phx_package_remove(const char *root, const char *name, const char *version, struct phx_err *err)
@@ -180,5 +189,6 @@ int phx_package_remove(const char *root, const char *name, const char *version, 
 	r = open_package_dir(root, name, &lock, &dir, &why);
 	if (r == -ENOENT)
 		return 0;
-	return r < 0 ? phx_err_set(err, r, "%s", why.text) : remove_version(root, name, version, dir, err);
+	return r < 0 ? phx_err_set(err, r, "%s", why.text)
+		     : remove_version(root, name, version, dir, err);
 }

@@ -11,7 +11,8 @@
 struct archive;
 struct archive_entry;
 
-/* Names below PHX/ belong to us: the manifest, and in an unpacked package the digest of its archive. */
+/* Names below PHX/ belong to us: the manifest, and in an unpacked package the digest of its
+ * archive. */
 #define PHX_PACKAGE_RESERVED "PHX"
 #define PHX_PACKAGE_MANIFEST "PHX/manifest.conf"
 #define PHX_PACKAGE_DIGEST "PHX/sha256"
@@ -20,11 +21,14 @@ struct archive_entry;
 
 /* ---- manifest.c ---- */
 
-/** Parse a manifest (`generated`: with counts, as in an archive) or a package.conf. -EINVAL names line and key. */
-int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_package *ret, struct phx_err *err);
+/** Parse a manifest (`generated`: with counts, as in an archive) or a package.conf. -EINVAL names
+ * line and key. */
+int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_package *ret,
+		       struct phx_err *err);
 /** The manifest's text, malloc'd; NULL on ENOMEM. */
 char *phx_manifest_format(const struct phx_package *p);
-/** A version: a digit, then letters, digits, '.', '_' (no '-', so that NAME-VERSION has one reading). */
+/** A version: a digit, then letters, digits, '.', '_' (no '-', so that NAME-VERSION has one
+ * reading). */
 bool phx_version_valid(const char *s);
 
 /* ---- entry.c: what may be in a package; the same rules for building and unpacking ---- */
@@ -40,7 +44,8 @@ struct phx_package_entry {
 int phx_entry_check(const struct phx_package_entry *e, struct phx_err *err);
 /** The mode an entry gets on disk and in archives: 0755 or 0644, nothing else. */
 mode_t phx_entry_mode(mode_t mode);
-/** `path` for a message: control characters and bytes above 0x7e as \xNN, cut to fit. Returns buf. */
+/** `path` for a message: control characters and bytes above 0x7e as \xNN, cut to fit. Returns
+ * buf. */
 const char *phx_entry_show(const char *path, char *buf, size_t buf_size);
 
 /* ---- walk.c: reading an archive entry by entry under limits ---- */
@@ -56,13 +61,15 @@ struct phx_package_walk {
 	char last[PATH_MAX];  /* entries come in strictly ascending order */
 };
 /** Open the archive in `fd` (borrowed, rewound) and read its manifest. -EBADMSG: no package. */
-int phx_walk_open(struct phx_package_walk *w, int fd, const struct phx_package_limits *limits, struct phx_err *err);
-/** Next entry, checked; 0, 1 at the end (counts compared with the manifest), -EPERM, -E2BIG, -EBADMSG. */
-int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret, struct archive_entry **ret_entry,
+int phx_walk_open(struct phx_package_walk *w, int fd, const struct phx_package_limits *limits,
 		  struct phx_err *err);
+/** Next entry, checked; 0, 1 at the end (counts compared with the manifest), -EPERM, -E2BIG,
+ * -EBADMSG. */
+int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret,
+		  struct archive_entry **ret_entry, struct phx_err *err);
 /** Next block of the entry's content; 0, 1 at its end, -EBADMSG. Borrowed until the next call. */
-int phx_walk_block(struct phx_package_walk *w, const void **ret_data, size_t *ret_n, int64_t *ret_offset,
-		   struct phx_err *err);
+int phx_walk_block(struct phx_package_walk *w, const void **ret_data, size_t *ret_n,
+		   int64_t *ret_offset, struct phx_err *err);
 /** Read everything, keep nothing: 0 when it could be unpacked. */
 int phx_walk_all(struct phx_package_walk *w, struct phx_err *err);
 void phx_walk_close(struct phx_package_walk *w);
@@ -70,8 +77,8 @@ void phx_walk_close(struct phx_package_walk *w);
 /* ---- verify.c ---- */
 
 /** Open `path` and check PATH.sig: the descriptor and the digest it was checked with. */
-int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd, char ret_hex[PHX_SHA256_HEX],
-			    uint64_t *ret_size, struct phx_err *err);
+int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd,
+			    char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err);
 
 /* ---- unpack.c ---- */
 

@@ -20,7 +20,8 @@ bool phx_version_valid(const char *s)
 
 static bool arch_valid(const char *s)
 {
-	static const char *const known[] = {"all", "amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"};
+	static const char *const known[] = {"all",  "amd64",   "arm64",   "armhf",
+					    "i386", "ppc64el", "riscv64", "s390x"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(known); i++)
 		if (phx_str_eq(s, known[i]))
 			return true;
@@ -53,11 +54,15 @@ struct key {
 #define STRING(m) offsetof(struct phx_package, m), sizeof(((struct phx_package *)0)->m)
 static const struct key keys[] = {
 	{"name", STRING(name), false, phx_name_valid, "letters, digits, '-', '_', '.'"},
-	{"version", STRING(version), false, phx_version_valid, "a digit, then letters, digits, '.', '_' (no '-')"},
-	{"arch", STRING(arch), false, arch_valid, "one of amd64, arm64, armhf, i386, ppc64el, riscv64, s390x, all"},
+	{"version", STRING(version), false, phx_version_valid,
+	 "a digit, then letters, digits, '.', '_' (no '-')"},
+	{"arch", STRING(arch), false, arch_valid,
+	 "one of amd64, arm64, armhf, i386, ppc64el, riscv64, s390x, all"},
 	{"summary", STRING(summary), false, summary_valid, "one line of UTF-8"},
-	{"unpacked_bytes", offsetof(struct phx_package, unpacked_bytes), 0, true, count_valid, "a number in quotes"},
-	{"n_entries", offsetof(struct phx_package, n_entries), 0, true, count_valid, "a number in quotes"},
+	{"unpacked_bytes", offsetof(struct phx_package, unpacked_bytes), 0, true, count_valid,
+	 "a number in quotes"},
+	{"n_entries", offsetof(struct phx_package, n_entries), 0, true, count_valid,
+	 "a number in quotes"},
 };
 #undef STRING
 
@@ -84,18 +89,21 @@ static int store_count(const struct key *k, const char *value, struct phx_packag
 	return 0;
 }
 
-static int read_key(const config_setting_t *s, bool generated, struct phx_package *p, struct phx_err *err)
+static int read_key(const config_setting_t *s, bool generated, struct phx_package *p,
+		    struct phx_err *err)
 {
 	const char *name = config_setting_name(s);
 	unsigned int line = config_setting_source_line(s);
 	const struct key *k = name ? find_key(name, generated) : NULL;
 	if (!k)
-		return phx_err_set(err, -EINVAL, "line %u: unknown key \"%s\" (name, version, arch, summary)", line,
-				   name ? name : "");
+		return phx_err_set(err, -EINVAL,
+				   "line %u: unknown key \"%s\" (name, version, arch, summary)",
+				   line, name ? name : "");
 	const char *value = config_setting_get_string(s);
 	if (!value || !k->valid(value))
 		return phx_err_set(err, -EINVAL, "line %u: %s must be %s", line, name, k->right);
-	int r = k->size ? phx_str_copy((char *)p + k->offset, k->size, value) : store_count(k, value, p);
+	int r = k->size ? phx_str_copy((char *)p + k->offset, k->size, value)
+			: store_count(k, value, p);
 	return r < 0 ? phx_err_set(err, -EINVAL, "line %u: %s is too large", line, name) : 0;
 }
 
@@ -107,12 +115,14 @@ static int read_keys(const config_t *c, bool generated, struct phx_package *p, s
 	for (int i = 0; r == 0 && i < n; i++)
 		r = read_key(config_setting_get_elem(root, (unsigned int)i), generated, p, err);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(keys); i++)
-		if ((generated || !keys[i].generated) && !config_setting_get_member(root, keys[i].name))
+		if ((generated || !keys[i].generated) &&
+		    !config_setting_get_member(root, keys[i].name))
 			r = phx_err_set(err, -EINVAL, "%s is missing", keys[i].name);
 	return r;
 }
 
-int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_package *ret, struct phx_err *err)
+int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_package *ret,
+		       struct phx_err *err)
 {
 	if (n > PHX_MANIFEST_MAX)
 		return phx_err_set(err, -EINVAL, "larger than %d bytes", PHX_MANIFEST_MAX);
@@ -128,7 +138,8 @@ int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_pa
 	struct phx_package p = {0};
 	int r;
 	if (config_read_string(&c, copy) != CONFIG_TRUE)
-		r = phx_err_set(err, -EINVAL, "line %d: %s", config_error_line(&c), config_error_text(&c));
+		r = phx_err_set(err, -EINVAL, "line %d: %s", config_error_line(&c),
+				config_error_text(&c));
 	else
 		r = read_keys(&c, generated, &p, err);
 	config_destroy(&c);
@@ -155,7 +166,7 @@ char *phx_manifest_format(const struct phx_package *p)
 	add_string(&b, "version", p->version);
 	add_string(&b, "arch", p->arch);
 	add_string(&b, "summary", p->summary);
-	phx_buf_addf(&b, "unpacked_bytes = \"%" PRIu64 "\";\nn_entries = \"%" PRIu32 "\";\n", p->unpacked_bytes,
-		     p->n_entries);
+	phx_buf_addf(&b, "unpacked_bytes = \"%" PRIu64 "\";\nn_entries = \"%" PRIu32 "\";\n",
+		     p->unpacked_bytes, p->n_entries);
 	return phx_buf_take(&b);
 }

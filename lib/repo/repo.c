@@ -27,7 +27,8 @@ static int compare_files(const void *a, const void *b)
 static bool is_package_file(const char *file)
 {
 	size_t n = strlen(file), n_suffix = strlen(PHX_PACKAGE_SUFFIX);
-	return file[0] != '.' && n > n_suffix && phx_str_eq(file + n - n_suffix, PHX_PACKAGE_SUFFIX);
+	return file[0] != '.' && n > n_suffix &&
+		phx_str_eq(file + n - n_suffix, PHX_PACKAGE_SUFFIX);
 }
 
 /* Sorted names of the package files in `dir`; a missing directory is an empty one. */
@@ -35,18 +36,21 @@ static int read_names(const char *dir, struct phx_list *ret_files, struct phx_er
 {
 	DIR *d = opendir(dir);
 	if (!d)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));) {
 		if (!is_package_file(e->d_name))
 			continue;
-		struct file_name *f = ret_files->n < REPO_FILES_MAX ? phx_list_push(ret_files, sizeof(*f)) : NULL;
+		struct file_name *f =
+			ret_files->n < REPO_FILES_MAX ? phx_list_push(ret_files, sizeof(*f)) : NULL;
 		if (f)
 			PHX_STR_SET(f->file, e->d_name);
 		else
 			r = ret_files->n < REPO_FILES_MAX
-				    ? -ENOMEM
-				    : phx_err_set(err, -E2BIG, "%s: more than %d packages", dir, REPO_FILES_MAX);
+				? -ENOMEM
+				: phx_err_set(err, -E2BIG, "%s: more than %d packages", dir,
+					      REPO_FILES_MAX);
 	}
 	closedir(d);
 	if (r == 0 && ret_files->n)
@@ -60,8 +64,8 @@ static char *file_of(const char *dir, const struct phx_package *p)
 }
 
 /* Verify DIR/FILE, which must hold what its name says. */
-static int verify_file(const char *dir, const char *file, const char *pub_pem_path, struct phx_package *ret,
-		       struct phx_err *err)
+static int verify_file(const char *dir, const char *file, const char *pub_pem_path,
+		       struct phx_package *ret, struct phx_err *err)
 {
 	struct phx_package p;
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, file);
@@ -74,8 +78,8 @@ static int verify_file(const char *dir, const char *file, const char *pub_pem_pa
 	if (!right)
 		return -ENOMEM;
 	if (!phx_str_eq(path, right))
-		return phx_err_set(err, -EBADMSG, "%s: holds %s %s, which its name does not say", path, p.name,
-				   p.version);
+		return phx_err_set(err, -EBADMSG, "%s: holds %s %s, which its name does not say",
+				   path, p.name, p.version);
 	*ret = p;
 	return 0;
 }
@@ -93,8 +97,7 @@ static int note_bad(struct phx_list *bad, const char *file, const struct phx_err
 static int list_files(const char *dir, const char *pub_pem_path, const struct phx_list *files,
 		      struct phx_list *packages, struct phx_list *bad)
 {
-	PHX_LIST_EACH(struct file_name, f, files)
-	{
+	PHX_LIST_EACH(struct file_name, f, files) {
 		struct phx_err why = {0};
 		struct phx_package p;
 		int r = verify_file(dir, f->file, pub_pem_path, &p, &why);
@@ -119,8 +122,8 @@ static int compare_packages(const void *a, const void *b)
 	return r ? r : phx_version_compare(p->version, q->version);
 }
 
-int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages, struct phx_list *ret_bad,
-		  struct phx_err *err)
+int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages,
+		  struct phx_list *ret_bad, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list files = {0};
 	PHX_AUTO(phx_list_fini) struct phx_list packages = {0};
@@ -141,7 +144,8 @@ int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *re
 	return 0;
 }
 
-/* Version in a file name NAME-VERSION.tar.zst of package `name`; false for another package's file. */
+/* Version in a file name NAME-VERSION.tar.zst of package `name`; false for another package's
+ * file. */
 static bool version_of(const char *file, const char *name, char ret_version[PHX_NAME_MAX])
 {
 	size_t n = strlen(name), n_suffix = strlen(PHX_PACKAGE_SUFFIX), n_file = strlen(file);
@@ -160,11 +164,11 @@ static const char *choose_file(const struct phx_list *files, const char *name, c
 {
 	const char *chosen = NULL;
 	char best[PHX_NAME_MAX] = "", at_hand[PHX_NAME_MAX];
-	PHX_LIST_EACH(struct file_name, f, files)
-	{
+	PHX_LIST_EACH(struct file_name, f, files) {
 		if (!version_of(f->file, name, at_hand))
 			continue;
-		if (version ? !phx_str_eq(version, at_hand) : chosen && phx_version_compare(at_hand, best) <= 0)
+		if (version ? !phx_str_eq(version, at_hand)
+			    : chosen && phx_version_compare(at_hand, best) <= 0)
 			continue;
 		chosen = f->file;
 		PHX_STR_SET(best, at_hand);
@@ -172,8 +176,8 @@ static const char *choose_file(const struct phx_list *files, const char *name, c
 	return chosen;
 }
 
-int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,
-		  struct phx_package *ret, struct phx_err *err)
+int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version,
+		  char **ret_path, struct phx_package *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list files = {0};
 	int r = read_names(dir, &files, err);
@@ -181,8 +185,8 @@ int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, c
 		return r;
 	const char *file = choose_file(&files, name, version);
 	if (!file)
-		return phx_err_set(err, -ENOENT, "no package %s%s%s in %s", name, version ? " of version " : "",
-				   version ? version : "", dir);
+		return phx_err_set(err, -ENOENT, "no package %s%s%s in %s", name,
+				   version ? " of version " : "", version ? version : "", dir);
 	struct phx_package p;
 	r = verify_file(dir, file, pub_pem_path, &p, err);
 	if (r < 0)
@@ -203,7 +207,8 @@ static int copy_file(int from, const char *path, struct phx_err *err)
 	PHX_AUTO_FREE char *tmp = phx_path("%s.%d.tmp", path, (int)gettid());
 	if (!tmp)
 		return -ENOMEM;
-	PHX_AUTO_CLOSE int to = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	PHX_AUTO_CLOSE int to =
+		open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	int r = to < 0 || lseek(from, 0, SEEK_SET) < 0 ? -errno : 0;
 	char chunk[65536];
 	for (ssize_t n; r == 0 && (n = read(from, chunk, sizeof(chunk))) != 0;)
@@ -227,16 +232,19 @@ static int copy_signature(const char *path, const char *dest, struct phx_err *er
 	return r < 0 ? r : phx_file_write(to, sig, n, 0644, err);
 }
 
-/* 1: the same bytes are there, well signed; 0: place is free, or what holds it is not verifiable. */
-static int check_place(const char *dest, const char *pub_pem_path, const struct phx_package *p, struct phx_err *err)
+/* 1: the same bytes are there, well signed; 0: place is free, or what holds it is not
+ * verifiable. */
+static int check_place(const char *dest, const char *pub_pem_path, const struct phx_package *p,
+		       struct phx_err *err)
 {
 	struct phx_package had;
 	if (phx_package_verify(dest, pub_pem_path, &had, NULL) < 0)
 		return 0;
 	if (phx_str_eq(had.sha256, p->sha256))
 		return 1;
-	return phx_err_set(err, -EEXIST, "%s %s is in the repository with other content: raise the version", p->name,
-			   p->version);
+	return phx_err_set(err, -EEXIST,
+			   "%s %s is in the repository with other content: raise the version",
+			   p->name, p->version);
 }
 
 /* The signature first: a package without one is never listed. */
@@ -246,8 +254,8 @@ static int store(int fd, const char *path, const char *dest, struct phx_err *err
 	return r < 0 ? r : copy_file(fd, dest, err);
 }
 
-static int add_open(const char *dir, const char *pub_pem_path, const char *path, int fd, struct phx_package *p,
-		    struct phx_err *err)
+static int add_open(const char *dir, const char *pub_pem_path, const char *path, int fd,
+		    struct phx_package *p, struct phx_err *err)
 {
 	struct phx_package_walk w;
 	int r = phx_walk_open(&w, fd, NULL, err);
@@ -287,8 +295,8 @@ void phx_repo_sweep(const char *dir)
 		closedir(d);
 }
 
-int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
-		 struct phx_err *err)
+int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path,
+		 struct phx_package *ret, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1, lock = -1;
 	struct phx_package p = {0};

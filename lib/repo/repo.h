@@ -6,7 +6,8 @@
 
 #include "base/record.h"
 
-/** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx package list`. */
+/** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx
+ * package list`. */
 #define PHX_PACKAGE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, version, STR(PHX_NAME_MAX)) \
@@ -25,57 +26,72 @@ struct phx_package_limits {
 	uint32_t ratio_max;
 };
 
-/** A source directory: package.conf (libconfig: name, version, arch, summary) and files/, or an executable `build`
- * that fills the empty directory given as its one argument (it runs with the caller's rights; 15 minutes). The package
- * root is what is in files/; the name PHX at its top is reserved. Versions hold no '-'.
- * Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding package.conf and files/), entries sorted, times zeroed
- * (SOURCE_DATE_EPOCH), owner root, modes 0755 or 0644: the same tree gives the same bytes. Refuses what unpack
- * would refuse. ret_path malloc'd. */
-int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path, struct phx_err *err);
-/** Write PATH.sig (64 bytes: Ed25519 over the text "phoenix package sha256 HEX\n") with the PEM key. */
+/** A source directory: package.conf (libconfig: name, version, arch, summary) and files/, or an
+ * executable `build` that fills the empty directory given as its one argument (it runs with the
+ * caller's rights; 15 minutes). The package root is what is in files/; the name PHX at its top is
+ * reserved. Versions hold no '-'. Build NAME-VERSION.tar.zst in `out_dir` from SRC (holding
+ * package.conf and files/), entries sorted, times zeroed (SOURCE_DATE_EPOCH), owner root, modes
+ * 0755 or 0644: the same tree gives the same bytes. Refuses what unpack would refuse. ret_path
+ * malloc'd. */
+int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path,
+		      struct phx_err *err);
+/** Write PATH.sig (64 bytes: Ed25519 over the text "phoenix package sha256 HEX\n") with the PEM
+ * key. */
 int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err);
-/** Check signature, then read and check the manifest. -EKEYREJECTED wrong or missing signature, -EBADMSG damaged. */
-int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret, struct phx_err *err);
-/** Manifest without signature check, and everything read as unpack would (for `phx package build`'s output):
- * -EPERM, -E2BIG, -EBADMSG. */
+/** Check signature, then read and check the manifest. -EKEYREJECTED wrong or missing signature,
+ * -EBADMSG damaged. */
+int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret,
+		       struct phx_err *err);
+/** Manifest without signature check, and everything read as unpack would (for `phx package build`'s
+ * output): -EPERM, -E2BIG, -EBADMSG. */
 int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_err *err);
 
-/** Unpack a verified archive: into DEST/.VERSION.tmp, checked, fsynced, renamed to DEST/VERSION (DEST = ROOT/NAME).
- * Refused (-EPERM, entry named): absolute or escaping paths, links out of the package, devices, fifos, set-id bits;
- * (-E2BIG): over limits. -ENOEXEC: made for another machine. -EEXIST: VERSION is there from other
- * bytes. Nothing of a failed unpack remains, and leftovers of an interrupted one are removed by the next. Already
- * unpacked with the same digest: 0, nothing done. ROOT is locked (flock) meanwhile; thread-safe; `ret` may be NULL. */
+/** Unpack a verified archive: into DEST/.VERSION.tmp, checked, fsynced, renamed to DEST/VERSION
+ * (DEST = ROOT/NAME). Refused (-EPERM, entry named): absolute or escaping paths, links out of the
+ * package, devices, fifos, set-id bits; (-E2BIG): over limits. -ENOEXEC: made for another machine.
+ * -EEXIST: VERSION is there from other bytes. Nothing of a failed unpack remains, and leftovers of
+ * an interrupted one are removed by the next. Already unpacked with the same digest: 0, nothing
+ * done. ROOT is locked (flock) meanwhile; thread-safe; `ret` may be NULL. */
 int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
-		       const struct phx_package_limits *limits, struct phx_package *ret, struct phx_err *err);
-/** SHA-256 of the archive that ROOT/NAME/VERSION was unpacked from: it is there, whole, and was verified then. -ENOENT. */
-int phx_package_unpacked(const char *root, const char *name, const char *version, char ret_sha256[65]);
-/** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what was. */
-int phx_package_activate(const char *root, const char *name, const char *version, struct phx_err *err);
+		       const struct phx_package_limits *limits, struct phx_package *ret,
+		       struct phx_err *err);
+/** SHA-256 of the archive that ROOT/NAME/VERSION was unpacked from: it is there, whole, and was
+ * verified then. -ENOENT. */
+int phx_package_unpacked(const char *root, const char *name, const char *version,
+			 char ret_sha256[65]);
+/** Make VERSION current: ROOT/NAME/current -> VERSION by one rename; ROOT/NAME/previous keeps what
+ * was. */
+int phx_package_activate(const char *root, const char *name, const char *version,
+			 struct phx_err *err);
 /** Version that is current; -ENOENT none. */
-int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX], struct phx_err *err);
-/** Remove one version (-EBUSY when it is the current one), or all and the links when version is NULL. Missing is no
- * error; an interrupted removal never leaves half a version that looks whole. */
-int phx_package_remove(const char *root, const char *name, const char *version, struct phx_err *err);
+int phx_package_current(const char *root, const char *name, char ret_version[PHX_NAME_MAX],
+			struct phx_err *err);
+/** Remove one version (-EBUSY when it is the current one), or all and the links when version is
+ * NULL. Missing is no error; an interrupted removal never leaves half a version that looks
+ * whole. */
+int phx_package_remove(const char *root, const char *name, const char *version,
+		       struct phx_err *err);
 
-/** The head's repository directory: list what is there (verified against pub; bad ones are skipped and named in
- * `ret_bad`, a list of struct phx_package_bad). */
+/** The head's repository directory: list what is there (verified against pub; bad ones are skipped
+ * and named in `ret_bad`, a list of struct phx_package_bad). */
 struct phx_package_bad {
 	char file[256];
 	char reason[256];
 };
-int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages, struct phx_list *ret_bad,
-		  struct phx_err *err);
-/** Add a package file and its .sig (verified and read whole first; copied in; `ret` may be NULL; -EEXIST if the same name-version is there with
- * other bytes). */
-int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path, struct phx_package *ret,
-		 struct phx_err *err);
-/** Remove what pushes and builds that were killed have left in the repository: "FILE.TID.tmp" whose thread is gone. Best
- * effort; phx_repo_add() does it too. */
+int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages,
+		  struct phx_list *ret_bad, struct phx_err *err);
+/** Add a package file and its .sig (verified and read whole first; copied in; `ret` may be NULL;
+ * -EEXIST if the same name-version is there with other bytes). */
+int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path,
+		 struct phx_package *ret, struct phx_err *err);
+/** Remove what pushes and builds that were killed have left in the repository: "FILE.TID.tmp" whose
+ * thread is gone. Best effort; phx_repo_add() does it too. */
 void phx_repo_sweep(const char *dir);
-/** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest = Debian-like version order.
- * -ENOENT; a file that is there and does not verify is an error, never passed over. `ret_path`, `ret` may be NULL. */
-int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version, char **ret_path,
-		  struct phx_package *ret, struct phx_err *err);
+/** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest =
+ * Debian-like version order. -ENOENT; a file that is there and does not verify is an error, never
+ * passed over. `ret_path`, `ret` may be NULL. */
+int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version,
+		  char **ret_path, struct phx_package *ret, struct phx_err *err);
 /** Compare versions: negative, 0, positive. Digits runs compare as numbers. */
 int phx_version_compare(const char *a, const char *b);
 

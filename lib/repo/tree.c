@@ -46,7 +46,8 @@ static int visit(struct phx_list *tree, const FTSENT *f, size_t n_root, struct p
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
-		return phx_err_set(err, -f->fts_errno, "%s: %s", f->fts_path, strerror(f->fts_errno));
+		return phx_err_set(err, -f->fts_errno, "%s: %s", f->fts_path,
+				   strerror(f->fts_errno));
 	default:
 		return f->fts_level == 0 ? 0 : add_node(tree, f->fts_path + n_root + 1, f, err);
 	}
@@ -54,7 +55,8 @@ static int visit(struct phx_list *tree, const FTSENT *f, size_t n_root, struct p
 
 static int compare_nodes(const void *a, const void *b)
 {
-	return strcmp(((const struct phx_tree_node *)a)->path, ((const struct phx_tree_node *)b)->path);
+	return strcmp(((const struct phx_tree_node *)a)->path,
+		      ((const struct phx_tree_node *)b)->path);
 }
 
 int phx_tree_list(const char *root, struct phx_list *ret_tree, struct phx_err *err)
@@ -86,8 +88,7 @@ int phx_tree_list(const char *root, struct phx_list *ret_tree, struct phx_err *e
 
 void phx_tree_free(struct phx_list *tree)
 {
-	PHX_LIST_EACH(struct phx_tree_node, node, tree)
-	{
+	PHX_LIST_EACH(struct phx_tree_node, node, tree) {
 		free(node->path);
 		free(node->target);
 	}

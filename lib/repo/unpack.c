@@ -21,8 +21,8 @@
 
 #include "base/file.h"
 
-#define EXTRACT_FLAGS                                                                                                  \
-	(ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_NODOTDOT |                               \
+#define EXTRACT_FLAGS \
+	(ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_NODOTDOT | \
 	 ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS)
 
 struct extraction {
@@ -39,7 +39,8 @@ static int not_written(struct extraction *x, const char *path)
 	int code = archive_errno(x->disk);
 	const char *text = archive_error_string(x->disk);
 	bool refused = code <= 0 || code == ELOOP || code == EINVAL; /* the SECURE flags speak so */
-	return phx_err_set(x->err, refused ? -EPERM : -code, "%s: %s", phx_entry_show(path, shown, sizeof(shown)),
+	return phx_err_set(x->err, refused ? -EPERM : -code, "%s: %s",
+			   phx_entry_show(path, shown, sizeof(shown)),
 			   text ? text : "cannot be written");
 }
 
@@ -55,7 +56,8 @@ static int extract_content(struct extraction *x, const char *path)
 	return r < 0 ? r : 0;
 }
 
-static int extract_entry(struct extraction *x, const struct phx_package_entry *e, struct archive_entry *raw)
+static int extract_entry(struct extraction *x, const struct phx_package_entry *e,
+			 struct archive_entry *raw)
 {
 	if (!S_ISLNK(e->mode))
 		archive_entry_set_mode(raw, (e->mode & S_IFMT) | phx_entry_mode(e->mode));
@@ -96,7 +98,8 @@ static void *extraction_thread(void *arg)
 
 int phx_walk_extract(struct phx_package_walk *w, int dir_fd, struct phx_err *err)
 {
-	struct extraction x = {.walk = w, .dir_fd = dir_fd, .err = err, .disk = archive_write_disk_new()};
+	struct extraction x = {
+		.walk = w, .dir_fd = dir_fd, .err = err, .disk = archive_write_disk_new()};
 	if (!x.disk)
 		return -ENOMEM;
 	pthread_t thread;
@@ -116,8 +119,9 @@ static int check_arch(const struct phx_package *p, struct phx_err *err)
 	static const struct {
 		const char *machine, *arch;
 	} machines[] = {
-		{"x86_64", "amd64"},    {"aarch64", "arm64"},   {"armv7l", "armhf"}, {"i686", "i386"},
-		{"ppc64le", "ppc64el"}, {"riscv64", "riscv64"}, {"s390x", "s390x"},
+		{"x86_64", "amd64"}, {"aarch64", "arm64"},   {"armv7l", "armhf"},
+		{"i686", "i386"},    {"ppc64le", "ppc64el"}, {"riscv64", "riscv64"},
+		{"s390x", "s390x"},
 	};
 	struct utsname u;
 	if (phx_str_eq(p->arch, "all"))
@@ -125,7 +129,8 @@ static int check_arch(const struct phx_package *p, struct phx_err *err)
 	if (uname(&u) < 0)
 		return -errno;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(machines); i++)
-		if (phx_str_eq(machines[i].machine, u.machine) && phx_str_eq(machines[i].arch, p->arch))
+		if (phx_str_eq(machines[i].machine, u.machine) &&
+		    phx_str_eq(machines[i].arch, p->arch))
 			return 0;
 	return phx_err_set(err, -ENOEXEC, "made for %s, this machine is %s", p->arch, u.machine);
 }
@@ -134,7 +139,8 @@ static int check_arch(const struct phx_package *p, struct phx_err *err)
 static int check_present(const char *dest, const char *hex, struct phx_err *err)
 {
 	if (faccessat(AT_FDCWD, dest, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : phx_err_set(err, -errno, "%s: %s", dest, strerror(errno));
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", dest, strerror(errno));
 	PHX_AUTO_FREE char *path = phx_path("%s/" PHX_PACKAGE_DIGEST, dest);
 	PHX_AUTO_FREE char *had = NULL;
 	if (!path)
@@ -142,11 +148,14 @@ static int check_present(const char *dest, const char *hex, struct phx_err *err)
 	int r = phx_file_read(path, PHX_SHA256_HEX, &had, NULL, NULL);
 	if (r == 0 && !strncmp(had, hex, PHX_SHA256_HEX - 1))
 		return 1;
-	return phx_err_set(err, -EEXIST, "%s: unpacked before from other bytes; remove it first, or raise the version",
-			   dest);
+	return phx_err_set(
+		err, -EEXIST,
+		"%s: unpacked before from other bytes; remove it first, or raise the version",
+		dest);
 }
 
-static int write_meta(const char *tmp, const struct phx_package *p, const char *hex, struct phx_err *err)
+static int write_meta(const char *tmp, const struct phx_package *p, const char *hex,
+		      struct phx_err *err)
 {
 	PHX_AUTO_FREE char *dir = phx_path("%s/" PHX_PACKAGE_RESERVED, tmp);
 	PHX_AUTO_FREE char *manifest_path = phx_path("%s/" PHX_PACKAGE_MANIFEST, tmp);
@@ -180,7 +189,8 @@ static int fill(struct phx_package_walk *w, const char *tmp, const char *hex, st
 static int sync_dir(const char *path, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 || fsync(fd) < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+	return fd < 0 || fsync(fd) < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno))
+				       : 0;
 }
 
 /* What interrupted unpacks and removals left: nobody else is at work while the lock is held. */
@@ -202,7 +212,8 @@ static int remove_leftovers(const char *dir, struct phx_err *err)
 }
 
 /* With the lock held: fill a directory beside, then rename. */
-static int unpack_locked(struct phx_package_walk *w, const char *dir, const char *hex, struct phx_err *err)
+static int unpack_locked(struct phx_package_walk *w, const char *dir, const char *hex,
+			 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *dest = phx_path("%s/%s", dir, w->manifest.version);
 	PHX_AUTO_FREE char *tmp = phx_path("%s/.%s.tmp", dir, w->manifest.version);
@@ -223,7 +234,8 @@ static int unpack_locked(struct phx_package_walk *w, const char *dir, const char
 	return r;
 }
 
-static int unpack_walk(struct phx_package_walk *w, const char *root, const char *hex, struct phx_err *err)
+static int unpack_walk(struct phx_package_walk *w, const char *root, const char *hex,
+		       struct phx_err *err)
 {
 	int r = check_arch(&w->manifest, err);
 	if (r < 0)
@@ -245,7 +257,8 @@ static int unpack_walk(struct phx_package_walk *w, const char *root, const char 
 }
 
 int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
-		       const struct phx_package_limits *limits, struct phx_package *ret, struct phx_err *err)
+		       const struct phx_package_limits *limits, struct phx_package *ret,
+		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
 	char hex[PHX_SHA256_HEX];

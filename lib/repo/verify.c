@@ -70,8 +70,8 @@ static int open_package(const char *path, int *ret_fd, struct phx_err *err)
 	return 0;
 }
 
-static int check_signature(const char *path, const char *pub_pem_path, const char hex[PHX_SHA256_HEX],
-			   struct phx_err *err)
+static int check_signature(const char *path, const char *pub_pem_path,
+			   const char hex[PHX_SHA256_HEX], struct phx_err *err)
 {
 	PHX_AUTO_FREE char *sig_path = phx_path("%s.sig", path);
 	if (!sig_path)
@@ -85,8 +85,8 @@ static int check_signature(const char *path, const char *pub_pem_path, const cha
 	if (r < 0 && r != -EFBIG)
 		return phx_err_set(err, r, "%s", why.text);
 	if (r == -EFBIG || n != PHX_SIG_SIZE)
-		return phx_err_set(err, -EKEYREJECTED, "%s: not a signature (%d bytes expected)", sig_path,
-				   PHX_SIG_SIZE);
+		return phx_err_set(err, -EKEYREJECTED, "%s: not a signature (%d bytes expected)",
+				   sig_path, PHX_SIG_SIZE);
 	char text[128];
 	signed_text(hex, text, sizeof(text));
 	r = phx_verify(pub_pem_path, text, strlen(text), (const uint8_t *)sig, &why);
@@ -95,8 +95,8 @@ static int check_signature(const char *path, const char *pub_pem_path, const cha
 	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
-int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd, char ret_hex[PHX_SHA256_HEX],
-			    uint64_t *ret_size, struct phx_err *err)
+int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd,
+			    char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
 	char hex[PHX_SHA256_HEX];
@@ -152,7 +152,8 @@ static int read_package(int fd, bool whole, const char hex[PHX_SHA256_HEX], stru
 	return r;
 }
 
-int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret, struct phx_err *err)
+int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret,
+		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
 	char hex[PHX_SHA256_HEX];

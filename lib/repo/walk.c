@@ -40,10 +40,12 @@ static int check_bytes(const struct phx_package_walk *w, uint64_t more, struct p
 	uint64_t used = w->unpacked_bytes, max = w->limits.bytes_max;
 	if (more > max || used > max - more)
 		return phx_err_set(err, -E2BIG, "unpacks to more than %" PRIu64 " bytes", max);
-	uint64_t dense =
-		w->packed_bytes > UINT64_MAX / w->limits.ratio_max ? UINT64_MAX : w->packed_bytes * w->limits.ratio_max;
+	uint64_t dense = w->packed_bytes > UINT64_MAX / w->limits.ratio_max
+		? UINT64_MAX
+		: w->packed_bytes * w->limits.ratio_max;
 	if (used + more > RATIO_FREE && used + more > dense)
-		return phx_err_set(err, -E2BIG, "unpacks to more than %" PRIu32 " times its size", w->limits.ratio_max);
+		return phx_err_set(err, -E2BIG, "unpacks to more than %" PRIu32 " times its size",
+				   w->limits.ratio_max);
 	return 0;
 }
 
@@ -105,10 +107,12 @@ static int read_manifest(struct phx_package_walk *w, struct phx_err *err)
 	const char *path = r == 0 ? archive_entry_pathname(e) : NULL;
 	if (!phx_str_eq(path, PHX_PACKAGE_MANIFEST) || archive_entry_filetype(e) != AE_IFREG ||
 	    archive_entry_hardlink(e))
-		return phx_err_set(err, -EBADMSG, "no package: the first entry is not " PHX_PACKAGE_MANIFEST);
+		return phx_err_set(err, -EBADMSG,
+				   "no package: the first entry is not " PHX_PACKAGE_MANIFEST);
 	int64_t size = archive_entry_size(e);
 	if (size < 0 || size > PHX_MANIFEST_MAX)
-		return phx_err_set(err, -EBADMSG, PHX_PACKAGE_MANIFEST ": larger than %d bytes", PHX_MANIFEST_MAX);
+		return phx_err_set(err, -EBADMSG, PHX_PACKAGE_MANIFEST ": larger than %d bytes",
+				   PHX_MANIFEST_MAX);
 	PHX_AUTO_FREE char *text = malloc((size_t)size + 1);
 	if (!text)
 		return -ENOMEM;
@@ -122,7 +126,8 @@ static int read_manifest(struct phx_package_walk *w, struct phx_err *err)
 	return r;
 }
 
-int phx_walk_open(struct phx_package_walk *w, int fd, const struct phx_package_limits *limits, struct phx_err *err)
+int phx_walk_open(struct phx_package_walk *w, int fd, const struct phx_package_limits *limits,
+		  struct phx_err *err)
 {
 	memset(w, 0, sizeof(*w));
 	set_limits(&w->limits, limits);
@@ -171,16 +176,18 @@ static int describe(struct archive_entry *e, struct phx_package_entry *ret, stru
 
 static int finish(struct phx_package_walk *w, struct phx_err *err)
 {
-	if (w->n_entries == w->manifest.n_entries && w->unpacked_bytes == w->manifest.unpacked_bytes)
+	if (w->n_entries == w->manifest.n_entries &&
+	    w->unpacked_bytes == w->manifest.unpacked_bytes)
 		return 1;
 	return phx_err_set(err, -EBADMSG,
-			   "damaged archive: %" PRIu32 " entries of %" PRIu64 " bytes, the manifest says %" PRIu32
-			   " of %" PRIu64,
-			   w->n_entries, w->unpacked_bytes, w->manifest.n_entries, w->manifest.unpacked_bytes);
+			   "damaged archive: %" PRIu32 " entries of %" PRIu64
+			   " bytes, the manifest says %" PRIu32 " of %" PRIu64,
+			   w->n_entries, w->unpacked_bytes, w->manifest.n_entries,
+			   w->manifest.unpacked_bytes);
 }
 
-int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret, struct archive_entry **ret_entry,
-		  struct phx_err *err)
+int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret,
+		  struct archive_entry **ret_entry, struct phx_err *err)
 {
 	struct archive_entry *raw;
 	struct phx_package_entry e;
@@ -190,7 +197,8 @@ int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret, str
 	if (r == 0)
 		r = describe(raw, &e, err);
 	if (r == 0 && ++w->n_entries > w->limits.entries_max)
-		r = phx_err_set(err, -E2BIG, "more than %" PRIu32 " entries", w->limits.entries_max);
+		r = phx_err_set(err, -E2BIG, "more than %" PRIu32 " entries",
+				w->limits.entries_max);
 	if (r == 0)
 		r = phx_entry_check(&e, err);
 	if (r == 0)
@@ -206,8 +214,8 @@ int phx_walk_next(struct phx_package_walk *w, struct phx_package_entry *ret, str
 	return 0;
 }
 
-int phx_walk_block(struct phx_package_walk *w, const void **ret_data, size_t *ret_n, int64_t *ret_offset,
-		   struct phx_err *err)
+int phx_walk_block(struct phx_package_walk *w, const void **ret_data, size_t *ret_n,
+		   int64_t *ret_offset, struct phx_err *err)
 {
 	const void *data;
 	size_t n;
@@ -218,7 +226,8 @@ int phx_walk_block(struct phx_package_walk *w, const void **ret_data, size_t *re
 	if (r < ARCHIVE_WARN)
 		return damaged(w, err);
 	if (offset < 0 || n > w->entry_bytes || (uint64_t)offset > w->entry_bytes - n)
-		return phx_err_set(err, -EBADMSG, "damaged archive: content past the size of its entry");
+		return phx_err_set(err, -EBADMSG,
+				   "damaged archive: content past the size of its entry");
 	*ret_data = data;
 	*ret_n = n;
 	*ret_offset = offset;

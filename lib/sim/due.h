@@ -16,7 +16,8 @@ enum phx_sim_due_kind {
 struct phx_sim_due {
 	int64_t at_ms;
 	uint8_t kind;
-	int8_t from, to; /* ARRIVED: numbers of REs in the ledger, -1 free; else `to`: index of the RE */
+	/* ARRIVED: numbers of REs in the ledger, -1 free; else `to`: index of the RE */
+	int8_t from, to;
 	uint8_t cluster;
 	uint32_t job; /* index in the workload; ARRIVED: nodes */
 	uint32_t run; /* which run of the job this is about */

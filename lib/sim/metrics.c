@@ -10,9 +10,9 @@
 enum { HOUR_MS = 3600 * 1000, BOUND_MS = 10 * 1000 };
 
 static const struct phx_sim_metric table[] = {
-#define COUNT(name, unit, head, text, source)                                                                          \
+#define COUNT(name, unit, head, text, source) \
 	{#name, unit, head, text, source, true, offsetof(struct phx_sim_metrics, name)},
-#define REAL(name, unit, head, text, source)                                                                           \
+#define REAL(name, unit, head, text, source) \
 	{#name, unit, head, text, source, false, offsetof(struct phx_sim_metrics, name)},
 #include "sim/metric.def"
 #undef COUNT
@@ -39,8 +39,8 @@ double phx_sim_metric_value(const struct phx_sim_metric *m, const struct phx_sim
 	return m->count ? (double)*(const uint64_t *)at : *(const double *)at;
 }
 
-const char *phx_sim_metric_format(const struct phx_sim_metric *m, const struct phx_sim_metrics *of, int digits,
-				  char *buf, size_t buf_size)
+const char *phx_sim_metric_format(const struct phx_sim_metric *m, const struct phx_sim_metrics *of,
+				  int digits, char *buf, size_t buf_size)
 {
 	double value = phx_sim_metric_value(m, of);
 	if (isnan(value))
@@ -69,13 +69,14 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms, int64_t start_ms,
-		       int64_t end_ms)
+void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms,
+		       int64_t start_ms, int64_t end_ms)
 {
 	int64_t turnaround = end_ms - submit_ms, wait = start_ms - submit_ms, run = job->run_ms;
 	double bounded = (double)turnaround / (double)later(run, BOUND_MS);
 	t->last_finish_ms = t->completed ? later(t->last_finish_ms, end_ms) : end_ms;
-	t->last_ideal_ms = t->completed ? later(t->last_ideal_ms, submit_ms + run) : submit_ms + run;
+	t->last_ideal_ms =
+		t->completed ? later(t->last_ideal_ms, submit_ms + run) : submit_ms + run;
 	t->completed++;
 	t->exec_ms += run;
 	t->turnaround_ms += turnaround;
@@ -111,7 +112,8 @@ int phx_sim_tally_obtain(struct phx_sim_tally *t, uint32_t nodes, int64_t now_ms
 void phx_sim_tally_release(struct phx_sim_tally *t, uint32_t nodes, int64_t now_ms)
 {
 	while (nodes && t->first_lease < t->leases.n) {
-		struct phx_sim_lease *l = PHX_LIST_AT(&t->leases, struct phx_sim_lease, t->first_lease);
+		struct phx_sim_lease *l =
+			PHX_LIST_AT(&t->leases, struct phx_sim_lease, t->first_lease);
 		uint32_t n = nodes < l->nodes ? nodes : l->nodes;
 		int64_t length = now_ms - l->from_ms, hours = (length + HOUR_MS - 1) / HOUR_MS;
 		t->actual_h += (double)length / HOUR_MS * n;
@@ -136,9 +138,10 @@ void phx_sim_tally_add(struct phx_sim_tally *t, const struct phx_sim_tally *more
 	if (more->jobs && (!t->jobs || more->first_submit_ms < t->first_submit_ms))
 		t->first_submit_ms = more->first_submit_ms;
 	if (more->completed) {
-		t->last_finish_ms =
-			t->completed ? later(t->last_finish_ms, more->last_finish_ms) : more->last_finish_ms;
-		t->last_ideal_ms = t->completed ? later(t->last_ideal_ms, more->last_ideal_ms) : more->last_ideal_ms;
+		t->last_finish_ms = t->completed ? later(t->last_finish_ms, more->last_finish_ms)
+						 : more->last_finish_ms;
+		t->last_ideal_ms = t->completed ? later(t->last_ideal_ms, more->last_ideal_ms)
+						: more->last_ideal_ms;
 	}
 	t->jobs += more->jobs;
 	t->completed += more->completed;
@@ -169,7 +172,8 @@ static double hours(uint64_t node_ms)
 
 static void finish_jobs(const struct phx_sim_tally *t, struct phx_sim_metrics *m)
 {
-	double n = (double)t->completed, makespan_ms = (double)(t->last_finish_ms - t->first_submit_ms);
+	double n = (double)t->completed,
+	       makespan_ms = (double)(t->last_finish_ms - t->first_submit_ms);
 	m->jobs = t->jobs;
 	m->completed = t->completed;
 	m->refused = t->refused;
@@ -185,7 +189,8 @@ static void finish_jobs(const struct phx_sim_tally *t, struct phx_sim_metrics *m
 	m->makespan_s = n > 0 ? makespan_ms / 1000 : NAN;
 	m->tasks_per_s = ratio(n, m->makespan_s);
 	m->speedup = n > 0 ? ratio(t->work_s, m->makespan_s) : NAN;
-	m->speedup_inf = n > 0 ? ratio((double)(t->last_ideal_ms - t->first_submit_ms), makespan_ms) : NAN;
+	m->speedup_inf =
+		n > 0 ? ratio((double)(t->last_ideal_ms - t->first_submit_ms), makespan_ms) : NAN;
 }
 
 void phx_sim_tally_finish(const struct phx_sim_tally *t, const struct phx_ledger_meter *meter,

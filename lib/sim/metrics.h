@@ -18,10 +18,10 @@ size_t phx_sim_metric_table(const struct phx_sim_metric **ret);
 const struct phx_sim_metric *phx_sim_metric_find(const char *name);
 /** Value of a row; NaN where there is none. */
 double phx_sim_metric_value(const struct phx_sim_metric *m, const struct phx_sim_metrics *of);
-/** The value as text for people and CSV: whole numbers as such, the rest with `digits` decimals, "" for none. Returns
- * buf. */
-const char *phx_sim_metric_format(const struct phx_sim_metric *m, const struct phx_sim_metrics *of, int digits,
-				  char *buf, size_t buf_size);
+/** The value as text for people and CSV: whole numbers as such, the rest with `digits` decimals, ""
+ * for none. Returns buf. */
+const char *phx_sim_metric_format(const struct phx_sim_metric *m, const struct phx_sim_metrics *of,
+				  int digits, char *buf, size_t buf_size);
 
 /** Nodes obtained at one time and not released yet. */
 struct phx_sim_lease {
@@ -45,8 +45,8 @@ struct phx_sim_tally {
 void phx_sim_tally_fini(struct phx_sim_tally *t);
 
 void phx_sim_tally_submit(struct phx_sim_tally *t, int64_t submit_ms);
-void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms, int64_t start_ms,
-		       int64_t end_ms);
+void phx_sim_tally_end(struct phx_sim_tally *t, const struct phx_trace_job *job, int64_t submit_ms,
+		       int64_t start_ms, int64_t end_ms);
 /** Nodes became the RE's / it gave the oldest back. -ENOMEM. */
 int phx_sim_tally_obtain(struct phx_sim_tally *t, uint32_t nodes, int64_t now_ms);
 void phx_sim_tally_release(struct phx_sim_tally *t, uint32_t nodes, int64_t now_ms);

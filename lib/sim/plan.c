@@ -18,8 +18,8 @@ void phx_sim_plan_fini(struct phx_sim_plan *p)
 
 /* ---- one size ---- */
 
-static void make_agreements(const struct phx_sim_plan_config *c, int model, struct phx_agreement *batch,
-			    struct phx_agreement *web)
+static void make_agreements(const struct phx_sim_plan_config *c, int model,
+			    struct phx_agreement *batch, struct phx_agreement *web)
 {
 	phx_agreement_init(batch);
 	phx_agreement_init(web);
@@ -39,10 +39,12 @@ static void make_agreements(const struct phx_sim_plan_config *c, int model, stru
 }
 
 static int run_pair(const struct phx_sim_plan_config *c, const struct phx_agreement *batch,
-		    const struct phx_agreement *web, struct phx_sim_plan_point *ret, struct phx_err *err)
+		    const struct phx_agreement *web, struct phx_sim_plan_point *ret,
+		    struct phx_err *err)
 {
 	struct phx_sim_cluster cluster = {"cluster", {.nodes = ret->nodes}};
-	struct phx_sim_re res[] = {{.agreement = web, .demand = c->demand}, {.agreement = batch, .jobs = c->jobs}};
+	struct phx_sim_re res[] = {{.agreement = web, .demand = c->demand},
+				   {.agreement = batch, .jobs = c->jobs}};
 	struct phx_sim_config config = {.clusters = &cluster,
 					.n_clusters = 1,
 					.res = res,
@@ -61,7 +63,8 @@ static int run_pair(const struct phx_sim_plan_config *c, const struct phx_agreem
 	return 0;
 }
 
-static int run_before(const struct phx_sim_plan_config *c, struct phx_sim_plan *p, struct phx_err *err)
+static int run_before(const struct phx_sim_plan_config *c, struct phx_sim_plan *p,
+		      struct phx_err *err)
 {
 	struct phx_agreement batch, web;
 	make_agreements(c, PHX_POLICY_dcs, &batch, &web);
@@ -71,7 +74,8 @@ static int run_before(const struct phx_sim_plan_config *c, struct phx_sim_plan *
 	return run_pair(c, &batch, &web, &p->before, err);
 }
 
-static int run_size(const struct phx_sim_plan_config *c, struct phx_sim_plan_point *point, struct phx_err *err)
+static int run_size(const struct phx_sim_plan_config *c, struct phx_sim_plan_point *point,
+		    struct phx_err *err)
 {
 	struct phx_agreement batch, web;
 	uint32_t first = (uint32_t)c->demand->value[0];
@@ -92,7 +96,8 @@ static bool is_enough(const struct phx_sim_plan_config *c, const struct phx_sim_
 	double turnaround = before->batch.mean_turnaround_s * (1 + c->slower_milli / 1000.0);
 	if (p->web.unmet_node_hours > before->web.unmet_node_hours + 1e-9)
 		return false;
-	return (double)p->batch.completed >= jobs - 1e-9 && !(p->batch.mean_turnaround_s > turnaround + 1e-9);
+	return (double)p->batch.completed >= jobs - 1e-9 &&
+		!(p->batch.mean_turnaround_s > turnaround + 1e-9);
 }
 
 /* ---- many sizes ---- */
@@ -106,7 +111,8 @@ struct search {
 static int run_piece(void *arg, size_t i, struct phx_err *err)
 {
 	struct search *s = arg;
-	struct phx_sim_plan_point *p = PHX_LIST_AT(&s->plan->points, struct phx_sim_plan_point, s->first + i);
+	struct phx_sim_plan_point *p =
+		PHX_LIST_AT(&s->plan->points, struct phx_sim_plan_point, s->first + i);
 	int r = run_size(s->config, p, err);
 	p->enough = r == 0 && is_enough(s->config, &s->plan->before, p);
 	return r;
@@ -129,15 +135,16 @@ static int add_size(struct search *s, uint32_t nodes)
 
 static int by_size(const void *a, const void *b)
 {
-	uint32_t x = ((const struct phx_sim_plan_point *)a)->nodes, y = ((const struct phx_sim_plan_point *)b)->nodes;
+	uint32_t x = ((const struct phx_sim_plan_point *)a)->nodes,
+		 y = ((const struct phx_sim_plan_point *)b)->nodes;
 	return x < y ? -1 : x > y;
 }
 
 static int run_added(struct search *s, struct phx_err *err)
 {
 	struct phx_list *l = &s->plan->points;
-	int r = phx_sim_pool_run(s->config->workers, l->n - s->first, run_piece, s->config->progress ? tell : NULL, s,
-				 err);
+	int r = phx_sim_pool_run(s->config->workers, l->n - s->first, run_piece,
+				 s->config->progress ? tell : NULL, s, err);
 	if (r == 0)
 		qsort(l->items, l->n, sizeof(struct phx_sim_plan_point), by_size);
 	return r;
@@ -147,7 +154,8 @@ static int run_added(struct search *s, struct phx_err *err)
 static int find_best(const struct phx_list *points)
 {
 	int best = -1;
-	for (int i = (int)points->n - 1; i >= 0 && PHX_LIST_AT(points, struct phx_sim_plan_point, i)->enough; i--)
+	for (int i = (int)points->n - 1;
+	     i >= 0 && PHX_LIST_AT(points, struct phx_sim_plan_point, i)->enough; i--)
 		best = i;
 	return best;
 }
@@ -161,7 +169,8 @@ static int run_grid(struct search *s, uint32_t from, uint32_t to, struct phx_err
 	return r < 0 ? r : run_added(s, err);
 }
 
-/* Sizes between the best so far and the one below it, which is not enough; again while the gap is wide. */
+/* Sizes between the best so far and the one below it, which is not enough; again while the gap is
+ * wide. */
 static int refine(struct search *s, struct phx_err *err)
 {
 	struct phx_list *l = &s->plan->points;
@@ -185,26 +194,35 @@ static int refine(struct search *s, struct phx_err *err)
 static int check(const struct phx_sim_plan_config *c, uint32_t peak, struct phx_err *err)
 {
 	if (!c->jobs || !c->jobs->n || !c->demand || !c->demand->n)
-		return phx_err_set(err, -EINVAL, "a plan wants jobs and a web demand; one of the traces is empty");
+		return phx_err_set(
+			err, -EINVAL,
+			"a plan wants jobs and a web demand; one of the traces is empty");
 	if (c->model != PHX_POLICY_fb && c->model != PHX_POLICY_coop2008)
-		return phx_err_set(err, -EINVAL, "%s does not share a cluster of one size; fb and coop2008 do",
+		return phx_err_set(err, -EINVAL,
+				   "%s does not share a cluster of one size; fb and coop2008 do",
 				   phx_enum_name(&phx_policy_names, c->model));
 	if (!c->batch_nodes)
-		return phx_err_set(err, -EINVAL, "how many nodes the batch cluster has must be said");
+		return phx_err_set(err, -EINVAL,
+				   "how many nodes the batch cluster has must be said");
 	if (c->from > c->to && c->to)
-		return phx_err_set(err, -EINVAL, "sizes from %u to %u: the first is the larger", c->from, c->to);
+		return phx_err_set(err, -EINVAL, "sizes from %u to %u: the first is the larger",
+				   c->from, c->to);
 	if (c->to && c->to < 2)
 		return phx_err_set(err, -EINVAL, "a shared cluster has at least 2 nodes");
 	if (c->web_nodes && c->web_nodes < peak)
-		return phx_err_set(err, -EINVAL, "%u web nodes are fewer than the demand's peak of %u", c->web_nodes,
-				   peak);
+		return phx_err_set(err, -EINVAL,
+				   "%u web nodes are fewer than the demand's peak of %u",
+				   c->web_nodes, peak);
 	return 0;
 }
 
-int phx_sim_plan_make(const struct phx_sim_plan_config *config, struct phx_sim_plan *ret, struct phx_err *err)
+int phx_sim_plan_make(const struct phx_sim_plan_config *config, struct phx_sim_plan *ret,
+		      struct phx_err *err)
 {
-	uint32_t peak = config->demand && config->demand->n ? (uint32_t)phx_series_peak(config->demand) : 0;
-	struct phx_sim_plan plan = {.best = -1, .web_nodes = config->web_nodes ? config->web_nodes : peak};
+	uint32_t peak =
+		config->demand && config->demand->n ? (uint32_t)phx_series_peak(config->demand) : 0;
+	struct phx_sim_plan plan = {.best = -1,
+				    .web_nodes = config->web_nodes ? config->web_nodes : peak};
 	struct search s = {config, &plan, 0};
 	int r = check(config, peak, err);
 	if (r < 0)
@@ -250,8 +268,7 @@ static int make_curves(const struct phx_sim_plan *p, struct curves *c)
 			return -ENOMEM;
 	if (!c->x)
 		return -ENOMEM;
-	PHX_LIST_EACH(const struct phx_sim_plan_point, point, &p->points)
-	{
+	PHX_LIST_EACH(const struct phx_sim_plan_point, point, &p->points) {
 		c->x[c->n] = point->nodes;
 		c->y[0][c->n] = point->batch.mean_turnaround_s / 60;
 		c->y[1][c->n] = (double)point->batch.completed;
@@ -260,34 +277,40 @@ static int make_curves(const struct phx_sim_plan *p, struct curves *c)
 	return 0;
 }
 
-int phx_sim_plan_svg(const struct phx_sim_plan_config *config, const struct phx_sim_plan *p, const char *title,
-		     struct phx_buf *ret)
+int phx_sim_plan_svg(const struct phx_sim_plan_config *config, const struct phx_sim_plan *p,
+		     const char *title, struct phx_buf *ret)
 {
 	PHX_AUTO(curves_fini) struct curves c = {0};
 	static const char *const titles[CURVES] = {"Mean turnaround of jobs", "Completed jobs",
 						   "Runs killed for the web"};
 	static const char *const units[CURVES] = {"minutes", "jobs", "runs"};
-	double limits[CURVES] = {p->before.batch.mean_turnaround_s / 60 * (1 + config->slower_milli / 1000.0),
-				 (double)p->before.batch.completed * (1 - config->lost_milli / 1000.0), NAN};
+	double limits[CURVES] = {
+		p->before.batch.mean_turnaround_s / 60 * (1 + config->slower_milli / 1000.0),
+		(double)p->before.batch.completed * (1 - config->lost_milli / 1000.0), NAN};
 	struct phx_svg_series series[CURVES];
 	struct phx_svg_panel panels[CURVES];
 	if (make_curves(p, &c) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < CURVES; i++) {
-		series[i] = (struct phx_svg_series){
-			.name = "shared cluster", .x = c.x, .y = c.y[i], .n = c.n, .style = PHX_SVG_DOTS};
-		panels[i] = (struct phx_svg_panel){.title = titles[i],
-						   .x_label = "nodes of the shared cluster",
-						   .y_label = units[i],
-						   .series = &series[i],
-						   .n_series = 1,
-						   .y_from_zero = i != 1,
-						   .limit_y = limits[i],
-						   .limit_text = "limit, from the dedicated clusters",
-						   .mark_x = NAN,
-						   .mark_text = "smallest that is enough"};
+		series[i] = (struct phx_svg_series){.name = "shared cluster",
+						    .x = c.x,
+						    .y = c.y[i],
+						    .n = c.n,
+						    .style = PHX_SVG_DOTS};
+		panels[i] =
+			(struct phx_svg_panel){.title = titles[i],
+					       .x_label = "nodes of the shared cluster",
+					       .y_label = units[i],
+					       .series = &series[i],
+					       .n_series = 1,
+					       .y_from_zero = i != 1,
+					       .limit_y = limits[i],
+					       .limit_text = "limit, from the dedicated clusters",
+					       .mark_x = NAN,
+					       .mark_text = "smallest that is enough"};
 		if (p->best >= 0)
-			panels[i].mark_x = PHX_LIST_AT(&p->points, struct phx_sim_plan_point, p->best)->nodes;
+			panels[i].mark_x =
+				PHX_LIST_AT(&p->points, struct phx_sim_plan_point, p->best)->nodes;
 	}
 	phx_svg_chart(title, panels, CURVES, ret);
 	return ret->failed ? -ENOMEM : 0;

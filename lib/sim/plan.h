@@ -12,13 +12,16 @@
 struct phx_sim_plan_config {
 	const struct phx_trace_jobs *jobs;
 	const struct phx_trace_series *demand;
-	int model;     /* enum phx_policy_id: how the shared cluster is coordinated: fb or coop2008 */
+	/* enum phx_policy_id: how the shared cluster is coordinated: fb or coop2008 */
+	int model;
 	int scheduler; /* of the batch RE, before and after */
 	int kill_order;
 	uint32_t lease_s;     /* L of fb */
 	uint32_t batch_nodes; /* of the dedicated batch cluster */
 	uint32_t web_nodes;   /* of the dedicated web cluster; 0 = the peak of the demand */
-	uint32_t from, to; /* sizes to look at; 0 = from the web's peak (or what batch has, if less) to both together */
+	/* sizes to look at; 0 = from the web's peak (or what batch has, if less) to both
+	 * together */
+	uint32_t from, to;
 	uint32_t lost_milli;   /* thousandths of the completed jobs that may be missing */
 	uint32_t slower_milli; /* thousandths by which the mean turnaround may grow */
 	int64_t window_ms;     /* as in struct phx_sim_config */
@@ -39,14 +42,16 @@ struct phx_sim_plan {
 	struct phx_sim_plan_point before; /* two dedicated clusters; nodes: both */
 	uint32_t web_nodes;               /* of the dedicated one */
 	struct phx_list points;           /* struct phx_sim_plan_point, by rising size */
-	int best; /* index of the smallest size from which on every size looked at is enough; -1 = none */
+	/* index of the smallest size from which on every size looked at is enough; -1 = none */
+	int best;
 };
 
 /** -EINVAL with a text, -ENOMEM; ret untouched then. Owned by the caller: phx_sim_plan_fini(). */
-int phx_sim_plan_make(const struct phx_sim_plan_config *config, struct phx_sim_plan *ret, struct phx_err *err);
+int phx_sim_plan_make(const struct phx_sim_plan_config *config, struct phx_sim_plan *ret,
+		      struct phx_err *err);
 void phx_sim_plan_fini(struct phx_sim_plan *p);
 /** The trade-off curve. -ENOMEM. */
-int phx_sim_plan_svg(const struct phx_sim_plan_config *config, const struct phx_sim_plan *p, const char *title,
-		     struct phx_buf *ret);
+int phx_sim_plan_svg(const struct phx_sim_plan_config *config, const struct phx_sim_plan *p,
+		     const char *title, struct phx_buf *ret);
 
 #endif

@@ -63,8 +63,8 @@ static void wait_for_end(struct pool *p, phx_sim_pool_progress_fn progress)
 	pthread_mutex_unlock(&p->lock);
 }
 
-int phx_sim_pool_run(unsigned workers, size_t n, phx_sim_piece_fn piece, phx_sim_pool_progress_fn progress, void *arg,
-		     struct phx_err *err)
+int phx_sim_pool_run(unsigned workers, size_t n, phx_sim_piece_fn piece,
+		     phx_sim_pool_progress_fn progress, void *arg, struct phx_err *err)
 {
 	struct pool p = {.piece = piece, .arg = arg, .n = n, .failed = n};
 	size_t wanted = workers < n ? workers : n;

@@ -34,8 +34,8 @@ static void replay_fini(struct replay *rp)
 }
 
 /* Remember the first difference; a positive result ends the walk. */
-static int differ(struct replay *rp, uint64_t seq, const char *kind, const char *recorded, const char *now,
-		  const char *reason)
+static int differ(struct replay *rp, uint64_t seq, const char *kind, const char *recorded,
+		  const char *now, const char *reason)
 {
 	struct phx_sim_replay *o = rp->out;
 	o->identical = false;
@@ -57,16 +57,16 @@ static void find_difference(const json_t **a, const json_t **b, char *path, size
 		json_t *v;
 		size_t i;
 		deeper = false;
-		json_object_foreach((json_t *)of_a, key, v)
-		{
-			if (deeper || !json_is_object(of_b) || json_equal(v, json_object_get(of_b, key)))
+		json_object_foreach((json_t *)of_a, key, v) {
+			if (deeper || !json_is_object(of_b) ||
+			    json_equal(v, json_object_get(of_b, key)))
 				continue;
 			*a = v, *b = json_object_get(of_b, key), deeper = true;
 			n += (size_t)snprintf(path + n, size - n, "%s%s", n ? "." : "", key);
 		}
-		json_array_foreach(of_a, i, v)
-		{
-			if (deeper || !json_is_array(of_b) || json_equal(v, json_array_get(of_b, i)))
+		json_array_foreach(of_a, i, v) {
+			if (deeper || !json_is_array(of_b) ||
+			    json_equal(v, json_array_get(of_b, i)))
 				continue;
 			*a = v, *b = json_array_get(of_b, i), deeper = true;
 			n += (size_t)snprintf(path + n, size - n, "%s%zu", n ? "." : "", i);
@@ -91,7 +91,8 @@ static int read_snapshot(struct replay *rp, json_t **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The clock is no part of the comparison: events that change nothing move it and are not journalled. */
+/* The clock is no part of the comparison: events that change nothing move it and are not
+ * journalled. */
 static int compare_snapshot(struct replay *rp)
 {
 	PHX_AUTO_JSON json_t *now = phx_json_from_record(&phx_state_record, &rp->state);
@@ -131,7 +132,8 @@ static int replay_event(void *arg, const struct phx_store_event *stored)
 	o->n_events++;
 	o->n_actions += done.n_actions;
 	if (done.difference[0])
-		r = differ(rp, stored->seq, stored->kind, stored->actions, done.actions, done.difference);
+		r = differ(rp, stored->seq, stored->kind, stored->actions, done.actions,
+			   done.difference);
 	free(done.actions);
 	if (r == 0 && rp->snapshot && stored->seq == rp->snapshot_seq)
 		r = compare_snapshot(rp);
@@ -147,8 +149,8 @@ static int begin_from(struct replay *rp, uint64_t seq, const char *snapshot)
 	return 0;
 }
 
-/* From the beginning where the journal reaches back so far; else from the older snapshot if all that follows it is
- * there, so that the newest is compared; else from that one. */
+/* From the beginning where the journal reaches back so far; else from the older snapshot if all
+ * that follows it is there, so that the newest is compared; else from that one. */
 static int begin_state(struct replay *rp, struct phx_store *store)
 {
 	PHX_AUTO_FREE char *older = NULL;
@@ -174,7 +176,8 @@ static int check_journal(const char *path, struct phx_err *err)
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) || memcmp(head, magic, sizeof(magic)))
+	if (read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    memcmp(head, magic, sizeof(magic)))
 		return phx_err_set(err, -EBADMSG, "%s: this is no journal", path);
 	return 0;
 }
@@ -189,7 +192,8 @@ int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_
 		return r;
 	r = phx_store_open_read(path, &store, err);
 	if (r == -EBUSY)
-		return phx_err_prefix(err, r, "phxd has it open; replay a copy (sqlite3 FILE '.backup COPY')");
+		return phx_err_prefix(
+			err, r, "phxd has it open; replay a copy (sqlite3 FILE '.backup COPY')");
 	r = r < 0 ? r : begin_state(&rp, store);
 	r = r < 0 ? r : phx_store_events(store, rp.state.seq, 0, NULL, replay_event, &rp, err);
 	phx_store_close(store);

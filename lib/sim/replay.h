@@ -11,8 +11,10 @@ struct phx_sim_replay {
 	uint64_t n_actions;        /* that came out */
 	uint64_t first, last;      /* numbers of the first and the last event */
 	int64_t first_ms, last_ms; /* core time */
-	uint64_t from_snapshot;    /* event of the snapshot it began with; 0 = from the very beginning */
-	uint64_t checked_snapshot; /* event of the newest snapshot, which the state was compared with; 0 = none */
+	/* event of the snapshot it began with; 0 = from the very beginning */
+	uint64_t from_snapshot;
+	/* event of the newest snapshot, which the state was compared with; 0 = none */
+	uint64_t checked_snapshot;
 	bool identical;
 	/* the first difference, when not identical */
 	uint64_t seq;
@@ -22,8 +24,8 @@ struct phx_sim_replay {
 };
 void phx_sim_replay_fini(struct phx_sim_replay *r);
 
-/** Replay `path`. 0 also when a difference was found (ret->identical says so). -ENOENT, -EBUSY phxd has it open,
- * -EBADMSG it is damaged or no journal; ret untouched then. */
+/** Replay `path`. 0 also when a difference was found (ret->identical says so). -ENOENT, -EBUSY phxd
+ * has it open, -EBADMSG it is damaged or no journal; ret untouched then. */
 int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_err *err);
 
 #endif

@@ -22,8 +22,8 @@ static int add_row(struct phx_sim_report *r, const char *name, const struct phx_
 	return 0;
 }
 
-int phx_sim_report_make(const char *name, const char *const *names, const struct phx_sim_result *result,
-			struct phx_sim_report *ret)
+int phx_sim_report_make(const char *name, const char *const *names,
+			const struct phx_sim_result *result, struct phx_sim_report *ret)
 {
 	struct phx_sim_report r = {.end_ms = result->end_ms, .stuck = result->stuck};
 	int code = 0;
@@ -70,10 +70,9 @@ json_t *phx_sim_metrics_json(const struct phx_sim_metrics *m)
 
 json_t *phx_sim_report_json(const struct phx_sim_report *r)
 {
-	json_t *j = json_pack("{s:s, s:f, s:b, s:[]}", "scenario", r->name, "end_s", (double)r->end_ms / 1000, "stuck",
-			      r->stuck, "res");
-	PHX_LIST_EACH(struct phx_sim_report_row, row, &r->rows)
-	{
+	json_t *j = json_pack("{s:s, s:f, s:b, s:[]}", "scenario", r->name, "end_s",
+			      (double)r->end_ms / 1000, "stuck", r->stuck, "res");
+	PHX_LIST_EACH(struct phx_sim_report_row, row, &r->rows) {
 		bool total = row + 1 == row_end_;
 		json_t *o = total ? json_object() : json_pack("{s:s}", "name", row->name);
 		if (put_metrics(o, &row->metrics) < 0) {
@@ -89,22 +88,24 @@ json_t *phx_sim_report_json(const struct phx_sim_report *r)
 	return j;
 }
 
-static int parse_metrics(const char *what, const char *where, const json_t *j, struct phx_sim_metrics *ret,
-			 struct phx_err *err)
+static int parse_metrics(const char *what, const char *where, const json_t *j,
+			 struct phx_sim_metrics *ret, struct phx_err *err)
 {
 	const struct phx_sim_metric *table;
 	size_t n = phx_sim_metric_table(&table);
 	if (!json_is_object(j))
-		return phx_err_set(err, -EINVAL, "%s: %s: an object of metrics is wanted", what, where);
+		return phx_err_set(err, -EINVAL, "%s: %s: an object of metrics is wanted", what,
+				   where);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *v = json_object_get(j, table[i].name);
 		void *at = (char *)ret + table[i].offset;
 		bool none = !v || json_is_null(v);
 		if (!none && !json_is_number(v))
-			return phx_err_set(err, -EINVAL, "%s: %s.%s: a number is wanted", what, where, table[i].name);
+			return phx_err_set(err, -EINVAL, "%s: %s.%s: a number is wanted", what,
+					   where, table[i].name);
 		if (table[i].count && !none && (!json_is_integer(v) || json_integer_value(v) < 0))
-			return phx_err_set(err, -EINVAL, "%s: %s.%s: a whole number is wanted", what, where,
-					   table[i].name);
+			return phx_err_set(err, -EINVAL, "%s: %s.%s: a whole number is wanted",
+					   what, where, table[i].name);
 		if (table[i].count)
 			*(uint64_t *)at = none ? 0 : (uint64_t)json_integer_value(v);
 		else
@@ -113,7 +114,8 @@ static int parse_metrics(const char *what, const char *where, const json_t *j, s
 	return 0;
 }
 
-static int parse_row(const char *what, const char *name, const json_t *j, struct phx_sim_report *r, struct phx_err *err)
+static int parse_row(const char *what, const char *name, const json_t *j, struct phx_sim_report *r,
+		     struct phx_err *err)
 {
 	struct phx_sim_metrics m;
 	int code = parse_metrics(what, name, j, &m, err);
@@ -125,7 +127,8 @@ static bool is_result(const json_t *j)
 	return json_object_get(j, "total") || json_object_get(j, "completed");
 }
 
-int phx_sim_report_parse(const char *what, const json_t *j, struct phx_sim_report *ret, struct phx_err *err)
+int phx_sim_report_parse(const char *what, const json_t *j, struct phx_sim_report *ret,
+			 struct phx_err *err)
 {
 	struct phx_sim_report r = {0};
 	const json_t *total = json_object_get(j, "total");
@@ -133,15 +136,15 @@ int phx_sim_report_parse(const char *what, const json_t *j, struct phx_sim_repor
 	json_t *item;
 	int code = 0;
 	if (!is_result(j))
-		return phx_err_set(err, -EINVAL,
-				   "%s: this is no result of phx sim run -o json: it has no 'total' and no "
-				   "'completed'",
-				   what);
+		return phx_err_set(
+			err, -EINVAL,
+			"%s: this is no result of phx sim run -o json: it has no 'total' and no "
+			"'completed'",
+			what);
 	phx_str_copy(r.name, sizeof(r.name), phx_json_str(j, "scenario", what));
 	r.stuck = phx_json_bool(j, "stuck", false);
 	r.end_ms = (int64_t)(json_number_value(json_object_get(j, "end_s")) * 1000);
-	json_array_foreach(json_object_get(j, "res"), i, item)
-	{
+	json_array_foreach(json_object_get(j, "res"), i, item) {
 		if (code == 0)
 			code = parse_row(what, phx_json_str(item, "name", "?"), item, &r, err);
 	}
@@ -167,12 +170,12 @@ void phx_sim_report_csv(const struct phx_sim_report *r, bool heading, struct phx
 			phx_buf_addf(ret, ",%s", table[i].name);
 		phx_buf_addf(ret, "\n");
 	}
-	PHX_LIST_EACH(struct phx_sim_report_row, row, &r->rows)
-	{
+	PHX_LIST_EACH(struct phx_sim_report_row, row, &r->rows) {
 		phx_buf_addf(ret, "%s", row->name);
 		for (size_t i = 0; i < n; i++)
 			phx_buf_addf(ret, ",%s",
-				     phx_sim_metric_format(&table[i], &row->metrics, 6, text, sizeof(text)));
+				     phx_sim_metric_format(&table[i], &row->metrics, 6, text,
+							   sizeof(text)));
 		phx_buf_addf(ret, "\n");
 	}
 }

@@ -20,16 +20,20 @@ struct phx_sim_report_row {
 void phx_sim_report_fini(struct phx_sim_report *r);
 
 /** From a run; `names` are those of the REs, in the run's order. */
-int phx_sim_report_make(const char *name, const char *const *names, const struct phx_sim_result *result,
-			struct phx_sim_report *ret);
+int phx_sim_report_make(const char *name, const char *const *names,
+			const struct phx_sim_result *result, struct phx_sim_report *ret);
 
-/** {"jobs": ..., ...}: every metric under its name, numbers with six decimals at most, null for none. NULL on ENOMEM.
+/** {"jobs": ..., ...}: every metric under its name, numbers with six decimals at most, null for
+ * none. NULL on ENOMEM.
  */
 json_t *phx_sim_metrics_json(const struct phx_sim_metrics *m);
-/** {"scenario", "end_s", "stuck", "res": [{"name", metrics...}], "total": {metrics...}}. NULL on ENOMEM. */
+/** {"scenario", "end_s", "stuck", "res": [{"name", metrics...}], "total": {metrics...}}. NULL on
+ * ENOMEM. */
 json_t *phx_sim_report_json(const struct phx_sim_report *r);
-/** Back from either form (one object of metrics becomes the row "total"). -EINVAL with a text that names the member. */
-int phx_sim_report_parse(const char *what, const json_t *j, struct phx_sim_report *ret, struct phx_err *err);
+/** Back from either form (one object of metrics becomes the row "total"). -EINVAL with a text that
+ * names the member. */
+int phx_sim_report_parse(const char *what, const json_t *j, struct phx_sim_report *ret,
+			 struct phx_err *err);
 /** A line a row: name and every metric; a heading first. Check ret->failed. */
 void phx_sim_report_csv(const struct phx_sim_report *r, bool heading, struct phx_buf *ret);
 
@@ -47,8 +51,9 @@ int phx_sim_timeline_init(struct phx_sim_timeline *t, unsigned n_res);
 void phx_sim_timeline_fini(struct phx_sim_timeline *t);
 /** For struct phx_sim_watch; arg is the time-line. */
 void phx_sim_timeline_point(void *arg, int64_t now_ms, unsigned re, const struct phx_sim_point *p);
-/** Nodes held, nodes busy, nodes waited for, as one SVG; names of the REs as in the run. -ENOMEM. */
-int phx_sim_timeline_svg(const struct phx_sim_timeline *t, const char *title, const char *const *names,
-			 struct phx_buf *ret);
+/** Nodes held, nodes busy, nodes waited for, as one SVG; names of the REs as in the run.
+ * -ENOMEM. */
+int phx_sim_timeline_svg(const struct phx_sim_timeline *t, const char *title,
+			 const char *const *names, struct phx_buf *ret);
 
 #endif

@@ -42,8 +42,9 @@ struct sim {
 	struct member *members;
 	struct member *by_number[PHX_SIM_CLUSTERS_MAX][PHX_SIM_RES_MAX];
 	struct phx_list due;
-	struct phx_list actions;     /* struct phx_ledger_action */
-	int64_t now_ms, progress_ms; /* progress: the last instant at which something but a timer happened */
+	struct phx_list actions; /* struct phx_ledger_action */
+	/* progress: the last instant at which something but a timer happened */
+	int64_t now_ms, progress_ms;
 	uint64_t n_instants, n_same, n_ended;
 	size_t n_left; /* jobs submitted, or to be, and not gone */
 	struct phx_err *err;
@@ -64,11 +65,13 @@ static int start_job(struct sim *s, struct member *m, const struct phx_ledger_ac
 	t->running = true;
 	t->run++;
 	s->progress_ms = s->now_ms;
-	return phx_sim_due_push(&s->due, (struct phx_sim_due){.at_ms = s->now_ms + m->re->jobs->jobs[i].run_ms,
-							      .kind = PHX_SIM_DUE_END,
-							      .to = (int8_t)(m - s->members),
-							      .job = i,
-							      .run = t->run});
+	return phx_sim_due_push(
+		&s->due,
+		(struct phx_sim_due){.at_ms = s->now_ms + m->re->jobs->jobs[i].run_ms,
+				     .kind = PHX_SIM_DUE_END,
+				     .to = (int8_t)(m - s->members),
+				     .job = i,
+				     .run = t->run});
 }
 
 static int job_killed(struct sim *s, struct member *m, uint32_t i)
@@ -80,7 +83,8 @@ static int job_killed(struct sim *s, struct member *m, uint32_t i)
 		s->n_left--;
 	else
 		m->tally.requeued++;
-	return phx_ledger_job_killed(s->ledgers[m->re->cluster], m->number, (uint64_t)i + 1, s->now_ms, &s->actions);
+	return phx_ledger_job_killed(s->ledgers[m->re->cluster], m->number, (uint64_t)i + 1,
+				     s->now_ms, &s->actions);
 }
 
 static int kill_job(struct sim *s, struct member *m, const struct phx_ledger_action *a)
@@ -88,18 +92,21 @@ static int kill_job(struct sim *s, struct member *m, const struct phx_ledger_act
 	uint32_t i = (uint32_t)(a->job - 1);
 	if (!s->config->delays.kill_ms)
 		return job_killed(s, m, i);
-	return phx_sim_due_push(&s->due, (struct phx_sim_due){.at_ms = s->now_ms + s->config->delays.kill_ms,
-							      .kind = PHX_SIM_DUE_KILLED,
-							      .to = (int8_t)(m - s->members),
-							      .job = i,
-							      .run = m->tracks[i].run});
+	return phx_sim_due_push(&s->due,
+				(struct phx_sim_due){.at_ms = s->now_ms + s->config->delays.kill_ms,
+						     .kind = PHX_SIM_DUE_KILLED,
+						     .to = (int8_t)(m - s->members),
+						     .job = i,
+						     .run = m->tracks[i].run});
 }
 
 static int arrived(struct sim *s, unsigned cluster, int from, int to, uint32_t nodes)
 {
 	struct member *m = member_of(s, cluster, to);
 	int r = m ? phx_sim_tally_obtain(&m->tally, nodes, s->now_ms) : 0;
-	return r < 0 ? r : phx_ledger_arrived(s->ledgers[cluster], from, to, nodes, s->now_ms, &s->actions);
+	return r < 0
+		? r
+		: phx_ledger_arrived(s->ledgers[cluster], from, to, nodes, s->now_ms, &s->actions);
 }
 
 static uint32_t wipe_ms(const struct sim *s, const struct member *m, enum phx_setup_when moment)
@@ -119,12 +126,13 @@ static int move_nodes(struct sim *s, unsigned cluster, const struct phx_ledger_a
 		phx_sim_tally_release(&from->tally, a->nodes, s->now_ms);
 	if (!delay)
 		return arrived(s, cluster, a->re, a->to, a->nodes);
-	return phx_sim_due_push(&s->due, (struct phx_sim_due){.at_ms = s->now_ms + delay,
-							      .kind = PHX_SIM_DUE_ARRIVED,
-							      .from = (int8_t)a->re,
-							      .to = (int8_t)a->to,
-							      .cluster = (uint8_t)cluster,
-							      .job = a->nodes});
+	return phx_sim_due_push(&s->due,
+				(struct phx_sim_due){.at_ms = s->now_ms + delay,
+						     .kind = PHX_SIM_DUE_ARRIVED,
+						     .from = (int8_t)a->re,
+						     .to = (int8_t)a->to,
+						     .cluster = (uint8_t)cluster,
+						     .job = a->nodes});
 }
 
 static int do_action(struct sim *s, unsigned cluster, const struct phx_ledger_action *a)
@@ -187,7 +195,8 @@ static int job_ended(struct sim *s, struct member *m, uint32_t i)
 	if (w && w->end)
 		w->end(w->arg, (unsigned)(m - s->members), job,
 		       &(struct phx_sim_end){t->start_ms, s->now_ms, t->kills});
-	int r = phx_ledger_job_ended(s->ledgers[m->re->cluster], m->number, (uint64_t)i + 1, s->now_ms, &s->actions);
+	int r = phx_ledger_job_ended(s->ledgers[m->re->cluster], m->number, (uint64_t)i + 1,
+				     s->now_ms, &s->actions);
 	return r < 0 ? r : free_children(m, i);
 }
 
@@ -218,7 +227,8 @@ static int change_demand(struct sim *s, struct member *m)
 		return 0;
 	uint64_t want = d->value[m->next_value++];
 	s->progress_ms = s->now_ms;
-	int r = phx_ledger_demand(s->ledgers[m->re->cluster], m->number, (uint32_t)want, s->now_ms, &s->actions);
+	int r = phx_ledger_demand(s->ledgers[m->re->cluster], m->number, (uint32_t)want, s->now_ms,
+				  &s->actions);
 	return r < 0 ? r : carry_out(s, m->re->cluster);
 }
 
@@ -249,14 +259,16 @@ static int submit_job(struct sim *s, struct member *m, uint32_t i)
 				  .no_requeue = m->re->agreement->no_requeue,
 				  .state = PHX_BATCH_WAITING};
 	struct phx_err why = {0};
-	int r = phx_ledger_submit(s->ledgers[m->re->cluster], m->number, &b, s->now_ms, &s->actions, &why);
+	int r = phx_ledger_submit(s->ledgers[m->re->cluster], m->number, &b, s->now_ms, &s->actions,
+				  &why);
 	if (r == -E2BIG) {
 		m->tally.refused++;
 		s->n_left--;
 		return 0;
 	}
 	if (r < 0)
-		return phx_err_set(s->err, r, "%s: job %llu: %s", m->re->agreement->name, (unsigned long long)job->id,
+		return phx_err_set(s->err, r, "%s: job %llu: %s", m->re->agreement->name,
+				   (unsigned long long)job->id,
 				   why.text[0] ? why.text : strerror(-r));
 	return carry_out(s, m->re->cluster);
 }
@@ -267,7 +279,8 @@ static int submit_jobs(struct sim *s, struct member *m)
 	for (uint32_t i = 0; r == 0 && i < m->ready.n; i++)
 		r = submit_job(s, m, *PHX_LIST_AT(&m->ready, uint32_t, i));
 	m->ready.n = 0;
-	while (r == 0 && m->next_job < m->n_jobs && m->re->jobs->jobs[m->next_job].submit_ms <= s->now_ms) {
+	while (r == 0 && m->next_job < m->n_jobs &&
+	       m->re->jobs->jobs[m->next_job].submit_ms <= s->now_ms) {
 		uint32_t i = (uint32_t)m->next_job++;
 		if (!m->tracks[i].n_parents)
 			r = submit_job(s, m, i);
@@ -386,10 +399,12 @@ static int run_loop(struct sim *s)
 {
 	int64_t window = s->config->window_ms;
 	int r = 0;
-	for (int64_t at; r == 0 && (at = next_instant(s)) != INT64_MAX && (!window || at <= window);) {
+	for (int64_t at;
+	     r == 0 && (at = next_instant(s)) != INT64_MAX && (!window || at <= window);) {
 		s->n_same = at == s->now_ms ? s->n_same + 1 : 0;
 		if (s->n_same > SAME_INSTANT_MAX)
-			return phx_err_set(s->err, -EPROTO, "time stands still at %lld ms", (long long)at);
+			return phx_err_set(s->err, -EPROTO, "time stands still at %lld ms",
+					   (long long)at);
 		s->now_ms = at;
 		if (window && at == window) {
 			/* what ends with the window has ended in it; nothing else begins */
@@ -409,9 +424,12 @@ static int prepare_member(struct sim *s, unsigned i)
 	struct member *m = &s->members[i];
 	m->re = re;
 	if (re->cluster >= s->config->n_clusters)
-		return phx_err_set(s->err, -EINVAL, "%s: there is no cluster %u", a->name, re->cluster);
+		return phx_err_set(s->err, -EINVAL, "%s: there is no cluster %u", a->name,
+				   re->cluster);
 	if ((re->jobs && a->type != PHX_RE_BATCH) || (re->demand && a->type != PHX_RE_WEB))
-		return phx_err_set(s->err, -EINVAL, "%s: jobs are for a batch RE, a demand is for a web RE", a->name);
+		return phx_err_set(s->err, -EINVAL,
+				   "%s: jobs are for a batch RE, a demand is for a web RE",
+				   a->name);
 	for (m->n_jobs = re->jobs ? re->jobs->n : 0; m->n_jobs && s->config->window_ms; m->n_jobs--)
 		if (re->jobs->jobs[m->n_jobs - 1].submit_ms < s->config->window_ms)
 			break;
@@ -428,9 +446,11 @@ static int activate(struct sim *s, unsigned i)
 {
 	struct member *m = &s->members[i];
 	unsigned cluster = m->re->cluster;
-	int r = phx_ledger_activate(s->ledgers[cluster], m->re->agreement, 0, &m->number, &s->actions, s->err);
+	int r = phx_ledger_activate(s->ledgers[cluster], m->re->agreement, 0, &m->number,
+				    &s->actions, s->err);
 	if (r == 0 && (m->number < 0 || m->number >= PHX_SIM_RES_MAX))
-		r = phx_err_set(s->err, -EPROTO, "%s: the ledger calls it %d", m->re->agreement->name, m->number);
+		r = phx_err_set(s->err, -EPROTO, "%s: the ledger calls it %d",
+				m->re->agreement->name, m->number);
 	if (r < 0)
 		return phx_err_prefix(s->err, r, "%s", m->re->agreement->name);
 	s->by_number[cluster][m->number] = m;
@@ -440,9 +460,10 @@ static int activate(struct sim *s, unsigned i)
 static int prepare(struct sim *s)
 {
 	const struct phx_sim_config *c = s->config;
-	if (!c->n_clusters || c->n_clusters > PHX_SIM_CLUSTERS_MAX || !c->n_res || c->n_res > PHX_SIM_RES_MAX)
-		return phx_err_set(s->err, -EINVAL, "a run has 1 to %d clusters and 1 to %d REs", PHX_SIM_CLUSTERS_MAX,
-				   PHX_SIM_RES_MAX);
+	if (!c->n_clusters || c->n_clusters > PHX_SIM_CLUSTERS_MAX || !c->n_res ||
+	    c->n_res > PHX_SIM_RES_MAX)
+		return phx_err_set(s->err, -EINVAL, "a run has 1 to %d clusters and 1 to %d REs",
+				   PHX_SIM_CLUSTERS_MAX, PHX_SIM_RES_MAX);
 	s->members = calloc(c->n_res, sizeof(*s->members));
 	int r = s->members ? 0 : -ENOMEM;
 	for (unsigned i = 0; r == 0 && i < c->n_res; i++)
@@ -485,10 +506,12 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* When the run ends: at the window's end, or with the last that happened, or with the last series. */
+/* When the run ends: at the window's end, or with the last that happened, or with the last
+ * series. */
 static int64_t end_of(const struct sim *s)
 {
-	int64_t end = s->config->window_ms ? s->config->window_ms : later(s->progress_ms, s->now_ms);
+	int64_t end =
+		s->config->window_ms ? s->config->window_ms : later(s->progress_ms, s->now_ms);
 	for (unsigned i = 0; !s->config->window_ms && i < s->config->n_res; i++)
 		if (s->config->res[i].demand && s->config->res[i].demand->end_ms > end)
 			end = s->config->res[i].demand->end_ms;
@@ -498,7 +521,8 @@ static int64_t end_of(const struct sim *s)
 static int finish(struct sim *s, struct phx_sim_result *ret)
 {
 	unsigned n = s->config->n_res;
-	struct phx_sim_result result = {.n_res = n, .n_instants = s->n_instants, .end_ms = end_of(s)};
+	struct phx_sim_result result = {
+		.n_res = n, .n_instants = s->n_instants, .end_ms = end_of(s)};
 	struct phx_ledger_meter meter, total = {0};
 	struct phx_sim_tally sum = {0};
 	result.stuck = !s->config->window_ms && s->n_left;
@@ -521,7 +545,8 @@ static int finish(struct sim *s, struct phx_sim_result *ret)
 	return 0;
 }
 
-int phx_sim_run(const struct phx_sim_config *config, struct phx_sim_result *ret, struct phx_err *err)
+int phx_sim_run(const struct phx_sim_config *config, struct phx_sim_result *ret,
+		struct phx_err *err)
 {
 	struct sim s = {.config = config, .err = err};
 	int r = prepare(&s);

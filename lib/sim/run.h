@@ -29,9 +29,12 @@ extern const struct phx_enum phx_sim_estimates_names; /* "log", "exact", "strict
 
 /** How long what phxd does by drivers takes; all 0: confirmed at once (the papers' simulations). */
 struct phx_sim_delays {
-	uint32_t handover_ms;                        /* of each node that moves, in parallel (003: 15,743) */
-	uint32_t wipe_ms[PHX_WIPE_SECURE_ERASE + 1]; /* and, where the setup policy of either side erases, by method */
-	uint32_t kill_ms;                            /* from the kill of a job until its nodes are idle */
+	/* of each node that moves, in parallel (003: 15,743) */
+	uint32_t handover_ms;
+	/* and, where the setup policy of either side erases, by method */
+	uint32_t wipe_ms[PHX_WIPE_SECURE_ERASE + 1];
+	/* from the kill of a job until its nodes are idle */
+	uint32_t kill_ms;
 };
 
 struct phx_sim_cluster {
@@ -49,8 +52,9 @@ struct phx_sim_re {
 
 /** What a watcher is told of an RE; nodes. */
 struct phx_sim_point {
-	uint32_t held, busy, want; /* busy: with jobs (batch); serving (web: = held). want: as in phx_ledger_counts */
-	uint64_t waiting_nodes;    /* Q */
+	/* busy: with jobs (batch); serving (web: = held). want: as in phx_ledger_counts */
+	uint32_t held, busy, want;
+	uint64_t waiting_nodes; /* Q */
 };
 
 /** How a job ended well. */
@@ -65,10 +69,13 @@ struct phx_sim_watch {
 	/** After an instant in which something of the RE changed. */
 	void (*point)(void *arg, int64_t now_ms, unsigned re, const struct phx_sim_point *p);
 	/** A job has finished; `job` is of the RE's workload. */
-	void (*end)(void *arg, unsigned re, const struct phx_trace_job *job, const struct phx_sim_end *end);
+	void (*end)(void *arg, unsigned re, const struct phx_trace_job *job,
+		    const struct phx_sim_end *end);
 	/** Every action of a ledger, after it was carried out or put on its way. */
-	void (*action)(void *arg, int64_t now_ms, unsigned cluster, const struct phx_ledger_action *a);
-	/** Now and then, for a progress display: how far the run is. A non-zero result ends it with -ECANCELED. */
+	void (*action)(void *arg, int64_t now_ms, unsigned cluster,
+		       const struct phx_ledger_action *a);
+	/** Now and then, for a progress display: how far the run is. A non-zero result ends it with
+	 * -ECANCELED. */
 	int (*progress)(void *arg, int64_t now_ms, size_t n_ended);
 };
 
@@ -77,8 +84,9 @@ struct phx_sim_config {
 	unsigned n_clusters;
 	const struct phx_sim_re *res;
 	unsigned n_res;
-	/** Jobs submitted before this count, those that finish by it are completed, and the run ends there; from the
-	 * start of the workloads. 0: no window; the run ends when all jobs have ended and the series are over. */
+	/** Jobs submitted before this count, those that finish by it are completed, and the run
+	 * ends there; from the start of the workloads. 0: no window; the run ends when all jobs
+	 * have ended and the series are over. */
 	int64_t window_ms;
 	int estimates; /* enum phx_sim_estimates */
 	struct phx_sim_delays delays;
@@ -98,18 +106,21 @@ struct phx_sim_metrics {
 struct phx_sim_result {
 	struct phx_sim_metrics *res; /* n_res, in the order of the configuration; owned */
 	unsigned n_res;
-	/** Of all: jobs together; nodes as phx_ledger_total(), clusters added up (their peaks too). */
+	/** Of all: jobs together; nodes as phx_ledger_total(), clusters added up (their peaks
+	 * too). */
 	struct phx_sim_metrics total;
 	int64_t end_ms; /* when the run ended */
 	uint64_t n_instants;
-	/** The run ended because nothing could happen any more though jobs wait (without a window). */
+	/** The run ended because nothing could happen any more though jobs wait (without a
+	 * window). */
 	bool stuck;
 };
 
-/** Run. -EINVAL with a text (an agreement's findings, a workload that does not fit the type of its RE, bounds beyond
- * the cluster), -ENOMEM, -ECANCELED, -EPROTO a ledger's check failed. ret is untouched on failure; owned by the
- * caller: phx_sim_result_fini(). */
-int phx_sim_run(const struct phx_sim_config *config, struct phx_sim_result *ret, struct phx_err *err);
+/** Run. -EINVAL with a text (an agreement's findings, a workload that does not fit the type of its
+ * RE, bounds beyond the cluster), -ENOMEM, -ECANCELED, -EPROTO a ledger's check failed. ret is
+ * untouched on failure; owned by the caller: phx_sim_result_fini(). */
+int phx_sim_run(const struct phx_sim_config *config, struct phx_sim_result *ret,
+		struct phx_err *err);
 /** Safe on a zeroed one. */
 void phx_sim_result_fini(struct phx_sim_result *r);
 

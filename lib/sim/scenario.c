@@ -24,7 +24,7 @@ enum { LIST_MAX = PHX_SIM_RES_MAX };
 	F(S, wipe_ms[PHX_WIPE_CRYPTO], U32, KEY(crypto, SPAN, "", "")) \
 	F(S, wipe_ms[PHX_WIPE_DISCARD], U32, KEY(discard, SPAN, "", "")) \
 	F(S, wipe_ms[PHX_WIPE_OVERWRITE], U32, KEY(overwrite, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure-erase, SPAN, "", ""))
+	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure - erase, SPAN, "", ""))
 /* clang-format on */
 #define CLUSTER_ROWS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "")) \
@@ -34,8 +34,8 @@ PHX_RECORD_LOCAL(cluster, phx_sim_scenario_cluster, CLUSTER_ROWS);
 PHX_RECORD_LOCAL(delays, phx_sim_delays, DELAY_ROWS);
 PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
 
-/* An RE has these keys, and those of its agreement that the simulator knows how to use: their rows are the agreement's
- * own. */
+/* An RE has these keys, and those of its agreement that the simulator knows how to use: their rows
+ * are the agreement's own. */
 #define RE_ROWS(F, S) \
 	F(S, cluster, STR(PHX_NAME_MAX), KEY(cluster, NAME, "", "")) \
 	F(S, jobs, STR(PHX_NAME_MAX), KEY(jobs, NAME, "", "")) \
@@ -43,19 +43,36 @@ PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
 	F(S, agreement.setup, REC(phx_setup), KEY(setup_policy, GROUP, "", ""))
 static const struct phx_field re_fields[] = {RE_ROWS(PHX_ROW_, phx_sim_scenario_re)};
 static const char *const agreed[] = {
-	"name", "type", "partner", "resource_coordination_model", "lower_bound_size", "upper_bound_size", "lease",
-	"cycle", "scheduler", "kill_order", "no_requeue", "request_threshold", "release_threshold", "elastic_factor",
-	"obtain_threshold", "release_own", "obtain_by_idle", "return_full",
+	"name",
+	"type",
+	"partner",
+	"resource_coordination_model",
+	"lower_bound_size",
+	"upper_bound_size",
+	"lease",
+	"cycle",
+	"scheduler",
+	"kill_order",
+	"no_requeue",
+	"request_threshold",
+	"release_threshold",
+	"elastic_factor",
+	"obtain_threshold",
+	"release_own",
+	"obtain_by_idle",
+	"return_full",
 };
 
 /* ---- clusters, REs, traces ---- */
 
-static int read_cluster(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
+static int read_cluster(const struct phx_conf *c, const config_setting_t *s, void *item,
+			struct phx_err *err)
 {
 	struct phx_sim_scenario_cluster *cluster = item;
 	int r = phx_conf_group(c, s, &cluster_record, cluster, err);
 	if (r == 0 && !cluster->nodes == !cluster->unlimited)
-		r = phx_conf_fail(c, s, -EINVAL, err, "cluster %s wants either nodes = COUNT or unlimited = true",
+		r = phx_conf_fail(c, s, -EINVAL, err,
+				  "cluster %s wants either nodes = COUNT or unlimited = true",
 				  cluster->name);
 	return r;
 }
@@ -76,12 +93,14 @@ static void found(void *arg, const char *field, const char *text)
 		f->r = phx_conf_fail(f->c, at ? at : f->s, -EINVAL, f->err, "%s: %s", field, text);
 }
 
-/* The group of an RE by both tables as one. The agreement stands first in the struct: offsets into it are the same. */
-static int read_agreed(const struct phx_conf *c, const config_setting_t *s, struct phx_sim_scenario_re *re,
-		       struct phx_err *err)
+/* The group of an RE by both tables as one. The agreement stands first in the struct: offsets into
+ * it are the same. */
+static int read_agreed(const struct phx_conf *c, const config_setting_t *s,
+		       struct phx_sim_scenario_re *re, struct phx_err *err)
 {
 	static const char *const needed[] = {"name", "type"};
-	_Static_assert(offsetof(struct phx_sim_scenario_re, agreement) == 0, "its rows are used as they are");
+	_Static_assert(offsetof(struct phx_sim_scenario_re, agreement) == 0,
+		       "its rows are used as they are");
 	struct phx_field rows[PHX_ARRAY_SIZE(agreed) + PHX_ARRAY_SIZE(re_fields)];
 	struct phx_record both = {sizeof(*re), rows, PHX_ARRAY_SIZE(rows)};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(agreed); i++)
@@ -93,7 +112,8 @@ static int read_agreed(const struct phx_conf *c, const config_setting_t *s, stru
 	return phx_conf_group(c, s, &both, re, err);
 }
 
-static int read_re(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
+static int read_re(const struct phx_conf *c, const config_setting_t *s, void *item,
+		   struct phx_err *err)
 {
 	struct phx_sim_scenario_re *re = item;
 	struct finding finding = {c, s, err, 0};
@@ -105,17 +125,19 @@ static int read_re(const struct phx_conf *c, const config_setting_t *s, void *it
 	if (re->agreement.partner[0])
 		re->agreement.coordination = PHX_RE_COORDINATED_OWN;
 	if (*re->jobs && *re->demand)
-		return phx_conf_fail(c, s, -EINVAL, err, "RE %s has jobs or a demand, not both", re->agreement.name);
-	re->takes_rest =
-		!config_setting_get_member(s, "lower_bound_size") &&
-		(re->agreement.model == PHX_POLICY_fb || phx_policy((enum phx_policy_id)re->agreement.model)->fixed);
+		return phx_conf_fail(c, s, -EINVAL, err, "RE %s has jobs or a demand, not both",
+				     re->agreement.name);
+	re->takes_rest = !config_setting_get_member(s, "lower_bound_size") &&
+		(re->agreement.model == PHX_POLICY_fb ||
+		 phx_policy((enum phx_policy_id)re->agreement.model)->fixed);
 	if (re->takes_rest)
 		re->agreement.lower = 1; /* until the clusters are known */
 	phx_agreement_check(&re->agreement, found, &finding);
 	return finding.r;
 }
 
-static int read_trace(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err)
+static int read_trace(const struct phx_conf *c, const config_setting_t *s, void *item,
+		      struct phx_err *err)
 {
 	struct phx_trace *t = item;
 	const char *slash = strrchr(c->file, '/');
@@ -124,30 +146,35 @@ static int read_trace(const struct phx_conf *c, const config_setting_t *s, void 
 	return phx_sim_scenario_trace(c, s, t, err);
 }
 
-typedef int (*read_item_fn)(const struct phx_conf *c, const config_setting_t *s, void *item, struct phx_err *err);
+typedef int (*read_item_fn)(const struct phx_conf *c, const config_setting_t *s, void *item,
+			    struct phx_err *err);
 
 /* Each group of the list `key`; its name (the first member of every item) must be new. */
-static int read_list(const struct phx_conf *c, const char *key, size_t item_size, size_t name_at, read_item_fn read,
-		     struct phx_list *ret, struct phx_err *err)
+static int read_list(const struct phx_conf *c, const char *key, size_t item_size, size_t name_at,
+		     read_item_fn read, struct phx_list *ret, struct phx_err *err)
 {
 	config_setting_t *list = NULL;
 	int r = phx_conf_list(c, config_root_setting(&c->cfg), key, &list, err);
 	int n = list ? config_setting_length(list) : 0;
 	if (r == 0 && (n < 1 || n > LIST_MAX))
-		return phx_conf_fail(c, list, -EINVAL, err,
-				     "%s: a list of 1 to %d groups is wanted: ( { name = \"...\"; } )", key, LIST_MAX);
+		return phx_conf_fail(
+			c, list, -EINVAL, err,
+			"%s: a list of 1 to %d groups is wanted: ( { name = \"...\"; } )", key,
+			LIST_MAX);
 	for (int i = 0; r == 0 && i < n; i++) {
 		config_setting_t *s = config_setting_get_elem(list, (unsigned)i);
 		char *item = phx_list_push(ret, item_size);
 		if (!item)
 			return -ENOMEM;
 		if (!config_setting_is_group(s))
-			return phx_conf_fail(c, s, -EINVAL, err, "%s: a group is wanted: { name = \"...\"; }", key);
+			return phx_conf_fail(c, s, -EINVAL, err,
+					     "%s: a group is wanted: { name = \"...\"; }", key);
 		r = read(c, s, item, err);
 		for (int k = 0; r == 0 && k < i; k++)
-			if (!strcmp((char *)ret->items + (size_t)k * item_size + name_at, item + name_at))
-				r = phx_conf_fail(c, s, -EINVAL, err, "%s: there are two called %s", key,
-						  item + name_at);
+			if (!strcmp((char *)ret->items + (size_t)k * item_size + name_at,
+				    item + name_at))
+				r = phx_conf_fail(c, s, -EINVAL, err, "%s: there are two called %s",
+						  key, item + name_at);
 	}
 	return r;
 }
@@ -162,37 +189,41 @@ static bool has_name(const struct phx_list *l, size_t item_size, size_t name_at,
 	return false;
 }
 
-static int check_names(const struct phx_sim_scenario *s, struct phx_sim_scenario_re *re, struct phx_err *err)
+static int check_names(const struct phx_sim_scenario *s, struct phx_sim_scenario_re *re,
+		       struct phx_err *err)
 {
 	const char *trace = *re->jobs ? re->jobs : re->demand;
 	if (!*re->cluster && s->clusters.n == 1)
-		PHX_STR_SET(re->cluster, PHX_LIST_AT(&s->clusters, struct phx_sim_scenario_cluster, 0)->name);
+		PHX_STR_SET(re->cluster,
+			    PHX_LIST_AT(&s->clusters, struct phx_sim_scenario_cluster, 0)->name);
 	if (!has_name(&s->clusters, sizeof(struct phx_sim_scenario_cluster), 0, re->cluster))
-		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no cluster '%s'", s->file, re->line,
-				   re->agreement.name, re->cluster);
-	if (*trace && !has_name(&s->traces, sizeof(struct phx_trace), offsetof(struct phx_trace, name), trace))
-		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no trace '%s'", s->file, re->line,
-				   re->agreement.name, trace);
+		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no cluster '%s'", s->file,
+				   re->line, re->agreement.name, re->cluster);
+	if (*trace &&
+	    !has_name(&s->traces, sizeof(struct phx_trace), offsetof(struct phx_trace, name),
+		      trace))
+		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no trace '%s'", s->file,
+				   re->line, re->agreement.name, trace);
 	if (*re->agreement.partner &&
 	    !has_name(&s->res, sizeof(*re), offsetof(struct phx_sim_scenario_re, agreement.name),
 		      re->agreement.partner))
-		return phx_err_set(err, -EINVAL, "%s:%u: RE %s: there is no RE '%s' to be its partner", s->file,
+		return phx_err_set(err, -EINVAL,
+				   "%s:%u: RE %s: there is no RE '%s' to be its partner", s->file,
 				   re->line, re->agreement.name, re->agreement.partner);
 	return 0;
 }
 
 /* An RE of fixed bounds that does not say its own has what the others leave of the cluster. */
-static int give_rest(struct phx_sim_scenario *s, struct phx_sim_scenario_re *re, struct phx_err *err)
+static int give_rest(struct phx_sim_scenario *s, struct phx_sim_scenario_re *re,
+		     struct phx_err *err)
 {
 	uint32_t nodes = 0, taken = 0;
 	if (!re->takes_rest)
 		return 0;
-	PHX_LIST_EACH(const struct phx_sim_scenario_cluster, c, &s->clusters)
-	{
+	PHX_LIST_EACH(const struct phx_sim_scenario_cluster, c, &s->clusters) {
 		nodes += strcmp(c->name, re->cluster) ? 0 : c->nodes;
 	}
-	PHX_LIST_EACH(const struct phx_sim_scenario_re, other, &s->res)
-	{
+	PHX_LIST_EACH(const struct phx_sim_scenario_re, other, &s->res) {
 		if (other == re || strcmp(other->cluster, re->cluster))
 			continue;
 		if (other->takes_rest)
@@ -201,7 +232,8 @@ static int give_rest(struct phx_sim_scenario *s, struct phx_sim_scenario_re *re,
 	}
 	if (nodes <= taken)
 		return phx_err_set(err, -EINVAL,
-				   "%s:%u: RE %s: lower_bound_size is missing, and what the others leave of cluster "
+				   "%s:%u: RE %s: lower_bound_size is missing, and what the others "
+				   "leave of cluster "
 				   "%s is not one RE's",
 				   s->file, re->line, re->agreement.name, re->cluster);
 	re->agreement.lower = nodes - taken;
@@ -213,29 +245,28 @@ static int read_tree(const struct phx_conf *c, struct phx_sim_scenario *s, struc
 	config_setting_t *root = config_root_setting(&c->cfg);
 	int r = phx_conf_group(c, root, &file_record, s, err);
 	r = r < 0 ? r
-		  : read_list(c, "clusters", sizeof(struct phx_sim_scenario_cluster), 0, read_cluster, &s->clusters,
-			      err);
+		  : read_list(c, "clusters", sizeof(struct phx_sim_scenario_cluster), 0,
+			      read_cluster, &s->clusters, err);
 	r = r < 0 ? r
-		  : read_list(c, "traces", sizeof(struct phx_trace), offsetof(struct phx_trace, name), read_trace,
-			      &s->traces, err);
+		  : read_list(c, "traces", sizeof(struct phx_trace),
+			      offsetof(struct phx_trace, name), read_trace, &s->traces, err);
 	r = r < 0 ? r
 		  : read_list(c, "res", sizeof(struct phx_sim_scenario_re),
-			      offsetof(struct phx_sim_scenario_re, agreement.name), read_re, &s->res, err);
-	PHX_LIST_EACH(struct phx_sim_scenario_re, re, &s->res)
-	{
+			      offsetof(struct phx_sim_scenario_re, agreement.name), read_re,
+			      &s->res, err);
+	PHX_LIST_EACH(struct phx_sim_scenario_re, re, &s->res) {
 		if (r == 0)
 			r = check_names(s, re, err);
 	}
-	PHX_LIST_EACH(struct phx_sim_scenario_re, re, &s->res)
-	{
+	PHX_LIST_EACH(struct phx_sim_scenario_re, re, &s->res) {
 		if (r == 0)
 			r = give_rest(s, re, err);
 	}
 	return r;
 }
 
-static int read_conf(struct phx_conf *c, const char *const *set, size_t n_set, struct phx_sim_scenario *ret,
-		     struct phx_err *err)
+static int read_conf(struct phx_conf *c, const char *const *set, size_t n_set,
+		     struct phx_sim_scenario *ret, struct phx_err *err)
 {
 	struct phx_sim_scenario s = {.file = strdup(c->file)};
 	int r = s.file ? 0 : -ENOMEM;
@@ -251,16 +282,16 @@ static int read_conf(struct phx_conf *c, const char *const *set, size_t n_set, s
 	return r;
 }
 
-int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set, struct phx_sim_scenario *ret,
-			  struct phx_err *err)
+int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set,
+			  struct phx_sim_scenario *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	int r = phx_conf_read(path, &c, err);
 	return r < 0 ? r : read_conf(&c, set, n_set, ret, err);
 }
 
-int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set, size_t n_set,
-			   struct phx_sim_scenario *ret, struct phx_err *err)
+int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set,
+			   size_t n_set, struct phx_sim_scenario *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	int r = phx_conf_parse(text, n, what, &c, err);
@@ -270,7 +301,7 @@ int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const c
 void phx_sim_scenario_fini(struct phx_sim_scenario *s)
 {
 	PHX_LIST_EACH(struct phx_sim_scenario_re, re, &s->res)
-	phx_record_fini(&phx_agreement_record, &re->agreement);
+		phx_record_fini(&phx_agreement_record, &re->agreement);
 	phx_list_fini(&s->res);
 	phx_list_fini(&s->clusters);
 	phx_list_fini(&s->traces);
@@ -283,7 +314,8 @@ void phx_sim_scenario_fini(struct phx_sim_scenario *s)
 static unsigned cluster_index(const struct phx_sim_scenario *s, const char *name)
 {
 	unsigned i = 0;
-	while (i < s->clusters.n && strcmp(PHX_LIST_AT(&s->clusters, struct phx_sim_scenario_cluster, i)->name, name))
+	while (i < s->clusters.n &&
+	       strcmp(PHX_LIST_AT(&s->clusters, struct phx_sim_scenario_cluster, i)->name, name))
 		i++;
 	return i;
 }
@@ -292,9 +324,9 @@ static int load_workload(const struct phx_sim_scenario *s, const struct phx_sim_
 			 struct phx_trace_store *store, struct phx_sim_re *ret, struct phx_err *err)
 {
 	const char *name = *re->jobs ? re->jobs : re->demand;
-	*ret = (struct phx_sim_re){.agreement = &re->agreement, .cluster = cluster_index(s, re->cluster)};
-	PHX_LIST_EACH(struct phx_trace, t, &s->traces)
-	{
+	*ret = (struct phx_sim_re){.agreement = &re->agreement,
+				   .cluster = cluster_index(s, re->cluster)};
+	PHX_LIST_EACH(struct phx_trace, t, &s->traces) {
 		const struct phx_trace_workload *w;
 		if (strcmp(t->name, name))
 			continue;
@@ -302,11 +334,13 @@ static int load_workload(const struct phx_sim_scenario *s, const struct phx_sim_
 		if (r < 0)
 			return phx_err_prefix(err, r, "trace %s", name);
 		if (*re->jobs && !w->jobs.jobs && w->demand.n)
-			return phx_err_set(err, -EINVAL, "%s:%u: RE %s: trace %s is a demand, not jobs", s->file,
+			return phx_err_set(err, -EINVAL,
+					   "%s:%u: RE %s: trace %s is a demand, not jobs", s->file,
 					   re->line, re->agreement.name, name);
 		if (*re->demand && !w->demand.n)
-			return phx_err_set(err, -EINVAL, "%s:%u: RE %s: trace %s holds jobs, not a demand", s->file,
-					   re->line, re->agreement.name, name);
+			return phx_err_set(err, -EINVAL,
+					   "%s:%u: RE %s: trace %s holds jobs, not a demand",
+					   s->file, re->line, re->agreement.name, name);
 		ret->jobs = *re->jobs ? &w->jobs : NULL;
 		ret->demand = *re->jobs ? NULL : &w->demand;
 	}
@@ -314,20 +348,24 @@ static int load_workload(const struct phx_sim_scenario *s, const struct phx_sim_
 }
 
 int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_trace_store *store,
-			 const struct phx_sim_watch *watch, struct phx_sim_result *ret, struct phx_err *err)
+			 const struct phx_sim_watch *watch, struct phx_sim_result *ret,
+			 struct phx_err *err)
 {
 	struct phx_sim_cluster clusters[PHX_SIM_CLUSTERS_MAX];
 	struct phx_sim_re res[PHX_SIM_RES_MAX];
 	if (s->clusters.n > PHX_SIM_CLUSTERS_MAX)
-		return phx_err_set(err, -EINVAL, "%s: at most %d clusters", s->file, PHX_SIM_CLUSTERS_MAX);
+		return phx_err_set(err, -EINVAL, "%s: at most %d clusters", s->file,
+				   PHX_SIM_CLUSTERS_MAX);
 	for (uint32_t i = 0; i < s->clusters.n; i++) {
 		const struct phx_sim_scenario_cluster *c =
 			PHX_LIST_AT(&s->clusters, struct phx_sim_scenario_cluster, i);
-		clusters[i] = (struct phx_sim_cluster){c->name, {.nodes = c->nodes, .unlimited = c->unlimited}};
+		clusters[i] = (struct phx_sim_cluster){
+			c->name, {.nodes = c->nodes, .unlimited = c->unlimited}};
 	}
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < s->res.n; i++)
-		r = load_workload(s, PHX_LIST_AT(&s->res, struct phx_sim_scenario_re, i), store, &res[i], err);
+		r = load_workload(s, PHX_LIST_AT(&s->res, struct phx_sim_scenario_re, i), store,
+				  &res[i], err);
 	struct phx_sim_config config = {.clusters = clusters,
 					.n_clusters = s->clusters.n,
 					.res = res,

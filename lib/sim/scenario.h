@@ -32,19 +32,21 @@ struct phx_sim_scenario {
 	struct phx_list traces;   /* struct phx_trace */
 };
 
-/** Read `path`; `set` are n_set texts "PATH=VALUE" that replace or add settings before anything is checked: PATH goes
- * through groups by member and through lists by the `name` of an item or its number ("res.batch.lease=30m",
- * "clusters.shared.nodes=120"). -ENOENT, -EINVAL "FILE:LINE: ..."; ret (uninitialised is fine) untouched then. */
-int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set, struct phx_sim_scenario *ret,
-			  struct phx_err *err);
+/** Read `path`; `set` are n_set texts "PATH=VALUE" that replace or add settings before anything is
+ * checked: PATH goes through groups by member and through lists by the `name` of an item or its
+ * number ("res.batch.lease=30m", "clusters.shared.nodes=120"). -ENOENT, -EINVAL "FILE:LINE: ...";
+ * ret (uninitialised is fine) untouched then. */
+int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set,
+			  struct phx_sim_scenario *ret, struct phx_err *err);
 /** The same with a text at hand; `what` stands for the file. */
-int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set, size_t n_set,
-			   struct phx_sim_scenario *ret, struct phx_err *err);
+int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set,
+			   size_t n_set, struct phx_sim_scenario *ret, struct phx_err *err);
 /** Safe on a zeroed one. */
 void phx_sim_scenario_fini(struct phx_sim_scenario *s);
 
 /** Load what it needs from `store` and run it; `watch` may be NULL. */
 int phx_sim_scenario_run(const struct phx_sim_scenario *s, struct phx_trace_store *store,
-			 const struct phx_sim_watch *watch, struct phx_sim_result *ret, struct phx_err *err);
+			 const struct phx_sim_watch *watch, struct phx_sim_result *ret,
+			 struct phx_err *err);
 
 #endif

@@ -9,7 +9,7 @@
 int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *err);
 
 /** One group of `traces` into `ret` (zeroed). */
-int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
-			   struct phx_err *err);
+int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s,
+			   struct phx_trace *ret, struct phx_err *err);
 
 #endif

@@ -14,8 +14,8 @@ static config_setting_t *find_item(config_setting_t *list, const char *word)
 	for (int k = 0; k < config_setting_length(list); k++) {
 		config_setting_t *item = config_setting_get_elem(list, (unsigned)k);
 		const char *name;
-		if (config_setting_is_group(item) && config_setting_lookup_string(item, "name", &name) &&
-		    !strcmp(name, word))
+		if (config_setting_is_group(item) &&
+		    config_setting_lookup_string(item, "name", &name) && !strcmp(name, word))
 			return item;
 	}
 	if (phx_u64_parse(word, 0, 1000000, &i) == 0)
@@ -41,8 +41,8 @@ static int put_value(config_setting_t *group, const char *key, const char *value
 	bool number = *value && !*end && isfinite(d) && !strpbrk(value, "xXnN");
 	bool yes = phx_str_eq(value, "true"), no = phx_str_eq(value, "false");
 	int type = yes || no ? CONFIG_TYPE_BOOL
-		   : whole   ? CONFIG_TYPE_INT64
-		   : number  ? CONFIG_TYPE_FLOAT
+		: whole      ? CONFIG_TYPE_INT64
+		: number     ? CONFIG_TYPE_FLOAT
 			     : CONFIG_TYPE_STRING;
 	config_setting_remove(group, key);
 	config_setting_t *s = config_setting_add(group, key, type);
@@ -61,7 +61,8 @@ int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *er
 {
 	const char *eq = strchr(set, '=');
 	if (!eq || eq == set)
-		return phx_err_set(err, -EINVAL, "\"%s\": PATH=VALUE is wanted, like res.batch.lease=30m", set);
+		return phx_err_set(err, -EINVAL,
+				   "\"%s\": PATH=VALUE is wanted, like res.batch.lease=30m", set);
 	PHX_AUTO_FREE char *path = strndup(set, (size_t)(eq - set));
 	if (!path)
 		return -ENOMEM;
@@ -71,11 +72,13 @@ int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *er
 		*dot = '\0';
 		config_setting_t *next = find_child(s, word);
 		if (!next)
-			return phx_err_set(err, -EINVAL, "%s: \"%s\": there is no '%s' in the scenario", c->file, set,
-					   word);
+			return phx_err_set(err, -EINVAL,
+					   "%s: \"%s\": there is no '%s' in the scenario", c->file,
+					   set, word);
 		s = next;
 	}
 	if (!config_setting_is_group(s) || put_value(s, word, eq + 1) < 0)
-		return phx_err_set(err, -EINVAL, "%s: \"%s\": '%s' cannot be set there", c->file, set, word);
+		return phx_err_set(err, -EINVAL, "%s: \"%s\": '%s' cannot be set there", c->file,
+				   set, word);
 	return 0;
 }

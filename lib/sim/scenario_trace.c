@@ -85,13 +85,15 @@ PHX_RECORD_LOCAL(dax, phx_trace, DAX_ROWS);
 PHX_RECORD_LOCAL(jobs, phx_trace, JOBS_ROWS);
 PHX_RECORD_LOCAL(load, phx_trace, LOAD_ROWS);
 
-static int read_nothing(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_nothing(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+			struct phx_err *err)
 {
 	(void)c, (void)s, (void)t, (void)err;
 	return 0;
 }
 
-static int read_series(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_series(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+		       struct phx_err *err)
 {
 	const config_setting_t *begin = config_setting_get_member(s, "begin");
 	const char *text;
@@ -105,26 +107,30 @@ static int read_series(const struct phx_conf *c, const config_setting_t *s, stru
 	return r;
 }
 
-static int read_demand(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_demand(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+		       struct phx_err *err)
 {
 	t->series.kind = PHX_SERIES_DEMAND;
 	return read_series(c, s, t, err);
 }
 
-static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_rule(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+		     struct phx_err *err)
 {
 	struct phx_series_rule *rule = &t->rule;
 	rule->web.lower = rule->web.lower ? rule->web.lower : 1;
 	rule->web.upper = rule->web.upper ? rule->web.upper : UINT32_MAX;
 	rule->start = rule->start ? rule->start : 2;
 	if (!t->peak == !rule->capacity_milli)
-		return phx_conf_fail(c, s, -EINVAL, err,
-				     "a trace of requests wants either capacity (requests a second that keep "
-				     "one instance fully used) or peak (instances at the busiest time)");
+		return phx_conf_fail(
+			c, s, -EINVAL, err,
+			"a trace of requests wants either capacity (requests a second that keep "
+			"one instance fully used) or peak (instances at the busiest time)");
 	return 0;
 }
 
-static int read_requests(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err)
+static int read_requests(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+			 struct phx_err *err)
 {
 	t->series.kind = PHX_SERIES_COUNTS;
 	int r = read_series(c, s, t, err);
@@ -134,7 +140,8 @@ static int read_requests(const struct phx_conf *c, const config_setting_t *s, st
 static const struct {
 	const char *key; /* that names the file */
 	const struct phx_record *rows;
-	int (*check)(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t, struct phx_err *err);
+	int (*check)(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *t,
+		     struct phx_err *err);
 } kinds[] = {
 	[PHX_TRACE_SWF] = {"swf", &swf_record, read_nothing},
 	[PHX_TRACE_REQUESTS] = {"requests", &requests_record, read_requests},
@@ -144,17 +151,17 @@ static const struct {
 	[PHX_TRACE_LOAD] = {"draw_requests", &load_record, read_rule},
 };
 
-int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s, struct phx_trace *ret,
-			   struct phx_err *err)
+int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s,
+			   struct phx_trace *ret, struct phx_err *err)
 {
 	size_t kind = 0;
 	while (kind < PHX_ARRAY_SIZE(kinds) && !config_setting_get_member(s, kinds[kind].key))
 		kind++;
 	if (kind == PHX_ARRAY_SIZE(kinds))
-		return phx_conf_fail(
-			c, s, -EINVAL, err,
-			"a trace is one of swf, requests, demand, dax, draw_jobs, draw_requests: like swf = "
-			"\"jobs.swf\"");
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "a trace is one of swf, requests, demand, dax, draw_jobs, "
+				     "draw_requests: like swf = "
+				     "\"jobs.swf\"");
 	ret->kind = (int)kind;
 	int r = phx_conf_group(c, s, kinds[kind].rows, ret, err);
 	return r < 0 ? r : kinds[kind].check(c, s, ret, err);

@@ -5,11 +5,20 @@
 
 #include "sim/svg.h"
 
-enum { WIDTH = 960, PLOT_HEIGHT = 240, LEFT = 76, RIGHT = 24, TOP = 44, PANEL_TOP = 46, PANEL_BOTTOM = 52 };
+enum {
+	WIDTH = 960,
+	PLOT_HEIGHT = 240,
+	LEFT = 76,
+	RIGHT = 24,
+	TOP = 44,
+	PANEL_TOP = 46,
+	PANEL_BOTTOM = 52
+};
 enum { PLOT_WIDTH = WIDTH - LEFT - RIGHT, PANEL_HEIGHT = PANEL_TOP + PLOT_HEIGHT + PANEL_BOTTOM };
 
 /* can be told apart with any kind of sight (after Okabe and Ito) */
-static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"};
+static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+				     "#e69f00", "#56b4e9", "#4d4d4d"};
 
 static void put_text(struct phx_buf *b, const char *text)
 {
@@ -137,9 +146,11 @@ static void number(double v, double step, const char *suffix, char *buf, size_t 
 static void draw_grid(struct phx_buf *b, const struct axis *x, const struct axis *y, double top)
 {
 	char text[48];
-	for (unsigned i = 0; i < 100 && x->first + i * x->step <= x->max * (1 + 1e-12) + 1e-12; i++) {
+	for (unsigned i = 0; i < 100 && x->first + i * x->step <= x->max * (1 + 1e-12) + 1e-12;
+	     i++) {
 		double v = x->first + i * x->step, px = at_x(x, v);
-		phx_buf_addf(b, "<path class=\"grid\" d=\"M%.1f %.1fv%d\"/>\n", px, top, PLOT_HEIGHT);
+		phx_buf_addf(b, "<path class=\"grid\" d=\"M%.1f %.1fv%d\"/>\n", px, top,
+			     PLOT_HEIGHT);
 		number(v / x->unit, x->step / x->unit, x->suffix, text, sizeof(text));
 		label(b, px, top + PLOT_HEIGHT + 18, "tick mid", text);
 	}
@@ -149,7 +160,8 @@ static void draw_grid(struct phx_buf *b, const struct axis *x, const struct axis
 		number(v, y->step, "", text, sizeof(text));
 		label(b, LEFT - 8, py + 4, "tick end", text);
 	}
-	phx_buf_addf(b, "<path class=\"axis\" d=\"M%d %.1fv%dh%d\"/>\n", LEFT, top, PLOT_HEIGHT, PLOT_WIDTH);
+	phx_buf_addf(b, "<path class=\"axis\" d=\"M%d %.1fv%dh%d\"/>\n", LEFT, top, PLOT_HEIGHT,
+		     PLOT_WIDTH);
 }
 
 /* ---- lines ---- */
@@ -178,8 +190,8 @@ static void pen_step(struct pen *pen, int style, double x, double y)
 }
 
 /* More points than pixels: of each column of half a pixel the lowest and the highest are drawn. */
-static void draw_line(struct phx_buf *b, const struct phx_svg_series *s, const struct axis *x, const struct axis *y,
-		      double top, const char *color)
+static void draw_line(struct phx_buf *b, const struct phx_svg_series *s, const struct axis *x,
+		      const struct axis *y, double top, const char *color)
 {
 	struct pen pen = {.b = b};
 	phx_buf_addf(b, "<path class=\"line\" stroke=\"%s\" d=\"", color);
@@ -206,12 +218,12 @@ static void draw_line(struct phx_buf *b, const struct phx_svg_series *s, const s
 	phx_buf_addf(b, "\"/>\n");
 	for (size_t i = 0; s->style == PHX_SVG_DOTS && i < s->n; i++)
 		if (!isnan(s->y[i]))
-			phx_buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", at_x(x, s->x[i]),
-				     at_y(y, top, s->y[i]), color);
+			phx_buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
+				     at_x(x, s->x[i]), at_y(y, top, s->y[i]), color);
 }
 
-static void draw_marks(struct phx_buf *b, const struct phx_svg_panel *p, const struct axis *x, const struct axis *y,
-		       double top)
+static void draw_marks(struct phx_buf *b, const struct phx_svg_panel *p, const struct axis *x,
+		       const struct axis *y, double top)
 {
 	if (!isnan(p->limit_y)) {
 		double py = at_y(y, top, p->limit_y);
@@ -221,7 +233,8 @@ static void draw_marks(struct phx_buf *b, const struct phx_svg_panel *p, const s
 	if (!isnan(p->mark_x)) {
 		double px = at_x(x, p->mark_x);
 		bool right = px > LEFT + PLOT_WIDTH / 2.0;
-		phx_buf_addf(b, "<path class=\"mark\" d=\"M%.1f %.1fv%d\"/>\n", px, top, PLOT_HEIGHT);
+		phx_buf_addf(b, "<path class=\"mark\" d=\"M%.1f %.1fv%d\"/>\n", px, top,
+			     PLOT_HEIGHT);
 		label(b, right ? px - 6 : px + 6, top + 14, right ? "halo end" : "halo",
 		      p->mark_text ? p->mark_text : "");
 	}
@@ -252,7 +265,8 @@ static void draw_panel(struct phx_buf *b, const struct phx_svg_panel *p, double 
 	}
 	draw_grid(b, &x, &y, top);
 	label(b, LEFT + PLOT_WIDTH / 2.0, top + PLOT_HEIGHT + 38, "tick mid", p->x_label);
-	phx_buf_addf(b, "<g transform=\"translate(18 %.1f) rotate(-90)\">", top + PLOT_HEIGHT / 2.0);
+	phx_buf_addf(b, "<g transform=\"translate(18 %.1f) rotate(-90)\">",
+		     top + PLOT_HEIGHT / 2.0);
 	label(b, 0, 0, "tick mid", p->y_label);
 	phx_buf_addf(b, "</g>\n");
 	for (size_t i = 0; i < p->n_series; i++)
@@ -261,16 +275,20 @@ static void draw_panel(struct phx_buf *b, const struct phx_svg_panel *p, double 
 	draw_legend(b, p, top);
 }
 
-void phx_svg_chart(const char *title, const struct phx_svg_panel *panels, size_t n_panels, struct phx_buf *ret)
+void phx_svg_chart(const char *title, const struct phx_svg_panel *panels, size_t n_panels,
+		   struct phx_buf *ret)
 {
 	int height = TOP + (int)n_panels * PANEL_HEIGHT;
 	phx_buf_addf(ret,
-		     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
+		     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		     "viewBox=\"0 0 %d %d\">\n"
 		     "<style>text{font-family:system-ui,sans-serif;font-size:12px;fill:#444}"
-		     ".title{font-size:17px;font-weight:600;fill:#111}.panel{font-size:13px;font-weight:600;fill:#222}"
+		     ".title{font-size:17px;font-weight:600;fill:#111}.panel{font-size:13px;font-"
+		     "weight:600;fill:#222}"
 		     ".halo{paint-order:stroke;stroke:#fff;stroke-width:4px}"
 		     ".mid{text-anchor:middle}.end{text-anchor:end}.grid{stroke:#e6e6e6;fill:none}"
-		     ".axis{stroke:#888;fill:none}.line{fill:none;stroke-width:1.6;stroke-linejoin:round}"
+		     ".axis{stroke:#888;fill:none}.line{fill:none;stroke-width:1.6;stroke-linejoin:"
+		     "round}"
 		     ".mark{stroke:#555;fill:none;stroke-dasharray:4 3}</style>\n"
 		     "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
 		     WIDTH, height, WIDTH, height);

@@ -33,10 +33,11 @@ struct phx_svg_panel {
 };
 
 /** The whole picture, appended to `ret` (check ret->failed). Panels without a point say so. */
-void phx_svg_chart(const char *title, const struct phx_svg_panel *panels, size_t n_panels, struct phx_buf *ret);
+void phx_svg_chart(const char *title, const struct phx_svg_panel *panels, size_t n_panels,
+		   struct phx_buf *ret);
 
-/** Ticks of an axis: the first at or above `min` and the distance, of the kind 1, 2, 5 times a power of ten, so that
- * about `wanted` fit. Exposed for its test. */
+/** Ticks of an axis: the first at or above `min` and the distance, of the kind 1, 2, 5 times a
+ * power of ten, so that about `wanted` fit. Exposed for its test. */
 void phx_svg_ticks(double min, double max, unsigned wanted, double *ret_first, double *ret_step);
 
 #endif

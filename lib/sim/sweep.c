@@ -36,13 +36,16 @@ static int add_range(struct phx_sim_varied *v, const char *text, struct phx_err 
 	double from, to, step = 1;
 	size_t n_to = colon ? (size_t)(colon - dots - 2) : strlen(dots + 2);
 	if (!read_number(text, (size_t)(dots - text), &from) || !read_number(dots + 2, n_to, &to) ||
-	    (colon && !read_number(colon + 1, strlen(colon + 1), &step)) || !(step > 0) || !(from <= to))
-		return phx_err_set(err, -EINVAL,
-				   "\"%s\": FROM..TO or FROM..TO:STEP is wanted, with rising numbers, like "
-				   "100..200:10",
-				   text);
+	    (colon && !read_number(colon + 1, strlen(colon + 1), &step)) || !(step > 0) ||
+	    !(from <= to))
+		return phx_err_set(
+			err, -EINVAL,
+			"\"%s\": FROM..TO or FROM..TO:STEP is wanted, with rising numbers, like "
+			"100..200:10",
+			text);
 	if ((to - from) / step >= PHX_SIM_SWEEP_POINTS_MAX)
-		return phx_err_set(err, -E2BIG, "\"%s\": more than %d values", text, PHX_SIM_SWEEP_POINTS_MAX);
+		return phx_err_set(err, -E2BIG, "\"%s\": more than %d values", text,
+				   PHX_SIM_SWEEP_POINTS_MAX);
 	int r = 0;
 	/* by number, not by adding up: 0.1 ten times is not 1 */
 	for (size_t i = 0; r == 0 && from + (double)i * step <= to + step * 1e-9; i++) {
@@ -74,8 +77,10 @@ int phx_sim_varied_parse(const char *text, struct phx_sim_varied *ret, struct ph
 	const char *eq = strchr(text, '=');
 	size_t n = eq ? (size_t)(eq - text) : 0;
 	if (!n || n >= sizeof(v.path) || !eq[1])
-		return phx_err_set(err, -EINVAL,
-				   "\"%s\": PATH=VALUES is wanted, like clusters.shared.nodes=100..200:10", text);
+		return phx_err_set(
+			err, -EINVAL,
+			"\"%s\": PATH=VALUES is wanted, like clusters.shared.nodes=100..200:10",
+			text);
 	memcpy(v.path, text, n);
 	int r = strstr(eq + 1, "..") ? add_range(&v, eq + 1, err) : add_words(&v, eq + 1, err);
 	if (r < 0)
@@ -139,22 +144,26 @@ static void tell(void *arg, size_t n_done, size_t n)
 	c->progress(c->progress_arg, n_done, n);
 }
 
-int phx_sim_sweep(const struct phx_sim_sweep_config *config, struct phx_sim_sweep_point **ret_points, size_t *ret_n,
-		  struct phx_err *err)
+int phx_sim_sweep(const struct phx_sim_sweep_config *config,
+		  struct phx_sim_sweep_point **ret_points, size_t *ret_n, struct phx_err *err)
 {
 	struct sweep s = {.config = config};
 	size_t n = 1;
 	if (config->n_varied > PHX_SIM_SWEEP_VARIED_MAX)
-		return phx_err_set(err, -E2BIG, "at most %d settings can vary", PHX_SIM_SWEEP_VARIED_MAX);
+		return phx_err_set(err, -E2BIG, "at most %d settings can vary",
+				   PHX_SIM_SWEEP_VARIED_MAX);
 	for (size_t k = 0; k < config->n_varied; k++)
-		if (__builtin_mul_overflow(n, config->varied[k].n, &n) || n > PHX_SIM_SWEEP_POINTS_MAX)
-			return phx_err_set(err, -E2BIG, "more than %d combinations", PHX_SIM_SWEEP_POINTS_MAX);
+		if (__builtin_mul_overflow(n, config->varied[k].n, &n) ||
+		    n > PHX_SIM_SWEEP_POINTS_MAX)
+			return phx_err_set(err, -E2BIG, "more than %d combinations",
+					   PHX_SIM_SWEEP_POINTS_MAX);
 	s.points = calloc(n, sizeof(*s.points));
 	if (!s.points)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		name_point(&s, i);
-	int r = phx_sim_pool_run(config->workers, n, run_point, config->progress ? tell : NULL, &s, err);
+	int r = phx_sim_pool_run(config->workers, n, run_point, config->progress ? tell : NULL, &s,
+				 err);
 	if (r < 0) {
 		phx_sim_sweep_free(s.points, n);
 		return r;

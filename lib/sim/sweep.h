@@ -15,8 +15,9 @@ struct phx_sim_varied {
 	char **values; /* owned */
 	size_t n;
 };
-/** Read "PATH=V1,V2,V3" or "PATH=FROM..TO" or "PATH=FROM..TO:STEP" (numbers; the step may have a fraction; the default
- * is 1). -EINVAL with a text, -E2BIG beyond PHX_SIM_SWEEP_POINTS_MAX values. */
+/** Read "PATH=V1,V2,V3" or "PATH=FROM..TO" or "PATH=FROM..TO:STEP" (numbers; the step may have a
+ * fraction; the default is 1). -EINVAL with a text, -E2BIG beyond PHX_SIM_SWEEP_POINTS_MAX
+ * values. */
 int phx_sim_varied_parse(const char *text, struct phx_sim_varied *ret, struct phx_err *err);
 void phx_sim_varied_fini(struct phx_sim_varied *v);
 
@@ -32,16 +33,17 @@ struct phx_sim_sweep_config {
 	void *progress_arg;
 };
 
-/** One combination: value[i] is of varied[i] (borrowed). The last of the varied runs through its values first. */
+/** One combination: value[i] is of varied[i] (borrowed). The last of the varied runs through its
+ * values first. */
 struct phx_sim_sweep_point {
 	const char *value[PHX_SIM_SWEEP_VARIED_MAX];
 	struct phx_sim_result result;
 };
 
-/** Run all points. -EINVAL with a text that names the combination, -E2BIG, -ENOMEM; ret untouched then. ret_points:
- * *ret_n of them, owned: phx_sim_sweep_free(). */
-int phx_sim_sweep(const struct phx_sim_sweep_config *config, struct phx_sim_sweep_point **ret_points, size_t *ret_n,
-		  struct phx_err *err);
+/** Run all points. -EINVAL with a text that names the combination, -E2BIG, -ENOMEM; ret untouched
+ * then. ret_points: *ret_n of them, owned: phx_sim_sweep_free(). */
+int phx_sim_sweep(const struct phx_sim_sweep_config *config,
+		  struct phx_sim_sweep_point **ret_points, size_t *ret_n, struct phx_err *err);
 void phx_sim_sweep_free(struct phx_sim_sweep_point *points, size_t n);
 
 #endif

@@ -48,15 +48,15 @@ static void lines_fini(struct lines *l)
 	free(l->values);
 }
 
-/* One line of one RE, closed by a point at the end of the run. Returns behind what it used of `room`. */
-static double *fill_line(const struct phx_sim_timeline *t, unsigned re, enum column c, const char *name, double *room,
-			 struct phx_svg_series *ret)
+/* One line of one RE, closed by a point at the end of the run. Returns behind what it used of
+ * `room`. */
+static double *fill_line(const struct phx_sim_timeline *t, unsigned re, enum column c,
+			 const char *name, double *room, struct phx_svg_series *ret)
 {
 	const struct phx_list *l = &t->res[re];
 	double *x = room, *y = room + l->n + 1;
 	size_t n = 0;
-	PHX_LIST_EACH(const struct phx_sim_moment, m, l)
-	{
+	PHX_LIST_EACH(const struct phx_sim_moment, m, l) {
 		x[n] = m->at_s;
 		y[n++] = c == HELD ? m->held : c == BUSY ? m->busy : m->waiting;
 	}
@@ -85,8 +85,8 @@ static int make_lines(const struct phx_sim_timeline *t, const char *const *names
 	return 0;
 }
 
-int phx_sim_timeline_svg(const struct phx_sim_timeline *t, const char *title, const char *const *names,
-			 struct phx_buf *ret)
+int phx_sim_timeline_svg(const struct phx_sim_timeline *t, const char *title,
+			 const char *const *names, struct phx_buf *ret)
 {
 	static const struct {
 		const char *title, *y;

@@ -42,15 +42,21 @@ static int check_owned(int fd, const char *path, bool last, struct phx_err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (S_ISLNK(st.st_mode))
-		return phx_err_set(err, -ELOOP, "%s is a link now, and was none a moment ago", path);
+		return phx_err_set(err, -ELOOP, "%s is a link now, and was none a moment ago",
+				   path);
 	if (last && !S_ISREG(st.st_mode))
 		return phx_err_set(err, -EPERM, "%s is no regular file", path);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return phx_err_set(err, -EPERM, "%s is not root's: whoever can change it decides what Slurm's commands load", path);
+		return phx_err_set(err, -EPERM,
+				   "%s is not root's: whoever can change it decides what Slurm's "
+				   "commands load",
+				   path);
 	/* in a directory with the sticky bit nobody can put another file in its place */
 	bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX);
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !sticky)
-		return phx_err_set(err, -EPERM, "%s may be written by others than root: they would decide what Slurm's commands load",
+		return phx_err_set(err, -EPERM,
+				   "%s may be written by others than root: they would decide what "
+				   "Slurm's commands load",
 				   path);
 	return 0;
 }
@@ -86,33 +92,37 @@ int phx_slurm_conf_find(const char *path, char ret[PATH_MAX], struct phx_err *er
 
 /* ---- commands ---- */
 
-static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret, struct phx_err *err)
+static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret,
+	       struct phx_err *err)
 {
 	char conf[PATH_MAX + 16];
-	const char *const env[] = { conf, "SLURM_TIME_FORMAT=%s", "LC_ALL=C", NULL };
-	struct phx_run job = { .argv = argv,
-			       .env_add = env,
-			       .as = &slurm->as,
-			       .timeout_ms = slurm->timeout_ms,
-			       .output_max = OUTPUT_MAX };
+	const char *const env[] = {conf, "SLURM_TIME_FORMAT=%s", "LC_ALL=C", NULL};
+	struct phx_run job = {.argv = argv,
+			      .env_add = env,
+			      .as = &slurm->as,
+			      .timeout_ms = slurm->timeout_ms,
+			      .output_max = OUTPUT_MAX};
 	if (slurm->as.uid == 0)
 		return phx_err_set(err, -EPERM, "%s: Slurm's commands never run as root", argv[0]);
 	snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm->conf);
 	return phx_run_check(&job, ret, err);
 }
 
-static int ask_nodes(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err)
+static int ask_nodes(const struct phx_slurm *slurm, struct phx_slurm_report *ret,
+		     struct phx_err *err)
 {
-	static const char *const argv[] = { "sinfo", "-a", "-h", "-N", "-O", PHX_SLURM_NODE_FORMAT, NULL };
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	static const char *const argv[] = {"sinfo", "-a", "-h", "-N", "-O", PHX_SLURM_NODE_FORMAT,
+					   NULL};
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = {0};
 	int r = run(slurm, argv, &out, err);
 	return r < 0 ? r : phx_slurm_parse_nodes(out.out, ret, err);
 }
 
 static int ask_jobs(const struct phx_slurm *slurm, struct phx_list *ret, struct phx_err *err)
 {
-	static const char *const argv[] = { "squeue", "-a", "-h", "-r", "--noconvert", "-O", PHX_SLURM_JOB_FORMAT, NULL };
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	static const char *const argv[] = {
+		"squeue", "-a", "-h", "-r", "--noconvert", "-O", PHX_SLURM_JOB_FORMAT, NULL};
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = {0};
 	int r = run(slurm, argv, &out, err);
 	return r < 0 ? r : phx_slurm_parse_jobs(out.out, ret, err);
 }
@@ -121,12 +131,14 @@ static int ask_jobs(const struct phx_slurm *slurm, struct phx_list *ret, struct 
 
 static int by_id(const void *a, const void *b)
 {
-	return strcmp(((const struct phx_engine_job *)a)->id, ((const struct phx_engine_job *)b)->id);
+	return strcmp(((const struct phx_engine_job *)a)->id,
+		      ((const struct phx_engine_job *)b)->id);
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct phx_engine_node *)a)->name, ((const struct phx_engine_node *)b)->name);
+	return strcmp(((const struct phx_engine_node *)a)->name,
+		      ((const struct phx_engine_node *)b)->name);
 }
 
 /* squeue prints those that wait in the order of their priority. */
@@ -161,7 +173,8 @@ static void drop_same(struct phx_list *nodes)
 static int check_once(const struct phx_slurm_report *r, struct phx_err *err)
 {
 	for (uint32_t i = 1; i < r->jobs.n; i++)
-		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1), PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
+		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1),
+			   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
 			return phx_err_set(err, -EPROTO, "squeue: job %s is told of twice",
 					   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)->id);
 	return 0;
@@ -179,21 +192,22 @@ static int by_node(const void *a, const void *b)
 /* A node is given as a whole: of parts of nodes nobody here knows. */
 static int check_whole(const struct phx_list *jobs, struct phx_err *err)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list places = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list places = {0};
 	PHX_LIST_EACH(struct phx_engine_job, j, jobs)
-		PHX_LIST_EACH(struct phx_engine_host, h, &j->hosts)
-		{
+		PHX_LIST_EACH(struct phx_engine_host, h, &j->hosts) {
 			struct place *p = phx_list_push(&places, sizeof(*p));
 			if (!p)
 				return -ENOMEM;
-			*p = (struct place){ h->node, j->id };
+			*p = (struct place){h->node, j->id};
 		}
 	if (places.n)
 		qsort(places.items, places.n, sizeof(struct place), by_node);
 	for (uint32_t i = 1; i < places.n; i++) {
 		const struct place *p = PHX_LIST_AT(&places, struct place, i);
 		if (!by_node(p - 1, p))
-			return phx_err_set(err, -EPROTO, "jobs %s and %s are both on %s: give whole nodes (OverSubscribe=EXCLUSIVE)",
+			return phx_err_set(err, -EPROTO,
+					   "jobs %s and %s are both on %s: give whole nodes "
+					   "(OverSubscribe=EXCLUSIVE)",
 					   p[-1].job, p->job, p->node);
 	}
 	return 0;
@@ -201,8 +215,9 @@ static int check_whole(const struct phx_list *jobs, struct phx_err *err)
 
 int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, struct phx_err *err)
 {
-	struct phx_slurm_report got = { 0 };
-	/* in this order: a node that is closed now gets no job afterwards, so that the jobs told of are all it has */
+	struct phx_slurm_report got = {0};
+	/* in this order: a node that is closed now gets no job afterwards, so that the jobs told of
+	 * are all it has */
 	int r = ask_nodes(slurm, &got, err);
 	r = r ? r : ask_jobs(slurm, &got.jobs, err);
 	if (r == 0) {
@@ -221,10 +236,13 @@ int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, s
 	return r;
 }
 
-static int ask_ends_of(const struct phx_slurm *slurm, const char *ids, struct phx_list *jobs, struct phx_err *err)
+static int ask_ends_of(const struct phx_slurm *slurm, const char *ids, struct phx_list *jobs,
+		       struct phx_err *err)
 {
-	const char *const argv[] = { "squeue", "-a", "-h", "-r", "-t", "all", "-O", PHX_SLURM_END_FORMAT, "-j", ids, NULL };
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	const char *const argv[] = {"squeue", "-a",  "-h", "-r",
+				    "-t",     "all", "-O", PHX_SLURM_END_FORMAT,
+				    "-j",     ids,   NULL};
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = {0};
 	int r = run(slurm, argv, &out, err);
 	return r < 0 ? r : phx_slurm_parse_ends(out.out, jobs, err);
 }
@@ -233,10 +251,11 @@ int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, str
 {
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < jobs->n;) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf ids = { 0 };
+		PHX_AUTO(phx_buf_fini) struct phx_buf ids = {0};
 		uint32_t last = i;
 		for (unsigned n = 0; i < jobs->n && n < ENDS_MAX; i++) {
-			const struct phx_engine_job *j = PHX_LIST_AT(jobs, struct phx_engine_job, i);
+			const struct phx_engine_job *j =
+				PHX_LIST_AT(jobs, struct phx_engine_job, i);
 			if (j->state >= PHX_ENGINE_JOB_DONE)
 				phx_buf_addf(&ids, "%s%s", n++ ? "," : "", j->id);
 		}
@@ -248,22 +267,28 @@ int phx_slurm_ask_ends(const struct phx_slurm *slurm, struct phx_list *jobs, str
 
 /* ---- orders ---- */
 
-int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *o, struct phx_err *err)
+int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order *o,
+		   struct phx_err *err)
 {
 	char node[PHX_NAME_MAX + 16], partition[PHX_NAME_MAX + 16], job[PHX_NAME_MAX + 16];
-	const char *const close[] = { "scontrol", "update", node, "state=drain",
-				      "reason=" PHX_SLURM_REASON_MARK " not given to this RE", NULL };
-	const char *const open[] = { "scontrol", "update", node, "state=resume", NULL };
-	const char *const requeue[] = { "scontrol", "requeue", o->target, NULL };
-	const char *const cancel[] = { "scancel", o->target, NULL };
-	const char *const hurry[] = { "scontrol", "update", job, "starttime=now", NULL };
-	const char *const refuse[] = { "scontrol", "update", partition, "state=drain", NULL };
-	const char *const admit[] = { "scontrol", "update", partition, "state=up", NULL };
-	const char *const *const argv[] = { [PHX_ENGINE_CLOSE] = close,	    [PHX_ENGINE_OPEN] = open,
-					    [PHX_ENGINE_REQUEUE] = requeue, [PHX_ENGINE_CANCEL] = cancel,
-					    [PHX_ENGINE_HURRY] = hurry,	    [PHX_ENGINE_REFUSE] = refuse,
-					    [PHX_ENGINE_ADMIT] = admit };
-	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = { 0 };
+	const char *const close[] = {"scontrol",
+				     "update",
+				     node,
+				     "state=drain",
+				     "reason=" PHX_SLURM_REASON_MARK " not given to this RE",
+				     NULL};
+	const char *const open[] = {"scontrol", "update", node, "state=resume", NULL};
+	const char *const requeue[] = {"scontrol", "requeue", o->target, NULL};
+	const char *const cancel[] = {"scancel", o->target, NULL};
+	const char *const hurry[] = {"scontrol", "update", job, "starttime=now", NULL};
+	const char *const refuse[] = {"scontrol", "update", partition, "state=drain", NULL};
+	const char *const admit[] = {"scontrol", "update", partition, "state=up", NULL};
+	const char *const *const argv[] = {
+		[PHX_ENGINE_CLOSE] = close,     [PHX_ENGINE_OPEN] = open,
+		[PHX_ENGINE_REQUEUE] = requeue, [PHX_ENGINE_CANCEL] = cancel,
+		[PHX_ENGINE_HURRY] = hurry,     [PHX_ENGINE_REFUSE] = refuse,
+		[PHX_ENGINE_ADMIT] = admit};
+	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = {0};
 	snprintf(node, sizeof(node), "nodename=%s", o->target);
 	snprintf(partition, sizeof(partition), "partitionname=%s", o->target);
 	snprintf(job, sizeof(job), "jobid=%s", o->target);

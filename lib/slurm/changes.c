@@ -21,13 +21,16 @@ static int add_job(struct phx_event *ev, const struct phx_engine_job *job, bool 
 	return 0;
 }
 
-static int job_changes(const struct phx_list *known, const struct phx_list *now, struct phx_event *ev)
+static int job_changes(const struct phx_list *known, const struct phx_list *now,
+		       struct phx_event *ev)
 {
 	uint32_t i = 0, k = 0;
 	int r = 0;
 	while (r == 0 && (i < known->n || k < now->n)) {
-		const struct phx_engine_job *old = i < known->n ? PHX_LIST_AT(known, struct phx_engine_job, i) : NULL;
-		const struct phx_engine_job *new = k < now->n ? PHX_LIST_AT(now, struct phx_engine_job, k) : NULL;
+		const struct phx_engine_job *old =
+			i < known->n ? PHX_LIST_AT(known, struct phx_engine_job, i) : NULL;
+		const struct phx_engine_job *new =
+			k < now->n ? PHX_LIST_AT(now, struct phx_engine_job, k) : NULL;
 		int c = !old ? 1 : !new ? -1 : strcmp(old->id, new->id);
 		if (c < 0)
 			r = add_job(ev, old, true);
@@ -52,13 +55,16 @@ static int add_node(struct phx_list *to, const struct phx_engine_node *node, boo
 	return 0;
 }
 
-static int node_changes(const struct phx_list *known, const struct phx_list *now, struct phx_list *to)
+static int node_changes(const struct phx_list *known, const struct phx_list *now,
+			struct phx_list *to)
 {
 	uint32_t i = 0, k = 0;
 	int r = 0;
 	while (r == 0 && (i < known->n || k < now->n)) {
-		const struct phx_engine_node *old = i < known->n ? PHX_LIST_AT(known, struct phx_engine_node, i) : NULL;
-		const struct phx_engine_node *new = k < now->n ? PHX_LIST_AT(now, struct phx_engine_node, k) : NULL;
+		const struct phx_engine_node *old =
+			i < known->n ? PHX_LIST_AT(known, struct phx_engine_node, i) : NULL;
+		const struct phx_engine_node *new =
+			k < now->n ? PHX_LIST_AT(now, struct phx_engine_node, k) : NULL;
 		int c = !old ? 1 : !new ? -1 : strcmp(old->name, new->name);
 		if (c < 0)
 			r = add_node(to, old, true);
@@ -97,11 +103,12 @@ void phx_slurm_forget(struct phx_slurm_report *known, const struct phx_engine_or
 	}
 }
 
-int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now, struct phx_event *ret)
+int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slurm_report *now,
+		      struct phx_event *ret)
 {
-	static const struct phx_slurm_report nothing = { 0 };
+	static const struct phx_slurm_report nothing = {0};
 	const struct phx_slurm_report *base = known ? known : &nothing;
-	*ret = (struct phx_event){ .kind = PHX_EV_re_queue, .whole = !known };
+	*ret = (struct phx_event){.kind = PHX_EV_re_queue, .whole = !known};
 	int r = job_changes(&base->jobs, &now->jobs, ret);
 	r = r ? r : node_changes(&base->nodes, &now->nodes, &ret->engine_nodes);
 	r = r ? r : node_changes(&base->partitions, &now->partitions, &ret->engine_partitions);

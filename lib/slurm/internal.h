@@ -5,8 +5,9 @@
 #include "slurm/slurm.h"
 
 /** Each field ends with a bar. No field of these can hold one, or a newline. */
-#define PHX_SLURM_JOB_FORMAT                                                                                          \
-	"JobArrayID:|,UserID:|,NumNodes:|,State:|,Reason:|,SubmitTime:|,StartTime:|,TimeLimit:|,RestartCnt:|,Requeue:|," \
+#define PHX_SLURM_JOB_FORMAT \
+	"JobArrayID:|,UserID:|,NumNodes:|,State:|,Reason:|,SubmitTime:|,StartTime:|,TimeLimit:|," \
+	"RestartCnt:|,Requeue:|," \
 	"BatchFlag:|,UserName:|,NodeList:|,EligibleTime:|"
 #define PHX_SLURM_JOB_FIELDS 14u
 #define PHX_SLURM_END_FORMAT "JobArrayID:|,State:|,exit_code:|"

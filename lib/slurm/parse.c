@@ -20,7 +20,8 @@ static int bad_line(struct phx_err *err, const char *command, const char *line, 
 	return phx_err_set(err, -EPROTO, "%s: line '%.100s': %s", command, line, why);
 }
 
-/* Cuts `line` at its bars into `most` fields, the last one with whatever is left; how many there are. */
+/* Cuts `line` at its bars into `most` fields, the last one with whatever is left; how many there
+ * are. */
 static unsigned cut(char *line, unsigned most, char **ret_fields)
 {
 	unsigned n = 0;
@@ -36,7 +37,8 @@ static unsigned cut(char *line, unsigned most, char **ret_fields)
 typedef int (*line_fn)(char **fields, void *to, const char **ret_why);
 
 /* Calls `take` for each line of n_fields fields. */
-static int each_line(const char *text, const char *command, unsigned n_fields, line_fn take, void *to, struct phx_err *err)
+static int each_line(const char *text, const char *command, unsigned n_fields, line_fn take,
+		     void *to, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *copy = malloc(LINE_MAX_);
 	int r = copy ? 0 : -ENOMEM;
@@ -45,7 +47,8 @@ static int each_line(const char *text, const char *command, unsigned n_fields, l
 		const char *why = "is not as it was asked for";
 		size_t n = strcspn(line, "\n");
 		if (n >= LINE_MAX_ || line[n] != '\n')
-			return bad_line(err, command, line, n >= LINE_MAX_ ? "is too long" : "is cut off");
+			return bad_line(err, command, line,
+					n >= LINE_MAX_ ? "is too long" : "is cut off");
 		memcpy(copy, line, n);
 		copy[n] = '\0';
 		r = cut(copy, n_fields, fields) == n_fields ? take(fields, to, &why) : -EPROTO;
@@ -94,10 +97,11 @@ static bool get_bool(const char *text, bool *ret)
 static bool get_id(const char *text, char *ret, size_t size)
 {
 	return isdigit((unsigned char)text[0]) && strspn(text, "0123456789_+") == strlen(text) &&
-	       phx_str_copy(ret, size, text) == 0;
+		phx_str_copy(ret, size, text) == 0;
 }
 
-/* "4", and "2-4" of a job that may have fewer: what it wants at most counts, as Slurm tries that first. */
+/* "4", and "2-4" of a job that may have fewer: what it wants at most counts, as Slurm tries that
+ * first. */
 static bool get_nodes(const char *text, uint32_t *ret)
 {
 	const char *dash = strchr(text, '-');
@@ -112,7 +116,8 @@ static bool get_nodes(const char *text, uint32_t *ret)
 
 int phx_slurm_parse_limit(const char *text, int64_t *ret_ms)
 {
-	static const char *const none[] = { "UNLIMITED", "NOT_SET", "Partition_Limit", "INVALID", "N/A" };
+	static const char *const none[] = {"UNLIMITED", "NOT_SET", "Partition_Limit", "INVALID",
+					   "N/A"};
 	unsigned part[3], days = 0, n = 0;
 	int used = 0;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(none); i++)
@@ -146,7 +151,7 @@ static bool get_state(const char *text, int *ret)
 		const char *name;
 		int state;
 	} states[] = {
-#define JOB_STATE(name, ours) { #name, PHX_ENGINE_JOB_##ours },
+#define JOB_STATE(name, ours) {#name, PHX_ENGINE_JOB_##ours},
 #include "slurm/state.def"
 #undef JOB_STATE
 	};
@@ -161,10 +166,10 @@ static bool get_state(const char *text, int *ret)
 /* A job that waits for this would not start if it had nodes. */
 static bool waits_for_other(const char *reason)
 {
-	static const char *const reasons[] = { "JobHeldUser",		   "JobHeldAdmin", "JobHoldMaxRequeue",
-					       "Dependency",		   "BeginTime",	   "Reservation",
-					       "DependencyNeverSatisfied", "Licenses",	   "JobArrayTaskLimit",
-					       "PartitionDown",		   "PartitionInactive" };
+	static const char *const reasons[] = {
+		"JobHeldUser",       "JobHeldAdmin",  "JobHoldMaxRequeue",        "Dependency",
+		"BeginTime",         "Reservation",   "DependencyNeverSatisfied", "Licenses",
+		"JobArrayTaskLimit", "PartitionDown", "PartitionInactive"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(reasons); i++)
 		if (!strcmp(reason, reasons[i]))
 			return true;
@@ -173,8 +178,8 @@ static bool waits_for_other(const char *reason)
 
 static int get_hosts(const char *text, struct phx_list *ret)
 {
-	struct phx_nodeset set = { 0 };
-	struct phx_err why = { 0 };
+	struct phx_nodeset set = {0};
+	struct phx_err why = {0};
 	int r = text[0] ? phx_nodeset_parse(text, NULL, NULL, &set, &why) : 0;
 	for (uint32_t i = 0; r == 0 && i < set.n; i++) {
 		struct phx_engine_host *h = phx_list_push(ret, sizeof(*h));
@@ -190,10 +195,12 @@ static int fill_job(char **f, struct phx_engine_job *j, const char **ret_why)
 {
 	bool requeue, batch;
 	*ret_why = "has a value that is not understood";
-	if (f[PHX_SLURM_JOB_FIELDS][0] || !get_id(f[0], j->id, sizeof(j->id)) || !get_u32(f[1], &j->uid) || !get_nodes(f[2], &j->nodes) ||
+	if (f[PHX_SLURM_JOB_FIELDS][0] || !get_id(f[0], j->id, sizeof(j->id)) ||
+	    !get_u32(f[1], &j->uid) || !get_nodes(f[2], &j->nodes) ||
 	    !get_time(f[5], &j->submitted_ms) || !get_time(f[6], &j->started_ms) ||
-	    phx_slurm_parse_limit(f[7], &j->limit_ms) < 0 || !get_u32(f[8], &j->restarts) || !get_bool(f[9], &requeue) ||
-	    !get_bool(f[10], &batch) || PHX_STR_SET(j->user, f[11]) < 0 || !get_time(f[13], &j->begin_ms))
+	    phx_slurm_parse_limit(f[7], &j->limit_ms) < 0 || !get_u32(f[8], &j->restarts) ||
+	    !get_bool(f[9], &requeue) || !get_bool(f[10], &batch) ||
+	    PHX_STR_SET(j->user, f[11]) < 0 || !get_time(f[13], &j->begin_ms))
 		return -EPROTO;
 	*ret_why = "has a state that is not known";
 	if (!get_state(f[3], &j->state))
@@ -221,9 +228,10 @@ static int fill_job(char **f, struct phx_engine_job *j, const char **ret_why)
 static int take_job(char **f, void *to, const char **ret_why)
 {
 	struct phx_list *list = to;
-	struct phx_engine_job j = { 0 };
+	struct phx_engine_job j = {0};
 	int r = fill_job(f, &j, ret_why);
-	struct phx_engine_job *slot = r == 0 && j.state < PHX_ENGINE_JOB_DONE ? phx_list_push(list, sizeof(*slot)) : NULL;
+	struct phx_engine_job *slot =
+		r == 0 && j.state < PHX_ENGINE_JOB_DONE ? phx_list_push(list, sizeof(*slot)) : NULL;
 	if (slot) {
 		*slot = j;
 		return 0;
@@ -239,20 +247,22 @@ int phx_slurm_parse_jobs(const char *text, struct phx_list *ret_jobs, struct phx
 
 static int by_id(const void *a, const void *b)
 {
-	return strcmp(((const struct phx_engine_job *)a)->id, ((const struct phx_engine_job *)b)->id);
+	return strcmp(((const struct phx_engine_job *)a)->id,
+		      ((const struct phx_engine_job *)b)->id);
 }
 
 static int take_end(char **f, void *to, const char **ret_why)
 {
 	struct phx_list *list = to;
-	struct phx_engine_job told = { 0 };
+	struct phx_engine_job told = {0};
 	uint64_t status;
 	if (!get_state(f[1], &told.state) || !get_u64(f[2], UINT32_MAX, &status)) {
 		*ret_why = "has a value that is not understood";
 		return -EPROTO;
 	}
 	/* as wait() has it: a signal in the low bits, or the exit status above them */
-	told.status = status & 0x7f ? (int64_t)(WAIT_STATUS_SIGNAL + (status & 0x7f)) : (int64_t)(status >> 8 & 0xff);
+	told.status = status & 0x7f ? (int64_t)(WAIT_STATUS_SIGNAL + (status & 0x7f))
+				    : (int64_t)(status >> 8 & 0xff);
 	struct phx_engine_job *j = NULL;
 	if (told.state >= PHX_ENGINE_JOB_DONE && list->n && PHX_STR_SET(told.id, f[0]) == 0)
 		j = bsearch(&told, list->items, list->n, sizeof(told), by_id);
@@ -283,7 +293,8 @@ static bool is_closed(const char *state)
 
 static struct phx_engine_node *add_once(struct phx_list *list, const char *name)
 {
-	struct phx_engine_node *n = list->n ? PHX_LIST_AT(list, struct phx_engine_node, list->n - 1) : NULL;
+	struct phx_engine_node *n =
+		list->n ? PHX_LIST_AT(list, struct phx_engine_node, list->n - 1) : NULL;
 	if (n && !strcmp(n->name, name))
 		return n; /* a line a node and partition */
 	n = phx_list_push(list, sizeof(*n));
@@ -304,7 +315,7 @@ static bool is_partition(const char *name)
 /* One that is down or inactive takes no jobs, or starts none, because somebody wants that. */
 static bool get_partition(const char *name, const char *state, struct phx_list *to)
 {
-	static const char *const states[] = { "up", "drain", "down", "inactive" };
+	static const char *const states[] = {"up", "drain", "down", "inactive"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(states) && is_partition(name); i++) {
 		if (strcmp(state, states[i]))
 			continue;
@@ -322,7 +333,8 @@ static int take_node(char **f, void *to, const char **ret_why)
 {
 	struct phx_slurm_report *report = to;
 	*ret_why = "has a value that is not understood";
-	if (!phx_name_valid(f[0]) || !f[1][0] || strspn(f[1], "abcdefghijklmnopqrstuvwxyz_+~#!%$@^*-") != strlen(f[1]) ||
+	if (!phx_name_valid(f[0]) || !f[1][0] ||
+	    strspn(f[1], "abcdefghijklmnopqrstuvwxyz_+~#!%$@^*-") != strlen(f[1]) ||
 	    !get_partition(f[2], f[3], &report->partitions))
 		return -EPROTO;
 	struct phx_engine_node *n = add_once(&report->nodes, f[0]);

@@ -33,7 +33,8 @@ char *phx_ssh_quote(const char *arg)
 	return phx_buf_take(&b);
 }
 
-static int open_command(struct phx_ssh *s, const char *command, LIBSSH2_CHANNEL **ret, struct phx_err *err)
+static int open_command(struct phx_ssh *s, const char *command, LIBSSH2_CHANNEL **ret,
+			struct phx_err *err)
 {
 	LIBSSH2_CHANNEL *c = libssh2_channel_open_session(s->session);
 	if (!c)
@@ -48,7 +49,8 @@ static int open_command(struct phx_ssh *s, const char *command, LIBSSH2_CHANNEL 
 	return 0;
 }
 
-static int read_output(struct phx_ssh *s, LIBSSH2_CHANNEL *c, struct phx_buf *out, struct phx_err *err)
+static int read_output(struct phx_ssh *s, LIBSSH2_CHANNEL *c, struct phx_buf *out,
+		       struct phx_err *err)
 {
 	char chunk[16384];
 	for (size_t total = 0;;) {
@@ -59,14 +61,16 @@ static int read_output(struct phx_ssh *s, LIBSSH2_CHANNEL *c, struct phx_buf *ou
 			return 0;
 		total += (size_t)n;
 		if (total > OUTPUT_READ_MAX)
-			return phx_err_set(err, -E2BIG, "%s: more than %u bytes of output", s->where, OUTPUT_READ_MAX);
+			return phx_err_set(err, -E2BIG, "%s: more than %u bytes of output",
+					   s->where, OUTPUT_READ_MAX);
 		size_t room = OUTPUT_MAX - out->n;
 		phx_buf_add(out, chunk, (size_t)n < room ? (size_t)n : room);
 	}
 }
 
 /* Everything the command says, then its status. */
-static int finish_command(struct phx_ssh *s, LIBSSH2_CHANNEL *c, int *ret_status, char **ret_out, struct phx_err *err)
+static int finish_command(struct phx_ssh *s, LIBSSH2_CHANNEL *c, int *ret_status, char **ret_out,
+			  struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf out = {0};
 	int r = read_output(s, c, &out, err);
@@ -86,7 +90,8 @@ static int finish_command(struct phx_ssh *s, LIBSSH2_CHANNEL *c, int *ret_status
 	return 0;
 }
 
-int phx_ssh_run(struct phx_ssh *s, const char *command, int *ret_status, char **ret_out, struct phx_err *err)
+int phx_ssh_run(struct phx_ssh *s, const char *command, int *ret_status, char **ret_out,
+		struct phx_err *err)
 {
 	LIBSSH2_CHANNEL *c;
 	int status;
@@ -166,7 +171,8 @@ static char *put_command(const char *remote, mode_t mode, uint64_t size)
 			"if test -d \"$d\"; then echo \"it is a directory\"; cat >/dev/null; "
 			"elif cat >\"$t\"; then "
 			"if test \"$(wc -c <\"$t\")\" -eq %" PRIu64 "; then "
-			"chmod %o \"$t\" && { sync \"$t\" 2>/dev/null || sync; } && mv -f \"$t\" \"$d\" && exit 0; "
+			"chmod %o \"$t\" && { sync \"$t\" 2>/dev/null || sync; } && mv -f \"$t\" "
+			"\"$d\" && exit 0; "
 			"else rm -f \"$t\"; exit %d; fi; "
 			"else cat >/dev/null; fi; rm -f \"$t\"; exit 1",
 			tmp, dest, size, (unsigned int)(mode & 0777), STATUS_SIZE_DIFFERS);
@@ -180,21 +186,25 @@ static void first_line(char *text)
 			*p = '?';
 }
 
-static int judge_put(struct phx_ssh *s, const char *remote, int status, char *out, struct phx_err *err)
+static int judge_put(struct phx_ssh *s, const char *remote, int status, char *out,
+		     struct phx_err *err)
 {
 	if (status == 0)
 		return 0;
 	if (status == STATUS_SIZE_DIFFERS)
-		return phx_err_set(err, -EBADMSG, "%s: %s: other size there than sent", s->where, remote);
+		return phx_err_set(err, -EBADMSG, "%s: %s: other size there than sent", s->where,
+				   remote);
 	first_line(out);
 	return phx_err_set(err, -EIO, "%s: %s: not written: %.200s", s->where, remote,
 			   *out ? out : "the remote shell failed");
 }
 
-static int put_source(struct phx_ssh *s, struct source *f, const char *remote, mode_t mode, struct phx_err *err)
+static int put_source(struct phx_ssh *s, struct source *f, const char *remote, mode_t mode,
+		      struct phx_err *err)
 {
 	if (remote[0] != '/' || remote[strlen(remote) - 1] == '/')
-		return phx_err_set(err, -EINVAL, "%s: an absolute path of a file is needed", remote);
+		return phx_err_set(err, -EINVAL, "%s: an absolute path of a file is needed",
+				   remote);
 	PHX_AUTO_FREE char *command = put_command(remote, mode, f->size_bytes);
 	PHX_AUTO_FREE char *out = NULL;
 	LIBSSH2_CHANNEL *c;
@@ -211,7 +221,8 @@ static int put_source(struct phx_ssh *s, struct source *f, const char *remote, m
 	return r < 0 ? r : judge_put(s, remote, status, out, err);
 }
 
-int phx_ssh_put(struct phx_ssh *s, const char *local, const char *remote, mode_t mode, struct phx_err *err)
+int phx_ssh_put(struct phx_ssh *s, const char *local, const char *remote, mode_t mode,
+		struct phx_err *err)
 {
 	struct stat st;
 	PHX_AUTO_CLOSE int fd = open(local, O_RDONLY | O_CLOEXEC);

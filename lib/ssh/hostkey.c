@@ -18,7 +18,8 @@ static int add_line(LIBSSH2_KNOWNHOSTS *known, const char *line, size_t n, struc
 	if (blank >= n || line[blank] == '#')
 		return 0;
 	if (line[blank] == '@')
-		return phx_err_set(err, -EINVAL, "marker lines (@revoked, @cert-authority) are not supported");
+		return phx_err_set(err, -EINVAL,
+				   "marker lines (@revoked, @cert-authority) are not supported");
 	if (libssh2_knownhost_readline(known, line, n, LIBSSH2_KNOWNHOST_FILE_OPENSSH) < 0)
 		return phx_err_set(err, -EINVAL, "not a known_hosts line");
 	return 0;
@@ -45,21 +46,25 @@ static int read_known(LIBSSH2_KNOWNHOSTS *known, const char *path, struct phx_er
 	return 0;
 }
 
-static int judge(int verdict, const struct phx_ssh *s, const struct phx_ssh_config *config, struct phx_err *err)
+static int judge(int verdict, const struct phx_ssh *s, const struct phx_ssh_config *config,
+		 struct phx_err *err)
 {
 	switch (verdict) {
 	case LIBSSH2_KNOWNHOST_CHECK_MATCH:
 		return 0;
 	case LIBSSH2_KNOWNHOST_CHECK_MISMATCH:
 		return phx_err_set(err, -EKEYREJECTED,
-				   "%s: the host key has changed: it is not the one in %s (another machine answers?)",
+				   "%s: the host key has changed: it is not the one in %s (another "
+				   "machine answers?)",
 				   s->where, config->known_hosts_path);
 	case LIBSSH2_KNOWNHOST_CHECK_NOTFOUND:
-		return phx_err_set(err, -EKEYREJECTED,
-				   "%s: the host is unknown: no ed25519 key of it in %s (add it there first)", s->where,
-				   config->known_hosts_path);
+		return phx_err_set(
+			err, -EKEYREJECTED,
+			"%s: the host is unknown: no ed25519 key of it in %s (add it there first)",
+			s->where, config->known_hosts_path);
 	default:
-		return phx_err_set(err, -EKEYREJECTED, "%s: the host key cannot be checked", s->where);
+		return phx_err_set(err, -EKEYREJECTED, "%s: the host key cannot be checked",
+				   s->where);
 	}
 }
 
@@ -75,10 +80,11 @@ int phx_ssh_check_host(struct phx_ssh *s, const struct phx_ssh_config *config, s
 		return -ENOMEM;
 	int r = read_known(known, config->known_hosts_path, err);
 	if (r == 0)
-		r = judge(libssh2_knownhost_checkp(known, config->host, config->port ? config->port : 22, key, n,
-						   LIBSSH2_KNOWNHOST_TYPE_PLAIN | LIBSSH2_KNOWNHOST_KEYENC_RAW |
-							   LIBSSH2_KNOWNHOST_KEY_ED25519,
-						   NULL),
+		r = judge(libssh2_knownhost_checkp(
+				  known, config->host, config->port ? config->port : 22, key, n,
+				  LIBSSH2_KNOWNHOST_TYPE_PLAIN | LIBSSH2_KNOWNHOST_KEYENC_RAW |
+					  LIBSSH2_KNOWNHOST_KEY_ED25519,
+				  NULL),
 			  s, config, err);
 	libssh2_knownhost_free(known);
 	return r;

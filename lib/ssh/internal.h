@@ -17,12 +17,14 @@ struct phx_ssh {
 
 /* ---- session.c ---- */
 
-/** Set `err` from the session's last error, with `what` failed: -ETIMEDOUT, -ECONNRESET, -ENOMEM or -EPROTO. */
+/** Set `err` from the session's last error, with `what` failed: -ETIMEDOUT, -ECONNRESET, -ENOMEM or
+ * -EPROTO. */
 int phx_ssh_fail(struct phx_ssh *s, const char *what, struct phx_err *err);
 
 /* ---- hostkey.c ---- */
 
-/** The server's key against the known_hosts file: 0, -EKEYREJECTED (unknown, or changed), -EINVAL (bad file). */
+/** The server's key against the known_hosts file: 0, -EKEYREJECTED (unknown, or changed), -EINVAL
+ * (bad file). */
 int phx_ssh_check_host(struct phx_ssh *s, const struct phx_ssh_config *config, struct phx_err *err);
 
 #endif

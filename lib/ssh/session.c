@@ -35,7 +35,8 @@ int phx_ssh_fail(struct phx_ssh *s, const char *what, struct phx_err *err)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(codes); i++)
 		if (codes[i].code == code)
 			number = codes[i].number;
-	return phx_err_set(err, number, "%s: %s: %s", s->where, what, text && *text ? text : "failed");
+	return phx_err_set(err, number, "%s: %s: %s", s->where, what,
+			   text && *text ? text : "failed");
 }
 
 /* ---- the connection ---- */
@@ -108,8 +109,10 @@ static int check_key_file(const char *path, struct phx_err *err)
 	if (stat(path, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) || (st.st_mode & 077))
-		return phx_err_set(err, -EPERM,
-				   "%s: a private key must be a file that only its owner reads (chmod 600)", path);
+		return phx_err_set(
+			err, -EPERM,
+			"%s: a private key must be a file that only its owner reads (chmod 600)",
+			path);
 	return 0;
 }
 
@@ -122,8 +125,9 @@ static int log_in(struct phx_ssh *s, const struct phx_ssh_config *config, struct
 	if (!pub)
 		return -ENOMEM;
 	bool has_pub = access(pub, R_OK) == 0;
-	if (libssh2_userauth_publickey_fromfile_ex(s->session, config->user, (unsigned int)strlen(config->user),
-						   has_pub ? pub : NULL, config->key_path, NULL) < 0)
+	if (libssh2_userauth_publickey_fromfile_ex(
+		    s->session, config->user, (unsigned int)strlen(config->user),
+		    has_pub ? pub : NULL, config->key_path, NULL) < 0)
 		return phx_ssh_fail(s, "the key was not accepted", err);
 	return 0;
 }
@@ -135,7 +139,8 @@ static int check_config(const struct phx_ssh_config *c, struct phx_err *err)
 	if (!c->user || !*c->user)
 		return phx_err_set(err, -EINVAL, "%s: no user given", c->host);
 	if (!c->key_path || !c->known_hosts_path)
-		return phx_err_set(err, -EINVAL, "%s: a private key and a known_hosts file are needed", c->host);
+		return phx_err_set(err, -EINVAL,
+				   "%s: a private key and a known_hosts file are needed", c->host);
 	return 0;
 }
 

@@ -37,7 +37,8 @@ static const uint8_t nothing[PHX_CHAIN_HASH];
 static EVP_MD_CTX *begin(const uint8_t *before)
 {
 	EVP_MD_CTX *md = EVP_MD_CTX_new();
-	if (md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 && EVP_DigestUpdate(md, before, PHX_CHAIN_HASH) == 1)
+	if (md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 &&
+	    EVP_DigestUpdate(md, before, PHX_CHAIN_HASH) == 1)
 		return md;
 	EVP_MD_CTX_free(md);
 	return NULL;
@@ -53,11 +54,13 @@ static int end(EVP_MD_CTX *md, bool whole, uint8_t ret[PHX_CHAIN_HASH])
 	return whole ? 0 : -ENOMEM;
 }
 
-int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev, struct phx_chain *ret)
+int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev,
+		   struct phx_chain *ret)
 {
 	EVP_MD_CTX *md = begin(prev->hash);
-	bool ok = md && add_number(md, ev->seq) && add_number(md, (uint64_t)ev->time_ms) && add_text(md, ev->kind) &&
-		  add_text(md, ev->node) && add_text(md, ev->event) && add_text(md, ev->actions);
+	bool ok = md && add_number(md, ev->seq) && add_number(md, (uint64_t)ev->time_ms) &&
+		add_text(md, ev->kind) && add_text(md, ev->node) && add_text(md, ev->event) &&
+		add_text(md, ev->actions);
 	uint64_t seq = ev->seq;
 	int r = end(md, ok, ret->hash);
 	if (r == 0)
@@ -75,8 +78,8 @@ int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_H
 {
 	EVP_MD_CTX *md = begin(nothing);
 	return end(md,
-		   md && add_number(md, e->step_id) && add_text(md, e->node) && add_text(md, e->record) &&
-			   add_text(md, e->signature),
+		   md && add_number(md, e->step_id) && add_text(md, e->node) &&
+			   add_text(md, e->record) && add_text(md, e->signature),
 		   ret);
 }
 
@@ -112,7 +115,8 @@ int phx_chain_anchor(struct phx_store *s, const struct phx_chain *at, struct phx
 }
 
 /* An event whose hash is taken from the row that `query` gives first. */
-static int read_chain(struct phx_store *s, const char *query, uint64_t seq, struct phx_chain *ret, struct phx_err *err)
+static int read_chain(struct phx_store *s, const char *query, uint64_t seq, struct phx_chain *ret,
+		      struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, query, -1, &st, NULL);
@@ -126,7 +130,8 @@ static int read_chain(struct phx_store *s, const char *query, uint64_t seq, stru
 		ret->seq = (uint64_t)sqlite3_column_int64(st, 0);
 		memcpy(ret->hash, sqlite3_column_blob(st, 1), PHX_CHAIN_HASH);
 		if (sqlite3_column_count(st) > 2)
-			snprintf(s->id, sizeof(s->id), "%s", (const char *)sqlite3_column_text(st, 2));
+			snprintf(s->id, sizeof(s->id), "%s",
+				 (const char *)sqlite3_column_text(st, 2));
 	}
 	sqlite3_finalize(st);
 	return r;
@@ -138,10 +143,13 @@ int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struc
 		*ret = s->anchor;
 		return 0;
 	}
-	return seq < s->anchor.seq ? -ENOENT : read_chain(s, "SELECT seq,hash FROM events WHERE seq=?1", seq, ret, err);
+	return seq < s->anchor.seq
+		? -ENOENT
+		: read_chain(s, "SELECT seq,hash FROM events WHERE seq=?1", seq, ret, err);
 }
 
-/* A journal that has none yet: new, or of the time before chains. What it holds then is not covered. */
+/* A journal that has none yet: new, or of the time before chains. What it holds then is not
+ * covered. */
 static int begin_chain(struct phx_store *s, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -150,7 +158,8 @@ static int begin_chain(struct phx_store *s, struct phx_err *err)
 	r = r ? r : phx_chain_sum(s->last, s->id, s->anchor.hash);
 	if (r < 0)
 		return r;
-	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO chain(seq,hash,id) VALUES(?1,?2,?3)", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO chain(seq,hash,id) VALUES(?1,?2,?3)", -1,
+				    &st, NULL);
 	if (rc == SQLITE_OK) {
 		bind_chain(st, &s->anchor);
 		sqlite3_bind_text(st, 3, s->id, -1, SQLITE_STATIC);
@@ -169,7 +178,7 @@ int phx_chain_open(struct phx_store *s, struct phx_err *err)
 		return r;
 	r = phx_chain_at(s, s->last, &s->end, err);
 	if (r == -ENOENT) { /* verify.c tells what is wrong with it */
-		s->end = (struct phx_chain){ .seq = s->last };
+		s->end = (struct phx_chain){.seq = s->last};
 		r = 0;
 	}
 	return r;

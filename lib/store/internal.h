@@ -8,7 +8,12 @@
 
 #include "store/store.h"
 
-enum { PHX_STORE_PATH_MAX = 4096, PHX_CHAIN_HASH = 32, PHX_STORE_ID_MAX = 33, PHX_STORE_STATEMENTS = 14 };
+enum {
+	PHX_STORE_PATH_MAX = 4096,
+	PHX_CHAIN_HASH = 32,
+	PHX_STORE_ID_MAX = 33,
+	PHX_STORE_STATEMENTS = 14
+};
 
 /** A place in the chain: event `seq` and its hash. */
 struct phx_chain {
@@ -30,9 +35,9 @@ struct phx_marks {
 struct phx_store {
 	sqlite3 *db;
 	sqlite3_stmt *st[PHX_STORE_STATEMENTS]; /* by enum statement of store.c */
-	bool writes; /* it is the daemon's: it may be changed */
+	bool writes;                            /* it is the daemon's: it may be changed */
 	uint64_t last;
-	struct phx_chain end;	 /* of the last event */
+	struct phx_chain end;    /* of the last event */
 	struct phx_chain anchor; /* where the chain begins: what is older is not covered */
 	char id[PHX_STORE_ID_MAX];
 	char path[PHX_STORE_PATH_MAX];
@@ -58,8 +63,10 @@ bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_H
 /* ---- chain.c ---- */
 
 /** The hash of the row that follows `prev`. */
-int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev, struct phx_chain *ret);
-/** The sum of a text that stands for itself, such as the snapshot of event `seq`, and of an erase record. */
+int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev,
+		   struct phx_chain *ret);
+/** The sum of a text that stands for itself, such as the snapshot of event `seq`, and of an erase
+ * record. */
 int phx_chain_sum(uint64_t seq, const char *text, uint8_t ret[PHX_CHAIN_HASH]);
 int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_HASH]);
 /** Who this journal is and where its chain begins and ends. A new one is given an identity. */

@@ -63,21 +63,23 @@ static bool from_hex(const char *hex, uint8_t ret[PHX_CHAIN_HASH])
 
 int phx_mark_read(const char *journal, struct phx_mark *ret, struct phx_err *err)
 {
-	char path[PHX_STORE_PATH_MAX], text[MARK_SIZE + 1], again[MARK_SIZE + 1], hash[HEX + 1] = "";
+	char path[PHX_STORE_PATH_MAX], text[MARK_SIZE + 1], again[MARK_SIZE + 1],
+		hash[HEX + 1] = "";
 	unsigned long long seq = 0;
-	struct phx_mark m = { 0 };
+	struct phx_mark m = {0};
 	int r = mark_path(journal, path, sizeof(path), err);
 	if (r < 0)
 		return r;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return errno == ENOENT ? -ENOENT : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return errno == ENOENT ? -ENOENT
+				       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	ssize_t n = read(fd, text, sizeof(text));
 	close(fd);
 	text[n < 0 ? 0 : n < MARK_SIZE ? n : MARK_SIZE] = '\0';
 	bool sound = n == MARK_SIZE &&
-		     sscanf(text, "phoenix journal %32s event %llu hash %64s", m.id, &seq, hash) == 3 &&
-		     from_hex(hash, m.chain.hash);
+		sscanf(text, "phoenix journal %32s event %llu hash %64s", m.id, &seq, hash) == 3 &&
+		from_hex(hash, m.chain.hash);
 	m.chain.seq = seq;
 	if (sound && (r = format(&m, again)) < 0)
 		return r;
@@ -99,7 +101,9 @@ static int make_file(struct phx_store *s, struct phx_err *err)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	snprintf(dir, sizeof(dir), "%s", path);
 	int parent = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = parent < 0 || fsync(parent) < 0 ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno)) : 0;
+	r = parent < 0 || fsync(parent) < 0
+		? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno))
+		: 0;
 	if (parent >= 0)
 		close(parent);
 	return r;
@@ -107,7 +111,7 @@ static int make_file(struct phx_store *s, struct phx_err *err)
 
 int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err)
 {
-	struct phx_mark m = { .chain = s->end };
+	struct phx_mark m = {.chain = s->end};
 	char text[MARK_SIZE + 1];
 	if (!s->path[0])
 		return 0;
@@ -117,12 +121,15 @@ int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err)
 	if (r < 0)
 		return r;
 	if (pwrite(s->marks.fd, text, MARK_SIZE, 0) != MARK_SIZE)
-		return phx_err_set(err, errno ? -errno : -EIO, "%s.mark: %s", s->path, strerror(errno));
+		return phx_err_set(err, errno ? -errno : -EIO, "%s.mark: %s", s->path,
+				   strerror(errno));
 	int64_t now = phx_clock_ms();
 	if (!sync && now < s->marks.synced_ms + SYNC_MS)
 		return 0;
 	s->marks.synced_ms = now;
-	return fdatasync(s->marks.fd) < 0 ? phx_err_set(err, -errno, "%s.mark: %s", s->path, strerror(errno)) : 0;
+	return fdatasync(s->marks.fd) < 0
+		? phx_err_set(err, -errno, "%s.mark: %s", s->path, strerror(errno))
+		: 0;
 }
 
 void phx_mark_close(struct phx_store *s)

@@ -10,8 +10,10 @@ enum { ALL, OF_NODE, STATEMENTS };
 
 /* Two texts, not one with a condition that is off: only so each is walked by its index. */
 static const char *const sql[] = {
-	[ALL] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
-	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
+	[ALL] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY seq "
+		"LIMIT ?2",
+	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND "
+		    "seq>?1 ORDER BY seq LIMIT ?2",
 };
 
 struct phx_store_reader {
@@ -21,10 +23,10 @@ struct phx_store_reader {
 
 static int failed(struct phx_store_reader *r, int rc, struct phx_err *err)
 {
-	int code = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? -EBADMSG :
-		   (rc & 0xff) == SQLITE_CANTOPEN				 ? -ENOENT :
-		   (rc & 0xff) == SQLITE_BUSY					 ? -EBUSY :
-										   -EIO;
+	int code = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? -EBADMSG
+		: (rc & 0xff) == SQLITE_CANTOPEN                                 ? -ENOENT
+		: (rc & 0xff) == SQLITE_BUSY                                     ? -EBUSY
+										 : -EIO;
 	return phx_err_set(err, code, "journal: %s", sqlite3_errmsg(r->db));
 }
 
@@ -33,10 +35,12 @@ int phx_store_reader_open(const char *path, struct phx_store_reader **ret, struc
 	struct phx_store_reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	int code = 0, rc = sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	int code = 0,
+	    rc = sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	sqlite3_busy_timeout(r->db, 5000);
 	for (int i = 0; rc == SQLITE_OK && i < STATEMENTS; i++)
-		rc = sqlite3_prepare_v3(r->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &r->st[i], NULL);
+		rc = sqlite3_prepare_v3(r->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &r->st[i],
+					NULL);
 	if (rc != SQLITE_OK) {
 		code = failed(r, rc, err);
 		phx_store_reader_close(r);
@@ -61,8 +65,8 @@ static const char *text(sqlite3_stmt *st, int at)
 	return (const char *)sqlite3_column_text(st, at);
 }
 
-int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *node,
-			    phx_store_event_fn fn, void *arg, struct phx_err *err)
+int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit,
+			    const char *node, phx_store_event_fn fn, void *arg, struct phx_err *err)
 {
 	sqlite3_stmt *st = r->st[node ? OF_NODE : ALL];
 	int rc, code = 0;
@@ -75,8 +79,12 @@ int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t
 			code = failed(r, rc, err);
 			break;
 		}
-		struct phx_store_event ev = { (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-					      text(st, 2), text(st, 3), text(st, 4), text(st, 5) };
+		struct phx_store_event ev = {(uint64_t)sqlite3_column_int64(st, 0),
+					     sqlite3_column_int64(st, 1),
+					     text(st, 2),
+					     text(st, 3),
+					     text(st, 4),
+					     text(st, 5)};
 		code = fn(arg, &ev);
 	}
 	sqlite3_reset(st); /* ends the look at the journal: its log can be taken in */

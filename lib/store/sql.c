@@ -5,17 +5,18 @@
 #include <errno.h>
 #include <string.h>
 
-const char phx_store_indexes[] = "CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
-				 "CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
+const char phx_store_indexes[] =
+	"CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
+	"CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
 
 static int errno_of(int rc)
 {
 	static const struct {
 		int rc, code;
 	} table[] = {
-		{ SQLITE_FULL, -ENOSPC },  { SQLITE_READONLY, -EROFS },	   { SQLITE_CORRUPT, -EBADMSG },
-		{ SQLITE_NOTADB, -EBADMSG }, { SQLITE_CANTOPEN, -ENOENT }, { SQLITE_BUSY, -EBUSY },
-		{ SQLITE_NOMEM, -ENOMEM },
+		{SQLITE_FULL, -ENOSPC},    {SQLITE_READONLY, -EROFS},  {SQLITE_CORRUPT, -EBADMSG},
+		{SQLITE_NOTADB, -EBADMSG}, {SQLITE_CANTOPEN, -ENOENT}, {SQLITE_BUSY, -EBUSY},
+		{SQLITE_NOMEM, -ENOMEM},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(table); i++)
 		if ((rc & 0xff) == table[i].rc)
@@ -36,6 +37,7 @@ int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err
 
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH])
 {
-	return sqlite3_column_type(st, at) == SQLITE_BLOB && sqlite3_column_bytes(st, at) == PHX_CHAIN_HASH &&
-	       !memcmp(sqlite3_column_blob(st, at), hash, PHX_CHAIN_HASH);
+	return sqlite3_column_type(st, at) == SQLITE_BLOB &&
+		sqlite3_column_bytes(st, at) == PHX_CHAIN_HASH &&
+		!memcmp(sqlite3_column_blob(st, at), hash, PHX_CHAIN_HASH);
 }

@@ -12,33 +12,58 @@
 enum { SCHEMA = 2 };
 
 /* those that change something come first: who only reads prepares none of them */
-enum statement { APPEND, ERASURE, SNAPSHOT, FORGET, PRUNE, FIRST_READING, LATEST = FIRST_READING, FIRST, EVENTS, OF_NODE, ERASURES,
-		 OF_KIND, BEGIN, COMMIT, ROLLBACK, STATEMENTS };
-_Static_assert((int)STATEMENTS == (int)PHX_STORE_STATEMENTS, "the store has room for its statements");
+enum statement {
+	APPEND,
+	ERASURE,
+	SNAPSHOT,
+	FORGET,
+	PRUNE,
+	FIRST_READING,
+	LATEST = FIRST_READING,
+	FIRST,
+	EVENTS,
+	OF_NODE,
+	ERASURES,
+	OF_KIND,
+	BEGIN,
+	COMMIT,
+	ROLLBACK,
+	STATEMENTS
+};
+_Static_assert((int)STATEMENTS == (int)PHX_STORE_STATEMENTS,
+	       "the store has room for its statements");
 
 static const char *const sql[] = {
-	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions,hash) VALUES(?,?,?,?,?,?,?)",
-	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature,hash) VALUES(?,?,?,?,?)",
+	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions,hash) "
+		   "VALUES(?,?,?,?,?,?,?)",
+	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature,hash) "
+		    "VALUES(?,?,?,?,?)",
 	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state,hash) VALUES(?,?,?)",
-	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT 2)",
+	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq "
+		   "DESC LIMIT 2)",
 	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
 	[PRUNE] = "DELETE FROM events WHERE seq<=?1",
 	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
 	/* two texts, not one with a condition that is off: only so each is walked by its index */
-	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
-	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
-	[OF_KIND] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE kind=?1 ORDER BY seq DESC",
-	[ERASURES] = "SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
+	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY "
+		   "seq LIMIT ?2",
+	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND "
+		    "seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_KIND] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE kind=?1 ORDER BY "
+		    "seq DESC",
+	[ERASURES] =
+		"SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
 };
 
-static const char schema[] = "CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
-			     " kind TEXT NOT NULL, node TEXT NOT NULL, event TEXT NOT NULL, actions TEXT NOT NULL);"
-			     "CREATE TABLE IF NOT EXISTS snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
-			     "CREATE TABLE IF NOT EXISTS erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL,"
-			     " record TEXT NOT NULL, signature TEXT NOT NULL);";
+static const char schema[] =
+	"CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
+	" kind TEXT NOT NULL, node TEXT NOT NULL, event TEXT NOT NULL, actions TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL,"
+	" record TEXT NOT NULL, signature TEXT NOT NULL);";
 
 /* what each schema added to the one before it */
 static const char *const additions[SCHEMA] = {
@@ -74,8 +99,9 @@ static int upgrade(struct phx_store *s, int64_t version, struct phx_err *err)
 	int r = 0;
 	for (; r == 0 && version < SCHEMA; version++) {
 		char text[512];
-		snprintf(text, sizeof(text), "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; COMMIT;", additions[version],
-			 (long long)version + 1);
+		snprintf(text, sizeof(text),
+			 "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; COMMIT;",
+			 additions[version], (long long)version + 1);
 		r = phx_store_execute(s, text, err);
 		if (r < 0)
 			phx_store_execute(s, "ROLLBACK", NULL);
@@ -89,7 +115,8 @@ static int make_schema(struct phx_store *s, struct phx_err *err)
 	int r = phx_store_execute(s, "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;", err);
 	r = r ? r : read_number(s, "PRAGMA user_version", &version, err);
 	if (r == 0 && version > SCHEMA)
-		r = phx_err_set(err, -EPROTONOSUPPORT, "journal: written by a newer Phoenix (schema %lld, this one: %d)",
+		r = phx_err_set(err, -EPROTONOSUPPORT,
+				"journal: written by a newer Phoenix (schema %lld, this one: %d)",
 				(long long)version, SCHEMA);
 	if (r < 0 || !s->writes)
 		return r;
@@ -106,15 +133,17 @@ static int prepare(struct phx_store *s, struct phx_err *err)
 	r = r ? r : read_number(s, "SELECT COALESCE(MAX(seq),0) FROM events", &last, err);
 	s->last = (uint64_t)last;
 	for (int i = s->writes ? 0 : FIRST_READING; r == 0 && i < STATEMENTS; i++) {
-		int rc = sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->st[i], NULL);
+		int rc = sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->st[i],
+					    NULL);
 		if (rc != SQLITE_OK)
 			r = phx_store_failed(s, rc, err);
 	}
 	return r == 0 && s->writes ? phx_chain_open(s, err) : r;
 }
 
-/* Two daemons that number their events by themselves would refuse each other's for ever. A file beside the database,
- * since SQLite has its own locks on that one; the kernel unlocks it however we end. */
+/* Two daemons that number their events by themselves would refuse each other's for ever. A file
+ * beside the database, since SQLite has its own locks on that one; the kernel unlocks it however we
+ * end. */
 static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
 {
 	char name[4096];
@@ -132,11 +161,14 @@ static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
 	return phx_err_set(err, -errno, "journal: lock file: %s", strerror(errno));
 }
 
-/* SQLite gives what it makes beside the database the same mode. Where it cannot be set, SQLite says what is wrong. */
+/* SQLite gives what it makes beside the database the same mode. Where it cannot be set, SQLite says
+ * what is wrong. */
 static void make_private(const char *path)
 {
 	struct stat st;
-	int fd = strcmp(path, ":memory:") ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640) : -1;
+	int fd = strcmp(path, ":memory:")
+		? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640)
+		: -1;
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && (st.st_mode & 07))
@@ -147,7 +179,8 @@ static void make_private(const char *path)
 static int open_database(struct phx_store *s, const char *path, struct phx_err *err)
 {
 	struct stat st;
-	int flags = SQLITE_OPEN_READWRITE | (s->writes ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_FULLMUTEX;
+	int flags = SQLITE_OPEN_READWRITE | (s->writes ? SQLITE_OPEN_CREATE : 0) |
+		SQLITE_OPEN_FULLMUTEX;
 	if (s->writes)
 		make_private(path);
 	int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
@@ -210,12 +243,14 @@ static void bind_text(struct phx_store *s, enum statement which, int at, const c
 	sqlite3_bind_text(s->st[which], at, text, -1, SQLITE_STATIC);
 }
 
-static void bind_hash(struct phx_store *s, enum statement which, int at, const uint8_t hash[PHX_CHAIN_HASH])
+static void bind_hash(struct phx_store *s, enum statement which, int at,
+		      const uint8_t hash[PHX_CHAIN_HASH])
 {
 	sqlite3_bind_blob(s->st[which], at, hash, PHX_CHAIN_HASH, SQLITE_STATIC);
 }
 
-static int insert_event(struct phx_store *s, const struct phx_store_event *ev, const struct phx_chain *to, struct phx_err *err)
+static int insert_event(struct phx_store *s, const struct phx_store_event *ev,
+			const struct phx_chain *to, struct phx_err *err)
 {
 	sqlite3_bind_int64(s->st[APPEND], 1, (sqlite3_int64)ev->seq);
 	sqlite3_bind_int64(s->st[APPEND], 2, ev->time_ms);
@@ -227,7 +262,8 @@ static int insert_event(struct phx_store *s, const struct phx_store_event *ev, c
 	return step_done(s, APPEND, err);
 }
 
-static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e, struct phx_err *err)
+static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e,
+			  struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
 	int r = phx_chain_erasure(e, hash);
@@ -241,8 +277,10 @@ static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e
 	return step_done(s, ERASURE, err);
 }
 
-/* A file that is another one than the one opened: what is written goes where nobody finds it again. */
-static int check_file(const char *path, const char *suffix, dev_t dev, ino_t *ino, struct phx_err *err)
+/* A file that is another one than the one opened: what is written goes where nobody finds it
+ * again. */
+static int check_file(const char *path, const char *suffix, dev_t dev, ino_t *ino,
+		      struct phx_err *err)
 {
 	char name[PHX_STORE_PATH_MAX + 8];
 	struct stat st;
@@ -252,8 +290,11 @@ static int check_file(const char *path, const char *suffix, dev_t dev, ino_t *in
 		*ino = st.st_ino;
 	if (!*ino || (there && st.st_dev == dev && st.st_ino == *ino))
 		return 0;
-	return phx_err_set(err, -ESTALE, "journal: %s was %s while it was open: what is written now would be lost with this "
-			   "process; put the file back, or end phxd and restore it", name, there ? "replaced" : "removed");
+	return phx_err_set(
+		err, -ESTALE,
+		"journal: %s was %s while it was open: what is written now would be lost with this "
+		"process; put the file back, or end phxd and restore it",
+		name, there ? "replaced" : "removed");
 }
 
 static int watch_locked(struct phx_store *s, struct phx_err *err)
@@ -280,8 +321,8 @@ int phx_store_probe(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
-/* A disk without room takes no commit; after any other failure what was to be committed may lie in the log, whole, and
- * the next start takes it for committed. */
+/* A disk without room takes no commit; after any other failure what was to be committed may lie in
+ * the log, whole, and the next start takes it for committed. */
 static int commit(struct phx_store *s, struct phx_err *err)
 {
 	int r = step_done(s, COMMIT, err);
@@ -293,17 +334,18 @@ static void advance(struct phx_store *s, const struct phx_chain *to)
 {
 	s->last = to->seq;
 	s->end = *to;
-	/* a mark that cannot be written is an older one: it then knows of less that is missing, and nothing wrong */
+	/* a mark that cannot be written is an older one: it then knows of less that is missing, and
+	 * nothing wrong */
 	phx_mark_write(s, false, NULL);
 }
 
-static int append_locked(struct phx_store *s, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
-			 struct phx_err *err)
+static int append_locked(struct phx_store *s, const struct phx_store_event *ev,
+			 const struct phx_store_erasure *erasure, struct phx_err *err)
 {
 	struct phx_chain to;
 	if (ev->seq != s->last + 1)
-		return phx_err_set(err, -EPROTO, "journal: event %llu does not follow %llu", (unsigned long long)ev->seq,
-				   (unsigned long long)s->last);
+		return phx_err_set(err, -EPROTO, "journal: event %llu does not follow %llu",
+				   (unsigned long long)ev->seq, (unsigned long long)s->last);
 	int r = phx_chain_next(&s->end, ev, &to);
 	r = r ? r : step_done(s, BEGIN, err);
 	if (r < 0)
@@ -321,18 +363,19 @@ static int append_locked(struct phx_store *s, const struct phx_store_event *ev, 
 	return watch_locked(s, err);
 }
 
-int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind, const char *node,
-		     const char *event_json, const char *actions_json, const struct phx_store_erasure *erasure,
-		     struct phx_err *err)
+int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind,
+		     const char *node, const char *event_json, const char *actions_json,
+		     const struct phx_store_erasure *erasure, struct phx_err *err)
 {
-	struct phx_store_event ev = { seq, time_ms, kind, node, event_json, actions_json };
+	struct phx_store_event ev = {seq, time_ms, kind, node, event_json, actions_json};
 	pthread_mutex_lock(&s->lock);
 	int r = append_locked(s, &ev, erasure, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err)
+int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json,
+		       struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
 	int r = phx_chain_sum(seq, state_json, hash);
@@ -354,14 +397,16 @@ static int check_snapshot(struct phx_store *s, uint64_t seq, const char *text, s
 	uint8_t hash[PHX_CHAIN_HASH];
 	sqlite3_stmt *st = NULL;
 	int r = phx_chain_sum(seq, text, hash);
-	int rc = sqlite3_prepare_v2(s->db, "SELECT hash FROM snapshots WHERE seq=?1", -1, &st, NULL);
+	int rc =
+		sqlite3_prepare_v2(s->db, "SELECT hash FROM snapshots WHERE seq=?1", -1, &st, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (sqlite3_int64)seq);
 		rc = sqlite3_step(st);
 	}
 	if (r == 0 && rc != SQLITE_ROW)
 		r = phx_store_failed(s, rc, err);
-	else if (r == 0 && sqlite3_column_type(st, 0) != SQLITE_NULL && !phx_store_has_hash(st, 0, hash))
+	else if (r == 0 && sqlite3_column_type(st, 0) != SQLITE_NULL &&
+		 !phx_store_has_hash(st, 0, hash))
 		r = phx_err_set(err, -EBADMSG, "it is not as it was written");
 	sqlite3_finalize(st);
 	return r;
@@ -404,7 +449,8 @@ static const char *column(struct phx_store *s, enum statement which, int at)
 }
 
 /* With the lock held, and everything bound. */
-static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn, void *arg, struct phx_err *err)
+static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn, void *arg,
+		struct phx_err *err)
 {
 	int rc, r = 0;
 	while (r == 0 && (rc = sqlite3_step(s->st[which])) != SQLITE_DONE) {
@@ -412,12 +458,12 @@ static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn
 			r = phx_store_failed(s, rc, err);
 			break;
 		}
-		struct phx_store_event ev = { (uint64_t)sqlite3_column_int64(s->st[which], 0),
-					      sqlite3_column_int64(s->st[which], 1),
-					      column(s, which, 2),
-					      column(s, which, 3),
-					      column(s, which, 4),
-					      column(s, which, 5) };
+		struct phx_store_event ev = {(uint64_t)sqlite3_column_int64(s->st[which], 0),
+					     sqlite3_column_int64(s->st[which], 1),
+					     column(s, which, 2),
+					     column(s, which, 3),
+					     column(s, which, 4),
+					     column(s, which, 5)};
 		r = fn(arg, &ev);
 	}
 	sqlite3_reset(s->st[which]);
@@ -425,8 +471,8 @@ static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn
 	return r;
 }
 
-int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const char *node, phx_store_event_fn fn,
-		     void *arg, struct phx_err *err)
+int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const char *node,
+		     phx_store_event_fn fn, void *arg, struct phx_err *err)
 {
 	enum statement which = node ? OF_NODE : EVENTS;
 	pthread_mutex_lock(&s->lock);
@@ -439,7 +485,8 @@ int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const 
 	return r;
 }
 
-int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_fn fn, void *arg, struct phx_err *err)
+int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_fn fn, void *arg,
+			struct phx_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	bind_text(s, OF_KIND, 1, kind);
@@ -448,12 +495,13 @@ int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_f
 	return r;
 }
 
-/* The last event that may go: the older of two snapshots still has all that follows it, younger ones stay, and no more
- * than PRUNE_MAX go at once. */
+/* The last event that may go: the older of two snapshots still has all that follows it, younger
+ * ones stay, and no more than PRUNE_MAX go at once. */
 static const char last_to_go[] =
 	"WITH f AS (SELECT MIN(seq) AS seq FROM events) SELECT COALESCE(MIN("
 	" (SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots), f.seq+9999,"
-	" COALESCE((SELECT seq-1 FROM events WHERE time_ms>=%lld AND seq<f.seq+10000 ORDER BY seq LIMIT 1), f.seq+9999)"
+	" COALESCE((SELECT seq-1 FROM events WHERE time_ms>=%lld AND seq<f.seq+10000 ORDER BY seq "
+	"LIMIT 1), f.seq+9999)"
 	"),0) FROM f";
 
 /* The chain then begins with what was forgotten last. */
@@ -462,7 +510,8 @@ static int prune_to(struct phx_store *s, uint64_t seq, struct phx_err *err)
 	struct phx_chain at = s->anchor;
 	int r = seq > s->anchor.seq ? phx_chain_at(s, seq, &at, err) : 0;
 	if (r == -ENOENT)
-		return phx_err_set(err, -EBADMSG, "journal: event %llu has no hash", (unsigned long long)seq);
+		return phx_err_set(err, -EBADMSG, "journal: event %llu has no hash",
+				   (unsigned long long)seq);
 	r = r ? r : step_done(s, BEGIN, err);
 	if (r < 0)
 		return r;
@@ -493,7 +542,8 @@ int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err)
 	return r;
 }
 
-int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms, struct phx_err *err)
+int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms,
+		    struct phx_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	int rc = sqlite3_step(s->st[FIRST]);
@@ -520,7 +570,8 @@ uint64_t phx_store_last(struct phx_store *s)
 	return last;
 }
 
-int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg, struct phx_err *err)
+int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg,
+		       struct phx_err *err)
 {
 	int rc, r = 0;
 	pthread_mutex_lock(&s->lock);
@@ -530,8 +581,9 @@ int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_
 			r = phx_store_failed(s, rc, err);
 			break;
 		}
-		struct phx_store_erasure e = { (uint64_t)sqlite3_column_int64(s->st[ERASURES], 0),
-					       column(s, ERASURES, 1), column(s, ERASURES, 2), column(s, ERASURES, 3) };
+		struct phx_store_erasure e = {(uint64_t)sqlite3_column_int64(s->st[ERASURES], 0),
+					      column(s, ERASURES, 1), column(s, ERASURES, 2),
+					      column(s, ERASURES, 3)};
 		r = fn(arg, &e);
 	}
 	sqlite3_reset(s->st[ERASURES]);

@@ -9,9 +9,10 @@
 
 struct phx_store;
 
-/** Open or make the database at `path` (":memory:" for tests); it is for its owner and group alone, since events hold what
- * users may not see. An older schema is brought up to date. -EBADMSG when it is damaged, -EPROTONOSUPPORT when a
- * newer Phoenix wrote it, -EBUSY when somebody else has it open (PATH.lock). */
+/** Open or make the database at `path` (":memory:" for tests); it is for its owner and group alone,
+ * since events hold what users may not see. An older schema is brought up to date. -EBADMSG when it
+ * is damaged, -EPROTONOSUPPORT when a newer Phoenix wrote it, -EBUSY when somebody else has it open
+ * (PATH.lock). */
 int phx_store_open(const char *path, struct phx_store **ret, struct phx_err *err);
 /** The same to read only: makes no journal and brings none up to date. */
 int phx_store_open_read(const char *path, struct phx_store **ret, struct phx_err *err);
@@ -21,28 +22,35 @@ void phx_store_close(struct phx_store *s);
 
 /** What phx_store_verify() found that is no reason to stop. */
 struct phx_store_findings {
-	uint64_t uncovered; /* up to this event no hash says that it is as it was written; 0 = all are covered */
-	uint64_t marked;    /* the last event that was acknowledged, as PATH.mark says; 0 = unknown */
-	bool no_mark;	    /* there was none, or it was damaged: what is missing at the end is not known */
+	/* up to this event no hash says that it is as it was written; 0 = all are covered */
+	uint64_t uncovered;
+	/* the last event that was acknowledged, as PATH.mark says; 0 = unknown */
+	uint64_t marked;
+	/* there was none, or it was damaged: what is missing at the end is not known */
+	bool no_mark;
 	char mark_trouble[PHX_STORE_DAMAGE_MAX]; /* why it cannot be read; "" = it is not there */
-	char damage[PHX_STORE_DAMAGE_MAX];	 /* of the file, where it holds no event: phx_store_rebuild() */
+	/* of the file, where it holds no event: phx_store_rebuild() */
+	char damage[PHX_STORE_DAMAGE_MAX];
 };
 
-/** Is every event and erase record the one that was written, and the last one the last that was acknowledged? Reads the
- * whole journal; call it once, after opening. -EBADMSG: an event was changed or is missing (the text names it);
- * -ENODATA: acknowledged events are missing at the end, or it is another journal. On success PATH.mark is up to date. */
+/** Is every event and erase record the one that was written, and the last one the last that was
+ * acknowledged? Reads the whole journal; call it once, after opening. -EBADMSG: an event was
+ * changed or is missing (the text names it); -ENODATA: acknowledged events are missing at the end,
+ * or it is another journal. On success PATH.mark is up to date. */
 int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct phx_err *err);
 
-/** Take the journal as it is, whatever phx_store_verify() says: its chain begins anew after its last event.
- * *ret_missing: how many acknowledged events it lacks at its end, as far as that is known. */
+/** Take the journal as it is, whatever phx_store_verify() says: its chain begins anew after its
+ * last event. *ret_missing: how many acknowledged events it lacks at its end, as far as that is
+ * known. */
 int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err *err);
 
-/** Make a damaged file sound again, with `state_json` as the only snapshot; events and erase records stay. Call it while
- * nobody else uses the store. */
-int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err);
+/** Make a damaged file sound again, with `state_json` as the only snapshot; events and erase
+ * records stay. Call it while nobody else uses the store. */
+int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json,
+		      struct phx_err *err);
 
-/** Is the file still where it was opened? -ESTALE: it was removed or replaced, and nothing more is to be acknowledged.
- * Every append asks too. */
+/** Is the file still where it was opened? -ESTALE: it was removed or replaced, and nothing more is
+ * to be acknowledged. Every append asks too. */
 int phx_store_watch(struct phx_store *s, struct phx_err *err);
 
 /** Does it take events again? Found out by a small commit that changes nothing. */
@@ -55,63 +63,72 @@ const char *phx_store_id(const struct phx_store *s);
 struct phx_store_erasure {
 	uint64_t step_id;
 	const char *node;
-	const char *record; /* JSON text, signed */
+	const char *record;    /* JSON text, signed */
 	const char *signature; /* hex */
 };
 
-/** phx_store_append() cannot say whether the event lasts: the commit reported a failure that may leave it on the disk, where
- * the next start finds it. The text says why. Nothing more is to be appended by this process. */
+/** phx_store_append() cannot say whether the event lasts: the commit reported a failure that may
+ * leave it on the disk, where the next start finds it. The text says why. Nothing more is to be
+ * appended by this process. */
 #define PHX_STORE_DOUBT 1
 
-/** Append event `seq` (must follow the last one: -EPROTO) with its actions. `erasure` may be NULL. 0, or PHX_STORE_DOUBT;
- * negative: nothing was written, but for -ESTALE, where it may lie in the file that was removed. */
-int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind, const char *node,
-		     const char *event_json, const char *actions_json, const struct phx_store_erasure *erasure,
-		     struct phx_err *err);
+/** Append event `seq` (must follow the last one: -EPROTO) with its actions. `erasure` may be NULL.
+ * 0, or PHX_STORE_DOUBT; negative: nothing was written, but for -ESTALE, where it may lie in the
+ * file that was removed. */
+int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind,
+		     const char *node, const char *event_json, const char *actions_json,
+		     const struct phx_store_erasure *erasure, struct phx_err *err);
 
 /** Keep `state_json` as the state after event `seq`; older snapshots but the last one go. */
-int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err);
+int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json,
+		       struct phx_err *err);
 
 /** Newest snapshot, malloc'd; *ret_seq 0 and *ret_json NULL when there is none. */
 int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, struct phx_err *err);
-/** The same of those older than event `seq`: where the newest is damaged. -EBADMSG: so is this one; *ret_seq is its event,
- * 0 when not even that can be read. */
+/** The same of those older than event `seq`: where the newest is damaged. -EBADMSG: so is this one;
+ * *ret_seq is its event, 0 when not even that can be read. */
 int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq, char **ret_json,
 			    struct phx_err *err);
 
-/** One journalled event, as stored. Borrowed during the callback; a non-zero return ends the walk and is returned. */
+/** One journalled event, as stored. Borrowed during the callback; a non-zero return ends the walk
+ * and is returned. */
 struct phx_store_event {
 	uint64_t seq;
 	int64_t time_ms;
 	const char *kind, *node, *event, *actions;
 };
 typedef int (*phx_store_event_fn)(void *arg, const struct phx_store_event *ev);
-/** Walk events with seq > after, oldest first, at most `limit` (0 = all); those of one `node` are found by an index (NULL =
- * all). */
-int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const char *node, phx_store_event_fn fn,
-		     void *arg, struct phx_err *err);
-/** Walk events of one kind, newest first: for questions that are asked seldom, since it looks at every event. */
-int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_fn fn, void *arg, struct phx_err *err);
+/** Walk events with seq > after, oldest first, at most `limit` (0 = all); those of one `node` are
+ * found by an index (NULL = all). */
+int phx_store_events(struct phx_store *s, uint64_t after, uint32_t limit, const char *node,
+		     phx_store_event_fn fn, void *arg, struct phx_err *err);
+/** Walk events of one kind, newest first: for questions that are asked seldom, since it looks at
+ * every event. */
+int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_fn fn, void *arg,
+			struct phx_err *err);
 uint64_t phx_store_last(struct phx_store *s);
 
-/** Somebody who reads events beside the daemon's own writing: a connection of its own, so that neither waits for the other.
- * Used by one thread at a time. */
+/** Somebody who reads events beside the daemon's own writing: a connection of its own, so that
+ * neither waits for the other. Used by one thread at a time. */
 struct phx_store_reader;
 /** `path` is that of an open journal, no ":memory:". Errors as of phx_store_open(). */
 int phx_store_reader_open(const char *path, struct phx_store_reader **ret, struct phx_err *err);
 void phx_store_reader_close(struct phx_store_reader *r);
 /** As phx_store_events(). */
-int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *node,
-			    phx_store_event_fn fn, void *arg, struct phx_err *err);
+int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit,
+			    const char *node, phx_store_event_fn fn, void *arg,
+			    struct phx_err *err);
 
-/** Forget events from before that time, at most 10,000 at once: of those that the older of two snapshots contains, so that
- * a start needs none of them even where the newest snapshot is damaged. Erase records stay. How many, or a negative
- * errno. */
+/** Forget events from before that time, at most 10,000 at once: of those that the older of two
+ * snapshots contains, so that a start needs none of them even where the newest snapshot is damaged.
+ * Erase records stay. How many, or a negative errno. */
 int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err);
 /** The oldest event that is kept; 0 and 0 without any. */
-int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms, struct phx_err *err);
+int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms,
+		    struct phx_err *err);
 
 typedef int (*phx_store_erasure_fn)(void *arg, const struct phx_store_erasure *e);
-int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg, struct phx_err *err);
+int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg,
+		       struct phx_err *err);
 
 #endif

@@ -13,8 +13,9 @@
 
 /* The rows of `query`, one by one, with what `row` makes of them. */
 static int each_row(struct phx_store *s, const char *query,
-		    int (*row)(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err), void *arg,
-		    struct phx_err *err)
+		    int (*row)(struct phx_store *s, sqlite3_stmt *st, void *arg,
+			       struct phx_err *err),
+		    void *arg, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, query, -1, &st, NULL);
@@ -43,10 +44,12 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 	if (seq <= s->anchor.seq)
 		return 0;
 	if (seq != at->seq + 1)
-		return phx_err_set(err, -EBADMSG, "journal: event %llu is missing", (unsigned long long)at->seq + 1);
+		return phx_err_set(err, -EBADMSG, "journal: event %llu is missing",
+				   (unsigned long long)at->seq + 1);
 	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && has_texts(st, 2, 5);
-	struct phx_store_event ev = { seq,	  sqlite3_column_int64(st, 1), TEXT(st, 2), TEXT(st, 3), TEXT(st, 4),
-				      TEXT(st, 5) };
+	struct phx_store_event ev = {seq,         sqlite3_column_int64(st, 1),
+				     TEXT(st, 2), TEXT(st, 3),
+				     TEXT(st, 4), TEXT(st, 5)};
 	struct phx_chain next;
 	int r = whole ? phx_chain_next(at, &ev, &next) : 0;
 	if (r < 0)
@@ -61,10 +64,12 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 static int check_chain(struct phx_store *s, struct phx_err *err)
 {
 	struct phx_chain at = s->anchor;
-	int r = each_row(s, "SELECT seq,time_ms,kind,node,event,actions,hash FROM events ORDER BY seq", check_event,
-			 &at, err);
+	int r = each_row(s,
+			 "SELECT seq,time_ms,kind,node,event,actions,hash FROM events ORDER BY seq",
+			 check_event, &at, err);
 	if (r == 0 && at.seq != (s->last > s->anchor.seq ? s->last : s->anchor.seq))
-		r = phx_err_set(err, -EBADMSG, "journal: event %llu is missing", (unsigned long long)at.seq + 1);
+		r = phx_err_set(err, -EBADMSG, "journal: event %llu is missing",
+				(unsigned long long)at.seq + 1);
 	return r;
 }
 
@@ -72,7 +77,8 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 {
 	uint8_t hash[PHX_CHAIN_HASH];
 	bool whole = has_texts(st, 1, 3);
-	struct phx_store_erasure e = { (uint64_t)sqlite3_column_int64(st, 0), TEXT(st, 1), TEXT(st, 2), TEXT(st, 3) };
+	struct phx_store_erasure e = {(uint64_t)sqlite3_column_int64(st, 0), TEXT(st, 1),
+				      TEXT(st, 2), TEXT(st, 3)};
 	(void)s;
 	(void)arg;
 	/* those of the time before chains have their signature only */
@@ -80,7 +86,8 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 		return 0;
 	int r = whole ? phx_chain_erasure(&e, hash) : 0;
 	if (r == 0 && (!whole || !phx_store_has_hash(st, 4, hash)))
-		r = phx_err_set(err, -EBADMSG, "journal: the erase record of step %llu is not as it was written",
+		r = phx_err_set(err, -EBADMSG,
+				"journal: the erase record of step %llu is not as it was written",
 				(unsigned long long)e.step_id);
 	return r;
 }
@@ -91,19 +98,22 @@ static int check_mark(struct phx_store *s, const struct phx_mark *m, struct phx_
 {
 	struct phx_chain at;
 	if (strcmp(m->id, s->id))
-		return phx_err_set(err, -ENODATA,
-				   "journal: this is another journal than the one that was used here "
-				   "(%.8s, and the mark says %.8s)",
-				   s->id, m->id);
+		return phx_err_set(
+			err, -ENODATA,
+			"journal: this is another journal than the one that was used here "
+			"(%.8s, and the mark says %.8s)",
+			s->id, m->id);
 	if (m->chain.seq > s->last)
-		return phx_err_set(err, -ENODATA,
-				   "journal: it ends with event %llu, but event %llu was acknowledged: %llu "
-				   "events are missing (this is an older copy, or its -wal file is gone)",
-				   (unsigned long long)s->last, (unsigned long long)m->chain.seq,
-				   (unsigned long long)(m->chain.seq - s->last));
+		return phx_err_set(
+			err, -ENODATA,
+			"journal: it ends with event %llu, but event %llu was acknowledged: %llu "
+			"events are missing (this is an older copy, or its -wal file is gone)",
+			(unsigned long long)s->last, (unsigned long long)m->chain.seq,
+			(unsigned long long)(m->chain.seq - s->last));
 	int r = phx_chain_at(s, m->chain.seq, &at, err);
 	if (r == 0 && memcmp(at.hash, m->chain.hash, sizeof(at.hash)))
-		r = phx_err_set(err, -ENODATA, "journal: event %llu is not the one that was acknowledged",
+		r = phx_err_set(err, -ENODATA,
+				"journal: event %llu is not the one that was acknowledged",
 				(unsigned long long)m->chain.seq);
 	return r == -ENOENT ? 0 : r;
 }
@@ -122,12 +132,14 @@ static int first_line(struct phx_store *s, sqlite3_stmt *st, void *arg, struct p
 
 int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct phx_err *err)
 {
-	struct phx_store_findings f = { 0 };
+	struct phx_store_findings f = {0};
 	struct phx_mark mark;
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	pthread_mutex_lock(&s->lock);
 	int r = check_chain(s, err);
-	r = r ? r : each_row(s, "SELECT step_id,node,record,signature,hash FROM erasures", check_erasure, NULL, err);
+	r = r ? r
+	      : each_row(s, "SELECT step_id,node,record,signature,hash FROM erasures",
+			 check_erasure, NULL, err);
 	r = r ? r : each_row(s, "PRAGMA integrity_check(1)", first_line, f.damage, err);
 	if (r == 0) {
 		int marked = s->path[0] ? phx_mark_read(s->path, &mark, &why) : -ENOENT;
@@ -147,9 +159,10 @@ int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct
 int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err *err)
 {
 	struct phx_mark mark;
-	struct phx_chain at = { .seq = s->last };
+	struct phx_chain at = {.seq = s->last};
 	pthread_mutex_lock(&s->lock);
-	bool behind = s->path[0] && phx_mark_read(s->path, &mark, NULL) == 0 && mark.chain.seq > s->last;
+	bool behind =
+		s->path[0] && phx_mark_read(s->path, &mark, NULL) == 0 && mark.chain.seq > s->last;
 	int r = phx_chain_sum(s->last, s->id, at.hash);
 	r = r ? r : phx_chain_anchor(s, &at, err);
 	r = r ? r : phx_store_execute(s, "UPDATE erasures SET hash=NULL", err);
@@ -165,16 +178,19 @@ int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err 
 
 /* ---- making it sound again ---- */
 
-/* Their pages may be the damaged ones, so that they cannot be dropped: their names are taken out, and VACUUM, which
- * copies what has a name, leaves the pages behind. Between the two they are pages of nobody, which the next start finds. */
+/* Their pages may be the damaged ones, so that they cannot be dropped: their names are taken out,
+ * and VACUUM, which copies what has a name, leaves the pages behind. Between the two they are pages
+ * of nobody, which the next start finds. */
 static const char forget_derived[] =
 	"BEGIN IMMEDIATE;"
 	"PRAGMA writable_schema=ON;"
-	"DELETE FROM sqlite_master WHERE name IN ('snapshots','damaged_snapshots') OR (type='index' AND sql IS NOT NULL);"
+	"DELETE FROM sqlite_master WHERE name IN ('snapshots','damaged_snapshots') OR "
+	"(type='index' AND sql IS NOT NULL);"
 	"PRAGMA writable_schema=RESET;"
 	"CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL, hash BLOB)";
 
-int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json, struct phx_err *err)
+int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json,
+		      struct phx_err *err)
 {
 	int r = phx_store_execute(s, forget_derived, err);
 	r = r ? r : phx_store_execute(s, phx_store_indexes, err);

@@ -17,7 +17,8 @@ struct book {
 	bool failed;
 };
 
-__attribute__((format(printf, 3, 4))) static void note(struct book *b, const char *metric, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void note(struct book *b, const char *metric,
+						       const char *format, ...)
 {
 	struct study_fact *f = b->failed ? NULL : phx_list_push(&b->s->facts, sizeof(*f));
 	va_list args;
@@ -35,7 +36,8 @@ __attribute__((format(printf, 3, 4))) static void note(struct book *b, const cha
 static bool draw(struct book *b, enum phx_iaas_workload w, uint32_t i, struct phx_trace_jobs *ret)
 {
 	uint32_t nodes = phx_iaas_workload_nodes(w);
-	int r = phx_iaas_workload_draw(w, nodes ? nodes : MEASURED_NODES, b->s->seed + i, PHX_IAAS_SPREAD_NONE, ret);
+	int r = phx_iaas_workload_draw(w, nodes ? nodes : MEASURED_NODES, b->s->seed + i,
+				       PHX_IAAS_SPREAD_NONE, ret);
 	b->failed = b->failed || r;
 	return !r;
 }
@@ -95,7 +97,8 @@ static void note_hours(struct book *b)
 	add_hour(b, PHX_IAAS_WORKLOAD_bursty, &bursty);
 	if (b->failed)
 		return;
-	double n = uniform.n + increasing.n + bursty.n, mean = (uniform.run_s + increasing.run_s + bursty.run_s) / n;
+	double n = uniform.n + increasing.n + bursty.n,
+	       mean = (uniform.run_s + increasing.run_s + bursty.run_s) / n;
 	double square = (uniform.square_s2 + increasing.square_s2 + bursty.square_s2) / n;
 	b->config = "workloads";
 	note(b, "hours", "%.0f", uniform.last_s / 3600);
@@ -147,9 +150,11 @@ static size_t next_change(const struct phx_trace_jobs *jobs, size_t i)
 static void note_groups(struct book *b, const struct phx_trace_jobs *jobs)
 {
 	struct phx_buf gaps = {0};
-	size_t first_end = next_change(jobs, 1), group = next_change(jobs, first_end) - first_end, turns = 0;
+	size_t first_end = next_change(jobs, 1), group = next_change(jobs, first_end) - first_end,
+	       turns = 0;
 	size_t groups = 0, at = 1;
-	/* the last group of a turn and the first of the next have the same gap: a turn ends at that gap */
+	/* the last group of a turn and the first of the next have the same gap: a turn ends at that
+	 * gap */
 	do {
 		phx_buf_addf(&gaps, "%s%d", groups++ ? "/" : "", gap_s(jobs, at));
 		at = next_change(jobs, at);
@@ -171,8 +176,8 @@ static void note_sizes(struct book *b)
 	struct phx_iaas_config config;
 	struct mix m[STUDY_SIZES];
 	b->config = "sim 5.3";
-	study_config(PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs, phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false,
-		     &config);
+	study_config(PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs,
+		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false, &config);
 	for (int i = 0; i < STUDY_SIZES; i++) {
 		if (draw(b, (enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_sr25 + i), 0, &jobs[i]))
 			m[i] = mix_of(&jobs[i]);
@@ -183,11 +188,14 @@ static void note_sizes(struct book *b)
 		note_groups(b, &jobs[0]);
 		note(b, "short_mean_s", "%.0f", m[0].short_s);
 		note(b, "long_mean_s", "%.0f", m[0].long_s);
-		note(b, "short_ratios_pct", "%u/%u/%u", 100 * m[0].n_short / m[0].n, 100 * m[1].n_short / m[1].n,
-		     100 * m[2].n_short / m[2].n);
-		note(b, "ODS_idle_s", "%lld", (long long)config.params.idle_ms[PHX_IAAS_SHORT] / 1000);
-		note(b, "OD2Q_idle_short_s", "%lld", (long long)config.params.idle_ms[PHX_IAAS_SHORT] / 1000);
-		note(b, "OD2Q_idle_long_s", "%lld", (long long)config.params.idle_ms[PHX_IAAS_LONG] / 1000);
+		note(b, "short_ratios_pct", "%u/%u/%u", 100 * m[0].n_short / m[0].n,
+		     100 * m[1].n_short / m[1].n, 100 * m[2].n_short / m[2].n);
+		note(b, "ODS_idle_s", "%lld",
+		     (long long)config.params.idle_ms[PHX_IAAS_SHORT] / 1000);
+		note(b, "OD2Q_idle_short_s", "%lld",
+		     (long long)config.params.idle_ms[PHX_IAAS_SHORT] / 1000);
+		note(b, "OD2Q_idle_long_s", "%lld",
+		     (long long)config.params.idle_ms[PHX_IAAS_LONG] / 1000);
 	}
 	for (int i = 0; i < STUDY_SIZES; i++)
 		phx_trace_jobs_fini(&jobs[i]);
@@ -230,8 +238,8 @@ static void note_mixed(struct book *b)
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	struct phx_iaas_config config;
 	b->config = "sim 5.4";
-	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic),
-		     false, &config);
+	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs,
+		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic), false, &config);
 	if (!draw(b, PHX_IAAS_WORKLOAD_mixed_uniform, 0, &jobs))
 		return;
 	struct mix m = mix_of(&jobs);

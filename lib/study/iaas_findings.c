@@ -18,12 +18,13 @@ static void begin(struct desk *d, const char *section, bool live, const char *te
 	d->now = d->failed ? NULL : phx_list_push(&d->s->findings, sizeof(*d->now));
 	d->failed = !d->now;
 	if (d->now)
-		*d->now =
-			(struct phx_iaas_study_finding){.section = section, .text = text, .live = live, .holds = true};
+		*d->now = (struct phx_iaas_study_finding){
+			.section = section, .text = text, .live = live, .holds = true};
 }
 
 /* One comparison of the finding, with its figures. */
-__attribute__((format(printf, 3, 4))) static void check(struct desk *d, bool holds, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void check(struct desk *d, bool holds,
+							const char *format, ...)
 {
 	va_list args;
 	if (!d->now)
@@ -51,16 +52,19 @@ enum { STARTUP, EXECTIME, EXECAVG, EXECKN, QUEUEWAIT, ODS }; /* of study_live */
 static void find_performance(struct desk *d)
 {
 	begin(d, "5.1", true,
-	      "Startup has the shortest makespan and the lowest slowdown of all policies (within 0.1 %).");
+	      "Startup has the shortest makespan and the lowest slowdown of all policies (within "
+	      "0.1 %).");
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
 		for (int h = 0; h < STUDY_HOURS; h++) {
 			const struct phx_iaas_result *best = &d->s->cloud[cloud][STARTUP][h];
 			bool holds = true;
 			for (int p = 1; p < STUDY_LIVE; p++)
-				holds = holds && d->s->cloud[cloud][p][h].slowdown >= best->slowdown &&
+				holds = holds &&
+					d->s->cloud[cloud][p][h].slowdown >= best->slowdown &&
 					(double)d->s->cloud[cloud][p][h].makespan_ms >=
 						0.999 * (double)best->makespan_ms;
-			check(d, holds, "%s %s %.2f", study_clouds[cloud].name, hour_name(h), best->slowdown);
+			check(d, holds, "%s %s %.2f", study_clouds[cloud].name, hour_name(h),
+			      best->slowdown);
 		}
 }
 
@@ -73,8 +77,8 @@ static void find_cost(struct desk *d)
 			for (int p = 0; p < ODS; p++)
 				if (d->s->cloud[cloud][p][h].charged_h > most)
 					most = d->s->cloud[cloud][p][h].charged_h;
-			check(d, ods > most, "%s %s %.0f h over %.0f h", study_clouds[cloud].name, hour_name(h), ods,
-			      most);
+			check(d, ods > most, "%s %s %.0f h over %.0f h", study_clouds[cloud].name,
+			      hour_name(h), ods, most);
 		}
 	begin(d, "5.1", true, "Startup has the highest actual cost of all policies.");
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
@@ -83,15 +87,16 @@ static void find_cost(struct desk *d)
 			for (int p = 1; p < STUDY_LIVE; p++)
 				if (d->s->cloud[cloud][p][h].actual_h > most)
 					most = d->s->cloud[cloud][p][h].actual_h;
-			check(d, startup > most, "%s %s %.1f h over %.1f h", study_clouds[cloud].name, hour_name(h),
-			      startup, most);
+			check(d, startup > most, "%s %s %.1f h over %.1f h",
+			      study_clouds[cloud].name, hour_name(h), startup, most);
 		}
 }
 
 static void find_exec(struct desk *d)
 {
 	begin(d, "5.1", true,
-	      "On DAS4 the Exec policies are charged less than Startup, and QueueWait more than they where load "
+	      "On DAS4 the Exec policies are charged less than Startup, and QueueWait more than "
+	      "they where load "
 	      "varies.");
 	for (int h = 0; h < STUDY_HOURS; h++) {
 		const struct phx_iaas_result(*c)[STUDY_HOURS] = d->s->cloud[0];
@@ -108,21 +113,26 @@ static void find_exec(struct desk *d)
 static void find_allocation(struct desk *d)
 {
 	enum { FCFS, SJF, NW };
-	begin(d, "5.2", true, "Under Startup SJF has a lower slowdown than FCFS, most of all for the bursty workload.");
+	begin(d, "5.2", true,
+	      "Under Startup SJF has a lower slowdown than FCFS, most of all for the bursty "
+	      "workload.");
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++) {
 		double gain[STUDY_HOURS];
 		for (int h = 0; h < STUDY_HOURS; h++)
-			gain[h] = d->s->allocation[cloud][FCFS][h].slowdown - d->s->allocation[cloud][SJF][h].slowdown;
+			gain[h] = d->s->allocation[cloud][FCFS][h].slowdown -
+				d->s->allocation[cloud][SJF][h].slowdown;
 		check(d, gain[0] >= 0 && gain[1] >= 0 && gain[2] > gain[0] && gain[2] > gain[1],
-		      "%s: lower by %.3f, %.3f, %.3f", study_clouds[cloud].name, gain[0], gain[1], gain[2]);
+		      "%s: lower by %.3f, %.3f, %.3f", study_clouds[cloud].name, gain[0], gain[1],
+		      gain[2]);
 	}
-	begin(d, "5.2", true, "Under Startup FCFS-NW has a higher slowdown than FCFS, for every workload.");
+	begin(d, "5.2", true,
+	      "Under Startup FCFS-NW has a higher slowdown than FCFS, for every workload.");
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
 		for (int h = 0; h < STUDY_HOURS; h++) {
 			double fcfs = d->s->allocation[cloud][FCFS][h].slowdown,
 			       nw = d->s->allocation[cloud][NW][h].slowdown;
-			check(d, nw >= fcfs, "%s %s %.2f against %.2f", study_clouds[cloud].name, hour_name(h), nw,
-			      fcfs);
+			check(d, nw >= fcfs, "%s %s %.2f against %.2f", study_clouds[cloud].name,
+			      hour_name(h), nw, fcfs);
 		}
 }
 
@@ -132,17 +142,25 @@ static void find_sizes(struct desk *d)
 {
 	enum { FCFS, SJF, TWO };
 	const struct phx_iaas_result(*r)[STUDY_PAIRS] = d->s->sizes;
-	begin(d, "5.3", false, "OD-2Q with FCFS-2Q uses fewer node hours than OD-S with FCFS and with SJF.");
+	begin(d, "5.3", false,
+	      "OD-2Q with FCFS-2Q uses fewer node hours than OD-S with FCFS and with SJF.");
 	for (int i = 0; i < STUDY_SIZES; i++)
-		check(d, r[i][TWO].actual_h < r[i][FCFS].actual_h && r[i][TWO].actual_h < r[i][SJF].actual_h,
-		      "SR%d%%: %.0f against %.0f and %.0f h", 25 * (i + 1), r[i][TWO].actual_h, r[i][FCFS].actual_h,
-		      r[i][SJF].actual_h);
+		check(d,
+		      r[i][TWO].actual_h < r[i][FCFS].actual_h &&
+			      r[i][TWO].actual_h < r[i][SJF].actual_h,
+		      "SR%d%%: %.0f against %.0f and %.0f h", 25 * (i + 1), r[i][TWO].actual_h,
+		      r[i][FCFS].actual_h, r[i][SJF].actual_h);
 	begin(d, "5.3", false, "With 75 % short jobs its slowdown is lower than that of both.");
-	check(d, r[2][TWO].slowdown < r[2][FCFS].slowdown && r[2][TWO].slowdown < r[2][SJF].slowdown,
-	      "%.2f against %.2f and %.2f", r[2][TWO].slowdown, r[2][FCFS].slowdown, r[2][SJF].slowdown);
-	begin(d, "5.3", false, "With 25 % short jobs its slowdown is higher than that of OD-S with SJF.");
-	check(d, r[0][TWO].slowdown > r[0][SJF].slowdown, "%.2f against %.2f", r[0][TWO].slowdown, r[0][SJF].slowdown);
-	begin(d, "5.3", false, "With 25 % short jobs its slowdown is higher than that of OD-S with FCFS.");
+	check(d,
+	      r[2][TWO].slowdown < r[2][FCFS].slowdown && r[2][TWO].slowdown < r[2][SJF].slowdown,
+	      "%.2f against %.2f and %.2f", r[2][TWO].slowdown, r[2][FCFS].slowdown,
+	      r[2][SJF].slowdown);
+	begin(d, "5.3", false,
+	      "With 25 % short jobs its slowdown is higher than that of OD-S with SJF.");
+	check(d, r[0][TWO].slowdown > r[0][SJF].slowdown, "%.2f against %.2f", r[0][TWO].slowdown,
+	      r[0][SJF].slowdown);
+	begin(d, "5.3", false,
+	      "With 25 % short jobs its slowdown is higher than that of OD-S with FCFS.");
 	check(d, r[0][TWO].slowdown > r[0][FCFS].slowdown, "%.2f against %.2f", r[0][TWO].slowdown,
 	      r[0][FCFS].slowdown);
 }
@@ -170,22 +188,26 @@ static void find_makespan(struct desk *d)
 static void find_saving(struct desk *d)
 {
 	begin(d, "5.4", false,
-	      "On-demand policies save node hours over Startup, most with the periodic workload, least with the "
+	      "On-demand policies save node hours over Startup, most with the periodic workload, "
+	      "least with the "
 	      "uniform one.");
 	for (int i = 0; i < 4; i++) {
 		int allocation = i / 2, policy = PAIR_ODS + i % 2;
 		double saving[STUDY_MIXED];
 		for (int w = 0; w < STUDY_MIXED; w++)
-			saving[w] = 100 - 100 * d->s->pairs[w][allocation][policy].actual_h /
-						  d->s->pairs[w][allocation][PAIR_STARTUP].actual_h;
+			saving[w] = 100 -
+				100 * d->s->pairs[w][allocation][policy].actual_h /
+					d->s->pairs[w][allocation][PAIR_STARTUP].actual_h;
 		check(d,
 		      saving[MIXED_UNIFORM] > 0 && saving[MIXED_BURSTY] > saving[MIXED_UNIFORM] &&
 			      saving[MIXED_PERIODIC] > saving[MIXED_BURSTY],
-		      "%s-%s %.0f, %.0f, %.0f %%", policy == PAIR_ODS ? "OD-S" : "OD-G", allocation ? "SJF" : "FCFS",
-		      saving[MIXED_UNIFORM], saving[MIXED_PERIODIC], saving[MIXED_BURSTY]);
+		      "%s-%s %.0f, %.0f, %.0f %%", policy == PAIR_ODS ? "OD-S" : "OD-G",
+		      allocation ? "SJF" : "FCFS", saving[MIXED_UNIFORM], saving[MIXED_PERIODIC],
+		      saving[MIXED_BURSTY]);
 	}
 	begin(d, "5.4", false,
-	      "With the uniform workload the nodes of Startup are busy most of the time (above 85 %).");
+	      "With the uniform workload the nodes of Startup are busy most of the time (above 85 "
+	      "%).");
 	const struct phx_iaas_result *r = &d->s->pairs[MIXED_UNIFORM][0][PAIR_STARTUP];
 	double busy = 100 * r->speedup * (double)r->makespan_ms / 3600000 / r->actual_h;
 	check(d, busy > 85, "%.0f %%", busy);
@@ -193,12 +215,14 @@ static void find_saving(struct desk *d)
 
 static void find_slowdown(struct desk *d)
 {
-	begin(d, "5.4", false, "SJF lowers the slowdown of every provisioning policy that lets jobs wait.");
+	begin(d, "5.4", false,
+	      "SJF lowers the slowdown of every provisioning policy that lets jobs wait.");
 	for (int w = 0; w < STUDY_MIXED; w++)
 		for (int p = 0; p < 3; p++) {
-			double fcfs = d->s->pairs[w][0][p].slowdown, sjf = d->s->pairs[w][1][p].slowdown;
-			check(d, sjf < fcfs || (fcfs < 1.0001 && sjf <= fcfs), "%s %.2f to %.2f", mixed_names[w], fcfs,
-			      sjf);
+			double fcfs = d->s->pairs[w][0][p].slowdown,
+			       sjf = d->s->pairs[w][1][p].slowdown;
+			check(d, sjf < fcfs || (fcfs < 1.0001 && sjf <= fcfs), "%s %.2f to %.2f",
+			      mixed_names[w], fcfs, sjf);
 		}
 	begin(d, "5.4", false, "Startup has the lowest slowdown.");
 	for (int i = 0; i < 2 * STUDY_MIXED; i++) {
@@ -206,15 +230,17 @@ static void find_slowdown(struct desk *d)
 		check(d,
 		      r[PAIR_STARTUP].slowdown < r[PAIR_ODS].slowdown &&
 			      r[PAIR_STARTUP].slowdown < r[PAIR_ODG].slowdown,
-		      "%s-%s %.2f", mixed_names[i / 2], i % 2 ? "SJF" : "FCFS", r[PAIR_STARTUP].slowdown);
+		      "%s-%s %.2f", mixed_names[i / 2], i % 2 ? "SJF" : "FCFS",
+		      r[PAIR_STARTUP].slowdown);
 	}
 	begin(d, "5.4", false,
-	      "OD-G has a slightly higher slowdown than OD-S (by at most 10 %; with SJF at most 1 % lower).");
+	      "OD-G has a slightly higher slowdown than OD-S (by at most 10 %; with SJF at most 1 "
+	      "% lower).");
 	for (int i = 0; i < 2 * STUDY_MIXED; i++) {
 		const struct phx_iaas_result *r = d->s->pairs[i / 2][i % 2];
 		double more = 100 * (r[PAIR_ODG].slowdown / r[PAIR_ODS].slowdown - 1);
-		check(d, more > (i % 2 ? -1 : 0) && more <= 10, "%s-%s %+.1f %%", mixed_names[i / 2],
-		      i % 2 ? "SJF" : "FCFS", more);
+		check(d, more > (i % 2 ? -1 : 0) && more <= 10, "%s-%s %+.1f %%",
+		      mixed_names[i / 2], i % 2 ? "SJF" : "FCFS", more);
 	}
 }
 
@@ -224,7 +250,8 @@ double study_static_ratio(const struct phx_iaas_study *s)
 	for (int cloud = 0; cloud < STUDY_CLOUDS; cloud++)
 		for (int h = 0; h < STUDY_HOURS; h++)
 			for (int p = 1; p < STUDY_LIVE; p++) {
-				double ratio = s->cloud[cloud][STARTUP][h].charged_h / s->cloud[cloud][p][h].charged_h;
+				double ratio = s->cloud[cloud][STARTUP][h].charged_h /
+					s->cloud[cloud][p][h].charged_h;
 				most = ratio > most ? ratio : most;
 			}
 	return most;
@@ -234,7 +261,8 @@ static void find_static(struct desk *d)
 {
 	double ratio = study_static_ratio(d->s);
 	begin(d, "7", true,
-	      "A static policy costs several times as much as a dynamic one, up to 5 times (between 3 and 6).");
+	      "A static policy costs several times as much as a dynamic one, up to 5 times "
+	      "(between 3 and 6).");
 	check(d, ratio >= 3 && ratio <= 6, "%.1f times", ratio);
 }
 

@@ -28,8 +28,9 @@ static void blend(struct phx_iaas_result *sum, const struct phx_iaas_result *r, 
 }
 
 /* One run on drawn jobs, added to `sum`. */
-static int add_run(const struct phx_iaas_study *s, const struct phx_trace_jobs *jobs, int provisioning, int allocation,
-		   uint32_t nodes, bool live, struct phx_iaas_result *sum, struct phx_err *err)
+static int add_run(const struct phx_iaas_study *s, const struct phx_trace_jobs *jobs,
+		   int provisioning, int allocation, uint32_t nodes, bool live,
+		   struct phx_iaas_result *sum, struct phx_err *err)
 {
 	struct phx_iaas_config config;
 	struct phx_iaas_result result;
@@ -41,23 +42,24 @@ static int add_run(const struct phx_iaas_study *s, const struct phx_trace_jobs *
 }
 
 /* 5.1 and 5.2 on one cloud with one workload */
-static int run_cloud(struct phx_iaas_study *s, unsigned cloud, unsigned hour, const struct phx_trace_jobs *jobs,
-		     struct phx_err *err)
+static int run_cloud(struct phx_iaas_study *s, unsigned cloud, unsigned hour,
+		     const struct phx_trace_jobs *jobs, struct phx_err *err)
 {
 	static const int allocations[STUDY_ALLOCATIONS] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf,
 							   PHX_ALLOCATION_fcfs_nw};
 	uint32_t nodes = (uint32_t)study_clouds[cloud].value;
 	int r = 0;
 	for (unsigned i = 0; i < STUDY_LIVE && !r; i++)
-		r = add_run(s, jobs, study_live[i].value, PHX_ALLOCATION_fcfs, nodes, true, &s->cloud[cloud][i][hour],
-			    err);
+		r = add_run(s, jobs, study_live[i].value, PHX_ALLOCATION_fcfs, nodes, true,
+			    &s->cloud[cloud][i][hour], err);
 	for (unsigned i = 0; i < STUDY_ALLOCATIONS && !r; i++)
 		r = add_run(s, jobs, PHX_PROVISIONING_startup, allocations[i], nodes, true,
 			    &s->allocation[cloud][i][hour], err);
 	return r;
 }
 
-static int run_sizes(struct phx_iaas_study *s, unsigned size, const struct phx_trace_jobs *jobs, struct phx_err *err)
+static int run_sizes(struct phx_iaas_study *s, unsigned size, const struct phx_trace_jobs *jobs,
+		     struct phx_err *err)
 {
 	static const int pairs[STUDY_PAIRS][2] = {
 		{PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs},
@@ -66,26 +68,29 @@ static int run_sizes(struct phx_iaas_study *s, unsigned size, const struct phx_t
 	};
 	int r = 0;
 	for (unsigned i = 0; i < STUDY_PAIRS && !r; i++)
-		r = add_run(s, jobs, pairs[i][0], pairs[i][1], phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false,
+		r = add_run(s, jobs, pairs[i][0], pairs[i][1],
+			    phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false,
 			    &s->sizes[size][i], err);
 	return r;
 }
 
-static int run_pairs(struct phx_iaas_study *s, unsigned mixed, const struct phx_trace_jobs *jobs, struct phx_err *err)
+static int run_pairs(struct phx_iaas_study *s, unsigned mixed, const struct phx_trace_jobs *jobs,
+		     struct phx_err *err)
 {
-	static const int policies[] = {PHX_PROVISIONING_startup, PHX_PROVISIONING_od_s, PHX_PROVISIONING_od_g};
+	static const int policies[] = {PHX_PROVISIONING_startup, PHX_PROVISIONING_od_s,
+				       PHX_PROVISIONING_od_g};
 	static const int allocations[] = {PHX_ALLOCATION_fcfs, PHX_ALLOCATION_sjf};
 	int r = 0;
 	for (unsigned i = 0; i < 6 && !r; i++)
 		r = add_run(s, jobs, policies[i % 3], allocations[i / 3],
-			    phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic), false, &s->pairs[mixed][i / 3][i % 3],
-			    err);
+			    phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic), false,
+			    &s->pairs[mixed][i / 3][i % 3], err);
 	return r;
 }
 
 /* All runs of one workload, drawn once; `cloud` counts for the hours only. */
-static int run_workload(struct phx_iaas_study *s, enum phx_iaas_workload w, unsigned cloud, uint64_t seed,
-			struct phx_err *err)
+static int run_workload(struct phx_iaas_study *s, enum phx_iaas_workload w, unsigned cloud,
+			uint64_t seed, struct phx_err *err)
 {
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 	uint32_t nodes = phx_iaas_workload_nodes(w);
@@ -112,10 +117,12 @@ static int run_all(struct phx_iaas_study *s, struct phx_err *err)
 	return r;
 }
 
-int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret, struct phx_err *err)
+int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret,
+		       struct phx_err *err)
 {
 	if (!repetitions || repetitions > 1000)
-		return phx_err_set(err, -EINVAL, "%u repetitions: from 1 to 1000 are possible", repetitions);
+		return phx_err_set(err, -EINVAL, "%u repetitions: from 1 to 1000 are possible",
+				   repetitions);
 	struct phx_iaas_study *s = calloc(1, sizeof(*s));
 	if (!s)
 		return phx_err_set(err, -ENOMEM, "out of memory");
@@ -140,18 +147,23 @@ void phx_iaas_study_free(struct phx_iaas_study *s)
 	free(s);
 }
 
-const struct phx_iaas_result *phx_iaas_study_sizes(const struct phx_iaas_study *s, unsigned workload, unsigned pair)
+const struct phx_iaas_result *phx_iaas_study_sizes(const struct phx_iaas_study *s,
+						   unsigned workload, unsigned pair)
 {
 	return workload < STUDY_SIZES && pair < STUDY_PAIRS ? &s->sizes[workload][pair] : NULL;
 }
 
-const struct phx_iaas_result *phx_iaas_study_pairs(const struct phx_iaas_study *s, unsigned workload,
-						   unsigned allocation, unsigned policy)
+const struct phx_iaas_result *phx_iaas_study_pairs(const struct phx_iaas_study *s,
+						   unsigned workload, unsigned allocation,
+						   unsigned policy)
 {
-	return workload < STUDY_MIXED && allocation < 2 && policy < 3 ? &s->pairs[workload][allocation][policy] : NULL;
+	return workload < STUDY_MIXED && allocation < 2 && policy < 3
+		? &s->pairs[workload][allocation][policy]
+		: NULL;
 }
 
-size_t phx_iaas_study_findings(const struct phx_iaas_study *s, const struct phx_iaas_study_finding **ret)
+size_t phx_iaas_study_findings(const struct phx_iaas_study *s,
+			       const struct phx_iaas_study_finding **ret)
 {
 	*ret = s->findings.items;
 	return s->findings.n;
@@ -187,8 +199,8 @@ static double percent(double value, double base)
 }
 
 /* What simulation gives for a live row. */
-static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_result *startup, const char *metric,
-		       double *ret)
+static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_result *startup,
+		       const char *metric, double *ret)
 {
 	double utility = startup->utility > 0 ? r->utility / startup->utility : 0;
 	const struct {
@@ -210,8 +222,8 @@ static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_re
 	return false;
 }
 
-static int live_row(const struct phx_iaas_study *s, int table, const char *config, const char *metric,
-		    struct phx_iaas_study_figure *ret)
+static int live_row(const struct phx_iaas_study *s, int table, const char *config,
+		    const char *metric, struct phx_iaas_study_figure *ret)
 {
 	int cloud, policy, hour;
 	double value;
@@ -220,15 +232,18 @@ static int live_row(const struct phx_iaas_study *s, int table, const char *confi
 		return -ENOENT;
 	*ret = (struct phx_iaas_study_figure){.live = true};
 	snprintf(ret->note, sizeof(ret->note),
-		 "measured live on %s, whose speed, boot times and idle time are not printed; simulated with boots of "
+		 "measured live on %s, whose speed, boot times and idle time are not printed; "
+		 "simulated with boots of "
 		 "10 min and "
 		 "idle time 0: %.*f",
-		 study_clouds[cloud].name, strstr(metric, "pct") || strstr(metric, "_h") ? 0 : 1, value);
+		 study_clouds[cloud].name, strstr(metric, "pct") || strstr(metric, "_h") ? 0 : 1,
+		 value);
 	return 0;
 }
 
-int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment, const char *config,
-			      const char *metric, struct phx_iaas_study_figure *ret)
+int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment,
+			      const char *config, const char *metric,
+			      struct phx_iaas_study_figure *ret)
 {
 	static const char *const tables[STUDY_CLOUDS] = {"002.T5", "002.T6", "002.T7"};
 	for (int i = 0; i < STUDY_CLOUDS; i++)
@@ -237,13 +252,14 @@ int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experi
 	if (strcmp(experiment, "002.text"))
 		return -ENOENT;
 	PHX_LIST_EACH(const struct study_fact, f, &s->facts)
-	if (!strcmp(f->config, config) && !strcmp(f->metric, metric)) {
-		*ret = (struct phx_iaas_study_figure){0};
-		memcpy(ret->ours, f->ours, sizeof(ret->ours));
-		if (!strcmp(config, "findings"))
-			snprintf(ret->note, sizeof(ret->note),
-				 "found live; simulated on the three clouds with boots of 10 min and idle time 0");
-		return 0;
-	}
+		if (!strcmp(f->config, config) && !strcmp(f->metric, metric)) {
+			*ret = (struct phx_iaas_study_figure){0};
+			memcpy(ret->ours, f->ours, sizeof(ret->ours));
+			if (!strcmp(config, "findings"))
+				snprintf(ret->note, sizeof(ret->note),
+					 "found live; simulated on the three clouds with boots of "
+					 "10 min and idle time 0");
+			return 0;
+		}
 	return -ENOENT;
 }

@@ -22,8 +22,9 @@ struct study_name {
 	int value;
 };
 extern const struct study_name study_clouds[STUDY_CLOUDS]; /* value: nodes (002 table 3) */
-extern const struct study_name study_live[STUDY_LIVE];     /* value: enum phx_provisioning; the first is Startup */
-extern const struct study_name study_hours[STUDY_HOURS];   /* value: enum phx_iaas_workload */
+/* value: enum phx_provisioning; the first is Startup */
+extern const struct study_name study_live[STUDY_LIVE];
+extern const struct study_name study_hours[STUDY_HOURS]; /* value: enum phx_iaas_workload */
 
 /** A row of 002.text with our figure. */
 struct study_fact {
@@ -44,12 +45,14 @@ struct phx_iaas_study {
 };
 
 /** Parameters of a run: those of 5.3 and 5.4, or with idle time 0 those of 5.1 and 5.2. */
-void study_config(int provisioning, int allocation, uint32_t nodes, bool live, struct phx_iaas_config *ret);
+void study_config(int provisioning, int allocation, uint32_t nodes, bool live,
+		  struct phx_iaas_config *ret);
 /** Fill s->facts from the workloads and parameters. -ENOMEM. */
 int study_measure(struct phx_iaas_study *s);
 /** Fill s->findings from the runs. -ENOMEM. */
 int study_find(struct phx_iaas_study *s);
-/** How many times more Startup is charged than the cheapest dynamic policy, at most, over clouds and workloads. */
+/** How many times more Startup is charged than the cheapest dynamic policy, at most, over clouds
+ * and workloads. */
 double study_static_ratio(const struct phx_iaas_study *s);
 
 #endif

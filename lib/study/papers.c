@@ -11,22 +11,23 @@
 #include "study/papers_internal.h"
 #include "sim/pool.h"
 
-static const char *const near_names[] = {"exact", "within 1 %", "within 5 %", "beyond 5 %", "no figure"};
+static const char *const near_names[] = {"exact", "within 1 %", "within 5 %", "beyond 5 %",
+					 "no figure"};
 const struct phx_enum phx_paper_near_names = {"nearness", near_names, PHX_ARRAY_SIZE(near_names)};
 
 static const struct phx_papers_reading readings[] = {
-#define READING(name_, scope_, match_, text_, replay, begin_s, fb_s, early, own, idle, full, drop)                     \
-	{.name = name_,                                                                                                \
-	 .text = text_,                                                                                                \
-	 .scope = scope_,                                                                                              \
-	 .match = match_,                                                                                              \
-	 .ws_replay = replay,                                                                                          \
-	 .ws_begin_s = begin_s,                                                                                        \
-	 .fb_lease_s = fb_s,                                                                                           \
-	 .blue_early = early,                                                                                          \
-	 .dr_release_own = own,                                                                                        \
-	 .dr_obtain_by_idle = idle,                                                                                    \
-	 .return_full = full,                                                                                          \
+#define READING(name_, scope_, match_, text_, replay, begin_s, fb_s, early, own, idle, full, drop) \
+	{.name = name_, \
+	 .text = text_, \
+	 .scope = scope_, \
+	 .match = match_, \
+	 .ws_replay = replay, \
+	 .ws_begin_s = begin_s, \
+	 .fb_lease_s = fb_s, \
+	 .blue_early = early, \
+	 .dr_release_own = own, \
+	 .dr_obtain_by_idle = idle, \
+	 .return_full = full, \
 	 .fb_drop = drop},
 #include "study/papers_reading.def"
 #undef READING
@@ -40,7 +41,7 @@ size_t phx_papers_readings(const struct phx_papers_reading **ret)
 
 /* ---- rows ---- */
 
-#define ROW(experiment, config, metric, published, how, tolerance, note)                                               \
+#define ROW(experiment, config, metric, published, how, tolerance, note) \
 	{{experiment, config, metric, published, phx_paper_note_##note, tolerance}, how, NULL},
 #define N(fn, a, b) phx_paper_##fn, NULL, a, b, false
 #define T(fn, a, b) NULL, phx_paper_##fn, a, b, false
@@ -72,7 +73,8 @@ static int add_listed(struct phx_papers *p)
 	return rows ? 0 : -ENOMEM;
 }
 
-int phx_papers_new(const char *traces, const struct phx_papers_reading *reading, struct phx_papers **ret)
+int phx_papers_new(const char *traces, const struct phx_papers_reading *reading,
+		   struct phx_papers **ret)
 {
 	struct phx_papers *p = calloc(1, sizeof(*p));
 	if (!p)
@@ -111,7 +113,8 @@ void phx_papers_free(struct phx_papers *p)
 		phx_trace_series_fini(&p->demand[i].series);
 	phx_trace_series_fini(&p->load);
 	phx_iaas_study_free(p->study);
-	PHX_LIST_EACH(struct paper_row, row, &p->rows) free(row->config);
+	PHX_LIST_EACH(struct paper_row, row, &p->rows)
+		free(row->config);
 	phx_list_fini(&p->rows);
 	free(p->traces);
 	free(p);
@@ -169,18 +172,23 @@ static void judge_number(const struct phx_paper_row *row, double ours, struct ph
 	print_number(row->published, ours, ret->ours);
 	if (!parse_number(row->published, &published))
 		return;
-	ret->difference = in_points(row->metric, published) ? (ours - published) / 100 : ours / published - 1;
+	ret->difference =
+		in_points(row->metric, published) ? (ours - published) / 100 : ours / published - 1;
 	if (published == 0)
 		ret->difference = ours / 100;
 	double scaled = ours * unit, printed = round(published * unit);
 	double off = fabs(ret->difference);
-	if (fabs(round(scaled) - printed) < 0.5 || fabs(trunc(scaled + copysign(1e-9, scaled)) - printed) < 0.5)
+	if (fabs(round(scaled) - printed) < 0.5 ||
+	    fabs(trunc(scaled + copysign(1e-9, scaled)) - printed) < 0.5)
 		ret->near = PHX_PAPER_EXACT;
 	else
-		ret->near = off <= 0.01 ? PHX_PAPER_1 : off <= 0.05 ? PHX_PAPER_5 : PHX_PAPER_BEYOND;
+		ret->near = off <= 0.01 ? PHX_PAPER_1
+			: off <= 0.05   ? PHX_PAPER_5
+					: PHX_PAPER_BEYOND;
 }
 
-static void judge_text(const struct phx_paper_row *row, const char *ours, struct phx_paper_value *ret)
+static void judge_text(const struct phx_paper_row *row, const char *ours,
+		       struct phx_paper_value *ret)
 {
 	double number = 0;
 	char *end;
@@ -193,16 +201,18 @@ static void judge_text(const struct phx_paper_row *row, const char *ours, struct
 	PHX_STR_SET(ret->ours, ours);
 }
 
-static int study_value(struct phx_papers *p, struct paper_row *row, struct phx_paper_value *ret, struct phx_err *err)
+static int study_value(struct phx_papers *p, struct paper_row *row, struct phx_paper_value *ret,
+		       struct phx_err *err)
 {
 	const struct phx_iaas_study *study;
 	struct phx_iaas_study_figure figure;
 	int r = phx_papers_study(p, &study, err);
 	r = r < 0 ? r
-		  : phx_iaas_study_experiment(study, row->row.experiment, row->row.config, row->row.metric, &figure);
+		  : phx_iaas_study_experiment(study, row->row.experiment, row->row.config,
+					      row->row.metric, &figure);
 	if (r < 0)
-		return phx_err_set(err, r, "%s,%s,%s: no such row", row->row.experiment, row->row.config,
-				   row->row.metric);
+		return phx_err_set(err, r, "%s,%s,%s: no such row", row->row.experiment,
+				   row->row.config, row->row.metric);
 	judge_text(&row->row, figure.ours, ret);
 	if (*figure.note && !row->config) {
 		row->config = strdup(figure.note); /* the row keeps the text that it shows */
@@ -211,7 +221,8 @@ static int study_value(struct phx_papers *p, struct paper_row *row, struct phx_p
 	return 0;
 }
 
-int phx_papers_value(struct phx_papers *p, size_t i, struct phx_paper_value *ret, struct phx_err *err)
+int phx_papers_value(struct phx_papers *p, size_t i, struct phx_paper_value *ret,
+		     struct phx_err *err)
 {
 	struct paper_row *row = PHX_LIST_AT(&p->rows, struct paper_row, i);
 	struct phx_paper_value value = {.near = PHX_PAPER_NONE, .difference = NAN};
@@ -245,7 +256,8 @@ static int prepare_piece(void *arg, size_t i, struct phx_err *err)
 	i -= RUN_COUNT_ - 1;
 	if (i % SWEEP_VALUES_MAX >= phx_paper_sweeps[i / SWEEP_VALUES_MAX].n_values)
 		return 0;
-	return phx_papers_sweep_result(p, (int)(i / SWEEP_VALUES_MAX), i % SWEEP_VALUES_MAX, &result, err);
+	return phx_papers_sweep_result(p, (int)(i / SWEEP_VALUES_MAX), i % SWEEP_VALUES_MAX,
+				       &result, err);
 }
 
 /* What several runs share is read before them, so that they only look at it. */
@@ -257,7 +269,9 @@ static int read_inputs(struct phx_papers *p, struct phx_err *err)
 	for (int i = INPUT_none + 1; i < INPUT_COUNT_ && r == 0; i++)
 		r = phx_papers_jobs(p, i, &jobs, err);
 	for (int i = RUN_none + 1; i < RUN_COUNT_ && r == 0; i++)
-		r = phx_paper_runs[i].peak ? phx_papers_demand(p, phx_paper_runs[i].peak, &demand, err) : 0;
+		r = phx_paper_runs[i].peak
+			? phx_papers_demand(p, phx_paper_runs[i].peak, &demand, err)
+			: 0;
 	return r;
 }
 
@@ -265,19 +279,20 @@ int phx_papers_prepare(struct phx_papers *p, unsigned workers, struct phx_err *e
 {
 	int r = read_inputs(p, err);
 	return r < 0 ? r
-		     : phx_sim_pool_run(workers, RUN_COUNT_ - 1 + SWEEP_COUNT_ * SWEEP_VALUES_MAX, prepare_piece, NULL,
-					p, err);
+		     : phx_sim_pool_run(workers, RUN_COUNT_ - 1 + SWEEP_COUNT_ * SWEEP_VALUES_MAX,
+					prepare_piece, NULL, p, err);
 }
 
-int phx_papers_count(struct phx_papers *p, const char *scope, const char *match, struct phx_paper_counts *ret,
-		     struct phx_err *err)
+int phx_papers_count(struct phx_papers *p, const char *scope, const char *match,
+		     struct phx_paper_counts *ret, struct phx_err *err)
 {
 	struct phx_paper_counts c = {.mean = 0};
 	size_t n_differences = 0;
 	for (size_t i = 0; i < p->rows.n; i++) {
 		struct phx_paper_value v;
 		const struct phx_paper_row *row = phx_papers_row(p, i);
-		if (!*row->published || !phx_str_starts(row->experiment, scope) || !strstr(row->config, match))
+		if (!*row->published || !phx_str_starts(row->experiment, scope) ||
+		    !strstr(row->config, match))
 			continue;
 		int r = phx_papers_value(p, i, &v, err);
 		if (r < 0)

@@ -10,8 +10,10 @@
 /** One row a reading: what the papers leave open, and what we take for it (papers_reading.def). */
 struct phx_papers_reading {
 	const char *name, *text;
-	const char *scope, *match; /* its rows: begin of the experiment, part of the configuration */
-	uint32_t ws_replay;  /* the web log is replayed so many times faster than it was recorded: policies.md 2 */
+	/* its rows: begin of the experiment, part of the configuration */
+	const char *scope, *match;
+	/* the web log is replayed so many times faster than it was recorded: policies.md 2 */
+	uint32_t ws_replay;
 	int64_t ws_begin_s;  /* first second of its two weeks */
 	uint32_t fb_lease_s; /* L of FB; 0 = at once (reading 8) */
 	bool blue_early;     /* SDSC BLUE with jobs 2 to 8 of the log that was not cleaned */
@@ -36,30 +38,38 @@ extern const struct phx_enum phx_paper_near_names; /* "exact", "within 1 %", ...
 /** One row. */
 struct phx_paper_row {
 	const char *experiment, *config, *metric;
-	const char *published; /* as printed; "" for points of figures whose values are not printed */
-	const char *note;      /* how the row is to be read, why it deviates or is empty; "" = nothing to say */
-	int tolerance_milli;   /* that tests hold ours to; 0 = exact; -1 = not gated */
+	/* as printed; "" for points of figures whose values are not printed */
+	const char *published;
+	/* how the row is to be read, why it deviates or is empty; "" = nothing to say */
+	const char *note;
+	int tolerance_milli; /* that tests hold ours to; 0 = exact; -1 = not gated */
 };
 struct phx_paper_value {
 	int near; /* enum phx_paper_near */
 	char ours[64];
-	double difference; /* ours / published - 1, or points / 100 for percentages; NaN where there is none */
+	/* ours / published - 1, or points / 100 for percentages; NaN where there is none */
+	double difference;
 };
 
 struct phx_papers; /* results so far */
-/** `traces`: where the archives' traces lie (NULL: nowhere but here). `reading` is borrowed; NULL = the first. -ENOMEM.
+/** `traces`: where the archives' traces lie (NULL: nowhere but here). `reading` is borrowed; NULL =
+ * the first. -ENOMEM.
  */
-int phx_papers_new(const char *traces, const struct phx_papers_reading *reading, struct phx_papers **ret);
+int phx_papers_new(const char *traces, const struct phx_papers_reading *reading,
+		   struct phx_papers **ret);
 void phx_papers_free(struct phx_papers *p);
 
 size_t phx_papers_rows(const struct phx_papers *p);
 /** Borrowed until `p` is freed. */
 const struct phx_paper_row *phx_papers_row(const struct phx_papers *p, size_t i);
-/** Our figure for row i, simulated now if it was not yet. -ENOENT a trace is not there, -EINVAL, -ENOMEM, with a text.
+/** Our figure for row i, simulated now if it was not yet. -ENOENT a trace is not there, -EINVAL,
+ * -ENOMEM, with a text.
  */
-int phx_papers_value(struct phx_papers *p, size_t i, struct phx_paper_value *ret, struct phx_err *err);
+int phx_papers_value(struct phx_papers *p, size_t i, struct phx_paper_value *ret,
+		     struct phx_err *err);
 
-/** Read all inputs and simulate everything on `workers` threads, so that the values are there when they are asked for.
+/** Read all inputs and simulate everything on `workers` threads, so that the values are there when
+ * they are asked for.
  */
 int phx_papers_prepare(struct phx_papers *p, unsigned workers, struct phx_err *err);
 
@@ -68,12 +78,14 @@ struct phx_paper_counts {
 	size_t n[PHX_PAPER_NEAR_COUNT_];
 	double mean; /* of the absolute differences, each at most 1 */
 };
-/** Of experiments that begin with `scope` and configurations that hold `match`. Errors as phx_papers_value(). */
-int phx_papers_count(struct phx_papers *p, const char *scope, const char *match, struct phx_paper_counts *ret,
-		     struct phx_err *err);
+/** Of experiments that begin with `scope` and configurations that hold `match`. Errors as
+ * phx_papers_value(). */
+int phx_papers_count(struct phx_papers *p, const char *scope, const char *match,
+		     struct phx_paper_counts *ret, struct phx_err *err);
 
-/** PAPERS.md: every row, notes, constants, and the readings beside each other (counted on `workers` threads). */
-int phx_papers_markdown(struct phx_papers *p, const char *traces, unsigned workers, struct phx_buf *ret,
-			struct phx_err *err);
+/** PAPERS.md: every row, notes, constants, and the readings beside each other (counted on `workers`
+ * threads). */
+int phx_papers_markdown(struct phx_papers *p, const char *traces, unsigned workers,
+			struct phx_buf *ret, struct phx_err *err);
 
 #endif

@@ -10,14 +10,17 @@
 struct pair {
 	int a, b;
 };
-static const struct pair fb_dcs[] = {{RUN_ipsc_128_fb_152, RUN_ipsc_128_dcs}, {RUN_blue_128_fb_163, RUN_blue_128_dcs}};
-static const struct pair flb_ec2[] = {{RUN_ipsc_128_flb, RUN_ipsc_128_ec2}, {RUN_blue_128_flb, RUN_blue_128_ec2}};
-static const struct pair dr_deelman[] = {
-	{RUN_nasa_dr, RUN_nasa_deelman}, {RUN_sdsc_dr, RUN_sdsc_deelman}, {RUN_llnl_dr, RUN_llnl_deelman}};
+static const struct pair fb_dcs[] = {{RUN_ipsc_128_fb_152, RUN_ipsc_128_dcs},
+				     {RUN_blue_128_fb_163, RUN_blue_128_dcs}};
+static const struct pair flb_ec2[] = {{RUN_ipsc_128_flb, RUN_ipsc_128_ec2},
+				      {RUN_blue_128_flb, RUN_blue_128_ec2}};
+static const struct pair dr_deelman[] = {{RUN_nasa_dr, RUN_nasa_deelman},
+					 {RUN_sdsc_dr, RUN_sdsc_deelman},
+					 {RUN_llnl_dr, RUN_llnl_deelman}};
 
 /* 100 (x(b) / x(a) - 1) over pairs: the largest (sign 1) or the smallest (-1). */
-static int extreme(struct phx_papers *p, const struct pair *pairs, size_t n, paper_number_fn fn, int sign, double *ret,
-		   struct phx_err *err)
+static int extreme(struct phx_papers *p, const struct pair *pairs, size_t n, paper_number_fn fn,
+		   int sign, double *ret, struct phx_err *err)
 {
 	double best = -INFINITY, x = 0, y = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -31,15 +34,15 @@ static int extreme(struct phx_papers *p, const struct pair *pairs, size_t n, pap
 	return 0;
 }
 
-#define EXTREME(name, pairs, fn, sign, expression)                                                                     \
-	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)                     \
-	{                                                                                                              \
-		double x = 0;                                                                                          \
-		int r = extreme(p, pairs, PHX_ARRAY_SIZE(pairs), fn, sign, &x, err);                                   \
-		(void)a, (void)b;                                                                                      \
-		if (r == 0)                                                                                            \
-			*ret = expression;                                                                             \
-		return r;                                                                                              \
+#define EXTREME(name, pairs, fn, sign, expression) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err) \
+	{ \
+		double x = 0; \
+		int r = extreme(p, pairs, PHX_ARRAY_SIZE(pairs), fn, sign, &x, err); \
+		(void)a, (void)b; \
+		if (r == 0) \
+			*ret = expression; \
+		return r; \
 	}
 
 EXTREME(fb_delay_max, fb_dcs, phx_paper_turnaround, 1, x)
@@ -92,7 +95,8 @@ int phx_paper_fixed_peak_ratio(struct phx_papers *p, int a, int b, double *ret, 
 	return r;
 }
 
-#define ADJUST_S 15.743 /* of a node, measured in 003: to assign and to reclaim it, without a wipe */
+#define ADJUST_S \
+	15.743 /* of a node, measured in 003: to assign and to reclaim it, without a wipe */
 
 /* A node that was obtained and released is adjusted once. */
 int phx_paper_adjusted(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
@@ -154,7 +158,8 @@ int phx_paper_again_saved(struct phx_papers *p, int a, int b, double *ret, struc
 /* ---- words ---- */
 
 /* "higher" when x(a) sign > x(b) sign, as 001 says it. */
-static int compare(struct phx_papers *p, int a, int b, paper_number_fn fn, int sign, char ret[64], struct phx_err *err)
+static int compare(struct phx_papers *p, int a, int b, paper_number_fn fn, int sign, char ret[64],
+		   struct phx_err *err)
 {
 	double x = 0, y = 1;
 	int r = fn(p, a, 0, &x, err);

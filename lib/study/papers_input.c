@@ -16,28 +16,32 @@ enum { SUBMISSIONS = 100, WORKFLOW_SEED = 1, WS_PEAK = 64, MONTAGE_WIDEST = 662 
 struct input {
 	const char *text, *file;
 	uint32_t per_node, hours, nodes;
-	int (*read)(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err);
+	int (*read)(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
+		    struct phx_err *err);
 	int sizes;
 };
 
 /* ---- logs ---- */
 
-static int read_swf(struct phx_papers *p, const char *file, const struct phx_swf_options *o, struct phx_trace_jobs *ret,
-		    struct phx_err *err)
+static int read_swf(struct phx_papers *p, const char *file, const struct phx_swf_options *o,
+		    struct phx_trace_jobs *ret, struct phx_err *err)
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	int r = phx_trace_input_find(file, p->traces, &in, err);
 	return r < 0 ? r : phx_swf_read(file, in.data, in.n, o, ret, NULL, err);
 }
 
-static int read_log(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
+static int read_log(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
+		    struct phx_err *err)
 {
-	struct phx_swf_options o = {.per_node = in->per_node, .length_ms = in->hours * HOUR_MS, .sizes = in->sizes};
+	struct phx_swf_options o = {
+		.per_node = in->per_node, .length_ms = in->hours * HOUR_MS, .sizes = in->sizes};
 	return read_swf(p, in->file, &o, ret, err);
 }
 
 /* `first` before the jobs of `w`; both are in order of submission. */
-static int put_before(const struct phx_trace_jobs *first, uint64_t from_id, uint64_t to_id, struct phx_trace_jobs *w)
+static int put_before(const struct phx_trace_jobs *first, uint64_t from_id, uint64_t to_id,
+		      struct phx_trace_jobs *w)
 {
 	struct phx_trace_job *jobs = reallocarray(NULL, first->n + w->n + 1, sizeof(*jobs));
 	size_t n = 0;
@@ -54,7 +58,8 @@ static int put_before(const struct phx_trace_jobs *first, uint64_t from_id, uint
 	return 0;
 }
 
-/* The papers' log was not cleaned: jobs 2 to 8 of it come before those that the archive has kept. */
+/* The papers' log was not cleaned: jobs 2 to 8 of it come before those that the archive has
+ * kept. */
 static int read_blue_weeks(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
 			   struct phx_err *err)
 {
@@ -73,7 +78,8 @@ static int read_blue_weeks(struct phx_papers *p, const struct input *in, struct 
 
 /* ---- Montage ---- */
 
-static int read_workflow(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
+static int read_workflow(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
+			 struct phx_err *err)
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input text = {0};
 	int r = phx_trace_input_find(in->file, p->traces, &text, err);
@@ -95,7 +101,8 @@ static void draw_submissions(int64_t ret_ms[SUBMISSIONS])
 	qsort(ret_ms, SUBMISSIONS, sizeof(*ret_ms), by_time);
 }
 
-static int read_workflows(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret, struct phx_err *err)
+static int read_workflows(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
+			  struct phx_err *err)
 {
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs one = {0};
 	int64_t at_ms[SUBMISSIONS];
@@ -105,8 +112,8 @@ static int read_workflows(struct phx_papers *p, const struct input *in, struct p
 }
 
 /* One lease of what the widest level wants, as long as the workflow takes then (reading 17). */
-static int read_workflow_leases(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
-				struct phx_err *err)
+static int read_workflow_leases(struct phx_papers *p, const struct input *in,
+				struct phx_trace_jobs *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs one = {0};
 	int64_t at_ms[SUBMISSIONS];
@@ -129,7 +136,8 @@ static const struct input inputs[INPUT_COUNT_] = {
 #undef INPUT
 };
 
-int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret, struct phx_err *err)
+int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret,
+		    struct phx_err *err)
 {
 	if (!p->read[input]) {
 		int r = inputs[input].read(p, &inputs[input], &p->jobs[input], err);
@@ -153,7 +161,8 @@ uint32_t phx_papers_per_node(int input)
 
 /* ---- web demand ---- */
 
-/* The manager looks every 20 s of its own time; where the log is replayed faster, more of the log passes in them. */
+/* The manager looks every 20 s of its own time; where the log is replayed faster, more of the log
+ * passes in them. */
 struct phx_series_rule phx_papers_rule(const struct phx_papers *p)
 {
 	return (struct phx_series_rule){
@@ -177,7 +186,8 @@ static int read_load(struct phx_papers *p, struct phx_err *err)
 	return r < 0 ? r : phx_series_calibrate(&p->load, &rule, WS_PEAK, &p->capacity_milli, err);
 }
 
-int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret, struct phx_err *err)
+int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret,
+		      struct phx_err *err)
 {
 	for (size_t i = 0; i < p->n_demands; i++) {
 		if (p->demand[i].peak == peak) {

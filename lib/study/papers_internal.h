@@ -42,12 +42,14 @@ extern const struct paper_run phx_paper_runs[RUN_COUNT_];
 
 /** One row a curve of a figure (papers_sweep.def). */
 struct paper_sweep {
-	const char *experiment, *config, *letter; /* "000.F12-13", "iPSC+WC;(128,128);FLB-NUB", "B" */
-	int base;                                 /* enum paper_run_id */
-	size_t member;                            /* offset of the uint32_t in struct paper_run that is varied */
-	double times, less;                       /* the member is value * times - less */
-	unsigned measures;                        /* bits, papers_sweep.c */
-	const double *values;                     /* as printed */
+	/* "000.F12-13", "iPSC+WC;(128,128);FLB-NUB", "B" */
+	const char *experiment, *config, *letter;
+	int base; /* enum paper_run_id */
+	/* offset of the uint32_t in struct paper_run that is varied */
+	size_t member;
+	double times, less;   /* the member is value * times - less */
+	unsigned measures;    /* bits, papers_sweep.c */
+	const double *values; /* as printed */
 	size_t n_values;
 };
 enum paper_sweep_id {
@@ -66,7 +68,8 @@ struct paper_demand {
 /** A row as it is kept: what is printed, and how ours is had. */
 struct paper_row {
 	struct phx_paper_row row;
-	int (*number)(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err); /* this ... */
+	/* this ... */
+	int (*number)(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
 	int (*text)(struct phx_papers *p, int a, int b, char ret[64],
 		    struct phx_err *err); /* ... or this, or neither */
 	int a, b;
@@ -91,34 +94,41 @@ struct phx_papers {
 };
 
 /** The log of an input, read once. */
-int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret, struct phx_err *err);
+int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs **ret,
+		    struct phx_err *err);
 /** Nodes of the machine that it is of; its processors a node; what it is. */
 uint32_t phx_papers_machine(int input);
 uint32_t phx_papers_per_node(int input);
 /** The web demand with that peak (PRC_ws). */
-int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret, struct phx_err *err);
+int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret,
+		      struct phx_err *err);
 /** The rule by which it is made, without its capacity. */
 struct phx_series_rule phx_papers_rule(const struct phx_papers *p);
 
-/** The result of a run, simulated once; its first RE is the batch RE. Borrowed. Different runs may be made by
- * different threads when their inputs have been read. */
-int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result **ret, struct phx_err *err);
+/** The result of a run, simulated once; its first RE is the batch RE. Borrowed. Different runs may
+ * be made by different threads when their inputs have been read. */
+int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result **ret,
+		      struct phx_err *err);
 /** The result of point i of a sweep, likewise. */
-int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i, const struct phx_sim_result **ret,
-			    struct phx_err *err);
+int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i,
+			    const struct phx_sim_result **ret, struct phx_err *err);
 /** Simulate any run; owned by the caller. */
-int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run, struct phx_sim_result *ret,
-			struct phx_err *err);
+int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run,
+			struct phx_sim_result *ret, struct phx_err *err);
 
 /** The agreement of the batch RE of a run: what it was run with. */
-void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *ret);
+void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run,
+			  struct phx_agreement *ret);
 
-typedef int (*paper_number_fn)(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
+typedef int (*paper_number_fn)(struct phx_papers *p, int a, int b, double *ret,
+			       struct phx_err *err);
 typedef int (*paper_text_fn)(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
 
 /* Our figures, by the names of papers_measure.def: of up to two runs, inputs or sweeps. */
-#define NUMBER(name) int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
-#define TEXT(name) int phx_paper_##name(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
+#define NUMBER(name) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
+#define TEXT(name) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
 #include "study/papers_measure.def"
 #undef NUMBER
 #undef TEXT
@@ -127,7 +137,8 @@ typedef int (*paper_text_fn)(struct phx_papers *p, int a, int b, char ret[64], s
 int phx_papers_add_points(struct phx_papers *p);
 int phx_papers_add_study(struct phx_papers *p);
 /** A row with a configuration of its own text; the caller fills the rest. NULL on ENOMEM. */
-struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /** The study of 002, made once. */
 int phx_papers_study(struct phx_papers *p, const struct phx_iaas_study **ret, struct phx_err *err);
 

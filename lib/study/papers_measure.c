@@ -7,7 +7,8 @@
 
 enum of { OF_BATCH, OF_ALL };
 
-static int result(struct phx_papers *p, int run, enum of of, const struct phx_sim_metrics **ret, struct phx_err *err)
+static int result(struct phx_papers *p, int run, enum of of, const struct phx_sim_metrics **ret,
+		  struct phx_err *err)
 {
 	const struct phx_sim_result *r;
 	int e = phx_papers_result(p, run, &r, err);
@@ -16,15 +17,15 @@ static int result(struct phx_papers *p, int run, enum of of, const struct phx_si
 	return e;
 }
 
-#define MEASURE(name, of, expression)                                                                                  \
-	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)                     \
-	{                                                                                                              \
-		const struct phx_sim_metrics *m;                                                                       \
-		int r = result(p, a, of, &m, err);                                                                     \
-		(void)b;                                                                                               \
-		if (r == 0)                                                                                            \
-			*ret = (double)(expression);                                                                   \
-		return r;                                                                                              \
+#define MEASURE(name, of, expression) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err) \
+	{ \
+		const struct phx_sim_metrics *m; \
+		int r = result(p, a, of, &m, err); \
+		(void)b; \
+		if (r == 0) \
+			*ret = (double)(expression); \
+		return r; \
 	}
 
 MEASURE(submitted, OF_BATCH, m->jobs)
@@ -39,7 +40,8 @@ MEASURE(peak, OF_ALL, m->peak_nodes)
 MEASURE(moved, OF_ALL, m->nodes_moved)
 
 /* 100 (1 - x(a) / x(b)) */
-static int saving(struct phx_papers *p, int a, int b, paper_number_fn fn, double *ret, struct phx_err *err)
+static int saving(struct phx_papers *p, int a, int b, paper_number_fn fn, double *ret,
+		  struct phx_err *err)
 {
 	double x = 0, y = 1;
 	int r = fn(p, a, 0, &x, err);
@@ -87,20 +89,22 @@ int phx_paper_saved_weeks(struct phx_papers *p, int a, int b, double *ret, struc
 	double hours = 0;
 	int r = phx_paper_total_hours(p, a, 0, &hours, err);
 	if (r == 0)
-		*ret = 100 * (1 - hours / ((double)phx_paper_runs[b].nodes * phx_paper_runs[b].hours));
+		*ret = 100 *
+			(1 - hours / ((double)phx_paper_runs[b].nodes * phx_paper_runs[b].hours));
 	return r;
 }
 
 /* ---- settings: what the runs are made with ---- */
 
-#define SETTING(name, expression)                                                                                      \
-	int phx_paper_##name(struct phx_papers *p, int run, int b, double *ret, struct phx_err *err)                   \
-	{                                                                                                              \
-		struct phx_agreement a;                                                                                \
-		(void)b, (void)err;                                                                                    \
-		phx_papers_agreement(p, &phx_paper_runs[run], &a);                                                     \
-		*ret = (double)(expression);                                                                           \
-		return 0;                                                                                              \
+#define SETTING(name, expression) \
+	int phx_paper_##name(struct phx_papers *p, int run, int b, double *ret, \
+			     struct phx_err *err) \
+	{ \
+		struct phx_agreement a; \
+		(void)b, (void)err; \
+		phx_papers_agreement(p, &phx_paper_runs[run], &a); \
+		*ret = (double)(expression); \
+		return 0; \
 	}
 
 SETTING(set_there, a.name[0] != 0)
@@ -115,13 +119,13 @@ SETTING(set_share, (double)(a.lower + phx_paper_runs[run].web_lower) / phx_paper
 
 /* ---- web demand ---- */
 
-#define RULE(name, expression)                                                                                         \
-	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)                     \
-	{                                                                                                              \
-		struct phx_series_rule rule = phx_papers_rule(p);                                                      \
-		(void)a, (void)b, (void)err;                                                                           \
-		*ret = (double)(expression);                                                                           \
-		return 0;                                                                                              \
+#define RULE(name, expression) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err) \
+	{ \
+		struct phx_series_rule rule = phx_papers_rule(p); \
+		(void)a, (void)b, (void)err; \
+		*ret = (double)(expression); \
+		return 0; \
 	}
 
 RULE(ws_start, rule.start)

@@ -11,50 +11,68 @@
 static const struct {
 	const char *prefix, *name;
 } papers[] = {
-	{"000", "PhoenixCloud: provisioning runtime environments for heterogeneous workloads (arXiv 1006.1401)"},
+	{"000",
+	 "PhoenixCloud: provisioning runtime environments for heterogeneous workloads (arXiv "
+	 "1006.1401)"},
 	{"001", "Phoenix Cloud: consolidating different computing loads, 2008 (arXiv 0906.1346)"},
-	{"002", "Performance of provisioning and allocation policies in IaaS clouds (PDS-2011-009)"},
-	{"003", "DawningCloud: in cloud, can scientific communities benefit from the economies of scale? (TPDS 2011)"},
+	{"002",
+	 "Performance of provisioning and allocation policies in IaaS clouds (PDS-2011-009)"},
+	{"003",
+	 "DawningCloud: in cloud, can scientific communities benefit from the economies of scale? "
+	 "(TPDS 2011)"},
 	{"004", "A hybrid of virtual machines and MapReduce"},
 	{"derived", "What follows from the published figures"},
 };
 
-static const char head[] = "# The papers' tables, run again\n\n"
-			   "Made by `phx sim tables -o markdown` from the traces that phx-sim(1) names; typed by "
-			   "nobody. Every row has the figure that was "
-			   "published and ours. *exact*: the same, rounded or cut to the digits printed. The "
-			   "difference is ours against the published "
-			   "figure; percentages are compared in points. An empty figure of ours has its reason beside "
-			   "it. `phx sim tables -o csv` prints "
-			   "the same rows for programs.\n\n";
+static const char head[] =
+	"# The papers' tables, run again\n\n"
+	"Made by `phx sim tables -o markdown` from the traces that phx-sim(1) names; typed by "
+	"nobody. Every row has the figure that was "
+	"published and ours. *exact*: the same, rounded or cut to the digits printed. The "
+	"difference is ours against the published "
+	"figure; percentages are compared in points. An empty figure of ours has its reason beside "
+	"it. `phx sim tables -o csv` prints "
+	"the same rows for programs.\n\n";
 
-static const char constants[] =
-	"## What the papers leave open\n\n"
-	"No constant is fitted to a row. What the papers do not say had to be chosen, once and for all rows; only the "
-	"replay speed "
-	"and the capacity were found by published figures.\n\n"
-	"| what | value | why |\n|---|---|---|\n"
-	"| replay speed of the World Cup log | 15 | 000 and 001 say neither how fast the log was replayed nor for how "
-	"long. In real "
-	"time the demand's integral is 6,700 node hours at a peak of 128; the published EC2+RightScale totals, less "
-	"the leases of "
-	"the jobs, leave 10,393 to 10,649 for it. Replayed 15 times as fast (two weeks in a day) the manager's 20 s "
-	"window sees five "
-	"minutes, and the integral is within that |\n"
-	"| first second of the two weeks | 1998-06-06 22:00 GMT | midnight in France, where the archive's file of June "
-	"7 begins |\n"
-	"| L of FB | at once | 000 has a time unit of leasing without a value for FB; 001 says immediately |\n"
-	"| lower bounds of a pair | B - 2 and 2 | 2 instances are printed for the start; after one tick the split has "
-	"no effect |\n"
-	"| jobs 2 to 8 of SDSC BLUE | kept | the archive has cleaned them away since; with them 2,672 are submitted, "
-	"as printed |\n"
-	"| DR | Q - idle is obtained; a lease releases any idle dynamic nodes | the text can be read in four ways |\n"
-	"| NASA's period | 92 days for jobs, 2,209 h for nodes | 282,752 is 128 nodes for 2,209 h; 18,237 jobs end "
-	"within 92 days |\n"
-	"| submissions of Montage | 100, Poisson, seed 1 | 66,200 is 100 leases of 662 nodes for an hour |\n"
-	"| a workflow under Deelman's system | one lease of 662 nodes | its widest level; the same evidence |\n"
-	"| IaaS study | run times log-normal by the printed moments; k = 5; seed 1, 10 repetitions | the laws are not "
-	"printed |\n";
+static const char constants[] = "## What the papers leave open\n\n"
+				"No constant is fitted to a row. What the papers do not say had to "
+				"be chosen, once and for all rows; only the "
+				"replay speed "
+				"and the capacity were found by published figures.\n\n"
+				"| what | value | why |\n|---|---|---|\n"
+				"| replay speed of the World Cup log | 15 | 000 and 001 say "
+				"neither how fast the log was replayed nor for how "
+				"long. In real "
+				"time the demand's integral is 6,700 node hours at a peak of 128; "
+				"the published EC2+RightScale totals, less "
+				"the leases of "
+				"the jobs, leave 10,393 to 10,649 for it. Replayed 15 times as "
+				"fast (two weeks in a day) the manager's 20 s "
+				"window sees five "
+				"minutes, and the integral is within that |\n"
+				"| first second of the two weeks | 1998-06-06 22:00 GMT | midnight "
+				"in France, where the archive's file of June "
+				"7 begins |\n"
+				"| L of FB | at once | 000 has a time unit of leasing without a "
+				"value for FB; 001 says immediately |\n"
+				"| lower bounds of a pair | B - 2 and 2 | 2 instances are printed "
+				"for the start; after one tick the split has "
+				"no effect |\n"
+				"| jobs 2 to 8 of SDSC BLUE | kept | the archive has cleaned them "
+				"away since; with them 2,672 are submitted, "
+				"as printed |\n"
+				"| DR | Q - idle is obtained; a lease releases any idle dynamic "
+				"nodes | the text can be read in four ways |\n"
+				"| NASA's period | 92 days for jobs, 2,209 h for nodes | 282,752 "
+				"is 128 nodes for 2,209 h; 18,237 jobs end "
+				"within 92 days |\n"
+				"| submissions of Montage | 100, Poisson, seed 1 | 66,200 is 100 "
+				"leases of 662 nodes for an hour |\n"
+				"| a workflow under Deelman's system | one lease of 662 nodes | "
+				"its widest level; the same evidence |\n"
+				"| IaaS study | run times log-normal by the printed moments; k = "
+				"5; seed 1, 10 repetitions | the laws are not "
+				"printed |\n";
 
 /* ---- cells ---- */
 
@@ -67,7 +85,8 @@ static void add_cell(struct phx_buf *b, const char *text)
 	phx_buf_add(b, " ", 1);
 }
 
-static void add_difference(struct phx_buf *b, const struct phx_paper_row *row, const struct phx_paper_value *v)
+static void add_difference(struct phx_buf *b, const struct phx_paper_row *row,
+			   const struct phx_paper_value *v)
 {
 	if (v->near == PHX_PAPER_EXACT)
 		phx_buf_addf(b, "| exact ");
@@ -76,7 +95,8 @@ static void add_difference(struct phx_buf *b, const struct phx_paper_row *row, c
 	else if (strstr(row->metric, "_pct") && fabs(strtod(row->published, NULL)) >= 5)
 		phx_buf_addf(b, "| %+.1f points ", v->difference * 100);
 	else
-		phx_buf_addf(b, "| %+.*f %% ", fabs(v->difference) < 0.0995 ? 2 : 0, v->difference * 100);
+		phx_buf_addf(b, "| %+.*f %% ", fabs(v->difference) < 0.0995 ? 2 : 0,
+			     v->difference * 100);
 }
 
 /* ---- tables ---- */
@@ -93,7 +113,8 @@ struct notes {
 static size_t number_of(struct notes *n, const char *text, int n_text)
 {
 	size_t i = 0;
-	while (i < n->n && (n->note[i].n_text != n_text || strncmp(n->note[i].text, text, (size_t)n_text) != 0))
+	while (i < n->n &&
+	       (n->note[i].n_text != n_text || strncmp(n->note[i].text, text, (size_t)n_text) != 0))
 		i++;
 	if (i == PHX_ARRAY_SIZE(n->note))
 		i--;
@@ -104,8 +125,10 @@ static size_t number_of(struct notes *n, const char *text, int n_text)
 	return i + 1;
 }
 
-/* The note's number; of a row without a figure what its note ends with (": VALUE") stands beside the number. */
-static void add_note(struct phx_buf *b, const struct phx_paper_row *row, bool empty, struct notes *notes)
+/* The note's number; of a row without a figure what its note ends with (": VALUE") stands beside
+ * the number. */
+static void add_note(struct phx_buf *b, const struct phx_paper_row *row, bool empty,
+		     struct notes *notes)
 {
 	const char *value = NULL;
 	for (const char *p = empty ? strstr(row->note, ": ") : NULL; p; p = strstr(p + 1, ": "))
@@ -115,7 +138,8 @@ static void add_note(struct phx_buf *b, const struct phx_paper_row *row, bool em
 	phx_buf_addf(b, value ? ": %s " : " ", value);
 }
 
-static int add_row(struct phx_papers *p, size_t i, struct notes *notes, struct phx_buf *b, struct phx_err *err)
+static int add_row(struct phx_papers *p, size_t i, struct notes *notes, struct phx_buf *b,
+		   struct phx_err *err)
 {
 	struct phx_paper_value v;
 	int r = phx_papers_value(p, i, &v, err);
@@ -144,34 +168,39 @@ static int add_experiment(struct phx_papers *p, size_t *i, struct phx_buf *b, st
 	struct notes notes = {.n = 0};
 	bool figure = !*first->published;
 	int r = 0;
-	phx_buf_addf(b, "\n### %s%s\n\n", first->experiment, figure ? " (values are not printed)" : "");
-	phx_buf_addf(b, figure ? "| configuration | metric | ours |\n|---|---|---:|\n"
-			       : "| configuration | metric | published | ours | difference | note "
-				 "|\n|---|---|---:|---:|---:|---|\n");
+	phx_buf_addf(b, "\n### %s%s\n\n", first->experiment,
+		     figure ? " (values are not printed)" : "");
+	phx_buf_addf(b,
+		     figure ? "| configuration | metric | ours |\n|---|---|---:|\n"
+			    : "| configuration | metric | published | ours | difference | note "
+			      "|\n|---|---|---:|---:|---:|---|\n");
 	for (; *i < phx_papers_rows(p) && r == 0; (*i)++) {
 		if (strcmp(phx_papers_row(p, *i)->experiment, first->experiment) != 0)
 			break;
 		r = add_row(p, *i, &notes, b, err);
 	}
 	for (size_t k = 0; k < notes.n; k++)
-		phx_buf_addf(b, "%s%zu. %.*s\n", k ? "" : "\n", k + 1, notes.note[k].n_text, notes.note[k].text);
+		phx_buf_addf(b, "%s%zu. %.*s\n", k ? "" : "\n", k + 1, notes.note[k].n_text,
+			     notes.note[k].text);
 	return r;
 }
 
 /* The experiments of one paper: with published figures, or the points of figures. */
-static int add_paper(struct phx_papers *p, size_t paper, bool figures, struct phx_buf *b, struct phx_err *err)
+static int add_paper(struct phx_papers *p, size_t paper, bool figures, struct phx_buf *b,
+		     struct phx_err *err)
 {
 	bool any = false;
 	int r = 0;
 	for (size_t i = 0; i < phx_papers_rows(p) && r == 0;) {
 		const struct phx_paper_row *row = phx_papers_row(p, i);
-		if ((*row->published == 0) != figures || !phx_str_starts(row->experiment, papers[paper].prefix)) {
+		if ((*row->published == 0) != figures ||
+		    !phx_str_starts(row->experiment, papers[paper].prefix)) {
 			i++;
 			continue;
 		}
 		if (!any)
-			phx_buf_addf(b, "\n## %s%s: %s\n", figures ? "Figures of " : "", papers[paper].prefix,
-				     papers[paper].name);
+			phx_buf_addf(b, "\n## %s%s: %s\n", figures ? "Figures of " : "",
+				     papers[paper].prefix, papers[paper].name);
 		any = true;
 		r = add_experiment(p, &i, b, err);
 	}
@@ -223,7 +252,8 @@ static int add_demand(struct phx_papers *p, struct phx_buf *b, struct phx_err *e
 	if (r < 0)
 		return r;
 	phx_buf_addf(b,
-		     "| capacity of an instance | %.3f requests/s | found: the smallest at which the demand peaks at "
+		     "| capacity of an instance | %.3f requests/s | found: the smallest at which "
+		     "the demand peaks at "
 		     "exactly 64, as "
 		     "printed; other peaks are that demand scaled |\n",
 		     (double)p->capacity_milli / 1000);
@@ -245,13 +275,16 @@ static int count_reading(void *arg, size_t i, struct phx_err *err)
 	struct reading_counts *c = arg;
 	struct phx_papers *p = NULL;
 	int r = phx_papers_new(c->traces, c->of[i].reading, &p);
-	r = r < 0 ? r : phx_papers_count(p, c->of[i].rows->scope, c->of[i].rows->match, &c->of[i].counts, err);
+	r = r < 0 ? r
+		  : phx_papers_count(p, c->of[i].rows->scope, c->of[i].rows->match,
+				     &c->of[i].counts, err);
 	phx_papers_free(p);
 	return r;
 }
 
 /* Each reading on the rows that it has to do with, after ours on the same rows. */
-static int add_readings(const char *traces, unsigned workers, struct phx_buf *b, struct phx_err *err)
+static int add_readings(const char *traces, unsigned workers, struct phx_buf *b,
+			struct phx_err *err)
 {
 	const struct phx_papers_reading *list;
 	size_t n = phx_papers_readings(&list);
@@ -264,21 +297,22 @@ static int add_readings(const char *traces, unsigned workers, struct phx_buf *b,
 	int r = phx_sim_pool_run(workers, c.n, count_reading, NULL, &c, err);
 	if (r < 0)
 		return r;
-	phx_buf_addf(
-		b, "%s",
-		"\n## Other readings\n\nOne thing changed at a time; counted on the rows that it has to do with.\n\n"
-		"| reading | rows of |" COUNTS_HEAD "|---|---|---:|---:|---:|---:|---:|---:|\n");
+	phx_buf_addf(b, "%s",
+		     "\n## Other readings\n\nOne thing changed at a time; counted on the rows that "
+		     "it has to do with.\n\n"
+		     "| reading | rows of |" COUNTS_HEAD
+		     "|---|---|---:|---:|---:|---:|---:|---:|\n");
 	for (size_t i = 0; i < c.n; i++) {
 		const struct phx_papers_reading *rows = c.of[i].rows;
-		phx_buf_addf(b, "| %s: %s | %s%s%s ", c.of[i].reading->name, c.of[i].reading->text, rows->scope,
-			     *rows->match ? " " : "", rows->match);
+		phx_buf_addf(b, "| %s: %s | %s%s%s ", c.of[i].reading->name, c.of[i].reading->text,
+			     rows->scope, *rows->match ? " " : "", rows->match);
 		add_counts(b, &c.of[i].counts);
 	}
 	return 0;
 }
 
-int phx_papers_markdown(struct phx_papers *p, const char *traces, unsigned workers, struct phx_buf *ret,
-			struct phx_err *err)
+int phx_papers_markdown(struct phx_papers *p, const char *traces, unsigned workers,
+			struct phx_buf *ret, struct phx_err *err)
 {
 	struct phx_buf b = {0};
 	phx_buf_addf(&b, "%s", head);

@@ -15,11 +15,13 @@ const struct paper_run phx_paper_runs[RUN_COUNT_] = {
 #define OR(value, fallback) ((value) ? (value) : (fallback))
 
 /* What both REs of a pair have. */
-static void set_common(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *a)
+static void set_common(const struct phx_papers *p, const struct paper_run *run,
+		       struct phx_agreement *a)
 {
 	phx_agreement_init(a);
 	a->model = run->policy;
-	a->lease_s = run->policy == PHX_POLICY_fb ? p->reading->fb_lease_s : OR(run->lease_s, a->lease_s);
+	a->lease_s = run->policy == PHX_POLICY_fb ? p->reading->fb_lease_s
+						  : OR(run->lease_s, a->lease_s);
 	a->u_milli = OR(run->u_milli, a->u_milli);
 	a->v_milli = OR(run->v_milli, a->v_milli);
 	a->g_milli = OR(run->g_milli, a->g_milli);
@@ -28,7 +30,8 @@ static void set_common(const struct phx_papers *p, const struct paper_run *run, 
 		a->coordination = PHX_RE_COORDINATED_OWN;
 }
 
-void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *ret)
+void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run,
+			  struct phx_agreement *ret)
 {
 	set_common(p, run, ret);
 	PHX_STR_SET(ret->name, "batch");
@@ -45,7 +48,8 @@ void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *ru
 		PHX_STR_SET(ret->partner, "web");
 }
 
-static void web_agreement(const struct phx_papers *p, const struct paper_run *run, struct phx_agreement *ret)
+static void web_agreement(const struct phx_papers *p, const struct paper_run *run,
+			  struct phx_agreement *ret)
 {
 	set_common(p, run, ret);
 	PHX_STR_SET(ret->name, "web");
@@ -62,7 +66,8 @@ struct setting {
 	unsigned n;
 };
 
-static int add_batch(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+static int add_batch(struct phx_papers *p, const struct paper_run *run, struct setting *s,
+		     struct phx_err *err)
 {
 	struct phx_agreement *a = &s->agreements[s->n];
 	phx_papers_agreement(p, run, a);
@@ -72,7 +77,8 @@ static int add_batch(struct phx_papers *p, const struct paper_run *run, struct s
 	return phx_papers_jobs(p, run->jobs, &s->res[s->n++].jobs, err);
 }
 
-static int add_web(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+static int add_web(struct phx_papers *p, const struct paper_run *run, struct setting *s,
+		   struct phx_err *err)
 {
 	struct phx_agreement *a = &s->agreements[s->n];
 	web_agreement(p, run, a);
@@ -80,7 +86,8 @@ static int add_web(struct phx_papers *p, const struct paper_run *run, struct set
 	return phx_papers_demand(p, run->peak, &s->res[s->n++].demand, err);
 }
 
-static int put_together(struct phx_papers *p, const struct paper_run *run, struct setting *s, struct phx_err *err)
+static int put_together(struct phx_papers *p, const struct paper_run *run, struct setting *s,
+			struct phx_err *err)
 {
 	int r = run->n_parts ? 0 : add_batch(p, run, s, err);
 	for (unsigned i = 0; i < run->n_parts && r == 0; i++)
@@ -88,11 +95,12 @@ static int put_together(struct phx_papers *p, const struct paper_run *run, struc
 	return r == 0 && run->peak ? add_web(p, run, s, err) : r;
 }
 
-int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run, struct phx_sim_result *ret,
-			struct phx_err *err)
+int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run,
+			struct phx_sim_result *ret, struct phx_err *err)
 {
 	struct setting s = {.n = 0};
-	struct phx_sim_cluster cluster = {.name = "cluster", .ledger = {.nodes = run->nodes, .unlimited = !run->nodes}};
+	struct phx_sim_cluster cluster = {
+		.name = "cluster", .ledger = {.nodes = run->nodes, .unlimited = !run->nodes}};
 	int r = put_together(p, run, &s, err);
 	if (r < 0)
 		return r;
@@ -105,7 +113,8 @@ int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run, struc
 	return phx_sim_run(&config, ret, err);
 }
 
-int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result **ret, struct phx_err *err)
+int phx_papers_result(struct phx_papers *p, int run, const struct phx_sim_result **ret,
+		      struct phx_err *err)
 {
 	static const char *const names[] = {
 		"",

@@ -44,13 +44,15 @@ static const struct {
 	{"charged_cost_h", charged}, {"cost_efficiency", efficiency},
 };
 
-/* 5.3: a = workload * PAIRS + pair; 5.4: a = (workload * ALLOCATIONS + allocation) * POLICIES + policy; b: column */
+/* 5.3: a = workload * PAIRS + pair; 5.4: a = (workload * ALLOCATIONS + allocation) * POLICIES +
+ * policy; b: column */
 static int size_value(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
 	const struct phx_iaas_study *s;
 	int r = phx_papers_study(p, &s, err);
 	if (r == 0)
-		*ret = columns[b].of(phx_iaas_study_sizes(s, (unsigned)a / PAIRS, (unsigned)a % PAIRS));
+		*ret = columns[b].of(
+			phx_iaas_study_sizes(s, (unsigned)a / PAIRS, (unsigned)a % PAIRS));
 	return r;
 }
 
@@ -60,13 +62,13 @@ static int pair_value(struct phx_papers *p, int a, int b, double *ret, struct ph
 	unsigned i = (unsigned)a;
 	int r = phx_papers_study(p, &s, err);
 	if (r == 0)
-		*ret = columns[b].of(phx_iaas_study_pairs(s, i / (ALLOCATIONS * POLICIES), i / POLICIES % ALLOCATIONS,
-							  i % POLICIES));
+		*ret = columns[b].of(phx_iaas_study_pairs(
+			s, i / (ALLOCATIONS * POLICIES), i / POLICIES % ALLOCATIONS, i % POLICIES));
 	return r;
 }
 
-static int add(struct phx_papers *p, const char *experiment, const char *what, const char *how, int a,
-	       paper_number_fn number)
+static int add(struct phx_papers *p, const char *experiment, const char *what, const char *how,
+	       int a, paper_number_fn number)
 {
 	for (size_t b = 0; b < PHX_ARRAY_SIZE(columns); b++) {
 		struct paper_row *row = phx_papers_add_row(p, "%s;%s", how, what);
@@ -87,13 +89,13 @@ int phx_papers_add_study(struct phx_papers *p)
 	static const char *const shares[WORKLOADS] = {"25 % short", "50 % short", "75 % short"};
 	static const char *const pairs[PAIRS] = {"OD-S+FCFS", "OD-S+SJF", "OD-2Q+FCFS-2Q"};
 	static const char *const workloads[WORKLOADS] = {"Uniform", "Periodic", "Bursty"};
-	static const char *const policies[ALLOCATIONS * POLICIES] = {"Startup+FCFS", "OD-S+FCFS", "OD-G+FCFS",
-								     "Startup+SJF",  "OD-S+SJF",  "OD-G+SJF"};
+	static const char *const policies[ALLOCATIONS * POLICIES] = {
+		"Startup+FCFS", "OD-S+FCFS", "OD-G+FCFS", "Startup+SJF", "OD-S+SJF", "OD-G+SJF"};
 	int r = 0;
 	for (int i = 0; i < WORKLOADS * PAIRS && r == 0; i++)
 		r = add(p, "002.5.3", shares[i / PAIRS], pairs[i % PAIRS], i, size_value);
 	for (int i = 0; i < WORKLOADS * ALLOCATIONS * POLICIES && r == 0; i++)
-		r = add(p, "002.5.4", workloads[i / (ALLOCATIONS * POLICIES)], policies[i % (ALLOCATIONS * POLICIES)],
-			i, pair_value);
+		r = add(p, "002.5.4", workloads[i / (ALLOCATIONS * POLICIES)],
+			policies[i % (ALLOCATIONS * POLICIES)], i, pair_value);
 	return r;
 }

@@ -43,21 +43,22 @@ static const struct {
 	{TASKS, "tasks_per_s", "tasks_per_s", false},
 };
 
-#define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...)                                \
+#define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...) \
 	static const double values_##id[] = {__VA_ARGS__};
 #include "study/papers_sweep.def"
 #undef SWEEP
 
 const struct paper_sweep phx_paper_sweeps[SWEEP_COUNT_] = {
-#define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...)                                \
-	[SWEEP_##id] = {experiment, config, letter,   base,        offsetof(struct paper_run, member),                 \
-			times,      less,   measures, values_##id, PHX_ARRAY_SIZE(values_##id)},
+#define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...) \
+	[SWEEP_##id] = { \
+		experiment, config, letter,   base,        offsetof(struct paper_run, member), \
+		times,      less,   measures, values_##id, PHX_ARRAY_SIZE(values_##id)},
 #include "study/papers_sweep.def"
 #undef SWEEP
 };
 
-int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i, const struct phx_sim_result **ret,
-			    struct phx_err *err)
+int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i,
+			    const struct phx_sim_result **ret, struct phx_err *err)
 {
 	const struct paper_sweep *s = &phx_paper_sweeps[sweep];
 	struct phx_sim_result **kept = &p->point[sweep][i];
@@ -69,7 +70,8 @@ int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i, const str
 		int r = made ? phx_papers_simulate(p, &run, made, err) : -ENOMEM;
 		if (r < 0) {
 			free(made);
-			return phx_err_prefix(err, r, "%s;%s=%g", s->config, s->letter, s->values[i]);
+			return phx_err_prefix(err, r, "%s;%s=%g", s->config, s->letter,
+					      s->values[i]);
 		}
 		*kept = made;
 	}
@@ -81,7 +83,8 @@ int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i, const str
 static int point_value(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
 	const struct phx_sim_result *result;
-	int r = phx_papers_sweep_result(p, a / SWEEP_VALUES_MAX, (size_t)(a % SWEEP_VALUES_MAX), &result, err);
+	int r = phx_papers_sweep_result(p, a / SWEEP_VALUES_MAX, (size_t)(a % SWEEP_VALUES_MAX),
+					&result, err);
 	if (r == 0)
 		*ret = phx_sim_metric_value(phx_sim_metric_find(columns[b].metric),
 					    columns[b].total ? &result->total : &result->res[0]);
@@ -92,7 +95,8 @@ static int add_curve(struct phx_papers *p, int sweep, size_t column)
 {
 	const struct paper_sweep *s = &phx_paper_sweeps[sweep];
 	for (size_t i = 0; i < s->n_values; i++) {
-		struct paper_row *row = phx_papers_add_row(p, "%s;%s=%g", s->config, s->letter, s->values[i]);
+		struct paper_row *row =
+			phx_papers_add_row(p, "%s;%s=%g", s->config, s->letter, s->values[i]);
 		if (!row)
 			return -ENOMEM;
 		row->row.experiment = s->experiment;
@@ -109,7 +113,9 @@ int phx_papers_add_points(struct phx_papers *p)
 {
 	for (int sweep = 0; sweep < SWEEP_COUNT_; sweep++) {
 		for (size_t c = 0; c < PHX_ARRAY_SIZE(columns); c++) {
-			int r = phx_paper_sweeps[sweep].measures & columns[c].bit ? add_curve(p, sweep, c) : 0;
+			int r = phx_paper_sweeps[sweep].measures & columns[c].bit
+				? add_curve(p, sweep, c)
+				: 0;
 			if (r < 0)
 				return r;
 		}
@@ -131,7 +137,8 @@ int phx_paper_sweep_values(struct phx_papers *p, int a, int b, char ret[64], str
 }
 
 /* Is the total within 5 % over the whole range, as the text says of U and V? */
-int phx_paper_sweep_insensitive(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err)
+int phx_paper_sweep_insensitive(struct phx_papers *p, int a, int b, char ret[64],
+				struct phx_err *err)
 {
 	const struct paper_sweep *s = &phx_paper_sweeps[a];
 	double least = INFINITY, most = 0;
@@ -151,7 +158,8 @@ int phx_paper_sweep_insensitive(struct phx_papers *p, int a, int b, char ret[64]
 	return 0;
 }
 
-int phx_paper_sweep_adjustments_max(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
+int phx_paper_sweep_adjustments_max(struct phx_papers *p, int a, int b, double *ret,
+				    struct phx_err *err)
 {
 	double most = 0;
 	for (size_t i = 0; i < phx_paper_sweeps[a].n_values; i++) {

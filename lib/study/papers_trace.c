@@ -15,7 +15,8 @@ struct sums {
 	int64_t last_ms;
 };
 
-static int sum_log(struct phx_papers *p, int input, int width, struct sums *ret, struct phx_err *err)
+static int sum_log(struct phx_papers *p, int input, int width, struct sums *ret,
+		   struct phx_err *err)
 {
 	const struct phx_trace_jobs *w;
 	struct sums s = {0};
@@ -23,7 +24,8 @@ static int sum_log(struct phx_papers *p, int input, int width, struct sums *ret,
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
 		const struct phx_trace_job *j = &w->jobs[i];
 		int64_t end_ms = j->submit_ms + j->run_ms;
-		bool wide = width && j->size >= (uint32_t)width, ended = !wide && end_ms <= WEEKS_MS;
+		bool wide = width && j->size >= (uint32_t)width,
+		     ended = !wide && end_ms <= WEEKS_MS;
 		s.jobs++;
 		s.run_s += (double)j->run_ms / 1000;
 		s.work_h += (double)j->run_ms / HOUR_MS * j->size;
@@ -38,14 +40,14 @@ static int sum_log(struct phx_papers *p, int input, int width, struct sums *ret,
 }
 
 /* b: jobs of that many nodes and more are wide, and do not run */
-#define LOG(name, expression)                                                                                          \
-	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)                     \
-	{                                                                                                              \
-		struct sums s;                                                                                         \
-		int r = sum_log(p, a, b, &s, err);                                                                     \
-		if (r == 0)                                                                                            \
-			*ret = expression;                                                                             \
-		return r;                                                                                              \
+#define LOG(name, expression) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err) \
+	{ \
+		struct sums s; \
+		int r = sum_log(p, a, b, &s, err); \
+		if (r == 0) \
+			*ret = expression; \
+		return r; \
 	}
 
 LOG(log_jobs, s.jobs)
@@ -62,7 +64,8 @@ LOG(log_leases, s.lease_h)
 
 /* ---- Montage ---- */
 
-static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_widest, struct phx_err *err)
+static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_widest,
+		  struct phx_err *err)
 {
 	const struct phx_trace_jobs *w;
 	int r = phx_papers_jobs(p, INPUT_montage, &w, err);
@@ -80,15 +83,15 @@ static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_wides
 	return 0;
 }
 
-#define FLOW(name, expression)                                                                                         \
-	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)                     \
-	{                                                                                                              \
-		uint32_t first, widest;                                                                                \
-		int r = widths(p, &first, &widest, err);                                                               \
-		(void)a, (void)b;                                                                                      \
-		if (r == 0)                                                                                            \
-			*ret = expression;                                                                             \
-		return r;                                                                                              \
+#define FLOW(name, expression) \
+	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err) \
+	{ \
+		uint32_t first, widest; \
+		int r = widths(p, &first, &widest, err); \
+		(void)a, (void)b; \
+		if (r == 0) \
+			*ret = expression; \
+		return r; \
 	}
 
 FLOW(flow_types, p->montage.n_types)
@@ -131,6 +134,8 @@ int phx_paper_flow_constraint(struct phx_papers *p, int a, int b, char ret[64], 
 	r = r < 0 ? r : phx_paper_set_lower(p, a, b, &base, err);
 	r = r < 0 ? r : phx_paper_set_r(p, a, b, &ratio, err);
 	if (r == 0)
-		strcpy(ret, base * ratio < usual && usual * ratio > widest ? "B*R<RA and RA*R>RM" : "does not hold");
+		strcpy(ret,
+		       base * ratio < usual && usual * ratio > widest ? "B*R<RA and RA*R>RM"
+								      : "does not hold");
 	return r;
 }

@@ -19,7 +19,8 @@ static void windows_fini(struct windows *w)
 	free(w->load_milli);
 }
 
-/* Time-weighted mean of the series over [at, end), which begins within segment *i; leaves *i at the segment of `end`.
+/* Time-weighted mean of the series over [at, end), which begins within segment *i; leaves *i at the
+ * segment of `end`.
  */
 static uint64_t mean_load(const struct phx_trace_series *s, size_t *i, int64_t at, int64_t end)
 {
@@ -40,12 +41,13 @@ static uint64_t mean_load(const struct phx_trace_series *s, size_t *i, int64_t a
 	}
 }
 
-static int make_windows(const struct phx_trace_series *load, const struct phx_series_rule *rule, struct windows *ret,
-			struct phx_err *err)
+static int make_windows(const struct phx_trace_series *load, const struct phx_series_rule *rule,
+			struct windows *ret, struct phx_err *err)
 {
 	int64_t window_ms = rule->web.window_ms;
 	if (window_ms <= 0 || load->n == 0 || load->end_ms <= 0)
-		return phx_err_set(err, -EINVAL, "a load and a window longer than 0 are wanted for a demand");
+		return phx_err_set(err, -EINVAL,
+				   "a load and a window longer than 0 are wanted for a demand");
 	struct windows w = {.n = (size_t)(load->end_ms / window_ms)};
 	w.load_milli = calloc(w.n + 1, sizeof(*w.load_milli));
 	if (!w.load_milli)
@@ -53,7 +55,8 @@ static int make_windows(const struct phx_trace_series *load, const struct phx_se
 	uint64_t factor = rule->factor_milli ? rule->factor_milli : 1000;
 	size_t segment = 0;
 	for (size_t k = 0; k < w.n; k++)
-		w.load_milli[k] = mean_load(load, &segment, (int64_t)k * window_ms, (int64_t)(k + 1) * window_ms);
+		w.load_milli[k] = mean_load(load, &segment, (int64_t)k * window_ms,
+					    (int64_t)(k + 1) * window_ms);
 	for (size_t k = 0; factor != 1000 && k < w.n; k++)
 		w.load_milli[k] = w.load_milli[k] * factor / 1000;
 	*ret = w;
@@ -79,9 +82,13 @@ static inline uint32_t walk_on(struct walk *w, uint64_t load_milli)
 	return w->n = n;
 }
 
-static struct walk walk_from(const struct phx_series_rule *rule, uint64_t capacity_milli, uint32_t n)
+static struct walk walk_from(const struct phx_series_rule *rule, uint64_t capacity_milli,
+			     uint32_t n)
 {
-	return (struct walk){.web = &rule->web, .capacity_milli = capacity_milli, .n = n, .settled_milli = UINT64_MAX};
+	return (struct walk){.web = &rule->web,
+			     .capacity_milli = capacity_milli,
+			     .n = n,
+			     .settled_milli = UINT64_MAX};
 }
 
 int phx_series_convert(const struct phx_trace_series *load, const struct phx_series_rule *rule,
@@ -89,7 +96,8 @@ int phx_series_convert(const struct phx_trace_series *load, const struct phx_ser
 {
 	PHX_AUTO(windows_fini) struct windows w = {0};
 	if (rule->capacity_milli == 0 || rule->start == 0)
-		return phx_err_set(err, -EINVAL, "a capacity and at least one instance are wanted for a demand");
+		return phx_err_set(err, -EINVAL,
+				   "a capacity and at least one instance are wanted for a demand");
 	int r = make_windows(load, rule, &w, err);
 	if (r < 0)
 		return r;
@@ -117,8 +125,8 @@ int phx_series_convert(const struct phx_trace_series *load, const struct phx_ser
 /* ---- calibration ---- */
 
 /* Peak over windows [from, to) when `n` instances run before. */
-static uint32_t peak_of(const struct windows *w, const struct phx_series_rule *rule, uint64_t capacity_milli,
-			size_t from, size_t to, uint32_t n)
+static uint32_t peak_of(const struct windows *w, const struct phx_series_rule *rule,
+			uint64_t capacity_milli, size_t from, size_t to, uint32_t n)
 {
 	struct walk walk = walk_from(rule, capacity_milli, n);
 	uint32_t peak = n;
@@ -133,8 +141,10 @@ struct stretch {
 	size_t from, to;
 };
 
-/* The stretches of windows where the peak can lie: load above half the largest, with `lead` windows before. */
-static size_t find_stretches(const struct windows *w, uint64_t largest, size_t lead, struct stretch *ret)
+/* The stretches of windows where the peak can lie: load above half the largest, with `lead` windows
+ * before. */
+static size_t find_stretches(const struct windows *w, uint64_t largest, size_t lead,
+			     struct stretch *ret)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < w->n; k++) {
@@ -149,19 +159,19 @@ static size_t find_stretches(const struct windows *w, uint64_t largest, size_t l
 }
 
 /* Does any of the stretches rise above `peak`? */
-static bool rises_above(const struct windows *w, const struct phx_series_rule *rule, uint64_t capacity_milli,
-			const struct stretch *s, size_t n, uint32_t peak)
+static bool rises_above(const struct windows *w, const struct phx_series_rule *rule,
+			uint64_t capacity_milli, const struct stretch *s, size_t n, uint32_t peak)
 {
 	for (size_t i = 0; i < n; i++)
-		if (peak_of(w, rule, capacity_milli, s[i].from, s[i].to, i == 0 && s[i].from == 0 ? rule->start : 1) >
-		    peak)
+		if (peak_of(w, rule, capacity_milli, s[i].from, s[i].to,
+			    i == 0 && s[i].from == 0 ? rule->start : 1) > peak)
 			return true;
 	return false;
 }
 
 /* The smallest capacity in (low, high] at which nothing rises above `peak`. */
-static uint64_t search(const struct windows *w, const struct phx_series_rule *rule, const struct stretch *s, size_t n,
-		       uint32_t peak, uint64_t high)
+static uint64_t search(const struct windows *w, const struct phx_series_rule *rule,
+		       const struct stretch *s, size_t n, uint32_t peak, uint64_t high)
 {
 	uint64_t low = 0;
 	while (high - low > 1) {
@@ -174,15 +184,16 @@ static uint64_t search(const struct windows *w, const struct phx_series_rule *ru
 	return high;
 }
 
-static bool is_answer(const struct windows *w, const struct phx_series_rule *rule, uint64_t capacity_milli,
-		      uint32_t peak)
+static bool is_answer(const struct windows *w, const struct phx_series_rule *rule,
+		      uint64_t capacity_milli, uint32_t peak)
 {
 	return peak_of(w, rule, capacity_milli, 0, w->n, rule->start) == peak &&
-	       (capacity_milli == 1 || peak_of(w, rule, capacity_milli - 1, 0, w->n, rule->start) > peak);
+		(capacity_milli == 1 ||
+		 peak_of(w, rule, capacity_milli - 1, 0, w->n, rule->start) > peak);
 }
 
-int phx_series_calibrate(const struct phx_trace_series *load, const struct phx_series_rule *rule, uint32_t peak,
-			 uint64_t *ret_capacity_milli, struct phx_err *err)
+int phx_series_calibrate(const struct phx_trace_series *load, const struct phx_series_rule *rule,
+			 uint32_t peak, uint64_t *ret_capacity_milli, struct phx_err *err)
 {
 	PHX_AUTO(windows_fini) struct windows w = {0};
 	int r = make_windows(load, rule, &w, err);
@@ -195,14 +206,17 @@ int phx_series_calibrate(const struct phx_trace_series *load, const struct phx_s
 	if (!s)
 		return -ENOMEM;
 	/* one instance serves everything: nothing rises above any peak */
-	uint64_t high = largest * 1000 / (rule->web.threshold_milli ? rule->web.threshold_milli : 1) + 1;
+	uint64_t high =
+		largest * 1000 / (rule->web.threshold_milli ? rule->web.threshold_milli : 1) + 1;
 	uint64_t capacity = search(&w, rule, s, find_stretches(&w, largest, peak, s), peak, high);
 	if (!is_answer(&w, rule, capacity, peak)) {
 		s[0] = (struct stretch){0, w.n}; /* the short cut missed it: look at everything */
 		capacity = search(&w, rule, s, 1, peak, high);
 	}
 	if (!is_answer(&w, rule, capacity, peak))
-		return phx_err_set(err, -ERANGE, "at no capacity does this load peak at exactly %u instances", peak);
+		return phx_err_set(err, -ERANGE,
+				   "at no capacity does this load peak at exactly %u instances",
+				   peak);
 	*ret_capacity_milli = capacity;
 	return 0;
 }

@@ -35,8 +35,7 @@ struct reading {
 
 static void reading_fini(struct reading *rd)
 {
-	PHX_LIST_EACH(struct task, t, &rd->tasks)
-	{
+	PHX_LIST_EACH(struct task, t, &rd->tasks) {
 		xmlFree(t->id);
 		xmlFree(t->type);
 	}
@@ -45,7 +44,8 @@ static void reading_fini(struct reading *rd)
 	phx_trace_jobs_fini(&rd->w);
 }
 
-static int fail_at(const struct reading *rd, long line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int fail_at(const struct reading *rd, long line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static int fail_at(const struct reading *rd, long line, const char *fmt, ...)
 {
 	char text[PHX_ERR_TEXT_MAX];
@@ -101,8 +101,8 @@ static int read_profile(const struct reading *rd, xmlNode *node, struct phx_trac
 	AUTO_TEXT char *text = (char *)xmlNodeGetContent(node);
 	uint64_t nodes;
 	if (!text || phx_u64_parse(text, 1, NODES_MAX, &nodes) < 0)
-		return fail_at(rd, xmlGetLineNo(node), "profile nodes: \"%.40s\": expected 1 to %d", text ? text : "",
-			       NODES_MAX);
+		return fail_at(rd, xmlGetLineNo(node), "profile nodes: \"%.40s\": expected 1 to %d",
+			       text ? text : "", NODES_MAX);
 	job->size = (uint32_t)nodes;
 	return 0;
 }
@@ -114,7 +114,8 @@ static int read_uses(struct reading *rd, xmlNode *node)
 	if (!text)
 		return 0;
 	if (phx_u64_parse(text, 0, (uint64_t)1 << 50, &size) < 0)
-		return fail_at(rd, xmlGetLineNo(node), "size of a file: \"%.40s\": expected bytes", text);
+		return fail_at(rd, xmlGetLineNo(node), "size of a file: \"%.40s\": expected bytes",
+			       text);
 	rd->info.n_bytes += size;
 	return 0;
 }
@@ -126,13 +127,13 @@ static int read_job(struct reading *rd, xmlNode *node)
 		       *runtime = attribute(node, "runtime");
 	if (!id || !*id)
 		return fail_at(rd, line, "job: id: missing");
-	struct phx_trace_job job = {.id = rd->tasks.n + 1, .estimate_ms = -1, .logged_wait_ms = -1, .size = 1};
+	struct phx_trace_job job = {
+		.id = rd->tasks.n + 1, .estimate_ms = -1, .logged_wait_ms = -1, .size = 1};
 	job.run_ms = runtime ? parse_seconds(runtime) : -1;
 	if (job.run_ms < 0)
 		return fail_at(rd, line, "job \"%.60s\": runtime: \"%.40s\": expected seconds", id,
 			       runtime ? runtime : "");
-	EACH_CHILD(it, node)
-	{
+	EACH_CHILD(it, node) {
 		int r = is_element(it, "profile") ? read_profile(rd, it, &job)
 			: is_element(it, "uses")  ? read_uses(rd, it)
 						  : 0;
@@ -166,14 +167,14 @@ static int by_type(const void *a, const void *b)
 
 static int read_jobs(struct reading *rd, xmlNode *root)
 {
-	EACH_CHILD(it, root)
-	{
+	EACH_CHILD(it, root) {
 		int r = is_element(it, "job") ? read_job(rd, it) : 0;
 		if (r < 0)
 			return r;
 	}
 	if (rd->tasks.n == 0)
-		return fail_at(rd, xmlGetLineNo(root), "no job in it: expected a workflow (adag) with jobs");
+		return fail_at(rd, xmlGetLineNo(root),
+			       "no job in it: expected a workflow (adag) with jobs");
 	struct task *tasks = rd->tasks.items;
 	qsort(tasks, rd->tasks.n, sizeof(*tasks), by_type);
 	for (uint32_t i = 0; i < rd->tasks.n; i++)
@@ -181,7 +182,8 @@ static int read_jobs(struct reading *rd, xmlNode *root)
 	qsort(tasks, rd->tasks.n, sizeof(*tasks), by_id);
 	for (uint32_t i = 1; i < rd->tasks.n; i++)
 		if (strcmp(tasks[i - 1].id, tasks[i].id) == 0)
-			return fail_at(rd, tasks[i].line, "job \"%.60s\": stands already in line %ld", tasks[i].id,
+			return fail_at(rd, tasks[i].line,
+				       "job \"%.60s\": stands already in line %ld", tasks[i].id,
 				       tasks[i - 1].line);
 	return 0;
 }
@@ -205,8 +207,8 @@ static int read_ref(struct reading *rd, xmlNode *node, uint32_t *ret_index)
 		else
 			high = middle;
 	}
-	return fail_at(rd, xmlGetLineNo(node), "%s: ref: \"%.60s\": no such job", (const char *)node->name,
-		       ref ? ref : "");
+	return fail_at(rd, xmlGetLineNo(node), "%s: ref: \"%.60s\": no such job",
+		       (const char *)node->name, ref ? ref : "");
 }
 
 static int read_child(struct reading *rd, xmlNode *node)
@@ -215,8 +217,7 @@ static int read_child(struct reading *rd, xmlNode *node)
 	int r = read_ref(rd, node, &child);
 	if (r < 0)
 		return r;
-	EACH_CHILD(it, node)
-	{
+	EACH_CHILD(it, node) {
 		if (!is_element(it, "parent"))
 			continue;
 		r = read_ref(rd, it, &parent);
@@ -263,15 +264,16 @@ static int link_jobs(struct reading *rd)
 
 /* ---- levels ---- */
 
-/* `left`: parents not yet passed, of every job; some never got to 0. Name one that waits for itself. */
+/* `left`: parents not yet passed, of every job; some never got to 0. Name one that waits for
+ * itself. */
 static int complain_cycle(const struct reading *rd, const uint32_t *left)
 {
-	PHX_AUTO_FREE struct edge *from = calloc(rd->w.n, sizeof(*from)); /* an edge within the cycle to each job */
+	/* an edge within the cycle to each job */
+	PHX_AUTO_FREE struct edge *from = calloc(rd->w.n, sizeof(*from));
 	if (!from)
 		return -ENOMEM;
 	uint32_t at = 0;
-	PHX_LIST_EACH(struct edge, e, &rd->edges)
-	{
+	PHX_LIST_EACH(struct edge, e, &rd->edges) {
 		if (left[e->parent] && left[e->child]) {
 			from[e->child] = *e;
 			at = e->child;
@@ -279,10 +281,10 @@ static int complain_cycle(const struct reading *rd, const uint32_t *left)
 	}
 	for (size_t i = 0; i < rd->w.n; i++) /* upward: after so many steps we are within it */
 		at = from[at].parent;
-	PHX_LIST_EACH(struct task, t, &rd->tasks)
-	{
+	PHX_LIST_EACH(struct task, t, &rd->tasks) {
 		if (t->index == at)
-			return fail_at(rd, from[at].line, "job \"%.60s\": waits for itself by way of its parents",
+			return fail_at(rd, from[at].line,
+				       "job \"%.60s\": waits for itself by way of its parents",
 				       t->id);
 	}
 	return -EINVAL;
@@ -292,7 +294,8 @@ static int complain_cycle(const struct reading *rd, const uint32_t *left)
 static int pass_levels(struct reading *rd)
 {
 	struct phx_trace_jobs *w = &rd->w;
-	PHX_AUTO_FREE uint32_t *left = calloc(w->n, sizeof(*left)), *queue = calloc(w->n, sizeof(*queue));
+	PHX_AUTO_FREE uint32_t *left = calloc(w->n, sizeof(*left)),
+			       *queue = calloc(w->n, sizeof(*queue));
 	PHX_AUTO_FREE int64_t *begin_ms = calloc(w->n, sizeof(*begin_ms));
 	if (!left || !queue || !begin_ms)
 		return -ENOMEM;
@@ -305,8 +308,10 @@ static int pass_levels(struct reading *rd)
 	for (; head < tail; head++) {
 		const struct phx_trace_job *j = &w->jobs[queue[head]];
 		int64_t end_ms = begin_ms[queue[head]] + j->run_ms;
-		rd->info.n_levels = j->class + 1 > rd->info.n_levels ? j->class + 1 : rd->info.n_levels;
-		rd->info.critical_path_ms = end_ms > rd->info.critical_path_ms ? end_ms : rd->info.critical_path_ms;
+		rd->info.n_levels =
+			j->class + 1 > rd->info.n_levels ? j->class + 1 : rd->info.n_levels;
+		rd->info.critical_path_ms =
+			end_ms > rd->info.critical_path_ms ? end_ms : rd->info.critical_path_ms;
 		for (uint32_t k = 0; k < j->n_children; k++) {
 			uint32_t c = w->children[j->first_child + k];
 			struct phx_trace_job *child = &w->jobs[c];
@@ -323,15 +328,16 @@ static int read_document(struct reading *rd, xmlDoc *doc)
 {
 	xmlNode *root = xmlDocGetRootElement(doc);
 	if (doc->intSubset || doc->extSubset)
-		return fail_at(rd, 1, "a document type (DOCTYPE) is not read: expected a plain workflow");
+		return fail_at(rd, 1,
+			       "a document type (DOCTYPE) is not read: expected a plain workflow");
 	if (!root || !is_element(root, "adag"))
-		return fail_at(rd, root ? xmlGetLineNo(root) : 1, "\"%.40s\": expected a workflow (adag)",
+		return fail_at(rd, root ? xmlGetLineNo(root) : 1,
+			       "\"%.40s\": expected a workflow (adag)",
 			       root ? (const char *)root->name : "");
 	int r = read_jobs(rd, root);
 	if (r < 0)
 		return r;
-	EACH_CHILD(it, root)
-	{
+	EACH_CHILD(it, root) {
 		r = is_element(it, "child") ? read_child(rd, it) : 0;
 		if (r < 0)
 			return r;
@@ -342,8 +348,8 @@ static int read_document(struct reading *rd, xmlDoc *doc)
 
 static int parse(struct reading *rd, xmlParserCtxt *ctx, const char *text, size_t n)
 {
-	int options =
-		XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_COMPACT;
+	int options = XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOERROR |
+		XML_PARSE_NOWARNING | XML_PARSE_COMPACT;
 	xmlDoc *doc = xmlCtxtReadMemory(ctx, text, (int)n, NULL, NULL, options);
 	if (!doc) {
 		const xmlError *e = xmlCtxtGetLastError(ctx);

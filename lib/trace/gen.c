@@ -11,7 +11,8 @@
 #define VALUES_MAX 10000000
 
 static const char *const law_names[] = {"fixed", "exponential", "lognormal"};
-const struct phx_enum phx_gen_law_names = {"law of run times", law_names, PHX_ARRAY_SIZE(law_names)};
+const struct phx_enum phx_gen_law_names = {"law of run times", law_names,
+					   PHX_ARRAY_SIZE(law_names)};
 
 /* ---- rates ---- */
 
@@ -48,7 +49,8 @@ static double rate_steps(const struct phx_gen_rate *r, int64_t at_ms)
 
 static double rate_bursts(const struct phx_gen_rate *r, int64_t at_ms)
 {
-	double share = r->burst_milli ? r->burst_milli / 1000.0 : 0.1, low = 1 / (1 - share + share * swing(r));
+	double share = r->burst_milli ? r->burst_milli / 1000.0 : 0.1,
+	       low = 1 / (1 - share + share * swing(r));
 	return phase(r, at_ms) >= 1 - share ? low * swing(r) : low;
 }
 
@@ -72,7 +74,8 @@ static const char *const form_names[] = {
 #include "trace/gen.def"
 #undef FORM
 };
-const struct phx_enum phx_gen_form_names = {"form of a workload", form_names, PHX_ARRAY_SIZE(form_names)};
+const struct phx_enum phx_gen_form_names = {"form of a workload", form_names,
+					    PHX_ARRAY_SIZE(form_names)};
 
 double phx_gen_rate(const struct phx_gen_rate *r, int64_t at_ms)
 {
@@ -84,7 +87,8 @@ static double rate_max(const struct phx_gen_rate *r)
 {
 	double highest = 1;
 	for (uint32_t i = 0; i < 4 * periods(r); i++) {
-		double rate = phx_gen_rate(r, (int64_t)((i + 0.999) / (4 * periods(r)) * (double)r->length_ms));
+		double rate = phx_gen_rate(
+			r, (int64_t)((i + 0.999) / (4 * periods(r)) * (double)r->length_ms));
 		highest = rate > highest ? rate : highest;
 	}
 	return r->form == PHX_GEN_PERIODIC ? 2 : highest;
@@ -93,7 +97,8 @@ static double rate_max(const struct phx_gen_rate *r)
 static int check_rate(const struct phx_gen_rate *r, struct phx_err *err)
 {
 	if (r->form < 0 || r->form >= PHX_GEN_FORM_COUNT_)
-		return phx_err_set(err, -EINVAL, "form: %d: expected one of %d", r->form, PHX_GEN_FORM_COUNT_);
+		return phx_err_set(err, -EINVAL, "form: %d: expected one of %d", r->form,
+				   PHX_GEN_FORM_COUNT_);
 	if (r->length_ms <= 0)
 		return phx_err_set(err, -EINVAL, "length: expected more than 0");
 	if (r->periods > 10000)
@@ -132,24 +137,30 @@ static uint32_t draw_size(struct phx_rng *rng, uint32_t max)
 	return size;
 }
 
-static struct phx_trace_job draw_job(struct phx_rng *rng, const struct phx_gen_jobs *g, uint64_t id, int64_t at_ms)
+static struct phx_trace_job draw_job(struct phx_rng *rng, const struct phx_gen_jobs *g, uint64_t id,
+				     int64_t at_ms)
 {
-	struct phx_trace_job j = {.id = id, .submit_ms = at_ms, .estimate_ms = -1, .logged_wait_ms = -1};
+	struct phx_trace_job j = {
+		.id = id, .submit_ms = at_ms, .estimate_ms = -1, .logged_wait_ms = -1};
 	j.run_ms = draw_run(rng, g);
 	j.size = draw_size(rng, g->nodes_max);
 	j.user = (uint32_t)phx_rng_below(rng, g->users ? g->users : 1) + 1;
 	if (g->estimate_milli) {
 		double most = g->estimate_milli > 1000 ? g->estimate_milli / 1000.0 - 1 : 0;
-		j.estimate_ms = llround((double)j.run_ms / 1000 * (1 + most * phx_draw_uniform(rng))) * 1000;
+		j.estimate_ms =
+			llround((double)j.run_ms / 1000 * (1 + most * phx_draw_uniform(rng))) *
+			1000;
 	}
 	return j;
 }
 
-/* Poisson stream at the highest rate, thinned to the rate of the moment; whole seconds, as logs have them. */
+/* Poisson stream at the highest rate, thinned to the rate of the moment; whole seconds, as logs
+ * have them. */
 static int draw_stream(const struct phx_gen_jobs *g, struct phx_trace_jobs *w)
 {
 	struct phx_rng rng = {g->seed};
-	double highest = rate_max(&g->rate), gap_ms = (double)g->rate.length_ms / g->n / highest, at = 0;
+	double highest = rate_max(&g->rate), gap_ms = (double)g->rate.length_ms / g->n / highest,
+	       at = 0;
 	size_t cap = 0;
 	for (;;) {
 		at += phx_draw_exponential(&rng, gap_ms);
@@ -178,7 +189,8 @@ int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_trace_jobs *ret, struc
 	if (g->n == 0 || g->n > JOBS_MAX)
 		return phx_err_set(err, -EINVAL, "jobs: %u: expected 1 to %d", g->n, JOBS_MAX);
 	if (g->run_ms <= 0 || g->sd_ms < 0 || g->law < 0 || g->law > PHX_GEN_LOGNORMAL)
-		return phx_err_set(err, -EINVAL, "run time: expected a mean above 0 and a deviation from 0");
+		return phx_err_set(err, -EINVAL,
+				   "run time: expected a mean above 0 and a deviation from 0");
 	r = draw_stream(g, &w);
 	if (r < 0) {
 		phx_trace_jobs_fini(&w);
@@ -198,9 +210,12 @@ int phx_gen_load(const struct phx_gen_load *g, struct phx_trace_series *ret, str
 	int r = check_rate(&g->rate, err);
 	if (r < 0)
 		return r;
-	if (period_ms <= 0 || (g->rate.length_ms - 1) / period_ms >= VALUES_MAX || g->noise_milli > 1000)
-		return phx_err_set(err, -EINVAL, "load: expected a period above 0, at most %d of them, noise up to 1",
-				   VALUES_MAX);
+	if (period_ms <= 0 || (g->rate.length_ms - 1) / period_ms >= VALUES_MAX ||
+	    g->noise_milli > 1000)
+		return phx_err_set(
+			err, -EINVAL,
+			"load: expected a period above 0, at most %d of them, noise up to 1",
+			VALUES_MAX);
 	struct phx_trace_series s = {.n = (size_t)((g->rate.length_ms - 1) / period_ms) + 1,
 				     .end_ms = g->rate.length_ms};
 	s.at_ms = calloc(s.n, sizeof(*s.at_ms));
@@ -212,10 +227,12 @@ int phx_gen_load(const struct phx_gen_load *g, struct phx_trace_series *ret, str
 	for (size_t i = 0; i < s.n; i++) {
 		double off = 1 + g->noise_milli / 1000.0 * (2 * phx_draw_uniform(&rng) - 1);
 		s.at_ms[i] = (int64_t)i * period_ms;
-		s.value[i] = (uint64_t)llround((double)g->mean_milli * off *
-					       phx_gen_rate(&g->rate, s.at_ms[i] + period_ms / 2 < g->rate.length_ms
-									      ? s.at_ms[i] + period_ms / 2
-									      : s.at_ms[i]));
+		s.value[i] = (uint64_t)llround(
+			(double)g->mean_milli * off *
+			phx_gen_rate(&g->rate,
+				     s.at_ms[i] + period_ms / 2 < g->rate.length_ms
+					     ? s.at_ms[i] + period_ms / 2
+					     : s.at_ms[i]));
 	}
 	*ret = s;
 	return 0;

@@ -36,13 +36,15 @@ struct phx_gen_jobs {
 	uint32_t n;            /* jobs, about: the mean rate is n / length */
 	int law;               /* of run times: enum phx_gen_law */
 	int64_t run_ms, sd_ms; /* mean; deviation for lognormal */
-	uint32_t nodes_max; /* sizes: powers of two up to it, small ones more often (each as often as all larger); 0 = 1
-			     */
-	uint32_t estimate_milli; /* estimates: up to this many thousandths of the run time, at least it; 0 = none known
-				  */
-	uint32_t users;          /* 0 = 1 */
+	/* sizes: powers of two up to it, small ones more often (each as often as all larger); 0 =
+	 * 1 */
+	uint32_t nodes_max;
+	/* estimates: up to this many thousandths of the run time, at least it; 0 = none known */
+	uint32_t estimate_milli;
+	uint32_t users; /* 0 = 1 */
 };
-/** Draw jobs. Owned by the caller. -EINVAL (a length, a run time, more than 10 million jobs), -ENOMEM. */
+/** Draw jobs. Owned by the caller. -EINVAL (a length, a run time, more than 10 million jobs),
+ * -ENOMEM. */
 int phx_gen_jobs(const struct phx_gen_jobs *g, struct phx_trace_jobs *ret, struct phx_err *err);
 
 struct phx_gen_load {

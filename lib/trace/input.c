@@ -30,7 +30,8 @@ static int read_plain(const char *path, char **ret_data, size_t *ret_n, struct p
 	if (!S_ISREG(st.st_mode))
 		return phx_file_read(path, PHX_TRACE_INPUT_MAX, ret_data, ret_n, err);
 	if ((uint64_t)st.st_size > PHX_TRACE_INPUT_MAX)
-		return phx_err_set(err, -EFBIG, "%s: larger than %zu bytes", path, PHX_TRACE_INPUT_MAX);
+		return phx_err_set(err, -EFBIG, "%s: larger than %zu bytes", path,
+				   PHX_TRACE_INPUT_MAX);
 	size_t size = (size_t)st.st_size, n = 0;
 	PHX_AUTO_FREE char *data = malloc(size + 1);
 	if (!data)
@@ -75,12 +76,13 @@ static void close_archive(struct archive **a)
 static int archive_error(struct archive *a, const char *path, struct phx_err *err)
 {
 	const char *text = archive_error_string(a);
-	return phx_err_set(err, -EINVAL, "%s: cut short or damaged: %s", path, text ? text : "cannot be unpacked");
+	return phx_err_set(err, -EINVAL, "%s: cut short or damaged: %s", path,
+			   text ? text : "cannot be unpacked");
 }
 
 /* Everything that the archive's one entry holds. */
-static int read_entry(struct archive *a, const char *path, size_t guess, char **ret_data, size_t *ret_n,
-		      struct phx_err *err)
+static int read_entry(struct archive *a, const char *path, size_t guess, char **ret_data,
+		      size_t *ret_n, struct phx_err *err)
 {
 	size_t cap = guess, n = 0;
 	PHX_AUTO_FREE char *data = malloc(cap + 1);
@@ -112,8 +114,8 @@ static int read_entry(struct archive *a, const char *path, size_t guess, char **
 	return 0;
 }
 
-static int unpack(const char *path, const char *packed, size_t n_packed, char **ret_data, size_t *ret_n,
-		  struct phx_err *err)
+static int unpack(const char *path, const char *packed, size_t n_packed, char **ret_data,
+		  size_t *ret_n, struct phx_err *err)
 {
 	PHX_AUTO(close_archive) struct archive *a = archive_read_new();
 	struct archive_entry *entry;
@@ -150,11 +152,13 @@ int phx_trace_input_read(const char *path, struct phx_trace_input *ret, struct p
 }
 
 /* 1 when one of the spellings of dir/name was there and is read. */
-static int find_in(const char *dir, const char *name, struct phx_trace_input *ret, struct phx_err *err)
+static int find_in(const char *dir, const char *name, struct phx_trace_input *ret,
+		   struct phx_err *err)
 {
 	static const char *const behind[] = {"", ".xz", ".gz", ".zst"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(behind); i++) {
-		PHX_AUTO_FREE char *path = phx_path("%s%s%s%s", dir ? dir : "", dir ? "/" : "", name, behind[i]);
+		PHX_AUTO_FREE char *path =
+			phx_path("%s%s%s%s", dir ? dir : "", dir ? "/" : "", name, behind[i]);
 		if (!path)
 			return -ENOMEM;
 		if (access(path, F_OK) < 0)
@@ -165,7 +169,8 @@ static int find_in(const char *dir, const char *name, struct phx_trace_input *re
 	return 0;
 }
 
-int phx_trace_input_find(const char *name, const char *traces, struct phx_trace_input *ret, struct phx_err *err)
+int phx_trace_input_find(const char *name, const char *traces, struct phx_trace_input *ret,
+			 struct phx_err *err)
 {
 	int r = find_in(NULL, name, ret, err);
 	if (r == 0 && traces && name[0] != '/')

@@ -134,14 +134,14 @@ static inline bool scan_value(const char *p, uint64_t *ret)
 	return true;
 }
 
-static int complain(const struct reading *rd, const char *column, const char *p, const char *expected,
-		    struct phx_err *err)
+static int complain(const struct reading *rd, const char *column, const char *p,
+		    const char *expected, struct phx_err *err)
 {
 	int n = 0;
 	while (n < 40 && !is_end(p[n]) && p[n] != ',')
 		n++;
-	return phx_err_set(err, -EINVAL, "%s:%llu: %s: \"%.*s\": expected %s", rd->name, (unsigned long long)rd->line,
-			   column, n, p, expected);
+	return phx_err_set(err, -EINVAL, "%s:%llu: %s: \"%.*s\": expected %s", rd->name,
+			   (unsigned long long)rd->line, column, n, p, expected);
 }
 
 static int add_row(struct reading *rd, int64_t at_ms, uint64_t value)
@@ -175,7 +175,8 @@ static int read_row(struct reading *rd, const char *p, struct phx_err *err)
 	if (!behind || *behind != ',')
 		return complain(rd, "time", p, time_expected, err);
 	if (!scan_value(behind + 1, &value))
-		return complain(rd, counts ? "count" : "instances", behind + 1, "a whole number", err);
+		return complain(rd, counts ? "count" : "instances", behind + 1, "a whole number",
+				err);
 	if (rd->s.n) {
 		int64_t distance = at_s * 1000 - rd->s.at_ms[rd->s.n - 1];
 		if (distance <= 0)
@@ -211,7 +212,8 @@ static int read_rows(struct reading *rd, const char *text, size_t n, struct phx_
 
 /* ---- the window ---- */
 
-/* The series as it is used: times from the window's begin, a load where there are counts, zero where rows are absent.
+/* The series as it is used: times from the window's begin, a load where there are counts, zero
+ * where rows are absent.
  */
 static int fill(const struct reading *rd, int64_t begin_ms, int64_t end_ms, int64_t period_ms,
 		struct phx_trace_series *ret)
@@ -222,7 +224,8 @@ static int fill(const struct reading *rd, int64_t begin_ms, int64_t end_ms, int6
 	int64_t covered_ms = begin_ms; /* everything before is in `out` */
 	int r = 0;
 	for (size_t i = 0; i < raw->n && r == 0 && raw->at_ms[i] < end_ms; i++) {
-		int64_t at = raw->at_ms[i], until = i + 1 < raw->n ? raw->at_ms[i + 1] : at + period_ms;
+		int64_t at = raw->at_ms[i],
+			until = i + 1 < raw->n ? raw->at_ms[i + 1] : at + period_ms;
 		if (counts && until > at + period_ms)
 			until = at + period_ms;
 		if (until <= begin_ms)
@@ -250,8 +253,11 @@ static int cut(const struct reading *rd, struct phx_trace_series *ret, struct ph
 {
 	const struct phx_series_options *o = rd->o;
 	if (rd->s.n == 0)
-		return phx_err_set(err, -EINVAL, "%s: no row in it: expected \"time,number\" lines", rd->name);
-	int64_t period_ms = o->period_ms ? o->period_ms : rd->smallest_ms == INT64_MAX ? 60000 : rd->smallest_ms;
+		return phx_err_set(err, -EINVAL, "%s: no row in it: expected \"time,number\" lines",
+				   rd->name);
+	int64_t period_ms = o->period_ms       ? o->period_ms
+		: rd->smallest_ms == INT64_MAX ? 60000
+					       : rd->smallest_ms;
 	int64_t last_ms = rd->s.at_ms[rd->s.n - 1] + period_ms;
 	if (o->begin_s != INT64_MIN && (o->begin_s > TIME_MAX_S || o->begin_s < -TIME_MAX_S))
 		return phx_err_set(err, -EINVAL, "%s: the window begins too far away", rd->name);
@@ -262,8 +268,9 @@ static int cut(const struct reading *rd, struct phx_trace_series *ret, struct ph
 	return fill(rd, begin_ms, end_ms, period_ms, ret);
 }
 
-int phx_series_read(const char *name, const char *text, size_t n, const struct phx_series_options *options,
-		    struct phx_trace_series *ret, size_t *ret_malformed, struct phx_err *err)
+int phx_series_read(const char *name, const char *text, size_t n,
+		    const struct phx_series_options *options, struct phx_trace_series *ret,
+		    size_t *ret_malformed, struct phx_err *err)
 {
 	struct reading rd = {.name = name, .o = options, .smallest_ms = INT64_MAX};
 	int r = read_rows(&rd, text, n, err);

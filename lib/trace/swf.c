@@ -10,9 +10,11 @@
 #include "base/utf8.h"
 
 static const char *const sizes_names[] = {"either", "allocated"};
-const struct phx_enum phx_swf_sizes_names = {"source of sizes", sizes_names, PHX_ARRAY_SIZE(sizes_names)};
+const struct phx_enum phx_swf_sizes_names = {"source of sizes", sizes_names,
+					     PHX_ARRAY_SIZE(sizes_names)};
 static const char *const wide_names[] = {"skip", "keep", "cut"};
-const struct phx_enum phx_swf_wide_names = {"treatment of wide jobs", wide_names, PHX_ARRAY_SIZE(wide_names)};
+const struct phx_enum phx_swf_wide_names = {"treatment of wide jobs", wide_names,
+					    PHX_ARRAY_SIZE(wide_names)};
 
 enum unit { NUMBER, TIME };
 static const struct {
@@ -23,7 +25,8 @@ static const struct {
 #include "trace/swf.def"
 #undef FIELD
 };
-static const char *const expected[] = {[NUMBER] = "a number, or -1 for unknown", [TIME] = "seconds, or -1 for unknown"};
+static const char *const expected[] = {
+	[NUMBER] = "a number, or -1 for unknown", [TIME] = "seconds, or -1 for unknown"};
 
 #define DIGITS_MAX 15                 /* of a field: its milliseconds fit 64 bits */
 #define PROCS_MAX 1000000000          /* processors of a job */
@@ -87,13 +90,17 @@ static int complain(const struct phx_swf *swf, unsigned field, const char *p, st
 	while (n < 40 && !is_blank(p[n]) && !is_end(p[n]))
 		n++;
 	if (n == 0)
-		return phx_err_set(err, -EINVAL, "%s:%llu: %s: missing: a row has %d fields, this one %u", swf->name,
-				   (unsigned long long)swf->line, fields[field].name, PHX_SWF_FIELDS, field);
-	return phx_err_set(err, -EINVAL, "%s:%llu: %s: \"%.*s\": expected %s", swf->name, (unsigned long long)swf->line,
-			   fields[field].name, n, p, expected[fields[field].unit]);
+		return phx_err_set(err, -EINVAL,
+				   "%s:%llu: %s: missing: a row has %d fields, this one %u",
+				   swf->name, (unsigned long long)swf->line, fields[field].name,
+				   PHX_SWF_FIELDS, field);
+	return phx_err_set(err, -EINVAL, "%s:%llu: %s: \"%.*s\": expected %s", swf->name,
+			   (unsigned long long)swf->line, fields[field].name, n, p,
+			   expected[fields[field].unit]);
 }
 
-static int scan_row(const struct phx_swf *swf, const char **p, struct phx_swf_row *ret, struct phx_err *err)
+static int scan_row(const struct phx_swf *swf, const char **p, struct phx_swf_row *ret,
+		    struct phx_err *err)
 {
 	const char *at = *p;
 	struct phx_swf_row row;
@@ -109,8 +116,8 @@ static int scan_row(const struct phx_swf *swf, const char **p, struct phx_swf_ro
 		at++;
 	*p = at;
 	if (!is_end(*at) || (*at == 0 && at < swf->end))
-		return phx_err_set(err, -EINVAL, "%s:%llu: more than the %d fields of a row", swf->name,
-				   (unsigned long long)swf->line, PHX_SWF_FIELDS);
+		return phx_err_set(err, -EINVAL, "%s:%llu: more than the %d fields of a row",
+				   swf->name, (unsigned long long)swf->line, PHX_SWF_FIELDS);
 	*ret = row;
 	return 1;
 }
@@ -120,17 +127,19 @@ static const struct {
 	size_t offset, size;
 	bool is_text;
 } header_keys[] = {
-#define TEXT(key, m)                                                                                                   \
-	{                                                                                                              \
-		key, offsetof(struct phx_swf_header, m), sizeof(((struct phx_swf_header *)0)->m), true                 \
+#define TEXT(key, m) \
+	{ \
+		key, offsetof(struct phx_swf_header, m), sizeof(((struct phx_swf_header *)0)->m), \
+			true \
 	}
-#define COUNT(key, m)                                                                                                  \
-	{                                                                                                              \
-		key, offsetof(struct phx_swf_header, m), sizeof(uint64_t), false                                       \
+#define COUNT(key, m) \
+	{ \
+		key, offsetof(struct phx_swf_header, m), sizeof(uint64_t), false \
 	}
-	TEXT("Version", version),     TEXT("Computer", computer),           TEXT("Installation", installation),
-	COUNT("MaxJobs", max_jobs),   COUNT("MaxRecords", max_records),     COUNT("MaxNodes", max_nodes),
-	COUNT("MaxProcs", max_procs), COUNT("UnixStartTime", unix_start_s),
+	TEXT("Version", version),           TEXT("Computer", computer),
+	TEXT("Installation", installation), COUNT("MaxJobs", max_jobs),
+	COUNT("MaxRecords", max_records),   COUNT("MaxNodes", max_nodes),
+	COUNT("MaxProcs", max_procs),       COUNT("UnixStartTime", unix_start_s),
 };
 
 static void set_header(struct phx_swf_header *h, size_t i, const char *value, size_t n)
@@ -161,8 +170,10 @@ static void read_header(struct phx_swf *swf, const char *p, const char *end)
 	while (end > value && is_blank(end[-1]))
 		end--;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(header_keys); i++)
-		if (strlen(header_keys[i].key) == n_key && memcmp(header_keys[i].key, p, n_key) == 0)
-			set_header(&swf->header, i, value, (size_t)(end - value) < 200 ? (size_t)(end - value) : 200);
+		if (strlen(header_keys[i].key) == n_key &&
+		    memcmp(header_keys[i].key, p, n_key) == 0)
+			set_header(&swf->header, i, value,
+				   (size_t)(end - value) < 200 ? (size_t)(end - value) : 200);
 }
 
 void phx_swf_open(struct phx_swf *swf, const char *name, const char *text, size_t n)
@@ -212,7 +223,8 @@ struct reading {
 /* Nodes that hold `procs` processors, scaled; 0 when it does not fit 32 bits. */
 static uint32_t size_of(const struct phx_swf_options *o, int64_t procs)
 {
-	uint64_t per_node = o->per_node ? o->per_node : 1, milli = o->size_milli ? o->size_milli : 1000;
+	uint64_t per_node = o->per_node ? o->per_node : 1,
+		 milli = o->size_milli ? o->size_milli : 1000;
 	uint64_t size = (((uint64_t)procs + per_node - 1) / per_node * milli + 500) / 1000;
 	return size == 0 ? 1 : size > UINT32_MAX ? 0 : (uint32_t)size;
 }
@@ -243,9 +255,10 @@ static int check_row(const struct reading *rd, const struct phx_swf_row *row, st
 		int64_t value = row->field[bounds[i].field];
 		bool time = fields[bounds[i].field].unit == TIME;
 		if (value < bounds[i].min || value > bounds[i].max)
-			return phx_err_set(err, -EINVAL, "%s:%llu: %s: \"%lld\": expected %s", rd->swf.name,
-					   (unsigned long long)rd->swf.line, fields[bounds[i].field].name,
-					   (long long)(time ? value / 1000 : value), bounds[i].text);
+			return phx_err_set(
+				err, -EINVAL, "%s:%llu: %s: \"%lld\": expected %s", rd->swf.name,
+				(unsigned long long)rd->swf.line, fields[bounds[i].field].name,
+				(long long)(time ? value / 1000 : value), bounds[i].text);
 	}
 	return 0;
 }
@@ -255,14 +268,16 @@ static int add_job(struct reading *rd, const struct phx_trace_job *job)
 	struct phx_trace_jobs *w = &rd->w;
 	if (w->n == rd->cap) {
 		size_t cap = rd->cap ? rd->cap * 2 : (size_t)(rd->swf.end - rd->swf.at) / 80 + 64;
-		struct phx_trace_job *jobs = cap > UINT32_MAX ? NULL : reallocarray(w->jobs, cap, sizeof(*jobs));
+		struct phx_trace_job *jobs =
+			cap > UINT32_MAX ? NULL : reallocarray(w->jobs, cap, sizeof(*jobs));
 		if (!jobs)
 			return -ENOMEM;
 		w->jobs = jobs;
 		rd->cap = cap;
 	}
 	w->n_unsorted += job->submit_ms < rd->last_submit_ms;
-	rd->last_submit_ms = job->submit_ms > rd->last_submit_ms ? job->submit_ms : rd->last_submit_ms;
+	rd->last_submit_ms =
+		job->submit_ms > rd->last_submit_ms ? job->submit_ms : rd->last_submit_ms;
 	rd->ids_rise = rd->ids_rise && (w->n == 0 || job->id > rd->last_id);
 	rd->last_id = job->id;
 	w->jobs[w->n++] = *job;
@@ -300,7 +315,7 @@ static int take_row(struct reading *rd, const struct phx_swf_row *row)
 	struct phx_trace_job job = {
 		.id = (uint64_t)f[PHX_SWF_JOB],
 		.submit_ms = o->gap_milli ? f[PHX_SWF_SUBMIT] / 1000 * o->gap_milli +
-						    f[PHX_SWF_SUBMIT] % 1000 * o->gap_milli / 1000
+				f[PHX_SWF_SUBMIT] % 1000 * o->gap_milli / 1000
 					  : f[PHX_SWF_SUBMIT],
 		.run_ms = f[PHX_SWF_RUN],
 		.estimate_ms = f[PHX_SWF_TIME_ASKED] > 0 ? f[PHX_SWF_TIME_ASKED] : -1,
@@ -363,9 +378,10 @@ static int check_ids(const struct reading *rd, struct phx_err *err)
 	qsort(ids, rd->w.n, sizeof(*ids), by_id);
 	for (size_t i = 1; i < rd->w.n; i++)
 		if (ids[i] == ids[i - 1])
-			return phx_err_set(err, -EINVAL,
-					   "%s: job number: %llu: expected a number of its own for each job",
-					   rd->swf.name, (unsigned long long)ids[i]);
+			return phx_err_set(
+				err, -EINVAL,
+				"%s: job number: %llu: expected a number of its own for each job",
+				rd->swf.name, (unsigned long long)ids[i]);
 	return 0;
 }
 
@@ -394,12 +410,14 @@ static uint32_t nodes_of(const struct phx_swf_options *o, const struct phx_swf_h
 	return procs == 0 || procs > PROCS_MAX ? 0 : size_of(o, (int64_t)procs);
 }
 
-int phx_swf_read(const char *name, const char *text, size_t n, const struct phx_swf_options *options,
-		 struct phx_trace_jobs *ret, struct phx_swf_header *ret_header, struct phx_err *err)
+int phx_swf_read(const char *name, const char *text, size_t n,
+		 const struct phx_swf_options *options, struct phx_trace_jobs *ret,
+		 struct phx_swf_header *ret_header, struct phx_err *err)
 {
 	struct reading rd = {.o = options, .ids_rise = true, .last_submit_ms = INT64_MIN};
 	if (options->gap_milli > GAP_MAX_MILLI)
-		return phx_err_set(err, -EINVAL, "%s: gaps can be stretched by at most %d", name, GAP_MAX_MILLI / 1000);
+		return phx_err_set(err, -EINVAL, "%s: gaps can be stretched by at most %d", name,
+				   GAP_MAX_MILLI / 1000);
 	phx_swf_open(&rd.swf, name, text, n);
 	int r = read_rows(&rd, err);
 	if (r == 0)

@@ -24,9 +24,11 @@ void phx_trace_workload_fini(struct phx_trace_workload *w)
 /* ---- one trace ---- */
 
 /* Beside the scenario, as named, or below the traces directory. */
-static int find_input(const struct phx_trace *t, const char *traces, struct phx_trace_input *ret, struct phx_err *err)
+static int find_input(const struct phx_trace *t, const char *traces, struct phx_trace_input *ret,
+		      struct phx_err *err)
 {
-	PHX_AUTO_FREE char *beside = *t->dir && t->file[0] != '/' ? phx_path("%s/%s", t->dir, t->file) : NULL;
+	PHX_AUTO_FREE char *beside =
+		*t->dir && t->file[0] != '/' ? phx_path("%s/%s", t->dir, t->file) : NULL;
 	if (beside) {
 		struct phx_err ignored = {0};
 		int r = phx_trace_input_find(beside, NULL, ret, &ignored);
@@ -37,8 +39,8 @@ static int find_input(const struct phx_trace *t, const char *traces, struct phx_
 }
 
 /* Requests to nodes, by the WS manager's rule. */
-static int make_demand(const struct phx_trace *t, const struct phx_trace_series *load, struct phx_trace_workload *ret,
-		       struct phx_err *err)
+static int make_demand(const struct phx_trace *t, const struct phx_trace_series *load,
+		       struct phx_trace_workload *ret, struct phx_err *err)
 {
 	struct phx_series_rule rule = t->rule;
 	int r = t->peak ? phx_series_calibrate(load, &rule, t->peak, &rule.capacity_milli, err) : 0;
@@ -48,8 +50,8 @@ static int make_demand(const struct phx_trace *t, const struct phx_trace_series 
 	return r;
 }
 
-static int load_requests(const struct phx_trace *t, const struct phx_trace_input *in, struct phx_trace_workload *ret,
-			 struct phx_err *err)
+static int load_requests(const struct phx_trace *t, const struct phx_trace_input *in,
+			 struct phx_trace_workload *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_trace_series_fini) struct phx_trace_series load = {0};
 	int r = phx_series_read(in->path, in->data, in->n, &t->series, &load, NULL, err);
@@ -64,7 +66,8 @@ static int repeat(struct phx_trace_jobs *w, uint32_t copies, int64_t every_ms, s
 		return 0;
 	if (__builtin_mul_overflow(n, copies, &total) || total > JOBS_MAX ||
 	    __builtin_mul_overflow(n_children, copies, &total_children))
-		return phx_err_set(err, -E2BIG, "%u copies of %zu jobs are more than %d jobs", copies, n, JOBS_MAX);
+		return phx_err_set(err, -E2BIG, "%u copies of %zu jobs are more than %d jobs",
+				   copies, n, JOBS_MAX);
 	struct phx_trace_jobs all = *w;
 	all.jobs = calloc(total, sizeof(*all.jobs));
 	all.children = calloc(total_children + 1, sizeof(*all.children));
@@ -89,8 +92,8 @@ static int repeat(struct phx_trace_jobs *w, uint32_t copies, int64_t every_ms, s
 	return 0;
 }
 
-static int load_workflow(const struct phx_trace *t, const struct phx_trace_input *in, struct phx_trace_workload *ret,
-			 struct phx_err *err)
+static int load_workflow(const struct phx_trace *t, const struct phx_trace_input *in,
+			 struct phx_trace_workload *ret, struct phx_err *err)
 {
 	int r = phx_dax_read(in->path, in->data, in->n, &ret->jobs, NULL, err);
 	return r < 0 ? r : repeat(&ret->jobs, t->copies, t->every_ms, err);
@@ -105,8 +108,8 @@ static int draw(const struct phx_trace *t, struct phx_trace_workload *ret, struc
 	return r < 0 ? r : make_demand(t, &load, ret, err);
 }
 
-static int load_text(const struct phx_trace *t, const struct phx_trace_input *in, struct phx_trace_workload *ret,
-		     struct phx_err *err)
+static int load_text(const struct phx_trace *t, const struct phx_trace_input *in,
+		     struct phx_trace_workload *ret, struct phx_err *err)
 {
 	switch ((enum phx_trace_kind)t->kind) {
 	case PHX_TRACE_SWF:
@@ -114,7 +117,8 @@ static int load_text(const struct phx_trace *t, const struct phx_trace_input *in
 	case PHX_TRACE_REQUESTS:
 		return load_requests(t, in, ret, err);
 	case PHX_TRACE_DEMAND:
-		return phx_series_read(in->path, in->data, in->n, &t->series, &ret->demand, NULL, err);
+		return phx_series_read(in->path, in->data, in->n, &t->series, &ret->demand, NULL,
+				       err);
 	case PHX_TRACE_DAX:
 		return load_workflow(t, in, ret, err);
 	case PHX_TRACE_JOBS:
@@ -124,7 +128,8 @@ static int load_text(const struct phx_trace *t, const struct phx_trace_input *in
 	return phx_err_set(err, -EINVAL, "trace %s is of no known kind", t->name);
 }
 
-int phx_trace_load(const struct phx_trace *t, const char *traces, struct phx_trace_workload *ret, struct phx_err *err)
+int phx_trace_load(const struct phx_trace *t, const char *traces, struct phx_trace_workload *ret,
+		   struct phx_err *err)
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_trace_workload w = {0};
@@ -182,16 +187,16 @@ void phx_trace_store_free(struct phx_trace_store *s)
 	free(s);
 }
 
-/* The definition alone: its name does not make another workload. Definitions are zeroed before they are filled, so
- * that their bytes can be compared. */
+/* The definition alone: its name does not make another workload. Definitions are zeroed before they
+ * are filled, so that their bytes can be compared. */
 static void make_key(const struct phx_trace *t, struct phx_trace *ret)
 {
 	memcpy(ret, t, sizeof(*ret)); /* not by =, which may leave the padding */
 	memset(ret->name, 0, sizeof(ret->name));
 }
 
-static int get_locked(struct phx_trace_store *s, const struct phx_trace *t, const struct phx_trace_workload **ret,
-		      struct phx_err *err)
+static int get_locked(struct phx_trace_store *s, const struct phx_trace *t,
+		      const struct phx_trace_workload **ret, struct phx_err *err)
 {
 	struct phx_trace key;
 	make_key(t, &key);
@@ -215,8 +220,8 @@ static int get_locked(struct phx_trace_store *s, const struct phx_trace *t, cons
 	return 0;
 }
 
-int phx_trace_store_get(struct phx_trace_store *s, const struct phx_trace *t, const struct phx_trace_workload **ret,
-			struct phx_err *err)
+int phx_trace_store_get(struct phx_trace_store *s, const struct phx_trace *t,
+			const struct phx_trace_workload **ret, struct phx_err *err)
 {
 	/* one reader at a time: the others mostly want the same file */
 	pthread_mutex_lock(&s->lock);

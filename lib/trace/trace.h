@@ -29,7 +29,8 @@ struct phx_trace {
 	struct phx_swf_options swf;
 	struct phx_series_options series;
 	struct phx_series_rule rule;
-	/** REQUESTS, LOAD: find the capacity that gives this peak (policies.md 2); 0 = rule.capacity_milli counts. */
+	/** REQUESTS, LOAD: find the capacity that gives this peak (policies.md 2); 0 =
+	 * rule.capacity_milli counts. */
 	uint32_t peak;
 	uint32_t copies;  /* DAX: how often the workflow is submitted; 0 = once */
 	int64_t every_ms; /* DAX: distance of two submissions */
@@ -46,16 +47,17 @@ struct phx_trace_workload {
 };
 void phx_trace_workload_fini(struct phx_trace_workload *w);
 
-/** Read the files of a trace and make its workload. `traces`: where else to look (NULL = nowhere). -ENOENT, -EINVAL
- * with file and line, other -errno; ret untouched then. */
-int phx_trace_load(const struct phx_trace *t, const char *traces, struct phx_trace_workload *ret, struct phx_err *err);
+/** Read the files of a trace and make its workload. `traces`: where else to look (NULL = nowhere).
+ * -ENOENT, -EINVAL with file and line, other -errno; ret untouched then. */
+int phx_trace_load(const struct phx_trace *t, const char *traces, struct phx_trace_workload *ret,
+		   struct phx_err *err);
 
 struct phx_trace_store; /* may be used by several threads at once */
 int phx_trace_store_new(const char *traces, struct phx_trace_store **ret);
 void phx_trace_store_free(struct phx_trace_store *s);
-/** The workload of a trace with the same definition (names aside), read the first time. Borrowed until the store is
- * freed. Errors as phx_trace_load(). */
-int phx_trace_store_get(struct phx_trace_store *s, const struct phx_trace *t, const struct phx_trace_workload **ret,
-			struct phx_err *err);
+/** The workload of a trace with the same definition (names aside), read the first time. Borrowed
+ * until the store is freed. Errors as phx_trace_load(). */
+int phx_trace_store_get(struct phx_trace_store *s, const struct phx_trace *t,
+			const struct phx_trace_workload **ret, struct phx_err *err);
 
 #endif

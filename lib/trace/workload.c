@@ -30,7 +30,8 @@ static int by_submit(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void copy_one(const struct phx_trace_jobs *one, size_t k, int64_t at_ms, uint64_t ids, struct phx_trace_jobs *w)
+static void copy_one(const struct phx_trace_jobs *one, size_t k, int64_t at_ms, uint64_t ids,
+		     struct phx_trace_jobs *w)
 {
 	for (size_t i = 0; i < one->n; i++) {
 		struct phx_trace_job *j = &w->jobs[k * one->n + i];
@@ -43,7 +44,8 @@ static void copy_one(const struct phx_trace_jobs *one, size_t k, int64_t at_ms, 
 		w->children[k * one->n_children + i] = one->children[i] + (uint32_t)(k * one->n);
 }
 
-int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n, struct phx_trace_jobs *ret)
+int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n,
+			  struct phx_trace_jobs *ret)
 {
 	struct phx_trace_jobs w = *one;
 	if (n == 0 || one->n > UINT32_MAX / n || one->n_children > UINT32_MAX / n)
@@ -59,7 +61,8 @@ int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms
 	w.n_rows = one->n_rows * n;
 	for (size_t k = 0; k < n; k++)
 		copy_one(one, k, at_ms[k], last_id(one), &w);
-	if (!w.n_children) /* of workflows the children name places: all are submitted at once, and rise already */
+	/* of workflows the children name places: all are submitted at once, and rise already */
+	if (!w.n_children)
 		qsort(w.jobs, w.n, sizeof(*w.jobs), by_submit);
 	*ret = w;
 	return 0;

@@ -27,18 +27,21 @@ struct phx_trace_jobs {
 	uint32_t max_nodes;   /* of the log's header after scaling; 0 unknown */
 	int64_t unix_start_s; /* 0 unknown */
 	/* what was done to rows that are odd: the manual's table */
-	size_t n_rows, n_skipped_size, n_negative_run, n_zero_run, n_unsorted, n_malformed, n_too_wide;
+	size_t n_rows, n_skipped_size, n_negative_run, n_zero_run, n_unsorted, n_malformed,
+		n_too_wide;
 };
 void phx_trace_jobs_fini(struct phx_trace_jobs *w);
 
-/** `one` submitted n times, at at_ms[0], at_ms[1], … (rising): numbers go on from copy to copy. -EOVERFLOW more jobs
- * than 32 bits count, -ENOMEM. */
-int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n, struct phx_trace_jobs *ret);
+/** `one` submitted n times, at at_ms[0], at_ms[1], … (rising): numbers go on from copy to copy.
+ * -EOVERFLOW more jobs than 32 bits count, -ENOMEM. */
+int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms, size_t n,
+			  struct phx_trace_jobs *ret);
 
 /** A piecewise-constant series: value[i] holds from at_ms[i] until the next. */
 struct phx_trace_series {
-	int64_t *at_ms;  /* strictly rising, the first is 0 */
-	uint64_t *value; /* instances for a demand series; thousandths of requests a second for a load series */
+	int64_t *at_ms; /* strictly rising, the first is 0 */
+	/* instances for a demand series; thousandths of requests a second for a load series */
+	uint64_t *value;
 	size_t n;
 	int64_t end_ms; /* where it ends */
 };

@@ -30,7 +30,8 @@ static void note(struct phx_web_hold *h, const struct phx_web_sight *seen, int64
 }
 
 /* Twice, so that each of two that ask has heard of the other's asking. */
-static bool another_stays(const struct phx_web_hold *h, const struct phx_web_sight *seen, int64_t now_ms)
+static bool another_stays(const struct phx_web_hold *h, const struct phx_web_sight *seen,
+			  int64_t now_ms)
 {
 	return seen->holds && now_ms - h->seen_ms >= CONFIRM_MS;
 }
@@ -64,5 +65,6 @@ struct phx_web_acts phx_web_hold_look(struct phx_web_hold *h, const struct phx_w
 		return (struct phx_web_acts){.yield = true};
 	if ((seen->holds || seen->asks) && (!lost || (both_lost && !h->lower)))
 		h->announced = 0;
-	return (struct phx_web_acts){.probe = lost && probes(h, now_ms), .announce = announces(h, now_ms)};
+	return (struct phx_web_acts){.probe = lost && probes(h, now_ms),
+				     .announce = announces(h, now_ms)};
 }

@@ -1,10 +1,11 @@
-/* Who keeps a virtual address that two machines have: what a director does about the other one, in the manner of
- * RFC 5227. Pure: time and what was seen are arguments.
+/* Who keeps a virtual address that two machines have: what a director does about the other one, in
+ * the manner of RFC 5227. Pure: time and what was seen are arguments.
  *
- * The head says who has the addresses. A director that hears the head and sees another holder tells the network anew
- * that it is here. One that has lost the head goes on serving, asks the network every second whether there is another
- * holder, and gives the address up to one that stays: the head has appointed it meanwhile. Of two that both have lost
- * the head one keeps it: that of the lower hardware address. */
+ * The head says who has the addresses. A director that hears the head and sees another holder tells
+ * the network anew that it is here. One that has lost the head goes on serving, asks the network
+ * every second whether there is another holder, and gives the address up to one that stays: the
+ * head has appointed it meanwhile. Of two that both have lost the head one keeps it: that of the
+ * lower hardware address. */
 #ifndef PHX_WEB_CLAIM_H
 #define PHX_WEB_CLAIM_H
 
@@ -17,7 +18,8 @@ struct phx_web_head {
 	uint32_t beat_ms; /* how often it answers */
 };
 
-/** Has the head been lost: no answer for more than one and a half of its beats? Sooner than it may appoint another. */
+/** Has the head been lost: no answer for more than one and a half of its beats? Sooner than it may
+ * appoint another. */
 bool phx_web_head_lost(const struct phx_web_head *head, int64_t now_ms);
 
 /** What was seen of other machines since the last look. */
@@ -27,7 +29,8 @@ struct phx_web_sight {
 	bool lower; /* the one that asks has a lower hardware address than this machine */
 };
 
-/** An address that this director holds; zeroed when it is taken, and told to the network at once. */
+/** An address that this director holds; zeroed when it is taken, and told to the network at
+ * once. */
 struct phx_web_hold {
 	int64_t seen_ms, again_ms; /* another holder: first and last seen; 0 none */
 	int64_t asked_ms;          /* when one that asks was last seen; 0 never */

@@ -23,7 +23,8 @@ void phx_web_table_fini(struct phx_web_table *t)
 
 static bool scheduler_is_known(const char *name)
 {
-	static const char *const names[] = {"rr", "wrr", "lc", "wlc", "sh", "dh", "sed", "nq", "mh"};
+	static const char *const names[] = {"rr", "wrr", "lc", "wlc", "sh",
+					    "dh", "sed", "nq", "mh"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
@@ -53,12 +54,15 @@ int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err)
 {
 	uint8_t bytes[4];
 	if (phx_web_address_parse(s->address, bytes) < 0)
-		return phx_err_set(err, -EINVAL, "address: '%s' must be an IPv4 address", s->address);
+		return phx_err_set(err, -EINVAL, "address: '%s' must be an IPv4 address",
+				   s->address);
 	if (!s->port || s->port > 65535)
 		return phx_err_set(err, -EINVAL, "port: %u must be from 1 to 65535", s->port);
 	if (!scheduler_is_known(s->scheduler))
-		return phx_err_set(err, -EINVAL, "scheduler: '%s' must be one of rr, wrr, lc, wlc, sh, dh, sed, nq, mh",
-				   s->scheduler);
+		return phx_err_set(
+			err, -EINVAL,
+			"scheduler: '%s' must be one of rr, wrr, lc, wlc, sh, dh, sed, nq, mh",
+			s->scheduler);
 	return 0;
 }
 
@@ -68,15 +72,16 @@ static int check_servers(const struct phx_web_service *s, struct phx_err *err)
 	uint8_t bytes[4];
 	if (s->servers.n > PHX_WEB_SERVERS_MAX)
 		return phx_err_set(err, -E2BIG, "more than %d servers", PHX_WEB_SERVERS_MAX);
-	PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
-	{
+	PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
 		if (phx_web_address_parse(v->address, bytes) < 0)
-			return phx_err_set(err, -EINVAL, "server '%s' must be an IPv4 address", v->address);
+			return phx_err_set(err, -EINVAL, "server '%s' must be an IPv4 address",
+					   v->address);
 		if (strcmp(before, v->address) >= 0)
-			return phx_err_set(err, -EINVAL, "server %s is there twice, or out of order", v->address);
+			return phx_err_set(err, -EINVAL,
+					   "server %s is there twice, or out of order", v->address);
 		if (v->weight > PHX_WEB_WEIGHT_MAX)
-			return phx_err_set(err, -EINVAL, "server %s: weight %u is above %d", v->address, v->weight,
-					   PHX_WEB_WEIGHT_MAX);
+			return phx_err_set(err, -EINVAL, "server %s: weight %u is above %d",
+					   v->address, v->weight, PHX_WEB_WEIGHT_MAX);
 		before = v->address;
 	}
 	return 0;
@@ -93,8 +98,7 @@ int phx_web_table_check(const struct phx_web_table *t, struct phx_err *err)
 	const struct phx_web_service *before = NULL;
 	if (t->services.n > PHX_WEB_SERVICES_MAX)
 		return phx_err_set(err, -E2BIG, "more than %d services", PHX_WEB_SERVICES_MAX);
-	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	{
+	PHX_LIST_EACH(struct phx_web_service, s, &t->services) {
 		int r = phx_web_service_check(s, err);
 		if (r == 0 && before && compare_services(before, s) >= 0)
 			r = phx_err_set(err, -EINVAL, "it is there twice, or out of order");
@@ -127,8 +131,8 @@ static void *insert(struct phx_list *l, size_t size, uint32_t at)
 	return memset(item, 0, size);
 }
 
-struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const char *address, uint32_t port,
-					      const char *scheduler)
+struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const char *address,
+					      uint32_t port, const char *scheduler)
 {
 	struct phx_web_service key = {.port = port};
 	uint32_t at = 0;
@@ -155,7 +159,8 @@ static uint32_t find_server(const struct phx_web_service *s, const char *address
 	*ret_found = false;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
-		int c = strcmp(PHX_LIST_AT(&s->servers, struct phx_web_server, mid)->address, address);
+		int c = strcmp(PHX_LIST_AT(&s->servers, struct phx_web_server, mid)->address,
+			       address);
 		*ret_found = *ret_found || c == 0;
 		if (c < 0)
 			lo = mid + 1;
@@ -189,13 +194,11 @@ static uint64_t mix(uint64_t h, const void *data, size_t n)
 uint64_t phx_web_table_id(const struct phx_web_table *t)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
-	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	{
+	PHX_LIST_EACH(struct phx_web_service, s, &t->services) {
 		h = mix(h, s->address, strlen(s->address) + 1);
 		h = mix(h, &s->port, sizeof(s->port));
 		h = mix(h, s->scheduler, strlen(s->scheduler) + 1);
-		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
-		{
+		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
 			h = mix(h, v->address, strlen(v->address) + 1);
 			h = mix(h, &v->weight, sizeof(v->weight));
 		}
@@ -206,8 +209,8 @@ uint64_t phx_web_table_id(const struct phx_web_table *t)
 
 /* ---- comparing ---- */
 
-static int change(struct phx_list *ret, enum phx_web_change_kind kind, const struct phx_web_service *s,
-		  const struct phx_web_server *v)
+static int change(struct phx_list *ret, enum phx_web_change_kind kind,
+		  const struct phx_web_service *s, const struct phx_web_server *v)
 {
 	struct phx_web_change *c = phx_list_push(ret, sizeof(*c));
 	if (!c)
@@ -221,25 +224,27 @@ static int change(struct phx_list *ret, enum phx_web_change_kind kind, const str
 	return 0;
 }
 
-static const struct phx_web_service *same_service(const struct phx_web_table *t, const struct phx_web_service *key)
+static const struct phx_web_service *same_service(const struct phx_web_table *t,
+						  const struct phx_web_service *key)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-	if (compare_services(s, key) == 0)
-		return s;
+		if (compare_services(s, key) == 0)
+			return s;
 	return NULL;
 }
 
-/* Servers of `a` against those of `b`, both by address: what only `a` has gets `only`, what differs in weight gets
- * `other`; a kind of -1 is none. */
-static int compare_servers(const struct phx_web_service *a, const struct phx_web_service *b, int only, int other,
-			   struct phx_list *ret)
+/* Servers of `a` against those of `b`, both by address: what only `a` has gets `only`, what differs
+ * in weight gets `other`; a kind of -1 is none. */
+static int compare_servers(const struct phx_web_service *a, const struct phx_web_service *b,
+			   int only, int other, struct phx_list *ret)
 {
 	uint32_t k = 0, n = b ? b->servers.n : 0;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_web_server, v, &a->servers)
-	{
+	PHX_LIST_EACH(struct phx_web_server, v, &a->servers) {
 		const struct phx_web_server *w = NULL;
-		while (k < n && strcmp(PHX_LIST_AT(&b->servers, struct phx_web_server, k)->address, v->address) < 0)
+		while (k < n &&
+		       strcmp(PHX_LIST_AT(&b->servers, struct phx_web_server, k)->address,
+			      v->address) < 0)
 			k++;
 		if (k < n)
 			w = PHX_LIST_AT(&b->servers, struct phx_web_server, k);
@@ -252,11 +257,11 @@ static int compare_servers(const struct phx_web_service *a, const struct phx_web
 	return r;
 }
 
-static int diff(const struct phx_web_table *have, const struct phx_web_table *want, struct phx_list *ret)
+static int diff(const struct phx_web_table *have, const struct phx_web_table *want,
+		struct phx_list *ret)
 {
 	int r = 0;
-	PHX_LIST_EACH(struct phx_web_service, s, &want->services)
-	{
+	PHX_LIST_EACH(struct phx_web_service, s, &want->services) {
 		const struct phx_web_service *old = same_service(have, s);
 		if (r == 0 && (!old || strcmp(old->scheduler, s->scheduler)))
 			r = change(ret, old ? PHX_WEB_SERVICE_EDIT : PHX_WEB_SERVICE_ADD, s, NULL);
@@ -266,12 +271,13 @@ static int diff(const struct phx_web_table *have, const struct phx_web_table *wa
 			r = r ? r : compare_servers(old, s, PHX_WEB_SERVER_REMOVE, -1, ret);
 	}
 	PHX_LIST_EACH(struct phx_web_service, s, &have->services)
-	if (r == 0 && !same_service(want, s))
-		r = change(ret, PHX_WEB_SERVICE_REMOVE, s, NULL);
+		if (r == 0 && !same_service(want, s))
+			r = change(ret, PHX_WEB_SERVICE_REMOVE, s, NULL);
 	return r;
 }
 
-int phx_web_table_diff(const struct phx_web_table *have, const struct phx_web_table *want, struct phx_list *ret_changes)
+int phx_web_table_diff(const struct phx_web_table *have, const struct phx_web_table *want,
+		       struct phx_list *ret_changes)
 {
 	struct phx_list list = {0};
 	int r = diff(have, want, &list);

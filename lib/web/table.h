@@ -1,6 +1,6 @@
-/* Request distribution of web services: the wanted table of a load balancer (virtual service → instances with their
- * weights) and what leads from the table that is there to the wanted one. Made by lib/core of the state, put into the
- * kernel by lib/ipvs. Direct routing, TCP, IPv4. Pure. */
+/* Request distribution of web services: the wanted table of a load balancer (virtual service →
+ * instances with their weights) and what leads from the table that is there to the wanted one. Made
+ * by lib/core of the state, put into the kernel by lib/ipvs. Direct routing, TCP, IPv4. Pure. */
 #ifndef PHX_WEB_TABLE_H
 #define PHX_WEB_TABLE_H
 
@@ -18,7 +18,8 @@ enum { PHX_WEB_SERVICES_MAX = 64, PHX_WEB_SERVERS_MAX = 4096, PHX_WEB_WEIGHT_MAX
 	F(S, inactive, U32) /* connections, as read from a balancer; not compared */
 PHX_RECORD_STRUCT(phx_web_server, PHX_WEB_SERVER_FIELDS);
 
-/** One virtual service; `servers` by address, each once. Direct routing: they are reached on the same port. */
+/** One virtual service; `servers` by address, each once. Direct routing: they are reached on the
+ * same port. */
 #define PHX_WEB_SERVICE_FIELDS(F, S) \
 	F(S, address, STR(PHX_WEB_ADDRESS_MAX)) \
 	F(S, port, U32) \
@@ -35,11 +36,12 @@ void phx_web_table_fini(struct phx_web_table *t);
 int phx_web_address_parse(const char *text, uint8_t ret[4]);
 /** ADDRESS, port and scheduler of a virtual service; -EINVAL with a text that names the field. */
 int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err);
-/** A whole table as it came from elsewhere: every service, address, weight; order, and nothing twice; its size.
- * -EINVAL, -E2BIG. */
+/** A whole table as it came from elsewhere: every service, address, weight; order, and nothing
+ * twice; its size. -EINVAL, -E2BIG. */
 int phx_web_table_check(const struct phx_web_table *t, struct phx_err *err);
 
-/** What is known of an instance, and what follows: not in the table at all, there without new requests, there. */
+/** What is known of an instance, and what follows: not in the table at all, there without new
+ * requests, there. */
 struct phx_web_instance {
 	bool heard;    /* its node reports, or did so until just now */
 	bool runs;     /* its node reported last that it runs the role */
@@ -48,18 +50,19 @@ struct phx_web_instance {
 	bool stopping; /* its services are being stopped: what it has is served */
 	bool resting;  /* its node reported until just now: what it has goes on */
 };
-/** Weight of an instance, or -ENOENT: it is not in the table. It joins when it serves and its check passed; it leaves
- * by weight 0 and goes when its services stop; silence takes it out, a moment of it gives weight 0. */
+/** Weight of an instance, or -ENOENT: it is not in the table. It joins when it serves and its check
+ * passed; it leaves by weight 0 and goes when its services stop; silence takes it out, a moment of
+ * it gives weight 0. */
 int phx_web_weight(const struct phx_web_instance *i);
 
 /** The service of the table, made if it is new (then with this scheduler). NULL on ENOMEM. */
-struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const char *address, uint32_t port,
-					      const char *scheduler);
+struct phx_web_service *phx_web_table_service(struct phx_web_table *t, const char *address,
+					      uint32_t port, const char *scheduler);
 /** Put a server in (in its place by address); one that is there takes the weight. -ENOMEM. */
 int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t weight);
 
-/** Equal tables have equal ids; unequal ones differ but by accident (FNV-1a folded to 53 bits, which
- * every reader of JSON keeps whole; never 0). */
+/** Equal tables have equal ids; unequal ones differ but by accident (FNV-1a folded to 53 bits,
+ * which every reader of JSON keeps whole; never 0). */
 uint64_t phx_web_table_id(const struct phx_web_table *t);
 
 enum phx_web_change_kind {
@@ -80,8 +83,9 @@ struct phx_web_change {
 	struct phx_web_server server;          /* SERVER_* */
 };
 
-/** What makes `have` the same as `want`, in an order that never leaves a service without servers that it will have:
- * services, then new servers, other weights, removals; services that go last. Both tables are in order. -ENOMEM. */
+/** What makes `have` the same as `want`, in an order that never leaves a service without servers
+ * that it will have: services, then new servers, other weights, removals; services that go last.
+ * Both tables are in order. -ENOMEM. */
 int phx_web_table_diff(const struct phx_web_table *have, const struct phx_web_table *want,
 		       struct phx_list *ret_changes); /* struct phx_web_change */
 

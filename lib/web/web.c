@@ -34,7 +34,8 @@ void phx_web_sample(struct phx_web_window *w, uint32_t use_ppm)
 	w->n_samples++;
 }
 
-int phx_web_window_end(struct phx_web_window *w, const struct phx_web_params *p, int64_t now_ms, uint32_t *ret_use_ppm)
+int phx_web_window_end(struct phx_web_window *w, const struct phx_web_params *p, int64_t now_ms,
+		       uint32_t *ret_use_ppm)
 {
 	int64_t passed = now_ms - w->began_ms;
 	uint32_t n = w->n_samples;

@@ -1,7 +1,9 @@
-/* Cost of the batch manager by itself: a saturated queue, and a whole small trace. A heap of ends stands for the machine.
- * Prints one JSON object; times are CPU time of this process, the heap and the making of jobs included.
- * usage: batch SCHEDULER queue WAITING FINISHED   one event is: a job ends, a pass, another job is submitted
- *        batch SCHEDULER trace JOBS               128 nodes, load 0.9, estimates up to five times too long */
+/* Cost of the batch manager by itself: a saturated queue, and a whole small trace. A heap of ends
+ * stands for the machine. Prints one JSON object; times are CPU time of this process, the heap and
+ * the making of jobs included. usage: batch SCHEDULER queue WAITING FINISHED   one event is: a job
+ * ends, a pass, another job is submitted
+ *        batch SCHEDULER trace JOBS               128 nodes, load 0.9, estimates up to five times
+ *                                                 too long */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -48,7 +50,8 @@ static uint64_t draw(struct bench *x, uint64_t below)
 	return (uint64_t)(((unsigned __int128)x->random * below) >> 64);
 }
 
-/* Run time of a job: the same whenever it is asked. A second to two hours, short ones more often. */
+/* Run time of a job: the same whenever it is asked. A second to two hours, short ones more
+ * often. */
 static int64_t run_ms(uint64_t id)
 {
 	uint64_t r = id * 0x9e3779b97f4a7c15u;
@@ -62,10 +65,11 @@ static struct phx_batch_job make_job(struct bench *x)
 {
 	uint64_t id = x->next_id++;
 	uint64_t exponent = draw(x, 7);
-	return (struct phx_batch_job){ .id = id,
-				       .submit_ms = x->now,
-				       .size = (uint32_t)(draw(x, 4) ? 1u << exponent : 1 + draw(x, 64)),
-				       .estimate_ms = run_ms(id) * (int64_t)(1 + draw(x, 5)) };
+	return (struct phx_batch_job){
+		.id = id,
+		.submit_ms = x->now,
+		.size = (uint32_t)(draw(x, 4) ? 1u << exponent : 1 + draw(x, 64)),
+		.estimate_ms = run_ms(id) * (int64_t)(1 + draw(x, 5))};
 }
 
 static void heap_push(struct bench *x, struct end e)
@@ -103,7 +107,7 @@ static void pass(struct bench *x)
 	if (phx_batch_pass(x->b, x->now, &x->started) < 0)
 		die("no memory");
 	PHX_LIST_EACH(uint64_t, id, &x->started)
-	heap_push(x, (struct end){ x->now + run_ms(*id), *id });
+		heap_push(x, (struct end){x->now + run_ms(*id), *id});
 }
 
 static void end_one(struct bench *x)
@@ -145,8 +149,10 @@ static void measure_queue(struct bench *x, uint32_t waiting, uint64_t finished)
 	double begin = now_ns();
 	saturate(x, EVENTS);
 	double ns = now_ns() - begin;
-	printf("{\"ns\": %.1f, \"starts_per_event\": %.3f, \"bytes_per_job\": %.0f, \"finished\": %llu}\n", ns / EVENTS,
-	       (double)(x->next_id - started) / EVENTS, (double)bytes / waiting, (unsigned long long)x->n_ended);
+	printf("{\"ns\": %.1f, \"starts_per_event\": %.3f, \"bytes_per_job\": %.0f, \"finished\": "
+	       "%llu}\n",
+	       ns / EVENTS, (double)(x->next_id - started) / EVENTS, (double)bytes / waiting,
+	       (unsigned long long)x->n_ended);
 }
 
 /* Mean size 21.7, mean run 2400 s: at load 0.9 one every 450 s. */
@@ -169,23 +175,25 @@ static void measure_trace(struct bench *x, uint32_t jobs)
 		peak = c.n_waiting > peak ? c.n_waiting : peak;
 	}
 	double ns = now_ns() - begin;
-	printf("{\"ns\": %.1f, \"jobs_per_s\": %.0f, \"peak_waiting\": %llu}\n", ns / jobs, jobs / ns * 1e9,
-	       (unsigned long long)peak);
+	printf("{\"ns\": %.1f, \"jobs_per_s\": %.0f, \"peak_waiting\": %llu}\n", ns / jobs,
+	       jobs / ns * 1e9, (unsigned long long)peak);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench x = { .random = 88172645463325252u, .next_id = 1 };
-	struct phx_batch_config config = { .kill_order = PHX_KILL_ORDER_smallest_latest };
-	struct phx_err err = { 0 };
+	struct bench x = {.random = 88172645463325252u, .next_id = 1};
+	struct phx_batch_config config = {.kill_order = PHX_KILL_ORDER_smallest_latest};
+	struct phx_err err = {0};
 	uint64_t n = 0, finished = 0;
-	if (argc < 4 || phx_enum_parse(&phx_scheduler_names, argv[1], &config.scheduler, &err) < 0 ||
+	if (argc < 4 ||
+	    phx_enum_parse(&phx_scheduler_names, argv[1], &config.scheduler, &err) < 0 ||
 	    phx_u64_parse(argv[3], 1, 10000000, &n) < 0)
 		die(err.text[0] ? err.text : "usage: see the head of batch.c");
 	if (phx_batch_new(&config, &x.b) < 0)
 		die("no memory");
 	phx_batch_give(x.b, NODES);
-	if (!strcmp(argv[2], "queue") && argc == 5 && phx_u64_parse(argv[4], 0, 100000000, &finished) == 0)
+	if (!strcmp(argv[2], "queue") && argc == 5 &&
+	    phx_u64_parse(argv[4], 0, 100000000, &finished) == 0)
 		measure_queue(&x, (uint32_t)n, finished);
 	else if (!strcmp(argv[2], "trace") && argc == 4)
 		measure_trace(&x, (uint32_t)n);

@@ -1,5 +1,5 @@
-/* How many events a second the journal takes from one writer, and how long a start needs to verify them: the disk's syncs,
- * the hashes and the mark. usage: journal DIRECTORY EVENTS; prints JSON. */
+/* How many events a second the journal takes from one writer, and how long a start needs to verify
+ * them: the disk's syncs, the hashes and the mark. usage: journal DIRECTORY EVENTS; prints JSON. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,16 +23,19 @@ static int fill(struct phx_store *s, uint64_t n, struct phx_err *err)
 	int r = 0;
 	for (uint64_t seq = 1; r == 0 && seq <= n; seq++) {
 		snprintf(node, sizeof(node), "node%llu", (unsigned long long)seq % 1000);
-		snprintf(event, sizeof(event), "{\"seq\":%0*llu}", EVENT_BYTES - 8, (unsigned long long)seq);
-		snprintf(actions, sizeof(actions), "[%0*llu]", ACTIONS_BYTES - 2, (unsigned long long)seq);
-		r = phx_store_append(s, seq, (int64_t)seq, "step_result", node, event, actions, NULL, err);
+		snprintf(event, sizeof(event), "{\"seq\":%0*llu}", EVENT_BYTES - 8,
+			 (unsigned long long)seq);
+		snprintf(actions, sizeof(actions), "[%0*llu]", ACTIONS_BYTES - 2,
+			 (unsigned long long)seq);
+		r = phx_store_append(s, seq, (int64_t)seq, "step_result", node, event, actions,
+				     NULL, err);
 	}
 	return r;
 }
 
 int main(int argc, char **argv)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_store *s = NULL;
 	struct phx_store_findings found;
 	uint64_t n = 0;
@@ -52,6 +55,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "journal: %s\n", err.text);
 		return 1;
 	}
-	printf("{\"commits_s\": %.0f, \"verify_s\": %.3f}\n", (double)n / (filled - begin), verified - filled);
+	printf("{\"commits_s\": %.0f, \"verify_s\": %.3f}\n", (double)n / (filled - begin),
+	       verified - filled);
 	return 0;
 }

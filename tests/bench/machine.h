@@ -21,10 +21,12 @@ int machine_announce(const struct machine *m, struct phx_http_client *admin, str
 /** Key, request, certificate. `head` has no certificate of its own. */
 int machine_enrol(struct machine *m, struct phx_http_client *head, struct phx_err *err);
 /** Body of a hello from the installed system; new reference. */
-json_t *machine_hello(const struct machine *m, const char *role, const char *identity, const char *image,
-		      const char *digest);
-/** Body of a beat; `running` (reference taken) may be NULL for none. `tick` makes the counters move. */
-json_t *machine_beat(const struct machine *m, const char *role, const char *identity, json_t *running, unsigned tick);
+json_t *machine_hello(const struct machine *m, const char *role, const char *identity,
+		      const char *image, const char *digest);
+/** Body of a beat; `running` (reference taken) may be NULL for none. `tick` makes the counters
+ * move. */
+json_t *machine_beat(const struct machine *m, const char *role, const char *identity,
+		     json_t *running, unsigned tick);
 
 /** Monotonic milliseconds. */
 double machine_now_ms(void);

@@ -1,9 +1,10 @@
-/* What the core needs to decide, in a large cluster: a pair of REs that share all nodes, each node busy with a job, and a
- * web service that wants one node more, again and again. Everything is done by events, as the daemon does it; machines are
- * a model that does each step at once. Times are CPU time of this process, of phx_core_apply() alone.
+/* What the core needs to decide, in a large cluster: a pair of REs that share all nodes, each node
+ * busy with a job, and a web service that wants one node more, again and again. Everything is done
+ * by events, as the daemon does it; machines are a model that does each step at once. Times are CPU
+ * time of this process, of phx_core_apply() alone.
  *
  *	reclaim NODES JOBS RUNS
- *	reclaim slurm JOBS RUNS     a queue that Slurm has, told of as a whole: new to us, known, and gone
+ *	reclaim slurm JOBS RUNS     a queue that Slurm has, told as a whole: new, known, gone
  *
  * Prints one JSON object, a key a kind of event: {"median": us, "worst": us, "n": how many}. */
 #include <stdio.h>
@@ -14,11 +15,27 @@
 
 enum { WEB_NODES = 100, WINDOW_MS = 20000, BUSY_PPM = 950000 };
 
-enum kind { RECLAIM, VACATE, REPORT, USE, SUBMIT, JOB_END, STEP, DEADLINE, ORDERS, TABLE, WHOLE, AGAIN, GONE, KINDS };
+enum kind {
+	RECLAIM,
+	VACATE,
+	REPORT,
+	USE,
+	SUBMIT,
+	JOB_END,
+	STEP,
+	DEADLINE,
+	ORDERS,
+	TABLE,
+	WHOLE,
+	AGAIN,
+	GONE,
+	KINDS
+};
 static const char *const kind_names[] = {
-	[RECLAIM] = "reclaim", [VACATE] = "vacate",   [REPORT] = "report",     [USE] = "use",	    [SUBMIT] = "submit",
-	[JOB_END] = "job_end", [STEP] = "step",	      [DEADLINE] = "deadline", [ORDERS] = "orders",
-	[TABLE] = "table",     [WHOLE] = "whole",     [AGAIN] = "again",       [GONE] = "gone",
+	[RECLAIM] = "reclaim", [VACATE] = "vacate",   [REPORT] = "report", [USE] = "use",
+	[SUBMIT] = "submit",   [JOB_END] = "job_end", [STEP] = "step",     [DEADLINE] = "deadline",
+	[ORDERS] = "orders",   [TABLE] = "table",     [WHOLE] = "whole",   [AGAIN] = "again",
+	[GONE] = "gone",
 };
 
 struct bench {
@@ -26,8 +43,8 @@ struct bench {
 	int64_t now;
 	unsigned boots;
 	uint32_t nodes, jobs, runs;
-	bool counts; /* from now on times are kept */
-	bool foreign; /* Slurm starts the jobs */
+	bool counts;               /* from now on times are kept */
+	bool foreign;              /* Slurm starts the jobs */
 	struct phx_list ns[KINDS]; /* double */
 };
 
@@ -54,7 +71,7 @@ static void keep(struct bench *b, enum kind kind, double ns)
 static void apply(struct bench *b, struct phx_event *ev, enum kind kind, struct phx_outcome *ret)
 {
 	struct phx_outcome out;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	ev->now_ms = b->now;
 	double t = now_ns();
 	int r = phx_core_apply(&b->s, ev, &out, &err);
@@ -99,7 +116,7 @@ static void set_facts(struct phx_facts *f, uint32_t i)
 
 static void hello(struct bench *b, const struct phx_node *n, int env, bool new_boot)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = env };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
 	PHX_STR_SET(ev.node, n->name);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++b->boots);
 	snprintf(ev.address, sizeof(ev.address), "10.9.%u.%u", n->number >> 8, n->number & 255);
@@ -115,7 +132,7 @@ static void hello(struct bench *b, const struct phx_node *n, int env, bool new_b
 
 static void add_node(struct bench *b, uint32_t i)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add };
+	struct phx_event ev = {.kind = PHX_EV_node_add};
 	set_name(ev.node, i);
 	set_mac(&ev, i);
 	apply(b, &ev, STEP, NULL);
@@ -128,8 +145,9 @@ static void add_node(struct bench *b, uint32_t i)
 
 static void step_done(struct bench *b, const struct phx_node *n, const struct phx_step *step)
 {
-	struct phx_event ev = { .kind = PHX_EV_step_result, .step_id = step->id, .epoch = n->plan.epoch };
-	struct phx_event report = { .kind = PHX_EV_report, .healthy = true };
+	struct phx_event ev = {
+		.kind = PHX_EV_step_result, .step_id = step->id, .epoch = n->plan.epoch};
+	struct phx_event report = {.kind = PHX_EV_report, .healthy = true};
 	bool runs = step->kind == PHX_STEP_activate;
 	PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(report.node, n->name);
@@ -163,7 +181,8 @@ static void run_plans(struct bench *b)
 
 static void add_role(struct bench *b, const char *name, bool jobs, bool director)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .runs_jobs = jobs, .director = director } };
+	struct phx_event ev = {.kind = PHX_EV_role_put,
+			       .role_put = {.runs_jobs = jobs, .director = director}};
 	PHX_STR_SET(ev.role_put.name, name);
 	PHX_STR_SET(ev.role_put.pool, PHX_POOL_FREE);
 	PHX_STR_SET(ev.role_put.image, "debian");
@@ -173,7 +192,7 @@ static void add_role(struct bench *b, const char *name, bool jobs, bool director
 
 static void add_re(struct bench *b, const char *name, const char *partner, int type, uint32_t lower)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
 	struct phx_agreement *a = &ev.agreement;
 	phx_agreement_init(a);
 	PHX_STR_SET(a->name, name);
@@ -182,13 +201,14 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	PHX_STR_SET(a->role, type == PHX_RE_BATCH ? "compute" : "web");
 	PHX_STR_SET(a->address, type == PHX_RE_BATCH ? "" : "10.9.255.250");
 	a->type = type;
-	a->engine = b->foreign && type == PHX_RE_BATCH ? PHX_RE_ENGINE_SLURM : PHX_RE_ENGINE_BUILTIN;
+	a->engine =
+		b->foreign && type == PHX_RE_BATCH ? PHX_RE_ENGINE_SLURM : PHX_RE_ENGINE_BUILTIN;
 	a->coordination = PHX_RE_COORDINATED_OTHER;
 	a->model = PHX_POLICY_fb;
 	a->lower = a->upper = lower;
 	a->lease_s = 3600;
 	apply(b, &ev, STEP, NULL);
-	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
 	PHX_STR_SET(on.re, name);
 	apply(b, &on, STEP, NULL);
 }
@@ -196,7 +216,7 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 /* The last node, beside those that are shared. */
 static void add_director(struct bench *b)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign, .pin = true };
+	struct phx_event ev = {.kind = PHX_EV_assign, .pin = true};
 	add_node(b, b->nodes + 1);
 	set_name(ev.node, b->nodes + 1);
 	PHX_STR_SET(ev.role, "balance");
@@ -205,8 +225,11 @@ static void add_director(struct bench *b)
 
 static void submit(struct bench *b, uint32_t nodes)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000,
-				.estimate_ms = 1000 * 3600 * 1000LL };
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_nodes = nodes,
+			       .uid = 1000,
+			       .gid = 1000,
+			       .estimate_ms = 1000 * 3600 * 1000LL};
 	phx_text_push(&ev.argv, "/bin/true");
 	PHX_STR_SET(ev.re, "queue");
 	apply(b, &ev, SUBMIT, NULL);
@@ -253,9 +276,11 @@ static uint32_t running(const struct bench *b)
 	return n;
 }
 
-static void end_part(struct bench *b, const struct phx_job *j, const char *node, int64_t status, enum kind kind)
+static void end_part(struct bench *b, const struct phx_job *j, const char *node, int64_t status,
+		     enum kind kind)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = j->id, .run = j->kills, .result = status };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_result, .job = j->id, .run = j->kills, .result = status};
 	PHX_STR_SET(ev.node, node);
 	apply(b, &ev, kind, NULL);
 }
@@ -274,8 +299,9 @@ static void job_ends(struct bench *b, uint32_t i)
 
 static void report(struct bench *b, uint32_t i)
 {
-	const struct phx_node *n = PHX_LIST_AT(&b->s.nodes, struct phx_node, i * 7919 % b->s.nodes.n);
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = n->healthy };
+	const struct phx_node *n =
+		PHX_LIST_AT(&b->s.nodes, struct phx_node, i * 7919 % b->s.nodes.n);
+	struct phx_event ev = {.kind = PHX_EV_report, .healthy = n->healthy};
 	PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(ev.actual_role, n->actual_role);
 	PHX_STR_SET(ev.actual_identity, n->actual_identity);
@@ -286,14 +312,16 @@ static void report(struct bench *b, uint32_t i)
 /* What the daemon asks of the state between events. */
 static void look(struct bench *b, uint32_t i)
 {
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	double t = now_ns();
 	int64_t due = phx_core_next_deadline(&b->s);
 	keep(b, DEADLINE, now_ns() - t);
 	if (due == INT64_MAX)
 		die("deadline", "there is none");
 	t = now_ns();
-	phx_core_orders(&b->s, PHX_LIST_AT(&b->s.nodes, struct phx_node, i * 7919 % b->s.nodes.n)->name, &orders);
+	phx_core_orders(&b->s,
+			PHX_LIST_AT(&b->s.nodes, struct phx_node, i * 7919 % b->s.nodes.n)->name,
+			&orders);
 	keep(b, ORDERS, now_ns() - t);
 	PHX_LIST_EACH(struct phx_order, o, &orders)
 		phx_record_fini(&phx_order_record, o);
@@ -303,19 +331,21 @@ static void look(struct bench *b, uint32_t i)
 /* What it asks for the balancers when something has changed: who is to have which table. */
 static void look_at_table(struct bench *b)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = {0};
 	double t = now_ns();
 	const struct phx_node *acting = phx_core_acting_director(&b->s);
 	int r = phx_core_web_table(&b->s, &table);
 	keep(b, TABLE, now_ns() - t);
-	uint32_t n = r == 0 && table.services.n ? PHX_LIST_AT(&table.services, struct phx_web_service, 0)->servers.n : 0;
+	uint32_t n = r == 0 && table.services.n
+		? PHX_LIST_AT(&table.services, struct phx_web_service, 0)->servers.n
+		: 0;
 	if (!acting || n < WEB_NODES)
 		die("table", "there is no director, or not all nodes are in it");
 }
 
 static void use(struct bench *b)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = BUSY_PPM };
+	struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = BUSY_PPM};
 	PHX_STR_SET(ev.re, "shop");
 	apply(b, &ev, USE, NULL);
 }
@@ -323,7 +353,7 @@ static void use(struct bench *b)
 /* The window ends: one instance more is wanted, a job is chosen and told to end. Returns it. */
 static struct phx_job *reclaim(struct bench *b)
 {
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	use(b);
 	b->now += WINDOW_MS;
 	apply(b, &tick, RECLAIM, NULL);
@@ -350,7 +380,7 @@ static void vacate(struct bench *b, struct phx_job *j)
 /* All that Slurm has: `n` jobs that wait. */
 static void tell_whole(struct bench *b, uint32_t n, uint32_t first, enum kind kind)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_queue, .whole = true };
+	struct phx_event ev = {.kind = PHX_EV_re_queue, .whole = true};
 	PHX_STR_SET(ev.re, "queue");
 	for (uint32_t i = 0; i < n; i++) {
 		struct phx_engine_job *j = phx_list_push(&ev.engine_jobs, sizeof(*j));
@@ -392,7 +422,8 @@ static void print(struct bench *b, double build_s)
 			continue;
 		qsort(l->items, l->n, sizeof(double), compare);
 		printf(",\n \"%s\": {\"median\": %.1f, \"worst\": %.1f, \"n\": %u}", kind_names[k],
-		       *PHX_LIST_AT(l, double, l->n / 2) / 1000, *PHX_LIST_AT(l, double, l->n - 1) / 1000, l->n);
+		       *PHX_LIST_AT(l, double, l->n / 2) / 1000,
+		       *PHX_LIST_AT(l, double, l->n - 1) / 1000, l->n);
 		phx_list_fini(l);
 	}
 	printf("}\n");
@@ -409,7 +440,7 @@ static uint32_t number(const char *text, uint64_t most)
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (argc != 4)
 		die("usage", "reclaim NODES|slurm JOBS RUNS");
 	if (!strcmp(argv[1], "slurm")) {

@@ -1,11 +1,13 @@
-/* share: the daemon's own part of a hand-over. A fake agent, which answers each order at once, against a real phxd:
- * what is left of a hand-over's time is phxd's (and that of two TLS connections on one machine, counted against it).
+/* share: the daemon's own part of a hand-over. A fake agent, which answers each order at once,
+ * against a real phxd: what is left of a hand-over's time is phxd's (and that of two TLS
+ * connections on one machine, counted against it).
  *
- *	share --server ADDRESS:PORT --ca FILE --socket PATH --image NAME --digest HEX --runs N ROLE ROLE
+ *	share --server ADDRESS:PORT --ca FILE --socket PATH --image NAME --digest HEX --runs N
+ *	      ROLE ROLE
  *
- * Counted for a hand-over: from the command to the first order, from each result to the next order, from the last
- * result to its answer. Prints one line of JSON: {"ms": [..], "steps": n}. The orders come on one connection that
- * polls and the results go on another, as with phx-agent. */
+ * Counted for a hand-over: from the command to the first order, from each result to the next order,
+ * from the last result to its answer. Prints one line of JSON: {"ms": [..], "steps": n}. The orders
+ * come on one connection that polls and the results go on another, as with phx-agent. */
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -38,14 +40,14 @@ struct share {
 static struct phx_http_client *head_client(const struct share *s, bool certified)
 {
 	struct phx_http_client *c = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *url = phx_path("https://%s", s->server);
 	PHX_AUTO_FREE char *key = phx_path("%s/key.pem", s->dir);
 	PHX_AUTO_FREE char *cert = phx_path("%s/cert.pem", s->dir);
-	struct phx_http_client_config config = { .base_url = url,
-						 .ca_pem_path = s->ca,
-						 .cert_pem_path = certified ? cert : NULL,
-						 .key_pem_path = certified ? key : NULL };
+	struct phx_http_client_config config = {.base_url = url,
+						.ca_pem_path = s->ca,
+						.cert_pem_path = certified ? cert : NULL,
+						.key_pem_path = certified ? key : NULL};
 	if (phx_http_client_new(&config, &c, &err) < 0)
 		machine_die("%s", err.text);
 	return c;
@@ -53,7 +55,7 @@ static struct phx_http_client *head_client(const struct share *s, bool certified
 
 static json_t *post(struct phx_http_client *c, const char *path, json_t *body)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	json_t *answer = NULL;
 	int r = phx_http_call_json(c, "POST", path, body, CALL_MS, &answer, &err);
 	json_decref(body);
@@ -89,8 +91,8 @@ static void *poll_thread(void *arg)
 		json_t *running = s->running ? json_pack("[I]", s->running) : json_array();
 		quit = s->quit;
 		pthread_mutex_unlock(&s->lock);
-		PHX_AUTO_JSON json_t *answer =
-			post(c, "/v1/agent/beat", machine_beat(&s->machine, role, role, running, tick));
+		PHX_AUTO_JSON json_t *answer = post(
+			c, "/v1/agent/beat", machine_beat(&s->machine, role, role, running, tick));
 		take_orders(s, json_object_get(answer, "orders"), machine_now_ms());
 	}
 	phx_http_client_free(c);
@@ -124,8 +126,8 @@ static void set_role(struct share *s, const char *role)
 static void assign(struct share *s, const char *role)
 {
 	PHX_AUTO_JSON json_t *answer = post(s->admin, "/v1/actions/assign",
-					    json_pack("{s:s,s:s,s:{s:s}}", "nodes", s->machine.name, "role", role,
-						      "setup", "mode", "noop"));
+					    json_pack("{s:s,s:s,s:{s:s}}", "nodes", s->machine.name,
+						      "role", role, "setup", "mode", "noop"));
 	const json_t *result = json_array_get(json_object_get(answer, "results"), 0);
 	if (phx_json_int(result, "code", -1) != 0 || !phx_json_bool(result, "changed", false))
 		machine_die("assign %s: %s", role, phx_json_str(result, "error", "nothing to do"));
@@ -150,7 +152,8 @@ static double hand_over(struct share *s, const char *role, unsigned *ret_steps)
 		json_decref(post(s->results, "/v1/agent/result",
 				 json_pack("{s:s,s:I,s:I,s:i,s:s}", "kind", "step", "id",
 					   (json_int_t)phx_json_int(o, "id", 0), "epoch",
-					   (json_int_t)phx_json_int(o, "epoch", 0), "result", 0, "text", "")));
+					   (json_int_t)phx_json_int(o, "epoch", 0), "result", 0,
+					   "text", "")));
 	}
 	return share_ms + machine_now_ms() - asked_ms;
 }
@@ -159,7 +162,7 @@ static double hand_over(struct share *s, const char *role, unsigned *ret_steps)
 
 static void write_file(const struct share *s, const char *name, const char *text)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", s->dir, name);
 	if (!path || phx_file_write(path, text, strlen(text), 0600, &err) < 0)
 		machine_die("%s", err.text);
@@ -167,20 +170,22 @@ static void write_file(const struct share *s, const char *name, const char *text
 
 static void enrol(struct share *s)
 {
-	struct phx_err err = { 0 };
-	struct phx_http_client_config config = { .unix_path = s->socket, .base_url = "http://phxd" };
+	struct phx_err err = {0};
+	struct phx_http_client_config config = {.unix_path = s->socket, .base_url = "http://phxd"};
 	if (!mkdtemp(s->dir))
 		machine_die("%s: %s", s->dir, strerror(errno));
 	machine_init(&s->machine, "share", NODE_NUMBER);
 	struct phx_http_client *bare = head_client(s, false);
-	if (phx_http_client_new(&config, &s->admin, &err) < 0 || machine_announce(&s->machine, s->admin, &err) < 0 ||
+	if (phx_http_client_new(&config, &s->admin, &err) < 0 ||
+	    machine_announce(&s->machine, s->admin, &err) < 0 ||
 	    machine_enrol(&s->machine, bare, &err) < 0)
 		machine_die("%s", err.text);
 	phx_http_client_free(bare);
 	write_file(s, "key.pem", s->machine.key);
 	write_file(s, "cert.pem", s->machine.cert);
 	s->results = head_client(s, true);
-	json_decref(post(s->results, "/v1/agent/hello", machine_hello(&s->machine, "", "", s->image, s->digest)));
+	json_decref(post(s->results, "/v1/agent/hello",
+			 machine_hello(&s->machine, "", "", s->image, s->digest)));
 }
 
 static void measure(struct share *s, char *const roles[2])
@@ -203,7 +208,7 @@ static void measure(struct share *s, char *const roles[2])
 
 static void finish(struct share *s)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	phx_http_client_free(s->admin);
 	phx_http_client_free(s->results);
 	machine_fini(&s->machine);
@@ -213,19 +218,24 @@ static void finish(struct share *s)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "server", required_argument, NULL, 's' }, { "ca", required_argument, NULL, 'a' },
-		{ "socket", required_argument, NULL, 'u' }, { "image", required_argument, NULL, 'i' },
-		{ "digest", required_argument, NULL, 'd' }, { "runs", required_argument, NULL, 'n' },
-		{ 0 },
+		{"server", required_argument, NULL, 's'},
+		{"ca", required_argument, NULL, 'a'},
+		{"socket", required_argument, NULL, 'u'},
+		{"image", required_argument, NULL, 'i'},
+		{"digest", required_argument, NULL, 'd'},
+		{"runs", required_argument, NULL, 'n'},
+		{0},
 	};
-	struct share s = { .runs = 20,
-			   .dir = "/tmp/phx-share.XXXXXX",
-			   .lock = PTHREAD_MUTEX_INITIALIZER,
-			   .changed = PTHREAD_COND_INITIALIZER };
+	struct share s = {.runs = 20,
+			  .dir = "/tmp/phx-share.XXXXXX",
+			  .lock = PTHREAD_MUTEX_INITIALIZER,
+			  .changed = PTHREAD_COND_INITIALIZER};
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-		const char **const texts[256] = {
-			['s'] = &s.server, ['a'] = &s.ca, ['u'] = &s.socket, ['i'] = &s.image, ['d'] = &s.digest
-		};
+		const char **const texts[256] = {['s'] = &s.server,
+						 ['a'] = &s.ca,
+						 ['u'] = &s.socket,
+						 ['i'] = &s.image,
+						 ['d'] = &s.digest};
 		uint64_t n = 0;
 		if (c == 'n' && phx_u64_parse(optarg, 1, 10000, &n) == 0)
 			s.runs = (unsigned)n;

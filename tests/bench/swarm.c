@@ -1,17 +1,19 @@
-/* swarm: many agents on one head. N made-up machines enrol with a real phxd as any agent does, then each keeps a TLS
- * connection with its own certificate and beats every 2 s (a poll of 2 s that phxd holds); meanwhile phxd's CPU and
- * memory are read from /proc.
+/* swarm: many agents on one head. N made-up machines enrol with a real phxd as any agent does, then
+ * each keeps a TLS connection with its own certificate and beats every 2 s (a poll of 2 s that phxd
+ * holds); meanwhile phxd's CPU and memory are read from /proc.
  *
- *	swarm --server ADDRESS:PORT --ca FILE --socket PATH --pid PHXD [--nodes N] [--seconds S] [--connected FILE]
- *	      [--image NAME --digest SHA256] [--orders FILE]
+ *	swarm --server ADDRESS:PORT --ca FILE --socket PATH --pid PHXD [--nodes N] [--seconds S]
+ *	      [--connected FILE] [--image NAME --digest SHA256] [--orders FILE]
  *
- * FILE is made when all are connected: whoever wants to disturb them begins then. How late an answer is counts from the
- * end of the two seconds that the poll may be held. --image, --digest: the system that each machine says it runs.
- * --orders: each first order of a step is written there, a line "MILLISECONDS NODE" of the monotonic clock; it is told
- *as running from then on and is never done.
+ * FILE is made when all are connected: whoever wants to disturb them begins then. How late an
+ * answer is counts from the end of the two seconds that the poll may be held. --image, --digest:
+ * the system that each machine says it runs. --orders: each first order of a step is written there,
+ * a line "MILLISECONDS NODE" of the monotonic clock; it is told as running from then on and is
+ * never done.
  *
- * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of JSON after S seconds,
- *or, with --seconds 0, at each SIGUSR1 one about the time since the one before, and ends at SIGTERM. */
+ * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of
+ * JSON after S seconds, or, with --seconds 0, at each SIGUSR1 one about the time since the one
+ * before, and ends at SIGTERM. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +35,8 @@
 
 enum {
 	BEAT_MS = 2000,
-	EARLY_MS = 250, /* an answer earlier than this is a storm if it is repeated: phx-agent pauses */
+	/* an answer earlier than this is a storm if it is repeated: phx-agent pauses */
+	EARLY_MS = 250,
 	HANDSHAKES_MAX = 32,
 	ANSWER_MAX = 16384,
 	SETTLE_MS = 6000,
@@ -71,7 +74,7 @@ struct swarm {
 	unsigned handshakes, registered;
 	uint64_t beats, failures;
 	char failure[200]; /* the first */
-	float *late_ms;	   /* of each answer to a beat that was held to its end */
+	float *late_ms;    /* of each answer to a beat that was held to its end */
 	size_t n_late, cap_late;
 };
 
@@ -79,12 +82,14 @@ struct swarm {
 
 static void enrol_all(struct swarm *s)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_http_client *admin = NULL, *head = NULL;
 	PHX_AUTO_FREE char *url = phx_path("https://%s", s->server);
-	struct phx_http_client_config by_socket = { .unix_path = s->socket, .base_url = "http://phxd" };
-	struct phx_http_client_config by_tls = { .base_url = url, .ca_pem_path = s->ca };
-	if (phx_http_client_new(&by_socket, &admin, &err) < 0 || phx_http_client_new(&by_tls, &head, &err) < 0)
+	struct phx_http_client_config by_socket = {.unix_path = s->socket,
+						   .base_url = "http://phxd"};
+	struct phx_http_client_config by_tls = {.base_url = url, .ca_pem_path = s->ca};
+	if (phx_http_client_new(&by_socket, &admin, &err) < 0 ||
+	    phx_http_client_new(&by_tls, &head, &err) < 0)
 		machine_die("%s", err.text);
 	for (unsigned i = 0; i < s->n; i++) {
 		struct machine *m = &s->conns[i].machine;
@@ -100,7 +105,7 @@ static void enrol_all(struct swarm *s)
 
 static void watch(struct swarm *s, struct conn *c, uint32_t events)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = c };
+	struct epoll_event ev = {.events = events, .data.ptr = c};
 	if (c->interest != events)
 		epoll_ctl(s->epoll_fd, c->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &ev);
 	c->interest = events;
@@ -130,7 +135,8 @@ static bool set_identity(SSL *ssl, const struct machine *m)
 	BIO *cert_bio = BIO_new_mem_buf(m->cert, -1), *key_bio = BIO_new_mem_buf(m->key, -1);
 	X509 *cert = PEM_read_bio_X509(cert_bio, NULL, NULL, NULL);
 	EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, NULL, NULL);
-	bool ok = cert && key && SSL_use_certificate(ssl, cert) == 1 && SSL_use_PrivateKey(ssl, key) == 1;
+	bool ok = cert && key && SSL_use_certificate(ssl, cert) == 1 &&
+		SSL_use_PrivateKey(ssl, key) == 1;
 	X509_free(cert);
 	EVP_PKEY_free(key);
 	BIO_free(cert_bio);
@@ -150,7 +156,8 @@ static void open_conn(struct swarm *s, struct conn *c)
 	c->ssl = SSL_new(s->ctx);
 	if (!c->ssl || !set_identity(c->ssl, &c->machine))
 		machine_die("%s: its certificate cannot be used", c->machine.name);
-	if (connect(c->fd, (struct sockaddr *)&s->address, sizeof(s->address)) < 0 && errno != EINPROGRESS) {
+	if (connect(c->fd, (struct sockaddr *)&s->address, sizeof(s->address)) < 0 &&
+	    errno != EINPROGRESS) {
 		drop(s, c, strerror(errno));
 		return;
 	}
@@ -205,15 +212,16 @@ static void send_rest(struct swarm *s, struct conn *c)
 
 static void ask(struct swarm *s, struct conn *c)
 {
-	PHX_AUTO_JSON json_t *j =
-		c->registered ?
-			machine_beat(&c->machine, "", "", c->order ? json_pack("[I]", c->order) : NULL, c->tick++) :
-			machine_hello(&c->machine, "", "", s->image, s->digest);
+	PHX_AUTO_JSON json_t *j = c->registered
+		? machine_beat(&c->machine, "", "", c->order ? json_pack("[I]", c->order) : NULL,
+			       c->tick++)
+		: machine_hello(&c->machine, "", "", s->image, s->digest);
 	PHX_AUTO_FREE char *body = phx_json_text(j);
 	free(PHX_TAKE(c->out));
 	if (!body)
 		machine_die("out of memory");
-	c->out = phx_path("POST /v1/agent/%s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\nContent-Type: application/json\r\n"
+	c->out = phx_path("POST /v1/agent/%s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\nContent-Type: "
+			  "application/json\r\n"
 			  "Content-Length: %zu\r\n\r\n%s",
 			  c->registered ? "beat" : "hello", s->server, strlen(body), body);
 	c->n_out = c->out ? strlen(c->out) : 0;
@@ -268,10 +276,11 @@ static void take_answer(struct swarm *s, struct conn *c, int status)
 	if (!hello && now - c->asked_ms > BEAT_MS - EARLY_MS)
 		note_late(s, now - c->asked_ms - BEAT_MS);
 	c->registered = true;
-	/* a thousand machines are not switched on at the same instant: first beats are spread over one period */
-	c->due_ms = hello			 ? now + (double)(c->machine.number * 7919 % BEAT_MS) :
-		    now - c->asked_ms < EARLY_MS ? now + EARLY_MS :
-						   now;
+	/* a thousand machines are not switched on at the same instant: first beats are spread over
+	 * one period */
+	c->due_ms = hello                      ? now + (double)(c->machine.number * 7919 % BEAT_MS)
+		: now - c->asked_ms < EARLY_MS ? now + EARLY_MS
+					       : now;
 }
 
 /* A whole answer in c->in? */
@@ -368,7 +377,9 @@ static double cpu_ms(unsigned pid)
 	if (!path || phx_file_read(path, 4096, &text, NULL, NULL) < 0)
 		machine_die("phxd (pid %u) is gone", pid);
 	const char *rest = strrchr(text, ')');
-	if (!rest || sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+	if (!rest ||
+	    sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+		   &system) != 2)
 		machine_die("%s cannot be read", path);
 	return (double)(user + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
 }
@@ -403,20 +414,24 @@ struct window {
 
 static void begin_window(struct swarm *s, struct window *w)
 {
-	*w = (struct window){ s->beats, s->failures, machine_now_ms(), cpu_ms(s->pid) };
+	*w = (struct window){s->beats, s->failures, machine_now_ms(), cpu_ms(s->pid)};
 	s->n_late = 0;
 }
 
-static void print_window(struct swarm *s, const struct window *w, double enrol_ms, double connect_ms)
+static void print_window(struct swarm *s, const struct window *w, double enrol_ms,
+			 double connect_ms)
 {
 	double elapsed = machine_now_ms() - w->began_ms;
-	printf("{\"nodes\": %u, \"seconds\": %.1f, \"beats\": %llu, \"failures\": %llu, \"cpu_percent\": %.2f, "
+	printf("{\"nodes\": %u, \"seconds\": %.1f, \"beats\": %llu, \"failures\": %llu, "
+	       "\"cpu_percent\": %.2f, "
 	       "\"rss_kib\": %llu, \"peak_kib\": %llu, \"enrol_s\": %.1f, \"connect_s\": %.1f, "
 	       "\"late_ms\": {\"p50\": %.1f, \"p99\": %.1f, \"worst\": %.1f}}\n",
 	       s->registered, elapsed / 1e3, (unsigned long long)(s->beats - w->beats),
-	       (unsigned long long)(s->failures - w->failures), (cpu_ms(s->pid) - w->cpu_ms) * 100 / elapsed,
-	       (unsigned long long)memory_kib(s->pid, "VmRSS"), (unsigned long long)memory_kib(s->pid, "VmHWM"),
-	       enrol_ms / 1e3, connect_ms / 1e3, percentile(s, 0.5), percentile(s, 0.99), percentile(s, 1));
+	       (unsigned long long)(s->failures - w->failures),
+	       (cpu_ms(s->pid) - w->cpu_ms) * 100 / elapsed,
+	       (unsigned long long)memory_kib(s->pid, "VmRSS"),
+	       (unsigned long long)memory_kib(s->pid, "VmHWM"), enrol_ms / 1e3, connect_ms / 1e3,
+	       percentile(s, 0.5), percentile(s, 0.99), percentile(s, 1));
 	fflush(stdout);
 }
 
@@ -457,8 +472,8 @@ static void prepare(struct swarm *s)
 	const char *colon = strrchr(s->server, ':');
 	struct rlimit files;
 	snprintf(host, sizeof(host), "%.*s", colon ? (int)(colon - s->server) : 0, s->server);
-	s->address = (struct sockaddr_in){ .sin_family = AF_INET,
-					   .sin_port = htons((uint16_t)atoi(colon ? colon + 1 : "")) };
+	s->address = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon ? colon + 1 : ""))};
 	if (inet_pton(AF_INET, host, &s->address.sin_addr) != 1)
 		machine_die("--server %s: must be ADDRESS:PORT", s->server);
 	getrlimit(RLIMIT_NOFILE, &files);
@@ -487,25 +502,25 @@ static void take_number(const char *text, unsigned *ret)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "server", required_argument, NULL, 's' },
-		{ "ca", required_argument, NULL, 'a' },
-		{ "socket", required_argument, NULL, 'u' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "nodes", required_argument, NULL, 'n' },
-		{ "seconds", required_argument, NULL, 't' },
-		{ "connected", required_argument, NULL, 'c' },
-		{ "image", required_argument, NULL, 'i' },
-		{ "digest", required_argument, NULL, 'd' },
-		{ "orders", required_argument, NULL, 'o' },
-		{ 0 },
+		{"server", required_argument, NULL, 's'},
+		{"ca", required_argument, NULL, 'a'},
+		{"socket", required_argument, NULL, 'u'},
+		{"pid", required_argument, NULL, 'p'},
+		{"nodes", required_argument, NULL, 'n'},
+		{"seconds", required_argument, NULL, 't'},
+		{"connected", required_argument, NULL, 'c'},
+		{"image", required_argument, NULL, 'i'},
+		{"digest", required_argument, NULL, 'd'},
+		{"orders", required_argument, NULL, 'o'},
+		{0},
 	};
-	struct swarm s = { .n = 1000, .seconds = 30, .image = "", .digest = "" };
+	struct swarm s = {.n = 1000, .seconds = 30, .image = "", .digest = ""};
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		const char **const texts[256] = {
-			['s'] = &s.server, ['a'] = &s.ca,     ['u'] = &s.socket, ['c'] = &s.connected,
-			['i'] = &s.image,  ['d'] = &s.digest, ['o'] = &s.orders
-		};
-		unsigned *const numbers[256] = { ['p'] = &s.pid, ['n'] = &s.n, ['t'] = &s.seconds };
+			['s'] = &s.server,    ['a'] = &s.ca,    ['u'] = &s.socket,
+			['c'] = &s.connected, ['i'] = &s.image, ['d'] = &s.digest,
+			['o'] = &s.orders};
+		unsigned *const numbers[256] = {['p'] = &s.pid, ['n'] = &s.n, ['t'] = &s.seconds};
 		if (texts[c & 0xff])
 			*texts[c & 0xff] = optarg;
 		else if (numbers[c & 0xff])

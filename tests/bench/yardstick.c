@@ -1,5 +1,6 @@
-/* The yardstick of the simulator: reads a job log (SWF), runs EASY on NODES nodes, prints the mean wait. As plain as C
- * can be: no layers, no checks, whole seconds; also a second opinion on the waits. usage: yardstick FILE NODES */
+/* The yardstick of the simulator: reads a job log (SWF), runs EASY on NODES nodes, prints the mean
+ * wait. As plain as C can be: no layers, no checks, whole seconds; also a second opinion on the
+ * waits. usage: yardstick FILE NODES */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -39,7 +40,8 @@ static void pass(void)
 	kept = 0;
 	for (long i = head; i < n_queue; i++) {
 		struct job *j = queue[i];
-		if (i > head && j->size <= idle && (now + j->estimate <= shadow || j->size <= extra)) {
+		if (i > head && j->size <= idle &&
+		    (now + j->estimate <= shadow || j->size <= extra)) {
 			if (now + j->estimate > shadow)
 				extra -= j->size;
 			start(j);
@@ -56,7 +58,9 @@ int main(int argc, char **argv)
 	FILE *f = argc == 3 ? fopen(argv[1], "r") : NULL;
 	long nodes = argc == 3 ? atol(argv[2]) : 0, next = 0;
 	for (struct job j; f && fgets(line, sizeof(line), f);)
-		if (line[0] != ';' && sscanf(line, "%*d %ld %*d %ld %ld %*f %*d %*d %ld", &j.submit, &j.run, &j.size, &j.estimate) == 4)
+		if (line[0] != ';' &&
+		    sscanf(line, "%*d %ld %*d %ld %ld %*f %*d %*d %ld", &j.submit, &j.run, &j.size,
+			   &j.estimate) == 4)
 			jobs[n_jobs++] = j;
 	idle = nodes;
 	while (next < n_jobs || n_running) {
@@ -76,7 +80,7 @@ int main(int argc, char **argv)
 			queue[n_queue++] = &jobs[next++];
 		pass();
 	}
-	printf("{\"jobs\": %ld, \"mean_wait_s\": %.6f, \"seconds\": %.6f}\n", n_jobs, (double)waited / (double)n_jobs,
-	       (double)clock() / CLOCKS_PER_SEC);
+	printf("{\"jobs\": %ld, \"mean_wait_s\": %.6f, \"seconds\": %.6f}\n", n_jobs,
+	       (double)waited / (double)n_jobs, (double)clock() / CLOCKS_PER_SEC);
 	return n_jobs == 0;
 }

@@ -1,5 +1,6 @@
-/* A fake disk in front of the real one: notes, in their order, the calls that write, bring to the disk and rename, and
- * fails when told to. It takes the place of libc's functions in the program that includes it, libraries included. */
+/* A fake disk in front of the real one: notes, in their order, the calls that write, bring to the
+ * disk and rename, and fails when told to. It takes the place of libc's functions in the program
+ * that includes it, libraries included. */
 #ifndef TESTS_FAKE_DISK_H
 #define TESTS_FAKE_DISK_H
 

@@ -67,12 +67,14 @@ static inline void fake_ata_identify(const struct fake_drive *d, uint8_t *page)
 	fake_set16(page, 0, 0x0040);
 	bool sanitize = d->san_block || d->san_crypto || d->san_overwrite;
 	fake_set16(page, 59,
-		   (uint16_t)(sanitize << 12 | d->san_crypto << 13 | d->san_overwrite << 14 | d->san_block << 15));
+		   (uint16_t)(sanitize << 12 | d->san_crypto << 13 | d->san_overwrite << 14 |
+			      d->san_block << 15));
 	fake_set16(page, 82, (uint16_t)(d->security << 1));
 	fake_set16(page, 89, 3);
 	fake_set16(page, 90, 0x8000 | 5);
 	fake_set16(page, 128,
-		   (uint16_t)(d->security | d->enabled << 1 | d->locked << 2 | d->frozen << 3 | d->enhanced << 5));
+		   (uint16_t)(d->security | d->enabled << 1 | d->locked << 2 | d->frozen << 3 |
+			      d->enhanced << 5));
 	uint8_t sum = 0;
 	page[510] = 0xa5;
 	for (int i = 0; i < 511; i++)
@@ -93,7 +95,8 @@ static inline int fake_sanitize(struct fake_drive *d, struct phx_ata_command *c)
 		c->count = d->sanitized ? 1 << 15 : 0;
 		return d->sanitize_fails ? -EIO : 0;
 	}
-	static const uint64_t keys[] = {[0x11] = 0x43727970, [0x12] = 0x426b4572, [0x14] = 0x4f5700000000};
+	static const uint64_t keys[] = {
+		[0x11] = 0x43727970, [0x12] = 0x426b4572, [0x14] = 0x4f5700000000};
 	d->last_feature = c->feature;
 	if (d->refuses_sanitize || !c->ext || keys[c->feature] != c->lba)
 		return -EIO;
@@ -106,7 +109,8 @@ static inline int fake_sanitize(struct fake_drive *d, struct phx_ata_command *c)
 static inline int fake_security(struct fake_drive *d, struct phx_ata_command *c)
 {
 	static const char ours[32] = "phoenix-erase";
-	bool right = c->data && !memcmp((uint8_t *)c->data + 2, ours, sizeof(ours)) && !d->foreign_password;
+	bool right = c->data && !memcmp((uint8_t *)c->data + 2, ours, sizeof(ours)) &&
+		!d->foreign_password;
 	if (d->frozen)
 		return -EIO;
 	switch (c->command) {
@@ -181,7 +185,8 @@ static inline int fake_nvme(void *dev, struct phx_nvme_command *c)
 		fake_nvme_identify(d, c->cdw10, c->data);
 		return 0;
 	case 0x02:
-		return (c->cdw10 & 0xff) == 0x81 && c->n_data == 512 ? fake_nvme_log(d, c->data) : 2;
+		return (c->cdw10 & 0xff) == 0x81 && c->n_data == 512 ? fake_nvme_log(d, c->data)
+								     : 2;
 	case 0x84:
 		d->last_cdw10 = c->cdw10;
 		if (d->refuses_sanitize)

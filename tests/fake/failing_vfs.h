@@ -1,5 +1,5 @@
-/* A fake disk under SQLite: a VFS in front of the real one, whose writes and syncs fail when told to. Register it before the
- * store is opened. One user at a time. */
+/* A fake disk under SQLite: a VFS in front of the real one, whose writes and syncs fail when told
+ * to. Register it before the store is opened. One user at a time. */
 #ifndef TESTS_FAKE_FAILING_VFS_H
 #define TESTS_FAKE_FAILING_VFS_H
 
@@ -11,7 +11,7 @@ enum failing_vfs_way { FAKE_VFS_SOUND, FAKE_VFS_FULL, FAKE_VFS_SHORT, FAKE_VFS_S
 
 static struct {
 	enum failing_vfs_way way;
-	int after;   /* so many writes (or syncs) pass before */
+	int after; /* so many writes (or syncs) pass before */
 	int n_failed;
 	sqlite3_vfs *real, vfs;
 } failing_vfs;
@@ -47,7 +47,8 @@ static int failing_write(sqlite3_file *f, const void *data, int n, sqlite3_int64
 
 static int failing_sync(sqlite3_file *f, int flags)
 {
-	return fails_now(FAKE_VFS_SYNC) ? SQLITE_IOERR_FSYNC : real_file(f)->pMethods->xSync(real_file(f), flags);
+	return fails_now(FAKE_VFS_SYNC) ? SQLITE_IOERR_FSYNC
+					: real_file(f)->pMethods->xSync(real_file(f), flags);
 }
 
 #define PASS(ret, name, args, call) \
@@ -64,7 +65,8 @@ PASS(int, CheckReservedLock, (sqlite3_file * f, int *ret), (real_file(f), ret))
 PASS(int, FileControl, (sqlite3_file * f, int op, void *arg), (real_file(f), op, arg))
 PASS(int, SectorSize, (sqlite3_file * f), (real_file(f)))
 PASS(int, DeviceCharacteristics, (sqlite3_file * f), (real_file(f)))
-PASS(int, ShmMap, (sqlite3_file * f, int i, int n, int more, void volatile **ret), (real_file(f), i, n, more, ret))
+PASS(int, ShmMap, (sqlite3_file * f, int i, int n, int more, void volatile **ret),
+     (real_file(f), i, n, more, ret))
 PASS(int, ShmLock, (sqlite3_file * f, int at, int n, int how), (real_file(f), at, n, how))
 PASS(int, ShmUnmap, (sqlite3_file * f, int gone), (real_file(f), gone))
 
@@ -78,13 +80,29 @@ static void passing_ShmBarrier(sqlite3_file *f)
 	real_file(f)->pMethods->xShmBarrier(real_file(f));
 }
 
-static int failing_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+static int failing_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
+			int *ret_flags)
 {
 	static const struct sqlite3_io_methods methods = {
-		2, passing_Close, passing_Read, failing_write, passing_Truncate, failing_sync, passing_FileSize,
-		passing_Lock, passing_Unlock, passing_CheckReservedLock, passing_FileControl, passing_SectorSize,
-		passing_DeviceCharacteristics, passing_ShmMap, passing_ShmLock, passing_ShmBarrier, passing_ShmUnmap,
-		NULL, NULL,
+		2,
+		passing_Close,
+		passing_Read,
+		failing_write,
+		passing_Truncate,
+		failing_sync,
+		passing_FileSize,
+		passing_Lock,
+		passing_Unlock,
+		passing_CheckReservedLock,
+		passing_FileControl,
+		passing_SectorSize,
+		passing_DeviceCharacteristics,
+		passing_ShmMap,
+		passing_ShmLock,
+		passing_ShmBarrier,
+		passing_ShmUnmap,
+		NULL,
+		NULL,
 	};
 	(void)vfs;
 	memset(real_file(f), 0, (size_t)failing_vfs.real->szOsFile);
@@ -107,7 +125,8 @@ static inline void failing_vfs_register(void)
 	sqlite3_vfs_register(&failing_vfs.vfs, 1);
 }
 
-/** The write (or sync) after the next `after` ones fails, and all that follow, until FAKE_VFS_SOUND. */
+/** The write (or sync) after the next `after` ones fails, and all that follow, until
+ * FAKE_VFS_SOUND. */
 static inline void failing_vfs_fail(enum failing_vfs_way way, int after)
 {
 	failing_vfs.way = way;

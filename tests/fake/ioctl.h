@@ -1,5 +1,6 @@
-/* A fake kernel below lib/disk: the ioctls of a drive and of a block device, in the place of libc's ioctl() in the
- * program that includes it, libraries included. A test says what the drive answers, and sees what it was sent. */
+/* A fake kernel below lib/disk: the ioctls of a drive and of a block device, in the place of libc's
+ * ioctl() in the program that includes it, libraries included. A test says what the drive answers,
+ * and sees what it was sent. */
 #ifndef TESTS_FAKE_IOCTL_H
 #define TESTS_FAKE_IOCTL_H
 
@@ -55,7 +56,8 @@ static inline int fake_discard(int fd, const uint64_t *range)
 		errno = EIO;
 		return -1;
 	}
-	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range[0], (off_t)range[1]);
+	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range[0],
+			 (off_t)range[1]);
 }
 
 int ioctl(int fd, unsigned long request, ...)

@@ -25,7 +25,8 @@
 
 enum { FAKE_ANSWERS_MAX = 64, FAKE_LOG_MAX = 65536 };
 
-/* One canned answer. Answers to the same request are given in order, the last one again and again. */
+/* One canned answer. Answers to the same request are given in order, the last one again and
+ * again. */
 struct fake_answer {
 	const char *request; /* "GET /v1/nodes", without the query */
 	int status;
@@ -66,8 +67,8 @@ static void fake_handle(struct phx_http_request *q, void *arg)
 	pthread_mutex_lock(&f->lock);
 	size_t at = strlen(f->log);
 	const char *after = phx_http_query(q, "after");
-	snprintf(f->log + at, sizeof(f->log) - at, "%s%s%s %s\n", request, after ? "?after=" : "", after ? after : "",
-		 n ? body : "");
+	snprintf(f->log + at, sizeof(f->log) - at, "%s%s%s %s\n", request, after ? "?after=" : "",
+		 after ? after : "", n ? body : "");
 	struct fake_answer *a = fake_find(f, request);
 	if (a)
 		a->given++;
@@ -122,8 +123,8 @@ static __attribute__((unused)) void fake_reset(struct fake_phxd *f)
 }
 
 /* `body` is JSON in which ' stands for ". */
-static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, const char *request, int status,
-						       const char *body)
+static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, const char *request,
+						       int status, const char *body)
 {
 	char *copy = strdup(body);
 	for (char *p = copy; *p; p++)
@@ -135,7 +136,8 @@ static __attribute__((unused)) void fake_answer_status(struct fake_phxd *f, cons
 	pthread_mutex_unlock(&f->lock);
 }
 
-static __attribute__((unused)) void fake_answer(struct fake_phxd *f, const char *request, const char *body)
+static __attribute__((unused)) void fake_answer(struct fake_phxd *f, const char *request,
+						const char *body)
 {
 	fake_answer_status(f, request, 200, body);
 }
@@ -171,7 +173,8 @@ static struct phx_said run_argv(const char *const *argv, const char *const *env)
 {
 	struct phx_run_result r = {0};
 	struct phx_err err = {0};
-	if (phx_run(&(struct phx_run){.argv = argv, .env_add = env, .timeout_ms = 300000}, &r, &err) < 0)
+	if (phx_run(&(struct phx_run){.argv = argv, .env_add = env, .timeout_ms = 300000}, &r,
+		    &err) < 0)
 		fail_msg("%s: %s", argv[0], err.text);
 	return (struct phx_said){r.status, r.out, r.errout};
 }

@@ -16,21 +16,21 @@
 struct fake_redfish {
 	struct MHD_Daemon *daemon;
 	pthread_mutex_t lock;
-	bool on;	       /* the truth */
+	bool on;               /* the truth */
 	char boot_target[16];  /* "Pxe", "Hdd"; "" none */
 	char boot_enabled[16]; /* "Once" */
 	char last_type[32];    /* ResetType of the last order taken */
-	int n_orders;	       /* taken */
+	int n_orders;          /* taken */
 	/* faults */
-	int n_busy;	  /* so many requests are answered 503 */
-	int n_stale;	  /* so many readings of the system report `stale` instead */
+	int n_busy;  /* so many requests are answered 503 */
+	int n_stale; /* so many readings of the system report `stale` instead */
 	const char *stale;
-	int slow_ms;	  /* before each answer */
+	int slow_ms; /* before each answer */
 	int n_systems;
-	bool refuse_same; /* 400 to an order for what is so already */
-	bool deaf;	  /* takes orders and does nothing */
+	bool refuse_same;    /* 400 to an order for what is so already */
+	bool deaf;           /* takes orders and does nothing */
 	const char *allowed; /* JSON list of the reset types; NULL: not told */
-	const char *raw;  /* this text instead of the system */
+	const char *raw;     /* this text instead of the system */
 };
 
 /* A request on its way: its body so far. */
@@ -41,7 +41,8 @@ struct fake_request {
 
 static enum MHD_Result fake_reply(struct MHD_Connection *c, unsigned status, const char *text)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
 	MHD_add_response_header(r, "Content-Type", "application/json");
 	enum MHD_Result ok = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
@@ -71,10 +72,11 @@ static bool fake_may_enter(struct MHD_Connection *c)
 static enum MHD_Result fake_get_collection(struct fake_redfish *f, struct MHD_Connection *c)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "{\"Members@odata.count\":%d,\"Members\":[", f->n_systems);
+	int n = snprintf(text, sizeof(text), "{\"Members@odata.count\":%d,\"Members\":[",
+			 f->n_systems);
 	for (int i = 1; i <= f->n_systems; i++)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s{\"@odata.id\":\"/redfish/v1/Systems/%d\"}",
-			      i > 1 ? "," : "", i);
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "%s{\"@odata.id\":\"/redfish/v1/Systems/%d\"}", i > 1 ? "," : "", i);
 	snprintf(text + n, sizeof(text) - (size_t)n, "]}");
 	return fake_reply(c, 200, text);
 }
@@ -91,14 +93,18 @@ static enum MHD_Result fake_get_system(struct fake_redfish *f, struct MHD_Connec
 	char text[2048];
 	snprintf(text, sizeof(text),
 		 "{\"@odata.id\":\"" FAKE_SYSTEM "\",\"Id\":\"1\",\"PowerState\":\"%s\","
-		 "\"Boot\":{\"BootSourceOverrideTarget\":\"%s\",\"BootSourceOverrideEnabled\":\"%s\"},"
-		 "\"Actions\":{\"#ComputerSystem.Reset\":{\"target\":\"" FAKE_SYSTEM "/Actions/ComputerSystem.Reset\"%s%s}}}",
+		 "\"Boot\":{\"BootSourceOverrideTarget\":\"%s\",\"BootSourceOverrideEnabled\":\"%"
+		 "s\"},"
+		 "\"Actions\":{\"#ComputerSystem.Reset\":{\"target\":\"" FAKE_SYSTEM
+		 "/Actions/ComputerSystem.Reset\"%s%s}}}",
 		 state, f->boot_target, f->boot_enabled,
-		 f->allowed ? ",\"ResetType@Redfish.AllowableValues\":" : "", f->allowed ? f->allowed : "");
+		 f->allowed ? ",\"ResetType@Redfish.AllowableValues\":" : "",
+		 f->allowed ? f->allowed : "");
 	return fake_reply(c, 200, text);
 }
 
-static enum MHD_Result fake_reset(struct fake_redfish *f, struct MHD_Connection *c, const json_t *body)
+static enum MHD_Result fake_reset(struct fake_redfish *f, struct MHD_Connection *c,
+				  const json_t *body)
 {
 	const char *type = json_string_value(json_object_get(body, "ResetType"));
 	bool on = phx_str_eq(type, "On") || phx_str_eq(type, "ForceOn");
@@ -114,7 +120,8 @@ static enum MHD_Result fake_reset(struct fake_redfish *f, struct MHD_Connection 
 	return fake_reply(c, 204, "");
 }
 
-static enum MHD_Result fake_patch(struct fake_redfish *f, struct MHD_Connection *c, const json_t *body)
+static enum MHD_Result fake_patch(struct fake_redfish *f, struct MHD_Connection *c,
+				  const json_t *body)
 {
 	const json_t *boot = json_object_get(body, "Boot");
 	const char *target = json_string_value(json_object_get(boot, "BootSourceOverrideTarget"));
@@ -127,8 +134,8 @@ static enum MHD_Result fake_patch(struct fake_redfish *f, struct MHD_Connection 
 	return fake_reply(c, 200, "{}");
 }
 
-static enum MHD_Result fake_answer(struct fake_redfish *f, struct MHD_Connection *c, const char *method,
-				   const char *url, const json_t *body)
+static enum MHD_Result fake_answer(struct fake_redfish *f, struct MHD_Connection *c,
+				   const char *method, const char *url, const json_t *body)
 {
 	if (!fake_may_enter(c))
 		return fake_error(c, 401, "Who are you?");
@@ -147,8 +154,9 @@ static enum MHD_Result fake_answer(struct fake_redfish *f, struct MHD_Connection
 	return fake_error(c, 404, "No such resource");
 }
 
-static enum MHD_Result fake_handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-				   const char *version, const char *data, size_t *n, void **state)
+static enum MHD_Result fake_handle(void *arg, struct MHD_Connection *c, const char *url,
+				   const char *method, const char *version, const char *data,
+				   size_t *n, void **state)
 {
 	(void)version;
 	struct fake_redfish *f = arg;
@@ -175,7 +183,8 @@ static enum MHD_Result fake_handle(void *arg, struct MHD_Connection *c, const ch
 	return r;
 }
 
-static void fake_forget(void *arg, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
+static void fake_forget(void *arg, struct MHD_Connection *c, void **state,
+			enum MHD_RequestTerminationCode why)
 {
 	(void)arg;
 	(void)c;
@@ -185,18 +194,21 @@ static void fake_forget(void *arg, struct MHD_Connection *c, void **state, enum 
 }
 
 /* Start it on a free port of loopback; with a certificate it speaks TLS. */
-static inline uint16_t fake_redfish_start(struct fake_redfish *f, const char *cert_pem, const char *key_pem)
+static inline uint16_t fake_redfish_start(struct fake_redfish *f, const char *cert_pem,
+					  const char *key_pem)
 {
 	uint16_t port = free_port(SOCK_STREAM);
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_port = htons(port),
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	*f = (struct fake_redfish){ .lock = PTHREAD_MUTEX_INITIALIZER, .n_systems = 1, .stale = "Off" };
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | (cert_pem ? MHD_USE_TLS : 0);
-	f->daemon = MHD_start_daemon(flags, port, NULL, NULL, fake_handle, f, MHD_OPTION_SOCK_ADDR, &at,
-				     MHD_OPTION_NOTIFY_COMPLETED, fake_forget, NULL,
-				     cert_pem ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, cert_pem,
-				     MHD_OPTION_HTTPS_MEM_KEY, key_pem, MHD_OPTION_END);
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons(port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	*f = (struct fake_redfish){
+		.lock = PTHREAD_MUTEX_INITIALIZER, .n_systems = 1, .stale = "Off"};
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+		(cert_pem ? MHD_USE_TLS : 0);
+	f->daemon = MHD_start_daemon(flags, port, NULL, NULL, fake_handle, f, MHD_OPTION_SOCK_ADDR,
+				     &at, MHD_OPTION_NOTIFY_COMPLETED, fake_forget, NULL,
+				     cert_pem ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END,
+				     cert_pem, MHD_OPTION_HTTPS_MEM_KEY, key_pem, MHD_OPTION_END);
 	assert_non_null(f->daemon);
 	return port;
 }

@@ -1,15 +1,18 @@
-/* RE agreements in both formats: whatever the bytes, no crash; what is accepted is written and read back the same. */
+/* RE agreements in both formats: whatever the bytes, no crash; what is accepted is written and read
+ * back the same. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "config/agreement.h"
 
-static void round_trip(const struct phx_agreement *a, int (*write)(const struct phx_agreement *, struct phx_buf *))
+static void round_trip(const struct phx_agreement *a,
+		       int (*write)(const struct phx_agreement *, struct phx_buf *))
 {
 	struct phx_buf b = {0};
 	struct phx_agreement again;
 	struct phx_err err = {0};
-	if (write(a, &b) < 0 || phx_agreement_parse(b.data, b.n, "fuzz", "", &again, NULL, &err) < 0 ||
+	if (write(a, &b) < 0 ||
+	    phx_agreement_parse(b.data, b.n, "fuzz", "", &again, NULL, &err) < 0 ||
 	    !phx_record_equal(&phx_agreement_record, a, &again))
 		abort();
 	phx_record_fini(&phx_agreement_record, &again);

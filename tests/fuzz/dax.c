@@ -1,5 +1,5 @@
-/* Fuzzing of the reader of workflows: any bytes as XML. Whatever comes: dependencies lie within the jobs, and every job
- * is on a level above its parents. */
+/* Fuzzing of the reader of workflows: any bytes as XML. Whatever comes: dependencies lie within the
+ * jobs, and every job is on a level above its parents. */
 #include <string.h>
 
 #include "trace/dax.h"
@@ -10,7 +10,8 @@ static void check(const struct phx_trace_jobs *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		const struct phx_trace_job *j = &w->jobs[i];
-		if (!j->size || j->run_ms < 0 || (size_t)j->first_child + j->n_children > w->n_children)
+		if (!j->size || j->run_ms < 0 ||
+		    (size_t)j->first_child + j->n_children > w->n_children)
 			abort();
 		for (uint32_t k = 0; k < j->n_children; k++) {
 			uint32_t child = w->children[j->first_child + k];

@@ -1,5 +1,6 @@
-/* Fuzzing of the package reader: any bytes as archive, and any bytes as the tar inside one. Whatever comes, nothing may
- * be written outside the directory given, nothing special may be made, and nobody may crash. Built by fuzz.mk. */
+/* Fuzzing of the package reader: any bytes as archive, and any bytes as the tar inside one.
+ * Whatever comes, nothing may be written outside the directory given, nothing special may be made,
+ * and nobody may crash. Built by fuzz.mk. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static void check_tree(int dir_fd)
 		if (!S_ISLNK(st.st_mode) && (st.st_mode & 07022))
 			abort();
 		if (S_ISDIR(st.st_mode))
-			check_tree(openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+			check_tree(openat(dirfd(d), e->d_name,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	}
 	closedir(d);
 }
@@ -77,7 +79,8 @@ static void read_archive(const void *data, size_t n)
 	}
 }
 
-/* Right checksums for whatever looks like a tar header, so that mutations get past the first check. */
+/* Right checksums for whatever looks like a tar header, so that mutations get past the first
+ * check. */
 static void repair_headers(uint8_t *tar, size_t n)
 {
 	for (size_t at = 0; at + 512 <= n; at += 512) {

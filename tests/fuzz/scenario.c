@@ -1,5 +1,6 @@
-/* Fuzzing of scenario files: any bytes as text, the last line as an override. What is accepted has names that are
- * names, clusters of one kind, and REs that pass their own check; what is refused has a text. */
+/* Fuzzing of scenario files: any bytes as text, the last line as an override. What is accepted has
+ * names that are names, clusters of one kind, and REs that pass their own check; what is refused
+ * has a text. */
 #include <string.h>
 
 #include "sim/scenario.h"
@@ -8,13 +9,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check(const struct phx_sim_scenario *s)
 {
-	PHX_LIST_EACH(const struct phx_sim_scenario_cluster, c, &s->clusters)
-	{
+	PHX_LIST_EACH(const struct phx_sim_scenario_cluster, c, &s->clusters) {
 		if (!phx_name_valid(c->name) || !c->nodes == !c->unlimited)
 			abort();
 	}
-	PHX_LIST_EACH(const struct phx_sim_scenario_re, re, &s->res)
-	{
+	PHX_LIST_EACH(const struct phx_sim_scenario_re, re, &s->res) {
 		if (!re->takes_rest && phx_agreement_check(&re->agreement, NULL, NULL))
 			abort();
 	}

@@ -1,5 +1,6 @@
-/* Fuzzing of the readers of job logs and of web series: any bytes as text. Whatever comes: jobs in order, sizes of at
- * least one node, times not negative, series that rise. The first byte chooses the options. */
+/* Fuzzing of the readers of job logs and of web series: any bytes as text. Whatever comes: jobs in
+ * order, sizes of at least one node, times not negative, series that rise. The first byte chooses
+ * the options. */
 #include <string.h>
 
 #include "trace/series.h"
@@ -28,7 +29,8 @@ static void log_of(uint8_t how, const char *text, size_t n)
 	}
 	for (size_t i = 0; i < w.n; i++) {
 		const struct phx_trace_job *j = &w.jobs[i];
-		if (!j->size || j->submit_ms < 0 || j->run_ms < 0 || (i && j->submit_ms < j[-1].submit_ms))
+		if (!j->size || j->submit_ms < 0 || j->run_ms < 0 ||
+		    (i && j->submit_ms < j[-1].submit_ms))
 			abort();
 	}
 	phx_trace_jobs_fini(&w);

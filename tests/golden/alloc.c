@@ -1,7 +1,8 @@
-/* The core without memory: whatever the tests of tests/unit/core let happen, happens here with each allocation of the
- * event failing in turn, on a copy of the state. Either the event ends with -ENOMEM (the state is of no use then), or its
- * actions and the state are those of a run in which nothing failed: an error that is dropped makes a difference. Those
- * tests are compiled once more, each with its own name of main(), and linked with phx_core_apply() and the functions that
+/* The core without memory: whatever the tests of tests/unit/core let happen, happens here with each
+ * allocation of the event failing in turn, on a copy of the state. Either the event ends with
+ * -ENOMEM (the state is of no use then), or its actions and the state are those of a run in which
+ * nothing failed: an error that is dropped makes a difference. Those tests are compiled once more,
+ * each with its own name of main(), and linked with phx_core_apply() and the functions that
  * allocate wrapped; PROGRAMS lists them. */
 #include <errno.h>
 #include <setjmp.h>
@@ -15,7 +16,8 @@
 #include "core/core.h"
 #include "core/index.h"
 
-/* Of one kind of event: looked at, and of those with so many allocations tried. The tests repeat themselves. */
+/* Of one kind of event: looked at, and of those with so many allocations tried. The tests repeat
+ * themselves. */
 enum { TRIES = 12, ALLOCS_MAX = 400, LOOKED_AT = 400, FAILED_LEAST = 3500 };
 
 static struct {
@@ -37,11 +39,11 @@ static bool lacks(void)
 	return true;
 }
 
-#define WRAP(type, name, params, args)       \
-	type __real_##name params;           \
-	type __wrap_##name params;           \
-	type __wrap_##name params            \
-	{                                    \
+#define WRAP(type, name, params, args) \
+	type __real_##name params; \
+	type __wrap_##name params; \
+	type __wrap_##name params \
+	{ \
 		return lacks() ? NULL : __real_##name args; \
 	}
 WRAP(void *, malloc, (size_t size), (size))
@@ -51,8 +53,10 @@ WRAP(void *, reallocarray, (void *old, size_t n, size_t size), (old, n, size))
 WRAP(char *, strdup, (const char *text), (text))
 WRAP(char *, strndup, (const char *text, size_t size), (text, size))
 
-int __real_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
-int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err);
+int __real_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+			  struct phx_err *err);
+int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+			  struct phx_err *err);
 
 /* What became of a copy of the state. */
 struct run {
@@ -62,9 +66,10 @@ struct run {
 	unsigned n_allocs;
 };
 
-static void run_on_copy(const struct phx_state *s, const struct phx_event *ev, unsigned fail_at, struct run *ret)
+static void run_on_copy(const struct phx_state *s, const struct phx_event *ev, unsigned fail_at,
+			struct run *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_record_copy(&phx_state_record, &ret->s, s), 0);
 	assert_int_equal(phx_index_ready(&ret->s), 0);
 	memory.n = 0;
@@ -90,17 +95,19 @@ static bool same_actions(const struct phx_list *a, const struct phx_list *b)
 	return same;
 }
 
-static void compare(const struct run *sound, const struct run *poor, const struct phx_event *ev, unsigned k)
+static void compare(const struct run *sound, const struct run *poor, const struct phx_event *ev,
+		    unsigned k)
 {
 	const char *kind = phx_enum_name(&phx_event_kind_names, ev->kind);
-	const char *what = poor->r != sound->r			       ? "another answer" :
-			   !same_actions(&sound->out.actions, &poor->out.actions) ? "other actions" :
-			   !phx_record_equal(&phx_state_record, &sound->s, &poor->s) ? "another state" :
-										      NULL;
+	const char *what = poor->r != sound->r                              ? "another answer"
+		: !same_actions(&sound->out.actions, &poor->out.actions)    ? "other actions"
+		: !phx_record_equal(&phx_state_record, &sound->s, &poor->s) ? "another state"
+									    : NULL;
 	if (poor->r == -ENOMEM && poor->out.actions.n)
 		fail_msg("%s ends without memory, and has actions", kind);
 	if (poor->r != -ENOMEM && what)
-		fail_msg("%s without allocation %u of %u ends with %d and %s", kind, k, sound->n_allocs, poor->r, what);
+		fail_msg("%s without allocation %u of %u ends with %d and %s", kind, k,
+			 sound->n_allocs, poor->r, what);
 }
 
 static void try_all(const struct phx_state *s, const struct phx_event *ev)
@@ -122,7 +129,8 @@ static void try_all(const struct phx_state *s, const struct phx_event *ev)
 	end_run(&sound);
 }
 
-int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+			  struct phx_err *err)
 {
 	bool known = ev->kind >= 0 && ev->kind < PHX_EV_COUNT_;
 	if (known && !memory.on && did.n_kinds[ev->kind]++ < LOOKED_AT)
@@ -136,7 +144,8 @@ static void every_kind_was_tried(void **state)
 	for (int kind = 0; kind < PHX_EV_COUNT_; kind++)
 		if (!did.n_kinds[kind])
 			fail_msg("no %s was tried", phx_enum_name(&phx_event_kind_names, kind));
-	print_message("%lu allocations failed, %lu events ended by that\n", did.n_failed, did.n_ended);
+	print_message("%lu allocations failed, %lu events ended by that\n", did.n_failed,
+		      did.n_ended);
 	assert_true(did.n_failed >= FAILED_LEAST);
 }
 
@@ -146,7 +155,7 @@ PROGRAMS
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_kind_was_tried) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_was_tried)};
 	int failed = 0;
 #define PROGRAM(name) failed += main_of_##name();
 	PROGRAMS

@@ -1,5 +1,5 @@
-/* Schedulers and kill orders against a list worked by hand: each line of batch.txt is the life of a small manager and
- * what it must decide; its head explains the words. */
+/* Schedulers and kill orders against a list worked by hand: each line of batch.txt is the life of a
+ * small manager and what it must decide; its head explains the words. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,12 +33,12 @@ static void say_error(struct world *w, int r)
 static void say_ids(struct world *w, const struct phx_list *ids)
 {
 	PHX_LIST_EACH(uint64_t, id, ids)
-	phx_buf_addf(&w->said, " %llu", (unsigned long long)*id);
+		phx_buf_addf(&w->said, " %llu", (unsigned long long)*id);
 }
 
 static void take_job(struct world *w, const char *word)
 {
-	struct phx_batch_job j = { .estimate_ms = -1 };
+	struct phx_batch_job j = {.estimate_ms = -1};
 	unsigned long long id;
 	long long at;
 	int n = 0;
@@ -51,7 +51,9 @@ static void take_job(struct world *w, const char *word)
 	j.submit_ms = word[0] == 'r' ? 0 : at;
 	j.start_ms = word[0] == 'r' ? at : 0;
 	j.waits_for = word[0] == 'b';
-	j.state = word[0] == 'r' ? PHX_BATCH_RUNNING : word[0] == 'h' ? PHX_BATCH_HELD : PHX_BATCH_WAITING;
+	j.state = word[0] == 'r' ? PHX_BATCH_RUNNING
+		: word[0] == 'h' ? PHX_BATCH_HELD
+				 : PHX_BATCH_WAITING;
 	say_error(w, word[0] == 'r' ? phx_batch_restore(w->b, &j) : phx_batch_submit(w->b, &j));
 }
 
@@ -59,7 +61,7 @@ static void take_job(struct world *w, const char *word)
 
 static void pass(struct world *w, uint64_t now)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list ids = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list ids = {0};
 	assert_int_equal(phx_batch_pass(w->b, (int64_t)now, &ids), 0);
 	next_thing(w);
 	phx_buf_addf(&w->said, "%llu:", (unsigned long long)now);
@@ -68,7 +70,7 @@ static void pass(struct world *w, uint64_t now)
 
 static void need(struct world *w, uint64_t nodes)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list ids = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list ids = {0};
 	uint32_t sum = phx_batch_victims(w->b, (uint32_t)nodes, &ids);
 	next_thing(w);
 	phx_buf_addf(&w->said, "kill");
@@ -91,10 +93,10 @@ static void give(struct world *w, uint64_t nodes)
 	phx_batch_give(w->b, (uint32_t)nodes);
 }
 
-#define CALL(name, type)                                                                                               \
-	static void call_##name(struct world *w, uint64_t value)                                                       \
-	{                                                                                                              \
-		say_error(w, phx_batch_##name(w->b, (type)value));                                                     \
+#define CALL(name, type) \
+	static void call_##name(struct world *w, uint64_t value) \
+	{ \
+		say_error(w, phx_batch_##name(w->b, (type)value)); \
 	}
 CALL(take, uint32_t)
 CALL(ended, uint64_t)
@@ -115,18 +117,18 @@ static void do_word(struct world *w, const char *word)
 	static const struct {
 		const char *name;
 		void (*act)(struct world *w, uint64_t value);
-	} words[] = { { "t=", pass },
-		      { "need=", need },
-		      { "killed=", killed },
-		      { "give=", give },
-		      { "take=", call_take },
-		      { "end=", call_ended },
-		      { "kill=", call_kill },
-		      { "hold=", call_hold },
-		      { "unhold=", call_unhold },
-		      { "unblock=", call_unblock },
-		      { "cancel=", call_cancel },
-		      { "lose=", lose } };
+	} words[] = {{"t=", pass},
+		     {"need=", need},
+		     {"killed=", killed},
+		     {"give=", give},
+		     {"take=", call_take},
+		     {"end=", call_ended},
+		     {"kill=", call_kill},
+		     {"hold=", call_hold},
+		     {"unhold=", call_unhold},
+		     {"unblock=", call_unblock},
+		     {"cancel=", call_cancel},
+		     {"lose=", lose}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
 		size_t n = strlen(words[i].name);
 		if (strncmp(word, words[i].name, n))
@@ -144,18 +146,22 @@ static void counts(struct world *w)
 	struct phx_batch_counts c;
 	phx_batch_counts(w->b, &c);
 	next_thing(w);
-	phx_buf_addf(&w->said, "idle %u busy %u killing %u Q %llu big %u, %u waiting %u running %u held %u blocked",
-		     c.idle, c.busy, c.killing, (unsigned long long)c.waiting_nodes, c.waiting_biggest, c.n_waiting,
-		     c.n_running, c.n_held, c.n_blocked);
+	phx_buf_addf(&w->said,
+		     "idle %u busy %u killing %u Q %llu big %u, %u waiting %u running %u held %u "
+		     "blocked",
+		     c.idle, c.busy, c.killing, (unsigned long long)c.waiting_nodes,
+		     c.waiting_biggest, c.n_waiting, c.n_running, c.n_held, c.n_blocked);
 }
 
 /* The first word names the scheduler or the kill order. */
 static void begin(struct world *w, const char *name)
 {
-	struct phx_batch_config config = { .scheduler = PHX_SCHEDULER_first_fit, .kill_order = PHX_KILL_ORDER_smallest_latest };
-	struct phx_err err = { 0 };
+	struct phx_batch_config config = {.scheduler = PHX_SCHEDULER_first_fit,
+					  .kill_order = PHX_KILL_ORDER_smallest_latest};
+	struct phx_err err = {0};
 	if (phx_enum_parse(&phx_kill_order_names, name, &config.kill_order, &err) < 0)
-		assert_int_equal(phx_enum_parse(&phx_scheduler_names, name, &config.scheduler, &err), 0);
+		assert_int_equal(
+			phx_enum_parse(&phx_scheduler_names, name, &config.scheduler, &err), 0);
 	assert_int_equal(phx_batch_new(&config, &w->b), 0);
 }
 
@@ -193,7 +199,7 @@ static void decides_as_worked_by_hand(void **state)
 		char *arrow = strstr(line, " -> ");
 		if (line[0] == '#' || !arrow)
 			continue;
-		struct world w = { 0 };
+		struct world w = {0};
 		char words[512];
 		snprintf(words, sizeof(words), "%.*s", (int)(arrow - line), line);
 		live(&w, words);
@@ -211,6 +217,6 @@ static void decides_as_worked_by_hand(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(decides_as_worked_by_hand) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(decides_as_worked_by_hand)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

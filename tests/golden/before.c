@@ -1,7 +1,8 @@
-/* Journals as the build before incarnations wrote them (75d5e42): before.txt, a line an event: its number, itself, the
- * actions that it had; number 1 begins another journal. They replay to the byte: a head that died under that build starts
- * with this one. Lost nodes of REs, nodes that cannot serve, reclaims and kills, REs that end while nodes are away, an
- * update that fails, erases, a reset in the middle of a hand-over. */
+/* Journals as the build before incarnations wrote them (75d5e42): before.txt, a line an event: its
+ * number, itself, the actions that it had; number 1 begins another journal. They replay to the
+ * byte: a head that died under that build starts with this one. Lost nodes of REs, nodes that
+ * cannot serve, reclaims and kills, REs that end while nodes are away, an update that fails,
+ * erases, a reset in the middle of a hand-over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,12 +16,13 @@
 
 static void replay(struct phx_state *s, uint64_t seq, const char *event, const char *actions)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_event ev;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	PHX_AUTO_JSON json_t *j = NULL;
 	assert_int_equal(phx_json_parse(event, strlen(event), &j, &err), 0);
-	if (phx_json_to_record(&phx_event_record, j, &ev, &err) < 0 || phx_core_apply(s, &ev, &out, &err) < 0)
+	if (phx_json_to_record(&phx_event_record, j, &ev, &err) < 0 ||
+	    phx_core_apply(s, &ev, &out, &err) < 0)
 		fail_msg("event %llu: %s", (unsigned long long)seq, err.text);
 	PHX_AUTO_FREE char *got = phx_json_list_text(&phx_action_record, &out.actions);
 	assert_int_equal(s->seq, seq);
@@ -37,7 +39,7 @@ static void journals_of_before_replay(void **state)
 	PHX_AUTO_FREE char *line = NULL;
 	size_t size = 0;
 	unsigned n_journals = 0;
-	struct phx_state s = { 0 };
+	struct phx_state s = {0};
 	(void)state;
 	assert_non_null(f);
 	while (getline(&line, &size, f) > 0) {
@@ -58,6 +60,6 @@ static void journals_of_before_replay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(journals_of_before_replay) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(journals_of_before_replay)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* The core under chance: 200 lives of 300 events each, sound and unsound. After every event: the invariants hold, what
- * is refused or changes nothing leaves the state as it was, the journalled event alone brings the same state and the
- * same actions about, and no tenant's data has come where an agreement wants it erased. When the faults stop, every
- * node comes to rest. A failure names its seed: PHX_SEED=N runs that life alone. */
+/* The core under chance: 200 lives of 300 events each, sound and unsound. After every event: the
+ * invariants hold, what is refused or changes nothing leaves the state as it was, the journalled
+ * event alone brings the same state and the same actions about, and no tenant's data has come where
+ * an agreement wants it erased. When the faults stop, every node comes to rest. A failure names its
+ * seed: PHX_SEED=N runs that life alone. */
 #include "unit/core/world.h"
 
 #include "base/json.h"
@@ -18,7 +19,7 @@ struct machine {
 	/* whose data is on its disks */
 	char owner[PHX_NAME_MAX];
 	bool wipe_on_release; /* that owner's agreement wants it */
-	bool dirty;	      /* as the core had it before the event */
+	bool dirty;           /* as the core had it before the event */
 };
 
 struct life {
@@ -40,42 +41,49 @@ static bool chance(struct life *l, uint32_t percent)
 	return roll(l, 100) < percent;
 }
 
-#define FAIL(l, fmt, ...) fail_msg("PHX_SEED=%llu: " fmt, (unsigned long long)(l)->seed, __VA_ARGS__)
+#define FAIL(l, fmt, ...) \
+	fail_msg("PHX_SEED=%llu: " fmt, (unsigned long long)(l)->seed, __VA_ARGS__)
 
 /* ---- one event, and what must hold ---- */
 
 static void replay(struct life *l, const struct phx_event *ev, const struct phx_outcome *out)
 {
 	struct phx_event again;
-	struct phx_outcome mine = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_outcome mine = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
 	assert_non_null(text);
 	PHX_AUTO_JSON json_t *j = json_loads(text, 0, NULL);
 	assert_non_null(j);
 	if (phx_json_to_record(&phx_event_record, j, &again, &err) < 0 ||
 	    phx_core_apply(&l->twin, &again, &mine, &err) < 0)
-		FAIL(l, "replay of %s: %s", phx_enum_name(&phx_event_kind_names, ev->kind), err.text);
+		FAIL(l, "replay of %s: %s", phx_enum_name(&phx_event_kind_names, ev->kind),
+		     err.text);
 	bool same = out->actions.n == mine.actions.n;
 	for (uint32_t i = 0; same && i < out->actions.n; i++)
-		same = phx_record_equal(&phx_action_record, PHX_LIST_AT(&out->actions, struct phx_action, i),
+		same = phx_record_equal(&phx_action_record,
+					PHX_LIST_AT(&out->actions, struct phx_action, i),
 					PHX_LIST_AT(&mine.actions, struct phx_action, i));
 	if (!same || !phx_record_equal(&phx_state_record, &l->twin, &l->w->s))
-		FAIL(l, "%s comes out differently at replay", phx_enum_name(&phx_event_kind_names, ev->kind));
+		FAIL(l, "%s comes out differently at replay",
+		     phx_enum_name(&phx_event_kind_names, ev->kind));
 	phx_outcome_fini(&mine);
 	phx_event_fini(&again);
 }
 
 static bool wants(const struct phx_pool *p, int moment)
 {
-	return p->setup.mode == PHX_SETUP_WIPE && (p->setup.when == PHX_WHEN_BOTH || p->setup.when == moment);
+	return p->setup.mode == PHX_SETUP_WIPE &&
+		(p->setup.when == PHX_WHEN_BOTH || p->setup.when == moment);
 }
 
 /* The last wipe of the node's plan has been reported done by this event. */
-static bool was_erased(const struct phx_node *before, const struct phx_node *n, const struct phx_event *ev)
+static bool was_erased(const struct phx_node *before, const struct phx_node *n,
+		       const struct phx_event *ev)
 {
 	const struct phx_step *was = before ? phx_node_step(before) : NULL;
-	if (!was || was->kind != PHX_STEP_wipe || ev->kind != PHX_EV_step_result || !ev->verified_bytes)
+	if (!was || was->kind != PHX_STEP_wipe || ev->kind != PHX_EV_step_result ||
+	    !ev->verified_bytes)
 		return false;
 	for (uint32_t i = before->plan.cursor + 1; i < before->plan.steps.n; i++)
 		if (PHX_LIST_AT(&before->plan.steps, struct phx_step, i)->kind == PHX_STEP_wipe)
@@ -87,10 +95,13 @@ static bool was_erased(const struct phx_node *before, const struct phx_node *n, 
 	return done;
 }
 
-/* The promise, counted apart from the core: data whose agreement wants an erase never is in another owner's hands. */
-static void follow_data(struct life *l, struct machine *m, const struct phx_event *ev, const struct phx_state *before)
+/* The promise, counted apart from the core: data whose agreement wants an erase never is in another
+ * owner's hands. */
+static void follow_data(struct life *l, struct machine *m, const struct phx_event *ev,
+			const struct phx_state *before)
 {
-	const struct phx_node *n = phx_state_node(&l->w->s, m->node), *old = phx_state_node(before, m->node);
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node),
+			      *old = phx_state_node(before, m->node);
 	if (!n) {
 		if (m->dirty && !ev->force)
 			FAIL(l, "%s is forgotten, and with it whose data it holds", m->node);
@@ -102,7 +113,8 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 		m->owner[0] = '\0';
 		m->wipe_on_release = false;
 	} else if (m->dirty && !n->dirty) {
-		FAIL(l, "%s passes for erased after %s", m->node, phx_enum_name(&phx_event_kind_names, ev->kind));
+		FAIL(l, "%s passes for erased after %s", m->node,
+		     phx_enum_name(&phx_event_kind_names, ev->kind));
 	}
 	m->dirty = n->dirty;
 	const struct phx_pool *p = phx_state_pool(&l->w->s, n->pool);
@@ -111,8 +123,10 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 	bool foreign = m->owner[0] && strcmp(m->owner, p->owner);
 	/* nobody's: its key is destroyed, and whoever is to have it waits until it is read back */
 	bool unread = n->key_unread && !strcmp(p->name, PHX_POOL_FREE);
-	if (foreign && !unread && (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
-		FAIL(l, "%s holds data of %s in pool %s of %s", m->node, m->owner, p->name, p->owner);
+	if (foreign && !unread &&
+	    (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
+		FAIL(l, "%s holds data of %s in pool %s of %s", m->node, m->owner, p->name,
+		     p->owner);
 	if (!n->dirty || strcmp(n->tenant_pool, p->name))
 		return;
 	if (foreign)
@@ -123,12 +137,12 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 
 static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret)
 {
-	struct phx_outcome mine = { 0 }, *out = ret ? ret : &mine;
+	struct phx_outcome mine = {0}, *out = ret ? ret : &mine;
 	struct phx_state before;
 	const char *kind = phx_enum_name(&phx_event_kind_names, ev->kind);
 	l->w->now += roll(l, 40) ? roll(l, 1500) : roll(l, 200000);
 	assert_int_equal(phx_record_copy(&phx_state_record, &before, &l->w->s), 0);
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	ev->now_ms = l->w->now;
 	phx_err_clear(&l->w->err);
 	int r = phx_core_apply(&l->w->s, ev, out, &l->w->err);
@@ -140,7 +154,8 @@ static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret
 	if (r == 0 && !counts)
 		before.now_ms = l->w->s.now_ms;
 	if (!counts && !phx_record_equal(&phx_state_record, &before, &l->w->s))
-		FAIL(l, "%s changes the state and is %s", kind, r < 0 ? "refused" : "not journalled");
+		FAIL(l, "%s changes the state and is %s", kind,
+		     r < 0 ? "refused" : "not journalled");
 	if (counts) {
 		assert_true(r == 0 && l->w->s.seq == before.seq + 1);
 		replay(l, ev, out);
@@ -158,7 +173,7 @@ static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret
 
 static void says_hello(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = m->env };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = m->env};
 	PHX_STR_SET(ev.node, m->node);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "%s-%u", m->node, m->boot);
 	PHX_STR_SET(ev.system_digest, m->digest);
@@ -171,7 +186,7 @@ static void says_hello(struct life *l, struct machine *m)
 
 static void asks_for_certificate(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	world_event_mac(&ev, world_index(m->node));
 	snprintf(ev.key_fp, sizeof(ev.key_fp), "key-%u", m->key);
 	snprintf(ev.serial, sizeof(ev.serial), "serial-%u", world_index(m->node));
@@ -182,7 +197,10 @@ static void tells(struct life *l, struct machine *m, int64_t result)
 {
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
 	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = { .kind = PHX_EV_step_result, .result = result, .step_id = step->id, .epoch = n->plan.epoch };
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .result = result,
+			       .step_id = step->id,
+			       .epoch = n->plan.epoch};
 	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_KEY)
 		ev.kind = PHX_EV_key_result;
 	PHX_STR_SET(ev.node, m->node);
@@ -234,7 +252,7 @@ static bool may_do(const struct machine *m, const struct phx_step *step)
 
 static void announces(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add };
+	struct phx_event ev = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(ev.node, m->node);
 	world_event_mac(&ev, world_index(m->node));
 	PHX_STR_SET(ev.bmc.driver, world_index(m->node) % 2 ? "ipmi" : "");
@@ -255,7 +273,8 @@ static void behaves(struct life *l, struct machine *m)
 	snprintf(boot, sizeof(boot), "%s-%u", m->node, m->boot);
 	bool boots = step && step->kind == PHX_STEP_boot && step->status == PHX_STEP_ISSUED;
 	if (boots) {
-		struct phx_event done = { .kind = PHX_EV_power_result, .step_id = step->id, .epoch = n->plan.epoch };
+		struct phx_event done = {
+			.kind = PHX_EV_power_result, .step_id = step->id, .epoch = n->plan.epoch};
 		PHX_STR_SET(done.node, m->node);
 		done.power = PHX_POWER_KNOWN_ON;
 		happens(l, &done, NULL);
@@ -279,7 +298,8 @@ static void behaves(struct life *l, struct machine *m)
 		starts_in(m, PHX_ENV_OS);
 		if (n->role[0]) {
 			PHX_STR_SET(m->role, n->role);
-			phx_role_identity(phx_state_role(&l->w->s, n->role), m->identity, sizeof(m->identity));
+			phx_role_identity(phx_state_role(&l->w->s, n->role), m->identity,
+					  sizeof(m->identity));
 		}
 		says_hello(l, m);
 	}
@@ -289,7 +309,8 @@ static void behaves(struct life *l, struct machine *m)
 
 static void loses_power(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_power_result,
+			       .power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, m->node);
 	m->on = false;
 	if (chance(l, 5))
@@ -299,7 +320,7 @@ static void loses_power(struct life *l, struct machine *m)
 
 static void seems_lost(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_back };
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_back};
 	PHX_STR_SET(ev.node, m->node);
 	happens(l, &ev, NULL);
 }
@@ -313,8 +334,9 @@ static void fails(struct life *l, struct machine *m)
 
 static void reports_anything(struct life *l, struct machine *m)
 {
-	static const char *const roles[] = { "", "web", "compute", "ramweb", "nosuch" };
-	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_report : PHX_EV_hello, .env = (int)roll(l, 3) };
+	static const char *const roles[] = {"", "web", "compute", "ramweb", "nosuch"};
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_report : PHX_EV_hello,
+			       .env = (int)roll(l, 3)};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.actual_role, roles[roll(l, 5)]);
 	const struct phx_role *role = phx_state_role(&l->w->s, ev.actual_role);
@@ -330,12 +352,15 @@ static void reports_anything(struct life *l, struct machine *m)
 
 static void order(struct life *l, struct machine *m)
 {
-	static const int kinds[] = { PHX_EV_assign,  PHX_EV_assign, PHX_EV_assign,     PHX_EV_assign, PHX_EV_release,
-				     PHX_EV_rebuild, PHX_EV_wipe,   PHX_EV_drain,      PHX_EV_resume, PHX_EV_resume,
-				     PHX_EV_resume,  PHX_EV_power,  PHX_EV_quarantine, PHX_EV_inspect, PHX_EV_node_accept };
-	static const char *const roles[] = { "compute", "web", "ramweb", "guest", "vault", "lab", "intake", "nosuch" };
-	static const char *const ops[] = { "on", "off", "cycle", "reset", "status", "" };
-	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))] };
+	static const int kinds[] = {PHX_EV_assign,     PHX_EV_assign,  PHX_EV_assign,
+				    PHX_EV_assign,     PHX_EV_release, PHX_EV_rebuild,
+				    PHX_EV_wipe,       PHX_EV_drain,   PHX_EV_resume,
+				    PHX_EV_resume,     PHX_EV_resume,  PHX_EV_power,
+				    PHX_EV_quarantine, PHX_EV_inspect, PHX_EV_node_accept};
+	static const char *const roles[] = {"compute", "web", "ramweb", "guest",
+					    "vault",   "lab", "intake", "nosuch"};
+	static const char *const ops[] = {"on", "off", "cycle", "reset", "status", ""};
+	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))]};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.role, roles[roll(l, PHX_ARRAY_SIZE(roles))]);
 	PHX_STR_SET(ev.text, ops[roll(l, PHX_ARRAY_SIZE(ops))]);
@@ -351,9 +376,10 @@ static void order(struct life *l, struct machine *m)
 
 static void job(struct life *l, struct machine *m)
 {
-	static const int kinds[] = { PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_result,
-				     PHX_EV_job_result, PHX_EV_job_cancel, PHX_EV_job_hold };
-	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))] };
+	static const int kinds[] = {PHX_EV_job_submit, PHX_EV_job_submit, PHX_EV_job_submit,
+				    PHX_EV_job_result, PHX_EV_job_result, PHX_EV_job_cancel,
+				    PHX_EV_job_hold};
+	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))]};
 	PHX_STR_SET(ev.node, m->node);
 	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	ev.uid = ev.gid = chance(l, 90) ? 1000 : 0;
@@ -371,14 +397,15 @@ static void job(struct life *l, struct machine *m)
 
 static void removal(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_remove, .force = chance(l, 50) };
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = chance(l, 50)};
 	PHX_STR_SET(ev.node, m->node);
 	happens(l, &ev, NULL);
 }
 
 static void rules(struct life *l)
 {
-	struct phx_event ev = { .kind = chance(l, 50) ? PHX_EV_rules_put : PHX_EV_settings, .settings = l->w->s.settings };
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_rules_put : PHX_EV_settings,
+			       .settings = l->w->s.settings};
 	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
 	PHX_STR_SET(rule->role, chance(l, 90) ? "web" : "nosuch");
 	ev.settings.auto_assign = chance(l, 30);
@@ -387,8 +414,9 @@ static void rules(struct life *l)
 
 static void agreement(struct life *l)
 {
-	struct phx_event ev = { .kind = PHX_EV_pool_put };
-	const struct phx_pool *p = PHX_LIST_AT(&l->w->s.pools, struct phx_pool, roll(l, l->w->s.pools.n));
+	struct phx_event ev = {.kind = PHX_EV_pool_put};
+	const struct phx_pool *p =
+		PHX_LIST_AT(&l->w->s.pools, struct phx_pool, roll(l, l->w->s.pools.n));
 	ev.pool_put = *p;
 	PHX_STR_SET(ev.pool_put.owner, chance(l, 50) ? "somebody" : p->owner);
 	happens(l, &ev, NULL);
@@ -396,7 +424,8 @@ static void agreement(struct life *l)
 
 static void asks_for_re(struct life *l, struct phx_event *ev)
 {
-	static const int models[] = { PHX_POLICY_fb, PHX_POLICY_flb_nub, PHX_POLICY_coop2008, PHX_POLICY_dr };
+	static const int models[] = {PHX_POLICY_fb, PHX_POLICY_flb_nub, PHX_POLICY_coop2008,
+				     PHX_POLICY_dr};
 	struct phx_agreement *g = &ev->agreement;
 	bool web = chance(l, 50);
 	phx_agreement_init(g);
@@ -418,18 +447,21 @@ static void asks_for_re(struct life *l, struct phx_event *ev)
 /* What the people of runtime environments do, and their load. */
 static void shares(struct life *l)
 {
-	static const int kinds[] = { PHX_EV_re_create,	   PHX_EV_re_activate, PHX_EV_re_activate,
-				     PHX_EV_re_activate,   PHX_EV_re_use,      PHX_EV_re_use,
-				     PHX_EV_re_use,	   PHX_EV_re_use,      PHX_EV_re_suspend,
-				     PHX_EV_re_resume,	   PHX_EV_re_resume,   PHX_EV_re_safe_deactivate,
-				     PHX_EV_re_deactivate, PHX_EV_re_destroy,  PHX_EV_re_request,
-				     PHX_EV_re_request,	   PHX_EV_re_refuse,   PHX_EV_re_withdraw };
-	struct phx_event ev = { .kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))], .who = PHX_RE_WHO_SERVICE };
+	static const int kinds[] = {
+		PHX_EV_re_create,     PHX_EV_re_activate, PHX_EV_re_activate,
+		PHX_EV_re_activate,   PHX_EV_re_use,      PHX_EV_re_use,
+		PHX_EV_re_use,        PHX_EV_re_use,      PHX_EV_re_suspend,
+		PHX_EV_re_resume,     PHX_EV_re_resume,   PHX_EV_re_safe_deactivate,
+		PHX_EV_re_deactivate, PHX_EV_re_destroy,  PHX_EV_re_request,
+		PHX_EV_re_request,    PHX_EV_re_refuse,   PHX_EV_re_withdraw};
+	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))],
+			       .who = PHX_RE_WHO_SERVICE};
 	PHX_STR_SET(ev.re, chance(l, 50) ? "queue" : "shop");
 	ev.use_ppm = roll(l, 1000001);
 	if (ev.kind == PHX_EV_re_use)
 		PHX_STR_SET(ev.re, "shop");
-	if (ev.kind == PHX_EV_re_destroy || ev.kind == PHX_EV_re_create || ev.kind == PHX_EV_re_refuse)
+	if (ev.kind == PHX_EV_re_destroy || ev.kind == PHX_EV_re_create ||
+	    ev.kind == PHX_EV_re_refuse)
 		ev.who = PHX_RE_WHO_PROVIDER;
 	/* one of two creations is that of a request */
 	if (ev.kind == PHX_EV_re_request || (ev.kind == PHX_EV_re_create && chance(l, 50)))
@@ -439,7 +471,7 @@ static void shares(struct life *l)
 
 static void nonsense(struct life *l, struct machine *m)
 {
-	struct phx_event ev = { .kind = (int)roll(l, PHX_EV_COUNT_), .settings = l->w->s.settings };
+	struct phx_event ev = {.kind = (int)roll(l, PHX_EV_COUNT_), .settings = l->w->s.settings};
 	if (chance(l, 50))
 		PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.name, "nosuch");
@@ -455,7 +487,7 @@ static void nonsense(struct life *l, struct machine *m)
 
 static void time_passes(struct life *l)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	int64_t next = phx_core_next_deadline(&l->w->s);
 	if (next != INT64_MAX && next > l->w->now)
 		l->w->now = next;
@@ -501,7 +533,8 @@ static void anything(struct life *l)
 static bool all_rest(const struct life *l)
 {
 	PHX_LIST_EACH(struct phx_node, n, &l->w->s.nodes)
-		if (n->plan.cursor < n->plan.steps.n || phx_node_state_transient((enum phx_node_state)n->state))
+		if (n->plan.cursor < n->plan.steps.n ||
+		    phx_node_state_transient((enum phx_node_state)n->state))
 			return false;
 	return true;
 }
@@ -526,16 +559,17 @@ static void comes_to_rest(struct life *l)
 		if (phx_node_step(n))
 			FAIL(l, "%s is %s for ever: step %s, attempt %u: %s", n->name,
 			     phx_enum_name(&phx_node_state_names, n->state),
-			     phx_enum_name(&phx_step_kind_names, phx_node_step(n)->kind), phx_node_step(n)->attempt,
-			     phx_node_step(n)->error);
+			     phx_enum_name(&phx_step_kind_names, phx_node_step(n)->kind),
+			     phx_node_step(n)->attempt, phx_node_step(n)->error);
 	FAIL(l, "%s", "the machines never come to rest");
 }
 
 static void begin(struct life *l, struct world *w, uint64_t seed)
 {
-	*l = (struct life){ .w = w, .seed = seed, .dice = seed };
-	world_add_pool(w, "lab", "uni", (struct phx_setup){ 0 });
-	world_add_pool(w, "intake", "uni", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN });
+	*l = (struct life){.w = w, .seed = seed, .dice = seed};
+	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
+	world_add_pool(w, "intake", "uni",
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN});
 	world_add_role(w, "lab", "lab", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_RAM);
 	for (unsigned i = 0; i < MACHINES; i++) {
@@ -576,6 +610,6 @@ static void lives_by_chance(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lives_by_chance) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lives_by_chance)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Provisioning policies of the IaaS study against cases worked by hand: iaas.txt, which says how its lines are read. */
+/* Provisioning policies of the IaaS study against cases worked by hand: iaas.txt, which says how
+ * its lines are read. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,19 +68,21 @@ static void begin(struct world *w, char *words)
 	assert_int_equal(phx_iaas_params_check(&w->params, NULL), 0);
 }
 
-/* SUBMIT:RUN:INPUT,... Tasks are numbered by submission where the two queues differ, else as they stand. */
+/* SUBMIT:RUN:INPUT,... Tasks are numbered by submission where the two queues differ, else as they
+ * stand. */
 static void read_queue(struct world *w, int class, char *text)
 {
 	struct phx_iaas_pool_view *pool = &w->view.pool[class];
 	for (char *item; (item = strsep(&text, ","));) {
 		char *submit = strsep(&item, ":"), *run = strsep(&item, ":");
 		bool knows = phx_iaas_policy((enum phx_provisioning)w->policy)->knows_run;
-		struct phx_iaas_task task = { seconds(submit), knows ? seconds(run) : -1, number(item) };
+		struct phx_iaas_task task = {seconds(submit), knows ? seconds(run) : -1,
+					     number(item)};
 		uint32_t i = w->n_tasks++;
 		assert_true(pool->n_queued < QUEUE_MAX);
 		/* only od-2q compares numbers, and its cases submit one task a second */
 		if (w->policy == PHX_PROVISIONING_od_2q)
-			i = number(submit) * PHX_IAAS_CLASS_COUNT_ + (uint32_t)class;
+			i = number(submit) * PHX_IAAS_CLASS_COUNT_ + (uint32_t) class;
 		while (w->policy == PHX_PROVISIONING_od_2q && pool->n_queued &&
 		       i <= w->queue[class][pool->n_queued - 1])
 			i += PHX_IAAS_CLASS_COUNT_;
@@ -92,12 +95,13 @@ static void read_queue(struct world *w, int class, char *text)
 
 static void read_view(struct world *w, char *words)
 {
-	w->view = (struct phx_iaas_view){ .tasks = w->task };
+	w->view = (struct phx_iaas_view){.tasks = w->task};
 	w->n_tasks = 0;
 	for (char *word; (word = strsep(&words, " "));) {
 		bool is_long = phx_str_starts(word, "long-");
 		char *key = is_long ? word + strlen("long-") : word, *value = strchr(key, '=');
-		struct phx_iaas_pool_view *pool = &w->view.pool[is_long ? PHX_IAAS_LONG : PHX_IAAS_SHORT];
+		struct phx_iaas_pool_view *pool =
+			&w->view.pool[is_long ? PHX_IAAS_LONG : PHX_IAAS_SHORT];
 		assert_non_null(value);
 		*value++ = '\0';
 		if (!strcmp(key, "now"))
@@ -127,7 +131,7 @@ static void say_one(struct phx_buf *b, const char *prefix, const char *what, uin
 
 static void say(const struct phx_iaas_wish *wish, char *ret, size_t size)
 {
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	for (int c = 0; c < PHX_IAAS_CLASS_COUNT_; c++) {
 		const char *prefix = c == PHX_IAAS_LONG ? "long-" : "";
 		say_one(&b, prefix, "lease", wish->lease[c]);
@@ -153,12 +157,13 @@ static void check_limits(const struct world *w, const struct phx_iaas_wish *wish
 /* OCCASION WORDS -> WISH */
 static bool decide(struct world *w, const char *occasion, char *words)
 {
-	const struct phx_iaas_rules *rules = phx_iaas_policy((enum phx_provisioning)w->policy)->rules;
-	phx_iaas_rule_fn rule = !strcmp(occasion, "start")    ? rules->start
-				: !strcmp(occasion, "change") ? rules->change
-							      : rules->tick;
+	const struct phx_iaas_rules *rules =
+		phx_iaas_policy((enum phx_provisioning)w->policy)->rules;
+	phx_iaas_rule_fn rule = !strcmp(occasion, "start") ? rules->start
+		: !strcmp(occasion, "change")              ? rules->change
+							   : rules->tick;
 	char *want = strstr(words, " -> "), got[128], line[512];
-	struct phx_iaas_wish wish = { 0 };
+	struct phx_iaas_wish wish = {0};
 	assert_non_null(want);
 	*want = '\0';
 	want += strlen(" -> ");
@@ -170,8 +175,8 @@ static bool decide(struct world *w, const char *occasion, char *words)
 	say(&wish, got, sizeof(got));
 	if (!strcmp(got, want))
 		return true;
-	print_error("%s %s %s\n  want %s\n  got  %s\n", phx_enum_name(&phx_provisioning_names, w->policy), occasion, line, want,
-		    got);
+	print_error("%s %s %s\n  want %s\n  got  %s\n",
+		    phx_enum_name(&phx_provisioning_names, w->policy), occasion, line, want, got);
 	return false;
 }
 
@@ -186,7 +191,9 @@ static void read_line(struct world *w, char *line)
 		phx_iaas_booted(&w->state, seconds(words));
 	} else if (!strcmp(first, "ended")) {
 		char *run = strsep(&words, " ");
-		assert_int_equal(phx_iaas_ended((enum phx_provisioning)w->policy, &w->state, number(words), seconds(run)), 0);
+		assert_int_equal(phx_iaas_ended((enum phx_provisioning)w->policy, &w->state,
+						number(words), seconds(run)),
+				 0);
 	} else {
 		lines++;
 		wrong += !decide(w, first, words);
@@ -195,7 +202,7 @@ static void read_line(struct world *w, char *line)
 
 static void cases_are_as_worked_by_hand(void **state)
 {
-	struct world w = { 0 };
+	struct world w = {0};
 	char line[512];
 	FILE *f = fopen(TEST_DIR "/golden/iaas.txt", "re");
 	(void)state;
@@ -213,6 +220,6 @@ static void cases_are_as_worked_by_hand(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(cases_are_as_worked_by_hand) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_as_worked_by_hand)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,11 +45,14 @@ static void say_actions(const struct play *p, char *text, size_t size)
 		const char *reason = phx_enum_name(&phx_policy_reason_names, a->reason);
 		say(text, size, "%s", text[0] ? "; " : "");
 		if (a->kind == PHX_LEDGER_MOVE)
-			say(text, size, "%s>%s %u %s", name_of(p, a->re), name_of(p, a->to), a->nodes, reason);
+			say(text, size, "%s>%s %u %s", name_of(p, a->re), name_of(p, a->to),
+			    a->nodes, reason);
 		else if (a->kind == PHX_LEDGER_KILL)
-			say(text, size, "kill %s.%llu %s", name_of(p, a->re), (unsigned long long)a->job, reason);
+			say(text, size, "kill %s.%llu %s", name_of(p, a->re),
+			    (unsigned long long)a->job, reason);
 		else
-			say(text, size, "start %s.%llu", name_of(p, a->re), (unsigned long long)a->job);
+			say(text, size, "start %s.%llu", name_of(p, a->re),
+			    (unsigned long long)a->job);
 	}
 	if (!text[0])
 		say(text, size, "nothing");
@@ -81,9 +84,11 @@ static void say_meter(const struct phx_ledger_meter *m, char *text, size_t size)
 {
 	typedef unsigned long long ull;
 
-	say(text, size, "held %llu busy %llu unmet %llu lost %llu peak %u adjusted %llu moved %llu kills %llu",
+	say(text, size,
+	    "held %llu busy %llu unmet %llu lost %llu peak %u adjusted %llu moved %llu kills %llu",
 	    (ull)m->held_node_ms / 1000, (ull)m->busy_node_ms / 1000, (ull)m->unmet_node_ms / 1000,
-	    (ull)m->lost_node_ms / 1000, m->peak, (ull)m->n_adjusted, (ull)m->nodes_moved, (ull)m->n_kills);
+	    (ull)m->lost_node_ms / 1000, m->peak, (ull)m->n_adjusted, (ull)m->nodes_moved,
+	    (ull)m->n_kills);
 }
 
 static uint32_t number(char **save)
@@ -139,8 +144,9 @@ static void activate(struct play *p, char **save, char *text, size_t size)
 {
 	const char *name = strtok_r(NULL, " ", save), *type = strtok_r(NULL, " ", save);
 	const char *model = strtok_r(NULL, " ", save);
-	struct phx_agreement a = agreement(name, strcmp(type, "web") ? PHX_RE_BATCH : PHX_RE_WEB, 0, 0);
-	struct phx_err err = { 0 };
+	struct phx_agreement a =
+		agreement(name, strcmp(type, "web") ? PHX_RE_BATCH : PHX_RE_WEB, 0, 0);
+	struct phx_err err = {0};
 	int re = -1;
 
 	assert_int_equal(phx_enum_parse(&phx_policy_names, model, &a.model, NULL), 0);
@@ -158,8 +164,9 @@ static void activate(struct play *p, char **save, char *text, size_t size)
 
 static int submit(struct play *p, int re, char **save, char *text, size_t size)
 {
-	struct phx_batch_job job = { .submit_ms = p->c.now_ms, .estimate_ms = -1, .state = PHX_BATCH_WAITING };
-	struct phx_err err = { 0 };
+	struct phx_batch_job job = {
+		.submit_ms = p->c.now_ms, .estimate_ms = -1, .state = PHX_BATCH_WAITING};
+	struct phx_err err = {0};
 
 	job.id = number(save);
 	job.size = number(save);
@@ -284,7 +291,7 @@ static void scenarios_go_as_worked_out(void **state)
 	FILE *f = fopen(TEST_DIR "/golden/ledger.txt", "re");
 	bool write = golden_write();
 	char line[512], copy[512];
-	struct play p = { .open = false };
+	struct play p = {.open = false};
 	unsigned lines = 0, wrong = 0, at = 0;
 	(void)state;
 	assert_non_null(f);
@@ -306,7 +313,8 @@ static void scenarios_go_as_worked_out(void **state)
 		if (write)
 			printf("%s -> %s\n", line, got);
 		else if (strcmp(arrow + 4, got)) {
-			print_error("line %u: %s\n  want %s\n  got  %s\n", at, line, arrow + 4, got);
+			print_error("line %u: %s\n  want %s\n  got  %s\n", at, line, arrow + 4,
+				    got);
 			wrong++;
 		}
 	}
@@ -318,6 +326,6 @@ static void scenarios_go_as_worked_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(scenarios_go_as_worked_out) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(scenarios_go_as_worked_out)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* plan_handover against a list of plans that people have read: each line of plan.txt is a node, an order and what
- * must come of it. PHX_GOLDEN_WRITE=1 prints the list as it would be now, to be read and put in its place. */
+/* plan_handover against a list of plans that people have read: each line of plan.txt is a node, an
+ * order and what must come of it. PHX_GOLDEN_WRITE=1 prints the list as it would be now, to be read
+ * and put in its place. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static void plans_are_as_read(void **state)
 				puts(line);
 			continue;
 		}
-		struct plan_world w = { 0 };
+		struct plan_world w = {0};
 		snprintf(words, sizeof(words), "%s", in);
 		plan_world_read(&w, words);
 		plan_world_say(&w, got, sizeof(got));
@@ -66,6 +67,6 @@ static void plans_are_as_read(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(plans_are_as_read) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(plans_are_as_read)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

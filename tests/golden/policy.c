@@ -20,8 +20,8 @@ struct occasion {
 
 static void set_side(struct phx_policy_side *s, const char *text, bool with_idle)
 {
-	int n = with_idle ? sscanf(text, "%u/%u/%u/%u", &s->owned, &s->idle, &s->coming, &s->owed) :
-			    sscanf(text, "%u/%u/%u", &s->owned, &s->coming, &s->owed);
+	int n = with_idle ? sscanf(text, "%u/%u/%u/%u", &s->owned, &s->idle, &s->coming, &s->owed)
+			  : sscanf(text, "%u/%u/%u", &s->owned, &s->coming, &s->owed);
 
 	assert_int_equal(n, with_idle ? 4 : 3);
 	s->there = true;
@@ -51,10 +51,18 @@ static void set_number(struct occasion *o, const char *word)
 		const char *key;
 		uint32_t *to;
 	} keys[] = {
-		{ "k", &o->k },		      { "lent", &v->lent },	    { "free", &v->free },	    { "lb", &v->batch.lower },
-		{ "lw", &v->web.lower },      { "U", &o->params.u_milli },  { "V", &o->params.v_milli },
-		{ "G", &o->params.g_milli },  { "R", &o->params.r_milli },  { "size", &o->size },
-		{ "mine", &o->mine },	      { "big", &v->batch.waiting_biggest },
+		{"k", &o->k},
+		{"lent", &v->lent},
+		{"free", &v->free},
+		{"lb", &v->batch.lower},
+		{"lw", &v->web.lower},
+		{"U", &o->params.u_milli},
+		{"V", &o->params.v_milli},
+		{"G", &o->params.g_milli},
+		{"R", &o->params.r_milli},
+		{"size", &o->size},
+		{"mine", &o->mine},
+		{"big", &v->batch.waiting_biggest},
 	};
 	size_t n = strcspn(word, "=");
 
@@ -95,7 +103,8 @@ static void read_occasion(struct occasion *o, char *words)
 	}
 }
 
-typedef void (*occasion_fn)(const struct phx_policy_params *, const struct phx_policy_view *, struct phx_policy_moves *);
+typedef void (*occasion_fn)(const struct phx_policy_params *, const struct phx_policy_view *,
+			    struct phx_policy_moves *);
 typedef void (*web_fn)(const struct phx_policy_params *, const struct phx_policy_view *, uint32_t,
 		       struct phx_policy_moves *);
 
@@ -103,10 +112,10 @@ static void ask(const struct occasion *o, struct phx_policy_moves *ret)
 {
 	const struct phx_policy *p = o->policy;
 	bool request = !strcmp(o->name, "web_request");
-	occasion_fn fn = !strcmp(o->name, "start") ? p->start :
-			 !strcmp(o->name, "freed") ? p->freed :
-			 !strcmp(o->name, "cycle") ? p->cycle :
-						     p->lease_unit;
+	occasion_fn fn = !strcmp(o->name, "start") ? p->start
+		: !strcmp(o->name, "freed")        ? p->freed
+		: !strcmp(o->name, "cycle")        ? p->cycle
+						   : p->lease_unit;
 
 	ret->n = 0;
 	if (request || !strcmp(o->name, "web_release")) {
@@ -115,28 +124,30 @@ static void ask(const struct occasion *o, struct phx_policy_moves *ret)
 			web(&o->params, &o->view, o->k, ret);
 		return;
 	}
-	assert_true(!strcmp(o->name, "start") || !strcmp(o->name, "freed") || !strcmp(o->name, "cycle") ||
-		    !strcmp(o->name, "lease_unit"));
+	assert_true(!strcmp(o->name, "start") || !strcmp(o->name, "freed") ||
+		    !strcmp(o->name, "cycle") || !strcmp(o->name, "lease_unit"));
 	if (fn)
 		fn(&o->params, &o->view, ret);
 }
 
 static void say(const struct occasion *o, char *text, size_t size)
 {
-	static const char *const places[] = { "free", "batch", "web" };
+	static const char *const places[] = {"free", "batch", "web"};
 	struct phx_policy_moves moves;
 	size_t n = 0;
 
 	if (!strcmp(o->name, "lease_end")) {
-		snprintf(text, size, "%u", o->policy->lease_end(&o->params, &o->view, o->size, o->mine));
+		snprintf(text, size, "%u",
+			 o->policy->lease_end(&o->params, &o->view, o->size, o->mine));
 		return;
 	}
 	ask(o, &moves);
 	snprintf(text, size, "nothing");
 	for (uint32_t i = 0; i < moves.n; i++) {
 		const struct phx_policy_move *m = &moves.move[i];
-		n += (size_t)snprintf(text + n, size - n, "%s%s>%s%s%s %u %s", i ? "; " : "", places[m->from],
-				      places[m->to], m->forced ? "!" : "", m->lease ? "~" : "", m->n,
+		n += (size_t)snprintf(text + n, size - n, "%s%s>%s%s%s %u %s", i ? "; " : "",
+				      places[m->from], places[m->to], m->forced ? "!" : "",
+				      m->lease ? "~" : "", m->n,
 				      phx_enum_name(&phx_policy_reason_names, m->reason));
 	}
 }

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* PHX_GOLDEN_WRITE=1: print the table as it would be now and compare nothing. By hand only: tests/run says that it runs
- * the program, and a run that compares nothing must not pass there. */
+/* PHX_GOLDEN_WRITE=1: print the table as it would be now and compare nothing. By hand only:
+ * tests/run says that it runs the program, and a run that compares nothing must not pass there. */
 static inline bool golden_write(void)
 {
 	if (!getenv("PHX_GOLDEN_WRITE"))

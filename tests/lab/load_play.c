@@ -1,17 +1,19 @@
-/* Plays a series of rates against a URL and counts what comes back: requests become due as the series says, whatever
- * the answers do, each a connection of its own. Whatever is not a whole 200 is a failure. For share.sh, which runs it
- * inside the lab's network.
+/* Plays a series of rates against a URL and counts what comes back: requests become due as the
+ * series says, whatever the answers do, each a connection of its own. Whatever is not a whole 200
+ * is a failure. For share.sh, which runs it inside the lab's network.
  *
- *	load_play --url URL --rates FILE --out FILE --served FILE [--users N] [--timeout SECONDS] [--hold SECOND]
+ *	load_play --url URL --rates FILE --out FILE --served FILE [--users N]
+ *	          [--timeout SECONDS] [--hold SECOND]
  *
- * There are N users, so that at most N requests are under way; one that is due when everybody waits is sent when
- * somebody has an answer, and its time counts from when it was due: a service that is too slow is seen as slow, and not
- * buried under connections that nobody would open.
+ * There are N users, so that at most N requests are under way; one that is due when everybody waits
+ * is sent when somebody has an answer, and its time counts from when it was due: a service that is
+ * too slow is seen as slow, and not buried under connections that nobody would open.
  *
- * FILE of rates: "SECOND RATE" a line, requests a second from that second on; the last line is the end. --out gets a
- * line a second (by when a request was due: offered; by when it ended: the others), --served a line whenever a node
- * (its header X-Node) answers that had not done so for five seconds. With --hold the rate of that second stays until
- * SIGUSR1 comes; then the series goes on. Ends with status 0 when nothing failed. */
+ * FILE of rates: "SECOND RATE" a line, requests a second from that second on; the last line is the
+ * end. --out gets a line a second (by when a request was due: offered; by when it ended: the
+ * others), --served a line whenever a node (its header X-Node) answers that had not done so for
+ * five seconds. With --hold the rate of that second stays until SIGUSR1 comes; then the series goes
+ * on. Ends with status 0 when nothing failed. */
 #include <curl/curl.h>
 #include <getopt.h>
 #include <math.h>
@@ -96,7 +98,8 @@ static int read_rates(struct play *p)
 	struct rate r, *to;
 	if (!f)
 		return -1;
-	while (fscanf(f, "%lf %lf", &r.from_s, &r.per_s) == 2 && (to = phx_list_push(&p->rates, sizeof(*to))))
+	while (fscanf(f, "%lf %lf", &r.from_s, &r.per_s) == 2 &&
+	       (to = phx_list_push(&p->rates, sizeof(*to))))
 		*to = r;
 	fclose(f);
 	return p->rates.n >= 2 ? 0 : -1;
@@ -119,8 +122,8 @@ static double rate_at(const struct play *p, double at_s)
 {
 	double per_s = 0;
 	PHX_LIST_EACH(const struct rate, r, &p->rates)
-	if (r->from_s <= at_s)
-		per_s = r->per_s;
+		if (r->from_s <= at_s)
+			per_s = r->per_s;
 	return per_s;
 }
 
@@ -158,7 +161,8 @@ static void write_second(struct play *p)
 	uint32_t n = s->took_ms.n;
 	if (!s->at)
 		return;
-	fprintf(p->out, "%lld,%u,%u,%u,%u", (long long)s->at, s->offered, s->done, s->failed, open_requests(p));
+	fprintf(p->out, "%lld,%u,%u,%u,%u", (long long)s->at, s->offered, s->done, s->failed,
+		open_requests(p));
 	if (n) {
 		qsort(took, n, sizeof(*took), by_value);
 		for (uint32_t i = 0; i < n; i++)
@@ -286,8 +290,10 @@ static void finish(struct play *p, CURL *easy, CURLcode code)
 	} else {
 		p->failed++;
 		p->now.failed++;
-		fprintf(stderr, "load_play: %lld: after %.0f ms: status %ld, %lld bytes, node %s: %s\n",
-			(long long)epoch_ms(), took_ms, status, (long long)q->bytes, q->node[0] ? q->node : "?",
+		fprintf(stderr,
+			"load_play: %lld: after %.0f ms: status %ld, %lld bytes, node %s: %s\n",
+			(long long)epoch_ms(), took_ms, status, (long long)q->bytes,
+			q->node[0] ? q->node : "?",
 			q->text[0] ? q->text : curl_easy_strerror(code));
 	}
 	curl_multi_remove_handle(p->multi, easy);
@@ -330,14 +336,10 @@ static void play(struct play *p)
 static int read_options(int argc, char **argv, struct play *p)
 {
 	static const struct option options[] = {
-		{"url", required_argument, NULL, 'u'},
-		{"rates", required_argument, NULL, 'r'},
-		{"out", required_argument, NULL, 'o'},
-		{"served", required_argument, NULL, 's'},
-		{"users", required_argument, NULL, 'n'},
-		{"timeout", required_argument, NULL, 't'},
-		{"hold", required_argument, NULL, 'h'},
-		{0},
+		{"url", required_argument, NULL, 'u'},   {"rates", required_argument, NULL, 'r'},
+		{"out", required_argument, NULL, 'o'},   {"served", required_argument, NULL, 's'},
+		{"users", required_argument, NULL, 'n'}, {"timeout", required_argument, NULL, 't'},
+		{"hold", required_argument, NULL, 'h'},  {0},
 	};
 	int c;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
@@ -388,8 +390,10 @@ int main(int argc, char **argv)
 	static struct play p = {.timeout_s = 60, .hold_s = INFINITY, .users = USERS_MAX};
 	struct sigaction act = {.sa_handler = on_go_on};
 	if (read_options(argc, argv, &p) < 0) {
-		fprintf(stderr, "usage: load_play --url URL --rates FILE --out FILE --served FILE [--users N] "
-				"[--timeout SECONDS] [--hold SECOND]\n");
+		fprintf(stderr,
+			"usage: load_play --url URL --rates FILE --out FILE --served FILE [--users "
+			"N] "
+			"[--timeout SECONDS] [--hold SECOND]\n");
 		return 64;
 	}
 	curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -404,7 +408,8 @@ int main(int argc, char **argv)
 	fprintf(p.served, "time_ms,node,took_ms\n");
 	sigaction(SIGUSR1, &act, NULL);
 	play(&p);
-	printf("%lu requests, %lu answered, %lu failed\n", (unsigned long)p.due_s.n, p.done, p.failed);
+	printf("%lu requests, %lu answered, %lu failed\n", (unsigned long)p.due_s.n, p.done,
+	       p.failed);
 	tidy(&p);
 	return p.failed ? 1 : 0;
 }

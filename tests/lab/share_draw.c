@@ -1,5 +1,5 @@
-/* What share_watch and load_play wrote, put together: one table (CSV), one picture (SVG), and a compact form for the
- * terminal on standard output. For share.sh.
+/* What share_watch and load_play wrote, put together: one table (CSV), one picture (SVG), and a
+ * compact form for the terminal on standard output. For share.sh.
  *
  *	share_draw --watch FILE --load FILE --csv FILE --svg FILE --title TEXT */
 #include <getopt.h>
@@ -13,22 +13,22 @@ enum { COLUMNS_WIDE = 72, LINE_MAX_BYTES = 512 };
 
 /* One row a column of the table: where it comes from and how it is called. */
 enum source { WATCH, LOAD };
-#define TABLE(COLUMN)                                                                                                  \
-	COLUMN(batch_nodes, WATCH, 1)                                                                                  \
-	COLUMN(batch_nodes_busy, WATCH, 2)                                                                             \
-	COLUMN(web_nodes, WATCH, 3)                                                                                    \
-	COLUMN(nodes_on_the_way, WATCH, 4)                                                                             \
-	COLUMN(web_nodes_wanted, WATCH, 5)                                                                             \
-	COLUMN(cpu_use, WATCH, 6)                                                                                      \
-	COLUMN(jobs_waiting, WATCH, 7)                                                                                 \
-	COLUMN(jobs_running, WATCH, 8)                                                                                 \
-	COLUMN(jobs_killed, WATCH, 9)                                                                                  \
-	COLUMN(jobs_done, WATCH, 10)                                                                                   \
-	COLUMN(requests_offered, LOAD, 1)                                                                              \
-	COLUMN(requests_answered, LOAD, 2)                                                                             \
-	COLUMN(requests_failed, LOAD, 3)                                                                               \
-	COLUMN(requests_under_way, LOAD, 4)                                                                            \
-	COLUMN(response_mean_ms, LOAD, 5)                                                                              \
+#define TABLE(COLUMN) \
+	COLUMN(batch_nodes, WATCH, 1) \
+	COLUMN(batch_nodes_busy, WATCH, 2) \
+	COLUMN(web_nodes, WATCH, 3) \
+	COLUMN(nodes_on_the_way, WATCH, 4) \
+	COLUMN(web_nodes_wanted, WATCH, 5) \
+	COLUMN(cpu_use, WATCH, 6) \
+	COLUMN(jobs_waiting, WATCH, 7) \
+	COLUMN(jobs_running, WATCH, 8) \
+	COLUMN(jobs_killed, WATCH, 9) \
+	COLUMN(jobs_done, WATCH, 10) \
+	COLUMN(requests_offered, LOAD, 1) \
+	COLUMN(requests_answered, LOAD, 2) \
+	COLUMN(requests_failed, LOAD, 3) \
+	COLUMN(requests_under_way, LOAD, 4) \
+	COLUMN(response_mean_ms, LOAD, 5) \
 	COLUMN(response_p99_ms, LOAD, 6)
 
 enum column {
@@ -107,7 +107,8 @@ static void take_file(struct table *t, enum source source, const char *file)
 		fclose(f);
 }
 
-/* A second in which nobody looked has the values of the one before; an answer has none of its own. */
+/* A second in which nobody looked has the values of the one before; an answer has none of its
+ * own. */
 static void fill(struct table *t)
 {
 	for (int c = 0; c < COLUMNS; c++)
@@ -195,12 +196,17 @@ static const struct {
 	 {{requests_offered, "sent", PHX_SVG_LINE},
 	  {requests_answered, "answered", PHX_SVG_LINE},
 	  {requests_failed, "failed", PHX_SVG_LINE}}},
-	{"CPU use of the web instances", "of their share", 0.8, "one more above", {{cpu_use, "mean", PHX_SVG_LINE}}},
+	{"CPU use of the web instances",
+	 "of their share",
+	 0.8,
+	 "one more above",
+	 {{cpu_use, "mean", PHX_SVG_LINE}}},
 	{"Response time",
 	 "ms",
 	 NAN,
 	 NULL,
-	 {{response_mean_ms, "mean", PHX_SVG_LINE}, {response_p99_ms, "99th percentile", PHX_SVG_LINE}}},
+	 {{response_mean_ms, "mean", PHX_SVG_LINE},
+	  {response_p99_ms, "99th percentile", PHX_SVG_LINE}}},
 	{"Jobs",
 	 "jobs",
 	 NAN,
@@ -220,7 +226,8 @@ static int write_svg(const struct table *t, const char *title, const char *file)
 		size_t n = 0;
 		for (; n < LINES_MAX && panels[p].lines[n].name; n++) {
 			const struct line *l = &panels[p].lines[n];
-			series[p][n] = (struct phx_svg_series){l->name, t->x, t->value[l->column], t->n, l->style};
+			series[p][n] = (struct phx_svg_series){l->name, t->x, t->value[l->column],
+							       t->n, l->style};
 		}
 		of[p] = (struct phx_svg_panel){
 			.title = panels[p].title,
@@ -282,8 +289,8 @@ static void print_digits(const struct table *t, enum column c, const char *name,
 	printf("\n");
 }
 
-static void print_bars(const struct table *t, enum column c, const char *name, const char *unit, double factor,
-		       size_t cells)
+static void print_bars(const struct table *t, enum column c, const char *name, const char *unit,
+		       double factor, size_t cells)
 {
 	static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	double most = biggest(t, c);
@@ -324,7 +331,11 @@ static int read_options(int argc, char **argv, struct calling *q)
 	const struct {
 		int letter;
 		const char **to;
-	} places[] = {{'w', &q->watch}, {'l', &q->load}, {'c', &q->csv}, {'s', &q->svg}, {'t', &q->title}};
+	} places[] = {{'w', &q->watch},
+		      {'l', &q->load},
+		      {'c', &q->csv},
+		      {'s', &q->svg},
+		      {'t', &q->title}};
 	int c;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(places); i++)
@@ -342,7 +353,9 @@ int main(int argc, char **argv)
 	struct table t = {0};
 	int r;
 	if (read_options(argc, argv, &q) < 0) {
-		fprintf(stderr, "usage: share_draw --watch FILE --load FILE --csv FILE --svg FILE --title TEXT\n");
+		fprintf(stderr,
+			"usage: share_draw --watch FILE --load FILE --csv FILE --svg FILE --title "
+			"TEXT\n");
 		return 64;
 	}
 	r = read_table(&q, &t);

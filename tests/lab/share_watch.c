@@ -1,9 +1,10 @@
-/* Writes down once a second what two REs that share nodes have and want, and each run of a job when it is first seen.
- * For share.sh; ends at SIGTERM. A head that is away is waited for.
+/* Writes down once a second what two REs that share nodes have and want, and each run of a job when
+ * it is first seen. For share.sh; ends at SIGTERM. A head that is away is waited for.
  *
  *	share_watch --socket PATH --batch RE --web RE --out FILE --runs FILE
  *
- * --out: a line a second. --runs: "id,run,size,started_ms" a run, looked for four times a second. */
+ * --out: a line a second. --runs: "id,run,size,started_ms" a run, looked for four times a
+ * second. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,8 +50,8 @@ static json_t *ask(struct watch *w, const char *path)
 static struct run *seen(struct watch *w, int64_t id)
 {
 	PHX_LIST_EACH(struct run, r, &w->seen)
-	if (r->id == id)
-		return r;
+		if (r->id == id)
+			return r;
 	struct run *r = phx_list_push(&w->seen, sizeof(*r));
 	if (r)
 		*r = (struct run){.id = id, .run = -1};
@@ -59,7 +60,8 @@ static struct run *seen(struct watch *w, int64_t id)
 
 static void see_run(struct watch *w, const json_t *job)
 {
-	int64_t started_ms = phx_json_int(job, "started_ms", 0), run = phx_json_int(job, "kills", 0);
+	int64_t started_ms = phx_json_int(job, "started_ms", 0),
+		run = phx_json_int(job, "kills", 0);
 	struct run *r = started_ms ? seen(w, phx_json_int(job, "id", 0)) : NULL;
 	if (!r || r->run == run)
 		return;
@@ -79,8 +81,7 @@ static void look_at_jobs(struct watch *w)
 	if (!j)
 		return;
 	w->running = w->done = w->killed = 0;
-	json_array_foreach(json_object_get(j, "jobs"), i, job)
-	{
+	json_array_foreach(json_object_get(j, "jobs"), i, job) {
 		const char *state = phx_json_str(job, "state", "");
 		w->running += !strcmp(state, "running");
 		w->done += !strcmp(state, "done");
@@ -102,8 +103,7 @@ static int64_t use_milli(const json_t *nodes, const char *pool)
 	int64_t sum = 0, n = 0;
 	size_t i;
 	json_t *node;
-	json_array_foreach(nodes, i, node)
-	{
+	json_array_foreach(nodes, i, node) {
 		int64_t ppm = phx_json_int(json_object_get(node, "monitor"), "web_use_ppm", -1);
 		if (ppm < 0 || strcmp(phx_json_str(node, "pool", ""), pool) != 0)
 			continue;
@@ -117,8 +117,7 @@ static const json_t *re_of(const json_t *res, const char *name)
 {
 	size_t i;
 	json_t *re;
-	json_array_foreach(json_object_get(res, "res"), i, re)
-	{
+	json_array_foreach(json_object_get(res, "res"), i, re) {
 		if (!strcmp(phx_json_str(re, "name", ""), name))
 			return re;
 	}
@@ -131,13 +130,14 @@ static void write_line(struct watch *w)
 	const json_t *batch = re_of(res, w->batch), *web = re_of(res, w->web);
 	if (!batch || !web)
 		return;
-	fprintf(w->out, "%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n", (long long)time(NULL),
-		(long long)number(batch, "nodes", "held"), (long long)number(batch, "nodes", "busy"),
-		(long long)number(web, "nodes", "held"),
+	fprintf(w->out, "%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld\n",
+		(long long)time(NULL), (long long)number(batch, "nodes", "held"),
+		(long long)number(batch, "nodes", "busy"), (long long)number(web, "nodes", "held"),
 		(long long)(number(batch, "nodes", "coming") + number(web, "nodes", "coming")),
-		(long long)number(web, "nodes", "want"), (long long)use_milli(json_object_get(nodes, "nodes"), w->web),
-		(long long)number(batch, "jobs", "waiting"), (long long)w->running, (long long)w->killed,
-		(long long)w->done);
+		(long long)number(web, "nodes", "want"),
+		(long long)use_milli(json_object_get(nodes, "nodes"), w->web),
+		(long long)number(batch, "jobs", "waiting"), (long long)w->running,
+		(long long)w->killed, (long long)w->done);
 	fflush(w->out);
 }
 
@@ -169,7 +169,11 @@ static int read_options(int argc, char **argv, struct watch *w)
 	const struct {
 		int letter;
 		const char **to;
-	} places[] = {{'s', &w->socket}, {'b', &w->batch}, {'w', &w->web}, {'o', &w->out_file}, {'r', &w->runs_file}};
+	} places[] = {{'s', &w->socket},
+		      {'b', &w->batch},
+		      {'w', &w->web},
+		      {'o', &w->out_file},
+		      {'r', &w->runs_file}};
 	int c;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(places); i++)
@@ -186,7 +190,9 @@ int main(int argc, char **argv)
 	struct watch w = {0};
 	struct sigaction act = {.sa_handler = on_term};
 	if (read_options(argc, argv, &w) < 0) {
-		fprintf(stderr, "usage: share_watch --socket PATH --batch RE --web RE --out FILE --runs FILE\n");
+		fprintf(stderr,
+			"usage: share_watch --socket PATH --batch RE --web RE --out FILE --runs "
+			"FILE\n");
 		return 64;
 	}
 	struct phx_http_client_config config = {.unix_path = w.socket, .base_url = "http://unix"};

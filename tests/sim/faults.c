@@ -1,17 +1,29 @@
-/* The whole core under faults: 200 lives of a cluster of 64 nodes, by seed, one line a batch; the same seed lives the
- * same life; a life ends in the invariant that does not hold with its seed and its event list.
+/* The whole core under faults: 200 lives of a cluster of 64 nodes, by seed, one line a batch; the
+ * same seed lives the same life; a life ends in the invariant that does not hold with its seed and
+ * its event list.
  *
  *   faults                       what make check runs
- *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not hold
+ *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not
+ *                                hold
  *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
- * with "re" before them: runtime environments too; "foreign": those, and the jobs of one are started by a fake of Slurm; with "only N": no fault but number N of the table, often */
+ * with "re" before them: runtime environments too; "foreign": those, and the jobs of one are
+ * started by a fake of Slurm; with "only N": no fault but number N of the table, often */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "fault/fault.h"
 
-enum { SEEDS = 200, BATCH = 20, HOURS = 24, NODES = 64, WHOLE = 1000000, ONLY_RATE = 400, DISK_FULL = 36, FULL_RATE = 10000 };
+enum {
+	SEEDS = 200,
+	BATCH = 20,
+	HOURS = 24,
+	NODES = 64,
+	WHOLE = 1000000,
+	ONLY_RATE = 400,
+	DISK_FULL = 36,
+	FULL_RATE = 10000
+};
 
 static double cpu_seconds(void)
 {
@@ -22,8 +34,8 @@ static double cpu_seconds(void)
 
 static void tell(const struct phx_fault_options *o, const struct phx_fault_result *r)
 {
-	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed, (double)r->time_ms / 3600000,
-	       r->invariant, r->violation);
+	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed,
+	       (double)r->time_ms / 3600000, r->invariant, r->violation);
 	printf("  to see it again: faults %s", o->foreign ? "foreign " : o->res ? "re " : "");
 	if (o->only)
 		printf("only %u ", o->only);
@@ -35,10 +47,10 @@ static void tell(const struct phx_fault_options *o, const struct phx_fault_resul
 /* One life; false when something did not hold, which is told. */
 static bool live(const struct phx_fault_options *o, struct phx_fault_result *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_fault_run(o, ret, &err) < 0) {
 		printf("not ok seed %llu: %s\n", (unsigned long long)o->seed, err.text);
-		*ret = (struct phx_fault_result){ 0 };
+		*ret = (struct phx_fault_result){0};
 		return false;
 	}
 	if (!ret->ok)
@@ -57,11 +69,14 @@ static int one(struct phx_fault_options *o)
 	bool ok = live(o, &r);
 	t = cpu_seconds() - t;
 	if (ok)
-		printf("ok seed %llu: %.1f h in %.3f s: %llu events, %llu hand-overs, %llu erases, %llu jobs, %llu "
+		printf("ok seed %llu: %.1f h in %.3f s: %llu events, %llu hand-overs, %llu erases, "
+		       "%llu jobs, %llu "
 		       "quarantines, %llu crashes; hash %016llx\n",
-		       (unsigned long long)r.seed, (double)r.time_ms / 3600000, t, (unsigned long long)r.events,
-		       (unsigned long long)r.plans, (unsigned long long)r.erasures, (unsigned long long)r.jobs,
-		       (unsigned long long)r.quarantines, (unsigned long long)r.crashes, (unsigned long long)r.hash);
+		       (unsigned long long)r.seed, (double)r.time_ms / 3600000, t,
+		       (unsigned long long)r.events, (unsigned long long)r.plans,
+		       (unsigned long long)r.erasures, (unsigned long long)r.jobs,
+		       (unsigned long long)r.quarantines, (unsigned long long)r.crashes,
+		       (unsigned long long)r.hash);
 	phx_fault_result_fini(&r);
 	return !ok;
 }
@@ -87,13 +102,15 @@ struct sum {
 	bool ok;
 };
 
-/* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same faults; every eighth
- * with an engine that is not ours. */
+/* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same
+ * faults; every eighth with an engine that is not ours. */
 static void batch(uint64_t first, struct sum *s)
 {
 	bool ok = true;
-	struct phx_fault_options o = { .hours = HOURS, .nodes = NODES, .res = first / BATCH % 4 == 3,
-					    .foreign = first / BATCH % 8 == 7 };
+	struct phx_fault_options o = {.hours = HOURS,
+				      .nodes = NODES,
+				      .res = first / BATCH % 4 == 3,
+				      .foreign = first / BATCH % 8 == 7};
 	double t = cpu_seconds();
 	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
 		struct phx_fault_result r;
@@ -109,9 +126,10 @@ static void batch(uint64_t first, struct sum *s)
 	s->seconds += cpu_seconds() - t;
 	s->ok = s->ok && ok;
 	printf("%s seeds %llu to %llu%s\n", ok ? "ok" : "not ok", (unsigned long long)first,
-	       (unsigned long long)first + BATCH - 1, o.foreign ? ", with runtime environments, one with a fake of Slurm" :
-	       o.res     ? ", with runtime environments" :
-			   "");
+	       (unsigned long long)first + BATCH - 1,
+	       o.foreign       ? ", with runtime environments, one with a fake of Slurm"
+		       : o.res ? ", with runtime environments"
+			       : "");
 	fflush(stdout);
 }
 
@@ -122,7 +140,8 @@ static bool all_injected(const struct sum *s)
 	bool ok = true;
 	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++) {
-		printf("  %3u %-16s %7llu times\n", infos[i].number, infos[i].name, (unsigned long long)s->injected[i]);
+		printf("  %3u %-16s %7llu times\n", infos[i].number, infos[i].name,
+		       (unsigned long long)s->injected[i]);
 		ok = ok && s->injected[i] >= SEEDS;
 	}
 	printf("%s every fault was injected\n", ok ? "ok" : "not ok");
@@ -134,14 +153,16 @@ static bool same_again(void)
 {
 	bool ok = true;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct phx_fault_options o = { .seed = seed, .hours = 12, .nodes = 8 * (uint32_t)seed };
+		struct phx_fault_options o = {
+			.seed = seed, .hours = 12, .nodes = 8 * (uint32_t)seed};
 		struct phx_fault_options p = o;
 		struct phx_fault_result a, b, c;
 		p.seed += 100;
 		live(&o, &a);
 		live(&o, &b);
 		live(&p, &c);
-		ok = ok && a.hash == b.hash && a.events == b.events && a.time_ms == b.time_ms && a.hash != c.hash;
+		ok = ok && a.hash == b.hash && a.events == b.events && a.time_ms == b.time_ms &&
+			a.hash != c.hash;
 		phx_fault_result_fini(&a);
 		phx_fault_result_fini(&b);
 		phx_fault_result_fini(&c);
@@ -157,9 +178,11 @@ static bool each_alone(void)
 	bool ok = true;
 	const struct phx_fault_info *infos = phx_fault_infos(&n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct phx_fault_options o = {
-			.seed = infos[i].number, .hours = 6, .nodes = 32, .rate_percent = ONLY_RATE, .only = infos[i].number
-		};
+		struct phx_fault_options o = {.seed = infos[i].number,
+					      .hours = 6,
+					      .nodes = 32,
+					      .rate_percent = ONLY_RATE,
+					      .only = infos[i].number};
 		struct phx_fault_result r;
 		ok = live(&o, &r) && r.injected[i] && ok;
 		phx_fault_result_fini(&r);
@@ -168,14 +191,17 @@ static bool each_alone(void)
 	return ok;
 }
 
-/* Lives that end while the journal is refused: the people who bring the cluster to rest are heard all the same. */
+/* Lives that end while the journal is refused: the people who bring the cluster to rest are heard
+ * all the same. */
 static bool calm_on_a_full_disk(void)
 {
 	bool ok = true;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct phx_fault_options o = {
-			.seed = seed, .hours = 3, .nodes = NODES, .rate_percent = FULL_RATE, .only = DISK_FULL
-		};
+		struct phx_fault_options o = {.seed = seed,
+					      .hours = 3,
+					      .nodes = NODES,
+					      .rate_percent = FULL_RATE,
+					      .only = DISK_FULL};
 		struct phx_fault_result r;
 		ok = live(&o, &r) && ok;
 		phx_fault_result_fini(&r);
@@ -186,9 +212,9 @@ static bool calm_on_a_full_disk(void)
 
 static bool refuses_nonsense(void)
 {
-	struct phx_fault_options many_nodes = { .nodes = 1000 }, no_fault = { .only = 4 };
+	struct phx_fault_options many_nodes = {.nodes = 1000}, no_fault = {.only = 4};
 	struct phx_fault_result r;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	bool ok = phx_fault_run(&many_nodes, &r, &err) < 0 && strstr(err.text, "nodes");
 	phx_err_clear(&err);
 	ok = ok && phx_fault_run(&no_fault, &r, &err) < 0 && strstr(err.text, "fault 4");
@@ -198,13 +224,14 @@ static bool refuses_nonsense(void)
 
 static int all(void)
 {
-	struct sum s = { .ok = true };
+	struct sum s = {.ok = true};
 	for (uint64_t first = 1; first <= SEEDS; first += BATCH)
 		batch(first, &s);
-	printf("  %.0f cluster-hours of %d nodes, %llu events, %llu checks, %llu crashes in %.1f s: %.0f cluster-hours a "
+	printf("  %.0f cluster-hours of %d nodes, %llu events, %llu checks, %llu crashes in %.1f "
+	       "s: %.0f cluster-hours a "
 	       "minute\n",
-	       s.hours, NODES, (unsigned long long)s.events, (unsigned long long)s.checks, (unsigned long long)s.crashes,
-	       s.seconds, s.hours * 60 / s.seconds);
+	       s.hours, NODES, (unsigned long long)s.events, (unsigned long long)s.checks,
+	       (unsigned long long)s.crashes, s.seconds, s.hours * 60 / s.seconds);
 	bool ok = all_injected(&s) && s.ok;
 	ok = same_again() && ok;
 	ok = each_alone() && ok;
@@ -215,7 +242,7 @@ static int all(void)
 
 int main(int argc, char **argv)
 {
-	struct phx_fault_options o = { .hours = HOURS, .nodes = NODES };
+	struct phx_fault_options o = {.hours = HOURS, .nodes = NODES};
 	if (argc < 2)
 		return all();
 	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "foreign")) && argc > 2) {

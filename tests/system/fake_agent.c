@@ -1,9 +1,10 @@
-/* A fake agent for tests of the head: it speaks the agents' protocol over real HTTPS with a certificate of its own,
- * and answers every order with success, or as told, without doing anything to the machine. Each effect is a line
- * "STEP ID KIND ROLE DISK" or "JOB ID" ("JOB ID.RUN" of a later run) in DIR/effects, written once an id: what an agent's own journal is for.
+/* A fake agent for tests of the head: it speaks the agents' protocol over real HTTPS with a
+ * certificate of its own, and answers every order with success, or as told, without doing anything
+ * to the machine. Each effect is a line "STEP ID KIND ROLE DISK" or "JOB ID" ("JOB ID.RUN" of a
+ * later run) in DIR/effects, written once an id: what an agent's own journal is for.
  *
- * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it anew in the deploy
- * environment. A lost answer is asked for again, for ever. */
+ * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it
+ * anew in the deploy environment. A lost answer is asked for again, for ever. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -28,20 +29,21 @@ struct fake {
 	uint32_t number;
 	struct phx_http_client *client;
 	/* what a machine remembers: in DIR/memory */
-	char boot_id[40], env[16], role[PHX_NAME_MAX], identity[200], image[PHX_NAME_MAX], digest[65];
+	char boot_id[40], env[16], role[PHX_NAME_MAX], identity[200], image[PHX_NAME_MAX],
+		digest[65];
 	bool up; /* said hello in this boot */
 	char power[16];
 };
 
 static const struct phx_field memory_fields[] = {
-	PHX_STR(struct fake, boot_id),	PHX_STR(struct fake, env),   PHX_STR(struct fake, role),
+	PHX_STR(struct fake, boot_id),  PHX_STR(struct fake, env),   PHX_STR(struct fake, role),
 	PHX_STR(struct fake, identity), PHX_STR(struct fake, image), PHX_STR(struct fake, digest),
 };
 static const struct phx_record memory_record = PHX_RECORD("memory", struct fake, memory_fields);
 
 static void nap(int ms)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
 	nanosleep(&ts, NULL);
 }
 
@@ -76,7 +78,8 @@ static bool recall(struct fake *f)
 	PHX_AUTO_FREE char *text = NULL;
 	PHX_AUTO_JSON json_t *j = NULL;
 	struct fake was;
-	if (phx_file_read(path, 65536, &text, NULL, NULL) < 0 || phx_json_parse(text, strlen(text), &j, NULL) < 0 ||
+	if (phx_file_read(path, 65536, &text, NULL, NULL) < 0 ||
+	    phx_json_parse(text, strlen(text), &j, NULL) < 0 ||
 	    phx_json_to_record(&memory_record, j, &was, NULL) < 0)
 		return false;
 	PHX_STR_SET(f->boot_id, was.boot_id);
@@ -91,8 +94,8 @@ static bool recall(struct fake *f)
 static void boot(struct fake *f, const char *env)
 {
 	static int boots;
-	snprintf(f->boot_id, sizeof(f->boot_id), "fake-%u-%ld-%d-%d", f->number, (long)time(NULL), (int)getpid(),
-		 ++boots);
+	snprintf(f->boot_id, sizeof(f->boot_id), "fake-%u-%ld-%d-%d", f->number, (long)time(NULL),
+		 (int)getpid(), ++boots);
 	PHX_STR_SET(f->env, env);
 	f->up = false;
 	remember(f);
@@ -120,11 +123,11 @@ static void connect_again(struct fake *f)
 	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
 	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
 	bool known = access(cert, R_OK) == 0;
-	struct phx_http_client_config config = { .base_url = f->server,
-						 .ca_pem_path = f->ca,
-						 .cert_pem_path = known ? cert : NULL,
-						 .key_pem_path = known ? key : NULL };
-	struct phx_err err = { 0 };
+	struct phx_http_client_config config = {.base_url = f->server,
+						.ca_pem_path = f->ca,
+						.cert_pem_path = known ? cert : NULL,
+						.key_pem_path = known ? key : NULL};
+	struct phx_err err = {0};
 	phx_http_client_free(f->client);
 	if (phx_http_client_new(&config, &f->client, &err) < 0) {
 		fprintf(stderr, "fake agent: %s\n", err.text);
@@ -134,7 +137,7 @@ static void connect_again(struct fake *f)
 
 static int call(struct fake *f, const char *path, const json_t *body, json_t **ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_http_call_json(f->client, "POST", path, body, TIMEOUT_MS, ret, &err);
 	if (r < 0)
 		note(f, path, err.text);
@@ -146,7 +149,7 @@ static char *make_csr(struct fake *f)
 	PHX_AUTO_FREE char *path = in_dir(f, "key.pem");
 	PHX_AUTO_FREE char *key = NULL;
 	char *csr = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_file_read(path, 65536, &key, NULL, NULL);
 	if (r == 0) {
 		r = phx_csr_from_key(key, "fake", &csr, &err);
@@ -168,8 +171,9 @@ static bool enrolled(struct fake *f)
 		return true;
 	PHX_AUTO_FREE char *csr = make_csr(f);
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:[s],s:s,s:s,s:s}", "csr", csr, "macs", f->mac, "serial",
-					       f->serial, "boot_id", f->boot_id, "env", f->env);
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s,s:[s],s:s,s:s,s:s}", "csr", csr, "macs", f->mac, "serial",
+			  f->serial, "boot_id", f->boot_id, "env", f->env);
 	connect_again(f);
 	if (call(f, "/v1/agent/enrol", body, &answer) < 0)
 		return false;
@@ -184,24 +188,27 @@ static json_t *facts(const struct fake *f)
 {
 	char disk[40];
 	snprintf(disk, sizeof(disk), "serial-FAKE-%u", f->number);
-	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:[{s:s,s:I,s:b}],s:[{s:s,s:s,s:b}]}", "arch", "x86_64", "cpus", 2,
-			 "memory_bytes", (json_int_t)1 << 30, "serial", f->serial, "boot_mode", "uefi", "disks", "id",
-			 disk, "size_bytes", (json_int_t)4 << 30, "can_discard", 1, "nics", "mac", f->mac, "dev",
+	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:[{s:s,s:I,s:b}],s:[{s:s,s:s,s:b}]}", "arch",
+			 "x86_64", "cpus", 2, "memory_bytes", (json_int_t)1 << 30, "serial",
+			 f->serial, "boot_mode", "uefi", "disks", "id", disk, "size_bytes",
+			 (json_int_t)4 << 30, "can_discard", 1, "nics", "mac", f->mac, "dev",
 			 "eth0", "link", 1);
 }
 
 static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "boot_id", f->boot_id, "env", f->env,
-					       "facts", facts(f), "actual_role", f->role, "actual_identity",
-					       f->identity, "system_image", f->image, "system_digest", f->digest);
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "boot_id", f->boot_id, "env", f->env,
+			  "facts", facts(f), "actual_role", f->role, "actual_identity", f->identity,
+			  "system_image", f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0)
 		nap(RETRY_MS);
 	/* nothing is to be done: enter what is installed, as the deploy environment does */
-	if (r == 0 && !strcmp(phx_json_str(answer, "boot", ""), "local") && !strcmp(f->env, "deploy")) {
+	if (r == 0 && !strcmp(phx_json_str(answer, "boot", ""), "local") &&
+	    !strcmp(f->env, "deploy")) {
 		PHX_STR_SET(f->env, "os");
 		f->up = false;
 		remember(f);
@@ -266,26 +273,31 @@ static const struct {
 	void (*effect)(struct fake *f, const struct order *o);
 	bool leaves; /* ends by the next hello, not by a result */
 } steps[] = {
-	{ "kexec", go_down, true },   { "enter", go_up, true },	      { "wipe", lose_system, false },
-	{ "image", take_system, false }, { "ram", take_system, false }, { "activate", take_role, false },
-	{ "leave", lose_role, false },
+	{"kexec", go_down, true},      {"enter", go_up, true},      {"wipe", lose_system, false},
+	{"image", take_system, false}, {"ram", take_system, false}, {"activate", take_role, false},
+	{"leave", lose_role, false},
 };
 
 static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id,
-					       "run", (json_int_t)o->run, "epoch", (json_int_t)o->epoch, "result",
-					       (json_int_t)result, "text", result ? "it was told to fail" : "");
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "run",
+			  (json_int_t)o->run, "epoch", (json_int_t)o->epoch, "result",
+			  (json_int_t)result, "text", result ? "it was told to fail" : "");
 	if (o->kind && !strcmp(o->kind, "wipe") && !result)
 		json_object_set_new(body, "wipe",
-				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk, "method", o->method,
-					      "size_bytes", (json_int_t)4 << 30, "verified_bytes", (json_int_t)4 << 30,
-					      "verified", !f->unread, "detail", "read back by a fake"));
+				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk,
+					      "method", o->method, "size_bytes",
+					      (json_int_t)4 << 30, "verified_bytes",
+					      (json_int_t)4 << 30, "verified", !f->unread, "detail",
+					      "read back by a fake"));
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		int r = call(f, "/v1/agent/result", body, &answer);
-		/* taken, or of the past; everything else is asked again, as an agent's outbox does */
-		if (r == 0 || r == -ESTALE || r == -EBUSY || r == -EEXIST || r == -EINVAL || r == -EACCES)
+		/* taken, or of the past; everything else is asked again, as an agent's outbox
+		 * does */
+		if (r == 0 || r == -ESTALE || r == -EBUSY || r == -EEXIST || r == -EINVAL ||
+		    r == -EACCES)
 			return;
 		nap(RETRY_MS);
 	}
@@ -301,8 +313,8 @@ static void do_step(struct fake *f, const struct order *o)
 		send_result(f, "step", o, -EIO);
 		return;
 	}
-	snprintf(line, sizeof(line), "STEP %lld %s %s %s", (long long)o->id, o->kind, role[0] ? role : "-",
-		 o->disk[0] ? o->disk : "-");
+	snprintf(line, sizeof(line), "STEP %lld %s %s %s", (long long)o->id, o->kind,
+		 role[0] ? role : "-", o->disk[0] ? o->disk : "-");
 	bool first = first_time(f, line);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++) {
 		if (strcmp(steps[i].kind, o->kind))
@@ -319,12 +331,12 @@ static void do_step(struct fake *f, const struct order *o)
 static void obey(struct fake *f, const json_t *j)
 {
 	const json_t *step = json_object_get(j, "step");
-	struct order o = { .id = phx_json_int(j, "id", 0),
-			   .epoch = phx_json_int(j, "epoch", 0),
-			   .run = phx_json_int(j, "run", 0),
-			   .role = json_object_get(j, "role"),
-			   .disk = phx_json_str(step, "disk", ""),
-			   .method = phx_json_str(step, "method", "") };
+	struct order o = {.id = phx_json_int(j, "id", 0),
+			  .epoch = phx_json_int(j, "epoch", 0),
+			  .run = phx_json_int(j, "run", 0),
+			  .role = json_object_get(j, "role"),
+			  .disk = phx_json_str(step, "disk", ""),
+			  .method = phx_json_str(step, "method", "")};
 	const char *kind = phx_json_str(j, "kind", "");
 	char line[64];
 	if (!strcmp(kind, "step")) {
@@ -334,7 +346,8 @@ static void obey(struct fake *f, const json_t *j)
 	}
 	if (!strcmp(kind, "stock"))
 		return; /* it has every package already */
-	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL", (long long)o.id);
+	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL",
+			 (long long)o.id);
 	if (o.run)
 		snprintf(line + n, sizeof(line) - (size_t)n, ".%lld", (long long)o.run);
 	first_time(f, line);
@@ -346,9 +359,10 @@ static void beat(struct fake *f)
 	size_t i;
 	json_t *order;
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:s,s:s,s:s,s:b,s:[],s:i}", "env", f->env, "boot_id", f->boot_id,
-					       "actual_role", f->role, "actual_identity", f->identity, "healthy",
-					       f->role[0] != '\0', "running", "wait_ms", WAIT_MS);
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s,s:s,s:s,s:s,s:b,s:[],s:i}", "env", f->env, "boot_id", f->boot_id,
+			  "actual_role", f->role, "actual_identity", f->identity, "healthy",
+			  f->role[0] != '\0', "running", "wait_ms", WAIT_MS);
 	int r = call(f, "/v1/agent/beat", body, &answer);
 	if (r == -ESTALE || r == -EBUSY || r == -EEXIST)
 		f->up = false; /* 409: hello first */
@@ -380,7 +394,8 @@ static bool has_power(struct fake *f)
 
 static void usage(void)
 {
-	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] [--image NAME --digest HEX]\n"
+	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
+	      "[--image NAME --digest HEX]\n"
 	      "       [--fail STEP --times N] [--unread] [-v]\n",
 	      stderr);
 	exit(64);
@@ -389,27 +404,57 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "dir", 1, NULL, 'd' },    { "server", 1, NULL, 's' }, { "ca", 1, NULL, 'c' },
-		{ "number", 1, NULL, 'n' }, { "env", 1, NULL, 'e' },	{ "image", 1, NULL, 'i' },
-		{ "digest", 1, NULL, 'g' }, { "fail", 1, NULL, 'f' },	{ "times", 1, NULL, 't' },
-		{ "unread", 0, NULL, 'u' }, { 0 },
+		{"dir", 1, NULL, 'd'},
+		{"server", 1, NULL, 's'},
+		{"ca", 1, NULL, 'c'},
+		{"number", 1, NULL, 'n'},
+		{"env", 1, NULL, 'e'},
+		{"image", 1, NULL, 'i'},
+		{"digest", 1, NULL, 'g'},
+		{"fail", 1, NULL, 'f'},
+		{"times", 1, NULL, 't'},
+		{"unread", 0, NULL, 'u'},
+		{0},
 	};
-	struct fake f = { .env = "os", .power = "on" };
+	struct fake f = {.env = "os", .power = "on"};
 	char mac[PHX_MAC_MAX], serial[16];
 	for (int c; (c = getopt_long(argc, argv, "v", options, NULL)) != -1;) {
 		switch (c) {
-		case 'd': f.dir = optarg; break;
-		case 's': f.server = optarg; break;
-		case 'c': f.ca = optarg; break;
-		case 'n': f.number = (uint32_t)atoi(optarg); break;
-		case 'e': PHX_STR_SET(f.env, optarg); break;
-		case 'i': PHX_STR_SET(f.image, optarg); break;
-		case 'g': PHX_STR_SET(f.digest, optarg); break;
-		case 'f': f.fail = optarg; break;
-		case 't': f.fail_left = atoi(optarg); break;
-		case 'u': f.unread = true; break;
-		case 'v': f.verbose = 1; break;
-		default: usage();
+		case 'd':
+			f.dir = optarg;
+			break;
+		case 's':
+			f.server = optarg;
+			break;
+		case 'c':
+			f.ca = optarg;
+			break;
+		case 'n':
+			f.number = (uint32_t)atoi(optarg);
+			break;
+		case 'e':
+			PHX_STR_SET(f.env, optarg);
+			break;
+		case 'i':
+			PHX_STR_SET(f.image, optarg);
+			break;
+		case 'g':
+			PHX_STR_SET(f.digest, optarg);
+			break;
+		case 'f':
+			f.fail = optarg;
+			break;
+		case 't':
+			f.fail_left = atoi(optarg);
+			break;
+		case 'u':
+			f.unread = true;
+			break;
+		case 'v':
+			f.verbose = 1;
+			break;
+		default:
+			usage();
 		}
 	}
 	if (!f.dir || !f.server || !f.ca || !f.number)

@@ -1,5 +1,6 @@
-/* Somebody who takes all the connections he can get, and never lets go: opens them, sends the beginning of a request or
- * nothing, and opens each again that is closed. Run by phxd_hostile.sh and by the bench.
+/* Somebody who takes all the connections he can get, and never lets go: opens them, sends the
+ * beginning of a request or nothing, and opens each again that is closed. Run by phxd_hostile.sh
+ * and by the bench.
  *
  *	hoard [--uid N] [--connections N] [--send TEXT] PATH | ADDRESS:PORT
  *
@@ -58,7 +59,8 @@ static int parse_target(const char *where, struct target *ret)
 static int open_one(const struct target *t)
 {
 	int fd = socket(t->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || (connect(fd, (const struct sockaddr *)&t->sa, t->n) < 0 && errno != EINPROGRESS)) {
+	if (fd < 0 ||
+	    (connect(fd, (const struct sockaddr *)&t->sa, t->n) < 0 && errno != EINPROGRESS)) {
 		close(fd);
 		return -1;
 	}
@@ -85,7 +87,8 @@ static void reap(struct pollfd *p, unsigned n)
 	char text[512];
 	poll(p, n, 0);
 	for (unsigned i = 0; i < n; i++) {
-		if (p[i].fd < 0 || !p[i].revents || recv(p[i].fd, text, sizeof(text), MSG_DONTWAIT) > 0)
+		if (p[i].fd < 0 || !p[i].revents ||
+		    recv(p[i].fd, text, sizeof(text), MSG_DONTWAIT) > 0)
 			continue;
 		close(p[i].fd);
 		p[i].fd = -1;

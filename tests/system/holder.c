@@ -1,5 +1,6 @@
-/* What a director does with a virtual address, without a balancer and without a head: the agent's own code (vip.c), told
- * what a head would tell. Run by director.sh in network namespaces. Reads from its input, a line each:
+/* What a director does with a virtual address, without a balancer and without a head: the agent's
+ * own code (vip.c), told what a head would tell. Run by director.sh in network namespaces. Reads
+ * from its input, a line each:
  *
  *	take	 the head wants the address here
  *	drop	 and elsewhere

@@ -1,6 +1,6 @@
-/* phxd, of the same objects as the one that is installed, with the points of death of lib/journal armed: by
- * PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of event SEQ. Nothing else can
- * hit that instant. Linked with --wrap=phx_journal_open (Makefile). */
+/* phxd, of the same objects as the one that is installed, with the points of death of lib/journal
+ * armed: by PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of
+ * event SEQ. Nothing else can hit that instant. Linked with --wrap=phx_journal_open (Makefile). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "fake/failing_vfs.h"
 #include "journal/journal.h"
 
-static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq, const struct phx_event *ev,
-		     const struct phx_outcome *out)
+static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq,
+		     const struct phx_event *ev, const struct phx_outcome *out)
 {
-	static const char *const stages[] = { "apply", "commit", "act" };
+	static const char *const stages[] = {"apply", "commit", "act"};
 	const char *at = getenv("PHXD_TEST_CRASH_AT");
 	char here[64];
 	(void)arg;
@@ -21,7 +21,8 @@ static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq, cons
 	snprintf(here, sizeof(here), "%s:%llu", stages[point], (unsigned long long)seq);
 	if (at && !strcmp(here, at))
 		kill(getpid(), SIGKILL);
-	if (at && !strcmp(at, "fsync") && point == PHX_JOURNAL_APPLIED && ev->kind == PHX_EV_node_add)
+	if (at && !strcmp(at, "fsync") && point == PHX_JOURNAL_APPLIED &&
+	    ev->kind == PHX_EV_node_add)
 		failing_vfs_fail(FAKE_VFS_SYNC, 0);
 	return false;
 }

@@ -1,10 +1,11 @@
-/* Many clients at once against a real head: agents that enrol, register, beat and answer orders, readers, people who
- * order things about, strangers, and rubbish. Nothing may hang, crash or answer with 500. For phxd_stress.sh.
+/* Many clients at once against a real head: agents that enrol, register, beat and answer orders,
+ * readers, people who order things about, strangers, and rubbish. Nothing may hang, crash or answer
+ * with 500. For phxd_stress.sh.
  *
  *	stress --socket PATH --server URL --ca FILE --dir DIR [--agents N] [--seconds S]
  *
- * Ends with status 0 when every request was answered in time; says on stdout how many there were. A head that is
- * restarted meanwhile is no failure. */
+ * Ends with status 0 when every request was answered in time; says on stdout how many there were. A
+ * head that is restarted meanwhile is no failure. */
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -47,7 +48,7 @@ static double seconds_now(void)
 
 static void nap(int ms)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
 	nanosleep(&t, NULL);
 }
 
@@ -59,30 +60,33 @@ static bool going_on(const struct stress *s)
 static struct phx_http_client *client(const struct stress *s, const char *cert, const char *key)
 {
 	struct phx_http_client *c = NULL;
-	struct phx_http_client_config config = { .base_url = s->server, .ca_pem_path = s->ca, .cert_pem_path = cert,
-						 .key_pem_path = key };
+	struct phx_http_client_config config = {.base_url = s->server,
+						.ca_pem_path = s->ca,
+						.cert_pem_path = cert,
+						.key_pem_path = key};
 	return phx_http_client_new(&config, &c, NULL) == 0 ? c : NULL;
 }
 
 static struct phx_http_client *admin(const struct stress *s)
 {
 	struct phx_http_client *c = NULL;
-	struct phx_http_client_config config = { .unix_path = s->socket, .base_url = "http://unix" };
+	struct phx_http_client_config config = {.unix_path = s->socket, .base_url = "http://unix"};
 	return phx_http_client_new(&config, &c, NULL) == 0 ? c : NULL;
 }
 
 /* The status, 0 when the head was away. Takes `body`. */
-static long ask(struct stress *s, struct phx_http_client *c, const char *method, const char *path, json_t *body,
-		json_t **ret)
+static long ask(struct stress *s, struct phx_http_client *c, const char *method, const char *path,
+		json_t *body, json_t **ret)
 {
-	struct phx_http_response r = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_http_response r = {0};
+	struct phx_err err = {0};
 	double begun = seconds_now();
 	int code = phx_http_call(c, method, path, body, TIMEOUT_MS, &r, &err);
 	json_decref(body);
 	if (code == -ETIMEDOUT || seconds_now() - begun > TIMEOUT_MS / 1000.0) {
 		atomic_fetch_add(&s->slow, 1);
-		fprintf(stderr, "stress: %s %s: %s\n", method, path, err.text[0] ? err.text : "slow");
+		fprintf(stderr, "stress: %s %s: %s\n", method, path,
+			err.text[0] ? err.text : "slow");
 	}
 	if (code < 0) {
 		atomic_fetch_add(&s->away, 1);
@@ -92,7 +96,8 @@ static long ask(struct stress *s, struct phx_http_client *c, const char *method,
 	atomic_fetch_add(&s->answers, 1);
 	if (r.status >= 500 && r.status != 503 && r.status != 507) {
 		atomic_fetch_add(&s->broken, 1);
-		fprintf(stderr, "stress: %s %s: %ld %s\n", method, path, r.status, r.body ? r.body : "");
+		fprintf(stderr, "stress: %s %s: %ld %s\n", method, path, r.status,
+			r.body ? r.body : "");
 	}
 	if (ret)
 		*ret = r.n ? json_loads(r.body, 0, NULL) : NULL;
@@ -109,8 +114,9 @@ static json_t *facts_of(unsigned i)
 	snprintf(mac, sizeof(mac), "52:54:00:00:%02x:%02x", i >> 8, i & 255);
 	snprintf(uuid, sizeof(uuid), "7e577e57-0000-4000-8000-%012u", i);
 	snprintf(disk, sizeof(disk), "serial-disk%u", i);
-	return json_pack("{s:s,s:i,s:[{s:s}],s:[{s:s,s:I,s:b}]}", "uuid", uuid, "cpus", 2, "nics", "mac", mac, "disks", "id",
-			 disk, "size_bytes", (json_int_t)4 << 30, "can_discard", 1);
+	return json_pack("{s:s,s:i,s:[{s:s}],s:[{s:s,s:I,s:b}]}", "uuid", uuid, "cpus", 2, "nics",
+			 "mac", mac, "disks", "id", disk, "size_bytes", (json_int_t)4 << 30,
+			 "can_discard", 1);
 }
 
 static json_t *enrolment(unsigned i, const char *csr)
@@ -124,7 +130,8 @@ static json_t *hello(unsigned i, unsigned boot, const char *env)
 {
 	char id[32];
 	snprintf(id, sizeof(id), "boot-%u-%u", i, boot);
-	return json_pack("{s:s,s:s,s:s,s:o}", "boot_id", id, "env", env, "system_digest", "d", "facts", facts_of(i));
+	return json_pack("{s:s,s:s,s:s,s:o}", "boot_id", id, "env", env, "system_digest", "d",
+			 "facts", facts_of(i));
 }
 
 /* A certificate of its own in `cert`, `key`; false when the head would not give one in time. */
@@ -143,7 +150,7 @@ static bool certify(struct worker *w, unsigned i, char cert[200], char key[200])
 		if (ask(s, c, "POST", "/v1/agent/enrol", enrolment(i, csr), &j) == 200) {
 			const char *pem = phx_json_str(j, "cert", "");
 			done = phx_file_write(cert, pem, strlen(pem), 0600, NULL) == 0 &&
-			       phx_file_write(key, key_pem, strlen(key_pem), 0600, NULL) == 0;
+				phx_file_write(key, key_pem, strlen(key_pem), 0600, NULL) == 0;
 		} else {
 			nap(20);
 		}
@@ -154,13 +161,12 @@ static bool certify(struct worker *w, unsigned i, char cert[200], char key[200])
 	return done;
 }
 
-static void do_orders(struct worker *w, struct phx_http_client *c, const json_t *answer, const char **env,
-		      unsigned *boot)
+static void do_orders(struct worker *w, struct phx_http_client *c, const json_t *answer,
+		      const char **env, unsigned *boot)
 {
 	size_t k;
 	json_t *o;
-	json_array_foreach(json_object_get(answer, "orders"), k, o)
-	{
+	json_array_foreach(json_object_get(answer, "orders"), k, o) {
 		json_t *step = json_object_get(o, "step");
 		const char *kind = phx_json_str(step, "kind", "");
 		bool job = strcmp(phx_json_str(o, "kind", ""), "step") != 0;
@@ -171,11 +177,12 @@ static void do_orders(struct worker *w, struct phx_http_client *c, const json_t 
 			continue;
 		}
 		ask(w->s, c, "POST", "/v1/agent/result",
-		    json_pack("{s:s,s:I,s:I,s:i,s:{s:s,s:s,s:b,s:I,s:I}}", "kind", job ? "job" : "step", "id",
-			      phx_json_int(o, "id", 0), "epoch", phx_json_int(o, "epoch", 0), "result",
-			      roll(w, 20) ? 0 : -5, "wipe", "disk_id", phx_json_str(step, "disk", ""), "method",
-			      phx_json_str(step, "method", "auto"), "verified", 1, "size_bytes", (json_int_t)4096,
-			      "verified_bytes", (json_int_t)4096),
+		    json_pack("{s:s,s:I,s:I,s:i,s:{s:s,s:s,s:b,s:I,s:I}}", "kind",
+			      job ? "job" : "step", "id", phx_json_int(o, "id", 0), "epoch",
+			      phx_json_int(o, "epoch", 0), "result", roll(w, 20) ? 0 : -5, "wipe",
+			      "disk_id", phx_json_str(step, "disk", ""), "method",
+			      phx_json_str(step, "method", "auto"), "verified", 1, "size_bytes",
+			      (json_int_t)4096, "verified_bytes", (json_int_t)4096),
 		    NULL);
 	}
 }
@@ -194,8 +201,9 @@ static void *agent(void *arg)
 		PHX_AUTO_JSON json_t *j = NULL;
 		snprintf(id, sizeof(id), "boot-%u-%u", w->index, boot);
 		long status = ask(w->s, c, "POST", "/v1/agent/beat",
-				  json_pack("{s:s,s:s,s:{s:i},s:b,s:[],s:i}", "env", env, "boot_id", id, "monitor", "load",
-					    (int)roll(w, 9), "healthy", 1, "running", "wait_ms", (int)roll(w, 400)),
+				  json_pack("{s:s,s:s,s:{s:i},s:b,s:[],s:i}", "env", env, "boot_id",
+					    id, "monitor", "load", (int)roll(w, 9), "healthy", 1,
+					    "running", "wait_ms", (int)roll(w, 400)),
 				  &j);
 		if (status == 409 || !roll(w, 50))
 			ask(w->s, c, "POST", "/v1/agent/hello", hello(w->index, boot, env), NULL);
@@ -211,10 +219,11 @@ static void *agent(void *arg)
 
 static void *reader(void *arg)
 {
-	static const char *const paths[] = { "/v1/nodes",   "/v1/nodes/n1",	  "/v1/status", "/v1/metrics",
-					     "/v1/jobs",    "/v1/events?wait=1&after=5", "/v1/events?limit=10",
-					     "/v1/roles",   "/v1/nodes?names=@up",	  "/v1/rules/match",
-					     "/v1/config",  "/v1/events?wait=1&node=n1&after=99999999" };
+	static const char *const paths[] = {
+		"/v1/nodes",           "/v1/nodes/n1", "/v1/status",
+		"/v1/metrics",         "/v1/jobs",     "/v1/events?wait=1&after=5",
+		"/v1/events?limit=10", "/v1/roles",    "/v1/nodes?names=@up",
+		"/v1/rules/match",     "/v1/config",   "/v1/events?wait=1&node=n1&after=99999999"};
 	struct worker *w = arg;
 	struct phx_http_client *c = admin(w->s);
 	while (going_on(w->s))
@@ -225,9 +234,10 @@ static void *reader(void *arg)
 
 static void *orderer(void *arg)
 {
-	static const char *const actions[] = { "assign", "assign", "assign", "release", "drain",   "resume", "resume",
-					       "wipe",	 "rebuild", "power",  "rm",	 "quarantine", "inspect" };
-	static const char *const roles[] = { "batch", "web", "vault" };
+	static const char *const actions[] = {"assign", "assign",     "assign", "release", "drain",
+					      "resume", "resume",     "wipe",   "rebuild", "power",
+					      "rm",     "quarantine", "inspect"};
+	static const char *const roles[] = {"batch", "web", "vault"};
 	struct worker *w = arg;
 	struct phx_http_client *c = admin(w->s);
 	while (going_on(w->s)) {
@@ -249,11 +259,14 @@ static void *orderer(void *arg)
 			for (unsigned k = 1; k <= w->s->agents; k++) {
 				char mac[24], n[16];
 				snprintf(n, sizeof(n), "n%u", k);
-				snprintf(mac, sizeof(mac), "52:54:00:00:%02x:%02x", k >> 8, k & 255);
-				ask(w->s, c, "POST", "/v1/nodes", json_pack("{s:s,s:[s]}", "name", n, "macs", mac), NULL);
+				snprintf(mac, sizeof(mac), "52:54:00:00:%02x:%02x", k >> 8,
+					 k & 255);
+				ask(w->s, c, "POST", "/v1/nodes",
+				    json_pack("{s:s,s:[s]}", "name", n, "macs", mac), NULL);
 			}
 		if (!roll(w, 4))
-			ask(w->s, c, "POST", "/v1/jobs", json_pack("{s:[s],s:s}", "argv", "true", "user", "nobody"), NULL);
+			ask(w->s, c, "POST", "/v1/jobs",
+			    json_pack("{s:[s],s:s}", "argv", "true", "user", "nobody"), NULL);
 		nap((int)roll(w, 30));
 	}
 	phx_http_client_free(c);
@@ -270,7 +283,8 @@ static void *stranger(void *arg)
 		abort();
 	struct phx_http_client *c = client(w->s, NULL, NULL);
 	while (going_on(w->s)) {
-		static const char *const others[] = { "/v1/agent/beat", "/v1/agent/hello", "/v1/actions/rm", "/v1/nodes" };
+		static const char *const others[] = {"/v1/agent/beat", "/v1/agent/hello",
+						     "/v1/actions/rm", "/v1/nodes"};
 		ask(w->s, c, "POST", "/v1/agent/enrol", enrolment(1000 + roll(w, 3000), csr), NULL);
 		const char *path = others[roll(w, PHX_ARRAY_SIZE(others))];
 		if (ask(w->s, c, "POST", path, json_pack("{s:s}", "nodes", "@all"), NULL) == 200)
@@ -284,7 +298,7 @@ static void *stranger(void *arg)
 
 /* ---- all of them ---- */
 
-static void *(*const kinds[])(void *) = { reader, reader, orderer, orderer, stranger };
+static void *(*const kinds[])(void *) = {reader, reader, orderer, orderer, stranger};
 
 static void run(struct stress *s)
 {
@@ -294,8 +308,9 @@ static void run(struct stress *s)
 		abort();
 	s->end = time(NULL) + s->seconds;
 	for (unsigned i = 0; i < n; i++) {
-		workers[i] = (struct worker){ .s = s, .index = i + 1, .seed = i + 1 };
-		if (pthread_create(&workers[i].thread, NULL, i < s->agents ? agent : kinds[i - s->agents], &workers[i]))
+		workers[i] = (struct worker){.s = s, .index = i + 1, .seed = i + 1};
+		if (pthread_create(&workers[i].thread, NULL,
+				   i < s->agents ? agent : kinds[i - s->agents], &workers[i]))
 			abort();
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -304,11 +319,14 @@ static void run(struct stress *s)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "socket", 1, NULL, 'u' }, { "server", 1, NULL, 's' },
-						 { "ca", 1, NULL, 'c' },     { "dir", 1, NULL, 'd' },
-						 { "agents", 1, NULL, 'a' }, { "seconds", 1, NULL, 't' },
-						 { 0 } };
-	struct stress s = { .agents = 8, .seconds = 5 };
+	static const struct option options[] = {{"socket", 1, NULL, 'u'},
+						{"server", 1, NULL, 's'},
+						{"ca", 1, NULL, 'c'},
+						{"dir", 1, NULL, 'd'},
+						{"agents", 1, NULL, 'a'},
+						{"seconds", 1, NULL, 't'},
+						{0}};
+	struct stress s = {.agents = 8, .seconds = 5};
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		if (c == 'u')
 			s.socket = optarg;
@@ -328,7 +346,7 @@ int main(int argc, char **argv)
 	if (!s.socket || !s.server || !s.ca || !s.dir)
 		return 64;
 	run(&s);
-	printf("%u answers, %u times away, %u too late, %u broken\n", atomic_load(&s.answers), atomic_load(&s.away),
-	       atomic_load(&s.slow), atomic_load(&s.broken));
+	printf("%u answers, %u times away, %u too late, %u broken\n", atomic_load(&s.answers),
+	       atomic_load(&s.away), atomic_load(&s.slow), atomic_load(&s.broken));
 	return atomic_load(&s.slow) || atomic_load(&s.broken) || !atomic_load(&s.answers);
 }

@@ -1,4 +1,5 @@
-/* A fake head for tests of the agent: the real HTTPS server and PKI, but what it answers is what the test says. */
+/* A fake head for tests of the agent: the real HTTPS server and PKI, but what it answers is what
+ * the test says. */
 #ifndef TEST_AGENT_FAKE_HEAD_H
 #define TEST_AGENT_FAKE_HEAD_H
 
@@ -16,11 +17,11 @@ struct fake_head {
 	pthread_mutex_t lock;
 	/* what it answers */
 	int enrol_waits;   /* answers 202 so often first */
-	int enrol_bad;	   /* gives so often a certificate that is of no use, each in another way */
+	int enrol_bad;     /* gives so often a certificate that is of no use, each in another way */
 	int hello_refuses; /* answers 403 so often */
-	int beat_409;	   /* answers 409 so often */
-	json_t *role;	   /* of hello, NULL = null */
-	json_t *orders;	   /* array: given until the agent says that it runs them */
+	int beat_409;      /* answers 409 so often */
+	json_t *role;      /* of hello, NULL = null */
+	json_t *orders;    /* array: given until the agent says that it runs them */
 	const char *beat_text; /* sent instead of an answer, once */
 	/* what it heard */
 	int n_enrols, n_hellos, n_beats;
@@ -96,8 +97,9 @@ static inline void fake_hello(struct phx_http_request *q, void *arg)
 	replace(&h->hello, take_body(q));
 	h->n_hellos++;
 	bool refuse = h->hello_refuses-- > 0;
-	PHX_AUTO_JSON json_t *answer = json_pack("{s:s,s:s,s:i,s:O}", "node", "n1", "boot", "wait", "beat_ms", 200,
-						 "role", h->role ? h->role : json_null());
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:s,s:s,s:i,s:O}", "node", "n1", "boot", "wait", "beat_ms", 200, "role",
+			  h->role ? h->role : json_null());
 	pthread_mutex_unlock(&h->lock);
 	if (refuse)
 		phx_http_reply_error(q, -EACCES, "not this certificate");
@@ -113,8 +115,9 @@ static inline bool fake_runs(const json_t *running, const json_t *order)
 	bool job = phx_str_eq(phx_json_str(order, "kind", ""), "job");
 	json_array_foreach((json_t *)running, i, r)
 		if (job ? json_integer_value(json_array_get(r, 0)) == id &&
-				  json_integer_value(json_array_get(r, 1)) == phx_json_int(order, "run", 0) :
-			  json_integer_value(r) == id)
+				    json_integer_value(json_array_get(r, 1)) ==
+					    phx_json_int(order, "run", 0)
+			: json_integer_value(r) == id)
 			return true;
 	return false;
 }
@@ -162,11 +165,11 @@ static inline void fake_package(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route fake_routes[] = {
-	{ "POST", "/v1/agent/enrol", 1u << PHX_HTTP_TLS, fake_enrol, 1 << 16, false, NULL },
-	{ "POST", "/v1/agent/hello", 1u << PHX_HTTP_TLS, fake_hello, 1 << 20, false, NULL },
-	{ "POST", "/v1/agent/beat", 1u << PHX_HTTP_TLS, fake_beat, 1 << 16, false, NULL },
-	{ "POST", "/v1/agent/result", 1u << PHX_HTTP_TLS, fake_result, 1 << 16, false, NULL },
-	{ "GET", "/packages/*", 1u << PHX_HTTP_TLS, fake_package, 0, false, NULL },
+	{"POST", "/v1/agent/enrol", 1u << PHX_HTTP_TLS, fake_enrol, 1 << 16, false, NULL},
+	{"POST", "/v1/agent/hello", 1u << PHX_HTTP_TLS, fake_hello, 1 << 20, false, NULL},
+	{"POST", "/v1/agent/beat", 1u << PHX_HTTP_TLS, fake_beat, 1 << 16, false, NULL},
+	{"POST", "/v1/agent/result", 1u << PHX_HTTP_TLS, fake_result, 1 << 16, false, NULL},
+	{"GET", "/packages/*", 1u << PHX_HTTP_TLS, fake_package, 0, false, NULL},
 };
 
 /* ---- the agent, a real process below a root of its own ---- */
@@ -182,13 +185,14 @@ static inline char *root_path(const struct fake_head *h, const char *name)
 
 static inline void fake_agent_start(struct fake_head *h)
 {
-	char *run = root_path(h, "run"), *facts = root_path(h, "facts.json"), *log = root_path(h, "log");
+	char *run = root_path(h, "run"), *facts = root_path(h, "facts.json"),
+	     *log = root_path(h, "log");
 	h->agent = fork();
 	if (h->agent == 0) {
 		int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 		dup2(fd, STDERR_FILENO);
-		execl(AGENT_PROGRAM, "phx-agent", "--root", h->root, "--run-dir", run, "--facts", facts, "--boot-id", "boot-1",
-		      NULL);
+		execl(AGENT_PROGRAM, "phx-agent", "--root", h->root, "--run-dir", run, "--facts",
+		      facts, "--boot-id", "boot-1", NULL);
 		_exit(127);
 	}
 	assert_true(h->agent > 0);
@@ -209,15 +213,18 @@ static inline int fake_agent_end(struct fake_head *h, int sig)
 static inline void fake_write_root(struct fake_head *h)
 {
 	static const char facts[] =
-		"{\"arch\": \"x86_64\", \"cpus\": 2, \"memory_bytes\": 1073741824, \"serial\": \"SN1\", \"uuid\": \"u-1\","
-		"\"disks\": [{\"id\": \"serial-T-1\", \"serial\": \"1\", \"size_bytes\": 4294967296}],"
+		"{\"arch\": \"x86_64\", \"cpus\": 2, \"memory_bytes\": 1073741824, \"serial\": "
+		"\"SN1\", \"uuid\": \"u-1\","
+		"\"disks\": [{\"id\": \"serial-T-1\", \"serial\": \"1\", \"size_bytes\": "
+		"4294967296}],"
 		"\"nics\": [{\"mac\": \"02:00:00:00:00:01\"}, {\"mac\": \"02:00:00:00:00:02\"}]}";
 	char conf[300];
 	snprintf(h->root, sizeof(h->root), "%s/node", h->world->dir);
 	assert_int_equal(chmod(h->world->dir, 0755), 0);
 	assert_int_equal(phx_dir_make(root_path(h, "etc/phoenix"), 0755, NULL), 0);
 	snprintf(conf, sizeof(conf),
-		 "server = \"127.0.0.1:%u\"; supervisor = \"own\"; ca = \"%s\"; site_pub = \"%s/pki/site.pub\";\n",
+		 "server = \"127.0.0.1:%u\"; supervisor = \"own\"; ca = \"%s\"; site_pub = "
+		 "\"%s/pki/site.pub\";\n",
 		 phx_http_server_port(h->world->server, PHX_HTTP_TLS), h->world->ca, h->world->dir);
 	world_put(root_path(h, "etc/phoenix/agent.conf"), conf);
 	world_put(root_path(h, "etc/phoenix/token"), "secret-token\n");
@@ -227,7 +234,7 @@ static inline void fake_write_root(struct fake_head *h)
 static inline int fake_head_setup(void **state)
 {
 	struct fake_head *h = calloc(1, sizeof(*h));
-	struct phx_http_server_config config = { .arg = h, .threads = 2 };
+	struct phx_http_server_config config = {.arg = h, .threads = 2};
 	pthread_mutex_init(&h->lock, NULL);
 	h->orders = json_array();
 	h->results = json_array();
@@ -242,7 +249,7 @@ static inline int fake_head_teardown(void **state)
 	struct fake_head *h = *state;
 	fake_agent_end(h, SIGTERM);
 	world_free(h->world);
-	json_t *all[] = { h->role, h->orders, h->enrol, h->hello, h->beat, h->results };
+	json_t *all[] = {h->role, h->orders, h->enrol, h->hello, h->beat, h->results};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
 		json_decref(all[i]);
 	free(h);
@@ -278,16 +285,16 @@ static inline int fake_count(struct fake_head *h, const int *what)
 }
 
 /* Waits until `cond` holds, at most 15 s. */
-#define HEAD_WAIT(h, cond)                                                                     \
-	do {                                                                                   \
-		int64_t end_ = phx_clock_ms() + 15000;                                         \
-		while (!(cond) && phx_clock_ms() < end_)                                       \
-			phx_sleep_ms(10);                                                    \
-		if (!(cond)) {                                                                 \
-			char *log_ = NULL;                                                     \
-			phx_file_read(root_path(h, "log"), 1 << 20, &log_, NULL, NULL);        \
-			fail_msg("%s; the agent says:\n%s", #cond, log_ ? log_ : "nothing");   \
-		}                                                                              \
+#define HEAD_WAIT(h, cond) \
+	do { \
+		int64_t end_ = phx_clock_ms() + 15000; \
+		while (!(cond) && phx_clock_ms() < end_) \
+			phx_sleep_ms(10); \
+		if (!(cond)) { \
+			char *log_ = NULL; \
+			phx_file_read(root_path(h, "log"), 1 << 20, &log_, NULL, NULL); \
+			fail_msg("%s; the agent says:\n%s", #cond, log_ ? log_ : "nothing"); \
+		} \
 	} while (0)
 
 /* As the head does: what failed before is no answer to a later attempt. */
@@ -295,10 +302,12 @@ static inline bool fake_answers(const json_t *result, const json_t *order)
 {
 	int64_t attempt = phx_json_int(json_object_get(order, "step"), "attempt", 0);
 	return phx_json_int(result, "id", 0) == phx_json_int(order, "id", 0) &&
-	       (phx_json_int(result, "result", 0) == 0 || phx_json_int(result, "attempt", 0) >= attempt);
+		(phx_json_int(result, "result", 0) == 0 ||
+		 phx_json_int(result, "attempt", 0) >= attempt);
 }
 
-/* The first result from `from` on that answers the order: an agent may tell of the one before twice. New reference. */
+/* The first result from `from` on that answers the order: an agent may tell of the one before
+ * twice. New reference. */
 static inline json_t *fake_answer(struct fake_head *h, size_t from, const json_t *order)
 {
 	json_t *found = NULL;

@@ -70,12 +70,12 @@ static inline bool exists(const char *path)
 }
 
 /* Waits until `cond` holds, at most 10 s. */
-#define WAIT_FOR(cond)                                                                                                 \
-	do {                                                                                                           \
-		int64_t end_ = phx_clock_ms() + 10000;                                                                 \
-		while (!(cond) && phx_clock_ms() < end_)                                                               \
-			phx_sleep_ms(10);                                                                            \
-		assert_true(cond);                                                                                     \
+#define WAIT_FOR(cond) \
+	do { \
+		int64_t end_ = phx_clock_ms() + 10000; \
+		while (!(cond) && phx_clock_ms() < end_) \
+			phx_sleep_ms(10); \
+		assert_true(cond); \
 	} while (0)
 
 static inline void add_word(struct phx_list *l, const char *text)
@@ -86,8 +86,8 @@ static inline void add_word(struct phx_list *l, const char *text)
 }
 
 /* A service that runs `script` (a line of sh) in the role. */
-static inline struct phx_service *add_service(struct phx_role *role, const char *name, const char *script,
-					      const char *after)
+static inline struct phx_service *add_service(struct phx_role *role, const char *name,
+					      const char *script, const char *after)
 {
 	struct phx_service *s = phx_list_push(&role->services, sizeof(*s));
 	assert_non_null(s);

@@ -1,5 +1,5 @@
-/* The agent as a process against a head that answers as the test says: who it is, orders once, orders of the past,
- * what it never does. */
+/* The agent as a process against a head that answers as the test says: who it is, orders once,
+ * orders of the past, what it never does. */
 #include "base/clock.h"
 #include "unit/agent/fake_head.h"
 
@@ -17,12 +17,12 @@ struct ask {
 /* The role of all orders: its health check is a program, so that what is done can be counted. */
 static struct phx_role make_role(const struct fake_head *h, const char *check)
 {
-	struct phx_role role = { 0 };
+	struct phx_role role = {0};
 	PHX_STR_SET(role.name, "test");
 	PHX_STR_SET(role.image, "test");
 	role.health.kind = PHX_HEALTH_EXEC;
 	role.health.timeout_s = 1;
-	const char *const words[] = { "sh", "-c", check };
+	const char *const words[] = {"sh", "-c", check};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
 		struct phx_word *w = phx_list_push(&role.health.argv, sizeof(*w));
 		PHX_STR_SET(w->text, words[i]);
@@ -33,7 +33,9 @@ static struct phx_role make_role(const struct fake_head *h, const char *check)
 
 static json_t *order_with(const struct ask *ask, const struct phx_role *role)
 {
-	struct phx_order o = { .id = ask->id, .epoch = ask->epoch, .deadline_s = ask->deadline_s ? ask->deadline_s : 20 };
+	struct phx_order o = {.id = ask->id,
+			      .epoch = ask->epoch,
+			      .deadline_s = ask->deadline_s ? ask->deadline_s : 20};
 	PHX_STR_SET(o.kind, "step");
 	o.step.id = ask->id;
 	o.step.attempt = ask->attempt ? ask->attempt : 1;
@@ -46,7 +48,8 @@ static json_t *order_with(const struct ask *ask, const struct phx_role *role)
 static json_t *counted(struct fake_head *h, const struct ask *ask, bool succeeds)
 {
 	char check[200];
-	snprintf(check, sizeof(check), "echo done >>%s/count; %s", h->root, succeeds ? "true" : "false");
+	snprintf(check, sizeof(check), "echo done >>%s/count; %s", h->root,
+		 succeeds ? "true" : "false");
 	struct phx_role role = make_role(h, check);
 	json_t *j = order_with(ask, &role);
 	phx_record_fini(&phx_role_record, &role);
@@ -186,10 +189,11 @@ static void test_bad_configuration(void **state)
 static void test_done_once(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "health", 7, 3, 1, 0 };
+	struct ask ask = {"health", 7, 3, 1, 0};
 	start_registered(h);
 	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
-	assert_int_equal(result_of(h, counted(h, &ask, true)), 0); /* repeated: only the answer is */
+	/* repeated: only the answer is */
+	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
 	ask.attempt = 2;
 	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
 	fake_agent_end(h, SIGKILL);
@@ -201,7 +205,7 @@ static void test_done_once(void **state)
 static void test_of_the_past(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask now = { "health", 8, 5, 1, 0 }, past = { "health", 9, 4, 1, 0 };
+	struct ask now = {"health", 8, 5, 1, 0}, past = {"health", 9, 4, 1, 0};
 	start_registered(h);
 	assert_int_equal(result_of(h, counted(h, &now, true)), 0);
 	assert_int_equal(result_of(h, counted(h, &past, true)), -ESTALE);
@@ -214,14 +218,15 @@ static void test_of_the_past(void **state)
 static void test_failure_and_next_attempt(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "health", 10, 3, 1, 1 };
+	struct ask ask = {"health", 10, 3, 1, 1};
 	start_registered(h);
 	PHX_AUTO_JSON json_t *result = fake_ask(h, counted(h, &ask, false));
 	assert_int_equal(phx_json_int(result, "result", 0), -ETIMEDOUT);
 	assert_non_null(strstr(phx_json_str(result, "text", ""), "not healthy"));
 	size_t times = done_times(h);
 	assert_true(times > 0);
-	assert_int_equal(result_of(h, counted(h, &ask, true)), -ETIMEDOUT); /* the same attempt: the same answer */
+	/* the same attempt: the same answer */
+	assert_int_equal(result_of(h, counted(h, &ask, true)), -ETIMEDOUT);
 	assert_int_equal(done_times(h), times);
 	ask.attempt = 2;
 	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
@@ -229,18 +234,23 @@ static void test_failure_and_next_attempt(void **state)
 }
 
 /* A step of an older plan is given up when a newer order comes. */
-/* What the disk did not take may be forgotten: it is no result, and the step is not done twice meanwhile. */
+/* What the disk did not take may be forgotten: it is no result, and the step is not done twice
+ * meanwhile. */
 static void test_a_result_that_is_not_kept_is_not_done(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "health", 11, 3, 1, 0 };
+	struct ask ask = {"health", 11, 3, 1, 0};
 	start_registered(h);
-	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps"), root_path(h, "var/lib/phoenix/steps.away")), 0);
+	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps"),
+				root_path(h, "var/lib/phoenix/steps.away")),
+			 0);
 	PHX_AUTO_JSON json_t *result = fake_ask(h, counted(h, &ask, true));
 	assert_int_equal(phx_json_int(result, "result", 0), -EIO);
 	assert_non_null(strstr(phx_json_str(result, "text", ""), "cannot be kept"));
 	/* with its directory back, it is done and kept */
-	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps.away"), root_path(h, "var/lib/phoenix/steps")), 0);
+	assert_int_equal(rename(root_path(h, "var/lib/phoenix/steps.away"),
+				root_path(h, "var/lib/phoenix/steps")),
+			 0);
 	ask.attempt = 2;
 	assert_int_equal(result_of(h, counted(h, &ask, true)), 0);
 	assert_int_equal(access(root_path(h, "var/lib/phoenix/steps/11.json"), F_OK), 0);
@@ -249,7 +259,7 @@ static void test_a_result_that_is_not_kept_is_not_done(void **state)
 static void test_newer_order_ends_older(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask older = { "health", 11, 3, 1, 60 }, newer = { "health", 12, 4, 1, 20 };
+	struct ask older = {"health", 11, 3, 1, 60}, newer = {"health", 12, 4, 1, 20};
 	start_registered(h);
 	fake_order(h, counted(h, &older, false));
 	HEAD_WAIT(h, done_times(h) > 0);
@@ -264,7 +274,7 @@ static void test_newer_order_ends_older(void **state)
 /* A role with a service that must run for a minute before its start counts. */
 static struct phx_role settling_role(struct fake_head *h, const char *script)
 {
-	static const char *const words[] = { "/bin/sh", "-c" };
+	static const char *const words[] = {"/bin/sh", "-c"};
 	struct phx_role role = make_role(h, "true");
 	struct phx_service *s = phx_list_push(&role.services, sizeof(*s));
 	PHX_STR_SET(s->name, "late");
@@ -280,12 +290,13 @@ static struct phx_role settling_role(struct fake_head *h, const char *script)
 static void test_a_service_that_dies_soon_fails_its_start(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "start", 14, 3, 1, 0 };
+	struct ask ask = {"start", 14, 3, 1, 0};
 	struct phx_role role = settling_role(h, "sleep 0.5; exit 3");
 	start_registered(h);
 	PHX_AUTO_JSON json_t *result = fake_ask(h, order_with(&ask, &role));
 	assert_int_equal(phx_json_int(result, "result", 0), -EIO);
-	assert_string_equal(phx_json_str(result, "text", ""), "service late ended within its settle time of 60 s with status 3");
+	assert_string_equal(phx_json_str(result, "text", ""),
+			    "service late ended within its settle time of 60 s with status 3");
 	phx_record_fini(&phx_role_record, &role);
 }
 
@@ -294,7 +305,7 @@ static void test_newer_order_ends_settling(void **state)
 {
 	struct fake_head *h = *state;
 	char script[200];
-	struct ask older = { "start", 15, 3, 1, 60 }, newer = { "health", 16, 4, 1, 20 };
+	struct ask older = {"start", 15, 3, 1, 60}, newer = {"health", 16, 4, 1, 20};
 	snprintf(script, sizeof(script), "echo done >>%s/count; exec sleep 1000", h->root);
 	struct phx_role role = settling_role(h, script);
 	start_registered(h);
@@ -313,10 +324,15 @@ static void test_bad_answers_are_survived(void **state)
 {
 	struct fake_head *h = *state;
 	static const char *const bad[] = {
-		"not json", "{}", "[]", "{\"orders\": 5}", "{\"orders\": [5]}", "{\"orders\": [{\"kind\": \"step\", \"id\": \"x\"}]}",
+		"not json",
+		"{}",
+		"[]",
+		"{\"orders\": 5}",
+		"{\"orders\": [5]}",
+		"{\"orders\": [{\"kind\": \"step\", \"id\": \"x\"}]}",
 		"{\"orders\": [{\"kind\": \"dance\", \"id\": 3}]}",
 	};
-	struct ask ask = { "health", 13, 3, 1, 0 };
+	struct ask ask = {"health", 13, 3, 1, 0};
 	start_registered(h);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		pthread_mutex_lock(&h->lock);
@@ -340,11 +356,12 @@ static void test_destructive_steps_are_refused(void **state)
 	static const struct {
 		const char *step;
 		int64_t result;
-	} steps[] = { { "wipe", -EPERM }, { "image", -EPERM }, { "ram", -EPERM }, { "enter", -EPERM },
-		      { "kexec", -EOPNOTSUPP }, { "boot", -EOPNOTSUPP }, { "join", -EOPNOTSUPP } };
+	} steps[] = {{"wipe", -EPERM},     {"image", -EPERM},      {"ram", -EPERM},
+		     {"enter", -EPERM},    {"kexec", -EOPNOTSUPP}, {"boot", -EOPNOTSUPP},
+		     {"join", -EOPNOTSUPP}};
 	start_registered(h);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++) {
-		struct ask ask = { steps[i].step, 20 + i, 3, 1, 0 };
+		struct ask ask = {steps[i].step, 20 + i, 3, 1, 0};
 		if (result_of(h, counted(h, &ask, true)) != steps[i].result)
 			fail_msg("step %s", steps[i].step);
 	}
@@ -366,7 +383,7 @@ static void add_leave(struct phx_role *role, const char *path)
 static void test_leave_is_guarded(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "leave", 30, 3, 1, 0 };
+	struct ask ask = {"leave", 30, 3, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	add_package(&role, "tool", "1");
 	add_leave(&role, "/var/lib/tool");
@@ -393,7 +410,7 @@ static void test_healthy_only_when_it_runs(void **state)
 {
 	struct fake_head *h = *state;
 	struct phx_role role = make_role(h, "true");
-	struct ask activate = { "activate", 70, 1, 0, 0 }, start = { "start", 71, 1, 0, 0 };
+	struct ask activate = {"activate", 70, 1, 0, 0}, start = {"start", 71, 1, 0, 0};
 	start_registered(h);
 	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
 	assert_int_equal(result_of(h, order_with(&start, &role)), 0);
@@ -411,7 +428,7 @@ static void test_healthy_only_when_it_runs(void **state)
 static void test_jobs_without_a_role(void **state)
 {
 	struct fake_head *h = *state;
-	struct phx_order o = { .id = 5 };
+	struct phx_order o = {.id = 5};
 	PHX_STR_SET(o.kind, "job");
 	o.job.id = 5;
 	o.job.uid = o.job.gid = 65534;
@@ -424,12 +441,14 @@ static void test_jobs_without_a_role(void **state)
 
 /* ---- packages ---- */
 
-/* NAME-VERSION signed with the site's key in the head's repository; its bin/run prints `says`. Its digest. */
-static struct phx_package publish_as(struct fake_head *h, const char *name, const char *version, const char *says)
+/* NAME-VERSION signed with the site's key in the head's repository; its bin/run prints `says`. Its
+ * digest. */
+static struct phx_package publish_as(struct fake_head *h, const char *name, const char *version,
+				     const char *says)
 {
 	char src[200], path[300], text[200], out[200], key[200];
 	char *file = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	snprintf(src, sizeof(src), "%s/src-%s-%s", h->world->dir, name, version);
 	snprintf(out, sizeof(out), "%s/packages", h->world->dir);
 	snprintf(key, sizeof(key), "%s/pki/site.key", h->world->dir);
@@ -437,7 +456,8 @@ static struct phx_package publish_as(struct fake_head *h, const char *name, cons
 	assert_int_equal(phx_dir_make(path, 0755, NULL), 0);
 	assert_int_equal(phx_dir_make(out, 0755, NULL), 0);
 	snprintf(path, sizeof(path), "%s/package.conf", src);
-	snprintf(text, sizeof(text), "name = \"%s\"; version = \"%s\"; arch = \"all\"; summary = \"test\";\n", name,
+	snprintf(text, sizeof(text),
+		 "name = \"%s\"; version = \"%s\"; arch = \"all\"; summary = \"test\";\n", name,
 		 version);
 	world_put(path, text);
 	snprintf(path, sizeof(path), "%s/files/bin/run", src);
@@ -466,13 +486,14 @@ static bool current_is(struct fake_head *h, const char *name, const char *versio
 static void test_prefetch_and_activate(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask fetch = { "prefetch", 40, 3, 1, 0 }, activate = { "activate", 41, 3, 1, 0 };
+	struct ask fetch = {"prefetch", 40, 3, 1, 0}, activate = {"activate", 41, 3, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	add_package(&role, "tool", "1.0");
 	publish(h, "tool", "1.0");
 	start_registered(h);
 	assert_int_equal(result_of(h, order_with(&fetch, &role)), 0);
-	assert_int_equal(access(root_path(h, "var/cache/phoenix/packages/tool-1.0.tar.zst"), F_OK), 0);
+	assert_int_equal(access(root_path(h, "var/cache/phoenix/packages/tool-1.0.tar.zst"), F_OK),
+			 0);
 	assert_true(current_is(h, "tool", "")); /* nothing is changed by it */
 	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
 	assert_true(current_is(h, "tool", "1.0"));
@@ -483,15 +504,17 @@ static void test_prefetch_and_activate(void **state)
 static bool run_says(struct fake_head *h, const char *what)
 {
 	PHX_AUTO_FREE char *text = NULL;
-	return phx_file_read(root_path(h, "opt/phoenix/pkg/tool/1.0/bin/run"), 4096, &text, NULL, NULL) == 0 &&
-	       strstr(text, what);
+	return phx_file_read(root_path(h, "opt/phoenix/pkg/tool/1.0/bin/run"), 4096, &text, NULL,
+			     NULL) == 0 &&
+		strstr(text, what);
 }
 
-/* A package that was built again has the same name: what is in the cache is not what the role means now. */
+/* A package that was built again has the same name: what is in the cache is not what the role means
+ * now. */
 static void test_other_bytes_in_the_cache(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask fetch = { "prefetch", 42, 3, 1, 0 }, activate = { "activate", 43, 3, 1, 0 };
+	struct ask fetch = {"prefetch", 42, 3, 1, 0}, activate = {"activate", 43, 3, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	add_package(&role, "tool", "1.0");
 	struct phx_package_ref *ref = PHX_LIST_AT(&role.packages, struct phx_package_ref, 0);
@@ -502,7 +525,7 @@ static void test_other_bytes_in_the_cache(void **state)
 	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
 	assert_true(run_says(h, "after"));
 	/* and one that nobody has is not replaced by what there is */
-	struct ask other = { "activate", 44, 4, 1, 0 };
+	struct ask other = {"activate", 44, 4, 1, 0};
 	memset(ref->sha256, 'f', strlen(ref->sha256));
 	assert_true(result_of(h, order_with(&other, &role)) < 0);
 	assert_true(run_says(h, "after"));
@@ -525,7 +548,7 @@ static void spoil(struct fake_head *h, const char *file)
 static void test_bad_package_changes_nothing(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask first = { "activate", 50, 3, 1, 0 }, second = { "activate", 51, 4, 1, 0 };
+	struct ask first = {"activate", 50, 3, 1, 0}, second = {"activate", 51, 4, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	add_package(&role, "tool", "1.0");
 	publish(h, "tool", "1.0");
@@ -546,7 +569,7 @@ static void test_bad_package_changes_nothing(void **state)
 static void test_package_of_another_name(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask ask = { "prefetch", 60, 3, 1, 0 };
+	struct ask ask = {"prefetch", 60, 3, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	char from[300], to[300];
 	publish(h, "good", "1.0");
@@ -560,7 +583,8 @@ static void test_package_of_another_name(void **state)
 	add_package(&role, "wanted", "1.0");
 	start_registered(h);
 	assert_true(result_of(h, order_with(&ask, &role)) < 0);
-	assert_true(access(root_path(h, "var/cache/phoenix/packages/wanted-1.0.tar.zst"), F_OK) < 0);
+	assert_true(access(root_path(h, "var/cache/phoenix/packages/wanted-1.0.tar.zst"), F_OK) <
+		    0);
 	phx_record_fini(&phx_role_record, &role);
 }
 
@@ -569,17 +593,19 @@ static void set_digest(struct fake_head *h, struct phx_package_ref *p)
 {
 	char path[300], pub[200];
 	struct phx_package found;
-	snprintf(path, sizeof(path), "%s/packages/%s-%s.tar.zst", h->world->dir, p->name, p->version);
+	snprintf(path, sizeof(path), "%s/packages/%s-%s.tar.zst", h->world->dir, p->name,
+		 p->version);
 	snprintf(pub, sizeof(pub), "%s/pki/site.pub", h->world->dir);
 	assert_int_equal(phx_package_verify(path, pub, &found, NULL), 0);
 	PHX_STR_SET(p->sha256, found.sha256);
 }
 
-/* Built anew under its name and version, and signed: what was fetched before is not what the role means now. */
+/* Built anew under its name and version, and signed: what was fetched before is not what the role
+ * means now. */
 static void test_package_of_another_digest(void **state)
 {
 	struct fake_head *h = *state;
-	struct ask fetch = { "prefetch", 61, 3, 1, 0 }, activate = { "activate", 62, 3, 1, 0 };
+	struct ask fetch = {"prefetch", 61, 3, 1, 0}, activate = {"activate", 62, 3, 1, 0};
 	struct phx_role role = make_role(h, "true");
 	char path[300], unpacked[65];
 	add_package(&role, "tool", "1.0");
@@ -595,7 +621,8 @@ static void test_package_of_another_digest(void **state)
 	set_digest(h, p);
 	assert_string_not_equal(p->sha256, before);
 	assert_int_equal(result_of(h, order_with(&activate, &role)), 0);
-	assert_int_equal(phx_package_unpacked(root_path(h, "opt/phoenix/pkg"), "tool", "1.0", unpacked), 0);
+	assert_int_equal(
+		phx_package_unpacked(root_path(h, "opt/phoenix/pkg"), "tool", "1.0", unpacked), 0);
 	assert_string_equal(unpacked, p->sha256);
 	free(before);
 	phx_record_fini(&phx_role_record, &role);

@@ -1,4 +1,5 @@
-/* What the agent is told: options, file, kernel command line, and how it says that something is wrong. */
+/* What the agent is told: options, file, kernel command line, and how it says that something is
+ * wrong. */
 #include "unit/agent/scratch.h"
 
 #include "agent/config.h"
@@ -35,12 +36,15 @@ static void test_file(void **state)
 
 static void test_bad_files(void **state)
 {
-	check_bad(state, "server = \"10.77.0.1:8443\";\n\nsever = \"x\";\n", "agent.conf:3: unknown key \"sever\"");
+	check_bad(state, "server = \"10.77.0.1:8443\";\n\nsever = \"x\";\n",
+		  "agent.conf:3: unknown key \"sever\"");
 	check_bad(state, "server = 5;\n", "agent.conf:1: server is a number; it must be a text");
-	check_bad(state, "\nserver = \"10.77.0.1\";\n", "agent.conf:2: server = \"10.77.0.1\" must be ADDRESS:PORT");
+	check_bad(state, "\nserver = \"10.77.0.1\";\n",
+		  "agent.conf:2: server = \"10.77.0.1\" must be ADDRESS:PORT");
 	check_bad(state, "server = \"10.77.0.1:99999\";\n", "must be ADDRESS:PORT");
 	check_bad(state, "server = \"a b:1\";\n", "must be ADDRESS:PORT");
-	check_bad(state, "ca = \"ca.pem\";\n", "agent.conf:1: ca = \"ca.pem\" must be an absolute path");
+	check_bad(state, "ca = \"ca.pem\";\n",
+		  "agent.conf:1: ca = \"ca.pem\" must be an absolute path");
 	check_bad(state, "supervisor = \"runit\";\n", "agent.conf:1: ");
 	check_bad(state, "job_scopes = \"perhaps\";\n", "agent.conf:1: ");
 	check_bad(state, "server = \"x:1\"\nserver = \n", "agent.conf:");
@@ -60,7 +64,10 @@ static void test_kernel_command_line(void **state)
 	struct agent_config c = {0};
 	struct phx_err err = {0};
 	assert_int_equal(
-		agent_config_cmdline(&c, "quiet phx.server=10.0.0.1:443 xphx.http=no phx.http=10.0.0.1:80\n", &err), 0);
+		agent_config_cmdline(
+			&c, "quiet phx.server=10.0.0.1:443 xphx.http=no phx.http=10.0.0.1:80\n",
+			&err),
+		0);
 	assert_string_equal(c.server, "10.0.0.1:443");
 	assert_string_equal(c.http, "10.0.0.1:80");
 	/* the last one counts, as for the kernel */
@@ -74,7 +81,8 @@ static void test_kernel_command_line(void **state)
 	assert_string_equal(c.server, "b:2");
 }
 
-static int init(struct agent_config *c, struct phx_err *err, const char *a, const char *b, const char *x, const char *y)
+static int init(struct agent_config *c, struct phx_err *err, const char *a, const char *b,
+		const char *x, const char *y)
 {
 	char *argv[] = {(char *)"phx-agent", (char *)a, (char *)b, (char *)x, (char *)y, NULL};
 	int argc = 1;
@@ -90,7 +98,8 @@ static void test_root(void **state)
 	struct phx_err err = {0};
 	char expected[128];
 	assert_int_equal(phx_dir_make(scratch_path(s, "etc/phoenix"), 0755, NULL), 0);
-	write_text(scratch_path(s, "etc/phoenix/agent.conf"), "server = \"a:1\"; ca = \"/site/ca.pem\";", 0644);
+	write_text(scratch_path(s, "etc/phoenix/agent.conf"),
+		   "server = \"a:1\"; ca = \"/site/ca.pem\";", 0644);
 	assert_int_equal(init(&c, &err, "--root", s->dir, "--run-dir", "/run/x"), 0);
 	snprintf(expected, sizeof(expected), "%s/var/lib/phoenix", s->dir);
 	assert_string_equal(c.state_dir, expected); /* defaults lie below the root */

@@ -6,8 +6,9 @@
 static void test_allowed(void **state)
 {
 	(void)state;
-	static const char *const good[] = {"/var/lib/batch", "/var/lib/web-nginx/cache", "/var/log/web-nginx",
-					   "/srv/www",       "/etc/opt/tool.conf",       "/var/lib/phoenix-batch"};
+	static const char *const good[] = {"/var/lib/batch",     "/var/lib/web-nginx/cache",
+					   "/var/log/web-nginx", "/srv/www",
+					   "/etc/opt/tool.conf", "/var/lib/phoenix-batch"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
 		assert_int_equal(guard_check(good[i], NULL), 0);
 }
@@ -88,7 +89,8 @@ static void test_links_lead_nowhere(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_allowed), TEST(test_refused), TEST(test_remove),
-					   TEST(test_remove_asks_itself), TEST(test_links_lead_nowhere)};
+	const struct CMUnitTest tests[] = {TEST(test_allowed), TEST(test_refused),
+					   TEST(test_remove), TEST(test_remove_asks_itself),
+					   TEST(test_links_lead_nowhere)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,10 @@ static void *serve(void *arg)
 		char request[1024], answer[128];
 		if (read(fd, request, sizeof(request)) <= 0)
 			continue;
-		int n = snprintf(answer, sizeof(answer),
-				 "HTTP/1.1 %d X\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
-				 atomic_load(&s->status));
+		int n = snprintf(
+			answer, sizeof(answer),
+			"HTTP/1.1 %d X\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+			atomic_load(&s->status));
 		(void)!write(fd, answer, (size_t)n);
 	}
 	return NULL;
@@ -55,7 +56,8 @@ static void server_stop(struct server *s)
 static struct phx_role role_with(enum phx_health_kind kind, const char *fmt, uint16_t port)
 {
 	struct phx_role role = {0};
-	role.health = (struct phx_health){.kind = (int)kind, .interval_s = 1, .timeout_s = 1, .failures = 2};
+	role.health = (struct phx_health){
+		.kind = (int)kind, .interval_s = 1, .timeout_s = 1, .failures = 2};
 	snprintf(role.health.target, sizeof(role.health.target), fmt, port);
 	return role;
 }
@@ -161,7 +163,7 @@ static void test_verdict(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_http), TEST(test_tcp), TEST(test_exec), TEST(test_none),
-					   TEST(test_verdict)};
+	const struct CMUnitTest tests[] = {TEST(test_http), TEST(test_tcp), TEST(test_exec),
+					   TEST(test_none), TEST(test_verdict)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Jobs with real programs as another user: once, whole, over a restart of the agent, run after run. */
+/* Jobs with real programs as another user: once, whole, over a restart of the agent, run after
+ * run. */
 #include "unit/agent/scratch.h"
 
 #include <dirent.h>
@@ -35,8 +36,14 @@ static void on_end(void *arg, const struct job_end *end)
 
 static void start_agent(struct world *w)
 {
-	struct jobs_config config = {scratch_path(w->scratch, "state"), scratch_path(w->scratch, "cache"),
-				     scratch_path(w->scratch, "run"), scratch_path(w->scratch, "hosts"), false, on_end, w, NULL};
+	struct jobs_config config = {scratch_path(w->scratch, "state"),
+				     scratch_path(w->scratch, "cache"),
+				     scratch_path(w->scratch, "run"),
+				     scratch_path(w->scratch, "hosts"),
+				     false,
+				     on_end,
+				     w,
+				     NULL};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 	jobs_heard(w->jobs, phx_clock_boot_ms());
@@ -122,12 +129,15 @@ static void test_runs_as_its_user(void **state)
 {
 	struct world *w = *state;
 	char expected[400];
-	struct job_end end = run(w, 5,
-				 "id -u; id -g; id -G; [ $PWD = $PHX_JOB_DIR ]; pwd; ls -A; echo $PHX_JOB_ID $PHX_JOB_RUN $PHX_JOB_RANK $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
-				 "echo to stderr >&2; exit 7");
+	struct job_end end =
+		run(w, 5,
+		    "id -u; id -g; id -G; [ $PWD = $PHX_JOB_DIR ]; pwd; ls -A; echo $PHX_JOB_ID "
+		    "$PHX_JOB_RUN $PHX_JOB_RANK $PHX_JOB_NODES; cat $PHX_JOB_NODEFILE; "
+		    "echo to stderr >&2; exit 7");
 	assert_int_equal(end.status, 7);
 	assert_string_equal(end.text, "");
-	snprintf(expected, sizeof(expected), "%d\n%d\n%d\n%s\n5 0 1 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY, NOBODY,
+	snprintf(expected, sizeof(expected),
+		 "%d\n%d\n%d\n%s\n5 0 1 n[1-3]\nn1\nn2\nn3\nto stderr\n", NOBODY, NOBODY, NOBODY,
 		 scratch_path(w->scratch, "cache-jobs/5.0"));
 	check_output(&end, expected);
 }
@@ -139,7 +149,8 @@ static void test_scripts_and_environment(void **state)
 	struct job_end end = {0};
 	struct phx_job job = make_job(45, "");
 	char script[100000], expected[400];
-	snprintf(script, sizeof(script), "#!/bin/sed -ne2p;4,9p\nsecond\n%*s\nfourth\n", 90000, "#");
+	snprintf(script, sizeof(script), "#!/bin/sed -ne2p;4,9p\nsecond\n%*s\nfourth\n", 90000,
+		 "#");
 	PHX_LIST_EACH(struct phx_text, word, &job.argv)
 		phx_record_fini(&phx_text_record, word);
 	job.argv.n = 0;
@@ -153,7 +164,8 @@ static void test_scripts_and_environment(void **state)
 	assert_false(exists(scratch_path(w->scratch, "cache-jobs/45.0.script")));
 	job.id = 46;
 	free(job.script);
-	job.script = strdup("#!/bin/sh\nstat -c '%a %u' $0; echo $# \"$2\"; env | grep -E '^(A|HOME|PHX_JOB_ID|OMPI_MCA_orte_default_hostfile)='\n");
+	job.script = strdup("#!/bin/sh\nstat -c '%a %u' $0; echo $# \"$2\"; env | grep -E "
+			    "'^(A|HOME|PHX_JOB_ID|OMPI_MCA_orte_default_hostfile)='\n");
 	add_text(&job.argv, "x");
 	add_text(&job.argv, "y z");
 	add_text(&job.env, "A=overruled");
@@ -175,7 +187,8 @@ static void test_scripts_and_environment(void **state)
 /* Whoever asks for it: ids that are none leave a process what it was. */
 static void test_nobody_becomes_what_is_no_user(void **state)
 {
-	const struct process_user wrong[] = {{.uid = UINT32_MAX, .gid = NOBODY}, {.uid = NOBODY, .gid = UINT32_MAX}};
+	const struct process_user wrong[] = {{.uid = UINT32_MAX, .gid = NOBODY},
+					     {.uid = NOBODY, .gid = UINT32_MAX}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
 		int status = -1;
@@ -198,7 +211,8 @@ static void set_address(struct phx_job *job, uint32_t i, const char *address)
 	PHX_STR_SET(PHX_LIST_AT(&job->parts, struct phx_job_part, i)->address, address);
 }
 
-/* The nodes of running jobs are in the file of hosts for as long as these run; the rest of it is nobody's business. */
+/* The nodes of running jobs are in the file of hosts for as long as these run; the rest of it is
+ * nobody's business. */
 static void test_names_of_its_nodes(void **state)
 {
 #define BEGIN "# nodes of the jobs of this node: begin (kept by phx-agent)\n"
@@ -206,7 +220,9 @@ static void test_names_of_its_nodes(void **state)
 	struct world *w = *state;
 	struct job_end end = {0}, other_end = {0};
 	static const char mine[] = "127.0.0.1 localhost\n10.9.9.9 n3";
-	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1, 0644, NULL), 0);
+	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1,
+					0644, NULL),
+			 0);
 	struct phx_job job = make_job(47, "cat $0.hosts"), other = make_job(48, "sleep 100");
 	set_address(&job, 0, "10.0.0.1");
 	set_address(&job, 1, "fd00::2");
@@ -214,16 +230,21 @@ static void test_names_of_its_nodes(void **state)
 	set_address(&other, 0, "10.0.0.1");
 	set_address(&other, 1, "10.0.0.22");
 	assert_int_equal(jobs_start(w->jobs, &job, "n2", NULL), 0);
-	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n" END);
+	check_hosts(w,
+		    "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n" END);
 	assert_int_equal(jobs_start(w->jobs, &other, "n2", NULL), 0);
-	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n10.0.0.22\tn2\n" END);
+	check_hosts(w,
+		    "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN
+		    "10.0.0.1\tn1\nfd00::2\tn2\n10.0.0.22\tn2\n" END);
 	WAIT_FOR(ended(w, 47, &end));
 	jobs_reported(w->jobs, end.run);
-	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
+	check_hosts(w,
+		    "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
 	/* an agent that starts anew keeps what its jobs want, one whose machine did has none */
 	jobs_free(w->jobs);
 	start_agent(w);
-	check_hosts(w, "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
+	check_hosts(w,
+		    "127.0.0.1 localhost\n10.9.9.9 n3\n" BEGIN "10.0.0.1\tn1\n10.0.0.22\tn2\n" END);
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){48, 0}, false, NULL), 0);
 	WAIT_FOR(ended(w, 48, &other_end));
 	jobs_free(w->jobs);
@@ -234,8 +255,9 @@ static void test_names_of_its_nodes(void **state)
 	phx_record_fini(&phx_job_record, &other);
 }
 
-/* "127.0.1.1 NODE" would win over the node's address: it is a comment for as long as a job wants the name. What else the
- * line says stays in force, and what an administrator writes meanwhile is kept. */
+/* "127.0.1.1 NODE" would win over the node's address: it is a comment for as long as a job wants
+ * the name. What else the line says stays in force, and what an administrator writes meanwhile is
+ * kept. */
 static void test_loopback_does_not_hide_a_node(void **state)
 {
 #define HIDDEN "# away while jobs run here (kept by phx-agent): "
@@ -243,9 +265,12 @@ static void test_loopback_does_not_hide_a_node(void **state)
 	struct world *w = *state;
 	struct job_end end = {0};
 	const char *hosts = scratch_path(w->scratch, "hosts");
-	static const char mine[] = "127.0.0.1\tlocalhost N1 # here\n127.0.1.1 n1.site n1\n::1 n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
-	static const char during[] = HIDDEN "127.0.0.1\tlocalhost N1 # here\n127.0.0.1 localhost" INSTEAD
-		HIDDEN "127.0.1.1 n1.site n1\n127.0.1.1 n1.site" INSTEAD HIDDEN "::1 n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
+	static const char mine[] = "127.0.0.1\tlocalhost N1 # here\n127.0.1.1 n1.site n1\n::1 "
+				   "n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
+	static const char during[] =
+		HIDDEN "127.0.0.1\tlocalhost N1 # here\n127.0.0.1 localhost" INSTEAD HIDDEN
+		       "127.0.1.1 n1.site n1\n127.0.1.1 n1.site" INSTEAD HIDDEN
+		       "::1 n2\n127.0.1.1 n10 n3\n# 127.0.1.1 n1\n10.0.0.9 n1\n";
 	static const char block[] = BEGIN "10.0.0.1\tn1\nfd00::2\tn2\n127.0.0.1\tn3\n" END;
 	char all[1000];
 	assert_int_equal(phx_file_write(hosts, mine, sizeof(mine) - 1, 0644, NULL), 0);
@@ -276,11 +301,15 @@ static void test_names_of_one_that_did_not_start(void **state)
 {
 	struct world *w = *state;
 	static const char mine[] = "127.0.0.1 localhost\n";
-	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1, 0644, NULL), 0);
+	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), mine, sizeof(mine) - 1,
+					0644, NULL),
+			 0);
 	struct phx_job job = make_job(49, "true");
 	job.script = strdup("#!/bin/sh\n");
 	set_address(&job, 1, "10.0.0.2");
-	assert_int_equal(phx_dir_make(scratch_path(w->scratch, "cache-jobs/49.0.script/full"), 0755, NULL), 0);
+	assert_int_equal(
+		phx_dir_make(scratch_path(w->scratch, "cache-jobs/49.0.script/full"), 0755, NULL),
+		0);
 	assert_true(jobs_start(w->jobs, &job, "n2", NULL) < 0);
 	check_hosts(w, mine);
 	assert_false(exists(scratch_path(w->scratch, "run/jobs/49.nodes")));
@@ -356,8 +385,9 @@ static void test_kill_takes_all(void **state)
 	struct job_end end = {0};
 	/* one child in its session, one that fled to a session of its own */
 	snprintf(script, sizeof(script),
-		 "sleep 300 & echo $! >%s/out/a; setsid sh -c 'echo $$ >%s/out/b; exec sleep 300' & wait", w->scratch->dir,
-		 w->scratch->dir);
+		 "sleep 300 & echo $! >%s/out/a; setsid sh -c 'echo $$ >%s/out/b; exec sleep 300' "
+		 "& wait",
+		 w->scratch->dir, w->scratch->dir);
 	assert_int_equal(start(w, 10, script, NULL), 0);
 	snprintf(file, sizeof(file), "%s/out/b", w->scratch->dir);
 	WAIT_FOR(({
@@ -426,7 +456,8 @@ static void test_lost(void **state)
 	struct job_end end = {0};
 	jobs_free(w->jobs);
 	/* an agent wrote it down and then everything went dark */
-	write_text(scratch_path(w->scratch, "state/jobs/14.json"), "{\"id\": 14, \"run\": 0, \"reported\": false, \"goodbye_ms\": 0}", 0600);
+	write_text(scratch_path(w->scratch, "state/jobs/14.json"),
+		   "{\"id\": 14, \"run\": 0, \"reported\": false, \"goodbye_ms\": 0}", 0600);
 	start_agent(w);
 	WAIT_FOR(ended(w, 14, &end));
 	assert_int_equal(end.status, 255);
@@ -541,7 +572,8 @@ static void test_drain(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
-	const struct jobs_until never_ends = {never, NULL, INT64_MAX}, over = {always, NULL, INT64_MAX};
+	const struct jobs_until never_ends = {never, NULL, INT64_MAX},
+				over = {always, NULL, INT64_MAX};
 	assert_int_equal(jobs_drain(w->jobs, 0, &never_ends, NULL), 0);
 	assert_int_equal(start(w, 15, "sleep 0.3; exit 0", NULL), 0);
 	assert_int_equal(jobs_drain(w->jobs, 5000, &never_ends, NULL), 0); /* ends by itself */
@@ -578,7 +610,8 @@ static void test_much_output(void **state)
 /* What is beyond the bound is lost, and its end says how much; what just fits is whole. */
 static void test_output_is_cut(void **state)
 {
-	static const char note[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
+	static const char note[] =
+		"\n[output cut here: what is beyond job_output_max_mb is lost]\n";
 	struct world *w = *state;
 	struct stat st;
 	for (uint32_t more = 0; more <= 70000; more += 70000) {
@@ -599,7 +632,8 @@ static void test_output_is_cut(void **state)
 
 /* ---- runs ---- */
 
-static int start_run(struct world *w, uint64_t id, uint32_t run, const char *script, struct phx_err *err)
+static int start_run(struct world *w, uint64_t id, uint32_t run, const char *script,
+		     struct phx_err *err)
 {
 	struct phx_job job = make_job(id, script);
 	job.kills = run;
@@ -759,7 +793,8 @@ static void test_checkpoint_comes_first(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
-	struct phx_job job = make_job(25, "trap 'echo saved; exit 75' USR2; echo begun; while :; do sleep 0.05; done");
+	struct phx_job job = make_job(
+		25, "trap 'echo saved; exit 75' USR2; echo begun; while :; do sleep 0.05; done");
 	char out[200];
 	job.checkpoint_signal = SIGUSR2;
 	job.checkpoint_ms = 5000;
@@ -771,7 +806,8 @@ static void test_checkpoint_comes_first(void **state)
 	}));
 	int64_t begin = phx_clock_ms();
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0);
-	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0); /* twice is once */
+	/* twice is once */
+	assert_int_equal(jobs_kill(w->jobs, (struct job_run){25, 0}, true, NULL), 0);
 	WAIT_FOR(ended(w, 25, &end));
 	assert_in_range(phx_clock_ms() - begin, 0, 4000);
 	assert_int_equal(end.status, 75);
@@ -784,7 +820,9 @@ static void test_checkpoint_and_grace_are_over(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
-	struct phx_job job = make_job(26, "trap 'echo saving' USR2; trap 'echo term' TERM; echo begun; while :; do sleep 0.05; done");
+	struct phx_job job = make_job(26,
+				      "trap 'echo saving' USR2; trap 'echo term' TERM; echo begun; "
+				      "while :; do sleep 0.05; done");
 	char out[200];
 	job.checkpoint_signal = SIGUSR2;
 	job.checkpoint_ms = 400;
@@ -828,7 +866,9 @@ static void test_children_have_the_grace_too(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
-	struct phx_job job = make_job(28, "(trap 'sleep 0.4; echo child done; exit 0' TERM; echo begun; while :; do sleep 0.05; done) & wait");
+	struct phx_job job = make_job(28,
+				      "(trap 'sleep 0.4; echo child done; exit 0' TERM; echo "
+				      "begun; while :; do sleep 0.05; done) & wait");
 	char out[200];
 	snprintf(out, sizeof(out), "%s/cache/jobs/28.0.out", w->scratch->dir);
 	assert_int_equal(start_as(w, &job), 0);
@@ -884,7 +924,9 @@ static void test_group_holds_all(void **state)
 	if (!groups.base[0])
 		skip();
 	/* a daemon: its parent is gone and its session is its own */
-	snprintf(script, sizeof(script), "setsid sh -c 'sleep 302 & echo $! >%s/out/daemon' & cat /proc/self/cgroup; exec sleep 300",
+	snprintf(script, sizeof(script),
+		 "setsid sh -c 'sleep 302 & echo $! >%s/out/daemon' & cat /proc/self/cgroup; exec "
+		 "sleep 300",
 		 w->scratch->dir);
 	assert_int_equal(start(w, 32, script, NULL), 0);
 	WAIT_FOR(({
@@ -908,9 +950,11 @@ static void test_group_holds_all(void **state)
 static void test_hosts_for_mpi(void **state)
 {
 	struct world *w = *state;
-	struct job_end end = run(w, 33, "for f in $HYDRA_HOST_FILE $I_MPI_HYDRA_HOST_FILE $OMPI_MCA_orte_default_hostfile "
-					"$PRTE_MCA_prte_default_hostfile; do cat $f; done | sort | uniq -c | tr -s ' '; "
-					"env | grep -c SLURM");
+	struct job_end end = run(
+		w, 33,
+		"for f in $HYDRA_HOST_FILE $I_MPI_HYDRA_HOST_FILE $OMPI_MCA_orte_default_hostfile "
+		"$PRTE_MCA_prte_default_hostfile; do cat $f; done | sort | uniq -c | tr -s ' '; "
+		"env | grep -c SLURM");
 	check_output(&end, " 4 n1\n 4 n2\n 4 n3\n0\n");
 	struct phx_job job = make_job(34, "true");
 	struct phx_err err = {0};

@@ -96,7 +96,8 @@ static void test_epoch_that_cannot_be_kept(void **state)
 {
 	struct journal j;
 	open_journal(state, &j);
-	/* a directory in its place: the new epoch cannot be written down, so the order must not be followed */
+	/* a directory in its place: the new epoch cannot be written down, so the order must not be
+	 * followed */
 	assert_int_equal(mkdir(scratch_path(*state, "epoch"), 0700), 0);
 	assert_true(journal_admit(&j, 1, NULL) < 0);
 	assert_int_equal(j.epoch, 0);
@@ -150,9 +151,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_result_is_kept), TEST(test_wipe_result_is_kept),  TEST(test_which_attempt_is_answered),
-		TEST(test_damaged_result), TEST(test_old_epoch_is_refused), TEST(test_epoch_that_cannot_be_kept),
-		TEST(test_damaged_epoch),  TEST(test_old_results_go),       TEST(test_copy_to_another_system),
+		TEST(test_result_is_kept),
+		TEST(test_wipe_result_is_kept),
+		TEST(test_which_attempt_is_answered),
+		TEST(test_damaged_result),
+		TEST(test_old_epoch_is_refused),
+		TEST(test_epoch_that_cannot_be_kept),
+		TEST(test_damaged_epoch),
+		TEST(test_old_results_go),
+		TEST(test_copy_to_another_system),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,12 @@
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static const char good_image[] =
-	"{\"kind\": \"step\", \"id\": 4, \"image\": {\"name\": \"debian-12\", \"version\": \"1\", \"kind\": \"rootfs\","
-	"\"architecture\": \"amd64\", \"kernel_release\": \"6.1\", \"digest\": \"" DIGEST "\", \"files\": ["
-	"{\"name\": \"root.ext4.zst\", \"size\": 5, \"sha256\": \"" DIGEST "\", \"raw_size\": 9}]}}";
+	"{\"kind\": \"step\", \"id\": 4, \"image\": {\"name\": \"debian-12\", \"version\": \"1\", "
+	"\"kind\": \"rootfs\","
+	"\"architecture\": \"amd64\", \"kernel_release\": \"6.1\", \"digest\": \"" DIGEST
+	"\", \"files\": ["
+	"{\"name\": \"root.ext4.zst\", \"size\": 5, \"sha256\": \"" DIGEST
+	"\", \"raw_size\": 9}]}}";
 
 static json_t *parse(const char *text)
 {
@@ -58,7 +61,8 @@ static void test_why_there_is_no_image(void **state)
 	(void)state;
 	struct phx_image image;
 	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *j = parse("{\"image\": null, \"image_error\": \"root.ext4.zst: cut short\"}");
+	PHX_AUTO_JSON json_t *j =
+		parse("{\"image\": null, \"image_error\": \"root.ext4.zst: cut short\"}");
 	assert_int_equal(order_image(j, "image", &image, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "root.ext4.zst: cut short"));
 }
@@ -81,12 +85,14 @@ static void test_bad_images(void **state)
 	check_bad_image("null");
 	check_bad_image("{\"name\": \"../x\", \"version\": \"1\"}");
 	check_bad_image("{\"name\": \"x\", \"version\": \"a/b\"}");
-	check_bad_image(
-		"{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"../f\", \"size\": 1, \"sha256\": "
-		"\"" DIGEST "\"}]}");
-	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 0, \"sha256\": "
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"../f\", "
+			"\"size\": 1, \"sha256\": "
 			"\"" DIGEST "\"}]}");
-	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", \"size\": 1, \"sha256\": "
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", "
+			"\"size\": 0, \"sha256\": "
+			"\"" DIGEST "\"}]}");
+	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": [{\"name\": \"f\", "
+			"\"size\": 1, \"sha256\": "
 			"\"12\"}]}");
 	check_bad_image("{\"name\": \"x\", \"version\": \"1\", \"files\": 7}");
 }
@@ -181,14 +187,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),
-		TEST(test_image),
-		TEST(test_bad_images),
-		TEST(test_why_there_is_no_image),
-		TEST(test_copy_tree),
-		TEST(test_copy_tree_that_fails),
-		TEST(test_role_state),
-		TEST(test_identity),
+		TEST(test_order),      TEST(test_image),
+		TEST(test_bad_images), TEST(test_why_there_is_no_image),
+		TEST(test_copy_tree),  TEST(test_copy_tree_that_fails),
+		TEST(test_role_state), TEST(test_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ struct world {
 
 static void start_services(struct world *w)
 {
-	struct services_config config = {scratch_path(w->scratch, "pkg"), scratch_path(w->scratch, "run"),
-					 AGENT_SUPERVISOR_OWN};
+	struct services_config config = {scratch_path(w->scratch, "pkg"),
+					 scratch_path(w->scratch, "run"), AGENT_SUPERVISOR_OWN};
 	struct phx_err err = {0};
 	assert_int_equal(services_new(&config, &w->services, &err), 0);
 }
@@ -50,10 +50,10 @@ static struct phx_service *add_logged(struct world *w, const char *name, const c
 {
 	char script[256];
 	const char *dir = w->scratch->dir;
-	snprintf(
-		script, sizeof(script),
-		"echo $$ >%s/%s; echo %s >>%s/log; trap 'echo -%s >>%s/log; exit 0' TERM; while :; do sleep 0.05; done",
-		dir, name, name, dir, name, dir);
+	snprintf(script, sizeof(script),
+		 "echo $$ >%s/%s; echo %s >>%s/log; trap 'echo -%s >>%s/log; exit 0' TERM; while "
+		 ":; do sleep 0.05; done",
+		 dir, name, name, dir, name, dir);
 	return add_service(&w->role, name, script, after);
 }
 
@@ -153,7 +153,8 @@ static void test_that_dies_at_once(void **state)
 	assert_non_null(strstr(err.text, "service crash ended at once with status 3"));
 }
 
-/* It runs at first, and is found all the same: its start counts only when it has run for its settle time. */
+/* It runs at first, and is found all the same: its start counts only when it has run for its settle
+ * time. */
 static void test_that_dies_within_its_settle_time(void **state)
 {
 	struct world *w = *state;
@@ -164,7 +165,9 @@ static void test_that_dies_within_its_settle_time(void **state)
 	WAIT_FOR(pid_of(w, "db"));
 	pid_t db = pid_of(w, "db");
 	assert_int_equal(services_settle(w->services, NULL, &err), -EIO);
-	assert_string_equal(err.text, "service late ended within its settle time of 60 s with status 3: no licence");
+	assert_string_equal(
+		err.text,
+		"service late ended within its settle time of 60 s with status 3: no licence");
 	assert_true(gone(db)); /* what was started with it is stopped again */
 }
 
@@ -229,10 +232,12 @@ static void test_drain(void **state)
 	const char *dir = w->scratch->dir;
 	char script[512], text[160];
 	add_logged(w, "deaf", NULL);
-	snprintf(script, sizeof(script), "trap 'echo hup >>%s/heard' HUP; echo $$ >%s/stays; while :; do sleep 0.05; done", dir,
-		 dir);
+	snprintf(script, sizeof(script),
+		 "trap 'echo hup >>%s/heard' HUP; echo $$ >%s/stays; while :; do sleep 0.05; done",
+		 dir, dir);
 	add_service(&w->role, "stays", script, NULL)->drain_signal = PHX_DRAIN_HUP;
-	snprintf(script, sizeof(script), "trap 'exit 3' QUIT; echo $$ >%s/ends; while :; do sleep 0.05; done", dir);
+	snprintf(script, sizeof(script),
+		 "trap 'exit 3' QUIT; echo $$ >%s/ends; while :; do sleep 0.05; done", dir);
 	add_service(&w->role, "ends", script, NULL)->drain_signal = PHX_DRAIN_QUIT;
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(pid_of(w, "deaf") && pid_of(w, "stays") && pid_of(w, "ends"));
@@ -266,7 +271,8 @@ static void test_stubborn(void **state)
 {
 	struct world *w = *state;
 	char script[200];
-	snprintf(script, sizeof(script), "trap '' TERM; echo $$ >%s/deaf; sleep 100 & while :; do sleep 1; done",
+	snprintf(script, sizeof(script),
+		 "trap '' TERM; echo $$ >%s/deaf; sleep 100 & while :; do sleep 1; done",
 		 w->scratch->dir);
 	add_service(&w->role, "deaf", script, NULL)->stop_grace_s = 1;
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
@@ -284,8 +290,10 @@ static void test_in_a_package(void **state)
 	PHX_STR_SET(p->name, "tool");
 	PHX_STR_SET(p->version, "1.2");
 	assert_int_equal(phx_dir_make(scratch_path(w->scratch, "pkg/tool/1.2/bin"), 0755, NULL), 0);
-	write_text(scratch_path(w->scratch, "pkg/tool/1.2/bin/run"),
-		   "#!/bin/sh\necho \"$PWD $PHX_PACKAGE $PHX_ROLE $COLOUR $1\" >out\nexec sleep 100\n", 0755);
+	write_text(
+		scratch_path(w->scratch, "pkg/tool/1.2/bin/run"),
+		"#!/bin/sh\necho \"$PWD $PHX_PACKAGE $PHX_ROLE $COLOUR $1\" >out\nexec sleep 100\n",
+		0755);
 	struct phx_service *s = phx_list_push(&w->role.services, sizeof(*s));
 	PHX_STR_SET(s->name, "tool");
 	PHX_STR_SET(s->package, "tool");
@@ -338,8 +346,8 @@ static void test_leftovers_of_a_killed_agent(void **state)
 	struct world *w = *state;
 	/* deaf to the signal that the death of its agent sends */
 	char script[200];
-	snprintf(script, sizeof(script), "trap '' TERM; echo $$ >%s/left; while :; do sleep 0.1; done",
-		 w->scratch->dir);
+	snprintf(script, sizeof(script),
+		 "trap '' TERM; echo $$ >%s/left; while :; do sleep 0.1; done", w->scratch->dir);
 	add_service(&w->role, "left", script, NULL)->stop_grace_s = 1;
 	pid_t agent = fork();
 	if (agent == 0) {

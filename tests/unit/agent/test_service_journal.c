@@ -1,5 +1,5 @@
-/* What services under systemd wrote, from a real journald that has a /run of its own; skipped where there is none, or
- * where mounts cannot be made. */
+/* What services under systemd wrote, from a real journald that has a /run of its own; skipped where
+ * there is none, or where mounts cannot be made. */
 #include "unit/agent/scratch.h"
 
 #include <fcntl.h>
@@ -26,15 +26,17 @@ static bool give_machine_id(void)
 	if (stat("/etc/machine-id", &st) < 0 || st.st_size > 0)
 		return true; /* as it is, or none: journald then keeps its own */
 	return phx_file_write("/run/machine-id", id, strlen(id), 0444, NULL) == 0 &&
-	       mount("/run/machine-id", "/etc/machine-id", NULL, MS_BIND, NULL) == 0;
+		mount("/run/machine-id", "/etc/machine-id", NULL, MS_BIND, NULL) == 0;
 }
 
 static int start(void **state)
 {
 	(void)state;
 	if (geteuid() != 0 || access(JOURNALD, X_OK) < 0 || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("none", "/run", "tmpfs", 0, NULL) < 0 ||
-	    phx_dir_make("/run/systemd/journal", 0755, NULL) < 0 || !give_machine_id() || (journald = fork()) < 0) {
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/run", "tmpfs", 0, NULL) < 0 ||
+	    phx_dir_make("/run/systemd/journal", 0755, NULL) < 0 || !give_machine_id() ||
+	    (journald = fork()) < 0) {
 		journald = 0;
 		return 0;
 	}
@@ -45,7 +47,8 @@ static int start(void **state)
 		execl(JOURNALD, JOURNALD, NULL);
 		_exit(127);
 	}
-	for (int i = 0; i < 200 && access(SOCKET, F_OK) < 0 && waitpid(journald, NULL, WNOHANG) == 0; i++)
+	for (int i = 0;
+	     i < 200 && access(SOCKET, F_OK) < 0 && waitpid(journald, NULL, WNOHANG) == 0; i++)
 		phx_sleep_ms(50);
 	if (access(SOCKET, F_OK) < 0) {
 		kill(journald, SIGKILL);
@@ -64,8 +67,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* Lines of a unit, in journald's own protocol for the stdout of services. By a process of its own: journald remembers
- * whose a process was. */
+/* Lines of a unit, in journald's own protocol for the stdout of services. By a process of its own:
+ * journald remembers whose a process was. */
 static void write_as(const char *unit, const char *lines)
 {
 	pid_t pid = fork();
@@ -77,15 +80,17 @@ static void write_as(const char *unit, const char *lines)
 	char head[128];
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int n = snprintf(head, sizeof(head), "sh\n%s\n6\n0\n0\n0\n0\n", unit);
-	bool sent = connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 && write(fd, head, (size_t)n) == n &&
-		    write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines);
+	bool sent = connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&
+		write(fd, head, (size_t)n) == n &&
+		write(fd, lines, strlen(lines)) == (ssize_t)strlen(lines);
 	phx_sleep_ms(300); /* it is looked at while it lives */
 	_exit(!sent);
 }
 
 static const char *invocation = "";
 
-static char *ask(const char *from, uint32_t lines, uint32_t wait_ms, char cursor[SERVICE_CURSOR_MAX])
+static char *ask(const char *from, uint32_t lines, uint32_t wait_ms,
+		 char cursor[SERVICE_CURSOR_MAX])
 {
 	struct service_log_ask a = {.lines = lines, .wait_ms = wait_ms, .words = true};
 	PHX_STR_SET(a.invocation, invocation);
@@ -97,7 +102,8 @@ static char *ask(const char *from, uint32_t lines, uint32_t wait_ms, char cursor
 	return phx_buf_take(&b);
 }
 
-static bool says(const char *from, uint32_t lines, const char *expected, char cursor[SERVICE_CURSOR_MAX])
+static bool says(const char *from, uint32_t lines, const char *expected,
+		 char cursor[SERVICE_CURSOR_MAX])
 {
 	PHX_AUTO_FREE char *text = ask(from, lines, 0, cursor);
 	return phx_str_eq(text, expected);
@@ -152,7 +158,8 @@ static void set_invocation(const char *id)
 /* An earlier unit of the name, of another role maybe, is another's. */
 static void test_only_of_one_start(void **state)
 {
-	static const char first[] = "11111111111111111111111111111111", second[] = "22222222222222222222222222222222";
+	static const char first[] = "11111111111111111111111111111111",
+			  second[] = "22222222222222222222222222222222";
 	char cursor[SERVICE_CURSOR_MAX] = "";
 	(void)state;
 	if (!journald)
@@ -176,6 +183,7 @@ static void test_only_of_one_start(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal), cmocka_unit_test(test_only_of_one_start)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal),
+					   cmocka_unit_test(test_only_of_one_start)};
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -18,8 +18,8 @@ static int setup(void **state)
 	struct phx_err err = {0};
 	scratch_setup((void **)&w->scratch);
 	PHX_STR_SET(w->role.name, "web");
-	struct services_config config = {scratch_path(w->scratch, "pkg"), scratch_path(w->scratch, "run"),
-					 AGENT_SUPERVISOR_OWN};
+	struct services_config config = {scratch_path(w->scratch, "pkg"),
+					 scratch_path(w->scratch, "run"), AGENT_SUPERVISOR_OWN};
 	assert_int_equal(services_new(&config, &w->services, &err), 0);
 	*state = w;
 	return 0;
@@ -39,29 +39,40 @@ static void test_reason(void **state)
 {
 	struct world *w = *state;
 	struct phx_err err = {0};
-	add_service(&w->role, "web", "echo first; echo second >&2; echo; printf 'no \\033[31mconfig\\377' >&2; exit 3", NULL);
+	add_service(
+		&w->role, "web",
+		"echo first; echo second >&2; echo; printf 'no \\033[31mconfig\\377' >&2; exit 3",
+		NULL);
 	assert_int_equal(services_start(w->services, &w->role, &err), -EIO);
-	assert_string_equal(err.text, "service web ended at once with status 3: first / second / no ?[31mconfig?");
+	assert_string_equal(
+		err.text,
+		"service web ended at once with status 3: first / second / no ?[31mconfig?");
 	/* the same again: what the start before wrote is not this one's */
 	assert_int_equal(services_start(w->services, &w->role, &err), -EIO);
-	assert_string_equal(err.text, "service web ended at once with status 3: first / second / no ?[31mconfig?");
+	assert_string_equal(
+		err.text,
+		"service web ended at once with status 3: first / second / no ?[31mconfig?");
 }
 
 /* Of what systemd says of a unit only that which tells why: not that it failed. */
 static void test_reason_of_systemd(void **state)
 {
-	static const char said[] = "Starting phx-web.service - Phoenix web of role web: /opt/x/busybox httpd -f -p 8080 -h www...\n"
-				   "phx-web.service: Failed to determine user credentials: No such process\n"
-				   "phx-web.service: Main process exited, code=exited, status=217/USER\n"
-				   "phx-web.service: Failed with result 'exit-code'.\n"
-				   "Failed to start phx-web.service - Phoenix web of role web: /opt/x/busybox httpd -f -p 8080 -h www.\n";
+	static const char said[] =
+		"Starting phx-web.service - Phoenix web of role web: /opt/x/busybox httpd -f -p "
+		"8080 -h www...\n"
+		"phx-web.service: Failed to determine user credentials: No such process\n"
+		"phx-web.service: Main process exited, code=exited, status=217/USER\n"
+		"phx-web.service: Failed with result 'exit-code'.\n"
+		"Failed to start phx-web.service - Phoenix web of role web: /opt/x/busybox httpd "
+		"-f -p 8080 -h www.\n";
 	char reason[SERVICE_SAID_MAX];
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0}, own = {0};
 	(void)state;
 	phx_buf_addf(&b, "%s", said);
 	service_reason(&b, true, reason, sizeof(reason));
-	assert_string_equal(reason, "Failed to determine user credentials: No such process / "
-				    "Main process exited, code=exited, status=217/USER");
+	assert_string_equal(reason,
+			    "Failed to determine user credentials: No such process / "
+			    "Main process exited, code=exited, status=217/USER");
 	/* a service may well say that it is starting */
 	phx_buf_addf(&own, "Starting to listen\nno such address\n");
 	service_reason(&own, false, reason, sizeof(reason));
@@ -90,7 +101,8 @@ static void test_dies_later(void **state)
 	assert_string_equal(text, "not running: web (status 4: disk is full)");
 }
 
-static int ask(struct world *w, const char *name, struct service_log_ask a, char **ret, char *cursor)
+static int ask(struct world *w, const char *name, struct service_log_ask a, char **ret,
+	       char *cursor)
 {
 	struct phx_buf b = {0};
 	struct phx_err err = {0};
@@ -111,11 +123,12 @@ static void test_read_back(void **state)
 	free(text);
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(ask(w, "", (struct service_log_ask){.lines = 2}, &text, cursor) == 0 && ({
-		bool is = phx_str_eq(text, "line 3\nline 4\n");
-		free(text);
-		is;
-	}));
-	assert_int_equal(ask(w, "nosuch", (struct service_log_ask){.lines = 2}, &text, cursor), -ENOENT);
+			 bool is = phx_str_eq(text, "line 3\nline 4\n");
+			 free(text);
+			 is;
+		 }));
+	assert_int_equal(ask(w, "nosuch", (struct service_log_ask){.lines = 2}, &text, cursor),
+			 -ENOENT);
 	assert_string_equal(text, "no service 'nosuch' here, but: web");
 	free(text);
 	/* stopped: what it wrote is still known */
@@ -132,10 +145,10 @@ static void test_follow(void **state)
 	add_service(&w->role, "web", "echo old; sleep 1; echo new; sleep 100", NULL);
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(ask(w, "web", (struct service_log_ask){.lines = 2}, &text, cursor) == 0 && ({
-		bool is = phx_str_eq(text, "old\n");
-		free(text);
-		is;
-	}));
+			 bool is = phx_str_eq(text, "old\n");
+			 free(text);
+			 is;
+		 }));
 	struct service_log_ask next = {.wait_ms = 20000};
 	PHX_STR_SET(next.cursor, cursor);
 	assert_int_equal(ask(w, "web", next, &text, cursor), 0);
@@ -158,14 +171,16 @@ static void test_much(void **state)
 {
 	struct world *w = *state;
 	char cursor[SERVICE_CURSOR_MAX], *text;
-	add_service(&w->role, "web", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo the end; sleep 100", NULL);
+	add_service(&w->role, "web",
+		    "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo the end; sleep 100", NULL);
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(ask(w, "web", (struct service_log_ask){.lines = 100}, &text, cursor) == 0 && ({
-		size_t n = strlen(text);
-		bool is = n <= SERVICE_LOG_MAX && n > 8 && phx_str_eq(text + n - 8, "the end\n");
-		free(text);
-		is;
-	}));
+			 size_t n = strlen(text);
+			 bool is = n <= SERVICE_LOG_MAX && n > 8 &&
+				 phx_str_eq(text + n - 8, "the end\n");
+			 free(text);
+			 is;
+		 }));
 }
 
 static void test_several(void **state)
@@ -187,8 +202,14 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reason), TEST(test_reason_of_systemd), TEST(test_long_reason_keeps_its_end), TEST(test_dies_later), TEST(test_read_back),
-		TEST(test_follow),    TEST(test_much),			    TEST(test_several),
+		TEST(test_reason),
+		TEST(test_reason_of_systemd),
+		TEST(test_long_reason_keeps_its_end),
+		TEST(test_dies_later),
+		TEST(test_read_back),
+		TEST(test_follow),
+		TEST(test_much),
+		TEST(test_several),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The last guard before a disk is touched: a system that runs from one touches none, whatever it was ordered. The orders
- * here name a disk that no machine has, so that this test is harmless even where the guard is broken. */
+/* The last guard before a disk is touched: a system that runs from one touches none, whatever it
+ * was ordered. The orders here name a disk that no machine has, so that this test is harmless even
+ * where the guard is broken. */
 #include "unit/agent/scratch.h"
 
 #include <linux/magic.h>
@@ -27,10 +28,13 @@ static struct agent in_deploy(const struct scratch *s)
 	return a;
 }
 
-static int order(const struct scratch *s, enum phx_step_kind kind, const char *extra, struct phx_err *err)
+static int order(const struct scratch *s, enum phx_step_kind kind, const char *extra,
+		 struct phx_err *err)
 {
 	struct agent a = in_deploy(s);
-	struct phx_order o = {.id = 1, .epoch = 1, .step = {.id = 1, .kind = (int)kind, .method = PHX_WIPE_OVERWRITE}};
+	struct phx_order o = {.id = 1,
+			      .epoch = 1,
+			      .step = {.id = 1, .kind = (int)kind, .method = PHX_WIPE_OVERWRITE}};
 	PHX_AUTO_JSON json_t *j = json_loads(extra, 0, NULL);
 	PHX_STR_SET(o.step.disk, "no-machine-has-this-disk");
 	struct step_run run = {.agent = &a, .order = &o, .extra = j, .deadline_ms = INT64_MAX};
@@ -57,7 +61,8 @@ static void *order_of_newer_epoch(void *arg)
 	return NULL;
 }
 
-/* A step that waits sleeps for as long as it said, but hears of a newer order at once, and of its own deadline. */
+/* A step that waits sleeps for as long as it said, but hears of a newer order at once, and of its
+ * own deadline. */
 static void test_waits(void **state)
 {
 	struct agent a = in_deploy(*state);
@@ -93,9 +98,12 @@ static void test_a_system_on_a_disk_erases_none(void **state)
 static void test_nor_does_it_write_an_image(void **state)
 {
 	static const char extra[] =
-		"{\"image\":{\"name\":\"i\",\"version\":\"1\",\"files\":[{\"name\":\"root.ext4.zst\",\"size\":1,\"raw_size\":1,"
-		"\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"},{\"name\":\"root.squashfs\","
-		"\"size\":1,\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"}]}}";
+		"{\"image\":{\"name\":\"i\",\"version\":\"1\",\"files\":[{\"name\":\"root.ext4."
+		"zst\",\"size\":1,\"raw_size\":1,"
+		"\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\"},{"
+		"\"name\":\"root.squashfs\","
+		"\"size\":1,\"sha256\":"
+		"\"0000000000000000000000000000000000000000000000000000000000000000\"}]}}";
 	static const enum phx_step_kind kinds[] = {PHX_STEP_image, PHX_STEP_ram};
 	if (runs_from_ram())
 		skip();
@@ -110,8 +118,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_waits, scratch_setup, scratch_teardown),
-		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup, scratch_teardown),
-		cmocka_unit_test_setup_teardown(test_nor_does_it_write_an_image, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_nor_does_it_write_an_image, scratch_setup,
+						scratch_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What the agent has at hand: lists that are told, written down and taken up again; what goes and what stays; pauses for
- * steps. Packages that come from a head are the business of tests/system/agent_stock.sh. */
+/* What the agent has at hand: lists that are told, written down and taken up again; what goes and
+ * what stays; pauses for steps. Packages that come from a head are the business of
+ * tests/system/agent_stock.sh. */
 #include "unit/agent/scratch.h"
 
 #include <stdatomic.h>
@@ -68,7 +69,8 @@ static void want(struct world *w, uint64_t id, uint32_t n, const char *const nam
 	struct phx_list packages = {0};
 	struct phx_err err = {0};
 	for (uint32_t i = 0; i < n; i++)
-		*(struct phx_package_ref *)phx_list_push(&packages, sizeof(struct phx_package_ref)) = ref(names[i], "1.0");
+		*(struct phx_package_ref *)phx_list_push(
+			&packages, sizeof(struct phx_package_ref)) = ref(names[i], "1.0");
 	assert_int_equal(stock_want(w->stock, id, &packages, &err), 0);
 	phx_list_fini(&packages);
 }
@@ -100,7 +102,8 @@ static void role_has(struct world *w, const char *package)
 {
 	struct role_state s = {.run = true};
 	PHX_STR_SET(s.role.name, "web");
-	*(struct phx_package_ref *)phx_list_push(&s.role.packages, sizeof(struct phx_package_ref)) = ref(package, "1.0");
+	*(struct phx_package_ref *)phx_list_push(&s.role.packages, sizeof(struct phx_package_ref)) =
+		ref(package, "1.0");
 	assert_int_equal(role_state_write(w->cfg.state_dir, &s, NULL), 0);
 	phx_record_fini(&role_state_record, &s);
 }

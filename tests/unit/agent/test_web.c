@@ -1,13 +1,17 @@
-/* What a node is to a balancer: who is still connected, how much of its share it uses, tables below --root. */
+/* What a node is to a balancer: who is still connected, how much of its share it uses, tables below
+ * --root. */
 #include "unit/agent/scratch.h"
 
 #include "base/json.h"
 #include "agent/web.h"
 
 /* lines as the kernel writes them; addresses in memory order: 10.77.0.250 is FA004D0A */
-#define HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-#define LINE(local, state, timer)                                                                                      \
-	"   0: " local " 0100000A:C350 " state " 00000000:00000000 " timer " 00000000     0        0 0 1\n"
+#define HEAD \
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  " \
+	"timeout inode\n"
+#define LINE(local, state, timer) \
+	"   0: " local " 0100000A:C350 " state " 00000000:00000000 " timer \
+	" 00000000     0        0 0 1\n"
 
 static void test_connections(void **state)
 {
@@ -18,19 +22,24 @@ static void test_connections(void **state)
 		{"", 0, UINT32_MAX},
 		{HEAD, 0, UINT32_MAX},
 		/* listening, on its own and on any address */
-		{HEAD LINE("FA004D0A:0050", "0A", "00:00000000") LINE("00000000:0050", "0A", "00:00000000"), 0,
-		 UINT32_MAX},
+		{HEAD LINE("FA004D0A:0050", "0A", "00:00000000")
+			 LINE("00000000:0050", "0A", "00:00000000"),
+		 0, UINT32_MAX},
 		/* open, being opened, being closed */
-		{HEAD LINE("FA004D0A:0050", "01", "00:00000000") LINE("FA004D0A:0050", "03", "01:00000014")
-			 LINE("FA004D0A:0050", "09", "01:00000014"),
+		{HEAD LINE("FA004D0A:0050", "01", "00:00000000")
+			 LINE("FA004D0A:0050", "03", "01:00000014")
+				 LINE("FA004D0A:0050", "09", "01:00000014"),
 		 3, UINT32_MAX},
 		/* another port, another address */
-		{HEAD LINE("FA004D0A:0051", "01", "00:00000000") LINE("0C004D0A:0050", "01", "00:00000000"), 0,
-		 UINT32_MAX},
-		/* closed by us 60 s, 2 s and 0.5 s ago: 6000, 5800 and 5950 of its 6000 ticks are left */
+		{HEAD LINE("FA004D0A:0051", "01", "00:00000000")
+			 LINE("0C004D0A:0050", "01", "00:00000000"),
+		 0, UINT32_MAX},
+		/* closed by us 60 s, 2 s and 0.5 s ago: 6000, 5800 and 5950 of its 6000 ticks are
+		 * left */
 		{HEAD LINE("FA004D0A:0050", "06", "03:00000000"), 0, 60000},
-		{HEAD LINE("FA004D0A:0050", "06", "03:000016A8") LINE("FA004D0A:0050", "06", "03:0000173E")
-			 LINE("FA004D0A:0050", "06", "03:00000001"),
+		{HEAD LINE("FA004D0A:0050", "06", "03:000016A8")
+			 LINE("FA004D0A:0050", "06", "03:0000173E")
+				 LINE("FA004D0A:0050", "06", "03:00000001"),
 		 0, 500},
 		{HEAD LINE("FA004D0A:0050", "06", "03:00001800"), 0, 0},
 		/* cut short */
@@ -46,8 +55,10 @@ static void test_connections(void **state)
 	}
 	/* came and was not taken yet; on another port */
 	struct web_connections c;
-	web_connections(HEAD "   0: 00000000:0050 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 0 1\n"
-			     "   0: 00000000:0051 00000000:0000 0A 00000000:00000004 00:00000000 00000000     0        0 0 1\n",
+	web_connections(HEAD "   0: 00000000:0050 00000000:0000 0A 00000000:00000003 00:00000000 "
+			     "00000000     0        0 0 1\n"
+			     "   0: 00000000:0051 00000000:0000 0A 00000000:00000004 00:00000000 "
+			     "00000000     0        0 0 1\n",
 			"10.77.0.250", 80, &c);
 	assert_int_equal(c.unaccepted, 3);
 	assert_int_equal(c.open, 0);
@@ -59,7 +70,8 @@ static void test_share(void **state)
 	assert_int_equal(web_share_ppm(0, 1000000, 100), 0);
 	assert_int_equal(web_share_ppm(50000, 1000000, 100), 500000);
 	assert_int_equal(web_share_ppm(100000, 1000000, 100), 1000000);
-	assert_int_equal(web_share_ppm(180000, 1000000, 100), 1000000); /* a quota is kept over 100 ms, not at once */
+	/* a quota is kept over 100 ms, not at once */
+	assert_int_equal(web_share_ppm(180000, 1000000, 100), 1000000);
 	assert_int_equal(web_share_ppm(1500000, 1000000, 2000), 750000);
 	assert_int_equal(web_share_ppm(10, 0, 100), 0);
 	assert_int_equal(web_share_ppm(10, 10, 0), 0);

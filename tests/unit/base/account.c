@@ -1,5 +1,5 @@
-/* Users and groups whose entries are larger than a first guess. The system's calls are replaced: this machine's own
- * accounts are small. */
+/* Users and groups whose entries are larger than a first guess. The system's calls are replaced:
+ * this machine's own accounts are small. */
 #include "base/account.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t size, struct pass
 		return 0;
 	if (size < needs)
 		return ERANGE;
-	*pw = (struct passwd){ .pw_name = strcpy(buf, "ann"), .pw_uid = uid, .pw_gid = 100 };
+	*pw = (struct passwd){.pw_name = strcpy(buf, "ann"), .pw_uid = uid, .pw_gid = 100};
 	*ret = pw;
 	return 0;
 }
@@ -39,7 +39,7 @@ int getgrnam_r(const char *name, struct group *gr, char *buf, size_t size, struc
 		return strcmp(name, "endless") != 0 ? 0 : ERANGE;
 	if (size < needs)
 		return ERANGE;
-	*gr = (struct group){ .gr_name = strcpy(buf, name), .gr_gid = 5000 };
+	*gr = (struct group){.gr_name = strcpy(buf, name), .gr_gid = 5000};
 	*ret = gr;
 	return 0;
 }
@@ -57,7 +57,7 @@ int getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
 
 static void entries_of_any_size_are_found(void **state)
 {
-	static const size_t sizes[] = { 100, 4096, 4097, LARGE };
+	static const size_t sizes[] = {100, 4096, 4097, LARGE};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(sizes); i++) {
 		PHX_AUTO_FREE char *one = NULL, *other = NULL;
@@ -91,7 +91,7 @@ static void who_is_not_there_is_not_found(void **state)
 
 static void members_of_many_groups_are_members(void **state)
 {
-	static const int counts[] = { FEW, 64, 65, MANY };
+	static const int counts[] = {FEW, 64, 65, MANY};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(counts); i++) {
 		n_groups = counts[i];

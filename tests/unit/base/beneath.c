@@ -17,8 +17,10 @@
 
 static void paths_are_checked(void **state)
 {
-	static const char *const good[] = {"a", "a/b", "..a", "a..b/c.d", ".hidden", "a b", "\xc3\xa4"};
-	static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "a\nb", "\x7f"};
+	static const char *const good[] = {"a",       "a/b", "..a",     "a..b/c.d",
+					   ".hidden", "a b", "\xc3\xa4"};
+	static const char *const bad[] = {"",     "/",    "/a",     "a/",    "a//b", ".",   "..",
+					  "../a", "a/..", "a/../b", "a/./b", "a\nb", "\x7f"};
 	char longer[300];
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
@@ -69,7 +71,8 @@ static int publish(struct place *p, const char *path, const char *from, uint64_t
 {
 	struct phx_err err = {0};
 	int fd = open(from, O_RDONLY);
-	int r = phx_beneath_publish(p->dir, path, fd, max, (struct phx_beneath_owner){getuid(), getgid()}, &err);
+	int r = phx_beneath_publish(p->dir, path, fd, max,
+				    (struct phx_beneath_owner){getuid(), getgid()}, &err);
 	close(fd);
 	if (r < 0)
 		assert_true(err.text[0]);
@@ -162,7 +165,8 @@ static unsigned entries(const char *dir)
 	return (unsigned)n - 2;
 }
 
-/* Killed while it writes, it leaves nothing: not in a place of its own, and not where a file is replaced. */
+/* Killed while it writes, it leaves nothing: not in a place of its own, and not where a file is
+ * replaced. */
 static void a_killed_writer_leaves_nothing(void **state)
 {
 	struct place *p = *state;
@@ -176,7 +180,8 @@ static void a_killed_writer_leaves_nothing(void **state)
 	if (child == 0) {
 		struct phx_err err = {0};
 		close(pipe_fds[1]);
-		phx_beneath_publish(p->dir, "big", pipe_fds[0], 1 << 30, (struct phx_beneath_owner){getuid(), getgid()}, &err);
+		phx_beneath_publish(p->dir, "big", pipe_fds[0], 1 << 30,
+				    (struct phx_beneath_owner){getuid(), getgid()}, &err);
 		_exit(0);
 	}
 	close(pipe_fds[0]);

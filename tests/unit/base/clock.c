@@ -1,4 +1,5 @@
-/* Clocks go on, sleeping takes its time, and a timed wait ends by the clock that never goes back. */
+/* Clocks go on, sleeping takes its time, and a timed wait ends by the clock that never goes
+ * back. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -7,11 +8,13 @@
 static void test_units(void **state)
 {
 	(void)state;
-	int64_t us = phx_clock_us(), ms = phx_clock_ms(), boot = phx_clock_boot_ms(), wall = phx_wall_ms();
+	int64_t us = phx_clock_us(), ms = phx_clock_ms(), boot = phx_clock_boot_ms(),
+		wall = phx_wall_ms();
 	assert_true(ms >= us / 1000);
 	assert_true(boot >= ms); /* it has counted suspended time as well */
 	assert_in_range(wall, 1600000000000, 4000000000000);
-	assert_true((int64_t)time(NULL) >= wall / 1000 - 1); /* time() is as old as the last tick of the kernel */
+	/* time() is as old as the last tick of the kernel */
+	assert_true((int64_t)time(NULL) >= wall / 1000 - 1);
 }
 
 static void test_sleep(void **state)
@@ -51,7 +54,8 @@ static void test_timed_wait(void **state)
 		r = pthread_cond_timedwait(&cond, &lock, &until);
 	pthread_mutex_unlock(&lock);
 	assert_int_equal(r, ETIMEDOUT);
-	/* by the wall clock it would have been over at once: that one is decades ahead of the one since the start */
+	/* by the wall clock it would have been over at once: that one is decades ahead of the one
+	 * since the start */
 	assert_in_range(phx_clock_us() - from, 29000, 20000000);
 	from = phx_clock_ms();
 	pthread_mutex_lock(&lock);

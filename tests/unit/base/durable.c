@@ -1,5 +1,6 @@
-/* What is published is on the disk before it has its name, and its name is before anybody is told: the calls that bring it
- * there are watched, since a machine that loses its power is no part of a test. */
+/* What is published is on the disk before it has its name, and its name is before anybody is told:
+ * the calls that bring it there are watched, since a machine that loses its power is no part of a
+ * test. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,8 @@ static int teardown(void **state)
 
 static void published_in_order(ino_t file, ino_t parent)
 {
-	int named = fake_disk_find(FAKE_RENAME, file, 0), whole = fake_disk_find(FAKE_SYNC, file, 0);
+	int named = fake_disk_find(FAKE_RENAME, file, 0),
+	    whole = fake_disk_find(FAKE_SYNC, file, 0);
 	assert_true(named >= 0);
 	if (whole < 0 || whole > named)
 		fail_msg("it had its name before its data was on the disk");
@@ -71,11 +73,15 @@ static void a_file_beneath_is_whole_before_it_has_its_name(void **state)
 	(void)state;
 	assert_int_equal(phx_file_write(from, "0123456789", 10, 0600, &err), 0);
 	assert_int_equal(mkdir(sub, 0700), 0);
-	PHX_AUTO_CLOSE int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = open(from, O_RDONLY | O_CLOEXEC);
+	PHX_AUTO_CLOSE int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			   fd = open(from, O_RDONLY | O_CLOEXEC);
 	for (int i = 0; i < 2; i++) { /* new, and over an older one */
 		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 		fake_disk_begin();
-		assert_int_equal(phx_beneath_publish(at, "sub/to", fd, 100, (struct phx_beneath_owner){ getuid(), getgid() }, &err), 0);
+		assert_int_equal(phx_beneath_publish(at, "sub/to", fd, 100,
+						     (struct phx_beneath_owner){getuid(), getgid()},
+						     &err),
+				 0);
 		published_in_order(inode(path), inode(sub));
 	}
 }

@@ -4,7 +4,7 @@
 static void test_first_text_stays(void **state)
 {
 	(void)state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_err_set(&err, -EINVAL, "line %d: %s", 3, "odd"), -EINVAL);
 	assert_int_equal(phx_err_set(&err, -EIO, "later"), -EIO);
 	assert_string_equal(err.text, "line 3: odd");
@@ -25,7 +25,7 @@ static void test_null_is_fine(void **state)
 static void test_prefix(void **state)
 {
 	(void)state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	phx_err_prefix(&err, -EINVAL, "%s", "alone");
 	assert_string_equal(err.text, "alone");
 	phx_err_clear(&err);
@@ -44,7 +44,7 @@ static void test_long_texts_are_cut(void **state)
 	struct {
 		struct phx_err err;
 		char guard[8];
-	} box = { .guard = "guard" };
+	} box = {.guard = "guard"};
 	phx_err_set(&box.err, -EIO, "%s", much);
 	assert_int_equal(strlen(box.err.text), PHX_ERR_TEXT_MAX - 1);
 	phx_err_prefix(&box.err, -EIO, "front");

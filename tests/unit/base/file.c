@@ -100,7 +100,7 @@ static void test_read_limit(void **state)
 	memset(big, 'x', sizeof(big));
 	PHX_AUTO_FREE char *got = NULL;
 	size_t n = 0;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_file_write(in_dir("big"), big, sizeof(big), 0600, NULL), 0);
 	assert_int_equal(phx_file_read(in_dir("big"), sizeof(big) - 1, &got, &n, &err), -EFBIG);
 	assert_says(&err, "big: larger than expected");
@@ -116,7 +116,7 @@ static void test_read_what_cannot_be_read(void **state)
 {
 	(void)state;
 	PHX_AUTO_FREE char *got = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_file_read(in_dir("nosuch"), 100, &got, NULL, &err), -ENOENT);
 	assert_says(&err, "nosuch: No such file");
 	phx_err_clear(&err);
@@ -128,7 +128,7 @@ static void test_read_what_cannot_be_read(void **state)
 static void test_write_fails_and_nothing_changed(void **state)
 {
 	(void)state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_file_write(in_dir("no/such/dir"), "x", 1, 0600, &err), -ENOENT);
 	assert_says(&err, "no/such/dir");
 	assert_int_equal(mkdir(in_dir("d"), 0755), 0);
@@ -166,7 +166,8 @@ static void test_temporary_is_no_link(void **state)
 static void mount_small(const char *name)
 {
 	assert_int_equal(phx_dir_make(in_dir(name), 0755, NULL), 0);
-	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", in_dir(name), "tmpfs", 0, "size=64k") < 0)
 		skip();
 }
@@ -175,7 +176,7 @@ static void test_full_disk(void **state)
 {
 	(void)state;
 	static const char big[256 * 1024];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	mount_small("full");
 	put("full/f", "old");
 	assert_int_equal(phx_file_write(in_dir("full/f"), big, sizeof(big), 0600, &err), -ENOSPC);
@@ -188,7 +189,7 @@ static void test_full_disk(void **state)
 static void test_remove_stays_on_its_file_system(void **state)
 {
 	(void)state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	mount_small("tree/mnt");
 	put("tree/mnt/keep", "kept");
 	assert_int_equal(phx_dir_remove(in_dir("tree"), &err), -EXDEV);
@@ -232,7 +233,7 @@ static void test_dir_make(void **state)
 {
 	(void)state;
 	struct stat st;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_dir_make(in_dir("x/y//z/"), 0750, NULL), 0);
 	assert_int_equal(stat(in_dir("x/y/z"), &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
@@ -271,7 +272,7 @@ static void test_close_and_path(void **state)
 static void write_and_die(const char *path)
 {
 	static const char data[65536];
-	const struct rlimit few = { 4096, 4096 };
+	const struct rlimit few = {4096, 4096};
 	pid_t pid = fork();
 	int status;
 	assert_true(pid >= 0);
@@ -299,9 +300,11 @@ static size_t count_files(const char *in)
 static void test_sweep(void **state)
 {
 	/* a data directory of an RE may have such a name, and whatever is no temporary stays */
-	static const char *const others[] = { "a.tmp", "b.12x.tmp", "c.12.tmp.gz", ".12.tmp", "12.tmp", "d.0.tmp" };
+	static const char *const others[] = {"a.tmp",   "b.12x.tmp", "c.12.tmp.gz",
+					     ".12.tmp", "12.tmp",    "d.0.tmp"};
 	PHX_AUTO_FREE char *in = phx_path("%s/swept", dir);
-	PHX_AUTO_FREE char *path = phx_path("%s/file", in), *marker = phx_path("%s/.marker", in), *sub = phx_path("%s/re.12.tmp", in);
+	PHX_AUTO_FREE char *path = phx_path("%s/file", in), *marker = phx_path("%s/.marker", in),
+			   *sub = phx_path("%s/re.12.tmp", in);
 	(void)state;
 	assert_int_equal(phx_dir_make(sub, 0755, NULL), 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++) {

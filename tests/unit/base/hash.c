@@ -1,4 +1,5 @@
-/* Hash tables: what was put is found until it is dropped, however keys collide; growing keeps all. */
+/* Hash tables: what was put is found until it is dropped, however keys collide; growing keeps
+ * all. */
 #include "base/hash.h"
 #include "base/rng.h"
 #include "unit/base/test_base.h"
@@ -22,9 +23,9 @@ static uint32_t collides(uint32_t i, uint32_t n_hashes)
 
 static void check_random(uint32_t n_hashes)
 {
-	struct phx_hash h = { 0 };
-	struct phx_rng rng = { n_hashes };
-	bool there[N] = { 0 };
+	struct phx_hash h = {0};
+	struct phx_rng rng = {n_hashes};
+	bool there[N] = {0};
 	uint32_t n = 0;
 	for (int k = 0; k < 20000; k++) {
 		uint32_t i = (uint32_t)phx_rng_between(&rng, 0, N - 1);
@@ -58,10 +59,11 @@ static void test_random(void **state)
 static void test_empty(void **state)
 {
 	(void)state;
-	struct phx_hash h = { 0 };
+	struct phx_hash h = {0};
 	assert_false(has(&h, 0, 0));
 	phx_hash_clear(&h);
-	assert_int_equal(phx_hash_put(&h, 0, 0), 0); /* neither the hash nor the value 0 is special */
+	/* neither the hash nor the value 0 is special */
+	assert_int_equal(phx_hash_put(&h, 0, 0), 0);
 	assert_true(has(&h, 0, 0));
 	phx_hash_drop(&h, 0, 0);
 	assert_false(has(&h, 0, 0));
@@ -71,7 +73,7 @@ static void test_empty(void **state)
 static void test_reserve(void **state)
 {
 	(void)state;
-	struct phx_hash h = { 0 };
+	struct phx_hash h = {0};
 	assert_int_equal(phx_hash_reserve(&h, 1000), 0);
 	const struct phx_hash_slot *slots = h.slots;
 	for (uint32_t i = 0; i < 1000; i++)

@@ -1,4 +1,5 @@
-/* Heaps: whatever is pushed, popped and dropped, the first is before all others; items that know their place know it. */
+/* Heaps: whatever is pushed, popped and dropped, the first is before all others; items that know
+ * their place know it. */
 #include "base/heap.h"
 #include "base/rng.h"
 #include "unit/base/test_base.h"
@@ -17,12 +18,12 @@ PHX_HEAP(due, struct due, sooner)
 static void test_sorts(void **state)
 {
 	(void)state;
-	struct phx_list l = { 0 };
-	struct phx_rng rng = { 1 };
+	struct phx_list l = {0};
+	struct phx_rng rng = {1};
 	assert_null(due_top(&l));
 	for (uint32_t i = 0; i < 2000; i++)
-		assert_int_equal(due_push(&l, (struct due){ phx_rng_between(&rng, 0, 300), i }), 0);
-	struct due last = { -1, 0 };
+		assert_int_equal(due_push(&l, (struct due){phx_rng_between(&rng, 0, 300), i}), 0);
+	struct due last = {-1, 0};
 	for (uint32_t i = 0; i < 2000; i++) {
 		const struct due *top = due_top(&l);
 		struct due d = *top;
@@ -39,13 +40,13 @@ static void test_drops(void **state)
 {
 	(void)state;
 	enum { N = 300 };
-	struct phx_list l = { 0 };
-	struct phx_rng rng = { 2 };
-	bool there[N] = { 0 };
+	struct phx_list l = {0};
+	struct phx_rng rng = {2};
+	bool there[N] = {0};
 	int64_t at[N];
 	for (uint32_t i = 0; i < N; i++) {
 		at[i] = phx_rng_between(&rng, 0, 40);
-		there[i] = due_push(&l, (struct due){ at[i], i }) == 0;
+		there[i] = due_push(&l, (struct due){at[i], i}) == 0;
 		for (int k = 0; k < 2 && l.n > 3 && i % 3 == 0; k++) {
 			uint32_t place = (uint32_t)phx_rng_between(&rng, 0, l.n - 1);
 			there[PHX_LIST_AT(&l, struct due, place)->number] = false;
@@ -53,7 +54,9 @@ static void test_drops(void **state)
 		}
 		uint32_t least = i;
 		for (uint32_t k = 0; k < i; k++)
-			if (there[k] && (!there[least] || sooner(&(struct due){ at[k], k }, &(struct due){ at[least], least })))
+			if (there[k] &&
+			    (!there[least] ||
+			     sooner(&(struct due){at[k], k}, &(struct due){at[least], least})))
 				least = k;
 		assert_int_equal(due_top(&l)->number, least);
 	}
@@ -81,8 +84,8 @@ PHX_HEAP_SETTLE(world, struct world *, uint32_t, sooner_in, note_place)
 static void test_places(void **state)
 {
 	(void)state;
-	struct world w = { 0 };
-	struct phx_rng rng = { 3 };
+	struct world w = {0};
+	struct phx_rng rng = {3};
 	uint32_t items[64];
 	for (uint32_t i = 0; i < 64; i++) {
 		w.at[i] = phx_rng_between(&rng, 0, 20);

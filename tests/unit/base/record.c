@@ -5,22 +5,23 @@
 #include "unit/base/test_base.h"
 
 enum mood { CALM, TENSE };
-static const char *const mood_names[] = { "calm", "tense" };
-static const struct phx_enum moods = { "mood", mood_names, 2 };
+static const char *const mood_names[] = {"calm", "tense"};
+static const struct phx_enum moods = {"mood", mood_names, 2};
 
 struct port {
 	char name[8];
 	uint32_t speed;
 };
-static const struct phx_field port_fields[] = { PHX_STR(struct port, name), PHX_U32(struct port, speed) };
+static const struct phx_field port_fields[] = {PHX_STR(struct port, name),
+					       PHX_U32(struct port, speed)};
 static const struct phx_record port_record = PHX_RECORD("port", struct port, port_fields);
 
 struct card {
 	char slot[8];
 	struct phx_list ports; /* struct port */
 };
-static const struct phx_field card_fields[] = { PHX_STR(struct card, slot),
-						PHX_LIST(struct card, ports, &port_record) };
+static const struct phx_field card_fields[] = {PHX_STR(struct card, slot),
+					       PHX_LIST(struct card, ports, &port_record)};
 static const struct phx_record card_record = PHX_RECORD("card", struct card, card_fields);
 
 /* A live object: keeps a sum ready, its image is what was added. */
@@ -28,8 +29,8 @@ struct tally_image {
 	struct phx_list ports; /* struct port */
 	bool wrong;
 };
-static const struct phx_field tally_fields[] = { PHX_LIST(struct tally_image, ports, &port_record),
-						 PHX_BOOL(struct tally_image, wrong) };
+static const struct phx_field tally_fields[] = {PHX_LIST(struct tally_image, ports, &port_record),
+						PHX_BOOL(struct tally_image, wrong)};
 static const struct phx_record tally_record = PHX_RECORD("tally", struct tally_image, tally_fields);
 
 struct tally {
@@ -50,7 +51,7 @@ static int tally_add(struct tally *t, uint32_t speed)
 static int tally_save(const void *live, void *ret_image)
 {
 	const struct tally *t = live;
-	struct tally_image view = { .ports = t->ports };
+	struct tally_image view = {.ports = t->ports};
 	return phx_record_copy(&tally_record, ret_image, &view);
 }
 
@@ -72,7 +73,7 @@ static int tally_restore(const void *image, void **ret_live)
 	*ret_live = t;
 	return 0;
 }
-static const struct phx_live tally_live = { &tally_record, tally_save, tally_restore, tally_free };
+static const struct phx_live tally_live = {&tally_record, tally_save, tally_restore, tally_free};
 
 struct box {
 	char name[16];
@@ -88,10 +89,16 @@ struct box {
 };
 static const struct phx_field box_fields[] = {
 #define B struct box
-	PHX_STR(B, name),	     PHX_U32(B, weight),	       PHX_U64(B, bytes),
-	PHX_I64(B, offset),	     PHX_BOOL(B, open),		       PHX_ENUM(B, mood, &moods),
-	PHX_REC(B, uplink, &port_record), PHX_LIST(B, cards, &card_record),
-	PHX_LIVE(B, tally, &tally_live), PHX_TEXT(B, note),
+	PHX_STR(B, name),
+	PHX_U32(B, weight),
+	PHX_U64(B, bytes),
+	PHX_I64(B, offset),
+	PHX_BOOL(B, open),
+	PHX_ENUM(B, mood, &moods),
+	PHX_REC(B, uplink, &port_record),
+	PHX_LIST(B, cards, &card_record),
+	PHX_LIVE(B, tally, &tally_live),
+	PHX_TEXT(B, note),
 #undef B
 };
 static const struct phx_record box_record = PHX_RECORD("box", struct box, box_fields);
@@ -104,9 +111,13 @@ static void box_fini(struct box *b)
 
 static struct box make_box(void)
 {
-	struct box b = { .name = "caf\xc3\xa9",	    .weight = UINT32_MAX, .bytes = INT64_MAX,
-			 .offset = INT64_MIN, .open = true,	  .mood = TENSE,
-			 .uplink = { "up", 100 } };
+	struct box b = {.name = "caf\xc3\xa9",
+			.weight = UINT32_MAX,
+			.bytes = INT64_MAX,
+			.offset = INT64_MIN,
+			.open = true,
+			.mood = TENSE,
+			.uplink = {"up", 100}};
 	for (int i = 0; i < 3; i++) {
 		struct card *c = phx_list_push(&b.cards, sizeof(*c));
 		snprintf(c->slot, sizeof(c->slot), "s%d", i);
@@ -126,10 +137,13 @@ static void test_copy_is_deep(void **state)
 	memset(&b, 0xee, sizeof(b));
 	assert_int_equal(phx_record_copy(&box_record, &b, &a), 0);
 	assert_true(phx_record_equal(&box_record, &a, &b));
-	struct port *deep = PHX_LIST_AT(&PHX_LIST_AT(&b.cards, struct card, 2)->ports, struct port, 1);
+	struct port *deep =
+		PHX_LIST_AT(&PHX_LIST_AT(&b.cards, struct card, 2)->ports, struct port, 1);
 	deep->speed++;
 	assert_false(phx_record_equal(&box_record, &a, &b));
-	assert_int_equal(PHX_LIST_AT(&PHX_LIST_AT(&a.cards, struct card, 2)->ports, struct port, 1)->speed, 21);
+	assert_int_equal(
+		PHX_LIST_AT(&PHX_LIST_AT(&a.cards, struct card, 2)->ports, struct port, 1)->speed,
+		21);
 }
 
 static void test_equal_sees_every_field(void **state)
@@ -139,15 +153,33 @@ static void test_equal_sees_every_field(void **state)
 	for (int change = 0; change < 9; change++) {
 		AUTO_BOX b = make_box();
 		switch (change) {
-		case 0: b.name[1] = 'x'; break;
-		case 1: b.weight--; break;
-		case 2: b.bytes--; break;
-		case 3: b.offset++; break;
-		case 4: b.open = false; break;
-		case 5: b.mood = CALM; break;
-		case 6: b.uplink.speed++; break;
-		case 7: PHX_LIST_AT(&b.cards, struct card, 0)->slot[0] = 'x'; break;
-		case 8: phx_list_push(&b.cards, sizeof(struct card)); break;
+		case 0:
+			b.name[1] = 'x';
+			break;
+		case 1:
+			b.weight--;
+			break;
+		case 2:
+			b.bytes--;
+			break;
+		case 3:
+			b.offset++;
+			break;
+		case 4:
+			b.open = false;
+			break;
+		case 5:
+			b.mood = CALM;
+			break;
+		case 6:
+			b.uplink.speed++;
+			break;
+		case 7:
+			PHX_LIST_AT(&b.cards, struct card, 0)->slot[0] = 'x';
+			break;
+		case 8:
+			phx_list_push(&b.cards, sizeof(struct card));
+			break;
 		}
 		assert_false(phx_record_equal(&box_record, &a, &b));
 	}
@@ -178,7 +210,7 @@ static void test_texts_of_any_length(void **state)
 	words[PHX_TEXT_MAX] = 'w';
 	words[PHX_TEXT_MAX + 1] = '\0';
 	json_object_set_new(j, "note", json_string(words));
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct box none;
 	assert_int_equal(phx_json_to_record(&box_record, j, &none, &err), -EINVAL);
 	assert_string_equal(err.text, "note: is too long");
@@ -187,8 +219,10 @@ static void test_texts_of_any_length(void **state)
 static void test_lists_of_texts(void **state)
 {
 	(void)state;
-	struct { struct phx_list words; } a = { 0 }, b;
-	static const struct phx_field fields[] = { PHX_LIST(__typeof__(a), words, &phx_text_record) };
+	struct {
+		struct phx_list words;
+	} a = {0}, b;
+	static const struct phx_field fields[] = {PHX_LIST(__typeof__(a), words, &phx_text_record)};
 	const struct phx_record record = PHX_RECORD("texts", __typeof__(a), fields);
 	assert_int_equal(phx_text_push(&a.words, "one"), 0);
 	assert_int_equal(phx_text_push(&a.words, ""), 0);
@@ -207,7 +241,7 @@ static void test_lists_of_texts(void **state)
 static void test_equal_ignores_what_is_behind_a_string(void **state)
 {
 	(void)state;
-	struct port a = { "x", 1 }, b = { "x", 1 };
+	struct port a = {"x", 1}, b = {"x", 1};
 	b.name[5] = 'j';
 	assert_true(phx_record_equal(&port_record, &a, &b));
 }
@@ -230,8 +264,10 @@ static void test_json_there_and_back(void **state)
 	PHX_AUTO_FREE char *text = phx_json_text(j);
 	assert_non_null(text);
 	assert_memory_equal(text, "{\"name\":", 8); /* in table order */
-	assert_non_null(strstr(text, "\"bytes\":9223372036854775807,\"offset\":-9223372036854775808,\"open\":true,"
-				     "\"mood\":\"tense\",\"uplink\":{\"name\":\"up\",\"speed\":100}"));
+	assert_non_null(strstr(
+		text,
+		"\"bytes\":9223372036854775807,\"offset\":-9223372036854775808,\"open\":true,"
+		"\"mood\":\"tense\",\"uplink\":{\"name\":\"up\",\"speed\":100}"));
 	PHX_AUTO_JSON json_t *again = NULL;
 	assert_int_equal(phx_json_parse(text, strlen(text), &again, NULL), 0);
 	AUTO_BOX b;
@@ -242,15 +278,16 @@ static void test_json_there_and_back(void **state)
 static void test_invalid_utf8_is_repaired(void **state)
 {
 	(void)state;
-	struct port p = { "\xff\xfe", 1 };
+	struct port p = {"\xff\xfe", 1};
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&port_record, &p);
 	assert_string_equal(phx_json_str(j, "name", ""), "??");
 }
 
-/* What is written is what the parser's own writer would write: a journal of either is the other's. */
+/* What is written is what the parser's own writer would write: a journal of either is the
+ * other's. */
 static void test_text_is_canonical(void **state)
 {
-	struct phx_text all = { .text = calloc(1, 600) };
+	struct phx_text all = {.text = calloc(1, 600)};
 	(void)state;
 	assert_non_null(all.text);
 	for (int c = 1; c < 256; c++) /* each byte alone: those above 127 are no UTF-8 */
@@ -270,7 +307,7 @@ static void test_text_is_canonical(void **state)
 static void test_sparse_text_leaves_out_what_is_nothing(void **state)
 {
 	(void)state;
-	struct box none = { 0 };
+	struct box none = {0};
 	PHX_AUTO_FREE char *nothing = phx_json_record_text_sparse(&box_record, &none);
 	assert_string_equal(nothing, "{}");
 	none.uplink.speed = 7;
@@ -283,8 +320,8 @@ static void test_members_that_are_left_out(void **state)
 {
 	(void)state;
 	AUTO_BOX a = make_box();
-	struct phx_json_less less = { 0 };
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	struct phx_json_less less = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	assert_int_equal(phx_json_less_add(&less, &box_record, "cards.ports.speed"), 0);
 	assert_int_equal(phx_json_less_add(&less, &box_record, "cards.ports.sped"), -EINVAL);
 	assert_int_equal(phx_json_less_add(&less, &box_record, "name.first"), -EINVAL);
@@ -298,7 +335,7 @@ static void test_members_that_are_left_out(void **state)
 static void assert_no_record(const char *text, const char *why)
 {
 	AUTO_BOX b;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_json_text_to_record(&box_record, text, &b, &err), -EINVAL);
 	if (!strstr(err.text, why))
 		fail_msg("'%s' is not in '%s'", why, err.text);
@@ -311,12 +348,14 @@ static void test_a_record_part_by_part(void **state)
 	(void)state;
 	AUTO_BOX a = make_box();
 	AUTO_BOX b;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *text = phx_json_record_text(&box_record, &a);
 	assert_int_equal(phx_json_text_to_record(&box_record, text, &b, &err), 0);
 	assert_true(phx_record_equal(&box_record, &a, &b));
 	box_fini(&b);
-	assert_int_equal(phx_json_text_to_record(&box_record, " { \"weight\" : 7 ,\n\"cards\" : [ ] } ", &b, &err), 0);
+	assert_int_equal(phx_json_text_to_record(
+				 &box_record, " { \"weight\" : 7 ,\n\"cards\" : [ ] } ", &b, &err),
+			 0);
 	assert_int_equal(b.weight, 7);
 	box_fini(&b);
 	assert_int_equal(phx_json_text_to_record(&box_record, "{}", &b, &err), 0);
@@ -329,7 +368,8 @@ static void test_a_record_part_by_part(void **state)
 	assert_no_record("{7:7}", "a member is expected");
 	assert_no_record("{\"weight\":-7}", "weight: must not be negative");
 	assert_no_record("{\"wieght\":7}", "wieght: is not known here");
-	assert_no_record("{\"cards\":[{\"slot\":\"a\"},{\"slot\":1}]}", "cards[1].slot: must be a string");
+	assert_no_record("{\"cards\":[{\"slot\":\"a\"},{\"slot\":1}]}",
+			 "cards[1].slot: must be a string");
 	assert_no_record("{\"cards\":[{\"slot\":\"a\"}", "']' is expected");
 	assert_no_record("{\"cards\":[{\"slot\":\"a\",\"slot\":\"b\"}]}", "duplicate");
 	assert_no_record("{\"cards\":7}", "cards: must be a list");
@@ -353,29 +393,30 @@ static void test_wrong_documents(void **state)
 	static const struct {
 		const char *text, *say;
 	} rows[] = {
-		{ "[]", "must be an object" },
-		{ "{\"colour\":1}", "colour: is not known here" },
-		{ "{\"name\":1}", "name: must be a string" },
-		{ "{\"name\":null}", "name: must be a string" },
-		{ "{\"name\":\"sixteen letters!\"}", "name: is too long" },
-		{ "{\"weight\":-1}", "weight: must not be negative" },
-		{ "{\"weight\":4294967296}", "weight: is too large" },
-		{ "{\"weight\":1.0}", "weight: must be a whole number" },
-		{ "{\"bytes\":\"5\"}", "bytes: must be a whole number" },
-		{ "{\"bytes\":-5}", "bytes: must not be negative" },
-		{ "{\"open\":1}", "open: must be true or false" },
-		{ "{\"mood\":\"wild\"}", "mood: 'wild' is no mood; there are: calm, tense" },
-		{ "{\"mood\":1}", "mood: " },
-		{ "{\"uplink\":[]}", "uplink: must be an object" },
-		{ "{\"uplink\":{\"speed\":true}}", "uplink.speed: must be a whole number" },
-		{ "{\"cards\":{}}", "cards: must be a list" },
-		{ "{\"cards\":[{},{\"ports\":[{},{\"speed\":\"x\"}]}]}", "cards[1].ports[1].speed: must be" },
-		{ "{\"cards\":[{\"ports\":[{}]},3]}", "cards[1]: must be an object" },
+		{"[]", "must be an object"},
+		{"{\"colour\":1}", "colour: is not known here"},
+		{"{\"name\":1}", "name: must be a string"},
+		{"{\"name\":null}", "name: must be a string"},
+		{"{\"name\":\"sixteen letters!\"}", "name: is too long"},
+		{"{\"weight\":-1}", "weight: must not be negative"},
+		{"{\"weight\":4294967296}", "weight: is too large"},
+		{"{\"weight\":1.0}", "weight: must be a whole number"},
+		{"{\"bytes\":\"5\"}", "bytes: must be a whole number"},
+		{"{\"bytes\":-5}", "bytes: must not be negative"},
+		{"{\"open\":1}", "open: must be true or false"},
+		{"{\"mood\":\"wild\"}", "mood: 'wild' is no mood; there are: calm, tense"},
+		{"{\"mood\":1}", "mood: "},
+		{"{\"uplink\":[]}", "uplink: must be an object"},
+		{"{\"uplink\":{\"speed\":true}}", "uplink.speed: must be a whole number"},
+		{"{\"cards\":{}}", "cards: must be a list"},
+		{"{\"cards\":[{},{\"ports\":[{},{\"speed\":\"x\"}]}]}",
+		 "cards[1].ports[1].speed: must be"},
+		{"{\"cards\":[{\"ports\":[{}]},3]}", "cards[1]: must be an object"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_JSON json_t *j = NULL;
-		struct phx_err err = { 0 };
-		struct box b, zero = { 0 };
+		struct phx_err err = {0};
+		struct box b, zero = {0};
 		memset(&b, 0xee, sizeof(b));
 		assert_int_equal(phx_json_parse(rows[i].text, strlen(rows[i].text), &j, NULL), 0);
 		assert_int_equal(phx_json_to_record(&box_record, j, &b, &err), -EINVAL);
@@ -390,19 +431,20 @@ static void test_parse_refuses(void **state)
 	static const struct {
 		const char *text, *say;
 	} rows[] = {
-		{ "", "JSON line 1" },
-		{ "{\"a\":1", "JSON line 1, column" },
-		{ "{\"a\":1}x", "JSON line 1" },
-		{ "{\"a\":1,\n\"a\":2}", "JSON line 2, column" },
-		{ "{\"a\":\"\\u0000\"}", "JSON line 1" },
-		{ "{\"a\":\"\xff\"}", "JSON line 1" },
-		{ "{\"a\":99999999999999999999}", "too big" },
-		{ "{'a':1}", "JSON line 1" },
+		{"", "JSON line 1"},
+		{"{\"a\":1", "JSON line 1, column"},
+		{"{\"a\":1}x", "JSON line 1"},
+		{"{\"a\":1,\n\"a\":2}", "JSON line 2, column"},
+		{"{\"a\":\"\\u0000\"}", "JSON line 1"},
+		{"{\"a\":\"\xff\"}", "JSON line 1"},
+		{"{\"a\":99999999999999999999}", "too big"},
+		{"{'a':1}", "JSON line 1"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		json_t *j = NULL;
-		struct phx_err err = { 0 };
-		assert_int_equal(phx_json_parse(rows[i].text, strlen(rows[i].text), &j, &err), -EINVAL);
+		struct phx_err err = {0};
+		assert_int_equal(phx_json_parse(rows[i].text, strlen(rows[i].text), &j, &err),
+				 -EINVAL);
 		assert_says(&err, rows[i].say);
 		assert_null(j);
 	}
@@ -423,7 +465,7 @@ static void test_nesting_is_limited(void **state)
 	PHX_AUTO_FREE char *text = malloc(DEPTH);
 	memset(text, '[', DEPTH);
 	json_t *j = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_json_parse(text, DEPTH, &j, &err), -EINVAL);
 	assert_says(&err, "depth");
 }
@@ -440,7 +482,7 @@ static void test_live_object_is_copied_and_compared_by_its_image(void **state)
 {
 	(void)state;
 	AUTO_BOX a = make_box();
-	AUTO_BOX b = { 0 };
+	AUTO_BOX b = {0};
 	add_tally(&a);
 	assert_int_equal(phx_record_copy(&box_record, &b, &a), 0);
 	assert_ptr_not_equal(a.tally, b.tally);
@@ -458,8 +500,8 @@ static void test_live_object_in_json(void **state)
 {
 	(void)state;
 	AUTO_BOX a = make_box();
-	AUTO_BOX b = { 0 };
-	struct phx_err err = { 0 };
+	AUTO_BOX b = {0};
+	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *none = phx_json_from_record(&box_record, &a);
 	assert_true(json_is_null(json_object_get(none, "tally")));
 	assert_int_equal(phx_json_to_record(&box_record, none, &b, &err), 0);

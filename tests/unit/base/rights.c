@@ -29,7 +29,8 @@ static int make(void **state)
 	snprintf(p->of_group, sizeof(p->of_group), "%s/group", p->root);
 	snprintf(p->his, sizeof(p->his), "%s/his", p->root);
 	phx_file_write(p->of_root, "x", 1, 0600, NULL);
-	phx_file_write(p->of_group, "x", 1, 0640, NULL); /* of group 0, in which root often is once more */
+	/* of group 0, in which root often is once more */
+	phx_file_write(p->of_group, "x", 1, 0640, NULL);
 	*state = p;
 	return 0;
 }
@@ -62,7 +63,7 @@ static void only_what_is_his(void **state)
 	struct stat st;
 	pthread_t other;
 	void *seen = NULL;
-	gid_t groups[2] = { 0, 7 }, now[3];
+	gid_t groups[2] = {0, 7}, now[3];
 	if (getuid() != 0)
 		skip();
 	assert_int_equal(setgroups(2, groups), 0);
@@ -80,7 +81,8 @@ static void only_what_is_his(void **state)
 	close(fd);
 	assert_int_equal(st.st_uid, HIS_UID);
 	assert_int_equal(st.st_gid, HIS_GID);
-	/* a thread that he begins is his too; who was there before is not, and we are who we were */
+	/* a thread that he begins is his too; who was there before is not, and we are who we
+	 * were */
 	assert_null(seen);
 	assert_true(is_open_to_us(p->of_root));
 	assert_int_equal(getgroups(3, now), 2);
@@ -104,7 +106,7 @@ static void *look_meanwhile(void *arg)
 static void of_this_thread_alone(void **state)
 {
 	struct place *p = *state;
-	struct other_thread o = { .path = p->of_root };
+	struct other_thread o = {.path = p->of_root};
 	struct phx_rights was;
 	pthread_t thread;
 	if (getuid() != 0)
@@ -125,7 +127,7 @@ static void of_this_thread_alone(void **state)
 static void who_we_are_and_who_nobody_is(void **state)
 {
 	struct phx_rights was;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	(void)state;
 	assert_int_equal(phx_rights_take(geteuid(), getegid(), &was, &err), 0);
 	assert_false(was.taken);

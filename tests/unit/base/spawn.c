@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "unit/base/test_base.h"
 
-#define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static int64_t clock_ms(void)
 {
@@ -23,8 +23,8 @@ static int64_t clock_ms(void)
 static void test_output_and_status(void **state)
 {
 	(void)state;
-	const struct phx_run run = { .argv = ARGV("sh", "-c", "echo out; echo err >&2; exit 7") };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {.argv = ARGV("sh", "-c", "echo out; echo err >&2; exit 7")};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_int_equal(res.status, 7);
 	assert_string_equal(res.out, "out\n");
@@ -38,8 +38,9 @@ static void test_output_and_status(void **state)
 static void test_arguments_are_not_interpreted(void **state)
 {
 	(void)state;
-	const struct phx_run run = { .argv = ARGV("printf", "%s|", "a b", "$HOME", "`id`", ";", "", "*") };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {
+		.argv = ARGV("printf", "%s|", "a b", "$HOME", "`id`", ";", "", "*")};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_string_equal(res.out, "a b|$HOME|`id`|;||*|");
 	phx_run_result_fini(&res);
@@ -52,8 +53,8 @@ static void test_input(void **state)
 	PHX_AUTO_FREE char *much = malloc(N + 1);
 	memset(much, 'x', N);
 	much[N] = '\0';
-	const struct phx_run run = { .argv = ARGV("cat"), .input = much };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {.argv = ARGV("cat"), .input = much};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_int_equal(strlen(res.out), N);
 	phx_run_result_fini(&res);
@@ -62,8 +63,8 @@ static void test_input(void **state)
 static void test_no_input_is_end_of_file(void **state)
 {
 	(void)state;
-	const struct phx_run run = { .argv = ARGV("cat"), .timeout_ms = 5000 };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {.argv = ARGV("cat"), .timeout_ms = 5000};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_string_equal(res.out, "");
 	phx_run_result_fini(&res);
@@ -77,8 +78,9 @@ static void test_input_nobody_reads(void **state)
 	PHX_AUTO_FREE char *much = malloc(N + 1);
 	memset(much, 'x', N);
 	much[N] = '\0';
-	const struct phx_run run = { .argv = ARGV("sh", "-c", "exec <&-; sleep 0.2; echo done"), .input = much };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {.argv = ARGV("sh", "-c", "exec <&-; sleep 0.2; echo done"),
+				    .input = much};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_int_equal(res.status, 0);
 	assert_string_equal(res.out, "done\n");
@@ -94,7 +96,7 @@ static void test_environment(void **state)
 		.argv = ARGV("sh", "-c", "echo $PHX_TEST_KEPT $PHX_TEST_SET"),
 		.env_add = ARGV("PHX_TEST_SET=new", "PHX_TEST_MORE=1"),
 	};
-	struct phx_run_result res = { 0 };
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_string_equal(res.out, "kept new\n");
 	assert_string_equal(getenv("PHX_TEST_SET"), "old");
@@ -105,12 +107,12 @@ static void test_environment(void **state)
 static void test_no_such_program(void **state)
 {
 	(void)state;
-	struct phx_run_result res = { 0 };
-	struct phx_err err = { 0 };
-	const struct phx_run missing = { .argv = ARGV("/nosuch/program", "x") };
+	struct phx_run_result res = {0};
+	struct phx_err err = {0};
+	const struct phx_run missing = {.argv = ARGV("/nosuch/program", "x")};
 	assert_int_equal(phx_run(&missing, &res, &err), -ENOENT);
 	assert_says(&err, "/nosuch/program: No such file");
-	const struct phx_run not_executable = { .argv = ARGV("/etc/passwd") };
+	const struct phx_run not_executable = {.argv = ARGV("/etc/passwd")};
 	assert_int_equal(phx_run(&not_executable, &res, NULL), -EACCES);
 	assert_null(res.out);
 }
@@ -118,8 +120,8 @@ static void test_no_such_program(void **state)
 static void test_killed_by_signal(void **state)
 {
 	(void)state;
-	const struct phx_run run = { .argv = ARGV("sh", "-c", "kill -9 $$") };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {.argv = ARGV("sh", "-c", "kill -9 $$")};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_int_equal(res.status, 128 + SIGKILL);
 	phx_run_result_fini(&res);
@@ -130,9 +132,10 @@ static void check_timeout(const char *script, int most_ms)
 {
 	char path[] = "/tmp/phx-spawn.XXXXXX";
 	close(mkstemp(path));
-	const struct phx_run run = { .argv = ARGV("sh", "-c", script, "sh", path), .timeout_ms = 300 };
-	struct phx_run_result res = { 0 };
-	struct phx_err err = { 0 };
+	const struct phx_run run = {.argv = ARGV("sh", "-c", script, "sh", path),
+				    .timeout_ms = 300};
+	struct phx_run_result res = {0};
+	struct phx_err err = {0};
 	int64_t begin = clock_ms();
 	assert_int_equal(phx_run(&run, &res, &err), -ETIMEDOUT);
 	assert_true(clock_ms() - begin < most_ms);
@@ -166,9 +169,10 @@ static void test_timeout_with_closed_outputs(void **state)
 static void test_output_is_bounded(void **state)
 {
 	(void)state;
-	const struct phx_run run = { .argv = ARGV("sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x; echo end >&2"),
-				     .output_max = 1000 };
-	struct phx_run_result res = { 0 };
+	const struct phx_run run = {
+		.argv = ARGV("sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x; echo end >&2"),
+		.output_max = 1000};
+	struct phx_run_result res = {0};
 	assert_int_equal(phx_run(&run, &res, NULL), 0);
 	assert_int_equal(res.status, 0); /* it could write all of it */
 	assert_int_equal(strlen(res.out), 1000);
@@ -179,11 +183,12 @@ static void test_output_is_bounded(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	struct phx_err err = { 0 };
-	struct phx_run_result res = { 0 };
-	const struct phx_run good = { .argv = ARGV("echo", "x") };
-	const struct phx_run bad = { .argv = ARGV("sh", "-c", "echo out; echo first >&2; echo second >&2; exit 3") };
-	const struct phx_run mute = { .argv = ARGV("false") };
+	struct phx_err err = {0};
+	struct phx_run_result res = {0};
+	const struct phx_run good = {.argv = ARGV("echo", "x")};
+	const struct phx_run bad = {
+		.argv = ARGV("sh", "-c", "echo out; echo first >&2; echo second >&2; exit 3")};
+	const struct phx_run mute = {.argv = ARGV("false")};
 	assert_int_equal(phx_run_check(&good, NULL, &err), 0);
 	assert_int_equal(phx_run_check(&good, &res, &err), 0);
 	assert_string_equal(res.out, "x\n");
@@ -207,10 +212,10 @@ static int count_fds(void)
 static void test_no_descriptor_leaks(void **state)
 {
 	(void)state;
-	struct phx_run_result res = { 0 };
+	struct phx_run_result res = {0};
 	int before = count_fds();
-	const struct phx_run good = { .argv = ARGV("sh", "-c", "ls /proc/$$/fd") };
-	const struct phx_run missing = { .argv = ARGV("/nosuch") };
+	const struct phx_run good = {.argv = ARGV("sh", "-c", "ls /proc/$$/fd")};
+	const struct phx_run missing = {.argv = ARGV("/nosuch")};
 	PHX_AUTO_CLOSE int careless = fcntl(STDERR_FILENO, F_DUPFD, 123);
 	assert_int_equal(careless, 123);
 	assert_int_equal(phx_run_check(&good, &res, NULL), 0);
@@ -221,8 +226,10 @@ static void test_no_descriptor_leaks(void **state)
 	assert_int_equal(count_fds(), before + 1);
 }
 
-/* what is asked of it: uid and gid, all groups, capabilities, no_new_privs, how many variables, where */
-static const char who_am_i[] = "id -u; id -g; id -G; grep -E '^(CapEff|CapPrm|NoNewPrivs)' /proc/self/status | tr -d '\\t'; "
+/* what is asked of it: uid and gid, all groups, capabilities, no_new_privs, how many variables,
+ * where */
+static const char who_am_i[] = "id -u; id -g; id -G; grep -E '^(CapEff|CapPrm|NoNewPrivs)' "
+			       "/proc/self/status | tr -d '\\t'; "
 			       "env | grep -vE '^(PWD|SHLVL|_|OLDPWD)=' | cut -d= -f1 | sort; pwd";
 
 static void test_as_another_user(void **state)
@@ -230,17 +237,20 @@ static void test_as_another_user(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	struct phx_run_result res = { 0 };
-	struct phx_err err = { 0 };
-	const struct phx_run_as nobody = { 65534, 65533 };
-	const char *const env[] = { "GIVEN=1", NULL };
-	const struct phx_run run = { .argv = ARGV("sh", "-c", who_am_i), .as = &nobody, .env_add = env };
+	struct phx_run_result res = {0};
+	struct phx_err err = {0};
+	const struct phx_run_as nobody = {65534, 65533};
+	const char *const env[] = {"GIVEN=1", NULL};
+	const struct phx_run run = {
+		.argv = ARGV("sh", "-c", who_am_i), .as = &nobody, .env_add = env};
 	setenv("LD_PRELOAD_SECRET", "x", 1);
-	gid_t groups[] = { 4, 27 };
+	gid_t groups[] = {4, 27};
 	assert_int_equal(setgroups(2, groups), 0);
 	assert_int_equal(phx_run_check(&run, &res, &err), 0);
-	assert_string_equal(res.out, "65534\n65533\n65533\nCapPrm:0000000000000000\nCapEff:0000000000000000\nNoNewPrivs:1\n"
-				     "GIVEN\nPATH\n/\n");
+	assert_string_equal(res.out,
+			    "65534\n65533\n65533\nCapPrm:0000000000000000\nCapEff:"
+			    "0000000000000000\nNoNewPrivs:1\n"
+			    "GIVEN\nPATH\n/\n");
 	assert_int_equal(setgroups(0, NULL), 0);
 	unsetenv("LD_PRELOAD_SECRET");
 	phx_run_result_fini(&res);
@@ -251,10 +261,10 @@ static void test_as_another_user(void **state)
 static void test_as_nobody_at_all(void **state)
 {
 	(void)state;
-	struct phx_run_result res = { 0 };
-	const struct phx_run_as wrong[] = { { (uid_t)-1, 65534 }, { 65534, (gid_t)-1 } };
+	struct phx_run_result res = {0};
+	const struct phx_run_as wrong[] = {{(uid_t)-1, 65534}, {65534, (gid_t)-1}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
-		const struct phx_run run = { .argv = ARGV("true"), .as = &wrong[i] };
+		const struct phx_run run = {.argv = ARGV("true"), .as = &wrong[i]};
 		assert_int_equal(phx_run(&run, &res, NULL), -EPERM);
 	}
 }
@@ -262,12 +272,13 @@ static void test_as_nobody_at_all(void **state)
 static void test_as_one_that_cannot_be(void **state)
 {
 	(void)state;
-	struct phx_run_result res = { 0 };
-	const struct phx_run_as other = { 12345, 12345 };
-	const struct phx_run run = { .argv = ARGV("sh", "-c", "exit 0"), .as = &other };
+	struct phx_run_result res = {0};
+	const struct phx_run_as other = {12345, 12345};
+	const struct phx_run run = {.argv = ARGV("sh", "-c", "exit 0"), .as = &other};
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit((geteuid() == 0 && setresuid(65534, 65534, 65534) < 0) || phx_run(&run, &res, NULL) != -EPERM);
+		_exit((geteuid() == 0 && setresuid(65534, 65534, 65534) < 0) ||
+		      phx_run(&run, &res, NULL) != -EPERM);
 	int status = -1;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

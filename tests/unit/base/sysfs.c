@@ -46,13 +46,14 @@ static void test_text(void **state)
 		size_t n;
 		const char *want;
 	} rows[] = {
-		{ "  QEMU HARDDISK  \n", 18, "QEMU HARDDISK" },
-		{ "", 0, "" },
-		{ " \n\t ", 4, "" },
-		{ "a\nb\tc\n", 6, "a\nb\tc" },
-		{ "abc\0def", 7, "abc" },
-		{ "\xff\x01x\x7f", 4, "??x?" },
-		{ "0123456789012345678901234", 25, "012345678901234" }, /* cut at the buffer's size */
+		{"  QEMU HARDDISK  \n", 18, "QEMU HARDDISK"},
+		{"", 0, ""},
+		{" \n\t ", 4, ""},
+		{"a\nb\tc\n", 6, "a\nb\tc"},
+		{"abc\0def", 7, "abc"},
+		{"\xff\x01x\x7f", 4, "??x?"},
+		/* cut at the buffer's size */
+		{"0123456789012345678901234", 25, "012345678901234"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		char text[16] = "before";
@@ -118,7 +119,8 @@ static void test_target(void **state)
 	assert_string_equal(target, "/devices/pci0/net/eth0");
 	assert_int_equal(phx_sys_target(root, target, sizeof(target), "class/net/eth1"), -ENOENT);
 	assert_string_equal(target, "/devices/pci0/net/eth0");
-	assert_int_equal(phx_sys_target(root, small, sizeof(small), "class/net/eth0"), -ENAMETOOLONG);
+	assert_int_equal(phx_sys_target(root, small, sizeof(small), "class/net/eth0"),
+			 -ENAMETOOLONG);
 	assert_int_equal(phx_sys_target("", target, sizeof(target), "proc/self/../../dev/null"), 0);
 	assert_string_equal(target, "/dev/null");
 }
@@ -133,7 +135,7 @@ static int note_name(void *arg, const char *name)
 static void test_each(void **state)
 {
 	(void)state;
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	put("block/vdb", "x", 1);
 	put("block/vda/size", "x", 1);
 	put("block/.hidden", "x", 1);
@@ -150,9 +152,9 @@ static void test_each(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	      cmocka_unit_test(test_text_that_is_not_there),
-		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_bytes_and_has),
-		cmocka_unit_test(test_target),	      cmocka_unit_test(test_each),
+		cmocka_unit_test(test_text),    cmocka_unit_test(test_text_that_is_not_there),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_bytes_and_has),
+		cmocka_unit_test(test_target),  cmocka_unit_test(test_each),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

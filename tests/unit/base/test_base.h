@@ -15,9 +15,9 @@
 #include "base/util.h"
 
 /** The error's text holds `part`. */
-#define assert_says(err, part)                                                 \
-	do {                                                                   \
-		if (!strstr((err)->text, (part)))                              \
+#define assert_says(err, part) \
+	do { \
+		if (!strstr((err)->text, (part))) \
 			fail_msg("'%s' does not say '%s'", (err)->text, part); \
 	} while (0)
 

@@ -35,9 +35,10 @@ static void test_name_valid(void **state)
 	char longest[PHX_NAME_MAX + 1];
 	memset(longest, 'n', sizeof(longest));
 	longest[PHX_NAME_MAX - 1] = '\0';
-	static const char *const good[] = { "a", "0", "node-1", "web_2", "n1.example.org", "A.b" };
-	static const char *const bad[] = { "",	  "-a",	  ".a",	 "_a",	  "a b",   "a/b", "..",
-					   "a..b", "a\nb", "a;b", "a\\b", "n\xc3\xa4", "*",   "a[1]" };
+	static const char *const good[] = {"a", "0", "node-1", "web_2", "n1.example.org", "A.b"};
+	static const char *const bad[] = {"",     "-a",        ".a",   "_a",   "a b",
+					  "a/b",  "..",        "a..b", "a\nb", "a;b",
+					  "a\\b", "n\xc3\xa4", "*",    "a[1]"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
 		assert_true(phx_name_valid(good[i]));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
@@ -65,7 +66,8 @@ static void check_numbers(parse_fn parse, const struct number *rows, size_t n)
 		int r = parse(rows[i].text, &v);
 		uint64_t want = rows[i].code ? 4711 : rows[i].value;
 		if (r != rows[i].code || v != want)
-			fail_msg("'%s': %d, %llu", rows[i].text ? rows[i].text : "(null)", r, (unsigned long long)v);
+			fail_msg("'%s': %d, %llu", rows[i].text ? rows[i].text : "(null)", r,
+				 (unsigned long long)v);
 	}
 }
 
@@ -83,25 +85,25 @@ static void test_u64(void **state)
 {
 	(void)state;
 	static const struct number any[] = {
-		{ "0", 0, 0 },
-		{ "007", 0, 7 },
-		{ "18446744073709551615", 0, UINT64_MAX },
-		{ "18446744073709551616", -ERANGE, 0 },
-		{ "99999999999999999999999", -ERANGE, 0 },
-		{ "", -EINVAL, 0 },
-		{ NULL, -EINVAL, 0 },
-		{ "-1", -EINVAL, 0 },
-		{ "+1", -EINVAL, 0 },
-		{ " 1", -EINVAL, 0 },
-		{ "1 ", -EINVAL, 0 },
-		{ "0x10", -EINVAL, 0 },
-		{ "1e3", -EINVAL, 0 },
+		{"0", 0, 0},
+		{"007", 0, 7},
+		{"18446744073709551615", 0, UINT64_MAX},
+		{"18446744073709551616", -ERANGE, 0},
+		{"99999999999999999999999", -ERANGE, 0},
+		{"", -EINVAL, 0},
+		{NULL, -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+		{"+1", -EINVAL, 0},
+		{" 1", -EINVAL, 0},
+		{"1 ", -EINVAL, 0},
+		{"0x10", -EINVAL, 0},
+		{"1e3", -EINVAL, 0},
 	};
 	static const struct number port[] = {
-		{ "1", 0, 1 },
-		{ "65535", 0, 65535 },
-		{ "0", -ERANGE, 0 },
-		{ "65536", -ERANGE, 0 },
+		{"1", 0, 1},
+		{"65535", 0, 65535},
+		{"0", -ERANGE, 0},
+		{"65536", -ERANGE, 0},
 	};
 	check_numbers(parse_any, any, PHX_ARRAY_SIZE(any));
 	check_numbers(parse_port, port, PHX_ARRAY_SIZE(port));
@@ -111,22 +113,14 @@ static void test_size(void **state)
 {
 	(void)state;
 	static const struct number rows[] = {
-		{ "4096", 0, 4096 },
-		{ "4096B", 0, 4096 },
-		{ "512M", 0, 512ULL << 20 },
-		{ "5 GiB", 0, 5ULL << 30 },
-		{ "5GB", 0, 5000000000ULL },
-		{ "1KB", 0, 1000 },
-		{ "2 TiB", 0, 2ULL << 40 },
-		{ "16777215T", 0, 16777215ULL << 40 },
-		{ "16777216T", -ERANGE, 0 },
-		{ "5 gib", -EINVAL, 0 },
-		{ "5.5G", -EINVAL, 0 },
-		{ "G", -EINVAL, 0 },
-		{ "", -EINVAL, 0 },
-		{ NULL, -EINVAL, 0 },
-		{ "-5G", -EINVAL, 0 },
-		{ "5 G iB", -EINVAL, 0 },
+		{"4096", 0, 4096},         {"4096B", 0, 4096},
+		{"512M", 0, 512ULL << 20}, {"5 GiB", 0, 5ULL << 30},
+		{"5GB", 0, 5000000000ULL}, {"1KB", 0, 1000},
+		{"2 TiB", 0, 2ULL << 40},  {"16777215T", 0, 16777215ULL << 40},
+		{"16777216T", -ERANGE, 0}, {"5 gib", -EINVAL, 0},
+		{"5.5G", -EINVAL, 0},      {"G", -EINVAL, 0},
+		{"", -EINVAL, 0},          {NULL, -EINVAL, 0},
+		{"-5G", -EINVAL, 0},       {"5 G iB", -EINVAL, 0},
 	};
 	check_numbers(phx_size_parse, rows, PHX_ARRAY_SIZE(rows));
 }
@@ -138,8 +132,12 @@ static void test_size_format(void **state)
 		uint64_t bytes;
 		const char *text;
 	} rows[] = {
-		{ 0, "0 B" },		      { 1023, "1023 B" },	     { 1024, "1.0 KiB" },
-		{ 5ULL << 30, "5.0 GiB" },    { 1536ULL << 20, "1.5 GiB" },  { UINT64_MAX, "16.0 EiB" },
+		{0, "0 B"},
+		{1023, "1023 B"},
+		{1024, "1.0 KiB"},
+		{5ULL << 30, "5.0 GiB"},
+		{1536ULL << 20, "1.5 GiB"},
+		{UINT64_MAX, "16.0 EiB"},
 	};
 	char buf[32];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
@@ -151,9 +149,17 @@ static void test_duration(void **state)
 {
 	(void)state;
 	static const struct number rows[] = {
-		{ "90", 0, 90 },      { "90s", 0, 90 },	      { "15m", 0, 900 },   { "2h", 0, 7200 },
-		{ "1d", 0, 86400 },   { "1w", -EINVAL, 0 },   { "m", -EINVAL, 0 }, { "1h30m", -EINVAL, 0 },
-		{ "", -EINVAL, 0 },   { "-1s", -EINVAL, 0 },  { "213503982334602d", -ERANGE, 0 },
+		{"90", 0, 90},
+		{"90s", 0, 90},
+		{"15m", 0, 900},
+		{"2h", 0, 7200},
+		{"1d", 0, 86400},
+		{"1w", -EINVAL, 0},
+		{"m", -EINVAL, 0},
+		{"1h30m", -EINVAL, 0},
+		{"", -EINVAL, 0},
+		{"-1s", -EINVAL, 0},
+		{"213503982334602d", -ERANGE, 0},
 	};
 	check_numbers(phx_duration_parse, rows, PHX_ARRAY_SIZE(rows));
 }
@@ -161,11 +167,22 @@ static void test_duration(void **state)
 static void test_mac(void **state)
 {
 	(void)state;
-	static const char *const good[] = { "52:54:00:ab:cd:ef", "52-54-00-AB-CD-EF", "525400abcdef", "525400ABCDEF" };
+	static const char *const good[] = {"52:54:00:ab:cd:ef", "52-54-00-AB-CD-EF", "525400abcdef",
+					   "525400ABCDEF"};
 	static const char *const bad[] = {
-		"",		     "52:54:00:ab:cd",	   "52:54:00:ab:cd:e",	"52:54:00:ab:cd:ef:",
-		"52:54:00:ab:cd:eg", "5254:00ab:cdef",	   "52:54:00:ab:cdef",	"525400abcdef0",
-		":52:54:00:ab:cd:ef", "52::54:00:ab:cd:ef", "52:54-00:ab:cd:ef", "52:54:00:ab:cd:ef ", "525400ab:cdef",
+		"",
+		"52:54:00:ab:cd",
+		"52:54:00:ab:cd:e",
+		"52:54:00:ab:cd:ef:",
+		"52:54:00:ab:cd:eg",
+		"5254:00ab:cdef",
+		"52:54:00:ab:cdef",
+		"525400abcdef0",
+		":52:54:00:ab:cd:ef",
+		"52::54:00:ab:cd:ef",
+		"52:54-00:ab:cd:ef",
+		"52:54:00:ab:cd:ef ",
+		"525400ab:cdef",
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++) {
 		char mac[PHX_MAC_MAX] = "";
@@ -182,14 +199,14 @@ static void test_mac(void **state)
 	assert_int_equal(phx_mac_parse(NULL, mac), -EINVAL);
 }
 
-static const char *const colour_names[] = { "red", "green" };
-static const struct phx_enum colours = { "colour", colour_names, 2 };
+static const char *const colour_names[] = {"red", "green"};
+static const struct phx_enum colours = {"colour", colour_names, 2};
 
 static void test_enum(void **state)
 {
 	(void)state;
 	int v = 99;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_string_equal(phx_enum_name(&colours, 1), "green");
 	assert_string_equal(phx_enum_name(&colours, 2), "?");
 	assert_string_equal(phx_enum_name(&colours, -1), "?");
@@ -205,7 +222,7 @@ static void test_enum(void **state)
 static void test_list(void **state)
 {
 	(void)state;
-	struct phx_list l = { 0 };
+	struct phx_list l = {0};
 	uint32_t sum = 0;
 	PHX_LIST_EACH(uint32_t, it, &l)
 		sum += *it;
@@ -234,7 +251,7 @@ static void test_list(void **state)
 static void test_list_gives_zeroed_items_again(void **state)
 {
 	(void)state;
-	struct phx_list l = { 0 };
+	struct phx_list l = {0};
 	*(uint64_t *)phx_list_push(&l, sizeof(uint64_t)) = UINT64_MAX;
 	phx_list_remove(&l, sizeof(uint64_t), 0);
 	assert_true(*(uint64_t *)phx_list_push(&l, sizeof(uint64_t)) == 0);
@@ -249,7 +266,7 @@ static uint64_t key_of(const void *item)
 static void test_list_place(void **state)
 {
 	(void)state;
-	struct phx_list l = { 0 };
+	struct phx_list l = {0};
 	assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 0), 0);
 	for (uint32_t i = 1; i <= 5; i++)
 		*(uint32_t *)phx_list_push(&l, sizeof(uint32_t)) = 10 * i;
@@ -258,14 +275,15 @@ static void test_list_place(void **state)
 		assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 10 * i), i - 1);
 		assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, 10 * i + 1), i);
 	}
-	assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, UINT64_MAX), 5); /* above what the key's own type holds */
+	/* above what the key's own type holds */
+	assert_int_equal(phx_list_place(&l, sizeof(uint32_t), key_of, UINT64_MAX), 5);
 	phx_list_fini(&l);
 }
 
 static void test_buf(void **state)
 {
 	(void)state;
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	for (int i = 0; i < 500; i++)
 		phx_buf_addf(&b, "%d,", i);
 	phx_buf_add(&b, "\0x", 2);
@@ -282,7 +300,7 @@ static void test_buf(void **state)
 static void test_buf_empty_and_failed(void **state)
 {
 	(void)state;
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	PHX_AUTO_FREE char *text = phx_buf_take(&b);
 	assert_string_equal(text, "");
 	b.failed = true;
@@ -307,19 +325,19 @@ static void test_utf8_repair(void **state)
 	static const struct {
 		const char *in, *out;
 	} rows[] = {
-		{ "", "" },
-		{ "plain", "plain" },
-		{ "ä ß € 𝄞", "ä ß € 𝄞" },
-		{ "cut \xc3", "cut ?" },
-		{ "cut \xe2\x82", "cut ??" },
-		{ "cut \xf0\x9d\x84", "cut ???" },
-		{ "\xa4 first", "? first" },
-		{ "long \xc0\x80 zero", "long ?? zero" },
-		{ "\xe0\x9f\xbf", "???" },
-		{ "\xed\xa0\x80 half a pair", "??? half a pair" },
-		{ "\xf4\x90\x80\x80", "????" },
-		{ "\xf8\xff", "??" },
-		{ "\xc3\xc3\xa4", "?ä" },
+		{"", ""},
+		{"plain", "plain"},
+		{"ä ß € 𝄞", "ä ß € 𝄞"},
+		{"cut \xc3", "cut ?"},
+		{"cut \xe2\x82", "cut ??"},
+		{"cut \xf0\x9d\x84", "cut ???"},
+		{"\xa4 first", "? first"},
+		{"long \xc0\x80 zero", "long ?? zero"},
+		{"\xe0\x9f\xbf", "???"},
+		{"\xed\xa0\x80 half a pair", "??? half a pair"},
+		{"\xf4\x90\x80\x80", "????"},
+		{"\xf8\xff", "??"},
+		{"\xc3\xc3\xa4", "?ä"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
@@ -333,7 +351,7 @@ static void test_utf8_repair(void **state)
 /* Error texts are cut to their size, and answered as JSON. */
 static void test_err_is_never_cut_within_a_character(void **state)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char text[PHX_ERR_TEXT_MAX * 2];
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)

@@ -1,5 +1,5 @@
-/* The calls of a manager, their errors, and what must hold for very many jobs. What is decided is in random.c and in
- * tests/golden/batch.txt. */
+/* The calls of a manager, their errors, and what must hold for very many jobs. What is decided is
+ * in random.c and in tests/golden/batch.txt. */
 #include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
@@ -50,8 +50,10 @@ static void tables_have_names_and_texts(void **state)
 	assert_int_equal(phx_enum_parse(&phx_scheduler_names, "easy", &v, &err), 0);
 	assert_int_equal(v, PHX_SCHEDULER_easy);
 	assert_int_equal(phx_enum_parse(&phx_scheduler_names, "fifo", &v, &err), -EINVAL);
-	assert_string_equal(err.text, "'fifo' is no scheduler; there are: first-fit, fcfs, sjf, easy");
-	assert_int_equal(PHX_KILL_ORDER_smallest_latest, 0); /* the default of a zeroed configuration */
+	assert_string_equal(err.text,
+			    "'fifo' is no scheduler; there are: first-fit, fcfs, sjf, easy");
+	/* the default of a zeroed configuration */
+	assert_int_equal(PHX_KILL_ORDER_smallest_latest, 0);
 }
 
 static void jobs_that_others_start(void **state)
@@ -88,8 +90,10 @@ static void jobs_that_others_start(void **state)
 
 static void only_what_is_configured(void **state)
 {
-	static const struct phx_batch_config bad[] = {
-		{.scheduler = -1}, {.scheduler = PHX_SCHEDULER_COUNT_}, {.kill_order = -1}, {.kill_order = PHX_KILL_ORDER_COUNT_}};
+	static const struct phx_batch_config bad[] = {{.scheduler = -1},
+						      {.scheduler = PHX_SCHEDULER_COUNT_},
+						      {.kill_order = -1},
+						      {.kill_order = PHX_KILL_ORDER_COUNT_}};
 	struct phx_batch *b = NULL;
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
@@ -128,9 +132,9 @@ static void submit_sets_what_is_the_managers(void **state)
 static void unknown_jobs_are_not_found(void **state)
 {
 	struct phx_batch *b = make(PHX_SCHEDULER_fcfs, 4);
-	static int (*const calls[])(struct phx_batch *,
-				    uint64_t) = {phx_batch_unblock, phx_batch_hold, phx_batch_unhold, phx_batch_cancel,
-						 phx_batch_ended,   phx_batch_kill, phx_batch_killed};
+	static int (*const calls[])(struct phx_batch *, uint64_t) = {
+		phx_batch_unblock, phx_batch_hold, phx_batch_unhold, phx_batch_cancel,
+		phx_batch_ended,   phx_batch_kill, phx_batch_killed};
 	(void)state;
 	for (int round = 0; round < 2; round++) { /* with no table of jobs yet, and with one */
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(calls); i++)
@@ -193,7 +197,12 @@ static void restore_takes_only_what_could_have_been_saved(void **state)
 		{.id = 1, .size = 1, .state = PHX_BATCH_RUNNING, .lost = 2},
 	};
 	struct phx_batch *b = make(PHX_SCHEDULER_easy, 0);
-	struct phx_batch_job j = {.id = 1, .size = 3, .lost = 1, .kills = 2, .state = PHX_BATCH_RUNNING, .start_ms = 5};
+	struct phx_batch_job j = {.id = 1,
+				  .size = 3,
+				  .lost = 1,
+				  .kills = 2,
+				  .state = PHX_BATCH_RUNNING,
+				  .start_ms = 5};
 	struct phx_batch_counts c;
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
@@ -234,8 +243,8 @@ static void extremes_do_not_overflow(void **state)
 	(void)state;
 	for (int s = 0; s < PHX_SCHEDULER_COUNT_; s++) {
 		struct phx_batch *b = make(s, UINT32_MAX);
-		struct phx_batch_job first = job(UINT64_MAX, UINT32_MAX - 1), second = job(0, UINT32_MAX),
-				     third = job(1, 1);
+		struct phx_batch_job first = job(UINT64_MAX, UINT32_MAX - 1),
+				     second = job(0, UINT32_MAX), third = job(1, 1);
 		first.submit_ms = INT64_MIN;
 		first.estimate_ms = second.estimate_ms = INT64_MAX;
 		third.submit_ms = INT64_MAX;
@@ -244,7 +253,8 @@ static void extremes_do_not_overflow(void **state)
 		assert_int_equal(phx_batch_submit(b, &second), 0);
 		assert_int_equal(phx_batch_submit(b, &third), 0);
 		/* the third fits beside; behind the second only where it may pass it */
-		bool starts = s == PHX_SCHEDULER_first_fit || s == PHX_SCHEDULER_sjf || s == PHX_SCHEDULER_easy;
+		bool starts = s == PHX_SCHEDULER_first_fit || s == PHX_SCHEDULER_sjf ||
+			s == PHX_SCHEDULER_easy;
 		assert_int_equal(pass(b, INT64_MIN), starts);
 		phx_batch_free(b);
 	}
@@ -308,7 +318,8 @@ static void a_long_queue_is_no_burden(void **state)
 	assert_int_equal(c.n_waiting, n);
 	for (uint64_t id = n; id >= 1; id--) {
 		assert_int_equal(pass(b, 0), 1);
-		assert_int_equal(phx_batch_ended(b, id), 0); /* -ENOENT or -EINVAL were another chosen */
+		/* -ENOENT or -EINVAL were another chosen */
+		assert_int_equal(phx_batch_ended(b, id), 0);
 	}
 	phx_batch_counts(b, &c);
 	assert_int_equal(c.n_waiting + c.n_running, 0);

@@ -1,4 +1,5 @@
-/* Several queues: ranges, nodes that stay with their range, ids that are unique over all, what is refused. */
+/* Several queues: ranges, nodes that stay with their range, ids that are unique over all, what is
+ * refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +10,8 @@
 
 #include "batch/multiqueue.h"
 
-static const struct phx_multiqueue_config two = { .scheduler = PHX_SCHEDULER_fcfs, .n = 2, .cut_ms = { 60000 } };
+static const struct phx_multiqueue_config two = {
+	.scheduler = PHX_SCHEDULER_fcfs, .n = 2, .cut_ms = {60000}};
 static struct phx_multiqueue *q;
 static struct phx_list ids;
 
@@ -29,9 +31,11 @@ static int teardown(void **state)
 
 static int submit(uint64_t id, int64_t estimate_ms)
 {
-	const struct phx_batch_job job = {
-		.id = id, .submit_ms = (int64_t)id, .estimate_ms = estimate_ms, .size = 1, .state = PHX_BATCH_WAITING
-	};
+	const struct phx_batch_job job = {.id = id,
+					  .submit_ms = (int64_t)id,
+					  .estimate_ms = estimate_ms,
+					  .size = 1,
+					  .state = PHX_BATCH_WAITING};
 	return phx_multiqueue_submit(q, &job);
 }
 
@@ -44,12 +48,14 @@ static void expect_started(uint32_t n, const uint64_t *want)
 	for (uint32_t i = 0; i < n; i++)
 		assert_int_equal(*PHX_LIST_AT(&ids, uint64_t, i), want[i]);
 }
-#define STARTED(...) expect_started(sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
+#define STARTED(...) \
+	expect_started(sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), \
+		       (uint64_t[]){__VA_ARGS__})
 
 static void ranges_are_those_of_the_cuts(void **state)
 {
 	struct phx_multiqueue *five;
-	const struct phx_multiqueue_config config = { .n = 4, .cut_ms = { 10, 20, 40 } };
+	const struct phx_multiqueue_config config = {.n = 4, .cut_ms = {10, 20, 40}};
 	(void)state;
 	assert_int_equal(phx_multiqueue_range(q, 10000), 0);
 	assert_int_equal(phx_multiqueue_range(q, 60000), 0);
@@ -106,7 +112,7 @@ static void a_job_is_known_once(void **state)
 
 static void one_range_is_the_scheduler_alone(void **state)
 {
-	const struct phx_multiqueue_config config = { .scheduler = PHX_SCHEDULER_sjf, .n = 1 };
+	const struct phx_multiqueue_config config = {.scheduler = PHX_SCHEDULER_sjf, .n = 1};
 	(void)state;
 	phx_multiqueue_free(q);
 	assert_int_equal(phx_multiqueue_new(&config, &q, NULL), 0);
@@ -120,18 +126,18 @@ static void one_range_is_the_scheduler_alone(void **state)
 static void odd_ranges_are_refused(void **state)
 {
 	struct phx_multiqueue *none = NULL;
-	struct phx_err err = { 0 };
-	struct phx_multiqueue_config config = { .n = 0 };
+	struct phx_err err = {0};
+	struct phx_multiqueue_config config = {.n = 0};
 	(void)state;
 	assert_int_equal(phx_multiqueue_new(&config, &none, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "0 queues"));
 	config.n = PHX_MULTIQUEUE_MAX + 1;
 	assert_int_equal(phx_multiqueue_new(&config, &none, NULL), -EINVAL);
-	config = (struct phx_multiqueue_config){ .n = 3, .cut_ms = { 20, 20 } };
+	config = (struct phx_multiqueue_config){.n = 3, .cut_ms = {20, 20}};
 	phx_err_clear(&err);
 	assert_int_equal(phx_multiqueue_new(&config, &none, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "cut 2"));
-	config = (struct phx_multiqueue_config){ .n = 2, .cut_ms = { -1 } };
+	config = (struct phx_multiqueue_config){.n = 2, .cut_ms = {-1}};
 	assert_int_equal(phx_multiqueue_new(&config, &none, NULL), -EINVAL);
 	assert_null(none);
 }
@@ -140,8 +146,9 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(ranges_are_those_of_the_cuts),	TEST(each_range_has_its_own_nodes), TEST(a_job_is_known_once),
-		TEST(one_range_is_the_scheduler_alone), TEST(odd_ranges_are_refused),
+		TEST(ranges_are_those_of_the_cuts), TEST(each_range_has_its_own_nodes),
+		TEST(a_job_is_known_once),          TEST(one_range_is_the_scheduler_alone),
+		TEST(odd_ranges_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

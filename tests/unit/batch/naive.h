@@ -1,5 +1,5 @@
-/* A manager that is slow and plain: jobs in an array, every pass and every choice by looking at all of them, in the
- * words of policies.md. What lib/batch is compared with. */
+/* A manager that is slow and plain: jobs in an array, every pass and every choice by looking at all
+ * of them, in the words of policies.md. What lib/batch is compared with. */
 #ifndef TEST_BATCH_NAIVE_H
 #define TEST_BATCH_NAIVE_H
 
@@ -65,7 +65,8 @@ static inline bool naive_kill_before(const struct naive *m, const struct phx_bat
 }
 
 /* The jobs of one state in an order, by selection sort. */
-static inline uint32_t naive_sorted(struct naive *m, int state, bool kill, struct phx_batch_job **ret)
+static inline uint32_t naive_sorted(struct naive *m, int state, bool kill,
+				    struct phx_batch_job **ret)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < m->n; i++)
@@ -73,7 +74,8 @@ static inline uint32_t naive_sorted(struct naive *m, int state, bool kill, struc
 			ret[n++] = &m->jobs[i];
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = i + 1; k < n; k++)
-			if (kill ? naive_kill_before(m, ret[k], ret[i]) : naive_queue_before(m, ret[k], ret[i])) {
+			if (kill ? naive_kill_before(m, ret[k], ret[i])
+				 : naive_queue_before(m, ret[k], ret[i])) {
 				struct phx_batch_job *t = ret[i];
 				ret[i] = ret[k];
 				ret[k] = t;
@@ -87,7 +89,8 @@ static inline uint32_t naive_idle_at(const struct naive *m, int64_t time)
 	uint32_t idle = m->idle;
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct phx_batch_job *j = &m->jobs[i];
-		if (j->state == PHX_BATCH_RUNNING && j->estimate_ms >= 0 && j->start_ms + j->estimate_ms <= time)
+		if (j->state == PHX_BATCH_RUNNING && j->estimate_ms >= 0 &&
+		    j->start_ms + j->estimate_ms <= time)
 			idle += j->size - j->lost;
 	}
 	return idle;
@@ -100,16 +103,17 @@ static inline int64_t naive_shadow(const struct naive *m, uint32_t size)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct phx_batch_job *j = &m->jobs[i];
 		int64_t end = j->start_ms + j->estimate_ms;
-		if (j->state == PHX_BATCH_RUNNING && j->estimate_ms >= 0 && end < best && naive_idle_at(m, end) >= size)
+		if (j->state == PHX_BATCH_RUNNING && j->estimate_ms >= 0 && end < best &&
+		    naive_idle_at(m, end) >= size)
 			best = end;
 	}
 	return best;
 }
 
-/* May j start without delaying `head`? By what EASY promises, not by how it is computed: with j running, would the head
- * still find its nodes at the shadow time? */
-static inline bool naive_harmless(struct naive *m, const struct phx_batch_job *head, struct phx_batch_job *j,
-				  int64_t now)
+/* May j start without delaying `head`? By what EASY promises, not by how it is computed: with j
+ * running, would the head still find its nodes at the shadow time? */
+static inline bool naive_harmless(struct naive *m, const struct phx_batch_job *head,
+				  struct phx_batch_job *j, int64_t now)
 {
 	int64_t shadow = naive_shadow(m, head->size);
 	if (shadow == INT64_MAX)
@@ -177,7 +181,8 @@ static inline void naive_counts(const struct naive *m, struct phx_batch_counts *
 			continue;
 		ret->n_waiting++;
 		ret->waiting_nodes += j->size;
-		ret->waiting_biggest = j->size > ret->waiting_biggest ? j->size : ret->waiting_biggest;
+		ret->waiting_biggest =
+			j->size > ret->waiting_biggest ? j->size : ret->waiting_biggest;
 	}
 }
 

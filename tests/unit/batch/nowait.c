@@ -1,4 +1,5 @@
-/* FCFS without waiting: sharing worked by hand, rounds, what is refused, and work that is neither lost nor won. */
+/* FCFS without waiting: sharing worked by hand, rounds, what is refused, and work that is neither
+ * lost nor won. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,8 +60,8 @@ static void a_task_alone_takes_its_time(void **state)
 	assert_int_equal(phx_nowait_next_ms(w), INT64_MAX);
 }
 
-/* One node. A: 10 s from 0. B: 4 s from 2. Together from 2: B needs 8 s, ends at 10; A has 2 + 4 s done, 4 s left alone:
- * ends at 14. */
+/* One node. A: 10 s from 0. B: 4 s from 2. Together from 2: B needs 8 s, ends at 10; A has 2 + 4 s
+ * done, 4 s left alone: ends at 14. */
 static void two_share_a_node(void **state)
 {
 	(void)state;
@@ -184,14 +185,14 @@ static void odd_work_is_refused(void **state)
 	assert_int_equal(phx_nowait_next_ms(w), 50 + 2000 * PHX_NOWAIT_WORK_MAX_MS);
 }
 
-/* Random tasks on 7 nodes: every task ends, none before its work could be done, and a node that is never idle has done
- * all its work when its last task ends (within a millisecond an end). */
+/* Random tasks on 7 nodes: every task ends, none before its work could be done, and a node that is
+ * never idle has done all its work when its last task ends (within a millisecond an end). */
 static void work_is_kept(void **state)
 {
 	enum { TASKS = 500, NODES = 7 };
 	int64_t submit[TASKS], work[TASKS], now = 0;
 	uint64_t seed = 7;
-	bool ended[TASKS] = { false };
+	bool ended[TASKS] = {false};
 	uint32_t n_ended = 0, next = 0;
 	(void)state;
 	for (uint32_t node = 0; node < NODES; node++)
@@ -235,7 +236,8 @@ static void ends_come_in_order(void **state)
 		assert_int_equal(phx_nowait_ended(w, 1000 * (round + 1), &told), 0);
 		assert_int_equal(told.n, round == 0 ? 34 : 33);
 		for (uint32_t i = 0; i < told.n; i++) {
-			assert_int_equal(PHX_LIST_AT(&told, struct phx_nowait_task, i)->node, 3 * i + (uint32_t)round);
+			assert_int_equal(PHX_LIST_AT(&told, struct phx_nowait_task, i)->node,
+					 3 * i + (uint32_t)round);
 			assert_int_equal(phx_nowait_take(w, 3 * i + (uint32_t)round), 0);
 		}
 	}
@@ -266,11 +268,11 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_alone_takes_its_time), TEST(two_share_a_node),
-		TEST(three_share_a_node),	   TEST(equal_tasks_end_together),
-		TEST(odd_shares_round_up),	   TEST(free_nodes_first_then_the_round),
-		TEST(nodes_come_and_go),	   TEST(without_a_node_tasks_stay),
-		TEST(odd_work_is_refused),	   TEST(work_is_kept),
-		TEST(ends_come_in_order),	   TEST(a_busy_node_wastes_nothing),
+		TEST(three_share_a_node),          TEST(equal_tasks_end_together),
+		TEST(odd_shares_round_up),         TEST(free_nodes_first_then_the_round),
+		TEST(nodes_come_and_go),           TEST(without_a_node_tasks_stay),
+		TEST(odd_work_is_refused),         TEST(work_is_kept),
+		TEST(ends_come_in_order),          TEST(a_busy_node_wastes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

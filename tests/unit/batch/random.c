@@ -1,5 +1,6 @@
-/* Every scheduler and kill order against naive.h, over random lives of jobs and nodes; and a manager put back from its
- * records, in shuffled order and at any moment, against itself. PHX_TEST_SEED repeats one seed. */
+/* Every scheduler and kill order against naive.h, over random lives of jobs and nodes; and a
+ * manager put back from its records, in shuffled order and at any moment, against itself.
+ * PHX_TEST_SEED repeats one seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -46,7 +47,8 @@ static uint64_t draw_job(struct world *w, int state)
 
 static void submit(struct world *w)
 {
-	/* ids not in order of submission, submissions not in order of time, few different values: ties */
+	/* ids not in order of submission, submissions not in order of time, few different values:
+	 * ties */
 	struct phx_batch_job j = {.id = (w->next_id++ * 7919) % 10007 + 1,
 				  .submit_ms = w->now / 50 * 50 - (draw(w, 10) ? 0 : 100),
 				  .size = (uint32_t)(1 + draw(w, draw(w, 5) ? 6 : 24)),
@@ -79,7 +81,8 @@ static void kill_some(struct world *w)
 	PHX_AUTO(phx_list_fini) struct phx_list ids = {0};
 	uint64_t want[NAIVE_MAX];
 	uint32_t nodes = (uint32_t)draw(w, 12);
-	uint32_t n = naive_victims(w->naive, nodes, want), sum = phx_batch_victims(w->b, nodes, &ids);
+	uint32_t n = naive_victims(w->naive, nodes, want),
+		 sum = phx_batch_victims(w->b, nodes, &ids);
 	assert_int_equal(ids.n, n);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t id = *PHX_LIST_AT(&ids, uint64_t, i);
@@ -112,7 +115,8 @@ static void killed(struct world *w)
 
 static void hold_or_not(struct world *w)
 {
-	static const int states[] = {PHX_BATCH_WAITING, PHX_BATCH_HELD, PHX_BATCH_BLOCKED, PHX_BATCH_HELD};
+	static const int states[] = {PHX_BATCH_WAITING, PHX_BATCH_HELD, PHX_BATCH_BLOCKED,
+				     PHX_BATCH_HELD};
 	uint64_t pick = draw(w, 4), id = draw_job(w, states[pick]);
 	struct phx_batch_job *j = id ? naive_job(w->naive, id) : NULL;
 	if (!j)
@@ -216,16 +220,18 @@ static void compare(struct world *w)
 	for (uint32_t i = 0; i < jobs.n; i++) {
 		struct phx_batch_job *j = PHX_LIST_AT(&jobs, struct phx_batch_job, i);
 		assert_true(i == 0 || j[-1].id < j->id);
-		assert_true(phx_record_equal(&phx_batch_job_record, j, must(naive_job(w->naive, j->id))));
-		assert_true(phx_record_equal(&phx_batch_job_record, j, must((void *)phx_batch_job(w->b, j->id))));
+		assert_true(phx_record_equal(&phx_batch_job_record, j,
+					     must(naive_job(w->naive, j->id))));
+		assert_true(phx_record_equal(&phx_batch_job_record, j,
+					     must((void *)phx_batch_job(w->b, j->id))));
 	}
 }
 
 static void live(struct world *w, int steps)
 {
-	static void (*const acts[])(struct world *) = {submit,     submit,  submit, submit, submit, submit, end,
-						       end,        end,     end,    end,    killed, killed, hold_or_not,
-						       nodes_move, unblock, lose,   cancel, cancel};
+	static void (*const acts[])(struct world *) = {
+		submit, submit, submit, submit,      submit,     submit,  end,  end,    end,   end,
+		end,    killed, killed, hold_or_not, nodes_move, unblock, lose, cancel, cancel};
 	for (int i = 0; i < steps; i++) {
 		acts[draw(w, PHX_ARRAY_SIZE(acts))](w);
 		if (!draw(w, 20))
@@ -240,7 +246,8 @@ static void live(struct world *w, int steps)
 	}
 }
 
-static void run_seed(uint64_t seed, int scheduler, int kill_order, uint64_t *ret_started, uint64_t *ret_killed)
+static void run_seed(uint64_t seed, int scheduler, int kill_order, uint64_t *ret_started,
+		     uint64_t *ret_killed)
 {
 	PHX_AUTO_FREE struct naive *naive = must(calloc(1, sizeof(*naive)));
 	struct world w = {.naive = naive, .random = seed * 0x9e3779b97f4a7c15u + 1, .next_id = 1};
@@ -279,15 +286,16 @@ static void decides_as_the_naive_one(void **state)
 static int say_last(void **state)
 {
 	const struct last_run *at = *state;
-	print_message("last run: %s, %s, seed %llu\n", phx_enum_name(&phx_scheduler_names, at->scheduler),
-		      phx_enum_name(&phx_kill_order_names, at->kill_order), (unsigned long long)at->seed);
+	print_message(
+		"last run: %s, %s, seed %llu\n", phx_enum_name(&phx_scheduler_names, at->scheduler),
+		phx_enum_name(&phx_kill_order_names, at->kill_order), (unsigned long long)at->seed);
 	return 0;
 }
 
 int main(void)
 {
 	struct last_run at = {0};
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate_setup_teardown(decides_as_the_naive_one, NULL, say_last, &at)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_prestate_setup_teardown(
+		decides_as_the_naive_one, NULL, say_last, &at)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

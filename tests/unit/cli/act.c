@@ -5,19 +5,25 @@
 
 #include "fake/phxd.h"
 
-#define N(name, state, role, more) "{'name':'" name "','state':'" state "','role':'" role "'" more "}"
+#define N(name, state, role, more) \
+	"{'name':'" name "','state':'" state "','role':'" role "'" more "}"
 #define ROLES "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}"
 #define NO_PLAN ",'plan':{'epoch':5,'steps':[]}"
-#define WIPE_PLAN(id)                                                                                                    \
-	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','reason':'why',"            \
-	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'discard','disk':'" id "'," \
+#define WIPE_PLAN(id) \
+	"'plan':{'tier':'kexec','from_pool':'batch','to_pool':'web','to_role':'web-server','" \
+	"reason':'why'," \
+	"'expected_ms':26000,'steps':[{'kind':'stop','expected_ms':300},{'kind':'wipe','method':'" \
+	"discard','disk':'" id "'," \
 	"'expected_ms':4000},{'kind':'join','expected_ms':1}]}"
-#define NOOP_PLAN "'plan':{'tier':'in-place','to_role':'web-server','steps':[{'kind':'stop','expected_ms':300}]}"
+#define NOOP_PLAN \
+	"'plan':{'tier':'in-place','to_role':'web-server','steps':[{'kind':'stop','expected_ms':" \
+	"300}]}"
 
 static void two_nodes(struct fake_phxd *f, const char *state)
 {
 	char body[256];
-	snprintf(body, sizeof(body), "{'nodes':[{'name':'n1','state':'%s'},{'name':'n2','state':'%s'}]}", state, state);
+	snprintf(body, sizeof(body),
+		 "{'nodes':[{'name':'n1','state':'%s'},{'name':'n2','state':'%s'}]}", state, state);
 	fake_answer(f, "GET /v1/nodes", body);
 	fake_answer(f, "GET /v1/roles", ROLES);
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
@@ -29,7 +35,8 @@ static void dry_run_prints_equal_plans_once(void **state)
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/assign",
-		    "{'seq':1,'results':[{'node':'n1','code':0," WIPE_PLAN("D") "},{'node':'n2','code':0," WIPE_PLAN("E") "}]}");
+		    "{'seq':1,'results':[{'node':'n1','code':0," WIPE_PLAN(
+			    "D") "},{'node':'n2','code':0," WIPE_PLAN("E") "}]}");
 	PHX_SAID s = phx(f, "node assign n[1-2] web-server --setup wipe:discard --dry-run");
 	assert_int_equal(s.status, 0);
 	assert_has(s.out, "n[1-2]: batch -> web, role web-server; kexec: why; about 26.0 s\n");
@@ -67,7 +74,8 @@ static void erasing_a_node_in_use_needs_yes(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
-	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0," WIPE_PLAN("D") "}]}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0," WIPE_PLAN("D") "}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
 	assert_int_equal(s.status, 64);
 	assert_has(s.errout, "the disks of n1 are in use and will be erased");
@@ -83,7 +91,8 @@ static void nodes_not_in_use_need_no_yes(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "ready");
-	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true," WIPE_PLAN("D") "}]}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0,'changed':true," WIPE_PLAN("D") "}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --setup wipe");
 	assert_int_equal(s.status, 0);
 	assert_has(f->log, "\"role\":\"web-server\"");
@@ -97,7 +106,8 @@ static void already_so_is_success(void **state)
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
 	fake_answer(f, "POST /v1/actions/assign",
-		    "{'results':[{'node':'n1','code':0,'changed':false,'epoch':5,'plan':{'steps':[]}}]}");
+		    "{'results':[{'node':'n1','code':0,'changed':false,'epoch':5,'plan':{'steps':[]"
+		    "}}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "n1: already so");
@@ -107,7 +117,8 @@ static void rebuild_asks_even_for_one(void **state)
 {
 	struct fake_phxd *f = *state;
 	static const char *const lines[] = {"node rebuild n1", "node wipe n1", "node rm n1"};
-	static const char *const posts[] = {"POST /v1/actions/rebuild", "POST /v1/actions/wipe", "POST /v1/actions/rm"};
+	static const char *const posts[] = {"POST /v1/actions/rebuild", "POST /v1/actions/wipe",
+					    "POST /v1/actions/rm"};
 	two_nodes(f, "ready");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(posts); i++)
 		fake_answer(f, posts[i], "{'results':[{'node':'n1','code':0}]}");
@@ -119,8 +130,9 @@ static void rebuild_asks_even_for_one(void **state)
 	assert_lacks(f->log, "kill_jobs"); /* nothing but the dry run */
 }
 
-#define JOB(id, ends)                                                                                                  \
-	"'jobs':[{'id':" id ",'engine_id':'','state':'running','user':'alice','re':'','nodes':1,'started_ms':1000,"    \
+#define JOB(id, ends) \
+	"'jobs':[{'id':" id \
+	",'engine_id':'','state':'running','user':'alice','re':'','nodes':1,'started_ms':1000," \
 	"'limit_ms':0,'requeue':true,'ends':" ends ",'command':'sleep'}]"
 
 static void jobs_that_end_are_asked_about(void **state)
@@ -128,7 +140,8 @@ static void jobs_that_end_are_asked_about(void **state)
 	static const struct {
 		const char *line, *post, *question;
 	} orders[] = {
-		{"node assign n1 web-server", "POST /v1/actions/assign", "assign web-server: job 12 of alice (sleep) on n1, for "},
+		{"node assign n1 web-server", "POST /v1/actions/assign",
+		 "assign web-server: job 12 of alice (sleep) on n1, for "},
 		{"node release n1", "POST /v1/actions/release", "release: job 12"},
 		{"node rebuild n1", "POST /v1/actions/rebuild", "rebuild n1: job 12"},
 		{"node wipe n1", "POST /v1/actions/wipe", "wipe n1: job 12"},
@@ -144,7 +157,9 @@ static void jobs_that_end_are_asked_about(void **state)
 		char line[128];
 		fake_reset(f);
 		two_nodes(f, "active");
-		fake_answer(f, orders[i].post, "{'results':[{'node':'n1','code':0," NOOP_PLAN "," JOB("12", "true") "}]}");
+		fake_answer(f, orders[i].post,
+			    "{'results':[{'node':'n1','code':0," NOOP_PLAN
+			    "," JOB("12", "true") "}]}");
 		PHX_SAID s = phx(f, orders[i].line);
 		assert_int_equal(s.status, 64);
 		assert_has(s.errout, orders[i].question);
@@ -162,8 +177,10 @@ static void a_drain_without_an_end_asks_nothing(void **state)
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/drain",
-		    "{'results':[{'node':'n1','code':0,'plan':{'waits':true,'has_grace':false,'expected_ms':300,"
-		    "'steps':[{'kind':'drain','expected_ms':300}]}," JOB("12", "false") ",'sessions':null}]}");
+		    "{'results':[{'node':'n1','code':0,'plan':{'waits':true,'has_grace':false,'"
+		    "expected_ms':300,"
+		    "'steps':[{'kind':'drain','expected_ms':300}]}," JOB(
+			    "12", "false") ",'sessions':null}]}");
 	PHX_SAID s = phx(f, "node drain n1");
 	assert_int_equal(s.status, 0);
 	assert_lacks(f->log, "dry_run");
@@ -188,25 +205,31 @@ static void a_dry_run_tells_what_is_refused(void **state)
 	assert_string_equal(s.out, "n2: forget at once, without steps\n");
 	assert_has(s.errout, "phx: n1: is active: release it first\n");
 	fake_answer(f, "POST /v1/actions/drain",
-		    "{'results':[{'node':'n2','code':0,'plan':{'waits':true,'steps':[]},'jobs':[],'sessions':[]}]}");
+		    "{'results':[{'node':'n2','code':0,'plan':{'waits':true,'steps':[]},'jobs':[],'"
+		    "sessions':[]}]}");
 	PHX_SAID drain = phx(f, "node drain n2 --dry-run");
 	assert_string_equal(drain.out, "n2: into maintenance at once, without steps\n");
 	fake_answer(f, "POST /v1/actions/drain",
-		    "{'results':[{'node':'n2','code':0,'plan':{'request':'drain','waits':true,'tier':'none','from_pool':'web',"
+		    "{'results':[{'node':'n2','code':0,'plan':{'request':'drain','waits':true,'"
+		    "tier':'none','from_pool':'web',"
 		    "'to_pool':'web','steps':[{'kind':'drain'}]},'jobs':[],'sessions':[]}]}");
 	PHX_SAID waits = phx(f, "node drain n2 --dry-run");
 	assert_has(waits.out, "n2: into maintenance; about ");
 }
 
-/* What an order begins only where it must: the steps are told, and an erase among them is asked about. */
+/* What an order begins only where it must: the steps are told, and an erase among them is asked
+ * about. */
 static void a_dry_run_tells_the_plan_that_begins(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "quarantined");
 	fake_answer(f, "POST /v1/actions/resume",
-		    "{'results':[{'node':'n1','code':0,'changed':true,'notes':['n1 is erased: resume ordered'],'plan':{'tier':"
-		    "'power-cycle','from_pool':'','to_pool':'free','steps':[{'kind':'boot'},{'kind':'wipe','disk':'d'}]},"
-		    "'jobs':[],'sessions':[]},{'node':'n2','code':0,'changed':true,'plan':null,'jobs':[],'sessions':[]}]}");
+		    "{'results':[{'node':'n1','code':0,'changed':true,'notes':['n1 is erased: "
+		    "resume ordered'],'plan':{'tier':"
+		    "'power-cycle','from_pool':'','to_pool':'free','steps':[{'kind':'boot'},{'kind'"
+		    ":'wipe','disk':'d'}]},"
+		    "'jobs':[],'sessions':[]},{'node':'n2','code':0,'changed':true,'plan':null,'"
+		    "jobs':[],'sessions':[]}]}");
 	PHX_SAID s = phx(f, "node resume n[1-2] --dry-run");
 	assert_int_equal(s.status, 0);
 	assert_has(s.out, "n2: resume at once, without steps\n");
@@ -238,8 +261,8 @@ static void many_nodes_need_force(void **state)
 }
 
 /* Run phx on a terminal of its own and answer its question; what it said comes to `said`. */
-static int answer_on_terminal(struct fake_phxd *f, const char *const *argv, const char *answer, char *said,
-			      size_t said_size)
+static int answer_on_terminal(struct fake_phxd *f, const char *const *argv, const char *answer,
+			      char *said, size_t said_size)
 {
 	int fd;
 	pid_t pid = forkpty(&fd, NULL, NULL, NULL);
@@ -273,7 +296,8 @@ static void asks_on_a_terminal(void **state)
 	static const char *const argv[] = {"phx", "node", "rebuild", "n1", NULL};
 	char said[4096] = "";
 	two_nodes(f, "active");
-	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	fake_answer(f, "POST /v1/actions/rebuild",
+		    "{'results':[{'node':'n1','code':0,'changed':true}]}");
 	assert_int_equal(answer_on_terminal(f, argv, "no\n", said, sizeof(said)), 64);
 	assert_has(said, "rebuild n1?");
 	assert_has(said, "nothing was done");
@@ -289,8 +313,10 @@ static void what_was_agreed_to_goes_with_the_order(void **state)
 	char said[4096] = "";
 	two_nodes(f, "active");
 	fake_answer(f, "POST /v1/actions/release",
-		    "{'results':[{'node':'n1','code':0," NOOP_PLAN "," JOB("12", "true") "},{'node':'n2','code':0," NOOP_PLAN
-		    "," JOB("12", "true") ",'sessions':[{'user':'bob','tty':'pts/0','from':'10.0.0.9','since_ms':1}]}]}");
+		    "{'results':[{'node':'n1','code':0," NOOP_PLAN
+		    "," JOB("12", "true") "},{'node':'n2','code':0," NOOP_PLAN "," JOB(
+			    "12", "true") ",'sessions':[{'user':'bob','tty':'pts/"
+					  "0','from':'10.0.0.9','since_ms':1}]}]}");
 	assert_int_equal(answer_on_terminal(f, argv, "yes\n", said, sizeof(said)), 0);
 	assert_has(said, "job 12 of alice (sleep) on n1"); /* once: it is one job */
 	assert_has(said, " ends; bob on n2 (pts/0 from 10.0.0.9) is logged out?");
@@ -305,11 +331,13 @@ static void progress_and_colour_are_for_terminals(void **state)
 	char said[4096] = "";
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", "") "]}");
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[" N("n1", "deploying", "", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
+		    "{'nodes':[" N("n1", "deploying", "",
+				   ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "", NO_PLAN) "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
-	fake_answer(f, "POST /v1/actions/resume", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/resume",
+		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	assert_int_equal(answer_on_terminal(f, wait_argv, "", said, sizeof(said)), 0);
 	assert_has(said, "\r\033[K0/1 done, ");
 	assert_has(said, "image 1/1: n1");
@@ -353,12 +381,13 @@ static void one_unknown_node_stops_all(void **state)
 static void failures_are_folded_by_reason(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
-	fake_answer(
-		f, "POST /v1/actions/resume",
-		"{'results':[{'node':'n1','code':-113,'error':'n1: the BMC is silent'},"
-		"{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'node n3 the BMC is silent'},"
-		"{'node':'n4','code':-16,'error':'it follows a plan'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'},{'name':'n4'}]}");
+	fake_answer(f, "POST /v1/actions/resume",
+		    "{'results':[{'node':'n1','code':-113,'error':'n1: the BMC is silent'},"
+		    "{'node':'n2','code':0,'changed':true},{'node':'n3','code':-113,'error':'node "
+		    "n3 the BMC is silent'},"
+		    "{'node':'n4','code':-16,'error':'it follows a plan'}]}");
 	PHX_SAID s = phx(f, "node resume n[1-4]");
 	assert_int_equal(s.status, 1);
 	assert_string_equal(s.out, "");
@@ -370,7 +399,8 @@ static void busy_nodes_mean_try_again(void **state)
 {
 	struct fake_phxd *f = *state;
 	two_nodes(f, "active");
-	fake_answer(f, "POST /v1/actions/drain", "{'results':[{'node':'n1','code':-16,'error':'it follows a plan'}]}");
+	fake_answer(f, "POST /v1/actions/drain",
+		    "{'results':[{'node':'n1','code':-16,'error':'it follows a plan'}]}");
 	PHX_SAID s = phx(f, "node drain n1");
 	assert_int_equal(s.status, 75);
 }
@@ -386,7 +416,8 @@ static void wait_follows_until_the_role_is_held(void **state)
 	fake_answer(f, "GET /v1/nodes", running);
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
 	two_nodes(f, "ready");
-	fake_answer(f, "POST /v1/actions/assign", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/assign",
+		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "1 of 1 nodes done after");
@@ -400,15 +431,19 @@ static void wait_reports_quarantine_and_going_back(void **state)
 		    "{'nodes':[{'name':'n1','state':'ready'},{'name':'n2','state':'ready'},"
 		    "{'name':'n3','state':'ready'}]}");
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[" N("n1", "quarantined", "", ",'reason':'wipe: read-back found data'") "," //
-		    N("n2", "active", "batch-compute", NO_PLAN) "," N("n3", "active", "web-server", NO_PLAN) "]}");
+		    "{'nodes':[" N("n1", "quarantined", "",
+				   ",'reason':'wipe: read-back found data'") "," //
+		    N("n2", "active", "batch-compute", NO_PLAN) "," N("n3", "active", "web-server",
+								      NO_PLAN) "]}");
 	fake_answer(f, "GET /v1/roles", ROLES);
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events",
 		    "{'events':[{'seq':11,'kind':'step_result','node':'n2',"
 		    "'event':{'epoch':5,'result':-5,'text':'prefetch: wrong signature'}},"
-		    "{'seq':12,'kind':'step_result','node':'n3','event':{'epoch':5,'result':-5,'text':'first try'}},"
-		    "{'seq':13,'kind':'step_result','node':'n3','event':{'epoch':5,'result':0}}],'last':13}");
+		    "{'seq':12,'kind':'step_result','node':'n3','event':{'epoch':5,'result':-5,'"
+		    "text':'first try'}},"
+		    "{'seq':13,'kind':'step_result','node':'n3','event':{'epoch':5,'result':0}}],'"
+		    "last':13}");
 	fake_answer(f, "POST /v1/actions/assign",
 		    "{'results':[{'node':'n1','code':0,'epoch':5},{'node':'n2','code':0,'epoch':5},"
 		    "{'node':'n3','code':0,'epoch':5}]}");
@@ -423,12 +458,13 @@ static void wait_reports_quarantine_and_going_back(void **state)
 static void wait_gives_up_in_time(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(
-		f, "GET /v1/nodes",
-		"{'nodes':[" N("n1", "deploying", "web-server", ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" N("n1", "deploying", "web-server",
+				   ",'plan':{'epoch':5,'steps':[{'kind':'image'}]}") "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/rebuild",
+		    "{'results':[{'node':'n1','code':0,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait --timeout 1");
 	assert_int_equal(s.status, 124);
 	assert_has(s.errout, "phx: n1: not done in time; it goes on\n");
@@ -438,30 +474,37 @@ static void wait_notices_another_order(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[" N("n1", "deploying", "batch", ",'plan':{'epoch':6,'steps':[{'kind':'image'}]}") "]}");
+		    "{'nodes':[" N("n1", "deploying", "batch",
+				   ",'plan':{'epoch':6,'steps':[{'kind':'image'}]}") "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/rebuild",
+		    "{'results':[{'node':'n1','code':0,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait");
 	assert_int_equal(s.status, 1);
 	assert_has(s.errout, "n1: another order took its place");
 }
 
-/* A rule gives the node a role as soon as it is ready: that is waited for too, not taken for somebody else's order. */
+/* A rule gives the node a role as soon as it is ready: that is waited for too, not taken for
+ * somebody else's order. */
 static void wait_follows_what_a_rule_begins(void **state)
 {
 	struct fake_phxd *f = *state;
-	const char *assigned = "{'nodes':[" N("n1", "deploying", "web-server",
-					      ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}";
+	const char *assigned =
+		"{'nodes':[" N("n1", "deploying", "web-server",
+			       ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}";
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", "") "]}");
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[" N("n1", "cleaning", "", ",'plan':{'epoch':5,'cursor':0,'steps':[{'kind':'wipe'}]}") "]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[" N("n1", "cleaning", "",
+			       ",'plan':{'epoch':5,'cursor':0,'steps':[{'kind':'wipe'}]}") "]}");
 	fake_answer(f, "GET /v1/nodes", assigned);
 	fake_answer(f, "GET /v1/nodes", assigned);
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/resume", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/resume",
+		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node resume n1 --wait");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "1 of 1 nodes done after");
@@ -471,12 +514,17 @@ static void wait_tells_when_what_a_rule_began_fails(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "deploying", "web-server",
-						       ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}");
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "quarantined", "", ",'reason':'image: wrong digest'") "]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[" N("n1", "deploying", "web-server",
+			       ",'plan':{'epoch':6,'cursor':0,'steps':[{'kind':'image'}]}") "]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[" N("n1", "quarantined", "", ",'reason':'image: wrong digest'") "]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/release", "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/release",
+		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node release n1 --yes --wait");
 	assert_int_equal(s.status, 1);
 	assert_has(s.errout, "phx: n1: quarantined: image: wrong digest\n");
@@ -489,7 +537,8 @@ static void wait_outlives_a_daemon_that_is_away(void **state)
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[" N("n1", "active", "web-server", NO_PLAN) "]}");
 	f->answers[3].status = 503; /* events: the first time */
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/rebuild", "{'results':[{'node':'n1','code':0,'epoch':5}]}");
+	fake_answer(f, "POST /v1/actions/rebuild",
+		    "{'results':[{'node':'n1','code':0,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "still waiting");
@@ -498,17 +547,20 @@ static void wait_outlives_a_daemon_that_is_away(void **state)
 static void power_waits_for_its_result(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'active','power':'off'},{'name':'n2'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','state':'active','power':'off'},{'name':'n2'}]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
-	fake_answer(
-		f, "GET /v1/events",
-		"{'events':[{'seq':11,'kind':'power_result','node':'n1','event':{'step_id':4,'text':'boot: done'}}]}");
-	fake_answer(
-		f, "GET /v1/events",
-		"{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'off: done'}},"
-		"{'seq':13,'kind':'power_result','node':'n2','event':{'result':-113,'text':'off: BMC is silent'}}]}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':11,'kind':'power_result','node':'n1','event':{'step_id':4,'"
+		    "text':'boot: done'}}]}");
+	fake_answer(f, "GET /v1/events",
+		    "{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'off: "
+		    "done'}},"
+		    "{'seq':13,'kind':'power_result','node':'n2','event':{'result':-113,'text':'"
+		    "off: BMC is silent'}}]}");
 	fake_answer(f, "POST /v1/actions/power",
-		    "{'results':[{'node':'n1','code':0,'changed':true},{'node':'n2','code':0,'changed':true}]}");
+		    "{'results':[{'node':'n1','code':0,'changed':true},{'node':'n2','code':0,'"
+		    "changed':true}]}");
 	PHX_SAID s = phx(f, "node power n[1-2] off --wait");
 	assert_int_equal(s.status, 1);
 	assert_has(f->log, "\"op\":\"off\"");
@@ -522,12 +574,15 @@ static void power_waits_for_its_result(void **state)
 static void power_status_prints_what_was_answered(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','power':'on'},{'name':'n2','power':'off'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','power':'on'},{'name':'n2','power':'off'}]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events",
-		    "{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'status: done'}}]}");
+		    "{'events':[{'seq':12,'kind':'power_result','node':'n1','event':{'text':'"
+		    "status: done'}}]}");
 	fake_answer(f, "POST /v1/actions/power",
-		    "{'results':[{'node':'n1','code':0},{'node':'n2','code':-113,'error':'n2 has no BMC'}]}");
+		    "{'results':[{'node':'n1','code':0},{'node':'n2','code':-113,'error':'n2 has "
+		    "no BMC'}]}");
 	PHX_SAID s = phx(f, "node power n[1-2] status");
 	assert_int_equal(s.status, 1);
 	assert_string_equal(s.out, "NODE  POWER\nn1    on\nn2    off\n");
@@ -543,10 +598,13 @@ static void accept_waits_until_it_has_enrolled(void **state)
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'ready'}]}");
 	fake_answer(f, "GET /v1/status", "{'seq':10}");
 	fake_answer(f, "GET /v1/events", "{'events':[]}");
-	fake_answer(f, "POST /v1/actions/accept", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	fake_answer(f, "POST /v1/actions/accept",
+		    "{'results':[{'node':'n1','code':0,'changed':true}]}");
 	PHX_SAID s = phx(f, "node accept n1 --wait");
 	assert_int_equal(s.status, 0);
-	assert_int_equal(f->answers[0].given + f->answers[1].given + f->answers[2].given + f->answers[3].given, 4);
+	assert_int_equal(f->answers[0].given + f->answers[1].given + f->answers[2].given +
+				 f->answers[3].given,
+			 4);
 }
 
 static void members_of_orders(void **state)
@@ -558,15 +616,21 @@ static void members_of_orders(void **state)
 	} cases[] = {
 		{"node accept n1 --name web1", "POST /v1/actions/accept", "", "\"name\":\"web1\""},
 		{"node drain n1 --reason fan", "POST /v1/actions/drain", "", "\"text\":\"fan\""},
-		{"node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "", "\"text\":\"fan\""},
-		{"node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "", "\"method\":\"overwrite\""},
+		{"node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "",
+		 "\"text\":\"fan\""},
+		{"node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "",
+		 "\"method\":\"overwrite\""},
 		{"node rm n1 --yes --force", "POST /v1/actions/rm", "", "\"force\":true"},
-		{"node release n1 --setup noop --power-cycle", "POST /v1/actions/release", "", "\"mode\":\"noop\""},
-		{"node assign n1 web-server --pool p --encrypt --pin", "POST /v1/actions/assign", "", "\"pin\":true"},
-		{"node bmc n1 driver=script script=/bin/true", "POST /v1/actions/bmc", "", "\"script\":\"/bin/true\""},
+		{"node release n1 --setup noop --power-cycle", "POST /v1/actions/release", "",
+		 "\"mode\":\"noop\""},
+		{"node assign n1 web-server --pool p --encrypt --pin", "POST /v1/actions/assign",
+		 "", "\"pin\":true"},
+		{"node bmc n1 driver=script script=/bin/true", "POST /v1/actions/bmc", "",
+		 "\"script\":\"/bin/true\""},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		fake_answer(f, cases[i].request, "{'results':[{'node':'n1','code':0,'changed':true}]}");
+		fake_answer(f, cases[i].request,
+			    "{'results':[{'node':'n1','code':0,'changed':true}]}");
 		PHX_SAID s = phx(f, cases[i].line);
 		if (s.status != 0)
 			fail_msg("%s: %s", cases[i].line, s.errout);
@@ -579,7 +643,8 @@ static void statuses_become_exit_codes(void **state)
 	struct fake_phxd *f = *state;
 	static const struct {
 		int status, code;
-	} cases[] = {{400, 64}, {403, 77}, {404, 64}, {409, 75}, {429, 75}, {500, 1}, {503, 75}, {507, 75}};
+	} cases[] = {{400, 64}, {403, 77}, {404, 64}, {409, 75},
+		     {429, 75}, {500, 1},  {503, 75}, {507, 75}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		fake_reset(f);
 		fake_answer_status(f, "GET /v1/nodes", cases[i].status, "{'error':'because'}");
@@ -591,9 +656,9 @@ static void statuses_become_exit_codes(void **state)
 	static const struct {
 		const char *name;
 		int status, code;
-	} named[] = {{"EBUSY", 409, 75}, {"EEXIST", 409, 64}, {"ENOTUNIQ", 409, 64}, {"ESTALE", 409, 1},
-		     {"EPERM", 403, 77}, {"E2BIG", 413, 64},  {"EROFS", 507, 75},    {"ETIMEDOUT", 500, 1},
-		     {"EDQUOT", 429, 75}};
+	} named[] = {{"EBUSY", 409, 75}, {"EEXIST", 409, 64},   {"ENOTUNIQ", 409, 64},
+		     {"ESTALE", 409, 1}, {"EPERM", 403, 77},    {"E2BIG", 413, 64},
+		     {"EROFS", 507, 75}, {"ETIMEDOUT", 500, 1}, {"EDQUOT", 429, 75}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(named); i++) {
 		char body[80];
 		fake_reset(f);
@@ -624,26 +689,36 @@ static void wrong_words_are_64(void **state)
 	} cases[] = {
 		{"node", "what to do with it? See phx help node"},
 		{"nod list", "there is no command 'nod'; did you mean 'node'? see phx help"},
-		{"node lst", "there is no command 'node lst'; did you mean 'node list'? see phx help node"},
-		{"node list n1 n2", "'n2' is one word too many: a list of nodes is one word, like n1,n2"},
+		{"node lst",
+		 "there is no command 'node lst'; did you mean 'node list'? see phx help node"},
+		{"node list n1 n2",
+		 "'n2' is one word too many: a list of nodes is one word, like n1,n2"},
 		{"node frobnicate", "there is no command 'node frobnicate'"},
 		{"frobnicate", "there is no command 'frobnicate'"},
 		{"node list --frob", "phx: node list: there is no option --frob\n"},
 		{"node list -Z", "phx: node list: there is no option -Z\n"},
-		{"node list --outputt=json", "phx: node list: there is no option --outputt; did you mean '--output'?\n"},
+		{"node list --outputt=json",
+		 "phx: node list: there is no option --outputt; did you mean '--output'?\n"},
 		{"node add n1 --s", "phx: node add: --s is short for several options\n"},
-		{"--confg /x node list", "phx: there is no option --confg before the command; did you mean '--config'?\n"},
-		{"node power n1 onn", "phx: node power: 'onn' is none of on|off|cycle|reset|status\n"},
+		{"--confg /x node list",
+		 "phx: there is no option --confg before the command; did you mean '--config'?\n"},
+		{"node power n1 onn",
+		 "phx: node power: 'onn' is none of on|off|cycle|reset|status\n"},
 		{"help nod", "phx: there is no command 'nod'; did you mean 'node'? see phx help\n"},
-		{"help node lst", "phx: there is no command 'node lst'; did you mean 'node list'? see phx help node\n"},
+		{"help node lst",
+		 "phx: there is no command 'node lst'; did you mean 'node list'? see phx help "
+		 "node\n"},
 		{"node assign n1", "ROLE is missing"},
 		{"node assign n1 web-server extra", "'extra' is one word too many"},
 		{"node list -o xml", "table, wide, json, yaml, name, tsv"},
 		{"node assign n1 web-server --setup burn", "noop, wipe"},
 		{"node assign n1 web-server --setup wipe:burn", "crypto"},
-		{"node assign n1 web-server --timeout soon", "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are"},
-		{"node assign n1 web-server --timeout 5s", "--timeout: nothing is waited for without --wait"},
-		{"job submit --timeout 5s -- true", "--timeout: nothing is waited for without --wait"},
+		{"node assign n1 web-server --timeout soon",
+		 "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are"},
+		{"node assign n1 web-server --timeout 5s",
+		 "--timeout: nothing is waited for without --wait"},
+		{"job submit --timeout 5s -- true",
+		 "--timeout: nothing is waited for without --wait"},
 		{"node assign n1 ../web", "is not a name"},
 		{"node list --output", "needs a value"},
 		{"node list --no-header=1", "takes no value"},

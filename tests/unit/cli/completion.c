@@ -12,7 +12,8 @@ static char *complete(struct fake_phxd *f, const char *line)
 	static const char script[] =
 		"PATH=${1%/*}:$PATH; source <(phx completion bash); shift\n"
 		"words=(); for w in \"$@\"; do [ \"$w\" = \"~\" ] && w=; words+=(\"$w\"); done\n"
-		"COMP_WORDS=(phx \"${words[@]}\"); COMP_CWORD=${#words[@]}; COMP_LINE=\"phx ${words[*]}\"; COMP_POINT=${#COMP_LINE}\n"
+		"COMP_WORDS=(phx \"${words[@]}\"); COMP_CWORD=${#words[@]}; COMP_LINE=\"phx "
+		"${words[*]}\"; COMP_POINT=${#COMP_LINE}\n"
 		"COMP_WORDBREAKS=$' \\t\\n'; _phx; echo \"${COMPREPLY[*]}\"";
 	char copy[256], env_socket[160];
 	const char *argv[32] = {"bash", "--norc", "-c", script, "bash", phx_program()};
@@ -60,16 +61,21 @@ static void bash_completes(void **state)
 		{"image build /et", "/etc\n"},
 		{"config check /etc/passw", "/etc/passwd\n"},
 	};
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1','labels':[{'key':'rack','value':'3'}]},{'name':'n2'}]}");
-	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
-	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':4,'state':'queued'},{'id':17,'state':'running'}]}");
-	fake_answer(f, "GET /v1/packages", "{'packages':[{'name':'web','version':'1.0'},{'name':'db','version':'2'}]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[{'name':'n1','labels':[{'key':'rack','value':'3'}]},{'name':'n2'}]}");
+	fake_answer(f, "GET /v1/roles",
+		    "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':4,'state':'queued'},{'id':17,'state':'running'}]}");
+	fake_answer(f, "GET /v1/packages",
+		    "{'packages':[{'name':'web','version':'1.0'},{'name':'db','version':'2'}]}");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_FREE char *offered = complete(f, rows[i].line);
 		const char *rest = strstr(offered, rows[i].offered);
 		if (!rest || rest[strlen(rows[i].offered)])
-			fail_msg("%s: offered %s instead of %s", rows[i].line, offered, rows[i].offered);
+			fail_msg("%s: offered %s instead of %s", rows[i].line, offered,
+				 rows[i].offered);
 	}
 }
 
@@ -105,9 +111,11 @@ static pid_t start_bash(struct fake_phxd *f, int *ret_fd)
 		_exit(127);
 	}
 	/* what is completed is printed, word by word; names are still asked of the real one */
-	snprintf(begin, sizeof(begin),
-		 "bind 'set bell-style none'; PATH=%s:$PATH; source <(command phx completion bash); "
-		 "phx() { printf '<%%s>' \"$@\"; echo '|'; }; echo begi\"\"n\n", path);
+	snprintf(
+		begin, sizeof(begin),
+		"bind 'set bell-style none'; PATH=%s:$PATH; source <(command phx completion bash); "
+		"phx() { printf '<%%s>' \"$@\"; echo '|'; }; echo begi\"\"n\n",
+		path);
 	assert_int_equal(write(*ret_fd, begin, strlen(begin)), (ssize_t)strlen(begin));
 	assert_true(read_until(*ret_fd, "begin", all, sizeof(all)));
 	return pid;
@@ -123,9 +131,12 @@ static void bash_completes_in_a_terminal(void **state)
 		{"phx node show @role:web\t", "<node><show><@role:web>|"},
 		{"phx node show node1,nod\t2", "<node><show><node1,node2>|"},
 		{"phx node show node1,@u\t", "<node><show><node1,@up>|"},
-		{"phx node assign node1 web --setup=wipe:di\t", "<node><assign><node1><web><--setup=wipe:discard>|"},
-		{"phx node assign node1 web --setup wipe:di\t", "<node><assign><node1><web><--setup><wipe:discard>|"},
-		{"phx node assign node1 web --setup=no\t--wa\t", "<node><assign><node1><web><--setup=noop><--wait>|"},
+		{"phx node assign node1 web --setup=wipe:di\t",
+		 "<node><assign><node1><web><--setup=wipe:discard>|"},
+		{"phx node assign node1 web --setup wipe:di\t",
+		 "<node><assign><node1><web><--setup><wipe:discard>|"},
+		{"phx node assign node1 web --setup=no\t--wa\t",
+		 "<node><assign><node1><web><--setup=noop><--wait>|"},
 		{"phx job cancel 1\t", "<job><cancel><17>|"},
 		{"phx package rm we\t", "<package><rm><web-1.0>|"},
 		{"phx lab sta\t", "<lab><status>|"},
@@ -133,14 +144,17 @@ static void bash_completes_in_a_terminal(void **state)
 		{"phx re check /etc/passw\t", "<re><check></etc/passwd>|"},
 	};
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'node1'},{'name':'node2'}]}");
-	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':4,'state':'queued'},{'id':17,'state':'running'}]}");
-	fake_answer(f, "GET /v1/packages", "{'packages':[{'name':'web','version':'1.0'},{'name':'db','version':'2'}]}");
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':4,'state':'queued'},{'id':17,'state':'running'}]}");
+	fake_answer(f, "GET /v1/packages",
+		    "{'packages':[{'name':'web','version':'1.0'},{'name':'db','version':'2'}]}");
 	int fd;
 	pid_t pid = start_bash(f, &fd);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		char all[8192] = "";
 		/* the line's end when what it completes has been asked for */
-		assert_int_equal(write(fd, rows[i].typed, strlen(rows[i].typed)), (ssize_t)strlen(rows[i].typed));
+		assert_int_equal(write(fd, rows[i].typed, strlen(rows[i].typed)),
+				 (ssize_t)strlen(rows[i].typed));
 		assert_int_equal(write(fd, "\n", 1), 1);
 		if (!read_until(fd, ">|", all, sizeof(all)) || !strstr(all, rows[i].becomes))
 			fail_msg("%s became %s", rows[i].typed, all);
@@ -153,13 +167,15 @@ static void bash_completes_in_a_terminal(void **state)
 static void zsh_completes(void **state)
 {
 	struct fake_phxd *f = *state;
-	static const char script[] = "PATH=${1%/*}:$PATH; compdef() { :; }; compadd() { shift; print -r -- $*; }\n"
-				     "eval \"$(phx completion zsh)\"; words=(phx node assign n1 w); CURRENT=5; _phx";
+	static const char script[] =
+		"PATH=${1%/*}:$PATH; compdef() { :; }; compadd() { shift; print -r -- $*; }\n"
+		"eval \"$(phx completion zsh)\"; words=(phx node assign n1 w); CURRENT=5; _phx";
 	const char *const argv[] = {"zsh", "-f", "-c", script, "zsh", phx_program(), NULL};
 	char env_socket[160];
 	snprintf(env_socket, sizeof(env_socket), "PHX_SOCKET=%s", f->socket);
 	const char *const env[] = {env_socket, NULL};
-	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
+	fake_answer(f, "GET /v1/roles",
+		    "{'roles':[{'name':'batch-compute'},{'name':'web-server'}]}");
 	PHX_SAID s = run_argv(argv, env);
 	assert_string_equal(s.errout, "");
 	assert_string_equal(s.out, "batch-compute web-server\n");

@@ -2,9 +2,11 @@
  * every page, and no page lacks its final newline (then tables would vanish). */
 #include "fake/phxd.h"
 
-static const char *const pages[] = {"cmd/phx/phx.1.scd", "cmd/phx-sim/phx-sim.1.scd", "cmd/phxd/phxd.8.scd", "cmd/phx-agent/phx-agent.8.scd",
-				    "etc/phoenix.conf.5.scd", "etc/phoenix-agreement.5.scd",
-				    "etc/phoenix-role.5.scd", "etc/phoenix-image.5.scd", "etc/phoenix-package.5.scd"};
+static const char *const pages[] = {"cmd/phx/phx.1.scd",        "cmd/phx-sim/phx-sim.1.scd",
+				    "cmd/phxd/phxd.8.scd",      "cmd/phx-agent/phx-agent.8.scd",
+				    "etc/phoenix.conf.5.scd",   "etc/phoenix-agreement.5.scd",
+				    "etc/phoenix-role.5.scd",   "etc/phoenix-image.5.scd",
+				    "etc/phoenix-package.5.scd"};
 
 static char *read_page(const char *name)
 {
@@ -30,8 +32,8 @@ static void compare(const char *page, const char *from, const char *to, const ch
 	while (same < n && begin[same] == made.out[same])
 		same++;
 	if (same != n || made.out[n])
-		fail_msg("%s: the section '%s' differs from: phx %s\npage: %.80s\nmade: %.80s", page, from, words,
-			 begin + same, made.out + same);
+		fail_msg("%s: the section '%s' differs from: phx %s\npage: %.80s\nmade: %.80s",
+			 page, from, words, begin + same, made.out + same);
 }
 
 static void phx_1_is_as_the_command_table(void **state)
@@ -74,9 +76,12 @@ static void options_of_the_daemons_are_in_their_pages(void **state)
 	static const struct {
 		const char *page, *part;
 	} rows[] = {
-		{"cmd/phxd/phxd.8.scd", "--config"},           {"cmd/phxd/phxd.8.scd", "--check"},
-		{"cmd/phx-agent/phx-agent.8.scd", "--deploy"}, {"cmd/phx-agent/phx-agent.8.scd", "--root"},
-		{"cmd/phx-agent/phx-agent.8.scd", "--facts"},  {"cmd/phx-agent/phx-agent.8.scd", "--boot-id"},
+		{"cmd/phxd/phxd.8.scd", "--config"},
+		{"cmd/phxd/phxd.8.scd", "--check"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--deploy"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--root"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--facts"},
+		{"cmd/phx-agent/phx-agent.8.scd", "--boot-id"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		PHX_AUTO_FREE char *text = read_page(rows[i].page);

@@ -2,14 +2,16 @@
  * names that do not exist. The daemon is a fake; phx is the real program. */
 #include "fake/phxd.h"
 
-#define NODE(name, state, pool, role, more)                                                                            \
-	"{'name':'" name "','state':'" state "','pool':'" pool "','role':'" role "','up':true,'power':'on'" more "}"
+#define NODE(name, state, pool, role, more) \
+	"{'name':'" name "','state':'" state "','pool':'" pool "','role':'" role \
+	"','up':true,'power':'on'" more "}"
 
-static const char three[] =
-	"{'nodes':[" NODE("node10", "active", "web", "web-server",
-			  ",'env':'os','healthy':true,'expected':'debian-12@1 nginx-1','drift':true,"
-			  "'actual_identity':'debian-12@1 nginx-0','up_since_ms':1000") ","                    //
-	NODE("node1", "active", "batch", "batch-compute", ",'healthy':true,'plan':{'epoch':7,'steps':[]}") "," //
+static const char three[] = "{'nodes':[" NODE(
+	"node10", "active", "web", "web-server",
+	",'env':'os','healthy':true,'expected':'debian-12@1 nginx-1','drift':true,"
+	"'actual_identity':'debian-12@1 nginx-0','up_since_ms':1000") "," //
+	NODE("node1", "active", "batch", "batch-compute",
+	     ",'healthy':true,'plan':{'epoch':7,'steps':[]}") "," //
 	NODE("node2", "quarantined", "", "", ",'reason':'wipe: read-back found data'") "]}";
 
 static void lists_nodes_sorted_with_notes(void **state)
@@ -32,7 +34,9 @@ static void drain_is_listed_with_its_reason(void **state)
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes",
 		    "{'nodes':[" NODE("n1", "draining", "batch", "compute",
-				      ",'reason':'new disks','plan':{'request':'drain','epoch':7,'cursor':0,'steps':[{'kind':'drain'}]}") "]}");
+				      ",'reason':'new "
+				      "disks','plan':{'request':'drain','epoch':7,'cursor':0,'"
+				      "steps':[{'kind':'drain'}]}") "]}");
 	PHX_SAID s = phx(f, "node list");
 	assert_has(s.out, "drain 1/1: new disks");
 }
@@ -74,28 +78,30 @@ static void json_is_what_phxd_said(void **state)
 static void yaml_quotes_what_could_be_misread(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(
-		f, "GET /v1/nodes",
-		"{'nodes':[{'name':'n1','reason':'no','serial':'0012','list':[[1,2],[]],'text':'a: b','empty':{}}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','reason':'no','serial':'0012','list':[[1,2],[]],'text':"
+		    "'a: b','empty':{}}]}");
 	PHX_SAID s = phx(f, "node list -o yaml");
-	assert_string_equal(s.out, "nodes:\n"
-				   "- name: n1\n"
-				   "  reason: \"no\"\n"
-				   "  serial: \"0012\"\n"
-				   "  list:\n"
-				   "  - \n"
-				   "    - 1\n"
-				   "    - 2\n"
-				   "  - []\n"
-				   "  text: \"a: b\"\n"
-				   "  empty: {}\n");
+	assert_string_equal(s.out,
+			    "nodes:\n"
+			    "- name: n1\n"
+			    "  reason: \"no\"\n"
+			    "  serial: \"0012\"\n"
+			    "  list:\n"
+			    "  - \n"
+			    "    - 1\n"
+			    "    - 2\n"
+			    "  - []\n"
+			    "  text: \"a: b\"\n"
+			    "  empty: {}\n");
 }
 
 static void groups_and_operators_select(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", three);
-	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}");
+	fake_answer(f, "GET /v1/roles",
+		    "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}");
 	fake_answer(f, "GET /v1/status", "{'pools':[{'name':'batch'},{'name':'web'}]}");
 	PHX_SAID role = phx(f, "node list @role:web-server,node2 -o name");
 	assert_string_equal(role.out, "node2\nnode10\n");
@@ -164,18 +170,24 @@ static void show_tells_expected_against_actual(void **state)
 static void show_prints_facts_and_the_plan(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1','state':'cleaning','up':true,'env':'deploy',"
-		    "'bmc':{'driver':'ipmi','address':'10.0.0.9'},'power':'on',"
-		    "'macs':[{'mac':'52:54:00:00:00:01'}],"
-		    "'facts':{'cpus':4,'cores':4,'sockets':1,'memory_bytes':536870912,'vendor':'QEMU','product':'PC',"
-		    "'disks':[{'id':'serial-X-1','dev':'vda','size_bytes':2147483648,'can_discard':true}],"
-		    "'nics':[{'mac':'52:54:00:00:00:01','dev':'eth0','link':true,'speed_mbps':1000}]},"
-		    "'plan':{'epoch':3,'tier':'kexec','request':'assign','to_role':'web-server','cursor':1,"
-		    "'expected_ms':30000,'reason':'the disk must be wiped','steps':["
-		    "{'kind':'kexec','status':'done','attempt':1,'expected_ms':9000,'issued_ms':1000,'ended_ms':9500},"
-		    "{'kind':'wipe','status':'issued','attempt':2,'method':'discard','disk':'serial-X-1','error':'I/O'}"
-		    "]}}]}");
+	fake_answer(
+		f, "GET /v1/nodes",
+		"{'nodes':[{'name':'n1','state':'cleaning','up':true,'env':'deploy',"
+		"'bmc':{'driver':'ipmi','address':'10.0.0.9'},'power':'on',"
+		"'macs':[{'mac':'52:54:00:00:00:01'}],"
+		"'facts':{'cpus':4,'cores':4,'sockets':1,'memory_bytes':536870912,'vendor':'QEMU','"
+		"product':'PC',"
+		"'disks':[{'id':'serial-X-1','dev':'vda','size_bytes':2147483648,'can_discard':"
+		"true}],"
+		"'nics':[{'mac':'52:54:00:00:00:01','dev':'eth0','link':true,'speed_mbps':1000}]},"
+		"'plan':{'epoch':3,'tier':'kexec','request':'assign','to_role':'web-server','"
+		"cursor':1,"
+		"'expected_ms':30000,'reason':'the disk must be wiped','steps':["
+		"{'kind':'kexec','status':'done','attempt':1,'expected_ms':9000,'issued_ms':1000,'"
+		"ended_ms':9500},"
+		"{'kind':'wipe','status':'issued','attempt':2,'method':'discard','disk':'serial-X-"
+		"1','error':'I/O'}"
+		"]}}]}");
 	PHX_SAID s = phx(f, "node show n1");
 	assert_has(s.out, "Power        on (ipmi 10.0.0.9)\n");
 	assert_has(s.out, "CPUs         4 (4 cores, 1 sockets)");
@@ -194,8 +206,10 @@ static void show_has_columns(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1','state':'quarantined','reason':'a, b','up':true,'env':'deploy','serial':'S1',"
-		    "'macs':[{'mac':'52:54:00:00:00:01'},{'mac':'52:54:00:00:00:02'}],'facts':{'memory_bytes':536870912}}]}");
+		    "{'nodes':[{'name':'n1','state':'quarantined','reason':'a, "
+		    "b','up':true,'env':'deploy','serial':'S1',"
+		    "'macs':[{'mac':'52:54:00:00:00:01'},{'mac':'52:54:00:00:00:02'}],'facts':{'"
+		    "memory_bytes':536870912}}]}");
 	PHX_SAID csv = phx(f, "node show n1 -o csv");
 	assert_true(phx_str_starts(csv.out, "NODE,STATE,REASON,POOL,"));
 	assert_has(csv.out, "\nn1,quarantined,\"a, b\",");
@@ -211,7 +225,8 @@ static void show_has_columns(void **state)
 static void control_characters_are_made_harmless(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'quarantined','reason':'a\\u001b[2Jb'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','state':'quarantined','reason':'a\\u001b[2Jb'}]}");
 	PHX_SAID list = phx(f, "node list");
 	assert_null(strchr(list.out, '\033'));
 	PHX_SAID show = phx(f, "node show n1");
@@ -223,8 +238,10 @@ static void add_sends_identity_and_bmc(void **state)
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
 	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
-	PHX_SAID s = phx(f, "node add n1 --mac 52-54-00-AA-BB-01 --mac 525400aabb02 --serial S1 --hold "
-			    "--bmc driver=ipmi,address=10.0.0.9 --bmc user=admin,insecure=true");
+	PHX_SAID s =
+		phx(f,
+		    "node add n1 --mac 52-54-00-AA-BB-01 --mac 525400aabb02 --serial S1 --hold "
+		    "--bmc driver=ipmi,address=10.0.0.9 --bmc user=admin,insecure=true");
 	assert_int_equal(s.status, 0);
 	assert_has(f->log, "\"macs\":[\"52:54:00:aa:bb:01\",\"52:54:00:aa:bb:02\"]");
 	assert_has(f->log, "\"serial\":\"S1\"");
@@ -237,12 +254,14 @@ static void add_sends_identity_and_bmc(void **state)
 static void add_again_is_no_error(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','macs':[{'mac':'52:54:00:aa:bb:01'}],'serial':'S1'}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','macs':[{'mac':'52:54:00:aa:bb:01'}],'serial':'S1'}]}");
 	PHX_SAID s = phx(f, "node add n1 --mac 52:54:00:aa:bb:01");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "n1: already so");
 	assert_lacks(f->log, "POST");
-	fake_answer_status(f, "POST /v1/nodes", 409, "{'error':'node n1 is there already','code':'EEXIST'}");
+	fake_answer_status(f, "POST /v1/nodes", 409,
+			   "{'error':'node n1 is there already','code':'EEXIST'}");
 	PHX_SAID other = phx(f, "node add n1 --mac 52:54:00:aa:bb:09");
 	assert_int_equal(other.status, 64);
 	assert_has(other.errout, "n1: node n1 is there already");
@@ -269,7 +288,8 @@ static void add_wants_to_know_how_to_recognise(void **state)
 	assert_string_equal(f->log, "");
 }
 
-/* Who asks first with the MAC address is the node, where nothing else is known of it: that is said before. */
+/* Who asks first with the MAC address is the node, where nothing else is known of it: that is said
+ * before. */
 static void by_mac_alone_is_warned_of(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -285,7 +305,8 @@ static void by_mac_alone_is_warned_of(void **state)
 	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		char line[128];
-		snprintf(line, sizeof(line), "node add n1 --mac 52:54:00:aa:bb:01%s", cases[i].options);
+		snprintf(line, sizeof(line), "node add n1 --mac 52:54:00:aa:bb:01%s",
+			 cases[i].options);
 		fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
 		PHX_SAID s = phx(f, line);
 		assert_int_equal(s.status, 0);
@@ -294,8 +315,11 @@ static void by_mac_alone_is_warned_of(void **state)
 		else
 			assert_string_equal(s.errout, "");
 	}
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'new','by_mac_alone':true},{'name':'n2','by_mac_alone':false}]}");
-	fake_answer(f, "POST /v1/actions/accept", "{'results':[{'node':'n1','code':0,'changed':true}]}");
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n1','state':'new','by_mac_alone':true},{'name':'n2','by_"
+		    "mac_alone':false}]}");
+	fake_answer(f, "POST /v1/actions/accept",
+		    "{'results':[{'node':'n1','code':0,'changed':true}]}");
 	PHX_SAID one = phx(f, "node accept n[1-2]");
 	assert_has(one.errout, "warning: n1 is known by its MAC address alone");
 	assert_lacks(one.errout, "n2");
@@ -320,10 +344,10 @@ static void erasures_of_several_nodes_are_one_table(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'},{'name':'n2'}]}");
-	fake_answer(
-		f, "GET /v1/nodes/n1/erasures",
-		"{'erasures':[{'node':'n1','time_ms':0,'disk':'serial-X','method':'discard','size_bytes':2147483648,"
-		"'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
+	fake_answer(f, "GET /v1/nodes/n1/erasures",
+		    "{'erasures':[{'node':'n1','time_ms':0,'disk':'serial-X','method':'discard','"
+		    "size_bytes':2147483648,"
+		    "'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
 	fake_answer(f, "GET /v1/nodes/n2/erasures", "{'erasures':[]}");
 	PHX_SAID s = phx(f, "node erasures n[1-2]");
 	assert_int_equal(s.status, 0);
@@ -336,7 +360,8 @@ static void erasures_of_a_node_that_is_gone_are_kept(void **state)
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1'}]}");
 	fake_answer(f, "GET /v1/nodes/n2/erasures",
-		    "{'erasures':[{'node':'n2','time_ms':0,'disk':'serial-Y','method':'discard','size_bytes':2147483648,"
+		    "{'erasures':[{'node':'n2','time_ms':0,'disk':'serial-Y','method':'discard','"
+		    "size_bytes':2147483648,"
 		    "'verified_bytes':33554432,'signature':'0123456789abcdef'}]}");
 	PHX_SAID s = phx(f, "node erasures n2");
 	assert_int_equal(s.status, 0);

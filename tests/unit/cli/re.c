@@ -1,5 +1,5 @@
-/* phx re and the queue's side of phx job: what is sent, what is printed, which exit codes. The daemon is a fake; phx is the
- * real program. */
+/* phx re and the queue's side of phx job: what is sent, what is printed, which exit codes. The
+ * daemon is a fake; phx is the real program. */
 #include "fake/phxd.h"
 
 static const char right[] = "lower_bound_size = 3;\nextensions = { floor = 2; };\n";
@@ -14,10 +14,13 @@ static char *write_file(struct fake_phxd *f, const char *name, const char *text)
 
 static const char re_body[] =
 	"{'name':'queue','state':'running','active':true,'agreement':{'name':'queue','owner':'ann',"
-	"'type':'parallel_batch_jobs','model':'fb','lower':3,'upper':0,'lease_s':600,'cycle_s':60,'u_milli':1200,'v_milli':200,"
+	"'type':'parallel_batch_jobs','model':'fb','lower':3,'upper':0,'lease_s':600,'cycle_s':60,'"
+	"u_milli':1200,'v_milli':200,"
 	"'g_milli':500,'r_milli':1500,'window_s':20,'threshold_milli':800,'role':'batch-compute',"
-	"'extensions':[{'key':'floor','value':'2 < 3'}]},'nodes':{'held':%d,'busy':2,'coming':%d,'want':0,'in_pool':%d},"
-	"'hosts':'n[1-3]','jobs':{'running':2,'waiting':5},'paired_with':'pages','meter':{'n_kills':7}}";
+	"'extensions':[{'key':'floor','value':'2 < "
+	"3'}]},'nodes':{'held':%d,'busy':2,'coming':%d,'want':0,'in_pool':%d},"
+	"'hosts':'n[1-3]','jobs':{'running':2,'waiting':5},'paired_with':'pages','meter':{'n_kills'"
+	":7}}";
 
 static void answer_re(struct fake_phxd *f, int held, int coming)
 {
@@ -36,7 +39,8 @@ static void check_tells_each_finding(void **state)
 	PHX_SAID s = phx(f, line);
 	assert_int_equal(s.status, 78);
 	assert_has(s.out, "RE queue: parallel_batch_jobs, fb, 3 nodes\n");
-	snprintf(place, sizeof(place), "phx: %s:2: upper_bound_size: is less than lower_bound_size\n", bad);
+	snprintf(place, sizeof(place),
+		 "phx: %s:2: upper_bound_size: is less than lower_bound_size\n", bad);
 	assert_has(s.errout, place);
 	snprintf(line, sizeof(line), "re check -o tsv %s", bad);
 	PHX_SAID tsv = phx(f, line);
@@ -52,7 +56,9 @@ static void request_sends_the_whole_agreement(void **state)
 	PHX_AUTO_FREE char *good = write_file(f, "queue.conf", right);
 	PHX_AUTO_FREE char *bad = write_file(f, "bad.conf", wrong);
 	char line[300];
-	fake_answer(f, "POST /v1/res", "{'seq':1,'re':'queue','changed':true,'dry_run':true,'notes':['ann asks','and\\u001b[1m more']}");
+	fake_answer(f, "POST /v1/res",
+		    "{'seq':1,'re':'queue','changed':true,'dry_run':true,'notes':['ann "
+		    "asks','and\\u001b[1m more']}");
 	snprintf(line, sizeof(line), "re request --dry-run %s", good);
 	PHX_SAID s = phx(f, line);
 	assert_int_equal(s.status, 0);
@@ -72,8 +78,10 @@ static void create_takes_a_name_or_a_file(void **state)
 	struct fake_phxd *f = *state;
 	PHX_AUTO_FREE char *good = write_file(f, "queue.conf", right);
 	char line[300];
-	fake_answer(f, "POST /v1/res", "{'re':'queue','changed':true,'notes':['RE queue is deployed']}");
-	fake_answer(f, "POST /v1/res/queue/create", "{'re':'queue','changed':true,'notes':['by request']}");
+	fake_answer(f, "POST /v1/res",
+		    "{'re':'queue','changed':true,'notes':['RE queue is deployed']}");
+	fake_answer(f, "POST /v1/res/queue/create",
+		    "{'re':'queue','changed':true,'notes':['by request']}");
 	snprintf(line, sizeof(line), "re create %s", good);
 	PHX_SAID file = phx(f, line);
 	assert_string_equal(file.out, "RE queue is deployed\n");
@@ -120,7 +128,8 @@ static void killing_wants_a_yes(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "POST /v1/res/queue/deactivate",
-		    "{'notes':[],'jobs':[{'id':7,'user':'ann','started_ms':1000,'ends':true,'state':'running'},"
+		    "{'notes':[],'jobs':[{'id':7,'user':'ann','started_ms':1000,'ends':true,'state'"
+		    ":'running'},"
 		    "{'id':8,'user':'bob','started_ms':0,'ends':true,'state':'queued'}]}");
 	fake_answer(f, "POST /v1/res/queue/safe-deactivate", "{'notes':[]}");
 	fake_answer(f, "POST /v1/res/queue/destroy", "{'notes':[]}");
@@ -161,7 +170,8 @@ static void list_and_show(void **state)
 	PHX_SAID names = phx(f, "re list -o name");
 	assert_string_equal(names.out, "queue\n");
 	PHX_SAID tsv = phx(f, "re list -o tsv");
-	assert_has(tsv.out, "queue\trunning\tparallel_batch_jobs\tann\tfb\t3\t-\t3\t2\t0\t0\t2\t5\tpages");
+	assert_has(tsv.out,
+		   "queue\trunning\tparallel_batch_jobs\tann\tfb\t3\t-\t3\t2\t0\t0\t2\t5\tpages");
 	PHX_SAID show = phx(f, "re show queue");
 	assert_has(show.out, "Shares with");
 	assert_has(show.out, "lower_bound_size = 3;\nupper_bound_size = \"null\";\n");
@@ -176,7 +186,8 @@ static void history_is_sentences(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/res/queue/history",
-		    "{'history':[{'seq':1,'time_ms':1000,'by':'uid:0','text':'RE queue of ann is deployed'}]}");
+		    "{'history':[{'seq':1,'time_ms':1000,'by':'uid:0','text':'RE queue of ann is "
+		    "deployed'}]}");
 	PHX_SAID s = phx(f, "re history queue");
 	assert_has(s.out, "uid:0  RE queue of ann is deployed");
 }
@@ -185,16 +196,21 @@ static void jobs_for_an_re(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "POST /v1/jobs", "{'id':4}");
-	PHX_SAID s = phx(f, "job submit --re queue -n 2 -t 90m --no-requeue --hold --grace 1m --checkpoint-signal SIGUSR1 -- run");
+	PHX_SAID s = phx(f,
+			 "job submit --re queue -n 2 -t 90m --no-requeue --hold --grace 1m "
+			 "--checkpoint-signal SIGUSR1 -- run");
 	assert_int_equal(s.status, 0);
-	assert_has(f->log, "\"re\":\"queue\",\"time_s\":5400,\"grace_s\":60,\"checkpoint_signal\":10,\"checkpoint_s\":10,"
-			   "\"no_requeue\":true,\"hold\":true");
+	assert_has(f->log,
+		   "\"re\":\"queue\",\"time_s\":5400,\"grace_s\":60,\"checkpoint_signal\":10,"
+		   "\"checkpoint_s\":10,"
+		   "\"no_requeue\":true,\"hold\":true");
 	PHX_SAID bad = phx(f, "job submit --checkpoint-signal NOW -- run");
 	assert_int_equal(bad.status, 64);
 	fake_answer(f, "POST /v1/jobs/4/hold", "{'id':4,'changed':true}");
 	fake_answer(f, "POST /v1/jobs/4/release", "{'id':4,'changed':false}");
-	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':4,'state':'queued','held':true,'re':'queue'},"
-						"{'id':5,'state':'running','killing':true,'estimate_ms':60000,'kills':2}]}");
+	fake_answer(f, "GET /v1/jobs",
+		    "{'jobs':[{'id':4,'state':'queued','held':true,'re':'queue'},"
+		    "{'id':5,'state':'running','killing':true,'estimate_ms':60000,'kills':2}]}");
 	PHX_SAID hold = phx(f, "job hold 4");
 	assert_int_equal(hold.status, 0);
 	PHX_SAID release = phx(f, "job release 4");
@@ -208,9 +224,12 @@ static void web_list_tells_who_serves(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/balance",
-		    "{'director':'lb1','in_force':true,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':["
-		    "{'address':'10.0.0.1','node':'n1','pool':'pages','weight':1,'active':3,'inactive':12,'use_ppm':431000,'use_reason':''},"
-		    "{'address':'10.0.0.2','node':'n2','pool':'pages','weight':0,'active':null,'inactive':null,'use_ppm':null,'use_reason':'no group'}]},"
+		    "{'director':'lb1','in_force':true,'services':[{'address':'10.0.0.9','port':80,"
+		    "'scheduler':'wlc','servers':["
+		    "{'address':'10.0.0.1','node':'n1','pool':'pages','weight':1,'active':3,'"
+		    "inactive':12,'use_ppm':431000,'use_reason':''},"
+		    "{'address':'10.0.0.2','node':'n2','pool':'pages','weight':0,'active':null,'"
+		    "inactive':null,'use_ppm':null,'use_reason':'no group'}]},"
 		    "{'address':'10.0.0.8','port':443,'scheduler':'rr','servers':[]}]}");
 	PHX_SAID list = phx(f, "web list -o tsv");
 	assert_int_equal(list.status, 0);
@@ -220,7 +239,9 @@ static void web_list_tells_who_serves(void **state)
 	PHX_SAID table = phx(f, "web list");
 	assert_has(table.errout, "in force on lb1");
 	assert_has(table.errout, "use of n2 is unknown: no group");
-	fake_answer(f, "GET /v1/balance", "{'director':'','in_force':false,'services':[{'address':'10.0.0.9','port':80,'scheduler':'wlc','servers':[]}]}");
+	fake_answer(f, "GET /v1/balance",
+		    "{'director':'','in_force':false,'services':[{'address':'10.0.0.9','port':80,'"
+		    "scheduler':'wlc','servers':[]}]}");
 	PHX_SAID none = phx(f, "web list");
 	assert_has(none.errout, "no director is up");
 }
@@ -230,12 +251,17 @@ static void web_list_tells_who_serves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(check_tells_each_finding),	TEST(request_sends_the_whole_agreement),
-		TEST(create_takes_a_name_or_a_file), TEST(refuse_gives_the_reason),
-		TEST(activate_waits_for_the_nodes), TEST(activate_gives_up_in_time),
+		TEST(check_tells_each_finding),
+		TEST(request_sends_the_whole_agreement),
+		TEST(create_takes_a_name_or_a_file),
+		TEST(refuse_gives_the_reason),
+		TEST(activate_waits_for_the_nodes),
+		TEST(activate_gives_up_in_time),
 		TEST(killing_wants_a_yes),
-		TEST(one_without_jobs_is_ended_unasked),		TEST(list_and_show),
-		TEST(history_is_sentences),	TEST(jobs_for_an_re),
+		TEST(one_without_jobs_is_ended_unasked),
+		TEST(list_and_show),
+		TEST(history_is_sentences),
+		TEST(jobs_for_an_re),
 		TEST(web_list_tells_who_serves),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);

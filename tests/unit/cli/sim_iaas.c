@@ -174,8 +174,8 @@ static void mistakes_are_told(void **state)
 /* The options' texts are written by hand: they must name what the tables have. */
 static void help_names_all_there_is(void **state)
 {
-	static const struct phx_enum *const tables[] = {&phx_provisioning_names, &phx_allocation_names,
-							&phx_iaas_workload_names};
+	static const struct phx_enum *const tables[] = {
+		&phx_provisioning_names, &phx_allocation_names, &phx_iaas_workload_names};
 	(void)state;
 	PHX_SAID help = phx_at("/nonexistent", "sim iaas --help");
 	PHX_SAID completion = phx_at("/nonexistent", "completion bash");

@@ -24,8 +24,9 @@ static void rows_in_every_form(void **state)
 	assert_has(table.out, "DIFFERENCE");
 	assert_has(table.out, "exact");
 	PHX_SAID markdown = tables("002.text -o markdown");
-	assert_has(markdown.out, "| EXPERIMENT | CONFIG | METRIC | PUBLISHED | OURS | DIFFERENCE | NEAR "
-				 "|\n|---|---|---|---:|---:|---:|---|\n");
+	assert_has(markdown.out,
+		   "| EXPERIMENT | CONFIG | METRIC | PUBLISHED | OURS | DIFFERENCE | NEAR "
+		   "|\n|---|---|---|---:|---:|---:|---|\n");
 	assert_has(markdown.out, "| 002.text | sim 5.3 | jobs | 720 | 720 |  | exact |\n");
 }
 

@@ -13,7 +13,8 @@ static int head_setup(void **state)
 	fake_setup(state);
 	struct fake_phxd *f = *state;
 	snprintf(text, sizeof(text),
-		 "state_dir = \"%s\"; run_dir = \"%s\"; address = \"127.0.0.1\"; dhcp_mode = \"none\"; tftp = "
+		 "state_dir = \"%s\"; run_dir = \"%s\"; address = \"127.0.0.1\"; dhcp_mode = "
+		 "\"none\"; tftp = "
 		 "\"none\";\n",
 		 f->dir, f->dir);
 	snprintf(path, sizeof(path), "%s/phoenix.conf", f->dir);
@@ -27,7 +28,8 @@ static int head_setup(void **state)
 	return 0;
 }
 
-static struct phx_said __attribute__((format(printf, 2, 3))) run(struct fake_phxd *f, const char *fmt, ...)
+static struct phx_said __attribute__((format(printf, 2, 3)))
+run(struct fake_phxd *f, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
@@ -37,7 +39,8 @@ static struct phx_said __attribute__((format(printf, 2, 3))) run(struct fake_phx
 	return phx(f, line);
 }
 
-static void __attribute__((format(printf, 3, 4))) put(struct fake_phxd *f, const char *text, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 4)))
+put(struct fake_phxd *f, const char *text, const char *fmt, ...)
 {
 	char path[512], name[256];
 	va_list ap;
@@ -59,7 +62,8 @@ static void build(struct fake_phxd *f, const char *version)
 {
 	char manifest[200];
 	snprintf(manifest, sizeof(manifest),
-		 "name = \"tool\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"a tool\";\n", version);
+		 "name = \"tool\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"a tool\";\n",
+		 version);
 	put(f, manifest, "src/package.conf");
 	put(f, "#!/bin/sh\n", "src/files/bin/tool");
 	PHX_SAID s = run(f, "package build %s/src --out %s --unsigned", f->dir, f->dir);
@@ -77,11 +81,13 @@ static void a_built_package_is_signed(void **state)
 	PHX_SAID before = run(f, "package verify %s", path);
 	assert_int_equal(before.status, 1);
 	assert_int_equal(unlink(path), 0);
-	PHX_SAID none = run(f, "package build %s/src --out %s --sign-key %s/nosuch.key", f->dir, f->dir, f->dir);
+	PHX_SAID none = run(f, "package build %s/src --out %s --sign-key %s/nosuch.key", f->dir,
+			    f->dir, f->dir);
 	assert_int_equal(none.status, 78);
 	assert_has(none.errout, "nosuch.key: No such file or directory; name the key to sign with");
 	assert_int_equal(access(path, F_OK), -1);
-	PHX_SAID both = run(f, "package build %s/src --unsigned --sign-key %s/pki/site.key", f->dir, f->dir);
+	PHX_SAID both = run(f, "package build %s/src --unsigned --sign-key %s/pki/site.key", f->dir,
+			    f->dir);
 	assert_int_equal(both.status, 64);
 	PHX_SAID made = run(f, "package build %s/src --out %s", f->dir, f->dir);
 	assert_int_equal(made.status, 0);
@@ -117,7 +123,9 @@ static void a_package_from_source_to_repository(void **state)
 static void a_push_is_done_whatever_else_is_wrong(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "POST /v1/reload", "{'roles':1,'images':0,'packages':1,'errors':['web.conf:3: there is no image x']}");
+	fake_answer(
+		f, "POST /v1/reload",
+		"{'roles':1,'images':0,'packages':1,'errors':['web.conf:3: there is no image x']}");
 	build(f, "1.0");
 	PHX_SAID sign = run(f, "package sign %s/tool-1.0.tar.zst", f->dir);
 	assert_int_equal(sign.status, 0);
@@ -171,7 +179,8 @@ static void a_damaged_package_is_told(void **state)
 static void a_package_is_removed_only_when_no_role_has_it(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/roles", "{'roles':[{'name':'web','packages':[{'name':'tool','version':'1.0'}]}]}");
+	fake_answer(f, "GET /v1/roles",
+		    "{'roles':[{'name':'web','packages':[{'name':'tool','version':'1.0'}]}]}");
 	PHX_SAID used = run(f, "package rm tool-1.0 --yes");
 	assert_int_equal(used.status, 64);
 	assert_has(used.errout, "tool-1.0 is a package of role web");
@@ -211,7 +220,9 @@ static void push_over_ssh_wants_the_agents_package(void **state)
 static void recipe(struct fake_phxd *f, const char *script)
 {
 	char path[160];
-	put(f, "name = \"tiny\";\nversion = \"1\";\nkind = \"initramfs\";\narchitecture = \"amd64\";\n",
+	put(f,
+	    "name = \"tiny\";\nversion = \"1\";\nkind = \"initramfs\";\narchitecture = "
+	    "\"amd64\";\n",
 	    "tiny/image.conf");
 	put(f, script, "tiny/build");
 	snprintf(path, sizeof(path), "%s/tiny/build", f->dir);
@@ -219,12 +230,15 @@ static void recipe(struct fake_phxd *f, const char *script)
 }
 
 static const char good_recipe[] =
-	"#!/bin/bash\nset -e\ncd \"$1\"; echo said while building; echo kernel >vmlinuz; echo initrd | zstd -q "
+	"#!/bin/bash\nset -e\ncd \"$1\"; echo said while building; echo kernel >vmlinuz; echo "
+	"initrd | zstd -q "
 	">initrd.zst\n"
-	"entry() { printf '{ name = \"%s\"; size = %dL; sha256 = \"%s\"; raw_size = %dL; }' $1 $(stat -c %s $1) "
+	"entry() { printf '{ name = \"%s\"; size = %dL; sha256 = \"%s\"; raw_size = %dL; }' $1 "
+	"$(stat -c %s $1) "
 	"$(sha256sum <$1 | cut -d' ' -f1) $2; }\n"
 	"{ echo 'name = \"tiny\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; "
-	"kernel_release = \"6.1\";'; echo \"files = ( $(entry vmlinuz 0), $(entry initrd.zst 7) );\"; } "
+	"kernel_release = \"6.1\";'; echo \"files = ( $(entry vmlinuz 0), $(entry initrd.zst 7) "
+	");\"; } "
 	">manifest.conf\n";
 
 static void an_image_from_recipe_to_store(void **state)

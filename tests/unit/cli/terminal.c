@@ -1,4 +1,5 @@
-/* What depends on the terminal's width, in a pseudo-terminal; and formats for programs, which depend on nothing. */
+/* What depends on the terminal's width, in a pseudo-terminal; and formats for programs, which
+ * depend on nothing. */
 #include "fake/phxd.h"
 
 #include <poll.h>
@@ -10,9 +11,11 @@
 static void answer_nodes(struct fake_phxd *f)
 {
 	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'" LONG "','state':'active','pool':'web','role':'pages','up':true,'up_since_ms':1000,"
+		    "{'nodes':[{'name':'" LONG
+		    "','state':'active','pool':'web','role':'pages','up':true,'up_since_ms':1000,"
 		    "'facts':{'memory_bytes':2147483648,'disks':[]},"
-		    "'reason':'a reason in many words that is wider than any terminal on which somebody would ever read it'}]}");
+		    "'reason':'a reason in many words that is wider than any terminal on which "
+		    "somebody would ever read it'}]}");
 }
 
 /* What `phx node list` prints on a terminal of so many columns. */
@@ -72,8 +75,10 @@ static void cells_are_plain_for_programs(void **state)
 	assert_lacks(nodes.out, " d ");
 	PHX_SAID people = phx(f, "node list -o wide");
 	assert_has(people.out, "2.0 GiB");
-	fake_answer(f, "GET /v1/jobs", "{'jobs':[{'id':4,'state':'done','started_ms':1000,'ended_ms':529250,'parts':[],"
-				       "'argv':[{'text':'sleep'},{'text':'1'}],'estimate_ms':600000}]}");
+	fake_answer(
+		f, "GET /v1/jobs",
+		"{'jobs':[{'id':4,'state':'done','started_ms':1000,'ended_ms':529250,'parts':[],"
+		"'argv':[{'text':'sleep'},{'text':'1'}],'estimate_ms':600000}]}");
 	PHX_SAID jobs = phx(f, "job list -o csv");
 	assert_has(jobs.out, ",528.250,600,");
 	PHX_SAID table = phx(f, "job list");

@@ -1,11 +1,13 @@
-/* RE agreements in both formats: what is read, what is refused and where, and that what is written reads back. */
+/* RE agreements in both formats: what is read, what is refused and where, and that what is written
+ * reads back. */
 #include "unit/config/help.h"
 
 #include "batch/batch.h"
 #include "config/agreement.h"
 #include "config/agreement_internal.h"
 
-static int parse(const char *text, struct phx_agreement *a, struct phx_list *findings, struct phx_err *err)
+static int parse(const char *text, struct phx_agreement *a, struct phx_list *findings,
+		 struct phx_err *err)
 {
 	return phx_agreement_parse(text, strlen(text), "a", "named", a, findings, err);
 }
@@ -16,21 +18,23 @@ static const struct phx_agreement_finding *finding(const struct phx_list *l, uin
 	return PHX_LIST_AT(l, struct phx_agreement_finding, i);
 }
 
-static const char whole_conf[] = "name = \"queue\";\n"
-				 "owner = \"physics\";\n"
-				 "relationship = \"affiliated\";\n"
-				 "type = \"parallel_batch_jobs\";\n"
-				 "granularity = \"node\";\n"
-				 "role = \"batch-compute\";\n"
-				 "image = \"debian-12\"; image_version = \"3\";\n"
-				 "coordinated_RE = \"other\"; partner = \"pages\";\n"
-				 "resource_coordination_model = \"FLB_NUB\";\n"
-				 "lower_bound_size = 3; upper_bound_size = \"null\";\n"
-				 "lease = \"30m\"; request_threshold = 1.5; release_threshold = 0.25; elastic_factor = 0.4;\n"
-				 "scheduler = \"easy\"; no_requeue = true; kill_grace = \"90s\"; replace_after = \"10m\";\n"
-				 "setup_policy = \"wipe\"; setup_method = \"crypto\"; setup_moment = \"both\";\n"
-				 "noop_between_owners = true;\n"
-				 "extensions = { cost_centre = \"A \\\"7\\\" <b> & c\\\\\"; floor = 2; };\n";
+static const char whole_conf[] =
+	"name = \"queue\";\n"
+	"owner = \"physics\";\n"
+	"relationship = \"affiliated\";\n"
+	"type = \"parallel_batch_jobs\";\n"
+	"granularity = \"node\";\n"
+	"role = \"batch-compute\";\n"
+	"image = \"debian-12\"; image_version = \"3\";\n"
+	"coordinated_RE = \"other\"; partner = \"pages\";\n"
+	"resource_coordination_model = \"FLB_NUB\";\n"
+	"lower_bound_size = 3; upper_bound_size = \"null\";\n"
+	"lease = \"30m\"; request_threshold = 1.5; release_threshold = 0.25; elastic_factor = "
+	"0.4;\n"
+	"scheduler = \"easy\"; no_requeue = true; kill_grace = \"90s\"; replace_after = \"10m\";\n"
+	"setup_policy = \"wipe\"; setup_method = \"crypto\"; setup_moment = \"both\";\n"
+	"noop_between_owners = true;\n"
+	"extensions = { cost_centre = \"A \\\"7\\\" <b> & c\\\\\"; floor = 2; };\n";
 
 static void test_libconfig(void **state)
 {
@@ -60,24 +64,27 @@ static void test_libconfig(void **state)
 	assert_int_equal(a.setup.method, PHX_WIPE_CRYPTO);
 	assert_int_equal(a.setup.when, PHX_WHEN_BOTH);
 	assert_int_equal(a.extensions.n, 2);
-	assert_string_equal(PHX_LIST_AT(&a.extensions, struct phx_re_extension, 0)->value, "A \"7\" <b> & c\\");
+	assert_string_equal(PHX_LIST_AT(&a.extensions, struct phx_re_extension, 0)->value,
+			    "A \"7\" <b> & c\\");
 	assert_string_equal(PHX_LIST_AT(&a.extensions, struct phx_re_extension, 1)->value, "2");
 	phx_record_fini(&phx_agreement_record, &a);
 }
 
-/* Fig. 3 of 000, well-formed: text or attribute, blanks around the words, and no more fields than the figure has. */
+/* Fig. 3 of 000, well-formed: text or attribute, blanks around the words, and no more fields than
+ * the figure has. */
 static void test_figure_well_formed(void **state)
 {
-	static const char text[] = "<RE_agreement>\n"
-				   "<relationship>business </relationship>\n"
-				   "<type value=\" parallel_batch_jobs \"></type>\n"
-				   "<coordinated_RE>Yes</coordinated_RE> <!-- of our own -->\n"
-				   "<granularity>node </granularity>\n"
-				   "<resource_coordination_model>FLB_NUB</resource_coordination_model>\n"
-				   "<lower_bound_size>100</lower_bound_size>\n"
-				   "<upper_bound_size>null</upper_bound_size>\n"
-				   "<setup_policy>NOOP</setup_policy>\n"
-				   "</RE_agreement>\n";
+	static const char text[] =
+		"<RE_agreement>\n"
+		"<relationship>business </relationship>\n"
+		"<type value=\" parallel_batch_jobs \"></type>\n"
+		"<coordinated_RE>Yes</coordinated_RE> <!-- of our own -->\n"
+		"<granularity>node </granularity>\n"
+		"<resource_coordination_model>FLB_NUB</resource_coordination_model>\n"
+		"<lower_bound_size>100</lower_bound_size>\n"
+		"<upper_bound_size>null</upper_bound_size>\n"
+		"<setup_policy>NOOP</setup_policy>\n"
+		"</RE_agreement>\n";
 	struct phx_agreement a;
 	struct phx_err err = {0};
 	(void)state;
@@ -140,7 +147,8 @@ static void test_figure_as_printed(void **state)
 	phx_list_fini(&found);
 }
 
-static void check_round_trip(const struct phx_agreement *a, int (*write)(const struct phx_agreement *, struct phx_buf *))
+static void check_round_trip(const struct phx_agreement *a,
+			     int (*write)(const struct phx_agreement *, struct phx_buf *))
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	struct phx_agreement again;
@@ -158,8 +166,10 @@ static void test_round_trip(void **state)
 	static const char *const texts[] = {
 		whole_conf,
 		"type = \"web_service\"; lower_bound_size = 1; window = 1; threshold = 0.5;",
-		"type = \"web_service\"; lower_bound_size = 1; address = \"10.0.0.100\"; port = 8080;",
-		"resource_coordination_model = \"dr\"; lower_bound_size = 2; upper_bound_size = 9; obtain_threshold = 1.25;"
+		"type = \"web_service\"; lower_bound_size = 1; address = \"10.0.0.100\"; port = "
+		"8080;",
+		"resource_coordination_model = \"dr\"; lower_bound_size = 2; upper_bound_size = 9; "
+		"obtain_threshold = 1.25;"
 		"cycle = 3; release_own = true; obtain_by_idle = true;",
 		"lower_bound_size = 3; extensions = { blanks = \"  a  \"; nothing = \"\"; };",
 		"lower_bound_size = 3; return_full = true; kill_order = \"largest\";",
@@ -186,16 +196,21 @@ static void test_refused(void **state)
 		const char *text, *place, *words;
 	} bad[] = {
 		{"\ngranularity = \"virtual machine\";", "a:2: granularity: ", "physical node"},
-		{"<RE_agreement>\n<granularity>XEN</granularity></RE_agreement>", "a:2: granularity: ", "nothing is virtualised"},
-		{"lower_bound_size = 5;\nupper_bound_size = 4;", "a:2: upper_bound_size: ", "less than lower"},
+		{"<RE_agreement>\n<granularity>XEN</granularity></RE_agreement>",
+		 "a:2: granularity: ", "nothing is virtualised"},
+		{"lower_bound_size = 5;\nupper_bound_size = 4;",
+		 "a:2: upper_bound_size: ", "less than lower"},
 		{"lower_bound_size = -1;", "a:1: lower_bound_size: ", "whole number"},
 		{"lower_bound_size = 1.5;", "a:1: lower_bound_size: ", "whole number"},
 		{"upper_bound_size = 0;", "a:1: upper_bound_size: ", "write none"},
-		{"resource_coordination_model = \"fbx\";", "a:1: resource_coordination_model: ", "fbx"},
+		{"resource_coordination_model = \"fbx\";",
+		 "a:1: resource_coordination_model: ", "fbx"},
 		{"relationship = \"friend\";", "a:1: relationship: ", "friend"},
-		{"coordinated_RE = \"maybe\";", "a:1: coordinated_RE: ", "with an RE of the same service provider"},
+		{"coordinated_RE = \"maybe\";",
+		 "a:1: coordinated_RE: ", "with an RE of the same service provider"},
 		{"partner = \"x\";", "a:1: coordinated_RE: ", "not to be coordinated"},
-		{"resource_coordination_model = \"flb-nub\";\nrequest_threshold = 0.1;", "", "above request_threshold"},
+		{"resource_coordination_model = \"flb-nub\";\nrequest_threshold = 0.1;", "",
+		 "above request_threshold"},
 		{"request_threshold = 1.2345;", "a:1: request_threshold: ", "three decimals"},
 		{"lease = \"soon\";", "a:1: lease: ", "must be a time"},
 		{"\n\nelastic_factor = 0.7;", "a:3: elastic_factor: ", "not used by this model"},
@@ -203,45 +218,64 @@ static void test_refused(void **state)
 		{"type = \"web_service\";\naddress = \"10.0.0\";", "a:2: address: ", "IPv4"},
 		{"address = \"10.0.0.1\";", "a:1: address: ", "web service"},
 		{"engine = \"pbs\";", "a:1: engine: ", "builtin, slurm"},
-		{"engine = \"slurm\";\nscheduler = \"easy\";", "a:2: scheduler: ", "slurm.conf says it"},
-		{"engine = \"slurm\"; slurm_conf = \"/home/x/slurm.conf\";", "a:1: slurm_conf: ", "write slurm_conf = \"NAME\""},
-		{"engine = \"slurm\"; slurm_conf = \"a/b\";", "a:1: slurm_conf: ", "must be a name"},
+		{"engine = \"slurm\";\nscheduler = \"easy\";",
+		 "a:2: scheduler: ", "slurm.conf says it"},
+		{"engine = \"slurm\"; slurm_conf = \"/home/x/slurm.conf\";",
+		 "a:1: slurm_conf: ", "write slurm_conf = \"NAME\""},
+		{"engine = \"slurm\"; slurm_conf = \"a/b\";",
+		 "a:1: slurm_conf: ", "must be a name"},
 		{"slurm_conf = \"\";", "a:1: slurm_conf: ", "characters"},
 		{"lower_bound = 3;", "a:1: lower_bound: ", "is no field of an agreement"},
-		{"setup_policy = \"wipe\";\nsetup_method = \"burn\";", "a:2: setup_method: ", "burn"},
-		{"lower_bound_size = 1; setup_method = \"crypto\";", "a:1: setup_method: ", "setup_policy is noop"},
-		{"lower_bound_size = 1;\nsetup_policy = \"noop\";\nsetup_moment = \"both\";", "a:3: setup_moment: ", "setup_policy is noop"},
+		{"setup_policy = \"wipe\";\nsetup_method = \"burn\";",
+		 "a:2: setup_method: ", "burn"},
+		{"lower_bound_size = 1; setup_method = \"crypto\";",
+		 "a:1: setup_method: ", "setup_policy is noop"},
+		{"lower_bound_size = 1;\nsetup_policy = \"noop\";\nsetup_moment = \"both\";",
+		 "a:3: setup_moment: ", "setup_policy is noop"},
 		{"", "a:1: lower_bound_size: ", "is missing"},
 		{"\n\n", "a:1: lower_bound_size: ", "is missing"},
 		{"type = \"web_service\";", "a:1: lower_bound_size: ", "is missing"},
 		{"\n<RE_agreement/>", "a:2: lower_bound_size: ", "is missing"},
-		{"type = \"web_service\"; address = \"10.0.0.1\"; port = 70000;", "a:1: port: ", "from 1 to 65535"},
+		{"type = \"web_service\"; address = \"10.0.0.1\"; port = 70000;",
+		 "a:1: port: ", "from 1 to 65535"},
 		{"port = 0;", "a:1: port: ", "from 1 to 65535"},
-		{"<RE_agreement>\n<name value=\"x\">y</name></RE_agreement>", "a:2: name: ", "nothing else"},
-		{"<RE_agreement>\n<extensions value=\"x\"/></RE_agreement>", "a:2: extensions: ", "has no attributes"},
-		{"<RE_agreement name=\"x\"><lower_bound_size>1</lower_bound_size></RE_agreement>", "a:1: RE_agreement: ", "has no attributes"},
+		{"<RE_agreement>\n<name value=\"x\">y</name></RE_agreement>",
+		 "a:2: name: ", "nothing else"},
+		{"<RE_agreement>\n<extensions value=\"x\"/></RE_agreement>",
+		 "a:2: extensions: ", "has no attributes"},
+		{"<RE_agreement name=\"x\"><lower_bound_size>1</lower_bound_size></RE_agreement>",
+		 "a:1: RE_agreement: ", "has no attributes"},
 		{"name = { x = 1; };", "a:1: name: ", "one value"},
 		{"extensions = 3;", "a:1: extensions: ", "must be a group"},
 		{"image_version = \"3\";", "a:1: image_version: ", "without an image"},
 		{"lower_bound_size = 3\nname", "a:2: ", "syntax error"},
-		{"<RE_agreement>\n<type>web_service</type>\n<type>web_service</type></RE_agreement>", "a:3: type: ", "given twice; first in line 2"},
-		{"<RE_agreement>\n<type unit=\"x\">web_service</type></RE_agreement>", "a:2: type: ", "nothing else"},
+		{"<RE_agreement>\n<type>web_service</type>\n<type>web_service</type></"
+		 "RE_agreement>",
+		 "a:3: type: ", "given twice; first in line 2"},
+		{"<RE_agreement>\n<type unit=\"x\">web_service</type></RE_agreement>",
+		 "a:2: type: ", "nothing else"},
 		{"<RE_agreement>\n<type><b/></type></RE_agreement>", "a:2: type: ", "nothing else"},
 		{"<RE_agreement>\n\n<name>x</RE_agreement>", "a:3: ", "not well-formed XML"},
 		{"<agreement/>", "a:1: ", "<RE_agreement>"},
 		{"<RE_agreement>\nwords<name>x</name></RE_agreement>", "a:", "no element"},
-		{"<!DOCTYPE RE_agreement [<!ENTITY f SYSTEM \"file:///etc/passwd\">]><RE_agreement><name>&f;</name></RE_agreement>", "a:1: ", "document type"},
-		{"<RE_agreement><extensions><x>1</x><x>2</x></extensions></RE_agreement>", "a:1: extensions: ", "given twice"},
+		{"<!DOCTYPE RE_agreement [<!ENTITY f SYSTEM "
+		 "\"file:///etc/passwd\">]><RE_agreement><name>&f;</name></RE_agreement>",
+		 "a:1: ", "document type"},
+		{"<RE_agreement><extensions><x>1</x><x>2</x></extensions></RE_agreement>",
+		 "a:1: extensions: ", "given twice"},
 		{"extensions = { x = \"\xef\xbf\xbf\"; };", "a:1: extensions: ", "not printable"},
-		{"<RE_agreement><extensions><a.b>1</a.b></extensions></RE_agreement>", "a:1: extensions: ", "has a key"},
+		{"<RE_agreement><extensions><a.b>1</a.b></extensions></RE_agreement>",
+		 "a:1: extensions: ", "has a key"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		struct phx_agreement a = {.lower = 77};
 		struct phx_err err = {0};
 		int r = parse(bad[i].text, &a, NULL, &err);
-		if (r != -EINVAL || strncmp(err.text, bad[i].place, strlen(bad[i].place)) || !strstr(err.text, bad[i].words))
-			fail_msg("%s: %d '%s', wanted '%s' and '%s'", bad[i].text, r, err.text, bad[i].place, bad[i].words);
+		if (r != -EINVAL || strncmp(err.text, bad[i].place, strlen(bad[i].place)) ||
+		    !strstr(err.text, bad[i].words))
+			fail_msg("%s: %d '%s', wanted '%s' and '%s'", bad[i].text, r, err.text,
+				 bad[i].place, bad[i].words);
 		assert_int_equal(a.lower, 77);
 	}
 }
@@ -253,7 +287,9 @@ static void test_every_finding(void **state)
 	struct phx_list found;
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(parse("type = \"x\";\nlease = \"y\";\n\nname = \"-\";\nspeed = 3;", &a, &found, &err), -EINVAL);
+	assert_int_equal(parse("type = \"x\";\nlease = \"y\";\n\nname = \"-\";\nspeed = 3;", &a,
+			       &found, &err),
+			 -EINVAL);
 	assert_int_equal(found.n, 4);
 	assert_int_equal(finding(&found, 3)->line, 5);
 	assert_string_equal(finding(&found, 2)->field, "name");
@@ -271,19 +307,25 @@ static void test_files(void **state)
 	assert_int_equal(phx_agreement_load(place_path(p, "night.conf", path), &a, NULL, &err), 0);
 	assert_string_equal(a.name, "night");
 	phx_record_fini(&phx_agreement_record, &a);
-	place_write(p, "day.xml", "\n <RE_agreement><type>web_service</type><lower_bound_size>1</lower_bound_size></RE_agreement>\n");
+	place_write(p, "day.xml",
+		    "\n "
+		    "<RE_agreement><type>web_service</type><lower_bound_size>1</lower_bound_size></"
+		    "RE_agreement>\n");
 	assert_int_equal(phx_agreement_load(place_path(p, "day.xml", path), &a, &found, &err), 0);
 	assert_string_equal(a.name, "day");
 	assert_string_equal(a.role, "web-server");
 	assert_int_equal(found.n, 0);
 	phx_record_fini(&phx_agreement_record, &a);
-	assert_int_equal(phx_agreement_load(place_path(p, "none.xml", path), &a, &found, &err), -ENOENT);
+	assert_int_equal(phx_agreement_load(place_path(p, "none.xml", path), &a, &found, &err),
+			 -ENOENT);
 	static char big[PHX_AGREEMENT_FILE_MAX + 2];
 	memset(big, ' ', sizeof(big) - 1);
 	place_write(p, "big.conf", big);
-	assert_int_equal(phx_agreement_load(place_path(p, "big.conf", path), &a, &found, &err), -EFBIG);
+	assert_int_equal(phx_agreement_load(place_path(p, "big.conf", path), &a, &found, &err),
+			 -EFBIG);
 	place_write_n(p, "nul.xml", "<a>\0</a>", 8);
-	assert_int_equal(phx_agreement_load(place_path(p, "nul.xml", path), &a, NULL, &err), -EINVAL);
+	assert_int_equal(phx_agreement_load(place_path(p, "nul.xml", path), &a, NULL, &err),
+			 -EINVAL);
 }
 
 /* What is shipped is right, and reads back. */
@@ -311,7 +353,9 @@ static void test_manual(void **state)
 	PHX_AUTO_FREE char *page = NULL;
 	const struct phx_field *f;
 	(void)state;
-	assert_int_equal(phx_file_read(TEST_DIR "/../etc/phoenix-agreement.5.scd", 1 << 20, &page, NULL, NULL), 0);
+	assert_int_equal(phx_file_read(TEST_DIR "/../etc/phoenix-agreement.5.scd", 1 << 20, &page,
+				       NULL, NULL),
+			 0);
 	for (size_t i = 0; (f = phx_agreement_row(i)); i++) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		phx_buf_addf(&b, "*");
@@ -322,7 +366,8 @@ static void test_manual(void **state)
 			fail_msg("%s is not in the manual", b.data);
 		for (int v = 0; f->names && v < f->names->n_names; v++)
 			if (!strchr(f->names->names[v], '_') && !strstr(page, f->names->names[v]))
-				fail_msg("%s of %s is not in the manual", f->names->names[v], f->key->name);
+				fail_msg("%s of %s is not in the manual", f->names->names[v],
+					 f->key->name);
 	}
 }
 

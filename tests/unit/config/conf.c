@@ -1,4 +1,5 @@
-/* The reader under all configuration files: each type of value at its edges, and files that were damaged at random. */
+/* The reader under all configuration files: each type of value at its edges, and files that were
+ * damaged at random. */
 #include "unit/config/help.h"
 
 #include "config/conf.h"
@@ -49,10 +50,11 @@ static void test_values(void **state)
 	(void)state;
 	struct sample s;
 	struct phx_err err = {0};
-	int r = read_sample(
-		"text = \"seven77\"; name = \"a-1.b_c\"; number = 4294967295L; time = \"2h\"; bytes = \"5 GiB\";\n"
-		"flag = true; kind = \"green\"; words = [ \"one\", \"five5\" ]; other = ( 1, 2.5, \"x\" );",
-		&s, &err);
+	int r = read_sample("text = \"seven77\"; name = \"a-1.b_c\"; number = 4294967295L; time = "
+			    "\"2h\"; bytes = \"5 GiB\";\n"
+			    "flag = true; kind = \"green\"; words = [ \"one\", \"five5\" ]; other "
+			    "= ( 1, 2.5, \"x\" );",
+			    &s, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
 	assert_string_equal(s.text, "seven77");
@@ -71,16 +73,23 @@ static void test_other_spellings(void **state)
 {
 	(void)state;
 	struct sample s;
-	/* absent keys leave what was there; numbers as hexadecimal, as L; times as numbers; strings in parts */
+	/* absent keys leave what was there; numbers as hexadecimal, as L; times as numbers; strings
+	 * in parts */
 	assert_int_equal(read_sample("text: \"a\" \"b\"", &s, NULL), 0);
 	assert_string_equal(s.text, "ab");
 	assert_int_equal(s.number, 99);
 	assert_int_equal(
-		read_sample("text = \"\"; number = 0x10; time = 30; bytes = 5000000000L; flag = FALSE", &s, NULL), 0);
+		read_sample(
+			"text = \"\"; number = 0x10; time = 30; bytes = 5000000000L; flag = FALSE",
+			&s, NULL),
+		0);
 	assert_int_equal(s.number, 16);
 	assert_int_equal(s.seconds, 30);
 	assert_true(s.bytes == 5000000000ULL);
-	assert_int_equal(read_sample("text = \"\"; number = 3L; time = \"90\"; bytes = 0; words = ( )", &s, NULL), 0);
+	assert_int_equal(
+		read_sample("text = \"\"; number = 3L; time = \"90\"; bytes = 0; words = ( )", &s,
+			    NULL),
+		0);
 	assert_int_equal(s.number, 3);
 	assert_int_equal(s.seconds, 90);
 }
@@ -92,11 +101,16 @@ static void test_defaults(void **state)
 	assert_int_equal(read_sample("text = \"\"", &s, NULL), 0);
 	assert_int_equal(s.share, 250);
 	assert_int_equal(s.wait_ms, 90000);
-	assert_int_equal(read_sample("text = \"\"; share = 2; wait = 0.5; most = 9; peer = \"[::1]:80\"", &s, NULL), 0);
+	assert_int_equal(
+		read_sample("text = \"\"; share = 2; wait = 0.5; most = 9; peer = \"[::1]:80\"", &s,
+			    NULL),
+		0);
 	assert_int_equal(s.share, 2000);
 	assert_int_equal(s.wait_ms, 500);
 	assert_int_equal(s.most, 9);
-	assert_int_equal(read_sample("text = \"\"; share = 1.5; wait = \"2m\"; most = \"none\"", &s, NULL), 0);
+	assert_int_equal(
+		read_sample("text = \"\"; share = 1.5; wait = \"2m\"; most = \"none\"", &s, NULL),
+		0);
 	assert_int_equal(s.share, 1500);
 	assert_int_equal(s.wait_ms, 120000);
 	assert_int_equal(s.most, 0);
@@ -144,7 +158,8 @@ static const struct bad {
 	{"text = \"\"; peer = \"host\";", "peer = \"host\" must be ADDRESS:PORT"},
 	{"text = \"\"; peer = \"host:0\";", "must be ADDRESS:PORT"},
 	{"text = \"\"; peer = \"a-name-of-16.long:8080\";", "peer has 22 bytes; at most 19 fit"},
-	{"text = \"\";\n\nsurprise = 1;", "s.conf:3: unknown key 'surprise'; known here: text, name, number"},
+	{"text = \"\";\n\nsurprise = 1;",
+	 "s.conf:3: unknown key 'surprise'; known here: text, name, number"},
 	{"text = \"\"; text = \"\";", "s.conf:1: duplicate"},
 	{"text = \"\xc0\xaf\";", "s.conf:1: not UTF-8 text"},
 	{"text = \"\xed\xa0\x80\";", "not UTF-8 text"},
@@ -187,14 +202,17 @@ static void test_utf8_is_fine(void **state)
 {
 	(void)state;
 	struct sample s;
-	assert_int_equal(read_sample("# \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\ntext = \"\xe2\x82\xac\";", &s, NULL),
-			 0);
+	assert_int_equal(
+		read_sample("# \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\ntext = \"\xe2\x82\xac\";",
+			    &s, NULL),
+		0);
 	assert_string_equal(s.text, "\xe2\x82\xac");
 }
 
 /* ---- damage ---- */
 
-/* libconfig itself forgets the text at hand when it finds an error of syntax; only damaged files meet that. */
+/* libconfig itself forgets the text at hand when it finds an error of syntax; only damaged files
+ * meet that. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -280,9 +298,11 @@ static void try_manifest(struct place *p, const char *text, size_t n)
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 static const char manifest[] =
-	"name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = \"amd64\";\nkernel_release = \"6.1\";\n"
+	"name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = "
+	"\"amd64\";\nkernel_release = \"6.1\";\n"
 	"files = ( { name = \"vmlinuz\"; size = 7L; sha256 = \"" A64 "\"; },\n"
-	"{ name = \"root.ext4.zst\"; size = 50L; sha256 = \"" A64 "\"; raw_size = 9000000000L; } );\n";
+	"{ name = \"root.ext4.zst\"; size = 50L; sha256 = \"" A64
+	"\"; raw_size = 9000000000L; } );\n";
 
 static void damage_text(struct place *p, const char *text, size_t n,
 			void (*try)(struct place *p, const char *text, size_t n), uint64_t seed)
@@ -295,8 +315,8 @@ static void damage_text(struct place *p, const char *text, size_t n,
 	}
 }
 
-static void damage_file(struct place *p, const char *path, void (*try)(struct place *p, const char *text, size_t n),
-			uint64_t seed)
+static void damage_file(struct place *p, const char *path,
+			void (*try)(struct place *p, const char *text, size_t n), uint64_t seed)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n;
@@ -317,9 +337,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_other_spellings),
-		cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_deep_nesting),
-		cmocka_unit_test(test_utf8_is_fine), RUN(test_damaged_files),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_other_spellings),
+		cmocka_unit_test(test_bad_values),
+		cmocka_unit_test(test_deep_nesting),
+		cmocka_unit_test(test_utf8_is_fine),
+		RUN(test_damaged_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,8 @@ static void test_table_is_sound(void **state)
 		assert_true(strlen(o->prose) > 10);
 		assert_int_equal(o->prose[strlen(o->prose) - 1], '.');
 		for (int k = 0; k < i; k++)
-			assert_string_not_equal(o->name, phx_option((enum phx_option_id)k)->key->name);
+			assert_string_not_equal(o->name,
+						phx_option((enum phx_option_id)k)->key->name);
 	}
 }
 
@@ -52,10 +53,12 @@ static void test_all_types_are_read(void **state)
 	struct phx_config cfg;
 	struct phx_err err = {0};
 	place_write(p, "phoenix.conf",
-		    GOOD
-		    "prefix = 16;\ndhcp_range = \"10.1.2.1, 10.1.2.9\";\nserver_names = [ \"head\", \"10.2.0.1\" ];\n"
-		    "dhcp_mode = \"proxy\";\ntftp = \"dnsmasq\";\nauto_assign = true;\nhttp_port = 80;\n"
-		    "deploy_image = \"deploy-cloud\";\nstate_dir = \"/srv/phx\";\nkernel_args = \"console=ttyS0\";\n");
+		    GOOD "prefix = 16;\ndhcp_range = \"10.1.2.1, 10.1.2.9\";\nserver_names = [ "
+			 "\"head\", \"10.2.0.1\" ];\n"
+			 "dhcp_mode = \"proxy\";\ntftp = \"dnsmasq\";\nauto_assign = "
+			 "true;\nhttp_port = 80;\n"
+			 "deploy_image = \"deploy-cloud\";\nstate_dir = \"/srv/phx\";\nkernel_args "
+			 "= \"console=ttyS0\";\n");
 	int r = load(p, &cfg, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -83,9 +86,11 @@ static void test_pools(void **state)
 	struct phx_config cfg;
 	struct phx_err err = {0};
 	place_write(p, "phoenix.conf",
-		    GOOD "pools = ( { name = \"batch\"; owner = \"hpc\"; setup = { mode = \"noop\"; }; } );\n");
+		    GOOD "pools = ( { name = \"batch\"; owner = \"hpc\"; setup = { mode = "
+			 "\"noop\"; }; } );\n");
 	place_write(p, "conf.d/20-web.conf",
-		    "pools = (\n { name = \"web\"; setup = { mode = \"wipe\"; method = \"discard\"; when = \"both\"; "
+		    "pools = (\n { name = \"web\"; setup = { mode = \"wipe\"; method = "
+		    "\"discard\"; when = \"both\"; "
 		    "}; },\n"
 		    " { name = \"spare\"; } );\n");
 	assert_int_equal(load(p, &cfg, &err), 0);
@@ -127,8 +132,8 @@ static void test_later_files_win(void **state)
 static const struct phx_config_line *find_line(const struct phx_list *lines, const char *key)
 {
 	PHX_LIST_EACH(struct phx_config_line, l, lines)
-	if (!strcmp(l->key, key))
-		return l;
+		if (!strcmp(l->key, key))
+			return l;
 	return NULL;
 }
 
@@ -139,7 +144,8 @@ static void test_show_with_origin(void **state)
 	struct phx_err err = {0};
 	struct phx_list lines;
 	place_write(p, "phoenix.conf",
-		    GOOD "dhcp_range = \"10.1.0.5,10.1.0.9\";\nauto_assign = true;\nserver_names = [ \"a\", \"b\" ];\n"
+		    GOOD "dhcp_range = \"10.1.0.5,10.1.0.9\";\nauto_assign = true;\nserver_names = "
+			 "[ \"a\", \"b\" ];\n"
 			 "pools = ( { name = \"web\"; owner = \"w\"; } );\n");
 	assert_int_equal(load(p, &cfg, &err), 0);
 	assert_int_equal(phx_config_show(&cfg, &lines), 0);
@@ -152,7 +158,8 @@ static void test_show_with_origin(void **state)
 	assert_string_equal(find_line(&lines, "server_names")->value, "a b");
 	assert_string_equal(find_line(&lines, "dhcp_mode")->value, "dhcp");
 	assert_string_equal(find_line(&lines, "tftp")->value, "in.tftpd");
-	assert_string_equal(find_line(&lines, "pools.web")->value, "owner=w setup=wipe method=auto when=release");
+	assert_string_equal(find_line(&lines, "pools.web")->value,
+			    "owner=w setup=wipe method=auto when=release");
 	assert_contains(find_line(&lines, "pools.web")->origin, "phoenix.conf:6");
 	phx_list_fini(&lines);
 	phx_config_fini(&cfg);
@@ -163,7 +170,8 @@ static void test_settings_for_the_core(void **state)
 	struct place *p = *state;
 	struct phx_config cfg;
 	struct phx_settings s;
-	place_write(p, "phoenix.conf", GOOD "auto_assign = true;\nmissing_after_ms = 9000;\nrepairs_max = 5;\n");
+	place_write(p, "phoenix.conf",
+		    GOOD "auto_assign = true;\nmissing_after_ms = 9000;\nrepairs_max = 5;\n");
 	assert_int_equal(load(p, &cfg, NULL), 0);
 	phx_config_settings(&cfg, &s);
 	assert_true(s.auto_assign);
@@ -186,7 +194,8 @@ static void test_rest_before_removal(void **state)
 		{"balance_after_ms = 200;\n", 2500, 1000},
 		{"heartbeat_ms = 500; balance_after_ms = 1600;\n", 1000, 1000},
 		{"heartbeat_ms = 500; balance_after_ms = 3200;\n", 1600, 1600},
-		{"heartbeat_ms = 60000; missing_after_ms = 120000; balance_after_ms = 600000;\n", 300000, 300000},
+		{"heartbeat_ms = 60000; missing_after_ms = 120000; balance_after_ms = 600000;\n",
+		 300000, 300000},
 	};
 	struct place *p = *state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
@@ -210,8 +219,10 @@ static const struct bad {
 } bads[] = {
 	{GOOD "htp_port = 80;\n", "phoenix.conf:3", "unknown key 'htp_port'"},
 	{GOOD "http_ports = 80;\n", "phoenix.conf:3", "'http_port' meant?"},
-	{GOOD "\nhttp_port = \"80\";\n", "phoenix.conf:4", "is a text; it must be a whole number from 1 to 65535"},
-	{GOOD "http_port = 0;\n", "phoenix.conf:3", "http_port is 0; it must be a whole number from 1 to 65535"},
+	{GOOD "\nhttp_port = \"80\";\n", "phoenix.conf:4",
+	 "is a text; it must be a whole number from 1 to 65535"},
+	{GOOD "http_port = 0;\n", "phoenix.conf:3",
+	 "http_port is 0; it must be a whole number from 1 to 65535"},
 	{GOOD "http_port = 70000;\n", "phoenix.conf:3", "from 1 to 65535"},
 	{GOOD "http_port = -1;\n", "phoenix.conf:3", "http_port is -1"},
 	{GOOD "http_port = 80.5;\n", "phoenix.conf:3", "is a fraction"},
@@ -232,18 +243,23 @@ static const struct bad {
 	{GOOD "server_names = \"a\";\n", "phoenix.conf:3", "it must be a list of texts"},
 	{GOOD "server_names = [ 1, 2 ];\n", "phoenix.conf:3", "server_names"},
 	{GOOD "dhcp_range = \"10.1.0.5\";\n", "phoenix.conf:3", "must be two IPv4 addresses"},
-	{GOOD "dhcp_range = \"10.1.0.5,10.1.0.300\";\n", "phoenix.conf:3", "must be two IPv4 addresses"},
-	{GOOD "dhcp_range = \"10.2.0.5,10.2.0.9\";\n", "phoenix.conf:3", "in the network of address"},
+	{GOOD "dhcp_range = \"10.1.0.5,10.1.0.300\";\n", "phoenix.conf:3",
+	 "must be two IPv4 addresses"},
+	{GOOD "dhcp_range = \"10.2.0.5,10.2.0.9\";\n", "phoenix.conf:3",
+	 "in the network of address"},
 	{GOOD "dhcp_range = \"10.1.0.9,10.1.0.5\";\n", "phoenix.conf:3", "lower address"},
 	{GOOD "dhcp_range = \"10.1.0.1,10.1.0.5\";\n", "phoenix.conf:3", "the head's own address"},
 	{GOOD "gateway = \"10.2.0.1\";\n", "phoenix.conf:3", "in the network of address"},
 	{GOOD "address = \"10.1.0.2\";\n", "phoenix.conf:3", "duplicate"},
 	{GOOD "https_port = 8080;\n", "phoenix.conf:3", "must differ from http_port"},
-	{GOOD "heartbeat_ms = 5000;\nmissing_after_ms = 6000;\n", "phoenix.conf:4", "twice heartbeat_ms"},
-	{GOOD "\nheartbeat_ms = 5000;\n", "phoenix.conf:4", "missing_after_ms must be at least twice heartbeat_ms"},
+	{GOOD "heartbeat_ms = 5000;\nmissing_after_ms = 6000;\n", "phoenix.conf:4",
+	 "twice heartbeat_ms"},
+	{GOOD "\nheartbeat_ms = 5000;\n", "phoenix.conf:4",
+	 "missing_after_ms must be at least twice heartbeat_ms"},
 	{GOOD "http_port = 8443;\n", "phoenix.conf:3", "https_port must differ from http_port"},
 	{GOOD "deploy_image = \"../x\";\n", "phoenix.conf:3", "is no name"},
-	{GOOD "run_dir = \"{state_dir}/run\";\nstate_dir = \"{run_dir}/x\";\n", "", "may not begin with each other"},
+	{GOOD "run_dir = \"{state_dir}/run\";\nstate_dir = \"{run_dir}/x\";\n", "",
+	 "may not begin with each other"},
 	{GOOD "http_port = 80\nhttps_port 443;\n", "phoenix.conf:4", "syntax error"},
 	{GOOD "domain = \"never closed;\n\n", "phoenix.conf:3", "no closing"},
 	{GOOD "@include \"x.conf\"\n", "phoenix.conf:3", "no @include here"},
@@ -256,12 +272,14 @@ static const struct bad {
 	{GOOD "pools = ( \"a\" );\n", "phoenix.conf:3", "it must be a group"},
 	{GOOD "pools = ( { owner = \"a\"; } );\n", "phoenix.conf:3", "name is missing"},
 	{GOOD "pools = ( { name = \"a b\"; } );\n", "phoenix.conf:3", "is no name"},
-	{GOOD "pools = (\n{ name = \"a\"; },\n{ name = \"a\"; } );\n", "phoenix.conf:5", "already at"},
-	{GOOD "pools = (\n{ name = \"a\"; setup = { mode = \"erase\"; }; } );\n", "phoenix.conf:4", "noop, wipe"},
-	{GOOD "pools = ( { name = \"a\"; setup = {\nmode = \"wipe\";\nmethod = \"burn\"; }; } );\n", "phoenix.conf:5",
-	 "secure-erase"},
-	{GOOD "pools = ( { name = \"a\"; setup = { mode = \"wipe\";\nwen = \"both\"; }; } );\n", "phoenix.conf:4",
-	 "unknown key 'wen'; known here: mode, method, when"},
+	{GOOD "pools = (\n{ name = \"a\"; },\n{ name = \"a\"; } );\n", "phoenix.conf:5",
+	 "already at"},
+	{GOOD "pools = (\n{ name = \"a\"; setup = { mode = \"erase\"; }; } );\n", "phoenix.conf:4",
+	 "noop, wipe"},
+	{GOOD "pools = ( { name = \"a\"; setup = {\nmode = \"wipe\";\nmethod = \"burn\"; }; } );\n",
+	 "phoenix.conf:5", "secure-erase"},
+	{GOOD "pools = ( { name = \"a\"; setup = { mode = \"wipe\";\nwen = \"both\"; }; } );\n",
+	 "phoenix.conf:4", "unknown key 'wen'; known here: mode, method, when"},
 };
 
 static void test_bad_files_are_refused_by_line(void **state)
@@ -322,10 +340,11 @@ static void test_scan_knows_the_language(void **state)
 	struct place *p = *state;
 	struct phx_config cfg;
 	struct phx_err err = {0};
-	place_write(p, "phoenix.conf",
-		    "# 5000000000 @include \"x\n// 5000000000\n/* 5000000000\n@include */\n" GOOD
-		    "domain = \"5000000000\" \".x-1\";\nkernel_args = \"a=\\\"5000000000\\\" @x\";\n"
-		    "http_port = 0x50; snapshot_every = 1000L; # \xc3\xa9\n");
+	place_write(
+		p, "phoenix.conf",
+		"# 5000000000 @include \"x\n// 5000000000\n/* 5000000000\n@include */\n" GOOD
+		"domain = \"5000000000\" \".x-1\";\nkernel_args = \"a=\\\"5000000000\\\" @x\";\n"
+		"http_port = 0x50; snapshot_every = 1000L; # \xc3\xa9\n");
 	int r = load(p, &cfg, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -340,9 +359,9 @@ static void test_scan_knows_the_language(void **state)
 static void test_truncated_at_every_byte(void **state)
 {
 	struct place *p = *state;
-	static const char text[] =
-		GOOD "server_names = [ \"a\", \"b\" ];\npools = ( { name = \"w\"; setup = { mode = \"wipe\"; }; } );\n"
-		     "# end /* x */\nhttp_port = 0x1f90;\n";
+	static const char text[] = GOOD "server_names = [ \"a\", \"b\" ];\npools = ( { name = "
+					"\"w\"; setup = { mode = \"wipe\"; }; } );\n"
+					"# end /* x */\nhttp_port = 0x1f90;\n";
 	for (size_t n = 0; n < sizeof(text); n++) {
 		struct phx_config cfg;
 		struct phx_err err = {0};
@@ -370,7 +389,8 @@ static void test_addresses_of_nodes(void **state)
 {
 	static const struct {
 		const char *ip, *wrong; /* NULL: it may be a node's */
-		bool elsewhere;		/* it may be where the site's own DHCP server gives the addresses */
+		/* it may be where the site's own DHCP server gives the addresses */
+		bool elsewhere;
 	} rows[] = {
 		{"10.1.0.20", NULL, true},
 		{"10.1.3.254", NULL, true},
@@ -392,10 +412,12 @@ static void test_addresses_of_nodes(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_err err = {0};
 		cfg.dhcp_mode = PHX_DHCP_SERVE;
-		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, &err), rows[i].wrong ? -EINVAL : 0);
+		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, &err),
+				 rows[i].wrong ? -EINVAL : 0);
 		assert_true(!rows[i].wrong || strstr(err.text, rows[i].wrong));
 		cfg.dhcp_mode = PHX_DHCP_NONE;
-		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, NULL), rows[i].elsewhere ? 0 : -EINVAL);
+		assert_int_equal(phx_config_check_ip(&cfg, rows[i].ip, NULL),
+				 rows[i].elsewhere ? 0 : -EINVAL);
 	}
 	PHX_STR_SET(cfg.address, "127.0.0.1");
 	assert_int_equal(phx_config_check_ip(&cfg, "127.0.0.5", NULL), 0);

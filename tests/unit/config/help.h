@@ -43,7 +43,8 @@ static inline const char *place_path(const struct place *p, const char *name, ch
 	return buf;
 }
 
-static inline void place_write_n(const struct place *p, const char *name, const void *text, size_t n)
+static inline void place_write_n(const struct place *p, const char *name, const void *text,
+				 size_t n)
 {
 	char path[256];
 	char *slash;

@@ -4,11 +4,14 @@
 #include "config/image.h"
 
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define HEAD                                                                                                           \
-	"name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = \"amd64\";\nkernel_release = "          \
+#define HEAD \
+	"name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = " \
+	"\"amd64\";\nkernel_release = " \
 	"\"6.1\";\n"
 #define KERNEL "{ name = \"vmlinuz\"; size = 7L; sha256 = \"" A64 "\"; }"
-#define ROOT "{ name = \"root.ext4.zst\"; size = 5000000000L; sha256 = \"" A64 "\"; raw_size = 9000000000L; }"
+#define ROOT \
+	"{ name = \"root.ext4.zst\"; size = 5000000000L; sha256 = \"" A64 \
+	"\"; raw_size = 9000000000L; }"
 
 static int parse(const char *text, struct phx_image *im, struct phx_err *err)
 {
@@ -48,11 +51,17 @@ static void test_the_digest_is_of_the_text(void **state)
 static void test_which_kernel_runs(void **state)
 {
 	(void)state;
-	struct phx_image im = {.name = "deb", .version = "1", .kind = PHX_IMAGE_ROOTFS, .kernel_release = "6.12"};
-	struct phx_image deploy = {.name = "deploy", .version = "3", .kind = PHX_IMAGE_INITRAMFS, .kernel_release = "6.1"};
+	struct phx_image im = {
+		.name = "deb", .version = "1", .kind = PHX_IMAGE_ROOTFS, .kernel_release = "6.12"};
+	struct phx_image deploy = {.name = "deploy",
+				   .version = "3",
+				   .kind = PHX_IMAGE_INITRAMFS,
+				   .kernel_release = "6.1"};
 	char why[PHX_ERR_TEXT_MAX] = "";
 	assert_true(phx_image_kernel_differs(&im, &deploy, why, sizeof(why)));
-	assert_contains(why, "image deb 1 brings kernel 6.12, but nodes run 6.1, that of deploy image deploy 3");
+	assert_contains(
+		why,
+		"image deb 1 brings kernel 6.12, but nodes run 6.1, that of deploy image deploy 3");
 	/* the deploy image runs its own, whatever it is compared with */
 	assert_false(phx_image_kernel_differs(&deploy, &im, why, sizeof(why)));
 	PHX_STR_SET(im.kernel_release, "6.1");
@@ -78,26 +87,33 @@ static const struct bad {
 } bads[] = {
 	{HEAD, "m.conf", "files is missing"},
 	{HEAD "files = ( );\n", "m.conf", "needs the file vmlinuz"},
-	{HEAD "files = ( " KERNEL " );\n", "m.conf", "needs the file root.ext4.zst or root.squashfs"},
+	{HEAD "files = ( " KERNEL " );\n", "m.conf",
+	 "needs the file root.ext4.zst or root.squashfs"},
 	{HEAD "files = ( " KERNEL ", " KERNEL " );\n", "m.conf:6", "'vmlinuz' is listed twice"},
-	{HEAD "files = ( " KERNEL ", { name = \"../x\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
-	 "is no name"},
-	{HEAD "files = ( " KERNEL ", { name = \"manifest.conf\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
-	 "twice"},
-	{HEAD "files = ( { name = \"vmlinuz\"; size = 0L; sha256 = \"" A64 "\"; } );\n", "m.conf:6", "no empty files"},
-	{HEAD "files = ( { name = \"vmlinuz\"; size = -1L; sha256 = \"" A64 "\"; } );\n", "m.conf:6", "size is -1"},
-	{HEAD "files = ( { name = \"vmlinuz\"; size = 5000000000; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
-	 "needs an L"},
+	{HEAD "files = ( " KERNEL ", { name = \"../x\"; size = 1L; sha256 = \"" A64 "\"; } );\n",
+	 "m.conf:6", "is no name"},
+	{HEAD "files = ( " KERNEL ", { name = \"manifest.conf\"; size = 1L; sha256 = \"" A64
+	      "\"; } );\n",
+	 "m.conf:6", "twice"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 0L; sha256 = \"" A64 "\"; } );\n", "m.conf:6",
+	 "no empty files"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = -1L; sha256 = \"" A64 "\"; } );\n",
+	 "m.conf:6", "size is -1"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 5000000000; sha256 = \"" A64 "\"; } );\n",
+	 "m.conf:6", "needs an L"},
 	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; sha256 = \"abc\"; } );\n", "m.conf:6",
 	 "64 hexadecimal digits"},
 	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; } );\n", "m.conf:6", "sha256 is missing"},
-	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; md5 = \"x\"; } );\n", "m.conf:6", "unknown key 'md5'"},
-	{HEAD "files = ( " KERNEL ", { name = \"root.ext4.zst\"; size = 1L; sha256 = \"" A64 "\"; } );\n", "m.conf",
-	 "needs raw_size"},
+	{HEAD "files = ( { name = \"vmlinuz\"; size = 1L; md5 = \"x\"; } );\n", "m.conf:6",
+	 "unknown key 'md5'"},
+	{HEAD "files = ( " KERNEL ", { name = \"root.ext4.zst\"; size = 1L; sha256 = \"" A64
+	      "\"; } );\n",
+	 "m.conf", "needs raw_size"},
 	{HEAD "secret = 1;\nfiles = ( );\n", "m.conf:6", "unknown key 'secret'"},
 	{"name = \"deb\";\nversion = \"1/2\";\n", "m.conf:2", "is no name"},
 	{"name = \"deb\";\nversion = \"1\";\nkind = \"vm\";\n", "m.conf:3", "initramfs, rootfs"},
-	{"name = \"deb\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; kernel_release = "
+	{"name = \"deb\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; "
+	 "kernel_release = "
 	 "\"6\";\nfiles = ( " KERNEL " );\n",
 	 "m.conf", "needs the file initrd.zst"},
 };
@@ -149,7 +165,8 @@ static void test_image_conf(void **state)
 	struct phx_err err = {0};
 	char path[256];
 	place_write(p, "image.conf",
-		    "name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = \"amd64\";\npackages = [ "
+		    "name = \"deb\";\nversion = \"1\";\nkind = \"rootfs\";\narchitecture = "
+		    "\"amd64\";\npackages = [ "
 		    "\"x\" ];\n");
 	assert_int_equal(phx_image_conf_load(place_path(p, "image.conf", path), &ic, &err), 0);
 	assert_string_equal(ic.name, "deb");

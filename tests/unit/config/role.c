@@ -4,8 +4,8 @@
 #include "config/role.h"
 
 /* A repository and an image store that know little. */
-static int fake_image(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
-		      char ret_digest[65], struct phx_err *err)
+static int fake_image(void *arg, const char *name, const char *version,
+		      char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
 {
 	(void)arg;
 	if (!strcmp(name, "broken"))
@@ -18,8 +18,8 @@ static int fake_image(void *arg, const char *name, const char *version, char ret
 	return 0;
 }
 
-static int fake_package(void *arg, const char *name, const char *version, struct phx_package_ref *ret,
-			struct phx_err *err)
+static int fake_package(void *arg, const char *name, const char *version,
+			struct phx_package_ref *ret, struct phx_err *err)
 {
 	(void)arg;
 	bool known = !strcmp(name, "web-nginx") || !strcmp(name, "tools-2");
@@ -54,7 +54,10 @@ static void test_web(void **state)
 {
 	struct phx_role role;
 	struct phx_err err = {0};
-	assert_int_equal(load(*state, HEAD "web = { address = \"10.0.0.250\"; cpu_milli = 100; };\n", &role, &err), 0);
+	assert_int_equal(load(*state,
+			      HEAD "web = { address = \"10.0.0.250\"; cpu_milli = 100; };\n", &role,
+			      &err),
+			 0);
 	assert_string_equal(role.web.address, "10.0.0.250");
 	assert_int_equal(role.web.port, 80);
 	assert_string_equal(role.web.scheduler, "wlc");
@@ -76,11 +79,14 @@ static void test_a_whole_role(void **state)
 		HEAD
 		"summary = \"pages\";\nboot = \"ram\";\nruns_jobs = true;\ndrain_grace = \"2m\";\n"
 		"packages = [ \"web-nginx-1.0\", \"tools-2\" ];\n"
-		"services = (\n { name = \"db\"; package = \"tools-2\"; exec = [ \"bin/db\", \"-x\" ]; user = \"www\"; "
+		"services = (\n { name = \"db\"; package = \"tools-2\"; exec = [ \"bin/db\", "
+		"\"-x\" ]; user = \"www\"; "
 		"restart = false; "
 		"stop_grace = 7; env = [ \"A=1\" ]; },\n"
-		" { name = \"nginx\"; package = \"web-nginx\"; exec = ( \"bin/nginx\" ); after = [ \"db\" ]; } );\n"
-		"health = { kind = \"http\"; target = \"http://127.0.0.1/\"; interval = \"9s\"; failures = 4; };\n"
+		" { name = \"nginx\"; package = \"web-nginx\"; exec = ( \"bin/nginx\" ); after = [ "
+		"\"db\" ]; } );\n"
+		"health = { kind = \"http\"; target = \"http://127.0.0.1/\"; interval = \"9s\"; "
+		"failures = 4; };\n"
 		"ports = [ 80, 443 ];\nleave = { remove = [ \"/var/lib/web\" ]; };\n",
 		&role, &err);
 	assert_string_equal(err.text, "");
@@ -112,7 +118,8 @@ static void test_a_whole_role(void **state)
 	assert_int_equal(role.health.timeout_s, 2);
 	assert_int_equal(role.health.failures, 4);
 	assert_string_equal(PHX_LIST_AT(&role.ports, struct phx_word, 1)->text, "443");
-	assert_string_equal(PHX_LIST_AT(&role.leave_remove, struct phx_word, 0)->text, "/var/lib/web");
+	assert_string_equal(PHX_LIST_AT(&role.leave_remove, struct phx_word, 0)->text,
+			    "/var/lib/web");
 	phx_record_fini(&phx_role_record, &role);
 }
 
@@ -126,17 +133,20 @@ static void test_settle(void **state)
 		{"", "", 1},
 		{"", "health = { kind = \"none\"; };\n", 1},
 		{"", "health = { kind = \"tcp\"; target = \"127.0.0.1:80\"; };\n", 0},
-		{"settle = \"5s\"; ", "health = { kind = \"tcp\"; target = \"127.0.0.1:80\"; };\n", 5},
+		{"settle = \"5s\"; ", "health = { kind = \"tcp\"; target = \"127.0.0.1:80\"; };\n",
+		 5},
 		{"settle = 0; ", "", 0},
 		{"settle = \"1m\"; ", "", 60},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		struct phx_role role;
 		char text[400];
-		snprintf(text, sizeof(text), HEAD "services = ( { name = \"a\"; exec = [ \"/a\" ]; %s} );\n%s",
+		snprintf(text, sizeof(text),
+			 HEAD "services = ( { name = \"a\"; exec = [ \"/a\" ]; %s} );\n%s",
 			 cases[i].service, cases[i].rest);
 		assert_int_equal(load(*state, text, &role, NULL), 0);
-		assert_int_equal(PHX_LIST_AT(&role.services, struct phx_service, 0)->settle_s, cases[i].settle_s);
+		assert_int_equal(PHX_LIST_AT(&role.services, struct phx_service, 0)->settle_s,
+				 cases[i].settle_s);
 		phx_record_fini(&phx_role_record, &role);
 	}
 }
@@ -147,8 +157,10 @@ static void test_package_names_with_dashes(void **state)
 	struct phx_role role;
 	struct phx_err err = {0};
 	assert_int_equal(load(p, HEAD "packages = [ \"web-nginx-1.0-3\" ];\n", &role, &err), 0);
-	assert_string_equal(PHX_LIST_AT(&role.packages, struct phx_package_ref, 0)->name, "web-nginx");
-	assert_string_equal(PHX_LIST_AT(&role.packages, struct phx_package_ref, 0)->version, "1.0-3");
+	assert_string_equal(PHX_LIST_AT(&role.packages, struct phx_package_ref, 0)->name,
+			    "web-nginx");
+	assert_string_equal(PHX_LIST_AT(&role.packages, struct phx_package_ref, 0)->version,
+			    "1.0-3");
 	phx_record_fini(&phx_role_record, &role);
 }
 
@@ -169,61 +181,86 @@ static const struct bad {
 	int code;
 	const char *place, *says;
 } bads[] = {
-	{"pool = \"web\";\nimage = \"debian-13\";\n", -ENOENT, "web.conf:2", "image 'debian-13' does not exist"},
-	{"pool = \"web\";\nimage = \"broken\";\n", -EBADMSG, "web.conf:2", "root.ext4.zst is cut short"},
-	{"pool = \"wab\";\nimage = \"debian-12\";\n", -ENOENT, "web.conf:1", "pool 'wab' does not exist"},
+	{"pool = \"web\";\nimage = \"debian-13\";\n", -ENOENT, "web.conf:2",
+	 "image 'debian-13' does not exist"},
+	{"pool = \"web\";\nimage = \"broken\";\n", -EBADMSG, "web.conf:2",
+	 "root.ext4.zst is cut short"},
+	{"pool = \"wab\";\nimage = \"debian-12\";\n", -ENOENT, "web.conf:1",
+	 "pool 'wab' does not exist"},
 	{HEAD "packages = [ \"web-nginx\",\n\"web-apache\" ];\n", -ENOENT, "web.conf:4",
 	 "package 'web-apache' does not exist"},
-	{HEAD "packages = [ \"web-nginx-7.0\" ];\n", -ENOENT, "web.conf:3", "package 'web-nginx-7.0' does not exist"},
+	{HEAD "packages = [ \"web-nginx-7.0\" ];\n", -ENOENT, "web.conf:3",
+	 "package 'web-nginx-7.0' does not exist"},
 	{HEAD "packages = \"web-nginx\";\n", -EINVAL, "web.conf:3", "must be a list of names"},
 	{HEAD "packages = [ \"../x\" ];\n", -EINVAL, "web.conf:3", "is no name"},
 	{"pool = \"web\";\n", -EINVAL, "web.conf", "image is missing"},
 	{"image = \"debian-12\";\n", -EINVAL, "web.conf", "pool is missing"},
-	{HEAD "imgae = \"x\";\n", -EINVAL, "web.conf:3", "unknown key 'imgae'; known here: summary, pool, boot, image"},
+	{HEAD "imgae = \"x\";\n", -EINVAL, "web.conf:3",
+	 "unknown key 'imgae'; known here: summary, pool, boot, image"},
 	{HEAD "boot = \"floppy\";\n", -EINVAL, "web.conf:3", "disk, ram"},
 	{HEAD "runs_jobs = \"yes\";\n", -EINVAL, "web.conf:3", "it must be true or false"},
 	{HEAD "drain_grace = \"soon\";\n", -EINVAL, "web.conf:3", "must be a time from"},
 	{HEAD "packages = [ \"web-nginx\" ];\n" SERVICE
 	      " } , { name = \"n\"; package = \"web-nginx\"; exec = [ \"x\" ]; } );\n",
 	 -EINVAL, "web.conf", "service 'n' is there twice"},
-	{HEAD SERVICE " } );\n", -ENOENT, "web.conf:3", "'web-nginx' is not among the role's packages"},
-	{HEAD "packages = [ \"web-nginx\" ];\n" SERVICE " \nafter = [ \"m\" ]; } );\n", -ENOENT, "web.conf:5",
-	 "service 'm' is not in this role"},
-	{HEAD "packages = [ \"web-nginx\" ];\n" SERVICE " after = [ \"n\" ]; } );\n", -ELOOP, "web.conf:4",
-	 "after: service 'n' waits for itself"},
+	{HEAD SERVICE " } );\n", -ENOENT, "web.conf:3",
+	 "'web-nginx' is not among the role's packages"},
+	{HEAD "packages = [ \"web-nginx\" ];\n" SERVICE " \nafter = [ \"m\" ]; } );\n", -ENOENT,
+	 "web.conf:5", "service 'm' is not in this role"},
+	{HEAD "packages = [ \"web-nginx\" ];\n" SERVICE " after = [ \"n\" ]; } );\n", -ELOOP,
+	 "web.conf:4", "after: service 'n' waits for itself"},
 	{HEAD "services = ( { name = \"n\"; exec = [ \"bin/x\" ]; } );\n", -EINVAL, "web.conf",
 	 "must be an absolute path"},
-	{HEAD "services = ( { name = \"n\"; exec = [ ]; } );\n", -EINVAL, "web.conf", "has no command"},
+	{HEAD "services = ( { name = \"n\"; exec = [ ]; } );\n", -EINVAL, "web.conf",
+	 "has no command"},
 	{HEAD "services = ( { name = \"n\"; exec = \"bin/n\"; } );\n", -EINVAL, "web.conf:3",
 	 "it must be a list of texts"},
 	{HEAD "services = ( { exec = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:3", "name is missing"},
-	{HEAD "services = ( { name = \"n\";\n exce = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:4", "unknown key 'exce'"},
-	{HEAD "director = true; web = { cpu_milli = 100; };\n", -EINVAL, "web.conf", "cannot be an instance"},
+	{HEAD "services = ( { name = \"n\";\n exce = [ \"/n\" ]; } );\n", -EINVAL, "web.conf:4",
+	 "unknown key 'exce'"},
+	{HEAD "director = true; web = { cpu_milli = 100; };\n", -EINVAL, "web.conf",
+	 "cannot be an instance"},
 	{HEAD "web = { address = \"10.0.0.1\"; port = 0; };\n", -EINVAL, "web.conf:3", "port is 0"},
-	{HEAD "web = { address = \"10.0.0.1\"; cpu_milli = 9; };\n", -EINVAL, "web.conf:3", "cpu_milli is 9"},
-	{HEAD "web = { address = \"example\"; };\n", -EINVAL, "web.conf", "must be an IPv4 address"},
-	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"best\"; };\n", -EINVAL, "web.conf", "wlc"},
+	{HEAD "web = { address = \"10.0.0.1\"; cpu_milli = 9; };\n", -EINVAL, "web.conf:3",
+	 "cpu_milli is 9"},
+	{HEAD "web = { address = \"example\"; };\n", -EINVAL, "web.conf",
+	 "must be an IPv4 address"},
+	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"best\"; };\n", -EINVAL, "web.conf",
+	 "wlc"},
 	{HEAD "fence = \"power\";\n", -EINVAL, "web.conf:3: fence", "only a director"},
-	{HEAD "services = (\n { name = \"a\"; exec = [ \"/a\" ]; },\n { name = \"b\"; exec = [ \"b\" ]; } );\n", -EINVAL,
-	 "web.conf:5: service 'b'", "must be an absolute path"},
-	{HEAD "health = { kind = \"http\"; };\n", -EINVAL, "web.conf:3: health.target", "must begin with http://"},
-	{HEAD "health = { kind = \"exec\"; };\n", -EINVAL, "web.conf:3: health.exec", "needs a command"},
-	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"x\"; };\n", -EINVAL, "web.conf:3: web", "must be one of rr"},
-	{HEAD "director = true;\nweb = { address = \"10.0.0.1\"; };\n", -EINVAL, "web.conf:3: director", "cannot be an instance"},
+	{HEAD "services = (\n { name = \"a\"; exec = [ \"/a\" ]; },\n { name = \"b\"; exec = [ "
+	      "\"b\" ]; } );\n",
+	 -EINVAL, "web.conf:5: service 'b'", "must be an absolute path"},
+	{HEAD "health = { kind = \"http\"; };\n", -EINVAL, "web.conf:3: health.target",
+	 "must begin with http://"},
+	{HEAD "health = { kind = \"exec\"; };\n", -EINVAL, "web.conf:3: health.exec",
+	 "needs a command"},
+	{HEAD "web = { address = \"10.0.0.1\"; scheduler = \"x\"; };\n", -EINVAL, "web.conf:3: web",
+	 "must be one of rr"},
+	{HEAD "director = true;\nweb = { address = \"10.0.0.1\"; };\n", -EINVAL,
+	 "web.conf:3: director", "cannot be an instance"},
 	{HEAD "director = true; fence = \"sword\";\n", -EINVAL, "web.conf:3", "no fence"},
-	{HEAD "director = true; web = { address = \"10.0.0.1\"; };\n", -EINVAL, "web.conf", "cannot be an instance"},
+	{HEAD "director = true; web = { address = \"10.0.0.1\"; };\n", -EINVAL, "web.conf",
+	 "cannot be an instance"},
 	{HEAD "health = { kind = \"ping\"; };\n", -EINVAL, "web.conf:3", "none, http, tcp, exec"},
-	{HEAD "health = { kind = \"http\"; target = \"ftp://x\"; };\n", -EINVAL, "web.conf", "must begin with http://"},
-	{HEAD "health = { kind = \"http\"; failures = 0; };\n", -EINVAL, "web.conf:3", "failures is 0"},
-	{HEAD "health = { kind = \"tcp\"; target = \"127.0.0.1:99999\"; };\n", -EINVAL, "web.conf:3: ", "port '99999' must be a number"},
-	{HEAD "health = { kind = \"tcp\"; target = \"[::1]\"; };\n", -EINVAL, "web.conf:3: ", "'[::1]' must be ADDRESS:PORT"},
-	{HEAD "health = { kind = \"http\";\ntarget = \"http://a:0/x\"; };\n", -EINVAL, "web.conf:4: ", "port '0' must be a number"},
+	{HEAD "health = { kind = \"http\"; target = \"ftp://x\"; };\n", -EINVAL, "web.conf",
+	 "must begin with http://"},
+	{HEAD "health = { kind = \"http\"; failures = 0; };\n", -EINVAL, "web.conf:3",
+	 "failures is 0"},
+	{HEAD "health = { kind = \"tcp\"; target = \"127.0.0.1:99999\"; };\n", -EINVAL,
+	 "web.conf:3: ", "port '99999' must be a number"},
+	{HEAD "health = { kind = \"tcp\"; target = \"[::1]\"; };\n", -EINVAL,
+	 "web.conf:3: ", "'[::1]' must be ADDRESS:PORT"},
+	{HEAD "health = { kind = \"http\";\ntarget = \"http://a:0/x\"; };\n", -EINVAL,
+	 "web.conf:4: ", "port '0' must be a number"},
 	{HEAD "ports = [ 99999 ];\n", -EINVAL, "web.conf:3: ports is 99999", "from 1 to 65535"},
 	{HEAD "ports = [ 0 ];\n", -EINVAL, "web.conf:3", "from 1 to 65535"},
 	{HEAD "ports = [ \"80\" ];\n", -EINVAL, "web.conf:3", "ports"},
 	{HEAD "ports = 80;\n", -EINVAL, "web.conf:3", "must be an array of numbers"},
-	{HEAD "leave = { remove = [ \"/var/lib/web\",\n\"/etc\" ]; };\n", -EINVAL, "web.conf:4", "leave.remove: '/etc' must be a plain path below"},
-	{HEAD "leave = { remove = [ \"/var/lib/../../etc\" ]; };\n", -EINVAL, "web.conf", "must be a plain path below"},
+	{HEAD "leave = { remove = [ \"/var/lib/web\",\n\"/etc\" ]; };\n", -EINVAL, "web.conf:4",
+	 "leave.remove: '/etc' must be a plain path below"},
+	{HEAD "leave = { remove = [ \"/var/lib/../../etc\" ]; };\n", -EINVAL, "web.conf",
+	 "must be a plain path below"},
 	{HEAD "leave = { delete = [ \"/var/lib/x\" ]; };\n", -EINVAL, "web.conf:3",
 	 "unknown key 'delete'; known here: remove"},
 	{HEAD "this is no configuration\n", -EINVAL, "web.conf:3", "syntax error"},
@@ -252,7 +289,8 @@ static void test_names_of_files(void **state)
 	struct phx_err err = {0};
 	char path[256];
 	place_write(p, "a b.conf", HEAD);
-	assert_int_equal(phx_role_load(place_path(p, "a b.conf", path), NULL, &role, &err), -EINVAL);
+	assert_int_equal(phx_role_load(place_path(p, "a b.conf", path), NULL, &role, &err),
+			 -EINVAL);
 	assert_contains(err.text, "'a b' is no name for a role");
 	phx_err_clear(&err);
 	place_write(p, "web", HEAD);
@@ -279,18 +317,20 @@ static void test_a_bad_role_does_not_hide_the_others(void **state)
 	assert_string_equal(PHX_LIST_AT(&roles, struct phx_role, 1)->name, "c");
 	assert_int_equal(bad.n, 1);
 	assert_contains(PHX_LIST_AT(&bad, struct phx_role_bad, 0)->file, "b.conf");
-	assert_contains(PHX_LIST_AT(&bad, struct phx_role_bad, 0)->reason, "b.conf:3: unknown key 'x'");
+	assert_contains(PHX_LIST_AT(&bad, struct phx_role_bad, 0)->reason,
+			"b.conf:3: unknown key 'x'");
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);
 	assert_int_equal(phx_roles_load(p->dir, &fake_lookup, &roles, NULL, &err), -EINVAL);
 	phx_err_clear(&err);
-	assert_int_equal(phx_roles_load("/nonexistent/roles", &fake_lookup, &roles, &bad, &err), -ENOENT);
+	assert_int_equal(phx_roles_load("/nonexistent/roles", &fake_lookup, &roles, &bad, &err),
+			 -ENOENT);
 }
 
 /* ---- rules ---- */
 
-static int load_rules(struct place *p, const char *text, const struct phx_list *roles, struct phx_list *rules,
-		      struct phx_err *err)
+static int load_rules(struct place *p, const char *text, const struct phx_list *roles,
+		      struct phx_list *rules, struct phx_err *err)
 {
 	char path[256];
 	place_write(p, "rules.conf", text);
@@ -303,11 +343,12 @@ static void test_rules_are_read_and_match(void **state)
 	struct phx_list rules;
 	struct phx_err err = {0};
 	char reason[400];
-	int r = load_rules(p,
-			   "rules = (\n"
-			   " { role = \"web\"; when = [ \"memory_bytes >= 4 GiB\", \"name  ~  web*\" ]; },\n"
-			   " { role = \"batch\"; }\n);\n",
-			   NULL, &rules, &err);
+	int r = load_rules(
+		p,
+		"rules = (\n"
+		" { role = \"web\"; when = [ \"memory_bytes >= 4 GiB\", \"name  ~  web*\" ]; },\n"
+		" { role = \"batch\"; }\n);\n",
+		NULL, &rules, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
 	assert_int_equal(rules.n, 2);
@@ -325,16 +366,19 @@ static void test_rules_are_read_and_match(void **state)
 }
 
 static const struct bad bad_rules[] = {
-	{"rules = ( { role = \"nosuch\"; } );\n", -ENOENT, "rules.conf:1", "role 'nosuch' does not exist"},
+	{"rules = ( { role = \"nosuch\"; } );\n", -ENOENT, "rules.conf:1",
+	 "role 'nosuch' does not exist"},
 	{"rules = ( {\n when = [ ]; } );\n", -EINVAL, "rules.conf:", "role is missing"},
-	{"rules = ( { role = \"web\";\n when = [ \"ram >= 4\" ]; } );\n", -EINVAL, "rules.conf:2", "'ram' is no fact"},
-	{"rules = ( { role = \"web\";\n when = [ \"cpus > 4\" ]; } );\n", -EINVAL, "rules.conf:2", ">="},
+	{"rules = ( { role = \"web\";\n when = [ \"ram >= 4\" ]; } );\n", -EINVAL, "rules.conf:2",
+	 "'ram' is no fact"},
+	{"rules = ( { role = \"web\";\n when = [ \"cpus > 4\" ]; } );\n", -EINVAL, "rules.conf:2",
+	 ">="},
 	{"rules = ( { role = \"web\";\n when = [ \"cpus>=4\" ]; } );\n", -EINVAL, "rules.conf:2",
 	 "FACT OPERATOR VALUE"},
 	{"rules = ( { role = \"web\";\n when = [ \"cpus >=\" ]; } );\n", -EINVAL, "rules.conf:2",
 	 "FACT OPERATOR VALUE"},
-	{"rules = ( { role = \"web\";\n when = [ \"cpus >= many\" ]; } );\n", -EINVAL, "rules.conf:2",
-	 "'cpus' is a number"},
+	{"rules = ( { role = \"web\";\n when = [ \"cpus >= many\" ]; } );\n", -EINVAL,
+	 "rules.conf:2", "'cpus' is a number"},
 	{"rules = ( { role = \"web\";\n when = \"cpus >= 1\"; } );\n", -EINVAL, "rules.conf:2",
 	 "must be a list of texts"},
 	{"rules = ( { role = \"web\"; if = [ ]; } );\n", -EINVAL, "rules.conf:1",

@@ -1,4 +1,5 @@
-/* How REs come to be, what is refused and why, what two agreements say together, and jobs held back or over their time. */
+/* How REs come to be, what is refused and why, what two agreements say together, and jobs held back
+ * or over their time. */
 #include "unit/core/world.h"
 
 static void settle(struct world *w)
@@ -38,13 +39,13 @@ static struct phx_agreement agreement(const char *name, int type, uint32_t lower
 
 static int with_agreement(struct world *w, int kind, int who, const struct phx_agreement *a)
 {
-	struct phx_event ev = { .kind = kind, .who = who, .agreement = *a };
+	struct phx_event ev = {.kind = kind, .who = who, .agreement = *a};
 	return world_apply(w, &ev, NULL);
 }
 
 static int operate(struct world *w, int kind, int who, const char *re, struct phx_outcome *out)
 {
-	struct phx_event ev = { .kind = kind, .who = who };
+	struct phx_event ev = {.kind = kind, .who = who};
 	PHX_STR_SET(ev.re, re);
 	return world_apply(w, &ev, out);
 }
@@ -64,7 +65,8 @@ static const char *note_of(const struct phx_outcome *out, const char *re)
 {
 	const char *text = NULL;
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
-		if (act->kind == PHX_ACT_NOTE && (!strcmp(act->re, re) || !strcmp(act->other_re, re)))
+		if (act->kind == PHX_ACT_NOTE &&
+		    (!strcmp(act->re, re) || !strcmp(act->other_re, re)))
 			text = act->text;
 	return text;
 }
@@ -103,8 +105,9 @@ static void a_request_is_refused_or_withdrawn(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
-	struct phx_event no = { .kind = PHX_EV_re_refuse, .who = PHX_RE_WHO_PROVIDER, .text = "no nodes this year" };
-	struct phx_outcome out = { 0 };
+	struct phx_event no = {
+		.kind = PHX_EV_re_refuse, .who = PHX_RE_WHO_PROVIDER, .text = "no nodes this year"};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(no.re, "queue");
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
 	assert_int_equal(service(w, PHX_EV_re_refuse, "queue"), -EPERM);
@@ -125,9 +128,9 @@ static void a_request_reserves_nothing(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("later", PHX_RE_BATCH, 2);
-	struct phx_event role = { .kind = PHX_EV_role_remove };
+	struct phx_event role = {.kind = PHX_EV_role_remove};
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
-	world_add_pool(w, "later", "hpc", (struct phx_setup){ 0 });
+	world_add_pool(w, "later", "hpc", (struct phx_setup){0});
 	assert_int_equal(provider(w, PHX_EV_re_create, "later"), -EEXIST);
 	PHX_STR_SET(role.name, "compute");
 	assert_int_equal(world_apply(w, &role, NULL), 0);
@@ -152,7 +155,8 @@ static void requests_are_limited(void **state)
 static void partners_must_want_each_other(void **state)
 {
 	struct world *w = *state;
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2), s = agreement("shop", PHX_RE_WEB, 1);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2),
+			     s = agreement("shop", PHX_RE_WEB, 1);
 	PHX_STR_SET(q.partner, "shop");
 	PHX_STR_SET(s.partner, "elsewhere");
 	assert_int_equal(with_agreement(w, PHX_EV_re_create, PHX_RE_WHO_PROVIDER, &q), 0);
@@ -188,11 +192,13 @@ static void too_few_nodes_are_told_and_refused(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3);
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = q };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {
+		.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = q};
+	struct phx_outcome out = {0};
 	nodes_ready(w, 2);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
-	assert_non_null(strstr(note_of(&out, "queue"), "3 nodes to be guaranteed, and the cluster has 2"));
+	assert_non_null(
+		strstr(note_of(&out, "queue"), "3 nodes to be guaranteed, and the cluster has 2"));
 	phx_outcome_fini(&out);
 	assert_int_equal(service(w, PHX_EV_re_activate, "queue"), -ENOSPC);
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_DEPLOYED);
@@ -203,19 +209,22 @@ static void too_few_nodes_are_told_and_refused(void **state)
 static void a_batch_re_without_partner_finds_a_web_re(void **state)
 {
 	struct world *w = *state;
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2), s = agreement("shop", PHX_RE_WEB, 1);
-	struct phx_outcome out = { 0 };
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2),
+			     s = agreement("shop", PHX_RE_WEB, 1);
+	struct phx_outcome out = {0};
 	nodes_ready(w, 3);
 	running(w, &s);
 	assert_int_equal(with_agreement(w, PHX_EV_re_create, PHX_RE_WHO_PROVIDER, &q), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, PHX_RE_WHO_SERVICE, "queue", &out), 0);
 	bool told = false;
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		told = told || (!strcmp(act->re, "queue") && !strcmp(act->other_re, "shop") &&
-				strstr(act->text, "no partner was named, and both allow it"));
+		told = told ||
+			(!strcmp(act->re, "queue") && !strcmp(act->other_re, "shop") &&
+			 strstr(act->text, "no partner was named, and both allow it"));
 	assert_true(told);
 	phx_outcome_fini(&out);
-	const struct phx_re *queue = phx_state_re(&w->s, "queue"), *shop = phx_state_re(&w->s, "shop");
+	const struct phx_re *queue = phx_state_re(&w->s, "queue"),
+			    *shop = phx_state_re(&w->s, "shop");
 	assert_int_equal(phx_ledger_partner(w->s.ledger, (int)queue->number), shop->number);
 	assert_int_equal(phx_ledger_partner(w->s.ledger, (int)shop->number), queue->number);
 }
@@ -223,11 +232,14 @@ static void a_batch_re_without_partner_finds_a_web_re(void **state)
 /* ---- between two owners ---- */
 
 /* A node of hpc's queue goes to the shop: what is done to it? */
-static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_setup shop, bool one, bool other)
+static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_setup shop, bool one,
+			   bool other)
 {
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2), s = agreement("shop", PHX_RE_WEB, 1);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2),
+			     s = agreement("shop", PHX_RE_WEB, 1);
 	struct phx_plan plan;
-	struct phx_event ev = { .kind = PHX_EV_assign, .pin = true }; /* else the policy takes it back */
+	/* else the policy takes it back */
+	struct phx_event ev = {.kind = PHX_EV_assign, .pin = true};
 	bool wipes = false;
 	q.setup = queue;
 	s.setup = shop;
@@ -253,9 +265,9 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 	return !wipes;
 }
 
-static const struct phx_setup noop = { 0 };
-static const struct phx_setup wipe_release = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE };
-static const struct phx_setup wipe_assign = { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN };
+static const struct phx_setup noop = {0};
+static const struct phx_setup wipe_release = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE};
+static const struct phx_setup wipe_assign = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN};
 
 static void noop_asked_by_both(void **state)
 {
@@ -290,9 +302,13 @@ static void noop_asked_by_nobody(void **state)
 
 static uint64_t submit(struct world *w, const char *re, int64_t limit_ms, bool hold)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000,
-				.estimate_ms = limit_ms, .hold = hold };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_nodes = 1,
+			       .uid = 1000,
+			       .gid = 1000,
+			       .estimate_ms = limit_ms,
+			       .hold = hold};
+	struct phx_outcome out = {0};
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
@@ -304,7 +320,7 @@ static uint64_t submit(struct world *w, const char *re, int64_t limit_ms, bool h
 
 static int hold(struct world *w, uint64_t id, bool on)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_hold, .job = id, .hold = on };
+	struct phx_event ev = {.kind = PHX_EV_job_hold, .job = id, .hold = on};
 	return world_apply(w, &ev, NULL);
 }
 
@@ -315,8 +331,9 @@ static int state_of(struct world *w, uint64_t id)
 
 static void end(struct world *w, uint64_t id, int64_t status)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .result = status };
-	PHX_STR_SET(ev.node, PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = status};
+	PHX_STR_SET(ev.node,
+		    PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -364,8 +381,8 @@ static void held_jobs_wait_in_an_re(void **state)
 
 static void check_limit(struct world *w, const char *re)
 {
-	struct phx_event tick = { .kind = PHX_EV_tick };
-	struct phx_list orders = { 0 };
+	struct phx_event tick = {.kind = PHX_EV_tick};
+	struct phx_list orders = {0};
 	uint64_t id = submit(w, re, 30000, false), next = submit(w, re, 0, false);
 	assert_int_equal(state_of(w, id), PHX_JOB_RUNNING);
 	assert_true(phx_core_next_deadline(&w->s) <= w->now + 30000);
@@ -401,7 +418,7 @@ static void a_job_of_an_re_ends_with_its_time(void **state)
 static void a_job_larger_than_the_re_can_ever_be(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000};
 	alone(w, true);
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
@@ -429,8 +446,9 @@ static void a_try_changes_nothing(void **state)
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
 	struct phx_state before;
-	struct phx_outcome out = { 0 };
-	struct phx_event ev = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE, .now_ms = w->now };
+	struct phx_outcome out = {0};
+	struct phx_event ev = {
+		.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE, .now_ms = w->now};
 	nodes_ready(w, 2);
 	ev.now_ms = w->now;
 	PHX_STR_SET(ev.re, "queue");
@@ -445,7 +463,8 @@ static void a_try_changes_nothing(void **state)
 	phx_state_fini(&before);
 }
 
-/* What an RE without wipe left on a free node stays its owner's; another owner's RE of the same name is no relative. */
+/* What an RE without wipe left on a free node stays its owner's; another owner's RE of the same
+ * name is no relative. */
 static void a_name_that_is_used_again_is_another_tenant(void **state)
 {
 	struct world *w = *state;

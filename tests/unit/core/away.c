@@ -1,5 +1,6 @@
-/* Nodes of an RE that are off or silent for a moment keep what they have; they are replaced when the agreement says so,
- * and cleaned when they come later. Whatever is erased, an event says why. */
+/* Nodes of an RE that are off or silent for a moment keep what they have; they are replaced when
+ * the agreement says so, and cleaned when they come later. Whatever is erased, an event says
+ * why. */
 #include "unit/core/pair.h"
 
 #include "core/internal.h"
@@ -10,11 +11,11 @@ static struct phx_list notes; /* struct phx_action: what events have told since 
 
 static int apply(struct world *w, struct phx_event *ev)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	int r = world_apply(w, ev, &out);
-	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-	{
-		struct phx_action *kept = act->kind == PHX_ACT_NOTE ? phx_list_push(&notes, sizeof(*kept)) : NULL;
+	PHX_LIST_EACH(struct phx_action, act, &out.actions) {
+		struct phx_action *kept =
+			act->kind == PHX_ACT_NOTE ? phx_list_push(&notes, sizeof(*kept)) : NULL;
 		if (kept)
 			*kept = *act;
 	}
@@ -27,27 +28,28 @@ static int told(const char *re, const char *text)
 {
 	int n = 0;
 	PHX_LIST_EACH(struct phx_action, act, &notes)
-		n += strstr(act->text, text) && (!re || !strcmp(act->re, re) || !strcmp(act->other_re, re));
+		n += strstr(act->text, text) &&
+			(!re || !strcmp(act->re, re) || !strcmp(act->other_re, re));
 	return n;
 }
 
 static void later(struct world *w, int64_t ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	w->now += ms;
 	assert_int_equal(apply(w, &ev), 0);
 }
 
 static void tell(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(apply(w, &ev), 0);
 }
 
 static int order(struct world *w, int kind, const char *node, const char *by)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.by, by);
 	return apply(w, &ev);
@@ -55,7 +57,7 @@ static int order(struct world *w, int kind, const char *node, const char *by)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(apply(w, &ev), 0);
 }
@@ -63,7 +65,7 @@ static void seen_off(struct world *w, const char *node)
 /* Registers: a start through the deploy initramfs, or the system behind it. */
 static void hello(struct world *w, const char *node, int env)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = env };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
 	const struct phx_node *n = world_node(w, node);
 	w->boots += env == PHX_ENV_DEPLOY;
 	PHX_STR_SET(ev.node, node);
@@ -79,10 +81,11 @@ static void hello(struct world *w, const char *node, int env)
 static void in_health(struct world *w, const char *node)
 {
 	const struct phx_node *n = world_node(w, node);
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = true };
+	struct phx_event ev = {.kind = PHX_EV_report, .healthy = true};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.actual_role, n->role);
-	phx_role_identity(phx_state_role(&w->s, n->role), ev.actual_identity, sizeof(ev.actual_identity));
+	phx_role_identity(phx_state_role(&w->s, n->role), ev.actual_identity,
+			  sizeof(ev.actual_identity));
 	assert_int_equal(apply(w, &ev), 0);
 }
 
@@ -94,9 +97,11 @@ static void starts(struct world *w, const char *node)
 }
 
 /* One RE that erases on release, with `lower` of the five nodes; its lease is an hour. */
-static void alone_with(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role, struct phx_setup setup)
+static void alone_with(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role,
+		       struct phx_setup setup)
 {
-	struct phx_agreement q = agreement("queue", strcmp(role, "compute") ? PHX_RE_WEB : PHX_RE_BATCH, lower);
+	struct phx_agreement q =
+		agreement("queue", strcmp(role, "compute") ? PHX_RE_WEB : PHX_RE_BATCH, lower);
 	q.coordination = PHX_RE_COORDINATED_NONE;
 	q.partner[0] = '\0';
 	PHX_STR_SET(q.role, role);
@@ -114,7 +119,7 @@ static void alone_with(struct world *w, uint32_t lower, uint32_t replace_after_s
 static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role)
 {
 	alone_with(w, lower, replace_after_s, role,
-		   (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE });
+		   (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE});
 }
 
 static int share_of(struct world *w, const char *node)
@@ -180,7 +185,8 @@ static void restarted_under_a_job(void **state)
 	alone(w, 3, 300, "compute");
 	uint64_t id = submit(w, 1);
 	char node[PHX_NAME_MAX];
-	PHX_STR_SET(node, PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
+	PHX_STR_SET(node,
+		    PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
 	uint64_t epoch = world_node(w, node)->epoch;
 	hello(w, node, PHX_ENV_DEPLOY);
 	assert_int_equal(share_of(w, node), PHX_SHARE_AWAY);
@@ -213,7 +219,7 @@ static void in_memory(void **state)
 	alone(w, 3, 300, "ramweb");
 	seen_off(w, "n2");
 	later(w, 12000);
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.facts, 2);
@@ -234,7 +240,8 @@ static void rebuilt_by_hand(void **state)
 	alone(w, 3, 300, "compute");
 	assert_int_equal(order(w, PHX_EV_rebuild, "n2", "uid:0"), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
-	assert_int_equal(world_node(w, "n2")->away_until_ms, 0); /* its plan ends by itself: no time runs */
+	/* its plan ends by itself: no time runs */
+	assert_int_equal(world_node(w, "n2")->away_until_ms, 0);
 	assert_int_equal(told("queue", "n2 is installed anew: rebuild ordered by uid:0"), 1);
 	settle(w);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
@@ -266,16 +273,23 @@ static void replaced_with_a_reason(void **state)
 	assert_int_equal(told(NULL, "goes from"), 0);
 	later(w, 4000);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
-	assert_int_equal(told("queue", "n2 is replaced: RE queue gave it up: silent for 5 min 3 s, it is off, replace_after is "
-				       "5 min"), 1);
+	assert_int_equal(told("queue",
+			      "n2 is replaced: RE queue gave it up: silent for 5 min 3 s, it is "
+			      "off, replace_after is "
+			      "5 min"),
+			 1);
 	/* at once, though the lease unit is an hour */
-	assert_int_equal(told("queue", "goes from free to queue: nodes of the lower bound were missing"), 1);
+	assert_int_equal(
+		told("queue", "goes from free to queue: nodes of the lower bound were missing"), 1);
 	settle(w);
 	assert_int_equal(held(w, "queue"), 3);
 	/* it comes, and is one too many: erased, as its agreement says, and why is told */
 	hello(w, "n2", PHX_ENV_DEPLOY);
-	assert_int_equal(told("queue", "n2 is erased: RE queue gave it up: silent for 5 min 3 s, it is off, replace_after is 5 "
-				       "min; the agreement of queue says wipe on release"), 1);
+	assert_int_equal(told("queue",
+			      "n2 is erased: RE queue gave it up: silent for 5 min 3 s, it is off, "
+			      "replace_after is 5 "
+			      "min; the agreement of queue says wipe on release"),
+			 1);
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
 	assert_false(world_node(w, "n2")->dirty);
@@ -314,7 +328,8 @@ static void heard_and_not_in_health(void **state)
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
 }
 
-/* It came by itself, without what it was given, and is in the best of health: that is no service of the RE. */
+/* It came by itself, without what it was given, and is in the best of health: that is no service of
+ * the RE. */
 static void heard_with_something_else(void **state)
 {
 	struct world *w = *state;
@@ -322,7 +337,8 @@ static void heard_with_something_else(void **state)
 	seen_off(w, "n2");
 	hello(w, "n2", PHX_ENV_DEPLOY);
 	/* what the deploy initramfs says of the disk is not what serves */
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = true, .node = "n2", .actual_role = "compute" };
+	struct phx_event ev = {
+		.kind = PHX_EV_report, .healthy = true, .node = "n2", .actual_role = "compute"};
 	assert_int_equal(apply(w, &ev), 0);
 	assert_int_equal(told(NULL, "is back in RE"), 0);
 	hello(w, "n2", PHX_ENV_OS);
@@ -360,12 +376,14 @@ static void away_without_a_plan_has_a_time(void **state)
 	assert_int_equal(world_node(w, "n2")->away_until_ms, w->now + REPLACE_MS);
 }
 
-/* By hand, in the pool of the RE: it serves there, and is not one of those that the RE counts on. */
+/* By hand, in the pool of the RE: it serves there, and is not one of those that the RE counts
+ * on. */
 static void given_another_role(void **state)
 {
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
-	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "guest", .pool = "queue" };
+	struct phx_event ev = {
+		.kind = PHX_EV_assign, .node = "n2", .role = "guest", .pool = "queue"};
 	assert_int_equal(apply(w, &ev), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
 	world_run(w, "n2");
@@ -380,7 +398,8 @@ static void what_a_policy_sends_is_not_cancelled(void **state)
 	alone(w, 3, 300, "compute");
 	seen_off(w, "n2");
 	later(w, REPLACE_MS);
-	const struct phx_node *n = world_node(w, share_of(w, "n4") == PHX_SHARE_COMING ? "n4" : "n5");
+	const struct phx_node *n =
+		world_node(w, share_of(w, "n4") == PHX_SHARE_COMING ? "n4" : "n5");
 	assert_int_equal(n->share, PHX_SHARE_COMING);
 	uint64_t epoch = n->epoch;
 	assert_int_equal(order(w, PHX_EV_cancel, n->name, "uid:0"), -EPERM);
@@ -412,7 +431,8 @@ static void replaced_at_once(void **state)
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
 }
 
-/* The job's lease ends first; a node that was silent for longer than its RE waits has used up its time by then. */
+/* The job's lease ends first; a node that was silent for longer than its RE waits has used up its
+ * time by then. */
 static void a_job_is_waited_for(void **state)
 {
 	struct world *w = *state;
@@ -456,7 +476,8 @@ static void one_that_cannot_serve_is_passed_over(void **state)
 	assert_int_equal(told("queue", "n4 is passed over: cannot go to queue"), 1);
 	later(w, 10 * REPLACE_MS);
 	assert_int_equal(told(NULL, "n4 is passed over"), 1);
-	assert_int_equal(world_hello(w, "n4", PHX_ENV_DEPLOY, true), 0); /* its disk is a good one now */
+	/* its disk is a good one now */
+	assert_int_equal(world_hello(w, "n4", PHX_ENV_DEPLOY, true), 0);
 	settle(w);
 	assert_string_equal(world_node(w, "n4")->pool, "queue");
 	assert_int_equal(held(w, "queue"), 3);
@@ -466,7 +487,7 @@ static void one_that_cannot_serve_is_passed_over(void **state)
 
 static void unwell(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_report, .text = "does not answer" };
+	struct phx_event ev = {.kind = PHX_EV_report, .text = "does not answer"};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.actual_role, world_node(w, node)->actual_role);
 	PHX_STR_SET(ev.actual_identity, world_node(w, node)->actual_identity);
@@ -520,7 +541,8 @@ static void deactivated_while_it_is_drained(void **state)
 static void ordered_there_afterwards(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "compute", .pool = "queue" };
+	struct phx_event ev = {
+		.kind = PHX_EV_assign, .node = "n2", .role = "compute", .pool = "queue"};
 	alone(w, 3, 300, "compute");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
@@ -538,7 +560,8 @@ static void deactivated_and_destroyed(void **state)
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
-	assert_string_equal(world_node(w, "n2")->gave_up, "RE queue was deactivated while it was away");
+	assert_string_equal(world_node(w, "n2")->gave_up,
+			    "RE queue was deactivated while it was away");
 	settle(w);
 	assert_false(phx_state_re(&w->s, "queue")->active);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
@@ -573,7 +596,7 @@ static void deactivated_beside_a_pinned_one(void **state)
 {
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
-	struct phx_event ev = { .kind = PHX_EV_assign, .node = "n2", .role = "compute", .pin = true };
+	struct phx_event ev = {.kind = PHX_EV_assign, .node = "n2", .role = "compute", .pin = true};
 	assert_int_equal(apply(w, &ev), 0);
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
@@ -595,7 +618,8 @@ static void deactivated_and_activated_again(void **state)
 	settle(w);
 	tell(w, PHX_EV_back, "n2");
 	/* whoever the RE has instead, nothing was done to it while it was away */
-	assert_true(world_node(w, "n2")->epoch == epoch || told(NULL, "n2 is erased: no RE wants it"));
+	assert_true(world_node(w, "n2")->epoch == epoch ||
+		    told(NULL, "n2 is erased: no RE wants it"));
 }
 
 /* A job was on it, so that the ledger learned of the loss after the deactivation. */
@@ -606,8 +630,8 @@ static void deactivated_under_a_silent_job(void **state)
 	submit(w, 3);
 	tell(w, PHX_EV_missing, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
-	for (const char *const *at = (const char *const[]){ "n1", "n3", NULL }; *at; at++) {
-		struct phx_event ev = { .kind = PHX_EV_job_result, .job = 1, .result = 143 };
+	for (const char *const *at = (const char *const[]){"n1", "n3", NULL}; *at; at++) {
+		struct phx_event ev = {.kind = PHX_EV_job_result, .job = 1, .result = 143};
 		PHX_STR_SET(ev.node, *at);
 		assert_int_equal(apply(w, &ev), 0);
 	}
@@ -648,7 +672,7 @@ static void deactivated_with_its_system_in_memory(void **state)
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.facts, 2);
@@ -670,7 +694,9 @@ static void its_release_is_not_cancelled(void **state)
 	tell(w, PHX_EV_back, "n2");
 	world_run_to(w, "n2", PHX_STEP_stop);
 	assert_int_equal(order(w, PHX_EV_cancel, "n2", "uid:0"), -EPERM);
-	assert_non_null(strstr(w->err.text, "n2 would be released again at once: RE queue was deactivated while it was away"));
+	assert_non_null(strstr(
+		w->err.text,
+		"n2 would be released again at once: RE queue was deactivated while it was away"));
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->pool, "free");
 }
@@ -684,7 +710,7 @@ static void destroyed_and_cannot_be_released(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	PHX_STR_SET(ev.system_digest, "d1");
@@ -713,7 +739,8 @@ static void destroy_names_the_command(void **state)
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), -EINVAL);
 	assert_non_null(strstr(w->err.text, "n2, which is maintenance: phx node release n2"));
-	assert_int_equal(order(w, PHX_EV_resume, "n2", "uid:0"), 0); /* out of maintenance: it is released by itself */
+	/* out of maintenance: it is released by itself */
+	assert_int_equal(order(w, PHX_EV_resume, "n2", "uid:0"), 0);
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->pool, "free");
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
@@ -721,10 +748,11 @@ static void destroy_names_the_command(void **state)
 
 /* ---- another has its place ---- */
 
-/* Back in service it would be one too many, and be erased: a cancelled drain promises that its data stay. */
+/* Back in service it would be one too many, and be erased: a cancelled drain promises that its data
+ * stay. */
 static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 {
-	static const int kinds[] = { PHX_EV_drain, PHX_EV_release };
+	static const int kinds[] = {PHX_EV_drain, PHX_EV_release};
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
@@ -734,7 +762,9 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 		world_run_to(w, node, i ? PHX_STEP_stop : PHX_STEP_drain);
 		assert_int_equal(share_of(w, node), PHX_SHARE_OUTSIDE);
 		assert_int_equal(order(w, PHX_EV_cancel, node, "uid:0"), -EPERM);
-		assert_non_null(strstr(w->err.text, "RE queue has others in its place: in service again it would be released, and erased as agreed;"));
+		assert_non_null(strstr(w->err.text,
+				       "RE queue has others in its place: in service again it "
+				       "would be released, and erased as agreed;"));
 		assert_int_equal(w->erasures, erased);
 		settle(w);
 	}
@@ -742,11 +772,13 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 	assert_true(world_node(w, "n2")->dirty);
 	assert_int_equal(held(w, "queue"), 3);
 	/* out of maintenance it goes to the free pool, and whoever orders that is told */
-	struct phx_event ev = { .kind = PHX_EV_resume };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_resume};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n2");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
-	assert_non_null(strstr(out.text, "RE queue has others in its place: n2 is released, and erased as agreed"));
+	assert_non_null(
+		strstr(out.text,
+		       "RE queue has others in its place: n2 is released, and erased as agreed"));
 	phx_outcome_fini(&out);
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
@@ -756,18 +788,22 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 static void without_a_wipe_nobody_says_erased(void **state)
 {
 	struct world *w = *state;
-	alone_with(w, 3, 300, "compute", (struct phx_setup){ .mode = PHX_SETUP_NOOP });
+	alone_with(w, 3, 300, "compute", (struct phx_setup){.mode = PHX_SETUP_NOOP});
 	uint64_t erased = w->erasures;
 	assert_int_equal(order(w, PHX_EV_drain, "n2", "uid:0"), 0);
 	world_run_to(w, "n2", PHX_STEP_drain);
 	assert_int_equal(order(w, PHX_EV_cancel, "n2", "uid:0"), -EPERM);
-	assert_non_null(strstr(w->err.text, "in service again it would be released, and not erased, as agreed; drain goes on"));
+	assert_non_null(strstr(
+		w->err.text,
+		"in service again it would be released, and not erased, as agreed; drain goes on"));
 	settle(w);
-	struct phx_event ev = { .kind = PHX_EV_resume };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_resume};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n2");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
-	assert_non_null(strstr(out.text, "RE queue has others in its place: n2 is released, and not erased, as agreed"));
+	assert_non_null(strstr(
+		out.text,
+		"RE queue has others in its place: n2 is released, and not erased, as agreed"));
 	phx_outcome_fini(&out);
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
@@ -800,7 +836,9 @@ static void resume_of_one_that_is_off(void **state)
 	seen_off(w, "n1");
 	phx_list_fini(&notes);
 	assert_int_equal(order(w, PHX_EV_resume, "n1", "uid:0"), 0);
-	assert_int_equal(told(NULL, "n1 is out of maintenance, and it is off: it serves when it is heard"), 1);
+	assert_int_equal(
+		told(NULL, "n1 is out of maintenance, and it is off: it serves when it is heard"),
+		1);
 }
 
 static void orders_are_named(void **state)
@@ -808,8 +846,13 @@ static void orders_are_named(void **state)
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
 	assert_int_equal(order(w, PHX_EV_release, "n1", "uid:7"), 0);
-	assert_int_equal(told(NULL, "n1 is erased: release ordered by uid:7; the agreement of guest says wipe on release"), 1);
-	assert_string_equal(world_node(w, "n1")->plan.cause, "release ordered by uid:7; the agreement of guest says wipe on release");
+	assert_int_equal(told(NULL,
+			      "n1 is erased: release ordered by uid:7; the agreement of guest says "
+			      "wipe on release"),
+			 1);
+	assert_string_equal(
+		world_node(w, "n1")->plan.cause,
+		"release ordered by uid:7; the agreement of guest says wipe on release");
 	world_run(w, "n1");
 	assert_int_equal(order(w, PHX_EV_wipe, "n1", "uid:8"), 0);
 	assert_int_equal(told(NULL, "n1 is erased: wipe ordered by uid:8; the order says so"), 1);

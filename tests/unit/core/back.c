@@ -6,10 +6,11 @@ static char buf[512];
 /* Role web in another version of its package. */
 static void put_version(struct world *w, const char *version)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put };
+	struct phx_event ev = {.kind = PHX_EV_role_put};
 	const struct phx_role *now = phx_state_role(&w->s, "web");
 	assert_int_equal(phx_record_copy(&phx_role_record, &ev.role_put, now), 0);
-	PHX_STR_SET(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version, version);
+	PHX_STR_SET(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version,
+		    version);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -38,13 +39,14 @@ static void fail_step(struct world *w, int kind, const char *why)
 static const char *ordered_version(struct world *w)
 {
 	static char version[PHX_NAME_MAX];
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	version[0] = '\0';
 	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
-	PHX_LIST_EACH(struct phx_order, o, &orders)
-	{
+	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (!strcmp(o->kind, "step") && o->role.packages.n)
-			PHX_STR_SET(version, PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version);
+			PHX_STR_SET(
+				version,
+				PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
@@ -56,7 +58,8 @@ static void update_to_2(struct world *w)
 	world_serving(w, "n1", "web", true);
 	put_version(w, "2");
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "prefetch stop leave activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "prefetch stop leave activate start health join");
 }
 
 static void failed_health_goes_back(void **state)
@@ -69,7 +72,7 @@ static void failed_health_goes_back(void **state)
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_stop);
 	assert_string_equal(ordered_version(w), "2"); /* what was started is stopped */
-	static const int back[] = { PHX_STEP_activate, PHX_STEP_start, PHX_STEP_health };
+	static const int back[] = {PHX_STEP_activate, PHX_STEP_start, PHX_STEP_health};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(back); i++) {
 		world_run_to(w, "n1", back[i]);
 		assert_string_equal(ordered_version(w), "1");
@@ -128,7 +131,8 @@ static void failed_stop_is_no_failed_update(void **state)
 	world_run_to(w, "n1", PHX_STEP_stop);
 	fail_step(w, PHX_STEP_stop, "does not end");
 	assert_string_equal(world_node(w, "n1")->plan.back, "");
-	assert_null(strstr(world_plan(w, "n1", buf, sizeof(buf)), "stop leave activate start health join stop"));
+	assert_null(strstr(world_plan(w, "n1", buf, sizeof(buf)),
+			   "stop leave activate start health join stop"));
 }
 
 /* Another role is no update: nobody asked for the old one back. */
@@ -171,10 +175,10 @@ static void nobody_runs_it_nobody_keeps_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(failed_health_goes_back),	      TEST(failed_start_goes_back),
+		TEST(failed_health_goes_back),        TEST(failed_start_goes_back),
 		TEST(failed_way_back_is_quarantined), TEST(failed_stop_is_no_failed_update),
 		TEST(failed_way_back_is_quarantined), TEST(failed_hand_over_is_quarantined),
-		TEST(reload_on_the_way_back),	      TEST(nobody_runs_it_nobody_keeps_it),
+		TEST(reload_on_the_way_back),         TEST(nobody_runs_it_nobody_keeps_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

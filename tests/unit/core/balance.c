@@ -3,7 +3,8 @@
 
 static void add_web_role(struct world *w, const char *name, const char *address, bool director)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .director = director, .web = { .port = 80 } } };
+	struct phx_event ev = {.kind = PHX_EV_role_put,
+			       .role_put = {.director = director, .web = {.port = 80}}};
 	PHX_STR_SET(ev.role_put.name, name);
 	PHX_STR_SET(ev.role_put.pool, "web");
 	PHX_STR_SET(ev.role_put.image, "debian-12");
@@ -16,7 +17,7 @@ static void add_web_role(struct world *w, const char *name, const char *address,
 
 static void report(struct world *w, const char *node, const char *role, bool healthy)
 {
-	struct phx_event ev = { .kind = PHX_EV_report, .healthy = healthy };
+	struct phx_event ev = {.kind = PHX_EV_report, .healthy = healthy};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.actual_role, role);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -33,7 +34,7 @@ static void serve(struct world *w, const char *node, const char *ip)
 /* Who looks at every node, there being no index, finds the same. */
 static void check_without_index(struct world *w, const struct phx_web_table *t)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table same = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table same = {0};
 	struct phx_state copy;
 	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
 	assert_null(copy.index);
@@ -55,13 +56,12 @@ static void check_without_index(struct world *w, const struct phx_web_table *t)
 
 static void check_table(struct world *w, const char *want)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = { 0 };
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
-	struct phx_err err = { 0 };
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	struct phx_err err = {0};
 	assert_int_equal(phx_core_web_table(&w->s, &t), 0);
 	assert_int_equal(phx_web_table_check(&t, &err), 0);
-	PHX_LIST_EACH(struct phx_web_service, s, &t.services)
-	{
+	PHX_LIST_EACH(struct phx_web_service, s, &t.services) {
 		phx_buf_addf(&b, "%s%s:%u", b.n ? "; " : "", s->address, s->port);
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
 			phx_buf_addf(&b, " %s=%u", v->address, v->weight);
@@ -72,7 +72,7 @@ static void check_table(struct world *w, const char *want)
 
 static void event(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -187,18 +187,19 @@ static void quiet_nodes_are_left_out(void **state)
 
 static void rest_for(struct world *w, uint32_t rest_ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	struct phx_event ev = {.kind = PHX_EV_settings, .settings = w->s.settings};
 	ev.settings.balance_rest_ms = rest_ms;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void tick(struct world *w)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
-/* Weight 0 first: what is connected goes on, and is cut off only when the node is still not heard. */
+/* Weight 0 first: what is connected goes on, and is cut off only when the node is still not
+ * heard. */
 static void a_quiet_node_rests_before_it_is_out(void **state)
 {
 	struct world *w = *state;
@@ -275,7 +276,9 @@ static void who_is_behind_no_balancer_is_not_quiet(void **state)
 
 static int balanced(struct world *w, const char *node, uint64_t step_id)
 {
-	struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = step_id, .epoch = world_node(w, node)->plan.epoch };
+	struct phx_event ev = {.kind = PHX_EV_balanced,
+			       .step_id = step_id,
+			       .epoch = world_node(w, node)->plan.epoch};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -315,11 +318,12 @@ static void the_director_lets_it_go(void **state)
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_stop);
 }
 
-/* A director that says nothing holds nobody for longer than the role's grace; where there is none, nobody waits. */
+/* A director that says nothing holds nobody for longer than the role's grace; where there is none,
+ * nobody waits. */
 static void a_dead_director_holds_nobody(void **state)
 {
 	struct world *w = *state;
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	add_web_role(w, "pages", "10.0.0.250", false);
 	add_web_role(w, "balance", "", true);
 	phx_state_role(&w->s, "pages")->drain_grace_s = 7;
@@ -383,13 +387,14 @@ static struct phx_agreement web_re(const char *name, const char *address, uint32
 
 static int create(struct world *w, struct phx_agreement a)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = a };
+	struct phx_event ev = {
+		.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = a};
 	return world_apply(w, &ev, NULL);
 }
 
 static void operate(struct world *w, int kind, const char *re)
 {
-	struct phx_event ev = { .kind = kind, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = kind, .who = PHX_RE_WHO_SERVICE};
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -397,7 +402,7 @@ static void operate(struct world *w, int kind, const char *re)
 /* What the orders of a node's step say of its address. */
 static void check_order_web(struct world *w, const char *node, const char *address, uint32_t port)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
@@ -445,7 +450,7 @@ static void res_have_addresses_of_their_own(void **state)
 static void directors_have_the_table_as_an_order(void **state)
 {
 	struct world *w = *state;
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	add_web_role(w, "pages", "10.0.0.250", false);
 	add_web_role(w, "balance", "", true);
 	serve(w, "n1", "10.0.0.11");
@@ -468,7 +473,7 @@ static void directors_have_the_table_as_an_order(void **state)
 
 static uint32_t services_of(struct world *w, const char *node)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
@@ -526,8 +531,8 @@ static void a_director_that_comes_back_waits(void **state)
 /* How often a director was told to go off by the event. */
 static unsigned offs(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = kind};
+	struct phx_outcome out = {0};
 	unsigned n = 0;
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
@@ -549,8 +554,8 @@ static void two_fenced_directors(struct world *w)
 static void a_fenced_director_is_off_before_another_acts(void **state)
 {
 	struct world *w = *state;
-	struct phx_event off = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
-	struct phx_event fails = { .kind = PHX_EV_power_result, .result = -EIO };
+	struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+	struct phx_event fails = {.kind = PHX_EV_power_result, .result = -EIO};
 	PHX_STR_SET(off.node, "n1");
 	PHX_STR_SET(fails.node, "n1");
 	two_fenced_directors(w);
@@ -581,7 +586,8 @@ static void a_fenced_director_may_come_back(void **state)
 	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
 }
 
-/* A head that hears nobody may be the one that is cut off: it switches nobody off before it hears a successor. */
+/* A head that hears nobody may be the one that is cut off: it switches nobody off before it hears a
+ * successor. */
 static void a_director_is_not_fenced_for_nobody(void **state)
 {
 	struct world *w = *state;
@@ -605,11 +611,12 @@ static void a_director_without_a_bmc_is_not_fenced(void **state)
 	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
 }
 
-/* Two must not have the address: who is no director any more, and still does what one does, is told to end that. */
+/* Two must not have the address: who is no director any more, and still does what one does, is told
+ * to end that. */
 static void a_director_that_is_none_any_more_is_told(void **state)
 {
 	struct world *w = *state;
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	add_web_role(w, "pages", "10.0.0.250", false);
 	add_web_role(w, "balance", "", true);
 	world_serving(w, "n1", "balance", true);

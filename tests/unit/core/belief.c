@@ -1,5 +1,5 @@
-/* What somebody's word is worth: an erase is believed only of the disk that was meant, and a machine that was
- * switched off and on runs nothing any more, whatever the books said. */
+/* What somebody's word is worth: an erase is believed only of the disk that was meant, and a
+ * machine that was switched off and on runs nothing any more, whatever the books said. */
 #include "unit/core/world.h"
 
 /* ---- an erase ---- */
@@ -8,12 +8,12 @@ static struct phx_event erased(struct world *w, const char *node)
 {
 	const struct phx_node *n = world_node(w, node);
 	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = { .kind = PHX_EV_step_result,
-				.step_id = step->id,
-				.epoch = n->plan.epoch,
-				.erased_bytes = 4ULL << 30,
-				.verified_bytes = 1ULL << 30,
-				.setup = { .method = step->method } };
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .step_id = step->id,
+			       .epoch = n->plan.epoch,
+			       .erased_bytes = 4ULL << 30,
+			       .verified_bytes = 1ULL << 30,
+			       .setup = {.method = step->method}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.erased_disk, step->disk);
 	return ev;
@@ -37,7 +37,7 @@ static uint32_t records(const struct phx_outcome *out)
 static void another_disk_is_no_erase(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	to_the_wipe(w);
 	struct phx_node *n = world_node(w, "n1");
 	struct phx_event ev = erased(w, "n1");
@@ -46,7 +46,8 @@ static void another_disk_is_no_erase(void **state)
 	assert_int_equal(records(&out), 0);
 	phx_outcome_fini(&out);
 	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_wipe);
-	assert_string_equal(phx_node_step(n)->error, "the agent erased another disk than the one ordered");
+	assert_string_equal(phx_node_step(n)->error,
+			    "the agent erased another disk than the one ordered");
 	assert_true(n->dirty);
 	/* nor is an erase that names none */
 	world_run_to(w, "n1", PHX_STEP_wipe);
@@ -59,14 +60,13 @@ static void another_disk_is_no_erase(void **state)
 static void the_record_says_what_was_told(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	to_the_wipe(w);
 	struct phx_event ev = erased(w, "n1");
 	PHX_STR_SET(ev.text, "zeros over every byte, reads zero");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_int_equal(records(&out), 1);
-	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-	{
+	PHX_LIST_EACH(struct phx_action, act, &out.actions) {
 		if (act->kind != PHX_ACT_ERASED)
 			continue;
 		assert_string_equal(act->node, "n1");
@@ -85,8 +85,8 @@ static void the_record_says_what_was_told(void **state)
 
 static uint64_t running_job(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000 };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.user, "u");
 	assert_int_equal(phx_text_push(&ev.argv, "sleep"), 0);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
@@ -100,7 +100,7 @@ static uint64_t running_job(struct world *w, const char *node)
 
 static void told(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -113,7 +113,7 @@ static void a_start_by_us_ends_its_jobs(void **state)
 	uint64_t job = running_job(w, "n1");
 	told(w, PHX_EV_missing, "n1");
 	assert_int_equal(phx_state_job(&w->s, job)->state, PHX_JOB_RUNNING);
-	struct phx_event ev = { .kind = PHX_EV_rebuild };
+	struct phx_event ev = {.kind = PHX_EV_rebuild};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);

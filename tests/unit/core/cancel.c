@@ -1,11 +1,12 @@
-/* A hand-over that is ended by hand: back to where the node was, by the phase that it has come to, or refused. */
+/* A hand-over that is ended by hand: back to where the node was, by the phase that it has come to,
+ * or refused. */
 #include "unit/core/world.h"
 
 static char buf[512];
 
 static int cancel(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_cancel };
+	struct phx_event ev = {.kind = PHX_EV_cancel};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
@@ -42,8 +43,8 @@ static void before_anything_nothing_happens(void **state)
 static void a_drain_that_waits_goes_on_serving_its_job(void **state)
 {
 	struct world *w = *state;
-	struct phx_event job = { .kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1 };
-	struct phx_event drain = { .kind = PHX_EV_drain, .jobs = PHX_JOBS_SPARE };
+	struct phx_event job = {.kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1};
+	struct phx_event drain = {.kind = PHX_EV_drain, .jobs = PHX_JOBS_SPARE};
 	world_serving(w, "n1", "compute", true);
 	phx_text_push(&job.argv, "true");
 	assert_int_equal(world_apply(w, &job, NULL), 0);
@@ -62,9 +63,9 @@ static void what_was_stopped_is_started_again(void **state)
 	static const struct {
 		int step;
 		const char *plan;
-	} phases[] = { { PHX_STEP_drain, "start health join" },
-		       { PHX_STEP_stop, "activate start health join" },
-		       { PHX_STEP_leave, "activate start health join" } };
+	} phases[] = {{PHX_STEP_drain, "start health join"},
+		      {PHX_STEP_stop, "activate start health join"},
+		      {PHX_STEP_leave, "activate start health join"}};
 	struct world *w = *state;
 	world_serving(w, "n1", "compute", true);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(phases); i++) {
@@ -73,14 +74,16 @@ static void what_was_stopped_is_started_again(void **state)
 		uint64_t epoch = world_node(w, "n1")->plan.epoch;
 		assert_int_equal(cancel(w, "n1"), 0);
 		assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), phases[i].plan);
-		assert_true(world_node(w, "n1")->plan.epoch > epoch); /* what the agent is at is of the past */
+		/* what the agent is at is of the past */
+		assert_true(world_node(w, "n1")->plan.epoch > epoch);
 		assert_int_equal(cancel(w, "n1"), -EPERM);
 		world_run(w, "n1");
 		assert_serves(w, "n1", "compute", "batch");
 	}
 }
 
-/* It waits in the deploy initramfs with a system on its disk, and that is entered for the new role. */
+/* It waits in the deploy initramfs with a system on its disk, and that is entered for the new
+ * role. */
 static void what_is_entered_for_another_role_goes_on(void **state)
 {
 	struct world *w = *state;
@@ -104,7 +107,8 @@ static void a_system_that_was_left_is_entered_again(void **state)
 	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_DISCARD), 0);
 	world_run_to(w, "n1", PHX_STEP_kexec);
 	assert_int_equal(cancel(w, "n1"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "kexec enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "kexec enter activate start health join");
 	world_run(w, "n1");
 	assert_serves(w, "n1", "compute", "batch");
 	assert_true(world_node(w, "n1")->dirty);
@@ -115,7 +119,7 @@ static void a_system_that_was_left_is_entered_again(void **state)
 static void on_its_way_down_it_is_waited_for(void **state)
 {
 	struct world *w = *state;
-	struct phx_event missing = { .kind = PHX_EV_missing };
+	struct phx_event missing = {.kind = PHX_EV_missing};
 	world_serving(w, "n1", "ramweb", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
 	world_run_to(w, "n1", PHX_STEP_kexec);
@@ -134,7 +138,8 @@ static void a_system_in_memory_is_brought_again(void **state)
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
 	world_run_to(w, "n1", PHX_STEP_kexec);
 	assert_int_equal(cancel(w, "n1"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "kexec ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "kexec ram enter activate start health join");
 	world_run(w, "n1");
 	assert_serves(w, "n1", "ramweb", "web");
 }
@@ -175,11 +180,11 @@ static void what_cannot_be_taken_back_goes_on(void **state)
 	static const struct {
 		const char *role;
 		int mode, step;
-	} points[] = { { "guest", PHX_SETUP_WIPE, PHX_STEP_wipe },
-		       { "web", PHX_SETUP_WIPE, PHX_STEP_image },
-		       { "web", PHX_SETUP_NOOP, PHX_STEP_activate },
-		       { "web", PHX_SETUP_NOOP, PHX_STEP_health },
-		       { "ramweb", PHX_SETUP_NOOP, PHX_STEP_ram } };
+	} points[] = {{"guest", PHX_SETUP_WIPE, PHX_STEP_wipe},
+		      {"web", PHX_SETUP_WIPE, PHX_STEP_image},
+		      {"web", PHX_SETUP_NOOP, PHX_STEP_activate},
+		      {"web", PHX_SETUP_NOOP, PHX_STEP_health},
+		      {"ramweb", PHX_SETUP_NOOP, PHX_STEP_ram}};
 	struct world *w = *state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(points); i++) {
 		char name[8];

@@ -1,5 +1,5 @@
-/* Which nodes go: one that cannot go to an RE is planned once, stays where it is, and is there for every other RE. Work is
- * counted, not timed. */
+/* Which nodes go: one that cannot go to an RE is planned once, stays where it is, and is there for
+ * every other RE. Work is counted, not timed. */
 #include "unit/core/pair.h"
 
 #include "core/index.h"
@@ -15,16 +15,20 @@ static void many_ready(struct world *w, uint32_t n)
 	world_ready(w, "n1", true);
 	for (uint32_t i = 2; i <= n; i++) {
 		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
-		assert_int_equal(phx_record_copy(&phx_node_record, twin, PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)), 0);
+		assert_int_equal(phx_record_copy(&phx_node_record, twin,
+						 PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)),
+				 0);
 		twin->number = i;
 		snprintf(twin->name, sizeof(twin->name), "n%u", i);
 		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
 		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
 		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
-		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x", i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x",
-			 i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32, "serial-disk%u", i);
+		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
+			 "serial-disk%u", i);
 	}
 	w->s.last_node_number = n;
 }
@@ -59,7 +63,8 @@ static uint32_t n_with(const struct world *w, int share, const char *re)
 
 /* ---- how much is tried ---- */
 
-/* No free node can serve the role, and half of them are wanted: each is tried once, and not at later events. */
+/* No free node can serve the role, and half of them are wanted: each is tried once, and not at
+ * later events. */
 static void none_fits(struct world *w, uint32_t n)
 {
 	many_ready(w, n);
@@ -98,7 +103,8 @@ static void no_more_are_tried_than_go(void **state)
 	assert_int_equal(n_with(w, PHX_SHARE_COMING, "queue"), 20);
 }
 
-/* One that gave trouble before goes last of all, and those that cannot go at all are in nobody's way. */
+/* One that gave trouble before goes last of all, and those that cannot go at all are in nobody's
+ * way. */
 static void the_last_ones_fit(void **state)
 {
 	struct world *w = *state;
@@ -141,7 +147,8 @@ static void unfit_for_one_is_fit_for_another(void **state)
 	assert_int_equal(held(w, "queue"), 2);
 }
 
-/* It is quarantined, and still counted free when the ledger gives nodes away in the same event: why it is stays. */
+/* It is quarantined, and still counted free when the ledger gives nodes away in the same event: why
+ * it is stays. */
 static void a_quarantined_node_keeps_its_reason(void **state)
 {
 	struct world *w = *state;
@@ -174,7 +181,7 @@ static void spoil(struct world *w, const char *node)
 
 static void mend(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_inventory };
+	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, node);
 	world_facts(&ev.facts, world_index(node));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);

@@ -1,21 +1,21 @@
-/* Nodes that go and come back: the window closes behind them, a system in RAM is brought back, a key is destroyed
- * before a dead node is waked, off is off at once. */
+/* Nodes that go and come back: the window closes behind them, a system in RAM is brought back, a
+ * key is destroyed before a dead node is waked, off is off at once. */
 #include "unit/core/world.h"
 
 static char buf[512];
 
 static int order_crypto(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_release,
-				.has_setup = true,
-				.setup = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0 } };
+	struct phx_event ev = {.kind = PHX_EV_release,
+			       .has_setup = true,
+			       .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
 
 static int power_order(struct world *w, const char *node, const char *op)
 {
-	struct phx_event ev = { .kind = PHX_EV_power };
+	struct phx_event ev = {.kind = PHX_EV_power};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, op);
 	return world_apply(w, &ev, NULL);
@@ -23,14 +23,14 @@ static int power_order(struct world *w, const char *node, const char *op)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void silent(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -38,7 +38,7 @@ static void silent(struct world *w, const char *node)
 /* Registers from the deploy initramfs after a reset; what it found on its disk is `digest`. */
 static void comes_back(struct world *w, const char *node, const char *digest)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	PHX_STR_SET(ev.system_image, digest[0] ? "debian-12" : "");
@@ -90,7 +90,8 @@ static void a_system_in_ram_is_brought_back(void **state)
 	comes_back(w, "n1", "");
 	struct phx_node *n = world_node(w, "n1");
 	assert_non_null(phx_node_step(n));
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "ram enter activate start health join");
 	assert_string_equal(n->plan.to_role, "ramweb");
 	world_run(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_ACTIVE);
@@ -98,20 +99,23 @@ static void a_system_in_ram_is_brought_back(void **state)
 	assert_string_equal(n->role, "ramweb");
 }
 
-/* What it finds on its disk is of an earlier role, by the same image: that is not the system that was in its memory. */
+/* What it finds on its disk is of an earlier role, by the same image: that is not the system that
+ * was in its memory. */
 static void a_system_on_the_disk_is_not_the_one_in_ram(void **state)
 {
 	struct world *w = *state;
-	struct phx_event cancel = { .kind = PHX_EV_cancel };
+	struct phx_event cancel = {.kind = PHX_EV_cancel};
 	world_serving(w, "n1", "compute", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
 	world_run(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
 	assert_string_equal(n->system_disk, "");
 	comes_back(w, "n1", "d1");
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "ram enter activate start health join");
 	PHX_STR_SET(cancel.node, "n1");
-	assert_int_equal(world_apply(w, &cancel, NULL), -EPERM); /* there is nothing to go back to */
+	/* there is nothing to go back to */
+	assert_int_equal(world_apply(w, &cancel, NULL), -EPERM);
 	world_run(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_ACTIVE);
 	assert_string_equal(n->role, "ramweb");
@@ -132,12 +136,12 @@ static void a_system_in_ram_comes_back_after_maintenance(void **state)
 	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
 }
 
-/* It was started anew in maintenance, when nobody told it to start its role, and is resumed while it is not heard: what it
- * is to do begins when it is. */
+/* It was started anew in maintenance, when nobody told it to start its role, and is resumed while
+ * it is not heard: what it is to do begins when it is. */
 static void resumed_while_silent_it_serves_when_it_is_heard(void **state)
 {
 	struct world *w = *state;
-	struct phx_event stopped = { .kind = PHX_EV_report }, back = { .kind = PHX_EV_back };
+	struct phx_event stopped = {.kind = PHX_EV_report}, back = {.kind = PHX_EV_back};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
 	PHX_STR_SET(stopped.node, "n1");
@@ -160,7 +164,8 @@ static void resumed_while_silent_it_serves_when_it_is_heard(void **state)
 	assert_null(phx_node_step(world_node(w, "n1")));
 }
 
-/* It has an older system on its disk: whatever is in the middle when the machine is reset, that is not entered. */
+/* It has an older system on its disk: whatever is in the middle when the machine is reset, that is
+ * not entered. */
 static void reset_in_the_middle(struct world *w, int kind)
 {
 	world_serving(w, "n1", "web", true);
@@ -181,8 +186,10 @@ static void reset_while_a_system_in_ram_is_entered(void **state)
 {
 	struct world *w = *state;
 	reset_in_the_middle(w, PHX_STEP_enter);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop kexec ram ram enter activate start health join");
-	assert_int_equal(PHX_LIST_AT(&world_node(w, "n1")->plan.steps, struct phx_step, 2)->status, PHX_STEP_FAILED);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "stop kexec ram ram enter activate start health join");
+	assert_int_equal(PHX_LIST_AT(&world_node(w, "n1")->plan.steps, struct phx_step, 2)->status,
+			 PHX_STEP_FAILED);
 }
 
 static void reset_after_a_system_in_ram_was_entered(void **state)
@@ -229,8 +236,8 @@ static void a_disk_with_its_system_goes_on(void **state)
 static void a_plan_begun_by_a_registration_is_not_interrupted_by_it(void **state)
 {
 	struct world *w = *state;
-	struct phx_event settings = { .kind = PHX_EV_settings, .settings = w->s.settings };
-	struct phx_event rules = { .kind = PHX_EV_rules_put };
+	struct phx_event settings = {.kind = PHX_EV_settings, .settings = w->s.settings};
+	struct phx_event rules = {.kind = PHX_EV_rules_put};
 	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
 	PHX_STR_SET(rule->role, "web");
 	settings.settings.auto_assign = true;
@@ -258,13 +265,14 @@ static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
 	assert_int_equal(order_crypto(w, "n1"), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key boot wipe");
 	struct phx_step *step = phx_node_step(world_node(w, "n1"));
-	struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_key_result,
+			       .step_id = step->id,
+			       .epoch = world_node(w, "n1")->plan.epoch};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint32_t records = 0;
-	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-	{
+	PHX_LIST_EACH(struct phx_action, act, &out.actions) {
 		if (act->kind != PHX_ACT_ERASED)
 			continue;
 		records++;
@@ -287,16 +295,20 @@ static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
 static void a_key_that_goes_alone_is_an_erase(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
-	struct phx_event ev = { .kind = PHX_EV_release, .node = "n1", .by = "uid:0", .has_setup = true,
-				.setup = { PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0 } };
+	struct phx_outcome out = {0};
+	struct phx_event ev = {.kind = PHX_EV_release,
+			       .node = "n1",
+			       .by = "uid:0",
+			       .has_setup = true,
+			       .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}};
 	int told = 0;
 	world_serving(w, "n1", "vault", false);
 	silent(w, "n1");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key");
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		told += act->kind == PHX_ACT_NOTE && strstr(act->text, "n1 is erased: release ordered by uid:0");
+		told += act->kind == PHX_ACT_NOTE &&
+			strstr(act->text, "n1 is erased: release ordered by uid:0");
 	phx_outcome_fini(&out);
 	assert_int_equal(told, 1);
 }
@@ -309,7 +321,7 @@ static void a_node_that_never_wakes_stays_unread(void **state)
 	assert_int_equal(order_crypto(w, "n1"), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
 	for (int i = 0; i < 20 && phx_node_step(world_node(w, "n1")); i++) {
-		struct phx_event tick = { .kind = PHX_EV_tick };
+		struct phx_event tick = {.kind = PHX_EV_tick};
 		w->now = phx_core_next_deadline(&w->s);
 		assert_int_equal(world_apply(w, &tick, NULL), 0);
 	}
@@ -331,8 +343,10 @@ static void a_live_nodes_erase_has_one_record(void **state)
 	assert_int_equal(order_crypto(w, "n1"), 0);
 	world_run_to(w, "n1", PHX_STEP_destroy_key);
 	struct phx_step *step = phx_node_step(world_node(w, "n1"));
-	struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_key_result,
+			       .step_id = step->id,
+			       .epoch = world_node(w, "n1")->plan.epoch};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)

@@ -14,7 +14,7 @@ static void unknown_machine_waits(void **state)
 	uint64_t seq = w->s.seq;
 	assert_int_equal(world_enrol(w, 7, "k"), PHX_ENROL_PENDING);
 	assert_int_equal(w->s.seq, seq); /* asking again is no event */
-	struct phx_event ev = { .kind = PHX_EV_node_accept };
+	struct phx_event ev = {.kind = PHX_EV_node_accept};
 	PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(ev.name, "n7");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -26,7 +26,7 @@ static void unknown_machine_waits(void **state)
 static void unknown_machine_has_the_name_that_was_drawn(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	PHX_STR_SET(ev.name, "n-0badcafe");
 	PHX_STR_SET(ev.key_fp, "k");
 	world_event_mac(&ev, 7);
@@ -42,7 +42,7 @@ static void unknown_machine_has_the_name_that_was_drawn(void **state)
 static void announced_on_hold_waits_too(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_node_add, .hold = true };
+	struct phx_event ev = {.kind = PHX_EV_node_add, .hold = true};
 	PHX_STR_SET(ev.node, "n1");
 	world_event_mac(&ev, 1);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -74,7 +74,7 @@ static void another_key_outside_the_window_quarantines(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
 	world_apply(w, &gone, NULL);
 	assert_int_equal(world_enrol(w, 1, "new key"), PHX_ENROL_REFUSED);
@@ -85,12 +85,13 @@ static void the_window_is_good_for_one_key(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event power = { .kind = PHX_EV_power };
+	struct phx_event power = {.kind = PHX_EV_power};
 	PHX_STR_SET(power.node, "n1");
 	PHX_STR_SET(power.text, "cycle");
 	assert_int_equal(world_apply(w, &power, NULL), 0);
 	assert_int_equal(world_enrol(w, 1, "after our order"), PHX_ENROL_CERTIFY);
-	assert_int_equal(world_enrol(w, 1, "after our order"), PHX_ENROL_CERTIFY); /* a lost answer */
+	/* a lost answer */
+	assert_int_equal(world_enrol(w, 1, "after our order"), PHX_ENROL_CERTIFY);
 	assert_int_equal(world_enrol(w, 1, "one more"), PHX_ENROL_REFUSED);
 }
 
@@ -98,7 +99,7 @@ static void known_mac_with_another_serial_is_refused(void **state)
 {
 	struct world *w = *state;
 	world_ready(w, "n1", true);
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	struct phx_outcome out;
 	world_event_mac(&ev, 1);
 	PHX_STR_SET(ev.key_fp, "k");
@@ -114,13 +115,13 @@ static void macs_of_two_nodes_are_never_merged(void **state)
 	struct world *w = *state;
 	world_ready(w, "n1", true);
 	world_ready(w, "n2", true);
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	world_event_mac(&ev, 1);
 	world_event_mac(&ev, 2);
 	PHX_STR_SET(ev.key_fp, "k");
 	assert_int_equal(world_apply(w, &ev, NULL), -ENOTUNIQ);
 	phx_event_fini(&ev);
-	struct phx_event add = { .kind = PHX_EV_node_add };
+	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n3");
 	world_event_mac(&add, 1);
 	assert_int_equal(world_apply(w, &add, NULL), -EEXIST);
@@ -134,7 +135,7 @@ static void duplicate_uuid_quarantines_both(void **state)
 	world_ready(w, "n1", true);
 	world_add(w, "n2", true);
 	assert_int_equal(world_enrol(w, 2, "k2"), PHX_ENROL_CERTIFY);
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
 	PHX_STR_SET(ev.boot_id, "b");
 	world_facts(&ev.facts, 2);
@@ -150,7 +151,7 @@ static void two_disks_with_one_serial_quarantine(void **state)
 	struct world *w = *state;
 	world_add(w, "n1", true);
 	world_enrol(w, 1, "k");
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.boot_id, "b");
 	world_facts(&ev.facts, 1);
@@ -165,15 +166,15 @@ static void two_disks_with_one_serial_quarantine(void **state)
 static void rules_deploy_by_themselves(void **state)
 {
 	struct world *w = *state;
-	struct phx_event on = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	struct phx_event on = {.kind = PHX_EV_settings, .settings = w->s.settings};
 	on.settings.auto_assign = true;
 	assert_int_equal(world_apply(w, &on, NULL), 0);
-	struct phx_event rules = { .kind = PHX_EV_rules_put };
+	struct phx_event rules = {.kind = PHX_EV_rules_put};
 	struct phx_rule *r = phx_list_push(&rules.rules, sizeof(*r));
 	struct phx_rule_term *t = phx_list_push(&r->terms, sizeof(*t));
 	PHX_STR_SET(r->role, "web");
 	r->line = 3;
-	*t = (struct phx_rule_term){ "memory_bytes", PHX_RULE_GE, "512 MiB" };
+	*t = (struct phx_rule_term){"memory_bytes", PHX_RULE_GE, "512 MiB"};
 	assert_int_equal(world_apply(w, &rules, NULL), 0);
 	phx_event_fini(&rules);
 	world_add(w, "n1", true);
@@ -186,7 +187,8 @@ static void rules_deploy_by_themselves(void **state)
 
 static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = uid, .gid = uid };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = uid, .gid = uid};
 	struct phx_outcome out;
 	assert_int_equal(phx_text_push(&ev.argv, "hostname"), 0);
 	int r = world_apply(w, &ev, &out);
@@ -198,7 +200,7 @@ static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
 
 static void end_part(struct world *w, uint64_t id, const char *node, int status)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .result = status };
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = status};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -206,7 +208,7 @@ static void end_part(struct world *w, uint64_t id, const char *node, int status)
 static void jobs_start_whole_or_not(void **state)
 {
 	struct world *w = *state;
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	world_serving(w, "n1", "compute", true);
 	uint64_t id = submit(w, 2, 1000);
 	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_QUEUED);
@@ -227,7 +229,7 @@ static void jobs_start_whole_or_not(void **state)
 static void a_failed_part_ends_the_others(void **state)
 {
 	struct world *w = *state;
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit(w, 2, 1000);
@@ -245,9 +247,14 @@ static void jobs_never_run_as_root(void **state)
 	struct world *w = *state;
 	assert_int_equal(submit(w, 1, 0), 0);
 	assert_non_null(strstr(w->err.text, "root"));
-	assert_int_equal(submit(w, 1, UINT32_MAX), 0); /* which the system's calls take for "as it is" */
+	/* which the system's calls take for "as it is" */
+	assert_int_equal(submit(w, 1, UINT32_MAX), 0);
 	assert_non_null(strstr(w->err.text, "no number of a user"));
-	struct phx_event away = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000, .chdir = "tmp" };
+	struct phx_event away = {.kind = PHX_EV_job_submit,
+				 .job_nodes = 1,
+				 .uid = 1000,
+				 .gid = 1000,
+				 .chdir = "tmp"};
 	assert_int_equal(phx_text_push(&away.argv, "/bin/true"), 0);
 	assert_int_equal(world_apply(w, &away, NULL), -EINVAL); /* where the agent happens to be */
 	assert_non_null(strstr(w->err.text, "absolute path"));
@@ -256,12 +263,15 @@ static void jobs_never_run_as_root(void **state)
 	static const struct {
 		uint32_t uid, gid;
 		const char *why;
-	} cases[] = { { 1000, 0, "never run as root" },
-		      { 0, 1000, "never run as root" },
-		      { 1000, UINT32_MAX, "no number of a user or group" },
-		      { UINT32_MAX, 1000, "no number of a user or group" } };
+	} cases[] = {{1000, 0, "never run as root"},
+		     {0, 1000, "never run as root"},
+		     {1000, UINT32_MAX, "no number of a user or group"},
+		     {UINT32_MAX, 1000, "no number of a user or group"}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = cases[i].uid, .gid = cases[i].gid };
+		struct phx_event ev = {.kind = PHX_EV_job_submit,
+				       .job_nodes = 1,
+				       .uid = cases[i].uid,
+				       .gid = cases[i].gid};
 		assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 		assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
 		assert_non_null(strstr(w->err.text, cases[i].why));
@@ -279,18 +289,17 @@ static void a_reboot_ends_its_parts(void **state)
 	assert_true(phx_core_boot_local(&w->s, world_node(w, "n1")));
 }
 
-
 static void facts_on_demand(void **state)
 {
 	struct world *w = *state;
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), 0);
 	phx_core_orders(&w->s, "n1", &orders);
 	assert_int_equal(orders.n, 1);
 	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "inspect");
 	phx_list_fini(&orders);
-	struct phx_event ev = { .kind = PHX_EV_inventory };
+	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, "n1");
 	world_facts(&ev.facts, 1);
 	ev.facts.memory_bytes = 2ULL << 30;
@@ -299,7 +308,7 @@ static void facts_on_demand(void **state)
 	phx_core_orders(&w->s, "n1", &orders);
 	assert_int_equal(orders.n, 0);
 	assert_int_equal(world_node(w, "n1")->facts.memory_bytes, 2ULL << 30);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
 	world_apply(w, &gone, NULL);
 	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), -EHOSTUNREACH);

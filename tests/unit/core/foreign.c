@@ -26,7 +26,7 @@ struct fake_engine {
 
 static const char *node_name(unsigned i)
 {
-	static const char *const names[NODES] = { "n1", "n2", "n3", "n4", "n5" };
+	static const char *const names[NODES] = {"n1", "n2", "n3", "n4", "n5"};
 	return names[i];
 }
 
@@ -43,7 +43,7 @@ static int fake_submit(struct fake_engine *e, uint32_t nodes)
 	struct fake_job *j = fake_job(e, 0);
 	if (!j)
 		return 0;
-	*j = (struct fake_job){ .id = ++e->last_id, .nodes = nodes, .state = PHX_ENGINE_JOB_WAITING };
+	*j = (struct fake_job){.id = ++e->last_id, .nodes = nodes, .state = PHX_ENGINE_JOB_WAITING};
 	return j->id;
 }
 
@@ -82,7 +82,7 @@ static void fake_end(struct fake_engine *e, int id)
 {
 	struct fake_job *j = fake_job(e, id);
 	if (j)
-		*j = (struct fake_job){ 0 };
+		*j = (struct fake_job){0};
 }
 
 static void fake_requeue(struct fake_engine *e, struct fake_job *j)
@@ -97,7 +97,7 @@ static void fake_requeue(struct fake_engine *e, struct fake_job *j)
 /* All that it knows, as one event. */
 static int report(struct world *w, const struct fake_engine *e)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_queue, .whole = true };
+	struct phx_event ev = {.kind = PHX_EV_re_queue, .whole = true};
 	PHX_STR_SET(ev.re, "queue");
 	for (unsigned i = 0; i < NODES; i++) {
 		struct phx_engine_node *n = phx_list_push(&ev.engine_nodes, sizeof(*n));
@@ -111,7 +111,8 @@ static int report(struct world *w, const struct fake_engine *e)
 	p->ours = e->refuses;
 	for (unsigned i = 0; i < FAKE_JOBS; i++) {
 		const struct fake_job *j = &e->jobs[i];
-		struct phx_engine_job *t = j->id ? phx_list_push(&ev.engine_jobs, sizeof(*t)) : NULL;
+		struct phx_engine_job *t =
+			j->id ? phx_list_push(&ev.engine_jobs, sizeof(*t)) : NULL;
 		if (!t)
 			continue;
 		snprintf(t->id, sizeof(t->id), "%d", j->id);
@@ -124,7 +125,9 @@ static int report(struct world *w, const struct fake_engine *e)
 		t->no_requeue = j->no_requeue;
 		for (unsigned k = 0; k < NODES; k++)
 			if (j->on[k])
-				PHX_STR_SET(((struct phx_engine_host *)phx_list_push(&t->hosts, sizeof(struct phx_engine_host)))->node,
+				PHX_STR_SET(((struct phx_engine_host *)phx_list_push(
+						     &t->hosts, sizeof(struct phx_engine_host)))
+						    ->node,
 					    node_name(k));
 	}
 	int r = world_apply(w, &ev, NULL);
@@ -134,7 +137,7 @@ static int report(struct world *w, const struct fake_engine *e)
 
 static int trouble(struct world *w, const char *why)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_queue };
+	struct phx_event ev = {.kind = PHX_EV_re_queue};
 	PHX_STR_SET(ev.re, "queue");
 	PHX_STR_SET(ev.text, why);
 	return world_apply(w, &ev, NULL);
@@ -143,10 +146,9 @@ static int trouble(struct world *w, const char *why)
 /* It does what it is told; returns how many orders there were. */
 static uint32_t obey(struct world *w, struct fake_engine *e)
 {
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	assert_int_equal(phx_core_engine_orders(&w->s, "queue", &orders), 0);
-	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
-	{
+	PHX_LIST_EACH(struct phx_engine_order, o, &orders) {
 		struct fake_job *j = fake_job(e, atoi(o->target));
 		if (o->kind == PHX_ENGINE_CLOSE || o->kind == PHX_ENGINE_OPEN)
 			e->closed[world_index(o->target) - 1] = o->kind == PHX_ENGINE_CLOSE;
@@ -166,15 +168,17 @@ static uint32_t obey(struct world *w, struct fake_engine *e)
 	return n;
 }
 
-/* No node is taken from under a job: what ends its service is asked of it only when it is closed and empty. */
+/* No node is taken from under a job: what ends its service is asked of it only when it is closed
+ * and empty. */
 static void check_taken(struct world *w, const struct fake_engine *e)
 {
 	for (unsigned i = 0; i < NODES; i++) {
 		const struct phx_node *n = world_node(w, node_name(i));
 		const struct phx_step *step = phx_node_step(n);
 		bool going = step && !strcmp(n->role, "compute") &&
-			     (step->kind == PHX_STEP_drain ? step->status == PHX_STEP_ISSUED :
-							     step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave);
+			(step->kind == PHX_STEP_drain
+				 ? step->status == PHX_STEP_ISSUED
+				 : step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave);
 		if (going && fake_busy(e, i))
 			fail_msg("%s is taken and runs a job", n->name);
 		if (going && !e->closed[i] && !strcmp(n->pool, "queue"))
@@ -207,7 +211,8 @@ static void go_on(struct world *w, struct fake_engine *e)
 
 static void running(struct world *w, struct fake_engine *e, uint32_t batch, uint32_t web)
 {
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, batch), s = agreement("shop", PHX_RE_WEB, web);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, batch),
+			     s = agreement("shop", PHX_RE_WEB, web);
 	q.engine = PHX_RE_ENGINE_SLURM;
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
@@ -243,7 +248,7 @@ static struct phx_ledger_counts counts(struct world *w)
 static void test_nodes_that_serve_are_open_and_no_others(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 3, 1);
 	for (unsigned i = 0; i < NODES; i++)
 		assert_int_equal(!e.closed[i], !strcmp(world_node(w, node_name(i))->pool, "queue"));
@@ -253,9 +258,10 @@ static void test_nodes_that_serve_are_open_and_no_others(void **state)
 static void test_jobs_are_seen(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
-	int wide = fake_submit(&e, 3), narrow = fake_submit(&e, 1), waits = fake_submit(&e, 2), huge = fake_submit(&e, 50);
+	int wide = fake_submit(&e, 3), narrow = fake_submit(&e, 1), waits = fake_submit(&e, 2),
+	    huge = fake_submit(&e, 50);
 	go_on(w, &e);
 	assert_int_equal(seen(w, wide)->state, PHX_JOB_RUNNING);
 	assert_int_equal(seen(w, wide)->parts.n, 3);
@@ -275,7 +281,7 @@ static void test_jobs_are_seen(void **state)
 static void test_idle_nodes_go_first(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int id = fake_submit(&e, 3);
 	go_on(w, &e);
@@ -290,7 +296,7 @@ static void test_idle_nodes_go_first(void **state)
 static void test_smallest_job_is_queued_again(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int wide = fake_submit(&e, 3), narrow = fake_submit(&e, 1), other = fake_submit(&e, 1);
 	go_on(w, &e);
@@ -311,7 +317,7 @@ static void test_smallest_job_is_queued_again(void **state)
 static void test_job_that_cannot_run_again_is_cancelled(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int id = fake_submit(&e, 4);
 	fake_job(&e, id)->no_requeue = true;
@@ -326,8 +332,8 @@ static void test_job_that_cannot_run_again_is_cancelled(void **state)
 static void test_nothing_is_taken_on_doubt(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
-	struct phx_list orders = { 0 };
+	struct fake_engine e = {0};
+	struct phx_list orders = {0};
 	running(w, &e, 4, 1);
 	assert_int_equal(trouble(w, "slurmctld does not answer"), 0);
 	uint64_t seq = w->s.seq;
@@ -349,7 +355,7 @@ static void test_nothing_is_taken_on_doubt(void **state)
 static void test_job_that_began_meanwhile_goes_back(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	web_is_busy(w);
 	int id = fake_submit(&e, 4);
@@ -366,7 +372,7 @@ static void test_job_that_began_meanwhile_goes_back(void **state)
 static void test_order_by_hand_waits_too(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int id = fake_submit(&e, 4);
 	go_on(w, &e);
@@ -382,17 +388,18 @@ static void test_order_by_hand_waits_too(void **state)
 static void test_jobs_are_ended_by_their_engine_alone(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
-	struct phx_list orders = { 0 };
+	struct fake_engine e = {0};
+	struct phx_list orders = {0};
 	running(w, &e, 4, 1);
 	int id = fake_submit(&e, 1);
 	go_on(w, &e);
 	const struct phx_job *j = seen(w, id);
 	const char *node = PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node;
-	struct phx_event cancel = { .kind = PHX_EV_job_cancel, .job = j->id }, hold = { .kind = PHX_EV_job_hold, .job = j->id };
-	struct phx_event result = { .kind = PHX_EV_job_result, .job = j->id };
-	struct phx_event submit = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1 };
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job = j->id},
+			 hold = {.kind = PHX_EV_job_hold, .job = j->id};
+	struct phx_event result = {.kind = PHX_EV_job_result, .job = j->id};
+	struct phx_event submit = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1};
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(result.node, node);
 	PHX_STR_SET(gone.node, node);
 	PHX_STR_SET(submit.re, "queue");
@@ -406,20 +413,22 @@ static void test_jobs_are_ended_by_their_engine_alone(void **state)
 	phx_list_fini(&orders);
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	tick(w, 3600 * 1000);
-	assert_int_equal(seen(w, id)->state, PHX_JOB_RUNNING); /* its agent is silent: Slurm says how the job is */
+	/* its agent is silent: Slurm says how the job is */
+	assert_int_equal(seen(w, id)->state, PHX_JOB_RUNNING);
 	phx_event_fini(&submit);
 }
 
 static void test_deactivated(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int runs = fake_submit(&e, 4);
 	fake_submit(&e, 4);
 	go_on(w, &e);
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
-	for (int i = 0; i < 40 && phx_state_re(&w->s, "queue")->attached; i++) {		report(w, &e);
+	for (int i = 0; i < 40 && phx_state_re(&w->s, "queue")->attached; i++) {
+		report(w, &e);
 		machines(w, &e);
 		if (phx_state_re(&w->s, "queue")->attached)
 			obey(w, &e);
@@ -437,7 +446,7 @@ static void test_deactivated(void **state)
 static void test_safe_deactivation_waits_for_its_jobs(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	int first = fake_submit(&e, 4), second = fake_submit(&e, 4);
 	go_on(w, &e);
@@ -452,12 +461,13 @@ static void test_safe_deactivation_waits_for_its_jobs(void **state)
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_DEACTIVATED);
 }
 
-/* What waits after a kill of ours is told to begin, once, and nothing that waits for a time of its own. */
+/* What waits after a kill of ours is told to begin, once, and nothing that waits for a time of its
+ * own. */
 static void test_killed_job_need_not_wait(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
-	struct phx_list orders = { 0 };
+	struct fake_engine e = {0};
+	struct phx_list orders = {0};
 	running(w, &e, 4, 1);
 	int own = fake_submit(&e, 1), id = fake_submit(&e, 4);
 	fake_job(&e, own)->begin_ms = 7;
@@ -490,7 +500,7 @@ static void test_killed_job_need_not_wait(void **state)
 static void test_suspended_takes_no_new_jobs(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	fake_submit(&e, 4);
 	int waits = fake_submit(&e, 4);
@@ -516,7 +526,7 @@ static void test_suspended_takes_no_new_jobs(void **state)
 static void test_partition_of_somebody_else_is_left_to_him(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { .refuses = true };
+	struct fake_engine e = {.refuses = true};
 	running(w, &e, 4, 1);
 	assert_true(e.refuses);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
@@ -539,8 +549,8 @@ static void test_partition_of_somebody_else_is_left_to_him(void **state)
 static void test_deactivated_admits_first(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
-	struct phx_event destroy = { .kind = PHX_EV_re_destroy, .who = PHX_RE_WHO_PROVIDER };
+	struct fake_engine e = {0};
+	struct phx_event destroy = {.kind = PHX_EV_re_destroy, .who = PHX_RE_WHO_PROVIDER};
 	running(w, &e, 4, 1);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
 	go_on(w, &e);
@@ -548,7 +558,7 @@ static void test_deactivated_admits_first(void **state)
 	for (int i = 0; i < 40 && phx_state_re(&w->s, "queue")->active; i++) {
 		report(w, &e);
 		machines(w, &e);
-		struct phx_list orders = { 0 };
+		struct phx_list orders = {0};
 		phx_core_engine_orders(&w->s, "queue", &orders);
 		PHX_LIST_EACH(struct phx_engine_order, o, &orders)
 			if (o->kind == PHX_ENGINE_CLOSE)
@@ -572,7 +582,7 @@ static void test_deactivated_admits_first(void **state)
 static void test_refused(void **state)
 {
 	struct world *w = *state;
-	struct fake_engine e = { 0 };
+	struct fake_engine e = {0};
 	running(w, &e, 4, 1);
 	struct phx_agreement twin = agreement("twin", PHX_RE_BATCH, 1);
 	twin.engine = PHX_RE_ENGINE_SLURM;
@@ -581,7 +591,7 @@ static void test_refused(void **state)
 	assert_int_equal(create(w, &twin), -EEXIST); /* the same Slurm */
 	PHX_STR_SET(twin.slurm_conf, "twin");
 	assert_int_equal(create(w, &twin), 0);
-	struct phx_event ev = { .kind = PHX_EV_re_queue };
+	struct phx_event ev = {.kind = PHX_EV_re_queue};
 	PHX_STR_SET(ev.re, "shop");
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	PHX_STR_SET(ev.re, "nix");
@@ -642,7 +652,8 @@ static void do_something(struct world *w, struct fake_engine *e, uint64_t *seed)
 		trouble(w, draw(seed, 2) ? "no answer" : "bad answer");
 		return;
 	case 8: {
-		struct phx_event use = { .kind = PHX_EV_re_use, .use_ppm = draw(seed, 2) ? 950000 : 50000 };
+		struct phx_event use = {.kind = PHX_EV_re_use,
+					.use_ppm = draw(seed, 2) ? 950000 : 50000};
 		PHX_STR_SET(use.re, "shop");
 		world_apply(w, &use, NULL);
 		tick(w, 20000);
@@ -674,7 +685,7 @@ static void test_random(void **state)
 	for (uint64_t i = 1; i <= 150; i++) {
 		void *made;
 		uint64_t seed = i;
-		struct fake_engine e = { 0 };
+		struct fake_engine e = {0};
 		world_setup(&made);
 		struct world *w = made;
 		running(w, &e, 3, 1);

@@ -3,7 +3,7 @@
 
 static void event_of(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -29,12 +29,13 @@ static void a_system_in_memory_does_not_outlive_the_way_down(void **state)
 {
 	struct world *w = *state;
 	char buf[200];
-	struct phx_event ev = { .kind = PHX_EV_assign, .power_cycle = true };
+	struct phx_event ev = {.kind = PHX_EV_assign, .power_cycle = true};
 	world_serving(w, "n1", "ramweb", true);
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.role, "ramweb");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop boot ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "stop boot ram enter activate start health join");
 }
 
 static void nothing_is_in_place_in_the_memory_of_a_dead_node(void **state)
@@ -47,14 +48,15 @@ static void nothing_is_in_place_in_the_memory_of_a_dead_node(void **state)
 	assert_null(phx_node_step(world_node(w, "n1"))); /* it is so already */
 	world_add_role(w, "ramtwo", "web", false, PHX_ROLE_BOOT_RAM);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramtwo"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "boot ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "boot ram enter activate start health join");
 }
 
 /* ---- disks ---- */
 
 static void twin_disks_hello(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.facts, world_index(node));
@@ -124,7 +126,7 @@ static void it_is_not_waited_for_for_ever(void **state)
 	event_of(w, PHX_EV_quarantine, "n1");
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	w->now = phx_core_next_deadline(&w->s);
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	assert_false(world_node(w, "n1")->awaited);
 	assert_int_equal(world_enrol(w, 1, "key-new"), PHX_ENROL_REFUSED);
@@ -139,7 +141,8 @@ static void a_start_before_the_power_cycle_is_not_the_one_ordered(void **state)
 	event_of(w, PHX_EV_missing, "n1");
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
-	/* it had started by itself, asks for a certificate and registers while the BMC has not switched it off yet */
+	/* it had started by itself, asks for a certificate and registers while the BMC has not
+	 * switched it off yet */
 	assert_int_equal(world_enrol(w, 1, "key-of-that-start"), PHX_ENROL_CERTIFY);
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_boot);
@@ -175,10 +178,11 @@ static void a_restart_before_health_starts_the_services_again(void **state)
 	uint64_t health = step_now(w, "n1")->id;
 	world_hello(w, "n1", PHX_ENV_DEPLOY, true);
 	w->now += 60000;
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	world_hello(w, "n1", PHX_ENV_OS, false);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "image enter activate start enter start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "image enter activate start enter start health join");
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_start);
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
@@ -245,7 +249,7 @@ static void an_answer_is_a_sign_of_life(void **state)
 static void a_failure_told_twice_is_one_failure(void **state)
 {
 	struct world *w = *state;
-	struct phx_event failed = { .kind = PHX_EV_step_result, .result = -EIO, .attempt = 1 };
+	struct phx_event failed = {.kind = PHX_EV_step_result, .result = -EIO, .attempt = 1};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
 	world_run_to(w, "n1", PHX_STEP_stop);
@@ -276,7 +280,8 @@ static void what_is_erased_is_not_there_however_often_it_was_told(void **state)
 	world_run(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_READY);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "ram enter activate start health join");
 }
 
 /* ---- whose data ---- */
@@ -284,8 +289,9 @@ static void what_is_erased_is_not_there_however_often_it_was_told(void **state)
 static void data_of_earlier_tenants_is_not_forgotten(void **state)
 {
 	struct world *w = *state;
-	world_add_pool(w, "lab", "uni", (struct phx_setup){ 0 });
-	world_add_pool(w, "intake", "uni", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN });
+	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
+	world_add_pool(w, "intake", "uni",
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_DISK);
 	world_serving(w, "n1", "web", true);

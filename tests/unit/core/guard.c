@@ -1,19 +1,19 @@
-/* Doors that close: the window for a new key, the waiting room of strangers, results that nobody ordered, keys that
- * are left over, machines that are not what they were. */
+/* Doors that close: the window for a new key, the waiting room of strangers, results that nobody
+ * ordered, keys that are left over, machines that are not what they were. */
 #include "unit/core/world.h"
 
 static char buf[512];
 
 static void tick_at(struct world *w, int64_t when)
 {
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	w->now = when;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 }
 
 static void silent(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -23,7 +23,7 @@ static void silent(struct world *w, const char *node)
 static void the_window_closes_by_itself(void **state)
 {
 	struct world *w = *state;
-	struct phx_event power = { .kind = PHX_EV_power };
+	struct phx_event power = {.kind = PHX_EV_power};
 	world_serving(w, "n1", "web", true);
 	PHX_STR_SET(power.node, "n1");
 	PHX_STR_SET(power.text, "cycle");
@@ -57,7 +57,7 @@ static void a_resume_without_a_start_opens_no_window(void **state)
 
 static int stranger(struct world *w, unsigned i)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", i >> 8, i & 255);
 	PHX_STR_SET(ev.key_fp, "made up");
@@ -85,7 +85,7 @@ static void the_waiting_room_has_walls(void **state)
 static void a_machine_has_so_many_addresses(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_enrol };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
 	for (unsigned i = 0; i < 65; i++)
 		world_event_mac(&ev, i);
 	PHX_STR_SET(ev.key_fp, "k");
@@ -125,11 +125,12 @@ static void a_step_that_was_not_ordered_cannot_be_done(void **state)
 	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_kexec);
 }
 
-/* An agent that says from the deploy initramfs that it serves is not believed, and what it changed is an event. */
+/* An agent that says from the deploy initramfs that it serves is not believed, and what it changed
+ * is an event. */
 static void an_order_that_is_met_hides_no_change(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	world_serving(w, "n1", "ramweb", true);
 	const struct phx_node *n = world_node(w, "n1");
 	PHX_STR_SET(ev.node, "n1");
@@ -150,7 +151,8 @@ static void a_repaired_step_that_fails_changes_nothing(void **state)
 	struct world *w = *state;
 	world_serving(w, "n2", "compute", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n2", "web"), 0);
-	assert_int_equal(world_hello(w, "n2", PHX_ENV_DEPLOY, true), 0); /* somebody pressed the button */
+	/* somebody pressed the button */
+	assert_int_equal(world_hello(w, "n2", PHX_ENV_DEPLOY, true), 0);
 	struct phx_node *n = world_node(w, "n2");
 	for (int i = 0; i < 3; i++) {
 		world_run_to(w, "n2", PHX_STEP_prefetch);
@@ -174,8 +176,9 @@ static void a_rebuilt_disk_keeps_no_old_key(void **state)
 	struct phx_node *n = world_node(w, "n1");
 	PHX_STR_SET(key, n->disk_key_id);
 	assert_int_equal(world_order(w, PHX_EV_rebuild, "n1", NULL), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
-			    "stop kexec destroy_key make_key image enter activate start health join");
+	assert_string_equal(
+		world_plan(w, "n1", buf, sizeof(buf)),
+		"stop kexec destroy_key make_key image enter activate start health join");
 	world_run_to(w, "n1", PHX_STEP_destroy_key);
 	assert_string_equal(phx_node_step(n)->key_id, key);
 	world_run(w, "n1");

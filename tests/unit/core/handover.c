@@ -9,7 +9,8 @@ static void assign_from_ready(void **state)
 	struct world *w = *state;
 	world_ready(w, "n1", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "image enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "image enter activate start health join");
 	assert_int_equal(world_node(w, "n1")->plan.tier, PHX_TIER_DEPLOY);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_DEPLOYING);
 	world_run(w, "n1");
@@ -78,7 +79,7 @@ static void wipe_without_agent_power_cycles(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "compute", true);
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_AUTO), 0);
@@ -91,10 +92,11 @@ static void silent_node_without_bmc_is_refused(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "compute", false);
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, "n1");
 	world_apply(w, &ev, NULL);
-	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_AUTO), -EHOSTUNREACH);
+	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_AUTO),
+			 -EHOSTUNREACH);
 	assert_non_null(strstr(w->err.text, "no BMC"));
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
 }
@@ -155,9 +157,12 @@ static void crypto_on_a_plain_disk_is_refused_in_the_plan(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_WIPE, PHX_WIPE_CRYPTO), -EOPNOTSUPP);
+	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_WIPE, PHX_WIPE_CRYPTO),
+			 -EOPNOTSUPP);
 	assert_non_null(strstr(w->err.text, "discard"));
-	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_WIPE, PHX_WIPE_SECURE_ERASE), -EOPNOTSUPP);
+	assert_int_equal(
+		world_assign_setup(w, "n1", "compute", PHX_SETUP_WIPE, PHX_WIPE_SECURE_ERASE),
+		-EOPNOTSUPP);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
 }
 
@@ -166,7 +171,8 @@ static void ram_role_needs_no_disk(void **state)
 	struct world *w = *state;
 	world_ready(w, "n1", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "ramweb"), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "ram enter activate start health join");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "ram enter activate start health join");
 	world_run(w, "n1");
 	/* a disk role on a node that runs from memory is not in place */
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
@@ -190,7 +196,8 @@ static void failed_step_is_tried_again_then_quarantined(void **state)
 	assert_string_equal(n->pool, "");
 	assert_non_null(strstr(n->reason, "I/O error at block 7"));
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EPERM);
-	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", &(const char *){ 0 }), PHX_BOOT_REFUSE);
+	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", &(const char *){0}),
+			 PHX_BOOT_REFUSE);
 }
 
 static void failed_prefetch_keeps_the_node_as_it_was(void **state)
@@ -216,16 +223,17 @@ static void wrong_disk_or_method_or_unread_is_no_erase(void **state)
 	world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE);
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	struct phx_node *n = world_node(w, "n1");
-	struct phx_event ev = { .kind = PHX_EV_step_result,
-				.step_id = phx_node_step(n)->id,
-				.epoch = n->plan.epoch,
-				.erased_bytes = 1,
-				.verified_bytes = 1,
-				.setup = { .method = PHX_WIPE_DISCARD } };
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .step_id = phx_node_step(n)->id,
+			       .epoch = n->plan.epoch,
+			       .erased_bytes = 1,
+			       .verified_bytes = 1,
+			       .setup = {.method = PHX_WIPE_DISCARD}};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.erased_disk, "serial-disk1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	assert_string_equal(phx_node_step(n)->error, "the agent used another method than the one ordered");
+	assert_string_equal(phx_node_step(n)->error,
+			    "the agent used another method than the one ordered");
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	ev.setup.method = PHX_WIPE_OVERWRITE;
 	ev.verified_bytes = 0;
@@ -240,9 +248,9 @@ static void order_of_an_older_epoch_is_refused(void **state)
 	world_serving(w, "n1", "compute", true);
 	world_order(w, PHX_EV_assign, "n1", "web");
 	struct phx_node *n = world_node(w, "n1");
-	struct phx_event ev = { .kind = PHX_EV_step_result,
-				.step_id = phx_node_step(n)->id,
-				.epoch = n->plan.epoch - 1 };
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .step_id = phx_node_step(n)->id,
+			       .epoch = n->plan.epoch - 1};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), -ESTALE);
 	ev.epoch++;
@@ -258,7 +266,7 @@ static void deadline_counts_as_failure(void **state)
 	world_run_to(w, "n1", PHX_STEP_activate);
 	for (int i = 0; i < 3; i++) {
 		w->now = phx_core_next_deadline(&w->s);
-		struct phx_event tick = { .kind = PHX_EV_tick };
+		struct phx_event tick = {.kind = PHX_EV_tick};
 		assert_int_equal(world_apply(w, &tick, NULL), 0);
 		if (i < 2)
 			world_run_to(w, "n1", PHX_STEP_activate);
@@ -273,14 +281,14 @@ static void power_cut_in_the_middle_of_an_image(void **state)
 	world_ready(w, "n1", true);
 	world_order(w, PHX_EV_assign, "n1", "web");
 	world_run_to(w, "n1", PHX_STEP_image);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	assert_int_equal(world_apply(w, &gone, &out), 0);
 	assert_int_equal(out.actions.n, 1); /* is it off? */
 	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "status");
 	phx_outcome_fini(&out);
-	struct phx_event off = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(off.node, "n1");
 	assert_int_equal(world_apply(w, &off, NULL), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
@@ -295,8 +303,8 @@ static void endless_repair_ends_in_quarantine(void **state)
 	world_ready(w, "n1", true);
 	world_order(w, PHX_EV_assign, "n1", "web");
 	for (int i = 0; i < 20 && world_node(w, "n1")->state != PHX_NODE_QUARANTINED; i++) {
-		struct phx_event gone = { .kind = PHX_EV_missing };
-		struct phx_event off = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+		struct phx_event gone = {.kind = PHX_EV_missing};
+		struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
 		PHX_STR_SET(gone.node, "n1");
 		PHX_STR_SET(off.node, "n1");
 		world_run_to(w, "n1", PHX_STEP_image);
@@ -304,7 +312,8 @@ static void endless_repair_ends_in_quarantine(void **state)
 		world_apply(w, &off, NULL);
 	}
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
-	assert_string_equal(world_node(w, "n1")->reason, "step image: the node had to be brought back 4 times");
+	assert_string_equal(world_node(w, "n1")->reason,
+			    "step image: the node had to be brought back 4 times");
 }
 
 static void kexec_that_never_returns_becomes_a_power_cycle(void **state)
@@ -313,7 +322,7 @@ static void kexec_that_never_returns_becomes_a_power_cycle(void **state)
 	world_serving(w, "n1", "compute", true);
 	world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_AUTO);
 	world_run_to(w, "n1", PHX_STEP_kexec);
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	w->now = phx_core_next_deadline(&w->s);
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	assert_int_equal(phx_node_step(world_node(w, "n1"))->kind, PHX_STEP_boot);
@@ -337,7 +346,7 @@ static void resume_from_quarantine_erases_a_tenants_data(void **state)
 static void another_reason_for_quarantine(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_quarantine, .node = "n1", .text = "noise" };
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .node = "n1", .text = "noise"};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	PHX_STR_SET(ev.text, "the fan is broken");
@@ -381,7 +390,7 @@ static void dry_run_changes_nothing(void **state)
 	struct phx_state before;
 	world_serving(w, "n1", "compute", true);
 	phx_record_copy(&phx_state_record, &before, &w->s);
-	struct phx_event ev = { .kind = PHX_EV_assign, .now_ms = w->now };
+	struct phx_event ev = {.kind = PHX_EV_assign, .now_ms = w->now};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.role, "web");
 	assert_int_equal(phx_core_plan(&w->s, &ev, &plan, &w->err), 0);
@@ -401,7 +410,7 @@ static void a_refused_event_leaves_the_state(void **state)
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "nosuch"), -ENOENT);
 	assert_int_equal(world_order(w, PHX_EV_assign, "nosuch", "web"), -ENOENT);
 	assert_int_equal(world_order(w, PHX_EV_release, "nosuch", NULL), -ENOENT);
-	struct phx_event back = { .kind = PHX_EV_tick, .now_ms = 5 };
+	struct phx_event back = {.kind = PHX_EV_tick, .now_ms = 5};
 	struct phx_outcome out;
 	assert_int_equal(phx_core_apply(&w->s, &back, &out, &w->err), -EINVAL);
 	assert_true(phx_record_equal(&phx_state_record, &before, &w->s));

@@ -1,9 +1,10 @@
-/* Heads that go on from an older journal: their step ids, epochs and names of keys are none that were given before. */
+/* Heads that go on from an older journal: their step ids, epochs and names of keys are none that
+ * were given before. */
 #include "unit/core/world.h"
 
 static void assign(struct world *w, const char *role, uint64_t incarnation)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign, .incarnation = incarnation };
+	struct phx_event ev = {.kind = PHX_EV_assign, .incarnation = incarnation};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.role, role);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -56,7 +57,7 @@ static void they_only_go_up(void **state)
 	world_ready(w, "n1", false);
 	assign(w, "compute", 1000);
 	uint64_t epoch = n1(w)->plan.epoch;
-	struct phx_event ev = { .kind = PHX_EV_notice, .incarnation = 5, .text = "x" };
+	struct phx_event ev = {.kind = PHX_EV_notice, .incarnation = 5, .text = "x"};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(w->s.incarnation, 1000);
 	assert_true(w->s.last_step_id > 1000 << 16);
@@ -68,8 +69,9 @@ static void what_comes_to_nothing_changes_nothing(void **state)
 	struct world *w = *state;
 	struct phx_state before;
 	world_ready(w, "n1", false);
-	struct phx_event refused = { .kind = PHX_EV_assign, .incarnation = 7, .node = "nosuch", .role = "compute" };
-	struct phx_event nothing = { .kind = PHX_EV_restart, .incarnation = 7 };
+	struct phx_event refused = {
+		.kind = PHX_EV_assign, .incarnation = 7, .node = "nosuch", .role = "compute"};
+	struct phx_event nothing = {.kind = PHX_EV_restart, .incarnation = 7};
 	assert_int_equal(phx_record_copy(&phx_state_record, &before, &w->s), 0);
 	assert_int_equal(world_apply(w, &refused, NULL), -ENOENT);
 	assert_true(phx_record_equal(&phx_state_record, &before, &w->s));
@@ -82,7 +84,10 @@ static void jobs_that_may_be_lost_keep_their_numbers(void **state)
 {
 	struct world *w = *state;
 	struct phx_outcome out;
-	struct phx_event ev = { .kind = PHX_EV_notice, .skip_jobs = 40, .re = "queue", .text = "40 events are missing" };
+	struct phx_event ev = {.kind = PHX_EV_notice,
+			       .skip_jobs = 40,
+			       .re = "queue",
+			       .text = "40 events are missing"};
 	uint64_t last = w->s.last_job_id;
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_int_equal(w->s.last_job_id, last + 40);
@@ -99,8 +104,11 @@ static void jobs_that_may_be_lost_keep_their_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(ids_differ_after_a_restore), T(an_old_journal_keeps_its_ids), T(they_only_go_up),
-		T(what_comes_to_nothing_changes_nothing), T(jobs_that_may_be_lost_keep_their_numbers),
+		T(ids_differ_after_a_restore),
+		T(an_old_journal_keeps_its_ids),
+		T(they_only_go_up),
+		T(what_comes_to_nothing_changes_nothing),
+		T(jobs_that_may_be_lost_keep_their_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

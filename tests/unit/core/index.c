@@ -1,5 +1,6 @@
-/* What core_apply finds nodes and jobs by is derived, and is what a look at everything would find: phx_state_check()
- * compares both after every event of every test here. This one has more nodes than fit into its first size. */
+/* What core_apply finds nodes and jobs by is derived, and is what a look at everything would find:
+ * phx_state_check() compares both after every event of every test here. This one has more nodes
+ * than fit into its first size. */
 #include "unit/core/world.h"
 
 enum { MANY = 150 };
@@ -33,7 +34,7 @@ static void test_removed_and_renamed_nodes(void **state)
 	assert_int_equal(world_order(w, PHX_EV_node_remove, "n70", NULL), 0);
 	assert_null(phx_state_node(&w->s, "n70"));
 	assert_int_equal(world_node(w, "n71")->number, 71);
-	struct phx_event ev = { .kind = PHX_EV_node_accept };
+	struct phx_event ev = {.kind = PHX_EV_node_accept};
 	PHX_STR_SET(ev.node, "n71");
 	PHX_STR_SET(ev.name, "head");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -58,7 +59,7 @@ static void test_copy_answers_the_same(void **state)
 {
 	struct world *w = *state;
 	struct phx_state copy;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	world_ready(w, "n1", true);
 	world_ready(w, "n2", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n2", "compute"), 0);
@@ -74,7 +75,7 @@ static void test_copy_answers_the_same(void **state)
 static void test_untold_change_is_found(void **state)
 {
 	struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	world_ready(w, "n1", true);
 	world_node(w, "n1")->window = true;
 	world_node(w, "n1")->window_until_ms = w->now + 5;
@@ -84,8 +85,12 @@ static void test_untold_change_is_found(void **state)
 
 static uint64_t submit(struct world *w, int64_t estimate_ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1, .estimate_ms = estimate_ms };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_nodes = 1,
+			       .uid = 1,
+			       .gid = 1,
+			       .estimate_ms = estimate_ms};
+	struct phx_outcome out = {0};
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
@@ -94,10 +99,11 @@ static uint64_t submit(struct world *w, int64_t estimate_ms)
 	return id;
 }
 
-/* The earliest of all times of jobs, whichever was started first, and the next one when that job has ended. */
+/* The earliest of all times of jobs, whichever was started first, and the next one when that job
+ * has ended. */
 static void test_times_of_jobs(void **state)
 {
-	static const int64_t estimates[] = { 50000, 20000, 40000, 30000 };
+	static const int64_t estimates[] = {50000, 20000, 40000, 30000};
 	struct world *w = *state;
 	uint64_t ids[4];
 	for (unsigned i = 0; i < 4; i++) {
@@ -111,11 +117,13 @@ static void test_times_of_jobs(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(phx_state_job(&w->s, ids[i])->state, PHX_JOB_RUNNING);
 	assert_int_equal(phx_core_next_deadline(&w->s), begin + 20000);
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = ids[1] };
-	PHX_STR_SET(ev.node, PHX_LIST_AT(&phx_state_job(&w->s, ids[1])->parts, struct phx_job_part, 0)->node);
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = ids[1]};
+	PHX_STR_SET(
+		ev.node,
+		PHX_LIST_AT(&phx_state_job(&w->s, ids[1])->parts, struct phx_job_part, 0)->node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(phx_core_next_deadline(&w->s), begin + 30000);
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	w->now = begin + 30000;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	assert_true(phx_state_job(&w->s, ids[3])->overdue);
@@ -126,9 +134,12 @@ static void test_times_of_jobs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(test_every_node_is_found),	 WORLD_TEST(test_removed_and_renamed_nodes),
-		WORLD_TEST(test_refused),		 WORLD_TEST(test_copy_answers_the_same),
-		WORLD_TEST(test_untold_change_is_found), WORLD_TEST(test_times_of_jobs),
+		WORLD_TEST(test_every_node_is_found),
+		WORLD_TEST(test_removed_and_renamed_nodes),
+		WORLD_TEST(test_refused),
+		WORLD_TEST(test_copy_answers_the_same),
+		WORLD_TEST(test_untold_change_is_found),
+		WORLD_TEST(test_times_of_jobs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

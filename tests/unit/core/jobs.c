@@ -1,11 +1,12 @@
-/* Jobs as their users meet them: what may be submitted, why one waits, how its end is told, and arrays. */
+/* Jobs as their users meet them: what may be submitted, why one waits, how its end is told, and
+ * arrays. */
 #include "base/json.h"
 #include "core/internal.h"
 #include "unit/core/world.h"
 
 static int submit_ev(struct world *w, struct phx_event *ev, uint64_t *ret_id, struct phx_err *err)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	ev->kind = PHX_EV_job_submit;
 	ev->now_ms = w->now;
 	ev->uid = ev->gid = 1000;
@@ -40,8 +41,8 @@ static char *letters(size_t n)
 static void words_of_any_length(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {0};
+	struct phx_err err = {0};
 	uint64_t id;
 	PHX_AUTO_FREE char *most = letters(PHX_TEXT_MAX - 3);
 	PHX_AUTO_FREE char *more = letters(PHX_TEXT_MAX - 2);
@@ -52,7 +53,8 @@ static void words_of_any_length(void **state)
 	phx_text_push(&ev.argv, "c");
 	phx_text_push(&ev.argv, more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
-	assert_string_equal(err.text, "words, script and environment of a job: at most 128 KiB in all");
+	assert_string_equal(err.text,
+			    "words, script and environment of a job: at most 128 KiB in all");
 	phx_text_push(&ev.job_env, "A=");
 	ev.script = strdup(more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
@@ -62,8 +64,8 @@ static void words_of_any_length(void **state)
 static void scripts_and_environment(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .script = strdup("#!/bin/sh\necho\n") };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.script = strdup("#!/bin/sh\necho\n")};
+	struct phx_err err = {0};
 	uint64_t id;
 	phx_text_push(&ev.job_env, "_a1=b=c");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
@@ -71,7 +73,8 @@ static void scripts_and_environment(void **state)
 	assert_string_equal(phx_text_at(&job(w, id)->env, 0), "_a1=b=c");
 	ev.script = strdup("echo\n");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
-	assert_string_equal(err.text, "script: the first line must name its interpreter (#!/bin/sh)");
+	assert_string_equal(err.text,
+			    "script: the first line must name its interpreter (#!/bin/sh)");
 	/* carried to each node like words */
 	PHX_AUTO_FREE char *half = calloc(1, PHX_TEXT_MAX / 2 + 1);
 	memset(half, 'x', PHX_TEXT_MAX / 2);
@@ -79,7 +82,7 @@ static void scripts_and_environment(void **state)
 	phx_text_push(&ev.job_env, half);
 	phx_text_push(&ev.job_env, half);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
-	static const char *const bad[] = { "A", "=b", "1A=b", "A-B=c", "" };
+	static const char *const bad[] = {"A", "=b", "1A=b", "A-B=c", ""};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		phx_text_push(&ev.job_env, bad[i]);
 		assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
@@ -94,7 +97,8 @@ static void scripts_and_environment(void **state)
 static void jobs_of_before_are_read(void **state)
 {
 	(void)state;
-	static const char text[] = "{\"kind\":\"job_submit\",\"uid\":1000,\"gid\":1000,\"job_nodes\":1,\"argv\":[{\"text\":\"a\"},{\"text\":\"b c\"}]}";
+	static const char text[] = "{\"kind\":\"job_submit\",\"uid\":1000,\"gid\":1000,\"job_"
+				   "nodes\":1,\"argv\":[{\"text\":\"a\"},{\"text\":\"b c\"}]}";
 	PHX_AUTO_JSON json_t *j = NULL;
 	struct phx_event ev;
 	assert_int_equal(phx_json_parse(text, strlen(text), &j, NULL), 0);
@@ -112,15 +116,15 @@ static void jobs_of_before_are_read(void **state)
 static const char *waits(const struct world *w, uint64_t id)
 {
 	static char text[200];
-	struct phx_job_waits asked = { .s = &w->s };
+	struct phx_job_waits asked = {.s = &w->s};
 	phx_core_job_waits(&asked, job(w, id), text, sizeof(text));
 	return text;
 }
 
 static uint64_t submit(struct world *w, const char *re, uint32_t nodes)
 {
-	struct phx_event ev = { .job_nodes = nodes };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.job_nodes = nodes};
+	struct phx_err err = {0};
 	uint64_t id;
 	PHX_STR_SET(ev.re, re);
 	if (submit_ev(w, &ev, &id, &err) < 0)
@@ -139,17 +143,20 @@ static int end_part(struct world *w, uint64_t id, const char *node, struct phx_e
 static void refused_where_no_node_could(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .must_fit = true };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.must_fit = true};
+	struct phx_err err = {0};
 	uint64_t id;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
-	assert_string_equal(err.text, "no node outside of the REs runs jobs: submit it to an RE (--re)");
+	assert_string_equal(err.text,
+			    "no node outside of the REs runs jobs: submit it to an RE (--re)");
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "web", true);
 	ev.must_fit = true;
 	ev.job_nodes = 2;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
-	assert_string_equal(err.text, "the job wants 2 nodes, and 1 outside of the REs runs jobs: ask for fewer, or submit it to an RE (--re)");
+	assert_string_equal(err.text,
+			    "the job wants 2 nodes, and 1 outside of the REs runs jobs: ask for "
+			    "fewer, or submit it to an RE (--re)");
 	ev.must_fit = ev.hold = true; /* somebody else decides about it */
 	ev.job_nodes = 2;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
@@ -167,10 +174,12 @@ static void outside_of_res_they_say_why(void **state)
 	assert_int_equal(job(w, early)->state, PHX_JOB_RUNNING);
 	assert_string_equal(waits(w, early), "");
 	uint64_t wide = submit(w, "", 2);
-	assert_string_equal(waits(w, wide), "cannot run: wants 2 nodes, 1 outside of the REs runs jobs");
+	assert_string_equal(waits(w, wide),
+			    "cannot run: wants 2 nodes, 1 outside of the REs runs jobs");
 	world_serving(w, "n2", "compute", true);
-	assert_string_equal(waits(w, wide), "waits for 2 nodes: 1 of the 2 outside of the REs idle");
-	struct phx_event hold = { .kind = PHX_EV_job_hold, .job = wide, .hold = true };
+	assert_string_equal(waits(w, wide),
+			    "waits for 2 nodes: 1 of the 2 outside of the REs idle");
+	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = wide, .hold = true};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_string_equal(waits(w, wide), "held back until it is let go");
 }
@@ -178,8 +187,8 @@ static void outside_of_res_they_say_why(void **state)
 /* A batch RE that runs, with as many nodes as its lower bound. */
 static void queue_running(struct world *w, uint32_t lower)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
-	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
 	char name[8];
 	for (unsigned i = 1; i <= lower; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
@@ -208,13 +217,14 @@ static void in_an_re_they_say_why(void **state)
 {
 	struct world *w = *state;
 	queue_running(w, 3);
-	uint64_t runs = submit(w, "queue", 1), wide = submit(w, "queue", 3), small = submit(w, "queue", 1);
+	uint64_t runs = submit(w, "queue", 1), wide = submit(w, "queue", 3),
+		 small = submit(w, "queue", 1);
 	assert_int_equal(job(w, runs)->state, PHX_JOB_RUNNING);
 	assert_string_equal(waits(w, wide), "waits for 3 nodes: 2 of the 3 of queue idle");
 	char text[80];
 	snprintf(text, sizeof(text), "job %llu is before it", (unsigned long long)wide);
 	assert_string_equal(waits(w, small), text);
-	struct phx_event ev = { .kind = PHX_EV_quarantine, .text = "broken", .force = true };
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .text = "broken", .force = true};
 	PHX_STR_SET(ev.node, "n3");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_string_equal(waits(w, wide), "waits for 3 nodes: queue has 2, at most 3");
@@ -231,20 +241,31 @@ static void a_time_limit_is_no_failure(void **state)
 		int state;
 		const char *why;
 	} cases[] = {
-		{ { .result = 143, .ended_by = PHX_ENDED_LIMIT, .text = "x" }, false, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may" },
-		{ { .result = 143, .ended_by = PHX_ENDED_TOLD }, true, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may" },
-		{ { .result = 0, .ended_by = PHX_ENDED_TOLD }, true, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may" },
+		{{.result = 143, .ended_by = PHX_ENDED_LIMIT, .text = "x"},
+		 false,
+		 PHX_JOB_TIMEOUT,
+		 "it ran for the 60 s that it may"},
+		{{.result = 143, .ended_by = PHX_ENDED_TOLD},
+		 true,
+		 PHX_JOB_TIMEOUT,
+		 "it ran for the 60 s that it may"},
+		{{.result = 0, .ended_by = PHX_ENDED_TOLD},
+		 true,
+		 PHX_JOB_TIMEOUT,
+		 "it ran for the 60 s that it may"},
 		/* an agent of before says nothing of what ended it */
-		{ { .result = 143 }, true, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may" },
-		{ { .result = 143 }, false, PHX_JOB_FAILED, "" },
+		{{.result = 143}, true, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may"},
+		{{.result = 143}, false, PHX_JOB_FAILED, ""},
 		/* it was done when it was told */
-		{ { .result = 0, .ended_by = PHX_ENDED_ITSELF }, true, PHX_JOB_DONE, "" },
-		{ { .result = 126, .text = "stage-in nosuch: there is no such file" }, false, PHX_JOB_FAILED,
-		  "n1: stage-in nosuch: there is no such file" },
+		{{.result = 0, .ended_by = PHX_ENDED_ITSELF}, true, PHX_JOB_DONE, ""},
+		{{.result = 126, .text = "stage-in nosuch: there is no such file"},
+		 false,
+		 PHX_JOB_FAILED,
+		 "n1: stage-in nosuch: there is no such file"},
 	};
 	world_serving(w, "n1", "compute", true);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		struct phx_event ev = { .estimate_ms = 60000 }, tick = { .kind = PHX_EV_tick };
+		struct phx_event ev = {.estimate_ms = 60000}, tick = {.kind = PHX_EV_tick};
 		uint64_t id;
 		assert_int_equal(submit_ev(w, &ev, &id, &w->err), 0);
 		w->now += 60000;
@@ -262,11 +283,14 @@ static void the_first_bad_news_is_the_reason(void **state)
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit(w, "", 2);
-	assert_int_equal(end_part(w, id, "n2", (struct phx_event){ .result = 126, .text = "stage-in a: refused" }), 0);
-	assert_int_equal(end_part(w, id, "n1", (struct phx_event){ .result = 143, .text = "stopped" }), 0);
+	assert_int_equal(end_part(w, id, "n2",
+				  (struct phx_event){.result = 126, .text = "stage-in a: refused"}),
+			 0);
+	assert_int_equal(
+		end_part(w, id, "n1", (struct phx_event){.result = 143, .text = "stopped"}), 0);
 	assert_string_equal(job(w, id)->why, "n2: stage-in a: refused");
 	uint64_t lost = submit(w, "", 1);
-	struct phx_event anew = { .kind = PHX_EV_hello, .env = PHX_ENV_OS };
+	struct phx_event anew = {.kind = PHX_EV_hello, .env = PHX_ENV_OS};
 	PHX_STR_SET(anew.node, "n1");
 	PHX_STR_SET(anew.boot_id, "another");
 	assert_int_equal(world_apply(w, &anew, NULL), 0);
@@ -276,11 +300,15 @@ static void the_first_bad_news_is_the_reason(void **state)
 
 /* ---- arrays ---- */
 
-static uint64_t submit_array(struct world *w, const char *re, uint32_t from, uint32_t to, uint32_t step, uint32_t at_once)
+static uint64_t submit_array(struct world *w, const char *re, uint32_t from, uint32_t to,
+			     uint32_t step, uint32_t at_once)
 {
-	struct phx_event ev = { .array_from = from, .array_to = to, .array_step = step, .array_at_once = at_once,
-				.script = strdup("#!/bin/sh\n") };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {.array_from = from,
+			       .array_to = to,
+			       .array_step = step,
+			       .array_at_once = at_once,
+			       .script = strdup("#!/bin/sh\n")};
+	struct phx_err err = {0};
 	uint64_t id;
 	PHX_STR_SET(ev.re, re);
 	if (submit_ev(w, &ev, &id, &err) < 0)
@@ -310,7 +338,7 @@ static void an_array_is_a_row_of_jobs(void **state)
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 2);
 	/* what its nodes are told has the words that the first one has */
 	const char *node = PHX_LIST_AT(&job(w, id + 1)->parts, struct phx_job_part, 0)->node;
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_int_equal(o->id, id + 1);
@@ -325,16 +353,22 @@ static void an_array_is_a_row_of_jobs(void **state)
 /* What a job takes along and brings back lies in its RE's data directory, and nowhere else. */
 static void files_lie_in_the_data_directory(void **state)
 {
-	static const char *const bad[] = { "/etc/shadow", "../other/data", "a/../../b", "" };
+	static const char *const bad[] = {"/etc/shadow", "../other/data", "a/../../b", ""};
 	struct world *w = *state;
 	queue_running(w, 1);
 	for (size_t i = 0; i < 2 * PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000, .re = "queue" };
-		struct phx_word *path = phx_list_push(i % 2 ? &ev.stage_out : &ev.stage_in, sizeof(*path));
+		struct phx_event ev = {.kind = PHX_EV_job_submit,
+				       .job_nodes = 1,
+				       .uid = 1000,
+				       .gid = 1000,
+				       .re = "queue"};
+		struct phx_word *path =
+			phx_list_push(i % 2 ? &ev.stage_out : &ev.stage_in, sizeof(*path));
 		PHX_STR_SET(path->text, bad[i / 2]);
 		phx_text_push(&ev.argv, "true");
 		assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
-		assert_ptr_equal(strstr(w->err.text, i % 2 ? "stage_out" : "stage_in"), w->err.text);
+		assert_ptr_equal(strstr(w->err.text, i % 2 ? "stage_out" : "stage_in"),
+				 w->err.text);
 		phx_event_fini(&ev);
 	}
 	assert_int_equal(w->s.jobs.n, 0);
@@ -345,8 +379,14 @@ static void a_refused_array_leaves_nothing(void **state)
 {
 	struct world *w = *state;
 	queue_running(w, 1);
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000, .re = "queue",
-				.array_from = 1, .array_to = 9, .array_step = 1 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_nodes = 2,
+			       .uid = 1000,
+			       .gid = 1000,
+			       .re = "queue",
+			       .array_from = 1,
+			       .array_to = 9,
+			       .array_step = 1};
 	phx_text_push(&ev.argv, "true");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
 	assert_int_equal(w->s.jobs.n, 0);
@@ -360,8 +400,10 @@ static void end_running(struct world *w, int64_t result)
 		const struct phx_job *j = PHX_LIST_AT(&w->s.jobs, struct phx_job, i);
 		if (j->state != PHX_JOB_RUNNING)
 			continue;
-		assert_int_equal(end_part(w, j->id, PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node,
-					  (struct phx_event){ .result = result }), 0);
+		assert_int_equal(end_part(w, j->id,
+					  PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node,
+					  (struct phx_event){.result = result}),
+				 0);
 		return;
 	}
 	fail_msg("none runs");
@@ -376,7 +418,8 @@ static void so_many_at_a_time(void **state)
 		assert_int_equal(count(w, PHX_JOB_RUNNING), 2);
 		assert_int_equal(job(w, id)->array_open, 6 - ended);
 		if (ended < 3)
-			assert_string_equal(waits(w, id + 5), "as many of its array as may run at a time");
+			assert_string_equal(waits(w, id + 5),
+					    "as many of its array as may run at a time");
 		end_running(w, ended == 1);
 	}
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 2);
@@ -388,15 +431,16 @@ static void so_many_at_a_time(void **state)
 	assert_int_equal(job(w, id)->array_open, 0);
 }
 
-/* One that is cancelled makes room only if it had any; outside of REs too, and one that is held takes its turn. */
+/* One that is cancelled makes room only if it had any; outside of REs too, and one that is held
+ * takes its turn. */
 static void members_are_held_and_cancelled(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit_array(w, "", 1, 6, 1, 1);
-	struct phx_event hold = { .kind = PHX_EV_job_hold, .job = id + 1, .hold = true };
-	struct phx_event cancel = { .kind = PHX_EV_job_cancel, .job = id + 2 };
+	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = id + 1, .hold = true};
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job = id + 2};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_int_equal(world_apply(w, &cancel, NULL), 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 1);
@@ -426,7 +470,7 @@ static void members_are_held_in_an_re(void **state)
 	struct world *w = *state;
 	queue_running(w, 2);
 	uint64_t id = submit_array(w, "queue", 1, 3, 1, 1);
-	struct phx_event hold = { .kind = PHX_EV_job_hold, .job = id + 1, .hold = true };
+	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = id + 1, .hold = true};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	end_running(w, 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 0);
@@ -443,32 +487,42 @@ static void indices_are_rows(void **state)
 		const char *text, *rows;
 		uint32_t at_once;
 	} good[] = {
-		{ "7", "7-7:1", 0 }, { "1-5", "1-5:1", 0 }, { "1,5,9", "1-9:4", 0 }, { "9,5,1,5", "1-9:4", 0 },
-		{ "1-10:2", "1-9:2", 0 }, { "1-10:2%3", "1-9:2", 3 }, { "1-3,10,20-40:10%2", "1-3:1 10-40:10", 2 },
-		{ "0,1000000000", "0-1000000000:1000000000", 0 }, { "5-5:9", "5-5:1", 0 }, { "1-10000", "1-10000:1", 0 },
-		{ "2-6:2,3-5:2", "2-6:1", 0 },
+		{"7", "7-7:1", 0},
+		{"1-5", "1-5:1", 0},
+		{"1,5,9", "1-9:4", 0},
+		{"9,5,1,5", "1-9:4", 0},
+		{"1-10:2", "1-9:2", 0},
+		{"1-10:2%3", "1-9:2", 3},
+		{"1-3,10,20-40:10%2", "1-3:1 10-40:10", 2},
+		{"0,1000000000", "0-1000000000:1000000000", 0},
+		{"5-5:9", "5-5:1", 0},
+		{"1-10000", "1-10000:1", 0},
+		{"2-6:2,3-5:2", "2-6:1", 0},
 	};
-	static const char *const bad[] = { "", "%3", "1,", ",1", "1,,2", "5-1", "1-5%", "1-5%0", "1-5:0", "5:2", "a-b", "1-5:x", "-1-5", "1-2-3",
-					   "1 ,2", "1000000001", "1-5%2%3", "1-5:2:2", "1:2-5" };
+	static const char *const bad[] = {"",           "%3",      "1,",      ",1",    "1,,2",
+					  "5-1",        "1-5%",    "1-5%0",   "1-5:0", "5:2",
+					  "a-b",        "1-5:x",   "-1-5",    "1-2-3", "1 ,2",
+					  "1000000001", "1-5%2%3", "1-5:2:2", "1:2-5"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++) {
-		PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
-		PHX_AUTO(phx_buf_fini) struct phx_buf b = { 0 };
+		PHX_AUTO(phx_list_fini) struct phx_list rows = {0};
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		uint32_t at_once = 77;
 		assert_int_equal(phx_array_parse(good[i].text, &rows, &at_once, NULL), 0);
 		PHX_LIST_EACH(struct phx_index_row, row, &rows)
-			phx_buf_addf(&b, "%s%u-%u:%u", b.n ? " " : "", row->from, row->to, row->step);
+			phx_buf_addf(&b, "%s%u-%u:%u", b.n ? " " : "", row->from, row->to,
+				     row->step);
 		assert_string_equal(b.data, good[i].rows);
 		assert_int_equal(at_once, good[i].at_once);
 	}
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
-		struct phx_err err = { 0 };
+		PHX_AUTO(phx_list_fini) struct phx_list rows = {0};
+		struct phx_err err = {0};
 		uint32_t at_once;
 		assert_int_equal(phx_array_parse(bad[i], &rows, &at_once, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "array: "));
 	}
-	PHX_AUTO(phx_list_fini) struct phx_list rows = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list rows = {0};
 	uint32_t at_once;
 	assert_int_equal(phx_array_parse("1-10000,0", &rows, &at_once, NULL), -E2BIG);
 }
@@ -476,13 +530,14 @@ static void indices_are_rows(void **state)
 static void an_array_of_a_list(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { 0 }, wrong = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_event ev = {0}, wrong = {0};
+	struct phx_err err = {0};
 	uint64_t id, other;
-	static const uint32_t indices[] = { 1, 2, 3, 10, 40 };
+	static const uint32_t indices[] = {1, 2, 3, 10, 40};
 	queue_running(w, 2);
 	PHX_STR_SET(ev.re, "queue");
-	assert_int_equal(phx_array_parse("40,1-3,10%1", &ev.array_rows, &ev.array_at_once, NULL), 0);
+	assert_int_equal(phx_array_parse("40,1-3,10%1", &ev.array_rows, &ev.array_at_once, NULL),
+			 0);
 	assert_int_equal(phx_array_size(&ev), 5);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
 	assert_int_equal(w->s.last_job_id, id + 4);
@@ -493,17 +548,21 @@ static void an_array_of_a_list(void **state)
 	}
 	/* what no text says */
 	for (int i = 0; i < 2; i++)
-		*(struct phx_index_row *)phx_list_push(&wrong.array_rows, sizeof(struct phx_index_row)) = (struct phx_index_row){ 5, 9, 4 };
+		*(struct phx_index_row *)phx_list_push(&wrong.array_rows,
+						       sizeof(struct phx_index_row)) =
+			(struct phx_index_row){5, 9, 4};
 	assert_int_equal(submit_ev(w, &wrong, &other, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "one behind the other"));
 }
 
-/* Ten thousand members: one event, and their words once; the first one stays for as long as another has not ended. */
+/* Ten thousand members: one event, and their words once; the first one stays for as long as another
+ * has not ended. */
 static void ten_thousand_members(void **state)
 {
 	struct world *w = *state;
-	struct phx_event more = { .array_from = 1, .array_to = 2, .array_step = 1 }, none = { .array_from = 2, .array_to = 1, .array_step = 1 };
-	struct phx_err err = { 0 };
+	struct phx_event more = {.array_from = 1, .array_to = 2, .array_step = 1},
+			 none = {.array_from = 2, .array_to = 1, .array_step = 1};
+	struct phx_err err = {0};
 	uint64_t other, id;
 	queue_running(w, 2);
 	id = submit_array(w, "queue", 1, 9999, 1, 0);
@@ -512,8 +571,8 @@ static void ten_thousand_members(void **state)
 	assert_int_equal(w->s.jobs.n, 9999);
 	for (uint32_t i = 0; i < 3000; i++) {
 		const struct phx_job *j = job(w, id + i);
-		struct phx_event ev = { .kind = PHX_EV_job_result, .job = j->id };
-		struct phx_outcome out = { 0 };
+		struct phx_event ev = {.kind = PHX_EV_job_result, .job = j->id};
+		struct phx_outcome out = {0};
 		PHX_STR_SET(ev.node, PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node);
 		ev.now_ms = w->now;
 		assert_int_equal(phx_core_apply(&w->s, &ev, &out, &err), 0);
@@ -531,15 +590,19 @@ static void all_pairs_of_states(void **state)
 {
 	static const char *const may[] = {
 		/*                  q r d f c t */
-		/* queued */ ". x x x x .",  /* running */ "x . x x x x",   /* done */ ". . . . . .",
-		/* failed */ ". . . . . .",  /* cancelled */ ". . . . . .", /* timeout */ ". . . . . .",
+		/* queued */ ". x x x x .",  /* running */ "x . x x x x",
+		/* done */ ". . . . . .",
+		/* failed */ ". . . . . .",  /* cancelled */ ". . . . . .",
+		/* timeout */ ". . . . . .",
 	};
 	(void)state;
 	assert_int_equal(PHX_ARRAY_SIZE(may), phx_job_state_names.n_names);
 	for (int from = 0; from < phx_job_state_names.n_names; from++)
 		for (int to = 0; to < phx_job_state_names.n_names; to++)
-			if (phx_job_state_may((enum phx_job_state)from, (enum phx_job_state)to) != (may[from][to * 2] == 'x'))
-				fail_msg("%s -> %s", phx_job_state_names.names[from], phx_job_state_names.names[to]);
+			if (phx_job_state_may((enum phx_job_state)from, (enum phx_job_state)to) !=
+			    (may[from][to * 2] == 'x'))
+				fail_msg("%s -> %s", phx_job_state_names.names[from],
+					 phx_job_state_names.names[to]);
 }
 
 int main(void)

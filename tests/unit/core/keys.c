@@ -1,5 +1,6 @@
-/* The life of disk keys, against a model of the key store that does what the actions say: what is out of reach loses
- * its key at once and is read back when it returns; no key outlives the node or the disk that it was of. */
+/* The life of disk keys, against a model of the key store that does what the actions say: what is
+ * out of reach loses its key at once and is read back when it returns; no key outlives the node or
+ * the disk that it was of. */
 #include "unit/core/world.h"
 
 static char buf[512];
@@ -36,17 +37,17 @@ static void destroy(struct store *s, const char *key_id)
 /* Carry out what is outstanding, as the daemon does after a restart; answers with the result. */
 static void serve_keys(struct world *w, struct store *s)
 {
-	struct phx_list todo = { 0 };
+	struct phx_list todo = {0};
 	assert_int_equal(phx_core_pending(&w->s, &todo), 0);
-	PHX_LIST_EACH(struct phx_action, act, &todo)
-	{
+	PHX_LIST_EACH(struct phx_action, act, &todo) {
 		if (act->kind != PHX_ACT_KEY_MAKE && act->kind != PHX_ACT_KEY_DESTROY)
 			continue;
 		if (act->kind == PHX_ACT_KEY_MAKE)
 			make(s, act->key_id);
 		else if (!s->broken)
 			destroy(s, act->key_id);
-		struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch };
+		struct phx_event ev = {
+			.kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch};
 		PHX_STR_SET(ev.node, act->node);
 		PHX_STR_SET(ev.name, act->step_id ? "" : act->key_id);
 		ev.result = s->broken ? -EIO : 0;
@@ -86,14 +87,15 @@ static void silent(struct world *w, const char *node)
 
 static int order_wipe(struct world *w, const char *node, int method)
 {
-	struct phx_event ev = { .kind = PHX_EV_wipe, .has_setup = true, .setup = { PHX_SETUP_WIPE, method, 0 } };
+	struct phx_event ev = {
+		.kind = PHX_EV_wipe, .has_setup = true, .setup = {PHX_SETUP_WIPE, method, 0}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
 
 static void tick_to(struct world *w, int64_t now)
 {
-	struct phx_event tick = { .kind = PHX_EV_tick };
+	struct phx_event tick = {.kind = PHX_EV_tick};
 	w->now = now;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
 }
@@ -103,7 +105,7 @@ static void tick_to(struct world *w, int64_t now)
 static void a_dead_node_without_bmc_loses_its_key_at_once(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", false);
 	struct phx_node *n = world_node(w, "n1");
 	silent(w, "n1");
@@ -130,7 +132,7 @@ static void a_dead_node_without_bmc_loses_its_key_at_once(void **state)
 static void it_is_read_back_when_it_returns(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", false);
 	struct phx_node *n = world_node(w, "n1");
 	silent(w, "n1");
@@ -154,7 +156,7 @@ static void it_is_read_back_when_it_returns(void **state)
 static void it_was_only_silent(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", false);
 	struct phx_node *n = world_node(w, "n1");
 	silent(w, "n1");
@@ -171,13 +173,13 @@ static void it_was_only_silent(void **state)
 static void an_erase_that_cannot_be_finished_quarantines(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", false);
 	struct phx_node *n = world_node(w, "n1");
 	silent(w, "n1");
 	assert_int_equal(order_wipe(w, "n1", PHX_WIPE_CRYPTO), 0);
 	run(w, &s, "n1");
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.boot_id, "boot-returned");
 	world_facts(&ev.facts, 1);
@@ -192,10 +194,10 @@ static void an_erase_that_cannot_be_finished_quarantines(void **state)
 static void rules_leave_the_unread_alone(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
-	struct phx_event settings = { .kind = PHX_EV_settings, .settings = w->s.settings };
-	struct phx_event rules = { .kind = PHX_EV_rules_put };
-	struct phx_event bmc = { .kind = PHX_EV_node_bmc, .node = "n1", .bmc.driver = "ipmi" };
+	struct store s = {0};
+	struct phx_event settings = {.kind = PHX_EV_settings, .settings = w->s.settings};
+	struct phx_event rules = {.kind = PHX_EV_rules_put};
+	struct phx_event bmc = {.kind = PHX_EV_node_bmc, .node = "n1", .bmc.driver = "ipmi"};
 	serve(w, &s, "n1", "vault", false);
 	silent(w, "n1");
 	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
@@ -226,7 +228,7 @@ static void rules_leave_the_unread_alone(void **state)
 static void a_rebuild_leaves_one_key(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", true);
 	struct phx_node *n = world_node(w, "n1");
 	for (int i = 0; i < 3; i++) {
@@ -246,7 +248,7 @@ static void a_rebuild_leaves_one_key(void **state)
 static void a_key_whose_making_was_given_up_goes(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	world_ready(w, "n1", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "vault"), 0);
 	world_run_to(w, "n1", PHX_STEP_make_key);
@@ -266,9 +268,9 @@ static void a_key_whose_making_was_given_up_goes(void **state)
 static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
+	struct store s = {0};
 	serve(w, &s, "n1", "vault", true);
-	struct phx_event ev = { .kind = PHX_EV_node_remove, .force = true };
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = true};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	/* the head died before it did it: after the restart it is asked for again */
@@ -277,8 +279,8 @@ static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **sta
 	serve_keys(w, &s);
 	assert_int_equal(w->s.doomed_keys.n, 1);
 	/* nothing answers: asked for again in time */
-	struct phx_event tick = { .kind = PHX_EV_tick };
-	struct phx_outcome out = { 0 };
+	struct phx_event tick = {.kind = PHX_EV_tick};
+	struct phx_outcome out = {0};
 	w->now = phx_core_next_deadline(&w->s);
 	assert_int_equal(world_apply(w, &tick, &out), 0);
 	unsigned told = 0;
@@ -290,7 +292,7 @@ static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **sta
 	serve_keys(w, &s);
 	assert_int_equal(s.keys.n, 0);
 	assert_int_equal(w->s.doomed_keys.n, 0);
-	struct phx_event late = { .kind = PHX_EV_key_result };
+	struct phx_event late = {.kind = PHX_EV_key_result};
 	PHX_STR_SET(late.name, "n1-1");
 	assert_int_equal(world_apply(w, &late, NULL), -ESTALE);
 	phx_list_fini(&s.keys);
@@ -301,13 +303,15 @@ static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **sta
 static void a_plain_node_enters_an_encrypted_pool(void **state)
 {
 	struct world *w = *state;
-	struct store s = { 0 };
-	world_add_pool(w, "safe", "uni", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_BOTH });
+	struct store s = {0};
+	world_add_pool(w, "safe", "uni",
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_BOTH});
 	world_add_role(w, "safe", "safe", false, PHX_ROLE_BOOT_DISK);
 	serve(w, &s, "n1", "web", true);
 	struct phx_node *n = world_node(w, "n1");
 	assert_string_equal(n->disk_key_id, "");
-	assert_int_equal(world_assign_setup(w, "n1", "safe", PHX_SETUP_WIPE, PHX_WIPE_CRYPTO), -EOPNOTSUPP);
+	assert_int_equal(world_assign_setup(w, "n1", "safe", PHX_SETUP_WIPE, PHX_WIPE_CRYPTO),
+			 -EOPNOTSUPP);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "safe"), 0);
 	assert_non_null(strstr(n->plan.reason, "encrypted from now on"));
 	world_run_to(w, "n1", PHX_STEP_wipe);
@@ -319,7 +323,8 @@ static void a_plain_node_enters_an_encrypted_pool(void **state)
 	assert_int_equal(s.keys.n, 1);
 	/* from now on the agreement's method is what is done */
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
-	assert_int_equal(PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.steps.n - 1)->method, PHX_WIPE_CRYPTO);
+	assert_int_equal(PHX_LIST_AT(&n->plan.steps, struct phx_step, n->plan.steps.n - 1)->method,
+			 PHX_WIPE_CRYPTO);
 	assert_null(strstr(n->plan.reason, "plain"));
 	run(w, &s, "n1");
 	assert_int_equal(s.keys.n, 0);

@@ -1,5 +1,5 @@
-/* No job ever runs twice at once: parts on silent nodes wait for the end of their lease, for the observed off or for a
- * new start; what an older run tells is refused. */
+/* No job ever runs twice at once: parts on silent nodes wait for the end of their lease, for the
+ * observed off or for a new start; what an older run tells is refused. */
 #include "unit/core/world.h"
 
 enum { LEASE = 60000, GRACE = 7000, MARGIN = 10000, WAIT = LEASE + GRACE + MARGIN };
@@ -19,8 +19,8 @@ static void settle(struct world *w)
 /* A batch RE of `lower` nodes that runs, and `spare` nodes beside it. */
 static void queue_running(struct world *w, uint32_t lower, unsigned spare)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
-	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
 	char name[8];
 	for (unsigned i = 1; i <= lower + spare; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
@@ -40,7 +40,7 @@ static void queue_running(struct world *w, uint32_t lower, unsigned spare)
 
 static uint64_t submit_as(struct world *w, struct phx_event *ev)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	ev->kind = PHX_EV_job_submit;
 	ev->uid = ev->gid = 1000;
 	assert_int_equal(phx_text_push(&ev->argv, "/bin/true"), 0);
@@ -54,7 +54,7 @@ static uint64_t submit_as(struct world *w, struct phx_event *ev)
 
 static uint64_t submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = { .job_nodes = nodes };
+	struct phx_event ev = {.job_nodes = nodes};
 	return submit_as(w, &ev);
 }
 
@@ -70,34 +70,35 @@ static const char *node_of(struct world *w, uint64_t id, uint32_t part)
 	static char name[4][PHX_NAME_MAX];
 	static unsigned i;
 	char *ret = name[i++ % 4];
-	phx_str_copy(ret, PHX_NAME_MAX, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, part)->node);
+	phx_str_copy(ret, PHX_NAME_MAX,
+		     PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, part)->node);
 	return ret;
 }
 
 static int result(struct world *w, uint64_t id, uint32_t run, const char *node, int64_t status)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = run, .result = status };
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .run = run, .result = status};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
 
 static void tell(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void power(struct world *w, const char *node, int known)
 {
-	struct phx_event ev = { .kind = PHX_EV_power_result, .power = known };
+	struct phx_event ev = {.kind = PHX_EV_power_result, .power = known};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void tick(struct world *w, int64_t ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	w->now += ms;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -136,8 +137,8 @@ static void silence_begins_anew_with_phxd(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 1);
 	uint64_t id = submit(w, 1);
-	struct phx_event again = { .kind = PHX_EV_restart };
-	struct phx_outcome out = { 0 };
+	struct phx_event again = {.kind = PHX_EV_restart};
+	struct phx_outcome out = {0};
 	assert_int_equal(world_apply(w, &again, &out), 0);
 	assert_false(out.changed); /* nothing is silent */
 	phx_outcome_fini(&out);
@@ -220,7 +221,7 @@ static void switched_off_and_silent(void **state)
 static void all_of_a_job_or_none(void **state)
 {
 	struct world *w = *state;
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	queue_running(w, 3, 0);
 	uint64_t id = submit(w, 2);
 	const char *silent = node_of(w, id, 0), *other = node_of(w, id, 1);
@@ -243,7 +244,8 @@ static void all_of_a_job_or_none(void **state)
 static void a_longer_goodbye_is_waited_for(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .job_nodes = 1, .grace_ms = 20000, .checkpoint_signal = 10, .checkpoint_ms = 30000 };
+	struct phx_event ev = {
+		.job_nodes = 1, .grace_ms = 20000, .checkpoint_signal = 10, .checkpoint_ms = 30000};
 	queue_running(w, 2, 0);
 	uint64_t id = submit_as(w, &ev);
 	assert_int_equal(job(w, id)->checkpoint_signal, 10);
@@ -260,7 +262,7 @@ static void lease_is_that_of_the_start(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
-	struct phx_event set = { .kind = PHX_EV_settings, .settings = w->s.settings };
+	struct phx_event set = {.kind = PHX_EV_settings, .settings = w->s.settings};
 	set.settings.job_lease_ms = 20000;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
 	tell(w, PHX_EV_missing, node_of(w, id, 0));
@@ -281,7 +283,7 @@ static void an_agents_own_kill_is_no_end(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .result = 137, .forced = true };
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = 137, .forced = true};
 	PHX_STR_SET(ev.node, node_of(w, id, 0));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(job(w, id)->kills, 1);
@@ -300,7 +302,8 @@ static void usage_is_told_with_the_end(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 2);
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .cpu_ms = 1234, .memory_peak_bytes = 5 << 20 };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_result, .job = id, .cpu_ms = 1234, .memory_peak_bytes = 5 << 20};
 	PHX_STR_SET(ev.node, node_of(w, id, 1));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	const struct phx_job_part *p = PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 1);
@@ -336,7 +339,7 @@ static void removal_waits_for_jobs(void **state)
 	char node[PHX_NAME_MAX];
 	PHX_STR_SET(node, node_of(w, id, 0));
 	assert_int_equal(world_order(w, PHX_EV_quarantine, node, NULL), 0);
-	struct phx_event rm = { .kind = PHX_EV_node_remove };
+	struct phx_event rm = {.kind = PHX_EV_node_remove};
 	PHX_STR_SET(rm.node, node);
 	assert_int_equal(world_apply(w, &rm, NULL), -EBUSY);
 	rm.force = true;
@@ -348,7 +351,7 @@ static void removal_waits_for_jobs(void **state)
 static void grace_of_the_re(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .job_nodes = 1, .grace_ms = 1000 };
+	struct phx_event ev = {.job_nodes = 1, .grace_ms = 1000};
 	queue_running(w, 2, 0);
 	assert_int_equal(job(w, submit(w, 1))->grace_ms, GRACE);
 	assert_int_equal(job(w, submit_as(w, &ev))->grace_ms, 1000);
@@ -357,7 +360,8 @@ static void grace_of_the_re(void **state)
 static void submissions_that_ask_too_much(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1, .grace_ms = 3600001 };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1, .grace_ms = 3600001};
 	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	ev.grace_ms = 0;

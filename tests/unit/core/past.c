@@ -1,5 +1,6 @@
-/* What is of the past does not count: epochs of a node that was removed, a window for a certificate that has ended, a start
- * that nobody ordered, answers of attempts and runs that are over; and whose disk key a node may have. */
+/* What is of the past does not count: epochs of a node that was removed, a window for a certificate
+ * that has ended, a start that nobody ordered, answers of attempts and runs that are over; and
+ * whose disk key a node may have. */
 #include "unit/core/world.h"
 
 static struct phx_step *step_now(struct world *w, const char *node)
@@ -11,13 +12,13 @@ static struct phx_step *step_now(struct world *w, const char *node)
 
 static void tick(struct world *w)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void cycle(struct world *w, const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_power };
+	struct phx_event ev = {.kind = PHX_EV_power};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, "cycle");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -32,12 +33,12 @@ static void a_removed_node_s_name_begins_above_its_epochs(void **state)
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
 	world_run_to(w, "n1", PHX_STEP_stop);
 	/* what the machine of before still holds: an order, and its answer to it */
-	struct phx_event late = { .kind = PHX_EV_step_result };
+	struct phx_event late = {.kind = PHX_EV_step_result};
 	PHX_STR_SET(late.node, "n1");
 	late.step_id = step_now(w, "n1")->id;
 	late.epoch = world_node(w, "n1")->plan.epoch;
 	uint64_t old = world_node(w, "n1")->epoch;
-	struct phx_event rm = { .kind = PHX_EV_node_remove, .force = true };
+	struct phx_event rm = {.kind = PHX_EV_node_remove, .force = true};
 	PHX_STR_SET(rm.node, "n1");
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
 	assert_true(old >= late.epoch && late.epoch > 0);
@@ -57,7 +58,7 @@ static void a_removed_node_s_keys_are_not_made_again(void **state)
 	world_serving(w, "n1", "vault", true);
 	PHX_STR_SET(old, world_node(w, "n1")->disk_key_id);
 	assert_true(old[0]);
-	struct phx_event rm = { .kind = PHX_EV_node_remove, .force = true };
+	struct phx_event rm = {.kind = PHX_EV_node_remove, .force = true};
 	PHX_STR_SET(rm.node, "n1");
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
 	world_serving(w, "n1", "vault", true);
@@ -94,7 +95,8 @@ static void the_window_is_closed_when_its_time_comes(void **state)
 	int64_t until = world_node(w, "n1")->window_until_ms;
 	assert_true(phx_core_next_deadline(&w->s) <= until);
 	while (w->now < until) {
-		w->now = phx_core_next_deadline(&w->s) < until ? phx_core_next_deadline(&w->s) : until;
+		w->now = phx_core_next_deadline(&w->s) < until ? phx_core_next_deadline(&w->s)
+							       : until;
 		tick(w);
 	}
 	assert_false(world_node(w, "n1")->window);
@@ -103,19 +105,22 @@ static void the_window_is_closed_when_its_time_comes(void **state)
 
 /* ---- a start that nobody ordered ---- */
 
-/* The first try was carried out and nothing came of it; before the second is, the machine starts by itself. */
+/* The first try was carried out and nothing came of it; before the second is, the machine starts by
+ * itself. */
 static void a_chance_start_before_the_second_try_is_not_the_one_ordered(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
 	world_started(w, "n1");
 	assert_true(step_now(w, "n1")->started);
-	for (int i = 0; i < 20 && !(step_now(w, "n1")->attempt == 2 && step_now(w, "n1")->status == PHX_STEP_ISSUED); i++) {
+	for (int i = 0; i < 20 &&
+	     !(step_now(w, "n1")->attempt == 2 && step_now(w, "n1")->status == PHX_STEP_ISSUED);
+	     i++) {
 		w->now = step_now(w, "n1")->deadline_ms;
 		tick(w);
 	}
@@ -133,15 +138,15 @@ static void a_power_operation_of_another_step_starts_nothing(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
 	const struct phx_event others[] = {
-		{ .step_id = 0, .epoch = world_node(w, "n1")->plan.epoch },
-		{ .step_id = step_now(w, "n1")->id + 1, .epoch = world_node(w, "n1")->plan.epoch },
-		{ .step_id = step_now(w, "n1")->id, .epoch = world_node(w, "n1")->plan.epoch - 1 },
+		{.step_id = 0, .epoch = world_node(w, "n1")->plan.epoch},
+		{.step_id = step_now(w, "n1")->id + 1, .epoch = world_node(w, "n1")->plan.epoch},
+		{.step_id = step_now(w, "n1")->id, .epoch = world_node(w, "n1")->plan.epoch - 1},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++) {
 		struct phx_event ev = others[i];
@@ -159,7 +164,7 @@ static void a_power_operation_of_another_step_starts_nothing(void **state)
 
 static int fail_attempt(struct world *w, const char *node, uint32_t attempt)
 {
-	struct phx_event ev = { .kind = PHX_EV_step_result, .result = -EIO, .attempt = attempt };
+	struct phx_event ev = {.kind = PHX_EV_step_result, .result = -EIO, .attempt = attempt};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, "it failed");
 	ev.step_id = step_now(w, node)->id;
@@ -188,7 +193,8 @@ static void a_failure_counts_for_its_own_attempt_only(void **state)
 
 static int job_ends(struct world *w, uint64_t id, uint32_t run, int status)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = run, .result = status, .cpu_ms = 77 };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_result, .job = id, .run = run, .result = status, .cpu_ms = 77};
 	PHX_STR_SET(ev.node, "n1");
 	return world_apply(w, &ev, NULL);
 }
@@ -196,7 +202,7 @@ static int job_ends(struct world *w, uint64_t id, uint32_t run, int status)
 static void an_end_counts_for_its_own_run_only(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000};
 	struct phx_outcome out;
 	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	world_serving(w, "n1", "compute", true);
@@ -244,7 +250,7 @@ static void a_node_may_have_its_own_key_only(void **state)
 	assert_false(phx_core_may_have_key(world_node(w, "n1"), second));
 	step_now(w, "n1")->status = PHX_STEP_ISSUED;
 	PHX_STR_SET(world_node(w, "n1")->disk_key_id, second);
-	struct phx_event ev = { .kind = PHX_EV_quarantine };
+	struct phx_event ev = {.kind = PHX_EV_quarantine};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_false(phx_core_may_have_key(world_node(w, "n1"), second));

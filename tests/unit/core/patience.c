@@ -1,17 +1,17 @@
-/* What a node is forgiven and what not: silence, change of identity, ambiguous disks, a BMC that does not hear; and jobs
- * that nobody ever runs. */
+/* What a node is forgiven and what not: silence, change of identity, ambiguous disks, a BMC that
+ * does not hear; and jobs that nobody ever runs. */
 #include "unit/core/world.h"
 
 static void event_of(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void hello_with(struct world *w, const char *node, const char *uuid, bool twin_disks)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.facts, world_index(node));
@@ -114,7 +114,7 @@ static void an_ambiguous_disk_is_no_target(void **state)
 static void more_disks_than_a_machine_has_are_refused(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
 	world_ready(w, "n1", true);
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.boot_id, "b");
@@ -128,7 +128,7 @@ static void more_disks_than_a_machine_has_are_refused(void **state)
 
 static unsigned offs_pending(const struct world *w)
 {
-	struct phx_list actions = { 0 };
+	struct phx_list actions = {0};
 	unsigned n = 0;
 	phx_core_pending(&w->s, &actions);
 	PHX_LIST_EACH(struct phx_action, act, &actions)
@@ -137,7 +137,8 @@ static unsigned offs_pending(const struct world *w)
 	return n;
 }
 
-/* A node whose cleaning failed goes off, though the head dies before it said so, or the BMC does not hear. */
+/* A node whose cleaning failed goes off, though the head dies before it said so, or the BMC does
+ * not hear. */
 static void off_until_it_is_seen_off(void **state)
 {
 	struct world *w = *state;
@@ -150,8 +151,9 @@ static void off_until_it_is_seen_off(void **state)
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_int_equal(offs_pending(w), 1);
-	struct phx_event tick = { .kind = PHX_EV_tick }, result = { .kind = PHX_EV_power_result, .result = -ETIMEDOUT };
-	struct phx_outcome out = { 0 };
+	struct phx_event tick = {.kind = PHX_EV_tick},
+			 result = {.kind = PHX_EV_power_result, .result = -ETIMEDOUT};
+	struct phx_outcome out = {0};
 	PHX_STR_SET(result.node, "n1");
 	assert_int_equal(world_apply(w, &result, NULL), 0);
 	w->now = phx_core_next_deadline(&w->s);
@@ -170,7 +172,8 @@ static void off_until_it_is_seen_off(void **state)
 
 static int submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000};
 	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
@@ -179,7 +182,7 @@ static int submit(struct world *w, uint32_t nodes)
 
 static void cancel(struct world *w, uint64_t id)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_cancel, .job = id };
+	struct phx_event ev = {.kind = PHX_EV_job_cancel, .job = id};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 

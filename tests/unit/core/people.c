@@ -3,7 +3,7 @@
 
 static int revoke(struct world *w, const char *serial, const char *name, struct phx_outcome *out)
 {
-	struct phx_event ev = { .kind = PHX_EV_cert_revoke };
+	struct phx_event ev = {.kind = PHX_EV_cert_revoke};
 	PHX_STR_SET(ev.serial, serial);
 	PHX_STR_SET(ev.name, name);
 	PHX_STR_SET(ev.text, "lost");
@@ -13,11 +13,12 @@ static int revoke(struct world *w, const char *serial, const char *name, struct 
 static void a_number_is_revoked_once(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	assert_null(phx_state_revoked(&w->s, "4a01"));
 	assert_int_equal(revoke(w, "4a01", "alice", &out), 0);
 	assert_true(out.changed);
-	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "certificate 4a01 of alice is revoked: lost");
+	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text,
+			    "certificate 4a01 of alice is revoked: lost");
 	phx_outcome_fini(&out);
 	assert_non_null(phx_state_revoked(&w->s, "4a01"));
 	assert_null(phx_state_revoked(&w->s, "4a"));
@@ -30,7 +31,7 @@ static void a_number_is_revoked_once(void **state)
 
 static void no_numbers(void **state)
 {
-	static const char *const wrong[] = { "", "4", "4A01", "4g", "0x4a", "4a01 " };
+	static const char *const wrong[] = {"", "4", "4A01", "4g", "0x4a", "4a01 "};
 	struct world *w = *state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++)
 		assert_int_equal(revoke(w, wrong[i], "alice", NULL), -EINVAL);

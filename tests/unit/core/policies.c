@@ -1,6 +1,7 @@
-/* Each policy of coordination live: by events through core_apply, with machines that do what they are told. FB is that of
- * share.c; here are FLB_NUB, DR and the cooperative policy of 2008, on six nodes of which one may be pinned. What was
- * decided is told in a sentence with its reason, in the history of the REs that it concerns. */
+/* Each policy of coordination live: by events through core_apply, with machines that do what they
+ * are told. FB is that of share.c; here are FLB_NUB, DR and the cooperative policy of 2008, on six
+ * nodes of which one may be pinned. What was decided is told in a sentence with its reason, in the
+ * history of the REs that it concerns. */
 #include "unit/core/world.h"
 
 enum { NODES = 6, WINDOW_MS = 20000, BUSY = 950000, IDLE = 10000 };
@@ -10,9 +11,10 @@ static struct phx_list notes; /* struct phx_action */
 
 static void keep_notes(const struct phx_outcome *out)
 {
-	PHX_LIST_EACH(struct phx_action, act, &out->actions)
-	{
-		struct phx_action *to = act->kind == PHX_ACT_NOTE && act->re[0] ? phx_list_push(&notes, sizeof(*to)) : NULL;
+	PHX_LIST_EACH(struct phx_action, act, &out->actions) {
+		struct phx_action *to = act->kind == PHX_ACT_NOTE && act->re[0]
+			? phx_list_push(&notes, sizeof(*to))
+			: NULL;
 		if (to)
 			*to = *act;
 	}
@@ -20,7 +22,7 @@ static void keep_notes(const struct phx_outcome *out)
 
 static uint64_t apply(struct world *w, struct phx_event *ev)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	if (world_apply(w, ev, &out) < 0)
 		fail_msg("%s", w->err.text);
 	keep_notes(&out);
@@ -34,7 +36,8 @@ static int told(const char *re, const char *sentence)
 {
 	int n = 0;
 	PHX_LIST_EACH(struct phx_action, act, &notes)
-		n += (!strcmp(act->re, re) || !strcmp(act->other_re, re)) && strstr(act->text, sentence);
+		n += (!strcmp(act->re, re) || !strcmp(act->other_re, re)) &&
+			strstr(act->text, sentence);
 	return n;
 }
 
@@ -67,8 +70,8 @@ static void nodes_ready(struct world *w)
 static void re_runs(struct world *w, const char *name, int type, int model, uint32_t lower)
 {
 	bool batch = type == PHX_RE_BATCH;
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
-	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
 	struct phx_agreement *a = &ev.agreement;
 	phx_agreement_init(a);
 	PHX_STR_SET(a->name, name);
@@ -91,13 +94,15 @@ static uint32_t held(const struct world *w, const char *re)
 {
 	uint32_t n_held = 0;
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		n_held += n->share == PHX_SHARE_HELD && !strcmp(n->share_re, re) && !strcmp(n->pool, re);
+		n_held += n->share == PHX_SHARE_HELD && !strcmp(n->share_re, re) &&
+			!strcmp(n->pool, re);
 	return n_held;
 }
 
 static uint64_t submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000};
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	uint64_t id = apply(w, &ev);
@@ -114,9 +119,11 @@ static void parts_end(struct world *w, uint64_t id, int64_t status)
 {
 	struct phx_job before;
 	assert_int_equal(phx_record_copy(&phx_job_record, &before, phx_state_job(&w->s, id)), 0);
-	PHX_LIST_EACH(struct phx_job_part, p, &before.parts)
-	{
-		struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = before.kills, .result = status };
+	PHX_LIST_EACH(struct phx_job_part, p, &before.parts) {
+		struct phx_event ev = {.kind = PHX_EV_job_result,
+				       .job = id,
+				       .run = before.kills,
+				       .result = status};
 		PHX_STR_SET(ev.node, p->node);
 		apply(w, &ev);
 	}
@@ -126,7 +133,7 @@ static void parts_end(struct world *w, uint64_t id, int64_t status)
 
 static void pass(struct world *w, int64_t ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	w->now += ms;
 	apply(w, &ev);
 	settle(w);
@@ -135,7 +142,7 @@ static void pass(struct world *w, int64_t ms)
 /* A window of this use, and its end. */
 static void window(struct world *w, uint32_t use_ppm)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = use_ppm };
+	struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = use_ppm};
 	PHX_STR_SET(ev.re, "shop");
 	apply(w, &ev);
 	pass(w, WINDOW_MS);
@@ -153,11 +160,13 @@ static void a_public_cloud_grants_and_never_forces(void **state)
 	assert_int_equal(state_of(w, wide), PHX_JOB_RUNNING);
 	window(w, BUSY);
 	assert_int_equal(held(w, "shop"), 2);
-	assert_int_equal(told("shop", "goes from free to shop: the web RE wants more instances"), 1);
+	assert_int_equal(told("shop", "goes from free to shop: the web RE wants more instances"),
+			 1);
 	/* 3 wait for 2: one more is asked for at the lease unit */
 	forget();
 	pass(w, 600000);
-	assert_int_equal(told("queue", "goes from free to queue: what waits exceeds the threshold"), 1);
+	assert_int_equal(told("queue", "goes from free to queue: what waits exceeds the threshold"),
+			 1);
 	assert_int_equal(held(w, "queue"), 3);
 	assert_int_equal(state_of(w, last), PHX_JOB_RUNNING);
 	/* the last node that is free, then none: nobody is forced */
@@ -187,14 +196,15 @@ static void initial_nodes_stay_and_leases_end(void **state)
 	pass(w, 60000); /* it starts at the cycle too */
 	assert_int_equal(state_of(w, wide), PHX_JOB_RUNNING);
 	pass(w, 60000);
-	assert_true(told("queue", "goes from free to queue: what waits exceeds the threshold") >= 2);
+	assert_true(told("queue", "goes from free to queue: what waits exceeds the threshold") >=
+		    2);
 	pass(w, 60000);
 	assert_true(held(w, "queue") >= 4);
 	window(w, BUSY);
 	assert_int_equal(told("queue", "is killed"), 0);
 	pass(w, 60000);
 	for (int i = 0; i < 10; i++) {
-		uint64_t ids[] = { wide, next, last };
+		uint64_t ids[] = {wide, next, last};
 		for (int k = 0; k < 3; k++)
 			if (state_of(w, ids[k]) == PHX_JOB_RUNNING)
 				parts_end(w, ids[k], 0);
@@ -203,12 +213,13 @@ static void initial_nodes_stay_and_leases_end(void **state)
 	assert_int_equal(state_of(w, last), PHX_JOB_DONE);
 	pass(w, 600000);
 	assert_int_equal(held(w, "queue"), 2); /* its initial nodes */
-	assert_true(told("queue", "goes from queue to free: a lease ended and its nodes were idle") >= 2);
+	assert_true(told("queue",
+			 "goes from queue to free: a lease ended and its nodes were idle") >= 2);
 	/* a node of a lower bound stays silent: another one comes from the free pool */
 	while (held(w, "shop") > 1)
 		window(w, IDLE);
 	forget();
-	struct phx_event ev = { .kind = PHX_EV_missing };
+	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
 		if (!strcmp(n->pool, "shop"))
 			PHX_STR_SET(ev.node, n->name);
@@ -216,7 +227,8 @@ static void initial_nodes_stay_and_leases_end(void **state)
 	pass(w, 300000);
 	assert_int_equal(held(w, "shop"), 1);
 	assert_int_equal(world_node(w, ev.node)->share, PHX_SHARE_OUTSIDE);
-	assert_int_equal(told("shop", "goes from free to shop: nodes of the lower bound were missing"), 1);
+	assert_int_equal(
+		told("shop", "goes from free to shop: nodes of the lower bound were missing"), 1);
 	phx_list_fini(&notes);
 }
 
@@ -224,22 +236,29 @@ static void all_of_2008_share_at_once(void **state)
 {
 	struct world *w = *state;
 	nodes_ready(w);
-	struct phx_event pin = { .kind = PHX_EV_assign, .pin = true };
+	struct phx_event pin = {.kind = PHX_EV_assign, .pin = true};
 	PHX_STR_SET(pin.node, "n6");
 	PHX_STR_SET(pin.role, "ramweb");
 	apply(w, &pin);
 	settle(w);
 	re_runs(w, "queue", PHX_RE_BATCH, PHX_POLICY_coop2008, 0);
 	assert_int_equal(held(w, "queue"), 5); /* all but the pinned one */
-	assert_int_equal(told("queue", "goes from free to queue: nodes idle in the free pool go to the batch RE"), 5);
+	assert_int_equal(
+		told("queue",
+		     "goes from free to queue: nodes idle in the free pool go to the batch RE"),
+		5);
 	re_runs(w, "shop", PHX_RE_WEB, PHX_POLICY_coop2008, 0);
 	assert_int_equal(held(w, "shop"), 1);
-	assert_int_equal(told("queue", "goes from queue to shop: the web RE wants more than is free"), 1);
+	assert_int_equal(
+		told("queue", "goes from queue to shop: the web RE wants more than is free"), 1);
 	uint64_t wide = submit(w, 3), narrow = submit(w, 1);
 	forget();
 	window(w, BUSY);
 	assert_true(phx_state_job(&w->s, narrow)->killing);
-	assert_int_equal(told("queue", "of RE queue is killed and queued again: the web RE wants more than is free"), 1);
+	assert_int_equal(
+		told("queue",
+		     "of RE queue is killed and queued again: the web RE wants more than is free"),
+		1);
 	parts_end(w, narrow, 143);
 	assert_int_equal(held(w, "shop"), 2);
 	assert_int_equal(state_of(w, narrow), PHX_JOB_QUEUED);
@@ -266,7 +285,8 @@ static void all_of_2008_share_at_once(void **state)
 	phx_list_fini(&notes);
 }
 
-/* Under FB the bounds are fixed: a web RE that shares with nobody has its bound, whatever it needs. */
+/* Under FB the bounds are fixed: a web RE that shares with nobody has its bound, whatever it
+ * needs. */
 static void fb_alone_stays_at_its_bound(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,6 @@
-/* The contract between core and journal, under thousands of random events: what is refused or changes nothing leaves
- * the state as it was, and the journalled events alone bring back the same state and the same actions. */
+/* The contract between core and journal, under thousands of random events: what is refused or
+ * changes nothing leaves the state as it was, and the journalled events alone bring back the same
+ * state and the same actions. */
 #include "unit/core/world.h"
 
 #include "base/json.h"
@@ -25,7 +26,9 @@ static const char *pick(const char *const *of, size_t n)
 {
 	return of[roll((uint32_t)n)];
 }
-#define PICK(...) pick((const char *const[]){ __VA_ARGS__ }, PHX_ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
+#define PICK(...) \
+	pick((const char *const[]){__VA_ARGS__}, \
+	     PHX_ARRAY_SIZE(((const char *const[]){__VA_ARGS__})))
 
 /* ---- events ---- */
 
@@ -103,13 +106,15 @@ static void of_machine(struct phx_event *ev, unsigned i)
 static void make_event(struct world *w, struct phx_event *ev)
 {
 	/* what happens often, and then everything */
-	static const int often[] = { PHX_EV_step_result, PHX_EV_step_result, PHX_EV_step_result, PHX_EV_hello,
-				     PHX_EV_hello,	 PHX_EV_key_result,  PHX_EV_tick,	  PHX_EV_assign,
-				     PHX_EV_back,	 PHX_EV_release,     PHX_EV_job_result,	  PHX_EV_resume,
-				     PHX_EV_enrol,	 PHX_EV_node_add };
+	static const int often[] = {PHX_EV_step_result, PHX_EV_step_result, PHX_EV_step_result,
+				    PHX_EV_hello,       PHX_EV_hello,       PHX_EV_key_result,
+				    PHX_EV_tick,        PHX_EV_assign,      PHX_EV_back,
+				    PHX_EV_release,     PHX_EV_job_result,  PHX_EV_resume,
+				    PHX_EV_enrol,       PHX_EV_node_add};
 	unsigned i = 1 + roll(NODES);
-	*ev = (struct phx_event){ .kind = chance(92) ? often[roll(PHX_ARRAY_SIZE(often))] :
-						       (int)roll(PHX_EV_COUNT_ - PHX_EV_node_add) + PHX_EV_node_add };
+	*ev = (struct phx_event){.kind = chance(92) ? often[roll(PHX_ARRAY_SIZE(often))]
+						    : (int)roll(PHX_EV_COUNT_ - PHX_EV_node_add) +
+						 PHX_EV_node_add};
 	snprintf(ev->node, sizeof(ev->node), "n%u", i);
 	PHX_STR_SET(ev->by, "test");
 	PHX_STR_SET(ev->actual_role, PICK("", "web", "compute"));
@@ -123,7 +128,8 @@ static void make_event(struct world *w, struct phx_event *ev)
 	of_machine(ev, i);
 	of_job(ev);
 	of_hello(w, ev, i);
-	if (ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result || ev->kind == PHX_EV_power_result)
+	if (ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result ||
+	    ev->kind == PHX_EV_power_result)
 		of_step(w, ev);
 	if (ev->kind == PHX_EV_power_result && chance(40))
 		ev->step_id = 0;
@@ -160,7 +166,7 @@ static char *actions_text(const struct phx_outcome *out)
 /* Through JSON, as the journal keeps it. */
 static void journalled(const struct phx_event *ev, struct phx_event *ret)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
 	assert_non_null(text);
 	PHX_AUTO_JSON json_t *j = json_loads(text, 0, NULL);
@@ -169,10 +175,11 @@ static void journalled(const struct phx_event *ev, struct phx_event *ret)
 		fail_msg("%s", err.text);
 }
 
-static void replay(struct phx_state *twin, const struct phx_event *ev, const struct phx_outcome *out)
+static void replay(struct phx_state *twin, const struct phx_event *ev,
+		   const struct phx_outcome *out)
 {
 	struct phx_event again;
-	struct phx_outcome mine = { 0 };
+	struct phx_outcome mine = {0};
 	journalled(ev, &again);
 	assert_int_equal(phx_core_apply(twin, &again, &mine, NULL), 0);
 	PHX_AUTO_FREE char *want = actions_text(out);
@@ -185,7 +192,7 @@ static void replay(struct phx_state *twin, const struct phx_event *ev, const str
 static bool one_event(struct world *w, struct phx_state *twin)
 {
 	struct phx_event ev;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	make_event(w, &ev);
 	PHX_AUTO_FREE char *before = state_text(&w->s);
 	uint64_t seq = w->s.seq;
@@ -245,13 +252,14 @@ static void random_life(void **state, uint64_t from)
 	assert_true(journalled_events > EVENTS / 10 && w->s.last_step_id > 50);
 }
 
-/* Answers are lost when the head dies: an agent that asks again must not make the journal longer each time. */
+/* Answers are lost when the head dies: an agent that asks again must not make the journal longer
+ * each time. */
 static void what_is_told_twice_is_told_once(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event report = { .kind = PHX_EV_report, .healthy = true };
-	struct phx_event back = { .kind = PHX_EV_back };
+	struct phx_event report = {.kind = PHX_EV_report, .healthy = true};
+	struct phx_event back = {.kind = PHX_EV_back};
 	PHX_STR_SET(report.node, "n1");
 	PHX_STR_SET(report.actual_role, "web");
 	PHX_STR_SET(report.text, "answers");
@@ -288,7 +296,12 @@ LIFE(6)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { WORLD_TEST(what_is_told_twice_is_told_once), WORLD_TEST(life_1), WORLD_TEST(life_2), WORLD_TEST(life_3),
-					    WORLD_TEST(life_4), WORLD_TEST(life_5), WORLD_TEST(life_6) };
+	const struct CMUnitTest tests[] = {WORLD_TEST(what_is_told_twice_is_told_once),
+					   WORLD_TEST(life_1),
+					   WORLD_TEST(life_2),
+					   WORLD_TEST(life_3),
+					   WORLD_TEST(life_4),
+					   WORLD_TEST(life_5),
+					   WORLD_TEST(life_6)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

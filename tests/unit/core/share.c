@@ -17,9 +17,11 @@ static void parts_end(struct world *w, uint64_t id, int64_t status)
 {
 	struct phx_job before;
 	assert_int_equal(phx_record_copy(&phx_job_record, &before, job(w, id)), 0);
-	PHX_LIST_EACH(struct phx_job_part, p, &before.parts)
-	{
-		struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = before.kills, .result = status };
+	PHX_LIST_EACH(struct phx_job_part, p, &before.parts) {
+		struct phx_event ev = {.kind = PHX_EV_job_result,
+				       .job = id,
+				       .run = before.kills,
+				       .result = status};
 		PHX_STR_SET(ev.node, p->node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	}
@@ -49,7 +51,8 @@ static void test_nodes_that_come_later_are_granted(void **state)
 	assert_int_equal(held(w, "queue"), 2);
 }
 
-/* Ready and free, and yet nobody's: one that is not heard, and one whose erase nobody has read back. */
+/* Ready and free, and yet nobody's: one that is not heard, and one whose erase nobody has read
+ * back. */
 static void test_who_is_not_to_be_had_is_not_sent(void **state)
 {
 	struct world *w = *state;
@@ -57,10 +60,10 @@ static void test_who_is_not_to_be_had_is_not_sent(void **state)
 	q.coordination = PHX_RE_COORDINATED_NONE;
 	q.partner[0] = '\0';
 	nodes_ready(w);
-	struct phx_event missing = { .kind = PHX_EV_missing, .node = "n1" };
+	struct phx_event missing = {.kind = PHX_EV_missing, .node = "n1"};
 	world_node(w, "n2")->key_unread = true;
 	assert_int_equal(world_apply(w, &missing, NULL), 0);
-	struct phx_event told = { .kind = PHX_EV_report, .node = "n2", .text = "it is looked at" };
+	struct phx_event told = {.kind = PHX_EV_report, .node = "n2", .text = "it is looked at"};
 	assert_int_equal(world_apply(w, &told, NULL), 0);
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
@@ -130,7 +133,7 @@ static void test_silent_node_is_replaced_and_comes_back(void **state)
 {
 	struct world *w = *state;
 	pair_running(w, 2, 1);
-	struct phx_event gone = { .kind = PHX_EV_missing }, back = { .kind = PHX_EV_back };
+	struct phx_event gone = {.kind = PHX_EV_missing}, back = {.kind = PHX_EV_back};
 	char name[PHX_NAME_MAX] = "";
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
 		if (!strcmp(n->pool, "shop"))
@@ -147,7 +150,8 @@ static void test_silent_node_is_replaced_and_comes_back(void **state)
 	assert_int_equal(world_apply(w, &back, NULL), 0);
 	settle(w);
 	assert_int_equal(held(w, "shop"), 1);
-	assert_true(world_node(w, name)->share == PHX_SHARE_FREE || world_node(w, name)->share == PHX_SHARE_HELD);
+	assert_true(world_node(w, name)->share == PHX_SHARE_FREE ||
+		    world_node(w, name)->share == PHX_SHARE_HELD);
 }
 
 static void test_node_lost_on_its_way(void **state)
@@ -171,7 +175,7 @@ static void test_pinned_node_is_out_of_reach(void **state)
 {
 	struct world *w = *state;
 	nodes_ready(w);
-	struct phx_event pin = { .kind = PHX_EV_assign, .pin = true };
+	struct phx_event pin = {.kind = PHX_EV_assign, .pin = true};
 	PHX_STR_SET(pin.node, "n1");
 	PHX_STR_SET(pin.role, "ramweb");
 	assert_int_equal(world_apply(w, &pin, NULL), 0);
@@ -187,7 +191,7 @@ static void test_pinned_node_is_out_of_reach(void **state)
 
 static void assign(struct world *w, const char *node, const char *role, const char *pool, bool pin)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign, .pin = pin };
+	struct phx_event ev = {.kind = PHX_EV_assign, .pin = pin};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.role, role);
 	PHX_STR_SET(ev.pool, pool);
@@ -204,7 +208,8 @@ static void test_pin_stays_in_place(void **state)
 	settle(w);
 	assert_string_equal(world_node(w, "n1")->pool, "queue");
 	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
-	assert_false(phx_node_takes_jobs(&w->s, world_node(w, "n1"))); /* it is the RE's all the same */
+	/* it is the RE's all the same */
+	assert_false(phx_node_takes_jobs(&w->s, world_node(w, "n1")));
 	tick(w, 60000);
 	settle(w);
 	assert_int_equal(held(w, "queue"), 3);
@@ -244,7 +249,8 @@ static void test_pin_ends_with_the_next_order(void **state)
 	assert_int_equal(held(w, "queue"), 5);
 }
 
-/* Pinned while its job runs: when that is killed for the web, the node stays all the same, and the next job has to go. */
+/* Pinned while its job runs: when that is killed for the web, the node stays all the same, and the
+ * next job has to go. */
 static void test_pinned_with_a_job_stays(void **state)
 {
 	struct world *w = *state;
@@ -286,12 +292,13 @@ static void test_destroy_tells_of_a_pin(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
 }
 
-/* The web keeps an instance at least, and as many as its lower bound: what is wider would wait for ever. */
+/* The web keeps an instance at least, and as many as its lower bound: what is wider would wait for
+ * ever. */
 static void test_job_wider_than_the_web_leaves(void **state)
 {
 	struct world *w = *state;
 	pair_running(w, 3, 2);
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .job_nodes = 4, .uid = 1000, .gid = 1000 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 4, .uid = 1000, .gid = 1000};
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
@@ -305,7 +312,7 @@ static void test_web_never_below_its_lower_bound(void **state)
 	struct world *w = *state;
 	pair_running(w, 3, 2);
 	for (int i = 0; i < 3; i++) {
-		struct phx_event ev = { .kind = PHX_EV_re_use, .use_ppm = 1000 };
+		struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = 1000};
 		PHX_STR_SET(ev.re, "shop");
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 		tick(w, 20000);
@@ -334,7 +341,7 @@ static void test_safe_deactivation_waits_for_jobs(void **state)
 	uint64_t running = submit(w, 4), waiting = submit(w, 1);
 	assert_int_equal(operate(w, PHX_EV_re_safe_deactivate, "queue"), 0);
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_SUSPENDED);
-	struct phx_event late = { .kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1 };
+	struct phx_event late = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1};
 	assert_int_equal(phx_text_push(&late.argv, "true"), 0);
 	PHX_STR_SET(late.re, "queue");
 	assert_int_equal(world_apply(w, &late, NULL), -EBUSY);
@@ -383,7 +390,7 @@ static void test_refusals(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_SERVICE, .agreement = q };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_SERVICE, .agreement = q};
 	assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
 	PHX_STR_SET(q.role, "nosuch");
 	assert_int_equal(create(w, &q), -ENOENT);
@@ -401,7 +408,7 @@ static void test_refusals(void **state)
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(create(w, &q), -EEXIST);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), -EINVAL);
-	struct phx_event rm = { .kind = PHX_EV_pool_remove };
+	struct phx_event rm = {.kind = PHX_EV_pool_remove};
 	PHX_STR_SET(rm.name, "queue");
 	assert_int_equal(world_apply(w, &rm, NULL), -EBUSY);
 }

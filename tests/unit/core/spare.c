@@ -1,5 +1,5 @@
-/* Jobs that an order would end: the order is refused until it says that they may; a drain waits for them; who ended one
- * is kept with it, and it runs again. */
+/* Jobs that an order would end: the order is refused until it says that they may; a drain waits for
+ * them; who ended one is kept with it, and it runs again. */
 #include "unit/core/world.h"
 
 enum { MINUTE = 60000 };
@@ -12,9 +12,13 @@ static void two_serve(struct world *w)
 
 static uint64_t submit_to(struct world *w, const char *re, bool no_requeue, int64_t limit_ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000, .job_nodes = 1,
-				.no_requeue = no_requeue, .estimate_ms = limit_ms };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .uid = 1000,
+			       .gid = 1000,
+			       .job_nodes = 1,
+			       .no_requeue = no_requeue,
+			       .estimate_ms = limit_ms};
+	struct phx_outcome out = {0};
 	assert_int_equal(phx_text_push(&ev.argv, "/bin/sleep"), 0);
 	PHX_STR_SET(ev.user, "alice");
 	PHX_STR_SET(ev.re, re);
@@ -40,7 +44,7 @@ static struct phx_job *job(struct world *w, uint64_t id)
 /* An order of alice's administrator. */
 static struct phx_event order_of(int kind, int jobs)
 {
-	struct phx_event ev = { .kind = kind, .jobs = jobs };
+	struct phx_event ev = {.kind = kind, .jobs = jobs};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, "n1");
 	if (kind == PHX_EV_assign)
@@ -52,7 +56,7 @@ static struct phx_event order_of(int kind, int jobs)
 
 static void tick(struct world *w, int64_t after_ms)
 {
-	struct phx_event ev = { .kind = PHX_EV_tick };
+	struct phx_event ev = {.kind = PHX_EV_tick};
 	w->now += after_ms;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -69,14 +73,15 @@ static void pass_time(struct world *w, int64_t ms)
 /* The agent of `node` tells that its part of the job ended. */
 static void job_ends(struct world *w, uint64_t id, const char *node, int64_t status)
 {
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .run = job(w, id)->kills, .result = status };
+	struct phx_event ev = {
+		.kind = PHX_EV_job_result, .job = id, .run = job(w, id)->kills, .result = status};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static bool told_to_kill(struct world *w, const char *node)
 {
-	struct phx_list orders = { 0 };
+	struct phx_list orders = {0};
 	bool kill = false;
 	world_orders(w, node, &orders);
 	for (uint32_t i = 0; i < orders.n; i++) {
@@ -90,8 +95,9 @@ static bool told_to_kill(struct world *w, const char *node)
 
 static void no_order_ends_a_job_unasked(void **state)
 {
-	static const int kinds[] = { PHX_EV_assign, PHX_EV_release, PHX_EV_rebuild, PHX_EV_wipe, PHX_EV_quarantine,
-				     PHX_EV_power, PHX_EV_drain, PHX_EV_node_remove };
+	static const int kinds[] = {PHX_EV_assign, PHX_EV_release,    PHX_EV_rebuild,
+				    PHX_EV_wipe,   PHX_EV_quarantine, PHX_EV_power,
+				    PHX_EV_drain,  PHX_EV_node_remove};
 	struct world *w = *state;
 	two_serve(w);
 	uint64_t id = submit(w);
@@ -131,7 +137,7 @@ static void only_the_named_may_end(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	struct phx_event none = order_of(PHX_EV_wipe, PHX_JOBS_NAMED);
-	assert_null(phx_core_ends(&w->s, &(struct phx_event){ .kind = PHX_EV_wipe }));
+	assert_null(phx_core_ends(&w->s, &(struct phx_event){.kind = PHX_EV_wipe}));
 	assert_int_equal(world_apply(w, &none, NULL), -EBUSY);
 }
 
@@ -233,7 +239,8 @@ static void power_off_says_who_it_was(void **state)
 	uint64_t id = submit(w);
 	struct phx_event ev = order_of(PHX_EV_power, PHX_JOBS_ANY);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	struct phx_event missing = { .kind = PHX_EV_missing }, off = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF };
+	struct phx_event missing = {.kind = PHX_EV_missing},
+			 off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(missing.node, "n1");
 	PHX_STR_SET(off.node, "n1");
 	w->now += MINUTE;
@@ -252,7 +259,7 @@ static void power_that_did_nothing_is_no_cause(void **state)
 	uint64_t id = submit(w);
 	struct phx_event ev = order_of(PHX_EV_power, PHX_JOBS_ANY);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	struct phx_event failed = { .kind = PHX_EV_power_result, .result = -EIO };
+	struct phx_event failed = {.kind = PHX_EV_power_result, .result = -EIO};
 	PHX_STR_SET(failed.node, "n1");
 	assert_int_equal(world_apply(w, &failed, NULL), 0);
 	job_ends(w, id, "n1", 1);
@@ -261,13 +268,14 @@ static void power_that_did_nothing_is_no_cause(void **state)
 	assert_string_equal(world_node(w, "n1")->cut_by, "");
 }
 
-/* It is not heard, so that nothing is drained: its job ends with the order all the same, and says whose it was. */
+/* It is not heard, so that nothing is drained: its job ends with the order all the same, and says
+ * whose it was. */
 static void a_silent_nodes_job_ends_with_the_order(void **state)
 {
 	struct world *w = *state;
 	two_serve(w);
 	uint64_t id = submit(w);
-	struct phx_event missing = { .kind = PHX_EV_missing, .node = "n1" };
+	struct phx_event missing = {.kind = PHX_EV_missing, .node = "n1"};
 	assert_int_equal(world_apply(w, &missing, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	struct phx_event ev = order_of(PHX_EV_rebuild, PHX_JOBS_ANY);
@@ -308,7 +316,7 @@ static void an_old_order_does_what_it_did(void **state)
 	uint64_t id = submit(w);
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
 	assert_int_equal(phx_node_step(world_node(w, "n1"))->status, PHX_STEP_ISSUED);
-	struct phx_event ev = { .kind = PHX_EV_job_result, .job = id, .result = 143, .forced = true };
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = 143, .forced = true};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_FAILED);
@@ -342,8 +350,8 @@ static void the_plan_counts_the_waiting(void **state)
 
 static void queue_running(struct world *w)
 {
-	struct phx_event ev = { .kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER };
-	struct phx_event on = { .kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE };
+	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
 	world_ready(w, "n1", true);
 	phx_state_role(&w->s, "compute")->drain_grace_s = 30;
 	phx_agreement_init(&ev.agreement);
@@ -360,7 +368,7 @@ static void queue_running(struct world *w)
 static void in_an_re_it_is_the_same(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	queue_running(w);
 	uint64_t id = submit_to(w, "queue", false, 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
@@ -371,8 +379,11 @@ static void in_an_re_it_is_the_same(void **state)
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	bool told = false; /* the RE's history has it */
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		told = told || (act->kind == PHX_ACT_NOTE && !strcmp(act->re, "queue") &&
-				strstr(act->text, "job 1 is killed and queued again (kill 1): n1: wipe, by order of uid:0"));
+		told = told ||
+			(act->kind == PHX_ACT_NOTE && !strcmp(act->re, "queue") &&
+			 strstr(act->text,
+				"job 1 is killed and queued again (kill 1): n1: wipe, by order of "
+				"uid:0"));
 	phx_outcome_fini(&out);
 	assert_true(told);
 	job_ends(w, id, "n1", 143);
@@ -387,7 +398,8 @@ static void an_re_is_not_deactivated_over_its_jobs(void **state)
 	queue_running(w);
 	uint64_t id = submit_to(w, "queue", false, 0);
 	submit_to(w, "queue", false, 0);
-	struct phx_event ev = { .kind = PHX_EV_re_deactivate, .who = PHX_RE_WHO_SERVICE, .jobs = PHX_JOBS_SPARE };
+	struct phx_event ev = {
+		.kind = PHX_EV_re_deactivate, .who = PHX_RE_WHO_SERVICE, .jobs = PHX_JOBS_SPARE};
 	PHX_STR_SET(ev.re, "queue");
 	PHX_STR_SET(ev.by, "uid:7");
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);

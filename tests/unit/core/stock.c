@@ -1,11 +1,12 @@
-/* What nodes are told to have at hand: the packages of both roles of a pair, of every RE while they are free, nothing
- * that a hand-over would erase, nothing while they are on their way or in doubt. */
+/* What nodes are told to have at hand: the packages of both roles of a pair, of every RE while they
+ * are free, nothing that a hand-over would erase, nothing while they are on their way or in
+ * doubt. */
 #include "unit/core/pair.h"
 
 static const char *stock_of(struct world *w, const char *node)
 {
 	static char text[400];
-	struct phx_list packages = { 0 };
+	struct phx_list packages = {0};
 	uint64_t id = 0;
 	int r = phx_core_stock(&w->s, world_node(w, node), &packages, &id);
 	if (r == -ENOENT)
@@ -14,14 +15,15 @@ static const char *stock_of(struct world *w, const char *node)
 	assert_true(id > 0 && id < 1ULL << 53);
 	text[0] = '\0';
 	PHX_LIST_EACH(struct phx_package_ref, p, &packages)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s-%s", text[0] ? " " : "", p->name, p->version);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s-%s",
+			 text[0] ? " " : "", p->name, p->version);
 	phx_list_fini(&packages);
 	return text;
 }
 
 static uint64_t id_of(struct world *w, const char *node)
 {
-	struct phx_list packages = { 0 };
+	struct phx_list packages = {0};
 	uint64_t id = 0;
 	assert_int_equal(phx_core_stock(&w->s, world_node(w, node), &packages, &id), 0);
 	phx_list_fini(&packages);
@@ -40,7 +42,8 @@ static const char *serves(const struct world *w, const char *role)
 /* One owner, NOOP at every grant: as lab-share has it. */
 static void one_owner(struct world *w, uint32_t batch, uint32_t web)
 {
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, batch), s = agreement("shop", PHX_RE_WEB, web);
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, batch),
+			     s = agreement("shop", PHX_RE_WEB, web);
 	PHX_STR_SET(s.owner, "hpc");
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
@@ -52,9 +55,11 @@ static void one_owner(struct world *w, uint32_t batch, uint32_t web)
 
 static void put_version(struct world *w, const char *role, const char *version)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put };
-	assert_int_equal(phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, role)), 0);
-	phx_str_copy(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version, PHX_NAME_MAX, version);
+	struct phx_event ev = {.kind = PHX_EV_role_put};
+	assert_int_equal(
+		phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, role)), 0);
+	phx_str_copy(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version,
+		     PHX_NAME_MAX, version);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -120,8 +125,9 @@ static void free_nodes_have_those_of_all(void **state)
 static void what_would_be_erased_is_not_fetched(void **state)
 {
 	struct world *w = *state;
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3), s = agreement("shop", PHX_RE_WEB, 1);
-	s.setup = q.setup = (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH };
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3),
+			     s = agreement("shop", PHX_RE_WEB, 1);
+	s.setup = q.setup = (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH};
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(create(w, &s), 0);
@@ -136,8 +142,9 @@ static void other_systems_are_not_stocked(void **state)
 {
 	struct world *w = *state;
 	one_owner(w, 3, 1);
-	struct phx_event ev = { .kind = PHX_EV_role_put };
-	assert_int_equal(phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, "web")), 0);
+	struct phx_event ev = {.kind = PHX_EV_role_put};
+	assert_int_equal(
+		phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, "web")), 0);
 	PHX_STR_SET(ev.role_put.image_digest, "d2");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
@@ -146,7 +153,7 @@ static void other_systems_are_not_stocked(void **state)
 
 static void tell(struct world *w, int kind, const char *node)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -169,7 +176,7 @@ static void nodes_in_doubt_are_told_nothing(void **state)
 static void stock_is_an_order_that_stands(void **state)
 {
 	struct world *w = *state;
-	PHX_AUTO(phx_list_fini) struct phx_list orders = { 0 };
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	one_owner(w, 4, 1);
 	const char *node = serves(w, "compute");
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);

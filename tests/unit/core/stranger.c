@@ -1,5 +1,6 @@
-/* Who asks for the certificate of a node and is not it: from where, with which serial number, without its token. He gets
- * nothing, nothing happens to the node, and so much of it is told as nobody can make too much of. */
+/* Who asks for the certificate of a node and is not it: from where, with which serial number,
+ * without its token. He gets nothing, nothing happens to the node, and so much of it is told as
+ * nobody can make too much of. */
 #include "unit/core/world.h"
 
 #define ITS_ADDRESS "10.0.0.11"
@@ -12,7 +13,7 @@ struct asking {
 
 static int ask(struct world *w, unsigned i, const struct asking *q, struct phx_outcome *ret)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol, .local = q->local, .local_ok = q->local_ok };
+	struct phx_event ev = {.kind = PHX_EV_enrol, .local = q->local, .local_ok = q->local_ok};
 	world_event_mac(&ev, i);
 	PHX_STR_SET(ev.key_fp, q->key ? q->key : "key-of-a-stranger");
 	PHX_STR_SET(ev.serial, q->serial ? q->serial : "");
@@ -34,16 +35,17 @@ static bool said(const struct phx_outcome *out, const char *sentence)
 
 static int asked(struct world *w, unsigned i, struct asking q)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	int answer = ask(w, i, &q, &out);
 	phx_outcome_fini(&out);
 	return answer;
 }
 
-/* n1: announced with its address, certified with its serial number, serves and is not heard any more. */
+/* n1: announced with its address, certified with its serial number, serves and is not heard any
+ * more. */
 static struct phx_node *silent(struct world *w)
 {
-	struct phx_event add = { .kind = PHX_EV_node_add };
+	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n1");
 	PHX_STR_SET(add.ip, ITS_ADDRESS);
 	PHX_STR_SET(add.serial, "serial-1");
@@ -52,7 +54,7 @@ static struct phx_node *silent(struct world *w)
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
 	world_serving(w, "n1", "web", true);
-	struct phx_event gone = { .kind = PHX_EV_missing };
+	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	assert_string_equal(world_node(w, "n1")->serial, "serial-1");
@@ -69,14 +71,15 @@ static void assert_undisturbed(struct world *w)
 	assert_false(n->off_wanted);
 }
 
-/* anyone who reached the port took every silent node out of service with its MAC address and any serial number */
+/* anyone who reached the port took every silent node out of service with its MAC address and any
+ * serial number */
 static void another_serial_disturbs_no_silent_node(void **state)
 {
 	struct world *w = *state;
 	silent(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "any" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "any"}), PHX_ENROL_REFUSED);
 	assert_undisturbed(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = ""}), PHX_ENROL_REFUSED);
 	assert_undisturbed(w);
 }
 
@@ -84,24 +87,34 @@ static void another_address_disturbs_no_silent_node(void **state)
 {
 	struct world *w = *state;
 	silent(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .address = "10.0.0.99", .serial = "serial-1" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.address = "10.0.0.99", .serial = "serial-1"}),
+			 PHX_ENROL_REFUSED);
 	assert_undisturbed(w);
 }
 
-/* a user of the head has its MAC address and serial number, and is there while it is being deployed */
+/* a user of the head has its MAC address and serial number, and is there while it is being
+ * deployed */
 static void who_is_elsewhere_gets_nothing_in_the_window(void **state)
 {
 	struct world *w = *state;
 	struct phx_node *n = silent(w);
 	n->window = true;
 	n->window_until_ms = INT64_MAX;
-	assert_int_equal(asked(w, 1, (struct asking){ .address = "127.0.0.1", .serial = "serial-1", .local = true }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 1, (struct asking){ .address = "10.0.0.1", .serial = "serial-1", .local = true }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 1, (struct asking){ .address = "10.0.0.99", .serial = "serial-1" }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "serial-2" }), PHX_ENROL_REFUSED);
+	assert_int_equal(
+		asked(w, 1,
+		      (struct asking){.address = "127.0.0.1", .serial = "serial-1", .local = true}),
+		PHX_ENROL_REFUSED);
+	assert_int_equal(
+		asked(w, 1,
+		      (struct asking){.address = "10.0.0.1", .serial = "serial-1", .local = true}),
+		PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.address = "10.0.0.99", .serial = "serial-1"}),
+			 PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "serial-2"}), PHX_ENROL_REFUSED);
 	assert_true(n->window);
 	assert_undisturbed(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "serial-1", .key = "its-new-key" }), PHX_ENROL_CERTIFY);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "serial-1", .key = "its-new-key"}),
+			 PHX_ENROL_CERTIFY);
 	assert_string_equal(world_node(w, "n1")->key_fp, "its-new-key");
 }
 
@@ -109,7 +122,7 @@ static void who_is_elsewhere_gets_nothing_in_the_window(void **state)
 static void the_head_itself(void **state)
 {
 	struct world *w = *state;
-	const struct asking here = { .address = "127.0.0.1", .serial = "serial-2", .local = true };
+	const struct asking here = {.address = "127.0.0.1", .serial = "serial-2", .local = true};
 	struct asking allowed = here;
 	allowed.local_ok = true;
 	world_add(w, "n2", true);
@@ -117,41 +130,50 @@ static void the_head_itself(void **state)
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_NEW);
 	uint32_t nodes = w->s.nodes.n;
 	assert_int_equal(asked(w, 9, here), PHX_ENROL_REFUSED);
-	assert_int_equal(w->s.nodes.n, nodes); /* nor does it become an unknown machine that waits */
+	/* nor does it become an unknown machine that waits */
+	assert_int_equal(w->s.nodes.n, nodes);
 	assert_int_equal(asked(w, 2, allowed), PHX_ENROL_CERTIFY);
 	assert_int_equal(asked(w, 9, allowed), PHX_ENROL_PENDING);
-	struct phx_event add = { .kind = PHX_EV_node_add, .ip = "127.0.0.3" };
+	struct phx_event add = {.kind = PHX_EV_node_add, .ip = "127.0.0.3"};
 	PHX_STR_SET(add.node, "n3");
 	world_event_mac(&add, 3);
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
-	assert_int_equal(asked(w, 3, (struct asking){ .address = "127.0.0.4", .local = true }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 3, (struct asking){ .address = "127.0.0.3", .local = true }), PHX_ENROL_CERTIFY);
+	assert_int_equal(asked(w, 3, (struct asking){.address = "127.0.0.4", .local = true}),
+			 PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 3, (struct asking){.address = "127.0.0.3", .local = true}),
+			 PHX_ENROL_CERTIFY);
 }
 
 static void its_token_is_demanded(void **state)
 {
 	struct world *w = *state;
-	struct phx_event add = { .kind = PHX_EV_node_add };
+	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n1");
 	PHX_STR_SET(add.token_sha256, "digest-of-its-token");
 	world_event_mac(&add, 1);
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "s" }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "s", .token = "another" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "s"}), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "s", .token = "another"}),
+			 PHX_ENROL_REFUSED);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_NEW);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "s", .token = "digest-of-its-token" }), PHX_ENROL_CERTIFY);
+	assert_int_equal(
+		asked(w, 1, (struct asking){.serial = "s", .token = "digest-of-its-token"}),
+		PHX_ENROL_CERTIFY);
 	/* it is good for this one: who has it now is a machine like any other */
-	assert_int_equal(asked(w, 2, (struct asking){ .serial = "t", .token = "digest-of-its-token" }), PHX_ENROL_PENDING);
+	assert_int_equal(
+		asked(w, 2, (struct asking){.serial = "t", .token = "digest-of-its-token"}),
+		PHX_ENROL_PENDING);
 }
 
-/* The machine itself, as far as can be known, without its key and without an order of ours: that is for people to see. */
+/* The machine itself, as far as can be known, without its key and without an order of ours: that is
+ * for people to see. */
 static void the_machine_without_its_key_is_quarantined(void **state)
 {
 	struct world *w = *state;
 	silent(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "serial-1" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "serial-1"}), PHX_ENROL_REFUSED);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
 }
 
@@ -160,8 +182,8 @@ static void a_mac_address_alone_quarantines_nobody(void **state)
 {
 	struct world *w = *state;
 	silent(w)->serial[0] = '\0';
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "" }), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "any" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = ""}), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "any"}), PHX_ENROL_REFUSED);
 	assert_undisturbed(w);
 }
 
@@ -169,14 +191,15 @@ static void a_mac_address_alone_quarantines_nobody(void **state)
 static void refusals_are_told_and_not_too_often(void **state)
 {
 	struct world *w = *state;
-	struct phx_outcome out = { 0 };
-	const struct asking other = { .serial = "any" };
+	struct phx_outcome out = {0};
+	const struct asking other = {.serial = "any"};
 	silent(w);
 	world_add(w, "n2", true);
 	PHX_STR_SET(world_node(w, "n2")->serial, "serial-2");
 	uint64_t before = w->s.seq;
 	assert_int_equal(ask(w, 1, &other, &out), PHX_ENROL_REFUSED);
-	assert_true(said(&out, "n1: a certificate is refused to who asks for it from " ITS_ADDRESS));
+	assert_true(
+		said(&out, "n1: a certificate is refused to who asks for it from " ITS_ADDRESS));
 	phx_outcome_fini(&out);
 	for (int i = 0; i < 1000; i++) {
 		w->now += 60;
@@ -203,10 +226,10 @@ static void refusals_of_many_nodes_are_not_told_at_once(void **state)
 	}
 	uint64_t before = w->s.seq;
 	for (unsigned i = 1; i <= 20; i++)
-		assert_int_equal(asked(w, i, (struct asking){ .serial = "any" }), PHX_ENROL_REFUSED);
+		assert_int_equal(asked(w, i, (struct asking){.serial = "any"}), PHX_ENROL_REFUSED);
 	assert_int_equal(w->s.seq - before, 1);
 	w->now += 10000;
-	assert_int_equal(asked(w, 20, (struct asking){ .serial = "any" }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 20, (struct asking){.serial = "any"}), PHX_ENROL_REFUSED);
 	assert_int_equal(w->s.seq - before, 2);
 }
 
@@ -215,7 +238,8 @@ static void journals_of_before_replay(void **state)
 {
 	struct world *w = *state;
 	silent(w);
-	assert_int_equal(asked(w, 1, (struct asking){ .serial = "any", .bare = true }), PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, 1, (struct asking){.serial = "any", .bare = true}),
+			 PHX_ENROL_REFUSED);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
 }
 

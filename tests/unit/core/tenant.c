@@ -1,5 +1,6 @@
-/* Whose data is on a node: an erase that an agreement wants is put off inside one owner only, never forgotten; a key
- * covers what was written under it and nothing else; names and keys of removed nodes do not come back. */
+/* Whose data is on a node: an erase that an agreement wants is put off inside one owner only, never
+ * forgotten; a key covers what was written under it and nothing else; names and keys of removed
+ * nodes do not come back. */
 #include "unit/core/world.h"
 
 static char buf[512];
@@ -12,7 +13,7 @@ static int release(struct world *w, const char *node)
 static void put_off_is_not_forgotten(void **state)
 {
 	struct world *w = *state;
-	world_add_pool(w, "lab", "uni", (struct phx_setup){ 0 });
+	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	world_serving(w, "n1", "vault", true);
 	/* vault and web have one owner: its own order may leave the data there */
@@ -21,7 +22,8 @@ static void put_off_is_not_forgotten(void **state)
 	struct phx_node *n = world_node(w, "n1");
 	assert_string_equal(n->pool, "web");
 	assert_true(n->owes_wipe);
-	/* web's agreement says noop, vault's does not: nobody else gets it unerased, and the free pool is nobody's */
+	/* web's agreement says noop, vault's does not: nobody else gets it unerased, and the free
+	 * pool is nobody's */
 	assert_int_equal(world_assign_setup(w, "n1", "lab", PHX_SETUP_NOOP, 0), -EPERM);
 	assert_int_equal(release(w, "n1"), 0);
 	assert_non_null(strstr(world_plan(w, "n1", buf, sizeof(buf)), "wipe"));
@@ -36,7 +38,7 @@ static void a_key_covers_only_what_it_encrypted(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event ev = { .kind = PHX_EV_assign, .encrypt = true };
+	struct phx_event ev = {.kind = PHX_EV_assign, .encrypt = true};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.role, "compute");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -56,11 +58,12 @@ static void a_key_covers_only_what_it_encrypted(void **state)
 static void an_agreement_that_changes_under_way_holds(void **state)
 {
 	struct world *w = *state;
-	world_add_pool(w, "lab", "uni", (struct phx_setup){ 0 });
+	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "lab"), 0);
-	world_add_pool(w, "lab", "uni", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN });
+	world_add_pool(w, "lab", "uni",
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN});
 	world_run(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
@@ -70,7 +73,7 @@ static void an_agreement_that_changes_under_way_holds(void **state)
 
 static int pass_pool(struct world *w, const char *pool, const char *owner)
 {
-	struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = *phx_state_pool(&w->s, pool) };
+	struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = *phx_state_pool(&w->s, pool)};
 	PHX_STR_SET(ev.pool_put.owner, owner);
 	return world_apply(w, &ev, NULL);
 }
@@ -91,7 +94,7 @@ static void a_pool_does_not_change_hands_with_its_nodes(void **state)
 
 static int forget(struct world *w, const char *node, bool force, struct phx_outcome *out)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_remove, .force = force };
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = force};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, out);
 }
@@ -114,7 +117,7 @@ static void keys_and_epochs_of_a_removed_node_do_not_come_back(void **state)
 {
 	struct world *w = *state;
 	char key[PHX_NAME_MAX];
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	world_serving(w, "n1", "vault", true);
 	PHX_STR_SET(key, world_node(w, "n1")->disk_key_id);
 	uint64_t epoch = world_node(w, "n1")->epoch;

@@ -1,6 +1,7 @@
-/* What an event of one node looks at does not grow with the cluster: the list of nodes is hidden from the core while it
- * applies an event, and each page of it that is read nevertheless is counted. So a walk is found wherever it is made, and
- * nobody has to count by hand. Twice the pages for a hundred times the nodes is a binary search. */
+/* What an event of one node looks at does not grow with the cluster: the list of nodes is hidden
+ * from the core while it applies an event, and each page of it that is read nevertheless is
+ * counted. So a walk is found wherever it is made, and nobody has to count by hand. Twice the pages
+ * for a hundred times the nodes is a binary search. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ static void on_touch(int signo, siginfo_t *si, void *context)
 		return;
 	}
 	hidden.touched++;
-	mprotect(hidden.base + (size_t)(at - hidden.base) / hidden.page * hidden.page, hidden.page, PROT_READ | PROT_WRITE);
+	mprotect(hidden.base + (size_t)(at - hidden.base) / hidden.page * hidden.page, hidden.page,
+		 PROT_READ | PROT_WRITE);
 }
 
 static void many_ready(struct world *w, uint32_t n)
@@ -33,16 +35,20 @@ static void many_ready(struct world *w, uint32_t n)
 	world_ready(w, "n1", true);
 	for (uint32_t i = 2; i <= n; i++) {
 		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
-		assert_int_equal(phx_record_copy(&phx_node_record, twin, PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)), 0);
+		assert_int_equal(phx_record_copy(&phx_node_record, twin,
+						 PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)),
+				 0);
 		twin->number = i;
 		snprintf(twin->name, sizeof(twin->name), "n%u", i);
 		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
 		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
 		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
-		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x", i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX, "52:54:00:00:%02x:%02x",
-			 i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32, "serial-disk%u", i);
+		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
+			 "serial-disk%u", i);
 	}
 	w->s.last_node_number = n;
 }
@@ -53,7 +59,8 @@ static void hide(struct world *w)
 	struct phx_list *l = &w->s.nodes;
 	hidden.page = (size_t)sysconf(_SC_PAGESIZE);
 	hidden.n = (l->n * sizeof(struct phx_node) / hidden.page + 1) * hidden.page;
-	hidden.base = mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	hidden.base =
+		mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(hidden.base != MAP_FAILED);
 	memcpy(hidden.base, l->items, l->n * sizeof(struct phx_node));
 	free(l->items);
@@ -75,7 +82,7 @@ static void show(struct world *w)
 /* The pages that the event looked at. */
 static unsigned pages_of(struct world *w, struct phx_event *ev)
 {
-	struct phx_outcome out = { 0 };
+	struct phx_outcome out = {0};
 	w->now += 10;
 	ev->now_ms = w->now;
 	hidden.touched = 0;
@@ -90,7 +97,22 @@ static unsigned pages_of(struct world *w, struct phx_event *ev)
 
 /* ---- events of one node ---- */
 
-enum { REPORT, QUIET, MISSING, BACK, HELLO, INVENTORY, LABEL, POWER, ASSIGN, STEP, STEP_2, TICK, QUARANTINE, KINDS };
+enum {
+	REPORT,
+	QUIET,
+	MISSING,
+	BACK,
+	HELLO,
+	INVENTORY,
+	LABEL,
+	POWER,
+	ASSIGN,
+	STEP,
+	STEP_2,
+	TICK,
+	QUARANTINE,
+	KINDS
+};
 
 static void set_label(struct phx_event *ev)
 {
@@ -111,13 +133,16 @@ static void set_step(struct world *w, struct phx_event *ev)
 static void make(struct world *w, int which, const char *node, struct phx_event *ev)
 {
 	static const int kinds[] = {
-		[REPORT] = PHX_EV_report, [QUIET] = PHX_EV_quiet,   [MISSING] = PHX_EV_missing, [BACK] = PHX_EV_back,
-		[HELLO] = PHX_EV_hello,	  [INVENTORY] = PHX_EV_inventory, [LABEL] = PHX_EV_node_label,
-		[POWER] = PHX_EV_power,	  [ASSIGN] = PHX_EV_assign, [STEP] = PHX_EV_step_result,
-		[STEP_2] = PHX_EV_step_result, [TICK] = PHX_EV_tick, [QUARANTINE] = PHX_EV_quarantine,
+		[REPORT] = PHX_EV_report,         [QUIET] = PHX_EV_quiet,
+		[MISSING] = PHX_EV_missing,       [BACK] = PHX_EV_back,
+		[HELLO] = PHX_EV_hello,           [INVENTORY] = PHX_EV_inventory,
+		[LABEL] = PHX_EV_node_label,      [POWER] = PHX_EV_power,
+		[ASSIGN] = PHX_EV_assign,         [STEP] = PHX_EV_step_result,
+		[STEP_2] = PHX_EV_step_result,    [TICK] = PHX_EV_tick,
+		[QUARANTINE] = PHX_EV_quarantine,
 	};
 	const struct phx_node *n = world_node(w, node);
-	*ev = (struct phx_event){ .kind = kinds[which], .env = PHX_ENV_DEPLOY, .healthy = true };
+	*ev = (struct phx_event){.kind = kinds[which], .env = PHX_ENV_DEPLOY, .healthy = true};
 	PHX_STR_SET(ev->node, which == TICK ? "" : node);
 	if (which == HELLO)
 		PHX_STR_SET(ev->boot_id, n->boot_id);
@@ -170,10 +195,11 @@ static void count(struct world *w, uint32_t n, bool re, unsigned ret[KINDS])
 
 static void compare(struct world *w, bool re)
 {
-	static const char *const names[KINDS] = { "report", "quiet", "missing", "back", "hello", "inventory", "label",
-						  "power", "assign", "step", "second step", "tick", "quarantine" };
+	static const char *const names[KINDS] = {
+		"report", "quiet",  "missing", "back",        "hello", "inventory", "label",
+		"power",  "assign", "step",    "second step", "tick",  "quarantine"};
 	unsigned few[KINDS], many[KINDS], all = 0;
-	struct sigaction touch = { .sa_sigaction = on_touch, .sa_flags = SA_SIGINFO }, before;
+	struct sigaction touch = {.sa_sigaction = on_touch, .sa_flags = SA_SIGINFO}, before;
 	void *other = NULL;
 	assert_int_equal(sigaction(SIGSEGV, &touch, &before), 0);
 	count(w, FEW, re, few);
@@ -182,11 +208,13 @@ static void compare(struct world *w, bool re)
 	world_teardown(&other);
 	sigaction(SIGSEGV, &before, NULL);
 	for (int i = 0; i < KINDS; i++) {
-		print_message("%s: %u pages of %u nodes, %u of %u\n", names[i], few[i], FEW, many[i], MANY);
+		print_message("%s: %u pages of %u nodes, %u of %u\n", names[i], few[i], FEW,
+			      many[i], MANY);
 		all += few[i];
 		if (many[i] > 2 * few[i] + 4 || many[i] > PAGES_MAX)
-			fail_msg("%s: %u pages of nodes are looked at where there are %u, %u where there are %u", names[i],
-				 few[i], FEW, many[i], MANY);
+			fail_msg("%s: %u pages of nodes are looked at where there are %u, %u where "
+				 "there are %u",
+				 names[i], few[i], FEW, many[i], MANY);
 	}
 	assert_true(all >= KINDS); /* it is seen that they look at all */
 }
@@ -204,8 +232,10 @@ static void nor_do_those_of_an_res_node(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup,
+						world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,29 +26,33 @@ struct world {
 
 static inline int world_apply(struct world *w, struct phx_event *ev, struct phx_outcome *out)
 {
-	struct phx_outcome mine = { 0 };
-	struct phx_err why = { 0 };
+	struct phx_outcome mine = {0};
+	struct phx_err why = {0};
 	phx_err_clear(&w->err);
 	ev->now_ms = w->now;
 	int r = phx_core_apply(&w->s, ev, out ? out : &mine, &w->err);
 	if (!out)
 		phx_outcome_fini(&mine);
 	if (phx_state_check(&w->s, &why) < 0)
-		fail_msg("invariant after %s: %s", phx_enum_name(&phx_event_kind_names, ev->kind), why.text);
+		fail_msg("invariant after %s: %s", phx_enum_name(&phx_event_kind_names, ev->kind),
+			 why.text);
 	return r;
 }
 
-static inline void world_add_pool(struct world *w, const char *name, const char *owner, struct phx_setup setup)
+static inline void world_add_pool(struct world *w, const char *name, const char *owner,
+				  struct phx_setup setup)
 {
-	struct phx_event ev = { .kind = PHX_EV_pool_put, .pool_put = { .setup = setup } };
+	struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = {.setup = setup}};
 	PHX_STR_SET(ev.pool_put.name, name);
 	PHX_STR_SET(ev.pool_put.owner, owner);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
-static inline void world_add_role(struct world *w, const char *name, const char *pool, bool jobs, int boot)
+static inline void world_add_role(struct world *w, const char *name, const char *pool, bool jobs,
+				  int boot)
 {
-	struct phx_event ev = { .kind = PHX_EV_role_put, .role_put = { .runs_jobs = jobs, .boot = boot } };
+	struct phx_event ev = {.kind = PHX_EV_role_put,
+			       .role_put = {.runs_jobs = jobs, .boot = boot}};
 	struct phx_package_ref *p = phx_list_push(&ev.role_put.packages, sizeof(*p));
 	PHX_STR_SET(ev.role_put.name, name);
 	PHX_STR_SET(ev.role_put.pool, pool);
@@ -66,14 +70,17 @@ static inline int world_setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 	w->now = 1000000;
 	phx_state_init(&w->s);
-	w->s.incarnation = 1; /* as a head has one; without, it decides as before there were any (tests/golden/before.c) */
+	/* as a head has one; without, it decides as before there were any
+	 * (tests/golden/before.c) */
+	w->s.incarnation = 1;
 	w->s.last_step_id = 1 << 16;
-	struct phx_setup noop = { 0 };
+	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
 	world_add_pool(w, "guest", "other",
-		       (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH });
-	world_add_pool(w, "vault", "hpc", (struct phx_setup){ PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE });
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH});
+	world_add_pool(w, "vault", "hpc",
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE});
 	world_add_role(w, "compute", "batch", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "web", "web", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "ramweb", "web", false, PHX_ROLE_BOOT_RAM);
@@ -126,7 +133,7 @@ static inline void world_event_mac(struct phx_event *ev, unsigned i)
 
 static inline void world_add(struct world *w, const char *name, bool bmc)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add };
+	struct phx_event ev = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(ev.node, name);
 	world_event_mac(&ev, world_index(name));
 	PHX_STR_SET(ev.bmc.driver, bmc ? "ipmi" : "");
@@ -136,8 +143,8 @@ static inline void world_add(struct world *w, const char *name, bool bmc)
 
 static inline int world_enrol(struct world *w, unsigned i, const char *key)
 {
-	struct phx_event ev = { .kind = PHX_EV_enrol };
-	struct phx_outcome out = { 0 };
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_outcome out = {0};
 	world_event_mac(&ev, i);
 	PHX_STR_SET(ev.key_fp, key);
 	snprintf(ev.serial, sizeof(ev.serial), "serial-%u", i);
@@ -151,7 +158,7 @@ static inline int world_enrol(struct world *w, unsigned i, const char *key)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = { .kind = PHX_EV_hello, .env = env };
+	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
@@ -184,7 +191,7 @@ static inline void world_ready(struct world *w, const char *name, bool bmc)
 static inline void world_started(struct world *w, const char *node)
 {
 	struct phx_node *n = world_node(w, node);
-	struct phx_event ev = { .kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_ON };
+	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_ON};
 	PHX_STR_SET(ev.node, node);
 	ev.step_id = phx_node_step(n)->id;
 	ev.epoch = n->plan.epoch;
@@ -193,15 +200,17 @@ static inline void world_started(struct world *w, const char *node)
 
 static inline int world_order(struct world *w, int kind, const char *node, const char *role)
 {
-	struct phx_event ev = { .kind = kind };
+	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.role, role ? role : "");
 	return world_apply(w, &ev, NULL);
 }
 
-static inline int world_assign_setup(struct world *w, const char *node, const char *role, int mode, int method)
+static inline int world_assign_setup(struct world *w, const char *node, const char *role, int mode,
+				     int method)
 {
-	struct phx_event ev = { .kind = PHX_EV_assign, .has_setup = true, .setup = { mode, method, 0 } };
+	struct phx_event ev = {
+		.kind = PHX_EV_assign, .has_setup = true, .setup = {mode, method, 0}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.role, role);
 	return world_apply(w, &ev, NULL);
@@ -211,7 +220,7 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 {
 	struct phx_node *n = world_node(w, node);
 	struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = { .kind = PHX_EV_step_result, .result = result };
+	struct phx_event ev = {.kind = PHX_EV_step_result, .result = result};
 	assert_non_null(step);
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, text ? text : "");
@@ -228,10 +237,12 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 static inline void world_note_done(struct world *w, const char *node, int kind)
 {
 	struct phx_word *word = phx_list_push(&w->done, sizeof(*word));
-	snprintf(word->text, sizeof(word->text), "%s %s", node, phx_enum_name(&phx_step_kind_names, kind));
+	snprintf(word->text, sizeof(word->text), "%s %s", node,
+		 phx_enum_name(&phx_step_kind_names, kind));
 }
 
-/* The model machine does what the current step wants, successfully. False when there is nothing to do. */
+/* The model machine does what the current step wants, successfully. False when there is nothing to
+ * do. */
 static inline bool world_step(struct world *w, const char *node)
 {
 	struct phx_node *n = world_node(w, node);
@@ -241,7 +252,7 @@ static inline bool world_step(struct world *w, const char *node)
 	w->now += 100;
 	int kind = step->kind;
 	if (step->status != PHX_STEP_ISSUED) {
-		struct phx_event tick = { .kind = PHX_EV_tick };
+		struct phx_event tick = {.kind = PHX_EV_tick};
 		w->now = step->deadline_ms > w->now ? step->deadline_ms : w->now;
 		world_apply(w, &tick, NULL);
 		return true;
@@ -254,11 +265,13 @@ static inline bool world_step(struct world *w, const char *node)
 	} else if (kind == PHX_STEP_enter) {
 		world_hello(w, node, PHX_ENV_OS, false);
 	} else if (kind == PHX_STEP_make_key || kind == PHX_STEP_destroy_key) {
-		struct phx_event ev = { .kind = PHX_EV_key_result, .step_id = step->id, .epoch = n->plan.epoch };
+		struct phx_event ev = {
+			.kind = PHX_EV_key_result, .step_id = step->id, .epoch = n->plan.epoch};
 		PHX_STR_SET(ev.node, node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	} else if (kind == PHX_STEP_divert || kind == PHX_STEP_settle) {
-		struct phx_event ev = { .kind = PHX_EV_balanced, .step_id = step->id, .epoch = n->plan.epoch };
+		struct phx_event ev = {
+			.kind = PHX_EV_balanced, .step_id = step->id, .epoch = n->plan.epoch};
 		PHX_STR_SET(ev.node, node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	} else {

@@ -1,4 +1,5 @@
-/* Child programs: started, ended, restarted with back-off, found again after the daemon was killed. */
+/* Child programs: started, ended, restarted with back-off, found again after the daemon was
+ * killed. */
 #include "unit/deploy/help.h"
 
 #include <fcntl.h>
@@ -54,8 +55,8 @@ static struct phx_child_status status_of(struct world *w, const char *name)
 	struct phx_child_status found = {.pid = UINT64_MAX};
 	assert_int_equal(phx_children_status(w->children, &list), 0);
 	PHX_LIST_EACH(struct phx_child_status, s, &list)
-	if (!strcmp(s->name, name))
-		found = *s;
+		if (!strcmp(s->name, name))
+			found = *s;
 	phx_list_fini(&list);
 	return found;
 }
@@ -83,7 +84,8 @@ static struct phx_child_status wait_for_other(struct world *w, const char *name,
 
 static const char *const sleeper[] = {"/bin/sleep", "1000", NULL};
 /* ignores SIGTERM */
-static const char *const stubborn[] = {"/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.05; done", NULL};
+static const char *const stubborn[] = {"/bin/sh", "-c",
+				       "trap '' TERM; while :; do sleep 0.05; done", NULL};
 static const char *const hurried[] = {"/bin/sh", "-c", "echo out; echo err >&2; exit 3", NULL};
 
 static int add(struct world *w, const char *name, const char *const *argv, struct phx_err *err)
@@ -126,7 +128,8 @@ static void test_what_cannot_be_started(void **state)
 	phx_err_clear(&err);
 	assert_int_equal(phx_children_add(w->children, &spec, &err), -ENOENT);
 	assert_contains(err.text, "/nonexistent/log");
-	assert_int_equal(add(w, "a name that is much too long for a child program", sleeper, NULL), -ENOMEM);
+	assert_int_equal(add(w, "a name that is much too long for a child program", sleeper, NULL),
+			 -ENOMEM);
 }
 
 static void test_restarted_when_it_dies(void **state)
@@ -203,8 +206,9 @@ static void test_logs_are_cut(void **state)
 static void test_signals(void **state)
 {
 	struct world *w = *state;
-	static const char *const tell[] = {"/bin/sh", "-c",
-					   "trap 'echo hup' HUP; echo up; while :; do sleep 0.02; done", NULL};
+	static const char *const tell[] = {
+		"/bin/sh", "-c", "trap 'echo hup' HUP; echo up; while :; do sleep 0.02; done",
+		NULL};
 	char path[256];
 	struct phx_err err = {0};
 	struct phx_child_spec spec = {"tell", tell, NULL, place_path(w->place, "log", path)};
@@ -243,7 +247,8 @@ static void test_the_stubborn_is_killed(void **state)
 	assert_int_equal(kill(pid, 0), -1);
 }
 
-/* A daemon with a child; it is killed, and the child does not follow (its death signal is gone with a change of user).
+/* A daemon with a child; it is killed, and the child does not follow (its death signal is gone with
+ * a change of user).
  */
 static pid_t leave_one_behind(const char *pid_file)
 {

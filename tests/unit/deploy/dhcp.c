@@ -1,5 +1,5 @@
-/* The real dnsmasq, configured by us, between two network namespaces: a client that sends what firmware, iPXE and
- * systems send. Needs root. */
+/* The real dnsmasq, configured by us, between two network namespaces: a client that sends what
+ * firmware, iPXE and systems send. Needs root. */
 #include "unit/deploy/dhcp_world.h"
 
 static void test_fixed_and_free_addresses(void **state)
@@ -162,13 +162,20 @@ static void test_proxy_gives_no_address(void **state)
 	assert_false(discover(w, M1).got);
 }
 
-/* An offer without a file sends the client to port 4011, where it has an address of the site's server by then. */
+/* An offer without a file sends the client to port 4011, where it has an address of the site's
+ * server by then. */
 static struct reply ask_proxy(struct world *w, int arch, bool ipxe)
 {
 	struct reply r = ask(w, (struct ask){.mac = M1, .type = 1, .arch = arch, .ipxe = ipxe});
 	if (!r.got || r.file[0])
 		return r;
-	return ask(w, (struct ask){.mac = M1, .type = 3, .arch = arch, .ipxe = ipxe, .menu = arch == 0, .port = 4011});
+	return ask(w,
+		   (struct ask){.mac = M1,
+				.type = 3,
+				.arch = arch,
+				.ipxe = ipxe,
+				.menu = arch == 0,
+				.port = 4011});
 }
 
 static void test_proxy_who_boots_what(void **state)
@@ -235,12 +242,18 @@ static void test_dnsmasq_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN_WORLD(test_fixed_and_free_addresses),    RUN_WORLD(test_only_known_nodes_without_a_range),
-		RUN_WORLD(test_a_node_added_while_it_runs),  RUN_WORLD(test_another_mac_after_sighup),
-		RUN_WORLD(test_a_removed_node_after_sighup), RUN_WORLD(test_client_ids_do_not_matter),
-		RUN_WORLD(test_leases_survive_many_sighups), RUN_WORLD(test_who_boots_what),
-		RUN_WORLD(test_proxy_gives_no_address),      RUN_WORLD(test_proxy_who_boots_what),
-		RUN_WORLD(test_router_is_announced),         RUN_WORLD(test_dnsmasq_comes_back),
+		RUN_WORLD(test_fixed_and_free_addresses),
+		RUN_WORLD(test_only_known_nodes_without_a_range),
+		RUN_WORLD(test_a_node_added_while_it_runs),
+		RUN_WORLD(test_another_mac_after_sighup),
+		RUN_WORLD(test_a_removed_node_after_sighup),
+		RUN_WORLD(test_client_ids_do_not_matter),
+		RUN_WORLD(test_leases_survive_many_sighups),
+		RUN_WORLD(test_who_boots_what),
+		RUN_WORLD(test_proxy_gives_no_address),
+		RUN_WORLD(test_proxy_who_boots_what),
+		RUN_WORLD(test_router_is_announced),
+		RUN_WORLD(test_dnsmasq_comes_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* dnsmasq as we configure it, and a client in the other namespace that sends what firmware, iPXE and systems send. */
+/* dnsmasq as we configure it, and a client in the other namespace that sends what firmware, iPXE
+ * and systems send. */
 #ifndef TESTS_DEPLOY_DHCP_WORLD_H
 #define TESTS_DEPLOY_DHCP_WORLD_H
 
@@ -55,7 +56,8 @@ static __attribute__((unused)) uint8_t *pxe_options(uint8_t *p, const struct ask
 {
 	char vendor[40];
 	uint8_t arch[2] = {0, (uint8_t)a->arch};
-	snprintf(vendor, sizeof(vendor), "%s:Arch:%05d:UNDI:003016", a->http ? "HTTPClient" : "PXEClient", a->arch);
+	snprintf(vendor, sizeof(vendor), "%s:Arch:%05d:UNDI:003016",
+		 a->http ? "HTTPClient" : "PXEClient", a->arch);
 	p = option(p, 60, vendor, strlen(vendor));
 	p = option(p, 93, arch, 2);
 	p = option(p, 94, "\1\3\20", 3);
@@ -69,9 +71,14 @@ static __attribute__((unused)) void build(struct packet *pk, const struct ask *a
 {
 	unsigned m[6];
 	struct in_addr ip;
-	*pk = (struct packet){
-		.op = 1, .htype = 1, .hlen = 6, .xid = xid, .flags = htons(0x8000), .cookie = {99, 130, 83, 99}};
-	assert_int_equal(sscanf(a->mac, "%x:%x:%x:%x:%x:%x", m, m + 1, m + 2, m + 3, m + 4, m + 5), 6);
+	*pk = (struct packet){.op = 1,
+			      .htype = 1,
+			      .hlen = 6,
+			      .xid = xid,
+			      .flags = htons(0x8000),
+			      .cookie = {99, 130, 83, 99}};
+	assert_int_equal(sscanf(a->mac, "%x:%x:%x:%x:%x:%x", m, m + 1, m + 2, m + 3, m + 4, m + 5),
+			 6);
 	for (int i = 0; i < 6; i++)
 		pk->chaddr[i] = (uint8_t)m[i];
 	uint8_t type = (uint8_t)a->type, *p = option(pk->options, 53, &type, 1);
@@ -94,7 +101,8 @@ static __attribute__((unused)) void take_text(char *to, size_t size, const uint8
 	snprintf(to, size, "%.*s", (int)n, (const char *)data);
 }
 
-static __attribute__((unused)) void take_option(struct reply *r, uint8_t code, const uint8_t *data, uint8_t n)
+static __attribute__((unused)) void take_option(struct reply *r, uint8_t code, const uint8_t *data,
+						uint8_t n)
 {
 	switch (code) {
 	case 3:
@@ -107,7 +115,8 @@ static __attribute__((unused)) void take_option(struct reply *r, uint8_t code, c
 		take_text(r->hostname, sizeof(r->hostname), data, n);
 		break;
 	case 51:
-		r->lease_s = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 | (uint32_t)data[2] << 8 | data[3];
+		r->lease_s = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 |
+			(uint32_t)data[2] << 8 | data[3];
 		break;
 	case 53:
 		r->type = data[0];
@@ -150,13 +159,15 @@ static __attribute__((unused)) struct reply ask(struct world *w, struct ask a)
 	static uint32_t xid = 100;
 	struct packet pk, in;
 	struct reply r = {0};
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(67), .sin_addr.s_addr = INADDR_BROADCAST};
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(67), .sin_addr.s_addr = INADDR_BROADCAST};
 	if (a.port) {
 		to.sin_port = htons((uint16_t)a.port);
 		inet_pton(AF_INET, "10.9.0.1", &to.sin_addr);
 	}
 	build(&pk, &a, ++xid);
-	assert_int_equal(sendto(w->sock, &pk, sizeof(pk), 0, (struct sockaddr *)&to, sizeof(to)), sizeof(pk));
+	assert_int_equal(sendto(w->sock, &pk, sizeof(pk), 0, (struct sockaddr *)&to, sizeof(to)),
+			 sizeof(pk));
 	for (ssize_t n; (n = recv(w->sock, &in, sizeof(in), 0)) > 0;)
 		if (n > 240 && in.op == 2 && in.xid == xid) {
 			parse(&r, &in, (size_t)n);
@@ -171,18 +182,24 @@ static __attribute__((unused)) struct reply discover(struct world *w, const char
 }
 
 /* Discover and request: the lease is made. */
-static __attribute__((unused)) struct reply lease(struct world *w, const char *mac, const char *client_id)
+static __attribute__((unused)) struct reply lease(struct world *w, const char *mac,
+						  const char *client_id)
 {
-	struct reply offer = ask(w, (struct ask){.mac = mac, .type = 1, .arch = -1, .client_id = client_id});
+	struct reply offer =
+		ask(w, (struct ask){.mac = mac, .type = 1, .arch = -1, .client_id = client_id});
 	if (!offer.got)
 		return offer;
 	char ip[16];
 	strcpy(ip, offer.ip);
-	return ask(w, (struct ask){.mac = mac, .type = 3, .request = ip, .arch = -1, .client_id = client_id});
+	return ask(
+		w,
+		(struct ask){
+			.mac = mac, .type = 3, .request = ip, .arch = -1, .client_id = client_id});
 }
 
 /* dnsmasq learns of files by inotify: shortly after. */
-static __attribute__((unused)) struct reply discover_until(struct world *w, const char *mac, const char *ip)
+static __attribute__((unused)) struct reply discover_until(struct world *w, const char *mac,
+							   const char *ip)
 {
 	struct reply r = {0};
 	for (int i = 0; i < 30; i++) {
@@ -264,7 +281,8 @@ static __attribute__((unused)) int world_remove(void **state)
 	return 0;
 }
 
-static __attribute__((unused)) int sync_hosts(struct world *w, const struct phx_dhcp_host *hosts, size_t n)
+static __attribute__((unused)) int sync_hosts(struct world *w, const struct phx_dhcp_host *hosts,
+					      size_t n)
 {
 	struct phx_err err = {0};
 	int r = phx_dhcp_hosts_sync(&w->head->cfg, hosts, n, &err);

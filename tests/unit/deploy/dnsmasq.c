@@ -34,7 +34,8 @@ static void test_dhcp_mode(void **state)
 {
 	struct head *h = *state;
 	head_configure(h,
-		       "dhcp_range = \"10.9.0.100,10.9.0.120\";\ngateway = \"10.9.0.254\";\ndomain = \"cluster\";\n");
+		       "dhcp_range = \"10.9.0.100,10.9.0.120\";\ngateway = \"10.9.0.254\";\ndomain "
+		       "= \"cluster\";\n");
 	PHX_AUTO_FREE char *text = conf_of(h, 4);
 	assert_contains(text, "\nport=0\n");
 	assert_contains(text, "\ninterface=v0\n");
@@ -43,10 +44,13 @@ static void test_dhcp_mode(void **state)
 	assert_contains(text, "\ndhcp-option=option:dns-server\n");
 	assert_contains(text, "\ndomain=cluster\n");
 	assert_contains(text, "\nno-ping\n");
-	assert_contains(text, "\ndhcp-boot=tag:ipxe,http://10.9.0.1:8080/boot/${netX/mac:hexhyp}\n");
+	assert_contains(text,
+			"\ndhcp-boot=tag:ipxe,http://10.9.0.1:8080/boot/${netX/mac:hexhyp}\n");
 	assert_contains(text, "\ndhcp-boot=tag:!ipxe,tag:efi,snponly.efi,,10.9.0.1\n");
-	assert_contains(text, "\ndhcp-boot=tag:!ipxe,tag:!efi,tag:!efihttp,undionly.kpxe,,10.9.0.1\n");
-	assert_contains(text, "\ndhcp-boot=tag:!ipxe,tag:efihttp,http://10.9.0.1:8080/ipxe/snponly.efi\n");
+	assert_contains(text,
+			"\ndhcp-boot=tag:!ipxe,tag:!efi,tag:!efihttp,undionly.kpxe,,10.9.0.1\n");
+	assert_contains(
+		text, "\ndhcp-boot=tag:!ipxe,tag:efihttp,http://10.9.0.1:8080/ipxe/snponly.efi\n");
 	assert_contains(text, "\ndhcp-option=tag:ipxe,encap:175,176,1b\n");
 	assert_contains(text, "\nenable-ra\n");
 	check_with_dnsmasq(h);
@@ -55,7 +59,9 @@ static void test_dhcp_mode(void **state)
 static void test_without_the_extras(void **state)
 {
 	struct head *h = *state;
-	head_configure(h, "dhcp_ra = false;\nipxe_fast = false;\nprefix = 20;\ntftp_server = \"10.9.0.7\";\n");
+	head_configure(h,
+		       "dhcp_ra = false;\nipxe_fast = false;\nprefix = 20;\ntftp_server = "
+		       "\"10.9.0.7\";\n");
 	PHX_AUTO_FREE char *text = conf_of(h, 4);
 	assert_null(strstr(text, "enable-ra"));
 	assert_null(strstr(text, "encap:175"));
@@ -72,8 +78,10 @@ static void test_proxy_mode(void **state)
 	PHX_AUTO_FREE char *text = conf_of(h, 4);
 	assert_contains(text, "\ndhcp-range=10.9.0.0,proxy,255.255.255.0\n");
 	assert_contains(text,
-			"\npxe-service=tag:ipxe,x86PC,\"Phoenix\",http://10.9.0.1:8080/boot/${netX/mac:hexhyp}\n");
-	assert_contains(text, "\npxe-service=tag:!ipxe,X86-64_EFI,\"Phoenix\",snponly.efi,10.9.0.1\n");
+			"\npxe-service=tag:ipxe,x86PC,\"Phoenix\",http://10.9.0.1:8080/boot/${netX/"
+			"mac:hexhyp}\n");
+	assert_contains(text,
+			"\npxe-service=tag:!ipxe,X86-64_EFI,\"Phoenix\",snponly.efi,10.9.0.1\n");
 	assert_contains(text, "\ntftp-max=64\n");
 	/* no addresses, nothing that makes iPXE ignore proxies */
 	assert_null(strstr(text, "dhcp-lease-max"));
@@ -201,7 +209,8 @@ static void test_a_replaced_card(void **state)
 	}
 	PHX_AUTO_FREE char *many = host_text(h, "n1");
 	assert_string_equal(many,
-			    "52:54:00:00:00:1f,52:54:00:00:00:1e,52:54:00:00:00:1d,52:54:00:00:00:1c,10.9.0.11,n1\n");
+			    "52:54:00:00:00:1f,52:54:00:00:00:1e,52:54:00:00:00:1d,52:54:00:00:00:"
+			    "1c,10.9.0.11,n1\n");
 }
 
 static void test_what_is_no_ours_goes(void **state)
@@ -220,16 +229,25 @@ static void test_bad_hosts_touch_nothing(void **state)
 		struct phx_dhcp_host hosts[2];
 		const char *says;
 	} rows[] = {
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:01", "10.9.0.12", "n2"}},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		  {"52:54:00:00:00:01", "10.9.0.12", "n2"}},
 		 "same MAC address"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.11", "n2"}},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		  {"52:54:00:00:00:02", "10.9.0.11", "n2"}},
 		 "same IP address"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", "n1"}}, "same name"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52-54-00-00-00-02", "10.9.0.12", "n2"}},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		  {"52:54:00:00:00:02", "10.9.0.12", "n1"}},
+		 "same name"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		  {"52-54-00-00-00-02", "10.9.0.12", "n2"}},
 		 "no MAC address"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0", "n2"}}, "no IPv4 address"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", "../n2"}}, "no name"},
-		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", ""}}, "no name"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0", "n2"}},
+		 "no IPv4 address"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+		  {"52:54:00:00:00:02", "10.9.0.12", "../n2"}},
+		 "no name"},
+		{{{"52:54:00:00:00:01", "10.9.0.11", "n1"}, {"52:54:00:00:00:02", "10.9.0.12", ""}},
+		 "no name"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_err err = {0};
@@ -245,7 +263,8 @@ static void test_many_hosts(void **state)
 	enum { N = 2000 };
 	PHX_AUTO_FREE struct phx_dhcp_host *hosts = calloc(N, sizeof(*hosts));
 	for (int i = 0; i < N; i++) {
-		snprintf(hosts[i].mac, sizeof(hosts[i].mac), "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(hosts[i].mac, sizeof(hosts[i].mac), "52:54:00:00:%02x:%02x", i >> 8,
+			 i & 255);
 		snprintf(hosts[i].ip, sizeof(hosts[i].ip), "10.9.%d.%d", 1 + (i >> 8), i & 255);
 		snprintf(hosts[i].name, sizeof(hosts[i].name), "n%d", i);
 	}

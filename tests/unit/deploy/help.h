@@ -18,7 +18,8 @@ static inline void head_configure(struct head *h, const char *more)
 	struct phx_err err = {0};
 	phx_config_fini(&h->cfg);
 	snprintf(text, sizeof(text),
-		 "interface = \"v0\";\naddress = \"10.9.0.1\";\nstate_dir = \"%s/state\";\nrun_dir = \"%s/run\";\n"
+		 "interface = \"v0\";\naddress = \"10.9.0.1\";\nstate_dir = \"%s/state\";\nrun_dir "
+		 "= \"%s/run\";\n"
 		 "pxe_dir = \"%s/../pxe\";\n%s",
 		 h->place.dir, h->place.dir, TEST_DIR, more);
 	place_write(&h->place, "phoenix.conf", text);

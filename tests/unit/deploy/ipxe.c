@@ -24,8 +24,9 @@ static void test_boot_script(void **state)
 	assert_memory_equal(text, "#!ipxe\n", 7);
 	assert_contains(text, "http://10.9.0.1:81/images/deploy/1");
 	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
-	assert_contains(
-		text, " phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
+	assert_contains(text,
+			" phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 "
+			"BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
 	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
 	assert_contains(text, "node n1 ");
 	assert_null(strchr(text, '@'));
@@ -49,7 +50,9 @@ static void test_refuse_script(void **state)
 	struct head *h = *state;
 	struct phx_err err = {0};
 	char *text = NULL;
-	assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", "two nodes claim it", &text, &err), 0);
+	assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", "two nodes claim it",
+						&text, &err),
+			 0);
 	assert_contains(text, "two nodes claim it");
 	assert_contains(text, "/boot/52-54-00-00-00-0a");
 	assert_null(strstr(text, "kernel"));
@@ -59,11 +62,13 @@ static void test_refuse_script(void **state)
 static void test_odd_texts_stay_out(void **state)
 {
 	struct head *h = *state;
-	static const char *const reasons[] = {"a\nboot", "${net0/ip}", "a\rb", "caf\xc3\xa9", "\x1b[2J"};
+	static const char *const reasons[] = {"a\nboot", "${net0/ip}", "a\rb", "caf\xc3\xa9",
+					      "\x1b[2J"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(reasons); i++) {
 		struct phx_err err = {0};
 		char *text = NULL;
-		assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", reasons[i], &text, &err),
+		assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", reasons[i],
+							&text, &err),
 				 -EINVAL);
 		assert_contains(err.text, "refuse.ipxe:3");
 		assert_null(text);
@@ -105,7 +110,8 @@ static void read_cpio(const char *path, char *names, size_t size, char *ca, size
 	names[0] = '\0';
 	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
 		size_t n = strlen(names);
-		snprintf(names + n, size - n, "%s:%o ", archive_entry_pathname(e), archive_entry_mode(e));
+		snprintf(names + n, size - n, "%s:%o ", archive_entry_pathname(e),
+			 archive_entry_mode(e));
 		if (strstr(archive_entry_pathname(e), "ca.pem")) {
 			la_ssize_t k = archive_read_data(a, ca, ca_size - 1);
 			assert_true(k >= 0);
@@ -121,15 +127,19 @@ static void test_site_cpio(void **state)
 	struct head *h = *state;
 	struct phx_err err = {0};
 	char path[256], again[256], names[256], ca[256];
-	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "site.cpio", path), "CA TEXT\n", "KEY\n", &err), 0);
+	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "site.cpio", path), "CA TEXT\n",
+					     "KEY\n", &err),
+			 0);
 	read_cpio(path, names, sizeof(names), ca, sizeof(ca));
 	assert_string_equal(names,
-			    "etc:40755 etc/phoenix:40755 etc/phoenix/ca.pem:100644 etc/phoenix/site.pub:100644 ");
+			    "etc:40755 etc/phoenix:40755 etc/phoenix/ca.pem:100644 "
+			    "etc/phoenix/site.pub:100644 ");
 	assert_string_equal(ca, "CA TEXT\n");
 	PHX_AUTO_FREE char *one = NULL;
 	PHX_AUTO_FREE char *two = NULL;
 	size_t n_one, n_two;
-	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "again.cpio", again), "CA TEXT\n", "KEY\n", &err),
+	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "again.cpio", again),
+					     "CA TEXT\n", "KEY\n", &err),
 			 0);
 	assert_int_equal(phx_file_read(path, 65536, &one, &n_one, NULL), 0);
 	assert_int_equal(phx_file_read(again, 65536, &two, &n_two, NULL), 0);

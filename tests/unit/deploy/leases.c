@@ -1,4 +1,5 @@
-/* Addresses over time: never two holders, known nodes are sure of theirs, leases outlive dnsmasq. Needs root. */
+/* Addresses over time: never two holders, known nodes are sure of theirs, leases outlive dnsmasq.
+ * Needs root. */
 #include "unit/deploy/dhcp_world.h"
 
 #include <sys/time.h>
@@ -86,7 +87,8 @@ static void test_leases_outlive_dnsmasq(void **state)
 	assert_false(discover(w, card(9, mac)).got);
 }
 
-/* The head's own address, another's fixed one, one of another network: refused, and nothing is given. */
+/* The head's own address, another's fixed one, one of another network: refused, and nothing is
+ * given. */
 static void test_what_is_not_ones_own_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -96,7 +98,8 @@ static void test_what_is_not_ones_own_is_refused(void **state)
 	start_dnsmasq(w, RANGE);
 	wait_until_it_answers(w);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wanted); i++) {
-		struct reply r = ask(w, (struct ask){.mac = M9, .type = 3, .request = wanted[i], .arch = -1});
+		struct reply r = ask(
+			w, (struct ask){.mac = M9, .type = 3, .request = wanted[i], .arch = -1});
 		assert_true(r.type != 5);
 	}
 	assert_string_equal(lease(w, M1, NULL).ip, "10.9.0.11");
@@ -126,7 +129,8 @@ static void test_two_nodes_change_addresses(void **state)
 static void test_rubbish(void **state)
 {
 	struct world *w = *state;
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(67), .sin_addr.s_addr = INADDR_BROADCAST};
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(67), .sin_addr.s_addr = INADDR_BROADCAST};
 	struct packet pk;
 	start_dnsmasq(w, RANGE);
 	wait_until_it_answers(w);
@@ -151,7 +155,8 @@ static void test_many_known_nodes(void **state)
 	enum { N = 600 };
 	PHX_AUTO_FREE struct phx_dhcp_host *hosts = calloc(N, sizeof(*hosts));
 	for (int i = 0; i < N; i++) {
-		snprintf(hosts[i].mac, sizeof(hosts[i].mac), "52:54:00:03:%02x:%02x", i / 200, i % 200);
+		snprintf(hosts[i].mac, sizeof(hosts[i].mac), "52:54:00:03:%02x:%02x", i / 200,
+			 i % 200);
 		snprintf(hosts[i].ip, sizeof(hosts[i].ip), "10.9.%d.%d", 1 + i / 200, 1 + i % 200);
 		snprintf(hosts[i].name, sizeof(hosts[i].name), "n%d", i);
 	}
@@ -165,7 +170,8 @@ static void test_many_known_nodes(void **state)
 	assert_int_equal(sync_hosts(w, hosts, N), PHX_DHCP_LIVE);
 	struct timeval begin, end;
 	gettimeofday(&begin, NULL);
-	assert_string_equal(discover_until(w, hosts[N - 1].mac, hosts[N - 1].ip).ip, hosts[N - 1].ip);
+	assert_string_equal(discover_until(w, hosts[N - 1].mac, hosts[N - 1].ip).ip,
+			    hosts[N - 1].ip);
 	gettimeofday(&end, NULL);
 	assert_true(end.tv_sec - begin.tv_sec <= 2);
 }
@@ -173,9 +179,12 @@ static void test_many_known_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN_WORLD(test_never_two_holders),          RUN_WORLD(test_known_nodes_are_sure_of_theirs),
-		RUN_WORLD(test_leases_outlive_dnsmasq),     RUN_WORLD(test_what_is_not_ones_own_is_refused),
-		RUN_WORLD(test_two_nodes_change_addresses), RUN_WORLD(test_rubbish),
+		RUN_WORLD(test_never_two_holders),
+		RUN_WORLD(test_known_nodes_are_sure_of_theirs),
+		RUN_WORLD(test_leases_outlive_dnsmasq),
+		RUN_WORLD(test_what_is_not_ones_own_is_refused),
+		RUN_WORLD(test_two_nodes_change_addresses),
+		RUN_WORLD(test_rubbish),
 		RUN_WORLD(test_many_known_nodes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

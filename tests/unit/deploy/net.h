@@ -1,5 +1,6 @@
-/* Two network namespaces joined by a veth pair: the test (and what it starts) is in the server's, with 10.9.0.1 on v0;
- * sockets can be made in the client's, with v1. Both end with the test program. */
+/* Two network namespaces joined by a veth pair: the test (and what it starts) is in the server's,
+ * with 10.9.0.1 on v0; sockets can be made in the client's, with v1. Both end with the test
+ * program. */
 #ifndef TESTS_DEPLOY_NET_H
 #define TESTS_DEPLOY_NET_H
 

@@ -1,5 +1,5 @@
-/* The image store: taken in, found, verified, removed; images cut short or altered; a tar becomes an image. Needs root
- * for the import. */
+/* The image store: taken in, found, verified, removed; images cut short or altered; a tar becomes
+ * an image. Needs root for the import. */
 #include "unit/deploy/help.h"
 
 #include <dirent.h>
@@ -37,7 +37,8 @@ static int unmake(void **state)
 /* A small image of kind initramfs as its recipe leaves it. */
 static void make_source(struct shop *s, const char *name, const char *version, const char *kernel)
 {
-	struct phx_image im = {.kind = PHX_IMAGE_INITRAMFS, .architecture = "amd64", .kernel_release = "6.1"};
+	struct phx_image im = {
+		.kind = PHX_IMAGE_INITRAMFS, .architecture = "amd64", .kernel_release = "6.1"};
 	static const char *const files[] = {PHX_IMAGE_KERNEL, PHX_IMAGE_INITRD};
 	char path[256];
 	PHX_STR_SET(im.name, name);
@@ -148,7 +149,8 @@ static void test_files_for_http(void **state)
 	phx_sha256_file(file, want, NULL, NULL);
 	assert_string_equal(digest, want);
 	free(PHX_TAKE(file));
-	assert_int_equal(phx_images_file(s->dir, "deploy", "1", "manifest.conf", &file, digest, NULL), 0);
+	assert_int_equal(
+		phx_images_file(s->dir, "deploy", "1", "manifest.conf", &file, digest, NULL), 0);
 	phx_sha256_file(file, want, NULL, NULL);
 	assert_string_equal(digest, want);
 	free(PHX_TAKE(file));
@@ -158,10 +160,14 @@ static void test_files_for_http(void **state)
 					      {"deploy", "2", "vmlinuz"},
 					      {"nothing", "1", "vmlinuz"}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(none); i++)
-		assert_int_equal(phx_images_file(s->dir, none[i][0], none[i][1], none[i][2], &file, digest, NULL),
+		assert_int_equal(phx_images_file(s->dir, none[i][0], none[i][1], none[i][2], &file,
+						 digest, NULL),
 				 -ENOENT);
-	assert_int_equal(phx_images_file(s->dir, "..", "1", "vmlinuz", &file, digest, &err), -EINVAL);
-	assert_int_equal(phx_images_file(s->dir, "deploy", "../deploy/1", "vmlinuz", &file, digest, NULL), -EINVAL);
+	assert_int_equal(phx_images_file(s->dir, "..", "1", "vmlinuz", &file, digest, &err),
+			 -EINVAL);
+	assert_int_equal(
+		phx_images_file(s->dir, "deploy", "../deploy/1", "vmlinuz", &file, digest, NULL),
+		-EINVAL);
 	assert_null(file);
 }
 
@@ -202,7 +208,8 @@ static void test_altered_is_refused(void **state)
 	assert_int_equal(add(s, &err), -EBADMSG);
 	assert_contains(err.text, "altered");
 	put(s, "deploy", "1", "kernel");
-	assert_int_equal(phx_file_write(stored(s, "deploy/1/vmlinuz", path), "kernal", 6, 0644, NULL), 0);
+	assert_int_equal(
+		phx_file_write(stored(s, "deploy/1/vmlinuz", path), "kernal", 6, 0644, NULL), 0);
 	phx_err_clear(&err);
 	assert_int_equal(phx_images_verify(s->dir, "deploy", NULL, &err), -EBADMSG);
 	assert_contains(err.text, "deploy/1/vmlinuz: its digest is");
@@ -300,9 +307,11 @@ static char *make_tar(struct shop *s, const char *kernel, const char *init, char
 	return tar;
 }
 
-static int import(struct shop *s, const char *tar, const char *version, struct phx_image *im, struct phx_err *err)
+static int import(struct shop *s, const char *tar, const char *version, struct phx_image *im,
+		  struct phx_err *err)
 {
-	struct phx_image_import q = {.tar = tar, .name = "imported", .version = version, .zstd_level = 1};
+	struct phx_image_import q = {
+		.tar = tar, .name = "imported", .version = version, .zstd_level = 1};
 	return phx_images_import(s->dir, &q, im, err);
 }
 
@@ -317,7 +326,8 @@ static void test_import_of_a_tar(void **state)
 	char path[256];
 	unlink(place_path(&s->place, "tree/lib", path));
 	assert_int_equal(symlink("usr/lib", path), 0);
-	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".", NULL});
+	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
+				  NULL});
 	int r = import(s, tar, "1", &im, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -339,7 +349,8 @@ static void test_import_of_a_tar(void **state)
 	assert_contains(res.out, "User:  1234");
 	phx_run_result_fini(&res);
 	/* the place for the modules of the kernel that runs */
-	const struct phx_run modules = {.argv = (const char *const[]){"debugfs", "-R", "stat /usr/lib/modules", raw, NULL}};
+	const struct phx_run modules = {
+		.argv = (const char *const[]){"debugfs", "-R", "stat /usr/lib/modules", raw, NULL}};
 	assert_int_equal(phx_run_check(&modules, &res, NULL), 0);
 	assert_contains(res.out, "Type: directory");
 	phx_run_result_fini(&res);
@@ -372,7 +383,8 @@ static void test_import_of_what_is_no_system(void **state)
 	phx_err_clear(&err);
 	make_tar(s, "vmlinuz-6.1", "/etc/hostname", tar);
 	assert_int_equal(unlink(place_path(&s->place, "tree/usr/lib/systemd/systemd", path)), 0);
-	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".", NULL});
+	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
+				  NULL});
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
 	assert_contains(err.text, "no systemd in it");
 	phx_err_clear(&err);
@@ -382,7 +394,8 @@ static void test_import_of_what_is_no_system(void **state)
 	phx_err_clear(&err);
 	make_tar(s, "vmlinuz-1", "/usr/lib/systemd/systemd", tar);
 	place_write(&s->place, "tree/boot/vmlinuz-2", "x");
-	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".", NULL});
+	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
+				  NULL});
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
 	assert_contains(err.text, "2 kernels in its /boot");
 	assert_no_leftovers(s->dir);
@@ -397,11 +410,13 @@ static void test_import_of_a_broken_tar(void **state)
 	struct stat st;
 	make_tar(s, "vmlinuz-6.1", "/usr/lib/systemd/systemd", tar);
 	assert_int_equal(stat(tar, &st), 0);
-	assert_int_equal(truncate(tar, st.st_size / 3 / 512 * 512 + 100), 0); /* within the bytes of etc/hostname */
+	/* within the bytes of etc/hostname */
+	assert_int_equal(truncate(tar, st.st_size / 3 / 512 * 512 + 100), 0);
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
 	assert_contains(err.text, "root.tar: tar: exit status 2");
 	phx_err_clear(&err);
-	place_write(&s->place, "root.tar", "this is no archive at all, and long enough to be looked at");
+	place_write(&s->place, "root.tar",
+		    "this is no archive at all, and long enough to be looked at");
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
 	phx_err_clear(&err);
 	assert_int_equal(import(s, "/nonexistent.tar", "1", &im, &err), -ENOENT);
@@ -419,7 +434,8 @@ static void test_import_that_does_not_fit(void **state)
 	char tar[256];
 	struct phx_err err = {0};
 	make_tar(s, "vmlinuz-6.1", "/usr/lib/systemd/systemd", tar);
-	struct phx_image_import q = {.tar = tar, .name = "imported", .version = "1", .disk_bytes = 64 << 10};
+	struct phx_image_import q = {
+		.tar = tar, .name = "imported", .version = "1", .disk_bytes = 64 << 10};
 	assert_int_equal(phx_images_import(s->dir, &q, &im, &err), -EIO);
 	assert_contains(err.text, "mkfs.ext4");
 	q.disk_bytes = 0;

@@ -1,4 +1,5 @@
-/* The TFTP directory, and the real in.tftpd with the real tftp client in a namespace. Needs root. */
+/* The TFTP directory, and the real in.tftpd with the real tftp client in a namespace. Needs
+ * root. */
 #include "unit/deploy/net.h"
 
 #include "deploy/child.h"
@@ -47,7 +48,8 @@ static void test_only_these_files(void **state)
 /* tftp(1) in the client's namespace; true when the file arrived. */
 static bool fetch(struct net *net, const char *file, const char *to)
 {
-	const char *const argv[] = {"tftp", "-m", "binary", "10.9.0.1", "-c", "get", file, to, NULL};
+	const char *const argv[] = {"tftp", "-m", "binary", "10.9.0.1", "-c",
+				    "get",  file, to,       NULL};
 	const struct phx_run run = {.argv = argv, .timeout_ms = 8000};
 	struct phx_run_result res = {0};
 	unlink(to);
@@ -70,12 +72,13 @@ static void compare(const char *a, const char *b)
 	assert_memory_equal(x, y, nx);
 }
 
-static void serve_and_fetch(struct head *h, struct net *net, struct phx_children *children, const char *name,
-			    struct phx_argv *argv)
+static void serve_and_fetch(struct head *h, struct net *net, struct phx_children *children,
+			    const char *name, struct phx_argv *argv)
 {
 	struct phx_err err = {0};
 	char to[256], log[256];
-	struct phx_child_spec spec = {name, (const char *const *)argv->v, NULL, place_path(&h->place, "log", log)};
+	struct phx_child_spec spec = {name, (const char *const *)argv->v, NULL,
+				      place_path(&h->place, "log", log)};
 	int r = phx_children_add(children, &spec, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
@@ -141,8 +144,11 @@ static void test_dnsmasq_serves_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN_HEAD(test_prepare),         RUN_HEAD(test_prepare_without_ipxe), RUN_HEAD(test_only_these_files),
-		RUN_HEAD(test_in_tftpd_serves), RUN_HEAD(test_dnsmasq_serves_too),
+		RUN_HEAD(test_prepare),
+		RUN_HEAD(test_prepare_without_ipxe),
+		RUN_HEAD(test_only_these_files),
+		RUN_HEAD(test_in_tftpd_serves),
+		RUN_HEAD(test_dnsmasq_serves_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,8 @@ static inline struct place *place_new(uint64_t size)
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(p->file, sizeof(p->file), "%s/disk", p->dir);
 	make_file(p->file, size);
-	p->facts = (struct phx_disk_facts){.id = "serial-test-1", .size_bytes = size, .can_discard = true};
+	p->facts = (struct phx_disk_facts){
+		.id = "serial-test-1", .size_bytes = size, .can_discard = true};
 	return p;
 }
 

@@ -1,5 +1,6 @@
-/* A medium that is cut off, or that takes a write and does not keep it: pwrite() of this program is ours. A wipe by key that
- * was cut off at any of its writes can be done again, and what a medium did not keep is found by reading it back. */
+/* A medium that is cut off, or that takes a write and does not keep it: pwrite() of this program is
+ * ours. A wipe by key that was cut off at any of its writes can be done again, and what a medium
+ * did not keep is found by reading it back. */
 #include <sys/syscall.h>
 
 #include "unit/disk/help.h"
@@ -10,8 +11,8 @@ static const char key[] = "0123456789abcdef0123456789abcdef0123456789abcdef01234
 
 static struct {
 	uint32_t n_writes;
-	uint32_t cut_after;	      /* so many writes are done, then none; 0 = all are */
-	uint64_t lost_from, lost_to;  /* writes that begin here are reported as done, and are not */
+	uint32_t cut_after;          /* so many writes are done, then none; 0 = all are */
+	uint64_t lost_from, lost_to; /* writes that begin here are reported as done, and are not */
 } medium;
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
@@ -86,7 +87,8 @@ static int wipe(struct bench *b)
 {
 	phx_err_clear(&b->err);
 	medium.n_writes = 0;
-	return phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_CRYPTO, false, NULL, NULL, &b->result, &b->err);
+	return phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_CRYPTO, false, NULL, NULL,
+			     &b->result, &b->err);
 }
 
 static void assert_gone(struct bench *b)
@@ -113,7 +115,8 @@ static void test_cut_off_anywhere(void **state)
 		medium.cut_after = 0;
 		int r = wipe(b);
 		if (r != 0)
-			fail_msg("cut off after write %u of %u it cannot be done again: %s", cut, writes, b->err.text);
+			fail_msg("cut off after write %u of %u it cannot be done again: %s", cut,
+				 writes, b->err.text);
 		assert_gone(b);
 	}
 }

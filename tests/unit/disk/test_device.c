@@ -1,5 +1,6 @@
-/* The way of a command to a drive through the kernel: what is put into SG_IO and the NVMe ioctl, what their answers
- * mean, and discards of a block device. The exit of an ioctl alone never counts as the drive's success. */
+/* The way of a command to a drive through the kernel: what is put into SG_IO and the NVMe ioctl,
+ * what their answers mean, and discards of a block device. The exit of an ioctl alone never counts
+ * as the drive's success. */
 #include "fake/ioctl.h"
 #include "unit/disk/help.h"
 
@@ -16,7 +17,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The registers of a drive that ended a command, as an ATA Return descriptor of descriptor format sense. */
+/* The registers of a drive that ended a command, as an ATA Return descriptor of descriptor format
+ * sense. */
 static void drive_answers(uint8_t status, uint8_t error, uint16_t count, uint64_t lba)
 {
 	uint8_t s[22] = {0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 12, 1, error};
@@ -96,15 +98,19 @@ static void test_no_registers_are_no_success(void **state)
 static void test_data_goes_both_ways(void **state)
 {
 	uint8_t page[512] = {0};
-	struct phx_ata_command c = {
-		.command = 0xec, .count = 1, .direction = PHX_ATA_READ, .data = page, .timeout_ms = 1};
+	struct phx_ata_command c = {.command = 0xec,
+				    .count = 1,
+				    .direction = PHX_ATA_READ,
+				    .data = page,
+				    .timeout_ms = 1};
 	(void)state;
 	fake_kernel.data = 0x5a;
 	assert_int_equal(ops->ata(&fd, &c), 0);
 	assert_int_equal(page[0], 0x5a);
 	assert_int_equal(page[511], 0x5a);
 	assert_int_equal(fake_kernel.cdb[1], 4 << 1);
-	assert_int_equal(fake_kernel.cdb[2], 0x0e); /* from the device, blocks, length in the count */
+	/* from the device, blocks, length in the count */
+	assert_int_equal(fake_kernel.cdb[2], 0x0e);
 	assert_int_equal(fake_kernel.length, 512);
 	c.direction = PHX_ATA_WRITE;
 	assert_int_equal(ops->ata(&fd, &c), 0);
@@ -161,7 +167,8 @@ static void test_nvme_command_and_status(void **state)
 	assert_true(fake_kernel.nvme.addr == (uint64_t)(uintptr_t)page);
 	assert_int_equal(fake_kernel.nvme.data_len, sizeof(page));
 	assert_int_equal(fake_kernel.nvme.timeout_ms, 5000);
-	fake_kernel.nvme_status = 0x4001; /* invalid opcode, do not retry: no success, though the ioctl did not fail */
+	/* invalid opcode, do not retry: no success, though the ioctl did not fail */
+	fake_kernel.nvme_status = 0x4001;
 	assert_int_equal(ops->nvme(&fd, &n), 0x4001);
 	fake_kernel.nsid = 3;
 	assert_int_equal(ops->nvme_nsid(&fd), 3);

@@ -35,7 +35,9 @@ static void make_image(struct image *m, size_t n, int window_log)
 	for (size_t i = 0; i < n; i++) {
 		x = x * 1103515245 + 12345;
 		size_t unit = i / (256 * 1024);
-		m->plain[i] = unit % 4 == 1 ? (uint8_t)(x >> 16) : unit % 4 == 2 ? (uint8_t)("phoenix "[i % 8]) : 0;
+		m->plain[i] = unit % 4 == 1 ? (uint8_t)(x >> 16)
+			: unit % 4 == 2     ? (uint8_t)("phoenix "[i % 8])
+					    : 0;
 	}
 	memcpy(m->plain + 1080, "\x53\xef", 2);
 	if (n > 4 * MIB) /* a hole that is none: its end holds something */
@@ -75,8 +77,10 @@ static int feed(struct image *m, const char *device, bool sparse, size_t n, size
 	if (r < 0)
 		return r;
 	for (size_t at = 0; at < n && r == 0; at += piece)
-		r = phx_image_sink_write(s, m->packed + at, n - at < piece ? n - at : piece, &m->err);
-	int f = phx_image_sink_finish(s, m->sha256, m->n_packed + m->n_announced, m->n_plain, &m->err);
+		r = phx_image_sink_write(s, m->packed + at, n - at < piece ? n - at : piece,
+					 &m->err);
+	int f = phx_image_sink_finish(s, m->sha256, m->n_packed + m->n_announced, m->n_plain,
+				      &m->err);
 	return r < 0 ? r : f;
 }
 
@@ -114,7 +118,8 @@ static void test_whole(void **state)
 static void test_sizes(void **state)
 {
 	struct image *m = *state;
-	static const size_t sizes[] = {4096, MIB - 512, MIB, MIB + 1, 2 * MIB, 2 * MIB + 7, 4 * MIB, DEVICE};
+	static const size_t sizes[] = {4096,    MIB - 512,   MIB,     MIB + 1,
+				       2 * MIB, 2 * MIB + 7, 4 * MIB, DEVICE};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(sizes); i++) {
 		free(m->plain);
 		free(m->packed);
@@ -313,8 +318,8 @@ static void test_no_device(void **state)
 
 /* ---- what is on the medium when ---- */
 
-/* In the place of the C library's, for this program: notes whether the head of a file system was written while anything
- * behind it had not been flushed, or was yet to come. */
+/* In the place of the C library's, for this program: notes whether the head of a file system was
+ * written while anything behind it had not been flushed, or was yet to come. */
 static struct {
 	bool watching, unflushed, behind_unflushed, head_too_early;
 	uint32_t heads;
@@ -322,10 +327,12 @@ static struct {
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
 {
-	bool head = (uint64_t)offset < MIB && !phx_block_is_all(data, n, 0), behind = (uint64_t)offset + n > MIB;
+	bool head = (uint64_t)offset < MIB && !phx_block_is_all(data, n, 0),
+	     behind = (uint64_t)offset + n > MIB;
 	if (medium.watching) {
 		medium.heads += head;
-		medium.head_too_early |= (head && medium.behind_unflushed) || (behind && medium.heads);
+		medium.head_too_early |=
+			(head && medium.behind_unflushed) || (behind && medium.heads);
 	}
 	medium.unflushed = true;
 	medium.behind_unflushed |= behind;

@@ -7,16 +7,18 @@
 #define NVME "sys/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1"
 
 static const char virtio_disk[] =
-	"sys/block/vda -> ../../" VDA "\n" VDA "/size = 4194304\\n\n" VDA "/serial = node1-root\n" VDA
-	"/queue/discard_max_bytes = 2147483136\n" VDA "/queue/rotational = 1\n" VDA "/ro = 0\n";
+	"sys/block/vda -> ../../" VDA "\n" VDA "/size = 4194304\\n\n" VDA
+	"/serial = node1-root\n" VDA "/queue/discard_max_bytes = 2147483136\n" VDA
+	"/queue/rotational = 1\n" VDA "/ro = 0\n";
 static const char ata_disk[] =
-	"sys/block/sda -> ../../" SDA "\n" SDA "/size = 4194304\n" SDA "/device/vendor = ATA     \n" SDA
-	"/device/model = QEMU HARDDISK   \n" SDA "/device/type = 0\n" SDA
-	"/device/wwid = t10.ATA     QEMU HARDDISK                           node2-root          \n" SDA
-	"/device/vpd_pg80 = \\0\\x80\\0\\x14          node2-root\n";
-static const char nvme_disk[] = "sys/block/nvme0n1 -> ../../" NVME "\n" NVME "/size = 8388608\n" NVME "/nsid = 1\n" NVME
-				"/wwid = eui.5254000000000001\n" NVME "/device/serial = node3-root          \n" NVME
-				"/device/model = QEMU NVMe Ctrl                          \n";
+	"sys/block/sda -> ../../" SDA "\n" SDA "/size = 4194304\n" SDA
+	"/device/vendor = ATA     \n" SDA "/device/model = QEMU HARDDISK   \n" SDA
+	"/device/type = 0\n" SDA "/device/wwid = t10.ATA     QEMU HARDDISK                         "
+	"  node2-root          \n" SDA "/device/vpd_pg80 = \\0\\x80\\0\\x14          node2-root\n";
+static const char nvme_disk[] =
+	"sys/block/nvme0n1 -> ../../" NVME "\n" NVME "/size = 8388608\n" NVME "/nsid = 1\n" NVME
+	"/wwid = eui.5254000000000001\n" NVME "/device/serial = node3-root          \n" NVME
+	"/device/model = QEMU NVMe Ctrl                          \n";
 
 struct fake_machine {
 	char root[40];
@@ -135,11 +137,12 @@ static void test_second_namespace_has_its_own_id(void **state)
 {
 	struct fake_machine *m = *state;
 	add(m, nvme_disk);
-	add(m, "sys/block/nvme0n2 -> ../../sys/devices/pci0/nvme/nvme0/nvme0n2\n"
-	       "sys/devices/pci0/nvme/nvme0/nvme0n2/size = 100\n"
-	       "sys/devices/pci0/nvme/nvme0/nvme0n2/nsid = 2\n"
-	       "sys/devices/pci0/nvme/nvme0/nvme0n2/device/serial = node3-root\n"
-	       "sys/devices/pci0/nvme/nvme0/nvme0n2/device/model = QEMU NVMe Ctrl\n");
+	add(m,
+	    "sys/block/nvme0n2 -> ../../sys/devices/pci0/nvme/nvme0/nvme0n2\n"
+	    "sys/devices/pci0/nvme/nvme0/nvme0n2/size = 100\n"
+	    "sys/devices/pci0/nvme/nvme0/nvme0n2/nsid = 2\n"
+	    "sys/devices/pci0/nvme/nvme0/nvme0n2/device/serial = node3-root\n"
+	    "sys/devices/pci0/nvme/nvme0/nvme0n2/device/model = QEMU NVMe Ctrl\n");
 	const struct phx_disk_facts *d = list(m, 2);
 	assert_string_equal(d[1].id, "serial-QEMU_NVMe_Ctrl-node3-root-n2");
 }
@@ -148,30 +151,38 @@ static void test_what_is_no_disk(void **state)
 {
 	struct fake_machine *m = *state;
 	add(m, virtio_disk);
-	add(m, "sys/block/loop0 -> ../../sys/devices/virtual/block/loop0\n"
-	       "sys/devices/virtual/block/loop0/size = 100\n"
-	       "sys/block/dm-0 -> ../../sys/devices/virtual/block/dm-0\nsys/devices/virtual/block/dm-0/size = 100\n"
-	       "sys/block/sr0 -> ../../sys/devices/pci0/ata2/block/sr0\nsys/devices/pci0/ata2/block/sr0/size = 100\n"
-	       "sys/devices/pci0/ata2/block/sr0/device/type = 5\n"
-	       "sys/block/fd0 -> ../../sys/devices/platform/floppy.0/block/fd0\n"
-	       "sys/devices/platform/floppy.0/block/fd0/size = 8\n"
-	       "sys/block/mmcblk0boot0 -> ../../sys/devices/mmc/mmcblk0boot0\n"
-	       "sys/devices/mmc/mmcblk0boot0/size = 8\n"
-	       "sys/block/sdc -> ../../sys/devices/pci0/usb1/block/sdc\nsys/devices/pci0/usb1/block/sdc/size = 0\n"
-	       "sys/devices/pci0/usb1/block/sdc/device/type = 0\n"
-	       "sys/block/sdd -> ../../sys/devices/pci0/usb2/block/sdd\nsys/devices/pci0/usb2/block/sdd/size = 9\n"
-	       "sys/devices/pci0/usb2/block/sdd/removable = 1\n"
-	       "sys/block/nvme1c0n1 -> ../../sys/devices/pci0/nvme/nvme1/nvme1c0n1\n"
-	       "sys/devices/pci0/nvme/nvme1/nvme1c0n1/size = 8\nsys/devices/pci0/nvme/nvme1/nvme1c0n1/hidden = 1\n");
+	add(m,
+	    "sys/block/loop0 -> ../../sys/devices/virtual/block/loop0\n"
+	    "sys/devices/virtual/block/loop0/size = 100\n"
+	    "sys/block/dm-0 -> "
+	    "../../sys/devices/virtual/block/dm-0\nsys/devices/virtual/block/dm-0/size = 100\n"
+	    "sys/block/sr0 -> "
+	    "../../sys/devices/pci0/ata2/block/sr0\nsys/devices/pci0/ata2/block/sr0/size = 100\n"
+	    "sys/devices/pci0/ata2/block/sr0/device/type = 5\n"
+	    "sys/block/fd0 -> ../../sys/devices/platform/floppy.0/block/fd0\n"
+	    "sys/devices/platform/floppy.0/block/fd0/size = 8\n"
+	    "sys/block/mmcblk0boot0 -> ../../sys/devices/mmc/mmcblk0boot0\n"
+	    "sys/devices/mmc/mmcblk0boot0/size = 8\n"
+	    "sys/block/sdc -> "
+	    "../../sys/devices/pci0/usb1/block/sdc\nsys/devices/pci0/usb1/block/sdc/size = 0\n"
+	    "sys/devices/pci0/usb1/block/sdc/device/type = 0\n"
+	    "sys/block/sdd -> "
+	    "../../sys/devices/pci0/usb2/block/sdd\nsys/devices/pci0/usb2/block/sdd/size = 9\n"
+	    "sys/devices/pci0/usb2/block/sdd/removable = 1\n"
+	    "sys/block/nvme1c0n1 -> ../../sys/devices/pci0/nvme/nvme1/nvme1c0n1\n"
+	    "sys/devices/pci0/nvme/nvme1/nvme1c0n1/size = "
+	    "8\nsys/devices/pci0/nvme/nvme1/nvme1c0n1/hidden = 1\n");
 	assert_string_equal(list(m, 1)->dev, "vda");
 }
 
-/* A disk without any name is shown, so that the report as a whole is refused: it must not escape a wipe. */
+/* A disk without any name is shown, so that the report as a whole is refused: it must not escape a
+ * wipe. */
 static void test_nameless_disk_is_not_hidden(void **state)
 {
 	struct fake_machine *m = *state;
-	add(m, "sys/block/vdb -> ../../sys/devices/pci0/virtio2/block/vdb\n"
-	       "sys/devices/pci0/virtio2/block/vdb/size = 2048\n");
+	add(m,
+	    "sys/block/vdb -> ../../sys/devices/pci0/virtio2/block/vdb\n"
+	    "sys/devices/pci0/virtio2/block/vdb/size = 2048\n");
 	assert_string_equal(list(m, 1)->id, "");
 }
 
@@ -239,9 +250,10 @@ static void test_find_two_with_one_serial(void **state)
 	char path[64] = "untouched";
 	struct phx_disk_facts want = {.id = "serial-virtio-node1-root", .size_bytes = 2048 * MIB};
 	add(m, virtio_disk);
-	add(m, "sys/block/vdb -> ../../sys/devices/pci0/virtio2/block/vdb\n"
-	       "sys/devices/pci0/virtio2/block/vdb/size = 4194304\n"
-	       "sys/devices/pci0/virtio2/block/vdb/serial = node1-root\n");
+	add(m,
+	    "sys/block/vdb -> ../../sys/devices/pci0/virtio2/block/vdb\n"
+	    "sys/devices/pci0/virtio2/block/vdb/size = 4194304\n"
+	    "sys/devices/pci0/virtio2/block/vdb/serial = node1-root\n");
 	assert_int_equal(phx_disk_find_below(m->root, &want, path, &m->err), -ENOTUNIQ);
 	assert_text(m->err, "/dev/vda and /dev/vdb");
 	assert_string_equal(path, "untouched");
@@ -261,8 +273,7 @@ static void test_this_machine(void **state)
 {
 	struct fake_machine *m = *state;
 	assert_int_equal(phx_disk_list("", &m->disks, &m->err), 0);
-	PHX_LIST_EACH(struct phx_disk_facts, d, &m->disks)
-	{
+	PHX_LIST_EACH(struct phx_disk_facts, d, &m->disks) {
 		char path[64];
 		assert_true(d->size_bytes > 0);
 		assert_false(phx_str_starts(d->dev, "loop"));

@@ -18,7 +18,8 @@ static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	b->p = place_new(SIZE);
-	b->drive = (struct fake_drive){.file = b->p->file, .size = SIZE, .n_namespaces = 1, .polls_left = 3};
+	b->drive = (struct fake_drive){
+		.file = b->p->file, .size = SIZE, .n_namespaces = 1, .polls_left = 3};
 	b->dev = (struct phx_device){&fake_drive_ops, &b->drive};
 	strcpy(b->p->facts.bus, "ata");
 	for (uint64_t at = 0; at < SIZE; at += MIB / 2)
@@ -40,8 +41,8 @@ static int wipe(struct bench *b)
 	phx_err_clear(&b->err);
 	if (b->drive.nvme)
 		strcpy(b->p->facts.bus, "nvme");
-	return phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false, NULL, NULL,
-				  &b->result, &b->err);
+	return phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false,
+				  NULL, NULL, &b->result, &b->err);
 }
 
 static void assert_erased(struct bench *b, const char *detail)
@@ -106,7 +107,8 @@ static void test_ata_erases_half(void **state)
 	assert_false(b->result.verified);
 }
 
-/* Where the drive was marked it is erased, and what lay behind the mark is there still; the less of it, the harder to see. */
+/* Where the drive was marked it is erased, and what lay behind the mark is there still; the less of
+ * it, the harder to see. */
 static void test_ata_keeps_what_is_behind_the_mark(void **state)
 {
 	struct bench *b = *state;
@@ -213,8 +215,9 @@ static void test_progress_is_told(void **state)
 	struct bench *b = *state;
 	uint64_t last = 0;
 	b->drive.san_overwrite = true;
-	assert_int_equal(phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false,
-					    note_progress, &last, &b->result, &b->err),
+	assert_int_equal(phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts,
+					    PHX_WIPE_SECURE_ERASE, false, note_progress, &last,
+					    &b->result, &b->err),
 			 0);
 	assert_int_equal(last, SIZE);
 	assert_int_equal(b->drive.last_feature, 0x14);
@@ -291,7 +294,8 @@ static void test_nvme_format(void **state)
 	b->drive.nvme = b->drive.format = true;
 	assert_int_equal(wipe(b), 0);
 	assert_erased(b, "NVMe format");
-	/* LBA format 3, metadata 0x10, protection 1 << 5 and its place 1 << 8, user data erase 1 << 9 */
+	/* LBA format 3, metadata 0x10, protection 1 << 5 and its place 1 << 8, user data erase 1 <<
+	 * 9 */
 	assert_int_equal(b->drive.last_cdw10, 0x333);
 }
 
@@ -365,8 +369,8 @@ static void test_no_drive_at_all(void **state)
 	assert_untouched(b);
 	/* the kernel's ioctls on a plain file */
 	strcpy(b->p->facts.bus, "ata");
-	assert_true(phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false, NULL, NULL, &b->result,
-				  &b->err) < 0);
+	assert_true(phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false, NULL,
+				  NULL, &b->result, &b->err) < 0);
 	assert_untouched(b);
 }
 
@@ -378,7 +382,8 @@ static void test_abilities(void **state)
 	struct phx_disk_facts d = {.bus = "ata"};
 	b->drive.security = b->drive.san_crypto = true;
 	phx_disk_ask_abilities(&b->dev, &d);
-	assert_true(d.can_ata_secure_erase && d.can_ata_sanitize && !d.can_nvme_format && !d.can_nvme_sanitize);
+	assert_true(d.can_ata_secure_erase && d.can_ata_sanitize && !d.can_nvme_format &&
+		    !d.can_nvme_sanitize);
 	b->drive.frozen = true;
 	d = (struct phx_disk_facts){.bus = "ata"};
 	phx_disk_ask_abilities(&b->dev, &d);

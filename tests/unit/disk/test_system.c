@@ -33,7 +33,8 @@ static bool has_device_mapper(void)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n;
-	return phx_file_read("/proc/misc", 65536, &text, &n, NULL) == 0 && strstr(text, "device-mapper");
+	return phx_file_read("/proc/misc", 65536, &text, &n, NULL) == 0 &&
+		strstr(text, "device-mapper");
 }
 
 static void assert_signature(const char *path, const char *type)
@@ -215,7 +216,8 @@ static void test_unlock_and_lock(void **state)
 	char root[64];
 	if (!has_device_mapper() || !place_attach(b->p))
 		skip();
-	assert_int_equal(phx_disk_layout(b->p->loop, key, sizeof(key), "node1-7", root, &b->err), 0);
+	assert_int_equal(phx_disk_layout(b->p->loop, key, sizeof(key), "node1-7", root, &b->err),
+			 0);
 	assert_int_equal(phx_disk_system_on(b->p->loop, &sys, NULL), 0);
 	assert_int_equal(phx_disk_check_free(b->p->loop, NULL), -EBUSY);
 	assert_int_equal(phx_disk_unlock(&sys, key, sizeof(key), root, &b->err), 0);
@@ -268,8 +270,10 @@ static void test_part_path(void **state)
 	assert_string_equal(path, "/dev/vda2");
 	assert_int_equal(phx_part_path("/dev/nvme0n1", 2, path), 0);
 	assert_string_equal(path, "/dev/nvme0n1p2");
-	assert_int_equal(phx_part_path("/dev/a-very-long-name-of-a-device-that-nobody-would-ever-think-of", 1, path),
-			 -ENAMETOOLONG);
+	assert_int_equal(
+		phx_part_path("/dev/a-very-long-name-of-a-device-that-nobody-would-ever-think-of",
+			      1, path),
+		-ENAMETOOLONG);
 }
 
 /* ---- growing ---- */

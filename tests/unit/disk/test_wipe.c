@@ -142,12 +142,13 @@ static void test_samples(void **state)
 	static struct phx_part_table t;
 	struct phx_samples s;
 	uint64_t size = 100 * 1024 * MIB, total = 0, at = 0;
-	t = (struct phx_part_table){.n = 1, .parts = {{.start_bytes = 50 * MIB, .size_bytes = MIB}}};
+	t = (struct phx_part_table){.n = 1,
+				    .parts = {{.start_bytes = 50 * MIB, .size_bytes = MIB}}};
 	assert_int_equal(phx_samples_plan(size, &t, false, &s, &b->err), 0);
 	bool first = false, last = false, part = false;
-	PHX_LIST_EACH(struct phx_sample, p, &s.list)
-	{
-		assert_true(p->offset >= at && p->n_bytes && p->n_bytes <= MIB && p->offset % 512 == 0);
+	PHX_LIST_EACH(struct phx_sample, p, &s.list) {
+		assert_true(p->offset >= at && p->n_bytes && p->n_bytes <= MIB &&
+			    p->offset % 512 == 0);
 		at = p->offset + p->n_bytes;
 		assert_true(at <= size);
 		total += p->n_bytes;
@@ -393,7 +394,8 @@ static void test_crypto_on_no_table(void **state)
 
 static void test_result_record(void **state)
 {
-	struct phx_wipe_result a = {.disk_id = "x", .method = PHX_WIPE_DISCARD, .verified = true}, c;
+	struct phx_wipe_result a = {.disk_id = "x", .method = PHX_WIPE_DISCARD, .verified = true},
+			       c;
 	(void)state;
 	assert_int_equal(phx_record_copy(&phx_wipe_result_record, &c, &a), 0);
 	assert_true(phx_record_equal(&phx_wipe_result_record, &a, &c));

@@ -11,7 +11,7 @@ static void reply_ten(struct phx_http_request *q, void *arg)
 	phx_http_reply_text(q, 200, "text/plain", "0123456789");
 }
 
-static const struct phx_http_route routes[] = { { "GET", "/files/ten", 7, reply_ten, 0, false, NULL } };
+static const struct phx_http_route routes[] = {{"GET", "/files/ten", 7, reply_ten, 0, false, NULL}};
 
 static int setup(void **state)
 {
@@ -65,7 +65,7 @@ static void serve(struct fake_server *f, int fd)
 	for (size_t left = f->zeros_after; left && sent > 0; left -= (size_t)sent)
 		sent = send(fd, zeros, left < sizeof(zeros) ? left : sizeof(zeros), MSG_NOSIGNAL);
 	shutdown(fd, SHUT_WR);
-	recv(fd, (char[16]){ 0 }, 16, 0); /* not a reset while the client still reads */
+	recv(fd, (char[16]){0}, 16, 0); /* not a reset while the client still reads */
 	close(fd);
 }
 
@@ -73,7 +73,7 @@ static void *run_server(void *arg)
 {
 	struct fake_server *f = arg;
 	while (!f->stop) {
-		struct pollfd p = { .fd = f->listen_fd, .events = POLLIN };
+		struct pollfd p = {.fd = f->listen_fd, .events = POLLIN};
 		int fd = poll(&p, 1, 50) > 0 ? accept(f->listen_fd, NULL, NULL) : -1;
 		if (fd >= 0)
 			serve(f, fd);
@@ -83,7 +83,7 @@ static void *run_server(void *arg)
 
 static void start_server(struct fake_server *f)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET };
+	struct sockaddr_in sa = {.sin_family = AF_INET};
 	socklen_t n = sizeof(sa);
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	f->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -112,41 +112,60 @@ static void test_odd_servers_resumed(void **state)
 		const char *got;
 	} rows[] = {
 		/* Range ignored, same file: what is known is skipped */
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123456789") }, 0, "0123456789" },
-		{ { OK("Content-Length: 10\r\netag:\"a\"\r\n", "0123"),
-		    PART("Content-Length: 6\r\nETAG:  \"a\" \r\ncontent-range: bytes 4-9/10\r\n", "456789") },
-		  0, "0123456789" },
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123456789")},
+		 0,
+		 "0123456789"},
+		{{OK("Content-Length: 10\r\netag:\"a\"\r\n", "0123"),
+		  PART("Content-Length: 6\r\nETAG:  \"a\" \r\ncontent-range: bytes 4-9/10\r\n",
+		       "456789")},
+		 0,
+		 "0123456789"},
 		/* another range than asked for, or none said */
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    PART("Content-Length: 7\r\nETag: \"a\"\r\nContent-Range: bytes 3-9/10\r\n", "3456789") },
-		  -EPROTO, "0123" },
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    PART("Content-Length: 6\r\nETag: \"a\"\r\n", "456789") }, -EPROTO, "0123" },
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  PART("Content-Length: 7\r\nETag: \"a\"\r\nContent-Range: bytes 3-9/10\r\n",
+		       "3456789")},
+		 -EPROTO,
+		 "0123"},
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  PART("Content-Length: 6\r\nETag: \"a\"\r\n", "456789")},
+		 -EPROTO,
+		 "0123"},
 		/* another file, or one that no longer says which */
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    PART("Content-Length: 6\r\nETag: \"b\"\r\nContent-Range: bytes 4-9/10\r\n", "456789") },
-		  -ESTALE, "0123" },
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    PART("Content-Length: 6\r\nContent-Range: bytes 4-9/10\r\n", "456789") }, -ESTALE, "0123" },
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    OK("Content-Length: 2\r\nETag: \"a\"\r\n", "01") }, -ESTALE, "0123" },
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  PART("Content-Length: 6\r\nETag: \"b\"\r\nContent-Range: bytes 4-9/10\r\n",
+		       "456789")},
+		 -ESTALE,
+		 "0123"},
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  PART("Content-Length: 6\r\nContent-Range: bytes 4-9/10\r\n", "456789")},
+		 -ESTALE,
+		 "0123"},
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  OK("Content-Length: 2\r\nETag: \"a\"\r\n", "01")},
+		 -ESTALE,
+		 "0123"},
 		/* nothing to tell the file by: not resumed */
-		{ { OK("Content-Length: 10\r\n", "0123"), OK("Content-Length: 10\r\n", "0123456789") },
-		  -ECONNRESET, "0123" },
-		{ { OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
-		    "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" }, -ENOENT, "0123" },
+		{{OK("Content-Length: 10\r\n", "0123"), OK("Content-Length: 10\r\n", "0123456789")},
+		 -ECONNRESET,
+		 "0123"},
+		{{OK("Content-Length: 10\r\nETag: \"a\"\r\n", "0123"),
+		  "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"},
+		 -ENOENT,
+		 "0123"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		struct fake_server f = { .answers = rows[i].answers, .n_answers = 2 };
-		struct sunk s = { 0 };
+		struct fake_server f = {.answers = rows[i].answers, .n_answers = 2};
+		struct sunk s = {0};
 		start_server(&f);
-		struct phx_http_client *c = client_of(&(struct phx_http_client_config){ .base_url = f.url });
+		struct phx_http_client *c =
+			client_of(&(struct phx_http_client_config){.base_url = f.url});
 		int r = phx_http_fetch(c, "/x", sink, &s, NULL, NULL);
 		phx_http_client_free(c);
 		stop_server(&f);
-		if (r != rows[i].r || s.n != strlen(rows[i].got) || memcmp(s.data, rows[i].got, s.n))
+		if (r != rows[i].r || s.n != strlen(rows[i].got) ||
+		    memcmp(s.data, rows[i].got, s.n))
 			fail_msg("row %zu: %d, %zu bytes", i, r, s.n);
 	}
 }
@@ -154,15 +173,14 @@ static void test_odd_servers_resumed(void **state)
 static void test_login_and_no_redirect(void **state)
 {
 	static const char *const answers[] = {
-		"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
-	};
-	struct fake_server f = { .answers = answers, .n_answers = 1 };
-	struct phx_http_response res = { 0 };
-	struct phx_err err = { 0 };
+		"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"};
+	struct fake_server f = {.answers = answers, .n_answers = 1};
+	struct phx_http_response res = {0};
+	struct phx_err err = {0};
 	(void)state;
 	start_server(&f);
-	struct phx_http_client *c = client_of(
-		&(struct phx_http_client_config){ .base_url = f.url, .user = "admin", .password = "secret" });
+	struct phx_http_client *c = client_of(&(struct phx_http_client_config){
+		.base_url = f.url, .user = "admin", .password = "secret"});
 	assert_int_equal(phx_http_call(c, "GET", "/redfish/v1", NULL, 3000, &res, NULL), 0);
 	assert_int_equal(res.status, 302);
 	phx_http_response_fini(&res);
@@ -176,13 +194,13 @@ static void test_login_and_no_redirect(void **state)
 
 static void test_answer_too_large(void **state)
 {
-	static const char *const answers[] = { OK("Content-Length: 67108865\r\n", "") };
-	struct fake_server f = { .answers = answers, .n_answers = 1, .zeros_after = (64u << 20) + 1 };
-	struct phx_http_response res = { 0 };
-	struct phx_err err = { 0 };
+	static const char *const answers[] = {OK("Content-Length: 67108865\r\n", "")};
+	struct fake_server f = {.answers = answers, .n_answers = 1, .zeros_after = (64u << 20) + 1};
+	struct phx_http_response res = {0};
+	struct phx_err err = {0};
 	(void)state;
 	start_server(&f);
-	struct phx_http_client *c = client_of(&(struct phx_http_client_config){ .base_url = f.url });
+	struct phx_http_client *c = client_of(&(struct phx_http_client_config){.base_url = f.url});
 	assert_int_equal(phx_http_call(c, "GET", "/big", NULL, 20000, &res, &err), -EFBIG);
 	assert_contains(err.text, "larger than 67108864 bytes");
 	assert_null(res.body);
@@ -192,10 +210,11 @@ static void test_answer_too_large(void **state)
 
 /* ---- the client's own errors ---- */
 
-static int call_at(const struct phx_http_client_config *config, uint32_t timeout_ms, struct phx_err *err)
+static int call_at(const struct phx_http_client_config *config, uint32_t timeout_ms,
+		   struct phx_err *err)
 {
 	struct phx_http_client *c = client_of(config);
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	int r = phx_http_call(c, "GET", "/files/ten", NULL, timeout_ms, &res, err);
 	phx_http_response_fini(&res);
 	phx_http_client_free(c);
@@ -205,13 +224,14 @@ static int call_at(const struct phx_http_client_config *config, uint32_t timeout
 static void test_nobody_there(void **state)
 {
 	const struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char path[96], url[64];
-	struct sockaddr_in sa = { .sin_family = AF_INET };
+	struct sockaddr_in sa = {.sin_family = AF_INET};
 	socklen_t n = sizeof(sa);
 	world_path(w, "none.sock", path, sizeof(path));
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .unix_path = path, .base_url = "http://unix" }, 1000,
-				 &err),
+	assert_int_equal(call_at(&(struct phx_http_client_config){.unix_path = path,
+								  .base_url = "http://unix"},
+				 1000, &err),
 			 -ECONNREFUSED);
 	assert_contains(err.text, "none.sock");
 	phx_err_clear(&err);
@@ -221,13 +241,15 @@ static void test_nobody_there(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &n), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", ntohs(sa.sin_port));
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .base_url = url }, 1000, &err), -ECONNREFUSED);
+	assert_int_equal(call_at(&(struct phx_http_client_config){.base_url = url}, 1000, &err),
+			 -ECONNREFUSED);
 	assert_contains(err.text, url);
 	/* one that accepts and says nothing */
 	phx_err_clear(&err);
 	assert_int_equal(listen(fd, 4), 0);
 	double begin = now_s();
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .base_url = url }, 300, &err), -ETIMEDOUT);
+	assert_int_equal(call_at(&(struct phx_http_client_config){.base_url = url}, 300, &err),
+			 -ETIMEDOUT);
 	assert_true(now_s() - begin < 2);
 	close(fd);
 }
@@ -235,47 +257,54 @@ static void test_nobody_there(void **state)
 static void test_wrong_protocols(void **state)
 {
 	const struct world *w = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char url[64];
 	/* TLS to the plain port, plain to the TLS port */
-	snprintf(url, sizeof(url), "https://127.0.0.1:%u", phx_http_server_port(w->server, PHX_HTTP_PLAIN));
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .base_url = url, .ca_pem_path = w->ca }, 2000, &err),
-			 -EPROTO);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", phx_http_server_port(w->server, PHX_HTTP_TLS));
-	assert_true(call_at(&(struct phx_http_client_config){ .base_url = url }, 2000, NULL) < 0);
+	snprintf(url, sizeof(url), "https://127.0.0.1:%u",
+		 phx_http_server_port(w->server, PHX_HTTP_PLAIN));
+	assert_int_equal(
+		call_at(&(struct phx_http_client_config){.base_url = url, .ca_pem_path = w->ca},
+			2000, &err),
+		-EPROTO);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u",
+		 phx_http_server_port(w->server, PHX_HTTP_TLS));
+	assert_true(call_at(&(struct phx_http_client_config){.base_url = url}, 2000, NULL) < 0);
 	/* files that are not there */
 	phx_err_clear(&err);
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .base_url = w->tls_url,
-								   .ca_pem_path = "/nonexistent/ca.pem" },
-				 2000, &err),
-			 -EPROTO);
+	assert_int_equal(
+		call_at(&(struct phx_http_client_config){.base_url = w->tls_url,
+							 .ca_pem_path = "/nonexistent/ca.pem"},
+			2000, &err),
+		-EPROTO);
 	assert_contains(err.text, "/nonexistent/ca.pem");
 	phx_err_clear(&err);
-	assert_int_equal(call_at(&(struct phx_http_client_config){ .base_url = w->tls_url,
-								   .ca_pem_path = w->ca,
-								   .cert_pem_path = "/nonexistent/cert.pem",
-								   .key_pem_path = w->key },
-				 2000, &err),
-			 -EPROTO);
+	assert_int_equal(
+		call_at(&(struct phx_http_client_config){.base_url = w->tls_url,
+							 .ca_pem_path = w->ca,
+							 .cert_pem_path = "/nonexistent/cert.pem",
+							 .key_pem_path = w->key},
+			2000, &err),
+		-EPROTO);
 	assert_contains(err.text, "/nonexistent/cert.pem");
 }
 
 static void test_bad_client_configuration(void **state)
 {
-	static const char *const bad[] = { NULL, "", "10.77.0.1:8443", "file:///etc/passwd", "ftp://x" };
+	static const char *const bad[] = {NULL, "", "10.77.0.1:8443", "file:///etc/passwd",
+					  "ftp://x"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		struct phx_http_client *c = (void *)&err;
-		struct phx_http_client_config config = { .base_url = bad[i] };
+		struct phx_http_client_config config = {.base_url = bad[i]};
 		assert_int_equal(phx_http_client_new(&config, &c, &err), -EINVAL);
 		assert_ptr_equal(c, &err);
 		assert_contains(err.text, "is no address");
 	}
 	phx_http_client_free(NULL);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_http_client *c = plain_client(*state);
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	assert_int_equal(phx_http_call(c, "GET", "no-slash", NULL, 100, &res, &err), -EINVAL);
 	assert_contains(err.text, "begins with '/'");
 	phx_http_client_free(c);

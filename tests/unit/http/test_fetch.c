@@ -11,7 +11,8 @@ static void reply_data(struct phx_http_request *q, void *arg)
 {
 	struct world *w = arg;
 	char path[96];
-	phx_http_reply_file(q, world_path(w, phx_http_param(q, 0), path, sizeof(path)), phx_http_query(q, "etag"), NULL);
+	phx_http_reply_file(q, world_path(w, phx_http_param(q, 0), path, sizeof(path)),
+			    phx_http_query(q, "etag"), NULL);
 }
 
 static void reply_refusal(struct phx_http_request *q, void *arg)
@@ -21,8 +22,8 @@ static void reply_refusal(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/files/*", ANY, reply_data, 0, false, NULL },
-	{ "GET", "/refused", ANY, reply_refusal, 0, false, NULL },
+	{"GET", "/files/*", ANY, reply_data, 0, false, NULL},
+	{"GET", "/refused", ANY, reply_refusal, 0, false, NULL},
 };
 
 static char *contents; /* of the file "data" */
@@ -38,7 +39,8 @@ static char *make_data(uint32_t seed, size_t n)
 static void put_data(const struct world *w, const char *name, const char *data, size_t n)
 {
 	char path[96];
-	assert_int_equal(phx_file_write(world_path(w, name, path, sizeof(path)), data, n, 0600, NULL), 0);
+	assert_int_equal(
+		phx_file_write(world_path(w, name, path, sizeof(path)), data, n, 0600, NULL), 0);
 }
 
 static int setup(void **state)
@@ -61,14 +63,17 @@ static int teardown(void **state)
 
 /* ---- on the wire ---- */
 
-static char *get_raw(const struct world *w, const char *method, const char *path, const char *headers)
+static char *get_raw(const struct world *w, const char *method, const char *path,
+		     const char *headers)
 {
 	char text[512];
-	snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
+	snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
+		 method, path, headers);
 	return raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN), text, 2000);
 }
 
-static void expect(const struct world *w, const char *headers, int status, const char *content_range, const char *body)
+static void expect(const struct world *w, const char *headers, int status,
+		   const char *content_range, const char *body)
 {
 	char status_line[32], range_line[96];
 	char *text = get_raw(w, "GET", "/files/ten?etag=abc", headers);
@@ -98,8 +103,15 @@ static void test_ranges(void **state)
 	expect(w, "Range: bytes=10-\r\n", 416, "bytes */10", "");
 	expect(w, "Range: bytes=-0\r\n", 416, "bytes */10", "");
 	/* not understood: the whole */
-	static const char *const odd[] = { "bytes=3-1", "bytes=a-b", "bytes=", "bytes=-", "bytes=1-2,4-5", "lines=1-2",
-					   "bytes=99999999999999999999-", "bytes=1-2x", "bytes=+1-2" };
+	static const char *const odd[] = {"bytes=3-1",
+					  "bytes=a-b",
+					  "bytes=",
+					  "bytes=-",
+					  "bytes=1-2,4-5",
+					  "lines=1-2",
+					  "bytes=99999999999999999999-",
+					  "bytes=1-2x",
+					  "bytes=+1-2"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(odd); i++) {
 		char header[64];
 		snprintf(header, sizeof(header), "Range: %s\r\n", odd[i]);
@@ -141,8 +153,8 @@ static void test_head_and_empty(void **state)
 static void test_no_such_file(void **state)
 {
 	const struct world *w = *state;
-	static const char *const paths[] = { "/files/none", "/files/spool" /* a directory */,
-					     "/files/phxd.sock" /* a socket */ };
+	static const char *const paths[] = {"/files/none", "/files/spool" /* a directory */,
+					    "/files/phxd.sock" /* a socket */};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(paths); i++) {
 		char *text = get_raw(w, "GET", paths[i], "");
 		assert_contains(text, "HTTP/1.1 404 ");
@@ -175,7 +187,7 @@ static int sink(void *arg, const void *data, size_t n, struct phx_err *err)
 
 static struct sunk new_sunk(void)
 {
-	return (struct sunk){ .data = malloc(SIZE), .max = SIZE };
+	return (struct sunk){.data = malloc(SIZE), .max = SIZE};
 }
 
 static void check_whole(struct sunk *s, uint64_t total)
@@ -189,17 +201,19 @@ static void check_whole(struct sunk *s, uint64_t total)
 static void test_fetch_on_every_listener(void **state)
 {
 	const struct world *w = *state;
-	struct phx_http_client *clients[] = { unix_client(w), tls_client(w, w->cert, w->key), plain_client(w) };
+	struct phx_http_client *clients[] = {unix_client(w), tls_client(w, w->cert, w->key),
+					     plain_client(w)};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(clients); i++) {
 		struct sunk s = new_sunk();
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		uint64_t total = 0;
 		int r = phx_http_fetch(clients[i], "/files/data", sink, &s, &total, &err);
 		assert_string_equal(err.text, "");
 		assert_int_equal(r, 0);
 		check_whole(&s, total);
 		s = new_sunk();
-		assert_int_equal(phx_http_fetch(clients[i], "/files/empty", sink, &s, &total, NULL), 0);
+		assert_int_equal(phx_http_fetch(clients[i], "/files/empty", sink, &s, &total, NULL),
+				 0);
 		assert_int_equal(total, 0);
 		assert_int_equal(s.n, 0);
 		free(s.data);
@@ -211,7 +225,7 @@ static void test_fetch_refused(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
 	struct sunk s = new_sunk();
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	uint64_t total = 7;
 	assert_int_equal(phx_http_fetch(c, "/files/none", sink, &s, &total, &err), -ENOENT);
 	assert_string_equal(err.text, "no such file");
@@ -231,9 +245,9 @@ static void test_fetch_refused(void **state)
 struct fake_proxy {
 	int listen_fd;
 	uint16_t port, to;
-	int cuts;	   /* connections yet to be cut */
-	size_t cut_after;  /* bytes of an answer */
-	bool silent;	   /* stall rather than cut */
+	int cuts;         /* connections yet to be cut */
+	size_t cut_after; /* bytes of an answer */
+	bool silent;      /* stall rather than cut */
 	int connections;
 	void (*on_cut)(struct fake_proxy *p);
 	const struct world *w;
@@ -255,7 +269,8 @@ static void proxy_connection(struct fake_proxy *p, int client)
 	size_t left = cut ? p->cut_after : SIZE_MAX;
 	p->connections++;
 	while (left && !p->stop) {
-		struct pollfd fds[] = { { .fd = client, .events = POLLIN }, { .fd = server, .events = POLLIN } };
+		struct pollfd fds[] = {{.fd = client, .events = POLLIN},
+				       {.fd = server, .events = POLLIN}};
 		if (poll(fds, 2, 100) < 0)
 			break;
 		if (fds[0].revents && pass(client, server, SIZE_MAX) <= 0)
@@ -280,7 +295,7 @@ static void *run_proxy(void *arg)
 {
 	struct fake_proxy *p = arg;
 	while (!p->stop) {
-		struct pollfd fd = { .fd = p->listen_fd, .events = POLLIN };
+		struct pollfd fd = {.fd = p->listen_fd, .events = POLLIN};
 		int client = poll(&fd, 1, 50) > 0 ? accept(p->listen_fd, NULL, NULL) : -1;
 		if (client >= 0)
 			proxy_connection(p, client);
@@ -290,7 +305,7 @@ static void *run_proxy(void *arg)
 
 static void start_proxy(struct fake_proxy *p, const struct world *w, uint16_t to)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET };
+	struct sockaddr_in sa = {.sin_family = AF_INET};
 	socklen_t n = sizeof(sa);
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	p->w = w;
@@ -310,13 +325,13 @@ static void stop_proxy(struct fake_proxy *p)
 	close(p->listen_fd);
 }
 
-static int fetch_via(struct fake_proxy *p, const struct world *w, bool tls, struct sunk *s, uint64_t *ret_total,
-		     struct phx_err *err)
+static int fetch_via(struct fake_proxy *p, const struct world *w, bool tls, struct sunk *s,
+		     uint64_t *ret_total, struct phx_err *err)
 {
 	char url[64];
 	snprintf(url, sizeof(url), "%s://127.0.0.1:%u", tls ? "https" : "http", p->port);
-	struct phx_http_client *c =
-		client_of(&(struct phx_http_client_config){ .base_url = url, .ca_pem_path = tls ? w->ca : NULL });
+	struct phx_http_client *c = client_of(&(struct phx_http_client_config){
+		.base_url = url, .ca_pem_path = tls ? w->ca : NULL});
 	int r = phx_http_fetch(c, "/files/data", sink, s, ret_total, err);
 	phx_http_client_free(c);
 	return r;
@@ -326,11 +341,12 @@ static void test_resume_after_cuts(void **state)
 {
 	const struct world *w = *state;
 	for (int tls = 0; tls < 2; tls++) {
-		struct fake_proxy p = { .cuts = 5, .cut_after = 400000 };
+		struct fake_proxy p = {.cuts = 5, .cut_after = 400000};
 		struct sunk s = new_sunk();
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		uint64_t total = 0;
-		start_proxy(&p, w, phx_http_server_port(w->server, tls ? PHX_HTTP_TLS : PHX_HTTP_PLAIN));
+		start_proxy(&p, w,
+			    phx_http_server_port(w->server, tls ? PHX_HTTP_TLS : PHX_HTTP_PLAIN));
 		int r = fetch_via(&p, w, tls, &s, &total, &err);
 		stop_proxy(&p);
 		assert_string_equal(err.text, "");
@@ -344,7 +360,7 @@ static void test_resume_after_cuts(void **state)
 static void test_resume_from_nothing(void **state)
 {
 	const struct world *w = *state;
-	struct fake_proxy p = { .cuts = 3, .cut_after = 40 };
+	struct fake_proxy p = {.cuts = 3, .cut_after = 40};
 	struct sunk s = new_sunk();
 	uint64_t total = 0;
 	start_proxy(&p, w, phx_http_server_port(w->server, PHX_HTTP_PLAIN));
@@ -357,9 +373,9 @@ static void test_resume_from_nothing(void **state)
 static void test_too_many_cuts(void **state)
 {
 	const struct world *w = *state;
-	struct fake_proxy p = { .cuts = 6, .cut_after = 100000 };
+	struct fake_proxy p = {.cuts = 6, .cut_after = 100000};
 	struct sunk s = new_sunk();
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	uint64_t total = 7;
 	start_proxy(&p, w, phx_http_server_port(w->server, PHX_HTTP_PLAIN));
 	int r = fetch_via(&p, w, false, &s, &total, &err);
@@ -382,9 +398,9 @@ static void change_file(struct fake_proxy *p)
 static void test_file_changes_in_between(void **state)
 {
 	const struct world *w = *state;
-	struct fake_proxy p = { .cuts = 1, .cut_after = 500000, .on_cut = change_file };
+	struct fake_proxy p = {.cuts = 1, .cut_after = 500000, .on_cut = change_file};
 	struct sunk s = new_sunk();
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	uint64_t total = 0;
 	start_proxy(&p, w, phx_http_server_port(w->server, PHX_HTTP_PLAIN));
 	int r = fetch_via(&p, w, false, &s, &total, &err);
@@ -400,7 +416,7 @@ static void test_file_changes_in_between(void **state)
 static void test_stalled_server_is_left(void **state)
 {
 	const struct world *w = *state;
-	struct fake_proxy p = { .cuts = 1, .cut_after = 500000, .silent = true };
+	struct fake_proxy p = {.cuts = 1, .cut_after = 500000, .silent = true};
 	struct sunk s = new_sunk();
 	uint64_t total = 0;
 	start_proxy(&p, w, phx_http_server_port(w->server, PHX_HTTP_PLAIN));
@@ -418,14 +434,16 @@ static void test_cut_in_headers(void **state)
 {
 	const struct world *w = *state;
 	for (size_t after = 1; after < 100; after += 14) {
-		struct fake_proxy p = { .cuts = 10, .cut_after = after };
-		struct phx_http_response res = { 0 };
-		struct phx_err err = { 0 };
+		struct fake_proxy p = {.cuts = 10, .cut_after = after};
+		struct phx_http_response res = {0};
+		struct phx_err err = {0};
 		char url[64];
 		start_proxy(&p, w, phx_http_server_port(w->server, PHX_HTTP_PLAIN));
 		snprintf(url, sizeof(url), "http://127.0.0.1:%u", p.port);
-		struct phx_http_client *c = client_of(&(struct phx_http_client_config){ .base_url = url });
-		assert_int_equal(phx_http_call(c, "GET", "/files/data", NULL, 3000, &res, &err), -ECONNRESET);
+		struct phx_http_client *c =
+			client_of(&(struct phx_http_client_config){.base_url = url});
+		assert_int_equal(phx_http_call(c, "GET", "/files/data", NULL, 3000, &res, &err),
+				 -ECONNRESET);
 		assert_null(res.body);
 		phx_http_client_free(c);
 		stop_proxy(&p);

@@ -21,9 +21,10 @@ static struct phx_http_guard *guard_of(const struct phx_http_guard_limits *limit
 	return g;
 }
 
-static int come(struct phx_http_guard *g, struct guest *guest, const char *key, enum phx_http_rank rank, int64_t now)
+static int come(struct phx_http_guard *g, struct guest *guest, const char *key,
+		enum phx_http_rank rank, int64_t now)
 {
-	*guest = (struct guest){ .fds = { -1, -1 } };
+	*guest = (struct guest){.fds = {-1, -1}};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, guest->fds), 0);
 	return phx_http_guard_admit(g, &guest->entry, guest->fds[0], key, rank, now);
 }
@@ -38,29 +39,34 @@ static void go(struct phx_http_guard *g, struct guest *guest)
 /* The other end has noticed that it was cut. */
 static bool was_cut(const struct guest *guest)
 {
-	struct pollfd p = { .fd = guest->fds[1], .events = POLLIN };
+	struct pollfd p = {.fd = guest->fds[1], .events = POLLIN};
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
 static void test_each_has_its_share(void **state)
 {
 	(void)state;
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = MANY, .reserve = 2, .per_known_max = 3, .per_stranger_max = 2, .header_ms = 1000 });
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){.connections_max = MANY,
+									    .reserve = 2,
+									    .per_known_max = 3,
+									    .per_stranger_max = 2,
+									    .header_ms = 1000});
 	struct guest a[5], b[3], s[3], t;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(come(g, &a[i], "uid:1", PHX_HTTP_KNOWN, 0), i < 3 ? 0 : -EDQUOT);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(come(g, &b[i], "uid:2", PHX_HTTP_KNOWN, 0), 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(come(g, &s[i], "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), i < 2 ? 0 : -EDQUOT);
+		assert_int_equal(come(g, &s[i], "addr:10.0.0.1", PHX_HTTP_STRANGER, 0),
+				 i < 2 ? 0 : -EDQUOT);
 	/* who shows a certificate makes room at his address, and has the certificate's share */
 	assert_int_equal(phx_http_guard_know(g, &s[0].entry, "cert:n1", PHX_HTTP_KNOWN), 0);
 	assert_int_equal(come(g, &t, "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), 0);
 	assert_int_equal(phx_http_guard_count(g), 3 + 3 + 3);
 	/* one that goes makes room */
 	go(g, &a[0]);
-	assert_int_equal(phx_http_guard_admit(g, &a[3].entry, a[3].fds[0], "uid:1", PHX_HTTP_KNOWN, 0), 0);
+	assert_int_equal(
+		phx_http_guard_admit(g, &a[3].entry, a[3].fds[0], "uid:1", PHX_HTTP_KNOWN, 0), 0);
 	for (int i = 1; i < 5; i++)
 		go(g, &a[i]);
 	for (int i = 0; i < 3; i++) {
@@ -77,7 +83,7 @@ static void test_requests_have_a_rate(void **state)
 {
 	enum { AT_ONCE = 40 };
 	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .requests_per_s = 2 });
+		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .requests_per_s = 2});
 	struct guest a, b, other, root;
 	(void)state;
 	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 1000), 0);
@@ -114,8 +120,10 @@ static void test_requests_have_a_rate(void **state)
 
 static void test_refusals_are_counted_by_limit(void **state)
 {
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = 10, .per_known_max = 1, .per_stranger_max = 1, .header_ms = 1000 });
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){.connections_max = 10,
+									    .per_known_max = 1,
+									    .per_stranger_max = 1,
+									    .header_ms = 1000});
 	struct phx_http_refused refused;
 	struct guest a, b, s, t, rest[9];
 	(void)state;
@@ -134,16 +142,18 @@ static void test_refusals_are_counted_by_limit(void **state)
 		uint64_t n;
 		const char *whom;
 	} expected[] = {
-		[PHX_HTTP_LIMIT_CONNECTIONS] = { 1, "addr:10.0.0.1" }, [PHX_HTTP_LIMIT_ADDRESS] = { 1, "addr:10.0.0.1" },
-		[PHX_HTTP_LIMIT_PERSON] = { 1, "uid:1" },	       [PHX_HTTP_LIMIT_FILES] = { 1, "" },
-		[PHX_HTTP_LIMIT_REQUESTS] = { 0, "" },
+		[PHX_HTTP_LIMIT_CONNECTIONS] = {1, "addr:10.0.0.1"},
+		[PHX_HTTP_LIMIT_ADDRESS] = {1, "addr:10.0.0.1"},
+		[PHX_HTTP_LIMIT_PERSON] = {1, "uid:1"},
+		[PHX_HTTP_LIMIT_FILES] = {1, ""},
+		[PHX_HTTP_LIMIT_REQUESTS] = {0, ""},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(expected); i++) {
 		phx_http_guard_refused(g, (enum phx_http_limit)i, &refused);
 		assert_int_equal(refused.n, expected[i].n);
 		assert_string_equal(refused.whom, expected[i].whom);
 	}
-	struct guest *all[] = { &a, &b, &s, &t };
+	struct guest *all[] = {&a, &b, &s, &t};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rest); i++)
 		go(g, &rest[i]);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
@@ -154,12 +164,15 @@ static void test_refusals_are_counted_by_limit(void **state)
 static void test_a_certificate_has_its_share(void **state)
 {
 	(void)state;
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = MANY, .per_known_max = 2, .per_stranger_max = 9, .header_ms = 1000 });
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){.connections_max = MANY,
+									    .per_known_max = 2,
+									    .per_stranger_max = 9,
+									    .header_ms = 1000});
 	struct guest a[3];
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(come(g, &a[i], "addr:10.0.0.1", PHX_HTTP_STRANGER, 0), 0);
-		assert_int_equal(phx_http_guard_know(g, &a[i].entry, "cert:n1", PHX_HTTP_KNOWN), i < 2 ? 0 : -EDQUOT);
+		assert_int_equal(phx_http_guard_know(g, &a[i].entry, "cert:n1", PHX_HTTP_KNOWN),
+				 i < 2 ? 0 : -EDQUOT);
 	}
 	assert_int_equal(phx_http_guard_count(g), 3);
 	for (int i = 0; i < 3; i++)
@@ -172,7 +185,7 @@ static void test_administrators_have_room(void **state)
 {
 	(void)state;
 	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = 4, .reserve = 2, .per_known_max = 1, .header_ms = 1000 });
+		.connections_max = 4, .reserve = 2, .per_known_max = 1, .header_ms = 1000});
 	struct guest a[6], root[3];
 	char key[32];
 	for (int i = 0; i < 6; i++) {
@@ -180,10 +193,13 @@ static void test_administrators_have_room(void **state)
 		assert_int_equal(come(g, &a[i], key, PHX_HTTP_KNOWN, 0), i < 4 ? 0 : -EAGAIN);
 	}
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(come(g, &root[i], "uid:0", PHX_HTTP_ADMIN, 0), i < 2 ? 0 : -EAGAIN);
+		assert_int_equal(come(g, &root[i], "uid:0", PHX_HTTP_ADMIN, 0),
+				 i < 2 ? 0 : -EAGAIN);
 	/* what others leave is theirs too */
 	go(g, &a[0]);
-	assert_int_equal(phx_http_guard_admit(g, &root[2].entry, root[2].fds[0], "uid:0", PHX_HTTP_ADMIN, 0), 0);
+	assert_int_equal(
+		phx_http_guard_admit(g, &root[2].entry, root[2].fds[0], "uid:0", PHX_HTTP_ADMIN, 0),
+		0);
 	for (int i = 1; i < 6; i++)
 		go(g, &a[i]);
 	for (int i = 0; i < 3; i++)
@@ -191,12 +207,13 @@ static void test_administrators_have_room(void **state)
 	phx_http_guard_free(g);
 }
 
-/* Many addresses are cheap on a network: whoever comes last has as good a chance as whoever came first. */
+/* Many addresses are cheap on a network: whoever comes last has as good a chance as whoever came
+ * first. */
 static void test_the_oldest_stranger_makes_room(void **state)
 {
 	(void)state;
 	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = 20, .per_stranger_max = 1, .header_ms = 100000 });
+		.connections_max = 20, .per_stranger_max = 1, .header_ms = 100000});
 	struct guest a[20], late;
 	char key[32];
 	for (int i = 0; i < 20; i++) {
@@ -219,8 +236,10 @@ static void test_the_oldest_stranger_makes_room(void **state)
 static void test_who_is_over_his_share_cuts_nobody(void **state)
 {
 	(void)state;
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = 20, .per_known_max = 1, .per_stranger_max = 1, .header_ms = 100000 });
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){.connections_max = 20,
+									    .per_known_max = 1,
+									    .per_stranger_max = 1,
+									    .header_ms = 100000});
 	struct guest a[20], again[3], known;
 	char key[32];
 	assert_int_equal(come(g, &known, "cert:n1", PHX_HTTP_KNOWN, 0), 0);
@@ -232,10 +251,12 @@ static void test_who_is_over_his_share_cuts_nobody(void **state)
 	assert_int_equal(come(g, &again[1], "cert:n1", PHX_HTTP_KNOWN, 50), -EDQUOT);
 	for (int i = 0; i < 19; i++)
 		assert_false(was_cut(&a[i]));
-	/* one more than full, as it is while a cut is not yet noticed: who then says who he is still cuts nobody more */
+	/* one more than full, as it is while a cut is not yet noticed: who then says who he is
+	 * still cuts nobody more */
 	assert_int_equal(come(g, &again[2], "addr:late", PHX_HTTP_STRANGER, 60), 0);
 	assert_true(was_cut(&a[0]));
-	assert_int_equal(phx_http_guard_know(g, &again[2].entry, "cert:n1", PHX_HTTP_KNOWN), -EDQUOT);
+	assert_int_equal(phx_http_guard_know(g, &again[2].entry, "cert:n1", PHX_HTTP_KNOWN),
+			 -EDQUOT);
 	for (int i = 1; i < 19; i++)
 		assert_false(was_cut(&a[i]));
 	for (int i = 0; i < 19; i++)
@@ -247,12 +268,14 @@ static void test_who_is_over_his_share_cuts_nobody(void **state)
 	phx_http_guard_free(g);
 }
 
-/* A user of this machine, or the holder of a certificate, never makes room for somebody nobody knows. */
+/* A user of this machine, or the holder of a certificate, never makes room for somebody nobody
+ * knows. */
 static void test_the_known_do_not_make_room(void **state)
 {
 	(void)state;
 	enum { MAX = 10, A = MAX - 2 };
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){ .connections_max = MAX, .header_ms = 100000 });
+	struct phx_http_guard *g = guard_of(
+		&(struct phx_http_guard_limits){.connections_max = MAX, .header_ms = 100000});
 	struct guest a[A], stranger, b, late;
 	for (int i = 0; i < A; i++)
 		assert_int_equal(come(g, &a[i], "uid:1", PHX_HTTP_KNOWN, 0), 0);
@@ -266,7 +289,7 @@ static void test_the_known_do_not_make_room(void **state)
 	assert_false(was_cut(&b));
 	for (int i = 0; i < A; i++)
 		go(g, &a[i]);
-	struct guest *all[] = { &stranger, &b, &late };
+	struct guest *all[] = {&stranger, &b, &late};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
 		go(g, all[i]);
 	phx_http_guard_free(g);
@@ -277,10 +300,12 @@ static void test_strangers_in_a_hurry_have_an_end(void **state)
 {
 	(void)state;
 	enum { MAX = 20, MORE = 2, ALL = MAX + MORE + 3 };
-	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){ .connections_max = MAX, .header_ms = 100000 });
+	struct phx_http_guard *g = guard_of(
+		&(struct phx_http_guard_limits){.connections_max = MAX, .header_ms = 100000});
 	struct guest a[ALL];
 	for (int i = 0; i < ALL; i++)
-		assert_int_equal(come(g, &a[i], "addr:1", PHX_HTTP_STRANGER, i), i < MAX + MORE ? 0 : -EAGAIN);
+		assert_int_equal(come(g, &a[i], "addr:1", PHX_HTTP_STRANGER, i),
+				 i < MAX + MORE ? 0 : -EAGAIN);
 	assert_int_equal(phx_http_guard_count(g), MAX + MORE);
 	for (int i = 0; i < ALL; i++)
 		go(g, &a[i]);
@@ -291,8 +316,8 @@ static void test_strangers_in_a_hurry_have_an_end(void **state)
 static void test_silent_strangers_are_cut(void **state)
 {
 	(void)state;
-	struct phx_http_guard *g =
-		guard_of(&(struct phx_http_guard_limits){ .connections_max = MANY, .header_ms = 1000 });
+	struct phx_http_guard *g = guard_of(
+		&(struct phx_http_guard_limits){.connections_max = MANY, .header_ms = 1000});
 	struct guest a;
 	assert_int_equal(come(g, &a, "addr:1", PHX_HTTP_STRANGER, 0), 0);
 	assert_int_equal(phx_http_guard_tick(g, 999), 0);
@@ -305,8 +330,8 @@ static void test_silent_strangers_are_cut(void **state)
 static void test_who_keeps_it_waiting_is_cut(void **state)
 {
 	(void)state;
-	struct phx_http_guard *g =
-		guard_of(&(struct phx_http_guard_limits){ .connections_max = MANY, .header_ms = 1000 });
+	struct phx_http_guard *g = guard_of(
+		&(struct phx_http_guard_limits){.connections_max = MANY, .header_ms = 1000});
 	struct guest head, served, body, again;
 	assert_int_equal(come(g, &head, "uid:1", PHX_HTTP_KNOWN, 0), 0);
 	assert_int_equal(come(g, &served, "uid:1", PHX_HTTP_KNOWN, 0), 0);
@@ -327,7 +352,7 @@ static void test_who_keeps_it_waiting_is_cut(void **state)
 	assert_int_equal(phx_http_guard_tick(g, 500 + 60000 + 65536), 1);
 	assert_true(was_cut(&body));
 	assert_false(was_cut(&served)); /* a held poll, a long download */
-	struct guest *all[] = { &head, &served, &body, &again };
+	struct guest *all[] = {&head, &served, &body, &again};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
 		go(g, all[i]);
 	phx_http_guard_free(g);
@@ -336,9 +361,9 @@ static void test_who_keeps_it_waiting_is_cut(void **state)
 static void test_claims_are_an_identitys(void **state)
 {
 	(void)state;
-	const unsigned one[PHX_HTTP_CLAIMS] = { [PHX_HTTP_HEAVY] = 1 };
+	const unsigned one[PHX_HTTP_CLAIMS] = {[PHX_HTTP_HEAVY] = 1};
 	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
-		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .spool_bytes_max = 1000 });
+		.connections_max = MANY, .reserve = 2, .header_ms = 1000, .spool_bytes_max = 1000});
 	struct guest a, b, root;
 	assert_int_equal(come(g, &a, "uid:1", PHX_HTTP_KNOWN, 0), 0);
 	assert_int_equal(come(g, &b, "uid:1", PHX_HTTP_KNOWN, 0), 0);
@@ -356,7 +381,7 @@ static void test_claims_are_an_identitys(void **state)
 	assert_false(phx_http_guard_spool(g, &b.entry, UINT64_MAX));
 	assert_true(phx_http_guard_spool(g, &b.entry, 400));
 	assert_int_equal(phx_http_guard_spooled(g), 1000);
-	phx_http_guard_give_back(g, &a.entry, (const unsigned[PHX_HTTP_CLAIMS]){ 0 }, 600);
+	phx_http_guard_give_back(g, &a.entry, (const unsigned[PHX_HTTP_CLAIMS]){0}, 600);
 	assert_true(phx_http_guard_spool(g, &b.entry, 600));
 	go(g, &a);
 	go(g, &b);
@@ -375,7 +400,8 @@ static void reply_hello(struct phx_http_request *q, void *arg)
 static void reply_cut(struct phx_http_request *q, void *arg)
 {
 	char path[128];
-	phx_http_reply_file(q, world_path(arg, "cut", path, sizeof(path)), NULL, "application/octet-stream");
+	phx_http_reply_file(q, world_path(arg, "cut", path, sizeof(path)), NULL,
+			    "application/octet-stream");
 }
 
 static sem_t door;
@@ -387,14 +413,14 @@ static void reply_at_the_door(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/door", 1u << PHX_HTTP_UNIX, reply_at_the_door, 0, false, NULL },
-	{ "GET", "/cut", 1u << PHX_HTTP_UNIX, reply_cut, 0, false, NULL },
-	{ "GET", "/hello", 1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_PLAIN, reply_hello, 0, false, NULL },
+	{"GET", "/door", 1u << PHX_HTTP_UNIX, reply_at_the_door, 0, false, NULL},
+	{"GET", "/cut", 1u << PHX_HTTP_UNIX, reply_cut, 0, false, NULL},
+	{"GET", "/hello", 1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_PLAIN, reply_hello, 0, false, NULL},
 };
 
 static int unix_connect(const char *path)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	phx_str_copy(sa.sun_path, sizeof(sa.sun_path), path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
@@ -405,12 +431,12 @@ static int unix_connect(const char *path)
 /* The other end has closed it, not only stopped sending. */
 static bool is_let_go(int fd)
 {
-	struct pollfd p = { .fd = fd };
+	struct pollfd p = {.fd = fd};
 	return poll(&p, 1, 30000) == 1 && (p.revents & POLLHUP);
 }
 
-/* Opens 2,000 connections that send nothing: the last hundred must be told why they are refused, and the last of all be
- * let go soon. */
+/* Opens 2,000 connections that send nothing: the last hundred must be told why they are refused,
+ * and the last of all be let go soon. */
 static int hostile(const char *path, int ready)
 {
 	char text[600];
@@ -419,13 +445,14 @@ static int hostile(const char *path, int ready)
 		return 255;
 	for (int i = 0; i < 2000; i++) {
 		int fd = unix_connect(path);
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p = {.fd = fd, .events = POLLIN};
 		if (i < 20)
 			continue; /* these are held */
 		if (i >= 1900 && poll(&p, 1, 5000) == 1) {
 			ssize_t n = read(fd, text, sizeof(text) - 1);
 			text[n > 0 ? n : 0] = '\0';
-			n_told += strstr(text, " 429 ") && strstr(text, "EDQUOT") && strstr(text, "Retry-After");
+			n_told += strstr(text, " 429 ") && strstr(text, "EDQUOT") &&
+				strstr(text, "Retry-After");
 		}
 		if (i == 1999 && !is_let_go(fd))
 			n_told = 0;
@@ -449,7 +476,8 @@ static void test_silence_of_one_keeps_nobody_out(void **state)
 		skip();
 	int pipe_fds[2], status;
 	char c;
-	struct phx_http_server_config config = { .per_person_max = 16, .connections_max = 64, .threads = 2, .admin_gid = (gid_t)-1 };
+	struct phx_http_server_config config = {
+		.per_person_max = 16, .connections_max = 64, .threads = 2, .admin_gid = (gid_t)-1};
 	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	assert_int_equal(chmod(w->dir, 0755), 0);
 	assert_int_equal(chmod(w->unix_path, 0666), 0);
@@ -464,7 +492,7 @@ static void test_silence_of_one_keeps_nobody_out(void **state)
 	assert_int_equal(read(pipe_fds[0], &c, 1), 1);
 	for (int i = 0; i < 20; i++) {
 		struct phx_http_client *client = unix_client(w);
-		struct phx_http_response r = { 0 };
+		struct phx_http_response r = {0};
 		assert_int_equal(phx_http_call(client, "GET", "/hello", NULL, 10000, &r, NULL), 0);
 		assert_int_equal(r.status, 200);
 		phx_http_response_fini(&r);
@@ -485,7 +513,8 @@ static int ask_at_the_door(const char *path, int ready)
 	if (setgid(65534) < 0 || setuid(65534) < 0)
 		return 255;
 	for (int i = 0; i < 4; i++)
-		if (send(unix_connect(path), ask, strlen(ask), MSG_NOSIGNAL) != (ssize_t)strlen(ask))
+		if (send(unix_connect(path), ask, strlen(ask), MSG_NOSIGNAL) !=
+		    (ssize_t)strlen(ask))
 			return 1;
 	(void)!write(ready, "x", 1);
 	pause();
@@ -500,7 +529,7 @@ static void test_root_does_not_wait_for_users(void **state)
 		skip();
 	int pipe_fds[2], status;
 	char c;
-	struct phx_http_server_config config = { .threads = 4, .admin_gid = (gid_t)-1 };
+	struct phx_http_server_config config = {.threads = 4, .admin_gid = (gid_t)-1};
 	assert_int_equal(sem_init(&door, 0, 0), 0);
 	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	assert_int_equal(chmod(w->dir, 0755), 0);
@@ -517,7 +546,7 @@ static void test_root_does_not_wait_for_users(void **state)
 	int r = 0;
 	for (int i = 0; i < 8 && r == 0; i++) {
 		struct phx_http_client *client = unix_client(w);
-		struct phx_http_response answer = { 0 };
+		struct phx_http_response answer = {0};
 		r = phx_http_call(client, "GET", "/hello", NULL, 20000, &answer, NULL);
 		phx_http_response_fini(&answer);
 		phx_http_client_free(client);
@@ -533,11 +562,12 @@ static void test_root_does_not_wait_for_users(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A head that comes a letter a time has no end: no silence is long enough for libmicrohttpd's own time-out. */
+/* A head that comes a letter a time has no end: no silence is long enough for libmicrohttpd's own
+ * time-out. */
 static void test_a_slow_head_is_cut(void **state)
 {
 	(void)state;
-	struct phx_http_server_config config = { .idle_timeout_s = 2 };
+	struct phx_http_server_config config = {.idle_timeout_s = 2};
 	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	int fd = tcp_connect(phx_http_server_port(w->server, PHX_HTTP_PLAIN));
 	double begin = now_s();
@@ -545,7 +575,7 @@ static void test_a_slow_head_is_cut(void **state)
 	bool cut = false;
 	assert_true(send(fd, "GET /hello HTTP/1.1\r\nX: ", 24, MSG_NOSIGNAL) == 24);
 	while (!cut && now_s() - begin < 20) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p = {.fd = fd, .events = POLLIN};
 		(void)!send(fd, "x", 1, MSG_NOSIGNAL);
 		cut = poll(&p, 1, 200) == 1 && recv(fd, text, sizeof(text), 0) <= 0;
 	}
@@ -563,16 +593,17 @@ static void test_a_cut_file_ends_its_connection(void **state)
 	static const char ask[] = "GET /cut HTTP/1.1\r\nHost: x\r\n\r\n";
 	static char chunk[65536];
 	char path[128];
-	struct phx_http_server_config config = { .idle_timeout_s = 60 };
+	struct phx_http_server_config config = {.idle_timeout_s = 60};
 	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
-	int file = open(world_path(w, "cut", path, sizeof(path)), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	int file =
+		open(world_path(w, "cut", path, sizeof(path)), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	assert_int_equal(ftruncate(file, SIZE), 0);
 	int fd = unix_connect(w->unix_path);
 	assert_int_equal(send(fd, ask, strlen(ask), MSG_NOSIGNAL), (ssize_t)strlen(ask));
 	ssize_t n = recv(fd, chunk, sizeof(chunk), 0), total = n;
 	assert_true(n > 0);
 	assert_int_equal(ftruncate(file, 100), 0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 	while (n > 0) {
 		assert_int_equal(poll(&p, 1, 20000), 1);
 		n = recv(fd, chunk, sizeof(chunk), 0);

@@ -10,10 +10,12 @@ static void reply_peer(struct phx_http_request *q, void *arg)
 {
 	const struct phx_http_peer *p = phx_http_peer(q);
 	(void)arg;
-	json_t *j = json_pack("{s:i, s:I, s:I, s:I, s:b, s:s, s:s, s:s, s:s}", "via", (int)p->via, "uid",
-			      (json_int_t)p->uid, "gid", (json_int_t)p->gid, "pid", (json_int_t)p->pid, "has_cert",
-			      p->has_cert, "kind", p->has_cert ? phx_enum_name(&phx_cert_kind_names, p->cert.kind) : "",
-			      "name", p->cert.name, "fingerprint", p->cert.fingerprint, "address", p->address);
+	json_t *j = json_pack("{s:i, s:I, s:I, s:I, s:b, s:s, s:s, s:s, s:s}", "via", (int)p->via,
+			      "uid", (json_int_t)p->uid, "gid", (json_int_t)p->gid, "pid",
+			      (json_int_t)p->pid, "has_cert", p->has_cert, "kind",
+			      p->has_cert ? phx_enum_name(&phx_cert_kind_names, p->cert.kind) : "",
+			      "name", p->cert.name, "fingerprint", p->cert.fingerprint, "address",
+			      p->address);
 	phx_http_reply_json(q, 200, j);
 	json_decref(j);
 }
@@ -22,8 +24,9 @@ static void reply_params(struct phx_http_request *q, void *arg)
 {
 	const char *x = phx_http_query(q, "x"), *none = phx_http_query(q, "none");
 	(void)arg;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?}", "method", phx_http_method(q), "path", phx_http_path(q),
-			      "p0", phx_http_param(q, 0), "p1", phx_http_param(q, 1), "x", x, "none", none);
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?}", "method", phx_http_method(q),
+			      "path", phx_http_path(q), "p0", phx_http_param(q, 0), "p1",
+			      phx_http_param(q, 1), "x", x, "none", none);
 	phx_http_reply_json(q, 200, j);
 	json_decref(j);
 }
@@ -61,25 +64,25 @@ static void reply_not_json(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/v1/peer", ANY, reply_peer, 0, false, NULL },
-	{ "GET", "/v1/unix-only", UNIX, reply_peer, 0, false, NULL },
-	{ "GET", "/v1/own", ANY | PHX_HTTP_CERT, reply_peer, 0, false, NULL },
-	{ "PUT", "/v1/own/file", ANY | PHX_HTTP_CERT, reply_peer, 1 << 20, true, NULL },
-	{ "GET", "/v1/nodes/*", ANY, reply_params, 0, false, NULL },
-	{ "DELETE", "/v1/nodes/*", ANY, reply_params, 0, false, NULL },
-	{ "GET", "/v1/nodes/*/steps/*", ANY, reply_params, 0, false, NULL },
-	{ "GET", "/files/**", ANY, reply_params, 0, false, NULL },
-	{ "GET", "/", ANY, reply_params, 0, false, NULL },
-	{ "POST", "/v1/error/*", ANY, reply_code, 0, false, NULL },
-	{ "GET", "/v1/nothing", ANY, reply_nothing, 0, false, NULL },
-	{ "GET", "/v1/twice", ANY, reply_twice, 0, false, NULL },
-	{ "GET", "/v1/no-content", ANY, reply_no_content, 0, false, NULL },
-	{ "GET", "/v1/not-json", ANY, reply_not_json, 0, false, NULL },
+	{"GET", "/v1/peer", ANY, reply_peer, 0, false, NULL},
+	{"GET", "/v1/unix-only", UNIX, reply_peer, 0, false, NULL},
+	{"GET", "/v1/own", ANY | PHX_HTTP_CERT, reply_peer, 0, false, NULL},
+	{"PUT", "/v1/own/file", ANY | PHX_HTTP_CERT, reply_peer, 1 << 20, true, NULL},
+	{"GET", "/v1/nodes/*", ANY, reply_params, 0, false, NULL},
+	{"DELETE", "/v1/nodes/*", ANY, reply_params, 0, false, NULL},
+	{"GET", "/v1/nodes/*/steps/*", ANY, reply_params, 0, false, NULL},
+	{"GET", "/files/**", ANY, reply_params, 0, false, NULL},
+	{"GET", "/", ANY, reply_params, 0, false, NULL},
+	{"POST", "/v1/error/*", ANY, reply_code, 0, false, NULL},
+	{"GET", "/v1/nothing", ANY, reply_nothing, 0, false, NULL},
+	{"GET", "/v1/twice", ANY, reply_twice, 0, false, NULL},
+	{"GET", "/v1/no-content", ANY, reply_no_content, 0, false, NULL},
+	{"GET", "/v1/not-json", ANY, reply_not_json, 0, false, NULL},
 };
 
 static int setup(void **state)
 {
-	struct phx_http_server_config config = { .idle_timeout_s = 2 };
+	struct phx_http_server_config config = {.idle_timeout_s = 2};
 	*state = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	return 0;
 }
@@ -92,7 +95,7 @@ static int teardown(void **state)
 
 static json_t *get_json(struct phx_http_client *c, const char *path)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	json_t *j = NULL;
 	int r = phx_http_call_json(c, "GET", path, NULL, 5000, &j, &err);
 	if (r < 0)
@@ -101,9 +104,10 @@ static json_t *get_json(struct phx_http_client *c, const char *path)
 }
 
 /* GET that fails; the text must hold `part`. */
-static void refused(struct phx_http_client *c, const char *method, const char *path, int code, const char *part)
+static void refused(struct phx_http_client *c, const char *method, const char *path, int code,
+		    const char *part)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	json_t *j = (json_t *)&err;
 	assert_int_equal(phx_http_call_json(c, method, path, NULL, 5000, &j, &err), code);
 	assert_ptr_equal(j, &err);
@@ -186,7 +190,8 @@ static void test_tls_foreign_certificate_is_none(void **state)
 	const struct world *w = *state;
 	struct phx_pki *other = NULL;
 	char dir[96], cert[96], key[96];
-	assert_int_equal(phx_pki_open(world_path(w, "other", dir, sizeof(dir)), NULL, 0, &other, NULL), 0);
+	assert_int_equal(
+		phx_pki_open(world_path(w, "other", dir, sizeof(dir)), NULL, 0, &other, NULL), 0);
 	world_certify(other, dir, PHX_CERT_PROVIDER, "root", cert, key);
 	phx_pki_free(other);
 	check_no_cert(w, cert, key);
@@ -215,8 +220,9 @@ static unsigned spooled(const struct world *w)
 static void test_route_for_certificates(void **state)
 {
 	struct world *w = *state;
-	struct phx_http_client *c = tls_client(w, NULL, NULL), *known = tls_client(w, w->cert, w->key);
-	struct phx_err err = { 0 };
+	struct phx_http_client *c = tls_client(w, NULL, NULL),
+			       *known = tls_client(w, w->cert, w->key);
+	struct phx_err err = {0};
 	char path[96];
 	json_t *j = NULL;
 	refused(c, "GET", "/v1/own", -EPERM, "certificate");
@@ -239,27 +245,29 @@ static void test_client_refuses_foreign_server(void **state)
 	const struct world *w = *state;
 	struct phx_pki *other = NULL;
 	char dir[96], ca[128];
-	assert_int_equal(phx_pki_open(world_path(w, "other", dir, sizeof(dir)), NULL, 0, &other, NULL), 0);
+	assert_int_equal(
+		phx_pki_open(world_path(w, "other", dir, sizeof(dir)), NULL, 0, &other, NULL), 0);
 	phx_pki_free(other);
 	snprintf(ca, sizeof(ca), "%s/ca.pem", dir);
-	struct phx_http_client *c =
-		client_of(&(struct phx_http_client_config){ .base_url = w->tls_url, .ca_pem_path = ca });
+	struct phx_http_client *c = client_of(
+		&(struct phx_http_client_config){.base_url = w->tls_url, .ca_pem_path = ca});
 	refused(c, "GET", "/v1/peer", -EPROTO, "certificate");
 	phx_http_client_free(c);
 	/* no CA given: the system's do not know us either */
-	c = client_of(&(struct phx_http_client_config){ .base_url = w->tls_url });
+	c = client_of(&(struct phx_http_client_config){.base_url = w->tls_url});
 	refused(c, "GET", "/v1/peer", -EPROTO, "certificate");
 	phx_http_client_free(c);
 	/* unless told so, for a BMC */
-	c = client_of(&(struct phx_http_client_config){ .base_url = w->tls_url, .insecure = true });
+	c = client_of(&(struct phx_http_client_config){.base_url = w->tls_url, .insecure = true});
 	json_decref(get_json(c, "/v1/peer"));
 	phx_http_client_free(c);
 	/* the right CA, another name than the certificate's */
 	char url[64];
-	snprintf(url, sizeof(url), "https://127.0.0.2:%u", phx_http_server_port(w->server, PHX_HTTP_TLS));
-	c = client_of(&(struct phx_http_client_config){ .base_url = url, .ca_pem_path = w->ca });
-	struct phx_err err = { 0 };
-	struct phx_http_response res = { 0 };
+	snprintf(url, sizeof(url), "https://127.0.0.2:%u",
+		 phx_http_server_port(w->server, PHX_HTTP_TLS));
+	c = client_of(&(struct phx_http_client_config){.base_url = url, .ca_pem_path = w->ca});
+	struct phx_err err = {0};
+	struct phx_http_response res = {0};
 	assert_true(phx_http_call(c, "GET", "/v1/peer", NULL, 5000, &res, &err) < 0);
 	phx_http_client_free(c);
 }
@@ -289,25 +297,28 @@ static void test_bad_paths(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
 	static const char *const bad[] = {
-		"/v1/nodes/a%2Fb", "/v1/nodes/a%2fb", "/v1/nodes/a%00b", "/v1/nodes/%",     "/v1/nodes/%4",
-		"/v1/nodes/%zz",   "/v1/nodes/..",    "/v1/nodes/%2e%2e", "/files/../../x", "/files/a/%2E%2E/b",
-		"/v1/nodes/a%0ab", "/files/./x",
+		"/v1/nodes/a%2Fb", "/v1/nodes/a%2fb",   "/v1/nodes/a%00b", "/v1/nodes/%",
+		"/v1/nodes/%4",    "/v1/nodes/%zz",     "/v1/nodes/..",    "/v1/nodes/%2e%2e",
+		"/files/../../x",  "/files/a/%2E%2E/b", "/v1/nodes/a%0ab", "/files/./x",
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
 		refused(c, "GET", bad[i], -EINVAL, "path: segment ");
-	refused(c, "GET", "/files/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16", -EINVAL, "more than 16 segments");
+	refused(c, "GET", "/files/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16", -EINVAL,
+		"more than 16 segments");
 	refused(c, "GET", "/v1/nodes/a?x=%00", -EINVAL, "query: ");
 	refused(c, "GET", "/v1/nodes/a?x=%4", -EINVAL, "query: ");
 	refused(c, "GET",
-		"/v1/nodes/a?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q&r&s&t&u&v&w&x&y&z&1&2&3&4&5&6&7&8", -EINVAL, "too many");
+		"/v1/nodes/a?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q&r&s&t&u&v&w&x&y&z&1&2&3&4&5&6&7&8",
+		-EINVAL, "too many");
 	phx_http_client_free(c);
 }
 
 static void test_unknown_resource(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
-	static const char *const unknown[] = { "/v1", "/v1/nodes", "/v1/nodes/", "/v1/nodes/a/steps", "/v2/peer",
-					       "/v1/peer/", "/files", "/files/", "/files/a//b", "/v1/peerx" };
+	static const char *const unknown[] = {
+		"/v1",       "/v1/nodes", "/v1/nodes/", "/v1/nodes/a/steps", "/v2/peer",
+		"/v1/peer/", "/files",    "/files/",    "/files/a//b",       "/v1/peerx"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(unknown); i++)
 		refused(c, "GET", unknown[i], -ENOENT, "no such resource: /");
 	/* served on the Unix socket only: not there for others */
@@ -323,9 +334,11 @@ static void test_method_not_allowed(void **state)
 	struct world *w = *state;
 	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_PLAIN);
 	struct phx_http_client *c = plain_client(w);
-	refused(c, "POST", "/v1/nodes/a", -EOPNOTSUPP, "POST is not possible on /v1/nodes/a; possible: GET, DELETE");
+	refused(c, "POST", "/v1/nodes/a", -EOPNOTSUPP,
+		"POST is not possible on /v1/nodes/a; possible: GET, DELETE");
 	phx_http_client_free(c);
-	char *text = raw_exchange(port, "PATCH /v1/nodes/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 2000);
+	char *text = raw_exchange(
+		port, "PATCH /v1/nodes/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 2000);
 	assert_contains(text, "HTTP/1.1 405 ");
 	assert_contains(text, "Allow: GET, DELETE\r\n");
 	assert_contains(text, "Content-Type: application/json\r\n");
@@ -335,14 +348,15 @@ static void test_method_not_allowed(void **state)
 static void test_head(void **state)
 {
 	struct world *w = *state;
-	char *text = raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN),
-				  "HEAD /v1/nodes/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 2000);
+	char *text = raw_exchange(
+		phx_http_server_port(w->server, PHX_HTTP_PLAIN),
+		"HEAD /v1/nodes/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 2000);
 	assert_contains(text, "HTTP/1.1 200 ");
 	assert_contains(text, "Content-Length: ");
 	assert_string_equal(strstr(text, "\r\n\r\n"), "\r\n\r\n");
 	free(text);
 	struct phx_http_client *c = plain_client(w);
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	assert_int_equal(phx_http_call(c, "HEAD", "/v1/nodes/a", NULL, 2000, &res, NULL), 0);
 	assert_int_equal(res.status, 200);
 	assert_int_equal(res.n, 0);
@@ -358,13 +372,13 @@ static void test_error_codes_survive(void **state)
 	struct phx_http_client *c = plain_client(*state);
 	static const struct {
 		int code, status;
-	} rows[] = { { EINVAL, 400 },	  { EPERM, 403 },  { EACCES, 403 }, { ENOENT, 404 }, { EEXIST, 409 },
-		     { EBUSY, 409 },	  { ESTALE, 409 }, { E2BIG, 413 },  { EFBIG, 413 },  { EAGAIN, 503 },
-		     { ENOSPC, 507 },	  { EROFS, 507 },  { EIO, 500 },    { ENOMEM, 500 }, { ETIMEDOUT, 500 },
-		     { EKEYREJECTED, 500 } };
+	} rows[] = {{EINVAL, 400}, {EPERM, 403},  {EACCES, 403},    {ENOENT, 404},
+		    {EEXIST, 409}, {EBUSY, 409},  {ESTALE, 409},    {E2BIG, 413},
+		    {EFBIG, 413},  {EAGAIN, 503}, {ENOSPC, 507},    {EROFS, 507},
+		    {EIO, 500},    {ENOMEM, 500}, {ETIMEDOUT, 500}, {EKEYREJECTED, 500}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		char path[32];
-		struct phx_http_response res = { 0 };
+		struct phx_http_response res = {0};
 		snprintf(path, sizeof(path), "/v1/error/%d", rows[i].code);
 		refused(c, "POST", path, -rows[i].code, "because of this");
 		assert_int_equal(phx_http_call(c, "POST", path, NULL, 2000, &res, NULL), 0);
@@ -378,7 +392,7 @@ static void test_error_codes_survive(void **state)
 static void test_odd_answers(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	json_t *j = (json_t *)&res;
 	refused(c, "GET", "/v1/nothing", -EIO, "gave no answer");
 	assert_int_equal(phx_http_call(c, "GET", "/v1/twice", NULL, 2000, &res, NULL), 0);
@@ -395,7 +409,8 @@ static void test_invalid_utf8_is_quoted(void **state)
 {
 	struct world *w = *state;
 	char *text = raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN),
-				  "GET /\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 2000);
+				  "GET /\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+				  2000);
 	assert_contains(text, "HTTP/1.1 404 ");
 	assert_contains(text, "no such resource: /??");
 	free(text);
@@ -407,7 +422,8 @@ static void test_stalled_client_is_dropped(void **state)
 {
 	struct world *w = *state;
 	double begin = now_s();
-	char *text = raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN), "GET /v1/peer HTT", 8000);
+	char *text = raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN),
+				  "GET /v1/peer HTT", 8000);
 	double took = now_s() - begin;
 	free(text);
 	assert_true(took >= 1.0 && took < 6.0);
@@ -418,11 +434,12 @@ static void test_stalled_client_is_dropped(void **state)
 	assert_true(took < 6.0);
 }
 
-/* Whoever takes all the connections he gets keeps nobody else out: here he stands on one of loopback's other addresses. */
+/* Whoever takes all the connections he gets keeps nobody else out: here he stands on one of
+ * loopback's other addresses. */
 static void test_one_address_takes_its_share(void **state)
 {
 	(void)state;
-	struct phx_http_server_config config = { .per_address_max = 8, .threads = 4 };
+	struct phx_http_server_config config = {.per_address_max = 8, .threads = 4};
 	struct world *w = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_TLS);
 	int fds[24], n_open = 0;
@@ -432,7 +449,7 @@ static void test_one_address_takes_its_share(void **state)
 	for (int i = 0; i < 3; i++)
 		json_decref(get_json(c, "/v1/peer"));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(fds); i++) {
-		struct pollfd p = { .fd = fds[i], .events = POLLIN };
+		struct pollfd p = {.fd = fds[i], .events = POLLIN};
 		n_open += poll(&p, 1, 200) == 0;
 		close(fds[i]);
 	}
@@ -452,8 +469,9 @@ static void test_rubbish(void **state)
 	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_PLAIN);
 	free(raw_exchange(port, "\x01\x02\x03 rubbish\r\n\r\n", 500));
 	free(raw_exchange(port, "GET\r\n\r\n", 500));
-	free(raw_exchange(port, "AVERYLONGMETHODNAMETHATISNONE / HTTP/1.1\r\nHost: x\r\n\r\n", 500));
-	struct phx_buf b = { 0 };
+	free(raw_exchange(port, "AVERYLONGMETHODNAMETHATISNONE / HTTP/1.1\r\nHost: x\r\n\r\n",
+			  500));
+	struct phx_buf b = {0};
 	phx_buf_addf(&b, "GET /");
 	for (int i = 0; i < 4000; i++)
 		phx_buf_addf(&b, "0123456789");
@@ -463,7 +481,8 @@ static void test_rubbish(void **state)
 	free(text);
 	phx_buf_fini(&b);
 	/* HTTP to the TLS port */
-	free(raw_exchange(phx_http_server_port(w->server, PHX_HTTP_TLS), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 500));
+	free(raw_exchange(phx_http_server_port(w->server, PHX_HTTP_TLS),
+			  "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 500));
 	struct phx_http_client *c = plain_client(w);
 	json_decref(get_json(c, "/v1/peer"));
 	phx_http_client_free(c);

@@ -2,7 +2,6 @@
  * and the server's start and end around them. */
 #include "unit/http/world.h"
 
-
 #define ANY (1u << PHX_HTTP_UNIX | 1u << PHX_HTTP_TLS | 1u << PHX_HTTP_PLAIN)
 
 /* The daemon's part: requests waiting for an event. */
@@ -10,7 +9,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct phx_http_request *waiting[4096];
 	int n;
-} desk = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} desk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void wait_for_event(struct phx_http_request *q, void *arg)
 {
@@ -48,11 +47,11 @@ static void slow_handler(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/wait", ANY, wait_for_event, 0, false, NULL },
-	{ "POST", "/wait", ANY, wait_for_event, 100000, false, NULL },
-	{ "GET", "/first", ANY, hand_over_first, 0, false, NULL },
-	{ "GET", "/at-once", ANY, answer_at_once, 0, false, NULL },
-	{ "GET", "/slow", ANY, slow_handler, 0, false, NULL },
+	{"GET", "/wait", ANY, wait_for_event, 0, false, NULL},
+	{"POST", "/wait", ANY, wait_for_event, 100000, false, NULL},
+	{"GET", "/first", ANY, hand_over_first, 0, false, NULL},
+	{"GET", "/at-once", ANY, answer_at_once, 0, false, NULL},
+	{"GET", "/slow", ANY, slow_handler, 0, false, NULL},
 };
 
 static int waiting(void)
@@ -80,7 +79,7 @@ static void answer_all(const char *text)
 
 static int setup(void **state)
 {
-	struct phx_http_server_config config = { .idle_timeout_s = 1 };
+	struct phx_http_server_config config = {.idle_timeout_s = 1};
 	*state = world_new(routes, PHX_ARRAY_SIZE(routes), &config);
 	return 0;
 }
@@ -104,9 +103,10 @@ struct call {
 static void *make_call(void *arg)
 {
 	struct call *call = arg;
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	json_t *json = strcmp(call->method, "GET") ? json_pack("{s:s}", "a", "b") : NULL;
-	call->r = phx_http_call(call->c, call->method, call->path, json, call->timeout_ms, &res, NULL);
+	call->r = phx_http_call(call->c, call->method, call->path, json, call->timeout_ms, &res,
+				NULL);
 	if (call->r == 0)
 		PHX_STR_SET(call->body, res.body);
 	phx_http_response_fini(&res);
@@ -127,7 +127,9 @@ static void end_call(struct call *call)
 
 static struct phx_http_client *client_via(const struct world *w, int via)
 {
-	return via == 0 ? unix_client(w) : via == 1 ? tls_client(w, w->cert, w->key) : plain_client(w);
+	return via == 0    ? unix_client(w)
+		: via == 1 ? tls_client(w, w->cert, w->key)
+			   : plain_client(w);
 }
 
 /* Longer than the idle timeout: a suspended connection is not idle. */
@@ -135,7 +137,8 @@ static void test_long_poll_on_every_listener(void **state)
 {
 	struct call calls[3];
 	for (int via = 0; via < 3; via++) {
-		calls[via] = (struct call){ client_via(*state, via), via ? "GET" : "POST", "/wait", 10000, -1, "", 0 };
+		calls[via] = (struct call){
+			client_via(*state, via), via ? "GET" : "POST", "/wait", 10000, -1, "", 0};
 		start_call(&calls[via]);
 	}
 	wait_until(3);
@@ -152,13 +155,13 @@ static void test_answers_before_and_during_suspension(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
 	for (int i = 0; i < 200; i++) {
-		struct phx_http_response res = { 0 };
+		struct phx_http_response res = {0};
 		assert_int_equal(phx_http_call(c, "GET", "/at-once", NULL, 2000, &res, NULL), 0);
 		assert_string_equal(res.body, "at once");
 		phx_http_response_fini(&res);
 	}
 	for (int i = 0; i < 200; i++) {
-		struct call call = { c, "GET", i % 20 ? "/first" : "/first?slow", 5000, -1, "", 0 };
+		struct call call = {c, "GET", i % 20 ? "/first" : "/first?slow", 5000, -1, "", 0};
 		start_call(&call);
 		while (!waiting())
 			continue;
@@ -181,7 +184,7 @@ static bool first_is_gone(void)
 static void test_client_hangs_up_while_suspended(void **state)
 {
 	for (int via = 0; via < 3; via++) {
-		struct call call = { client_via(*state, via), "GET", "/wait", 400, -1, "", 0 };
+		struct call call = {client_via(*state, via), "GET", "/wait", 400, -1, "", 0};
 		start_call(&call);
 		wait_until(1);
 		assert_false(first_is_gone());
@@ -194,7 +197,7 @@ static void test_client_hangs_up_while_suspended(void **state)
 	}
 	/* the server goes on */
 	struct phx_http_client *c = plain_client(*state);
-	struct phx_http_response res = { 0 };
+	struct phx_http_response res = {0};
 	assert_int_equal(phx_http_call(c, "GET", "/at-once", NULL, 2000, &res, NULL), 0);
 	phx_http_response_fini(&res);
 	phx_http_client_free(c);
@@ -228,12 +231,13 @@ static void test_many_long_polls(void **state)
 	char buf[1024];
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = tcp_connect(phx_http_server_port(w->server, PHX_HTTP_PLAIN));
-		assert_int_equal(send(fds[i], text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+		assert_int_equal(send(fds[i], text, strlen(text), MSG_NOSIGNAL),
+				 (ssize_t)strlen(text));
 	}
 	wait_until(MANY);
 	answer_all("event");
 	for (int i = 0; i < MANY; i++) {
-		struct pollfd p = { .fd = fds[i], .events = POLLIN };
+		struct pollfd p = {.fd = fds[i], .events = POLLIN};
 		assert_int_equal(poll(&p, 1, 5000), 1);
 		ssize_t n = recv(fds[i], buf, sizeof(buf) - 1, 0);
 		assert_true(n > 0);
@@ -247,7 +251,7 @@ static void test_many_long_polls(void **state)
 
 static int start_with(const struct phx_http_server_config *config, const char *part)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_http_server *s = (void *)&err;
 	int r = phx_http_server_start(config, &s, &err);
 	assert_ptr_equal(s, &err);
@@ -260,40 +264,46 @@ static void test_bad_starts(void **state)
 	struct world *w = *state;
 	char path[200], file[96];
 	uint16_t port = phx_http_server_port(w->server, PHX_HTTP_PLAIN);
-	static const struct phx_http_route spool = { "PUT", "/x", ANY, answer_at_once, 10, true, NULL };
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .plain_address = "localhost" }, "not an IP"),
+	static const struct phx_http_route spool = {"PUT", "/x", ANY, answer_at_once,
+						    10,    true, NULL};
+	assert_int_equal(start_with(&(struct phx_http_server_config){.plain_address = "localhost"},
+				    "not an IP"),
 			 -EINVAL);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .plain_address = "127.0.0.1",
-								      .plain_port = port },
+	assert_int_equal(start_with(&(struct phx_http_server_config){.plain_address = "127.0.0.1",
+								     .plain_port = port},
 				    "cannot listen on 127.0.0.1"),
 			 -EADDRINUSE);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .plain_address = "192.0.2.1" },
+	assert_int_equal(start_with(&(struct phx_http_server_config){.plain_address = "192.0.2.1"},
 				    "cannot listen on 192.0.2.1"),
 			 -EADDRNOTAVAIL);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .tls_address = "127.0.0.1" },
+	assert_int_equal(start_with(&(struct phx_http_server_config){.tls_address = "127.0.0.1"},
 				    "needs a server certificate"),
 			 -EINVAL);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .unix_path = w->unix_path,
-								      .unix_gid = getgid() },
+	assert_int_equal(start_with(&(struct phx_http_server_config){.unix_path = w->unix_path,
+								     .unix_gid = getgid()},
 				    "another program is serving it"),
 			 -EADDRINUSE);
 	memset(path, 'x', sizeof(path));
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .unix_path = path }, "at most 107"),
-			 -ENAMETOOLONG);
+	assert_int_equal(
+		start_with(&(struct phx_http_server_config){.unix_path = path}, "at most 107"),
+		-ENAMETOOLONG);
 	world_put(world_path(w, "file", file, sizeof(file)), "precious");
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .unix_path = file }, "not a socket"), -EEXIST);
+	assert_int_equal(
+		start_with(&(struct phx_http_server_config){.unix_path = file}, "not a socket"),
+		-EEXIST);
 	assert_int_equal(access(file, F_OK), 0);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .routes = &spool, .n_routes = 1 },
-				    "no spool directory"),
-			 -EINVAL);
+	assert_int_equal(
+		start_with(&(struct phx_http_server_config){.routes = &spool, .n_routes = 1},
+			   "no spool directory"),
+		-EINVAL);
 	/* a start that fails at its last listener leaves nothing of the first */
 	world_path(w, "second.sock", path, 96);
-	assert_int_equal(start_with(&(struct phx_http_server_config){ .unix_path = path,
-								      .unix_gid = getgid(),
-								      .plain_address = "127.0.0.1",
-								      .plain_port = port },
+	assert_int_equal(start_with(&(struct phx_http_server_config){.unix_path = path,
+								     .unix_gid = getgid(),
+								     .plain_address = "127.0.0.1",
+								     .plain_port = port},
 				    "cannot listen"),
 			 -EADDRINUSE);
 	assert_int_equal(access(path, F_OK), -1);
@@ -304,7 +314,7 @@ static void test_stale_socket_and_spool(void **state)
 	struct world *w = *state;
 	char path[96], left[128], other[128];
 	struct phx_http_server *s = NULL;
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	PHX_STR_SET(sa.sun_path, world_path(w, "stale.sock", path, sizeof(path)));
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
@@ -313,7 +323,8 @@ static void test_stale_socket_and_spool(void **state)
 	snprintf(other, sizeof(other), "%s/other", w->spool);
 	world_put(left, "x");
 	world_put(other, "x");
-	struct phx_http_server_config config = { .unix_path = path, .unix_gid = getgid(), .spool_dir = w->spool };
+	struct phx_http_server_config config = {
+		.unix_path = path, .unix_gid = getgid(), .spool_dir = w->spool};
 	assert_int_equal(phx_http_server_start(&config, &s, NULL), 0);
 	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(access(other, F_OK), 0);
@@ -331,8 +342,8 @@ static void test_group_of_socket(void **state)
 	char path[96];
 	if (getuid())
 		skip();
-	struct phx_http_server_config config = { .unix_path = world_path(w, "g.sock", path, sizeof(path)),
-						 .unix_gid = 12345 };
+	struct phx_http_server_config config = {
+		.unix_path = world_path(w, "g.sock", path, sizeof(path)), .unix_gid = 12345};
 	assert_int_equal(phx_http_server_start(&config, &s, NULL), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_gid, 12345);
@@ -343,15 +354,19 @@ static void test_end_waits_for_requests_under_way(void **state)
 {
 	struct world *w = *state;
 	struct phx_http_server *s = NULL;
-	struct phx_http_server_config config = { .routes = routes,
-						 .n_routes = PHX_ARRAY_SIZE(routes),
-						 .plain_address = "127.0.0.1" };
+	struct phx_http_server_config config = {
+		.routes = routes, .n_routes = PHX_ARRAY_SIZE(routes), .plain_address = "127.0.0.1"};
 	char url[64];
 	(void)w;
 	assert_int_equal(phx_http_server_start(&config, &s, NULL), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", phx_http_server_port(s, PHX_HTTP_PLAIN));
-	struct call call = { client_of(&(struct phx_http_client_config){ .base_url = url }), "GET", "/slow", 5000, -1,
-			     "", 0 };
+	struct call call = {client_of(&(struct phx_http_client_config){.base_url = url}),
+			    "GET",
+			    "/slow",
+			    5000,
+			    -1,
+			    "",
+			    0};
 	start_call(&call);
 	usleep(100000);
 	double begin = now_s();
@@ -366,15 +381,19 @@ static void test_end_waits_for_requests_under_way(void **state)
 static void test_end_with_forgotten_request(void **state)
 {
 	struct phx_http_server *s = NULL;
-	struct phx_http_server_config config = { .routes = routes,
-						 .n_routes = PHX_ARRAY_SIZE(routes),
-						 .plain_address = "127.0.0.1" };
+	struct phx_http_server_config config = {
+		.routes = routes, .n_routes = PHX_ARRAY_SIZE(routes), .plain_address = "127.0.0.1"};
 	char url[64];
 	(void)state;
 	assert_int_equal(phx_http_server_start(&config, &s, NULL), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", phx_http_server_port(s, PHX_HTTP_PLAIN));
-	struct call call = { client_of(&(struct phx_http_client_config){ .base_url = url }), "GET", "/wait", 20000, -1,
-			     "", 0 };
+	struct call call = {client_of(&(struct phx_http_client_config){.base_url = url}),
+			    "GET",
+			    "/wait",
+			    20000,
+			    -1,
+			    "",
+			    0};
 	start_call(&call);
 	wait_until(1);
 	pthread_mutex_lock(&desk.lock);
@@ -388,9 +407,10 @@ static void test_end_with_forgotten_request(void **state)
 static void test_several_threads(void **state)
 {
 	struct phx_http_server *s = NULL;
-	struct phx_http_server_config config = {
-		.routes = routes, .n_routes = PHX_ARRAY_SIZE(routes), .plain_address = "127.0.0.1", .threads = 4
-	};
+	struct phx_http_server_config config = {.routes = routes,
+						.n_routes = PHX_ARRAY_SIZE(routes),
+						.plain_address = "127.0.0.1",
+						.threads = 4};
 	char url[64];
 	(void)state;
 	assert_int_equal(phx_http_server_start(&config, &s, NULL), 0);
@@ -398,8 +418,14 @@ static void test_several_threads(void **state)
 	struct call calls[8];
 	double begin = now_s();
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(calls); i++) {
-		calls[i] = (struct call){ client_of(&(struct phx_http_client_config){ .base_url = url }), "GET",
-					  i % 2 ? "/slow" : "/wait", 5000, -1, "", 0 };
+		calls[i] =
+			(struct call){client_of(&(struct phx_http_client_config){.base_url = url}),
+				      "GET",
+				      i % 2 ? "/slow" : "/wait",
+				      5000,
+				      -1,
+				      "",
+				      0};
 		start_call(&calls[i]);
 	}
 	wait_until(4);

@@ -37,9 +37,9 @@ static void keep_upload(struct phx_http_request *q, void *arg)
 }
 
 static const struct phx_http_route routes[] = {
-	{ "GET", "/v1/peer", ANY, reply_alive, 0, false, NULL },
-	{ "POST", "/v1/body", ANY, reply_body, 1000, false, NULL },
-	{ "PUT", "/v1/upload", ANY, keep_upload, 32 << 20, true, NULL },
+	{"GET", "/v1/peer", ANY, reply_alive, 0, false, NULL},
+	{"POST", "/v1/body", ANY, reply_body, 1000, false, NULL},
+	{"PUT", "/v1/upload", ANY, keep_upload, 32 << 20, true, NULL},
 };
 
 static int setup(void **state)
@@ -56,7 +56,7 @@ static int teardown(void **state)
 
 static json_t *get_json(struct phx_http_client *c, const char *path)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	json_t *j = NULL;
 	int r = phx_http_call_json(c, "GET", path, NULL, 5000, &j, &err);
 	if (r < 0)
@@ -78,7 +78,7 @@ static void test_body(void **state)
 
 static void too_large(struct phx_http_client *c, size_t n)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *text = malloc(n + 1);
 	memset(text, 'x', n);
 	text[n] = '\0';
@@ -100,10 +100,12 @@ static void test_body_too_large(void **state)
 	json_decref(get_json(c, "/v1/peer"));
 	phx_http_client_free(c);
 	/* one that says nothing of its length */
-	struct phx_buf b = { 0 };
-	phx_buf_addf(&b, "POST /v1/body HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-			 "Transfer-Encoding: chunked\r\n\r\n");
-	phx_buf_addf(&b, "64;%020000d\r\n%0100d\r\n0\r\n\r\n", 1, 1); /* more than a connection's memory */
+	struct phx_buf b = {0};
+	phx_buf_addf(&b,
+		     "POST /v1/body HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		     "Transfer-Encoding: chunked\r\n\r\n");
+	/* more than a connection's memory */
+	phx_buf_addf(&b, "64;%020000d\r\n%0100d\r\n0\r\n\r\n", 1, 1);
 	char *text = raw_exchange(port, b.data, 2000);
 	assert_contains(text, "HTTP/1.1 411 ");
 	assert_contains(text, "must tell the length of its body");
@@ -111,13 +113,17 @@ static void test_body_too_large(void **state)
 	free(text);
 	phx_buf_fini(&b);
 	/* one that takes none */
-	text = raw_exchange(port, "GET /v1/peer HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
+	text = raw_exchange(port,
+			    "GET /v1/peer HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: "
+			    "close\r\n\r\nabc",
 			    2000);
 	assert_contains(text, "HTTP/1.1 413 ");
 	assert_contains(text, "takes no body");
 	free(text);
 	/* one announced too long to be worth reading: answered at once, then closed */
-	text = raw_exchange(port, "POST /v1/body HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", 1500);
+	text = raw_exchange(
+		port, "POST /v1/body HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
+		1500);
 	assert_contains(text, "HTTP/1.1 413 ");
 	free(text);
 }
@@ -126,7 +132,8 @@ static void test_endless_chunked_body_is_cut(void **state)
 {
 	struct world *w = *state;
 	int fd = tcp_connect(phx_http_server_port(w->server, PHX_HTTP_PLAIN));
-	static const char head[] = "POST /v1/body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+	static const char head[] =
+		"POST /v1/body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 	char chunk[4096 + 9];
 	memcpy(chunk, "1000\r\n", 6);
 	memset(chunk + 6, 'x', 4096);
@@ -177,10 +184,10 @@ static void test_upload(void **state)
 	struct world *w = *state;
 	char path[96], hex[PHX_SHA256_HEX], kept[96];
 	free(make_file(w, 5000000, path, hex));
-	struct phx_http_client *clients[] = { unix_client(w), tls_client(w, w->cert, w->key) };
+	struct phx_http_client *clients[] = {unix_client(w), tls_client(w, w->cert, w->key)};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(clients); i++) {
 		json_t *j = NULL;
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		int r = phx_http_upload(clients[i], "/v1/upload", path, &j, &err);
 		assert_string_equal(err.text, "");
 		assert_int_equal(r, 0);
@@ -201,7 +208,7 @@ static void test_upload_refused(void **state)
 {
 	struct world *w = *state;
 	char path[96], hex[PHX_SHA256_HEX];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	free(make_file(w, (32 << 20) + 1, path, hex));
 	struct phx_http_client *c = plain_client(w);
 	assert_int_equal(phx_http_upload(c, "/v1/upload", path, NULL, &err), -EFBIG);
@@ -227,7 +234,8 @@ static void test_upload_cut(void **state)
 {
 	struct world *w = *state;
 	int fd = tcp_connect(phx_http_server_port(w->server, PHX_HTTP_PLAIN));
-	static const char head[] = "PUT /v1/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc";
+	static const char head[] =
+		"PUT /v1/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc";
 	assert_int_equal(send(fd, head, strlen(head), MSG_NOSIGNAL), (ssize_t)strlen(head));
 	usleep(100000);
 	assert_false(dir_empty(w->spool));
@@ -241,7 +249,7 @@ static void test_upload_disk_full(void **state)
 {
 	struct world *w = *state;
 	char path[96], hex[PHX_SHA256_HEX];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (!own_mounts || mount("none", w->spool, "tmpfs", 0, "size=1m") < 0)
 		skip();
 	free(make_file(w, 5000000, path, hex));
@@ -264,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_upload_cut),
 		cmocka_unit_test(test_upload_disk_full),
 	};
-	own_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	own_mounts =
+		unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

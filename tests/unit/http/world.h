@@ -46,8 +46,8 @@ static inline void world_put(const char *path, const char *text)
 }
 
 /* A key and a certificate of `pki` in files below `dir`. */
-static inline void world_certify(struct phx_pki *pki, const char *dir, enum phx_cert_kind kind, const char *name,
-				 char cert_path[96], char key_path[96])
+static inline void world_certify(struct phx_pki *pki, const char *dir, enum phx_cert_kind kind,
+				 const char *name, char cert_path[96], char key_path[96])
 {
 	char *key = NULL, *csr = NULL, *cert = NULL;
 	snprintf(cert_path, 96, "%s/%s.pem", dir, name);
@@ -64,19 +64,21 @@ static inline void world_certify(struct phx_pki *pki, const char *dir, enum phx_
 static inline struct world *world_new(const struct phx_http_route *routes, size_t n_routes,
 				      const struct phx_http_server_config *more)
 {
-	static const char *const names[] = { "127.0.0.1", "localhost" };
+	static const char *const names[] = {"127.0.0.1", "localhost"};
 	struct world *w = calloc(1, sizeof(*w));
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char pki_dir[96];
 	strcpy(w->dir, "/tmp/phx-test-http-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
-	assert_int_equal(phx_pki_open(world_path(w, "pki", pki_dir, sizeof(pki_dir)), names, 2, &w->pki, NULL), 0);
+	assert_int_equal(phx_pki_open(world_path(w, "pki", pki_dir, sizeof(pki_dir)), names, 2,
+				      &w->pki, NULL),
+			 0);
 	snprintf(w->ca, sizeof(w->ca), "%s/pki/ca.pem", w->dir);
 	world_certify(w->pki, w->dir, PHX_CERT_NODE, "node1", w->cert, w->key);
 	world_path(w, "phxd.sock", w->unix_path, sizeof(w->unix_path));
 	world_path(w, "spool", w->spool, sizeof(w->spool));
 	assert_int_equal(mkdir(w->spool, 0700), 0);
-	struct phx_http_server_config config = more ? *more : (struct phx_http_server_config){ 0 };
+	struct phx_http_server_config config = more ? *more : (struct phx_http_server_config){0};
 	config.routes = routes;
 	config.n_routes = n_routes;
 	config.arg = config.arg ? config.arg : w;
@@ -106,7 +108,7 @@ static inline void world_free(struct world *w)
 static inline struct phx_http_client *client_of(const struct phx_http_client_config *config)
 {
 	struct phx_http_client *c = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_http_client_new(config, &c, &err) < 0)
 		fail_msg("client: %s", err.text);
 	return c;
@@ -114,24 +116,29 @@ static inline struct phx_http_client *client_of(const struct phx_http_client_con
 
 static inline struct phx_http_client *unix_client(const struct world *w)
 {
-	return client_of(&(struct phx_http_client_config){ .unix_path = w->unix_path, .base_url = "http://unix" });
+	return client_of(&(struct phx_http_client_config){.unix_path = w->unix_path,
+							  .base_url = "http://unix"});
 }
 
 static inline struct phx_http_client *plain_client(const struct world *w)
 {
-	return client_of(&(struct phx_http_client_config){ .base_url = w->plain_url });
+	return client_of(&(struct phx_http_client_config){.base_url = w->plain_url});
 }
 
-static inline struct phx_http_client *tls_client(const struct world *w, const char *cert, const char *key)
+static inline struct phx_http_client *tls_client(const struct world *w, const char *cert,
+						 const char *key)
 {
-	return client_of(&(struct phx_http_client_config){
-		.base_url = w->tls_url, .ca_pem_path = w->ca, .cert_pem_path = cert, .key_pem_path = key });
+	return client_of(&(struct phx_http_client_config){.base_url = w->tls_url,
+							  .ca_pem_path = w->ca,
+							  .cert_pem_path = cert,
+							  .key_pem_path = key});
 }
 
 /* A bare TCP connection to a port on loopback, from one of loopback's addresses. */
 static inline int tcp_connect_from(const char *address, uint16_t port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port) }, from = { .sin_family = AF_INET };
+	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)},
+			   from = {.sin_family = AF_INET};
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	from.sin_addr.s_addr = inet_addr(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -149,12 +156,12 @@ static inline int tcp_connect(uint16_t port)
 /* Send `text` as it is and read the answer until the server closes or `wait_ms` pass in silence. */
 static inline char *raw_exchange(uint16_t port, const char *text, int wait_ms)
 {
-	struct phx_buf b = { 0 };
+	struct phx_buf b = {0};
 	char chunk[4096];
 	int fd = tcp_connect(port);
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p = {.fd = fd, .events = POLLIN};
 		ssize_t n = poll(&p, 1, wait_ms) > 0 ? recv(fd, chunk, sizeof(chunk), 0) : 0;
 		if (n <= 0)
 			break;

@@ -1,5 +1,5 @@
-/* Nodes of the IaaS model: numbers that are given again, who is idle longest, what a lease costs; and a random walk
- * against a plain list. */
+/* Nodes of the IaaS model: numbers that are given again, who is idle longest, what a lease costs;
+ * and a random walk against a plain list. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,11 +91,13 @@ static void leases_cost_whole_units(void **state)
 	assert_int_equal(f.leased, 0);
 }
 
-/* The latest boot goes, and what it was to bring is not taken for the next lease of the same node. */
+/* The latest boot goes, and what it was to bring is not taken for the next lease of the same
+ * node. */
 static void a_cancelled_boot_is_not_ready(void **state)
 {
 	(void)state;
-	uint32_t a = phx_fleet_lease(&f, PHX_IAAS_SHORT, 0), b = phx_fleet_lease(&f, PHX_IAAS_SHORT, 0);
+	uint32_t a = phx_fleet_lease(&f, PHX_IAAS_SHORT, 0),
+		 b = phx_fleet_lease(&f, PHX_IAAS_SHORT, 0);
 	uint32_t other = phx_fleet_lease(&f, PHX_IAAS_LONG, 0), lease = f.node[b].lease;
 	phx_fleet_cancel(&f, PHX_IAAS_SHORT, 1);
 	assert_int_equal(f.node[a].state, PHX_FLEET_BOOTING);
@@ -148,7 +150,8 @@ static void check(void)
 static uint32_t lowest(int class, int state)
 {
 	for (uint32_t i = 0; i < f.max; i++)
-		if (f.node[i].state == state && (state == PHX_FLEET_GONE || f.node[i].class == class))
+		if (f.node[i].state == state &&
+		    (state == PHX_FLEET_GONE || f.node[i].class == class))
 			return i;
 	return UINT32_MAX;
 }
@@ -196,8 +199,9 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(numbers_are_given_again),       TEST(idle_nodes_are_in_order), TEST(leases_cost_whole_units),
-		TEST(a_cancelled_boot_is_not_ready), TEST(the_end_releases_all),    TEST(a_long_walk_keeps_the_books),
+		TEST(numbers_are_given_again), TEST(idle_nodes_are_in_order),
+		TEST(leases_cost_whole_units), TEST(a_cancelled_boot_is_not_ready),
+		TEST(the_end_releases_all),    TEST(a_long_walk_keeps_the_books),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The model of the IaaS study: runs worked by hand for every policy and allocation, what is refused, and what holds for
- * any workload. */
+/* The model of the IaaS study: runs worked by hand for every policy and allocation, what is
+ * refused, and what holds for any workload. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -36,14 +36,20 @@ static int setup(void **state)
 
 static void policies(const char *provisioning, const char *allocation)
 {
-	assert_int_equal(phx_enum_parse(&phx_provisioning_names, provisioning, &config.provisioning, NULL), 0);
-	assert_int_equal(phx_enum_parse(&phx_allocation_names, allocation, &config.allocation, NULL), 0);
+	assert_int_equal(
+		phx_enum_parse(&phx_provisioning_names, provisioning, &config.provisioning, NULL),
+		0);
+	assert_int_equal(
+		phx_enum_parse(&phx_allocation_names, allocation, &config.allocation, NULL), 0);
 }
 
 static void task(int64_t submit_s, int64_t run_s)
 {
-	rows[jobs.n] = (struct phx_trace_job){
-		.id = jobs.n + 1, .submit_ms = submit_s * 1000, .run_ms = run_s * 1000, .estimate_ms = -1, .size = 1};
+	rows[jobs.n] = (struct phx_trace_job){.id = jobs.n + 1,
+					      .submit_ms = submit_s * 1000,
+					      .run_ms = run_s * 1000,
+					      .estimate_ms = -1,
+					      .size = 1};
 	jobs.n++;
 }
 
@@ -98,7 +104,8 @@ static void the_clock_of_leases_is_the_nodes(void **state)
 	EXPECT(charged_h, 2 / 60.0);
 }
 
-/* 5 s tasks at 0 and 100. Ready at 10, ends at 15, idle until 35: a lease of 25 s. Ready again at 110, ends at 115. */
+/* 5 s tasks at 0 and 100. Ready at 10, ends at 15, idle until 35: a lease of 25 s. Ready again at
+ * 110, ends at 115. */
 static void od_s_releases_and_leases_again(void **state)
 {
 	(void)state;
@@ -129,8 +136,8 @@ static void od_s_releases_and_leases_again(void **state)
 	EXPECT(n_leases, 1);
 }
 
-/* Idle time 0. 100 s at 0: ready at 10, ends at 110. 5 s at 105: a lease, ready at 115; but the first node takes it at
- * 110, so that boot is cancelled then. */
+/* Idle time 0. 100 s at 0: ready at 10, ends at 110. 5 s at 105: a lease, ready at 115; but the
+ * first node takes it at 110, so that boot is cancelled then. */
 static void od_s_cancels_a_boot(void **state)
 {
 	(void)state;
@@ -186,8 +193,9 @@ static void od_g_takes_ever_more(void **state)
 	EXPECT(slowdown, (1.1 + 2 * 1.3 + 3 * 1.5) / 6);
 }
 
-/* factor 1. 5 s at 0: the only node is leased in the period at 0, ready at 10, ends at 15. Three of 20 s at 21: the
- * first runs until 41; at 40 two wait, 40 s > 10 s: a lease, ready at 50. The second runs from 41, the third from 50.
+/* factor 1. 5 s at 0: the only node is leased in the period at 0, ready at 10, ends at 15. Three of
+ * 20 s at 21: the first runs until 41; at 40 two wait, 40 s > 10 s: a lease, ready at 50. The
+ * second runs from 41, the third from 50.
  */
 static void od_exectime_adds_run_times(void **state)
 {
@@ -209,8 +217,9 @@ static void od_exectime_adds_run_times(void **state)
 	EXPECT(makespan_ms, 81000);
 }
 
-/* Boots of 15 s: 5 s at 0 ends at 20. Three of 20 s at 21, one after the other: 41, 61, 81. At 40 two wait, believed to
- * take 5 s each. At 60 one waits: the mean of what ended is 12.5 s, not more than one boot. */
+/* Boots of 15 s: 5 s at 0 ends at 20. Three of 20 s at 21, one after the other: 41, 61, 81. At 40
+ * two wait, believed to take 5 s each. At 60 one waits: the mean of what ended is 12.5 s, not more
+ * than one boot. */
 static void od_execavg_believes_the_past(void **state)
 {
 	(void)state;
@@ -297,8 +306,9 @@ static void nobody_waits_under_nw(void **state)
 	EXPECT(slowdown, 1);
 }
 
-/* Two pools. Short 5 s, long 100 s, both at 0: a node each, ready at 10. The short one's is kept for 20 s, the long
- * one's for 5 s. A short at 30 finds the node (idle since 15), a long at 120 leases anew. */
+/* Two pools. Short 5 s, long 100 s, both at 0: a node each, ready at 10. The short one's is kept
+ * for 20 s, the long one's for 5 s. A short at 30 finds the node (idle since 15), a long at 120
+ * leases anew. */
 static void od_2q_has_two_pools(void **state)
 {
 	(void)state;
@@ -315,8 +325,9 @@ static void od_2q_has_two_pools(void **state)
 	EXPECT(actual_h, (105 + 100 + 45) / 3600.0);
 }
 
-/* One node in all: a long task holds it, the short one waits although it came a second later, and gets its node when
- * the long pool has given its own back: idle at 110, released at 115, ready at 125. */
+/* One node in all: a long task holds it, the short one waits although it came a second later, and
+ * gets its node when the long pool has given its own back: idle at 110, released at 115, ready at
+ * 125. */
 static void od_2q_shares_the_maximum(void **state)
 {
 	(void)state;
@@ -443,7 +454,8 @@ static void check_samples(const struct phx_list *samples)
 	uint32_t leased = 0, queued = 0;
 	for (uint32_t i = 0; i < samples->n; i++) {
 		const struct phx_iaas_sample *s = PHX_LIST_AT(samples, struct phx_iaas_sample, i);
-		assert_true(s->busy <= s->ready && s->ready <= s->leased && s->leased <= config.max);
+		assert_true(s->busy <= s->ready && s->ready <= s->leased &&
+			    s->leased <= config.max);
 		if (i + 1 < samples->n) {
 			assert_true(s[1].at_ms > s->at_ms);
 			ready_ms += (double)s->ready * (double)(s[1].at_ms - s->at_ms);
@@ -468,7 +480,8 @@ static void check_bounds(void)
 	assert_true(result.charged_h <= result.actual_h + result.n_leases + 1e-9);
 	assert_true(result.peak_nodes <= config.max);
 	/* the work is done on leased nodes */
-	assert_true(result.actual_h + 1e-9 >= result.speedup * (double)result.makespan_ms / 3600000);
+	assert_true(result.actual_h + 1e-9 >=
+		    result.speedup * (double)result.makespan_ms / 3600000);
 }
 
 static void any_run_keeps_the_bounds(void **state)
@@ -487,13 +500,16 @@ static void any_run_keeps_the_bounds(void **state)
 				config.params.idle_ms[PHX_IAAS_SHORT] = w % 2 ? 0 : 600000;
 				if (phx_iaas_config_check(&config, NULL))
 					continue;
-				assert_int_equal(phx_iaas_workload_draw((enum phx_iaas_workload)w, 20, 5,
-									PHX_IAAS_SPREAD_EXPONENTIAL, &drawn),
-						 0);
-				assert_int_equal(phx_iaas_run(&config, &drawn, &result, &samples, NULL), 0);
+				assert_int_equal(
+					phx_iaas_workload_draw((enum phx_iaas_workload)w, 20, 5,
+							       PHX_IAAS_SPREAD_EXPONENTIAL, &drawn),
+					0);
+				assert_int_equal(
+					phx_iaas_run(&config, &drawn, &result, &samples, NULL), 0);
 				check_bounds();
 				check_samples(&samples);
-				assert_int_equal(phx_iaas_run(&config, &drawn, &again, NULL, NULL), 0);
+				assert_int_equal(phx_iaas_run(&config, &drawn, &again, NULL, NULL),
+						 0);
 				assert_memory_equal(&again, &result, sizeof(again));
 				phx_list_fini(&samples);
 				phx_trace_jobs_fini(&drawn);
@@ -509,11 +525,12 @@ static void a_run_is_fast(void **state)
 		double best_ms = 1e9;
 		phx_iaas_config_default(&config);
 		config.provisioning = p;
-		config.allocation = p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q : PHX_ALLOCATION_sjf;
+		config.allocation =
+			p == PHX_PROVISIONING_od_2q ? PHX_ALLOCATION_fcfs_2q : PHX_ALLOCATION_sjf;
 		config.max = 100;
-		assert_int_equal(
-			phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_mixed_bursty, 100, 1, PHX_IAAS_SPREAD_NONE, &drawn),
-			0);
+		assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_mixed_bursty, 100, 1,
+							PHX_IAAS_SPREAD_NONE, &drawn),
+				 0);
 		for (int i = 0; i < 5; i++) {
 			clock_t begin = clock();
 			assert_int_equal(phx_iaas_run(&config, &drawn, &result, NULL, NULL), 0);

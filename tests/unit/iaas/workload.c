@@ -1,5 +1,5 @@
-/* Workloads of the IaaS study: counts and gaps are exact, loads and run times those printed within what chance
- * explains, the same seed draws the same. */
+/* Workloads of the IaaS study: counts and gaps are exact, loads and run times those printed within
+ * what chance explains, the same seed draws the same. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,8 @@
 #include "trace/draw.h"
 #include "iaas/workload.h"
 
-static void draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed, struct phx_trace_jobs *ret)
+static void draw(enum phx_iaas_workload w, uint32_t nodes, uint64_t seed,
+		 struct phx_trace_jobs *ret)
 {
 	assert_int_equal(phx_iaas_workload_draw(w, nodes, seed, PHX_IAAS_SPREAD_NONE, ret), 0);
 	assert_true(ret->n > 0);
@@ -41,7 +42,9 @@ static void rows_are_sound(void **state)
 		phx_trace_jobs_fini(&jobs);
 	}
 	struct phx_trace_jobs none = {0};
-	assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_uniform, 0, 1, PHX_IAAS_SPREAD_NONE, &none), -EINVAL);
+	assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_uniform, 0, 1,
+						PHX_IAAS_SPREAD_NONE, &none),
+			 -EINVAL);
 	assert_null(none.jobs);
 }
 
@@ -71,7 +74,8 @@ static double load(enum phx_iaas_workload w, uint32_t nodes, int64_t from_s, int
 		struct phx_trace_jobs jobs = {0};
 		draw(w, nodes, seed, &jobs);
 		for (size_t i = 0; i < jobs.n; i++)
-			if (jobs.jobs[i].submit_ms >= from_s * 1000 && jobs.jobs[i].submit_ms < to_s * 1000)
+			if (jobs.jobs[i].submit_ms >= from_s * 1000 &&
+			    jobs.jobs[i].submit_ms < to_s * 1000)
 				work_s += (double)jobs.jobs[i].run_ms / 1000;
 		assert_true(jobs.jobs[jobs.n - 1].submit_ms < 3600000);
 		phx_trace_jobs_fini(&jobs);
@@ -83,8 +87,9 @@ static void expect_load(enum phx_iaas_workload w, int64_t from_s, int64_t to_s, 
 {
 	double got = load(w, 64, from_s, to_s);
 	if (fabs(got - want) > 0.04 * want)
-		fail_msg("load of %s from %d to %d s is %.3f, not %.3f", phx_enum_name(&phx_iaas_workload_names, w),
-			 (int)from_s, (int)to_s, got, want);
+		fail_msg("load of %s from %d to %d s is %.3f, not %.3f",
+			 phx_enum_name(&phx_iaas_workload_names, w), (int)from_s, (int)to_s, got,
+			 want);
 }
 
 static void loads_are_those_printed(void **state)
@@ -142,7 +147,9 @@ static void groups_are_those_of_5_3(void **state)
 		for (size_t i = 1; i < jobs.n; i++)
 			assert_true(gap_s(&jobs, i) == gaps[i / 20 % 9]);
 		phx_trace_jobs_fini(&jobs);
-		assert_int_equal(phx_iaas_workload_nodes((enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_sr25 + k)), 50);
+		assert_int_equal(phx_iaas_workload_nodes(
+					 (enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_sr25 + k)),
+				 50);
 	}
 }
 
@@ -152,7 +159,8 @@ static void mixes_are_those_of_5_4(void **state)
 	int turns = 0;
 	(void)state;
 	for (int k = 0; k < 3; k++) {
-		draw((enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_mixed_uniform + k), 100, 2, &jobs[k]);
+		draw((enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_mixed_uniform + k), 100, 2,
+		     &jobs[k]);
 		assert_int_equal(jobs[k].n, 1000);
 		assert_int_equal(count_run(&jobs[k], 10), 500);
 		assert_int_equal(count_run(&jobs[k], 3600), 500);
@@ -178,12 +186,14 @@ static void mixes_are_those_of_5_4(void **state)
 static void spreads_keep_the_mean(void **state)
 {
 	(void)state;
-	for (int spread = PHX_IAAS_SPREAD_LOGNORMAL; spread <= PHX_IAAS_SPREAD_EXPONENTIAL; spread++) {
+	for (int spread = PHX_IAAS_SPREAD_LOGNORMAL; spread <= PHX_IAAS_SPREAD_EXPONENTIAL;
+	     spread++) {
 		double sum_s = 0;
 		for (uint64_t seed = 1; seed <= 20; seed++) {
 			struct phx_trace_jobs jobs = {0};
-			assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_periodic, 100, seed,
-								(enum phx_iaas_spread)spread, &jobs),
+			assert_int_equal(phx_iaas_workload_draw(PHX_IAAS_WORKLOAD_periodic, 100,
+								seed, (enum phx_iaas_spread)spread,
+								&jobs),
 					 0);
 			for (size_t i = 0; i < jobs.n; i++)
 				sum_s += (double)jobs.jobs[i].run_ms / 1000 / 20;
@@ -243,10 +253,14 @@ static void uniform_is_never_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_sound),          cmocka_unit_test(the_seed_decides),
-		cmocka_unit_test(loads_are_those_printed), cmocka_unit_test(run_times_are_those_printed),
-		cmocka_unit_test(groups_are_those_of_5_3), cmocka_unit_test(mixes_are_those_of_5_4),
-		cmocka_unit_test(spreads_keep_the_mean),   cmocka_unit_test(distributions_have_their_moments),
+		cmocka_unit_test(rows_are_sound),
+		cmocka_unit_test(the_seed_decides),
+		cmocka_unit_test(loads_are_those_printed),
+		cmocka_unit_test(run_times_are_those_printed),
+		cmocka_unit_test(groups_are_those_of_5_3),
+		cmocka_unit_test(mixes_are_those_of_5_4),
+		cmocka_unit_test(spreads_keep_the_mean),
+		cmocka_unit_test(distributions_have_their_moments),
 		cmocka_unit_test(uniform_is_never_zero),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

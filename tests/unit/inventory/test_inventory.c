@@ -127,16 +127,20 @@ static void test_server(void **state)
 static void test_server_disks(void **state)
 {
 	struct machine *m = *state;
-	static const char *const ids[] = {"serial-OTHER-B7", "wwn-0x0025385b71b00b2a", "wwn-0x5000c500a1b2c3d4"};
+	static const char *const ids[] = {"serial-OTHER-B7", "wwn-0x0025385b71b00b2a",
+					  "wwn-0x5000c500a1b2c3d4"};
 	static const char *const buses[] = {"nvme", "nvme", "ata"};
 	load(m, "server.tree");
 	read_facts(m);
 	assert_int_equal(m->facts.disks.n, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->id, ids[i]);
-		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->bus, buses[i]);
+		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->id,
+				    ids[i]);
+		assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, i)->bus,
+				    buses[i]);
 	}
-	assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, 2)->serial, "ZC1234AB");
+	assert_string_equal(PHX_LIST_AT(&m->facts.disks, struct phx_disk_facts, 2)->serial,
+			    "ZC1234AB");
 }
 
 static void test_server_nics(void **state)
@@ -174,9 +178,10 @@ static void test_two_disks_with_one_serial(void **state)
 {
 	struct machine *m = *state;
 	load(m, "bios.tree");
-	make(m, "sys/block/vdb -> ../../sys/devices/pci0/virtio9/block/vdb\n"
-		"sys/devices/pci0/virtio9/block/vdb/size = 100\n"
-		"sys/devices/pci0/virtio9/block/vdb/serial = node1-root\n");
+	make(m,
+	     "sys/block/vdb -> ../../sys/devices/pci0/virtio9/block/vdb\n"
+	     "sys/devices/pci0/virtio9/block/vdb/size = 100\n"
+	     "sys/devices/pci0/virtio9/block/vdb/serial = node1-root\n");
 	read_facts(m);
 	assert_int_equal(m->facts.disks.n, 2);
 	assert_int_equal(phx_facts_check(&m->facts, &m->err), -EINVAL);
@@ -210,12 +215,13 @@ static void test_broken_files(void **state)
 {
 	struct machine *m = *state;
 	load(m, "bios.tree");
-	make(m, "proc/meminfo = MemTotal: lots kB\nproc/cpuinfo = nothing\n"
-		"sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/speed = fast\n"
-		"sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/address = 52:54:00\n"
-		"sys/class/dmi/id/product_uuid = short\n"
-		"sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda/size = -5\n"
-		"sys/firmware/dmi/tables/DMI = \\x11\n");
+	make(m,
+	     "proc/meminfo = MemTotal: lots kB\nproc/cpuinfo = nothing\n"
+	     "sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/speed = fast\n"
+	     "sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/address = 52:54:00\n"
+	     "sys/class/dmi/id/product_uuid = short\n"
+	     "sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda/size = -5\n"
+	     "sys/firmware/dmi/tables/DMI = \\x11\n");
 	read_facts(m);
 	assert_int_equal(m->facts.memory_bytes, 0);
 	assert_int_equal(m->facts.cpus, 0);
@@ -261,8 +267,9 @@ static void test_dmi_sizes(void **state)
 static void test_dmi_damaged(void **state)
 {
 	(void)state;
-	static const uint8_t whole[] = {0, 4, 0, 0, 'a', 0, 0, 17, 0x15, 1, 0, 0, 0,   0, 0, 64, 0, 64,
-					0, 0, 2, 9, 0,   1, 0, 0,  0,    0, 0, 0, 127, 4, 0, 0,  0, 0};
+	static const uint8_t whole[] = {0, 4, 0, 0,  'a', 0,  0,   17, 0x15, 1, 0, 0,
+					0, 0, 0, 64, 0,   64, 0,   0,  2,    9, 0, 1,
+					0, 0, 0, 0,  0,   0,  127, 4,  0,    0, 0, 0};
 	for (size_t n = 0; n <= sizeof(whole); n++) {
 		PHX_AUTO_FREE uint8_t *copy = malloc(n ? n : 1);
 		memcpy(copy, whole, n);
@@ -287,7 +294,8 @@ static void test_bmc_address(void **state)
 	static const struct {
 		const char *output, *address;
 	} cases[] = {
-		{"Set in Progress         : Set Complete\nIP Address Source       : Static Address\n"
+		{"Set in Progress         : Set Complete\nIP Address Source       : Static "
+		 "Address\n"
 		 "IP Address              : 10.9.0.4\nSubnet Mask             : 255.255.0.0\n",
 		 "10.9.0.4"},
 		{"IP Address              : 0.0.0.0\n", ""},
@@ -326,7 +334,8 @@ static void test_here(void **state)
 	assert_int_equal(phx_inventory_read("", &m->facts, &m->err), 0);
 	assert_int_equal(m->facts.cpus, sysconf(_SC_NPROCESSORS_CONF));
 	assert_true(m->facts.cores >= 1 && m->facts.cores <= m->facts.cpus);
-	assert_true(m->facts.memory_bytes >= (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+	assert_true(m->facts.memory_bytes >=
+		    (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 	assert_true(m->facts.kernel[0] && m->facts.arch[0]);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_facts_record, &m->facts);
 	assert_non_null(j);
@@ -399,7 +408,9 @@ static void test_monitor_broken(void **state)
 	make(m, "proc/stat = cpu 1 2 3 4\nproc/meminfo = empty\n");
 	assert_int_equal(phx_monitor_read(m->root, NULL, &s, NULL), -EBADMSG);
 	assert_int_equal(s.uptime_s, 7);
-	make(m, "proc/meminfo = MemTotal: 5 kB\nproc/uptime = x\nproc/loadavg = y\nproc/diskstats = z\n");
+	make(m,
+	     "proc/meminfo = MemTotal: 5 kB\nproc/uptime = x\nproc/loadavg = y\nproc/diskstats = "
+	     "z\n");
 	assert_int_equal(phx_monitor_read(m->root, NULL, &s, NULL), 0);
 	assert_int_equal(s.uptime_s, 0);
 }
@@ -414,7 +425,8 @@ static void test_monitor_here(void **state)
 	assert_int_equal(phx_monitor_read("", &a, &b, NULL), 0);
 	assert_true(b.cpu_total_ticks > a.cpu_total_ticks);
 	assert_true(b.cpu_permille > 0 && b.cpu_permille <= 1000);
-	assert_true(b.memory_available_bytes > 0 && b.memory_available_bytes <= b.memory_total_bytes);
+	assert_true(b.memory_available_bytes > 0 &&
+		    b.memory_available_bytes <= b.memory_total_bytes);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_monitor_record, &b);
 	assert_non_null(j);
 }
@@ -430,9 +442,12 @@ static void write_below(const struct machine *m, const char *path, const void *d
 
 static void test_sessions_of_logind(void **state)
 {
-	static const char alice[] = "# private data of systemd-logind\nUID=1000\nUSER=alice\nACTIVE=1\nSTATE=active\n"
-				    "REMOTE=1\nTYPE=tty\nCLASS=user\nTTY=pts/0\nREMOTE_HOST=10.0.0.9\nREALTIME=1700000000123456\n";
-	static const char gone[] = "USER=bob\nSTATE=closing\nCLASS=user\n", greeter[] = "USER=gdm\nSTATE=active\nCLASS=greeter\n";
+	static const char alice[] =
+		"# private data of systemd-logind\nUID=1000\nUSER=alice\nACTIVE=1\nSTATE=active\n"
+		"REMOTE=1\nTYPE=tty\nCLASS=user\nTTY=pts/"
+		"0\nREMOTE_HOST=10.0.0.9\nREALTIME=1700000000123456\n";
+	static const char gone[] = "USER=bob\nSTATE=closing\nCLASS=user\n",
+			  greeter[] = "USER=gdm\nSTATE=active\nCLASS=greeter\n";
 	struct machine *m = *state;
 	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
 	write_below(m, "run/systemd/sessions/3", alice, strlen(alice));
@@ -453,9 +468,13 @@ static void test_sessions_of_utmp(void **state)
 {
 	struct machine *m = *state;
 	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
-	struct utmp rows[3] = {{.ut_type = BOOT_TIME, .ut_user = "reboot"}, {.ut_type = USER_PROCESS}, {.ut_type = DEAD_PROCESS}};
-	assert_true(phx_sessions_read(m->root, &list) < 0); /* nobody knows, and nobody says that there are none */
-	memset(rows[1].ut_user, 'u', sizeof(rows[1].ut_user)); /* as long as it can be: no end of its own */
+	struct utmp rows[3] = {{.ut_type = BOOT_TIME, .ut_user = "reboot"},
+			       {.ut_type = USER_PROCESS},
+			       {.ut_type = DEAD_PROCESS}};
+	/* nobody knows, and nobody says that there are none */
+	assert_true(phx_sessions_read(m->root, &list) < 0);
+	/* as long as it can be: no end of its own */
+	memset(rows[1].ut_user, 'u', sizeof(rows[1].ut_user));
 	memcpy(rows[1].ut_line, "tty1", 4);
 	rows[1].ut_tv.tv_sec = 1700000000;
 	write_below(m, "run/utmp", rows, sizeof(rows) - 7); /* the last one is cut */

@@ -59,8 +59,9 @@ static inline int tree_line(const char *root, const char *beside, char *line)
 	if (mark[0] == '<') {
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", beside, rest), *data = NULL;
 		size_t n;
-		return phx_file_read(from, 1 << 20, &data, &n, NULL) < 0 ? -1
-									 : phx_file_write(path, data, n, 0644, NULL);
+		return phx_file_read(from, 1 << 20, &data, &n, NULL) < 0
+			? -1
+			: phx_file_write(path, data, n, 0644, NULL);
 	}
 	size_t n = tree_unescape(rest);
 	return phx_file_write(path, rest, n, 0644, NULL);
@@ -70,7 +71,8 @@ static inline int tree_line(const char *root, const char *beside, char *line)
 static inline int tree_make(const char *root, const char *beside, const char *text)
 {
 	PHX_AUTO_FREE char *copy = strdup(text);
-	for (char *save, *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *save, *line = strtok_r(copy, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		if (*line == '#')
 			continue;
 		if (tree_line(root, beside, line) < 0) {

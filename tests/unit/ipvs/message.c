@@ -1,5 +1,5 @@
-/* The bytes that go to the kernel's balancer and come from it, worked out by hand from <linux/ip_vs.h>; host addresses
- * in a network namespace of our own. */
+/* The bytes that go to the kernel's balancer and come from it, worked out by hand from
+ * <linux/ip_vs.h>; host addresses in a network namespace of our own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -26,20 +26,20 @@ static void check_bytes(struct nl_msg *m, const char *want, size_t n)
 
 /* length 48, type SERVICE nested; AF, PROTOCOL (TCP), ADDR, PORT */
 #define ZERO12 "\0\0\0\0\0\0\0\0\0\0\0\0"
-#define KEY_BODY                                                                                                       \
-	"\x06\0\x01\0\x02\0\0\0"                                                                                       \
-	"\x06\0\x02\0\x06\0\0\0"                                                                                       \
+#define KEY_BODY \
+	"\x06\0\x01\0\x02\0\0\0" \
+	"\x06\0\x02\0\x06\0\0\0" \
 	"\x14\0\x03\0\x0a\x4d\0\xfa" ZERO12 "\x06\0\x04\0\0\x50\0\0"
 #define KEY "\x30\0\x01\x80" KEY_BODY
 /* the same with scheduler "wlc", flags 0 of all, no timeout, netmask of one host: 92 bytes */
-#define WHOLE                                                                                                          \
-	"\x54\0\x01\x80" KEY_BODY "\x08\0\x06\0wlc\0"                                                                  \
-	"\x0c\0\x07\0\0\0\0\0\xff\xff\xff\xff"                                                                         \
-	"\x08\0\x08\0\0\0\0\0"                                                                                         \
+#define WHOLE \
+	"\x54\0\x01\x80" KEY_BODY "\x08\0\x06\0wlc\0" \
+	"\x0c\0\x07\0\0\0\0\0\xff\xff\xff\xff" \
+	"\x08\0\x08\0\0\0\0\0" \
 	"\x08\0\x09\0\xff\xff\xff\xff"
 /* ADDR 10.77.0.13, PORT 80, ADDR_FAMILY */
-#define SERVER_KEY                                                                                                     \
-	"\x14\0\x01\0\x0a\x4d\0\x0d" ZERO12 "\x06\0\x02\0\0\x50\0\0"                                                   \
+#define SERVER_KEY \
+	"\x14\0\x01\0\x0a\x4d\0\x0d" ZERO12 "\x06\0\x02\0\0\x50\0\0" \
 	"\x06\0\x0b\0\x02\0\0\0"
 
 static struct phx_web_change change(enum phx_web_change_kind kind)
@@ -70,8 +70,8 @@ static void services_are_put_and_removed(void **state)
 static void servers_are_put_and_removed(void **state)
 {
 	/* FWD_METHOD direct routing, WEIGHT 3, no thresholds */
-	static const char rest[] =
-		"\x08\0\x03\0\x03\0\0\0\x08\0\x04\0\x03\0\0\0\x08\0\x05\0\0\0\0\0\x08\0\x06\0\0\0\0\0";
+	static const char rest[] = "\x08\0\x03\0\x03\0\0\0\x08\0\x04\0\x03\0\0\0\x08\0\x05\0\0\0\0"
+				   "\0\x08\0\x06\0\0\0\0\0";
 	char want[256];
 	size_t n = sizeof("\x05\x01\0\0" KEY "\x48\0\x02\x80" SERVER_KEY) - 1;
 	(void)state;
@@ -112,7 +112,8 @@ static struct nlmsghdr *answer(char buf[512], const char *body, size_t n)
 {
 	struct nlmsghdr *h = (struct nlmsghdr *)buf;
 	memset(buf, 0, 512);
-	*h = (struct nlmsghdr){.nlmsg_len = (uint32_t)(16 + n), .nlmsg_type = 31, .nlmsg_flags = NLM_F_MULTI};
+	*h = (struct nlmsghdr){
+		.nlmsg_len = (uint32_t)(16 + n), .nlmsg_type = 31, .nlmsg_flags = NLM_F_MULTI};
 	memcpy(buf + 16, body, n);
 	return h;
 }
@@ -124,12 +125,13 @@ static void services_are_read(void **state)
 	struct phx_web_service s = {.port = 1};
 	(void)state;
 	/* as above, then a nest of statistics, which nobody reads */
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0\x60\0\x01\x80" KEY_BODY "\x08\0\x06\0wlc\0"
-						   "\x0c\0\x07\0\x02\0\0\0\xff\xff\xff\xff"
-						   "\x08\0\x08\0\0\0\0\0\x08\0\x09\0\xff\xff\xff\xff"
-						   "\x0c\0\x0a\0\x08\0\x01\0\x05\0\0\0"),
-					    &s),
-			 1);
+	assert_int_equal(
+		ipvs_parse_service(ANSWER("\x01\x01\0\0\x60\0\x01\x80" KEY_BODY "\x08\0\x06\0wlc\0"
+					  "\x0c\0\x07\0\x02\0\0\0\xff\xff\xff\xff"
+					  "\x08\0\x08\0\0\0\0\0\x08\0\x09\0\xff\xff\xff\xff"
+					  "\x0c\0\x0a\0\x08\0\x01\0\x05\0\0\0"),
+				   &s),
+		1);
 	assert_string_equal(s.address, "10.77.0.250");
 	assert_string_equal(s.scheduler, "wlc");
 	assert_int_equal(s.port, 80);
@@ -165,16 +167,22 @@ static void others_are_passed_over(void **state)
 	struct phx_web_server v = {.weight = 1};
 	(void)state;
 	/* IPv6; a mark, which has no protocol; UDP */
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0\x0c\0\x01\x80\x06\0\x01\0\x0a\0\0\0"), &s), 0);
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0\x14\0\x01\x80\x06\0\x01\0\x02\0\0\0"
-						   "\x08\0\x05\0\x01\0\0\0"),
-					    &s),
-			 0);
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0\x14\0\x01\x80\x06\0\x01\0\x02\0\0\0"
-						   "\x06\0\x02\0\x11\0\0\0"),
-					    &s),
-			 0);
-	assert_int_equal(ipvs_parse_server(ANSWER("\x05\x01\0\0\x0c\0\x02\x80\x06\0\x0b\0\x0a\0\0\0"), &v), 0);
+	assert_int_equal(
+		ipvs_parse_service(ANSWER("\x01\x01\0\0\x0c\0\x01\x80\x06\0\x01\0\x0a\0\0\0"), &s),
+		0);
+	assert_int_equal(
+		ipvs_parse_service(ANSWER("\x01\x01\0\0\x14\0\x01\x80\x06\0\x01\0\x02\0\0\0"
+					  "\x08\0\x05\0\x01\0\0\0"),
+				   &s),
+		0);
+	assert_int_equal(
+		ipvs_parse_service(ANSWER("\x01\x01\0\0\x14\0\x01\x80\x06\0\x01\0\x02\0\0\0"
+					  "\x06\0\x02\0\x11\0\0\0"),
+				   &s),
+		0);
+	assert_int_equal(
+		ipvs_parse_server(ANSWER("\x05\x01\0\0\x0c\0\x02\x80\x06\0\x0b\0\x0a\0\0\0"), &v),
+		0);
 	assert_int_equal(s.port, 1);
 	assert_int_equal(v.weight, 1);
 }
@@ -186,13 +194,16 @@ static void broken_answers_are_refused(void **state)
 	struct phx_web_server v = {.weight = 1};
 	(void)state;
 	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0"), &s), -EBADMSG);
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0" KEY), &s), -EBADMSG); /* without a scheduler */
+	/* without a scheduler */
+	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0" KEY), &s), -EBADMSG);
 	/* an address of two bytes */
-	assert_int_equal(ipvs_parse_service(ANSWER("\x01\x01\0\0\x1c\0\x01\x80\x06\0\x01\0\x02\0\0\0"
-						   "\x06\0\x02\0\x06\0\0\0\x06\0\x03\0\x0a\x4d\0\0"),
-					    &s),
+	assert_int_equal(
+		ipvs_parse_service(ANSWER("\x01\x01\0\0\x1c\0\x01\x80\x06\0\x01\0\x02\0\0\0"
+					  "\x06\0\x02\0\x06\0\0\0\x06\0\x03\0\x0a\x4d\0\0"),
+				   &s),
+		-EBADMSG);
+	assert_int_equal(ipvs_parse_server(ANSWER("\x05\x01\0\0\x28\0\x02\x80" SERVER_KEY), &v),
 			 -EBADMSG);
-	assert_int_equal(ipvs_parse_server(ANSWER("\x05\x01\0\0\x28\0\x02\x80" SERVER_KEY), &v), -EBADMSG);
 	assert_int_equal(ipvs_parse_server(ANSWER("\x05\x01\0\0" KEY), &v), -EBADMSG);
 	assert_int_equal(s.port, 1);
 	assert_int_equal(v.weight, 1);
@@ -210,7 +221,8 @@ static bool lo_has(const char *address)
 		const struct sockaddr_in *in = (const struct sockaddr_in *)a->ifa_addr;
 		if (!in || in->sin_family != AF_INET)
 			continue;
-		found = found || !strcmp(inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)), address);
+		found = found ||
+			!strcmp(inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)), address);
 	}
 	freeifaddrs(all);
 	return found;
@@ -238,7 +250,8 @@ static void host_addresses_come_and_go(void **state)
 	assert_null(watch);
 }
 
-/* Where the kernel has it, the real thing; elsewhere a clear word. The lab's test has a kernel that has it. */
+/* Where the kernel has it, the real thing; elsewhere a clear word. The lab's test has a kernel that
+ * has it. */
 static void a_kernel_without_says_so(void **state)
 {
 	struct phx_web_table t = {0}, want = {0};

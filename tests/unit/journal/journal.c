@@ -1,5 +1,5 @@
-/* The rule of a crash, on SQLite whose disk fails at any write, and on the store in memory: what is answered lasts, what is
- * in doubt is called so, and whoever starts next finds one whole state. */
+/* The rule of a crash, on SQLite whose disk fails at any write, and on the store in memory: what is
+ * answered lasts, what is in doubt is called so, and whoever starts next finds one whole state. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,11 +58,11 @@ static int act(void *arg, const struct phx_action *action)
 
 static int begin(struct phx_journal_store of)
 {
-	struct phx_journal_config config = { .store = of,
-					     .clock = { wall_ms, mono_ms, is_synchronised, NULL },
-					     .snapshot_every = 1000,
-					     .draw = draw,
-					     .act = act };
+	struct phx_journal_config config = {.store = of,
+					    .clock = {wall_ms, mono_ms, is_synchronised, NULL},
+					    .snapshot_every = 1000,
+					    .draw = draw,
+					    .act = act};
 	phx_err_clear(&err);
 	return phx_journal_open(&config, &journal, NULL, &err);
 }
@@ -96,7 +96,7 @@ static int teardown(void **state)
 
 static int add(const char *node)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+	struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
 	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
 	added++;
@@ -204,7 +204,8 @@ static void a_disk_that_is_full_between_any_two_writes(void **state)
 		refused += r == -EROFS;
 		assert_int_equal(knows(name), r == 0);
 		if (r == -EROFS)
-			assert_non_null(strstr(err.text, "nothing was done, the journal cannot be written"));
+			assert_non_null(strstr(err.text,
+					       "nothing was done, the journal cannot be written"));
 		phx_journal_probe(journal);
 		assert_int_equal(phx_journal_status(journal, NULL), r);
 		assert_int_equal(is_recalled(name), r == 0);
@@ -271,8 +272,8 @@ static void a_commit_that_fails_and_lasts_is_there_afterwards(void **state)
 	assert_int_equal(add("lost"), 0);
 }
 
-static int out_of_memory(void *arg, const struct phx_store_event *ev, const struct phx_store_erasure *erasure,
-			 struct phx_err *why)
+static int out_of_memory(void *arg, const struct phx_store_event *ev,
+			 const struct phx_store_erasure *erasure, struct phx_err *why)
 {
 	(void)arg;
 	(void)ev;
@@ -337,7 +338,8 @@ static int64_t last_time(void)
 
 static void time_never_goes_back_over_starts(void **state)
 {
-	static const int64_t steps[] = { -2 * HOUR_MS, 0, 3 * HOUR_MS, -400LL * 24 * HOUR_MS, 400LL * 24 * HOUR_MS, HOUR_MS };
+	static const int64_t steps[] = {
+		-2 * HOUR_MS, 0, 3 * HOUR_MS, -400LL * 24 * HOUR_MS, 400LL * 24 * HOUR_MS, HOUR_MS};
 	int64_t last = 0;
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++) {

@@ -42,7 +42,7 @@ static void shipped_file_is_read(void **state)
 	assert_int_equal(lab.machines.n, 4);
 	unsigned uefi = 0;
 	PHX_LIST_EACH(struct lab_machine, m, &lab.machines)
-	uefi += m->firmware == LAB_UEFI;
+		uefi += m->firmware == LAB_UEFI;
 	assert_int_equal(uefi, 2);
 }
 
@@ -51,7 +51,8 @@ static void gaps_are_filled(void **state)
 	(void)state;
 	LAB_AUTO struct lab lab = {0};
 	struct phx_err err = {0};
-	assert_int_equal(load("machines = ( { name = \"a\"; disks = ( { bus = \"nvme\"; size = \"1 GiB\"; } ); },"
+	assert_int_equal(load("machines = ( { name = \"a\"; disks = ( { bus = \"nvme\"; size = \"1 "
+			      "GiB\"; } ); },"
 			      " { name = \"b\"; bmc = false; mac = \"AA-BB-CC-00-11-22\"; } );",
 			      "second", &lab, &err),
 			 0);
@@ -78,7 +79,8 @@ static void two_labs_differ(void **state)
 	assert_int_equal(load("machines = ( { name = \"a\"; } );", "one", &one, &err), 0);
 	assert_int_equal(load("machines = ( { name = \"a\"; } );", "two", &two, &err), 0);
 	assert_string_not_equal(lab_machine_find(&one, "a")->mac, lab_machine_find(&two, "a")->mac);
-	assert_string_not_equal(lab_machine_find(&one, "a")->uuid, lab_machine_find(&two, "a")->uuid);
+	assert_string_not_equal(lab_machine_find(&one, "a")->uuid,
+				lab_machine_find(&two, "a")->uuid);
 }
 
 static void bad_files_are_refused(void **state)
@@ -95,18 +97,26 @@ static void bad_files_are_refused(void **state)
 		{"machines = ( { name = \"a\"; cpus = 99; } );", "1 to 16"},
 		{"machines = ( { name = \"a\"; mac = \"12:34\"; } );", "no MAC address"},
 		{"machines = ( { name = \"a\"; speed = 3; } );", "speed"},
-		{"machines = ( { name = \"a\"; }, { name = \"a\"; } );", "two machines are called 'a'"},
-		{"machines = ( { name = \"a\"; mac = \"525400000001\"; }, { name = \"b\"; mac = \"525400000001\"; } );",
+		{"machines = ( { name = \"a\"; }, { name = \"a\"; } );",
+		 "two machines are called 'a'"},
+		{"machines = ( { name = \"a\"; mac = \"525400000001\"; }, { name = \"b\"; mac = "
+		 "\"525400000001\"; } );",
 		 "same MAC"},
-		{"machines = ( { name = \"a\"; disks = ( { bus = \"floppy\"; size = \"1 GiB\"; } ); } );",
+		{"machines = ( { name = \"a\"; disks = ( { bus = \"floppy\"; size = \"1 GiB\"; } "
+		 "); } );",
 		 "virtio, ahci"},
-		{"machines = ( { name = \"a\"; disks = ( { bus = \"virtio\"; size = \"1 MiB\"; } ); } );", "16 MiB"},
-		{"machines = ( { name = \"a\"; disks = ( { bus = \"virtio\"; size = \"1 GiB\"; serial = \"a,b\"; } ); "
+		{"machines = ( { name = \"a\"; disks = ( { bus = \"virtio\"; size = \"1 MiB\"; } "
+		 "); } );",
+		 "16 MiB"},
+		{"machines = ( { name = \"a\"; disks = ( { bus = \"virtio\"; size = \"1 GiB\"; "
+		 "serial = \"a,b\"; } ); "
 		 "} );",
 		 "serial"},
-		{"machines = ( { name = \"a\"; disks = ( { bus = \"ahci\"; size = \"1 GiB\"; wwn = \"5000\"; } ); } );",
+		{"machines = ( { name = \"a\"; disks = ( { bus = \"ahci\"; size = \"1 GiB\"; wwn = "
+		 "\"5000\"; } ); } );",
 		 "16 small hexadecimal"},
-		{"machines = ( { name = \"a\"; firmware = \"uefi\"; disks = ( { bus = \"ide\"; size = \"1 GiB\"; } ); "
+		{"machines = ( { name = \"a\"; firmware = \"uefi\"; disks = ( { bus = \"ide\"; "
+		 "size = \"1 GiB\"; } ); "
 		 "} );",
 		 "no IDE"},
 		{"subnet = \"10.77.0.0/16\"; machines = ( { name = \"a\"; } );", "10.77.0.0/24"},
@@ -139,11 +149,11 @@ static void machines_are_added(void **state)
 	LAB_AUTO struct lab lab = {0};
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	struct phx_err err = {0};
-	assert_int_equal(
-		load("machines = ( { name = \"a\"; disks = ( { bus = \"nvme\"; size = \"1 GiB\"; serial = \"S1\"; "
-		     "} ); } );",
-		     NULL, &lab, &err),
-		0);
+	assert_int_equal(load("machines = ( { name = \"a\"; disks = ( { bus = \"nvme\"; size = \"1 "
+			      "GiB\"; serial = \"S1\"; "
+			      "} ); } );",
+			      NULL, &lab, &err),
+			 0);
 	assert_int_equal(phx_nodeset_parse("b[1-2]", NULL, NULL, &names, &err), 0);
 	assert_int_equal(lab_conf_add(&lab, &names, lab_machine_find(&lab, "a"), &err), 0);
 	const struct lab_machine *b = lab_machine_find(&lab, "b2");
@@ -172,7 +182,8 @@ static void what_was_made_is_found_again(void **state)
 	LAB_AUTO struct lab lab = {0};
 	LAB_AUTO struct lab again = {0};
 	struct phx_err err = {0};
-	assert_int_equal(load("machines = ( { name = \"a\"; disks = ( { bus = \"scsi\"; size = \"1 GiB\"; } ); } );",
+	assert_int_equal(load("machines = ( { name = \"a\"; disks = ( { bus = \"scsi\"; size = \"1 "
+			      "GiB\"; } ); } );",
 			      "s", &lab, &err),
 			 0);
 	snprintf(lab.dir, sizeof(lab.dir), "%s/s", dir);

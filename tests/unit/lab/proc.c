@@ -28,7 +28,8 @@ static int teardown(void **state)
 
 static int run(const char *const *argv, struct phx_err *err)
 {
-	const struct lab_program p = {.argv = argv, .pid_file = pid_file, .log_file = log_file, .work_dir = dir};
+	const struct lab_program p = {
+		.argv = argv, .pid_file = pid_file, .log_file = log_file, .work_dir = dir};
 	phx_err_clear(err);
 	return lab_start(&p, err);
 }
@@ -51,7 +52,9 @@ static void deaf_programs_are_killed(void **state)
 	(void)state;
 	struct phx_err err = {0};
 	assert_int_equal(
-		run((const char *const[]){"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done", NULL},
+		run((const char *const[]){"sh", "-c",
+					  "trap '' TERM; echo ready; while :; do sleep 1; done",
+					  NULL},
 		    &err),
 		0);
 	int pid = lab_pid(pid_file);
@@ -72,7 +75,8 @@ static void a_pid_used_again_is_not_ours(void **state)
 	struct phx_err err = {0};
 	char text[64];
 	/* our own pid with another start time: as if the pid had been given away since */
-	int n = snprintf(text, sizeof(text), "%d %llu\n", getpid(), (unsigned long long)start_time(getpid()) + 1);
+	int n = snprintf(text, sizeof(text), "%d %llu\n", getpid(),
+			 (unsigned long long)start_time(getpid()) + 1);
 	assert_int_equal(phx_file_write(pid_file, text, (size_t)n, 0644, NULL), 0);
 	assert_int_equal(lab_pid(pid_file), 0);
 	assert_int_equal(lab_stop(pid_file, 100, &err), 0); /* and we are still here */
@@ -81,9 +85,11 @@ static void a_pid_used_again_is_not_ours(void **state)
 static void broken_pid_files_name_nobody(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {"", "x", "1", "-1 5\n", "0 0\n", "99999999999999999999 1\n"};
+	static const char *const texts[] = {"",       "x",     "1",
+					    "-1 5\n", "0 0\n", "99999999999999999999 1\n"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
-		assert_int_equal(phx_file_write(pid_file, texts[i], strlen(texts[i]), 0644, NULL), 0);
+		assert_int_equal(phx_file_write(pid_file, texts[i], strlen(texts[i]), 0644, NULL),
+				 0);
 		assert_int_equal(lab_pid(pid_file), 0);
 	}
 	unlink(pid_file);
@@ -109,8 +115,10 @@ static void what_cannot_start_says_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_started_found_and_ended),   cmocka_unit_test(deaf_programs_are_killed),
-		cmocka_unit_test(a_pid_used_again_is_not_ours), cmocka_unit_test(broken_pid_files_name_nobody),
+		cmocka_unit_test(is_started_found_and_ended),
+		cmocka_unit_test(deaf_programs_are_killed),
+		cmocka_unit_test(a_pid_used_again_is_not_ours),
+		cmocka_unit_test(broken_pid_files_name_nobody),
 		cmocka_unit_test(what_cannot_start_says_why),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -14,14 +14,14 @@
 struct cluster {
 	struct phx_ledger *l;
 	int64_t now_ms;
-	bool by_hand; /* confirmations are the test's */
+	bool by_hand;        /* confirmations are the test's */
 	struct phx_list out; /* struct phx_ledger_action of the last call, carried out */
-	uint32_t at; /* the next action to be carried out */
+	uint32_t at;         /* the next action to be carried out */
 };
 
 static inline void cluster_check(struct cluster *c)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_ledger_check(c->l, &err);
 
 	if (r < 0)
@@ -31,7 +31,8 @@ static inline void cluster_check(struct cluster *c)
 static inline void cluster_confirm(struct cluster *c, const struct phx_ledger_action *a)
 {
 	if (a->kind == PHX_LEDGER_MOVE)
-		assert_int_equal(phx_ledger_arrived(c->l, a->re, a->to, a->nodes, c->now_ms, &c->out), 0);
+		assert_int_equal(
+			phx_ledger_arrived(c->l, a->re, a->to, a->nodes, c->now_ms, &c->out), 0);
 	else if (a->kind == PHX_LEDGER_KILL)
 		assert_int_equal(phx_ledger_job_killed(c->l, a->re, a->job, c->now_ms, &c->out), 0);
 	cluster_check(c);
@@ -42,14 +43,15 @@ static inline void cluster_act(struct cluster *c)
 {
 	cluster_check(c);
 	while (!c->by_hand && c->at < c->out.n) {
-		struct phx_ledger_action a = *PHX_LIST_AT(&c->out, struct phx_ledger_action, c->at++);
+		struct phx_ledger_action a =
+			*PHX_LIST_AT(&c->out, struct phx_ledger_action, c->at++);
 		cluster_confirm(c, &a);
 	}
 }
 
 static inline void cluster_init(struct cluster *c, uint32_t nodes)
 {
-	struct phx_ledger_config config = { .nodes = nodes, .unlimited = !nodes };
+	struct phx_ledger_config config = {.nodes = nodes, .unlimited = !nodes};
 
 	memset(c, 0, sizeof(*c));
 	assert_int_equal(phx_ledger_new(&config, &c->l), 0);
@@ -68,7 +70,7 @@ static inline void cluster_clear(struct cluster *c)
 
 static inline int cluster_activate(struct cluster *c, const struct phx_agreement *a)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int re = -1, r = phx_ledger_activate(c->l, a, c->now_ms, &re, &c->out, &err);
 
 	if (r < 0)
@@ -79,9 +81,12 @@ static inline int cluster_activate(struct cluster *c, const struct phx_agreement
 
 static inline void cluster_submit(struct cluster *c, int re, uint64_t id, uint32_t size)
 {
-	struct phx_batch_job job = { .id = id, .submit_ms = c->now_ms, .size = size, .estimate_ms = -1,
-				     .state = PHX_BATCH_WAITING };
-	struct phx_err err = { 0 };
+	struct phx_batch_job job = {.id = id,
+				    .submit_ms = c->now_ms,
+				    .size = size,
+				    .estimate_ms = -1,
+				    .state = PHX_BATCH_WAITING};
+	struct phx_err err = {0};
 	int r = phx_ledger_submit(c->l, re, &job, c->now_ms, &c->out, &err);
 
 	if (r < 0)

@@ -45,7 +45,8 @@ static void use_for(struct cluster *c, int web, int seconds, uint32_t ppm)
 	cluster_tick(c);
 }
 
-/* One instance is overloaded; the second is 18 seconds on its way. What the first alone used must not ask for a third. */
+/* One instance is overloaded; the second is 18 seconds on its way. What the first alone used must
+ * not ask for a third. */
 static void an_arrival_begins_a_window(void **state)
 {
 	struct cluster c;
@@ -99,7 +100,7 @@ static bool shares(struct cluster *c, int batch, int web)
 static void partners_find_each_other(void **state)
 {
 	struct cluster c;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	(void)state;
 	cluster_init(&c, 24);
 	struct phx_agreement w1 = agreement("w1", PHX_RE_WEB, PHX_POLICY_fb, 4);
@@ -110,7 +111,8 @@ static void partners_find_each_other(void **state)
 	PHX_STR_SET(b1.partner, "w2"); /* named: not the first that fits */
 	b3.coordination = PHX_RE_COORDINATED_NONE;
 	int rw1 = cluster_activate(&c, &w1), rw2 = cluster_activate(&c, &w2);
-	int rb3 = cluster_activate(&c, &b3), rb1 = cluster_activate(&c, &b1), rb2 = cluster_activate(&c, &b2);
+	int rb3 = cluster_activate(&c, &b3), rb1 = cluster_activate(&c, &b1),
+	    rb2 = cluster_activate(&c, &b2);
 	assert_true(shares(&c, rb1, rw2));
 	assert_true(shares(&c, rb2, rw1));
 	assert_false(shares(&c, rb3, rw1));
@@ -122,7 +124,7 @@ static void partners_find_each_other(void **state)
 static void a_partner_that_does_not_fit_is_refused(void **state)
 {
 	struct cluster c;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	(void)state;
 	cluster_init(&c, 24);
 	struct phx_agreement w = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 4);
@@ -132,7 +134,7 @@ static void a_partner_that_does_not_fit_is_refused(void **state)
 	assert_int_equal(try_activate(&c, &b, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "one model"));
 	assert_int_equal(c.out.n, 1); /* the web's start alone */
-	b.partner[0] = '\0'; /* not named: it is alone */
+	b.partner[0] = '\0';          /* not named: it is alone */
 	int batch = cluster_activate(&c, &b);
 	assert_false(shares(&c, batch, web));
 	cluster_fini(&c);
@@ -143,7 +145,7 @@ static void a_partner_that_does_not_fit_is_refused(void **state)
 static void nonsense_is_refused(void **state)
 {
 	struct cluster c;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_ledger_image before, after;
 	(void)state;
 	cluster_init(&c, 10);
@@ -208,7 +210,8 @@ static void a_damaged_snapshot_is_refused(void **state)
 
 /* ---- sums ---- */
 
-/* What is held for no time is no peak: a lease of a job without run time, a change within an instant. */
+/* What is held for no time is no peak: a lease of a job without run time, a change within an
+ * instant. */
 static void peaks_last(void **state)
 {
 	struct cluster c;
@@ -297,8 +300,8 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* A demand that makes 5,000 running jobs on 10,000 nodes give 4,000 back: decided within a millisecond (five where the
- * machine is busy or watched). */
+/* A demand that makes 5,000 running jobs on 10,000 nodes give 4,000 back: decided within a
+ * millisecond (five where the machine is busy or watched). */
 static void a_reclaim_is_fast(void **state)
 {
 	double best = 1e9;
@@ -330,8 +333,8 @@ static void a_reclaim_is_fast(void **state)
 
 static int barred(struct cluster *c, int from, int to, uint32_t nodes, uint32_t idle)
 {
-	struct phx_ledger_barred b = { from, to, nodes, idle };
-	struct phx_list all = { .items = &b, .n = nodes > 0 };
+	struct phx_ledger_barred b = {from, to, nodes, idle};
+	struct phx_list all = {.items = &b, .n = nodes > 0};
 
 	return phx_ledger_barred(c->l, &all, c->now_ms, &c->out);
 }
@@ -373,7 +376,8 @@ static void who_cannot_have_free_nodes_leaves_them_to_others(void **state)
 	cluster_fini(&c);
 }
 
-/* Two of the batch RE's nodes can serve the web, one of them busy; the others are never asked for. */
+/* Two of the batch RE's nodes can serve the web, one of them busy; the others are never asked
+ * for. */
 static void only_what_can_go_is_reclaimed(void **state)
 {
 	struct cluster c;
@@ -390,9 +394,11 @@ static void only_what_can_go_is_reclaimed(void **state)
 	cluster_demand(&c, w, 6);
 	assert_int_equal(cluster_counts(&c, w).coming, 1);
 	assert_int_equal(cluster_counts(&c, b).owed, 1);
-	assert_int_equal(c.out.n, 2); /* the one that moves, and the job that is killed for the other */
+	/* the one that moves, and the job that is killed for the other */
+	assert_int_equal(c.out.n, 2);
 	assert_int_equal(cluster_counts(&c, b).idle, 2);
-	/* it does not go after all: it is the batch RE's again, and one job less has to end for the next */
+	/* it does not go after all: it is the batch RE's again, and one job less has to end for the
+	 * next */
 	assert_int_equal(barred(&c, b, w, 5, 3), 0);
 	assert_int_equal(phx_ledger_refused(c.l, b, w, 1, 0, &c.out), 0);
 	cluster_check(&c);

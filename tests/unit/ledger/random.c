@@ -55,24 +55,25 @@ static const struct {
 	uint32_t lower, upper;
 	const char *partner;
 } specs[] = {
-	{ "fb-b", PHX_RE_BATCH, PHX_POLICY_fb, 8, 0, "fb-w" },
-	{ "fb-w", PHX_RE_WEB, PHX_POLICY_fb, 4, 0, "fb-b" },
-	{ "flb-b", PHX_RE_BATCH, PHX_POLICY_flb_nub, 5, 0, "flb-w" },
-	{ "flb-w", PHX_RE_WEB, PHX_POLICY_flb_nub, 3, 0, "" },
-	{ "coop-b", PHX_RE_BATCH, PHX_POLICY_coop2008, 2, 9, "coop-w" },
-	{ "coop-w", PHX_RE_WEB, PHX_POLICY_coop2008, 1, 6, "coop-b" },
-	{ "dr", PHX_RE_BATCH, PHX_POLICY_dr, 4, 14, "" },
-	{ "dr-own", PHX_RE_BATCH, PHX_POLICY_dr, 3, 0, "" },
-	{ "ec2-b", PHX_RE_BATCH, PHX_POLICY_ec2_rightscale, 0, 0, "ec2-w" },
-	{ "ec2-w", PHX_RE_WEB, PHX_POLICY_ec2_rightscale, 2, 0, "ec2-b" },
-	{ "dcs", PHX_RE_BATCH, PHX_POLICY_dcs, 4, 0, "" },
-	{ "dr-w", PHX_RE_WEB, PHX_POLICY_dr, 2, 8, "" },
+	{"fb-b", PHX_RE_BATCH, PHX_POLICY_fb, 8, 0, "fb-w"},
+	{"fb-w", PHX_RE_WEB, PHX_POLICY_fb, 4, 0, "fb-b"},
+	{"flb-b", PHX_RE_BATCH, PHX_POLICY_flb_nub, 5, 0, "flb-w"},
+	{"flb-w", PHX_RE_WEB, PHX_POLICY_flb_nub, 3, 0, ""},
+	{"coop-b", PHX_RE_BATCH, PHX_POLICY_coop2008, 2, 9, "coop-w"},
+	{"coop-w", PHX_RE_WEB, PHX_POLICY_coop2008, 1, 6, "coop-b"},
+	{"dr", PHX_RE_BATCH, PHX_POLICY_dr, 4, 14, ""},
+	{"dr-own", PHX_RE_BATCH, PHX_POLICY_dr, 3, 0, ""},
+	{"ec2-b", PHX_RE_BATCH, PHX_POLICY_ec2_rightscale, 0, 0, "ec2-w"},
+	{"ec2-w", PHX_RE_WEB, PHX_POLICY_ec2_rightscale, 2, 0, "ec2-b"},
+	{"dcs", PHX_RE_BATCH, PHX_POLICY_dcs, 4, 0, ""},
+	{"dr-w", PHX_RE_WEB, PHX_POLICY_dr, 2, 8, ""},
 };
 _Static_assert(PHX_ARRAY_SIZE(specs) == MAX_RES, "one number each");
 
 static struct phx_agreement spec_agreement(unsigned i)
 {
-	struct phx_agreement a = agreement(specs[i].name, specs[i].type, specs[i].model, specs[i].lower);
+	struct phx_agreement a =
+		agreement(specs[i].name, specs[i].type, specs[i].model, specs[i].lower);
 
 	a.upper = specs[i].upper;
 	PHX_STR_SET(a.partner, specs[i].partner);
@@ -109,7 +110,7 @@ static void take_note(struct world *w, const struct phx_ledger_action *a)
 	if (a->kind == PHX_LEDGER_START) {
 		assert_null(find_run(w, a->re, a->job));
 		assert_true(w->n_run < PHX_ARRAY_SIZE(w->run));
-		w->run[w->n_run++] = (struct run){ a->re, a->job, a->nodes, false };
+		w->run[w->n_run++] = (struct run){a->re, a->job, a->nodes, false};
 		w->n_starts++;
 		return;
 	}
@@ -133,10 +134,12 @@ static void same_actions(struct world *w)
 {
 	assert_int_equal(w->out.n, w->twin_out.n);
 	for (uint32_t i = 0; i < w->out.n; i++) {
-		const struct phx_ledger_action *a = PHX_LIST_AT(&w->out, struct phx_ledger_action, i);
-		const struct phx_ledger_action *b = PHX_LIST_AT(&w->twin_out, struct phx_ledger_action, i);
-		assert_true(a->kind == b->kind && a->re == b->re && a->to == b->to && a->job == b->job &&
-			    a->nodes == b->nodes && a->reason == b->reason);
+		const struct phx_ledger_action *a =
+			PHX_LIST_AT(&w->out, struct phx_ledger_action, i);
+		const struct phx_ledger_action *b =
+			PHX_LIST_AT(&w->twin_out, struct phx_ledger_action, i);
+		assert_true(a->kind == b->kind && a->re == b->re && a->to == b->to &&
+			    a->job == b->job && a->nodes == b->nodes && a->reason == b->reason);
 	}
 }
 
@@ -144,23 +147,26 @@ static void print_call(const struct world *w, const char *call)
 {
 	printf("%lld ms: %s; free %u\n", (long long)w->now_ms, call, phx_ledger_free_nodes(w->l));
 	PHX_LIST_EACH(struct phx_ledger_action, a, &w->out)
-		printf("    %s %d > %d, job %llu, %u nodes, %s\n", phx_enum_name(&phx_ledger_act_names, a->kind), a->re,
-		       a->to, (unsigned long long)a->job, a->nodes, phx_enum_name(&phx_policy_reason_names, a->reason));
+		printf("    %s %d > %d, job %llu, %u nodes, %s\n",
+		       phx_enum_name(&phx_ledger_act_names, a->kind), a->re, a->to,
+		       (unsigned long long)a->job, a->nodes,
+		       phx_enum_name(&phx_policy_reason_names, a->reason));
 	for (unsigned i = 0; i < MAX_RES; i++) {
 		struct phx_ledger_counts c;
 		if (w->number[i] < 0)
 			continue;
 		phx_ledger_counts(w->l, w->number[i], &c);
-		printf("    %d %s: idle %u busy %u coming %u owed %u want %u, waiting %u of %llu nodes\n", w->number[i],
-		       specs[i].name, c.idle, c.busy, c.coming, c.owed, c.want, c.batch.n_waiting,
-		       (unsigned long long)c.batch.waiting_nodes);
+		printf("    %d %s: idle %u busy %u coming %u owed %u want %u, waiting %u of %llu "
+		       "nodes\n",
+		       w->number[i], specs[i].name, c.idle, c.busy, c.coming, c.owed, c.want,
+		       c.batch.n_waiting, (unsigned long long)c.batch.waiting_nodes);
 	}
 }
 
 /* After every call: nothing is broken, and the twin says the same. */
 static void after(struct world *w, const char *call, int r, int twin_r)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 
 	if (w->trace)
 		print_call(w, call);
@@ -217,8 +223,11 @@ static int some_re(struct world *w, bool web)
 static void submit(struct world *w)
 {
 	int re = some_re(w, false);
-	struct phx_batch_job job = { .id = ++w->next_job, .submit_ms = w->now_ms, .size = 1 + draw(w, draw(w, 9) ? 5 : 20),
-				     .estimate_ms = -1, .state = draw(w, 9) ? PHX_BATCH_WAITING : PHX_BATCH_BLOCKED };
+	struct phx_batch_job job = {.id = ++w->next_job,
+				    .submit_ms = w->now_ms,
+				    .size = 1 + draw(w, draw(w, 9) ? 5 : 20),
+				    .estimate_ms = -1,
+				    .state = draw(w, 9) ? PHX_BATCH_WAITING : PHX_BATCH_BLOCKED};
 
 	if (re < 0)
 		return;
@@ -273,13 +282,15 @@ static void tick(struct world *w)
 {
 	if (phx_ledger_next_ms(w->l) > w->now_ms)
 		return;
-	after(w, "tick", phx_ledger_tick(w->l, w->now_ms, &w->out), phx_ledger_tick(w->twin, w->now_ms, &w->twin_out));
+	after(w, "tick", phx_ledger_tick(w->l, w->now_ms, &w->out),
+	      phx_ledger_tick(w->twin, w->now_ms, &w->twin_out));
 	assert_true(phx_ledger_next_ms(w->l) > w->now_ms);
 }
 
 static void pass(struct world *w)
 {
-	after(w, "pass", phx_ledger_pass(w->l, w->now_ms, &w->out), phx_ledger_pass(w->twin, w->now_ms, &w->twin_out));
+	after(w, "pass", phx_ledger_pass(w->l, w->now_ms, &w->out),
+	      phx_ledger_pass(w->twin, w->now_ms, &w->twin_out));
 }
 
 static void lose_idle(struct world *w)
@@ -291,7 +302,9 @@ static void lose_idle(struct world *w)
 	if (i < MAX_RES && re < 0)
 		return;
 	phx_ledger_counts(w->l, re, &c);
-	uint32_t has = i == MAX_RES ? phx_ledger_free_nodes(w->l) : is_web(i) ? c.idle + c.busy : c.idle;
+	uint32_t has = i == MAX_RES ? phx_ledger_free_nodes(w->l)
+		: is_web(i)         ? c.idle + c.busy
+				    : c.idle;
 	uint32_t n = 1 + draw(w, 2);
 	if (n <= has)
 		w->broken += n;
@@ -412,10 +425,12 @@ static void restore_twin(struct world *w)
 
 static void step(struct world *w)
 {
-	static void (*const often[])(struct world *) = { confirm_some, confirm_some, confirm_some, submit, submit,
-							 end_job, end_job, demand, pass, tick, pass_time, sample };
-	static void (*const seldom[])(struct world *) = { lose_idle, lose_busy,	      lose_coming, find_nodes, find_nodes,
-							  come_and_go, meddle_with_job, meddle_with_job };
+	static void (*const often[])(struct world *) = {
+		confirm_some, confirm_some, confirm_some, submit, submit,    end_job,
+		end_job,      demand,       pass,         tick,   pass_time, sample};
+	static void (*const seldom[])(struct world *) = {
+		lose_idle,  lose_busy,   lose_coming,     find_nodes,
+		find_nodes, come_and_go, meddle_with_job, meddle_with_job};
 
 	if (draw(w, 10))
 		often[draw(w, PHX_ARRAY_SIZE(often))](w);
@@ -432,7 +447,7 @@ static void unhold_all(struct world *w)
 	for (unsigned i = 0; i < MAX_RES; i++) {
 		if (w->number[i] < 0 || is_web(i))
 			continue;
-		struct phx_list jobs = { 0 };
+		struct phx_list jobs = {0};
 		assert_int_equal(phx_batch_jobs(phx_ledger_batch(w->l, w->number[i]), &jobs), 0);
 		PHX_LIST_EACH(struct phx_batch_job, j, &jobs) {
 			if (j->state == PHX_BATCH_HELD)
@@ -460,7 +475,8 @@ static void calm_round(struct world *w)
 		}
 }
 
-/* No more trouble: webs want little, everything arrives, jobs end. Then nobody owes, and all that could run has run. */
+/* No more trouble: webs want little, everything arrives, jobs end. Then nobody owes, and all that
+ * could run has run. */
 static void come_to_rest(struct world *w)
 {
 	if (w->broken)
@@ -483,15 +499,17 @@ static void come_to_rest(struct world *w)
 		phx_ledger_counts(w->l, w->number[i], &c);
 		assert_int_equal(c.owed, 0);
 		assert_int_equal(c.coming, 0);
-		/* a window that was open may have changed the wish; beyond its bounds it holds by grace */
+		/* a window that was open may have changed the wish; beyond its bounds it holds by
+		 * grace */
 		if (is_web(i) && c.busy < c.want && c.busy < specs[i].lower)
-			fail_msg("seed %u: %s wants %u nodes and has %u", w->seed, specs[i].name, c.want, c.busy);
+			fail_msg("seed %u: %s wants %u nodes and has %u", w->seed, specs[i].name,
+				 c.want, c.busy);
 	}
 }
 
 static unsigned partner_of(unsigned i)
 {
-	static const unsigned partner[MAX_RES] = { 1, 0, 3, 2, 5, 4, 6, 7, 9, 8, 10, 11 };
+	static const unsigned partner[MAX_RES] = {1, 0, 3, 2, 5, 4, 6, 7, 9, 8, 10, 11};
 
 	return partner[i];
 }
@@ -502,7 +520,7 @@ static uint32_t reserved(const struct world *w, unsigned i)
 	uint32_t sum = 0;
 
 	for (unsigned k = 0; k < MAX_RES; k++) {
-		unsigned both[] = { k, partner_of(k) }, n = both[1] == k ? 1 : 2;
+		unsigned both[] = {k, partner_of(k)}, n = both[1] == k ? 1 : 2;
 		uint32_t lower = 0, held = 0;
 		if (both[1] < k || k == i || both[1] == i)
 			continue;
@@ -525,8 +543,8 @@ static bool too_wide(const struct world *w, unsigned i)
 
 	phx_ledger_counts(w->l, w->number[i], &c);
 	uint32_t has = c.idle + c.busy + (free > kept ? free - kept : 0);
-	return specs[i].model == PHX_POLICY_fb || specs[i].model == PHX_POLICY_coop2008 || specs[i].upper ||
-	       c.batch.waiting_biggest > has;
+	return specs[i].model == PHX_POLICY_fb || specs[i].model == PHX_POLICY_coop2008 ||
+		specs[i].upper || c.batch.waiting_biggest > has;
 }
 
 /* A job that still waits is wider than its RE may be. */
@@ -538,14 +556,15 @@ static void all_has_run(struct world *w)
 			continue;
 		phx_ledger_counts(w->l, w->number[i], &c);
 		if (c.batch.n_waiting && !too_wide(w, i))
-			fail_msg("seed %u: %s has %u jobs waiting, %u idle, %u free", w->seed, specs[i].name,
-				 c.batch.n_waiting, c.idle, phx_ledger_free_nodes(w->l));
+			fail_msg("seed %u: %s has %u jobs waiting, %u idle, %u free", w->seed,
+				 specs[i].name, c.batch.n_waiting, c.idle,
+				 phx_ledger_free_nodes(w->l));
 	}
 }
 
 static void live(struct world *w, unsigned seed, unsigned steps)
 {
-	struct phx_ledger_config config = { .nodes = N_NODES };
+	struct phx_ledger_config config = {.nodes = N_NODES};
 
 	memset(w, 0, sizeof(*w));
 	w->seed = seed;
@@ -576,7 +595,10 @@ static void whatever_happens(void **state)
 {
 	static struct world w;
 	const char *one = getenv("PHX_TEST_SEED"), *many = getenv("PHX_TEST_SEEDS");
-	unsigned first = one ? (unsigned)atoi(one) : 1, n = one ? 1 : many ? (unsigned)atoi(many) : 150;
+	unsigned first = one ? (unsigned)atoi(one) : 1,
+		 n = one ? 1
+		: many   ? (unsigned)atoi(many)
+			 : 150;
 	uint64_t starts = 0, kills = 0, claims = 0;
 	(void)state;
 	for (unsigned seed = first; seed < first + n; seed++) {
@@ -586,13 +608,13 @@ static void whatever_happens(void **state)
 		claims += w.n_claims;
 		die(&w);
 	}
-	print_message("%llu starts, %llu kills, %llu claims\n", (unsigned long long)starts, (unsigned long long)kills,
-		      (unsigned long long)claims);
+	print_message("%llu starts, %llu kills, %llu claims\n", (unsigned long long)starts,
+		      (unsigned long long)kills, (unsigned long long)claims);
 	assert_true(one || (starts > 1000 && kills > 100 && claims > 10));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(whatever_happens) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(whatever_happens)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

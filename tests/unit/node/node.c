@@ -68,7 +68,8 @@ static void sound_facts(void **state)
 
 static void macs(void **state)
 {
-	static const char *const bad[] = { "", "52:54:00:00:00", "52-54-00-00-00-02", "52:54:00:00:00:0G", "525400000002" };
+	static const char *const bad[] = {"", "52:54:00:00:00", "52-54-00-00-00-02",
+					  "52:54:00:00:00:0G", "525400000002"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		facts.nics.n = 1;
@@ -85,7 +86,8 @@ static void macs(void **state)
 static void disks(void **state)
 {
 	(void)state;
-	add_disk("", 1); /* what names itself by nothing is nobody's target, and two of them are no twins */
+	/* what names itself by nothing is nobody's target, and two of them are no twins */
+	add_disk("", 1);
 	add_disk("", 1);
 	assert_int_equal(phx_facts_check(&facts, &err), 0);
 	facts.disks.n = 1;
@@ -106,15 +108,15 @@ static void facts_as_json(void **state)
 	static const struct {
 		const char *json, *why;
 	} bad[] = {
-		{ "{\"disks\": [{\"id\": \"a\"}, {\"size_bytes\": \"4\"}]}", "disks[1].size_bytes" },
-		{ "{\"disks\": [{\"size_bytes\": -4}]}", "disks[0].size_bytes" },
-		{ "{\"disks\": {}}", "disks: must be a list" },
-		{ "{\"cpus\": 4294967296}", "cpus: is too large" },
-		{ "{\"cpus\": 1.5}", "cpus: must be a whole number" },
-		{ "{\"boot_mode\": \"u-boot\"}", "boot_mode" },
-		{ "{\"cpu\": 1}", "cpu: is not known here" },
-		{ "{\"arch\": \"0123456789abcdef\"}", "arch: is too long" },
-		{ "[]", "must be an object" },
+		{"{\"disks\": [{\"id\": \"a\"}, {\"size_bytes\": \"4\"}]}", "disks[1].size_bytes"},
+		{"{\"disks\": [{\"size_bytes\": -4}]}", "disks[0].size_bytes"},
+		{"{\"disks\": {}}", "disks: must be a list"},
+		{"{\"cpus\": 4294967296}", "cpus: is too large"},
+		{"{\"cpus\": 1.5}", "cpus: must be a whole number"},
+		{"{\"boot_mode\": \"u-boot\"}", "boot_mode"},
+		{"{\"cpu\": 1}", "cpu: is not known here"},
+		{"{\"arch\": \"0123456789abcdef\"}", "arch: is too long"},
+		{"[]", "must be an object"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
@@ -150,14 +152,16 @@ static void all_pairs_of_states(void **state)
 	assert_int_equal(PHX_ARRAY_SIZE(may), phx_node_state_names.n_names);
 	for (int from = 0; from < phx_node_state_names.n_names; from++)
 		for (int to = 0; to < phx_node_state_names.n_names; to++)
-			if (phx_node_state_may((enum phx_node_state)from, (enum phx_node_state)to) !=
+			if (phx_node_state_may((enum phx_node_state)from,
+					       (enum phx_node_state)to) !=
 			    (may[from][to * 2] == 'x'))
-				fail_msg("%s -> %s", phx_node_state_names.names[from], phx_node_state_names.names[to]);
+				fail_msg("%s -> %s", phx_node_state_names.names[from],
+					 phx_node_state_names.names[to]);
 }
 
 static void what_may_not_follow_is_refused(void **state)
 {
-	struct phx_node n = { .state = PHX_NODE_QUARANTINED };
+	struct phx_node n = {.state = PHX_NODE_QUARANTINED};
 	(void)state;
 	assert_int_equal(phx_node_become(&n, PHX_NODE_ACTIVE), -EPROTO);
 	assert_int_equal(n.state, PHX_NODE_QUARANTINED);
@@ -167,7 +171,8 @@ static void what_may_not_follow_is_refused(void **state)
 	assert_int_equal(n.state, PHX_NODE_READY);
 }
 
-/* A quarantined node serves nobody before it was looked at again: no way leads straight into service. */
+/* A quarantined node serves nobody before it was looked at again: no way leads straight into
+ * service. */
 static void quarantine_fails_closed(void **state)
 {
 	(void)state;
@@ -182,7 +187,8 @@ static void transient_states(void **state)
 	(void)state;
 	for (int s = 0; s < phx_node_state_names.n_names; s++)
 		assert_int_equal(phx_node_state_transient((enum phx_node_state)s),
-				 s == PHX_NODE_DRAINING || s == PHX_NODE_CLEANING || s == PHX_NODE_DEPLOYING);
+				 s == PHX_NODE_DRAINING || s == PHX_NODE_CLEANING ||
+					 s == PHX_NODE_DEPLOYING);
 }
 
 /* ---- steps ---- */
@@ -194,7 +200,8 @@ static void every_step_has_an_end(void **state)
 	for (int k = 0; k < PHX_STEP_COUNT_; k++) {
 		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)k);
 		assert_string_equal(info->name, phx_enum_name(&phx_step_kind_names, k));
-		assert_true(info->deadline_s > 0 && info->attempts > 0 && info->expected_ms > 0 && info->text[0]);
+		assert_true(info->deadline_s > 0 && info->attempts > 0 && info->expected_ms > 0 &&
+			    info->text[0]);
 		assert_true(phx_node_state_transient(info->phase));
 		/* what failed after something was changed must not look served or free */
 		if (info->phase == PHX_NODE_CLEANING)
@@ -204,7 +211,7 @@ static void every_step_has_an_end(void **state)
 
 static void current_step(void **state)
 {
-	struct phx_node n = { 0 };
+	struct phx_node n = {0};
 	(void)state;
 	assert_null(phx_node_step(&n));
 	struct phx_step *s = phx_list_push(&n.plan.steps, sizeof(*s));
@@ -217,7 +224,11 @@ static void current_step(void **state)
 /* A node goes through its JSON and comes back the same: snapshots are made of it. */
 static void a_node_as_json_and_back(void **state)
 {
-	struct phx_node n = { .number = 7, .state = PHX_NODE_DRAINING, .epoch = INT64_MAX, .dirty = true }, back;
+	struct phx_node n = {.number = 7,
+			     .state = PHX_NODE_DRAINING,
+			     .epoch = INT64_MAX,
+			     .dirty = true},
+			back;
 	(void)state;
 	PHX_STR_SET(n.name, "n1");
 	PHX_STR_SET(n.reason, "a \"quoted\" reason with ä, ü and a\ttab");
@@ -237,7 +248,12 @@ static void a_node_as_json_and_back(void **state)
 /* What holds until its disks are erased outlasts a restart of the head. */
 static void what_is_known_of_its_data_as_json_and_back(void **state)
 {
-	struct phx_node n = { .dirty = true, .mixed = true, .owes_wipe = true, .plain = true, .key_unread = true }, back;
+	struct phx_node n = {.dirty = true,
+			     .mixed = true,
+			     .owes_wipe = true,
+			     .plain = true,
+			     .key_unread = true},
+			back;
 	(void)state;
 	PHX_STR_SET(n.tenant, "hpc");
 	PHX_STR_SET(n.tenant_pool, "batch");
@@ -251,10 +267,11 @@ static void what_is_known_of_its_data_as_json_and_back(void **state)
 	phx_record_fini(&phx_node_record, &back);
 }
 
-/* A text that was cut within a character is written all the same: the journal must not stop for it. */
+/* A text that was cut within a character is written all the same: the journal must not stop for
+ * it. */
 static void a_text_cut_within_a_character(void **state)
 {
-	struct phx_node n = { 0 }, back;
+	struct phx_node n = {0}, back;
 	(void)state;
 	PHX_STR_SET(n.reason, "broken \xc3");
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_node_record, &n);
@@ -271,15 +288,17 @@ static void an_agreement_wipes_at_its_moment(void **state)
 		struct phx_setup setup;
 		bool at_release, at_assign;
 	} cases[] = {
-		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE }, true, false },
-		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN }, false, true },
-		{ { PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH }, true, true },
-		{ { PHX_SETUP_NOOP, PHX_WIPE_AUTO, PHX_WHEN_BOTH }, false, false },
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE}, true, false},
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN}, false, true},
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH}, true, true},
+		{{PHX_SETUP_NOOP, PHX_WIPE_AUTO, PHX_WHEN_BOTH}, false, false},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_RELEASE), cases[i].at_release);
-		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_ASSIGN), cases[i].at_assign);
+		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_RELEASE),
+				 cases[i].at_release);
+		assert_int_equal(phx_setup_wipes(&cases[i].setup, PHX_WHEN_ASSIGN),
+				 cases[i].at_assign);
 	}
 }
 
@@ -288,13 +307,19 @@ static void an_agreement_wipes_at_its_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		NODE_TEST(sound_facts),		 NODE_TEST(macs),
-		NODE_TEST(disks),		 NODE_TEST(facts_as_json),
-		NODE_TEST(all_pairs_of_states),	 NODE_TEST(quarantine_fails_closed),
+		NODE_TEST(sound_facts),
+		NODE_TEST(macs),
+		NODE_TEST(disks),
+		NODE_TEST(facts_as_json),
+		NODE_TEST(all_pairs_of_states),
+		NODE_TEST(quarantine_fails_closed),
 		NODE_TEST(what_may_not_follow_is_refused),
-		NODE_TEST(transient_states),	 NODE_TEST(every_step_has_an_end),
-		NODE_TEST(current_step),	 NODE_TEST(a_node_as_json_and_back),
-		NODE_TEST(a_text_cut_within_a_character), NODE_TEST(an_agreement_wipes_at_its_moment),
+		NODE_TEST(transient_states),
+		NODE_TEST(every_step_has_an_end),
+		NODE_TEST(current_step),
+		NODE_TEST(a_node_as_json_and_back),
+		NODE_TEST(a_text_cut_within_a_character),
+		NODE_TEST(an_agreement_wipes_at_its_moment),
 		NODE_TEST(what_is_known_of_its_data_as_json_and_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

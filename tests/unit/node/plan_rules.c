@@ -12,16 +12,16 @@ struct axis {
 };
 
 static const struct axis axes[] = {
-	{ { "off", "silent", "deploy", "os" } },
-	{ { "", "bmc" } },
-	{ { "", "from=compute", "from=web" } },
-	{ { "", "to=compute", "to=web", "to=ramweb" } },
-	{ { "system=none", "system=old", "system=fits", "system=key", "system=ram" } },
-	{ { "", "wipe=auto", "wipe=crypto", "wipe=discard", "wipe=overwrite", "wipe=secure-erase" } },
-	{ { "a=d", "a=ds", "a=", "a=r", "a=d b=n", "a=d b=u" } },
-	{ { "", "encrypt" } },
-	{ { "", "rebuild", "cycle" } },
-	{ { "", "agreed" } },
+	{{"off", "silent", "deploy", "os"}},
+	{{"", "bmc"}},
+	{{"", "from=compute", "from=web"}},
+	{{"", "to=compute", "to=web", "to=ramweb"}},
+	{{"system=none", "system=old", "system=fits", "system=key", "system=ram"}},
+	{{"", "wipe=auto", "wipe=crypto", "wipe=discard", "wipe=overwrite", "wipe=secure-erase"}},
+	{{"a=d", "a=ds", "a=", "a=r", "a=d b=n", "a=d b=u"}},
+	{{"", "encrypt"}},
+	{{"", "rebuild", "cycle"}},
+	{{"", "agreed"}},
 };
 
 static uint32_t count(const struct phx_plan *p, int kind)
@@ -48,8 +48,7 @@ static const char *walk(const struct plan_world *w, const struct phx_plan *p)
 	/* a silent node was in its system: the core brings it back there */
 	if (!w->node.up && w->node.env == PHX_ENV_OS && p->tier == PHX_TIER_IN_PLACE)
 		env = PHX_ENV_OS;
-	PHX_LIST_EACH(struct phx_step, s, &p->steps)
-	{
+	PHX_LIST_EACH(struct phx_step, s, &p->steps) {
 		enum phx_step_needs needs = phx_step_info((enum phx_step_kind)s->kind)->needs;
 		if (needs == PHX_NEEDS_OS && env != PHX_ENV_OS)
 			return "a step needs the system, and the node is elsewhere";
@@ -75,8 +74,9 @@ static const char *walk(const struct plan_world *w, const struct phx_plan *p)
 static bool key_alone(const struct plan_world *w, const struct phx_plan *p)
 {
 	int method = w->q.setup.method;
-	return p->steps.n == 1 && count(p, PHX_STEP_destroy_key) && w->q.setup.mode == PHX_SETUP_WIPE && !w->node.up &&
-	       !w->node.bmc.driver[0] && !w->q.to && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+	return p->steps.n == 1 && count(p, PHX_STEP_destroy_key) &&
+		w->q.setup.mode == PHX_SETUP_WIPE && !w->node.up && !w->node.bmc.driver[0] &&
+		!w->q.to && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
 }
 
 static const char *check(const struct plan_world *w, const struct phx_plan *p)
@@ -118,9 +118,9 @@ static void plan_one(unsigned number, unsigned *planned, unsigned *refused)
 		number /= n;
 	}
 	snprintf(spoken, sizeof(spoken), "%s", words);
-	struct plan_world w = { 0 };
+	struct plan_world w = {0};
 	struct phx_plan plan, untouched;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	memset(&plan, 0x5a, sizeof(plan));
 	memcpy(&untouched, &plan, sizeof(plan));
 	plan_world_read(&w, words);
@@ -158,8 +158,9 @@ static void every_combination(void **state)
 /* The same order twice gives the same plan: --dry-run is what the daemon does. */
 static void planning_changes_nothing(void **state)
 {
-	char words[] = "os bmc from=compute to=web system=key a=d b=s wipe=auto encrypt", first[1024], second[1024];
-	struct plan_world w = { 0 };
+	char words[] = "os bmc from=compute to=web system=key a=d b=s wipe=auto encrypt",
+	     first[1024], second[1024];
+	struct plan_world w = {0};
 	struct phx_node before;
 	(void)state;
 	plan_world_read(&w, words);
@@ -175,14 +176,13 @@ static void planning_changes_nothing(void **state)
 static void expectation_adds_up(void **state)
 {
 	char words[] = "os bmc from=compute to=web system=old a=d";
-	struct plan_world w = { 0 };
+	struct plan_world w = {0};
 	struct phx_plan plan;
 	uint32_t sum = 0;
 	(void)state;
 	plan_world_read(&w, words);
 	assert_int_equal(phx_plan_handover(&w.q, &plan, NULL), 0);
-	PHX_LIST_EACH(struct phx_step, s, &plan.steps)
-	{
+	PHX_LIST_EACH(struct phx_step, s, &plan.steps) {
 		sum += s->expected_ms;
 		assert_int_equal(s->id, 0);
 		assert_int_equal(s->status, PHX_STEP_PENDING);
@@ -203,7 +203,7 @@ static void settling_is_expected(void **state)
 	struct phx_plan plan[2];
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		struct plan_world w = { 0 };
+		struct plan_world w = {0};
 		char words[] = "os bmc to=web system=fits a=d";
 		plan_world_read(&w, words);
 		for (uint32_t k = 0; k < 3; k++) {
@@ -216,7 +216,8 @@ static void settling_is_expected(void **state)
 	assert_int_equal(plan[1].expected_ms, plan[0].expected_ms + 3000);
 	PHX_LIST_EACH(struct phx_step, s, &plan[1].steps)
 		if (s->kind == PHX_STEP_start)
-			assert_int_equal(s->expected_ms, phx_step_info(PHX_STEP_start)->expected_ms + 3000);
+			assert_int_equal(s->expected_ms,
+					 phx_step_info(PHX_STEP_start)->expected_ms + 3000);
 	for (int i = 0; i < 2; i++)
 		phx_record_fini(&phx_plan_record, &plan[i]);
 }

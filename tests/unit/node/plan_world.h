@@ -1,5 +1,5 @@
-/* A node, two roles and an order, made from words such as "os bmc from=compute to=web wipe=auto": for tests of the
- * planner. */
+/* A node, two roles and an order, made from words such as "os bmc from=compute to=web wipe=auto":
+ * for tests of the planner. */
 #ifndef TESTS_NODE_PLAN_WORLD_H
 #define TESTS_NODE_PLAN_WORLD_H
 
@@ -15,7 +15,8 @@ struct plan_world {
 	struct phx_plan_request q;
 };
 
-static inline struct phx_disk_facts *plan_world_disk(struct plan_world *w, const char *id, const char *able)
+static inline struct phx_disk_facts *plan_world_disk(struct plan_world *w, const char *id,
+						     const char *able)
 {
 	struct phx_disk_facts *d = phx_list_push(&w->node.facts.disks, sizeof(*d));
 	PHX_STR_SET(d->id, strchr(able, '0') ? "" : id);
@@ -43,8 +44,8 @@ static inline void plan_world_role(struct phx_role *r, const char *name)
 	r->boot = phx_str_starts(name, "ram") ? PHX_ROLE_BOOT_RAM : PHX_ROLE_BOOT_DISK;
 }
 
-/* what a node holds: fits (the image, on disk "a"), old (another image there), ram (the image in memory), key
- * (encrypted on "a"), none */
+/* what a node holds: fits (the image, on disk "a"), old (another image there), ram (the image in
+ * memory), key (encrypted on "a"), none */
 static inline void plan_world_system(struct plan_world *w, const char *what)
 {
 	struct phx_node *n = &w->node;
@@ -63,7 +64,8 @@ static inline void plan_world_value(struct plan_world *w, const char *key, const
 		plan_world_role(&p->from, value);
 		p->q.from = &p->from;
 		PHX_STR_SET(p->node.actual_role, value);
-		phx_role_identity(&p->from, p->node.actual_identity, sizeof(p->node.actual_identity));
+		phx_role_identity(&p->from, p->node.actual_identity,
+				  sizeof(p->node.actual_identity));
 	} else if (!strcmp(key, "to")) {
 		plan_world_role(&p->to, value);
 		p->q.to = &p->to;
@@ -101,10 +103,11 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	w->q.deploy_env_only = w->q.deploy_env_only || !strcmp(flag, "resume");
 }
 
-/* Words: off silent deploy os; bmc; from=ROLE to=ROLE (compute runs jobs, ram* boots into memory); system=...;
- * wipe=METHOD; a=, b=, c= a disk that can d(iscard) s(ecure erase) n(vme) or is r(ead-only) u(sb) - small + large 0 nameless;
- * encrypt rebuild cycle resume; agreed: the method is an agreement's; unread: its key was destroyed while it was out of
- * reach; plain: part of the data lies outside the encryption; pool=same; state=... */
+/* Words: off silent deploy os; bmc; from=ROLE to=ROLE (compute runs jobs, ram* boots into memory);
+ * system=...; wipe=METHOD; a=, b=, c= a disk that can d(iscard) s(ecure erase) n(vme) or is
+ * r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume; agreed: the method is
+ * an agreement's; unread: its key was destroyed while it was out of reach; plain: part of the data
+ * lies outside the encryption; pool=same; state=... */
 static inline void plan_world_read(struct plan_world *w, char *words)
 {
 	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));
@@ -131,16 +134,17 @@ static inline void plan_world_read(struct plan_world *w, char *words)
 static inline void plan_world_say(struct plan_world *w, char *ret, size_t ret_size)
 {
 	struct phx_plan plan;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_plan_handover(&w->q, &plan, &err);
 	if (r < 0) {
 		snprintf(ret, ret_size, "%s: %s", strerrorname_np(-r), err.text);
 		return;
 	}
-	size_t at = (size_t)snprintf(ret, ret_size, "%s:", phx_enum_name(&phx_tier_names, plan.tier));
-	PHX_LIST_EACH(struct phx_step, s, &plan.steps)
-	{
-		at += (size_t)snprintf(ret + at, ret_size - at, " %s", phx_enum_name(&phx_step_kind_names, s->kind));
+	size_t at =
+		(size_t)snprintf(ret, ret_size, "%s:", phx_enum_name(&phx_tier_names, plan.tier));
+	PHX_LIST_EACH(struct phx_step, s, &plan.steps) {
+		at += (size_t)snprintf(ret + at, ret_size - at, " %s",
+				       phx_enum_name(&phx_step_kind_names, s->kind));
 		if (s->kind == PHX_STEP_wipe)
 			at += (size_t)snprintf(ret + at, ret_size - at, ":%s/%s", s->disk,
 					       phx_enum_name(&phx_wipe_method_names, s->method));

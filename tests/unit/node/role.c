@@ -71,7 +71,8 @@ static void order_is(const char *want)
 	char got[128] = "";
 	assert_int_equal(phx_role_order(&role, order, &err), 0);
 	for (uint32_t i = 0; i < role.services.n; i++)
-		strcat(strcat(got, i ? " " : ""), PHX_LIST_AT(&role.services, struct phx_service, order[i])->name);
+		strcat(strcat(got, i ? " " : ""),
+		       PHX_LIST_AT(&role.services, struct phx_service, order[i])->name);
 	assert_string_equal(got, want);
 }
 
@@ -110,10 +111,10 @@ static void a_diamond_is_started_once(void **state)
 
 static void cycles(void **state)
 {
-	static const char *const after[][3] = { { "a", "", "" }, { "b", "a", "" }, { "b", "c", "a" } };
+	static const char *const after[][3] = {{"a", "", ""}, {"b", "a", ""}, {"b", "c", "a"}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(after); i++) {
-		uint32_t order[3] = { 7, 7, 7 };
+		uint32_t order[3] = {7, 7, 7};
 		setup(NULL);
 		add_service("a", after[i][0]);
 		add_service("b", after[i][1]);
@@ -129,7 +130,7 @@ static void cycles(void **state)
 
 static void unknown_dependency(void **state)
 {
-	uint32_t order[2] = { 7, 7 };
+	uint32_t order[2] = {7, 7};
 	(void)state;
 	add_service("a", "");
 	add_service("b", "nosuch");
@@ -157,7 +158,7 @@ static void a_good_role(void **state)
 
 static void names(void **state)
 {
-	static const char *const bad[] = { "", "a/b", "..", "a b", "-x", "a..b" };
+	static const char *const bad[] = {"", "a/b", "..", "a b", "-x", "a..b"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		PHX_STR_SET(role.name, bad[i]);
@@ -194,14 +195,31 @@ static void services(void **state)
 
 static void paths_to_remove(void **state)
 {
-	static const char *const good[] = { "/var/lib/web", "/var/cache/x/y", "/srv/www", "/var/log/a", "/etc/opt/x",
-					    "/var/lib/phoenix-batch" };
-	static const char *const bad[] = { "/",		       "",		   "/etc/passwd",	"/var/lib",
-					   "/var/lib/",	       "/var/lib/../..",   "/var/lib/a/../../etc", "var/lib/a",
-					   "/var/lib//a",      "/var/lib/./a",	   "/var/lib/phoenix",	"/var/lib/phoenix/x",
-					   "/var/lib/a/..",    "/srv/..",	   "/usr/bin",		"/srv/.",
-					   "/var/libx/a",      "/var/lib/a/.",	   "/etc/opt",		"/var/lib/dpkg/info",
-					   "/var/lib/x/",      "/var/log/journal" };
+	static const char *const good[] = {"/var/lib/web", "/var/cache/x/y",
+					   "/srv/www",     "/var/log/a",
+					   "/etc/opt/x",   "/var/lib/phoenix-batch"};
+	static const char *const bad[] = {"/",
+					  "",
+					  "/etc/passwd",
+					  "/var/lib",
+					  "/var/lib/",
+					  "/var/lib/../..",
+					  "/var/lib/a/../../etc",
+					  "var/lib/a",
+					  "/var/lib//a",
+					  "/var/lib/./a",
+					  "/var/lib/phoenix",
+					  "/var/lib/phoenix/x",
+					  "/var/lib/a/..",
+					  "/srv/..",
+					  "/usr/bin",
+					  "/srv/.",
+					  "/var/libx/a",
+					  "/var/lib/a/.",
+					  "/etc/opt",
+					  "/var/lib/dpkg/info",
+					  "/var/lib/x/",
+					  "/var/log/journal"};
 	(void)state;
 	add_word(&role.leave_remove, "");
 	struct phx_word *w = PHX_LIST_AT(&role.leave_remove, struct phx_word, 0);
@@ -220,7 +238,7 @@ static void paths_to_remove(void **state)
 
 static void ports(void **state)
 {
-	static const char *const bad[] = { "0", "65536", "-1", "http", "80 ", "" };
+	static const char *const bad[] = {"0", "65536", "-1", "http", "80 ", ""};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		add_word(&role.ports, bad[i]);
@@ -271,10 +289,18 @@ static void identity_is_image_and_packages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROLE_TEST(as_written), ROLE_TEST(dependencies_first), ROLE_TEST(a_diamond_is_started_once),
-		ROLE_TEST(cycles),     ROLE_TEST(unknown_dependency), ROLE_TEST(a_good_role),
-		ROLE_TEST(names),      ROLE_TEST(services),	      ROLE_TEST(paths_to_remove),
-		ROLE_TEST(ports),      ROLE_TEST(health),	      ROLE_TEST(identity_is_image_and_packages),
+		ROLE_TEST(as_written),
+		ROLE_TEST(dependencies_first),
+		ROLE_TEST(a_diamond_is_started_once),
+		ROLE_TEST(cycles),
+		ROLE_TEST(unknown_dependency),
+		ROLE_TEST(a_good_role),
+		ROLE_TEST(names),
+		ROLE_TEST(services),
+		ROLE_TEST(paths_to_remove),
+		ROLE_TEST(ports),
+		ROLE_TEST(health),
+		ROLE_TEST(identity_is_image_and_packages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

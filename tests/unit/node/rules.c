@@ -1,4 +1,5 @@
-/* Rules of automatic assignment: every fact with every comparison, first match, reasons, what is refused. */
+/* Rules of automatic assignment: every fact with every comparison, first match, reasons, what is
+ * refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +49,7 @@ static int teardown(void **state)
 
 static struct phx_rule_term term(const char *fact, const char *op, const char *value)
 {
-	struct phx_rule_term t = { 0 };
+	struct phx_rule_term t = {0};
 	PHX_STR_SET(t.fact, fact);
 	PHX_STR_SET(t.value, value);
 	assert_int_equal(phx_enum_parse(&phx_rule_op_names, op, &t.op, NULL), 0);
@@ -65,7 +66,8 @@ static void add_rule(const char *role, uint32_t line)
 static void add_term(const char *fact, const char *op, const char *value)
 {
 	struct phx_rule *r = PHX_LIST_AT(&rules, struct phx_rule, rules.n - 1);
-	*(struct phx_rule_term *)phx_list_push(&r->terms, sizeof(struct phx_rule_term)) = term(fact, op, value);
+	*(struct phx_rule_term *)phx_list_push(&r->terms, sizeof(struct phx_rule_term)) =
+		term(fact, op, value);
 }
 
 static int match(void)
@@ -79,36 +81,58 @@ static const struct {
 	const char *fact, *op, *value;
 	bool holds;
 } terms[] = {
-	{ "cpus", "==", "8", true },	      { "cpus", "==", "7", false },
-	{ "cpus", "!=", "7", true },	      { "cpus", "!=", "8", false },
-	{ "cpus", ">=", "8", true },	      { "cpus", ">=", "9", false },
-	{ "cpus", "<=", "8", true },	      { "cpus", "<=", "7", false },
-	{ "cores", "==", "4", true },	      { "cores", ">=", "5", false },
-	{ "sockets", "==", "1", true },	      { "sockets", "!=", "1", false },
-	{ "memory_bytes", ">=", "8 GiB", true }, { "memory_bytes", ">=", "8.1 GiB", false },
-	{ "memory_bytes", "<=", "9GB", true },   { "memory_bytes", "==", "8589934592", true },
-	{ "memory_bytes", ">=", "9 GiB", false },
-	{ "disks", "==", "2", true },	      { "disks", ">=", "3", false },
-	{ "disk_bytes", "==", "8 GiB", true }, { "disk_bytes", "<=", "4 GiB", false },
-	{ "nics", ">=", "2", true },	      { "nics", "<=", "1", false },
-	{ "arch", "==", "x86_64", true },     { "arch", "!=", "x86_64", false },
-	{ "arch", "~", "x86*", true },	      { "arch", "~", "arm*", false },
-	{ "vendor", "==", "QEMU", true },     { "vendor", "==", "qemu", false },
-	{ "product", "~", "*(i4*)", true },   { "product", "~", "Standard ?? (i440FX)", true },
-	{ "product", "~", "Standard", false }, { "product", "~", "*", true },
-	{ "serial", "~", "SN-1?", true },     { "serial", "~", "SN-?", false },
-	{ "boot_mode", "==", "uefi", true },  { "boot_mode", "==", "bios", false },
-	{ "name", "~", "c*", true },	      { "name", "~", "c[0-9]*", false },
-	{ "name", "==", "c12", true },	      { "mac", "==", "52:54:00:00:00:00", true },
-	{ "mac", "~", "52:54:*:01", false },  { "name", "~", "*1*2*", true },
-	{ "name", "~", "**2", true },	      { "name", "~", "", false },
+	{"cpus", "==", "8", true},
+	{"cpus", "==", "7", false},
+	{"cpus", "!=", "7", true},
+	{"cpus", "!=", "8", false},
+	{"cpus", ">=", "8", true},
+	{"cpus", ">=", "9", false},
+	{"cpus", "<=", "8", true},
+	{"cpus", "<=", "7", false},
+	{"cores", "==", "4", true},
+	{"cores", ">=", "5", false},
+	{"sockets", "==", "1", true},
+	{"sockets", "!=", "1", false},
+	{"memory_bytes", ">=", "8 GiB", true},
+	{"memory_bytes", ">=", "8.1 GiB", false},
+	{"memory_bytes", "<=", "9GB", true},
+	{"memory_bytes", "==", "8589934592", true},
+	{"memory_bytes", ">=", "9 GiB", false},
+	{"disks", "==", "2", true},
+	{"disks", ">=", "3", false},
+	{"disk_bytes", "==", "8 GiB", true},
+	{"disk_bytes", "<=", "4 GiB", false},
+	{"nics", ">=", "2", true},
+	{"nics", "<=", "1", false},
+	{"arch", "==", "x86_64", true},
+	{"arch", "!=", "x86_64", false},
+	{"arch", "~", "x86*", true},
+	{"arch", "~", "arm*", false},
+	{"vendor", "==", "QEMU", true},
+	{"vendor", "==", "qemu", false},
+	{"product", "~", "*(i4*)", true},
+	{"product", "~", "Standard ?? (i440FX)", true},
+	{"product", "~", "Standard", false},
+	{"product", "~", "*", true},
+	{"serial", "~", "SN-1?", true},
+	{"serial", "~", "SN-?", false},
+	{"boot_mode", "==", "uefi", true},
+	{"boot_mode", "==", "bios", false},
+	{"name", "~", "c*", true},
+	{"name", "~", "c[0-9]*", false},
+	{"name", "==", "c12", true},
+	{"mac", "==", "52:54:00:00:00:00", true},
+	{"mac", "~", "52:54:*:01", false},
+	{"name", "~", "*1*2*", true},
+	{"name", "~", "**2", true},
+	{"name", "~", "", false},
 };
 
 static void each_fact_and_operator(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(terms); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		struct phx_rule_term t = term(terms[i].fact, terms[i].op, terms[i].value);
 		if (!strcmp(terms[i].value, "8.1 GiB"))
 			continue; /* refused, see below */
@@ -125,7 +149,7 @@ static void each_fact_and_operator(void **state)
 
 static void facts_that_are_missing(void **state)
 {
-	struct phx_facts none = { 0 };
+	struct phx_facts none = {0};
 	(void)state;
 	add_rule("r", 1);
 	add_term("disk_bytes", "==", "0");
@@ -146,7 +170,8 @@ static void the_first_that_holds(void **state)
 	add_term("memory_bytes", ">=", "4 GiB");
 	add_rule("rest", 9);
 	assert_int_equal(match(), 1);
-	assert_string_equal(reason, "rules.conf:7: cpus 8 >= 4 and memory_bytes 8589934592 >= 4 GiB -> batch");
+	assert_string_equal(
+		reason, "rules.conf:7: cpus 8 >= 4 and memory_bytes 8589934592 >= 4 GiB -> batch");
 	facts.cpus = 2;
 	assert_int_equal(match(), 2);
 	assert_string_equal(reason, "rules.conf:9: always -> rest");
@@ -164,7 +189,8 @@ static void why_none_holds(void **state)
 	add_term("name", "~", "w*");
 	assert_int_equal(match(), -ENOENT);
 	assert_string_equal(reason,
-			    "rules.conf:3: not memory_bytes 8589934592 >= 1 TiB; rules.conf:5: not name 'c12' ~ 'w*'");
+			    "rules.conf:3: not memory_bytes 8589934592 >= 1 TiB; rules.conf:5: not "
+			    "name 'c12' ~ 'w*'");
 }
 
 static void a_long_reason_is_cut(void **state)
@@ -186,19 +212,19 @@ static void bad_terms(void **state)
 	static const struct {
 		const char *fact, *op, *value, *why;
 	} bad[] = {
-		{ "cpu", ">=", "4", "'cpu' is no fact; there are: cpus, cores" },
-		{ "", "==", "4", "is no fact" },
-		{ "cpus", "~", "4*", "compare it with ==, !=, >= or <=" },
-		{ "cpus", ">=", "many", "'many' must be one" },
-		{ "cpus", ">=", "-1", "must be one" },
-		{ "memory_bytes", ">=", "8 XiB", "must be one" },
-		{ "memory_bytes", ">=", "", "must be one" },
-		{ "arch", ">=", "x", "compare it with ==, != or ~" },
-		{ "name", "<=", "x", "compare it with ==, != or ~" },
+		{"cpu", ">=", "4", "'cpu' is no fact; there are: cpus, cores"},
+		{"", "==", "4", "is no fact"},
+		{"cpus", "~", "4*", "compare it with ==, !=, >= or <="},
+		{"cpus", ">=", "many", "'many' must be one"},
+		{"cpus", ">=", "-1", "must be one"},
+		{"memory_bytes", ">=", "8 XiB", "must be one"},
+		{"memory_bytes", ">=", "", "must be one"},
+		{"arch", ">=", "x", "compare it with ==, != or ~"},
+		{"name", "<=", "x", "compare it with ==, != or ~"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		struct phx_rule_term t = term(bad[i].fact, bad[i].op, bad[i].value);
 		assert_int_equal(phx_rule_term_check(&t, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].why))
@@ -217,8 +243,9 @@ static void bad_terms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULES_TEST(each_fact_and_operator), RULES_TEST(facts_that_are_missing), RULES_TEST(the_first_that_holds),
-		RULES_TEST(why_none_holds),	    RULES_TEST(a_long_reason_is_cut),	RULES_TEST(bad_terms),
+		RULES_TEST(each_fact_and_operator), RULES_TEST(facts_that_are_missing),
+		RULES_TEST(the_first_that_holds),   RULES_TEST(why_none_holds),
+		RULES_TEST(a_long_reason_is_cut),   RULES_TEST(bad_terms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

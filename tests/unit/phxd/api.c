@@ -1,5 +1,5 @@
-/* API.md against the table of routes: each row of the one is in the other, with its method, who may at least, and the
- * listeners that have it. */
+/* API.md against the table of routes: each row of the one is in the other, with its method, who may
+ * at least, and the listeners that have it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,14 +16,16 @@
 static const struct {
 	const char *method, *path, *via, *person;
 } routes[] = {
-#define ROUTE(method, path, via, handler, person, body_max, body_file) {method, path, #via, #person},
+#define ROUTE(method, path, via, handler, person, body_max, body_file) \
+	{method, path, #via, #person},
 #include "phxd/routes.def"
 #undef ROUTE
 };
 
 /* From the least to the most, as routes.def and as API.md calls them. */
 static const char *const persons[][2] = {
-	{"NOBODY", "anybody"},    {"NODE", "node"}, {"USER", "user"}, {"SERVICE_PROVIDER", "service-provider"},
+	{"NOBODY", "anybody"},    {"NODE", "node"},
+	{"USER", "user"},         {"SERVICE_PROVIDER", "service-provider"},
 	{"PROVIDER", "provider"},
 };
 
@@ -41,7 +43,8 @@ struct page {
 static void complain(struct page *p, const char *what, const char *which)
 {
 	size_t n = strlen(p->wrong);
-	snprintf(p->wrong + n, sizeof(p->wrong) - n, "API.md:%d: %s %s: %s\n", p->line, p->method, which, what);
+	snprintf(p->wrong + n, sizeof(p->wrong) - n, "API.md:%d: %s %s: %s\n", p->line, p->method,
+		 which, what);
 }
 
 static int rank(const char *name, int column)
@@ -52,7 +55,8 @@ static int rank(const char *name, int column)
 	return -1;
 }
 
-/* Does the path of a page (/v1/nodes/NAME) stand for that of a route? A small word may stand for a *: ret_word. */
+/* Does the path of a page (/v1/nodes/NAME) stand for that of a route? A small word may stand for a
+ * *: ret_word. */
 static bool path_fits(const char *path, const char *route, bool *ret_word)
 {
 	*ret_word = false;
@@ -85,7 +89,8 @@ static void check_request(struct page *p, const char *path, const char *who, con
 	bool word = false;
 	size_t i = 0;
 	while (i < PHX_ARRAY_SIZE(routes) &&
-	       (strcmp(routes[i].method, p->method) != 0 || !path_fits(path, routes[i].path, &word)))
+	       (strcmp(routes[i].method, p->method) != 0 ||
+		!path_fits(path, routes[i].path, &word)))
 		i++;
 	if (i == PHX_ARRAY_SIZE(routes)) {
 		complain(p, "routes.def has no such route", path);
@@ -93,13 +98,15 @@ static void check_request(struct page *p, const char *path, const char *who, con
 	}
 	p->documented[i] = true;
 	int said = rank(who, 1), least = rank(routes[i].person, 0);
-	if (word ? said < least : said != least) /* a handler may ask for more, for one word of several */
+	if (word ? said < least
+		 : said != least) /* a handler may ask for more, for one word of several */
 		complain(p, "another person may, by routes.def", path);
 	if (!same_listeners(listeners, routes[i].via))
 		complain(p, "other listeners have it, by routes.def", path);
 }
 
-/* One text in backquotes: a method, a method and a path, a path, or a word in place of the path's last. */
+/* One text in backquotes: a method, a method and a path, a path, or a word in place of the path's
+ * last. */
 static void take_token(struct page *p, char *token, const char *who, const char *listeners)
 {
 	token[strcspn(token, "?")] = '\0';
@@ -120,7 +127,8 @@ static void take_requests(struct page *p, char *cell, const char *who, const cha
 {
 	char *rest = NULL, before[TEXT] = "";
 	int i = 0;
-	for (char *part = strtok_r(cell, "`", &rest); part; part = strtok_r(NULL, "`", &rest), i++) {
+	for (char *part = strtok_r(cell, "`", &rest); part;
+	     part = strtok_r(NULL, "`", &rest), i++) {
 		if (i % 2)
 			continue; /* between two */
 		if (!strchr(part, '/') && part[0] >= 'A' && part[0] <= 'Z') {

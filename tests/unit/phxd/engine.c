@@ -1,5 +1,5 @@
-/* The engine over starts: a clock that is far ahead, a journal that lacks events or in which any bit has flipped; and what
- * it writes. The clocks are fakes that take the place of libc's. */
+/* The engine over starts: a clock that is far ahead, a journal that lacks events or in which any
+ * bit has flipped; and what it writes. The clocks are fakes that take the place of libc's. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "phxd/clock.c" /* parts of a program, not of the library */
 #include "phxd/engine.c"
 
-#define DAYS(n) ((n) * 24LL * 3600 * 1000)
+#define DAYS(n) ((n)*24LL * 3600 * 1000)
 enum { FLIPS = 150, FILE_SIZE_MAX = 1 << 22 };
 
 static int64_t fake_wall_ahead_ms, fake_mono_ahead_ms;
@@ -36,7 +36,10 @@ static void put_forward(struct timespec *ts, int64_t ms)
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int r = (int)syscall(SYS_clock_gettime, id, ts);
-	put_forward(ts, id == CLOCK_REALTIME ? fake_wall_ahead_ms : id == CLOCK_MONOTONIC ? fake_mono_ahead_ms : 0);
+	put_forward(ts,
+		    id == CLOCK_REALTIME            ? fake_wall_ahead_ms
+			    : id == CLOCK_MONOTONIC ? fake_mono_ahead_ms
+						    : 0);
 	return r;
 }
 
@@ -76,8 +79,12 @@ static int setup(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/journal.db", dir);
-	config = (struct engine_config){ .journal = path, .snapshot_every = 10, .keep_days = 30, .site_key_path = "", .act = no_act,
-					 .committed = no_commit };
+	config = (struct engine_config){.journal = path,
+					.snapshot_every = 10,
+					.keep_days = 30,
+					.site_key_path = "",
+					.act = no_act,
+					.committed = no_commit};
 	fake_wall_ahead_ms = fake_mono_ahead_ms = added = 0;
 	fake_synchronised = fake_clock_refused = false;
 	phx_err_clear(&err);
@@ -104,7 +111,7 @@ static int start(void)
 static void happens(int n)
 {
 	for (int i = 0; i < n; i++) {
-		struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+		struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
 		snprintf(ev.node, sizeof(ev.node), "n%d", ++added);
 		struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
 		snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
@@ -148,7 +155,7 @@ static int look(void *arg, const struct phx_store_event *ev)
 
 static int times_told(const char *text)
 {
-	struct search s = { text, 0 };
+	struct search s = {text, 0};
 	assert_int_equal(phx_store_events_of(engine_store(e), "notice", look, &s, &err), 0);
 	return s.n;
 }
@@ -206,7 +213,7 @@ static void a_synchronised_clock_is_believed_and_forgets_after_a_day(void **stat
 static void events_of_another_version_are_refused_with_advice(void **state)
 {
 	struct phx_store *store = NULL;
-	struct phx_event ev = { .kind = PHX_EV_restart, .by = "phxd", .now_ms = real_now() + 60000 };
+	struct phx_event ev = {.kind = PHX_EV_restart, .by = "phxd", .now_ms = real_now() + 60000};
 	PHX_AUTO_FREE char *event = phx_json_record_text_sparse(&phx_event_record, &ev);
 	(void)state;
 	assert_int_equal(start(), 0);
@@ -214,7 +221,8 @@ static void events_of_another_version_are_refused_with_advice(void **state)
 	engine_close(PHX_TAKE(e));
 	assert_int_equal(phx_store_open(path, &store, &err), 0);
 	uint64_t seq = phx_store_last(store) + 1;
-	int r = phx_store_append(store, seq, ev.now_ms, "restart", "", event, "[{\"other\":1}]", NULL, &err);
+	int r = phx_store_append(store, seq, ev.now_ms, "restart", "", event, "[{\"other\":1}]",
+				 NULL, &err);
 	phx_store_close(store);
 	assert_int_equal(r, 0);
 	assert_int_equal(start(), -EPROTO);
@@ -286,7 +294,7 @@ static void meddle(const char *sql)
 
 static int add_one(const char *name)
 {
-	struct phx_event ev = { .kind = PHX_EV_node_add, .by = "test" };
+	struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
 	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:ff:%02x", (unsigned char)name[0]);
 	PHX_STR_SET(ev.node, name);
@@ -303,13 +311,15 @@ static bool knows(const char *name)
 	return found;
 }
 
-/* A command that is not on the disk was not given: nobody is told so, and nothing goes on from it. */
+/* A command that is not on the disk was not given: nobody is told so, and nothing goes on from
+ * it. */
 static void what_is_not_written_was_not_done(void **state)
 {
 	(void)state;
 	assert_int_equal(start(), 0);
 	happens(3);
-	meddle("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room is left'); END");
+	meddle("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room is "
+	       "left'); END");
 	assert_int_equal(add_one("lost"), -EROFS);
 	assert_non_null(strstr(err.text, "nothing was done, the journal cannot be written"));
 	meddle("DROP TRIGGER full");
@@ -324,7 +334,7 @@ static void what_is_not_written_was_not_done(void **state)
 
 static void a_removed_journal_is_seen_without_a_command(void **state)
 {
-	struct phx_err why = { 0 };
+	struct phx_err why = {0};
 	char away[128];
 	(void)state;
 	assert_int_equal(start(), 0);
@@ -357,7 +367,8 @@ static void events_that_no_snapshot_leads_to_are_told(void **state)
 	engine_close(PHX_TAKE(e));
 	meddle("DELETE FROM events WHERE seq=1; DELETE FROM snapshots");
 	assert_int_equal(start(), -ENODATA);
-	assert_non_null(strstr(err.text, "the journal begins with event 2, and no sound snapshot reaches there"));
+	assert_non_null(strstr(
+		err.text, "the journal begins with event 2, and no sound snapshot reaches there"));
 }
 
 /* ---- erase records ---- */
@@ -371,8 +382,8 @@ static void submit(struct phx_event *ev)
 
 static void registers(const char *node, const char *disk)
 {
-	struct phx_event enrol = { .kind = PHX_EV_enrol, .key_fp = "key" };
-	struct phx_event hello = { .kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY, .boot_id = "boot" };
+	struct phx_event enrol = {.kind = PHX_EV_enrol, .key_fp = "key"};
+	struct phx_event hello = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY, .boot_id = "boot"};
 	struct phx_mac *m = phx_list_push(&enrol.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:00:01");
 	submit(&enrol);
@@ -385,11 +396,14 @@ static void registers(const char *node, const char *disk)
 	submit(&hello);
 }
 
-/* The agent has done the only step there is: it says of the disk that it was overwritten and read back. */
+/* The agent has done the only step there is: it says of the disk that it was overwritten and read
+ * back. */
 static void erases(const char *node, const char *disk)
 {
-	struct phx_event ev = { .kind = PHX_EV_step_result, .erased_bytes = 4096, .verified_bytes = 4096,
-				.setup.method = PHX_WIPE_OVERWRITE };
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .erased_bytes = 4096,
+			       .verified_bytes = 4096,
+			       .setup.method = PHX_WIPE_OVERWRITE};
 	const struct phx_node *n = phx_state_node(engine_lock(e), node);
 	const struct phx_step *step = phx_node_step(n);
 	bool erase = step && step->kind == PHX_STEP_wipe;
@@ -427,8 +441,10 @@ static void an_erase_leaves_a_signed_record(void **state)
 	assert_int_equal(start(), 0);
 	happens(1);
 	registers("n1", "serial-1");
-	struct phx_event order = { .kind = PHX_EV_wipe, .node = "n1", .has_setup = true,
-				   .setup = { PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0 } };
+	struct phx_event order = {.kind = PHX_EV_wipe,
+				  .node = "n1",
+				  .has_setup = true,
+				  .setup = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0}};
 	submit(&order);
 	erases("n1", "serial-1");
 	assert_int_equal(phx_store_erasures(engine_store(e), "n1", is_signed, &n, &err), 0);
@@ -490,7 +506,8 @@ static void a_flipped_bit_is_refused_or_changes_nothing(void **state)
 		int r = engine_open(&config, &e, &err);
 		PHX_AUTO_FREE char *got = r == 0 ? state_of() : NULL;
 		if (r == 0 && strcmp(got, want))
-			fail_msg("byte %zu, bit 0x%02x: it starts with another state", at, (unsigned char)bit);
+			fail_msg("byte %zu, bit 0x%02x: it starts with another state", at,
+				 (unsigned char)bit);
 		if (r < 0 && !err.text[0])
 			fail_msg("byte %zu: nothing is said", at);
 		refused += r < 0;

@@ -41,7 +41,8 @@ void net_sync_hosts(struct daemon *d)
 	__atomic_add_fetch(&n_synced, 1, __ATOMIC_SEQ_CST);
 }
 
-int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret, struct phx_err *err)
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
+		  struct phx_err *err)
 {
 	(void)e;
 	(void)ev;
@@ -64,14 +65,19 @@ void engine_unlock(struct engine *e)
 
 static void what_cannot_be_queued_is_an_error(void **state)
 {
-	static const int kinds[] = { PHX_ACT_POWER, PHX_ACT_KEY_MAKE, PHX_ACT_KEY_DESTROY, PHX_ACT_DHCP };
-	struct daemon d = { .cfg = { .power_threads = 1, .key_dir = "/proc/nonexistent" } };
-	struct phx_err err = { 0 };
+	static const int kinds[] = {PHX_ACT_POWER, PHX_ACT_KEY_MAKE, PHX_ACT_KEY_DESTROY,
+				    PHX_ACT_DHCP};
+	struct daemon d = {.cfg = {.power_threads = 1, .key_dir = "/proc/nonexistent"}};
+	struct phx_err err = {0};
 	struct exec *x = NULL;
 	(void)state;
 	assert_int_equal(exec_new(&d, &x, &err), 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
-		struct phx_action a = { .kind = kinds[i], .node = "n1", .key_id = "k1", .step_id = i + 1, .text = "off" };
+		struct phx_action a = {.kind = kinds[i],
+				       .node = "n1",
+				       .key_id = "k1",
+				       .step_id = i + 1,
+				       .text = "off"};
 		no_memory = true;
 		assert_int_equal(exec_action(x, &a), -ENOMEM);
 		assert_false(has_step_ticket(x, a.step_id));
@@ -81,7 +87,7 @@ static void what_cannot_be_queued_is_an_error(void **state)
 		while (x->todo.n) /* the worker takes it before the next may not be queued */
 			sched_yield();
 	}
-	struct phx_action order = { .kind = PHX_ACT_ORDER, .node = "n1" };
+	struct phx_action order = {.kind = PHX_ACT_ORDER, .node = "n1"};
 	assert_int_equal(exec_action(x, &order), 0);
 	assert_int_equal(n_woken, 1);
 	exec_free(x);
@@ -90,6 +96,6 @@ static void what_cannot_be_queued_is_an_error(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(what_cannot_be_queued_is_an_error) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_cannot_be_queued_is_an_error)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What people may have journalled (cmd/phxd/quota.c): a bucket each, which empties with time. People, peers and the clock are
- * fakes. */
+/* What people may have journalled (cmd/phxd/quota.c): a bucket each, which empties with time.
+ * People, peers and the clock are fakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -109,7 +109,8 @@ static void the_provider_is_never_asked(void **state)
 	assert_int_equal(u->buckets.n, 0);
 }
 
-/* An event costs something beside what was sent: an empty body without end fills the journal, too. */
+/* An event costs something beside what was sent: an empty body without end fills the journal,
+ * too. */
 static void empty_bodies_count(void **state)
 {
 	unsigned n = 0;
@@ -139,8 +140,11 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(who_has_written_enough_waits), T(others_are_not_held_up), T(the_provider_is_never_asked),
-		T(empty_bodies_count),		 T(empty_buckets_go),
+		T(who_has_written_enough_waits),
+		T(others_are_not_held_up),
+		T(the_provider_is_never_asked),
+		T(empty_bodies_count),
+		T(empty_buckets_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Members of a request's body (cmd/phxd/take.c): what is taken, and what is answered to the rest. The request is a fake one
- * that keeps its answer. */
+/* Members of a request's body (cmd/phxd/take.c): what is taken, and what is answered to the rest.
+ * The request is a fake one that keeps its answer. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,8 @@ static void refused(bool taken, const char *why)
 static void texts_have_a_length_and_no_control_characters(void **state)
 {
 	char dst[6] = "was";
-	PHX_AUTO_JSON json_t *j = body("{\"five\": \"12345\", \"six\": \"123456\", \"escape\": \"a\\u001bb\", \"lines\": \"a\\nb\","
+	PHX_AUTO_JSON json_t *j = body("{\"five\": \"12345\", \"six\": \"123456\", \"escape\": "
+				       "\"a\\u001bb\", \"lines\": \"a\\nb\","
 				       " \"del\": \"a\\u007f\", \"null\": null, \"number\": 3}");
 	(void)state;
 	assert_true(TAKE(NULL, j, "absent", dst) && TAKE(NULL, j, "null", dst));
@@ -78,7 +79,8 @@ static void words_of_agents_are_cut_and_cleaned(void **state)
 static void booleans_are_no_words(void **state)
 {
 	bool b = true;
-	PHX_AUTO_JSON json_t *j = body("{\"yes\": true, \"no\": false, \"word\": \"true\", \"one\": 1}");
+	PHX_AUTO_JSON json_t *j =
+		body("{\"yes\": true, \"no\": false, \"word\": \"true\", \"one\": 1}");
 	(void)state;
 	assert_true(take_bool(NULL, j, "absent", &b) && !b);
 	assert_true(take_bool(NULL, j, "yes", &b) && b);
@@ -91,7 +93,8 @@ static void booleans_are_no_words(void **state)
 static void numbers_have_bounds(void **state)
 {
 	int64_t n = 7;
-	PHX_AUTO_JSON json_t *j = body("{\"low\": 1, \"high\": 10, \"below\": 0, \"above\": 11, \"part\": 2.5, \"word\": \"3\"}");
+	PHX_AUTO_JSON json_t *j = body("{\"low\": 1, \"high\": 10, \"below\": 0, \"above\": 11, "
+				       "\"part\": 2.5, \"word\": \"3\"}");
 	static const char *const bad[] = {"below", "above", "part", "word"};
 	(void)state;
 	assert_true(take_number(NULL, j, "absent", 1, 10, &n) && n == 7);
@@ -99,7 +102,8 @@ static void numbers_have_bounds(void **state)
 	assert_true(take_number(NULL, j, "high", 1, 10, &n) && n == 10);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		code = 0;
-		refused(take_number(NULL, j, bad[i], 1, 10, &n), "must be a whole number from 1 to 10");
+		refused(take_number(NULL, j, bad[i], 1, 10, &n),
+			"must be a whole number from 1 to 10");
 		assert_int_equal(n, 10);
 	}
 }
@@ -117,7 +121,8 @@ static void numbers_of_the_query_have_bounds(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		code = 0;
 		query = bad[i];
-		refused(take_query_number(NULL, "limit", 100, 9, &n), "limit: must be a number from 0 to 100");
+		refused(take_query_number(NULL, "limit", 100, 9, &n),
+			"limit: must be a number from 0 to 100");
 	}
 }
 
@@ -135,12 +140,14 @@ static void a_misspelt_member_is_refused(void **state)
 static void addresses_are_normalised(void **state)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list macs = {0};
-	PHX_AUTO_JSON json_t *j = body("{\"macs\": [\"AA:bb:CC:00:11:22\", \"02-00-00-00-00-01\"]}");
+	PHX_AUTO_JSON json_t *j =
+		body("{\"macs\": [\"AA:bb:CC:00:11:22\", \"02-00-00-00-00-01\"]}");
 	(void)state;
 	assert_true(take_macs(NULL, j, &macs));
 	assert_int_equal(macs.n, 2);
 	assert_string_equal(PHX_LIST_AT(&macs, struct phx_mac, 0)->mac, "aa:bb:cc:00:11:22");
-	static const char *const bad[] = {"{\"macs\": [\"aa:bb\"]}", "{\"macs\": [7]}", "{\"macs\": \"aa:bb:cc:00:11:22\"}"};
+	static const char *const bad[] = {"{\"macs\": [\"aa:bb\"]}", "{\"macs\": [7]}",
+					  "{\"macs\": \"aa:bb:cc:00:11:22\"}"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		PHX_AUTO_JSON json_t *b = body(bad[i]);
 		refused(take_macs(NULL, b, &macs), "macs: ");
@@ -157,7 +164,8 @@ static void tokens_are_digested(void **state)
 	assert_true(take_token(NULL, none, hex));
 	assert_string_equal(hex, "");
 	assert_true(take_token(NULL, j, hex));
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 int main(void)

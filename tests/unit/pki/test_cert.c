@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "pki/pki.h"
 
-static const char *const names[] = { "10.77.0.1", "fd77::1", "head.example" };
+static const char *const names[] = {"10.77.0.1", "fd77::1", "head.example"};
 
 struct place {
 	char dir[64];
@@ -29,7 +29,7 @@ struct place {
 static int setup(void **state)
 {
 	struct place *t = calloc(1, sizeof(*t));
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	strcpy(t->dir, "/tmp/phx-test-pki-XXXXXX");
 	assert_non_null(mkdtemp(t->dir));
 	snprintf(t->pki_dir, sizeof(t->pki_dir), "%s/pki", t->dir);
@@ -52,7 +52,7 @@ static int teardown(void **state)
 
 static void reopen(struct place *t, const char *const *with, size_t n)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	phx_pki_free(PHX_TAKE(t->pki));
 	int r = phx_pki_open(t->pki_dir, with, n, &t->pki, &err);
 	assert_string_equal(err.text, "");
@@ -166,16 +166,18 @@ static void test_server_cert_names(void **state)
 	assert_int_equal(X509_check_host(x, "other.example", 0, 0, NULL), 0);
 	X509_free(x);
 	time_t now = time(NULL);
-	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki), X509_PURPOSE_SSL_SERVER, now),
+	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki),
+				X509_PURPOSE_SSL_SERVER, now),
 			 X509_V_OK);
-	assert_int_not_equal(
-		verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki), X509_PURPOSE_SSL_CLIENT, now), X509_V_OK);
+	assert_int_not_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki),
+				    X509_PURPOSE_SSL_CLIENT, now),
+			     X509_V_OK);
 }
 
 static void test_server_cert_reissued_when_names_change(void **state)
 {
 	struct place *t = *state;
-	static const char *const other[] = { "10.77.0.2", "fd77::1", "head.example" };
+	static const char *const other[] = {"10.77.0.2", "fd77::1", "head.example"};
 	PHX_AUTO_FREE char *before = strdup(phx_pki_server_pem(t->pki));
 	PHX_AUTO_FREE char *ca = strdup(phx_pki_ca_pem(t->pki));
 	reopen(t, other, 3);
@@ -196,7 +198,8 @@ static void test_server_cert_reissued_when_broken_or_foreign(void **state)
 	struct place *t = *state;
 	spoil(t, "server.pem", "rubbish\n");
 	reopen(t, names, 3);
-	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki), X509_PURPOSE_SSL_SERVER, time(NULL)),
+	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki),
+				X509_PURPOSE_SSL_SERVER, time(NULL)),
 			 X509_V_OK);
 	/* a certificate that expires in 20 days */
 	char *key = NULL, *csr = NULL, *cert = NULL;
@@ -224,7 +227,7 @@ static void test_no_names_no_server_cert(void **state)
 
 static void refuses_open(struct place *t, const char *in_text)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct phx_pki *p = (void *)t;
 	assert_true(phx_pki_open(t->pki_dir, names, 3, &p, &err) < 0);
 	assert_ptr_equal(p, t);
@@ -259,7 +262,8 @@ static void test_crash_between_key_and_cert_heals(void **state)
 	spoil(t, "ca.pem", NULL);
 	spoil(t, "site.pub", NULL);
 	reopen(t, names, 3);
-	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki), X509_PURPOSE_SSL_SERVER, time(NULL)),
+	assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki),
+				X509_PURPOSE_SSL_SERVER, time(NULL)),
 			 X509_V_OK);
 }
 
@@ -296,9 +300,9 @@ static void test_two_openers_find_one_site(void **state)
 static void test_bad_server_names(void **state)
 {
 	struct place *t = *state;
-	static const char *const bad[] = { "", "a,DNS:evil", "two words", "x:y", "10.77.0.1/24" };
+	static const char *const bad[] = {"", "a,DNS:evil", "two words", "x:y", "10.77.0.1/24"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		struct phx_pki *p = NULL;
 		assert_int_equal(phx_pki_open(t->pki_dir, &bad[i], 1, &p, &err), -EINVAL);
 		assert_null(p);
@@ -310,7 +314,7 @@ static void test_unwritable_place(void **state)
 {
 	struct place *t = *state;
 	struct phx_pki *p = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char path[128];
 	snprintf(path, sizeof(path), "%s/ca.pem/pki", t->pki_dir);
 	assert_true(phx_pki_open(path, names, 3, &p, &err) < 0);
@@ -331,7 +335,9 @@ static void test_issue_and_read_back(void **state)
 		assert_int_equal(phx_csr_make("ask-for-admin", &key, &csr, NULL), 0);
 		assert_int_equal(phx_csr_fingerprint(csr, fp, NULL), 0);
 		assert_int_equal(strlen(fp), 7 + 64);
-		assert_int_equal(phx_cert_issue(t->pki, csr, (enum phx_cert_kind)kind, "node-1", 3650, &cert, NULL), 0);
+		assert_int_equal(phx_cert_issue(t->pki, csr, (enum phx_cert_kind)kind, "node-1",
+						3650, &cert, NULL),
+				 0);
 		assert_int_equal(info_of(cert, &info, NULL), 0);
 		assert_int_equal(info.kind, kind);
 		assert_string_equal(info.name, "node-1");
@@ -348,18 +354,24 @@ static void test_wrong_clocks(void **state)
 	char *key = NULL, *csr = NULL, *cert = NULL;
 	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
 	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1", 7300, &cert, NULL), 0);
-	static const time_t clocks[] = { 60, 946684800 /* 2000-01-01 */, 1262304000 /* 2010 */ };
+	static const time_t clocks[] = {60, 946684800 /* 2000-01-01 */, 1262304000 /* 2010 */};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(clocks); i++) {
-		assert_int_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, clocks[i]), X509_V_OK);
-		assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki), X509_PURPOSE_SSL_SERVER,
-					clocks[i]),
+		assert_int_equal(
+			verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, clocks[i]),
+			X509_V_OK);
+		assert_int_equal(verify(phx_pki_ca_pem(t->pki), phx_pki_server_pem(t->pki),
+					X509_PURPOSE_SSL_SERVER, clocks[i]),
 				 X509_V_OK);
 	}
 	time_t now = time(NULL);
-	assert_int_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, now + 7299L * 86400), X509_V_OK);
-	assert_int_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, now + 7301L * 86400),
-			 X509_V_ERR_CERT_HAS_EXPIRED);
-	assert_int_not_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_SERVER, now), X509_V_OK);
+	assert_int_equal(
+		verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, now + 7299L * 86400),
+		X509_V_OK);
+	assert_int_equal(
+		verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, now + 7301L * 86400),
+		X509_V_ERR_CERT_HAS_EXPIRED);
+	assert_int_not_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_SERVER, now),
+			     X509_V_OK);
 	free(key);
 	free(csr);
 	free(cert);
@@ -370,7 +382,7 @@ static void test_from_key_keeps_fingerprint(void **state)
 	(void)state;
 	char *key = NULL, *csr = NULL, *again = NULL;
 	char fp[PHX_FINGERPRINT_MAX], fp_again[PHX_FINGERPRINT_MAX];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
 	assert_int_equal(phx_csr_from_key(key, "n2", &again, NULL), 0);
 	assert_int_equal(phx_csr_fingerprint(csr, fp, NULL), 0);
@@ -389,7 +401,7 @@ static void test_tampered_request(void **state)
 {
 	struct place *t = *state;
 	char *key = NULL, *csr = NULL, *cert = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char fp[PHX_FINGERPRINT_MAX] = "unchanged";
 	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
 	/* decode, flip the last byte of the signature, encode */
@@ -407,7 +419,8 @@ static void test_tampered_request(void **state)
 	assert_int_equal(phx_csr_fingerprint(bad, fp, &err), -EINVAL);
 	assert_string_equal(fp, "unchanged");
 	assert_non_null(strstr(err.text, "signature is wrong"));
-	assert_int_equal(phx_cert_issue(t->pki, bad, PHX_CERT_NODE, "n1", 10, &cert, NULL), -EINVAL);
+	assert_int_equal(phx_cert_issue(t->pki, bad, PHX_CERT_NODE, "n1", 10, &cert, NULL),
+			 -EINVAL);
 	assert_null(cert);
 	BIO_free(bio);
 	OPENSSL_free(der);
@@ -429,7 +442,7 @@ static void test_cut_request(void **state)
 	PHX_AUTO_FREE char *huge = malloc(70000);
 	memset(huge, 'A', 69999);
 	huge[69999] = '\0';
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_csr_fingerprint(huge, fp, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "larger than"));
 	assert_int_equal(phx_csr_fingerprint(NULL, fp, NULL), -EINVAL);
@@ -470,15 +483,17 @@ static EVP_PKEY *monstrous_key(void)
 static void test_key_kinds(void **state)
 {
 	struct place *t = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char *cert = NULL;
 	char *weak = request_with(EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)1024));
-	assert_int_equal(phx_cert_issue(t->pki, weak, PHX_CERT_USER, "ann", 10, &cert, &err), -EINVAL);
+	assert_int_equal(phx_cert_issue(t->pki, weak, PHX_CERT_USER, "ann", 10, &cert, &err),
+			 -EINVAL);
 	assert_null(cert);
 	assert_non_null(strstr(err.text, "key refused"));
 	char *monstrous = request_with(monstrous_key());
 	phx_err_clear(&err);
-	assert_int_equal(phx_cert_issue(t->pki, monstrous, PHX_CERT_USER, "ann", 10, &cert, &err), -EINVAL);
+	assert_int_equal(phx_cert_issue(t->pki, monstrous, PHX_CERT_USER, "ann", 10, &cert, &err),
+			 -EINVAL);
 	assert_null(cert);
 	assert_non_null(strstr(err.text, "key refused"));
 	char *rsa = request_with(EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)2048));
@@ -497,17 +512,20 @@ static void test_bad_names_and_days(void **state)
 	struct place *t = *state;
 	char *key = NULL, *csr = NULL, *cert = NULL;
 	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
-	static const char *const bad[] = { "", "../x", "a b", "-n", "a/b", "a..b" };
+	static const char *const bad[] = {"", "../x", "a b", "-n", "a/b", "a..b"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
-		assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, bad[i], 10, &cert, &err), -EINVAL);
+		struct phx_err err = {0};
+		assert_int_equal(
+			phx_cert_issue(t->pki, csr, PHX_CERT_NODE, bad[i], 10, &cert, &err),
+			-EINVAL);
 		assert_non_null(strstr(err.text, "is not a name"));
 		char *no_key = NULL, *no_csr = NULL;
 		assert_int_equal(phx_csr_make(bad[i], &no_key, &no_csr, NULL), -EINVAL);
 		assert_null(no_key);
 	}
 	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1", 0, &cert, NULL), -EINVAL);
-	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1", 1000000, &cert, NULL), -EINVAL);
+	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1", 1000000, &cert, NULL),
+			 -EINVAL);
 	assert_null(cert);
 	free(key);
 	free(csr);
@@ -516,8 +534,8 @@ static void test_bad_names_and_days(void **state)
 static void test_info_of_rubbish(void **state)
 {
 	struct place *t = *state;
-	struct phx_cert_info info = { .name = "unchanged" };
-	struct phx_err err = { 0 };
+	struct phx_cert_info info = {.name = "unchanged"};
+	struct phx_err err = {0};
 	assert_int_equal(phx_cert_info("", 0, &info, NULL), -EINVAL);
 	assert_int_equal(phx_cert_info("0123456789", 10, &info, NULL), -EINVAL);
 	/* the CA's own certificate is a certificate, but names nobody */
@@ -540,13 +558,14 @@ static void test_info_of_rubbish(void **state)
 static void test_a_name_with_a_nul_is_none(void **state)
 {
 	struct place *t = *state;
-	struct phx_cert_info info = { .name = "unchanged" };
-	struct phx_err err = { 0 };
+	struct phx_cert_info info = {.name = "unchanged"};
+	struct phx_err err = {0};
 	PHX_AUTO_FREE char *key = NULL;
 	PHX_AUTO_FREE char *csr = NULL;
 	PHX_AUTO_FREE char *cert = NULL;
 	assert_int_equal(phx_csr_make("n1-elsewhere", &key, &csr, NULL), 0);
-	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1-elsewhere", 1, &cert, NULL), 0);
+	assert_int_equal(phx_cert_issue(t->pki, csr, PHX_CERT_NODE, "n1-elsewhere", 1, &cert, NULL),
+			 0);
 	X509 *x = parse(cert);
 	unsigned char *der = NULL;
 	int n = i2d_X509(x, &der);
@@ -566,12 +585,14 @@ static void test_a_name_with_a_nul_is_none(void **state)
 static void test_two_names_are_none(void **state)
 {
 	struct place *t = *state;
-	struct phx_cert_info info = { .name = "unchanged" };
-	struct phx_err err = { 0 };
+	struct phx_cert_info info = {.name = "unchanged"};
+	struct phx_err err = {0};
 	unsigned char *der = NULL;
 	X509 *x = parse(phx_pki_server_pem(t->pki));
 	X509_NAME *subject = X509_NAME_dup(X509_get_subject_name(x));
-	assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)"n1", -1, -1, 0), 1);
+	assert_int_equal(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+						    (const unsigned char *)"n1", -1, -1, 0),
+			 1);
 	assert_int_equal(X509_set_subject_name(x, subject), 1);
 	i2d_re_X509_tbs(x, NULL); /* not as it was read */
 	int n = i2d_X509(x, &der);
@@ -593,8 +614,11 @@ static void test_other_site_does_not_verify(void **state)
 	assert_int_equal(phx_pki_open(dir, names, 1, &other, NULL), 0);
 	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
 	assert_int_equal(phx_cert_issue(other, csr, PHX_CERT_NODE, "n1", 10, &cert, NULL), 0);
-	assert_int_equal(verify(phx_pki_ca_pem(other), cert, X509_PURPOSE_SSL_CLIENT, time(NULL)), X509_V_OK);
-	assert_int_not_equal(verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, time(NULL)), X509_V_OK);
+	assert_int_equal(verify(phx_pki_ca_pem(other), cert, X509_PURPOSE_SSL_CLIENT, time(NULL)),
+			 X509_V_OK);
+	assert_int_not_equal(
+		verify(phx_pki_ca_pem(t->pki), cert, X509_PURPOSE_SSL_CLIENT, time(NULL)),
+		X509_V_OK);
 	phx_pki_free(other);
 	free(key);
 	free(csr);
@@ -605,8 +629,9 @@ static void test_other_site_does_not_verify(void **state)
 static void test_check(void **state)
 {
 	struct place *t = *state;
-	struct phx_err err = { 0 };
-	PHX_AUTO_FREE char *key = NULL, *csr = NULL, *other = NULL, *other_csr = NULL, *cert = NULL, *person = NULL;
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *key = NULL, *csr = NULL, *other = NULL, *other_csr = NULL, *cert = NULL,
+			   *person = NULL;
 	const char *ca = phx_pki_ca_pem(t->pki);
 	assert_int_equal(phx_csr_make("n1", &key, &csr, &err), 0);
 	assert_int_equal(phx_csr_make("n1", &other, &other_csr, &err), 0);
@@ -617,7 +642,8 @@ static void test_check(void **state)
 	assert_int_equal(phx_cert_check(person, PHX_CERT_NODE, key, ca, &err), -EKEYREJECTED);
 	assert_string_equal(err.text, "it is the certificate of a user");
 	phx_err_clear(&err);
-	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, key, phx_pki_server_pem(t->pki), &err), -EKEYREJECTED);
+	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, key, phx_pki_server_pem(t->pki), &err),
+			 -EKEYREJECTED);
 	assert_non_null(strstr(err.text, "CA"));
 	assert_int_equal(phx_cert_check("", PHX_CERT_NODE, key, ca, NULL), -EINVAL);
 	assert_int_equal(phx_cert_check(cert, PHX_CERT_NODE, "", ca, NULL), -EINVAL);

@@ -57,7 +57,7 @@ static void test_wrong_signatures(void **state)
 {
 	struct place *t = *state;
 	uint8_t sig[PHX_SIG_SIZE];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_sign(t->key, "hello", 5, sig, NULL), 0);
 	assert_int_equal(phx_verify(t->pub, "hellp", 5, sig, &err), -EKEYREJECTED);
 	assert_non_null(strstr(err.text, "signature is wrong"));
@@ -75,7 +75,7 @@ static void test_wrong_keys(void **state)
 {
 	struct place *t = *state;
 	uint8_t sig[PHX_SIG_SIZE];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char path[128];
 	snprintf(path, sizeof(path), "%s/ca.key", t->dir);
 	assert_int_equal(phx_sign(path, "x", 1, sig, &err), -EINVAL);
@@ -107,7 +107,8 @@ static void test_sha256(void **state)
 	assert_int_equal(phx_sha256_add(d, "a", 1), 0);
 	assert_int_equal(phx_sha256_add(d, "bc", 2), 0);
 	phx_sha256_hex(d, hex);
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	phx_sha256_hex(d, hex);
 	assert_string_equal(hex, "");
 	phx_sha256_free(d);
@@ -117,7 +118,8 @@ static void test_sha256(void **state)
 	snprintf(path, sizeof(path), "%s/file", t->dir);
 	assert_int_equal(phx_file_write(path, "abc", 3, 0600, NULL), 0);
 	assert_int_equal(phx_sha256_file(path, hex, &size, NULL), 0);
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	assert_int_equal(size, 3);
 	assert_int_equal(phx_sha256_file("/nonexistent", hex, &size, NULL), -ENOENT);
 	assert_int_equal(phx_sha256_file(t->dir, hex, &size, NULL), -EISDIR);
@@ -135,7 +137,8 @@ static void test_sha256_big_file(void **state)
 	assert_int_equal(phx_file_write(path, data, n, 0600, NULL), 0);
 	assert_int_equal(phx_sha256_file(path, hex, &size, NULL), 0);
 	/* the million-a vector of FIPS 180 */
-	assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(hex,
+			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	assert_int_equal(size, n);
 }
 
@@ -145,7 +148,7 @@ static void test_key_life(void **state)
 {
 	struct place *t = *state;
 	uint8_t a[PHX_DISK_KEY_SIZE], b[PHX_DISK_KEY_SIZE];
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	struct stat st;
 	char path[128];
 	assert_int_equal(phx_diskkey_make(t->keys, "node1-1", NULL), 0);
@@ -182,7 +185,7 @@ static void test_destroy_overwrites_in_place(void **state)
 {
 	struct place *t = *state;
 	char path[128], second[128];
-	uint8_t zeros[PHX_DISK_KEY_SIZE] = { 0 };
+	uint8_t zeros[PHX_DISK_KEY_SIZE] = {0};
 	assert_int_equal(phx_diskkey_make(t->keys, "k", NULL), 0);
 	snprintf(path, sizeof(path), "%s/k", t->keys);
 	snprintf(second, sizeof(second), "%s/second", t->dir);
@@ -211,14 +214,14 @@ static void test_crashes_in_between(void **state)
 {
 	struct place *t = *state;
 	uint8_t key[PHX_DISK_KEY_SIZE], long_key[PHX_DISK_KEY_SIZE + 1];
-	uint8_t zeros[PHX_DISK_KEY_SIZE] = { 0 };
-	struct phx_err err = { 0 };
+	uint8_t zeros[PHX_DISK_KEY_SIZE] = {0};
+	struct phx_err err = {0};
 	/* cut while making: empty, short */
 	put_key(t, "empty", "", 0);
 	put_key(t, "short", "0123456789", 10);
 	/* cut while destroying: overwritten, not yet unlinked */
 	put_key(t, "zeros", zeros, sizeof(zeros));
-	static const char *const ids[] = { "empty", "short", "zeros" };
+	static const char *const ids[] = {"empty", "short", "zeros"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ids); i++) {
 		assert_int_equal(phx_diskkey_read(t->keys, ids[i], key, NULL), -ENOENT);
 		assert_int_equal(phx_diskkey_make(t->keys, ids[i], NULL), 0);
@@ -236,9 +239,9 @@ static void test_bad_key_ids(void **state)
 {
 	struct place *t = *state;
 	uint8_t key[PHX_DISK_KEY_SIZE];
-	static const char *const bad[] = { "", ".", "..", "../site.key", "a/b", ".hidden" };
+	static const char *const bad[] = {"", ".", "..", "../site.key", "a/b", ".hidden"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_err err = { 0 };
+		struct phx_err err = {0};
 		assert_int_equal(phx_diskkey_make(t->keys, bad[i], &err), -EINVAL);
 		assert_non_null(strstr(err.text, "is not a key id"));
 		assert_int_equal(phx_diskkey_read(t->keys, bad[i], key, NULL), -EINVAL);

@@ -53,7 +53,7 @@ static inline const char *in_dir(const char *name)
 static inline const char *put_file(const char *name, mode_t mode, const char *text)
 {
 	const char *path = in_dir(name);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_file_write(path, text, strlen(text), mode, &err) < 0)
 		fail_msg("%s", err.text);
 	return path;
@@ -79,14 +79,14 @@ static inline int64_t clock_ms(void)
 
 static inline void sleep_ms(int ms)
 {
-	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
 	nanosleep(&ts, NULL);
 }
 
 /* A UDP or TCP port of loopback that was free just now. */
 static inline uint16_t free_port(int type)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(a);
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
@@ -122,9 +122,10 @@ static inline void end_program(pid_t pid)
 
 /* phx_power_do() that must end as `want`; its text holds `say` (may be NULL). */
 static inline enum phx_power_state power_at(const char *file, int line, const struct phx_bmc *bmc,
-					    enum phx_power_op op, uint32_t timeout_ms, int want, const char *say)
+					    enum phx_power_op op, uint32_t timeout_ms, int want,
+					    const char *say)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
 	int r = phx_power_do(bmc, op, timeout_ms, &state, &err);
 	if (r != want || (say && !strstr(err.text, say))) {
@@ -133,6 +134,7 @@ static inline enum phx_power_state power_at(const char *file, int line, const st
 	}
 	return state;
 }
-#define power(bmc, op, timeout_ms, want, say) power_at(__FILE__, __LINE__, bmc, op, timeout_ms, want, say)
+#define power(bmc, op, timeout_ms, want, say) \
+	power_at(__FILE__, __LINE__, bmc, op, timeout_ms, want, say)
 
 #endif

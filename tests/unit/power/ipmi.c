@@ -43,10 +43,14 @@ static void write_config(uint16_t port)
 {
 	char text[2048];
 	snprintf(text, sizeof(text),
-		 "name \"test\"\nset_working_mc 0x20\nstartlan 1\n  addr 127.0.0.1 %u\n  priv_limit admin\n"
-		 "  allowed_auths_callback none md2 md5 straight\n  allowed_auths_user none md2 md5 straight\n"
-		 "  allowed_auths_operator none md2 md5 straight\n  allowed_auths_admin none md2 md5 straight\n"
-		 "  guid a123456789abcdefa123456789abcdef\nendlan\nchassis_control \"%s/chassis 0x20\"\n"
+		 "name \"test\"\nset_working_mc 0x20\nstartlan 1\n  addr 127.0.0.1 %u\n  "
+		 "priv_limit admin\n"
+		 "  allowed_auths_callback none md2 md5 straight\n  allowed_auths_user none md2 "
+		 "md5 straight\n"
+		 "  allowed_auths_operator none md2 md5 straight\n  allowed_auths_admin none md2 "
+		 "md5 straight\n"
+		 "  guid a123456789abcdefa123456789abcdef\nendlan\nchassis_control \"%s/chassis "
+		 "0x20\"\n"
 		 "user 1 true \"\" \"\" user 10 none md2 md5 straight\n"
 		 "user 2 true \"admin\" \"open$se:same\" admin 10 none md2 md5 straight\n",
 		 port, test_dir);
@@ -63,8 +67,15 @@ static void await_simulator(void)
 
 static void start_simulator(void)
 {
-	const char *const argv[] = { "ipmi_sim", "-c", in_dir("lan.conf"), "-f", in_dir("sim.emu"),
-				     "-s",	 in_dir("state"), "-n",	NULL };
+	const char *const argv[] = {"ipmi_sim",
+				    "-c",
+				    in_dir("lan.conf"),
+				    "-f",
+				    in_dir("sim.emu"),
+				    "-s",
+				    in_dir("state"),
+				    "-n",
+				    NULL};
 	simulator = start_program(argv);
 	await_simulator();
 }
@@ -118,7 +129,8 @@ static void switch_on_and_off(const struct phx_bmc *bmc)
 	assert_int_equal(power(bmc, PHX_POWER_STATUS, 5000, 0, NULL), PHX_POWER_IS_OFF);
 	assert_int_equal(power(bmc, PHX_POWER_ON, 10000, 0, NULL), PHX_POWER_IS_ON);
 	assert_string_equal(get_file("power"), "1\n");
-	assert_int_equal(power(bmc, PHX_POWER_ON, 10000, 0, NULL), PHX_POWER_IS_ON); /* already so */
+	/* already so */
+	assert_int_equal(power(bmc, PHX_POWER_ON, 10000, 0, NULL), PHX_POWER_IS_ON);
 	assert_int_equal(power(bmc, PHX_POWER_OFF, 10000, 0, NULL), PHX_POWER_IS_OFF);
 	assert_string_equal(get_file("power"), "0\n");
 	assert_int_equal(power(bmc, PHX_POWER_OFF, 10000, 0, NULL), PHX_POWER_IS_OFF);
@@ -244,10 +256,10 @@ static void test_password_file_refused(void **state)
 		mode_t mode;
 		const char *text, *say;
 	} rows[] = {
-		{ 0644, "open$se:same\n", "mode must be 0600" },
-		{ 0600, "", "only line" },
-		{ 0600, "two\nlines\n", "only line" },
-		{ 0600, "a password that is longer than twenty\n", "at most 20" },
+		{0644, "open$se:same\n", "mode must be 0600"},
+		{0600, "", "only line"},
+		{0600, "two\nlines\n", "only line"},
+		{0600, "a password that is longer than twenty\n", "at most 20"},
 	};
 	struct phx_bmc bmc = tool_bmc;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
@@ -308,12 +320,13 @@ static void test_chassis_fails(void **state)
 static void test_no_password_on_command_line(void **state)
 {
 	(void)state;
-	static const char *const tools[] = { "ipmitool", "ipmipower", "ipmi-raw" };
+	static const char *const tools[] = {"ipmitool", "ipmipower", "ipmi-raw"};
 	assert_int_equal(mkdir(in_dir("bin"), 0700), 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(tools); i++) {
 		char name[32], text[256];
 		snprintf(name, sizeof(name), "bin/%s", tools[i]);
-		snprintf(text, sizeof(text), "#!/bin/sh\necho \"$0 $*\" >>%s/argv\nPATH=${PATH#*:}\nexec %s \"$@\"\n",
+		snprintf(text, sizeof(text),
+			 "#!/bin/sh\necho \"$0 $*\" >>%s/argv\nPATH=${PATH#*:}\nexec %s \"$@\"\n",
 			 test_dir, tools[i]);
 		put_file(name, 0700, text);
 	}
@@ -334,7 +347,7 @@ static void test_record_is_checked(void **state)
 {
 	(void)state;
 	struct phx_bmc bmc = tool_bmc;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_power_check(&bmc, NULL), 0);
 	struct phx_bmc away = bmc;
 	struct phx_err no_file = {0};
@@ -346,12 +359,14 @@ static void test_record_is_checked(void **state)
 	assert_int_equal(phx_power_check(&bmc, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "ipmitool, ipmipower"));
 	PHX_STR_SET(bmc.tool, "ipmitool");
-	static const char *const bad[] = { "", "-h", "a b", "host:", "host:0", "host:65536", "[::1", "n[1-3]", "a;b" };
+	static const char *const bad[] = {"",           "-h",   "a b",    "host:", "host:0",
+					  "host:65536", "[::1", "n[1-3]", "a;b"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		PHX_STR_SET(bmc.address, bad[i]);
 		power(&bmc, PHX_POWER_ON, 1000, -EINVAL, "address");
 	}
-	static const char *const good[] = { "bmc1", "10.0.0.1", "10.0.0.1:624", "::1", "[fe80::1]:623" };
+	static const char *const good[] = {"bmc1", "10.0.0.1", "10.0.0.1:624", "::1",
+					   "[fe80::1]:623"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++) {
 		PHX_STR_SET(bmc.address, good[i]);
 		assert_int_equal(phx_power_check(&bmc, NULL), 0);
@@ -364,20 +379,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, reset_chassis)
 	const struct CMUnitTest tests[] = {
-		T(test_ipmitool_on_off),
-		T(test_freeipmi_on_off),
-		T(test_boot_device),
-		T(test_reset),
-		T(test_cycle_observes_off),
-		T(test_boot_is_off_pxe_on),
-		T(test_stale_report),
-		T(test_never_observed),
-		T(test_refused_credentials),
-		T(test_password_file_refused),
-		T(test_silent_bmc),
-		T(test_outage_while_observing),
-		T(test_chassis_fails),
-		T(test_no_password_on_command_line),
+		T(test_ipmitool_on_off),     T(test_freeipmi_on_off),
+		T(test_boot_device),         T(test_reset),
+		T(test_cycle_observes_off),  T(test_boot_is_off_pxe_on),
+		T(test_stale_report),        T(test_never_observed),
+		T(test_refused_credentials), T(test_password_file_refused),
+		T(test_silent_bmc),          T(test_outage_while_observing),
+		T(test_chassis_fails),       T(test_no_password_on_command_line),
 		T(test_record_is_checked),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

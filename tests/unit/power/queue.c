@@ -6,28 +6,30 @@
 
 /* SCRIPT OP NODE. Nodes named slow*, dead*, busy*, deny*, odd* misbehave.
  * `inside-NODE` exists while a call runs: two at once are written to `overlap`. */
-static const char SCRIPT[] = "#!/bin/sh\n"
-			     "cd \"${0%/*}\" || exit 1\n"
-			     "echo \"$1 $2\" >>log\n"
-			     "mkdir \"inside-$2\" 2>/dev/null || echo \"$2\" >>overlap\n"
-			     "code=0\n"
-			     "case $2 in\n"
-			     "slow*) sleep 1 ;;\n"
-			     "dead*) sleep 0.5; code=69 ;;\n"
-			     "deny*) echo 'not you' >&2; code=77 ;;\n"
-			     "busy*) [ -e \"state-$2\" ] || { echo off >\"state-$2\"; code=75; } ;;\n"
-			     "fail*) echo 'the relay is gone' >&2; code=3 ;;\n"
-			     "esac\n"
-			     "if [ $code = 0 ]; then\n"
-			     "	case $1 in\n"
-			     "	status) case $2 in odd*) echo maybe ;; *) cat \"state-$2\" 2>/dev/null || echo off ;; esac ;;\n"
-			     "	on|off) echo \"$1\" >\"state-$2\" ;;\n"
-			     "	boot-disk) code=64 ;;\n"
-			     "	boot-pxe) case $2 in plain*) code=64 ;; esac ;;\n"
-			     "	esac\n"
-			     "fi\n"
-			     "rmdir \"inside-$2\"\n"
-			     "exit $code\n";
+static const char SCRIPT[] =
+	"#!/bin/sh\n"
+	"cd \"${0%/*}\" || exit 1\n"
+	"echo \"$1 $2\" >>log\n"
+	"mkdir \"inside-$2\" 2>/dev/null || echo \"$2\" >>overlap\n"
+	"code=0\n"
+	"case $2 in\n"
+	"slow*) sleep 1 ;;\n"
+	"dead*) sleep 0.5; code=69 ;;\n"
+	"deny*) echo 'not you' >&2; code=77 ;;\n"
+	"busy*) [ -e \"state-$2\" ] || { echo off >\"state-$2\"; code=75; } ;;\n"
+	"fail*) echo 'the relay is gone' >&2; code=3 ;;\n"
+	"esac\n"
+	"if [ $code = 0 ]; then\n"
+	"	case $1 in\n"
+	"	status) case $2 in odd*) echo maybe ;; *) cat \"state-$2\" 2>/dev/null || echo off "
+	";; esac ;;\n"
+	"	on|off) echo \"$1\" >\"state-$2\" ;;\n"
+	"	boot-disk) code=64 ;;\n"
+	"	boot-pxe) case $2 in plain*) code=64 ;; esac ;;\n"
+	"	esac\n"
+	"fi\n"
+	"rmdir \"inside-$2\"\n"
+	"exit $code\n";
 
 static const char *script;
 
@@ -50,7 +52,7 @@ static int teardown(void **state)
 
 static struct phx_bmc make_bmc(const char *node)
 {
-	struct phx_bmc bmc = { .driver = "script" };
+	struct phx_bmc bmc = {.driver = "script"};
 	PHX_STR_SET(bmc.script, script);
 	PHX_STR_SET(bmc.node, node);
 	return bmc;
@@ -81,11 +83,11 @@ static void test_script_errors(void **state)
 		int want;
 		const char *say;
 	} rows[] = {
-		{ "dead1", PHX_POWER_ON, -EHOSTUNREACH, "exit status 69" },
-		{ "deny1", PHX_POWER_ON, -EACCES, "not you" },
-		{ "fail1", PHX_POWER_ON, -EIO, "the relay is gone" },
-		{ "node2", PHX_POWER_BOOT_DISK, -EOPNOTSUPP, "exit status 64" },
-		{ "odd1", PHX_POWER_STATUS, -EIO, "'maybe' is no power state" },
+		{"dead1", PHX_POWER_ON, -EHOSTUNREACH, "exit status 69"},
+		{"deny1", PHX_POWER_ON, -EACCES, "not you"},
+		{"fail1", PHX_POWER_ON, -EIO, "the relay is gone"},
+		{"node2", PHX_POWER_BOOT_DISK, -EOPNOTSUPP, "exit status 64"},
+		{"odd1", PHX_POWER_STATUS, -EIO, "'maybe' is no power state"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_bmc bmc = make_bmc(rows[i].node);
@@ -134,7 +136,7 @@ static void test_bad_records(void **state)
 	power(&bmc, PHX_POWER_ON, 1000, -EINVAL, "node");
 	PHX_STR_SET(bmc.driver, "drac");
 	power(&bmc, PHX_POWER_ON, 1000, -EINVAL, "ipmi, redfish, wol, script, none");
-	struct phx_bmc none = { .node = "node1" };
+	struct phx_bmc none = {.node = "node1"};
 	power(&none, PHX_POWER_OFF, 1000, -EOPNOTSUPP, "has no BMC");
 	PHX_STR_SET(none.driver, "none");
 	power(&none, PHX_POWER_STATUS, 1000, -EOPNOTSUPP, "by hand");
@@ -143,10 +145,10 @@ static void test_bad_records(void **state)
 static void test_driver_names(void **state)
 {
 	(void)state;
-	static const char *const names[] = { "ipmi", "redfish", "wol", "script", "none" };
+	static const char *const names[] = {"ipmi", "redfish", "wol", "script", "none"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
-		struct phx_bmc bmc = { 0 };
-		struct phx_err err = { 0 };
+		struct phx_bmc bmc = {0};
+		struct phx_err err = {0};
 		PHX_STR_SET(bmc.driver, names[i]);
 		(void)phx_power_check(&bmc, &err);
 		assert_null(strstr(err.text, "is no power driver"));
@@ -170,7 +172,8 @@ struct results {
 	} rows[RESULTS_MAX];
 };
 
-static void note_result(void *arg, uint64_t ticket, int result, enum phx_power_state state, const char *text)
+static void note_result(void *arg, uint64_t ticket, int result, enum phx_power_state state,
+			const char *text)
 {
 	struct results *r = arg;
 	pthread_mutex_lock(&r->lock);
@@ -213,7 +216,7 @@ static int find_result(struct results *r, uint64_t ticket)
 static struct phx_power_queue *make_queue(unsigned threads, struct results *r)
 {
 	struct phx_power_queue *q = NULL;
-	*r = (struct results){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	*r = (struct results){.lock = PTHREAD_MUTEX_INITIALIZER};
 	assert_int_equal(phx_power_queue_new(threads, note_result, r, &q, NULL), 0);
 	return q;
 }
@@ -221,7 +224,7 @@ static struct phx_power_queue *make_queue(unsigned threads, struct results *r)
 static void add(struct phx_power_queue *q, const char *node, enum phx_power_op op, uint64_t ticket)
 {
 	struct phx_bmc bmc = make_bmc(node);
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	if (phx_power_queue_add(q, &bmc, op, 5000, ticket, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -252,9 +255,11 @@ static void test_same_ticket_once(void **state)
 	struct phx_power_queue *q = make_queue(2, &r);
 	struct phx_bmc bmc = make_bmc("slow1");
 	add(q, "slow1", PHX_POWER_RESET, 7);
-	assert_int_equal(phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 7, NULL), -EALREADY); /* waiting */
+	/* waiting */
+	assert_int_equal(phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 7, NULL), -EALREADY);
 	sleep_ms(300);
-	assert_int_equal(phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 7, NULL), -EALREADY); /* running */
+	/* running */
+	assert_int_equal(phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 7, NULL), -EALREADY);
 	await_results(&r, 1);
 	phx_power_queue_free(q);
 	assert_int_equal(r.n, 1);
@@ -281,9 +286,11 @@ static void test_bounded_per_bmc(void **state)
 	struct results r;
 	struct phx_power_queue *q = make_queue(1, &r);
 	struct phx_bmc bmc = make_bmc("slow2");
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int n = 0, code = 0;
-	while (n < 32 && (code = phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 100 + (uint64_t)n, &err)) == 0)
+	while (n < 32 &&
+	       (code = phx_power_queue_add(q, &bmc, PHX_POWER_RESET, 5000, 100 + (uint64_t)n,
+					   &err)) == 0)
 		n++;
 	assert_int_equal(code, -EBUSY);
 	assert_in_range(n, 8, 9);
@@ -319,14 +326,15 @@ static void test_dead_do_not_delay_others(void **state)
 	assert_true(r.rows[find_result(&r, 20)].at_ms - begin < 400);
 	assert_true(r.rows[find_result(&r, 21)].at_ms - begin < 400);
 	assert_int_equal(r.rows[find_result(&r, 17)].result, -EHOSTUNREACH);
-	assert_true(r.rows[find_result(&r, 17)].at_ms - begin >= 1300); /* 8 dead, 2 at a time, 0.5 s each */
+	/* 8 dead, 2 at a time, 0.5 s each */
+	assert_true(r.rows[find_result(&r, 17)].at_ms - begin >= 1300);
 }
 
 static void test_queue_of_bad_size(void **state)
 {
 	(void)state;
 	struct phx_power_queue *q = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_power_queue_new(0, note_result, NULL, &q, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "threads"));
 	assert_int_equal(phx_power_queue_new(100000, note_result, NULL, &q, NULL), -EINVAL);

@@ -23,7 +23,7 @@ static int setup(void **state)
 {
 	(void)state;
 	uint16_t port = fake_redfish_start(&fake, NULL, NULL);
-	bmc = (struct phx_bmc){ .driver = "redfish", .user = "admin", .node = "node1" };
+	bmc = (struct phx_bmc){.driver = "redfish", .user = "admin", .node = "node1"};
 	snprintf(bmc.address, sizeof(bmc.address), "http://127.0.0.1:%u", port);
 	PHX_STR_SET(bmc.password_file, put_file("password", 0600, "secret\n"));
 	return 0;
@@ -104,7 +104,8 @@ static void test_off_must_last(void **state)
 	fake.on = true;
 	fake.deaf = true;
 	fake.n_stale = 2; /* one reading by the order itself, one by the first look */
-	power(&bmc, PHX_POWER_OFF, 1500, -ETIMEDOUT, "was not seen off in time: the BMC reports 'on'");
+	power(&bmc, PHX_POWER_OFF, 1500, -ETIMEDOUT,
+	      "was not seen off in time: the BMC reports 'on'");
 	assert_true(fake.on);
 }
 
@@ -165,7 +166,8 @@ static void test_which_system(void **state)
 {
 	(void)state;
 	fake.n_systems = 2;
-	power(&bmc, PHX_POWER_ON, 5000, -EINVAL, "has 2 systems; name one, such as '/redfish/v1/Systems/1'");
+	power(&bmc, PHX_POWER_ON, 5000, -EINVAL,
+	      "has 2 systems; name one, such as '/redfish/v1/Systems/1'");
 	PHX_STR_SET(bmc.system, FAKE_SYSTEM);
 	assert_int_equal(power(&bmc, PHX_POWER_ON, 5000, 0, NULL), PHX_POWER_IS_ON);
 	PHX_STR_SET(bmc.system, "/redfish/v1/Systems/7");
@@ -192,12 +194,14 @@ static void test_reset_types_on_offer(void **state)
 static void test_answers_that_are_no_redfish(void **state)
 {
 	(void)state;
-	static const char *const raws[] = { "", "<html>login</html>", "{\"PowerState\":", "{\"PowerState\":\"On\"" };
+	static const char *const raws[] = {"", "<html>login</html>",
+					   "{\"PowerState\":", "{\"PowerState\":\"On\""};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(raws); i++) {
 		fake.raw = raws[i];
 		power(&bmc, PHX_POWER_STATUS, 5000, -EIO, "GET " FAKE_SYSTEM);
 	}
-	static const char *const odd[] = { "{}", "[]", "{\"PowerState\":1}", "{\"PowerState\":\"Paused\"}" };
+	static const char *const odd[] = {"{}", "[]", "{\"PowerState\":1}",
+					  "{\"PowerState\":\"Paused\"}"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(odd); i++) {
 		fake.raw = odd[i];
 		assert_int_equal(power(&bmc, PHX_POWER_STATUS, 5000, 0, NULL), PHX_POWER_UNKNOWN);
@@ -211,10 +215,24 @@ static void test_answers_that_are_no_redfish(void **state)
 static void make_certificate(char **ret_cert, char **ret_key)
 {
 	const char *cert = in_dir("cert.pem"), *key = in_dir("key.pem");
-	const char *const argv[] = { "openssl", "req",	 "-x509",   "-newkey", "ec",	 "-pkeyopt", "ec_paramgen_curve:P-256",
-				     "-nodes",	"-subj", "/CN=bmc", "-days",   "2",	 "-keyout",  key,
-				     "-out",	cert,	 NULL };
-	const struct phx_run run = { .argv = argv };
+	const char *const argv[] = {"openssl",
+				    "req",
+				    "-x509",
+				    "-newkey",
+				    "ec",
+				    "-pkeyopt",
+				    "ec_paramgen_curve:P-256",
+				    "-nodes",
+				    "-subj",
+				    "/CN=bmc",
+				    "-days",
+				    "2",
+				    "-keyout",
+				    key,
+				    "-out",
+				    cert,
+				    NULL};
+	const struct phx_run run = {.argv = argv};
 	assert_int_equal(phx_run_check(&run, NULL, NULL), 0);
 	assert_int_equal(phx_file_read(cert, 65536, ret_cert, NULL, NULL), 0);
 	assert_int_equal(phx_file_read(key, 65536, ret_key, NULL, NULL), 0);
@@ -230,7 +248,7 @@ static void test_tls(void **state)
 	make_certificate(&cert, &key);
 	uint16_t port = fake_redfish_start(&secure, cert, key);
 	snprintf(bmc.address, sizeof(bmc.address), "127.0.0.1:%u", port); /* https is the default */
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	int r = phx_power_do(&bmc, PHX_POWER_ON, 5000, NULL, &err);
 	assert_true(r == -EPROTO || r == -EACCES);
 	assert_false(secure.on);

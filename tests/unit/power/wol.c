@@ -12,12 +12,12 @@ enum { MAGIC_N = 102 };
 
 static void ip(const char *const *argv)
 {
-	struct phx_err err = { 0 };
-	const struct phx_run run = { .argv = argv, .timeout_ms = 10000 };
+	struct phx_err err = {0};
+	const struct phx_run run = {.argv = argv, .timeout_ms = 10000};
 	if (phx_run_check(&run, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 }
-#define IP(...) ip((const char *const[]){ "ip", __VA_ARGS__, NULL })
+#define IP(...) ip((const char *const[]){"ip", __VA_ARGS__, NULL})
 
 static int setup(void **state)
 {
@@ -41,9 +41,9 @@ static void need_namespace(void)
 /* A socket that sees what arrives at an interface with this Ethernet type. */
 static int open_sniffer(const char *interface, uint16_t type)
 {
-	struct sockaddr_ll at = { .sll_family = AF_PACKET,
-				  .sll_protocol = htons(type),
-				  .sll_ifindex = (int)if_nametoindex(interface) };
+	struct sockaddr_ll at = {.sll_family = AF_PACKET,
+				 .sll_protocol = htons(type),
+				 .sll_ifindex = (int)if_nametoindex(interface)};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(type));
 	assert_true(fd >= 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
@@ -52,7 +52,7 @@ static int open_sniffer(const char *interface, uint16_t type)
 
 static int open_udp(uint16_t port)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	return fd;
@@ -60,7 +60,7 @@ static int open_udp(uint16_t port)
 
 static size_t receive(int fd, uint8_t *buf, size_t size)
 {
-	const struct timeval limit = { 3, 0 };
+	const struct timeval limit = {3, 0};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	ssize_t n = recv(fd, buf, size, 0);
 	assert_true(n > 0);
@@ -69,7 +69,7 @@ static size_t receive(int fd, uint8_t *buf, size_t size)
 
 static void check_magic(const uint8_t *p, size_t n)
 {
-	static const uint8_t mac[6] = { 0x52, 0x54, 0x00, 0xab, 0xcd, 0xef };
+	static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0xab, 0xcd, 0xef};
 	assert_int_equal(n, MAGIC_N);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(p[i], 0xff);
@@ -79,7 +79,7 @@ static void check_magic(const uint8_t *p, size_t n)
 
 static struct phx_bmc make_bmc(const char *mac, const char *interface, const char *address)
 {
-	struct phx_bmc bmc = { .driver = "wol" };
+	struct phx_bmc bmc = {.driver = "wol"};
 	PHX_STR_SET(bmc.mac, mac);
 	PHX_STR_SET(bmc.interface, interface);
 	PHX_STR_SET(bmc.address, address);
@@ -144,8 +144,9 @@ static void test_interface_trouble(void **state)
 static void test_only_on(void **state)
 {
 	(void)state;
-	static const enum phx_power_op ops[] = { PHX_POWER_OFF,	     PHX_POWER_CYCLE,	  PHX_POWER_RESET,
-						 PHX_POWER_BOOT_PXE, PHX_POWER_BOOT_DISK, PHX_POWER_BOOT };
+	static const enum phx_power_op ops[] = {PHX_POWER_OFF,       PHX_POWER_CYCLE,
+						PHX_POWER_RESET,     PHX_POWER_BOOT_PXE,
+						PHX_POWER_BOOT_DISK, PHX_POWER_BOOT};
 	struct phx_bmc bmc = make_bmc("52:54:00:ab:cd:ef", "lo", "");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
 		power(&bmc, ops[i], 1000, -EOPNOTSUPP, "can only switch on");
@@ -158,10 +159,10 @@ static void test_bad_record(void **state)
 	static const struct {
 		const char *mac, *address, *say;
 	} rows[] = {
-		{ "", "", "mac" },
-		{ "52:54:00:ab:cd", "", "mac: '52:54:00:ab:cd' is no MAC" },
-		{ "52:54:00:ab:cd:ef", "bmc1", "IPv4 broadcast" },
-		{ "52:54:00:ab:cd:ef", "10.0.0.255:x", "HOST or HOST:PORT" },
+		{"", "", "mac"},
+		{"52:54:00:ab:cd", "", "mac: '52:54:00:ab:cd' is no MAC"},
+		{"52:54:00:ab:cd:ef", "bmc1", "IPv4 broadcast"},
+		{"52:54:00:ab:cd:ef", "10.0.0.255:x", "HOST or HOST:PORT"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_bmc bmc = make_bmc(rows[i].mac, "", rows[i].address);
@@ -172,9 +173,12 @@ static void test_bad_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frame_on_interface), cmocka_unit_test(test_directed_broadcast),
-		cmocka_unit_test(test_datagram_on_loopback), cmocka_unit_test(test_interface_trouble),
-		cmocka_unit_test(test_only_on),		   cmocka_unit_test(test_bad_record),
+		cmocka_unit_test(test_frame_on_interface),
+		cmocka_unit_test(test_directed_broadcast),
+		cmocka_unit_test(test_datagram_on_loopback),
+		cmocka_unit_test(test_interface_trouble),
+		cmocka_unit_test(test_only_on),
+		cmocka_unit_test(test_bad_record),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -26,7 +26,8 @@ static void defaults_are_sound(void **state)
 	(void)state;
 	for (int model = 0; model < PHX_POLICY_COUNT_; model++)
 		for (int type = PHX_RE_BATCH; type <= PHX_RE_WEB; type++) {
-			bool leases = type == PHX_RE_BATCH && phx_policy((enum phx_policy_id)model)->per_job_lease;
+			bool leases = type == PHX_RE_BATCH &&
+				phx_policy((enum phx_policy_id)model)->per_job_lease;
 			struct phx_agreement a = agreement("x", type, model, leases ? 0 : 4);
 			char all[512] = "";
 			if (phx_agreement_check(&a, note, all))
@@ -34,11 +35,11 @@ static void defaults_are_sound(void **state)
 		}
 }
 
-#define WRONG(model_, type_, lower_, field, part, ...)                               \
-	do {                                                                         \
+#define WRONG(model_, type_, lower_, field, part, ...) \
+	do { \
 		struct phx_agreement a = agreement("x", type_, PHX_POLICY_##model_, lower_); \
-		__VA_ARGS__;                                                         \
-		one_finding(&a, field, part);                                        \
+		__VA_ARGS__; \
+		one_finding(&a, field, part); \
 	} while (0)
 
 static void names_are_checked(void **state)
@@ -63,11 +64,15 @@ static void engine_is_checked(void **state)
 	assert_int_equal(phx_agreement_check(&good, NULL, NULL), 0);
 	WRONG(fb, PHX_RE_BATCH, 4, "engine", "table", a.engine = 2);
 	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "for engine slurm", strcpy(a.slurm_conf, "/x"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "x y"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "/a/../b"));
-	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1; strcpy(a.slurm_conf, "/a b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1;
+	      strcpy(a.slurm_conf, "x y"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1;
+	      strcpy(a.slurm_conf, "/a/../b"));
+	WRONG(fb, PHX_RE_BATCH, 4, "slurm_conf", "name of a Slurm", a.engine = 1;
+	      strcpy(a.slurm_conf, "/a b"));
 	WRONG(fb, PHX_RE_WEB, 4, "engine", "not for a web", a.engine = 1);
-	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "Slurm's", a.engine = 1; a.scheduler = PHX_SCHEDULER_easy);
+	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "Slurm's", a.engine = 1;
+	      a.scheduler = PHX_SCHEDULER_easy);
 	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "Slurm's", a.engine = 1; a.kill_grace_s = 9);
 	WRONG(ec2_rightscale, PHX_RE_BATCH, 0, "engine", "builtin", a.engine = 1);
 }
@@ -79,10 +84,17 @@ static void slurm_is_named(void **state)
 		const char *one, *other;
 		bool same;
 	} rows[] = {
-		{"", "", true}, {"queue", "queue", true}, {"queue", "night", false}, {"", "queue", false},
-		{"/srv/queue.conf", "queue", true}, {"queue", "/srv/queue.conf", true}, {"/srv/queue2.conf", "queue", false},
-		{"/srv/queue", "queue", false}, {"/srv/queue.conf", "/srv/queue.conf", true},
-		{"/srv/queue.conf", "/home/queue.conf", false}, {"", PHX_SLURM_CONF_DEFAULT, true},
+		{"", "", true},
+		{"queue", "queue", true},
+		{"queue", "night", false},
+		{"", "queue", false},
+		{"/srv/queue.conf", "queue", true},
+		{"queue", "/srv/queue.conf", true},
+		{"/srv/queue2.conf", "queue", false},
+		{"/srv/queue", "queue", false},
+		{"/srv/queue.conf", "/srv/queue.conf", true},
+		{"/srv/queue.conf", "/home/queue.conf", false},
+		{"", PHX_SLURM_CONF_DEFAULT, true},
 	};
 	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4), b = a;
 	(void)state;
@@ -91,7 +103,8 @@ static void slurm_is_named(void **state)
 		strcpy(a.slurm_conf, rows[i].one);
 		strcpy(b.slurm_conf, rows[i].other);
 		assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
-		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), strchr(rows[i].one, '/') ? 1 : 0);
+		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL),
+				 strchr(rows[i].one, '/') ? 1 : 0);
 		assert_int_equal(phx_agreement_same_slurm(&a, &b), rows[i].same);
 	}
 }
@@ -114,7 +127,8 @@ static void values_are_checked(void **state)
 {
 	(void)state;
 	WRONG(fb, PHX_RE_BATCH, 4, "type", "table", a.type = 2);
-	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table", a.model = PHX_POLICY_COUNT_);
+	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table",
+	      a.model = PHX_POLICY_COUNT_);
 	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table", a.model = -1);
 	WRONG(fb, PHX_RE_BATCH, 4, "kill_order", "table", a.kill_order = 99);
 	WRONG(fb, PHX_RE_BATCH, 4, "scheduler", "table", a.scheduler = -1);
@@ -167,7 +181,8 @@ static void types_are_checked(void **state)
 	WRONG(fb, PHX_RE_WEB, 4, "threshold", "less than 1", a.threshold_milli = 1000);
 	WRONG(fb, PHX_RE_WEB, 4, "address", "IPv4", PHX_STR_SET(a.address, "10.0.0.256"));
 	WRONG(fb, PHX_RE_WEB, 4, "port", "without an address", a.port = 80);
-	WRONG(fb, PHX_RE_WEB, 4, "port", "65535", (PHX_STR_SET(a.address, "10.0.0.1"), a.port = 65536));
+	WRONG(fb, PHX_RE_WEB, 4, "port", "65535",
+	      (PHX_STR_SET(a.address, "10.0.0.1"), a.port = 65536));
 	WRONG(fb, PHX_RE_BATCH, 4, "address", "web", PHX_STR_SET(a.address, "10.0.0.1"));
 	WRONG(fb, PHX_RE_BATCH, 4, "port", "web", a.port = 80);
 	WRONG(fb, PHX_RE_BATCH, 4, "window", "web", a.window_s = 10);
@@ -191,9 +206,10 @@ static void extensions_are_kept(void **state)
 	phx_record_fini(&phx_agreement_record, &copy);
 }
 
-static void not_a_pair(const struct phx_agreement *b, const struct phx_agreement *w, const char *part)
+static void not_a_pair(const struct phx_agreement *b, const struct phx_agreement *w,
+		       const char *part)
 {
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 
 	assert_int_equal(phx_agreement_check_pair(b, w, &err), -EINVAL);
 	if (!strstr(err.text, part))
@@ -252,11 +268,12 @@ static void unused_parameters_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_sound),	  cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(engine_is_checked), cmocka_unit_test(slurm_is_named), cmocka_unit_test(one_upper_bound), cmocka_unit_test(values_are_checked),	  cmocka_unit_test(bounds_are_checked),
-		cmocka_unit_test(parameters_are_checked), cmocka_unit_test(types_are_checked),
-		cmocka_unit_test(extensions_are_kept),	  cmocka_unit_test(pairs_are_checked),
-		cmocka_unit_test(unused_parameters_are_none),
+		cmocka_unit_test(defaults_are_sound), cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(engine_is_checked),  cmocka_unit_test(slurm_is_named),
+		cmocka_unit_test(one_upper_bound),    cmocka_unit_test(values_are_checked),
+		cmocka_unit_test(bounds_are_checked), cmocka_unit_test(parameters_are_checked),
+		cmocka_unit_test(types_are_checked),  cmocka_unit_test(extensions_are_kept),
+		cmocka_unit_test(pairs_are_checked),  cmocka_unit_test(unused_parameters_are_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Packages that no honest builder makes, for the tests of this room: written by libarchive itself, signed with the
- * site's real key. Each test program includes this once. */
+/* Packages that no honest builder makes, for the tests of this room: written by libarchive itself,
+ * signed with the site's real key. Each test program includes this once. */
 #ifndef TESTS_UNIT_REPO_HOSTILE_H
 #define TESTS_UNIT_REPO_HOSTILE_H
 
@@ -122,15 +122,18 @@ static void write_item(struct archive *a, const struct item *item)
 		assert_int_equal(archive_write_data(a, item->data, n), n);
 }
 
-static void write_manifest(struct archive *a, const struct shape *s, const struct item *items, size_t n)
+static void write_manifest(struct archive *a, const struct shape *s, const struct item *items,
+			   size_t n)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < n; i++)
 		bytes += items[i].data ? strlen(items[i].data) : items[i].n_zeros;
-	PHX_AUTO_FREE char *right = phx_path("name = \"made\";\nversion = \"1.0\";\narch = \"%s\";\nsummary = \"m\";\n"
-					     "unpacked_bytes = \"%" PRIu64 "\";\nn_entries = \"%zu\";\n",
-					     s->arch ? s->arch : "all", bytes, n);
-	const struct item item = {.path = "PHX/manifest.conf", .data = s->manifest ? s->manifest : right};
+	PHX_AUTO_FREE char *right =
+		phx_path("name = \"made\";\nversion = \"1.0\";\narch = \"%s\";\nsummary = \"m\";\n"
+			 "unpacked_bytes = \"%" PRIu64 "\";\nn_entries = \"%zu\";\n",
+			 s->arch ? s->arch : "all", bytes, n);
+	const struct item item = {.path = "PHX/manifest.conf",
+				  .data = s->manifest ? s->manifest : right};
 	write_item(a, &item);
 }
 
@@ -140,14 +143,16 @@ static struct archive *open_for_writing(const struct place *p, const struct shap
 	assert_non_null(a);
 	for (int i = s->plain ? 2 : s->twice ? 0 : 1; i < 2; i++)
 		assert_int_equal(archive_write_add_filter_zstd(a), ARCHIVE_OK);
-	assert_int_equal(s->pax ? archive_write_set_format_pax(a) : archive_write_set_format_gnutar(a), ARCHIVE_OK);
+	assert_int_equal(s->pax ? archive_write_set_format_pax(a)
+				: archive_write_set_format_gnutar(a),
+			 ARCHIVE_OK);
 	assert_int_equal(archive_write_open_filename(a, p->archive), ARCHIVE_OK);
 	return a;
 }
 
 /* p->archive from the items, and its right signature. */
-static MAYBE_UNUSED void make_archive(const struct place *p, const struct shape *shape, const struct item *items,
-				      size_t n)
+static MAYBE_UNUSED void make_archive(const struct place *p, const struct shape *shape,
+				      const struct item *items, size_t n)
 {
 	const struct shape s = shape ? *shape : (struct shape){0};
 	struct archive *a = open_for_writing(p, &s);
@@ -162,10 +167,10 @@ static MAYBE_UNUSED void make_archive(const struct place *p, const struct shape 
 	assert_int_equal(phx_package_sign(p->archive, p->key, NULL), 0);
 }
 
-#define MAKE(p, shape, ...)                                                                                            \
-	do {                                                                                                           \
-		const struct item items_[] = {__VA_ARGS__};                                                            \
-		make_archive(p, shape, items_, sizeof(items_) / sizeof(items_[0]));                                    \
+#define MAKE(p, shape, ...) \
+	do { \
+		const struct item items_[] = {__VA_ARGS__}; \
+		make_archive(p, shape, items_, sizeof(items_) / sizeof(items_[0])); \
 	} while (0)
 
 /* ---- looking at results ---- */
@@ -188,7 +193,8 @@ static MAYBE_UNUSED char *list_tree(const char *dir)
 }
 
 /* Unpack p->archive. A failure must say `says` and leave nothing below the root. */
-static MAYBE_UNUSED int unpack(const struct place *p, const struct phx_package_limits *limits, const char *says)
+static MAYBE_UNUSED int unpack(const struct place *p, const struct phx_package_limits *limits,
+			       const char *says)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_FREE char *before = list_tree(p->root);
@@ -216,7 +222,8 @@ static MAYBE_UNUSED char *read_text(const char *dir, const char *name)
 	return text;
 }
 
-static MAYBE_UNUSED void write_text(const char *dir, const char *name, const char *text, mode_t mode)
+static MAYBE_UNUSED void write_text(const char *dir, const char *name, const char *text,
+				    mode_t mode)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	PHX_AUTO_FREE char *parent = strdup(path);

@@ -1,4 +1,5 @@
-/* Building packages: the same bytes for the same tree, recipes, and what is refused with nothing left behind. */
+/* Building packages: the same bytes for the same tree, recipes, and what is refused with nothing
+ * left behind. */
 #include "hostile.h"
 
 #include <sys/stat.h>
@@ -56,10 +57,12 @@ static void round_trip(void **state)
 	assert_int_equal(phx_package_unpack(path, p->pub, p->root, NULL, &unpacked, NULL), 0);
 	assert_true(phx_record_equal(&phx_package_record, &seen, &unpacked));
 	PHX_AUTO_FREE char *tree = list_tree(p->root);
-	assert_string_equal(tree, "d 755 tool\nd 755 tool/1.2\nd 755 tool/1.2/PHX\nd 755 tool/1.2/bin\n"
-				  "d 755 tool/1.2/share\nf 644 tool/1.2/PHX/manifest.conf\n"
-				  "f 644 tool/1.2/PHX/sha256\nf 644 tool/1.2/share/a\nf 644 tool/1.2/share/b\n"
-				  "f 755 tool/1.2/bin/tool\nl 777 tool/1.2/tool\n");
+	assert_string_equal(
+		tree,
+		"d 755 tool\nd 755 tool/1.2\nd 755 tool/1.2/PHX\nd 755 tool/1.2/bin\n"
+		"d 755 tool/1.2/share\nf 644 tool/1.2/PHX/manifest.conf\n"
+		"f 644 tool/1.2/PHX/sha256\nf 644 tool/1.2/share/a\nf 644 tool/1.2/share/b\n"
+		"f 755 tool/1.2/bin/tool\nl 777 tool/1.2/tool\n");
 	PHX_AUTO_FREE char *text = read_text(p->root, "tool/1.2/tool");
 	assert_string_equal(text, "#!/bin/sh\necho tool\n");
 }
@@ -136,7 +139,8 @@ static void recipe(void **state)
 	struct place *p = *state;
 	write_text(p->src, "package.conf", CONF, 0644);
 	write_text(p->src, "build",
-		   "#!/bin/sh\nset -e\n[ -z \"$(ls -A \"$1\")\" ]\nmkdir \"$1/bin\"\necho made >\"$1/bin/made\"\n",
+		   "#!/bin/sh\nset -e\n[ -z \"$(ls -A \"$1\")\" ]\nmkdir \"$1/bin\"\necho made "
+		   ">\"$1/bin/made\"\n",
 		   0755);
 	PHX_AUTO_FREE char *path = build(p);
 	assert_int_equal(phx_package_sign(path, p->key, NULL), 0);
@@ -151,7 +155,8 @@ static void recipe_fails(void **state)
 {
 	struct place *p = *state;
 	write_text(p->src, "package.conf", CONF, 0644);
-	write_text(p->src, "build", "#!/bin/sh\necho half >\"$1/half\"\necho no such mirror >&2\nexit 3\n", 0755);
+	write_text(p->src, "build",
+		   "#!/bin/sh\necho half >\"$1/half\"\necho no such mirror >&2\nexit 3\n", 0755);
 	refused(p, -EIO, "no such mirror");
 }
 
@@ -227,7 +232,8 @@ static void hard_linked_source(void **state)
 {
 	struct place *p = *state;
 	make_source(p);
-	PHX_AUTO_FREE char *a = phx_path("%s/files/share/a", p->src), *z = phx_path("%s/files/share/z", p->src);
+	PHX_AUTO_FREE char *a = phx_path("%s/files/share/a", p->src),
+			   *z = phx_path("%s/files/share/z", p->src);
 	assert_int_equal(link(a, z), 0);
 	PHX_AUTO_FREE char *path = build(p);
 	assert_int_equal(phx_package_sign(path, p->key, NULL), 0);
@@ -256,7 +262,8 @@ static void sign_failures(void **state)
 {
 	struct place *p = *state;
 	make_source(p);
-	PHX_AUTO_FREE char *path = build(p), *no_key = in_place(p, "no.key"), *no_file = in_place(p, "no.tar.zst");
+	PHX_AUTO_FREE char *path = build(p), *no_key = in_place(p, "no.key"),
+			   *no_file = in_place(p, "no.tar.zst");
 	assert_true(phx_package_sign(path, no_key, NULL) < 0);
 	assert_int_equal(phx_package_sign(no_file, p->key, NULL), -ENOENT);
 	struct phx_package seen;
@@ -271,9 +278,18 @@ static void sign_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(round_trip),    TEST(digest_is_the_files), TEST(same_bytes),         TEST(source_date),
-		TEST(recipe),        TEST(recipe_fails),        TEST(bad_sources),        TEST(nothing_in_it),
-		TEST(hostile_trees), TEST(odd_names),           TEST(hard_linked_source), TEST(sign_failures),
+		TEST(round_trip),
+		TEST(digest_is_the_files),
+		TEST(same_bytes),
+		TEST(source_date),
+		TEST(recipe),
+		TEST(recipe_fails),
+		TEST(bad_sources),
+		TEST(nothing_in_it),
+		TEST(hostile_trees),
+		TEST(odd_names),
+		TEST(hard_linked_source),
+		TEST(sign_failures),
 		TEST(what_is_signed_names_its_kind),
 	};
 	return cmocka_run_group_tests_name("build", tests, NULL, NULL);

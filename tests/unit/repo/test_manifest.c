@@ -3,7 +3,9 @@
 
 #include "repo/internal.h"
 
-#define GOOD "name = \"web\";\nversion = \"1.0\";\narch = \"amd64\";\nsummary = \"a \\\"b\\\" \\\\ c\";\n"
+#define GOOD \
+	"name = \"web\";\nversion = \"1.0\";\narch = \"amd64\";\nsummary = \"a \\\"b\\\" \\\\ " \
+	"c\";\n"
 
 static void parse_and_format(void **state)
 {
@@ -29,27 +31,40 @@ static void parse_bad(void **state)
 	} cases[] = {
 		{"", "name is missing"},
 		{"name = \"web\";\nversion = \"1\";\narch = \"all\";\n", "summary is missing"},
-		{"name = \"web\";\nversion = \"1\";\narch = \"all\";\nsumary = \"\";\n", "line 4: unknown key \"sumary\" (name, version"},
+		{"name = \"web\";\nversion = \"1\";\narch = \"all\";\nsumary = \"\";\n",
+		 "line 4: unknown key \"sumary\" (name, version"},
 		{GOOD "colour = \"red\";\n", "line 5: unknown key \"colour\""},
 		{GOOD "n_entries = \"1\";\n", "line 5: unknown key"},
 		{GOOD "name = \"twice\";\n", "line 5"},
 		{"name = \"web\"\nversion = ;", "line 2"},
-		{"name = 5;\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n", "line 1: name must be"},
-		{"name = \"a/b\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n", "line 1: name must be"},
-		{"name = \"..\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n", "line 1: name must be"},
-		{"name = \"a\";\nversion = \"1-2\";\narch = \"all\";\nsummary = \"\";\n", "line 2: version must be"},
-		{"name = \"a\";\nversion = \"v1\";\narch = \"all\";\nsummary = \"\";\n", "line 2: version must be"},
-		{"name = \"a\";\nversion = \"previous\";\narch = \"all\";\nsummary = \"\";\n", "line 2"},
-		{"name = \"a\";\nversion = \"1\";\narch = \"x86\";\nsummary = \"\";\n", "line 3: arch must be"},
-		{"name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"a\\nb\";\n", "line 4: summary"},
-		{"name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\xff\";\n", "line 4: summary"},
+		{"name = 5;\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 1: name must be"},
+		{"name = \"a/b\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 1: name must be"},
+		{"name = \"..\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 1: name must be"},
+		{"name = \"a\";\nversion = \"1-2\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 2: version must be"},
+		{"name = \"a\";\nversion = \"v1\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 2: version must be"},
+		{"name = \"a\";\nversion = \"previous\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 2"},
+		{"name = \"a\";\nversion = \"1\";\narch = \"x86\";\nsummary = \"\";\n",
+		 "line 3: arch must be"},
+		{"name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"a\\nb\";\n",
+		 "line 4: summary"},
+		{"name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"\xff\";\n",
+		 "line 4: summary"},
 		{"@include \"/etc/passwd\"\n" GOOD, "@include"},
-		{"name = ( { a = 1; } );\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n", "line 1"},
+		{"name = ( { a = 1; } );\nversion = \"1\";\narch = \"all\";\nsummary = \"\";\n",
+		 "line 1"},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		struct phx_package p = {.name = "kept"};
 		struct phx_err err = {0};
-		assert_int_equal(phx_manifest_parse(cases[i].text, strlen(cases[i].text), false, &p, &err), -EINVAL);
+		assert_int_equal(
+			phx_manifest_parse(cases[i].text, strlen(cases[i].text), false, &p, &err),
+			-EINVAL);
 		if (!strstr(err.text, cases[i].says))
 			fail_msg("\"%s\" does not say \"%s\"", err.text, cases[i].says);
 		assert_string_equal(p.name, "kept");
@@ -62,7 +77,8 @@ static void parse_sizes(void **state)
 	struct phx_package p;
 	struct phx_err err = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	phx_buf_addf(&b, "name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"%0200d\";\n", 0);
+	phx_buf_addf(
+		&b, "name = \"a\";\nversion = \"1\";\narch = \"all\";\nsummary = \"%0200d\";\n", 0);
 	assert_int_equal(phx_manifest_parse(b.data, b.n, false, &p, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "summary is too large"));
 	phx_buf_addf(&b, "#%070000d\n", 0);
@@ -149,16 +165,19 @@ static void names_in_messages(void **state)
 	(void)state;
 	char shown[32], small[12];
 	assert_string_equal(phx_entry_show("a b\\c", shown, sizeof(shown)), "a b\\x5cc");
-	assert_string_equal(phx_entry_show("\x1b[31m\n\xff", shown, sizeof(shown)), "\\x1b[31m\\x0a\\xff");
+	assert_string_equal(phx_entry_show("\x1b[31m\n\xff", shown, sizeof(shown)),
+			    "\\x1b[31m\\x0a\\xff");
 	assert_true(strlen(phx_entry_show("\1\2\3\4\5\6", small, sizeof(small))) < sizeof(small));
-	assert_true(strlen(phx_entry_show("abcdefghijklmnopq", small, sizeof(small))) < sizeof(small));
+	assert_true(strlen(phx_entry_show("abcdefghijklmnopq", small, sizeof(small))) <
+		    sizeof(small));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse_and_format), cmocka_unit_test(parse_bad),   cmocka_unit_test(parse_sizes),
-		cmocka_unit_test(versions),         cmocka_unit_test(entry_rules), cmocka_unit_test(names_in_messages),
+		cmocka_unit_test(parse_and_format), cmocka_unit_test(parse_bad),
+		cmocka_unit_test(parse_sizes),      cmocka_unit_test(versions),
+		cmocka_unit_test(entry_rules),      cmocka_unit_test(names_in_messages),
 	};
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
 }

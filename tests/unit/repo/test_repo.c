@@ -1,11 +1,14 @@
-/* The repository on the head, and the versions on a node: listing, finding, switching, going back, removing. */
+/* The repository on the head, and the versions on a node: listing, finding, switching, going back,
+ * removing. */
 #include "hostile.h"
 
 /* NAME-VERSION built into p->out and signed; malloc'd path. */
-static char *package(const struct place *p, const char *name, const char *version, const char *content)
+static char *package(const struct place *p, const char *name, const char *version,
+		     const char *content)
 {
 	PHX_AUTO_FREE char *conf =
-		phx_path("name = \"%s\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"s\";\n", name, version);
+		phx_path("name = \"%s\";\nversion = \"%s\";\narch = \"all\";\nsummary = \"s\";\n",
+			 name, version);
 	write_text(p->src, "package.conf", conf, 0644);
 	write_text(p->src, "files/content", content, 0644);
 	char *path = NULL;
@@ -29,14 +32,15 @@ static char *listed(const struct place *p, uint32_t *ret_n_bad)
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	assert_int_equal(phx_repo_list(p->repo, p->pub, &packages, &bad, NULL), 0);
 	PHX_LIST_EACH(struct phx_package, pkg, &packages)
-	phx_buf_addf(&b, "%s %s, ", pkg->name, pkg->version);
+		phx_buf_addf(&b, "%s %s, ", pkg->name, pkg->version);
 	*ret_n_bad = bad.n;
 	phx_list_fini(&packages);
 	phx_list_fini(&bad);
 	return phx_buf_take(&b);
 }
 
-static void assert_found(const struct place *p, const char *name, const char *version, const char *right)
+static void assert_found(const struct place *p, const char *name, const char *version,
+			 const char *right)
 {
 	PHX_AUTO_FREE char *path = NULL;
 	PHX_AUTO_FREE char *expected = phx_path("%s/%s-%s.tar.zst", p->repo, name, right);
@@ -66,7 +70,8 @@ static void list_and_find(void **state)
 	assert_int_equal(phx_repo_find(p->repo, p->pub, "web", "2", NULL, NULL, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "web of version 2"));
 	assert_int_equal(phx_repo_find(p->repo, p->pub, "we", NULL, NULL, NULL, NULL), -ENOENT);
-	assert_int_equal(phx_repo_find(p->repo, p->pub, "../repo/web", NULL, NULL, NULL, NULL), -ENOENT);
+	assert_int_equal(phx_repo_find(p->repo, p->pub, "../repo/web", NULL, NULL, NULL, NULL),
+			 -ENOENT);
 }
 
 static void bad_files_are_named(void **state)
@@ -78,7 +83,8 @@ static void bad_files_are_named(void **state)
 	write_text(p->repo, ".hidden.tar.zst", "no package", 0644);
 	PHX_AUTO_FREE char *other = package(p, "other", "1.0", "x");
 	PHX_AUTO_FREE char *renamed = phx_path("%s/web-2.0.tar.zst", p->repo);
-	PHX_AUTO_FREE char *other_sig = phx_path("%s.sig", other), *renamed_sig = phx_path("%s.sig", renamed);
+	PHX_AUTO_FREE char *other_sig = phx_path("%s.sig", other),
+			   *renamed_sig = phx_path("%s.sig", renamed);
 	assert_int_equal(rename(other, renamed), 0);
 	assert_int_equal(rename(other_sig, renamed_sig), 0);
 	struct phx_list packages = {0}, bad = {0};
@@ -86,9 +92,11 @@ static void bad_files_are_named(void **state)
 	assert_int_equal(packages.n, 1);
 	assert_int_equal(bad.n, 2);
 	assert_string_equal(PHX_LIST_AT(&bad, struct phx_package_bad, 0)->file, "junk-1.0.tar.zst");
-	assert_non_null(strstr(PHX_LIST_AT(&bad, struct phx_package_bad, 0)->reason, "no signature"));
+	assert_non_null(
+		strstr(PHX_LIST_AT(&bad, struct phx_package_bad, 0)->reason, "no signature"));
 	assert_string_equal(PHX_LIST_AT(&bad, struct phx_package_bad, 1)->file, "web-2.0.tar.zst");
-	assert_non_null(strstr(PHX_LIST_AT(&bad, struct phx_package_bad, 1)->reason, "holds other 1.0"));
+	assert_non_null(
+		strstr(PHX_LIST_AT(&bad, struct phx_package_bad, 1)->reason, "holds other 1.0"));
 	phx_list_fini(&packages);
 	phx_list_fini(&bad);
 	/* the newest is bad: said, not passed over */
@@ -99,13 +107,16 @@ static void bad_files_are_named(void **state)
 	phx_list_fini(&packages);
 }
 
-/* What killed pushes left goes with the next one; what others are at, and what is nobody's temporary file, stays. */
+/* What killed pushes left goes with the next one; what others are at, and what is nobody's
+ * temporary file, stays. */
 static void leftovers_are_swept(void **state)
 {
 	struct place *p = *state;
 	char mine[64];
-	static const char *const gone[] = {"web-1.0.tar.zst.99999999.tmp", "web-1.0.tar.zst.sig.99999999.tmp"};
-	static const char *const kept[] = {"notes.99999999.tmp", "web-1.0.tar.zst.x.tmp", "web-1.0.tar.zst.tmp", "tar.zst.old"};
+	static const char *const gone[] = {"web-1.0.tar.zst.99999999.tmp",
+					   "web-1.0.tar.zst.sig.99999999.tmp"};
+	static const char *const kept[] = {"notes.99999999.tmp", "web-1.0.tar.zst.x.tmp",
+					   "web-1.0.tar.zst.tmp", "tar.zst.old"};
 	snprintf(mine, sizeof(mine), "web-1.0.tar.zst.%d.tmp", (int)getpid());
 	assert_int_equal(phx_dir_make(p->repo, 0755, NULL), 0);
 	write_text(p->repo, mine, "x", 0644);
@@ -168,7 +179,8 @@ static void adding_over_damage(void **state)
 	PHX_AUTO_FREE char *path = package(p, "web", "1.0", "a");
 	assert_int_equal(phx_repo_add(p->repo, p->pub, path, NULL, NULL), 0);
 	write_text(p->repo, "web-1.0.tar.zst", "damaged", 0644);
-	assert_int_equal(phx_repo_find(p->repo, p->pub, "web", NULL, NULL, NULL, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_repo_find(p->repo, p->pub, "web", NULL, NULL, NULL, NULL),
+			 -EKEYREJECTED);
 	assert_int_equal(phx_repo_add(p->repo, p->pub, path, NULL, NULL), 0);
 	assert_found(p, "web", NULL, "1.0");
 }

@@ -1,12 +1,14 @@
-/* The packages of the shipped roles, as `make packages` prepared them: built, signed, unpacked, and run the way a node
- * runs them. Skipped where they are not prepared. Needs root (a network namespace of its own). */
+/* The packages of the shipped roles, as `make packages` prepared them: built, signed, unpacked, and
+ * run the way a node runs them. Skipped where they are not prepared. Needs root (a network
+ * namespace of its own). */
 #include "hostile.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-/* BUILD/packages/src/NAME, from BUILD/tests/unit/repo/PROGRAM; skips the test when it is not there. */
+/* BUILD/packages/src/NAME, from BUILD/tests/unit/repo/PROGRAM; skips the test when it is not
+ * there. */
 static char *source_of(const char *name)
 {
 	char self[4096];
@@ -29,7 +31,8 @@ static void install(const struct place *p, const char *name)
 	PHX_AUTO_FREE char *src = source_of(name), *one = NULL, *two = NULL;
 	struct phx_package first, second;
 	struct phx_err err = {0};
-	if (phx_package_build(src, p->out, &one, &err) < 0 || phx_package_inspect(one, &first, &err) < 0)
+	if (phx_package_build(src, p->out, &one, &err) < 0 ||
+	    phx_package_inspect(one, &first, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(phx_package_build(src, p->repo, &two, NULL), 0);
 	assert_int_equal(phx_package_inspect(two, &second, NULL), 0);
@@ -103,7 +106,8 @@ static pid_t start_web(const struct place *p, const char *run_dir)
 	PHX_AUTO_FREE char *env = phx_path("PHX_RUN_DIR=%s", run_dir);
 	pid_t pid = fork();
 	if (pid == 0) {
-		char *const argv[] = {program, NULL}, *const envp[] = {env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+		char *const argv[] = {program, NULL},
+			    *const envp[] = {env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 		execve(program, argv, envp);
 		_exit(127);
 	}
@@ -126,7 +130,8 @@ static void check_pages(void)
 {
 	char host[256];
 	assert_int_equal(gethostname(host, sizeof(host)), 0);
-	PHX_AUTO_FREE char *page = NULL, *one = NULL, *twelve = NULL, *none = NULL, *too_many = NULL;
+	PHX_AUTO_FREE char *page = NULL, *one = NULL, *twelve = NULL, *none = NULL,
+			   *too_many = NULL;
 	assert_int_equal(fetch("http://127.0.0.1/", &page), 0);
 	assert_non_null(strstr(page, host));
 	assert_int_equal(fetch("http://127.0.0.1/work/1", &one), 0);
@@ -163,12 +168,16 @@ static void slurm_compute(void **state)
 {
 	struct place *p = *state;
 	install(p, "slurm-compute");
-	PHX_AUTO_FREE char *base = phx_path("%s/slurm-compute/current", p->root), *out = NULL, *version = NULL;
-	PHX_AUTO_FREE char *slurmd = phx_path("%s/sbin/slurmd", base), *run_slurmd = phx_path("%s/bin/run-slurmd", base);
+	PHX_AUTO_FREE char *base = phx_path("%s/slurm-compute/current", p->root), *out = NULL,
+			   *version = NULL;
+	PHX_AUTO_FREE char *slurmd = phx_path("%s/sbin/slurmd", base),
+			   *run_slurmd = phx_path("%s/bin/run-slurmd", base);
 	PHX_AUTO_FREE char *run_munged = phx_path("%s/bin/run-munged", base);
 	PHX_AUTO_FREE char *libs = phx_path("LD_LIBRARY_PATH=%s/lib/slurm-wlm", base);
-	const char *const ask[] = {slurmd, "-V", NULL}, *const start[] = {run_slurmd, NULL}, *const munged[] = {run_munged, NULL};
-	const char *const env[] = {libs, NULL}, *const nowhere[] = {"PHX_MUNGE_KEY=/nonexistent", "PHX_SLURMCTLD=", NULL};
+	const char *const ask[] = {slurmd, "-V", NULL}, *const start[] = {run_slurmd, NULL},
+			  *const munged[] = {run_munged, NULL};
+	const char *const env[] = {libs, NULL},
+			  *const nowhere[] = {"PHX_MUNGE_KEY=/nonexistent", "PHX_SLURMCTLD=", NULL};
 	assert_int_equal(run(ask, env, &version), 0);
 	assert_non_null(strstr(version, "slurm"));
 	assert_int_equal(run(start, nowhere, &out), 78);

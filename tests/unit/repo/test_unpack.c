@@ -1,12 +1,14 @@
-/* Unpacking: what is written, and every hostile or damaged archive refused with nothing left behind. All archives here
- * carry the site's right signature, unless the test is about signatures: the checks behind it must hold alone. */
+/* Unpacking: what is written, and every hostile or damaged archive refused with nothing left
+ * behind. All archives here carry the site's right signature, unless the test is about signatures:
+ * the checks behind it must hold alone. */
 #include "hostile.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <zstd.h>
 
-/* In the place of the C library's, for this program: what an unpacked version replaces was not there before. */
+/* In the place of the C library's, for this program: what an unpacked version replaces was not
+ * there before. */
 static struct {
 	uint32_t versions;
 	bool in_place;
@@ -29,8 +31,8 @@ static void honest(void **state)
 	struct place *p = *state;
 	struct phx_package made = {0};
 	MAKE(p, NULL, {.path = "bin", .mode = S_IFDIR | 0700},
-	     {.path = "bin/run", .mode = S_IFREG | 0755, .data = "#!"}, {.path = "empty", .data = ""},
-	     {.path = "etc/deep", .mode = S_IFDIR | 0755},
+	     {.path = "bin/run", .mode = S_IFREG | 0755, .data = "#!"},
+	     {.path = "empty", .data = ""}, {.path = "etc/deep", .mode = S_IFDIR | 0755},
 	     {.path = "etc/deep/up", .mode = S_IFLNK | 0777, .target = "../../bin/run"},
 	     {.path = "open", .mode = S_IFREG | 0666, .data = "x"},
 	     {.path = "run", .mode = S_IFLNK | 0777, .target = "bin/run"});
@@ -41,10 +43,12 @@ static void honest(void **state)
 	assert_int_equal(made.n_entries, 7);
 	assert_int_equal(made.unpacked_bytes, 3);
 	PHX_AUTO_FREE char *tree = list_tree(p->root);
-	assert_string_equal(tree, "d 755 made\nd 755 made/1.0\nd 755 made/1.0/PHX\nd 755 made/1.0/bin\n"
-				  "d 755 made/1.0/etc\nd 755 made/1.0/etc/deep\nf 644 made/1.0/PHX/manifest.conf\n"
-				  "f 644 made/1.0/PHX/sha256\nf 644 made/1.0/empty\nf 644 made/1.0/open\n"
-				  "f 755 made/1.0/bin/run\nl 777 made/1.0/etc/deep/up\nl 777 made/1.0/run\n");
+	assert_string_equal(
+		tree,
+		"d 755 made\nd 755 made/1.0\nd 755 made/1.0/PHX\nd 755 made/1.0/bin\n"
+		"d 755 made/1.0/etc\nd 755 made/1.0/etc/deep\nf 644 made/1.0/PHX/manifest.conf\n"
+		"f 644 made/1.0/PHX/sha256\nf 644 made/1.0/empty\nf 644 made/1.0/open\n"
+		"f 755 made/1.0/bin/run\nl 777 made/1.0/etc/deep/up\nl 777 made/1.0/run\n");
 	PHX_AUTO_FREE char *digest = read_text(p->root, "made/1.0/PHX/sha256");
 	assert_string_equal(digest, made.sha256);
 }
@@ -100,8 +104,9 @@ static void non_ascii_names(void **state)
 	      .data = "1"},
 	     {.path = "latin\xe9", .data = "2"});
 	assert_int_equal(unpack(p, NULL, NULL), 0);
-	PHX_AUTO_FREE char *one = read_text(p->root, "made/1.0/Gr\xc3\xbc\xc3\x9f"
-						     "e");
+	PHX_AUTO_FREE char *one = read_text(p->root,
+					    "made/1.0/Gr\xc3\xbc\xc3\x9f"
+					    "e");
 	PHX_AUTO_FREE char *two = read_text(p->root, "made/1.0/latin\xe9");
 	assert_string_equal(one, "1");
 	assert_string_equal(two, "2");
@@ -117,8 +122,9 @@ static void non_ascii_names_pax(void **state)
 		      "e",
 	      .data = "1"});
 	assert_int_equal(unpack(p, NULL, NULL), 0);
-	PHX_AUTO_FREE char *one = read_text(p->root, "made/1.0/Gr\xc3\xbc\xc3\x9f"
-						     "e");
+	PHX_AUTO_FREE char *one = read_text(p->root,
+					    "made/1.0/Gr\xc3\xbc\xc3\x9f"
+					    "e");
 	assert_string_equal(one, "1");
 }
 
@@ -176,11 +182,12 @@ static void link_through_link(void **state)
 static void file_through_link(void **state)
 {
 	struct place *p = *state;
-	MAKE(p, NULL, {.path = "a", .mode = S_IFLNK | 0777, .target = "/tmp"}, {.path = "a/evil", .data = "x"});
+	MAKE(p, NULL, {.path = "a", .mode = S_IFLNK | 0777, .target = "/tmp"},
+	     {.path = "a/evil", .data = "x"});
 	assert_int_equal(unpack(p, NULL, "a: link"), -EPERM);
 	/* even where the link stays inside */
-	MAKE(p, NULL, {.path = "a", .mode = S_IFDIR | 0755}, {.path = "b", .mode = S_IFLNK | 0777, .target = "a"},
-	     {.path = "b/evil", .data = "x"});
+	MAKE(p, NULL, {.path = "a", .mode = S_IFDIR | 0755},
+	     {.path = "b", .mode = S_IFLNK | 0777, .target = "a"}, {.path = "b/evil", .data = "x"});
 	assert_int_equal(unpack(p, NULL, "b/evil"), -EPERM);
 }
 
@@ -247,7 +254,8 @@ static void bombs(void **state)
 	assert_int_equal(unpack(p, &few_bytes, NULL), 0);
 }
 
-/* In the plain tar `data`, give the entry `path` the size in `octal` (11 digits) and the checksum that fits. */
+/* In the plain tar `data`, give the entry `path` the size in `octal` (11 digits) and the checksum
+ * that fits. */
 static void patch_size(char *data, size_t n, const char *path, const char *octal)
 {
 	char *h = data;
@@ -288,7 +296,8 @@ static void too_many_entries(void **state)
 	MAKE(p, NULL, {.path = "a", .data = ""}, {.path = "b", .data = ""});
 	assert_int_equal(unpack(p, &two, NULL), 0);
 	assert_int_equal(phx_package_remove(p->root, "made", NULL, NULL), 0);
-	MAKE(p, NULL, {.path = "a", .data = ""}, {.path = "b", .data = ""}, {.path = "c", .data = ""});
+	MAKE(p, NULL, {.path = "a", .data = ""}, {.path = "b", .data = ""},
+	     {.path = "c", .data = ""});
 	assert_int_equal(unpack(p, &two, "2 entries"), -E2BIG);
 }
 
@@ -296,7 +305,8 @@ static void too_many_entries(void **state)
 static void truncated(void **state)
 {
 	struct place *p = *state;
-	MAKE(p, NULL, {.path = "a", .data = "first"}, {.path = "b", .n_zeros = 100000}, {.path = "c", .data = "last"});
+	MAKE(p, NULL, {.path = "a", .data = "first"}, {.path = "b", .n_zeros = 100000},
+	     {.path = "c", .data = "last"});
 	PHX_AUTO_FREE char *data = NULL;
 	size_t n;
 	assert_int_equal(phx_file_read(p->archive, 1 << 20, &data, &n, NULL), 0);
@@ -312,12 +322,14 @@ static void truncated(void **state)
 static void entries_missing(void **state)
 {
 	struct place *p = *state;
-	const struct shape more = {.manifest = "name=\"made\";version=\"1.0\";arch=\"all\";summary=\"\";"
-					       "unpacked_bytes=\"6\";n_entries=\"2\";"};
+	const struct shape more = {
+		.manifest = "name=\"made\";version=\"1.0\";arch=\"all\";summary=\"\";"
+			    "unpacked_bytes=\"6\";n_entries=\"2\";"};
 	MAKE(p, &more, hello);
 	assert_int_equal(unpack(p, NULL, "the manifest says 2"), -EBADMSG);
-	const struct shape bytes = {.manifest = "name=\"made\";version=\"1.0\";arch=\"all\";summary=\"\";"
-						"unpacked_bytes=\"7\";n_entries=\"1\";"};
+	const struct shape bytes = {
+		.manifest = "name=\"made\";version=\"1.0\";arch=\"all\";summary=\"\";"
+			    "unpacked_bytes=\"7\";n_entries=\"1\";"};
 	MAKE(p, &bytes, hello);
 	assert_int_equal(unpack(p, NULL, "of 7"), -EBADMSG);
 }
@@ -366,7 +378,8 @@ static void signatures(void **state)
 static void no_package_at_all(void **state)
 {
 	struct place *p = *state;
-	const struct shape none = {.no_manifest = true}, last = {.manifest_last = true}, plain = {.plain = true};
+	const struct shape none = {.no_manifest = true}, last = {.manifest_last = true},
+			   plain = {.plain = true};
 	const struct shape twice = {.twice = true};
 	MAKE(p, &none, hello);
 	assert_int_equal(unpack(p, NULL, "first entry"), -EBADMSG);
@@ -391,12 +404,14 @@ static void no_package_at_all(void **state)
 static void bad_manifest(void **state)
 {
 	struct place *p = *state;
-	const struct shape name = {.manifest = "name=\"../made\";version=\"1.0\";arch=\"all\";summary=\"\";"
-					       "unpacked_bytes=\"6\";n_entries=\"1\";"};
+	const struct shape name = {
+		.manifest = "name=\"../made\";version=\"1.0\";arch=\"all\";summary=\"\";"
+			    "unpacked_bytes=\"6\";n_entries=\"1\";"};
 	MAKE(p, &name, hello);
 	assert_int_equal(unpack(p, NULL, "manifest.conf: line 1: name"), -EBADMSG);
-	const struct shape version = {.manifest = "name=\"made\";\nversion=\"current\";arch=\"all\";summary=\"\";"
-						  "unpacked_bytes=\"6\";n_entries=\"1\";"};
+	const struct shape version = {
+		.manifest = "name=\"made\";\nversion=\"current\";arch=\"all\";summary=\"\";"
+			    "unpacked_bytes=\"6\";n_entries=\"1\";"};
 	MAKE(p, &version, hello);
 	assert_int_equal(unpack(p, NULL, "line 2: version"), -EBADMSG);
 }

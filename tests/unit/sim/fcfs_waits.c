@@ -1,9 +1,10 @@
-/* FCFS against an independent simulator: it knows no events and no queue, only when each node is free next. Every job's
- * start must be the same to the millisecond, on drawn logs, on the sample and on the archives'. */
+/* FCFS against an independent simulator: it knows no events and no queue, only when each node is
+ * free next. Every job's start must be the same to the millisecond, on drawn logs, on the sample
+ * and on the archives'. */
 #include "unit/sim/runs.h"
 
-/* A job starts when it and the one before are there and as many nodes as it wants are free: the (size)th earliest of
- * the times at which nodes become free. `free_ms` is kept sorted. */
+/* A job starts when it and the one before are there and as many nodes as it wants are free: the
+ * (size)th earliest of the times at which nodes become free. `free_ms` is kept sorted. */
 static void other_fcfs(const struct phx_trace_jobs *w, uint32_t nodes, int64_t *ret_start)
 {
 	int64_t *free_ms = calloc(nodes, sizeof(*free_ms)), before = 0;
@@ -14,7 +15,8 @@ static void other_fcfs(const struct phx_trace_jobs *w, uint32_t nodes, int64_t *
 		if (free_ms[j->size - 1] > at)
 			at = free_ms[j->size - 1];
 		ret_start[i] = before = at;
-		/* its nodes are those that are free first; they are free again at its end, sorted in by shifting */
+		/* its nodes are those that are free first; they are free again at its end, sorted
+		 * in by shifting */
 		uint32_t k = j->size, to = 0;
 		for (; k < nodes && free_ms[k] <= at + j->run_ms; k++)
 			free_ms[to++] = free_ms[k];
@@ -35,10 +37,12 @@ static void compare(const struct phx_trace_jobs *w, uint32_t nodes)
 	struct phx_sim_watch watch = {.arg = &seen, .end = see_end};
 	struct phx_sim_result r;
 	a.scheduler = PHX_SCHEDULER_fcfs;
-	run_or_fail(
-		&(struct phx_sim_config){
-			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch},
-		&r);
+	run_or_fail(&(struct phx_sim_config){.clusters = &cluster,
+					     .n_clusters = 1,
+					     .res = &re,
+					     .n_res = 1,
+					     .watch = &watch},
+		    &r);
 	other_fcfs(w, nodes, other);
 	int64_t sum = 0;
 	for (size_t i = 0; i < w->n; i++) {
@@ -61,12 +65,13 @@ static void on_drawn_logs(void **state)
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct phx_trace_jobs w = {0};
 		struct phx_err err = {0};
-		struct phx_gen_jobs g = {.rate = {.form = (int)(seed % PHX_GEN_FORM_COUNT_), .length_ms = 86400 * S},
-					 .seed = seed,
-					 .n = 500,
-					 .law = PHX_GEN_EXPONENTIAL,
-					 .run_ms = 1500 * S,
-					 .nodes_max = 32};
+		struct phx_gen_jobs g = {
+			.rate = {.form = (int)(seed % PHX_GEN_FORM_COUNT_), .length_ms = 86400 * S},
+			.seed = seed,
+			.n = 500,
+			.law = PHX_GEN_EXPONENTIAL,
+			.run_ms = 1500 * S,
+			.nodes_max = 32};
 		assert_int_equal(phx_gen_jobs(&g, &w, &err), 0);
 		compare(&w, 32 + (uint32_t)seed * 3);
 		phx_trace_jobs_fini(&w);
@@ -80,7 +85,8 @@ static void on_the_sample(void **state)
 	struct phx_err err = {0};
 	struct phx_swf_options o = {.per_node = 4, .nodes = 32};
 	(void)state;
-	assert_int_equal(phx_trace_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err), 0);
+	assert_int_equal(phx_trace_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err),
+			 0);
 	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &w, NULL, &err), 0);
 	compare(&w, 32);
 	phx_trace_jobs_fini(&w);

@@ -1,5 +1,6 @@
-/* Every scheduler against a naive simulator: arrays, no heap, no tree, everything looked at again at every instant. Job
- * for job the starts must be the same, on logs full of ties, jobs of no time, and estimates that are wrong both ways.
+/* Every scheduler against a naive simulator: arrays, no heap, no tree, everything looked at again
+ * at every instant. Job for job the starts must be the same, on logs full of ties, jobs of no time,
+ * and estimates that are wrong both ways.
  */
 #include "unit/sim/runs.h"
 
@@ -35,8 +36,10 @@ static size_t head(const struct naive *n)
 {
 	size_t best = JOBS;
 	for (size_t i = 0; i < n->w->n; i++)
-		if (waits(n, i) && (best == JOBS || (n->scheduler == PHX_SCHEDULER_sjf &&
-						     n->w->jobs[i].estimate_ms < n->w->jobs[best].estimate_ms)))
+		if (waits(n, i) &&
+		    (best == JOBS ||
+		     (n->scheduler == PHX_SCHEDULER_sjf &&
+		      n->w->jobs[i].estimate_ms < n->w->jobs[best].estimate_ms)))
 			best = i;
 	return best;
 }
@@ -102,8 +105,10 @@ static void naive_run(struct naive *n)
 		int64_t next = INT64_MAX;
 		for (size_t i = 0; i < n->w->n; i++) {
 			const struct phx_trace_job *j = &n->w->jobs[i];
-			int64_t at = n->state[i] == RUNNING ? n->start[i] + j->run_ms : j->submit_ms;
-			if (n->state[i] != GONE && (n->state[i] == RUNNING || at > n->now) && at < next)
+			int64_t at =
+				n->state[i] == RUNNING ? n->start[i] + j->run_ms : j->submit_ms;
+			if (n->state[i] != GONE && (n->state[i] == RUNNING || at > n->now) &&
+			    at < next)
 				next = at;
 		}
 		if (next == INT64_MAX)
@@ -160,9 +165,11 @@ static void compare(uint64_t seed, int scheduler)
 	naive_run(&n);
 	for (size_t i = 0; i < JOBS; i++)
 		if (n.start[i] != start_ms[i])
-			fail_msg("%s, seed %llu, job %zu: started at %lld s, the naive one says %lld s",
-				 phx_enum_name(&phx_scheduler_names, scheduler), (unsigned long long)seed, i,
-				 (long long)(start_ms[i] / S), (long long)(n.start[i] / S));
+			fail_msg("%s, seed %llu, job %zu: started at %lld s, the naive one says "
+				 "%lld s",
+				 phx_enum_name(&phx_scheduler_names, scheduler),
+				 (unsigned long long)seed, i, (long long)(start_ms[i] / S),
+				 (long long)(n.start[i] / S));
 	phx_sim_result_fini(&r);
 }
 

@@ -1,4 +1,5 @@
-/* Parts of a run by themselves: the heap of what is due, leases and their cost, sums of several REs. */
+/* Parts of a run by themselves: the heap of what is due, leases and their cost, sums of several
+ * REs. */
 #include <math.h>
 
 #include "sim/due.h"
@@ -107,7 +108,8 @@ static void leases_that_are_over_are_forgotten(void **state)
 static void tallies_add_up(void **state)
 {
 	struct phx_sim_tally a = {0}, b = {0}, none = {0}, sum = {0};
-	const struct phx_trace_job one = {.run_ms = 100 * S, .size = 2}, two = {.run_ms = 10 * S, .size = 1};
+	const struct phx_trace_job one = {.run_ms = 100 * S, .size = 2},
+				   two = {.run_ms = 10 * S, .size = 1};
 	struct phx_ledger_meter meter = {.held_node_ms = 7200000, .peak = 5};
 	struct phx_sim_metrics m;
 	(void)state;
@@ -139,7 +141,8 @@ static void bounded_slowdown_has_its_bound(void **state)
 	struct phx_sim_tally t = {0};
 	struct phx_ledger_meter meter = {0};
 	struct phx_sim_metrics m;
-	const struct phx_trace_job short_one = {.run_ms = 2 * S, .size = 1}, none = {.run_ms = 0, .size = 1};
+	const struct phx_trace_job short_one = {.run_ms = 2 * S, .size = 1},
+				   none = {.run_ms = 0, .size = 1};
 	(void)state;
 	phx_sim_tally_submit(&t, 0);
 	phx_sim_tally_submit(&t, 0);
@@ -155,9 +158,14 @@ static void values_are_written_for_people(void **state)
 	struct phx_sim_metrics m = {.jobs = 12345, .mean_exec_s = NAN, .mean_wait_s = 1.0 / 3};
 	char text[64];
 	(void)state;
-	assert_string_equal(phx_sim_metric_format(phx_sim_metric_find("jobs"), &m, 3, text, sizeof(text)), "12345");
-	assert_string_equal(phx_sim_metric_format(phx_sim_metric_find("mean_exec_s"), &m, 3, text, sizeof(text)), "");
-	assert_string_equal(phx_sim_metric_format(phx_sim_metric_find("mean_wait_s"), &m, 3, text, sizeof(text)),
+	assert_string_equal(
+		phx_sim_metric_format(phx_sim_metric_find("jobs"), &m, 3, text, sizeof(text)),
+		"12345");
+	assert_string_equal(phx_sim_metric_format(phx_sim_metric_find("mean_exec_s"), &m, 3, text,
+						  sizeof(text)),
+			    "");
+	assert_string_equal(phx_sim_metric_format(phx_sim_metric_find("mean_wait_s"), &m, 3, text,
+						  sizeof(text)),
 			    "0.333");
 }
 

@@ -1,4 +1,5 @@
-/* Replay: a journal as phxd writes it is identical; one changed action, event or snapshot is found. */
+/* Replay: a journal as phxd writes it is identical; one changed action, event or snapshot is
+ * found. */
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@ enum { EVENTS = 40, SNAPSHOT = 25 };
 static char dir[64], path[96];
 
 /* As the daemon does it: apply, append event and actions, now and then a snapshot. */
-static void journal_event(struct phx_store *store, struct phx_state *s, struct phx_event *ev, struct phx_err *err)
+static void journal_event(struct phx_store *store, struct phx_state *s, struct phx_event *ev,
+			  struct phx_err *err)
 {
 	struct phx_outcome out;
 	uint64_t before = s->seq;
@@ -26,8 +28,9 @@ static void journal_event(struct phx_store *store, struct phx_state *s, struct p
 	phx_outcome_fini(&out);
 	if (s->seq == before)
 		return;
-	assert_int_equal(phx_store_append(store, s->seq, ev->now_ms, phx_enum_name(&phx_event_kind_names, ev->kind),
-					  ev->node, event, act, NULL, err),
+	assert_int_equal(phx_store_append(store, s->seq, ev->now_ms,
+					  phx_enum_name(&phx_event_kind_names, ev->kind), ev->node,
+					  event, act, NULL, err),
 			 0);
 	if (s->seq != SNAPSHOT)
 		return;
@@ -176,7 +179,9 @@ static void what_is_no_journal_is_refused(void **state)
 	fclose(fopen(file, "w"));
 	refuse(file, -EBADMSG, "this is no journal");
 	FILE *f = fopen(file, "w");
-	fputs("1 2 3 some text that is longer than a header of SQLite would be, and is none ................\n", f);
+	fputs("1 2 3 some text that is longer than a header of SQLite would be, and is none "
+	      "................\n",
+	      f);
 	fclose(f);
 	refuse(file, -EBADMSG, "this is no journal");
 	strcat(file, ".lock");

@@ -9,10 +9,14 @@
 
 static void make_report(struct phx_sim_report *ret)
 {
-	struct phx_sim_metrics m[2] = {
-		{.jobs = 7, .completed = 6, .mean_exec_s = 573.2, .mean_wait_s = 1.0 / 3, .peak_nodes = 12},
-		{.jobs = 1, .mean_exec_s = NAN, .node_hours = 12345678.25}};
-	struct phx_sim_result result = {.res = m, .n_res = 2, .total = m[0], .end_ms = 1500, .stuck = true};
+	struct phx_sim_metrics m[2] = {{.jobs = 7,
+					.completed = 6,
+					.mean_exec_s = 573.2,
+					.mean_wait_s = 1.0 / 3,
+					.peak_nodes = 12},
+				       {.jobs = 1, .mean_exec_s = NAN, .node_hours = 12345678.25}};
+	struct phx_sim_result result = {
+		.res = m, .n_res = 2, .total = m[0], .end_ms = 1500, .stuck = true};
 	static const char *const names[] = {"batch", "web"};
 	assert_int_equal(phx_sim_report_make("a run", names, &result, ret), 0);
 }
@@ -69,7 +73,8 @@ static void what_is_no_result_is_told(void **state)
 		   {"{\"completed\": 1.5}", "total.completed: a whole number is wanted"},
 		   {"{\"completed\": -1}", "a whole number is wanted"},
 		   {"{\"total\": 5}", "total: an object of metrics is wanted"},
-		   {"{\"total\": {}, \"res\": [{\"name\": \"b\", \"jobs\": true}]}", "b.jobs: a number is wanted"}};
+		   {"{\"total\": {}, \"res\": [{\"name\": \"b\", \"jobs\": true}]}",
+		    "b.jobs: a number is wanted"}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		PHX_AUTO_JSON json_t *j = NULL;
@@ -92,7 +97,8 @@ static void csv_has_a_line_a_row(void **state)
 	assert_true(!strncmp(b.data, "re,jobs,completed,", 18));
 	assert_non_null(strstr(b.data, "\nbatch,7,6,"));
 	assert_non_null(strstr(b.data, ",573.200000,"));
-	assert_non_null(strstr(b.data, "\nweb,1,0,0,0,0,0,,")); /* no mean: nothing between the commas */
+	/* no mean: nothing between the commas */
+	assert_non_null(strstr(b.data, "\nweb,1,0,0,0,0,0,,"));
 	size_t commas = 0, lines = 0;
 	for (const char *p = b.data; *p; p++) {
 		commas += *p == ',';
@@ -135,7 +141,8 @@ static void pictures_are_xml(void **state)
 	const struct phx_svg_series many = {"a < b & \"c\"", x, y, 5000, PHX_SVG_STEP},
 				    few = {"flat", flat, flat, 2, PHX_SVG_DOTS},
 				    no = {"none", flat, none, 2, PHX_SVG_LINE},
-				    broken = {"gap", x, gap, 3, PHX_SVG_LINE}, empty = {"empty", x, y, 0, PHX_SVG_LINE};
+				    broken = {"gap", x, gap, 3, PHX_SVG_LINE},
+				    empty = {"empty", x, y, 0, PHX_SVG_LINE};
 	const struct phx_svg_series *all[] = {&many, &few, &no, &broken, &empty};
 	struct phx_svg_panel panels[5];
 	struct phx_buf b = {0};
@@ -169,8 +176,9 @@ static void ticks_are_round(void **state)
 		double min, max;
 		unsigned wanted;
 		double first, step;
-	} cases[] = {{0, 100, 5, 0, 20}, {0, 103, 5, 0, 50},    {13, 97, 10, 20, 10},   {0, 1, 5, 0, 0.2},
-		     {-5, 5, 5, -4, 2},  {0, 2700, 5, 0, 1000}, {0, 0.004, 4, 0, 0.001}};
+	} cases[] = {{0, 100, 5, 0, 20},     {0, 103, 5, 0, 50}, {13, 97, 10, 20, 10},
+		     {0, 1, 5, 0, 0.2},      {-5, 5, 5, -4, 2},  {0, 2700, 5, 0, 1000},
+		     {0, 0.004, 4, 0, 0.001}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		double first, step;
@@ -188,7 +196,8 @@ static void time_lines_are_drawn(void **state)
 	(void)state;
 	assert_int_equal(phx_sim_timeline_init(&t, 2), 0);
 	for (int i = 0; i < 100; i++)
-		phx_sim_timeline_point(&t, i * 60000, i % 2, &(struct phx_sim_point){.held = (uint32_t)i, .busy = 1});
+		phx_sim_timeline_point(&t, i * 60000, i % 2,
+				       &(struct phx_sim_point){.held = (uint32_t)i, .busy = 1});
 	/* a second word about the same instant replaces the first */
 	phx_sim_timeline_point(&t, 98 * 60000, 0, &(struct phx_sim_point){.held = 5});
 	assert_int_equal(t.res[0].n, 50);

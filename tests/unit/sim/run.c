@@ -1,4 +1,5 @@
-/* One run: cases worked by hand, rules of the window, delays, workflows, and that the same run is the same run. */
+/* One run: cases worked by hand, rules of the window, delays, workflows, and that the same run is
+ * the same run. */
 #include <math.h>
 
 #include "unit/sim/runs.h"
@@ -19,10 +20,13 @@ static void check_starts(int scheduler, const int *starts)
 	struct phx_sim_watch watch = {.arg = &seen, .end = see_end};
 	struct phx_sim_result r;
 	a.scheduler = scheduler;
-	run_or_fail(
-		&(struct phx_sim_config){
-			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch, .check = true},
-		&r);
+	run_or_fail(&(struct phx_sim_config){.clusters = &cluster,
+					     .n_clusters = 1,
+					     .res = &re,
+					     .n_res = 1,
+					     .watch = &watch,
+					     .check = true},
+		    &r);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(start[i], starts[i] * S);
 	assert_int_equal(r.total.completed, 4);
@@ -52,7 +56,10 @@ static void metrics_are_as_defined(void **state)
 	struct phx_sim_result r;
 	(void)state;
 	a.scheduler = PHX_SCHEDULER_fcfs;
-	run_or_fail(&(struct phx_sim_config){.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1}, &r);
+	run_or_fail(
+		&(struct phx_sim_config){
+			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1},
+		&r);
 	const struct phx_sim_metrics *m = &r.total;
 	assert_float_equal(m->mean_exec_s, (100 + 50 + 90 + 200) / 4.0, 1e-9);
 	assert_float_equal(m->mean_wait_s, (0 + 99 + 148 + 147) / 4.0, 1e-9);
@@ -85,10 +92,12 @@ static void the_window_cuts_at_its_end(void **state)
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
 	struct phx_sim_result r;
 	(void)state;
-	run_or_fail(
-		&(struct phx_sim_config){
-			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .window_ms = 100 * S},
-		&r);
+	run_or_fail(&(struct phx_sim_config){.clusters = &cluster,
+					     .n_clusters = 1,
+					     .res = &re,
+					     .n_res = 1,
+					     .window_ms = 100 * S},
+		    &r);
 	assert_int_equal(r.total.jobs, 2);
 	assert_int_equal(r.total.completed, 1);
 	assert_int_equal(r.total.unfinished, 1);
@@ -108,7 +117,10 @@ static void jobs_of_no_time_end_at_once(void **state)
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
 	struct phx_sim_result r;
 	(void)state;
-	run_or_fail(&(struct phx_sim_config){.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1}, &r);
+	run_or_fail(
+		&(struct phx_sim_config){
+			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1},
+		&r);
 	assert_int_equal(r.total.completed, 3);
 	assert_float_equal(r.total.mean_wait_s, 0, 1e-12);
 	assert_float_equal(r.total.mean_slowdown, 1, 1e-12); /* of the one with a run time */
@@ -125,7 +137,10 @@ static void a_run_with_jobs_that_cannot_start_ends(void **state)
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
 	struct phx_sim_result r;
 	(void)state;
-	run_or_fail(&(struct phx_sim_config){.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1}, &r);
+	run_or_fail(
+		&(struct phx_sim_config){
+			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1},
+		&r);
 	assert_true(r.stuck || r.total.refused == 1);
 	assert_int_equal(r.total.completed, 1);
 	phx_sim_result_fini(&r);
@@ -139,8 +154,12 @@ static void no_job_has_no_mean(void **state)
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
 	struct phx_sim_result r;
 	(void)state;
-	run_or_fail(&(struct phx_sim_config){.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1}, &r);
-	assert_true(isnan(r.total.mean_exec_s) && isnan(r.total.makespan_s) && isnan(r.total.speedup));
+	run_or_fail(
+		&(struct phx_sim_config){
+			.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1},
+		&r);
+	assert_true(isnan(r.total.mean_exec_s) && isnan(r.total.makespan_s) &&
+		    isnan(r.total.speedup));
 	phx_sim_result_fini(&r);
 }
 
@@ -160,21 +179,27 @@ struct shared {
 	struct phx_sim_config config;
 };
 
-/* Four nodes under FB: the web wants 1, from 100 s on 3, from 200 s on 1. Two jobs are killed for it. */
+/* Four nodes under FB: the web wants 1, from 100 s on 3, from 200 s on 1. Two jobs are killed for
+ * it. */
 static void set_shared(struct shared *s)
 {
 	static const struct row rows[] = {{0, 150, 2}, {10, 1000, 1}};
 	*s = (struct shared){.at_ms = {0, 100 * S, 200 * S}, .value = {1, 3, 1}};
 	s->jobs = make_jobs(s->list, rows, 2);
-	s->demand = (struct phx_trace_series){.at_ms = s->at_ms, .value = s->value, .n = 3, .end_ms = 3750 * S};
+	s->demand = (struct phx_trace_series){
+		.at_ms = s->at_ms, .value = s->value, .n = 3, .end_ms = 3750 * S};
 	pair(&s->batch, &s->web, PHX_POLICY_fb, 3, 1);
 	s->cluster = (struct phx_sim_cluster){"c", {.nodes = 4}};
 	s->res[0] = (struct phx_sim_re){.agreement = &s->web, .demand = &s->demand};
 	s->res[1] = (struct phx_sim_re){.agreement = &s->batch, .jobs = &s->jobs};
 	s->seen = (struct seen){&s->jobs, s->start, s->end};
 	s->watch = (struct phx_sim_watch){.arg = &s->seen, .end = see_end};
-	s->config = (struct phx_sim_config){
-		.clusters = &s->cluster, .n_clusters = 1, .res = s->res, .n_res = 2, .watch = &s->watch, .check = true};
+	s->config = (struct phx_sim_config){.clusters = &s->cluster,
+					    .n_clusters = 1,
+					    .res = s->res,
+					    .n_res = 2,
+					    .watch = &s->watch,
+					    .check = true};
 }
 
 static void fb_by_hand(void **state)
@@ -185,8 +210,9 @@ static void fb_by_hand(void **state)
 	set_shared(&s);
 	run_or_fail(&s.config, &r);
 	const struct phx_sim_metrics *b = &r.res[1], *w = &r.res[0];
-	/* at 100 s both are killed, the small one first; one node is left over, on which it begins again. What the web
-	 * gives back at 200 s waits for the hour; then the large one begins again */
+	/* at 100 s both are killed, the small one first; one node is left over, on which it begins
+	 * again. What the web gives back at 200 s waits for the hour; then the large one begins
+	 * again */
 	assert_int_equal(s.start[1], 100 * S);
 	assert_int_equal(s.start[0], 3600 * S);
 	assert_int_equal(b->completed, 2);
@@ -228,7 +254,8 @@ static void nodes_take_their_time(void **state)
 	struct phx_sim_result r;
 	(void)state;
 	set_shared(&s);
-	/* two nodes are wanted for 100 s; the jobs need 5 s to end and the nodes 10 + 20 s to change: 35 s unmet */
+	/* two nodes are wanted for 100 s; the jobs need 5 s to end and the nodes 10 + 20 s to
+	 * change: 35 s unmet */
 	s.config.delays = (struct phx_sim_delays){.handover_ms = 10000, .kill_ms = 5000};
 	s.config.delays.wipe_ms[PHX_WIPE_DISCARD] = 20000;
 	s.web.setup = (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_DISCARD, PHX_WHEN_ASSIGN};
@@ -263,7 +290,8 @@ static void tasks_wait_for_their_parents(void **state)
 	list[1].first_child = 2, list[1].n_children = 1, list[1].n_parents = 1;
 	list[2].first_child = 3, list[2].n_children = 1, list[2].n_parents = 1;
 	list[3].n_parents = 2;
-	struct phx_sim_config config = {.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch};
+	struct phx_sim_config config = {
+		.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch};
 	run_or_fail(&config, &r);
 	assert_int_equal(start[1], 10 * S);
 	assert_int_equal(start[2], 30 * S);
@@ -295,10 +323,14 @@ static void run_drawn(uint64_t seed, int model, int scheduler, struct phx_sim_re
 	if (policy->fixed)
 		batch.lower = web.lower = 16;
 	struct phx_sim_cluster cluster = {"c", {.nodes = cloud ? 0 : 24, .unlimited = cloud}};
-	struct phx_sim_re res[] = {{.agreement = &web, .demand = &demand}, {.agreement = &batch, .jobs = &jobs}};
-	run_or_fail(
-		&(struct phx_sim_config){.clusters = &cluster, .n_clusters = 1, .res = res, .n_res = 2, .check = true},
-		ret);
+	struct phx_sim_re res[] = {{.agreement = &web, .demand = &demand},
+				   {.agreement = &batch, .jobs = &jobs}};
+	run_or_fail(&(struct phx_sim_config){.clusters = &cluster,
+					     .n_clusters = 1,
+					     .res = res,
+					     .n_res = 2,
+					     .check = true},
+		    ret);
 	/* what completed jobs used, what was lost, and what was held hang together */
 	double used = 0;
 	for (size_t i = 0; i < jobs.n; i++)
@@ -384,16 +416,19 @@ static void a_run_can_be_stopped(void **state)
 	struct phx_sim_cluster cluster = {"c", {.nodes = 64}};
 	struct phx_sim_re re = {.agreement = &a, .jobs = &jobs};
 	struct phx_sim_watch watch = {.progress = stop};
-	struct phx_gen_jobs g = {
-		.rate = {.form = PHX_GEN_POISSON, .length_ms = 86400 * S}, .seed = 1, .n = 20000, .run_ms = S};
+	struct phx_gen_jobs g = {.rate = {.form = PHX_GEN_POISSON, .length_ms = 86400 * S},
+				 .seed = 1,
+				 .n = 20000,
+				 .run_ms = S};
 	(void)state;
 	assert_int_equal(phx_gen_jobs(&g, &jobs, &err), 0);
-	assert_int_equal(
-		phx_sim_run(
-			&(struct phx_sim_config){
-				.clusters = &cluster, .n_clusters = 1, .res = &re, .n_res = 1, .watch = &watch},
-			&r, &err),
-		-ECANCELED);
+	assert_int_equal(phx_sim_run(&(struct phx_sim_config){.clusters = &cluster,
+							      .n_clusters = 1,
+							      .res = &re,
+							      .n_res = 1,
+							      .watch = &watch},
+				     &r, &err),
+			 -ECANCELED);
 	phx_trace_jobs_fini(&jobs);
 }
 

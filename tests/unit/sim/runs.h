@@ -15,7 +15,8 @@ struct row {
 	unsigned size;
 };
 
-static inline struct phx_trace_jobs make_jobs(struct phx_trace_job *jobs, const struct row *rows, size_t n)
+static inline struct phx_trace_jobs make_jobs(struct phx_trace_job *jobs, const struct row *rows,
+					      size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		jobs[i] = (struct phx_trace_job){.id = i + 1,
@@ -38,8 +39,8 @@ static inline struct phx_agreement agreement(const char *name, int type, int mod
 }
 
 /** Batch and web that name each other. */
-static inline void pair(struct phx_agreement *batch, struct phx_agreement *web, int model, uint32_t of_batch,
-			uint32_t of_web)
+static inline void pair(struct phx_agreement *batch, struct phx_agreement *web, int model,
+			uint32_t of_batch, uint32_t of_web)
 {
 	*batch = agreement("batch", PHX_RE_BATCH, model, of_batch);
 	*web = agreement("web", PHX_RE_WEB, model, of_web);
@@ -54,7 +55,8 @@ struct seen {
 	int64_t *start, *end;
 };
 
-static inline void see_end(void *arg, unsigned re, const struct phx_trace_job *job, const struct phx_sim_end *end)
+static inline void see_end(void *arg, unsigned re, const struct phx_trace_job *job,
+			   const struct phx_sim_end *end)
 {
 	struct seen *s = arg;
 	size_t i = (size_t)(job - s->jobs->jobs);
@@ -82,11 +84,12 @@ static inline void draw(uint64_t seed, struct phx_trace_jobs *jobs, struct phx_t
 				 .run_ms = 4000 * S,
 				 .nodes_max = 16,
 				 .estimate_milli = 3000};
-	struct phx_gen_load l = {.rate = {.form = PHX_GEN_PERIODIC, .length_ms = 3 * 86400 * S, .periods = 6},
-				 .seed = seed,
-				 .period_ms = 600 * S,
-				 .mean_milli = 100000,
-				 .noise_milli = 50};
+	struct phx_gen_load l = {
+		.rate = {.form = PHX_GEN_PERIODIC, .length_ms = 3 * 86400 * S, .periods = 6},
+		.seed = seed,
+		.period_ms = 600 * S,
+		.mean_milli = 100000,
+		.noise_milli = 50};
 	struct phx_series_rule rule = {.web = {20 * S, 800, 1, UINT32_MAX}, .start = 2};
 	assert_int_equal(phx_gen_jobs(&g, jobs, &err), 0);
 	assert_int_equal(phx_gen_load(&l, &load, &err), 0);

@@ -1,4 +1,5 @@
-/* Scenario files: what is read, what is refused with file and line, overrides, and the shipped examples. */
+/* Scenario files: what is read, what is refused with file and line, overrides, and the shipped
+ * examples. */
 #include <glob.h>
 #include <math.h>
 #include <unistd.h>
@@ -25,8 +26,8 @@ static int remove_path(void **state)
 	return unlink(path);
 }
 
-static int read_text(const char *text, const char *const *set, size_t n_set, struct phx_sim_scenario *ret,
-		     struct phx_err *err)
+static int read_text(const char *text, const char *const *set, size_t n_set,
+		     struct phx_sim_scenario *ret, struct phx_err *err)
 {
 	phx_err_clear(err);
 	assert_int_equal(phx_file_write(path, text, strlen(text), 0644, err), 0);
@@ -34,7 +35,9 @@ static int read_text(const char *text, const char *const *set, size_t n_set, str
 }
 
 #define CLUSTER "clusters = ( { name = \"c\"; nodes = 20; } );\n"
-#define TRACES "traces = ( { name = \"j\"; swf = \"j.swf\"; }, { name = \"d\"; demand = \"d.csv\"; } );\n"
+#define TRACES \
+	"traces = ( { name = \"j\"; swf = \"j.swf\"; }, { name = \"d\"; demand = \"d.csv\"; } " \
+	");\n"
 #define RES "res = ( { " BATCH "} );"
 #define BATCH "name = \"b\"; type = \"parallel_batch_jobs\"; jobs = \"j\"; "
 
@@ -63,38 +66,51 @@ static void mistakes_have_file_and_line(void **state)
 	refuse("clusters = ();\n" TRACES "res = ( { " BATCH "} );", ":1: clusters: a list of 1 to");
 	refuse("clusters = ( { name = \"c\"; } );\n" TRACES "res = ( { " BATCH "} );",
 	       ":1: cluster c wants either nodes");
-	refuse("clusters = ( { name = \"c\"; nodes = 2; }, { name = \"c\"; nodes = 2; } );\n" TRACES "res = ( { " BATCH
-	       "} );",
+	refuse("clusters = ( { name = \"c\"; nodes = 2; }, { name = \"c\"; nodes = 2; } );\n" TRACES
+	       "res = ( { " BATCH "} );",
 	       "there are two called c");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "color = 1; } );", ":3: unknown key 'color'");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "resource_coordination_model = \"best\"; } );", ":3: resource_coordination_model: 'best' is no");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "scheduler = \"best\"; } );", "there are: first-fit");
+	refuse(CLUSTER TRACES "res = ( { " BATCH "resource_coordination_model = \"best\"; } );",
+	       ":3: resource_coordination_model: 'best' is no");
+	refuse(CLUSTER TRACES "res = ( { " BATCH "scheduler = \"best\"; } );",
+	       "there are: first-fit");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "\nelastic_factor = 0.7; } );",
 	       ":4: elastic_factor: is not used by this model");
 	refuse(CLUSTER TRACES "res = ( { " BATCH "request_threshold = \"1\"; } );",
 	       "request_threshold must be a number");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "cluster = \"x\"; } );", ":3: RE b: there is no cluster 'x'");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "partner = \"x\"; } );", ":3: RE b: there is no RE 'x'");
-	refuse(CLUSTER TRACES "res = ( { name = \"b\"; type = \"parallel_batch_jobs\"; jobs = \"x\"; } );",
+	refuse(CLUSTER TRACES "res = ( { " BATCH "cluster = \"x\"; } );",
+	       ":3: RE b: there is no cluster 'x'");
+	refuse(CLUSTER TRACES "res = ( { " BATCH "partner = \"x\"; } );",
+	       ":3: RE b: there is no RE 'x'");
+	refuse(CLUSTER TRACES
+	       "res = ( { name = \"b\"; type = \"parallel_batch_jobs\"; jobs = \"x\"; } );",
 	       "no trace 'x'");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "demand = \"d\"; } );", "jobs or a demand, not both");
-	refuse(CLUSTER TRACES "res = ( { " BATCH "} , { name = \"b2\"; type = \"parallel_batch_jobs\"; } );",
+	refuse(CLUSTER TRACES "res = ( { " BATCH "demand = \"d\"; } );",
+	       "jobs or a demand, not both");
+	refuse(CLUSTER TRACES "res = ( { " BATCH
+			      "} , { name = \"b2\"; type = \"parallel_batch_jobs\"; } );",
 	       "is not one RE's");
 	refuse(CLUSTER "traces = ( { name = \"j\"; } );\n" RES, "a trace is one of swf");
-	refuse(CLUSTER "traces = ( { name = \"j\"; swf = \"j.swf\"; peak = 3; } );\n" RES, "unknown key 'peak'");
-	refuse(CLUSTER "traces = ( { name = \"j\"; requests = \"w.csv\"; } );\n" RES, "either capacity");
-	refuse(CLUSTER "traces = ( { name = \"j\"; demand = \"d.csv\"; begin = \"June\"; } );\n" RES,
+	refuse(CLUSTER "traces = ( { name = \"j\"; swf = \"j.swf\"; peak = 3; } );\n" RES,
+	       "unknown key 'peak'");
+	refuse(CLUSTER "traces = ( { name = \"j\"; requests = \"w.csv\"; } );\n" RES,
+	       "either capacity");
+	refuse(CLUSTER
+	       "traces = ( { name = \"j\"; demand = \"d.csv\"; begin = \"June\"; } );\n" RES,
 	       "begin = \"June\" must be a time");
-	refuse(CLUSTER "traces = ( { name = \"j\"; draw_jobs = \"poison\"; } );\n" RES, "'poison' is no");
+	refuse(CLUSTER "traces = ( { name = \"j\"; draw_jobs = \"poison\"; } );\n" RES,
+	       "'poison' is no");
 	refuse("delays = { handover = -3; };\n" CLUSTER TRACES "res = ( { " BATCH "} );",
 	       ":1: handover must be a number");
-	refuse("delays = { handover = \"60d\"; };\n" CLUSTER TRACES "res = ( { " BATCH "} );", "longer than 49 days");
+	refuse("delays = { handover = \"60d\"; };\n" CLUSTER TRACES "res = ( { " BATCH "} );",
+	       "longer than 49 days");
 }
 
 static const char whole[] =
 	"name = \"t\"; window = \"2d\"; estimates = \"exact\";\n"
 	"delays = { handover = 1.5; kill = \"5s\"; crypto = 2; };\n" CLUSTER TRACES "res = (\n"
-	"{ name = \"w\"; type = \"web_service\"; demand = \"d\"; partner = \"b\"; lower_bound_size = 3; },\n"
+	"{ name = \"w\"; type = \"web_service\"; demand = \"d\"; partner = \"b\"; lower_bound_size "
+	"= 3; },\n"
 	"{ " BATCH "partner = \"w\"; lease = \"30m\"; scheduler = \"easy\"; } );\n";
 
 static void what_is_said_is_read(void **state)
@@ -104,7 +120,8 @@ static void what_is_said_is_read(void **state)
 	(void)state;
 	if (read_text(whole, NULL, 0, &s, &err) < 0)
 		fail_msg("%s", err.text);
-	const struct phx_sim_scenario_re *w = PHX_LIST_AT(&s.res, struct phx_sim_scenario_re, 0), *b = w + 1;
+	const struct phx_sim_scenario_re *w = PHX_LIST_AT(&s.res, struct phx_sim_scenario_re, 0),
+					 *b = w + 1;
 	assert_string_equal(s.name, "t");
 	assert_int_equal(s.window_s, 2 * 86400);
 	assert_int_equal(s.estimates, PHX_SIM_ESTIMATE_EXACT);
@@ -123,10 +140,10 @@ static void what_is_said_is_read(void **state)
 
 static void settings_can_be_changed(void **state)
 {
-	static const char *const set[] = {"clusters.c.nodes=30",      "res.b.lease=2h",
-					  "res.w.lower_bound_size=5", "name=other",
-					  "delays.handover=0.25",     "traces.0.processors_per_node=4",
-					  "res.b.no_requeue=true"};
+	static const char *const set[] = {
+		"clusters.c.nodes=30",  "res.b.lease=2h",       "res.w.lower_bound_size=5",
+		"name=other",           "delays.handover=0.25", "traces.0.processors_per_node=4",
+		"res.b.no_requeue=true"};
 	struct phx_sim_scenario s;
 	struct phx_err err = {0};
 	(void)state;
@@ -169,10 +186,11 @@ static void wrong_changes_are_told(void **state)
 
 static void a_trace_of_the_wrong_kind_is_told(void **state)
 {
-	static const char text[] = CLUSTER "traces = ( { name = \"j\"; swf = \"" TEST_DIR
-					   "/../etc/sim/samples/jobs.swf\"; processors_per_node = 4; } );\n"
-					   "res = ( { name = \"w\"; type = \"web_service\"; demand = \"j\"; "
-					   "resource_coordination_model = \"dcs\"; } );";
+	static const char text[] =
+		CLUSTER "traces = ( { name = \"j\"; swf = \"" TEST_DIR
+			"/../etc/sim/samples/jobs.swf\"; processors_per_node = 4; } );\n"
+			"res = ( { name = \"w\"; type = \"web_service\"; demand = \"j\"; "
+			"resource_coordination_model = \"dcs\"; } );";
 	struct phx_sim_scenario s;
 	struct phx_trace_store *store;
 	struct phx_sim_result result;
@@ -204,7 +222,9 @@ static void a_missing_trace_is_told(void **state)
 /* Equal definitions are read once, whatever they are called. */
 static void the_store_reads_once(void **state)
 {
-	struct phx_trace a = {.name = "a", .kind = PHX_TRACE_SWF, .file = TEST_DIR "/../etc/sim/samples/jobs.swf"},
+	struct phx_trace a = {.name = "a",
+			      .kind = PHX_TRACE_SWF,
+			      .file = TEST_DIR "/../etc/sim/samples/jobs.swf"},
 			 b = a, c = a;
 	const struct phx_trace_workload *of_a, *of_b, *of_c;
 	struct phx_trace_store *store;
@@ -244,7 +264,8 @@ static void copies_of_a_workflow_have_jobs_of_their_own(void **state)
 		assert_int_equal(j->submit_ms, (int64_t)(i / n) * 1000 * S);
 		for (uint32_t k = 0; k < j->n_children; k++)
 			assert_int_equal(w.jobs.children[j->first_child + k],
-					 one.jobs.children[one.jobs.jobs[i % n].first_child + k] + i / n * n);
+					 one.jobs.children[one.jobs.jobs[i % n].first_child + k] +
+						 i / n * n);
 	}
 	phx_trace_workload_fini(&w);
 	phx_trace_workload_fini(&one);
@@ -263,11 +284,13 @@ static void run_example(const char *file)
 	if (phx_sim_scenario_read(file, NULL, 0, &s, &err) < 0)
 		fail_msg("%s", err.text);
 	int r = phx_sim_scenario_run(&s, store, NULL, &result, &err);
-	if (r < 0 && !(r == -ENOENT && strstr(file, "phoenixcloud"))) /* that one wants the archives' */
+	if (r < 0 &&
+	    !(r == -ENOENT && strstr(file, "phoenixcloud"))) /* that one wants the archives' */
 		fail_msg("%s", err.text);
 	if (r == 0) {
 		assert_false(result.stuck);
-		assert_true(result.total.completed > 90 && result.total.completed + 10 >= result.total.jobs);
+		assert_true(result.total.completed > 90 &&
+			    result.total.completed + 10 >= result.total.jobs);
 		phx_sim_result_fini(&result);
 	}
 	phx_sim_scenario_fini(&s);

@@ -67,8 +67,11 @@ static int sweep(struct swept *s, const char *first, const char *second, unsigne
 	assert_int_equal(phx_sim_varied_parse(first, &s->varied[0], &s->err), 0);
 	assert_int_equal(phx_sim_varied_parse(second, &s->varied[1], &s->err), 0);
 	assert_int_equal(phx_trace_store_new(NULL, &s->store), 0);
-	struct phx_sim_sweep_config config = {
-		.scenario = SHARED, .varied = s->varied, .n_varied = 2, .store = s->store, .workers = workers};
+	struct phx_sim_sweep_config config = {.scenario = SHARED,
+					      .varied = s->varied,
+					      .n_varied = 2,
+					      .store = s->store,
+					      .workers = workers};
 	return phx_sim_sweep(&config, &s->points, &s->n, &s->err);
 }
 
@@ -86,7 +89,9 @@ static void threads_do_not_show(void **state)
 	(void)state;
 	if (sweep(&one, "clusters.shared.nodes=34..44:5", "res.batch.scheduler=fcfs,easy", 1) < 0)
 		fail_msg("%s", one.err.text);
-	assert_int_equal(sweep(&many, "clusters.shared.nodes=34..44:5", "res.batch.scheduler=fcfs,easy", 7), 0);
+	assert_int_equal(
+		sweep(&many, "clusters.shared.nodes=34..44:5", "res.batch.scheduler=fcfs,easy", 7),
+		0);
 	assert_int_equal(one.n, 6);
 	assert_int_equal(many.n, 6);
 	static const char *const nodes[] = {"34", "34", "39", "39", "44", "44"};
@@ -107,7 +112,8 @@ static void the_first_bad_point_is_told(void **state)
 {
 	struct swept s;
 	(void)state;
-	assert_int_equal(sweep(&s, "clusters.shared.nodes=30,0,1", "res.batch.lease=1h", 3), -EINVAL);
+	assert_int_equal(sweep(&s, "clusters.shared.nodes=30,0,1", "res.batch.lease=1h", 3),
+			 -EINVAL);
 	assert_says(&s.err, "clusters.shared.nodes=0");
 	assert_says(&s.err, "nodes is 0");
 	assert_null(s.points);
@@ -154,9 +160,12 @@ static void the_first_failure_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_lists_or_ranges), cmocka_unit_test(bad_values_are_told),
-		cmocka_unit_test(threads_do_not_show),        cmocka_unit_test(the_first_bad_point_is_told),
-		cmocka_unit_test(each_piece_is_done_once),    cmocka_unit_test(the_first_failure_counts),
+		cmocka_unit_test(values_are_lists_or_ranges),
+		cmocka_unit_test(bad_values_are_told),
+		cmocka_unit_test(threads_do_not_show),
+		cmocka_unit_test(the_first_bad_point_is_told),
+		cmocka_unit_test(each_piece_is_done_once),
+		cmocka_unit_test(the_first_failure_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

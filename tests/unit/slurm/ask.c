@@ -1,5 +1,5 @@
-/* Whose configuration Slurm's commands run with, and whose rights they have: programs that stand for them are run as the
- * daemon runs the real ones, and write down what they are. */
+/* Whose configuration Slurm's commands run with, and whose rights they have: programs that stand
+ * for them are run as the daemon runs the real ones, and write down what they are. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static int find(const char *path, char *ret_real, struct phx_err *err)
 static void test_conf_is_root_s(void **state)
 {
 	struct place *p = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char real[PATH_MAX] = "untouched", missing[160];
 	snprintf(missing, sizeof(missing), "%s/none.conf", p->dir);
 	assert_int_equal(find(missing, real, &err), -ENOENT);
@@ -96,7 +96,7 @@ static void test_conf_is_root_s(void **state)
 static void test_conf_of_another(void **state)
 {
 	struct place *p = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char real[PATH_MAX];
 	if (geteuid() != 0)
 		skip();
@@ -110,11 +110,12 @@ static void test_conf_of_another(void **state)
 	assert_int_equal(find(p->conf, real, &err), 0);
 }
 
-/* A link of another's may be renamed at any moment: what it led to is checked, and that is what the commands are given. */
+/* A link of another's may be renamed at any moment: what it led to is checked, and that is what the
+ * commands are given. */
 static void test_links_are_followed_once(void **state)
 {
 	struct place *p = *state;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char other[96], link[128], real[PATH_MAX];
 	snprintf(other, sizeof(other), "%s/theirs", p->dir);
 	snprintf(link, sizeof(link), "%s/slurm.conf", other);
@@ -132,7 +133,8 @@ static void put_program(const struct place *p, const char *name)
 	char path[128], text[512];
 	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	snprintf(text, sizeof(text),
-		 "#!/bin/sh\necho \"%s $*\" >>%s\n(id -u; id -G; grep NoNewPrivs /proc/self/status | tr -d '\\t'; echo $SLURM_CONF; "
+		 "#!/bin/sh\necho \"%s $*\" >>%s\n(id -u; id -G; grep NoNewPrivs /proc/self/status "
+		 "| tr -d '\\t'; echo $SLURM_CONF; "
 		 "echo secret=$PHX_SECRET; echo $PWD) >>%s\n",
 		 name, p->log, p->log);
 	put(path, text, 0755);
@@ -144,7 +146,8 @@ static void expect_log(const struct place *p, const char *command)
 	char expected[512];
 	size_t n;
 	assert_int_equal(phx_file_read(p->log, 1 << 16, &text, &n, NULL), 0);
-	snprintf(expected, sizeof(expected), "%s\n%d\n%d\nNoNewPrivs:1\n%s\nsecret=\n/\n", command, NOBODY, NOBODY, p->conf);
+	snprintf(expected, sizeof(expected), "%s\n%d\n%d\nNoNewPrivs:1\n%s\nsecret=\n/\n", command,
+		 NOBODY, NOBODY, p->conf);
 	assert_string_equal(text, expected);
 	put(p->log, "", 0666);
 }
@@ -152,9 +155,9 @@ static void expect_log(const struct place *p, const char *command)
 static void test_commands_are_not_root_s(void **state)
 {
 	struct place *p = *state;
-	struct phx_err err = { 0 };
-	struct phx_slurm slurm = { .conf = p->conf, .as = { NOBODY, NOBODY }, .timeout_ms = 20000 };
-	struct phx_engine_order order = { .kind = PHX_ENGINE_REQUEUE, .target = "7" };
+	struct phx_err err = {0};
+	struct phx_slurm slurm = {.conf = p->conf, .as = {NOBODY, NOBODY}, .timeout_ms = 20000};
+	struct phx_engine_order order = {.kind = PHX_ENGINE_REQUEUE, .target = "7"};
 	char path[4096], was[2048];
 	if (geteuid() != 0)
 		skip();
@@ -170,7 +173,7 @@ static void test_commands_are_not_root_s(void **state)
 	order.kind = PHX_ENGINE_CANCEL;
 	assert_int_equal(phx_slurm_tell(&slurm, &order, &err), 0);
 	expect_log(p, "scancel 7");
-	slurm.as = (struct phx_run_as){ 0 };
+	slurm.as = (struct phx_run_as){0};
 	assert_int_equal(phx_slurm_tell(&slurm, &order, &err), -EPERM);
 	assert_non_null(strstr(err.text, "never run as root"));
 	setenv("PATH", was, 1);

@@ -10,7 +10,8 @@
 
 #include "slurm/slurm.h"
 
-/* recorded: an array, one that cannot be requeued, one held, one requeued that waits, two that run, one that ends */
+/* recorded: an array, one that cannot be requeued, one held, one requeued that waits, two that run,
+ * one that ends */
 static const char jobs_text[] =
 	"3_1|65534|1|PENDING|Resources|1795297034|N/A|UNLIMITED|0|1|1|nobody||1795297034|\n"
 	"3_2|65534|1|PENDING|Priority|1795297034|N/A|UNLIMITED|0|1|1|nobody||1795297034|\n"
@@ -46,8 +47,8 @@ static const struct phx_engine_job *job(const struct phx_list *l, const char *id
 
 static void test_jobs(void **state)
 {
-	struct phx_list l = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_list l = {0};
+	struct phx_err err = {0};
 	(void)state;
 	assert_int_equal(phx_slurm_parse_jobs(jobs_text, &l, &err), 0);
 	assert_int_equal(l.n, 8);
@@ -60,7 +61,8 @@ static void test_jobs(void **state)
 	assert_int_equal(job(&l, "1")->started_ms, 0);
 	assert_int_equal(job(&l, "1")->restarts, 1);
 	assert_int_equal(job(&l, "1")->begin_ms, 1795297157000);
-	assert_int_equal(job(&l, "3_1")->begin_ms, 0); /* since when it may run: no time that it waits for */
+	/* since when it may run: no time that it waits for */
+	assert_int_equal(job(&l, "3_1")->begin_ms, 0);
 	assert_true(job(&l, "5")->no_requeue);
 	assert_true(job(&l, "9")->no_requeue); /* no batch script */
 	assert_int_equal(job(&l, "9")->limit_ms, 30 * 60 * 1000);
@@ -83,22 +85,22 @@ static void test_bad_jobs(void **state)
 	static const struct {
 		const char *line, *words;
 	} bad[] = {
-		{ "99|1|x\n", "not as it was asked" }, /* what a newline in a name would make */
-		{ "slurm_load_jobs error: Unable to contact\n", "not as it was asked" },
-		{ "1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|", "cut off" },
-		{ "x|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|\n", "not understood" },
-		{ "1|0|0|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|\n", "not understood" },
-		{ "1|0|1|DANCING|None|1|1|10:00|0|1|1|root|n1|1|\n", "state that is not known" },
-		{ "1|0|1|RUNNING|None|1|1|soon|0|1|1|root|n1|1|\n", "not understood" },
-		{ "1|0|1|RUNNING|None|1|1|10:00|0|yes|1|root|n1|1|\n", "not understood" },
-		{ "1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n[1-|1|\n", "nodes that are not" },
-		{ "1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|n2\n", "not understood" },
-		{ "1|0|1|PENDING|BeginTime|1|1|10:00|0|1|1|root||soon|\n", "not understood" },
+		{"99|1|x\n", "not as it was asked"}, /* what a newline in a name would make */
+		{"slurm_load_jobs error: Unable to contact\n", "not as it was asked"},
+		{"1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|", "cut off"},
+		{"x|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|\n", "not understood"},
+		{"1|0|0|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|\n", "not understood"},
+		{"1|0|1|DANCING|None|1|1|10:00|0|1|1|root|n1|1|\n", "state that is not known"},
+		{"1|0|1|RUNNING|None|1|1|soon|0|1|1|root|n1|1|\n", "not understood"},
+		{"1|0|1|RUNNING|None|1|1|10:00|0|yes|1|root|n1|1|\n", "not understood"},
+		{"1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n[1-|1|\n", "nodes that are not"},
+		{"1|0|1|RUNNING|None|1|1|10:00|0|1|1|root|n1|1|n2\n", "not understood"},
+		{"1|0|1|PENDING|BeginTime|1|1|10:00|0|1|1|root||soon|\n", "not understood"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_list l = { 0 };
-		struct phx_err err = { 0 };
+		struct phx_list l = {0};
+		struct phx_err err = {0};
 		assert_int_equal(phx_slurm_parse_jobs(bad[i].line, &l, &err), -EPROTO);
 		if (!strstr(err.text, bad[i].words) || !strstr(err.text, "squeue: line '"))
 			fail_msg("%s: %s", bad[i].line, err.text);
@@ -111,9 +113,18 @@ static void test_limits(void **state)
 	static const struct {
 		const char *text;
 		int64_t ms;
-	} rows[] = { { "UNLIMITED", 0 },       { "Partition_Limit", 0 },   { "10:00", 600000 }, { "1:00:01", 3601000 },
-		     { "2-00:00:00", 172800000 }, { "5", -1 }, { "", -1 },	{ "1:2:3:4", -1 },
-		     { "-1", -1 },	       { "1-", -1 },	   { "10:", -1 },	{ "9999999999999:00", -1 } };
+	} rows[] = {{"UNLIMITED", 0},
+		    {"Partition_Limit", 0},
+		    {"10:00", 600000},
+		    {"1:00:01", 3601000},
+		    {"2-00:00:00", 172800000},
+		    {"5", -1},
+		    {"", -1},
+		    {"1:2:3:4", -1},
+		    {"-1", -1},
+		    {"1-", -1},
+		    {"10:", -1},
+		    {"9999999999999:00", -1}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		int64_t ms = -1;
@@ -134,8 +145,8 @@ static const struct phx_engine_node *named(const struct phx_list *l, const char 
 
 static void test_nodes(void **state)
 {
-	struct phx_slurm_report r = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_slurm_report r = {0};
+	struct phx_err err = {0};
 	(void)state;
 	assert_int_equal(phx_slurm_parse_nodes(nodes_text, &r, &err), 0);
 	assert_int_equal(r.nodes.n, 5);
@@ -158,18 +169,18 @@ static void test_nodes(void **state)
 
 static void test_bad_nodes(void **state)
 {
-	static const char *const bad[] = { "n1|idle\n",
-					   "n1|idle|none\n",
-					   "../n1|idle|queue|up|none\n",
-					   "n1|IDLE|queue|up|none\n",
-					   "n1|idle|queue|high|none\n",
-					   "n1|idle||up|none\n",
-					   "n1|idle|a b|up|none\n",
-					   "n1|idle|a=b|up|none\n" };
+	static const char *const bad[] = {"n1|idle\n",
+					  "n1|idle|none\n",
+					  "../n1|idle|queue|up|none\n",
+					  "n1|IDLE|queue|up|none\n",
+					  "n1|idle|queue|high|none\n",
+					  "n1|idle||up|none\n",
+					  "n1|idle|a b|up|none\n",
+					  "n1|idle|a=b|up|none\n"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		struct phx_slurm_report r = { 0 };
-		struct phx_err err = { 0 };
+		struct phx_slurm_report r = {0};
+		struct phx_err err = {0};
 		assert_int_equal(phx_slurm_parse_nodes(bad[i], &r, &err), -EPROTO);
 		assert_non_null(strstr(err.text, "sinfo: line '"));
 		phx_slurm_report_fini(&r);
@@ -178,16 +189,19 @@ static void test_bad_nodes(void **state)
 
 static void test_ends(void **state)
 {
-	struct phx_list l = { 0 };
-	struct phx_err err = { 0 };
-	static const char *const ids[] = { "10", "7", "8", "9" };
+	struct phx_list l = {0};
+	struct phx_err err = {0};
+	static const char *const ids[] = {"10", "7", "8", "9"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ids); i++) {
 		struct phx_engine_job *j = phx_list_push(&l, sizeof(*j));
 		PHX_STR_SET(j->id, ids[i]);
 		j->state = PHX_ENGINE_JOB_DONE;
 	}
-	assert_int_equal(phx_slurm_parse_ends("7|FAILED|768|\n8|FAILED|9|\n9|CANCELLED|0|\n77|COMPLETED|0|\n", &l, &err), 0);
+	assert_int_equal(
+		phx_slurm_parse_ends(
+			"7|FAILED|768|\n8|FAILED|9|\n9|CANCELLED|0|\n77|COMPLETED|0|\n", &l, &err),
+		0);
 	assert_int_equal(job(&l, "7")->state, PHX_ENGINE_JOB_FAILED);
 	assert_int_equal(job(&l, "7")->status, 3);
 	assert_int_equal(job(&l, "8")->status, 137);
@@ -199,8 +213,8 @@ static void test_ends(void **state)
 
 static struct phx_slurm_report report(const char *jobs, const char *nodes)
 {
-	struct phx_slurm_report r = { 0 };
-	struct phx_err err = { 0 };
+	struct phx_slurm_report r = {0};
+	struct phx_err err = {0};
 	assert_int_equal(phx_slurm_parse_jobs(jobs, &r.jobs, &err), 0);
 	assert_int_equal(phx_slurm_parse_nodes(nodes, &r, &err), 0);
 	return r;
@@ -217,8 +231,10 @@ static void test_changes(void **state)
 	(void)state;
 	snprintf(before, sizeof(before), "%s%s%s", gone, same, waits);
 	snprintf(after, sizeof(after), "%s%s", same, runs);
-	struct phx_slurm_report a = report(before, "n1|idle|queue|up|none\nn2|idle|queue|up|none\n");
-	struct phx_slurm_report b = report(after, "n2|idle+drain|queue|drain|phoenix: \nn3|idle|queue|drain|none\n");
+	struct phx_slurm_report a =
+		report(before, "n1|idle|queue|up|none\nn2|idle|queue|up|none\n");
+	struct phx_slurm_report b =
+		report(after, "n2|idle+drain|queue|drain|phoenix: \nn3|idle|queue|drain|none\n");
 	assert_int_equal(phx_slurm_changes(NULL, &a, &ev), 0);
 	assert_true(ev.whole);
 	assert_int_equal(ev.engine_jobs.n, 3);
@@ -246,8 +262,9 @@ static void test_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jobs),  cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_nodes), cmocka_unit_test(test_bad_nodes), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_jobs),      cmocka_unit_test(test_bad_jobs),
+		cmocka_unit_test(test_limits),    cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_bad_nodes), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_changes),
 	};
 	return cmocka_run_group_tests_name("slurm", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Push over SSH against a real sshd on the loopback: who is let in, who is trusted, what arrives. Needs root. */
+/* Push over SSH against a real sshd on the loopback: who is let in, who is trusted, what arrives.
+ * Needs root. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,8 @@ static char *read_file(const struct lab *l, const char *name)
 static void make_key(const struct lab *l, const char *name)
 {
 	PHX_AUTO_FREE char *path = in_dir(l, name);
-	const char *const argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path, NULL};
+	const char *const argv[] = {"ssh-keygen", "-q",   "-t", "ed25519", "-N", "",
+				    "-C",         "test", "-f", path,      NULL};
 	const struct phx_run run = {.argv = argv};
 	assert_int_equal(phx_run_check(&run, NULL, NULL), 0);
 }
@@ -81,11 +83,12 @@ static void write_known(const struct lab *l, const char *name, const char *key_n
 
 static void write_config(const struct lab *l)
 {
-	PHX_AUTO_FREE char *text = phx_path("ListenAddress 127.0.0.1\nPort %u\nHostKey %s/host\nPidFile none\n"
-					    "AuthorizedKeysFile %s/authorized\nStrictModes no\nUsePAM no\n"
-					    "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-					    "PermitRootLogin prohibit-password\nLogLevel QUIET\n",
-					    l->port, l->dir, l->dir);
+	PHX_AUTO_FREE char *text =
+		phx_path("ListenAddress 127.0.0.1\nPort %u\nHostKey %s/host\nPidFile none\n"
+			 "AuthorizedKeysFile %s/authorized\nStrictModes no\nUsePAM no\n"
+			 "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+			 "PermitRootLogin prohibit-password\nLogLevel QUIET\n",
+			 l->port, l->dir, l->dir);
 	write_file(l, "sshd_config", text);
 }
 
@@ -103,8 +106,9 @@ static void start_sshd(struct lab *l)
 
 static void wait_answering(const struct lab *l)
 {
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(l->port)};
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				.sin_port = htons(l->port)};
 	for (int i = 0; i < 200; i++) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		int r = connect(fd, (struct sockaddr *)&a, sizeof(a));
@@ -161,7 +165,8 @@ static int teardown(void **state)
 }
 
 /* Open with the named key and known_hosts file; the text of a failure is checked for `says`. */
-static int open_as(const struct lab *l, const char *key, const char *known, struct phx_ssh **ret, const char *says)
+static int open_as(const struct lab *l, const char *key, const char *known, struct phx_ssh **ret,
+		   const char *says)
 {
 	PHX_AUTO_FREE char *key_path = in_dir(l, key);
 	PHX_AUTO_FREE char *known_path = in_dir(l, known);
@@ -187,7 +192,8 @@ static struct phx_ssh *open_session(const struct lab *l)
 	return s;
 }
 
-static void refused(const struct lab *l, const char *key, const char *known, int code, const char *says)
+static void refused(const struct lab *l, const char *key, const char *known, int code,
+		    const char *says)
 {
 	struct phx_ssh *s = NULL;
 	assert_int_equal(open_as(l, key, known, &s, says), code);
@@ -227,7 +233,8 @@ static void output_is_limited(void **state)
 	struct phx_ssh *s = open_session(*state);
 	PHX_AUTO_FREE char *out = NULL;
 	int status = -1;
-	assert_int_equal(phx_ssh_run(s, "head -c 3000000 /dev/zero | tr '\\0' x", &status, &out, NULL), 0);
+	assert_int_equal(
+		phx_ssh_run(s, "head -c 3000000 /dev/zero | tr '\\0' x", &status, &out, NULL), 0);
 	assert_int_equal(status, 0);
 	assert_int_equal(strlen(out), 1 << 20);
 	phx_ssh_close(s);
@@ -476,8 +483,10 @@ static void incomplete_configuration(void **state)
 	assert_int_equal(phx_ssh_open(&no_user, &s, NULL), -EINVAL);
 	const struct phx_ssh_config no_key = {.host = "127.0.0.1", .user = "root"};
 	assert_int_equal(phx_ssh_open(&no_key, &s, NULL), -EINVAL);
-	const struct phx_ssh_config no_such = {
-		.host = "no-such-host.invalid", .user = "root", .key_path = "/k", .known_hosts_path = "/h"};
+	const struct phx_ssh_config no_such = {.host = "no-such-host.invalid",
+					       .user = "root",
+					       .key_path = "/k",
+					       .known_hosts_path = "/h"};
 	assert_int_equal(phx_ssh_open(&no_such, &s, NULL), -EHOSTUNREACH);
 	phx_ssh_close(NULL);
 }
@@ -485,15 +494,24 @@ static void incomplete_configuration(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(status_and_output),    cmocka_unit_test(input_is_closed),
-		cmocka_unit_test(output_is_limited),    cmocka_unit_test(quoting),
-		cmocka_unit_test(unknown_host),         cmocka_unit_test(other_port_is_another_host),
-		cmocka_unit_test(changed_key),          cmocka_unit_test(hashed_entry),
-		cmocka_unit_test(bad_known_hosts),      cmocka_unit_test(wrong_user_key),
-		cmocka_unit_test(key_that_others_read), cmocka_unit_test(put_large),
-		cmocka_unit_test(put_replaces),         cmocka_unit_test(put_where_it_cannot_be),
-		cmocka_unit_test(silent_server),        cmocka_unit_test(server_that_babbles),
-		cmocka_unit_test(silent_command),       cmocka_unit_test(incomplete_configuration),
+		cmocka_unit_test(status_and_output),
+		cmocka_unit_test(input_is_closed),
+		cmocka_unit_test(output_is_limited),
+		cmocka_unit_test(quoting),
+		cmocka_unit_test(unknown_host),
+		cmocka_unit_test(other_port_is_another_host),
+		cmocka_unit_test(changed_key),
+		cmocka_unit_test(hashed_entry),
+		cmocka_unit_test(bad_known_hosts),
+		cmocka_unit_test(wrong_user_key),
+		cmocka_unit_test(key_that_others_read),
+		cmocka_unit_test(put_large),
+		cmocka_unit_test(put_replaces),
+		cmocka_unit_test(put_where_it_cannot_be),
+		cmocka_unit_test(silent_server),
+		cmocka_unit_test(server_that_babbles),
+		cmocka_unit_test(silent_command),
+		cmocka_unit_test(incomplete_configuration),
 	};
 	return cmocka_run_group_tests_name("ssh", tests, setup, teardown);
 }

@@ -1,5 +1,6 @@
-/* What a start finds out about a journal: rows that were changed, taken out or put back, events that are missing at its
- * end, a file that is another one, a damaged file around sound events; and any single bit, wherever it flips. */
+/* What a start finds out about a journal: rows that were changed, taken out or put back, events
+ * that are missing at its end, a file that is another one, a damaged file around sound events; and
+ * any single bit, wherever it flips. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,12 +48,13 @@ static int teardown(void **state)
 static int append(uint64_t seq)
 {
 	char event[200], node[16];
-	struct phx_store_erasure e = { seq, node, "{\"record\":1}", "aabb" };
+	struct phx_store_erasure e = {seq, node, "{\"record\":1}", "aabb"};
 	snprintf(node, sizeof(node), "n%llu", (unsigned long long)seq % 3);
-	snprintf(event, sizeof(event), "{\"n\":%llu,\"text\":\"%0100llu\"}", (unsigned long long)seq,
-		 (unsigned long long)seq);
+	snprintf(event, sizeof(event), "{\"n\":%llu,\"text\":\"%0100llu\"}",
+		 (unsigned long long)seq, (unsigned long long)seq);
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", node, event, "[]", seq % 20 ? NULL : &e, &err);
+	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", node, event, "[]",
+				seq % 20 ? NULL : &e, &err);
 }
 
 static void append_many(uint64_t first, uint64_t last)
@@ -65,7 +67,7 @@ static int open_and_verify(void)
 {
 	phx_store_close(PHX_TAKE(store));
 	phx_err_clear(&err);
-	found = (struct phx_store_findings){ 0 };
+	found = (struct phx_store_findings){0};
 	int r = phx_store_open(path, &store, &err);
 	return r ? r : phx_store_verify(store, &found, &err);
 }
@@ -109,30 +111,40 @@ static void a_changed_row_is_named(void **state)
 	static const struct {
 		const char *sql, *why;
 	} cases[] = {
-		{ "UPDATE events SET time_ms=time_ms+1 WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET time_ms=time_ms+4294967296 WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET kind='tock' WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET node='n9' WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET event=replace(event,'7','8') WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET actions='[1]' WHERE seq=7", "event 7 is not as it was written" },
-		{ "UPDATE events SET hash=NULL WHERE seq=30", "event 30 is not as it was written" },
-		{ "UPDATE events SET hash=zeroblob(32) WHERE seq=30", "event 30 is not as it was written" },
+		{"UPDATE events SET time_ms=time_ms+1 WHERE seq=7",
+		 "event 7 is not as it was written"},
+		{"UPDATE events SET time_ms=time_ms+4294967296 WHERE seq=7",
+		 "event 7 is not as it was written"},
+		{"UPDATE events SET kind='tock' WHERE seq=7", "event 7 is not as it was written"},
+		{"UPDATE events SET node='n9' WHERE seq=7", "event 7 is not as it was written"},
+		{"UPDATE events SET event=replace(event,'7','8') WHERE seq=7",
+		 "event 7 is not as it was written"},
+		{"UPDATE events SET actions='[1]' WHERE seq=7", "event 7 is not as it was written"},
+		{"UPDATE events SET hash=NULL WHERE seq=30", "event 30 is not as it was written"},
+		{"UPDATE events SET hash=zeroblob(32) WHERE seq=30",
+		 "event 30 is not as it was written"},
 		/* a text that passes into its neighbour */
-		{ "UPDATE events SET kind='tickn', node=substr(node,2) WHERE seq=9",
-		  "event 9 is not as it was written" },
+		{"UPDATE events SET kind='tickn', node=substr(node,2) WHERE seq=9",
+		 "event 9 is not as it was written"},
 		/* it reads the same, and is not found as its node's */
-		{ "UPDATE events SET node=CAST(node AS BLOB) WHERE seq=9", "event 9 is not as it was written" },
-		{ "DELETE FROM events WHERE seq=12", "event 12 is missing" },
-		{ "DELETE FROM events WHERE seq<=3", "event 1 is missing" },
-		{ "UPDATE events SET seq=-1 WHERE seq=4; UPDATE events SET seq=4 WHERE seq=5; UPDATE events SET seq=5 "
-		  "WHERE seq=-1",
-		  "event 4 is not as it was written" },
-		{ "UPDATE chain SET seq=3", "event 4 is not as it was written" },
-		{ "UPDATE chain SET hash=zeroblob(32)", "event 1 is not as it was written" },
-		{ "UPDATE erasures SET record='{\"record\":2}' WHERE step_id=20", "erase record of step 20 is not" },
-		{ "UPDATE erasures SET node='n9' WHERE step_id=20", "erase record of step 20 is not" },
-		{ "UPDATE erasures SET step_id=21 WHERE step_id=20", "erase record of step 21 is not" },
-		{ "UPDATE erasures SET signature='ccdd' WHERE step_id=20", "erase record of step 20 is not" },
+		{"UPDATE events SET node=CAST(node AS BLOB) WHERE seq=9",
+		 "event 9 is not as it was written"},
+		{"DELETE FROM events WHERE seq=12", "event 12 is missing"},
+		{"DELETE FROM events WHERE seq<=3", "event 1 is missing"},
+		{"UPDATE events SET seq=-1 WHERE seq=4; UPDATE events SET seq=4 WHERE seq=5; "
+		 "UPDATE events SET seq=5 "
+		 "WHERE seq=-1",
+		 "event 4 is not as it was written"},
+		{"UPDATE chain SET seq=3", "event 4 is not as it was written"},
+		{"UPDATE chain SET hash=zeroblob(32)", "event 1 is not as it was written"},
+		{"UPDATE erasures SET record='{\"record\":2}' WHERE step_id=20",
+		 "erase record of step 20 is not"},
+		{"UPDATE erasures SET node='n9' WHERE step_id=20",
+		 "erase record of step 20 is not"},
+		{"UPDATE erasures SET step_id=21 WHERE step_id=20",
+		 "erase record of step 21 is not"},
+		{"UPDATE erasures SET signature='ccdd' WHERE step_id=20",
+		 "erase record of step 20 is not"},
 	};
 	(void)state;
 	append_many(1, 30);
@@ -154,9 +166,12 @@ static void the_last_event_taken_out_is_missed(void **state)
 	(void)state;
 	append_many(1, 30);
 	meddle("DELETE FROM events WHERE seq>=29");
-	/* and at the next start again: what was refused once is not believed because it was looked at */
+	/* and at the next start again: what was refused once is not believed because it was looked
+	 * at */
 	for (int i = 0; i < 2; i++)
-		is_refused(-ENODATA, "it ends with event 28, but event 30 was acknowledged: 2 events are missing");
+		is_refused(-ENODATA,
+			   "it ends with event 28, but event 30 was acknowledged: 2 events are "
+			   "missing");
 }
 
 static void one_event_taken_out_is_missed(void **state)
@@ -203,14 +218,18 @@ static void forgetting_moves_the_beginning(void **state)
 /* ---- of the time before chains ---- */
 
 static const char old_schema[] =
-	"CREATE TABLE events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, kind TEXT NOT NULL, node TEXT NOT NULL,"
-	" event TEXT NOT NULL, actions TEXT NOT NULL); CREATE INDEX events_by_node ON events(node, seq);"
+	"CREATE TABLE events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, kind TEXT NOT "
+	"NULL, node TEXT NOT NULL,"
+	" event TEXT NOT NULL, actions TEXT NOT NULL); CREATE INDEX events_by_node ON events(node, "
+	"seq);"
 	"CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
-	"CREATE TABLE erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL, record TEXT NOT NULL, signature TEXT "
+	"CREATE TABLE erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL, record TEXT NOT "
+	"NULL, signature TEXT "
 	"NOT NULL);"
 	"CREATE INDEX erasures_by_node ON erasures(node, step_id); PRAGMA user_version=1;"
 	"INSERT INTO events VALUES(1,1000,'tick','n1','{}','[]'),(2,2000,'tick','n1','{}','[]');"
-	"INSERT INTO snapshots VALUES(2,'{\"at\":2}'); INSERT INTO erasures VALUES(1,'n1','{}','aa');";
+	"INSERT INTO snapshots VALUES(2,'{\"at\":2}'); INSERT INTO erasures "
+	"VALUES(1,'n1','{}','aa');";
 
 static int count(void *arg, const struct phx_store_event *ev)
 {
@@ -269,7 +288,8 @@ static void an_older_copy_is_told(void **state)
 	append_many(11, 25);
 	phx_store_close(PHX_TAKE(store));
 	copy(old, path);
-	is_refused(-ENODATA, "it ends with event 10, but event 25 was acknowledged: 15 events are missing");
+	is_refused(-ENODATA,
+		   "it ends with event 10, but event 25 was acknowledged: 15 events are missing");
 	/* another history of the same length is another one */
 	uint64_t missing;
 	assert_int_equal(phx_store_accept(store, &missing, &err), 0);
@@ -329,7 +349,7 @@ static void a_damaged_mark_is_told_and_made_anew(void **state)
 static void a_removed_journal_takes_nothing_more(void **state)
 {
 	char away[128];
-	const char *files[] = { path, wal };
+	const char *files[] = {path, wal};
 	(void)state;
 	snprintf(away, sizeof(away), "%s/away", dir);
 	append_many(1, 3);
@@ -374,7 +394,10 @@ static off_t page_of(const char *name)
 static int count_tables(void)
 {
 	sqlite3_stmt *st = NULL;
-	assert_int_equal(sqlite3_prepare_v2(store->db, "SELECT COUNT(*) FROM sqlite_master WHERE type='table'", -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(store->db,
+					    "SELECT COUNT(*) FROM sqlite_master WHERE type='table'",
+					    -1, &st, NULL),
+			 SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	int n = sqlite3_column_int(st, 0);
 	sqlite3_finalize(st);
@@ -393,7 +416,7 @@ static void scribble(const char *name)
 
 static void damage_around_the_events_is_mended(void **state)
 {
-	static const char *const places[] = { "snapshots", "events_by_node", "erasures_by_node" };
+	static const char *const places[] = {"snapshots", "events_by_node", "erasures_by_node"};
 	uint64_t seq;
 	char *text;
 	(void)state;
@@ -460,7 +483,8 @@ static void a_mending_that_was_cut_off_is_done_at_the_next_start(void **state)
 		assert_true(cut || !found.damage[0]);
 		n_unmended += found.damage[0] != 0;
 		if (found.damage[0])
-			assert_int_equal(phx_store_rebuild(store, EVENTS, "{\"again\":60}", &err), 0);
+			assert_int_equal(phx_store_rebuild(store, EVENTS, "{\"again\":60}", &err),
+					 0);
 		assert_int_equal(open_and_verify(), 0);
 		assert_string_equal(found.damage, "");
 		assert_int_equal(count_tables(), 4);
@@ -509,7 +533,8 @@ static int tell(void *arg, const struct phx_store_event *ev)
 {
 	struct story *s = arg;
 	char head[64];
-	snprintf(head, sizeof(head), "%llu %lld", (unsigned long long)ev->seq, (long long)ev->time_ms);
+	snprintf(head, sizeof(head), "%llu %lld", (unsigned long long)ev->seq,
+		 (long long)ev->time_ms);
 	mix(s, head);
 	mix(s, ev->kind);
 	mix(s, ev->node);
@@ -522,17 +547,18 @@ static int tell(void *arg, const struct phx_store_event *ev)
 /* Everything that a start reads; -EBADMSG and its like: it is refused. */
 static int read_all(struct story *ret)
 {
-	static const char *const nodes[] = { NULL, "n0", "n1", "n2" };
+	static const char *const nodes[] = {NULL, "n0", "n1", "n2"};
 	uint64_t seq = 0;
 	char *text = NULL;
-	*ret = (struct story){ 0 };
+	*ret = (struct story){0};
 	int r = open_and_verify();
 	if (r == 0 && found.damage[0] && phx_store_rebuild(store, EVENTS, "{\"at\":60}", &err) < 0)
 		return -EBADMSG;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(nodes); i++)
 		r = phx_store_events(store, 0, 0, nodes[i], tell, ret, &err);
 	int s = r ? r : phx_store_latest(store, &seq, &text, &err);
-	/* a snapshot that is refused is made again of the events; one that is believed is one that was written */
+	/* a snapshot that is refused is made again of the events; one that is believed is one that
+	 * was written */
 	char sound[32];
 	snprintf(sound, sizeof(sound), "{\"at\":%llu}", (unsigned long long)seq);
 	if (s == 0 && text && strcmp(text, sound))
@@ -555,12 +581,13 @@ struct file {
 	char to[140];
 };
 
-/* The three files as they are now, which may be in the middle of work: their copies are made and read elsewhere. */
+/* The three files as they are now, which may be in the middle of work: their copies are made and
+ * read elsewhere. */
 static void take(struct file files[PARTS])
 {
-	const char *from[] = { path, wal, mark }, *suffix[] = { "", "-wal", ".mark" };
+	const char *from[] = {path, wal, mark}, *suffix[] = {"", "-wal", ".mark"};
 	for (int i = 0; i < PARTS; i++) {
-		files[i] = (struct file){ 0 };
+		files[i] = (struct file){0};
 		snprintf(files[i].to, sizeof(files[i].to), "%s/image.db%s", dir, suffix[i]);
 		phx_file_read(from[i], FILE_MAX, &files[i].data, &files[i].n, NULL);
 	}
@@ -573,7 +600,9 @@ static int read_copies(const struct file files[PARTS], struct story *ret)
 	for (int i = 0; i < PARTS; i++) {
 		unlink(files[i].to);
 		if (files[i].data)
-			assert_int_equal(phx_file_write(files[i].to, files[i].data, files[i].n, 0640, &err), 0);
+			assert_int_equal(
+				phx_file_write(files[i].to, files[i].data, files[i].n, 0640, &err),
+				0);
 	}
 	int r = read_all(ret);
 	phx_store_close(PHX_TAKE(store));
@@ -597,9 +626,11 @@ static uint32_t flip_bits(enum part part)
 		int r = read_copies(files, &got);
 		files[part].data[at] ^= bit;
 		if (r == 0 && (got.digest != want.digest || got.n != want.n))
-			fail_msg("byte %zu, bit 0x%02x: it starts with other events", at, (unsigned char)bit);
+			fail_msg("byte %zu, bit 0x%02x: it starts with other events", at,
+				 (unsigned char)bit);
 		if (r < 0 && !err.text[0])
-			fail_msg("byte %zu, bit 0x%02x: refused, and nothing is said", at, (unsigned char)bit);
+			fail_msg("byte %zu, bit 0x%02x: refused, and nothing is said", at,
+				 (unsigned char)bit);
 		refused += r < 0;
 	}
 	for (int i = 0; i < PARTS; i++)

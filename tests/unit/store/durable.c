@@ -20,8 +20,9 @@ static struct phx_err err;
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int r = (int)syscall(SYS_clock_gettime, id, ts);
-	if (fake_now_s && id == CLOCK_MONOTONIC) /* whole seconds: a true fraction could make one second too short */
-		*ts = (struct timespec){ .tv_sec = fake_now_s };
+	/* whole seconds: a true fraction could make one second too short */
+	if (fake_now_s && id == CLOCK_MONOTONIC)
+		*ts = (struct timespec){.tv_sec = fake_now_s};
 	return r;
 }
 
@@ -72,7 +73,8 @@ static void an_acknowledged_event_is_on_the_disk(void **state)
 		fake_disk_begin();
 		assert_int_equal(append(seq), 0);
 		assert_int_equal(stat(wal, &st), 0);
-		assert_true(fake_disk_find(FAKE_WRITE, st.st_ino, 0) >= 0); /* the fake sees SQLite */
+		/* the fake sees SQLite */
+		assert_true(fake_disk_find(FAKE_WRITE, st.st_ino, 0) >= 0);
 		is_on_the_disk(wal);
 	}
 }
@@ -98,7 +100,8 @@ static void the_log_is_not_given_up_early(void **state)
 			is_on_the_disk(path);
 		if (seq % 100 == 0)
 			fake_disk_begin();
-		assert_int_equal(phx_store_append(store, seq, 1, "tick", "n", event, "[]", NULL, &err), 0);
+		assert_int_equal(
+			phx_store_append(store, seq, 1, "tick", "n", event, "[]", NULL, &err), 0);
 		is_on_the_disk(wal);
 	}
 }

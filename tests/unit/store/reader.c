@@ -1,4 +1,5 @@
-/* Reading the journal beside its writer: what was committed is seen, at any time, and neither waits for the other. */
+/* Reading the journal beside its writer: what was committed is seen, at any time, and neither waits
+ * for the other. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +17,9 @@ static struct phx_store *store;
 
 static void append(uint64_t seq, const char *node)
 {
-	struct phx_err err = { 0 };
-	if (phx_store_append(store, seq, (int64_t)seq * 1000, "kind", node, "{\"a\":1}", "[]", NULL, &err) < 0)
+	struct phx_err err = {0};
+	if (phx_store_append(store, seq, (int64_t)seq * 1000, "kind", node, "{\"a\":1}", "[]", NULL,
+			     &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -44,16 +46,18 @@ static int teardown(void **state)
 
 static int note(void *arg, const struct phx_store_event *ev)
 {
-	snprintf((char *)arg + strlen(arg), 100 - strlen(arg), "%llu ", (unsigned long long)ev->seq);
+	snprintf((char *)arg + strlen(arg), 100 - strlen(arg), "%llu ",
+		 (unsigned long long)ev->seq);
 	assert_string_equal(ev->event, "{\"a\":1}");
 	assert_string_equal(ev->actions, "[]");
 	return strlen(arg) > 80 ? 7 : 0;
 }
 
-static void reads(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *node, const char *want)
+static void reads(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *node,
+		  const char *want)
 {
 	char text[100] = "";
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_store_reader_events(r, after, limit, node, note, text, &err), 0);
 	assert_string_equal(text, want);
 }
@@ -62,7 +66,7 @@ static void test_events(void **state)
 {
 	(void)state;
 	struct phx_store_reader *r = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	assert_int_equal(phx_store_reader_open(path, &r, &err), 0);
 	reads(r, 0, 0, NULL, "1 2 3 4 5 6 7 8 9 ");
 	reads(r, 4, 3, NULL, "5 6 7 ");
@@ -119,13 +123,17 @@ static void test_no_journal(void **state)
 {
 	(void)state;
 	struct phx_store_reader *r = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char other[128];
 	snprintf(other, sizeof(other), "%s/none.db", dir);
 	assert_int_equal(phx_store_reader_open(other, &r, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "none.db"));
-	assert_int_equal(phx_file_write(other, "this is no database at all, but it is long enough to be read as one", 67,
-					0600, NULL), 0);
+	assert_int_equal(
+		phx_file_write(
+			other,
+			"this is no database at all, but it is long enough to be read as one", 67,
+			0600, NULL),
+		0);
 	assert_int_equal(phx_store_reader_open(other, &r, &err), -EBADMSG);
 	assert_null(r);
 	phx_store_reader_close(NULL);
@@ -136,7 +144,7 @@ static void test_damage_is_told(void **state)
 {
 	(void)state;
 	struct phx_store_reader *r = NULL;
-	struct phx_err err = { 0 };
+	struct phx_err err = {0};
 	char text[100] = "";
 	PHX_AUTO_FREE char *data = NULL;
 	size_t n;
@@ -158,7 +166,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_writer_does_not_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_walk_ends_when_it_is_told_to, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_walk_ends_when_it_is_told_to, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_no_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage_is_told, setup, teardown),
 	};

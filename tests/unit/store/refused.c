@@ -1,5 +1,5 @@
-/* What the journal cannot write is not acknowledged, leaves nothing behind, and keeps nothing that follows from being
- * written: somebody else takes away what it needs, one thing at a time. */
+/* What the journal cannot write is not acknowledged, leaves nothing behind, and keeps nothing that
+ * follows from being written: somebody else takes away what it needs, one thing at a time. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,8 @@ static int teardown(void **state)
 static int append_with(uint64_t seq, const struct phx_store_erasure *e)
 {
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", "n1", "{\"secret\":\"abracadabra\"}", "[]", e, &err);
+	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", "n1",
+				"{\"secret\":\"abracadabra\"}", "[]", e, &err);
 }
 
 static int append(uint64_t seq)
@@ -87,7 +88,7 @@ static int number(const char *query)
 
 static void an_event_that_is_refused_leaves_nothing(void **state)
 {
-	const struct phx_store_erasure e = { 7, "n1", "{}", "aabb" };
+	const struct phx_store_erasure e = {7, "n1", "{}", "aabb"};
 	(void)state;
 	assert_int_equal(append(1), 0);
 	meddle("INSERT INTO events VALUES(2,2,'foreign','','{}','[]',NULL)");
@@ -103,7 +104,7 @@ static void an_event_that_is_refused_leaves_nothing(void **state)
 
 static void an_event_without_its_erase_record_is_refused(void **state)
 {
-	const struct phx_store_erasure e = { 7, "n1", "{}", "aabb" };
+	const struct phx_store_erasure e = {7, "n1", "{}", "aabb"};
 	(void)state;
 	assert_int_equal(append(1), 0);
 	meddle("ALTER TABLE erasures RENAME TO away");
@@ -194,10 +195,12 @@ static void make_old(void)
 	phx_store_close(PHX_TAKE(store));
 	assert_int_equal(phx_dir_remove(dir, NULL), 0);
 	assert_int_equal(phx_dir_make(dir, 0700, NULL), 0);
-	meddle("CREATE TABLE events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, kind TEXT NOT NULL, node TEXT NOT NULL,"
+	meddle("CREATE TABLE events(seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, kind TEXT "
+	       "NOT NULL, node TEXT NOT NULL,"
 	       " event TEXT NOT NULL, actions TEXT NOT NULL);"
 	       "CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL);"
-	       "CREATE TABLE erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL, record TEXT NOT NULL,"
+	       "CREATE TABLE erasures(step_id INTEGER PRIMARY KEY, node TEXT NOT NULL, record TEXT "
+	       "NOT NULL,"
 	       " signature TEXT NOT NULL); PRAGMA user_version=1;");
 }
 
@@ -208,14 +211,16 @@ static void an_upgrade_is_whole_or_none(void **state)
 	meddle("CREATE TABLE chain(x)");
 	assert_true(phx_store_open(path, &store, &err) < 0);
 	assert_int_equal(number("PRAGMA user_version"), 1);
-	assert_int_equal(number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
+	assert_int_equal(
+		number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
 	meddle("DROP TABLE chain");
 	assert_int_equal(reopen(), 0);
 	assert_int_equal(append(1), 0);
 	assert_int_equal(reopen(), 0); /* and once is enough */
 }
 
-/* Who looks at a journal with a newer program does not take it away from the older one that runs. */
+/* Who looks at a journal with a newer program does not take it away from the older one that
+ * runs. */
 static void who_only_reads_leaves_the_schema(void **state)
 {
 	(void)state;
@@ -223,7 +228,8 @@ static void who_only_reads_leaves_the_schema(void **state)
 	assert_int_equal(phx_store_open_read(path, &store, &err), 0);
 	phx_store_close(PHX_TAKE(store));
 	assert_int_equal(number("PRAGMA user_version"), 1);
-	assert_int_equal(number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
+	assert_int_equal(
+		number("SELECT COUNT(*) FROM pragma_table_info('events') WHERE name='hash'"), 0);
 }
 
 static int no_more(void *arg, const struct phx_store_event *ev)
@@ -267,7 +273,7 @@ static void nobody_else_reads_it(void **state)
 	phx_store_close(PHX_TAKE(store));
 	assert_int_equal(phx_store_open(other, &store, &err), 0);
 	assert_int_equal(append(1), 0);
-	static const char *const suffixes[] = { "", "-wal", ".mark", ".lock" };
+	static const char *const suffixes[] = {"", "-wal", ".mark", ".lock"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(suffixes); i++) {
 		PHX_AUTO_FREE char *file = phx_path("%s%s", other, suffixes[i]);
 		assert_int_equal(stat(file, &st), 0);

@@ -1,4 +1,5 @@
-/* The journal on real files: what was acknowledged is there, what was refused is not, and damage is told. */
+/* The journal on real files: what was acknowledged is there, what was refused is not, and damage is
+ * told. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,8 @@ static int append(uint64_t seq, const char *node)
 	char event[64];
 	snprintf(event, sizeof(event), "{\"n\":%llu}", (unsigned long long)seq);
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 10, "tick", node, event, "[]", NULL, &err);
+	return phx_store_append(store, seq, (int64_t)seq * 10, "tick", node, event, "[]", NULL,
+				&err);
 }
 
 static void append_many(uint64_t first, uint64_t last)
@@ -82,13 +84,14 @@ static int note(void *arg, const struct phx_store_event *ev)
 	assert_string_equal(ev->actions, "[]");
 	assert_int_equal(ev->time_ms, ev->seq * 10);
 	snprintf(w->node, sizeof(w->node), "%s", ev->node);
-	snprintf(w->seqs + strlen(w->seqs), sizeof(w->seqs) - strlen(w->seqs), "%llu ", (unsigned long long)ev->seq);
+	snprintf(w->seqs + strlen(w->seqs), sizeof(w->seqs) - strlen(w->seqs), "%llu ",
+		 (unsigned long long)ev->seq);
 	return w->end_after && --w->end_after == 0 ? w->code : 0;
 }
 
 static void events_are(uint64_t after, uint32_t limit, const char *node, const char *want)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	assert_int_equal(phx_store_events(store, after, limit, node, note, &w, &err), 0);
 	assert_string_equal(w.seqs, want);
 }
@@ -152,8 +155,8 @@ static int count_steps(void *arg)
 static void the_events_of_a_node_are_not_looked_for_among_all(void **state)
 {
 	enum { MANY = 20000, STEPS = 100 };
-	static const char *const names[] = { "nobody", "odd", "early" };
-	static const char *const want[] = { "", "20003 ", "" };
+	static const char *const names[] = {"nobody", "odd", "early"};
+	static const char *const want[] = {"", "20003 ", ""};
 	(void)state;
 	assert_int_equal(append(1, "early"), 0);
 	phx_store_close(PHX_TAKE(store));
@@ -173,7 +176,7 @@ static void the_events_of_a_node_are_not_looked_for_among_all(void **state)
 
 static void a_walk_can_be_ended(void **state)
 {
-	struct walk w = { .end_after = 2, .code = -ECANCELED };
+	struct walk w = {.end_after = 2, .code = -ECANCELED};
 	(void)state;
 	append_many(1, 4);
 	assert_int_equal(phx_store_events(store, 0, 0, NULL, note, &w, &err), -ECANCELED);
@@ -183,7 +186,7 @@ static void a_walk_can_be_ended(void **state)
 
 static void a_gap_is_refused(void **state)
 {
-	static const uint64_t wrong[] = { 0, 1, 2, 3, 5, 100, UINT64_MAX };
+	static const uint64_t wrong[] = {0, 1, 2, 3, 5, 100, UINT64_MAX};
 	(void)state;
 	append_many(1, 3);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
@@ -197,13 +200,16 @@ static void a_gap_is_refused(void **state)
 
 static void text_comes_back_as_it_went(void **state)
 {
-	static const char event[] = "{\"text\":\"it's \\\"quoted\\\"; DROP TABLE events; -- ä\\u0001\"}";
+	static const char event[] =
+		"{\"text\":\"it's \\\"quoted\\\"; DROP TABLE events; -- ä\\u0001\"}";
 	sqlite3 *db;
 	sqlite3_stmt *st;
 	(void)state;
-	assert_int_equal(phx_store_append(store, 1, 1, "k'", "n'", event, "[\"ü\"]", NULL, &err), 0);
+	assert_int_equal(phx_store_append(store, 1, 1, "k'", "n'", event, "[\"ü\"]", NULL, &err),
+			 0);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT event FROM events", -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT event FROM events", -1, &st, NULL),
+			 SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	assert_string_equal((const char *)sqlite3_column_text(st, 0), event);
 	sqlite3_finalize(st);
@@ -273,13 +279,13 @@ static int note_erasure(void *arg, const struct phx_store_erasure *e)
 
 static int append_erasure(uint64_t seq, uint64_t step, const char *node, const char *record)
 {
-	struct phx_store_erasure e = { step, node, record, "aabb" };
+	struct phx_store_erasure e = {step, node, record, "aabb"};
 	return phx_store_append(store, seq, 1, "step_result", node, "{}", "[]", &e, &err);
 }
 
 static void erase_records_come_with_their_event(void **state)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	(void)state;
 	assert_int_equal(append_erasure(1, 11, "n1", "first"), 0);
 	assert_int_equal(append_erasure(2, 12, "n2", "other"), 0);
@@ -292,7 +298,7 @@ static void erase_records_come_with_their_event(void **state)
 /* The same step told twice is one erase; what was signed first stays. */
 static void a_step_has_one_erase_record(void **state)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	(void)state;
 	assert_int_equal(append_erasure(1, 11, "n1", "first"), 0);
 	assert_int_equal(append_erasure(2, 11, "n1", "again"), 0);
@@ -302,7 +308,7 @@ static void a_step_has_one_erase_record(void **state)
 
 static void a_refused_event_leaves_no_erase_record(void **state)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	(void)state;
 	assert_int_equal(append_erasure(5, 11, "n1", "first"), -EPROTO);
 	assert_int_equal(phx_store_erasures(store, "n1", note_erasure, &w, &err), 0);
@@ -353,7 +359,7 @@ static void a_file_that_is_no_journal(void **state)
 
 static void a_damaged_page_is_told(void **state)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	struct stat st;
 	(void)state;
 	append_many(1, 30);
@@ -373,7 +379,7 @@ static void a_damaged_page_is_told(void **state)
 
 static void cut_short(void **state)
 {
-	struct walk w = { 0 };
+	struct walk w = {0};
 	struct stat st;
 	(void)state;
 	for (uint64_t i = 1; i <= 400; i++)
@@ -458,7 +464,9 @@ static void full_and_free_again(void **state)
 	int snapshot = phx_store_snapshot(store, last, err.text, NULL);
 	(void)snapshot; /* a small one may still fit */
 	unlink(ballast);
-	int after = again < 0 ? phx_store_append(store, last + 1, 1, "k", "n", "{}", "[]", NULL, &err) : again;
+	int after = again < 0
+		? phx_store_append(store, last + 1, 1, "k", "n", "{}", "[]", NULL, &err)
+		: again;
 	seq = phx_store_last(store);
 	phx_store_close(PHX_TAKE(store));
 	int reopened = phx_store_open(path, &store, &err);
@@ -475,7 +483,8 @@ static void full_and_free_again(void **state)
 	assert_int_equal(found, last + 1);
 }
 
-/* A limit on the size of files refuses like a disk that fails: whether it lasts is not known, and nothing half is left. */
+/* A limit on the size of files refuses like a disk that fails: whether it lasts is not known, and
+ * nothing half is left. */
 static void refused_by_the_file_system(void **state)
 {
 	struct rlimit old, tight;
@@ -510,7 +519,8 @@ static void killed_while_writing(void **state)
 			if (phx_store_open(path, &store, &err) < 0)
 				_exit(1);
 			for (seq = phx_store_last(store) + 1;; seq++)
-				if (append(seq, "n") < 0 || write(pipes[1], &seq, sizeof(seq)) != sizeof(seq))
+				if (append(seq, "n") < 0 ||
+				    write(pipes[1], &seq, sizeof(seq)) != sizeof(seq))
 					_exit(1);
 		}
 		close(pipes[1]);
@@ -531,8 +541,9 @@ static void *read_events(void *arg)
 	struct walk w;
 	(void)arg;
 	for (int i = 0; i < 50; i++) {
-		w = (struct walk){ 0 };
-		if (phx_store_events(store, 0, 5, NULL, note, &w, NULL) < 0 || strncmp(w.seqs, "1 2 ", 4))
+		w = (struct walk){0};
+		if (phx_store_events(store, 0, 5, NULL, note, &w, NULL) < 0 ||
+		    strncmp(w.seqs, "1 2 ", 4))
 			return (void *)1;
 	}
 	return NULL;
@@ -572,14 +583,18 @@ static void test_only_what_both_snapshots_have_is_forgotten(void **state)
 	assert_int_equal(seq + (uint64_t)time_ms, 0);
 	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0);
 	for (uint64_t i = 1; i <= 30; i++)
-		assert_int_equal(phx_store_append(store, i, (int64_t)i * 1000, "tick", "", "{}", "[]", NULL, &err), 0);
+		assert_int_equal(phx_store_append(store, i, (int64_t)i * 1000, "tick", "", "{}",
+						  "[]", NULL, &err),
+				 0);
 	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0); /* no snapshot */
 	assert_int_equal(phx_store_snapshot(store, 10, "{}", &err), 0);
-	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0); /* one: if it is damaged, all is needed */
+	/* one: if it is damaged, all is needed */
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0);
 	assert_int_equal(phx_store_snapshot(store, 20, "{}", &err), 0);
 	assert_int_equal(phx_store_prune(store, 5000, &err), 4); /* by age */
 	assert_int_equal(first_kept(), 5);
-	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 6); /* not beyond the older snapshot */
+	/* not beyond the older snapshot */
+	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 6);
 	assert_int_equal(first_kept(), 11);
 	reopen();
 	assert_int_equal(phx_store_last(store), 30);
@@ -592,7 +607,8 @@ static void test_only_what_both_snapshots_have_is_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_only_what_both_snapshots_have_is_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_only_what_both_snapshots_have_is_forgotten,
+						setup, teardown),
 		STORE_TEST(an_empty_journal),
 		STORE_TEST(appended_is_there_after_reopening),
 		STORE_TEST(walks_from_limit_and_node),

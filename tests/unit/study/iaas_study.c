@@ -1,4 +1,5 @@
-/* The IaaS study against its paper: every row of 002.text within its tolerance, what the text finds, what is live. */
+/* The IaaS study against its paper: every row of 002.text within its tolerance, what the text
+ * finds, what is live. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -80,21 +81,25 @@ static void text_rows_are_reproduced(void **state)
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_iaas_study_figure f;
-		if (phx_iaas_study_experiment(study, "002.text", rows[i].config, rows[i].metric, &f))
+		if (phx_iaas_study_experiment(study, "002.text", rows[i].config, rows[i].metric,
+					      &f))
 			fail_msg("no row %s %s", rows[i].config, rows[i].metric);
 		assert_false(f.live);
 		double want = strtod(rows[i].published, NULL), got = strtod(f.ours, NULL);
 		bool same = rows[i].tolerance > 0 ? fabs(got / want - 1) * 100 <= rows[i].tolerance
 						  : !strcmp(f.ours, rows[i].published);
 		if (!same)
-			fail_msg("%s %s: %s, published %s", rows[i].config, rows[i].metric, f.ours, rows[i].published);
+			fail_msg("%s %s: %s, published %s", rows[i].config, rows[i].metric, f.ours,
+				 rows[i].published);
 	}
 }
 
 static void live_rows_have_a_reason(void **state)
 {
-	static const char *const clouds[] = {"DAS4", "FIU", "EC2"}, *const tables[] = {"002.T5", "002.T6", "002.T7"};
-	static const char *const policies[] = {"Startup", "ExecTime", "ExecAvg", "ExecKN", "QueueWait"};
+	static const char *const clouds[] = {"DAS4", "FIU", "EC2"},
+				 *const tables[] = {"002.T5", "002.T6", "002.T7"};
+	static const char *const policies[] = {"Startup", "ExecTime", "ExecAvg", "ExecKN",
+					       "QueueWait"};
 	static const char *const workloads[] = {"Uniform", "Increasing", "Bursty"};
 	static const char *const metrics[] = {"charged_cost_h",  "charged_cost_vs_startup_pct",
 					      "cost_efficiency", "cost_efficiency_vs_startup_pct",
@@ -103,8 +108,11 @@ static void live_rows_have_a_reason(void **state)
 	for (unsigned i = 0; i < 3 * 5 * 3 * 6; i++) {
 		struct phx_iaas_study_figure f;
 		char config[64];
-		snprintf(config, sizeof(config), "%s;%s;%s", clouds[i % 3], policies[i / 3 % 5], workloads[i / 15 % 3]);
-		assert_int_equal(phx_iaas_study_experiment(study, tables[i % 3], config, metrics[i / 45], &f), 0);
+		snprintf(config, sizeof(config), "%s;%s;%s", clouds[i % 3], policies[i / 3 % 5],
+			 workloads[i / 15 % 3]);
+		assert_int_equal(phx_iaas_study_experiment(study, tables[i % 3], config,
+							   metrics[i / 45], &f),
+				 0);
 		assert_true(f.live);
 		assert_string_equal(f.ours, "");
 		assert_non_null(strstr(f.note, "measured live"));
@@ -112,19 +120,27 @@ static void live_rows_have_a_reason(void **state)
 	}
 }
 
-/* The one figure of tables 5-7 that does not depend on the clouds: Startup pays every node for as many hours as begin.
+/* The one figure of tables 5-7 that does not depend on the clouds: Startup pays every node for as
+ * many hours as begin.
  */
 static void startup_is_charged_as_printed(void **state)
 {
 	struct phx_iaas_study_figure f;
 	(void)state;
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup;Uniform", "charged_cost_h", &f), 0);
+	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup;Uniform",
+						   "charged_cost_h", &f),
+			 0);
 	assert_non_null(strstr(f.note, ": 128"));
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T6", "FIU;Startup;Uniform", "charged_cost_h", &f), 0);
+	assert_int_equal(phx_iaas_study_experiment(study, "002.T6", "FIU;Startup;Uniform",
+						   "charged_cost_h", &f),
+			 0);
 	assert_non_null(strstr(f.note, ": 14"));
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T7", "EC2;Startup;Increasing", "charged_cost_h", &f), 0);
+	assert_int_equal(phx_iaas_study_experiment(study, "002.T7", "EC2;Startup;Increasing",
+						   "charged_cost_h", &f),
+			 0);
 	assert_non_null(strstr(f.note, ": 40"));
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T7", "EC2;Startup;Bursty", "utility", &f), 0);
+	assert_int_equal(
+		phx_iaas_study_experiment(study, "002.T7", "EC2;Startup;Bursty", "utility", &f), 0);
 	assert_non_null(strstr(f.note, ": 1.0"));
 }
 
@@ -134,9 +150,14 @@ static void unknown_rows_are_told(void **state)
 	(void)state;
 	assert_int_equal(phx_iaas_study_experiment(study, "000.T1-1", "x", "y", &f), -ENOENT);
 	assert_int_equal(phx_iaas_study_experiment(study, "002.text", "sim 5.3", "y", &f), -ENOENT);
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "EC2;Startup;Uniform", "utility", &f), -ENOENT);
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup", "utility", &f), -ENOENT);
-	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup;Uniform", "speed", &f), -ENOENT);
+	assert_int_equal(
+		phx_iaas_study_experiment(study, "002.T5", "EC2;Startup;Uniform", "utility", &f),
+		-ENOENT);
+	assert_int_equal(phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup", "utility", &f),
+			 -ENOENT);
+	assert_int_equal(
+		phx_iaas_study_experiment(study, "002.T5", "DAS4;Startup;Uniform", "speed", &f),
+		-ENOENT);
 }
 
 /* Two sentences of 002 are not so here; what they are is known, and nothing else may join them. */
@@ -149,9 +170,10 @@ static void findings_are_reproduced(void **state)
 	for (size_t i = 0; i < n; i++) {
 		/* sharing costs nothing in the model */
 		bool sharing = !strcmp(f[i].section, "5.2") && strstr(f[i].text, "FCFS-NW");
-		/* in a common FCFS queue short jobs wait behind long ones, in ours more than printed */
-		bool common = !strcmp(f[i].section, "5.3") && strstr(f[i].text, "25 % short jobs") &&
-			      strstr(f[i].text, "OD-S with FCFS");
+		/* in a common FCFS queue short jobs wait behind long ones, in ours more than
+		 * printed */
+		bool common = !strcmp(f[i].section, "5.3") &&
+			strstr(f[i].text, "25 % short jobs") && strstr(f[i].text, "OD-S with FCFS");
 		if (f[i].holds == (sharing || common))
 			fail_msg("%s %s: %s", f[i].section, f[i].text, f[i].figures);
 		assert_true(*f[i].figures && strlen(f[i].figures) < sizeof(f[i].figures) - 1);
@@ -181,7 +203,8 @@ static void the_study_is_decided_by_its_seed(void **state)
 	assert_int_equal(phx_iaas_study_new(5, 1, &a, NULL), 0);
 	assert_int_equal(phx_iaas_study_new(5, 1, &b, NULL), 0);
 	for (unsigned i = 0; i < 9; i++)
-		assert_memory_equal(phx_iaas_study_sizes(a, i / 3, i % 3), phx_iaas_study_sizes(b, i / 3, i % 3),
+		assert_memory_equal(phx_iaas_study_sizes(a, i / 3, i % 3),
+				    phx_iaas_study_sizes(b, i / 3, i % 3),
 				    sizeof(struct phx_iaas_result));
 	phx_iaas_study_free(a);
 	phx_iaas_study_free(b);
@@ -193,9 +216,12 @@ static void the_study_is_decided_by_its_seed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_rows_are_reproduced),         cmocka_unit_test(live_rows_have_a_reason),
-		cmocka_unit_test(startup_is_charged_as_printed),    cmocka_unit_test(unknown_rows_are_told),
-		cmocka_unit_test(findings_are_reproduced),          cmocka_unit_test(the_runs_can_be_had),
+		cmocka_unit_test(text_rows_are_reproduced),
+		cmocka_unit_test(live_rows_have_a_reason),
+		cmocka_unit_test(startup_is_charged_as_printed),
+		cmocka_unit_test(unknown_rows_are_told),
+		cmocka_unit_test(findings_are_reproduced),
+		cmocka_unit_test(the_runs_can_be_had),
 		cmocka_unit_test(the_study_is_decided_by_its_seed),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,6 +1,6 @@
-/* The papers' tables: every row that is gated is within its stated tolerance, job counts are exact where the trace is
- * the papers' own, the committed PAPERS.md is what the command makes. Skipped without PHX_TRACES, but for what needs
- * none. */
+/* The papers' tables: every row that is gated is within its stated tolerance, job counts are exact
+ * where the trace is the papers' own, the committed PAPERS.md is what the command makes. Skipped
+ * without PHX_TRACES, but for what needs none. */
 #include <math.h>
 
 #include "study/papers.h"
@@ -39,8 +39,8 @@ static struct phx_paper_value value_of(struct phx_papers *p, size_t i)
 	struct phx_paper_value v = {.near = PHX_PAPER_NONE};
 	phx_err_clear(&err);
 	if (phx_papers_value(p, i, &v, &err) < 0)
-		fail_msg("%s %s %s: %s", phx_papers_row(p, i)->experiment, phx_papers_row(p, i)->config,
-			 phx_papers_row(p, i)->metric, err.text);
+		fail_msg("%s %s %s: %s", phx_papers_row(p, i)->experiment,
+			 phx_papers_row(p, i)->config, phx_papers_row(p, i)->metric, err.text);
 	return v;
 }
 
@@ -57,8 +57,9 @@ static void test_tolerances(void **state)
 		n_gated++;
 		if (row->tolerance_milli ? !(fabs(v.difference) * 1000 <= row->tolerance_milli)
 					 : v.near != PHX_PAPER_EXACT)
-			fail_msg("%s,%s,%s: published %s, ours %s, tolerance %d per mille", row->experiment,
-				 row->config, row->metric, row->published, v.ours, row->tolerance_milli);
+			fail_msg("%s,%s,%s: published %s, ours %s, tolerance %d per mille",
+				 row->experiment, row->config, row->metric, row->published, v.ours,
+				 row->tolerance_milli);
 	}
 	assert_true(n_gated > 200);
 }
@@ -72,7 +73,8 @@ static void test_job_counts(void **state)
 	(void)state;
 	for (size_t i = 0; i < phx_papers_rows(p); i++) {
 		const struct phx_paper_row *row = phx_papers_row(p, i);
-		bool counts = strcmp(row->metric, "completed_jobs") == 0 || strcmp(row->metric, "jobs") == 0;
+		bool counts = strcmp(row->metric, "completed_jobs") == 0 ||
+			strcmp(row->metric, "jobs") == 0;
 		bool ours = false;
 		for (size_t k = 0; k < PHX_ARRAY_SIZE(inputs); k++)
 			ours = ours || strstr(row->config, inputs[k]);
@@ -129,9 +131,11 @@ static void test_rows(void **state)
 		n_listed += *row->published != 0;
 		for (size_t k = 0; k < i; k++) {
 			const struct phx_paper_row *other = phx_papers_row(p, k);
-			if (strcmp(row->config, other->config) == 0 && strcmp(row->metric, other->metric) == 0 &&
+			if (strcmp(row->config, other->config) == 0 &&
+			    strcmp(row->metric, other->metric) == 0 &&
 			    strcmp(row->experiment, other->experiment) == 0)
-				fail_msg("%s,%s,%s stands twice", row->experiment, row->config, row->metric);
+				fail_msg("%s,%s,%s stands twice", row->experiment, row->config,
+					 row->metric);
 		}
 	}
 	assert_int_equal(n_listed, 647);
@@ -157,8 +161,9 @@ static void test_without_traces(void **state)
 			assert_says(&err, "/nonexistent");
 			assert_int_equal(v.near, PHX_PAPER_EXACT); /* untouched */
 		} else if (!*v.ours && !*phx_papers_row(p, i)->note) {
-			fail_msg("%s,%s,%s is empty without a reason", phx_papers_row(p, i)->experiment,
-				 phx_papers_row(p, i)->config, phx_papers_row(p, i)->metric);
+			fail_msg("%s,%s,%s is empty without a reason",
+				 phx_papers_row(p, i)->experiment, phx_papers_row(p, i)->config,
+				 phx_papers_row(p, i)->metric);
 		}
 	}
 	assert_true(n_missing > 150);
@@ -176,7 +181,8 @@ static void test_readings(void **state)
 	assert_string_equal(list[0].name, "ours");
 	for (size_t i = 1; i < n; i++)
 		assert_memory_not_equal(&list[i].ws_replay, &list[0].ws_replay,
-					sizeof(list[0]) - offsetof(struct phx_papers_reading, ws_replay));
+					sizeof(list[0]) -
+						offsetof(struct phx_papers_reading, ws_replay));
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* The archives' logs against what their descriptions and the papers say of them. Skipped without PHX_TRACES. */
+/* The archives' logs against what their descriptions and the papers say of them. Skipped without
+ * PHX_TRACES. */
 #include "unit/trace/traces.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -86,7 +87,8 @@ static void test_blue(void **state)
 	load("SDSC-BLUE-2000-4.2-cln.swf", (struct phx_swf_options){.per_node = 8});
 	assert_int_equal(w.n, 232562);
 	assert_int_equal(w.n - w.n_zero_run, 232536);
-	load("SDSC-BLUE-2000-4.2-cln.swf", (struct phx_swf_options){.per_node = 8, .length_ms = 14 * DAY_MS});
+	load("SDSC-BLUE-2000-4.2-cln.swf",
+	     (struct phx_swf_options){.per_node = 8, .length_ms = 14 * DAY_MS});
 	assert_int_equal(w.n, 2667);
 	assert_int_equal(look(14 * DAY_MS, UINT32_MAX).n, 2658);
 	load("SDSC-BLUE-2000-1.first10.swf", (struct phx_swf_options){.per_node = 8});
@@ -104,7 +106,8 @@ static void test_thunder(void **state)
 	struct seen all = look(INT64_MAX, UINT32_MAX);
 	assert_float_equal(mean_s(&all), 2227.9, 0.05);
 	assert_float_equal((double)all.last_end_ms / 3600000, 3604.7, 0.05);
-	load("LLNL-Thunder-2007-1.1-cln.swf", (struct phx_swf_options){.per_node = 4, .length_ms = 14 * DAY_MS});
+	load("LLNL-Thunder-2007-1.1-cln.swf",
+	     (struct phx_swf_options){.per_node = 4, .length_ms = 14 * DAY_MS});
 	assert_int_equal(w.n, 7286);
 }
 

@@ -1,4 +1,5 @@
-/* Workflows: jobs, dependencies, levels; what is refused, with its line; copies submitted again and again. */
+/* Workflows: jobs, dependencies, levels; what is refused, with its line; copies submitted again and
+ * again. */
 #include "trace/dax.h"
 #include "unit/trace/traces.h"
 
@@ -20,14 +21,18 @@ static int read_text(const char *text)
 	return phx_dax_read("flow.xml", text, strlen(text), &w, &info, &err);
 }
 
-#define ADAG(body) "<?xml version=\"1.0\"?>\n<adag xmlns=\"http://example.org/DAX\" name=\"test\">\n" body "</adag>\n"
+#define ADAG(body) \
+	"<?xml version=\"1.0\"?>\n<adag xmlns=\"http://example.org/DAX\" name=\"test\">\n" body \
+	"</adag>\n"
 
 /* a → b, a → c, b → d, c → d; c is on the longest way by time, and needs 4 nodes. */
 static const char diamond[] = ADAG(
 	"<job id=\"a\" name=\"first\" runtime=\"1.5\"><uses file=\"x\" size=\"100\"/></job>\n"
 	"<job id=\"d\" name=\"last\" runtime=\"0.001\"/>\n"
-	"<job id=\"b\" name=\"middle\" runtime=\"2\"><uses file=\"x\" size=\"100\"/><uses file=\"y\"/></job>\n"
-	"<job id=\"c\" name=\"middle\" runtime=\"10\"><profile namespace=\"pegasus\" key=\"nodes\">4</profile></job>\n"
+	"<job id=\"b\" name=\"middle\" runtime=\"2\"><uses file=\"x\" size=\"100\"/><uses "
+	"file=\"y\"/></job>\n"
+	"<job id=\"c\" name=\"middle\" runtime=\"10\"><profile namespace=\"pegasus\" "
+	"key=\"nodes\">4</profile></job>\n"
 	"<child ref=\"b\"><parent ref=\"a\"/></child>\n"
 	"<child ref=\"c\"><parent ref=\"a\"/></child>\n"
 	"<child ref=\"d\"><parent ref=\"b\"/><parent ref=\"c\"/><parent ref=\"b\"/></child>\n");
@@ -40,7 +45,8 @@ static void test_diamond(void **state)
 	assert_int_equal(w.n, 4);
 	assert_int_equal(w.n_rows, 4);
 	assert_int_equal(w.n_children, 4);
-	const struct phx_trace_job *a = &w.jobs[0], *d = &w.jobs[1], *b = &w.jobs[2], *c = &w.jobs[3];
+	const struct phx_trace_job *a = &w.jobs[0], *d = &w.jobs[1], *b = &w.jobs[2],
+				   *c = &w.jobs[3];
 	assert_int_equal(a->id, 1);
 	assert_int_equal(a->run_ms, 1500);
 	assert_int_equal(a->n_children, 2);
@@ -70,21 +76,29 @@ static void test_refused(void **state)
 		 "flow.xml:4: child: ref: \"b\": no such job"},
 		{ADAG(JOB("a") "<child ref=\"a\">\n<parent ref=\"x\"/></child>"),
 		 "flow.xml:5: parent: ref: \"x\": no such job"},
-		{ADAG(JOB("a") JOB("b") JOB("a")), "flow.xml:5: job \"a\": stands already in line 3"},
-		{ADAG("<job id=\"a\" name=\"n\"/>"), "flow.xml:3: job \"a\": runtime: \"\": expected seconds"},
-		{ADAG("<job id=\"a\" runtime=\"-1\"/>"), "flow.xml:3: job \"a\": runtime: \"-1\": expected seconds"},
+		{ADAG(JOB("a") JOB("b") JOB("a")),
+		 "flow.xml:5: job \"a\": stands already in line 3"},
+		{ADAG("<job id=\"a\" name=\"n\"/>"),
+		 "flow.xml:3: job \"a\": runtime: \"\": expected seconds"},
+		{ADAG("<job id=\"a\" runtime=\"-1\"/>"),
+		 "flow.xml:3: job \"a\": runtime: \"-1\": expected seconds"},
 		{ADAG("<job id=\"a\" runtime=\"1e3\"/>"), "expected seconds"},
 		{ADAG("<job runtime=\"1\"/>"), "flow.xml:3: job: id: missing"},
 		{ADAG("<job id=\"a\" runtime=\"1\"><profile key=\"nodes\">0</profile></job>"),
 		 "flow.xml:3: profile nodes: \"0\""},
-		{ADAG("<job id=\"a\" runtime=\"1\"><uses size=\"big\"/></job>"), "flow.xml:3: size of a file: \"big\""},
+		{ADAG("<job id=\"a\" runtime=\"1\"><uses size=\"big\"/></job>"),
+		 "flow.xml:3: size of a file: \"big\""},
 		{ADAG(""), "flow.xml:2: no job in it"},
 		{"<html/>", "flow.xml:1: \"html\": expected a workflow (adag)"},
 		{"", "flow.xml:"},
 		{"<adag><job></adag>", "flow.xml:1: "},
-		{"<!DOCTYPE adag [<!ENTITY e SYSTEM \"/etc/passwd\">]>\n<adag>" JOB("a") "&e;</adag>", "DOCTYPE"},
-		{"<!DOCTYPE adag SYSTEM \"http://example.org/a.dtd\">\n<adag>" JOB("a") "</adag>", "DOCTYPE"},
-		{"<!DOCTYPE adag [<!ENTITY e SYSTEM \"/etc/passwd\">]>\n<adag><job id=\"&e;\" runtime=\"1\"/></adag>",
+		{"<!DOCTYPE adag [<!ENTITY e SYSTEM \"/etc/passwd\">]>\n<adag>" JOB(
+			 "a") "&e;</adag>",
+		 "DOCTYPE"},
+		{"<!DOCTYPE adag SYSTEM \"http://example.org/a.dtd\">\n<adag>" JOB("a") "</adag>",
+		 "DOCTYPE"},
+		{"<!DOCTYPE adag [<!ENTITY e SYSTEM \"/etc/passwd\">]>\n<adag><job id=\"&e;\" "
+		 "runtime=\"1\"/></adag>",
 		 "flow.xml:2"},
 	};
 	(void)state;
@@ -99,16 +113,17 @@ static void test_refused(void **state)
 static void test_cycle(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		read_text(ADAG(JOB("a") JOB("b") JOB("c") JOB("d") "<child ref=\"d\"><parent ref=\"a\"/></child>\n"
-								   "<child ref=\"b\"><parent ref=\"a\"/></child>\n"
-								   "<child ref=\"c\"><parent ref=\"b\"/></child>\n"
-								   "<child ref=\"a\"><parent ref=\"c\"/></child>\n")),
-		-EINVAL);
+	assert_int_equal(read_text(ADAG(JOB("a") JOB("b") JOB("c") JOB(
+				 "d") "<child ref=\"d\"><parent ref=\"a\"/></child>\n"
+				      "<child ref=\"b\"><parent ref=\"a\"/></child>\n"
+				      "<child ref=\"c\"><parent ref=\"b\"/></child>\n"
+				      "<child ref=\"a\"><parent ref=\"c\"/></child>\n")),
+			 -EINVAL);
 	assert_says(&err, "waits for itself");
 	assert_null(strstr(err.text, "\"d\""));
 	assert_null(strstr(err.text, "flow.xml:7:"));
-	assert_int_equal(read_text(ADAG(JOB("a") "<child ref=\"a\"><parent ref=\"a\"/></child>")), -EINVAL);
+	assert_int_equal(read_text(ADAG(JOB("a") "<child ref=\"a\"><parent ref=\"a\"/></child>")),
+			 -EINVAL);
 	assert_says(&err, "flow.xml:4: job \"a\": waits for itself");
 }
 
@@ -139,7 +154,8 @@ static void test_repeat(void **state)
 static void test_repeat_sorts(void **state)
 {
 	static const int64_t at_ms[] = {0, 1000};
-	struct phx_trace_job jobs[] = {{.id = 3, .submit_ms = 0, .size = 1}, {.id = 9, .submit_ms = 5000, .size = 1}};
+	struct phx_trace_job jobs[] = {{.id = 3, .submit_ms = 0, .size = 1},
+				       {.id = 9, .submit_ms = 5000, .size = 1}};
 	struct phx_trace_jobs one = {.jobs = jobs, .n = 2}, many = {0};
 	(void)state;
 	assert_int_equal(phx_trace_jobs_repeat(&one, at_ms, 2, &many), 0);
@@ -177,8 +193,9 @@ static void test_montage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_diamond), cmocka_unit_test(test_refused),      cmocka_unit_test(test_cycle),
-		cmocka_unit_test(test_repeat),  cmocka_unit_test(test_repeat_sorts), cmocka_unit_test(test_montage),
+		cmocka_unit_test(test_diamond),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_cycle),        cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_repeat_sorts), cmocka_unit_test(test_montage),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -1,4 +1,5 @@
-/* Generated workloads: the same seed gives the same, the rate follows its form, sizes and run times their laws. */
+/* Generated workloads: the same seed gives the same, the rate follows its form, sizes and run times
+ * their laws. */
 #include "trace/gen.h"
 #include "trace/series.h"
 #include "unit/trace/traces.h"
@@ -116,7 +117,8 @@ static void test_forms(void **state)
 	g.rate.form = PHX_GEN_BURSTY; /* nine tenths at 1/1.3, one at 4/1.3 */
 	draw(&g, &w);
 	for (unsigned k = 0; k < 40; k++)
-		assert_float_equal((double)part(&g, k, 40), 20000.0 / 40 * (k % 10 == 9 ? 4 / 1.3 : 1 / 1.3), 130);
+		assert_float_equal((double)part(&g, k, 40),
+				   20000.0 / 40 * (k % 10 == 9 ? 4 / 1.3 : 1 / 1.3), 130);
 	g.rate.form = PHX_GEN_PERIODIC; /* lowest at the begin of a period, highest in its middle */
 	draw(&g, &w);
 	for (unsigned k = 0; k < 16; k += 4)
@@ -126,7 +128,8 @@ static void test_forms(void **state)
 
 static void test_rates_have_mean_one(void **state)
 {
-	struct phx_gen_rate r = {.length_ms = 1000000, .swing_milli = 7000, .periods = 5, .burst_milli = 250};
+	struct phx_gen_rate r = {
+		.length_ms = 1000000, .swing_milli = 7000, .periods = 5, .burst_milli = 250};
 	(void)state;
 	for (r.form = 0; r.form < PHX_GEN_FORM_COUNT_; r.form++) {
 		double sum = 0;
@@ -138,14 +141,16 @@ static void test_rates_have_mean_one(void **state)
 
 static void test_load(void **state)
 {
-	struct phx_gen_load g = {
-		.rate = {.form = PHX_GEN_PERIODIC, .length_ms = 90 * 60000}, .seed = 3, .mean_milli = 100000};
+	struct phx_gen_load g = {.rate = {.form = PHX_GEN_PERIODIC, .length_ms = 90 * 60000},
+				 .seed = 3,
+				 .mean_milli = 100000};
 	(void)state;
 	assert_int_equal(phx_gen_load(&g, &s, &err), 0);
 	assert_int_equal(s.n, 90);
 	assert_int_equal(s.end_ms, 90 * 60000);
 	assert_float_equal((double)phx_series_integral(&s) / (double)s.end_ms, 100000, 500);
-	assert_in_range(phx_series_peak(&s), 175000, 182000); /* 10 to 1: 0.18 to 1.82 of the mean */
+	/* 10 to 1: 0.18 to 1.82 of the mean */
+	assert_in_range(phx_series_peak(&s), 175000, 182000);
 	g.noise_milli = 100;
 	g.rate.form = PHX_GEN_POISSON;
 	phx_trace_series_fini(&s);

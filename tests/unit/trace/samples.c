@@ -1,5 +1,6 @@
-/* The samples in etc/sim/samples are what the generators make: small traces, so that every command works without the
- * archives'. PHX_SAMPLES_WRITE=1 writes them anew; else they are compared with what stands there. */
+/* The samples in etc/sim/samples are what the generators make: small traces, so that every command
+ * works without the archives'. PHX_SAMPLES_WRITE=1 writes them anew; else they are compared with
+ * what stands there. */
 #include "base/file.h"
 #include "trace/dax.h"
 #include "trace/gen.h"
@@ -30,7 +31,10 @@ static void settle(const char *name, struct phx_buf *b)
 static void test_jobs(void **state)
 {
 	const struct phx_gen_jobs g = {
-		.rate = {.form = PHX_GEN_PERIODIC, .length_ms = WEEK_MS, .periods = 7, .swing_milli = 5000},
+		.rate = {.form = PHX_GEN_PERIODIC,
+			 .length_ms = WEEK_MS,
+			 .periods = 7,
+			 .swing_milli = 5000},
 		.seed = 20261121,
 		.n = 600,
 		.law = PHX_GEN_EXPONENTIAL,
@@ -44,15 +48,17 @@ static void test_jobs(void **state)
 	(void)state;
 	assert_int_equal(phx_gen_jobs(&g, &w, &err), 0);
 	phx_buf_addf(&b,
-		     "; Version: 2.2\n; Computer: none, generated\n; Note: a week of jobs drawn by Phoenix for tests "
+		     "; Version: 2.2\n; Computer: none, generated\n; Note: a week of jobs drawn by "
+		     "Phoenix for tests "
 		     "and examples\n"
-		     "; MaxJobs: %zu\n; MaxRecords: %zu\n; UnixStartTime: 897177600\n; MaxNodes: 32\n; MaxProcs: 128\n",
+		     "; MaxJobs: %zu\n; MaxRecords: %zu\n; UnixStartTime: 897177600\n; MaxNodes: "
+		     "32\n; MaxProcs: 128\n",
 		     w.n, w.n);
 	for (size_t i = 0; i < w.n; i++) {
 		const struct phx_trace_job *j = &w.jobs[i];
-		phx_buf_addf(&b, "%zu %lld -1 %lld %u -1 -1 %u %lld -1 1 %u 1 -1 1 -1 -1 -1\n", i + 1,
-			     (long long)j->submit_ms / 1000, (long long)j->run_ms / 1000, j->size * 4, j->size * 4,
-			     (long long)j->estimate_ms / 1000, j->user);
+		phx_buf_addf(&b, "%zu %lld -1 %lld %u -1 -1 %u %lld -1 1 %u 1 -1 1 -1 -1 -1\n",
+			     i + 1, (long long)j->submit_ms / 1000, (long long)j->run_ms / 1000,
+			     j->size * 4, j->size * 4, (long long)j->estimate_ms / 1000, j->user);
 	}
 	settle("jobs.swf", &b);
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
@@ -75,21 +81,26 @@ static void format_time(int64_t s, char buf[32])
 {
 	/* the sample lies within one month */
 	int64_t day = (s - 897177600) / 86400 + 7, of_day = (s - 897177600) % 86400;
-	snprintf(buf, 32, "1998-06-%02d %02d:%02d:%02d", (int)day, (int)(of_day / 3600), (int)(of_day / 60 % 60),
-		 (int)(of_day % 60));
+	snprintf(buf, 32, "1998-06-%02d %02d:%02d:%02d", (int)day, (int)(of_day / 3600),
+		 (int)(of_day / 60 % 60), (int)(of_day % 60));
 }
 
-/* A week of requests, a count every ten minutes; the demand that it makes of instances that serve 100 a second. */
+/* A week of requests, a count every ten minutes; the demand that it makes of instances that serve
+ * 100 a second. */
 static void test_web(void **state)
 {
 	const struct phx_gen_load g = {
-		.rate = {.form = PHX_GEN_PERIODIC, .length_ms = WEEK_MS, .periods = 7, .swing_milli = 12000},
+		.rate = {.form = PHX_GEN_PERIODIC,
+			 .length_ms = WEEK_MS,
+			 .periods = 7,
+			 .swing_milli = 12000},
 		.seed = 19980607,
 		.period_ms = 600000,
 		.mean_milli = 400000,
 		.noise_milli = 150,
 	};
-	const struct phx_series_rule rule = {.web = {20000, 800, 1, UINT32_MAX}, .start = 2, .capacity_milli = 100000};
+	const struct phx_series_rule rule = {
+		.web = {20000, 800, 1, UINT32_MAX}, .start = 2, .capacity_milli = 100000};
 	struct phx_trace_series load = {0}, demand = {0}, back = {0};
 	struct phx_buf b = {0};
 	char when[32];
@@ -111,7 +122,8 @@ static void test_web(void **state)
 	assert_int_equal(phx_series_convert(&back, &rule, &demand, &err), 0);
 	phx_buf_addf(&b, "seconds,instances\n");
 	for (size_t i = 0; i < demand.n; i++)
-		phx_buf_addf(&b, "%lld,%llu\n", (long long)demand.at_ms[i] / 1000, (unsigned long long)demand.value[i]);
+		phx_buf_addf(&b, "%lld,%llu\n", (long long)demand.at_ms[i] / 1000,
+			     (unsigned long long)demand.value[i]);
 	settle("demand.csv", &b);
 	phx_trace_series_fini(&load);
 	phx_trace_series_fini(&demand);
@@ -124,13 +136,18 @@ static void test_workflow(void **state)
 	struct phx_buf b = {0};
 	(void)state;
 	phx_buf_addf(&b,
-		     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- drawn by Phoenix for tests and examples -->\n"
-		     "<adag name=\"sample\" jobCount=\"16\">\n  <job id=\"split\" name=\"split\" runtime=\"12.5\"/>\n");
+		     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- drawn by Phoenix for tests "
+		     "and examples -->\n"
+		     "<adag name=\"sample\" jobCount=\"16\">\n  <job id=\"split\" name=\"split\" "
+		     "runtime=\"12.5\"/>\n");
 	for (int i = 1; i <= 12; i++)
-		phx_buf_addf(&b, "  <job id=\"work%d\" name=\"work\" runtime=\"%d.25\"/>\n", i, 30 + i * 7 % 12);
-	phx_buf_addf(&b, "  <job id=\"gather1\" name=\"gather\" runtime=\"8\"/>\n  <job id=\"gather2\" name=\"gather\" "
-			 "runtime=\"9\"/>\n"
-			 "  <job id=\"report\" name=\"report\" runtime=\"3\"/>\n");
+		phx_buf_addf(&b, "  <job id=\"work%d\" name=\"work\" runtime=\"%d.25\"/>\n", i,
+			     30 + i * 7 % 12);
+	phx_buf_addf(&b,
+		     "  <job id=\"gather1\" name=\"gather\" runtime=\"8\"/>\n  <job id=\"gather2\" "
+		     "name=\"gather\" "
+		     "runtime=\"9\"/>\n"
+		     "  <job id=\"report\" name=\"report\" runtime=\"3\"/>\n");
 	for (int i = 1; i <= 12; i++)
 		phx_buf_addf(&b, "  <child ref=\"work%d\"><parent ref=\"split\"/></child>\n", i);
 	for (int g = 1; g <= 2; g++) {
@@ -140,7 +157,8 @@ static void test_workflow(void **state)
 		phx_buf_addf(&b, "</child>\n");
 	}
 	phx_buf_addf(&b,
-		     "  <child ref=\"report\"><parent ref=\"gather1\"/><parent ref=\"gather2\"/></child>\n</adag>\n");
+		     "  <child ref=\"report\"><parent ref=\"gather1\"/><parent "
+		     "ref=\"gather2\"/></child>\n</adag>\n");
 	settle("workflow.xml", &b);
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_trace_jobs w = {0};

@@ -1,4 +1,5 @@
-/* Series of counts and demand: the CSV, times, windows, gaps, and the way from load to instances. */
+/* Series of counts and demand: the CSV, times, windows, gaps, and the way from load to
+ * instances. */
 #include "trace/series.h"
 #include "unit/trace/traces.h"
 
@@ -22,7 +23,8 @@ static int read_text(const char *text, struct phx_series_options o)
 
 #define FROM_FIRST .begin_s = INT64_MIN
 
-static void expect(const struct phx_trace_series *of, const int64_t (*rows)[2], size_t n, int64_t end_ms)
+static void expect(const struct phx_trace_series *of, const int64_t (*rows)[2], size_t n,
+		   int64_t end_ms)
 {
 	assert_int_equal(of->n, n);
 	assert_int_equal(of->end_ms, end_ms);
@@ -31,10 +33,10 @@ static void expect(const struct phx_trace_series *of, const int64_t (*rows)[2], 
 		assert_int_equal(of->value[i], rows[i][1]);
 	}
 }
-#define EXPECT(of, end_ms, ...)                                                                                        \
-	do {                                                                                                           \
-		static const int64_t rows_[][2] = {__VA_ARGS__};                                                       \
-		expect(of, rows_, PHX_ARRAY_SIZE(rows_), end_ms);                                                      \
+#define EXPECT(of, end_ms, ...) \
+	do { \
+		static const int64_t rows_[][2] = {__VA_ARGS__}; \
+		expect(of, rows_, PHX_ARRAY_SIZE(rows_), end_ms); \
 	} while (0)
 
 static void test_times(void **state)
@@ -82,24 +84,27 @@ static void test_times(void **state)
 static void test_counts(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		read_text("period,count\n1998-06-07 00:00:00,120\n1998-06-07 00:01:00,6\n1998-06-07 00:04:00,1\n",
-			  (struct phx_series_options){FROM_FIRST}),
-		0);
+	assert_int_equal(read_text("period,count\n1998-06-07 00:00:00,120\n1998-06-07 "
+				   "00:01:00,6\n1998-06-07 00:04:00,1\n",
+				   (struct phx_series_options){FROM_FIRST}),
+			 0);
 	EXPECT(&s, 300000, {0, 2000}, {60000, 100}, {120000, 0}, {240000, 17});
 	assert_int_equal(phx_series_peak(&s), 2000);
 	assert_int_equal(phx_series_integral(&s), 2000 * 60000 + 100 * 60000 + 17 * 60000);
 	/* the period said, not guessed: the second row's count is of 20 s */
-	assert_int_equal(read_text("0,120\n60,6\n", (struct phx_series_options){FROM_FIRST, .period_ms = 20000}), 0);
+	assert_int_equal(read_text("0,120\n60,6\n",
+				   (struct phx_series_options){FROM_FIRST, .period_ms = 20000}),
+			 0);
 	EXPECT(&s, 80000, {0, 6000}, {20000, 0}, {60000, 300});
 }
 
 static void test_demand(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text("at,instances\r\n0,2\r\n20,3\r\n100,1\r\n",
-				   (struct phx_series_options){.kind = PHX_SERIES_DEMAND, FROM_FIRST}),
-			 0);
+	assert_int_equal(
+		read_text("at,instances\r\n0,2\r\n20,3\r\n100,1\r\n",
+			  (struct phx_series_options){.kind = PHX_SERIES_DEMAND, FROM_FIRST}),
+		0);
 	EXPECT(&s, 120000, {0, 2}, {20000, 3}, {100000, 1});
 }
 
@@ -107,17 +112,25 @@ static void test_windows(void **state)
 {
 	const char *text = "100,60\n160,120\n220,180\n";
 	(void)state;
-	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = 130, .length_ms = 60000}), 0);
+	assert_int_equal(
+		read_text(text, (struct phx_series_options){.begin_s = 130, .length_ms = 60000}),
+		0);
 	EXPECT(&s, 60000, {0, 1000}, {30000, 2000});
 	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = 40}), 0);
 	EXPECT(&s, 240000, {0, 0}, {60000, 1000}, {120000, 2000}, {180000, 3000});
-	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = 220, .length_ms = 100000}), 0);
+	assert_int_equal(
+		read_text(text, (struct phx_series_options){.begin_s = 220, .length_ms = 100000}),
+		0);
 	EXPECT(&s, 100000, {0, 3000}, {60000, 0});
 	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = 280}), -EINVAL);
 	assert_says(&err, "web.csv: no row within the window");
-	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = 0, .length_ms = 100000}), -EINVAL);
-	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = INT64_MAX}), -EINVAL);
-	assert_int_equal(read_text("period,count\n", (struct phx_series_options){FROM_FIRST}), -EINVAL);
+	assert_int_equal(
+		read_text(text, (struct phx_series_options){.begin_s = 0, .length_ms = 100000}),
+		-EINVAL);
+	assert_int_equal(read_text(text, (struct phx_series_options){.begin_s = INT64_MAX}),
+			 -EINVAL);
+	assert_int_equal(read_text("period,count\n", (struct phx_series_options){FROM_FIRST}),
+			 -EINVAL);
 	assert_says(&err, "web.csv: no row in it");
 }
 
@@ -133,13 +146,15 @@ static void test_malformed(void **state)
 		{"0,1\n60\n", "web.csv:2: time: \"60\": expected YYYY-MM-DD HH:MM:SS or seconds"},
 		{"0,1\n1998-06-31 00:00,1\n", "web.csv:2: time: \"1998-06-31 00:00\""},
 		{"60,1\n60,1\n",
-		 "web.csv:2: time: \"60\": expected YYYY-MM-DD HH:MM:SS or seconds, later than the row above"},
+		 "web.csv:2: time: \"60\": expected YYYY-MM-DD HH:MM:SS or seconds, later than the "
+		 "row above"},
 		{"60,1\n0,1\n", "web.csv:2: time"},
 		{"0,1\n60,1000000000001\n", "web.csv:2: count"},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		assert_int_equal(read_text(cases[i].text, (struct phx_series_options){FROM_FIRST}), -EINVAL);
+		assert_int_equal(read_text(cases[i].text, (struct phx_series_options){FROM_FIRST}),
+				 -EINVAL);
 		assert_says(&err, cases[i].says);
 		assert_null(s.value);
 	}
@@ -152,7 +167,8 @@ static void test_lenient(void **state)
 	size_t n_malformed = 0;
 	(void)state;
 	phx_trace_series_fini(&s);
-	assert_int_equal(phx_series_read("web.csv", text, strlen(text), &o, &s, &n_malformed, NULL), 0);
+	assert_int_equal(phx_series_read("web.csv", text, strlen(text), &o, &s, &n_malformed, NULL),
+			 0);
 	assert_int_equal(n_malformed, 3);
 	EXPECT(&s, 180000, {0, 1000}, {60000, 0}, {120000, 1000});
 }
@@ -164,23 +180,27 @@ static const struct phx_series_rule rule = {
 	.start = 2,
 	.capacity_milli = 10000};
 
-/* 10 a second an instance, T = 0.8: 3 instances for 20 a second, one more a window; down again when it falls. Worked by
- * hand: 20/20 > 0.8: 3; 20/30 = 0.67, neither above 0.8 nor below 0.53; then 5/30 < 0.53: 2; 5/20 < 0.4: 1. */
+/* 10 a second an instance, T = 0.8: 3 instances for 20 a second, one more a window; down again when
+ * it falls. Worked by hand: 20/20 > 0.8: 3; 20/30 = 0.67, neither above 0.8 nor below 0.53; then
+ * 5/30 < 0.53: 2; 5/20 < 0.4: 1. */
 static void test_convert(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text("0,1200\n60,300\n120,300\n", (struct phx_series_options){FROM_FIRST}), 0);
+	assert_int_equal(
+		read_text("0,1200\n60,300\n120,300\n", (struct phx_series_options){FROM_FIRST}), 0);
 	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&s, &rule, &d, &err), 0);
 	EXPECT(&d, 180000, {0, 2}, {20000, 3}, {80000, 2}, {100000, 1});
 	struct phx_series_rule twice = rule;
 	twice.factor_milli = 500;
 	phx_trace_series_fini(&d);
-	assert_int_equal(phx_series_convert(&s, &twice, &d, &err), 0); /* 10 a second: 0.5 of two, then 2.5: one */
+	/* 10 a second: 0.5 of two, then 2.5: one */
+	assert_int_equal(phx_series_convert(&s, &twice, &d, &err), 0);
 	EXPECT(&d, 180000, {0, 2}, {80000, 1});
 }
 
-/* A window over the border of two rows sees their mean: 10 s of 20 and 10 s of 0 are 10 a second. */
+/* A window over the border of two rows sees their mean: 10 s of 20 and 10 s of 0 are 10 a
+ * second. */
 static void test_windows_across_rows(void **state)
 {
 	static int64_t at[] = {0, 30000, 50000};
@@ -189,7 +209,8 @@ static void test_windows_across_rows(void **state)
 	(void)state;
 	phx_trace_series_fini(&d);
 	assert_int_equal(phx_series_convert(&across, &rule, &d, &err), 0);
-	/* windows: 20 (of 2: 3 instances), 10 (of 3: 0.33, 2), 8.5 (of 2: 0.425, stays), 17 (of 2: 0.85, 3 at the end)
+	/* windows: 20 (of 2: 3 instances), 10 (of 3: 0.33, 2), 8.5 (of 2: 0.425, stays), 17 (of 2:
+	 * 0.85, 3 at the end)
 	 */
 	EXPECT(&d, 80000, {0, 2}, {20000, 3}, {40000, 2});
 }
@@ -242,9 +263,10 @@ static void test_calibrate(void **state)
 static void test_scale(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text("0,1\n20,2\n40,3\n60,64\n",
-				   (struct phx_series_options){.kind = PHX_SERIES_DEMAND, FROM_FIRST}),
-			 0);
+	assert_int_equal(
+		read_text("0,1\n20,2\n40,3\n60,64\n",
+			  (struct phx_series_options){.kind = PHX_SERIES_DEMAND, FROM_FIRST}),
+		0);
 	phx_series_scale(&s, 16, 64); /* 0.25, 0.5, 0.75, 16: at least one, half up */
 	EXPECT(&s, 80000, {0, 1}, {60000, 16});
 	phx_series_scale(&s, 256, 16);

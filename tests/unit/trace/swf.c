@@ -1,4 +1,5 @@
-/* The reader of workload logs: every field, every oddity, every way to be malformed, sizes, windows. */
+/* The reader of workload logs: every field, every oddity, every way to be malformed, sizes,
+ * windows. */
 #include "unit/trace/traces.h"
 
 static struct phx_trace_jobs w;
@@ -23,7 +24,8 @@ static void test_all_fields(void **state)
 {
 	static const int64_t expected[] = {7,    100000, 5000, 60500, 8, 250, 1024, 9, 3600000,
 					   2048, 1,      3,    4,     5, 6,   2,    1, 30000};
-	const char *text = "; Version: 2.2\n\n  7\t100 5 60.5 8 0.25 1024 9 3600 2048 1 3 4 5 6 2 1 30 \r\n";
+	const char *text =
+		"; Version: 2.2\n\n  7\t100 5 60.5 8 0.25 1024 9 3600 2048 1 3 4 5 6 2 1 30 \r\n";
 	struct phx_swf swf;
 	struct phx_swf_row row;
 	(void)state;
@@ -40,8 +42,10 @@ static void test_all_fields(void **state)
 static void test_header(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text(";Computer: Intel iPSC/860  \n; Version: 2.2\n; MaxNodes: 128\n; MaxProcs: 1024\n"
-				   "; UnixStartTime: 749458803\n; MaxJobs: 42264\n;MaxRecords: 7\n; Note: free: "
+	assert_int_equal(read_text(";Computer: Intel iPSC/860  \n; Version: 2.2\n; MaxNodes: "
+				   "128\n; MaxProcs: 1024\n"
+				   "; UnixStartTime: 749458803\n; MaxJobs: 42264\n;MaxRecords: "
+				   "7\n; Note: free: "
 				   "text\n; MaxQueues: x\n;",
 				   (struct phx_swf_options){.per_node = 8}),
 			 0);
@@ -61,9 +65,9 @@ static void test_header(void **state)
 static void test_a_job(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		read_text("4 10 3 20 16 -1 -1 17 99 -1 1 5 1 -1 2 -1 -1 -1", (struct phx_swf_options){.per_node = 8}),
-		0);
+	assert_int_equal(read_text("4 10 3 20 16 -1 -1 17 99 -1 1 5 1 -1 2 -1 -1 -1",
+				   (struct phx_swf_options){.per_node = 8}),
+			 0);
 	assert_int_equal(w.n, 1);
 	const struct phx_trace_job *j = w.jobs;
 	assert_int_equal(j->id, 4);
@@ -81,13 +85,17 @@ static void test_sizes(void **state)
 {
 	static const struct {
 		uint32_t per_node, size_milli, procs, nodes;
-	} cases[] = {{0, 0, 5, 5},   {1, 1000, 5, 5}, {8, 0, 8, 1}, {8, 0, 9, 2},     {8, 0, 1, 1},
-		     {1, 500, 5, 3}, {1, 499, 5, 2},  {1, 1, 5, 1}, {4, 2500, 10, 8}, {1, 4000000, 1000000000, 0}};
+	} cases[] = {{0, 0, 5, 5},     {1, 1000, 5, 5},
+		     {8, 0, 8, 1},     {8, 0, 9, 2},
+		     {8, 0, 1, 1},     {1, 500, 5, 3},
+		     {1, 499, 5, 2},   {1, 1, 5, 1},
+		     {4, 2500, 10, 8}, {1, 4000000, 1000000000, 0}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		char text[128];
 		snprintf(text, sizeof(text), "1 0 -1 9 %u -1" REST, cases[i].procs);
-		struct phx_swf_options o = {.per_node = cases[i].per_node, .size_milli = cases[i].size_milli};
+		struct phx_swf_options o = {.per_node = cases[i].per_node,
+					    .size_milli = cases[i].size_milli};
 		assert_int_equal(read_text(text, o), 0);
 		assert_int_equal(w.n, cases[i].nodes ? 1 : 0);
 		if (w.n)
@@ -95,13 +103,14 @@ static void test_sizes(void **state)
 	}
 }
 
-static const char odd[] = "1 5 -1 10 -1 -1 -1 4 -1 -1 1 5 1 -1 2 -1 -1 -1\n" /* requested only: it ran on them */
-			  "2 6 -1 10 0 -1" REST                              /* no size at all */
-			  "3 7 -1 0 4 -1" REST                               /* run time 0 */
-			  "4 8 -1 -1 4 -1" REST                              /* never ran */
-			  "5 -1 -1 -1 -1 -1" REST                            /* cancelled before anything */
-			  "6 9 -1 0 -1 -1 -1 4 -1 -1 1 5 1 -1 2 -1 -1 -1\n"  /* requested, did not run */
-			  "7 4 -1 10 40 -1" REST;                            /* early, and wide */
+static const char odd[] =
+	"1 5 -1 10 -1 -1 -1 4 -1 -1 1 5 1 -1 2 -1 -1 -1\n" /* requested only: it ran on them */
+	"2 6 -1 10 0 -1" REST                              /* no size at all */
+	"3 7 -1 0 4 -1" REST                               /* run time 0 */
+	"4 8 -1 -1 4 -1" REST                              /* never ran */
+	"5 -1 -1 -1 -1 -1" REST                            /* cancelled before anything */
+	"6 9 -1 0 -1 -1 -1 4 -1 -1 1 5 1 -1 2 -1 -1 -1\n"  /* requested, did not run */
+	"7 4 -1 10 40 -1" REST;                            /* early, and wide */
 
 static void test_oddities(void **state)
 {
@@ -130,9 +139,12 @@ static void test_wider_than_the_cluster(void **state)
 	assert_int_equal(read_text(odd, (struct phx_swf_options){.nodes = 39}), 0);
 	assert_int_equal(w.n_too_wide, 1);
 	assert_int_equal(w.n, 2);
-	assert_int_equal(read_text(odd, (struct phx_swf_options){.nodes = 39, .wide = PHX_SWF_WIDE_KEEP}), 0);
+	assert_int_equal(
+		read_text(odd, (struct phx_swf_options){.nodes = 39, .wide = PHX_SWF_WIDE_KEEP}),
+		0);
 	assert_int_equal(w.jobs[0].size, 40);
-	assert_int_equal(read_text(odd, (struct phx_swf_options){.nodes = 39, .wide = PHX_SWF_WIDE_CUT}), 0);
+	assert_int_equal(
+		read_text(odd, (struct phx_swf_options){.nodes = 39, .wide = PHX_SWF_WIDE_CUT}), 0);
 	assert_int_equal(w.jobs[0].size, 39);
 	assert_int_equal(w.n_too_wide, 1);
 	assert_int_equal(read_text(odd, (struct phx_swf_options){.nodes = 40}), 0);
@@ -141,16 +153,21 @@ static void test_wider_than_the_cluster(void **state)
 
 static void test_windows(void **state)
 {
-	const char *text = "; UnixStartTime: 1000\n1 100 -1 1 1 -1" REST "2 150 -1 1 1 -1" REST "3 199 -1 1 1 -1" REST
-			   "4 200 -1 1 1 -1" REST;
+	const char *text = "; UnixStartTime: 1000\n1 100 -1 1 1 -1" REST "2 150 -1 1 1 -1" REST
+			   "3 199 -1 1 1 -1" REST "4 200 -1 1 1 -1" REST;
 	(void)state;
-	assert_int_equal(read_text(text, (struct phx_swf_options){.from_ms = 100000, .length_ms = 100000}), 0);
+	assert_int_equal(
+		read_text(text, (struct phx_swf_options){.from_ms = 100000, .length_ms = 100000}),
+		0);
 	assert_int_equal(w.n, 3);
 	assert_int_equal(w.jobs[0].submit_ms, 0);
 	assert_int_equal(w.unix_start_s, 1100);
-	assert_int_equal(read_text(text, (struct phx_swf_options){.from_first = true, .length_ms = 50000}), 0);
+	assert_int_equal(
+		read_text(text, (struct phx_swf_options){.from_first = true, .length_ms = 50000}),
+		0);
 	assert_int_equal(w.n, 1);
-	assert_int_equal(read_text(text, (struct phx_swf_options){.from_first = true, .from_ms = 50000}), 0);
+	assert_int_equal(
+		read_text(text, (struct phx_swf_options){.from_first = true, .from_ms = 50000}), 0);
 	assert_int_equal(w.n, 3);
 	assert_int_equal(w.jobs[0].id, 2);
 	assert_int_equal(w.jobs[2].submit_ms, 50000);
@@ -167,17 +184,22 @@ static void test_malformed(void **state)
 		const char *text, *says;
 	} cases[] = {
 		{"x 0 -1 1 1 -1" REST, "log.swf:1: job number: \"x\": expected a number"},
-		{"; MaxJobs: 1\n1 0 -1 1h 1 -1" REST, "log.swf:2: run time: \"1h\": expected seconds"},
+		{"; MaxJobs: 1\n1 0 -1 1h 1 -1" REST,
+		 "log.swf:2: run time: \"1h\": expected seconds"},
 		{"1 0 -1 1 1 -1" REST "2 0 - 1 1 -1" REST, "log.swf:2: wait time: \"-\""},
-		{"1 0 -1 1 1 -1 -1 -1 -1", "log.swf:1: memory requested: missing: a row has 18 fields, this one 9"},
-		{"1 0 -1 1 1 -1 -1 -1 -1 -1 1 5 1 -1 2 -1 -1 -1 0\n", "log.swf:1: more than the 18 fields"},
+		{"1 0 -1 1 1 -1 -1 -1 -1",
+		 "log.swf:1: memory requested: missing: a row has 18 fields, this one 9"},
+		{"1 0 -1 1 1 -1 -1 -1 -1 -1 1 5 1 -1 2 -1 -1 -1 0\n",
+		 "log.swf:1: more than the 18 fields"},
 		{"1 1234567890123456 -1 1 1 -1" REST, "log.swf:1: submit time"},
 		{"1 100000000001 -1 1 1 -1" REST,
 		 "log.swf:1: submit time: \"100000000001\": expected seconds from the log's start"},
-		{"1 -5 -1 1 1 -1" REST, "log.swf:1: submit time: \"-5\": expected seconds from the log's start"},
+		{"1 -5 -1 1 1 -1" REST,
+		 "log.swf:1: submit time: \"-5\": expected seconds from the log's start"},
 		{"-1 5 -1 1 1 -1" REST, "log.swf:1: job number: \"-1\": expected a number from 0"},
 		{"1 5 -1 1 1000000001 -1" REST, "log.swf:1: processors allocated"},
-		{"1 0 -1 1 1 -1" REST "1 0 -1 1 1 -1" REST, "log.swf: job number: 1: expected a number of its own"},
+		{"1 0 -1 1 1 -1" REST "1 0 -1 1 1 -1" REST,
+		 "log.swf: job number: 1: expected a number of its own"},
 		{"1 5 -1 1,5 1 -1" REST, "log.swf:1: run time: \"1,5\""},
 	};
 	(void)state;
@@ -195,7 +217,8 @@ static void test_nul(void **state)
 	struct phx_swf_options o = {0};
 	(void)state;
 	phx_err_clear(&err);
-	assert_int_equal(phx_swf_read("log.swf", text, sizeof(text) - 1, &o, &w, NULL, &err), -EINVAL);
+	assert_int_equal(phx_swf_read("log.swf", text, sizeof(text) - 1, &o, &w, NULL, &err),
+			 -EINVAL);
 	assert_says(&err, "log.swf:1: ");
 }
 
@@ -203,7 +226,9 @@ static void test_lenient(void **state)
 {
 	struct phx_swf_options o = {.lenient = true};
 	(void)state;
-	assert_int_equal(read_text("1 0 -1 1 1 -1" REST "bad\n\n2 0 -1 x\n3 -5 -1 1 1 -1" REST "4 2 -1 1 1 -1" REST, o),
+	assert_int_equal(read_text("1 0 -1 1 1 -1" REST "bad\n\n2 0 -1 x\n3 -5 -1 1 1 -1" REST
+				   "4 2 -1 1 1 -1" REST,
+				   o),
 			 0);
 	assert_int_equal(w.n, 2);
 	assert_int_equal(w.n_malformed, 3);
@@ -217,9 +242,9 @@ static void test_lenient(void **state)
 static void test_order(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		read_text("9 5 -1 1 1 -1" REST "3 5 -1 1 1 -1" REST "5 4 -1 1 1 -1" REST, (struct phx_swf_options){0}),
-		0);
+	assert_int_equal(read_text("9 5 -1 1 1 -1" REST "3 5 -1 1 1 -1" REST "5 4 -1 1 1 -1" REST,
+				   (struct phx_swf_options){0}),
+			 0);
 	assert_int_equal(w.jobs[0].id, 5);
 	assert_int_equal(w.jobs[1].id, 3);
 	assert_int_equal(w.jobs[2].id, 9);

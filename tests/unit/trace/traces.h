@@ -16,10 +16,10 @@
 #include "trace/swf.h"
 
 /** The error's text holds `part`. */
-#define assert_says(err, part)                                                                                         \
-	do {                                                                                                           \
-		if (!strstr((err)->text, (part)))                                                                      \
-			fail_msg("'%s' does not say '%s'", (err)->text, part);                                         \
+#define assert_says(err, part) \
+	do { \
+		if (!strstr((err)->text, (part))) \
+			fail_msg("'%s' does not say '%s'", (err)->text, part); \
 	} while (0)
 
 /** The trace `name` from PHX_TRACES; without it the test is skipped. */
@@ -34,7 +34,8 @@ static inline void read_trace(const char *name, struct phx_trace_input *ret)
 }
 
 /** The jobs of that trace. */
-static inline void read_jobs(const char *name, const struct phx_swf_options *options, struct phx_trace_jobs *ret)
+static inline void read_jobs(const char *name, const struct phx_swf_options *options,
+			     struct phx_trace_jobs *ret)
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_err err = {0};

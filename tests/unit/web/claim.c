@@ -1,5 +1,5 @@
-/* Who keeps a virtual address that two machines have: single looks, and two directors on one network that see what the
- * other one sends. */
+/* Who keeps a virtual address that two machines have: single looks, and two directors on one
+ * network that see what the other one sends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +139,10 @@ static void one_of_two_without_a_head_keeps_it(void **state)
 	/* whichever lost the head first, whoever looks when */
 	for (int64_t later = -5000; later <= 5000; later += STEP_MS)
 		for (int first = 0; first < 2; first++) {
-			struct director a = {.head = {10000, BEAT_MS}, .has = true, .hold.announced = 3}, b = a;
+			struct director a = {.head = {10000, BEAT_MS},
+					     .has = true,
+					     .hold.announced = 3},
+					b = a;
 			b.head.heard_ms += later;
 			for (int64_t now = 20000; now < 40000; now += STEP_MS) {
 				if (first)

@@ -1,4 +1,5 @@
-/* The wanted table of the balancer: who is in it, in which order, and the way from one table to another. */
+/* The wanted table of the balancer: who is in it, in which order, and the way from one table to
+ * another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -38,12 +39,11 @@ static void check_diff(const char *from, const char *to, const char *want)
 	struct phx_list changes = {0};
 	char got[512] = "";
 	assert_int_equal(phx_web_table_diff(&a, &b, &changes), 0);
-	PHX_LIST_EACH(struct phx_web_change, c, &changes)
-	{
+	PHX_LIST_EACH(struct phx_web_change, c, &changes) {
 		size_t n = strlen(got);
 		snprintf(got + n, sizeof(got) - n, "%s:%u %s %s %s=%u\n", c->address, c->port,
-			 phx_enum_name(&phx_web_change_names, c->kind), c->scheduler, c->server.address,
-			 c->server.weight);
+			 phx_enum_name(&phx_web_change_names, c->kind), c->scheduler,
+			 c->server.address, c->server.weight);
 	}
 	assert_string_equal(got, want);
 	phx_list_fini(&changes);
@@ -61,7 +61,8 @@ static void an_instance_joins_and_leaves(void **state)
 		{{true, true, false, true, false, false}, 0}, /* its check fails */
 		{{true, true, true, false, true, false}, 0},  /* being handed over */
 		{{true, true, false, false, true, false}, 0},
-		{{true, true, true, false, false, false}, -ENOENT},  /* started, not joined; or further than its stop */
+		/* started, not joined; or further than its stop */
+		{{true, true, true, false, false, false}, -ENOENT},
 		{{true, false, true, true, false, false}, -ENOENT},  /* runs something else */
 		{{true, false, false, false, true, false}, -ENOENT}, /* its services are gone */
 		{{false, true, true, true, false, false}, -ENOENT},  /* silent */
@@ -78,17 +79,20 @@ static void an_instance_joins_and_leaves(void **state)
 
 static void tables_are_in_order(void **state)
 {
-	struct phx_web_table t = table("10.0.0.9:80 rr 10.0.0.3=1 10.0.0.1=1 10.0.0.2=1 10.0.0.1=0; 10.0.0.8:80 lc; "
-				       "10.0.0.9:443 lc; 10.0.0.9:80 wlc 10.0.0.4=1");
+	struct phx_web_table t =
+		table("10.0.0.9:80 rr 10.0.0.3=1 10.0.0.1=1 10.0.0.2=1 10.0.0.1=0; 10.0.0.8:80 lc; "
+		      "10.0.0.9:443 lc; 10.0.0.9:80 wlc 10.0.0.4=1");
 	struct phx_err err = {0};
 	(void)state;
 	assert_int_equal(t.services.n, 3);
 	const struct phx_web_service *s = PHX_LIST_AT(&t.services, struct phx_web_service, 1);
-	assert_string_equal(PHX_LIST_AT(&t.services, struct phx_web_service, 0)->address, "10.0.0.8");
+	assert_string_equal(PHX_LIST_AT(&t.services, struct phx_web_service, 0)->address,
+			    "10.0.0.8");
 	assert_int_equal(s->port, 80);
 	assert_string_equal(s->scheduler, "rr"); /* who came first */
 	assert_int_equal(s->servers.n, 4);
-	assert_string_equal(PHX_LIST_AT(&s->servers, struct phx_web_server, 0)->address, "10.0.0.1");
+	assert_string_equal(PHX_LIST_AT(&s->servers, struct phx_web_server, 0)->address,
+			    "10.0.0.1");
 	assert_int_equal(PHX_LIST_AT(&s->servers, struct phx_web_server, 0)->weight, 0);
 	assert_int_equal(phx_web_table_check(&t, &err), 0);
 	phx_web_table_fini(&t);
@@ -134,7 +138,8 @@ static void the_way_from_one_to_another(void **state)
 		   "10.0.0.9:80 server_add rr 10.0.0.1=1\n"
 		   "10.0.0.9:80 server_add rr 10.0.0.2=0\n");
 	/* what comes before what goes */
-	check_diff("10.0.0.9:80 rr 10.0.0.1=1 10.0.0.2=1 10.0.0.4=1", "10.0.0.9:80 lc 10.0.0.2=0 10.0.0.3=1 10.0.0.4=1",
+	check_diff("10.0.0.9:80 rr 10.0.0.1=1 10.0.0.2=1 10.0.0.4=1",
+		   "10.0.0.9:80 lc 10.0.0.2=0 10.0.0.3=1 10.0.0.4=1",
 		   "10.0.0.9:80 service_edit lc =0\n"
 		   "10.0.0.9:80 server_add lc 10.0.0.3=1\n"
 		   "10.0.0.9:80 server_edit lc 10.0.0.2=0\n"
@@ -153,7 +158,8 @@ static void bad_tables_are_refused(void **state)
 	(void)state;
 	s->port = 65536;
 	assert_int_equal(phx_web_table_check(&t, &err), -EINVAL);
-	assert_string_equal(err.text, "service 10.0.0.9:65536: port: 65536 must be from 1 to 65535");
+	assert_string_equal(err.text,
+			    "service 10.0.0.9:65536: port: 65536 must be from 1 to 65535");
 	s->port = 80;
 	PHX_STR_SET(s->scheduler, "fast");
 	assert_int_equal(phx_web_table_check(&t, NULL), -EINVAL);
@@ -165,7 +171,8 @@ static void bad_tables_are_refused(void **state)
 	PHX_STR_SET(v->address, "10.0.0.2");
 	phx_err_clear(&err);
 	assert_int_equal(phx_web_table_check(&t, &err), -EINVAL);
-	assert_string_equal(err.text, "service 10.0.0.9:80: server 10.0.0.2 is there twice, or out of order");
+	assert_string_equal(err.text,
+			    "service 10.0.0.9:80: server 10.0.0.2 is there twice, or out of order");
 	PHX_STR_SET(v->address, "10.0.0.x");
 	assert_int_equal(phx_web_table_check(&t, NULL), -EINVAL);
 	phx_web_table_fini(&t);

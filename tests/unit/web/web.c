@@ -7,7 +7,7 @@
 
 #include "web/web.h"
 
-static const struct phx_web_params params = { 20000, 800, 1, UINT32_MAX };
+static const struct phx_web_params params = {20000, 800, 1, UINT32_MAX};
 
 /* 000 6.4: above T one more; below T (n - 1) / n one less; comparisons are strict */
 static void the_rule_at_its_edges(void **state)
@@ -15,9 +15,10 @@ static void the_rule_at_its_edges(void **state)
 	static const struct {
 		uint32_t n, use_ppm, want;
 	} rows[] = {
-		{ 1, 800000, 1 },  { 1, 800001, 2 },  { 1, 0, 1 },	 { 2, 400000, 2 }, { 2, 399999, 1 },
-		{ 2, 800001, 3 },  { 3, 533333, 2 },  { 3, 533334, 3 },	 { 4, 600000, 4 }, { 4, 599999, 3 },
-		{ 64, 787500, 64 }, { 64, 787499, 63 }, { 64, 1000000, 65 }, { 0, 0, 1 },    { 0, 900000, 1 },
+		{1, 800000, 1},    {1, 800001, 2}, {1, 0, 1},        {2, 400000, 2},
+		{2, 399999, 1},    {2, 800001, 3}, {3, 533333, 2},   {3, 533334, 3},
+		{4, 600000, 4},    {4, 599999, 3}, {64, 787500, 64}, {64, 787499, 63},
+		{64, 1000000, 65}, {0, 0, 1},      {0, 900000, 1},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
@@ -26,7 +27,7 @@ static void the_rule_at_its_edges(void **state)
 
 static void bounds_hold(void **state)
 {
-	struct phx_web_params p = { 20000, 800, 3, 5 };
+	struct phx_web_params p = {20000, 800, 3, 5};
 	(void)state;
 	assert_int_equal(phx_web_adjust(&p, 3, 0), 3);
 	assert_int_equal(phx_web_adjust(&p, 5, 1000000), 5);
@@ -40,7 +41,7 @@ static void bounds_hold(void **state)
 
 static void windows_do_not_overlap(void **state)
 {
-	struct phx_web_window w = { .began_ms = 1000 };
+	struct phx_web_window w = {.began_ms = 1000};
 	uint32_t use = 7;
 	(void)state;
 	assert_int_equal(phx_web_window_end(&w, &params, 20999, &use), 0);
@@ -76,8 +77,9 @@ static void use_is_load_over_capacity(void **state)
 	assert_in_range(phx_web_use(UINT64_MAX / 4, UINT64_MAX / 8, 4), 499999, 500001);
 }
 
-/* The rule ends with as few instances as serve the load at T, from above and from below; where the load is a multiple of
- * what an instance serves at T, coming from above ends one higher, as the comparisons are strict. */
+/* The rule ends with as few instances as serve the load at T, from above and from below; where the
+ * load is a multiple of what an instance serves at T, coming from above ends one higher, as the
+ * comparisons are strict. */
 static void the_rule_settles(void **state)
 {
 	(void)state;

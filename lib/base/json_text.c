@@ -1,0 +1,70 @@
+/* JSON texts of others, and members of objects: see json.h. Called by whoever reads what came over
+ * the network or from a file without a record; does no I/O. */
+#include "base/json.h"
+
+#include <errno.h>
+
+int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
+			 struct phx_err *err)
+{
+	unsigned depth = 0, n_containers = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '{' || c == '[')) {
+			n_containers++;
+			if (++depth > depth_max)
+				return phx_err_set(err, -EINVAL, "JSON: nested deeper than %u",
+						   depth_max);
+			if (n_containers > containers_max)
+				return phx_err_set(err, -E2BIG,
+						   "JSON: more than %u objects and lists",
+						   containers_max);
+		} else if (!quoted && depth && (c == '}' || c == ']'))
+			depth--;
+	}
+	return 0;
+}
+
+int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err)
+{
+	json_error_t why;
+	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+	if (!j)
+		return phx_err_set(err, -EINVAL, "JSON line %d, column %d: %s", why.line,
+				   why.column, why.text);
+	*ret_json = j;
+	return 0;
+}
+
+char *phx_json_text(const json_t *j)
+{
+	return json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+const char *phx_json_str(const json_t *j, const char *key, const char *fallback)
+{
+	const char *s = json_string_value(json_object_get(j, key));
+	return s ? s : fallback;
+}
+
+int64_t phx_json_int(const json_t *j, const char *key, int64_t fallback)
+{
+	const json_t *v = json_object_get(j, key);
+	return json_is_integer(v) ? json_integer_value(v) : fallback;
+}
+
+bool phx_json_bool(const json_t *j, const char *key, bool fallback)
+{
+	const json_t *v = json_object_get(j, key);
+	return json_is_boolean(v) ? json_is_true(v) : fallback;
+}
+
+void phx_json_unref(json_t **j)
+{
+	json_decref(*j);
+}
