@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "power/drivers.h"
 
 static const struct cli_option options[] = {
 #define OPTION(id, name, letter, arg, text) {name, letter, arg, text},
@@ -15,6 +16,7 @@ const struct cli_option *cli_option_info(enum cli_option_id id)
 	return &options[id];
 }
 
+#define CLI_DRIVER_KEYS(name, keys) "; " #name ": " keys
 static const struct cli_command commands[] = {
 #define COMMAND(id, path, grammar, opts, summary, manual) \
 	{CLI_COMMAND_##id, path, grammar, opts, summary, manual},

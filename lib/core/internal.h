@@ -54,7 +54,6 @@ void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 /** The pool holds the node, or the node is on its way to it. */
 bool phx_node_is_of(const struct phx_node *n, const char *pool);
-bool phx_node_has_bmc(const struct phx_node *n);
 /** Off, and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
 

@@ -79,11 +79,6 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
 }
 
-bool phx_node_has_bmc(const struct phx_node *n)
-{
-	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
-}
-
 bool phx_node_is_of(const struct phx_node *n, const char *pool)
 {
 	return !strcmp(n->pool, pool) || (phx_node_step(n) && !strcmp(n->plan.to_pool, pool));

@@ -7,7 +7,7 @@
 
 /** One node's BMC; an empty driver means that there is none. */
 #define PHX_BMC_FIELDS(F, S) \
-	F(S, driver, STR(32))   /* "ipmi", "redfish", "wol", "script", "none" */ \
+	F(S, driver, STR(32))   /* of power/drivers.h, whose rows say which keys each reads */ \
 	F(S, address, STR(128)) /* host[:port]; redfish: URL */ \
 	F(S, user, STR(64)) \
 	F(S, password_file, STR(256)) /* 0600, one line */ \

@@ -118,6 +118,11 @@ bool phx_node_has_mac(const struct phx_node *n, const char *mac)
 	return false;
 }
 
+bool phx_node_has_bmc(const struct phx_node *n)
+{
+	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
+}
+
 bool phx_node_by_mac_alone(const struct phx_node *n)
 {
 	return n->macs.n && !n->token_sha256[0] && !n->ip[0] && !n->serial[0] && !n->key_fp[0];

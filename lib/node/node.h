@@ -265,6 +265,8 @@ struct phx_step *phx_node_step(const struct phx_node *n);
  * tick. */
 void phx_node_job_ended(struct phx_node *n, int64_t now_ms);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
+/** Can something be asked for its power: its record names a driver, and not "none". */
+bool phx_node_has_bmc(const struct phx_node *n);
 /** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of
  * the machine: no token, no address of its own, no serial number, and no key yet. */
 bool phx_node_by_mac_alone(const struct phx_node *n);

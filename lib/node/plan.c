@@ -277,11 +277,6 @@ static bool runs_already(const struct phx_plan_request *q)
 		!strcmp(q->node->actual_identity, want);
 }
 
-static bool has_bmc(const struct phx_node *n)
-{
-	return n->bmc.driver[0] && strcmp(n->bmc.driver, "none");
-}
-
 static void plan_in_place(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -318,7 +313,7 @@ static bool key_alone(const struct phx_plan_request *q)
 	const struct phx_node *n = q->node;
 	int method = q->setup.method;
 	return q->setup.mode == PHX_SETUP_WIPE && !q->to && !q->deploy_env_only && !n->up &&
-		!has_bmc(n) && n->disk_key_id[0] &&
+		!phx_node_has_bmc(n) && n->disk_key_id[0] &&
 		(method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
 }
 
@@ -348,7 +343,7 @@ static void add_way_down(struct builder *b)
 		b->plan->tier = PHX_TIER_POWER;
 		why = n->up ? "a start from reset was asked for" : "the node is off or silent";
 	}
-	if (b->plan->tier == PHX_TIER_POWER && !has_bmc(n)) {
+	if (b->plan->tier == PHX_TIER_POWER && !phx_node_has_bmc(n)) {
 		b->code = phx_err_set(b->err, -EHOSTUNREACH,
 				      "%s must be power cycled (%s), and it has no BMC", n->name,
 				      why);
@@ -441,7 +436,7 @@ int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, st
 	} else if (!b.code) {
 		plan_deploy(&b);
 	}
-	if (!b.code && needs_node(&plan) && !q->node->up && !has_bmc(q->node))
+	if (!b.code && needs_node(&plan) && !q->node->up && !phx_node_has_bmc(q->node))
 		b.code = phx_err_set(err, -EHOSTUNREACH,
 				     "%s is not up, and it has no BMC to start it with",
 				     q->node->name);

@@ -55,6 +55,14 @@ int phx_power_secret_read(const char *path, size_t max, char **ret_secret, struc
 	return 0;
 }
 
+int phx_power_password_ready(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	PHX_AUTO_SECRET char *secret = NULL;
+	return bmc->password_file[0]
+		? phx_power_secret_read(bmc->password_file, SIZE_MAX, &secret, err)
+		: 0;
+}
+
 /* Letters, digits and what else stands in names and addresses; nothing that a
  * program could take for an option or a host range. */
 static bool host_valid(const char *s)

@@ -4,13 +4,17 @@
 #ifndef PHX_POWER_DRIVER_H
 #define PHX_POWER_DRIVER_H
 
+#include "power/drivers.h"
 #include "power/power.h"
 
 struct phx_power_driver {
-	const char *name;
 	bool observes; /* status() tells the truth sooner or later */
+	bool by_node;  /* the record names no BMC: each node has its own */
 	/** Fields of the record that the driver needs; -EINVAL names one. */
 	int (*check)(const struct phx_bmc *bmc, struct phx_err *err);
+	/** Are the files there that a record which passed check() names? As phx_power_ready().
+	 * NULL: it names none. */
+	int (*ready)(const struct phx_bmc *bmc, struct phx_err *err);
 	/** What the BMC reports now. Errors as phx_power_do(). */
 	int (*status)(const struct phx_bmc *bmc, uint32_t timeout_ms,
 		      enum phx_power_state *ret_state, struct phx_err *err);
@@ -20,10 +24,16 @@ struct phx_power_driver {
 		     struct phx_err *err);
 };
 
-extern const struct phx_power_driver phx_power_ipmi;
-extern const struct phx_power_driver phx_power_redfish;
-extern const struct phx_power_driver phx_power_wol;
-extern const struct phx_power_driver phx_power_script;
+#define DRIVER(name, keys) extern const struct phx_power_driver phx_power_##name;
+PHX_POWER_DRIVERS(DRIVER)
+#undef DRIVER
+
+/** The driver that the record names; -EINVAL when there is none of that name. */
+int phx_power_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret,
+		     struct phx_err *err);
+
+/** ready() of drivers whose record names a password file. */
+int phx_power_password_ready(const struct phx_bmc *bmc, struct phx_err *err);
 
 /** The single line of a password file into `*ret_secret` (malloc'd; wiped and
  * freed by PHX_AUTO_SECRET). -EINVAL when the file is not private to its owner,

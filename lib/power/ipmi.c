@@ -292,4 +292,8 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	return call(bmc, op, timeout_ms, &res, err);
 }
 
-const struct phx_power_driver phx_power_ipmi = {"ipmi", true, check, status, order};
+const struct phx_power_driver phx_power_ipmi = {.observes = true,
+						.check = check,
+						.ready = phx_power_password_ready,
+						.status = status,
+						.order = order};

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -45,45 +44,17 @@ static const struct sequence sequences[] = {
 	[PHX_POWER_BOOT] = {3, {PHX_POWER_OFF, PHX_POWER_BOOT_PXE, PHX_POWER_ON}},
 };
 
-/* ---- the driver 'none' ---- */
+/* ---- drivers ---- */
 
-static int none_check(const struct phx_bmc *bmc, struct phx_err *err)
+#define ROW(name, keys) &phx_power_##name,
+static const struct phx_power_driver *const drivers[] = {PHX_POWER_DRIVERS(ROW)};
+#define NAME(name, keys) #name,
+static const char *const driver_names[] = {PHX_POWER_DRIVERS(NAME)};
+static const struct phx_enum names = {"power driver", driver_names, PHX_ARRAY_SIZE(driver_names)};
+
+int phx_power_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret,
+		     struct phx_err *err)
 {
-	(void)bmc;
-	(void)err;
-	return 0;
-}
-
-static int none_status(const struct phx_bmc *bmc, uint32_t timeout_ms,
-		       enum phx_power_state *ret_state, struct phx_err *err)
-{
-	(void)bmc;
-	(void)timeout_ms;
-	(void)ret_state;
-	return phx_err_set(err, -EOPNOTSUPP, "the node has no BMC; its power is switched by hand");
-}
-
-static int none_order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
-		      struct phx_err *err)
-{
-	(void)op;
-	return none_status(bmc, timeout_ms, NULL, err);
-}
-
-static const struct phx_power_driver driver_none = {"none", true, none_check, none_status,
-						    none_order};
-
-static const struct phx_power_driver *const drivers[] = {
-	&phx_power_ipmi, &phx_power_redfish, &phx_power_wol, &phx_power_script, &driver_none,
-};
-static const char *const driver_names[] = {"ipmi", "redfish", "wol", "script", "none"};
-_Static_assert(PHX_ARRAY_SIZE(drivers) == PHX_ARRAY_SIZE(driver_names), "one name a driver");
-
-static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver **ret,
-		       struct phx_err *err)
-{
-	static const struct phx_enum names = {"power driver", driver_names,
-					      PHX_ARRAY_SIZE(driver_names)};
 	int i;
 	int r = phx_enum_parse(&names, bmc->driver[0] ? bmc->driver : "none", &i, err);
 	if (r == 0)
@@ -94,31 +65,16 @@ static int find_driver(const struct phx_bmc *bmc, const struct phx_power_driver 
 int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	const struct phx_power_driver *driver = NULL;
-	int r = find_driver(bmc, &driver, err);
+	int r = phx_power_driver(bmc, &driver, err);
 	return r < 0 ? r : driver->check(bmc, err);
-}
-
-static int check_password(const struct phx_bmc *bmc, struct phx_err *err)
-{
-	PHX_AUTO_SECRET char *secret = NULL;
-	return bmc->password_file[0]
-		? phx_power_secret_read(bmc->password_file, SIZE_MAX, &secret, err)
-		: 0;
 }
 
 int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	const struct phx_power_driver *driver = NULL;
-	int r = find_driver(bmc, &driver, err);
+	int r = phx_power_driver(bmc, &driver, err);
 	r = r < 0 ? r : driver->check(bmc, err);
-	if (r < 0)
-		return r;
-	if (driver == &driver_none)
-		return none_status(bmc, 0, NULL, err);
-	if (driver == &phx_power_script && access(bmc->script, X_OK) < 0)
-		return phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno));
-	return driver == &phx_power_ipmi || driver == &phx_power_redfish ? check_password(bmc, err)
-									 : 0;
+	return r < 0 || !driver->ready ? r : driver->ready(bmc, err);
 }
 
 /* ---- one operation ---- */
@@ -269,7 +225,7 @@ int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 			  .end_ms =
 				  phx_clock_ms() + (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS)};
 	struct phx_err why = {0};
-	int r = find_driver(bmc, &run.driver, &why);
+	int r = phx_power_driver(bmc, &run.driver, &why);
 	if (r == 0)
 		r = run.driver->check(bmc, &why);
 	if (r == 0)

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "power/driver.h"
+
 enum {
 	THREADS_MAX = 256,
 	WAITING_MAX = 65536, /* in all */
@@ -50,10 +52,11 @@ struct phx_power_queue {
 
 static void make_key(const struct phx_bmc *bmc, char *ret, size_t size)
 {
+	const struct phx_power_driver *driver = NULL;
+	bool by_node = phx_power_driver(bmc, &driver, NULL) == 0 && driver->by_node;
 	const char *where = bmc->address[0] ? bmc->address : bmc->mac[0] ? bmc->mac : bmc->node;
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	phx_buf_addf(&b, "%s %s %s", bmc->driver, where,
-		     bmc->driver[0] == 's' ? bmc->node : bmc->system);
+	phx_buf_addf(&b, "%s %s %s", bmc->driver, where, by_node ? bmc->node : bmc->system);
 	phx_str_copy(ret, size, b.data);
 }
 

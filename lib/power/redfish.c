@@ -251,4 +251,8 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	return act->boot_target ? set_boot(&s, act, err) : reset_system(&s, act, err);
 }
 
-const struct phx_power_driver phx_power_redfish = {"redfish", true, check, status, order};
+const struct phx_power_driver phx_power_redfish = {.observes = true,
+						   .check = check,
+						   .ready = phx_power_password_ready,
+						   .status = status,
+						   .order = order};

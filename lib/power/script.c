@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "base/spawn.h"
 
@@ -18,6 +19,13 @@ static int check(const struct phx_bmc *bmc, struct phx_err *err)
 	if (!phx_name_valid(bmc->node))
 		return phx_err_set(err, -EINVAL, "node: the driver script needs the node's name");
 	return 0;
+}
+
+static int ready(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	return access(bmc->script, X_OK) < 0
+		? phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno))
+		: 0;
 }
 
 static int code_of(int status)
@@ -78,4 +86,9 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 	return call(bmc, op, timeout_ms, &res, err);
 }
 
-const struct phx_power_driver phx_power_script = {"script", true, check, status, order};
+const struct phx_power_driver phx_power_script = {.observes = true,
+						  .by_node = true,
+						  .check = check,
+						  .ready = ready,
+						  .status = status,
+						  .order = order};

@@ -126,4 +126,4 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 				 : send_datagram(bmc, magic, err);
 }
 
-const struct phx_power_driver phx_power_wol = {"wol", false, check, status, order};
+const struct phx_power_driver phx_power_wol = {.check = check, .status = status, .order = order};

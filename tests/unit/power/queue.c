@@ -2,6 +2,7 @@
  * The BMCs are a script of this test that keeps one file a node. */
 #include <pthread.h>
 
+#include "power/drivers.h"
 #include "unit/power/help.h"
 
 /* SCRIPT OP NODE. Nodes named slow*, dead*, busy*, deny*, odd* misbehave.
@@ -142,16 +143,33 @@ static void test_bad_records(void **state)
 	power(&none, PHX_POWER_STATUS, 1000, -EOPNOTSUPP, "by hand");
 }
 
-static void test_driver_names(void **state)
+/* The rows of drivers.h: phx_power_check() knows each, and what each is said to read are keys of a
+ * BMC's record. */
+static void test_driver_rows(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"ipmi", "redfish", "wol", "script", "none"};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
+#define ROW(name, keys) {#name, keys},
+	static const struct {
+		const char *name, *keys;
+	} rows[] = {PHX_POWER_DRIVERS(ROW)};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_bmc bmc = {0};
 		struct phx_err err = {0};
-		PHX_STR_SET(bmc.driver, names[i]);
+		PHX_STR_SET(bmc.driver, rows[i].name);
 		(void)phx_power_check(&bmc, &err);
 		assert_null(strstr(err.text, "is no power driver"));
+		char keys[128];
+		PHX_STR_SET(keys, strcmp(rows[i].keys, "nothing") ? rows[i].keys : "");
+		char *save = NULL;
+		for (char *key = strtok_r(keys, ", ", &save); key;
+		     key = strtok_r(NULL, ", ", &save)) {
+			bool found = false;
+			for (size_t k = 0; k < phx_bmc_record.n_fields; k++)
+				found = found || !strcmp(phx_bmc_record.fields[k].name, key);
+			if (!found)
+				fail_msg("driver %s reads '%s', and a BMC's record has no such key",
+					 rows[i].name, key);
+		}
 	}
 }
 
@@ -351,7 +369,7 @@ int main(void)
 		cmocka_unit_test(test_busy_is_repeated),
 		cmocka_unit_test(test_script_hangs),
 		cmocka_unit_test(test_bad_records),
-		cmocka_unit_test(test_driver_names),
+		cmocka_unit_test(test_driver_rows),
 		cmocka_unit_test(test_queue_results),
 		cmocka_unit_test(test_same_ticket_once),
 		cmocka_unit_test(test_one_at_a_time_per_bmc),
