@@ -114,7 +114,7 @@ bool live_report_changed(struct live *l, const char *node, const char *report);
 void live_untold(struct live *l, const char *node);
 /** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed.
  * Answers at once if there is one. */
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, json_t *running,
 	       int64_t wait_ms);
 /** Orders of `node` may have changed. */
 void live_wake(struct live *l, const char *node);

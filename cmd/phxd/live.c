@@ -358,7 +358,7 @@ static bool take_look(struct live *l, const char *node, int64_t now)
 /* Puts the suspended `q` where live_wake() finds it. What has to be answered instead, at once, is
  * returned: the poll that was held before, or `q` itself when nothing can be held. */
 static struct release hold(struct live *l, const char *node, struct phx_http_request *q,
-			   const json_t *running, int64_t now, int64_t until, bool *ret_again)
+			   json_t *running, int64_t now, int64_t until, bool *ret_again)
 {
 	*ret_again = false;
 	pthread_mutex_lock(&l->lock);
@@ -368,7 +368,7 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 		old = take_held(c);
 		c->held = q;
 		c->held_until_ms = until;
-		c->running = json_deep_copy(running);
+		c->running = json_incref(running);
 		*ret_again = c->wake;
 		put_in(l, c);
 	}
@@ -376,7 +376,7 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 	return old;
 }
 
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, const json_t *running,
+void live_hold(struct live *l, const char *node, struct phx_http_request *q, json_t *running,
 	       int64_t wait_ms)
 {
 	int64_t now = phx_clock_ms();
@@ -387,6 +387,7 @@ void live_hold(struct live *l, const char *node, struct phx_http_request *q, con
 		return;
 	}
 	json_decref(orders);
+	phx_http_drop_body(q);
 	phx_http_suspend(q);
 	answer_empty(hold(l, node, q, running, now, now + wait_ms, &again));
 	if (again)
@@ -509,11 +510,14 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue,
 	for (struct contact *c = come, *next; c; c = next) {
 		next = c->next;
 		c->next = NULL;
-		struct release *r = c->held && now >= c->held_until_ms
-			? phx_list_push(overdue, sizeof(*r))
+		struct phx_http_request **q = c->held && now >= c->held_until_ms
+			? phx_list_push(overdue, sizeof(*q))
 			: NULL;
-		if (r)
-			*r = take_held(c);
+		if (q) {
+			struct release r = take_held(c);
+			*q = r.q;
+			json_decref(r.running);
+		}
 		look_for_silence(l, c, now, silences);
 		put_in(l, c);
 	}
@@ -539,8 +543,7 @@ int live_tick(struct live *l)
 	turn_wheel(l, now, &overdue, &silent);
 	int ms = next_ms(l, now);
 	pthread_mutex_unlock(&l->lock);
-	PHX_LIST_EACH(struct release, r, &overdue)
-		answer_empty(*r);
+	phx_http_reply_all(overdue.items, overdue.n, 200, "{\"orders\":[]}");
 	PHX_LIST_EACH(struct silence, s, &silent)
 		tell_silence(l, s->kind, s->node);
 	return ms;

@@ -54,6 +54,10 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type,
 			 const char *text);
+/** One text, JSON already, to `n` requests that are suspended, all of the same server:
+ * libmicrohttpd looks at all that are suspended whenever one is answered, but at those that are
+ * answered together once. */
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
  * -EPERM/-EACCES 403, -ENOENT 404, -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT
  * 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
@@ -68,6 +72,8 @@ void phx_http_reply_file(struct phx_http_request *q, const char *path, const cha
  * this. */
 void phx_http_suspend(struct phx_http_request *q);
 bool phx_http_gone(const struct phx_http_request *q);
+/** Its body is not needed any more: what is held for long should cost little. */
+void phx_http_drop_body(struct phx_http_request *q);
 
 /** What one identity may have under way only so often, from the claim to the last byte of the
  * answer. */

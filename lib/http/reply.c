@@ -9,21 +9,26 @@
 
 #include "base/json.h"
 
-void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response)
+/* Under the server's lock. */
+static void give_locked(struct phx_http_request *q, int status, struct MHD_Response *response)
 {
-	struct phx_http_server *s = q->server;
-	pthread_mutex_lock(&s->lock);
-	bool first = response && !q->response;
-	if (first) {
+	if (response && q->response) {
+		MHD_destroy_response(response);
+	} else if (response) {
 		q->response = response;
 		q->status = (unsigned)status;
 		if (q->suspended)
 			MHD_resume_connection(q->mhd);
 	}
+}
+
+void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response)
+{
+	struct phx_http_server *s = q->server;
+	pthread_mutex_lock(&s->lock);
+	give_locked(q, status, response);
 	pthread_mutex_unlock(&s->lock);
 	/* from here on q may be gone */
-	if (response && !first)
-		MHD_destroy_response(response);
 }
 
 static void wipe_text(void *text)
@@ -97,6 +102,19 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
 {
 	give(q, status, make_response(strdup(text), type), NULL, NULL);
+}
+
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text)
+{
+	struct phx_http_server *s = n ? q[0]->server : NULL;
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < n; i++) {
+		struct MHD_Response *r = make_response(strdup(text), "application/json");
+		give_locked(q[i], r ? status : 500, r ? r : empty_response());
+	}
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* A JSON string whatever the bytes: a path quoted in an error may be no UTF-8. */

@@ -72,6 +72,11 @@ void phx_http_suspend(struct phx_http_request *q)
 	pthread_mutex_unlock(&q->server->lock);
 }
 
+void phx_http_drop_body(struct phx_http_request *q)
+{
+	phx_buf_fini(&q->body);
+}
+
 bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsigned max)
 {
 	static const char *const names[] = {

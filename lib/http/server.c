@@ -15,7 +15,7 @@
 /* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as
  * many as agents: 10,000 that are held should cost little. */
 #define CONNECTION_MEMORY (16u * 1024)
-#define TLS_CONNECTION_MEMORY (8u * 1024)
+#define TLS_CONNECTION_MEMORY (6u * 1024)
 #define DRAIN_SECONDS 5
 #define CONNECTIONS 4096
 #define RESERVE 64

@@ -151,6 +151,38 @@ static void test_long_poll_on_every_listener(void **state)
 	}
 }
 
+/* The same answer to all that wait, one of which has gone and one of which was answered already:
+ * each hears once. */
+static void test_one_answer_for_many(void **state)
+{
+	enum { MANY = 40 };
+	static struct call calls[MANY];
+	for (int i = 0; i < MANY; i++) {
+		calls[i] = (struct call){
+			client_via(*state, i % 3), "POST", "/wait", i ? 10000 : 200, -1, "", 0};
+		calls[i].method = i % 3 ? "GET" : "POST";
+		start_call(&calls[i]);
+		wait_until(i + 1);
+	}
+	pthread_join(calls[0].thread, NULL);
+	pthread_mutex_lock(&desk.lock);
+	for (int i = 0; i < MANY; i++)
+		phx_http_drop_body(desk.waiting[i]);
+	phx_http_reply_text(desk.waiting[1], 200, "text/plain", "before");
+	phx_http_reply_all(desk.waiting, 1, 200, "[1]");
+	phx_http_reply_all(desk.waiting + 2, MANY - 2, 200, "[1]");
+	phx_http_reply_all(NULL, 0, 200, "[1]");
+	desk.n = 0;
+	pthread_mutex_unlock(&desk.lock);
+	assert_int_equal(calls[0].r, -ETIMEDOUT);
+	phx_http_client_free(calls[0].c);
+	for (int i = 1; i < MANY; i++) {
+		end_call(&calls[i]);
+		assert_int_equal(calls[i].r, 0);
+		assert_string_equal(calls[i].body, i == 1 ? "before" : "[1]");
+	}
+}
+
 static void test_answers_before_and_during_suspension(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
@@ -443,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_poll_on_every_listener),
+		cmocka_unit_test(test_one_answer_for_many),
 		cmocka_unit_test(test_answers_before_and_during_suspension),
 		cmocka_unit_test(test_client_hangs_up_while_suspended),
 		cmocka_unit_test(test_hang_up_races_with_answer),
