@@ -20,7 +20,7 @@
 
 static void *find(const char *library, const char *name)
 {
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); /* the same one each time */
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL); /* the same one each time */
 	void *function = handle ? dlsym(handle, name) : NULL;
 	if (!function)
 		exit(cli_fail(CLI_PARTIAL, "%s", dlerror()));

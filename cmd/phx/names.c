@@ -311,7 +311,7 @@ int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	bool all = !list || has_groups(list);
 	PHX_AUTO_FREE char *with_groups =
-		list && all && fields ? phx_path("%s," GROUP_FIELDS, fields) : NULL;
+		list && all && fields ? phx_path(GROUP_FIELDS ",%s", fields) : NULL;
 	int code = all ? CLI_OK : parse_list(cli, list, NULL, &names);
 	code = code ? code
 		    : cli_nodes_get(cli, all ? NULL : &names, with_groups ? with_groups : fields,

@@ -41,7 +41,7 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		cli_put_clean(b, reason);
 	} else if (*phx_json_str(row, "gave_up", "")) {
 		cli_put_clean(b, phx_json_str(row, "gave_up", ""));
-	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", true)) {
+	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", false)) {
 		phx_buf_addf(b, "%s%s",
 			     phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off"
 									       : "is not heard",
@@ -51,7 +51,7 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
-	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "healthy", true)) {
+	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "healthy", false)) {
 		const char *text = phx_json_str(row, "health_text", "");
 		phx_buf_addf(b, "%s", *text ? "unhealthy: " : "its health is not told yet");
 		cli_put_clean(b, text);
@@ -102,16 +102,19 @@ static const struct cli_column list_columns[] = {
 	{.head = "NOTE", .path = "", .put = put_note},
 };
 
-/* What the columns that are no wide ones are made of. */
+/* What the columns that are no wide ones are made of. Of most nodes the half of it is empty, and is
+ * not sent. */
 static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
 				  "reason,gave_up,share,drift,"
-				  "actual_identity,healthy,health_text,asked";
+				  "actual_identity,healthy,health_text,asked&sparse=yes";
 
 int cmd_node_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
-	bool few = cli->format == CLI_TABLE || cli->format == CLI_NAME;
-	int code = cli_nodes_select(cli, cli_arg(cli, 0), few ? list_fields : NULL, &nodes);
+	const char *fields = cli->format == CLI_TABLE ? list_fields
+		: cli->format == CLI_NAME             ? "name"
+						      : NULL;
+	int code = cli_nodes_select(cli, cli_arg(cli, 0), fields, &nodes);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "nodes", nodes);

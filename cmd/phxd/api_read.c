@@ -116,6 +116,7 @@ static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct 
 	r = r ? r
 	      : view_members(fields, person_of(d, phx_http_peer(q)) == PERSON_PROVIDER,
 			     &ret->members, &err);
+	ret->members.less.empty = phx_http_query(q, "sparse");
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else

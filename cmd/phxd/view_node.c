@@ -142,6 +142,16 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
 	return r;
 }
 
+/* Is the value at `at`, which has just been written, one that phx_json_less.empty leaves out? */
+static bool says_nothing(const struct phx_buf *b, size_t at)
+{
+	static const char *const nothing[] = {"false", "null", "\"\""};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(nothing); i++)
+		if (b->n - at == strlen(nothing[i]) && !memcmp(b->data + at, nothing[i], b->n - at))
+			return true;
+	return false;
+}
+
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		   const struct view_members *m, struct phx_buf *b)
 {
@@ -152,8 +162,12 @@ void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx
 	for (size_t i = 0; i < VIEW_EXTRAS; i++) {
 		if (!m->shown[phx_node_record.n_fields + i])
 			continue;
+		size_t before = b->n;
 		phx_json_put_member(b, extras[i].name);
+		size_t value = b->n;
 		extras[i].put(d, s, n, b);
+		if (m->less.empty && says_nothing(b, value))
+			b->n = before;
 	}
 	phx_buf_add(b, "}", 1);
 }

@@ -154,8 +154,8 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 }
 
 /* A number that is not 0, a list or text that is not empty, true. Whether a record is, is seen when
- * it is written. */
-static bool worth_writing(const struct phx_field *f, const void *at)
+ * it is written. Who reads without the table of fields does not know the first word of an enum. */
+static bool worth_writing(const struct phx_field *f, const void *at, struct style style)
 {
 	switch (f->type) {
 	case PHX_F_STR:
@@ -171,7 +171,7 @@ static bool worth_writing(const struct phx_field *f, const void *at)
 	case PHX_F_BOOL:
 		return *(const bool *)at;
 	case PHX_F_ENUM:
-		return *(const int *)at;
+		return style.less || *(const int *)at;
 	case PHX_F_LIST:
 		return ((const struct phx_list *)at)->n;
 	case PHX_F_LIVE:
@@ -203,7 +203,7 @@ static void put_field(struct phx_buf *b, const struct phx_field *f, const void *
 		      struct style style)
 {
 	const void *at = (const char *)obj + f->offset;
-	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at)))
+	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at, style)))
 		return;
 	size_t before = b->n;
 	phx_json_put_member(b, f->name);
@@ -225,7 +225,7 @@ static void put_record(struct phx_buf *b, const struct phx_record *rec, const vo
 void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,
 			const struct phx_json_less *less)
 {
-	put_field(b, f, obj, (struct style){.less = less});
+	put_field(b, f, obj, (struct style){.sparse = less && less->empty, .less = less});
 }
 
 char *phx_json_record_text(const struct phx_record *rec, const void *obj)

@@ -26,6 +26,9 @@ json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
 struct phx_json_less {
 	const struct phx_field *fields[24];
 	size_t n;
+	/* nor what is 0, false or empty; but in lists all is written, and the words of enums always
+	 * are */
+	bool empty;
 };
 /** Add the field at `path` ("facts.disks.serial") below `rec`. -EINVAL: there is none, or there are
  * too many. */

@@ -332,6 +332,22 @@ static void test_members_that_are_left_out(void **state)
 	assert_null(strstr(b.data, "speed"));
 }
 
+/* For who reads without the table: what is empty goes, but no word of an enum, and nothing within
+ * lists. */
+static void test_members_that_are_empty_are_left_out(void **state)
+{
+	(void)state;
+	struct phx_json_less less = {.empty = true};
+	struct card cards[] = {{.slot = ""}};
+	struct box b = {.weight = 3, .cards = {cards, 1, 1}};
+	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
+	for (size_t i = 0; i < box_record.n_fields; i++)
+		phx_json_put_field(&text, &box_record.fields[i], &b, &less);
+	assert_string_equal(
+		text.data,
+		"\"weight\":3,\"mood\":\"calm\",\"cards\":[{\"slot\":\"\",\"ports\":[]}]");
+}
+
 static void assert_no_record(const char *text, const char *why)
 {
 	AUTO_BOX b;
@@ -547,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_text_is_canonical),
 		cmocka_unit_test(test_sparse_text_leaves_out_what_is_nothing),
 		cmocka_unit_test(test_members_that_are_left_out),
+		cmocka_unit_test(test_members_that_are_empty_are_left_out),
 		cmocka_unit_test(test_a_record_part_by_part),
 		cmocka_unit_test(test_absent_fields_are_zero),
 		cmocka_unit_test(test_wrong_documents),
