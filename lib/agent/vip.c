@@ -6,18 +6,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <limits.h>
 #include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
 
-enum { LOOK_MS = 200, PAUSE_MS = 20, BEAT_MS = 2000 };
+/* PAUSE_MS: of frames that come faster, several are looked at together */
+enum { PAUSE_MS = 20, BEAT_MS = 2000 };
 
 struct held {
 	char address[PHX_WEB_ADDRESS_MAX];
@@ -35,6 +39,7 @@ struct vips {
 	bool given_up;
 	bool watched, stop; /* there is a thread; it is to end */
 	pthread_t thread;
+	int wake_fd; /* of the thread: an address is new, the head is back, or it is to end */
 };
 
 int vip_new(struct vips **ret)
@@ -42,6 +47,12 @@ int vip_new(struct vips **ret)
 	struct vips *v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
+	v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (v->wake_fd < 0) {
+		int r = -errno;
+		free(v);
+		return r;
+	}
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
 	pthread_mutex_init(&v->lock, NULL);
 	*ret = v;
@@ -53,18 +64,26 @@ static struct held *held_at(const struct vips *v, uint32_t i)
 	return PHX_LIST_AT(&v->held, struct held, i);
 }
 
+static void wake_thread(struct vips *v)
+{
+	uint64_t one = 1;
+	(void)!write(v->wake_fd, &one, sizeof(one));
+}
+
 void vip_free(struct vips *v)
 {
 	if (!v)
 		return;
 	pthread_mutex_lock(&v->lock);
 	v->stop = true;
+	wake_thread(v);
 	pthread_mutex_unlock(&v->lock);
 	if (v->watched)
 		pthread_join(v->thread, NULL);
 	PHX_LIST_EACH(struct held, h, &v->held)
 		phx_ipvs_watch_close(h->watch);
 	phx_list_fini(&v->held);
+	close(v->wake_fd);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
 }
@@ -108,19 +127,31 @@ static void look(struct vips *v, uint32_t i)
 		give_up(v, i);
 }
 
-/* Until something is seen, or for a moment. A socket that is closed meanwhile only ends the
- * wait. */
+static int ms_until(int64_t due_ms)
+{
+	int64_t ms = due_ms - phx_clock_ms();
+	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+/* Waits until something is seen, until a look is due, or until the thread is woken. A socket that
+ * is closed meanwhile only ends the wait. */
 static void wait_for_sight(struct vips *v)
 {
-	struct pollfd fds[PHX_WEB_SERVICES_MAX];
-	nfds_t n = 0;
+	struct pollfd fds[PHX_WEB_SERVICES_MAX + 1] = {{.fd = v->wake_fd, .events = POLLIN}};
+	nfds_t n = 1;
+	int64_t due_ms = INT64_MAX;
+	uint64_t woken;
 	pthread_mutex_lock(&v->lock);
-	PHX_LIST_EACH(struct held, h, &v->held)
-		if (n < PHX_WEB_SERVICES_MAX)
+	PHX_LIST_EACH(struct held, h, &v->held) {
+		int64_t at_ms = phx_web_hold_due_ms(&h->hold, &v->head);
+		due_ms = at_ms < due_ms ? at_ms : due_ms;
+		if (n < PHX_ARRAY_SIZE(fds))
 			fds[n++] = (struct pollfd){.fd = phx_ipvs_watch_fd(h->watch),
 						   .events = POLLIN};
+	}
 	pthread_mutex_unlock(&v->lock);
-	poll(fds, n, LOOK_MS);
+	poll(fds, n, due_ms == INT64_MAX ? -1 : ms_until(due_ms));
+	(void)!read(v->wake_fd, &woken, sizeof(woken));
 }
 
 static void *watch_thread(void *arg)
@@ -133,7 +164,7 @@ static void *watch_thread(void *arg)
 			look(v, i - 1);
 		stop = v->stop;
 		pthread_mutex_unlock(&v->lock);
-		phx_sleep_ms(PAUSE_MS); /* whatever comes in */
+		phx_sleep_ms(PAUSE_MS);
 	}
 	return NULL;
 }
@@ -197,7 +228,8 @@ static int take(struct vips *v, const char *address, struct phx_err *err)
 	}
 	PHX_STR_SET(h.address, address);
 	*item = h;
-	look(v, v->held.n - 1); /* it is told at once */
+	look(v, v->held.n - 1); /* the network is told at once */
+	wake_thread(v);
 	return 0;
 }
 
@@ -238,6 +270,8 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 void vip_heard(struct vips *v, uint32_t beat_ms)
 {
 	pthread_mutex_lock(&v->lock);
+	if (phx_web_head_lost(&v->head, phx_clock_ms()))
+		wake_thread(v);
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = beat_ms};
 	pthread_mutex_unlock(&v->lock);
 }

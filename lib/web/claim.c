@@ -5,10 +5,23 @@
 /* one announcement may be lost, and what was learnt of another holder may come after it */
 enum { ANNOUNCES = 3, EVERY_MS = 1000, CONFIRM_MS = 1000, FORGET_MS = 3500 };
 
-bool phx_web_head_lost(const struct phx_web_head *head, int64_t now_ms)
+/* The last moment at which the head is not lost, if it says nothing more. */
+static int64_t patience_until(const struct phx_web_head *head)
 {
 	int64_t late_ms = head->beat_ms / 2 > EVERY_MS / 2 ? head->beat_ms / 2 : EVERY_MS / 2;
-	return now_ms - head->heard_ms > head->beat_ms + late_ms;
+	return head->heard_ms + head->beat_ms + late_ms;
+}
+
+bool phx_web_head_lost(const struct phx_web_head *head, int64_t now_ms)
+{
+	return now_ms > patience_until(head);
+}
+
+int64_t phx_web_hold_due_ms(const struct phx_web_hold *h, const struct phx_web_head *head)
+{
+	int64_t lost_ms = patience_until(head) + 1;
+	int64_t probe_ms = h->probe_ms > lost_ms ? h->probe_ms : lost_ms;
+	return h->announced < ANNOUNCES && h->announce_ms < probe_ms ? h->announce_ms : probe_ms;
 }
 
 static bool is_recent(int64_t at_ms, int64_t now_ms)

@@ -47,8 +47,12 @@ struct phx_web_acts {
 	bool announce; /* tell the network that it is here */
 };
 
-/** Looked at several times a second, and whenever something was seen. */
+/** Called when something was seen, when phx_web_hold_due_ms() has come, and when the head is heard
+ * after it was lost. */
 struct phx_web_acts phx_web_hold_look(struct phx_web_hold *h, const struct phx_web_head *head,
 				      const struct phx_web_sight *seen, int64_t now_ms);
+
+/** When the next look would do something although nothing was seen; may be in the past. */
+int64_t phx_web_hold_due_ms(const struct phx_web_hold *h, const struct phx_web_head *head);
 
 #endif

@@ -106,6 +106,31 @@ static void a_head_that_is_heard_again_ends_the_doubt(void **state)
 	assert_true(phx_web_hold_look(&h, &head, &holds, 25000).yield);
 }
 
+/* Who looks only when a look is due, or when something is seen, does all that one does who looks
+ * every millisecond, at the same moments. */
+static void nothing_is_missed_between_the_looks_that_are_due(void **state)
+{
+	struct phx_web_hold often = {0}, due = {0};
+	struct phx_web_head head = {.heard_ms = 10000, .beat_ms = BEAT_MS};
+	int acted = 0, looked = 0;
+	(void)state;
+	for (int64_t now = 10000; now < 30000; now++) {
+		bool heard = now == 12000 || now == 24000;
+		bool back = heard && phx_web_head_lost(&head, now);
+		const struct phx_web_sight *seen = now == 20000 ? &holds : &nothing;
+		head.heard_ms = heard ? now : head.heard_ms;
+		struct phx_web_acts a = phx_web_hold_look(&often, &head, seen, now), b = {0};
+		if (back || seen->holds || phx_web_hold_due_ms(&due, &head) <= now) {
+			b = phx_web_hold_look(&due, &head, seen, now);
+			looked++;
+		}
+		assert_memory_equal(&a, &b, sizeof(a));
+		acted += a.probe + a.announce;
+	}
+	assert_in_range(acted, 14, 16);
+	assert_in_range(looked, acted, acted + 3);
+}
+
 /* ---- two directors ---- */
 
 struct director {
@@ -184,6 +209,7 @@ int main(void)
 		cmocka_unit_test(without_a_head_it_serves_on_and_asks),
 		cmocka_unit_test(it_is_given_up_to_one_that_stays),
 		cmocka_unit_test(a_head_that_is_heard_again_ends_the_doubt),
+		cmocka_unit_test(nothing_is_missed_between_the_looks_that_are_due),
 		cmocka_unit_test(one_of_two_without_a_head_keeps_it),
 		cmocka_unit_test(one_that_comes_back_from_the_cold_gives_it_up),
 	};
