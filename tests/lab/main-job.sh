@@ -94,13 +94,27 @@ act3_noop() {
 	say "node1 holds: $gone"
 }
 
+# A node is released with a wipe: nothing is written behind the wipe, so that the whole of its disk shows what that did.
+# wiped_by METHOD: erased, recorded, and in the deploy system
+released_and_wiped() {
+	phx node release "$1" --setup "wipe:$2" --yes --wait --timeout 10m || die "$1 is not released"
+	state_is "$1" ready && [ "$(node_field "$1" .env)" = deploy ] || die "$1 is $(node_field "$1" .state) in $(node_field "$1" .env)"
+	phx node erasures "$1"
+	phx node erasures "$1" -o json | jq -e "[.. | objects | select(.method? == \"$2\" and .verified_bytes > 0)] | length == 1" >/dev/null ||
+		die "no erase record of $2 with a read-back"
+}
+# every byte of it, from outside
+disk_is_zero() { cmp -s -n "$(stat -c %s "$(disk_of "$1")")" "$(disk_of "$1")" /dev/zero; }
+
 act3_wipe() {
 	has_canary node2 || die "the canary is not in node2's disk image"
-	phx node assign node2 web-server --setup wipe:overwrite --yes --wait --timeout 10m || die "wipe hand-over"
+	disk_is_zero node2 && die "node2's disk reads zero before the wipe: the search shows nothing"
+	released_and_wiped node2 overwrite
 	has_canary node2 && die "the canary survived the wipe"
+	disk_is_zero node2 || die "something is left on node2's disk"
+	say "node2's disk reads zero from end to end, before anything is written behind the wipe"
+	phx node assign node2 web-server --wait --timeout 10m || die "node2 does not serve again"
 	page node2 | grep -qi node2 || die "node2 serves no page"
-	phx node erasures node2
-	[ "$(phx node erasures node2 -o json | jq '[.. | objects | select(.method? == "overwrite")] | length')" -ge 1 ] || die "no erase record"
 }
 
 act3_crypto() {
@@ -113,11 +127,12 @@ act3_crypto() {
 	cp "$key" "$DIR/crypto.key"
 	slot=$(slot_bytes node2)
 	[ -n "$slot" ] && disk_has_bytes node2 "$slot" || die "no LUKS key slot on the disk"
-	phx node assign node2 web-server --setup wipe:crypto --yes --wait --timeout 10m || die "crypto hand-over"
+	released_and_wiped node2 crypto
 	[ ! -e "$key" ] || die "the key file is still there"
 	in_files_of_head "$DIR/crypto.key" && die "the key's bytes are still on the head"
 	shred -u "$DIR/crypto.key"
 	disk_has_bytes node2 "$slot" && die "the key slot is still on the disk"
+	phx node assign node2 web-server --wait --timeout 10m || die "node2 does not serve again"
 	page node2 | grep -qi node2 || die "node2 serves no page"
 }
 # does any file of the head's state hold these bytes (raw or as hex)?
@@ -133,13 +148,36 @@ in_files_of_head() {
 	return 1
 }
 
-act4_kill() {
-	phx node assign node1 batch-compute || die "assign"
-	sleep 0.6
-	local pid
+# the step that the node carries out: "ID KIND"
+step_under_way() { phx node show "$1" -o json | jq -er '[.. | .steps? | select(.)[] | select(.status == "issued")][0] // empty | "\(.id) \(.kind)"'; }
+# has_result STEP: in the journal, as it is on the disk of the head
+has_result() {
+	rm -rf "$DIR/cut" && mkdir "$DIR/cut" && cp "$DIR"/state/journal.db* "$DIR/cut/" || die "copy of the journal"
+	local n
+	n=$(sqlite3 "$DIR/cut/journal.db" "SELECT COUNT(*) FROM events WHERE kind = 'step_result' AND json_extract(event, '\$.step_id') = $1") || die "the journal cannot be read"
+	[ "$n" -gt 0 ]
+}
+# phxd is held as soon as a step was given to the node, and killed if its journal has no result of it yet
+kill_in_the_middle() {
+	local pid end=$((SECONDS + 120))
 	pid=$(lab status --json | jq .head_pid)
-	kill -KILL "$pid"
-	say "phxd $pid killed in the middle of the hand-over"
+	while [ $SECONDS -lt $end ]; do
+		STEP=$(step_under_way "$1") || { sleep 0.05; continue; }
+		kill -STOP "$pid" || die "phxd $pid is not there"
+		if ! has_result "${STEP% *}"; then
+			kill -KILL "$pid"
+			say "phxd $pid died in the middle of step $STEP: given out, and no result of it in the journal"
+			return
+		fi
+		kill -CONT "$pid"
+	done
+	die "no step of $1 was caught in its middle"
+}
+
+act4_kill() {
+	local STEP ended
+	phx node assign node1 batch-compute || die "assign"
+	kill_in_the_middle node1
 	sleep 1
 	lab head || die "phxd does not come back"
 	phx node assign node1 batch-compute --wait --timeout 5m || die "the hand-over does not finish"
@@ -149,6 +187,9 @@ act4_kill() {
 	twice=$(phx events -n 0 --node node1 -o json | jq -r '.. | objects | select(.kind? == "step_result" and .event?.step_id?) | select((.event.result // 0) == 0) | .event.step_id' |
 		sort | uniq -d)
 	[ -z "$twice" ] || die "steps took effect twice: $twice"
+	# the one that was cut is among them: it was ended by the head that came back
+	ended=$(phx events -n 0 --node node1 -o json | jq -s "[.. | objects | select(.kind? == \"step_result\" and .event?.step_id? == ${STEP% *}) | select((.event.result // 0) == 0)] | length")
+	[ "$ended" = 1 ] || die "step $STEP ended well $ended times"
 }
 
 act5_power_cut() {
@@ -157,14 +198,12 @@ act5_power_cut() {
 	sleep 1
 	lab kill node3 || die "power cut"
 	say "node3 lost power while its image was written"
-	phx node assign node3 batch-compute --wait --timeout 10m
-	local state
-	state=$(node_field node3 .state)
-	case $state in
-	active) say "node3 was started again and finished" ;;
-	quarantined) say "node3 is quarantined: $(node_field node3 .reason)" ;;
-	*) die "node3 is $state" ;;
-	esac
+	# its step is tried again from a power cycle, and the order is carried out: no quarantine, and nobody has to help
+	phx node assign node3 batch-compute --wait --timeout 10m || die "node3 does not finish"
+	state_is node3 active && [ "$(node_field node3 .actual_role)" = batch-compute ] ||
+		die "node3 is $(node_field node3 .state): $(node_field node3 .reason)"
+	[ "$(node_field node3 '[.plan.steps[] | select(.kind == "image") | .attempt] | max')" -ge 2 ] || die "its image was not written a second time"
+	say "node3 was started again, had its image written again, and finished"
 }
 
 # the agent's bundle as a package
@@ -185,8 +224,9 @@ act6_push() {
 	in_lab "$PHX" package push "$ip" "$DIR/packages-agent/"phx-agent-*.tar.zst --identity "$DIR/guest/id_ed25519" \
 		--known-hosts "$DIR/guest/known_hosts" --timeout 3m || die "push over SSH"
 	phx node list
-	phx node list -o json | jq -e '[.. | objects | select(.env? == "os" and (.state? == "ready"))] | length >= 1' >/dev/null ||
-		die "the pushed machine is not ready"
+	# that machine, by its serial number, runs the agent that was pushed, is known and holds nothing
+	curl_head /v1/nodes | jq -e '[.nodes[] | select(.facts.serial == "GUEST-1" and .env == "os" and .state == "ready" and .up and .role == "")] | length == 1' >/dev/null ||
+		die "the pushed machine: $(curl_head /v1/nodes | jq -c '.nodes[] | select(.facts.serial == "GUEST-1") | {state, env, up, role}')"
 }
 
 act7_rebuild() {
