@@ -113,9 +113,12 @@ int lab_kill_pid(int pid, struct phx_err *err);
 int lab_net_up(const struct lab *lab, struct phx_err *err);
 /** Tap and BMC address of one more machine. */
 int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err);
+/** It is there, and this lab's. */
 bool lab_net_exists(const struct lab *lab);
-/** End what still runs in the namespace, then remove it with all that is in it. A missing one is no
- * error. */
+/** There is a namespace of its name, whosever it is. */
+bool lab_net_is_taken(const struct lab *lab);
+/** End what still runs in the namespace, then remove it with all that is in it. A missing one, or
+ * another lab's, is no error. */
 int lab_net_down(const struct lab *lab, struct phx_err *err);
 /** Enter the namespace with the calling process. */
 int lab_net_enter(const struct lab *lab, struct phx_err *err);

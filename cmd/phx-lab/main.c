@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,14 +155,25 @@ static bool is_up(const struct request *q, const struct lab *lab)
 	return lab_net_exists(lab) && (q->no_head || lab_head_pid(lab));
 }
 
+/* Labs of several checkouts begin one after the other: what one finds free, and takes down when it
+ * cannot begin, must not be another one's that begins just now. Alone until *ret is closed. */
+static int begin_alone(int *ret, struct phx_err *err)
+{
+	static const char path[] = "/run/phx-lab.lock";
+	*ret = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*ret < 0 || flock(*ret, LOCK_EX) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 /* Another checkout may have a lab of this name: namespaces are the machine's. */
 static int name_netns(struct lab *lab, struct phx_err *err)
 {
 	enum { NUMBERS = 100 };
-	for (int i = 2; lab_net_exists(lab) && i < NUMBERS; i++)
+	for (int i = 2; lab_net_is_taken(lab) && i < NUMBERS; i++)
 		snprintf(lab->netns, sizeof(lab->netns), "phx-%.*s-%d", LAB_NAME_MAX - 1, lab->name,
 			 i);
-	if (lab_net_exists(lab))
+	if (lab_net_is_taken(lab))
 		return phx_err_set(
 			err, -EEXIST,
 			"namespaces phx-%s to %s exist: end the labs of other directories",
@@ -178,12 +190,15 @@ static int lab_up(struct request *q)
 {
 	LAB_AUTO struct lab lab = {0};
 	LAB_AUTO struct lab old = {0};
+	PHX_AUTO_CLOSE int lock = -1;
 	struct phx_err err = {0};
 	if (geteuid() != 0)
 		return usage("making a network namespace needs root");
 	int r = lab_conf_load(q->conf, q->name, &lab, &err);
 	if (r == 0)
 		r = set_dirs(q, &lab, &err);
+	if (r == 0)
+		r = begin_alone(&lock, &err);
 	bool there = r == 0 && lab_load(q->labs_dir, lab.name, &old, NULL) == 0;
 	if (there && is_up(q, &old)) {
 		fprintf(stderr, "phx lab: %s is up\n", lab.name);

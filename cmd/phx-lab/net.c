@@ -13,6 +13,7 @@
 #include "phx-lab/lab.h"
 
 enum { WORDS_MAX = 24 };
+#define LAB_OWNERS "/run/phx-lab"
 
 /* ip -n NETNS WORD...: the words of one command line, divided by blanks; none of them comes from a
  * user unchecked. */
@@ -39,11 +40,37 @@ static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 	return phx_run_check(&run, NULL, err);
 }
 
-bool lab_net_exists(const struct lab *lab)
+bool lab_net_is_taken(const struct lab *lab)
 {
 	char path[64], ns[LAB_NAME_MAX + 8];
 	snprintf(path, sizeof(path), "/run/netns/%s", lab_netns(lab, ns));
 	return access(path, F_OK) == 0;
+}
+
+/* Where the directory of the lab is written down that has the namespace: its name alone does not
+ * say whose it is, for one that a lab left may have been taken by another checkout's since. */
+static void owner_path(const struct lab *lab, char path[64])
+{
+	char ns[LAB_NAME_MAX + 8];
+	snprintf(path, 64, LAB_OWNERS "/%s", lab_netns(lab, ns));
+}
+
+static int write_owner(const struct lab *lab, struct phx_err *err)
+{
+	char path[64];
+	owner_path(lab, path);
+	int r = phx_dir_make(LAB_OWNERS, 0755, err);
+	return r < 0 ? r : phx_file_write(path, lab->dir, strlen(lab->dir), 0644, err);
+}
+
+bool lab_net_exists(const struct lab *lab)
+{
+	char path[64];
+	PHX_AUTO_FREE char *owner = NULL;
+	owner_path(lab, path);
+	return lab_net_is_taken(lab) &&
+		phx_file_read(path, sizeof(lab->dir), &owner, NULL, NULL) == 0 &&
+		!strcmp(owner, lab->dir);
 }
 
 int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
@@ -86,6 +113,11 @@ int lab_net_up(const struct lab *lab, struct phx_err *err)
 	int r = ip(NULL, err, "netns add %s", lab_netns(lab, ns));
 	if (r < 0)
 		return r;
+	r = write_owner(lab, err);
+	if (r < 0) {
+		ip(NULL, NULL, "netns del %s", ns); /* it is not known as ours */
+		return r;
+	}
 	r = make_bridge(lab, err);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
 		if (r == 0)
@@ -120,13 +152,20 @@ int lab_net_down(const struct lab *lab, struct phx_err *err)
 	if (!lab_net_exists(lab))
 		return 0;
 	int r = end_rest(lab_netns(lab, ns), err);
-	return r < 0 ? r : ip(NULL, err, "netns del %s", ns);
+	r = r < 0 ? r : ip(NULL, err, "netns del %s", ns);
+	char owner[64];
+	owner_path(lab, owner);
+	if (r == 0)
+		unlink(owner);
+	return r;
 }
 
 int lab_net_enter(const struct lab *lab, struct phx_err *err)
 {
 	char path[64], ns[LAB_NAME_MAX + 8];
 	snprintf(path, sizeof(path), "/run/netns/%s", lab_netns(lab, ns));
+	if (!lab_net_exists(lab))
+		return phx_err_set(err, -ENOENT, "%s is not this lab's; is the lab up?", path);
 	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
 		return phx_err_set(err, -errno, "%s: %s; is the lab up?", path, strerror(errno));

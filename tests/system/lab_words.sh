@@ -7,7 +7,7 @@ BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d /tmp/phx-labs.XXXXXX)
 NAME=t$$
 FAILED=0
-trap 'lab -d "$WORK/c" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/a" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/b" --name $NAME down >/dev/null 2>&1; rm -rf "$WORK"' EXIT
+trap 'lab -d "$WORK/d" --name $NAME-x down >/dev/null 2>&1; lab -d "$WORK/e" --name $NAME-x down >/dev/null 2>&1; lab -d "$WORK/c" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/a" --name $NAME down >/dev/null 2>&1; lab -d "$WORK/b" --name $NAME down >/dev/null 2>&1; rm -rf "$WORK"' EXIT
 lab() { "$BUILD/bin/phx" lab "$@"; }
 check() {
 	local name=$1
@@ -54,6 +54,28 @@ two_directories_do_not_collide() {
 	ends 0 "$NAME is up" || return 1
 	run lab down -d "$WORK/b"
 	[ "$status" = 0 ] && [ -e "/run/netns/phx-$NAME" ] && [ ! -e "/run/netns/phx-$NAME-2" ]
+}
+# at the same instant: none takes the other's namespace, nor ends it
+two_begin_at_once() {
+	local i
+	for i in 1 2 3 4; do
+		lab up -d "$WORK/d" --no-head --name "$NAME-x" -f "$WORK/lab.conf" >"$WORK/out" 2>&1 &
+		lab up -d "$WORK/e" --no-head --name "$NAME-x" -f "$WORK/lab.conf" >"$WORK/out2" 2>&1
+		local second=$?
+		wait $! && [ $second = 0 ] && [ -e "/run/netns/phx-$NAME-x" ] && [ -e "/run/netns/phx-$NAME-x-2" ] || { cat "$WORK/out2" >>"$WORK/out"; return 1; }
+		lab -d "$WORK/d" --name "$NAME-x" down >/dev/null && lab -d "$WORK/e" --name "$NAME-x" down >/dev/null || return 1
+	done
+}
+# what a lab left does not end the lab that has its namespace now
+left_is_not_taken_for_up() {
+	lab up -d "$WORK/d" --no-head --name "$NAME-x" -f "$WORK/lab.conf" >"$WORK/out" 2>&1 && lab down -d "$WORK/d" --name "$NAME-x" >/dev/null &&
+		lab up -d "$WORK/e" --no-head --name "$NAME-x" -f "$WORK/lab.conf" >"$WORK/out" 2>&1 || return 1
+	lab down -d "$WORK/d" --name "$NAME-x" >"$WORK/out" 2>&1
+	[ -e "/run/netns/phx-$NAME-x" ] || return 1
+	run lab exec -d "$WORK/d" --name "$NAME-x" true
+	[ "$status" != 0 ] || return 1
+	run lab exec -d "$WORK/e" --name "$NAME-x" ip -o link show phxbr0
+	ends 0 phxbr0 && lab down -d "$WORK/e" --name "$NAME-x" >/dev/null && [ ! -e "/run/netns/phx-$NAME-x" ]
 }
 several_are_named() {
 	mkdir -p "$WORK/a/other" && cp "$WORK/a/$NAME/lab.json" "$WORK/a/other/"
@@ -119,6 +141,8 @@ if ip netns add "phx-$NAME-try" 2>/dev/null; then
 	ip netns del "phx-$NAME-try"
 	check "the only lab is found, options may stand first" the_only_one_is_found
 	check "two directories have a lab of one name" two_directories_do_not_collide
+	check "two of one name begin at once" two_begin_at_once
+	check "what a lab left is not taken for it" left_is_not_taken_for_up
 	check "several labs are named" several_are_named
 	check "a head without its journal says so" head_without_its_journal
 	check "the only lab is ended" down_needs_no_name
