@@ -51,13 +51,21 @@ static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 	return last_begun(p, kinds);
 }
 
+/* A plan that began in the middle of another is the way back of that one, to rest if it is called a
+ * drain. */
+static bool is_way_back(const struct phx_plan *p)
+{
+	return !strcmp(p->request, "resume") || !strcmp(p->request, "cancel") ||
+		phx_node_state_transient((enum phx_node_state)p->from_state);
+}
+
 static int check(struct phx_apply *a, const struct phx_node *n)
 {
 	const struct phx_plan *p = &n->plan;
 	const struct phx_step *done = point_of_no_return(p);
 	const struct phx_re *full =
 		p->from_state == PHX_NODE_ACTIVE ? phx_holding_full(a, n) : NULL;
-	if (!strcmp(p->request, "resume") || !strcmp(p->request, "cancel"))
+	if (is_way_back(p))
 		return phx_err_set(a->err, -EPERM,
 				   "%s is being brought back: nothing of that can be cancelled; "
 				   "drain or quarantine it",

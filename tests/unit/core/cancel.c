@@ -175,6 +175,28 @@ static void maintenance_stays_maintenance(void **state)
 	assert_string_equal(world_node(w, "n1")->reason, "its hand-over was cancelled");
 }
 
+/* Its way back to rest is cancelled before its first step has begun: it would stay where it is, in
+ * no plan. */
+static void the_way_back_to_maintenance_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct phx_event missing = {.kind = PHX_EV_missing};
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_int_equal(world_assign_setup(w, "n1", "guest", PHX_SETUP_WIPE, 0), 0);
+	world_run_to(w, "n1", PHX_STEP_kexec);
+	PHX_STR_SET(missing.node, "n1");
+	assert_int_equal(world_apply(w, &missing, NULL), 0);
+	assert_int_equal(cancel(w, "n1"), 0);
+	assert_int_equal(cancel(w, "n1"), -EPERM);
+	assert_non_null(strstr(w->err.text, "being brought back"));
+	assert_non_null(phx_node_step(world_node(w, "n1")));
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
+}
+
 static void what_cannot_be_taken_back_goes_on(void **state)
 {
 	static const struct {
@@ -242,6 +264,7 @@ int main(void)
 		WORLD_TEST(a_system_in_memory_is_brought_again),
 		WORLD_TEST(a_free_node_stays_free),
 		WORLD_TEST(maintenance_stays_maintenance),
+		WORLD_TEST(the_way_back_to_maintenance_goes_on),
 		WORLD_TEST(what_cannot_be_taken_back_goes_on),
 		WORLD_TEST(a_destroyed_key_is_gone),
 		WORLD_TEST(a_cancelled_way_back_that_fails_ends_in_quarantine),
