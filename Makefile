@@ -22,7 +22,7 @@ CC ?= gcc
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 
-PURE := batch policy web re ledger node core
+PURE := policy batch web types ledger node core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
 PROGRAMS := phx phx-sim phx-lab phxd phx-agent
 WORDS := phx phx-sim # of these, what they share is cmd/cli

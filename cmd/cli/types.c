@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "iaas/iaas.h"
-#include "node/setup.h"
+#include "types/setup.h"
 #include "sim/run.h"
 
 /* Groups are resolved later, against phxd. */

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "node/node.h"
+#include "types/node.h"
 #include "phx/cli.h"
 
 enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 4000 };

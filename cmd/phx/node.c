@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "node/bmc.h"
+#include "types/bmc.h"
 #include "phx/cli.h"
 
 enum { TOKEN_MAX = 4096, ADD_TIMEOUT_MS = 30000 };

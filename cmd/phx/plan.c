@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "node/node.h"
+#include "types/node.h"
 #include "phx/cli.h"
 
 /* Row of the step table for a step of the API; NULL for a kind this phx does not know. */

@@ -1,5 +1,5 @@
 /* The API of runtime environments: asked for, created, ordered, looked at. Who
- * may order what is the core's table (re/life.def); here it is found out what
+ * may order what is the core's table (types/re_life.def); here it is found out what
  * the asker is to an RE: the resource provider, its service provider (the owner
  * that its agreement names), or nobody, for whom it is not there. */
 #include "phxd/daemon.h"

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "http/http.h"
-#include "node/node.h"
+#include "types/node.h"
 #include "agent/config.h"
 #include "agent/health.h"
 #include "agent/jobs.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "node/role.h"
+#include "types/role.h"
 
 int guard_check(const char *path, struct phx_err *err)
 {

@@ -2,7 +2,7 @@
 #ifndef PHX_AGENT_HEALTH_H
 #define PHX_AGENT_HEALTH_H
 
-#include "node/role.h"
+#include "types/role.h"
 
 /** Run the check of `role` once, within its timeout. 0 healthy, negative with a text that says why
  * not. Kind none is healthy. A relative program is looked for in the role's packages below

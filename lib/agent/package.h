@@ -4,7 +4,7 @@
 #define PHX_AGENT_PACKAGE_H
 
 #include "http/http.h"
-#include "node/role.h"
+#include "types/role.h"
 #include "agent/config.h"
 #include "agent/fetch.h"
 

@@ -4,7 +4,7 @@
 #ifndef PHX_AGENT_SERVICE_H
 #define PHX_AGENT_SERVICE_H
 
-#include "node/role.h"
+#include "types/role.h"
 #include "agent/fetch.h"
 
 struct services_config {

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "node/role.h"
+#include "types/role.h"
 
 /** One program, ready to run. Everything is borrowed for the call. */
 struct service_command {

@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "node/role.h"
+#include "types/role.h"
 
 /** The role whose packages are active here. `run`: its services are to run. */
 struct role_state {

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "http/http.h"
-#include "node/role.h"
+#include "types/role.h"
 #include "agent/config.h"
 
 struct stock;

@@ -3,7 +3,7 @@
 #ifndef PHX_CONFIG_AGREEMENT_H
 #define PHX_CONFIG_AGREEMENT_H
 
-#include "re/agreement.h"
+#include "types/agreement.h"
 
 #define PHX_AGREEMENT_FILE_MAX (64u << 10)
 #define PHX_AGREEMENT_FINDINGS_MAX 100

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "config/conf.h"
 #include "config/option.h"
-#include "node/role.h"
+#include "types/role.h"
 
 enum { CONF_FILES_MAX = 1000 };
 

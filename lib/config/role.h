@@ -1,9 +1,9 @@
 /* Roles (roles/NAME.conf) and rules (roles/rules.conf) from libconfig text into the typed structs
- * of node/role.h. What they name is looked up through functions of the caller; nothing is kept. */
+ * of types/role.h. What they name is looked up through functions of the caller; nothing is kept. */
 #ifndef PHX_CONFIG_ROLE_H
 #define PHX_CONFIG_ROLE_H
 
-#include "node/role.h"
+#include "types/role.h"
 
 /** How names become things. Each returns 0 or -ENOENT (then the file is refused, with line and
  * reason); any other negative code is passed on with the text in err. A NULL function skips that

@@ -118,7 +118,7 @@ struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
 /** Begin what nobody ordered now; `err` takes why it cannot be. */
 int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
 
-/** The handler has seen to it that this may follow (node/life.def). */
+/** The handler has seen to it that this may follow (types/node_life.def). */
 static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
 {
 	int r = phx_node_become(n, to);

@@ -3,6 +3,7 @@
  * what a node of any other state cannot be ordered. Pure. */
 #include "core/index.h"
 #include "core/internal.h"
+#include "node/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The life of runtime environments after they were asked for: activated,
- * suspended, deactivated, destroyed (re/life.def says from where and by whom);
+ * suspended, deactivated, destroyed (types/re_life.def says from where and by whom);
  * agree.c is how they come to be. An RE has a pool of its name; what it holds
  * is in the ledger. Pure. */
 #include "core/index.h"

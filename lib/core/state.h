@@ -4,9 +4,9 @@
 #ifndef PHX_CORE_STATE_H
 #define PHX_CORE_STATE_H
 
-#include "node/node.h"
+#include "types/node.h"
 #include "ledger/ledger.h"
-#include "re/life.h"
+#include "types/re_life.h"
 
 #define PHX_POOL_FREE "free"
 

@@ -4,8 +4,8 @@
 #ifndef PHX_DISK_DISK_H
 #define PHX_DISK_DISK_H
 
-#include "node/facts.h"
-#include "node/setup.h"
+#include "types/facts.h"
+#include "types/setup.h"
 
 /** The hardware disks of the machine, sorted by id: from sysfs below `root`, and
  * on the running machine (root "") the drives are asked what they can erase.

@@ -4,7 +4,7 @@
 #define PHX_DISK_IDENTIFY_H
 
 #include "disk/device.h"
-#include "node/facts.h"
+#include "types/facts.h"
 
 struct phx_ata_identity {
 	bool security;         /* the security feature set is there */

@@ -3,7 +3,7 @@
 #ifndef PHX_INVENTORY_INVENTORY_H
 #define PHX_INVENTORY_INVENTORY_H
 
-#include "node/facts.h"
+#include "types/facts.h"
 
 /** Read everything. `root` is "" for the running machine, or a directory that
  * holds sys/, proc/, etc/; with a fixture, devices are not opened (abilities

@@ -19,7 +19,7 @@
 #define PHX_LEDGER_LEDGER_H
 
 #include "batch/batch.h"
-#include "re/agreement.h"
+#include "types/agreement.h"
 #include "web/web.h"
 
 #define PHX_LEDGER_FREE (-1) /* instead of an RE: nobody's */

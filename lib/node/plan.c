@@ -1,7 +1,7 @@
 /* plan_handover: from what a node is and runs, what it shall run and how it
  * must be cleaned, to a list of steps. Called by the core, for the daemon and
  * for --dry-run alike; the agent and the drivers carry the steps out. Pure. */
-#include "node/node.h"
+#include "node/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef PHX_POWER_POWER_H
 #define PHX_POWER_POWER_H
 
-#include "node/bmc.h"
+#include "types/bmc.h"
 
 /** What can be asked for. CYCLE is off (observed), then on (observed); BOOT is
  * off (observed), network boot once (left out where the driver cannot choose

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "http/http.h"
-#include "node/node.h"
+#include "types/node.h"
 
 enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "node/role.h"
+#include "types/role.h"
 #include "agent/log.h"
 
 struct scratch {

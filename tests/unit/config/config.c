@@ -2,7 +2,7 @@
 #include "unit/config/help.h"
 
 #include "config/config.h"
-#include "node/role.h"
+#include "types/role.h"
 
 #define GOOD "interface = \"eth1\";\naddress = \"10.1.0.1\";\n"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node/node.h"
+#include "node/plan.h"
 
 struct plan_world {
 	struct phx_node node;

@@ -1,5 +1,5 @@
 /* The life of a runtime environment: which operation leads from which state to
- * which, and who may order it (003 2, Fig. 1; 000 4.3). A table, life.def; what
+ * which, and who may order it (003 2, Fig. 1; 000 4.3). A table, re_life.def; what
  * an operation does to nodes and jobs is the ledger's and the core's.
  *
  *  request, refuse, withdraw
@@ -11,8 +11,8 @@
  *                                     destroyed ◀──── deactivated ◀──────────────┘ (drained)
  *                                              destroy
  */
-#ifndef PHX_RE_LIFE_H
-#define PHX_RE_LIFE_H
+#ifndef PHX_TYPES_RE_LIFE_H
+#define PHX_TYPES_RE_LIFE_H
 
 #include "base/util.h"
 

@@ -1,7 +1,7 @@
 /* Automatic role assignment: which role fits a node's facts (003 3.4: the
  * decision-making module gives each agent its role). First match counts.
  * Called by the core and by `--dry-run`; pure. */
-#include "node/role.h"
+#include "types/role.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Roles: what a node is to do (roles/NAME.conf). Read by lib/config, kept in
  * core state, carried to the agent as JSON. Pure. */
-#ifndef PHX_NODE_ROLE_H
-#define PHX_NODE_ROLE_H
+#ifndef PHX_TYPES_ROLE_H
+#define PHX_TYPES_ROLE_H
 
 #include "base/key.h"
-#include "node/facts.h"
-#include "node/setup.h"
+#include "types/facts.h"
+#include "types/setup.h"
 
 /** A package as a role wants it; version and digest are resolved against the
  * repository when the role is loaded, so that a node's state can be compared. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "node/role.h"
+#include "types/role.h"
 
 static struct phx_role role;
 static struct phx_err err;

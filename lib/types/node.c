@@ -1,6 +1,6 @@
 /* Tables of nodes, steps and plans, and which state may follow which.
  * Called by the core, the API and the CLI. Pure. */
-#include "node/node.h"
+#include "types/node.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ const struct phx_enum phx_node_env_names = {"environment", node_envs, PHX_ARRAY_
 
 static const char *const step_names[] = {
 #define STEP(name, ...) #name,
-#include "node/step.def"
+#include "types/step.def"
 #undef STEP
 };
 const struct phx_enum phx_step_kind_names = {"step", step_names, PHX_ARRAY_SIZE(step_names)};
@@ -39,7 +39,7 @@ static const struct phx_step_info step_infos[] = {
 	 expected, \
 	 PHX_ON_FAIL_##on_fail, \
 	 text},
-#include "node/step.def"
+#include "types/step.def"
 #undef STEP
 };
 
@@ -68,7 +68,7 @@ static unsigned successors(enum phx_node_state from)
 		enum phx_node_state from, to;
 	} rows[] = {
 #define LIFE(from, to) {PHX_NODE_##from, PHX_NODE_##to},
-#include "node/life.def"
+#include "types/node_life.def"
 #undef LIFE
 	};
 	unsigned bits = 1u << from | 1u << PHX_NODE_QUARANTINED;

@@ -1,5 +1,5 @@
-/* The life of an RE by its table: see life.h. Called by lib/core. Pure. */
-#include "re/life.h"
+/* The life of an RE by its table: see re_life.h. Called by lib/core. Pure. */
+#include "types/re_life.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const struct {
 } rows[] = {
 #define LIFE(op, from, to, who) \
 	{PHX_RE_OP_##op, PHX_RE_STATE_##from, PHX_RE_STATE_##to, PHX_RE_WHO_##who},
-#include "re/life.def"
+#include "types/re_life.def"
 #undef LIFE
 };
 

@@ -1,5 +1,5 @@
 /* Tables of setup policies: see setup.h. Pure. */
-#include "node/setup.h"
+#include "types/setup.h"
 
 static const char *const modes[] = {"noop", "wipe"};
 const struct phx_enum phx_setup_mode_names = {"setup policy", modes, PHX_ARRAY_SIZE(modes)};

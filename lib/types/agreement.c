@@ -1,7 +1,7 @@
 /* RE agreements: defaults, findings, parameters. Called by lib/config when one
  * is read, by the ledger when one becomes active, by the core for the API.
  * Pure. */
-#include "re/agreement.h"
+#include "types/agreement.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "re/life.h"
+#include "types/re_life.h"
 
 #define N_STATES (PHX_RE_STATE_DESTROYED + 1)
 #define N_OPS (PHX_RE_OP_destroy + 1)

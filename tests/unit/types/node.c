@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-#include "node/node.h"
+#include "types/node.h"
 
 /* ---- facts ---- */
 

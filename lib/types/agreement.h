@@ -1,11 +1,11 @@
 /* The RE agreement (000 4.1, Fig. 3): what a service provider asks for and the
  * resource provider grants. Typed; read from libconfig or the papers' XML by
  * lib/config, kept in core state. Pure. */
-#ifndef PHX_RE_AGREEMENT_H
-#define PHX_RE_AGREEMENT_H
+#ifndef PHX_TYPES_AGREEMENT_H
+#define PHX_TYPES_AGREEMENT_H
 
 #include "base/key.h"
-#include "node/setup.h"
+#include "types/setup.h"
 #include "policy/policy.h"
 
 enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };

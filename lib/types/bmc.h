@@ -1,7 +1,7 @@
 /* How a node's power is reached. Kept in core state beside the node, without
  * any secret: passwords stay in files. lib/power acts on it. Pure. */
-#ifndef PHX_NODE_BMC_H
-#define PHX_NODE_BMC_H
+#ifndef PHX_TYPES_BMC_H
+#define PHX_TYPES_BMC_H
 
 #include "base/record.h"
 

@@ -1,5 +1,5 @@
 /* Tables and checks of node facts: see facts.h. Pure. */
-#include "node/facts.h"
+#include "types/facts.h"
 
 #include <errno.h>
 #include <string.h>

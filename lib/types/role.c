@@ -1,6 +1,6 @@
 /* Roles: record tables, structural check, start order. Called by the core, by
  * the loader (lib/config) and by the agent. Pure: reads no file. */
-#include "node/role.h"
+#include "types/role.h"
 
 #include <errno.h>
 #include <stdio.h>

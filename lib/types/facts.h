@@ -1,7 +1,7 @@
 /* What a node is: the facts an agent reports and the core decides on.
  * Filled by lib/inventory, carried as JSON, kept in core state. Pure. */
-#ifndef PHX_NODE_FACTS_H
-#define PHX_NODE_FACTS_H
+#ifndef PHX_TYPES_FACTS_H
+#define PHX_TYPES_FACTS_H
 
 #include "base/record.h"
 

@@ -1,7 +1,7 @@
 /* Setup policies: what is done to a node when it changes hands (003 3.4;
  * NOOP and wipe of the PhoenixCloud agreement, 000 4.1). Pure. */
-#ifndef PHX_NODE_SETUP_H
-#define PHX_NODE_SETUP_H
+#ifndef PHX_TYPES_SETUP_H
+#define PHX_TYPES_SETUP_H
 
 #include "base/key.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "node/role.h"
+#include "types/role.h"
 
 static struct phx_facts facts;
 static struct phx_list rules;

@@ -7,13 +7,13 @@
  *   any ──▶ quarantined (fails closed)     ready, active ◀──▶ maintenance
  *
  * draining, cleaning and deploying are the phases of the steps of a plan. Pure. */
-#ifndef PHX_NODE_NODE_H
-#define PHX_NODE_NODE_H
+#ifndef PHX_TYPES_NODE_H
+#define PHX_TYPES_NODE_H
 
-#include "node/bmc.h"
-#include "node/facts.h"
-#include "node/role.h"
-#include "node/setup.h"
+#include "types/bmc.h"
+#include "types/facts.h"
+#include "types/role.h"
+#include "types/setup.h"
 
 enum phx_node_state {
 	PHX_NODE_NEW,
@@ -38,7 +38,7 @@ extern const struct phx_enum phx_power_names;
 
 enum phx_step_kind {
 #define STEP(name, ...) PHX_STEP_##name,
-#include "node/step.def"
+#include "types/step.def"
 #undef STEP
 	PHX_STEP_COUNT_
 };
@@ -254,7 +254,7 @@ PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);
-/** Whether `to` may follow `from` (life.def); quarantined may follow any. */
+/** Whether `to` may follow `from` (node_life.def); quarantined may follow any. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** The node is in state `to` from now on; the only way to say so. -EPROTO where that may not
  * follow: it stays what it is. */
@@ -270,37 +270,5 @@ bool phx_node_has_bmc(const struct phx_node *n);
 /** Will whoever asks first with its MAC address be given its certificate? Nothing else is known of
  * the machine: no token, no address of its own, no serial number, and no key yet. */
 bool phx_node_by_mac_alone(const struct phx_node *n);
-
-/* ---- planning ---- */
-
-#define PHX_SYSTEM_DISK_MIN (1ULL << 30)
-
-struct phx_plan_request {
-	const struct phx_node *node;
-	const struct phx_role *from; /* what the node runs now; NULL = nothing */
-	const struct phx_role *to;   /* NULL = release to the free pool */
-	const char *to_pool;
-	struct phx_setup setup; /* effective: what must be done now; method AUTO is resolved here */
-	/* the method is an agreement's, nobody ordered it for this node: where `crypto` has no key
-	 * to destroy, a plain disk gets the best method it can do */
-	bool agreed;
-	bool encrypt;         /* deploy the root encrypted */
-	bool rebuild;         /* write the image even if it is there */
-	bool power_cycle;     /* prove clean from reset: no kexec */
-	bool deploy_env_only; /* resume from quarantine: end in the deploy initramfs */
-};
-
-/** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and
- * the daemon. ret (caller owns: phx_record_fini(&phx_plan_record, ret)) has no ids and epoch 0. An
- * encrypted node that is down and has no BMC, to be erased and given no role: the plan is
- * `destroy_key` alone, tier none; it leaves key_unread behind, and no further step when that is so
- * already. -EOPNOTSUPP a disk cannot do the method (names disk and what it can do), -EHOSTUNREACH
- * the node must be booted and has no BMC, -EINVAL the facts are ambiguous (two disks of one id),
- * -ENODEV no disk. Zero steps = nothing to do. */
-int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
-
-/** The steps that take `role`'s work off a node that goes on running it (maintenance): none where
- * it has no jobs and no balancer. Added to plan->steps, and their time. -ENOMEM. */
-int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
 
 #endif
