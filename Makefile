@@ -22,7 +22,7 @@ CC ?= gcc
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 
-PURE := policy batch web types ledger node core
+PURE := policy batch web types ledger state node core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
 PROGRAMS := phx phx-sim phx-lab phxd phx-agent
 WORDS := phx phx-sim # of these, what they share is cmd/cli
@@ -99,17 +99,18 @@ $(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
-# the tests of the core once more, each allocation failing in turn: the library is the static one, its calls are wrapped
-# not replay, which repeats itself for long, nor visits, which counts what is read
-ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard tests/unit/core/*.c))
-ALLOC_OBJ := $(ALLOC_SRC:tests/unit/core/%.c=$(BUILD)/tests/alloc/%.o)
+# the tests of the rooms that an event passes through once more, each allocation failing in turn: the library is the static
+# one, its calls are wrapped; not replay, which repeats itself for long, nor visits, which counts what is read
+ALLOC_ROOMS := state core
+ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c)))
+ALLOC_OBJ := $(ALLOC_SRC:tests/unit/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
-$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/core/%.c
+$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$* -Wno-missing-prototypes -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$(subst /,_,$*) -Wno-missing-prototypes -MMD -MP -c $< -o $@
 $(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
-$(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(patsubst tests/unit/core/%.c,PROGRAM(%),$(ALLOC_SRC))"
+$(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALLOC_SRC:tests/unit/%.c=%),PROGRAM($(subst /,_,$(p))))"
 $(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)
 
 # what the system tests and those of the lab run beside the programs

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "core/core.h"
+#include "state/event.h"
 #include "phx/cli.h"
 
 enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000, AWAY_SECONDS = 1 };

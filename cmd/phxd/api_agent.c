@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "phxd/take.h"
+#include "state/counts.h"
 
 enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 

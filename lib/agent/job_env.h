@@ -2,7 +2,7 @@
 #ifndef PHX_AGENT_JOB_ENV_H
 #define PHX_AGENT_JOB_ENV_H
 
-#include "core/state.h"
+#include "state/state.h"
 
 struct job_env {
 	struct phx_buf words; /* NUL-separated */

@@ -4,7 +4,7 @@
 #ifndef PHX_AGENT_JOB_HOSTS_H
 #define PHX_AGENT_JOB_HOSTS_H
 
-#include "core/state.h"
+#include "state/state.h"
 
 /** Put the nodes of the job, by the addresses that its order brought, into `hosts_file` ("":
  * nothing is done). What is not ours in the file stays and counts first, but for loopback addresses

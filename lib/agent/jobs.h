@@ -5,7 +5,7 @@
 #ifndef PHX_AGENT_JOBS_H
 #define PHX_AGENT_JOBS_H
 
-#include "core/core.h"
+#include "state/event.h"
 #include "http/http.h"
 #include "agent/config.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "config/image.h"
-#include "core/core.h"
+#include "state/order.h"
 
 /** Parse one order. Members "deploy" and "image" are left for the functions below. -EINVAL with the
  * path in the JSON. Caller owns *ret: phx_record_fini(&phx_order_record, ret). */

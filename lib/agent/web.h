@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "core/core.h"
+#include "state/order.h"
 
 struct services;
 struct web;

@@ -3,7 +3,7 @@
 #ifndef PHX_AGENT_WORKER_H
 #define PHX_AGENT_WORKER_H
 
-#include "core/core.h"
+#include "state/order.h"
 #include "base/json.h"
 
 struct agent;

@@ -4,7 +4,7 @@
 #define PHX_CONFIG_CONFIG_H
 
 #include "base/key.h"
-#include "core/state.h"
+#include "state/state.h"
 
 #define PHX_CONFIG_PATH "/etc/phoenix/phoenix.conf"
 #define PHX_CONFIG_TEXT_MAX 256

@@ -2,7 +2,7 @@
  * the daemon for each event and at replay, by tests and by the simulator.
  * Every handler checks first and changes afterwards, so that a refused event
  * leaves the state as it was. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -164,6 +164,14 @@ static int apply_rules_put(struct phx_apply *a)
 	return 0;
 }
 
+static int apply_notice(struct phx_apply *a)
+{
+	a->s->last_job_id += a->ev->skip_jobs;
+	a->out->changed = true;
+	phx_note_re(a, NULL, a->ev->re, NULL, "%s", a->ev->text);
+	return 0;
+}
+
 /* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this
  * order. */
 static int apply_tick(struct phx_apply *a)
@@ -238,7 +246,7 @@ static const handler handlers[] = {
 	[PHX_EV_re_use] = phx_apply_re_use,
 	[PHX_EV_re_queue] = phx_apply_re_queue,
 	[PHX_EV_cert_revoke] = phx_apply_cert_revoke,
-	[PHX_EV_notice] = phx_apply_notice,
+	[PHX_EV_notice] = apply_notice,
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 

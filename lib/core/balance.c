@@ -1,7 +1,7 @@
 /* Who is behind the balancers: the wanted table, derived from the nodes, so
  * that it is never kept and never wrong. Called for a director's orders and by
  * phxd, which wakes directors when the table is another one. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

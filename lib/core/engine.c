@@ -14,7 +14,7 @@
  * counts for its hand-over only if it was told after that began (sure), and
  * whoever asks the engine tells anew of what it had an order for. What somebody
  * else closed is left to him. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * every RE. What it is to be told in turn is derived from that (engine.c). A node
  * is only let go on by a report in which it is closed and empty. Reports that do
  * not come stop all this and lose nothing. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

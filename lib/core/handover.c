@@ -7,7 +7,7 @@
  *
  * Every issued or waiting step has a deadline, so that nothing is stuck
  * (faults.md 17). Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* One job: its state and who counts it, what people call it, who ended it and
  * why. Whatever starts or ends jobs (jobs.c, lease.c, foreign.c, spare.c, res.c)
  * changes them through this file, which calls none of those. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  *     └──── heard, same start ───┘
  *
  * Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <string.h>

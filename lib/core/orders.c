@@ -1,7 +1,7 @@
 /* What state means for the outside: orders for agents, outstanding actions,
  * the next deadline, boot answers. All of it derived, so that nothing is lost
  * with the daemon. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* From an order on one node, by somebody or by the core itself, to a plan that
  * begins. Decides the setup policy that must hold, asks the planner, and says
  * what a node of any other state cannot be ordered. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 #include "node/plan.h"
 

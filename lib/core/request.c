@@ -1,7 +1,7 @@
 /* What people order: assign, release, rebuild, wipe, drain, resume, quarantine,
  * power; and what the core orders by itself when a node is ready or there again.
  * planning.c makes the plans. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  *
  * Events from before this was asked say nothing of jobs, and do what they did.
  * Called by the handlers of orders and by handover.c. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

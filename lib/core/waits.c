@@ -1,6 +1,6 @@
 /* Why a job waits, in words. Asked by the API between two events; decides
  * nothing. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 #include "core/internal.h"
 
 #include <stdio.h>

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/counts.h"
+
 enum { BEAT_MS = 2 * SECOND, AGAIN_MS = 15 * SECOND };
 
 bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m)

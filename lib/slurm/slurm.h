@@ -1,5 +1,5 @@
 /* Slurm as the batch engine of an RE: its own commands, run with formats of
- * ours, become what the core hears (core/core.h: phx_engine_job, phx_engine_node),
+ * ours, become what the core hears (state/event.h: phx_engine_job, phx_engine_node),
  * and what the core orders becomes commands. Decides nothing. Every call but the
  * parsers runs programs and blocks until they end: never on the daemon's loop. */
 #ifndef PHX_SLURM_SLURM_H
@@ -8,7 +8,8 @@
 #include <limits.h>
 
 #include "base/spawn.h"
-#include "core/core.h"
+#include "state/event.h"
+#include "state/order.h"
 
 /** Jobs that wait beyond so many are not told of: those of highest priority are. */
 #define PHX_SLURM_WAITING_MAX 10000

@@ -1,4 +1,4 @@
-/* The core without memory: whatever the tests of tests/unit/core let happen, happens here with each
+/* The core without memory: whatever the tests of its rooms let happen, happens here with each
  * allocation of the event failing in turn, on a copy of the state. Either the event ends with
  * -ENOMEM (the state is of no use then), or its actions and the state are those of a run in which
  * nothing failed: an error that is dropped makes a difference. Those tests are compiled once more,
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/core.h"
-#include "core/index.h"
+#include "state/index.h"
 
 /* Of one kind of event: looked at, and of those with so many allocations tried. The tests repeat
  * themselves. */

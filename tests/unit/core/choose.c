@@ -2,7 +2,7 @@
  * every other RE. Work is counted, not timed. */
 #include "unit/core/pair.h"
 
-#include "core/index.h"
+#include "state/index.h"
 
 static void spoil_disk(struct phx_node *n, bool bad)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "core/core.h"
+#include "state/counts.h"
 
 struct world {
 	struct phx_state s;

@@ -1,6 +1,6 @@
 /* What always holds of a state, after every event (faults.md). Called by tests, by the fault
  * simulation and at the daemon's start. Changes nothing. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 
 #include <errno.h>
 #include <string.h>

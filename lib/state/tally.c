@@ -1,5 +1,5 @@
 /* Tallies of users: see tally.h. Called by index.c and jobs.c, asked by submit.c. Pure. */
-#include "core/tally.h"
+#include "state/tally.h"
 
 #include <errno.h>
 #include <string.h>

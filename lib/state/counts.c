@@ -1,10 +1,10 @@
 /* What a node counts as: see counts.h. Called by index.c for the nodes that were touched, and by
  * whoever asks for one node. Changes nothing. Pure. */
-#include "core/counts.h"
+#include "state/counts.h"
 
 #include <string.h>
 
-#include "core/core.h"
+#include "state/event.h"
 
 bool phx_node_counts_free(const struct phx_state *s, const struct phx_node *n)
 {

@@ -1,23 +1,23 @@
 /* What core_apply must find without looking at every node and job: names, who
  * is free, who is idle, what is due. All of it follows from the state (it is in
  * no record, and is built anew where it is missing), so that it decides
- * nothing. Within lib/core only.
+ * nothing. Within the pure rooms above it only.
  *
  * The rule: who changes a node that another file may have to find touches it,
  * before or after, within the same event. What is derived of touched nodes is
  * brought up to date where it is asked for. */
-#ifndef PHX_CORE_INDEX_H
-#define PHX_CORE_INDEX_H
+#ifndef PHX_STATE_INDEX_H
+#define PHX_STATE_INDEX_H
 
-#include "core/state.h"
-#include "core/tally.h"
+#include "state/state.h"
+#include "state/tally.h"
 
 /** Sets of nodes, by their place in the list. counts.h says what those of sets.def hold. */
 enum phx_node_set {
 	PHX_SET_TOUCHED, /* what is below has to be derived again */
 	PHX_SET_LOOK,    /* touched since share.c has looked at it */
 #define NODE_SET(name, predicate) PHX_SET_##name,
-#include "core/sets.def"
+#include "state/sets.def"
 #undef NODE_SET
 	PHX_SET_COUNT_
 };

@@ -1,14 +1,14 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, a table of
  * names, times of nodes in one array, those of jobs in a heap whose stale
- * entries go when they come up. Used by the files of lib/core. Pure. */
-#include "core/index.h"
+ * entries go when they come up. Used by the pure rooms above. Pure. */
+#include "state/index.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/heap.h"
-#include "core/counts.h"
+#include "state/counts.h"
 
 enum { WORD = 64, LEAST = 64 };
 
@@ -92,7 +92,7 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 /* by enum phx_node_set; TOUCHED and LOOK follow from no node */
 static bool (*const predicates[])(const struct phx_state *, const struct phx_node *) = {
 #define NODE_SET(name, predicate) [PHX_SET_##name] = predicate,
-#include "core/sets.def"
+#include "state/sets.def"
 #undef NODE_SET
 };
 

@@ -1,7 +1,7 @@
 /* What an event leads to: actions, notes, and the checks every handler begins
- * with. Called by all handlers of lib/core; calls none of them. Pure. */
-#include "core/index.h"
-#include "core/internal.h"
+ * with. Called by all handlers; calls none of them. Pure. */
+#include "state/index.h"
+#include "state/apply.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* One user does not take all the room there is for jobs: limits by number and by size, and the last
  * places. */
-#include "core/index.h"
+#include "state/index.h"
 #include "unit/core/world.h"
 
 static int submit_as(struct world *w, uint32_t uid, size_t n_word, uint64_t *ret_id,

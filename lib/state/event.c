@@ -1,9 +1,11 @@
-/* Tables of events, actions and orders: see core.h. Pure. */
-#include "core/core.h"
+/* Tables of events, actions and orders: see event.h, order.h. Pure. */
+#include "state/event.h"
+
+#include "state/order.h"
 
 static const char *const event_names[] = {
 #define EVENT(name, text) #name,
-#include "core/event.def"
+#include "state/event.def"
 #undef EVENT
 };
 const struct phx_enum phx_event_kind_names = {"event", event_names, PHX_ARRAY_SIZE(event_names)};
@@ -12,7 +14,7 @@ const char *phx_event_text(enum phx_event_kind kind)
 {
 	static const char *const texts[] = {
 #define EVENT(name, text) text,
-#include "core/event.def"
+#include "state/event.def"
 #undef EVENT
 	};
 	return (unsigned)kind < PHX_ARRAY_SIZE(texts) ? texts[kind] : "?";

@@ -1,6 +1,6 @@
 /* Core state: record tables, beginning and end. Called by core_apply, the store
  * (snapshots), the API and tests. Pure. */
-#include "core/index.h"
+#include "state/index.h"
 
 #include <errno.h>
 #include <string.h>

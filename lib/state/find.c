@@ -1,6 +1,6 @@
 /* Things of a state by name or number, in its lists; nodes by name are found by the index. Called
- * by all of lib/core and by the API. Pure. */
-#include "core/state.h"
+ * by the pure rooms above and by the API. Pure. */
+#include "state/state.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* What a node counts as, and when a node or job wants a tick: predicates of the state, of which the
- * index keeps the results (sets.def). Within lib/core only. Pure. */
-#ifndef PHX_CORE_COUNTS_H
-#define PHX_CORE_COUNTS_H
+ * index keeps the results (sets.def). Pure. */
+#ifndef PHX_STATE_COUNTS_H
+#define PHX_STATE_COUNTS_H
 
-#include "core/state.h"
+#include "state/state.h"
 
 /** Counted free by the ledger. */
 bool phx_node_counts_free(const struct phx_state *s, const struct phx_node *n);
@@ -49,5 +49,14 @@ int64_t phx_job_due(const struct phx_job *j);
  * is that RE's. */
 struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 				    const struct phx_role *role);
+
+/** What `n` is as an instance of `role`: the role's words, with the address of the web RE in whose
+ * pool it is. */
+struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n,
+				    const struct phx_role *role);
+
+/** What an agent in the deploy environment does when it has no order: 'local' = enter the installed
+ * system. */
+bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
 
 #endif

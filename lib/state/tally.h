@@ -1,9 +1,9 @@
 /* What each user has queued or running: so that one does not take all the room there is for jobs.
  * Pure. */
-#ifndef PHX_CORE_TALLY_H
-#define PHX_CORE_TALLY_H
+#ifndef PHX_STATE_TALLY_H
+#define PHX_STATE_TALLY_H
 
-#include "core/state.h"
+#include "state/state.h"
 
 /** Open jobs of one user, and what the state keeps for them. Jobs of an engine that is not ours are
  * not among them. The words of an array are its first member's, and count until the last one has

@@ -6,7 +6,7 @@
  * changes something carries it, and ids go on above `number << ID_BITS`. A
  * plan that is under way keeps its own. Journals of the time before have none:
  * theirs is 0. Called by apply.c and handover.c. Pure. */
-#include "core/internal.h"
+#include "state/apply.h"
 
 /* room for 65,536 steps; more run on into the next number, which is as good */
 enum { ID_BITS = 16 };
@@ -37,12 +37,4 @@ uint64_t phx_next_epoch(const struct phx_state *s, const struct phx_node *n)
 {
 	uint64_t next = n->epoch + 1;
 	return next > first_id(s) ? next : first_id(s);
-}
-
-int phx_apply_notice(struct phx_apply *a)
-{
-	a->s->last_job_id += a->ev->skip_jobs;
-	a->out->changed = true;
-	phx_note_re(a, NULL, a->ev->re, NULL, "%s", a->ev->text);
-	return 0;
 }

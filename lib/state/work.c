@@ -3,8 +3,8 @@
  * and settles the list after the event's handler; where the order of actions asks
  * for it, the list is settled sooner. Entries are done in the order in which they
  * were made. Pure. */
-#include "core/index.h"
-#include "core/internal.h"
+#include "state/index.h"
+#include "state/apply.h"
 
 struct work {
 	enum phx_work_kind kind;

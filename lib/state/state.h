@@ -1,11 +1,11 @@
 /* Core state: everything phxd knows that must survive it. State is what you
  * get by applying the journal. Pure; described by records, so that snapshot,
  * journal and API come from the same tables. */
-#ifndef PHX_CORE_STATE_H
-#define PHX_CORE_STATE_H
+#ifndef PHX_STATE_STATE_H
+#define PHX_STATE_STATE_H
 
-#include "types/node.h"
 #include "ledger/ledger.h"
+#include "types/node.h"
 #include "types/re_life.h"
 
 #define PHX_POOL_FREE "free"
@@ -175,7 +175,7 @@ struct phx_revoked {
 };
 extern const struct phx_record phx_revoked_record;
 
-struct phx_index; /* core/index.h */
+struct phx_index; /* state/index.h */
 
 struct phx_state {
 	uint64_t seq;   /* of the last applied event */
