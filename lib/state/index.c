@@ -9,8 +9,10 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "state/counts.h"
+#include "state/members.h"
 
 enum { WORD = 64, LEAST = 64 };
+enum { CHANGES_BITS = 24 }; /* of one event less than so many: of 65,536 nodes all groups */
 
 struct due {
 	int64_t at_ms;
@@ -32,6 +34,7 @@ struct phx_index {
 	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_list tallies; /* struct phx_tally, of users */
+	struct phx_members *members;
 };
 
 static struct phx_node *node_at(const struct phx_state *s, uint32_t i)
@@ -104,6 +107,8 @@ static void derive(struct phx_state *s, uint32_t i)
 		put(x->sets[k], i, predicates[k](s, n));
 	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->share_re) : 0;
 	x->due[i] = phx_node_due(n);
+	if (phx_members_put(x->members, i, n) < 0)
+		x->untrue = true;
 }
 
 static void refresh(struct phx_state *s)
@@ -197,6 +202,49 @@ int64_t phx_index_nodes_due(const struct phx_state *s)
 		next = due < next ? due : next;
 	}
 	return next;
+}
+
+/* ---- groups of nodes ---- */
+
+/* NULL: nodes have to be looked at. */
+static const struct phx_members *members_of(const struct phx_state *s)
+{
+	const struct phx_index *x = s->index;
+	return x && x->n == s->nodes.n && !x->touched && !x->untrue ? x->members : NULL;
+}
+
+uint64_t phx_members_changed(const struct phx_state *s, enum phx_members_kind kind, const char *key)
+{
+	const struct phx_members *m = members_of(s);
+	const struct phx_members_group *g = m ? phx_members_find(m, kind, key) : NULL;
+	return !m ? 0 : g ? g->changed : UINT64_MAX;
+}
+
+const struct phx_node *phx_members_next(const struct phx_state *s, enum phx_members_kind kind,
+					const char *key, uint32_t *at)
+{
+	const struct phx_members *m = members_of(s);
+	const struct phx_members_group *g = m ? phx_members_find(m, kind, key) : NULL;
+	while (m && g && *at < s->nodes.n && !(g->words[*at / WORD] >> *at % WORD))
+		*at = (*at / WORD + 1) * WORD;
+	if (m && g && *at < s->nodes.n)
+		*at += (uint32_t)__builtin_ctzll(g->words[*at / WORD] >> *at % WORD);
+	for (; !m && *at < s->nodes.n; ++*at) {
+		const char *has_key = phx_members_key(kind, node_at(s, *at));
+		if (has_key && !strcmp(has_key, key))
+			break;
+	}
+	return (!m || g) && *at < s->nodes.n ? node_at(s, (*at)++) : NULL;
+}
+
+uint32_t phx_members_count(const struct phx_state *s, enum phx_members_kind kind, const char *key)
+{
+	const struct phx_members *m = members_of(s);
+	const struct phx_members_group *g = m ? phx_members_find(m, kind, key) : NULL;
+	uint32_t count = g ? g->n : 0, at = 0;
+	while (!m && phx_members_next(s, kind, key, &at))
+		count++;
+	return count;
 }
 
 /* ---- jobs ---- */
@@ -320,6 +368,7 @@ static void free_index(struct phx_index *x)
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_list_fini(&x->tallies);
+	phx_members_free(x->members);
 	free(x);
 }
 
@@ -329,7 +378,7 @@ void phx_index_drop(struct phx_state *s)
 	s->index = NULL;
 }
 
-static struct phx_index *new_index(uint32_t n)
+static struct phx_index *new_index(uint32_t n, uint64_t seq)
 {
 	struct phx_index *x = calloc(1, sizeof(*x));
 	if (!x)
@@ -342,7 +391,8 @@ static struct phx_index *new_index(uint32_t n)
 	x->groups = calloc(x->cap, sizeof(*x->groups));
 	x->due = calloc(x->cap, sizeof(*x->due));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
-	if (!failed && x->groups && x->due && x->runs)
+	x->members = phx_members_new(x->cap, seq << CHANGES_BITS);
+	if (!failed && x->groups && x->due && x->runs && x->members)
 		return x;
 	free_index(x);
 	return NULL;
@@ -370,6 +420,7 @@ void phx_index_renew(struct phx_state *s)
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
 	phx_hash_clear(&x->names);
+	phx_members_clear(x->members);
 	x->n = x->dues.n = x->tallies.n = 0;
 	x->jobs = (struct phx_index_jobs){0};
 	fill(s);
@@ -384,7 +435,7 @@ int phx_index_ready(struct phx_state *s)
 			add_node(s);
 		return 0;
 	}
-	struct phx_index *x = new_index(s->nodes.n);
+	struct phx_index *x = new_index(s->nodes.n, s->seq);
 	if (!x)
 		return -ENOMEM;
 	phx_index_drop(s);
@@ -417,6 +468,10 @@ static int check_node(const struct phx_state *s, const struct phx_index *fresh, 
 					   "%s was changed and not touched: its place in set %d is "
 					   "of the past",
 					   n->name, k);
+	if (!phx_members_agree(x->members, i, n))
+		return phx_err_set(err, -EPROTO,
+				   "%s was changed and not touched: it is in a group of the past",
+				   n->name);
 	if (x->due[i] != fresh->due[i])
 		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
 				   (long long)fresh->due[i], (long long)x->due[i]);

@@ -1,0 +1,101 @@
+/* The list of nodes hidden from who applies an event or shows something: each page of it that is read nevertheless is
+ * counted. So a walk is found wherever it is made. */
+#ifndef TESTS_CORE_HIDDEN_H
+#define TESTS_CORE_HIDDEN_H
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit/core/pair.h"
+
+/* The list of nodes while it is watched. */
+static struct {
+	char *base;
+	size_t n, page;
+	volatile unsigned touched;
+} hidden;
+
+static void on_touch(int signo, siginfo_t *si, void *context)
+{
+	char *at = si->si_addr;
+	(void)context;
+	if (!hidden.base || at < hidden.base || at >= hidden.base + hidden.n) {
+		signal(signo, SIG_DFL); /* a mistake like any other */
+		return;
+	}
+	hidden.touched++;
+	mprotect(hidden.base + (size_t)(at - hidden.base) / hidden.page * hidden.page, hidden.page,
+		 PROT_READ | PROT_WRITE);
+}
+
+static void many_ready(struct world *w, uint32_t n)
+{
+	world_ready(w, "n1", true);
+	for (uint32_t i = 2; i <= n; i++) {
+		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
+		assert_int_equal(phx_record_copy(&phx_node_record, twin,
+						 PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)),
+				 0);
+		twin->number = i;
+		snprintf(twin->name, sizeof(twin->name), "n%u", i);
+		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
+		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
+		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
+		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
+			 "serial-disk%u", i);
+	}
+	w->s.last_node_number = n;
+}
+
+/* The list moves to pages of its own; it must not grow there. */
+static void hide(struct world *w)
+{
+	struct phx_list *l = &w->s.nodes;
+	hidden.page = (size_t)sysconf(_SC_PAGESIZE);
+	hidden.n = (l->n * sizeof(struct phx_node) / hidden.page + 1) * hidden.page;
+	hidden.base =
+		mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(hidden.base != MAP_FAILED);
+	memcpy(hidden.base, l->items, l->n * sizeof(struct phx_node));
+	free(l->items);
+	l->items = hidden.base;
+	l->cap = l->n;
+}
+
+static void show(struct world *w)
+{
+	struct phx_list *l = &w->s.nodes;
+	void *items = malloc(l->n * sizeof(struct phx_node));
+	assert_non_null(items);
+	memcpy(items, l->items, l->n * sizeof(struct phx_node));
+	l->items = items;
+	munmap(hidden.base, hidden.n);
+	hidden.base = NULL;
+}
+
+/* From here on pages are counted, until hidden_told(). */
+static void hidden_watch(void)
+{
+	hidden.touched = 0;
+	mprotect(hidden.base, hidden.n, PROT_NONE);
+}
+
+static unsigned hidden_told(void)
+{
+	mprotect(hidden.base, hidden.n, PROT_READ | PROT_WRITE);
+	return hidden.touched;
+}
+
+/* Faults are counted from here on; *ret_before: to be set again. */
+static void hidden_begin(struct sigaction *ret_before)
+{
+	struct sigaction touch = {.sa_sigaction = on_touch, .sa_flags = SA_SIGINFO};
+	assert_int_equal(sigaction(SIGSEGV, &touch, ret_before), 0);
+}
+
+#endif
