@@ -183,7 +183,8 @@ int phx_enum_parse(const struct phx_enum *e, const char *name, int *ret_value, s
 void *phx_list_push(struct phx_list *l, size_t item_size)
 {
 	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 4;
+		/* of what is large there is mostly one: a disk, a step */
+		uint32_t cap = l->cap ? l->cap * 2 : item_size < 128 ? 4 : 1;
 		void *items = cap > l->cap ? reallocarray(l->items, cap, item_size) : NULL;
 		if (!items)
 			return NULL;
