@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "config/config.h"
+#include "state/members.h"
 #include "base/json.h"
 #include "deploy/child.h"
 #include "deploy/deploy.h"
@@ -37,6 +38,7 @@ struct daemon {
 	struct exec *exec;
 	struct waits *waits;
 	struct reads *reads;
+	struct phx_list hosts; /* hosts.c */
 	struct quota *quota;
 	struct refused *refused;
 	struct directors *directors;
@@ -263,6 +265,13 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
  * engine's lock. */
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		   const struct view_members *m, struct phx_buf *b);
+
+/* ---- hosts.c ---- */
+
+/** The folded names of the nodes of a group, as JSON: a new reference, NULL on ENOMEM. Under the engine's lock. */
+json_t *hosts_json(struct phx_list *hosts, const struct phx_state *s, enum phx_members_kind kind,
+		   const char *key);
+void hosts_fini(struct phx_list *hosts);
 
 /* ---- view.c ---- */
 

@@ -268,6 +268,7 @@ static void stop(struct daemon *d)
 	directors_free(d->directors);
 	waits_free(d->waits);
 	reads_free(d->reads);
+	hosts_fini(&d->hosts);
 	logs_free(d->logs);
 	quota_free(d->quota);
 	refused_free(d->refused);

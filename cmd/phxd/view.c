@@ -26,65 +26,34 @@ json_t *view_plan(const struct phx_plan *p)
 
 /* ---- status ---- */
 
-/* What is counted of all nodes in one walk under the engine's lock; told without it. */
-struct count {
-	int states[16], up;
-	struct phx_list pools; /* struct pool_count, as the state has them */
-};
+/* All that is told of nodes here is counted already (members.h): no node is looked at. */
 
-struct pool_count {
-	char name[PHX_NAME_MAX], owner[PHX_NAME_MAX];
-	struct phx_setup setup;
-	uint32_t n;
-	struct phx_nodeset set; /* filled where the names are wanted */
-};
-
-static struct pool_count *count_of(struct count *c, const char *pool, struct pool_count *last)
+static uint32_t count_state(const struct phx_state *s, int state)
 {
-	if (last && !strcmp(last->name, pool)) /* neighbours are mostly of one pool */
-		return last;
-	PHX_LIST_EACH(struct pool_count, p, &c->pools)
-		if (!strcmp(p->name, pool))
-			return p;
-	return NULL;
+	return phx_members_count(s, PHX_MEMBERS_STATE, phx_enum_name(&phx_node_state_names, state));
 }
 
-/* Under the engine's lock. */
-static void count_nodes(const struct phx_state *s, bool names, struct count *ret)
+static json_t *view_states(const struct phx_state *s)
 {
-	struct pool_count *in = NULL;
-	PHX_LIST_EACH(struct phx_pool, p, &s->pools) {
-		struct pool_count *to = phx_list_push(&ret->pools, sizeof(*to));
-		if (!to)
-			continue;
-		PHX_STR_SET(to->name, p->name);
-		PHX_STR_SET(to->owner, p->owner);
-		to->setup = p->setup;
-	}
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		ret->states[n->state]++;
-		ret->up += n->up;
-		in = count_of(ret, n->pool, in);
-		if (in && names)
-			phx_nodeset_add(&in->set, n->name);
-		if (in)
-			in->n++;
-	}
+	json_t *states = json_object();
+	for (int i = 0; i < phx_node_state_names.n_names; i++)
+		json_object_set_new(states, phx_node_state_names.names[i],
+				    json_integer(count_state(s, i)));
+	return states;
 }
 
-static void count_fini(struct count *c)
+static json_t *view_pools(struct daemon *d, const struct phx_state *s)
 {
-	PHX_LIST_EACH(struct pool_count, p, &c->pools)
-		phx_nodeset_fini(&p->set);
-	phx_list_fini(&c->pools);
-}
-
-static json_t *view_pool(const struct pool_count *p)
-{
-	PHX_AUTO_FREE char *hosts = phx_nodeset_fold(&p->set);
-	return json_pack("{s:s,s:s,s:o,s:I,s:s}", "name", p->name, "owner", p->owner, "setup",
-			 phx_json_from_record(&phx_setup_record, &p->setup), "nodes",
-			 (json_int_t)p->n, "hosts", hosts ? hosts : "");
+	json_t *pools = json_array();
+	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
+		json_array_append_new(
+			pools,
+			json_pack("{s:s,s:s,s:o,s:I,s:o}", "name", p->name, "owner", p->owner,
+				  "setup", phx_json_from_record(&phx_setup_record, &p->setup),
+				  "nodes",
+				  (json_int_t)phx_members_count(s, PHX_MEMBERS_POOL, p->name),
+				  "hosts", hosts_json(&d->hosts, s, PHX_MEMBERS_POOL, p->name)));
+	return pools;
 }
 
 static json_t *view_children(struct daemon *d)
@@ -126,23 +95,15 @@ static void add_kernel(struct daemon *d, json_t *j)
 json_t *view_status(struct daemon *d, bool whole)
 {
 	struct phx_err readonly = {0};
-	PHX_AUTO(count_fini) struct count c = {0};
-	json_t *states = json_object(), *pools = json_array();
 	engine_readonly(d->engine, &readonly);
 	int64_t uptime_s = (engine_now(d->engine) - d->started_ms) / 1000;
 	const struct phx_state *s = engine_lock(d->engine);
-	count_nodes(s, true, &c);
-	json_int_t seq = (json_int_t)s->seq, n_nodes = s->nodes.n;
+	json_t *j = json_pack("{s:s,s:I,s:I,s:s,s:I,s:I,s:o,s:o}", "version", PHX_VERSION,
+			      "uptime_s", (json_int_t)uptime_s, "seq", (json_int_t)s->seq,
+			      "readonly", readonly.text, "nodes", (json_int_t)s->nodes.n, "up",
+			      (json_int_t)phx_members_count(s, PHX_MEMBERS_UP, ""), "states",
+			      view_states(s), "pools", view_pools(d, s));
 	engine_unlock(d->engine);
-	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		json_object_set_new(states, phx_node_state_names.names[i],
-				    json_integer(c.states[i]));
-	PHX_LIST_EACH(struct pool_count, p, &c.pools)
-		json_array_append_new(pools, view_pool(p));
-	json_t *j =
-		json_pack("{s:s,s:I,s:I,s:s,s:I,s:i,s:o,s:o}", "version", PHX_VERSION, "uptime_s",
-			  (json_int_t)uptime_s, "seq", seq, "readonly", readonly.text, "nodes",
-			  n_nodes, "up", c.up, "states", states, "pools", pools);
 	json_object_set_new(j, "children", view_children(d));
 	json_object_set_new(j, "refused", refused_view(d->refused, whole));
 	add_first(d, j);
@@ -202,21 +163,19 @@ char *view_metrics(struct daemon *d)
 {
 	struct phx_buf b = {0};
 	struct phx_err readonly;
-	PHX_AUTO(count_fini) struct count c = {0};
 	bool ro = engine_readonly(d->engine, &readonly);
 	const struct phx_state *s = engine_lock(d->engine);
-	count_nodes(s, false, &c);
 	metric(&b, "phx_pool_nodes", "Nodes a pool holds.", "gauge");
-	PHX_LIST_EACH(struct pool_count, p, &c.pools)
+	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
 		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name, p->owner,
-			     p->n);
+			     phx_members_count(s, PHX_MEMBERS_POOL, p->name));
 	view_re_metrics(&b, s);
 	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %d\n", phx_node_state_names.names[i],
-			     c.states[i]);
+		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %u\n", phx_node_state_names.names[i],
+			     count_state(s, i));
 	metric(&b, "phx_nodes_up", "Nodes heard of lately.", "gauge");
-	phx_buf_addf(&b, "phx_nodes_up %d\n", c.up);
+	phx_buf_addf(&b, "phx_nodes_up %u\n", phx_members_count(s, PHX_MEMBERS_UP, ""));
 	metric(&b, "phx_journal_events_total", "Events journalled.", "counter");
 	phx_buf_addf(&b, "phx_journal_events_total %llu\n", (unsigned long long)s->seq);
 	engine_unlock(d->engine);

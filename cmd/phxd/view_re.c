@@ -1,37 +1,13 @@
 /* What the API shows of runtime environments. Reads only. */
 #include <string.h>
 
-#include "base/nodeset.h"
 #include "phxd/daemon.h"
 
-static json_t *nodes_json(const struct phx_state *s, const struct phx_re *re, int share)
-{
-	struct phx_nodeset set = {0};
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (n->share == share && !strcmp(n->share_re, re->name))
-			phx_nodeset_add(&set, n->name);
-	PHX_AUTO_FREE char *hosts = phx_nodeset_fold(&set);
-	phx_nodeset_fini(&set);
-	return json_string(hosts ? hosts : "");
-}
-
-/* Pinned by an administrator in its pool: it serves the RE and the policy does not count on it. */
-static uint32_t count_pinned(const struct phx_state *s, const struct phx_re *re)
-{
-	uint32_t n_pinned = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_pinned += n->pinned && !strcmp(n->pool, re->name);
-	return n_pinned;
-}
-
-/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows
- * when they come. */
+/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows when they come. */
 static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re)
 {
-	uint32_t n_in = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_in += !strcmp(n->pool, re->name) && (n->up || !n->gave_up[0]);
-	return n_in;
+	return phx_members_count(s, PHX_MEMBERS_POOL, re->name) -
+		phx_members_count(s, PHX_MEMBERS_GAVE_UP, re->name);
 }
 
 static const char *partner_name(const struct phx_state *s, const struct phx_re *re)
@@ -51,8 +27,8 @@ static json_t *meter_json(const struct phx_ledger_meter *m)
 }
 
 /* What only an active RE has. */
-static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_re *re,
-			 int64_t now_ms)
+static void add_holdings(struct daemon *d, json_t *j, const struct phx_state *s,
+			 const struct phx_re *re, int64_t now_ms)
 {
 	struct phx_ledger_counts c = {0};
 	struct phx_ledger_meter m = {0};
@@ -60,22 +36,26 @@ static void add_holdings(json_t *j, const struct phx_state *s, const struct phx_
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		phx_ledger_meter(s->ledger, (int)re->number, now_ms, &m);
 	}
-	json_object_set_new(j, "nodes",
-			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
-				      (json_int_t)c.idle + c.busy + c.away, "away",
-				      (json_int_t)c.away, "idle", (json_int_t)c.idle, "busy",
-				      (json_int_t)c.busy, "coming", (json_int_t)c.coming, "owed",
-				      (json_int_t)c.owed, "want", (json_int_t)c.want, "pinned",
-				      (json_int_t)count_pinned(s, re), "in_pool",
-				      (json_int_t)count_in_pool(s, re)));
+	json_object_set_new(
+		j, "nodes",
+		json_pack(
+			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
+			(json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
+			(json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
+			(json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
+			(json_int_t)c.want, "pinned",
+			/* pinned there by an administrator: it serves the RE and the policy does not count on it */
+			(json_int_t)phx_members_count(s, PHX_MEMBERS_PINNED, re->name), "in_pool",
+			(json_int_t)count_in_pool(s, re)));
 	json_object_set_new(j, "jobs",
 			    json_pack("{s:I,s:I,s:I,s:I}", "waiting", (json_int_t)c.batch.n_waiting,
 				      "running", (json_int_t)c.batch.n_running, "held",
 				      (json_int_t)c.batch.n_held, "waiting_nodes",
 				      (json_int_t)c.batch.waiting_nodes));
-	json_object_set_new(j, "hosts", nodes_json(s, re, PHX_SHARE_HELD));
-	json_object_set_new(j, "coming_hosts", nodes_json(s, re, PHX_SHARE_COMING));
-	json_object_set_new(j, "away_hosts", nodes_json(s, re, PHX_SHARE_AWAY));
+	json_object_set_new(j, "hosts", hosts_json(&d->hosts, s, PHX_MEMBERS_HELD, re->name));
+	json_object_set_new(j, "coming_hosts",
+			    hosts_json(&d->hosts, s, PHX_MEMBERS_COMING, re->name));
+	json_object_set_new(j, "away_hosts", hosts_json(&d->hosts, s, PHX_MEMBERS_AWAY, re->name));
 	json_object_set_new(j, "paired_with", json_string(re->active ? partner_name(s, re) : ""));
 	json_object_set_new(j, "meter", meter_json(&m));
 }
@@ -92,7 +72,7 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 	json_object_del(j, "engine_nodes");
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));
-	add_holdings(j, s, re, now_ms);
+	add_holdings(d, j, s, re, now_ms);
 	if (re->agreement.type == PHX_RE_WEB)
 		json_object_set_new(j, "use", view_use(d, s, re));
 	return j;

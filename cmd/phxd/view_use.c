@@ -49,15 +49,14 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 {
 	json_t *unknown = json_array();
 	uint64_t sum = 0;
-	uint32_t n_told = 0;
+	uint32_t n_told = 0, at = 0;
 	const char *never = why_never(s, re);
 	if (never)
 		add_reason(unknown, "", re->agreement.role, never, false);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	for (const struct phx_node *n;
+	     !never && (n = phx_members_next(s, PHX_MEMBERS_HELD, re->name, &at));) {
 		char reason[LIVE_ERROR_MAX];
 		bool waits;
-		if (never || n->share != PHX_SHARE_HELD || strcmp(n->share_re, re->name))
-			continue;
 		int64_t ppm = use_of(d, n, reason, &waits);
 		if (ppm < 0)
 			add_reason(unknown, n->name, n->role, reason, waits);

@@ -1,0 +1,246 @@
+/* What is shown of one node, of one RE, or of all in sum looks at no node of another: the list of nodes is hidden
+ * (tests/unit/core/hidden.h) while it is made, and each page of it that is read nevertheless is counted. And what is
+ * kept of it between two requests follows what happens. */
+#include "unit/core/hidden.h"
+
+#include "state/index.h"
+
+#include "phxd/hosts.c" /* parts of a program, not of the library */
+#include "phxd/view.c"
+#include "phxd/view_node.c"
+#include "phxd/view_re.c"
+#include "phxd/view_use.c"
+
+enum { FEW = 100, MANY = 10000, RE_NODES = 5 };
+
+static struct daemon d;
+static struct phx_store *store;
+static const struct phx_state *shown;
+
+/* what of the daemon it calls */
+
+const struct phx_state *engine_lock(struct engine *e)
+{
+	(void)e;
+	return shown;
+}
+
+void engine_unlock(struct engine *e)
+{
+	(void)e;
+}
+
+int64_t engine_now(struct engine *e)
+{
+	(void)e;
+	return shown->now_ms;
+}
+
+bool engine_readonly(struct engine *e, struct phx_err *ret)
+{
+	(void)e;
+	(void)ret;
+	return false;
+}
+
+struct phx_store *engine_store(struct engine *e)
+{
+	(void)e;
+	return store;
+}
+
+void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
+{
+	(void)l;
+	(void)node;
+	phx_buf_add(b, "null", 4);
+}
+
+int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX])
+{
+	(void)l;
+	(void)node;
+	ret_error[0] = '\0';
+	return 7;
+}
+
+json_t *refused_view(struct refused *r, bool whole)
+{
+	(void)r;
+	(void)whole;
+	return json_array();
+}
+
+int catalog_deploy(const struct daemon *of, struct phx_image *ret, struct phx_err *err)
+{
+	(void)of;
+	(void)ret;
+	(void)err;
+	return 0;
+}
+
+/* ---- what is asked ---- */
+
+static json_t *ask_status(void)
+{
+	return view_status(&d, true);
+}
+
+static json_t *ask_metrics(void)
+{
+	PHX_AUTO_FREE char *text = view_metrics(&d);
+	return json_string(text);
+}
+
+static json_t *ask_re(void)
+{
+	return view_re(&d, shown, phx_state_re(shown, "queue"), shown->now_ms);
+}
+
+static json_t *ask_use(void)
+{
+	return view_use(&d, shown, phx_state_re(shown, "queue"));
+}
+
+static json_t *ask_node(void)
+{
+	struct view_members members;
+	struct phx_buf b = {0};
+	assert_int_equal(view_members(NULL, true, &members, NULL), 0);
+	view_node_put(&d, shown, phx_state_node(shown, "n77"), &members, &b);
+	PHX_AUTO_FREE char *text = phx_buf_take(&b);
+	return json_loads(text, 0, NULL);
+}
+
+/* Each may read so many pages, whatever the number of nodes. */
+static const struct {
+	const char *name;
+	json_t *(*ask)(void);
+	unsigned pages;
+} questions[] = {
+	{"status", ask_status, 0}, {"metrics", ask_metrics, 0},
+	{"one RE", ask_re, 0},     {"use of an RE's nodes", ask_use, 3 * RE_NODES},
+	{"one node", ask_node, 3},
+};
+enum { QUESTIONS = PHX_ARRAY_SIZE(questions) };
+
+static unsigned pages_of(size_t question)
+{
+	json_decref(questions[question].ask()); /* what is kept is made once */
+	hidden_watch();
+	json_t *answer = questions[question].ask();
+	unsigned pages = hidden_told();
+	assert_non_null(answer);
+	json_decref(answer);
+	return pages;
+}
+
+static void make_re(struct world *w)
+{
+	struct phx_agreement a = agreement("queue", PHX_RE_BATCH, RE_NODES);
+	a.coordination = PHX_RE_COORDINATED_NONE;
+	a.partner[0] = '\0';
+	PHX_STR_SET(a.role, "compute");
+	PHX_LIST_EACH(struct phx_role, role, &w->s.roles)
+		if (!strcmp(role->name, a.role))
+			assert_non_null(phx_list_push(&role->services, sizeof(struct phx_service)));
+	assert_int_equal(create(w, &a), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+	for (uint32_t i = 1; i <= RE_NODES; i++) { /* the others rest */
+		char name[PHX_NAME_MAX];
+		snprintf(name, sizeof(name), "n%u", i);
+		while (world_step(w, name))
+			;
+	}
+}
+
+static void count(uint32_t n)
+{
+	void *world = NULL;
+	struct sigaction before;
+	world_setup(&world);
+	struct world *w = world;
+	many_ready(w, n);
+	make_re(w);
+	shown = &w->s;
+	hide(w);
+	hidden_begin(&before);
+	for (size_t i = 0; i < QUESTIONS; i++) {
+		unsigned pages = pages_of(i);
+		print_message("%s: %u pages of %u nodes\n", questions[i].name, pages, n);
+		if (pages > questions[i].pages)
+			fail_msg("%s looks at %u pages of %u nodes", questions[i].name, pages, n);
+	}
+	assert_true(pages_of(QUESTIONS - 1) > 0); /* it is seen that one is looked at */
+	sigaction(SIGSEGV, &before, NULL);
+	show(w);
+	hosts_fini(&d.hosts);
+	world_teardown(&world);
+}
+
+static void pages_do_not_grow_with_the_cluster(void **state)
+{
+	(void)state;
+	count(FEW);
+	count(MANY);
+}
+
+/* ---- what is kept ---- */
+
+static const char *hosts_of(const json_t *answer, const char *pool)
+{
+	size_t i;
+	json_t *p;
+	json_array_foreach(json_object_get(answer, "pools"), i, p) {
+		if (!strcmp(phx_json_str(p, "name", ""), pool))
+			return phx_json_str(p, "hosts", "?");
+	}
+	return "no such pool";
+}
+
+static void assert_hosts(const char *pool, const char *hosts, const char *held)
+{
+	PHX_AUTO_JSON json_t *status = ask_status(), *re = ask_re();
+	assert_string_equal(hosts_of(status, pool), hosts);
+	assert_string_equal(phx_json_str(re, "hosts", "?"), held);
+}
+
+/* Also where there is no index yet, as after a start. */
+static void hosts_follow_what_happens(void **state)
+{
+	struct world *w = *state;
+	many_ready(w, 40);
+	make_re(w);
+	shown = &w->s;
+	assert_hosts("queue", "n[1-5]", "n[1-5]");
+	assert_hosts("free", "n[6-40]", "n[1-5]");
+	assert_int_equal(world_order(w, PHX_EV_quarantine, "n5", ""), 0);
+	settle(w);
+	assert_hosts("queue", "n[1-4,6]", "n[1-4,6]");
+	phx_index_drop(&w->s);
+	assert_hosts("queue", "n[1-4,6]", "n[1-4,6]");
+}
+
+static int setup(void **state)
+{
+	struct phx_err err = {0};
+	assert_int_equal(phx_store_open(":memory:", &store, &err), 0);
+	return world_setup(state);
+}
+
+static int teardown(void **state)
+{
+	hosts_fini(&d.hosts);
+	phx_store_close(store);
+	return world_teardown(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(pages_do_not_grow_with_the_cluster, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(hosts_follow_what_happens, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
