@@ -1,6 +1,6 @@
-/* Policies asked and their wishes done; and the order in which everybody is
- * served after an event: debts first, then web services, then batch requests as
- * they came, then what is idle. Called by ledger.c, node.c and timer.c. Pure. */
+/* Allocation: asks the policies, does what they wish, and serves all REs after an
+ * event in a fixed order: debts, lost nodes, web services, batch requests by age,
+ * idle nodes. Called by ledger.c, node.c and timer.c. Pure. */
 #include <string.h>
 
 #include "ledger/internal.h"
@@ -70,7 +70,7 @@ static void count(struct phx_ledger *l, struct re *a, struct re *b)
 	l->total.n_adjusted++;
 }
 
-/* From the free pool; what a batch RE asked for and did not get stays asked for. */
+/* Grants from the free pool. A batch RE goes on asking for the nodes it did not get. */
 static void do_grant(struct phx_ledger *l, uint32_t to, const struct phx_policy_move *m)
 {
 	struct re *re = re_at(l, to);
@@ -117,7 +117,7 @@ typedef void (*occasion_fn)(const struct phx_policy_params *, const struct phx_p
 typedef void (*web_fn)(const struct phx_policy_params *, const struct phx_policy_view *, uint32_t,
 		       struct phx_policy_moves *);
 
-/* Of a pair the parameters of the batch RE count. */
+/* The parameters of the batch RE hold for both REs of a pair. */
 static const struct phx_policy_params *pair_params(const struct phx_ledger *l, const struct re *re)
 {
 	return re_is_web(re) && re->r.partner ? &re_at(l, re->r.partner - 1)->params : &re->params;
@@ -147,8 +147,8 @@ static void consult_web(struct phx_ledger *l, uint32_t i, web_fn occasion, uint3
 	do_wishes(l, i, &moves);
 }
 
-/* The manager looks anew: what it asked for before counts no more, but its place among those who
- * ask. */
+/* The manager asks anew. Its earlier request lapses, but the RE keeps its place (asked_seq) among
+ * the REs that ask. */
 static void ask_anew(struct phx_ledger *l, uint32_t i, occasion_fn occasion)
 {
 	struct re *re = re_at(l, i);
@@ -178,7 +178,7 @@ void phx_ledger_start(struct phx_ledger *l, uint32_t i)
 
 /* ---- serving ---- */
 
-/* Wanted, and neither there nor on the way. */
+/* Instances that the web RE wants and that are neither held nor on the way. */
 static uint32_t web_lacks(const struct re *re)
 {
 	uint64_t has = (uint64_t)re->r.idle + re->r.away + re->r.coming + re->r.owed_in;
@@ -186,9 +186,8 @@ static uint32_t web_lacks(const struct re *re)
 	return re->r.want > has ? re->r.want - (uint32_t)has : 0;
 }
 
-/* What strangers owe to RE i: `n` nodes are cancelled, or go to the free pool where the pair's
- * lower bounds need them.
- */
+/* RE j owes nodes to RE i. Up to `n` of them are cancelled; where the lower bounds of i's pair need
+ * them, they go to the free pool instead. Returns how many. */
 static uint32_t let_go(struct phx_ledger *l, uint32_t j, uint32_t i, uint32_t n)
 {
 	int64_t spare = phx_ledger_spare(l, i);
@@ -198,8 +197,9 @@ static uint32_t let_go(struct phx_ledger *l, uint32_t j, uint32_t i, uint32_t n)
 	return cancelled + phx_ledger_redirect_debts(l, j, i, n - cancelled);
 }
 
-/* The web wants less than it is promised: what is still owed is cancelled, its lenders' before its
- * partner's; jobs that are being killed for it end all the same, their nodes stay. */
+/* The web RE wants fewer nodes than it is promised. Debts to it are cancelled, those of its lenders
+ * before those of its partner. Jobs that are being killed for it end all the same; their nodes stay
+ * with their RE. */
 static void cancel_promises(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -226,7 +226,7 @@ static void release_web(struct phx_ledger *l, uint32_t i)
 		consult_web(l, i, re->policy->web_release, re->r.idle - re->r.want);
 }
 
-/* What it lost of the lower bounds of its pair: no timer has to come for that. */
+/* Replaces nodes that RE i lost of the lower bounds of its pair, without waiting for a timer. */
 static void replace_lost(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -240,7 +240,7 @@ static void replace_lost(struct phx_ledger *l, uint32_t i)
 	re->r.lack -= phx_ledger_obtain(l, i, wanted, PHX_REASON_replace, false);
 }
 
-/* What is missing of its own lower bound. */
+/* Replaces nodes that RE i lacks: of its own lower bound where its policy keeps one. */
 static void replace(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -253,7 +253,7 @@ static void replace(struct phx_ledger *l, uint32_t i)
 				  false);
 }
 
-/* Jobs that lease their own nodes: in order, each all or nothing. */
+/* Serves jobs that lease their own nodes: in order, each job gets all its nodes or none. */
 static void serve_asks(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -262,7 +262,7 @@ static void serve_asks(struct phx_ledger *l, uint32_t i)
 	if (!re->policy->per_job_lease)
 		return;
 	phx_batch_counts(re->batch, &c);
-	/* what jobs with a lease lack (nodes were lost), or do not need any more (they were
+	/* jobs with a lease may lack nodes (which were lost) or leave some over (jobs were
 	 * cancelled) */
 	uint64_t has = (uint64_t)c.idle + re->r.coming + re->r.owed_in;
 	uint64_t needs = c.waiting_nodes > re->r.unleased ? c.waiting_nodes - re->r.unleased : 0;
@@ -293,7 +293,7 @@ static void serve_batch(struct phx_ledger *l, uint32_t i)
 		re->r.asked_seq = 0;
 }
 
-/* The RE of this kind that has asked longest, of those after `seq`; -1: none. */
+/* The active RE of this kind with the oldest request after `seq`; -1: none. */
 static int64_t next_asking(const struct phx_ledger *l, bool web, uint64_t seq)
 {
 	int64_t best = -1;
@@ -341,7 +341,7 @@ static void serve_batches(struct phx_ledger *l)
 			serve_asks(l, k);
 }
 
-/* A deactivated RE gives back whatever it has. */
+/* A deactivated RE gives back its idle nodes, and is gone when it holds none. */
 static void empty(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -351,7 +351,7 @@ static void empty(struct phx_ledger *l, uint32_t i)
 		re->r.state = RE_GONE;
 }
 
-/* The first instant of the cycle, from now on, that was not used yet. */
+/* The first instant of the cycle that is not before now and was not used yet. */
 static int64_t instant_of_cycle(const struct phx_ledger *l, const struct re *re)
 {
 	int64_t cycle = re->params.cycle_ms;
@@ -399,7 +399,7 @@ void phx_ledger_allocate(struct phx_ledger *l)
 	}
 }
 
-/* ---- every call begins and ends like this ---- */
+/* ---- how every call begins and ends ---- */
 
 void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out)
 {

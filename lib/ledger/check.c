@@ -1,4 +1,4 @@
-/* What always holds of a ledger, after every event. Called by tests, by the
+/* The invariants of a ledger: they hold after every event. Called by tests, by the
  * simulator under faults, and when a snapshot is read. Changes nothing. Pure. */
 #include <errno.h>
 
@@ -98,8 +98,9 @@ static int check_partner(const struct phx_ledger *l, uint32_t i, struct phx_err 
 	return 0;
 }
 
-/* Nodes are somewhere; and what pairs lack of their lower bounds is free, on its way there, or
- * broken: no reclaim took it, and nobody else was granted it. */
+/* Every node is counted in one place. The nodes that pairs lack of their lower bounds are free, on
+ * their way to the free pool, or missing: no reclaim took them, and no other RE was granted them.
+ */
 static int check_total(const struct phx_ledger *l, struct phx_err *err)
 {
 	uint64_t sum = (uint64_t)l->free + l->returning, reserved = 0;

@@ -1,5 +1,5 @@
 /* How nodes move between the free pool and the REs, and who may have them:
- * grants, claims on what is lent, forced returns with their debts. Called by
+ * grants, claims on lent nodes, forced returns with their debts. Called by
  * the ledger's events and by allocate.c; asks no policy. Pure. */
 #include <errno.h>
 
@@ -23,7 +23,7 @@ uint32_t phx_ledger_idle_for(const struct phx_ledger *l, int64_t from, int64_t t
 	return idle - re_min(idle, unfit(l, from, to).idle);
 }
 
-/* FB and fixed models: both bounds are the same */
+/* Under FB and fixed models both bounds are the same. */
 static bool bounded_by_lower(const struct re *re)
 {
 	return re->policy->fixed || re->r.agreement.model == PHX_POLICY_fb;
@@ -59,13 +59,13 @@ static bool same_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 	return i == j || re_at(l, i)->r.partner == j + 1;
 }
 
-/* What the pair lacks of its lower bounds. */
+/* Nodes that the pair lacks of its lower bounds. */
 static uint64_t lacks(const struct phx_ledger_pair *pair)
 {
 	return pair->lower > pair->net ? pair->lower - pair->net : 0;
 }
 
-/* What the other pairs lack of theirs. */
+/* Nodes that the other pairs lack of their lower bounds. */
 static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
 {
 	uint64_t sum = 0;
@@ -81,7 +81,7 @@ static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
 	return sum;
 }
 
-/* Free nodes that may go to the pair of `i`, where `reserved` of them are kept for others. */
+/* Free nodes that may go to the pair of `i` while `reserved` of them are kept for other pairs. */
 static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, uint64_t reserved)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -93,9 +93,9 @@ static uint32_t beyond(const struct phx_ledger *l, uint32_t i, uint32_t free, ui
 	return re_min(re_min(free - re_min(free, reserved), can), room);
 }
 
-/* What others lack of their lower bounds is kept for them, unless the pair itself lacks: where
- * nodes are missing and there is not enough for all, a free node that each left to the other would
- * serve nobody. They are asked in their order. */
+/* Nodes that other pairs lack of their lower bounds are kept for them, unless this pair lacks some
+ * too. When too few nodes are left for all, a free node that each pair left to the other would
+ * serve nobody; the pairs are then served in their order. */
 uint32_t phx_ledger_available(const struct phx_ledger *l, uint32_t i, uint32_t free)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -213,7 +213,7 @@ static void pay(struct phx_ledger *l, uint32_t i)
 	}
 }
 
-/* Have jobs end until `nodes` more are about to come free, or none runs. */
+/* Kills jobs until `nodes` more nodes are about to come free, or no job runs. */
 static void kill_jobs(struct phx_ledger *l, uint32_t i, uint32_t nodes, int reason)
 {
 	struct re *re = re_at(l, i);
@@ -259,7 +259,7 @@ void phx_ledger_settle(struct phx_ledger *l, uint32_t i)
 				  ->reason);
 		soon = about_to_come(re);
 	}
-	if (re->r.owed > soon) /* nodes were lost: nothing is left to pay with */
+	if (re->r.owed > soon) /* nodes were lost: none is left to pay with */
 		phx_ledger_cancel_debts(l, i, RE_ANYBODY, re->r.owed - soon);
 }
 
@@ -317,7 +317,7 @@ uint32_t phx_ledger_redirect_debts(struct phx_ledger *l, uint32_t i, int64_t to,
 	return n - left;
 }
 
-/* What `from` may owe to `to` beyond what it owes already. */
+/* How many nodes `from` may owe to `to` beyond those that it owes already. */
 static uint32_t may_owe(const struct phx_ledger *l, uint32_t from, int64_t to)
 {
 	const struct re *re = re_at(l, from);
@@ -355,7 +355,8 @@ uint32_t phx_ledger_reclaim(struct phx_ledger *l, uint32_t from, int64_t to, uin
 
 /* ---- grants and claims ---- */
 
-/* What RE j may be asked for, in three rounds: without kills, by kills, of a web service. */
+/* How many nodes an RE may be asked for, in three rounds: a batch RE without kills, a batch RE by
+ * kills, a web RE. */
 static uint32_t round_limit(const struct re *re, int round)
 {
 	uint32_t can = phx_ledger_free_to_owe(re);
@@ -366,9 +367,9 @@ static uint32_t round_limit(const struct re *re, int round)
 	return round == 0 ? re_min(can, at_once) : can;
 }
 
-/* Claim up to n nodes from those who hold more than is theirs: than their lower bounds where the
- * claim is rigid (a lower bound), than they are entitled to where it is not. The latest activated
- * first. */
+/* Claims up to n nodes for RE i from pairs that hold too many: more than their lower bounds when
+ * the claim is rigid (for a lower bound), more than they are entitled to when it is not. The RE
+ * with the highest number is asked first. */
 static uint32_t claim(struct phx_ledger *l, uint32_t i, uint32_t n, bool rigid)
 {
 	uint32_t left = n;
@@ -389,7 +390,7 @@ static uint32_t claim(struct phx_ledger *l, uint32_t i, uint32_t n, bool rigid)
 	return n - left;
 }
 
-/* How much claim() would find. */
+/* How many nodes claim() would find. */
 static uint64_t claimable(const struct phx_ledger *l, uint32_t i, bool rigid)
 {
 	uint64_t sum = 0;
@@ -421,8 +422,8 @@ uint32_t phx_ledger_lent(const struct phx_ledger *l, uint32_t i)
 	return rigid > lent ? rigid : lent;
 }
 
-/* What is lent out comes back on demand (000 4.2 (5), Fig. 2). A web service gets it at once; batch
- * jobs can wait for what is on its way to the free pool. */
+/* Lent nodes come back on demand (000 4.2 (5), Fig. 2). A web service gets them at once; batch jobs
+ * can wait for nodes that are on their way to the free pool. */
 static uint32_t claim_lent(struct phx_ledger *l, uint32_t i, uint32_t n)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);

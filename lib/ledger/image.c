@@ -1,5 +1,5 @@
-/* The ledger as a record: out, for snapshots of the core, and back. Called by
- * lib/core. Indexes are built anew; every decision after that is the same. Pure. */
+/* Saves the ledger as a record, for snapshots of the core, and restores it. Called
+ * by lib/core. Indexes are built anew; a restored ledger decides as before. Pure. */
 #include <errno.h>
 
 #include "ledger/internal.h"

@@ -1,6 +1,5 @@
-/* Leases: of dynamic nodes (003 3.5), and of the nodes of single jobs (000 6.6.1): the heap of
- * those of one RE. Called by the ledger's events, by grants and by the timers. Moves no node. Pure.
- */
+/* Leases of dynamic nodes (003 3.5) and of the nodes of single jobs (000 6.6.1), kept in one heap
+ * for each RE. Called by the ledger's events, by grants and by the timers. Moves no node. Pure. */
 #include <errno.h>
 
 #include "base/heap.h"
@@ -52,7 +51,7 @@ bool phx_ledger_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int6
 		return true;
 	re->r.meter.n_adjusted++;
 	l->total.n_adjusted++;
-	if (end <= l->now_ms) /* also a job of no run time: it leases nothing (reading 15) */
+	if (end <= l->now_ms) /* also a job without run time: it leases no node (reading 15) */
 		return false;
 	if (phx_batch_take(re->batch, size) < 0)
 		return true;
@@ -130,7 +129,7 @@ void phx_ledger_lease_trim(struct re *re)
 	}
 }
 
-/* ---- whose nodes a job has, where a lease releases its own ---- */
+/* ---- which lease the nodes of a job belong to, where a lease releases its own ---- */
 
 static uint32_t idle_of_leases(const struct re *re)
 {

@@ -1,6 +1,6 @@
-/* The ledger's calls: REs come and go, events of jobs, demand and nodes. Each
- * notes what happened and lets allocate.c serve everybody. Called by lib/core and
- * the simulator. Pure. */
+/* The ledger's calls: REs come and go, events of jobs and demand. Each call notes
+ * what happened and lets allocate.c serve all REs. Called by lib/core and the
+ * simulator. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -55,7 +55,8 @@ static int check_pair(const struct phx_agreement *a, const struct phx_agreement 
 				       : phx_agreement_check_pair(b, a, err);
 }
 
-/* ret_partner: number + 1, 0 none. -EINVAL: the RE that it names does not fit. */
+/* ret_partner: number + 1, 0 none. -EINVAL: an RE that one of the two agreements names as its
+ * partner does not fit. */
 static int find_partner(const struct phx_ledger *l, const struct phx_agreement *a,
 			uint32_t *ret_partner, struct phx_err *err)
 {
@@ -178,7 +179,7 @@ static void kill_for_good(struct phx_ledger *l, uint32_t i, uint64_t id, int rea
 	bool running = job->state == PHX_BATCH_RUNNING;
 	uint32_t nodes = job->size - job->lost;
 
-	forget_gone(re, id); /* told twice */
+	forget_gone(re, id); /* the second of two orders notes it again */
 	struct phx_ledger_gone *gone = phx_ledger_push(l, &re->r.gone, sizeof(*gone));
 
 	if (gone)
@@ -210,8 +211,8 @@ static void end_jobs(struct phx_ledger *l, uint32_t i)
 	phx_list_fini(&jobs);
 }
 
-/* What is owed to an RE that leaves: cancelled, but for what its partner needs of its own lower
- * bound. */
+/* Debts to an RE that leaves are cancelled. Nodes that its partner needs for its lower bound go to
+ * the free pool instead. */
 static void let_debtors_go(struct phx_ledger *l, uint32_t i, uint32_t partner)
 {
 	for (uint32_t j = 0; j < l->res.n; j++) {
@@ -255,8 +256,8 @@ int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms,
 
 /* ---- jobs ---- */
 
-/* The cluster as it was planned, and the bounds of the RE and its partner, unless one may still
- * come. */
+/* The most nodes that RE i can have: all nodes of the cluster (missing ones included), at most the
+ * bounds of the RE and its partner. While a partner may still come, bounds do not count. */
 static uint64_t most_nodes(const struct phx_ledger *l, uint32_t i)
 {
 	const struct re *re = re_at(l, i);

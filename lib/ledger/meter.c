@@ -1,6 +1,6 @@
-/* What is counted and shown: node·milliseconds, peaks, the present state of an
- * RE and of the cluster. Called by every event before it changes anything, and
- * by whoever looks. Pure. */
+/* The figures of an RE and of the cluster: node·milliseconds, peaks, present
+ * counts. Called by every event before it changes anything, and by all readers.
+ * Pure. */
 #include <string.h>
 
 #include "ledger/internal.h"
@@ -47,7 +47,7 @@ static struct level level_of_all(const struct phx_ledger *l)
 	for (uint32_t i = 0; i < l->res.n; i++) {
 		const struct re *re = re_at(l, i);
 		if (re->r.partner && re->r.partner - 1 < i)
-			continue; /* with its partner */
+			continue; /* counted with its partner */
 		struct level level = level_of(re);
 		uint64_t lower = re_lower(re);
 		if (re->r.partner) {

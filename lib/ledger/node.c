@@ -1,10 +1,10 @@
-/* Events of nodes: they arrive where they were sent, break, come into the
- * cluster. Called by lib/core and the simulator, by count. Pure. */
+/* Events of nodes: nodes arrive where they were sent, break, join the cluster.
+ * Called by lib/core and the simulator. Counts nodes, does not name them. Pure. */
 #include <errno.h>
 
 #include "ledger/internal.h"
 
-/* What was measured when there were fewer instances says nothing of how many are needed now. */
+/* Samples taken with fewer instances do not say how many instances are needed now. */
 static void more_instances(const struct phx_ledger *l, struct re *it, uint32_t nodes)
 {
 	it->r.idle += nodes;
@@ -33,8 +33,8 @@ int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, i
 	return phx_ledger_finish(l);
 }
 
-/* A reclaim does not take a pair below its lower bounds: what was promised to others while it had
- * more is cancelled. */
+/* A reclaim does not take a pair below its lower bounds: debts that the pair took on while it had
+ * more nodes are cancelled. */
 static void keep_lower_bounds(struct phx_ledger *l, uint32_t i)
 {
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
@@ -53,7 +53,7 @@ void phx_ledger_of_before(struct phx_ledger *l, bool before)
 	l->of_before = before;
 }
 
-/* What it lacks of its lower bound is obtained anew. */
+/* Notes nodes that RE i lost, so that allocate.c replaces them up to the lower bound. */
 static void note_lack(struct phx_ledger *l, uint32_t i, uint32_t nodes)
 {
 	struct re *it = re_at(l, i);
@@ -87,7 +87,7 @@ static void take_away(struct re *re, uint32_t nodes)
 	phx_batch_take(re->batch, re_min(nodes, c.idle));
 }
 
-/* The counter that loses them; NULL: what is idle in `it`. */
+/* The counter that loses the nodes; NULL: the idle nodes of `it`. */
 static uint32_t *lost_from(struct phx_ledger *l, struct re *it, enum phx_ledger_place place)
 {
 	if (!it)
@@ -120,7 +120,7 @@ int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledge
 	return phx_ledger_finish(l);
 }
 
-/* A part of its run is gone with its nodes: it ends everywhere, to run again. */
+/* A job lost nodes while it ran: it is killed on its other nodes too, and runs again. */
 static int break_job(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
 		     struct phx_list *ret_actions)
 {

@@ -1,5 +1,5 @@
-/* The ledger as a thing: made, freed; an RE in it: found, made ready by its agreement, what it
- * holds. Called by every other file of the room. Decides nothing. Pure. */
+/* Makes and frees a ledger; finds an RE in it, sets it up by its agreement, counts its nodes.
+ * Called by every other file of the room. Decides nothing. Pure. */
 #include <errno.h>
 #include <string.h>
 

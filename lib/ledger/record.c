@@ -1,5 +1,5 @@
-/* The records of the ledger: field tables of an RE, its debts, leases, sums, and of the image of it
- * all that a snapshot of the core holds. Pure. */
+/* The records of the ledger: field tables of an RE, its debts, leases and sums, and of the ledger's
+ * image in a snapshot of the core. Pure. */
 #include "ledger/internal.h"
 
 static const char *const acts[] = {"start", "kill", "move"};

@@ -1,5 +1,5 @@
 /* The ledger's timers: web windows, leases, lease units, cycles; and the
- * scheduling pass. Within one instant in this order (policies.md section 0).
+ * scheduling pass. At one instant they run in this order (policies.md section 0).
  * Called by lib/core and the simulator. Pure. */
 #include <errno.h>
 
@@ -12,7 +12,8 @@ static bool active(const struct re *re)
 
 /* ---- web windows ---- */
 
-/* Instances of a pair share what the pair may have: its bounds limit the grants, not the wish. */
+/* An upper bound that equals the lower one limits what the pair is granted, not what its web RE
+ * wants. */
 static struct phx_web_params web_params(const struct re *re)
 {
 	const struct phx_agreement *a = &re->r.agreement;
@@ -43,7 +44,7 @@ int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t no
 		return -EINVAL;
 	struct phx_web_params params = web_params(it);
 	phx_ledger_advance(l, now_ms);
-	if (!it->r.window.n_samples) /* windows without samples have passed */
+	if (!it->r.window.n_samples) /* no sample came in the windows before this one */
 		phx_web_window_end(&it->r.window, &params, l->now_ms, &none);
 	phx_web_sample(&it->r.window, use_ppm);
 	return 0;
@@ -80,7 +81,7 @@ static int64_t first_lease_ends(const struct re *re)
 	return re->r.leases.n ? first_lease(re)->end_ms : INT64_MAX;
 }
 
-/* The first lease ends: release what the policy says, lease the rest on. */
+/* The first lease ends: releases as many nodes as the policy says, leases the rest on. */
 static void renew(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
@@ -103,7 +104,7 @@ static void renew(struct phx_ledger *l, uint32_t i)
 		phx_ledger_lease_push(l, re, lease);
 }
 
-/* All leases of RE `i` that end by now. */
+/* Ends all leases of RE `i` that are due. */
 static void end_leases_of(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);
