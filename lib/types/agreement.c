@@ -1,6 +1,6 @@
-/* RE agreements: defaults, findings, parameters. Called by lib/config when one
- * is read, by the ledger when one becomes active, by the core for the API.
- * Pure. */
+/* RE agreements: defaults, findings, parameters. Called by lib/config when an
+ * agreement is read, by the ledger when its RE becomes active, by the core for the
+ * API. Pure. */
 #include "types/agreement.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ PHX_RECORD_TABLE(phx_agreement, PHX_AGREEMENT_FIELDS);
 void phx_agreement_init(struct phx_agreement *a)
 {
 	*a = (struct phx_agreement){.model = PHX_POLICY_fb};
-	phx_key_defaults(&phx_agreement_record, a, NULL); /* of a table that is right */
+	phx_key_defaults(&phx_agreement_record, a, NULL); /* cannot fail: the table is tested */
 }
 
 uint32_t phx_agreement_port(const struct phx_agreement *a)
@@ -68,7 +68,7 @@ static bool uses(const struct phx_policy *policy, const char *letters)
 	return policy && strpbrk(policy->params, letters);
 }
 
-/* A key that both formats of agreement files can have, a value of one printable line. */
+/* Both formats of agreement files must be able to hold the key; the value is one printable line. */
 static bool extension_fits(const struct phx_re_extension *e)
 {
 	bool fits =
@@ -144,7 +144,7 @@ static void check_bounds(struct findings *f)
 	find_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
-/* Whoever names a method believes that disks are erased. */
+/* An agreement that names a method or a moment expects disks to be erased: noop erases none. */
 static void check_setup(struct findings *f)
 {
 	static const char unused[] = "has no effect: setup_policy is noop";
@@ -157,8 +157,7 @@ static void check_setup(struct findings *f)
 		unused);
 }
 
-/* Parameters by their letters: in range where the model uses them, at their default where it does
- * not. */
+/* A parameter that the model uses is in range; a parameter that it does not use has its default. */
 static void check_params(struct findings *f)
 {
 	static const char unused[] = "is not used by this model";
@@ -202,7 +201,7 @@ static void check_address(struct findings *f)
 	find_if(f, a->port > 65535, "port", "must be at most 65535");
 }
 
-/* A path that says one thing only: absolute, printable, without a way back. */
+/* Is the path absolute and printable, without a space and without "/../"? */
 static bool path_fits(const char *path)
 {
 	for (const char *p = path; *p; p++)
@@ -211,7 +210,7 @@ static bool path_fits(const char *path)
 	return path[0] == '/' && !strstr(path, "/../");
 }
 
-/* What Slurm decides is not agreed here too. */
+/* The agreement does not set what Slurm decides itself. */
 static void check_engine(struct findings *f)
 {
 	static const char its[] = "is Slurm's with this engine: slurm.conf says it";
@@ -289,7 +288,8 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 	return f.n ? f.n : phx_agreement_check(a, found, arg);
 }
 
-/* Two paths of before are what they were then: whole. */
+/* Two names, or two paths of older agreements, are compared whole. A name and a path mean the same
+ * Slurm when the path ends in /NAME.conf. */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b)
 {
 	const char *one = a->slurm_conf, *other = b->slurm_conf;
@@ -303,7 +303,7 @@ bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_ag
 	return !strncmp(last + 1, name, n) && !strcmp(last + 1 + n, ".conf");
 }
 
-/* Is `a` to be coordinated, and not with an RE of another name than `with`'s? */
+/* Does `a` want to be coordinated, and do its partner's name and owner allow `with`? */
 static int check_partner(const struct phx_agreement *a, const struct phx_agreement *with,
 			 struct phx_err *err)
 {

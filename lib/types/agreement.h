@@ -18,7 +18,7 @@ enum phx_re_coordination {
 extern const struct phx_enum phx_re_relationship_names, phx_re_type_names,
 	phx_re_coordination_names;
 
-/** Who runs the jobs of a batch RE: we, or Slurm on its nodes. */
+/** The engine that runs the jobs of a batch RE: the agents, or Slurm on the RE's nodes. */
 enum phx_re_engine { PHX_RE_ENGINE_BUILTIN, PHX_RE_ENGINE_SLURM };
 extern const struct phx_enum phx_re_engine_names;
 #define PHX_SLURM_CONF_DEFAULT "/etc/slurm/slurm.conf"
@@ -52,7 +52,7 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	F(S, model, ENUM(phx_policy), \
 	  KEY(resource_coordination_model, CHOICE, "fb", \
 	      "The rule by which it gets and returns nodes; partners have one.")) \
-	/* rigid: held or reserved as long as the RE is active */ \
+	/* rigid: these nodes are held or reserved as long as the RE is active */ \
 	F(S, lower, U32, \
 	  KEY(lower_bound_size, NUMBER(0, 65536, "nodes"), "", \
 	      "Nodes that are guaranteed, to it or its partner.")) \
@@ -85,7 +85,7 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	      "fb, coop2008: batch returns all that the web asks for, not the shortfall.")) \
 	/* batch */ \
 	F(S, engine, ENUM(phx_re_engine), KEY(engine, CHOICE, "builtin", "Who runs its jobs.")) \
-	/* in agreements of before a path, of which the last part counts */ \
+	/* older agreements may hold a path, whose last part counts */ \
 	F(S, slurm_conf, STR(200), \
 	  KEY(slurm_conf, TEXT(1, 199), "", \
 	      "Engine slurm: the name of what the resource provider has put on the head.")) \
@@ -107,9 +107,9 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	F(S, address, STR(16), \
 	  KEY(address, NAME, "", \
 	      "The virtual address of its service, IPv4. Default: the role's.")) \
-	/* 0: 80; without an address the role's */ \
+	/* 0: 80; an agreement without an address uses its role's port */ \
 	F(S, port, U32, KEY(port, NUMBER(1, 65535), "", "The port at that address.")) \
-	/* cleaning at grant and reclaim; in files three keys: config/agreement.c */ \
+	/* cleaning at grant and reclaim; files hold it as three keys: config/agreement.c */ \
 	F(S, setup, REC(phx_setup)) \
 	F(S, noop_between_owners, BOOL, \
 	  KEY(noop_between_owners, YES, "false", \
@@ -121,30 +121,30 @@ PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
  * 1.5, S 60 s, W 20 s, T 0.8); batch, FB, not coordinated. Parameters that the model does not use
  * have no effect while they have their default. */
 void phx_agreement_init(struct phx_agreement *a);
-/** Port of its virtual address. */
+/** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
-/** Nodes that it may have by itself; 0 = no bound. Where both bounds are the same by its model,
- * that one. */
+/** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model
+ * makes both bounds the same. */
 uint32_t phx_agreement_upper(const struct phx_agreement *a);
-/** Findings on one agreement by itself; calls `found` for each (field, text) and returns how many.
- * Bounds, values out of range, fields that the model or the type does not use. */
+/** Findings on one agreement by itself: bounds, values out of range, fields that the model or the
+ * type does not use. Calls `found` (may be NULL) for each (field, text); returns how many. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);
 unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found,
 			     void *arg);
-/** As phx_agreement_check(), for an agreement that is asked for now: what one of before may still
- * hold (a path of the service provider's own as slurm_conf) is a finding too. */
+/** As phx_agreement_check(), for an agreement that is asked for now: a path as slurm_conf, which
+ * older agreements may still hold, is a finding too. */
 unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found,
 				 void *arg);
-/** Do they mean the same Slurm? Both have engine slurm. */
+/** Do two agreements with engine slurm mean the same Slurm? */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
-/** Of a coordinated pair: one batch and one web RE that both want it, name each other or nobody,
- * have one owner where one of them insists on it, and agree on the model; 0 or -EINVAL with a
- * text. */
+/** May the two be a coordinated pair? One is batch and one web, both want coordination, each names
+ * * the other or no partner, they have one owner where one of them insists on it, and one model. 0,
+ * or * -EINVAL with a text. */
 int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
 			     struct phx_err *err);
-/** Parameters as its policy takes them; those that the model does not use are 0 (so that only DR
- * and Evangelinos have a scheduling cycle, and all others schedule by events: reading 5). Of a pair
- * those of the batch RE count. */
+/** The parameters as the policy takes them. Times that the model does not use are 0, so only DR and
+ * Evangelinos have a scheduling cycle, and all others schedule by events (reading 5). Those of the
+ * batch RE hold for a pair. */
 struct phx_policy_params phx_agreement_params(const struct phx_agreement *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* The life of an RE by its table: see re_life.h. Called by lib/core. Pure. */
+/* Looks up the life table of an RE: see life.h. Called by lib/core. Pure. */
 #include "types/re_life.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ const struct phx_enum phx_re_op_names = {"operation on an RE", ops, PHX_ARRAY_SI
 static const char *const whos[] = {"resource provider", "service provider", "phxd"};
 const struct phx_enum phx_re_who_names = {"who orders", whos, PHX_ARRAY_SIZE(whos)};
 
-/* For people: one that was asked for has no state yet. */
+/* The state's name for people: an RE that was only asked for is "requested". */
 static const char *said(enum phx_re_state state)
 {
 	return state == PHX_RE_STATE_NONE ? "requested" : states[state];
@@ -33,7 +33,7 @@ static const struct {
 #undef LIFE
 };
 
-/* "running or suspended": the states that `op` starts from */
+/* Writes the states that `op` starts from, such as "running or suspended". */
 static void list_states(enum phx_re_op op, char *ret_text, size_t size)
 {
 	size_t n = 0;
