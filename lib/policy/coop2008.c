@@ -1,6 +1,6 @@
-/* The cooperative policy of 2008 (001 II-B): as FB without bounds and without a
- * timer: what is free goes to batch at once, what the web lacks batch returns at
- * once. Pure. */
+/* The cooperative policy of 2008 (001 II-B): FB without bounds and without a
+ * timer. Free nodes go to batch at once; batch returns at once the nodes that the
+ * web lacks. Pure. */
 #include "policy/internal.h"
 
 const struct phx_policy phx_policy_coop2008 = {

@@ -1,5 +1,5 @@
-/* DCS, the baseline of 000 and 003: a dedicated cluster each, nodes never move.
- * Pure. */
+/* DCS, the baseline of 000 and 003: each RE has a dedicated cluster, nodes never
+ * move. Pure. */
 #include "policy/internal.h"
 
 const struct phx_policy phx_policy_dcs = {

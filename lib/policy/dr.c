@@ -1,6 +1,6 @@
-/* DR of DawningCloud (003 3.5): initial nodes stay, dynamic ones are obtained
- * at a check cycle when too much waits, each time as one lease; at the end of a
- * lease unit idle dynamic nodes up to the lease's size are released and the rest
+/* DR of DawningCloud (003 3.5): initial nodes stay. Dynamic nodes are obtained at
+ * a check cycle when too many jobs wait, each time as one lease. At the end of a
+ * lease unit idle dynamic nodes up to the lease's size are released, and the rest
  * is leased on. Which nodes a lease may release and what is subtracted from the
  * queue are readings (policies.md, 16). Pure. */
 #include "policy/internal.h"
@@ -34,7 +34,7 @@ static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_po
 	return least(least(size, dynamic), p->release_pool ? size : idle_of_lease);
 }
 
-/* a web RE keeps its initial nodes too */
+/* A web RE keeps its initial nodes too. */
 static void web_release(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			uint32_t k, struct phx_policy_moves *ret)
 {

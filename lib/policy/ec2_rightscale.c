@@ -1,6 +1,6 @@
 /* EC2 + RightScale, the baseline of 000 (6.6.1): each job leases its own nodes
- * when it is submitted and keeps them for whole lease units; the web holds what
- * it wants now. Pure. */
+ * when it is submitted and keeps them for whole lease units; the web RE holds as
+ * many nodes as it wants now. Pure. */
 #include "policy/internal.h"
 
 const struct phx_policy phx_policy_ec2_rightscale = {

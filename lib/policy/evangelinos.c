@@ -1,6 +1,6 @@
 /* Evangelinos's system (003 1, 4): an organisation leases a cluster of fixed
- * size for the whole time; jobs are scheduled once a cycle. As a dedicated
- * cluster, but not owned. Pure. */
+ * size for the whole time; jobs are scheduled once a cycle. The cluster is
+ * dedicated, as under DCS, but not owned. Pure. */
 #include "policy/internal.h"
 
 const struct phx_policy phx_policy_evangelinos = {

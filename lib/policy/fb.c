@@ -1,10 +1,10 @@
 /* FB: fixed bounds, a private cluster (000 5.1). The pair shares the sum of its
- * lower bounds; the web goes first and may take its partner's nodes down to
- * none; what the web gives back waits in the free pool for the next tick of the
- * lease unit and then goes to batch. The batch manager asks for nothing. Pure. */
+ * lower bounds. The web goes first and may take all of its partner's nodes. Nodes
+ * that the web gives back wait in the free pool for the next tick of the lease
+ * unit and then go to batch. The batch manager asks for no node. Pure. */
 #include "policy/internal.h"
 
-/* L = 0: no timer, idle nodes go to batch at once (reading 8) */
+/* With L = 0 there is no timer: free nodes go to batch at once (reading 8). */
 static void freed(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		  struct phx_policy_moves *ret)
 {

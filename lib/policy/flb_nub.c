@@ -1,7 +1,7 @@
 /* FLB-NUB: fixed lower bound, no upper bound, a public cloud (000 5.2). The web
- * is granted what it wants and never forces its partner; once a lease unit idle
- * nodes within the sum of the lower bounds go to batch, and then the batch
- * manager compares what waits with what it has and requests or releases. Pure. */
+ * is granted what it wants and never forces its partner. Once a lease unit free
+ * nodes within the sum of the lower bounds go to batch; then the batch manager
+ * compares its waiting jobs with its nodes and requests or releases. Pure. */
 #include "policy/internal.h"
 
 static uint32_t least(uint32_t a, uint64_t b)

@@ -1,4 +1,4 @@
-/* The table of provisioning policies, and what they remember. Called by
+/* The table of provisioning policies, and the state they keep. Called by
  * lib/iaas/iaas.c; decides nothing itself. */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Provisioning policies of the IaaS study (002 3.1): when to lease nodes from a
  * provider and when to release them, for tasks that need one node each. A
- * policy is one file and one row of provisioning.def. It sees a view, answers
+ * policy is one file and one row of provisioning.def. It sees a view and answers
  * with a wish; the model (lib/iaas/iaas.c) leases and releases. Pure; integers
  * only, times in milliseconds.
  *
@@ -21,15 +21,15 @@ enum phx_provisioning {
 };
 extern const struct phx_enum phx_provisioning_names; /* "startup", "od-s", ... */
 
-/** Class of a task, and of the pool of nodes that serves it (002 3.2, FCFS-2Q). With one pool
- * everything is short. */
+/** Class of a task, and of the pool of nodes that serves it (002 3.2, FCFS-2Q). With one pool all
+ * tasks are short. */
 enum phx_iaas_class { PHX_IAAS_SHORT, PHX_IAAS_LONG, PHX_IAAS_CLASS_COUNT_ };
 
 enum { PHX_IAAS_NEIGHBOURS_MAX = 16 };
-/** No time of a task or a parameter is longer: sums over a queue stay within 64 bits. */
+/** The longest time of a task or a parameter: sums over a queue stay within 64 bits. */
 #define PHX_IAAS_TIME_MAX_MS (366 * INT64_C(86400000))
 
-/** Parameters; which count is in the policy's row. */
+/** Parameters; a policy's row names those it uses. */
 struct phx_iaas_params {
 	/* a node idle for so long is released, by pool; 0 = at once */
 	int64_t idle_ms[PHX_IAAS_CLASS_COUNT_];
@@ -38,15 +38,16 @@ struct phx_iaas_params {
 	/* run time of a task before one has ended (od-execavg, od-execkn) */
 	int64_t guess_ms;
 	uint32_t growth; /* n of od-g, at least 2 */
-	/* of boots that queued work must exceed; 5 in 002 */
+	/* queued work must exceed this many mean boots; 5 in 002 */
 	uint32_t factor;
 	/* k of od-execkn, 1 to PHX_IAAS_NEIGHBOURS_MAX; 002 gives none, we take 5 */
 	uint32_t neighbours;
-	/* od-g as in 002 5.4: the number grows and shrinks; otherwise as in 3.1: it starts anew */
+	/* od-g: true: the number of nodes grows and shrinks (002 5.4); false: it starts anew (3.1)
+	 */
 	bool adaptive;
 };
-/** The parameters of 002, where it gives any: idle 600 s and 30 s (5.3), factor 5, growth 2, boot
- * 600 s. */
+/** The parameters of 002, as far as the paper gives them: idle 600 s and 30 s (5.3), factor 5,
+ * growth 2, boot 600 s. */
 void phx_iaas_params_default(struct phx_iaas_params *ret);
 /** -EINVAL with a text that names the parameter. */
 int phx_iaas_params_check(const struct phx_iaas_params *p, struct phx_err *err);
@@ -61,7 +62,7 @@ struct phx_iaas_task {
 /** One pool of leased nodes and the tasks that wait for it. */
 struct phx_iaas_pool_view {
 	uint32_t booting, busy, idle;
-	uint32_t expired;      /* of the idle ones: idle for idle_ms of the pool, or longer */
+	uint32_t expired;      /* nodes that have been idle for the pool's idle_ms or longer */
 	const uint32_t *queue; /* waiting tasks in order of submission: indexes into `tasks` */
 	uint32_t n_queued;
 };
@@ -75,16 +76,16 @@ struct phx_iaas_view {
 /** Nodes leased now, booting ones included. */
 uint32_t phx_iaas_leased(const struct phx_iaas_view *v);
 
-/** What a policy wants, by pool. The sum of `lease` is never above max - leased, release never
- * above idle (those idle longest go first), cancel never above booting (those asked for last go
- * first). */
+/** What a policy wants, by pool. The sum of `lease` is at most max - leased. `release` is at most
+ * idle: nodes that were idle longest go first. `cancel` is at most booting: nodes that were asked
+ * for last go first. */
 struct phx_iaas_wish {
 	uint32_t lease[PHX_IAAS_CLASS_COUNT_];
 	uint32_t release[PHX_IAAS_CLASS_COUNT_];
 	uint32_t cancel[PHX_IAAS_CLASS_COUNT_];
 };
 
-/** What a policy remembers; zero-initialise. */
+/** The state that a policy keeps; zero-initialise. */
 struct phx_iaas_state {
 	uint32_t grow,
 		/* od-g: how often it leased or released in a row; with `adaptive`, grow is the
@@ -92,12 +93,12 @@ struct phx_iaas_state {
 		shrink;
 	uint32_t n_boots, n_ended;
 	int64_t boot_sum_ms, run_sum_ms;
-	struct phx_list groups; /* of phx_iaas_group, by input: od-execkn only */
+	struct phx_list groups; /* struct phx_iaas_group, by input: od-execkn only */
 };
 /** Finished tasks of one input size: the run times of the latest. */
 struct phx_iaas_group {
 	uint64_t input;
-	uint32_t n; /* how many ended; run_ms[i % PHX_IAAS_NEIGHBOURS_MAX] of the i-th */
+	uint32_t n; /* tasks that ended; run_ms[i % PHX_IAAS_NEIGHBOURS_MAX] is the i-th's */
 	int64_t run_ms[PHX_IAAS_NEIGHBOURS_MAX];
 };
 void phx_iaas_state_fini(struct phx_iaas_state *s);
@@ -113,7 +114,7 @@ int64_t phx_iaas_boot_mean(const struct phx_iaas_params *p, const struct phx_iaa
 typedef void (*phx_iaas_rule_fn)(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
 				 struct phx_iaas_state *s, struct phx_iaas_wish *ret);
 
-/** What is decided on each occasion; NULL = nothing. */
+/** The rule for each occasion; NULL = the policy decides nothing then. */
 struct phx_iaas_rules {
 	phx_iaas_rule_fn start, change, tick;
 };

@@ -1,10 +1,9 @@
-/* OD-2Q (002 3.1, 8): two pools, each as od-s with its own idle time; the
- * maximum is shared, and who came first gets the last node (policies.md, reading
- * 23). A rule of provisioning.def; never acts. */
+/* OD-2Q (002 3.1, 8): two pools, each as od-s with its own idle time. The pools
+ * share the maximum; the task that came first gets the last node (policies.md,
+ * reading 23). A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-/* the first task of a pool that no node will serve, counting what is wished already; UINT32_MAX:
- * none */
+/* The first task of a pool for which no node boots and none is wished yet; UINT32_MAX: none. */
 static uint32_t first_uncovered(const struct phx_iaas_view *v, const struct phx_iaas_wish *wish,
 				int class)
 {

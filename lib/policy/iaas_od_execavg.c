@@ -1,5 +1,5 @@
-/* OD-ExecAvg (002 3.1, 5): every queued task is taken to run as long as the
- * ended ones did on average; before the first end, as long as the user guessed.
+/* OD-ExecAvg (002 3.1, 5): every queued task is taken to run as long as ended
+ * tasks did on average; before the first end, as long as the user guessed.
  * A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 

@@ -1,13 +1,13 @@
-/* OD-ExecKN (002 3.1, 6): every queued task is taken to run as long as the k
- * ended ones nearest to it in input size. Ended tasks are kept by input size,
- * of each size as many as can ever count. A rule of provisioning.def; never
+/* OD-ExecKN (002 3.1, 6): every queued task is taken to run as long as the k ended
+ * tasks nearest to it in input size, on average. Ended tasks are kept by input
+ * size, as many of each size as can ever count. A rule of provisioning.def; never
  * acts. */
 #include <errno.h>
 #include <string.h>
 
 #include "policy/iaas_rules.h"
 
-/* index of the first group whose input is not smaller */
+/* Index of the first group whose input is not smaller. */
 static uint32_t lower_bound(const struct phx_list *groups, uint64_t input)
 {
 	const struct phx_iaas_group *g = groups->items;
@@ -38,7 +38,7 @@ int phx_iaas_remember(struct phx_iaas_state *s, uint64_t input, int64_t run_ms)
 	return 0;
 }
 
-/* the latest `want` of a group, or all that are kept */
+/* Adds up the latest `want` tasks of a group, or all that it keeps; returns how many. */
 static uint32_t take(const struct phx_iaas_group *g, uint32_t want, int64_t *sum)
 {
 	uint32_t kept = g->n < PHX_IAAS_NEIGHBOURS_MAX ? g->n : PHX_IAAS_NEIGHBOURS_MAX;
@@ -48,8 +48,8 @@ static uint32_t take(const struct phx_iaas_group *g, uint32_t want, int64_t *sum
 	return n;
 }
 
-/* Mean run time of the `neighbours` ended tasks nearest to `input`, guess_ms before the first. Of
- * two sizes equally near the smaller one first; of tasks of one size the latest first. */
+/* Mean run time of the `neighbours` ended tasks nearest to `input`; guess_ms before any task ended.
+ * Of two sizes equally near, the smaller comes first; of tasks of one size, the latest. */
 static int64_t nearest_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s,
 			    uint64_t input)
 {

@@ -1,13 +1,12 @@
-/* OD-G (002 3.1, 3): while tasks wait, 1, n, n*n, ... nodes in successive
- * control periods; while nodes are idle for long, releases that grow the same
- * way. `adaptive` is the variant of 5.4: the number is multiplied by n each time
- * a node is wanting and divided by n each time one was idle for long, what was
- * idle for long goes, and never more nodes are leased than tasks want one: only
- * so is it slower than od-s, as 5.4 finds. A rule of provisioning.def; never
- * acts. */
+/* OD-G (002 3.1, 3): while tasks wait, it leases 1, n, n*n, ... nodes in successive
+ * control periods; while nodes are idle for long, its releases grow the same way.
+ * `adaptive` is the variant of 5.4: the number is multiplied by n each time a node
+ * is lacking and divided by n each time a node was idle for long. Such nodes are
+ * released, and never more nodes are leased than tasks lack: only so is it slower
+ * than od-s, as 5.4 finds. A rule of provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
-/* n to the power of `step`, at most `limit` */
+/* n to the power of `step`, at most `limit`. */
 static uint32_t power_within(uint32_t n, uint32_t step, uint32_t limit)
 {
 	uint64_t value = 1;

@@ -1,6 +1,6 @@
-/* OD-S (002 3.1, 2): one node for each task that finds none, where a node that
- * boots already is one (policies.md, reading 19). Asked after every change, it
- * also makes up for leases that the maximum forbade. A rule of
+/* OD-S (002 3.1, 2): leases one node for each task that finds none; a booting node
+ * counts as found (policies.md, reading 19). The rule is asked after every change,
+ * so it also makes up for leases that the maximum forbade. A rule of
  * provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 

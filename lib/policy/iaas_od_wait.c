@@ -1,6 +1,6 @@
-/* OD-Wait (002 3.1, 7; its tables call it QueueWait): as od-exectime with the
- * time that queued tasks have waited so far. A rule of provisioning.def; never
- * acts. */
+/* OD-Wait (002 3.1, 7; its tables call it QueueWait): od-exectime with the time
+ * that queued tasks have waited so far in place of run times. A rule of
+ * provisioning.def; never acts. */
 #include "policy/iaas_rules.h"
 
 static int64_t weigh(const struct phx_iaas_params *p, const struct phx_iaas_view *v,

@@ -1,5 +1,5 @@
-/* What several provisioning rules share: see iaas_rules.h. Called by the rules
- * (iaas_ID.c); decides nothing itself. */
+/* Code that several provisioning rules share: see iaas_rules.h. Called by the rules
+ * (iaas_ID.c). */
 #include "policy/iaas_rules.h"
 
 int64_t phx_iaas_boot_mean(const struct phx_iaas_params *p, const struct phx_iaas_state *s)
@@ -35,7 +35,8 @@ void phx_iaas_let_go(const struct phx_iaas_params *p, const struct phx_iaas_view
 		ret->cancel[class] = pool->booting - pool->n_queued;
 }
 
-/* stops adding as soon as the answer is known: queues are long, thresholds short */
+/* Do the queued tasks weigh more than `factor` mean boots? Stops adding as soon as the answer is
+ * known: queues are long, thresholds low. */
 static bool exceeds(const struct phx_iaas_params *p, const struct phx_iaas_view *v,
 		    const struct phx_iaas_state *s, phx_iaas_weigh_fn weigh)
 {
@@ -60,7 +61,7 @@ void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_v
 		ret->release[PHX_IAAS_SHORT] = pool->expired;
 		return;
 	}
-	/* below the threshold and without a node, tasks would wait for ever */
+	/* without any node, tasks below the threshold would never run */
 	if (phx_iaas_room(v) && (!phx_iaas_leased(v) || exceeds(p, v, s, weigh)))
 		ret->lease[PHX_IAAS_SHORT] = 1;
 }

@@ -1,4 +1,4 @@
-/* Startup (002 3.1, 1): all nodes before the first task, none later. A rule of
+/* Startup (002 3.1, 1): leases all nodes before the first task, none later. A rule of
  * provisioning.def; called through phx_iaas_policy(), never acts. */
 #include "policy/iaas_rules.h"
 

@@ -1,5 +1,5 @@
-/* The moves that several policies share. Called by their files; policy.c has
- * the table of them. Pure. */
+/* The moves that several policies share: see internal.h. Called through the rows of
+ * the policies. Pure. */
 #include "policy/internal.h"
 
 #include <assert.h>
@@ -48,7 +48,7 @@ void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_po
 
 	if (p->return_full)
 		granted = least(k - returned, v->free);
-	/* strangers' jobs that run by grace die before a partner's */
+	/* lent nodes come first: jobs that run on them by grace are killed before a partner's */
 	granted += least(k - granted - returned, v->lent);
 	returned += least(k - granted - returned, can - returned);
 	phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_WEB, granted, PHX_REASON_web_demand);

@@ -1,8 +1,8 @@
 /* Resource-management policies: how nodes move between the free pool, a batch
  * RE and its coordinated web RE (000 5, 001 II-B, 003 3.5, and the baselines
  * they are compared with). A policy is one file and one row of policy.def. It
- * sees counts, answers with wishes; lib/ledger turns wishes into grants, reclaims
- * and kills within what the ledger allows. Pure; integers only, shares in
+ * sees counts and answers with wishes; lib/ledger turns wishes into grants,
+ * reclaims and kills, as far as bounds allow. Pure; integers only, ratios in
  * thousandths. */
 #ifndef PHX_POLICY_POLICY_H
 #define PHX_POLICY_POLICY_H
@@ -18,7 +18,7 @@ enum phx_policy_id {
 /* "dcs", "fb", "flb-nub", "coop2008", "dr", "ec2-rightscale", "deelman", "evangelinos" */
 extern const struct phx_enum phx_policy_names;
 
-/** Parameters by the papers' letters; which count is in the policy's row. */
+/** Parameters by the papers' letters; a policy's row names those it uses. */
 struct phx_policy_params {
 	int64_t lease_ms; /* L (000), C (003): lease time unit; 0 = at once */
 	int64_t cycle_ms; /* S (003): check and scheduling cycle; 0 = event-driven */
@@ -26,7 +26,7 @@ struct phx_policy_params {
 	uint32_t v_milli; /* V: release threshold */
 	uint32_t g_milli; /* G: elastic factor */
 	uint32_t r_milli; /* R: threshold ratio of obtaining */
-	/* DR: a lease may release any idle dynamic node, not its own only (policies.md, reading
+	/* DR: a lease may release any idle dynamic node, not only its own (policies.md, reading
 	 * 16) */
 	bool release_pool;
 	bool release_by_idle; /* DR: obtain Q - idle, not Q - owned (reading 16) */
@@ -39,7 +39,7 @@ struct phx_policy_side {
 	uint32_t owned; /* idle + busy */
 	uint32_t idle;
 	uint32_t coming;          /* granted, on the way */
-	uint32_t owed;            /* must be given back, not free yet */
+	uint32_t owed;            /* must be given back, but not idle yet */
 	uint32_t lower, upper;    /* bounds; upper UINT32_MAX = none */
 	uint32_t want;            /* web: instances wanted now */
 	uint64_t waiting_nodes;   /* batch: Q */
@@ -51,7 +51,7 @@ struct phx_policy_view {
 	int64_t now_ms;
 	bool unlimited; /* the provider grants whatever is asked (public cloud) */
 	uint32_t free;  /* nodes this pair could be granted now without another's reservation */
-	/* and that others hold by grace within this pair's bounds: they come back on demand (000
+	/* nodes within this pair's bounds that others hold by grace: they come back on demand (000
 	 * Fig. 2) */
 	uint32_t lent;
 	struct phx_policy_side batch, web;
@@ -69,8 +69,8 @@ extern const struct phx_enum phx_policy_reason_names;
 /** The sentence of a reason; "?" outside the table. */
 const char *phx_policy_reason_text(int reason);
 
-/** "Move n nodes from here to there." BATCH → WEB is a forced return: idle nodes first, then jobs
- * are killed. */
+/** A wish to move n nodes. BATCH → WEB is a forced return: idle nodes go first, then jobs are
+ * killed. */
 struct phx_policy_move {
 	int from, to; /* enum phx_policy_place */
 	uint32_t n;
@@ -84,26 +84,26 @@ struct phx_policy_moves {
 	uint32_t n;
 };
 
-/** What a policy does at each occasion; NULL = nothing. Moves are wishes, in order. */
+/** What a policy wishes on each occasion; NULL = nothing. Wishes are done in their order. */
 struct phx_policy {
 	const char *name, *text, *source; /* source: paper and section */
-	const char *params;               /* letters that count: "L", "U V G L", "R S C" */
-	/* each job leases its own nodes for whole units (000 6.6.1; Deelman) and none waits */
+	const char *params;               /* letters it uses: "L", "U V G L", "R S C" */
+	/* each job leases its own nodes for whole units (000 6.6.1; Deelman) */
 	bool per_job_lease;
 	bool fixed; /* nodes never move (DCS, Evangelinos) */
-	/* each RE holds its own lower bound: what is missing of it is replaced as nodes come free.
-	 * Otherwise the pair holds the sum, and the policy's timers or the web's wishes refill
-	 * it. */
+	/* true: each RE holds its own lower bound, and missing nodes are replaced as nodes come
+	 * free. false: the pair holds the sum, which the policy's timers or the web's wishes
+	 * refill. */
 	bool keeps_lower;
 	void (*start)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		      struct phx_policy_moves *ret);
-	/** The web RE wants k more. */
+	/** The web RE wants k more nodes. */
 	void (*web_request)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			    uint32_t k, struct phx_policy_moves *ret);
-	/** The web RE gives k back. */
+	/** The web RE gives k nodes back. */
 	void (*web_release)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			    uint32_t k, struct phx_policy_moves *ret);
-	/** Nodes became free outside the timers (2008: to batch at once). */
+	/** There are free nodes after an event (coop2008: they go to batch at once). */
 	void (*freed)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		      struct phx_policy_moves *ret);
 	/** Every lease_ms (RPS timer and PBJ adjust timer of 000, in this order). */
@@ -112,8 +112,8 @@ struct phx_policy {
 	/** Every cycle_ms, before the scheduling pass (003 3.5). */
 	void (*cycle)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		      struct phx_policy_moves *ret);
-	/** A lease of `size` nodes ends, `idle_of_lease` of its own are idle: how many to release
-	 * now; the rest is leased again. */
+	/** A lease of `size` nodes ends, `idle_of_lease` of its own nodes are idle. Returns how
+	 * many nodes to release now; the rest is leased again. */
 	uint32_t (*lease_end)(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			      uint32_t size, uint32_t idle_of_lease);
 };
