@@ -27,7 +27,7 @@ struct phx_journal {
 	pthread_mutex_t lock;
 	struct batch *todo, **todo_end; /* of committed events, in their order */
 	bool acting;                    /* a thread is carrying them out */
-	/* of this start; the next event that changes something brings it in */
+	/* this start's number; the next event that changes the state records it */
 	uint64_t incarnation;
 	uint64_t snapshot_seq;
 	int trouble; /* 0, -EROFS: the store refuses; -EAGAIN: ended */
@@ -60,7 +60,7 @@ static int trouble_text(const struct phx_journal *j, struct phx_err *err)
 			   j->why.text);
 }
 
-/* Memory is not to be believed any more: only a new start is. */
+/* The state in memory may differ from the store: only a new start is to be believed. */
 static void end(struct phx_journal *j, const char *why)
 {
 	if (j->trouble == -EAGAIN)
@@ -77,7 +77,7 @@ static void begin_readonly(struct phx_journal *j, const struct phx_err *why)
 	j->retry_ms = now_locked(j) + RETRY_MS;
 }
 
-/* Back to what the store has; the old state is kept on failure. */
+/* Loads the state that the store has; the old state is kept on failure. */
 static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_err *err)
 {
 	struct phx_recalled rc;
@@ -94,8 +94,9 @@ static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_
 
 /* ---- opening ---- */
 
-/* Above the last one, whatever the clock says; of the clock, so that a head that goes on from an
- * older journal is above what it does not know of. */
+/* A number above the last incarnation, whatever the clock says. As a rule the clock makes it: a
+ * head that goes on from an older journal is then above incarnations that this journal does not
+ * hold. */
 static uint64_t draw_incarnation(const struct phx_journal *j)
 {
 	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
@@ -141,7 +142,7 @@ void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)
 	j->snapshot_seq = seq;
 }
 
-/* One that fails is tried again after the next event: the events are there. */
+/* A snapshot that fails is tried again after the next event; no event is lost by it. */
 static void snapshot(struct phx_journal *j)
 {
 	uint64_t seq;
@@ -187,7 +188,7 @@ static json_t *erasure_json(const struct phx_event *ev, const struct phx_action 
 			 "epoch", (json_int_t)act->epoch, "text", act->text);
 }
 
-/* What is written of one event; owns its texts. */
+/* The texts that are written for one event; owns them. */
 struct entry {
 	char *event, *actions, *record;
 	char signature[PHX_JOURNAL_SIGNATURE_MAX];
@@ -203,7 +204,7 @@ static void entry_fini(struct entry *e)
 	free(e->batch);
 }
 
-/* The signed record of the erase among the actions, if there is one. */
+/* Makes the signed record of the erase among the actions, if there is one. */
 static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
 			const struct phx_list *actions, struct entry *ret, struct phx_err *err)
 {
@@ -223,7 +224,7 @@ static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
 	return 0;
 }
 
-/* The actions must not be lost for want of memory once the event is there. */
+/* The copy is made before the commit: lack of memory must not lose actions of a committed event. */
 static struct batch *make_batch(const struct phx_list *actions)
 {
 	struct batch *b = calloc(1, sizeof(*b) + actions->n * sizeof(b->actions[0]));
@@ -245,7 +246,7 @@ static int make_entry(const struct phx_journal *j, const struct phx_event *ev,
 {
 	struct phx_event told = *ev; /* borrows */
 	if (ev->kind == PHX_EV_job_submit)
-		told.job = out->job; /* for people: the core numbers it again at a replay */
+		told.job = out->job; /* for people: the core numbers the job again at a replay */
 	ret->event = phx_json_record_text_sparse(&phx_event_record, &told);
 	ret->actions = phx_json_list_text(&phx_action_record, &out->actions);
 	ret->batch = make_batch(&out->actions);
@@ -274,8 +275,8 @@ static int commit(struct phx_journal *j, const struct phx_event *ev, const struc
 	return r;
 }
 
-/* What was applied is not to be believed. Nothing is acknowledged until the store takes events
- * again. */
+/* The store refused the applied event, so the state is loaded anew. No event is acknowledged until
+ * the store takes events again. */
 static int refuse(struct phx_journal *j, int code, const struct phx_err *why, struct phx_err *err)
 {
 	struct phx_err lost = {0};
@@ -308,7 +309,7 @@ static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const s
 	return true;
 }
 
-/* What was under way is issued again: each action is known by its id. */
+/* Issues again the actions that were under way: their ids make doing them twice safe. */
 static int queue_pending(struct phx_journal *j)
 {
 	struct phx_list actions = {0};
@@ -322,7 +323,7 @@ static int queue_pending(struct phx_journal *j)
 	return b ? 0 : -ENOMEM;
 }
 
-/* After it refused, and not before a while. */
+/* Asks a store that has refused whether it takes events again, every RETRY_MS. */
 static void try_again(struct phx_journal *j)
 {
 	struct phx_err why = {0};
@@ -333,8 +334,7 @@ static void try_again(struct phx_journal *j)
 		begin_readonly(j, &why);
 		return;
 	}
-	/* an event of which it was not known whether it lasts may be there: nothing of it was
-	 * carried out */
+	/* the store may hold an event that was in doubt; none of its actions was carried out */
 	j->trouble = 0;
 	if (j->state.seq != j->store.last(j->store.arg) && reload(j, NULL, &why) < 0)
 		end(j, why.text);
@@ -386,9 +386,9 @@ static void act_on(struct phx_journal *j, const struct batch *b)
 	}
 }
 
-/* One thread at a time, in the order of the commits: an 'off' that follows a 'boot' must not come
- * before it. An action that brings another event about finds the door open, its actions come
- * after. */
+/* One thread at a time carries actions out, in the order of the commits: an 'off' that follows a
+ * 'boot' must not come before it. The lock is open meanwhile: an action may submit another event,
+ * whose actions come later. */
 static void carry_out(struct phx_journal *j)
 {
 	pthread_mutex_lock(&j->lock);

@@ -10,7 +10,7 @@ static enum phx_memory_fate fate_of(struct phx_memory *m, enum phx_memory_write 
 	return m->fate ? m->fate(m->fate_arg, write) : PHX_MEMORY_WRITTEN;
 }
 
-/* 0: it is written. PHX_STORE_DOUBT: nobody can say, and *ret_there tells. */
+/* 0: the row is written. PHX_STORE_DOUBT: the caller cannot know; *ret_there tells the truth. */
 static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *ret_there,
 		     struct phx_err *err)
 {
@@ -25,7 +25,7 @@ static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *re
 	case PHX_MEMORY_LOST:
 	case PHX_MEMORY_LASTS:
 		phx_err_set(err, -EIO, "a write has failed");
-		/* before the commit nothing counts, whatever is there */
+		/* a failed write before the commit leaves no doubt: it does not count */
 		return write == PHX_MEMORY_COMMIT ? PHX_STORE_DOUBT : -EIO;
 	}
 	return -EINVAL;
@@ -66,7 +66,7 @@ static int append(void *arg, const struct phx_store_event *ev,
 	return kept < 0 ? kept : r;
 }
 
-/* Events that the older snapshot contains are needed no more. */
+/* Drops events that the older snapshot contains: no start needs them. */
 static void drop_events(struct phx_memory *m, uint64_t up_to)
 {
 	uint32_t n = 0;

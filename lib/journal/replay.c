@@ -1,5 +1,5 @@
-/* Bringing the state back: see replay.h. Called by journal.c when it opens a
- * store, and when what it had applied is not to be believed; by lib/sim. */
+/* Brings the state back: see replay.h. Called by lib/sim, and by journal.c when it
+ * opens a store and when the store refused an event that was applied. */
 #include "journal/replay.h"
 
 #include <errno.h>
@@ -73,7 +73,8 @@ int phx_journal_parse_state(const char *text, struct phx_state *ret, struct phx_
 	return phx_json_text_to_record(&phx_state_record, text, ret, err);
 }
 
-/* The newest snapshot below `seq`, or the state before the first event. -EBADMSG: it is damaged. */
+/* Loads the newest snapshot below `seq`, or the state before the first event. -EBADMSG: the
+ * snapshot is damaged. */
 static int load_snapshot(const struct phx_journal_store *store, uint64_t seq, uint64_t *ret_seq,
 			 struct phx_state *ret, struct phx_err *err)
 {
@@ -87,8 +88,8 @@ static int load_snapshot(const struct phx_journal_store *store, uint64_t seq, ui
 	return phx_err_prefix(err, -EBADMSG, "snapshot %llu", (unsigned long long)*ret_seq);
 }
 
-/* A snapshot only saves time: where one is damaged the events lead there from the one before, or
- * from the first. */
+/* A snapshot only saves time: when one is damaged, events lead to the same state from the snapshot
+ * before it, or from the first event. */
 static int load_state(const struct phx_journal_store *store, struct phx_recalled *ret,
 		      struct phx_err *err)
 {
@@ -102,12 +103,13 @@ static int load_state(const struct phx_journal_store *store, struct phx_recalled
 			ret->damage = why;
 		ret->state = (struct phx_state){0};
 		below = ret->snapshot_seq;
-		if (!below) /* not even its place can be read: there is no way to one before it */
+		if (!below) /* not even its number can be read: earlier ones cannot be found */
 			return phx_state_init(&ret->state);
 	}
 }
 
-/* Events that were forgotten are in the snapshots; without those nothing leads to what is there. */
+/* Forgotten events are contained in the snapshots. Without a sound snapshot the events that are
+ * left lead nowhere. */
 static int check_reach(const struct phx_journal_store *store, const struct phx_recalled *rc,
 		       struct phx_err *err)
 {

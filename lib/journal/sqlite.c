@@ -42,7 +42,7 @@ static int ready(void *arg, bool probe, struct phx_err *err)
 	return r == 0 && probe ? phx_store_probe(arg, err) : r;
 }
 
-/* What cannot be forgotten now is tried again after the next snapshot. */
+/* An error is ignored: old events are pruned again after the next snapshot. */
 static void forget(void *arg, int64_t before_ms)
 {
 	phx_store_prune(arg, before_ms, NULL);
