@@ -1,6 +1,6 @@
-/* The manager of one batch RE: jobs come, wait, run, end, are killed; see
- * batch.h for the picture. Called by lib/ledger and by tests. Decides nothing: the
- * schedulers (first_fit.c, fcfs.c, sjf.c, easy.c) and kill orders (kill.c) do. */
+/* The manager of one batch RE: jobs come, wait, run, end, are killed; batch.h has
+ * the diagram. Called by lib/ledger. Decides nothing: the schedulers (first_fit.c,
+ * fcfs.c, sjf.c, easy.c) and kill orders (kill.c) do. */
 #include "batch/internal.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void phx_batch_free(struct phx_batch *b)
 void phx_batch_counts(const struct phx_batch *b, struct phx_batch_counts *ret)
 {
 	*ret = b->counts;
-	/* all in the last class are larger than all in another */
+	/* every job of the last class is larger than all jobs of other classes */
 	uint32_t root = b->classes ? b->waiting[63 - __builtin_clzll(b->classes)].root : 0;
 	ret->waiting_biggest = root ? b->nodes[root].max_size : 0;
 }
@@ -75,7 +75,7 @@ static bool runs(const struct phx_batch *b, uint32_t i)
 	return b->jobs[i].state == PHX_BATCH_RUNNING || b->jobs[i].state == PHX_BATCH_KILLING;
 }
 
-/* Slot of a job that runs or is being killed: 0 and ret_slot, or what is wrong. */
+/* Finds the slot of a job that runs or is being killed. -ENOENT, -EINVAL it does not run. */
 static int find_running(const struct phx_batch *b, uint64_t id, uint32_t *ret_slot)
 {
 	uint32_t i = phx_batch_find(b, id);
@@ -199,7 +199,7 @@ int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t s
 	return 0;
 }
 
-/* Its nodes are idle. */
+/* Ends the run of job i; its nodes become idle. */
 static void stop(struct phx_batch *b, uint32_t i)
 {
 	phx_batch_leave(b, i);
@@ -283,7 +283,7 @@ int phx_batch_lose_busy(struct phx_batch *b, uint64_t id, uint32_t nodes)
 
 /* ---- a pass ---- */
 
-/* Room for `more` ids. */
+/* Makes room for `more` ids; false: out of memory. */
 static bool make_room(struct phx_list *ids, uint32_t more)
 {
 	if (more <= ids->cap - ids->n)
@@ -318,7 +318,7 @@ bool phx_batch_pass_due(const struct phx_batch *b)
 	return b->due;
 }
 
-/* ---- all of them ---- */
+/* ---- all jobs ---- */
 
 static int by_id(const void *a, const void *b)
 {

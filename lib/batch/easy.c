@@ -1,26 +1,26 @@
-/* EASY backfill: FCFS; the first job that does not fit (the head) gets a
- * reservation at the shadow time, when by the estimates of the running jobs
- * enough nodes will be idle. A later job may start when it should end by then,
+/* EASY backfill: FCFS, but the first job that does not fit (the head) gets a
+ * reservation at the shadow time. By the estimates of the running jobs, enough
+ * nodes will be idle then. A later job may start when it should end by that time,
  * or when it takes only nodes that the head leaves over (extra).
  *
- * - A running job that outlives its estimate keeps the end it was said to have:
- *   the shadow time may lie in the past, and then only extra nodes are given.
- *   So the head is not overtaken because others run late, and time alone never
- *   lets a job start.
- * - A running job without an estimate ends nobody knows when. If the head needs
- *   its nodes, or more than the manager has, there is no reservation: jobs with
- *   an estimate start, those without do not.
- * - Jobs that are being killed are left out: their nodes are on the way to
- *   somebody else. */
+ * - A running job that outlives its estimate keeps its estimated end: the shadow
+ *   time may lie in the past, and then only extra nodes are given. So no job
+ *   overtakes the head because others run late, and time alone never lets a job
+ *   start.
+ * - The end of a running job without an estimate is unknown. If the head needs
+ *   its nodes, or more nodes than the manager has, there is no reservation: jobs
+ *   with an estimate start, jobs without one do not.
+ * - Jobs that are being killed are left out: their nodes are promised to another
+ *   RE. */
 #include "batch/internal.h"
 
 struct backfill {
 	struct phx_batch *b;
 	uint32_t idle, extra;
-	int64_t limit; /* longest estimate that ends by the shadow time; negative: none */
+	int64_t limit; /* longest estimate that ends by the shadow time; negative: none does */
 };
 
-/* The end of the running job with which `nodes` have come idle; INT64_MAX when they never do. */
+/* The time by which ends of running jobs have made `nodes` nodes idle; INT64_MAX: they never do. */
 static int64_t shadow_time(const struct phx_batch_tree *t, uint64_t nodes)
 {
 	const struct phx_batch_node *n = t->nodes;
@@ -74,8 +74,8 @@ static inline bool suits(const struct backfill *f, uint32_t size, int64_t estima
 	return size <= f->idle && (size <= f->extra || estimate <= f->limit);
 }
 
-/* The first job in a subtree that suits. A subtree is passed over when its smallest job and its
- * shortest one together would not suit: of classes that fit as a whole nothing is looked at in
+/* The first job in a subtree that suits; 0: none. A subtree is skipped when its smallest size with
+ * its shortest estimate would not suit. In a class whose jobs all fit, no subtree is searched in
  * vain. */
 static uint32_t first_in(const struct backfill *f, uint32_t i)
 {
@@ -104,7 +104,7 @@ static uint32_t next_after(const struct backfill *f, uint32_t i)
 	return found;
 }
 
-/* Of slots, one a class, the job that was submitted first; 0 when there is no class. */
+/* `slots` has one job a class: the one that was submitted first; 0 when there is no class. */
 static uint32_t earliest(const struct phx_batch *b, const uint32_t *slots, uint64_t classes)
 {
 	uint32_t best = 0;
@@ -116,7 +116,8 @@ static uint32_t earliest(const struct phx_batch *b, const uint32_t *slots, uint6
 	return best;
 }
 
-/* Start in order of submission; returns the first that does not fit, 0 when none is left. */
+/* Starts jobs in order of submission; returns the first job that does not fit, 0 when none is left.
+ */
 static uint32_t start_heads(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids)
 {
 	uint32_t firsts[PHX_BATCH_CLASSES], i;
@@ -137,7 +138,8 @@ void phx_batch_pass_easy(struct phx_batch *b, int64_t now_ms, struct phx_list *r
 	if (!head || !f.idle)
 		return;
 	reserve(&f, head, now_ms);
-	/* with a job that suits: classes of jobs wider than what is idle are not looked at */
+	/* `open`: classes with a job that suits; classes of jobs wider than the idle nodes are
+	 * left out */
 	uint64_t open = b->classes & ((2ull << phx_batch_class(b, f.idle)) - 1);
 	for (uint64_t left = open; left; left &= left - 1) {
 		uint32_t class = (uint32_t)__builtin_ctzll(left);
@@ -147,7 +149,7 @@ void phx_batch_pass_easy(struct phx_batch *b, int64_t now_ms, struct phx_list *r
 	while (open) {
 		uint32_t i = earliest(b, next, open), class = phx_batch_class(b, b->nodes[i].size);
 		const struct phx_batch_node *n = &b->nodes[i];
-		/* it did before others were started */
+		/* the job suited before this pass started others: does it still? */
 		bool start = suits(&f, n->size, n->estimate);
 		if (start) {
 			f.idle -= n->size;

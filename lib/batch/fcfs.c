@@ -1,6 +1,5 @@
-/* First come, first served: the pass that stops at the first job that does not
- * fit. Shared by schedulers that differ only in the order (sjf.c) or in what
- * they do after it (easy.c). */
+/* First come, first served: a pass stops at the first job that does not fit. SJF
+ * (sjf.c) shares the pass with another order; EASY (easy.c) shares the order. */
 #include "batch/internal.h"
 
 void phx_batch_order_submit(const struct phx_batch_job *j, struct phx_batch_node *ret_key)

@@ -1,10 +1,10 @@
-/* First-fit (000 6.5.2): a pass in order of submission that starts everything
- * that fits. Idle nodes only fall during a pass, so it is the same as "start
- * the first job that fits, again and again". Never reserves: large jobs may
- * starve, by intention. */
+/* First-fit (000 6.5.2): a pass in order of submission starts every job that fits.
+ * Idle nodes only become fewer during a pass, so this is the same as starting the
+ * first job that fits again and again. Never reserves: large jobs may starve, by
+ * intention. */
 #include "batch/internal.h"
 
-/* The first job in the tree's order of at most `idle` nodes, 0 when none. */
+/* The first job of at most `idle` nodes in the tree's order, 0 when none. */
 static uint32_t find_fit(const struct phx_batch_tree *t, uint32_t idle)
 {
 	const struct phx_batch_node *n = t->nodes;

@@ -1,5 +1,5 @@
-/* One job of a manager enters a state and leaves it: counts and trees follow.
- * Called by batch.c, and by the schedulers for a job that starts. Decides
+/* Lets one job of a manager enter and leave a state, and keeps counts and trees
+ * right. Called by batch.c, and by the schedulers for a job that starts. Decides
  * nothing. */
 #include "batch/internal.h"
 
@@ -70,7 +70,7 @@ static void leave_running(struct phx_batch *b, uint32_t i)
 	b->counts.n_running--;
 }
 
-/* Nodes of killing jobs are busy still. */
+/* Nodes of a killing job are still busy. */
 static void count_killing(struct phx_batch *b, uint32_t i, int sign)
 {
 	uint32_t held = phx_batch_held(&b->jobs[i]);

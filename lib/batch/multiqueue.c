@@ -1,5 +1,5 @@
-/* Several queues, one a range of run times. Called by the model of the IaaS
- * study; a job never moves between ranges. */
+/* Several queues, one for each range of run times: see multiqueue.h. Called by the
+ * model of the IaaS study; a job never moves between ranges. */
 #include <errno.h>
 
 #include "batch/multiqueue.h"

@@ -1,7 +1,7 @@
-/* FCFS with several queues (002 3.2): jobs are sorted into ranges by how long
- * they are said to run, and each range has a queue and nodes of its own. With
- * two ranges it is FCFS-2Q, with one the scheduler alone. Each range is a batch
- * manager (batch.h) for itself. Pure. */
+/* FCFS with several queues (002 3.2): jobs are sorted into ranges by their
+ * estimates, and each range has its own queue and nodes. Two ranges make FCFS-2Q;
+ * one range is the scheduler alone. Each range is a batch manager (batch.h) of its
+ * own. Pure. */
 #ifndef PHX_BATCH_MULTIQUEUE_H
 #define PHX_BATCH_MULTIQUEUE_H
 
@@ -17,25 +17,26 @@ struct phx_multiqueue_config {
 		       1];
 };
 
-struct phx_multiqueue; /* owned by whoever made it */
+struct phx_multiqueue;
 
-/** -EINVAL with a text: number of ranges, cuts that do not rise. -ENOMEM. */
+/** New queues without jobs and nodes, owned by the caller. -EINVAL with a text: wrong number of
+ * ranges, cuts that do not rise. -ENOMEM. */
 int phx_multiqueue_new(const struct phx_multiqueue_config *config, struct phx_multiqueue **ret,
 		       struct phx_err *err);
 void phx_multiqueue_free(struct phx_multiqueue *q);
 
-/** Range of a job by its estimate; an unknown one (-1) is in the last, where it holds up only long
- * ones. */
+/** Range of a job by its estimate. Jobs of unknown estimate (-1) are in the last range, where they
+ * delay only long jobs. */
 uint32_t phx_multiqueue_range(const struct phx_multiqueue *q, int64_t estimate_ms);
-/** Manager of one range, for its nodes and counts; borrowed. */
+/** Manager of one range, borrowed: for its nodes and counts. */
 struct phx_batch *phx_multiqueue_part(const struct phx_multiqueue *q, uint32_t range);
 
-/** As phx_batch_submit(), into the job's range. -EEXIST when any range has it. */
+/** As phx_batch_submit(), into the job's range. -EEXIST: a job of this id is in some range. */
 int phx_multiqueue_submit(struct phx_multiqueue *q, const struct phx_batch_job *job);
 /** As phx_batch_ended(). */
 int phx_multiqueue_ended(struct phx_multiqueue *q, uint64_t id);
-/** One pass of each range, the shortest first: ids of started jobs are appended (uint64_t).
- * -ENOMEM: those appended run. */
+/** One pass of each range, the range of the shortest jobs first; appends the ids of started jobs
+ * (uint64_t). -ENOMEM: the jobs whose ids were appended run. */
 int phx_multiqueue_pass(struct phx_multiqueue *q, int64_t now_ms, struct phx_list *ret_ids);
 
 #endif

@@ -1,10 +1,10 @@
-/* FCFS without waiting: nodes that tasks share. Called by the model of the IaaS
- * study; starts nothing, reads no clock.
+/* FCFS without waiting: tasks share nodes (see nowait.h). Called by the model of the
+ * IaaS study; reads no clock.
  *
- * Each node has a clock of its own that shows the work done for every task on
- * it: with n tasks it goes at 1/n. A task ends when that clock shows its work
- * added to what it showed when the task came. A heap a node holds the tasks by
- * that end, a heap of the nodes says where the next one is. */
+ * Each node has a clock of its own, which shows the work done for every task on
+ * the node: with n tasks it goes at 1/n of real time. A task ends when the clock
+ * has gone on by the task's work since the task came. Each node has a heap of its
+ * tasks by their ends; a heap of busy nodes says which task ends next. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,25 +20,25 @@ struct task {
 };
 
 struct node {
-	struct phx_list heap; /* of tasks, the first to end on top */
+	struct phx_list heap; /* struct task, the first to end on top */
 	int64_t clock;        /* work done for each task, 1/1024 ms */
 	int64_t at_ms;        /* when the clock was read */
 	int64_t next_ms;      /* when its first task ends, while it has any */
-	uint32_t rank;        /* its place among the busy ones, while it has any */
+	uint32_t rank;        /* its place in the heap of busy nodes, while it has any */
 	bool there;
 };
 
 struct phx_nowait {
 	struct phx_list nodes; /* by number */
-	struct phx_list free;  /* a bit a node, 64 a word: there and without a task */
+	struct phx_list free;  /* a bit a node, 64 a word: the node is there and has no task */
 	struct phx_list
 		/* uint32_t: heap of the n_busy nodes with tasks, the next to end one on top; room
 		 * for all */
 		busy;
 	uint32_t n_busy;
-	struct phx_list unplaced; /* tasks */
+	struct phx_list unplaced; /* struct task */
 	uint64_t seq;
-	uint32_t round; /* node that is shared next, or the next after it that is there */
+	uint32_t round; /* the round robin goes on at this node, or the next that is there */
 };
 
 int phx_nowait_new(struct phx_nowait **ret)
@@ -76,7 +76,7 @@ static void set_free(struct phx_nowait *w, uint32_t node, bool is_free)
 	*word = is_free ? *word | bit : *word & ~bit;
 }
 
-/* Room for one node more, in all three lists. */
+/* Makes room for one more node in all three lists. */
 static int grow(struct phx_nowait *w)
 {
 	if (w->free.n * 64 <= w->nodes.n && !phx_list_push(&w->free, sizeof(uint64_t)))
@@ -118,7 +118,7 @@ static bool earlier(const struct task *a, const struct task *b)
 }
 PHX_HEAP(task, struct task, earlier)
 
-/* Bring the clock of a node to now. */
+/* Brings the clock of a node to now. */
 static void advance(struct node *n, int64_t now_ms)
 {
 	if (n->heap.n)
@@ -149,7 +149,7 @@ static void note_rank(struct phx_nowait *w, const uint32_t *node, uint32_t rank)
 }
 PHX_HEAP_SETTLE(busy, struct phx_nowait *, uint32_t, sooner, note_rank)
 
-/* The tasks of a node changed, of which there were `before`. */
+/* Keeps both heaps right after the tasks of a node changed; it had `before` tasks. */
 static void reorder(struct phx_nowait *w, uint32_t number, uint32_t before)
 {
 	struct node *n = PHX_LIST_AT(&w->nodes, struct node, number);
@@ -177,8 +177,8 @@ int phx_nowait_submit(struct phx_nowait *w, uint64_t id, int64_t work_ms)
 	return 0;
 }
 
-/* The free node with the lowest number, else the next in the round; UINT32_MAX: there is no
- * node. */
+/* The free node with the lowest number, else the next node of the round robin; UINT32_MAX: there is
+ * no node. */
 static uint32_t choose(struct phx_nowait *w)
 {
 	const struct node *nodes = w->nodes.items;
@@ -212,7 +212,7 @@ static int place(struct phx_nowait *w, uint32_t number, const struct task *task,
 	return 0;
 }
 
-/* Place one task and tell of it; 1 when there is no node. */
+/* Places one task and appends it to ret_placed; 1 when there is no node. */
 static int place_next(struct phx_nowait *w, uint32_t i, int64_t now_ms, struct phx_list *ret_placed)
 {
 	const struct task *task = PHX_LIST_AT(&w->unplaced, struct task, i);
@@ -250,7 +250,7 @@ int64_t phx_nowait_next_ms(const struct phx_nowait *w)
 	return PHX_LIST_AT(&w->nodes, struct node, *PHX_LIST_AT(&w->busy, uint32_t, 0))->next_ms;
 }
 
-/* Take off a node what its clock says has ended. */
+/* Takes tasks off a node that have ended by its clock. */
 static int end_tasks(struct phx_nowait *w, uint32_t number, int64_t now_ms,
 		     struct phx_list *ret_ended)
 {

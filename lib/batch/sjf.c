@@ -1,5 +1,6 @@
-/* Shortest job first (002 3.2): FCFS in order of the estimates; ties by
- * submission, then id; unknown ones last. Not preemptive, and the head blocks. */
+/* Shortest job first (002 3.2): FCFS in order of estimates, of equals by
+ * submission, then id; jobs of unknown estimate come last. A running job is never
+ * interrupted, and a first job that does not fit blocks the others. */
 #include "batch/internal.h"
 
 void phx_batch_order_estimate(const struct phx_batch_job *j, struct phx_batch_node *ret_key)

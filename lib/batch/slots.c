@@ -1,14 +1,13 @@
-/* Where the jobs of a manager lie: slots in arrays that grow and are used
- * again, and a hash table from id to slot. Called by batch.c; knows nothing of
- * queues. */
+/* Storage for the jobs of a manager: slots in arrays that grow, free slots that
+ * are used again, and a hash table from id to slot. Called by batch.c; knows no
+ * queue. */
 #include "batch/internal.h"
 
 #include <string.h>
 
 #define SLOTS_MIN 64u
 
-/* Ids come one after the other: sixteen neighbours share a cache line, and the lines are
- * scattered. */
+/* Ids are consecutive: sixteen neighbours share a cache line, and the lines are scattered. */
 static uint32_t *bucket(const struct phx_batch *b, uint64_t id)
 {
 	return &b->buckets[(phx_batch_mix(id / 16) * 16 + id % 16) & (b->n_buckets - 1)];
@@ -24,7 +23,7 @@ uint32_t phx_batch_find(const struct phx_batch *b, uint64_t id)
 	return i;
 }
 
-/* Twice as many buckets; slots in use find their new place. */
+/* Doubles the buckets and moves the slots in use to their new buckets. */
 static bool grow_buckets(struct phx_batch *b)
 {
 	uint32_t n = b->n_buckets ? b->n_buckets * 2 : SLOTS_MIN, n_old = b->n_buckets;
@@ -44,11 +43,11 @@ static bool grow_buckets(struct phx_batch *b)
 	return true;
 }
 
-/* Room for `cap` items in an array; what is there stays where it was on failure. */
+/* Makes room for `cap` items in an array; on failure the array is as it was. */
 static bool grow_array(void *array, uint32_t cap, size_t item_size)
 {
 	void *old, *items;
-	memcpy(&old, array, sizeof(old)); /* a pointer to whatever type */
+	memcpy(&old, array, sizeof(old)); /* `array` points to a pointer of any type */
 	items = reallocarray(old, cap, item_size);
 	if (items)
 		memcpy(array, &items, sizeof(items));

@@ -1,5 +1,5 @@
 /* The treap of job slots: see tree.h. Called by the rest of lib/batch; knows
- * neither jobs nor schedulers, and allocates nothing. */
+ * neither jobs nor schedulers, and allocates no memory. */
 #include "batch/tree.h"
 
 const struct phx_batch_node phx_batch_nil = {.min_size = UINT32_MAX, .min_estimate = INT64_MAX};
@@ -20,7 +20,7 @@ static bool pull_fit(struct phx_batch_node *n, const struct phx_batch_node *l,
 	return changed;
 }
 
-/* Work out anew what node i knows of its subtree; true when that changed. */
+/* Computes anew what node i knows of its subtree; true when that changed. */
 static bool pull(struct phx_batch_tree *t, uint32_t i)
 {
 	struct phx_batch_node *n = &t->nodes[i];
@@ -37,8 +37,8 @@ static bool pull(struct phx_batch_tree *t, uint32_t i)
 	return false;
 }
 
-/* Node x is new in the subtree of n; true when that changed what n knows. Unlike pull(), looks at
- * no other node. */
+/* Node x is new in the subtree of n: true when that changed what n knows. Unlike pull(), reads no
+ * other node. */
 static bool add(enum phx_batch_tree_knows knows, struct phx_batch_node *n,
 		const struct phx_batch_node *x)
 {
@@ -99,7 +99,7 @@ static void rotate_up(struct phx_batch_tree *t, uint32_t x)
 	pull(t, p);
 }
 
-/* Hang slot i below the leaf where it belongs. */
+/* Puts slot i below the leaf where its key belongs. */
 static void hang(struct phx_batch_tree *t, uint32_t i)
 {
 	struct phx_batch_node *n = t->nodes;

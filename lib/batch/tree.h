@@ -1,6 +1,6 @@
-/* Trees of job slots, ordered by a key of three numbers, with what the search
- * for a job that fits needs to know of each subtree. Intrusive: the nodes lie
- * in an array of the caller, and slot i of it is job i of the manager.
+/* Trees of job slots, ordered by a key of three numbers. Each node knows of its
+ * subtree what the search for a job that fits needs. Intrusive: the nodes lie in an
+ * array of the caller, whose slot i is job i of the manager.
  *
  * A treap whose priorities are a bijective hash of the key's last number: the
  * shape follows from the keys alone, whatever the order of insertion. */
@@ -15,10 +15,10 @@ struct phx_batch_node {
 	uint32_t left, right, up; /* slots; 0 = none */
 	uint32_t size;
 	int64_t estimate;            /* INT64_MAX: unknown */
-	uint32_t min_size, max_size; /* of the subtree */
+	uint32_t min_size, max_size; /* in the subtree */
 	union {
-		int64_t min_estimate; /* of the subtree */
-		uint64_t sum;         /* of its sizes */
+		int64_t min_estimate; /* in the subtree */
+		uint64_t sum;         /* sum of the subtree's sizes */
 	};
 };
 _Static_assert(sizeof(struct phx_batch_node) == 64, "a node is one cache line");
@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct phx_batch_node) == 64, "a node is one cache line");
 /** What a tree knows of its subtrees. */
 enum phx_batch_tree_knows {
 	PHX_BATCH_KNOWS_NOTHING,
-	/* min_size, max_size, min_estimate: to be searched for jobs that fit */
+	/* min_size, max_size, min_estimate: for the search for jobs that fit */
 	PHX_BATCH_KNOWS_FIT,
 	PHX_BATCH_KNOWS_SUM, /* sum */
 };
@@ -37,10 +37,10 @@ struct phx_batch_tree {
 	uint32_t root, first, last;
 };
 
-/** What stands for "no subtree": goes into nodes[0] of every array. */
+/** The node that stands for "no subtree"; nodes[0] of every array is a copy of it. */
 extern const struct phx_batch_node phx_batch_nil;
 
-/** Put slot `i`, whose key, size and estimate are set, into the tree. */
+/** Put slot `i` into the tree; its key, size and estimate are set. */
 void phx_batch_tree_insert(struct phx_batch_tree *t, uint32_t i);
 /** Take slot `i`, which is in the tree, out of it. */
 void phx_batch_tree_erase(struct phx_batch_tree *t, uint32_t i);
@@ -53,10 +53,10 @@ static inline bool phx_batch_node_before(const struct phx_batch_node *x,
 	return x->b != y->b ? x->b < y->b : x->c < y->c;
 }
 
-/** The slot after `i`, 0 at the end. t->first is where to begin. */
+/** The slot after `i`, 0 at the end; the walk begins at t->first. */
 uint32_t phx_batch_tree_next(const struct phx_batch_tree *t, uint32_t i);
 
-/** Bijective: no two ids share a priority. Also the hash of the table of ids. */
+/** A bijective hash: no two ids share a priority. The hash table of ids uses it too. */
 static inline uint64_t phx_batch_mix(uint64_t x)
 {
 	x ^= x >> 32;
