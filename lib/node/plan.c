@@ -1,6 +1,6 @@
-/* plan_handover: from what a node is and runs, what it shall run and how it
- * must be cleaned, to a list of steps. Called by the core, for the daemon and
- * for --dry-run alike; the agent and the drivers carry the steps out. Pure. */
+/* plan_handover: makes a list of steps from a node's facts, its old and its new
+ * role, and its setup policy. Called by the core, for the daemon and for --dry-run
+ * alike; the agent and the drivers carry the steps out. Pure. */
 #include "node/plan.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@ static bool erasable(const struct phx_disk_facts *d)
 	return !d->removable;
 }
 
-/* Which disk a system is installed on: the one that holds it already, else the smallest fixed,
- * writable disk of at least PHX_SYSTEM_DISK_MIN; by id among equals. NULL when there is none. */
+/* The disk for the system: the present system disk, else the smallest fixed, writable disk of at
+ * least PHX_SYSTEM_DISK_MIN; of equals the first by id. NULL: there is none. */
 static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 {
 	const struct phx_disk_facts *best = NULL;
@@ -73,9 +73,9 @@ static enum phx_wipe_method best_method(const struct phx_node *n, const struct p
 	return PHX_WIPE_OVERWRITE;
 }
 
-/* Method for one disk. 'crypto' means the encrypted disk; what else is in the machine gets its best
- * method. An agreement's 'crypto' wants an erase: on a node that was never encrypted no key's end
- * is one. */
+/* Method for one disk. 'crypto' is for the encrypted disk; other disks of the node get their best
+ * method. So does every disk when an agreement says 'crypto' and the node was never encrypted:
+ * there is no key to destroy. */
 static int disk_method(const struct phx_plan_request *q, const struct phx_disk_facts *d,
 		       enum phx_wipe_method *ret, struct phx_err *err)
 {
@@ -129,7 +129,7 @@ static struct phx_step *add(struct builder *b, enum phx_step_kind kind, const st
 	return s;
 }
 
-/* What it does comes to its end: requests that are under way, and jobs. */
+/* The steps that end the work of a role: requests under way, and jobs. */
 static void add_drain(struct builder *b, const struct phx_role *from)
 {
 	bool web = from->web.address[0];
@@ -148,7 +148,7 @@ int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan)
 	return b.code;
 }
 
-/* The steps that take the old role off; `remove` also its packages. */
+/* The steps that take the old role off the node; `remove`: also its packages. */
 static void add_leave(struct builder *b, bool remove)
 {
 	const struct phx_role *from = b->q->from;
@@ -160,7 +160,7 @@ static void add_leave(struct builder *b, bool remove)
 		add(b, PHX_STEP_leave, from);
 }
 
-/* The services of a role settle side by side. */
+/* The services of a role settle at the same time: the longest counts. */
 static uint32_t settle_ms(const struct phx_role *role)
 {
 	uint32_t longest = 0;
@@ -182,8 +182,8 @@ static void add_serve(struct builder *b)
 	add(b, PHX_STEP_join, b->q->to);
 }
 
-/* The key goes first, before the node is brought down or waked: from then on the data is gone
- * whatever happens to the machine. */
+/* The key is destroyed first, before the node is brought down or woken: from then on the data is
+ * gone, whatever happens to the machine. */
 static void add_destroy_key(struct builder *b)
 {
 	const struct phx_node *n = b->q->node;
@@ -238,7 +238,7 @@ static void add_image(struct builder *b)
 				      q->to->name);
 		return;
 	}
-	/* an older key would stay behind: its bytes are to be nowhere */
+	/* the new image makes an older key useless: it must not stay behind */
 	if (q->setup.mode != PHX_SETUP_WIPE)
 		add_destroy_key(b);
 	if (q->encrypt) {
@@ -291,7 +291,7 @@ static void plan_in_place(struct builder *b)
 		add_serve(b);
 }
 
-/* Nobody asked for an erase, and still the node cannot stay as it is: why. */
+/* Why the system cannot stay although no erase was asked for. */
 static const char *why_not_in_place(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
@@ -306,8 +306,8 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 	return "; not in place: the role's disk is encrypted, this one is not";
 }
 
-/* Nobody can reach the machine, and its key is here: destroying that erases now. The rest waits
- * until it comes back. */
+/* Is the machine out of reach, while its disk key is on the head? Destroying the key erases its
+ * system disk now; the other steps wait until the machine comes back. */
 static bool key_alone(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
@@ -327,7 +327,7 @@ static void plan_key_alone(struct builder *b)
 		add_destroy_key(b);
 }
 
-/* How the node gets into the deploy initramfs. */
+/* The steps that bring the node into the deploy initramfs. */
 static void add_way_down(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -357,7 +357,7 @@ static void add_way_down(struct builder *b)
 		 q->to ? why_not_in_place(q) : "");
 }
 
-/* Was an agreement's 'crypto' met by another method? */
+/* Why a disk is erased by another method than the agreement's 'crypto', for the plan's reason. */
 static const char *why_not_crypto(const struct phx_plan_request *q, const struct phx_plan *p)
 {
 	bool other = false;
@@ -370,9 +370,8 @@ static const char *why_not_crypto(const struct phx_plan_request *q, const struct
 			  : "; crypto cannot erase a plain disk: the best it can do instead";
 }
 
-/* A system in memory does not outlive the way down. A node that waits in the deploy initramfs has
- * come that way before: what it says of a system is of one on a disk, which an earlier role left
- * there. */
+/* A system in memory does not survive the way into the deploy initramfs. If the node waits there
+ * already, the system that it reports is on a disk, where an earlier role left it. */
 static bool gone_from_memory(const struct phx_plan_request *q)
 {
 	return q->to->boot == PHX_ROLE_BOOT_RAM;
@@ -404,14 +403,15 @@ static bool needs_node(const struct phx_plan *p)
 	return false;
 }
 
-/* In place: no erase, no reset, and either the system fits or there is nothing to deploy. */
+/* May the hand-over be done in place? Only without erase and reset, and when the installed system
+ * fits or no role is involved. */
 static bool may_stay(const struct phx_plan_request *q)
 {
 	if (q->setup.mode == PHX_SETUP_WIPE || q->power_cycle || q->rebuild || q->deploy_env_only)
 		return false;
 	if (!q->to && !q->from)
 		return true;
-	/* what ran in its memory is not there when it comes back */
+	/* a system in memory is lost when the node comes back */
 	if (!q->node->up && !q->node->system_disk[0] && !runs_already(q))
 		return false;
 	return q->node->env == PHX_ENV_OS && system_fits(q);

@@ -138,8 +138,8 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 /** Do two agreements with engine slurm mean the same Slurm? */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
 /** May the two be a coordinated pair? One is batch and one web, both want coordination, each names
- * * the other or no partner, they have one owner where one of them insists on it, and one model. 0,
- * or * -EINVAL with a text. */
+ * the other or no partner, they have one owner where one of them insists on it, and one model. 0,
+ * or -EINVAL with a text. */
 int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
 			     struct phx_err *err);
 /** The parameters as the policy takes them. Times that the model does not use are 0, so only DR and

@@ -1,5 +1,5 @@
-/* How a node's power is reached. Kept in core state beside the node, without
- * any secret: passwords stay in files. lib/power acts on it. Pure. */
+/* How a node's power is switched: the record of its BMC. Kept in core state beside
+ * the node, without any secret: passwords stay in files. Read by lib/power. Pure. */
 #ifndef PHX_TYPES_BMC_H
 #define PHX_TYPES_BMC_H
 
@@ -7,7 +7,7 @@
 
 /** One node's BMC; an empty driver means that there is none. */
 #define PHX_BMC_FIELDS(F, S) \
-	F(S, driver, STR(32))   /* of power/drivers.h, whose rows say which keys each reads */ \
+	F(S, driver, STR(32))   /* a row of power/drivers.h, which says which keys it reads */ \
 	F(S, address, STR(128)) /* host[:port]; redfish: URL */ \
 	F(S, user, STR(64)) \
 	F(S, password_file, STR(256)) /* 0600, one line */ \

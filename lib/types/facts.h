@@ -8,10 +8,10 @@
 enum phx_boot_mode { PHX_BOOT_UNKNOWN, PHX_BOOT_BIOS, PHX_BOOT_UEFI };
 extern const struct phx_enum phx_boot_mode_names;
 
-/** One whole disk. `id` names it for ever: "wwn-…" when the disk has one, else
- * "serial-MODEL-SERIAL"; never a /dev name. A disk that names itself by neither has "" and is
- * nobody's target: it is neither installed on nor erased. Two disks with one id make the
- * target ambiguous and are refused (faults.md 12). */
+/** One whole disk. `id` never changes: "wwn-…" when the disk has a WWN, else
+ * "serial-MODEL-SERIAL"; never a /dev name. A disk with neither has "" and is never a target: no
+ * system is installed on it, and it is not erased. Two disks with one id make a target ambiguous
+ * and are refused (faults.md 12). */
 #define PHX_DISK_FACTS_FIELDS(F, S) \
 	F(S, id, STR(160)) \
 	F(S, wwn, STR(64)) \
@@ -59,12 +59,12 @@ PHX_RECORD_STRUCT(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 	F(S, nics, LIST(phx_nic_facts))
 PHX_RECORD_STRUCT(phx_facts, PHX_FACTS_FIELDS);
 
-/** More than a machine has; what is above is refused. */
+/** No machine has more; a report with more is refused. */
 #define PHX_FACTS_DISKS_MAX 512
 #define PHX_FACTS_NICS_MAX 256
 
-/** Check what a report claims: MACs well-formed and not twice, no two disks
- * with one id, sizes present. 0, or -EINVAL with a text naming the item. */
+/** Check a report: MAC addresses are well-formed and different, no two disks have one id, every
+ * disk has a size. 0, or -EINVAL with a text that names the item. */
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err);
 
 /** The disk with this id; NULL when there is none or more than one. */

@@ -1,4 +1,4 @@
-/* Tables of nodes, steps and plans, and which state may follow which.
+/* Tables of nodes, steps and plans, and which node state may follow which.
  * Called by the core, the API and the CLI. Pure. */
 #include "types/node.h"
 

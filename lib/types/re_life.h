@@ -48,7 +48,7 @@ enum phx_re_who { PHX_RE_WHO_PROVIDER, PHX_RE_WHO_SERVICE, PHX_RE_WHO_PHXD };
 extern const struct phx_enum phx_re_who_names;
 
 /** The state after `op`. -EPERM: `who` may not order it; -EINVAL: the table has no such row for
- * this * state. The text says who may, or from which states; ret_state is untouched then. */
+ * this state. The text says who may, or from which states; ret_state is untouched then. */
 int phx_re_life_apply(enum phx_re_state state, enum phx_re_op op, enum phx_re_who who,
 		      enum phx_re_state *ret_state, struct phx_err *err);
 

@@ -46,7 +46,8 @@ static int find_service(const struct phx_role *r, const char *name)
 	return -ENOENT;
 }
 
-/* Depth-first walk: mark 1 = on the way down (meeting it again is a cycle), 2 = placed. */
+/* Depth-first walk. mark: 1 = the walk is below this service (meeting it again is a cycle), 2 = the
+ * service is placed. */
 static int place_service(const struct phx_role *r, uint32_t i, unsigned char *mark, uint32_t *order,
 			 uint32_t *n, struct phx_err *err)
 {
@@ -120,11 +121,11 @@ static int check_service(const struct phx_role *r, uint32_t i, struct phx_err *e
 	return 0;
 }
 
-/* Only what is below these may a role remove when it leaves a node... */
+/* A role that leaves a node may remove paths below these directories... */
 static const char *const removable[] = {"/var/lib/", "/var/cache/", "/var/log/", "/srv/",
 					"/etc/opt/"};
 
-/* ...but not this: the system or Phoenix lives by these and by all that is in them. */
+/* ...but none of these and no path in them: the system or Phoenix needs them. */
 static const char *const kept[] = {
 	"/var/lib/phoenix", "/var/lib/dpkg",      "/var/lib/apt",     "/var/lib/systemd",
 	"/var/lib/dbus",    "/var/cache/phoenix", "/var/log/journal",
@@ -136,7 +137,7 @@ static bool inside(const char *path, const char *dir)
 	return !strncmp(path, dir, n) && (!path[n] || path[n] == '/');
 }
 
-/* Is a part of the path empty, "." or ".."? A slash at the end is one empty part too many. */
+/* Is a part of the path empty, "." or ".."? A slash at the end makes an empty part. */
 static bool winds(const char *path)
 {
 	for (const char *part = path; part; part = strchr(part, '/')) {
@@ -208,7 +209,7 @@ static int check_web(const struct phx_role *r, struct phx_err *err)
 				   "fence: only a director has a successor to be kept apart from");
 	if (!any)
 		return 0;
-	/* without an address that of the RE counts */
+	/* a role without an address uses its RE's; any valid one will do for the check */
 	PHX_STR_SET(s.address, r->web.address[0] ? r->web.address : "127.0.0.1");
 	PHX_STR_SET(s.scheduler, r->web.scheduler);
 	int rc = phx_web_service_check(&s, err);

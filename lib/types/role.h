@@ -1,5 +1,5 @@
-/* Roles: what a node is to do (roles/NAME.conf). Read by lib/config, kept in
- * core state, carried to the agent as JSON. Pure. */
+/* Roles: what a node is to do (roles/NAME.conf). lib/config reads them, the core
+ * keeps them in its state, the agent gets them as JSON. Pure. */
 #ifndef PHX_TYPES_ROLE_H
 #define PHX_TYPES_ROLE_H
 
@@ -16,7 +16,7 @@
 	F(S, size_bytes, U64)
 PHX_RECORD_STRUCT(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
 
-/** What a service is sent when the requests of its node are to end. */
+/** The signal that a service gets when the requests of its node are to end. */
 enum phx_drain_signal {
 	PHX_DRAIN_NONE,
 	PHX_DRAIN_HUP,
@@ -39,7 +39,7 @@ extern const struct phx_enum phx_drain_signal_names;
 	  KEY(restart, YES, "true", \
 	      "Started again when it ends, and with it the services that come after it.")) \
 	F(S, stop_grace_s, U32, KEY(stop_grace, TIME(1, 3600), "10s", "From SIGTERM to SIGKILL.")) \
-	/* resolved at load: without a default of its own it depends on the role's health check */ \
+	/* resolved at load: the default depends on the role's health check */ \
 	F(S, settle_s, U32, \
 	  KEY(settle, TIME(0, 60), "", \
 	      "How long it must have run before its start counts as done.")) \
@@ -77,10 +77,10 @@ PHX_RECORD_STRUCT(phx_health, PHX_HEALTH_FIELDS);
 enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
 extern const struct phx_enum phx_role_boot_names;
 
-/** What an instance of a web service is to its balancer. No address, and none of its RE = it is
- * behind none. */
+/** What the balancer knows of an instance of a web service. A role without an address, whose RE has
+ * none either, is behind no balancer. */
 #define PHX_ROLE_WEB_FIELDS(F, S) \
-	/* the node takes it for its own and answers no ARP for it */ \
+	/* the node accepts packets for this address, but answers no ARP for it */ \
 	F(S, address, STR(16), \
 	  KEY(address, LINE, "", "The virtual address of the service, IPv4.")) \
 	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Its port.")) \
@@ -93,13 +93,13 @@ extern const struct phx_enum phx_role_boot_names;
 	      "0: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 
-/** What is done to a director that is not heard, before another one takes its place: nothing, or
- * off by its BMC. */
+/** What is done to a director that is not heard, before another director takes its place: nothing,
+ * or power off by its BMC. */
 enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
 extern const struct phx_enum phx_role_fence_names;
 
 #define PHX_ROLE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) /* of its file */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* the name of its file */ \
 	F(S, summary, STR(160), KEY(summary, LINE, "", "One line for people.")) \
 	F(S, pool, STR(PHX_NAME_MAX), \
 	  KEY(pool, NAME, PHX_REQUIRED, "Where nodes of this role land unless told otherwise.")) \
@@ -134,22 +134,22 @@ extern const struct phx_enum phx_role_fence_names;
 	      "place."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
-/** Digest-like identity of what a node should run: "IMAGE@VERSION NAME-VERSION …" truncated into
- * `ret`; equal strings mean nothing to do. */
+/** The image and packages that a role runs, as a text to compare: "IMAGE@VERSION NAME-VERSION …",
+ * truncated to ret_size. Equal texts: the node runs what it should. */
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size);
 
 /** Order in which services start: dependencies first, otherwise as written.
  * ret_order: n indexes. -ELOOP names the cycle, -ENOENT an unknown dependency. */
 int phx_role_order(const struct phx_role *r, uint32_t *ret_order, struct phx_err *err);
 
-/** Structure of a role: names valid and unique, dependencies, argv, health, paths.
- * Existence of image, packages and pool is checked by the loader. */
+/** Check the structure of a role: names valid and unique, dependencies, argv, health, paths. The
+ * loader checks that image, packages and pool exist. */
 int phx_role_check(const struct phx_role *r, struct phx_err *err);
 
 /** May a role have `path` removed when it leaves a node? It must be a plain path (no "//", ".",
- * "..", final "/") below /var/lib, /var/cache, /var/log, /srv or /etc/opt, and none of what the
- * system or Phoenix itself lives by. -EINVAL with a text names it. Asked when the role is loaded
- * and again by the agent before it removes anything. */
+ * "..", final "/") below /var/lib, /var/cache, /var/log, /srv or /etc/opt, and no path that the
+ * system or Phoenix needs. -EINVAL with a text that names the path. Asked when the role is loaded,
+ * and again by the agent before it removes the path. */
 int phx_role_removal_check(const char *path, struct phx_err *err);
 
 /* ---- automatic role assignment (roles/rules.conf) ---- */
@@ -174,9 +174,9 @@ PHX_RECORD_STRUCT(phx_rule_term, PHX_RULE_TERM_FIELDS);
 	  KEY(when, OTHER, "", "The terms; without any the rule always holds."))
 PHX_RECORD_STRUCT(phx_rule, PHX_RULE_FIELDS);
 
-/** First rule that holds for `name`/`facts`. Returns its index, -ENOENT or -ENOMEM. `ret_reason`
- * says why, e.g. "rules.conf:12: memory_bytes 8589934592 >= 4 GiB -> batch-compute", or which term
- * failed in each rule. */
+/** Find the first rule that holds for `name` and `facts`. Returns its index, -ENOENT or -ENOMEM.
+ * `ret_reason` says why, e.g. "rules.conf:12: memory_bytes 8589934592 >= 4 GiB -> batch-compute",
+ * or which term failed in each rule. */
 int phx_rules_match(const struct phx_list *rules, const char *name, const struct phx_facts *facts,
 		    char *ret_reason, size_t ret_reason_size);
 /** Check one term's fact name, operator and value. */

@@ -21,7 +21,7 @@ static uint64_t largest_disk(const struct phx_facts *f)
 	return max;
 }
 
-/* A fact is a number or a text; one row each. */
+/* A fact is a number or a text: one of the two functions is NULL. */
 struct fact {
 	const char *name;
 	uint64_t (*number)(const struct phx_facts *f);

@@ -1,4 +1,4 @@
-/* Setup policies: what is done to a node when it changes hands (003 3.4;
+/* Setup policies: what is done to a node at a hand-over (003 3.4;
  * NOOP and wipe of the PhoenixCloud agreement, 000 4.1). Pure. */
 #ifndef PHX_TYPES_SETUP_H
 #define PHX_TYPES_SETUP_H
@@ -9,7 +9,7 @@ enum phx_setup_mode { PHX_SETUP_NOOP, PHX_SETUP_WIPE };
 extern const struct phx_enum phx_setup_mode_names;
 
 enum phx_wipe_method {
-	PHX_WIPE_AUTO, /* the plan picks the best the disk can do; never reaches a driver */
+	PHX_WIPE_AUTO, /* the plan picks the disk's best method; never reaches a driver */
 	PHX_WIPE_CRYPTO,
 	PHX_WIPE_DISCARD,
 	PHX_WIPE_OVERWRITE,
@@ -17,7 +17,7 @@ enum phx_wipe_method {
 };
 extern const struct phx_enum phx_wipe_method_names;
 
-/** When a pool's policy acts: as the node leaves it, as it enters, or both. */
+/** When a pool's policy acts: when the node leaves the pool, when it enters, or both. */
 enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
 extern const struct phx_enum phx_setup_when_names;
 
