@@ -404,7 +404,7 @@ static void advance_waiting(struct phx_apply *a, const struct phx_re *re)
 	for (uint32_t i = 0; i < a->s->nodes.n; i++) {
 		struct phx_node *n = PHX_LIST_AT(&a->s->nodes, struct phx_node, i);
 		if (waits(n) && !strcmp(n->pool, re->name))
-			phx_handover_advance(a, n);
+			phx_work_add(a, PHX_WORK_NODE_LET_GO, n);
 	}
 }
 

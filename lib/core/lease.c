@@ -93,7 +93,7 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	j->killing = true;
 	if (re && re->active)
-		phx_holding_job_lost(a, n);
+		phx_work_now(a, PHX_WORK_JOB_LOST, n);
 }
 
 /* Why it ends: its node was lost; or somebody switched that, and then it runs again outside of an

@@ -5,12 +5,15 @@
 
 #include "state/event.h"
 
-/** What a lower file leaves to an upper one within one event (work.c). */
+/** What a lower room leaves to an upper one within one event (work.c). */
 enum phx_work_kind {
 	PHX_WORK_NODE_READY, /* its plan has ended in the free pool: rules may give it a role */
 	/* an engine has told of its jobs: what came free is promised before what began is
 	 * counted */
 	PHX_WORK_ENGINE_TOLD,
+	/* an engine has told of its jobs: it may have let go of the node, whose hand-over waits */
+	PHX_WORK_NODE_LET_GO,
+	PHX_WORK_JOB_LOST, /* the node was lost under a job of an RE: the ledger hears of it */
 	PHX_WORK_COUNT_
 };
 
@@ -58,6 +61,8 @@ void phx_power_off(struct phx_apply *a, struct phx_node *n);
 /* work.c */
 /** Leave something to be done for `n` (may be NULL where the kind needs no node). */
 void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n);
+/** The same, done at once: where the caller goes on with what comes of it. */
+void phx_work_now(struct phx_apply *a, enum phx_work_kind kind, struct phx_node *n);
 /** Do all that is left, and what that leaves. */
 void phx_work_settle(struct phx_apply *a);
 

@@ -1,7 +1,7 @@
 /* What an event leads to: actions, notes, and the checks every handler begins
  * with. Called by all handlers; calls none of them. Pure. */
-#include "state/index.h"
 #include "state/apply.h"
+#include "state/index.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
-/* The worklist of one event: what a lower file leaves to be done by an upper one,
+/* The worklist of one event: what a lower room leaves to be done by an upper one,
  * which it does not call. The dispatcher holds the table of who does it (apply.c)
  * and settles the list after the event's handler; where the order of actions asks
  * for it, the list is settled sooner. Entries are done in the order in which they
  * were made. Pure. */
-#include "state/index.h"
 #include "state/apply.h"
+#include "state/index.h"
 
 struct work {
 	enum phx_work_kind kind;
@@ -16,6 +16,11 @@ void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx
 	struct work *w = phx_grow(a, a->work, sizeof(*w));
 	if (w)
 		*w = (struct work){kind, n ? phx_index_place(a->s, n) : 0};
+}
+
+void phx_work_now(struct phx_apply *a, enum phx_work_kind kind, struct phx_node *n)
+{
+	a->do_work[kind](a, n);
 }
 
 void phx_work_settle(struct phx_apply *a)
