@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/nodeset.h"
-#include "base/clock.h"
+#include "job/job.h"
 #include "phxd/take.h"
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
@@ -66,7 +67,7 @@ static json_t *job_json(struct phx_job_waits *waits, const struct phx_job *job)
 {
 	char text[200] = "";
 	json_t *j = phx_json_from_record(&phx_job_record, job);
-	phx_core_job_waits(waits, job, text, sizeof(text));
+	phx_job_waits_for(waits, job, text, sizeof(text));
 	if (j)
 		json_object_set_new(j, "reason",
 				    json_string(text[0] || phx_job_is_open(job) || !job->why

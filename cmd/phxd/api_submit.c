@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nodeset.h"
+#include "job/job.h"
 #include "phxd/take.h"
 
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };

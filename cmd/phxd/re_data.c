@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "job/job.h"
 
 static uint64_t size_limit(const struct daemon *d)
 {

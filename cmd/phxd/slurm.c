@@ -17,6 +17,7 @@
 
 #include "base/account.h"
 #include "base/clock.h"
+#include "job/job.h"
 #include "slurm/slurm.h"
 
 enum {
@@ -137,7 +138,7 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm,
 static int take_orders(struct worker *w, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(w->owner->d->engine);
-	int r = phx_core_engine_orders(s, w->re, ret);
+	int r = phx_engine_orders(s, w->re, ret);
 	w->seq = s->seq;
 	engine_unlock(w->owner->d->engine);
 	return r;

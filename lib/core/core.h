@@ -28,15 +28,6 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 /** When the next tick is due (core time), INT64_MAX when never. */
 int64_t phx_core_next_deadline(const struct phx_state *s);
 
-/** Indices as people write them, "1,5,9", "1-10:2,20", "%N" behind them for so many at a time, as
- * rows; each index counts once, in whatever order they stand. -EINVAL, -E2BIG with text.
- * `ret_rows`: an empty list; the caller's. */
-int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_at_once,
-		    struct phx_err *err);
-/** How many members the array of the event has: 1 when it is none. */
-uint32_t phx_array_size(const struct phx_event *ev);
-bool phx_array_is(const struct phx_event *ev);
-
 /** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
 int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
 		  struct phx_err *err);
@@ -52,27 +43,8 @@ enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 				   const char **ret_node);
 
-/** Why jobs wait, asked for one after the other between two events: zeroed but for the state, which
- * is borrowed. */
-struct phx_job_waits {
-	const struct phx_state *s;
-	bool counted;
-	/* outside of REs: nodes that would start a job now, that run jobs at all */
-	uint32_t n_idle, n_could;
-	uint64_t first; /* the first waiting job outside of REs */
-};
-/** In words why the queued job waits, or what the running one hangs on (a node that is not heard);
- * "" for every other one. O(1) but for the first that is in no RE. */
-void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size);
-
 /** Orders for an agent now. */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
-
-/** What the engine of an RE, not being ours, is to be told now, in this order: derived from what it
- * last told of itself, so that telling it twice does it once. Nothing while it does not answer. Of
- * the node or partition of an order, done or failed, the next re_queue event tells, changed or
- * not. */
-int phx_core_engine_orders(const struct phx_state *s, const char *re, struct phx_list *ret_orders);
 
 /** May this node be given this disk key? The one of its own disk, and the one that its present plan
  * has made for the image that it writes; a quarantined node none. */

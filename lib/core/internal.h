@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "core/core.h"
+#include "job/job.h"
 #include "state/apply.h"
 #include "state/counts.h"
 
@@ -111,7 +112,6 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 /** The plan is dropped, and the node is what it was: its steps have changed nothing yet. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
-int phx_apply_restart(struct phx_apply *a);
 
 /* cancel.c */
 int phx_apply_cancel(struct phx_apply *a);
@@ -297,118 +297,5 @@ void phx_away_end(struct phx_apply *a, struct phx_node *n);
 void phx_away_settle(const struct phx_state *s, struct phx_node *n);
 /** Its pool goes while it is away: it waits for its release in no pool. */
 void phx_away_detach(struct phx_apply *a, struct phx_node *n);
-
-/* foreign.c: engines that are not ours */
-int phx_apply_re_queue(struct phx_apply *a);
-/** The second half of that: what came free has gone where it was promised; now the ledger hears
- * what began, and hand-overs that wait for the engine look again. */
-void phx_engine_count_runs(struct phx_apply *a);
-/** The RE becomes active: until its engine has told of itself nothing is known of it. */
-void phx_engine_begin(struct phx_re *re);
-/** If the RE holds nothing any more, and no node waits for its engine: what that has queued is its
- * own again. */
-void phx_engine_end(struct phx_apply *a, struct phx_re *re);
-
-/* engine.c: what they are to be told */
-/** Nodes and partitions of the event become those of the RE. -ENOMEM. */
-int phx_engine_put(const struct phx_apply *a, struct phx_re *re);
-/** By name in a list of struct phx_engine_node; borrowed, NULL. */
-struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
-/** The node serves the RE, and nobody takes it away. */
-bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n);
-/** It may start jobs there, as far as is known. */
-bool phx_engine_may_start(const struct phx_engine_node *there);
-/** The job runs in the engine of the RE. */
-bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
-/** The RE is suspended from now on: what is open there we may close. */
-void phx_engine_suspended(struct phx_re *re);
-/** The engine of an RE may still have something on the node: what ends its service waits. Its jobs
- * there are told to end. */
-bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n);
-/** The node is ordered away: what its engine said of it before does not count, since an order to
- * open it may be on its way. */
-void phx_engine_doubt(struct phx_apply *a, const struct phx_node *n);
-/** The job of the RE is to end on its nodes, to be queued again there; the ledger is told. `n` is
- * taken away. Twice is once. */
-void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
-			  const struct phx_node *n);
-/** The RE's number in the ledger, or PHX_LEDGER_FREE: the RE leaves the ledger before its last node
- * leaves the engine. */
-int phx_engine_number(const struct phx_re *re);
-/** It takes no new jobs because we said so. */
-bool phx_engine_refuses(const struct phx_re *re);
-
-/* job.c */
-/** What people call the job. */
-struct phx_job_title {
-	char text[64];
-};
-struct phx_job_title phx_job_title(const struct phx_job *j);
-/** Say what ended the run; the first says it. */
-void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/** Who ended the job's run, and why: kept with it. */
-void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-/** The job is queued, runs, has ended; the only way to say so. The end of a member of an array lets
- * the next one go. */
-void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
-/** Whether `to` may follow `from` (job_life.def). */
-bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to);
-/** What `j` adds to the counts of the index: by 1 when it comes into the list, by -1 before it
- * goes. */
-void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
-/** The agents of its open parts are to look at their orders. */
-void phx_job_tell(struct phx_apply *a, const struct phx_job *j);
-/** No run of `j` is on its nodes any more: they count as idle; whoever calls tells the ledger in
- * the same event. */
-void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
-
-/* submit.c */
-int phx_apply_job_submit(struct phx_apply *a);
-
-/* array.c */
-/** Rows that are none, or not one behind the other: -EINVAL. */
-int phx_array_check(const struct phx_event *ev, struct phx_err *err);
-/** The first of an array is the last job of the list, and queued: the others follow, copies without
- * its words. They are put into no queue. -ENOMEM: some may be there. */
-int phx_array_make(struct phx_apply *a, const struct phx_event *ev);
-
-/* jobs.c */
-/** The oldest jobs that have ended go, and not those that are open. */
-void phx_jobs_forget_old(struct phx_state *s);
-int phx_apply_job_cancel(struct phx_apply *a);
-int phx_apply_job_result(struct phx_apply *a);
-int phx_apply_job_hold(struct phx_apply *a);
-/** Jobs that run for longer than their time end, for good. */
-void phx_jobs_tick(struct phx_apply *a);
-/** Start a queued job on the idle nodes of its RE, as the ledger said. */
-void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
-/** Make it end, to be queued again: its RE returns nodes. */
-void phx_job_kill(struct phx_apply *a, struct phx_job *j);
-/** Start queued jobs that fit, of those that belong to no RE. */
-void phx_jobs_start(struct phx_apply *a);
-/** A part of a running job ended with `status`: the others are told where that is bad news; the
- * last one ends the job. */
-void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_part *p,
-		      int64_t status);
-
-/* lease.c */
-/** What ran on `n` is known to be gone (it started anew, it was seen off): its parts ended with
- * `status`. */
-void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
-/** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is
- * once. */
-void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
-/** A BMC says that `n` is off, which was heard a moment ago: one of both errs. If it is not heard
- * for as long as a node may be silent, its parts do not run. */
-void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n);
-/** `n` is heard, and is the same start of the machine: its parts go on. */
-void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
-/** `n` is not to be used any more: its jobs end to run again elsewhere, its own parts when it says
- * so or their lease ends. */
-void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
-/** Parts whose lease has ended are lost. */
-void phx_lease_tick(struct phx_apply *a);
 
 #endif

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "job/job.h"
+
 enum {
 	/* a job that was queued again is not started before, unless it is told to hurry */
 	BEGIN_MS = HOUR,
@@ -416,7 +418,7 @@ static void tell(struct fault_sim *f)
 	e->troubled = e->troubled && r < 0;
 	e->orders.n = e->obeyed = 0;
 	if (f->head.up && r == 0 && attached(f))
-		phx_core_engine_orders(f->head.s, the_re, &e->orders);
+		phx_engine_orders(f->head.s, the_re, &e->orders);
 	if (e->orders.n)
 		again(f, 1, SECOND, PHASE_OBEY);
 	else

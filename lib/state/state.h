@@ -220,9 +220,6 @@ struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
  * a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
 uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
-/** The job that has the words, script, environment and files of `j`: itself, or the first of its
- * array. Borrowed. */
-const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_job *j);
 static inline bool phx_job_is_open(const struct phx_job *j)
 {
 	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "core/core.h"
+#include "job/job.h"
 #include "state/counts.h"
 
 struct world {

@@ -2,8 +2,7 @@
  * job start or none. Jobs of a batch RE are queued and chosen by the ledger
  * (share.c does what it wants); the others by order of submission, first fit
  * over the nodes that run jobs and belong to no RE. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

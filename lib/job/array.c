@@ -3,7 +3,7 @@
  * the script, the environment and the files of all. Where no more than so many
  * may run at a time, the others are throttled: queued, and held back in the
  * ledger, until one ends. Pure. */
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,8 +9,7 @@
  *     └──── heard, same start ───┘
  *
  * Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* One job: its state and who counts it, what people call it, who ended it and
  * why. Whatever starts or ends jobs (jobs.c, lease.c, foreign.c, spare.c, res.c)
  * changes them through this file, which calls none of those. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
 		enum phx_job_state from, to;
 	} rows[] = {
 #define JOB_LIFE(from, to) {PHX_JOB_##from, PHX_JOB_##to},
-#include "core/job_life.def"
+#include "job/job_life.def"
 #undef JOB_LIFE
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)

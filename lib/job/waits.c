@@ -1,7 +1,6 @@
 /* Why a job waits, in words. Asked by the API between two events; decides
  * nothing. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +88,7 @@ static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 		}
 }
 
-void phx_core_job_waits(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size)
+void phx_job_waits_for(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size)
 {
 	const struct phx_re *re = j->re[0] ? phx_state_re(w->s, j->re) : NULL;
 	ret[0] = '\0';

@@ -147,7 +147,7 @@ static int trouble(struct world *w, const char *why)
 static uint32_t obey(struct world *w, struct fake_engine *e)
 {
 	struct phx_list orders = {0};
-	assert_int_equal(phx_core_engine_orders(&w->s, "queue", &orders), 0);
+	assert_int_equal(phx_engine_orders(&w->s, "queue", &orders), 0);
 	PHX_LIST_EACH(struct phx_engine_order, o, &orders) {
 		struct fake_job *j = fake_job(e, atoi(o->target));
 		if (o->kind == PHX_ENGINE_CLOSE || o->kind == PHX_ENGINE_OPEN)
@@ -345,7 +345,7 @@ static void test_nothing_is_taken_on_doubt(void **state)
 		tick(w, 360 * 1000);
 	}
 	assert_int_equal(held(w, "shop"), 1);
-	assert_int_equal(phx_core_engine_orders(&w->s, "queue", &orders), 0);
+	assert_int_equal(phx_engine_orders(&w->s, "queue", &orders), 0);
 	assert_int_equal(orders.n, 0);
 	go_on(w, &e);
 	assert_int_equal(held(w, "shop"), 2);
@@ -491,7 +491,7 @@ static void test_killed_job_need_not_wait(void **state)
 	fake_job(&e, id)->begin_ms = 9999999;
 	report(w, &e);
 	assert_false(seen(w, id)->hurry);
-	assert_int_equal(phx_core_engine_orders(&w->s, "queue", &orders), 0);
+	assert_int_equal(phx_engine_orders(&w->s, "queue", &orders), 0);
 	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
 		assert_int_not_equal(o->kind, PHX_ENGINE_HURRY);
 	phx_list_fini(&orders);
@@ -559,7 +559,7 @@ static void test_deactivated_admits_first(void **state)
 		report(w, &e);
 		machines(w, &e);
 		struct phx_list orders = {0};
-		phx_core_engine_orders(&w->s, "queue", &orders);
+		phx_engine_orders(&w->s, "queue", &orders);
 		PHX_LIST_EACH(struct phx_engine_order, o, &orders)
 			if (o->kind == PHX_ENGINE_CLOSE)
 				e.closed[world_index(o->target) - 1] = true;

@@ -1,7 +1,6 @@
 /* A job is submitted: what is wrong with it is said here, before anything is
  * changed. What becomes of it afterwards is in jobs.c. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,7 @@
  * every RE. What it is to be told in turn is derived from that (engine.c). A node
  * is only let go on by a report in which it is closed and empty. Reports that do
  * not come stop all this and lose nothing. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

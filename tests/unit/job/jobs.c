@@ -1,7 +1,7 @@
 /* Jobs as their users meet them: what may be submitted, why one waits, how its end is told, and
  * arrays. */
 #include "base/json.h"
-#include "core/internal.h"
+#include "job/job.h"
 #include "unit/core/world.h"
 
 static int submit_ev(struct world *w, struct phx_event *ev, uint64_t *ret_id, struct phx_err *err)
@@ -117,7 +117,7 @@ static const char *waits(const struct world *w, uint64_t id)
 {
 	static char text[200];
 	struct phx_job_waits asked = {.s = &w->s};
-	phx_core_job_waits(&asked, job(w, id), text, sizeof(text));
+	phx_job_waits_for(&asked, job(w, id), text, sizeof(text));
 	return text;
 }
 

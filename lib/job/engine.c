@@ -14,8 +14,7 @@
  * counts for its hand-over only if it was told after that began (sure), and
  * whoever asks the engine tells anew of what it had an order for. What somebody
  * else closed is left to him. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "job/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -282,7 +281,7 @@ static int order_partitions(const struct phx_re *re, struct phx_list *ret)
 	return r;
 }
 
-int phx_core_engine_orders(const struct phx_state *s, const char *name, struct phx_list *ret_orders)
+int phx_engine_orders(const struct phx_state *s, const char *name, struct phx_list *ret_orders)
 {
 	const struct phx_re *re = phx_state_re(s, name);
 	if (!re || !re->attached)
