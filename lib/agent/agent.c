@@ -1,4 +1,4 @@
-/* What the threads of the agent share: see agent.h. Called by every thread. */
+/* Functions that the threads of the agent share: see agent.h. Called by every thread. */
 #include "agent/agent.h"
 
 #include <errno.h>

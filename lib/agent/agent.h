@@ -1,11 +1,11 @@
-/* The agent itself: what its threads share.
+/* The agent itself: the state that its threads share.
  *
  *	main     signals, watchdog
  *	link     enrol, hello, beat: one connection; hands orders on
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
- *	stock    fetches ahead what the next role may need
- *	services, health, jobs: their own (service.h, health.h, jobs.h) */
+ *	stock    prefetches packages that the next role may need
+ *	services, health, jobs: threads of their own (service.h, health.h, jobs.h) */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
 
@@ -41,21 +41,21 @@ struct agent {
 	pthread_t link;
 	atomic_bool stop;
 	atomic_bool leave;   /* deploy: /run/phoenix/next is written, end with status 0 */
-	pthread_cond_t news; /* of `lock`: the agent stops, or an order of a newer epoch is there */
-	/* by lock: */
+	pthread_cond_t news; /* with `lock`: the agent stops, or an order of a newer epoch came */
+	/* guarded by `lock`: */
 	pthread_mutex_t lock;
-	char node[PHX_NAME_MAX]; /* as the head calls us; "" before hello */
+	char node[PHX_NAME_MAX]; /* the node's name, from the head; "" before hello */
 	struct phx_facts facts;  /* as last read */
-	char trouble[160];       /* what keeps this node from its system, for people; "" none */
+	char trouble[160];       /* why this node cannot start its system, for people; "" none */
 };
 
-/** A client with our certificate, to be used by one thread; caller frees it. */
+/** A client with the node's certificate, for one thread; the caller frees it. */
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
 
-/** Wake every thread that waits for something: it looks again whether it is to give up. */
+/** Wake every waiting thread: each checks again whether it has to give up. */
 void agent_news(struct agent *a);
 
-/** Stop watching and sleeping when this says so. */
+/** Does the agent stop? Threads end their waits then. */
 static inline bool agent_stopping(struct agent *a)
 {
 	return atomic_load(&a->stop);
@@ -68,15 +68,15 @@ void agent_end(struct agent *a);
 
 /** Copy of the node's name. */
 void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
-/** What keeps this node from its system, told with each beat; NULL = nothing. */
+/** Set the text that each beat reports: why this node cannot start its system; NULL = none. */
 void agent_set_trouble(struct agent *a, const char *text);
 
 /** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli),
- * and what they use of it (without one: of all CPUs of the node) is measured. Again, or without
- * services: nothing. */
+ * and their use of it (without a quota: of all CPUs of the node) is measured. Does nothing for a
+ * role without services, or when called again. */
 int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
 
-/** Read the facts of this machine (or the fixture) into a->facts. 1 when they changed, 0 when
+/** Read the facts of this machine (or the fixture) into a->facts. 1: they changed, 0: they did
  * not. */
 int agent_read_facts(struct agent *a, struct phx_err *err);
 

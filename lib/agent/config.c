@@ -134,7 +134,7 @@ static int read_options(struct agent_config *c, int argc, char **argv, struct ph
 		{"version", no_argument, NULL, OPT_VERSION},
 		{0},
 	};
-	optind = 0; /* start again: tests call this more than once */
+	optind = 0; /* reset: tests call this function more than once */
 	for (int id; (id = getopt_long(argc, argv, "+:", options, NULL)) != -1;) {
 		if (id == '?' || id == ':')
 			return phx_err_set(err, -EINVAL, "%s: %s\n%s", argv[optind - 1],
@@ -180,7 +180,7 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 	int r = phx_file_read(path, 65536, &text, NULL, err);
 	if (r < 0)
 		return r;
-	/* all state of the initramfs is in RAM: the disk may be about to be erased */
+	/* the deploy initramfs keeps all state in RAM: the disk may be about to be erased */
 	PHX_STR_SET(c->state_dir, "/run/phoenix/state");
 	PHX_STR_SET(c->cache_dir, "/run/phoenix/cache");
 	return agent_config_cmdline(c, text, err);

@@ -1,5 +1,5 @@
-/* What the agent is told at its start: options, /etc/phoenix/agent.conf, or
- * the kernel command line in the deploy initramfs. */
+/* Configuration of the agent: options, and /etc/phoenix/agent.conf or, in the
+ * deploy initramfs, the kernel command line. Read once, at the start. */
 #ifndef PHX_AGENT_CONFIG_H
 #define PHX_AGENT_CONFIG_H
 
@@ -10,7 +10,7 @@
 enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPERVISOR_SYSTEMD };
 extern const struct phx_enum agent_supervisor_names, agent_yes_names;
 
-/** Rows with a key are those of agent.conf; default paths lie below --root. */
+/** Rows with a key are the keys of agent.conf; default paths lie below --root. */
 #define AGENT_CONFIG_FIELDS(F, S) \
 	F(S, deploy, BOOL)        /* --deploy: child of the deploy initramfs' /init */ \
 	F(S, whole_machine, BOOL) /* no --root: may mount, partition, reboot */ \
@@ -54,15 +54,16 @@ struct agent_config {
 	PHX_MEMBERS(agent_config, AGENT_CONFIG_FIELDS)
 };
 
-/** Read options, then the file or the kernel command line. Defaults lie below --root; what the file
- * or an option names is taken as it stands. 0; 1 when --help or --version was answered; -EINVAL
- * with the option, "FILE:LINE: ..." or the missing word of the command line. */
+/** Read options, then the file or the kernel command line. Default paths lie below --root; paths
+ * that the file or an option names are used as they are. 0; 1 when --help or --version was
+ * answered; -EINVAL with the option, "FILE:LINE: ..." or the missing word of the command line. */
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err);
 
-/** agent.conf alone into `c` (keys present override). -EINVAL "FILE:LINE: reason", -ENOENT. */
+/** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);
 
-/** phx.server= and phx.http= of a kernel command line. -EINVAL names what is missing or wrong. */
+/** Read phx.server= and phx.http= of a kernel command line into `c`. -EINVAL: the text names the
+ * missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
 
 #endif

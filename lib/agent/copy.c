@@ -102,7 +102,7 @@ static int copy_dir(const char *from, const char *to, int depth, struct phx_err 
 	return r;
 }
 
-/* All of it at once: a sync for each of many small files takes seconds on a slow disk. */
+/* Syncs the whole file system: a sync for each of many small files takes seconds on a slow disk. */
 static int sync_tree(const char *dir, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -7,9 +7,9 @@
 /** Copy a regular file with its mode and sync it; `to` is replaced by one rename. */
 int copy_file(const char *from, const char *to, struct phx_err *err);
 
-/** Copy a directory of directories, regular files and links (nothing else: -EINVAL) so that `to` is
- * replaced as a whole: written beside, then exchanged; what was there is removed. At most 8 levels
- * deep. */
+/** Copy a directory tree of directories, regular files and links, at most 8 levels deep. `to` is
+ * replaced as a whole: the copy is written beside it, exchanged with it, and the old tree removed.
+ * -EINVAL: a file of another kind, -ELOOP: too deep. */
 int copy_tree(const char *from, const char *to, struct phx_err *err);
 
 #endif

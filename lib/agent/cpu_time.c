@@ -28,7 +28,7 @@ int cpu_time_of_cgroup(const char *dir, uint64_t *ret_us)
 
 struct process {
 	pid_t pid, parent, session;
-	uint64_t ticks; /* its own, and of children it has waited for */
+	uint64_t ticks; /* CPU time of the process and of children it has waited for */
 	bool counts;
 };
 
@@ -39,7 +39,7 @@ static bool read_process(const char *proc, const char *pid, struct process *ret)
 	unsigned long long user, system, children_user, children_system;
 	if (!path || phx_file_read(path, STAT_MAX, &text, NULL, NULL) < 0)
 		return false;
-	/* the name may hold blanks and brackets: fields count from the last one */
+	/* the name may hold blanks and brackets: fields count from the last bracket */
 	const char *p = strrchr(text, ')');
 	*ret = (struct process){.pid = (pid_t)atoi(pid)};
 	if (!p ||
@@ -93,8 +93,8 @@ static bool parent_counts(const struct phx_list *all, const struct process *p)
 	return parent && parent->counts;
 }
 
-/* Children are mostly younger than their parents, and have greater numbers: one round does, but
- * where numbers have begun again. */
+/* Marks processes that count. One round is mostly enough: children have greater numbers than their
+ * parents, until numbers wrap around. */
 static void mark(struct phx_list *all, const pid_t *leaders, uint32_t n)
 {
 	for (bool more = true; more;) {

@@ -1,7 +1,7 @@
-/* A node that balances the load of web services: see web.h. Tables come whole
- * with orders; the kernel's is made the same by its differences, so that
- * connections under way stay. A director that loses the head goes on with the
- * last table. Never decides who is in it; its addresses are kept by vip.c. */
+/* A node that balances the load of web services: see web.h. Orders bring whole
+ * tables; only the differences are applied to the kernel's table, so that
+ * connections under way stay. A director that loses the head goes on with its last
+ * table. Never decides which servers are in the table; vip.c keeps its addresses. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static int open_balancer(struct phx_ipvs **ret, struct phx_err *err)
 {
 	int r = phx_ipvs_load(err);
 	r = r ? r : phx_ipvs_open(ret, err);
-	/* who was connected to a server that is gone hears so at once, instead of nothing */
+	/* clients of a server that is gone get a reset at once, instead of no answer */
 	r = r ? r : sysctl_write("net/ipv4/vs/expire_nodest_conn", "1", err);
 	if (r < 0) {
 		phx_ipvs_close(*ret);
@@ -92,7 +92,7 @@ void director_told(struct web *w, const char *text)
 	vip_told(w->vips, text);
 }
 
-/* A table whose address was given up is not in force. */
+/* While an address of the table is given up, the table is not in force. */
 uint64_t director_id(struct web *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -118,7 +118,7 @@ json_t *director_view(struct web *w)
 	int r = phx_ipvs_open(&v, NULL);
 	r = r ? r : phx_ipvs_read(v, &t, NULL);
 	phx_ipvs_close(v);
-	/* a beat has its limits */
+	/* the size of a beat is limited: a large table is reported by its id alone */
 	bool all = r == 0 && count_servers(&t) <= VIEW_SERVERS_MAX;
 	json_t *j = all  ? phx_json_from_record(&phx_web_table_record, &t)
 		: r == 0 ? json_object()

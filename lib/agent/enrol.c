@@ -31,7 +31,7 @@ static int write_state(const struct agent *a, const char *name, const char *text
 	return path ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
 }
 
-/* A request for the key that is there, or for a new one. */
+/* Makes a certificate request for the node's key, or for a new key if there is none. */
 static int make_request(const struct agent *a, char **ret_csr, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = state_path(a, "agent.key");
@@ -62,7 +62,7 @@ static json_t *macs_of(const struct phx_facts *facts)
 	return macs;
 }
 
-/* One line of the token file, "" without one. */
+/* Reads the first line of the token file; "" without one. */
 static void read_token(const struct agent *a, char ret[256])
 {
 	PHX_AUTO_FREE char *text = NULL;
@@ -96,7 +96,8 @@ static int enrol_client(const struct agent *a, struct phx_http_client **ret, str
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
-/* Is it one that we can show the head: ours, a node's, by the CA that we believe? */
+/* Can the node show this certificate to the head: is it for the node's key, for a node, and signed
+ * by the site's CA? */
 static int check_certificate(const struct agent *a, const char *cert, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *key_path = state_path(a, "agent.key");
@@ -126,11 +127,12 @@ static int take_certificate(struct agent *a, const struct phx_http_response *res
 	if (r < 0)
 		return r;
 	agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
-	unlink(a->cfg.token_file); /* good for one enrolment */
+	unlink(a->cfg.token_file); /* a token is good for one enrolment */
 	return 0;
 }
 
-/* 0 certified; -EAGAIN wait; -EPERM refused; -EBADMSG what was given is no use; others: trouble. */
+/* 0: certified; -EAGAIN: the node is not accepted yet; -EPERM: refused; -EBADMSG: the certificate
+ * that came cannot be used; others: the call failed. */
 static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 		    struct phx_err *err)
 {
@@ -178,7 +180,8 @@ static int ask_until_certified(struct agent *a, const char *csr)
 	return r == 0 ? 0 : -ECANCELED;
 }
 
-/* One that is kept and cannot be used would be shown for ever: it is asked for anew. */
+/* Is there a certificate that can be used? A useless one is replaced: the head would refuse it each
+ * time. */
 static bool has_certificate(const struct agent *a, const char *path)
 {
 	PHX_AUTO_FREE char *pem = NULL;

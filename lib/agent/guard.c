@@ -1,5 +1,5 @@
-/* See guard.h. Called by the step `leave`. Never removes anything outside of
- * its prefixes, whatever a role says. */
+/* See guard.h. Called by the step `leave`. Never removes a path outside of the
+ * prefixes, whatever a role says. */
 #include "agent/guard.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ int guard_check(const char *path, struct phx_err *err)
 	return phx_role_removal_check(path, err) < 0 ? -EPERM : 0;
 }
 
-/* No component but the last may be a link: walk them without following. */
+/* No component but the last may be a link: walks the path without following links. */
 static int check_parents(const char *root, const char *path, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *walk = strdup(path + 1);

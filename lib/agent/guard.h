@@ -1,16 +1,16 @@
-/* Which paths a role may have removed when it leaves a node. */
+/* Removes the paths that a role may have removed when it leaves a node, and no others. */
 #ifndef PHX_AGENT_GUARD_H
 #define PHX_AGENT_GUARD_H
 
 #include "base/util.h"
 
-/** Is `path` (as a role names it) one that may be removed, by phx_role_removal_check()? -EPERM says
- * why not. Pure. */
+/** May `path`, as a role names it, be removed? 0, or -EPERM with the text of
+ * phx_role_removal_check(). Pure. */
 int guard_check(const char *path, struct phx_err *err);
 
-/** Check, then remove `path` below `root` ("" = the machine's) with all that is in it. A symbolic
- * link on the way (other than the last component, which is then removed itself) is -EPERM. Missing
- * is no error. */
+/** Check `path`, then remove it below `root` ("" = the machine's) with all files in it. -EPERM: a
+ * symbolic link on the way; if the last component is a link, the link itself is removed. A missing
+ * path is no error. */
 int guard_remove(const char *root, const char *path, struct phx_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Health checks: see health.h. The thread checks at the role's interval; the
- * step `health` calls health_check() itself. Never restarts anything. */
+ * step `health` calls health_check() itself. Never restarts a service. */
 #include "agent/health.h"
 
 #include <arpa/inet.h>
@@ -82,7 +82,7 @@ static int connect_within(const struct addrinfo *a, uint32_t ms)
 	return -failure;
 }
 
-/* "ADDRESS:PORT" */
+/* `target` is "ADDRESS:PORT", with a numeric address. */
 static int connect_to(const char *target, uint32_t ms, struct phx_err *err)
 {
 	const char *colon = strrchr(target, ':');
@@ -107,7 +107,8 @@ static int check_tcp(const struct phx_role *role, const char *pkg_root, struct p
 	return connect_to(role->health.target, timeout_ms(role), err);
 }
 
-/* Names, IPv6 and default ports are left to the check itself. */
+/* A target with a name, an IPv6 address or no port counts as listening: only the check itself
+ * resolves it. */
 static int listens_http(const struct phx_role *role, struct phx_err *err)
 {
 	const char *host = strstr(role->health.target, "://");
@@ -125,7 +126,7 @@ int health_listens(const struct phx_role *role, struct phx_err *err)
 	return role->health.kind == PHX_HEALTH_TCP ? check_tcp(role, NULL, err) : 0;
 }
 
-/* The first package of the role that holds the program. */
+/* The program's path in the first package of the role that has it; else the word itself. */
 static char *find_program(const struct phx_role *role, const char *pkg_root, const char *word)
 {
 	if (word[0] != '/')

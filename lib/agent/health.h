@@ -4,13 +4,12 @@
 
 #include "types/role.h"
 
-/** Run the check of `role` once, within its timeout. 0 healthy, negative with a text that says why
- * not. Kind none is healthy. A relative program is looked for in the role's packages below
- * `pkg_root`. */
+/** Run the check of `role` once, within its timeout. 0: healthy (kind none always is); negative:
+ * the text says why not. A relative program is searched in the role's packages below `pkg_root`. */
 int health_check(const struct phx_role *role, const char *pkg_root, struct phx_err *err);
 
-/** Does anybody accept connections where the check of `role` would ask? Cheap, for who waits for
- * that. 0 also where the check asks nobody. */
+/** Does the target of the role's check accept connections? Cheap: for a loop that waits for it. 0
+ * also when the check connects to no target. */
 int health_listens(const struct phx_role *role, struct phx_err *err);
 
 struct health;
@@ -19,15 +18,15 @@ struct health;
 int health_new(const char *pkg_root, struct health **ret, struct phx_err *err);
 void health_free(struct health *h);
 
-/** From now on check this role (copied); NULL = none, which counts as healthy. The verdict starts
- * unknown (not healthy). */
+/** From now on check this role (copied), which counts as unhealthy until a check succeeds; NULL =
+ * no role, which counts as healthy. */
 int health_watch(struct health *h, const struct phx_role *role, struct phx_err *err);
 
-/** The verdict: one success makes healthy, `failures` in a row unhealthy. Text of the last
- * failure. */
+/** The verdict: one success makes the role healthy, `failures` in a row make it unhealthy.
+ * ret_text: the last failure. */
 bool health_ok(struct health *h, char *ret_text, size_t ret_size);
 
-/** Take a success from elsewhere (the health step) for the watched role. */
+/** Count a success that another caller (the step health) saw for the watched role. */
 void health_passed(struct health *h);
 
 #endif

@@ -1,5 +1,5 @@
 /* See install.h. Called by the steps image and enter and by the local boot.
- * Never touches anything else in the root. */
+ * Touches no other file in the root. */
 #include "agent/install.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define UNIT "/etc/systemd/system/phx-agent.service"
 #define WANTS "/etc/systemd/system/multi-user.target.wants"
 
-/* The directory that holds bin/phx-agent, lib/ and share/: ours. */
+/* The agent's own directory, which holds bin/phx-agent, lib/ and share/. */
 static int find_bundle(char ret[PATH_MAX], struct phx_err *err)
 {
 	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);

@@ -4,12 +4,12 @@
 
 #include "agent/agent.h"
 
-/** Bundle, unit, agent.conf, CA, package key and host name below `root`. Doing it again refreshes
- * them. */
+/** Write bundle, unit, agent.conf, CA, package key and host name below `root`. A second call
+ * refreshes them. */
 int install_agent(struct agent *a, const char *root, struct phx_err *err);
 
-/** Key, certificate and journal into the new system's state directory (an existing mount point or
- * directory). */
+/** Copy key, certificate and journal into the new system's state directory, which is made if it is
+ * missing. */
 int install_state(struct agent *a, const char *state_dir, struct phx_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* See job_env.h. Called by jobs.c. Pretends to be no other batch system: of
- * their variables only those that name a file of hosts are set. */
+/* See job_env.h. Called by job_run.c. Does not pretend to be another batch system:
+ * of the variables of others it sets only those that name a host file. */
 #include "agent/job_env.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "base/file.h"
 #include "base/nodeset.h"
 
-/* What launchers of MPI programs read: Hydra (MPICH, Intel MPI), Open MPI up to 4 and from 5 on. */
+/* Variables that launchers of MPI programs read: ours, Hydra (MPICH, Intel MPI), Open MPI up to 4
+ * and from 5 on. */
 static const char *const hostfile_names[] = {
 	"PHX_JOB_NODEFILE", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
 	"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
@@ -22,7 +23,7 @@ static void add_word(struct job_env *e, const char *name, const char *value)
 	phx_buf_add(&e->words, "", 1);
 }
 
-/* Has the user of the job set `name` (or "name=...") himself, in word number `from` or later? */
+/* Has the job's user set `name` (or "name=...") in word number `from` or later? */
 static bool is_set(const struct phx_job *job, uint32_t from, const char *name)
 {
 	size_t n = strcspn(name, "=");
@@ -33,7 +34,7 @@ static bool is_set(const struct phx_job *job, uint32_t from, const char *name)
 	return false;
 }
 
-/* What is ours unless he has. */
+/* Sets a variable that the job's user has not set. */
 static void add_default(struct job_env *e, const struct phx_job *job, const char *name,
 			const char *value)
 {

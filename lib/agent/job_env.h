@@ -1,4 +1,4 @@
-/* What a job finds in its environment. */
+/* The environment of a job. */
 #ifndef PHX_AGENT_JOB_ENV_H
 #define PHX_AGENT_JOB_ENV_H
 
@@ -9,10 +9,10 @@ struct job_env {
 	char **list;          /* into it, NULL at the end */
 };
 
-/** The environment of `job` on `node` (its part number is PHX_JOB_RANK), and its node list, one
- * name a line, written to `file`. What its user has set comes in place of ours, but for what begins
- * with PHX_. `dir` is the directory of the run. -EINVAL this node has no part of it. Caller:
- * job_env_fini(), also after a failure. */
+/** Make the environment of `job` on `node` (its part number is PHX_JOB_RANK), and write the job's
+ * nodes to `file`, one name a line. Variables that the job's user has set replace ours, except
+ * those that the agent must set (PHX_JOB_...). `dir` is the directory of the run. -EINVAL: this
+ * node has no part of the job. The caller calls job_env_fini(), also after a failure. */
 int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir,
 		 struct job_env *ret, struct phx_err *err);
 void job_env_fini(struct job_env *e);

@@ -1,4 +1,4 @@
-/* See job_group.h. Called by jobs.c (made, removed) and by keepers (the rest).
+/* See job_group.h. The agent makes and removes groups, keepers call the rest.
  * Never writes to a group that the agent has not made. */
 #include "agent/job_group.h"
 
@@ -22,7 +22,7 @@ enum { REMOVE_TRIES = 50 };
 
 /* ---- by the agent ---- */
 
-/* This process' group of version 2: the line "0::PATH". */
+/* The control group (version 2) of this process: the line "0::PATH". */
 static int own_group(char *ret, size_t size)
 {
 	PHX_AUTO_FREE char *text = NULL;
@@ -39,8 +39,8 @@ static int own_group(char *ret, size_t size)
 	return -ENOENT;
 }
 
-/* What the kernel counts for groups below `dir`, if it lets us say so: only where `dir` holds
- * groups alone. */
+/* Has the kernel count memory, CPU time and processes of the groups below `dir`. It refuses if
+ * `dir` holds processes itself; that is no error. */
 static void count_all(const char *dir)
 {
 	static const char *const controllers[] = {"+memory", "+cpu", "+pids"};
@@ -73,7 +73,7 @@ static void find_own(struct job_groups *ret)
 	}
 }
 
-/* 0: systemd is asked for scopes. */
+/* 0: systemd will be asked for scopes; else `why` says why not. */
 static int find_scopes(bool may_ask, struct phx_err *why)
 {
 	if (!may_ask)
@@ -91,7 +91,7 @@ void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret
 	if (stat(tell_apart, &st) < 0)
 		return;
 	ret->apart = (unsigned long)st.st_ino;
-	/* below systemd all groups are its own, but those that it was asked for */
+	/* under systemd all groups belong to it, except those that it was asked for */
 	if (!ret->scopes)
 		find_own(ret);
 	else if (find_scopes(may_ask, &why) == 0)
@@ -136,12 +136,12 @@ void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run)
 		phx_sleep_ms(10);
 	}
 	if (!g->scopes)
-		rmdir(g->base); /* as long as none is in it */
+		rmdir(g->base); /* succeeds when the last group is gone */
 }
 
 /* ---- by the keeper ---- */
 
-/* Up to size - 1 bytes of a file of the group, as text; -ENOENT. */
+/* Reads up to size - 1 bytes of a file of the group, as text; -ENOENT. */
 static ssize_t read_file(const char *dir, const char *name, char *ret, size_t size)
 {
 	char path[JOB_GROUP_MAX + 32];

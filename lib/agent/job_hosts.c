@@ -1,9 +1,9 @@
 /* See job_hosts.h. Called by jobs.c and job_run.c, one at a time. Replaces the
- * file as a whole. Outside of its block it changes one kind of line, while the
- * block is there: "127.0.1.1 NAME", as distributions write it for the machine
- * itself, would hide the address of a node. It stays as a comment, with a line
- * for its other names behind it; what is written is always made from what the
- * file is without us. */
+ * file as a whole. Outside of its block it changes one kind of line while the block
+ * is there: "127.0.1.1 NAME", which distributions write for the machine itself,
+ * would hide the address of a node. Such a line becomes a comment, followed by a
+ * line for its other names. The new file is always made from the file as it would be
+ * without us. */
 #include "agent/job_hosts.h"
 
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@ static bool address_valid(const char *text)
 	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-/* A line that another job has put there already is not put there again. */
+/* Adds the lines of `text` that no other job has added already. */
 static void add_lines(struct phx_buf *block, char *text)
 {
 	char *rest = NULL;
@@ -48,7 +48,7 @@ static void add_lines(struct phx_buf *block, char *text)
 	}
 }
 
-/* What all jobs want; empty when none wants anything. */
+/* Collects the lines of all jobs into a block; empty when no job has lines. */
 static void collect(const char *dir, struct phx_buf *block)
 {
 	struct dirent **found = NULL;
@@ -72,14 +72,14 @@ static void collect(const char *dir, struct phx_buf *block)
 		phx_buf_addf(block, "%s", end_line);
 }
 
-/* Length of the line at `text`, with its end. */
+/* Length of the line at `text`, with its newline. */
 static size_t line_length(const char *text)
 {
 	const char *end = strchr(text, '\n');
 	return end ? (size_t)(end - text) + 1 : strlen(text);
 }
 
-/* Lines as they were before we hid any: n bytes at `text`. */
+/* Adds the n bytes of lines at `text` as they were before any line was hidden. */
 static void put_restored(struct phx_buf *b, const char *text, size_t n)
 {
 	for (size_t length; n; text += length, n -= length) {
@@ -93,7 +93,7 @@ static void put_restored(struct phx_buf *b, const char *text, size_t n)
 	}
 }
 
-/* `text` without our block, and with what we hid. */
+/* Adds `text` without our block, with hidden lines restored. */
 static void put_others(struct phx_buf *b, const char *text)
 {
 	const char *begin = strstr(text, begin_line), *end = begin ? strstr(begin, end_line) : NULL;
@@ -109,7 +109,7 @@ static bool is_loopback(const char *address)
 	return !strncmp(address, "127.", 4) || phx_str_eq(address, "::1");
 }
 
-/* Has the block an address for `name` that others reach? */
+/* Does the block have an address for `name` that is not a loopback address? */
 static bool has_address(const char *block, const char *name)
 {
 	size_t n = strlen(name);
@@ -123,8 +123,8 @@ static bool has_address(const char *block, const char *name)
 	return false;
 }
 
-/* What is left of a line when the names of nodes are taken out: without a name "". False: there is
- * none in it. */
+/* `rest`: a loopback line without the names of nodes; "" if no name is left. False: the line names
+ * no node. */
 static bool take_out(const char *block, const char *line, size_t n, struct phx_buf *rest)
 {
 	PHX_AUTO_FREE char *copy = strndup(line, n);
@@ -169,7 +169,7 @@ static int settle(const char *dir, const char *hosts_file, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf block = {0}, all = {0}, others = {0};
 	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_FREE char *real = realpath(hosts_file, NULL); /* a link stays one */
+	PHX_AUTO_FREE char *real = realpath(hosts_file, NULL); /* a link stays a link */
 	const char *path = real ? real : hosts_file;
 	int r = phx_file_read(path, HOSTS_MAX, &text, NULL, err);
 	if (r < 0 && r != -ENOENT)

@@ -1,7 +1,7 @@
-/* The keeper of one job: see job_keeper.h. Forked by jobs.c from a threaded
- * process and not executed anew, so it allocates nothing and locks nothing.
- * It outlives the agent; the job's descendants that escaped their session come
- * back to it (subreaper) and are killed with the rest. */
+/* The keeper of one job: see job_keeper.h. Forked by job_run.c from a threaded
+ * process and not executed anew, so it allocates no memory and takes no lock. It
+ * outlives the agent. Descendants of the job that left its session become children
+ * of the keeper (subreaper) and are killed with the others. */
 #include "agent/job_keeper.h"
 
 #include <errno.h>
@@ -30,11 +30,11 @@ struct watch {
 	const struct job_keeper *k;
 	pid_t job;
 	int from, to, contact, sig;
-	long long left; /* of its output */
+	long long left; /* bytes of output that are still kept; negative: bytes dropped */
 	enum stage stage;
-	int64_t due_ms;   /* of the stage, INT64_MAX never */
-	int64_t limit_ms; /* INT64_MAX none */
-	int64_t lease_ms; /* when it is over unless the head is heard; INT64_MAX none */
+	int64_t due_ms;   /* end of the stage, INT64_MAX never */
+	int64_t limit_ms; /* end of the time limit, INT64_MAX none */
+	int64_t lease_ms; /* end of the lease unless the head is heard; INT64_MAX none */
 	bool ended, forced;
 	enum job_why why;
 	int status;
@@ -45,7 +45,7 @@ static void close_from(unsigned from)
 	syscall(SYS_close_range, from, ~0u, 0);
 }
 
-/* The agent is spared when memory runs out; its jobs are not. */
+/* The kernel spares the agent when memory runs out; it need not spare its jobs. */
 static void forgo_favour(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
@@ -64,17 +64,17 @@ static void job_exec(const struct job_keeper *k, int out)
 	dup2(out, STDERR_FILENO);
 	close_from(3);
 	umask(022);
-	/* before the change of user: the way there need not be open to him */
+	/* before the change of user, who may have no access to the directories above */
 	const char *what = k->argv[0];
 	int r = chdir(k->cwd) < 0 ? -errno : process_become(&k->user);
 	if (r == 0 && k->chdir[0] && chdir(k->chdir) < 0) {
 		r = -errno;
 		what = k->chdir;
 	}
-	/* after the change of user, which clears it: without its keeper it has no lease */
+	/* after the change of user, which clears the setting: a job without keeper has no lease */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (r == 0) {
-		environ = (char **)k->env; /* looked up in the job's PATH, not in ours */
+		environ = (char **)k->env; /* execvp() searches the job's PATH, not ours */
 		execvp(k->argv[0], k->argv);
 		r = -errno;
 	}
@@ -86,8 +86,8 @@ static void job_exec(const struct job_keeper *k, int out)
 	_exit(STATUS_NOT_STARTED);
 }
 
-/* Moves what is there; returns false at the end of the stream. What is beyond the bound is counted:
- * *left is below 0 then. */
+/* Copies output that is there; returns false at the end of the stream. Output beyond the bound is
+ * dropped and counted: *left is below 0 then. */
 static bool copy_output(int from, int to, long long *left)
 {
 	static const char cut[] = "\n[output cut here: what is beyond job_output_max_mb is lost]\n";
@@ -119,9 +119,9 @@ static void reap(struct watch *w)
 	}
 }
 
-/* ---- ending it ---- */
+/* ---- ending the job ---- */
 
-/* Every child that is left: those that escaped the session have come to us. */
+/* Signals every child: descendants that left the job's session are children of the keeper. */
 static void signal_children(int sig)
 {
 	char buf[4096];
@@ -139,13 +139,13 @@ static void signal_children(int sig)
 	}
 }
 
-/* All of the job: its control group; where there is none its process group, and what has fled to
- * us. */
+/* Signals all processes of the job: its control group; without one its process group and the
+ * keeper's children. */
 static void signal_all(const struct watch *w, int sig)
 {
 	if (job_group_signal(w->k->group, sig) > 0)
 		return;
-	/* it has not entered it yet, and before its setsid() it is no process group either */
+	/* before its setsid() the job is in no process group of its own */
 	if (kill(-w->job, sig) < 0 && !w->ended)
 		kill(w->job, sig);
 	signal_children(sig);
@@ -199,7 +199,7 @@ static void end_job(struct watch *w, bool to_run_again, enum job_why why)
 		enter(w, ENDS);
 }
 
-/* The head may have been heard meanwhile. */
+/* The lease seems to be over, but the head may have been heard meanwhile. */
 static void look_at_lease(struct watch *w)
 {
 	int64_t heard;
@@ -244,7 +244,7 @@ static void take_signals(struct watch *w)
 
 static void kill_rest(const struct watch *w)
 {
-	/* children of the killed come one generation a turn */
+	/* each round makes children of one more generation ours */
 	for (int i = 0; i < 100; i++) {
 		kill_all(w);
 		pid_t pid = waitpid(-1, NULL, 0);
@@ -253,7 +253,7 @@ static void kill_rest(const struct watch *w)
 	}
 }
 
-/* ---- its end ---- */
+/* ---- the job's end ---- */
 
 static void read_usage(const struct watch *w, uint64_t *ret_cpu_ms, uint64_t *ret_memory)
 {
@@ -284,8 +284,8 @@ static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, co
 	_exit(0);
 }
 
-/* Until the job has ended, and, when it was told to, all that belongs to it, or its time for that
- * is over. */
+/* Watches the job until it has ended. If it was told to end, all its processes must have ended too,
+ * or their grace be over. */
 static void watch_job(struct watch *w)
 {
 	bool open_stream = true;
@@ -316,7 +316,7 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Keep nothing of the agent's: its sockets must close when it ends. */
+/* Keeps only four descriptors: the agent's sockets must close when the agent ends. */
 static void keep_four(int fds[4])
 {
 	int moved[4];
@@ -331,7 +331,7 @@ static void keep_four(int fds[4])
 	close_from(7);
 }
 
-/* Its scope is made for it by the agent, which needs its number for that. */
+/* Waits until the agent has made the scope, for which it needs the keeper's process id. */
 static void wait_for_group(struct job_keeper *k)
 {
 	char said = '0';

@@ -1,4 +1,4 @@
-/* See job_run.h. Never decides which run. */
+/* See job_run.h. Never decides which run starts. */
 #include "agent/job_run.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "agent/job_stage.h"
 #include "agent/log.h"
 
-/* What the keeper must not lose: it is forked with every signal blocked. */
+/* Forks with every signal blocked, so that the keeper loses none before it watches them. */
 static pid_t fork_blocked(void)
 {
 	sigset_t all, before;
@@ -28,7 +28,8 @@ static pid_t fork_blocked(void)
 	return pid;
 }
 
-/* The keeper waits for its scope. Without one the job runs as where there are no groups. */
+/* Has systemd make the scope for which the keeper waits. Without a scope the job runs without a
+ * control group. */
 static void let_go(struct job_place *at, struct job_run run, struct job_keeper *k, pid_t keeper)
 {
 	struct phx_err err = {0};
@@ -37,7 +38,7 @@ static void let_go(struct job_place *at, struct job_run run, struct job_keeper *
 			   : -ESRCH;
 	if (keeper > 0 && r < 0)
 		agent_log("job %" PRIu64 ": no control group: %s", run.id, err.text);
-	if (r == -ETIMEDOUT) /* a systemd that does not answer is not waited for at every job */
+	if (r == -ETIMEDOUT) /* systemd does not answer: later jobs do not wait for it again */
 		at->groups.base[0] = '\0';
 	(void)!write(k->go_fds[1], r == 0 ? "1" : "0", 1);
 	phx_close_fd(&k->go_fds[0]);
@@ -77,7 +78,7 @@ static int fork_keeper(struct job_place *at, struct job_run run, struct job_keep
 	return r;
 }
 
-/* It has not started, and nobody reports its end: what was made for it goes now. */
+/* The run did not start, so no keeper reports its end: removes the files made for it. */
 static void take_back(struct job_place *at, struct job_run run, const char *nodes)
 {
 	unlink(nodes);

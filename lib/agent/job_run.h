@@ -1,12 +1,12 @@
-/* One run of a job is started: its directory, its environment, its script, its
- * control group, its keeper. Used by jobs.c with its lock held. */
+/* Starts one run of a job: makes its directory, environment, script and control
+ * group, and forks its keeper. Used by jobs.c with its lock held. */
 #ifndef PHX_AGENT_JOB_RUN_H
 #define PHX_AGENT_JOB_RUN_H
 
 #include "agent/job_group.h"
 #include "agent/job_store.h"
 
-/** After SIGKILL a run has so long to be gone. */
+/** Time that a run has to be gone after SIGKILL. */
 enum { JOB_DIE_MS = 10000 };
 
 /** Where runs live on this node. */
@@ -15,12 +15,12 @@ struct job_place {
 	char node_dir[AGENT_PATH_MAX + 8]; /* files of nodes, for all to read */
 	char stage[AGENT_PATH_MAX + 8];    /* directories and scripts of runs */
 	struct job_groups groups;
-	char hosts_file[AGENT_PATH_MAX]; /* "": names of nodes are not put anywhere */
-	int contact_fd;                  /* says when the head was last heard */
+	char hosts_file[AGENT_PATH_MAX]; /* gets the names of nodes; "" none does */
+	int contact_fd;                  /* holds when the head was last heard */
 };
 
-/** Start the run `job->kills` on this `node`: the process of its keeper, a child of ours. Files to
- * be fetched have been. On failure nothing of it is left. */
+/** Start the run `job->kills` on this `node`; returns the process id of its keeper, a child of the
+ * agent. Files that the job needs must have been fetched. A failure leaves no file behind. */
 pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node,
 		    struct phx_err *err);
 

@@ -1,7 +1,7 @@
 /* The scope of one run of a job, where systemd runs the machine: see
- * job_group.h. Outside of the agent's unit, so that whatever becomes of that
- * one does nothing to the job; delegated, so that its keeper and the job are
- * apart in it:
+ * job_group.h. The scope lies outside of the agent's unit, so that a stop of the
+ * unit does not touch the job. It is delegated, so that keeper and job have separate
+ * groups in it:
  *
  *	phx.slice/phx-jobs.slice/phx-job-APART-ID.RUN.scope/keeper
  *	                                                   /job
@@ -20,7 +20,7 @@
 #include "agent/job_keeper.h"
 #include "agent/systemd.h"
 
-/* The agent's heartbeat waits for it. */
+/* Short, because the agent's heartbeat waits for systemd's answer. */
 enum { SCOPE_MS = 3000 };
 
 int job_scope_check(struct phx_err *err)
@@ -61,7 +61,7 @@ static int ask_systemd(const char *unit, const char *description, pid_t keeper, 
 	if (r < 0)
 		return r;
 	sd_bus_set_method_call_timeout(s.bus, SCOPE_MS * 1000ull);
-	/* one that failed keeps its name until it is reset */
+	/* a failed unit of this name must be reset before the name can be used again */
 	sd_bus_call_method(s.bus, SYSTEMD_DEST, SYSTEMD_MANAGER, "ResetFailedUnit", NULL, NULL, "s",
 			   unit);
 	r = systemd_new_call(&s, "StartTransientUnit", &m);
@@ -86,8 +86,8 @@ static int write_text(const char *dir, const char *name, const char *text, struc
 	return 0;
 }
 
-/* A group that counts what is below it has no process of its own: the keeper moves into one beside
- * the job's. */
+/* A group whose children are counted may hold no process itself: the keeper moves into a group
+ * beside the job's. */
 static int divide(const char *scope, pid_t keeper, struct phx_err *err)
 {
 	static const char *const controllers[] = {"+memory", "+cpu", "+pids"};
@@ -100,7 +100,7 @@ static int divide(const char *scope, pid_t keeper, struct phx_err *err)
 		return phx_err_set(err, -errno, "%s: %s", scope, strerror(errno));
 	snprintf(pid, sizeof(pid), "%d", (int)keeper);
 	int r = write_text(of_keeper, "cgroup.procs", pid, err);
-	/* what is not counted is not told */
+	/* no error: figures of a controller that is missing are not reported */
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(controllers); i++)
 		write_text(scope, "cgroup.subtree_control", controllers[i], NULL);
 	return r;

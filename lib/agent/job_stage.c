@@ -53,7 +53,7 @@ void job_stage_drop(const char *stage, struct job_run run)
 
 /* ---- in ---- */
 
-/* Fetched where only root reaches, then put where it belongs. */
+/* Fetches a file to a place that only root reaches, then publishes it in the run's directory. */
 static int fetch_one(const char *stage, int dir, struct phx_http_client *c,
 		     const struct phx_job *job, uint32_t i, struct phx_err *err)
 {
@@ -103,7 +103,7 @@ static int fill(const char *stage, const char *path, struct phx_http_client *c,
 		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	for (uint32_t i = 0; r == 0 && i < job->stage_in.n; i++)
 		r = fetch_one(stage, dir, c, job, i, err);
-	/* last: nobody else writes in it while it is filled */
+	/* last: the user cannot write into the directory while it is filled */
 	if (r == 0 && fchown(dir, job->uid, job->gid) < 0)
 		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return r;
@@ -158,7 +158,7 @@ int job_stage_script(const char *stage, const struct phx_job *job, char **ret_pa
 	return r;
 }
 
-/* The head may be away for a moment; what it says of a file counts at once. */
+/* May a failure pass? The head may be away for a moment; its verdict on a file is final. */
 static bool may_pass(int r)
 {
 	return r == -ECONNREFUSED || r == -ECONNRESET || r == -ETIMEDOUT || r == -EAGAIN ||

@@ -1,6 +1,6 @@
-/* The private directory of one run of a job, and the carrying of files in and out of it.
- * STAGE/ID.RUN is the job's working directory; STAGE/ID.RUN.out (root's) lists what comes back.
- * Files are numbered as in the job: no path of a user's is in an address, and none leads out of his
+/* The private directory of one run of a job, and the transfer of files into and out of it.
+ * STAGE/ID.RUN is the job's working directory; STAGE/ID.RUN.out (root's) lists files to bring back.
+ * URLs number files as the job does: they hold no path of a user. No path leads out of the run's
  * directory (base/beneath.h). */
 #ifndef PHX_AGENT_JOB_STAGE_H
 #define PHX_AGENT_JOB_STAGE_H
@@ -8,38 +8,39 @@
 #include "http/http.h"
 #include "agent/jobs.h"
 
-/** What is larger is not carried by an agent, whatever the head allows. */
+/** The largest file that an agent transfers, whatever the head allows. */
 #define JOB_STAGE_MAX (16ull << 30)
 
-/** Has the job files to be carried on any node? */
+/** Has the job files to transfer, on any of its nodes? */
 bool job_stage_wanted(const struct phx_job *job);
 /** malloc'd path of the working directory of a run. */
 char *job_stage_dir(const char *stage, struct job_run run);
-/** Make the directory of a run without files, empty; it is the user's. On failure nothing is
- * left. */
+/** Make the empty directory of a run that has no files to transfer; the user owns it. On failure no
+ * directory is left. */
 int job_stage_make(const char *stage, const struct phx_job *job, struct phx_err *err);
-/** Write the script of a job beside its directory, for its user alone to read and run: ret_path is
+/** Write the script of a job beside its directory; only its user may read and run it. ret_path is
  * malloc'd. */
 int job_stage_script(const char *stage, const struct phx_job *job, char **ret_path,
 		     struct phx_err *err);
-/** What job_stage_fetch() asks of who calls it. */
+/** Functions that job_stage_fetch() needs from its caller. */
 struct job_stage_calls {
 	jobs_client_fn client;
 	void *client_arg;
 	bool (*awaited)(void *arg); /* is the run still to be started? */
 	void *awaited_arg;
 };
-/** Make the directory, fetch every file into it, note what comes back (from the first node). It is
- * the user's from then on. What was there of that run is removed first. A head that is away is
- * tried again for half a minute. On failure nothing is left, and the text says which file. */
+/** Make the directory, fetch every file into it, and on the first node note which files to bring
+ * back. The user owns the directory from then on. Old files of the run are removed first. A head
+ * that is away is tried again for half a minute. On failure no file is left, and the text names the
+ * file. */
 int job_stage_fetch(const char *stage, const struct job_stage_calls *calls,
 		    const struct phx_job *job, const char *node, struct phx_err *err);
-/** Bring back what the run is to bring back; nothing where none was noted. -ENOENT and the like:
- * the text names the file; what the head refuses for good, or cannot be reached for, as
- * phx_http_upload() says. */
+/** Bring back the files that job_stage_fetch() noted, if any. -ENOENT and the like: a file is
+ * missing or unfit, the text names it. Other errors as phx_http_upload(): the head refused a file,
+ * or could not be reached. */
 int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run,
 		  struct phx_err *err);
-/** Remove directory, script and notes of a run. None is fine. */
+/** Remove directory, script and notes of a run. Missing ones are no error. */
 void job_stage_drop(const char *stage, struct job_run run);
 
 #endif

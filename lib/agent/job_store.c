@@ -1,5 +1,5 @@
-/* See job_store.h. Called by jobs.c with its lock held. Never starts or ends
- * anything. */
+/* See job_store.h. Called by jobs.c with its lock held. Never starts or ends a
+ * run. */
 #include "agent/job_store.h"
 
 #include <dirent.h>
@@ -95,7 +95,7 @@ static bool parse_end(const char *text, struct job_end *ret)
 	unsigned status, forced, why;
 	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u %" SCNu64, &status, &forced,
 		   &ret->cpu_ms, &ret->memory_peak_bytes, &why,
-		   &ret->output_cut_bytes) < 5 || /* without the last: of a keeper from before */
+		   &ret->output_cut_bytes) < 5 || /* an older keeper leaves out the last */
 	    status > 255 ||
 	    why >= PHX_ARRAY_SIZE(whys))
 		return false;

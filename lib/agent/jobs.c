@@ -1,7 +1,6 @@
-/* Jobs of this node: see jobs.h. What is kept of them is in job_store.h, how one
- * is started in job_run.h; each run has a keeper (job_keeper.h). RUN/jobs/contact
- * says when the head was last heard: keepers read it. Never decides which job
- * runs. */
+/* Jobs of this node: see jobs.h. job_store.h keeps their records, job_run.h starts
+ * a run; each run has a keeper (job_keeper.h). RUN/jobs/contact says when the head
+ * was last heard: keepers read it. Never decides which job runs. */
 #include "agent/jobs.h"
 
 #include <errno.h>
@@ -79,7 +78,7 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 	return 0;
 }
 
-/* A keeper that was killed has left its job behind. */
+/* Kills and removes what a killed keeper has left of its job. */
 static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 {
 	job_group_remove(&j->at.groups, run.id, run.run);
@@ -87,8 +86,8 @@ static void clear_away(struct jobs *j, struct job_run run, pid_t session)
 		kill(-session, SIGKILL);
 }
 
-/* The keeper of an earlier agent is known by its lock, and watched from when it has written its
- * number. */
+/* Does the keeper live? The keeper of an earlier agent is known by its lock; it is watched by a
+ * pidfd once it has written its process id. */
 static bool keeper_lives(struct jobs *j, struct running *r)
 {
 	pid_t keeper, session;
@@ -97,7 +96,7 @@ static bool keeper_lives(struct jobs *j, struct running *r)
 	if (!job_store_alive(&j->at.store, r->run, &keeper, &session))
 		return false;
 	r->pidfd = keeper > 1 ? pidfd_open(keeper, 0) : -1;
-	/* it may have ended meanwhile, and its number be another's */
+	/* the keeper may have ended meanwhile, and another process have its id */
 	bool lives = r->pidfd < 0 || job_store_alive(&j->at.store, r->run, &keeper, &session);
 	if (lives && r->pidfd >= 0 && r->told)
 		kill(keeper, r->told);
@@ -118,7 +117,7 @@ static void look_after(struct jobs *j, struct running *r, struct job_end *ret_en
 	r->ended = true;
 }
 
-/* The lock is released meanwhile. Who waits for the end of jobs waits for this, too. */
+/* Reports an end; the lock is released meanwhile. Waits for the end of jobs include it. */
 static void tell_end(struct jobs *j, const struct job_end *end)
 {
 	j->n_telling++;
@@ -143,7 +142,8 @@ static void look_after_all(struct jobs *j)
 	}
 }
 
-/* Until a keeper ends or the list changes. Called with the lock, which is released meanwhile. */
+/* Waits until a keeper ends or the list changes. Called with the lock, which is released meanwhile.
+ */
 static void wait_event(struct jobs *j)
 {
 	nfds_t n = 0;
@@ -189,7 +189,7 @@ static int64_t goodbye_of(const struct phx_job *job)
 	return (int64_t)job->checkpoint_ms + job->grace_ms;
 }
 
-/* It runs from here on, under its keeper. */
+/* Starts a run under its keeper and tracks it. */
 static int start_run(struct jobs *j, const struct phx_job *job, const char *node,
 		     struct phx_err *err)
 {
@@ -207,7 +207,7 @@ struct staging {
 	char node[PHX_NAME_MAX];
 };
 
-/* Is it still to be started? */
+/* Is the run still to be started? */
 static bool is_awaited(void *arg)
 {
 	const struct staging *s = arg;
@@ -219,7 +219,7 @@ static bool is_awaited(void *arg)
 	return awaited;
 }
 
-/* It ends without having begun. Called with the lock, which is released for telling. */
+/* Ends a run that has not begun. Called with the lock, which is released for the report. */
 static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
 {
 	struct job_end end = {
@@ -284,7 +284,7 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 	return 0;
 }
 
-/* Known from here on, so that whatever happens it is never started again. */
+/* Writes the run's record first: whatever happens, the run is never started again. */
 static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	struct job_record rec = {.id = job->id,
@@ -306,14 +306,15 @@ int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run ru
 	return end.ended_by == PHX_ENDED_ITSELF ? job_stage_out(j->at.stage, c, run, err) : 0;
 }
 
-/* A run that is known already: its end is told again, unless it is on its way. */
+/* The order repeats a known run: its end is reported again, unless the run goes on or its report is
+ * on the way. */
 static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
 {
 	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
 }
 
-/* An older run of the job, or another job of its number, is here: it goes at once, since the head
- * has given it up. */
+/* The node has an older run of the job, or another job of its number: that run is ended and
+ * forgotten, since the head has given it up. */
 static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job,
 		   const char *node, struct phx_err *err)
 {
@@ -377,15 +378,15 @@ void jobs_tell_keeper(struct jobs *j, struct running *r, int sig)
 	pid_t keeper, session;
 	if (r->staging)
 		r->told = sig;
-	else if (r->keeper > 0) /* ours, and not reaped: it may not have written its number yet */
+	else if (r->keeper > 0) /* our child, not reaped: it may not have written its id yet */
 		kill(r->keeper, sig);
 	else if (job_store_alive(&j->at.store, r->run, &keeper, &session) && keeper > 1)
 		kill(keeper, sig);
 	else
-		r->told = sig; /* it is told when it has written its number */
+		r->told = sig; /* keeper_lives() signals it once it has written its id */
 }
 
-/* A run that never began, and never will. */
+/* Notes the end of a run that never began, so that it never will. */
 static int bar(struct jobs *j, struct job_run run, const struct job_record *older,
 	       struct phx_err *err)
 {
@@ -464,7 +465,7 @@ static void take_up(void *arg, const struct job_record *rec)
 		track(arg, (struct job_run){rec->id, rec->run}, 0, rec->goodbye_ms);
 }
 
-/* Kept over a restart: keepers have it open. */
+/* Opens RUN/jobs/contact. An agent that starts again uses the same file: keepers have it open. */
 static int open_contact(struct jobs *j, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/contact", j->at.node_dir);

@@ -1,7 +1,7 @@
-/* Jobs: a user's program on this node, as that user, never as root. Each runs
- * under a small keeper process of its own, so that it goes on when the agent
- * is started again, and ends whole. Written down before it is started: a run
- * of a job never runs twice, and never beside another run of it. */
+/* Jobs: a user's program on this node, run as that user, never as root. Each job
+ * has a small keeper process, so that it goes on when the agent is started again,
+ * and all its processes end together. A run is recorded before it is started: it
+ * never starts twice, and never beside another run of the job. */
 #ifndef PHX_AGENT_JOBS_H
 #define PHX_AGENT_JOBS_H
 
@@ -9,7 +9,7 @@
 #include "http/http.h"
 #include "agent/config.h"
 
-/** One run of a job: a job that was killed to run again gets the next number. */
+/** One run of a job: a job that is killed to run again gets the next run number. */
 struct job_run {
 	uint64_t id;
 	uint32_t run;
@@ -22,13 +22,13 @@ struct job_end {
 	bool forced;    /* the agent ended it (lease, drain) or lost it: it may run again */
 	int ended_by;   /* enum phx_job_ended_by */
 	uint64_t cpu_ms, memory_peak_bytes;
-	uint64_t output_cut_bytes; /* written beyond what is kept */
+	uint64_t output_cut_bytes; /* output that was dropped */
 	char text[256];
-	char output[AGENT_PATH_MAX + 64]; /* path of what it wrote; may not exist */
+	char output[AGENT_PATH_MAX + 64]; /* path of its output; may not exist */
 };
 
-/** Called from the jobs thread, once for every end (again after a restart of the agent until
- * jobs_reported()). */
+/** Called from the jobs thread, once for every end; after a restart of the agent again, until
+ * jobs_reported(). */
 typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 
 /** Makes a client; its caller frees it. */
@@ -40,55 +40,55 @@ struct jobs_config {
 	bool may_ask_systemd;                        /* for a scope for each run */
 	jobs_ended_fn ended;
 	void *arg;
-	jobs_client_fn client; /* for files that are carried; called with arg */
+	jobs_client_fn client; /* for the transfer of files; called with arg */
 };
 struct jobs;
 
-/** Starts the thread and takes up what an earlier agent left: living jobs are kept, ended ones
- * reported, those whose process is gone without a word end with 255. */
+/** Starts the thread and takes up the jobs of an earlier agent: living jobs go on, ends are
+ * reported, and jobs whose keeper is gone without a record end with 255. */
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err);
-/** From now on no job is started (-ECANCELED), and none is half started. */
+/** From now on jobs_start() starts no job (-ECANCELED), and no start is under way. */
 void jobs_close(struct jobs *j);
 /** Ends the thread; jobs go on. */
 void jobs_free(struct jobs *j);
 
-/** Files that a run is to bring back go to the head, if it ended by itself; called before its end
- * is reported. Twice is as once. What is no file of it, or too large, is refused for good (-ENOENT,
- * -EINVAL, -EFBIG); else as phx_http_upload(). */
+/** Bring the files of a run to the head, if it ended by itself; called before its end is reported.
+ * Safe twice. A missing or unfit or too large file is a final error (-ENOENT, -EINVAL, -EFBIG);
+ * other errors as phx_http_upload(). */
 int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run,
 		    struct phx_err *err);
 
-/** The head answered to what was sent at `clock_ms` (phx_clock_boot_ms()): leases count from there.
- * Jobs whose lease ends are killed by their keepers, whether or not there is an agent. */
+/** The head answered a call that was sent at `clock_ms` (phx_clock_boot_ms()): leases count from
+ * there. Keepers kill jobs whose lease ends, whether or not an agent runs. */
 void jobs_heard(struct jobs *j, int64_t clock_ms);
 
-/** Start the run `job->kills` of job `job` on this `node`. Known already: nothing is started (an
- * end is reported again). -EPERM uid or gid 0; -ESTALE a newer run is known; -EAGAIN an older one
- * still runs: it is killed, ask again. */
+/** Start the run `job->kills` of job `job` on this `node`. A known run is not started (its end is
+ * reported again). -EPERM uid or gid 0; -ESTALE a newer run is known; -EAGAIN an older run is still
+ * being killed: ask again; -ECANCELED after jobs_close(). */
 int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err);
 
-/** All of the run is told to end: SIGTERM, and SIGKILL when its grace is over. `to_run_again`: its
- * checkpoint signal comes first. An unknown run: reported ended (143), so that it is never started;
- * an older one than is known: -ESTALE. */
+/** End all processes of the run: SIGTERM, and SIGKILL when its grace is over. `to_run_again`: its
+ * checkpoint signal comes first. An unknown run is reported as ended (143) and never started.
+ * -ESTALE: a newer run is known. */
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err);
 
 /** The end of the run has reached the head: its output is removed, its record stays for a while. */
 void jobs_reported(struct jobs *j, struct job_run run);
 
-/** Runs that go on or whose end is not reported yet: up to `max`; returns how many there are. */
+/** Runs that go on or whose end is not reported yet, up to `max`; returns how many there are. */
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
 
-/** When a wait is given up. */
+/** When a wait ends early. */
 struct jobs_until {
 	/* asked when a job has ended, after jobs_wake(), and at due_ms */
 	bool (*cancelled)(void *arg);
 	void *arg;
 	int64_t due_ms; /* on phx_clock_ms()'s clock */
 };
-/** Whoever waits here looks again whether he is to give up. */
+/** Make threads that wait in jobs_drain() ask `cancelled` again. */
 void jobs_wake(struct jobs *j);
-/** Wait until no job runs: `grace_ms` for them to end, then they are ended to run again. 0,
- * -ETIMEDOUT when they do not die, -ECANCELED when `until` says so. */
+/** Wait until no job runs. Jobs have `grace_ms` to end; then they are ended so that they run again.
+ * 0, -ETIMEDOUT: some do not die, -ECANCELED: `until` said so. */
 int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until,
 	       struct phx_err *err);
 

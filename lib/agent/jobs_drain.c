@@ -1,5 +1,5 @@
-/* Waiting until no job of this node runs any more, and ending those that take too long: see jobs.h.
- * Called by the steps that take the node from its role, and at the agent's end. */
+/* Waits until no job of this node runs, and ends jobs that take too long: see jobs.h. Called by the
+ * step drain, and at the agent's end. */
 #include "agent/jobs.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "agent/job_keeper.h"
 #include "agent/jobs_internal.h"
 
-/* How many run, and the longest that one of them may take to end. Called with the lock. */
+/* How many jobs run, and the longest time that one of them may take to end. Called with the lock.
+ */
 static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 {
 	uint32_t n = j->n_telling;

@@ -1,5 +1,5 @@
-/* The agent's memory of orders: see journal.h. Used by the link thread
- * (admit, find) and the worker (put). Never decides what a step does. */
+/* The agent's record of steps: see journal.h. Used by the link thread (admit, find)
+ * and the worker (put). Never decides what a step does. */
 #include "agent/journal.h"
 
 #include <dirent.h>
@@ -152,7 +152,7 @@ static void count_entry(void *arg, uint64_t id)
 	p->n++;
 }
 
-/* Each put adds one, so that removing one keeps the bound. */
+/* Removes the oldest result beyond the bound: each put adds one. */
 static void prune(const struct journal *j)
 {
 	struct prune p = {0};

@@ -1,6 +1,7 @@
-/* What this agent has done: one file a finished step (STATE/steps/ID.json) and
- * the highest epoch seen (STATE/epoch), each published and synced before it
- * counts. A repeated order repeats the answer; an order of the past is refused. */
+/* The steps that this agent has done: one file for each finished step
+ * (STATE/steps/ID.json) and the highest epoch seen (STATE/epoch), each published
+ * and synced before it counts. A repeated order repeats the answer; an order of an
+ * older epoch is refused. */
 #ifndef PHX_AGENT_JOURNAL_H
 #define PHX_AGENT_JOURNAL_H
 
@@ -12,7 +13,7 @@
 struct journal_entry {
 	uint64_t id, epoch;
 	uint32_t attempt;
-	char kind[32];  /* of the step, by name */
+	char kind[32];  /* name of the kind of step */
 	int64_t result; /* 0 or negative errno */
 	char text[256];
 	bool has_wipe;
@@ -25,28 +26,28 @@ struct journal {
 	uint64_t epoch;
 };
 
-/** Open below `state_dir`, making what is missing. A damaged epoch file is -EBADMSG: the agent must
- * not go on, it could no longer refuse orders of the past. */
+/** Open the journal below `state_dir`, with missing directories made. -EBADMSG: the epoch file is
+ * damaged; the agent must not go on, since it could not refuse orders of older epochs. */
 int journal_open(struct journal *j, const char *state_dir, struct phx_err *err);
 
-/** May an order of this epoch be followed? A newer one is written down first. -ESTALE for an older
- * one. */
+/** May an order of this epoch be followed? A newer epoch is written down first. -ESTALE: the epoch
+ * is older. */
 int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
 
-/** What became of step `id`; -ENOENT not finished here, -EBADMSG the record is damaged (do nothing
- * then). */
+/** The result of step `id`. -ENOENT: the step has not finished here; -EBADMSG: the record is
+ * damaged (the caller must not do the step then). */
 int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
 		 struct phx_err *err);
 
-/** Does `e` answer an order of this epoch with this attempt number? A success always; a failure
- * unless the order is a newer attempt. A step of another epoch that has the same id is another
- * step: a head that goes on from an older journal may give ids again. */
+/** Does `e` answer an order of this epoch with this attempt number? A success does always; a
+ * failure does unless the order is a newer attempt. The same id in another epoch is another step: a
+ * head that goes on from an older journal may use ids again. */
 bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt);
 
 /** Publish a result; on return it is on the disk. */
 int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err);
 
-/** Copy epoch and results to another state directory (the one of a system to be entered). */
+/** Copy epoch and results to another state directory: that of a system to be entered. */
 int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err);
 
 #endif

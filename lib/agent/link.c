@@ -1,11 +1,11 @@
-/* The link thread: enrol, hello, beat, orders handed on.
+/* The link thread: enrols, says hello, beats, hands orders on.
  *
  *	enrol ──certificate──▶ hello ──▶ beat ◀─┐
  *	  ▲                      ▲ 409,   │ └─────┘ order or time
  *	  └──── 401, 403 ────────┴─facts──┘
  *
- * A lost head is tried again for ever, with jitter. Never carries out an order
- * itself, never waits for one. */
+ * A lost head is tried again without end, with jitter. The thread never carries out
+ * a step itself, and never waits for one. */
 #include "agent/link.h"
 
 #include <errno.h>
@@ -42,20 +42,20 @@ struct link {
 	struct agent *agent;
 	struct phx_http_client *client;
 	struct role_view role;
-	struct phx_monitor sample; /* the last one */
+	struct phx_monitor sample; /* the last sample */
 	bool has_sample;
 	bool registered;
 	bool boot_local;
-	bool resumed; /* services of the active role were started, or need not be */
+	bool resumed; /* services of an earlier boot's role were started, or need not be */
 	uint32_t beat_ms;
 	uint32_t retry_ms;
 	uint32_t refusals;
 	int64_t facts_due_ms, local_due_ms;
 };
 
-/* ---- what is told ---- */
+/* ---- what the agent reports ---- */
 
-/* The active role, or zeroed; borrowed until it is read again. */
+/* The active role, zeroed without one; borrowed until the next call. */
 static const struct role_state *read_role(struct link *l)
 {
 	static const struct role_state none;
@@ -129,8 +129,8 @@ static void add_standing(json_t *list, const char *kind, uint64_t id)
 		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
 }
 
-/* What the head need not tell again: steps by their id, runs of jobs as [ID, RUN], the table in
- * force and the stock that is wanted as [KIND, ID]. */
+/* Orders that the head need not repeat: steps by their id, runs of jobs as [ID, RUN], the table in
+ * force and the packages to prefetch as [KIND, ID]. */
 static void add_running(struct link *l, json_t *j)
 {
 	json_t *list = json_array();
@@ -141,7 +141,7 @@ static void add_running(struct link *l, json_t *j)
 	json_object_set_new(j, "running", list);
 }
 
-/* Who is logged in; where nobody keeps that, the member is not there. */
+/* The users who are logged in. A system without records of sessions has no such member. */
 static void add_sessions(struct link *l, json_t *monitor)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
@@ -169,7 +169,8 @@ static void add_monitor(struct link *l, json_t *j)
 	json_object_set_new(j, "monitor", monitor);
 }
 
-/* A role that an earlier boot had running is known from its file before anything of it runs. */
+/* The role of an earlier boot is known from its file before its services run: the node is not
+ * healthy then. */
 static void add_waiting(const struct link *l, json_t *j)
 {
 	if (l->resumed || !phx_json_str(j, "actual_role", "")[0])
@@ -178,8 +179,8 @@ static void add_waiting(const struct link *l, json_t *j)
 	json_object_set_new(j, "health_text", json_string("not started yet"));
 }
 
-/* A role that was taken up again after a start has no health step: its quota comes with the first
- * good verdict. */
+/* A role that was resumed after a start has no health step: its quota begins with the first healthy
+ * verdict. */
 static void limit_when_healthy(struct link *l, const json_t *j)
 {
 	struct phx_err err = {0};
@@ -224,7 +225,7 @@ static json_t *beat_body(struct link *l)
 
 /* ---- calls ---- */
 
-/* 0 with the parsed answer; a status other than 2xx is left in *ret_status and is -EPROTO. */
+/* 0 with the parsed answer. -EPROTO: the status in *ret_status is not 2xx. */
 static int post(struct link *l, const char *path, json_t *body, uint32_t timeout_ms,
 		long *ret_status, json_t **ret, struct phx_err *err)
 {
@@ -246,7 +247,7 @@ static void drop_client(struct link *l)
 	l->client = NULL;
 }
 
-/* Half of the time fixed, half drawn, so that a thousand nodes do not come back at once. */
+/* Half of the wait is fixed, half drawn, so that a thousand nodes do not come back at once. */
 static void back_off(struct link *l)
 {
 	uint32_t draw = 0;
@@ -255,7 +256,7 @@ static void back_off(struct link *l)
 	l->retry_ms = l->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : l->retry_ms * 2;
 }
 
-/* After a failed call: what is to be done about its status. */
+/* Reacts to the status of a failed call. */
 static void recover(struct link *l, long status, const struct phx_err *err)
 {
 	if (status == 409) {
@@ -264,7 +265,7 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 	}
 	agent_log("%s", err->text);
 	drop_client(l);
-	/* a new head, or one that has certified this node anew: ask again with the same key */
+	/* a new head, or a head that has certified this node anew: enrol again with the same key */
 	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
 		enrol_forget(l->agent);
 		l->registered = false;
@@ -275,7 +276,7 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 
 /* ---- hello ---- */
 
-/* What an earlier agent, or an earlier boot, had running and the head still wants. */
+/* Starts the role that an earlier agent or an earlier boot ran, if the head still wants it. */
 static void resume_role(struct link *l, const json_t *wanted)
 {
 	struct agent *a = l->agent;
@@ -340,7 +341,7 @@ static void say_hello(struct link *l)
 		return;
 	}
 	if (status == 409)
-		back_off(l); /* it cannot take a hello now: not at once again */
+		back_off(l); /* the head cannot take a hello now */
 	recover(l, status, &err);
 }
 
@@ -378,7 +379,7 @@ static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, s
 	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run}, to_run_again, err);
 }
 
-/* The facts again, whether or not they changed: the order stands until they have arrived. */
+/* Sends the facts, whether or not they changed: the order stands until they have arrived. */
 static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra,
 			struct phx_err *err)
 {
@@ -420,7 +421,7 @@ static const struct {
 		   {"inspect", take_inspect}, {"table", take_table}, {"stock", take_stock},
 		   {"logs", take_logs}};
 
-/* Jobs that could not be started end at once; 126 is what a shell would say. */
+/* A job that could not be started ends at once, with 126 as a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
 {
 	PHX_AUTO_JSON json_t *j =
@@ -449,7 +450,8 @@ static void take_order(struct link *l, const json_t *j)
 	if (r < 0) {
 		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id,
 			  err.text[0] ? err.text : strerror(-r));
-		/* an order of the past is nobody's; what still ends is asked for again */
+		/* a stale order is for no present run; while an older run ends the head asks again
+		 */
 		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
 			refuse_job(l->agent, &o, err.text);
 	}
@@ -480,8 +482,8 @@ static void beat(struct link *l)
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order)
 		take_order(l, order);
-	/* an answer without orders before its time, or the same orders over and over, must not
-	 * become a storm */
+	/* a head that answers early without orders, or repeats the same orders, must not cause a
+	 * storm of beats */
 	uint32_t pause_ms = phx_clock_ms() - began >= BRAKE_MS ? 0
 		: json_array_size(orders)                      ? 20
 							       : BRAKE_MS;
@@ -503,8 +505,8 @@ static void refresh_facts(struct link *l)
 		l->registered = false;
 }
 
-/* The head says that this node has its system: enter it. What is in the way is told, and tried
- * again. */
+/* The head says that this node has its system: enters it. A failure is reported, and entering is
+ * tried again. */
 static void boot_local(struct link *l)
 {
 	struct phx_err err = {0};
@@ -519,7 +521,7 @@ static void boot_local(struct link *l)
 	agent_set_trouble(l->agent, err.text);
 }
 
-/* 0 when there is a client with our certificate. */
+/* 0: there is a client with the node's certificate. */
 static int need_client(struct link *l)
 {
 	struct phx_err err = {0};

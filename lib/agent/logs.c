@@ -1,5 +1,5 @@
-/* See logs.h. Called by the link; answers go by a connection of their own. Reads
- * what services wrote, changes nothing. */
+/* See logs.h. Called by the link; answers go over connections of their own. Reads
+ * the output of services, changes nothing. */
 #include "agent/logs.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 
 enum { TRIES = 16 };
 
-/* Another program may take the free one first: -EBUSY. */
+/* -EBUSY: another program took the free device first. */
 static int try_attach(int control, int file, char ret_device[64])
 {
 	struct loop_config config = {.fd = (uint32_t)file,

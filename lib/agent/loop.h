@@ -4,8 +4,9 @@
 
 #include "base/util.h"
 
-/** Bind `file` read-only to a free loop device ("/dev/loop0") that lets go of it with its last
- * user. Returns an open descriptor of it: the caller closes it once the device is mounted. */
+/** Bind `file` read-only to a free loop device ("/dev/loop0"), which releases the file with its
+ * last user. Returns an open descriptor of the device: the caller closes it once the device is
+ * mounted. */
 int loop_attach(const char *file, char ret_device[64], struct phx_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* what phxd puts beside the core's record */
+/* Members that phxd adds to the core's record. */
 static const char *const extras[] = {"deploy", "image", "logs"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
@@ -23,7 +23,7 @@ static bool digest_valid(const char *s)
 	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-/* Names become parts of paths, digests are what everything is trusted by. */
+/* Names become parts of paths; files are trusted by their digests. */
 static int check_image(const struct phx_image *image, struct phx_err *err)
 {
 	if (!phx_name_valid(image->name) || !phx_name_valid(image->version))

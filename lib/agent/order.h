@@ -1,4 +1,4 @@
-/* Orders as they come over the wire: the core's record, and what phxd adds. */
+/* Orders as they come over the wire: the core's record, and members that phxd adds. */
 #ifndef PHX_AGENT_ORDER_H
 #define PHX_AGENT_ORDER_H
 
@@ -6,13 +6,13 @@
 #include "config/image.h"
 #include "state/order.h"
 
-/** Parse one order. Members "deploy" and "image" are left for the functions below. -EINVAL with the
- * path in the JSON. Caller owns *ret: phx_record_fini(&phx_order_record, ret). */
+/** Parse one order without the members "deploy", "image" and "logs". -EINVAL with the path in the
+ * JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
-/** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT
- * without one, -EINVAL. Caller owns *ret: phx_record_fini(&phx_image_record, ret); it is left alone
- * on failure. */
+/** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
+ * the order has none; -EINVAL. The caller frees *ret by phx_record_fini(&phx_image_record, ret); on
+ * failure *ret is untouched. */
 int order_image(const json_t *order, const char *member, struct phx_image *ret,
 		struct phx_err *err);
 

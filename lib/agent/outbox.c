@@ -1,5 +1,5 @@
-/* See outbox.h. One thread, one connection of its own, so that a beat that is
- * held by the head never delays a result. Never changes a message. */
+/* See outbox.h. One thread with its own connection, so that a beat which the head
+ * holds back never delays a result. */
 #include "agent/outbox.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ struct outbox {
 	struct phx_list items; /* struct item, the first is being sent */
 };
 
-/* The head cannot be reached, or is in trouble itself: worth trying again. */
+/* Is it worth trying again: could the head not be reached, or is it in trouble itself? */
 static bool temporary(int r)
 {
 	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,
@@ -56,7 +56,8 @@ static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
 	return path ? phx_http_upload(o->client, path, it->upload, &answer, err) : -ENOMEM;
 }
 
-/* What it was to bring back is not there, or not wanted: its user is told with its end. */
+/* A file that the job was to bring back is missing or refused: the message with the job's end says
+ * so. */
 static void tell_failure(const struct item *it, const struct phx_err *err)
 {
 	enum { NOT_BROUGHT_BACK = 125 };
@@ -75,7 +76,7 @@ static int bring(struct outbox *o, const struct item *it, struct phx_err *err)
 	return r;
 }
 
-/* A job's end counts even if what it wrote is refused. */
+/* The end of a job is sent even if the head refuses its output. */
 static int send_item(struct outbox *o, const struct item *it, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
@@ -102,7 +103,7 @@ static void item_fini(struct item *it)
 	free(it->upload);
 }
 
-/* The first item was answered. */
+/* Removes the first item, which was answered. */
 static void finish(struct outbox *o, int r, const struct phx_err *err)
 {
 	struct item it = *PHX_LIST_AT(&o->items, struct item, 0);

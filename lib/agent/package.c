@@ -1,6 +1,6 @@
-/* Packages of roles: see package.h. Called by steps (worker) and by the stock.
- * An archive is hashed once on its way in and once when it is unpacked; what is
- * unpacked carries the digest of its archive and is not hashed again. */
+/* Packages of roles: see package.h. Called by steps (worker) and by the prefetch
+ * (stock.c). An archive is hashed once on its way in and once when it is unpacked;
+ * an unpacked package carries the digest of its archive and is not hashed again. */
 #include "agent/package.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int check_meant(const struct phx_package_ref *p, const struct phx_package
 			   found->version, found->sha256);
 }
 
-/* Signed, and what the role means by it. */
+/* Is the archive signed, and is it the package that the role names? */
 static int verify(const struct agent_config *cfg, const struct phx_package_ref *p, const char *path,
 		  struct phx_err *err)
 {

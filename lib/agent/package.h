@@ -1,5 +1,5 @@
-/* One package on this node: its archive in the cache, what is unpacked of it below pkg_root. Called
- * by steps and by the stock, one at a time (stock_begin()). */
+/* One package on this node: its archive in the cache, its unpacked files below pkg_root. Called by
+ * steps and by the prefetch, one at a time (stock_begin()). */
 #ifndef PHX_AGENT_PACKAGE_H
 #define PHX_AGENT_PACKAGE_H
 
@@ -8,7 +8,7 @@
 #include "agent/config.h"
 #include "agent/fetch.h"
 
-/** Makes or lends a client for what has to be fetched; it is asked only then. */
+/** Makes or lends a client; called only when a file has to be fetched. */
 typedef int (*package_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
 struct package_from {
@@ -17,20 +17,20 @@ struct package_from {
 	struct fetch_stop stop; /* fetching ends with -ECANCELED when this says so */
 };
 
-/** Is it unpacked, from the bytes that the role means (which were verified then)? Reads two small
- * files. */
+/** Is the package unpacked, from the archive that the role names (which was verified then)? Reads
+ * two small files. */
 bool package_unpacked(const struct agent_config *cfg, const struct phx_package_ref *p);
 
-/** The archive is in the cache, signed and what the role means; fetched if it must be. What does
- * not pass does not stay. */
+/** Make sure that the cache has the archive, signed and as the role names it; fetches it if it
+ * must. An archive that does not pass is removed. */
 int package_need(const struct agent_config *cfg, const struct phx_package_ref *p,
 		 const struct package_from *from, struct phx_err *err);
 
-/** Unpacked, if need be after package_need(). */
+/** Make sure that the package is unpacked, after package_need() if it must be. */
 int package_unpack(const struct agent_config *cfg, const struct phx_package_ref *p,
 		   const struct package_from *from, struct phx_err *err);
 
-/** Remove the archive; nothing there is no error. */
+/** Remove the archive and its signature; missing files are no error. */
 void package_drop(const struct agent_config *cfg, const struct phx_package_ref *p);
 
 /** Would `bytes` leave the file system of `path` with less than a tenth of it free? -ENOSPC with

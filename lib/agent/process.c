@@ -1,4 +1,4 @@
-/* See process.h. What runs in a child between fork and exec keeps to
+/* See process.h. Functions that run in a child between fork and exec make only
  * async-signal-safe calls. */
 #include "agent/process.h"
 
@@ -34,7 +34,7 @@ int process_find_user(const char *name, struct process_user *ret, struct phx_err
 int process_become(const struct process_user *u)
 {
 	if (!phx_id_valid(u->uid) || !phx_id_valid(u->gid))
-		return -EPERM; /* the calls below would leave what it is: root */
+		return -EPERM; /* with such an id the calls below would leave root */
 	if (u->uid == getuid() && u->gid == getgid() && u->uid == geteuid())
 		return 0;
 	if (setgroups((size_t)u->n_groups, u->groups) < 0 ||
@@ -60,7 +60,7 @@ uint64_t process_start_time(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (phx_file_read(path, 4096, &text, NULL, NULL) < 0)
 		return 0;
-	/* the name may hold blanks and brackets: fields count from the last one */
+	/* the name may hold blanks and brackets: fields count from the last bracket */
 	const char *p = strrchr(text, ')');
 	char state = 'Z';
 	if (!p ||

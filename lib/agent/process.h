@@ -1,4 +1,4 @@
-/* Processes: whose they become, when they started. Shared by services and jobs. */
+/* Processes: the user that a process becomes, and when it started. Shared by services and jobs. */
 #ifndef PHX_AGENT_PROCESS_H
 #define PHX_AGENT_PROCESS_H
 
@@ -19,15 +19,15 @@ struct process_user {
 /** User NAME with all its groups; "" = root. -ENOENT unknown. */
 int process_find_user(const char *name, struct process_user *ret, struct phx_err *err);
 
-/** In the child: groups, gid, uid, in this order. Async-signal-safe. 0 or -errno;
- * -EPERM for ids that are none. */
+/** In the child: take on groups, gid, uid, in this order. Async-signal-safe. 0 or -errno;
+ * -EPERM: an id is not valid. */
 int process_become(const struct process_user *u);
 
-/** In the child: no signal blocked, none ignored. Async-signal-safe. */
+/** In the child: unblock all signals, and ignore none. Async-signal-safe. */
 void process_reset_signals(void);
 
-/** Start time in clock ticks since boot: with the pid it names a process for ever. 0 when there is
- * none. */
+/** Start time of a process in clock ticks since boot: with its pid it names the process uniquely.
+ * 0: there is no such process. */
 uint64_t process_start_time(pid_t pid);
 
 #endif

@@ -77,7 +77,8 @@ static int adopt_files(struct agent *a, struct phx_err *err)
 		if (r < 0)
 			return r;
 	}
-	/* read-only: what journal_open() makes is there already, or there is nothing to take */
+	/* mounted read-only: the directories that journal_open() makes must exist, or the journal
+	 * is empty */
 	struct journal old;
 	int r = journal_open(&old, OLD_STATE, err);
 	return r ? r : journal_copy(&old, a->cfg.state_dir, err);
@@ -168,7 +169,7 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 	return r ? r : root_mount(device, sys.state, err);
 }
 
-/* ---- leaving for it ---- */
+/* ---- entering the system ---- */
 
 int root_enter(struct agent *a, struct phx_err *err)
 {

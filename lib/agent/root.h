@@ -1,29 +1,28 @@
-/* The system this node is to enter: finding, mounting, handing over. Deploy
- * initramfs only. */
+/* The system that this node is to enter: finds it, mounts it, hands over to it.
+ * Deploy initramfs only. */
 #ifndef PHX_AGENT_ROOT_H
 #define PHX_AGENT_ROOT_H
 
 #include "disk/disk.h"
 #include "agent/agent.h"
 
-/* not below /run, which is moved into it when it is entered */
+/* not below /run, which is moved into the new root when it is entered */
 #define ROOT_DIR "/newroot"
 #define ROOT_STATE_DIR ROOT_DIR "/var/lib/phoenix"
 
-/** Take over key, certificate, journal and system.json from the installed system's state partition
- * into RAM. No system, or none with a key: nothing, 0. */
+/** Copy key, certificate, journal and system.json from the installed system's state partition into
+ * RAM. 0 also when there is no system, or its state has no key. */
 int root_adopt(struct agent *a, struct phx_err *err);
 
-/** Get the disk key `key_id` from the head. Cleanse `ret_key` after use. */
+/** Get the disk key `key_id` from the head. The caller overwrites `ret_key` after use. */
 int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
 		  struct phx_err *err);
 
-/** Mount the root (`device`) and its state partition at ROOT_DIR; what was mounted there is
- * unmounted first. */
+/** Mount the root (`device`) and its state partition at ROOT_DIR. On failure neither is mounted. */
 int root_mount(const char *device, const char *state_device, struct phx_err *err);
 
-/** Unmount everything at and below ROOT_DIR and close the encrypted root. Nothing there is no
- * error. */
+/** Unmount all file systems at and below ROOT_DIR and close the encrypted root. No mounted system
+ * is no error. */
 int root_unmount(struct phx_err *err);
 
 /** Put key, certificate and journal on a state partition that is not mounted, so that a reset does

@@ -1,5 +1,5 @@
 /* Supervision: see service.h. One thread owns the slots and talks to the
- * backend; others hand it a command and wait.
+ * backend; other threads hand it a command and wait.
  *
  *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants too)
  *	                up ──dies──▶ done (status 0) or failed, when it is not to be restarted
@@ -61,7 +61,7 @@ static const char *package_version(const struct phx_role *role, const char *pack
 	return NULL;
 }
 
-/* "" when the service belongs to no package */
+/* The directory of the service's package; "" without one. */
 static char *package_dir(const struct services *s, const struct phx_service *svc)
 {
 	const char *version = package_version(&s->role, svc->package);
@@ -141,7 +141,7 @@ static void stop_slot(struct services *s, struct slot *slot)
 	slot->state = SLOT_DOWN;
 }
 
-/* Has an up service died since? */
+/* Has a service that was up died? */
 static bool slot_died(struct services *s, struct slot *slot)
 {
 	if (slot->state != SLOT_UP ||
@@ -151,7 +151,7 @@ static bool slot_died(struct services *s, struct slot *slot)
 	return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all services ---- */
 
 static void forget_role(struct services *s)
 {
@@ -200,10 +200,10 @@ static bool all_up(struct services *s, const struct phx_role *role)
 	return true;
 }
 
-/* ---- do they live? ---- */
+/* ---- do services live? ---- */
 
-/* How long one must have lived before its start counts: the settle time of its role, or only as
- * long as those need that cannot live at all. */
+/* How long a service must have lived before its start counts: its settle time, or a moment in which
+ * a program that cannot run at all ends. */
 static uint32_t must_live_ms(const struct slot *slot, bool settle)
 {
 	return settle ? slot->svc->settle_s * 1000 : GLANCE_MS;
@@ -240,7 +240,8 @@ static void wait_event(struct services *s, int timeout_ms)
 		(void)!read(s->wake_fd, &count, sizeof(count));
 }
 
-/* Wakes when one dies; those whose end wakes nobody are looked at when the time is over. */
+/* Waits until all services have lived long enough. Wakes when one dies; a service without pidfd is
+ * checked when the time is over. */
 static int await_life(struct services *s, bool settle, const struct fetch_stop *stop,
 		      struct phx_err *err)
 {
@@ -289,7 +290,8 @@ static int settle(struct services *s, const struct fetch_stop *stop, struct phx_
 	return r;
 }
 
-/* What an earlier agent may have left; later ones in the role depend on earlier ones. */
+/* Stops services that an earlier agent may have left, the last of the role first: later ones may
+ * depend on earlier ones. */
 static int stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
 	int r = 0;
@@ -313,8 +315,8 @@ static void take_down(struct services *s, struct slot *slot)
 	slot->next_start_ms = 0;
 }
 
-/* Everything after `name`, directly or not, goes down: the last first. Start order
- * puts dependants behind, so one pass marks and the recursion ends. */
+/* Takes down all services that come after `name`, directly or not, the last first. Start order puts
+ * dependants behind, so the recursion ends. */
 static void take_down_dependants(struct services *s, const char *name)
 {
 	for (uint32_t i = s->n; i > 0; i--) {
@@ -369,7 +371,7 @@ static void restart_slot(struct services *s, struct slot *slot)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Will the end of everything that runs wake us? */
+/* Does every running service have a pidfd, so that its end wakes the thread? */
 static bool all_watched(const struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
@@ -378,7 +380,7 @@ static bool all_watched(const struct services *s)
 	return true;
 }
 
-/* Returns the milliseconds until something is due. */
+/* Restarts services that died. Returns the milliseconds until the next call is due. */
 static int supervise(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
@@ -485,7 +487,7 @@ static int command(struct services *s, struct command c, struct phx_err *err)
 	pthread_mutex_lock(&s->lock);
 	while (s->command)
 		pthread_cond_wait(&s->changed, &s->lock);
-	/* cppcheck-suppress autoVariables ; it is done and taken back before we return */
+	/* cppcheck-suppress autoVariables ; the thread has dropped it before we return */
 	s->command = &c;
 	services_wake(s);
 	while (!c.done)

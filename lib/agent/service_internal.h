@@ -1,4 +1,4 @@
-/* What service.c (the thread) and service_look.c (those who look) share. */
+/* What service.c (the thread) and service_look.c (readers in other threads) share. */
 #ifndef PHX_AGENT_SERVICE_INTERNAL_H
 #define PHX_AGENT_SERVICE_INTERNAL_H
 
@@ -19,9 +19,9 @@ struct slot {
 	int status;
 	int64_t started_ms, next_start_ms;
 	uint32_t backoff_ms;
-	bool drained;                      /* was told to let its clients go: it may end */
-	char log_from[SERVICE_CURSOR_MAX]; /* where what it writes begins */
-	char said[SERVICE_SAID_MAX];       /* what it wrote last, when it ended */
+	bool drained;                      /* got its drain signal: it may end */
+	char log_from[SERVICE_CURSOR_MAX]; /* cursor where the output of this start begins */
+	char said[SERVICE_SAID_MAX];       /* its last output, once it has ended */
 };
 
 struct services {
@@ -30,36 +30,37 @@ struct services {
 	void *self;
 	pthread_t thread;
 	int wake_fd;
-	/* of the thread */
+	/* used by the thread alone */
 	struct phx_role role;
 	struct slot *slots; /* in start order */
 	uint32_t n;
-	/* shared */
+	/* guarded by `lock` */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct command *command; /* of service.c */
 	bool quit, ok;
 	uint32_t restarts;
-	char last_end[SERVICE_TEXT_MAX]; /* how the last one that died did */
+	char last_end[SERVICE_TEXT_MAX]; /* how the last service that died ended */
 	char text[SERVICE_TEXT_MAX];
 	bool any; /* ids are of a role that runs */
-	/* struct service_id: the slots, for who looks; those of the last role while none runs */
+	/* struct service_id: the slots, for readers; those of the last role while none runs */
 	struct phx_list ids;
 };
 
-/** How it died, for those who look. */
+/** Publish how the slot's service ended. */
 void slot_tell_end(struct services *s, const struct slot *slot);
-/** Tell those who look how things stand; called by the thread. */
+/** Publish the state of all slots for readers; called by the thread. */
 void services_publish(struct services *s);
-/** Only whose services there are now; a start that fails has had them too. */
+/** Publish only which services there are: readers of logs find them also when their start fails. */
 void services_publish_names(struct services *s);
-/** Its end of the log as it is now: what it writes from now on comes behind. Called before it is
- * started. */
+/** Note the present end of the service's log: output of the next start comes after it. Called
+ * before the start. */
 void slot_log_begin(struct services *s, struct slot *slot);
-/** The last lines of `text`, which is used up, as one: "a / b / c", the beginning cut off where it
- * is too long; of what systemd says (`of_systemd`) only what tells why. "" if nothing. */
+/** Join the last lines of `text`, which is used up, into one: "a / b / c", cut off at its beginning
+ * where it is too long. Of messages of systemd (`of_systemd`) only those that give a reason are
+ * taken. "" if none is left. */
 void service_reason(struct phx_buf *text, bool of_systemd, char *ret, size_t size);
-/** What it wrote last, on one line, into slot->said; "" if nothing. */
+/** Put the last output of the service, as one line, into slot->said; "" if there is none. */
 void slot_log_end(struct services *s, struct slot *slot);
 
 #endif

@@ -10,7 +10,7 @@
 #include "agent/log.h"
 #include "base/clock.h"
 
-/* One field must have this value; "" may be any. */
+/* Matches entries whose field has this value; "": any value. */
 static int match(sd_journal *j, const char *field, const char *value)
 {
 	char text[192];
@@ -20,7 +20,8 @@ static int match(sd_journal *j, const char *field, const char *value)
 	return value[0] ? sd_journal_add_match(j, text, (size_t)n) : 0;
 }
 
-/* What the unit's processes wrote, and, unless only that is wanted, what systemd says of it. */
+/* Opens the journal for output of the unit's processes and, unless `words`, messages of systemd
+ * about the unit. */
 static int open_unit(const char *unit, const struct service_log_ask *ask, sd_journal **ret)
 {
 	sd_journal *j = NULL;
@@ -51,7 +52,7 @@ static int note_cursor(sd_journal *j, char ret_cursor[SERVICE_CURSOR_MAX])
 	return r;
 }
 
-/* Before the last lines. */
+/* Goes to the entry before the last lines. */
 static int seek_tail(sd_journal *j, uint32_t lines, char ret_cursor[SERVICE_CURSOR_MAX])
 {
 	int r = sd_journal_seek_tail(j);
@@ -61,7 +62,7 @@ static int seek_tail(sd_journal *j, uint32_t lines, char ret_cursor[SERVICE_CURS
 	return (uint32_t)r > lines ? note_cursor(j, ret_cursor) : sd_journal_seek_head(j);
 }
 
-/* Before the first entry that is asked for. */
+/* Goes to the entry before the first one that is asked for. */
 static int seek(sd_journal *j, const struct service_log_ask *ask,
 		char ret_cursor[SERVICE_CURSOR_MAX])
 {
@@ -69,7 +70,8 @@ static int seek(sd_journal *j, const struct service_log_ask *ask,
 		return seek_tail(j, ask->lines, ret_cursor);
 	int r = sd_journal_seek_cursor(j, ask->cursor);
 	r = r < 0 ? r : sd_journal_next(j);
-	/* the very entry of the cursor was told; one that is gone is stood before */
+	/* the entry of the cursor was sent already; if it is gone, its successor was not: step back
+	 * before it */
 	return r > 0 && sd_journal_test_cursor(j, ask->cursor) == 0 ? sd_journal_previous(j) : r;
 }
 
@@ -84,7 +86,7 @@ static int add_entry(sd_journal *j, struct phx_buf *text)
 	return 1;
 }
 
-/* All that follows, as much as may be told at once; the number of entries. */
+/* Reads the entries that follow, as many as fit into one answer; returns how many. */
 static int read_on(sd_journal *j, struct phx_buf *text, char ret_cursor[SERVICE_CURSOR_MAX])
 {
 	int n = 0, r;

@@ -1,5 +1,5 @@
-/* See service_log.h. Called by service_own.c. A stream is what one service wrote
- * over all its starts: bytes begin..end of it are kept; a source is one pipe. */
+/* See service_log.h. Called by service_own.c. A stream is the output of one service
+ * over all its starts, of which the last bytes are kept; a source is one pipe. */
 #include "agent/service_log.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct stream {
 	char name[PHX_NAME_MAX];
 	char *data; /* KEEP_MAX */
 	size_t n;
-	uint64_t end; /* bytes it wrote in all; those kept are the last n of them */
+	uint64_t end; /* bytes written in all; the last n of them are kept */
 	struct stream *next;
 };
 
@@ -39,14 +39,14 @@ struct service_logs {
 	pthread_cond_t more;
 	int epoll_fd, quit_fd;
 	bool quit;
-	uint64_t mark; /* tells our cursors from those of an earlier agent */
+	uint64_t mark; /* tells our cursors from those of an earlier agent process */
 	struct stream *streams;
 	struct source *sources;
 };
 
 /* ---- streams; with the lock ---- */
 
-/* Made when it is asked for first; NULL on ENOMEM. */
+/* The stream of service `name`, which is made at first; NULL: out of memory. */
 static struct stream *stream_of(struct service_logs *l, const char *name)
 {
 	for (struct stream *at = l->streams; at; at = at->next)
@@ -74,7 +74,7 @@ static void keep(struct stream *s, const char *data, size_t n)
 	s->end += n;
 }
 
-/* What is there now, but not for ever; false at its end. */
+/* Reads output that is in the pipe, a bounded amount; false at the end of the pipe. */
 static bool drain(struct source *src)
 {
 	char chunk[CHUNK];
@@ -214,12 +214,12 @@ int service_logs_open(struct service_logs *l, const char *name)
 
 /* ---- reading ---- */
 
-/* What is in its pipes already was written before it was asked for. */
+/* Reads output that is in the stream's pipes: it was written before the question. */
 static void drain_stream(struct service_logs *l, const struct stream *s)
 {
 	for (struct source *src = l->sources; src; src = src->next)
 		if (src->stream == s)
-			drain(src); /* at its end the thread hears so too */
+			drain(src); /* the thread sees the end of a pipe itself */
 }
 
 /* False when the time is up. */
@@ -228,7 +228,7 @@ static bool wait_more(struct service_logs *l, int64_t due_ms)
 	return !l->quit && phx_cond_until(&l->more, &l->lock, due_ms);
 }
 
-/* Where its last lines begin. */
+/* Where the last lines of the stream begin. */
 static size_t last_lines(const struct stream *s, uint32_t lines)
 {
 	size_t at = s->n;
@@ -238,8 +238,8 @@ static size_t last_lines(const struct stream *s, uint32_t lines)
 	return lines ? at : s->n;
 }
 
-/* Where what comes behind the cursor begins; what is no longer kept is skipped, and a cursor of
- * another agent is none. */
+/* Where output after the cursor begins. Bytes that are no longer kept are skipped; a cursor of
+ * another agent process counts as none. */
 static size_t first_byte(const struct service_logs *l, const struct stream *s,
 			 const struct service_log_ask *ask)
 {
@@ -268,7 +268,7 @@ int service_logs_read(struct service_logs *l, const char *name, const struct ser
 		from = first_byte(l, s, ask);
 	size_t n = s->n - from < SERVICE_LOG_MAX ? s->n - from : SERVICE_LOG_MAX;
 	if (!ask->cursor[0])
-		from = s->n - n; /* the end of it; who follows misses nothing in between */
+		from = s->n - n; /* the end of the output, so that later answers leave no gap */
 	phx_buf_add(ret_text, s->data + from, n);
 	snprintf(ret_cursor, SERVICE_CURSOR_MAX, "%" PRIu64 ":%" PRIu64, l->mark,
 		 s->end - s->n + from + n);

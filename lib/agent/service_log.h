@@ -1,6 +1,6 @@
-/* What our own services write on stdout and stderr: a pipe each, read by one thread, the end of it
- * kept in memory. It goes on to the agent's stderr. Any thread may read; nothing of it is on a
- * disk. */
+/* The output of our own services, on stdout and stderr: a pipe for each start, read by one thread,
+ * which keeps the last bytes in memory and copies all to the agent's stderr. Any thread may read.
+ * No output is written to a disk. */
 #ifndef PHX_AGENT_SERVICE_LOG_H
 #define PHX_AGENT_SERVICE_LOG_H
 
@@ -10,14 +10,14 @@ struct service_logs;
 
 /** Starts the reading thread. */
 int service_logs_new(struct service_logs **ret, struct phx_err *err);
-/** Ends it; who reads must have ended. NULL is fine. */
+/** Ends the thread; no other thread may still read. Safe on NULL. */
 void service_logs_free(struct service_logs *l);
 
-/** A new pipe of service `name`: returns the end to write to (close-on-exec, the caller's to
- * close), or negative errno. */
+/** Make a pipe for service `name`: returns its write end (close-on-exec), which the caller closes,
+ * or negative errno. */
 int service_logs_open(struct service_logs *l, const char *name);
 
-/** As service_backend.log; a service that never wrote has written nothing. */
+/** As service_backend.log; the output of an unknown service is empty. */
 int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask,
 		      struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
 		      struct phx_err *err);

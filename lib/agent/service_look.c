@@ -1,6 +1,5 @@
-/* Looking at services from other threads: whether they run, what they used, what
- * they wrote. Called by the link, by steps and by who asks for logs; changes
- * nothing. */
+/* Services as other threads see them: whether they run, their CPU time, their
+ * output. Called by the link, by steps and by logs.c; changes no service. */
 #include "agent/service_internal.h"
 
 #include <errno.h>
@@ -17,7 +16,8 @@ static void name_slot(const struct slot *slot, struct service_id *ret)
 	PHX_STR_SET(ret->invocation, slot->proc.invocation);
 }
 
-/* Called with the lock. Who was the last is still known when nothing runs: people ask why. */
+/* Called with the lock. Keeps the services of the last role while none runs: people ask why it
+ * ended. */
 static void publish_ids(struct services *s)
 {
 	s->any = s->n;
@@ -65,12 +65,12 @@ bool services_ok(struct services *s, char *ret_text, size_t ret_size)
 	pthread_mutex_lock(&s->lock);
 	bool ok = s->ok;
 	snprintf(ret_text, ret_size, "%s", s->text);
-	phx_utf8_repair(ret_text); /* it may have been cut */
+	phx_utf8_repair(ret_text); /* the copy may be cut within a character */
 	pthread_mutex_unlock(&s->lock);
 	return ok;
 }
 
-/* A copy of who runs, or ran; NULL with n 0: nobody. */
+/* A copy of the services that run, or ran last; NULL with n 0: there are none. */
 static struct service_id *copy_ids(struct services *s, uint32_t *ret_n)
 {
 	pthread_mutex_lock(&s->lock);
@@ -95,9 +95,9 @@ int services_used(struct services *s, uint64_t *ret_us, struct phx_err *err)
 	return s->backend->used(s->self, ids, n, ret_us, err);
 }
 
-/* ---- what they wrote ---- */
+/* ---- their output ---- */
 
-/* Nothing that a service writes may steer a terminal, or break JSON. */
+/* Replaces characters by which a service could control a terminal or break JSON. */
 static void clean(struct phx_buf *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -111,7 +111,7 @@ static void clean(struct phx_buf *b)
 
 enum { SAID_LINES = 3, SYSTEMD_LINES = 8 };
 
-/* A line without the name of its unit before it, which the reason names anyway. */
+/* The line without the name of its unit, which the reason names anyway. */
 static const char *without_unit(const char *line)
 {
 	static const char end[] = ".service: ";
@@ -119,7 +119,7 @@ static const char *without_unit(const char *line)
 	return at ? at + strlen(end) : line;
 }
 
-/* What systemd says of every unit that fails: nothing of why. */
+/* Is the line one that systemd writes for every failed unit, without a reason? */
 static bool says_nothing(const char *line)
 {
 	static const char *const begins[] = {
@@ -163,8 +163,8 @@ void slot_log_begin(struct services *s, struct slot *slot)
 	s->backend->log(s->self, slot->svc->name, &end, &text, slot->log_from, NULL);
 }
 
-/* What it wrote since its last start on one line. A line that its journal could not tell the start
- * of still came behind those before it. */
+/* Reads the output of a service since its last start as one line. If the journal could not assign
+ * lines to that start, all lines after the start's cursor count. */
 static void read_said(struct services *s, const struct service_id *id, char *ret, size_t size)
 {
 	struct service_log_ask ask = {
@@ -183,7 +183,7 @@ static void read_said(struct services *s, const struct service_id *id, char *ret
 	ask.words = false;
 	ask.lines = SYSTEMD_LINES;
 	bool of_systemd = r == 0 && !text.n;
-	if (of_systemd) /* one that could not even be executed: systemd says why */
+	if (of_systemd) /* the service could not even be executed: systemd says why */
 		r = s->backend->log(s->self, id->name, &ask, &text, end, NULL);
 	if (r < 0 || !text.n)
 		return;
@@ -213,7 +213,7 @@ void services_said(struct services *s, char *ret_text, size_t ret_size)
 	}
 }
 
-/* Which service is meant. */
+/* Finds the service that `name` means. */
 static int choose(const struct service_id *ids, uint32_t n, char name[PHX_NAME_MAX],
 		  const struct service_id **ret, struct phx_err *err)
 {
@@ -240,7 +240,7 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 	const struct service_id *id = NULL;
 	struct service_log_ask last = *ask;
 	int r = choose(ids, n, name, &id, err);
-	if (r == 0 && !ask->cursor[0]) /* who goes on reads of later starts too */
+	if (r == 0 && !ask->cursor[0]) /* a reader with a cursor gets later starts too */
 		PHX_STR_SET(last.invocation, id->invocation);
 	r = r ? r : s->backend->log(s->self, name, &last, ret_text, ret_cursor, err);
 	if (r == 0)

@@ -1,7 +1,7 @@
-/* Services as our own children, where systemd is not process 1: each in its
- * own session, in a cgroup where version 2 is writable, and written down in
- * RUN/services/NAME.pid so that the next agent finds what a killed one left.
- * Called by the services thread only (children die with that thread). */
+/* Services as our own children, where systemd is not process 1: each has its own
+ * session, a cgroup where version 2 is writable, and a file RUN/services/NAME.pid
+ * by which the next agent finds services of a killed agent. Started and stopped by
+ * the services thread only (children die with that thread). */
 #include "agent/service_backend.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static void child_exec(const struct launch *l)
 	dup2(l->log_fd, STDOUT_FILENO);
 	dup2(l->log_fd, STDERR_FILENO);
 	int r = process_become(&l->user);
-	/* after the change of user, which clears it */
+	/* after the change of user, which clears the setting */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (r == 0 && getppid() != l->agent)
 		_exit(127);
@@ -114,7 +114,7 @@ static void kill_cgroup(const struct own *o, const char *name)
 		phx_sleep_ms(10);
 }
 
-/* ---- what an earlier agent left ---- */
+/* ---- services that an earlier agent left ---- */
 
 static char *pid_path(const struct own *o, const char *name)
 {
@@ -131,7 +131,7 @@ static int write_pid(const struct own *o, const char *name, pid_t pid, struct ph
 	return phx_file_write(path, text, (size_t)n, 0644, err);
 }
 
-/* 0 when there is none that still runs */
+/* The process id in NAME.pid; 0 if that process does not run any more. */
 static pid_t read_pid(const struct own *o, const char *name)
 {
 	PHX_AUTO_FREE char *path = pid_path(o, name);
@@ -245,7 +245,7 @@ static int own_running(void *self, const char *name, struct service_proc *p, int
 	int status = 0;
 	if (p->pid > 0 && waitpid(p->pid, &status, WNOHANG) == 0)
 		return 1;
-	/* its children go with it */
+	/* children of the service are killed with it */
 	if (p->pid > 0)
 		kill(-p->pid, SIGKILL);
 	kill_cgroup(o, name);
@@ -271,7 +271,7 @@ static int own_used(void *self, const struct service_id *ids, uint32_t n, uint64
 {
 	const struct own *o = self;
 	uint64_t sum = 0, rest = 0;
-	/* those without a group of their own */
+	/* services without a cgroup of their own */
 	PHX_AUTO_FREE pid_t *leaders = calloc(n, sizeof(*leaders));
 	uint32_t n_leaders = 0;
 	if (!leaders)

@@ -1,6 +1,6 @@
-/* Services as transient units phx-NAME.service in phx.slice, over sd-bus.
- * systemd runs and kills them; when and in which order is decided by
- * service.c, so that both backends behave alike. They outlive the agent. */
+/* Services as transient units phx-NAME.service in phx.slice, over sd-bus. systemd
+ * runs and kills them; service.c decides when and in which order, so that both
+ * backends behave alike. The services outlive the agent. */
 #include "agent/service_backend.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void unit_name(const char *service, char ret[128])
 
 /* ---- units ---- */
 
-/* malloc'd property of a unit; -ENOENT when the unit is not loaded */
+/* Reads a property of a unit; a string is malloc'd. -ENOENT: the unit is not loaded. */
 static int unit_property(struct systemd *s, const char *unit, const char *interface,
 			 const char *name, const char *type, void *ret)
 {
@@ -142,8 +142,8 @@ static void reset_unit(struct systemd *s, const char *unit)
 			   "s", unit);
 }
 
-/* The quota is that of all services together; UINT64_MAX: none. The slice keeps it, whatever runs
- * in it. */
+/* Sets the quota of all services together; UINT64_MAX: none. It belongs to the slice and stays when
+ * services end. */
 static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
@@ -182,7 +182,8 @@ static int systemd_stop(void *self, const char *name, struct service_proc *p, ui
 	return r;
 }
 
-/* Its end is an event, so that systemd is not asked over and over; -1 where that cannot be had. */
+/* A pidfd of the unit's main process, so that systemd need not be asked again and again; -1: there
+ * is none. */
 static int watch_main(struct systemd *s, const char *unit)
 {
 	uint32_t pid = 0;
@@ -197,8 +198,8 @@ static bool main_ended(const struct service_proc *p)
 	return p->pidfd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
-/* 32 hexadecimal digits; "" where systemd does not tell. A unit that failed keeps it until it is
- * reset. */
+/* Reads the invocation of a unit, 32 hexadecimal digits; "" if systemd does not give it. A failed
+ * unit keeps it until it is reset. */
 static void read_invocation(struct systemd *s, const char *unit, char ret[SERVICE_INVOCATION_MAX])
 {
 	sd_bus_message *m = NULL;
@@ -250,7 +251,7 @@ static int systemd_running(void *self, const char *name, struct service_proc *p,
 	while (sd_bus_process(s->bus, NULL) > 0)
 		;
 	bool ended = main_ended(p), active = unit_active(s, unit);
-	/* what is left of it is being ended by systemd: that is looked at now and then */
+	/* systemd still ends other processes of the unit: its state is then polled */
 	if (ended || !active)
 		phx_close_fd(&p->pidfd);
 	if (active)
@@ -279,7 +280,8 @@ static int systemd_limit(void *self, uint32_t cpu_milli, struct phx_err *err)
 	return set_quota(self, (uint64_t)cpu_milli * 1000, err);
 }
 
-/* Each unit's own group; in which slice it is, is not asked of systemd: this is another thread. */
+/* Adds up the units' cgroups. Tries both slices, since another thread must not use the bus to ask
+ * systemd. */
 static int systemd_used(void *self, const struct service_id *ids, uint32_t n, uint64_t *ret_us,
 			struct phx_err *err)
 {

@@ -1,4 +1,4 @@
-/* How the threads of the agent begin and end: see start.h. Called by main(). */
+/* Starts and ends the threads of the agent: see start.h. Called by main(). */
 #include "agent/start.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "agent/log.h"
 #include "agent/root.h"
 
-/* ---- jobs to the head ---- */
+/* ---- ends of jobs to the head ---- */
 
 static void job_reported(void *arg, uint64_t id, uint32_t run)
 {
@@ -90,7 +90,7 @@ static int prepare(struct agent *a, struct phx_err *err)
 	else if (r == 0)
 		r = phx_boot_id_read(a->cfg.fact_root, a->boot_id, err);
 	if (r == 0 && a->cfg.deploy) {
-		/* without what the disk holds the node can still be enrolled anew and erased */
+		/* without the state on disk the node can still be enrolled anew and erased */
 		struct phx_err why = {0};
 		if (root_adopt(a, &why) < 0)
 			agent_log("%s", why.text);
@@ -104,9 +104,9 @@ int agent_start(struct agent *a, struct phx_err *err)
 	return r ? r : start_parts(a, err);
 }
 
-/* The step under way ends, nothing is half started, our own services stop. The other threads hold
- * nothing that is not in a file: they go with the process, so that a call held by the head delays
- * nothing. */
+/* The step under way ends, no job start is under way, our own services stop. The state of the other
+ * threads is in files: they end with the process, so that a call which the head holds back does not
+ * delay the end. */
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);

@@ -4,10 +4,11 @@
 
 #include "agent/agent.h"
 
-/** Directories, journal, what the disk holds (deploy), all threads. a->cfg is set, the rest zero;
- * signals are blocked. On failure call agent_finish() all the same. */
+/** Make directories, open the journal, adopt the state on disk (deploy), start all threads. The
+ * caller has set a->cfg, zeroed the rest, and blocked signals. On failure call agent_finish() all
+ * the same. */
 int agent_start(struct agent *a, struct phx_err *err);
-/** Stop: the process is about to end. Safe on what was not started. */
+/** Stop the agent, whose process is about to end. Safe on parts that were not started. */
 void agent_finish(struct agent *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* Role, system and stock of this node as files: see state.h. Called by steps,
- * link, stock and boot. Never starts or stops anything. */
+/* Role, system and prefetch list of this node as files: see state.h. Called by
+ * steps, link, stock and boot. Never starts or stops a service. */
 #include "agent/state.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ int role_state_read(const char *state_dir, struct role_state *ret, struct phx_er
 	return read_record(state_dir, "role.json", &role_state_record, ret, err);
 }
 
-/* Files are replaced by a rename: another one has another inode or was changed at another time. */
+/* Files are replaced by a rename: a new file has another inode or another time of change. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_size == b->st_size &&

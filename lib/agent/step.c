@@ -1,4 +1,4 @@
-/* What all steps use: see step.h. Never carries out a step (step_table.c does). */
+/* Functions that all steps use: see step.h. Carries out no step (step_table.c does). */
 #include "base/clock.h"
 #include "agent/step.h"
 

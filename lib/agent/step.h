@@ -1,5 +1,5 @@
-/* Steps: what the agent does for an order. The table of step_table.c says which
- * function; every function may be called again for the same step. */
+/* Steps, which the agent carries out for orders. The table of step_table.c names
+ * their functions; every function may be called again for the same step. */
 #ifndef PHX_AGENT_STEP_H
 #define PHX_AGENT_STEP_H
 
@@ -9,25 +9,25 @@
 struct step_run {
 	struct agent *agent;
 	const struct phx_order *order;
-	const json_t *extra;          /* what phxd added to the order: "deploy", "image" */
+	const json_t *extra;          /* members that phxd added to the order: "deploy", "image" */
 	struct phx_http_client *http; /* step_http() */
 	int64_t deadline_ms;          /* on phx_clock_ms()'s clock */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
 };
 
-/** Positive result of a step: the machine leaves for another system, whose registration is the
+/** Positive result of a step: the machine enters another system, whose registration is the
  * answer. */
 #define STEP_LEAVES 1
 
 /** The client of this step, made when first asked for; borrowed. */
 int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *err);
 
-/** Given up: a newer order is there, the agent ends, or time is up. Steps that wait ask this; arg
- * is the step_run. */
+/** Is the step given up: has a newer order come, does the agent end, is its time up? Steps that
+ * wait ask this; the argument is the step_run. */
 bool step_cancelled(void *step_run);
-/** Sleep for `ms`, less if the step is given up meanwhile. True when it is. For what tells nobody
- * of its change. */
+/** Sleep for `ms`, less if the step is given up meanwhile; returns whether it is. For waits on a
+ * change that causes no event. */
 bool step_wait_ms(void *step_run, uint32_t ms);
 
 /* the functions of the table */

@@ -1,6 +1,6 @@
 /* Steps that write to disks or memory in the deploy initramfs: wipe, image,
- * ram, enter. Called through the table of step.c. A disk is only ever named by
- * its id, and only touched when this machine runs from RAM. */
+ * ram, enter. Called through the table of step_table.c. A disk is only ever named
+ * by its id, and only written to when this machine runs from RAM. */
 #include "agent/step.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 enum { PROGRESS_MS = 10000 };
 
-/* The last guard before anything is erased: is / itself in RAM? */
+/* The last guard before a disk is erased: is / itself in RAM? */
 static int check_runs_from_ram(struct phx_err *err)
 {
 	struct statfs fs;
@@ -42,8 +42,7 @@ static int check_runs_from_ram(struct phx_err *err)
 	return phx_err_set(err, -EPERM, "this system runs from a disk: no disk is touched");
 }
 
-/* The disk of the order, free and as it was reported. ret_facts: phx_record has nothing to free in
- * it. */
+/* Finds the disk of the order, unmounted and as it was reported. ret_facts owns no memory. */
 static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
 		     struct phx_err *err)
 {
@@ -68,7 +67,8 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 	return r ? r : phx_disk_check_free(ret_path, err);
 }
 
-/* What this disk held is gone from now on: after a failure too, nothing may count on it. */
+/* Forgets the system on this disk before it is written to: after a failure too the disk must not
+ * count as having one. */
 static void forget_system(const struct agent *a, const char *path)
 {
 	struct phx_disk_system sys;
@@ -117,8 +117,8 @@ static int need_file(struct step_run *s, const char *name, struct phx_image *ima
 				  image->version, name);
 }
 
-/* The plain listener when there is one: images are public and their digest came over TLS with the
- * order. */
+/* A client of the plain HTTP listener, if there is one: images are public, and the order with their
+ * digest came over TLS. */
 static int image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("http://%s", s->agent->cfg.http);
@@ -128,8 +128,8 @@ static int image_client(struct step_run *s, struct phx_http_client **ret, struct
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
-/* Makes the whole device read zero if the disk can do that by itself; then zero blocks need not be
- * written. */
+/* Has the disk itself make the whole device read zero, if it can: blocks of zeros need not be
+ * written then. */
 static bool zero_device(const char *device)
 {
 	PHX_AUTO_CLOSE int fd = open(device, O_RDWR | O_CLOEXEC);
@@ -192,7 +192,7 @@ static int layout(struct step_run *s, const char *disk, char ret_root[64], struc
 		r = phx_disk_find_system(&sys, err);
 	if (r == 0 && !phx_str_eq(sys.disk, disk))
 		r = phx_err_set(err, -ENOTUNIQ, "%s carries a system too", sys.disk);
-	/* a reset while the image is written must not cost the node its key */
+	/* a reset while the image is written must not lose the node's key */
 	return r ? r : root_keep_state(s->agent, sys.state, err);
 }
 
@@ -205,8 +205,8 @@ static int write_system(const struct phx_image *image, const char *state_dir, st
 	return system_state_write(state_dir, &sys, err);
 }
 
-/* Into the root that was just written: all that makes it this node's. The system identity comes
- * last: it says that all is there. */
+/* Writes this node's identity into the new root. The record of the system comes last: it says that
+ * the root is complete. */
 static int personalise(struct step_run *s, const struct phx_image *image, struct phx_err *err)
 {
 	int r = install_agent(s->agent, ROOT_DIR, err);

@@ -1,6 +1,6 @@
 /* The step kexec: from the running system into the deploy initramfs without
- * firmware. Everything is fetched over TLS and checked before the kernel gets
- * it. Called through the table of step.c. */
+ * firmware. All files are fetched over TLS and checked before the kernel gets
+ * them. Called through the table of step_table.c. */
 #include "agent/step.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@
 #define FILE_SIZE_MAX (512ull << 20)
 enum { SITE_MAX = 1 << 20, SYSTEMD_WAIT_MS = 20000, CMDLINE_MAX = 2048 };
 
-/* An unnamed file on the disk, so that memory holds it once only. A system in memory is an overlay,
- * which has no unnamed files, and no disk: there it is one of memory. */
+/* Opens an unnamed file on the disk, so that memory holds the data only once. A system in memory
+ * has no disk, and its overlay has no unnamed files: there the file is in memory. */
 static int open_scratch(const struct agent *a, struct phx_err *err)
 {
 	int r = phx_dir_make(a->cfg.cache_dir, 0755, err);
@@ -48,7 +48,7 @@ static int fetch_part(struct phx_http_client *c, const struct phx_image *image, 
 	return path ? fetch_append(c, path, fd, f->size, FILE_SIZE_MAX, f->sha256, err) : -ENOMEM;
 }
 
-/* The second archive begins on a multiple of four, or the kernel does not see it. */
+/* The kernel sees the second archive only if it begins on a multiple of four. */
 static int pad_to_four(int fd)
 {
 	off_t n = lseek(fd, 0, SEEK_END);
@@ -64,8 +64,7 @@ static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image
 	return r ? r : fetch_append(c, "/site.cpio", fd, 0, SITE_MAX, "", err);
 }
 
-/* The kernel loads no file that somebody may still write: go on with a descriptor that only
- * reads. */
+/* The kernel loads no file that is open for writing: replaces the descriptor by a read-only one. */
 static int seal(int *fd, struct phx_err *err)
 {
 	char path[32];
@@ -103,8 +102,8 @@ static int load_image(struct step_run *s, const struct phx_image *image, const c
 	return r ? r : load_kernel(kernel, initrd, cmdline, err);
 }
 
-/* systemd ends everything in order, this agent too; if that takes too long, or there is none, we do
- * it. */
+/* systemd ends all services in order, this agent too. If that takes too long, or there is no
+ * systemd, the agent stops its services and enters the new kernel itself. */
 static int reboot_into_it(struct agent *a, struct phx_err *err)
 {
 	const char *argv[] = {"systemctl", "--no-block", "kexec", NULL};

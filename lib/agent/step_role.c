@@ -1,5 +1,5 @@
 /* Steps about a role in the running system: its packages, services, jobs.
- * Called through the table of step.c. */
+ * Called through the table of step_table.c. */
 #include "agent/step.h"
 
 #include <arpa/inet.h>
@@ -48,7 +48,7 @@ static int each_package(struct step_run *s,
 	return r;
 }
 
-/* What the stock has unpacked already need not be there as an archive too. */
+/* A package that the prefetch has unpacked need not be in the cache as an archive too. */
 static int need_in_time(const struct agent_config *cfg, const struct phx_package_ref *p,
 			const struct package_from *from, struct phx_err *err)
 {
@@ -68,9 +68,8 @@ static bool wants_package(const struct phx_role *role, const char *name)
 	return false;
 }
 
-/* What the services changed outside of their packages only the package knows: its program "leave"
- * takes it back, that of the version which ran. It must be there in full and end well, or the node
- * is not handed on. */
+/* Only the package knows what its services changed outside of it: its program "leave", of the
+ * version that ran, undoes that. If the program fails, the node is not handed on. */
 static int run_leave(const struct agent *a, const struct phx_role *role, const char *package,
 		     struct phx_err *err)
 {
@@ -93,7 +92,7 @@ static int run_leave(const struct agent *a, const struct phx_role *role, const c
 	return r < 0 ? phx_err_set(err, r, "leave of %s-%s: %s", package, version, why.text) : 0;
 }
 
-/* In the opposite order of their start: the last one first. */
+/* Runs the programs "leave" of a role's packages, the last package first. */
 static int run_leaves(const struct agent *a, const struct phx_role *role,
 		      const struct phx_role *keep, struct phx_err *err)
 {
@@ -106,7 +105,7 @@ static int run_leaves(const struct agent *a, const struct phx_role *role,
 	return r;
 }
 
-/* Packages and files of a role, without what `keep` (may be NULL) needs too. */
+/* Removes packages and files of a role, except packages that `keep` (may be NULL) needs too. */
 static int remove_role(const struct agent *a, const struct phx_role *role,
 		       const struct phx_role *keep, struct phx_err *err)
 {
@@ -143,7 +142,7 @@ int step_leave(struct step_run *s, struct phx_err *err)
 	return r ? r : role_state_remove(a->cfg.state_dir, err);
 }
 
-/* A role that an unfinished hand-over left: its place is taken. */
+/* Removes another role that an unfinished hand-over left. */
 static int remove_previous(const struct agent *a, const struct phx_role *to, struct phx_err *err)
 {
 	struct role_state old;
@@ -155,7 +154,7 @@ static int remove_previous(const struct agent *a, const struct phx_role *to, str
 	return r;
 }
 
-/* All or none: when one cannot be switched, those before it are switched back. */
+/* Switches all packages or none: when one cannot be switched, those before it are switched back. */
 static int switch_all(const struct agent *a, const struct phx_role *role, struct phx_err *err)
 {
 	char(*before)[PHX_NAME_MAX] = calloc(role->packages.n + 1, sizeof(*before));
@@ -184,7 +183,7 @@ int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	struct role_state state = {.run = false};
-	/* the wipe path comes here without a prefetch */
+	/* a hand-over with a wipe comes here without a step prefetch */
 	int r = each_package(s, package_unpack, err);
 	if (r == 0)
 		r = switch_all(a, &s->order->role, err);
@@ -238,7 +237,8 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 	return 0;
 }
 
-/* The address that was entered: its RE, which named it, may be gone. */
+/* Leaves the address that the node entered, and the order's: they differ when the RE that named the
+ * first is gone. */
 static int leave_web(struct step_run *s, struct phx_err *err)
 {
 	struct role_state here;
@@ -254,7 +254,7 @@ static int leave_web(struct step_run *s, struct phx_err *err)
 int step_stop(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
-	/* first, so that an agent that starts again in between starts nothing */
+	/* first, so that an agent that starts again in between starts no service */
 	int r = role_state_set_run(a->cfg.state_dir, false, err);
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -283,8 +283,8 @@ int step_start(struct step_run *s, struct phx_err *err)
 	return r ? r : health_watch(a->health, &s->order->role, err);
 }
 
-/* Who starts needs the processor more than who asks: only when somebody listens is the whole
- * question asked. */
+/* Checks the role's health. A starting service needs the CPU more than the check does: the whole
+ * check runs only when the service listens. */
 static int ask_health(struct step_run *s, struct phx_err *why)
 {
 	char text[SERVICE_TEXT_MAX];
@@ -307,7 +307,7 @@ int step_health(struct step_run *s, struct phx_err *err)
 		if (step_wait_ms(s, HEALTH_AGAIN_MS)) {
 			char said[SERVICE_TEXT_MAX];
 			services_said(a->services, said, sizeof(said));
-			/* a service that died has said so already */
+			/* the text of a service that died has its last output already */
 			bool more = said[0] && !strstr(why.text, "not running: ");
 			return phx_err_set(err, -ETIMEDOUT, "not healthy: %.120s%s%.120s", why.text,
 					   more ? "; " : "", more ? said : "");

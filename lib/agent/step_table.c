@@ -1,5 +1,5 @@
-/* The table of steps: see step_table.h. Called by the worker only. Decides
- * nothing but whether a step can be done where this agent runs. */
+/* The table of steps: see step_table.h. Called by the worker only. Decides only
+ * whether a step can be done where this agent runs. */
 #include "agent/step_table.h"
 
 #include <errno.h>

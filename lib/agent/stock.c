@@ -1,10 +1,10 @@
 /* See stock.h. Called by the link (orders, beats) and the worker (pause).
  *
- *	rests ──something is missing, no step for a while──▶ works on one package ──▶ rests
+ *	rests ──package missing, no step for a while──────▶ works on one package ──▶ rests
  *	              ▲                                            │ failed: later
  *	              └────────────────────────────────────────────┘
  *
- * Never activates anything, never touches what the active role runs. */
+ * Never activates a package, never touches packages of the active role. */
 #include "agent/stock.h"
 
 #include <errno.h>
@@ -33,14 +33,14 @@ struct stock {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct stock_state want; /* as it is written down */
-	struct phx_list gone;    /* struct phx_package_ref: wanted before, to be removed */
-	uint32_t there;          /* how many of them, when that was last looked at */
-	bool look;               /* something may be missing */
-	int64_t due_ms;          /* not before; on phx_clock_ms()'s clock */
+	struct phx_list gone;    /* struct phx_package_ref: wanted earlier, to be removed */
+	uint32_t there;          /* how many wanted packages were unpacked at the last check */
+	bool look;               /* a package may be missing */
+	int64_t due_ms;          /* work begins not before; on phx_clock_ms()'s clock */
 	uint32_t paused;
 	bool quit, working;
-	struct phx_package_ref at;     /* what it works on */
-	const struct phx_role *needed; /* by the step that waits; NULL none */
+	struct phx_package_ref at;     /* the package that the thread works on */
+	const struct phx_role *needed; /* role of the step that waits; NULL none */
 	pid_t tid;
 };
 
@@ -59,7 +59,7 @@ static bool holds(const struct phx_list *packages, const struct phx_package_ref 
 
 /* ---- one package; without the lock ---- */
 
-/* Asked while bytes come in. */
+/* Must the thread stop its work? Asked while bytes come in. */
 static bool must_let_go(void *arg)
 {
 	struct stock *s = arg;
@@ -84,7 +84,7 @@ static int lend_client(void *arg, struct phx_http_client **ret, struct phx_err *
 	return r;
 }
 
-/* Where it is kept must not be filled for what may never be needed. */
+/* Packages that may never be needed must not fill a file system. */
 static int check_room(const struct agent_config *cfg, const struct phx_package_ref *p,
 		      struct phx_err *err)
 {
@@ -100,7 +100,7 @@ static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_
 	int r = check_room(s->cfg, p, err);
 	r = r ? r : package_need(s->cfg, p, &from, err);
 	if (r == 0 && must_let_go(s))
-		r = -ECANCELED; /* the archive stays: the rest is for a step, or for later */
+		r = -ECANCELED; /* the archive stays; a step or a later turn unpacks it */
 	r = r ? r : package_unpack(s->cfg, p, &from, err);
 	if (r == 0 && !package_unpacked(s->cfg, p))
 		r = phx_err_set(err, -EBADMSG, "unpacked, and still not what the role means");
@@ -110,7 +110,8 @@ static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_
 
 /* ---- the thread ---- */
 
-/* The first that is not unpacked, and how many are. With the lock: small files. */
+/* Finds the first package that is not unpacked, and counts those that are. With the lock: it reads
+ * only small files. */
 static bool find_missing(struct stock *s, struct phx_package_ref *ret)
 {
 	uint32_t there = 0;
@@ -145,7 +146,7 @@ static void work(struct stock *s)
 	pthread_cond_broadcast(&s->changed);
 }
 
-/* By the role that is active, or by one that is being taken up. */
+/* Is the package used by the active role, or by a role that a step is starting? */
 static bool in_use(const struct stock *s, const struct phx_package_ref *p)
 {
 	struct role_state role;
@@ -160,7 +161,8 @@ static bool in_use(const struct stock *s, const struct phx_package_ref *p)
 		 phx_str_eq(current, p->version));
 }
 
-/* With the lock: no step begins meanwhile. What still runs goes when it does not any more. */
+/* Removes packages that are not wanted any more. With the lock, so that no step begins meanwhile. A
+ * package in use is kept for a later turn. */
 static void drop_gone(struct stock *s)
 {
 	for (uint32_t i = s->gone.n; i > 0; i--) {
@@ -199,7 +201,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* ---- what is wanted ---- */
+/* ---- the wanted packages ---- */
 
 static int copy_of(uint64_t id, const struct phx_list *packages, struct stock_state *ret)
 {
@@ -280,7 +282,7 @@ void stock_pause(struct stock *s, const struct phx_role *role)
 	pthread_mutex_lock(&s->lock);
 	s->paused++;
 	s->needed = role;
-	/* somebody waits for it now */
+	/* a step waits for the thread now */
 	if (s->working)
 		setpriority(PRIO_PROCESS, (id_t)s->tid, 0);
 	while (s->working)

@@ -1,4 +1,4 @@
-/* Settings of the kernel. */
+/* Settings of the kernel, by /proc/sys. */
 #ifndef PHX_AGENT_SYSCTL_H
 #define PHX_AGENT_SYSCTL_H
 

@@ -8,7 +8,8 @@
 #include "agent/log.h"
 #include "base/clock.h"
 
-/* systemd's own socket, for root: an image need not bring a bus (a minimal Debian does not). */
+/* Connects to systemd's own socket, as root: an image need not have a bus (a minimal Debian has
+ * none). */
 static int open_private(sd_bus **ret)
 {
 	sd_bus *bus = NULL;
@@ -103,7 +104,7 @@ int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_m
 	sd_bus_message *reply = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	const char *path;
-	/* without a bus between them systemd has no name: who speaks can be nobody else */
+	/* without a bus systemd has no name; only systemd can be at the other end */
 	const char *sender = sd_bus_is_bus_client(s->bus) > 0 ? SYSTEMD_DEST : NULL;
 	int r = sd_bus_match_signal(s->bus, &slot, sender, SYSTEMD_MANAGER, "JobRemoved",
 				    on_job_removed, &w);
@@ -114,7 +115,7 @@ int systemd_call_job(struct systemd *s, sd_bus_message *call, uint32_t timeout_m
 		r = sd_bus_message_read(reply, "o", &path);
 	if (r >= 0)
 		r = PHX_STR_SET(w.path, path);
-	/* not loaded = not running */
+	/* a unit that is not loaded does not run */
 	bool gone = sd_bus_error_has_name(&e, "org.freedesktop.systemd1.NoSuchUnit");
 	r = gone        ? 0
 		: r < 0 ? systemd_fail(&e, r, "systemd", err)

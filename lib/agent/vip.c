@@ -1,5 +1,5 @@
-/* Virtual addresses of a director: see vip.h. Called by director.c; the thread
- * does what lib/web/claim.c says about other machines that have them too. Never
+/* Virtual addresses of a director: see vip.h. Called by director.c. When another
+ * machine has an address too, the thread does what lib/web/claim.c decides. Never
  * decides which addresses there are. */
 #include "agent/vip.h"
 
@@ -20,7 +20,7 @@
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
 
-/* PAUSE_MS: of frames that come faster, several are looked at together */
+/* PAUSE_MS: frames that come faster are looked at together */
 enum { PAUSE_MS = 20, BEAT_MS = 2000 };
 
 struct held {
@@ -39,7 +39,7 @@ struct vips {
 	bool given_up;
 	bool watched, stop; /* there is a thread; it is to end */
 	pthread_t thread;
-	int wake_fd; /* of the thread: an address is new, the head is back, or it is to end */
+	int wake_fd; /* wakes the thread: a new address, the head is back, or its end */
 };
 
 int vip_new(struct vips **ret)
@@ -96,7 +96,7 @@ static void forget(struct vips *v, uint32_t i)
 	phx_list_remove(&v->held, sizeof(struct held), i);
 }
 
-/* One that cannot be taken off is given up at the next look. */
+/* Gives an address up. If it cannot be removed now, the next look tries again. */
 static void give_up(struct vips *v, uint32_t i)
 {
 	const struct held *h = held_at(v, i);
@@ -112,7 +112,7 @@ static void give_up(struct vips *v, uint32_t i)
 	forget(v, i);
 }
 
-/* A card without a network cannot send; it is tried again. */
+/* Looks at one address. A network card without link cannot send: the next look tries again. */
 static void look(struct vips *v, uint32_t i)
 {
 	struct held *h = held_at(v, i);
@@ -133,7 +133,7 @@ static int ms_until(int64_t due_ms)
 	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* Waits until something is seen, until a look is due, or until the thread is woken. A socket that
+/* Waits until a frame comes, until a look is due, or until the thread is woken. A socket that
  * is closed meanwhile only ends the wait. */
 static void wait_for_sight(struct vips *v)
 {
@@ -183,7 +183,7 @@ static uint32_t ipv4_of(const struct sockaddr *a)
 	return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr;
 }
 
-/* The network card whose network the address is of. */
+/* Finds the network card in whose network the address is. */
 static int find_interface(const char *address, char ret[16], struct phx_err *err)
 {
 	struct ifaddrs *all;

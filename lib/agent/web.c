@@ -59,7 +59,7 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
 {
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	/* the address is the director's: others must not learn it from here */
+	/* the address is the director's: this node must not answer ARP for it */
 	int r = sysctl_write("net/ipv4/conf/all/arp_ignore", "1", err);
 	r = r ? r : sysctl_write("net/ipv4/conf/all/arp_announce", "2", err);
 	return r ? r : phx_ipvs_address_add("lo", role->web.address, err);
@@ -136,7 +136,8 @@ struct draining {
 	bool let_go;
 };
 
-/* Whoever is connected after a while may be one who only keeps his connection for later. */
+/* Has the services close connections that are still open after a while: their clients may only keep
+ * them for later. */
 static int let_go(struct draining *d, const struct web_connections *c, int64_t now,
 		  const struct web_drain_calls *calls, struct phx_err *err)
 {
@@ -191,7 +192,7 @@ uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_mill
 	return ppm < 1e6 ? (uint32_t)ppm : 1000000;
 }
 
-/* 1 with the use since the last call; negative with a text when it cannot be known. */
+/* 1 with the use since the last call; 0: none yet; negative with a text: it cannot be measured. */
 static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, struct phx_err *err)
 {
 	uint64_t used;
@@ -201,7 +202,7 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 		measured = services_used(services, &used, err);
 	if (w->whole_milli && measured == 0) {
 		int64_t now = phx_clock_us();
-		/* what was started again counts from zero */
+		/* a service that was started again counts from zero: the sum may have fallen */
 		if (w->read_us && now > w->read_us && used >= w->used_us) {
 			*ret_ppm = web_share_ppm(used - w->used_us, (uint64_t)(now - w->read_us),
 						 w->whole_milli);

@@ -1,6 +1,6 @@
-/* What a node is to a balancer: an instance of a web service (its virtual address, its share of the
- * CPU), or the balancer itself. Below --root nothing of the machine is touched: all this then does
- * nothing. */
+/* The part of a node in web services: an instance (its virtual address, its share of the CPU), or
+ * the balancer itself. An agent with --root changes no addresses and settings of the machine: these
+ * calls then do nothing. */
 #ifndef PHX_AGENT_WEB_H
 #define PHX_AGENT_WEB_H
 
@@ -11,82 +11,84 @@
 struct services;
 struct web;
 
-/** `touch`: may the machine's addresses, settings and balancer be changed. */
+/** `touch`: may the machine's addresses, settings and balancer be changed? -ENOMEM. */
 int web_new(bool touch, struct web **ret);
-/** What is in force stays so. NULL is fine. */
+/** Addresses, settings and table of the machine stay. Safe on NULL. */
 void web_free(struct web *w);
 
 /* ---- web.c: an instance ---- */
 
-/** Before the services of `role` start: its virtual address on lo, unheard by ARP. A role without
- * an address, again: nothing. */
+/** Called before the services of `role` start: puts its virtual address on lo, where ARP does not
+ * answer for it. Does nothing for a role without an address. Safe twice. */
 int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err);
-/** After they have stopped, or in place of a start that failed. A role that is not entered: nothing
- * but the address. */
+/** Called after the services have stopped, or when their start failed: removes the address and ends
+ * the measurement. Safe for a role that was not entered. */
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err);
 
-/** Its services serve, and have their quota if they have one: from now on their use is measured
- * against so many thousandths of a CPU. */
+/** The services run, with their quota if the role has one: from now on their use is measured
+ * against whole_milli thousandths of a CPU. */
 void web_measure(struct web *w, uint32_t whole_milli);
-/** Has this been said of an instance that has not left since? */
+/** Is the use of an instance being measured? */
 bool web_measures(struct web *w);
 
-/** What web_drain() asks of who calls it. */
+/** Functions that web_drain() needs from its caller. */
 struct web_drain_calls {
 	bool (*wait_ms)(void *arg, uint32_t ms); /* sleeps; true when the drain is given up */
-	/* clients that had nothing to say for a second are still connected, and all that came is
-	 * accepted: called once, to have the services let them go */
+	/* called once, when clients are still connected after a second and no connection waits to
+	 * be accepted: has the services close them */
 	int (*let_go)(void *arg, struct phx_err *err);
 	void *arg;
 };
 
-/** Wait until no request comes any more and none is under way: nobody was connected to the virtual
- * address for a second. At most grace_ms. 0 also when the grace time was up. */
+/** Wait until no request comes any more and none is under way: no client was connected to the
+ * virtual address for a second. Waits at most grace_ms. 0 also when the grace time was up;
+ * -ECANCELED: given up. */
 int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms,
 	      const struct web_drain_calls *calls, struct phx_err *err);
 
-/** Who is connected to one address and port. */
+/** Connections to one address and port. */
 struct web_connections {
 	uint32_t open;
-	/* of these, not taken by the service yet; of all addresses with the port */
+	/* connections that the service has not accepted yet, of all addresses with the port */
 	uint32_t unaccepted;
-	/* how long ago the last one was closed by us; UINT32_MAX: none in the last minute */
+	/* how long ago this node closed the last one; UINT32_MAX: none in the last minute */
 	uint32_t closed_ms;
 };
 /** Connections to ADDRESS:PORT in the text of /proc/net/tcp. */
 void web_connections(const char *proc_net_tcp, const char *address, uint32_t port,
 		     struct web_connections *ret);
 
-/** Add `web_use_ppm` (use since the last call, millionths of the whole) or `web_use_error` (why it
- * is not known) of what is measured, and on a director `balancer` (what its kernel has) to the
- * monitor of a beat. One thread. */
+/** Add to the monitor of a beat: `web_use_ppm` (use since the last call, millionths of the whole)
+ * or `web_use_error` (why it is not known) if use is measured, and on a director `balancer` (its
+ * kernel's table). For one thread. */
 void web_monitor(struct web *w, struct services *services, json_t *monitor);
 
-/** Use of a share: `used_us` of CPU time in `passed_us`, against whole_milli; at most 1,000,000, 0
- * of no share. */
+/** Use of a share of the CPU, millionths: `used_us` of CPU time in `passed_us`, against
+ * whole_milli; at most 1,000,000; 0 if the share is 0. */
 uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_milli);
 
 /* ---- director.c: the balancer ---- */
 
-/** Make this node balance as the table says: module, virtual addresses, the kernel's table. Called
- * again with every order; what already is so is not touched. After a failure it is not in force. */
+/** Make this node balance by the table: loads the module, takes virtual addresses, sets the
+ * kernel's table. Called again with every order; changes only differences. After a failure the
+ * table is not in force. */
 int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table,
 		   struct phx_err *err);
 /** The head has answered; it does so every beat_ms. */
 void director_heard(struct web *w, uint32_t beat_ms);
-/** Why an address was given up, for the next report; "" none, or the head was told and has given a
- * table since. */
+/** Why an address was given up, for the next report; "" if none was, or the head got the report and
+ * has given a table since. */
 enum { DIRECTOR_NOTE_MAX = 160 };
 void director_note(struct web *w, char ret[DIRECTOR_NOTE_MAX]);
-/** A report with this text has arrived. (One that was on its way when the address was given up says
- * nothing of it.) */
+/** A report with this text has arrived. (A report that was on its way when the address was given up
+ * has another text.) */
 void director_told(struct web *w, const char *text);
-/** Stop balancing: an empty table, no virtual address. A node that does not balance: nothing. */
+/** Stop balancing: empty table, no virtual address. Does nothing on a node that does not balance.
+ */
 int director_clear(struct web *w, struct phx_err *err);
 /** Id of the table in force; 0 none. */
 uint64_t director_id(struct web *w);
-/** What the kernel has, as {"id", "services"}; NULL when this node does not balance. New
- * reference. */
+/** The kernel's table as {"id", "services"}, a new reference; NULL: this node does not balance. */
 json_t *director_view(struct web *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* What web.c and director.c share. */
+/* The state that web.c and director.c share. */
 #ifndef PHX_AGENT_WEB_INTERNAL_H
 #define PHX_AGENT_WEB_INTERNAL_H
 
@@ -10,13 +10,13 @@ struct web {
 	bool touch;
 	pthread_mutex_t lock; /* link (beats, tables) and worker (steps) */
 	/* an instance */
-	/* thousandths of a CPU that are all of it; 0: nothing is measured yet */
+	/* its whole share, thousandths of a CPU; 0: use is not measured */
 	uint32_t whole_milli;
-	uint64_t used_us; /* as last read */
-	int64_t read_us;  /* when; 0 never */
+	uint64_t used_us; /* CPU time as last read */
+	int64_t read_us;  /* when it was read; 0 never */
 	/* a director */
-	uint64_t table_id; /* in force; 0 none */
-	bool balances;     /* it was given a table */
+	uint64_t table_id; /* the table in force; 0 none */
+	bool balances;     /* the node was given a table */
 	struct vips *vips;
 };
 

@@ -1,6 +1,6 @@
 /* The worker: see worker.h. Orders come from the link thread; results leave
- * through the journal and the outbox, in this order. Never loses a result: what
- * the head did not hear it asks for again, and the journal answers. */
+ * through the journal and the outbox, in this order. Never loses a result: the head
+ * repeats an order whose result it did not get, and the journal answers. */
 #include "agent/worker.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static struct journal_entry entry_of(const struct phx_order *o, int64_t result, 
 		.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
-	phx_utf8_repair(e.text); /* it may have been cut, and services put what they like into it */
+	phx_utf8_repair(e.text); /* the text may be cut, or hold any bytes of a service's output */
 	return e;
 }
 
@@ -79,8 +79,8 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
-	/* a result that is not on the disk may be forgotten, so that the step would be done twice:
-	 * say so instead */
+	/* a result that is not on the disk may be lost, and the step be done twice: the step
+	 * fails */
 	if (journal_put(&w->agent->journal, &e, &disk) < 0) {
 		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
 		e.result = e.result < 0 ? e.result : -EIO;
@@ -159,7 +159,7 @@ static bool known(struct worker *w, uint64_t id)
 	return found;
 }
 
-/* True when the order was answered: it is of the past, or its result is known. */
+/* Answers an order that is stale or whose result is known; false: the step has to be done. */
 static bool answered(struct worker *w, const struct phx_order *o)
 {
 	struct journal_entry e;
@@ -191,7 +191,7 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	/* a little before the head gives up, so that it hears why */
+	/* a little before the head gives up, so that the head gets the reason */
 	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
 	*t = (struct task){*o, json_incref((json_t *)extra), phx_clock_ms() + deadline_ms};
 	*o = (struct phx_order){0};
@@ -206,7 +206,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 	if (!known(w, order->id) && !answered(w, order))
 		r = push(w, order, extra);
 	pthread_mutex_unlock(&w->lock);
-	agent_news(w->agent); /* a step that waits may be of the past now */
+	agent_news(w->agent); /* the step under way may be stale now */
 	return r;
 }
 
