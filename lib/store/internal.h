@@ -60,6 +60,13 @@ int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err
 /** Is column `at` of the row exactly this hash? */
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
 
+/* ---- pack.c ---- */
+
+/** `text` packed, malloc'd; NULL for one that is too small for that. -ENOMEM. */
+int phx_store_pack(const char *text, void **ret, size_t *ret_n);
+/** The text in column `at` of the row, packed or not; malloc'd. -EBADMSG: it cannot be unpacked; -ENOMEM. */
+int phx_store_unpack(sqlite3_stmt *st, int at, char **ret_text, struct phx_err *err);
+
 /* ---- chain.c ---- */
 
 /** The hash of the row that follows `prev`. */

@@ -378,12 +378,18 @@ int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json
 		       struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
+	PHX_AUTO_FREE void *packed = NULL;
+	size_t n_packed = 0;
 	int r = phx_chain_sum(seq, state_json, hash);
+	r = r ? r : phx_store_pack(state_json, &packed, &n_packed);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&s->lock);
 	sqlite3_bind_int64(s->st[SNAPSHOT], 1, (sqlite3_int64)seq);
-	bind_text(s, SNAPSHOT, 2, state_json);
+	if (packed)
+		sqlite3_bind_blob64(s->st[SNAPSHOT], 2, packed, n_packed, SQLITE_STATIC);
+	else
+		bind_text(s, SNAPSHOT, 2, state_json);
 	bind_hash(s, SNAPSHOT, 3, hash);
 	r = step_done(s, SNAPSHOT, err);
 	r = r ? r : step_done(s, FORGET, err);
@@ -428,9 +434,7 @@ int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq
 	int r = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : phx_store_failed(s, rc, err);
 	if (rc == SQLITE_ROW) {
 		*ret_seq = (uint64_t)sqlite3_column_int64(s->st[LATEST], 0);
-		const char *text = (const char *)sqlite3_column_text(s->st[LATEST], 1);
-		*ret_json = text ? strdup(text) : NULL;
-		r = *ret_json ? 0 : -ENOMEM;
+		r = phx_store_unpack(s->st[LATEST], 1, ret_json, err);
 	}
 	sqlite3_reset(s->st[LATEST]);
 	if (*ret_json && s->writes)

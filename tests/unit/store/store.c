@@ -255,6 +255,36 @@ static int count_rows(const char *sql)
 	return n;
 }
 
+/* A large one is packed, and comes back as it was; one in which something was changed is none. */
+static void a_large_snapshot_is_packed(void **state)
+{
+	enum { LARGE = 3 << 20 };
+	uint64_t seq;
+	PHX_AUTO_FREE char *large = malloc(LARGE + 1);
+	char *text = NULL;
+	sqlite3 *db = NULL;
+	(void)state;
+	append_many(1, 3);
+	uint32_t draw = 1; /* nothing that is packed into nothing */
+	for (size_t i = 0; i < LARGE; i++)
+		large[i] = (char)('a' + ((draw = draw * 1664525 + 1013904223) >> 24) % 16);
+	large[LARGE] = '\0';
+	assert_int_equal(phx_store_snapshot(store, 2, large, &err), 0);
+	reopen();
+	assert_int_equal(phx_store_latest(store, &seq, &text, &err), 0);
+	assert_int_equal(seq, 2);
+	assert_string_equal(text, large);
+	free(PHX_TAKE(text));
+	assert_true(count_rows("SELECT length(state) FROM snapshots") < LARGE);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE snapshots SET state = substr(state, 1, 1000)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(phx_store_latest(store, &seq, &text, &err), -EBADMSG);
+	assert_null(text);
+}
+
 static void old_snapshots_go(void **state)
 {
 	(void)state;
@@ -617,6 +647,7 @@ int main(void)
 		STORE_TEST(a_gap_is_refused),
 		STORE_TEST(text_comes_back_as_it_went),
 		STORE_TEST(the_newest_snapshot),
+		STORE_TEST(a_large_snapshot_is_packed),
 		STORE_TEST(old_snapshots_go),
 		STORE_TEST(erase_records_come_with_their_event),
 		STORE_TEST(a_step_has_one_erase_record),
