@@ -22,6 +22,10 @@ struct engine {
 	pthread_mutex_t lock;
 	struct phx_list notices; /* struct notice: to be told by an event when that can be */
 	bool telling, resumed;
+	pthread_t snapshots; /* the thread that takes them: nobody waits for it */
+	bool taking, closed;
+	unsigned n_due, n_taken; /* times it was asked for one, and had answered that */
+	pthread_cond_t wanted;
 	int trouble; /* of the journal, as it was told last */
 };
 
@@ -195,6 +199,34 @@ static void committed(void *arg, uint64_t seq)
 	e->config.committed(e->config.arg, seq);
 }
 
+static void snapshot_due(void *arg)
+{
+	struct engine *e = arg;
+	pthread_mutex_lock(&e->lock);
+	e->n_due++;
+	pthread_cond_signal(&e->wanted);
+	pthread_mutex_unlock(&e->lock);
+}
+
+static void *take_snapshots(void *arg)
+{
+	struct engine *e = arg;
+	pthread_mutex_lock(&e->lock);
+	while (!e->closed) {
+		unsigned n = e->n_due;
+		if (n == e->n_taken) {
+			pthread_cond_wait(&e->wanted, &e->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&e->lock);
+		phx_journal_snapshot(e->journal);
+		pthread_mutex_lock(&e->lock);
+		e->n_taken = n;
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
 static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
 		struct phx_err *err)
 {
@@ -217,6 +249,7 @@ static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_e
 					    .draw = draw,
 					    .act = act,
 					    .sign = sign,
+					    .snapshot_due = snapshot_due,
 					    .committed = committed,
 					    .arg = e};
 	return phx_journal_open(&config, &e->journal, ret_damage, err);
@@ -249,7 +282,10 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 		return -ENOMEM;
 	e->config = *config;
 	pthread_mutex_init(&e->lock, NULL);
+	pthread_cond_init(&e->wanted, NULL);
 	int r = open_journal(e, err);
+	r = r ? r : -pthread_create(&e->snapshots, NULL, take_snapshots, e);
+	e->taking = r == 0;
 	if (r < 0) {
 		engine_close(e);
 		return r;
@@ -262,9 +298,16 @@ void engine_close(struct engine *e)
 {
 	if (!e)
 		return;
+	pthread_mutex_lock(&e->lock);
+	e->closed = true;
+	pthread_cond_signal(&e->wanted);
+	pthread_mutex_unlock(&e->lock);
+	if (e->taking)
+		pthread_join(e->snapshots, NULL);
 	phx_journal_close(e->journal, true);
 	phx_store_close(e->store);
 	phx_list_fini(&e->notices);
+	pthread_cond_destroy(&e->wanted);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 }

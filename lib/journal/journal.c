@@ -30,7 +30,8 @@ struct phx_journal {
 	/* this start's number; the next event that changes the state records it */
 	uint64_t incarnation;
 	uint64_t snapshot_seq;
-	int trouble; /* 0, -EROFS: the store refuses; -EAGAIN: ended */
+	bool snapshot_asked; /* another thread was asked for a snapshot and has not written it yet */
+	int trouble;         /* 0, -EROFS: the store refuses; -EAGAIN: ended */
 	struct phx_err why;
 	int64_t retry_ms;
 };
@@ -142,6 +143,14 @@ void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)
 	j->snapshot_seq = seq;
 }
 
+/* Called with the lock, after a snapshot was written. */
+static void forget_older(struct phx_journal *j)
+{
+	int64_t before_ms = j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS;
+	if (j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock))
+		j->store.forget(j->store.arg, before_ms);
+}
+
 /* A snapshot that fails is tried again after the next event; no event is lost by it. */
 static void snapshot(struct phx_journal *j)
 {
@@ -150,9 +159,36 @@ static void snapshot(struct phx_journal *j)
 	if (!text || j->store.snapshot(j->store.arg, seq, text, NULL) < 0)
 		return;
 	j->snapshot_seq = seq;
-	if (j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock))
-		j->store.forget(j->store.arg,
-				j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS);
+	forget_older(j);
+}
+
+void phx_journal_snapshot(struct phx_journal *j)
+{
+	uint64_t seq = 0;
+	pthread_mutex_lock(&j->lock);
+	PHX_AUTO_FREE char *text = j->trouble ? NULL : phx_journal_state_text(j, &seq);
+	pthread_mutex_unlock(&j->lock);
+	int r = text ? j->store.snapshot(j->store.arg, seq, text, NULL) : -EAGAIN;
+	pthread_mutex_lock(&j->lock);
+	j->snapshot_asked = false;
+	/* the state was committed when it became a text, whatever was refused since */
+	if (r == 0 && seq > j->snapshot_seq) {
+		j->snapshot_seq = seq;
+		forget_older(j);
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+/* Called with the lock, after a commit. */
+static void snapshot_if_due(struct phx_journal *j)
+{
+	if (j->snapshot_asked || j->state.seq - j->snapshot_seq < j->config.snapshot_every)
+		return;
+	j->snapshot_asked = j->config.snapshot_due != NULL;
+	if (j->snapshot_asked)
+		j->config.snapshot_due(j->config.arg);
+	else
+		snapshot(j);
 }
 
 static void free_batches(struct batch *b)
@@ -366,8 +402,7 @@ static int apply_locked(struct phx_journal *j, struct phx_event *ev, struct phx_
 		return refuse(j, r, &why, err);
 	if (dies_at(j, PHX_JOURNAL_COMMITTED, ev, out))
 		return -EAGAIN;
-	if (j->state.seq - j->snapshot_seq >= j->config.snapshot_every)
-		snapshot(j);
+	snapshot_if_due(j);
 	return 1;
 }
 

@@ -372,6 +372,57 @@ static void a_clock_that_is_months_ahead_is_not_believed(void **state)
 	assert_true(last_time() - last > 59LL * 24 * HOUR_MS);
 }
 
+/* ---- snapshots that another thread takes ---- */
+
+static struct phx_journal_store below;
+static int n_due, snapshots_fail;
+
+static void due(void *arg)
+{
+	(void)arg;
+	n_due++;
+}
+
+/* Whoever orders something while a snapshot is written is not kept waiting. */
+static int snapshot_beside(void *arg, uint64_t seq, const char *text, struct phx_err *why)
+{
+	char name[16];
+	snprintf(name, sizeof(name), "meanwhile%d", n_due);
+	assert_int_equal(add(name), 0);
+	return snapshots_fail-- > 0 ? -ENOSPC : below.snapshot(arg, seq, text, why);
+}
+
+static void a_snapshot_is_written_beside_events(void **state)
+{
+	(void)state;
+	below = phx_journal_on_memory(&memory);
+	struct phx_journal_store ops = below;
+	ops.snapshot = snapshot_beside;
+	struct phx_journal_config config = {.store = ops,
+					    .clock = {wall_ms, mono_ms, is_synchronised, NULL},
+					    .snapshot_every = 3,
+					    .draw = draw,
+					    .act = act,
+					    .snapshot_due = due};
+	n_due = 0;
+	snapshots_fail = 1;
+	assert_int_equal(phx_journal_open(&config, &journal, NULL, &err), 0);
+	assert_int_equal(add("n1") | add("n2") | add("n3") | add("n4"), 0);
+	assert_int_equal(n_due, 1); /* asked for once */
+	phx_journal_snapshot(journal);
+	assert_int_equal(memory.snapshots[0].seq, 0); /* it failed, and is due again */
+	assert_int_equal(add("n5"), 0);
+	assert_int_equal(n_due, 2);
+	uint64_t seq = phx_journal_state(journal)->seq;
+	phx_journal_snapshot(journal);
+	assert_int_equal(memory.snapshots[0].seq, seq); /* of when it began */
+	phx_journal_close(PHX_TAKE(journal), false);
+	assert_int_equal(begin(below), 0);
+	for (unsigned i = 1; i <= 5; i++)
+		assert_true(knows((char[]){'n', (char)('0' + i), '\0'}));
+	assert_true(knows("meanwhile1") && knows("meanwhile2"));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -385,6 +436,7 @@ int main(void)
 		T(out_of_memory_ends_it_and_nothing_was_done),
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),
+		T(a_snapshot_is_written_beside_events),
 		T(time_never_goes_back_over_starts),
 		T(a_clock_that_is_months_ahead_is_not_believed),
 	};

@@ -108,6 +108,15 @@ static int start(void)
 	return r;
 }
 
+/* The thread that takes snapshots has taken each. */
+static bool at_rest(void)
+{
+	pthread_mutex_lock(&e->lock);
+	bool rests = e->n_due == e->n_taken;
+	pthread_mutex_unlock(&e->lock);
+	return rests;
+}
+
 static void happens(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -117,6 +126,8 @@ static void happens(int n)
 		snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
 		assert_int_equal(engine_submit(e, &ev, NULL, &err), 0);
 		phx_event_fini(&ev);
+		while (!at_rest())
+			usleep(100);
 	}
 }
 
