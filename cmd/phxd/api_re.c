@@ -45,7 +45,8 @@ static void reply_no_re(struct phx_http_request *q, const char *name)
 /* Do people submit jobs to it? Those of an engine that is not ours are submitted there. */
 static bool has_users(const struct phx_re *re)
 {
-	return re->agreement.type == PHX_RE_BATCH && re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
+	return phx_re_kind(&re->agreement)->has_jobs &&
+		re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
 }
 
 /* May anybody do so now? */

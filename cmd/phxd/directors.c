@@ -72,7 +72,7 @@ void directors_free(struct directors *b)
 
 static bool counts_use(const struct phx_re *re)
 {
-	return re->agreement.type == PHX_RE_WEB &&
+	return phx_re_kind(&re->agreement)->has_demand &&
 		(re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 }
 

@@ -73,7 +73,7 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));
 	add_holdings(d, j, s, re, now_ms);
-	if (re->agreement.type == PHX_RE_WEB)
+	if (phx_re_kind(&re->agreement)->has_demand)
 		json_object_set_new(j, "use", view_use(d, s, re));
 	return j;
 }
@@ -98,7 +98,7 @@ void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
 	phx_buf_addf(b, "# HELP phx_re_jobs Jobs of an RE.\n# TYPE phx_re_jobs gauge\n");
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		struct phx_ledger_counts c;
-		if (!re->active || re->agreement.type != PHX_RE_BATCH)
+		if (!re->active || !phx_re_kind(&re->agreement)->has_jobs)
 			continue;
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"running\"} %u\n", re->name,

@@ -72,7 +72,7 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 void view_use_notes(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
 		    json_t *notes)
 {
-	if (re->agreement.type != PHX_RE_WEB || !d->cfg.measure_web_use)
+	if (!phx_re_kind(&re->agreement)->has_demand || !d->cfg.measure_web_use)
 		return;
 	PHX_AUTO_JSON json_t *use = view_use(d, s, re);
 	size_t i;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "config/agreement_internal.h"
 #include "config/conf.h"
+#include "types/re_kind.h"
 
 /* A scalar as text; false for what is none. */
 static bool scalar_text(const config_setting_t *s, char *ret, size_t size)
@@ -105,14 +106,11 @@ static void found(void *arg, const char *field, const char *text)
 /* What is not said: the name is the file's, the role that of its workload. */
 static void complete(struct agreement_reading *rd, const char *name)
 {
-	static const char *const roles[] = {
-		[PHX_RE_BATCH] = "batch-compute", [PHX_RE_WEB] = "web-server"};
 	if (!rd->a.name[0])
 		phx_str_copy(rd->a.name, sizeof(rd->a.name), name);
 	if (!rd->a.role[0])
 		phx_str_copy(rd->a.role, sizeof(rd->a.role),
-			     rd->a.engine == PHX_RE_ENGINE_SLURM ? "slurm-compute"
-								 : roles[rd->a.type]);
+			     phx_re_kind(&rd->a)->roles[rd->a.engine]);
 }
 
 /* Everything has a default but how many nodes it is about: a file that says nothing asks for

@@ -29,7 +29,7 @@ static int check_role(struct phx_apply *a, const struct phx_agreement *g)
 	const struct phx_role *role = phx_state_role(a->s, g->role);
 	if (!role)
 		return phx_err_set(a->err, -ENOENT, "role: there is no role '%s'", g->role);
-	if (role->runs_jobs != (g->type == PHX_RE_BATCH))
+	if (role->runs_jobs != phx_re_kind(g)->has_jobs)
 		return phx_err_set(a->err, -EINVAL,
 				   "role: '%s' %s jobs: an RE of type %s wants one that %s",
 				   g->role, role->runs_jobs ? "runs" : "runs no",
@@ -67,8 +67,7 @@ static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
 	const struct phx_agreement *other = named_partner(a->s, g);
 	if (!other)
 		return 0;
-	bool batch = g->type == PHX_RE_BATCH;
-	int r = phx_agreement_check_pair(batch ? g : other, batch ? other : g, a->err);
+	int r = phx_agreement_check_pair(g, other, a->err);
 	return r < 0 ? phx_err_prefix(a->err, r, "coordinated_RE") : 0;
 }
 

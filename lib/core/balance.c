@@ -178,8 +178,8 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 		if (role->web.address[0] && !service_of(t, &role->web))
 			return -ENOMEM;
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		bool has_address =
-			re->active && re->agreement.type == PHX_RE_WEB && re->agreement.address[0];
+		bool has_address = re->active && phx_re_kind(&re->agreement)->has_demand &&
+			re->agreement.address[0];
 		const struct phx_role *role =
 			has_address ? phx_state_role(s, re->agreement.role) : NULL;
 		struct phx_role_web web =

@@ -244,7 +244,7 @@ int phx_apply_re_use(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	bool serves = re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED;
-	if (re->agreement.type != PHX_RE_WEB || !serves)
+	if (!phx_re_kind(&re->agreement)->has_demand || !serves)
 		return phx_err_set(a->err, -EINVAL, "RE '%s' is no web RE that serves", re->name);
 	if (a->ev->use_ppm > 1000000)
 		return phx_err_set(a->err, -EINVAL, "use_ppm: at most 1000000");

@@ -45,7 +45,7 @@ static void create(struct fault_sim *f, const struct site_re *r)
 	a->coordination = r->partner[0] ? PHX_RE_COORDINATED_OTHER : PHX_RE_COORDINATED_NONE;
 	a->model = r->model;
 	a->lower = lower_of(f, r);
-	a->upper = r->model == PHX_POLICY_fb ? a->lower : 0;
+	a->upper = phx_policy(r->model)->same_bounds ? a->lower : 0;
 	a->lease_s = 600;
 	a->replace_after_s = r->partner[0] ? 300 : 90;
 	if (f->o.foreign && r == &res[0])

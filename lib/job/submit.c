@@ -42,7 +42,7 @@ static int need_re(struct phx_apply *a, const struct phx_re **ret)
 	*ret = phx_state_re(a->s, a->ev->re);
 	if (!*ret)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
-	if ((*ret)->agreement.type != PHX_RE_BATCH)
+	if (!phx_re_kind(&(*ret)->agreement)->has_jobs)
 		return phx_err_set(a->err, -EINVAL,
 				   "RE '%s' serves the web: jobs are for a batch RE", a->ev->re);
 	if ((*ret)->agreement.engine != PHX_RE_ENGINE_BUILTIN)

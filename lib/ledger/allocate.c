@@ -44,11 +44,11 @@ void phx_ledger_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_v
 	ret->unlimited = l->unlimited;
 	ret->free = phx_ledger_available(l, i, l->free);
 	ret->lent = phx_ledger_lent(l, i);
-	view_side(re, re_is_web(re) ? &ret->web : &ret->batch);
+	view_side(re, re->kind->has_demand ? &ret->web : &ret->batch);
 	if (!re->r.partner)
 		return;
 	re = re_at(l, re->r.partner - 1);
-	view_side(re, re_is_web(re) ? &ret->web : &ret->batch);
+	view_side(re, re->kind->has_demand ? &ret->web : &ret->batch);
 }
 
 /* ---- wishes done ---- */
@@ -59,7 +59,8 @@ static int64_t place(const struct phx_ledger *l, uint32_t i, int p)
 
 	if (p == PHX_PLACE_FREE)
 		return PHX_LEDGER_FREE;
-	return re_is_web(re) == (p == PHX_PLACE_WEB) ? (int64_t)i : (int64_t)re->r.partner - 1;
+	return re->kind->has_demand == (p == PHX_PLACE_WEB) ? (int64_t)i
+							    : (int64_t)re->r.partner - 1;
 }
 
 static void count(struct phx_ledger *l, struct re *a, struct re *b)
@@ -76,7 +77,7 @@ static void do_grant(struct phx_ledger *l, uint32_t to, const struct phx_policy_
 	struct re *re = re_at(l, to);
 	uint32_t got = phx_ledger_obtain(l, to, m->n, m->reason, m->lease);
 
-	if (re_is_web(re) || m->reason == PHX_REASON_idle_to_batch || got == m->n)
+	if (re->kind->has_demand || m->reason == PHX_REASON_idle_to_batch || got == m->n)
 		return;
 	re->r.asked = m->n - got;
 	re->r.asked_lease = m->lease;
@@ -120,7 +121,8 @@ typedef void (*web_fn)(const struct phx_policy_params *, const struct phx_policy
 /* The parameters of the batch RE hold for both REs of a pair. */
 static const struct phx_policy_params *pair_params(const struct phx_ledger *l, const struct re *re)
 {
-	return re_is_web(re) && re->r.partner ? &re_at(l, re->r.partner - 1)->params : &re->params;
+	return re->kind->has_demand && re->r.partner ? &re_at(l, re->r.partner - 1)->params
+						     : &re->params;
 }
 
 static void consult(struct phx_ledger *l, uint32_t i, occasion_fn occasion)
@@ -236,7 +238,7 @@ static void replace_lost(struct phx_ledger *l, uint32_t i)
 	if (!re->r.lack)
 		return;
 	re->r.lack = re_min(re->r.lack, lacks);
-	uint32_t wanted = re_is_web(re) ? re_min(re->r.lack, web_lacks(re)) : re->r.lack;
+	uint32_t wanted = re->kind->has_demand ? re_min(re->r.lack, web_lacks(re)) : re->r.lack;
 	re->r.lack -= phx_ledger_obtain(l, i, wanted, PHX_REASON_replace, false);
 }
 
@@ -300,7 +302,7 @@ static int64_t next_asking(const struct phx_ledger *l, bool web, uint64_t seq)
 
 	for (uint32_t i = 0; i < l->res.n; i++) {
 		const struct re *re = re_at(l, i);
-		if (!active(re) || re_is_web(re) != web || re->r.asked_seq <= seq)
+		if (!active(re) || re->kind->has_demand != web || re->r.asked_seq <= seq)
 			continue;
 		if (best < 0 || re->r.asked_seq < re_at(l, (uint32_t)best)->r.asked_seq)
 			best = i;
@@ -312,7 +314,7 @@ static void serve_webs(struct phx_ledger *l)
 {
 	for (uint32_t i = 0; i < l->res.n; i++) {
 		struct re *re = re_at(l, i);
-		if (!active(re) || !re_is_web(re))
+		if (!active(re) || !re->kind->has_demand)
 			continue;
 		release_web(l, i);
 		if (!web_lacks(re))
@@ -383,7 +385,7 @@ void phx_ledger_allocate(struct phx_ledger *l)
 	}
 	for (int web = 1; web >= 0; web--)
 		for (uint32_t i = 0; i < l->res.n; i++)
-			if (active(re_at(l, i)) && re_is_web(re_at(l, i)) == web)
+			if (active(re_at(l, i)) && re_at(l, i)->kind->has_demand == web)
 				replace(l, i);
 	serve_webs(l);
 	serve_batches(l);

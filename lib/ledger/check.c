@@ -93,7 +93,7 @@ static int check_partner(const struct phx_ledger *l, uint32_t i, struct phx_err 
 		return 0;
 	if (partner > l->res.n || re->r.state != RE_ACTIVE ||
 	    re_at(l, partner - 1)->r.partner != i + 1 ||
-	    re_is_web(re) == re_is_web(re_at(l, partner - 1)))
+	    re->kind->has_demand == re_at(l, partner - 1)->kind->has_demand)
 		return phx_err_set(err, -EPROTO, "%s has no such partner", re->r.agreement.name);
 	return 0;
 }

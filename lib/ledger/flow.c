@@ -23,12 +23,6 @@ uint32_t phx_ledger_idle_for(const struct phx_ledger *l, int64_t from, int64_t t
 	return idle - re_min(idle, unfit(l, from, to).idle);
 }
 
-/* Under FB and fixed models both bounds are the same. */
-static bool bounded_by_lower(const struct re *re)
-{
-	return re->policy->fixed || re->r.agreement.model == PHX_POLICY_fb;
-}
-
 static void add_to_pair(const struct re *re, struct phx_ledger_pair *pair)
 {
 	const struct phx_agreement *a = &re->r.agreement;
@@ -40,7 +34,7 @@ static void add_to_pair(const struct re *re, struct phx_ledger_pair *pair)
 		return;
 	pair->lower += a->lower;
 	pair->entitled += upper ? upper : a->lower;
-	pair->cap = upper || bounded_by_lower(re) ? pair->cap + upper : UINT32_MAX;
+	pair->cap = upper || re->policy->same_bounds ? pair->cap + upper : UINT32_MAX;
 }
 
 struct phx_ledger_pair phx_ledger_pair(const struct phx_ledger *l, uint32_t i)
@@ -362,7 +356,7 @@ static uint32_t round_limit(const struct re *re, int round)
 	uint32_t can = phx_ledger_free_to_owe(re);
 	uint32_t at_once = phx_ledger_idle(re) + re->r.coming;
 
-	if (re_is_web(re))
+	if (re->kind->has_demand)
 		return round == 2 ? can : 0;
 	return round == 0 ? re_min(can, at_once) : can;
 }
@@ -429,7 +423,7 @@ static uint32_t claim_lent(struct phx_ledger *l, uint32_t i, uint32_t n)
 	struct phx_ledger_pair pair = phx_ledger_pair(l, i);
 	uint32_t later = 0, got = 0;
 
-	if (!re_is_web(re_at(l, i)))
+	if (!re_at(l, i)->kind->has_demand)
 		later = phx_ledger_available(l, i, l->free + phx_ledger_returning(l)) -
 			phx_ledger_available(l, i, l->free);
 	if (n <= later)

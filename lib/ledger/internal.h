@@ -102,7 +102,8 @@ extern const struct phx_record phx_ledger_re_record;
 
 struct re {
 	struct phx_ledger_re r;
-	struct phx_batch *batch; /* NULL for a web RE */
+	struct phx_batch *batch; /* NULL for a kind without jobs */
+	const struct phx_re_kind *kind;
 	const struct phx_policy *policy;
 	struct phx_policy_params params;
 	bool scoped; /* leases release their own nodes: parts are kept */
@@ -131,10 +132,7 @@ static inline uint32_t re_min(uint32_t a, uint64_t b)
 {
 	return b < a ? (uint32_t)b : a;
 }
-static inline bool re_is_web(const struct re *re)
-{
-	return re->r.agreement.type == PHX_RE_WEB;
-}
+
 /** The lower bound of an active RE. */
 static inline uint32_t re_lower(const struct re *re)
 {

@@ -48,13 +48,6 @@ static int check_new(const struct phx_ledger *l, const struct phx_agreement *a, 
 	return check_bounds(l, a, err);
 }
 
-static int check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
-		      struct phx_err *err)
-{
-	return a->type == PHX_RE_BATCH ? phx_agreement_check_pair(a, b, err)
-				       : phx_agreement_check_pair(b, a, err);
-}
-
 /* ret_partner: number + 1, 0 none. -EINVAL: an RE that one of the two agreements names as its
  * partner does not fit. */
 static int find_partner(const struct phx_ledger *l, const struct phx_agreement *a,
@@ -69,7 +62,7 @@ static int find_partner(const struct phx_ledger *l, const struct phx_agreement *
 		if (re->r.state != RE_ACTIVE || re->r.partner)
 			continue;
 		bool named = !strcmp(a->partner, b->name) || !strcmp(b->partner, a->name);
-		int r = check_pair(a, b, named ? err : NULL);
+		int r = phx_agreement_check_pair(a, b, named ? err : NULL);
 		if (r < 0 && named)
 			return r;
 		if (r < 0 || *ret_partner)
@@ -123,7 +116,7 @@ static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t
 	re->r.partner = partner;
 	if (partner)
 		re_at(l, partner - 1)->r.partner = i + 1;
-	re->r.want = re_is_web(re) ? (a->lower ? a->lower : 1) : 0;
+	re->r.want = re->kind->has_demand ? (a->lower ? a->lower : 1) : 0;
 	set_timers(l, re);
 	*ret_i = i;
 	return 0;

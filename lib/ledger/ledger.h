@@ -19,7 +19,7 @@
 #define PHX_LEDGER_LEDGER_H
 
 #include "batch/batch.h"
-#include "types/agreement.h"
+#include "types/re_kind.h"
 #include "web/web.h"
 
 #define PHX_LEDGER_FREE (-1) /* the free pool, in place of an RE */

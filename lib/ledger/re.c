@@ -21,10 +21,11 @@ int phx_ledger_equip(struct re *re)
 					  .kill_order = a->kill_order,
 					  .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
 
+	re->kind = phx_re_kind(a);
 	re->policy = phx_policy((enum phx_policy_id)a->model);
 	re->params = phx_agreement_params(a);
 	re->scoped = re->policy->lease_end && !re->params.release_pool;
-	return re_is_web(re) ? 0 : phx_batch_new(&config, &re->batch);
+	return re->kind->has_jobs ? phx_batch_new(&config, &re->batch) : 0;
 }
 
 void phx_ledger_fini(struct re *re)

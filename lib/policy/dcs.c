@@ -8,5 +8,6 @@ const struct phx_policy phx_policy_dcs = {
 	.source = "000 6.5, 003 4",
 	.params = "",
 	.fixed = true,
+	.same_bounds = true,
 	.keeps_lower = true,
 };

@@ -10,5 +10,6 @@ const struct phx_policy phx_policy_evangelinos = {
 	.source = "003 4.4",
 	.params = "S",
 	.fixed = true,
+	.same_bounds = true,
 	.keeps_lower = true,
 };

@@ -58,6 +58,7 @@ const struct phx_policy phx_policy_flb_nub = {
 		"once a lease unit",
 	.source = "000 5.2",
 	.params = "U V G L",
+	.no_upper = true,
 	.web_request = phx_policy_web_take,
 	.web_release = phx_policy_web_give,
 	.lease_unit = lease_unit,

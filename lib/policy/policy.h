@@ -90,7 +90,13 @@ struct phx_policy {
 	const char *params;               /* letters it uses: "L", "U V G L", "R S C" */
 	/* each job leases its own nodes for whole units (000 6.6.1; Deelman) */
 	bool per_job_lease;
-	bool fixed; /* nodes never move (DCS, Evangelinos) */
+	bool fixed;       /* nodes never move (DCS, Evangelinos) */
+	bool same_bounds; /* both bounds of an RE are the same: its lower one */
+	bool no_upper;    /* an RE has no upper bound */
+	/* L may be 0: there is no timer, and what it would do is done at once */
+	bool lease_optional;
+	/* one cluster of one size: the web takes from its batch partner what it lacks */
+	bool shares_cluster;
 	/* true: each RE holds its own lower bound, and missing nodes are replaced as nodes come
 	 * free. false: the pair holds the sum, which the policy's timers or the web's wishes
 	 * refill. */

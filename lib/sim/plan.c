@@ -80,7 +80,7 @@ static int run_size(const struct phx_sim_plan_config *c, struct phx_sim_plan_poi
 	struct phx_agreement batch, web;
 	uint32_t first = (uint32_t)c->demand->value[0];
 	make_agreements(c, c->model, &batch, &web);
-	if (c->model == PHX_POLICY_fb) { /* policies.md, reading 9 */
+	if (phx_policy((enum phx_policy_id)c->model)->same_bounds) { /* policies.md, reading 9 */
 		web.lower = first < point->nodes ? first : point->nodes - 1;
 		web.lower += !web.lower;
 		batch.lower = point->nodes - web.lower;
@@ -197,7 +197,7 @@ static int check(const struct phx_sim_plan_config *c, uint32_t peak, struct phx_
 		return phx_err_set(
 			err, -EINVAL,
 			"a plan wants jobs and a web demand; one of the traces is empty");
-	if (c->model != PHX_POLICY_fb && c->model != PHX_POLICY_coop2008)
+	if (!phx_policy((enum phx_policy_id)c->model)->shares_cluster)
 		return phx_err_set(err, -EINVAL,
 				   "%s does not share a cluster of one size; fb and coop2008 do",
 				   phx_enum_name(&phx_policy_names, c->model));

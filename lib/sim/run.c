@@ -308,7 +308,7 @@ static void tell_points(struct sim *s)
 		struct member *m = &s->members[i];
 		struct phx_ledger_counts c;
 		phx_ledger_counts(s->ledgers[m->re->cluster], m->number, &c);
-		bool web = m->re->agreement->type == PHX_RE_WEB;
+		bool web = phx_re_kind(m->re->agreement)->has_demand;
 		struct phx_sim_point p = {.held = c.idle + c.busy + c.coming,
 					  .busy = web ? c.idle + c.busy : c.busy,
 					  .want = c.want,
@@ -426,7 +426,7 @@ static int prepare_member(struct sim *s, unsigned i)
 	if (re->cluster >= s->config->n_clusters)
 		return phx_err_set(s->err, -EINVAL, "%s: there is no cluster %u", a->name,
 				   re->cluster);
-	if ((re->jobs && a->type != PHX_RE_BATCH) || (re->demand && a->type != PHX_RE_WEB))
+	if ((re->jobs && !phx_re_kind(a)->has_jobs) || (re->demand && !phx_re_kind(a)->has_demand))
 		return phx_err_set(s->err, -EINVAL,
 				   "%s: jobs are for a batch RE, a demand is for a web RE",
 				   a->name);

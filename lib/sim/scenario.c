@@ -128,8 +128,7 @@ static int read_re(const struct phx_conf *c, const config_setting_t *s, void *it
 		return phx_conf_fail(c, s, -EINVAL, err, "RE %s has jobs or a demand, not both",
 				     re->agreement.name);
 	re->takes_rest = !config_setting_get_member(s, "lower_bound_size") &&
-		(re->agreement.model == PHX_POLICY_fb ||
-		 phx_policy((enum phx_policy_id)re->agreement.model)->fixed);
+		phx_policy((enum phx_policy_id)re->agreement.model)->same_bounds;
 	if (re->takes_rest)
 		re->agreement.lower = 1; /* until the clusters are known */
 	phx_agreement_check(&re->agreement, found, &finding);

@@ -91,7 +91,7 @@ struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 	const struct phx_re *re = phx_state_re(s, pool);
 	const struct phx_agreement *g = re ? &re->agreement : NULL;
 	struct phx_role_web web = role->web;
-	if (!g || g->type != PHX_RE_WEB || !g->address[0] || strcmp(g->role, role->name))
+	if (!g || !phx_re_kind(g)->has_demand || !g->address[0] || strcmp(g->role, role->name))
 		return web;
 	PHX_STR_SET(web.address, g->address);
 	web.port = phx_agreement_port(g);

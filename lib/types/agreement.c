@@ -4,18 +4,17 @@
 #include "types/agreement.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "batch/batch.h"
-#include "web/table.h"
+#include "types/agreement_findings.h"
 
 #define LEASE_S_MAX (366u * 86400u)
 
 static const char *const relationships[] = {"same", "affiliated", "business"};
 const struct phx_enum phx_re_relationship_names = {"relationship", relationships,
 						   PHX_ARRAY_SIZE(relationships)};
-static const char *const types[] = {"parallel_batch_jobs", "web_service"};
-const struct phx_enum phx_re_type_names = {"workload type", types, PHX_ARRAY_SIZE(types)};
 static const char *const coordinations[] = {"none", "own", "other"};
 const struct phx_enum phx_re_coordination_names = {"coordination", coordinations,
 						   PHX_ARRAY_SIZE(coordinations)};
@@ -28,7 +27,7 @@ PHX_RECORD_TABLE(phx_agreement, PHX_AGREEMENT_FIELDS);
 
 void phx_agreement_init(struct phx_agreement *a)
 {
-	*a = (struct phx_agreement){.model = PHX_POLICY_fb};
+	*a = (struct phx_agreement){0};
 	phx_key_defaults(&phx_agreement_record, a, NULL); /* cannot fail: the table is tested */
 }
 
@@ -40,28 +39,10 @@ uint32_t phx_agreement_port(const struct phx_agreement *a)
 
 uint32_t phx_agreement_upper(const struct phx_agreement *a)
 {
-	bool same = a->model == PHX_POLICY_fb || phx_policy((enum phx_policy_id)a->model)->fixed;
-	return same ? a->lower : a->upper;
+	return phx_policy((enum phx_policy_id)a->model)->same_bounds ? a->lower : a->upper;
 }
 
 /* ---- findings ---- */
-
-struct findings {
-	const struct phx_agreement *a;
-	const struct phx_policy *policy; /* NULL: no such model */
-	phx_agreement_found_fn found;
-	void *arg;
-	unsigned n;
-};
-
-static void find_if(struct findings *f, bool wrong, const char *field, const char *text)
-{
-	if (!wrong)
-		return;
-	f->n++;
-	if (f->found)
-		f->found(f->arg, field, text);
-}
 
 static bool uses(const struct phx_policy *policy, const char *letters)
 {
@@ -80,37 +61,37 @@ static bool extension_fits(const struct phx_re_extension *e)
 	return fits && phx_name_valid(e->key) && !strchr(e->key, '.');
 }
 
-static void check_names(struct findings *f)
+static void check_names(struct phx_agreement_findings *f)
 {
 	const struct phx_agreement *a = f->a;
 
-	find_if(f, !phx_name_valid(a->name), "name", "is no valid name");
-	find_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
-	find_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
-	find_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
-	find_if(f, !a->image[0] && a->image_version[0], "image_version",
-		"is given without an image");
-	find_if(f, a->partner[0] && !phx_name_valid(a->partner), "coordinated_RE",
-		"names no valid partner");
-	find_if(f, a->partner[0] && !strcmp(a->partner, a->name), "coordinated_RE",
-		"names the RE itself");
-	find_if(f, a->partner[0] && a->coordination == PHX_RE_COORDINATED_NONE, "coordinated_RE",
-		"names a partner, but the RE is not to be coordinated");
+	wrong_if(f, !phx_name_valid(a->name), "name", "is no valid name");
+	wrong_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
+	wrong_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
+	wrong_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
+	wrong_if(f, !a->image[0] && a->image_version[0], "image_version",
+		 "is given without an image");
+	wrong_if(f, a->partner[0] && !phx_name_valid(a->partner), "coordinated_RE",
+		 "names no valid partner");
+	wrong_if(f, a->partner[0] && !strcmp(a->partner, a->name), "coordinated_RE",
+		 "names the RE itself");
+	wrong_if(f, a->partner[0] && a->coordination == PHX_RE_COORDINATED_NONE, "coordinated_RE",
+		 "names a partner, but the RE is not to be coordinated");
 	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions)
-		find_if(f, !extension_fits(e), "extensions",
-			"has a key that is not a letter and letters, digits, '-', '_' behind it, "
-			"or a value that is not "
-			"printable");
+		wrong_if(f, !extension_fits(e), "extensions",
+			 "has a key that is not a letter and letters, digits, '-', '_' behind it, "
+			 "or a value that is not "
+			 "printable");
 }
 
-static void check_range(struct findings *f, const char *field, const struct phx_enum *names,
-			int value)
+static void check_range(struct phx_agreement_findings *f, const char *field,
+			const struct phx_enum *names, int value)
 {
-	find_if(f, value < 0 || value >= names->n_names, field,
-		"has a value that is not in its table");
+	wrong_if(f, value < 0 || value >= names->n_names, field,
+		 "has a value that is not in its table");
 }
 
-static void check_enums(struct findings *f)
+static void check_enums(struct phx_agreement_findings *f)
 {
 	const struct phx_agreement *a = f->a;
 
@@ -126,79 +107,62 @@ static void check_enums(struct findings *f)
 	check_range(f, "setup_policy", &phx_setup_when_names, a->setup.when);
 }
 
-static void check_bounds(struct findings *f)
+static void check_bounds(struct phx_agreement_findings *f)
 {
 	const struct phx_agreement *a = f->a;
-	bool same = f->policy && (f->policy->fixed || a->model == PHX_POLICY_fb);
+	bool same = f->policy && f->policy->same_bounds;
 
-	find_if(f, a->upper && a->upper < a->lower, "upper_bound_size",
-		"is less than lower_bound_size");
-	find_if(f, same && a->upper > a->lower, "upper_bound_size",
-		"must be lower_bound_size or none: under this model both bounds are the same");
-	find_if(f, a->model == PHX_POLICY_flb_nub && a->upper, "upper_bound_size",
-		"must be none: FLB_NUB has no upper bound");
-	find_if(f, f->policy && f->policy->fixed && !a->lower, "lower_bound_size",
-		"must be at least 1: under this model nodes never come later");
-	find_if(f, f->policy && f->policy->per_job_lease && a->type == PHX_RE_BATCH && a->lower,
-		"lower_bound_size", "must be 0: under this model jobs lease their own nodes");
-	find_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
+	wrong_if(f, a->upper && a->upper < a->lower, "upper_bound_size",
+		 "is less than lower_bound_size");
+	wrong_if(f, same && a->upper > a->lower, "upper_bound_size",
+		 "must be lower_bound_size or none: under this model both bounds are the same");
+	wrong_if(f, f->policy && f->policy->no_upper && a->upper, "upper_bound_size",
+		 "must be none: FLB_NUB has no upper bound");
+	wrong_if(f, f->policy && f->policy->fixed && !a->lower, "lower_bound_size",
+		 "must be at least 1: under this model nodes never come later");
+	wrong_if(f, f->policy && f->policy->per_job_lease && phx_re_kind(a)->has_jobs && a->lower,
+		 "lower_bound_size", "must be 0: under this model jobs lease their own nodes");
+	wrong_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
 /* An agreement that names a method or a moment expects disks to be erased: noop erases none. */
-static void check_setup(struct findings *f)
+static void check_setup(struct phx_agreement_findings *f)
 {
 	static const char unused[] = "has no effect: setup_policy is noop";
 	const struct phx_setup *s = &f->a->setup;
 	bool noop = s->mode == PHX_SETUP_NOOP;
 
-	find_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE,
-		"setup_method", unused);
-	find_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH), "setup_moment",
-		unused);
+	wrong_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE,
+		 "setup_method", unused);
+	wrong_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH),
+		 "setup_moment", unused);
 }
 
 /* A parameter that the model uses is in range; a parameter that it does not use has its default. */
-static void check_params(struct findings *f)
+static void check_params(struct phx_agreement_findings *f)
 {
 	static const char unused[] = "is not used by this model";
-	const struct phx_agreement *a = f->a;
-	struct phx_agreement def;
+	const struct phx_agreement *a = f->a, *def = f->def;
 	bool lease = uses(f->policy, "LC"), cycle = uses(f->policy, "S"), dr = uses(f->policy, "R");
 
-	phx_agreement_init(&def);
-	find_if(f, lease && a->lease_s > LEASE_S_MAX, "lease", "is longer than 366 days");
-	find_if(f, lease && !a->lease_s && a->model != PHX_POLICY_fb, "lease",
-		"must be at least 1 s");
-	find_if(f, !lease && a->lease_s != def.lease_s, "lease", unused);
-	find_if(f, cycle && (!a->cycle_s || a->cycle_s > 86400), "cycle", "must be 1 s to 1 day");
-	find_if(f, !cycle && a->cycle_s != def.cycle_s, "cycle", unused);
-	find_if(f, !uses(f->policy, "U") && a->u_milli != def.u_milli, "request_threshold", unused);
-	find_if(f, !uses(f->policy, "V") && a->v_milli != def.v_milli, "release_threshold", unused);
-	find_if(f, uses(f->policy, "V") && a->v_milli > a->u_milli, "release_threshold",
-		"is above request_threshold");
-	find_if(f, !uses(f->policy, "G") && a->g_milli != def.g_milli, "elastic_factor", unused);
-	find_if(f, uses(f->policy, "G") && (!a->g_milli || a->g_milli >= 1000), "elastic_factor",
-		"must be more than 0 and less than 1");
-	find_if(f, !dr && a->r_milli != def.r_milli, "obtain_threshold", unused);
-	find_if(f, !dr && (a->release_own || a->obtain_by_idle), "release_own", unused);
-	find_if(f, a->return_full && a->model != PHX_POLICY_fb && a->model != PHX_POLICY_coop2008,
-		"return_full", unused);
-}
-
-static void check_address(struct findings *f)
-{
-	const struct phx_agreement *a = f->a;
-	uint8_t bytes[4];
-
-	if (a->type != PHX_RE_WEB) {
-		find_if(f, a->address[0], "address", "is for a web service, not for batch jobs");
-		find_if(f, a->port, "port", "is for a web service, not for batch jobs");
-		return;
-	}
-	find_if(f, a->address[0] && phx_web_address_parse(a->address, bytes) < 0, "address",
-		"must be an IPv4 address");
-	find_if(f, a->port && !a->address[0], "port", "is given without an address");
-	find_if(f, a->port > 65535, "port", "must be at most 65535");
+	wrong_if(f, lease && a->lease_s > LEASE_S_MAX, "lease", "is longer than 366 days");
+	wrong_if(f, lease && !a->lease_s && !f->policy->lease_optional, "lease",
+		 "must be at least 1 s");
+	wrong_if(f, !lease && a->lease_s != def->lease_s, "lease", unused);
+	wrong_if(f, cycle && (!a->cycle_s || a->cycle_s > 86400), "cycle", "must be 1 s to 1 day");
+	wrong_if(f, !cycle && a->cycle_s != def->cycle_s, "cycle", unused);
+	wrong_if(f, !uses(f->policy, "U") && a->u_milli != def->u_milli, "request_threshold",
+		 unused);
+	wrong_if(f, !uses(f->policy, "V") && a->v_milli != def->v_milli, "release_threshold",
+		 unused);
+	wrong_if(f, uses(f->policy, "V") && a->v_milli > a->u_milli, "release_threshold",
+		 "is above request_threshold");
+	wrong_if(f, !uses(f->policy, "G") && a->g_milli != def->g_milli, "elastic_factor", unused);
+	wrong_if(f, uses(f->policy, "G") && (!a->g_milli || a->g_milli >= 1000), "elastic_factor",
+		 "must be more than 0 and less than 1");
+	wrong_if(f, !dr && a->r_milli != def->r_milli, "obtain_threshold", unused);
+	wrong_if(f, !dr && (a->release_own || a->obtain_by_idle), "release_own", unused);
+	wrong_if(f, a->return_full && !f->policy->shares_cluster, "return_full", unused);
 }
 
 /* Is the path absolute and printable, without a space and without "/../"? */
@@ -210,58 +174,59 @@ static bool path_fits(const char *path)
 	return path[0] == '/' && !strstr(path, "/../");
 }
 
-/* The agreement does not set what Slurm decides itself. */
-static void check_engine(struct findings *f)
+static void check_slurm(struct phx_agreement_findings *f)
 {
-	static const char its[] = "is Slurm's with this engine: slurm.conf says it";
 	const struct phx_agreement *a = f->a;
-	struct phx_agreement def;
 	bool slurm = a->engine == PHX_RE_ENGINE_SLURM;
 
-	phx_agreement_init(&def);
-	find_if(f, a->slurm_conf[0] && !slurm, "slurm_conf", "is for engine slurm");
-	find_if(f, a->slurm_conf[0] && !phx_name_valid(a->slurm_conf) && !path_fits(a->slurm_conf),
-		"slurm_conf", "must be the name of a Slurm that the resource provider has set up");
-	find_if(f, slurm && a->type == PHX_RE_WEB, "engine",
-		"is for batch jobs, not for a web service");
-	find_if(f, slurm && a->type == PHX_RE_BATCH && a->scheduler != def.scheduler, "scheduler",
-		its);
-	find_if(f, slurm && a->type == PHX_RE_BATCH && a->kill_grace_s != def.kill_grace_s,
-		"kill_grace", its);
-	find_if(f, slurm && f->policy && f->policy->per_job_lease, "engine",
-		"must be builtin: under this model each job leases its own nodes");
+	wrong_if(f, a->slurm_conf[0] && !slurm, "slurm_conf", "is for engine slurm");
+	wrong_if(f, a->slurm_conf[0] && !phx_name_valid(a->slurm_conf) && !path_fits(a->slurm_conf),
+		 "slurm_conf", "must be the name of a Slurm that the resource provider has set up");
+	wrong_if(f, slurm && f->policy && f->policy->per_job_lease, "engine",
+		 "must be builtin: under this model each job leases its own nodes");
 }
 
-static void check_type(struct findings *f)
+static bool is_default(const struct phx_agreement_findings *f, const char *key)
 {
-	const struct phx_agreement *a = f->a;
-	struct phx_agreement def;
+	const struct phx_record one = {phx_agreement_record.size,
+				       phx_key_find(&phx_agreement_record, key), 1};
 
-	phx_agreement_init(&def);
-	if (a->type == PHX_RE_WEB) {
-		find_if(f, a->scheduler != def.scheduler, "scheduler",
-			"is for batch jobs, not for a web service");
-		find_if(f, a->kill_order != def.kill_order, "kill_order",
-			"is for batch jobs, not for a web service");
-		find_if(f, a->no_requeue, "no_requeue", "is for batch jobs, not for a web service");
-		find_if(f, a->kill_grace_s != def.kill_grace_s, "kill_grace",
-			"is for batch jobs, not for a web service");
-		find_if(f, !a->window_s || a->window_s > 86400, "window", "must be 1 s to 1 day");
-		find_if(f, !a->threshold_milli || a->threshold_milli >= 1000, "threshold",
-			"must be more than 0 and less than 1");
-	} else {
-		find_if(f, a->kill_grace_s > 3600, "kill_grace", "must be at most 1 h");
-		find_if(f, a->window_s != def.window_s, "window",
-			"is for a web service, not for batch jobs");
-		find_if(f, a->threshold_milli != def.threshold_milli, "threshold",
-			"is for a web service, not for batch jobs");
-	}
+	return phx_record_equal(&one, f->a, f->def);
+}
+
+/* The first kind that lists the key: findings name that kind. */
+static const struct phx_re_kind *kind_of_key(const char *key)
+{
+	int i = 0;
+
+	while (!phx_re_kind_has_key(phx_re_kinds[i], key))
+		i++;
+	return phx_re_kinds[i];
+}
+
+/* A key that the agreement's kind does not have is at its default. */
+static void check_keys(struct phx_agreement_findings *f)
+{
+	const struct phx_re_kind *kind = phx_re_kind(f->a);
+	char text[128];
+
+	for (int i = 0; i < PHX_RE_TYPE_COUNT_; i++)
+		for (const char *const *key = phx_re_kinds[i]->keys; *key; key++) {
+			if (phx_re_kind_has_key(kind, *key) ||
+			    kind_of_key(*key) != phx_re_kinds[i] || is_default(f, *key))
+				continue;
+			snprintf(text, sizeof(text), "is for %s, not for %s", phx_re_kinds[i]->text,
+				 kind->text);
+			wrong_if(f, true, *key, text);
+		}
 }
 
 unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found, void *arg)
 {
-	struct findings f = {.a = a, .found = found, .arg = arg};
+	struct phx_agreement def;
+	struct phx_agreement_findings f = {.a = a, .def = &def, .found = found, .arg = arg};
 
+	phx_agreement_init(&def);
 	if (a->model >= 0 && a->model < PHX_POLICY_COUNT_)
 		f.policy = phx_policy((enum phx_policy_id)a->model);
 	check_names(&f);
@@ -270,21 +235,21 @@ unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_
 	check_setup(&f);
 	if (f.policy)
 		check_params(&f);
-	check_address(&f);
-	check_engine(&f);
-	check_type(&f);
+	check_slurm(&f);
+	check_keys(&f);
+	phx_re_kind(a)->check(&f);
 	return f.n;
 }
 
 unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found,
 				 void *arg)
 {
-	struct findings f = {.a = a, .found = found, .arg = arg};
+	struct phx_agreement_findings f = {.a = a, .found = found, .arg = arg};
 
-	find_if(&f, strchr(a->slurm_conf, '/'), "slurm_conf",
-		"is a path, and must be a name: ask the resource provider to put the file into his "
-		"slurm_dir "
-		"(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
+	wrong_if(&f, strchr(a->slurm_conf, '/'), "slurm_conf",
+		 "is a path, and must be a name: ask the resource provider to put the file into "
+		 "his slurm_dir "
+		 "(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
 	return f.n ? f.n : phx_agreement_check(a, found, arg);
 }
 
@@ -320,10 +285,13 @@ static int check_partner(const struct phx_agreement *a, const struct phx_agreeme
 	return 0;
 }
 
-int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
+int phx_agreement_check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
 			     struct phx_err *err)
 {
-	if (batch->type != PHX_RE_BATCH || web->type != PHX_RE_WEB)
+	const struct phx_agreement *batch = phx_re_kind(a)->has_jobs ? a : b,
+				   *web = batch == a ? b : a;
+
+	if (!phx_re_kind(batch)->has_jobs || !phx_re_kind(web)->has_demand)
 		return phx_err_set(
 			err, -EINVAL,
 			"%s and %s: a pair is one RE for batch jobs and one for a web service",

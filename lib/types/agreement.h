@@ -9,7 +9,13 @@
 #include "policy/policy.h"
 
 enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };
-enum phx_re_type { PHX_RE_BATCH, PHX_RE_WEB };
+/** Its workload, and so its kind of RE (kind.h). */
+enum phx_re_type {
+#define KIND(id, name, text) PHX_RE_##id,
+#include "types/re_kind.def"
+#undef KIND
+	PHX_RE_TYPE_COUNT_
+};
 enum phx_re_coordination {
 	PHX_RE_COORDINATED_NONE,
 	PHX_RE_COORDINATED_OWN,
@@ -137,14 +143,14 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 				 void *arg);
 /** Do two agreements with engine slurm mean the same Slurm? */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
-/** May the two be a coordinated pair? One is batch and one web, both want coordination, each names
- * the other or no partner, they have one owner where one of them insists on it, and one model. 0,
- * or -EINVAL with a text. */
-int phx_agreement_check_pair(const struct phx_agreement *batch, const struct phx_agreement *web,
+/** May the two be a coordinated pair, in any order? One has jobs and one a demand (types/re_kind.h),
+ * both want coordination, each names the other or no partner, they have one owner where one of them
+ * insists on it, and one model. 0, or -EINVAL with a text. */
+int phx_agreement_check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
 			     struct phx_err *err);
 /** The parameters as the policy takes them. Times that the model does not use are 0, so only DR and
  * Evangelinos have a scheduling cycle, and all others schedule by events (reading 5). Those of the
- * batch RE hold for a pair. */
+ * RE with jobs hold for a pair. */
 struct phx_policy_params phx_agreement_params(const struct phx_agreement *a);
 
 #endif

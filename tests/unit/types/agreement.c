@@ -222,7 +222,8 @@ static void pairs_are_checked(void **state)
 	struct phx_agreement w = agreement("w", PHX_RE_WEB, PHX_POLICY_fb, 4);
 	(void)state;
 	assert_int_equal(phx_agreement_check_pair(&b, &w, NULL), 0);
-	not_a_pair(&w, &b, "one RE for batch jobs");
+	assert_int_equal(phx_agreement_check_pair(&w, &b, NULL), 0);
+	not_a_pair(&w, &w, "one RE for batch jobs");
 	not_a_pair(&b, &b, "one RE for batch jobs");
 	strcpy(b.partner, "w");
 	strcpy(w.partner, "b");
