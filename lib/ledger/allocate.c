@@ -44,11 +44,11 @@ void phx_ledger_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_v
 	ret->unlimited = l->unlimited;
 	ret->free = phx_ledger_available(l, i, l->free);
 	ret->lent = phx_ledger_lent(l, i);
-	view_side(re, re->kind->has_demand ? &ret->web : &ret->batch);
+	view_side(re, &ret->side[re->kind->side]);
 	if (!re->r.partner)
 		return;
 	re = re_at(l, re->r.partner - 1);
-	view_side(re, re->kind->has_demand ? &ret->web : &ret->batch);
+	view_side(re, &ret->side[re->kind->side]);
 }
 
 /* ---- wishes done ---- */
@@ -59,8 +59,7 @@ static int64_t place(const struct phx_ledger *l, uint32_t i, int p)
 
 	if (p == PHX_PLACE_FREE)
 		return PHX_LEDGER_FREE;
-	return re->kind->has_demand == (p == PHX_PLACE_WEB) ? (int64_t)i
-							    : (int64_t)re->r.partner - 1;
+	return (int)re->kind->side == p ? (int64_t)i : (int64_t)re->r.partner - 1;
 }
 
 static void count(struct phx_ledger *l, struct re *a, struct re *b)

@@ -13,12 +13,12 @@ static uint32_t least(uint32_t a, uint64_t b)
 static void cycle(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		  struct phx_policy_moves *ret)
 {
-	uint64_t owned = phx_policy_hers(&v->batch),
-		 idle = (uint64_t)v->batch.idle + v->batch.coming;
-	uint64_t waiting = v->batch.waiting_nodes, has = p->release_by_idle ? idle : owned;
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	uint64_t owned = phx_policy_hers(batch), idle = (uint64_t)batch->idle + batch->coming;
+	uint64_t waiting = batch->waiting_nodes, has = p->release_by_idle ? idle : owned;
 	bool ratio = waiting * 1000 > p->r_milli * owned;
 
-	if (!waiting || (!ratio && v->batch.waiting_biggest <= owned) || waiting <= has)
+	if (!waiting || (!ratio && batch->waiting_biggest <= owned) || waiting <= has)
 		return;
 	phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, waiting - has,
 			ratio ? PHX_REASON_queue_ratio : PHX_REASON_biggest_job);
@@ -28,8 +28,9 @@ static void cycle(const struct phx_policy_params *p, const struct phx_policy_vie
 static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			  uint32_t size, uint32_t idle_of_lease)
 {
-	uint32_t owned = v->batch.owned, lower = v->batch.lower;
-	uint32_t dynamic = least(owned > lower ? owned - lower : 0, v->batch.idle);
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	uint32_t owned = batch->owned, lower = batch->lower;
+	uint32_t dynamic = least(owned > lower ? owned - lower : 0, batch->idle);
 
 	return least(least(size, dynamic), p->release_pool ? size : idle_of_lease);
 }
@@ -38,7 +39,8 @@ static uint32_t lease_end(const struct phx_policy_params *p, const struct phx_po
 static void web_release(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			uint32_t k, struct phx_policy_moves *ret)
 {
-	uint32_t owned = v->web.owned, lower = v->web.lower;
+	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
+	uint32_t owned = web->owned, lower = web->lower;
 
 	phx_policy_web_give(p, v, least(k, owned > lower ? owned - lower : 0), ret);
 }

@@ -13,8 +13,10 @@ static uint32_t least(uint32_t a, uint64_t b)
 static uint32_t releasing_size(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			       uint64_t pair)
 {
-	uint64_t bound = (uint64_t)v->batch.lower + v->web.lower;
-	uint64_t size = (uint64_t)v->batch.idle * p->g_milli / 1000;
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
+	uint64_t bound = (uint64_t)batch->lower + web->lower;
+	uint64_t size = (uint64_t)batch->idle * p->g_milli / 1000;
 
 	return pair > bound ? least((uint32_t)size, pair - bound) : 0;
 }
@@ -22,9 +24,11 @@ static uint32_t releasing_size(const struct phx_policy_params *p, const struct p
 static void adjust(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		   uint32_t provided, struct phx_policy_moves *ret)
 {
-	uint64_t owned = (uint64_t)phx_policy_hers(&v->batch) + provided;
-	uint64_t idle = (uint64_t)v->batch.idle + v->batch.coming + provided;
-	uint64_t waiting = v->batch.waiting_nodes, big = v->batch.waiting_biggest;
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
+	uint64_t owned = (uint64_t)phx_policy_hers(batch) + provided;
+	uint64_t idle = (uint64_t)batch->idle + batch->coming + provided;
+	uint64_t waiting = batch->waiting_nodes, big = batch->waiting_biggest;
 
 	if (waiting * 1000 > p->u_milli * owned) {
 		uint64_t n = waiting > owned ? waiting - owned : 0; /* DR1 */
@@ -34,7 +38,7 @@ static void adjust(const struct phx_policy_params *p, const struct phx_policy_vi
 		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, n, PHX_REASON_biggest_job);
 	} else if (waiting * 1000 < p->v_milli * owned) {
 		phx_policy_wish(ret, PHX_PLACE_BATCH, PHX_PLACE_FREE,
-				releasing_size(p, v, owned + phx_policy_hers(&v->web)),
+				releasing_size(p, v, owned + phx_policy_hers(web)),
 				PHX_REASON_batch_release);
 	}
 }
@@ -42,11 +46,13 @@ static void adjust(const struct phx_policy_params *p, const struct phx_policy_vi
 static void lease_unit(const struct phx_policy_params *p, const struct phx_policy_view *v,
 		       struct phx_policy_moves *ret)
 {
-	uint64_t bound = (uint64_t)v->batch.lower + v->web.lower;
-	uint64_t pair = (uint64_t)phx_policy_hers(&v->batch) + phx_policy_hers(&v->web);
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
+	uint64_t bound = (uint64_t)batch->lower + web->lower;
+	uint64_t pair = (uint64_t)phx_policy_hers(batch) + phx_policy_hers(web);
 	uint32_t provided = bound > pair ? least(v->free, bound - pair) : 0;
 
-	if (!v->batch.there)
+	if (!batch->there)
 		return;
 	phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, provided, PHX_REASON_idle_to_batch);
 	adjust(p, v, provided, ret);

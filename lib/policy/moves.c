@@ -41,10 +41,11 @@ void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_pol
 void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			  uint32_t k, struct phx_policy_moves *ret)
 {
-	uint32_t can = v->batch.there ? phx_policy_hers(&v->batch) : 0;
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
+	uint32_t can = batch->there ? phx_policy_hers(batch) : 0;
 	uint32_t granted = p->return_full ? 0 : least(k, v->free);
 	uint32_t returned =
-		p->return_full ? least(k, can) : least(k - granted, least(v->batch.idle, can));
+		p->return_full ? least(k, can) : least(k - granted, least(batch->idle, can));
 
 	if (p->return_full)
 		granted = least(k - returned, v->free);
@@ -58,16 +59,18 @@ void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_po
 void phx_policy_web_give(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			 uint32_t k, struct phx_policy_moves *ret)
 {
+	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
 	(void)p;
-	phx_policy_wish(ret, PHX_PLACE_WEB, PHX_PLACE_FREE, least(k, v->web.owned),
+	phx_policy_wish(ret, PHX_PLACE_WEB, PHX_PLACE_FREE, least(k, web->owned),
 			PHX_REASON_web_release);
 }
 
 void phx_policy_all_to_batch(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			     struct phx_policy_moves *ret)
 {
+	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
 	(void)p;
-	if (v->batch.there && !v->unlimited)
+	if (batch->there && !v->unlimited)
 		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, v->free,
 				PHX_REASON_idle_to_batch);
 }

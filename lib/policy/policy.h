@@ -33,7 +33,10 @@ struct phx_policy_params {
 	bool return_full;     /* FB: reclaim the whole request, not the shortfall (reading 10) */
 };
 
-/** One side of a coordinated pair as a policy sees it. */
+/** Where nodes are: in the free pool, or with one of the sides that coordinate. Of which side an RE is says its kind. */
+enum phx_policy_place { PHX_PLACE_FREE, PHX_PLACE_BATCH, PHX_PLACE_WEB, PHX_PLACE_COUNT_ };
+
+/** One side of those that coordinate as a policy sees it. */
 struct phx_policy_side {
 	bool there;     /* the RE exists and is active */
 	uint32_t owned; /* idle + busy */
@@ -54,10 +57,9 @@ struct phx_policy_view {
 	/* nodes within this pair's bounds that others hold by grace: they come back on demand (000
 	 * Fig. 2) */
 	uint32_t lent;
-	struct phx_policy_side batch, web;
+	struct phx_policy_side side[PHX_PLACE_COUNT_]; /* PHX_PLACE_FREE: not used */
 };
 
-enum phx_policy_place { PHX_PLACE_FREE, PHX_PLACE_BATCH, PHX_PLACE_WEB };
 /** Why nodes move; one row each in reason.def (name, sentence for `phx events`). */
 enum phx_policy_reason {
 #define REASON(name, ...) PHX_REASON_##name,

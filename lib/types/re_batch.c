@@ -20,6 +20,7 @@ static const char *const keys[] = {"engine",     "scheduler",  "kill_order",
 const struct phx_re_kind phx_re_kind_batch = {
 	.text = "batch jobs",
 	.has_jobs = true,
+	.side = PHX_PLACE_BATCH,
 	.roles = {[PHX_RE_ENGINE_BUILTIN] = "batch-compute",
 		  [PHX_RE_ENGINE_SLURM] = "slurm-compute"},
 	.keys = keys,

@@ -16,6 +16,7 @@ struct phx_re_kind {
 	 * demands (lib/web). It is served before REs with jobs. */
 	bool has_demand;
 	/* what its nodes run where an agreement names no role, by enum phx_re_engine */
+	enum phx_policy_place side; /* as which side of a pair policies see it */
 	const char *roles[2];
 	/* NULL-terminated: the keys of agreements that this kind has. An agreement of a kind that
 	 * does not list one of them leaves that key at its default. */

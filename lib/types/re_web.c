@@ -22,6 +22,7 @@ static const char *const keys[] = {"address", "port", "window", "threshold", NUL
 const struct phx_re_kind phx_re_kind_web = {
 	.text = "a web service",
 	.has_demand = true,
+	.side = PHX_PLACE_WEB,
 	.roles = {[PHX_RE_ENGINE_BUILTIN] = "web-server", [PHX_RE_ENGINE_SLURM] = "slurm-compute"},
 	.keys = keys,
 	.check = check,

@@ -54,21 +54,21 @@ static void set_number(struct occasion *o, const char *word)
 		{"k", &o->k},
 		{"lent", &v->lent},
 		{"free", &v->free},
-		{"lb", &v->batch.lower},
-		{"lw", &v->web.lower},
+		{"lb", &v->side[PHX_PLACE_BATCH].lower},
+		{"lw", &v->side[PHX_PLACE_WEB].lower},
 		{"U", &o->params.u_milli},
 		{"V", &o->params.v_milli},
 		{"G", &o->params.g_milli},
 		{"R", &o->params.r_milli},
 		{"size", &o->size},
 		{"mine", &o->mine},
-		{"big", &v->batch.waiting_biggest},
+		{"big", &v->side[PHX_PLACE_BATCH].waiting_biggest},
 	};
 	size_t n = strcspn(word, "=");
 
 	assert_int_equal(word[n], '=');
 	if (!strncmp(word, "q=", 2)) {
-		v->batch.waiting_nodes = strtoull(word + 2, NULL, 10);
+		v->side[PHX_PLACE_BATCH].waiting_nodes = strtoull(word + 2, NULL, 10);
 		return;
 	}
 	if (!strncmp(word, "L=", 2)) {
@@ -95,9 +95,9 @@ static void read_occasion(struct occasion *o, char *words)
 	snprintf(o->name, sizeof(o->name), "%s", strtok_r(NULL, " ", &save));
 	while ((word = strtok_r(NULL, " ", &save))) {
 		if (!strncmp(word, "b=", 2))
-			set_side(&o->view.batch, word + 2, true);
+			set_side(&o->view.side[PHX_PLACE_BATCH], word + 2, true);
 		else if (!strncmp(word, "w=", 2))
-			set_side(&o->view.web, word + 2, false);
+			set_side(&o->view.side[PHX_PLACE_WEB], word + 2, false);
 		else if (!set_flag(o, word))
 			set_number(o, word);
 	}
