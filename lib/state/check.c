@@ -1,5 +1,5 @@
-/* What always holds of a state, after every event (faults.md). Called by tests, by the fault
- * simulation and at the daemon's start. Changes nothing. Pure. */
+/* The invariants of a state, which hold after every event (faults.md). Called by tests, by the
+ * fault simulation and at the daemon's start. Changes nothing. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -36,13 +36,13 @@ static int check_deadline(const struct phx_node *n, struct phx_err *err)
 	return 0;
 }
 
-/* Nothing unwiped reaches another tenant where the agreement says wipe. */
+/* No node with data that an agreement wants erased reaches another tenant. */
 static int check_tenant(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	const struct phx_pool *to = phx_state_pool(s, n->pool);
 	if (!n->dirty || !to || !strcmp(n->tenant, to->owner))
 		return 0;
-	/* its key is gone, and nobody gets it before it is read back */
+	/* its key is destroyed, and no RE gets the node before its disk is read back */
 	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
 	if (n->owes_wipe && !unread)
 		return phx_err_set(err, -EPROTO,
@@ -75,7 +75,7 @@ static int check_order(const struct phx_state *s, struct phx_err *err)
 	return 0;
 }
 
-/* The parts that a node runs are the jobs' open parts on it. */
+/* A node counts as many parts as jobs have open parts on it. */
 static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	uint32_t open = 0;
@@ -89,7 +89,7 @@ static int check_jobs(const struct phx_state *s, const struct phx_node *n, struc
 	return 0;
 }
 
-/* ---- the ledger and the nodes say the same ---- */
+/* ---- the ledger and the nodes agree ---- */
 
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
 {

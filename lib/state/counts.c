@@ -1,5 +1,5 @@
-/* What a node counts as: see counts.h. Called by index.c for the nodes that were touched, and by
- * whoever asks for one node. Changes nothing. Pure. */
+/* Predicates of nodes: see counts.h. Called by index.c for touched nodes, and by the pure rooms
+ * above for single nodes. Changes nothing. Pure. */
 #include "state/counts.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ bool phx_node_is_given_up(const struct phx_state *s, const struct phx_node *n)
 	return n->gave_up[0] && !n->pinned && phx_pool_is_deserted(s, n->pool);
 }
 
-/* Given up, and nothing keeps it from being released now. */
+/* Is the node given up and can it be released now? */
 static bool is_releasable(const struct phx_state *s, const struct phx_node *n)
 {
 	bool waits =
@@ -72,14 +72,14 @@ bool phx_node_takes_jobs(const struct phx_state *s, const struct phx_node *n)
 	    n->jobs_running || !n->healthy || n->share != PHX_SHARE_OUTSIDE ||
 	    strcmp(n->actual_role, n->role))
 		return false;
-	/* last: it is searched for by name, and most nodes of a full cluster are busy */
+	/* last, since it searches a role by name: most nodes of a full cluster are busy */
 	return phx_node_could_take_jobs(s, n);
 }
 
 bool phx_node_could_take_jobs(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
-	/* what is pinned in the pool of an RE is that one's: jobs of anybody are not for it */
+	/* a node that is pinned in the pool of an RE runs only jobs of that RE */
 	return role && role->runs_jobs && !phx_state_re(s, n->pool);
 }
 
@@ -144,7 +144,7 @@ bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
 		 n->state == PHX_NODE_MAINTENANCE);
 }
 
-/* ---- what is due ---- */
+/* ---- deadlines ---- */
 
 int64_t phx_node_due(const struct phx_node *n)
 {

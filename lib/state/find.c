@@ -1,10 +1,10 @@
-/* Things of a state by name or number, in its lists; nodes by name are found by the index. Called
- * by the pure rooms above and by the API. Pure. */
+/* Finds items of a state's lists by name or number; the index finds nodes by name. Called by the
+ * pure rooms above and by the API. Pure. */
 #include "state/state.h"
 
 #include <string.h>
 
-/* Every named item has its name first. */
+/* The item of a list whose name, at name_offset, is `name`; NULL: there is none. */
 static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset,
 			const char *name)
 {

@@ -1,14 +1,14 @@
-/* Incarnations of the head: what keeps step ids and epochs apart when a journal
- * is restored. A head that goes on from an older journal would give the ids of
- * the time between once more, and agents answer an id that they know from their
- * own memory: work would count as done that nobody did. So each start of phxd
- * draws a number above the one before (from its clock), the first event that
- * changes something carries it, and ids go on above `number << ID_BITS`. A
- * plan that is under way keeps its own. Journals of the time before have none:
- * theirs is 0. Called by apply.c and handover.c. Pure. */
+/* Incarnations of the head keep step ids and epochs apart when a journal is
+ * restored. A head that goes on from an older journal would use ids again that it
+ * gave after that journal was saved. Agents answer a known id from their own
+ * memory, so work would count as done that was never done. Therefore each start of
+ * phxd draws a number above the last one (from its clock), the first event that
+ * changes the state carries it, and ids go on above `number << ID_BITS`. A plan
+ * under way keeps its ids. Journals of before have incarnation 0. Called by apply.c
+ * and handover.c. Pure. */
 #include "state/apply.h"
 
-/* room for 65,536 steps; more run on into the next number, which is as good */
+/* room for 65,536 steps; more steps use ids of the next number, which does no harm */
 enum { ID_BITS = 16 };
 
 static uint64_t first_id(const struct phx_state *s)

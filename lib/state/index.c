@@ -1,6 +1,6 @@
-/* The index of a state: see index.h. Bitmaps over the list of nodes, a table of
- * names, times of nodes in one array, those of jobs in a heap whose stale
- * entries go when they come up. Used by the pure rooms above. Pure. */
+/* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
+ * names, the nodes' times in one array, the jobs' times in a heap whose stale
+ * entries are dropped when they reach the top. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -26,11 +26,11 @@ struct phx_index {
 	uint32_t *groups;      /* of IDLE nodes: hash of their RE's name */
 	int64_t *due;          /* of nodes */
 	uint64_t *runs;        /* the job whose open part is on the node */
-	/* struct due: a heap, the earliest first; of each job that has one, one entry is no
+	/* struct due: a heap, the earliest first; each job with a time has an entry that is not
 	 * later */
 	struct phx_list dues;
-	bool touched; /* a node is */
-	bool untrue;  /* memory was lacking: build it anew */
+	bool touched; /* some node is touched */
+	bool untrue;  /* memory was lacking: the index must be built anew */
 	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_list tallies; /* struct phx_tally, of users */
@@ -53,7 +53,7 @@ static bool has(const uint64_t *set, uint32_t i)
 	return set[i / WORD] >> (i % WORD) & 1;
 }
 
-/* The first member at or after `at`; x->n when there is none. */
+/* The place of the first node of the set at or after `at`; x->n when there is none. */
 static uint32_t next_of(const struct phx_index *x, enum phx_node_set set, uint32_t at)
 {
 	const uint64_t *words = x->sets[set];
@@ -92,7 +92,7 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 
 /* ---- what follows from a node ---- */
 
-/* by enum phx_node_set; TOUCHED and LOOK follow from no node */
+/* by enum phx_node_set; TOUCHED and LOOK have no predicate */
 static bool (*const predicates[])(const struct phx_state *, const struct phx_node *) = {
 #define NODE_SET(name, predicate) [PHX_SET_##name] = predicate,
 #include "state/sets.def"
@@ -262,7 +262,8 @@ void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
 		s->index->untrue = true;
 }
 
-/* Entries of what is over, or put off, go. */
+/* Drops entries from the top of the heap that are stale: the job is over or its time has changed.
+ */
 static void settle_dues(struct phx_state *s)
 {
 	struct phx_index *x = s->index;

@@ -1,90 +1,89 @@
-/* What core_apply must find without looking at every node and job: names, who
- * is free, who is idle, what is due. All of it follows from the state (it is in
- * no record, and is built anew where it is missing), so that it decides
- * nothing. Within the pure rooms above it only.
+/* The index by which core_apply finds nodes and jobs without looking at all of
+ * them: names, free nodes, idle nodes, deadlines. All of it follows from the state:
+ * it is in no record, is built anew where it is missing, and decides nothing. Used
+ * by the pure rooms above only.
  *
- * The rule: who changes a node that another file may have to find touches it,
- * before or after, within the same event. What is derived of touched nodes is
- * brought up to date where it is asked for. */
+ * The rule: code that changes a node which another file may have to find touches
+ * the node, before or after the change, within the same event. The index brings
+ * touched nodes up to date when it is asked. */
 #ifndef PHX_STATE_INDEX_H
 #define PHX_STATE_INDEX_H
 
 #include "state/state.h"
 #include "state/tally.h"
 
-/** Sets of nodes, by their place in the list. counts.h says what those of sets.def hold. */
+/** Sets of nodes, by their place in the list. The sets of sets.def have predicates in counts.h. */
 enum phx_node_set {
-	PHX_SET_TOUCHED, /* what is below has to be derived again */
-	PHX_SET_LOOK,    /* touched since share.c has looked at it */
+	PHX_SET_TOUCHED, /* the sets below must be derived again for the node */
+	PHX_SET_LOOK,    /* touched since share.c looked at the node */
 #define NODE_SET(name, predicate) PHX_SET_##name,
 #include "state/sets.def"
 #undef NODE_SET
 	PHX_SET_COUNT_
 };
 
-/** Built where it is missing or of another list of nodes; the caller then may use all below.
- * -ENOMEM. */
+/** Build the index if it is missing or lacks nodes; the calls below may be used then. -ENOMEM. */
 int phx_index_ready(struct phx_state *s);
-/** Nodes were removed or renamed: all of it anew. */
+/** Nodes were removed or renamed: build the whole index anew. */
 void phx_index_renew(struct phx_state *s);
 void phx_index_drop(struct phx_state *s);
 
-/** The node was changed or is going to be, in this event. Without an index: nothing. */
+/** The node was or will be changed in this event. Does nothing without an index. */
 void phx_touch(struct phx_state *s, const struct phx_node *n);
-/** Something that all depend on was changed. */
+/** A fact that all nodes depend on was changed. */
 void phx_touch_all(struct phx_state *s);
 
 /** The first node of `set` at or after `at`; NULL. Brings the sets up to date. */
 struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint32_t at);
-/** The same of an RE's IDLE nodes. */
+/** The same for the IDLE nodes of one RE. */
 struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at);
-/** The first node at or after `at` that may be in `set`; NULL. In the middle of an event, between
- * events, without an index (then it is any node): the caller looks itself. */
+/** The first node at or after `at` that may be in `set`; NULL. The caller checks the predicate
+ * itself: touched nodes, and without an index all nodes, are candidates. Usable at any time. */
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
-/** share.c is about to look at `n`. */
+/** share.c looks at `n` now: it leaves the set LOOK. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);
 static inline uint32_t phx_index_place(const struct phx_state *s, const struct phx_node *n)
 {
 	return (uint32_t)(n - PHX_LIST_AT(&s->nodes, struct phx_node, 0));
 }
 
-/** The first node at or after `at` for which the time has come; NULL. Brings the times up to
- * date. */
+/** The first node at or after `at` whose time has come; NULL. Brings the times up to date. */
 struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at);
 
-/** When the next node, or job, wants a tick; INT64_MAX. Right after phx_index_settle(), and without
- * an index. */
+/** When the next node, or job, wants a tick; INT64_MAX. True after phx_index_settle(); also usable
+ * without an index. */
 int64_t phx_index_nodes_due(const struct phx_state *s);
 int64_t phx_index_jobs_due(const struct phx_state *s);
 /** The job may want a tick sooner than it did. */
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j);
 
-/** `n` runs a part of job `id` from now on; 0: it does not any more. */
+/** `n` runs a part of job `id` from now on; 0: `n` runs none any more. */
 void phx_index_runs(struct phx_state *s, const struct phx_node *n, uint64_t id);
 /** The job that has an open part on `n`; NULL. Also without an index. */
 struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_node *n);
 
-/** Jobs that are queued or running; of those that are queued, the ones of no RE; of all, those of
- * an engine not ours. */
+/** Counts of jobs: queued or running; queued and of no RE; queued or running of an external engine.
+ */
 struct phx_index_jobs {
 	uint32_t n_open, n_queued, n_foreign;
 };
 struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
-/** The job counts in its user's tally from now on (`in`), or no more: before and after it is
- * changed. */
+/** Count the job in its user's tally (`in`), or take it out. A change of a job is enclosed by both:
+ * out before it, in after it. */
 void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in);
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid);
 
-/** What was looked at one by one to decide something (nodes tried, jobs walked over), since the
- * index was built; to be added to. Tests hold it down. */
+/** Counter of nodes and jobs that were looked at one by one since the index was built; callers add
+ * to it. Tests bound it. */
 uint64_t *phx_index_visits(struct phx_state *s);
 
-/** The end of an event: whoever asks between events finds all of it right. */
+/** Bring the index up to date at the end of an event, for readers between events. */
 void phx_index_settle(struct phx_state *s);
-/** Is nothing missing in it? Where memory was lacking it is built anew with the next event. */
+/** Is the index complete? If memory was lacking, the next event builds it anew. */
 bool phx_index_is_whole(const struct phx_state *s);
-/** Is it what would be built now? -EPROTO with the first difference; 0 also where there is none. */
+/** Compare the index with one built anew. -EPROTO with the first difference; 0 also without index.
+ */
 int phx_index_check(const struct phx_state *s, struct phx_err *err);
 
 #endif

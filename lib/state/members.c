@@ -1,6 +1,6 @@
-/* Nodes by what they have in common: see members.h. Groups are few (states,
- * pools, REs), so that they stand in a list; of each node it is remembered in
- * which groups it is. Called by index.c. Pure. */
+/* Groups of nodes: see members.h. Groups are few (states, pools, REs), so they are
+ * in a list; for each node the groups that it is in are remembered. Called by
+ * index.c. Pure. */
 #include "state/members.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ enum { WORD = 64 };
 
 struct phx_members {
 	uint32_t cap;
-	uint64_t changed;                  /* the number told last */
+	uint64_t changed;                  /* the last number given to a change */
 	struct phx_list groups;            /* struct phx_members_group */
 	uint16_t (*of)[PHX_MEMBERS_KINDS]; /* by place: the group, counted from 1; 0 none */
 };
@@ -122,7 +122,7 @@ const struct phx_members_group *phx_members_find(const struct phx_members *m,
 	return NULL;
 }
 
-/* A new group, in the place of one that nobody is in any more if there is one; NULL on ENOMEM. */
+/* Adds a group, in the place of an empty group if there is one; NULL: out of memory. */
 static struct phx_members_group *add_group(struct phx_members *m, enum phx_members_kind kind,
 					   const char *key)
 {
@@ -152,7 +152,7 @@ static void set(struct phx_members *m, struct phx_members_group *g, uint32_t i, 
 	g->changed = ++m->changed;
 }
 
-/* Its group of that kind; NULL. */
+/* The group of that kind which the node at place i is in; NULL: none. */
 static struct phx_members_group *group_of(const struct phx_members *m, uint32_t i,
 					  enum phx_members_kind kind)
 {

@@ -1,5 +1,5 @@
-/* What an event leads to: actions, notes, and the checks every handler begins
- * with. Called by all handlers; calls none of them. Pure. */
+/* Actions and notes of an event, and the checks that every handler begins with.
+ * Called by all handlers; calls none of them. Pure. */
 #include "state/apply.h"
 #include "state/index.h"
 
@@ -62,7 +62,7 @@ void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 	va_end(ap);
 }
 
-enum { OFF_AGAIN_MS = 300 * 1000 }; /* a BMC that did not do it is told again */
+enum { OFF_AGAIN_MS = 300 * 1000 }; /* a node that is still on is switched off again */
 
 void phx_power_off(struct phx_apply *a, struct phx_node *n)
 {

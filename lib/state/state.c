@@ -1,5 +1,5 @@
-/* Core state: record tables, beginning and end. Called by core_apply, the store
- * (snapshots), the API and tests. Pure. */
+/* Core state: its record tables, phx_state_init() and phx_state_fini(). Called by
+ * core_apply, the journal (snapshots), the API and tests. Pure. */
 #include "state/index.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { REST_BYTES = 2048 }; /* of a job's record, with a part or two */
+enum { REST_BYTES = 2048 }; /* size of a job's other fields, with a part or two */
 
 uint64_t phx_tally_size(const struct phx_list *argv, const struct phx_list *env, const char *script)
 {
@@ -21,7 +21,7 @@ static uint64_t uid_of(const void *item)
 	return ((const struct phx_tally *)item)->uid;
 }
 
-/* Where `uid` stands, or belongs. */
+/* The place of `uid`, or where it would be inserted. */
 static uint32_t place_of(const struct phx_list *tallies, uint32_t uid)
 {
 	return phx_list_place(tallies, sizeof(struct phx_tally), uid_of, uid);

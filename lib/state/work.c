@@ -1,14 +1,13 @@
-/* The worklist of one event: what a lower room leaves to be done by an upper one,
- * which it does not call. The dispatcher holds the table of who does it (apply.c)
- * and settles the list after the event's handler; where the order of actions asks
- * for it, the list is settled sooner. Entries are done in the order in which they
- * were made. Pure. */
+/* The worklist of one event: work that a lower room leaves to an upper one, which
+ * it does not call. The dispatcher (apply.c) has the table of functions that do the
+ * work, and settles the list after the event's handler; where the order of actions
+ * needs it, the list is settled sooner. Entries are done in their order. Pure. */
 #include "state/apply.h"
 #include "state/index.h"
 
 struct work {
 	enum phx_work_kind kind;
-	uint32_t place; /* of the node */
+	uint32_t place; /* place of the node */
 };
 
 void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n)
