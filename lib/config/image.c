@@ -12,8 +12,15 @@
 
 enum { FILES_MAX = 64 };
 
-static const char *const kinds[] = {"initramfs", "rootfs"};
-const struct phx_enum phx_image_kind_names = {"image kind", kinds, PHX_ARRAY_SIZE(kinds)};
+#define NAME(id, name, ...) name,
+static const char *const names[] = {PHX_IMAGE_KINDS(NAME)};
+const struct phx_enum phx_image_kind_names = {"image kind", names, PHX_ARRAY_SIZE(names)};
+
+#define ROW(id, name, boots, file, other) {boots, file, other},
+static const struct {
+	bool boots;
+	const char *file, *other; /* at least one of them; other may be NULL */
+} kinds[] = {PHX_IMAGE_KINDS(ROW)};
 
 PHX_RECORD_TABLE(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 PHX_RECORD_TABLE(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
@@ -25,6 +32,11 @@ const struct phx_image_file *phx_image_file(const struct phx_image *im, const ch
 		if (!strcmp(f->name, name))
 			return f;
 	return NULL;
+}
+
+bool phx_image_boots(const struct phx_image *im)
+{
+	return kinds[im->kind].boots;
 }
 
 static bool is_digest(const char *s)
@@ -69,17 +81,17 @@ static int read_files(const struct phx_conf *c, struct phx_image *im, struct phx
 /* What each kind cannot do without; of a root file system at least one form. */
 static int check_files(const struct phx_image *im, const char *what, struct phx_err *err)
 {
-	const char *missing = NULL;
-	if (!phx_image_file(im, PHX_IMAGE_KERNEL))
-		missing = PHX_IMAGE_KERNEL;
-	else if (im->kind == PHX_IMAGE_INITRAMFS && !phx_image_file(im, PHX_IMAGE_INITRD))
-		missing = PHX_IMAGE_INITRD;
-	else if (im->kind == PHX_IMAGE_ROOTFS && !phx_image_file(im, PHX_IMAGE_ROOT_DISK) &&
-		 !phx_image_file(im, PHX_IMAGE_ROOT_RAM))
-		missing = PHX_IMAGE_ROOT_DISK " or " PHX_IMAGE_ROOT_RAM;
-	if (missing)
-		return phx_err_set(err, -EINVAL, "%s: an image of kind %s needs the file %s", what,
-				   phx_enum_name(&phx_image_kind_names, im->kind), missing);
+	const char *file = kinds[im->kind].file, *other = kinds[im->kind].other;
+	if (!phx_image_file(im, PHX_IMAGE_KERNEL)) {
+		file = PHX_IMAGE_KERNEL;
+		other = NULL;
+	} else if (phx_image_file(im, file) || (other && phx_image_file(im, other))) {
+		file = NULL;
+	}
+	if (file)
+		return phx_err_set(err, -EINVAL, "%s: an image of kind %s needs the file %s%s%s",
+				   what, names[im->kind], file, other ? " or " : "",
+				   other ? other : "");
 	const struct phx_image_file *disk = phx_image_file(im, PHX_IMAGE_ROOT_DISK);
 	if (disk && !disk->raw_size)
 		return phx_err_set(err, -EINVAL,
@@ -150,7 +162,7 @@ char *phx_image_format(const struct phx_image *im)
 bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,
 			      char *ret_why, size_t n_why)
 {
-	if (im->kind != PHX_IMAGE_ROOTFS || !strcmp(im->kernel_release, deploy->kernel_release))
+	if (phx_image_boots(im) || !strcmp(im->kernel_release, deploy->kernel_release))
 		return false;
 	snprintf(ret_why, n_why,
 		 "image %s %s brings kernel %s, but nodes run %s, that of deploy image %s %s: of "

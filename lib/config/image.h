@@ -13,7 +13,19 @@
 #define PHX_IMAGE_ROOT_DISK "root.ext4.zst" /* kind rootfs: for disks */
 #define PHX_IMAGE_ROOT_RAM "root.squashfs"  /* kind rootfs: for RAM boot */
 
-enum phx_image_kind { PHX_IMAGE_INITRAMFS, PHX_IMAGE_ROOTFS };
+/** What an image is for, one row a kind; images/NAME.sh is the recipe of each.
+ * K(ID, "name", does a node boot it over the network and run its kernel, files of which it has at
+ * least one beside the kernel). Nodes with an image that is not booted run the kernel of the image
+ * that is. */
+#define PHX_IMAGE_KINDS(K) \
+	K(INITRAMFS, "initramfs", true, PHX_IMAGE_INITRD, NULL) \
+	K(ROOTFS, "rootfs", false, PHX_IMAGE_ROOT_DISK, PHX_IMAGE_ROOT_RAM)
+
+enum phx_image_kind {
+#define K(id, ...) PHX_IMAGE_##id,
+	PHX_IMAGE_KINDS(K)
+#undef K
+};
 extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 
 #define PHX_IMAGE_FILE_FIELDS(F, S) \
@@ -49,6 +61,9 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 
 /** The text of a manifest for `im`, malloc'd; what phx_image_parse() reads. NULL on ENOMEM. */
 char *phx_image_format(const struct phx_image *im);
+
+/** Does a node boot it over the network, and so run its kernel? By the row of its kind. */
+bool phx_image_boots(const struct phx_image *im);
 
 /** The file `name` of an image; NULL when it has none such. */
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name);

@@ -8,8 +8,7 @@ static json_t *image_json(const struct phx_image *im, const struct phx_image *de
 {
 	char why[PHX_ERR_TEXT_MAX];
 	json_t *j = phx_json_from_record(&phx_image_record, im);
-	const char *runs =
-		im->kind == PHX_IMAGE_ROOTFS ? deploy->kernel_release : im->kernel_release;
+	const char *runs = phx_image_boots(im) ? im->kernel_release : deploy->kernel_release;
 	json_object_set_new(j, "runs_kernel", json_string(runs));
 	if (runs[0] && phx_image_kernel_differs(im, deploy, why, sizeof(why)))
 		json_object_set_new(j, "kernel_warning", json_string(why));

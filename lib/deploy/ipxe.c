@@ -95,7 +95,7 @@ static void url_of(const struct phx_config *cfg, char *buf, size_t size)
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err)
 {
 	char url[96], https[80], http[80], mac[PHX_MAC_MAX];
-	if (b->image->kind != PHX_IMAGE_INITRAMFS)
+	if (!phx_image_boots(b->image))
 		return phx_err_set(
 			err, -EINVAL,
 			"image %s is no initramfs: nodes cannot boot it over the network",
