@@ -15,8 +15,7 @@ enum { RETRY_MS = 2000 }; /* between two tries to write while the store refuses 
 /* The actions of one commit. */
 struct batch {
 	struct batch *next;
-	uint32_t n;
-	struct phx_action actions[];
+	struct phx_list actions; /* struct phx_action */
 };
 
 struct phx_journal {
@@ -195,6 +194,7 @@ static void free_batches(struct batch *b)
 {
 	while (b) {
 		struct batch *next = b->next;
+		phx_list_fini(&b->actions);
 		free(b);
 		b = next;
 	}
@@ -224,51 +224,63 @@ static json_t *erasure_json(const struct phx_event *ev, const struct phx_action 
 			 "epoch", (json_int_t)act->epoch, "text", act->text);
 }
 
-/* The texts that are written for one event; owns them. */
-struct entry {
-	char *event, *actions, *record;
-	char signature[PHX_JOURNAL_SIGNATURE_MAX];
-	struct phx_store_erasure erasure;
+/* What one transaction writes, and what is carried out after it. */
+struct transaction {
+	/* struct phx_store_row; their texts are owned, the names of nodes are not */
+	struct phx_list rows;
 	struct batch *batch;
 };
 
-static void entry_fini(struct entry *e)
+static void transaction_fini(struct transaction *t)
 {
-	free(e->event);
-	free(e->actions);
-	free(e->record);
-	free(e->batch);
+	PHX_LIST_EACH(struct phx_store_row, row, &t->rows) {
+		free((char *)row->event.event);
+		free((char *)row->event.actions);
+		free((char *)row->erasure.record);
+		free((char *)row->erasure.signature);
+	}
+	phx_list_fini(&t->rows);
+	free_batches(t->batch);
 }
 
 /* Makes the signed record of the erase among the actions, if there is one. */
 static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
-			const struct phx_list *actions, struct entry *ret, struct phx_err *err)
+			const struct phx_list *actions, struct phx_store_erasure *ret,
+			struct phx_err *err)
 {
+	char signature[PHX_JOURNAL_SIGNATURE_MAX] = "";
 	PHX_LIST_EACH(struct phx_action, act, actions) {
 		if (act->kind != PHX_ACT_ERASED)
 			continue;
 		PHX_AUTO_JSON json_t *record = erasure_json(ev, act);
-		ret->record = record ? phx_json_text(record) : NULL;
-		if (!ret->record)
-			return -ENOMEM;
-		ret->erasure = (struct phx_store_erasure){act->step_id, act->node, ret->record,
-							  ret->signature};
-		return j->config.sign
-			? j->config.sign(j->config.arg, ret->record, ret->signature, err)
+		*ret = (struct phx_store_erasure){act->step_id, act->node,
+						  record ? phx_json_text(record) : NULL, NULL};
+		int r = !ret->record ? -ENOMEM
+			: j->config.sign
+			? j->config.sign(j->config.arg, ret->record, signature, err)
 			: 0;
+		ret->signature = strdup(signature);
+		return r < 0 || ret->signature ? r : -ENOMEM;
 	}
 	return 0;
 }
 
-/* The copy is made before the commit: lack of memory must not lose actions of a committed event. */
-static struct batch *make_batch(const struct phx_list *actions)
+static int make_row(const struct phx_journal *j, const struct phx_event *ev,
+		    const struct phx_each *e, struct phx_store_row *ret, struct phx_err *err)
 {
-	struct batch *b = calloc(1, sizeof(*b) + actions->n * sizeof(b->actions[0]));
-	if (b && actions->n)
-		memcpy(b->actions, actions->items, actions->n * sizeof(b->actions[0]));
-	if (b)
-		b->n = actions->n;
-	return b;
+	struct phx_event told = *ev; /* borrows */
+	if (ev->kind == PHX_EV_job_submit)
+		told.job = e->out.job; /* for people: the core numbers the job again at a replay */
+	ret->event =
+		(struct phx_store_event){e->seq,
+					 ev->now_ms,
+					 phx_enum_name(&phx_event_kind_names, ev->kind),
+					 e->node[0] ? e->node : e->out.node,
+					 phx_json_record_text_sparse(&phx_event_record, &told),
+					 phx_json_list_text(&phx_action_record, &e->out.actions)};
+	if (!ret->event.event || !ret->event.actions)
+		return -ENOMEM;
+	return make_erasure(j, ev, &e->out.actions, &ret->erasure, err);
 }
 
 static void link_actions(struct phx_journal *j, struct batch *b)
@@ -277,37 +289,20 @@ static void link_actions(struct phx_journal *j, struct batch *b)
 	j->todo_end = &b->next;
 }
 
-static int make_entry(const struct phx_journal *j, const struct phx_event *ev,
-		      const struct phx_outcome *out, struct entry *ret, struct phx_err *err)
+/* The copies are made before the commit: lack of memory must not lose actions of a committed event.
+ */
+static int add_event(const struct phx_journal *j, const struct phx_event *ev,
+		     const struct phx_each *e, struct transaction *t, struct phx_err *err)
 {
-	struct phx_event told = *ev; /* borrows */
-	if (ev->kind == PHX_EV_job_submit)
-		told.job = out->job; /* for people: the core numbers the job again at a replay */
-	ret->event = phx_json_record_text_sparse(&phx_event_record, &told);
-	ret->actions = phx_json_list_text(&phx_action_record, &out->actions);
-	ret->batch = make_batch(&out->actions);
-	if (!ret->event || !ret->actions || !ret->batch)
-		return -ENOMEM;
-	return make_erasure(j, ev, &out->actions, ret, err);
-}
-
-static int commit(struct phx_journal *j, const struct phx_event *ev, const struct phx_outcome *out,
-		  struct phx_err *err)
-{
-	struct entry e = {0};
-	int r = make_entry(j, ev, out, &e, err);
-	struct phx_store_event row = {j->state.seq,
-				      ev->now_ms,
-				      phx_enum_name(&phx_event_kind_names, ev->kind),
-				      ev->node[0] ? ev->node : out->node,
-				      e.event,
-				      e.actions};
-	if (r == 0)
-		r = j->store.append(j->store.arg, &row, e.record ? &e.erasure : NULL, err);
-	if (r == 0) {
-		link_actions(j, PHX_TAKE(e.batch));
+	struct phx_store_row *row = phx_list_push(&t->rows, sizeof(*row));
+	int r = row ? make_row(j, ev, e, row, err) : -ENOMEM;
+	PHX_LIST_EACH(struct phx_action, act, &e->out.actions) {
+		struct phx_action *to =
+			r == 0 ? phx_list_push(&t->batch->actions, sizeof(*to)) : NULL;
+		if (!to)
+			return r < 0 ? r : -ENOMEM;
+		*to = *act;
 	}
-	entry_fini(&e);
 	return r;
 }
 
@@ -337,9 +332,9 @@ static int refuse(struct phx_journal *j, int code, const struct phx_err *why, st
 }
 
 static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const struct phx_event *ev,
-		    const struct phx_outcome *out)
+		    const struct phx_each *e)
 {
-	if (!j->config.at || !j->config.at(j->config.arg, point, j->state.seq, ev, out))
+	if (!e->seq || !j->config.at || !j->config.at(j->config.arg, point, e->seq, ev, &e->out))
 		return false;
 	end(j, "dead");
 	return true;
@@ -348,15 +343,15 @@ static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const s
 /* Issues again the actions that were under way: their ids make doing them twice safe. */
 static int queue_pending(struct phx_journal *j)
 {
-	struct phx_list actions = {0};
-	int r = phx_core_pending(&j->state, &actions);
-	struct batch *b = r == 0 ? make_batch(&actions) : NULL;
-	if (b)
+	struct batch *b = calloc(1, sizeof(*b));
+	int r = b ? phx_core_pending(&j->state, &b->actions) : -ENOMEM;
+	if (r == 0) {
 		link_actions(j, b);
-	else
-		end(j, "out of memory");
-	phx_list_fini(&actions);
-	return b ? 0 : -ENOMEM;
+		return 0;
+	}
+	free_batches(b);
+	end(j, "out of memory");
+	return -ENOMEM;
 }
 
 /* Asks a store that has refused whether it takes events again, every RETRY_MS. */
@@ -378,41 +373,101 @@ static void try_again(struct phx_journal *j)
 		queue_pending(j);
 }
 
-static int apply_locked(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *out,
-			struct phx_err *err)
+/* A submission of one names the node of the event itself. */
+static void set_node(struct phx_event *ev, const struct phx_each *e)
 {
-	struct phx_err why = {0};
-	try_again(j);
-	if (j->trouble)
-		return trouble_text(j, err);
+	if (e->node != ev->node)
+		PHX_STR_SET(ev->node, e->node);
+}
+
+/* Those that are known to have come to nothing keep their own reason. */
+static int refuse_each(struct phx_each *each, uint32_t n, int code, const struct phx_err *err)
+{
+	for (struct phx_each *e = each; e < each + n; e++) {
+		if (e->result < 0)
+			continue;
+		phx_outcome_fini(&e->out);
+		e->result = code;
+		e->err = *err;
+		e->seq = 0;
+	}
+	return code;
+}
+
+/* Negative: the whole transaction has come to nothing. What the core refuses is its own matter. */
+static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_each *e,
+		     struct transaction *t, struct phx_err *why)
+{
+	uint64_t before = j->state.seq;
+	set_node(ev, e);
 	ev->now_ms = now_locked(j);
 	ev->incarnation = j->state.incarnation == j->incarnation ? 0 : j->incarnation;
-	uint64_t before = j->state.seq;
-	int r = phx_core_apply(&j->state, ev, out, err);
-	if (r == -ENOMEM) {
-		phx_err_clear(err);
-		return refuse(j, r, &why, err);
+	e->result = phx_core_apply(&j->state, ev, &e->out, &e->err);
+	if (e->result == -ENOMEM) {
+		*e = (struct phx_each){.node = e->node};
+		return -ENOMEM;
 	}
-	if (r < 0 || j->state.seq == before)
-		return r;
-	if (dies_at(j, PHX_JOURNAL_APPLIED, ev, out))
+	if (e->result < 0 || j->state.seq == before)
+		return 0;
+	e->seq = j->state.seq;
+	if (dies_at(j, PHX_JOURNAL_APPLIED, ev, e))
 		return -EAGAIN;
-	r = commit(j, ev, out, &why);
+	return add_event(j, ev, e, t, why);
+}
+
+static int apply_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
+		      uint32_t n, struct transaction *t, struct phx_err *why)
+{
+	t->batch = calloc(1, sizeof(*t->batch));
+	int r = t->batch ? 0 : -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = each[i].result < 0 ? 0 : apply_one(j, ev, &each[i], t, why);
+	return r;
+}
+
+static int commit(struct phx_journal *j, struct transaction *t, struct phx_err *err)
+{
+	int r = t->rows.n ? j->store.append(j->store.arg, t->rows.items, t->rows.n, err) : 0;
+	if (r == 0 && t->rows.n)
+		link_actions(j, PHX_TAKE(t->batch));
+	return r;
+}
+
+static bool dies_at_any(struct phx_journal *j, enum phx_journal_point point, struct phx_event *ev,
+			struct phx_each *each, uint32_t n)
+{
+	for (struct phx_each *e = each; e < each + n; e++) {
+		set_node(ev, e);
+		if (dies_at(j, point, ev, e))
+			return true;
+	}
+	return false;
+}
+
+static int submit_locked(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
+			 uint32_t n)
+{
+	PHX_AUTO(transaction_fini) struct transaction t = {0};
+	struct phx_err why = {0}, err = {0};
+	try_again(j);
+	if (j->trouble)
+		return refuse_each(each, n, trouble_text(j, &err), &err);
+	int r = apply_each(j, ev, each, n, &t, &why);
+	r = r ? r : commit(j, &t, &why);
 	if (r != 0)
-		return refuse(j, r, &why, err);
-	if (dies_at(j, PHX_JOURNAL_COMMITTED, ev, out))
-		return -EAGAIN;
+		return refuse_each(each, n, j->trouble ? r : refuse(j, r, &why, &err), &err);
+	if (dies_at_any(j, PHX_JOURNAL_COMMITTED, ev, each, n))
+		return refuse_each(each, n, -EAGAIN, &err);
 	snapshot_if_due(j);
-	return 1;
+	return t.rows.n > 0;
 }
 
 /* ---- carrying out ---- */
 
 static void act_on(struct phx_journal *j, const struct batch *b)
 {
-	for (uint32_t i = 0; i < b->n; i++) {
-		int r = j->config.act(j->config.arg, &b->actions[i]);
-		if (r == 0)
+	PHX_LIST_EACH(struct phx_action, action, &b->actions) {
+		if (j->config.act(j->config.arg, action) == 0)
 			continue;
 		pthread_mutex_lock(&j->lock);
 		end(j, "an action cannot be carried out: out of memory");
@@ -431,11 +486,11 @@ static void carry_out(struct phx_journal *j)
 	j->acting = true;
 	while (mine && j->todo && j->trouble != -EAGAIN) {
 		struct batch *b = j->todo;
-		j->todo = b->next;
+		j->todo = PHX_TAKE(b->next);
 		j->todo_end = j->todo ? j->todo_end : &j->todo;
 		pthread_mutex_unlock(&j->lock);
 		act_on(j, b);
-		free(b);
+		free_batches(b);
 		pthread_mutex_lock(&j->lock);
 	}
 	if (mine)
@@ -443,25 +498,33 @@ static void carry_out(struct phx_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
-int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
-		       struct phx_err *err)
+void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
+			     uint32_t n)
 {
-	struct phx_outcome out = {0};
 	pthread_mutex_lock(&j->lock);
-	int r = apply_locked(j, ev, &out, err);
+	int r = submit_locked(j, ev, each, n);
 	uint64_t seq = j->state.seq;
 	pthread_mutex_unlock(&j->lock);
 	if (r >= 0)
 		carry_out(j);
-	if (r == 1 && dies_at(j, PHX_JOURNAL_ACTED, ev, &out))
-		r = -EAGAIN;
+	if (r == 1 && dies_at_any(j, PHX_JOURNAL_ACTED, ev, each, n))
+		r = refuse_each(each, n, -EAGAIN, &(struct phx_err){0});
 	if (r == 1 && j->config.committed)
 		j->config.committed(j->config.arg, seq);
-	if (ret && r >= 0)
-		*ret = out;
+}
+
+int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
+		       struct phx_err *err)
+{
+	struct phx_each one = {.node = ev->node};
+	phx_journal_submit_each(j, ev, &one, 1);
+	if (one.result < 0 && err)
+		*err = one.err;
+	if (ret && one.result == 0)
+		*ret = one.out;
 	else
-		phx_outcome_fini(&out);
-	return r < 0 ? r : 0;
+		phx_outcome_fini(&one.out);
+	return one.result;
 }
 
 int phx_journal_resume(struct phx_journal *j)

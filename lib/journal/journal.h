@@ -1,6 +1,6 @@
-/* The rule of a crash: append the event, apply it, commit the event and the
- * actions it causes in one transaction, answer only after the commit, then carry
- * out the actions. After a kill at any instant a start replays, and issues again
+/* The rule of a crash: apply the event (or one event for each of many nodes),
+ * commit it and the actions it causes in one transaction, answer only after the
+ * commit, then carry out the actions. After a kill at any instant a start replays, and issues again
  * the actions that were not confirmed. Linked by the daemon, by replay and by the fault
  * simulation; store, clock and points of death are arguments.
  *
@@ -70,6 +70,26 @@ void phx_journal_close(struct phx_journal *j, bool snapshot);
  * be NULL) by phx_outcome_fini(). */
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
 		       struct phx_err *err);
+
+/** One of the nodes that get the same event. */
+struct phx_each {
+	const char *node; /* borrowed */
+	/** What came of it, from here on: as of phx_journal_submit(). */
+	int result;
+	struct phx_outcome out; /* the caller: phx_outcome_fini() */
+	struct phx_err err;
+	uint64_t seq; /* of its event; 0 = nothing had to change */
+};
+
+/** Apply `ev` to one node after the other (ev->node is set here), and commit what comes of all of
+ * them in one transaction: each that the core does not refuse is done, or none is. The lock is held
+ * for that long, so a caller with thousands asks in portions of PHX_JOURNAL_PORTION. `each`: its
+ * nodes are set, the rest is zero, but where something was wrong before: a node with a negative
+ * result is passed over. */
+void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
+			     uint32_t n);
+
+enum { PHX_JOURNAL_PORTION = 256 };
 
 /** Issue again the actions that were under way when the last process ended. Call once, when all
  * drivers are ready. -ENOMEM: the journal has ended. */

@@ -47,22 +47,31 @@ static int keep(struct phx_memory *m, const struct phx_store_event *ev)
 	return 0;
 }
 
-static int append(void *arg, const struct phx_store_event *ev,
-		  const struct phx_store_erasure *erasure, struct phx_err *err)
+static int write_row(struct phx_memory *m, const struct phx_store_row *row, uint64_t seq,
+		     struct phx_err *err)
+{
+	bool there;
+	if (row->event.seq != seq)
+		return phx_err_set(err, -EPROTO, "event %llu does not follow %llu",
+				   (unsigned long long)row->event.seq, (unsigned long long)seq - 1);
+	int r = write_one(m, PHX_MEMORY_ROW, &there, err);
+	return r == 0 && row->erasure.record ? write_one(m, PHX_MEMORY_RECORD, &there, err) : r;
+}
+
+static int append(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err)
 {
 	struct phx_memory *m = arg;
 	bool there;
-	if (ev->seq != m->last + 1)
-		return phx_err_set(err, -EPROTO, "event %llu does not follow %llu",
-				   (unsigned long long)ev->seq, (unsigned long long)m->last);
-	int r = write_one(m, PHX_MEMORY_ROW, &there, err);
-	if (r == 0 && erasure)
-		r = write_one(m, PHX_MEMORY_RECORD, &there, err);
+	int r = 0, kept = 0;
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = write_row(m, &rows[i], m->last + 1 + i, err);
 	if (r < 0)
 		return r;
 	r = write_one(m, PHX_MEMORY_COMMIT, &there, err);
-	int kept = there ? keep(m, ev) : 0;
-	m->n_records += there && erasure;
+	for (uint32_t i = 0; there && kept == 0 && i < n; i++) {
+		kept = keep(m, &rows[i].event);
+		m->n_records += rows[i].erasure.record != NULL;
+	}
 	return kept < 0 ? kept : r;
 }
 

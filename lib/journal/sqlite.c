@@ -1,11 +1,9 @@
 /* The journal on SQLite: the calls of journal/store.h on lib/store. */
 #include "journal/store.h"
 
-static int append(void *arg, const struct phx_store_event *ev,
-		  const struct phx_store_erasure *erasure, struct phx_err *err)
+static int append(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err)
 {
-	return phx_store_append(arg, ev->seq, ev->time_ms, ev->kind, ev->node, ev->event,
-				ev->actions, erasure, err);
+	return phx_store_append(arg, rows, n, err);
 }
 
 static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_err *err)

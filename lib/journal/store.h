@@ -8,9 +8,7 @@
 /** The calls of a store; each does what the function of its name in store/store.h does, with `arg`.
  */
 struct phx_journal_store {
-	/** Writes the event and, unless NULL, its erase record: both or none. */
-	int (*append)(void *arg, const struct phx_store_event *ev,
-		      const struct phx_store_erasure *erasure, struct phx_err *err);
+	int (*append)(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err);
 	int (*snapshot)(void *arg, uint64_t seq, const char *state_json, struct phx_err *err);
 	int (*latest_before)(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
 			     struct phx_err *err);
@@ -36,7 +34,7 @@ enum phx_memory_fate {
 	PHX_MEMORY_LOST,  /* the write fails in doubt; it is not there */
 	PHX_MEMORY_LASTS, /* the write fails in doubt; it is there */
 };
-/** The writes of an append are a row, perhaps a record, and the commit. */
+/** The writes of an append are, for each event, a row and perhaps a record, and then the commit. */
 enum phx_memory_write {
 	PHX_MEMORY_ROW,
 	PHX_MEMORY_RECORD,

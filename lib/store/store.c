@@ -30,9 +30,9 @@ enum statement {
 	ROLLBACK,
 	STATEMENTS
 };
-_Static_assert((int)STATEMENTS == (int)PHX_STORE_STATEMENTS,
-	       "the store has room for its statements");
+_Static_assert((int)STATEMENTS == (int)PHX_STORE_STATEMENTS, "there is room for them");
 
+#define EVENT "seq,time_ms,kind,node,event,actions"
 static const char *const sql[] = {
 	[APPEND] = "INSERT INTO events(seq,time_ms,kind,node,event,actions,hash) "
 		   "VALUES(?,?,?,?,?,?,?)",
@@ -45,12 +45,9 @@ static const char *const sql[] = {
 	[PRUNE] = "DELETE FROM events WHERE seq<=?1",
 	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
 	/* two texts, not one with a condition that is off: only so each is walked by its index */
-	[EVENTS] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY "
-		   "seq LIMIT ?2",
-	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND "
-		    "seq>?1 ORDER BY seq LIMIT ?2",
-	[OF_KIND] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE kind=?1 ORDER BY "
-		    "seq DESC",
+	[EVENTS] = "SELECT " EVENT " FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_NODE] = "SELECT " EVENT " FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_KIND] = "SELECT " EVENT " FROM events WHERE kind=?1 ORDER BY seq DESC",
 	[ERASURES] =
 		"SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
 	[BEGIN] = "BEGIN IMMEDIATE",
@@ -339,20 +336,28 @@ static void advance(struct phx_store *s, const struct phx_chain *to)
 	phx_mark_write(s, false, NULL);
 }
 
-static int append_locked(struct phx_store *s, const struct phx_store_event *ev,
-			 const struct phx_store_erasure *erasure, struct phx_err *err)
+static int insert(struct phx_store *s, const struct phx_store_row *row, struct phx_chain *at,
+		  struct phx_err *err)
 {
-	struct phx_chain to;
-	if (ev->seq != s->last + 1)
+	if (row->event.seq != at->seq + 1)
 		return phx_err_set(err, -EPROTO, "journal: event %llu does not follow %llu",
-				   (unsigned long long)ev->seq, (unsigned long long)s->last);
-	int r = phx_chain_next(&s->end, ev, &to);
-	r = r ? r : step_done(s, BEGIN, err);
+				   (unsigned long long)row->event.seq, (unsigned long long)at->seq);
+	int r = phx_chain_next(at, &row->event, at);
+	r = r ? r : insert_event(s, &row->event, at, err);
+	if (r == 0 && row->erasure.record)
+		r = insert_erasure(s, &row->erasure, err);
+	return r;
+}
+
+static int append_locked(struct phx_store *s, const struct phx_store_row *rows, uint32_t n,
+			 struct phx_err *err)
+{
+	struct phx_chain to = s->end;
+	int r = step_done(s, BEGIN, err);
 	if (r < 0)
 		return r;
-	r = insert_event(s, ev, &to, err);
-	if (r == 0 && erasure)
-		r = insert_erasure(s, erasure, err);
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = insert(s, &rows[i], &to, err);
 	r = r ? r : watch_locked(s, err);
 	r = r ? r : commit(s, err);
 	if (r != 0) {
@@ -363,13 +368,11 @@ static int append_locked(struct phx_store *s, const struct phx_store_event *ev,
 	return watch_locked(s, err);
 }
 
-int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind,
-		     const char *node, const char *event_json, const char *actions_json,
-		     const struct phx_store_erasure *erasure, struct phx_err *err)
+int phx_store_append(struct phx_store *s, const struct phx_store_row *rows, uint32_t n,
+		     struct phx_err *err)
 {
-	struct phx_store_event ev = {seq, time_ms, kind, node, event_json, actions_json};
 	pthread_mutex_lock(&s->lock);
-	int r = append_locked(s, &ev, erasure, err);
+	int r = append_locked(s, rows, n, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* The journal and its snapshots, in SQLite (WAL, synchronous=FULL). One
- * transaction holds an event, the actions it caused and the erase records, so
- * that an answered command survives any crash. Decides nothing. One thread at
+ * transaction holds one or more events, the actions they caused and the erase
+ * records, so that an answered command survives any crash. Decides nothing. One thread at
  * a time writes; readers of events may be other threads (internal lock). */
 #ifndef PHX_STORE_STORE_H
 #define PHX_STORE_STORE_H
@@ -67,17 +67,29 @@ struct phx_store_erasure {
 	const char *signature; /* hex */
 };
 
-/** phx_store_append() cannot say whether the event lasts: the commit reported a failure that may
- * leave it on the disk, where the next start finds it. The text says why. Nothing more is to be
+/** One journalled event, as stored. */
+struct phx_store_event {
+	uint64_t seq;
+	int64_t time_ms;
+	const char *kind, *node, *event, *actions;
+};
+
+/** What is written of one event; all is borrowed. */
+struct phx_store_row {
+	struct phx_store_event event;
+	struct phx_store_erasure erasure; /* record NULL: none */
+};
+
+/** phx_store_append() cannot say whether the events last: the commit reported a failure that may
+ * leave them on the disk, where the next start finds them. The text says why. Nothing more is to be
  * appended by this process. */
 #define PHX_STORE_DOUBT 1
 
-/** Append event `seq` (must follow the last one: -EPROTO) with its actions. `erasure` may be NULL.
- * 0, or PHX_STORE_DOUBT; negative: nothing was written, but for -ESTALE, where it may lie in the
- * file that was removed. */
-int phx_store_append(struct phx_store *s, uint64_t seq, int64_t time_ms, const char *kind,
-		     const char *node, const char *event_json, const char *actions_json,
-		     const struct phx_store_erasure *erasure, struct phx_err *err);
+/** Append `n` events, each of which must follow the one before it (-EPROTO), in one transaction:
+ * all last, or none. 0, or PHX_STORE_DOUBT; negative: nothing was written, but for -ESTALE, where
+ * they may lie in the file that was removed. */
+int phx_store_append(struct phx_store *s, const struct phx_store_row *rows, uint32_t n,
+		     struct phx_err *err);
 
 /** Keep `state_json` as the state after event `seq`; older snapshots but the last one go. */
 int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json,
@@ -90,13 +102,8 @@ int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, st
 int phx_store_latest_before(struct phx_store *s, uint64_t seq, uint64_t *ret_seq, char **ret_json,
 			    struct phx_err *err);
 
-/** One journalled event, as stored. Borrowed during the callback; a non-zero return ends the walk
- * and is returned. */
-struct phx_store_event {
-	uint64_t seq;
-	int64_t time_ms;
-	const char *kind, *node, *event, *actions;
-};
+/** Called with each event of a walk, which is borrowed during the call; a non-zero return ends the
+ * walk and is returned. */
 typedef int (*phx_store_event_fn)(void *arg, const struct phx_store_event *ev);
 /** Walk events with seq > after, oldest first, at most `limit` (0 = all); those of one `node` are
  * found by an index (NULL = all). */

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "bench/machine.h"
 #include "core/core.h"
+#include "fake/append_one.h"
 #include "store/store.h"
 
 static const char event[] = "{\"kind\":\"job_submit\",\"by\":\"uid:4242\",\"uid\":4242,\"gid\":"
@@ -44,8 +45,8 @@ static void fill(struct phx_store *store, uint64_t n)
 	uint64_t first = phx_store_last(store);
 	PHX_AUTO_FREE char *state = state_at(store, first + n, &err);
 	for (uint64_t seq = first + 1; seq <= first + n; seq++)
-		if (phx_store_append(store, seq, (int64_t)seq, "job_submit", "", event, actions,
-				     NULL, &err) < 0)
+		if (append_one(store, seq, (int64_t)seq, "job_submit", "", event, actions, NULL,
+			       &err) < 0)
 			machine_die("%s", err.text);
 	if (!state || phx_store_snapshot(store, first + n, state, &err) < 0)
 		machine_die("%s", err.text);

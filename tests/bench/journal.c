@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/store.h"
 
 enum { EVENT_BYTES = 600, ACTIONS_BYTES = 250 };
@@ -27,8 +28,8 @@ static int fill(struct phx_store *s, uint64_t n, struct phx_err *err)
 			 (unsigned long long)seq);
 		snprintf(actions, sizeof(actions), "[%0*llu]", ACTIONS_BYTES - 2,
 			 (unsigned long long)seq);
-		r = phx_store_append(s, seq, (int64_t)seq, "step_result", node, event, actions,
-				     NULL, err);
+		r = append_one(s, seq, (int64_t)seq, "step_result", node, event, actions, NULL,
+			       err);
 	}
 	return r;
 }

@@ -23,6 +23,8 @@ static struct phx_store *store;
 static int64_t wall, mono;
 static bool synchronised;
 static int n_acts, acts_fail, added;
+static bool (*dies)(void *arg, enum phx_journal_point point, uint64_t seq,
+		    const struct phx_event *ev, const struct phx_outcome *out);
 
 static int64_t wall_ms(void *arg)
 {
@@ -62,7 +64,8 @@ static int begin(struct phx_journal_store of)
 					    .clock = {wall_ms, mono_ms, is_synchronised, NULL},
 					    .snapshot_every = 1000,
 					    .draw = draw,
-					    .act = act};
+					    .act = act,
+					    .at = dies};
 	phx_err_clear(&err);
 	return phx_journal_open(&config, &journal, NULL, &err);
 }
@@ -272,12 +275,12 @@ static void a_commit_that_fails_and_lasts_is_there_afterwards(void **state)
 	assert_int_equal(add("lost"), 0);
 }
 
-static int out_of_memory(void *arg, const struct phx_store_event *ev,
-			 const struct phx_store_erasure *erasure, struct phx_err *why)
+static int out_of_memory(void *arg, const struct phx_store_row *rows, uint32_t n,
+			 struct phx_err *why)
 {
 	(void)arg;
-	(void)ev;
-	(void)erasure;
+	(void)rows;
+	(void)n;
 	(void)why;
 	return -ENOMEM;
 }
@@ -327,6 +330,195 @@ static void an_action_that_cannot_be_queued_ends_it(void **state)
 	has_ended();
 	restart();
 	assert_true(knows("n1"));
+}
+
+/* ---- one event for each of many nodes ---- */
+
+enum { MANY = 6 };
+static struct phx_each many[MANY];
+
+/* Five of them are known. */
+static void label_many(void)
+{
+	static const char *const names[MANY] = {"m0", "m1", "nobody", "m3", "m4", "m5"};
+	struct phx_event ev = {.kind = PHX_EV_node_label, .by = "test"};
+	struct phx_label *l = phx_list_push(&ev.labels, sizeof(*l));
+	PHX_STR_SET(l->key, "rack");
+	snprintf(l->value, sizeof(l->value), "r%d", added++);
+	for (int i = 0; i < MANY; i++)
+		many[i] = (struct phx_each){.node = names[i]};
+	phx_journal_submit_each(journal, &ev, many, MANY);
+	for (int i = 0; i < MANY; i++)
+		phx_outcome_fini(&many[i].out);
+	phx_event_fini(&ev);
+}
+
+static void add_many(void)
+{
+	static const char *const names[] = {"answered", "m0", "m1", "m3", "m4", "m5"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
+		assert_int_equal(add(names[i]), 0);
+}
+
+static unsigned n_labelled(const struct phx_state *s)
+{
+	unsigned n = 0;
+	PHX_LIST_EACH(struct phx_node, node, &s->nodes)
+		n += node->labels.n > 0;
+	return n;
+}
+
+static int writes_of[PHX_MEMORY_PROBE + 1], fails_at;
+static enum phx_memory_fate count_writes(void *arg, enum phx_memory_write write)
+{
+	(void)arg;
+	writes_of[write]++;
+	return fails_at-- == 0 ? next_fate : PHX_MEMORY_WRITTEN;
+}
+
+static void count_from_here(void)
+{
+	memory.fate = count_writes;
+	memset(writes_of, 0, sizeof(writes_of));
+	fails_at = -1;
+}
+
+/* The one that the core refuses is nobody else's matter. */
+static void many_nodes_are_one_transaction(void **state)
+{
+	(void)state;
+	restart();
+	add_many();
+	count_from_here();
+	uint64_t seq = phx_journal_state(journal)->seq;
+	label_many();
+	assert_int_equal(writes_of[PHX_MEMORY_ROW], MANY - 1);
+	assert_int_equal(writes_of[PHX_MEMORY_COMMIT], 1);
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(many[i].result, i == 2 ? -ENOENT : 0);
+	assert_int_equal(many[0].seq, seq + 1);
+	assert_int_equal(many[2].seq, 0);
+	assert_int_equal(many[MANY - 1].seq, seq + MANY - 1);
+	restart();
+	assert_int_equal(n_labelled(phx_journal_state(journal)), MANY - 1);
+}
+
+/* One that was found wrong before is passed over, and keeps what is wrong with it. */
+static void a_node_with_a_result_is_passed_over(void **state)
+{
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .by = "test"};
+	struct phx_each two[] = {{.node = "m0", .result = -EBADMSG}, {.node = "m1"}};
+	(void)state;
+	restart();
+	add_many();
+	phx_journal_submit_each(journal, &ev, two, 2);
+	assert_int_equal(two[0].result, -EBADMSG);
+	assert_int_equal(two[1].result, 0);
+	assert_int_not_equal(phx_state_node(phx_journal_state(journal), "m0")->state,
+			     PHX_NODE_QUARANTINED);
+	assert_int_equal(phx_state_node(phx_journal_state(journal), "m1")->state,
+			 PHX_NODE_QUARANTINED);
+	phx_outcome_fini(&two[1].out);
+}
+
+/* Whatever write fails, what is answered and what comes back is one of the two: all, or nothing. */
+static void a_write_that_fails_among_many_undoes_all(void **state)
+{
+	static const enum phx_memory_fate fates[] = {PHX_MEMORY_FULL, PHX_MEMORY_CUT,
+						     PHX_MEMORY_LOST, PHX_MEMORY_LASTS};
+	(void)state;
+	for (size_t f = 0; f < PHX_ARRAY_SIZE(fates); f++) {
+		for (int at = 0; at < MANY; at++) {
+			/* a row of each that is known, and the commit */
+			phx_memory_fini(&memory);
+			restart();
+			add_many();
+			int acts = n_acts;
+			count_from_here();
+			next_fate = fates[f];
+			fails_at = at;
+			label_many();
+			bool in_doubt = at == MANY - 1 && fates[f] != PHX_MEMORY_FULL;
+			for (int i = 0; i < MANY; i++)
+				assert_int_equal(many[i].result,
+						 i == 2             ? -ENOENT
+							 : in_doubt ? -EIO
+								    : -EROFS);
+			assert_int_equal(n_acts, acts);
+			count_from_here();
+			if (!in_doubt)
+				assert_int_equal(n_labelled(phx_journal_state(journal)), 0);
+			restart();
+			assert_int_equal(n_labelled(phx_journal_state(journal)),
+					 in_doubt && fates[f] == PHX_MEMORY_LASTS ? MANY - 1 : 0);
+		}
+	}
+}
+
+/* The same on a disk: full, or failing, between any two of its writes. */
+static void a_disk_that_fails_among_many_has_all_or_nothing(void **state)
+{
+	static const enum failing_vfs_way faults[] = {FAKE_VFS_FULL, FAKE_VFS_SHORT};
+	unsigned n_none = 0, n_all = 0;
+	(void)state;
+	for (size_t f = 0; f < PHX_ARRAY_SIZE(faults); f++) {
+		for (int at = 0; at < WRITES; at++) {
+			struct phx_recalled rc;
+			teardown(NULL);
+			setup(NULL);
+			on_sqlite();
+			add_many();
+			failing_vfs_fail(faults[f], at);
+			label_many();
+			recall(&rc);
+			unsigned n = n_labelled(&rc.state);
+			phx_state_fini(&rc.state);
+			assert_true(n == 0 || n == MANY - 1);
+			assert_true(n || many[0].result < 0);
+			assert_int_equal(many[0].result, many[MANY - 1].result);
+			n_none += !n;
+			n_all += n > 0;
+		}
+	}
+	assert_true(n_none > 2 && n_all > 2);
+}
+
+static enum phx_journal_point dies_point;
+static uint64_t dies_seq;
+static bool die_at(void *arg, enum phx_journal_point point, uint64_t seq,
+		   const struct phx_event *ev, const struct phx_outcome *out)
+{
+	(void)arg;
+	(void)out;
+	if (point != dies_point || seq != dies_seq)
+		return false;
+	assert_string_equal(ev->node, many[seq - MANY - 1 + (seq - MANY > 2)].node);
+	return true;
+}
+
+/* Before the commit nothing of them is there, after it everything. */
+static void death_among_many_leaves_all_or_nothing(void **state)
+{
+	(void)state;
+	for (int point = PHX_JOURNAL_APPLIED; point <= PHX_JOURNAL_ACTED; point++) {
+		for (uint64_t nth = 1; nth < MANY; nth++) {
+			phx_memory_fini(&memory);
+			restart();
+			add_many();
+			phx_journal_close(PHX_TAKE(journal), false);
+			dies = die_at;
+			dies_point = (enum phx_journal_point)point;
+			dies_seq = MANY + nth;
+			assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+			label_many();
+			dies = NULL;
+			for (int i = 0; i < MANY; i++)
+				assert_true(many[i].result < 0);
+			restart();
+			assert_int_equal(n_labelled(phx_journal_state(journal)),
+					 point == PHX_JOURNAL_APPLIED ? 0 : MANY - 1);
+		}
+	}
 }
 
 /* ---- clocks ---- */
@@ -437,6 +629,11 @@ int main(void)
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),
 		T(a_snapshot_is_written_beside_events),
+		T(many_nodes_are_one_transaction),
+		T(a_node_with_a_result_is_passed_over),
+		T(a_write_that_fails_among_many_undoes_all),
+		T(a_disk_that_fails_among_many_has_all_or_nothing),
+		T(death_among_many_leaves_all_or_nothing),
 		T(time_never_goes_back_over_starts),
 		T(a_clock_that_is_months_ahead_is_not_believed),
 	};

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "phxd/clock.c" /* parts of a program, not of the library */
+#include "fake/append_one.h"
 #include "phxd/engine.c"
 
 #define DAYS(n) ((n)*24LL * 3600 * 1000)
@@ -232,8 +233,8 @@ static void events_of_another_version_are_refused_with_advice(void **state)
 	engine_close(PHX_TAKE(e));
 	assert_int_equal(phx_store_open(path, &store, &err), 0);
 	uint64_t seq = phx_store_last(store) + 1;
-	int r = phx_store_append(store, seq, ev.now_ms, "restart", "", event, "[{\"other\":1}]",
-				 NULL, &err);
+	int r = append_one(store, seq, ev.now_ms, "restart", "", event, "[{\"other\":1}]", NULL,
+			   &err);
 	phx_store_close(store);
 	assert_int_equal(r, 0);
 	assert_int_equal(start(), -EPROTO);

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "core/core.h"
 #include "sim/replay.h"
+#include "fake/append_one.h"
 #include "store/store.h"
 #include "unit/trace/traces.h"
 
@@ -28,9 +29,9 @@ static void journal_event(struct phx_store *store, struct phx_state *s, struct p
 	phx_outcome_fini(&out);
 	if (s->seq == before)
 		return;
-	assert_int_equal(phx_store_append(store, s->seq, ev->now_ms,
-					  phx_enum_name(&phx_event_kind_names, ev->kind), ev->node,
-					  event, act, NULL, err),
+	assert_int_equal(append_one(store, s->seq, ev->now_ms,
+				    phx_enum_name(&phx_event_kind_names, ev->kind), ev->node, event,
+				    act, NULL, err),
 			 0);
 	if (s->seq != SNAPSHOT)
 		return;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/internal.h"
 
 enum { EVENTS = 60, FLIPS = 500, FILE_MAX = 1 << 22 };
@@ -53,8 +54,8 @@ static int append(uint64_t seq)
 	snprintf(event, sizeof(event), "{\"n\":%llu,\"text\":\"%0100llu\"}",
 		 (unsigned long long)seq, (unsigned long long)seq);
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", node, event, "[]",
-				seq % 20 ? NULL : &e, &err);
+	return append_one(store, seq, (int64_t)seq * 1000, "tick", node, event, "[]",
+			  seq % 20 ? NULL : &e, &err);
 }
 
 static void append_many(uint64_t first, uint64_t last)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/store.h"
 #include "fake/disk.h"
 
@@ -50,7 +51,7 @@ static int teardown(void **state)
 static int append(uint64_t seq)
 {
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq, "tick", "n", "{}", "[]", NULL, &err);
+	return append_one(store, seq, (int64_t)seq, "tick", "n", "{}", "[]", NULL, &err);
 }
 
 /* Nothing is written to the log or the database that is not brought to the disk. */
@@ -100,8 +101,8 @@ static void the_log_is_not_given_up_early(void **state)
 			is_on_the_disk(path);
 		if (seq % 100 == 0)
 			fake_disk_begin();
-		assert_int_equal(
-			phx_store_append(store, seq, 1, "tick", "n", event, "[]", NULL, &err), 0);
+		assert_int_equal(append_one(store, seq, 1, "tick", "n", event, "[]", NULL, &err),
+				 0);
 		is_on_the_disk(wal);
 	}
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/store.h"
 
 static char dir[64], path[96];
@@ -18,8 +19,8 @@ static struct phx_store *store;
 static void append(uint64_t seq, const char *node)
 {
 	struct phx_err err = {0};
-	if (phx_store_append(store, seq, (int64_t)seq * 1000, "kind", node, "{\"a\":1}", "[]", NULL,
-			     &err) < 0)
+	if (append_one(store, seq, (int64_t)seq * 1000, "kind", node, "{\"a\":1}", "[]", NULL,
+		       &err) < 0)
 		fail_msg("%s", err.text);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/internal.h"
 
 enum { MANY = 10050, FILE_MAX = 1 << 24 };
@@ -43,8 +44,8 @@ static int teardown(void **state)
 static int append_with(uint64_t seq, const struct phx_store_erasure *e)
 {
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 1000, "tick", "n1",
-				"{\"secret\":\"abracadabra\"}", "[]", e, &err);
+	return append_one(store, seq, (int64_t)seq * 1000, "tick", "n1",
+			  "{\"secret\":\"abracadabra\"}", "[]", e, &err);
 }
 
 static int append(uint64_t seq)
@@ -323,7 +324,7 @@ static void another_history_is_told(void **state)
 	copy(older, path);
 	unlink(mark);
 	assert_int_equal(reopen(), 0);
-	assert_int_equal(phx_store_append(store, 2, 2000, "tick", "n2", "{}", "[]", NULL, &err), 0);
+	assert_int_equal(append_one(store, 2, 2000, "tick", "n2", "{}", "[]", NULL, &err), 0);
 	phx_store_close(PHX_TAKE(store));
 	copy(acknowledged, mark);
 	assert_int_equal(reopen(), -ENODATA);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fake/append_one.h"
 #include "store/internal.h"
 
 static char dir[64], path[96];
@@ -58,8 +59,7 @@ static int append(uint64_t seq, const char *node)
 	char event[64];
 	snprintf(event, sizeof(event), "{\"n\":%llu}", (unsigned long long)seq);
 	phx_err_clear(&err);
-	return phx_store_append(store, seq, (int64_t)seq * 10, "tick", node, event, "[]", NULL,
-				&err);
+	return append_one(store, seq, (int64_t)seq * 10, "tick", node, event, "[]", NULL, &err);
 }
 
 static void append_many(uint64_t first, uint64_t last)
@@ -205,8 +205,7 @@ static void text_comes_back_as_it_went(void **state)
 	sqlite3 *db;
 	sqlite3_stmt *st;
 	(void)state;
-	assert_int_equal(phx_store_append(store, 1, 1, "k'", "n'", event, "[\"ü\"]", NULL, &err),
-			 0);
+	assert_int_equal(append_one(store, 1, 1, "k'", "n'", event, "[\"ü\"]", NULL, &err), 0);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT event FROM events", -1, &st, NULL),
 			 SQLITE_OK);
@@ -310,7 +309,7 @@ static int note_erasure(void *arg, const struct phx_store_erasure *e)
 static int append_erasure(uint64_t seq, uint64_t step, const char *node, const char *record)
 {
 	struct phx_store_erasure e = {step, node, record, "aabb"};
-	return phx_store_append(store, seq, 1, "step_result", node, "{}", "[]", &e, &err);
+	return append_one(store, seq, 1, "step_result", node, "{}", "[]", &e, &err);
 }
 
 static void erase_records_come_with_their_event(void **state)
@@ -450,7 +449,7 @@ static void memory_for_tests(void **state)
 	(void)state;
 	assert_int_equal(phx_store_open(":memory:", &a, &err), 0);
 	assert_int_equal(phx_store_open(":memory:", &b, &err), 0);
-	assert_int_equal(phx_store_append(a, 1, 1, "k", "n", "{}", "[]", NULL, &err), 0);
+	assert_int_equal(append_one(a, 1, 1, "k", "n", "{}", "[]", NULL, &err), 0);
 	assert_int_equal(phx_store_last(a), 1);
 	assert_int_equal(phx_store_last(b), 0);
 	phx_store_close(a);
@@ -466,7 +465,7 @@ static void append_until_full(uint64_t *last, int *code)
 	memset(event, 'x', sizeof(event) - 1);
 	for (*code = 0; *last < 10000; ++*last) {
 		phx_err_clear(&err);
-		*code = phx_store_append(store, *last + 1, 1, "k", "n", event, "[]", NULL, &err);
+		*code = append_one(store, *last + 1, 1, "k", "n", event, "[]", NULL, &err);
 		if (*code)
 			return;
 	}
@@ -490,13 +489,12 @@ static void full_and_free_again(void **state)
 	snprintf(path, sizeof(path), "%s/journal.db", small);
 	int opened = phx_store_open(path, &store, &err);
 	append_until_full(&last, &code);
-	int again = phx_store_append(store, last + 1, 1, "k", "n", "{}", "[]", NULL, NULL);
+	int again = append_one(store, last + 1, 1, "k", "n", "{}", "[]", NULL, NULL);
 	int snapshot = phx_store_snapshot(store, last, err.text, NULL);
 	(void)snapshot; /* a small one may still fit */
 	unlink(ballast);
-	int after = again < 0
-		? phx_store_append(store, last + 1, 1, "k", "n", "{}", "[]", NULL, &err)
-		: again;
+	int after = again < 0 ? append_one(store, last + 1, 1, "k", "n", "{}", "[]", NULL, &err)
+			      : again;
 	seq = phx_store_last(store);
 	phx_store_close(PHX_TAKE(store));
 	int reopened = phx_store_open(path, &store, &err);
@@ -613,9 +611,9 @@ static void test_only_what_both_snapshots_have_is_forgotten(void **state)
 	assert_int_equal(seq + (uint64_t)time_ms, 0);
 	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0);
 	for (uint64_t i = 1; i <= 30; i++)
-		assert_int_equal(phx_store_append(store, i, (int64_t)i * 1000, "tick", "", "{}",
-						  "[]", NULL, &err),
-				 0);
+		assert_int_equal(
+			append_one(store, i, (int64_t)i * 1000, "tick", "", "{}", "[]", NULL, &err),
+			0);
 	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 0); /* no snapshot */
 	assert_int_equal(phx_store_snapshot(store, 10, "{}", &err), 0);
 	/* one: if it is damaged, all is needed */
@@ -628,7 +626,7 @@ static void test_only_what_both_snapshots_have_is_forgotten(void **state)
 	assert_int_equal(first_kept(), 11);
 	reopen();
 	assert_int_equal(phx_store_last(store), 30);
-	assert_int_equal(phx_store_append(store, 31, 31000, "tick", "", "{}", "[]", NULL, &err), 0);
+	assert_int_equal(append_one(store, 31, 31000, "tick", "", "{}", "[]", NULL, &err), 0);
 	assert_int_equal(phx_store_snapshot(store, 31, "{}", &err), 0);
 	assert_int_equal(phx_store_prune(store, INT64_MAX, &err), 10);
 	assert_int_equal(first_kept(), 21);
