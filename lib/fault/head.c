@@ -124,12 +124,15 @@ static bool crashes_here(struct fault_sim *f, const struct phx_event *ev)
 }
 
 /* The observer sees what was applied before it is committed. */
-static void observe(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out)
+static void observe(struct fault_sim *f, const struct phx_event *ev, const struct phx_outcome *out,
+		    uint64_t seq)
 {
 	struct fault_head *h = &f->head;
 	mix_event(f, ev, 0, out);
 	phx_fault_check_after(f, ev, 0, out, &h->before);
+	phx_fault_check_before(f, ev, &h->before); /* the next one, where there are many */
 	h->observed = true;
+	h->whole_to = seq;
 	if (ev->now_ms < h->time_ms)
 		phx_fault_violated(f, "time",
 				   "an event is of %lld ms, and one before it was of %lld ms",
@@ -142,9 +145,8 @@ static bool at(void *arg, enum phx_journal_point point, uint64_t seq, const stru
 {
 	static const enum fault_crash crash_at[] = {CRASH_APPLY, CRASH_COMMIT, CRASH_ACT};
 	struct fault_sim *f = arg;
-	(void)seq;
 	if (point == PHX_JOURNAL_APPLIED)
-		observe(f, ev, out);
+		observe(f, ev, out, seq);
 	if (point == PHX_JOURNAL_COMMITTED) {
 		f->ret->journalled++;
 		f->head.time_ms = ev->now_ms;
@@ -165,58 +167,75 @@ static void die(struct fault_sim *f, int r)
 }
 
 /* What came of it, where the observer did not see it yet: it was refused, or changed nothing. */
-static void look_back(struct fault_sim *f, const struct phx_event *ev, int r,
-		      const struct phx_outcome *out)
+static void look_back(struct fault_sim *f, struct phx_event *ev, const struct phx_each *e)
 {
-	if (f->head.observed)
+	f->ret->events++;
+	f->ret->refused += e->result < 0;
+	if (e->seq || (f->head.observed && phx_journal_status(f->head.journal, NULL)))
 		return;
-	mix_event(f, ev, r, out);
-	phx_fault_check_after(f, ev, r, out, &f->head.before);
+	if (e->node != ev->node)
+		PHX_STR_SET(ev->node, e->node);
+	mix_event(f, ev, e->result, &e->out);
+	phx_fault_check_after(f, ev, e->result, &e->out, &f->head.before);
 }
 
-/* What was answered is in what came back from the store. */
+/* What was answered is in what came back from the store, and what was one transaction is there
+ * whole, or not at all. */
 static void check_answered(struct fault_sim *f)
 {
+	const struct fault_head *h = &f->head;
+	if (h->s->seq > h->whole_from && h->s->seq < h->whole_to)
+		phx_fault_violated(
+			f, "whole",
+			"of one transaction, events %llu to %llu, the store has those up to %llu",
+			(unsigned long long)h->whole_from + 1, (unsigned long long)h->whole_to,
+			(unsigned long long)h->s->seq);
 	if (f->head.s->seq < f->last_ok_seq)
 		phx_fault_violated(f, "answered", "event %llu was answered, the store ends at %llu",
 				   (unsigned long long)f->last_ok_seq,
 				   (unsigned long long)f->head.s->seq);
 }
 
-int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret)
+void phx_fault_submit_each(struct fault_sim *f, struct phx_event *ev, struct phx_each *each,
+			   uint32_t n)
 {
 	struct fault_head *h = &f->head;
-	struct phx_outcome out = {0};
-	if (!h->up)
-		return -ENOTCONN;
 	h->observed = false;
+	h->whole_from = h->whole_to = h->s->seq;
 	phx_fault_check_before(f, ev, &h->before);
-	int r = phx_journal_submit(h->journal, ev, &out, NULL);
-	int status = phx_journal_status(h->journal, NULL);
-	bool refused_by_store = r == -EROFS && !h->observed;
+	phx_journal_submit_each(h->journal, ev, each, n);
+	int status = phx_journal_status(h->journal, NULL), worst = 0;
+	bool done = false;
 	h->readonly = status == -EROFS;
-	if (!refused_by_store) {
-		f->ret->events++;
-		f->ret->refused += r < 0;
-		look_back(f, ev, r, &out);
+	for (const struct phx_each *e = each; e < each + n; e++) {
+		if (h->observed || !h->readonly)
+			look_back(f, ev, e);
+		done = done || e->result == 0;
+		worst = e->result == -EAGAIN || e->result == -EIO ? e->result : worst;
 	}
-	if (r == -EROFS && h->observed) { /* it went back to what was committed */
+	if (h->readonly && h->observed) { /* it went back to what was committed */
 		check_answered(f);
 		phx_fault_check_reset(f);
 	}
-	if (r == 0)
+	if (done)
 		f->last_ok_seq = h->s->seq;
 	if (status == -EAGAIN)
-		die(f, r);
-	else if (r == 0)
+		die(f, worst);
+	else if (done)
 		phx_fault_head_plan_tick(f);
-	if (r == -EAGAIN || r == -EIO)
-		r = -ENOTCONN;
-	if (ret && r == 0)
-		*ret = out;
+}
+
+int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret)
+{
+	struct phx_each one = {.node = ev->node};
+	if (!f->head.up)
+		return -ENOTCONN;
+	phx_fault_submit_each(f, ev, &one, 1);
+	if (ret && one.result == 0)
+		*ret = one.out;
 	else
-		phx_outcome_fini(&out);
-	return r;
+		phx_outcome_fini(&one.out);
+	return one.result == -EAGAIN || one.result == -EIO ? -ENOTCONN : one.result;
 }
 
 /* ---- time ---- */

@@ -55,6 +55,20 @@ void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- nodes ---- */
 
+/* Some nodes at once: one transaction. */
+static void assign_many(struct fault_sim *f, struct phx_event *ev)
+{
+	struct phx_each each[6] = {0};
+	uint32_t n = (uint32_t)phx_fault_between(f, 2, PHX_ARRAY_SIZE(each)),
+		 at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < n; i++)
+		each[i].node = f->m[(at + i) % f->n].node;
+	if (f->head.up)
+		phx_fault_submit_each(f, ev, each, n);
+	for (uint32_t i = 0; i < n; i++)
+		phx_outcome_fini(&each[i].out);
+}
+
 static void assign(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
@@ -65,7 +79,10 @@ static void assign(struct fault_sim *f)
 			       .setup = {phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0}};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.role, any_role(f));
-	phx_fault_submit(f, &ev, NULL);
+	if (phx_fault_chance(f, 150))
+		assign_many(f, &ev);
+	else
+		phx_fault_submit(f, &ev, NULL);
 }
 
 static void release(struct fault_sim *f)

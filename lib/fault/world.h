@@ -277,6 +277,8 @@ struct fault_head {
 	/* the event that is submitted now */
 	struct fault_before before;
 	bool observed;
+	/* the last transaction is of the events after the one, up to the other */
+	uint64_t whole_from, whole_to;
 	enum fault_crash crash_now;
 	/* faults */
 	int64_t full_until;        /* the store has no room, */
@@ -412,6 +414,9 @@ int64_t phx_fault_core_now(const struct fault_sim *f);
 /** phx_journal_submit(), observed. -ENOTCONN the head is down, or died before it could answer;
  * -EROFS the journal refuses. ret may be NULL; else the caller frees it. */
 int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outcome *ret);
+/** phx_journal_submit_each(), observed; the head must be up. */
+void phx_fault_submit_each(struct fault_sim *f, struct phx_event *ev, struct phx_each *each,
+			   uint32_t n);
 void phx_fault_head_crash(struct fault_sim *f, int64_t down_ms);
 void phx_fault_head_up(struct fault_sim *f);
 void phx_fault_head_tick(struct fault_sim *f, uint32_t gen);
