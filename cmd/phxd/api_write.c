@@ -1,5 +1,5 @@
 /* The API's commands: announcing nodes and acting on them. Each is one event a
- * node, answered after its commit. */
+ * node, some hundred of them a transaction, answered after the last commit. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -151,61 +151,100 @@ static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, s
 		take_setup(q, j, ev) && take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
 }
 
-/* The plan of an order, and whether it can begin: the image it writes (ret_image, empty without
- * one) must be there whole, or a node would be taken down for nothing. */
-static int try_plan(struct daemon *d, const struct phx_event *ev, struct phx_plan *ret,
-		    struct phx_image *ret_image, struct phx_err *err)
+/* What all nodes of one request have in common, and what was looked up for the ones before. */
+struct request {
+	struct daemon *d;
+	struct phx_event *ev;
+	struct found {
+		char name[PHX_NAME_MAX], version[PHX_NAME_MAX]; /* "" = nothing was looked up yet */
+		int code;
+		struct phx_err err;
+		struct phx_image image;
+	} image, deploy;
+};
+
+static void request_fini(struct request *rq)
+{
+	phx_record_fini(&phx_image_record, &rq->image.image);
+	phx_record_fini(&phx_image_record, &rq->deploy.image);
+}
+
+/* Most nodes of a request want the same image: it is looked at once. `version` NULL: the newest. */
+static int find_image(const struct daemon *d, struct found *f, const char *name,
+		      const char *version, struct phx_err *err)
+{
+	const char *key = version ? version : "newest";
+	if (strcmp(f->name, name) || strcmp(f->version, key)) {
+		phx_record_fini(&phx_image_record, &f->image);
+		*f = (struct found){0};
+		PHX_STR_SET(f->name, name);
+		PHX_STR_SET(f->version, key);
+		f->code = phx_images_find(d->cfg.image_dir, name, version, &f->image, &f->err);
+	}
+	return f->code < 0 ? phx_err_set(err, f->code, "image %s: %s", name, f->err.text) : 0;
+}
+
+static bool writes_image(const struct phx_plan *p)
+{
+	PHX_LIST_EACH(struct phx_step, step, &p->steps)
+		if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
+			return true;
+	return false;
+}
+
+/* The plan of an order, and whether it can begin: the image it writes must be there whole, or a
+ * node would be taken down for nothing. ret_image: that image, borrowed until the next node; NULL
+ * without one. */
+static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_image **ret_image,
+		    struct phx_err *err)
 {
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
-	const struct phx_state *s = engine_lock(d->engine);
-	int r = phx_core_plan(s, ev, ret, err);
-	const struct phx_role *role = r == 0 ? phx_state_role(s, ret->to_role) : NULL;
-	for (uint32_t i = 0; role && i < ret->steps.n; i++) {
-		int kind = PHX_LIST_AT(&ret->steps, struct phx_step, i)->kind;
-		if (kind != PHX_STEP_image && kind != PHX_STEP_ram)
-			continue;
+	const struct phx_state *s = engine_lock(rq->d->engine);
+	int r = phx_core_plan(s, rq->ev, ret, err);
+	const struct phx_role *role =
+		r == 0 && writes_image(ret) ? phx_state_role(s, ret->to_role) : NULL;
+	if (role) {
 		PHX_STR_SET(name, role->image);
 		PHX_STR_SET(version, role->image_version);
 	}
-	engine_unlock(d->engine);
+	engine_unlock(rq->d->engine);
+	*ret_image = NULL;
 	if (r < 0 || !name[0])
 		return r;
-	r = phx_images_find(d->cfg.image_dir, name, version, ret_image, err);
-	if (r == 0)
-		return 0;
-	phx_record_fini(&phx_plan_record, ret);
-	return phx_err_prefix(err, r, "image %s", name);
+	r = find_image(rq->d, &rq->image, name, version, err);
+	*ret_image = r == 0 ? &rq->image.image : NULL;
+	if (r < 0)
+		phx_record_fini(&phx_plan_record, ret);
+	return r;
 }
 
 /* Which kernel a node runs after a plan that writes `im`. */
-static void add_kernel(struct daemon *d, json_t *plan, const struct phx_image *im)
+static void add_kernel(struct request *rq, json_t *plan, const struct phx_image *im)
 {
-	struct phx_image deploy;
 	char why[PHX_ERR_TEXT_MAX];
-	if (!im->name[0] || catalog_deploy(d, &deploy, NULL) < 0)
+	if (!im || find_image(rq->d, &rq->deploy, rq->d->cfg.deploy_image, NULL, NULL) < 0)
 		return;
-	json_object_set_new(plan, "runs_kernel", json_string(deploy.kernel_release));
-	if (phx_image_kernel_differs(im, &deploy, why, sizeof(why)))
+	json_object_set_new(plan, "runs_kernel", json_string(rq->deploy.image.kernel_release));
+	if (phx_image_kernel_differs(im, &rq->deploy.image, why, sizeof(why)))
 		json_object_set_new(plan, "kernel_warning", json_string(why));
-	phx_record_fini(&phx_image_record, &deploy);
 }
 
-static json_t *plan_node(struct daemon *d, struct phx_event *ev)
+static json_t *plan_node(struct request *rq)
 {
+	struct phx_event *ev = rq->ev;
 	struct phx_err err = {0};
 	struct phx_plan plan = {0};
-	struct phx_image im = {0};
-	int r = try_plan(d, ev, &plan, &im, &err);
+	const struct phx_image *im;
+	int r = try_plan(rq, &plan, &im, &err);
 	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
-	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_state *s = engine_lock(rq->d->engine);
 	json_t *jobs = moves ? view_ends(s, ev) : json_array();
-	engine_unlock(d->engine);
+	engine_unlock(rq->d->engine);
 	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:o,s:o}", "node", ev->node, "code", r,
 			      "error", err.text, "changed", plan.steps.n > 0, "epoch",
 			      (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
-			      "jobs", jobs, "sessions", view_sessions(d, ev, &plan));
-	add_kernel(d, json_object_get(j, "plan"), &im);
-	phx_record_fini(&phx_image_record, &im);
+			      "jobs", jobs, "sessions", view_sessions(rq->d, ev, &plan));
+	add_kernel(rq, json_object_get(j, "plan"), im);
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return j;
@@ -219,15 +258,6 @@ static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct
 	if (n)
 		*ret = n->bmc;
 	return n && n->bmc.driver[0];
-}
-
-/* A power operation that cannot even begin is refused, and not left to fail where nobody looks. */
-static int check_power(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
-{
-	struct phx_bmc bmc;
-	bool asks = bmc_of(engine_lock(d->engine), ev, &bmc);
-	engine_unlock(d->engine);
-	return asks ? phx_power_ready(&bmc, err) : 0;
 }
 
 /* The plan that was begun on the copy by an order that need not begin one (resume, cancel); null:
@@ -263,47 +293,81 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_eve
 	return j;
 }
 
-/* What the core says of an order stays the core's to say: only the image counts here. */
-static int check_image(struct daemon *d, const struct phx_event *ev, struct phx_err *err)
+/* The image of the role that an order brings; false: it brings none. */
+static bool image_of(const struct phx_state *s, const struct phx_event *ev,
+		     char ret_name[PHX_NAME_MAX], char ret_version[PHX_NAME_MAX])
 {
+	const struct phx_node *n = ev->kind == PHX_EV_rebuild ? phx_state_node(s, ev->node) : NULL;
+	const char *name = ev->kind == PHX_EV_assign ? ev->role : n ? n->role : "";
+	const struct phx_role *role = name[0] ? phx_state_role(s, name) : NULL;
+	if (!role || !role->image[0])
+		return false;
+	return phx_str_copy(ret_name, PHX_NAME_MAX, role->image) == 0 &&
+		phx_str_copy(ret_version, PHX_NAME_MAX, role->image_version) == 0;
+}
+
+/* What cannot even begin is refused, and not left to fail where nobody looks: a power operation
+ * without its driver, an image that is not whole. What the core says of an order stays the core's
+ * to say. */
+static int check_begin(struct request *rq, struct phx_err *err)
+{
+	char name[PHX_NAME_MAX], version[PHX_NAME_MAX];
 	struct phx_plan plan = {0};
-	struct phx_image im = {0};
+	const struct phx_image *im;
 	struct phx_err why = {0};
-	if (ev->kind != PHX_EV_assign && ev->kind != PHX_EV_rebuild)
+	struct phx_bmc bmc;
+	const struct phx_state *s = engine_lock(rq->d->engine);
+	bool asks = bmc_of(s, rq->ev, &bmc), writes = image_of(s, rq->ev, name, version);
+	engine_unlock(rq->d->engine);
+	if (asks)
+		return phx_power_ready(&bmc, err);
+	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
-	int r = try_plan(d, ev, &plan, &im, &why);
-	phx_record_fini(&phx_image_record, &im);
+	int r = try_plan(rq, &plan, &im, &why); /* perhaps this node has the image already */
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
-static json_t *act_on_node(struct daemon *d, struct phx_event *ev)
+/* What came of it for one node. With the lock. */
+static json_t *view_result(const struct phx_state *s, struct phx_event *ev,
+			   const struct phx_each *e)
 {
-	struct phx_err err = {0};
-	struct phx_outcome out = {0};
-	int r = check_image(d, ev, &err);
-	r = r ? r : check_power(d, ev, &err);
-	r = r ? r : engine_submit(d->engine, ev, &out, &err);
-	uint64_t epoch = 0;
+	const char *name = e->out.node[0] ? e->out.node : e->node;
+	const struct phx_node *n = phx_state_node(s, name);
 	/* asked for before and not finished: there is something to wait for */
-	bool under_way = false;
-	const struct phx_state *s = engine_lock(d->engine);
-	json_t *jobs = r == -EBUSY ? view_ends(s, ev) : json_array();
-	const struct phx_node *n = phx_state_node(s, out.node[0] ? out.node : ev->node);
-	if (n) {
-		epoch = n->epoch;
-		under_way = n->plan.cursor < n->plan.steps.n;
-	}
-	engine_unlock(d->engine);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:o}", "node",
-			      out.node[0] ? out.node : ev->node, "code", r, "error", err.text,
-			      "changed", r == 0 && (out.changed || under_way), "epoch",
-			      (json_int_t)epoch, "plan", "jobs", jobs);
-	if (r == 0 && out.text[0])
-		json_object_set_new(j, "text", json_string(out.text));
-	phx_outcome_fini(&out);
+	bool under_way = n && n->plan.cursor < n->plan.steps.n;
+	PHX_STR_SET(ev->node, e->node);
+	json_t *j =
+		json_pack("{s:s,s:i,s:s,s:b,s:I,s:n,s:o}", "node", name, "code", e->result, "error",
+			  e->err.text, "changed", e->result == 0 && (e->out.changed || under_way),
+			  "epoch", (json_int_t)(n ? n->epoch : 0), "plan", "jobs",
+			  e->result == -EBUSY ? view_ends(s, ev) : json_array());
+	if (e->result == 0 && e->out.text[0])
+		json_object_set_new(j, "text", json_string(e->out.text));
 	return j;
+}
+
+/* A portion of the nodes is one transaction. */
+static void act_on_portion(struct request *rq, char *const *names, uint32_t n, json_t *results)
+{
+	struct phx_each *each = calloc(n, sizeof(*each));
+	for (uint32_t i = 0; each && i < n; i++) {
+		each[i].node = names[i];
+		PHX_STR_SET(rq->ev->node, names[i]);
+		each[i].result = check_begin(rq, &each[i].err);
+	}
+	if (each)
+		engine_submit_each(rq->d->engine, rq->ev, each, n);
+	const struct phx_state *s = engine_lock(rq->d->engine);
+	for (uint32_t i = 0; i < n; i++) {
+		struct phx_each lacking = {.node = names[i], .result = -ENOMEM};
+		json_array_append_new(results, view_result(s, rq->ev, each ? &each[i] : &lacking));
+	}
+	engine_unlock(rq->d->engine);
+	for (uint32_t i = 0; each && i < n; i++)
+		phx_outcome_fini(&each[i].out);
+	free(each);
 }
 
 /* A mistake that concerns the whole request is answered as such, before any node is touched. */
@@ -331,16 +395,27 @@ static void reply_results(struct daemon *d, struct phx_http_request *q, const js
 	phx_http_reply_json(q, 200, j);
 }
 
-static void act_on_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
-		       const struct phx_nodeset *names,
-		       json_t *(*act)(struct daemon *d, struct phx_event *ev))
+static void act_on_all(struct request *rq, struct phx_http_request *q,
+		       const struct phx_nodeset *names)
+{
+	PHX_AUTO_JSON json_t *results = json_array();
+	for (uint32_t i = 0; i < names->n; i += PHX_JOURNAL_PORTION) {
+		uint32_t left = names->n - i;
+		act_on_portion(rq, &names->names[i],
+			       left < PHX_JOURNAL_PORTION ? left : PHX_JOURNAL_PORTION, results);
+	}
+	reply_results(rq->d, q, results);
+}
+
+static void plan_all(struct request *rq, struct phx_http_request *q,
+		     const struct phx_nodeset *names)
 {
 	PHX_AUTO_JSON json_t *results = json_array();
 	for (uint32_t i = 0; i < names->n; i++) {
-		PHX_STR_SET(ev->node, names->names[i]);
-		json_array_append_new(results, act(d, ev));
+		PHX_STR_SET(rq->ev->node, names->names[i]);
+		json_array_append_new(results, plan_node(rq));
 	}
-	reply_results(d, q, results);
+	reply_results(rq->d, q, results);
 }
 
 /* On one copy, one after the other, as they would be done. */
@@ -378,6 +453,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	struct phx_event ev = {.kind = (int)actions[which].kind};
+	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
 	bool dry_run;
 	if (!j || !take_event(q, j, actions[which].ends, &ev) ||
 	    !take_bool(q, j, "dry_run", &dry_run)) {
@@ -393,8 +469,10 @@ void api_action(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 	else if (dry_run && !actions[which].plans)
 		try_all(d, q, &ev, &names);
+	else if (dry_run)
+		plan_all(&rq, q, &names);
 	else
-		act_on_all(d, q, &ev, &names, dry_run ? plan_node : act_on_node);
+		act_on_all(&rq, q, &names);
 	phx_nodeset_fini(&names);
 	phx_event_fini(&ev);
 }

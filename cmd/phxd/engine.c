@@ -342,6 +342,12 @@ int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *re
 	return r;
 }
 
+void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each *each, uint32_t n)
+{
+	phx_journal_submit_each(e->journal, ev, each, n);
+	tell_trouble(e);
+}
+
 void engine_resume(struct engine *e)
 {
 	phx_journal_resume(e->journal);

@@ -54,6 +54,9 @@ int64_t engine_now(struct engine *e);
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
 		  struct phx_err *err);
 
+/** As phx_journal_submit_each(). */
+void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each *each, uint32_t n);
+
 /** Issue again what was under way when the daemon ended. Call once, after everything stands. */
 void engine_resume(struct engine *e);
 

@@ -209,6 +209,24 @@ a_commit_in_doubt_ends_it() {
 	is c1 .state active || is c1 .state ready
 }
 
+# An order for both is one transaction of two events: whichever of them it dies at, both are there or none is.
+both_or_none() {
+	local stage=$1 want=$2 nth
+	for nth in 1 2; do
+		fresh_head
+		action label '{"nodes": "c[1-2]", "labels": {"both": null}}' >/dev/null
+		head_stop
+		head_that_dies "$stage:label:$nth"
+		answers_or_dies || return 1
+		action label '{"nodes": "c[1-2]", "labels": {"both": "x"}}' >"$WORK/answer" 2>&1
+		until_true 10 head_died || { cat "$WORK/answer"; return 1; }
+		wait "$HEAD" 2>/dev/null
+		fresh_head
+		[ "$(api /v1/nodes | jq '[.nodes[] | select(any(.labels[]; .key == "both"))] | length')" = "$want" ] ||
+			{ echo "died at $stage of event $nth: $(api /v1/nodes | jq -c '[.nodes[] | .labels]')"; return 1; }
+	done
+}
+
 # the one that is installed does not know of such a thing; the one that dies does
 what_is_installed_has_no_crash_points() {
 	grep -q PHXD_TEST_CRASH_AT "$BUILD/tests/system/phxd_that_dies" && ! grep -q 'CRASH_AT' "$BUILD/bin/phxd"
@@ -236,6 +254,9 @@ for stage in apply commit act; do
 done
 check what_is_installed_has_no_crash_points what_is_installed_has_no_crash_points
 check a_commit_in_doubt_ends_it a_commit_in_doubt_ends_it
+check many_at_once_apply both_or_none apply 0
+check many_at_once_commit both_or_none commit 2
+check many_at_once_act both_or_none act 2
 check comes_up_real comes_up_real
 check really_there_apply really apply web
 check really_back_commit really commit batch

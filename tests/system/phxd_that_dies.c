@@ -1,6 +1,7 @@
 /* phxd, of the same objects as the one that is installed, with the points of death of lib/journal
  * armed: by PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of
- * event SEQ. Nothing else can hit that instant. Linked with --wrap=phx_journal_open (Makefile). */
+ * event SEQ, by STAGE:label:N at that of the Nth label. Nothing else can hit that instant. Linked
+ * with --wrap=phx_journal_open (Makefile). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,16 @@ static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq,
 		     const struct phx_event *ev, const struct phx_outcome *out)
 {
 	static const char *const stages[] = {"apply", "commit", "act"};
+	static int n_labels[PHX_ARRAY_SIZE(stages)]; /* with the journal's lock, or nearly so */
 	const char *at = getenv("PHXD_TEST_CRASH_AT");
 	char here[64];
 	(void)arg;
 	(void)out;
 	snprintf(here, sizeof(here), "%s:%llu", stages[point], (unsigned long long)seq);
+	if (at && !strcmp(here, at))
+		kill(getpid(), SIGKILL);
+	if (ev->kind == PHX_EV_node_label)
+		snprintf(here, sizeof(here), "%s:label:%d", stages[point], ++n_labels[point]);
 	if (at && !strcmp(here, at))
 		kill(getpid(), SIGKILL);
 	if (at && !strcmp(at, "fsync") && point == PHX_JOURNAL_APPLIED &&
