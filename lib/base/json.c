@@ -18,6 +18,7 @@ struct path {
 /* What a writer leaves out. */
 struct style {
 	bool sparse;
+	bool in_lists;                    /* there, too */
 	const struct phx_json_less *less; /* NULL: nothing */
 };
 
@@ -118,7 +119,7 @@ static void put_live(struct phx_buf *b, const struct phx_live *live, void *const
 static void put_value(struct phx_buf *b, const struct phx_field *f, const void *at,
 		      struct style style)
 {
-	struct style whole = {.less = style.less};
+	struct style whole = style.in_lists ? style : (struct style){.less = style.less};
 	switch (f->type) {
 	case PHX_F_STR:
 		phx_json_put_text(b, at);
@@ -239,6 +240,13 @@ char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj)
 {
 	struct phx_buf b = {0};
 	put_record(&b, rec, obj, (struct style){.sparse = true});
+	return phx_buf_take(&b);
+}
+
+char *phx_json_record_text_least(const struct phx_record *rec, const void *obj)
+{
+	struct phx_buf b = {0};
+	put_record(&b, rec, obj, (struct style){.sparse = true, .in_lists = true});
 	return phx_buf_take(&b);
 }
 

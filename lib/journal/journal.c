@@ -134,7 +134,7 @@ int phx_journal_open(const struct phx_journal_config *config, struct phx_journal
 char *phx_journal_state_text(struct phx_journal *j, uint64_t *ret_seq)
 {
 	*ret_seq = j->state.seq;
-	return phx_json_record_text(&phx_state_record, &j->state);
+	return phx_json_record_text_least(&phx_state_record, &j->state);
 }
 
 void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)

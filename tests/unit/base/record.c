@@ -369,6 +369,12 @@ static void test_a_record_part_by_part(void **state)
 	assert_int_equal(phx_json_text_to_record(&box_record, text, &b, &err), 0);
 	assert_true(phx_record_equal(&box_record, &a, &b));
 	box_fini(&b);
+	PHX_AUTO_FREE char *least = phx_json_record_text_least(&box_record, &a);
+	PHX_AUTO_FREE char *sparse = phx_json_record_text_sparse(&box_record, &a);
+	assert_int_equal(phx_json_text_to_record(&box_record, least, &b, &err), 0);
+	assert_true(phx_record_equal(&box_record, &a, &b));
+	assert_true(strlen(least) < strlen(sparse) && strlen(sparse) < strlen(text));
+	box_fini(&b);
 	assert_int_equal(phx_json_text_to_record(
 				 &box_record, " { \"weight\" : 7 ,\n\"cards\" : [ ] } ", &b, &err),
 			 0);
