@@ -1,0 +1,30 @@
+/* How late the head itself is: see lateness.h. Called by the daemon's liveness, which asks before
+ * it calls a node quiet or missing. Pure. */
+#include "node/lateness.h"
+
+enum {
+	TURN_MS = 100, /* a turn of the loop that is so late is in time */
+	BEAT_MS = 500, /* so is a beat: who is answered at once pauses before the next */
+	BEATS = 16,    /* of so many beats the average is made */
+};
+
+void phx_lateness_turned(struct phx_lateness *l, int64_t due_ms, int64_t now_ms)
+{
+	int64_t late_ms = now_ms - due_ms;
+	if (late_ms > TURN_MS)
+		l->away_ms += late_ms;
+}
+
+void phx_lateness_read(struct phx_lateness *l, int64_t free_ms, int64_t now_ms, int64_t most_ms)
+{
+	int64_t late_ms = now_ms - free_ms;
+	late_ms = late_ms < BEAT_MS ? 0 : late_ms < most_ms ? late_ms : most_ms;
+	l->queue_ms += (late_ms - l->queue_ms) / BEATS;
+}
+
+/* Those that are read last of what waits have waited for longer than the average. */
+int64_t phx_lateness_own_ms(const struct phx_lateness *l, int64_t away_ms, int64_t most_ms)
+{
+	int64_t waits_ms = 2 * l->queue_ms < most_ms ? 2 * l->queue_ms : most_ms;
+	return l->away_ms - away_ms + waits_ms;
+}
