@@ -205,15 +205,6 @@ static bool same_boot(struct daemon *d, const char *node, const char *boot_id, c
 	return same;
 }
 
-static void tell_back(struct daemon *d, const char *node)
-{
-	struct phx_event ev = {.kind = PHX_EV_back};
-	PHX_STR_SET(ev.node, node);
-	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
-	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
-		live_untold(d->live, node);
-}
-
 /* Role, identity and health go to the core when they change, and only then. */
 static void tell_report(struct daemon *d, const char *node, const json_t *j)
 {
@@ -260,7 +251,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 		return;
 	}
 	if (live_heard(d->live, node) || down)
-		tell_back(d, node);
+		live_back(d->live, node);
 	live_set_monitor(d->live, node, text, text ? monitor : NULL, sessions);
 	directors_sample(d->directors, node, monitor);
 	directors_heard(d->directors, node, json_object_get(j, "running"), monitor);

@@ -66,8 +66,9 @@ int wake_fd(const struct wake *w);
 /** The loop turns in `ms` (WAKE_NEVER: nothing is asked for), or before. On any thread, whatever it
  * has locked. */
 void wake_in(struct wake *w, int ms);
-/** The loop turns: what was asked for until now is met by it. */
-void wake_begin(struct wake *w);
+/** The loop turns: what was asked for until now is met by it. Returns for when that was, of the
+ * monotonic clock. */
+int64_t wake_begin(struct wake *w);
 
 /* ---- orders.c ---- */
 
@@ -120,9 +121,22 @@ void live_hold(struct live *l, const char *node, struct phx_http_request *q, jso
 	       int64_t wait_ms);
 /** Orders of `node` may have changed. */
 void live_wake(struct live *l, const char *node);
-/** Time passes: answers overdue polls, reports silent nodes to the core. Returns ms until it wants
- * to be called again, or WAKE_NEVER. */
-int live_tick(struct live *l);
+/** A node is there again: the next tick tells it. */
+void live_back(struct live *l, const char *node);
+/** Time passes: answers overdue polls, tells the core who is silent and who is there again, many in
+ * one transaction. The loop wanted to call this at `due_ms`: where it is late, that is no node's
+ * silence. Returns ms until it wants to be called again, or WAKE_NEVER. */
+int live_tick(struct live *l, int64_t due_ms);
+
+/* ---- tell.c ---- */
+
+/** One more name in a list of struct phx_word: 0 or -ENOMEM. */
+int tell_put_name(struct phx_list *to, const char *node);
+/** Names of the nodes that the core believes up. */
+void tell_up_nodes(struct daemon *d, struct phx_list *ret_names);
+/** An event of `kind` for each of the named nodes, many in one transaction. Only those that could
+ * not be journalled stay in the list. */
+void tell_nodes(struct daemon *d, int kind, struct phx_list *names);
 
 /* ---- exec.c ---- */
 

@@ -18,8 +18,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "node/lateness.h"
 
 enum {
+	BACK_MS = 10, /* who comes back together is told together */
 	SLOT_MS = 50,
 	SLOTS = 1024 /* what is due later stands in the last one, and is looked at again */,
 	LOOK_AGAIN_MS = 5000
@@ -32,11 +34,12 @@ enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
 /* One node as it is heard now. */
 struct contact {
 	char node[PHX_NAME_MAX];
-	int64_t heard_ms;
-	bool missing; /* told to the core */
-	bool quiet;   /* told to the core; until it is heard again */
-	bool fresh;   /* since this daemon started it was not heard yet */
-	bool wake;    /* orders may have changed since the last answer */
+	int64_t heard_ms, away_ms; /* and for how long the head had been away until then */
+	int64_t free_ms; /* since when its next beat may come; 0: not known, or it has come */
+	bool missing;    /* told to the core */
+	bool quiet;      /* told to the core; until it is heard again */
+	bool fresh;      /* since this daemon started it was not heard yet */
+	bool wake;       /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor, *sessions;
 	int64_t use_ppm;                /* of the monitor: -1 none told */
@@ -58,8 +61,10 @@ struct live {
 	size_t n, cap;
 	struct contact *wheel[SLOTS];
 	int64_t turned; /* up to this slot everything was looked at */
-	bool adopted;   /* by the loop's thread alone */
-	bool stopped;   /* nothing is held any more */
+	struct phx_lateness late;
+	struct phx_list back; /* struct phx_word: who is there again */
+	bool adopted;         /* by the loop's thread alone */
+	bool stopped;         /* nothing is held any more */
 };
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
@@ -111,13 +116,19 @@ static void take_out(struct live *l, struct contact *c)
 	c->next = c->prev = NULL;
 }
 
+/* How much of its silence is the head's own. */
+static int64_t own_ms(const struct live *l, const struct contact *c)
+{
+	return phx_lateness_own_ms(&l->late, c->away_ms, l->d->cfg.missing_after_ms);
+}
+
 /* When something is due for it; INT64_MAX. */
 static int64_t due_of(const struct live *l, const struct contact *c)
 {
 	const struct phx_config *cfg = &l->d->cfg;
 	int64_t quiet_ms = phx_config_quiet_ms(cfg), missing_ms = cfg->missing_after_ms;
 	int64_t after_ms = c->quiet || missing_ms < quiet_ms ? missing_ms : quiet_ms;
-	int64_t silent_ms = c->missing ? INT64_MAX : c->heard_ms + after_ms + 1;
+	int64_t silent_ms = c->missing ? INT64_MAX : c->heard_ms + own_ms(l, c) + after_ms + 1;
 	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
 }
 
@@ -164,6 +175,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	PHX_STR_SET(c->node, node);
 	c->fresh = c->wake = true;
 	c->heard_ms = now;
+	c->away_ms = l->late.away_ms;
 	c->use_ppm = -1;
 	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
 	l->contacts[at] = c;
@@ -188,7 +200,11 @@ bool live_heard(struct live *l, const char *node)
 	struct contact *c = contact_of(l, node, now);
 	bool tell = c && (c->missing || c->fresh || c->quiet);
 	if (c) {
+		if (c->free_ms && !c->missing && !c->fresh)
+			phx_lateness_read(&l->late, c->free_ms, now, l->d->cfg.missing_after_ms);
 		c->heard_ms = now;
+		c->away_ms = l->late.away_ms;
+		c->free_ms = 0;
 		c->missing = c->fresh = c->quiet = false;
 		put_in(l, c);
 	}
@@ -331,6 +347,7 @@ static struct release take_held(struct contact *c)
 	struct release r = {c->held, c->running};
 	c->held = NULL;
 	c->running = NULL;
+	c->free_ms = r.q ? phx_clock_ms() : c->free_ms;
 	return r;
 }
 
@@ -440,63 +457,57 @@ void live_forget_gone(struct live *l, const char *node)
 
 /* ---- time ---- */
 
-/* A node that was not heard for so long. */
-struct silence {
-	char node[PHX_NAME_MAX];
-	int kind; /* of the event: quiet, missing */
+/* Names of nodes (struct phx_word), by what the core is told of them. */
+struct told {
+	struct phx_list quiet, missing, back;
 };
 
-static void tell_silence(struct live *l, int kind, const char *node)
+void live_back(struct live *l, const char *node)
 {
-	struct phx_event ev = {.kind = kind};
-	PHX_STR_SET(ev.by, "phxd");
-	PHX_STR_SET(ev.node, node);
-	if (engine_submit(l->d->engine, &ev, NULL, NULL) < 0)
-		live_untold(l, node); /* a full disk: its silence is noticed again */
+	pthread_mutex_lock(&l->lock);
+	tell_put_name(&l->back, node); /* lack of memory: its next beat finds it down */
+	pthread_mutex_unlock(&l->lock);
+	wake_in(l->d->wake, BACK_MS);
+}
+
+static void tell(struct live *l, int kind, struct phx_list *names)
+{
+	tell_nodes(l->d, kind, names);
+	PHX_LIST_EACH(struct phx_word, w, names)
+		live_untold(l, w->text); /* a full disk: it is noticed again */
+	phx_list_fini(names);
 }
 
 /* Nodes that the core believes up and that this daemon never heard: their silence counts from its
  * start. */
 static void adopt_nodes(struct live *l)
 {
-	const struct phx_state *s = engine_lock(l->d->engine);
-	struct phx_list names = {0};
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		struct phx_word *w = n->up ? phx_list_push(&names, sizeof(*w)) : NULL;
-		if (w)
-			PHX_STR_SET(w->text, n->name);
-	}
-	engine_unlock(l->d->engine);
+	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
+	tell_up_nodes(l->d, &names);
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		contact_of(l, w->text, now);
 	pthread_mutex_unlock(&l->lock);
-	phx_list_fini(&names);
 }
 
 /* Quiet first; who is missing is that too. Under the lock. */
-static void look_for_silence(const struct live *l, struct contact *c, int64_t now,
-			     struct phx_list *silences)
+static void look_for_silence(const struct live *l, struct contact *c, int64_t now, struct told *t)
 {
 	const struct phx_config *cfg = &l->d->cfg;
-	int64_t silent_ms = now - c->heard_ms;
+	int64_t silent_ms = now - c->heard_ms - own_ms(l, c);
 	bool missing = silent_ms > cfg->missing_after_ms,
 	     quiet = silent_ms > phx_config_quiet_ms(cfg);
 	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
 		return;
-	struct silence *s = phx_list_push(silences, sizeof(*s));
-	if (!s)
+	if (tell_put_name(missing ? &t->missing : &t->quiet, c->node) < 0)
 		return; /* it is found silent again */
 	c->quiet = true;
 	c->missing = missing;
-	s->kind = missing ? PHX_EV_missing : PHX_EV_quiet;
-	PHX_STR_SET(s->node, c->node);
 }
 
 /* Everybody in the slots that have come is looked at, and put where it belongs. Under the lock. */
-static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue,
-		       struct phx_list *silences)
+static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, struct told *t)
 {
 	int64_t to = now / SLOT_MS - 1, from = to - l->turned > SLOTS ? to - SLOTS : l->turned;
 	struct contact *come = NULL;
@@ -518,7 +529,7 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue,
 			*q = r.q;
 			json_decref(r.running);
 		}
-		look_for_silence(l, c, now, silences);
+		look_for_silence(l, c, now, t);
 		put_in(l, c);
 	}
 }
@@ -532,20 +543,25 @@ static int next_ms(const struct live *l, int64_t now)
 	return WAKE_NEVER;
 }
 
-int live_tick(struct live *l)
+int live_tick(struct live *l, int64_t due_ms)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list silent = {0}, overdue = {0};
+	PHX_AUTO(phx_list_fini) struct phx_list overdue = {0};
+	struct told t = {0};
 	if (!l->adopted)
 		adopt_nodes(l);
 	l->adopted = true;
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
-	turn_wheel(l, now, &overdue, &silent);
+	phx_lateness_turned(&l->late, due_ms, now);
+	turn_wheel(l, now, &overdue, &t);
+	t.back = l->back;
+	l->back = (struct phx_list){0};
 	int ms = next_ms(l, now);
 	pthread_mutex_unlock(&l->lock);
 	phx_http_reply_all(overdue.items, overdue.n, 200, "{\"orders\":[]}");
-	PHX_LIST_EACH(struct silence, s, &silent)
-		tell_silence(l, s->kind, s->node);
+	tell(l, PHX_EV_back, &t.back);
+	tell(l, PHX_EV_quiet, &t.quiet);
+	tell(l, PHX_EV_missing, &t.missing);
 	return ms;
 }
 
@@ -576,6 +592,7 @@ void live_free(struct live *l)
 		free_contact(l->contacts[i]);
 	}
 	free(l->contacts);
+	phx_list_fini(&l->back);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }

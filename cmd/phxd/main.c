@@ -72,11 +72,11 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	(void)s;
 	(void)fd;
 	(void)revents;
-	wake_begin(d->wake);
+	int64_t due_ms = wake_begin(d->wake);
 	int ms = engine_tick(d->engine, MAX_WAIT_MS);
 	if (ms < 0)
 		return sd_event_exit(l->event, ms);
-	ms = min(ms, live_tick(d->live));
+	ms = min(ms, live_tick(d->live, due_ms));
 	ms = min(ms, directors_tick(d->directors));
 	ms = min(ms, logs_tick(d->logs));
 	ms = min(ms, slurm_tick(d->slurm));

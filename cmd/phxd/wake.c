@@ -61,11 +61,13 @@ void wake_in(struct wake *w, int ms)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void wake_begin(struct wake *w)
+int64_t wake_begin(struct wake *w)
 {
 	uint64_t n;
 	pthread_mutex_lock(&w->lock);
 	(void)!read(w->fd, &n, sizeof(n));
+	int64_t due_ms = w->due_ms;
 	w->due_ms = INT64_MAX;
 	pthread_mutex_unlock(&w->lock);
+	return due_ms;
 }

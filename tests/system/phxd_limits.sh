@@ -35,6 +35,21 @@ beats_are_not_counted() {
 	curl -sS -m 60 --config "$WORK/beats" >"$WORK/codes"
 	[ "$(wc -l <"$WORK/codes")" = 60 ] && ! grep -qx 429 "$WORK/codes" && grep -qx 200 "$WORK/codes"
 }
+# for twice the time after which a node is missing nobody was heard, and that is nobody's silence
+a_head_that_was_away_blames_no_node() {
+	local seq
+	seq=$(api /v1/status | jq .seq)
+	kill -STOP "$HEAD"
+	sleep 6
+	kill -CONT "$HEAD"
+	sleep 2
+	[ "$(field n1 .up)" = true ] &&
+		api "/v1/events?after=$seq" | jq -e '[.events[] | select(.kind == "missing" or .kind == "quiet" or .kind == "back")] == []' >/dev/null
+}
+a_dead_node_is_found_all_the_same() {
+	kill "${AGENT[n1]}"
+	until_true 8 is n1 .up false
+}
 phx_comes_again() {
 	codes 65534 100 | grep -qx 429 && as 65534 "$WORK/phx" status >"$WORK/out" 2>&1 && grep -q '^phxd ' "$WORK/out"
 }
@@ -86,4 +101,6 @@ check that_is_told that_is_told
 check whom_is_for_the_provider_alone whom_is_for_the_provider_alone
 check it_is_told_rarely it_is_told_rarely
 check a_users_share_is_told a_users_share_is_told
+check a_head_that_was_away_blames_no_node a_head_that_was_away_blames_no_node
+check a_dead_node_is_found_all_the_same a_dead_node_is_found_all_the_same
 exit $FAILED
