@@ -9,7 +9,7 @@
 
 enum {
 	RES_MAX = 1000,
-	REQUESTS_MAX = 16, /* that wait, of one service provider */
+	REQUESTS_MAX = 16, /* waiting requests of one service provider */
 };
 
 struct findings {
@@ -47,7 +47,8 @@ static int check_role(struct phx_apply *a, const struct phx_agreement *g)
 	return 0;
 }
 
-/* The partner that it names, or that names it, as far as it is there. */
+/* The agreement of the RE that `g` names as its partner, or that names `g`'s RE; NULL: none exists.
+ */
 static const struct phx_agreement *named_partner(const struct phx_state *s,
 						 const struct phx_agreement *g)
 {
@@ -71,7 +72,7 @@ static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
 	return r < 0 ? phx_err_prefix(a->err, r, "coordinated_RE") : 0;
 }
 
-/* Each has a Slurm of its own: two would open and close the same nodes. */
+/* Each RE has a Slurm of its own: two REs of one Slurm would open and close the same nodes. */
 static int check_engine(struct phx_apply *a, const struct phx_agreement *g)
 {
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
@@ -177,8 +178,8 @@ int phx_apply_re_request(struct phx_apply *a)
 
 /* ---- create ---- */
 
-/* Nodes may still come: it is created, and whoever creates it is told that activation will have to
- * wait for them. */
+/* The RE is created even if nodes are missing, since they may still come; the note says that its
+ * activation has to wait for them. */
 static void tell_created(struct phx_apply *a, const struct phx_re *re)
 {
 	const struct phx_agreement *g = &re->agreement, *other = named_partner(a->s, g);
@@ -210,7 +211,7 @@ static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
 
 static int need_ledger(struct phx_apply *a)
 {
-	/* its nodes are found as they become free */
+	/* phx_ledger_found() adds nodes as they become free */
 	static const struct phx_ledger_config empty = {0};
 	return a->s->ledger ? 0 : phx_ledger_new(&empty, &a->s->ledger);
 }
@@ -275,8 +276,8 @@ int phx_apply_re_create(struct phx_apply *a)
 		return r;
 	}
 	re->created_ms = re->changed_ms = a->s->now_ms;
-	/* a thin RE needs nothing on the head: its manager is this state, its packages go to nodes
-	 * as they are granted */
+	/* nothing is deployed on the head for an RE: its manager is this state, and its packages go
+	 * to nodes that it is granted */
 	phx_re_life_apply(state, PHX_RE_OP_deployed, PHX_RE_WHO_PHXD, &state, a->err);
 	re->state = (int)state;
 	a->out->changed = true;

@@ -19,7 +19,7 @@ static int apply_settings(struct phx_apply *a)
 	return 0;
 }
 
-/* A node that the pool holds, or whose data was written in it, or that is on its way to it. */
+/* A node that the pool holds, that is on its way to the pool, or whose data was written in it. */
 static const struct phx_node *user_of(const struct phx_state *s, const struct phx_pool *p)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
@@ -186,7 +186,7 @@ static int apply_tick(struct phx_apply *a)
 	phx_jobs_tick(a);
 	phx_lease_tick(a);
 	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
-		a->out->changed = true; /* its timers go on, even where nothing moves */
+		a->out->changed = true; /* its timers go on, even if no node moves */
 		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);
 	}
 	return 0;
@@ -250,8 +250,8 @@ static const handler handlers[] = {
 };
 _Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
 
-/* Ledger and nodes agree; what ends by itself with that has ended. Where nothing changed they agree
- * already. */
+/* Makes ledger and nodes agree, and ends REs whose safe deactivation is complete by that. If
+ * nothing changed they agree already. */
 static void settle(struct phx_apply *a)
 {
 	if (!a->s->ledger || (!a->out->changed && !a->todo->n))
@@ -277,14 +277,15 @@ static const phx_work_fn work[] = {
 _Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_,
 	       "every kind of work has somebody who does it");
 
-/* Events after which any node may be counted another way. */
+/* Events after which predicates of any node may have changed. */
 static bool concerns_all(int kind)
 {
 	return kind == PHX_EV_role_put || kind == PHX_EV_role_remove ||
 		(kind >= PHX_EV_re_request && kind <= PHX_EV_re_destroy);
 }
 
-/* Handlers change their event's node as they like; of others they say so. */
+/* Touches the event's node, which handlers change without touching it; they touch other nodes
+ * themselves. */
 static void touch(struct phx_apply *a)
 {
 	const char *name = a->ev->node[0] ? a->ev->node : a->out->node;
@@ -302,7 +303,7 @@ static void touch(struct phx_apply *a)
 		phx_choose_again(a, any);
 }
 
-/* What follows from what the handler did. */
+/* Does the work that follows from the handler's changes. */
 static void follow_up(struct phx_apply *a)
 {
 	phx_work_settle(a);

@@ -34,7 +34,7 @@ const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx
 			    : phx_state_role(s, step->role);
 }
 
-/* ---- keeping what was replaced ---- */
+/* ---- replaced definitions ---- */
 
 static bool is_run(const struct phx_state *s, const struct phx_role *r)
 {
@@ -51,7 +51,7 @@ static void drop_former(struct phx_state *s, uint32_t i)
 	phx_list_remove(&s->formers, sizeof(struct phx_role), i);
 }
 
-/* Those that nobody runs, and the one that `again` is once more (may be NULL). */
+/* Drops old definitions that no node runs, and one that equals `again` (may be NULL). */
 static void drop_formers(struct phx_state *s, const struct phx_role *again)
 {
 	char identity[sizeof(((struct phx_node *)0)->actual_identity)] = "";
@@ -123,7 +123,7 @@ bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *fa
 	failed->status = PHX_STEP_FAILED;
 	failed->ended_ms = a->s->now_ms;
 	p->steps.n = ++p->cursor; /* nothing that follows is done */
-	/* what was started of the new version is stopped as such */
+	/* services of the new version are stopped as the new version's */
 	bool all = add_step(a, n, PHX_STEP_stop, false) &&
 		add_step(a, n, PHX_STEP_activate, true) && add_step(a, n, PHX_STEP_start, true) &&
 		add_step(a, n, PHX_STEP_health, true) && add_step(a, n, PHX_STEP_join, true);

@@ -13,7 +13,7 @@ bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
 		phx_node_is_to_direct(s, n);
 }
 
-/* The first node of `set` behind `after`, or of all. */
+/* The first candidate of `set` behind node `after`, or from the beginning. */
 static const struct phx_node *next_of(const struct phx_state *s, enum phx_node_set set,
 				      const struct phx_node *after)
 {
@@ -40,8 +40,8 @@ static struct phx_node *last_director(const struct phx_state *s)
 	return n && phx_core_is_director(s, n) ? n : NULL;
 }
 
-/* The last one is not heard, and may still have the addresses: nobody gets them before it was seen
- * off. */
+/* Is the last director not heard, so that it may still have the addresses? With a fence, no other
+ * gets them before it is seen off. */
 static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
@@ -65,7 +65,7 @@ const struct phx_node *phx_core_acting_director(const struct phx_state *s)
 	return is_in_the_way(s, last) ? NULL : first_heard(s);
 }
 
-/* It is not to be switched off for nobody. */
+/* Switches the last director off, if another one is there to take its place. */
 static void fence(struct phx_apply *a)
 {
 	struct phx_node *last = last_director(a->s);
@@ -104,7 +104,7 @@ const struct phx_node *phx_core_next_leaving(const struct phx_state *s,
 	return n;
 }
 
-/* Packages of the next role are fetched while this one serves. */
+/* Does the node serve? It does while packages of its next role are fetched. */
 static bool serves(const struct phx_node *n, const struct phx_step *step)
 {
 	if (!step)
@@ -132,8 +132,7 @@ static struct phx_web_service *service_of(struct phx_web_table *t, const struct 
 	return phx_web_table_service(t, web->address, web->port, web->scheduler);
 }
 
-/* How silent a node is: a service takes those of the least silence with which somebody serves
- * it. */
+/* How silent a node is: a service takes nodes of the least silence at which it has a server. */
 enum silence { HEARD, RESTING, OUT, SILENCES };
 
 static enum silence silence_of(const struct phx_node *n)
@@ -171,7 +170,7 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 	return phx_web_table_put(service, address, (uint32_t)weight);
 }
 
-/* Services are there before their first instance. */
+/* Puts services into the table, also those without an instance. */
 static int put_services(struct phx_web_table *t, const struct phx_state *s)
 {
 	PHX_LIST_EACH(struct phx_role, role, &s->roles)
@@ -219,13 +218,13 @@ static bool any_quiet(const struct phx_state *s)
 	return false;
 }
 
-/* A service that would have nobody keeps those that are only quiet: it may be the head that did not
+/* A service without a server keeps nodes that are only quiet: it may be the head that did not
  * listen. */
 static int keep_the_last(const struct phx_state *s, enum silence allowed, struct phx_web_table *t)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table all = {0};
 	int r = make_table(s, allowed, &all);
-	/* the same services, in the same order */
+	/* both tables have the same services in the same order */
 	for (uint32_t i = 0; r == 0 && i < t->services.n; i++) {
 		struct phx_web_service *service =
 			PHX_LIST_AT(&t->services, struct phx_web_service, i);

@@ -1,4 +1,4 @@
-/* A hand-over that is under way is ended by hand, as far as it still can be:
+/* An administrator cancels a hand-over under way, as far as that is still possible:
  *
  *   nothing was touched yet ───────────────────▶ the plan is dropped, all is as it was
  *   its work was drained ──────────────────────▶ its services are started again
@@ -25,7 +25,7 @@ static bool begun(const struct phx_plan *p, uint32_t i)
 	return i < p->cursor || step_at(p, i)->attempt;
 }
 
-/* The last step that has begun, of those in `kinds` (ended by COUNT_); NULL: none. */
+/* The last step that has begun, of the kinds in `kinds` (ended by COUNT_); NULL: none. */
 static const struct phx_step *last_begun(const struct phx_plan *p, const enum phx_step_kind *kinds)
 {
 	const struct phx_step *last = NULL;
@@ -42,7 +42,7 @@ static bool has_begun(const struct phx_plan *p, enum phx_step_kind kind)
 	return last_begun(p, kinds) != NULL;
 }
 
-/* What cannot be taken back, in the words of the step; NULL: nothing. */
+/* The last begun step that cannot be taken back; NULL: none. */
 static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 {
 	static const enum phx_step_kind kinds[] = {
@@ -51,8 +51,8 @@ static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 	return last_begun(p, kinds);
 }
 
-/* A plan that began in the middle of another is the way back of that one, to rest if it is called a
- * drain. */
+/* Is the plan the way back of another plan? A plan that began in the middle of another is its way
+ * back, to maintenance if its request is a drain. */
 static bool is_way_back(const struct phx_plan *p)
 {
 	return !strcmp(p->request, "resume") || !strcmp(p->request, "cancel") ||
@@ -92,8 +92,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 	return 0;
 }
 
-/* Nothing on the node has been touched for the plan yet: packages were fetched at most, the
- * balancer told. */
+/* Is the node still as it was? At most packages were fetched and the balancer was told. */
 static bool untouched(const struct phx_plan *p)
 {
 	static const enum phx_step_kind kinds[] = {PHX_STEP_drain, PHX_STEP_stop, PHX_STEP_leave,
@@ -113,7 +112,7 @@ static void add(struct way *w, enum phx_step_kind kind)
 	w->kinds[w->n++] = kind;
 }
 
-/* From where the node is to where it serves its role again. */
+/* The steps after which the node serves its old role again. */
 static struct way way_back(const struct phx_node *n)
 {
 	bool left = has_begun(&n->plan, PHX_STEP_kexec) || has_begun(&n->plan, PHX_STEP_boot);
@@ -126,7 +125,7 @@ static struct way way_back(const struct phx_node *n)
 	if (left)
 		add(&w, PHX_STEP_enter);
 	if (has_begun(&n->plan, PHX_STEP_stop) || left)
-		add(&w, PHX_STEP_activate); /* where nothing was removed, nothing is unpacked */
+		add(&w, PHX_STEP_activate); /* unpacks only packages that were removed */
 	add(&w, PHX_STEP_start);
 	add(&w, PHX_STEP_health);
 	add(&w, PHX_STEP_join);
@@ -147,8 +146,8 @@ static int add_steps(struct phx_plan *plan, const struct way *w, const char *rol
 	return 0;
 }
 
-/* A plan of its own: what the agent is at is of the past. Where its first step needs the node is
- * where a node that is on its way into the deploy initramfs arrives, or is brought by a repair. */
+/* Begins a new plan, so the step under way is stale. If its first step needs the deploy initramfs,
+ * a node on its way there arrives by itself, or a repair brings it there. */
 static int go_back(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan plan = {.tier = n->plan.tier};
@@ -187,6 +186,6 @@ int phx_apply_cancel(struct phx_apply *a)
 	snprintf(why, sizeof(why), "cancelled by %s", a->ev->by[0] ? a->ev->by : "phxd");
 	phx_handover_abort(a, n, why);
 	if (!rests)
-		n->reason[0] = '\0'; /* nothing is wrong with it */
+		n->reason[0] = '\0'; /* nothing is wrong with the node */
 	return 0;
 }

@@ -42,7 +42,7 @@ static void pass_over(struct phx_apply *a, struct phx_node *n, const struct phx_
 	PHX_STR_SET(u->re, to->name);
 	snprintf(u->why, sizeof(u->why), "%s", why);
 	struct reason r = reason_of(u);
-	if (n->state == PHX_NODE_QUARANTINED) /* it is on its way out of the ledger */
+	if (n->state == PHX_NODE_QUARANTINED) /* the node leaves the ledger in this event */
 		return;
 	if (!n->reason[0])
 		PHX_STR_SET(n->reason, r.text);
@@ -61,7 +61,7 @@ void phx_choose_again(struct phx_apply *a, struct phx_node *n)
 	phx_touch(a->s, n);
 }
 
-/* ---- what the ledger knows of them ---- */
+/* ---- marks, for the ledger ---- */
 
 static void count(struct phx_apply *a, struct phx_list *barred, const struct phx_node *n,
 		  const struct phx_unfit *u)
@@ -99,16 +99,16 @@ void phx_choose_tell(struct phx_apply *a)
 
 /* ---- choosing ---- */
 
-/* Least comes first: a node that is there already, one that never gave trouble; last of all one on
- * which an engine that is not ours began something just now, and one that was pinned while a job
- * was on it. */
+/* The rank of a node; the least comes first. Nodes in the pool already and nodes without a reason
+ * come early; nodes on which an external engine has just begun a job, and pinned nodes, come last.
+ */
 static int rank(const struct phx_node *n, const char *to_pool)
 {
 	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) +
 		(strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
-/* the rank of a node in the pool that it is counted in, without a mark: of nearly all */
+/* the rank of nearly all nodes: in another pool than they go to, without a reason */
 enum { PLAIN = 2 };
 
 struct candidate {
@@ -123,7 +123,7 @@ struct choice {
 	struct phx_list *chosen; /* uint32_t */
 };
 
-/* Could it be handed over? What it says of itself, its BMC and the role decide that. */
+/* Could the node be handed over? Its facts, its BMC and the role decide that: a plan is tried. */
 static bool fits(const struct choice *c, const struct phx_node *n, struct phx_err *why)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
@@ -178,7 +178,7 @@ static void put_off(struct phx_apply *a, struct phx_list *candidates, int r, uin
 		*it = (struct candidate){r, place};
 }
 
-/* The first of those that may go, from `at` on. */
+/* The first node that may go, from place `at` on. */
 static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
 {
 	struct phx_state *s = c->a->s;
@@ -186,7 +186,8 @@ static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
 		       : phx_index_next(s, PHX_SET_FREE, at);
 }
 
-/* Those that are counted where they are not: few, and some need nothing to be done. */
+/* Tries nodes that are counted in another pool than they are in: they are few, and some are in the
+ * new pool already. */
 static void try_odd(struct choice *c, const char *to_pool, struct phx_list *candidates)
 {
 	struct phx_state *s = c->a->s;
@@ -202,8 +203,8 @@ static void try_odd(struct choice *c, const char *to_pool, struct phx_list *cand
 	try_all(c, candidates);
 }
 
-/* By rank, and of one rank by place; the plain ones as they come, so that no more are looked at
- * than are needed. */
+/* Chooses by rank, within a rank by place. Plain nodes are tried as they come, so that no more are
+ * looked at than needed. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places)
 {

@@ -43,7 +43,7 @@ enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 				   const char **ret_node);
 
-/** Orders for an agent now. */
+/** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 
 /** May this node be given this disk key? The one of its own disk, and the one that its present plan

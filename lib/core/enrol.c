@@ -11,9 +11,9 @@
 
 enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
-	MACS_MAX = 64,        /* of one machine */
+	MACS_MAX = 64,        /* MAC addresses of one machine */
 };
-/* Anybody can be refused as often as he likes: so much of it is told. */
+/* Anybody can cause refusals at any rate: notes about them come at most this often. */
 #define TOLD_AGAIN_MS (10 * 60 * 1000) /* of one node */
 #define TOLD_NEXT_MS (10 * 1000)       /* of any */
 

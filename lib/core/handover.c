@@ -1,5 +1,5 @@
-/* Following a plan: issuing steps, taking their results, repairing the way
- * when a node is not where a step needs it, giving up safely.
+/* Follows a plan: issues steps, takes their results, repairs the way when a node is
+ * not where a step needs it, gives up safely.
  *
  *   pending ──issue──▶ issued ──result / registration──▶ done
  *      ▲                  │ failed, silent, deadline
@@ -49,11 +49,10 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 		phx_power_off(a, n);
 }
 
-/* ---- what holds when a step begins, and when it is done ---- */
+/* ---- effects of a step that begins, and of a step that is done ---- */
 
-/* The node is about to serve `to`: would unerased data come where an agreement does not want it?
- * The plan has seen to it; this is what holds if it ever has not, or if the agreement has changed
- * meanwhile. */
+/* The node is about to serve `to`: would its unerased data break an agreement? The plan should
+ * erase it; this check holds if the plan is wrong or the agreement has changed meanwhile. */
 static bool would_leak(const struct phx_apply *a, const struct phx_node *n,
 		       const struct phx_pool *to)
 {
@@ -62,7 +61,7 @@ static bool would_leak(const struct phx_apply *a, const struct phx_node *n,
 	return n->owes_wipe || phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN);
 }
 
-/* From here on the new tenant's data is on the node. */
+/* From this step on the new tenant's data is on the node. */
 static void move_in(struct phx_node *n, const struct phx_pool *to, const struct phx_step *step)
 {
 	bool stays = n->dirty && !strcmp(n->tenant, to->owner);
@@ -78,8 +77,8 @@ static void move_in(struct phx_node *n, const struct phx_pool *to, const struct 
 	PHX_STR_SET(n->tenant_pool, to->name);
 }
 
-/* The pool that the node enters with this step; NULL while the old tenant's part of the plan is not
- * over: a repair in front of it brings the node up again, and no further. */
+/* The pool that the node enters with this step; NULL while the plan still has steps of the old
+ * tenant, as when a repair brings the node up again for them. */
 static const struct phx_pool *enters(const struct phx_apply *a, const struct phx_node *n,
 				     const struct phx_step *step)
 {
@@ -96,7 +95,7 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 {
 	const struct phx_step_info *info = info_of(step);
 	if (info->on_fail != PHX_ON_FAIL_ABORT)
-		phx_node_become(n, info->phase); /* or it stays quarantined, until it is clean */
+		phx_node_become(n, info->phase); /* quarantine stays until it is clean */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		phx_window_open(a, n);
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
@@ -120,7 +119,7 @@ static bool wipes_left(const struct phx_node *n)
 
 static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 {
-	/* again: a registration that was repeated after the wipe was ordered may have told of
+	/* once more: a registration that was repeated after the order of the wipe may have set
 	 * them */
 	n->system_image[0] = n->system_digest[0] = '\0';
 	if (!strcmp(n->system_disk, step->disk)) {
@@ -129,7 +128,7 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	}
 	if (wipes_left(n))
 		return;
-	/* a restart within the wipe makes it forget which disk the key was of */
+	/* a node that restarts within the wipe does not know any more which disk the key was for */
 	n->disk_key_id[0] = '\0';
 	n->dirty = n->mixed = n->owes_wipe = n->plain = false;
 	n->key_unread = false;
@@ -145,13 +144,13 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 	PHX_STR_SET(n->system_digest, role->image_digest);
 	PHX_STR_SET(n->system_disk, step->disk);
 	if (step->kind == PHX_STEP_ram)
-		return; /* what is on the disks stays there, with its key */
+		return; /* the data on the disks stays, with its key */
 	PHX_STR_SET(n->disk_key_id, step->key_id);
-	n->key_unread = false; /* what it was of is overwritten */
+	n->key_unread = false; /* the disk of the destroyed key is overwritten */
 }
 
-/* What the agent has done with the role counts at once: its next beat says the same, and balancers
- * need not wait for it. */
+/* The agent's work on the role counts at once, so that balancers need not wait for its next beat,
+ * which reports the same. */
 static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
 	const struct phx_role *role = phx_step_role(a->s, n, step);
@@ -176,7 +175,7 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
-		/* from now on it is to be destroyed, whatever happens */
+		/* from now on the key must be destroyed, whatever happens */
 		PHX_STR_SET(n->disk_key_id, step->key_id);
 }
 
@@ -205,7 +204,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	}
 	n->reason[0] = '\0';
 	if (n->key_unread) {
-		/* it was told nothing of this: whatever it ran is not counted on any more */
+		/* the node does not know of this: jobs that it ran are not counted on any more */
 		PHX_STR_SET(n->reason, "key destroyed, unread");
 		phx_jobs_leave(a, n, n->reason);
 	}
@@ -236,7 +235,7 @@ static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uin
 	return &steps[at];
 }
 
-/* The step that brings the node to where the current one needs it; COUNT_ when there is none. */
+/* The step that brings the node to where the current step needs it; COUNT_: there is none. */
 static enum phx_step_kind repair_kind(const struct phx_node *n, enum phx_step_needs needs)
 {
 	if (!n->up || n->env == PHX_ENV_NONE)
@@ -261,7 +260,7 @@ static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
 	return false;
 }
 
-/* Nothing we can send brings the node back: give it time to come by itself, once. */
+/* No order of ours brings the node back: gives it time to come by itself. */
 static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	if (step->deadline_ms > a->s->now_ms)
@@ -334,15 +333,15 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 	PHX_STR_SET(act->text, "boot");
 }
 
-/* The disk that a step destroys is one, whatever the machine has come to report since it was
- * planned (faults.md 12). */
+/* Does the step name exactly one disk, by the facts that the machine reports now (faults.md 12)? */
 static bool names_one_disk(const struct phx_node *n, const struct phx_step *step)
 {
 	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) ||
 		phx_facts_disk(&n->facts, step->disk);
 }
 
-/* A director is waited for as long as the role gives its requests to end. */
+/* The deadline of a step that is issued now. A step waits for a director as long as the role's
+ * drain grace. */
 static int64_t deadline_of(const struct phx_apply *a, const struct phx_step *step)
 {
 	const struct phx_role *role = phx_state_role(a->s, step->role);
@@ -352,14 +351,14 @@ static int64_t deadline_of(const struct phx_apply *a, const struct phx_step *ste
 	return a->s->now_ms + (int64_t)s * 1000;
 }
 
-/* Done as soon as it is issued? */
+/* Is the step done as soon as it is issued? */
 static bool done_at_once(const struct phx_apply *a, const struct phx_step *step)
 {
 	enum phx_step_executor by = info_of(step)->executor;
 	return by == PHX_EXEC_CORE || (by == PHX_EXEC_DIRECTOR && !phx_director_there(a->s));
 }
 
-/* False when the node was quarantined instead. */
+/* Issues the step; false: the node was quarantined instead. */
 static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
@@ -473,7 +472,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		phx_key_name(n, s);
 	}
 	n->reason[0] = '\0';
-	phx_list_fini(&n->unfit_for); /* what it will be then is another question */
+	phx_list_fini(&n->unfit_for); /* after the hand-over it may fit */
 	n->off_wanted = n->unserved = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
@@ -494,7 +493,7 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	if (phx_node_state_transient((enum phx_node_state)n->state))
-		/* it had to be brought up again for the step */
+		/* a repair had changed its state */
 		phx_node_must_become(n, (enum phx_node_state)n->plan.from_state);
 	a->out->changed = true;
 }

@@ -1,8 +1,8 @@
-/* What the ledger counts a node as, and how it ceases to. A node that is not
- * heard, or starts again, stays its RE's, with what it holds, for as long as the
+/* Holdings: how the ledger counts a node, and how it loses one. A node that is not
+ * heard, or starts again, stays with its RE, with its role and data, as long as the
  * agreement says (replace_after). Then the RE gives it up and gets another one; a
- * node that comes later is cleaned as that agreement wants it, before anybody
- * else has it:
+ * node that comes back later is cleaned as that agreement wants it, before another
+ * RE gets it:
  *
  *          silent, off, started again            replace_after
  *   held ───────────────────────────────▶ away ───────────────▶ outside, given up
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "5 min 3 s"; the two largest units. */
+/* A span of time for people: "5 min 3 s", in the two largest units. */
 struct span {
 	char text[32];
 };
@@ -41,7 +41,7 @@ static struct span span_of(int64_t ms)
 	return ret;
 }
 
-/* The RE that counts it, if it is to go on. */
+/* The RE that counts the node, if the RE is running or suspended; else NULL. */
 static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_re *re = n->share_re[0] ? phx_state_re(s, n->share_re) : NULL;
@@ -178,14 +178,14 @@ void phx_away_end(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re =
 		n->share == PHX_SHARE_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
-	/* a plan that was made for that pool later is meant so */
+	/* a plan for that pool that was made after the deactivation is meant so */
 	if (re && re->state == PHX_RE_STATE_DEACTIVATED && re->changed_ms >= n->plan.started_ms)
 		phx_away_give_up(a, n, re);
 }
 
 void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 {
-	/* it did not leave that pool: it still has to be released */
+	/* a node that did not leave the pool still has to be released */
 	if (strcmp(n->plan.to_pool, n->plan.from_pool) || !phx_pool_is_deserted(s, n->pool))
 		n->gave_up[0] = '\0';
 }
@@ -211,7 +211,7 @@ void phx_away_begin(struct phx_apply *a, struct phx_node *n)
 	phx_touch(a->s, n);
 	a->out->changed = true;
 	if (n->away_until_ms && n->away_until_ms <= now) {
-		/* a job was on it for so long: it is lost with that */
+		/* its job kept it in the RE until now: the time is over already */
 		replace(a, n, re);
 		return;
 	}
@@ -253,7 +253,7 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 		come_back(a, n, re);
 		return;
 	}
-	/* a plan ends by itself, well or badly; after that the time runs again */
+	/* a plan ends by itself, well or badly; the time runs again after it */
 	int64_t until = phx_node_step(n) ? 0
 		: n->away_until_ms       ? n->away_until_ms
 					 : a->s->now_ms + patience_ms(re);
@@ -272,9 +272,9 @@ void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 	replace(a, n, re);
 }
 
-/* ---- would the ledger take it? ---- */
+/* ---- would the RE take the node back? ---- */
 
-/* What the ledger would do with one more free node, tried on a copy. */
+/* Would the ledger give one more free node to this RE? Tried on a copy. */
 static bool would_take(struct phx_apply *a, int number)
 {
 	const struct phx_state *s = a->s;

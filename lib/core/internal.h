@@ -1,4 +1,4 @@
-/* What the files of lib/core share. Nobody else includes this. */
+/* Declarations that the files of lib/core share. No other file includes this one. */
 #ifndef PHX_CORE_INTERNAL_H
 #define PHX_CORE_INTERNAL_H
 

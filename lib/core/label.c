@@ -50,7 +50,7 @@ static void take_off(struct phx_apply *a, struct phx_node *n, const char *key)
 	a->out->changed = true;
 }
 
-/* In the order of their keys, so that equal labels are equal records. */
+/* Inserts a label in the order of keys, so that equal labels are equal records. */
 static struct phx_label *insert(struct phx_node *n, const char *key)
 {
 	if (!phx_list_push(&n->labels, sizeof(struct phx_label)))

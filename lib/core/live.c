@@ -29,8 +29,8 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	phx_auto_assign(a, n);
 }
 
-/* Did this registration end the step that was waiting for it? A machine that started by itself
- * while the BMC is about to switch it off has not arrived: the power goes once more. */
+/* Did this registration end the step that waited for it? A machine that started by itself before
+ * the BMC was done has not arrived: its power will be cut. */
 static bool step_arrived(struct phx_step *step, int env, bool new_boot)
 {
 	bool new_deploy = env == PHX_ENV_DEPLOY && new_boot;
@@ -41,7 +41,7 @@ static bool step_arrived(struct phx_step *step, int env, bool new_boot)
 	return step->kind == PHX_STEP_enter && env == PHX_ENV_OS;
 }
 
-/* A plan goes on after a registration. */
+/* Advances a plan after a registration. */
 static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_boot, bool new_env)
 {
 	struct phx_step *step = phx_node_step(n);
@@ -58,7 +58,7 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	}
 	if (step->status == PHX_STEP_PENDING &&
 	    phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT) {
-		step->deadline_ms = a->s->now_ms; /* it waited for the node: here it is */
+		step->deadline_ms = a->s->now_ms; /* the step waited for the node */
 		a->out->changed = true;
 	}
 	phx_handover_advance(a, n);
@@ -76,8 +76,8 @@ static void note_system(struct phx_node *n, const struct phx_event *ev)
 	n->unserved = false; /* a start is told what it is to do */
 }
 
-/* It was started past us, from a disk with an older system on it: what it was given is not what
- * runs. */
+/* Does the node run another role than it was given? It was started without us then, from a disk
+ * with an older system. */
 static bool came_as_another(const struct phx_node *n, bool new_boot)
 {
 	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE &&
@@ -149,7 +149,7 @@ int phx_apply_hello(struct phx_apply *a)
 	}
 	if (n->env == PHX_ENV_OS && (new_boot || new_env))
 		phx_handover_restarted(a, n);
-	/* what this registration begins is not what it interrupted */
+	/* first the step that the restart interrupted, then new steps */
 	plan_after_hello(a, n, new_boot, new_env);
 	commission(a, n);
 	phx_resume_awaited(a, n);
@@ -182,7 +182,7 @@ int phx_apply_missing(struct phx_apply *a)
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
-	/* seen off, its jobs need not wait for the end of their lease */
+	/* if the node is seen off, its jobs need not wait for the end of their lease */
 	if ((step || n->jobs_running) && phx_node_has_bmc(n)) {
 		struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 		if (act)
@@ -210,7 +210,7 @@ int phx_apply_quiet(struct phx_apply *a)
 	return 0;
 }
 
-/* It was quiet for so long that the balancers take it out. */
+/* Ends the rest of a node that was quiet for so long that the balancers take it out. */
 static void end_rest(struct phx_apply *a, struct phx_node *n)
 {
 	if (!n->rests_until_ms || n->rests_until_ms > a->s->now_ms)
@@ -236,14 +236,14 @@ int phx_apply_back(struct phx_apply *a)
 	phx_fence_over(a, n);
 	phx_jobs_heard(a, n);
 	struct phx_step *step = phx_node_step(n);
-	/* it is heard after the BMC was done: this is the start that was ordered */
+	/* the node is heard after the BMC was done: this is the ordered start */
 	if (step && step->status == PHX_STEP_ISSUED && step->started && step->turned_up &&
 	    n->env == PHX_ENV_DEPLOY) {
 		phx_handover_done(a, n);
 		phx_read_back(a, n);
 		return 0;
 	}
-	/* the same order goes out again under the same id: done twice it is done once */
+	/* the order goes out again under the same id: the agent does it once */
 	if (step && step->status == PHX_STEP_PENDING)
 		step->deadline_ms = a->s->now_ms;
 	phx_handover_advance(a, n);

@@ -1,6 +1,6 @@
 /* Systems that run from memory: a reset takes them away, also between the step
- * that fetches one and the step that enters it. What a machine finds on its disk
- * then is of an earlier role, and is not entered: the plan fetches again. Called
+ * that fetches a system and the step that enters it. A system on the disk is then
+ * of an earlier role, and is not entered: the plan fetches again. Called
  * by live.c and handover.c. Pure. */
 #include "core/internal.h"
 

@@ -33,7 +33,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	return r;
 }
 
-/* Where programs of the job on one node find the others. */
+/* Writes the address of each node of the job: its programs find each other by them. */
 static void put_addresses(const struct phx_state *s, struct phx_job *j)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
@@ -43,7 +43,7 @@ static void put_addresses(const struct phx_state *s, struct phx_job *j)
 	}
 }
 
-/* A member of an array finds its words with the first one. */
+/* Copies the words of an array's first member to `j`, another member. */
 static int take_words(const struct phx_state *s, struct phx_job *j)
 {
 	struct phx_job copy;
@@ -113,8 +113,8 @@ static int add_stock_order(const struct phx_state *s, const struct phx_node *n,
 	return PHX_STR_SET(o->kind, "stock");
 }
 
-/* It balances, and is not to (it was quarantined, it is on its way to another role): its successor
- * has the addresses. */
+/* A node still balances although it should not (it was quarantined, or goes to another role): its
+ * successor has the addresses. */
 static bool directs_still(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = phx_state_role(s, n->actual_role);

@@ -1,5 +1,5 @@
-/* People's certificates that count no more. They are known by their numbers: a
- * name may be given a new one. Called by apply.c. Pure. */
+/* People's certificates that are revoked. They are known by their numbers, since
+ * a name may be given a new certificate. Called by apply.c. Pure. */
 #include "core/internal.h"
 
 #include <errno.h>

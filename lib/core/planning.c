@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Everything the planner wants, from state and order. */
+/* All input of the planner, from state and order. */
 struct draft {
 	const struct phx_node_order *order;
 	struct phx_plan_request q;
@@ -58,14 +58,14 @@ static const struct phx_pool *find_pool(const struct phx_state *s, const struct 
 		return phx_state_pool(s, PHX_POOL_FREE);
 	if (o->pool[0])
 		return phx_state_pool(s, o->pool);
-	/* a rebuild stays where it is, and so does what is pinned in the role that it has */
+	/* a node stays in its pool when it is rebuilt, or pinned in the role that it has */
 	bool stays = o->kind == PHX_EV_rebuild || (o->pin && !strcmp(o->node->role, o->role));
 	if (stays && o->node->pool[0])
 		return phx_state_pool(s, o->node->pool);
 	return phx_state_pool(s, d->q.to->pool);
 }
 
-/* A root is encrypted where the agreement erases by destroying its key. */
+/* The root is encrypted if the order says so, or if the pool erases by destroying the key. */
 static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 {
 	if (!d->q.to || d->q.to->boot == PHX_ROLE_BOOT_RAM)
@@ -74,7 +74,7 @@ static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 		(to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
 }
 
-/* What the node runs, or was given to run. */
+/* Finds the role that the node runs, or else the role that it was given. */
 static void find_former_role(const struct phx_state *s, struct draft *d)
 {
 	const struct phx_node *n = d->order->node;
@@ -152,8 +152,7 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 		snprintf(d->why.text, sizeof(d->why.text), "the order says so");
 	}
 	if (o->kind == PHX_EV_resume) {
-		/* what it runs is not asked politely: it is taken from reset where that is
-		 * possible */
+		/* the running system is not stopped in order: the node is reset if it has a BMC */
 		d->q.from = NULL;
 		d->q.deploy_env_only = true;
 		d->q.power_cycle = phx_node_has_bmc(o->node);
@@ -184,7 +183,7 @@ int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct 
 	return 0;
 }
 
-/* The same order again while it is being carried out is no mistake: scripts repeat themselves. */
+/* The same order is being carried out already. That is no error: scripts repeat orders. */
 static bool under_way(const struct phx_node_order *o)
 {
 	const struct phx_node *n = o->node;
@@ -209,7 +208,7 @@ static int begin_order(struct phx_apply *a, const struct draft *d, struct phx_pl
 	return r;
 }
 
-/* There is nothing to be done for it: the node is as it is to be. */
+/* The order changes nothing: the node is already as ordered. */
 static bool is_so(const struct draft *d, const struct phx_plan *plan)
 {
 	const struct phx_node *n = d->order->node;

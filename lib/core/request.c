@@ -1,5 +1,5 @@
-/* What people order: assign, release, rebuild, wipe, drain, resume, quarantine,
- * power; and what the core orders by itself when a node is ready or there again.
+/* Orders of people: assign, release, rebuild, wipe, drain, resume, quarantine,
+ * power; and orders of the core itself when a node is ready or is heard again.
  * planning.c makes the plans. Pure. */
 #include "state/index.h"
 #include "core/internal.h"
@@ -77,7 +77,7 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 		phx_quarantine(a, n, "it came back without its installed system");
 		return;
 	}
-	if (phx_node_is_given_up(a->s, n)) /* for nobody: it is released at the end of this event */
+	if (phx_node_is_given_up(a->s, n)) /* the node is released at the end of this event */
 		return;
 	phx_note(a, n,
 		 "%s: its system in memory is gone with the reset: role %s is brought there again",
@@ -142,10 +142,9 @@ int phx_apply_drain(struct phx_apply *a)
 	return r;
 }
 
-/* It has to be seen before anything can be planned: because nobody can start it but somebody who
- * goes there, or because what it said of its disks last cannot be planned on. It is let boot and
- * certified, and the resume goes on when it is heard; refused until then, it would never be
- * heard. */
+/* Lets a quarantined node boot and be certified; the resume goes on when the node is heard. Nothing
+ * can be planned before that: the node has no BMC, or its last facts about its disks are unusable.
+ * If it were refused until then, it would never be heard. */
 static int await(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_action *act = phx_node_has_bmc(n) ? phx_act(a, PHX_ACT_POWER, n) : NULL;
@@ -162,12 +161,12 @@ static int await(struct phx_apply *a, struct phx_node *n)
 	return 0;
 }
 
-/* Out of quarantine only through the deploy environment, erased where data of a tenant may be
- * left. */
+/* A node leaves quarantine only through the deploy environment, and is erased if a tenant's data
+ * may be left. */
 static int resume_quarantined(struct phx_apply *a, struct phx_node *n,
 			      const struct phx_node_order *o)
 {
-	if (!n->key_fp[0]) { /* it was never let in: that is what is being decided now */
+	if (!n->key_fp[0]) { /* the node was never accepted: this order accepts it */
 		phx_node_must_become(n, PHX_NODE_NEW);
 		n->accepted = true;
 		n->hold = false;
@@ -196,7 +195,7 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 		phx_note(a, n, "%s: it is there, and stays quarantined: %s", n->name, why.text);
 }
 
-/* It was restarted while it was out of service, and nobody has told it to start its role. */
+/* Starts the role of a node that was restarted while it was out of service. */
 static int serve_again(struct phx_apply *a, struct phx_node *n)
 {
 	static const enum phx_step_kind kinds[] = {PHX_STEP_start, PHX_STEP_health, PHX_STEP_join};
@@ -225,7 +224,7 @@ int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
 	return unserved ? serve_again(a, n) : 0;
 }
 
-/* Its RE is no more: there is no service to go back to. Where it is heard it is on its way
+/* Refuses to resume a node whose RE does not exist any more. A node that is heard is being released
  * already. */
 static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 {
@@ -246,12 +245,12 @@ int phx_apply_resume(struct phx_apply *a)
 		return resume_quarantined(a, n, &o);
 	if (n->state != PHX_NODE_MAINTENANCE)
 		return 0;
-	r = phx_plan_may(n, o.kind, a->err); /* on its way out of maintenance already */
+	r = phx_plan_may(n, o.kind, a->err); /* the node may be leaving maintenance already */
 	if (r < 0)
 		return r;
 	if (!n->pool[0])
 		return resume_detached(a, n);
-	/* it is released, at the end of this event or when it is heard */
+	/* the node is released, at the end of this event or when it is heard */
 	bool left = phx_node_is_given_up(a->s, n);
 	const struct phx_re *full = n->up && !left ? phx_holding_full(a, n) : NULL;
 	if (full) {
@@ -282,7 +281,7 @@ int phx_apply_resume(struct phx_apply *a)
 	return 0;
 }
 
-/* It stays where it is, and people say more of it. */
+/* The node stays quarantined, for a new reason. */
 static void say_another_reason(struct phx_apply *a, struct phx_node *n)
 {
 	char before[sizeof(n->reason)];
@@ -347,7 +346,7 @@ int phx_apply_power(struct phx_apply *a)
 	if (r < 0)
 		return r;
 	if (strcmp(op, "status"))
-		n->off_wanted = false; /* whoever orders it knows better */
+		n->off_wanted = false; /* an order by hand replaces the core's wish */
 	if (strcmp(op, "status") && strcmp(op, "off"))
 		phx_window_open(a, n);
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);

@@ -18,7 +18,7 @@ static const struct phx_re *partner_of(const struct phx_state *s, const struct p
 	return NULL;
 }
 
-/* 000 4.3 step 5: found by name, or the first that allows it. */
+/* 000 4.3 step 5: the partner is found by name, or is the first RE that allows sharing. */
 static void tell_pair(struct phx_apply *a, const struct phx_re *re)
 {
 	const struct phx_re *other = partner_of(a->s, re);
@@ -61,8 +61,8 @@ static int resume(struct phx_apply *a, struct phx_re *re)
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
 }
 
-/* What waits will never run; what runs is killed for good. Jobs of another engine wait there for
- * the RE's next time. */
+/* Cancels the RE's waiting jobs, and marks running ones so that they do not run again. Jobs of
+ * another engine wait there until the RE is activated again. */
 static void end_jobs(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
@@ -97,8 +97,8 @@ static void forget(struct phx_apply *a, struct phx_re *re)
 			(uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
 }
 
-/* Free nodes that it left unerased, as agreed, stay its owner's; of a later pool of its name they
- * know nothing. */
+/* Removes the pool. Free nodes that were left unerased, as agreed, keep their tenant, but not the
+ * pool: a later pool of the same name is another one. */
 static void forget_pool(struct phx_apply *a, const char *name)
 {
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
@@ -110,7 +110,7 @@ static void forget_pool(struct phx_apply *a, const char *name)
 				(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 }
 
-/* Given up, and nobody can reach it: it is released when it comes, whatever has become of the
+/* The node is given up and cannot be reached: it is released when it is heard, with or without the
  * RE. */
 static bool is_gone(const struct phx_node *n, const char *pool)
 {
@@ -118,7 +118,7 @@ static bool is_gone(const struct phx_node *n, const char *pool)
 		!strcmp(n->pool, pool);
 }
 
-/* The first node that is in the way of the RE's end; NULL. */
+/* The first node that is in the way of the RE's end; NULL: none is. */
 static const struct phx_node *in_the_way(const struct phx_state *s, const char *pool)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
@@ -140,7 +140,7 @@ static int refuse_destroy(struct phx_apply *a, const struct phx_re *re, const st
 			 n->name,
 			 n->pinned ? "pinned" : phx_enum_name(&phx_node_state_names, n->state),
 			 n->name);
-	/* what only a person can end is no "try again" */
+	/* -EBUSY means "try again", which does not help where a person has to act */
 	return phx_err_set(a->err, n && !step ? -EINVAL : -EBUSY,
 			   "RE '%s' still gives back its nodes%s", re->name, what);
 }

@@ -1,5 +1,5 @@
-/* What agents, BMCs and the key store answer to the steps of a plan: whether it
- * is still asked for, whether it is believed, and what is recorded of an erase.
+/* Answers of agents, BMCs and the key store to the steps of a plan: whether the
+ * step still waits, whether the answer is believed, and the record of an erase.
  * Called by apply.c; never talks to any of them. Pure. */
 #include "core/internal.h"
 
@@ -46,7 +46,7 @@ static const char *wipe_fault(const struct phx_event *ev, const struct phx_step 
 	return NULL;
 }
 
-/* A node that is not there cannot read back: what is known is that its key is gone. */
+/* Records an erase that is not read back, since the node is not up: only its key is destroyed. */
 static void record_unread(struct phx_apply *a, const struct phx_node *n,
 			  const struct phx_step *step)
 {
@@ -74,7 +74,7 @@ static void record_erase(struct phx_apply *a, struct phx_node *n, const struct p
 	PHX_STR_SET(act->text, a->ev->text);
 }
 
-/* Who answers is there, though its beats were missed: it is not to be brought back (faults.md
+/* A node that answers is up, even if its beats were missed: it is not brought back (faults.md
  * 22). */
 static void heard(struct phx_apply *a, struct phx_node *n)
 {
@@ -109,7 +109,7 @@ int phx_apply_step_result(struct phx_apply *a)
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
 	}
-	/* these two end when the node registers again from the other side */
+	/* these two steps end when the node registers from its other environment */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
 		return 0;
 	a->out->changed = true;
@@ -137,8 +137,8 @@ int phx_apply_balanced(struct phx_apply *a)
 	return 0;
 }
 
-/* The machine was off and is on again: what was heard of it before says nothing any more, and it
- * may have to ask for a certificate (again, if its start before this one has done so). */
+/* The machine was off and is on again: it counts as not up until it is heard, and may ask for a
+ * certificate (again, if it did so at its start before this one). */
 static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	step->started = true;
@@ -150,8 +150,8 @@ static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	n->missing_since_ms = a->s->now_ms;
 }
 
-/* A BMC that says so of a node that speaks may err: its jobs count as running until its silence
- * says the same. */
+/* A BMC has reported the node as off. It may err if the node was heard lately: the node's jobs
+ * count as running until it is silent, too. */
 static void seen_off(struct phx_apply *a, struct phx_node *n)
 {
 	if (n->off_wanted || !n->up)
@@ -163,7 +163,7 @@ static void seen_off(struct phx_apply *a, struct phx_node *n)
 	n->off_wanted = false;
 	if (!n->up)
 		return;
-	n->up = false; /* observed: no need to wait for its silence */
+	n->up = false; /* seen off: no need to wait for missed beats */
 	n->missing_since_ms = a->s->now_ms;
 }
 
@@ -194,7 +194,7 @@ int phx_apply_power_result(struct phx_apply *a)
 	}
 	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
 		return 0;
-	/* seen off in the middle of an agent's step: no use in waiting for it */
+	/* the node is off in the middle of an agent's step: no answer will come */
 	if (step->status == PHX_STEP_ISSUED && !n->up)
 		phx_handover_failed(a, n, "the node is off");
 	else if (step->status == PHX_STEP_PENDING && !n->up)

@@ -1,6 +1,6 @@
-/* Which setup policy must hold when a node passes from one pool to another: what
+/* Which setup policy must hold when a node goes from one pool to another: what
  * the agreements of both say, what one owner may put off, and what an order may
- * ask for beside that. Asked before a plan is made, and again before the node
+ * ask for instead. Asked before a plan is made, and again before the node
  * enters its new pool. Changes nothing. Pure. */
 #include "core/internal.h"
 
@@ -18,8 +18,8 @@ bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
 		return false;
 	const struct phx_setup *mine = &from->agreement.setup;
 	if (mine->mode == PHX_SETUP_WIPE && re->agreement.setup.mode == PHX_SETUP_WIPE)
-		return false; /* nobody asks for it */
-	/* an erase that is owed since an earlier pool was never this agreement's to give up */
+		return false; /* neither agreement says noop */
+	/* an agreement cannot waive an erase that is owed since an earlier pool */
 	return !n->owes_wipe || phx_setup_wipes(mine, PHX_WHEN_RELEASE);
 }
 
@@ -60,7 +60,7 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
 	if (n->dirty && from != to)
 		setup = agreed_setup(from, to, ret_why);
-	/* put off inside one owner, it is due when another one comes */
+	/* an erase that was put off inside one owner is due when another owner comes */
 	if (leaves && n->owes_wipe && setup.mode != PHX_SETUP_WIPE) {
 		setup.mode = PHX_SETUP_WIPE;
 		snprintf(ret_why->text, sizeof(ret_why->text),

@@ -1,6 +1,6 @@
-/* Where the ledger's counts become nodes. The ledger says "two nodes from batch
- * to web"; here they are chosen and handed over, and what becomes of them is
- * told to it. At the end of every event both are brought to agree:
+/* Turns the ledger's counts into nodes. The ledger says "two nodes from batch
+ * to web"; share.c chooses the nodes, hands them over, and tells the ledger the
+ * outcome. At the end of every event nodes and ledger are brought to agree:
  *
  *   outside ──ready, in the free pool──▶ free ──MOVE──▶ coming ──serves──▶ held
  *      ▲                                  ▲               │                  │ MOVE
@@ -27,11 +27,11 @@ static const struct phx_re *re_by_number(const struct phx_state *s, int number)
 
 /* ---- what a node is now ---- */
 
-/* Serves the RE whose pool it is in. */
+/* The node serves the RE whose pool it is in. */
 static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 {
 	if (n->state != PHX_NODE_ACTIVE || !n->up || n->pinned)
-		/* what its agent says of its health comes later than the end of its hand-over */
+		/* health is not asked: its first report comes after the end of the hand-over */
 		return false;
 	const struct phx_re *re = phx_state_re(s, n->pool);
 	return re && re->active && !strcmp(n->role, re->agreement.role);
@@ -52,7 +52,7 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 	const char *to = n->share_re[0] ? n->share_re : PHX_POOL_FREE;
 	if (phx_node_step(n)) {
 		if (strcmp(n->plan.to_pool, to))
-			phx_holding_lose(a, n); /* somebody gave it another way */
+			phx_holding_lose(a, n); /* an order by hand sends the node elsewhere */
 		return;
 	}
 	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_node_is_available(n))
@@ -63,15 +63,15 @@ static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 
 static bool serves_where_held(const struct phx_state *s, const struct phx_node *n)
 {
-	/* in the deploy initramfs it is on its way only; REs that count on nobody who is away never
-	 * asked */
+	/* a node in the deploy initramfs is only on its way; for an RE that keeps no absent nodes
+	 * its environment does not count */
 	bool there = n->env == PHX_ENV_OS || !phx_away_may(s, n);
 	return !phx_node_step(n) && there && serves_re(s, n) && !strcmp(n->pool, n->share_re);
 }
 
 static void look_at_held(struct phx_apply *a, struct phx_node *n)
 {
-	/* with a job on it, it stays as long as the job does: lease.c tells when it broke */
+	/* a node with a job is held as long as the job runs: lease.c tells when it broke */
 	if (n->share_job || serves_where_held(a->s, n))
 		return;
 	if (phx_away_may(a->s, n))
@@ -110,15 +110,14 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 
 /* ---- doing what the ledger wants ---- */
 
-/* It cannot be handed over, though it seemed that it could: whoever looks after it must see to
- * it. */
+/* Gives up a node whose hand-over cannot begin: an administrator has to look after it. */
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
-	/* in no pool and in maintenance: for an RE that is no more it would be tried at every
-	 * event */
+	/* a node of no pool in maintenance would be tried again at every event, for an RE that does
+	 * not exist any more */
 	if (!n->pool[0] && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
-	if (n->state != PHX_NODE_QUARANTINED) { /* that says why already */
+	if (n->state != PHX_NODE_QUARANTINED) { /* a quarantine has its own reason */
 		phx_node_must_become(n, PHX_NODE_MAINTENANCE);
 		snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
 		phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
@@ -167,7 +166,7 @@ static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 		     (enum phx_policy_reason)act->reason);
 	if (chosen.n == act->nodes || !to)
 		return;
-	phx_choose_tell(a); /* first, or the same are wanted again */
+	phx_choose_tell(a); /* first, or the ledger wants the same nodes again */
 	phx_ledger_refused(a->s->ledger, act->re, act->to, act->nodes - chosen.n, a->s->now_ms,
 			   a->todo);
 }
@@ -199,7 +198,7 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 	}
 }
 
-/* Until the list is empty: doing one may add others. */
+/* Carries out actions until the list is empty: an action may add others. */
 static void do_all(struct phx_apply *a)
 {
 	for (uint32_t i = 0; i < a->todo->n; i++) {
@@ -209,7 +208,7 @@ static void do_all(struct phx_apply *a)
 	a->todo->n = 0;
 }
 
-/* At those that were touched; the others are as they were. */
+/* Looks at nodes that were touched; the other nodes have not changed. */
 static void look_at_touched(struct phx_apply *a)
 {
 	struct phx_node *n;
@@ -220,7 +219,7 @@ static void look_at_touched(struct phx_apply *a)
 	}
 }
 
-/* A node that nobody wanted back where it serves: it goes to the free pool. */
+/* Releases nodes that serve where no RE wants them: they go to the free pool. */
 static void release_strays(struct phx_apply *a)
 {
 	struct phx_node *n;
@@ -238,8 +237,8 @@ static void release_strays(struct phx_apply *a)
 
 static void settle(struct phx_apply *a)
 {
-	/* each round some node or job changes its place; nobody moves twice at one instant but by a
-	 * defect */
+	/* each round some node or job changes its place; only a defect moves one twice at the same
+	 * instant */
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
 		do_all(a);
 		look_at_touched(a);

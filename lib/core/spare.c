@@ -1,13 +1,12 @@
-/* Jobs that an order would end. Nobody's job ends by an order that did not say
- * that it may: the order is refused, with the job's name. Where it may, or where
- * it is only waited for, the hand-over waits here, in front of its step drain:
+/* Jobs that an order would end. An order that does not say that jobs may end is
+ * refused, with the job's name. If the job may end, or the order only waits for
+ * it, the hand-over waits in front of its step drain:
  *
  *   drain pending ──no job──▶ drain ordered from the agent
  *        │ job                    ▲
  *        ▼                        │ the job's part has ended
  *     waiting ──grace is over──▶ killed, to run again
- *
- * Events from before this was asked say nothing of jobs, and do what they did.
+ * Events of older journals say nothing of jobs, and end them as they did.
  * Called by the handlers of orders and by handover.c. Pure. */
 #include "state/index.h"
 #include "core/internal.h"
@@ -17,13 +16,13 @@
 #include <string.h>
 
 enum {
-	ENGINE_AGAIN_MS = 300 * 1000, /* it comes by itself when the engine lets go */
-	JOB_AGAIN_MS = 3600 * 1000,   /* the same when the job has ended */
+	ENGINE_AGAIN_MS = 300 * 1000, /* the engine reports by itself when it lets go */
+	JOB_AGAIN_MS = 3600 * 1000,   /* the agent reports by itself when the job has ended */
 };
 
 /* ---- which job, and may it end ---- */
 
-/* Would the order end what runs on its node, if it is carried out? */
+/* Would the order end the job on its node? */
 static bool ends_jobs(const struct phx_node_order *o)
 {
 	switch (o->kind) {
@@ -52,7 +51,7 @@ static bool ends_anyway(const struct phx_job *j)
 	return j->killing || j->cancel || j->overdue || j->broken;
 }
 
-/* What runs on the node, and would not end by itself now. */
+/* The job that runs on the node and is not ending already; NULL: none. */
 static const struct phx_job *waited_for(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_job *j = phx_index_job_on(s, n);
@@ -125,9 +124,9 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 			   first->user[0] ? first->user : "?");
 }
 
-/* ---- ending one ---- */
+/* ---- ending a job ---- */
 
-/* What is done to the node, for people. */
+/* Writes the plan of the node in words. */
 static void say_why(const struct phx_node *n, char *buf, size_t n_buf)
 {
 	const struct phx_plan *p = &n->plan;
@@ -137,7 +136,7 @@ static void say_why(const struct phx_node *n, char *buf, size_t n_buf)
 		snprintf(buf, n_buf, "%s: %s", n->name, p->request);
 }
 
-/* It ends, and runs again unless it must not: whoever ordered the node away wants that. */
+/* Kills the job for the order on its node; the job runs again unless it has no_requeue. */
 static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_node *n)
 {
 	char why[160];
@@ -170,7 +169,7 @@ static struct phx_step *drain_of(struct phx_plan *p)
 	return NULL;
 }
 
-/* By its time limit, or by the end of the grace; 0 where nobody knows. */
+/* How long the job may still run, by its time limit or the end of the grace; 0: unknown. */
 static int64_t expected_ms(const struct phx_state *s, const struct phx_job *j,
 			   const struct phx_plan *p)
 {
@@ -202,7 +201,7 @@ void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o,
 void phx_spare_begin(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;
-	/* what is drained and cannot be heard may still run its job to the end */
+	/* a node that is drained and is not heard may still run its job to the end */
 	if (!j || drain_of(&n->plan) || !strcmp(n->plan.request, "drain"))
 		return;
 	end_job(a, j, n);
@@ -220,7 +219,7 @@ static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct 
 		 j->user[0] ? j->user : "?", at_most);
 }
 
-/* Its job runs; it has time until its grace is over, if that is ever. */
+/* The node's job runs; it has time until the grace, if there is one, is over. */
 static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;

@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Known, at rest, in its system, and one that the ledger may give away or has given. */
+/* The node has a stock: it is up, at rest, in its system, and counted by the ledger as free or
+ * held. */
 static bool is_stocked(const struct phx_node *n)
 {
 	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
@@ -18,7 +19,7 @@ static bool is_stocked(const struct phx_node *n)
 		n->env == PHX_ENV_OS && !n->pinned && !n->key_unread;
 }
 
-/* A pair shares its nodes; what is free may go to anybody. */
+/* A pair of REs shares its nodes; a free node may go to any RE. */
 static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	const struct phx_re *at = n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
@@ -28,7 +29,7 @@ static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const
 		(at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
 }
 
-/* What is erased or installed anew on the way would take the packages with it. */
+/* Packages would stay on the node: an erase or a new installation on the way would lose them. */
 static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
@@ -73,7 +74,7 @@ static uint64_t mix(uint64_t h, const char *text)
 	}
 }
 
-/* As that of a table (web/table.h): never 0, and whole in every reader of JSON. */
+/* Like the id of a table (web/table.h): never 0, and exact in every JSON reader. */
 static uint64_t id_of(const struct phx_list *packages)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
