@@ -1,8 +1,7 @@
-/* Arrays: jobs that differ in their index alone. Each member is a job of its own,
- * with a number of its own, the numbers in a row; the first one has the words,
- * the script, the environment and the files of all. Where no more than so many
- * may run at a time, the others are throttled: queued, and held back in the
- * ledger, until one ends. Pure. */
+/* Arrays: jobs that differ only in their index. Each member is a job with a number
+ * of its own, and members have consecutive numbers; the first one has the words, the
+ * script, the environment and the files of all. If only some may run at a time, the
+ * others are throttled: queued, and held back in the ledger, until one ends. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@ const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_
 
 /* ---- indices ---- */
 
-/* "N", "N-M" or "N-M:S" */
+/* Parses "N", "N-M" or "N-M:S". */
 static int parse_row(char *text, struct phx_index_row *ret)
 {
 	uint64_t from = 0, to, step = 1;
@@ -78,7 +77,8 @@ static int compare_indices(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorted indices as rows, each as long as it goes; what is there twice counts once. */
+/* Makes rows of sorted indices, each as long as possible; an index that is there twice counts once.
+ */
 static int make_rows(const struct phx_list *all, struct phx_list *rows)
 {
 	struct phx_index_row *row = NULL;
@@ -166,7 +166,7 @@ uint32_t phx_array_size(const struct phx_event *ev)
 
 /* ---- members ---- */
 
-/* Number `i` of the array whose first one is at `at`. */
+/* Adds member `i` of the array whose first member is at place `at`. */
 static int add_member(struct phx_list *jobs, uint32_t at, uint32_t i)
 {
 	struct phx_job *j = phx_list_push(jobs, sizeof(*j));

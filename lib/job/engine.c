@@ -21,7 +21,7 @@
 
 /* ---- what it tells of: nodes, and partitions ---- */
 
-/* Where `name` is, or belongs. */
+/* The place of `name`, or where it would be inserted. */
 static uint32_t place_of(const struct phx_list *list, const char *name, bool *ret_found)
 {
 	uint32_t low = 0, high = list->n;
@@ -64,15 +64,14 @@ static int put(struct phx_list *list, const struct phx_engine_node *told)
 	return 0;
 }
 
-/* The RE takes no new jobs; those it has are started and run to their end. */
+/* Does the RE take no new jobs? Jobs that it has are started and run to their end. */
 static bool refuses(const struct phx_re *re)
 {
 	return re->state == PHX_RE_STATE_SUSPENDED;
 }
 
-/* Slurm does not say who drained a partition. It was us if it was open when the RE was suspended,
- * or was there since.
- */
+/* Slurm does not say who drained a partition. We did if it was open when the RE was suspended, or
+ * has appeared since. */
 static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told,
 		    const struct phx_engine_node *before)
 {
@@ -136,15 +135,15 @@ bool phx_engine_may_start(const struct phx_engine_node *there)
 		 (there->state == PHX_ENGINE_NODE_CLOSED && there->ours && !there->sure));
 }
 
-/* It is closed, and yet closed again: it was to be opened a moment ago. */
+/* Must a node that is closed be closed again, because an order to open it may be on its way? */
 static bool is_doubtful(const struct phx_re *re, const struct phx_node *n,
 			const struct phx_engine_node *there)
 {
 	return phx_node_step(n) && !strcmp(n->pool, re->name) && phx_engine_may_start(there);
 }
 
-/* May jobs start there? Where one is told to go (kills: there are such), no other may come in its
- * place. */
+/* May jobs start on the node? No other may start where a job is told to go (`kills`: there are such
+ * jobs). */
 static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n,
 		     bool kills)
 {
@@ -166,7 +165,7 @@ int phx_engine_number(const struct phx_re *re)
 	return re->active ? (int)re->number : -1;
 }
 
-/* Whose pool the node is in, if its engine is not ours. */
+/* The RE in whose pool the node is, if it has an external engine; else NULL. */
 static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
 {
 	if (!n->pool[0])
@@ -291,7 +290,7 @@ int phx_engine_orders(const struct phx_state *s, const char *name, struct phx_li
 	int r = order_nodes(s, re, PHX_ENGINE_CLOSE, ret_orders);
 	r = r ? r : order_jobs(s, re, ret_orders);
 	r = r ? r : order_nodes(s, re, PHX_ENGINE_OPEN, ret_orders);
-	/* last: nothing relies on these */
+	/* last: no hand-over waits for these */
 	r = r ? r : order_partitions(re, ret_orders);
 	return r ? r : order_hurry(s, re, ret_orders);
 }

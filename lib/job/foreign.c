@@ -1,9 +1,9 @@
-/* Batch REs whose jobs an engine starts that is not ours: Slurm. It tells of its
- * jobs and nodes (re_queue); here they become jobs of the RE that the ledger
- * counts, so that demand, idle nodes, kill order and forced returns are those of
- * every RE. What it is to be told in turn is derived from that (engine.c). A node
- * is only let go on by a report in which it is closed and empty. Reports that do
- * not come stop all this and lose nothing. Pure. */
+/* Batch REs whose jobs an external engine starts: Slurm. It reports its jobs and
+ * nodes (re_queue). Here they become jobs of the RE that the ledger counts, so that
+ * demand, idle nodes, kill order and forced returns work as for every RE. Orders for
+ * the engine are derived from that (engine.c). A node is handed on only after a
+ * report in which it is closed and empty. Missing reports stop all this, but lose
+ * nothing. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -14,16 +14,16 @@ enum { JOBS_MAX = 100000, HOSTS_MAX = 65536 };
 
 /* ---- its jobs ---- */
 
-/* One job that is told of, and what is known of it. */
+/* One reported job, and the job of the state that it belongs to. */
 struct told {
 	const struct phx_engine_job *job;
 	uint32_t at; /* its place in the list of jobs + 1; 0 = it is new */
 };
 
-/* All that one event tells: thousands of jobs, and each is looked for once. */
+/* The jobs of one report: there are thousands, and each is searched once. */
 struct report {
-	struct told *items;  /* as they were told: new jobs get their numbers in this order */
-	struct told **by_id; /* the same, to be found by name */
+	struct told *items;  /* in order of the report: new jobs get their numbers in this order */
+	struct told **by_id; /* the same, sorted by name */
 	uint32_t n;
 };
 
@@ -98,7 +98,7 @@ static void end_part(struct phx_apply *a, struct phx_job_part *p)
 	phx_touch(a->s, n);
 }
 
-/* Its run is over everywhere; `waits`: it is queued there again. */
+/* The run of `j` is over on all nodes; `waits`: the engine has queued it again. */
 static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, bool waits)
 {
 	const struct phx_batch_job *b = in_ledger(a, re, j);
@@ -118,7 +118,7 @@ static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job
 	j->started_ms = 0;
 }
 
-/* It is over for good. */
+/* The job is over for good. */
 static void end_job(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, int state,
 		    int64_t status)
 {
@@ -144,8 +144,8 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 	return false;
 }
 
-/* Where it was us who ended it, it is told to begin as soon as it can; once, until it says another
- * time (look_at_new). */
+/* If we ended the run, the engine is told to start the job as soon as it can: once, until it
+ * reports another begin time (look_at_new). */
 static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 		      const struct phx_engine_job *t)
 {
@@ -169,8 +169,8 @@ static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx
 				end_part(a, p);
 }
 
-/* Runs that are over, before others that began on their nodes. Those that are open and told of are
- * found for what follows. */
+/* Ends runs that are over, before runs that began on their nodes are counted. Notes for each
+ * reported job the open job that it belongs to. */
 static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
 {
 	for (uint32_t i = 0; i < a->s->jobs.n; i++) {
@@ -187,8 +187,8 @@ static void look_at_old(struct phx_apply *a, const struct phx_re *re, const stru
 	}
 }
 
-/* It waits in the ledger too, as far as that takes it: one that is wider than the RE can be only
- * waits there. */
+/* Lets the job wait in the ledger too, if the ledger takes it: a job that is wider than the RE can
+ * ever be waits only in the engine. */
 static void queue_in_ledger(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
 {
 	struct phx_err why = {0};
@@ -215,7 +215,7 @@ static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_en
 		if (!p)
 			return -ENOMEM;
 		PHX_STR_SET(p->node, h->node);
-		p->ended = n && n->jobs_running; /* whole nodes: there is no second one to count */
+		p->ended = n && n->jobs_running; /* a node runs one job: no second is counted */
 		if (!n || p->ended)
 			continue;
 		n->jobs_running++;
@@ -225,14 +225,14 @@ static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_en
 	return 0;
 }
 
-/* The node is one that the ledger counts idle in the RE. */
+/* Does the ledger count the node as idle in the RE? */
 static bool counts_idle(const struct phx_re *re, const struct phx_node *n)
 {
 	return n && n->share == PHX_SHARE_HELD && !n->share_job && !strcmp(n->share_re, re->name);
 }
 
-/* Of its nodes those that the ledger counts in the RE; ret_taken: one that is on its way out of
- * it. */
+/* How many nodes of the job the ledger counts as idle in the RE; ret_taken: a node that is on its
+ * way out of the RE. */
 static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re,
 			   const struct phx_job *j, const struct phx_node **ret_taken)
 {
@@ -247,8 +247,8 @@ static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re,
 	return n_held;
 }
 
-/* It runs there: the ledger hears of it. Where a node of it was promised away a moment before, it
- * goes back to the queue at once, and the ledger need not know that it ran. */
+/* Tells the ledger of a run that the engine began. If a node of it was promised away a moment
+ * before, the job goes back to the queue at once, and the ledger need not know that it ran. */
 static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 {
 	const struct phx_node *taken;
@@ -258,7 +258,7 @@ static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_j
 		return;
 	}
 	queue_in_ledger(a, re, j);
-	if (!n_held) { /* on nodes that the policy does not count: no demand either */
+	if (!n_held) { /* on nodes that the ledger does not count: no demand either */
 		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
 				      a->todo);
 		return;
@@ -296,7 +296,7 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
 		return NULL;
 	char name[64];
 	snprintf(name, sizeof(name), "(Slurm's job %s)", t->id);
-	phx_stick(a, phx_text_push(&j->argv, name)); /* what it runs is not told */
+	phx_stick(a, phx_text_push(&j->argv, name)); /* the report does not say what it runs */
 	j->id = ++a->s->last_job_id;
 	PHX_STR_SET(j->re, re->name);
 	PHX_STR_SET(j->engine_id, t->id);
@@ -304,7 +304,7 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
 	return j;
 }
 
-/* What it is now, after what it was has ended. */
+/* Takes over the present state of a reported job, after look_at_old() has ended its old run. */
 static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struct told *told)
 {
 	const struct phx_engine_job *t = told->job;
@@ -390,7 +390,7 @@ static int apply_trouble(struct phx_apply *a, struct phx_re *re)
 	return 0;
 }
 
-/* It waits for the engine to let go of it. */
+/* Does the node's drain wait for the engine? */
 static bool waits(const struct phx_node *n)
 {
 	const struct phx_step *step = phx_node_step(n);
@@ -419,8 +419,8 @@ static int apply_report(struct phx_apply *a, struct phx_re *re, const struct rep
 	look_at_old(a, re, report);
 	for (uint32_t i = 0; i < report->n; i++)
 		r = r ? r : look_at_new(a, re, &report->items[i]);
-	/* what came free goes where it was promised, rather not from under what began; then the
-	 * rest is counted */
+	/* free nodes go first where they were promised, if possible not from under a run that
+	 * began; then runs are counted */
 	phx_work_add(a, PHX_WORK_ENGINE_TOLD, NULL);
 	return r;
 }
@@ -453,7 +453,7 @@ void phx_engine_begin(struct phx_re *re)
 	PHX_STR_SET(re->trouble, "it has not been asked yet");
 }
 
-/* What it has queued, or what it runs: it is the engine's own from now on. */
+/* Forgets jobs that the engine has queued or runs: they are the engine's alone from now on. */
 static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 {
 	uint32_t kept = 0;

@@ -1,6 +1,6 @@
-/* One job: its state and who counts it, what people call it, who ended it and
- * why. Whatever starts or ends jobs (jobs.c, lease.c, foreign.c, spare.c, res.c)
- * changes them through this file, which calls none of those. Pure. */
+/* One job: its state and the counts of it, its title, who ended it and why. Files
+ * that start or end jobs (jobs.c, lease.c, foreign.c, spare.c, res.c) change jobs
+ * through this file, which calls none of them. Pure. */
 #include "job/internal.h"
 
 #include <assert.h>
@@ -63,13 +63,13 @@ static void let_go(struct phx_apply *a, struct phx_job *j)
 				    a->todo);
 }
 
-/* A member of an array has ended: another may go on in its place. */
+/* A member of an array has ended: the next throttled member may start. */
 static void member_ended(struct phx_apply *a, const struct phx_job *j)
 {
 	struct phx_job *first = phx_state_job(a->s, j->array);
 	if (!first)
 		return;
-	phx_job_count(a, first, -1u); /* the words that it keeps for the others count with it */
+	phx_job_count(a, first, -1u); /* its size includes the words of the others */
 	first->array_open -= first->array_open > 0;
 	phx_job_count(a, first, 1);
 	while (!j->throttled && first->array_next < first->array_n) {

@@ -1,14 +1,14 @@
-/* Jobs on their nodes: started in parts, ended, killed. All parts of a
- * job start or none. Jobs of a batch RE are queued and chosen by the ledger
- * (share.c does what it wants); the others by order of submission, first fit
- * over the nodes that run jobs and belong to no RE. Pure. */
+/* Jobs on their nodes: they start in parts, end, are killed. All parts of a job
+ * start or none. The ledger queues and chooses jobs of batch REs (share.c carries
+ * that out); other jobs start in order of submission, first fit, on nodes that run
+ * jobs and belong to no RE. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { JOBS_KEPT = 1000 }; /* with the ended ones that stay to be asked about */
+enum { JOBS_KEPT = 1000 }; /* with ended jobs, which people may still ask about */
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 {
@@ -85,14 +85,14 @@ static void queue_again(struct phx_apply *a, struct phx_job *j)
 	j->kills++;
 }
 
-/* Its RE is told; true when it is to run again. */
+/* Tells the job's RE of the end of its run; true: the job runs again. */
 static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	phx_job_left_nodes(a, j);
 	if (!re || !re->active)
 		return false;
-	/* else it came to its own end first */
+	/* otherwise the job ended by itself first */
 	bool told = j->cancel || j->overdue || (j->killing && j->status);
 	if (!told) {
 		phx_ledger_job_ended(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
@@ -137,7 +137,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 		phx_touch(a->s, n);
 		phx_node_job_ended(n, a->s->now_ms);
 	}
-	/* all of a job or none: what is left of it is told to end */
+	/* a job runs with all its parts or not at all: other parts are told to end */
 	j->broken = j->broken || status;
 	PHX_LIST_EACH(struct phx_job_part, o, &j->parts) {
 		struct phx_node *other = phx_state_node(a->s, o->node);
@@ -148,8 +148,8 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	a->out->changed = true;
 }
 
-/* The oldest that have ended go; one that never starts keeps none of them. The first of an array
- * has the others' words. */
+/* Drops the oldest ended jobs; an old job that never starts does not keep them. The first member of
+ * an array stays while others are open, since it has their words. */
 void phx_jobs_forget_old(struct phx_state *s)
 {
 	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open, i = 0, kept = 0;
@@ -269,7 +269,7 @@ void phx_jobs_tick(struct phx_apply *a)
 	}
 }
 
-/* Its agent ended it, and nobody here had asked for that: all of it ends, to run again. */
+/* The agent ended a part without an order: all parts of the job are ended, and it runs again. */
 static void end_by_force(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);

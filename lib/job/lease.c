@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Clocks that differ, a keeper that looks once a second, a process that takes its time to die. */
+/* Time for clocks that differ, for a keeper that wakes late, and for a process to die. */
 enum { MARGIN_MS = 10000 };
 
 static struct phx_job_part *open_part(struct phx_job *j, const char *node)
@@ -26,7 +26,7 @@ static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 	return NULL;
 }
 
-/* The job that has an open part on `n`, and there is no other; NULL when there is none. */
+/* The only job that has an open part on `n`; NULL: there is none. */
 static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *n,
 			      struct phx_job_part **ret_part)
 {
@@ -35,8 +35,7 @@ static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *
 	return *ret_part ? j : NULL;
 }
 
-/* What is silent or started anew: a job of another engine is that one's business, which looks after
- * its nodes itself. */
+/* The same without jobs of external engines, which look after their nodes themselves. */
 static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_node *n,
 				  struct phx_job_part **ret_part)
 {
@@ -44,7 +43,7 @@ static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_no
 	return j && !j->engine_id[0] ? j : NULL;
 }
 
-/* It may run there for so long from now on, or from when it was silent first. */
+/* The part may run for wait_ms more, counted from now or from the beginning of the silence. */
 static void count_silence(const struct phx_apply *a, const struct phx_job *j,
 			  struct phx_job_part *p, int64_t wait_ms)
 {
@@ -54,7 +53,8 @@ static void count_silence(const struct phx_apply *a, const struct phx_job *j,
 	phx_index_job_due(a->s, j);
 }
 
-/* The agent begins to end it when the lease is over, as gently as the job has asked for. */
+/* Counts the time after which the agent has surely ended the part: it begins when the lease is
+ * over, and gives the job its checkpoint and grace times. */
 static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
 			  struct phx_job_part *p)
 {
@@ -80,12 +80,12 @@ void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n)
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	n->cut_by[0] = '\0'; /* whatever was ordered, it did not happen */
+	n->cut_by[0] = '\0'; /* the ordered power operation did not happen */
 	if (own_job_on(a, n, &p))
 		p->lost_ms = 0;
 }
 
-/* The node of a running job is lost to its RE: the ledger loses it, and the job ends everywhere to
+/* The RE of a running job loses a node: the ledger loses it too, and the job ends on all nodes to
  * run again. */
 static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
@@ -95,8 +95,8 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 		phx_work_now(a, PHX_WORK_JOB_LOST, n);
 }
 
-/* Why it ends: its node was lost; or somebody switched that, and then it runs again outside of an
- * RE too. */
+/* Notes why the job ends: its node was lost, or somebody switched the node's power. In the second
+ * case a job of no RE runs again too. */
 static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	if (!n->cut_by[0]) {
@@ -160,7 +160,7 @@ int phx_apply_restart(struct phx_apply *a)
 	return 0;
 }
 
-/* A part of `j` whose lease has ended; NULL when none. */
+/* A part of `j` whose lease has ended; NULL: none. */
 static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 {
 	if (j->state != PHX_JOB_RUNNING)

@@ -1,5 +1,5 @@
-/* A job is submitted: what is wrong with it is said here, before anything is
- * changed. What becomes of it afterwards is in jobs.c. Pure. */
+/* Submission of a job: all checks, before anything is changed. The job's life
+ * after that is in jobs.c. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 enum {
 	JOBS_OPEN_MAX = 10000, /* queued or running */
-	JOBS_LAST = 1000,      /* of these, the last are for those who have few: */
+	JOBS_LAST = 1000,      /* the last of JOBS_OPEN_MAX, for users with fewer jobs than */
 	FEW = 100,
 	GRACE_MS = 5000,
 	GRACE_MAX_MS = 3600 * 1000,
@@ -34,7 +34,7 @@ static int copy_texts(struct phx_list *dst, const struct phx_list *src)
 	return r;
 }
 
-/* The RE a job is for; NULL when it names none. */
+/* The RE that the event names, which must take jobs; NULL: it names none. */
 static int need_re(struct phx_apply *a, const struct phx_re **ret)
 {
 	if (!a->ev->re[0])
@@ -114,7 +114,7 @@ static int check_chdir(const struct phx_event *ev, struct phx_err *err)
 	return 0;
 }
 
-/* "NAME=value", and no name that the job's environment has from us. */
+/* Each word is "NAME=value", and no NAME begins with PHX_, which Phoenix sets. */
 static int check_env(const struct phx_list *env, struct phx_err *err)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -266,7 +266,7 @@ static int fill(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 	return r ? r : copy_words(&j->stage_out, &ev->stage_out);
 }
 
-/* None of the jobs from `at` on was ever there. */
+/* Removes the jobs from `at` on; the first `n_queued` of them are in the RE's queue. */
 static void undo(struct phx_apply *a, const struct phx_re *re, uint32_t at, uint32_t n_queued)
 {
 	for (uint32_t i = a->s->jobs.n; i-- > at;) {
@@ -279,7 +279,7 @@ static void undo(struct phx_apply *a, const struct phx_re *re, uint32_t at, uint
 	a->s->jobs.n = at;
 }
 
-/* All from `at` on go into the queue of their RE, or none. */
+/* Puts the jobs from `at` on into the queue of their RE: all or none. */
 static int queue_all(struct phx_apply *a, const struct phx_re *re, uint32_t at)
 {
 	int r = 0;

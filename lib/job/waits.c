@@ -10,7 +10,7 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* What outside of the REs is the same for all that wait there: once. */
+/* Counts, once for all jobs, the nodes outside of the REs, and finds the first waiting job. */
 static void count_outside(struct phx_job_waits *w)
 {
 	const struct phx_state *s = w->s;
@@ -76,8 +76,8 @@ static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const
 			   size);
 }
 
-/* A running job of which a node is not heard: there it counts as running until that is over
- * (lease.c). */
+/* For a running job, names a node that is not heard: the job counts as running there until the
+ * lease ends (lease.c). */
 static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
