@@ -25,10 +25,11 @@ static void defaults_are_sound(void **state)
 {
 	(void)state;
 	for (int model = 0; model < PHX_POLICY_COUNT_; model++)
-		for (int type = PHX_RE_BATCH; type <= PHX_RE_WEB; type++) {
-			bool leases = type == PHX_RE_BATCH &&
-				phx_policy((enum phx_policy_id)model)->per_job_lease;
-			struct phx_agreement a = agreement("x", type, model, leases ? 0 : 4);
+		for (int type = PHX_RE_BATCH; type < PHX_RE_TYPE_COUNT_; type++) {
+			struct phx_agreement a = agreement("x", type, model, 4);
+			if (phx_re_kind(&a)->has_jobs &&
+			    phx_policy((enum phx_policy_id)model)->per_job_lease)
+				a.lower = 0;
 			char all[512] = "";
 			if (phx_agreement_check(&a, note, all))
 				fail_msg("%s: %s", phx_enum_name(&phx_policy_names, model), all);
@@ -126,7 +127,7 @@ static void one_upper_bound(void **state)
 static void values_are_checked(void **state)
 {
 	(void)state;
-	WRONG(fb, PHX_RE_BATCH, 4, "type", "table", a.type = 2);
+	WRONG(fb, PHX_RE_BATCH, 4, "type", "table", a.type = PHX_RE_TYPE_COUNT_);
 	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table",
 	      a.model = PHX_POLICY_COUNT_);
 	WRONG(fb, PHX_RE_BATCH, 4, "resource_coordination_model", "table", a.model = -1);
@@ -266,15 +267,39 @@ static void unused_parameters_are_none(void **state)
 	assert_int_equal(phx_agreement_params(&a).cycle_ms, 0);
 }
 
+/* The keys of every row are keys of agreements. An RE has either jobs or a demand: the ledger knows
+ * nothing else. */
+static void rows_of_kinds_are_sound(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PHX_RE_TYPE_COUNT_; i++) {
+		const struct phx_re_kind *kind = phx_re_kinds[i];
+		for (const char *const *key = kind->keys; *key; key++)
+			if (!phx_key_find(&phx_agreement_record, *key))
+				fail_msg("%s: agreements have no key %s", kind->text, *key);
+		assert_true(kind->has_jobs != kind->has_demand);
+		assert_int_not_equal(kind->side, PHX_PLACE_FREE);
+		for (size_t k = 0; k < PHX_ARRAY_SIZE(kind->roles); k++)
+			assert_non_null(kind->roles[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_sound), cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(engine_is_checked),  cmocka_unit_test(slurm_is_named),
-		cmocka_unit_test(one_upper_bound),    cmocka_unit_test(values_are_checked),
-		cmocka_unit_test(bounds_are_checked), cmocka_unit_test(parameters_are_checked),
-		cmocka_unit_test(types_are_checked),  cmocka_unit_test(extensions_are_kept),
-		cmocka_unit_test(pairs_are_checked),  cmocka_unit_test(unused_parameters_are_none),
+		cmocka_unit_test(rows_of_kinds_are_sound),
+		cmocka_unit_test(defaults_are_sound),
+		cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(engine_is_checked),
+		cmocka_unit_test(slurm_is_named),
+		cmocka_unit_test(one_upper_bound),
+		cmocka_unit_test(values_are_checked),
+		cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(parameters_are_checked),
+		cmocka_unit_test(types_are_checked),
+		cmocka_unit_test(extensions_are_kept),
+		cmocka_unit_test(pairs_are_checked),
+		cmocka_unit_test(unused_parameters_are_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
