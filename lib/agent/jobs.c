@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "agent/decide.h"
 #include "agent/job_hosts.h"
 #include "agent/job_keeper.h"
 #include "agent/job_run.h"
@@ -339,14 +340,22 @@ static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err
 			   rec->id, run, rec->run);
 }
 
-static bool another_job(const struct job_record *rec, const struct phx_job *job)
+/* What an order about this run is, by what is written down of its job. */
+static int judge(struct jobs *j, struct job_run run, int64_t submitted_ms,
+		 struct job_record *ret_known)
 {
-	return rec->submitted_ms && job->submitted_ms && rec->submitted_ms != job->submitted_ms;
+	int r = job_store_read(&j->at.store, run.id, ret_known);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	const struct decide_run known = {ret_known->run, ret_known->submitted_ms},
+				wanted = {run.run, submitted_ms};
+	return decide_job(r == 0 ? &known : NULL, &wanted);
 }
 
 int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct job_record rec;
+	struct job_record rec = {0};
+	struct job_run run = {job->id, job->kills};
 	if (job->uid == 0 || job->gid == 0)
 		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
 	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
@@ -356,17 +365,15 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
 	pthread_mutex_lock(&j->lock);
-	int r = j->closed ? -ECANCELED : job_store_read(&j->at.store, job->id, &rec);
-	if (r == -ENOENT)
+	int r = j->closed ? -ECANCELED : judge(j, run, job->submitted_ms, &rec);
+	if (r == DECIDE_JOB_NEW)
 		r = launch(j, job, node, err);
-	else if (r == 0 && another_job(&rec, job))
+	else if (r == DECIDE_JOB_NEWER)
 		r = replace(j, &rec, job, node, err);
-	else if (r == 0 && rec.run > job->kills)
+	else if (r == DECIDE_JOB_OF_PAST)
 		r = stale(&rec, job->kills, err);
-	else if (r == 0 && rec.run < job->kills)
-		r = replace(j, &rec, job, node, err);
-	else if (r != -ECANCELED)
-		r = repeat(j, (struct job_run){job->id, job->kills}, goodbye_of(job));
+	else if (r != -ECANCELED) /* what is damaged was here, too */
+		r = repeat(j, run, goodbye_of(job));
 	pthread_mutex_unlock(&j->lock);
 	return r;
 }
@@ -404,17 +411,17 @@ static int bar(struct jobs *j, struct job_run run, const struct job_record *olde
 
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
 {
-	struct job_record rec;
+	struct job_record rec = {0};
 	pthread_mutex_lock(&j->lock);
 	struct running *known = find(j, run);
-	int r = known ? 0 : job_store_read(&j->at.store, run.id, &rec);
+	int r = known ? 0 : judge(j, run, 0, &rec);
 	if (known && !known->ended)
 		jobs_tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
-	else if (!known && r == -ENOENT)
+	else if (!known && r == DECIDE_JOB_NEW)
 		r = bar(j, run, NULL, err);
-	else if (!known && r == 0 && rec.run > run.run)
+	else if (!known && r == DECIDE_JOB_OF_PAST)
 		r = stale(&rec, run.run, err);
-	else if (!known && r == 0 && rec.run < run.run)
+	else if (!known && r == DECIDE_JOB_NEWER)
 		r = bar(j, run, &rec, err);
 	else if (!known)
 		r = track(j, run, 0, 0);

@@ -71,13 +71,9 @@ int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 	return r;
 }
 
-int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err)
+int journal_keep_epoch(struct journal *j, uint64_t epoch, struct phx_err *err)
 {
-	if (epoch < j->epoch)
-		return phx_err_set(err, -ESTALE,
-				   "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", epoch,
-				   j->epoch);
-	if (epoch == j->epoch)
+	if (epoch <= j->epoch)
 		return 0;
 	int r = write_epoch(j->dir, epoch, err);
 	if (r == 0)
@@ -110,11 +106,6 @@ int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret
 	if (r == 0 && ret->id != id)
 		r = phx_err_set(err, -EBADMSG, "holds the result of step %" PRIu64, ret->id);
 	return r < 0 ? phx_err_prefix(err, -EBADMSG, "%s", path) : 0;
-}
-
-bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt)
-{
-	return e->epoch == epoch && (e->result == 0 || e->attempt >= attempt);
 }
 
 /* Calls `fn` with the id of every result file. */

@@ -30,19 +30,13 @@ struct journal {
  * damaged; the agent must not go on, since it could not refuse orders of older epochs. */
 int journal_open(struct journal *j, const char *state_dir, struct phx_err *err);
 
-/** May an order of this epoch be followed? A newer epoch is written down first. -ESTALE: the epoch
- * is older. */
-int journal_admit(struct journal *j, uint64_t epoch, struct phx_err *err);
+/** Write a newer epoch down; on return it is on the disk. An older one changes nothing. */
+int journal_keep_epoch(struct journal *j, uint64_t epoch, struct phx_err *err);
 
 /** The result of step `id`. -ENOENT: the step has not finished here; -EBADMSG: the record is
  * damaged (the caller must not do the step then). */
 int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
 		 struct phx_err *err);
-
-/** Does `e` answer an order of this epoch with this attempt number? A success does always; a
- * failure does unless the order is a newer attempt. The same id in another epoch is another step: a
- * head that goes on from an older journal may use ids again. */
-bool journal_answers(const struct journal_entry *e, uint64_t epoch, uint32_t attempt);
 
 /** Publish a result; on return it is on the disk. */
 int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "agent/decide.h"
 #include "agent/log.h"
 
 enum { TIMEOUT_MS = 10000, RETRY_MS = 500, RETRY_MAX_MS = 4000, IDLE_CLOSE_MS = 15000 };
@@ -35,17 +36,6 @@ struct outbox {
 	struct phx_list items; /* struct item, the first is being sent */
 };
 
-/* Is it worth trying again: could the head not be reached, or is it in trouble itself? */
-static bool temporary(int r)
-{
-	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,
-				    -ESTALE, -E2BIG, -EFBIG,  -ELOOP};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
-		if (r == final[i])
-			return false;
-	return true;
-}
-
 static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path =
@@ -69,7 +59,7 @@ static void tell_failure(const struct item *it, const struct phx_err *err)
 static int bring(struct outbox *o, const struct item *it, struct phx_err *err)
 {
 	int r = it->before ? it->before(it->arg, o->client, it->about.id, it->about.run, err) : 0;
-	if (r < 0 && !temporary(r)) {
+	if (r < 0 && !decide_again(r)) {
 		tell_failure(it, err);
 		r = 0;
 	}
@@ -84,7 +74,7 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 	if (r < 0)
 		return -EAGAIN;
 	r = upload(o, it, err);
-	if (r < 0 && temporary(r))
+	if (decide_again(r))
 		return r;
 	if (r < 0)
 		agent_log("job %" PRIu64 ": its output was refused: %s", it->about.id, err->text);
@@ -150,7 +140,7 @@ static void *run_thread(void *arg)
 		pthread_mutex_unlock(&o->lock);
 		int r = send_item(o, &it, &err);
 		pthread_mutex_lock(&o->lock);
-		if (r == 0 || !temporary(r)) {
+		if (!decide_again(r)) {
 			finish(o, r, &err);
 			retry_ms = RETRY_MS;
 			continue;

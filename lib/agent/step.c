@@ -1,7 +1,8 @@
 /* Functions that all steps use: see step.h. Carries out no step (step_table.c does). */
-#include "base/clock.h"
 #include "agent/step.h"
 
+#include "base/clock.h"
+#include "agent/decide.h"
 #include "agent/log.h"
 
 int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
@@ -15,7 +16,7 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 /* With the lock of the agent. */
 static bool is_cancelled(const struct step_run *s)
 {
-	bool newer = s->agent->journal.epoch > s->order->epoch;
+	bool newer = decide_given_up(s->agent->journal.epoch, s->order->epoch);
 	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
 }
 

@@ -1,8 +1,9 @@
-/* The table of steps: see step_table.h. Called by the worker only. Decides only
- * whether a step can be done where this agent runs. */
+/* The table of steps: see step_table.h. Called by the worker only. */
 #include "agent/step_table.h"
 
 #include <errno.h>
+
+#include "agent/decide.h"
 
 static const struct {
 	int (*run)(struct step_run *s, struct phx_err *err);
@@ -16,26 +17,13 @@ static const struct {
 	[PHX_STEP_start] = {step_start, false},       [PHX_STEP_health] = {step_health, false},
 };
 
-static bool here(const struct agent *a, enum phx_step_needs needs)
-{
-	switch (needs) {
-	case PHX_NEEDS_NOWHERE:
-		return true;
-	case PHX_NEEDS_OS:
-		return a->env == PHX_ENV_OS;
-	case PHX_NEEDS_DEPLOY:
-		return a->env == PHX_ENV_DEPLOY;
-	}
-	return false;
-}
-
 int step_run(struct step_run *s, struct phx_err *err)
 {
 	unsigned kind = (unsigned)s->order->step.kind;
 	const char *name = phx_enum_name(&phx_step_kind_names, (int)kind);
 	if (kind >= PHX_STEP_COUNT_ || !table[kind].run)
 		return phx_err_set(err, -EOPNOTSUPP, "step %s is not the agent's", name);
-	if (!here(s->agent, phx_step_info((enum phx_step_kind)kind)->needs))
+	if (!decide_here(phx_step_info((enum phx_step_kind)kind)->needs, s->agent->env))
 		return phx_err_set(err, -EPERM, "step %s is not done in environment %s", name,
 				   phx_enum_name(&phx_node_env_names, (int)s->agent->env));
 	if (table[kind].whole_machine && !s->agent->cfg.whole_machine)

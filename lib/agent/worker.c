@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/decide.h"
 #include "agent/log.h"
 #include "agent/step_table.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 
-enum { QUEUE_MAX = 16, IDLE_CLOSE_MS = 15000, DEFAULT_DEADLINE_S = 600 };
+enum { IDLE_CLOSE_MS = 15000, DEFAULT_DEADLINE_S = 600 };
 
 struct task {
 	struct phx_order order;
@@ -81,9 +82,10 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 	e.wipe = s->wipe;
 	/* a result that is not on the disk may be lost, and the step be done twice: the step
 	 * fails */
-	if (journal_put(&w->agent->journal, &e, &disk) < 0) {
+	int kept = journal_put(&w->agent->journal, &e, &disk);
+	e.result = decide_result(e.result, kept);
+	if (kept < 0) {
 		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
-		e.result = e.result < 0 ? e.result : -EIO;
 		snprintf(e.text, sizeof(e.text), "result cannot be kept: %.200s", disk.text);
 	}
 	agent_log("step %" PRIu64 " %s: %s", e.id, e.kind, e.result < 0 ? e.text : "done");
@@ -149,45 +151,47 @@ static void *run_thread(void *arg)
 
 static bool known(struct worker *w, uint64_t id)
 {
-	struct outbox_subject waiting[QUEUE_MAX];
-	uint32_t n = outbox_list(w->agent->outbox, false, waiting, QUEUE_MAX);
+	struct outbox_subject waiting[DECIDE_STEPS_MAX];
+	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
 	bool found = false;
-	for (uint32_t i = 0; i < n && i < QUEUE_MAX; i++)
+	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
 		found = found || waiting[i].id == id;
 	PHX_LIST_EACH(struct task, t, &w->tasks)
 		found = found || t->order.id == id;
 	return found;
 }
 
-/* Answers an order that is stale or whose result is known; false: the step has to be done. */
-static bool answered(struct worker *w, const struct phx_order *o)
+/* What is asked while an order is decided on. */
+struct lookup {
+	struct worker *worker;
+	struct journal_entry found;
+};
+
+static bool pending(void *arg, uint64_t id)
 {
-	struct journal_entry e;
-	struct phx_err err = {0};
-	pthread_mutex_lock(&w->agent->lock);
-	int r = journal_admit(&w->agent->journal, o->epoch, &err);
-	pthread_mutex_unlock(&w->agent->lock);
-	if (r < 0) {
-		answer(w, o, r, err.text);
-		return true;
-	}
-	r = journal_find(&w->agent->journal, o->id, &e, &err);
-	if (r == -ENOENT)
-		return false;
-	if (r < 0) {
-		answer(w, o, r, err.text);
-		return true;
-	}
-	if (!journal_answers(&e, o->epoch, o->step.attempt))
-		return false;
-	send_result(w, &e);
-	return true;
+	return known(((struct lookup *)arg)->worker, id);
+}
+
+static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
+{
+	struct agent *a = ((struct lookup *)arg)->worker->agent;
+	pthread_mutex_lock(&a->lock);
+	int r = journal_keep_epoch(&a->journal, epoch, err);
+	pthread_mutex_unlock(&a->lock);
+	return r;
+}
+
+static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
+{
+	struct lookup *l = arg;
+	int r = journal_find(&l->worker->agent->journal, id, &l->found, err);
+	if (r == 0)
+		*ret = (struct decide_done){l->found.epoch, l->found.attempt, l->found.result};
+	return r;
 }
 
 static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 {
-	if (w->tasks.n >= QUEUE_MAX)
-		return -EBUSY;
 	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
@@ -201,10 +205,23 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 
 int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 {
-	pthread_mutex_lock(&w->lock);
+	struct phx_err err = {0};
+	struct lookup look = {.worker = w};
+	const struct decide_order o = {order->id, order->epoch, order->step.attempt};
 	int r = 0;
-	if (!known(w, order->id) && !answered(w, order))
+	pthread_mutex_lock(&w->lock);
+	/* only the link, which calls this, changes the epoch */
+	const struct decide_memory m = {
+		&look, w->agent->journal.epoch, w->tasks.n, pending, keep_epoch, find};
+	int verdict = decide_order(&m, &o, &err);
+	if (verdict == DECIDE_RUN)
 		r = push(w, order, extra);
+	else if (verdict == DECIDE_REPEAT)
+		send_result(w, &look.found);
+	else if (verdict == DECIDE_BUSY)
+		r = -EBUSY;
+	else if (verdict < 0)
+		answer(w, order, verdict, err.text);
 	pthread_mutex_unlock(&w->lock);
 	agent_news(w->agent); /* the step under way may be stale now */
 	return r;

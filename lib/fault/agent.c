@@ -1,13 +1,28 @@
-/* Agents: they take the orders of the present, remember what they did, do one
- * step after the other, and run parts of jobs. What a step does to the machine
- * and its disks happens here, in truth. Called by the network and by time. */
+/* Agents: they decide as the real one does (agent/decide.h): take orders, remember
+ * what they did, do one step after the other, and run parts of jobs. What a step
+ * does to the machine and its disks happens here, in truth. Called by the network
+ * and by time. */
 #include "fault/world.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 2 };
+enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 2, UNKEPT_PER_MILLE = 1 };
+
+/* ---- parts of jobs ---- */
+
+static void end_part(struct fault_sim *f, struct fault_machine *m, struct fault_part *part,
+		     int64_t status)
+{
+	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), FAULT_RUN_JOB(part->job));
+	if (r && r->run == FAULT_RUN_RUN(part->job)) {
+		r->ended = true;
+		r->status = status;
+	}
+	phx_fault_send_job(f, m, part->job, status);
+	part->job = 0;
+}
 
 /* ---- the role of the running system ---- */
 
@@ -137,6 +152,7 @@ static void forget_system(struct fault_machine *m, struct fault_disk *d)
 		m->system_digest[0] = '\0';
 	d->digest[0] = d->key_id[0] = '\0';
 	d->has_state = false;
+	d->memory = (struct fault_memory){0};
 	d->role = -1;
 	d->role_run = false;
 }
@@ -195,6 +211,7 @@ static int do_image(struct fault_sim *f, struct fault_machine *m, const struct f
 	PHX_STR_SET(d->key_id, t->key_id);
 	PHX_STR_SET(m->system_digest, t->digest);
 	d->has_state = true;
+	d->memory = m->memory;
 	d->state_key = m->key;
 	d->state_certified = m->certified;
 	d->role = -1;
@@ -217,11 +234,11 @@ static int do_ram(struct fault_machine *m, const struct fault_task *t)
 static bool waits_for_key(struct fault_sim *f, struct fault_machine *m)
 {
 	int disk = m->ram ? -1 : phx_fault_installed(f, m);
-	if (m->task.kind != PHX_STEP_enter || disk < 0 || !m->disks[disk].key_id[0] ||
+	if (m->tasks[0].kind != PHX_STEP_enter || disk < 0 || !m->disks[disk].key_id[0] ||
 	    phx_fault_path(f, m) || m->asked >= 5)
 		return false;
 	m->asked++;
-	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->task.id);
+	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->tasks[0].id);
 	return true;
 }
 
@@ -268,10 +285,8 @@ static void do_stop_step(struct fault_sim *f, struct fault_machine *m, const str
 	int role = phx_fault_role_of(m, &version, &run);
 	if (t->kind == PHX_STEP_drain) {
 		for (int i = 0; i < FAULT_PARTS; i++)
-			if (m->parts[i].job) {
-				phx_fault_send_job(f, m, m->parts[i].job, 137);
-				m->parts[i].job = 0;
-			}
+			if (m->parts[i].job)
+				end_part(f, m, &m->parts[i], 137);
 		return;
 	}
 	if (role >= 0)
@@ -336,34 +351,13 @@ static int64_t duration_of(struct fault_sim *f, const struct fault_task *t)
 	return phx_fault_between(f, expected / 2 + 20, expected * 2 + 100);
 }
 
-static bool where_it_belongs(const struct fault_machine *m, const struct fault_task *t)
+/* It takes the first of the steps that wait. */
+static void begin(struct fault_sim *f, struct fault_machine *m)
 {
-	enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
-	int env = phx_fault_env(m);
-	return needs == PHX_NEEDS_NOWHERE ||
-		env == (needs == PHX_NEEDS_OS ? PHX_ENV_OS : PHX_ENV_DEPLOY);
-}
-
-static void remember(struct fault_machine *m, const struct fault_done *d)
-{
-	if (m->n_done == FAULT_DONE) {
-		memmove(&m->done[0], &m->done[1], sizeof(m->done[0]) * (FAULT_DONE - 1));
-		m->n_done--;
-	}
-	m->done[m->n_done++] = *d;
-}
-
-static void begin(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
-{
-	struct fault_done no = {.id = t->id, .attempt = t->attempt, .result = -EPERM, .task = *t};
-	if (!where_it_belongs(m, t)) {
-		phx_fault_send_result(f, m, &no);
-		return;
-	}
-	m->task = *t;
+	const struct fault_task *t = &m->tasks[0];
 	m->asked = 0;
 	m->busy = true;
-	phx_fault_check_destroys(f, m, t);
+	phx_fault_check_begins(f, m, t);
 	phx_fault_engine_taken(f, m, t);
 	if (f->now < m->hang_next) {
 		m->hang_next = 0;
@@ -379,46 +373,103 @@ static void begin(struct fault_sim *f, struct fault_machine *m, const struct fau
 	phx_fault_later(f, duration_of(f, t), WHAT_STEP_END, m->i, m->gen, t->id);
 }
 
-void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+/* The first step has ended: it is written down, and told. */
+static void finish(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
 {
-	struct fault_done past = {
-		.id = t->id, .attempt = t->attempt, .result = -ESTALE, .task = *t};
-	if (t->epoch < m->epoch) {
-		phx_fault_send_result(f, m, &past);
-		return;
-	}
-	m->epoch = t->epoch;
-	if ((m->busy && m->task.id == t->id) || (m->has_waiting && m->waiting.id == t->id))
-		return;
-	for (uint32_t i = m->n_done; i-- > 0;) {
-		if (m->done[i].id != t->id)
-			continue;
-		if (m->done[i].result == 0 || m->done[i].attempt >= t->attempt) {
-			phx_fault_send_result(f, m, &m->done[i]);
-			return;
-		}
-		break;
-	}
-	if (m->busy) {
-		m->waiting = *t;
-		m->has_waiting = true;
-		return;
-	}
-	begin(f, m, t);
+	int kept = !f->calm && phx_fault_chance(f, UNKEPT_PER_MILLE) ? -ENOSPC : 0;
+	done->result = (int)decide_result(done->result, kept);
+	if (kept < 0)
+		phx_fault_cause(f, m);
+	else
+		phx_fault_remember(phx_fault_memory(m), done);
+	if (kept == 0 && done->result == 0)
+		phx_fault_check_done(m, &done->task);
+	m->n_tasks--;
+	memmove(&m->tasks[0], &m->tasks[1], sizeof(m->tasks[0]) * m->n_tasks);
+	phx_fault_send_result(f, m, done);
+	phx_fault_tells(f, m);
 }
 
 static void next_task(struct fault_sim *f, struct fault_machine *m)
 {
-	struct fault_task t = m->waiting;
-	if (!m->has_waiting || m->busy)
-		return;
-	m->has_waiting = false;
-	phx_fault_take_order(f, m, &t);
+	while (m->n_tasks && !m->busy) {
+		const struct fault_task *t = &m->tasks[0];
+		enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
+		struct fault_done no = {.id = t->id, .attempt = t->attempt, .task = *t};
+		if (decide_given_up(phx_fault_memory(m)->epoch, t->epoch))
+			no.result = -ECANCELED;
+		else if (!decide_here(needs, (enum phx_node_env)phx_fault_env(m)))
+			no.result = -EPERM;
+		if (no.result == 0)
+			begin(f, m);
+		else
+			finish(f, m, &no);
+	}
+}
+
+/* ---- orders of steps ---- */
+
+struct lookup {
+	struct fault_sim *f;
+	struct fault_machine *m;
+	const struct fault_done *found;
+};
+
+static bool pending(void *arg, uint64_t id)
+{
+	const struct lookup *l = arg;
+	for (uint32_t i = 0; i < l->m->n_tasks; i++)
+		if (l->m->tasks[i].id == id)
+			return true;
+	return phx_fault_tells_result(l->f, l->m, id);
+}
+
+/* It remembers no more than it must: what was done in older epochs is forgotten, since their orders
+ * are refused. */
+static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
+{
+	struct fault_memory *mem = phx_fault_memory(((struct lookup *)arg)->m);
+	(void)err;
+	mem->epoch = epoch;
+	mem->n_done = 0;
+	return 0;
+}
+
+static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
+{
+	struct lookup *l = arg;
+	(void)err;
+	l->found = phx_fault_find_done(phx_fault_memory(l->m), id);
+	if (!l->found)
+		return -ENOENT;
+	*ret = (struct decide_done){l->found->task.epoch, l->found->attempt, l->found->result};
+	return 0;
+}
+
+void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+{
+	struct lookup look = {.f = f, .m = m};
+	const struct decide_memory memory = {
+		&look, phx_fault_memory(m)->epoch, m->n_tasks, pending, keep_epoch, find};
+	const struct decide_order o = {t->id, t->epoch, t->attempt};
+	struct fault_done refused = {.id = t->id, .attempt = t->attempt, .task = *t};
+	phx_fault_check_ordered(m, t);
+	int verdict = decide_order(&memory, &o, NULL);
+	if (verdict == DECIDE_REPEAT) {
+		phx_fault_send_result(f, m, look.found);
+	} else if (verdict < 0) {
+		refused.result = verdict;
+		phx_fault_send_result(f, m, &refused);
+	} else if (verdict == DECIDE_RUN) {
+		m->tasks[m->n_tasks++] = *t;
+		next_task(f, m);
+	}
 }
 
 void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 {
-	struct fault_done done = {.id = m->task.id, .attempt = m->task.attempt, .task = m->task};
+	struct fault_done done = {
+		.id = m->tasks[0].id, .attempt = m->tasks[0].attempt, .task = m->tasks[0]};
 	if (!m->busy || m->hung || waits_for_key(f, m))
 		return;
 	m->busy = false;
@@ -438,46 +489,86 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_note(f, m->i, "%s: step %s fails: %s", m->node,
 			       phx_enum_name(&phx_step_kind_names, done.task.kind),
 			       strerrorname_np(-done.result));
-	remember(m, &done);
-	phx_fault_send_result(f, m, &done);
-	phx_fault_tells(f, m);
+	finish(f, m, &done);
 	next_task(f, m);
 }
 
 void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m)
 {
 	(void)f;
-	m->busy = m->hung = m->has_waiting = false;
+	m->busy = m->hung = false;
+	m->n_tasks = 0;
+	m->seen.ordered = 0;
+	m->seen.n_done = 0;
 	memset(m->parts, 0, sizeof(m->parts));
 }
 
-/* ---- jobs ---- */
+/* ---- orders of jobs ---- */
 
-void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, bool kill)
+/* It runs here no more. */
+static void end_run(struct fault_sim *f, struct fault_machine *m, struct fault_run *r,
+		    int64_t status)
 {
-	struct fault_part *free_part = NULL, *mine = NULL;
-	for (int i = 0; i < FAULT_PARTS; i++) {
-		if (m->parts[i].job == job)
-			mine = &m->parts[i];
-		else if (!m->parts[i].job)
-			free_part = &m->parts[i];
-	}
-	if (kill) {
-		if (mine)
-			mine->job = 0;
-		phx_fault_send_job(f, m, job, 137);
+	for (int i = 0; i < FAULT_PARTS; i++)
+		if (m->parts[i].job == FAULT_RUN(r->job, r->run))
+			end_part(f, m, &m->parts[i], status);
+}
+
+static struct fault_part *free_part(struct fault_machine *m)
+{
+	for (int i = 0; i < FAULT_PARTS; i++)
+		if (!m->parts[i].job)
+			return &m->parts[i];
+	return NULL;
+}
+
+static void start_run(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	struct fault_part *part = m->serves ? free_part(m) : NULL;
+	if (!part) {
+		phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), 126);
 		return;
 	}
-	if (mine)
-		return;
-	if (!m->serves || !free_part) {
-		phx_fault_send_job(f, m, job, 126);
-		return;
-	}
+	phx_fault_put_run(phx_fault_memory(m), o);
 	phx_fault_engine_started(f, m);
-	free_part->job = job;
+	part->job = FAULT_RUN(o->id, o->run);
 	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen,
-			job);
+			part->job);
+}
+
+/* It never ran, and never will. */
+static void bar_run(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	struct fault_run *r = phx_fault_put_run(phx_fault_memory(m), o);
+	r->ended = true;
+	r->status = 143;
+	phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
+}
+
+void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	bool kill = !strcmp(o->kind, "kill");
+	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), o->id);
+	struct decide_run known = {r ? r->run : 0, r ? r->submitted_ms : 0};
+	struct decide_run wanted = {o->run, kill ? 0 : o->job.submitted_ms};
+	enum decide_job verdict = decide_job(r ? &known : NULL, &wanted);
+	if (verdict == DECIDE_JOB_OF_PAST)
+		return;
+	if (verdict == DECIDE_JOB_SAME && r->ended) {
+		phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
+	} else if (verdict == DECIDE_JOB_SAME) {
+		if (kill)
+			end_run(f, m, r, 137);
+	} else if (verdict == DECIDE_JOB_NEWER && !r->ended) {
+		if (!kill)
+			end_run(f, m, r, 143);
+		/* it is asked again */
+		phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0);
+	} else if (kill) {
+		bar_run(f, m, o);
+	} else {
+		start_run(f, m, o);
+	}
 }
 
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job)
@@ -485,9 +576,21 @@ void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t jo
 	for (int i = 0; i < FAULT_PARTS; i++) {
 		if (m->parts[i].job != job)
 			continue;
-		m->parts[i].job = 0;
 		f->ret->jobs++;
-		phx_fault_send_job(f, m, job, phx_fault_chance(f, 950) ? 0 : 1);
+		end_part(f, m, &m->parts[i], phx_fault_chance(f, 950) ? 0 : 1);
 		return;
+	}
+}
+
+void phx_fault_agent_starts(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_memory *mem = phx_fault_memory(m);
+	for (uint32_t i = 0; i < mem->n_runs; i++) {
+		struct fault_run *r = &mem->runs[i];
+		if (r->ended)
+			continue;
+		r->ended = true;
+		r->status = 255;
+		phx_fault_send_job(f, m, FAULT_RUN(r->job, r->run), r->status);
 	}
 }

@@ -2,7 +2,7 @@
  * the machines as they are (whose data is on which disk, whose services run) and
  * at what it remembers of earlier events, and believes the core's own flags only
  * where nothing else can be known. Called by head.c around every event and
- * by agents before they destroy something. Changes nothing but its own memory. */
+ * by agents when they take orders and begin steps. Changes nothing but its own memory. */
 #include "fault/world.h"
 
 #include <errno.h>
@@ -470,8 +470,7 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 		phx_fault_check_all(f);
 }
 
-void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m,
-			      const struct fault_task *t)
+static void check_destroys(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
 	const struct phx_node *n = phx_fault_node(f, m);
 	if ((t->kind != PHX_STEP_wipe && t->kind != PHX_STEP_image) || !n)
@@ -485,4 +484,40 @@ void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m,
 			m->node, phx_enum_name(&phx_step_kind_names, t->kind),
 			(unsigned long long)t->epoch,
 			phx_enum_name(&phx_node_state_names, n->state));
+}
+
+/* ---- what agents do with orders ---- */
+
+void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t)
+{
+	if (t->epoch <= m->seen.ordered)
+		return;
+	m->seen.ordered = t->epoch;
+	m->seen.n_done = 0;
+}
+
+/* Not if it has heard of a newer epoch, and not a second time. */
+void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
+			    const struct fault_task *t)
+{
+	const char *kind = phx_enum_name(&phx_step_kind_names, t->kind);
+	if (t->epoch < m->seen.ordered)
+		phx_fault_violated(
+			f, "past",
+			"%s: the agent begins step %s of epoch %llu, and was given orders of %llu",
+			m->node, kind, (unsigned long long)t->epoch,
+			(unsigned long long)m->seen.ordered);
+	for (uint32_t i = 0; i < m->seen.n_done; i++)
+		if (t->epoch == m->seen.ordered && m->seen.done[i] == t->id)
+			phx_fault_violated(
+				f, "twice",
+				"%s: the agent begins step %s, number %llu, that it has done",
+				m->node, kind, (unsigned long long)t->id);
+	check_destroys(f, m, t);
+}
+
+void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t)
+{
+	if (t->epoch == m->seen.ordered && m->seen.n_done < FAULT_DONE)
+		m->seen.done[m->seen.n_done++] = t->id;
 }

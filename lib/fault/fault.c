@@ -163,7 +163,7 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 		enter_local(f, m);
 		return;
 	case WHAT_STEP_END:
-		if (m->busy && m->task.id == it->a)
+		if (m->busy && m->tasks[0].id == it->a)
 			phx_fault_step_end(f, m);
 		return;
 	case WHAT_JOB_END:

@@ -32,8 +32,7 @@ static void lose_memory(struct fault_machine *m)
 {
 	m->ram = m->ram_run = false;
 	m->ram_role = -1;
-	m->epoch = 0;
-	m->n_done = 0;
+	m->memory = (struct fault_memory){0};
 	m->key = 0;
 	m->certified = false;
 	m->system_digest[0] = '\0';
@@ -72,12 +71,22 @@ static struct fault_disk *state_disk(struct fault_machine *m)
 	return NULL;
 }
 
-/* The agent takes the key it finds on the disk, or makes one. */
+/* What outlasts the agent is the same in another place; but jobs are of the system they ran in. */
+static void copy_memory(struct fault_memory *to, const struct fault_memory *from)
+{
+	to->epoch = from->epoch;
+	to->n_done = from->n_done;
+	memcpy(to->done, from->done, sizeof(to->done));
+}
+
+/* The agent takes the key and the memory it finds on the disk, or makes a key. */
 static void adopt_state(struct fault_machine *m)
 {
 	struct fault_disk *d = state_disk(m);
 	m->key = d ? d->state_key : ++m->keys;
 	m->certified = d && d->state_certified;
+	if (d)
+		copy_memory(&m->memory, &d->memory);
 	phx_str_copy(m->system_digest, sizeof(m->system_digest), d ? d->digest : "");
 }
 
@@ -169,6 +178,7 @@ void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
 		return;
 	case STAGE_ENTERING:
 		m->stage = STAGE_OS;
+		phx_fault_agent_starts(f, m);
 		agent_starts(f, m);
 		return;
 	case STAGE_OFF:
@@ -200,6 +210,7 @@ void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk)
 		d->has_state = true;
 		d->state_key = m->key;
 		d->state_certified = m->certified;
+		copy_memory(&d->memory, &m->memory);
 	}
 	phx_fault_agent_lost(f, m);
 	phx_fault_link(f, m);

@@ -268,7 +268,7 @@ static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct f
 	if (!l)
 		return;
 	*l = (struct fault_late){true, *t};
-	phx_fault_later(f, phx_fault_between(f, SECOND, 10 * MINUTE), WHAT_LATE, m->i, m->gen, i);
+	phx_fault_later(f, phx_fault_between(f, SECOND, 3 * HOUR), WHAT_LATE, m->i, m->gen, i);
 }
 
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot)
@@ -297,7 +297,7 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 	} else if (!strcmp(o->kind, "stock")) {
 		return; /* packages cost it no time anyway */
 	} else if (strcmp(o->kind, "step") != 0) {
-		phx_fault_take_job(f, m, FAULT_RUN(o->id, o->run), !strcmp(o->kind, "kill"));
+		phx_fault_take_job(f, m, o);
 	} else {
 		task_of(o, &t);
 		if (o->step.role[0] && t.role < 0)
@@ -360,6 +360,15 @@ void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const s
 	msg->result = d->result;
 	msg->done = *d;
 	send_in(f, msg, slot, phx_fault_between(f, 1, 100));
+}
+
+bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id)
+{
+	PHX_LIST_EACH(struct fault_message, msg, &f->messages)
+		if (msg->used && !msg->stray && !msg->job && msg->m == m->i && msg->gen == m->gen &&
+		    msg->id == id)
+			return true;
+	return false;
 }
 
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
@@ -441,7 +450,7 @@ void phx_fault_message(struct fault_sim *f, uint64_t slot)
 	}
 	int r = deliver(f, &msg);
 	bool answer_lost = !f->calm && phx_fault_chance(f, 15);
-	if (!msg.stray && (r == -EROFS || r == -ENOTCONN || answer_lost)) {
+	if (!msg.stray && (decide_again(r) || answer_lost)) {
 		send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND));
 		return;
 	}

@@ -13,6 +13,7 @@
 #ifndef PHX_FAULT_WORLD_H
 #define PHX_FAULT_WORLD_H
 
+#include "agent/decide.h"
 #include "base/heap.h"
 #include "base/rng.h"
 #include "core/core.h"
@@ -26,6 +27,7 @@ enum {
 	FAULT_DISKS = 3,
 	FAULT_RESIDUES = 10,
 	FAULT_DONE = 16, /* results an agent remembers */
+	FAULT_RUNS = 64, /* of jobs that it remembers */
 	FAULT_PARTS = 4, /* of jobs on one machine */
 	FAULT_POWER = 8, /* operations that wait for one BMC */
 	FAULT_ENGINE_JOBS = 48,
@@ -88,28 +90,6 @@ struct fault_residue {
 	char key_id[PHX_NAME_MAX]; /* "" = plain */
 };
 
-struct fault_disk {
-	char id[48];
-	uint64_t size_bytes;
-	bool can_discard, can_secure;
-	bool removable;
-	/* what is on it */
-	bool has_state; /* the partition with the agent's key and memory */
-	uint32_t state_key;
-	bool state_certified;
-	char digest[16];           /* installed image, "" none */
-	char key_id[PHX_NAME_MAX]; /* its root is encrypted with */
-	int8_t role;               /* active role in the installed system, -1 none */
-	uint32_t role_version;
-	bool role_run;
-	struct fault_residue residues[FAULT_RESIDUES];
-	uint32_t n_residues;
-	/* faults */
-	uint8_t erase_fails;   /* so many erases fail */
-	uint8_t erase_ignored; /* so many erases change nothing and are reported done */
-};
-
-/** The agent's step, and the memory of those done. */
 struct fault_task {
 	uint64_t id, epoch;
 	uint32_t attempt;
@@ -130,6 +110,47 @@ struct fault_done {
 	uint64_t bytes, verified;
 };
 
+/** A run of a job that an agent has known: it never runs again. */
+struct fault_run {
+	uint64_t job;
+	uint32_t run;
+	int64_t submitted_ms;
+	bool ended;
+	int64_t status; /* then */
+};
+
+/** What an agent has written down. */
+struct fault_memory {
+	uint64_t epoch; /* the highest that was seen */
+	struct fault_done done[FAULT_DONE];
+	uint32_t n_done;
+	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
+	uint32_t n_runs;
+};
+
+struct fault_disk {
+	char id[48];
+	uint64_t size_bytes;
+	bool can_discard, can_secure;
+	bool removable;
+	/* what is on it */
+	bool has_state; /* the partition with the agent's key and memory */
+	struct fault_memory memory;
+	uint32_t state_key;
+	bool state_certified;
+	char digest[16];           /* installed image, "" none */
+	char key_id[PHX_NAME_MAX]; /* its root is encrypted with */
+	int8_t role;               /* active role in the installed system, -1 none */
+	uint32_t role_version;
+	bool role_run;
+	struct fault_residue residues[FAULT_RESIDUES];
+	uint32_t n_residues;
+	/* faults */
+	uint8_t erase_fails;   /* so many erases fail */
+	uint8_t erase_ignored; /* so many erases change nothing and are reported done */
+};
+
+/** The agent's step, and the memory of those done. */
 enum fault_stage {
 	STAGE_OFF,
 	STAGE_POST,
@@ -177,6 +198,10 @@ struct fault_seen {
 	int64_t cause_at;                 /* of the last fault that explains a quarantine */
 	uint64_t image_epoch, image_step; /* of the last installation */
 	int64_t stale_at;                 /* its answers are doubled until then */
+	/* of the agent that runs now */
+	uint64_t ordered;          /* the highest epoch of an order that it was given */
+	uint64_t done[FAULT_DONE]; /* steps of that epoch that it has done and written down */
+	uint32_t n_done;
 };
 
 struct fault_machine {
@@ -204,14 +229,13 @@ struct fault_machine {
 	int8_t ram_role;
 	uint32_t ram_role_version;
 	bool ram_run;
-	int8_t entered;     /* disk whose system runs, -1 memory or none */
-	bool serves;        /* services of the role run */
-	int8_t serves_pool; /* for whom */
-	uint64_t epoch;
-	struct fault_done done[FAULT_DONE];
-	uint32_t n_done;
-	struct fault_task task, waiting;
-	bool busy, hung, has_waiting;
+	int8_t entered;                            /* disk whose system runs, -1 memory or none */
+	bool serves;                               /* services of the role run */
+	int8_t serves_pool;                        /* for whom */
+	struct fault_memory memory;                /* of an agent whose files are in memory */
+	struct fault_task tasks[DECIDE_STEPS_MAX]; /* the first is done, or begins next */
+	uint32_t n_tasks;
+	bool busy, hung;   /* in the first of them */
 	uint32_t asked;    /* for a disk key, in this step */
 	int64_t hang_next; /* the next step begun before this time hangs */
 	struct fault_part parts[FAULT_PARTS];
@@ -461,16 +485,33 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m,
 			   const struct fault_done *d);
+/** Is the result of step `id` on its way to the head? */
+bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id);
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
 void phx_fault_message(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
 
+/* memory.c */
+/** What the agent has written down, where it lies now. */
+struct fault_memory *phx_fault_memory(struct fault_machine *m);
+/** How step `id` ended; NULL: it did not end here, or long ago. */
+struct fault_done *phx_fault_find_done(struct fault_memory *mem, uint64_t id);
+/** Write the end of a step down; the oldest goes for it. */
+void phx_fault_remember(struct fault_memory *mem, const struct fault_done *d);
+/** The newest run of a job that was known here; NULL none. */
+struct fault_run *phx_fault_find_run(struct fault_memory *mem, uint64_t job);
+/** Write down that the run of this order is known, in place of an older one. */
+struct fault_run *phx_fault_put_run(struct fault_memory *mem, const struct phx_order *o);
+
 /* agent.c */
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
-void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, bool kill);
+/** An order to run a part of a job, or to end it. */
+void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o);
 void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job);
+/** The agent of an installed system starts: jobs that ran before are lost, and it says so. */
+void phx_fault_agent_starts(struct fault_sim *f, struct fault_machine *m);
 /** The machine starts anew: what the agent had in memory is gone. */
 void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m);
 /** What the running system has as its role: index or -1; version and run are set. */
@@ -505,8 +546,7 @@ void phx_fault_re_job(struct fault_sim *f);
 void phx_fault_re_use(struct fault_sim *f);
 /** A reclaim never takes a coordinated pair below the sum of its lower bounds. */
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
-/** A node that is away for less than its RE waits stays with it. `ordered`: somebody has just told
- * it otherwise. */
+/** A node that is away for less than its RE waits stays with it, unless it was `ordered` away. */
 void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
 			     bool ordered);
 /** What is known of that without having seen it. */
@@ -514,16 +554,14 @@ void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
 
-/* foreign.c: a fake of Slurm as the engine of a batch RE; nothing of it happens without that
- * option */
+/* foreign.c: a fake of Slurm as the engine of a batch RE; without that option nothing happens */
 void phx_fault_engine_begin(struct fault_sim *f);
 void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
 void phx_fault_engine_head_died(struct fault_sim *f);
 /** It answers, and its jobs are cancelled. */
 void phx_fault_engine_calm(struct fault_sim *f);
-/** An agent begins a step: no node is taken from under a job of the engine, or while that may start
- * more. */
+/** An agent begins a step: no node is taken from under a job of the engine, or one that may start. */
 void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
 			    const struct fault_task *t);
 /** An agent is told to start a part of a job of ours: not where that engine starts jobs. */
@@ -544,9 +582,13 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 void phx_fault_check_reset(struct fault_sim *f);
 /** Everything, of every node. */
 void phx_fault_check_all(struct fault_sim *f);
-/** The agent begins or ends a destructive step. */
-void phx_fault_check_destroys(struct fault_sim *f, struct fault_machine *m,
-			      const struct fault_task *t);
+/** An agent is given an order. */
+void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t);
+/** An agent begins a step. */
+void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
+			    const struct fault_task *t);
+/** An agent has done a step, and written that down. */
+void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t);
 /** A fault that explains a quarantine of this machine; m NULL: of all. */
 void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
 

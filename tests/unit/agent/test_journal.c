@@ -45,20 +45,6 @@ static void test_wipe_result_is_kept(void **state)
 	assert_true(phx_record_equal(&journal_entry_record, &e, &found));
 }
 
-static void test_which_attempt_is_answered(void **state)
-{
-	(void)state;
-	struct journal_entry good = entry(1, 1, 0), bad = entry(1, 2, -EBUSY);
-	assert_true(journal_answers(&good, 3, 1));
-	assert_true(journal_answers(&good, 3, 9)); /* done is done */
-	assert_true(journal_answers(&bad, 3, 1));
-	assert_true(journal_answers(&bad, 3, 2));  /* a repeated order repeats the answer */
-	assert_false(journal_answers(&bad, 3, 3)); /* a new attempt is made */
-	/* the same id from a head that has lost its journal */
-	assert_false(journal_answers(&good, 4, 1));
-	assert_false(journal_answers(&good, 2, 1));
-}
-
 static void test_damaged_result(void **state)
 {
 	struct journal j;
@@ -74,22 +60,18 @@ static void test_damaged_result(void **state)
 	assert_non_null(strstr(err.text, "step 10"));
 }
 
-static void test_old_epoch_is_refused(void **state)
+static void test_highest_epoch_is_kept(void **state)
 {
 	struct journal j;
-	struct phx_err err = {0};
 	open_journal(state, &j);
-	assert_int_equal(journal_admit(&j, 5, NULL), 0);
-	assert_int_equal(journal_admit(&j, 5, NULL), 0);
-	assert_int_equal(journal_admit(&j, 4, &err), -ESTALE);
-	assert_non_null(strstr(err.text, "epoch 4"));
+	assert_int_equal(journal_keep_epoch(&j, 5, NULL), 0);
+	assert_int_equal(journal_keep_epoch(&j, 4, NULL), 0);
+	assert_int_equal(j.epoch, 5);
 	open_journal(state, &j); /* not forgotten by a new agent */
 	assert_int_equal(j.epoch, 5);
-	assert_int_equal(journal_admit(&j, 4, NULL), -ESTALE);
-	assert_int_equal(journal_admit(&j, 6, NULL), 0);
+	assert_int_equal(journal_keep_epoch(&j, 6, NULL), 0);
 	open_journal(state, &j); /* nor is a later one */
 	assert_int_equal(j.epoch, 6);
-	assert_int_equal(journal_admit(&j, 5, NULL), -ESTALE);
 }
 
 static void test_epoch_that_cannot_be_kept(void **state)
@@ -99,7 +81,7 @@ static void test_epoch_that_cannot_be_kept(void **state)
 	/* a directory in its place: the new epoch cannot be written down, so the order must not be
 	 * followed */
 	assert_int_equal(mkdir(scratch_path(*state, "epoch"), 0700), 0);
-	assert_true(journal_admit(&j, 1, NULL) < 0);
+	assert_true(journal_keep_epoch(&j, 1, NULL) < 0);
 	assert_int_equal(j.epoch, 0);
 }
 
@@ -133,7 +115,7 @@ static void test_copy_to_another_system(void **state)
 	struct journal_entry found, e = entry(3, 1, 0);
 	const char *dir = scratch_path(*state, "new-system");
 	open_journal(state, &j);
-	assert_int_equal(journal_admit(&j, 17, NULL), 0);
+	assert_int_equal(journal_keep_epoch(&j, 17, NULL), 0);
 	assert_int_equal(journal_put(&j, &e, NULL), 0);
 	assert_int_equal(journal_copy(&j, dir, NULL), 0);
 	assert_int_equal(journal_open(&to, dir, NULL), 0);
@@ -153,9 +135,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_result_is_kept),
 		TEST(test_wipe_result_is_kept),
-		TEST(test_which_attempt_is_answered),
 		TEST(test_damaged_result),
-		TEST(test_old_epoch_is_refused),
+		TEST(test_highest_epoch_is_kept),
 		TEST(test_epoch_that_cannot_be_kept),
 		TEST(test_damaged_epoch),
 		TEST(test_old_results_go),

@@ -55,7 +55,7 @@ static void *order_of_newer_epoch(void *arg)
 	struct newer_order *n = arg;
 	phx_sleep_ms(100);
 	pthread_mutex_lock(&n->agent->lock);
-	n->r = journal_admit(&n->agent->journal, 2, &n->err);
+	n->r = journal_keep_epoch(&n->agent->journal, 2, &n->err);
 	pthread_mutex_unlock(&n->agent->lock);
 	agent_news(n->agent);
 	return NULL;

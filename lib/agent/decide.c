@@ -1,0 +1,75 @@
+/* See decide.h. Pure: make check-pure proves it. */
+#include "agent/decide.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+bool decide_answers(const struct decide_done *done, const struct decide_order *o)
+{
+	return done->epoch == o->epoch && (done->result == 0 || done->attempt >= o->attempt);
+}
+
+int decide_order(const struct decide_memory *m, const struct decide_order *o, struct phx_err *err)
+{
+	struct decide_done done;
+	int r = 0;
+	if (m->pending(m->arg, o->id))
+		return DECIDE_KNOWN;
+	if (o->epoch < m->epoch)
+		return phx_err_set(err, -ESTALE,
+				   "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", o->epoch,
+				   m->epoch);
+	if (o->epoch > m->epoch)
+		r = m->keep_epoch(m->arg, o->epoch, err);
+	if (r == 0)
+		r = m->find(m->arg, o->id, &done, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0 && decide_answers(&done, o))
+		return DECIDE_REPEAT;
+	return m->n_steps < DECIDE_STEPS_MAX ? DECIDE_RUN : DECIDE_BUSY;
+}
+
+bool decide_given_up(uint64_t seen, uint64_t epoch)
+{
+	return seen > epoch;
+}
+
+bool decide_here(enum phx_step_needs needs, enum phx_node_env env)
+{
+	switch (needs) {
+	case PHX_NEEDS_NOWHERE:
+		return true;
+	case PHX_NEEDS_OS:
+		return env == PHX_ENV_OS;
+	case PHX_NEEDS_DEPLOY:
+		return env == PHX_ENV_DEPLOY;
+	}
+	return false;
+}
+
+int64_t decide_result(int64_t result, int kept)
+{
+	return kept < 0 && result >= 0 ? -EIO : result;
+}
+
+bool decide_again(int r)
+{
+	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,
+				    -ESTALE, -E2BIG, -EFBIG,  -ELOOP};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
+		if (r == final[i])
+			return false;
+	return r < 0;
+}
+
+enum decide_job decide_job(const struct decide_run *known, const struct decide_run *o)
+{
+	if (!known)
+		return DECIDE_JOB_NEW;
+	if (known->submitted_ms && o->submitted_ms && known->submitted_ms != o->submitted_ms)
+		return DECIDE_JOB_NEWER;
+	if (known->run > o->run)
+		return DECIDE_JOB_OF_PAST;
+	return known->run < o->run ? DECIDE_JOB_NEWER : DECIDE_JOB_SAME;
+}
