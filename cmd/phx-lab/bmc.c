@@ -117,7 +117,7 @@ static int start(const struct lab *lab, const struct lab_machine *m, const char 
 bool lab_bmc_runs(const struct lab *lab, const struct lab_machine *m)
 {
 	PHX_AUTO_FREE char *pid = lab_machine_path(lab, m, "bmc.pid");
-	return pid && lab_pid(pid);
+	return pid && phx_process_noted(pid);
 }
 
 int lab_bmc_start(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
@@ -135,7 +135,7 @@ int lab_bmc_start(const struct lab *lab, const struct lab_machine *m, struct phx
 int lab_bmc_stop(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pid = lab_machine_path(lab, m, "bmc.pid");
-	return pid ? lab_stop(pid, STOP_MS, err) : -ENOMEM;
+	return pid ? phx_process_end_noted(pid, false, STOP_MS, err) : -ENOMEM;
 }
 
 /* ---- what ipmi_sim asks for ---- */

@@ -106,7 +106,7 @@ static char *pid_path(const struct lab *lab)
 int lab_head_pid(const struct lab *lab)
 {
 	PHX_AUTO_FREE char *pid = pid_path(lab);
-	return pid ? lab_pid(pid) : 0;
+	return pid ? phx_process_noted(pid) : 0;
 }
 
 static int call(const struct lab *lab, const char *method, const char *path, const json_t *body,
@@ -196,7 +196,7 @@ int lab_head_start(const struct lab *lab, struct phx_err *err)
 int lab_head_stop(const struct lab *lab, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pid = pid_path(lab);
-	return pid ? lab_stop(pid, STOP_MS, err) : -ENOMEM;
+	return pid ? phx_process_end_noted(pid, false, STOP_MS, err) : -ENOMEM;
 }
 
 /* ---- announcing ---- */

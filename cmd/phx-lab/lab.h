@@ -99,13 +99,6 @@ struct lab_program {
 };
 /** Start it as a session of its own. -ENOENT no such program. */
 int lab_start(const struct lab_program *p, struct phx_err *err);
-/** pid of the running program that wrote the file, 0 when it does not run. */
-int lab_pid(const char *pid_file);
-/** SIGTERM, after `patience_ms` SIGKILL; waits for the end and removes the file. patience_ms 0 =
- * SIGKILL at once. Not running: 0. */
-int lab_stop(const char *pid_file, unsigned patience_ms, struct phx_err *err);
-/** End a process that is not ours by pid file. */
-int lab_kill_pid(int pid, struct phx_err *err);
 
 /* ---- net.c ---- */
 

@@ -231,7 +231,7 @@ static char *pid_file(const struct lab *lab, const struct lab_machine *m)
 bool lab_machine_is_on(const struct lab *lab, const struct lab_machine *m)
 {
 	PHX_AUTO_FREE char *pid = pid_file(lab, m);
-	return pid && lab_pid(pid);
+	return pid && phx_process_noted(pid);
 }
 
 /* Ready is when the QMP socket can be reached; QEMU tells in its log why it is not. */
@@ -283,7 +283,7 @@ int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct ph
 int lab_machine_off(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pid = pid_file(lab, m);
-	return pid ? lab_stop(pid, 0, err) : -ENOMEM;
+	return pid ? phx_process_end_noted(pid, false, 0, err) : -ENOMEM;
 }
 
 /* ---- QMP ---- */

@@ -140,7 +140,7 @@ static int end_rest(const char *ns, struct phx_err *err)
 	for (char *w = strtok_r(res.out, "\n", &save); w; w = strtok_r(NULL, "\n", &save)) {
 		int pid = atoi(w);
 		if (r == 0 && pid > 1 && pid != getpid())
-			r = lab_kill_pid(pid, err);
+			r = phx_process_end(pid, false, 0, err);
 	}
 	phx_run_result_fini(&res);
 	return r;

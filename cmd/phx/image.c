@@ -2,11 +2,11 @@
  * head), then has phxd read it again; never removes what a role still names. */
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "deploy/catalog.h"
 #include "phx/cli.h"
 
@@ -236,23 +236,16 @@ static int tell_added(struct cli *cli, const struct phx_image *im)
 /* Run the recipe with our stderr as its output; minutes. */
 static int run_recipe(const char *recipe, const char *out, const char *bundle)
 {
-	fflush(stdout);
-	pid_t pid = fork();
-	if (pid < 0)
-		return cli_fail(CLI_TRY_AGAIN, "fork: %s", strerror(errno));
-	if (pid == 0) {
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-		execl(recipe, recipe, out, bundle, (char *)NULL);
-		fprintf(stderr, "phx: %s: %s\n", recipe, strerror(errno));
-		_exit(127);
-	}
-	int status;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return CLI_OK;
-	return cli_fail(CLI_PARTIAL, "%s failed with status %d", recipe,
-			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	const char *const argv[] = {recipe, out, bundle, NULL};
+	const struct phx_launch l = {.argv = argv, .out = STDERR_FILENO};
+	struct phx_process p;
+	struct phx_err err = {0};
+	if (phx_process_start(&l, &p, &err) < 0)
+		return cli_fail(CLI_PARTIAL, "%s", err.text);
+	int status = phx_process_status(p.pidfd);
+	close(p.pidfd);
+	return status == 0 ? CLI_OK
+			   : cli_fail(CLI_PARTIAL, "%s failed with status %d", recipe, status);
 }
 
 static int add_built(struct cli *cli, const char *src)

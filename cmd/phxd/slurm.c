@@ -181,7 +181,7 @@ static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *e
 				   "engine_user: '%s' is root or of root's group, and Slurm's "
 				   "commands do not run so",
 				   name);
-	*ret = (struct phx_run_as){pw.pw_uid, pw.pw_gid};
+	*ret = (struct phx_run_as){.uid = pw.pw_uid, .gid = pw.pw_gid};
 	return 0;
 }
 

@@ -52,37 +52,36 @@ static void forgo_favour(void)
 	(void)!write(fd, "0", 1);
 }
 
-static void job_exec(const struct job_keeper *k, int out)
+static int prepare(const void *arg)
 {
-	setsid();
-	process_reset_signals();
+	const struct job_keeper *k = arg;
 	forgo_favour();
 	job_group_enter(k->group);
-	int null = open("/dev/null", O_RDONLY);
-	dup2(null, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
-	dup2(out, STDERR_FILENO);
-	close_from(3);
 	umask(022);
-	/* before the change of user, who may have no access to the directories above */
-	const char *what = k->argv[0];
-	int r = chdir(k->cwd) < 0 ? -errno : process_become(&k->user);
-	if (r == 0 && k->chdir[0] && chdir(k->chdir) < 0) {
-		r = -errno;
-		what = k->chdir;
-	}
-	/* after the change of user, which clears the setting: a job without keeper has no lease */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (r == 0) {
-		environ = (char **)k->env; /* execvp() searches the job's PATH, not ours */
-		execvp(k->argv[0], k->argv);
-		r = -errno;
-	}
-	const char *why = strerrordesc_np(-r);
-	(void)!write(STDERR_FILENO, what, strlen(what));
-	(void)!write(STDERR_FILENO, ": ", 2);
-	(void)!write(STDERR_FILENO, why, why ? strlen(why) : 0);
-	(void)!write(STDERR_FILENO, "\n", 1);
+	return 0;
+}
+
+static void job_exec(const struct job_keeper *k, int out, pid_t keeper)
+{
+	const struct phx_launch l = {
+		.argv = k->argv,
+		.env = k->env,
+		.dir = k->cwd, /* its user may have no access to the directories above */
+		.user_dir = k->chdir[0] ? k->chdir : NULL,
+		.as = &k->user,
+		.out = out,
+		.errout = out,
+		.group = PHX_GROUP_SESSION,
+		.death_signal = SIGKILL, /* a job without keeper has no lease */
+		.prepare = prepare,
+		.arg = k,
+	};
+	const char *what;
+	const char *why = strerrordesc_np(-phx_process_become(&l, keeper, &what));
+	(void)!write(out, what, strlen(what));
+	(void)!write(out, ": ", 2);
+	(void)!write(out, why, why ? strlen(why) : 0);
+	(void)!write(out, "\n", 1);
 	_exit(STATUS_NOT_STARTED);
 }
 
@@ -362,15 +361,15 @@ void job_keeper_run(struct job_keeper *k)
 	w.limit_ms = k->limit_ms > 0 ? phx_clock_boot_ms() + k->limit_ms : INT64_MAX;
 	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? phx_clock_boot_ms() + k->lease_ms
 							   : INT64_MAX;
+	pid_t keeper = getpid();
 	w.job = fork();
 	if (w.job == 0)
-		job_exec(k, pipe_fds[1]);
+		job_exec(k, pipe_fds[1], keeper);
 	if (w.job < 0)
 		publish_end(k, NULL);
 	char text[32];
 	(void)!pwrite(k->lock_fd, text,
-		      (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)getpid(), (int)w.job),
-		      0);
+		      (size_t)snprintf(text, sizeof(text), "%d %d\n", (int)keeper, (int)w.job), 0);
 	int fds[4] = {out, pipe_fds[0], k->lock_fd, k->contact_fd};
 	keep_four(fds);
 	w.to = fds[0];

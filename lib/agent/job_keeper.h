@@ -12,7 +12,7 @@
 
 #include <signal.h>
 
-#include "agent/process.h"
+#include "base/process.h"
 
 /** Bytes of output that are kept if the order does not say how much; a line in the output says that
  * more was dropped. The head takes 64 MiB. */
@@ -28,8 +28,8 @@ enum job_why { JOB_WHY_NOTHING, JOB_WHY_TOLD, JOB_WHY_LIMIT, JOB_WHY_LEASE };
 
 /** Input of the keeper; prepared before fork, borrowed by the keeper. */
 struct job_keeper {
-	struct process_user user;
-	char *const *argv, *const *env;
+	struct phx_run_as user;
+	const char *const *argv, *const *env;
 	const char *output; /* file to write, 0600 */
 	/* "STATUS FORCED CPU_MS MEMORY_BYTES WHY CUT_BYTES\n" is written here ... */
 	const char *end_tmp;

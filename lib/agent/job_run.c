@@ -102,18 +102,18 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 			       .limit_ms = job->estimate_ms,
 			       .output_max_mb = job->output_max_mb};
 	PHX_AUTO_FREE char *script = NULL;
-	PHX_AUTO_FREE char **argv = calloc(job->argv.n + 1, sizeof(*argv));
+	PHX_AUTO_FREE const char **argv = calloc(job->argv.n + 1, sizeof(*argv));
 	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", at->node_dir, job->id);
 	if (!argv || !nodes || !dir)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->argv.n; i++)
-		argv[i] = (char *)phx_text_at(&job->argv, i);
+		argv[i] = phx_text_at(&job->argv, i);
 	k.argv = argv;
 	int r = job_stage_wanted(job) ? 0 : job_stage_make(at->stage, job, err);
 	r = r ? r : job_env_make(job, node, nodes, dir, &env, err);
 	if (r == 0)
 		job_hosts_put(at->node_dir, at->hosts_file, job);
-	k.env = env.list;
+	k.env = (const char *const *)env.list;
 	if (r == 0 && job->script && (r = job_stage_script(at->stage, job, &script, err)) == 0)
 		argv[0] = script;
 	if (r == 0)

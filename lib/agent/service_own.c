@@ -7,25 +7,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <inttypes.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "agent/cpu_time.h"
 #include "agent/log.h"
-#include "agent/process.h"
 #include "agent/service_log.h"
 
 enum { DEFAULT_GRACE_S = 10 };
@@ -38,38 +34,24 @@ struct own {
 
 /* ---- the child ---- */
 
-struct launch {
-	const struct service_command *c;
-	struct process_user user;
-	int error_fd, cgroup_fd; /* cgroup.procs, or -1 */
-	int log_fd;
-	pid_t agent;
-};
-
-/* After fork in a threaded program: async-signal-safe calls only. */
-static void child_exec(const struct launch *l)
+/* Where it cannot, the service runs without a group. */
+static int enter_cgroup(const void *procs_fd)
 {
-	setsid();
-	process_reset_signals();
-	if (l->cgroup_fd >= 0)
-		(void)!write(l->cgroup_fd, "0", 1);
-	int null = open("/dev/null", O_RDONLY);
-	dup2(null, STDIN_FILENO);
-	dup2(l->log_fd, STDOUT_FILENO);
-	dup2(l->log_fd, STDERR_FILENO);
-	int r = process_become(&l->user);
-	/* after the change of user, which clears the setting */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (r == 0 && getppid() != l->agent)
-		_exit(127);
-	if (r == 0 && chdir(l->c->cwd) < 0)
-		r = -errno;
-	if (r == 0) {
-		execve(l->c->argv[0], l->c->argv, l->c->env);
-		r = -errno;
-	}
-	(void)!write(l->error_fd, &r, sizeof(r));
-	_exit(127);
+	(void)!write(*(const int *)procs_fd, "0", 1);
+	return 0;
+}
+
+static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	if (phx_user_named(name, &pw, &texts) < 0)
+		return phx_err_set(err, -ENOENT, "user %s: unknown on this node", name);
+	*ret = (struct phx_run_as){.uid = pw.pw_uid, .gid = pw.pw_gid, .n_groups = PHX_GROUPS_MAX};
+	if (getgrouplist(name, pw.pw_gid, ret->groups, &ret->n_groups) < 0)
+		return phx_err_set(err, -E2BIG, "user %s: in more than %d groups", name,
+				   PHX_GROUPS_MAX);
+	return 0;
 }
 
 /* ---- cgroups ---- */
@@ -121,102 +103,69 @@ static char *pid_path(const struct own *o, const char *name)
 	return phx_path("%s/%s.pid", o->dir, name);
 }
 
-static int write_pid(const struct own *o, const char *name, pid_t pid, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = pid_path(o, name);
-	char text[64];
-	if (!path)
-		return -ENOMEM;
-	int n = snprintf(text, sizeof(text), "%d %" PRIu64 "\n", (int)pid, process_start_time(pid));
-	return phx_file_write(path, text, (size_t)n, 0644, err);
-}
-
-/* The process id in NAME.pid; 0 if that process does not run any more. */
-static pid_t read_pid(const struct own *o, const char *name)
-{
-	PHX_AUTO_FREE char *path = pid_path(o, name);
-	PHX_AUTO_FREE char *text = NULL;
-	int pid = 0;
-	uint64_t start = 0;
-	if (!path || phx_file_read(path, 128, &text, NULL, NULL) < 0 ||
-	    sscanf(text, "%d %" SCNu64, &pid, &start) != 2 || pid <= 1 || !start)
-		return 0;
-	return process_start_time(pid) == start ? pid : 0;
-}
-
-static void remove_pid(const struct own *o, const char *name)
-{
-	PHX_AUTO_FREE char *path = pid_path(o, name);
-	if (path)
-		unlink(path);
-}
-
 /* ---- the contract ---- */
 
-static bool wait_end(int pidfd, uint32_t timeout_ms)
+/* It has ended: what reminds of it is cleared away. Its status, where it was a child of ours
+ * (`p`). */
+static int gone(struct own *o, const char *name, struct service_proc *p)
 {
-	struct pollfd fd = {pidfd, POLLIN, 0};
-	int64_t end = phx_clock_ms() + timeout_ms;
-	for (int64_t left = timeout_ms; left >= 0; left = end - phx_clock_ms())
-		if (poll(&fd, 1, (int)left) > 0)
-			return true;
-	return false;
-}
-
-/* Ends the session of `pid`; a child of ours is reaped. */
-static int end_group(pid_t pid, uint32_t grace_s, struct phx_err *err)
-{
-	PHX_AUTO_CLOSE int pidfd = pidfd_open(pid, 0);
-	if (pidfd >= 0) {
-		kill(-pid, SIGTERM);
-		bool ended = wait_end(pidfd, (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000);
-		kill(-pid, SIGKILL);
-		if (!ended && !wait_end(pidfd, 5000))
-			return phx_err_set(err, -EBUSY, "process %d does not end", (int)pid);
-	}
-	waitpid(pid, NULL, WNOHANG);
-	return 0;
-}
-
-static int own_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s,
-		    struct phx_err *err)
-{
-	struct own *o = self;
-	pid_t pid = p ? p->pid : read_pid(o, name);
-	int r = pid > 0 ? end_group(pid, grace_s, err) : 0;
-	if (r < 0)
-		return r;
+	PHX_AUTO_FREE char *file = pid_path(o, name);
+	int status = p && p->pid > 0 ? phx_process_status(p->pidfd) : 0;
 	kill_cgroup(o, name);
-	remove_pid(o, name);
+	if (file)
+		unlink(file);
 	if (p) {
 		phx_close_fd(&p->pidfd);
 		p->pid = 0;
 	}
+	return status;
+}
+
+/* Ends all of its session. What a killed agent left is found by its file. */
+static int own_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s,
+		    struct phx_err *err)
+{
+	struct own *o = self;
+	PHX_AUTO_FREE char *file = pid_path(o, name);
+	uint32_t grace_ms = (grace_s ? grace_s : DEFAULT_GRACE_S) * 1000;
+	if (!file)
+		return -ENOMEM;
+	int r = !p           ? phx_process_end_noted(file, true, grace_ms, err)
+		: p->pid > 0 ? phx_process_end(p->pid, true, grace_ms, err)
+			     : 0;
+	if (r < 0)
+		return r;
+	gone(o, name, p);
 	return 0;
 }
 
-static int launch(struct own *o, struct launch *l, struct service_proc *ret, struct phx_err *err)
+static int launch(struct own *o, const struct service_command *c, int log_fd,
+		  struct service_proc *ret, struct phx_err *err)
 {
-	int pipe_fds[2], failure = 0;
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return -errno;
-	l->error_fd = pipe_fds[1];
-	pid_t pid = fork();
-	if (pid == 0)
-		child_exec(l);
-	int r = pid < 0 ? -errno : 0;
-	close(pipe_fds[1]);
-	if (r == 0 && read(pipe_fds[0], &failure, sizeof(failure)) == sizeof(failure)) {
-		waitpid(pid, NULL, 0);
-		r = failure;
-	}
-	close(pipe_fds[0]);
+	PHX_AUTO_FREE char *file = pid_path(o, c->name);
+	PHX_AUTO_CLOSE int procs = open_cgroup(o, c->name);
+	struct phx_run_as as;
+	int r = !file ? -ENOMEM : c->user[0] ? find_user(c->user, &as, err) : 0;
+	const struct phx_launch l = {
+		.argv = (const char *const *)c->argv,
+		.env = (const char *const *)c->env,
+		.user_dir = c->cwd,
+		.as = c->user[0] ? &as : NULL,
+		.out = log_fd,
+		.errout = log_fd,
+		.group = PHX_GROUP_SESSION,
+		.death_signal = SIGTERM,
+		.prepare = procs >= 0 ? enter_cgroup : NULL,
+		.arg = &procs,
+	};
+	struct phx_process p;
+	r = r ? r : phx_process_start(&l, &p, err);
 	if (r < 0)
-		return phx_err_set(err, r, "%s: %s", l->c->argv[0], strerror(-r));
-	r = write_pid(o, l->c->name, pid, err);
-	*ret = (struct service_proc){.pid = pid, .pidfd = pidfd_open(pid, 0)};
+		return r;
+	*ret = (struct service_proc){.pid = p.pid, .pidfd = p.pidfd};
+	r = phx_process_note(file, p.pid, err);
 	if (r < 0)
-		own_stop(o, l->c->name, ret, 1, NULL);
+		own_stop(o, c->name, ret, 1, NULL);
 	return r;
 }
 
@@ -224,35 +173,22 @@ static int own_start(void *self, const struct service_command *c, struct service
 		     struct phx_err *err)
 {
 	struct own *o = self;
-	struct launch l = {.c = c, .cgroup_fd = -1, .log_fd = -1, .agent = getpid()};
 	int r = own_stop(o, c->name, NULL, c->stop_grace_s, err);
-	if (r == 0)
-		r = process_find_user(c->user, &l.user, err);
-	if (r == 0 && (l.log_fd = service_logs_open(o->logs, c->name)) < 0)
-		r = phx_err_set(err, l.log_fd, "pipe: %s", strerror(-l.log_fd));
 	if (r < 0)
 		return r;
-	l.cgroup_fd = open_cgroup(o, c->name);
-	r = launch(o, &l, ret, err);
-	phx_close_fd(&l.cgroup_fd);
-	phx_close_fd(&l.log_fd);
-	return r;
+	PHX_AUTO_CLOSE int log_fd = service_logs_open(o->logs, c->name);
+	return log_fd < 0 ? phx_err_set(err, log_fd, "pipe: %s", strerror(-log_fd))
+			  : launch(o, c, log_fd, ret, err);
 }
 
 static int own_running(void *self, const char *name, struct service_proc *p, int *ret_status)
 {
-	struct own *o = self;
-	int status = 0;
-	if (p->pid > 0 && waitpid(p->pid, &status, WNOHANG) == 0)
+	if (p->pid > 0 && phx_process_wait(p->pidfd, 0) < 0)
 		return 1;
 	/* children of the service are killed with it */
 	if (p->pid > 0)
 		kill(-p->pid, SIGKILL);
-	kill_cgroup(o, name);
-	remove_pid(o, name);
-	phx_close_fd(&p->pidfd);
-	p->pid = 0;
-	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	*ret_status = gone(self, name, p);
 	return 0;
 }
 

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +20,7 @@
 enum { DEFAULT_TIMEOUT_MS = 60000, DEFAULT_OUTPUT_MAX = 1 << 20 };
 
 struct pipes {
-	int in[2], out[2], err[2], exec[2]; /* exec: errno of a failed exec */
+	int in[2], out[2], err[2];
 };
 
 static void close_pair(int p[2])
@@ -36,14 +34,13 @@ static void pipes_close(struct pipes *p)
 	close_pair(p->in);
 	close_pair(p->out);
 	close_pair(p->err);
-	close_pair(p->exec);
 }
 
 static int pipes_open(struct pipes *p)
 {
-	*p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+	*p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
 	if (pipe2(p->in, O_CLOEXEC) < 0 || pipe2(p->out, O_CLOEXEC) < 0 ||
-	    pipe2(p->err, O_CLOEXEC) < 0 || pipe2(p->exec, O_CLOEXEC) < 0) {
+	    pipe2(p->err, O_CLOEXEC) < 0) {
 		int r = -errno;
 		pipes_close(p);
 		return r;
@@ -67,7 +64,7 @@ static bool is_inherited(const char *entry, const struct phx_run *run)
 	return !is_overridden(entry, run->env_add) && (!run->as || !strncmp(entry, "PATH=", 5));
 }
 
-static char **merged_env(const struct phx_run *run)
+static const char **merged_env(const struct phx_run *run)
 {
 	const char *const *add = run->env_add;
 	size_t n = 0, n_add = 0;
@@ -75,7 +72,7 @@ static char **merged_env(const struct phx_run *run)
 		n++;
 	while (add && add[n_add])
 		n_add++;
-	char **env = calloc(n + n_add + 1, sizeof(*env));
+	const char **env = calloc(n + n_add + 1, sizeof(*env));
 	if (!env)
 		return NULL;
 	size_t at = 0;
@@ -83,46 +80,18 @@ static char **merged_env(const struct phx_run *run)
 		if (is_inherited(environ[i], run))
 			env[at++] = environ[i];
 	for (size_t i = 0; i < n_add; i++)
-		env[at++] = (char *)add[i];
+		env[at++] = add[i];
 	return env;
 }
 
-/* The system calls themselves: those of the C library would ask our other threads, which are not in
- * the child. */
-static bool become(const struct phx_run_as *as)
+/* What must not have what we have gets no more by set-uid programs, and leaves no memory of it
+ * behind. */
+static int confine(const void *arg)
 {
 	const struct rlimit no_core = {0, 0};
+	(void)arg;
 	setrlimit(RLIMIT_CORE, &no_core);
-	if (!phx_id_valid(as->uid) || !phx_id_valid(as->gid)) {
-		errno = EPERM; /* the calls below would leave what we are */
-		return false;
-	}
-	if (chdir("/") < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return false;
-	if (geteuid() == 0 && syscall(SYS_setgroups, 0, NULL) < 0)
-		return false;
-	return syscall(SYS_setresgid, as->gid, as->gid, as->gid) == 0 &&
-		syscall(SYS_setresuid, as->uid, as->uid, as->uid) == 0;
-}
-
-/* Between fork and exec: async-signal-safe calls only. */
-static void child_exec(const struct phx_run *run, char **env, const struct pipes *p)
-{
-	setpgid(0, 0);
-	dup2(p->in[0], STDIN_FILENO);
-	dup2(p->out[1], STDOUT_FILENO);
-	dup2(p->err[1], STDERR_FILENO);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	/* also what others opened carelessly */
-	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-	if (!run->as || become(run->as))
-		execvpe(run->argv[0], (char *const *)run->argv, env);
-	int e = errno;
-	(void)!write(p->exec[1], &e, sizeof(e));
-	_exit(127);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 /* Reads what is there; closes the descriptor at its end. */
@@ -192,58 +161,24 @@ static bool exchange(struct pipes *p, const struct phx_run *run, int64_t end, st
 	return true;
 }
 
-static int wait_status(pid_t pid)
-{
-	int status = 0;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Is the program over by `end`? It may have closed its outputs and run on. Does not reap it. */
-static bool await_exit(pid_t pid, int64_t end)
-{
-	for (int ms = 1;; ms = ms < 16 ? ms * 2 : 16) {
-		siginfo_t info = {0};
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-		    info.si_pid == pid)
-			return true;
-		if (phx_clock_ms() >= end)
-			return false;
-		phx_sleep_ms((uint32_t)ms);
-	}
-}
-
-static int exec_error(int fd)
-{
-	int e = 0;
-	ssize_t r;
-	while ((r = read(fd, &e, sizeof(e))) < 0 && errno == EINTR)
-		;
-	return r == sizeof(e) ? e : 0;
-}
-
-/* The parent's side, from fork to the collected result. */
-static int run_parent(pid_t pid, struct pipes *p, const struct phx_run *run,
-		      struct phx_run_result *ret)
+/* The parent's side, from the program's start to the collected result. */
+static int attend(const struct phx_process *started, struct pipes *p, const struct phx_run *run,
+		  struct phx_run_result *ret)
 {
 	phx_close_fd(&p->in[0]);
 	phx_close_fd(&p->out[1]);
 	phx_close_fd(&p->err[1]);
-	phx_close_fd(&p->exec[1]);
-	int e = exec_error(p->exec[0]);
-	if (e) {
-		wait_status(pid);
-		return -e;
-	}
 	fcntl(p->in[1], F_SETFL, O_NONBLOCK);
 	PHX_AUTO(phx_buf_fini) struct phx_buf out = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf errout = {0};
-	int64_t end = phx_clock_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS);
-	bool in_time = exchange(p, run, end, &out, &errout) && await_exit(pid, end);
+	int64_t end = phx_clock_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS),
+		left;
+	/* it may have closed its outputs and run on */
+	bool in_time = exchange(p, run, end, &out, &errout) && (left = end - phx_clock_ms()) > 0 &&
+		phx_process_wait(started->pidfd, (uint32_t)left) == 0;
 	if (!in_time)
-		kill(-pid, SIGKILL);
-	int status = wait_status(pid);
+		kill(-started->pid, SIGKILL);
+	int status = phx_process_status(started->pidfd);
 	if (!in_time)
 		return -ETIMEDOUT;
 	*ret = (struct phx_run_result){status, phx_buf_take(&out), phx_buf_take(&errout)};
@@ -259,14 +194,29 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
 	int r = pipes_open(&p);
 	if (r < 0)
 		return phx_err_set(err, r, "%s: pipe: %s", run->argv[0], strerror(-r));
-	char **env = merged_env(run);
-	pid_t pid = env ? fork() : -1;
-	if (pid == 0)
-		child_exec(run, env, &p);
-	r = pid < 0 ? -errno : run_parent(pid, &p, run, ret);
-	free(env);
+	PHX_AUTO_FREE const char **env = merged_env(run);
+	const struct phx_launch l = {
+		.argv = run->argv,
+		.env = env,
+		.dir = run->as ? "/" : NULL,
+		.as = run->as,
+		.in = p.in[0],
+		.out = p.out[1],
+		.errout = p.err[1],
+		.group = PHX_GROUP_OWN,
+		.prepare = run->as ? confine : NULL,
+	};
+	struct phx_process started = {.pidfd = -1};
+	r = env ? phx_process_start(&l, &started, err)
+		: phx_err_set(err, -ENOMEM, "%s: out of memory", run->argv[0]);
+	if (r == 0) {
+		r = attend(&started, &p, run, ret);
+		phx_close_fd(&started.pidfd);
+		if (r < 0)
+			phx_err_set(err, r, "%s: %s", run->argv[0], strerror(-r));
+	}
 	pipes_close(&p);
-	return r < 0 ? phx_err_set(err, r, "%s: %s", run->argv[0], strerror(-r)) : 0;
+	return r;
 }
 
 int phx_run_check(const struct phx_run *run, struct phx_run_result *ret, struct phx_err *err)

@@ -1,26 +1,18 @@
-/* Programs: spawned with an argument vector, never through a shell. */
+/* Programs that run to their end: what they are told, what they say, how long they may take. */
 #ifndef PHX_BASE_SPAWN_H
 #define PHX_BASE_SPAWN_H
 
-#include <sys/types.h>
-
-#include "base/util.h"
-
-/** Whom a program runs as that must not have what we have: this user and group and no others, no
- * way back by set-uid programs, the environment PATH and env_add alone, working directory "/". Who
- * is not root can only give himself. */
-struct phx_run_as {
-	uid_t uid;
-	gid_t gid;
-};
+#include "base/process.h"
 
 struct phx_run {
-	const char *const *argv;     /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *const *env_add;  /* "NAME=value" added to the environment, or NULL */
-	const struct phx_run_as *as; /* NULL: as ourselves */
-	const char *input;           /* fed to stdin, or NULL for /dev/null */
-	uint32_t timeout_ms;         /* 0 = 60 s; the process group is killed when it passes */
-	size_t output_max;           /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
+	const char *const *argv;    /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *const *env_add; /* "NAME=value" added to the environment, or NULL */
+	/* NULL: as ourselves; else there is no way back by set-uid programs, the environment is
+	 * PATH and env_add alone, the working directory "/" */
+	const struct phx_run_as *as;
+	const char *input;   /* fed to stdin, or NULL for /dev/null */
+	uint32_t timeout_ms; /* 0 = 60 s; the process group is killed when it passes */
+	size_t output_max;   /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
 };
 
 struct phx_run_result {

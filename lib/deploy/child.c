@@ -11,17 +11,19 @@
 #include "deploy/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "deploy/process.h"
+#include "base/process.h"
 
 enum {
 	CHILDREN_MAX = 16,
@@ -96,15 +98,31 @@ static void schedule(struct child *ch, int64_t now)
 	ch->due_ms = now + ch->backoff_ms;
 }
 
+static int launch(const struct child *ch, struct phx_process *ret, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int log = -1;
+	if (ch->log_file &&
+	    (log = open(ch->log_file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+			0640)) < 0)
+		return phx_err_set(err, -errno, "%s: %s", ch->log_file, strerror(errno));
+	const int said = log >= 0 ? log : 0;
+	const struct phx_launch l = {.argv = (const char *const *)ch->argv,
+				     .out = said,
+				     .errout = said,
+				     .death_signal = SIGTERM};
+	return phx_process_start(&l, ret, err);
+}
+
 static void start(struct phx_children *c, struct child *ch, int64_t now)
 {
 	struct phx_err err = {0};
 	struct phx_process p = {.pidfd = -1};
+	/* one that a killed daemon left */
 	int r = ch->first && ch->pid_file
-		? phx_process_end_stale(ch->pid_file, ch->argv, STOP_GRACE_MS, &err)
+		? phx_process_end_noted(ch->pid_file, false, STOP_GRACE_MS, &err)
 		: 0;
 	if (r == 0)
-		r = phx_process_start(ch->argv, ch->log_file, &p, &err);
+		r = launch(ch, &p, &err);
 	ch->started_ms = now;
 	ch->status.running = r == 0;
 	ch->status.pid = r == 0 ? (uint64_t)p.pid : 0;
@@ -112,7 +130,7 @@ static void start(struct phx_children *c, struct child *ch, int64_t now)
 	snprintf(ch->status.error, sizeof(ch->status.error), "%.*s",
 		 (int)sizeof(ch->status.error) - 1, err.text);
 	if (r == 0 && ch->pid_file)
-		phx_process_note(ch->pid_file, p.pid);
+		(void)phx_process_note(ch->pid_file, p.pid, NULL);
 	if (r == 0)
 		ch->due_ms = INT64_MAX;
 	else
@@ -131,10 +149,7 @@ static void start(struct phx_children *c, struct child *ch, int64_t now)
 
 static void ended(struct phx_children *c, struct child *ch, int64_t now)
 {
-	int64_t status = phx_process_status(ch->pidfd);
-	if (status < 0)
-		return;
-	ch->status.status = status;
+	ch->status.status = phx_process_status(ch->pidfd);
 	ch->status.running = false;
 	ch->status.pid = 0;
 	phx_close_fd(&ch->pidfd);
@@ -191,6 +206,23 @@ static void wait_for_something(struct phx_children *c, struct pollfd *fds)
 	pthread_mutex_lock(&c->lock);
 }
 
+int phx_child_trim_log(const char *log_file, size_t max, size_t keep)
+{
+	PHX_AUTO_CLOSE int fd = open(log_file, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if ((uint64_t)st.st_size <= max)
+		return 0;
+	PHX_AUTO_FREE char *tail = malloc(keep);
+	ssize_t n = tail ? pread(fd, tail, keep, st.st_size - (off_t)keep) : -1;
+	if (ftruncate(fd, 0) < 0)
+		return -errno;
+	/* from the first whole line on */
+	const char *line = n > 0 ? memchr(tail, '\n', (size_t)n) : NULL;
+	return line ? phx_write_all(fd, line + 1, (size_t)(tail + n - line) - 1) : 0;
+}
+
 /* What the programs say must not fill the file system. */
 static void trim_logs(struct phx_children *c, int64_t now, int64_t *next)
 {
@@ -199,7 +231,7 @@ static void trim_logs(struct phx_children *c, int64_t now, int64_t *next)
 	*next = now + LOG_CHECK_MS;
 	for (int i = 0; i < CHILDREN_MAX; i++)
 		if (c->children[i] && c->children[i]->log_file)
-			phx_process_trim_log(c->children[i]->log_file, LOG_MAX, LOG_KEEP);
+			phx_child_trim_log(c->children[i]->log_file, LOG_MAX, LOG_KEEP);
 }
 
 static void *supervise(void *arg)

@@ -10,10 +10,8 @@
 struct phx_child_spec {
 	const char *name;        /* "dnsmasq" */
 	const char *const *argv; /* NULL-terminated, argv[0] absolute; copied */
-	const char
-		/* so that one left by a killed daemon (same argv) is found and ended first; NULL =
-		 * none */
-		*pid_file;
+	/* so that one left by a killed daemon is found and ended first; NULL = none */
+	const char *pid_file;
 	/* stdout and stderr are appended here, cut to the last MiB above 4; NULL = inherited */
 	const char *log_file;
 };
@@ -51,5 +49,9 @@ int phx_children_signal(struct phx_children *c, const char *name, int sig, struc
 int phx_children_restart(struct phx_children *c, const char *name, struct phx_err *err);
 /** All children; ret: struct phx_child_status, owned by the caller (phx_list_fini). */
 int phx_children_status(struct phx_children *c, struct phx_list *ret);
+
+/** Cut a log of more than `max` bytes down to its last `keep` (from a whole line on); a program
+ * that appends to it goes on. */
+int phx_child_trim_log(const char *log_file, size_t max, size_t keep);
 
 #endif

@@ -89,7 +89,7 @@ accept() {
 
 # ---- network: DHCP that does not answer, DHCP that dies ----
 
-dnsmasq_pid() { cat "$DIR/run/dnsmasq.pid"; }
+dnsmasq_pid() { cut -d ' ' -f 1 "$DIR/run/dnsmasq.pid"; }
 
 dhcp_down_for_a_while() {
 	local pid
@@ -104,7 +104,8 @@ dhcp_down_for_a_while() {
 dhcp_killed() {
 	local pid
 	pid=$(dnsmasq_pid) && kill -KILL "$pid" || return 1
-	wait_for 20 "another dnsmasq" sh -c "[ \"\$(cat '$DIR/run/dnsmasq.pid')\" != $pid ] && kill -0 \"\$(cat '$DIR/run/dnsmasq.pid')\""
+	another_dnsmasq() { [ "$(dnsmasq_pid)" != "$pid" ] && kill -0 "$(dnsmasq_pid)"; }
+	wait_for 20 "another dnsmasq" another_dnsmasq
 }
 
 boots_plainly() { phx node power 'ram1,web1' on --wait --timeout 2m && enrols ram1 180 && enrols web1 180; }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "unit/agent/fake_head.h"
 
-#include "agent/process.h"
+#include "base/process.h"
 #include "repo/repo.h"
 
 /* ---- orders ---- */

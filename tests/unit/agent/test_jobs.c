@@ -13,7 +13,7 @@
 #include "agent/job_group.h"
 #include "agent/job_keeper.h"
 #include "agent/jobs.h"
-#include "agent/process.h"
+#include "base/process.h"
 #include "base/clock.h"
 
 enum { NOBODY = 65534 };
@@ -182,22 +182,6 @@ static void test_scripts_and_environment(void **state)
 	assert_non_null(strstr(text, "\nPHX_JOB_ID=46\n"));
 	assert_non_null(strstr(text, "\nOMPI_MCA_orte_default_hostfile=none\n"));
 	phx_record_fini(&phx_job_record, &job);
-}
-
-/* Whoever asks for it: ids that are none leave a process what it was. */
-static void test_nobody_becomes_what_is_no_user(void **state)
-{
-	const struct process_user wrong[] = {{.uid = UINT32_MAX, .gid = NOBODY},
-					     {.uid = NOBODY, .gid = UINT32_MAX}};
-	(void)state;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
-		int status = -1;
-		pid_t pid = fork();
-		if (pid == 0)
-			_exit(process_become(&wrong[i]) == -EPERM ? 0 : 1);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
-	}
 }
 
 static void check_hosts(struct world *w, const char *expected)
@@ -399,8 +383,8 @@ static void test_kill_takes_all(void **state)
 	assert_int_equal(end.status, 128 + SIGTERM);
 	PHX_AUTO_FREE char *a = read_text(scratch_path(w->scratch, "out/a"));
 	PHX_AUTO_FREE char *b = read_text(file);
-	assert_int_equal(process_start_time(atoi(a)), 0);
-	assert_int_equal(process_start_time(atoi(b)), 0);
+	assert_int_equal(phx_process_since(atoi(a)), 0);
+	assert_int_equal(phx_process_since(atoi(b)), 0);
 }
 
 static void test_kill_of_unknown(void **state)
@@ -938,7 +922,7 @@ static void test_group_holds_all(void **state)
 	assert_int_equal(kill(atoi(daemon), 0), 0);
 	assert_int_equal(jobs_kill(w->jobs, (struct job_run){32, 0}, false, NULL), 0);
 	WAIT_FOR(ended(w, 32, &end));
-	assert_int_equal(process_start_time(atoi(daemon)), 0);
+	assert_int_equal(phx_process_since(atoi(daemon)), 0);
 	PHX_AUTO_FREE char *text = read_text(end.output);
 	assert_non_null(strstr(text, "/32.0\n"));
 	char dir[JOB_GROUP_MAX + 8];
@@ -973,7 +957,6 @@ int main(void)
 		TEST(test_loopback_does_not_hide_a_node),
 		TEST(test_names_of_one_that_did_not_start),
 		TEST(test_never_as_root),
-		TEST(test_nobody_becomes_what_is_no_user),
 		TEST(test_no_descriptors_inherited),
 		TEST(test_program_missing),
 		TEST(test_never_twice),

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "agent/config.h"
-#include "agent/process.h"
+#include "base/process.h"
 #include "agent/service.h"
 #include "base/clock.h"
 
@@ -79,7 +79,7 @@ static pid_t pid_of(struct world *w, const char *name)
 
 static bool gone(pid_t pid)
 {
-	return process_start_time(pid) == 0;
+	return phx_process_since(pid) == 0;
 }
 
 static void test_order(void **state)

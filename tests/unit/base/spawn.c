@@ -239,7 +239,7 @@ static void test_as_another_user(void **state)
 		skip();
 	struct phx_run_result res = {0};
 	struct phx_err err = {0};
-	const struct phx_run_as nobody = {65534, 65533};
+	const struct phx_run_as nobody = {.uid = 65534, .gid = 65533};
 	const char *const env[] = {"GIVEN=1", NULL};
 	const struct phx_run run = {
 		.argv = ARGV("sh", "-c", who_am_i), .as = &nobody, .env_add = env};
@@ -262,7 +262,8 @@ static void test_as_nobody_at_all(void **state)
 {
 	(void)state;
 	struct phx_run_result res = {0};
-	const struct phx_run_as wrong[] = {{(uid_t)-1, 65534}, {65534, (gid_t)-1}};
+	const struct phx_run_as wrong[] = {{.uid = (uid_t)-1, .gid = 65534},
+					   {.uid = 65534, .gid = (gid_t)-1}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
 		const struct phx_run run = {.argv = ARGV("true"), .as = &wrong[i]};
 		assert_int_equal(phx_run(&run, &res, NULL), -EPERM);
@@ -273,7 +274,7 @@ static void test_as_one_that_cannot_be(void **state)
 {
 	(void)state;
 	struct phx_run_result res = {0};
-	const struct phx_run_as other = {12345, 12345};
+	const struct phx_run_as other = {.uid = 12345, .gid = 12345};
 	const struct phx_run run = {.argv = ARGV("sh", "-c", "exit 0"), .as = &other};
 	pid_t pid = fork();
 	if (pid == 0)

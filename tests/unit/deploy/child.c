@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "deploy/child.h"
-#include "deploy/process.h"
+#include "base/process.h"
 
 struct world {
 	struct place *place;
@@ -182,17 +182,17 @@ static void test_logs_are_cut(void **state)
 	char path[256];
 	struct phx_buf b = {0};
 	place_path(w->place, "log", path);
-	assert_int_equal(phx_process_trim_log(path, 1000, 100), -ENOENT);
+	assert_int_equal(phx_child_trim_log(path, 1000, 100), -ENOENT);
 	for (int i = 0; i < 200; i++)
 		phx_buf_addf(&b, "line %04d\n", i);
 	place_write(w->place, "log", b.data);
 	/* a program has it open */
 	int fd = open(path, O_WRONLY | O_APPEND);
-	assert_int_equal(phx_process_trim_log(path, 2000, 100), 0);
+	assert_int_equal(phx_child_trim_log(path, 2000, 100), 0);
 	PHX_AUTO_FREE char *whole = NULL;
 	assert_int_equal(phx_file_read(path, 4096, &whole, NULL, NULL), 0);
 	assert_string_equal(whole, b.data);
-	assert_int_equal(phx_process_trim_log(path, 1999, 105), 0);
+	assert_int_equal(phx_child_trim_log(path, 1999, 105), 0);
 	assert_int_equal(write(fd, "after\n", 6), 6);
 	PHX_AUTO_FREE char *cut = NULL;
 	assert_int_equal(phx_file_read(path, 4096, &cut, NULL, NULL), 0);
@@ -270,9 +270,7 @@ static pid_t leave_one_behind(const char *pid_file)
 	close(p[0]);
 	close(p[1]);
 	waitpid(daemon, NULL, 0);
-	char text[16];
-	snprintf(text, sizeof(text), "%d\n", (int)pid);
-	assert_int_equal(phx_file_write(pid_file, text, strlen(text), 0644, NULL), 0);
+	assert_int_equal(phx_process_note(pid_file, pid, NULL), 0);
 	return pid;
 }
 
@@ -306,11 +304,12 @@ static void test_one_left_by_a_killed_daemon_is_ended(void **state)
 static void test_another_program_is_left_alone(void **state)
 {
 	struct world *w = *state;
-	static const char *const other[] = {"/bin/sleep", "999", NULL};
-	char path[256];
+	char path[256], text[32];
 	pid_t old = leave_one_behind(place_path(w->place, "one.pid", path));
-	struct phx_child_spec spec = {"one", other, path, NULL};
-	sleep_ms(100);
+	struct phx_child_spec spec = {"one", sleeper, path, NULL};
+	/* one of this number that started at another time */
+	snprintf(text, sizeof(text), "%d 1\n", (int)old);
+	place_write(w->place, "one.pid", text);
 	assert_int_equal(phx_children_add(w->children, &spec, NULL), 0);
 	assert_true(alive(old));
 	kill(old, SIGKILL);

@@ -39,12 +39,12 @@ static void is_started_found_and_ended(void **state)
 	(void)state;
 	struct phx_err err = {0};
 	assert_int_equal(run((const char *const[]){"sleep", "60", NULL}, &err), 0);
-	int pid = lab_pid(pid_file);
+	int pid = phx_process_noted(pid_file);
 	assert_true(pid > 0);
-	assert_int_equal(lab_stop(pid_file, 2000, &err), 0);
-	assert_int_equal(lab_pid(pid_file), 0);
+	assert_int_equal(phx_process_end_noted(pid_file, false, 2000, &err), 0);
+	assert_int_equal(phx_process_noted(pid_file), 0);
 	assert_int_equal(access(pid_file, F_OK), -1);
-	assert_int_equal(start_time(pid), 0);
+	assert_int_equal(phx_process_since(pid), 0);
 }
 
 static void deaf_programs_are_killed(void **state)
@@ -57,7 +57,7 @@ static void deaf_programs_are_killed(void **state)
 					  NULL},
 		    &err),
 		0);
-	int pid = lab_pid(pid_file);
+	int pid = phx_process_noted(pid_file);
 	PHX_AUTO_FREE char *log = NULL;
 	size_t n = 0;
 	for (int i = 0; i < 100 && !n; i++) {
@@ -65,8 +65,8 @@ static void deaf_programs_are_killed(void **state)
 		phx_sleep_ms(20);
 		assert_int_equal(phx_file_read(log_file, 1024, &log, &n, NULL), 0);
 	}
-	assert_int_equal(lab_stop(pid_file, 100, &err), 0);
-	assert_int_equal(start_time(pid), 0);
+	assert_int_equal(phx_process_end_noted(pid_file, false, 100, &err), 0);
+	assert_int_equal(phx_process_since(pid), 0);
 }
 
 static void a_pid_used_again_is_not_ours(void **state)
@@ -76,10 +76,11 @@ static void a_pid_used_again_is_not_ours(void **state)
 	char text[64];
 	/* our own pid with another start time: as if the pid had been given away since */
 	int n = snprintf(text, sizeof(text), "%d %llu\n", getpid(),
-			 (unsigned long long)start_time(getpid()) + 1);
+			 (unsigned long long)phx_process_since(getpid()) + 1);
 	assert_int_equal(phx_file_write(pid_file, text, (size_t)n, 0644, NULL), 0);
-	assert_int_equal(lab_pid(pid_file), 0);
-	assert_int_equal(lab_stop(pid_file, 100, &err), 0); /* and we are still here */
+	assert_int_equal(phx_process_noted(pid_file), 0);
+	assert_int_equal(phx_process_end_noted(pid_file, false, 100, &err),
+			 0); /* and we are still here */
 }
 
 static void broken_pid_files_name_nobody(void **state)
@@ -90,11 +91,11 @@ static void broken_pid_files_name_nobody(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
 		assert_int_equal(phx_file_write(pid_file, texts[i], strlen(texts[i]), 0644, NULL),
 				 0);
-		assert_int_equal(lab_pid(pid_file), 0);
+		assert_int_equal(phx_process_noted(pid_file), 0);
 	}
 	unlink(pid_file);
-	assert_int_equal(lab_pid(pid_file), 0);
-	assert_int_equal(lab_stop(pid_file, 100, NULL), 0);
+	assert_int_equal(phx_process_noted(pid_file), 0);
+	assert_int_equal(phx_process_end_noted(pid_file, false, 100, NULL), 0);
 }
 
 static void what_cannot_start_says_why(void **state)
