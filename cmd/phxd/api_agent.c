@@ -140,8 +140,7 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool local = n && n->env == PHX_ENV_DEPLOY && phx_core_boot_local(s, n);
-	bool serves = n && n->state == PHX_NODE_ACTIVE && n->role[0];
-	const struct phx_role *role = serves ? phx_state_role(s, n->role) : NULL;
+	const struct phx_role *role = n ? phx_core_role_wanted(s, n) : NULL;
 	if (role)
 		role_json = phx_json_from_record(&phx_role_record, role);
 	PHX_AUTO_JSON json_t *j = json_pack(

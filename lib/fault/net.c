@@ -130,8 +130,9 @@ static void take_answer(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	/* the head wants a role: here it is, and it is the same */
-	if (n->state == PHX_NODE_ACTIVE && role >= 0 && run && !m->serves &&
-	    !strcmp(n->role, phx_fault_role_names[role]) && version == f->role_version[role])
+	const struct phx_role *wanted = phx_core_role_wanted(f->head.s, n);
+	if (wanted && role >= 0 && run && !m->serves &&
+	    !strcmp(wanted->name, phx_fault_role_names[role]) && version == f->role_version[role])
 		phx_fault_later(f, phx_fault_between(f, SECOND, 4 * SECOND), WHAT_SERVED, m->i,
 				m->gen, 0);
 }

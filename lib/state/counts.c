@@ -144,6 +144,14 @@ bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
 		 n->state == PHX_NODE_MAINTENANCE);
 }
 
+const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_step *step = phx_node_step(n);
+	if (step && (step->kind == PHX_STEP_health || step->kind == PHX_STEP_join))
+		return phx_state_role(s, step->role);
+	return n->state == PHX_NODE_ACTIVE && n->role[0] ? phx_state_role(s, n->role) : NULL;
+}
+
 /* ---- deadlines ---- */
 
 int64_t phx_node_due(const struct phx_node *n)

@@ -56,5 +56,9 @@ struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_
 
 /** Does an agent in the deploy initramfs without an order enter the installed system? */
 bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
+/** The role whose services an agent of an installed system starts when it registers, if it had
+ * started them before: that of an active node, and one whose step `start` is done. NULL: none.
+ * Borrowed from the state. */
+const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n);
 
 #endif

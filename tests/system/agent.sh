@@ -4,7 +4,7 @@
 
 WEB_PORT=$((HTTPS + 2))
 # what the web role serves: one process that writes its pid and listens
-SERVE='echo $$ >"$PHX_STATE"; exec perl -MIO::Socket::INET -e '\''
+SERVE='echo $$ >"$PHX_STATE"; [ ! -e "$PHX_STATE.slow" ] || sleep 3; exec perl -MIO::Socket::INET -e '\''
 	my $s = IO::Socket::INET->new(Listen => 16, LocalAddr => "127.0.0.1", LocalPort => shift, ReuseAddr => 1) or die;
 	while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nhi\n"; close $c }'\'' "$1"'
 
@@ -163,6 +163,20 @@ killed_in_the_middle() {
 agent_killed_in_the_middle() { killed_in_the_middle agent; }
 head_killed_in_the_middle() { killed_in_the_middle head; }
 
+# the services are started, and nobody has answered yet: the next agent starts them again
+agent_killed_before_the_role_answers() {
+	local begin
+	assign n1 batch-compute || return 1
+	begin=$(wc -l <"$WORK/n1.log")
+	touch "$WORK/web.pid.slow"
+	phx node assign n1 web-server --yes >/dev/null 2>&1
+	until_true 20 eval 'tail -n +$((begin + 1)) "$WORK/n1.log" | grep -q " health of"' || return 1
+	agent_kill n1
+	rm "$WORK/web.pid.slow"
+	agent_start n1
+	until_true 10 is n1 .state active && page
+}
+
 bad_package_keeps_what_was() {
 	package web 2.0 "exit 1"
 	phx reload >/dev/null
@@ -210,7 +224,7 @@ node_init n2 2
 roles_init
 for test in enrol_stranger enrol_announced inventory_on_demand key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
 	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back \
-	agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
+	agent_killed_before_the_role_answers agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
 	leave_program_runs leave_program_that_fails_hands_on_nothing stranger_with_old_certificate; do
 	check "$test" "$test"
 done

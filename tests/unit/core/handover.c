@@ -61,6 +61,28 @@ static void noop_stays_in_place(void **state)
 	assert_string_equal(world_node(w, "n1")->boot_id, boot);
 }
 
+/* By which an agent that starts again in the middle knows whether to start services. */
+static void a_role_is_wanted_once_it_was_started(void **state)
+{
+	static const int kinds[] = {PHX_STEP_prefetch, PHX_STEP_drain,    PHX_STEP_stop,
+				    PHX_STEP_leave,    PHX_STEP_activate, PHX_STEP_start,
+				    PHX_STEP_health};
+	static const char *const wanted[] = {"compute", "", "", "", "", "", "web"};
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		world_run_to(w, "n1", kinds[i]);
+		const struct phx_role *role = phx_core_role_wanted(&w->s, world_node(w, "n1"));
+		assert_string_equal(role ? role->name : "", wanted[i]);
+	}
+	world_run(w, "n1");
+	assert_string_equal(phx_core_role_wanted(&w->s, world_node(w, "n1"))->name, "web");
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_null(phx_core_role_wanted(&w->s, world_node(w, "n1")));
+}
+
 static void wipe_goes_through_kexec(void **state)
 {
 	struct world *w = *state;
@@ -424,6 +446,7 @@ int main(void)
 		WORLD_TEST(assign_twice_is_once),
 		WORLD_TEST(the_same_order_under_way_is_no_mistake),
 		WORLD_TEST(noop_stays_in_place),
+		WORLD_TEST(a_role_is_wanted_once_it_was_started),
 		WORLD_TEST(wipe_goes_through_kexec),
 		WORLD_TEST(wipe_without_agent_power_cycles),
 		WORLD_TEST(silent_node_without_bmc_is_refused),
