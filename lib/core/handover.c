@@ -305,8 +305,11 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 	if (!step || at >= n->plan.steps.n ||
 	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
 		return;
-	if (at == n->plan.cursor) /* it is asked again after the start */
+	if (at == n->plan.cursor) { /* it is asked again, at once after the start */
 		step->status = PHX_STEP_PENDING;
+		if (!phx_of_before(a->s))
+			step->deadline_ms = a->s->now_ms;
+	}
 	bool former = PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->former;
 	if ((step = insert_step(a, n, at, PHX_STEP_start)))
 		step->former = former;

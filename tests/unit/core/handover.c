@@ -83,6 +83,24 @@ static void a_role_is_wanted_once_it_was_started(void **state)
 	assert_null(phx_core_role_wanted(&w->s, world_node(w, "n1")));
 }
 
+/* The system restarts while its role is asked for its health: it is asked again as soon as it was
+ * started again, not when the time of the first question is over. */
+static void health_is_asked_at_once_after_a_restart(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
+	world_run_to(w, "n1", PHX_STEP_health);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, true), 0);
+	const struct phx_step *step = phx_node_step(world_node(w, "n1"));
+	assert_int_equal(step->kind, PHX_STEP_start);
+	assert_int_equal(step->status, PHX_STEP_ISSUED);
+	assert_int_equal(world_result(w, "n1", 0, ""), 0);
+	step = phx_node_step(world_node(w, "n1"));
+	assert_int_equal(step->kind, PHX_STEP_health);
+	assert_int_equal(step->status, PHX_STEP_ISSUED);
+}
+
 static void wipe_goes_through_kexec(void **state)
 {
 	struct world *w = *state;
@@ -447,6 +465,7 @@ int main(void)
 		WORLD_TEST(the_same_order_under_way_is_no_mistake),
 		WORLD_TEST(noop_stays_in_place),
 		WORLD_TEST(a_role_is_wanted_once_it_was_started),
+		WORLD_TEST(health_is_asked_at_once_after_a_restart),
 		WORLD_TEST(wipe_goes_through_kexec),
 		WORLD_TEST(wipe_without_agent_power_cycles),
 		WORLD_TEST(silent_node_without_bmc_is_refused),
