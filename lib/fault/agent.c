@@ -2,7 +2,7 @@
  * what they did, do one step after the other, and run parts of jobs. What a step
  * does to the machine and its disks happens here, in truth. Called by the network
  * and by time. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m
 
 static bool readable(const struct fault_sim *f, const struct fault_residue *r)
 {
-	return !r->key_id[0] || phx_fault_key_there(f, r->key_id);
+	return !r->key_id[0] || phx_fault_find_key(f, r->key_id);
 }
 
 static void drop_unreadable(const struct fault_sim *f, struct fault_disk *d)
@@ -194,7 +194,7 @@ static bool may_have_key(const struct fault_sim *f, const struct fault_machine *
 {
 	const struct phx_node *n = phx_fault_node(f, m);
 	return phx_fault_path(f, m) && n && n->state != PHX_NODE_QUARANTINED &&
-		phx_fault_key_there(f, key_id);
+		phx_fault_find_key(f, key_id);
 }
 
 static int do_image(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
@@ -493,16 +493,6 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 	next_task(f, m);
 }
 
-void phx_fault_agent_lost(struct fault_sim *f, struct fault_machine *m)
-{
-	(void)f;
-	m->busy = m->hung = false;
-	m->n_tasks = 0;
-	m->seen.ordered = 0;
-	m->seen.n_done = 0;
-	memset(m->parts, 0, sizeof(m->parts));
-}
-
 /* ---- orders of jobs ---- */
 
 /* It runs here no more. */
@@ -579,18 +569,5 @@ void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t jo
 		f->ret->jobs++;
 		end_part(f, m, &m->parts[i], phx_fault_chance(f, 950) ? 0 : 1);
 		return;
-	}
-}
-
-void phx_fault_agent_starts(struct fault_sim *f, struct fault_machine *m)
-{
-	struct fault_memory *mem = phx_fault_memory(m);
-	for (uint32_t i = 0; i < mem->n_runs; i++) {
-		struct fault_run *r = &mem->runs[i];
-		if (r->ended)
-			continue;
-		r->ended = true;
-		r->status = 255;
-		phx_fault_send_job(f, m, FAULT_RUN(r->job, r->run), r->status);
 	}
 }

@@ -3,7 +3,7 @@
  * at what it remembers of earlier events, and believes the core's own flags only
  * where nothing else can be known. Called by head.c around every event and
  * by agents when they take orders and begin steps. Changes nothing but its own memory. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void check_tenants(struct fault_sim *f, const struct fault_machine *m,
 			/* who has had it by an agreement without wipe learns nothing new */
 			bool known = r->known & phx_fault_owner_bit(pool);
 			if (same_owner(r->pool, pool) || (!r->must_wipe && (!on_entry || known)) ||
-			    (r->key_id[0] && !phx_fault_key_there(f, r->key_id)))
+			    (r->key_id[0] && !phx_fault_find_key(f, r->key_id)))
 				continue;
 			phx_fault_violated(
 				f, "tenant",

@@ -1,10 +1,9 @@
 /* One life of a cluster under faults: see fault.h. Called by `phx sim faults`
  * and tests/sim; calls everything of world.h. Draws all chance from one
  * generator and reads no clock: the same seed lives the same life. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,62 +16,6 @@ enum {
 	LOOK_MS = 5 * MINUTE,
 	TURNS = 8
 };
-
-/* ---- what all use ---- */
-
-void phx_fault_later(struct fault_sim *f, int64_t in_ms, enum fault_what what, uint32_t m,
-		     uint32_t gen, uint64_t a)
-{
-	struct fault_item it = {.at = f->now + (in_ms > 0 ? in_ms : 0),
-				.order = ++f->orders,
-				.what = (uint16_t)what,
-				.m = (uint16_t)m,
-				.gen = gen,
-				.a = a};
-	if (phx_fault_item_push(&f->q, it) < 0)
-		phx_fault_violated(f, "model", "out of memory");
-}
-
-int64_t phx_fault_between(struct fault_sim *f, int64_t low, int64_t high)
-{
-	return phx_rng_between(&f->rng, low, high);
-}
-
-bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille)
-{
-	return phx_rng_chance(&f->rng, per_mille);
-}
-
-void phx_fault_mix(struct fault_sim *f, uint64_t x)
-{
-	f->hash = (f->hash ^ x) * 0x100000001b3ULL;
-	f->hash ^= f->hash >> 29;
-}
-
-void phx_fault_note(struct fault_sim *f, int m, const char *fmt, ...)
-{
-	va_list ap;
-	if (!f->notes_cap)
-		return;
-	struct fault_note *n = &f->notes[f->n_notes++ % f->notes_cap];
-	n->at = f->now;
-	n->m = m;
-	va_start(ap, fmt);
-	vsnprintf(n->text, sizeof(n->text), fmt, ap);
-	va_end(ap);
-}
-
-void phx_fault_violated(struct fault_sim *f, const char *invariant, const char *fmt, ...)
-{
-	va_list ap;
-	if (f->failed)
-		return;
-	f->failed = true;
-	PHX_STR_SET(f->ret->invariant, invariant);
-	va_start(ap, fmt);
-	vsnprintf(f->ret->violation, sizeof(f->ret->violation), fmt, ap);
-	va_end(ap);
-}
 
 /* ---- what happens ---- */
 

@@ -3,19 +3,12 @@
  * what it writes, the instants at which it dies, and the observer, who looks at
  * each event between its application and its commit. Called by everything that
  * tells the core. Never decides. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { SNAPSHOT_EVERY = 256, RETRY_MS = 2000, TICK_LATE_MS = 10 };
-
-/* The observer asks while the journal has its lock. */
-int64_t phx_fault_core_now(const struct fault_sim *f)
-{
-	int64_t now = f->now + f->head.core_ahead_ms;
-	return now > f->head.s->now_ms ? now : f->head.s->now_ms;
-}
 
 /* ---- digests ---- */
 

@@ -1,7 +1,7 @@
 /* The faults of fault.def, one function a row: each does its harm to one machine
  * or to the head, now or at the next chance, and says so in the event list.
  * Called by fault.c when a row's time has come. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,21 +1,11 @@
 /* What people do: orders for nodes, jobs, changes of roles, pools and settings,
  * machines that come and go. One row a source in a table; each draws from the
  * one generator. Called by fault.c when a source's time has come. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-struct phx_node *phx_fault_node(const struct fault_sim *f, const struct fault_machine *m)
-{
-	return m->node[0] ? phx_state_node(f->head.s, m->node) : NULL;
-}
-
-struct fault_machine *phx_fault_any(struct fault_sim *f)
-{
-	return &f->m[phx_rng_below(&f->rng, f->n)];
-}
 
 /* Most say that jobs may end, some spare them, some are from before that was asked. */
 static void say_of_jobs(struct fault_sim *f, struct phx_event *ev)

@@ -1,20 +1,18 @@
 /* Machines: power, firmware, the way into the deploy environment and into an
  * installed system. What was planned for an earlier boot does not happen: every
  * change of environment counts `gen` up. Called by BMCs, agents and faults. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <string.h>
 
-bool phx_fault_on(const struct fault_machine *m)
+/* The machine starts anew: what the agent had in memory is gone. */
+static void lose_agent(struct fault_machine *m)
 {
-	return m->stage != STAGE_OFF;
-}
-
-int phx_fault_env(const struct fault_machine *m)
-{
-	return m->stage == STAGE_DEPLOY ? PHX_ENV_DEPLOY
-		: m->stage == STAGE_OS  ? PHX_ENV_OS
-					: PHX_ENV_NONE;
+	m->busy = m->hung = false;
+	m->n_tasks = 0;
+	m->seen.ordered = 0;
+	m->seen.n_done = 0;
+	memset(m->parts, 0, sizeof(m->parts));
 }
 
 static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum fault_stage to)
@@ -23,7 +21,7 @@ static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum
 	m->gen++;
 	m->registered = m->boot_local = m->serves = false;
 	m->entered = -1;
-	phx_fault_agent_lost(f, m);
+	lose_agent(m);
 	phx_fault_link(f, m);
 }
 
@@ -163,6 +161,20 @@ static void fetch(struct fault_sim *f, struct fault_machine *m)
 	into_deploy(f, m);
 }
 
+/* Jobs that ran before the system started are lost, and its agent says so. */
+static void lose_runs(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_memory *mem = phx_fault_memory(m);
+	for (uint32_t i = 0; i < mem->n_runs; i++) {
+		struct fault_run *r = &mem->runs[i];
+		if (r->ended)
+			continue;
+		r->ended = true;
+		r->status = 255;
+		phx_fault_send_job(f, m, FAULT_RUN(r->job, r->run), r->status);
+	}
+}
+
 void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
 {
 	switch (m->stage) {
@@ -178,7 +190,7 @@ void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
 		return;
 	case STAGE_ENTERING:
 		m->stage = STAGE_OS;
-		phx_fault_agent_starts(f, m);
+		lose_runs(f, m);
 		agent_starts(f, m);
 		return;
 	case STAGE_OFF:
@@ -193,7 +205,7 @@ int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m
 {
 	for (uint32_t i = 0; i < m->n_disks; i++) {
 		const struct fault_disk *d = &m->disks[i];
-		if (d->digest[0] && (!d->key_id[0] || phx_fault_key_there(f, d->key_id)))
+		if (d->digest[0] && (!d->key_id[0] || phx_fault_find_key(f, d->key_id)))
 			return (int)i;
 	}
 	return -1;
@@ -212,7 +224,7 @@ void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk)
 		d->state_certified = m->certified;
 		copy_memory(&d->memory, &m->memory);
 	}
-	phx_fault_agent_lost(f, m);
+	lose_agent(m);
 	phx_fault_link(f, m);
 	phx_fault_later(f, phx_fault_between(f, 4 * SECOND, 15 * SECOND), WHAT_STAGE, m->i, gen, 0);
 }

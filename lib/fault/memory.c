@@ -1,6 +1,6 @@
 /* What an agent has written down, and where it lies: on the disk of the system that
  * runs, or in memory. Called by agent.c. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <string.h>
 

@@ -1,9 +1,7 @@
-/* What agents and head say to each other. Beats are not simulated one by one:
- * what counts is whether a line is there (`linked`), and when it changes, that
- * the head notices the silence or hears the next beat. Results are sent until
- * they are answered; the network loses, doubles, delays and reorders them.
- * Called by fault.c when time has come, by machines and agents. */
-#include "fault/world.h"
+/* What agents and head say to each other: enrolment, registration, beats, orders, results. Beats are
+ * not simulated one by one (line.c). Results are sent until they are answered; the network loses,
+ * doubles, delays and reorders them. Called by fault.c when time has come. */
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,36 +9,7 @@
 
 #include "state/counts.h"
 
-enum { BEAT_MS = 2 * SECOND, AGAIN_MS = 15 * SECOND };
-
-bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m)
-{
-	return f->head.up && f->now >= m->cut_until && phx_fault_env(m) != PHX_ENV_NONE;
-}
-
-void phx_fault_link(struct fault_sim *f, struct fault_machine *m)
-{
-	bool linked = m->registered && phx_fault_path(f, m);
-	if (linked == m->linked)
-		return;
-	m->linked = linked;
-	m->link_gen++;
-	if (linked)
-		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen,
-				0);
-	else if (f->head.up)
-		phx_fault_later(f, phx_fault_between(f, SILENT_MS - BEAT_MS, SILENT_MS),
-				WHAT_SILENCE, m->i, m->link_gen, 0);
-}
-
-void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms)
-{
-	if (f->now + for_ms <= m->cut_until)
-		return;
-	m->cut_until = f->now + for_ms;
-	phx_fault_link(f, m);
-	phx_fault_later(f, for_ms, WHAT_HEAL, m->i, 0, 0);
-}
+enum { AGAIN_MS = 15 * SECOND };
 
 /* ---- enrolment and registration ---- */
 
@@ -167,13 +136,6 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- beats ---- */
 
-void phx_fault_tells(struct fault_sim *f, struct fault_machine *m)
-{
-	if (m->linked)
-		phx_fault_later(f, phx_fault_between(f, 1, BEAT_MS), WHAT_BEAT, m->i, m->link_gen,
-				0);
-}
-
 static void tell_report(struct fault_sim *f, struct fault_machine *m)
 {
 	struct phx_event ev = {.kind = PHX_EV_report, .healthy = m->serves};
@@ -220,7 +182,7 @@ void phx_fault_beat(struct fault_sim *f, struct fault_machine *m)
 	if (!m->linked)
 		return;
 	if (m->fresh || !m->reported[0]) /* the head could not take it: the next one */
-		phx_fault_later(f, BEAT_MS, WHAT_BEAT, m->i, m->link_gen, 0);
+		phx_fault_later(f, FAULT_BEAT_MS, WHAT_BEAT, m->i, m->link_gen, 0);
 	phx_fault_orders(f, m);
 }
 
@@ -329,61 +291,6 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- results ---- */
 
-static struct fault_message *new_message(struct fault_sim *f, const struct fault_machine *m,
-					 uint64_t *ret_slot)
-{
-	uint32_t i = 0;
-	while (i < f->messages.n && PHX_LIST_AT(&f->messages, struct fault_message, i)->used)
-		i++;
-	struct fault_message *msg = i < f->messages.n
-		? PHX_LIST_AT(&f->messages, struct fault_message, i)
-		: phx_list_push(&f->messages, sizeof(*msg));
-	*ret_slot = i;
-	if (msg)
-		*msg = (struct fault_message){.used = true, .gen = m->gen, .m = m->i};
-	return msg;
-}
-
-static void send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot,
-		    int64_t in_ms)
-{
-	phx_fault_later(f, in_ms, WHAT_MESSAGE, msg->m, 0, slot);
-}
-
-void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d)
-{
-	uint64_t slot;
-	struct fault_message *msg = new_message(f, m, &slot);
-	if (!msg)
-		return;
-	msg->id = d->id;
-	msg->epoch = d->task.epoch;
-	msg->result = d->result;
-	msg->done = *d;
-	send_in(f, msg, slot, phx_fault_between(f, 1, 100));
-}
-
-bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id)
-{
-	PHX_LIST_EACH(struct fault_message, msg, &f->messages)
-		if (msg->used && !msg->stray && !msg->job && msg->m == m->i && msg->gen == m->gen &&
-		    msg->id == id)
-			return true;
-	return false;
-}
-
-void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
-{
-	uint64_t slot;
-	struct fault_message *msg = new_message(f, m, &slot);
-	if (!msg)
-		return;
-	msg->job = true;
-	msg->id = job;
-	msg->result = status;
-	send_in(f, msg, slot, phx_fault_between(f, 1, 100));
-}
-
 /* Whoever sends a result is heard; its silence begins anew. */
 static void heard(struct fault_sim *f, struct fault_machine *m)
 {
@@ -416,23 +323,6 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 	return phx_fault_submit(f, &ev, NULL);
 }
 
-/* Copies of what was answered, or of what will be said again: the network gives them out when it
- * likes. */
-static void copy_by_chance(struct fault_sim *f, const struct fault_message *msg)
-{
-	uint64_t slot;
-	bool wanted = f->now < f->m[msg->m].seen.stale_at;
-	if (f->calm || (!wanted && !phx_fault_chance(f, 10)))
-		return;
-	struct fault_message mine = *msg;
-	struct fault_message *copy = new_message(f, &f->m[msg->m], &slot);
-	if (!copy)
-		return;
-	*copy = mine;
-	copy->stray = true;
-	send_in(f, copy, slot, phx_fault_between(f, 10, 20 * MINUTE));
-}
-
 void phx_fault_message(struct fault_sim *f, uint64_t slot)
 {
 	struct fault_message msg = *PHX_LIST_AT(&f->messages, struct fault_message, slot);
@@ -446,16 +336,17 @@ void phx_fault_message(struct fault_sim *f, uint64_t slot)
 	bool may = msg.stray || (phx_fault_path(f, m) && certificate_holds(f, m));
 	if (!may || lost) {
 		int64_t cut = m->cut_until - f->now;
-		send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0));
+		phx_fault_send_in(f, &msg, slot,
+				  phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0));
 		return;
 	}
 	int r = deliver(f, &msg);
 	bool answer_lost = !f->calm && phx_fault_chance(f, 15);
 	if (!msg.stray && (decide_again(r) || answer_lost)) {
-		send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND));
+		phx_fault_send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND));
 		return;
 	}
 	PHX_LIST_AT(&f->messages, struct fault_message, slot)->used = false;
 	if (!msg.stray)
-		copy_by_chance(f, &msg);
+		phx_fault_copy_by_chance(f, &msg);
 }

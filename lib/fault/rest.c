@@ -1,7 +1,7 @@
 /* How a life ends: faults and orders stop, everything that was broken is whole
  * again, and the cluster must come to rest; then an administrator brings back
  * what fell out, and must succeed; then wanted is what is. Called by fault.c. */
-#include "fault/world.h"
+#include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -188,7 +188,7 @@ static void check_serving(struct fault_sim *f, struct fault_machine *m, const st
 				   "%s has role %s as it is wanted, and its services do not run",
 				   m->node, n->role);
 	if (m->entered >= 0 && m->disks[m->entered].key_id[0] &&
-	    !phx_fault_key_there(f, m->disks[m->entered].key_id))
+	    !phx_fault_find_key(f, m->disks[m->entered].key_id))
 		phx_fault_violated(f, "keys", "%s serves, and the key of its disk is destroyed",
 				   m->node);
 }
