@@ -193,7 +193,9 @@ void phx_fault_submit_each(struct fault_sim *f, struct phx_event *ev, struct phx
 			   uint32_t n)
 {
 	struct fault_head *h = &f->head;
-	h->observed = false;
+	if (h->snapshot_due)
+		phx_journal_snapshot(h->journal);
+	h->snapshot_due = h->observed = false;
 	h->whole_from = h->whole_to = h->s->seq;
 	phx_fault_check_before(f, ev, &h->before);
 	phx_journal_submit_each(h->journal, ev, each, n);
@@ -294,6 +296,13 @@ static void adopt(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, ++m->link_gen, 0);
 }
 
+/* It is written before the next event, as by a thread of its own: a head that dies until then has none. */
+static void snapshot_due(void *arg)
+{
+	struct fault_sim *f = arg;
+	f->head.snapshot_due = true;
+}
+
 int phx_fault_head_open(struct fault_sim *f)
 {
 	struct fault_head *h = &f->head;
@@ -303,8 +312,10 @@ int phx_fault_head_open(struct fault_sim *f)
 					    .snapshot_every = SNAPSHOT_EVERY,
 					    .draw = draw,
 					    .act = act,
+					    .snapshot_due = snapshot_due,
 					    .at = at,
 					    .arg = f};
+	h->snapshot_due = false;
 	h->memory.fate = fate_of;
 	h->memory.fate_arg = f;
 	int r = phx_journal_open(&config, &h->journal, &damage, &err);

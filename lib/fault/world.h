@@ -321,6 +321,7 @@ struct fault_head {
 	uint32_t fate_row, lose_row, crash_row; /* of the table: counted when it happens */
 	struct phx_list keys;                   /* struct fault_key: the store of disk keys */
 	struct phx_list key_ops;                /* struct fault_key_op */
+	bool snapshot_due;
 };
 
 /* ---- runtime environments ---- */
