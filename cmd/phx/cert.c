@@ -244,10 +244,11 @@ static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 	int r = phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, err);
 	r = r < 0 ? r : phx_cert_info_pem(pem, path, &info, err);
 	if (r == 0 && (info.kind == PHX_CERT_NODE || info.kind == PHX_CERT_SERVER))
-		r = phx_err_set(err, -EINVAL,
-				"%s: it is that of a %s; only people's are revoked (a node's ends "
-				"with phx node rm)",
-				path, phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+		r = phx_err_set(
+			err, -EINVAL,
+			"%s: this is the certificate of a %s; only people's certificates are "
+			"revoked (a node's ends with phx node rm)",
+			path, phx_enum_name(&phx_cert_kind_names, (int)info.kind));
 	if (r == 0)
 		*ret = row_of(&info);
 	return r == -ENOENT ? -EIO : r;

@@ -59,7 +59,7 @@ const char *cli_head_value(struct cli *cli, const char *key)
 		if (phx_str_eq(phx_json_str(row, "key", ""), key))
 			return phx_json_str(row, "value", "");
 	}
-	cli->head_code = cli_fail(CLI_CONFIG, "phxd tells no %s", key);
+	cli->head_code = cli_fail(CLI_CONFIG, "phxd does not report its setting %s", key);
 	return NULL;
 }
 

@@ -174,7 +174,7 @@ static int map_group(struct cli *cli)
 {
 	PHX_AUTO_FREE char *list = NULL;
 	if (!cli_arg(cli, 0))
-		return cli_fail(CLI_USAGE, "inventory: --groups map wants the name of a group");
+		return cli_fail(CLI_USAGE, "inventory: --groups map needs the name of a group");
 	if (asprintf(&list, "@%s", cli_arg(cli, 0)) < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	return print_nodes(cli, list);
@@ -228,7 +228,7 @@ static int answer_upcall(struct cli *cli, const char *call)
 	if (phx_str_eq(call, "list"))
 		return list_groups(cli, NULL, cli_arg(cli, 0));
 	if (!cli_arg(cli, 0))
-		return cli_fail(CLI_USAGE, "inventory: --groups reverse wants the name of a node");
+		return cli_fail(CLI_USAGE, "inventory: --groups reverse needs the name of a node");
 	return list_groups(cli, cli_arg(cli, 0), cli_arg(cli, 1));
 }
 
@@ -238,7 +238,7 @@ int cmd_inventory(struct cli *cli)
 		   *call = cli_opt(cli, CLI_OPT_groups, NULL);
 	bool list = cli_has(cli, CLI_OPT_list);
 	if (list + !!host + !!call != 1)
-		return cli_fail(CLI_USAGE, "inventory: one of --list, --host and --groups");
+		return cli_fail(CLI_USAGE, "inventory: give one of --list, --host and --groups");
 	if (call)
 		return answer_upcall(cli, call);
 	return host ? print_host(cli, host) : print_list(cli);

@@ -96,8 +96,8 @@ static int order_jobs(struct cli *cli, const struct order *o)
 		if (worst || !n)
 			return worst;
 	} else if (!rows.n) {
-		return cli_fail(CLI_USAGE, "job %s: which? Numbers of jobs, --user, --re or --all",
-				o->name);
+		return cli_fail(CLI_USAGE,
+				"job %s: name the jobs by numbers, --user, --re or --all", o->name);
 	}
 	PHX_LIST_EACH(struct cli_job_row, row, &rows) {
 		int code = send(cli, o, *row);

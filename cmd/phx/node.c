@@ -267,7 +267,7 @@ int cmd_node_add(struct cli *cli)
 	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_token_file))
 		return cli_fail(
 			CLI_USAGE,
-			"node add: how is %s recognised? One of --mac, --serial, --token-file",
+			"node add: give --mac, --serial or --token-file, by which %s is recognised",
 			cli_arg(cli, 0));
 	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
 	if (!bmc->n)

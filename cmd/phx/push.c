@@ -159,7 +159,7 @@ static int make_token(char ret[2 * TOKEN_BYTES + 1], struct phx_err *err)
 {
 	unsigned char bytes[TOKEN_BYTES];
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return phx_err_set(err, -EIO, "no random bytes");
+		return phx_err_set(err, -EIO, "the kernel gives no random bytes");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
@@ -241,7 +241,7 @@ static int wait_enrolled(struct cli *cli, const char *name, struct phx_err *err)
 static int post(struct cli *cli, const char *path, const json_t *body, struct phx_err *err)
 {
 	int code = cli_call_quiet(cli, "POST", path, body, CALL_TIMEOUT_MS, NULL, err);
-	return code ? phx_err_prefix(err, -EPERM, "phxd did not take it") : 0;
+	return code ? phx_err_prefix(err, -EPERM, "phxd refused the request") : 0;
 }
 
 /* Were these MACs announced under this name by a push that did not come to its end? */

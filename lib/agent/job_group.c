@@ -77,9 +77,10 @@ static void find_own(struct job_groups *ret)
 static int find_scopes(bool may_ask, struct phx_err *why)
 {
 	if (!may_ask)
-		return phx_err_set(why, -EPERM, "systemd is not to be asked for scopes");
+		return phx_err_set(why, -EPERM, "the agent may not ask systemd for scopes");
 	if (!is_version_2("/sys/fs/cgroup"))
-		return phx_err_set(why, -EOPNOTSUPP, "control groups are not of version 2 alone");
+		return phx_err_set(why, -EOPNOTSUPP,
+				   "the system does not use control groups of version 2 alone");
 	return job_scope_check(why);
 }
 

@@ -278,7 +278,8 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 		if (s)
 			phx_record_fini(&phx_job_record, &s->job);
 		free(s);
-		return phx_err_set(err, r, "job %" PRIu64 ": its files: %s", run.id, strerror(-r));
+		return phx_err_set(err, r, "job %" PRIu64 ": cannot write its files: %s", run.id,
+				   strerror(-r));
 	}
 	pthread_detach(thread);
 	j->n_staging++;

@@ -61,6 +61,6 @@ int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until
 	}
 	pthread_mutex_unlock(&j->lock);
 	return r < 0 ? phx_err_set(err, r, "jobs: %s",
-				   r == -ETIMEDOUT ? "some do not die" : strerror(-r))
+				   r == -ETIMEDOUT ? "some processes do not end" : strerror(-r))
 		     : 0;
 }

@@ -367,7 +367,7 @@ static int take_job(struct link *l, struct phx_order *o, const json_t *extra, st
 	char node[PHX_NAME_MAX];
 	agent_node_name(l->agent, node);
 	if (o->job.id != o->id || o->job.kills != o->run)
-		return phx_err_set(err, -EINVAL, "the order is for another job than it carries");
+		return phx_err_set(err, -EINVAL, "the order names another job than it carries");
 	return jobs_start(l->agent->jobs, &o->job, node, err);
 }
 

@@ -107,7 +107,7 @@ int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err
 		phx_str_copy(q.service, sizeof(q.service), phx_json_str(ask, "service", "")) == 0 &&
 		PHX_STR_SET(q.ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
 	if (!json_is_object(ask) || !fits || (q.service[0] && !phx_name_valid(q.service)))
-		return phx_err_set(err, -EINVAL, "a question for logs that is none");
+		return phx_err_set(err, -EINVAL, "the request for logs is not valid");
 	q.ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
 	q.ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
 	pthread_mutex_lock(&l->lock);

@@ -59,8 +59,8 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 		*ret_facts = *d;
 	pthread_mutex_unlock(&a->lock);
 	if (!d)
-		return phx_err_set(err, -ENODEV, "disk %s: not on this machine, or there twice",
-				   id);
+		return phx_err_set(err, -ENODEV,
+				   "disk %s: this machine has no such disk, or two of them", id);
 	r = root_unmount(err);
 	if (r == 0)
 		r = phx_disk_find(ret_facts, ret_path, err);
@@ -191,7 +191,7 @@ static int layout(struct step_run *s, const char *disk, char ret_root[64], struc
 	if (r == 0)
 		r = phx_disk_find_system(&sys, err);
 	if (r == 0 && !phx_str_eq(sys.disk, disk))
-		r = phx_err_set(err, -ENOTUNIQ, "%s carries a system too", sys.disk);
+		r = phx_err_set(err, -ENOTUNIQ, "disk %s carries a system too", sys.disk);
 	/* a reset while the image is written must not lose the node's key */
 	return r ? r : root_keep_state(s->agent, sys.state, err);
 }

@@ -103,7 +103,8 @@ static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_
 		r = -ECANCELED; /* the archive stays; a step or a later turn unpacks it */
 	r = r ? r : package_unpack(s->cfg, p, &from, err);
 	if (r == 0 && !package_unpacked(s->cfg, p))
-		r = phx_err_set(err, -EBADMSG, "unpacked, and still not what the role means");
+		r = phx_err_set(err, -EBADMSG,
+				"the unpacked package is not the version of the role");
 	phx_http_client_free(loan.client);
 	return r;
 }

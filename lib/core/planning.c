@@ -45,8 +45,7 @@ static int find_role(const struct phx_state *s, struct draft *d, struct phx_err 
 	if (d->order->kind != PHX_EV_assign && !rebuild)
 		return 0;
 	if (rebuild && !name[0])
-		return phx_err_set(err, -EINVAL, "%s has no role to be rebuilt with: assign one",
-				   n->name);
+		return phx_err_set(err, -EINVAL, "%s has no role to rebuild: assign one", n->name);
 	d->q.to = phx_state_role(s, name);
 	return d->q.to ? 0 : phx_err_set(err, -ENOENT, "there is no role '%s'", name);
 }

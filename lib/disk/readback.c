@@ -169,7 +169,7 @@ int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct ph
 	if (!data)
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	if (getrandom(s->mark, sizeof(s->mark), 0) != (ssize_t)sizeof(s->mark))
-		return phx_err_set(err, -EIO, "no random bytes");
+		return phx_err_set(err, -EIO, "the kernel gives no random bytes");
 	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
 		int r = mark_one(b, s, p, data, err);
 		if (r < 0)

@@ -29,7 +29,7 @@ struct phx_journal {
 	/* this start's number; the next event that changes the state records it */
 	uint64_t incarnation;
 	uint64_t snapshot_seq;
-	bool snapshot_asked; /* another thread was asked for a snapshot and has not written it yet */
+	bool snapshot_asked; /* another thread has yet to write the asked snapshot */
 	int trouble;         /* 0, -EROFS: the store refuses; -EAGAIN: ended */
 	struct phx_err why;
 	int64_t retry_ms;
@@ -315,8 +315,7 @@ static int refuse(struct phx_journal *j, int code, const struct phx_err *why, st
 		end(j, why->text);
 		return phx_err_set(err, -EIO,
 				   "it is not known whether this was done: %s; phxd ends and "
-				   "starts again: look what is "
-				   "there before it is given again",
+				   "starts again: look whether it was done before you repeat it",
 				   why->text);
 	}
 	begin_readonly(j, why);
@@ -326,8 +325,9 @@ static int refuse(struct phx_journal *j, int code, const struct phx_err *why, st
 		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s",
 				   j->why.text);
 	return phx_err_set(err, -EROFS,
-			   code == -ESTALE ? "it is not known whether this lasts: %s"
-					   : "nothing was done, the journal cannot be written: %s",
+			   code == -ESTALE
+				   ? "it is not known whether this will survive a restart: %s"
+				   : "nothing was done, the journal cannot be written: %s",
 			   why->text);
 }
 

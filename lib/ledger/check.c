@@ -94,7 +94,8 @@ static int check_partner(const struct phx_ledger *l, uint32_t i, struct phx_err 
 	if (partner > l->res.n || re->r.state != RE_ACTIVE ||
 	    re_at(l, partner - 1)->r.partner != i + 1 ||
 	    re->kind->has_demand == re_at(l, partner - 1)->kind->has_demand)
-		return phx_err_set(err, -EPROTO, "%s has no such partner", re->r.agreement.name);
+		return phx_err_set(err, -EPROTO, "%s and its partner are not a pair",
+				   re->r.agreement.name);
 	return 0;
 }
 
@@ -133,7 +134,7 @@ static int check_re(const struct phx_ledger *l, uint32_t i, struct phx_err *err)
 
 	if (re->r.state == RE_GONE)
 		return phx_ledger_owned(re) || re->r.coming || re->r.owed || re->r.owed_in
-			? phx_err_set(err, -EPROTO, "%s is gone and has nodes",
+			? phx_err_set(err, -EPROTO, "%s is deactivated and still has nodes",
 				      re->r.agreement.name)
 			: 0;
 	int r = check_partner(l, i, err);

@@ -179,7 +179,8 @@ static int info_of(X509 *x, struct phx_cert_info *ret, struct phx_err *err)
 		return phx_err_prefix(err, r, "certificate of '%s'", info.name);
 	info.kind = (enum phx_cert_kind)kind;
 	if (serial_text(x, info.serial, sizeof(info.serial)) < 0)
-		return phx_err_set(err, -EINVAL, "certificate of '%s': its number is none",
+		return phx_err_set(err, -EINVAL,
+				   "certificate of '%s': its serial number is not valid",
 				   info.name);
 	EVP_PKEY *key = X509_get0_pubkey(x);
 	if (!key)

@@ -105,9 +105,10 @@ static int open_key(const char *dir, const char *name, const char *type, bool ma
 	if (r < 0)
 		return r;
 	if (r == 1 && !may_make)
-		return phx_err_set(err, -ENOENT,
-				   "%s/%s: missing, but what was made with it is there; restore it",
-				   dir, name);
+		return phx_err_set(
+			err, -ENOENT,
+			"%s/%s: missing, but files made with this key are there; restore it", dir,
+			name);
 	PHX_AUTO_KEY EVP_PKEY *key = NULL;
 	if (r == 0) {
 		key = phx_pki_key_parse(pem, name, err);

@@ -78,8 +78,8 @@ static int verify_file(const char *dir, const char *file, const char *pub_pem_pa
 	if (!right)
 		return -ENOMEM;
 	if (!phx_str_eq(path, right))
-		return phx_err_set(err, -EBADMSG, "%s: holds %s %s, which its name does not say",
-				   path, p.name, p.version);
+		return phx_err_set(err, -EBADMSG, "%s: holds %s %s, but has another name", path,
+				   p.name, p.version);
 	*ret = p;
 	return 0;
 }

@@ -175,7 +175,7 @@ static int check_once(const struct phx_slurm_report *r, struct phx_err *err)
 	for (uint32_t i = 1; i < r->jobs.n; i++)
 		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1),
 			   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
-			return phx_err_set(err, -EPROTO, "squeue: job %s is told of twice",
+			return phx_err_set(err, -EPROTO, "squeue: job %s is listed twice",
 					   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)->id);
 	return 0;
 }

@@ -50,8 +50,8 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 				   n->name, to->name, n->tenant);
 	if (n->state == PHX_NODE_ACTIVE)
 		return phx_err_set(err, -EPROTO,
-				   "%s serves '%s' and its data passes for that of '%s'", n->name,
-				   to->owner, n->tenant);
+				   "%s serves '%s', but its data is marked as that of '%s'",
+				   n->name, to->owner, n->tenant);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static int check_order(const struct phx_state *s, struct phx_err *err)
 		if (PHX_LIST_AT(&s->jobs, struct phx_job, i - 1)->id >=
 		    PHX_LIST_AT(&s->jobs, struct phx_job, i)->id)
 			return phx_err_set(
-				err, -EPROTO, "job %llu is not in its place",
+				err, -EPROTO, "job %llu is not in the order of numbers",
 				(unsigned long long)PHX_LIST_AT(&s->jobs, struct phx_job, i)->id);
 	return 0;
 }

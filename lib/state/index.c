@@ -466,12 +466,12 @@ static int check_node(const struct phx_state *s, const struct phx_index *fresh, 
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		if (has(x->sets[k], i) != has(fresh->sets[k], i))
 			return phx_err_set(err, -EPROTO,
-					   "%s was changed and not touched: its place in set %d is "
-					   "of the past",
+					   "%s was changed but not touched: its place in set %d is "
+					   "out of date",
 					   n->name, k);
 	if (!phx_members_agree(x->members, i, n))
 		return phx_err_set(err, -EPROTO,
-				   "%s was changed and not touched: it is in a group of the past",
+				   "%s was changed but not touched: its group is out of date",
 				   n->name);
 	if (x->due[i] != fresh->due[i])
 		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
@@ -496,7 +496,7 @@ static int compare(const struct phx_state *s, const struct phx_index *fresh, str
 			s->index->jobs.n_queued);
 	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
 		r = phx_err_set(err, -EPROTO,
-				"the index counts other jobs of users than there are");
+				"the index does not count the jobs of each user right");
 	return r;
 }
 

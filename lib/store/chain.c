@@ -88,7 +88,7 @@ static int draw_id(char ret[PHX_STORE_ID_MAX], struct phx_err *err)
 {
 	uint8_t bytes[(PHX_STORE_ID_MAX - 1) / 2];
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return phx_err_set(err, -EIO, "journal: no random bytes");
+		return phx_err_set(err, -EIO, "journal: the kernel gives no random bytes");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
