@@ -6,6 +6,7 @@
  *        │ job                    ▲
  *        ▼                        │ the job's part has ended
  *     waiting ──grace is over──▶ killed, to run again
+ *
  * Events of older journals say nothing of jobs, and end them as they did.
  * Called by the handlers of orders and by handover.c. Pure. */
 #include "state/index.h"
