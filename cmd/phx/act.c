@@ -60,7 +60,9 @@ static int find_ended(struct cli *cli, const char *action, const json_t *nodes, 
 		      json_t *ret_destroyed, struct cli_ends *ret)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *by_name = cli_nodes_by_name(nodes);
-	int code = post(cli, action, body, true, &answer);
+	PHX_AUTO_JSON json_t *question = json_copy((json_t *)body);
+	json_object_set_new(question, "ends_only", json_true());
+	int code = post(cli, action, question, true, &answer);
 	size_t i;
 	json_t *result;
 	json_array_foreach(json_object_get(answer, "results"), i, result) {

@@ -134,7 +134,7 @@ static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, s
 	static const char *const members[] = {
 		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
 		"text",        "setup",   "method", "bmc",       "encrypt", "pin",
-		"power_cycle", "force",   "labels", "kill_jobs", "grace_s"};
+		"power_cycle", "force",   "labels", "kill_jobs", "grace_s", "ends_only"};
 	int64_t grace_s = -1;
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
@@ -155,6 +155,7 @@ static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, s
 struct request {
 	struct daemon *d;
 	struct phx_event *ev;
+	bool ends_only; /* a dry run tells only of nodes on which something ends */
 	struct found {
 		char name[PHX_NAME_MAX], version[PHX_NAME_MAX]; /* "" = nothing was looked up yet */
 		int code;
@@ -229,7 +230,17 @@ static void add_kernel(struct request *rq, json_t *plan, const struct phx_image 
 		json_object_set_new(plan, "kernel_warning", json_string(why));
 }
 
-static json_t *plan_node(struct request *rq)
+static bool erases(const struct phx_plan *p)
+{
+	PHX_LIST_EACH(struct phx_step, step, &p->steps)
+		if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_destroy_key ||
+		    step->kind == PHX_STEP_image)
+			return true;
+	return false;
+}
+
+/* Appends what the order comes to for one node; with ends_only where something of it ends. */
+static void plan_node(struct request *rq, json_t *results)
 {
 	struct phx_event *ev = rq->ev;
 	struct phx_err err = {0};
@@ -238,16 +249,21 @@ static json_t *plan_node(struct request *rq)
 	int r = try_plan(rq, &plan, &im, &err);
 	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
 	const struct phx_state *s = engine_lock(rq->d->engine);
-	json_t *jobs = moves ? view_ends(s, ev) : json_array();
+	PHX_AUTO_JSON json_t *jobs = moves ? view_ends(s, ev) : json_array();
 	engine_unlock(rq->d->engine);
-	json_t *j = json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:o,s:o}", "node", ev->node, "code", r,
-			      "error", err.text, "changed", plan.steps.n > 0, "epoch",
-			      (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
-			      "jobs", jobs, "sessions", view_sessions(rq->d, ev, &plan));
-	add_kernel(rq, json_object_get(j, "plan"), im);
+	PHX_AUTO_JSON json_t *sessions = view_sessions(rq->d, ev, &plan);
+	bool nobody = json_is_array(sessions) && !json_array_size(sessions);
+	if (!rq->ends_only || json_array_size(jobs) || !nobody || erases(&plan)) {
+		json_t *j =
+			json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:O}", "node", ev->node, "code", r,
+				  "error", err.text, "changed", plan.steps.n > 0, "epoch",
+				  (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
+				  "jobs", jobs, "sessions", sessions);
+		add_kernel(rq, json_object_get(j, "plan"), im);
+		json_array_append_new(results, j);
+	}
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
-	return j;
 }
 
 /* The BMC that a power operation asks; false: it is another order, or what is wrong with it the
@@ -413,7 +429,7 @@ static void plan_all(struct request *rq, struct phx_http_request *q,
 	PHX_AUTO_JSON json_t *results = json_array();
 	for (uint32_t i = 0; i < names->n; i++) {
 		PHX_STR_SET(rq->ev->node, names->names[i]);
-		json_array_append_new(results, plan_node(rq));
+		plan_node(rq, results);
 	}
 	reply_results(rq->d, q, results);
 }
@@ -456,7 +472,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
 	bool dry_run;
 	if (!j || !take_event(q, j, actions[which].ends, &ev) ||
-	    !take_bool(q, j, "dry_run", &dry_run)) {
+	    !take_bool(q, j, "dry_run", &dry_run) || !take_bool(q, j, "ends_only", &rq.ends_only)) {
 		phx_event_fini(&ev);
 		return;
 	}

@@ -347,6 +347,13 @@ comes_up() {
 	req GET '/v1/nodes?names=@state:ready%26@all'
 	has 200 '[.nodes[].name] == ["c1"]'
 }
+# who only asks what ends is not sent the plans of all others
+dry_run_of_what_ends() {
+	req POST /v1/actions/drain '{"nodes": "c1", "dry_run": true, "ends_only": true}'
+	has 200 '.results == []' || return 1
+	req POST /v1/actions/assign '{"nodes": "c1", "role": "web", "dry_run": true, "ends_only": true}'
+	has 200 '(.results | length == 1) and any(.results[0].plan.steps[]; .kind == "image")'
+}
 dry_run_does_nothing() {
 	local before
 	before=$(seq_now)
@@ -696,7 +703,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 [ $# -gt 0 ] || set -- status roles images_and_packages configuration metrics events events_wait_for_news unknown_paths malformed_json \
 	malformed_nodes a_mac_belongs_to_one malformed_hostlists malformed_orders errors_are_told_by_node tls_needs_a_certificate \
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
-	dry_run_does_nothing assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
+	dry_run_does_nothing dry_run_of_what_ends assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
 	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
