@@ -15,17 +15,7 @@ fleet() {
 	else
 		missed "phxd with $FLEET_NODES agents" "$(tail -n 1 "$WORK/swarm.log")"
 	fi
-	restarts TERM "restart to serving with $FLEET_NODES nodes"
-	restarts KILL "the same after SIGKILL (whole journal replayed)"
+	restarts "$FLEET_NODES" 2 TERM "restart to serving with $FLEET_NODES nodes"
+	restarts "$FLEET_NODES" 2 KILL "the same after SIGKILL (whole journal replayed)"
 	head_stop
-}
-
-restarts() {
-	local times=() i
-	for i in 1 2 3; do
-		head_stop "$1"
-		head_start && [ "$(jq .nodes "$WORK/status")" = "$FLEET_NODES" ] || { missed "$2" "phxd does not come back"; return; }
-		times+=("$(seconds $HEAD_START_MS)")
-	done
-	row "$2" 2 s - "${times[@]}"
 }

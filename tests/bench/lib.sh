@@ -165,3 +165,13 @@ head_stop() {
 	[ -z "$HEAD" ] || { kill "-${1:-TERM}" "$HEAD" && wait "$HEAD"; } 2>/dev/null
 	HEAD=
 }
+# restarts NODES TARGET SIGNAL NAME: a row of the seconds until the head serves its NODES again, three times
+restarts() {
+	local times=() i
+	for i in 1 2 3; do
+		head_stop "$3"
+		head_start && [ "$(jq .nodes "$WORK/status")" = "$1" ] || { missed "$4" "phxd does not come back"; return; }
+		times+=("$(seconds $HEAD_START_MS)")
+	done
+	row "$4" "$2" s - "${times[@]}"
+}

@@ -165,16 +165,6 @@ scale() {
 	scale_order "orders for the other half, by phx node assign" $((SCALE_NODES / 2 + 1)) "$SCALE_NODES" scale_by_phx
 	row "phxd memory at the end, the peak" - MB - "$(scale_window | jq '.peak_kib * 1024 / 1e6')"
 	scale_down
-	scale_restarts TERM "restart to serving with $SCALE_NODES nodes"
+	restarts "$SCALE_NODES" 1 TERM "restart to serving with $SCALE_NODES nodes"
 	head_stop
-}
-
-scale_restarts() {
-	local times=() i
-	for i in 1 2 3; do
-		head_stop "$1"
-		head_start && [ "$(jq .nodes "$WORK/status")" = "$SCALE_NODES" ] || { missed "$2" "phxd does not come back"; return; }
-		times+=("$(seconds $HEAD_START_MS)")
-	done
-	row "$2" 1 s - "${times[@]}"
 }

@@ -9,30 +9,6 @@ static void spoil_disk(struct phx_node *n, bool bad)
 	PHX_LIST_AT(&n->facts.disks, struct phx_disk_facts, 0)->read_only = bad;
 }
 
-/* `n` free nodes like n1, in one go. */
-static void many_ready(struct world *w, uint32_t n)
-{
-	world_ready(w, "n1", true);
-	for (uint32_t i = 2; i <= n; i++) {
-		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
-		assert_int_equal(phx_record_copy(&phx_node_record, twin,
-						 PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)),
-				 0);
-		twin->number = i;
-		snprintf(twin->name, sizeof(twin->name), "n%u", i);
-		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
-		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
-		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
-		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
-			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,
-			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
-		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
-			 "serial-disk%u", i);
-	}
-	w->s.last_node_number = n;
-}
-
 static void created(struct world *w, const char *name, int type, const char *role, uint32_t lower)
 {
 	struct phx_agreement a = agreement(name, type, lower);

@@ -16,6 +16,30 @@ static inline void nodes_ready(struct world *w)
 	}
 }
 
+/* `n` free nodes like n1, in one go. */
+static inline void many_ready(struct world *w, uint32_t n)
+{
+	world_ready(w, "n1", true);
+	for (uint32_t i = 2; i <= n; i++) {
+		struct phx_node *twin = phx_list_push(&w->s.nodes, sizeof(*twin));
+		assert_int_equal(phx_record_copy(&phx_node_record, twin,
+						 PHX_LIST_AT(&w->s.nodes, struct phx_node, 0)),
+				 0);
+		twin->number = i;
+		snprintf(twin->name, sizeof(twin->name), "n%u", i);
+		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
+		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
+		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
+		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,
+			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
+			 "serial-disk%u", i);
+	}
+	w->s.last_node_number = n;
+}
+
 /* Machines do what they are told until all are at rest. */
 static inline void settle(struct world *w)
 {
