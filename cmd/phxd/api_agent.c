@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "node/node.h"
 #include "phxd/take.h"
 #include "state/counts.h"
 
@@ -372,7 +373,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 	const char *key_id = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool may = n && phx_core_may_have_key(n, key_id);
+	bool may = n && phx_key_may_have(n, key_id);
 	engine_unlock(d->engine);
 	if (!may) {
 		phx_http_reply_error(q, -EACCES, "this node may not have this key");

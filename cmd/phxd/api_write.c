@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/store.h"
+#include "node/order.h"
 #include "phxd/names.h"
 #include "phxd/take.h"
 #include "power/power.h"
@@ -201,7 +202,7 @@ static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_i
 {
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
 	const struct phx_state *s = engine_lock(rq->d->engine);
-	int r = phx_core_plan(s, rq->ev, ret, err);
+	int r = phx_order_plan_of(s, rq->ev, ret, err);
 	const struct phx_role *role =
 		r == 0 && writes_image(ret) ? phx_state_role(s, ret->to_role) : NULL;
 	if (role) {

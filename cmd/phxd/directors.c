@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/director.h"
+
 enum { USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
 
 /* What was measured of one web RE since the last event. */
@@ -152,9 +154,9 @@ static void tell_uses(struct directors *b)
 static bool changed(struct directors *b, const struct phx_state *s)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
-	const struct phx_node *n = phx_core_acting_director(s);
+	const struct phx_node *n = phx_director_acting(s);
 	const char *acting = n ? n->name : "";
-	if (s->seq == b->seq || phx_core_web_table(s, &t) < 0)
+	if (s->seq == b->seq || phx_director_table(s, &t) < 0)
 		return false;
 	uint64_t id = phx_web_table_id(&t);
 	bool is = id != b->table_id || strcmp(acting, b->acting) != 0;
@@ -169,7 +171,7 @@ static void changed_for(struct directors *b, struct phx_list *ret_names)
 {
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (changed(b, s))
-		for (const struct phx_node *n = NULL; (n = phx_core_next_director(s, n));) {
+		for (const struct phx_node *n = NULL; (n = phx_director_next(s, n));) {
 			struct phx_word *w = phx_list_push(ret_names, sizeof(*w));
 			if (w)
 				PHX_STR_SET(w->text, n->name);
@@ -266,7 +268,7 @@ static void add_wait(const struct phx_node *n, struct phx_list *waits)
 			   .epoch = n->plan.epoch,
 			   .since_ms = step->issued_ms};
 	PHX_STR_SET(w->node, n->name);
-	snprintf(w->address, sizeof(w->address), "%s", phx_core_web_address(n));
+	snprintf(w->address, sizeof(w->address), "%s", phx_director_address(n));
 }
 
 /* Who waits, for which director, to have which table; nothing where nobody waits. */
@@ -276,12 +278,12 @@ static void find_waits(struct directors *b, struct phx_list *waits, char ret_act
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (b->waited || s->seq != b->wait_seq)
-		for (const struct phx_node *n = NULL; (n = phx_core_next_leaving(s, n));)
+		for (const struct phx_node *n = NULL; (n = phx_director_next_leaving(s, n));)
 			add_wait(n, waits);
 	b->waited = waits->n;
 	b->wait_seq = s->seq;
-	const struct phx_node *acting = waits->n ? phx_core_acting_director(s) : NULL;
-	if (acting && phx_core_web_table(s, &t) == 0) {
+	const struct phx_node *acting = waits->n ? phx_director_acting(s) : NULL;
+	if (acting && phx_director_table(s, &t) == 0) {
 		phx_str_copy(ret_acting, PHX_NAME_MAX, acting->name);
 		*ret_table = phx_web_table_id(&t);
 	}

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "node/order.h"
+
 enum { JOBS_MAX = 10000 };
 
 /* `ends`: by the order, else it is waited for; `again`: it may run again then. */
@@ -24,9 +26,9 @@ static json_t *view_job(const struct phx_job *j, bool ends, bool again)
 json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	json_t *list = json_array();
-	const struct phx_job *ends = phx_core_ends(s, ev), *waits = NULL;
+	const struct phx_job *ends = phx_spare_ends(s, ev), *waits = NULL;
 	if (!ends && ev->kind == PHX_EV_drain)
-		waits = phx_core_waits_for(s, ev);
+		waits = phx_spare_waits_for(s, ev);
 	if (ends || waits)
 		json_array_append_new(list, view_job(ends ? ends : waits, ends != NULL, true));
 	return list;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "node/director.h"
 #include "phxd/daemon.h"
 
 /* The table in the kernel of a director, as its last beat told it; empty if it told none. */
@@ -32,7 +33,7 @@ static json_t *server_json(struct daemon *d, const struct phx_state *s,
 {
 	json_t *j = phx_json_from_record(&phx_web_server_record, wanted);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (!strcmp(phx_core_web_address(n), wanted->address)) {
+		if (!strcmp(phx_director_address(n), wanted->address)) {
 			json_object_set_new(j, "node", json_string(n->name));
 			json_object_set_new(j, "pool", json_string(n->pool));
 			view_node_use(d, n, j);
@@ -56,7 +57,7 @@ static json_t *service_json(struct daemon *d, const struct phx_state *s,
 
 static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 {
-	const struct phx_node *n = phx_core_acting_director(engine_lock(d->engine));
+	const struct phx_node *n = phx_director_acting(engine_lock(d->engine));
 	phx_str_copy(ret, PHX_NAME_MAX, n ? n->name : "");
 	engine_unlock(d->engine);
 }
@@ -66,8 +67,8 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s, const cha
 			  const struct phx_web_table *told)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = {0};
-	const struct phx_node *acting = phx_core_acting_director(s);
-	if (phx_core_web_table(s, &wanted) < 0)
+	const struct phx_node *acting = phx_director_acting(s);
+	if (phx_director_table(s, &wanted) < 0)
 		return NULL;
 	bool is_told = acting && !strcmp(acting->name, director);
 	const struct phx_web_table none = {0}, *of = is_told ? told : &none;

@@ -2,7 +2,6 @@
  * the daemon for each event and at replay, by tests and by the simulator.
  * Every handler checks first and changes afterwards, so that a refused event
  * leaves the state as it was. Pure. */
-#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>

@@ -28,16 +28,6 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 /** When the next tick is due (core time), INT64_MAX when never. */
 int64_t phx_core_next_deadline(const struct phx_state *s);
 
-/** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
-int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
-		  struct phx_err *err);
-
-/** The job that `ev`, an order on a node, would end there, though it need not have ended by then;
- * NULL: none. Borrowed. */
-const struct phx_job *phx_core_ends(const struct phx_state *s, const struct phx_event *ev);
-/** The job that runs on the node of `ev`, which is waited for; NULL: none, or it ends already. */
-const struct phx_job *phx_core_waits_for(const struct phx_state *s, const struct phx_event *ev);
-
 /** What a booting machine is to be given. */
 enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
@@ -46,38 +36,10 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 /** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 
-/** May this node be given this disk key? The one of its own disk, and the one that its present plan
- * has made for the image that it writes; a quarantined node none. */
-bool phx_core_may_have_key(const struct phx_node *n, const char *key_id);
-
-/** The wanted table of the balancers: every virtual address of a role or an active web RE and its
- * instances, those that serve and those that are leaving (web/table.h says which). Caller:
- * phx_web_table_fini(). */
-int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret);
-
 /** The packages (struct phx_package_ref) that `n` is to have at hand, and an id that equal lists
  * share; maybe none. -ENOENT: nothing is said of it (it is on its way, in doubt, or out of the
  * policy's reach): what it has stays. */
 int phx_core_stock(const struct phx_state *s, const struct phx_node *n,
 		   struct phx_list *ret_packages, uint64_t *ret_id);
-
-/** The address by which a balancer reaches the node; borrowed, may be "". */
-const char *phx_core_web_address(const struct phx_node *n);
-
-/** Is it a node that can balance now: its role says so, and it is there to do it. */
-bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n);
-
-/** All of them, by their place: the first one behind `after`, or of all; NULL at the end. */
-const struct phx_node *phx_core_next_director(const struct phx_state *s,
-					      const struct phx_node *after);
-
-/** In the same way, nodes whose step waits for a director to confirm it. */
-const struct phx_node *phx_core_next_leaving(const struct phx_state *s,
-					     const struct phx_node *after);
-
-/** The one of them that has the virtual addresses; the others' table is empty. It keeps them for as
- * long as it is heard: one that comes back does not take them from its successor. NULL: none is
- * heard. */
-const struct phx_node *phx_core_acting_director(const struct phx_state *s);
 
 #endif

@@ -1,7 +1,6 @@
 /* What state means for the outside: orders for agents, outstanding actions,
  * the next deadline, boot answers. All of it derived, so that nothing is lost
  * with the daemon. Pure. */
-#include "state/index.h"
 #include "core/internal.h"
 
 #include <errno.h>
@@ -88,8 +87,8 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n,
 			   struct phx_list *ret)
 {
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
-	bool acts = phx_core_acting_director(s) == n;
-	int r = !o ? -ENOMEM : acts ? phx_core_web_table(s, &o->table) : 0;
+	bool acts = phx_director_acting(s) == n;
+	int r = !o ? -ENOMEM : acts ? phx_director_table(s, &o->table) : 0;
 	if (r < 0)
 		return r;
 	PHX_STR_SET(o->kind, "table");
@@ -132,7 +131,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 		r = add_step_order(s, n, step, ret_orders);
 	if (r == 0 && n->inspect)
 		r = add_inspect_order(ret_orders);
-	if (r == 0 && (phx_core_is_director(s, n) || directs_still(s, n)))
+	if (r == 0 && (phx_director_is(s, n) || directs_still(s, n)))
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
 	if (r == 0 && j && !j->engine_id[0])

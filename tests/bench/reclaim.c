@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "core/core.h"
+#include "node/director.h"
 
 enum { WEB_NODES = 100, WINDOW_MS = 20000, BUSY_PPM = 950000 };
 
@@ -333,8 +334,8 @@ static void look_at_table(struct bench *b)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = {0};
 	double t = now_ns();
-	const struct phx_node *acting = phx_core_acting_director(&b->s);
-	int r = phx_core_web_table(&b->s, &table);
+	const struct phx_node *acting = phx_director_acting(&b->s);
+	int r = phx_director_table(&b->s, &table);
 	keep(b, TABLE, now_ns() - t);
 	uint32_t n = r == 0 && table.services.n
 		? PHX_LIST_AT(&table.services, struct phx_web_service, 0)->servers.n

@@ -253,7 +253,7 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 			PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(ev.role, "web");
 	PHX_STR_SET(ev.pool, "shop");
-	assert_int_equal(phx_core_plan(&w->s, &ev, &plan, &w->err), 0);
+	assert_int_equal(phx_order_plan_of(&w->s, &ev, &plan, &w->err), 0);
 	PHX_LIST_EACH(struct phx_step, step, &plan.steps)
 		wipes = wipes || step->kind == PHX_STEP_wipe;
 	phx_record_fini(&phx_plan_record, &plan);

@@ -14,6 +14,9 @@
 
 #include "core/core.h"
 #include "job/job.h"
+#include "node/director.h"
+#include "node/node.h"
+#include "node/order.h"
 #include "state/counts.h"
 
 struct world {

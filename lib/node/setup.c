@@ -2,7 +2,7 @@
  * the agreements of both say, what one owner may put off, and what an order may
  * ask for instead. Asked before a plan is made, and again before the node
  * enters its new pool. Changes nothing. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * why. */
 #include "unit/core/pair.h"
 
-#include "core/internal.h"
+#include "node/holding.h"
 
 enum { REPLACE_MS = 300000 };
 

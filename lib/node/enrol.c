@@ -2,8 +2,7 @@
  * A known node without its key is certified again only in the window that our
  * own power or kexec order opened, matched on MAC and serial, at its reserved
  * address if it has one. Who does not fit changes nothing. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

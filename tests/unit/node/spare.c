@@ -110,7 +110,7 @@ static void no_order_ends_a_job_unasked(void **state)
 		assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
 		assert_non_null(strstr(w->err.text, "job 1 of alice has run on n1 for 125 s"));
 		assert_int_equal(w->s.seq, seq);
-		assert_ptr_equal(phx_core_ends(&w->s, &ev), job(w, id));
+		assert_ptr_equal(phx_spare_ends(&w->s, &ev), job(w, id));
 	}
 	/* what ends nothing is not refused */
 	struct phx_event on = order_of(PHX_EV_power, PHX_JOBS_SPARE);
@@ -137,7 +137,7 @@ static void only_the_named_may_end(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	struct phx_event none = order_of(PHX_EV_wipe, PHX_JOBS_NAMED);
-	assert_null(phx_core_ends(&w->s, &(struct phx_event){.kind = PHX_EV_wipe}));
+	assert_null(phx_spare_ends(&w->s, &(struct phx_event){.kind = PHX_EV_wipe}));
 	assert_int_equal(world_apply(w, &none, NULL), -EBUSY);
 }
 
@@ -193,8 +193,8 @@ static void a_drain_waits_for_as_long_as_it_takes(void **state)
 	two_serve(w);
 	uint64_t id = submit(w);
 	struct phx_event ev = order_of(PHX_EV_drain, PHX_JOBS_SPARE);
-	assert_null(phx_core_ends(&w->s, &ev));
-	assert_ptr_equal(phx_core_waits_for(&w->s, &ev), job(w, id));
+	assert_null(phx_spare_ends(&w->s, &ev));
+	assert_ptr_equal(phx_spare_waits_for(&w->s, &ev), job(w, id));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	pass_time(w, 3 * 24 * 60 * MINUTE);
 	assert_false(told_to_kill(w, "n1"));
@@ -328,16 +328,16 @@ static void the_plan_counts_the_waiting(void **state)
 	struct phx_plan idle, busy, drain;
 	two_serve(w);
 	struct phx_event ev = order_of(PHX_EV_assign, PHX_JOBS_SPARE);
-	assert_int_equal(phx_core_plan(&w->s, &ev, &idle, &w->err), 0);
+	assert_int_equal(phx_order_plan_of(&w->s, &ev, &idle, &w->err), 0);
 	submit_to(w, "", false, 10 * MINUTE);
 	w->now += MINUTE;
 	tick(w, 0);
 	w->s.now_ms = w->now;
-	assert_int_equal(phx_core_plan(&w->s, &ev, &busy, &w->err), 0);
+	assert_int_equal(phx_order_plan_of(&w->s, &ev, &busy, &w->err), 0);
 	assert_int_equal(busy.expected_ms, idle.expected_ms + 30000 + 5000);
 	assert_string_equal(busy.by, "uid:0");
 	ev.kind = PHX_EV_drain;
-	assert_int_equal(phx_core_plan(&w->s, &ev, &drain, &w->err), 0);
+	assert_int_equal(phx_order_plan_of(&w->s, &ev, &drain, &w->err), 0);
 	assert_true(drain.waits && !drain.has_grace);
 	assert_int_equal(drain.steps.n, 1);
 	assert_in_range(drain.expected_ms, 9 * MINUTE, 9 * MINUTE + 1000);

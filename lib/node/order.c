@@ -1,6 +1,6 @@
 /* An order on one node as all see it who carry it out: what an event says, or
  * what the core wants by itself. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 

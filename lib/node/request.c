@@ -1,8 +1,7 @@
 /* Orders of people: assign, release, rebuild, wipe, drain, resume, quarantine,
  * power; and orders of the core itself when a node is ready or is heard again.
  * planning.c makes the plans. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -308,7 +307,7 @@ int phx_apply_quarantine(struct phx_apply *a)
 /* What runs there is gone as soon as the power is: it runs again then, and knows why. */
 static void cut(struct phx_apply *a, struct phx_node *n)
 {
-	const struct phx_job *j = phx_core_ends(a->s, a->ev);
+	const struct phx_job *j = phx_spare_ends(a->s, a->ev);
 	n->cut_by[0] = '\0';
 	if (a->ev->jobs == PHX_JOBS_UNSAID || !strcmp(a->ev->text, "on"))
 		return;

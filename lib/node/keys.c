@@ -2,7 +2,7 @@
  * again until the key store has said that they are gone. Called where a node
  * is forgotten or a plan is given up; keys that a plan destroys are its steps'
  * business. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ void phx_keys_tick(struct phx_apply *a)
 			tell(a, k);
 }
 
-bool phx_core_may_have_key(const struct phx_node *n, const char *key_id)
+bool phx_key_may_have(const struct phx_node *n, const char *key_id)
 {
 	if (n->state == PHX_NODE_QUARANTINED || !key_id[0])
 		return false;

@@ -2,7 +2,7 @@
  * that fetches a system and the step that enters it. A system on the disk is then
  * of an earlier role, and is not entered: the plan fetches again. Called
  * by live.c and handover.c. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,6 @@
 /* What agents tell: registration, silence, reports; and what a deadline that
  * passes does to a node. Decides what it means for the node's plan. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <string.h>

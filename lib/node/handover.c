@@ -7,8 +7,7 @@
  *
  * Every issued or waiting step has a deadline, so that nothing is stuck
  * (faults.md 17). Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -38,17 +38,17 @@ static void check_without_index(struct world *w, const struct phx_web_table *t)
 	struct phx_state copy;
 	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
 	assert_null(copy.index);
-	assert_int_equal(phx_core_web_table(&copy, &same), 0);
+	assert_int_equal(phx_director_table(&copy, &same), 0);
 	assert_true(phx_web_table_id(&same) == phx_web_table_id(t));
 	const struct phx_node *a = NULL, *b = NULL;
 	do {
-		a = phx_core_next_director(&w->s, a);
-		b = phx_core_next_director(&copy, b);
+		a = phx_director_next(&w->s, a);
+		b = phx_director_next(&copy, b);
 		assert_string_equal(a ? a->name : "", b ? b->name : "");
 	} while (a);
 	do {
-		a = phx_core_next_leaving(&w->s, a);
-		b = phx_core_next_leaving(&copy, b);
+		a = phx_director_next_leaving(&w->s, a);
+		b = phx_director_next_leaving(&copy, b);
 		assert_string_equal(a ? a->name : "", b ? b->name : "");
 	} while (a);
 	phx_state_fini(&copy);
@@ -59,7 +59,7 @@ static void check_table(struct world *w, const char *want)
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	struct phx_err err = {0};
-	assert_int_equal(phx_core_web_table(&w->s, &t), 0);
+	assert_int_equal(phx_director_table(&w->s, &t), 0);
 	assert_int_equal(phx_web_table_check(&t, &err), 0);
 	PHX_LIST_EACH(struct phx_web_service, s, &t.services) {
 		phx_buf_addf(&b, "%s%s:%u", b.n ? "; " : "", s->address, s->port);
@@ -301,15 +301,15 @@ static void the_director_lets_it_go(void **state)
 	assert_int_equal(world_result(w, "n1", 0, ""), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_divert);
 	check_table(w, "10.0.0.250:80 10.0.0.11=0");
-	assert_ptr_equal(phx_core_next_leaving(&w->s, NULL), world_node(w, "n1"));
-	assert_null(phx_core_next_leaving(&w->s, world_node(w, "n1")));
+	assert_ptr_equal(phx_director_next_leaving(&w->s, NULL), world_node(w, "n1"));
+	assert_null(phx_director_next_leaving(&w->s, world_node(w, "n1")));
 	uint64_t id = phx_node_step(world_node(w, "n1"))->id;
 	/* it is the director's word that counts, not the node's, and only on this step */
 	assert_int_equal(world_result(w, "n1", 0, ""), -EINVAL);
 	assert_int_equal(balanced(w, "n1", id + 1), -ESTALE);
 	assert_int_equal(balanced(w, "n1", id), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_drain);
-	assert_null(phx_core_next_leaving(&w->s, NULL));
+	assert_null(phx_director_next_leaving(&w->s, NULL));
 	assert_int_equal(balanced(w, "n1", phx_node_step(world_node(w, "n1"))->id), -EINVAL);
 	assert_int_equal(world_result(w, "n1", 0, ""), 0);
 	assert_int_equal(step_kind(w, "n1"), PHX_STEP_settle);
@@ -468,7 +468,7 @@ static void directors_have_the_table_as_an_order(void **state)
 	/* on its way out it has none */
 	assert_int_equal(world_assign_setup(w, "n2", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
 	world_run_to(w, "n2", PHX_STEP_stop);
-	assert_false(phx_core_is_director(&w->s, world_node(w, "n2")));
+	assert_false(phx_director_is(&w->s, world_node(w, "n2")));
 }
 
 static uint32_t services_of(struct world *w, const char *node)
@@ -487,18 +487,18 @@ static void one_director_acts(void **state)
 	struct world *w = *state;
 	add_web_role(w, "pages", "10.0.0.250", false);
 	add_web_role(w, "balance", "", true);
-	assert_null(phx_core_acting_director(&w->s));
+	assert_null(phx_director_acting(&w->s));
 	world_serving(w, "n1", "balance", true);
 	world_serving(w, "n2", "balance", true);
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
 	assert_int_equal(services_of(w, "n1"), 1);
 	assert_int_equal(services_of(w, "n2"), 0);
 	event(w, PHX_EV_missing, "n1");
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 	assert_int_equal(services_of(w, "n2"), 1);
 	assert_int_equal(services_of(w, "n1"), 0);
 	event(w, PHX_EV_missing, "n2");
-	assert_null(phx_core_acting_director(&w->s));
+	assert_null(phx_director_acting(&w->s));
 	event(w, PHX_EV_back, "n1");
 	assert_int_equal(services_of(w, "n1"), 1);
 }
@@ -513,19 +513,19 @@ static void a_director_that_comes_back_waits(void **state)
 	world_serving(w, "n2", "balance", true);
 	event(w, PHX_EV_missing, "n1");
 	event(w, PHX_EV_back, "n1");
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 	assert_int_equal(services_of(w, "n1"), 0);
 	assert_int_equal(services_of(w, "n2"), 1);
 	/* also where the head was started anew */
 	struct phx_state copy;
 	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
-	assert_string_equal(phx_core_acting_director(&copy)->name, "n2");
+	assert_string_equal(phx_director_acting(&copy)->name, "n2");
 	phx_state_fini(&copy);
 	/* one that is given another role */
 	assert_int_equal(world_assign_setup(w, "n2", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
 	world_run(w, "n2");
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
 }
 
 /* How often a director was told to go off by the event. */
@@ -560,16 +560,16 @@ static void a_fenced_director_is_off_before_another_acts(void **state)
 	PHX_STR_SET(fails.node, "n1");
 	two_fenced_directors(w);
 	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 1);
-	assert_null(phx_core_acting_director(&w->s));
+	assert_null(phx_director_acting(&w->s));
 	assert_int_equal(services_of(w, "n2"), 0);
 	/* once, until it was told to no avail for a while */
 	assert_int_equal(offs(w, PHX_EV_report, "n2"), 0);
 	assert_int_equal(world_apply(w, &fails, NULL), 0);
-	assert_null(phx_core_acting_director(&w->s));
+	assert_null(phx_director_acting(&w->s));
 	w->now = phx_core_next_deadline(&w->s);
 	assert_int_equal(offs(w, PHX_EV_tick, ""), 1);
 	assert_int_equal(world_apply(w, &off, NULL), 0);
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 	assert_int_equal(services_of(w, "n2"), 1);
 	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
 }
@@ -581,7 +581,7 @@ static void a_fenced_director_may_come_back(void **state)
 	two_fenced_directors(w);
 	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 1);
 	assert_int_equal(offs(w, PHX_EV_back, "n1"), 0);
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n1");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
 	assert_false(world_node(w, "n1")->off_wanted);
 	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
 }
@@ -598,7 +598,7 @@ static void a_director_is_not_fenced_for_nobody(void **state)
 	assert_int_equal(offs(w, PHX_EV_back, "n2"), 1);
 	/* whoever quarantines it knows better */
 	event(w, PHX_EV_quarantine, "n1");
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 }
 
 /* One that cannot be switched off is succeeded as if nothing were asked for. */
@@ -608,7 +608,7 @@ static void a_director_without_a_bmc_is_not_fenced(void **state)
 	two_fenced_directors(w);
 	world_node(w, "n1")->bmc.driver[0] = '\0';
 	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 0);
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 }
 
 /* Two must not have the address: who is no director any more, and still does what one does, is told
@@ -623,7 +623,7 @@ static void a_director_that_is_none_any_more_is_told(void **state)
 	world_serving(w, "n2", "balance", true);
 	report(w, "n1", "balance", true);
 	event(w, PHX_EV_quarantine, "n1");
-	assert_string_equal(phx_core_acting_director(&w->s)->name, "n2");
+	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
 	assert_int_equal(services_of(w, "n1"), 0);
 	assert_int_equal(services_of(w, "n2"), 1);
 	/* until it says that it has ended */

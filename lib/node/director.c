@@ -1,13 +1,12 @@
 /* Who is behind the balancers: the wanted table, derived from the nodes, so
  * that it is never kept and never wrong. Called for a director's orders and by
  * phxd, which wakes directors when the table is another one. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-bool phx_core_is_director(const struct phx_state *s, const struct phx_node *n)
+bool phx_director_is(const struct phx_state *s, const struct phx_node *n)
 {
 	return n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_OS && !phx_node_step(n) &&
 		phx_node_is_to_direct(s, n);
@@ -20,24 +19,23 @@ static const struct phx_node *next_of(const struct phx_state *s, enum phx_node_s
 	return phx_index_candidate(s, set, after ? phx_index_place(s, after) + 1 : 0);
 }
 
-const struct phx_node *phx_core_next_director(const struct phx_state *s,
-					      const struct phx_node *after)
+const struct phx_node *phx_director_next(const struct phx_state *s, const struct phx_node *after)
 {
 	const struct phx_node *n = after;
-	while ((n = next_of(s, PHX_SET_DIRECTOR, n)) && !phx_core_is_director(s, n))
+	while ((n = next_of(s, PHX_SET_DIRECTOR, n)) && !phx_director_is(s, n))
 		;
 	return n;
 }
 
 bool phx_director_there(const struct phx_state *s)
 {
-	return phx_core_next_director(s, NULL);
+	return phx_director_next(s, NULL);
 }
 
 static struct phx_node *last_director(const struct phx_state *s)
 {
 	struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
-	return n && phx_core_is_director(s, n) ? n : NULL;
+	return n && phx_director_is(s, n) ? n : NULL;
 }
 
 /* Is the last director not heard, so that it may still have the addresses? With a fence, no other
@@ -52,12 +50,12 @@ static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
 static const struct phx_node *first_heard(const struct phx_state *s)
 {
 	const struct phx_node *n = NULL;
-	while ((n = phx_core_next_director(s, n)) && !n->up)
+	while ((n = phx_director_next(s, n)) && !n->up)
 		;
 	return n;
 }
 
-const struct phx_node *phx_core_acting_director(const struct phx_state *s)
+const struct phx_node *phx_director_acting(const struct phx_state *s)
 {
 	const struct phx_node *last = last_director(s);
 	if (last && last->up)
@@ -80,7 +78,7 @@ static void fence(struct phx_apply *a)
 
 void phx_director_settle(struct phx_apply *a)
 {
-	const struct phx_node *acts = phx_core_acting_director(a->s);
+	const struct phx_node *acts = phx_director_acting(a->s);
 	if (acts)
 		PHX_STR_SET(a->s->director, acts->name);
 	else if (is_in_the_way(a->s, last_director(a->s)))
@@ -95,8 +93,8 @@ void phx_fence_over(struct phx_apply *a, struct phx_node *n)
 	}
 }
 
-const struct phx_node *phx_core_next_leaving(const struct phx_state *s,
-					     const struct phx_node *after)
+const struct phx_node *phx_director_next_leaving(const struct phx_state *s,
+						 const struct phx_node *after)
 {
 	const struct phx_node *n = after;
 	while ((n = next_of(s, PHX_SET_LEAVES, n)) && !phx_node_waits_for_director(s, n))
@@ -121,7 +119,7 @@ static bool stops(const struct phx_step *step, const struct phx_role *role)
 }
 
 /* Where it is heard from; an address that was only announced serves as well. */
-const char *phx_core_web_address(const struct phx_node *n)
+const char *phx_director_address(const struct phx_node *n)
 {
 	uint8_t bytes[4];
 	return phx_web_address_parse(n->address, bytes) == 0 ? n->address : n->ip;
@@ -161,7 +159,7 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 	};
 	uint8_t bytes[4];
 	int weight = phx_web_weight(&i);
-	const char *address = phx_core_web_address(n);
+	const char *address = phx_director_address(n);
 	struct phx_web_service *service = service_of(t, &web);
 	if (!service)
 		return -ENOMEM;
@@ -239,7 +237,7 @@ static int keep_the_last(const struct phx_state *s, enum silence allowed, struct
 	return r;
 }
 
-int phx_core_web_table(const struct phx_state *s, struct phx_web_table *ret)
+int phx_director_table(const struct phx_state *s, struct phx_web_table *ret)
 {
 	struct phx_web_table t = {0};
 	int r = make_table(s, HEARD, &t);

@@ -9,7 +9,7 @@
  *   packages activated ────────────────────────▶ refused: it goes on to its end
  *
  * The role, the pool and the data stay in all cases but the last. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

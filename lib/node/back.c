@@ -3,7 +3,7 @@
  * version back that it ran. For that the definition of a role that was replaced
  * is kept for as long as a node runs it. Called by handover.c when a step has
  * failed for the last time, and where roles are put. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

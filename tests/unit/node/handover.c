@@ -433,7 +433,7 @@ static void dry_run_changes_nothing(void **state)
 	struct phx_event ev = {.kind = PHX_EV_assign, .now_ms = w->now};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.role, "web");
-	assert_int_equal(phx_core_plan(&w->s, &ev, &plan, &w->err), 0);
+	assert_int_equal(phx_order_plan_of(&w->s, &ev, &plan, &w->err), 0);
 	assert_int_equal(plan.steps.n, 8);
 	assert_true(plan.expected_ms > 0);
 	assert_true(phx_record_equal(&phx_state_record, &before, &w->s));

@@ -233,27 +233,27 @@ static void a_node_may_have_its_own_key_only(void **state)
 	struct phx_node *n1 = world_node(w, "n1"), *n2 = world_node(w, "n2");
 	char first[PHX_NAME_MAX];
 	PHX_STR_SET(first, n1->disk_key_id);
-	assert_true(phx_core_may_have_key(n1, n1->disk_key_id));
-	assert_false(phx_core_may_have_key(n1, n2->disk_key_id));
-	assert_false(phx_core_may_have_key(n2, n1->disk_key_id));
-	assert_false(phx_core_may_have_key(n1, ""));
+	assert_true(phx_key_may_have(n1, n1->disk_key_id));
+	assert_false(phx_key_may_have(n1, n2->disk_key_id));
+	assert_false(phx_key_may_have(n2, n1->disk_key_id));
+	assert_false(phx_key_may_have(n1, ""));
 	/* while a new one is made and written it may have that, and only then */
 	assert_int_equal(world_order(w, PHX_EV_rebuild, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_image);
 	char second[PHX_NAME_MAX];
 	PHX_STR_SET(second, step_now(w, "n1")->key_id);
 	assert_true(second[0] && strcmp(first, second) != 0);
-	assert_true(phx_core_may_have_key(world_node(w, "n1"), second));
-	assert_false(phx_core_may_have_key(world_node(w, "n2"), second));
+	assert_true(phx_key_may_have(world_node(w, "n1"), second));
+	assert_false(phx_key_may_have(world_node(w, "n2"), second));
 	step_now(w, "n1")->status = PHX_STEP_PENDING;
 	PHX_STR_SET(world_node(w, "n1")->disk_key_id, "");
-	assert_false(phx_core_may_have_key(world_node(w, "n1"), second));
+	assert_false(phx_key_may_have(world_node(w, "n1"), second));
 	step_now(w, "n1")->status = PHX_STEP_ISSUED;
 	PHX_STR_SET(world_node(w, "n1")->disk_key_id, second);
 	struct phx_event ev = {.kind = PHX_EV_quarantine};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	assert_false(phx_core_may_have_key(world_node(w, "n1"), second));
+	assert_false(phx_key_may_have(world_node(w, "n1"), second));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* What a machine says of itself, and whether it is believed: another machine
  * under the node's name, two machines of one UUID. Asked by whoever takes such
  * facts in and by whoever lets a node in again. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Nothing is erased or overwritten but that events say who or what wanted it: an
  * order by somebody, a policy, an agreement. Called where a plan begins. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Answers of agents, BMCs and the key store to the steps of a plan: whether the
  * step still waits, whether the answer is believed, and the record of an erase.
  * Called by apply.c; never talks to any of them. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,8 +10,7 @@
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
  * Called by whoever changes a node; share.c says when. Calls the ledger alone. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <stdio.h>
 #include <string.h>

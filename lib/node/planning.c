@@ -1,8 +1,7 @@
 /* From an order on one node, by somebody or by the core itself, to a plan that
  * begins. Decides the setup policy that must hold, asks the planner, and says
  * what a node of any other state cannot be ordered. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 #include "node/plan.h"
 
 #include <errno.h>
@@ -169,8 +168,8 @@ int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, st
 	return make(s, &d, ret, err);
 }
 
-int phx_core_plan(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
-		  struct phx_err *err)
+int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
+		      struct phx_err *err)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
 	if (!n)

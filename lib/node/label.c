@@ -1,6 +1,6 @@
 /* Labels: what people call nodes by beside their names, "rack=3". Nothing is
  * decided by them. Called by apply.c. Pure. */
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <string.h>

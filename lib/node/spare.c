@@ -9,8 +9,7 @@
  *
  * Events of older journals say nothing of jobs, and end them as they did.
  * Called by the handlers of orders and by handover.c. Pure. */
-#include "state/index.h"
-#include "core/internal.h"
+#include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +58,7 @@ static const struct phx_job *waited_for(const struct phx_state *s, const struct 
 	return j && j->state == PHX_JOB_RUNNING && !ends_anyway(j) ? j : NULL;
 }
 
-const struct phx_job *phx_core_waits_for(const struct phx_state *s, const struct phx_event *ev)
+const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
 	return n ? waited_for(s, n) : NULL;
@@ -70,7 +69,7 @@ static const struct phx_job *ended_by(const struct phx_state *s, const struct ph
 	return ends_jobs(o) ? waited_for(s, o->node) : NULL;
 }
 
-const struct phx_job *phx_core_ends(const struct phx_state *s, const struct phx_event *ev)
+const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
 	const struct phx_node_order o = phx_order_of(ev, n);

@@ -1,0 +1,74 @@
+/* Nodes: who one is, what it is ordered, the plan that it follows, what its agent, its BMC and its
+ * keys tell. Called by REs and the dispatcher. Orders: node/order.h; the ledger's count:
+ * node/holding.h; balancers: node/director.h; plans: node/plan.h. Pure. */
+#ifndef PHX_NODE_NODE_H
+#define PHX_NODE_NODE_H
+
+#include <assert.h>
+
+#include "state/apply.h"
+
+/** The handler has seen to it that this may follow (types/node_life.def). */
+static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
+{
+	int r = phx_node_become(n, to);
+	assert(r == 0);
+	(void)r;
+}
+
+/* handlers of events, for the dispatcher (core/apply.c) alone */
+int phx_apply_cancel(struct phx_apply *a);
+int phx_apply_step_result(struct phx_apply *a);
+int phx_apply_balanced(struct phx_apply *a);
+int phx_apply_power_result(struct phx_apply *a);
+int phx_apply_key_result(struct phx_apply *a);
+int phx_apply_assign(struct phx_apply *a);
+int phx_apply_release(struct phx_apply *a);
+int phx_apply_rebuild(struct phx_apply *a);
+int phx_apply_wipe(struct phx_apply *a);
+int phx_apply_drain(struct phx_apply *a);
+int phx_apply_resume(struct phx_apply *a);
+int phx_apply_quarantine(struct phx_apply *a);
+int phx_apply_power(struct phx_apply *a);
+int phx_apply_node_add(struct phx_apply *a);
+int phx_apply_node_remove(struct phx_apply *a);
+int phx_apply_node_accept(struct phx_apply *a);
+int phx_apply_node_bmc(struct phx_apply *a);
+int phx_apply_enrol(struct phx_apply *a);
+int phx_apply_node_label(struct phx_apply *a);
+int phx_apply_hello(struct phx_apply *a);
+int phx_apply_missing(struct phx_apply *a);
+int phx_apply_quiet(struct phx_apply *a);
+int phx_apply_back(struct phx_apply *a);
+int phx_apply_report(struct phx_apply *a);
+int phx_apply_inventory(struct phx_apply *a);
+int phx_apply_inspect(struct phx_apply *a);
+
+/* live.c, keys.c: deadlines */
+/** A deadline of the node has passed. */
+void phx_node_tick(struct phx_apply *a, struct phx_node *n);
+void phx_keys_tick(struct phx_apply *a);
+
+/* keys.c */
+/** May this node be given this disk key? The one of its own disk, and the one that its present plan
+ * has made for the image that it writes; a quarantined node none. */
+bool phx_key_may_have(const struct phx_node *n, const char *key_id);
+
+/* handover.c */
+/** Issue what can be issued, finish what is finished. Safe to call at any time. */
+void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
+void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
+
+/* request.c */
+/** Rules give a ready, idle node its role, if automatic assignment is on. */
+void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
+
+/* back.c */
+/** Before a role is replaced: its old definition stays known for as long as nodes run it.
+ * -ENOMEM. */
+int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
+/** The role that a step is about, in the version that it is about; NULL: none, or gone. */
+const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
+				     const struct phx_step *step);
+
+#endif

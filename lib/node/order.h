@@ -1,0 +1,64 @@
+/* Orders on one node, by an event or by the core itself: what they say, which plan they would make,
+ * which job they would end, and how they begin. Pure. */
+#ifndef PHX_NODE_ORDER_H
+#define PHX_NODE_ORDER_H
+
+#include "state/apply.h"
+
+/** An order on one node, by an event or by the core itself. Borrows all of it. No text is NULL. */
+struct phx_node_order {
+	/* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
+	enum phx_event_kind kind;
+	const struct phx_node *node;
+	const char *by;   /* who; "" = the core */
+	const char *text; /* why, or what the event says beside */
+	const char *role;
+	const char *pool; /* "" = the role's */
+	bool has_setup;   /* setup was asked for */
+	struct phx_setup setup;
+	bool encrypt, pin, power_cycle, force;
+	enum phx_jobs_say jobs;
+	const struct phx_list *may_end; /* struct phx_job_ref: NAMED */
+	bool has_grace;
+	uint32_t grace_ms;
+};
+
+/* order.c */
+/** What the event says of `n`, which may be NULL where the caller looks at that. */
+struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n);
+/** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and
+ * histories. */
+struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
+				    const char *why);
+/** The event's node, and what it orders of it; -ENOENT with a text. */
+int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret);
+
+/* planning.c */
+/** May a plan be made for the node as it is now? -EPERM, -EBUSY with a text. */
+int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err);
+/** The plan that the order would make now. Changes nothing. */
+int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
+		   struct phx_err *err);
+/** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
+int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
+		      struct phx_err *err);
+/** Plan it, and begin. 0 also where nothing is to be done, or the same is under way; an error has
+ * changed nothing. */
+int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o);
+/** The event as the core goes on by itself after it: for nobody. */
+struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
+/** Begin what nobody ordered now; `err` takes why it cannot be. */
+int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
+
+/* spare.c: jobs that an order would end */
+/** -EBUSY and its name, if the order would end a job that it does not allow to end. */
+int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
+/** The same of the open jobs of an RE. */
+int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
+/** The job that `ev`, an order on a node, would end there, though it need not have ended by then;
+ * NULL: none. Borrowed. */
+const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev);
+/** The job that runs on the node of `ev`, which is waited for; NULL: none, or it ends already. */
+const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struct phx_event *ev);
+
+#endif
