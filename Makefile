@@ -22,7 +22,7 @@ CC ?= gcc
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 
-PURE := policy batch web types ledger state job node core
+PURE := policy batch web types ledger state job node re core
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
 PROGRAMS := phx phx-sim phx-lab phxd phx-agent
 WORDS := phx phx-sim # of these, what they share is cmd/cli
@@ -101,7 +101,7 @@ $(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
 
 # the tests of the rooms that an event passes through once more, each allocation failing in turn: the library is the static
 # one, its calls are wrapped; not replay, which repeats itself for long, nor visits, which counts what is read
-ALLOC_ROOMS := state job node core
+ALLOC_ROOMS := state job node re core
 ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c)))
 ALLOC_OBJ := $(ALLOC_SRC:tests/unit/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply

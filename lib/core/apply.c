@@ -2,10 +2,18 @@
  * the daemon for each event and at replay, by tests and by the simulator.
  * Every handler checks first and changes afterwards, so that a refused event
  * leaves the state as it was. Pure. */
-#include "core/internal.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "core/internal.h"
+#include "job/job.h"
+#include "node/director.h"
+#include "node/holding.h"
+#include "node/node.h"
+#include "re/re.h"
+#include "state/index.h"
 
 static int apply_settings(struct phx_apply *a)
 {

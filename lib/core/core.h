@@ -36,10 +36,4 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 /** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 
-/** The packages (struct phx_package_ref) that `n` is to have at hand, and an id that equal lists
- * share; maybe none. -ENOENT: nothing is said of it (it is on its way, in doubt, or out of the
- * policy's reach): what it has stays. */
-int phx_core_stock(const struct phx_state *s, const struct phx_node *n,
-		   struct phx_list *ret_packages, uint64_t *ret_id);
-
 #endif

@@ -1,10 +1,17 @@
 /* What state means for the outside: orders for agents, outstanding actions,
  * the next deadline, boot answers. All of it derived, so that nothing is lost
  * with the daemon. Pure. */
-#include "core/internal.h"
+#include "core/core.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "job/job.h"
+#include "node/director.h"
+#include "node/node.h"
+#include "re/re.h"
+#include "state/counts.h"
+#include "state/index.h"
 
 static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 {
@@ -101,7 +108,7 @@ static int add_stock_order(const struct phx_state *s, const struct phx_node *n,
 {
 	struct phx_list packages = {0};
 	uint64_t id;
-	int r = phx_core_stock(s, n, &packages, &id);
+	int r = phx_re_stock(s, n, &packages, &id);
 	struct phx_order *o = r == 0 ? phx_list_push(ret, sizeof(*o)) : NULL;
 	if (!o) {
 		phx_list_fini(&packages);

@@ -17,6 +17,7 @@
 #include "node/director.h"
 #include "node/node.h"
 #include "node/order.h"
+#include "re/re.h"
 #include "state/counts.h"
 
 struct world {

@@ -8,7 +8,7 @@ static const char *stock_of(struct world *w, const char *node)
 	static char text[400];
 	struct phx_list packages = {0};
 	uint64_t id = 0;
-	int r = phx_core_stock(&w->s, world_node(w, node), &packages, &id);
+	int r = phx_re_stock(&w->s, world_node(w, node), &packages, &id);
 	if (r == -ENOENT)
 		return "nothing is said";
 	assert_int_equal(r, 0);
@@ -25,7 +25,7 @@ static uint64_t id_of(struct world *w, const char *node)
 {
 	struct phx_list packages = {0};
 	uint64_t id = 0;
-	assert_int_equal(phx_core_stock(&w->s, world_node(w, node), &packages, &id), 0);
+	assert_int_equal(phx_re_stock(&w->s, world_node(w, node), &packages, &id), 0);
 	phx_list_fini(&packages);
 	return id;
 }

@@ -4,7 +4,7 @@
  * director's table; derived from the state, so that it is in no journal and
  * never wrong after a restart. Called for a node's orders. Decides nothing about
  * when they are fetched: that is the agent's, which does it when it is idle. Pure. */
-#include "core/internal.h"
+#include "re/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static uint64_t id_of(const struct phx_list *packages)
 	return h ? h : 1;
 }
 
-int phx_core_stock(const struct phx_state *s, const struct phx_node *n,
-		   struct phx_list *ret_packages, uint64_t *ret_id)
+int phx_re_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages,
+		 uint64_t *ret_id)
 {
 	struct phx_list packages = {0};
 	int r = 0;

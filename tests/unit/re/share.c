@@ -3,7 +3,7 @@
  * goes back to the ledger. phx_state_check() compares both after every event. */
 #include "unit/core/pair.h"
 
-#include "core/internal.h"
+#include "re/internal.h"
 
 static struct phx_job *job(struct world *w, uint64_t id)
 {

@@ -4,7 +4,7 @@
  * again until it or an RE tells news. The ledger is told how many are marked, so
  * that it counts on them for everybody else and for that RE not at all. Called
  * by share.c. Pure. */
-#include "core/internal.h"
+#include "re/internal.h"
 
 #include <stdio.h>
 #include <string.h>

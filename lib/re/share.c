@@ -10,7 +10,7 @@
  * What a node is now is read from the node itself (its state, pool, plan), so
  * that a hand-over that is retried, quarantined or cut by a restart needs no
  * case of its own. Decides nothing about how many: that is lib/ledger. Pure. */
-#include "core/internal.h"
+#include "re/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* How a runtime environment comes to be: a service provider asks for it by an
  * agreement, which waits; the resource provider creates it, by that request or
  * by an agreement of his own. Pure. */
-#include "core/internal.h"
+#include "re/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

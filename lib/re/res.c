@@ -2,7 +2,7 @@
  * suspended, deactivated, destroyed (types/re_life.def says from where and by whom);
  * agree.c is how they come to be. An RE has a pool of its name; what it holds
  * is in the ledger. Pure. */
-#include "core/internal.h"
+#include "re/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
