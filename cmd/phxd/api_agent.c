@@ -140,7 +140,7 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	json_t *role_json = NULL;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool local = n && n->env == PHX_ENV_DEPLOY && phx_core_boot_local(s, n);
+	bool local = n && n->env == PHX_ENV_DEPLOY && phx_node_boots_local(s, n);
 	const struct phx_role *role = n ? phx_core_role_wanted(s, n) : NULL;
 	if (role)
 		role_json = phx_json_from_record(&phx_role_record, role);

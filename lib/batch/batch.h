@@ -1,6 +1,6 @@
 /* The manager of one batch RE (PBJ manager of 000, HTC/MTC server of 003): its
  * jobs, the nodes it may use, and the scheduler that chooses among the jobs that
- * wait. Counts nodes, does not name them: lib/core chooses the nodes of a job, so
+ * wait. Counts nodes, does not name them: lib/job chooses the nodes of a job, so
  * that the simulator runs a trace of years in a second. Pure: time comes in,
  * decisions go out; the caller acts and confirms.
  *

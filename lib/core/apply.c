@@ -13,6 +13,7 @@
 #include "node/holding.h"
 #include "node/node.h"
 #include "re/re.h"
+#include "state/counts.h"
 #include "state/index.h"
 
 static int apply_settings(struct phx_apply *a)

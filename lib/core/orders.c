@@ -35,7 +35,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	o->step = *step;
 	int r = role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
 	if (role && r == 0)
-		o->role.web = phx_core_web_of(s, n, role);
+		o->role.web = phx_node_web_of(s, n, role);
 	return r;
 }
 

@@ -92,7 +92,7 @@ static void take_answer(struct fault_sim *f, struct fault_machine *m)
 	if (!n)
 		return;
 	if (phx_fault_env(m) == PHX_ENV_DEPLOY) {
-		m->boot_local = phx_core_boot_local(f->head.s, n);
+		m->boot_local = phx_node_boots_local(f->head.s, n);
 		if (m->boot_local)
 			phx_fault_later(f, phx_fault_between(f, SECOND, 3 * SECOND), WHAT_ENTER,
 					m->i, m->gen, 0);

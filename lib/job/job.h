@@ -73,7 +73,7 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
 void phx_lease_tick(struct phx_apply *a);
 
 /* waits.c */
-/** Counts for phx_core_job_waits(), which are shared by calls between two events: zero-initialise
+/** Counts for phx_job_waits_for(), which are shared by calls between two events: zero-initialise
  * all but the state, which is borrowed. */
 struct phx_job_waits {
 	const struct phx_state *s;

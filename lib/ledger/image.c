@@ -1,5 +1,5 @@
 /* Saves the ledger as a record, for snapshots of the core, and restores it. Called
- * by lib/core. Indexes are built anew; a restored ledger decides as before. Pure. */
+ * by lib/state. Indexes are built anew; a restored ledger decides as before. Pure. */
 #include <errno.h>
 
 #include "ledger/internal.h"

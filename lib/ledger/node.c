@@ -1,5 +1,5 @@
 /* Events of nodes: nodes arrive where they were sent, break, join the cluster.
- * Called by lib/core and the simulator. Counts nodes, does not name them. Pure. */
+ * Called by lib/node, lib/re and the simulator. Counts nodes, does not name them. Pure. */
 #include <errno.h>
 
 #include "ledger/internal.h"

@@ -144,7 +144,7 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 	const struct phx_role *role = phx_state_role(s, n->actual_role);
 	if (!role)
 		return 0;
-	struct phx_role_web web = phx_core_web_of(s, n, role);
+	struct phx_role_web web = phx_node_web_of(s, n, role);
 	if (!web.address[0])
 		return 0;
 	const struct phx_step *step = phx_node_step(n);

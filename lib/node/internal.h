@@ -127,4 +127,12 @@ bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
 void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,
 		   struct phx_plan *plan);
 
+/* order.c */
+/** Find the event's node; -ENOENT with a text. */
+int phx_need_node(struct phx_apply *a, struct phx_node **ret);
+
+/* power.c */
+/** Order the node's power off, again and again until it is seen off. */
+void phx_power_off(struct phx_apply *a, struct phx_node *n);
+
 #endif

@@ -4,6 +4,12 @@
 
 #include <errno.h>
 
+int phx_need_node(struct phx_apply *a, struct phx_node **ret)
+{
+	*ret = phx_state_node(a->s, a->ev->node);
+	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
+}
+
 struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n)
 {
 	return (struct phx_node_order){.kind = (enum phx_event_kind)ev->kind,

@@ -82,7 +82,7 @@ static void find_former_role(const struct phx_state *s, struct draft *d)
 	if (!from)
 		return;
 	d->from = *from;
-	d->from.web = phx_core_web_of(s, n, from);
+	d->from.web = phx_node_web_of(s, n, from);
 	d->q.from = &d->from;
 }
 
@@ -123,7 +123,7 @@ static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
 	PHX_STR_SET(plan.from_pool, n->pool);
 	if (role && n->up && n->state == PHX_NODE_ACTIVE) {
 		struct phx_role here = *role;
-		here.web = phx_core_web_of(s, n, role);
+		here.web = phx_node_web_of(s, n, role);
 		r = phx_plan_drain(&here, &plan);
 	}
 	if (r < 0) {

@@ -69,7 +69,7 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_err why = {0};
 	if (n->state != PHX_NODE_ACTIVE || n->env != PHX_ENV_DEPLOY || phx_node_step(n) ||
-	    phx_core_boot_local(a->s, n))
+	    phx_node_boots_local(a->s, n))
 		return;
 	const struct phx_role *role = phx_state_role(a->s, n->role);
 	if (!role || role->boot != PHX_ROLE_BOOT_RAM) {

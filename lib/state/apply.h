@@ -51,12 +51,6 @@ void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ..
  */
 void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 		 const char *other_re, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/** Find the event's node; -ENOENT with a text. */
-int phx_need_node(struct phx_apply *a, struct phx_node **ret);
-/** Does the pool hold the node, or is the node on its way to the pool? */
-bool phx_node_is_of(const struct phx_node *n, const char *pool);
-/** Order the node's power off, again and again until it is seen off. */
-void phx_power_off(struct phx_apply *a, struct phx_node *n);
 
 /* work.c */
 /** Add an entry for `n` (may be NULL if the kind needs no node) to the worklist. */

@@ -100,7 +100,7 @@ struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 	return web;
 }
 
-struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n,
+struct phx_role_web phx_node_web_of(const struct phx_state *s, const struct phx_node *n,
 				    const struct phx_role *role)
 {
 	return phx_web_of_pool(s, n->pool, role);
@@ -109,7 +109,7 @@ struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_
 static bool has_address(const struct phx_state *s, const struct phx_node *n, const char *role_name)
 {
 	const struct phx_role *role = phx_state_role(s, role_name);
-	return role && phx_core_web_of(s, n, role).address[0];
+	return role && phx_node_web_of(s, n, role).address[0];
 }
 
 bool phx_node_is_instance(const struct phx_state *s, const struct phx_node *n)
@@ -136,7 +136,7 @@ bool phx_node_waits_for_director(const struct phx_state *s, const struct phx_nod
 		phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_DIRECTOR;
 }
 
-bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n)
+bool phx_node_boots_local(const struct phx_state *s, const struct phx_node *n)
 {
 	(void)s;
 	return !phx_node_step(n) && n->system_digest[0] && n->system_disk[0] && !n->key_unread &&
@@ -185,4 +185,9 @@ int64_t phx_job_due(const struct phx_job *j)
 		if (!p->ended && p->lost_ms && p->lost_ms < next)
 			next = p->lost_ms;
 	return next;
+}
+
+bool phx_node_is_of(const struct phx_node *n, const char *pool)
+{
+	return !strcmp(n->pool, pool) || (phx_node_step(n) && !strcmp(n->plan.to_pool, pool));
 }

@@ -38,6 +38,9 @@ bool phx_pool_is_deserted(const struct phx_state *s, const char *pool);
 /** Would the node get requests through a balancer, with its assigned role? */
 bool phx_node_is_balanced(const struct phx_state *s, const struct phx_node *n);
 
+/** Does the pool hold the node, or is the node on its way to the pool? */
+bool phx_node_is_of(const struct phx_node *n, const char *pool);
+
 /** When the node wants a tick; INT64_MAX: never. */
 int64_t phx_node_due(const struct phx_node *n);
 /** When the time limit of the job's run is over; INT64_MAX: never. */
@@ -51,11 +54,11 @@ struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 				    const struct phx_role *role);
 
 /** The web entry of `role` on node `n`: phx_web_of_pool() of its pool. */
-struct phx_role_web phx_core_web_of(const struct phx_state *s, const struct phx_node *n,
+struct phx_role_web phx_node_web_of(const struct phx_state *s, const struct phx_node *n,
 				    const struct phx_role *role);
 
 /** Does an agent in the deploy initramfs without an order enter the installed system? */
-bool phx_core_boot_local(const struct phx_state *s, const struct phx_node *n);
+bool phx_node_boots_local(const struct phx_state *s, const struct phx_node *n);
 /** The role whose services an agent of an installed system starts when it registers, if it had
  * started them before: that of an active node, and one whose step `start` is done. NULL: none.
  * Borrowed from the state. */

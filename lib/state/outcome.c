@@ -1,5 +1,4 @@
-/* Actions and notes of an event, and the checks that every handler begins with.
- * Called by all handlers; calls none of them. Pure. */
+/* Actions and notes of an event. Called by all handlers; calls none of them. Pure. */
 #include "state/apply.h"
 #include "state/index.h"
 
@@ -60,26 +59,4 @@ void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 	va_start(ap, fmt);
 	vsnprintf(act->text, sizeof(act->text), fmt, ap);
 	va_end(ap);
-}
-
-enum { OFF_AGAIN_MS = 300 * 1000 }; /* a node that is still on is switched off again */
-
-void phx_power_off(struct phx_apply *a, struct phx_node *n)
-{
-	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (act)
-		PHX_STR_SET(act->text, "off");
-	n->off_wanted = true;
-	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
-}
-
-int phx_need_node(struct phx_apply *a, struct phx_node **ret)
-{
-	*ret = phx_state_node(a->s, a->ev->node);
-	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
-}
-
-bool phx_node_is_of(const struct phx_node *n, const char *pool)
-{
-	return !strcmp(n->pool, pool) || (phx_node_step(n) && !strcmp(n->plan.to_pool, pool));
 }

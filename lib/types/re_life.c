@@ -1,4 +1,4 @@
-/* Looks up the life table of an RE: see life.h. Called by lib/core. Pure. */
+/* Looks up the life table of an RE: see re_life.h. Called by lib/re. Pure. */
 #include "types/re_life.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The wanted table of a load balancer, and the way to it: see table.h. Called by
- * lib/core (making), lib/ipvs (reading, comparing) and the agent (checking);
+ * lib/node (making), lib/ipvs (reading, comparing) and the agent (checking);
  * never decides how many instances there are. Pure. */
 #include "web/table.h"
 

@@ -1,6 +1,6 @@
 /* Request distribution of web services: the wanted table of a load balancer (virtual service →
  * instances with their weights) and what leads from the table that is there to the wanted one. Made
- * by lib/core of the state, put into the kernel by lib/ipvs. Direct routing, TCP, IPv4. Pure. */
+ * by lib/node of the state, put into the kernel by lib/ipvs. Direct routing, TCP, IPv4. Pure. */
 #ifndef PHX_WEB_TABLE_H
 #define PHX_WEB_TABLE_H
 

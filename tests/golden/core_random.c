@@ -294,7 +294,7 @@ static void behaves(struct life *l, struct machine *m)
 			says_hello(l, m);
 		else
 			tells(l, m, 0);
-	} else if (m->env == PHX_ENV_DEPLOY && phx_core_boot_local(&l->w->s, n) && n->up) {
+	} else if (m->env == PHX_ENV_DEPLOY && phx_node_boots_local(&l->w->s, n) && n->up) {
 		starts_in(m, PHX_ENV_OS);
 		if (n->role[0]) {
 			PHX_STR_SET(m->role, n->role);

@@ -153,7 +153,7 @@ static void off_for_a_moment(void **state)
 	later(w, 12000);
 	hello(w, "n2", PHX_ENV_DEPLOY);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
-	assert_true(phx_core_boot_local(&w->s, world_node(w, "n2")));
+	assert_true(phx_node_boots_local(&w->s, world_node(w, "n2")));
 	hello(w, "n2", PHX_ENV_OS);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY); /* its services start */
 	in_health(w, "n2");

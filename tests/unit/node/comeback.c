@@ -229,7 +229,7 @@ static void a_disk_with_its_system_goes_on(void **state)
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_ACTIVE);
 	assert_null(phx_node_step(n));
-	assert_true(phx_core_boot_local(&w->s, n));
+	assert_true(phx_node_boots_local(&w->s, n));
 	assert_string_equal(n->system_disk, "serial-disk1");
 }
 

@@ -286,7 +286,7 @@ static void a_reboot_ends_its_parts(void **state)
 	uint64_t id = submit(w, 1, 1000);
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_FAILED);
-	assert_true(phx_core_boot_local(&w->s, world_node(w, "n1")));
+	assert_true(phx_node_boots_local(&w->s, world_node(w, "n1")));
 }
 
 static void facts_on_demand(void **state)

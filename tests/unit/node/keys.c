@@ -125,7 +125,7 @@ static void a_dead_node_without_bmc_loses_its_key_at_once(void **state)
 	assert_null(phx_node_step(n));
 	assert_int_equal(w->s.seq, seq);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EHOSTUNREACH);
-	assert_false(phx_core_boot_local(&w->s, n));
+	assert_false(phx_node_boots_local(&w->s, n));
 	phx_list_fini(&s.keys);
 }
 

@@ -1,0 +1,14 @@
+/* A node that is to be off: told so until its BMC says that it is. Called where a node is given up, or
+ * where nobody may count on it. Pure. */
+#include "node/internal.h"
+
+enum { OFF_AGAIN_MS = 300 * 1000 }; /* a node that is still on is switched off again */
+
+void phx_power_off(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (act)
+		PHX_STR_SET(act->text, "off");
+	n->off_wanted = true;
+	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
+}
