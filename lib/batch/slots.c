@@ -54,24 +54,31 @@ static bool grow_array(void *array, uint32_t cap, size_t item_size)
 	return items;
 }
 
+/* The trees borrow these arrays, which move when they grow. */
+static void lend_nodes(struct phx_batch *b)
+{
+	for (uint32_t k = 0; k < PHX_BATCH_CLASSES; k++)
+		b->waiting[k].nodes = b->nodes;
+	b->running.nodes = b->nodes;
+	b->ends.nodes = b->end_nodes;
+}
+
 static bool grow_slots(struct phx_batch *b)
 {
 	uint32_t cap = b->cap ? b->cap * 2 : SLOTS_MIN;
 	bool easy = b->config.scheduler == PHX_SCHEDULER_easy;
-	if (cap <= b->cap || !grow_array(&b->jobs, cap, sizeof(*b->jobs)) ||
-	    !grow_array(&b->nodes, cap, sizeof(*b->nodes)) ||
-	    !grow_array(&b->chain, cap, sizeof(*b->chain)) ||
-	    (easy && !grow_array(&b->end_nodes, cap, sizeof(*b->end_nodes))))
+	bool grown = cap > b->cap && grow_array(&b->jobs, cap, sizeof(*b->jobs)) &&
+		grow_array(&b->nodes, cap, sizeof(*b->nodes)) &&
+		grow_array(&b->chain, cap, sizeof(*b->chain)) &&
+		(!easy || grow_array(&b->end_nodes, cap, sizeof(*b->end_nodes)));
+	lend_nodes(b); /* one array may have moved although another could not grow */
+	if (!grown)
 		return false;
 	b->cap = cap;
 	b->used = b->used ? b->used : 1;
 	b->nodes[0] = phx_batch_nil;
 	if (easy)
 		b->end_nodes[0] = phx_batch_nil;
-	for (uint32_t k = 0; k < PHX_BATCH_CLASSES; k++)
-		b->waiting[k].nodes = b->nodes;
-	b->running.nodes = b->nodes;
-	b->ends.nodes = b->end_nodes;
 	return true;
 }
 
