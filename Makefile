@@ -13,7 +13,7 @@
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
 #   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
-#   make check-asan the unit and system tests under the sanitizers
+#   make check-asan the unit and system tests under the sanitizers; the unit tests alone are part of make check
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
@@ -149,7 +149,7 @@ DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-asan check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-asan check-asan-unit check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -179,7 +179,7 @@ check-layout:
 
 # what every change must pass; one that fails does not hide the others
 check: deps
-	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-tsan
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
@@ -213,9 +213,14 @@ check-share: deps
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=2400 tests/run tests/lab/share-short.sh
 
 ASAN := $(BUILD)/asan
+ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
+ASAN_MAKE := $(MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+check-asan-unit:
+	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT)
+	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(ASAN_UNIT)
 check-asan:
-	$(Q)$(MAKE) BUILD=$(ASAN) OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" all $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
-	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(UNIT_SRC:%.c=$(ASAN)/%) $(SYSTEM_TESTS)
+	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
+	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(ASAN_UNIT) $(SYSTEM_TESTS)
 
 TSAN := $(BUILD)/tsan
 check-tsan:
