@@ -28,7 +28,7 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 /** When the next tick is due (core time), INT64_MAX when never. */
 int64_t phx_core_next_deadline(const struct phx_state *s);
 
-/** What a booting machine is to be given. */
+/** The boot answer for a booting machine. */
 enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
 enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 				   const char **ret_node);

@@ -1,6 +1,6 @@
 /* What state means for the outside: orders for agents, outstanding actions,
- * the next deadline, boot answers. All of it derived, so that nothing is lost
- * with the daemon. Pure. */
+ * the next deadline, boot answers. All are derived from state, so a restart of
+ * the daemon loses none. Pure. */
 #include "core/core.h"
 
 #include <errno.h>

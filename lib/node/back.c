@@ -1,8 +1,8 @@
-/* The way back of an update: a node that was to run a role in a new version, in
- * place, and whose new version does not start or is not healthy, gets the
- * version back that it ran. For that the definition of a role that was replaced
- * is kept for as long as a node runs it. Called by handover.c when a step has
- * failed for the last time, and where roles are put. Pure. */
+/* The way back of an update: when a node updates its role in place and the new
+ * version does not start or is not healthy, the node goes back to the version that
+ * it ran. Therefore the old definition of a role is kept as long as a node runs it.
+ * Called by handover.c when the last attempt of a step has failed, and where roles
+ * are put. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

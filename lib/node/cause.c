@@ -1,5 +1,6 @@
-/* Nothing is erased or overwritten but that events say who or what wanted it: an
- * order by somebody, a policy, an agreement. Called where a plan begins. Pure. */
+/* The cause of a plan: events say for every erase and overwrite who or what wanted
+ * it, be it a person's order, a policy or an agreement. Called where a plan begins.
+ * Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>

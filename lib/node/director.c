@@ -1,6 +1,6 @@
-/* Who is behind the balancers: the wanted table, derived from the nodes, so
- * that it is never kept and never wrong. Called for a director's orders and by
- * phxd, which wakes directors when the table is another one. Pure. */
+/* The wanted table of the balancers, derived from the nodes whenever it is asked
+ * for, so that it is never stored and never stale. Called for a director's orders
+ * and by phxd, which wakes directors when the table has changed. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ static bool stops(const struct phx_step *step, const struct phx_role *role)
 	return leaves && !strcmp(step->role, role->name);
 }
 
-/* Where it is heard from; an address that was only announced serves as well. */
+/* The address that the node is heard from; else the one that was announced. */
 const char *phx_director_address(const struct phx_node *n)
 {
 	uint8_t bytes[4];

@@ -1,7 +1,7 @@
-/* Who a machine is: announcing, accepting, certifying, removing nodes.
- * A known node without its key is certified again only in the window that our
- * own power or kexec order opened, matched on MAC and serial, at its reserved
- * address if it has one. Who does not fit changes nothing. Pure. */
+/* Enrolment: announces, accepts, certifies and removes nodes. A known node without
+ * its key is certified again only in the window that our own power or kexec order
+ * opened, matched on MAC and serial, at its reserved address if it has one. A
+ * machine that does not fit changes nothing. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* What a machine says of itself, and whether it is believed: another machine
- * under the node's name, two machines of one UUID. Asked by whoever takes such
- * facts in and by whoever lets a node in again. Pure. */
+/* Checks of a machine's facts: another machine under the node's name, two machines
+ * of one UUID. Called where facts are taken in and where a node is let in again.
+ * Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

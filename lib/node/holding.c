@@ -9,7 +9,7 @@
  *    ▲                                     │                          │ heard
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
- * Called by whoever changes a node; share.c says when. Calls the ledger alone. Pure. */
+ * Called by handlers that change a node, and by share.c. Calls the ledger alone. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>

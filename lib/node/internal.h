@@ -1,4 +1,4 @@
-/* What the files of lib/node share. Nobody else includes this. */
+/* Declarations that the files of lib/node share. No other file includes this one. */
 #ifndef PHX_NODE_INTERNAL_H
 #define PHX_NODE_INTERNAL_H
 
@@ -11,109 +11,108 @@
 #include "state/index.h"
 
 /* setup.c */
-/** Who says that a node has to be erased. */
+/** The reason for an erase: whose agreement, or which order, wants it. */
 struct phx_why_erase {
 	char text[160];
 };
-/** The node's data may stay on it though `to` is another owner's: one of both agreements asks for
- * NOOP, and both consent. */
+/** May the node's data stay on it although `to` has another owner? One of the agreements has to ask
+ * for NOOP, and both have to consent. */
 bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
 			const struct phx_pool *to);
-/** What becomes of a node that its RE gives up, for a sentence: "released, and erased as agreed",
+/** How a node is released that its RE gives up, for a sentence: "released, and erased as agreed",
  * or that it is not erased. */
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
-/** What must be done to `n` on its way to pool `to`. An order may ask for more than the agreement
- * (`asked`, NULL: it asks for nothing), and for less only inside one owner: -EPERM with a text
+/** The setup policy for `n` on its way to pool `to`. An order may ask for another one (`asked`;
+ * NULL: it does not), but for less than the agreements only inside one owner: -EPERM with a text
  * otherwise. */
 int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 			const struct phx_pool *to, const struct phx_setup *asked,
 			struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
 
 /* handover.c */
-/** Our own order starts the node: it may come back without its key, for a time. */
+/** Our own order starts the node: for a time it may ask for a new certificate. */
 void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
 		       const char *request);
-/** The node is in its system after a restart. If its health is what the plan waits for: the
- * services that were started are gone, and are started again. */
+/** The node is in its system after a restart. If the plan waits for its health, the services are
+ * started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
 /* back.c: an update that failed */
-/** A plan begins: if it updates the node's role in place, the version that it may go back to is
- * written into it. */
+/** A plan begins: if it updates the node's role in place, the plan records the version that the
+ * node may go back to. */
 void phx_back_prepare(struct phx_apply *a, struct phx_node *n);
 /** The step has failed for good: true when the node goes back to the version that it ran; its plan
  * then goes on. */
 bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 		    const char *why);
-/** The plan has ended: says so if it went back. */
+/** The plan has ended: notes it if the node went back. */
 void phx_back_done(struct phx_apply *a, struct phx_node *n);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
-/** The current attempt failed: again, fall back, abort or quarantine, by the step's row. */
+/** The current attempt failed: tries again, falls back, aborts or quarantines, by the step's row.
+ */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
-/** The plan is dropped, and the node is what it was: its steps have changed nothing yet. */
+/** Drops the plan, whose steps have changed nothing yet: the node has its former state. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 
 /* spare.c: jobs that an order would end */
-/** What the order says of jobs becomes part of the plan that is made for its node, which runs
- * `from` (may be NULL): who ordered it, how long its job is waited for, and how long that is
- * expected to be. */
+/** Writes into the plan of the order's node, which runs `from` (may be NULL): who ordered it, the
+ * grace of the node's job, and the expected time until the job ends. */
 void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o,
 		    const struct phx_role *from, struct phx_plan *plan);
-/** The hand-over of `n` begins: a job that nothing waits for ends now. */
+/** The hand-over of `n` begins: a job that no drain step waits for is killed now. */
 void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
-/** The step drain of `n` has to wait, for a job or for an engine that is not ours; it is looked at
- * again then. */
+/** Does the step drain of `n` have to wait, for a job or for an external engine? Its deadline is
+ * then the time of the next look. */
 bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
 
 /* keys.c */
-/** The step of a plan that begins: a key that is to be made gets its name. */
+/** Names the key that a step of a beginning plan will make. */
 void phx_key_name(const struct phx_node *n, struct phx_step *step);
-/** A key that no node has any more: destroyed, and told so again until it is. Twice is once; "" is
- * none. */
+/** Has a key destroyed that no node has any more; the order is repeated until it succeeds. Twice is
+ * once; "" is no key. */
 void phx_key_doom(struct phx_apply *a, const char *key_id);
-/** The plan is given up while its key is being made: it may be there. */
+/** The plan is given up while its key is being made: dooms the key, which may exist. */
 void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
 /** What the key store says of a doomed key (event: name, result). */
 int phx_key_gone(struct phx_apply *a);
 
 /* director.c */
-/** Is there a director that serves, heard or not? */
+/** Does a director serve, heard or not? */
 bool phx_director_there(const struct phx_state *s);
-/** A node is heard: if it is a director it need not be switched off any more. */
+/** A node is heard: a director need not be switched off any more. */
 void phx_fence_over(struct phx_apply *a, struct phx_node *n);
 
 /* request.c */
-/** A serving node that waits in the deploy initramfs without a system: one in memory is brought
- * there again, one that was on a disk is missing (quarantine). Others: nothing. */
+/** For a serving node that waits in the deploy initramfs: brings a system in memory there again, or
+ * quarantines the node if its system should be on a disk. Other nodes: nothing. */
 void phx_restore_system(struct phx_apply *a, struct phx_node *n);
-/** A node whose key was destroyed while nobody could reach it is there again: the erase that was
- * ordered is finished and read back. Others: nothing. */
+/** For a node whose key was destroyed while it could not be reached, and that is heard again:
+ * finishes the ordered erase and reads it back. Other nodes: nothing. */
 void phx_read_back(struct phx_apply *a, struct phx_node *n);
-/** A quarantined node that somebody had to start by hand is there: its resume goes on. Others:
- * nothing. */
+/** A quarantined node whose start was awaited is heard: its resume goes on. Other nodes: nothing.
+ */
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
-/** The node is heard: if it was resumed while it was silent and did not serve, it begins now. */
+/** The node is heard: if it was resumed while it was silent, it starts to serve. */
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n);
 
 /* memory.c */
-/** The machine has started anew: what its plan had fetched into its memory counts no more. */
+/** The machine has started anew: a system that its plan had fetched into memory is gone. */
 void phx_memory_reset(struct phx_apply *a, struct phx_node *n);
-/** The plan had a system fetched into memory that is gone: it has to be fetched again before
- * anything is entered. */
+/** Is the system gone that the plan had fetched into memory? It must be fetched again before the
+ * node enters it. */
 bool phx_memory_lacks(const struct phx_node *n);
 
 /* facts.c */
-/** Another node that is let in and reports the same system UUID; NULL. */
+/** Another accepted node that reports the same system UUID; NULL: none does. */
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
-/** A machine does not change its UUID: are these of another one under the node's name (faults.md
- * 10)? */
+/** Are the facts of another machine under the node's name? A machine does not change its UUID
+ * (faults.md 10). */
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts);
-/** A copy of them is the node's from now on. -ENOMEM: it has those of before. */
+/** Copies the facts to the node. -ENOMEM: it keeps the facts of before. */
 int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
-/** May the node not be let in as it describes itself (disks or addresses that are ambiguous,
- * another node's UUID)? */
+/** Do the node's facts forbid to accept it (ambiguous disks or addresses, another node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 
 /* live.c */
@@ -122,8 +121,8 @@ void phx_quiet_over(struct phx_node *n);
 
 /* cause.c */
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
-/** The plan is about to begin by the order: its cause, and where it erases or installs a note that
- * tells it. why_erase: whose agreement, or which order, wants an erase. */
+/** Before a plan begins: writes its cause into it, and notes the cause if the plan erases or
+ * installs. why_erase: whose agreement, or which order, wants an erase. */
 void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,
 		   struct phx_plan *plan);
 

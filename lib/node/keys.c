@@ -1,7 +1,6 @@
-/* Disk keys that belong to no node any more: told to be destroyed, and told
- * again until the key store has said that they are gone. Called where a node
- * is forgotten or a plan is given up; keys that a plan destroys are its steps'
- * business. Pure. */
+/* Disk keys that belong to no node any more: their destruction is ordered again and
+ * again until the key store confirms it. Called where a node is forgotten or a plan
+ * is given up; keys of other plans are destroyed by steps. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

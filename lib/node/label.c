@@ -1,5 +1,5 @@
-/* Labels: what people call nodes by beside their names, "rack=3". Nothing is
- * decided by them. Called by apply.c. Pure. */
+/* Labels that people give nodes, such as "rack=3". The core decides nothing by them.
+ * Called by apply.c. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

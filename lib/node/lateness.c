@@ -1,5 +1,5 @@
-/* How late the head itself is: see lateness.h. Called by the daemon's liveness, which asks before
- * it calls a node quiet or missing. Pure. */
+/* How late the head itself is: see lateness.h. The daemon's liveness calls it before it reports a
+ * node as quiet or missing. Pure. */
 #include "node/lateness.h"
 
 enum {

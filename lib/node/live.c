@@ -1,5 +1,5 @@
-/* What agents tell: registration, silence, reports; and what a deadline that
- * passes does to a node. Decides what it means for the node's plan. Pure. */
+/* Liveness of nodes: registrations, silence, reports, and deadlines that pass.
+ * Decides what these mean for the node's plan. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

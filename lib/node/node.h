@@ -1,5 +1,5 @@
-/* Nodes: who one is, what it is ordered, the plan that it follows, what its agent, its BMC and its
- * keys tell. Called by REs and the dispatcher. Orders: node/order.h; the ledger's count:
+/* Nodes: their enrolment, their orders, the plan that each follows, and reports of agents, BMCs and
+ * the key store. Called by REs and the dispatcher. Orders: node/order.h; the ledger's count:
  * node/holding.h; balancers: node/director.h; plans: node/plan.h. Pure. */
 #ifndef PHX_NODE_NODE_H
 #define PHX_NODE_NODE_H
@@ -8,7 +8,7 @@
 
 #include "state/apply.h"
 
-/** The handler has seen to it that this may follow (types/node_life.def). */
+/** Changes the state; the caller knows that node_life.def allows it. */
 static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
 {
 	int r = phx_node_become(n, to);
@@ -50,12 +50,12 @@ void phx_node_tick(struct phx_apply *a, struct phx_node *n);
 void phx_keys_tick(struct phx_apply *a);
 
 /* keys.c */
-/** May this node be given this disk key? The one of its own disk, and the one that its present plan
- * has made for the image that it writes; a quarantined node none. */
+/** May this node be given this disk key? It may have the key of its disk, and the key that its plan
+ * made for the image that it writes; a quarantined node gets none. */
 bool phx_key_may_have(const struct phx_node *n, const char *key_id);
 
 /* handover.c */
-/** Issue what can be issued, finish what is finished. Safe to call at any time. */
+/** Issues steps that can be issued, and ends a plan that is done. Safe to call at any time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 
@@ -67,7 +67,7 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 /** Before a role is replaced: its old definition stays known for as long as nodes run it.
  * -ENOMEM. */
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
-/** The role that a step is about, in the version that it is about; NULL: none, or gone. */
+/** The role of a step, in the step's version; NULL: it has none, or the role was removed. */
 const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
 				     const struct phx_step *step);
 

@@ -1,5 +1,5 @@
-/* An order on one node as all see it who carry it out: what an event says, or
- * what the core wants by itself. Pure. */
+/* An order on one node, from an event or from the core itself, in the form that
+ * planning and spare.c read. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

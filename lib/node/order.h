@@ -1,20 +1,21 @@
-/* Orders on one node, by an event or by the core itself: what they say, which plan they would make,
- * which job they would end, and how they begin. Pure. */
+/* Orders on one node, by an event or by the core itself: their members, the plan that an order
+ * would make, the job that it would end, and its begin. Pure. */
 #ifndef PHX_NODE_ORDER_H
 #define PHX_NODE_ORDER_H
 
 #include "state/apply.h"
 
-/** An order on one node, by an event or by the core itself. Borrows all of it. No text is NULL. */
+/** An order on one node, by an event or by the core itself. Its members are borrowed; no text is
+ * NULL. */
 struct phx_node_order {
 	/* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
 	enum phx_event_kind kind;
 	const struct phx_node *node;
 	const char *by;   /* who; "" = the core */
-	const char *text; /* why, or what the event says beside */
+	const char *text; /* the reason, or the event's text */
 	const char *role;
 	const char *pool; /* "" = the role's */
-	bool has_setup;   /* setup was asked for */
+	bool has_setup;   /* the order asks for `setup` */
 	struct phx_setup setup;
 	bool encrypt, pin, power_cycle, force;
 	enum phx_jobs_say jobs;
@@ -39,26 +40,28 @@ int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_
 /** The plan that the order would make now. Changes nothing. */
 int phx_order_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
 		   struct phx_err *err);
-/** The plan an assign/release/rebuild/wipe event would make now, without doing it (--dry-run). */
+/** The plan that an assign, release, rebuild or wipe event would make now, for --dry-run. */
 int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, struct phx_plan *ret,
 		      struct phx_err *err);
-/** Plan it, and begin. 0 also where nothing is to be done, or the same is under way; an error has
- * changed nothing. */
+/** Makes the plan of the order, and begins it. 0 also if nothing has to be done, or if the same
+ * order is being carried out; an error has changed nothing. */
 int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o);
-/** The event as the core goes on by itself after it: for nobody. */
+/** A copy of `a` for orders of the core itself: no person gave them. */
 struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
-/** Begin what nobody ordered now; `err` takes why it cannot be. */
+/** Begins an order of the core itself; `err` takes the reason if it is refused. */
 int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
 
 /* spare.c: jobs that an order would end */
-/** -EBUSY and its name, if the order would end a job that it does not allow to end. */
+/** -EBUSY, with a text that names the job, if the order would end a job and does not say that it
+ * may. */
 int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
-/** The same of the open jobs of an RE. */
+/** The same for the open jobs of an RE. */
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
 /** The job that `ev`, an order on a node, would end there, though it need not have ended by then;
  * NULL: none. Borrowed. */
 const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev);
-/** The job that runs on the node of `ev`, which is waited for; NULL: none, or it ends already. */
+/** The job on the node of `ev` for whose end the order waits; NULL: none, or it is ending already.
+ */
 const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struct phx_event *ev);
 
 #endif

@@ -1,6 +1,6 @@
-/* From an order on one node, by somebody or by the core itself, to a plan that
- * begins. Decides the setup policy that must hold, asks the planner, and says
- * what a node of any other state cannot be ordered. Pure. */
+/* From an order on one node, by a person or by the core itself, to a plan that
+ * begins. Decides the setup policy that must hold, asks the planner, and refuses
+ * orders that do not fit the node's state. Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
 

@@ -1,6 +1,6 @@
-/* How a runtime environment comes to be: a service provider asks for it by an
- * agreement, which waits; the resource provider creates it, by that request or
- * by an agreement of his own. Pure. */
+/* Requests for REs and their creation. A service provider asks for an RE by an
+ * agreement, which waits; the resource provider creates the RE, by that request or
+ * by an agreement of its own. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>

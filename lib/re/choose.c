@@ -1,9 +1,9 @@
-/* Which nodes go from one pool to another: the ledger says how many. A node that
- * cannot be handed over to an RE (its disks, its BMC, the role decide that)
- * stays where it is, serving or free, and is marked: it is planned once, and not
- * again until it or an RE tells news. The ledger is told how many are marked, so
- * that it counts on them for everybody else and for that RE not at all. Called
- * by share.c. Pure. */
+/* Chooses the nodes that go from one pool to another; the ledger says how many. A
+ * node that cannot be handed over to an RE (because of its disks, its BMC or the
+ * role) stays where it is and is marked: its plan is made once, and not again until
+ * there is news of the node or of an RE. The ledger is told how many nodes are
+ * marked, so that it counts them for all REs but that one. Called by share.c.
+ * Pure. */
 #include "re/internal.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the files of lib/re share. Nobody else includes this. */
+/* Declarations that the files of lib/re share. No other file includes this one. */
 #ifndef PHX_RE_INTERNAL_H
 #define PHX_RE_INTERNAL_H
 
@@ -11,12 +11,12 @@
 #include "state/index.h"
 
 /* choose.c: which nodes go */
-/** Up to `n` nodes of `from` (NULL = free ones) that can go to `to` (NULL = the free pool), the
- * best first: appended to ret_places (uint32_t, by phx_index_place()). Fewer: there are no more,
- * and those that cannot are marked. */
+/** Appends up to `n` nodes of `from` (NULL: free nodes) that can go to `to` (NULL: the free pool)
+ * to ret_places (uint32_t, by phx_index_place()), best first. Fewer: no more nodes can, and the
+ * others are marked. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places);
-/** The ledger knows which nodes are marked, and where. */
+/** Tells the ledger which nodes are marked, and where. */
 void phx_choose_tell(struct phx_apply *a);
 
 #endif

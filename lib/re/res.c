@@ -1,7 +1,7 @@
-/* The life of runtime environments after they were asked for: activated,
- * suspended, deactivated, destroyed (types/re_life.def says from where and by whom);
- * agree.c is how they come to be. An RE has a pool of its name; what it holds
- * is in the ledger. Pure. */
+/* The life of runtime environments after their request: activated, suspended,
+ * deactivated, destroyed (types/re_life.def says from which state and by whom);
+ * agree.c creates them. An RE has a pool of its name; the ledger counts its
+ * nodes. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>

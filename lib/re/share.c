@@ -7,9 +7,9 @@
  *      │                                  └──released─────┤ ◀────────────────┘
  *      └──given up, pinned, broken, given by hand (lost)──┘      held ◀──▶ away (away.c)
  *
- * What a node is now is read from the node itself (its state, pool, plan), so
- * that a hand-over that is retried, quarantined or cut by a restart needs no
- * case of its own. Decides nothing about how many: that is lib/ledger. Pure. */
+ * The share of a node follows from the node itself (its state, pool, plan), so
+ * a hand-over that is retried, quarantined or cut by a restart needs no case of
+ * its own. How many nodes move is decided in lib/ledger. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
-/* What a node has at hand before it is decided that it needs it: the packages
- * of the roles that the policy may give it next without touching its system, so
- * that a hand-over finds them there. Told as an order that stands, like a
- * director's table; derived from the state, so that it is in no journal and
- * never wrong after a restart. Called for a node's orders. Decides nothing about
- * when they are fetched: that is the agent's, which does it when it is idle. Pure. */
+/* The stock of a node: packages of the roles that the policy may give it next
+ * without touching its system, so that a hand-over finds them there. The agent
+ * has it as a standing order, like a director's table. It is derived from the
+ * state, so it is in no journal and is right after a restart. Called for a node's
+ * orders. The agent decides when it fetches: it does so when it is idle. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>
