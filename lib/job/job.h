@@ -52,6 +52,9 @@ void phx_jobs_tick(struct phx_apply *a);
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Kills a job, to be queued again: its RE returns nodes. */
 void phx_job_kill(struct phx_apply *a, struct phx_job *j);
+/** Cancels the RE's waiting jobs, and marks running ones so that they do not run again. Jobs of
+ * another engine wait there until the RE is activated again. */
+void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re);
 /** Starts queued jobs of no RE that fit. */
 void phx_jobs_start(struct phx_apply *a);
 

@@ -317,3 +317,18 @@ int phx_apply_job_result(struct phx_apply *a)
 	phx_job_part_end(a, j, p, a->ev->result);
 	return 0;
 }
+
+void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re)
+{
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
+		if (strcmp(j->re, re->name) || j->engine_id[0] ||
+		    (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
+			continue;
+		j->cancel = true;
+		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);
+		if (j->state != PHX_JOB_QUEUED)
+			continue;
+		phx_job_become(a, j, PHX_JOB_CANCELLED);
+		j->ended_ms = a->s->now_ms;
+	}
+}

@@ -189,14 +189,20 @@ void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 		n->gave_up[0] = '\0';
 }
 
+void phx_maintain(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	phx_node_must_become(n, PHX_NODE_MAINTENANCE);
+	PHX_STR_SET(n->reason, why);
+	phx_touch(a->s, n);
+	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
+}
+
 void phx_away_detach(struct phx_apply *a, struct phx_node *n)
 {
 	n->pool[0] = '\0';
-	phx_node_must_become(n, PHX_NODE_MAINTENANCE);
-	snprintf(n->reason, sizeof(n->reason), "it is released when it is heard: %.200s",
-		 n->gave_up);
-	phx_touch(a->s, n);
-	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
+	char why[sizeof(n->reason)];
+	snprintf(why, sizeof(why), "it is released when it is heard: %.200s", n->gave_up);
+	phx_maintain(a, n, why);
 }
 
 /* ---- away ---- */

@@ -34,6 +34,8 @@ void phx_away_end(struct phx_apply *a, struct phx_node *n);
 /** The node's plan has ended: if the node has left the pool, or its RE is active again, it is no
  * longer given up. */
 void phx_away_settle(const struct phx_state *s, struct phx_node *n);
+/** The node serves nobody until somebody looks after it. */
+void phx_maintain(struct phx_apply *a, struct phx_node *n, const char *why);
 /** The pool of an away node is removed: the node waits for its release in no pool. */
 void phx_away_detach(struct phx_apply *a, struct phx_node *n);
 

@@ -2,6 +2,8 @@
 #ifndef PHX_NODE_INTERNAL_H
 #define PHX_NODE_INTERNAL_H
 
+#include <assert.h>
+
 #include "job/job.h"
 #include "node/director.h"
 #include "node/holding.h"
@@ -9,6 +11,14 @@
 #include "node/order.h"
 #include "state/counts.h"
 #include "state/index.h"
+
+/** Changes the state; the caller knows that node_life.def allows it. */
+static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
+{
+	int r = phx_node_become(n, to);
+	assert(r == 0);
+	(void)r;
+}
 
 /* setup.c */
 /** The reason for an erase: whose agreement, or which order, wants it. */

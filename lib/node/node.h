@@ -4,17 +4,7 @@
 #ifndef PHX_NODE_NODE_H
 #define PHX_NODE_NODE_H
 
-#include <assert.h>
-
 #include "state/apply.h"
-
-/** Changes the state; the caller knows that node_life.def allows it. */
-static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
-{
-	int r = phx_node_become(n, to);
-	assert(r == 0);
-	(void)r;
-}
 
 /* handlers of events, for the dispatcher (core/apply.c) alone */
 int phx_apply_cancel(struct phx_apply *a);

@@ -60,30 +60,13 @@ static int resume(struct phx_apply *a, struct phx_re *re)
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
 }
 
-/* Cancels the RE's waiting jobs, and marks running ones so that they do not run again. Jobs of
- * another engine wait there until the RE is activated again. */
-static void end_jobs(struct phx_apply *a, const struct phx_re *re)
-{
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
-		if (strcmp(j->re, re->name) || j->engine_id[0] ||
-		    (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
-			continue;
-		j->cancel = true;
-		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);
-		if (j->state != PHX_JOB_QUEUED)
-			continue;
-		phx_job_become(a, j, PHX_JOB_CANCELLED);
-		j->ended_ms = a->s->now_ms;
-	}
-}
-
 static int deactivate(struct phx_apply *a, struct phx_re *re)
 {
 	int r = a->ev->kind == PHX_EV_re_deactivate ? phx_spare_re(a, re) : 0;
 	r = r ? r : phx_ledger_deactivate(a->s->ledger, (int)re->number, a->s->now_ms, a->todo);
 	if (r < 0)
 		return r;
-	end_jobs(a, re);
+	phx_jobs_end_of_re(a, re);
 	phx_away_deactivated(a, re);
 	re->leaving = false;
 	return 0;

@@ -117,9 +117,9 @@ static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, con
 	if (!n->pool[0] && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	if (n->state != PHX_NODE_QUARANTINED) { /* a quarantine has its own reason */
-		phx_node_must_become(n, PHX_NODE_MAINTENANCE);
-		snprintf(n->reason, sizeof(n->reason), "cannot go to %.64s: %.180s", to, why);
-		phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
+		char text[sizeof(n->reason)];
+		snprintf(text, sizeof(text), "cannot go to %.64s: %.180s", to, why);
+		phx_maintain(a, n, text);
 	}
 	phx_touch(a->s, n);
 	phx_holding_leave(a, n);
