@@ -151,6 +151,8 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 	case PHX_F_LIVE:
 		put_live(b, f->live, at, whole);
 		return;
+	case PHX_F_CASE: /* it has no name: put_fields() */
+		return;
 	}
 }
 
@@ -178,6 +180,7 @@ static bool worth_writing(const struct phx_field *f, const void *at, struct styl
 	case PHX_F_LIVE:
 		return *(void *const *)at;
 	case PHX_F_REC:
+	case PHX_F_CASE:
 		return true;
 	}
 	return true;
@@ -214,12 +217,23 @@ static void put_field(struct phx_buf *b, const struct phx_field *f, const void *
 		b->n = before;
 }
 
+static void put_fields(struct phx_buf *b, const struct phx_record *rec, const void *obj,
+		       struct style style)
+{
+	for (size_t i = 0; i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		if (f->type == PHX_F_CASE)
+			put_fields(b, phx_case_of(f, obj), (const char *)obj + f->offset, style);
+		else
+			put_field(b, f, obj, style);
+	}
+}
+
 static void put_record(struct phx_buf *b, const struct phx_record *rec, const void *obj,
 		       struct style style)
 {
 	phx_buf_add(b, "{", 1);
-	for (size_t i = 0; i < rec->n_fields; i++)
-		put_field(b, &rec->fields[i], obj, style);
+	put_fields(b, rec, obj, style);
 	phx_buf_add(b, "}", 1);
 }
 
@@ -393,6 +407,8 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 		return list_from_json(f->record, j, at, p, err);
 	case PHX_F_LIVE:
 		return live_from_json(f->live, j, at, p, err);
+	case PHX_F_CASE: /* it has no name */
+		break;
 	}
 	return -EINVAL;
 }
@@ -400,7 +416,8 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 static const struct phx_field *find_field(const struct phx_record *rec, const char *name, size_t n)
 {
 	for (size_t i = 0; i < rec->n_fields; i++)
-		if (strlen(rec->fields[i].name) == n && !memcmp(rec->fields[i].name, name, n))
+		if (rec->fields[i].type != PHX_F_CASE && strlen(rec->fields[i].name) == n &&
+		    !memcmp(rec->fields[i].name, name, n))
 			return &rec->fields[i];
 	return NULL;
 }
@@ -417,23 +434,53 @@ int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, 
 	return 0;
 }
 
-static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
-			    const struct path *up, struct phx_err *err)
+static const struct phx_field *cases_of(const struct phx_record *rec)
 {
-	if (!json_is_object(j))
-		return bad(up, err, "must be an object");
+	const struct phx_field *last = rec->n_fields ? &rec->fields[rec->n_fields - 1] : NULL;
+	return last && last->type == PHX_F_CASE ? last : NULL;
+}
+
+/* A member of the record, or of any case of its union. */
+static bool is_known(const struct phx_record *rec, const char *name)
+{
+	const struct phx_field *cases = cases_of(rec);
+	bool found = find_field(rec, name, strlen(name));
+	for (size_t i = 0; !found && cases && i < cases->cases->n; i++)
+		found = find_field(cases->cases->records[i], name, strlen(name));
+	return found;
+}
+
+/* Members of `rec`; others are let pass if `later`, or if they are of the union's record `whole`. */
+static int members_from_json(const struct phx_record *rec, const struct phx_record *whole,
+			     bool later, const json_t *j, void *obj, const struct path *up,
+			     struct phx_err *err)
+{
 	const char *key;
 	json_t *value;
 	json_object_foreach((json_t *)j, key, value) {
 		struct path here = {up, key, 0};
 		const struct phx_field *f = find_field(rec, key, strlen(key));
-		if (!f)
+		if (!f && !later && !(whole && is_known(whole, key)))
 			return bad(&here, err, "is not known here");
-		int r = field_from_json(f, value, (char *)obj + f->offset, &here, err);
+		int r = f ? field_from_json(f, value, (char *)obj + f->offset, &here, err) : 0;
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* What a union holds is read when the enum is known that says so. */
+static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
+			    const struct path *up, struct phx_err *err)
+{
+	if (!json_is_object(j))
+		return bad(up, err, "must be an object");
+	const struct phx_field *cases = cases_of(rec);
+	int r = members_from_json(rec, NULL, cases, j, obj, up, err);
+	if (r == 0 && cases)
+		r = members_from_json(phx_case_of(cases, obj), rec, false, j,
+				      (char *)obj + cases->offset, up, err);
+	return r;
 }
 
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,

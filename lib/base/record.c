@@ -34,6 +34,12 @@ static const void *member_const(const struct phx_field *f, const void *obj)
 	return (const char *)obj + f->offset;
 }
 
+const struct phx_record *phx_case_of(const struct phx_field *f, const void *obj)
+{
+	int tag = *(const int *)((const char *)obj + f->cases->tag);
+	return f->cases->records[tag > 0 && (size_t)tag < f->cases->n ? tag : 0];
+}
+
 static void list_fini(const struct phx_record *rec, struct phx_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
@@ -96,6 +102,8 @@ void phx_record_fini(const struct phx_record *rec, void *obj)
 			list_fini(f->record, member(f, obj));
 		else if (f->type == PHX_F_REC)
 			phx_record_fini(f->record, member(f, obj));
+		else if (f->type == PHX_F_CASE)
+			phx_record_fini(phx_case_of(f, obj), member(f, obj));
 		else if (f->type == PHX_F_TEXT)
 			free(*(char **)member(f, obj));
 		else if (f->type == PHX_F_LIVE)
@@ -126,7 +134,7 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 static bool is_plain(const struct phx_field *f)
 {
 	return f->type != PHX_F_TEXT && f->type != PHX_F_LIST && f->type != PHX_F_REC &&
-		f->type != PHX_F_LIVE;
+		f->type != PHX_F_CASE && f->type != PHX_F_LIVE;
 }
 
 static int text_copy(char **dst, char *const *src)
@@ -161,6 +169,9 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 			r = list_copy(f->record, member(f, ret_dst), member_const(f, src));
 		else if (f->type == PHX_F_REC)
 			r = phx_record_copy(f->record, member(f, ret_dst), member_const(f, src));
+		else if (f->type == PHX_F_CASE)
+			r = phx_record_copy(phx_case_of(f, src), member(f, ret_dst),
+					    member_const(f, src));
 		else if (f->type == PHX_F_TEXT)
 			r = text_copy(member(f, ret_dst), member_const(f, src));
 		else if (f->type == PHX_F_LIVE)
@@ -189,13 +200,16 @@ static bool list_equal(const struct phx_record *rec, const struct phx_list *a,
 	return true;
 }
 
-static bool field_equal(const struct phx_field *f, const void *a, const void *b)
+static bool field_equal(const struct phx_field *f, const void *obj_a, const void *obj_b)
 {
+	const void *a = member_const(f, obj_a), *b = member_const(f, obj_b);
 	switch (f->type) {
 	case PHX_F_LIST:
 		return list_equal(f->record, a, b);
 	case PHX_F_REC:
 		return phx_record_equal(f->record, a, b);
+	case PHX_F_CASE: /* the enums were compared before */
+		return phx_record_equal(phx_case_of(f, obj_a), a, b);
 	case PHX_F_LIVE:
 		return live_equal(f->live, a, b);
 	case PHX_F_TEXT:
@@ -216,7 +230,7 @@ bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b
 {
 	for (size_t i = 0; i < rec->n_fields; i++) {
 		const struct phx_field *f = &rec->fields[i];
-		if (!field_equal(f, member_const(f, a), member_const(f, b)))
+		if (!field_equal(f, a, b))
 			return false;
 	}
 	return true;

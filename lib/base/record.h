@@ -3,8 +3,8 @@
  * The JSON form is written and read by base/json.h.
  *
  * A record holds fixed-size character arrays, texts of any length (malloc'd),
- * integers, booleans, enums, embedded records, lists (struct phx_list) of records
- * and live objects (struct phx_live). Nothing else is owned, so that freeing,
+ * integers, booleans, enums, embedded records, lists (struct phx_list) of records,
+ * unions of records and live objects (struct phx_live). Nothing else is owned, so that freeing,
  * copying and comparing are generic. */
 #ifndef PHX_BASE_RECORD_H
 #define PHX_BASE_RECORD_H
@@ -21,6 +21,9 @@ enum phx_field_type {
 	PHX_F_ENUM, /* int, by name in JSON */
 	PHX_F_REC,  /* embedded struct */
 	PHX_F_LIST, /* struct phx_list of structs */
+	/* union of structs: an enum beside it says which; its members are the record's own in
+	 * JSON */
+	PHX_F_CASE,
 	PHX_F_LIVE, /* pointer to an object with indexes of its own; NULL = none, null in JSON */
 };
 
@@ -28,6 +31,7 @@ enum phx_field_type {
 #define PHX_TEXT_MAX (128u << 10)
 
 struct phx_record;
+struct phx_cases;
 struct phx_key;
 
 struct phx_field {
@@ -38,6 +42,7 @@ struct phx_field {
 	const struct phx_enum *names;    /* PHX_F_ENUM */
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
 	const struct phx_live *live;     /* PHX_F_LIVE */
+	const struct phx_cases *cases;   /* PHX_F_CASE */
 	/* how configuration files have it (base/key.h); NULL: they do not */
 	const struct phx_key *key;
 };
@@ -47,6 +52,19 @@ struct phx_record {
 	const struct phx_field *fields;
 	size_t n_fields;
 };
+
+/** Which struct a union holds: the record at the place of the enum's value. Only the last member of
+ * a record may be a union: PHX_ROW_CASE(). In JSON a member of another case than the
+ * one that the enum says is passed over: it means nothing there. One that no case has is
+ * refused. */
+struct phx_cases {
+	size_t tag; /* offset of the enum (int) in the record; all its values have a case */
+	const struct phx_record *const *records;
+	size_t n;
+};
+/** The record of what the union `f` holds in `obj`; a value of the enum that has none: that of the
+ * first. */
+const struct phx_record *phx_case_of(const struct phx_field *f, const void *obj);
 
 /** An object that is more than a record, because it must be fast: kept whole in memory, copied,
  * compared and written as its image, a plain record. An object restored from an image must behave
@@ -118,6 +136,9 @@ struct phx_live {
 	 PHX_KIND_##kind, \
 	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
+/** The row of a union, behind all others; `m`: any of its members. */
+#define PHX_ROW_CASE(S, m, cases_) \
+	{.name = #m, .type = PHX_F_CASE, .offset = offsetof(struct S, m), .cases = &cases_},
 
 /** The members alone, for a struct that has others beside. */
 #define PHX_MEMBERS(tag, FIELDS) FIELDS(PHX_MEMBER_, tag)
@@ -141,7 +162,7 @@ struct phx_live {
 
 /* clang-format off */
 #define PHX_FIELD_(type_, s, m, names_, rec_) \
-	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL, NULL }
+	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL, NULL, NULL }
 #define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
 #define PHX_TEXT(s, m) PHX_FIELD_(PHX_F_TEXT, s, m, NULL, NULL)
 #define PHX_U32(s, m) PHX_FIELD_(PHX_F_U32, s, m, NULL, NULL)
@@ -152,7 +173,7 @@ struct phx_live {
 #define PHX_REC(s, m, rec) PHX_FIELD_(PHX_F_REC, s, m, NULL, rec)
 #define PHX_LIST(s, m, rec) PHX_FIELD_(PHX_F_LIST, s, m, NULL, rec)
 #define PHX_LIVE(s, m, live_) \
-	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_, NULL }
+	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_, NULL, NULL }
 #define PHX_RECORD(name_, s, fields_) { sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
 /* clang-format on */
 
